@@ -8,10 +8,10 @@ from pages._ui.evolution import method_choice, noise_lessons, paper_figures, pla
 
 def experts() -> None:
     """Draw the paper's figures, and two lessons on its noise."""
-    research, two = st.tabs(("The paper's figures", "Two lessons on its noise"))
-    with research:
+    figures_tab, lessons_tab = st.tabs(("The paper's figures", "Two lessons on its noise"))
+    with figures_tab:
         paper_figures.figures()
-    with two:
+    with lessons_tab:
         noise_lessons.lessons()
 
 

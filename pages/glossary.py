@@ -31,13 +31,13 @@ CARDS = (  # a card opens on the rest of its meaning and on its example; the fir
 
 def card(word: str, said: str, means: str) -> str:
     """Return a card: what people say, the expert's word, the first sentence of its meaning; the rest and an example."""
-    first, stop, rest = escape(means).partition(". ")
+    first_sentence, full_stop, other_sentences = escape(means).partition(". ")
     example = escape(GLOSSARY[word].get("example") or examples()[word])
-    opened = " open" if asked or word in ("ε", "composition") else ""
+    open_attribute = " open" if asked or word in ("ε", "composition") else ""
     return (
-        f'<details{opened}><summary><img src="{picture(GLOSSARY[word]["picture"])}" alt="" width="64">'
-        f"<b>{escape(said)} ({escape(word)})</b><br>{first}{stop.strip()}</summary>"
-        f"<div>{rest} <i>{example}</i></div></details>"
+        f'<details{open_attribute}><summary><img src="{picture(GLOSSARY[word]["picture"])}" alt="" width="64">'
+        f"<b>{escape(said)} ({escape(word)})</b><br>{first_sentence}{full_stop.strip()}</summary>"
+        f"<div>{other_sentences} <i>{example}</i></div></details>"
     )
 
 
@@ -48,8 +48,10 @@ def matches(*texts: str) -> bool:
 
 def about_algorithm(name: str) -> None:
     """Say of one algorithm what it does, when to use it, and its settings."""
-    chosen = ALGORITHMS[name].about
-    st.markdown(f"{chosen.summary}\n\n**Use it when** {chosen.use_when}. **Not when** {chosen.avoid_when}.")
+    description = ALGORITHMS[name].about
+    st.markdown(
+        f"{description.summary}\n\n**Use it when** {description.use_when}. **Not when** {description.avoid_when}."
+    )
     settings = [
         {
             "parameter": p.name, "symbol": p.symbol, "default": "auto" if p.default is None else number(p.default),
@@ -67,11 +69,16 @@ def show_words(rows: list[tuple[str, str, str]]) -> None:
 
 def show_algorithms(names: list[str]) -> None:
     """List algorithms, and say more of one of them."""
-    about = {name: ALGORITHMS[name].about for name in names}
-    listed = [{"algorithm": a.title, "in short": a.brief, "cost": a.cost, "source": a.source} for a in about.values()]
-    st.dataframe(listed, hide_index=True)
+    description_by_name = {name: ALGORITHMS[name].about for name in names}
+    algorithm_rows = [
+        {"algorithm": a.title, "in short": a.brief, "cost": a.cost, "source": a.source}
+        for a in description_by_name.values()
+    ]
+    st.dataframe(algorithm_rows, hide_index=True)
     about_algorithm(
-        st.selectbox("Show one", names, format_func=lambda name: about[name].title, key="glossary-algorithm")
+        st.selectbox(
+            "Show one", names, format_func=lambda name: description_by_name[name].title, key="glossary-algorithm"
+        )
     )
 
 

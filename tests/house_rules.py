@@ -23,7 +23,7 @@ ORDER = [
 UI = ("session", "components", "charts", "jobs", "lessons", "server")
 UI_ROOT = "pages/_ui"
 PACKAGE = "__init__"  # the public names
-MAX_FILES_AT_THE_TOP, MAX_FILES_IN_A_FOLDER, MAX_LINES = 2, 16, 400
+MAX_FILES_AT_THE_TOP, MAX_FILES_IN_A_FOLDER, MAX_LINES = 2, 16, 500
 
 # Rooms.
 ALGORITHMS, PRIVACY, EVALUATION, ACCURACY = "algorithms", "privacy", "evaluation", "accuracy"

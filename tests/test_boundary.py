@@ -6,6 +6,7 @@ copy. The names that the rules go by, in `house`, `trust` and `walls`, exist.
 
 import ast
 import sys
+from collections import Counter
 from graphlib import CycleError, TopologicalSorter
 
 from tests import house_rules
@@ -51,6 +52,13 @@ def the_top_of_the_house_is_small(source):
     if len(top) > house_rules.MAX_FILES_AT_THE_TOP:
         yield from top
     yield from (path for path in source.pages if path.rpartition("/")[0] == house_rules.UI_ROOT)
+
+
+@rule({f"dpcore/core/planted{i}.py": "'''One.'''" for i in range(house_rules.MAX_FILES_IN_A_FOLDER)})
+def a_folder_holds_few_files(source):
+    paths = [path for path in source.texts if path.endswith(".py")]
+    counts = Counter(path.rpartition("/")[0] for path in paths)
+    yield from (folder for folder, count in counts.items() if count > house_rules.MAX_FILES_IN_A_FOLDER)
 
 
 @rule(

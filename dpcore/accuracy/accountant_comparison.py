@@ -44,10 +44,10 @@ Counts = list[tuple[Spend, int]]
 
 def counts(charges: Sequence[Charge], times: int = 1) -> Counts:
     """The number of times that each distinct spend occurs in a plan made `times` over."""
-    found: Counter[Spend] = Counter()
+    counter: Counter[Spend] = Counter()
     for charge in charges:
-        found[charge.spend] += charge.times * times
-    return list(found.items())
+        counter[charge.spend] += charge.times * times
+    return list(counter.items())
 
 
 def gaussian_mu(charges: Sequence[Charge], times: int = 1) -> float | None:
@@ -64,11 +64,13 @@ def curves(charges: Sequence[Charge], deltas: Array, times: int = 1, own: float 
     Optimal composition is as precise at `own`, the plan's δ, as the plan itself; elsewhere one composition serves all.
     """
     spends = counts(charges, times)
-    out, sums = _curves(spends, deltas), Sums.of(spends)
-    if OPTIMAL in out and own is not None and sums.joint is not None and own > sums.failure:
-        precise = sums.joint.epsilon(own - sums.failure)
-        out[OPTIMAL] = np.where(deltas == own, np.minimum(out[OPTIMAL], precise), out[OPTIMAL])
-    return out
+    epsilons_by_accountant, sums = _curves(spends, deltas), Sums.of(spends)
+    if OPTIMAL in epsilons_by_accountant and own is not None and sums.joint is not None and own > sums.failure:
+        precise_epsilon = sums.joint.epsilon(own - sums.failure)
+        epsilons_by_accountant[OPTIMAL] = np.where(
+            deltas == own, np.minimum(epsilons_by_accountant[OPTIMAL], precise_epsilon), epsilons_by_accountant[OPTIMAL]
+        )
+    return epsilons_by_accountant
 
 
 def ledger_curves(lifetime: Lifetime, events: Events, deltas: Array) -> dict[str, Array]:
@@ -77,26 +79,38 @@ def ledger_curves(lifetime: Lifetime, events: Events, deltas: Array) -> dict[str
     They hold for releases that were all settled before the first was seen. Where later ones were chosen in view of
     earlier ones, only the accounting that was fixed at first use holds, with all of its capacity: `kept`.
     """
-    found = Counter[Event]()
+    event_counts = Counter[Event]()
     for event, times in events:
-        found[event] += times
-    left = deltas - lifetime.lost(found.items())
-    paid = [(replace(event, failure=0.0), times) for event, times in found.items() if not isinstance(event, Drawn)]
-    out = _curves(paid, left) if found else {}
-    cost = math.fsum(times * gaussian_cost(event) for event, times in paid)
-    if GDP not in out and 0 < cost < math.inf:  # exponential mechanisms and pure releases have a μ too
-        out[GDP] = _each(left, lambda d: Accounting.GDP.epsilon(cost, d))
-    if any(isinstance(event, Drawn) for event in found):  # whose error counts (1 + e^ε) times: so much up to the total
-        out = {name: np.where(e <= lifetime.budget.epsilon, e, math.inf) for name, e in out.items()}
-    return {str(lifetime.accounting): out.pop(str(lifetime.accounting)), **out} if out else out
+        event_counts[event] += times
+    remaining_deltas = deltas - lifetime.lost(event_counts.items())
+    failure_free_events = [
+        (replace(event, failure=0.0), times) for event, times in event_counts.items() if not isinstance(event, Drawn)
+    ]
+    epsilons_by_accountant = _curves(failure_free_events, remaining_deltas) if event_counts else {}
+    gdp_cost = math.fsum(times * gaussian_cost(event) for event, times in failure_free_events)
+    if (
+        GDP not in epsilons_by_accountant and 0 < gdp_cost < math.inf
+    ):  # exponential mechanisms and pure releases have a μ too
+        epsilons_by_accountant[GDP] = _each(remaining_deltas, lambda d: Accounting.GDP.epsilon(gdp_cost, d))
+    if any(
+        isinstance(event, Drawn) for event in event_counts
+    ):  # whose error counts (1 + e^ε) times: so much up to the total
+        epsilons_by_accountant = {
+            name: np.where(e <= lifetime.budget.epsilon, e, math.inf) for name, e in epsilons_by_accountant.items()
+        }
+    return (
+        {str(lifetime.accounting): epsilons_by_accountant.pop(str(lifetime.accounting)), **epsilons_by_accountant}
+        if epsilons_by_accountant
+        else epsilons_by_accountant
+    )
 
 
 def lifetime_curve(lifetime: Lifetime, deltas: Array) -> Array:
     """The ε at each δ of the most that a data set may ever be charged, however releases are chosen."""
-    left, capacity = deltas - lifetime.failure, lifetime.capacity
+    remaining_deltas, capacity = deltas - lifetime.failure, lifetime.capacity
     if lifetime.accounting is Accounting.PURE:
-        return np.where(left >= 0, capacity, math.inf)
-    return _each(left, lambda d: lifetime.accounting.epsilon(capacity, d))
+        return np.where(remaining_deltas >= 0, capacity, math.inf)
+    return _each(remaining_deltas, lambda d: lifetime.accounting.epsilon(capacity, d))
 
 
 def _curves(spends: Events, deltas: Array) -> dict[str, Array]:
@@ -104,21 +118,23 @@ def _curves(spends: Events, deltas: Array) -> dict[str, Array]:
     sums = Sums.of(spends)
     if any(isinstance(spend, SubsampledGaussian) for spend, _ in spends):
         return {PLD: np.array([sums.epsilon(d, Accounting.PLD) for d in deltas.tolist()])}
-    left = deltas - sums.failure
-    out = {}
+    remaining_deltas = deltas - sums.failure
+    epsilons_by_accountant = {}
     if sums.mu_squared < math.inf:
-        out[GDP] = _each(left, lambda d: Accounting.GDP.epsilon(sums.mu_squared, d))
-    out[ZCDP] = _each(left, lambda d: Accounting.ZCDP.epsilon(sums.rho, d))
-    out[RENYI] = _renyi(spends, left)
+        epsilons_by_accountant[GDP] = _each(remaining_deltas, lambda d: Accounting.GDP.epsilon(sums.mu_squared, d))
+    epsilons_by_accountant[ZCDP] = _each(remaining_deltas, lambda d: Accounting.ZCDP.epsilon(sums.rho, d))
+    epsilons_by_accountant[RENYI] = _renyi(spends, remaining_deltas)
     if not any(isinstance(spend, Concentrated) for spend, _ in spends):  # no pair of laws is worst for these
-        out[PLD] = _loss_distribution([(s, n) for s, n in spends if not isinstance(s, Concentrated | Drawn)], left)
+        epsilons_by_accountant[PLD] = _loss_distribution(
+            [(s, n) for s, n in spends if not isinstance(s, Concentrated | Drawn)], remaining_deltas
+        )
     joint = sums.joint
     if joint and sums.mu_squared == math.inf:
-        least = float(left[left > 0].min(initial=1.0))
-        out[OPTIMAL] = _each(left, lambda d: joint.epsilon(d, least=least))
+        min_delta = float(remaining_deltas[remaining_deltas > 0].min(initial=1.0))
+        epsilons_by_accountant[OPTIMAL] = _each(remaining_deltas, lambda d: joint.epsilon(d, least=min_delta))
     if sums.pure < math.inf:
-        out[PURE] = np.where(left >= 0, sums.pure, math.inf)
-    return out
+        epsilons_by_accountant[PURE] = np.where(remaining_deltas >= 0, sums.pure, math.inf)
+    return epsilons_by_accountant
 
 
 def pairs(found: dict[str, Array], deltas: Array, failure: float = 0.0) -> tuple[Array, Array]:
@@ -126,12 +142,12 @@ def pairs(found: dict[str, Array], deltas: Array, failure: float = 0.0) -> tuple
 
     `failure` is the probability of all events of failure together.
     """
-    best = np.min(list(found.values()), axis=0)
-    keep = np.isfinite(best)
-    epsilons, held = best[keep], deltas[keep]
+    smallest_epsilons = np.min(list(found.values()), axis=0)
+    is_finite = np.isfinite(smallest_epsilons)
+    epsilons, finite_deltas = smallest_epsilons[is_finite], deltas[is_finite]
     if PURE in found and np.isfinite(found[PURE]).any():
-        return np.append(epsilons, found[PURE].min()), np.append(held, failure)
-    return epsilons, held
+        return np.append(epsilons, found[PURE].min()), np.append(finite_deltas, failure)
+    return epsilons, finite_deltas
 
 
 def printed(charges: Sequence[Charge], deltas: Array) -> dict[str, Array]:
@@ -140,14 +156,16 @@ def printed(charges: Sequence[Charge], deltas: Array) -> dict[str, Array]:
     sums = Sums.of(spends)
     if sums.failure or sums.rho == math.inf:
         return {}
-    out = {"ρ + 2√(ρ ln(1/δ))": np.array([renyi_closed(sums.rho, d) for d in deltas])}
+    epsilons_by_formula = {"ρ + 2√(ρ ln(1/δ))": np.array([renyi_closed(sums.rho, d) for d in deltas])}
     if sums.mu_squared < math.inf:
         mu = math.sqrt(sums.mu_squared)
-        return out | {form.name: np.array([form.at(mu, d) for d in deltas]) for form in GAUSSIAN}
+        return epsilons_by_formula | {
+            formula.name: np.array([formula.at(mu, d) for d in deltas]) for formula in GAUSSIAN
+        }
     if len(spends) == 1 and sums.pure < math.inf:
-        (spend, number), *_ = spends
-        out["strong composition"] = np.array([strong_composition(spend.pure, number, d) for d in deltas])
-    return out
+        (spend, count), *_ = spends
+        epsilons_by_formula["strong composition"] = np.array([strong_composition(spend.pure, count, d) for d in deltas])
+    return epsilons_by_formula
 
 
 def _each(left: Array, epsilon: Any) -> Array:
@@ -174,27 +192,27 @@ def renyi(spend: Event, orders: Array) -> Array:
         B = np.expm1(-a * e) / math.expm1(-e)
         A = s_a - s * B
         x = np.clip(-a * A / (B * (a - 1)), s, 1)
-        found = (-a * np.log(x) + np.log(A + B * x)) / (a - 1)
+        divergences = (-a * np.log(x) + np.log(A + B * x)) / (a - 1)
     else:
         log_p = -math.log1p(math.exp(-e))
         log_q = log_p - e
-        found = np.logaddexp(a * log_p + (1 - a) * log_q, a * log_q + (1 - a) * log_p) / (a - 1)
-    return np.clip(found, 0, a * spend.rho)  # zCDP bounds it too, where rounding has eaten the digits
+        divergences = np.logaddexp(a * log_p + (1 - a) * log_q, a * log_q + (1 - a) * log_p) / (a - 1)
+    return np.clip(divergences, 0, a * spend.rho)  # zCDP bounds it too, where rounding has eaten the digits
 
 
 def _renyi(spends: Events, left: Array) -> Array:
     """The ε at each δ by Rényi divergences, added up order by order; ∞ where no δ is left."""
     from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon
 
-    total = np.sum([number * renyi(spend, ORDERS) for spend, number in spends], axis=0)
+    total_divergences = np.sum([number * renyi(spend, ORDERS) for spend, number in spends], axis=0)
     # Orders near the best of zCDP only: the library walks over them one by one.
     rho = math.fsum(number * spend.rho for spend, number in spends)
 
     def epsilon(d: float) -> float:
-        best = math.log10(math.sqrt(max(-math.log(d), 1e-3) / rho))
-        near = np.abs(np.log10(ORDERS - 1) - best) < 0.5
-        near = near if near.any() else np.ones(len(ORDERS), bool)
-        return float(compute_epsilon(ORDERS[near].tolist(), total[near].tolist(), d)[0])
+        best_log_order = math.log10(math.sqrt(max(-math.log(d), 1e-3) / rho))
+        is_near_best = np.abs(np.log10(ORDERS - 1) - best_log_order) < 0.5
+        is_near_best = is_near_best if is_near_best.any() else np.ones(len(ORDERS), bool)
+        return float(compute_epsilon(ORDERS[is_near_best].tolist(), total_divergences[is_near_best].tolist(), d)[0])
 
     return _each(left, epsilon)
 
@@ -209,8 +227,8 @@ def profile(spend: Spend, at: Array) -> Array:
     e = spend.pure
     if not isinstance(spend, BoundedRange):
         return worst_profile(at, e, 0.0)
-    inside = np.expm1((np.clip(at, -e, e) - e) / 2) ** 2 / -math.expm1(-e)
-    return np.where(at >= e, 0.0, np.where(at <= -e, -np.expm1(np.minimum(at, 0)), inside))
+    inner_deltas = np.expm1((np.clip(at, -e, e) - e) / 2) ** 2 / -math.expm1(-e)
+    return np.where(at >= e, 0.0, np.where(at <= -e, -np.expm1(np.minimum(at, 0)), inner_deltas))
 
 
 def _loss_distribution(spends: Counts, left: Array) -> Array:
@@ -221,32 +239,32 @@ def _loss_distribution(spends: Counts, left: Array) -> Array:
     """
     from dp_accounting.pld import pld_pmf, privacy_loss_distribution
 
-    sums, scale = Sums.of(spends), float(np.max(left, initial=0))
-    if scale <= 0:
+    sums, max_delta = Sums.of(spends), float(np.max(left, initial=0))
+    if max_delta <= 0:
         return np.full(len(left), math.inf)
-    step = max(math.sqrt(2 * sums.rho), sums.rho) * 8 / CELLS
-    together: Any = None
+    grid_step = max(math.sqrt(2 * sums.rho), sums.rho) * 8 / CELLS
+    composed: Any = None
     mu = math.sqrt(math.fsum(number * spend.mu**2 for spend, number in spends if isinstance(spend, Gaussian)))
     if mu > 0:
-        together = privacy_loss_distribution.from_gaussian_mechanism(1 / mu, value_discretization_interval=step)
+        composed = privacy_loss_distribution.from_gaussian_mechanism(1 / mu, value_discretization_interval=grid_step)
     for spend, number in _fewer(spends):
-        reach = math.ceil(spend.pure / step)
-        places = np.arange(-reach, reach + 1)
-        deltas = np.minimum.accumulate(np.clip(profile(spend, places * step), 0, 1))
-        pmf = pld_pmf.create_pmf_pessimistic_connect_dots(step, places, deltas)
-        one = privacy_loss_distribution.PrivacyLossDistribution(pmf)
-        many = one.self_compose(number, TRUNCATED) if number > 1 else one
-        together = many if together is None else together.compose(many, TRUNCATED)
-    return _each(left, together.get_epsilon_for_delta)
+        grid_radius = math.ceil(spend.pure / grid_step)
+        grid_points = np.arange(-grid_radius, grid_radius + 1)
+        deltas = np.minimum.accumulate(np.clip(profile(spend, grid_points * grid_step), 0, 1))
+        pmf = pld_pmf.create_pmf_pessimistic_connect_dots(grid_step, grid_points, deltas)
+        single_spend = privacy_loss_distribution.PrivacyLossDistribution(pmf)
+        repeated_spend = single_spend.self_compose(number, TRUNCATED) if number > 1 else single_spend
+        composed = repeated_spend if composed is None else composed.compose(repeated_spend, TRUNCATED)
+    return _each(left, composed.get_epsilon_for_delta)
 
 
 def _fewer(spends: Counts) -> list[tuple[BoundedRange | Pure, int]]:
     """The spends that are not Gaussian; if more than DISTINCT, sizes are rounded up to that many steps."""
-    others = [(spend, number) for spend, number in spends if isinstance(spend, (BoundedRange, Pure))]
-    if len(others) <= DISTINCT:
-        return others
-    step = max(spend.epsilon for spend, _ in others) / DISTINCT
-    found: Counter[BoundedRange | Pure] = Counter()
-    for spend, number in others:
-        found[type(spend)(math.ceil(spend.epsilon / step * (1 - 1e-12)) * step)] += number
-    return list(found.items())
+    non_gaussian = [(spend, number) for spend, number in spends if isinstance(spend, (BoundedRange, Pure))]
+    if len(non_gaussian) <= DISTINCT:
+        return non_gaussian
+    size_step = max(spend.epsilon for spend, _ in non_gaussian) / DISTINCT
+    counter: Counter[BoundedRange | Pure] = Counter()
+    for spend, number in non_gaussian:
+        counter[type(spend)(math.ceil(spend.epsilon / size_step * (1 - 1e-12)) * size_step)] += number
+    return list(counter.items())

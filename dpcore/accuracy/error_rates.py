@@ -40,8 +40,8 @@ class Setting:
         d is log₂ k: the number of columns where all of them are binary, as the table assumes. log k is at least log 2.
         """
         log_k, log_queries = math.log(max(self.k, 2)), math.log(2 * self.m)
-        private = self.n * self.epsilon
-        return log_k / math.log(2), log_k, log_queries, math.log(1 / self.delta), self.gaussian_width, private
+        n_epsilon = self.n * self.epsilon
+        return log_k / math.log(2), log_k, log_queries, math.log(1 / self.delta), self.gaussian_width, n_epsilon
 
 
 @value_object

@@ -30,8 +30,8 @@ class Promise:
     @classmethod
     def of_release(cls, facts: Json) -> "Promise":
         """The promise of a release, from the facts in its release.json."""
-        told = facts["promise"]
-        return cls(told["epsilon"], told["delta"], events_from_json(told["reserved"]))
+        promise_facts = facts["promise"]
+        return cls(promise_facts["epsilon"], promise_facts["delta"], events_from_json(promise_facts["reserved"]))
 
     def guess(self, prior: float = 0.5) -> float:
         """The highest chance of a right guess between two neighbouring tables, one of which has the `prior`.
@@ -43,17 +43,19 @@ class Promise:
         left side is least at p = (1 + t)/2, so t log((1 + t)/(1 − t)) ≤ ρ, and a guess is right at most
         max(π, 1 − π) + min(π, 1 − π) t of the time. Events of failure and samplers' errors are added to t.
         """
-        best = float(guarantee.best_guess(prior, *guarantee.compose_any(self.epsilon, self.delta, self.releases)))
+        bound = float(guarantee.best_guess(prior, *guarantee.compose_any(self.epsilon, self.delta, self.releases)))
         events = [(event, times * self.releases) for event, times in self.events]
-        lost = math.fsum(times * (e.error if isinstance(e, Drawn) else e.failure) for e, times in events)
+        total_failure = math.fsum(times * (e.error if isinstance(e, Drawn) else e.failure) for e, times in events)
         sums = Sums.of([(event, times) for event, times in events if not isinstance(event, Drawn)])
         if not self.events:
-            return best
+            return bound
         if sums.mu_squared < math.inf:
-            return min(best, guarantee.gaussian_guess(prior, math.sqrt(sums.mu_squared)) + lost)
+            return min(bound, guarantee.gaussian_guess(prior, math.sqrt(sums.mu_squared)) + total_failure)
         if sums.rho == math.inf:
-            return best
-        return min(best, max(prior, 1 - prior) + min(prior, 1 - prior) * min(_apart(sums.rho) + 2 * lost, 1.0))
+            return bound
+        return min(
+            bound, max(prior, 1 - prior) + min(prior, 1 - prior) * min(_apart(sums.rho) + 2 * total_failure, 1.0)
+        )
 
     @property
     def total_delta(self) -> float:
@@ -88,9 +90,9 @@ class Promise:
     @property
     def suspicion_words(self) -> str:
         """The sentence that states what a suspicion may become."""
-        rarely = f", except {one_in(self.failure)}" if self.delta else ", without exception"
-        before = f"In the unluckiest release a suspicion of {percent(SUSPICION)} about one person"
-        return f"{before} rises to {self.suspicion} at most{rarely}."
+        exception_clause = f", except {one_in(self.failure)}" if self.delta else ", without exception"
+        subject = f"In the unluckiest release a suspicion of {percent(SUSPICION)} about one person"
+        return f"{subject} rises to {self.suspicion} at most{exception_clause}."
 
     @property
     def words(self) -> str:
@@ -109,8 +111,8 @@ def _apart(rho: float) -> float:
 
 def percent(chance: float) -> str:
     """A probability as "23.4%", rounded up to a decimal, or to three near 1, where digits matter."""
-    shown = _hundredths(chance, 1 if chance <= 0.99 else 3)
-    return f"{shown:g}%" if shown < 100 else "almost 100%"
+    percentage = _hundredths(chance, 1 if chance <= 0.99 else 3)
+    return f"{percentage:g}%" if percentage < 100 else "almost 100%"
 
 
 def times_in_100(chance: float) -> str:
@@ -125,21 +127,21 @@ def _hundredths(chance: float, digits: int) -> float:
 
 def guess_tile(chance: float) -> tuple[str, str, str]:
     """The one sentence about a right guess as a tile, in three parts: who guesses, how often, and what it is about."""
-    right = f"guesses right at most {times_in_100(chance)}"
-    return "Someone who knows everyone else", right, "whether something is true of one person (a coin: 50)"
+    frequency_text = f"guesses right at most {times_in_100(chance)}"
+    return "Someone who knows everyone else", frequency_text, "whether something is true of one person (a coin: 50)"
 
 
 def one_in(chance: float) -> str:
     """A small probability as "1 time in 10 million", rounded up."""
     if chance > 0.01:
         return f"{_hundredths(chance, 1):g} times in 100"
-    often = 1 / chance * (1 + 1e-12)
-    step = 10 ** max(math.floor(math.log10(often)) - 2, 0)
-    often = math.floor(often / step) * step
-    for size, word in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
-        if often >= size:
-            return f"1 time in {'a' if often == size else f'{often / size:g}'} {word}"
-    return f"1 time in {often:,}"
+    one_in_count = 1 / chance * (1 + 1e-12)
+    rounding_step = 10 ** max(math.floor(math.log10(one_in_count)) - 2, 0)
+    one_in_count = math.floor(one_in_count / rounding_step) * rounding_step
+    for unit_size, unit_name in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
+        if one_in_count >= unit_size:
+            return f"1 time in {'a' if one_in_count == unit_size else f'{one_in_count / unit_size:g}'} {unit_name}"
+    return f"1 time in {one_in_count:,}"
 
 
 def delta_words(delta: float) -> str:

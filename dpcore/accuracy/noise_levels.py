@@ -13,8 +13,8 @@ def all_within(tolerance: float, sigma: float, answers: int) -> float:
     """
     if not (tolerance >= 0 and 0 < sigma < math.inf and answers >= 1):
         raise InputError(f"tolerance={tolerance:g}, sigma={sigma:g}, answers={answers}: out of range")
-    outside = math.erfc(tolerance / (math.sqrt(2) * sigma))
-    return math.exp(answers * math.log1p(-outside)) if outside < 1 else 0.0
+    outside_probability = math.erfc(tolerance / (math.sqrt(2) * sigma))
+    return math.exp(answers * math.log1p(-outside_probability)) if outside_probability < 1 else 0.0
 
 
 def reach(share: float, sigma: float, answers: int) -> float:

@@ -14,5 +14,5 @@ def public_noise(algorithm: Algorithm, problem: QueryRelease, budget: Budget) ->
     the records. Raises what `make_plan` raises.
     """
     plan = make_plan(algorithm, problem, budget)
-    says: Callable[..., float | None] | None = getattr(algorithm, "answer_noise", None)
-    return None if says is None else says(problem, plan)
+    answer_noise: Callable[..., float | None] | None = getattr(algorithm, "answer_noise", None)
+    return None if answer_noise is None else answer_noise(problem, plan)

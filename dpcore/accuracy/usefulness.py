@@ -32,8 +32,8 @@ def as_exact_as_sample(squares: float, shares: Array, n: int) -> float:
     gives f = S/(E (n − 1) + S); 1 where nothing is wrong. Source: Cochran 1977, Theorem 3.2.
     """
     p = np.clip(shares, 0, 1)
-    spread = max(float(p.sum() - p @ p), 0.0)
-    return spread / (squares * (n - 1) + spread) if squares > 0 else 1.0
+    variance_sum = max(float(p.sum() - p @ p), 0.0)
+    return variance_sum / (squares * (n - 1) + variance_sum) if squares > 0 else 1.0
 
 
 def k_marginal(distances: Array) -> float:
@@ -57,16 +57,16 @@ def foreseen(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | None:
     """
     tables, laplace = [], False
     for charge in plan.charges:
-        asked, spend = charge.statistic, charge.spend
+        statistic, spend = charge.statistic, charge.spend
         if not isinstance(spend, Gaussian | Pure):
             continue
-        if isinstance(asked, Residuals):
-            sizes = sum(problem.domain.cells(S) for S in spaces_of(asked.workload).type_of)
-            return unbiased(asked, np.zeros(sizes), deviation(asked, spend, problem.effective_n))
-        if isinstance(asked, Answers):
-            m, laplace = asked.workload.m, laplace or isinstance(spend, Pure)
-            errors = np.broadcast_to(deviation(asked, spend, problem.effective_n), m)
-            tables += noisy_tables([MeasuredAnswers(asked.workload, np.zeros(m), errors)])
+        if isinstance(statistic, Residuals):
+            part_cell_count = sum(problem.domain.cells(S) for S in spaces_of(statistic.workload).type_of)
+            return unbiased(statistic, np.zeros(part_cell_count), deviation(statistic, spend, problem.effective_n))
+        if isinstance(statistic, Answers):
+            m, laplace = statistic.workload.m, laplace or isinstance(spend, Pure)
+            errors = np.broadcast_to(deviation(statistic, spend, problem.effective_n), m)
+            tables += noisy_tables([MeasuredAnswers(statistic.workload, np.zeros(m), errors)])
     return pooled(problem.domain, tables, laplace=laplace) if tables else None
 
 
@@ -123,8 +123,8 @@ class Uses:
         """All uses in one sentence, to show beside a release."""
         if not self.good_for and not self.not_for:
             return "How exact the answers are is not known before they are compared with the table."
-        lists = (("Good for", self.good_for), ("Not for", self.not_for))
-        return " ".join(f"{words}: {' and '.join(some)}." for words, some in lists if some)
+        labelled_uses = (("Good for", self.good_for), ("Not for", self.not_for))
+        return " ".join(f"{label}: {' and '.join(phrases)}." for label, phrases in labelled_uses if phrases)
 
     def to_json(self) -> Json:
         """The fields and the sentence by name, for JSON."""
@@ -137,36 +137,38 @@ def uses(known: UnbiasedAnswers | None, n: float, *, tolerance: float = POINT) -
     `n` rows count. Every cell of a table has the same half-width h; tables of one column and of pairs are looked at. A
     group is one cell of them: large enough where h n is at most a tenth of its size.
     """
-    good, bad, group = [], [], None
-    for ways, words in ((1, "one"), (2, "two")):
-        half = None if known is None else _half_width(known, ways, quantile(0.95, laplace=known.laplace))
-        if half is None:
+    good_for, not_for, smallest_group = [], [], None
+    for ways, number_word in ((1, "one"), (2, "two")):
+        half_width = None if known is None else _half_width(known, ways, quantile(0.95, laplace=known.laplace))
+        if half_width is None:
             continue
-        (good if half <= tolerance else bad).append(words)
-        group = math.ceil(half * n / TENTH)
-    good, bad = (_shares(ways, tolerance) for ways in (good, bad))
-    if group is not None:
-        bad.append(f"groups under {_short(group)} rows" if group < n else "groups of any size")
-    return Uses(tuple(good), tuple(bad), tolerance, group)
+        (good_for if half_width <= tolerance else not_for).append(number_word)
+        smallest_group = math.ceil(half_width * n / TENTH)
+    good_for, not_for = (_shares(ways, tolerance) for ways in (good_for, not_for))
+    if smallest_group is not None:
+        not_for.append(f"groups under {_short(smallest_group)} rows" if smallest_group < n else "groups of any size")
+    return Uses(tuple(good_for), tuple(not_for), tolerance, smallest_group)
 
 
 def _shares(ways: list[str], tolerance: float) -> list[str]:
     """A phrase for shares by this many columns; empty for none."""
-    columns = "column" if ways == ["one"] else "columns"
-    within = f"within {100 * tolerance:.3g} point{'s' * (tolerance != POINT)}"
-    return [f"shares by {' or '.join(ways)} {columns} {within}"] if ways else []
+    noun = "column" if ways == ["one"] else "columns"
+    tolerance_text = f"within {100 * tolerance:.3g} point{'s' * (tolerance != POINT)}"
+    return [f"shares by {' or '.join(ways)} {noun} {tolerance_text}"] if ways else []
 
 
 def _half_width(known: UnbiasedAnswers, ways: int, z: float) -> float | None:
     """The half-width that 95% of the cells of all tables of `ways` columns keep; None if more are unbounded."""
     shape = known.domain.shape
-    every = list(combinations([a for a in range(len(shape)) if shape[a] > 1], ways))
-    sizes = {axes: math.prod(shape[a] for a in axes) for axes in every}
-    found = sorted((known.standard_error(axes), size) for axes, size in sizes.items() if axes in known.places)
-    seen, needed = 0, MOST * sum(sizes.values())
-    for error, size in found:
-        seen += size
-        if seen >= needed:
+    all_column_sets = list(combinations([a for a in range(len(shape)) if shape[a] > 1], ways))
+    sizes = {axes: math.prod(shape[a] for a in axes) for axes in all_column_sets}
+    errors_and_sizes = sorted(
+        (known.standard_error(axes), size) for axes, size in sizes.items() if axes in known.places
+    )
+    covered_cells, needed_cells = 0, MOST * sum(sizes.values())
+    for error, size in errors_and_sizes:
+        covered_cells += size
+        if covered_cells >= needed_cells:
             return z * error
     return None
 

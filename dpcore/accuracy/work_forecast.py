@@ -12,13 +12,14 @@ ROOM = 0.8  # share of the machine's memory that one run may take
 
 def affordable(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[float, float]:
     """The rough seconds and bytes of a run; raises what `make_plan` raises, and InputError for too many bytes."""
-    seconds, size = forecast(algorithm, problem, budget)
-    if (room := ROOM * machine_memory()) < size:
+    seconds, byte_count = forecast(algorithm, problem, budget)
+    if (max_bytes := ROOM * machine_memory()) < byte_count:
         raise InputError(
-            f"this run would take about {in_bytes(size)} of memory, and a run may take {in_bytes(room)} of this "
+            f"this run would take about {in_bytes(byte_count)} of memory, and a run may take {in_bytes(max_bytes)} "
+            "of this "
             "machine's; choose fewer columns, coarser bins or smaller tables"
         )
-    return seconds, size
+    return seconds, byte_count
 
 
 def words(seconds: float, size: float) -> str:

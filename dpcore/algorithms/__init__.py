@@ -56,4 +56,4 @@ def solving(problem: type) -> dict[str, type]:
 def registered_name(algorithm: Algorithm) -> str:
     """The name of an algorithm in ALGORITHMS, or its class's name where it is not registered."""
     cls = type(algorithm)
-    return next((name for name, known in ALGORITHMS.items() if known is cls), cls.__name__)
+    return next((name for name, algorithm_type in ALGORITHMS.items() if algorithm_type is cls), cls.__name__)

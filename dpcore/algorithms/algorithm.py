@@ -98,9 +98,13 @@ def _with_constraints(algorithm: Algorithm, problem: Any, plan: Plan) -> Plan:
     count = len(problem.domain.constraints) if isinstance(problem, QueryRelease) else 0
     if not count:
         return plan
-    kept = algorithm.enumerates or algorithm.graphical
-    where = ("kept by the distribution, its answers and rows", KEPT) if kept else ("kept by rows only", ROWS_ONLY)
-    return replace(plan, choices=(*plan.choices, Choice("constraints", f"{count}, {where[0]}", where[1])))
+    is_in_model = algorithm.enumerates or algorithm.graphical
+    value_and_reason = (
+        ("kept by the distribution, its answers and rows", KEPT) if is_in_model else ("kept by rows only", ROWS_ONLY)
+    )
+    return replace(
+        plan, choices=(*plan.choices, Choice("constraints", f"{count}, {value_and_reason[0]}", value_and_reason[1]))
+    )
 
 
 def stars(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> dict[str, float]:
@@ -125,16 +129,18 @@ def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tup
     Raises what `make_plan` raises.
     """
     plan = make_plan(algorithm, problem, budget)
-    said = {choice.name: choice.value for choice in plan.choices}
-    rounds, m = said.get("iterations", said["rounds"]), problem.workload.m
-    k = said.get("cells", problem.domain.size * algorithm.enumerates)
-    size, passes = 8.0 * (ARRAYS * k + ANSWERS * m), PASSES if k == problem.domain.size else TREE_PASSES
-    if {"first", "iterations"} <= said.keys() and passes > PASSES:  # a fit on a tree that is chosen
-        columns, tables, n = len(problem.domain.shape), len(tables_read(problem.workload).tables), problem.n
-        pairs = math.comb(columns, 2)
-        counts, tries = tables + 3 * pairs, TRIES * pairs
+    values = {choice.name: choice.value for choice in plan.choices}
+    rounds, m = values.get("iterations", values["rounds"]), problem.workload.m
+    k = values.get("cells", problem.domain.size * algorithm.enumerates)
+    size_bytes, passes = 8.0 * (ARRAYS * k + ANSWERS * m), PASSES if k == problem.domain.size else TREE_PASSES
+    if {"first", "iterations"} <= values.keys() and passes > PASSES:  # a fit on a tree that is chosen
+        column_count, table_count, n = len(problem.domain.shape), len(tables_read(problem.workload).tables), problem.n
+        pair_count = math.comb(column_count, 2)
+        table_counts, table_trials = table_count + 3 * pair_count, TRIES * pair_count
         if algorithm.adaptive:
-            n, counts = min(2 * n, DRAWN), rounds / REFIT * tables
-            tries = counts
-        return COUNTED * n * counts + TRIED * columns * tries + PASS * k * (PASSES * rounds / 2 + pairs + tables), size
-    return rounds * (1e-4 + PASS * (passes * k + PASSES * 2 * m)), size
+            n, table_counts = min(2 * n, DRAWN), rounds / REFIT * table_count
+            table_trials = table_counts
+        return COUNTED * n * table_counts + TRIED * column_count * table_trials + PASS * k * (
+            PASSES * rounds / 2 + pair_count + table_count
+        ), size_bytes
+    return rounds * (1e-4 + PASS * (passes * k + PASSES * 2 * m)), size_bytes

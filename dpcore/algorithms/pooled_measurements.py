@@ -37,9 +37,9 @@ class Pool:
     def add(self, axes: Axes, values: Array, stddev: float) -> None:
         """Add a measurement of the table over these columns, each value with the given standard deviation."""
         precision = max(stddev, TINY) ** -2.0
-        before, mean = self.facts.get(axes, (0.0, 0.0))
-        both = before + precision
-        self.facts[axes] = both, (before * mean + precision * values) / both
+        old_precision, mean = self.facts.get(axes, (0.0, 0.0))
+        total_precision = old_precision + precision
+        self.facts[axes] = total_precision, (old_precision * mean + precision * values) / total_precision
         self.precision += precision
 
     def add_all(self, tables: Marginals, values: Array, stddev: Array) -> None:
@@ -49,7 +49,7 @@ class Pool:
 
     def keep(self, junction: JunctionTree) -> None:
         """Drop the tables that no clique holds."""
-        self.facts = {axes: fact for axes, fact in self.facts.items() if junction.home(axes) is not None}
+        self.facts = {axes: average for axes, average in self.facts.items() if junction.home(axes) is not None}
 
     @property
     def evidence(self) -> Evidence:
@@ -61,7 +61,7 @@ class Pool:
 
 def tables_of(workload: Workload) -> tuple[Marginals, slice] | None:
     """The marginal tables of a workload, and the slice of their answers among all; None if there are none."""
-    return next(((w, place) for w, place in workload.members if isinstance(w, Marginals)), None)
+    return next(((part, answer_slice) for part, answer_slice in workload.members if isinstance(part, Marginals)), None)
 
 
 def tables_read(workload: Workload, who: str = "this algorithm") -> Marginals:
@@ -83,7 +83,7 @@ def singles_of(workload: Workload) -> Marginals:
 
 def shares_of(alone: Evidence) -> list[Array]:
     """The share of every category by noisy 1-way tables drawn to even ones: the nearest distribution, floored."""
-    return [floored(part) for part in drawn_even(alone)]
+    return [floored(table) for table in drawn_even(alone)]
 
 
 def floored(y: Array) -> Array:
@@ -100,16 +100,16 @@ def drawn_even(alone: Evidence) -> list[Array]:
     of k categories have a mean square distance of at most 1/k from the uniform: were noise larger than all there is,
     its largest cell would else get all. Source: Stein 1981.
     """
-    out = []
-    for part in alone.workload.tables:
-        own, variance = alone.y[part], alone.sigma[part.start] ** 2
-        k = len(own)
-        steps = np.linspace(1, 0, 21) / (1 + k * variance)
-        drawn = np.array([1 / k + c * (own - own.mean()) for c in steps])
-        near = np.array([nearest(y) for y in drawn])
-        risks = ((near - own) ** 2).sum(axis=1) + 2 * variance * steps * ((near > 0).sum(axis=1) - 1)
-        out.append(drawn[risks.argmin()])
-    return out
+    tables = []
+    for table in alone.workload.tables:
+        noisy, variance = alone.y[table], alone.sigma[table.start] ** 2
+        k = len(noisy)
+        factors = np.linspace(1, 0, 21) / (1 + k * variance)
+        shrunken = np.array([1 / k + c * (noisy - noisy.mean()) for c in factors])
+        projected = np.array([nearest(y) for y in shrunken])
+        risks = ((projected - noisy) ** 2).sum(axis=1) + 2 * variance * factors * ((projected > 0).sum(axis=1) - 1)
+        tables.append(shrunken[risks.argmin()])
+    return tables
 
 
 def nearest(y: Array) -> Array:
@@ -118,9 +118,9 @@ def nearest(y: Array) -> Array:
     Noise on empty cells falls away, where cutting at 0 alone would leave half of it. Source: Held, Wolfe, Crowder 1974.
     """
     y = y - y.max()  # moves t alone, and keeps the 1 beside noise however large
-    falling = np.sort(y)[::-1]
-    shifts = (np.cumsum(falling) - 1) / np.arange(1, len(y) + 1)
-    return np.maximum(y - shifts[np.flatnonzero(falling > shifts)[-1]], 0.0)
+    descending = np.sort(y)[::-1]
+    shifts = (np.cumsum(descending) - 1) / np.arange(1, len(y) + 1)
+    return np.maximum(y - shifts[np.flatnonzero(descending > shifts)[-1]], 0.0)
 
 
 def summed(evidence: Evidence, workload: Workload) -> Evidence:
@@ -128,17 +128,17 @@ def summed(evidence: Evidence, workload: Workload) -> Evidence:
 
     A cell of table A is the sum of Π_{S∖A} d_i cells of a table S ⊇ A, so its variance is that many times larger.
     """
-    found = tables_of(evidence.workload)
-    if workload is evidence.workload or not found or not isinstance(workload, Marginals):
+    source_and_slice = tables_of(evidence.workload)
+    if workload is evidence.workload or not source_and_slice or not isinstance(workload, Marginals):
         return evidence
-    source, place = found
-    noisy, sigma = evidence.y[place], evidence.sigma[place]
+    source, answer_slice = source_and_slice
+    noisy, sigma = evidence.y[answer_slice], evidence.sigma[answer_slice]
     y, precision = np.zeros(workload.m), np.zeros(workload.m)
     for axes, table in workload.slices.items():
-        for larger, shape, part in source.layout:
-            if set(axes) <= set(larger):
-                gone = tuple(i for i, a in enumerate(larger) if a not in axes)
-                weight = 1 / (sigma[part.start] ** 2 * math.prod(shape[i] for i in gone))
-                y[table] += weight * noisy[part].reshape(shape).sum(axis=gone).ravel()
+        for source_axes, shape, source_slice in source.layout:
+            if set(axes) <= set(source_axes):
+                summed_axes = tuple(i for i, a in enumerate(source_axes) if a not in axes)
+                weight = 1 / (sigma[source_slice.start] ** 2 * math.prod(shape[i] for i in summed_axes))
+                y[table] += weight * noisy[source_slice].reshape(shape).sum(axis=summed_axes).ravel()
                 precision[table] += weight
     return Evidence(workload, y / precision, 1 / np.sqrt(precision))

@@ -45,19 +45,21 @@ def parser() -> argparse.ArgumentParser:
 
     ARGUMENTS of that file are its arguments, and only one of EITHER may be given, where there are such.
     """
-    out = _Parser(prog="python -m dpcore", description="What does privacy cost on my table?")
-    commands = out.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    as_written = argparse.RawDescriptionHelpFormatter
+    root_parser = _Parser(prog="python -m dpcore", description="What does privacy cost on my table?")
+    commands = root_parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    help_formatter = argparse.RawDescriptionHelpFormatter
     for name, module in COMMANDS.items():
-        summary, _, rest = (module.__doc__ or "").partition("\n")
-        command = commands.add_parser(name, help=summary, description=summary, epilog=rest, formatter_class=as_written)
-        if either := getattr(module, "EITHER", ()):
+        summary, _, examples = (module.__doc__ or "").partition("\n")
+        command = commands.add_parser(
+            name, help=summary, description=summary, epilog=examples, formatter_class=help_formatter
+        )
+        if exclusive_arguments := getattr(module, "EITHER", ()):
             group = command.add_mutually_exclusive_group()
-            for argument, how in either:
-                group.add_argument(argument, **how)
-        for argument, how in module.ARGUMENTS:
-            command.add_argument(argument, **how)
-    return out
+            for argument, options in exclusive_arguments:
+                group.add_argument(argument, **options)
+        for argument, options in module.ARGUMENTS:
+            command.add_argument(argument, **options)
+    return root_parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,11 +73,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name may hold what the terminal cannot show
     try:
-        chosen = parser().parse_args(_texts(sys.argv[1:] if arguments is None else arguments))
+        args = parser().parse_args(_texts(sys.argv[1:] if arguments is None else arguments))
         with contextlib.redirect_stdout(Plain(sys.stdout)):
-            code = COMMANDS[chosen.command].execute(chosen) or 0
+            exit_code = COMMANDS[args.command].execute(args) or 0
         sys.stdout.flush()
-        return code
+        return exit_code
     except InputError as error:
         tell("error", error)
         return 3 if isinstance(error, OverspendError) else 2
@@ -90,15 +92,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except Exception as error:
         if type(error) is ArithmeticError:  # raised on purpose, where rounding would break what is promised
-            words = "these numbers are too extreme to be computed as precisely as promised; nothing was released"
-            tell("error", "; ".join([words, *_notes(error)]))
+            message = "these numbers are too extreme to be computed as precisely as promised; nothing was released"
+            tell("error", "; ".join([message, *_notes(error)]))
             return 2
         if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITABLE:
             _close_output()
             tell("error", f"the output cannot be written: {error.strerror}; what the command did before stays done")
             return 1
-        words = f"unexpected {place_of_error(error)}; please report it"  # its own words may be data
-        tell("error", "; ".join([words, *_notes(error)]))
+        message = f"unexpected {place_of_error(error)}; please report it"  # its own words may be data
+        tell("error", "; ".join([message, *_notes(error)]))
         return 70
 
 

@@ -41,8 +41,8 @@ def argument(name: str, value: str | Texts | None, words: str, **how: Any) -> Ar
 
     `value` is what the help writes in place of a value, or of several; None for the name in capitals, or the choices.
     """
-    told = "" if how.get("default") in (None, "", []) else " (default: %(default)s)"
-    return name, {"metavar": value, "help": words + told, **how}
+    default_text = "" if how.get("default") in (None, "", []) else " (default: %(default)s)"
+    return name, {"metavar": value, "help": words + default_text, **how}
 
 
 def flag(name: str, words: str) -> Argument:
@@ -52,14 +52,17 @@ def flag(name: str, words: str) -> Argument:
 
 def budget(*, epsilon: float | None = None, delta: float | None = None) -> list[Argument]:
     """The arguments ε and δ, each with its default or required."""
-    given = (("epsilon", EPSILON, epsilon), ("delta", DELTA, delta))
-    return [argument(f"--{n}", None, words, type=real, required=v is None, default=v) for n, words, v in given]
+    option_defaults = (("epsilon", EPSILON, epsilon), ("delta", DELTA, delta))
+    return [
+        argument(f"--{n}", None, help_text, type=real, required=v is None, default=v)
+        for n, help_text, v in option_defaults
+    ]
 
 
 def algorithm(problem: type, default: str | None = None) -> list[Argument]:
     """The arguments for an algorithm of a kind of problem, with its default or required, and for its parameters."""
-    words = f"one of {', '.join(solving(problem))}"
-    return [argument("--algorithm", "NAME", words, required=default is None, default=default), settings()]
+    help_text = f"one of {', '.join(solving(problem))}"
+    return [argument("--algorithm", "NAME", help_text, required=default is None, default=default), settings()]
 
 
 def settings(name: str = "NAME", of: str = "the algorithm") -> Argument:
@@ -74,19 +77,19 @@ def seed(words: str = "seed of the first run") -> Argument:
 
 def repeat(default: int | None = None) -> Argument:
     """The argument for the number of seeds to run."""
-    words = "R runs with seeds seed, seed + 1, …"
-    return argument("--repeat", "R", words, type=whole_number(1, MOST_REPEATS), default=default)
+    help_text = "R runs with seeds seed, seed + 1, …"
+    return argument("--repeat", "R", help_text, type=whole_number(1, MOST_REPEATS), default=default)
 
 
 def grid(times: int) -> list[Argument]:
     """The arguments for several ε at one δ with several seeds, and the output files, which are kept up to date."""
-    words = "write all that was found; kept up to date, also when interrupted"
+    help_text = "write all that was found; kept up to date, also when interrupted"
     return [
         argument("--epsilons", "E,E", f"{EPSILON}, several", default="0.1,0.3,1,3"),
         argument("--delta", None, DELTA, type=real, default=1e-9),
         seed(),
         repeat(times),
-        argument("--json", "out.json", words),
+        argument("--json", "out.json", help_text),
         argument("--csv", "out.csv", "write one line for each result"),
         flag("--resume", "run only what out.json lacks, or what failed there"),
     ]
@@ -94,8 +97,8 @@ def grid(times: int) -> list[Argument]:
 
 def rows(what: str = "rows") -> Argument:
     """The argument for the number of synthetic rows."""
-    words = f"how many synthetic {what} (default: as many as the table has)"
-    return argument("--rows", "N", words, type=whole_number(1, MAX_ROWS))
+    help_text = f"how many synthetic {what} (default: as many as the table has)"
+    return argument("--rows", "N", help_text, type=whole_number(1, MAX_ROWS))
 
 
 def ledger(*, required: bool) -> list[Argument]:

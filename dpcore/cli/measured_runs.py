@@ -52,26 +52,26 @@ class Measured:
 
     def run(self, algorithm: Algorithm, budget: Budget, seed: int, *, every: Every = 1) -> Run:
         """A run that measures its own schema within one budget; the schema is the same for every algorithm."""
-        first = self.placeholder
-        share = share_of(self.schema.open, self.chosen.schema_share, first.n, first.group, budget)
-        division, _ = share.planned(algorithm, first, budget, exact=False)
+        placeholder = self.placeholder
+        share = share_of(self.schema.open, self.chosen.schema_share, placeholder.n, placeholder.group, budget)
+        division, _ = share.planned(algorithm, placeholder, budget, exact=False)
         if self._found is None or self._found[0] != (division, seed):
-            found = explore_schema(self.schema, self.frame, self.unit, division, seed=seed)
-            self._found = (division, seed), found
-        found = self._found[1]
-        domain = found.domain
+            measured_schema = explore_schema(self.schema, self.frame, self.unit, division, seed=seed)
+            self._found = (division, seed), measured_schema
+        measured_schema = self._found[1]
+        domain = measured_schema.domain
         rows = domain.encode(self.limited)
         problem = QueryRelease(queries_in(self.chosen, domain), rows.n, self.unit.most_rows)
         for question in getattr(self.chosen, "ask", ()):
             understand(question, domain)
         forecast(algorithm, problem, budget)
         plan = plan_within(algorithm, problem, division, exact=False)
-        for f in found.found:
+        for f in measured_schema.found:
             if f.nothing and f.column.name not in self._told:
                 self._told.add(f.column.name)
                 tell("warning", f"{f.column.name!r}: {f.words}")
-        found_out = [{"column": f.column.name, "found": f.words, "tag": Tag.PEEK} for f in found.found]
-        facts = {**describe(division, self.schema.open), "found": found_out, "schema": domain_to_json(domain)}
+        findings = [{"column": f.column.name, "found": f.words, "tag": Tag.PEEK} for f in measured_schema.found]
+        facts = {**describe(division, self.schema.open), "found": findings, "schema": domain_to_json(domain)}
         self.said, self.rows = {"schema": facts}, rows
-        whole = promise_of_division(division)
-        return Run(algorithm, problem, rows, budget, seed=seed, plan=plan, whole=whole, every=every)
+        total_promise = promise_of_division(division)
+        return Run(algorithm, problem, rows, budget, seed=seed, plan=plan, whole=total_promise, every=every)

@@ -29,9 +29,9 @@ def check_writable(*paths: str | None) -> None:
 def _writable(path: str) -> bool:
     target = Path(path)
     try:
-        there, folder = target.exists(), target.resolve().parent
-        writable = not target.is_dir() and (not there or os.access(target, os.W_OK))
-        return writable and (os.access(folder, os.W_OK) or (there and not target.is_file()))
+        exists, folder = target.exists(), target.resolve().parent
+        may_write = not target.is_dir() and (not exists or os.access(target, os.W_OK))
+        return may_write and (os.access(folder, os.W_OK) or (exists and not target.is_file()))
     except (OSError, RuntimeError, ValueError):  # such as a name too long, a circle of links, or no text
         return False
 
@@ -65,15 +65,15 @@ def write(path: str, text: str) -> None:
             _write_into(target, text)
             return
         target = target.resolve()
-        beside = target.with_name(f".{os.getpid()}.part")
+        part_file = target.with_name(f".{os.getpid()}.part")
         try:
-            beside.write_text(text, encoding="utf-8")
-            os.replace(beside, target)
+            part_file.write_text(text, encoding="utf-8")
+            os.replace(part_file, target)
         finally:
-            beside.unlink(missing_ok=True)
+            part_file.unlink(missing_ok=True)
     except (OSError, RuntimeError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "that is no name of a file, or no text"
-        raise InputError(f"{path[:200]}: cannot be written: {why}") from None
+        reason = getattr(error, "strerror", None) or "that is no name of a file, or no text"
+        raise InputError(f"{path[:200]}: cannot be written: {reason}") from None
 
 
 def write_json(path: str | None, content: Any) -> None:
@@ -84,8 +84,8 @@ def write_json(path: str | None, content: Any) -> None:
 
 def warn(budgets: Iterable[Budget], n: int) -> None:
     """Print once the warnings about the promises of budgets on n records."""
-    for caution in dict.fromkeys(text for budget in budgets for text in cautions(budget, n)):
-        tell("warning", caution)
+    for caution_text in dict.fromkeys(text for budget in budgets for text in cautions(budget, n)):
+        tell("warning", caution_text)
 
 
 def _write_into(target: Path, text: str) -> None:
@@ -113,8 +113,8 @@ class Progress:
         now = time.monotonic()
         if now - self._spoken >= (0.1 if self._live else 2.0):
             text = line(now - self._started)
-            shown = f"\r{text:<78}" if self._live else text
-            print(shown, end="" if self._live else "\n", file=sys.stderr, flush=True)
+            padded_text = f"\r{text:<78}" if self._live else text
+            print(padded_text, end="" if self._live else "\n", file=sys.stderr, flush=True)
             self._spoken = now
 
     def clear(self) -> None:
@@ -130,8 +130,8 @@ def of_ledger(chosen: Namespace) -> Json:
     total = None if chosen.total_epsilon is None else Budget(chosen.total_epsilon, chosen.total_delta)
     check_writable(chosen.ledger)
     if not is_new(Path(chosen.ledger)):
-        for said in tidied(Path(chosen.ledger)):
-            tell("note", said)
+        for message in tidied(Path(chosen.ledger)):
+            tell("note", message)
     elif total is None:
         raise InputError(f"{chosen.ledger}: a new ledger; its data set needs --total-epsilon and --total-delta")
     name = Path(chosen.table).stem if chosen.dataset is None else chosen.dataset

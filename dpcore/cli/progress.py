@@ -19,10 +19,10 @@ def each_run(chosen: Namespace, make: Callable[[int], Run], summary: Callable[[R
     """
     runs: list[Json] = []
     for seed in range(chosen.seed, chosen.seed + (chosen.repeat or 1)):
-        with warnings.catch_warnings(record=True) as caught:
+        with warnings.catch_warnings(record=True) as caught_warnings:
             warnings.simplefilter("always", PrivacyWarning)
             run = make(seed)
-        for caution in caught if not runs else []:
+        for caution in caught_warnings if not runs else []:
             tell("warning", caution.message)
         follow(run)
         if not runs and vars(chosen).get("synthetic"):
@@ -35,8 +35,8 @@ def each_run(chosen: Namespace, make: Callable[[int], Run], summary: Callable[[R
 def follow(run: Run) -> None:
     """Finish a run while printing its round, error and time left."""
     rounds, progress = run.plan["rounds"], Progress()
-    for record in run:
-        progress.say(lambda elapsed, now=record: _line(run, now, elapsed / max(now.t, 1) * max(rounds - now.t, 0)))
+    for point in run:
+        progress.say(lambda elapsed, now=point: _line(run, now, elapsed / max(now.t, 1) * max(rounds - now.t, 0)))
     progress.clear()
 
 
@@ -47,8 +47,8 @@ def _line(run: Run, record: Record, left: float) -> str:
 
 def spending(spent: Json) -> str:
     """The budget spent, from its JSON, in one line."""
-    found = next((f" {name}={spent[name]:.6g}" for name in ("mu", "rho") if spent.get(name) is not None), "")
-    return f"used: epsilon={spent['epsilon']:.6g} delta={brief(spent['delta'])}{found} ({spent['accounting']})"
+    parameter_text = next((f" {name}={spent[name]:.6g}" for name in ("mu", "rho") if spent.get(name) is not None), "")
+    return f"used: epsilon={spent['epsilon']:.6g} delta={brief(spent['delta'])}{parameter_text} ({spent['accounting']})"
 
 
 def report(runs: list[Json], about: str, said: str, names: Sequence[str]) -> None:

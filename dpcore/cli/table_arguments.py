@@ -73,17 +73,17 @@ def asked(chosen: Namespace, *, known: bool = False) -> tuple[OpenSchema | None,
     Notes on reading the queries go to stderr. InputError for such parts where the schema has to be `known`.
     """
     names = split_names(chosen.columns) if chosen.columns else ()
-    schema = read_json(chosen.schema)
-    found = open_schema_from_json(schema) if is_open(schema) else domain_from_json(schema)
-    found = found.project(names) if names else found
-    if isinstance(found, OpenSchema):
+    schema_json = read_json(chosen.schema)
+    parsed_schema = open_schema_from_json(schema_json) if is_open(schema_json) else domain_from_json(schema_json)
+    parsed_schema = parsed_schema.project(names) if names else parsed_schema
+    if isinstance(parsed_schema, OpenSchema):
         if known:
-            what = "parts of the schema are private; only run, sweep and release measure them"
-            raise InputError(f"{chosen.schema}: {what}")
-        return found, queries_in(chosen, found.placeholder)
+            reason = "parts of the schema are private; only run, sweep and release measure them"
+            raise InputError(f"{chosen.schema}: {reason}")
+        return parsed_schema, queries_in(chosen, parsed_schema.placeholder)
     if chosen.schema_share is not None:
         raise InputError("--schema-share: nothing of this schema is private")
-    workload, notes = read_queries(chosen.queries, found)
+    workload, notes = read_queries(chosen.queries, parsed_schema)
     for note in notes:
         tell("note", note)
     return None, workload
@@ -110,12 +110,14 @@ def open_table(chosen: Namespace, format: TextFormat, *, whole: bool = False) ->
 def table_fields(table: LoadedTable | Source, path: str, format: TextFormat) -> Json:
     """The fields of a `BudgetRequest` about the table at a path, which was read by `format`."""
     read_again = source_at if isinstance(table, Source) else read_table
-    others = [replace(format, delimiter=apart) for apart in ("", *DELIMITERS) if apart != format.delimiter]
+    other_formats = [
+        replace(format, delimiter=delimiter) for delimiter in ("", *DELIMITERS) if delimiter != format.delimiter
+    ]
     is_text = Path(path).suffix.lower() in TEXTS
-    readings = tuple(partial(read_again, path, format=other) for other in others) if is_text else ()
+    other_readers = tuple(partial(read_again, path, format=other) for other in other_formats) if is_text else ()
     if isinstance(table, Source):
-        return {"frame": table, "readings": readings}
-    return {"frame": table.frame, "sha256": table.sha256, "readings": readings}
+        return {"frame": table, "readings": other_readers}
+    return {"frame": table.frame, "sha256": table.sha256, "readings": other_readers}
 
 
 def counted(source: Source, workload: Workload, unit: PrivacyUnit) -> Rows | Counts:
@@ -141,10 +143,10 @@ def read_task(
     else:
         rows = counted(spread(table) if unit.person is None else table, workload, unit)
     for constraint, count in broken(domain, rows):
-        what = f"{count:,} of {rows.n:,} rows break {constraint.words!r}"
+        broken_text = f"{count:,} of {rows.n:,} rows break {constraint.words!r}"
         tell(
             "uses real data – do not publish",
-            f"{what}; they are counted as they are, and no synthetic row is like them",
+            f"{broken_text}; they are counted as they are, and no synthetic row is like them",
         )
     return QueryRelease(workload, rows.n, unit.most_rows, read_start(chosen, domain)), rows
 
@@ -166,33 +168,35 @@ def start_table(chosen: Namespace, domain: Domain) -> StartTable | None:
 
 def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> None:
     """Print a rough forecast of a long run; InputError where it exceeds the machine's memory."""
-    seconds, size = affordable(algorithm, problem, budget)
+    seconds, bytes_needed = affordable(algorithm, problem, budget)
     if seconds >= SAID:
-        tell("forecast", f"{words(seconds, size)}, from public numbers")
+        tell("forecast", f"{words(seconds, bytes_needed)}, from public numbers")
 
 
 def choose(name: str, settings: Sequence[str], problem: type) -> Any:
     """The algorithm called `name` for a kind of problem, with NAME=VALUE texts; InputError lists the options."""
-    known = solving(problem)
-    if name not in known:
-        which = f"{name!r} solves another kind of problem" if name in ALGORITHMS else f"there is no algorithm {name!r}"
-        raise InputError(f"{which}; the algorithms are {', '.join(known)}")
-    return build(known[name], dict(setting(text) for text in settings))
+    algorithms = solving(problem)
+    if name not in algorithms:
+        complaint = (
+            f"{name!r} solves another kind of problem" if name in ALGORITHMS else f"there is no algorithm {name!r}"
+        )
+        raise InputError(f"{complaint}; the algorithms are {', '.join(algorithms)}")
+    return build(algorithms[name], dict(setting(text) for text in settings))
 
 
 def setting(text: str) -> tuple[str, str]:
     """NAME and VALUE of a text NAME=VALUE."""
-    name, equals, value = text.partition("=")
-    if not equals:
+    name, separator, value = text.partition("=")
+    if not separator:
         raise InputError(f"--set {text!r} is not NAME=VALUE")
     return name, value
 
 
 def useful(final: Mapping[str, Any]) -> str:
     """A line on how useful answers with these errors are; empty where neither number is known."""
-    exact, score = final["as_exact_as_sample"], final["k_marginal"]
-    words = [] if exact is None else [f"as exact as a sample of {100 * exact:.3g}% of the rows"]
-    return ", ".join(words + ([] if score is None else [f"K-marginal score {score:.0f} of 1000"]))
+    sample_share, score = final["as_exact_as_sample"], final["k_marginal"]
+    parts = [] if sample_share is None else [f"as exact as a sample of {100 * sample_share:.3g}% of the rows"]
+    return ", ".join(parts + ([] if score is None else [f"K-marginal score {score:.0f} of 1000"]))
 
 
 def shown(value: Any) -> str:

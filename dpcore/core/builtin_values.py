@@ -21,29 +21,31 @@ def plain(value: Any, kinds: Kinds = ()) -> Any:
     A dataclass whose type is one of `kinds` is made anew from its fields, so that its own checks run once more and
     nothing else that was put on the instance comes along; fields that no comparison reads take their defaults.
     """
-    kind = type(value)
-    if kind in EXACT:
+    value_type = type(value)
+    if value_type in EXACT:
         return value
-    if kind in kinds:
-        return kind(**{f.name: plain(vars(value)[f.name], kinds) for f in fields(kind) if f.init and f.compare})
-    for base, made in MADE.items():
-        if issubclass(kind, base):
-            return made(value)
-    if issubclass(kind, tuple):
-        return tuple(plain(part, kinds) for part in tuple.__iter__(value))
-    if kind is slice:
+    if value_type in kinds:
+        return value_type(
+            **{f.name: plain(vars(value)[f.name], kinds) for f in fields(value_type) if f.init and f.compare}
+        )
+    for base_type, convert in MADE.items():
+        if issubclass(value_type, base_type):
+            return convert(value)
+    if issubclass(value_type, tuple):
+        return tuple(plain(item, kinds) for item in tuple.__iter__(value))
+    if value_type is slice:
         return slice(plain(value.start), plain(value.stop), plain(value.step))
-    raise InputError(f"a {kind.__name__} is where a number, a text or an array is needed")
+    raise InputError(f"a {value_type.__name__} is where a number, a text or an array is needed")
 
 
 def array(value: Any) -> Array:
     """A read-only copy, of whole numbers or else of floats, and of no subclass; InputError for other contents."""
-    whole = np.asarray(value)  # of a subclass its numbers alone
-    if whole.dtype.kind not in "biuf":
-        raise InputError(f"an array of type {whole.dtype} is where real numbers are needed")
-    out = np.array(whole, dtype=float if whole.dtype.kind == "f" else np.int64)
-    out.flags.writeable = False
-    return out
+    numbers = np.asarray(value)  # of a subclass its numbers alone
+    if numbers.dtype.kind not in "biuf":
+        raise InputError(f"an array of type {numbers.dtype} is where real numbers are needed")
+    copy = np.array(numbers, dtype=float if numbers.dtype.kind == "f" else np.int64)
+    copy.flags.writeable = False
+    return copy
 
 
 MADE = {Array: array, np.bool_: bool, int: int, np.integer: int, float: float, np.floating: float}
@@ -51,9 +53,9 @@ MADE = {Array: array, np.bool_: bool, int: int, np.integer: int, float: float, n
 
 def unchanging(value: Array) -> Array:
     """The same numbers in memory that no code can open for writing: a copy, unless they already are."""
-    owner: Any = value
-    while type(owner) is Array:
-        owner = owner.base
-    if type(owner) is bytes and value.dtype == float:
+    memory_owner: Any = value
+    while type(memory_owner) is Array:
+        memory_owner = memory_owner.base
+    if type(memory_owner) is bytes and value.dtype == float:
         return value[...]
     return np.ndarray(value.shape, float, value.astype(float, copy=False).tobytes())

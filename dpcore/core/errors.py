@@ -48,8 +48,8 @@ def in_words(error: Exception) -> str:
 
 def written_out(text: object) -> str:
     """The text with characters that could control a terminal escaped: controls, line ends, marks of direction."""
-    shown = (c if c.isprintable() else json.dumps(c)[1:-1].replace("\x7f", r"\u007f") for c in str(text))
-    return "".join(shown)
+    characters = (c if c.isprintable() else json.dumps(c)[1:-1].replace("\x7f", r"\u007f") for c in str(text))
+    return "".join(characters)
 
 
 def shortened(text: str, most: int = 60) -> str:
@@ -77,7 +77,9 @@ def _cut(found: re.Match) -> str:
 def place_of_error(error: BaseException) -> str:
     """The kind of an error and its place in the program, for a log; neither contains data."""
     frames = traceback.extract_tb(error.__traceback__)
-    home = Path(__file__).parents[1]
-    own = [frame for frame in frames if home in Path(frame.filename).parents] or frames
-    where = f" in {Path(own[-1].filename).name}, line {own[-1].lineno}" if own else ""
-    return f"{type(error).__name__}{where}"
+    package_folder = Path(__file__).parents[1]
+    package_frames = [frame for frame in frames if package_folder in Path(frame.filename).parents] or frames
+    location = (
+        f" in {Path(package_frames[-1].filename).name}, line {package_frames[-1].lineno}" if package_frames else ""
+    )
+    return f"{type(error).__name__}{location}"

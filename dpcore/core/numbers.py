@@ -21,9 +21,9 @@ def read_number(text: str, name: str, kind: type[N], low: float = -math.inf, hig
     except ValueError:
         value = None
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        what = "whole number" if kind is int else "finite number"
-        served = f" in {low:g}..{high:g}" if math.isfinite(low) and math.isfinite(high) else ""
-        raise InputError(f"{name}={text[:40]!r} is not a {what}{served}")
+        expected = "whole number" if kind is int else "finite number"
+        allowed_range = f" in {low:g}..{high:g}" if math.isfinite(low) and math.isfinite(high) else ""
+        raise InputError(f"{name}={text[:40]!r} is not a {expected}{allowed_range}")
     if not low <= value <= high:
         raise InputError(f"{name}={text[:40]} is outside {low:g}..{high:g}")
     return value
@@ -39,7 +39,7 @@ def bisected(below: Callable[[float], bool], low: float, high: float, halvings: 
 
 def consecutive(sizes: Iterable[int]) -> tuple[slice, ...]:
     """The slices of parts of these sizes, one after the other."""
-    return tuple(slice(a, b) for a, b in pairwise(accumulate(sizes, initial=0)))
+    return tuple(slice(start, stop) for start, stop in pairwise(accumulate(sizes, initial=0)))
 
 
 def mean_of_all(values: Sequence[Any]) -> float | None:
@@ -75,8 +75,8 @@ def amount(probability: float, n: float, noun: str) -> str:
 
 def counted(probability: float, n: float, noun: str) -> str:
     """A difference of probabilities in people or rows, to two significant digits below 10."""
-    many = probability * n
-    return f"{f'{many:,.0f}' if many >= 10 else f'{many:.2g}'} {noun}"
+    count = probability * n
+    return f"{f'{count:,.0f}' if count >= 10 else f'{count:.2g}'} {noun}"
 
 
 def machine_memory() -> float:

@@ -93,15 +93,15 @@ class Param:
         if value is None and self.default is None:
             return
         if self.choices:
-            inside = value in self.choices
+            is_allowed = value in self.choices
         elif self.kind is bool or isinstance(value, bool):
-            inside = self.kind is bool and isinstance(value, bool)
+            is_allowed = self.kind is bool and isinstance(value, bool)
         elif isinstance(value, int if self.kind is int else (int, float)):
             low, high = self.bounds
-            inside = low <= value <= high
+            is_allowed = low <= value <= high
         else:
-            inside = False
-        if not inside:
+            is_allowed = False
+        if not is_allowed:
             raise InputError(f"{self.name}={str(value)[:40]} is outside {self.range}")
 
     def parse(self, text: str) -> Any:
@@ -140,9 +140,9 @@ def parameters(cls: type) -> tuple[Param, ...]:
 
 def check_parameters(instance: Any) -> None:
     """Raise InputError for the first parameter of `instance` outside its range; call it from `__post_init__`."""
-    given = parameter_values(instance)
+    values = parameter_values(instance)
     for p in parameters(type(instance)):
-        p.check(given[p.name])
+        p.check(values[p.name])
 
 
 def parameter_values(instance: Any) -> Json:
@@ -152,14 +152,16 @@ def parameter_values(instance: Any) -> Json:
 
 def build(cls: type[T], settings: Mapping[str, str]) -> T:
     """A new instance of `cls` from texts, e.g. {"rounds": "200"}; InputError for unknown names lists the known ones."""
-    known = {p.name: p for p in parameters(cls)}
-    words = known | {p.also: p for p in known.values() if p.also}
+    declarations = {p.name: p for p in parameters(cls)}
+    names_and_aliases = declarations | {p.also: p for p in declarations.values() if p.also}
     for name in settings:
-        if name not in words:
-            raise InputError(f"there is no parameter {name!r} here; the parameters are {', '.join(known) or 'none'}")
-        if words[name].name != name and words[name].name in settings:
-            raise InputError(f"{name} and {words[name].name} are the same parameter; give one of them")
-    return cls(**{words[name].name: words[name].parse(text) for name, text in settings.items()})
+        if name not in names_and_aliases:
+            raise InputError(
+                f"there is no parameter {name!r} here; the parameters are {', '.join(declarations) or 'none'}"
+            )
+        if names_and_aliases[name].name != name and names_and_aliases[name].name in settings:
+            raise InputError(f"{name} and {names_and_aliases[name].name} are the same parameter; give one of them")
+    return cls(**{names_and_aliases[name].name: names_and_aliases[name].parse(text) for name, text in settings.items()})
 
 
 def _kind(hint: Any) -> type:

@@ -51,33 +51,33 @@ def _of_numbers(cells: pd.Series) -> Array | None:
     if not isinstance(cells.dtype, np.dtype) or cells.dtype.kind not in "iu" and cells.dtype != np.float64:
         return None
     values = cells.to_numpy()
-    whole = (values >= 0) & (values < LARGEST)
+    is_whole = (values >= 0) & (values < LARGEST)
     if values.dtype.kind == "f":
         with np.errstate(invalid="ignore"):  # of a NaN that signals
-            whole &= (values < LARGEST_WHOLE) & (values == np.floor(values))
-    out = mixed(GOLDEN, np.where(whole, values, 0).astype(np.uint64))
-    if not whole.all():
-        rest = values[~whole]
-        texts = floats(rest) if rest.dtype.kind == "f" else rest.astype(str).astype(object)
-        texts[rest != rest] = ""
-        out[~whole] = _of_texts(texts)
-    return out
+            is_whole &= (values < LARGEST_WHOLE) & (values == np.floor(values))
+    hashes = mixed(GOLDEN, np.where(is_whole, values, 0).astype(np.uint64))
+    if not is_whole.all():
+        other_values = values[~is_whole]
+        texts = floats(other_values) if other_values.dtype.kind == "f" else other_values.astype(str).astype(object)
+        texts[other_values != other_values] = ""
+        hashes[~is_whole] = _of_texts(texts)
+    return hashes
 
 
 def _hashed(texts: list[str]) -> Array:
     """The hash of each text; a whole number below LARGEST is hashed as a number."""
-    digits = DIGITS.fullmatch
-    numbers = np.array([int(text) if digits(text) else LARGEST for text in texts], dtype=np.uint64)
-    out, others = mixed(GOLDEN, numbers), np.flatnonzero(numbers == LARGEST)
-    out[others] = _of_texts([texts[i] for i in others])
-    return out
+    match_integer = DIGITS.fullmatch
+    numbers = np.array([int(text) if match_integer(text) else LARGEST for text in texts], dtype=np.uint64)
+    hashes, text_positions = mixed(GOLDEN, numbers), np.flatnonzero(numbers == LARGEST)
+    hashes[text_positions] = _of_texts([texts[i] for i in text_positions])
+    return hashes
 
 
 def _of_texts(texts: Sequence[str] | Array) -> Array:
-    found = np.empty(len(texts), dtype=object)
-    found[:] = texts
+    strings = np.empty(len(texts), dtype=object)
+    strings[:] = texts
     try:
-        return hash_array(found, categorize=False)
+        return hash_array(strings, categorize=False)
     except UnicodeEncodeError:  # half a surrogate pair: no file that is read here holds one
-        found[:] = [text.encode("utf-8", "surrogatepass") for text in texts]
-        return hash_array(found, categorize=False)
+        strings[:] = [text.encode("utf-8", "surrogatepass") for text in texts]
+        return hash_array(strings, categorize=False)

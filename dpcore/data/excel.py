@@ -43,16 +43,16 @@ def first_sheet(file: BinaryIO, told: Watch) -> list[Row]:
     column that ends with an empty cell: whether that is a row must not depend on what the cell says.
     """
     _check_directory(file)
-    with zipfile.ZipFile(file) as packed:  # which gives no more bytes than it says there are
-        if (size := sum(part.file_size for part in packed.infolist())) > MOST_BYTES:
+    with zipfile.ZipFile(file) as archive:  # which gives no more bytes than it says there are
+        if (size := sum(part.file_size for part in archive.infolist())) > MOST_BYTES:
             raise InputError(f"unpacks to {size:,} bytes, at most {MOST_BYTES:,} are read; save it as CSV or Parquet")
-        rows, last = _rows(packed, _Book(packed), told)
+        rows, last_row = _rows(archive, _Book(archive), told)
     while rows and not rows[-1]:
         rows.pop()
     width = max(map(len, rows), default=0)
-    if width == 1 and last > len(rows):
+    if width == 1 and last_row > len(rows):
         raise InputError(
-            f"row {last:,} is an empty value below all others: a sheet with one column does not show whether "
+            f"row {last_row:,} is an empty value below all others: a sheet with one column does not show whether "
             "that is a row; write NA into it, or delete the row"
         )
     return [row + [""] * (width - len(row)) for row in rows]
@@ -85,12 +85,12 @@ class _Book:
         self.texts = _shared_texts(packed, parts["sharedStrings"]) if "sharedStrings" in parts else []
         codes: dict[str, str] = {}
         styles: list[str] = []
-        inside = ""
+        section = ""
         for tag, attributes in _elements(packed, parts["styles"]) if "styles" in parts else ():
-            inside = tag if tag in SECTIONS else inside
+            section = tag if tag in SECTIONS else section
             if tag == "numFmt":
                 codes[attributes.get("numFmtId", "")] = attributes.get("formatCode", "")[:LONGEST_CODE]
-            elif tag == "xf" and inside == "cellXfs":
+            elif tag == "xf" and section == "cellXfs":
                 styles.append(attributes.get("numFmtId", "0"))
         formats = {s: codes.get(s) or builtin_format_code(int(s)) for s in set(styles)}
         self.dates = {i for i, s in enumerate(styles) if is_date_format(formats[s])}
@@ -128,9 +128,9 @@ def _shared_texts(packed: zipfile.ZipFile, name: str) -> list[str]:
     """The texts that cells share, by number: one for each `si` element."""
     texts: list[str] = []
     parts: list[str] = []
-    for event, what in _events(packed, name, MOST_BYTES):
+    for event, payload in _events(packed, name, MOST_BYTES):
         if event == "=t":
-            parts.append(what)
+            parts.append(payload)
         elif event == "/si":
             texts.append("".join(parts).replace("x005F_", ""))
             parts.clear()
@@ -144,44 +144,46 @@ def _rows(packed: zipfile.ZipFile, book: _Book, told: Watch) -> tuple[list[Row],
     rows: list[Row] = []
     cell: dict[str, str] = {}
     parts: list[str] = []
-    row = column = width = last = 0
-    for event, what in _events(packed, book.sheet, MOST_BYTES, told):
+    row = column = width = last_row = 0
+    for event, payload in _events(packed, book.sheet, MOST_BYTES, told):
         if event == "c":
-            cell, column = what, _column(what, row, column)
+            cell, column = payload, _column(payload, row, column)
         elif event == "=v" or (event == "=t" and cell.get("t") == "inlineStr"):
-            parts.append(what)
+            parts.append(payload)
         elif event == "/c":
             value = book.value(cell, "".join(parts))
             parts.clear()
-            last = max(last, row)
+            last_row = max(last_row, row)
             if value != "" and row:
                 cells = rows[row - 1]
                 cells += [""] * (column - len(cells))
                 cells[column - 1] = value
                 width = max(width, column)
                 if len(rows) * width > MOST_CELLS:  # empty ones included; rows below the last value are not kept
-                    spans = f"{len(rows):,} rows and {width:,} columns"
-                    raise InputError(f"the sheet spans {spans}, at most {MOST_CELLS:,} values are read; save it as CSV")
+                    extent = f"{len(rows):,} rows and {width:,} columns"
+                    raise InputError(
+                        f"the sheet spans {extent}, at most {MOST_CELLS:,} values are read; save it as CSV"
+                    )
         elif event == "row":
-            before, column = row, 0
-            row = _whole(what["r"]) if "r" in what else row + 1
+            previous_row, column = row, 0
+            row = _whole(payload["r"]) if "r" in payload else row + 1
             if not 1 <= row <= MOST_ROWS:
                 raise InputError(f"row {row:,} is outside 1..{MOST_ROWS:,}")
             rows.extend([] for _ in range(row - len(rows)))
-            if row <= before:  # it would be written over another one
-                raise InputError(f"row {row:,} comes after row {before:,}")
-    return rows, last
+            if row <= previous_row:  # it would be written over another one
+                raise InputError(f"row {row:,} comes after row {previous_row:,}")
+    return rows, last_row
 
 
 def _column(attributes: dict[str, str], row: int, before: int) -> int:
     """The number of a cell's column, from its place, or else the one after the cell before."""
     column = before + 1
     if "r" in attributes:
-        found = CELL.fullmatch(attributes["r"])
-        if not found:
+        match = CELL.fullmatch(attributes["r"])
+        if not match:
             raise InputError(f"{attributes['r'][:40]!r} is not the place of a value")
         column = 0
-        for letter in found[1].upper():
+        for letter in match[1].upper():
             column = 26 * column + ord(letter) - 64
     if column > MOST_COLUMNS:
         raise InputError(f"column {column:,} of row {row:,} is beyond {MOST_COLUMNS:,}")
@@ -199,30 +201,30 @@ def _check_directory(file: BinaryIO) -> None:
     size = file.seek(0, os.SEEK_END)
     file.seek(max(size - TAIL, 0))
     tail = file.read(TAIL)
-    at = tail.rfind(DIRECTORY_END)
-    if at >= 0 and int.from_bytes(tail[at + 12 : at + 16], "little") > MOST_DIRECTORY:
+    end_position = tail.rfind(DIRECTORY_END)
+    if end_position >= 0 and int.from_bytes(tail[end_position + 12 : end_position + 16], "little") > MOST_DIRECTORY:
         raise InputError("the list of its parts is too long for an Excel file")
     file.seek(0)
 
 
 def _relations(packed: zipfile.ZipFile, name: str, names: set[str]) -> dict[str, tuple[str, str]]:
     """The kind and path of the parts that a part refers to, by key."""
-    out: dict[str, tuple[str, str]] = {}
+    relations: dict[str, tuple[str, str]] = {}
     base = posixpath.dirname(posixpath.dirname(name))
-    for tag, found in _elements(packed, name) if name in names else ():
+    for tag, attributes in _elements(packed, name) if name in names else ():
         if tag == "Relationship":
-            path = posixpath.normpath(posixpath.join("/", base, found.get("Target", ""))).lstrip("/")
-            out[found.get("Id", "")] = found.get("Type", "").rpartition("/")[2], path
-    return out
+            path = posixpath.normpath(posixpath.join("/", base, attributes.get("Target", ""))).lstrip("/")
+            relations[attributes.get("Id", "")] = attributes.get("Type", "").rpartition("/")[2], path
+    return relations
 
 
 def _elements(packed: zipfile.ZipFile, name: str) -> list[tuple[str, dict[str, str]]]:
     """The wanted tags and attributes of a small part, in order."""
-    wanted = (event for event in _events(packed, name, MOST_SMALL) if event[0] in WANTED)
-    found = list(islice(wanted, MOST_WANTED + 1))
-    if len(found) > MOST_WANTED:
+    events = (event for event in _events(packed, name, MOST_SMALL) if event[0] in WANTED)
+    elements = list(islice(events, MOST_WANTED + 1))
+    if len(elements) > MOST_WANTED:
         raise InputError(f"it has more than {MOST_WANTED:,} sheets or formats")
-    return found
+    return elements
 
 
 def _events(packed: zipfile.ZipFile, name: str, most: int, told: Watch = unwatched) -> Iterator[tuple[str, Any]]:
@@ -233,7 +235,7 @@ def _events(packed: zipfile.ZipFile, name: str, most: int, told: Watch = unwatch
     """
     if (size := packed.getinfo(name).file_size) > most:
         raise InputError(f"its part {name[:80]!r} unpacks to more than {most:,} bytes")
-    heard: list[tuple[str, Any]] = []
+    events: list[tuple[str, Any]] = []
     inside, phonetic, characters = "", False, 0
 
     def start(tag: str, attributes: dict[str, str]) -> None:
@@ -241,18 +243,18 @@ def _events(packed: zipfile.ZipFile, name: str, most: int, told: Watch = unwatch
         tag = tag.rpartition(" ")[2]
         phonetic = phonetic or tag == "rPh"
         inside = "=" + tag if tag == "v" or (tag == "t" and not phonetic) else ""
-        heard.append((tag, attributes))
+        events.append((tag, attributes))
 
     def end(tag: str) -> None:
         nonlocal inside, phonetic
         inside, tag = "", tag.rpartition(" ")[2]
         phonetic = phonetic and tag != "rPh"
-        heard.append(("/" + tag, None))
+        events.append(("/" + tag, None))
 
     def data(text: str) -> None:
         nonlocal characters
         if inside:
-            heard.append((inside, text))
+            events.append((inside, text))
             characters += len(text)
             if characters > MOST_CHARACTERS:
                 raise InputError(TOO_LONG)
@@ -265,10 +267,10 @@ def _events(packed: zipfile.ZipFile, name: str, most: int, told: Watch = unwatch
         while chunk := part.read(CHUNK):
             parser.Parse(chunk, False)
             told(part.tell() / size)
-            yield from heard
-            heard.clear()
+            yield from events
+            events.clear()
     parser.Parse(b"", True)
-    yield from heard
+    yield from events
 
 
 def _no_entities(*_: Any) -> None:

@@ -92,8 +92,8 @@ def kind_of(start: bytes, encoding: str = "") -> FileKind | None:
         encoding: That of the text as a schema states it; empty where none does.
 
     """
-    for of in (_signed, _packed, _marked_up):
-        kind = of(start)
+    for detect in (_signed, _packed, _marked_up):
+        kind = detect(start)
         if kind is not None:
             return kind
     if start.startswith(UTF_32):

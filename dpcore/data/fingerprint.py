@@ -44,9 +44,9 @@ def fingerprint(frame: pd.DataFrame, key: bytes) -> str:
 
 def fingerprints(frame: pd.DataFrame, key: bytes) -> Texts:
     """The fingerprint of a table in memory, then those of its cells misread; see `Fingerprint.marks`."""
-    content = Fingerprint(map(str, frame.columns), key)
-    content.add([cells for _, cells in frame.items()])
-    return content.marks()
+    builder = Fingerprint(map(str, frame.columns), key)
+    builder.add([cells for _, cells in frame.items()])
+    return builder.marks()
 
 
 def file_mark(sha256: str, key: bytes) -> str:
@@ -60,7 +60,7 @@ class _Form:
     def __init__(self, names: Sequence[str]) -> None:
         order = sorted(range(len(names)), key=names.__getitem__)
         self.names = [names[i] for i in order]
-        self.places = {i: place for place, i in enumerate(order)}
+        self.places = {i: position for position, i in enumerate(order)}
         self.sum = np.zeros(LANES, dtype=np.uint64)
 
 
@@ -74,9 +74,9 @@ class Fingerprint:
     """
 
     def __init__(self, columns: Iterable[str], key: bytes) -> None:
-        names = list(columns)
-        self._form = _Form(names)
-        self._misread = {way: _Form([misread(name, way) for name in names]) for way in WAYS}
+        column_names = list(columns)
+        self._form = _Form(column_names)
+        self._misread = {way: _Form([misread(name, way) for name in column_names]) for way in WAYS}
         self._key = key
         self._cells = hashlib.sha256(b"cells" + key).digest()
         self._n = 0
@@ -90,15 +90,15 @@ class Fingerprint:
         for i, cells in enumerate(columns):
             bits = self._bits(cells, self._form.places[i])
             rows += bits
-            others = misread_cells(cells)
-            for way, form in self._misread.items():
-                if way in others or form.places[i] != self._form.places[i]:
-                    changes[way].append(self._bits(others.get(way, cells), form.places[i]) - bits)
+            misread_columns = misread_cells(cells)
+            for way, row_sum in self._misread.items():
+                if way in misread_columns or row_sum.places[i] != self._form.places[i]:
+                    changes[way].append(self._bits(misread_columns.get(way, cells), row_sum.places[i]) - bits)
         self._n += len(rows)
-        added = _summed(rows)
-        self._form.sum += added
-        for way, form in self._misread.items():
-            form.sum += _summed(rows + sum(changes[way])) if changes[way] else added
+        chunk_sum = _summed(rows)
+        self._form.sum += chunk_sum
+        for way, row_sum in self._misread.items():
+            row_sum.sum += _summed(rows + sum(changes[way])) if changes[way] else chunk_sum
 
     def hexdigest(self) -> str:
         """The fingerprint of all rows that were added."""
@@ -116,15 +116,15 @@ class Fingerprint:
         """The bits (rows, LANES) of each cell of a column."""
         codes, texts = distinct(cells)
         are_written = cells.dtype.kind in "iuf"  # as `_known_by` writes them
-        identified = [*(texts if are_written else map(_known_by, texts)), ""]
+        identifying_texts = [*(texts if are_written else map(_known_by, texts)), ""]
         salt = place.to_bytes(8, "little")
-        joined = b"".join(
+        digest_bytes = b"".join(
             hashlib.blake2b(
                 text.encode("utf-8", "surrogatepass"), digest_size=8 * LANES, key=self._cells, salt=salt
             ).digest()
-            for text in identified
+            for text in identifying_texts
         )
-        return np.frombuffer(joined, dtype="<u8").reshape(-1, LANES).astype(np.uint64)[codes]
+        return np.frombuffer(digest_bytes, dtype="<u8").reshape(-1, LANES).astype(np.uint64)[codes]
 
 
 def _summed(rows: Array) -> Array:

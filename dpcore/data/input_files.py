@@ -74,19 +74,19 @@ def content(source: Source, most: int) -> bytes:
     """The bytes of `source`, at most `most`; InputError as `opened` raises it."""
     with opened(source, most) as file:
         try:
-            found = file.read(most + 1)  # files of /proc say that they are empty
+            data = file.read(most + 1)  # files of /proc say that they are empty
         except OSError as error:
             raise InputError(error.strerror or "not readable") from None
-    _check_size(len(found), most)
-    return found
+    _check_size(len(data), most)
+    return data
 
 
 def check_names(names: Sequence[str]) -> None:
     """Raise InputError for a header of too many columns, or with a column twice."""
     if len(names) > MOST_COLUMNS:
         raise InputError(f"has {len(names):,} columns, at most {MOST_COLUMNS:,} are read")
-    if (again := pd.Index(names).duplicated()).any():
-        raise InputError(f"column {names[int(again.argmax())]!r} is in the header twice")
+    if (is_repeated := pd.Index(names).duplicated()).any():
+        raise InputError(f"column {names[int(is_repeated.argmax())]!r} is in the header twice")
 
 
 def _check_regular(found: os.stat_result, most: int) -> None:
@@ -106,13 +106,13 @@ def _why(error: Exception) -> str:
         return f"{error.msg} in line {error.lineno}, column {error.colno}"
     if isinstance(error, UnicodeDecodeError):
         return "it is not UTF-8 text"
-    said = str(error)
-    if isinstance(error, RecursionError) or "Exceeds the limit" in said:
+    message = str(error)
+    if isinstance(error, RecursionError) or "Exceeds the limit" in message:
         return "it is nested too deeply, or a number is too long"
-    if found := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", said):
-        return f"line {found[2]} has {found[3]} values, the header has {found[1]}"
-    if found := re.search(r"EOF inside string starting at row (\d+)", said):
-        return f"a value in quotes that begins in line {int(found[1]) + 1} has no end"
-    if "Buffer overflow" in said or "out of memory" in said:
+    if match := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", message):
+        return f"line {match[2]} has {match[3]} values, the header has {match[1]}"
+    if match := re.search(r"EOF inside string starting at row (\d+)", message):
+        return f"a value in quotes that begins in line {int(match[1]) + 1} has no end"
+    if "Buffer overflow" in message or "out of memory" in message:
         return "a value or a line has no end"
     return "it is damaged, or a file of another kind"

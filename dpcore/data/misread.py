@@ -19,13 +19,13 @@ def misread(text: str, way: Way) -> str:
     """
     if _is_alike(text):
         return text
-    encoding, other = way
+    encoding, other_encoding = way
     try:
         content = text.encode(encoding)
     except UnicodeEncodeError:
         return text
     content = ESCAPED.sub(lambda byte: bytes([int(byte[1], 16)]), content)
-    return content.decode(other, "backslashreplace")
+    return content.decode(other_encoding, "backslashreplace")
 
 
 def misread_cells(cells: pd.Series) -> dict[Way, pd.Series]:
@@ -36,13 +36,15 @@ def misread_cells(cells: pd.Series) -> dict[Way, pd.Series]:
     with suppress(TypeError):  # not all of them are texts
         if _is_alike("".join(values)):
             return {}
-    distinct = {value for value in map(_text_in, values) if not _is_alike(value)}
-    out = {}
-    for way in WAYS:
-        said = {text: misread(text, way) for text in distinct}
-        if any(text != other for text, other in said.items()):
-            out[way] = pd.Series([said.get(_text_in(value), value) for value in values], dtype=object)
-    return out
+    distinct_texts = {value for value in map(_text_in, values) if not _is_alike(value)}
+    misread_columns = {}
+    for misreading in WAYS:
+        misread_texts = {text: misread(text, misreading) for text in distinct_texts}
+        if any(text != other for text, other in misread_texts.items()):
+            misread_columns[misreading] = pd.Series(
+                [misread_texts.get(_text_in(value), value) for value in values], dtype=object
+            )
+    return misread_columns
 
 
 def _is_alike(text: str) -> bool:

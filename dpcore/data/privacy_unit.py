@@ -75,18 +75,18 @@ def limit_rows(
     Persons are one when `persons` says so, and all rows without a person are one person's. Raises InputError when there
     is no such column.
     """
-    place = [str(c) for c in frame.columns]
-    if place.count(person) != 1:
-        raise InputError(f"the table has no column {person!r} that identifies a person; it has {', '.join(place)}")
-    who = persons(pd.Series(frame.iloc[:, place.index(person)]))
-    group = pd.factorize(who)[0]
-    left_out = np.bincount(group)[group] > most
-    crowded = np.flatnonzero(left_out)
-    who, group = who[crowded], group[crowded]
-    said = np.zeros(len(crowded), np.uint64)
-    for _, i in sorted((name, i) for i, name in enumerate(place) if columns is None or name in columns):
-        said = mixed(said, marks(pd.Series(frame.iloc[crowded, i])))
-    copies = pd.Series(said).groupby([group, said], sort=False).cumcount().to_numpy(np.uint64)
-    rank = pd.Series(mixed(mixed(mixed(np.uint64(seed), who), said), copies))
-    left_out[crowded] = rank.groupby(group).rank(method="first") > most
-    return frame.iloc[~left_out].reset_index(drop=True)
+    names = [str(c) for c in frame.columns]
+    if names.count(person) != 1:
+        raise InputError(f"the table has no column {person!r} that identifies a person; it has {', '.join(names)}")
+    person_hashes = persons(pd.Series(frame.iloc[:, names.index(person)]))
+    person_index = pd.factorize(person_hashes)[0]
+    is_left_out = np.bincount(person_index)[person_index] > most
+    candidate_rows = np.flatnonzero(is_left_out)
+    person_hashes, person_index = person_hashes[candidate_rows], person_index[candidate_rows]
+    row_hashes = np.zeros(len(candidate_rows), np.uint64)
+    for _, i in sorted((name, i) for i, name in enumerate(names) if columns is None or name in columns):
+        row_hashes = mixed(row_hashes, marks(pd.Series(frame.iloc[candidate_rows, i])))
+    copy_numbers = pd.Series(row_hashes).groupby([person_index, row_hashes], sort=False).cumcount().to_numpy(np.uint64)
+    rank = pd.Series(mixed(mixed(mixed(np.uint64(seed), person_hashes), row_hashes), copy_numbers))
+    is_left_out[candidate_rows] = rank.groupby(person_index).rank(method="first") > most
+    return frame.iloc[~is_left_out].reset_index(drop=True)

@@ -97,13 +97,13 @@ def read(
 def read_json(source: Source, name: str = "") -> Any:
     """The content of a JSON file; InputError says what is wrong with it and where."""
     with explained(name or str(source), "JSON"):
-        written = content(source, MOST_JSON)
-        check_kind(io.BytesIO(written), ".json", "a JSON file")
-        text = written.decode("utf-8-sig")
-        found = json.loads(text, parse_int=_whole)
+        data = content(source, MOST_JSON)
+        check_kind(io.BytesIO(data), ".json", "a JSON file")
+        text = data.decode("utf-8-sig")
+        document = json.loads(text, parse_int=_whole)
         if HALF.search(text):  # a pair of them is one character, one alone is none
-            _check_texts(found)
-        return found
+            _check_texts(document)
+        return document
 
 
 def _whole(digits: str) -> int:
@@ -130,21 +130,23 @@ def read_matrix(source: Source) -> Array:
         start = file.tell()
         if dtype.kind not in MATRIX_KINDS or not 1 <= len(shape) <= 2:
             raise InputError(f"{len(shape)} axes of {dtype} are no matrix of numbers")
-        count, there = math.prod(shape), file.seek(0, io.SEEK_END) - start
-        if min(shape) < 0 or count * dtype.itemsize != there:
-            raise InputError(f"its header says {' × '.join(map(str, shape))} of {dtype}, {there:,} bytes follow it")
+        count, byte_count = math.prod(shape), file.seek(0, io.SEEK_END) - start
+        if min(shape) < 0 or count * dtype.itemsize != byte_count:
+            raise InputError(
+                f"its header says {' × '.join(map(str, shape))} of {dtype}, {byte_count:,} bytes follow it"
+            )
         file.seek(start)
-        flat = np.frombuffer(file.read(there), dtype, count)
+        flat = np.frombuffer(file.read(byte_count), dtype, count)
         return flat.reshape(shape, order="F" if by_columns else "C")
 
 
 def _text(file: BinaryIO, ending: str, format: TextFormat, told: Watch) -> LoadedTable:
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
-    rows, frames, done = TextRows.of(file, format, ending), [], 0
+    rows, frames, bytes_read = TextRows.of(file, format, ending), [], 0
     for frame in rows:
-        if file.tell() > done:  # a short last piece was read together with the one before it
-            told((done := file.tell()) / size)
+        if file.tell() > bytes_read:  # a short last piece was read together with the one before it
+            told((bytes_read := file.tell()) / size)
         frames.append(frame)
     frame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=pd.Index(rows.names), dtype=str)
     return LoadedTable(frame, rows.format.words, format)
@@ -165,26 +167,28 @@ def _guessed(file: BinaryIO, ending: str, told: Watch) -> LoadedTable:
 
 def _excel(file: BinaryIO, told: Watch) -> pd.DataFrame:
     rows = first_sheet(file, told)
-    above = next((place for place, row in enumerate(rows) if any(cell != "" for cell in row)), len(rows))
-    rows = rows[above:]  # an empty row further down is a row: whether it counts must not depend on what it holds
+    empty_rows = next((index for index, row in enumerate(rows) if any(cell != "" for cell in row)), len(rows))
+    rows = rows[empty_rows:]  # an empty row further down is a row: whether it counts must not depend on what it holds
     if not rows:
         raise InputError("the first sheet is empty")
-    named = max(place for place, cell in enumerate(rows[0], 1) if cell != "")
-    if named < len(rows[0]):  # a column without a name would be part of everybody's row
-        first = next(place for place, row in enumerate(rows, above + 1) if any(cell != "" for cell in row[named:]))
-        raise InputError(f"row {first} has values to the right of the header, which has {named}")
+    header_width = max(place for place, cell in enumerate(rows[0], 1) if cell != "")
+    if header_width < len(rows[0]):  # a column without a name would be part of everybody's row
+        row_number = next(
+            place for place, row in enumerate(rows, empty_rows + 1) if any(cell != "" for cell in row[header_width:])
+        )
+        raise InputError(f"row {row_number} has values to the right of the header, which has {header_width}")
     names = list(map(str, rows[0]))
     check_names(names)
     return pd.DataFrame(rows[1:], columns=pd.Index(names), dtype=object)
 
 
 def _parquet(file: BinaryIO, cells: int) -> pd.DataFrame:
-    packed = ParquetFile(file)
-    found = packed.metadata
-    if (there := max(found.num_rows, 0) * max(found.num_columns, 1)) > cells:
-        raise InputError(f"holds {there:,} values, at most {cells:,} are read")
-    check_names(packed.schema_arrow.names)
-    table = sound(packed.read())
+    parquet_file = ParquetFile(file)
+    metadata = parquet_file.metadata
+    if (cell_count := max(metadata.num_rows, 0) * max(metadata.num_columns, 1)) > cells:
+        raise InputError(f"holds {cell_count:,} values, at most {cells:,} are read")
+    check_names(parquet_file.schema_arrow.names)
+    table = sound(parquet_file.read())
     columns = {i: series(column) for i, column in enumerate(table.columns)}
     return pd.DataFrame(columns, index=range(table.num_rows)).set_axis(table.column_names, axis=1)
 
@@ -194,17 +198,17 @@ def sound(table: pa.Table) -> pa.Table:
 
     Any other cell that its type does not have, as a time after midnight of its day, is missing.
     """
-    for place, field in enumerate(table.schema):
-        column, kind = table[place], field.type
+    for index, field in enumerate(table.schema):
+        column, arrow_type = table[index], field.type
         if _is_sound(column):
             continue
-        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            said = column.cast(pa.large_binary()).to_pylist()
-            cells = [None if text is None else text.decode("utf-8", "backslashreplace") for text in said]
+        arrow_type = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
+        if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type):
+            raw_texts = column.cast(pa.large_binary()).to_pylist()
+            cells = [None if text is None else text.decode("utf-8", "backslashreplace") for text in raw_texts]
         else:
-            cells = [cell if _is_sound(pa.array([cell], kind)) else None for cell in column]
-        table = table.set_column(place, field.name, pa.array(cells, kind))
+            cells = [cell if _is_sound(pa.array([cell], arrow_type)) else None for cell in column]
+        table = table.set_column(index, field.name, pa.array(cells, arrow_type))
     return table
 
 
@@ -222,19 +226,21 @@ def series(cells: pa.ChunkedArray | pa.Array) -> pd.Series:
         cells = cells.cast(cells.type.value_type)
     if pa.types.is_date(cells.type):
         cells = cells.cast(pa.string())  # of years, too, that no date of Python's has
-    kind = getattr(cells.type, "storage_type", cells.type)
-    if pa.types.is_nested(kind) or pa.types.is_time(kind):  # one by one: together, whole numbers beside a missing one
+    arrow_type = getattr(cells.type, "storage_type", cells.type)
+    if pa.types.is_nested(arrow_type) or pa.types.is_time(
+        arrow_type
+    ):  # one by one: together, whole numbers beside a missing one
         return pd.Series([_value(cell) for cell in cells], dtype=object)  # anywhere would become floats
-    found = pd.Series(cells.to_pandas(types_mapper=WHOLE.get if cells.null_count else None)).reset_index(drop=True)
-    return _texts_of(found) if pa.types.is_timestamp(cells.type) and _is_far(cells) else found
+    values = pd.Series(cells.to_pandas(types_mapper=WHOLE.get if cells.null_count else None)).reset_index(drop=True)
+    return _texts_of(values) if pa.types.is_timestamp(cells.type) and _is_far(cells) else values
 
 
 def _is_far(times: pa.ChunkedArray | pa.Array) -> bool:
     """Whether some time lies at or beyond the ends of Python's calendar, where a zone may have no day for it."""
-    per = PER_SECOND[times.type.unit]
+    ticks_per_second = PER_SECOND[times.type.unit]
     ends = pc.min_max(times.cast(pa.timestamp(times.type.unit)).cast(pa.int64()))  # type: ignore[attr-defined]
     low, high = ends["min"].as_py(), ends["max"].as_py()
-    return low is not None and (low < FIRST_SECOND * per or high > LAST_SECOND * per)
+    return low is not None and (low < FIRST_SECOND * ticks_per_second or high > LAST_SECOND * ticks_per_second)
 
 
 def _texts_of(times: pd.Series) -> pd.Series:

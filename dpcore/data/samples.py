@@ -45,12 +45,12 @@ def coins() -> Sample:
 
 def _from_counts(name: str) -> Sample:
     """A table with one row a person, from counts by outcome; categories in order of first appearance."""
-    found = read_json(Path(__file__).with_name("counts.json"))[name]
-    rows = [row for *row, times in found["counts"] for _ in range(times)]
-    columns = found["columns"]
+    document = read_json(Path(__file__).with_name("counts.json"))[name]
+    rows = [row for *row, times in document["counts"] for _ in range(times)]
+    columns = document["columns"]
     frame = pd.DataFrame(rows, columns=pd.Index(columns))
     schema = {name: {"kind": "categorical", "values": frame[name].drop_duplicates().tolist()} for name in columns}
-    return Sample(frame, domain_from_json({"columns": schema}), found["source"])
+    return Sample(frame, domain_from_json({"columns": schema}), document["source"])
 
 
 def census(n: int = 20_000, seed: int = 0) -> Sample:
@@ -60,9 +60,9 @@ def census(n: int = 20_000, seed: int = 0) -> Sample:
     """
     if not 2 <= n <= 10_000_000:
         raise InputError(f"n={n} is outside 2..10000000")
-    found = read_json(Path(__file__).with_name("census.json"))
-    domain = domain_from_json({"columns": found["columns"]})
-    P = _population(domain, found["logits"])
+    document = read_json(Path(__file__).with_name("census.json"))
+    domain = domain_from_json({"columns": document["columns"]})
+    P = _population(domain, document["logits"])
     rng = np.random.default_rng(seed)
     cells = np.repeat(np.arange(domain.size), rng.multinomial(n, P))
     codes = domain.codes_of(rng.permutation(cells))
@@ -78,8 +78,8 @@ def _population(domain: Domain, logits: Json) -> Array:
     P = np.ones(domain.shape)
     for axis, (name, terms) in enumerate(logits.items()):
         weights = np.ones(())
-        for beside, values in terms.items():
-            shape = [size if c in (beside, name) else 1 for c, size in zip(domain.names, domain.shape, strict=True)]
+        for parent, values in terms.items():
+            shape = [size if c in (parent, name) else 1 for c, size in zip(domain.names, domain.shape, strict=True)]
             weights = weights * np.exp(np.reshape(values, shape))
         P = P * weights / weights.sum(axis=axis, keepdims=True)
     return P.ravel() / P.sum()

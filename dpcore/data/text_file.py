@@ -60,20 +60,22 @@ class TextRows:
         text = text.lstrip("\n")
         if not text:
             raise InputError("the file is empty")
-        begins = text[: SAMPLE + 2]
-        header = _quoted(begins) if format.line_breaks else begins.partition("\n")[0]
+        start_text = text[: SAMPLE + 2]
+        header = _quoted(start_text) if format.line_breaks else start_text.partition("\n")[0]
         if len(header) > SAMPLE:
             raise InputError(f"its header does not end within {SAMPLE:,} characters")
         if ZERO in header:
             raise InputError(NO_TEXT)
-        found = format.delimiter or "\t" * (ending == ".tsv")
-        found = found or max(DELIMITERS, key=lambda apart: _cells(header, apart))  # a comma where none cuts it
-        if not _cells(header, found):
+        delimiter = format.delimiter or "\t" * (ending == ".tsv")
+        delimiter = delimiter or max(
+            DELIMITERS, key=lambda candidate: _cells(header, candidate)
+        )  # a comma where none cuts it
+        if not _cells(header, delimiter):
             raise OpenQuotesError(OPEN.format(1))
-        names = tuple(_frame(header + "\n", found).iloc[0].astype(str))
+        names = tuple(_frame(header + "\n", delimiter).iloc[0].astype(str))
         check_names(names)
-        known = TextFormat(delimiter=found, encoding=format.encoding, line_breaks=format.line_breaks)
-        return cls(names, known, header, chain(filter(None, [text[len(header) + 1 :]]), pieces))
+        known_format = TextFormat(delimiter=delimiter, encoding=format.encoding, line_breaks=format.line_breaks)
+        return cls(names, known_format, header, chain(filter(None, [text[len(header) + 1 :]]), pieces))
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
         """Batches of rows, as texts."""
@@ -82,10 +84,10 @@ class TextRows:
 
     def _lines(self) -> Iterator[pd.DataFrame]:
         """The rows of each piece, one for each line."""
-        first = 2
+        line_number = 2
         for piece in self.pieces:
             text = piece if piece.endswith("\n") else piece + "\n"
-            lines = before = text.count("\n")
+            lines = line_count = text.count("\n")
             if len(self.names) > 1 and (text.startswith("\n") or "\n\n" in text):
                 text = re.sub(r"\n\n+", "\n", text).lstrip("\n")
                 lines = text.count("\n")
@@ -95,19 +97,21 @@ class TextRows:
             except (pd.errors.ParserError, ValueError):
                 frame = None
             if frame is None or len(frame) != lines:
-                self._refuse(piece, first)
+                self._refuse(piece, line_number)
             yield frame.reset_index(drop=True)
-            first += before
+            line_number += line_count
 
     def _records(self) -> Iterator[pd.DataFrame]:
         """The rows of all pieces, where quotes decide where a row ends."""
         self._check_filled(1, len(self.header))
         handle: Any = _Handle(chain([f"{self.header}\n"], self.pieces))
-        blank = len(self.names) > 1
-        read: Any = pd.read_csv(handle, chunksize=ROWS, skip_blank_lines=blank, **_parsing(self.format.delimiter))
+        skip_blank_lines = len(self.names) > 1
+        read: Any = pd.read_csv(
+            handle, chunksize=ROWS, skip_blank_lines=skip_blank_lines, **_parsing(self.format.delimiter)
+        )
         with read as parser:
-            for at, frame in enumerate(parser):
-                yield frame.iloc[1:].reset_index(drop=True) if not at else frame.reset_index(drop=True)
+            for batch_number, frame in enumerate(parser):
+                yield frame.iloc[1:].reset_index(drop=True) if not batch_number else frame.reset_index(drop=True)
 
     def _check_filled(self, lines: int, length: int) -> None:
         if (cells := len(self.names) * (lines + 1)) > max(MOST_FILLED, 4 * length):
@@ -115,9 +119,9 @@ class TextRows:
 
     def _refuse(self, piece: str, first: int) -> NoReturn:
         """Raise InputError naming the line that has an unclosed cell, or too many cells."""
-        width, apart = len(self.names), self.format.delimiter
+        width, delimiter = len(self.names), self.format.delimiter
         for number, line in enumerate(piece.split("\n"), first):
-            if not (cells := _cells(line, apart)):
+            if not (cells := _cells(line, delimiter)):
                 raise OpenQuotesError(OPEN.format(number))
             if cells > width:
                 raise InputError(f"line {number} has {cells} values, the header has {width}")
@@ -187,16 +191,16 @@ def _frame(text: str, delimiter: str) -> pd.DataFrame:
 
 def _quoted(text: str) -> str:
     """The header of a file whose quoted cells may contain line breaks."""
-    found = re.match(r'(?:"[^"]*(?:"|$)|[^"\n]+)*', text)
-    return found[0] if found else ""
+    match = re.match(r'(?:"[^"]*(?:"|$)|[^"\n]+)*', text)
+    return match[0] if match else ""
 
 
 def _cells(line: str, apart: str) -> int:
     """The number of cells in a line, 0 where a quoted cell is not closed; later quotes are ordinary signs."""
-    cell = re.compile(rf"{QUOTED}[^{re.escape(apart)}]*+")
-    at = cells = 0
-    while found := cell.match(line, at):
-        at, cells = found.end() + 1, cells + 1
-        if at > len(line):
-            return cells
+    cell_pattern = re.compile(rf"{QUOTED}[^{re.escape(apart)}]*+")
+    position = count = 0
+    while match := cell_pattern.match(line, position):
+        position, count = match.end() + 1, count + 1
+        if position > len(line):
+            return count
     return 0

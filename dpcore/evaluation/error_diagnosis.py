@@ -45,29 +45,33 @@ def baselines(problem: QueryRelease, rows: Rows, population: Array | None = None
     """
     workload = problem.workload
     truth, n = workload.answers_of_rows(rows), rows.n if counts_rows(workload) else None
-    found = {}
+    baselines_by_name = {}
     if problem.domain.size <= MAX_CELLS:
         k = problem.domain.size
-        for name, D, words in (
+        for name, D, description in (
             ("uniform", np.full(k, 1 / k), "knowing nothing: all combinations alike"),
             ("independent", independent(problem.domain, rows), "knowing each column, but nothing of how they combine"),
         ):
-            found[name] = Baseline(words, errors(workload.answers(D), truth, workload, n))
+            baselines_by_name[name] = Baseline(description, errors(workload.answers(D), truth, workload, n))
     rng = np.random.default_rng(0)
-    drawn = (workload.answers_of_rows(resample(rows, rows.n, rng)) for _ in range(RESAMPLES))
-    again = [errors(answers, truth, workload, n) for answers in drawn]
-    found["resampling"] = Baseline(f"drawing {rows.n:,} rows from the table at random", Errors.mean(again))
+    resampled_answers = (workload.answers_of_rows(resample(rows, rows.n, rng)) for _ in range(RESAMPLES))
+    resampled_errors = [errors(answers, truth, workload, n) for answers in resampled_answers]
+    baselines_by_name["resampling"] = Baseline(
+        f"drawing {rows.n:,} rows from the table at random", Errors.mean(resampled_errors)
+    )
     if population is not None:
-        own = errors(truth, workload.answers(population), workload)
-        found["sampling"] = Baseline(f"the table itself, {rows.n:,} draws from its population", own)
-    return found
+        sampling_errors = errors(truth, workload.answers(population), workload)
+        baselines_by_name["sampling"] = Baseline(
+            f"the table itself, {rows.n:,} draws from its population", sampling_errors
+        )
+    return baselines_by_name
 
 
 def independent(domain: Domain, rows: Rows) -> Array:
     """The product (k,) of the records' 1-way marginals."""
-    singles = Marginals.all(domain, 1)
-    answers = singles.answers_of_rows(rows)
-    return reduce(np.multiply.outer, [answers[table] for table in singles.tables]).ravel()
+    one_way = Marginals.all(domain, 1)
+    answers = one_way.answers_of_rows(rows)
+    return reduce(np.multiply.outer, [answers[table] for table in one_way.tables]).ravel()
 
 
 def empirical(domain: Domain, rows: Rows) -> Array:
@@ -84,8 +88,8 @@ def resample(rows: Rows, n: int, rng: Rng) -> Rows:
 def held_out(rows: Rows, count: int, rng: Rng) -> tuple[Rows, Rows]:
     """Two tables: the records without a simple random sample of `count`, and that sample."""
     weights = rows.weights.astype(np.int64)
-    drawn = rng.multivariate_hypergeometric(weights, count, method="marginals")
-    return counted(rows.values, weights - drawn), counted(rows.values, drawn)
+    held_out_weights = rng.multivariate_hypergeometric(weights, count, method="marginals")
+    return counted(rows.values, weights - held_out_weights), counted(rows.values, held_out_weights)
 
 
 def draw(domain: Domain, P: Array, n: int, rng: Rng) -> Rows:
@@ -133,18 +137,29 @@ def waterfall(
     answers by the table's own values (`questions.unbinned`); without them no query is thought to cut a bin.
     `population`: P (k,), where known.
     """
-    cells, released, best = workload.answers_of_rows(rows), release.answers(workload), noiseless.answers(workload)
-    own = cells if values is None else np.asarray(values, dtype=float)
-    reference = own if population is None else workload.answers(population)
-    parts = {"binning": cells - own}
-    mine, twins = (nearest_of_model(model, rows) for model in (release, noiseless))
-    if mine is None or twins is None:
-        parts |= {"model": best - cells, "privacy": released - best}
+    binned_answers, released, noiseless_answers = (
+        workload.answers_of_rows(rows),
+        release.answers(workload),
+        noiseless.answers(workload),
+    )
+    table_answers = binned_answers if values is None else np.asarray(values, dtype=float)
+    reference = table_answers if population is None else workload.answers(population)
+    parts = {"binning": binned_answers - table_answers}
+    nearest, nearest_noiseless = (nearest_of_model(model, rows) for model in (release, noiseless))
+    if nearest is None or nearest_noiseless is None:
+        parts |= {"model": noiseless_answers - binned_answers, "privacy": released - noiseless_answers}
     else:
-        held, missed = mine.answers(workload), best - twins.answers(workload)
-        parts |= {"structure": held - cells, "model": missed, "privacy": released - held - missed}
+        nearest_answers, model_error = (
+            nearest.answers(workload),
+            noiseless_answers - nearest_noiseless.answers(workload),
+        )
+        parts |= {
+            "structure": nearest_answers - binned_answers,
+            "model": model_error,
+            "privacy": released - nearest_answers - model_error,
+        }
     if population is not None:
-        parts = {"sampling": own - reference, **parts}
+        parts = {"sampling": table_answers - reference, **parts}
     return Waterfall(reference, parts, released)
 
 
@@ -156,15 +171,15 @@ def nearest_of_model(release: Release, rows: Rows) -> Release | None:
     if not isinstance(release, Graphical | Histogram):
         return None
     domain = release.domain
-    possible = domain.possible(rows.values)
-    if not possible.any():
+    is_possible = domain.possible(rows.values)
+    if not is_possible.any():
         return None
-    kept = counted(rows.values, rows.weights * possible)
+    possible_rows = counted(rows.values, rows.weights * is_possible)
     if isinstance(release, Histogram):
-        return None if possible.all() else Records(domain, kept.values, kept.weights)
+        return None if is_possible.all() else Records(domain, possible_rows.values, possible_rows.weights)
     tree = release.junction
     cliques = Marginals(domain, [[domain.names[a] for a in clique] for clique in tree.cliques])
-    return Graphical(domain, tree, cliques.answers_of_rows(kept))
+    return Graphical(domain, tree, cliques.answers_of_rows(possible_rows))
 
 
 def noiseless(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[Algorithm, Budget]:
@@ -174,8 +189,8 @@ def noiseless(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tu
 
 def with_choices(algorithm: Algorithm, plan: Plan) -> Any:
     """The algorithm with every parameter that was left to its plan set to the plan's choice."""
-    left = [p.name for p in parameters(type(algorithm)) if getattr(algorithm, p.name) is None]
-    return replace(algorithm, **{name: plan[name] for name in left})  # type: ignore[type-var]
+    unset_names = [p.name for p in parameters(type(algorithm)) if getattr(algorithm, p.name) is None]
+    return replace(algorithm, **{name: plan[name] for name in unset_names})  # type: ignore[type-var]
 
 
 @value_object
@@ -194,10 +209,12 @@ class Conclusion:
     def workload(self, domain: Domain) -> Marginals:
         """The table that answers the comparison. Raises InputError for an unknown label, or one column used twice."""
         for name, labels in ((self.group, (self.first, self.second)), (self.outcome, (self.value,))):
-            known = domain.column(name).labels
+            column_labels = domain.column(name).labels
             for label in labels:
-                if label not in known:
-                    raise InputError(f"column {name!r} has no value {label!r}; its values are {', '.join(known[:8])}")
+                if label not in column_labels:
+                    raise InputError(
+                        f"column {name!r} has no value {label!r}; its values are {', '.join(column_labels[:8])}"
+                    )
         return Marginals(domain, [[self.group, self.outcome]])
 
     def difference(self, domain: Domain, answers: Array) -> float:

@@ -47,21 +47,23 @@ class Errors(ReleaseErrors):
     @classmethod
     def mean(cls, found: Sequence["Errors"]) -> "Errors":
         """The mean of each error over several runs; None for one that some run does not have."""
-        means: Json = {f.name: mean_of_all([getattr(one, f.name) for one in found]) for f in fields(cls)}
+        means: Json = {f.name: mean_of_all([getattr(run_errors, f.name) for run_errors in found]) for f in fields(cls)}
         return cls(**means)
 
 
 def errors(answers: Array, truth: Array, workload: Workload, n: int | None = None) -> Errors:
     """The errors of `answers` (m,) against `truth` (m,), of n rows where every query counts rows."""
-    gaps = np.abs(answers - truth)
-    ends = [end for t in workload.tables for end in (t.start, t.stop)]  # between two tables there may be other answers
-    l1 = np.add.reduceat(np.append(gaps, 0), ends)[::2] if workload.tables else None
-    square = float(np.mean(gaps**2))
+    absolute_errors = np.abs(answers - truth)
+    table_ends = [
+        end for t in workload.tables for end in (t.start, t.stop)
+    ]  # between two tables there may be other answers
+    l1 = np.add.reduceat(np.append(absolute_errors, 0), table_ends)[::2] if workload.tables else None
+    mean_square = float(np.mean(absolute_errors**2))
     return Errors(
-        float(gaps.max()),
-        float(gaps.mean()),
-        float(np.sqrt(square)),
+        float(absolute_errors.max()),
+        float(absolute_errors.mean()),
+        float(np.sqrt(mean_square)),
         None if l1 is None else float(l1.mean()),
-        None if n is None else as_exact_as_sample(square * len(gaps), truth, n),
+        None if n is None else as_exact_as_sample(mean_square * len(absolute_errors), truth, n),
         None if l1 is None or workload.scored is None else k_marginal(l1[workload.scored]),
     )

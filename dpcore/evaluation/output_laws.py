@@ -74,24 +74,24 @@ def following(before: CellLaw, risk: Risk, region: tuple[float, float], k: float
     x = _edges(risk, k, ends, region)
     U = k * (risk_values(risk, x) + mu * (x - c[:, None]) ** 2 / 2)
     U -= U.min(1, keepdims=True)
-    rise = np.abs(np.diff(U))
-    mean = np.exp(-np.minimum(U[:, :-1], U[:, 1:])) * np.where(
-        rise < 1e-6, 1 - rise / 2, -np.expm1(-rise) / np.maximum(rise, 1e-6)
+    exponent_rises = np.abs(np.diff(U))
+    mean_densities = np.exp(-np.minimum(U[:, :-1], U[:, 1:])) * np.where(
+        exponent_rises < 1e-6, 1 - exponent_rises / 2, -np.expm1(-exponent_rises) / np.maximum(exponent_rises, 1e-6)
     )
-    cells = mean * np.diff(x)
-    return x, (cells / cells.sum(1, keepdims=True)).mean(0)
+    cell_masses = mean_densities * np.diff(x)
+    return x, (cell_masses / cell_masses.sum(1, keepdims=True)).mean(0)
 
 
 def _edges(risk: Risk, k: float, ends: Array, region: tuple[float, float]) -> Array:
     """The edges of narrow cells about `ends`, inside K."""
-    room = 0.2 * (ends[1] - ends[0])
-    low, high = max(ends[0] - room, region[0]), min(ends[1] + room, region[1])
-    near = (risk.b > low) & (risk.b < high)
-    b, w = risk.b[near], risk.w[near]
+    margin = 0.2 * (ends[1] - ends[0])
+    low, high = max(ends[0] - margin, region[0]), min(ends[1] + margin, region[1])
+    is_near = (risk.b > low) & (risk.b < high)
+    b, w = risk.b[is_near], risk.w[is_near]
     atoms = b[np.argsort(-w)[:ATOMS]]
     steps = np.geomspace(min(0.1 / k, high - low), high - low, 60)
-    about = (atoms[:, None] + np.concatenate([-steps, [0.0], steps])).ravel()
-    return np.unique(np.clip(np.concatenate([np.linspace(low, high, CELLS + 1), about]), low, high))
+    edges_about_atoms = (atoms[:, None] + np.concatenate([-steps, [0.0], steps])).ravel()
+    return np.unique(np.clip(np.concatenate([np.linspace(low, high, CELLS + 1), edges_about_atoms]), low, high))
 
 
 @frozen
@@ -152,31 +152,31 @@ def line_law(
         plan = _plan(problem, budget, mu=factor * plan["mu_star"], calibration=calibration, stages=stages)
     density = _line(problem, rows, plan)
     truth = smallest(density.risk, problem.region)
-    places, each = law = _last_stage(density, plan)
-    cumulative = np.append(0.0, np.cumsum(each)) / each.sum()
-    ends = np.interp([SHOWN, 1 - SHOWN], cumulative, places)
+    law_edges, cell_masses = law = _last_stage(density, plan)
+    cumulative = np.append(0.0, np.cumsum(cell_masses)) / cell_masses.sum()
+    ends = np.interp([SHOWN, 1 - SHOWN], cumulative, law_edges)
     span = max(ends[1] - ends[0], 1e-9)
-    edges = np.linspace(max(ends[0] - span / 5, places[0]), min(ends[1] + span / 5, places[-1]), POINTS + 1)
-    below = np.interp(edges, places, cumulative)
-    mass = np.diff(below)  # masses, so that no narrow peak is missed
+    edges = np.linspace(max(ends[0] - span / 5, law_edges[0]), min(ends[1] + span / 5, law_edges[-1]), POINTS + 1)
+    cumulative_at_edges = np.interp(edges, law_edges, cumulative)
+    mass = np.diff(cumulative_at_edges)  # masses, so that no narrow peak is missed
     x = (edges[1:] + edges[:-1]) / 2
-    away = abs(x - truth)
-    nearest = away.argsort()
+    distances = abs(x - truth)
+    order = distances.argsort()
     return LineLaw(
         x, mass / np.diff(edges), _mean_excess(law, density.risk, truth), truth.item(),
-        np.interp(0.9, mass[nearest].cumsum(), away[nearest]),
+        np.interp(0.9, mass[order].cumsum(), distances[order]),
         density.mu, density.k, plan["stages"],
     )  # fmt: skip
 
 
 def _last_stage(density: Density, plan: Plan) -> CellLaw:
     """The law of the answer after the last stage; μ and k grow as the radius of a stage shrinks."""
-    cells, radii = first(density), plan["stage_radii"]
+    law, radii = first(density), plan["stage_radii"]
     (low,), (high,) = density.region.corners
     for radius in radii[1:]:
-        grown = radii[0] / radius
-        cells = following(cells, density.risk, (float(low), float(high)), density.k * grown, density.mu * grown)
-    return cells
+        growth = radii[0] / radius
+        law = following(law, density.risk, (float(low), float(high)), density.k * growth, density.mu * growth)
+    return law
 
 
 def _line(problem: RiskMinimisation, rows: Rows, plan: Plan) -> Density:
@@ -189,8 +189,8 @@ def _line(problem: RiskMinimisation, rows: Rows, plan: Plan) -> Density:
 def _mean_excess(law: CellLaw, risk: Risk, truth: Array) -> float:
     """The mean excess risk E F(X) − F(x*), summed over cells; F is convex, so the error is of second order."""
     edges, mass = law
-    middle = (edges[1:] + edges[:-1]) / 2
-    return float(mass @ (risk_values(risk, middle) - risk_values(risk, truth)) / mass.sum())
+    midpoints = (edges[1:] + edges[:-1]) / 2
+    return float(mass @ (risk_values(risk, midpoints) - risk_values(risk, truth)) / mass.sum())
 
 
 def risk_by_mu(
@@ -199,11 +199,11 @@ def risk_by_mu(
     """Weights μ (m,) about the theory's, the exact mean excess risk at each (m,), and the theory's μ; one stage."""
     plan = _plan(problem, budget, calibration=calibration)
     risk = _coarse(_line(problem, rows, plan).risk, problem)
-    truth = smallest(risk, problem.region)
+    minimiser = smallest(risk, problem.region)
     mus, excess = plan["mu_star"] * np.geomspace(1e-3, 1e3, 31), []
     for mu in mus:
         density = Density(risk, problem.region, plan["k"] / plan["mu"] * float(mu), float(mu))
-        excess.append(_mean_excess(first(density), risk, truth))
+        excess.append(_mean_excess(first(density), risk, minimiser))
     return mus, np.array(excess), float(plan["mu_star"])
 
 
@@ -215,8 +215,8 @@ def _coarse(risk: Risk, problem: RiskMinimisation) -> Risk:
     edges = np.linspace(low, high, BINS + 1)
     cell = np.clip(np.searchsorted(edges, risk.b) - 1, 0, BINS - 1)
     weights = np.bincount(cell, risk.w, BINS)
-    middle = (edges[1:] + edges[:-1]) / 2
-    return Risk(risk.loss, middle[weights > 0, None], weights[weights > 0], location=True)
+    midpoints = (edges[1:] + edges[:-1]) / 2
+    return Risk(risk.loss, midpoints[weights > 0, None], weights[weights > 0], location=True)
 
 
 def plane_law(problem: RiskMinimisation, rows: Rows, budget: Budget, *, calibration: str = "erm") -> PlaneLaw:
@@ -226,17 +226,17 @@ def plane_law(problem: RiskMinimisation, rows: Rows, budget: Budget, *, calibrat
     density = _density(problem, rows, _plan(problem, budget, calibration=calibration))
     X = TangentBoxes(density, np.random.default_rng(0)).draw(DRAWS, np.random.default_rng(1))
     optimum = smallest(density.risk, problem.region)
-    both = np.vstack([X, optimum])
-    low, high = both.min(0), both.max(0)
-    room = 0.25 * np.maximum(high - low, 1e-9)
-    axes = [np.linspace(a, b, GRID) for a, b in zip(low - room, high + room, strict=True)]
+    draws_and_optimum = np.vstack([X, optimum])
+    low, high = draws_and_optimum.min(0), draws_and_optimum.max(0)
+    margins = 0.25 * np.maximum(high - low, 1e-9)
+    axes = [np.linspace(a, b, GRID) for a, b in zip(low - margins, high + margins, strict=True)]
     grid = np.stack(np.meshgrid(*axes), -1).reshape(-1, 2)
     risks = density.risk.values(grid)
     U = density.k * (risks + density.mu * ((grid - density.centre) ** 2).sum(1) / 2)
-    inside = problem.region.contains(grid)
-    p = np.where(inside, np.exp(U[inside].min() - U), 0.0)
+    is_inside = problem.region.contains(grid)
+    p = np.where(is_inside, np.exp(U[is_inside].min() - U), 0.0)
     shape = (GRID, GRID)
-    excess = np.where(inside, risks - density.risk.value(optimum), np.nan).reshape(shape)
+    excess = np.where(is_inside, risks - density.risk.value(optimum), np.nan).reshape(shape)
     return PlaneLaw(axes[0], axes[1], (p / p.sum()).reshape(shape), excess, X, optimum)
 
 
@@ -261,8 +261,8 @@ def neighbour_curve(budget: Budget, epsilons: Array, n: int) -> tuple[Array, flo
     plan = _plan(problem, budget)
     x = np.linspace(-1, 1, 20_001)
     laws = []
-    for moved in (0, 1):
-        b = np.repeat([-1.0, 1.0], [n // 2 + moved, n - n // 2 - moved])
+    for moved_count in (0, 1):
+        b = np.repeat([-1.0, 1.0], [n // 2 + moved_count, n - n // 2 - moved_count])
         U = _density(problem, Rows(b[:, None], np.ones(n)), plan)
         laws.append(softmax(-(U.k * (risk_values(U.risk, x) + U.mu * x * x / 2))))
     p, q = laws
@@ -286,9 +286,11 @@ def calibrations(delta: float) -> pd.DataFrame:
     """
     lines = []
     for epsilon in np.geomspace(0.01, 10, 61):
-        exact, printed = gdp_mu(float(epsilon), delta), theory.paper_gdp(epsilon=float(epsilon), delta=delta)
-        spent = delta * (2 / 3 + (1 + math.exp(epsilon)) / 3)
-        lines.append({"epsilon": epsilon, "exact": exact, "printed": printed, "spent": spent, "promised": delta})
+        exact_s, paper_s = gdp_mu(float(epsilon), delta), theory.paper_gdp(epsilon=float(epsilon), delta=delta)
+        spent_delta = delta * (2 / 3 + (1 + math.exp(epsilon)) / 3)
+        lines.append(
+            {"epsilon": epsilon, "exact": exact_s, "printed": paper_s, "spent": spent_delta, "promised": delta}
+        )
     return pd.DataFrame(lines)
 
 

@@ -66,39 +66,41 @@ class Purposes:
         """The purposes of a table, with a quarter of its rows held out; InputError where they do not fit it."""
         if group is not None and target is None:
             raise InputError("a group is compared by how well a target is predicted; name the target too")
-        held = int(HELD_OUT * rows.n)
-        if held < LEAST:
-            raise InputError(f"{held} rows can be held out and {LEAST} are needed: the table needs {4 * LEAST} rows")
-        train, test = held_out(rows, held, np.random.default_rng(0))
-        asked = cls(domain, train, test, target, group, question)
-        for what, name in (("target", target), ("group", group)):
-            if name is not None and min(len(asked._values(part, name)) for part in (train, test)) < 2:
-                raise InputError(f"the {what} {name!r} has one value only in this table; choose another column")
-        if len(asked._links) == 0:
+        held_out_count = int(HELD_OUT * rows.n)
+        if held_out_count < LEAST:
+            raise InputError(
+                f"{held_out_count} rows can be held out and {LEAST} are needed: the table needs {4 * LEAST} rows"
+            )
+        train, test = held_out(rows, held_out_count, np.random.default_rng(0))
+        purposes = cls(domain, train, test, target, group, question)
+        for role, name in (("target", target), ("group", group)):
+            if name is not None and min(len(purposes._values(part, name)) for part in (train, test)) < 2:
+                raise InputError(f"the {role} {name!r} has one value only in this table; choose another column")
+        if len(purposes._links) == 0:
             raise InputError("links need two columns with two values each, and this table has fewer")
         if target is not None:
             _sklearn()
-        return asked
+        return purposes
 
     def served(self, run: Run, watch: Tick = lambda: None) -> list[Served]:
         """The scores of all purposes by the last release of a finished run on `train`; `watch` is called regularly."""
-        release, exact = run.release, run.records[-1].to_json()["as_exact_as_sample"]
+        release, exactness = run.release, run.records[-1].to_json()["as_exact_as_sample"]
         if release is None:
             raise InputError("the algorithm released nothing")
         rng = np.random.default_rng([run.seed, 1])
-        size = None if exact is None else max(1, round(exact * self.train.n))
+        sample_size = None if exactness is None else max(1, round(exactness * self.train.n))
         synthetic = self.domain.encode(run.sample())
-        like = None if size is None else held_out(self.train, size, rng)[1]
-        out = []
-        for about in (self._models, self._found, self._asked):
+        sample_rows = None if sample_size is None else held_out(self.train, sample_size, rng)[1]
+        scores = []
+        for score_purpose in (self._models, self._found, self._asked):
             watch()
             with _one_thread():
-                out += about(release, synthetic, like)
-        return out + self._alarms(run, rng, watch)
+                scores += score_purpose(release, synthetic, sample_rows)
+        return scores + self._alarms(run, rng, watch)
 
     def summary(self, run: Run, watch: Tick = lambda: None) -> Json:
         """The run's summary, with the score of each purpose, by name, in place of errors."""
-        return run.to_json() | {"final": {found.purpose: asdict(found) for found in self.served(run, watch)}}
+        return run.to_json() | {"final": {score.purpose: asdict(score) for score in self.served(run, watch)}}
 
     def _values(self, rows: Rows, name: str) -> Array:
         """The numbers of the different values of a column that occur in the rows."""
@@ -108,26 +110,28 @@ class Purposes:
         """The scores of models trained on each table and tested on the rows held out, for all and for each group."""
         if self.target is None:
             return []
-        parts: dict[str, Rows] = {"": self.test}
+        test_parts: dict[str, Rows] = {"": self.test}
         if self.group is not None:
             axis = self.domain.axes([self.group])[0]
             for code, value in enumerate(self.domain.columns[axis].labels):
                 label = f" ({self.group} = {value})"
-                parts[label] = counted(self.test.values, self.test.weights * (self.test.values[:, axis] == code))
-        out = []
+                test_parts[label] = counted(self.test.values, self.test.weights * (self.test.values[:, axis] == code))
+        scores_of_models = []
         for model in MODELS:
             if model not in self._real:
                 self._real[model] = self._fitted(model, self.train)
-            scores = {
+            scorers = {
                 "value": self._fitted(model, synthetic),
                 "real": self._real[model],
                 "sample": None if like is None else self._fitted(model, like),
             }
-            for label, part in parts.items():
-                found = {name: None if score is None else score(part) for name, score in scores.items()}
-                unit, nothing = self._blind(part)
-                out.append(Served(f"train a model: {model}{label}", unit=unit, nothing=nothing, **found))
-        return out
+            for label, part in test_parts.items():
+                part_scores = {name: None if scorer is None else scorer(part) for name, scorer in scorers.items()}
+                unit, blind_score = self._blind(part)
+                scores_of_models.append(
+                    Served(f"train a model: {model}{label}", unit=unit, nothing=blind_score, **part_scores)
+                )
+        return scores_of_models
 
     @property
     def _numeric(self) -> bool:
@@ -153,34 +157,37 @@ class Purposes:
         """A model trained on one table, as a function that scores other tables; None where a score is not defined."""
         metrics = _sklearn().metrics
         axis = self.domain.axes([self.target or ""])[0]
-        numeric, classes = self._numeric, self._values(self.train, self.target or "")
+        is_numeric, classes = self._numeric, self._values(self.train, self.target or "")
         X, y = self._features(table, model), table.values[:, axis]
         learner = None
         if len(np.unique(y)) > 1:
-            learner = _learner(model, numeric, LEAF * len(y) / table.n).fit(X, y, sample_weight=table.weights)
+            learner = _learner(model, is_numeric, LEAF * len(y) / table.n).fit(X, y, sample_weight=table.weights)
 
         def score(part: Rows) -> float | None:
-            truth, weights = part.values[:, axis], part.weights
-            if len(np.unique(truth)) < 2:
+            targets, weights = part.values[:, axis], part.weights
+            if len(np.unique(targets)) < 2:
                 return None
-            measure, guess = metrics.r2_score if numeric else metrics.accuracy_score, np.full(len(truth), y[0])
-            own = self._features(part, model)
-            if not numeric and len(classes) == 2:
-                measure, truth = metrics.roc_auc_score, truth == classes[1]
+            metric, predictions = (
+                metrics.r2_score if is_numeric else metrics.accuracy_score,
+                np.full(len(targets), y[0]),
+            )
+            features = self._features(part, model)
+            if not is_numeric and len(classes) == 2:
+                metric, targets = metrics.roc_auc_score, targets == classes[1]
                 if learner is not None:
-                    guess = learner.predict_proba(own)[:, list(learner.classes_).index(classes[1])]
+                    predictions = learner.predict_proba(features)[:, list(learner.classes_).index(classes[1])]
             elif learner is not None:
-                guess = learner.predict(own)
-            return float(measure(truth, guess, sample_weight=weights))
+                predictions = learner.predict(features)
+            return float(metric(targets, predictions, sample_weight=weights))
 
         return score
 
     def _features(self, rows: Rows, model: str) -> Array:
         """The columns except the target: an indicator of each value for a regression, the values' numbers for trees."""
-        own = [a for a, name in enumerate(self.domain.names) if name != self.target]
+        feature_axes = [a for a, name in enumerate(self.domain.names) if name != self.target]
         if model != MODELS[0]:
-            return rows.values[:, own].astype(float)
-        return np.concatenate([np.eye(self.domain.shape[a])[rows.values[:, a], 1:] for a in own], axis=1)
+            return rows.values[:, feature_axes].astype(float)
+        return np.concatenate([np.eye(self.domain.shape[a])[rows.values[:, a], 1:] for a in feature_axes], axis=1)
 
     @property
     def _links(self) -> list[tuple[str, str]]:
@@ -197,20 +204,28 @@ class Purposes:
             strength = [_information(shares[t].reshape(s)) for t, s in zip(pairs.tables, pairs.shapes, strict=True)]
             return set(np.argsort(strength)[::-1][:k].tolist())
 
-        real = strongest(self.train)
-        value, sampled = (None if t is None else len(real & strongest(t)) / k for t in (synthetic, like))
-        nothing = k / len(self._links)
-        return [Served("find what is linked", value, f"share of the {k} strongest links", 1.0, sampled, nothing)]
+        real_links = strongest(self.train)
+        value, sample_value = (None if t is None else len(real_links & strongest(t)) / k for t in (synthetic, like))
+        blind_score = k / len(self._links)
+        return [
+            Served("find what is linked", value, f"share of the {k} strongest links", 1.0, sample_value, blind_score)
+        ]
 
     def _asked(self, release: Any, _synthetic: Rows, like: Rows | None) -> list[Served]:
         """The user's question: its share in each table, and the share that the schema alone suggests."""
         if self.question is None:
             return []
         workload = self.question.workload
-        real, sampled = (None if t is None else float(workload.answers_of_rows(t)[0]) for t in (self.train, like))
-        nothing = float(values_of(workload)[1].mean())
-        value = float(release.answers(workload)[0])
-        return [Served(f"answer: {self.question.text}", value, "share of rows", real, sampled, nothing)]
+        real_share, sample_share = (
+            None if t is None else float(workload.answers_of_rows(t)[0]) for t in (self.train, like)
+        )
+        blind_share = float(values_of(workload)[1].mean())
+        released_share = float(release.answers(workload)[0])
+        return [
+            Served(
+                f"answer: {self.question.text}", released_share, "share of rows", real_share, sample_share, blind_share
+            )
+        ]
 
     def _alarms(self, run: Run, rng: Rng, watch: Tick) -> list[Served]:
         """The rate at which tests find links in a table of independent columns, released by the same plan.
@@ -218,25 +233,27 @@ class Purposes:
         Its columns have the shares of the release. χ² takes synthetic rows for as many real ones; ours knows the noise.
         """
         problem: QueryRelease = run.problem
-        singles = Marginals.all(self.domain, 1)
-        shares = np.maximum(run.release.answers(singles), 0)  # type: ignore[union-attr]
-        columns = [rng.choice(t.stop - t.start, problem.n, p=shares[t] / shares[t].sum()) for t in singles.tables]
+        one_way = Marginals.all(self.domain, 1)
+        shares = np.maximum(run.release.answers(one_way), 0)  # type: ignore[union-attr]
+        columns = [rng.choice(t.stop - t.start, problem.n, p=shares[t] / shares[t].sum()) for t in one_way.tables]
         rows = self.domain.group(np.column_stack(columns))
-        other = Run(run.algorithm, problem, rows, run.budget, seed=run.seed + ELSEWHERE)
-        for _ in other:
+        independent_run = Run(run.algorithm, problem, rows, run.budget, seed=run.seed + ELSEWHERE)
+        for _ in independent_run:
             watch()
-        noisy, synthetic = known(other.release, other.measured, self.domain), self.domain.encode(other.sample())  # type: ignore[arg-type]
-        chi, ours = [], []
+        release: Any = independent_run.release
+        unbiased_answers = known(release, independent_run.measured, self.domain)
+        synthetic = self.domain.encode(independent_run.sample())
+        chi_square_p_values, noise_aware_p_values = [], []
         for names in self._links:
             watch()
             axes = self.domain.axes(names)
             counts = synthetic.count(axes, self.domain.shape_of(axes))
-            chi.append(_chi_square(counts.reshape(self.domain.shape_of(axes))))
-            test = linked(noisy, names, problem.effective_n, repeats=REPEATS, seed=run.seed)
-            ours += [] if test.p_value is None else [test.p_value]
+            chi_square_p_values.append(_chi_square(counts.reshape(self.domain.shape_of(axes))))
+            test = linked(unbiased_answers, names, problem.effective_n, repeats=REPEATS, seed=run.seed)
+            noise_aware_p_values += [] if test.p_value is None else [test.p_value]
         return [
             Served(f"test a hypothesis: {name}", _below(values), "false alarms", LEVEL, LEVEL, LEVEL)
-            for name, values in zip(TESTS, (chi, ours), strict=True)
+            for name, values in zip(TESTS, (chi_square_p_values, noise_aware_p_values), strict=True)
         ]
 
 
@@ -244,8 +261,10 @@ def alarms_in_words(chi: float | None, ours: float | None) -> str:
     """A sentence on how often each of the two tests finds a link that is not there; an unknown rate is left out."""
     if chi is None:
         return "No pair of columns could be tested."
-    said = f"Tests on these synthetic rows would find a link that is not there in {100 * chi:.0f} of 100 cases"
-    return f"{said}; " + ("our test has nothing to go by." if ours is None else f"with our test in {100 * ours:.0f}.")
+    sentence = f"Tests on these synthetic rows would find a link that is not there in {100 * chi:.0f} of 100 cases"
+    return f"{sentence}; " + (
+        "our test has nothing to go by." if ours is None else f"with our test in {100 * ours:.0f}."
+    )
 
 
 def _information(table: Array) -> float:
@@ -255,9 +274,9 @@ def _information(table: Array) -> float:
 
 def _chi_square(counts: Array) -> float:
     """The p-value of Pearson's χ² test on a table of counts without its empty lines; 1 for a single line."""
-    kept = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
-    found: Any = chi2_contingency(kept, correction=False) if min(kept.shape) > 1 else None
-    return 1.0 if found is None else float(found.pvalue)
+    nonempty_counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
+    result: Any = chi2_contingency(nonempty_counts, correction=False) if min(nonempty_counts.shape) > 1 else None
+    return 1.0 if result is None else float(result.pvalue)
 
 
 def _below(p_values: list[float]) -> float | None:
@@ -272,8 +291,8 @@ def _sklearn() -> Any:
         import sklearn.linear_model
         import sklearn.metrics
     except ImportError:
-        words = "training models needs scikit-learn: pip install scikit-learn, or choose no target"
-        raise InputError(words) from None
+        message = "training models needs scikit-learn: pip install scikit-learn, or choose no target"
+        raise InputError(message) from None
     return sklearn
 
 
@@ -291,7 +310,7 @@ def _learner(model: str, numeric: bool, leaf: float) -> Any:
     library = _sklearn()
     if model == MODELS[0]:
         return library.linear_model.Ridge() if numeric else library.linear_model.LogisticRegression(max_iter=300)
-    kind = "HistGradientBoostingRegressor" if numeric else "HistGradientBoostingClassifier"
-    return getattr(library.ensemble, kind)(
+    class_name = "HistGradientBoostingRegressor" if numeric else "HistGradientBoostingClassifier"
+    return getattr(library.ensemble, class_name)(
         max_iter=60, early_stopping=False, random_state=0, min_samples_leaf=max(1, round(leaf))
     )  # fmt: skip

@@ -58,8 +58,8 @@ class Record:
 
 def generators(seed: int) -> tuple[Rng, Rng, Rng]:
     """Independent generators of a seeded run: for the noise, the algorithm, and the rows drawn at the end."""
-    noise, own, draws = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(3))
-    return noise, own, draws
+    noise_rng, algorithm_rng, sampling_rng = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(3))
+    return noise_rng, algorithm_rng, sampling_rng
 
 
 class Run:
@@ -103,8 +103,8 @@ class Run:
         self._whole = whole
         self.plan = make_plan(algorithm, problem, budget) if plan is None else plan
         self.every = every(self.plan["rounds"]) if callable(every) else every
-        noise, self._own, self._draws = generators(seed)
-        self._curator = curator_of(problem, rows, self.plan, noise)
+        noise_rng, self._own, self._draws = generators(seed)
+        self._curator = curator_of(problem, rows, self.plan, noise_rng)
         self.truth = TRUTHS[type(problem)](problem, rows, population)
         self.records: list[Record] = []
         self.release: Release | None = None
@@ -163,7 +163,7 @@ class Run:
     def _run(self) -> Iterator[Record]:
         """The Records of all steps that are compared, as the algorithm makes them."""
         seconds, self._peak = 0.0, Peak()
-        step, rough = None, None
+        step, approximate_errors = None, None
         start = time.perf_counter()
         for step in self.algorithm.steps(self.problem, self.plan, self._curator, self._own):
             seconds += time.perf_counter() - start
@@ -174,10 +174,10 @@ class Run:
             if self.stopped:
                 break
             if step.t % self.every == 0:
-                rough = None if step.t == self.plan["rounds"] else self.truth.rough(step.release)
-                yield self._record(step, seconds, rough)
+                approximate_errors = None if step.t == self.plan["rounds"] else self.truth.rough(step.release)
+                yield self._record(step, seconds, approximate_errors)
             start = time.perf_counter()
-        if step is not None and (self.stopped or step.t % self.every != 0 or rough is not None):
+        if step is not None and (self.stopped or step.t % self.every != 0 or approximate_errors is not None):
             yield self._record(step, seconds, self.truth.rough(step.release) if self.stopped else None)
 
     def _record(self, step: Step, seconds: float, rough: ReleaseErrors | None) -> Record:
@@ -186,9 +186,9 @@ class Run:
         note = f"{step.note}; errors of some of the tables, all are compared at the end" if rough else step.note
         if self.records and self.records[-1].t == step.t:
             self.records.pop()  # it was a rough one
-        record = Record(step.t, self.spent, empirical, population, seconds, note)
-        self.records.append(record)
-        return record
+        point = Record(step.t, self.spent, empirical, population, seconds, note)
+        self.records.append(point)
+        return point
 
     def to_json(self) -> Json:
         """The run as a dictionary, as the command line's --json writes it."""
@@ -267,16 +267,18 @@ def subgroups(both: Comparison, column: str) -> Subgroups:
     pairs = both.workload
     if not isinstance(pairs, Marginals):
         raise InputError("groups are read off marginal tables only")
-    axis, gaps, said = pairs.domain.names.index(column), [], []
+    axis, difference_sums, mass_sums = pairs.domain.names.index(column), [], []
     real = np.zeros(0)
     for axes, shape, table in pairs.layout:
         if axis in axes:
             mass = np.abs(both.synthetic[table]) + both.real[table]
             parts = (part.reshape(shape) for part in (both.gaps[table], mass, both.real[table]))
-            off, whole, real = (projected(part, axes, [axis]) for part in parts)
-            gaps.append(off)
-            said.append(whole)
-    error = np.divide(np.sum(gaps, axis=0), np.sum(said, axis=0), out=np.full(len(real), np.nan), where=real > 0)
+            difference_sum, mass_sum, real = (projected(part, axes, [axis]) for part in parts)
+            difference_sums.append(difference_sum)
+            mass_sums.append(mass_sum)
+    error = np.divide(
+        np.sum(difference_sums, axis=0), np.sum(mass_sums, axis=0), out=np.full(len(real), np.nan), where=real > 0
+    )
     return Subgroups(pairs.domain.columns[axis].labels, real, error)
 
 

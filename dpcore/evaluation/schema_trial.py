@@ -26,8 +26,8 @@ def explore_schema(
 
     `told` hears which share of the work is done; what it raises ends it.
     """
-    limited, columns = unit.limited(frame, schema.names), len(schema.open)
-    cells, n = schema.cells(limited, lambda done: told(done / columns / 2)), len(limited)
+    limited_rows, columns = unit.limited(frame, schema.names), len(schema.open)
+    cells, n = schema.cells(limited_rows, lambda done: told(done / columns / 2)), len(limited_rows)
     plan = plan_schema(schema.open, n, unit.most_rows, division, exact=False)
     noise = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(OWN,)))
     curator = ColumnCurator(cells, n, plan.plan, noise, group=unit.most_rows)

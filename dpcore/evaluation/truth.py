@@ -55,16 +55,16 @@ class QueryTruth(Truth):
         w = self.workload
         if not isinstance(w, Marginals) or len(w.tables) <= MOST_SCORED or not isinstance(release, Graphical):
             return None
-        chosen = np.random.default_rng(0).choice(len(w.tables), SCORED, replace=False)
-        part = Marginals.over(w.domain, [w.axes[i] for i in chosen])
-        real = np.concatenate([self.answers[w.tables[i]] for i in chosen])
-        return errors(release.answers(part), real, part, self.n)
+        table_numbers = np.random.default_rng(0).choice(len(w.tables), SCORED, replace=False)
+        sampled_workload = Marginals.over(w.domain, [w.axes[i] for i in table_numbers])
+        true_answers = np.concatenate([self.answers[w.tables[i]] for i in table_numbers])
+        return errors(release.answers(sampled_workload), true_answers, sampled_workload, self.n)
 
     def both(self, release: Release) -> tuple[Errors, Errors | None]:
         """The errors against the records, and against the population; the release is asked once."""
-        answers, known = release.answers(self.workload), self.population_answers
-        beyond = None if known is None else errors(answers, known, self.workload)
-        return errors(answers, self.answers, self.workload, self.n), beyond
+        answers, population_answers = release.answers(self.workload), self.population_answers
+        population_errors = None if population_answers is None else errors(answers, population_answers, self.workload)
+        return errors(answers, self.answers, self.workload, self.n), population_errors
 
 
 @value_object
@@ -90,8 +90,8 @@ class RiskTruth(Truth):
 
     def both(self, release: Parameter) -> tuple[RiskErrors, RiskErrors | None]:
         """The risk of a released parameter on the records, and on the held-out ones."""
-        held_out = None if self._held_out is None else self._errors(release.x, *self._held_out)
-        return self._errors(release.x, self._risk, self.least), held_out
+        held_out_errors = None if self._held_out is None else self._errors(release.x, *self._held_out)
+        return self._errors(release.x, self._risk, self.least), held_out_errors
 
     def _measure(self, rows: Rows) -> tuple[Risk, float]:
         """The risk on some records, and the least that it is on K."""
@@ -101,8 +101,8 @@ class RiskTruth(Truth):
     def _errors(self, x: Array, risk: Risk, least: float) -> RiskErrors:
         """The errors of a parameter x (d,) by a risk and the least that it can be."""
         value = risk.value(x)
-        right = float(risk.w @ (risk.b * (risk.A @ x) > 0)) if self.problem.loss.margin else None
-        return RiskErrors(value - least, value, right)
+        accuracy = float(risk.w @ (risk.b * (risk.A @ x) > 0)) if self.problem.loss.margin else None
+        return RiskErrors(value - least, value, accuracy)
 
 
 @value_object

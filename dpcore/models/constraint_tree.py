@@ -11,10 +11,10 @@ def tied(domain: Domain) -> JunctionTree:
 
     InputError where that is more than can be held.
     """
-    words = "the schema's constraints tie columns together over {} combinations, more than the {:,} a model may hold"
-    if (least := fewest_cells(domain.shape, domain.zeros)) > MAX_CELLS:
-        raise InputError(words.format(f"at least 10^{len(str(least)) - 1}", MAX_CELLS))
+    message = "the schema's constraints tie columns together over {} combinations, more than the {:,} a model may hold"
+    if (min_cells := fewest_cells(domain.shape, domain.zeros)) > MAX_CELLS:
+        raise InputError(message.format(f"at least 10^{len(str(min_cells)) - 1}", MAX_CELLS))
     junction = junction_tree(domain.shape, domain.zeros)
     if domain.zeros and junction.cells > MAX_CELLS:
-        raise InputError(words.format(f"{junction.cells:,}", MAX_CELLS))
+        raise InputError(message.format(f"{junction.cells:,}", MAX_CELLS))
     return junction

@@ -51,54 +51,54 @@ class Graphical(Paid):
 
     def table(self, axes: Axes) -> Array:
         """The marginal table over sorted columns, one axis each."""
-        home = self.junction.home(axes)
-        if home is not None:
-            return projected(self._tables[home], self.junction.cliques[home], axes)
+        clique_number = self.junction.home(axes)
+        if clique_number is not None:
+            return projected(self._tables[clique_number], self.junction.cliques[clique_number], axes)
         i, junction = 0, self.junction
-        while deeper := [c for c in junction.children[i] if self._holds(c, axes)]:
-            (i,) = deeper
+        while child_cliques := [c for c in junction.children[i] if self._holds(c, axes)]:
+            (i,) = child_cliques
         return self._summed(i, axes, axes)
 
     def _holds(self, i: int, axes: Axes) -> bool:
         """Whether all of these columns appear in clique i or below it, one of them below its separator."""
-        sep = set(self.junction.separators[i])
-        return set(axes) <= self._below[i] | sep and not set(axes) <= sep
+        separator = set(self.junction.separators[i])
+        return set(axes) <= self._below[i] | separator and not set(axes) <= separator
 
     def _summed(self, i: int, axes: Axes, kept: Axes, given: Axes = ()) -> Array:
         """The sum over all columns but `kept` of P(clique i | given) times the messages about `axes` from
         below it.
         """
         junction, clique = self.junction, self.junction.cliques[i]
-        carried = [(c, tuple(sorted(self._below[c] & (set(axes) - set(clique))))) for c in junction.children[i]]
-        carried = [(c, own) for c, own in carried if own]
-        needed = set(kept).union(*(junction.separators[c] for c, _ in carried)) & set(clique)
-        have = tuple(a for a in clique if a in needed)
-        out = projected(self._tables[i], clique, have)
+        child_messages = [(c, tuple(sorted(self._below[c] & (set(axes) - set(clique))))) for c in junction.children[i]]
+        child_messages = [(c, message_axes) for c, message_axes in child_messages if message_axes]
+        needed = set(kept).union(*(junction.separators[c] for c, _ in child_messages)) & set(clique)
+        factor_axes = tuple(a for a in clique if a in needed)
+        factor = projected(self._tables[i], clique, factor_axes)
         if given:
-            total = out.sum(axis=tuple(k for k, a in enumerate(have) if a not in given), keepdims=True)
-            out = divided(out, total)
-        below = ((self._up(c, own), (*junction.separators[c], *own)) for c, own in carried)
-        return contracted([(out, have), *below], kept)
+            total = factor.sum(axis=tuple(k for k, a in enumerate(factor_axes) if a not in given), keepdims=True)
+            factor = divided(factor, total)
+        messages = ((self._up(c, own), (*junction.separators[c], *own)) for c, own in child_messages)
+        return contracted([(factor, factor_axes), *messages], kept)
 
     def _up(self, i: int, own: Axes) -> Array:
         """The conditional P(own | separator of i), axes (separator, own); own first appear at or below clique i."""
-        found = self._messages.get((i, own))
-        if found is None:
-            sep = self.junction.separators[i]
-            found = self._summed(i, own, (*sep, *own), sep)
-            if found.size + sum(message.size for message in self._messages.values()) > KEPT:
+        conditional = self._messages.get((i, own))
+        if conditional is None:
+            separator = self.junction.separators[i]
+            conditional = self._summed(i, own, (*separator, *own), separator)
+            if conditional.size + sum(message.size for message in self._messages.values()) > KEPT:
                 self._messages.clear()
-            self._messages[i, own] = found
-        return found
+            self._messages[i, own] = conditional
+        return conditional
 
     def answers(self, workload: Workload) -> Array:
         """The answers ⟨q_j, D⟩ (m,); InputError for an explicit matrix."""
         base = tables_under(workload)
         out, (inside, outside) = np.empty(base.m), by_clique(self.junction, base)
-        for place, local, target in inside:
-            out[target] = local.answers(self.beliefs[place])
-        for number in outside:
-            out[base.tables[number]] = self.table(base.axes[number]).ravel()
+        for clique_slice, clique_tables, answer_positions in inside:
+            out[answer_positions] = clique_tables.answers(self.beliefs[clique_slice])
+        for table_number in outside:
+            out[base.tables[table_number]] = self.table(base.axes[table_number]).ravel()
         return workload.read(out)
 
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
@@ -110,20 +110,22 @@ class Graphical(Paid):
     def codes(self, rows: int, rng: Rng) -> Array:
         """The codes (rows, d) of sampled records."""
         junction = self.junction
-        out, drawn = np.empty((rows, len(junction.shape)), dtype=np.int32), []
+        out, drawn_columns = np.empty((rows, len(junction.shape)), dtype=np.int32), []
         for i, (clique, sep) in enumerate(zip(junction.cliques, junction.separators, strict=True)):
-            new = [a for a in clique if a not in sep]
-            sizes = [junction.shape[a] for a in new]
-            table = projected(self._tables[i], clique, (*sep, *new)).reshape(-1, math.prod(sizes))
+            new_columns = [a for a in clique if a not in sep]
+            sizes = [junction.shape[a] for a in new_columns]
+            table = projected(self._tables[i], clique, (*sep, *new_columns)).reshape(-1, math.prod(sizes))
             if not sep:
-                found = systematic(table[0], rows, rng)
+                joint_codes = systematic(table[0], rows, rng)
             else:
                 state = np.ravel_multi_index(tuple(out[:, a] for a in sep), tuple(junction.shape[a] for a in sep))
-                largest = max(drawn, key=lambda a: (a not in sep, junction.shape[a]))
-                mixed = rng.permutation(junction.shape[largest])  # one order would tie columns drawn in turn
-                found = within(table, state, rng, mixed.astype(np.uint16)[out[:, largest]])  # short keys sort faster
-            drawn += new
-            for a, code in zip(new, np.unravel_index(found, sizes), strict=True):
+                largest = max(drawn_columns, key=lambda a: (a not in sep, junction.shape[a]))
+                relabelling = rng.permutation(junction.shape[largest])  # one order would tie columns drawn in turn
+                joint_codes = within(
+                    table, state, rng, relabelling.astype(np.uint16)[out[:, largest]]
+                )  # short keys sort faster
+            drawn_columns += new_columns
+            for a, code in zip(new_columns, np.unravel_index(joint_codes, sizes), strict=True):
                 out[:, a] = code
         return out[rng.permutation(rows)]
 
@@ -134,26 +136,31 @@ class Graphical(Paid):
         nearest to D keeps all of D's tables there, with a and b independent given the rest R of C. So their table loses
         ‖D_ab − Σ_R D_aR D_bR/D_R‖₁, which may be `worth` times the share of the tree's cells that goes.
         """
-        left, kept = [*self.junction.cliques], [*self.domain.zeros]
+        pending, covered = [*self.junction.cliques], [*self.domain.zeros]
 
         def held(axes: Axes) -> bool:
-            return any(set(axes).issubset(other) for other in (*left, *kept))
+            return any(set(axes).issubset(other) for other in (*pending, *covered))
 
-        while left:
-            clique = left.pop()
+        while pending:
+            clique = pending.pop()
             table, best = self.table(clique), (0.0, ())
             for (i, a), (j, b) in combinations(enumerate(clique), 2):
                 if not held((a, b)):
-                    one, two = table.sum(axis=j, keepdims=True), table.sum(axis=i, keepdims=True)
-                    moved = table - one * divided(two, one.sum(axis=i, keepdims=True))
-                    lost = np.abs(projected(moved, clique, (a, b))).sum()
-                    freed = (table.size - one.size - two.size) / self.junction.cells
-                    best = min(best, (lost - worth * freed, (a, b)))
-            parts = [tuple(c for c in clique if c != gone) for gone in best[1]]
-            left += [part for part in parts if not held(part)]
+                    marginal_of_first, marginal_of_second = (
+                        table.sum(axis=j, keepdims=True),
+                        table.sum(axis=i, keepdims=True),
+                    )
+                    table_change = table - marginal_of_first * divided(
+                        marginal_of_second, marginal_of_first.sum(axis=i, keepdims=True)
+                    )
+                    l1_loss = np.abs(projected(table_change, clique, (a, b))).sum()
+                    freed_share = (table.size - marginal_of_first.size - marginal_of_second.size) / self.junction.cells
+                    best = min(best, (l1_loss - worth * freed_share, (a, b)))
+            parts = [tuple(c for c in clique if c != removed) for removed in best[1]]
+            pending += [part for part in parts if not held(part)]
             if not parts:
-                kept.append(clique)
-        return junction_tree(self.junction.shape, kept)
+                covered.append(clique)
+        return junction_tree(self.junction.shape, covered)
 
 
 def divided(table: Array, by: Array) -> Array:
@@ -169,14 +176,14 @@ def contracted(operands: list[Factor], kept: Axes) -> Array:
     """
     sizes = {a: size for table, axes in operands for a, size in zip(axes, table.shape, strict=True)}
     while len(operands) > 1:
-        found = []
+        candidates = []
         for i, j in combinations(range(len(operands)), 2):
-            others = [own for k, own in enumerate(operands) if k not in (i, j)]
+            others = [operand for k, operand in enumerate(operands) if k not in (i, j)]
             needed = {*kept, *(a for _, axes in others for a in axes)}
-            left = {*operands[i][1], *operands[j][1]} & needed
-            found.append((math.prod(sizes[a] for a in left), i, j, left, others))
-        _, i, j, left, others = min(found, key=lambda pair: pair[:3])
-        operands = [*others, _multiplied(operands[i], operands[j], left, sizes)]
+            product_axes = {*operands[i][1], *operands[j][1]} & needed
+            candidates.append((math.prod(sizes[a] for a in product_axes), i, j, product_axes, others))
+        _, i, j, product_axes, others = min(candidates, key=lambda pair: pair[:3])
+        operands = [*others, _multiplied(operands[i], operands[j], product_axes, sizes)]
     ((table, axes),) = operands
     return projected(table, axes, kept)
 
@@ -184,14 +191,14 @@ def contracted(operands: list[Factor], kept: Axes) -> Array:
 def _multiplied(one: Factor, two: Factor, left: set[int], sizes: Mapping[int, int]) -> Factor:
     """The sum over all columns but `left` of the product of two tables, and its columns."""
     (first, a), (second, b) = one, two
-    batch, gone = [x for x in a if x in b and x in left], [x for x in a if x in b and x not in left]
+    batch, summed_axes = [x for x in a if x in b and x in left], [x for x in a if x in b and x not in left]
     rows, columns = [x for x in a if x not in b and x in left], [x for x in b if x not in a and x in left]
 
     def matrices(table: Array, axes: Axes, *groups: list[int]) -> Array:
-        turned = projected(table, axes, [x for group in groups for x in group])
-        return np.ascontiguousarray(turned).reshape([math.prod(sizes[x] for x in group) for group in groups])
+        transposed = projected(table, axes, [x for group in groups for x in group])
+        return np.ascontiguousarray(transposed).reshape([math.prod(sizes[x] for x in group) for group in groups])
 
-    out = matrices(first, a, batch, rows, gone) @ matrices(second, b, batch, gone, columns)
+    out = matrices(first, a, batch, rows, summed_axes) @ matrices(second, b, batch, summed_axes, columns)
     axes = (*batch, *rows, *columns)
     return out.reshape([sizes[x] for x in axes]), axes
 
@@ -204,13 +211,13 @@ def by_clique(junction: JunctionTree, tables: Marginals) -> tuple[list[tuple[sli
     inside: dict[int | None, list[int]] = {}
     for number, axes in enumerate(tables.axes):
         inside.setdefault(junction.home(axes), []).append(number)
-    outside, found, every = inside.pop(None, []), [], np.arange(tables.m)
-    for home, numbers in inside.items():
-        own = Domain(tuple(tables.domain.columns[a] for a in junction.cliques[home]))  # type: ignore[index]
-        local = Marginals(own, [tables.columns[number] for number in numbers])
-        target = np.concatenate([every[tables.tables[number]] for number in numbers])
-        found.append((junction.places[home], local, target))  # type: ignore[index]
-    return found, outside
+    outside, clique_tables, all_cells = inside.pop(None, []), [], np.arange(tables.m)
+    for clique_number, numbers in inside.items():
+        clique_domain = Domain(tuple(tables.domain.columns[a] for a in junction.cliques[clique_number]))  # type: ignore[index]
+        local_tables = Marginals(clique_domain, [tables.columns[number] for number in numbers])
+        answer_positions = np.concatenate([all_cells[tables.tables[number]] for number in numbers])
+        clique_tables.append((junction.places[clique_number], local_tables, answer_positions))  # type: ignore[index]
+    return clique_tables, outside
 
 
 def tables_under(workload: Workload) -> Marginals:

@@ -77,8 +77,8 @@ def junction_tree(shape: Sequence[int], tables: Iterable[Collection[int]]) -> Ju
     Source: Kjærulff 1990 (min fill, min weight); Jensen, Jensen 1994 (maximum separators).
     """
     shape, graph = tuple(int(size) for size in shape), _graph(len(shape), tables)
-    found = [_maximal(_eliminated(shape, graph, fill, weight)) for fill, weight in ((1, 0), (0, 1), (1, 1))]
-    return _joined(shape, min(found, key=lambda cliques: sum(cells(shape, clique) for clique in cliques)))
+    candidates = [_maximal(_eliminated(shape, graph, fill, weight)) for fill, weight in ((1, 0), (0, 1), (1, 1))]
+    return _joined(shape, min(candidates, key=lambda cliques: sum(cells(shape, clique) for clique in cliques)))
 
 
 def fewest_cells(shape: Sequence[int], tables: Iterable[Collection[int]]) -> int:
@@ -87,58 +87,58 @@ def fewest_cells(shape: Sequence[int], tables: Iterable[Collection[int]]) -> int
     Columns that lean on the fewest others are taken away one after the other. Where that leaves all with g neighbours
     or more, every tree has a clique of g + 1 columns. Source: Lick, White 1970 (degeneracy); a bound on treewidth.
     """
-    near, left, g = _graph(len(shape), tables), set(range(len(shape))), 0
-    while left:
-        a = min(left, key=lambda a: len(near[a]))
-        g = max(g, len(near[a]))
-        left.remove(a)
-        for b in near[a]:
-            near[b].discard(a)
+    neighbours, remaining, g = _graph(len(shape), tables), set(range(len(shape))), 0
+    while remaining:
+        a = min(remaining, key=lambda a: len(neighbours[a]))
+        g = max(g, len(neighbours[a]))
+        remaining.remove(a)
+        for b in neighbours[a]:
+            neighbours[b].discard(a)
     return math.prod(sorted(map(int, shape))[: g + 1])
 
 
 def _graph(columns: int, tables: Iterable[Collection[int]]) -> list[set[int]]:
     """The neighbours of each column: the columns with which it shares a table."""
-    near: list[set[int]] = [set() for _ in range(columns)]
+    neighbours: list[set[int]] = [set() for _ in range(columns)]
     for axes in tables:
         for a, b in combinations(axes, 2):
-            near[a].add(b)
-            near[b].add(a)
-    return near
+            neighbours[a].add(b)
+            neighbours[b].add(a)
+    return neighbours
 
 
 def _eliminated(shape: Shape, graph: Sequence[set[int]], fill: int, weight: int) -> list[set[int]]:
     """The cliques of one elimination order, which takes the least (1 + missing edges)^fill · cells^weight first."""
-    near = [set(own) for own in graph]
+    neighbours = [set(adjacent) for adjacent in graph]
     sizes = [math.log(size) for size in shape]
 
     def cost(a: int) -> float:
-        missing = sum(len(near[a]) - len(near[b] & near[a]) - 1 for b in near[a]) / 2
-        return fill * math.log1p(missing) + weight * (sizes[a] + sum(sizes[b] for b in near[a]))
+        missing = sum(len(neighbours[a]) - len(neighbours[b] & neighbours[a]) - 1 for b in neighbours[a]) / 2
+        return fill * math.log1p(missing) + weight * (sizes[a] + sum(sizes[b] for b in neighbours[a]))
 
-    left, costs, cliques = set(range(len(shape))), [cost(a) for a in range(len(shape))], []
-    while left:
-        a = min(left, key=lambda a: (costs[a], a))
-        own = near[a]
+    remaining, costs, cliques = set(range(len(shape))), [cost(a) for a in range(len(shape))], []
+    while remaining:
+        a = min(remaining, key=lambda a: (costs[a], a))
+        own = neighbours[a]
         cliques.append({a, *own})
-        left.remove(a)
-        touched = set(own)
+        remaining.remove(a)
+        changed = set(own)
         for b in own:
-            near[b] |= own
-            near[b] -= {a, b}
-            touched |= near[b]
-        for b in touched & left:
+            neighbours[b] |= own
+            neighbours[b] -= {a, b}
+            changed |= neighbours[b]
+        for b in changed & remaining:
             costs[b] = cost(b)
     return cliques
 
 
 def _maximal(cliques: Iterable[set[int]]) -> list[Axes]:
     """The cliques that no other one contains, as sorted columns."""
-    kept: list[set[int]] = []
+    maximal: list[set[int]] = []
     for clique in sorted(cliques, key=len, reverse=True):
-        if not any(clique <= other for other in kept):
-            kept.append(clique)
-    return sorted(tuple(sorted(clique)) for clique in kept)
+        if not any(clique <= other for other in maximal):
+            maximal.append(clique)
+    return sorted(tuple(sorted(clique)) for clique in maximal)
 
 
 def _joined(shape: Shape, cliques: list[Axes]) -> JunctionTree:
@@ -146,13 +146,13 @@ def _joined(shape: Shape, cliques: list[Axes]) -> JunctionTree:
     root = max(range(len(cliques)), key=lambda i: cells(shape, cliques[i]))
     sets = [set(clique) for clique in cliques]
     best = {i: (len(sets[i] & sets[root]), root) for i in range(len(cliques)) if i != root}
-    order, above = [root], {root: -1}
+    order, parent_of = [root], {root: -1}
     while best:
         i = max(best, key=lambda i: (best[i][0], -i))
-        above[i] = best.pop(i)[1]
+        parent_of[i] = best.pop(i)[1]
         order.append(i)
-        for j, (shared, _) in best.items():
-            if (more := len(sets[i] & sets[j])) > shared:
-                best[j] = (more, i)
-    place = {-1: -1} | {i: new for new, i in enumerate(order)}
-    return JunctionTree(shape, tuple(cliques[i] for i in order), tuple(place[above[i]] for i in order))
+        for j, (best_overlap, _) in best.items():
+            if (overlap := len(sets[i] & sets[j])) > best_overlap:
+                best[j] = (overlap, i)
+    new_numbers = {-1: -1} | {i: new for new, i in enumerate(order)}
+    return JunctionTree(shape, tuple(cliques[i] for i in order), tuple(new_numbers[parent_of[i]] for i in order))

@@ -23,11 +23,11 @@ class Cells(Tree):
     def normalise(self, theta: Array) -> tuple[float, Array]:
         """The log normaliser and D (k,) of potentials θ (k,)."""
         D = theta if self._zeros is None else theta + self._zeros
-        top = D.max()
-        D = D - top
+        max_potential = D.max()
+        D = D - max_potential
         total = np.exp(D, out=D).sum()
         D /= total
-        return float(np.log(total) + top), D
+        return float(np.log(total) + max_potential), D
 
     def release(self, beliefs: Array) -> Histogram:
         """The distribution to release, as shares of all cells."""

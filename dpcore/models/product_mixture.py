@@ -54,8 +54,13 @@ class Generator:
 
     def backward(self, g: Array) -> list[Array]:
         """The gradients in A, a, B and b by the chain rule, with tanh' = 1 − tanh²."""
-        below = (self.parameters[2].T @ g) * (1 - self.h**2)
-        return [below @ self.z.T, below.sum(axis=1, keepdims=True), g @ self.h.T, g.sum(axis=1, keepdims=True)]
+        hidden_gradient = (self.parameters[2].T @ g) * (1 - self.h**2)
+        return [
+            hidden_gradient @ self.z.T,
+            hidden_gradient.sum(axis=1, keepdims=True),
+            g @ self.h.T,
+            g.sum(axis=1, keepdims=True),
+        ]
 
 
 @frozen
@@ -100,9 +105,9 @@ class MixtureFit:
 
         The last sum bounds KL(D ‖ p_0) of the mixture D from above, as KL is convex.
         """
-        apart = self.log_p - self.base
-        value = prior * float((self.p * apart).sum(axis=0) @ self.weights)
-        g = prior * self.weights * apart
+        log_ratio = self.log_p - self.base
+        value = prior * float((self.p * log_ratio).sum(axis=0) @ self.weights)
+        g = prior * self.weights * log_ratio
         for target in targets:
             gap = target.products.answers(self.p, self.weights) - target.y
             value += float(gap @ (target.precision * gap)) / 2
@@ -118,10 +123,10 @@ class MixtureFit:
             _, g = self.objective(targets, prior)
             self.t += 1
             rate = self.logits.rate * (1 + math.cos(math.pi * i / steps)) / 2
-            slow, quick = (1 - keep**self.t for keep in MEMORY)
+            mean_correction, square_correction = (1 - decay**self.t for decay in MEMORY)
             moments = zip(self.mean, self.square, self.logits.parameters, self.logits.backward(g), strict=True)
-            for mean, square, parameter, own in moments:
-                mean += (1 - MEMORY[0]) * (own - mean)
-                square += (1 - MEMORY[1]) * (own**2 - square)
-                parameter -= rate * (mean / slow) / (np.sqrt(square / quick) + 1e-12)
+            for mean, square, parameter, gradient in moments:
+                mean += (1 - MEMORY[0]) * (gradient - mean)
+                square += (1 - MEMORY[1]) * (gradient**2 - square)
+                parameter -= rate * (mean / mean_correction) / (np.sqrt(square / square_correction) + 1e-12)
             self._make()

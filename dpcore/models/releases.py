@@ -99,8 +99,8 @@ class ProductMixture(Paid):
 
         Within a component columns are drawn one by one, each as evenly; the rows are shuffled.
         """
-        owner = systematic(self.weights, rows, rng)
-        codes = [within(self.probabilities[:, block], owner, rng) for block in blocks(self.domain)]
+        component = systematic(self.weights, rows, rng)
+        codes = [within(self.probabilities[:, block], component, rng) for block in blocks(self.domain)]
         return self.domain.published(np.column_stack(codes), rng)
 
 
@@ -137,9 +137,9 @@ class UnbiasedAnswers(Paid):
         """The noisy table on columns `axes` (in rising order): the sum of all its parts, each spread evenly."""
         shape = self.domain.shape_of(axes)
         out = np.full(shape, 1 / math.prod(shape))
-        for S, place in self.within(axes):
+        for S, part_slice in self.within(axes):
             sizes = [n if a in S else 1 for a, n in zip(axes, shape, strict=True)]
-            out += self.parts[place].reshape(sizes) * (math.prod(sizes) / math.prod(shape))
+            out += self.parts[part_slice].reshape(sizes) * (math.prod(sizes) / math.prod(shape))
         return out
 
     def within(self, axes: Axes) -> list[tuple[Axes, slice]]:
@@ -169,10 +169,10 @@ class UnbiasedAnswers(Paid):
         A cell of a table M is 1/k_M of k_S times each part; of unit noise the projection on the space of S leaves
         d_S/k_S on a cell, so that its variance is Σ_{S ⊆ M} v_S d_S k_S/k_M².
         """
-        real = tuple(a for a in axes if self.domain.shape[a] > 1)
-        total = 0.0 if not real or real in self.places else math.nan
-        cells = self.domain.cells(real)
-        for S, _ in self.within(real):
+        varying_axes = tuple(a for a in axes if self.domain.shape[a] > 1)
+        total = 0.0 if not varying_axes or varying_axes in self.places else math.nan
+        cells = self.domain.cells(varying_axes)
+        for S, _ in self.within(varying_axes):
             total += self.variance[S] * math.prod(self.domain.shape[a] * (self.domain.shape[a] - 1) for a in S)
         return math.sqrt(total) / cells
 
@@ -203,9 +203,9 @@ class Points(Paid):
 def systematic(weights: Array, rows: int, rng: Rng) -> Array:
     """Row numbers (rows,) in random order: i occurs ⌊rows · share⌋ times or once more, by its share of `weights`."""
     cumulative = np.cumsum(weights)
-    points = (rng.random() + np.arange(rows)) * (cumulative[-1] / rows)
+    positions = (rng.random() + np.arange(rows)) * (cumulative[-1] / rows)
     last = int(np.flatnonzero(weights)[-1])  # rounding must not reach past it
-    return rng.permutation(np.minimum(np.searchsorted(cumulative, points, side="right"), last))
+    return rng.permutation(np.minimum(np.searchsorted(cumulative, positions, side="right"), last))
 
 
 def within(table: Array, state: Array, rng: Rng, beside: Array | None = None) -> Array:
@@ -222,23 +222,26 @@ def within(table: Array, state: Array, rng: Rng, beside: Array | None = None) ->
         shuffled = shuffled[np.argsort(beside[shuffled], kind="stable")]
     keys = state.astype(np.uint16) if len(table) <= 2**16 else state  # short keys are sorted by radix
     order = shuffled[np.argsort(keys[shuffled], kind="stable")]
-    count = np.bincount(state, minlength=len(table))
-    first = np.cumsum(count) - count
-    ladder = np.cumsum(table, axis=1)
-    empty = ladder[:, -1] <= 0  # the columns beside such a state are unknown
-    ladder[empty] = np.arange(1, table.shape[1] + 1)
-    ladder /= ladder[:, -1:]
-    here = state[order]
+    state_counts = np.bincount(state, minlength=len(table))
+    first = np.cumsum(state_counts) - state_counts
+    cumulative = np.cumsum(table, axis=1)
+    is_empty = cumulative[:, -1] <= 0  # the columns beside such a state are unknown
+    cumulative[is_empty] = np.arange(1, table.shape[1] + 1)
+    cumulative /= cumulative[:, -1:]
+    ordered_states = state[order]
     offset = (rng.permutation(len(table)) + rng.random(len(table))) / len(table)
-    turn = np.arange(rows) - first[here]
+    turn = np.arange(rows) - first[ordered_states]
     if beside is not None:
-        begin = rng.integers(np.maximum(count, 1))  # else low codes would come first in every state
-        turn = (turn * _strides(count)[here] + begin[here]) % count[here]
-    points = (turn + offset[here]) / count[here]
-    flat = (ladder + np.arange(len(table))[:, None]).ravel()
-    found = np.searchsorted(flat, here + np.minimum(points, 1 - 1e-9), side="right") - here * table.shape[1]
+        start = rng.integers(np.maximum(state_counts, 1))  # else low codes would come first in every state
+        turn = (turn * _strides(state_counts)[ordered_states] + start[ordered_states]) % state_counts[ordered_states]
+    positions = (turn + offset[ordered_states]) / state_counts[ordered_states]
+    flat_cumulative = (cumulative + np.arange(len(table))[:, None]).ravel()
+    columns = (
+        np.searchsorted(flat_cumulative, ordered_states + np.minimum(positions, 1 - 1e-9), side="right")
+        - ordered_states * table.shape[1]
+    )
     out = np.empty(rows, dtype=np.int64)
-    out[order] = np.clip(found, 0, table.shape[1] - 1)
+    out[order] = np.clip(columns, 0, table.shape[1] - 1)
     return out
 
 
@@ -248,8 +251,8 @@ def _strides(count: Array) -> Array:
     None shares a divisor with its count, so that as many multiples as the count visit every place once.
     """
     out = np.rint(GOLDEN * count).astype(int)
-    while (shared := np.gcd(out, count) > 1).any():
-        out[shared] += 1
+    while (shares_divisor := np.gcd(out, count) > 1).any():
+        out[shares_divisor] += 1
     return out
 
 

@@ -65,16 +65,18 @@ class Tree:
             return None
         out, tree = np.zeros(self.size), self.junction
         for axes, allowed in self.domain.zeros.items():
-            home: int = tree.home(axes)  # type: ignore[assignment]
-            tree.table(out, home)[...] += np.where(allowed.reshape(tree.spread(axes, home)), 0.0, -np.inf)
+            clique_number: int = tree.home(axes)  # type: ignore[assignment]
+            tree.table(out, clique_number)[...] += np.where(
+                allowed.reshape(tree.spread(axes, clique_number)), 0.0, -np.inf
+            )
         return out
 
     def reader(self, workload: Workload) -> "TreeReader":
         """The reader of a workload's answers from beliefs; InputError where a table lies in no clique."""
-        found = self._readers.get(workload)
-        if found is None:
-            found = self._readers[workload] = TreeReader(self, workload)
-        return found
+        answer_reader = self._readers.get(workload)
+        if answer_reader is None:
+            answer_reader = self._readers[workload] = TreeReader(self, workload)
+        return answer_reader
 
     def normalise(self, theta: Array) -> tuple[float, Array]:
         """The log normaliser and beliefs (cells,) of potentials θ (cells,): each clique's marginal table,
@@ -88,11 +90,11 @@ class Tree:
         log_z = 0.0
         with np.errstate(divide="ignore"):
             for i in range(count - 1, -1, -1):  # towards the root: what lies below each separator
-                top = sums[i].max(axis=self._own[i], keepdims=True)
-                top[top == -np.inf] = 0.0
-                np.exp(np.subtract(sums[i], top, out=out[i]), out=out[i])
+                maxima = sums[i].max(axis=self._own[i], keepdims=True)
+                maxima[maxima == -np.inf] = 0.0
+                np.exp(np.subtract(sums[i], maxima, out=out[i]), out=out[i])
                 masses[i] = out[i].sum(axis=self._own[i], keepdims=True)
-                message = np.log(masses[i]) + top
+                message = np.log(masses[i]) + maxima
                 if i == 0:
                     log_z = float(message.item())
                 else:
@@ -100,8 +102,8 @@ class Tree:
                     sums[parent] = sums[parent] + self._widened(message, i)
         np.divide(out[0], masses[0], out=out[0])
         for i in range(1, count):
-            above = self._narrowed(out[tree.parents[i]], i)
-            np.multiply(out[i], divided(above, masses[i]), out=out[i])
+            parent_marginal = self._narrowed(out[tree.parents[i]], i)
+            np.multiply(out[i], divided(parent_marginal, masses[i]), out=out[i])
         return log_z, beliefs
 
     def potentials(self, start: PublicStart) -> Array:
@@ -116,24 +118,24 @@ class Tree:
             np.log(out, out=out)
         for i, table in enumerate(tree.tables(out)):
             if sep := tree.separators[i]:
-                above = start.answers(Marginals.over(self.domain, [sep]))
-                table -= np.log(np.where(above > 0, above, 1)).reshape(tree.spread(sep, i))
+                separator_marginal = start.answers(Marginals.over(self.domain, [sep]))
+                table -= np.log(np.where(separator_marginal > 0, separator_marginal, 1)).reshape(tree.spread(sep, i))
         return out
 
     def support(self, workload: Workload, j: int) -> Support:
         """The clique and the cells that query j is read off, with its values; InputError where no clique holds it."""
         axes, cells, q = workload.support(j)
-        if (part := self.junction.home(axes)) is None:
+        if (clique_number := self.junction.home(axes)) is None:
             raise InputError(f"no clique of the model holds {' × '.join(self.domain.names[a] for a in axes)}")
-        clique = self.cliques[part]
+        clique = self.cliques[clique_number]
         if isinstance(q, Array):
             q = q.reshape(*q.shape, *[1] * (len(clique) - len(axes)))
-        return Support(part, sorted(range(len(clique)), key=lambda i: clique[i] not in axes), cells, q)
+        return Support(clique_number, sorted(range(len(clique)), key=lambda i: clique[i] not in axes), cells, q)
 
     def add_query(self, theta: Array, workload: Workload, j: int, amount: float) -> None:
         """Add amount · q_j in place to the potentials θ (size,), touching only the support of q_j."""
-        at = self.support(workload, j)
-        self.junction.table(theta, at.part).transpose(at.order)[at.cells] += amount * at.q
+        support = self.support(workload, j)
+        self.junction.table(theta, support.part).transpose(support.order)[support.cells] += amount * support.q
 
     def tour(self, beliefs: Array, parts: Collection[int]) -> Iterator[tuple[int, Array]]:
         """Each of these cliques' tables once, from the root down one branch after another and up again.
@@ -142,16 +144,16 @@ class Tree:
         clique on the way, and at the end to all. Source: Jiroušek, Přeučil 1995 (proportional fitting on trees).
         """
         tree, tables = self.junction, self.junction.tables(beliefs)
-        busy = set(parts)
+        on_route = set(parts)
         for i in range(len(tree.cliques) - 1, 0, -1):  # and all on the way to them
-            if i in busy:
-                busy.add(tree.parents[i])
+            if i in on_route:
+                on_route.add(tree.parents[i])
 
         def visit(i: int) -> Iterator[tuple[int, Array]]:
             if i in parts:
                 yield i, tables[i]
             for child in tree.children[i]:
-                if child in busy:
+                if child in on_route:
                     self._pass(tables, child, down=True)
                     yield from visit(child)
                     self._pass(tables, child, down=False)
@@ -163,9 +165,16 @@ class Tree:
     def _pass(self, tables: tuple[Array, ...], i: int, *, down: bool) -> None:
         """Make clique i agree with its parent (down), or the parent with it."""
         parent = self.junction.parents[i]
-        above, below = self._narrowed(tables[parent], i), tables[i].sum(axis=self._own[i], keepdims=True)
+        parent_marginal, clique_marginal = (
+            self._narrowed(tables[parent], i),
+            tables[i].sum(axis=self._own[i], keepdims=True),
+        )
         table = tables[i if down else parent]
-        table *= divided(above, below) if down else self._widened(divided(below, above), i)
+        table *= (
+            divided(parent_marginal, clique_marginal)
+            if down
+            else self._widened(divided(clique_marginal, parent_marginal), i)
+        )
 
     def release(self, beliefs: Array) -> Release:
         """The distribution to release for beliefs, which answers any tables and draws rows."""
@@ -198,14 +207,14 @@ class TreeReader:
     def answers(self, D: Array) -> Array:
         """The answers ⟨q_j, D⟩ (m,) from beliefs (size,)."""
         out = np.empty(self._cells)
-        for place, local, target in self._parts:
-            out[target] = local.answers(D[place])
+        for clique_slice, clique_tables, answer_positions in self._parts:
+            out[answer_positions] = clique_tables.answers(D[clique_slice])
         return out if self._matrix is None else self._matrix @ out
 
     def adjoint(self, w: Array) -> Array:
         """The potentials (cells,) that represent the function Σ_j w_j q_j on the cells."""
         w = w if self._matrix is None else self._matrix.T @ w
         theta = np.zeros(self._size)
-        for place, local, target in self._parts:
-            theta[place] += local.adjoint(w[target])
+        for clique_slice, clique_tables, answer_positions in self._parts:
+            theta[clique_slice] += clique_tables.adjoint(w[answer_positions])
         return theta

@@ -28,8 +28,8 @@ def generator(key: bytes, purpose: str) -> Rng:
 
     The cipher's own key is HMAC-SHA256 of the purpose under `key`, a pseudorandom function.
     """
-    own = hmac.new(key, purpose.encode(), hashlib.sha256).digest()
-    return Rng(cast("np.random.BitGenerator", _cipher(int.from_bytes(own, "little"))))
+    derived_key = hmac.new(key, purpose.encode(), hashlib.sha256).digest()
+    return Rng(cast("np.random.BitGenerator", _cipher(int.from_bytes(derived_key, "little"))))
 
 
 def _cipher(key: int) -> ChaCha:

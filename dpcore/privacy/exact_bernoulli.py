@@ -29,14 +29,16 @@ def flips(x: Array, rng: Rng, exactly: Callable[[int], Fraction] | None = None) 
 def below(words: Array, bits: int, x: Array, rng: Rng, exactly: Callable[[int], Fraction] | None = None) -> Array:
     """Whether U < exp(−x[i]) (s,) for uniform numbers U whose first `bits` bits are `words` (s,); see `flips`."""
     with np.errstate(under="ignore"):
-        p = np.exp(-x) * 2.0**bits
-    heads = words + 1 <= p * (1 - SLACK)
+        scaled_probability = np.exp(-x) * 2.0**bits
+    heads = words + 1 <= scaled_probability * (1 - SLACK)
     if heads.all():
         return heads
-    tails = (words >= p * (1 + SLACK)) & (words > 0)  # where exp(−x) < 2^-bits only the word 0 is not settled here
+    tails = (words >= scaled_probability * (1 + SLACK)) & (
+        words > 0
+    )  # where exp(−x) < 2^-bits only the word 0 is not settled here
     for i in np.flatnonzero(~(heads | tails)):
-        meant = Fraction(float(x[i])) if exactly is None else exactly(int(i))
-        heads[i] = settled(int(words[i]), lambda meant=meant: (meant, meant), rng, bits)
+        true_exponent = Fraction(float(x[i])) if exactly is None else exactly(int(i))
+        heads[i] = settled(int(words[i]), lambda meant=true_exponent: (meant, meant), rng, bits)
     return heads
 
 
@@ -61,9 +63,12 @@ def settled(word: int, exponent: Callable[[], tuple[Fraction, Fraction]], rng: R
 
 def _exp(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
     """Lower and upper bounds of exp(−x) to about `bits` bits; `Decimal.exp` is correctly rounded."""
-    near = Context(prec=bits, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
-    down, up = near.copy(), near.copy()
-    down.rounding, up.rounding = ROUND_FLOOR, ROUND_CEILING
-    top, bottom = Decimal(-x.numerator), Decimal(x.denominator)
-    low, high = near.exp(down.divide(top, bottom)), near.exp(up.divide(top, bottom))
-    return Fraction(near.next_minus(low)), Fraction(near.next_plus(high))
+    nearest_context = Context(prec=bits, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
+    floor_context, ceiling_context = nearest_context.copy(), nearest_context.copy()
+    floor_context.rounding, ceiling_context.rounding = ROUND_FLOOR, ROUND_CEILING
+    negative_numerator, denominator = Decimal(-x.numerator), Decimal(x.denominator)
+    low, high = (
+        nearest_context.exp(floor_context.divide(negative_numerator, denominator)),
+        nearest_context.exp(ceiling_context.divide(negative_numerator, denominator)),
+    )
+    return Fraction(nearest_context.next_minus(low)), Fraction(nearest_context.next_plus(high))

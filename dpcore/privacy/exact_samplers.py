@@ -53,52 +53,60 @@ def _noisy(counts: Array, scale: float, rng: Rng, rate: float, exponent: Exponen
         return counts
     if not 0 < scale < LARGEST:
         raise InputError(f"exact noise of scale {scale:g} steps is outside [0, {LARGEST:g})")
-    part, power = math.frexp(max(scale, SMALLEST) * ROOM)  # the scale is part · 2^power, part in [½, 1)
-    step, wide = 2.0**power / (2 * STEPS), math.ceil(part * 2 * STEPS)
+    mantissa, binary_exponent = math.frexp(max(scale, SMALLEST) * ROOM)  # the scale is part · 2^power, part in [½, 1)
+    step, steps_per_scale = 2.0**binary_exponent / (2 * STEPS), math.ceil(mantissa * 2 * STEPS)
     counts = np.clip(counts, -WHOLE, WHOLE)  # no two counts are farther apart for it, so no sensitivity grows
-    below = np.floor(counts / step)
-    rest = ((counts / step - below) * 2.0**FIRST).astype(np.int64) + 2 ** (FIRST - 1)  # half a step more: the nearest
-    return (below + _steps(rest.ravel(), wide, rng, rate, exponent).reshape(rest.shape)) * step
+    steps_below = np.floor(counts / step)
+    scaled_remainders = ((counts / step - steps_below) * 2.0**FIRST).astype(np.int64)
+    scaled_remainders += 2 ** (FIRST - 1)  # half a step more: the nearest
+    return (
+        steps_below
+        + _steps(scaled_remainders.ravel(), steps_per_scale, rng, rate, exponent).reshape(scaled_remainders.shape)
+    ) * step
 
 
 def _steps(rest: Array, wide: int, rng: Rng, rate: float, exponent: Exponent) -> Array:
     """The whole numbers ⌊rest/2^40 ± K(k + x)⌋ (s,), drawn until all are accepted."""
-    out, todo = np.empty(len(rest)), np.arange(len(rest))
-    while size := len(todo):
+    noise_steps, pending = np.empty(len(rest)), np.arange(len(rest))
+    while size := len(pending):
         k, sign = _geometric(size, rate, rng), 2 * rng.integers(0, 2, size) - 1
-        x, word = rng.integers(0, 2**FIRST, size), rng.integers(0, 2**BITS, size)
-        p = np.exp(-exponent(k.astype(float), (x + 0.5) / 2.0**FIRST)) * 2.0**BITS
-        first = rest[todo] + sign * wide * x
-        cell = first >> FIRST
-        kept = (word + 1 <= p * (1 - SLACK)) & (cell == (first + sign * wide) >> FIRST)
-        refused = (word >= p * (1 + SLACK)) & (word > 0)
-        for i in np.flatnonzero(~(kept | refused)):
-            found = _settle(int(k[i]), int(x[i]), int(word[i]), int(rest[todo[i]]), int(sign[i]) * wide, rng, exponent)
-            if found is not None:
-                kept[i], cell[i] = True, found
-        out[todo[kept]] = (sign * wide * k + cell)[kept]
-        todo = todo[~kept]
-    return out
+        x, coin_bits = rng.integers(0, 2**FIRST, size), rng.integers(0, 2**BITS, size)
+        scaled_probability = np.exp(-exponent(k.astype(float), (x + 0.5) / 2.0**FIRST)) * 2.0**BITS
+        interval_start = rest[pending] + sign * wide * x
+        step_number = interval_start >> FIRST
+        accepted = (coin_bits + 1 <= scaled_probability * (1 - SLACK)) & (
+            step_number == (interval_start + sign * wide) >> FIRST
+        )
+        rejected = (coin_bits >= scaled_probability * (1 + SLACK)) & (coin_bits > 0)
+        for i in np.flatnonzero(~(accepted | rejected)):
+            decided_step = _settle(
+                int(k[i]), int(x[i]), int(coin_bits[i]), int(rest[pending[i]]), int(sign[i]) * wide, rng, exponent
+            )
+            if decided_step is not None:
+                accepted[i], step_number[i] = True, decided_step
+        noise_steps[pending[accepted]] = (sign * wide * k + step_number)[accepted]
+        pending = pending[~accepted]
+    return noise_steps
 
 
 def _geometric(size: int, rate: float, rng: Rng) -> Array:
     """Independent whole numbers k ≥ 0 (size,), each with probability ∝ exp(−rate k)."""
-    k, alive = np.zeros(size, dtype=np.int64), np.arange(size)
-    while len(alive):
-        alive = alive[flips(np.full(len(alive), rate), rng)]
-        k[alive] += 1
+    k, still_counting = np.zeros(size, dtype=np.int64), np.arange(size)
+    while len(still_counting):
+        still_counting = still_counting[flips(np.full(len(still_counting), rate), rng)]
+        k[still_counting] += 1
     return k
 
 
 def _settle(k: int, x: int, word: int, rest: int, slope: int, rng: Rng, exponent: Exponent) -> int | None:
     """⌊rest/2^40 + slope · x⌋ if k and x are accepted, else None; `x` and `word` are the first bits of uniforms."""
-    bits = FIRST
+    bit_count = FIRST
 
     def ends() -> tuple[Fraction, Fraction]:
         """The ends of the interval that x lies in, once it has more bits."""
-        nonlocal x, bits
-        x, bits = x << MORE | int(rng.integers(0, 2**64, dtype=np.uint64)), bits + MORE
-        return Fraction(x, 2**bits), Fraction(x + 1, 2**bits)
+        nonlocal x, bit_count
+        x, bit_count = x << MORE | int(rng.integers(0, 2**64, dtype=np.uint64)), bit_count + MORE
+        return Fraction(x, 2**bit_count), Fraction(x + 1, 2**bit_count)
 
     def exponents() -> tuple[Fraction, Fraction]:
         low, high = ends()
@@ -107,6 +115,6 @@ def _settle(k: int, x: int, word: int, rest: int, slope: int, rng: Rng, exponent
     if not settled(word, exponents, rng):
         return None
     while True:
-        one, other = (math.floor(Fraction(rest, 2**FIRST) + slope * end) for end in ends())
-        if one == other:
-            return one
+        lower_step, upper_step = (math.floor(Fraction(rest, 2**FIRST) + slope * end) for end in ends())
+        if lower_step == upper_step:
+            return lower_step

@@ -79,14 +79,14 @@ class MeasurementRecorder:
 
         It says how many answers there are and which ones these are; the workload that was asked about is kept by name.
         """
-        if (part := sealed.answered) is None:
+        if (answer_slice := sealed.answered) is None:
             return
         workload, m = measurement.statistic.workload, sealed.workload.m
-        empty = (workload, np.zeros(m), np.zeros(m))
-        _, weighted, precision = self._sums.setdefault(id(workload), empty)
+        initial_sums = (workload, np.zeros(m), np.zeros(m))
+        _, weighted_sum, precision = self._sums.setdefault(id(workload), initial_sums)
         weight = np.maximum(measurement.stddev, SMALLEST) ** -2.0
-        weighted[part] += weight * measurement.values
-        precision[part] += weight
+        weighted_sum[answer_slice] += weight * measurement.values
+        precision[answer_slice] += weight
         if sealed.shared:
             self._shared.add(id(workload))
         if isinstance(measurement.spend, Pure):
@@ -94,11 +94,16 @@ class MeasurementRecorder:
 
     def averages(self) -> list[MeasuredAnswers]:
         """The averaged answers measured so far, in new arrays."""
-        out = []
-        for workload, weighted, precision in self._sums.values():
+        means = []
+        for workload, weighted_sum, precision in self._sums.values():
             with np.errstate(divide="ignore", invalid="ignore"):
-                there = precision > 0
-                mean, error = np.where(there, weighted / precision, np.nan), np.where(there, precision**-0.5, np.nan)
-            key = id(workload)
-            out.append(MeasuredAnswers(workload, mean, error, key in self._shared, key in self._laplace))
-        return out
+                is_measured = precision > 0
+                mean, error = (
+                    np.where(is_measured, weighted_sum / precision, np.nan),
+                    np.where(is_measured, precision**-0.5, np.nan),
+                )
+            workload_id = id(workload)
+            means.append(
+                MeasuredAnswers(workload, mean, error, workload_id in self._shared, workload_id in self._laplace)
+            )
+        return means

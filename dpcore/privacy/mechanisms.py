@@ -27,8 +27,8 @@ def tail(scale: float, chance: float, of_laplace: bool) -> float:
 
     `exact` rounds up by half a grid step at most and enlarges the scale by two, each 1/STEPS of the scale.
     """
-    deviations = -math.log(2 * chance) if of_laplace else -float(ndtri(chance))
-    return scale * (max(deviations, 0.0) * (1 + 2 / STEPS) + 1 / STEPS)
+    scaled_tail = -math.log(2 * chance) if of_laplace else -float(ndtri(chance))
+    return scale * (max(scaled_tail, 0.0) * (1 + 2 / STEPS) + 1 / STEPS)
 
 
 def thresholded(values: Array, noisy: Array, threshold: float) -> Array:
@@ -49,18 +49,20 @@ def exponential(scores: Array, scale: float, draws: int, rng: Rng) -> Array:
     """
     if scale == 0:
         return rng.integers(len(scores), size=draws)
-    bits = 61 - len(scores).bit_length()  # for ends of at most 2^61
-    gaps, exactly = _gaps(scores, scale)
-    pieces = np.exp(-gaps)
-    pieces *= 2.0**bits * (1 + SLACK)
-    pieces += 1
-    pieces = np.minimum(pieces, 2.0**bits, out=pieces).astype(np.int64)
-    ends = pieces.cumsum()
+    grid_bits = 61 - len(scores).bit_length()  # for ends of at most 2^61
+    gaps, exact_gap = _gaps(scores, scale)
+    piece_lengths = np.exp(-gaps)
+    piece_lengths *= 2.0**grid_bits * (1 + SLACK)
+    piece_lengths += 1
+    piece_lengths = np.minimum(piece_lengths, 2.0**grid_bits, out=piece_lengths).astype(np.int64)
+    ends = piece_lengths.cumsum()
     points = np.atleast_1d(rng.integers(ends[-1], size=draws if draws != 1 else None))  # of one it is quicker
     found = ends.searchsorted(points, side="right")
-    left = ends[found] - points
-    if (left <= 2.0 ** (bits - 38) + 2).any():
-        heads = below(pieces[found] - left, bits, gaps[found], rng, lambda i: exactly(found[i]))
+    distance_to_end = ends[found] - points
+    if (distance_to_end <= 2.0 ** (grid_bits - 38) + 2).any():
+        heads = below(
+            piece_lengths[found] - distance_to_end, grid_bits, gaps[found], rng, lambda i: exact_gap(found[i])
+        )
         return np.concatenate([found[heads], exponential(scores, scale, draws - heads.sum(), rng)])
     return found
 
@@ -76,8 +78,8 @@ def permute_and_flip(scores: Array, scale: float, rng: Rng) -> int:
     """
     if scale == 0:  # no record moves the scores
         return int(np.argmax(scores))
-    gaps, exactly = _gaps(scores, scale)
-    heads = np.flatnonzero(flips(gaps, rng, exactly))
+    gaps, exact_gap = _gaps(scores, scale)
+    heads = np.flatnonzero(flips(gaps, rng, exact_gap))
     return int(heads[rng.integers(len(heads))])
 
 
@@ -97,15 +99,15 @@ def first_above(noisy: Array, level: float) -> int | None:
     bounded-range. `scores.sparse_scales` divides ε.
     Source: Dwork, Roth 2014, Algorithm 1; Lyu, Su, Li 2017, Algorithm 1.
     """
-    above = noisy >= level
-    return int(np.argmax(above)) if above.any() else None
+    is_above = noisy >= level
+    return int(np.argmax(is_above)) if is_above.any() else None
 
 
 def _gaps(scores: Array, scale: float) -> tuple[Array, Callable[[int], Fraction]]:
     """The gaps (max − scores)/scale (m,) as floats, and each of them as a fraction."""
-    top = scores.max()
+    max_score = scores.max()
 
     def exactly(i: int) -> Fraction:
-        return (Fraction(float(top)) - Fraction(float(scores[i]))) / Fraction(float(scale))
+        return (Fraction(float(max_score)) - Fraction(float(scores[i]))) / Fraction(float(scale))
 
-    return (top - scores) / scale, exactly
+    return (max_score - scores) / scale, exactly

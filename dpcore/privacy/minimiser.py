@@ -36,22 +36,24 @@ LEAST = 30  # η that a goal must hold
 
 def rounding(loss: Sloped, c: Array, *, mu: float, n: int, tilt: Array | float = 0.0) -> float:
     """The rounding error η of a gradient, from public numbers; for n rows, about c, as in `minimiser`."""
-    width, far = loss.width if isinstance(loss, PiecewiseLinear) else 1.0, farthest(loss, c, mu, tilt)
-    residual = (len(c) + 4) * (3 * far + width + (float(np.linalg.norm(c)) if loss.margin else 0.0))
+    loss_width, max_distance = loss.width if isinstance(loss, PiecewiseLinear) else 1.0, farthest(loss, c, mu, tilt)
+    max_residual = (len(c) + 4) * (3 * max_distance + loss_width + (float(np.linalg.norm(c)) if loss.margin else 0.0))
     return UNIT * (
-        (BLOCK + n / BLOCK + len(c)) * loss.steepest + loss.curvature * residual + 3 * far * (loss.curvature + mu)
+        (BLOCK + n / BLOCK + len(c)) * loss.steepest
+        + loss.curvature * max_residual
+        + 3 * max_distance * (loss.curvature + mu)
     )
 
 
 def farthest(loss: Sloped, c: Array, mu: float, tilt: Array | float) -> float:
     """The distance D within which the minimiser lies of c, whatever the rows."""
-    length = float(np.linalg.norm(tilt))
-    straight = (loss.steepest + length) / mu
+    tilt_length = float(np.linalg.norm(tilt))
+    gradient_bound = (loss.steepest + tilt_length) / mu
     if not loss.margin:
-        return straight
-    width = loss.width if isinstance(loss, PiecewiseLinear) else 0.0
-    start = loss.steepest * (1 + float(np.linalg.norm(c)) + width)
-    return min(straight, math.sqrt(2 * start / mu) + 2 * length / mu)
+        return gradient_bound
+    loss_width = loss.width if isinstance(loss, PiecewiseLinear) else 0.0
+    loss_bound_at_centre = loss.steepest * (1 + float(np.linalg.norm(c)) + loss_width)
+    return min(gradient_bound, math.sqrt(2 * loss_bound_at_centre / mu) + 2 * tilt_length / mu)
 
 
 def schedule(far: float, mu: float, bend: float, goal: float) -> tuple[float, float]:
@@ -69,23 +71,23 @@ def minimiser(
     one 1, over which its kink is rounded off on the way.
     """
     loss = sloped(risk.loss)
-    push = np.broadcast_to(np.asarray(tilt, dtype=float), c.shape)
-    width = loss.width if isinstance(loss, PiecewiseLinear) else 0.0
-    far = farthest(loss, c, mu, push)
+    tilt_vector = np.broadcast_to(np.asarray(tilt, dtype=float), c.shape)
+    loss_width = loss.width if isinstance(loss, PiecewiseLinear) else 0.0
+    max_distance = farthest(loss, c, mu, tilt_vector)
     offset = c if loss.margin else np.zeros(len(c))
-    moved = risk if loss.margin else _about(risk, c, far + width)
+    centred_risk = risk if loss.margin else _about(risk, c, max_distance + loss_width)
 
     def slope(y: Array) -> Array:
-        return _gradient(moved, offset + y) + mu * y + push
+        return _gradient(centred_risk, offset + y) + mu * y + tilt_vector
 
     x, aim = offset.copy(), goal / 4 if aim is None else aim
     for factor in path:
-        rounded = moved.with_loss(loss.smoothed(factor * width))
-        x = newton(rounded, x, mu=mu, centre=offset, tilt=push, tolerance=aim)
-    y = _within(x - offset, far)
-    if np.linalg.norm(slope(y)) <= goal - rounding(loss, c, mu=mu, n=len(risk.w), tilt=push):
+        smoothed_risk = centred_risk.with_loss(loss.smoothed(factor * loss_width))
+        x = newton(smoothed_risk, x, mu=mu, centre=offset, tilt=tilt_vector, tolerance=aim)
+    y = _within(x - offset, max_distance)
+    if np.linalg.norm(slope(y)) <= goal - rounding(loss, c, mu=mu, n=len(risk.w), tilt=tilt_vector):
         return y
-    return descent(slope, y, far=far, mu=mu, bend=loss.curvature + mu, goal=goal)
+    return descent(slope, y, far=max_distance, mu=mu, bend=loss.curvature + mu, goal=goal)
 
 
 def descent(slope: Callable[[Array], Array], y: Array, *, far: float, mu: float, bend: float, goal: float) -> Array:
@@ -94,32 +96,34 @@ def descent(slope: Callable[[Array], Array], y: Array, *, far: float, mu: float,
     for _ in range(math.ceil(rounds)):
         z, t = y, 1.0
         for _ in range(math.ceil(steps)):
-            before, y = y, _within(z - slope(z) / bend, far)
-            after = (1 + math.sqrt(1 + 4 * t * t)) / 2
-            z, t = y + (t - 1) / after * (y - before), after
+            previous_y, y = y, _within(z - slope(z) / bend, far)
+            next_t = (1 + math.sqrt(1 + 4 * t * t)) / 2
+            z, t = y + (t - 1) / next_t * (y - previous_y), next_t
     return y
 
 
 def _about(risk: Risk, c: Array, far: float) -> Risk:
     """The risk F as a function of x − c, with targets at most `far` away."""
-    moved = risk.with_loss(risk.loss)
-    moved.b = np.clip(risk.b - (risk.A * c).sum(1), -far, far)  # each row by itself: not as BLAS would, by its place
-    return moved
+    centred_risk = risk.with_loss(risk.loss)
+    centred_risk.b = np.clip(
+        risk.b - (risk.A * c).sum(1), -far, far
+    )  # each row by itself: not as BLAS would, by its place
+    return centred_risk
 
 
 def _gradient(risk: Risk, x: Array) -> Array:
     """The gradient ∇F (d,) at x, summed in blocks."""
     total, loss = np.zeros(risk.d), sloped(risk.loss)
     for start in range(0, len(risk.w), BLOCK):
-        part = slice(start, start + BLOCK)
-        A = risk.A[part]
-        total += (risk.w[part] * loss.slope(A @ x, risk.b[part])) @ A
+        block = slice(start, start + BLOCK)
+        A = risk.A[block]
+        total += (risk.w[block] * loss.slope(A @ x, risk.b[block])) @ A
     return total
 
 
 def _within(y: Array, far: float) -> Array:
     """The nearest point to y at a norm of at most `far`; 0 where y is not a number."""
-    length = float(np.linalg.norm(y))
-    if not math.isfinite(length):
+    norm = float(np.linalg.norm(y))
+    if not math.isfinite(norm):
         return np.zeros_like(y)
-    return y if length <= far else y * (far / length)
+    return y if norm <= far else y * (far / norm)

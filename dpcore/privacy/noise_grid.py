@@ -22,10 +22,10 @@ LARGEST = 2.0**20  # entry of a query that is summed in whole numbers
 
 def step(n: int) -> float:
     """The grid step for n rows: 2^-32, or a coarser power of two that keeps sums exact; n is at most 2^35."""
-    digits = min(FINEST, DIGITS - int(n).bit_length())
-    if digits < COARSEST:
+    entry_bits = min(FINEST, DIGITS - int(n).bit_length())
+    if entry_bits < COARSEST:
         raise InputError(f"n={n} rows are too many for queries that are no counts; ask for counts")
-    return 2.0**-digits
+    return 2.0**-entry_bits
 
 
 def gridded(statistic: Any) -> bool:
@@ -36,8 +36,10 @@ def gridded(statistic: Any) -> bool:
 def require(statistic: Any) -> None:
     """Raise InputError for a statistic, or class, on no public grid: rounded noise keeps no promise at δ = 0."""
     if not gridded(statistic):
-        name = (statistic if isinstance(statistic, type) else type(statistic)).__name__
-        raise InputError(f"delta=0: {name} lies on no public grid, and rounded noise would show rows; choose delta > 0")
+        class_name = (statistic if isinstance(statistic, type) else type(statistic)).__name__
+        raise InputError(
+            f"delta=0: {class_name} lies on no public grid, and rounded noise would show rows; choose delta > 0"
+        )
 
 
 def answers_are_whole(workload: Workload) -> bool:
@@ -47,16 +49,18 @@ def answers_are_whole(workload: Workload) -> bool:
     """
     if not isinstance(workload, Workload):
         return False
-    every = [member.entries for member, _ in workload.members]
-    return all((np.abs(entries) <= LARGEST).all() and (entries == np.rint(entries)).all() for entries in every)
+    entries_by_part = [member.entries for member, _ in workload.members]
+    return all(
+        (np.abs(entries) <= LARGEST).all() and (entries == np.rint(entries)).all() for entries in entries_by_part
+    )
 
 
 def workload_on_grid(workload: Workload, n: int) -> tuple[Workload, float]:
     """The workload with entries rounded to a grid unless they are whole numbers, and the grid's step."""
     if answers_are_whole(workload):
         return workload, 1.0
-    fine = step(n)
-    return _rounded(workload, fine), fine
+    spacing = step(n)
+    return _rounded(workload, spacing), spacing
 
 
 def on_steps(weights: Array, fine: float) -> Array:

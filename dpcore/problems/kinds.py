@@ -65,11 +65,11 @@ class PublicStart:
 
     def answers(self, tables: Marginals) -> Array:
         """The public distribution's answers to tables (m,)."""
-        own = np.asarray(self.source.answers(tables), dtype=float)
+        source_answers = np.asarray(self.source.answers(tables), dtype=float)
         if self.support:
-            return own
-        even = np.concatenate([np.full(size, 1 / size) for size in tables.sizes])
-        return (own * self.records + even) / (self.records + 1)
+            return source_answers
+        uniform = np.concatenate([np.full(size, 1 / size) for size in tables.sizes])
+        return (source_answers * self.records + uniform) / (self.records + 1)
 
     @property
     def listed(self) -> Array:
@@ -141,14 +141,14 @@ class QueryRelease(Grouped):
     @property
     def prior(self) -> Array:
         """The start distribution D_0 (k,): the public start, or uniform; 0 where constraints forbid a cell."""
-        k, possible = self.domain.size, self.domain.possible_cells
+        k, possible_cells = self.domain.size, self.domain.possible_cells
         if isinstance(self.start, PublicStart):
             D = self.start.listed
         else:
             D = np.full(k, 1 / k) if self.start is None else np.array(self.start, dtype=float)
-        if possible is None:
+        if possible_cells is None:
             return D
-        D *= possible
+        D *= possible_cells
         total = float(D.sum())
         if total <= 0:
             raise InputError("the public start has only combinations that the schema's constraints forbid")
@@ -270,12 +270,12 @@ def require_enumerable(domain: Domain) -> None:
     """Raise InputError, before memory is allocated, when the cells are too many to be enumerated."""
     k = domain.size
     if k > MAX_CELLS:
-        beyond = k >= 10**30  # then neither can be read, nor need the bytes be a float
-        sizes = f"{len(domain.shape)} columns" if beyond else " × ".join(str(s) for s in domain.shape)
+        is_astronomical = k >= 10**30  # then neither can be read, nor need the bytes be a float
+        sizes_text = f"{len(domain.shape)} columns" if is_astronomical else " × ".join(str(s) for s in domain.shape)
         raise InputError(
-            (f"about 10^{math.floor(math.log10(k))}" if beyond else f"{k:,}")
-            + f" combinations ({sizes}) are more than the {MAX_CELLS:,} this algorithm can enumerate"
-            + ("" if beyond else f" ({k * 8 / 2**30:.3g} GiB an array)")
+            (f"about 10^{math.floor(math.log10(k))}" if is_astronomical else f"{k:,}")
+            + f" combinations ({sizes_text}) are more than the {MAX_CELLS:,} this algorithm can enumerate"
+            + ("" if is_astronomical else f" ({k * 8 / 2**30:.3g} GiB an array)")
             + "; choose fewer columns or coarser bins"
         )
 

@@ -61,15 +61,15 @@ class PiecewiseLinear:
         out = self.low * u
         np.maximum(out, self.high * u, out=out)
         if self.width:
-            near = np.maximum(self.width - np.abs(u), 0)
-            out += (self.high - self.low) / (4 * self.width) * near * near
+            kink_depth = np.maximum(self.width - np.abs(u), 0)
+            out += (self.high - self.low) / (4 * self.width) * kink_depth * kink_depth
         return out - self.offset if self.offset else out
 
     def slope(self, t: Array, b: Array) -> Array:
         """The derivative df/dt of the losses, shaped as t; at a kink the mean of both slopes."""
-        u, turn = self.residual(t, b)
-        share = np.clip((u + self.width) / (2 * self.width), 0, 1) if self.width else (np.sign(u) + 1) / 2
-        return turn * (self.low + (self.high - self.low) * share)
+        u, residual_slope = self.residual(t, b)
+        high_share = np.clip((u + self.width) / (2 * self.width), 0, 1) if self.width else (np.sign(u) + 1) / 2
+        return residual_slope * (self.low + (self.high - self.low) * high_share)
 
     def bend(self, t: Array, b: Array) -> Array:
         """The second derivative d²f/dt² of the losses, shaped as t; 0 for a loss with kinks."""
@@ -97,8 +97,8 @@ def hinge() -> PiecewiseLinear:
 def huber(width: float) -> PiecewiseLinear:
     """The Huber loss u²/(2w) for |u| ≤ w, else |u| − w/2, u = t − b: the gradient is clipped at 1."""
     if not SMALLEST_WIDTH <= width <= LARGEST_WIDTH:
-        served = f"{SMALLEST_WIDTH:g}..{LARGEST_WIDTH:g}"
-        raise InputError(f"huber width={width:g} must be above 0 and finite: it is served in {served}")
+        allowed_range = f"{SMALLEST_WIDTH:g}..{LARGEST_WIDTH:g}"
+        raise InputError(f"huber width={width:g} must be above 0 and finite: it is served in {allowed_range}")
     return PiecewiseLinear(f"huber({width:g})", -1, 1, width, width / 2)
 
 
@@ -188,19 +188,24 @@ def logistic_difference(reach: float) -> float:
     """
     if reach > 20:
         return 2.0
-    rate = np.array([1 + reach / 4, 1 + reach / 4, 0.5])
-    half = np.array([math.pi, math.pi, max(reach, 1e-9)]) / 16
-    steps = (np.arange(8) * 2 + 1) / 16
-    boxes = np.stack(np.meshgrid(math.pi * steps, math.pi * steps, reach * steps, indexing="ij"), -1).reshape(-1, 3)
+    rates = np.array([1 + reach / 4, 1 + reach / 4, 0.5])
+    half_widths = np.array([math.pi, math.pi, max(reach, 1e-9)]) / 16
+    midpoints = (np.arange(8) * 2 + 1) / 16
+    boxes = np.stack(
+        np.meshgrid(math.pi * midpoints, math.pi * midpoints, reach * midpoints, indexing="ij"), -1
+    ).reshape(-1, 3)
     best = bound = 0.0
     for _ in range(12):
         p, q = expit(-boxes[:, 2] * np.cos(boxes[:, 0])), expit(-boxes[:, 2] * np.cos(boxes[:, 1]))
         norm = np.sqrt(np.maximum(p * p + q * q - 2 * p * q * np.cos(boxes[:, 0] + boxes[:, 1]), 0))
-        best, bound = max(best, float(norm.max())), min(float(norm.max() + rate @ half), 2 * float(expit(reach)))
+        best, bound = (
+            max(best, float(norm.max())),
+            min(float(norm.max() + rates @ half_widths), 2 * float(expit(reach))),
+        )
         if bound <= 1.01 * best or len(boxes) > MOST_BOXES:
             break
-        boxes = boxes[norm + rate @ half > best]
-        half = half / 2
-        corners = np.stack(np.meshgrid(*[(-1, 1)] * 3, indexing="ij"), -1).reshape(-1, 3) * half
+        boxes = boxes[norm + rates @ half_widths > best]
+        half_widths = half_widths / 2
+        corners = np.stack(np.meshgrid(*[(-1, 1)] * 3, indexing="ij"), -1).reshape(-1, 3) * half_widths
         boxes = (boxes[:, None, :] + corners).reshape(-1, 3)
     return min(bound, 2.0)

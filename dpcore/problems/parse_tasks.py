@@ -61,50 +61,56 @@ def read_task(
         """The region K about a centre; its radius is by default `half`."""
         R = half if radius is None else radius
         if not half / MOST_SCALE <= R <= half * MOST_SCALE:
-            served = f"{half / MOST_SCALE:g}..{half * MOST_SCALE:g}"
-            raise InputError(f"radius={R:g} is outside {served}, the radii served for these bounds")
+            allowed_range = f"{half / MOST_SCALE:g}..{half * MOST_SCALE:g}"
+            raise InputError(f"radius={R:g} is outside {allowed_range}, the radii served for these bounds")
         if region == "box":
             return Box(centre - R, centre + R)
         return (Ball if region == "ball" else Space)(centre, R)
 
-    target, *rest = parts
-    level = read_number(rest.pop(0), "quantile", float) if kind == "quantile" and rest else None
-    features = _columns(domain, rest.pop(0)) if rest else ()
-    width = read_number(rest.pop(0), "huber width", float) if kind == "huber" and rest else None
-    classifier, mean = kind in ("logistic", "hinge"), kind == "mean"
-    wrong = level is None if kind == "quantile" else mean and features
-    if rest or wrong or (not features and (classifier or width)):
+    target, *remaining = parts
+    quantile_level = read_number(remaining.pop(0), "quantile", float) if kind == "quantile" and remaining else None
+    features = _columns(domain, remaining.pop(0)) if remaining else ()
+    width = read_number(remaining.pop(0), "huber width", float) if kind == "huber" and remaining else None
+    is_classifier, is_mean = kind in ("logistic", "hinge"), kind == "mean"
+    is_invalid = quantile_level is None if kind == "quantile" else is_mean and features
+    if remaining or is_invalid or (not features and (is_classifier or width)):
         raise InputError(f"task {text[:80]!r} is not understood; give {HELP}")
-    columns = _columns(domain, target) if mean else (domain.column(target),)
+    columns = _columns(domain, target) if is_mean else (domain.column(target),)
     names = tuple(column.name for column in columns)
-    if mean:
+    if is_mean:
         middles, halves = np.array([_range(column) for column in columns]).T
         low, high = middles - halves, middles + halves
         values = np.column_stack([_numbers(column, frame) for column in columns])
         loss = SquaredDistance(tuple(low.tolist()), tuple(high.tolist()))
-        own = radius is None and region != "space"
-        K = Box(low, high) if own else around(middles, float(np.linalg.norm(halves)))
+        use_bounds_box = radius is None and region != "space"
+        K = Box(low, high) if use_bounds_box else around(middles, float(np.linalg.norm(halves)))
     else:
         (column,) = columns
         if column in features:
             raise InputError(f"column {column.name!r} is the target and a feature at once")
-        if classifier:
+        if is_classifier:
             loss = Logistic() if kind == "logistic" else hinge()
             b, middle, half = _labels(column, _cells(frame, column)), 0.0, CLASSIFIER_RADIUS
         else:
             middle, half = _range(column)
             b = _numbers(column, frame)
             width = HUBER_SHARE * half if width is None else width
-            loss = pinball(level) if level is not None else huber(width) if kind == "huber" else absolute()
+            loss = (
+                pinball(quantile_level)
+                if quantile_level is not None
+                else huber(width)
+                if kind == "huber"
+                else absolute()
+            )
         if features:
             A, names = _features(features, frame)
             centre = np.zeros(len(names))
             centre[-1] = middle * math.sqrt(len(features) + 1)
-            K = around(centre, half if classifier else half * math.sqrt(len(names)))
+            K = around(centre, half if is_classifier else half * math.sqrt(len(names)))
             values = np.column_stack([A, b])
         else:
             K, values = around(np.array([middle]), half), b[:, None]
-    location = not (mean or features)
+    location = not (is_mean or features)
     return RiskMinimisation(loss, K, len(values), names, location, group, domain.peeked), grouped(values)
 
 
@@ -117,8 +123,8 @@ def task_text(kind: str, target: str, *, level: float | None = None, features: T
 
 
 def _parts(text: str) -> tuple[str, list[str]]:
-    kind, _, rest = text.partition(":")
-    parts = next(csv.reader([rest], delimiter=":"), [])
+    kind, _, arguments = text.partition(":")
+    parts = next(csv.reader([arguments], delimiter=":"), [])
     if kind not in ("quantile", "absolute", "mean", "logistic", "hinge", "huber") or not all(parts) or not parts:
         raise InputError(f"task {text[:80]!r} is not understood; give {HELP}")
     return kind, parts
@@ -126,10 +132,10 @@ def _parts(text: str) -> tuple[str, list[str]]:
 
 def _columns(domain: Domain, text: str) -> tuple[Column, ...]:
     names = split_names(text)
-    found = tuple(map(domain.column, names))
+    columns = tuple(map(domain.column, names))
     if len(set(names)) < len(names):
         raise InputError(f"a column is named twice in {text[:80]!r}")
-    return found
+    return columns
 
 
 def _cells(frame: pd.DataFrame, column: Column) -> pd.Series:
@@ -139,8 +145,10 @@ def _cells(frame: pd.DataFrame, column: Column) -> pd.Series:
 def _numbers(column: Column, frame: pd.DataFrame) -> Array:
     """The numbers (n,) of a column, within its public bounds; InputError where one is missing."""
     numbers = column.numbers(_cells(frame, column))
-    if absent := int(np.isnan(numbers).sum()):
-        raise InputError(f"column {column.name!r}: {absent} of {len(numbers)} values are missing; a number is needed")
+    if missing_count := int(np.isnan(numbers).sum()):
+        raise InputError(
+            f"column {column.name!r}: {missing_count} of {len(numbers)} values are missing; a number is needed"
+        )
     return numbers
 
 
@@ -169,7 +177,7 @@ def _features(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[Array, 
         cells = _cells(frame, column)
         if column.values or column.missing == "category":
             codes = column.encode(cells)
-            same, labels = codes.min() == codes.max(), column.labels
+            is_constant, labels = codes.min() == codes.max(), column.labels
             if column.size == 2:
                 blocks.append(codes[:, None] * 2.0 - 1.0)
                 names.append(f"{column.name} = {labels[1]}")
@@ -179,10 +187,10 @@ def _features(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[Array, 
         else:
             middle, half = _range(column)
             numbers = (_numbers(column, frame) - middle) / half
-            same = numbers.min() == numbers.max()
+            is_constant = numbers.min() == numbers.max()
             blocks.append(np.clip(numbers, -1, 1)[:, None])
             names.append(column.name)
-        if same:
+        if is_constant:
             raise InputError(f"feature {column.name!r} is constant: the same value in every row; leave it out")
     blocks.append(np.ones((len(frame), 1)))
     return np.hstack(blocks) / math.sqrt(len(columns) + 1), (*names, INTERCEPT)
@@ -190,6 +198,6 @@ def _features(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[Array, 
 
 def grouped(values: Array) -> Rows:
     """The distinct rows of numbers (n, p), sorted, and the count of each."""
-    counted = pd.DataFrame(values).groupby(list(range(values.shape[1])), sort=True).size()
-    distinct = np.asarray(counted.index.to_frame(index=False), dtype=float)
-    return Rows(distinct, counted.to_numpy())
+    counts = pd.DataFrame(values).groupby(list(range(values.shape[1])), sort=True).size()
+    distinct = np.asarray(counts.index.to_frame(index=False), dtype=float)
+    return Rows(distinct, counts.to_numpy())

@@ -25,20 +25,28 @@ class Groups:
 
 def grouped(X: Array, a: Array, large: int) -> Groups:
     """The groups of points by the cells of a grid with at most `large` occupied cells; single points if few."""
-    place = np.arange(len(X))
+    group_of_point = np.arange(len(X))
     if len(X) > 2.5 * large:
         low, span = X.min(axis=0), float(np.ptp(X, axis=0).max())
         coarse, fine = 0.5, 4 * large ** (1 / X.shape[1])  # cells a side: the first is one cell in all
         for _ in range(12):
             middle = (coarse + fine) / 2
             keys = np.minimum((X - low) / span * middle, middle).astype(np.int64)
-            found = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
-            few = found.max() < large
-            coarse, fine, place = (middle, fine, found) if few else (coarse, middle, place)
-        place = place if place.max() < large else np.zeros(len(X), dtype=int)
-    mass, size = np.bincount(place, a), np.bincount(place)
-    centres = np.column_stack([np.bincount(place, a * x) / mass for x in X.T])
-    return Groups(centres, mass, place, size, np.bincount(place, a * np.linalg.norm(X - centres[place], axis=1)) / mass)
+            cell_numbers = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
+            is_small_enough = cell_numbers.max() < large
+            coarse, fine, group_of_point = (
+                (middle, fine, cell_numbers) if is_small_enough else (coarse, middle, group_of_point)
+            )
+        group_of_point = group_of_point if group_of_point.max() < large else np.zeros(len(X), dtype=int)
+    mass, size = np.bincount(group_of_point, a), np.bincount(group_of_point)
+    centres = np.column_stack([np.bincount(group_of_point, a * x) / mass for x in X.T])
+    return Groups(
+        centres,
+        mass,
+        group_of_point,
+        size,
+        np.bincount(group_of_point, a * np.linalg.norm(X - centres[group_of_point], axis=1)) / mass,
+    )
 
 
 def between(
@@ -51,20 +59,20 @@ def between(
     Σ b f(Y) with f(z) = min_j |z − centre_j| − v_j, v (q,) the duals of the flows: 1-Lipschitz whatever they are.
     """
     i, j = np.divmod(arcs, len(to.mass))
-    direct = np.linalg.norm(from_.centres[i] - to.centres[j], axis=1) + from_.spread[i] + to.spread[j]
-    few = np.flatnonzero(from_.size[i] * to.size[j] <= PAIRS)
-    gi, gj = i[few], j[few]
+    arc_costs = np.linalg.norm(from_.centres[i] - to.centres[j], axis=1) + from_.spread[i] + to.spread[j]
+    exact_arcs = np.flatnonzero(from_.size[i] * to.size[j] <= PAIRS)
+    gi, gj = i[exact_arcs], j[exact_arcs]
     count = from_.size[gi] * to.size[gj]
-    arc = np.repeat(np.arange(len(few)), count)
+    arc = np.repeat(np.arange(len(exact_arcs)), count)
     k, width = np.arange(len(arc)) - np.repeat(np.cumsum(count) - count, count), to.size[gj][arc]
     x, y = (np.argsort(g.place, kind="stable") for g in (from_, to))
     x = x[(np.cumsum(from_.size) - from_.size)[gi][arc] + k // width]
     y = y[(np.cumsum(to.size) - to.size)[gj][arc] + k % width]
     shares = a[x] / from_.mass[gi][arc] * b[y] / to.mass[gj][arc]
-    direct[few] = np.bincount(arc, shares * np.linalg.norm(X[x] - Y[y], axis=1), len(few))
-    most = float(moved @ direct)
-    least = float(a @ _lower(X, to.centres, v) - b @ _lower(Y, to.centres, v))
-    return min(least, most), most
+    arc_costs[exact_arcs] = np.bincount(arc, shares * np.linalg.norm(X[x] - Y[y], axis=1), len(exact_arcs))
+    upper_bound = float(moved @ arc_costs)
+    lower_bound = float(a @ _lower(X, to.centres, v) - b @ _lower(Y, to.centres, v))
+    return min(lower_bound, upper_bound), upper_bound
 
 
 def _lower(Z: Array, centres: Array, v: Array) -> Array:

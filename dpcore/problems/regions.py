@@ -50,8 +50,8 @@ class Ball(_Bounded):
         check_radius(self.radius)
 
     def __str__(self) -> str:
-        place = f"({', '.join(f'{c:g}' for c in self.centre)})" if self.centre.any() else "0"
-        return f"the ball of radius {self.radius:g} about {place}"
+        centre_text = f"({', '.join(f'{c:g}' for c in self.centre)})" if self.centre.any() else "0"
+        return f"the ball of radius {self.radius:g} about {centre_text}"
 
     @property
     def reach(self) -> float:
@@ -176,17 +176,19 @@ def check_radius(radius: float) -> None:
 
 def box(low: Sequence[float], high: Sequence[float], names: Sequence[str]) -> Box:
     """The box with one bound for all coordinates, or one for each; InputError names the wrong coordinate."""
-    ends = []
-    for which, given in (("low", low), ("high", high)):
-        if len(given) not in (1, len(names)):
-            raise InputError(f"{len(given)} values of {which} for {len(names)} coordinates; give one, or {len(names)}")
-        ends.append(np.broadcast_to(np.array(given, dtype=float), len(names)))
-    for name, a, b in zip(names, *ends, strict=True):
+    bounds = []
+    for bound_name, bound_values in (("low", low), ("high", high)):
+        if len(bound_values) not in (1, len(names)):
+            raise InputError(
+                f"{len(bound_values)} values of {bound_name} for {len(names)} coordinates; give one, or {len(names)}"
+            )
+        bounds.append(np.broadcast_to(np.array(bound_values, dtype=float), len(names)))
+    for name, a, b in zip(names, *bounds, strict=True):
         if not -LARGEST <= a < b <= LARGEST:
             raise InputError(f"coordinate {name!r}: low={a:g} must be below high={b:g}, both in ±{LARGEST:g}")
         if b - a < max(SMALLEST, NARROWEST * max(abs(a), abs(b))):
             raise InputError(f"coordinate {name!r}: low={a!r} and high={b!r} are too close to tell points apart")
-    return Box(*ends)
+    return Box(*bounds)
 
 
 def point_rows(region: Bounded, names: Sequence[str], frame: pd.DataFrame) -> Rows:
@@ -196,25 +198,29 @@ def point_rows(region: Bounded, names: Sequence[str], frame: pd.DataFrame) -> Ro
     the row and the value, for a cell that is no finite number, a point outside, a column that is not there, or one row.
     """
     check_rows(len(frame))
-    place = [str(c) for c in frame.columns]
-    if absent := [name for name in names if place.count(name) != 1]:
-        raise InputError(f"the table has no single column {absent[0]!r}; its columns are {', '.join(place)}")
-    X = np.column_stack([_numbers(frame.iloc[:, place.index(name)], name) for name in names])
-    inside = region.project(X)
-    outside = np.linalg.norm(inside - X, axis=1) > ROOM * region.diameter
-    if outside.any():
-        row = int(outside.argmax())
-        where = ", ".join(f"{value:g}" for value in X[row])
-        raise InputError(f"the point ({where}) in row {row + 1} is outside {region} ({outside.sum()} of {len(X)} are)")
-    values, weights = np.unique(inside + 0.0, axis=0, return_counts=True)  # −0.0 + 0.0 is 0.0
+    column_names = [str(c) for c in frame.columns]
+    if missing_names := [name for name in names if column_names.count(name) != 1]:
+        raise InputError(
+            f"the table has no single column {missing_names[0]!r}; its columns are {', '.join(column_names)}"
+        )
+    X = np.column_stack([_numbers(frame.iloc[:, column_names.index(name)], name) for name in names])
+    projected = region.project(X)
+    is_outside = np.linalg.norm(projected - X, axis=1) > ROOM * region.diameter
+    if is_outside.any():
+        row = int(is_outside.argmax())
+        point_text = ", ".join(f"{value:g}" for value in X[row])
+        raise InputError(
+            f"the point ({point_text}) in row {row + 1} is outside {region} ({is_outside.sum()} of {len(X)} are)"
+        )
+    values, weights = np.unique(projected + 0.0, axis=0, return_counts=True)  # −0.0 + 0.0 is 0.0
     return Rows(values, weights)
 
 
 def _numbers(cells: pd.Series, name: str) -> Array:
     """The cells of a column as finite floats (n,); InputError names the first cell that is not one."""
     numbers = np.asarray(pd.to_numeric(cells.astype(object), errors="coerce"), dtype=float)
-    bad = ~(np.abs(numbers) <= LARGEST)
-    if bad.any():
-        row = int(bad.argmax())
+    is_invalid = ~(np.abs(numbers) <= LARGEST)
+    if is_invalid.any():
+        row = int(is_invalid.argmax())
         raise InputError(f"column {name!r}: {str(cells.iloc[row])[:40]!r} in row {row + 1} is not a finite number")
     return numbers

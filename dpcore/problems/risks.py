@@ -80,8 +80,8 @@ class Risk:
     def tangents(self, X: Array, *, slopes: bool = True) -> tuple[Array, Array]:
         """The risks F (m,) and a subgradient (m, d) at every row of X (m, d)."""
         if isinstance(self.loss, SquaredDistance):
-            gap = X - self.mean
-            return (gap**2).sum(1) / 2 + self.spread, gap
+            offsets = X - self.mean
+            return (offsets**2).sum(1) / 2 + self.spread, offsets
         F, G = np.empty(len(X)), np.zeros(X.shape)
         step = max(1, BLOCK // len(self.A))
         for i in range(0, len(X), step):
@@ -142,43 +142,43 @@ def newton(
     def slope(x: Array) -> Array:
         return risk.gradient(x) + mu * (x - centre) + tilt
 
-    height, g, damping, scale = objective(x), slope(x), 0.0, risk.loss.curvature + mu
+    value, g, damping, scale = objective(x), slope(x), 0.0, risk.loss.curvature + mu
     for _ in range(STEPS):
         if np.linalg.norm(g) <= tolerance:
             break
         H = risk.hessian(x) + (mu + damping + 1e-12 * scale) * np.eye(risk.d)
         try:
-            move = np.linalg.solve(H, -g)
-            if ball is not None and not ball.contains((x + move)[None])[0]:
-                move = _on_sphere(H, g, x, ball) - x
+            step = np.linalg.solve(H, -g)
+            if ball is not None and not ball.contains((x + step)[None])[0]:
+                step = _on_sphere(H, g, x, ball) - x
         except np.linalg.LinAlgError:  # no error may leave: it would depend on the records
             break
-        fall = -float(g @ move)
-        if fall <= 0:
+        decrease = -float(g @ step)
+        if decrease <= 0:
             break
-        now = objective(x + move)
-        if now > height - 1e-4 * fall:
-            ahead = slope(x + move)
-            if fall < 1e-14 * max(abs(height), 1e-300):  # below rounding: go by the gradient
-                if ball is not None or not np.linalg.norm(ahead) < np.linalg.norm(g) * 0.9:
+        new_value = objective(x + step)
+        if new_value > value - 1e-4 * decrease:
+            new_gradient = slope(x + step)
+            if decrease < 1e-14 * max(abs(value), 1e-300):  # below rounding: go by the gradient
+                if ball is not None or not np.linalg.norm(new_gradient) < np.linalg.norm(g) * 0.9:
                     break
             elif damping < 1e6 * scale:  # where few records bend, a quadratic is trusted too far
                 damping = max(8 * damping, 1e-6 * scale)
                 continue
             else:
                 break
-        x, height, g = x + move, now, slope(x + move)
+        x, value, g = x + step, new_value, slope(x + step)
         damping = damping / 8 if damping > 1e-8 * scale else 0.0
     return x if ball is None else ball.project(x)
 
 
 def _on_sphere(H: Array, g: Array, x: Array, ball: Ball) -> Array:
     """The minimiser over a ball of ⟨g, y − x⟩ + (y − x)ᵀH(y − x)/2 on its sphere: (H + λ)(y − m) = H(x − m) − g."""
-    scales, Q = np.linalg.eigh(H)
+    eigenvalues, Q = np.linalg.eigh(H)
     r = Q.T @ (H @ (x - ball.centre) - g)
 
     def excess(log_lam: float) -> float:
-        return float(np.linalg.norm(r / (scales + math.exp(log_lam)))) - ball.radius
+        return float(np.linalg.norm(r / (eigenvalues + math.exp(log_lam)))) - ball.radius
 
     high = math.log(float(np.linalg.norm(r)) / ball.radius + 1e-300) + 1e-9
     low = high - 1.0
@@ -186,7 +186,7 @@ def _on_sphere(H: Array, g: Array, x: Array, ball: Ball) -> Array:
         low -= 2
     # Unlike a library's, this cannot fail, whatever rounding makes of the ends.
     log_lam, _ = bisected(lambda at: excess(at) > 0, low, high, HALVINGS)
-    return ball.project(ball.centre + Q @ (r / (scales + math.exp(log_lam))))
+    return ball.project(ball.centre + Q @ (r / (eigenvalues + math.exp(log_lam))))
 
 
 def smallest(risk: Risk, region: Region, *, mu: float = 0.0, centre: Array | None = None) -> Array:
@@ -198,23 +198,23 @@ def smallest(risk: Risk, region: Region, *, mu: float = 0.0, centre: Array | Non
     """
     c = region.centre if centre is None else centre
     loss = risk.loss
-    kinked = loss if isinstance(loss, PiecewiseLinear) and not loss.width and mu == 0 else None
-    if kinked and not kinked.margin and risk.d == 1 and (risk.A == 1).all():
-        level = -kinked.low / (kinked.high - kinked.low)
+    kinked_loss = loss if isinstance(loss, PiecewiseLinear) and not loss.width and mu == 0 else None
+    if kinked_loss and not kinked_loss.margin and risk.d == 1 and (risk.A == 1).all():
+        level = -kinked_loss.low / (kinked_loss.high - kinked_loss.low)
         return region.project(np.quantile(risk.b, [level], weights=risk.w, method="inverted_cdf"))
     scale = 2 * min(region.radius, 1e9) + float(np.ptp(risk.b))
     widths = [0.0] if loss.curvature < math.inf else [scale * w for w in WIDTHS]
     x = region.centre.copy()
     for width in widths:
-        smooth = risk.with_loss(sloped(loss).smoothed(width)) if width else risk
+        smooth_risk = risk.with_loss(sloped(loss).smoothed(width)) if width else risk
         if isinstance(region, Box):
-            x = _smallest_in_box(smooth, region, x, mu, c)
+            x = _smallest_in_box(smooth_risk, region, x, mu, c)
         else:
-            x = newton(smooth, x, mu=mu, centre=c, ball=region if isinstance(region, Ball) else None)
-    if kinked and len(risk.w) <= MOST_ROWS:
-        exact = _exact_minimiser(risk, kinked, region)
-        if region.contains(exact[None])[0] and risk.value(exact) < risk.value(x):
-            x = exact
+            x = newton(smooth_risk, x, mu=mu, centre=c, ball=region if isinstance(region, Ball) else None)
+    if kinked_loss and len(risk.w) <= MOST_ROWS:
+        exact_minimiser = _exact_minimiser(risk, kinked_loss, region)
+        if region.contains(exact_minimiser[None])[0] and risk.value(exact_minimiser) < risk.value(x):
+            x = exact_minimiser
     if mu == 0 and not region.bounded and np.linalg.norm(x - c) > 1e4 * region.radius:
         raise InputError("the risk has no smallest value on R^d (separable classes?); choose a ball or mu > 0")
     return x
@@ -227,19 +227,19 @@ def _smallest_in_box(risk: Risk, region: Box, x: Array, mu: float, c: Array) -> 
 
     bounds = list(zip(region.low, region.high, strict=True))
     options = {"maxiter": 2000, "ftol": 1e-16, "gtol": 1e-12}
-    found: Any = minimize(both, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    return found.x
+    result: Any = minimize(both, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return result.x
 
 
 def _exact_minimiser(risk: Risk, loss: PiecewiseLinear, region: Region) -> Array:
     """The minimiser of a risk with kinks over the box around the region, by linear programming with u = p − q."""
     r, d = risk.A.shape
     if loss.margin:
-        equal, right = risk.A * risk.b[:, None], np.ones(r)
+        residual_matrix, right_side = risk.A * risk.b[:, None], np.ones(r)
     else:
-        equal, right = risk.A, risk.b
-    rows = hstack([csr_array(equal), -eye_array(r), eye_array(r)])
+        residual_matrix, right_side = risk.A, risk.b
+    rows = hstack([csr_array(residual_matrix), -eye_array(r), eye_array(r)])
     cost = np.concatenate([np.zeros(d), loss.high * risk.w, -loss.low * risk.w])
     bounds = [*zip(*region.corners, strict=True), *[(0, None)] * (2 * r)]
-    found: Any = linprog(cost, A_eq=rows, b_eq=right, bounds=bounds, method="highs")
-    return found.x[:d] if found.x is not None else region.centre
+    solution: Any = linprog(cost, A_eq=rows, b_eq=right_side, bounds=bounds, method="highs")
+    return solution.x[:d] if solution.x is not None else region.centre

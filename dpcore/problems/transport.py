@@ -65,15 +65,15 @@ def w1(X: Array, a: Array, Y: Array, b: Array, *, large: int = LARGE) -> Distanc
         return Distance(float(wasserstein_distance(X[:, 0], Y[:, 0], a, b)), 0.0)
     if len(X) == 1 or len(Y) == 1:
         return Distance(float(a @ cdist(X, Y) @ b), 0.0)
-    from_, to = grouped(X, a, large), grouped(Y, b, large)
-    as_they_are = len(from_.mass) == len(a) and len(to.mass) == len(b)
-    sides = (from_.centres, from_.mass, to.centres, to.mass)
-    arcs, enough = (_likely(*sides, LIKELY), None) if as_they_are else (_likely(*sides, MORE), COARSE)
-    flows = _ship(*sides, arcs=arcs, enough=enough)
-    if as_they_are:
+    source_groups, target_groups = grouped(X, a, large), grouped(Y, b, large)
+    is_ungrouped = len(source_groups.mass) == len(a) and len(target_groups.mass) == len(b)
+    sides = (source_groups.centres, source_groups.mass, target_groups.centres, target_groups.mass)
+    arcs, relative_error = (_likely(*sides, LIKELY), None) if is_ungrouped else (_likely(*sides, MORE), COARSE)
+    flows = _ship(*sides, arcs=arcs, enough=relative_error)
+    if is_ungrouped:
         return Distance(flows.cost, flows.gap)
-    least, most = between(X, a, from_, Y, b, to, flows.arcs, flows.mass, flows.v)
-    return Distance((least + most) / 2, (most - least) / 2)
+    lower_bound, upper_bound = between(X, a, source_groups, Y, b, target_groups, flows.arcs, flows.mass, flows.v)
+    return Distance((lower_bound + upper_bound) / 2, (upper_bound - lower_bound) / 2)
 
 
 def bounded_lipschitz(V: Array, m: Array, D: float) -> Projection:
@@ -91,13 +91,17 @@ def bounded_lipschitz(V: Array, m: Array, D: float) -> Projection:
     P, M = float(m[positive].sum()), float(m.sum())
     if P == 0:
         return Projection(np.full(len(m), 1 / len(m)), D * abs(M - 1))
-    kept, cost, error = np.maximum(m, 0.0), 0.0, 0.0
+    remaining_mass, cost, error = np.maximum(m, 0.0), 0.0, 0.0
     if P > 1 and len(negative):
-        X, a, Y, b, dust = V[positive], m[positive], V[negative], -m[negative], max(1 - M, 0.0)
-        line = V.shape[1] == 1
-        flows = _ship_on_line(X[:, 0], a, Y[:, 0], b, dust) if line else _ship(X, a, Y, b, arcs=_near(X, Y), dust=dust)
-        kept[positive], cost, error = np.maximum(a - flows.shipped, 0.0), flows.cost, flows.gap
-    return Projection(kept / kept.sum(), D * abs(M - 1) + cost, error)
+        X, a, Y, b, dustbin_mass = V[positive], m[positive], V[negative], -m[negative], max(1 - M, 0.0)
+        is_line = V.shape[1] == 1
+        flows = (
+            _ship_on_line(X[:, 0], a, Y[:, 0], b, dustbin_mass)
+            if is_line
+            else _ship(X, a, Y, b, arcs=_near(X, Y), dust=dustbin_mass)
+        )
+        remaining_mass[positive], cost, error = np.maximum(a - flows.shipped, 0.0), flows.cost, flows.gap
+    return Projection(remaining_mass / remaining_mass.sum(), D * abs(M - 1) + cost, error)
 
 
 @frozen
@@ -127,9 +131,11 @@ def _ship(
     Duals u, v with u_i + v_j ≤ c_ij on all arcs give the lower bound Σ a u + Σ b v; v, lowered until that holds, is one
     whatever arcs were solved.
     """
-    p, q, free = len(X), len(Y), dust is not None
-    given, taken = (a, b) if dust is None else (np.append(a, dust), np.append(b, a.sum() + dust - b.sum()))
-    unit, best = given.sum() / len(given), -np.inf
+    p, q, has_dustbin = len(X), len(Y), dust is not None
+    source_masses, sink_masses = (
+        (a, b) if dust is None else (np.append(a, dust), np.append(b, a.sum() + dust - b.sum()))
+    )
+    mass_unit, lower_bound = source_masses.sum() / len(source_masses), -np.inf
     if enough is None:
         enough = TIGHT if p * q <= EXACT else LOOSE
     arcs = np.union1d(arcs, _feasible(X, a, Y, b))
@@ -137,16 +143,18 @@ def _ship(
         i, j = np.divmod(arcs, q)
         c = np.linalg.norm(X[i] - Y[j], axis=1)
         scale = float(c.mean()) or 1.0
-        x, u, v = _solve(p, q, i, j, c / scale, given / unit, taken / unit, free)
-        cost, u, v = float(c @ x) * unit, u * scale, v * scale
-        lowest, new = _price(X, Y, u[:p], v[:q], scale * TIGHT)
-        best = max(best, float(a @ u[:p] + b @ lowest + (given[p:] @ u[p:] + taken[q:] @ v[q:])))
-        new = np.setdiff1d(new, arcs, assume_unique=True)
-        if not len(new) or cost - best <= enough * cost:
-            used = x > 0
-            shipped, mass = np.bincount(i, x, p) * unit, x[used] * unit
-            return _Flows(shipped, cost, max(cost - best, 0.0), arcs[used], mass, v[:q])
-        arcs = np.concatenate([arcs, new])
+        x, u, v = _solve(p, q, i, j, c / scale, source_masses / mass_unit, sink_masses / mass_unit, has_dustbin)
+        cost, u, v = float(c @ x) * mass_unit, u * scale, v * scale
+        sink_prices, new_arcs = _price(X, Y, u[:p], v[:q], scale * TIGHT)
+        lower_bound = max(
+            lower_bound, float(a @ u[:p] + b @ sink_prices + (source_masses[p:] @ u[p:] + sink_masses[q:] @ v[q:]))
+        )
+        new_arcs = np.setdiff1d(new_arcs, arcs, assume_unique=True)
+        if not len(new_arcs) or cost - lower_bound <= enough * cost:
+            is_used = x > 0
+            shipped, mass = np.bincount(i, x, p) * mass_unit, x[is_used] * mass_unit
+            return _Flows(shipped, cost, max(cost - lower_bound, 0.0), arcs[is_used], mass, v[:q])
+        arcs = np.concatenate([arcs, new_arcs])
 
 
 def _solve(p: int, q: int, i: Array, j: Array, c: Array, a: Array, b: Array, free: bool) -> tuple[Array, Array, Array]:
@@ -164,23 +172,23 @@ def _solve(p: int, q: int, i: Array, j: Array, c: Array, a: Array, b: Array, fre
 
 def _linear_program(costs: Array, matrix: Any, right: Array) -> tuple[Array, Array]:
     """The minimiser x ≥ 0 of costs · x subject to matrix x = right, and the dual variables."""
-    solved: Any = linprog(
+    solution: Any = linprog(
         costs, A_eq=matrix, b_eq=right, method="highs-ds",
         options={"presolve": False, "primal_feasibility_tolerance": TIGHT, "dual_feasibility_tolerance": TIGHT},
     )  # fmt: skip
-    if solved.status != 0:
-        raise InputError(f"a transport with {len(right)} points could not be solved: {solved.message}")
-    return solved.x, solved.eqlin.marginals
+    if solution.status != 0:
+        raise InputError(f"a transport with {len(right)} points could not be solved: {solution.message}")
+    return solution.x, solution.eqlin.marginals
 
 
 def _feasible(X: Array, a: Array, Y: Array, b: Array) -> Array:
     """The p + q arcs of a feasible transport: both sides sorted by a coordinate, filled one by one."""
     axis = int(np.ptp(X, axis=0).argmax())
     sources, sinks = np.argsort(X[:, axis]), np.argsort(Y[:, axis])
-    ends, filled = np.cumsum(a[sources]), np.cumsum(b[sinks])
-    cuts = np.concatenate([[0.0], ends[:-1], filled[:-1]])
-    i = np.minimum(np.searchsorted(ends, cuts, side="right"), len(a) - 1)
-    j = np.minimum(np.searchsorted(filled, cuts, side="right"), len(b) - 1)
+    source_ends, sink_ends = np.cumsum(a[sources]), np.cumsum(b[sinks])
+    cuts = np.concatenate([[0.0], source_ends[:-1], sink_ends[:-1]])
+    i = np.minimum(np.searchsorted(source_ends, cuts, side="right"), len(a) - 1)
+    j = np.minimum(np.searchsorted(sink_ends, cuts, side="right"), len(b) - 1)
     return np.unique(sources[i] * len(b) + sinks[j])
 
 
@@ -189,9 +197,9 @@ def _near(X: Array, Y: Array) -> Array:
     p, q = len(X), len(Y)
     if p * q <= ALL_ARCS:
         return np.arange(p * q)
-    to, back = min(NEIGHBOURS, q), min(NEIGHBOURS, p)
-    j = KDTree(Y).query(X, to)[1].reshape(p, to)
-    return _both_ways(j, KDTree(X).query(Y, back)[1].reshape(q, back))
+    sinks_per_source, sources_per_sink = min(NEIGHBOURS, q), min(NEIGHBOURS, p)
+    j = KDTree(Y).query(X, sinks_per_source)[1].reshape(p, sinks_per_source)
+    return _both_ways(j, KDTree(X).query(Y, sources_per_sink)[1].reshape(q, sources_per_sink))
 
 
 def _likely(X: Array, a: Array, Y: Array, b: Array, most: int) -> Array:
@@ -204,21 +212,21 @@ def _likely(X: Array, a: Array, Y: Array, b: Array, most: int) -> Array:
     if p * q <= ALL_ARCS // 4:
         return np.arange(p * q)
     C = cdist(X, Y)
-    u, v, top = np.zeros(p), np.zeros(q), float(C.mean())
-    for temperature in top * 0.5 ** np.arange(2, 2 + HALVINGS):
+    u, v, mean_cost = np.zeros(p), np.zeros(q), float(C.mean())
+    for temperature in mean_cost * 0.5 ** np.arange(2, 2 + HALVINGS):
         u = (C - v).min(axis=1)  # so that no row of the kernel vanishes
         kernel = np.exp((u[:, None] + v - C) / temperature)
-        left, right = np.ones(p), np.ones(q)
+        row_scaling, column_scaling = np.ones(p), np.ones(q)
         for _ in range(SWEEPS):
-            right = b / np.maximum(left @ kernel, TINY)
-            left = a / np.maximum(kernel @ right, TINY)
-        v = v + temperature * np.log(np.maximum(right, TINY))
+            column_scaling = b / np.maximum(row_scaling @ kernel, TINY)
+            row_scaling = a / np.maximum(kernel @ column_scaling, TINY)
+        v = v + temperature * np.log(np.maximum(column_scaling, TINY))
     reduced = C - v
-    to = min(most, q)
-    j = np.argpartition(reduced, to - 1, axis=1)[:, :to]
+    sinks_per_source = min(most, q)
+    j = np.argpartition(reduced, sinks_per_source - 1, axis=1)[:, :sinks_per_source]
     reduced -= reduced.min(axis=1)[:, None]
-    back = min(most, p)
-    return _both_ways(j, np.argpartition(reduced, back - 1, axis=0)[:back].T)
+    sources_per_sink = min(most, p)
+    return _both_ways(j, np.argpartition(reduced, sources_per_sink - 1, axis=0)[:sources_per_sink].T)
 
 
 def _both_ways(j: Array, i: Array) -> Array:
@@ -229,18 +237,18 @@ def _both_ways(j: Array, i: Array) -> Array:
 
 def _price(X: Array, Y: Array, u: Array, v: Array, slack: float) -> tuple[Array, Array]:
     """The prices min(v_j, min_i c_ij − u_i) (q,) of sinks, and for some sinks the arcs that lower them most."""
-    q, lowest, found = len(Y), v.copy(), []
+    q, prices, new_arcs = len(Y), v.copy(), []
     for start in range(0, q, step := max(1, BLOCK // len(X))):
-        part = slice(start, start + step)
-        reduced = cdist(Y[part], X) - u - v[part, None]
-        lowest[part] += np.minimum(reduced.min(axis=1), 0.0)
+        block = slice(start, start + step)
+        reduced = cdist(Y[block], X) - u - v[block, None]
+        prices[block] += np.minimum(reduced.min(axis=1), 0.0)
         j, i = np.nonzero(reduced < -slack)
         if len(j):
             order = np.lexsort((reduced[j, i], j))
             j, i = j[order], i[order]
             rank = np.arange(len(j)) - np.searchsorted(j, j)  # among the arcs of its sink
-            found.append((i * q + start + j)[rank < ADDED])
-    return lowest, np.concatenate(found) if found else np.zeros(0, dtype=int)
+            new_arcs.append((i * q + start + j)[rank < ADDED])
+    return prices, np.concatenate(new_arcs) if new_arcs else np.zeros(0, dtype=int)
 
 
 def _ship_on_line(X: Array, a: Array, Y: Array, b: Array, dust: float) -> _Flows:
@@ -248,16 +256,18 @@ def _ship_on_line(X: Array, a: Array, Y: Array, b: Array, dust: float) -> _Flows
     p, k = len(X), len(X) + len(Y)
     order = np.argsort(np.concatenate([X, Y]), kind="stable")
     gaps = np.diff(np.concatenate([X, Y])[order])
-    unit, scale = b.sum() / len(b), float(gaps.mean()) or 1.0
+    mass_unit, scale = b.sum() / len(b), float(gaps.mean()) or 1.0
     # Variables: rightward (k − 1,), leftward (k − 1,), left over at every place (k,), and of the dustbin.
-    step = sp.eye_array(k, k - 1) - sp.eye_array(k, k - 1, k=-1)  # what leaves each place to the right
-    left = np.where(order < p, 1.0, -1.0)  # what a source keeps, what the dustbin gives a sink
-    balance = sp.block_array([[step, -step, sp.diags_array(left), None], [None, None, (left < 0)[None] * 1.0, [[1.0]]]])
+    outflow = sp.eye_array(k, k - 1) - sp.eye_array(k, k - 1, k=-1)  # what leaves each place to the right
+    surplus_sign = np.where(order < p, 1.0, -1.0)  # what a source keeps, what the dustbin gives a sink
+    balance = sp.block_array(
+        [[outflow, -outflow, sp.diags_array(surplus_sign), None], [None, None, (surplus_sign < 0)[None] * 1.0, [[1.0]]]]
+    )
     costs = np.concatenate([gaps, gaps, np.zeros(k + 1)]) / scale
-    x, _ = _linear_program(costs, balance.tocsr(), np.append(np.concatenate([a, -b])[order], dust) / unit)
-    kept = np.empty(k)
-    kept[order] = x[2 * (k - 1) : -1] * unit
-    return _Flows(a - kept[:p], float(costs @ x) * unit * scale, 0.0, *[np.zeros(0)] * 3)
+    x, _ = _linear_program(costs, balance.tocsr(), np.append(np.concatenate([a, -b])[order], dust) / mass_unit)
+    remaining_mass = np.empty(k)
+    remaining_mass[order] = x[2 * (k - 1) : -1] * mass_unit
+    return _Flows(a - remaining_mass[:p], float(costs @ x) * mass_unit * scale, 0.0, *[np.zeros(0)] * 3)
 
 
 def _distribution(X: Array, a: Array) -> tuple[Array, Array]:
@@ -265,5 +275,5 @@ def _distribution(X: Array, a: Array) -> tuple[Array, Array]:
     a = np.asarray(a, dtype=float)
     if not (a >= 0).all() or not 0 < a.sum() < np.inf:
         raise InputError("the weights of points must be non-negative, finite and not all 0")
-    points, place = np.unique(X[a > 0], axis=0, return_inverse=True)
-    return points, np.bincount(place.ravel(), a[a > 0]) / a.sum()
+    points, point_numbers = np.unique(X[a > 0], axis=0, return_inverse=True)
+    return points, np.bincount(point_numbers.ravel(), a[a > 0]) / a.sum()

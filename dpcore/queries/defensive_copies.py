@@ -39,18 +39,18 @@ def sealed(workload: Workload, domain: Domain | None = None) -> Workload:
     """
     if type(workload) not in (Marginals, Explicit, TableQueries, Union):
         raise InputError(f"{type(workload).__name__} is not a set of questions whose sensitivity is known here")
-    twin = _TWINS.get(workload)
-    if twin is None:
-        twin = _TWINS[workload] = _made(workload, sealed_domain(workload.domain))
-    if domain is not None and twin.domain.columns != domain.columns:
+    private_copy = _TWINS.get(workload)
+    if private_copy is None:
+        private_copy = _TWINS[workload] = _made(workload, sealed_domain(workload.domain))
+    if domain is not None and private_copy.domain.columns != domain.columns:
         raise InputError("the questions are about another schema than the rows")
-    return twin
+    return private_copy
 
 
 def _made(workload: Any, domain: Domain) -> Workload:
     """A new workload of the same kind on `domain`, from copies of what defines it."""
     if type(workload) is Union:
-        return Union([sealed(member, domain) for member, _ in workload.members])
+        return Union([sealed(part, domain) for part, _ in workload.members])
     if type(workload) is Explicit:
         return Explicit(domain, workload.matrix)
     if type(workload) is TableQueries:
@@ -61,7 +61,7 @@ def _made(workload: Any, domain: Domain) -> Workload:
 def _parts(workload: TableQueries) -> Iterator[tuple[tuple[str, ...], csr_array]]:
     """The parts, as `TableQueries` takes them, from copies of the arrays that the workload stores."""
     base = Marginals(workload.domain, plain(workload.base.columns))
-    stored = (array(getattr(workload.matrix, name)) for name in ("data", "indices", "indptr"))
-    matrix: Any = csr_array(tuple(stored), (int(workload.m), base.m))
+    csr_arrays = (array(getattr(workload.matrix, name)) for name in ("data", "indices", "indptr"))
+    matrix: Any = csr_array(tuple(csr_arrays), (int(workload.m), base.m))
     matrix.check_format()
     return parts_of(base, matrix, array(workload._owner))

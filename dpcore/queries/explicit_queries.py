@@ -40,12 +40,12 @@ def row_space(A: Array, most: int | None = None) -> RowSpace | None:
     their place, in O(mk · most): if their rank is no larger they almost surely span all rows, and A = C V is checked.
     Source: Golub, Van Loan 2013, Algorithm 5.4.1; Halko, Martinsson, Tropp 2011, Algorithm 4.1.
     """
-    rows = A
+    sketch = A
     if most is not None:  # public randomness: the queries are public
-        rows = np.random.default_rng(0).standard_normal((most + SPARE, len(A))) @ A
-    factors: Any = qr(rows.T, mode="economic", pivoting=True, check_finite=False)
-    sizes = np.abs(np.diag(factors[1]))
-    rank = int(np.count_nonzero(sizes > max(A.shape) * np.finfo(float).eps * sizes[0]))
+        sketch = np.random.default_rng(0).standard_normal((most + SPARE, len(A))) @ A
+    factors: Any = qr(sketch.T, mode="economic", pivoting=True, check_finite=False)
+    diagonal = np.abs(np.diag(factors[1]))
+    rank = int(np.count_nonzero(diagonal > max(A.shape) * np.finfo(float).eps * diagonal[0]))
     if most is not None and rank > most:
         return None
     V = np.ascontiguousarray(factors[0][:, :rank].T)
@@ -64,8 +64,10 @@ class Explicit(Workload):
         if matrix.ndim != 2 or matrix.shape[0] < 1 or matrix.shape[1] != domain.size:
             raise InputError(f"the query matrix has shape {matrix.shape}; it must be (m, {domain.size}) with m ≥ 1")
         if not (np.abs(matrix) <= 1).all():
-            at = np.argwhere(~(np.abs(matrix) <= 1))[0]
-            raise InputError(f"the query matrix holds {matrix[tuple(at)]} in row {at[0]}, outside -1..1")
+            invalid_entry = np.argwhere(~(np.abs(matrix) <= 1))[0]
+            raise InputError(
+                f"the query matrix holds {matrix[tuple(invalid_entry)]} in row {invalid_entry[0]}, outside -1..1"
+            )
         self.domain = domain
         self.matrix = matrix
         self.m = matrix.shape[0]

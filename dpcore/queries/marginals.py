@@ -40,8 +40,8 @@ class Marginals(Workload):
             if not names or len(set(axes)) < len(names):
                 raise InputError(f"the marginal {names!r} must name at least one column, and each only once")
         if len(set(self.axes)) < len(self.axes):
-            twice = next(c for c, a in zip(self.columns, self.axes, strict=True) if self.axes.count(a) > 1)
-            raise InputError(f"the marginal {' × '.join(twice)} is asked twice")
+            repeated = next(c for c, a in zip(self.columns, self.axes, strict=True) if self.axes.count(a) > 1)
+            raise InputError(f"the marginal {' × '.join(repeated)} is asked twice")
         self.shapes = tuple(domain.shape_of(axes) for axes in self.axes)
         self.sizes = [math.prod(s) for s in self.shapes]  # cells of each table
         self._ends = list(accumulate(self.sizes))
@@ -95,9 +95,9 @@ class Marginals(Workload):
         A node is the set of axes summed out, in increasing order: early axes, long contiguous blocks, go first. A node
         that only leads on to the next axis is skipped, so that a run of axes is summed in one go.
         """
-        every = range(len(self.domain.shape))
-        targets = {tuple(a for a in every if a not in axes): i for i, axes in enumerate(self.axes)}
-        prefixes = {gone[:i] for gone in targets for i in range(1, len(gone) + 1)}
+        all_axes = range(len(self.domain.shape))
+        targets = {tuple(a for a in all_axes if a not in axes): i for i, axes in enumerate(self.axes)}
+        prefixes = {summed_axes[:i] for summed_axes in targets for i in range(1, len(summed_axes) + 1)}
         following: dict[Axes, list[int]] = {gone: [] for gone in prefixes | {()}}
         for gone in prefixes:
             following[gone[:-1]].append(gone[-1])
@@ -107,12 +107,16 @@ class Marginals(Workload):
             if gone not in targets and following[gone] == [gone[-1] + 1]:
                 continue
             parent = next(gone[:i] for i in range(len(gone) - 1, -1, -1) if gone[:i] in nodes)
-            left = [d for a, d in enumerate(self.domain.shape) if a not in parent]
-            first = gone[len(parent)] - len(parent)
-            run = len(gone) - len(parent)
-            cut = (math.prod(left[:first]), math.prod(left[first : first + run]), math.prod(left[first + run :]))
+            remaining_sizes = [d for a, d in enumerate(self.domain.shape) if a not in parent]
+            first_axis = gone[len(parent)] - len(parent)
+            run_length = len(gone) - len(parent)
+            block_shape = (
+                math.prod(remaining_sizes[:first_axis]),
+                math.prod(remaining_sizes[first_axis : first_axis + run_length]),
+                math.prod(remaining_sizes[first_axis + run_length :]),
+            )
             nodes[gone] = len(nodes)
-            steps.append((nodes[parent], cut, targets.get(gone, -1)))
+            steps.append((nodes[parent], block_shape, targets.get(gone, -1)))
         return tuple(steps)
 
     @cached_property
@@ -132,16 +136,16 @@ class Marginals(Workload):
         """
         pairs = list(combinations(domain.names, min(2, len(domain.names))))
         if len(domain.names) >= MANY_COLUMNS:
-            drawn = np.random.default_rng(0).choice(len(pairs), DRAWN_PAIRS, replace=False)  # public randomness
-            pairs = [pairs[i] for i in sorted(drawn.tolist())]
+            pair_numbers = np.random.default_rng(0).choice(len(pairs), DRAWN_PAIRS, replace=False)  # public randomness
+            pairs = [pairs[i] for i in sorted(pair_numbers.tolist())]
         return cls(domain, pairs)
 
     @cached_property
     def scored(self) -> Array | None:
         """The numbers of the tables that the K-marginal score averages over; None unless all of them are here."""
-        place = {axes: i for i, axes in enumerate(self.axes)}
-        wanted = Marginals.pairs(self.domain).axes
-        return np.array([place[axes] for axes in wanted]) if place.keys() >= set(wanted) else None
+        table_numbers = {axes: i for i, axes in enumerate(self.axes)}
+        pair_axes = Marginals.pairs(self.domain).axes
+        return np.array([table_numbers[axes] for axes in pair_axes]) if table_numbers.keys() >= set(pair_axes) else None
 
     def variance(self, squares: Mapping[Axes, float]) -> float:
         """The total variance of least-squares answers from these T tables with Gaussian noise, in units of 1/(nμ)².
@@ -160,15 +164,15 @@ class Marginals(Workload):
 
     def answers(self, D: Array) -> Array:
         """The shares of all marginal cells (m,) for weights D (k,)."""
-        found, sums = [D] * len(self.tables), [D]
-        for parent, cut, table in self._tree:
-            block = sums[parent].reshape(cut)
+        table_answers, partial_sums = [D] * len(self.tables), [D]
+        for parent, block_shape, table in self._tree:
+            block = partial_sums[parent].reshape(block_shape)
             # numpy sums short inner blocks slowly, einsum does not.
-            total = np.add.reduce(block, axis=1) if cut[2] >= 64 else np.einsum("abc->ac", block)
-            sums.append(total)
+            total = np.add.reduce(block, axis=1) if block_shape[2] >= 64 else np.einsum("abc->ac", block)
+            partial_sums.append(total)
             if table >= 0:
-                found[table] = total
-        return np.concatenate(found, axis=None)  # the table over all columns is D itself
+                table_answers[table] = total
+        return np.concatenate(table_answers, axis=None)  # the table over all columns is D itself
 
     def answers_of_rows(self, rows: Countable) -> Array:
         """The shares of all marginal cells (m,) among records: whole counts, divided once."""
@@ -180,16 +184,16 @@ class Marginals(Workload):
     def adjoint(self, w: Array) -> Array:
         """The sum Σ_j w_j q_j of all queries (k,), by the tree of partial sums from the leaves to the root."""
         parts: list[Array | None] = [None] * (len(self._tree) + 1)
-        for parent, cut, table in reversed(self._tree):
-            own = w[self.tables[table]] if table >= 0 else None
-            here = reduce(np.add, [part for part in (parts.pop(), own) if part is not None])
-            above = parts[parent]
-            if above is None:
-                above = parts[parent] = np.zeros(math.prod(cut))
-            above.reshape(cut)[...] += here.reshape(cut[0], 1, cut[2])
+        for parent, block_shape, table in reversed(self._tree):
+            table_weights = w[self.tables[table]] if table >= 0 else None
+            node_weights = reduce(np.add, [part for part in (parts.pop(), table_weights) if part is not None])
+            parent_weights = parts[parent]
+            if parent_weights is None:
+                parent_weights = parts[parent] = np.zeros(math.prod(block_shape))
+            parent_weights.reshape(block_shape)[...] += node_weights.reshape(block_shape[0], 1, block_shape[2])
         q = parts[0] if parts[0] is not None else np.zeros(self.domain.size)
-        every = tuple(range(len(self.domain.shape)))
-        return q + w[self.slices[every]] if every in self.slices else q
+        all_axes = tuple(range(len(self.domain.shape)))
+        return q + w[self.slices[all_axes]] if all_axes in self.slices else q
 
     def support(self, j: int) -> tuple[Axes, tuple[Any, ...], float]:
         """The columns of query j's table, its cell there, and the value 1."""

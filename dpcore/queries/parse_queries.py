@@ -31,31 +31,31 @@ def read_queries(texts: Sequence[str], domain: Domain) -> tuple[Workload, list[s
 
 def _read(text: str, domain: Domain, notes: list[str]) -> Workload:
     """The workload that one text describes, with its `notes` added to those; InputError lists the allowed forms."""
-    kind, _, what = text.partition(":")
-    first, _, last = what.rpartition(":")
-    if kind == "marginals" and _is_count(what):
-        return Marginals.all(domain, int(what))
+    kind, _, argument = text.partition(":")
+    columns_text, _, count_text = argument.rpartition(":")
+    if kind == "marginals" and _is_count(argument):
+        return Marginals.all(domain, int(argument))
     if kind == "marginals":
         try:
-            sets = json.loads(what)
-            if all(isinstance(names, list) and all(isinstance(n, str) for n in names) for names in sets):
-                return Marginals(domain, sets)
+            column_sets = json.loads(argument)
+            if all(isinstance(names, list) and all(isinstance(n, str) for n in names) for names in column_sets):
+                return Marginals(domain, column_sets)
         except (ValueError, TypeError, RecursionError):
             pass
-    if kind == "ranges" and what:
-        return TableQueries.ranges(domain, split_names(what))
-    if kind == "prefixes" and what:
-        return TableQueries.prefixes(domain, split_names(what))
-    if kind == "conjunctions" and _is_count(first) and _is_count(last):
-        return TableQueries.conjunctions(domain, int(first), int(last))
-    if kind == "halfspaces" and first and _is_count(last):
-        return TableQueries.half_spaces(domain, split_names(first), int(last))
+    if kind == "ranges" and argument:
+        return TableQueries.ranges(domain, split_names(argument))
+    if kind == "prefixes" and argument:
+        return TableQueries.prefixes(domain, split_names(argument))
+    if kind == "conjunctions" and _is_count(columns_text) and _is_count(count_text):
+        return TableQueries.conjunctions(domain, int(columns_text), int(count_text))
+    if kind == "halfspaces" and columns_text and _is_count(count_text):
+        return TableQueries.half_spaces(domain, split_names(columns_text), int(count_text))
     if kind == "question":
-        question = understand(what, domain)
+        question = understand(argument, domain)
         notes += question.notes
         return question.workload
     if kind == "matrix":
-        return Explicit(domain, read_matrix(what))
+        return Explicit(domain, read_matrix(argument))
     raise InputError(f"--queries {text[:80]!r}: give {HELP}")
 
 

@@ -68,8 +68,8 @@ class Products:
         """The gradient ∂(Σ_j v_j answers_j)/∂p (Σ d_i, C), with every entry of `p` treated as free."""
         out = np.zeros_like(p)
         for reader in self._readers:
-            own = v[reader.rows]
-            values = own if reader.matrix is None else reader.matrix.T @ own
+            reader_weights = v[reader.rows]
+            values = reader_weights if reader.matrix is None else reader.matrix.T @ reader_weights
             for part in reader.parts:
                 part.add_gradient(out, p, weights, values[part.place])
         return out
@@ -87,43 +87,51 @@ class _RowReader:
 
 def _readers(workload: Workload, chosen: Array) -> Iterator[_RowReader]:
     """The readers of a workload: one where all queries are read off tables, else one for each member."""
-    for member, place in [(workload, slice(0, workload.m))] if workload.base else workload.members:
-        rows = np.flatnonzero((chosen >= place.start) & (chosen < place.stop))
-        own = chosen[rows] - place.start
+    for part, answer_slice in [(workload, slice(0, workload.m))] if workload.base else workload.members:
+        rows = np.flatnonzero((chosen >= answer_slice.start) & (chosen < answer_slice.stop))
+        part_queries = chosen[rows] - answer_slice.start
         if not len(rows):
             continue
-        if member.matrix is None:
-            yield _reader(member.base, rows, None, own)
+        if part.matrix is None:
+            yield _reader(part.base, rows, None, part_queries)
         else:
-            joint = member.base or Marginals(workload.domain, [workload.domain.names])
-            yield _reader(joint, rows, member.matrix[own])
+            joint_table = part.base or Marginals(workload.domain, [workload.domain.names])
+            yield _reader(joint_table, rows, part.matrix[part_queries])
 
 
 def _reader(base: Marginals, rows: Array, matrix: Any, asked: Array | None = None) -> _RowReader:
     """The reader of those cells of `base` that the matrix uses, or that were requested."""
     if asked is not None:
-        wanted, back = np.unique(asked, return_inverse=True)
-        if not np.array_equal(wanted, asked):
-            matrix = csr_array((np.ones(len(back)), back, np.arange(len(back) + 1)), (len(back), len(wanted)))
+        used_cells, inverse = np.unique(asked, return_inverse=True)
+        if not np.array_equal(used_cells, asked):
+            matrix = csr_array(
+                (np.ones(len(inverse)), inverse, np.arange(len(inverse) + 1)), (len(inverse), len(used_cells))
+            )
     elif isinstance(matrix, Array):
-        wanted = np.arange(matrix.shape[1])
+        used_cells = np.arange(matrix.shape[1])
     else:
-        wanted = np.unique(matrix.indices)
-        matrix = matrix[:, wanted]
-    starts, place = blocks(base.domain), np.searchsorted(wanted, [t.start for t in base.tables] + [base.m])
-    parts, few = [], {}
-    for (axes, shape, table), (a, b) in zip(base.layout, pairwise(place.tolist()), strict=True):
+        used_cells = np.unique(matrix.indices)
+        matrix = matrix[:, used_cells]
+    value_slices, offsets = blocks(base.domain), np.searchsorted(used_cells, [t.start for t in base.tables] + [base.m])
+    parts, single_cells = [], {}
+    for (axes, shape, table), (a, b) in zip(base.layout, pairwise(offsets.tolist()), strict=True):
         if a == b:
             continue
-        here = wanted[a:b] - table.start
+        table_cells = used_cells[a:b] - table.start
         if (b - a) * FEW > math.prod(shape):
-            only = None if b - a == math.prod(shape) else here
-            parts.append(_WholeTable(slice(a, b), shape, [starts[axis] for axis in axes], only))
+            selected_cells = None if b - a == math.prod(shape) else table_cells
+            parts.append(_WholeTable(slice(a, b), shape, [value_slices[axis] for axis in axes], selected_cells))
         else:
-            index = [code + starts[axis].start for axis, code in zip(axes, np.unravel_index(here, shape), strict=True)]
-            few.setdefault(len(axes), []).append((np.arange(a, b), np.array(index)))
-    parts += [_SingleCells(*(np.concatenate(x, axis=-1) for x in zip(*some, strict=True))) for some in few.values()]
-    return _RowReader(rows, matrix, len(wanted), parts)
+            row_index = [
+                code + value_slices[axis].start
+                for axis, code in zip(axes, np.unravel_index(table_cells, shape), strict=True)
+            ]
+            single_cells.setdefault(len(axes), []).append((np.arange(a, b), np.array(row_index)))
+    parts += [
+        _SingleCells(*(np.concatenate(x, axis=-1) for x in zip(*cell_groups, strict=True)))
+        for cell_groups in single_cells.values()
+    ]
+    return _RowReader(rows, matrix, len(used_cells), parts)
 
 
 @dataclass
@@ -146,28 +154,33 @@ class _WholeTable:
         """
         step = max(1, BLOCK // (self.left + self.right))
         for i in range(0, p.shape[1], step):
-            piece = slice(i, i + step)
-            factors = [p[part, piece] for part in self.parts]
-            left, right = _multiplied(factors[: self.cut]), _multiplied(factors[self.cut :], weights[piece])
-            yield piece, factors, left, right
+            chunk = slice(i, i + step)
+            factors = [p[part, chunk] for part in self.parts]
+            left_products, right_products = (
+                _multiplied(factors[: self.cut]),
+                _multiplied(factors[self.cut :], weights[chunk]),
+            )
+            yield chunk, factors, left_products, right_products
 
     def answers(self, p: Array, weights: Array) -> Array:
         """The shares of the table's cells, or of those in `only`, in the mixture with these weights (C,)."""
         total = np.zeros((self.left, self.right))
-        for _, _, left, right in self._pieces(p, weights):
-            total += left @ right.T
+        for _, _, left_products, right_products in self._pieces(p, weights):
+            total += left_products @ right_products.T
         return total.ravel() if self.only is None else total.ravel()[self.only]
 
     def add_gradient(self, out: Array, p: Array, weights: Array, v: Array) -> None:
         """Add to `out` the gradient in `p` of Σ v · answers."""
         if self.only is not None:
-            v, some = np.zeros(self.left * self.right), v
-            v[self.only] = some
+            v, cell_weights = np.zeros(self.left * self.right), v
+            v[self.only] = cell_weights
         v = v.reshape(self.left, self.right)
-        for piece, factors, left, right in self._pieces(p, weights):
-            _add_factors(out, self.parts[: self.cut], factors[: self.cut], v @ right, piece)
+        for chunk, factors, left_products, right_products in self._pieces(p, weights):
+            _add_factors(out, self.parts[: self.cut], factors[: self.cut], v @ right_products, chunk)
             if self.cut < len(factors):
-                _add_factors(out, self.parts[self.cut :], factors[self.cut :], (v.T @ left) * weights[piece], piece)
+                _add_factors(
+                    out, self.parts[self.cut :], factors[self.cut :], (v.T @ left_products) * weights[chunk], chunk
+                )
 
 
 def _multiplied(factors: list[Array], weights: Array | None = None) -> Array:
@@ -202,18 +215,18 @@ class _SingleCells:
 
     def answers(self, p: Array, weights: Array) -> Array:
         """The shares (Q,) of the cells in the mixture with these weights (C,)."""
-        parts = (reduce(np.multiply, (p[rows] for rows in index)) @ weights for _, index in self._pieces())
-        return np.concatenate(list(parts))
+        chunk_answers = (reduce(np.multiply, (p[rows] for rows in index)) @ weights for _, index in self._pieces())
+        return np.concatenate(list(chunk_answers))
 
     def add_gradient(self, out: Array, p: Array, weights: Array, v: Array) -> None:
         """Add to `out` the gradient in `p` of Σ v · answers."""
-        for piece, index in self._pieces():
-            factors, behind = [p[rows] for rows in index], [v[piece, None] * weights]
+        for chunk, index in self._pieces():
+            factors, prefix_products = [p[rows] for rows in index], [v[chunk, None] * weights]
             for factor in factors[:-1]:
-                behind.append(behind[-1] * factor)
-            ahead: Any = 1.0
-            for rows, factor, before in zip(index[::-1], factors[::-1], behind[::-1], strict=True):
+                prefix_products.append(prefix_products[-1] * factor)
+            suffix_product: Any = 1.0
+            for rows, factor, prefix_product in zip(index[::-1], factors[::-1], prefix_products[::-1], strict=True):
                 count = len(rows)
                 scatter = csr_array((np.ones(count), rows, np.arange(count + 1)), (count, len(p)))
-                out += scatter.T @ (before * ahead)
-                ahead = ahead * factor
+                out += scatter.T @ (prefix_product * suffix_product)
+                suffix_product = suffix_product * factor

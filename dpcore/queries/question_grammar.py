@@ -70,9 +70,9 @@ class QuestionParser:
         return parts[0] if len(parts) == 1 else Node(word, parts)
 
     def _part(self) -> Node | Leaf:
-        turned = False
+        negated = False
         while not self._fits() and self._next("not"):
-            turned = not turned
+            negated = not negated
         if self._next("("):
             self.depth += 1
             if self.depth > DEEPEST:
@@ -82,19 +82,19 @@ class QuestionParser:
             self.depth -= 1
         else:
             part = self._comparison()
-        return Node("not", [part]) if turned else part
+        return Node("not", [part]) if negated else part
 
     def _comparison(self) -> Leaf:
         axis, start = self._column()
         leaf = Leaf(axis, turned=self._next("not"))
         if self._next("between"):
-            leaf.kind, at = "between", self.at
+            leaf.kind, values_start = "between", self.at
             self._value(leaf, ordered=True)
             if not self._next("and"):
                 raise self._error("`and` with the upper bound")
             self._value(leaf, ordered=True)
             if leaf.numbers[0] > leaf.numbers[1]:
-                raise self._error("the lower bound before the upper one", at)
+                raise self._error("the lower bound before the upper one", values_start)
         elif self._next("in"):
             self._expect("(")
             self._value(leaf, ordered=False)
@@ -130,14 +130,14 @@ class QuestionParser:
             name = self._quoted()
         if name not in self.domain.names:
             names = self.domain.names
-            shown = ", ".join(names[:SHOWN]) + ", …" * (len(names) > SHOWN)
-            raise self._error(f"a column name ({shown})", start)
+            names_text = ", ".join(names[:SHOWN]) + ", …" * (len(names) > SHOWN)
+            raise self._error(f"a column name ({names_text})", start)
         return self.domain.names.index(name), start
 
     def _fits(self) -> str | None:
         """The longest column name that the text continues with, without quotes."""
         self._space()
-        fitting = [
+        matching_names = [
             name
             for name in self.domain.names
             if self.text.startswith(name, self.at)
@@ -146,27 +146,27 @@ class QuestionParser:
             and name.lower() not in KEYWORDS
             and not (_wordy(name[-1:]) and _wordy(self.text[self.at + len(name) :][:1]))
         ]
-        return max(fitting, key=len, default=None)
+        return max(matching_names, key=len, default=None)
 
     def _value(self, leaf: Leaf, *, ordered: bool) -> None:
         """One value at this place, as a number (for an order) or as a cell."""
         self._space()
         column, start = self.domain.columns[leaf.axis], self.at
-        word = self._quoted()
-        if word is None and (bare := BARE.match(self.text, self.at)):
-            self.at, word = bare.end(), bare[0]
-        if word is None or (word.lower() in KEYWORDS and self.text[start] not in '"`'):
+        token = self._quoted()
+        if token is None and (match := BARE.match(self.text, self.at)):
+            self.at, token = match.end(), match[0]
+        if token is None or (token.lower() in KEYWORDS and self.text[start] not in '"`'):
             raise self._error("a value", start)
-        number = float(word) if NUMBER.fullmatch(word) else math.nan
+        number = float(token) if NUMBER.fullmatch(token) else math.nan
         if column.values:
             if ordered and not column.ordered:
                 raise self._error(f"=, != or `in`, as column {column.name!r} has no order", start)
-            cell = column.codes.get(word, column.codes.get(written(number)))
+            cell = column.codes.get(token, column.codes.get(written(number)))
             if cell is None:
                 raise self._error(f"one of the values {column.allowed} of column {column.name!r}", start)
             (leaf.numbers if ordered else leaf.cells).append(cell)
-        elif not ordered and column.edges and word in column.codes and math.isnan(number):
-            leaf.cells.append(column.codes[word])
+        elif not ordered and column.edges and token in column.codes and math.isnan(number):
+            leaf.cells.append(column.codes[token])
         elif not math.isfinite(number):
             raise self._error(f"a number to compare column {column.name!r} with", start)
         elif ordered:
@@ -180,18 +180,18 @@ class QuestionParser:
 
     def _quoted(self) -> str | None:
         """The text between quotes at this place."""
-        if not (found := QUOTED.match(self.text, self.at)):
+        if not (match := QUOTED.match(self.text, self.at)):
             return None
-        self.at, mark = found.end(), found[0][0]
-        return found[0][1:-1].replace(mark * 2, mark)
+        self.at, quote_mark = match.end(), match[0][0]
+        return match[0][1:-1].replace(quote_mark * 2, quote_mark)
 
     def _next(self, word: str) -> bool:
         """Whether a keyword or sign stands at this place, which is then passed."""
         self._space()
         end = self.at + len(word)
-        found = self.text[self.at : end].lower() == word and not (_wordy(word) and _wordy(self.text[end : end + 1]))
-        self.at = end if found else self.at
-        return found
+        matches = self.text[self.at : end].lower() == word and not (_wordy(word) and _wordy(self.text[end : end + 1]))
+        self.at = end if matches else self.at
+        return matches
 
     def _expect(self, sign: str) -> None:
         if not self._next(sign):
@@ -203,8 +203,8 @@ class QuestionParser:
 
     def _error(self, expected: str, at: int | None = None) -> InputError:
         at = self.at if at is None else at
-        found = repr(self.text[at : at + 20]) if at < len(self.text) else "the end"
-        return InputError(f"question, character {at + 1}: expected {expected}, found {found}")
+        actual = repr(self.text[at : at + 20]) if at < len(self.text) else "the end"
+        return InputError(f"question, character {at + 1}: expected {expected}, found {actual}")
 
 
 def _wordy(character: str) -> bool:

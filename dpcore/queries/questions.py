@@ -46,10 +46,10 @@ def understand(text: str, domain: Domain) -> Question:
     columns = [domain.columns[a] for a in axes]
     _limit(columns, [c.size for c in columns])
     atoms = {a: _Atoms(domain.columns[a], [x for leaf in leaves if leaf.axis == a for x in leaf.numbers]) for a in axes}
-    _limit(columns, [len(own.x) for own in atoms.values()], ", once bins are cut")
+    _limit(columns, [len(column_atoms.x) for column_atoms in atoms.values()], ", once bins are cut")
     values = np.broadcast_to(_truth(tree, atoms), [len(own.x) for own in atoms.values()]).astype(float)
-    for place, own in enumerate(atoms.values()):
-        values = own.share(values, place)
+    for axis, own in enumerate(atoms.values()):
+        values = own.share(values, axis)
     values = np.clip(values, 0, 1)
     notes = dict.fromkeys(note for leaf in leaves for note in atoms[leaf.axis].notes(leaf))
     if np.ptp(values) == 0 and values.flat[0] in (0, 1):
@@ -86,12 +86,12 @@ class _Comparable:
         if leaf.kind == "missing":
             return np.isnan(self.x) != leaf.turned
         if leaf.kind == "in":
-            found = np.isin(self.x, leaf.numbers) | np.isin(self.cell, leaf.cells)
+            mask = np.isin(self.x, leaf.numbers) | np.isin(self.cell, leaf.cells)
         elif leaf.kind == "between":
-            found = (self.x >= leaf.numbers[0]) & (self.x <= leaf.numbers[1])
+            mask = (self.x >= leaf.numbers[0]) & (self.x <= leaf.numbers[1])
         else:
-            found = COMPARE[leaf.kind](self.x, leaf.numbers[0])
-        return (found != leaf.turned) & ~np.isnan(self.x)
+            mask = COMPARE[leaf.kind](self.x, leaf.numbers[0])
+        return (mask != leaf.turned) & ~np.isnan(self.x)
 
 
 class _Values(_Comparable):
@@ -118,24 +118,26 @@ class _Atoms(_Comparable):
             x = cell = np.arange(column.present)
             weight = np.ones(column.present)
         elif column.kind == "integer":
-            first, after = column.wholes
-            inside = np.clip(cuts, first[0], after[-1])
-            ends = np.concatenate([first, after[-1:], np.ceil(inside), np.floor(inside) + 1]).astype(np.int64)
-            ends = np.unique(ends[ends <= after[-1]])
-            x, counts = ends[:-1], np.diff(ends)
-            cell = np.searchsorted(first, x, side="right") - 1
-            weight = counts / (after - first)[cell]
+            first_numbers, stop_numbers = column.wholes
+            clipped_cuts = np.clip(cuts, first_numbers[0], stop_numbers[-1])
+            boundaries = np.concatenate(
+                [first_numbers, stop_numbers[-1:], np.ceil(clipped_cuts), np.floor(clipped_cuts) + 1]
+            ).astype(np.int64)
+            boundaries = np.unique(boundaries[boundaries <= stop_numbers[-1]])
+            x, counts = boundaries[:-1], np.diff(boundaries)
+            cell = np.searchsorted(first_numbers, x, side="right") - 1
+            weight = counts / (stop_numbers - first_numbers)[cell]
         else:
             edges = np.asarray(column.edges)
-            ends = np.unique(np.concatenate([edges, np.clip(cuts, edges[0], edges[-1])]))
-            x = ends[:-1] + np.diff(ends) / 2
-            cell = np.searchsorted(edges, ends[:-1], side="right") - 1
-            weight = np.diff(ends) / np.diff(edges)[cell]
-        absent = column.size - column.present
+            boundaries = np.unique(np.concatenate([edges, np.clip(cuts, edges[0], edges[-1])]))
+            x = boundaries[:-1] + np.diff(boundaries) / 2
+            cell = np.searchsorted(edges, boundaries[:-1], side="right") - 1
+            weight = np.diff(boundaries) / np.diff(edges)[cell]
+        missing_cells = column.size - column.present
         self.labels, self.counts = column.labels, counts
-        self.x = np.append(x.astype(float), [np.nan] * absent)
-        self.cell = np.append(cell, [column.present] * absent)
-        self.weight = np.append(weight, [1.0] * absent)
+        self.x = np.append(x.astype(float), [np.nan] * missing_cells)
+        self.cell = np.append(cell, [column.present] * missing_cells)
+        self.weight = np.append(weight, [1.0] * missing_cells)
         self.starts = np.flatnonzero(np.diff(self.cell, prepend=-1))
 
     def share(self, values: Array, axis: int) -> Array:
@@ -145,23 +147,30 @@ class _Atoms(_Comparable):
 
     def notes(self, leaf: Leaf) -> list[str]:
         """Notes on bins that a comparison cuts in two."""
-        found = self.fulfil(leaf)
-        cut = np.flatnonzero(np.logical_and.reduceat(found, self.starts) != np.logical_or.reduceat(found, self.starts))
-        out = [f"{leaf.text} cuts the bin {self.labels[c]}: {self._part(found, self.cell == c)}" for c in cut[:SHOWN]]
-        return out + [f"{leaf.text} cuts {len(cut) - SHOWN} more bins"] * (len(cut) > SHOWN)
+        mask = self.fulfil(leaf)
+        cut_cells = np.flatnonzero(
+            np.logical_and.reduceat(mask, self.starts) != np.logical_or.reduceat(mask, self.starts)
+        )
+        lines = [
+            f"{leaf.text} cuts the bin {self.labels[c]}: {self._part(mask, self.cell == c)}" for c in cut_cells[:SHOWN]
+        ]
+        return lines + [f"{leaf.text} cuts {len(cut_cells) - SHOWN} more bins"] * (len(cut_cells) > SHOWN)
 
     def _part(self, found: Array, mine: Array) -> str:
         if self.counts is None:
             return f"{100 * self.weight[mine & found].sum():.3g}% of it is counted"
-        here = mine[: len(self.counts)]
-        return f"{self.counts[here & found[: len(here)]].sum()} of {self.counts[here].sum()} of it are counted"
+        in_counted_cell = mine[: len(self.counts)]
+        return (
+            f"{self.counts[in_counted_cell & found[: len(in_counted_cell)]].sum()} of "
+            f"{self.counts[in_counted_cell].sum()} of it are counted"
+        )
 
 
 def _truth(node: Node | Leaf, things: Mapping[int, _Comparable], *, lined_up: bool = False) -> Array:
     """Whether each combination of things (or each row) fulfils a node; arrays broadcast over the columns."""
     if isinstance(node, Leaf):
-        found = things[node.axis].fulfil(node)
-        return found if lined_up else found.reshape([-1 if a == node.axis else 1 for a in things])
+        mask = things[node.axis].fulfil(node)
+        return mask if lined_up else mask.reshape([-1 if a == node.axis else 1 for a in things])
     parts = [_truth(part, things, lined_up=lined_up) for part in node.parts]
     if node.kind == "not":
         return ~parts[0]

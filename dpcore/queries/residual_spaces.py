@@ -58,8 +58,8 @@ class ResidualSpaces:
     @cached_property
     def _kernels(self) -> list[Array]:
         """The `_kernel` of each class of columns, up to the most of them that a type holds."""
-        most = self.types.max(axis=0)
-        return [_kernel(len(self.classes[g]), int(self.sizes[g]), int(c)) for g, c in enumerate(most)]
+        max_counts = self.types.max(axis=0)
+        return [_kernel(len(self.classes[g]), int(self.sizes[g]), int(c)) for g, c in enumerate(max_counts)]
 
     @cached_property
     def widest(self) -> Array:
@@ -102,40 +102,42 @@ def spaces_of(tables: Marginals) -> ResidualSpaces:
 def residual_spaces(tables: Marginals) -> ResidualSpaces:
     """The residual spaces of all column sets inside some table; InputError for tables of many columns."""
     shape = tables.domain.shape
-    real = [tuple(a for a in axes if shape[a] > 1) for axes in tables.axes]  # where there is one value nothing differs
-    if (widest := max(map(len, real), default=0)) > MOST_WAYS:
-        raise InputError(f"a table of {widest} columns is more than the {MOST_WAYS} that are taken apart")
-    together: defaultdict[Axes, float] = defaultdict(float)
-    for axes in real:
-        together[axes] += 1 / tables.domain.cells(axes)
-    classes = _classes(together, shape)
-    owner = {a: g for g, columns in enumerate(classes) for a in columns}
-    inverse: defaultdict[Axes, float] = defaultdict(float)
-    for axes, each in together.items():
+    varying_axes = [
+        tuple(a for a in axes if shape[a] > 1) for axes in tables.axes
+    ]  # where there is one value nothing differs
+    if (max_columns := max(map(len, varying_axes), default=0)) > MOST_WAYS:
+        raise InputError(f"a table of {max_columns} columns is more than the {MOST_WAYS} that are taken apart")
+    inverse_by_table: defaultdict[Axes, float] = defaultdict(float)
+    for axes in varying_axes:
+        inverse_by_table[axes] += 1 / tables.domain.cells(axes)
+    classes = _classes(inverse_by_table, shape)
+    class_of_axis = {a: g for g, columns in enumerate(classes) for a in columns}
+    inverse_by_set: defaultdict[Axes, float] = defaultdict(float)
+    for axes, inverse_cells in inverse_by_table.items():
         for S in subsets(axes, MOST_WAYS):
-            inverse[S] += each
+            inverse_by_set[S] += inverse_cells
     types: dict[Axes, int] = {}
-    first, type_of = [], {}
-    for S in inverse:
+    first_sets, type_of = [], {}
+    for S in inverse_by_set:
         counts = [0] * len(classes)
         for a in S:
-            counts[owner[a]] += 1
+            counts[class_of_axis[a]] += 1
         key = tuple(counts)
         if key not in types:
             types[key] = len(types)
-            first.append(S)
+            first_sets.append(S)
         type_of[S] = types[key]
     sizes = np.array([shape[columns[0]] for columns in classes], dtype=float)
     rows = np.array(list(types), dtype=np.int64).reshape(len(types), len(classes))
-    many = np.array([len(columns) for columns in classes])
+    class_sizes = np.array([len(columns) for columns in classes])
     return ResidualSpaces(
         classes=classes,
         sizes=sizes,
         types=rows,
-        count=np.prod(comb(many, rows), axis=1),
+        count=np.prod(comb(class_sizes, rows), axis=1),
         d=np.prod((sizes - 1) ** rows, axis=1),
         cells=np.prod(sizes**rows, axis=1),
-        inverse_cells=np.array([inverse[S] for S in first]),
+        inverse_cells=np.array([inverse_by_set[S] for S in first_sets]),
         type_of=type_of,
     )
 
@@ -148,8 +150,8 @@ def residuals(axes: Axes, table: Array, first: int = 0, most: int = MOST_AXES) -
     is there.
     """
     for S in subsets(axes, most):
-        gone = tuple(first + i for i, a in enumerate(axes) if a not in S)
-        yield S, centred(table.mean(axis=gone), first)
+        averaged_axes = tuple(first + i for i, a in enumerate(axes) if a not in S)
+        yield S, centred(table.mean(axis=averaged_axes), first)
 
 
 def centred(table: Array, first: int = 0) -> Array:
@@ -165,17 +167,19 @@ def _classes(tables: dict[tuple[int, ...], Any], shape: tuple[int, ...]) -> tupl
     Exchanges generate all permutations of a class, so that whatever depends on the tables alone is the same for all
     sets of a type. Comparing with one member of a class is enough, as exchanges compose.
     """
-    holding: defaultdict[int, list[tuple[int, ...]]] = defaultdict(list)
+    tables_with_axis: defaultdict[int, list[tuple[int, ...]]] = defaultdict(list)
     for axes in tables:
         for a in axes:
-            holding[a].append(axes)
+            tables_with_axis[a].append(axes)
     classes: list[list[int]] = []
-    for a in sorted(holding):
+    for a in sorted(tables_with_axis):
         for columns in classes:
             b = columns[0]
-            alike = shape[a] == shape[b] and len(holding[a]) == len(holding[b])
-            exchanged = (tuple(sorted(b if x == a else x for x in axes)) for axes in holding[a] if b not in axes)
-            if alike and all(axes in tables for axes in exchanged):
+            is_same_size = shape[a] == shape[b] and len(tables_with_axis[a]) == len(tables_with_axis[b])
+            exchanged_tables = (
+                tuple(sorted(b if x == a else x for x in axes)) for axes in tables_with_axis[a] if b not in axes
+            )
+            if is_same_size and all(axes in tables for axes in exchanged_tables):
                 columns.append(a)
                 break
         else:
@@ -191,6 +195,6 @@ def _kernel(m: int, n: int, most: int) -> Array:
     j, c = np.arange(m + 1)[:, None], np.arange(most + 1)[None, :]
     out = np.zeros((m + 1, most + 1))
     for i in range(most + 1):
-        rest = np.maximum(c - i, 0)
-        out += np.where(c >= i, comb(j, i) * (-1.0) ** i * comb(m - j, rest) * (n - 1.0) ** rest, 0.0)
+        remaining = np.maximum(c - i, 0)
+        out += np.where(c >= i, comb(j, i) * (-1.0) ** i * comb(m - j, remaining) * (n - 1.0) ** remaining, 0.0)
     return out

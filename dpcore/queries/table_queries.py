@@ -44,7 +44,7 @@ class TableQueries(Workload):
         _limit_tables(domain, distinct)
         self.domain = domain
         self.base = Marginals(domain, [[domain.names[a] for a in key] for key in distinct])
-        blocks = [_block(domain, own, matrix) for own, (_, matrix) in zip(axes, parts, strict=True)]
+        blocks = [_block(domain, part_axes, matrix) for part_axes, (_, matrix) in zip(axes, parts, strict=True)]
         tables = [distinct.index(key) for key in keys]
         self._owner = np.repeat(tables, [b.shape[0] for b in blocks])  # table of query j
         self.m = len(self._owner)
@@ -92,24 +92,27 @@ class TableQueries(Workload):
             raise InputError(f"conjunctions over {ways} columns: outside 1..{d}, the number of columns")
         _limit("conjunctions", count)
         rng = np.random.default_rng(seed)
-        drawn = sorted(tuple(np.sort(rng.choice(d, ways, replace=False)).tolist()) for _ in range(count))
+        axes_sets = sorted(tuple(np.sort(rng.choice(d, ways, replace=False)).tolist()) for _ in range(count))
         return cls.conjunctions_of(
-            domain, [{domain.names[a]: _random_set(domain.shape[a], rng) for a in axes} for axes in drawn]
+            domain, [{domain.names[a]: _random_set(domain.shape[a], rng) for a in axes} for axes in axes_sets]
         )
 
     @classmethod
     def conjunctions_of(cls, domain: Domain, sets: Iterable[Mapping[str, ArrayLike]]) -> "TableQueries":
         """Given conjunctions as queries: each maps column names to the numbers of the cells that count."""
-        chosen = [
-            {a: np.unique(cells) for a, cells in sorted(zip(domain.axes(list(own)), own.values(), strict=True))}
-            for own in sets
+        conjunctions = [
+            {
+                a: np.unique(cells)
+                for a, cells in sorted(zip(domain.axes(list(conjunction)), conjunction.values(), strict=True))
+            }
+            for conjunction in sets
         ]
-        _limit("conjunctions", len(chosen), sum(math.prod(map(len, own.values())) for own in chosen))
-        _limit_tables(domain, map(tuple, chosen))
+        _limit("conjunctions", len(conjunctions), sum(math.prod(map(len, own.values())) for own in conjunctions))
+        _limit_tables(domain, map(tuple, conjunctions))
         parts, labels = [], []
-        for axes, together in groupby(chosen, key=tuple):
+        for axes, same_axes in groupby(conjunctions, key=tuple):
             columns = [domain.columns[a] for a in axes]
-            rows = [_product(columns, list(own.values())) for own in together]
+            rows = [_product(columns, list(own.values())) for own in same_axes]
             ends = np.cumsum([0, *(len(cells) for cells, _ in rows)])
             indices = np.concatenate([cells for cells, _ in rows])
             shape = (len(rows), math.prod(c.size for c in columns))
@@ -124,12 +127,14 @@ class TableQueries(Workload):
         Directions a are uniform on the sphere, and b = ⟨a, u⟩ for u uniform in the box. A record that misses one of the
         numbers is in none. Raises InputError for a column of categories, or for too many cells.
         """
-        own = _distinct(domain, columns)
-        ranges = [c.bounds for c in own]
-        scaled = [(c.midpoints - low) / ((high - low) or 1) for c, (low, high) in zip(own, ranges, strict=True)]
-        _limit("half-spaces", count, count * math.prod(c.size for c in own))
+        number_columns = _distinct(domain, columns)
+        ranges = [c.bounds for c in number_columns]
+        scaled = [
+            (c.midpoints - low) / ((high - low) or 1) for c, (low, high) in zip(number_columns, ranges, strict=True)
+        ]
+        _limit("half-spaces", count, count * math.prod(c.size for c in number_columns))
         rng = np.random.default_rng(seed)
-        a = rng.normal(size=(count, len(own)))
+        a = rng.normal(size=(count, len(number_columns)))
         a /= np.linalg.norm(a, axis=1, keepdims=True)
         b = (a * rng.random(a.shape)).sum(axis=1)
         x = np.stack([grid.ravel() for grid in np.meshgrid(*scaled, indexing="ij")])
@@ -152,8 +157,8 @@ class TableQueries(Workload):
         total: defaultdict[Axes, float] = defaultdict(float)
         for axes, shape, block in zip(self.base.axes, self.base.shapes, self._blocks(), strict=True):
             if math.prod(block.shape) <= BLOCK:
-                for own, part in residuals(axes, block.toarray().reshape(-1, *shape), first=1):
-                    total[own] += float((part**2).sum())
+                for subset, part in residuals(axes, block.toarray().reshape(-1, *shape), first=1):
+                    total[subset] += float((part**2).sum())
             else:  # as one component, which says too much
                 total[axes] += (block**2).sum()
         return dict(total)
@@ -165,8 +170,8 @@ class TableQueries(Workload):
         Both by least squares: from the queries' own noisy answers it is rank · Δ₂²/(nμ)².
         """
         rank = sum(min(b.shape[0], b.shape[1] - 1) for b in self._blocks())
-        alike = rank * self.diameter**2 * ROOM  # with room for rounding
-        return self.base if self.base.variance(self.component_squares) <= alike else self
+        direct_variance = rank * self.diameter**2 * ROOM  # with room for rounding
+        return self.base if self.base.variance(self.component_squares) <= direct_variance else self
 
     @property
     def entries(self) -> Array:
@@ -187,15 +192,15 @@ class TableQueries(Workload):
 
     def _blocks(self) -> Iterator[Any]:
         """The matrix (m_S, size_S) of the queries on each table, one after the other."""
-        for table, place in enumerate(self.base.tables):
-            yield self.matrix[self._owner == table][:, place]
+        for table, cell_slice in enumerate(self.base.tables):
+            yield self.matrix[self._owner == table][:, cell_slice]
 
 
 def parts_of(base: Marginals, matrix: Any, owner: Array) -> Iterator[tuple[Texts, csr_array]]:
     """The columns and the query matrix of each run of neighbouring queries that read the same table, `owner` (m,)."""
     rows = 0
-    for table, together in groupby(owner.tolist()):
-        start, rows = rows, rows + len(list(together))
+    for table, run in groupby(owner.tolist()):
+        start, rows = rows, rows + len(list(run))
         yield base.columns[table], matrix[start:rows][:, base.tables[table]]
 
 
@@ -236,11 +241,11 @@ def _limit_tables(domain: Domain, tables: Iterable[Axes]) -> None:
 
 def _ordered(domain: Domain, columns: Sequence[str], what: str) -> list[int]:
     """The number of each column's cells without the cell of missing values."""
-    own = _distinct(domain, columns)
-    for column in own:
+    ordered_columns = _distinct(domain, columns)
+    for column in ordered_columns:
         if column.values and not column.ordered:
             raise InputError(f'column {column.name!r} has no order; {what} need numbers, or "ordered": true')
-    return [column.present for column in own]
+    return [column.present for column in ordered_columns]
 
 
 def _distinct(domain: Domain, columns: Sequence[str]) -> list[Column]:
@@ -262,9 +267,9 @@ def _intervals(domain: Domain, columns: Sequence[str], ends: list[tuple[Array, A
 
 def _random_set(size: int, rng: Rng) -> Array:
     """A random set of cells with at least one cell inside and one outside; every other cell with probability ½."""
-    order, inside = rng.permutation(size), rng.random(size) < 0.5
-    inside[0], inside[1:2] = True, False
-    return order[inside]
+    order, is_inside = rng.permutation(size), rng.random(size) < 0.5
+    is_inside[0], is_inside[1:2] = True, False
+    return order[is_inside]
 
 
 def _product(columns: list[Column], sets: list[Array]) -> tuple[Array, Label]:
@@ -278,8 +283,8 @@ def _product(columns: list[Column], sets: list[Array]) -> tuple[Array, Label]:
 
 def _words(column: Column, cells: Array) -> str:
     """The labels of a set of a column's values, joined by "or"; only the first of many."""
-    shown = " or ".join(column.labels[cell] for cell in cells[:SHOWN])
-    return shown if len(cells) <= SHOWN else f"{shown} or … ({len(cells)} in all)"
+    first_labels = " or ".join(column.labels[cell] for cell in cells[:SHOWN])
+    return first_labels if len(cells) <= SHOWN else f"{first_labels} or … ({len(cells)} in all)"
 
 
 def _direction(names: Sequence[str], slopes: Array) -> str:

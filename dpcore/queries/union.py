@@ -27,25 +27,25 @@ class Union(Workload):
     """
 
     def __init__(self, workloads: Iterable[Workload]) -> None:
-        found = list(workloads)
-        if not found:
+        workload_list = list(workloads)
+        if not workload_list:
             raise InputError("the union holds no questions; at least one is needed")
-        if strange := [w for w in found if not isinstance(w, Marginals | TableQueries | Explicit | Union)]:
-            raise InputError(f"{type(strange[0]).__name__} is not a set of questions that a union can hold")
-        flat = [member for w in found for member, _ in w.members]
-        self.domain = flat[0].domain
-        if any(w.domain != self.domain for w in flat):
+        if unsupported := [w for w in workload_list if not isinstance(w, Marginals | TableQueries | Explicit | Union)]:
+            raise InputError(f"{type(unsupported[0]).__name__} is not a set of questions that a union can hold")
+        flat_parts = [part for w in workload_list for part, _ in w.members]
+        self.domain = flat_parts[0].domain
+        if any(w.domain != self.domain for w in flat_parts):
             raise InputError("the questions of a union must be about one domain")
-        places = consecutive(w.m for w in flat)
-        self._members = tuple(zip(flat, places, strict=True))
-        self.m = places[-1].stop
-        self.width = max(w.width for w in flat)
+        answer_slices = consecutive(w.m for w in flat_parts)
+        self._members = tuple(zip(flat_parts, answer_slices, strict=True))
+        self.m = answer_slices[-1].stop
+        self.width = max(w.width for w in flat_parts)
         self.tables = tuple(
-            slice(place.start + table.start, place.start + table.stop)
-            for w, place in self._members
+            slice(answer_slice.start + table.start, answer_slice.start + table.stop)
+            for w, answer_slice in self._members
             for table in w.tables
         )
-        self.base = _merged([w.base for w in flat]) if all(w.base for w in flat) else None
+        self.base = _merged([w.base for w in flat_parts]) if all(w.base for w in flat_parts) else None
 
     @property
     def members(self) -> tuple[tuple[Workload, slice], ...]:
@@ -64,18 +64,20 @@ class Union(Workload):
         Where that is tables only, they are all of them or those inside no other one: whichever leaves the answers the
         smaller total variance.
         """
-        chosen = [w.measured for w, _ in self.members]
-        tables = [w for w in chosen if isinstance(w, Marginals)]
-        others = [w for w in chosen if not isinstance(w, Marginals)]
+        measured_parts = [w.measured for w, _ in self.members]
+        tables = [w for w in measured_parts if isinstance(w, Marginals)]
+        others = [w for w in measured_parts if not isinstance(w, Marginals)]
         if others:
             return Union([_merged(tables), *others]) if tables else self
-        every = _merged(tables)
-        alone = [every.containing(axes).sum() == 1 for axes in every.axes]
-        outer = Marginals(self.domain, [c for c, outside in zip(every.columns, alone, strict=True) if outside])
+        all_tables = _merged(tables)
+        is_maximal = [all_tables.containing(axes).sum() == 1 for axes in all_tables.axes]
+        maximal_tables = Marginals(
+            self.domain, [c for c, maximal in zip(all_tables.columns, is_maximal, strict=True) if maximal]
+        )
         squares: defaultdict[Axes, float] = defaultdict(float)
         for axes, length in chain.from_iterable(w.component_squares.items() for w, _ in self.members):
             squares[axes] += length
-        return min(every, outer, key=lambda tables: tables.variance(squares))
+        return min(all_tables, maximal_tables, key=lambda tables: tables.variance(squares))
 
     def answers(self, D: Array) -> Array:
         """The answers ⟨q_j, D⟩ (m,) for weights D (k,), with one pass for all tables."""
@@ -91,21 +93,21 @@ class Union(Workload):
         """The sum Σ_j w_j q_j of all queries (k,), for weights w (m,)."""
         if self.base:
             return super().adjoint(w)
-        return np.sum([member.adjoint(w[place]) for member, place in self.members], axis=0)
+        return np.sum([part.adjoint(w[answer_slice]) for part, answer_slice in self.members], axis=0)
 
     def support(self, j: int) -> tuple[Axes, tuple[Any, ...], Array | float]:
         """The columns, cells and values of query j in the member that it comes from."""
-        member, own = self._member(j)
-        return member.support(own)
+        part, part_query = self._member(j)
+        return part.support(part_query)
 
     def label(self, j: int) -> Label:
         """The label of query j in the member that it comes from."""
-        member, own = self._member(j)
-        return member.label(own)
+        part, part_query = self._member(j)
+        return part.label(part_query)
 
     def _member(self, j: int) -> tuple[Workload, int]:
         """The member that contains query j, and j's number there."""
-        return next((w, j - place.start) for w, place in self.members if j < place.stop)
+        return next((w, j - answer_slice.start) for w, answer_slice in self.members if j < answer_slice.stop)
 
 
 def _merged(several: Iterable[Marginals]) -> Marginals:
@@ -117,8 +119,8 @@ def _merged(several: Iterable[Marginals]) -> Marginals:
 
 def _coefficients(w: Workload, base: Marginals) -> csr_array:
     """The coefficients (m, base.m) of a member's queries on the cells of the shared tables."""
-    places = (base.slices[axes] for axes in w.base.axes)
-    shared = np.concatenate([np.arange(place.start, place.stop) for place in places])
+    cell_slices = (base.slices[axes] for axes in w.base.axes)
+    shared_cells = np.concatenate([np.arange(cell_slice.start, cell_slice.stop) for cell_slice in cell_slices])
     if w.matrix is None:
-        return csr_array((np.ones(w.m), shared, np.arange(w.m + 1)), (w.m, base.m))
-    return csr_array((w.matrix.data, shared[w.matrix.indices], w.matrix.indptr), (w.m, base.m))
+        return csr_array((np.ones(w.m), shared_cells, np.arange(w.m + 1)), (w.m, base.m))
+    return csr_array((w.matrix.data, shared_cells[w.matrix.indices], w.matrix.indptr), (w.m, base.m))

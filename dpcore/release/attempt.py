@@ -42,20 +42,20 @@ class Attempt:
         try:
             return reserve(identity=self.identity, noise_key=self.noise.name, **place)
         except BaseException as error:
-            said = self._said_of_charge()
-            if said is None:
+            charge_note = self._said_of_charge()
+            if charge_note is None:
                 self.noise.delete()
             elif isinstance(error, UnusableError):
-                raise InputError(f"{error}; {said}") from None
+                raise InputError(f"{error}; {charge_note}") from None
             raise
 
     def _said_of_charge(self) -> str | None:
         """What a failed charge has to say: a disk may fail after the ledger was written. None for no charge."""
         try:
-            charged = any(one.noise == self.noise.name for one in self.store.unfinished())
+            was_charged = any(unfinished.noise == self.noise.name for unfinished in self.store.unfinished())
         except UnusableError:
             return UNKNOWN
-        return KEPT if charged else None
+        return KEPT if was_charged else None
 
     def _charged(self, before: Unfinished, place: Json) -> Reservation:
         """The reservation that was made before; the ledger gets to know where the release is written now."""
@@ -82,11 +82,11 @@ def attempt(store: Store, request: BudgetRequest, identity: str, rows: bytes) ->
 
     It goes on with a release that was charged for the same and is unfinished, unless another process does so.
     """
-    for one in store.same(request, identity):
-        with kept_key(store.path, one.noise) as key:
-            still = any(other.entry == one.entry for other in store.unfinished())
-            if isinstance(key, NoiseKey) and still and key.is_for(rows):
-                yield Attempt(store, identity, key, one)
+    for unfinished in store.same(request, identity):
+        with kept_key(store.path, unfinished.noise) as key:
+            is_unfinished = any(other.entry == unfinished.entry for other in store.unfinished())
+            if isinstance(key, NoiseKey) and is_unfinished and key.is_for(rows):
+                yield Attempt(store, identity, key, unfinished)
                 return
     with new_key(store.path, rows) as key:
         yield Attempt(store, identity, key, None)
@@ -98,8 +98,8 @@ def stopped(error: BaseException, what: object = "") -> BaseException | None:
     It says that the budget stays used and how the release is finished; `what` could not be written.
     """
     if isinstance(error, OSError):
-        where = f"{str(what)[:200]}: " if what else ""
-        return InputError(f"{where}cannot be written: {error.strerror or error}; {KEPT}")
+        path_prefix = f"{str(what)[:200]}: " if what else ""
+        return InputError(f"{path_prefix}cannot be written: {error.strerror or error}; {KEPT}")
     if isinstance(error, (UnusableError, MemoryError)):
         return InputError(f"{in_words(error)}; {KEPT}")
     return None if isinstance(error, Exception) else type(error)(KEPT)

@@ -114,8 +114,8 @@ class Identity:
         if isinstance(table, Source):
             sha256 = table.sha256
         fingerprint, *others = _marks_of(table, key)
-        of_bytes = (file_mark(sha256, key),) if sha256 else ()
-        return cls(key, (fingerprint, *of_bytes), tuple(others), request.readings)
+        bytes_fingerprint = (file_mark(sha256, key),) if sha256 else ()
+        return cls(key, (fingerprint, *bytes_fingerprint), tuple(others), request.readings)
 
     @property
     def fingerprint(self) -> str:
@@ -128,18 +128,20 @@ class Identity:
         Before releases were kept with the mark of bytes, they were known by the cells as read alone. If the ledger
         has such a release, the file is read by every other statement.
         """
-        places = _known_by(db, (*self.marks, *self.others))
-        old = db.execute("SELECT 1 FROM releases WHERE instr(settings, ?) = 0", (f'"{KNOWN_BY}"',)).fetchone()
-        return sorted(places if places or not old else _known_by(db, self._of_readings))
+        dataset_numbers = _known_by(db, (*self.marks, *self.others))
+        has_old_releases = db.execute(
+            "SELECT 1 FROM releases WHERE instr(settings, ?) = 0", (f'"{KNOWN_BY}"',)
+        ).fetchone()
+        return sorted(dataset_numbers if dataset_numbers or not has_old_releases else _known_by(db, self._of_readings))
 
     @cached_property
     def _of_readings(self) -> Texts:
         """The fingerprints of the same file read by every other statement."""
-        marks: list[str] = []
+        reader_fingerprints: list[str] = []
         for read in self.readings:
             with suppress(InputError):  # most files are no table with that delimiter
-                marks += _marks_of(read(), self.key)
-        return tuple(marks)
+                reader_fingerprints += _marks_of(read(), self.key)
+        return tuple(reader_fingerprints)
 
 
 def _marks_of(table: pd.DataFrame | Source, key: bytes) -> Texts:
@@ -148,12 +150,12 @@ def _marks_of(table: pd.DataFrame | Source, key: bytes) -> Texts:
 
 def _known_by(db: sqlite3.Connection, marks: Texts) -> set[int]:
     """The numbers of the data sets that have a version, or a release, with one of these marks."""
-    places: set[int] = set()
-    for mark in marks:
-        versions = db.execute("SELECT dataset FROM versions WHERE fingerprint = ?", (mark,))
-        releases = db.execute("SELECT dataset FROM releases WHERE instr(settings, ?)", (mark,))
-        places |= {row["dataset"] for row in (*versions, *releases)}
-    return places
+    dataset_numbers: set[int] = set()
+    for known_fingerprint in marks:
+        versions = db.execute("SELECT dataset FROM versions WHERE fingerprint = ?", (known_fingerprint,))
+        releases = db.execute("SELECT dataset FROM releases WHERE instr(settings, ?)", (known_fingerprint,))
+        dataset_numbers |= {row["dataset"] for row in (*versions, *releases)}
+    return dataset_numbers
 
 
 def locate(
@@ -164,35 +166,41 @@ def locate(
     No row is there of what is new. The version is the data set's last one, unless the user says that it is new. Each
     mark is stored once.
     """
-    mark, known = identity.fingerprint, identity.found(db)
-    if len(known) > 1:
-        names = [row["name"] for row in db.execute("SELECT seq, name FROM datasets") if row["seq"] in known]
+    table_fingerprint, dataset_numbers = identity.fingerprint, identity.found(db)
+    if len(dataset_numbers) > 1:
+        names = [row["name"] for row in db.execute("SELECT seq, name FROM datasets") if row["seq"] in dataset_numbers]
         raise InputError(
             f"this table is in the ledger as several data sets, {', '.join(map(repr, names))}: each has a budget of "
             "its own for the same people; bring the file back as it was when one of them was released"
         )
-    if known:
-        found = db.execute("SELECT * FROM datasets WHERE seq = ?", known).fetchone()
-        if name not in (None, found["name"]):
-            raise InputError(f"this table is the data set {found['name']!r}; use that name, not {name!r}")
-        name = str(found["name"])
+    if dataset_numbers:
+        dataset_row = db.execute("SELECT * FROM datasets WHERE seq = ?", dataset_numbers).fetchone()
+        if name not in (None, dataset_row["name"]):
+            raise InputError(f"this table is the data set {dataset_row['name']!r}; use that name, not {name!r}")
+        name = str(dataset_row["name"])
     elif not name:
         raise InputError("this table is not in the ledger yet: give the data set a name")
     elif len(name) > LONGEST_NAME or not name.isprintable():
         raise InputError(f"dataset={name[:40]!r} must be at most {LONGEST_NAME} printable characters")
     else:
-        found = db.execute("SELECT * FROM datasets WHERE name = ?", (name,)).fetchone()
-        if found and not new_version:
-            why = "for data about the same people say that it is a new version, which keeps the old budget"
-            raise InputError(f"the content of {name!r} has changed; {why}; for other people choose another name")
-        if new_version and not found:
+        dataset_row = db.execute("SELECT * FROM datasets WHERE name = ?", (name,)).fetchone()
+        if dataset_row and not new_version:
+            advice = "for data about the same people say that it is a new version, which keeps the old budget"
+            raise InputError(f"the content of {name!r} has changed; {advice}; for other people choose another name")
+        if new_version and not dataset_row:
             raise InputError(f"there is no data set {name!r} of which this could be a new version")
-    newest = "SELECT * FROM versions WHERE dataset = ? ORDER BY seq DESC LIMIT 1"
-    last = found and db.execute(newest, (found["seq"],)).fetchone()
-    if last and not new_version:
-        return name, found, last["seq"], last["number"], mark
-    number = last["number"] + 1 if last else 1
-    return name, found, None, number, f"{mark} again as {number}" if known else mark
+    last_version_query = "SELECT * FROM versions WHERE dataset = ? ORDER BY seq DESC LIMIT 1"
+    last_version = dataset_row and db.execute(last_version_query, (dataset_row["seq"],)).fetchone()
+    if last_version and not new_version:
+        return name, dataset_row, last_version["seq"], last_version["number"], table_fingerprint
+    number = last_version["number"] + 1 if last_version else 1
+    return (
+        name,
+        dataset_row,
+        None,
+        number,
+        f"{table_fingerprint} again as {number}" if dataset_numbers else table_fingerprint,
+    )
 
 
 def promise_of(
@@ -213,13 +221,13 @@ def promise_of(
         if total is None:
             raise InputError(f"{name!r} is a new data set: its total budget (ε and δ) must be given")
         return Lifetime.fixed_by(total, events)
-    fixed = lifetime(row)
-    if total not in (None, fixed.budget):
-        kept = f"ε={fixed.budget.epsilon:g}, δ={brief(fixed.budget.delta)}"
-        raise InputError(f"the total budget of {name!r} was fixed at {kept}")
+    fixed_lifetime = lifetime(row)
+    if total not in (None, fixed_lifetime.budget):
+        fixed_total = f"ε={fixed_lifetime.budget.epsilon:g}, δ={brief(fixed_lifetime.budget.delta)}"
+        raise InputError(f"the total budget of {name!r} was fixed at {fixed_total}")
     if unit != row["unit"]:
         raise InputError(f"{name!r} protects each {row['unit']} since its first release, not each {unit}")
-    return fixed
+    return fixed_lifetime
 
 
 def lifetime(row: sqlite3.Row) -> Lifetime:
@@ -229,16 +237,22 @@ def lifetime(row: sqlite3.Row) -> Lifetime:
 
 def check_fits(name: str, promised: Lifetime, before: Total, events: Events, after: Total) -> None:
     """Raise OverspendError, with a remedy, where a data set's total after these events is beyond its promise."""
-    if (lost := promised.lost(after)) > promised.failure:
-        kept = f"steps that may fail would take δ={lost:.3g} in all, of δ={promised.failure:.3g} kept for them"
-        way = "choose an algorithm without such steps, or enter the categories of columns in place of measuring them"
-        raise OverspendError(f"data set {name!r}: {kept} since its first release; {way}")
+    if (failure_delta := promised.lost(after)) > promised.failure:
+        failure_text = (
+            f"steps that may fail would take δ={failure_delta:.3g} in all, of δ={promised.failure:.3g} kept for them"
+        )
+        remedy = "choose an algorithm without such steps, or enter the categories of columns in place of measuring them"
+        raise OverspendError(f"data set {name!r}: {failure_text} since its first release; {remedy}")
     if promised.cost(after) == math.inf:
-        how = f"since its first release it is added up by {promised.accounting}, which cannot count this one"
-        other = "choose another algorithm, or delta=0" if promised.accounting is Accounting.PURE else "choose delta=0"
-        raise OverspendError(f"data set {name!r}: {how}; {other}")
+        composition_text = (
+            f"since its first release it is added up by {promised.accounting}, which cannot count this one"
+        )
+        alternative = (
+            "choose another algorithm, or delta=0" if promised.accounting is Accounting.PURE else "choose delta=0"
+        )
+        raise OverspendError(f"data set {name!r}: {composition_text}; {alternative}")
     spent, budget = promised.total(after), promised.budget
     if not spent <= budget.epsilon:
-        so_far = f"ε={promised.total(before):.6g} of {budget.epsilon:g} is used at δ={brief(budget.delta)}"
-        rest = f"one release of ε={promised.left(before):.6g} at that δ is left ({promised.accounting})"
-        raise OverspendError(f"data set {name!r}: this needs ε={spent:.6g} in all; {so_far}, {rest}")
+        used_text = f"ε={promised.total(before):.6g} of {budget.epsilon:g} is used at δ={brief(budget.delta)}"
+        remaining_text = f"one release of ε={promised.left(before):.6g} at that δ is left ({promised.accounting})"
+        raise OverspendError(f"data set {name!r}: this needs ε={spent:.6g} in all; {used_text}, {remaining_text}")

@@ -32,16 +32,16 @@ def facts_of(
     """
     request, problem, plan = ready.request, ready.problem, ready.plan
     total = reservation.lifetime
-    accounting, charges, sums, found = plan.accounting, planned(plan), plan.sums, ()
+    accounting, planned_charges, sums, column_findings = plan.accounting, planned(plan), plan.sums, ()
     if isinstance(ready, SettledRelease):
-        accounting, charges = ready.division.accounting, (*ready.measured_events, *charges)
-        sums, found = Sums.of(charges), ready.found.found
-    sources = origins(problem.domain, [f.column.name for f in found], earlier)
-    measured = tuple(origin.column for origin in sources if origin.source in (THIS_RELEASE, EARLIER_RELEASE))
+        accounting, planned_charges = ready.division.accounting, (*ready.measured_events, *planned_charges)
+        sums, column_findings = Sums.of(planned_charges), ready.found.found
+    origins_by_column = origins(problem.domain, [f.column.name for f in column_findings], earlier)
+    measured = tuple(origin.column for origin in origins_by_column if origin.source in (THIS_RELEASE, EARLIER_RELEASE))
     schema = domain_to_json(replace(problem.domain, measured=measured))  # no claim that the ledger does not bear out
-    provenance = [origin.to_json() for origin in sources]
-    counted = accounting is Accounting.OPTIMAL
-    symbol, cost = ("releases", sum(c.times for c in plan.charges)) if counted else sums.cost(accounting)
+    provenance = [origin.to_json() for origin in origins_by_column]
+    counts_releases = accounting is Accounting.OPTIMAL
+    symbol, cost = ("releases", sum(c.times for c in plan.charges)) if counts_releases else sums.cost(accounting)
     return {
         "format": 1,
         "time": entry["time"],
@@ -70,7 +70,7 @@ def facts_of(
             "delta": request.budget.delta,
             "accounting": accounting,
             "cost": f"{symbol}={cost:.6g}",
-            "charges": events_to_json(charges),
+            "charges": events_to_json(planned_charges),
             "reserved": events_to_json(ready.events),
         },
         "plan": {"choices": [{"name": c.name, "value": json_value(c.value), "why": c.why} for c in plan.choices]},
@@ -87,7 +87,9 @@ def facts_of(
         "schema_sha256": hashlib.sha256(json.dumps(schema, sort_keys=True).encode()).hexdigest(),
         "bounds": bounds_in_words(provenance),
         "provenance": provenance,
-        "measured": [{"column": f.column.name, "found": f.words, "nothing": f.nothing, "tag": f.tag} for f in found],
+        "measured": [
+            {"column": f.column.name, "found": f.words, "nothing": f.nothing, "tag": f.tag} for f in column_findings
+        ],
         "reason": request.reason,
         "versions": versions(),
     }
@@ -97,7 +99,12 @@ def versions() -> dict[str, str]:
     """The versions of this program and of what computed the release."""
     name = "privacy-utility-explorer"
     try:
-        own = metadata.version(name)
+        program_version = metadata.version(name)
     except metadata.PackageNotFoundError:  # run from a folder, not installed
-        own = "not installed"
-    return {name: own, "python": platform.python_version(), "numpy": np.__version__, "scipy": scipy.__version__}
+        program_version = "not installed"
+    return {
+        name: program_version,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+    }

@@ -33,31 +33,33 @@ def published_schema(request: SchemaRequest, store: Store) -> Iterator[tuple[Jso
     release ends with the block, which writes the schema: where it cannot be written, the same again measures the very
     same schema, without another charge. Any other error after the charge leaves it charged.
     """
-    limited = request.unit.limited(request.table)
-    names = [name for name in map(str, limited.columns) if name and name != request.unit.person]
-    if not names or len(limited) < 2:
+    limited_table = request.unit.limited(request.table)
+    names = [name for name in map(str, limited_table.columns) if name and name != request.unit.person]
+    if not names or len(limited_table) < 2:
         raise InputError("a schema needs a column with a name, and at least 2 rows")
     division = divide(request.budget, 1.0, categories=request.budget.delta > 0)
-    plan = plan_schema((), len(limited), request.unit.most_rows, division, exact=True, kinds=len(names))
-    place = [str(c) for c in limited.columns]
-    cells = [RawCells.of(pd.Series(limited.iloc[:, place.index(name)])) for name in names]
+    plan = plan_schema((), len(limited_table), request.unit.most_rows, division, exact=True, kinds=len(names))
+    column_names = [str(c) for c in limited_table.columns]
+    column_texts = [RawCells.of(pd.Series(limited_table.iloc[:, column_names.index(name)])) for name in names]
     reserve = partial(store.reserve, request, division.events, algorithm=NAME)
-    with attempt(store, request, schema_identity(request, names, division.events), rows_digest(limited)) as mine:
-        reservation = mine.charge(lambda **leaving: reserve(settings={"columns": names} | leaving))
+    with attempt(
+        store, request, schema_identity(request, names, division.events), rows_digest(limited_table)
+    ) as current_attempt:
+        reservation = current_attempt.charge(lambda **leaving: reserve(settings={"columns": names} | leaving))
         try:
-            domain, found = _measure(names, cells, plan, mine.noise)
+            domain, findings = _measure(names, column_texts, plan, current_attempt.noise)
             store.note(reservation.number, "note", measured_note(domain, domain.measured))
-            yield domain_to_json(replace(domain, file=request.format)), found
+            yield domain_to_json(replace(domain, file=request.format)), findings
         except BaseException as error:
-            raise _ended(mine, reservation.number, error) from None
-        mine.end(reservation.number, "released")
+            raise _ended(current_attempt, reservation.number, error) from None
+        current_attempt.end(reservation.number, "released")
 
 
 def _ended(mine: Attempt, entry: int, error: BaseException) -> BaseException:
     """The error to raise for a charged schema whose attempt ended with `error`: it says what stays used."""
-    again = stopped(error)
-    if again is not None:
-        return again
+    retry_error = stopped(error)
+    if retry_error is not None:
+        return retry_error
     mine.end(entry, "failed", type(error).__name__)
     if isinstance(error, InputError):
         return type(error)(f"{error}; {USED}")
@@ -71,10 +73,10 @@ def _measure(
     """The measured domain and the findings on its columns; to be called only after the charge."""
     curator = ColumnCurator(cells, plan.n, plan.plan, noise.generator("schema"), group=plan.group)
     columns = guess_kinds(names, plan, curator)
-    for place, column in enumerate(columns):
-        curator.read(place, column.read)
-    kept = [i for i, column in enumerate(columns) if plan.values is not None or not column.categorical]
-    if not kept:
+    for position, column in enumerate(columns):
+        curator.read(position, column.read)
+    measured_positions = [i for i, column in enumerate(columns) if plan.values is not None or not column.categorical]
+    if not measured_positions:
         raise InputError("every column seems to hold categories, which cannot be measured at delta=0; choose delta > 0")
-    found = tuple(measure_column(columns[i], i, plan, curator) for i in kept)
-    return Domain(tuple(f.column for f in found), measured=tuple(f.column.name for f in found)), found
+    findings = tuple(measure_column(columns[i], i, plan, curator) for i in measured_positions)
+    return Domain(tuple(f.column for f in findings), measured=tuple(f.column.name for f in findings)), findings

@@ -100,13 +100,14 @@ class OpenRelease(PreparedRelease):
         problem = _problem(request, self.problem.n)
         plan = plan_within(request.algorithm, problem, self.division, exact=self.measuring.plan.exact)
         request.check_exact(plan.exact)
-        first = self.measuring.plan
-        check_whole(self.division, first, plan, request.algorithm.adaptive)
-        additive = first.budget.delta > 0
+        schema_plan = self.measuring.plan
+        check_whole(self.division, schema_plan, plan, request.algorithm.adaptive)
+        allows_failure = schema_plan.budget.delta > 0
         events = tuple(
-            (Filtered(c.spend.rho, c.spend.failure) if additive else c.spend, c.times) for c in first.charges
+            (Filtered(c.spend.rho, c.spend.failure) if allows_failure else c.spend, c.times)
+            for c in schema_plan.charges
         )
-        return SettledRelease(request, problem, rows, plan, self.events, found, first, self.division, events)
+        return SettledRelease(request, problem, rows, plan, self.events, found, schema_plan, self.division, events)
 
 
 @frozen
@@ -138,10 +139,10 @@ class OpenRecords:
         told: Watch = unwatched,
     ) -> "OpenRecords":
         """The rows of a table; values that a public column refuses raise here. `told` receives the progress."""
-        limited, many = unit.limited(frame, schema.names), len(schema.open) + 1
-        cells = schema.cells(limited, lambda done: told(done / many))
-        told(1 - 1 / many)
-        return cls(cells, schema.placeholder.encode(limited))
+        limited_table, step_count = unit.limited(frame, schema.names), len(schema.open) + 1
+        column_texts = schema.cells(limited_table, lambda done: told(done / step_count))
+        told(1 - 1 / step_count)
+        return cls(column_texts, schema.placeholder.encode(limited_table))
 
 
 def prepare(request: ReleaseRequest, rows: Rows | Counts | None = None) -> PreparedRelease:
@@ -177,15 +178,15 @@ def prepare_open(
         raise InputError("a public start needs a schema that is known: it says how likely each combination is")
     if records is None:
         records = OpenRecords.of(request.table, schema, request.unit)
-    n, group, columns = records.rows.n, request.unit.most_rows, schema.open
+    n, max_rows_per_person, columns = records.rows.n, request.unit.most_rows, schema.open
     problem = _problem(request, n)
     exact = request.noise != "float"
-    share = share_of(columns, part, n, group, request.budget)
+    share = share_of(columns, part, n, max_rows_per_person, request.budget)
     division, plan = share.planned(request.algorithm, problem, request.budget, exact=exact)
     request.check_exact(plan.exact)
-    measuring = plan_schema(columns, n, group, division, exact=exact)
+    schema_plan = plan_schema(columns, n, max_rows_per_person, division, exact=exact)
     return OpenRelease(
-        request, problem, records.rows, plan, division.events, schema, ask, part, records.cells, division, measuring
+        request, problem, records.rows, plan, division.events, schema, ask, part, records.cells, division, schema_plan
     )
 
 
@@ -213,6 +214,6 @@ def records_of(
 
 def json_value(value: Any) -> Any:
     """The value of a plan's choice as a number or text that JSON can hold, which has no infinities."""
-    plain = value.item() if isinstance(value, np.generic) else value
-    finite = not isinstance(plain, float) or math.isfinite(plain)
-    return plain if isinstance(plain, (int, float, str)) and finite else str(plain)
+    builtin_value = value.item() if isinstance(value, np.generic) else value
+    is_finite = not isinstance(builtin_value, float) or math.isfinite(builtin_value)
+    return builtin_value if isinstance(builtin_value, (int, float, str)) and is_finite else str(builtin_value)

@@ -70,8 +70,8 @@ def origins(domain: Domain, here: Iterable[str], entries: Mapping[str, int]) -> 
         entries: those that earlier releases of the data set measured, as `entries_in` gives them.
 
     """
-    own = set(here)
-    return tuple(_origin(domain, name, own, entries) for name in domain.names)
+    measured_names = set(here)
+    return tuple(_origin(domain, name, measured_names, entries) for name in domain.names)
 
 
 def _origin(domain: Domain, name: str, here: set[str], entries: Mapping[str, int]) -> Origin:

@@ -60,8 +60,8 @@ class StartTable:
 
     def to_json(self) -> Json:
         """The start as release.json names it; anybody with the public table can compute both digests again."""
-        own = {"name": self.name, "rows": len(self.frame), "sha256": self.sha256}
-        return own | {"fingerprint": fingerprint(self.frame, PUBLIC_KEY)}
+        facts = {"name": self.name, "rows": len(self.frame), "sha256": self.sha256}
+        return facts | {"fingerprint": fingerprint(self.frame, PUBLIC_KEY)}
 
     def check(self, table: pd.DataFrame | Source, sha256: str, rows: Rows | Counts, domain: Domain) -> None:
         """Raise InputError where this start is the private table, or contains it, or is contained in it.
@@ -79,23 +79,26 @@ class StartTable:
         if self._has_shares_of(rows, domain):
             raise InputError(PRIVATE.format("every combination of values has the same share in both"))
         columns = table.columns if isinstance(table, Source) else list(map(str, table.columns))
-        common = [name for name in sorted(set(columns)) if name in set(map(str, self.frame.columns))]
-        private = _marks(table, common)
-        if private is None:
+        common_columns = [name for name in sorted(set(columns)) if name in set(map(str, self.frame.columns))]
+        private_hashes = _marks(table, common_columns)
+        if private_hashes is None:
             return
-        own = _row_marks(self.frame, common)
-        if len(own) == len(private) and (np.sort(own) == np.sort(private)).all():
+        public_hashes = _row_marks(self.frame, common_columns)
+        if len(public_hashes) == len(private_hashes) and (np.sort(public_hashes) == np.sort(private_hashes)).all():
             raise InputError(PRIVATE.format("both have the same rows"))
-        if _overlap(own, private) >= MIN_OVERLAP:
+        if _overlap(public_hashes, private_hashes) >= MIN_OVERLAP:
             raise InputError(PRIVATE.format("at least half of the rows of one are rows of the other"))
 
     def _has_shares_of(self, rows: Rows | Counts, domain: Domain) -> bool:
         """Whether every cell that is known of the private records has the same share here."""
         if isinstance(rows, Rows):
-            same = self.rows.values.shape == rows.values.shape and (self.rows.values == rows.values).all()
-            return bool(same and (self.rows.weights * rows.n == rows.weights * self.rows.n).all())
-        counted = ((rows.count(axes, ()), self.rows.count(axes, domain.shape_of(axes))) for axes in rows.tables)
-        return all((theirs * self.rows.n == ours * rows.n).all() for theirs, ours in counted)
+            same_values = self.rows.values.shape == rows.values.shape and (self.rows.values == rows.values).all()
+            return bool(same_values and (self.rows.weights * rows.n == rows.weights * self.rows.n).all())
+        count_pairs = ((rows.count(axes, ()), self.rows.count(axes, domain.shape_of(axes))) for axes in rows.tables)
+        return all(
+            (private_counts * self.rows.n == public_counts * rows.n).all()
+            for private_counts, public_counts in count_pairs
+        )
 
 
 def _marks(table: pd.DataFrame | Source, names: Sequence[str]) -> Array | None:
@@ -106,23 +109,23 @@ def _marks(table: pd.DataFrame | Source, names: Sequence[str]) -> Array | None:
         return None
     source: Any = table
     chunks = (pd.DataFrame({name: chunk.cells(name) for name in names}) for chunk in source.chunks(list(names)))
-    parts = [_row_marks(chunk, names) for chunk in chunks]
-    return np.concatenate(parts) if parts else np.zeros(0, np.uint64)
+    chunk_hashes = [_row_marks(chunk, names) for chunk in chunks]
+    return np.concatenate(chunk_hashes) if chunk_hashes else np.zeros(0, np.uint64)
 
 
 def _row_marks(frame: pd.DataFrame, names: Sequence[str]) -> Array:
     """A hash (n,) of what each row says in some columns: 17, `17.0` and `" 17 "` are the same."""
-    places = list(map(str, frame.columns))
-    out = np.zeros(len(frame), np.uint64)
+    column_names = list(map(str, frame.columns))
+    row_hashes = np.zeros(len(frame), np.uint64)
     for name in names:
-        out = mixed(out, persons(pd.Series(frame.iloc[:, places.index(name)])))
-    return out
+        row_hashes = mixed(row_hashes, persons(pd.Series(frame.iloc[:, column_names.index(name)])))
+    return row_hashes
 
 
 def _overlap(one: Array, other: Array) -> float:
     """The share of the distinct rows of the smaller table that the larger one has; 0 where rows are often alike."""
-    distinct = [np.unique(marks) for marks in (one, other)]
-    if any(len(d) < MIN_DISTINCT * len(marks) for d, marks in zip(distinct, (one, other), strict=True)):
+    distinct_hashes = [np.unique(marks) for marks in (one, other)]
+    if any(len(d) < MIN_DISTINCT * len(marks) for d, marks in zip(distinct_hashes, (one, other), strict=True)):
         return 0.0
-    smaller = min(map(len, distinct))
-    return len(np.intersect1d(*distinct, assume_unique=True)) / smaller if smaller else 0.0
+    smaller_count = min(map(len, distinct_hashes))
+    return len(np.intersect1d(*distinct_hashes, assume_unique=True)) / smaller_count if smaller_count else 0.0

@@ -43,23 +43,27 @@ def publish(
     """
     check_folder(folder)
     tidied(store.path)
-    signing = key_of(store.path, store.signer())
-    with attempt(store, ready.request, identity_of(ready), rows_of(ready)) as mine:
-        folder, made = placed(folder, mine.noise.name)
-        reserve = partial(ready.reserve, store, signed_by=signing.public)
-        reservation = mine.charge(reserve, **place_of(folder, made))
-        measured, stops = Json(), Stops(progress)
+    signing_key = key_of(store.path, store.signer())
+    with attempt(store, ready.request, identity_of(ready), rows_of(ready)) as current_attempt:
+        folder, draft_folder = placed(folder, current_attempt.noise.name)
+        reserve = partial(ready.reserve, store, signed_by=signing_key.public)
+        reservation = current_attempt.charge(reserve, **place_of(folder, draft_folder))
+        schema_json, recorded_progress = Json(), Stops(progress)
         try:
-            with draft(made):
-                number, facts = _write(ready, mine, reservation, made, measured, stops)
-                signing.sign(made)
-                note = noted(made)
-                complete(made, folder, facts["time"])  # last of all: once its folder is public, it has not failed
+            with draft(draft_folder):
+                number, facts = _write(
+                    ready, current_attempt, reservation, draft_folder, schema_json, recorded_progress
+                )
+                signing_key.sign(draft_folder)
+                note = noted(draft_folder)
+                complete(
+                    draft_folder, folder, facts["time"]
+                )  # last of all: once its folder is public, it has not failed
         except BaseException as error:
-            if error is stops.raised:
+            if error is recorded_progress.raised:
                 raise
-            raise _ended(mine, reservation.number, folder, measured, error) from None
-        mine.end(reservation.number, "released", note)
+            raise _ended(current_attempt, reservation.number, folder, schema_json, error) from None
+        current_attempt.end(reservation.number, "released", note)
     return number, facts
 
 
@@ -68,15 +72,15 @@ def _write(
 ) -> tuple[int, Json]:  # fmt: skip
     """Draw the release and write all files but the signature; `measured` becomes the schema that is measured."""
     account = mine.store.account(reservation.number)
-    entries = mine.store.measured(reservation.number)
+    measuring_entries = mine.store.measured(reservation.number)
     if isinstance(ready, OpenRelease):
-        found = ready.measure(mine.noise.generator("schema"))
-        measured.update(domain_to_json(found.domain))
-        names = [one.column.name for one in found.found]
-        mine.store.note(reservation.number, "note", measured_note(found.domain, names))
-        ready = ready.settle(found)
-    drawn = draw(ready, mine.noise, progress)
-    facts = write(made, ready, reservation, drawn, schema=measured, account=account, measured=entries)
+        measured_schema = ready.measure(mine.noise.generator("schema"))
+        measured.update(domain_to_json(measured_schema.domain))
+        measured_names = [column_findings.column.name for column_findings in measured_schema.found]
+        mine.store.note(reservation.number, "note", measured_note(measured_schema.domain, measured_names))
+        ready = ready.settle(measured_schema)
+    drawing = draw(ready, mine.noise, progress)
+    facts = write(made, ready, reservation, drawing, schema=measured, account=account, measured=measuring_entries)
     return len(account["releases"]), facts
 
 
@@ -85,14 +89,14 @@ def _ended(mine: Attempt, entry: int, folder: Path, measured: Json, error: BaseE
 
     An error that every attempt would end with is noted, and a schema that was measured is written: it is paid for.
     """
-    again = stopped(error, folder)
-    if again is not None:
-        return again
+    retry_error = stopped(error, folder)
+    if retry_error is not None:
+        return retry_error
     mine.end(entry, "failed", type(error).__name__)
-    more = USED
+    budget_note = USED
     if measured and write_schema(folder, measured):
-        more += f"; the schema that was measured is in {folder.name}/schema.json"
+        budget_note += f"; the schema that was measured is in {folder.name}/schema.json"
     if isinstance(error, InputError):
-        return type(error)(f"{error}; {more}")
-    error.add_note(more)
+        return type(error)(f"{error}; {budget_note}")
+    error.add_note(budget_note)
     return error

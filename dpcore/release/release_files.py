@@ -51,41 +51,41 @@ def write(
     """
     release, measurements, workload = drawn.release, drawn.measurements, ready.problem.workload
     facts = facts_of(ready, reservation, drawn.noise, account["releases"][-1], measured)
-    found = known(release, measurements, workload.domain)
-    n = independent(facts["protects"])
-    tables = {"answers": _answers(workload, release, measurements, found, n)}
-    tables |= _links(found, n)
-    np.savez_compressed(made / "tables.npz", allow_pickle=False, **to_arrays(found))
+    unbiased_answers = known(release, measurements, workload.domain)
+    population_rows = independent(facts["protects"])
+    tables = {"answers": _answers(workload, release, measurements, unbiased_answers, population_rows)}
+    tables |= _links(unbiased_answers, population_rows)
+    np.savez_compressed(made / "tables.npz", allow_pickle=False, **to_arrays(unbiased_answers))
     if drawn.rows is not None:
         tables["synthetic"] = drawn.rows
-    others = [m for m in measurements if m.workload is not workload]
-    if others:
-        tables["measurements"] = pd.concat([_measured(m) for m in others], ignore_index=True)
+    other_measurements = [m for m in measurements if m.workload is not workload]
+    if other_measurements:
+        tables["measurements"] = pd.concat([_measured(m) for m in other_measurements], ignore_index=True)
     if isinstance(release, Histogram) and len(release.D) <= MOST_WEIGHTS:
         tables["weights"] = _weights(release.domain, release.D)
     for name, table in tables.items():
         if name in ("synthetic", "weights"):
             _storable(table).to_parquet(made / f"{name}.parquet", index=False)
         if name != "weights" or len(table) <= MOST_CSV_WEIGHTS:
-            safe = neutral(table) if ready.request.neutralize else table
-            safe.to_csv(made / f"{name}.csv", index=False)
+            csv_table = neutral(table) if ready.request.neutralize else table
+            csv_table.to_csv(made / f"{name}.csv", index=False)
     if schema:
         _put_json(made / "schema.json", schema)
     rows, shares = facts["protects"]["records"], tables["answers"]["answer"].to_numpy()
-    utility = uses(found, rows).to_json()
-    utility["as_exact_as_sample"] = foreseen_exactness(found, workload, rows, shares)
-    utility["noise"] = foreseen_sizes(found, workload)
+    utility = uses(unbiased_answers, rows).to_json()
+    utility["as_exact_as_sample"] = foreseen_exactness(unbiased_answers, workload, rows, shares)
+    utility["noise"] = foreseen_sizes(unbiased_answers, workload)
     facts["promise"] = facts["promise"] | {"means": Promise.of_release(facts).to_json()}
     facts = facts | {"files": verifier.hashes(made), "errors": _errors(tables["answers"]), "utility": utility}
     _put_json(made / "release.json", facts)
     _put_json(made / "account.json", account)
-    first = (ready.measuring, ready.division) if isinstance(ready, SettledRelease) else None
+    schema_step = (ready.measuring, ready.division) if isinstance(ready, SettledRelease) else None
     number = len(account["releases"])
-    why = proof(facts["made_by"]["algorithm"], ready.request.algorithm, ready.plan, ready.problem, first)
+    proof_text = proof(facts["made_by"]["algorithm"], ready.request.algorithm, ready.plan, ready.problem, schema_step)
     documents = {
         "card.html": card(facts, number),
         "review.html": review_page(facts, number),
-        "proof.html": proof_page(why),
+        "proof.html": proof_page(proof_text),
         "registry.yaml": registry.entry(facts, number),
         "verify.py": VERIFIER,
     }
@@ -110,11 +110,11 @@ def _put_json(path: Path, value: Any) -> None:
 
 def neutral(frame: pd.DataFrame) -> pd.DataFrame:
     """The table with an apostrophe before every text, header or cell, that begins like a formula; numbers stay."""
-    out = frame.rename(columns=harmless)
+    safe_frame = frame.rename(columns=harmless)
     for i, name in enumerate(frame.columns):
         if frame[name].dtype.kind not in "iufb":
-            out.isetitem(i, frame[name].map(harmless, na_action="ignore"))
-    return out
+            safe_frame.isetitem(i, frame[name].map(harmless, na_action="ignore"))
+    return safe_frame
 
 
 def harmless(value: Any) -> Any:
@@ -143,23 +143,23 @@ def _answers(
 
 def _links(known: UnbiasedAnswers, n: float) -> dict[str, pd.DataFrame]:
     """The test of a link for each pair of columns measured together, as `ask --linked`; no file where there is none."""
-    found, cells = [], 0
+    test_rows, cell_count = [], 0
     for S in sorted(S for S in known.places if len(S) == 2):
-        cells += np.prod([known.domain.shape[axis] for axis in S])
-        if cells > MOST_TESTED:
+        cell_count += np.prod([known.domain.shape[axis] for axis in S])
+        if cell_count > MOST_TESTED:
             break
         test = linked(known, [known.domain.names[axis] for axis in S], n)
-        found.append((*test.columns, test.p_value, test.statistic, test.words))
+        test_rows.append((*test.columns, test.p_value, test.statistic, test.words))
     columns = pd.Index(["column", "other_column", "p_value", "statistic", "in_words"])
-    return {"links": pd.DataFrame(found, columns=columns)} if found else {}
+    return {"links": pd.DataFrame(test_rows, columns=columns)} if test_rows else {}
 
 
 def _errors(answers: pd.DataFrame) -> Json | None:
     """The number of answers with a measurement of their own and the range of their standard errors; else None."""
-    if "standard_error" not in answers or not (there := answers["standard_error"].dropna()).size:
+    if "standard_error" not in answers or not (standard_errors := answers["standard_error"].dropna()).size:
         return None
-    least, most = (float(x) for x in np.quantile(there.to_numpy(float), [0, 1]))
-    return {"answers": len(answers), "measured": len(there), "least": least, "most": most}
+    least, most = (float(x) for x in np.quantile(standard_errors.to_numpy(float), [0, 1]))
+    return {"answers": len(answers), "measured": len(standard_errors), "least": least, "most": most}
 
 
 def _measured(m: MeasuredAnswers) -> pd.DataFrame:
@@ -186,5 +186,7 @@ def _weights(domain: Domain, D: Array) -> pd.DataFrame:
 
 def _storable(frame: pd.DataFrame) -> pd.DataFrame:
     """The table with columns of mixed values turned to text, because Parquet columns have one type."""
-    mixed = [c for c in frame if frame[c].dtype == object and len({type(v) for v in frame[c].dropna().unique()}) > 1]
-    return frame.assign(**{c: frame[c].map(str, na_action="ignore") for c in mixed})
+    mixed_columns = [
+        c for c in frame if frame[c].dtype == object and len({type(v) for v in frame[c].dropna().unique()}) > 1
+    ]
+    return frame.assign(**{c: frame[c].map(str, na_action="ignore") for c in mixed_columns})

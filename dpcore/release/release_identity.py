@@ -35,7 +35,7 @@ def identity_of(ready: PreparedRelease) -> str:
     How many rows are drawn from what is released, and how files are written, is left out: neither uses the records.
     """
     request, problem, plan = ready.request, ready.problem, ready.plan
-    said: Json = {
+    public_facts: Json = {
         "algorithm": [registered_name(request.algorithm), parameter_values(request.algorithm)],
         "budget": [request.budget.epsilon, request.budget.delta],
         "plan": [[choice.name, json_value(choice.value)] for choice in plan.choices],
@@ -50,13 +50,13 @@ def identity_of(ready: PreparedRelease) -> str:
         "arrays": _digest([*_matrices(problem.workload), *_start(problem.start)]),
     }
     if isinstance(ready, OpenRelease):
-        said |= {"open": open_schema_to_json(ready.schema), "part": ready.part}
-    return _told(said)
+        public_facts |= {"open": open_schema_to_json(ready.schema), "part": ready.part}
+    return _told(public_facts)
 
 
 def schema_identity(request: SchemaRequest, names: Sequence[str], events: Events) -> str:
     """The digest of all that is public of a schema to be measured, and of the program that measures it."""
-    said: Json = {
+    public_facts: Json = {
         "schema of": list(names),
         "format": request.format.to_json(),
         "budget": [request.budget.epsilon, request.budget.delta],
@@ -64,7 +64,7 @@ def schema_identity(request: SchemaRequest, names: Sequence[str], events: Events
         "unit": [request.unit.person, request.unit.most_rows],
         "new_version": request.new_version,
     }
-    return _told(said)
+    return _told(public_facts)
 
 
 def rows_of(ready: PreparedRelease) -> bytes:
@@ -73,18 +73,18 @@ def rows_of(ready: PreparedRelease) -> bytes:
     if isinstance(ready, OpenRelease):  # its cells are read only once their schema is there
         return rows_digest(ready.request.unit.limited(ready.request.table, ready.schema.names))
     if isinstance(rows, Rows):
-        arrays = [rows.values, rows.weights]
+        row_arrays = [rows.values, rows.weights]
     else:
-        arrays = [part for axes in sorted(rows.tables) for part in (np.array(axes), rows.tables[axes])]
-    return bytes.fromhex(_digest(arrays))
+        row_arrays = [part for axes in sorted(rows.tables) for part in (np.array(axes), rows.tables[axes])]
+    return bytes.fromhex(_digest(row_arrays))
 
 
 def rows_digest(frame: pd.DataFrame) -> bytes:
     """The digest of the texts of all rows, in any order; to be stored under a key only."""
-    found = np.zeros(len(frame), dtype=np.uint64)
-    for place in range(frame.shape[1]):
-        found = mixed(found, marks(pd.Series(frame.iloc[:, place])))
-    return bytes.fromhex(_digest([np.sort(found)]))
+    row_hashes = np.zeros(len(frame), dtype=np.uint64)
+    for position in range(frame.shape[1]):
+        row_hashes = mixed(row_hashes, marks(pd.Series(frame.iloc[:, position])))
+    return bytes.fromhex(_digest([np.sort(row_hashes)]))
 
 
 def _told(said: Json) -> str:
@@ -96,17 +96,17 @@ def _told(said: Json) -> str:
 @cache
 def _code() -> str:
     """A digest of this program's own text, as another one may draw in another order."""
-    home, out = Path(__file__).parents[1], hashlib.sha256()
-    for path in sorted(home.rglob("*.py")):
-        out.update(path.read_bytes())
-    return out.hexdigest()
+    package_folder, hasher = Path(__file__).parents[1], hashlib.sha256()
+    for path in sorted(package_folder.rglob("*.py")):
+        hasher.update(path.read_bytes())
+    return hasher.hexdigest()
 
 
 def _matrices(workload: Workload) -> Iterator[Array]:
     """The matrices of questions that came from files, which the questions' texts only name."""
     if isinstance(workload, Union):
-        for member, _ in workload.members:
-            yield from _matrices(member)
+        for part, _ in workload.members:
+            yield from _matrices(part)
     elif isinstance(workload, Explicit):
         yield workload.matrix
 
@@ -122,7 +122,7 @@ def _start(start: Any) -> list[Array]:
 
 
 def _digest(arrays: Iterable[Array]) -> str:
-    out = hashlib.sha256()
+    hasher = hashlib.sha256()
     for array in arrays:
-        out.update(f"{array.dtype.str}{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
-    return out.hexdigest()
+        hasher.update(f"{array.dtype.str}{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
+    return hasher.hexdigest()

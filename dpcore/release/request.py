@@ -74,6 +74,6 @@ class ReleaseRequest(BudgetRequest):
         """Raise InputError for a plan whose noise is not exact where the request demands exact noise."""
         if not exact and (self.noise == "exact" or self.budget.delta == 0):
             name = registered_name(self.algorithm)
-            why = f"{name} measures a subspace here, which exact noise does not fit"
-            at, other = ("delta=0", "delta > 0") if self.budget.delta == 0 else ("noise=exact", "float")
-            raise InputError(f"{at}: {why}; choose another algorithm, or {other}")
+            explanation = f"{name} measures a subspace here, which exact noise does not fit"
+            setting, alternative = ("delta=0", "delta > 0") if self.budget.delta == 0 else ("noise=exact", "float")
+            raise InputError(f"{setting}: {explanation}; choose another algorithm, or {alternative}")

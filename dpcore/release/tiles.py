@@ -9,8 +9,8 @@ def foretold(sizes: tuple[float, float] | None, exact: float | None, n: int, nou
     """The tiles of a release's accuracy by its noise alone: the typical error, that of 19 in 20 answers, the sample."""
     if sizes is None:
         return []
-    typical = error("Foreseen error", sizes[0], n, noun)
-    return [typical, error("19 of 20 answers: within", sizes[1], n, noun), *exactness(exact, n, noun)]
+    typical_tile = error("Foreseen error", sizes[0], n, noun)
+    return [typical_tile, error("19 of 20 answers: within", sizes[1], n, noun), *exactness(exact, n, noun)]
 
 
 def error(name: str, gap: float, n: int, noun: str, more: str = "") -> Tile:

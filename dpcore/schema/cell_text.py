@@ -58,8 +58,8 @@ def canonical(text: str) -> str:
     Values with the same such text are one category, one person and one cell. `007`, `0012e322` and whole numbers of any
     length are what they are.
     """
-    found = SAME.fullmatch(text) if text[-1:] in ("0", ".") else None
-    return next(filter(None, found.groupdict().values())) if found else text
+    match = SAME.fullmatch(text) if text[-1:] in ("0", ".") else None
+    return next(filter(None, match.groupdict().values())) if match else text
 
 
 def written(value: object) -> str:
@@ -72,21 +72,21 @@ def distinct(cells: pd.Series) -> tuple[Array, list[str]]:
 
     Every distinct value is looked at once; a text of a number and a text that is equal to it stand apart.
     """
-    kind = cells.dtype.kind
-    if isinstance(cells.dtype, pd.StringDtype) or kind in "iufbM":
+    dtype_kind = cells.dtype.kind
+    if isinstance(cells.dtype, pd.StringDtype) or dtype_kind in "iufbM":
         codes, values = pd.factorize(cells, use_na_sentinel=True)
-        if kind in "iu":  # whose texts every reading takes alike
+        if dtype_kind in "iu":  # whose texts every reading takes alike
             return codes, list(map(str, values.tolist()))
-        if kind == "f":
+        if dtype_kind == "f":
             return codes, list(map(Number, floats(decimals(np.asarray(values)))))
         try:
             return codes, list(map(text_of, values.tolist()))
         except NO_TIME:  # some of them
             return codes, [_in_zone(pd.DatetimeIndex(values), i) for i in range(len(values))]
-    found: dict[tuple[type, str], int] = {}
+    code_of_text: dict[tuple[type, str], int] = {}
     texts = (None if _is_none(v) else text_of(v) for v in cells.astype(object).tolist())
-    codes = [-1 if text is None else found.setdefault((type(text), text), len(found)) for text in texts]
-    return np.array(codes, dtype=np.int64), [text for _, text in found]
+    codes = [-1 if text is None else code_of_text.setdefault((type(text), text), len(code_of_text)) for text in texts]
+    return np.array(codes, dtype=np.int64), [text for _, text in code_of_text]
 
 
 def counted(cells: pd.Series) -> tuple[list[str], Array]:
@@ -97,11 +97,11 @@ def counted(cells: pd.Series) -> tuple[list[str], Array]:
 
 def floats(values: Array) -> Array:
     """The texts (n,) of 64-bit floats; those of usual size are written by Arrow, which is much faster."""
-    usual = (np.abs(values) >= LEAST_USUAL) & (np.abs(values) < LARGEST_USUAL)
-    out = np.empty(len(values), dtype=object)
-    out[usual] = [canonical(text) for text in pa.array(values[usual]).cast(pa.string()).to_pylist()]
-    out[~usual] = [canonical(str(value)) for value in values[~usual].tolist()]
-    return out
+    is_usual = (np.abs(values) >= LEAST_USUAL) & (np.abs(values) < LARGEST_USUAL)
+    texts = np.empty(len(values), dtype=object)
+    texts[is_usual] = [canonical(text) for text in pa.array(values[is_usual]).cast(pa.string()).to_pylist()]
+    texts[~is_usual] = [canonical(str(value)) for value in values[~is_usual].tolist()]
+    return texts
 
 
 def decimals(values: Array) -> Array:

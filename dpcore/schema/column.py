@@ -73,8 +73,8 @@ class Column:
         """The allowed values in words, cut when long."""
         if not self.values:
             return f"{self.low:g}..{self.high:g}"
-        shown = ", ".join(repr(v) for v in self.values[:8])
-        return shown if len(self.values) <= 8 else f"{shown}, … ({len(self.values)} in all)"
+        text = ", ".join(repr(v) for v in self.values[:8])
+        return text if len(self.values) <= 8 else f"{text}, … ({len(self.values)} in all)"
 
     @cached_property
     def labels(self) -> Texts:
@@ -82,8 +82,8 @@ class Column:
         if self.values:
             texts = [*map(written, self.values)]
         elif self.fractional:
-            ends = [f"{a} to under {b}" for a, b in self._pairs]
-            texts = [*ends[:-1], ends[-1].replace("under ", "")]  # the last bin includes its upper edge
+            bin_texts = [f"{a} to under {b}" for a, b in self._pairs]
+            texts = [*bin_texts[:-1], bin_texts[-1].replace("under ", "")]  # the last bin includes its upper edge
         else:
             texts = [f"{a}–{b - 1}" if b - a > 1 else str(a) for a, b in zip(*self.wholes, strict=True)]
         return tuple(texts + [MISSING_LABEL] * (self.missing == "category"))
@@ -110,11 +110,11 @@ class Column:
     @cached_property
     def codes(self) -> dict[str, int]:
         """The code of every value or bin by its label; a bin of real numbers is also found as "[20, 40)"."""
-        found = {label: code for code, label in enumerate(self.labels[: self.present])}
+        codes = {label: code for code, label in enumerate(self.labels[: self.present])}
         if self.fractional:
-            last = self.present - 1
-            found |= {f"[{a}, {b}{']' if i == last else ')'}": i for i, (a, b) in enumerate(self._pairs)}
-        return found
+            last_code = self.present - 1
+            codes |= {f"[{a}, {b}{']' if i == last_code else ')'}": i for i, (a, b) in enumerate(self._pairs)}
+        return codes
 
     @cached_property
     def midpoints(self) -> Array:
@@ -128,18 +128,18 @@ class Column:
     def extents(self) -> tuple[Array, Array]:
         """The least and the largest number of every cell (present,); InputError for categories."""
         if not self.fractional:
-            first, after = self.wholes
-            return first.astype(float), after - 1.0
+            first, after_last = self.wholes
+            return first.astype(float), after_last - 1.0
         edges = np.asarray(self.edges, dtype=float)
         return edges[:-1], np.append(np.nextafter(edges[1:-1], -np.inf), edges[-1])
 
     def span(self, first: int, last: int) -> str:
         """The neighbouring cells first..last in words: `25–44`, `0 to under 35`, `Basic to Bachelor`."""
-        a, b = self.labels[first], self.labels[last]
+        first_label, last_label = self.labels[first], self.labels[last]
         if first == last or self.values:
-            return a if first == last else f"{a} to {b}"
-        between = " to " if self.fractional else "–"
-        return a.split(between)[0] + between + b.split(between)[-1]
+            return first_label if first == last else f"{first_label} to {last_label}"
+        separator = " to " if self.fractional else "–"
+        return first_label.split(separator)[0] + separator + last_label.split(separator)[-1]
 
     def encode(self, cells: pd.Series) -> Array:
         """The codes (n,) of texts, numbers or booleans; InputError names the value, its row and how many are
@@ -184,12 +184,12 @@ class Column:
     def _examine(self, cells: pd.Series) -> tuple[Array, Array, Array]:
         """The codes (n,), clipped into range, and masks of missing and outside cells; InputError for other texts."""
         if self.values:
-            index = {self.key(v): i for i, v in enumerate(self.values)}
-            gone = absences(self.read)
-            place, texts = distinct(cells)
+            code_of_key = {self.key(v): i for i, v in enumerate(self.values)}
+            missing_texts = absences(self.read)
+            text_index, texts = distinct(cells)
             keys = [category_of(text, self.read) for text in texts]
-            found = np.array([index.get(key, -2 if key in gone else -1) for key in keys] + [-2])
-            codes = found[place]
+            code_of_text = np.array([code_of_key.get(key, -2 if key in missing_texts else -1) for key in keys] + [-2])
+            codes = code_of_text[text_index]
             return np.maximum(codes, 0), codes == -2, codes == -1
         numbers, absent = self._numbers(cells)
         low, high = self.bounds
@@ -206,30 +206,30 @@ class Column:
         absent = codes == self.present
         codes = np.where(absent, 0, codes).astype(np.int64)
         if self.values:
-            whole = all(type(v) is int for v in self.values)
-            out = pd.Series(np.array(self.values, dtype=None if whole else object)[codes])
+            all_whole = all(type(v) is int for v in self.values)
+            values = pd.Series(np.array(self.values, dtype=None if all_whole else object)[codes])
         elif self.fractional:
             edges = np.asarray(self.edges)
             draws = rng.uniform(edges[codes], edges[codes + 1])  # may round up to the next bin's edge
-            out = pd.Series(np.minimum(draws, np.nextafter(edges[codes + 1], edges[codes])))
+            values = pd.Series(np.minimum(draws, np.nextafter(edges[codes + 1], edges[codes])))
         else:
-            first, after = self.wholes
-            out = pd.Series(rng.integers(first[codes], after[codes]))
+            first, after_last = self.wholes
+            values = pd.Series(rng.integers(first[codes], after_last[codes]))
         if absent.any():
-            out = (out.astype("Int64") if out.dtype.kind == "i" else out).mask(absent)
-        return out.rename(self.name)
+            values = (values.astype("Int64") if values.dtype.kind == "i" else values).mask(absent)
+        return values.rename(self.name)
 
     def published(self, codes: Array, rng: Rng) -> pd.Series:
         """The values of `decode`, with a bin's numbers rounded down to `decimals`, the digits they are worth."""
-        out = self.decode(codes, rng)
+        values = self.decode(codes, rng)
         if not self.fractional or self.decimals is None:
-            return out
-        steps, edges = 10.0**self.decimals, np.asarray(self.edges)
+            return values
+        steps_per_unit, edges = 10.0**self.decimals, np.asarray(self.edges)
         bins = np.where(codes == self.present, 0, codes)
         low, high = edges[bins], edges[bins + 1]
-        down = np.floor(out.to_numpy(dtype=float) * steps) / steps
-        down = np.where(down >= high, high - 1 / steps, down)  # where the product was rounded up
-        return pd.Series(np.where(np.isnan(down), down, np.maximum(down, low)), name=self.name)
+        rounded = np.floor(values.to_numpy(dtype=float) * steps_per_unit) / steps_per_unit
+        rounded = np.where(rounded >= high, high - 1 / steps_per_unit, rounded)  # where the product was rounded up
+        return pd.Series(np.where(np.isnan(rounded), rounded, np.maximum(rounded, low)), name=self.name)
 
     @cached_property
     def decimals(self) -> int | None:
@@ -237,8 +237,8 @@ class Column:
 
         None where the edges fit no grid that floating point can tell apart: 1/3, or 0.1 beside 10¹⁵.
         """
-        own = (-int(Decimal(repr(float(edge))).normalize().as_tuple().exponent) for edge in self.edges)
-        digits = max(0, math.ceil(1 - math.log10(min(np.diff(self.edges)))), *own)
+        edge_digits = (-int(Decimal(repr(float(edge))).normalize().as_tuple().exponent) for edge in self.edges)
+        digits = max(0, math.ceil(1 - math.log10(min(np.diff(self.edges)))), *edge_digits)
         return None if digits > 12 or max(map(abs, self.edges)) * 10.0**digits > 2.0**50 else digits
 
     def _numbers(self, cells: pd.Series) -> tuple[Array, Array]:
@@ -250,21 +250,21 @@ class Column:
             codes, texts = distinct(cells)
             numbers = np.array([*(number_of(text, self.read) for text in texts), np.nan])[codes]
             absent = np.array([*(text in MISSING_TEXTS for text in texts), True])[codes]
-        wrong = np.isnan(numbers) & ~absent
-        part = (self.kind == "integer") & (numbers != np.floor(numbers)) & ~absent & ~wrong
+        is_unreadable = np.isnan(numbers) & ~absent
+        is_fractional = (self.kind == "integer") & (numbers != np.floor(numbers)) & ~absent & ~is_unreadable
         if self.unreadable == "missing":
-            return numbers, absent | wrong | part
-        self._refuse(wrong, cells, f"is not a number in {self.allowed}")
-        self._refuse(part, cells, f"is not a whole number in {self.allowed}")
+            return numbers, absent | is_unreadable | is_fractional
+        self._refuse(is_unreadable, cells, f"is not a number in {self.allowed}")
+        self._refuse(is_fractional, cells, f"is not a whole number in {self.allowed}")
         return numbers, absent
 
     def _refuse(self, bad: Array, cells: pd.Series, why: str, advice: str = "") -> None:
         if bad.any():
             row = int(bad.argmax())
             value = cells.iloc[row]
-            shown = shortened(repr(value.item() if isinstance(value, np.generic) else value))
-            where = f"column {self.name!r}: {shown} in row {row + 1} {why}"
-            raise InputError(f"{where} ({bad.sum()} of {len(cells)} rows like it)" + f"; {advice}" * bool(advice))
+            value_text = shortened(repr(value.item() if isinstance(value, np.generic) else value))
+            message = f"column {self.name!r}: {value_text} in row {row + 1} {why}"
+            raise InputError(f"{message} ({bad.sum()} of {len(cells)} rows like it)" + f"; {advice}" * bool(advice))
 
 
 def absences(how: str) -> frozenset[str]:

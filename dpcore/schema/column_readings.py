@@ -38,8 +38,8 @@ def number_of(text: str, how: str = AS_WRITTEN) -> float:
     """
     if how and type(text) is not Number:
         if how in AMOUNT:
-            if found := AMOUNT[how].fullmatch(text):
-                return _amount(found)
+            if match := AMOUNT[how].fullmatch(text):
+                return _amount(match)
         elif day := read_date(text, how.partition(" of ")[2]):
             return {"year": day.year, "month": day.month, "hour": _hour(text)}.get(how.partition(" of ")[0], math.nan)
     try:
@@ -72,28 +72,28 @@ def folded(text: str) -> str:
 
 def read_date(text: str, order: str) -> date | None:
     """The day at the start of a text: year first where it has four digits, else in this order; None if invalid."""
-    if found := YEAR_FIRST.fullmatch(text):
-        year, month, day = found.group(1, 3, 4)
-    elif found := YEAR_LAST.fullmatch(text):
+    if match := YEAR_FIRST.fullmatch(text):
+        year, month, day = match.group(1, 3, 4)
+    elif match := YEAR_LAST.fullmatch(text):
         if order == "y-m-d":
             return None
-        day, month, year = found.group(1, 3, 4) if order == "d/m/y" else found.group(3, 1, 4)
+        day, month, year = match.group(1, 3, 4) if order == "d/m/y" else match.group(3, 1, 4)
     else:
         return None
-    number = int(year) if len(year) == 4 else int(year) + (1900 if int(year) >= PIVOT else 2000)
+    full_year = int(year) if len(year) == 4 else int(year) + (1900 if int(year) >= PIVOT else 2000)
     try:
-        return date(number, int(month), int(day))
+        return date(full_year, int(month), int(day))
     except ValueError:
         return None
 
 
 def _hour(text: str) -> float:
     """The hour of a text that begins with a day, 0 to 23; NaN where it says no time."""
-    if not (found := HOUR.fullmatch(text)):
+    if not (match := HOUR.fullmatch(text)):
         return math.nan
-    hour = int(found[1])
-    if found[2]:
-        hour = hour % 12 + 12 * (found[2] in "Pp")
+    hour = int(match[1])
+    if match[2]:
+        hour = hour % 12 + 12 * (match[2] in "Pp")
     return hour if hour < 24 else math.nan
 
 

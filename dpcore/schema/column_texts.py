@@ -55,16 +55,16 @@ class RawCells:
     @property
     def said(self) -> "RawCells":
         """The same cells, where a text for a missing value counts as empty, and each text occurs once."""
-        merged = {text: count for text, count in self._summed(self.texts).items() if text not in MISSING_TEXTS}
-        counts = np.fromiter(merged.values(), int, len(merged))
-        return RawCells(tuple(merged), counts, self.n - int(counts.sum()), self.read)
+        text_counts = {text: count for text, count in self._summed(self.texts).items() if text not in MISSING_TEXTS}
+        counts = np.fromiter(text_counts.values(), int, len(text_counts))
+        return RawCells(tuple(text_counts), counts, self.n - int(counts.sum()), self.read)
 
     def _summed(self, names: Iterable[str]) -> dict[str, int]:
         """The number of cells for each name, given one name for every text."""
-        found: dict[str, int] = {}
+        cell_counts: dict[str, int] = {}
         for name, count in zip(names, self.counts.tolist(), strict=True):
-            found[name] = found.get(name, 0) + count
-        return found
+            cell_counts[name] = cell_counts.get(name, 0) + count
+        return cell_counts
 
     @cached_property
     def _read(self) -> dict[str, int]:
@@ -77,18 +77,18 @@ class RawCells:
 
         None of them is a way to say that a value is missing.
         """
-        barred = {OTHER, MISSING_LABEL, *absences(self.read)}
+        excluded = {OTHER, MISSING_LABEL, *absences(self.read)}
         return {
             key: count
             for key, count in self._read.items()
-            if key not in barred and 0 < len(key) <= LONGEST and is_text(key)
+            if key not in excluded and 0 < len(key) <= LONGEST and is_text(key)
         }
 
     @cached_property
     def missing(self) -> int:
         """The number of cells that are empty or hold a text for a missing value."""
-        known = absences(self.read)
-        return self.empty + sum(count for key, count in self._read.items() if key in known)
+        missing_texts = absences(self.read)
+        return self.empty + sum(count for key, count in self._read.items() if key in missing_texts)
 
     @cached_property
     def numbers(self) -> Array:

@@ -66,9 +66,9 @@ class Within(_Inseparable):
         """The constraint's table with the possible cells marked."""
         first, second = (columns[name] for name in self.columns)
         allowed = np.ones((first.size, second.size), dtype=bool)
-        for code, beside in self.which:
+        for code, codes in self.which:
             allowed[code, : second.present] = False
-            allowed[code, list(beside)] = True
+            allowed[code, list(codes)] = True
         yield self.columns, allowed
 
     @property
@@ -88,8 +88,8 @@ class Order:
 
     def on(self, names: Sequence[str]) -> "Order | None":
         """The order of the columns among these, if they are two or more; None otherwise."""
-        left = tuple(name for name in self.columns if name in names)
-        return Order(left) if len(left) > 1 else None
+        remaining = tuple(name for name in self.columns if name in names)
+        return Order(remaining) if len(remaining) > 1 else None
 
     def tables(self, columns: Mapping[str, Column]) -> Iterator[Table]:
         """The table of possible cells for each pair of columns."""
@@ -110,12 +110,12 @@ Constraint = Impossible | Within | Order
 
 def merged(tables: Iterator[tuple[Axes, Array]]) -> Tables:
     """The tables by sorted axes, those over equal axes merged, without those that forbid nothing."""
-    found: Tables = {}
+    tables_by_axes: Tables = {}
     for axes, allowed in tables:
         order = np.argsort(axes)
         key, table = tuple(int(axes[i]) for i in order), allowed.transpose(order)
-        found[key] = found[key] & table if key in found else table
-    return {axes: table for axes, table in found.items() if not table.all()}
+        tables_by_axes[key] = tables_by_axes[key] & table if key in tables_by_axes else table
+    return {axes: table for axes, table in tables_by_axes.items() if not table.all()}
 
 
 def witness(shape: Sequence[int], zeros: Tables) -> dict[int, int] | None:
@@ -123,35 +123,35 @@ def witness(shape: Sequence[int], zeros: Tables) -> dict[int, int] | None:
 
     Column by column, back where a column has no cell left. Raises TimeoutError where that takes too many steps.
     """
-    near: dict[int, list[Axes]] = {}
+    axes_by_column: dict[int, list[Axes]] = {}
     for axes in zeros:
         for a in axes:
-            near.setdefault(a, []).append(axes)
-    order, chosen = sorted(near, key=lambda a: shape[a]), {}
+            axes_by_column.setdefault(a, []).append(axes)
+    order, codes = sorted(axes_by_column, key=lambda a: shape[a]), {}
 
     def options(a: int) -> Iterator[int]:
         """The cells of column a that go with those chosen and leave some cell for every column still to be chosen."""
-        fits = np.ones(shape[a], dtype=bool)
-        for axes in near[a]:
-            part = zeros[axes][tuple(chosen.get(b, slice(None)) for b in axes)]
-            left = [b for b in axes if b not in chosen]
-            fits &= part.any(axis=tuple(i for i, b in enumerate(left) if b != a))
-        return iter(np.flatnonzero(fits).tolist())
+        is_allowed = np.ones(shape[a], dtype=bool)
+        for axes in axes_by_column[a]:
+            part = zeros[axes][tuple(codes.get(b, slice(None)) for b in axes)]
+            free_axes = [b for b in axes if b not in codes]
+            is_allowed &= part.any(axis=tuple(i for i, b in enumerate(free_axes) if b != a))
+        return iter(np.flatnonzero(is_allowed).tolist())
 
-    tried = [options(order[0])] if order else []
+    candidates = [options(order[0])] if order else []
     for _ in range(MOST_STEPS):
-        if not tried:
+        if not candidates:
             return None if order else {}
-        here = order[len(tried) - 1]
-        chosen.pop(here, None)
-        code = next(tried[-1], None)
+        column = order[len(candidates) - 1]
+        codes.pop(column, None)
+        code = next(candidates[-1], None)
         if code is None:
-            tried.pop()
+            candidates.pop()
             continue
-        chosen[here] = code
-        if len(tried) == len(order):
-            return chosen
-        tried.append(options(order[len(tried)]))
+        codes[column] = code
+        if len(candidates) == len(order):
+            return codes
+        candidates.append(options(order[len(candidates)]))
     raise TimeoutError
 
 
@@ -178,19 +178,19 @@ def in_order(values: Array, lows: Array, redraw: Callable[[Array], Array]) -> tu
     it, or the least one of its cell, `lows` (n, c). Cells that can stand together always leave room for that.
     """
     values = values.copy()
-    first = bad = _falls(values)
+    was_out_of_order = out_of_order = _falls(values)
     for _ in range(REDRAWN):
-        if not bad.any():
-            return values, first
-        values[bad] = redraw(bad)
-        bad = bad & _falls(values)
+        if not out_of_order.any():
+            return values, was_out_of_order
+        values[out_of_order] = redraw(out_of_order)
+        out_of_order = out_of_order & _falls(values)
     for i in range(values.shape[1] - 2, -1, -1):  # np.fmin and np.fmax pass NaN over
-        own = values[bad, i]
-        least = np.fmin(own, np.fmin.reduce(values[bad, i + 1 :], axis=1))
-        values[bad, i] = np.where(np.isnan(own), np.nan, np.fmax(lows[bad, i], least))
-    rising = np.fmax.accumulate(values[bad], axis=1)
-    values[bad] = np.where(np.isnan(values[bad]), np.nan, rising)
-    return values, first
+        column_values = values[out_of_order, i]
+        upper = np.fmin(column_values, np.fmin.reduce(values[out_of_order, i + 1 :], axis=1))
+        values[out_of_order, i] = np.where(np.isnan(column_values), np.nan, np.fmax(lows[out_of_order, i], upper))
+    running_max = np.fmax.accumulate(values[out_of_order], axis=1)
+    values[out_of_order] = np.where(np.isnan(values[out_of_order]), np.nan, running_max)
+    return values, was_out_of_order
 
 
 def _falls(values: Array) -> Array:

@@ -27,23 +27,24 @@ def constrained(domain: Domain, given: Any) -> Domain:
         raise InputError(f"constraints must be a list of {FORMS}")
     if len(given) > MOST:
         raise InputError(f"the schema has {len(given):,} constraints, at most {MOST} are read")
-    found, cells = [], 0
-    for number, spec in enumerate(given, start=1):
+    constraints, total_cells = [], 0
+    for position, spec in enumerate(given, start=1):
         try:
             constraint = _constraint(domain, spec)
             tables = combinations(constraint.columns, 2) if isinstance(constraint, Order) else [constraint.columns]
-            cells += sum(domain.cells(domain.axes(names)) for names in tables)
-            if cells > MOST_CELLS:
+            total_cells += sum(domain.cells(domain.axes(names)) for names in tables)
+            if total_cells > MOST_CELLS:
                 raise InputError(
-                    f"with {constraint.words} the tables of all constraints have {cells:,} combinations, more than "
+                    f"with {constraint.words} the tables of all constraints have {total_cells:,} combinations, more "
+                    "than "
                     f"{MOST_CELLS:,}; give {', '.join(constraint.columns)} fewer values"
                 )
         except InputError as error:
-            raise InputError(f"constraint {number}: {error}") from None
-        found.append(constraint)
-    out = replace(domain, constraints=tuple(found))
-    out.witness  # noqa: B018 - raises where no record can be
-    return out
+            raise InputError(f"constraint {position}: {error}") from None
+        constraints.append(constraint)
+    constrained_domain = replace(domain, constraints=tuple(constraints))
+    constrained_domain.witness  # noqa: B018 - raises where no record can be
+    return constrained_domain
 
 
 def stated(domain: Domain) -> list[Json]:
@@ -65,15 +66,15 @@ def _constraint(domain: Domain, spec: Any) -> Constraint:
     kind = next((key for key in KEYS if isinstance(spec, Mapping) and key in spec), None)
     if kind is None:
         raise InputError(f"{_short(spec)} is none of {FORMS}")
-    if unknown := set(spec) - KEYS[kind]:
-        raise InputError(f"{_short(sorted(map(str, unknown))[0])} does not go with {kind!r}; write {FORMS}")
+    if unknown_keys := set(spec) - KEYS[kind]:
+        raise InputError(f"{_short(sorted(map(str, unknown_keys))[0])} does not go with {kind!r}; write {FORMS}")
     return {"impossible": _impossible, "within": _within, "order": _order}[kind](domain, **spec)
 
 
 def _impossible(domain: Domain, impossible: Any) -> Impossible:
     if not isinstance(impossible, Mapping) or not impossible:
-        said = f'{{"age": {{"to": 14}}}}, not {_short(impossible)}'
-        raise InputError(f"impossible must name columns and their values: {said}")
+        example = f'{{"age": {{"to": 14}}}}, not {_short(impossible)}'
+        raise InputError(f"impossible must name columns and their values: {example}")
     return Impossible(tuple((name, _codes(_column(domain, name), values)) for name, values in impossible.items()))
 
 
@@ -92,13 +93,13 @@ def _within(domain: Domain, within: Any, which: Any = None) -> Within:
     if not isinstance(which, Mapping) or not which:
         raise InputError(f'which must say where values lie: {{"Lyon": "Rhône"}}, not {_short(which)}')
     first, second = columns
-    found: dict[int, tuple[int, ...]] = {}
-    for value, beside in which.items():
+    allowed_codes: dict[int, tuple[int, ...]] = {}
+    for value, allowed_values in which.items():
         for code in _codes(first, value):
-            if code in found:
+            if code in allowed_codes:
                 raise InputError(f"column {first.name!r}: {_short(value)} is in which twice")
-            found[code] = _codes(second, beside)
-    return Within((first.name, second.name), tuple(found.items()))
+            allowed_codes[code] = _codes(second, allowed_values)
+    return Within((first.name, second.name), tuple(allowed_codes.items()))
 
 
 def _columns(domain: Domain, key: str, spec: Any) -> list[Column]:
@@ -117,10 +118,10 @@ def _column(domain: Domain, name: Any) -> Column:
 
 def _codes(column: Column, spec: Any) -> tuple[int, ...]:
     """The codes of cells named by a value, a range, null for the missing one, or a list of these."""
-    found = {code for item in (spec if isinstance(spec, list) else [spec]) for code in _cells(column, item)}
-    if not found:
+    codes = {code for item in (spec if isinstance(spec, list) else [spec]) for code in _cells(column, item)}
+    if not codes:
         raise InputError(f"column {column.name!r}: an empty list names none of its values {column.allowed}")
-    return tuple(sorted(found))
+    return tuple(sorted(codes))
 
 
 def _cells(column: Column, item: Any) -> Sequence[int]:
@@ -135,44 +136,44 @@ def _cells(column: Column, item: Any) -> Sequence[int]:
     if not isinstance(item, (str, int, float)):
         raise InputError(f"column {column.name!r}: {_short(item)} names none of its values {column.allowed}")
     if column.values:
-        known = {column.key(value): code for code, value in enumerate(column.values)}
-        if (code := known.get(column.key(item))) is not None:
+        code_of_key = {column.key(value): code for code, value in enumerate(column.values)}
+        if (code := code_of_key.get(column.key(item))) is not None:
             return [code]
     elif isinstance(item, str) and item in column.codes:
         return [column.codes[item]]
     elif not isinstance(item, (str, bool)) and abs(item) <= 1e15:
         low, high = column.extents
-        if len(same := np.flatnonzero((low == item) & (high == item))):
-            return same.tolist()
-    cells = f'{_shown(column)}; or say {{"from": number, "to": number}}' if column.edges else column.allowed
-    raise InputError(f"column {column.name!r}: {_short(item)} is none of its values {cells}")
+        if len(matching_codes := np.flatnonzero((low == item) & (high == item))):
+            return matching_codes.tolist()
+    allowed_text = f'{_shown(column)}; or say {{"from": number, "to": number}}' if column.edges else column.allowed
+    raise InputError(f"column {column.name!r}: {_short(item)} is none of its values {allowed_text}")
 
 
 def _between(column: Column, item: Mapping[Any, Any]) -> Sequence[int]:
     """The cells of numbers that lie wholly between two numbers, both included."""
     if column.values or not item or set(item) - {"from", "to"}:
-        words = "holds categories: list them" if column.values else 'a range is {"from": number, "to": number}'
-        raise InputError(f"column {column.name!r}: {words}, not {_short(dict(item))}")
+        expected = "holds categories: list them" if column.values else 'a range is {"from": number, "to": number}'
+        raise InputError(f"column {column.name!r}: {expected}, not {_short(dict(item))}")
     for key, end in item.items():
         if isinstance(end, bool) or not isinstance(end, (int, float)) or not abs(end) <= 1e15:
             raise InputError(f"column {column.name!r}: {key}={_short(end)} is not a finite number in -1e15..1e15")
     start, end = item.get("from", -math.inf), item.get("to", math.inf)
     low, high = column.extents
-    found = np.flatnonzero((low >= start) & (high <= end))
-    if not len(found):
+    codes = np.flatnonzero((low >= start) & (high <= end))
+    if not len(codes):
         raise InputError(
             f"column {column.name!r}: no whole value or bin lies in {start:g}..{end:g}; its values are {_shown(column)}"
         )
-    return found.tolist()
+    return codes.tolist()
 
 
 def _said(column: Column, codes: Sequence[int]) -> list[Any]:
     """The cells in the form that `_codes` reads: categories by label, numbers as ranges, missing as null."""
-    present = [code for code in codes if code < column.present]
-    missing = [None] * (len(present) < len(codes))
+    nonmissing_codes = [code for code in codes if code < column.present]
+    missing = [None] * (len(nonmissing_codes) < len(codes))
     if column.values:
-        return [*(column.labels[code] for code in present), *missing]
-    runs = np.split(present, np.flatnonzero(np.diff(present) > 1) + 1)  # of neighbouring cells
+        return [*(column.labels[code] for code in nonmissing_codes), *missing]
+    runs = np.split(nonmissing_codes, np.flatnonzero(np.diff(nonmissing_codes) > 1) + 1)  # of neighbouring cells
     low = column.extents[0]
     high = np.asarray(column.edges[1:]) if column.fractional else column.extents[1]
     return [*({"from": float(low[run[0]]), "to": float(high[run[-1]])} for run in runs if len(run)), *missing]

@@ -18,9 +18,9 @@ from .text_format import UNSTATED, TextFormat
 
 def projected(table: Array, axes: Sequence[int], kept: Sequence[int]) -> Array:
     """The table, one axis for each of `axes`, summed over all of them but `kept`, which then stand in that order."""
-    left = [a for a in axes if a in kept]
-    summed = table.sum(axis=tuple(i for i, a in enumerate(axes) if a not in kept))
-    return summed.transpose([left.index(a) for a in kept])
+    remaining_axes = [a for a in axes if a in kept]
+    summed_table = table.sum(axis=tuple(i for i, a in enumerate(axes) if a not in kept))
+    return summed_table.transpose([remaining_axes.index(a) for a in kept])
 
 
 class Countable:
@@ -102,7 +102,7 @@ class Domain:
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        return {name: place for place, name in enumerate(self.names)}
+        return {name: position for position, name in enumerate(self.names)}
 
     @cached_property
     def size(self) -> int:
@@ -130,49 +130,52 @@ class Domain:
 
     def project(self, names: Sequence[str]) -> "Domain":
         """The domain of the named columns only, in the given order, with the constraints on these alone."""
-        left = tuple(found for constraint in self.constraints if (found := constraint.on(names)))
-        columns, paid = tuple(self.columns[i] for i in self.axes(names)), tuple(m for m in self.measured if m in names)
-        return replace(self, columns=columns, constraints=left, measured=paid)
+        constraints = tuple(restricted for constraint in self.constraints if (restricted := constraint.on(names)))
+        columns, measured = (
+            tuple(self.columns[i] for i in self.axes(names)),
+            tuple(m for m in self.measured if m in names),
+        )
+        return replace(self, columns=columns, constraints=constraints, measured=measured)
 
     @cached_property
     def zeros(self) -> Tables:
         """The possible cells under constraints: for each set of sorted columns a table, one axis a column."""
         columns = {column.name: column for column in self.columns}
-        every = (table for constraint in self.constraints for table in constraint.tables(columns))
-        return merged((self.axes(names), allowed) for names, allowed in every)
+        tables = (table for constraint in self.constraints for table in constraint.tables(columns))
+        return merged((self.axes(names), allowed) for names, allowed in tables)
 
     @cached_property
     def witness(self) -> dict[int, int]:
         """A cell for every column under constraints, possible together; InputError if there is no such record."""
         try:
-            found = witness(self.shape, self.zeros)
+            row = witness(self.shape, self.zeros)
         except TimeoutError:
             raise InputError("the constraints are too entangled to say if any row is possible; drop some") from None
-        if found is None:
+        if row is None:
             raise InputError("the constraints together allow no row at all; drop or correct one")
-        return found
+        return row
 
     @cached_property
     def possible_cells(self) -> Array | None:
         """A mask (k,) of the possible cells, None if all are possible; the cells must be few enough to list."""
         if not self.zeros:
             return None
-        out = np.ones(self.shape, dtype=bool)
+        mask = np.ones(self.shape, dtype=bool)
         for axes, allowed in self.zeros.items():
-            out &= allowed.reshape([n if a in axes else 1 for a, n in enumerate(self.shape)])
-        return out.ravel()
+            mask &= allowed.reshape([n if a in axes else 1 for a, n in enumerate(self.shape)])
+        return mask.ravel()
 
     def possible(self, codes: Array) -> Array:
         """A mask (n,) of the rows of codes (n, d) that no constraint forbids."""
-        out = np.ones(len(codes), dtype=bool)
+        mask = np.ones(len(codes), dtype=bool)
         for axes, allowed in self.zeros.items():
-            out &= allowed[tuple(codes[:, a] for a in axes)]
-        return out
+            mask &= allowed[tuple(codes[:, a] for a in axes)]
+        return mask
 
     def broken(self, rows: "Rows") -> list[tuple[Constraint, int]]:
         """The number of records that break each constraint, as far as cells show it; from the records themselves."""
-        alone = [replace(self, constraints=(constraint,)) for constraint in self.constraints]
-        counts = (int(rows.weights[~domain.possible(rows.values)].sum()) for domain in alone)
+        single_constraint_domains = [replace(self, constraints=(constraint,)) for constraint in self.constraints]
+        counts = (int(rows.weights[~domain.possible(rows.values)].sum()) for domain in single_constraint_domains)
         return list(zip(self.constraints, counts, strict=True))
 
     def marginal(self, D: Array, names: Sequence[str]) -> Array:
@@ -189,18 +192,19 @@ class Domain:
 
     def cells_in(self, frame: pd.DataFrame) -> list[tuple[Column, pd.Series]]:
         """The columns with a table's raw cells (n,) for each; InputError unless each is there exactly once."""
-        places = self.places([str(c) for c in frame.columns])
+        positions = self.places([str(c) for c in frame.columns])
         return [
-            (c, pd.Series(frame.iloc[:, i]).reset_index(drop=True)) for c, i in zip(self.columns, places, strict=True)
+            (c, pd.Series(frame.iloc[:, i]).reset_index(drop=True))
+            for c, i in zip(self.columns, positions, strict=True)
         ]
 
     def places(self, columns: Sequence[str]) -> list[int]:
         """The position of each column of the domain in a table; InputError unless the table has it exactly once."""
         for name in self.names:
-            there = columns.count(name)
-            if there != 1:
-                how = "no column" if there == 0 else f"{there} columns called"
-                raise InputError(f"the table has {how} {name!r}; its columns are {', '.join(columns)}")
+            occurrences = columns.count(name)
+            if occurrences != 1:
+                problem = "no column" if occurrences == 0 else f"{occurrences} columns called"
+                raise InputError(f"the table has {problem} {name!r}; its columns are {', '.join(columns)}")
         return [columns.index(name) for name in self.names]
 
     def group(self, codes: Array) -> Rows:
@@ -241,13 +245,15 @@ class Domain:
         columns = [(self.columns[a], codes[:, a]) for a in axes]
 
         def drawn(chosen: Array) -> Array:
-            cells = (c.published(own[chosen], rng) for c, own in columns)
+            cells = (c.published(column_codes[chosen], rng) for c, column_codes in columns)
             return np.column_stack([cell.to_numpy(dtype=float, na_value=np.nan) for cell in cells])
 
         values = frame[[*names]].to_numpy(dtype=float, na_value=np.nan)
-        lows = np.column_stack([np.append(c.extents[0], np.nan)[np.minimum(own, c.present)] for c, own in columns])
+        lows = np.column_stack(
+            [np.append(c.extents[0], np.nan)[np.minimum(column_codes, c.present)] for c, column_codes in columns]
+        )
         values, changed = in_order(values, lows, drawn)
         for i, name in enumerate(names):
-            there = changed & ~np.isnan(values[:, i])
-            own = values[there, i]
-            frame.loc[there, name] = own.astype(np.int64) if self.columns[axes[i]].kind == "integer" else own
+            is_redrawn = changed & ~np.isnan(values[:, i])
+            own = values[is_redrawn, i]
+            frame.loc[is_redrawn, name] = own.astype(np.int64) if self.columns[axes[i]].kind == "integer" else own

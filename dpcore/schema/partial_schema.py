@@ -48,8 +48,8 @@ class OpenColumn:
     @property
     def placeholder(self) -> Column:
         """A column of the size expected of the measured one, from public numbers alone."""
-        some = tuple(f"({PRIVATE} {i})" for i in range(EXPECTED))
-        return self.of_values(some) if self.categorical else self.of_edges([float(e) for e in range(self.bins + 1)])
+        labels = tuple(f"({PRIVATE} {i})" for i in range(EXPECTED))
+        return self.of_values(labels) if self.categorical else self.of_edges([float(e) for e in range(self.bins + 1)])
 
     def of_values(self, values: Sequence[str], missing: bool = False) -> Column:
         """The column with these values and one for all others; missing cells are among those or have their own."""
@@ -91,8 +91,10 @@ class OpenSchema:
 
     def project(self, names: Sequence[str]) -> "OpenSchema":
         """The schema of the named columns only; InputError names one that is missing."""
-        own = {c.name: c for c in self.open}
-        return OpenSchema(self.placeholder.project(names), tuple(own[name] for name in names if name in own))
+        column_by_name = {c.name: c for c in self.open}
+        return OpenSchema(
+            self.placeholder.project(names), tuple(column_by_name[name] for name in names if name in column_by_name)
+        )
 
     def settled(self, found: Mapping[str, Column]) -> Domain:
         """The domain, with measured columns in place of the open ones."""
@@ -107,14 +109,14 @@ class OpenSchema:
         Raises what `Domain.encode` raises about the public columns, and InputError for an open one that is not there.
         """
         check_rows(len(frame))
-        own, found = {c.name: c for c in self.open}, []
+        column_by_name, texts = {c.name: c for c in self.open}, []
         for column, cells in self.placeholder.cells_in(frame):
-            if column.name in own:
-                told(len(found))
-                found.append(RawCells.of(cells, own[column.name].read))
+            if column.name in column_by_name:
+                told(len(texts))
+                texts.append(RawCells.of(cells, column_by_name[column.name].read))
             else:
                 column.encode(cells)
-        return found
+        return texts
 
 
 def is_open(schema: Any) -> bool:
@@ -129,29 +131,38 @@ def open_schema_from_json(schema: Any) -> OpenSchema:
     A constraint that speaks of a column to be measured is refused: which of its cells it forbids cannot be said yet.
     """
     columns = schema["columns"]
-    known = {name: spec for name, spec in columns.items() if not is_private(spec)}
-    if isinstance(given := schema.get("constraints"), list):
-        for number, spec in enumerate(given, start=1):
-            if unknown := [name for name in _spoken_of(spec) if name in columns and name not in known]:
+    public_entries = {name: spec for name, spec in columns.items() if not is_private(spec)}
+    if isinstance(constraints := schema.get("constraints"), list):
+        for position, spec in enumerate(constraints, start=1):
+            if private_names := [name for name in _spoken_of(spec) if name in columns and name not in public_entries]:
                 raise InputError(
-                    f"constraint {number}: column {unknown[0]!r} is to be measured, so that nothing can be said of its "
+                    f"constraint {position}: column {private_names[0]!r} is to be measured, so that nothing can be "
+                    "said of its "
                     "values yet; drop the constraint, or give the column's bounds or values"
                 )
-    closed = {name: known[name] if name in known else _probe(spec) for name, spec in columns.items()}
-    probe = domain_from_json({**schema, "columns": closed})
-    own = {c.name: _open(c, columns[c.name]) for c in probe.columns if c.name not in known}
-    measured = tuple(name for name in probe.names if name in own or name in probe.measured)
-    placed = tuple(own[c.name].placeholder if c.name in own else c for c in probe.columns)
-    return OpenSchema(replace(probe, columns=placed, measured=measured), tuple(own.values()))
+    closed_entries = {
+        name: public_entries[name] if name in public_entries else _probe(spec) for name, spec in columns.items()
+    }
+    probe_domain = domain_from_json({**schema, "columns": closed_entries})
+    unknown_columns = {c.name: _open(c, columns[c.name]) for c in probe_domain.columns if c.name not in public_entries}
+    measured = tuple(name for name in probe_domain.names if name in unknown_columns or name in probe_domain.measured)
+    placeholder_columns = tuple(
+        unknown_columns[c.name].placeholder if c.name in unknown_columns else c for c in probe_domain.columns
+    )
+    return OpenSchema(
+        replace(probe_domain, columns=placeholder_columns, measured=measured), tuple(unknown_columns.values())
+    )
 
 
 def open_schema_to_json(schema: OpenSchema) -> Json:
     """The schema file of the open columns."""
-    out = {}
+    entries = {}
     for c in schema.open:
-        what = {"values": PRIVATE} if c.categorical else {"bounds": PRIVATE, "bins": PRIVATE if c.quantiles else c.bins}
-        out[c.name] = {"kind": c.kind, **what} | ({"read": c.read} if c.read else {})
-    return {"columns": out} | ({"file": told} if (told := schema.placeholder.file.to_json()) else {})
+        private_keys = (
+            {"values": PRIVATE} if c.categorical else {"bounds": PRIVATE, "bins": PRIVATE if c.quantiles else c.bins}
+        )
+        entries[c.name] = {"kind": c.kind, **private_keys} | ({"read": c.read} if c.read else {})
+    return {"columns": entries} | ({"file": file_format} if (file_format := schema.placeholder.file.to_json()) else {})
 
 
 def private_entry(spec: Json) -> Json:
@@ -168,8 +179,12 @@ def _kept(spec: Json) -> Json:
 
 def _spoken_of(constraint: Any) -> list[str]:
     """The columns that a constraint of a schema file names, even if it is otherwise wrong."""
-    given = [value for key, value in constraint.items() if key != "which"] if isinstance(constraint, Mapping) else []
-    return [name for names in given if isinstance(names, (Mapping, list)) for name in names if isinstance(name, str)]
+    name_lists = (
+        [value for key, value in constraint.items() if key != "which"] if isinstance(constraint, Mapping) else []
+    )
+    return [
+        name for names in name_lists if isinstance(names, (Mapping, list)) for name in names if isinstance(name, str)
+    ]
 
 
 def is_private(spec: Any) -> bool:
@@ -185,20 +200,20 @@ def _probe(spec: Json) -> Json:
 
 
 def _open(probe: Column, spec: Json) -> OpenColumn:
-    name, found = probe.name, OpenColumn(probe.name, probe.kind, probe.read)
-    if unknown := set(spec) - KEYS:
-        raise InputError(f"column {name!r}: {sorted(map(str, unknown))[0]!r} does not go with what is private")
+    name, column = probe.name, OpenColumn(probe.name, probe.kind, probe.read)
+    if unknown_keys := set(spec) - KEYS:
+        raise InputError(f"column {name!r}: {sorted(map(str, unknown_keys))[0]!r} does not go with what is private")
     if spec.get("missing", "category") != "category":
         raise InputError(
             f"column {name!r}: what is measured cannot refuse missing values, because that would reveal them"
         )
-    if found.categorical:
+    if column.categorical:
         if spec.get("values") != PRIVATE or "bounds" in spec or "bins" in spec:
             raise InputError(f'column {name!r}: of categories the values are private: "values": "private"')
-        return found
+        return column
     bins = spec.get("bins", BINS)
     if spec.get("bounds") != PRIVATE or "values" in spec:
         raise InputError(f'column {name!r}: of numbers the bounds are private: "bounds": "private"')
     if bins != PRIVATE and (type(bins) is not int or not 1 <= bins <= MOST_BINS):
         raise InputError(f'column {name!r}: bins={str(bins)[:40]} must be "private" or in 1..{MOST_BINS}')
-    return replace(found, quantiles=True) if bins == PRIVATE else replace(found, bins=bins)
+    return replace(column, quantiles=True) if bins == PRIVATE else replace(column, bins=bins)

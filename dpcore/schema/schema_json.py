@@ -44,9 +44,10 @@ def domain_from_json(schema: Any) -> Domain:
         return _domain({name: {"kind": "integer", "size": size} for name, size in schema.items()}, False)
     if not isinstance(schema.get("columns"), Mapping):
         raise InputError('the schema has no "columns" object')
-    if unknown := set(schema) - {"columns", "peeked", "constraints", "measured", "file"}:
+    if unknown_keys := set(schema) - {"columns", "peeked", "constraints", "measured", "file"}:
         raise InputError(
-            f"the schema has an unknown key {min(unknown)!r}; it may have columns, constraints, file, measured, peeked"
+            f"the schema has an unknown key {min(unknown_keys)!r}; it may have columns, constraints, file, measured, "
+            "peeked"
         )
     domain = constrained(_domain(schema["columns"], bool(schema.get("peeked", False))), schema.get("constraints"))
     measured = schema.get("measured", [])
@@ -69,24 +70,24 @@ def domain_to_json(domain: Domain) -> Json:
         columns[c.name] = spec | {"ordered": c.ordered, "missing": c.missing, "out_of_range": c.out_of_range}
         columns[c.name] |= {"read": c.read} if c.read else {}
         columns[c.name] |= {"unreadable": c.unreadable} if c.unreadable != "refuse" else {}
-    more = {
+    other_entries = {
         "constraints": stated(domain),
         "peeked": domain.peeked,
         "file": domain.file.to_json(),
         "measured": list(domain.measured),
     }
-    return {"columns": columns} | {key: value for key, value in more.items() if value}
+    return {"columns": columns} | {key: value for key, value in other_entries.items() if value}
 
 
 def _domain(columns: Json, peeked: bool) -> Domain:
     if len(columns) > MOST_COLUMNS:
         raise InputError(f"the schema has {len(columns):,} columns, at most {MOST_COLUMNS:,} are read")
-    found = Domain(tuple(_column(name, spec) for name, spec in columns.items()), peeked)
-    if sum(math.log10(size) for size in found.shape) > MOST_DIGITS:
+    domain = Domain(tuple(_column(name, spec) for name, spec in columns.items()), peeked)
+    if sum(math.log10(size) for size in domain.shape) > MOST_DIGITS:
         raise InputError(
             f"the schema has more than 10^{MOST_DIGITS} combinations; leave columns out, or give them fewer values"
         )
-    return found
+    return domain
 
 
 def format_from_json(said: Any) -> TextFormat:
@@ -106,33 +107,35 @@ def _column(name: Any, spec: Any) -> Column:
         raise InputError(f"column {name!r}: a column's name must be a text of at least one character")
     if not isinstance(spec, Mapping):
         raise InputError(f"column {name!r}: its description must be a JSON object, not {spec!r}")
-    if unknown := set(spec) - KEYS:
-        raise InputError(f"column {name!r}: unknown key {min(map(str, unknown))!r}; allowed: {', '.join(sorted(KEYS))}")
+    if unknown_keys := set(spec) - KEYS:
+        raise InputError(
+            f"column {name!r}: unknown key {min(map(str, unknown_keys))!r}; allowed: {', '.join(sorted(KEYS))}"
+        )
     spec = dict(spec)
     if isinstance(spec.get("kind"), str) and spec["kind"] in ADVICE:
         raise InputError(f"column {name!r}: {ADVICE[spec['kind']]}")
     kind = _one_of(name, spec, "kind", KINDS, None)
     common: Json = {key: _one_of(name, spec, key, choices, choices[0]) for key, choices in CHOICES.items()}
-    missing, clip, read = common["missing"], common["out_of_range"], common["read"]
+    missing, out_of_range, reading = common["missing"], common["out_of_range"], common["read"]
     if common["unreadable"] != "refuse" and (kind == "categorical" or missing != "category"):
         raise InputError(f'column {name!r}: unreadable "missing" goes with numbers and missing "category"')
     ordered = spec.get("ordered", kind == "numeric" or (kind == "integer" and "size" not in spec))
     if not isinstance(ordered, bool):
         raise InputError(f"column {name!r}: ordered must be true or false, not {ordered!r}")
-    if of_categories(read) != (kind == "categorical") and read:
-        raise InputError(f"column {name!r}: read={read!r} does not go with a {kind} column")
+    if of_categories(reading) != (kind == "categorical") and reading:
+        raise InputError(f"column {name!r}: read={reading!r} does not go with a {kind} column")
     common |= {"name": name, "kind": kind, "ordered": ordered}
     if kind == "categorical":
-        if clip == "clip":
+        if out_of_range == "clip":
             raise InputError(f'column {name!r}: out_of_range "clip" has no meaning for categories; use "refuse"')
-        if "other" in (clip, missing) and OTHER not in (spec.get("values") or ()):
+        if "other" in (out_of_range, missing) and OTHER not in (spec.get("values") or ()):
             raise InputError(f'column {name!r}: "other" needs the category {OTHER!r} among its values')
         column = Column(**common, values=_values(name, spec))
         keys = [column.key(label) for label in column.labels]  # the missing ones' label is one of them
-        ((key, times),) = Counter(keys).most_common(1)
-        if times > 1:
+        ((key, occurrences),) = Counter(keys).most_common(1)
+        if occurrences > 1:
             raise InputError(f"column {name!r}: the value {key!r} is in values twice")
-    elif "other" in (clip, missing):
+    elif "other" in (out_of_range, missing):
         raise InputError(f'column {name!r}: "other" has no meaning for numbers; use "clip" and "category"')
     else:
         column = Column(**common, **_bounds(name, kind, spec))
@@ -151,8 +154,8 @@ def _values(name: str, spec: Json) -> tuple:
     for v in values:
         if not isinstance(v, (str, int, float)) or (isinstance(v, float) and not math.isfinite(v)):
             raise InputError(f"column {name!r}: {v!r} in values is not a text, a finite number, true or false")
-    if odd := [key for key in map(written, values) if not is_text(key)]:
-        raise InputError(f"column {name!r}: {odd[0]!r} in values is not Unicode text")
+    if invalid_texts := [key for key in map(written, values) if not is_text(key)]:
+        raise InputError(f"column {name!r}: {invalid_texts[0]!r} in values is not Unicode text")
     return tuple(values)
 
 
@@ -186,11 +189,12 @@ def _bounds(name: str, kind: str, spec: Json) -> Json:
         if (np.diff(numbers) <= 0).any():
             raise InputError(f"column {name!r}: bins={bins} are too many for {low:g}..{high:g}")
     if kind == "integer":
-        first, after = whole_bins(numbers)
-        if (empty := after <= first).any():
-            at = int(empty.argmax())
+        first, after_last = whole_bins(numbers)
+        if (is_empty := after_last <= first).any():
+            bin_index = int(is_empty.argmax())
             raise InputError(
-                f"column {name!r}: the bin from {numbers[at]:g} to {numbers[at + 1]:g} holds no whole number;"
+                f"column {name!r}: the bin from {numbers[bin_index]:g} to {numbers[bin_index + 1]:g} holds no whole "
+                "number;"
                 " use fewer bins"
             )
     return {"low": numbers[0], "high": numbers[-1], "edges": tuple(numbers)}

@@ -22,8 +22,8 @@ class TextFormat:
     @property
     def words(self) -> str:
         """The format in words."""
-        apart = f", separated by {DELIMITERS[self.delimiter]}" if self.delimiter else ""
-        return ENCODINGS[self.encoding] + apart + ", with line breaks inside values" * self.line_breaks
+        separator = f", separated by {DELIMITERS[self.delimiter]}" if self.delimiter else ""
+        return ENCODINGS[self.encoding] + separator + ", with line breaks inside values" * self.line_breaks
 
     def to_json(self) -> Json:
         """The entry "file" of a schema: only the settings that differ from the default."""

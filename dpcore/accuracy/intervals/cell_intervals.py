@@ -15,8 +15,8 @@ def cell_intervals(known: UnbiasedAnswers, tables: Marginals, n: float, *, level
     """
     z = quantile(check_level(level), laplace=known.laplace)
     shares, errors = known.answers(tables), known.standard_errors(tables)
-    both = np.hypot(errors, sampling_errors(shares, n, level))
-    gone = np.where(np.isfinite(errors), 0.0, np.nan)
+    total_errors = np.hypot(errors, sampling_errors(shares, n, level))
+    nan_where_unmeasured = np.where(np.isfinite(errors), 0.0, np.nan)
     bounds = {"low": shares - z * errors, "high": shares + z * errors}
-    bounds |= {"population_low": shares - z * both, "population_high": shares + z * both}
-    return {name: np.clip(values, 0, 1) + gone for name, values in bounds.items()}
+    bounds |= {"population_low": shares - z * total_errors, "population_high": shares + z * total_errors}
+    return {name: np.clip(values, 0, 1) + nan_where_unmeasured for name, values in bounds.items()}

@@ -21,8 +21,8 @@ def check_level(level: float) -> float:
 
 def quantile(level: float, *, laplace: bool = False) -> float:
     """The number of standard deviations on either side; for Laplace noise, a single variable's quantile."""
-    normal = float(ndtri((1 + level) / 2))
-    return max(normal, -math.log(1 - level) / math.sqrt(2)) if laplace else normal
+    normal_quantile = float(ndtri((1 + level) / 2))
+    return max(normal_quantile, -math.log(1 - level) / math.sqrt(2)) if laplace else normal_quantile
 
 
 def towards_half(shares: Any, n: float, level: float) -> Array:

@@ -31,22 +31,22 @@ def compatible_bounds(known: UnbiasedAnswers, question: Question, n: float, leve
     wide where columns that were not measured together may be tied in any way (Fréchet's bounds without noise).
     """
     axes, g = values_of(question.workload)
-    places, g = _reduced(axes, g)
+    class_of_value, g = _reduced(axes, g)
     if math.prod(g.shape) > MOST_CELLS:
         return None
-    known_of = list(_statements(known, places, g.shape))
-    if not 0 < len(known_of) <= MOST_STATEMENTS:
+    constraints = list(_statements(known, class_of_value, g.shape))
+    if not 0 < len(constraints) <= MOST_STATEMENTS:
         return None
-    A = csr_array(np.array([cells for cells, _, _ in known_of], dtype=float))
-    shares, noise = (np.array([one[i] for one in known_of]) for i in (1, 2))
-    each = 1 - (1 - level) / len(known_of)
-    z, out = quantile(each, laplace=known.laplace), []
-    for errors in (noise, np.hypot(noise, sampling_errors(shares, n, each))):
+    A = csr_array(np.array([cells for cells, _, _ in constraints], dtype=float))
+    shares, noise_errors = (np.array([constraint[i] for constraint in constraints]) for i in (1, 2))
+    constraint_level = 1 - (1 - level) / len(constraints)
+    z, bands = quantile(constraint_level, laplace=known.laplace), []
+    for errors in (noise_errors, np.hypot(noise_errors, sampling_errors(shares, n, constraint_level))):
         low, high = _ends(A, shares, z * errors, g.ravel())
         if low <= SAID and high >= 1 - SAID:
             return None
-        out.append((low, high))
-    return out[0], out[1]
+        bands.append((low, high))
+    return bands[0], bands[1]
 
 
 def _reduced(axes: Axes, g: Array) -> tuple[dict[int, Array], Array]:
@@ -54,15 +54,17 @@ def _reduced(axes: Axes, g: Array) -> tuple[dict[int, Array], Array]:
 
     The class for which the question is answered lowest comes first: statements leave it out.
     """
-    places = {}
-    for place, axis in enumerate(axes):
-        own = np.moveaxis(g, place, 0).reshape(g.shape[place], -1)
-        rows, label = np.unique(own, axis=0, return_inverse=True)
-        order = np.argsort(rows.sum(axis=1), kind="stable")
-        g = np.moveaxis(rows[order].reshape(-1, *np.delete(g.shape, place)), 0, place)
-        places[axis] = np.argsort(order)[label.ravel()]
-    matter = [i for i, size in enumerate(g.shape) if size > 1]
-    return {axes[i]: places[axes[i]] for i in matter}, g.reshape([g.shape[i] for i in matter])
+    class_of_value = {}
+    for position, axis in enumerate(axes):
+        answers_by_value = np.moveaxis(g, position, 0).reshape(g.shape[position], -1)
+        distinct_answers, row_of_value = np.unique(answers_by_value, axis=0, return_inverse=True)
+        order = np.argsort(distinct_answers.sum(axis=1), kind="stable")
+        g = np.moveaxis(distinct_answers[order].reshape(-1, *np.delete(g.shape, position)), 0, position)
+        class_of_value[axis] = np.argsort(order)[row_of_value.ravel()]
+    relevant_positions = [i for i, size in enumerate(g.shape) if size > 1]
+    return {axes[i]: class_of_value[axes[i]] for i in relevant_positions}, g.reshape(
+        [g.shape[i] for i in relevant_positions]
+    )
 
 
 def _statements(
@@ -71,29 +73,29 @@ def _statements(
     """The known sums of classes: the cells (in one line), their share, and its standard error from noise."""
     axes = tuple(places)
     for size in range(1, min(len(axes), MOST_WAYS) + 1):
-        for some in combinations(range(len(axes)), size):
-            T = tuple(axes[i] for i in some)
-            for chosen in product(*(range(1, shape[i]) for i in some)):
-                masks = [places[axes[i]] == c for i, c in zip(some, chosen, strict=True)]
+        for positions in combinations(range(len(axes)), size):
+            T = tuple(axes[i] for i in positions)
+            for classes in product(*(range(1, shape[i]) for i in positions)):
+                masks = [places[axes[i]] == c for i, c in zip(positions, classes, strict=True)]
                 f = reduce(np.multiply.outer, masks).astype(float)
                 parts = components(T, f)
                 if not all(S in known.places for S in parts):
                     break  # nor are the other classes of these columns
-                place = dict(zip(some, chosen, strict=True))
+                class_by_position = dict(zip(positions, classes, strict=True))
                 cells = np.zeros(shape, dtype=bool)
-                cells[tuple(place.get(i, slice(None)) for i in range(len(axes)))] = True
+                cells[tuple(class_by_position.get(i, slice(None)) for i in range(len(axes)))] = True
                 yield cells.ravel(), share_of(known, f, parts), math.sqrt(spread_of(known, parts, parts))
 
 
 def _ends(A: csr_array, shares: Array, room: Array, g: Array) -> Band:
     """The least and largest ⟨g, x⟩ of distributions x with |Ax − shares| ≤ t · room, for the least feasible t ≥ 1."""
-    both, ends, width = vstack([A, -A]), np.concatenate([shares, -shares]), np.concatenate([room, room])
+    two_sided_matrix, centres, widths = vstack([A, -A]), np.concatenate([shares, -shares]), np.concatenate([room, room])
     ones = np.ones((1, len(g)))
-    found = [linprog(sign * g, both, ends + width, ones, [1.0]) for sign in (1, -1)]
-    if any(end.status for end in found):
-        wide = csr_array(np.column_stack([both.toarray(), -width]))
-        t = linprog(np.append(0 * g, 1.0), wide, ends, np.append(ones, [[0.0]], axis=1), [1.0]).x[-1]
-        limits = ends + width * t * (1 + 1e-9) + 1e-9  # the solver's rounding must not leave none
-        found = [linprog(sign * g, both, limits, ones, [1.0]) for sign in (1, -1)]
-    low, high = float(found[0].fun), -float(found[1].fun)
+    solutions = [linprog(sign * g, two_sided_matrix, centres + widths, ones, [1.0]) for sign in (1, -1)]
+    if any(solution.status for solution in solutions):
+        relaxed_matrix = csr_array(np.column_stack([two_sided_matrix.toarray(), -widths]))
+        t = linprog(np.append(0 * g, 1.0), relaxed_matrix, centres, np.append(ones, [[0.0]], axis=1), [1.0]).x[-1]
+        relaxed_limits = centres + widths * t * (1 + 1e-9) + 1e-9  # the solver's rounding must not leave none
+        solutions = [linprog(sign * g, two_sided_matrix, relaxed_limits, ones, [1.0]) for sign in (1, -1)]
+    low, high = float(solutions[0].fun), -float(solutions[1].fun)
     return min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)

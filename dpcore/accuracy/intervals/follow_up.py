@@ -46,25 +46,25 @@ def further(
         raise InputError("delta=0: what more to measure is worked out for Gaussian noise, which needs delta > 0")
     axes, g = values_of(question.workload)
     parts = components(axes, g)
-    target = (within / quantile(check_level(level))) ** 2
-    matter = [a for a in axes if any(a in S for S in parts)] or list(axes)
-    names = [known.domain.names[a] for a in matter]
+    target_variance = (within / quantile(check_level(level))) ** 2
+    relevant_axes = [a for a in axes if any(a in S for S in parts)] or list(axes)
+    names = [known.domain.names[a] for a in relevant_axes]
     queries = f"marginals:{json.dumps([names], ensure_ascii=False, separators=(',', ':'))}"
-    k = known.domain.cells(matter)
+    k = known.domain.cells(relevant_axes)
 
     def variance(mu: float) -> float:
         total = 0.0
         for S, h in parts.items():
-            own = len(h) / k * (n * mu) ** 2 / 2
-            before = 1 / max(known.variance[S], SMALLEST**2) if S in known.places else 0.0
-            total += float(h @ h) / max(own + before, SMALLEST**2)
+            new_precision = len(h) / k * (n * mu) ** 2 / 2
+            released_precision = 1 / max(known.variance[S], SMALLEST**2) if S in known.places else 0.0
+            total += float(h @ h) / max(new_precision + released_precision, SMALLEST**2)
         return total
 
-    if variance(0.0) <= target:
+    if variance(0.0) <= target_variance:
         return Further(queries, within, 0.0, 0.0, delta)
-    high = 1.0
-    while variance(high) > target:
-        high *= 2
-    mu = root(lambda mu: variance(mu) - target, 0.0, high)
+    max_mu = 1.0
+    while variance(max_mu) > target_variance:
+        max_mu *= 2
+    mu = root(lambda mu: variance(mu) - target_variance, 0.0, max_mu)
     epsilon = gdp_epsilon(mu, delta) if accounting is Accounting.GDP else zcdp_epsilon(mu**2 / 2, delta)
     return Further(queries, within, mu, epsilon, delta)

@@ -43,25 +43,25 @@ def linked(
     if len(names) != 2 or names[0] == names[1]:
         raise InputError("a link is between two different columns; name two")
     axes = domain.axes(names)
-    constant = next((name for name, axis in zip(names, axes, strict=True) if domain.shape[axis] < 2), None)
+    constant_column = next((name for name, axis in zip(names, axes, strict=True) if domain.shape[axis] < 2), None)
     pair = (min(axes), max(axes))
-    if constant is not None or pair not in known.places:
-        why = f"nothing was measured about {' × '.join(names)} together"
-        why = why if constant is None else f"{constant!r} has one value only"
-        return Linked(names, None, None, 0, f"Whether they are linked cannot be said: {why}.")
+    if constant_column is not None or pair not in known.places:
+        reason = f"nothing was measured about {' × '.join(names)} together"
+        reason = reason if constant_column is None else f"{constant_column!r} has one value only"
+        return Linked(names, None, None, 0, f"Whether they are linked cannot be said: {reason}.")
     parts, variances = _parts(known, pair)
-    rows, shape = max(round(n), 1), domain.shape_of(pair)
-    X, far = _excess(parts, variances, rows)
+    row_count, shape = max(round(n), 1), domain.shape_of(pair)
+    X, excess = _excess(parts, variances, row_count)
     margins = [_shrunk(part[0], v) for part, v in zip(parts[:2], variances[:2], strict=True)]
-    p, rng, above = np.outer(*margins).ravel(), np.random.default_rng(seed), 0
-    for start in range(0, repeats, step := max(BLOCK // p.size, 1)):
-        count = min(step, repeats - start)
-        T = rng.multinomial(rows, p, size=count).reshape(count, *shape) / rows
-        drawn = zip((T.sum(axis=2), T.sum(axis=1), T), variances, strict=True)
-        fresh = [centred(x + _noise(x.shape, v, known.laplace, rng), first=1) for x, v in drawn]
-        above += int((_excess(fresh, variances, rows)[1] >= far).sum())
-    found = (1 + above) / (repeats + 1)
-    return Linked(names, found, float(X[0]), repeats, _words(names, found))
+    p, rng, exceedances = np.outer(*margins).ravel(), np.random.default_rng(seed), 0
+    for start in range(0, repeats, batch_size := max(BLOCK // p.size, 1)):
+        count = min(batch_size, repeats - start)
+        T = rng.multinomial(row_count, p, size=count).reshape(count, *shape) / row_count
+        tables_and_variances = zip((T.sum(axis=2), T.sum(axis=1), T), variances, strict=True)
+        noisy_parts = [centred(x + _noise(x.shape, v, known.laplace, rng), first=1) for x, v in tables_and_variances]
+        exceedances += int((_excess(noisy_parts, variances, row_count)[1] >= excess).sum())
+    p_value = (1 + exceedances) / (repeats + 1)
+    return Linked(names, p_value, float(X[0]), repeats, _words(names, p_value))
 
 
 def signals(known: UnbiasedAnswers, n: float) -> dict[tuple[str, str], float]:
@@ -69,18 +69,18 @@ def signals(known: UnbiasedAnswers, n: float) -> dict[tuple[str, str], float]:
 
     0 where the pair's noisy table shows nothing but noise and the luck of n rows. See `linked`.
     """
-    names, out = known.domain.names, {}
+    names, excess_by_pair = known.domain.names, {}
     for first, second in (S for S in known.spaces if len(S) == 2):
-        (X,), (more,) = _excess(*_parts(known, (first, second)), max(round(n), 1))
-        out[names[first], names[second]] = float(max(more / X**2, 0.0)) if X > 0 else 0.0
-    return dict(sorted(out.items(), key=lambda found: -found[1]))
+        (X,), (excess,) = _excess(*_parts(known, (first, second)), max(round(n), 1))
+        excess_by_pair[names[first], names[second]] = float(max(excess / X**2, 0.0)) if X > 0 else 0.0
+    return dict(sorted(excess_by_pair.items(), key=lambda item: -item[1]))
 
 
 def _parts(known: UnbiasedAnswers, pair: Axes) -> tuple[list[Array], list[float]]:
     """The parts (1, k_a), (1, k_b) and (1, k_a, k_b) of a pair's margins and of itself, and their noise's variances."""
-    sets = ((pair[0],), (pair[1],), pair)
-    parts = [known.parts[known.places[S]].reshape(1, *known.domain.shape_of(S)) for S in sets]
-    return parts, [known.variance[S] for S in sets]
+    column_sets = ((pair[0],), (pair[1],), pair)
+    parts = [known.parts[known.places[S]].reshape(1, *known.domain.shape_of(S)) for S in column_sets]
+    return parts, [known.variance[S] for S in column_sets]
 
 
 def _excess(parts: Sequence[Array], variances: Sequence[float], n: int) -> tuple[Array, Array]:
@@ -90,14 +90,18 @@ def _excess(parts: Sequence[Array], variances: Sequence[float], n: int) -> tuple
     v_ab on the pair, and v_a, v_b on the margins that are multiplied. The lengths in it are those of each table's own
     margins without noise, so that how well lengths are known does not matter.
     """
-    a, b, both = parts
+    a, b, pair_parts = parts
     v_a, v_b, v_ab = variances
     k_a, k_b = a.shape[1], b.shape[1]
-    long_a, long_b = _length(a, v_a), _length(b, v_b)
-    X = np.sqrt(((both - a[:, :, None] * b[:, None, :]) ** 2).sum(axis=(1, 2)))
-    chance = (1 - 1 / k_a - long_a) * (1 - 1 / k_b - long_b) / n
-    chance += (k_a - 1) * (k_b - 1) * (v_ab + v_a * v_b) + (k_a - 1) * v_a * long_b + (k_b - 1) * v_b * long_a
-    return X, X**2 - chance
+    squared_length_a, squared_length_b = _length(a, v_a), _length(b, v_b)
+    X = np.sqrt(((pair_parts - a[:, :, None] * b[:, None, :]) ** 2).sum(axis=(1, 2)))
+    mean_by_chance = (1 - 1 / k_a - squared_length_a) * (1 - 1 / k_b - squared_length_b) / n
+    mean_by_chance += (
+        (k_a - 1) * (k_b - 1) * (v_ab + v_a * v_b)
+        + (k_a - 1) * v_a * squared_length_b
+        + (k_b - 1) * v_b * squared_length_a
+    )
+    return X, X**2 - mean_by_chance
 
 
 def _length(parts: Array, variance: float) -> Array:
@@ -113,22 +117,24 @@ def _noise(shape: tuple[int, ...], variance: float, laplace: bool, rng: Rng) -> 
 
 def _shrunk(part: Array, variance: float) -> Array:
     """A margin shrunk to its length without noise: the distribution nearest to 1/k + c part, by bisection."""
-    k, length = len(part), _length(part[None], variance)[0]
+    k, squared_length = len(part), _length(part[None], variance)[0]
 
     def shrunk(c: float) -> Array:
         return nearest(1 / k + c * part)
 
     def short(c: float) -> bool:
         p = shrunk(c)
-        return bool(p @ p - 1 / k < length)
+        return bool(p @ p - 1 / k < squared_length)
 
-    _, most = bisected(short, 0.0, float(length > 0), HALVINGS)
-    p = shrunk(most)
+    _, scale = bisected(short, 0.0, float(squared_length > 0), HALVINGS)
+    p = shrunk(scale)
     return p / p.sum()
 
 
 def _words(names: Texts, p: float) -> str:
     """The result of a test in a sentence."""
-    often = f"{1000 * p:.0f} of 1,000" if p < 0.1 else f"{100 * p:.0f} of 100"
-    seen = "shows a link" if p < LEVEL else "shows no link"
-    return f"The release {seen} between {names[0]} and {names[1]}: chance alone does as much in {often} cases."
+    frequency_text = f"{1000 * p:.0f} of 1,000" if p < 0.1 else f"{100 * p:.0f} of 100"
+    finding = "shows a link" if p < LEVEL else "shows no link"
+    return (
+        f"The release {finding} between {names[0]} and {names[1]}: chance alone does as much in {frequency_text} cases."
+    )

@@ -65,16 +65,21 @@ def measured_shares(known: UnbiasedAnswers, questions: Sequence[Question]) -> Me
     ⟨g, P_n⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩ has variance Σ_S v_S ‖h_S‖² from the noise, and two of them the covariance
     Σ_S v_S ⟨h_S, h'_S⟩, exactly.
     """
-    forms, shares, missing = [], [], []
+    components_by_question, shares, unmeasured_columns = [], [], []
     for question in questions:
         axes, g = values_of(question.workload)
         h = components(axes, g)
         names = known.domain.names
-        gone = [" × ".join(names[a] for a in S) for S in h if S not in known.places]
-        missing.append(gone[0] if gone else "")
-        forms.append(h)
+        unmeasured_sets = [" × ".join(names[a] for a in S) for S in h if S not in known.places]
+        unmeasured_columns.append(unmeasured_sets[0] if unmeasured_sets else "")
+        components_by_question.append(h)
         shares.append(share_of(known, g, h))
-    return MeasuredShares(np.array(shares), _noise(known, forms), tuple(forms), tuple(missing))
+    return MeasuredShares(
+        np.array(shares),
+        _noise(known, components_by_question),
+        tuple(components_by_question),
+        tuple(unmeasured_columns),
+    )
 
 
 def _noise(known: UnbiasedAnswers, forms: Sequence[dict[Any, Array]]) -> Array:
@@ -104,16 +109,16 @@ def answer(
 
 def _answer(known: UnbiasedAnswers, question: Question, n: float, estimate: float | None, level: float) -> Interval:
     """The interval of one question's share at a level that was checked."""
-    found = measured_shares(known, [question])
-    if found.missing[0]:
+    measured = measured_shares(known, [question])
+    if measured.missing[0]:
         bands = compatible_bounds(known, question, n, level)
         if bands is None:
-            return _interval(question.text, level, f"cannot be bounded: {_unmeasured(found.missing)}", estimate)
-        how = f"conservative: {_unmeasured(found.missing)}, and every table is allowed that agrees with what was; "
+            return _interval(question.text, level, f"cannot be bounded: {_unmeasured(measured.missing)}", estimate)
+        how = f"conservative: {_unmeasured(measured.missing)}, and every table is allowed that agrees with what was; "
         how += "population: sampling of n independent rows added"
         return _interval(question.text, level, how, estimate, None, *bands)
-    share, z = float(found.shares[0]), quantile(level, laplace=known.laplace)
-    noise = float(found.noise[0, 0])
+    share, z = float(measured.shares[0]), quantile(level, laplace=known.laplace)
+    noise = float(measured.noise[0, 0])
     sampling = float(sampling_errors(share, n, level)) ** 2
     bands = [_inside(_band(share, variance, z), 0, 1) for variance in (noise, noise + sampling)]
     return _interval(question.text, level, _how(known.laplace), estimate, share, *bands)
@@ -136,7 +141,7 @@ def compare_questions(
     text = f"{kind} of ({first.text}) and ({second.text})"
     measured = measured_shares(known, [first, second])
     check_level(level)
-    value = None if estimate is None else _compared(kind, *estimate)
+    compared_estimate = None if estimate is None else _compared(kind, *estimate)
     unbiased = None
     if any(measured.missing):
         how, bands = _from_parts(known, (first, second), n, kind, level)
@@ -145,12 +150,12 @@ def compare_questions(
         pair, z = _paired(known, measured, first, second), quantiles(level, laplace=known.laplace)
         bands = [table_ends(pair, kind, z), population_ends(pair, kind, n, z)]
     if not bands:
-        return _interval(text, level, how, value)
+        return _interval(text, level, how, compared_estimate)
     edge = f"({second.text}) apart from 0"
     if kind == "odds":
         edge += f", or ({first.text}) apart from 1"
     how, table, people = _said(how, edge, *((float(low), float(high)) for low, high in bands))
-    return _interval(text, level, how, value, unbiased, table, people)
+    return _interval(text, level, how, compared_estimate, unbiased, table, people)
 
 
 def _said(how: str, edge: str, table: Band, people: Band) -> tuple[str, HalfBand, HalfBand]:
@@ -183,14 +188,14 @@ def _from_parts(
 
     Each interval has half the error, so that both hold with at least the stated level.
     """
-    each = [_answer(known, question, n, None, (1 + level) / 2) for question in asked]
-    unknown = next((one for one in each if one.low is None), None)
-    if unknown:
-        return unknown.how, []
-    tables = [(one.low, one.high) for one in each]
-    people = [(one.population_low, one.population_high) for one in each]
-    bands = [_apart(kind, *both) for both in (tables, people)]
-    return next(one.how for one in each if one.unbiased is None), bands
+    intervals = [_answer(known, question, n, None, (1 + level) / 2) for question in asked]
+    unbounded = next((interval for interval in intervals if interval.low is None), None)
+    if unbounded:
+        return unbounded.how, []
+    tables = [(one.low, one.high) for one in intervals]
+    population_bands = [(one.population_low, one.population_high) for one in intervals]
+    bands = [_apart(kind, *band_pair) for band_pair in (tables, population_bands)]
+    return next(one.how for one in intervals if one.unbiased is None), bands
 
 
 def independent(protects: Mapping[str, Any]) -> float:
@@ -211,18 +216,20 @@ def _together(known: UnbiasedAnswers, first: Question, second: Question) -> tupl
     shape = known.domain.shape_of(axes)
     if len(axes) > MOST_WAYS or math.prod(shape) > MOST_TOGETHER:
         return None
-    sizes = [[n if axis in own else 1 for axis, n in zip(axes, shape, strict=True)] for own in (a, b)]
-    both = np.broadcast_to(g.reshape(sizes[0]) * h.reshape(sizes[1]), shape)
-    parts = components(axes, both)
+    broadcast_shapes = [
+        [n if axis in question_axes else 1 for axis, n in zip(axes, shape, strict=True)] for question_axes in (a, b)
+    ]
+    product_values = np.broadcast_to(g.reshape(broadcast_shapes[0]) * h.reshape(broadcast_shapes[1]), shape)
+    parts = components(axes, product_values)
     if not all(S in known.places for S in parts):
         return None
-    return share_of(known, both, parts), parts
+    return share_of(known, product_values, parts), parts
 
 
 def _band(middle: float, variance: float, z: float) -> Band:
     """The ends of the interval of z standard errors about `middle`, for noise of this variance."""
-    half = z * math.sqrt(max(variance, 0.0))
-    return middle - half, middle + half
+    half_width = z * math.sqrt(max(variance, 0.0))
+    return middle - half_width, middle + half_width
 
 
 def _inside(band: Band, low: float, high: float) -> Band:
@@ -255,8 +262,8 @@ def adaptively(found: Interval) -> Interval:
 
 def _how(laplace: bool) -> str:
     """The words that say how an interval was found, where all of it was measured."""
-    words = "exact: linear in noisy tables" if not laplace else "conservative: linear in tables with Laplace noise"
-    return words + "; population: sampling of n independent rows added"
+    text = "exact: linear in noisy tables" if not laplace else "conservative: linear in tables with Laplace noise"
+    return text + "; population: sampling of n independent rows added"
 
 
 def _interval(
@@ -269,5 +276,5 @@ def _interval(
 
 def _unmeasured(missing: Sequence[str]) -> str:
     """A clause that names the first columns of which nothing was measured."""
-    what = next(words for words in missing if words)
-    return f"nothing was measured about {what}" + (" together" if " × " in what else "")
+    columns_text = next(columns for columns in missing if columns)
+    return f"nothing was measured about {columns_text}" + (" together" if " × " in columns_text else "")

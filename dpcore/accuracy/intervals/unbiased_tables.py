@@ -22,23 +22,23 @@ def known(release: Release, measured: Sequence[MeasuredAnswers], domain: Domain)
     """The unbiased noisy tables of a release and of the measurements published with it."""
     if isinstance(release, UnbiasedAnswers):
         return release
-    shared = [pooled(domain, noisy_tables([m]), shared=True) for m in measured if m.shared]
+    shared_noise_tables = [pooled(domain, noisy_tables([m]), shared=True) for m in measured if m.shared]
     laplace = any(m.laplace for m in measured)
-    apart = pooled(domain, noisy_tables(m for m in measured if not m.shared), laplace=laplace)
-    return combined([apart, *shared])
+    independent_noise_tables = pooled(domain, noisy_tables(m for m in measured if not m.shared), laplace=laplace)
+    return combined([independent_noise_tables, *shared_noise_tables])
 
 
 def noisy_tables(measured: Iterable[MeasuredAnswers]) -> list[Table]:
     """The marginal tables among measurements; single cells, and other queries, are left out."""
-    out: list[Table] = []
+    noisy: list[Table] = []
     for m in measured:
-        for tables, place in m.workload.members:
-            answers, noise = m.answers[place], m.errors[place]
+        for tables, answer_slice in m.workload.members:
+            answers, noise = m.answers[answer_slice], m.errors[answer_slice]
             for axes, table in tables.slices.items() if isinstance(tables, Marginals) else ():
                 values, errors = answers[table], noise[table]
                 if np.isfinite(errors).all():
-                    out.append((axes, values, float(errors.max())))
-    return out
+                    noisy.append((axes, values, float(errors.max())))
+    return noisy
 
 
 def pooled(domain: Domain, tables: Iterable[Table], *, shared: bool = False, laplace: bool = False) -> UnbiasedAnswers:
@@ -78,14 +78,14 @@ def combined(told: Sequence[UnbiasedAnswers]) -> UnbiasedAnswers:
     with √(μ₁² + μ₂²), which is what both together cost. Nothing is spent. Raises InputError for others.
     """
     domain = told[0].domain
-    if any(one.domain != domain for one in told):
+    if any(release.domain != domain for release in told):
         raise InputError("releases are combined only where their schemas are the same")
     spaces = tuple(dict.fromkeys(S for one in told for S in one.spaces))
     parts, variances = [], []
     for S in spaces:
-        own = [one for one in told if S in one.places]
-        weights = np.array([1 / max(one.variance[S], SMALLEST**2) for one in own])
-        parts.append(np.average([one.parts[one.places[S]] for one in own], axis=0, weights=weights))
+        releases_with_part = [one for one in told if S in one.places]
+        weights = np.array([1 / max(one.variance[S], SMALLEST**2) for one in releases_with_part])
+        parts.append(np.average([one.parts[one.places[S]] for one in releases_with_part], axis=0, weights=weights))
         variances.append(1 / weights.sum())
     laplace = any(one.laplace for one in told)
     return UnbiasedAnswers(domain, spaces, np.concatenate([np.zeros(0), *parts]), np.array(variances), laplace=laplace)
@@ -93,14 +93,14 @@ def combined(told: Sequence[UnbiasedAnswers]) -> UnbiasedAnswers:
 
 def components(axes: Axes, g: Array) -> dict[Axes, Array]:
     """The nonzero parts h_S for S ⊆ axes, ≠ ∅, with ⟨g, table⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩."""
-    least = 1e-12 * float(np.abs(g).max(initial=0.0))
-    return {S: h.ravel() for S, h in residuals(axes, g, most=len(axes)) if np.abs(h).max() > least}
+    rounding_threshold = 1e-12 * float(np.abs(g).max(initial=0.0))
+    return {S: h.ravel() for S, h in residuals(axes, g, most=len(axes)) if np.abs(h).max() > rounding_threshold}
 
 
 def share_of(known: UnbiasedAnswers, g: Array, parts: Mapping[Axes, Array]) -> float:
     """The share of a query with values `g` and its `components`, as noisy tables know it; unmeasured ones add 0."""
-    seen = (float(h @ known.parts[known.places[S]]) for S, h in parts.items() if S in known.places)
-    return float(g.sum() / math.prod(g.shape)) + sum(seen)
+    measured_terms = (float(h @ known.parts[known.places[S]]) for S, h in parts.items() if S in known.places)
+    return float(g.sum() / math.prod(g.shape)) + sum(measured_terms)
 
 
 def spread_of(known: UnbiasedAnswers, a: dict, b: dict) -> float:

@@ -65,8 +65,8 @@ def sampling_distance(*, samples: int, d: int, D: float) -> float:
 def error(*, alpha: float, sigma: float, levels: int, samples: int, d: int, D: float) -> float:
     """The error err = (α + 2|V|σG_{|V|} + W(n_s))/γ of equation (2), |V| = n_s(2L + 1), up to constants."""
     count = samples * (2 * levels + 1)
-    noisy = 2 * count * sigma * gaussian_complexity(count=count, d=d, D=D)
-    return (alpha + noisy + sampling_distance(samples=samples, d=d, D=D)) / contraction(d)
+    noise_term = 2 * count * sigma * gaussian_complexity(count=count, d=d, D=D)
+    return (alpha + noise_term + sampling_distance(samples=samples, d=d, D=D)) / contraction(d)
 
 
 def partition_cells(*, n: float, epsilon: float, delta: float) -> float:

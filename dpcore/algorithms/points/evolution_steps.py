@@ -48,8 +48,8 @@ def gaussians(region: Bounded, S: Array, alpha: float, levels: int, rng: Rng) ->
     """
     blocks = [S]
     for level in range(1, levels + 1):
-        deviation = variation_deviation(alpha=alpha, level=level, d=region.d)
-        blocks += [region.project(S + deviation * rng.standard_normal(S.shape)) for _ in range(2)]
+        stddev = variation_deviation(alpha=alpha, level=level, d=region.d)
+        blocks += [region.project(S + stddev * rng.standard_normal(S.shape)) for _ in range(2)]
     return np.concatenate(blocks)
 
 
@@ -63,9 +63,9 @@ def treat(m: Array, post: str, V: Array, D: float, height: float) -> Array:
         return bounded_lipschitz(V, m, D).weights if (m > 0).any() else np.zeros(len(m))
     if post == "simplex":
         return nearest(m)
-    kept = np.where(m >= height, np.maximum(m, 0.0), 0.0) if post == "threshold" else np.maximum(m, 0.0)
-    total = kept.sum()
-    return kept / total if total > 0 else kept
+    nonnegative = np.where(m >= height, np.maximum(m, 0.0), 0.0) if post == "threshold" else np.maximum(m, 0.0)
+    total = nonnegative.sum()
+    return nonnegative / total if total > 0 else nonnegative
 
 
 def copies(m: Array, height: float, n: int, multiplicity: int) -> Array:

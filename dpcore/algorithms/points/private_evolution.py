@@ -83,9 +83,11 @@ class PrivateEvolution(Algorithm):
         if self.multiplicity and self.post != "threshold":
             raise InputError(f"multiplicity={self.multiplicity} goes with post=threshold only, not {self.post}")
         n, d, D = problem.effective_n, problem.d, problem.diameter
-        factor, word = (2, "2 ") if self.schedule == "paper" else (1, "")  # one is better
-        best = max(1, round(factor * math.log(max(n * budget.epsilon, 1.0))))
-        rounds = self.settled("rounds", best, f"{word}ln(nε), rounded: votes get noisier with every step more")
+        factor, factor_text = (2, "2 ") if self.schedule == "paper" else (1, "")  # one is better
+        default = max(1, round(factor * math.log(max(n * budget.epsilon, 1.0))))
+        rounds = self.settled(
+            "rounds", default, f"{factor_text}ln(nε), rounded: votes get noisier with every step more"
+        )
         T = rounds.value
         spend: Any = noise_share(budget, 1 / max(T, 1))
         sigma = deviation(Votes, spend, n)
@@ -93,22 +95,23 @@ class PrivateEvolution(Algorithm):
             spend = equal_thresholded(budget, max(T, 1))
         alpha = theory.finest(sigma=sigma, d=d, D=D)
         L = theory.levels(alpha=alpha, D=D)
-        best, why = problem.n, "n, as Algorithm 1 starts with"
+        default, why = problem.n, "n, as Algorithm 1 starts with"
         if not self.multiplicity:
-            best = theory.samples(sigma=sigma, levels=L, d=d)
+            default = theory.samples(sigma=sigma, levels=L, d=d)
             why = "(2L + 1)^{1/max(d,2) − 1}/σ: noise and sampling balance (Theorem 4.1)"
-        kept = self.settled("samples", best, why)
-        slow = self.post == "bounded-lipschitz" and d > 1
-        most = MOST_PROJECTED if slow else MOST_CANDIDATES
-        if kept.value * (2 * L + 1) > most:
+        samples = self.settled("samples", default, why)
+        is_slow = self.post == "bounded-lipschitz" and d > 1
+        max_candidates = MOST_PROJECTED if is_slow else MOST_CANDIDATES
+        if samples.value * (2 * L + 1) > max_candidates:
             raise InputError(
-                f"samples={kept.value:,} with {2 * L + 1} variations are more than {most:,} candidates, the most for "
-                f"post={self.post}: set samples to at most {most // (2 * L + 1):,}"
+                f"samples={samples.value:,} with {2 * L + 1} variations are more than {max_candidates:,} candidates, "
+                "the most for "
+                f"post={self.post}: set samples to at most {max_candidates // (2 * L + 1):,}"
             )
         why = "standard deviation of the noise on every share of the votes"
         choices = (
             rounds,
-            kept,
+            samples,
             *self.given("post", "sampling", "release", "threshold", "multiplicity", "schedule"),
             Choice("sigma", sigma, f"{why}, b√(2T)/(nμ)" if budget.delta > 0 else f"{why}, √2 · 2bT/(nε)"),
             Choice("alpha", alpha, "D σ^{1/max(d,2)}, the finest variation"),
@@ -118,7 +121,7 @@ class PrivateEvolution(Algorithm):
 
     def steps(self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: Rng) -> Steps:
         """Steps of one variation, vote and resampling each; with no rounds, one step 0 with the initial points."""
-        region, count, height = problem.region, plan["samples"], self.threshold * plan["sigma"]
+        region, count, threshold = problem.region, plan["samples"], self.threshold * plan["sigma"]
         S = self.random(region, count, rng)
         if plan["rounds"] == 0:
             yield Step(0, self._points(S, problem.names), "no round: the initial points")
@@ -127,18 +130,18 @@ class PrivateEvolution(Algorithm):
         for t in range(1, plan["rounds"] + 1):
             V = self.variation(region, S, plan["alpha"], plan["levels"], rng)
             m = curator.measure(Votes(V), spend).values
-            weights, note = treat(m, self.post, V, problem.diameter, height), f"{len(V):,} candidates"
-            if gone := not weights.any():
+            weights, note = treat(m, self.post, V, problem.diameter, threshold), f"{len(V):,} candidates"
+            if no_votes := not weights.any():
                 weights, note = np.where(np.arange(len(V)) < len(S), 1 / len(S), 0.0), f"{note}, {GONE}"
-            drawn = copies(m, height, problem.n, self.multiplicity) if self.multiplicity and not gone else None
-            if drawn is None or not 0 < len(drawn) <= CROWD * problem.n:
-                if drawn is not None:
-                    note += f", {len(drawn):,} copies are not in 1..{CROWD * problem.n:,}: {count:,} are sampled"
-                iid = self.sampling == "iid"
-                drawn = rng.choice(len(V), count, p=weights) if iid else systematic(weights, count, rng)
-            S = V[drawn]
-            last = self.release == "last"
-            yield Step(t, self._points(S, problem.names) if last else Points(V, weights, problem.names), note)
+            indices = copies(m, threshold, problem.n, self.multiplicity) if self.multiplicity and not no_votes else None
+            if indices is None or not 0 < len(indices) <= CROWD * problem.n:
+                if indices is not None:
+                    note += f", {len(indices):,} copies are not in 1..{CROWD * problem.n:,}: {count:,} are sampled"
+                is_iid = self.sampling == "iid"
+                indices = rng.choice(len(V), count, p=weights) if is_iid else systematic(weights, count, rng)
+            S = V[indices]
+            releases_last = self.release == "last"
+            yield Step(t, self._points(S, problem.names) if releases_last else Points(V, weights, problem.names), note)
 
     @staticmethod
     def _points(S: Array, names: Texts) -> Points:

@@ -48,11 +48,11 @@ class PSMM(Algorithm):
         n, d = problem.effective_n, problem.d
         spend, why = noise_share(budget), "b√2/(nμ)" if budget.delta > 0 else "√2 · 2b/(nε)"
         sigma = deviation(Votes, spend, n)
-        best = theory.partition_cells(n=n, epsilon=budget.epsilon, delta=budget.delta) / SHARE.get(d, 1)
+        default_cells = theory.partition_cells(n=n, epsilon=budget.epsilon, delta=budget.delta) / SHARE.get(d, 1)
         rule = "nε/√log(1/δ) (nε at δ = 0), an eighth of it for d = 1, at most 8,000"
         choices = (
             Choice("rounds", 1, "one release"),
-            self.settled("cells", round(min(max(best, 1), MOST_CELLS)), rule),
+            self.settled("cells", round(min(max(default_cells, 1), MOST_CELLS)), rule),
             *self.given("post"),
             Choice("sigma", sigma, f"standard deviation of the noise on every share, {why}"),
         )
@@ -77,23 +77,23 @@ def box_centres(region: Bounded, cells: int) -> Array:
     A box around a ball is taken with as many more cells as it is larger than what is kept of them.
     """
     low, high = region.corners
-    sides, around = high - low, float(cells)
-    best = np.zeros((0, region.d))
+    sides, grid_cells = high - low, float(cells)
+    best_centres = np.zeros((0, region.d))
     for _ in range(8):
-        if around > MOST_AROUND:
+        if grid_cells > MOST_AROUND:
             break
-        width = (np.prod(sides) / around) ** (1 / region.d)
+        width = (np.prod(sides) / grid_cells) ** (1 / region.d)
         counts = np.maximum(1, np.rint(sides / width)).astype(int)
         if np.prod(counts, dtype=float) > MOST_AROUND:
             break
         axes = [a + (np.arange(k) + 0.5) * (side / k) for a, side, k in zip(low, sides, counts, strict=True)]
         V = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, region.d)
         V = V[np.all(np.isclose(region.project(V), V, atol=1e-12 * region.diameter), axis=1)]
-        if abs(len(V) - cells) < abs(len(best) - cells) or not len(best):
-            best = V
-        around *= max(cells / max(len(V), 1), 1.0 if len(V) else 2.0)
+        if abs(len(V) - cells) < abs(len(best_centres) - cells) or not len(best_centres):
+            best_centres = V
+        grid_cells *= max(cells / max(len(V), 1), 1.0 if len(V) else 2.0)
         if len(V) >= 0.95 * cells:
             break
-    if not len(best):
+    if not len(best_centres):
         raise InputError(f"cells={cells} is too few for a grid in {region}; more, or another algorithm, are needed")
-    return best
+    return best_centres

@@ -64,27 +64,32 @@ class AIM(Algorithm):
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of the first tables and of as many equal rounds as fit the whole budget."""
         tables = tables_read(problem.workload, "aim")
-        n, room = problem.effective_n, Choice("cells", problem.domain.size, "all there are")
+        n, cell_limit = problem.effective_n, Choice("cells", problem.domain.size, "all there are")
         if not lists(problem, self.cells):
-            room = cells_of(closure(tables), n, budget, self.cells)
+            cell_limit = cells_of(closure(tables), n, budget, self.cells)
         d = len(columns_read(tables))
         rounds = self.settled(
             "rounds", ROUNDS * d + 1, f"{ROUNDS} for each of {d} columns, and one for the 1-way tables"
         )
-        T, likely = rounds.value - 1, min(rounds.value, LIKELY * math.sqrt(d))
-        whole = budget.rho if budget.delta > 0 else budget.epsilon
-        first = whole / (SHARE * d + T) * MARGIN
-        select, measure = _spends(first, budget)
-        sigma = deviation(ONE_TABLE, measure, n)
+        T, likely_rounds = rounds.value - 1, min(rounds.value, LIKELY * math.sqrt(d))
+        total_cost = budget.rho if budget.delta > 0 else budget.epsilon
+        first_cost = total_cost / (SHARE * d + T) * MARGIN
+        selection_spend, measurement_spend = _spends(first_cost, budget)
+        sigma = deviation(ONE_TABLE, measurement_spend, n)
         choices = (
             rounds,
-            Choice("iterations", round(2 * FIT_ROUNDS * likely), "of all fits, in the rounds that are likely"),
+            Choice("iterations", round(2 * FIT_ROUNDS * likely_rounds), "of all fits, in the rounds that are likely"),
             Choice("share", SHARE, "of each round for measuring, as published"),
-            Choice("first", first, f"ρ, or ε at δ = 0, of a round before it is enlarged: T and {d} tables use it all"),
+            Choice(
+                "first", first_cost, f"ρ, or ε at δ = 0, of a round before it is enlarged: T and {d} tables use it all"
+            ),
             Choice("sigma", sigma, "standard deviation of the noise on every count of the first tables"),
-            room,
+            cell_limit,
         )
-        charges = (Charge("measure", measure, d + T, SomeAnswers), Charge("select", select, T, TableErrors))
+        charges = (
+            Charge("measure", measurement_spend, d + T, SomeAnswers),
+            Charge("select", selection_spend, T, TableErrors),
+        )
         return Plan(budget, charges, choices)
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
@@ -92,45 +97,47 @@ class AIM(Algorithm):
         tables, budget, n = tables_read(problem.workload, "aim"), plan.budget, problem.effective_n
         candidates = closure(tables)
         sizes, weights = np.array(candidates.sizes), coverage(candidates, tables)
-        room = Room(candidates, plan["cells"], listed=lists(problem, self.cells))
-        past, known, cost = Pool(candidates), {}, plan["first"]
+        clique_budget = Room(candidates, plan["cells"], listed=lists(problem, self.cells))
+        pool, stage_potentials, cost = Pool(candidates), {}, plan["first"]
 
         def refit(rounds: int) -> Release:
             """The fit to all that was measured, up to so many iterations in each of its stages."""
-            weight, model = ENTROPY * math.sqrt(2 * past.precision), room.model(past.facts)
-            *_, (D, _) = staged(past.evidence, weight, rounds, model, problem.log_start, known)
+            weight, model = ENTROPY * math.sqrt(2 * pool.precision), clique_budget.model(pool.facts)
+            *_, (D, _) = staged(pool.evidence, weight, rounds, model, problem.log_start, stage_potentials)
             return model.release(D)
 
-        singles = [i for i, axes in enumerate(candidates.axes) if len(axes) == 1]
-        left = cost * (SHARE * len(singles) + plan["rounds"] - 1)
-        _, spend = _spends(cost, budget)
-        for i in singles:
-            m = curator.measure(SomeAnswers(candidates, candidates.tables[i]), spend)
-            past.add(candidates.axes[i], m.values, m.stddev)
-        left -= SHARE * cost * len(singles)
+        one_way_indices = [i for i, axes in enumerate(candidates.axes) if len(axes) == 1]
+        remaining_cost = cost * (SHARE * len(one_way_indices) + plan["rounds"] - 1)
+        _, measurement_spend = _spends(cost, budget)
+        for i in one_way_indices:
+            m = curator.measure(SomeAnswers(candidates, candidates.tables[i]), measurement_spend)
+            pool.add(candidates.axes[i], m.values, m.stddev)
+        remaining_cost -= SHARE * cost * len(one_way_indices)
         D = refit(FIT_ROUNDS)
         yield Step(1, D, "every column alone")
         for t in range(2, plan["rounds"] + 1):
-            last = t == plan["rounds"] or left < 2 * cost
-            cost = left * MARGIN if last else cost
-            select, spend = _spends(cost, budget)
-            if not curator.affords(select):  # rounding alone, but then nothing may be asked
+            is_last = t == plan["rounds"] or remaining_cost < 2 * cost
+            cost = remaining_cost * MARGIN if is_last else cost
+            selection_spend, measurement_spend = _spends(cost, budget)
+            if not curator.affords(selection_spend):  # rounding alone, but then nothing may be asked
                 return
-            noise = expected(spend, 1, n)
-            scale = 2 * 2 * weights.max() / (n * select.epsilon)
-            penalties = barring(PENALTY * noise * sizes, weights, room.free, scale)
-            i = curator.select(TableErrors(candidates, seen(D, candidates, n, rng), penalties, weights), select)
-            i = i if room.free[i] else singles[0]  # with probability e^-90
-            m = curator.measure(SomeAnswers(candidates, candidates.tables[i]), spend)
-            alone = Marginals.over(problem.domain, [candidates.axes[i]])
-            before = D.answers(alone)
-            past.add(candidates.axes[i], m.values, m.stddev)
-            left -= cost
-            D = refit(LAST_FIT_ROUNDS if last else FIT_ROUNDS)
+            noise = expected(measurement_spend, 1, n)
+            noise_scale = 2 * 2 * weights.max() / (n * selection_spend.epsilon)
+            penalties = barring(PENALTY * noise * sizes, weights, clique_budget.free, noise_scale)
+            i = curator.select(
+                TableErrors(candidates, seen(D, candidates, n, rng), penalties, weights), selection_spend
+            )
+            i = i if clique_budget.free[i] else one_way_indices[0]  # with probability e^-90
+            m = curator.measure(SomeAnswers(candidates, candidates.tables[i]), measurement_spend)
+            measured_table = Marginals.over(problem.domain, [candidates.axes[i]])
+            answers_before = D.answers(measured_table)
+            pool.add(candidates.axes[i], m.values, m.stddev)
+            remaining_cost -= cost
+            D = refit(LAST_FIT_ROUNDS if is_last else FIT_ROUNDS)
             yield Step(t, D, f"{' × '.join(candidates.columns[i])}, noise {noise:.2g}")
-            if last:
+            if is_last:
                 return
-            if np.abs(D.answers(alone) - before).sum() <= SETTLED * noise * sizes[i]:
+            if np.abs(D.answers(measured_table) - answers_before).sum() <= SETTLED * noise * sizes[i]:
                 cost *= 4 if budget.delta > 0 else 2
 
 
@@ -150,17 +157,19 @@ def closure(tables: Marginals) -> Marginals:
 
     Of very many, single columns and those with the fewest combinations; a fixed rule mixes those that have as many.
     """
-    below = {B for axes in tables.axes for B in (*subsets(axes), *((a,) for a in axes))}
-    if len(below) > MOST_WEIGHED:
-        mixed = {B: sum(a * 7919 ** (i + 1) for i, a in enumerate(B)) % 1009 for B in below}
-        below = sorted(below, key=lambda B: (len(B) > 1, tables.domain.cells(B), mixed[B], B))[:MOST_WEIGHED]
-    return Marginals.over(tables.domain, sorted(below, key=lambda B: (len(B), B)))
+    subset_axes = {B for axes in tables.axes for B in (*subsets(axes), *((a,) for a in axes))}
+    if len(subset_axes) > MOST_WEIGHED:
+        shuffle_keys = {B: sum(a * 7919 ** (i + 1) for i, a in enumerate(B)) % 1009 for B in subset_axes}
+        subset_axes = sorted(subset_axes, key=lambda B: (len(B) > 1, tables.domain.cells(B), shuffle_keys[B], B))[
+            :MOST_WEIGHED
+        ]
+    return Marginals.over(tables.domain, sorted(subset_axes, key=lambda B: (len(B), B)))
 
 
 def coverage(candidates: Marginals, tables: Marginals) -> Array:
     """The weights w (candidates,): columns shared with the tables asked, summed over them and scaled to at most 1."""
-    shared = [sum(len(set(S) & set(A)) for A in tables.axes) for S in candidates.axes]
-    return np.array(shared) / max(shared)
+    shared_columns = [sum(len(set(S) & set(A)) for A in tables.axes) for S in candidates.axes]
+    return np.array(shared_columns) / max(shared_columns)
 
 
 def _spends(cost: float, budget: Budget) -> tuple[BoundedRange | Pure, Gaussian | Pure]:

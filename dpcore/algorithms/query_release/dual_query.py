@@ -69,17 +69,17 @@ class DualQuery(Algorithm):
         player, eta = _RowPlayer(problem, self.memory, self.seconds), plan["eta"]
         for t in range(1, plan["rounds"] + 1):
             if t == 1:
-                drawn = player.uniform(plan["samples"], rng)
+                draws = player.uniform(plan["samples"], rng)
             else:
-                drawn = curator.draw_queries(player.errors(t), _draw(problem, eta, t), plan["samples"])
-            yield player.respond(drawn, rng)
+                draws = curator.draw_queries(player.errors(t), _draw(problem, eta, t), plan["samples"])
+            yield player.respond(draws, rng)
 
     def _sizes(self, problem: QueryRelease, budget: Budget) -> tuple[Choice, Choice]:
         """The number of rounds T and of draws s: as given, or by the rule."""
-        most = MOST_ROUNDS[Oracle(problem.workload).enumerates]
-        best = balanced_rounds(problem, budget, RULE[budget.delta == 0], most, FEWEST_ROUNDS)
+        max_rounds = MOST_ROUNDS[Oracle(problem.workload).enumerates]
+        default = balanced_rounds(problem, budget, RULE[budget.delta == 0], max_rounds, FEWEST_ROUNDS)
         why = "few at δ = 0, where every draw is dear: fitted on two tables"
-        rounds = self.settled("rounds", best.value, best.why)
+        rounds = self.settled("rounds", default.value, default.why)
         return rounds, self.settled("samples", SAMPLES[budget.delta == 0], why)
 
     def _choices(self, rounds: Choice, samples: Choice, eta: float) -> tuple[Choice, ...]:
@@ -114,27 +114,27 @@ class DQRS(DualQuery):
         def fits(log_step: float) -> bool:
             return bool(expected(log_step).cost <= MARGIN)
 
-        found = expected(bisected(fits, math.log(LOWEST), math.log(HIGHEST), HALVINGS)[0])
-        return Plan(budget, found.charges(problem), self._choices(T, s, found.eta))
+        expected_charges = expected(bisected(fits, math.log(LOWEST), math.log(HIGHEST), HALVINGS)[0])
+        return Plan(budget, expected_charges.charges(problem), self._choices(T, s, expected_charges.eta))
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of s coin flips, fresh draws for the rejected ones, and one new row each."""
         player, eta, s = _RowPlayer(problem, self.memory, self.seconds), plan["eta"], plan["samples"]
-        expected = _Expected(problem, plan.budget, plan["rounds"], s, eta * problem.width)
-        drawn = player.uniform(s, rng)
-        yield player.respond(drawn, rng)
+        expected_charges = _Expected(problem, plan.budget, plan["rounds"], s, eta * problem.width)
+        draws = player.uniform(s, rng)
+        yield player.respond(draws, rng)
         for t in range(2, plan["rounds"] + 1):
-            kept, fresh = np.zeros(s, dtype=bool), _draw(problem, eta, t)
-            if expected.reuses[t - 2]:
-                if not curator.affords(expected.bit, s):
+            is_kept, fresh_spend = np.zeros(s, dtype=bool), _draw(problem, eta, t)
+            if expected_charges.reuses[t - 2]:
+                if not curator.affords(expected_charges.bit, s):
                     return
-                kept = curator.keep_draws(player.odds(drawn, eta), expected.bit)
-            if missing := int(s - kept.sum()):
-                if not curator.affords(fresh, missing):
+                is_kept = curator.keep_draws(player.odds(draws, eta), expected_charges.bit)
+            if missing_count := int(s - is_kept.sum()):
+                if not curator.affords(fresh_spend, missing_count):
                     return
-                drawn = drawn.copy()
-                drawn[~kept] = curator.draw_queries(player.errors(t), fresh, missing)
-            yield player.respond(drawn, rng, int(kept.sum()))
+                draws = draws.copy()
+                draws[~is_kept] = curator.draw_queries(player.errors(t), fresh_spend, missing_count)
+            yield player.respond(draws, rng, int(is_kept.sum()))
 
 
 class _Expected:
@@ -143,23 +143,30 @@ class _Expected:
     def __init__(self, problem: QueryRelease, budget: Budget, T: int, s: int, step: float) -> None:
         n = problem.effective_n
         self.eta, self.bit = step / problem.width, BoundedRange(bit_range(step, n))
-        draws = 2 * step * np.arange(1, T) / n  # the bounded range of a draw in rounds 2..T
-        share = -math.expm1(-REJECTED * step)
+        draw_ranges = 2 * step * np.arange(1, T) / n  # the bounded range of a draw in rounds 2..T
+        rejected_share = -math.expm1(-REJECTED * step)
         power = 1 if budget.delta == 0 else 2  # of ε₀, in what adds up
-        self.reuses = self.bit.epsilon**power + share * draws**power < draws**power
-        self.redraws = np.diff(np.floor(np.cumsum(np.append(0, np.where(self.reuses, s * share, s))) + 1e-9)).astype(
-            int
-        )
+        self.reuses = self.bit.epsilon**power + rejected_share * draw_ranges**power < draw_ranges**power
+        self.redraws = np.diff(
+            np.floor(np.cumsum(np.append(0, np.where(self.reuses, s * rejected_share, s))) + 1e-9)
+        ).astype(int)
         self.bits = s * int(self.reuses.sum())
-        pure = (self.bits * self.bit.epsilon + self.redraws @ draws) / budget.epsilon
-        rho = (self.bits * self.bit.epsilon**2 + self.redraws @ draws**2) / 8
+        pure = (self.bits * self.bit.epsilon + self.redraws @ draw_ranges) / budget.epsilon
+        rho = (self.bits * self.bit.epsilon**2 + self.redraws @ draw_ranges**2) / 8
         self.cost = min(pure, rho / budget.rho) if budget.delta > 0 else pure  # as a share of the budget
 
     def charges(self, problem: QueryRelease) -> tuple[Charge, ...]:
         """The charges for the bits, and for the draws of each round."""
-        bits = (Charge("keep_draws", self.bit, self.bits, AcceptProbabilities),) if self.bits else ()
-        redraws = enumerate(self.redraws.tolist(), start=2)
-        return (*bits, *(Charge("draw_queries", _draw(problem, self.eta, t), r, SignedErrors) for t, r in redraws if r))
+        bit_charges = (Charge("keep_draws", self.bit, self.bits, AcceptProbabilities),) if self.bits else ()
+        fresh_draws_by_round = enumerate(self.redraws.tolist(), start=2)
+        return (
+            *bit_charges,
+            *(
+                Charge("draw_queries", _draw(problem, self.eta, t), r, SignedErrors)
+                for t, r in fresh_draws_by_round
+                if r
+            ),
+        )
 
 
 class _RowPlayer:
@@ -181,9 +188,9 @@ class _RowPlayer:
 
     def odds(self, drawn: Array, eta: float) -> AcceptProbabilities:
         """The probabilities of keeping the old draws after the last row."""
-        last = Counter(self.workload)
-        last.add(self.rows[-1])
-        return AcceptProbabilities(self.workload, drawn, last.sums[drawn % self.workload.m], eta)
+        last_row_sums = Counter(self.workload)
+        last_row_sums.add(self.rows[-1])
+        return AcceptProbabilities(self.workload, drawn, last_row_sums.sums[drawn % self.workload.m], eta)
 
     def respond(self, drawn: Array, rng: Rng, kept: int = 0) -> Step:
         """Add the best response to the decayed earlier draws and these; return a step that releases all rows."""
@@ -191,12 +198,12 @@ class _RowPlayer:
         self.weights *= self.memory
         np.add.at(self.weights, drawn % m, np.where(drawn < m, 1.0, -1.0))
         self.weights[np.abs(self.weights) < FORGOTTEN] = 0
-        found = self.oracle.argmax(self.weights, rng)
-        self.seen.add(found.codes)
-        self.rows.append(found.codes)
+        response = self.oracle.argmax(self.weights, rng)
+        self.seen.add(response.codes)
+        self.rows.append(response.codes)
         note = f"{kept} of {len(drawn)} draws kept" if kept else f"{len(drawn)} queries drawn"
-        late = "; time limit reached, best row found so far" if found.late else ""
-        return Step(len(self.rows), Records.of(self.workload.domain, np.concatenate(self.rows)), note + late)
+        late_note = "; time limit reached, best row found so far" if response.late else ""
+        return Step(len(self.rows), Records.of(self.workload.domain, np.concatenate(self.rows)), note + late_note)
 
 
 def _draw(problem: QueryRelease, eta: float, t: int) -> BoundedRange:

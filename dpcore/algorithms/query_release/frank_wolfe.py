@@ -54,42 +54,48 @@ class DPFW(Algorithm):
         """The charges of T equal selections that use the whole budget, and α; T and α from public numbers
         unless given.
         """
-        stand = model_setup(problem, budget, self.cells, "dpfw")
-        left = stand.left
-        choices = self._paper(problem, left) if self.schedule == "paper" else self._practical(problem, left)
+        setup = model_setup(problem, budget, self.cells, "dpfw")
+        remaining_budget = setup.left
+        choices = (
+            self._paper(problem, remaining_budget)
+            if self.schedule == "paper"
+            else self._practical(problem, remaining_budget)
+        )
         rounds = choices[0].value
-        charge = Charge("select", stand.selections(rounds), rounds, SignedErrors)
-        star = Choice("alpha_star", _alpha_star(problem, left), "α* of eq. (8), corrected, to compare with")
-        return Plan(budget, (charge, *stand.charges), (*choices, star, *self.given("schedule"), *stand.choices))
+        charge = Charge("select", setup.selections(rounds), rounds, SignedErrors)
+        alpha_star = Choice(
+            "alpha_star", _alpha_star(problem, remaining_budget), "α* of eq. (8), corrected, to compare with"
+        )
+        return Plan(budget, (charge, *setup.charges), (*choices, alpha_star, *self.given("schedule"), *setup.choices))
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of one selection each; the last one releases the output of the schedule."""
         T, alpha, spend = plan["rounds"], plan["alpha"], plan.spend("select")
-        ground = grounded(problem, plan, curator, self.cells)
-        workload, reader = ground.workload, ground.reader
-        paper = self.schedule == "paper"
-        chosen = int(rng.integers(T)) if paper else T  # which iterate D_0 … D_{T-1} the paper's output is
-        D = ground.prior
-        output, total, averaged = D, D, 0
+        state = grounded(problem, plan, curator, self.cells)
+        workload, reader = state.workload, state.reader
+        is_paper = self.schedule == "paper"
+        output_round = int(rng.integers(T)) if is_paper else T  # which iterate D_0 … D_{T-1} the paper's output is
+        D = state.prior
+        output, total, averaged_count = D, D, 0
         u, scale = np.zeros_like(D), 1.0  # q = scale · u, so that a step touches the support of one query only
         for t in range(T):
-            if t == chosen:
+            if t == output_round:
                 output = D
             index = curator.select(SignedErrors(workload, reader.answers(D)), spend)
             j, s = index % workload.m, 1 if index < workload.m else -1
-            gamma = step_schedules.frank_wolfe_step(rounds=T, alpha=alpha) if paper else 2 / (t + 2)
+            gamma = step_schedules.frank_wolfe_step(rounds=T, alpha=alpha) if is_paper else 2 / (t + 2)
             scale *= 1 - gamma
             if scale < 1e-100:
                 u, scale = u * scale, 1.0
-            ground.model.add_query(u, workload, j, gamma * s / scale)
-            _, D = ground.normalise(u, scale / alpha)
-            if not paper:
-                averaged += t + 1 > T / 2
-                total = total + D if averaged > 1 else D
-                output = total / averaged if averaged > 1 else D
-            released = D if paper and t + 1 < T else output
+            state.model.add_query(u, workload, j, gamma * s / scale)
+            _, D = state.normalise(u, scale / alpha)
+            if not is_paper:
+                averaged_count += t + 1 > T / 2
+                total = total + D if averaged_count > 1 else D
+                output = total / averaged_count if averaged_count > 1 else D
+            released = D if is_paper and t + 1 < T else output
             note = f"{'more' if s > 0 else 'less'} {query_words(workload, j)}"
-            yield Step(t + 1, ground.model.release(released), note)
+            yield Step(t + 1, state.model.release(released), note)
 
     def _practical(self, problem: QueryRelease, budget: Budget) -> tuple[Choice, Choice]:
         """The practical T* = √(log k)/u (its Σε twin at δ = 0) and α = ½ √(T*/log k)/T.
@@ -99,14 +105,14 @@ class DPFW(Algorithm):
         """
         log_k = math.log(max(problem.domain.size, 2))
         if budget.delta > 0:
-            best = math.sqrt(log_k) / _loss(problem, budget)
+            optimal_rounds = math.sqrt(log_k) / _loss(problem, budget)
         else:  # ε₀ = ε/T: selection noise 2ΔT log(2m)/ε, against u√(T/2) above
             noise = problem.width / problem.effective_n * math.log(2 * problem.workload.m) / budget.epsilon
-            best = (math.sqrt(log_k) / (4 * math.sqrt(2) * noise)) ** (2 / 3)
+            optimal_rounds = (math.sqrt(log_k) / (4 * math.sqrt(2) * noise)) ** (2 / 3)
         limits = f"{FEWEST_ROUNDS}..{MOST_ROUNDS}"
-        why = f"selection noise overtakes the optimisation error at T = {best:.3g}, kept in {limits}"
-        rounds = self.settled("rounds", round(min(max(best, FEWEST_ROUNDS), MOST_ROUNDS)), why)
-        alpha = 0.5 * math.sqrt(max(best, FEWEST_ROUNDS) / log_k) / rounds.value
+        why = f"selection noise overtakes the optimisation error at T = {optimal_rounds:.3g}, kept in {limits}"
+        rounds = self.settled("rounds", round(min(max(optimal_rounds, FEWEST_ROUNDS), MOST_ROUNDS)), why)
+        alpha = 0.5 * math.sqrt(max(optimal_rounds, FEWEST_ROUNDS) / log_k) / rounds.value
         why = "½ √(T*/log k)/T: step size and entropy error balanced at these rounds"
         return rounds, self.settled("alpha", min(max(alpha, 1e-5), 10.0), why)
 
@@ -125,5 +131,5 @@ def _loss(problem: QueryRelease, budget: Budget) -> float:
 
 def _alpha_star(problem: QueryRelease, budget: Budget) -> float:
     """The regularisation α* of eq. (8), corrected, kept within 1e-5..10."""
-    star = step_schedules.frank_wolfe_alpha(loss=_loss(problem, budget), k=problem.domain.size)
-    return min(max(star, 1e-5), 10.0)
+    alpha = step_schedules.frank_wolfe_alpha(loss=_loss(problem, budget), k=problem.domain.size)
+    return min(max(alpha, 1e-5), 10.0)

@@ -56,33 +56,41 @@ class _Mixture(Algorithm):
         """The charges of the single columns' counts, and of T q equal selections and measurements with the rest."""
         workload = problem.workload
         require_readable(workload)
-        given = self.measure != "auto"
-        measure = self.measure if given else "marginal" if workload.base else "query"
-        most = len(tables_read(workload, "measure=marginal").tables) if measure == "marginal" else workload.m
-        limit = min(MOST_SELECTIONS, 2 * most if measure == "marginal" else most)
-        best = balanced_rounds(problem, budget, RULE[measure, budget.delta == 0], limit)
-        few = f"1/{ROUNDS} of all selections, 1..{MOST_TOGETHER}, and at most {most}"
-        queries = self._together(min(max(best.value // ROUNDS, 1), MOST_TOGETHER), most, few)
-        rounds = self.settled("rounds", math.ceil(best.value / queries.value), f"{best.why} selections")
+        is_measure_set = self.measure != "auto"
+        measure = self.measure if is_measure_set else "marginal" if workload.base else "query"
+        candidate_count = len(tables_read(workload, "measure=marginal").tables) if measure == "marginal" else workload.m
+        max_selections = min(MOST_SELECTIONS, 2 * candidate_count if measure == "marginal" else candidate_count)
+        default = balanced_rounds(problem, budget, RULE[measure, budget.delta == 0], max_selections)
+        queries_reason = f"1/{ROUNDS} of all selections, 1..{MOST_TOGETHER}, and at most {candidate_count}"
+        queries = self._together(min(max(default.value // ROUNDS, 1), MOST_TOGETHER), candidate_count, queries_reason)
+        rounds = self.settled("rounds", math.ceil(default.value / queries.value), f"{default.why} selections")
         C = int(min(max(workload.m // 20, 50), 200, max(MOST_PRODUCTS // workload.m, 50)))
         updates = min(self.most_updates, 10 + workload.m // 10)
         first = self.settled("first", *_first(problem, budget))
-        times, share = rounds.value * queries.value, SHARES[measure]
-        select, paid = select_and_measure(budget, times, share, 1 - first.value)
-        single = []
+        selection_count, share = rounds.value * queries.value, SHARES[measure]
+        selection_spend, measurement_spend = select_and_measure(budget, selection_count, share, 1 - first.value)
+        one_way_charges = []
         if first.value > 0:
-            once = measure_once(budget, first.value)
-            select, paid, once = enlarged(budget, (select, times), (paid, times), (once, 1))
-            single = [Charge("measure", once, 1, Answers(_singles(workload)), COLUMNS)]
-        charges = (Charge("select", select, times, SignedErrors), Charge("measure", paid, times, SomeAnswers), *single)
+            one_way_spend = measure_once(budget, first.value)
+            selection_spend, measurement_spend, one_way_spend = enlarged(
+                budget, (selection_spend, selection_count), (measurement_spend, selection_count), (one_way_spend, 1)
+            )
+            one_way_charges = [Charge("measure", one_way_spend, 1, Answers(_singles(workload)), COLUMNS)]
+        charges = (
+            Charge("select", selection_spend, selection_count, SignedErrors),
+            Charge("measure", measurement_spend, selection_count, SomeAnswers),
+            *one_way_charges,
+        )
         choices = (
             rounds,
-            Choice("measure", measure, "given" if given else "whole tables, where all queries are read off tables"),
+            Choice(
+                "measure", measure, "given" if is_measure_set else "whole tables, where all queries are read off tables"
+            ),
             first,
             self.settled("components", C, f"50..200: m/20, and at most {MOST_PRODUCTS:g}/m"),
             self.settled("updates", updates, f"10 + m/10, at most {self.most_updates}"),
             Choice("share", share, "of the rest for measurements, what is left for selections: as mwem"),
-            noise_choice(problem, measure, paid),
+            noise_choice(problem, measure, measurement_spend),
             queries,
         )
         return Plan(budget, charges, choices)
@@ -93,25 +101,25 @@ class _Mixture(Algorithm):
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of a round's selections, measurements and a fit; the first one measures the single columns too."""
-        workload, select = problem.workload, plan.spend("select")
-        paid = plan.spend("measure")
-        every, prior = Products(workload), PRIOR / max(plan["sigma"], TINY)
-        (base, targets), measured = _single_columns(problem, plan, curator), []
+        workload, selection_spend = problem.workload, plan.spend("select")
+        measurement_spend = plan.spend("measure")
+        product_answers, prior_weight = Products(workload), PRIOR / max(plan["sigma"], TINY)
+        (base, targets), measurements = _single_columns(problem, plan, curator), []
         fit = MixtureFit(workload, self.logits(base, plan["components"], rng), base)
         for t in range(1, plan["rounds"] + 1):
-            answers, worst = every.answers(fit.p, fit.weights), []
+            answers, worst_queries = product_answers.answers(fit.p, fit.weights), []
             for _ in range(plan["queries"]):
-                j = curator.select(SignedErrors(workload, answers), select) % workload.m
+                j = curator.select(SignedErrors(workload, answers), selection_spend) % workload.m
                 statistic = asked_statistic(workload, plan["measure"], j)
-                m = curator.measure(statistic, paid)
+                m = curator.measure(statistic, measurement_spend)
                 if statistic.l2 > 0:  # else the answer is the same on all records
-                    measured.append((statistic, m.values, m.stddev))
+                    measurements.append((statistic, m.values, m.stddev))
                 answers = _with_measured(workload, answers, statistic, m.values)
-                worst.append(query_words(workload, j))
+                worst_queries.append(query_words(workload, j))
             updates = plan["updates"] * (LAST if t == plan["rounds"] else 1)
-            fit.descend([*targets, *targets_of(measured)], prior, updates)
+            fit.descend([*targets, *targets_of(measurements)], prior_weight, updates)
             release = ProductMixture(problem.domain, np.ascontiguousarray(fit.p.T), fit.weights)
-            yield Step(t, release, "worst: " + "; ".join(worst))
+            yield Step(t, release, "worst: " + "; ".join(worst_queries))
 
 
 @by_name
@@ -161,8 +169,8 @@ class RAP(_Mixture):
 
     def _together(self, best: int, most: int, why: str) -> Choice:
         """The choice of how many queries a round selects: as many as were given, or by the rule; at most `most`."""
-        chosen = self.settled("queries", best, why)
-        return Choice("queries", min(chosen.value, most), chosen.why if chosen.value <= most else why)
+        setting = self.settled("queries", best, why)
+        return Choice("queries", min(setting.value, most), setting.why if setting.value <= most else why)
 
 
 def _singles(workload: Workload) -> Marginals:
@@ -175,11 +183,11 @@ def _first(problem: QueryRelease, budget: Budget) -> tuple[float, str]:
 
     With a share f that is √(2/π) Σ d_i/(√(fd) n√ρ), as Δ₂ = √(2d)/n; at δ = 0 it is 2 Σ d_i/(f nε), as Δ₁ = 2d/n.
     """
-    singles, n = _singles(problem.workload), problem.effective_n
+    one_way, n = _singles(problem.workload), problem.effective_n
     if budget.delta == 0:
-        f = 2 * singles.m / (SINGLES * n * budget.epsilon)
+        f = 2 * one_way.m / (SINGLES * n * budget.epsilon)
     else:
-        f = 2 / math.pi * singles.m**2 / (len(singles.tables) * budget.rho * (SINGLES * n) ** 2)
+        f = 2 / math.pi * one_way.m**2 / (len(one_way.tables) * budget.rho * (SINGLES * n) ** 2)
     low, high = FIRST_RANGE
     why = f"{f:.3g} would keep the noise on a column to {SINGLES:g} in L1; kept in {low:g}..{high:g}"
     return min(max(f, low), high), why
@@ -191,23 +199,27 @@ def _single_columns(problem: QueryRelease, plan: Plan, curator: TableCurator) ->
     base = np.concatenate([np.full(size, -math.log(size)) for size in domain.shape])
     if not plan["first"]:
         return base, []
-    singles = _singles(problem.workload)
-    m = curator.measure(Answers(singles), plan.spend(COLUMNS))
+    one_way = _singles(problem.workload)
+    m = curator.measure(Answers(one_way), plan.spend(COLUMNS))
     y, sigma = m.values, m.stddev
-    shares = shares_of(Evidence(singles, y, np.full(singles.m, sigma)))
-    for (axis,), own in zip(singles.axes, shares, strict=True):
-        base[blocks(domain)[axis]] = np.log(own)
-    return base, [Target(Products(singles), y, np.full(singles.m, sigma**-2))]
+    shares = shares_of(Evidence(one_way, y, np.full(one_way.m, sigma)))
+    for (axis,), column_shares in zip(one_way.axes, shares, strict=True):
+        base[blocks(domain)[axis]] = np.log(column_shares)
+    return base, [Target(Products(one_way), y, np.full(one_way.m, sigma**-2))]
 
 
 def targets_of(measured: list[tuple[SomeAnswers, Array, float]]) -> list[Target]:
     """All measured answers, with their standard deviations, as one target in a list; an empty list for none."""
     if not measured:
         return []
-    measured = sorted(measured, key=lambda one: one[0].part.start)  # in the order of tables, which is quicker
-    chosen = np.concatenate([np.arange(asked.part.start, asked.part.stop) for asked, _, _ in measured])
+    measured = sorted(
+        measured, key=lambda measurement: measurement[0].part.start
+    )  # in the order of tables, which is quicker
+    query_indices = np.concatenate(
+        [np.arange(statistic.part.start, statistic.part.stop) for statistic, _, _ in measured]
+    )
     precision = np.concatenate([np.full(len(y), max(stddev, TINY) ** -2.0) for _, y, stddev in measured])
-    products = Products(measured[0][0].workload, chosen)
+    products = Products(measured[0][0].workload, query_indices)
     return [Target(products, np.concatenate([y for _, y, _ in measured]), precision)]
 
 
@@ -217,7 +229,7 @@ def _with_measured(workload: Workload, answers: Array, statistic: SomeAnswers, y
     if statistic.workload is workload:
         answers[statistic.part] = y
     else:
-        reads = workload.matrix[:, statistic.part]
-        own = np.diff(reads.indptr) > 0
-        answers[own] = (reads @ y)[own]
+        coefficients = workload.matrix[:, statistic.part]
+        is_affected = np.diff(coefficients.indptr) > 0
+        answers[is_affected] = (coefficients @ y)[is_affected]
     return answers

@@ -58,56 +58,60 @@ class GaussianMaxEnt(Algorithm):
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charge of one Gaussian measurement; where tables are chosen, the charges of `chosen_tables`."""
-        measured, model = self._setting(problem)
-        stages = 2 if model is None else len(stages_of(measured))
-        most = Choice("iterations", self.rounds * stages, f"at most {self.rounds} in each of {stages} stages")
+        measured_workload, model = self._setting(problem)
+        stages = 2 if model is None else len(stages_of(measured_workload))
+        iteration_limit = Choice(
+            "iterations", self.rounds * stages, f"at most {self.rounds} in each of {stages} stages"
+        )
         alpha = Choice("alpha", self.alpha * (CHOSEN if model is None else 1), WHY_ALPHA)
-        shown = Choice("rounds", 2 * stages, "the first and the last iteration of every stage are shown")
+        step_count = Choice("rounds", 2 * stages, "the first and the last iteration of every stage are shown")
         if model is None:
             tables = tables_read(problem.workload, "gaussian_maxent")
-            spends, choices = chosen_tables(tables, problem.effective_n, budget, self.cells)
-            return Plan(budget, spends, (shown, most, alpha, *choices))
-        rounds, of = (replace(most, name="rounds"),), "all there are"
+            charges, choices = chosen_tables(tables, problem.effective_n, budget, self.cells)
+            return Plan(budget, charges, (step_count, iteration_limit, alpha, *choices))
+        rounds, cells_note = (replace(iteration_limit, name="rounds"),), "all there are"
         if not isinstance(model, Cells):
-            rounds, of = (shown, most), "of the tree that holds all measured tables"
-        cells = Choice("cells", model.size, of)
+            rounds, cells_note = (step_count, iteration_limit), "of the tree that holds all measured tables"
+        cells = Choice("cells", model.size, cells_note)
         spend = gaussian_share(budget)
-        noise = deviation(Answers(measured), spend, problem.effective_n)
+        noise = deviation(Answers(measured_workload), spend, problem.effective_n)
         sigma = Choice("sigma", noise, "noise on an answer, bΔ₂/(nμ)")
-        charge = Charge("measure", spend, statistic=Answers(measured))
-        return Plan(budget, (charge,), (*_substitute(problem.workload, measured), *rounds, cells, alpha, sigma))
+        charge = Charge("measure", spend, statistic=Answers(measured_workload))
+        return Plan(
+            budget, (charge,), (*_substitute(problem.workload, measured_workload), *rounds, cells, alpha, sigma)
+        )
 
     def answer_noise(self, problem: QueryRelease, plan: Plan) -> float | None:
         """The standard deviation of the independent Gaussian noise on every answer asked, as measured and published.
 
         None where the answers asked follow from others that are measured in their place, or some of them only.
         """
-        measured, model = self._setting(problem)
-        return plan["sigma"] if model is not None and measured is problem.workload else None
+        measured_workload, model = self._setting(problem)
+        return plan["sigma"] if model is not None and measured_workload is problem.workload else None
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
         """Steps of one iteration of the fit each; the first one uses the whole budget."""
-        measured, model = self._setting(problem)
-        chosen = model is None
+        measured_workload, model = self._setting(problem)
+        is_tree_chosen = model is None
         if model is None:
             tables = tables_read(problem.workload, "gaussian_maxent")
             pool, model = measure_chosen(tables, problem.effective_n, plan, curator, problem.log_start)
             evidence, weight = pool.evidence, plan["alpha"] * math.sqrt(2 * pool.precision)
         else:
             spend = plan.spend("measure")
-            m = curator.measure(Answers(measured), spend)
-            evidence = Evidence(measured, m.values, np.full(len(m.values), max(m.stddev, TINY)))
+            m = curator.measure(Answers(measured_workload), spend)
+            evidence = Evidence(measured_workload, m.values, np.full(len(m.values), max(m.stddev, TINY)))
             weight = plan["alpha"] * spend.mu * problem.effective_n
         start = problem.log_start
-        iterates = staged(evidence, weight, self.rounds, model, start, weighed=not chosen)  # type: ignore[arg-type]
-        shown = iterates if isinstance(model, Cells) else thinned(iterates)
-        for t, (D, note) in enumerate(shown, start=1):
+        iterates = staged(evidence, weight, self.rounds, model, start, weighed=not is_tree_chosen)  # type: ignore[arg-type]
+        released_iterates = iterates if isinstance(model, Cells) else thinned(iterates)
+        for t, (D, note) in enumerate(released_iterates, start=1):
             yield Step(t, model.release(D), note)
 
     def _setting(self, problem: QueryRelease) -> tuple[Workload, Tree | None]:
         """The workload to measure, and the model for it; see `model_of`."""
-        measured = _measured(problem.workload)
-        return measured, model_of(problem, measured, self.cells)
+        measured_workload = _measured(problem.workload)
+        return measured_workload, model_of(problem, measured_workload, self.cells)
 
 
 def thinned(iterates: Iterator[tuple[Array, str]]) -> Iterator[tuple[Array, str]]:
@@ -122,17 +126,27 @@ def _measured(workload: Workload) -> Workload:
 
     Queries on tables that are not measured get their 1-way tables beside them, for the base, unless Δ₂² then doubles.
     """
-    measured = workload.measured
-    if not columns_read(measured) or tables_of(measured):
-        return measured
-    single = singles_of(measured)
-    return Union([single, measured]) if Answers(single).l2 <= Answers(measured).l2 else measured
+    measured_workload = workload.measured
+    if not columns_read(measured_workload) or tables_of(measured_workload):
+        return measured_workload
+    one_way = singles_of(measured_workload)
+    return (
+        Union([one_way, measured_workload])
+        if Answers(one_way).l2 <= Answers(measured_workload).l2
+        else measured_workload
+    )
 
 
 def _substitute(asked: Workload, measured: Workload) -> tuple[Choice, ...]:
     """The choice that says which queries are measured in place of those asked."""
     if measured is asked:
         return ()
-    count = f"{len(measured.tables)} marginal table{'s' * (len(measured.tables) > 1)}"
-    words = count if isinstance(measured, Marginals) else f"{count} and queries, {measured.m} answers in all"
-    return (Choice("measured", words, "the answers asked follow from these with less noise, by public variances"),)
+    table_count_text = f"{len(measured.tables)} marginal table{'s' * (len(measured.tables) > 1)}"
+    description = (
+        table_count_text
+        if isinstance(measured, Marginals)
+        else f"{table_count_text} and queries, {measured.m} answers in all"
+    )
+    return (
+        Choice("measured", description, "the answers asked follow from these with less noise, by public variances"),
+    )

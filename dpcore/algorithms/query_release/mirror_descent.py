@@ -70,35 +70,39 @@ class DPAM(Algorithm):
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of one Gaussian measurement, or of T equal ones; T and α follow unless given."""
-        whole = gaussian_share(budget)
-        stand = model_setup(problem, budget, self.cells, "dpam")
-        if self.noise != "reused" and not stand.listed:
+        full_spend = gaussian_share(budget)
+        setup = model_setup(problem, budget, self.cells, "dpam")
+        if self.noise != "reused" and not setup.listed:
             raise InputError(
                 f"noise={self.noise} is drawn on all combinations, which cannot be listed; choose noise=reused"
             )
-        if not stand.listed:
-            spend = measure_once(stand.left, 1.0) if stand.charges else whole
-            return self._plan_reused(problem, budget, spend, (), stand)  # type: ignore[arg-type]
+        if not setup.listed:
+            spend = measure_once(setup.left, 1.0) if setup.charges else full_spend
+            return self._plan_reused(problem, budget, spend, (), setup)  # type: ignore[arg-type]
         n, k = problem.effective_n, problem.domain.size
-        cells = CellAnswers(problem.workload, subspace=self.noise == "subspace")
-        width = gaussian_width_bound(cells.norms)
-        star = step_schedules.mirror_descent_alpha(
+        cell_answers = CellAnswers(problem.workload, subspace=self.noise == "subspace")
+        width = gaussian_width_bound(cell_answers.norms)
+        alpha_star = step_schedules.mirror_descent_alpha(
             n=n, k=k, epsilon=budget.epsilon, delta=budget.delta, gaussian_width=width
         )
         why = "α* of Theorem 5, corrected, with a bound on w(Q), to compare with"
-        public = (Choice("alpha_star", _clipped(star), why),)
+        alpha_star_settings = (Choice("alpha_star", _clipped(alpha_star), why),)
         if self.noise == "reused":
-            return self._plan_reused(problem, budget, whole, public, stand)
-        best = step_schedules.mirror_descent_rounds(n=n, k=k, mu=whole.mu, l2=cells.l2, gaussian_width=width)
-        why = f"a fifth of T* = {best:.3g} of Theorem 5 with exact calibration, kept in 10..1000"
-        rounds = self.settled("rounds", round(min(max(best / 5, 10), 1000)), why)
-        balanced = 0.3 / math.sqrt(max(min(rounds.value, best / 5), TINY) * math.log(max(k, 2)))
-        alpha = self.settled("alpha", _clipped(balanced), "0.3/√(T log k), with T no more than a fifth of T*")
+            return self._plan_reused(problem, budget, full_spend, alpha_star_settings, setup)
+        optimal_rounds = step_schedules.mirror_descent_rounds(
+            n=n, k=k, mu=full_spend.mu, l2=cell_answers.l2, gaussian_width=width
+        )
+        why = f"a fifth of T* = {optimal_rounds:.3g} of Theorem 5 with exact calibration, kept in 10..1000"
+        rounds = self.settled("rounds", round(min(max(optimal_rounds / 5, 10), 1000)), why)
+        balanced_alpha = 0.3 / math.sqrt(max(min(rounds.value, optimal_rounds / 5), TINY) * math.log(max(k, 2)))
+        alpha = self.settled("alpha", _clipped(balanced_alpha), "0.3/√(T log k), with T no more than a fifth of T*")
         spend = gaussian_share(budget, 1 / rounds.value)
-        why = f"noise on every combination, anew each round; bΔ₂/(nμ), Δ₂ = {cells.l2:.4g}"
-        sigma = Choice("sigma", noise_scale(cells, spend, n), why)
-        charge = Charge("measure", spend, rounds.value, cells)
-        return Plan(budget, (charge,), (rounds, alpha, *public, *self.given("noise"), sigma, *stand.choices))
+        why = f"noise on every combination, anew each round; bΔ₂/(nμ), Δ₂ = {cell_answers.l2:.4g}"
+        sigma = Choice("sigma", noise_scale(cell_answers, spend, n), why)
+        charge = Charge("measure", spend, rounds.value, cell_answers)
+        return Plan(
+            budget, (charge,), (rounds, alpha, *alpha_star_settings, *self.given("noise"), sigma, *setup.choices)
+        )
 
     def _plan_reused(
         self, problem: QueryRelease, budget: Budget, spend: Gaussian, public: tuple[Choice, ...], stand: ModelSetup
@@ -106,21 +110,24 @@ class DPAM(Algorithm):
         """The plan for one reused measurement: α from its noise, T from both; where a tree is found first, an
         upper bound.
         """
-        asked = tables_read(problem.workload, "dpam") if stand.charges else problem.workload
-        statistic, what, why = _release(asked.measured)
-        sigma, (best, tau) = noise_scale(statistic, spend, problem.effective_n), _schedule(statistic, spend, problem)
+        queried_workload = tables_read(problem.workload, "dpam") if stand.charges else problem.workload
+        statistic, statistic_kind, why = _release(queried_workload.measured)
+        sigma, (default_alpha, tau) = (
+            noise_scale(statistic, spend, problem.effective_n),
+            _schedule(statistic, spend, problem),
+        )
         reason = (
             f"{ENTROPY / SMOOTHING:g} Δ₂/m: αH weighs {ENTROPY:g} nμ beside the likelihood of the noise, at every ε"
         )
-        alpha = self.settled("alpha", best, reason)
+        alpha = self.settled("alpha", default_alpha, reason)
         T = round(min(max(4 * (alpha.value * tau) ** -0.25, 50), 1000))
         choices = (
             self.settled("rounds", T, "4/(ατ)^¼, where the descent has settled, kept in 50..1000"),
             alpha,
             *public,
             *self.given("noise"),
-            Choice("measured", what, why),
-            Choice("sigma", sigma, f"noise on every {'cell' if what == 'subspace' else 'answer'}, bΔ₂/(nμ)"),
+            Choice("measured", statistic_kind, why),
+            Choice("sigma", sigma, f"noise on every {'cell' if statistic_kind == 'subspace' else 'answer'}, bΔ₂/(nμ)"),
             Choice("temperature", tau, "twice the noise of an answer: below that the maximum would only follow noise"),
         )
         charge = Charge("measure", spend, statistic=Answers if stand.charges else statistic)
@@ -128,16 +135,16 @@ class DPAM(Algorithm):
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of one round each; with reused noise the first one uses the whole budget."""
-        ground, spend = grounded(problem, plan, curator, self.cells), plan.spend("measure")
+        state, spend = grounded(problem, plan, curator, self.cells), plan.spend("measure")
         if self.noise == "reused":
-            statistic, _, _ = _release(ground.workload.measured)
+            statistic, _, _ = _release(state.workload.measured)
             y = curator.measure(statistic, spend).values
-            best, tau = _schedule(statistic, spend, problem)
-            path = _descend(ground, statistic.workload, y, self.alpha or best, tau, plan["rounds"])
-            for t, (D_ag, heat) in enumerate(path, start=1):
-                yield Step(t, ground.model.release(D_ag), f"smoothed at {heat:.2g}")
+            default_alpha, tau = _schedule(statistic, spend, problem)
+            iterates = _descend(state, statistic.workload, y, self.alpha or default_alpha, tau, plan["rounds"])
+            for t, (D_ag, temperature) in enumerate(iterates, start=1):
+                yield Step(t, state.model.release(D_ag), f"smoothed at {temperature:.2g}")
         else:
-            yield from self._follow(ground, plan, curator)
+            yield from self._follow(state, plan, curator)
 
     def _follow(self, ground: Ground, plan: Plan, curator: TableCurator) -> Steps:
         """The iterates of Algorithm 2 with new noise each round and the printed steps η_t = t + √(4/(ασ)) + 1."""
@@ -163,9 +170,9 @@ class DPAM(Algorithm):
 def _schedule(statistic: Answers | CellAnswers, spend: Gaussian, problem: QueryRelease) -> tuple[float, float]:
     """The regularisation α and the last temperature, from the measured statistic and its noise."""
     # The root mean square of the answers' noise, as a multiple of 1/(nμ).
-    spread = statistic.l2 * float(np.sqrt(np.mean(statistic.norms**2)))
-    tau = max(SMOOTHING * spread / (problem.effective_n * spend.mu), TINY)
-    return _clipped(ENTROPY / SMOOTHING * spread / statistic.workload.m), tau
+    noise_rms = statistic.l2 * float(np.sqrt(np.mean(statistic.norms**2)))
+    tau = max(SMOOTHING * noise_rms / (problem.effective_n * spend.mu), TINY)
+    return _clipped(ENTROPY / SMOOTHING * noise_rms / statistic.workload.m), tau
 
 
 def _clipped(alpha: float) -> float:
@@ -182,17 +189,25 @@ def _release(workload: Workload) -> tuple[Answers | CellAnswers, str, str]:
     the two are near, answers did better, as a prior removes noise from weak directions: all 3-way tables of Adult-6 and
     of the census sample, ε = 1, best α of each: max error .0016 and .0048 from tables, .0035 and .0078 from cells.
     """
-    direct, what = Answers(workload), "tables" if isinstance(workload, Marginals) else "answers"
+    answers, kind = Answers(workload), "tables" if isinstance(workload, Marginals) else "answers"
     if not isinstance(workload, Explicit):
         return (
-            direct,
-            what,
+            answers,
+            kind,
             "once, with the whole budget: noise on all combinations has no smaller variance on marginal tables",
         )
-    cells = CellAnswers(workload, subspace=True)
-    ours, theirs = direct.l2**2 * cells.rank, cells.l2**2 * float((cells.norms**2).sum())
-    why = f"total variance after least squares: answers {ours:.3g}, combinations seen by the queries {theirs:.3g}/(nμ)²"
-    return (cells, "subspace", why) if theirs < SUBSPACE_WINS * ours else (direct, what, why)
+    cell_answers = CellAnswers(workload, subspace=True)
+    answers_variance, cells_variance = (
+        answers.l2**2 * cell_answers.rank,
+        cell_answers.l2**2 * float((cell_answers.norms**2).sum()),
+    )
+    why = (
+        f"total variance after least squares: answers {answers_variance:.3g}, combinations seen by the queries "
+        f"{cells_variance:.3g}/(nμ)²"
+    )
+    return (
+        (cell_answers, "subspace", why) if cells_variance < SUBSPACE_WINS * answers_variance else (answers, kind, why)
+    )
 
 
 def _descend(
@@ -211,32 +226,32 @@ def _descend(
     log_Z, D = ground.normalise(q_bar)
     D_ag = D
     a = a_ag = reader.answers(D)  # answers of D_t and D_ag
-    start = max(tau, float(np.abs(reader.adjoint(y - a)).max()) / (workload.m * alpha))
+    start_temperature = max(tau, float(np.abs(reader.adjoint(y - a)).max()) / (workload.m * alpha))
     for t in range(1, rounds + 1):
-        heat = max(tau, start * (tau / start) ** ((t - 1) / (ANNEALED * rounds)))
+        temperature = max(tau, start_temperature * (tau / start_temperature) ** ((t - 1) / (ANNEALED * rounds)))
         theta = 1.0 if t == 1 else min(GROWTH * theta, LONGEST)
         while True:
             a_md = (1 - theta) * a_ag + theta * a
-            before, w = _soft_max(y - a_md, heat)
-            q_next = (1 - theta) * q_bar + theta * reader.adjoint(w)
+            phi_before, gradient = _soft_max(y - a_md, temperature)
+            q_next = (1 - theta) * q_bar + theta * reader.adjoint(gradient)
             log_Z_next, D_next = ground.normalise(q_next / alpha)
             a_next = reader.answers(D_next)
             a_ag_next = (1 - theta) * a_ag + theta * a_next
-            after, _ = _soft_max(y - a_ag_next, heat)
+            phi_after, _ = _soft_max(y - a_ag_next, temperature)
             divergence = D_next @ (q_next - q_bar) / alpha - (log_Z_next - log_Z)
-            curved = after - before + w @ (a_ag_next - a_md)
-            if t == 1 or curved <= alpha * (1 - theta) * divergence + 1e-13 * (heat + alpha) or theta < 1e-9:
+            curvature = phi_after - phi_before + gradient @ (a_ag_next - a_md)
+            if t == 1 or curvature <= alpha * (1 - theta) * divergence + 1e-13 * (temperature + alpha) or theta < 1e-9:
                 break
             theta /= 2
         q_bar, D, log_Z, a, a_ag = q_next, D_next, log_Z_next, a_next, a_ag_next
         D_ag = (1 - theta) * D_ag + theta * D
-        yield D_ag, heat
+        yield D_ag, temperature
 
 
 def _soft_max(errors: Array, tau: float) -> tuple[float, Array]:
     """The soft maximum τ log mean_{j,s} exp(s e_j/τ) for errors e (m,), and its gradient in e (m,)."""
     scaled = np.abs(errors) / tau
-    top = float(scaled.max())
-    up, down = np.exp(scaled - top), np.exp(-scaled - top)
-    total = float(up.sum() + down.sum())
-    return tau * (top + math.log(total / (2 * len(errors)))), np.sign(errors) * (up - down) / total
+    max_scaled = float(scaled.max())
+    positive, negative = np.exp(scaled - max_scaled), np.exp(-scaled - max_scaled)
+    total = float(positive.sum() + negative.sum())
+    return tau * (max_scaled + math.log(total / (2 * len(errors)))), np.sign(errors) * (positive - negative) / total

@@ -64,11 +64,15 @@ class FEM(Algorithm):
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of T equal selections; T, s and the scale from n, k and the budget unless given."""
-        listed = Oracle(self._asked(problem)).enumerates
-        best = balanced_rounds(problem, budget, RULE[budget.delta == 0], MOST_ROUNDS, FEWEST_ROUNDS)
-        rounds = self.settled("rounds", best.value, best.why)
-        why = "combinations are listed" if listed else f"every row is an integer program, {PROGRAMS} a run or fewer"
-        samples = self.settled("samples", LISTED if listed else max(1, PROGRAMS // rounds.value), why)
+        enumerates_cells = Oracle(self._asked(problem)).enumerates
+        default = balanced_rounds(problem, budget, RULE[budget.delta == 0], MOST_ROUNDS, FEWEST_ROUNDS)
+        rounds = self.settled("rounds", default.value, default.why)
+        why = (
+            "combinations are listed"
+            if enumerates_cells
+            else f"every row is an integer program, {PROGRAMS} a run or fewer"
+        )
+        samples = self.settled("samples", LISTED if enumerates_cells else max(1, PROGRAMS // rounds.value), why)
         scale = self.settled("scale", math.sqrt(rounds.value) / STEADY, "√T/7: as regret asks for √T")
         charge = Charge("select", equal_selections(budget, rounds.value), rounds.value, SignedErrors)
         return Plan(budget, (charge,), (rounds, samples, scale, *self.given("judged", "output", "seconds")))
@@ -76,24 +80,30 @@ class FEM(Algorithm):
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of s rows and one selection each."""
         workload, T, s = self._asked(problem), plan["rounds"], plan["samples"]
-        oracle, spend, size = Oracle(workload, self.seconds), plan.spend("select"), sum(problem.domain.shape)
-        weights, recent, rows = np.zeros(workload.m), np.zeros(workload.m), []
-        share = 1.0 if self.judged == "round" else min(WINDOW / T, 0.5)
+        oracle, spend, score_count = Oracle(workload, self.seconds), plan.spend("select"), sum(problem.domain.shape)
+        weights, recent_answers, rows = np.zeros(workload.m), np.zeros(workload.m), []
+        new_round_weight = 1.0 if self.judged == "round" else min(WINDOW / T, 0.5)
         for t in range(1, T + 1):
-            scores = rng.standard_exponential((s, size)) if self.noise == "exponential" else rng.laplace(size=(s, size))
-            found = oracle.argmax(weights, rng, plan["scale"] * scores)
-            rows.append(found.codes)
-            counter = Counter(workload)
-            counter.add(found.codes)
-            recent = recent + (1.0 if t == 1 else share) * (counter.sums / s - recent)
-            index = curator.select(SignedErrors(workload, recent), spend)
+            scores = (
+                rng.standard_exponential((s, score_count))
+                if self.noise == "exponential"
+                else rng.laplace(size=(s, score_count))
+            )
+            responses = oracle.argmax(weights, rng, plan["scale"] * scores)
+            rows.append(responses.codes)
+            query_sums = Counter(workload)
+            query_sums.add(responses.codes)
+            recent_answers = recent_answers + (1.0 if t == 1 else new_round_weight) * (
+                query_sums.sums / s - recent_answers
+            )
+            index = curator.select(SignedErrors(workload, recent_answers), spend)
             j, sign = index % workload.m, 1 if index < workload.m else -1
             weights[j] += sign
-            released = rows if self.output == "all" else rows[t // 4 :]
+            released_rows = rows if self.output == "all" else rows[t // 4 :]
             note = f"{'more' if sign > 0 else 'less'} " + query_words(workload, j)
-            if found.late:
-                note += f"; time limit reached for {found.late} of {s} rows"
-            yield Step(t, Records.of(problem.domain, np.concatenate(released)), note)
+            if responses.late:
+                note += f"; time limit reached for {responses.late} of {s} rows"
+            yield Step(t, Records.of(problem.domain, np.concatenate(released_rows)), note)
 
     def _asked(self, problem: QueryRelease) -> Workload:
         """The workload that selections are made from."""
@@ -119,6 +129,6 @@ class SepFEM(FEM):
             raise InputError(
                 "sepfem needs queries on columns that tell any two combinations apart; a query matrix has none"
             )
-        there = {axes for w, _ in workload.members if isinstance(w, Marginals) for axes in w.axes}
-        missing = [[name] for i, name in enumerate(workload.domain.names) if (i,) not in there]
+        present_axes = {axes for part, _ in workload.members if isinstance(part, Marginals) for axes in part.axes}
+        missing = [[name] for i, name in enumerate(workload.domain.names) if (i,) not in present_axes]
         return Union([workload, Marginals(workload.domain, missing)]) if missing else workload

@@ -67,55 +67,61 @@ class PMW(Algorithm):
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of U thresholds and as many measurements; U and the last level unless given."""
         workload, n = problem.workload, problem.effective_n
-        stand = model_setup(problem, budget, self.cells, "pmw")
-        best, share = measured_rounds(problem, stand.left, RULE, self.measure, MOST, FEWEST), SHARE[self.measure]
-        U = self.settled("updates", best.value, best.why)
-        compare, measure = select_and_measure(stand.left, U.value, share, kind=Pure)
-        noise = math.hypot(*sparse_scales(workload.width / n, compare.epsilon))
-        lowest = LEVEL * math.log(workload.m * self.passes + 1) * noise
+        setup = model_setup(problem, budget, self.cells, "pmw")
+        default, share = measured_rounds(problem, setup.left, RULE, self.measure, MOST, FEWEST), SHARE[self.measure]
+        U = self.settled("updates", default.value, default.why)
+        comparison_spend, measurement_spend = select_and_measure(setup.left, U.value, share, kind=Pure)
+        noise = math.hypot(*sparse_scales(workload.width / n, comparison_spend.epsilon))
+        last_level = LEVEL * math.log(workload.m * self.passes + 1) * noise
         why = f"{LEVEL:g} log(m passes) times the noise of a comparison, {noise:.3g}: few are above by chance"
         charges = (
-            Charge("above_threshold", compare, U.value, AbsoluteErrors),
-            Charge("measure", measure, U.value, SomeAnswers),
+            Charge("above_threshold", comparison_spend, U.value, AbsoluteErrors),
+            Charge("measure", measurement_spend, U.value, SomeAnswers),
         )
         choices = (
             Choice("rounds", U.value + self.passes, "a step for every update and every end of a pass"),
             U,
-            self.settled("threshold", min(max(lowest, 1e-6), 1.0), why),
+            self.settled("threshold", min(max(last_level, 1e-6), 1.0), why),
             *self.given("passes", "order", "measure"),
             Choice("share", share, "of the budget for measurements, the rest for thresholds: fitted on two tables"),
         )
-        return Plan(budget, (*charges, *stand.charges), (*choices, *stand.choices))
+        return Plan(budget, (*charges, *setup.charges), (*choices, *setup.choices))
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps that each process the stream up to the next update, or to the end of a pass."""
-        left, compare, spend = plan["updates"], plan.spend("above_threshold"), plan.spend("measure")
-        ground = grounded(problem, plan, curator, self.cells)
-        workload, reader = ground.workload, ground.reader
-        past, D = past_of(self.measure, ground), ground.prior
+        remaining_updates, comparison_spend, measurement_spend = (
+            plan["updates"],
+            plan.spend("above_threshold"),
+            plan.spend("measure"),
+        )
+        state = grounded(problem, plan, curator, self.cells)
+        workload, reader = state.workload, state.reader
+        history, D = past_of(self.measure, state), state.prior
         order = rng.permutation(workload.m) if self.order == "random" else np.arange(workload.m)
         answers = reader.answers(D)
         t = 0
-        for number, level in enumerate(levels(plan["threshold"], self.passes), start=1):
+        for pass_number, level in enumerate(levels(plan["threshold"], self.passes), start=1):
             queue = order
             while len(queue):
-                place = curator.above_threshold(AbsoluteErrors(workload, queue, answers[queue], level), compare)
-                free = len(queue) if place is None else place
-                queue = queue[free:]
-                note = f"{free} free, then none above until the end of pass {number}"
-                if place is not None:
-                    j, queue, left = int(queue[0]), queue[1:], left - 1
-                    m = curator.measure(asked_statistic(workload, self.measure, j), spend)
-                    D = past.explain(D, j, m.values, m.stddev)
+                position = curator.above_threshold(
+                    AbsoluteErrors(workload, queue, answers[queue], level), comparison_spend
+                )
+                free_count = len(queue) if position is None else position
+                queue = queue[free_count:]
+                note = f"{free_count} free, then none above until the end of pass {pass_number}"
+                if position is not None:
+                    j, queue, remaining_updates = int(queue[0]), queue[1:], remaining_updates - 1
+                    m = curator.measure(asked_statistic(workload, self.measure, j), measurement_spend)
+                    D = history.explain(D, j, m.values, m.stddev)
                     answers = reader.answers(D)
-                    note = f"{free} free, then update on: {query_words(workload, j)}"
-                    if not left:
+                    note = f"{free_count} free, then update on: {query_words(workload, j)}"
+                    if not remaining_updates:
                         note += f"; the last one, {len(queue)} unchecked"
                     elif not len(queue):
-                        note += f", the end of pass {number}"
+                        note += f", the end of pass {pass_number}"
                 t += 1
-                yield Step(t, ground.model.release(D), note)
-                if not left:
+                yield Step(t, state.model.release(D), note)
+                if not remaining_updates:
                     return
 
 

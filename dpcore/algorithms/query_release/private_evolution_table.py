@@ -49,34 +49,36 @@ class PrivateEvolutionTable(Algorithm):
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges: `share` of μ² for the marginals, the rest in equal parts for T votes."""
         T = self.rounds
-        marginals, votes = (gaussian_share(budget, share) for share in (self.share, (1 - self.share) / T))
+        marginals_spend, votes_spend = (gaussian_share(budget, share) for share in (self.share, (1 - self.share) / T))
         n, d = problem.effective_n, len(problem.domain.columns)
         names = ("rounds", "samples", "bins", "share")
         why = "standard deviation of the noise on every"
         choices = (
             *(Choice(name, parameter_values(self)[name], "given; fitted on Adult") for name in names),
-            Choice("sigma_marginals", deviation(Answers(_single(problem)), marginals, n), f"{why} of {d} marginals"),
-            Choice("sigma", deviation(CodeVotes, votes, n), f"{why} share of the votes"),
+            Choice(
+                "sigma_marginals", deviation(Answers(_single(problem)), marginals_spend, n), f"{why} of {d} marginals"
+            ),
+            Choice("sigma", deviation(CodeVotes, votes_spend, n), f"{why} share of the votes"),
         )
-        counts = Charge("measure", marginals, 1, Answers(_single(problem)), "columns")
-        return Plan(budget, (counts, Charge("measure", votes, T, CodeVotes, "votes")), choices)
+        marginals_charge = Charge("measure", marginals_spend, 1, Answers(_single(problem)), "columns")
+        return Plan(budget, (marginals_charge, Charge("measure", votes_spend, T, CodeVotes, "votes")), choices)
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of one vote each; the first one measures the marginals too."""
-        single, T = _single(problem), plan["rounds"]
-        votes = plan.spend("votes")
-        noisy = curator.measure(Answers(single), plan.spend("columns"))
-        shares = shares_of(Evidence(single, noisy.values, np.full(single.m, noisy.stddev)))
-        columns = [_Coarse(fine, self.bins, *_order(problem, i)) for i, fine in enumerate(shares)]
-        rows = min(problem.n, MOST_ROWS)
+        one_way, T = _single(problem), plan["rounds"]
+        votes_spend = plan.spend("votes")
+        noisy = curator.measure(Answers(one_way), plan.spend("columns"))
+        shares = shares_of(Evidence(one_way, noisy.values, np.full(one_way.m, noisy.stddev)))
+        columns = [_Coarse(code_shares, self.bins, *_order(problem, i)) for i, code_shares in enumerate(shares)]
+        row_count = min(problem.n, MOST_ROWS)
         S = np.column_stack([rng.choice(len(c.P), self.samples, p=c.P) for c in columns])
         for t in range(1, T + 1):
             V = self._vary(S, columns, WIDE * (FINE / WIDE) ** ((t - 1) / max(T - 1, 1)), rng)
             statistic = CodeVotes(V, tuple(c.bins for c in columns), tuple(c.scale for c in columns), UNIT)
-            weights = nearest(curator.measure(statistic, votes).values)
+            weights = nearest(curator.measure(statistic, votes_spend).values)
             S = V[systematic(weights, self.samples, rng)]
-            drawn = V[systematic(weights, rows, rng)]
-            codes = np.column_stack([c.refine(c.fit(drawn[:, i], rng), rng) for i, c in enumerate(columns)])
+            synthetic_rows = V[systematic(weights, row_count, rng)]
+            codes = np.column_stack([c.refine(c.fit(synthetic_rows[:, i], rng), rng) for i, c in enumerate(columns)])
             note = f"{np.count_nonzero(weights):,} of {len(V):,} candidates left"
             yield Step(t, Records.of(problem.domain, codes), note)
 
@@ -84,13 +86,13 @@ class PrivateEvolutionTable(Algorithm):
     def _vary(S: Array, columns: list["_Coarse"], chance: float, rng: Rng) -> Array:
         """Distinct rows (v, d): S, and variations of each of its rows."""
         r, d = S.shape
-        out = [S]
+        blocks = [S]
         for _ in range(VARIATIONS):
-            fresh = np.column_stack([rng.choice(len(c.P), r, p=c.P) for c in columns])
+            replacements = np.column_stack([rng.choice(len(c.P), r, p=c.P) for c in columns])
             changed = rng.random((r, d)) < chance
             changed[np.arange(r), rng.integers(0, d, r)] = True
-            out.append(np.where(changed, fresh, S))
-        V = np.concatenate(out)
+            blocks.append(np.where(changed, replacements, S))
+        V = np.concatenate(blocks)
         return V[np.sort(np.unique(V, axis=0, return_index=True)[1])]
 
 
@@ -126,30 +128,30 @@ class _Coarse:
     def fit(self, column: Array, rng: Rng) -> Array:
         """The bins (m,) of a column, changed as little as possible so that their shares are P."""
         m, k = len(column), len(self.P)
-        wanted = np.bincount(systematic(self.P, m, rng), minlength=k)
-        order, out = np.lexsort((rng.random(m), column)), column.copy()
+        target_counts = np.bincount(systematic(self.P, m, rng), minlength=k)
+        order, matched = np.lexsort((rng.random(m), column)), column.copy()
         if self.scale is not None:
-            out[order] = np.repeat(np.arange(k), wanted)
-            return out
-        surplus, sorted_ = np.bincount(column, minlength=k) - wanted, column[order]
-        moved = order[np.arange(m) - np.searchsorted(sorted_, sorted_) < surplus[sorted_]]
-        out[moved] = rng.permutation(np.repeat(np.arange(k), np.maximum(-surplus, 0)))
-        return out
+            matched[order] = np.repeat(np.arange(k), target_counts)
+            return matched
+        surplus, sorted_bins = np.bincount(column, minlength=k) - target_counts, column[order]
+        moved_rows = order[np.arange(m) - np.searchsorted(sorted_bins, sorted_bins) < surplus[sorted_bins]]
+        matched[moved_rows] = rng.permutation(np.repeat(np.arange(k), np.maximum(-surplus, 0)))
+        return matched
 
     def refine(self, column: Array, rng: Rng) -> Array:
         """The codes (m,) for bins (m,), with the shares of the fine marginal within each bin."""
         if len(self.P) == len(self.fine):
             return column
-        inside = self.bins == np.arange(len(self.P))[:, None]
-        return within(inside * np.maximum(self.fine, TINY), column, rng)
+        is_inside = self.bins == np.arange(len(self.P))[:, None]
+        return within(is_inside * np.maximum(self.fine, TINY), column, rng)
 
 
 def _quantiles(P: Array, most: int) -> Array:
     """The bins (k,) of neighbouring codes with nearly equal mass, at most `most` of them."""
-    out, b, mass, left = np.zeros(len(P), dtype=np.int64), 0, 0.0, float(P.sum())
+    bin_of_code, bin_number, mass, remaining_mass = np.zeros(len(P), dtype=np.int64), 0, 0.0, float(P.sum())
     for code, share in enumerate(P):
-        out[code] = b
+        bin_of_code[code] = bin_number
         mass += share
-        if b < most - 1 and code < len(P) - 1 and mass >= left / (most - b):
-            left, mass, b = left - mass, 0.0, b + 1
-    return out
+        if bin_number < most - 1 and code < len(P) - 1 and mass >= remaining_mass / (most - bin_number):
+            remaining_mass, mass, bin_number = remaining_mass - mass, 0.0, bin_number + 1
+    return bin_of_code

@@ -57,28 +57,28 @@ class Residual(Algorithm):
         """The charge of one Gaussian measurement with the whole budget."""
         tables = tables_read(problem.workload, "residual")
         spend = gaussian_share(budget)
-        spaces, best = spaces_of(tables), optimum(tables)
-        scale = np.sqrt(best.information * spaces.cells)  # √(t_S k_S) is what a part is multiplied by
-        weights = on_steps(scale / (scale.max(initial=0.0) or 1.0) / spaces.cells, step(problem.n))
-        asked = Residuals(tables, np.minimum(weights, 1 / spaces.cells))
+        spaces, noise_optimum = spaces_of(tables), optimum(tables)
+        part_weights = np.sqrt(noise_optimum.information * spaces.cells)  # √(t_S k_S) is what a part is multiplied by
+        weights = on_steps(part_weights / (part_weights.max(initial=0.0) or 1.0) / spaces.cells, step(problem.n))
+        statistic = Residuals(tables, np.minimum(weights, 1 / spaces.cells))
         if self.fit == "nonnegative":
             fit_model(problem, tables)  # or it is refused, before anything is charged
-        rmse = math.sqrt(best.upper / tables.m) / (problem.effective_n * spend.mu)
+        rmse = math.sqrt(noise_optimum.upper / tables.m) / (problem.effective_n * spend.mu)
         choices = (
             Choice("rounds", 1 + (self.fit != "none"), "all is measured at once, and then fitted where that is asked"),
             Choice("fit", self.fit, "counts below 0 stay" if self.fit == "none" else "no count below 0, hence biased"),
             Choice("spaces", int(spaces.count.sum()), "tables and their margins, each apart from what it sums up"),
-            Choice("sigma", deviation(asked, spend, problem.effective_n), "noise on the weighted parts, bΔ₂/(nμ)"),
+            Choice("sigma", deviation(statistic, spend, problem.effective_n), "noise on the weighted parts, bΔ₂/(nμ)"),
             Choice("rmse", rmse, "of all counts of the tables, exactly"),
         )
-        return Plan(budget, (Charge("measure", spend, statistic=asked),), choices)
+        return Plan(budget, (Charge("measure", spend, statistic=statistic),), choices)
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """One step with the answers, and where it is asked for, a second one with the fit to them."""
-        asked, spend = plan.charge("measure").statistic, plan.spend("measure")
-        measured = curator.measure(asked, spend)
-        answers = unbiased(asked, measured.values, measured.stddev)
-        fit = partial(nonnegative, problem, asked.workload, answers, ALPHA * spend.mu * problem.effective_n)
+        statistic, spend = plan.charge("measure").statistic, plan.spend("measure")
+        measurement = curator.measure(statistic, spend)
+        answers = unbiased(statistic, measurement.values, measurement.stddev)
+        fit = partial(nonnegative, problem, statistic.workload, answers, ALPHA * spend.mu * problem.effective_n)
         answers = replace(answers, fit=fit)
         yield Step(1, answers, "unbiased answers")
         if self.fit == "nonnegative":
@@ -88,21 +88,21 @@ class Residual(Algorithm):
 def unbiased(asked: Residuals, values: Array, stddev: float) -> UnbiasedAnswers:
     """The parts of all tables from noisy `values` (Σ k_S,) of `asked`, with noise of one standard deviation."""
     domain, parts, variances, start = asked.workload.domain, [np.zeros(0)], [], 0
-    sets = spaces_of(asked.workload).type_of
-    for S, kind in sets.items():
+    set_types = spaces_of(asked.workload).type_of
+    for S, set_type in set_types.items():
         sizes = domain.shape_of(S)
-        end, factor = start + math.prod(sizes), float(asked.weights[kind]) * math.prod(sizes)
+        end, factor = start + math.prod(sizes), float(asked.weights[set_type]) * math.prod(sizes)
         parts.append(centred(values[start:end].reshape(sizes) / factor).ravel())
         variances.append((stddev / factor) ** 2)
         start = end
-    return UnbiasedAnswers(domain, tuple(sets), np.concatenate(parts), np.array(variances), None)
+    return UnbiasedAnswers(domain, tuple(set_types), np.concatenate(parts), np.array(variances), None)
 
 
 def nonnegative(problem: QueryRelease, tables: Marginals, answers: UnbiasedAnswers, weight: float) -> Release:
     """The maximum-entropy fit to unbiased answers: no cell is below 0, so it is biased; InputError where too large."""
     model = fit_model(problem, tables)
-    errors = np.maximum(answers.standard_errors(tables), TINY)
-    *_, (D, _) = staged(Evidence(tables, answers.answers(tables), errors), weight, FIT_ROUNDS, model)
+    standard_errors = np.maximum(answers.standard_errors(tables), TINY)
+    *_, (D, _) = staged(Evidence(tables, answers.answers(tables), standard_errors), weight, FIT_ROUNDS, model)
     return model.release(D)
 
 

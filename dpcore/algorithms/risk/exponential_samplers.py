@@ -72,21 +72,21 @@ class RegularizedExponential(Algorithm):
         m = self.stages or theory.stages(n=n, d=d, s=s)
         r = theory.shrink(n=n, d=d, s=s, smooth=problem.loss.curvature < math.inf)
         spend, s = regularised_stages(budget, m, self.theta)
-        numbers = {"n": n, "d": d, "G": G, "R": R, "s": spend.mu}
-        best = (theory.erm_mu if self.calibration == "erm" else theory.sco_mu)(**numbers)
-        strong = problem.loss.strength > 0
-        why = "strongly convex: none needed" if strong else "smallest risk bound"
-        weight = self.settled("mu", 0.0 if strong else best, why)
-        mu = weight.value
+        public_numbers = {"n": n, "d": d, "G": G, "R": R, "s": spend.mu}
+        mu_star = (theory.erm_mu if self.calibration == "erm" else theory.sco_mu)(**public_numbers)
+        is_strongly_convex = problem.loss.strength > 0
+        why = "strongly convex: none needed" if is_strongly_convex else "smallest risk bound"
+        mu_setting = self.settled("mu", 0.0 if is_strongly_convex else mu_star, why)
+        mu = mu_setting.value
         target = _target(problem, problem.region.centre, mu)
         target.check()
         tau, k = budget.sampler_error(spend.failure), target.k(n, spend)
         name = choose(target, tau) if self.sampler == "auto" else self.sampler
         SAMPLERS[name].check(target, k, tau, problem.n)
-        if strong:
+        if is_strongly_convex:
             bound = d / k + mu * R * R / 2
         else:
-            bound = (theory.erm_bound if self.calibration == "erm" else theory.sco_bound)(**numbers, mu=mu)
+            bound = (theory.erm_bound if self.calibration == "erm" else theory.sco_bound)(**public_numbers, mu=mu)
         choices = (
             Choice("rounds", m, "one draw a stage"),
             Choice("stages", m, "given" if self.stages else "a rule of thumb from n, d and s"),
@@ -96,9 +96,9 @@ class RegularizedExponential(Algorithm):
             Choice("theta", self.theta, "share of δ that pays for the sampler's error"),
             Choice("tau", tau * m, "total variation the sampler may be off by: θδ/(1 + e^ε)"),
             Choice("G", problem.G, "rows' losses differ by a G-Lipschitz function"),
-            weight,
+            mu_setting,
             Choice("k", k, "the sharpest density that s/√m pays for"),
-            Choice("mu_star", best, "smallest bound on the chosen risk"),
+            Choice("mu_star", mu_star, "smallest bound on the chosen risk"),
             Choice("stage_s", spend.mu, "GDP parameter of one stage: s/√m"),
             Choice("stage_tau", tau, "sampler error of one stage: τ/m"),
             Choice("stage_radii", [R * r**j for j in range(m)], f"{r:.3g} of the one before, from n, d and s"),
@@ -138,13 +138,17 @@ class AlternatingSampler(OneDraw):
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charge of one draw, planned like regularized_exponential's."""
-        inner = RegularizedExponential(mu=self.mu, theta=self.theta).plan(problem, budget)
-        target = _target(problem, problem.region.centre, inner["mu"])
-        SAMPLERS["alternating"].check(target, inner["k"], inner["tau"], problem.n)
-        T, eta = schedule(target, inner["k"], inner["tau"])
-        kept = tuple(c for c in inner.choices if c.name not in ("sampler", "calibration"))
-        choices = (*kept, Choice("chain", T, "steps of the chain for τ"), Choice("eta", eta, "step size of the chain"))
-        return Plan(budget, inner.charges, choices)
+        inner_plan = RegularizedExponential(mu=self.mu, theta=self.theta).plan(problem, budget)
+        target = _target(problem, problem.region.centre, inner_plan["mu"])
+        SAMPLERS["alternating"].check(target, inner_plan["k"], inner_plan["tau"], problem.n)
+        T, eta = schedule(target, inner_plan["k"], inner_plan["tau"])
+        inner_choices = tuple(c for c in inner_plan.choices if c.name not in ("sampler", "calibration"))
+        choices = (
+            *inner_choices,
+            Choice("chain", T, "steps of the chain for τ"),
+            Choice("eta", eta, "step size of the chain"),
+        )
+        return Plan(budget, inner_plan.charges, choices)
 
     def target(self, problem: RiskMinimisation, plan: Plan) -> RegularisedRisk:
         """The density of regularized_exponential, in one stage."""
@@ -169,8 +173,8 @@ class Exponential(OneDraw):
         target = PlainRisk(problem.loss, problem.region, problem.location)
         target.check()
         failure = THETA * budget.delta
-        given = equal_draws(Budget(budget.epsilon, budget.delta - failure), 1)
-        spend = BoundedRange(given.epsilon, failure)
+        draw_spend = equal_draws(Budget(budget.epsilon, budget.delta - failure), 1)
+        spend = BoundedRange(draw_spend.epsilon, failure)
         k, tau = target.k(problem.effective_n, spend), budget.sampler_error(failure)
         pure = budget.delta == 0
         name = "grid" if pure else choose(target, tau)

@@ -44,14 +44,14 @@ class NoisyGD(Algorithm):
         clip, R = self.settled("clip", problem.steepest, "no gradient is longer"), problem.R
         L, d, T, n = clip.value, problem.d, self.rounds, problem.effective_n
         sigma = deviation(_statistic(problem, problem.region.centre, L), spend, n)
-        length = math.sqrt(L * L + d * sigma * sigma + self._sampling(L, n))
-        star = R / (math.sqrt(T) * length)
+        gradient_length = math.sqrt(L * L + d * sigma * sigma + self._sampling(L, n))
+        step_star = R / (math.sqrt(T) * gradient_length)
         choices = (
             *self.given("rounds", "average"),
             clip,
-            self.settled("step", star, "R/√(T(L² + dσ²)), for any convex loss"),
-            Choice("step_star", star, "smallest textbook bound"),
-            Choice("risk_bound", R * length / math.sqrt(T), "at step_star"),
+            self.settled("step", step_star, "R/√(T(L² + dσ²)), for any convex loss"),
+            Choice("step_star", step_star, "smallest textbook bound"),
+            Choice("risk_bound", R * gradient_length / math.sqrt(T), "at step_star"),
             Choice("sigma", sigma, "deviation of the noise on every coordinate of a gradient"),
             *self._said(spend),
         )
@@ -72,15 +72,15 @@ class NoisyGD(Algorithm):
     def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng) -> Steps:
         """Steps of one noisy gradient each."""
         spend, T = plan.spend("measure"), plan["rounds"]
-        first = {"all": 1, "tail": T // 2 + 1, "last": T}[self.average]  # iterate that counts in the mean
+        first_averaged = {"all": 1, "tail": T // 2 + 1, "last": T}[self.average]  # iterate that counts in the mean
         x = total = problem.region.centre
         for t in range(1, T + 1):
             statistic = _statistic(problem, x, plan["clip"])
-            sampled = isinstance(spend, SubsampledGaussian)
-            measured = curator.measure_sample(statistic, spend) if sampled else curator.measure(statistic, spend)
-            x = problem.region.project(x - plan["step"] * measured.values)
-            total = total + x if t > first else x  # before the mean begins, the last iterate
-            yield Step(t, Parameter(problem.names, problem.region.project(total / max(t - first + 1, 1))))
+            is_sampled = isinstance(spend, SubsampledGaussian)
+            measurement = curator.measure_sample(statistic, spend) if is_sampled else curator.measure(statistic, spend)
+            x = problem.region.project(x - plan["step"] * measurement.values)
+            total = total + x if t > first_averaged else x  # before the mean begins, the last iterate
+            yield Step(t, Parameter(problem.names, problem.region.project(total / max(t - first_averaged + 1, 1))))
 
 
 def _statistic(problem: RiskMinimisation, x: Array, clip: float) -> MeanGradient:

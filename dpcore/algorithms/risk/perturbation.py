@@ -40,18 +40,18 @@ class OutputPerturbation(Algorithm):
         spend = gaussian_share(budget)
         n, R, L = problem.effective_n, problem.R, problem.steepest
         G = _minimiser(problem, 1.0).G
-        star = math.sqrt(2 * math.sqrt(problem.d) * G * L / (n * spend.mu)) / R
-        strong = problem.loss.strength > 0
-        why = "strongly convex: none needed" if strong else "pull and noise cost the same"
-        weight = self.settled("mu", 0.0 if strong else star, why)
-        mu = weight.value
+        mu_star = math.sqrt(2 * math.sqrt(problem.d) * G * L / (n * spend.mu)) / R
+        is_strongly_convex = problem.loss.strength > 0
+        why = "strongly convex: none needed" if is_strongly_convex else "pull and noise cost the same"
+        mu_setting = self.settled("mu", 0.0 if is_strongly_convex else mu_star, why)
+        mu = mu_setting.value
         statistic = _minimiser(problem, mu)
         statistic.check()
         sigma = deviation(statistic, spend, n)
         choices = (
             Choice("rounds", 1, "one solve"),
-            weight,
-            Choice("mu_star", star, "pull and noise cost the same"),
+            mu_setting,
+            Choice("mu_star", mu_star, "pull and noise cost the same"),
             Choice("sigma", sigma, "deviation of the noise on every coordinate"),
             Choice("s", spend.mu, "GDP parameter"),
             Choice("risk_bound", L * math.sqrt(problem.d) * sigma + mu * R * R / 2, "if the optimum is inside K"),

@@ -48,95 +48,117 @@ def measure_schema(
 
     `told` hears how many are done.
     """
-    found = []
+    findings = []
     for i, column in enumerate(schema.open):
         told(i)
-        found.append(measure_column(column, i, plan, curator))
-    planned = [c.spend for c in plan.plan.charges for _ in range(c.times)]
-    if [spend for _, spend in curator.ledger.events] != planned:
+        findings.append(measure_column(column, i, plan, curator))
+    planned_spends = [c.spend for c in plan.plan.charges for _ in range(c.times)]
+    if [spend for _, spend in curator.ledger.events] != planned_spends:
         raise BudgetError("the schema was not measured as planned; nothing leaves")
-    return MeasuredSchema(schema.settled({f.column.name: f.column for f in found}), tuple(found))
+    return MeasuredSchema(schema.settled({f.column.name: f.column for f in findings}), tuple(findings))
 
 
 def measure_column(column: OpenColumn, place: int, plan: SchemaPlan, curator: ColumnCurator) -> ColumnFindings:
     """The measured column and its findings; `place` is the column's index at the curator."""
     if column.categorical:
         return _categories(column, place, plan, curator)
-    seen = curator.count(place, Magnitudes(column.whole), plan.bounds)
-    edges = grid(seen, plan.n, column.whole, isinstance(plan.bounds, Gaussian))
+    magnitude_counts = curator.count(place, Magnitudes(column.whole), plan.bounds)
+    edges = grid(magnitude_counts, plan.n, column.whole, isinstance(plan.bounds, Gaussian))
 
     def count(edges: Array, spend: NoiseSpend) -> Leaves:
         return Leaves.of(edges, column.whole, lambda tree: curator.count(place, tree, spend), plan.n)
 
-    leaves = count(np.array([0.0, 1.0]) if edges is None else edges, plan.look)
-    closer = leaves.finer()
-    leaves = leaves.joined(curator.count(place, leaves.tree, plan.tree)) if closer is None else count(closer, plan.tree)
-    return _bounds(column, leaves, plan)
+    tree_counts = count(np.array([0.0, 1.0]) if edges is None else edges, plan.look)
+    finer_edges = tree_counts.finer()
+    tree_counts = (
+        tree_counts.joined(curator.count(place, tree_counts.tree, plan.tree))
+        if finer_edges is None
+        else count(finer_edges, plan.tree)
+    )
+    return _bounds(column, tree_counts, plan)
 
 
 def guess_kinds(names: Sequence[str], plan: SchemaPlan, curator: ColumnCurator) -> list[OpenColumn]:
     """The likely kind of every column, by private shares of cells that read as numbers or dates."""
     out = []
-    for place, name in enumerate(names):
-        seen = curator.count(place, KindCounts(), plan.kinds)  # type: ignore[arg-type]
-        counts = seen.values + (plan.n - seen.values.sum()) / KINDS  # by least squares, as the total is known
-        days = counts[list(DATES.values())]
-        broken = counts[NUMBER] + counts[COMMAS]
-        numbers, dates, texts = counts[WHOLE] + broken, days.sum(), counts[TEXT]
+    for column_index, name in enumerate(names):
+        kind_counts = curator.count(column_index, KindCounts(), plan.kinds)  # type: ignore[arg-type]
+        counts = (
+            kind_counts.values + (plan.n - kind_counts.values.sum()) / KINDS
+        )  # by least squares, as the total is known
+        date_counts = counts[list(DATES.values())]
+        fractional_count = counts[NUMBER] + counts[COMMAS]
+        numbers, dates, texts = counts[WHOLE] + fractional_count, date_counts.sum(), counts[TEXT]
         # No count is cut off at 0: sums of many such would see other kinds where noise is all there is.
-        few = (1 - MOSTLY) * max(plan.n - counts[MISSING], 0.0) + BEYOND * seen.stddev
-        if dates + texts <= min(few, numbers):
-            kind = "numeric" if broken >= (1 - MOSTLY) * numbers else "integer"
-            read = COMMA if kind == "numeric" and counts[COMMAS] > counts[NUMBER] + SURE * seen.stddev else AS_WRITTEN
-            out.append(OpenColumn(name, kind, read, quantiles=kind == "numeric"))
-        elif numbers + texts <= min(few, dates):
-            out.append(OpenColumn(name, "integer", f"year of {ORDERS[days.argmax()]}"))
+        max_other_count = (1 - MOSTLY) * max(plan.n - counts[MISSING], 0.0) + BEYOND * kind_counts.stddev
+        if dates + texts <= min(max_other_count, numbers):
+            kind = "numeric" if fractional_count >= (1 - MOSTLY) * numbers else "integer"
+            reading = (
+                COMMA
+                if kind == "numeric" and counts[COMMAS] > counts[NUMBER] + SURE * kind_counts.stddev
+                else AS_WRITTEN
+            )
+            out.append(OpenColumn(name, kind, reading, quantiles=kind == "numeric"))
+        elif numbers + texts <= min(max_other_count, dates):
+            out.append(OpenColumn(name, "integer", f"year of {ORDERS[date_counts.argmax()]}"))
         else:
             out.append(OpenColumn(name, "categorical"))
     return out
 
 
 def _categories(column: OpenColumn, place: int, plan: SchemaPlan, curator: ColumnCurator) -> ColumnFindings:
-    found = curator.frequent(place, plan.values)  # type: ignore[arg-type]
-    missing = found.missing >= SURE * found.stddev
-    rest = max(plan.n - found.counts.sum() - found.missing * missing, 0.0)
-    own = column.of_values(found.texts, missing)
-    if not found.texts:
+    frequent_values = curator.frequent(place, plan.values)  # type: ignore[arg-type]
+    has_missing = frequent_values.missing >= SURE * frequent_values.stddev
+    other_rows = max(plan.n - frequent_values.counts.sum() - frequent_values.missing * has_missing, 0.0)
+    measured_column = column.of_values(frequent_values.texts, has_missing)
+    if not frequent_values.texts:
         return ColumnFindings(
-            own,
-            f"no value passed the threshold of {found.threshold:,.0f} rows: all are one category; "
+            measured_column,
+            f"no value passed the threshold of {frequent_values.threshold:,.0f} rows: all are one category; "
             f"{plan.wanting(column)}",
             True,
         )
-    many = f"{len(found.texts)} value{'s' * (len(found.texts) > 1)} passed the threshold of {found.threshold:,.0f} rows"
-    where = "missing ones have a category of their own" if missing else "missing ones are among the others"
-    return ColumnFindings(own, f"{many}; about {rest:,.0f} rows have other values, which are one category; {where}")
+    count_text = (
+        f"{len(frequent_values.texts)} value{'s' * (len(frequent_values.texts) > 1)} passed the threshold "
+        f"of {frequent_values.threshold:,.0f} rows"
+    )
+    missing_text = "missing ones have a category of their own" if has_missing else "missing ones are among the others"
+    return ColumnFindings(
+        measured_column,
+        f"{count_text}; about {other_rows:,.0f} rows have other values, which are one category; {missing_text}",
+    )
 
 
 def _bounds(column: OpenColumn, leaves: Leaves, plan: SchemaPlan) -> ColumnFindings:
     """The ends and bins of a column, from noisy counts of a grid's cells."""
     if (ends := leaves.ends()) is None:
-        words = f"too few numbers were seen: all of them are one bin; {plan.wanting(column)}"
-        return ColumnFindings(column.of_edges([0.0, 1.0]), words, True)
+        description = f"too few numbers were seen: all of them are one bin; {plan.wanting(column)}"
+        return ColumnFindings(column.of_edges([0.0, 1.0]), description, True)
     first, last, beyond = ends
     low, high = float(leaves.edges[first]), float(leaves.edges[last])
-    off = f"at most about {beyond:,.0f} rows lie beyond the ends (19 times in 20)"
+    beyond_text = f"at most about {beyond:,.0f} rows lie beyond the ends (19 times in 20)"
     if column.whole:
         if column.read.startswith("year") and high - low == 1 and plan.unknown:
-            own = replace(column, read=column.read.replace("year", "month")).of_whole(1, 12)
-            return ColumnFindings(own, f"nearly all dates are of {low:g}: months, or read weekday or hour; {off}")
+            months_column = replace(column, read=column.read.replace("year", "month")).of_whole(1, 12)
+            return ColumnFindings(
+                months_column, f"nearly all dates are of {low:g}: months, or read weekday or hour; {beyond_text}"
+            )
         if high - low == 1 and beyond > LOST * plan.n:  # noise may hide all the others: all that was looked at
             low, high = leaves.grid[[0, -1]]
         low, high = int(low), int(high) - 1
         if high - low < column.bins:
-            return ColumnFindings(column.of_whole(low, high), f"{low} to {high}; {off}")
+            return ColumnFindings(column.of_whole(low, high), f"{low} to {high}; {beyond_text}")
     elif last == first + 1:
-        return ColumnFindings(column.of_edges([low, high]), f"{low:g} to {high:g}, one bin; {off}")
-    even = even_cuts(low, high, column.bins)
-    inner, alone = quantile_cuts(leaves, first, last, column.bins) if column.quantiles else (even, False)
-    inner = np.ceil(inner) if column.whole else inner
-    edges = np.unique([low, *np.clip(inner, low, high), high])
-    if column.whole and alone:  # the last bin has its upper edge
+        return ColumnFindings(column.of_edges([low, high]), f"{low:g} to {high:g}, one bin; {beyond_text}")
+    even_edges = even_cuts(low, high, column.bins)
+    inner_edges, is_last_cell_alone = (
+        quantile_cuts(leaves, first, last, column.bins) if column.quantiles else (even_edges, False)
+    )
+    inner_edges = np.ceil(inner_edges) if column.whole else inner_edges
+    edges = np.unique([low, *np.clip(inner_edges, low, high), high])
+    if column.whole and is_last_cell_alone:  # the last bin has its upper edge
         edges = np.append(edges, high + 0.5)
-    made = "bins of about as many rows each" if column.quantiles else "bins"
-    return ColumnFindings(column.of_edges(edges.tolist()), f"{low:g} to {high:g}, {len(edges) - 1} {made}; {off}")
+    bins_text = "bins of about as many rows each" if column.quantiles else "bins"
+    return ColumnFindings(
+        column.of_edges(edges.tolist()), f"{low:g} to {high:g}, {len(edges) - 1} {bins_text}; {beyond_text}"
+    )

@@ -82,12 +82,12 @@ class Division:
 def default_share(columns: int, n: int, group: int, budget: Budget) -> float:
     """The share at which RARE of all rows equals six deviations of a category count's noise, within SHARES."""
     check_rows(n)
-    rows = RARE * n / group
+    rare_rows = RARE * n / group
     if budget.delta == 0:
-        wanted = 2 * 6 * columns / (budget.epsilon * rows)
+        needed_share = 2 * 6 * columns / (budget.epsilon * rare_rows)
     else:
-        wanted = 6**2 * columns / (conversions.zcdp_rho(budget.epsilon, budget.delta) * rows**2)
-    return min(max(wanted, SHARES[0]), SHARES[1])
+        needed_share = 6**2 * columns / (conversions.zcdp_rho(budget.epsilon, budget.delta) * rare_rows**2)
+    return min(max(needed_share, SHARES[0]), SHARES[1])
 
 
 def divide(budget: Budget, share: float, *, categories: bool, fails: bool = False) -> Division:
@@ -97,9 +97,9 @@ def divide(budget: Budget, share: float, *, categories: bool, fails: bool = Fals
     if budget.delta == 0:
         cost = budget.epsilon * MARGIN
         return Division(budget, cost * share, cost * (1 - share))
-    failure, spare = (FAILURE * budget.delta * there for there in (categories, fails))
-    rho = conversions.zcdp_rho(budget.epsilon, budget.delta - failure - spare) * MARGIN
-    return Division(budget, rho * share, rho * (1 - share), failure, spare)
+    schema_failure, algorithm_failure = (FAILURE * budget.delta * may_fail for may_fail in (categories, fails))
+    rho = conversions.zcdp_rho(budget.epsilon, budget.delta - schema_failure - algorithm_failure) * MARGIN
+    return Division(budget, rho * share, rho * (1 - share), schema_failure, algorithm_failure)
 
 
 @value_object
@@ -133,11 +133,11 @@ class SchemaPlan:
                 return "cannot be measured at delta = 0"
             if self.threshold > self.n:
                 return f"all values are hidden, as one category: noise may hide all {self.n:,} rows"
-            few = f"fewer than about {self.threshold:,.0f} of {self.n:,} rows"
-            return f"values shared by {few} are hidden, as one category"
-        ends = f"up to {self._rows_at_most(2 * ENDS * self.ranks)} lie beyond the ends"
+            hidden_rows_text = f"fewer than about {self.threshold:,.0f} of {self.n:,} rows"
+            return f"values shared by {hidden_rows_text} are hidden, as one category"
+        ends_text = f"up to {self._rows_at_most(2 * ENDS * self.ranks)} lie beyond the ends"
         off = min(self.ranks, self.n)
-        return f"{ends}, and a bin is off by about {off:,.0f} ({off / self.n:.1%})"
+        return f"{ends_text}, and a bin is off by about {off:,.0f} ({off / self.n:.1%})"
 
     def _rows_at_most(self, count: float) -> str:
         """Some of the rows in words: what noise may hide is never more than there is."""
@@ -158,15 +158,17 @@ class SchemaPlan:
     def buys(self, column: OpenColumn) -> str:
         """The purpose of a column's charges, in words."""
         statistics = (charge.statistic for charge in self.charges(column))
-        kinds = Counter(of if isinstance(of, type) else type(of) for of in statistics)
-        return ", ".join(WORDS[kind] + f" {times} times" * (times > 1) for kind, times in kinds.items())
+        counts_by_kind = Counter(
+            statistic if isinstance(statistic, type) else type(statistic) for statistic in statistics
+        )
+        return ", ".join(WORDS[kind] + f" {times} times" * (times > 1) for kind, times in counts_by_kind.items())
 
     def least(self, column: OpenColumn) -> float:
         """The number of rows with one value, or numbers of one size, that is needed for it to be seen."""
         if column.categorical:
             return self.threshold
-        gaussian = isinstance(self.bounds, Gaussian)
-        return max(fullest(deviation(Magnitudes(), self.bounds, 1 / self.group), gaussian), ENDS * self.ranks)
+        is_gaussian = isinstance(self.bounds, Gaussian)
+        return max(fullest(deviation(Magnitudes(), self.bounds, 1 / self.group), is_gaussian), ENDS * self.ranks)
 
     def needed(self, column: OpenColumn) -> float:
         """The ε, divided as now, at which ENOUGH of all rows are seen in a column; ∞ where no ε suffices."""
@@ -174,22 +176,29 @@ class SchemaPlan:
 
     def wanting(self, column: OpenColumn) -> str:
         """The budget or rows that a column lacks for anything to be seen, in words."""
-        epsilon, rows = self.needed(column), f"{ENOUGH * self.n:,.0f} rows ({ENOUGH:.0%})"
-        return f"{rows} would be seen at epsilon = {epsilon:.3g}" if epsilon < math.inf else f"{rows} would not at any"
+        epsilon, rows_text = self.needed(column), f"{ENOUGH * self.n:,.0f} rows ({ENOUGH:.0%})"
+        return (
+            f"{rows_text} would be seen at epsilon = {epsilon:.3g}"
+            if epsilon < math.inf
+            else f"{rows_text} would not at any"
+        )
 
 
 @lru_cache(maxsize=100)
 def _needed(plan: SchemaPlan, column: OpenColumn) -> float:
-    own = plan.division
+    current_division = plan.division
 
     def seen(log_epsilon: float) -> bool:
-        budget, share = replace(own.budget, epsilon=math.exp(log_epsilon)), own.schema / (own.schema + own.rest)
-        division = divide(budget, share, categories=own.failure > 0, fails=own.spare > 0)
-        asked = plan_schema(plan.columns, plan.n, plan.group, division, exact=plan.plan.exact, kinds=plan.unknown)
-        return asked.least(column) <= ENOUGH * plan.n
+        budget, share = (
+            replace(current_division.budget, epsilon=math.exp(log_epsilon)),
+            current_division.schema / (current_division.schema + current_division.rest),
+        )
+        division = divide(budget, share, categories=current_division.failure > 0, fails=current_division.spare > 0)
+        trial_plan = plan_schema(plan.columns, plan.n, plan.group, division, exact=plan.plan.exact, kinds=plan.unknown)
+        return trial_plan.least(column) <= ENOUGH * plan.n
 
     low, high = math.log(SMALLEST * 10), math.log(1e6)
-    return math.exp(bisected(lambda at: not seen(at), low, high, 24)[1]) if seen(high) else math.inf
+    return math.exp(bisected(lambda log_epsilon: not seen(log_epsilon), low, high, 24)[1]) if seen(high) else math.inf
 
 
 def plan_schema(
@@ -200,36 +209,49 @@ def plan_schema(
     Raises InputError at δ = 0 where categories are to be measured.
     """
     d = len(columns) or kinds
-    each = division.schema / max(d, 1) * MARGIN * (1 - KIND if kinds else 1)
-    known = sum(c.categorical for c in columns) or kinds
-    pure = division.accounting is Accounting.PURE
-    if pure and (asked := [c.name for c in columns if c.categorical]):
+    column_cost = division.schema / max(d, 1) * MARGIN * (1 - KIND if kinds else 1)
+    categorical_count = sum(c.categorical for c in columns) or kinds
+    is_pure = division.accounting is Accounting.PURE
+    if is_pure and (categorical_names := [c.name for c in columns if c.categorical]):
         raise InputError(
-            f"column {asked[0]!r}: at delta=0 its values cannot be measured, because a single row would reveal its "
+            f"column {categorical_names[0]!r}: at delta=0 its values cannot be measured, because a single row would "
+            "reveal its "
             "own; list them, or choose delta > 0"
         )
 
     def spend(part: float) -> NoiseSpend:
-        return Pure(part * each) if pure else Gaussian(math.sqrt(2 * part * each))
+        return Pure(part * column_cost) if is_pure else Gaussian(math.sqrt(2 * part * column_cost))
 
-    seen = spend(KIND / (1 - KIND)) if kinds else None
-    values = None
-    if known and not pure:
-        values = Gaussian(math.sqrt(2 * each), division.failure / known * MARGIN)
-    bounds, look, tree = spend(RANGE), spend(LOOK), spend(1 - RANGE - LOOK)
-    numbers = ((bounds, Magnitudes()), (look, TreeCounts), (tree, TreeCounts))
-    charges = [Charge("count", seen, kinds, KindCounts())] if seen else []
+    kinds_spend = spend(KIND / (1 - KIND)) if kinds else None
+    categories_spend = None
+    if categorical_count and not is_pure:
+        categories_spend = Gaussian(math.sqrt(2 * column_cost), division.failure / categorical_count * MARGIN)
+    range_spend, first_look_spend, tree_spend = spend(RANGE), spend(LOOK), spend(1 - RANGE - LOOK)
+    number_measurements = ((range_spend, Magnitudes()), (first_look_spend, TreeCounts), (tree_spend, TreeCounts))
+    charges = [Charge("count", kinds_spend, kinds, KindCounts())] if kinds_spend else []
     for column in columns:
-        if column.categorical and values is not None:
-            charges.append(Charge("frequent", values, 1, Categories(), column.name))
+        if column.categorical and categories_spend is not None:
+            charges.append(Charge("frequent", categories_spend, 1, Categories(), column.name))
         else:
-            charges += [Charge("count", spend, 1, of, column.name) for spend, of in numbers]
-    if kinds and values is not None:  # as dear as the counts of numbers, which a column may take in its place
-        charges.append(Charge("frequent", values, kinds, Categories()))
+            charges += [Charge("count", spend, 1, of, column.name) for spend, of in number_measurements]
+    if kinds and categories_spend is not None:  # as dear as the counts of numbers, which a column may take in its place
+        charges.append(Charge("frequent", categories_spend, kinds, Categories()))
     elif kinds:
-        charges += [Charge("count", spend, kinds, of) for spend, of in numbers]
-    own = _enclosed(charges, division, exact)
-    return SchemaPlan(own, n, group, seen, values, bounds, look, tree, tuple(columns), division, kinds)
+        charges += [Charge("count", spend, kinds, of) for spend, of in number_measurements]
+    enclosing_plan = _enclosed(charges, division, exact)
+    return SchemaPlan(
+        enclosing_plan,
+        n,
+        group,
+        kinds_spend,
+        categories_spend,
+        range_spend,
+        first_look_spend,
+        tree_spend,
+        tuple(columns),
+        division,
+        kinds,
+    )
 
 
 @value_object
@@ -268,12 +290,12 @@ def plan_within(algorithm: Algorithm, problem: QueryRelease, division: Division,
     if division.accounting is Accounting.PURE:
         plan = make_plan(algorithm, problem, Budget(division.rest, 0.0, additive=True))
         return exactly(plan) if exact else plan
-    own = 2 * division.spare or division.left
-    epsilon = conversions.zcdp_epsilon(division.rest, own - division.spare) * (1 + 1e-9)
+    algorithm_delta = 2 * division.spare or division.left
+    epsilon = conversions.zcdp_epsilon(division.rest, algorithm_delta - division.spare) * (1 + 1e-9)
     for _ in range(TRIES):
-        plan = make_plan(algorithm, problem, Budget(epsilon, own, additive=True))
-        cost, lost = spent(reserved(plan, algorithm.adaptive), division.budget)
-        if cost <= division.rest * ROOM and lost <= division.spare * ROOM:
+        plan = make_plan(algorithm, problem, Budget(epsilon, algorithm_delta, additive=True))
+        cost, failure_delta = spent(reserved(plan, algorithm.adaptive), division.budget)
+        if cost <= division.rest * ROOM and failure_delta <= division.spare * ROOM:
             return exactly(plan) if exact else plan
         epsilon *= min(math.sqrt(division.rest / max(cost, 1e-300)), 1.0) * (1 - CLOSE)
     raise BudgetError(f"what is left of the budget beside the schema is too little for {type(algorithm).__name__}")
@@ -286,11 +308,11 @@ def exactly(plan: Plan) -> Plan:
 
 def spent(events: Events, budget: Budget) -> tuple[float, float]:
     """The Σρ of events, and the part of δ that their failures take at the budget's ε."""
-    lost = math.fsum(
+    failure_delta = math.fsum(
         times * ((1 + math.exp(min(budget.epsilon, 700.0))) * e.error if isinstance(e, Drawn) else e.failure)
         for e, times in events
     )
-    return Sums.of(events).rho, lost
+    return Sums.of(events).rho, failure_delta
 
 
 def joint_cost(division: Division, schema: Plan, algorithm: Plan, adaptive: bool) -> tuple[float, float, float]:
@@ -299,15 +321,15 @@ def joint_cost(division: Division, schema: Plan, algorithm: Plan, adaptive: bool
     if division.accounting is Accounting.PURE:
         cost = Sums.of(events).pure
         return cost, 0.0, cost
-    rho, lost = spent(events, division.budget)
-    return rho, lost, conversions.zcdp_epsilon(rho, division.budget.delta - lost)
+    rho, failure_delta = spent(events, division.budget)
+    return rho, failure_delta, conversions.zcdp_epsilon(rho, division.budget.delta - failure_delta)
 
 
 def check_whole(division: Division, schema: Plan, algorithm: Plan, adaptive: bool) -> None:
     """Raise BudgetError unless the schema's charges and all that the algorithm may spend keep the whole budget."""
-    epsilon, given = joint_cost(division, schema, algorithm, adaptive)[-1], division.budget.epsilon
-    if not epsilon <= given:
-        raise BudgetError(f"schema and algorithm together need ε={epsilon:.9g}, {given:.9g} is given")
+    epsilon, allowed_epsilon = joint_cost(division, schema, algorithm, adaptive)[-1], division.budget.epsilon
+    if not epsilon <= allowed_epsilon:
+        raise BudgetError(f"schema and algorithm together need ε={epsilon:.9g}, {allowed_epsilon:.9g} is given")
 
 
 def _enclosed(charges: Sequence[Charge], division: Division, exact: bool) -> Plan:

@@ -39,9 +39,9 @@ class Leaves:
     @classmethod
     def of(cls, edges: Array, whole: bool, count: Callable[[TreeCounts], NoisyCounts], n: int) -> "Leaves":
         """The fitted counts of a grid's cells, and of the powers of two beyond the grid."""
-        ends = powers()
-        every = np.concatenate([ends[ends < edges[0]], edges, ends[ends > edges[-1]]])
-        tree = TreeCounts(np.unique(np.ceil(every) + 0.0) if whole else every, whole)
+        power_edges = powers()
+        all_edges = np.concatenate([power_edges[power_edges < edges[0]], edges, power_edges[power_edges > edges[-1]]])
+        tree = TreeCounts(np.unique(np.ceil(all_edges) + 0.0) if whole else all_edges, whole)
         return cls(tree, count(tree), n, edges)
 
     @property
@@ -62,44 +62,54 @@ class Leaves:
         little too wide costs less than one that cuts rows off. No more rows than said lie beyond the two ends, but for
         5 of 100 columns; all of an outermost cell may, as the numbers beyond all cells are counted there.
         """
-        sums = np.append(0.0, np.cumsum(self.counts))
-        i, cells = np.arange(len(sums) - 1), np.full(len(sums) - 1, len(sums) - 1)
-        below, above = (self.noisy.stddev * self.tree.deviations(*ends) for ends in ((0 * i, i + 1), (i, cells)))
+        cumulative = np.append(0.0, np.cumsum(self.counts))
+        cell_numbers, stops = np.arange(len(cumulative) - 1), np.full(len(cumulative) - 1, len(cumulative) - 1)
+        noise_below, noise_above = (
+            self.noisy.stddev * self.tree.deviations(*ends)
+            for ends in ((0 * cell_numbers, cell_numbers + 1), (cell_numbers, stops))
+        )
 
-        inside = (self.edges[:-1] >= self.grid[0]) & (self.edges[1:] <= self.grid[-1])
+        is_inside = (self.edges[:-1] >= self.grid[0]) & (self.edges[1:] <= self.grid[-1])
 
         def walk(sure: Array, few: Array | float) -> list[int] | None:
-            first = np.flatnonzero(sums[1:] >= np.clip(few, below, sure * below))
-            last = np.flatnonzero(sums[-1] - sums[:-1] >= np.clip(few, above, sure * above))
+            first = np.flatnonzero(cumulative[1:] >= np.clip(few, noise_below, sure * noise_below))
+            last = np.flatnonzero(cumulative[-1] - cumulative[:-1] >= np.clip(few, noise_above, sure * noise_above))
             return sorted((int(first[0]), int(last[-1]))) if len(first) and len(last) else None
 
-        sure = np.where(inside, ENDS, FAR)
-        few = np.where(inside, LOST * self.n, np.inf)
-        if walk(sure, np.inf) is None or (found := walk(sure, few)) is None:
+        min_deviations = np.where(is_inside, ENDS, FAR)
+        max_lost = np.where(is_inside, LOST * self.n, np.inf)
+        if walk(min_deviations, np.inf) is None or (first_ends := walk(min_deviations, max_lost)) is None:
             return None
-        room = _room(*found)
-        near = inside & (i >= found[0] - room) & (i <= found[1] + room)
-        low, high = walk(np.where(near, NEAR, sure), few) or found
-        left, right = max(low, 1), min(high + 1, len(above) - 1)  # numbers too large for any cell are in the outermost
-        outside = max(sums[left] + sums[-1] - sums[right], 0.0)
-        return low, high + 1, float(min(outside + BEYOND * math.hypot(below[left - 1], above[right]), self.n))
+        margin = _room(*first_ends)
+        is_near = is_inside & (cell_numbers >= first_ends[0] - margin) & (cell_numbers <= first_ends[1] + margin)
+        low, high = walk(np.where(is_near, NEAR, min_deviations), max_lost) or first_ends
+        lower_edge, upper_edge = (
+            max(low, 1),
+            min(high + 1, len(noise_above) - 1),
+        )  # numbers too large for any cell are in the outermost
+        outside = max(cumulative[lower_edge] + cumulative[-1] - cumulative[upper_edge], 0.0)
+        return (
+            low,
+            high + 1,
+            float(min(outside + BEYOND * math.hypot(noise_below[lower_edge - 1], noise_above[upper_edge]), self.n)),
+        )
 
     def finer(self) -> Array | None:
         """The edges of smaller cells around the numbers, with room on both sides; None where no smaller ones
         exist.
         """
-        if (found := self.ends()) is None:
+        if (ends := self.ends()) is None:
             return None
-        room = _room(*found[:2])
+        margin = _room(*ends[:2])
         low, high = np.searchsorted(self.edges, self.grid[[0, -1]])
-        first, last = max(found[0] - room, min(found[0], low)), min(found[1] + room, max(found[1], high))
+        first, last = max(ends[0] - margin, min(ends[0], low)), min(ends[1] + margin, max(ends[1], high))
         parts = LEAVES // (last - first)
         if parts < 2:
             return None
         steps = np.linspace(self.edges[first:last], self.edges[first + 1 : last + 1], parts, endpoint=False).T.ravel()
-        out = np.append(steps, self.edges[last])
-        out = np.unique(np.ceil(out) if self.tree.whole else out)
-        return out if len(out) > last - first + 1 else None
+        edges = np.append(steps, self.edges[last])
+        edges = np.unique(np.ceil(edges) if self.tree.whole else edges)
+        return edges if len(edges) > last - first + 1 else None
 
     def joined(self, more: NoisyCounts) -> "Leaves":
         """The counts combined with a second measurement of the same tree, averaged by precision."""
@@ -118,23 +128,25 @@ def grid(seen: NoisyCounts, n: int, whole: bool, gaussian: bool) -> Array | None
 
     What is known of the records here is what the noisy counts say. None where no power seems to hold any.
     """
-    ends, counts = powers(), seen.values[:-1] / seen.stddev
+    power_edges, counts = powers(), seen.values[:-1] / seen.stddev
     if whole:  # most powers below 1 hold no whole number
-        counts = counts[np.diff(np.ceil(ends)) > 0]
-        ends = np.unique(np.ceil(ends) + 0.0)
-    middle, full = len(counts) // 2, _full(counts, (n - seen.values[-1]) / seen.stddev, gaussian)
-    if not len(full):
+        counts = counts[np.diff(np.ceil(power_edges)) > 0]
+        power_edges = np.unique(np.ceil(power_edges) + 0.0)
+    middle, full_powers = len(counts) // 2, _full(counts, (n - seen.values[-1]) / seen.stddev, gaussian)
+    if not len(full_powers):
         return None
-    if whole and full[0] == full[-1] == middle:  # few columns are constant, and the counts to come will tell
-        full = middle + np.arange(GUESSED)
-    depth = min(FINEST, int(math.log2(LEAVES / (len(full) + 1))))
+    if (
+        whole and full_powers[0] == full_powers[-1] == middle
+    ):  # few columns are constant, and the counts to come will tell
+        full_powers = middle + np.arange(GUESSED)
+    depth = min(FINEST, int(math.log2(LEAVES / (len(full_powers) + 1))))
     edges: list[float] = []
-    for i in range(full[0], full[-1] + 1):
-        parts = 2**depth if i in full and i != middle else 1
-        edges += np.linspace(ends[i], ends[i + 1], parts + 1).tolist()
-    if full[0] == middle:
+    for i in range(full_powers[0], full_powers[-1] + 1):
+        parts = 2**depth if i in full_powers and i != middle else 1
+        edges += np.linspace(power_edges[i], power_edges[i + 1], parts + 1).tolist()
+    if full_powers[0] == middle:
         edges[0] = 0.0
-    if full[-1] == middle and not whole:
+    if full_powers[-1] == middle and not whole:
         edges[-1] = 0.0
     out = np.unique(np.ceil(edges) if whole else edges)
     if len(out) < 2:  # nothing but zeros
@@ -154,31 +166,31 @@ def _full(counts: Array, total: float, gaussian: bool) -> Array:
     Gaussian noise makes empty ones look full in 1.9 of 100 draws, and 8 or more steps off in .6 of 100; Laplace noise
     in 1.1 and .1. None where even the fullest may be empty.
     """
-    places, middle = np.arange(len(counts)), len(counts) // 2
-    size, full = np.abs(places - middle), np.zeros(len(counts), dtype=bool)
+    positions, middle = np.arange(len(counts)), len(counts) // 2
+    distance_from_zero, is_full = np.abs(positions - middle), np.zeros(len(counts), dtype=bool)
 
     def found(width: int) -> Array:
         """The neighbours that pass their test by most; none where none pass."""
-        groups = sliding_window_view(places, width)
-        if full.any():
-            steps = np.abs(groups[:, :, None] - places[full]).min(axis=(1, 2))
-            farther = size[groups].max(axis=1) > size[full].max()
-            elsewhere = total - counts[full].sum() >= LOST * total + BEYOND * math.sqrt(1 + full.sum())
-            unlikely = MISSED if elsewhere else np.where(farther, CHANCE**2, CHANCE)
-            chance = np.maximum(CHANCE**steps, unlikely / len(counts)) / len(TOGETHER)
+        groups = sliding_window_view(positions, width)
+        if is_full.any():
+            steps = np.abs(groups[:, :, None] - positions[is_full]).min(axis=(1, 2))
+            is_farther = distance_from_zero[groups].max(axis=1) > distance_from_zero[is_full].max()
+            rows_elsewhere = total - counts[is_full].sum() >= LOST * total + BEYOND * math.sqrt(1 + is_full.sum())
+            min_chance = MISSED if rows_elsewhere else np.where(is_farther, CHANCE**2, CHANCE)
+            chance = np.maximum(CHANCE**steps, min_chance / len(counts)) / len(TOGETHER)
         else:
             chance = np.full(len(groups), FIRST / (len(TOGETHER) * len(counts)))
-        more = counts[groups].sum(axis=1) / math.sqrt(width) - _sure(chance, gaussian)
-        more[full[groups].any(axis=1) | ((groups == middle).any(axis=1) & (width > 1))] = -1
-        return groups[more.argmax()] if more.max() >= 0 else places[:0]
+        excess = counts[groups].sum(axis=1) / math.sqrt(width) - _sure(chance, gaussian)
+        excess[is_full[groups].any(axis=1) | ((groups == middle).any(axis=1) & (width > 1))] = -1
+        return groups[excess.argmax()] if excess.max() >= 0 else positions[:0]
 
     while True:
         for width in TOGETHER:
-            if len(passed := found(width)):
-                full[passed] = True
+            if len(group := found(width)):
+                is_full[group] = True
                 break
         else:
-            return places[full]
+            return positions[is_full]
 
 
 def fullest(stddev: float, gaussian: bool) -> float:
@@ -196,22 +208,22 @@ def quantile_cuts(leaves: Leaves, first: int, last: int, bins: int) -> tuple[Arr
 
     A cell that surely holds half a bin's rows is a bin of its own; what is beyond an end belongs to the cell there.
     """
-    sums = np.append(0.0, np.cumsum(leaves.counts))  # below: halfway between rising curves above and below
-    below = (np.maximum.accumulate(sums) + np.minimum.accumulate(sums[::-1])[::-1]) / 2
-    below[: first + 1], below[last:] = 0.0, below[-1]
-    edges, below = leaves.edges[first : last + 1], np.maximum(below[first : last + 1], 0.0)
-    inside, total = np.diff(below), below[-1]
-    heavy = inside >= max(total / (2 * bins), SURE * leaves.noisy.stddev)
-    each = max(total - inside[heavy].sum(), 0.0) / max(bins - int(heavy.sum()), 1)
-    cuts = [edges[np.flatnonzero(heavy)], edges[np.flatnonzero(heavy) + 1]]
-    starts = np.flatnonzero(~heavy & np.append(True, heavy[:-1]))
-    stops = np.flatnonzero(~heavy & np.append(heavy[1:], True)) + 1
+    cumulative = np.append(0.0, np.cumsum(leaves.counts))  # below: halfway between rising curves above and below
+    rows_below = (np.maximum.accumulate(cumulative) + np.minimum.accumulate(cumulative[::-1])[::-1]) / 2
+    rows_below[: first + 1], rows_below[last:] = 0.0, rows_below[-1]
+    edges, rows_below = leaves.edges[first : last + 1], np.maximum(rows_below[first : last + 1], 0.0)
+    rows_inside, total = np.diff(rows_below), rows_below[-1]
+    is_heavy = rows_inside >= max(total / (2 * bins), SURE * leaves.noisy.stddev)
+    rows_per_bin = max(total - rows_inside[is_heavy].sum(), 0.0) / max(bins - int(is_heavy.sum()), 1)
+    cuts = [edges[np.flatnonzero(is_heavy)], edges[np.flatnonzero(is_heavy) + 1]]
+    starts = np.flatnonzero(~is_heavy & np.append(True, is_heavy[:-1]))
+    stops = np.flatnonzero(~is_heavy & np.append(is_heavy[1:], True)) + 1
     for a, b in zip(starts, stops, strict=True):
-        here = round((below[b] - below[a]) / each) if each > 0 else 1
-        targets = below[a] + (below[b] - below[a]) * np.arange(1, here) / max(here, 1)
-        rising = below[a : b + 1] + np.arange(b - a + 1) * 1e-9
+        bin_count = round((rows_below[b] - rows_below[a]) / rows_per_bin) if rows_per_bin > 0 else 1
+        targets = rows_below[a] + (rows_below[b] - rows_below[a]) * np.arange(1, bin_count) / max(bin_count, 1)
+        rising = rows_below[a : b + 1] + np.arange(b - a + 1) * 1e-9
         cuts.append(_short(np.interp(targets, rising, edges[a : b + 1]), float(edges[b] - edges[a])))
-    return np.unique(np.concatenate(cuts)), bool(heavy[-1])
+    return np.unique(np.concatenate(cuts)), bool(is_heavy[-1])
 
 
 def even_cuts(low: float, high: float, bins: int) -> Array:
@@ -223,5 +235,5 @@ def _short(numbers: Array, width: float) -> Array:
     """Increasing numbers, rounded to a hundredth of the gap to the next."""
     gaps = np.diff(numbers, prepend=-np.inf, append=np.inf)
     gaps = np.minimum(np.minimum(gaps[:-1], gaps[1:]), width)
-    places = np.maximum(2 - np.floor(np.log10(np.maximum(gaps, width * 1e-9))), 0).astype(int)
-    return np.array([round(float(x), int(p)) for x, p in zip(numbers, places, strict=True)])
+    digits = np.maximum(2 - np.floor(np.log10(np.maximum(gaps, width * 1e-9))), 0).astype(int)
+    return np.array([round(float(x), int(p)) for x, p in zip(numbers, digits, strict=True)])

@@ -38,8 +38,8 @@ def markdown() -> str:
     for name, cls in ALGORITHMS.items():
         about = cls.about
         settings = "; ".join(f"`{p.name}` = {_default(p)} ({p.range})" for p in parameters(cls)).replace("|", "or")
-        words = (about.summary, about.use_when, about.avoid_when, settings, about.source)
-        lines.append(f"| `{name}` | " + " | ".join(words) + " |")
+        cells = (about.summary, about.use_when, about.avoid_when, settings, about.source)
+        lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
@@ -48,8 +48,13 @@ def _default(p: Param) -> str:
 
 
 def _facts(cls: Any) -> Json:
-    listed = [
+    parameter_facts = [
         {"name": p.name, "type": p.kind.__name__, "default": p.default, "range": p.range, "doc": p.doc, "auto": p.auto}
         for p in parameters(cls)
     ]
-    return {"problem": cls.problem.__name__, "enumerates": cls.enumerates, **asdict(cls.about), "parameters": listed}
+    return {
+        "problem": cls.problem.__name__,
+        "enumerates": cls.enumerates,
+        **asdict(cls.about),
+        "parameters": parameter_facts,
+    }

@@ -64,52 +64,73 @@ def execute(chosen: Namespace) -> None:
         raise InputError("--within is worked out for questions on their own, without --compare")
     releases = [_read(name) for name in (chosen.release, *chosen.others)]
     _check_together(releases)
-    known = combined([one.known for one in releases]) if chosen.others else releases[0].known
-    domain, n = known.domain, independent(releases[0].facts["protects"])
+    unbiased_answers = combined([release.known for release in releases]) if chosen.others else releases[0].known
+    domain, n = unbiased_answers.domain, independent(releases[0].facts["protects"])
     if chosen.linked:
-        test = linked(known, chosen.linked, n)
-        said = test.words
+        test = linked(unbiased_answers, chosen.linked, n)
+        estimates = test.words
         if test.p_value is not None:
-            said += f" p = {test.p_value:.3g}, from {test.repeats} tables"
-        print(json.dumps(asdict(test), indent=1) if chosen.json else said)
+            estimates += f" p = {test.p_value:.3g}, from {test.repeats} tables"
+        print(json.dumps(asdict(test), indent=1) if chosen.json else estimates)
         return
     questions = [understand(text, domain) for text in chosen.questions]
     for question in questions:
         for note in question.notes:
             tell("note", note)
     folder = None if chosen.others else Path(chosen.release)
-    said = [_estimate(folder, known, question) for question in questions]
+    estimates = [_estimate(folder, unbiased_answers, question) for question in questions]
     if chosen.compare:
-        both = None if None in said else (said[0], said[1])
-        found = [
-            compare_questions(known, *questions, n, chosen.compare, estimate=both, level=chosen.level)  # type: ignore[arg-type]
+        estimate_pair: Any = None if None in estimates else (estimates[0], estimates[1])
+        intervals = [
+            compare_questions(
+                unbiased_answers,
+                questions[0],
+                questions[1],
+                n,
+                chosen.compare,
+                estimate=estimate_pair,
+                level=chosen.level,
+            )
         ]
     else:
-        found = [answer(known, q, n, estimate=e, level=chosen.level) for q, e in zip(questions, said, strict=True)]
+        intervals = [
+            answer(unbiased_answers, q, n, estimate=e, level=chosen.level)
+            for q, e in zip(questions, estimates, strict=True)
+        ]
     if any(one.facts["made_by"]["adaptive"] for one in releases):
-        found = list(map(adaptively, found))
-    more = [] if chosen.within is None else [_more(releases[0].facts, known, q, chosen) for q in questions]
+        intervals = list(map(adaptively, intervals))
+    follow_ups = (
+        [] if chosen.within is None else [_more(releases[0].facts, unbiased_answers, q, chosen) for q in questions]
+    )
     if chosen.json:
-        told = list(map(asdict, found))
+        interval_facts = list(map(asdict, intervals))
         print(
-            json.dumps([t | {"next": asdict(m)} for t, m in zip(told, more, strict=True)] if more else told, indent=1)
+            json.dumps(
+                [t | {"next": asdict(m)} for t, m in zip(interval_facts, follow_ups, strict=True)]
+                if follow_ups
+                else interval_facts,
+                indent=1,
+            )
         )
         return
-    for i, interval in enumerate(found):
+    for i, interval in enumerate(intervals):
         print(line(interval))
-        if more:
-            print(f"  next: {written_out(_in_words(more[i]))}")
+        if follow_ups:
+            print(f"  next: {written_out(_in_words(follow_ups[i]))}")
 
 
 def line(interval: Interval) -> str:
     """An interval in one line."""
-    asked = written_out(interval.question)
+    question_text = written_out(interval.question)
     value = "-" if interval.estimate is None else f"{interval.estimate:.4g}"
     if interval.low is None:
-        return f"{asked}: {value} ({interval.how})"
-    table = _span(interval.low, interval.high)
-    people = _span(interval.population_low, interval.population_high)
-    return f"{asked}: {value}, table {table}, population {people} at {interval.level:g} ({interval.how})"
+        return f"{question_text}: {value} ({interval.how})"
+    table_range = _span(interval.low, interval.high)
+    population_range = _span(interval.population_low, interval.population_high)
+    return (
+        f"{question_text}: {value}, table {table_range}, population {population_range} at {interval.level:g} "
+        f"({interval.how})"
+    )
 
 
 def _span(low: float | None, high: float | None) -> str:
@@ -165,29 +186,30 @@ def _read(name: str) -> _Told:
         Budget(facts["promise"]["epsilon"], facts["promise"]["delta"])
         Accounting(facts["promise"]["accounting"])
         _, _ = facts["ledger"], facts["made_by"]["adaptive"]  # both are read later: a KeyError here names this file
-    with _part(folder / "tables.npz") as file, np.load(file, allow_pickle=False) as told:
-        if (size := sum(part.file_size for part in told.zip.infolist())) > MOST_BYTES:
+    with _part(folder / "tables.npz") as file, np.load(file, allow_pickle=False) as arrays:
+        if (size := sum(part.file_size for part in arrays.zip.infolist())) > MOST_BYTES:
             raise InputError(f"unpacks into {size:,} bytes, at most {MOST_BYTES:,} are read")
-        known = from_arrays(domain, dict(told))
-    return _Told(name, facts, replace(known, laplace=facts["promise"]["delta"] == 0))
+        unbiased_answers = from_arrays(domain, dict(arrays))
+    return _Told(name, facts, replace(unbiased_answers, laplace=facts["promise"]["delta"] == 0))
 
 
 def _check_together(releases: list[_Told]) -> None:
     """Raise InputError unless the releases are distinct and of one data set: repeated noise is no evidence."""
     first, *others = releases
-    for i, one in enumerate(others, 1):
+    for i, release in enumerate(others, 1):
         for key in ("name", "version"):
-            if one.facts["dataset"][key] != first.facts["dataset"][key]:
+            if release.facts["dataset"][key] != first.facts["dataset"][key]:
+                value, first_value = str(release.facts["dataset"][key])[:60], str(first.facts["dataset"][key])[:60]
                 raise InputError(
-                    f"{one.name}: is of data set {key} {str(one.facts['dataset'][key])[:60]!r}, {first.name} of "
-                    f"{str(first.facts['dataset'][key])[:60]!r}; only releases of the same rows are combined"
+                    f"{release.name}: is of data set {key} {value!r}, {first.name} of {first_value!r}; "
+                    "only releases of the same rows are combined"
                 )
-        if one.facts["protects"] != first.facts["protects"]:
-            raise InputError(f"{one.name}: protects other people than {first.name}; they are not combined")
-        for before in releases[:i]:
-            same = np.array_equal(one.known.parts, before.known.parts) and len(one.known.parts)
-            if one.facts["ledger"] == before.facts["ledger"] or same:
-                raise InputError(f"{one.name}: is the same release as {before.name}, and counts once")
+        if release.facts["protects"] != first.facts["protects"]:
+            raise InputError(f"{release.name}: protects other people than {first.name}; they are not combined")
+        for earlier_release in releases[:i]:
+            same_tables = np.array_equal(release.known.parts, earlier_release.known.parts) and len(release.known.parts)
+            if release.facts["ledger"] == earlier_release.facts["ledger"] or same_tables:
+                raise InputError(f"{release.name}: is the same release as {earlier_release.name}, and counts once")
 
 
 def _estimate(folder: Path | None, known: UnbiasedAnswers, question: Question) -> float | None:
@@ -202,20 +224,20 @@ def _estimate(folder: Path | None, known: UnbiasedAnswers, question: Question) -
             return float(question.workload.answers(D)[0])
     if rows and rows.exists():
         with _part(rows) as file:
-            found = domain.encode(read_table(file, rows.name))
-            return float(Records(domain, found.values, found.weights).answers(question.workload)[0])
+            rows_in_domain = domain.encode(read_table(file, rows.name))
+            return float(Records(domain, rows_in_domain.values, rows_in_domain.weights).answers(question.workload)[0])
     axes, values = values_of(question.workload)
-    there = known.within(axes) if folder else all(S in known.places for S in components(axes, values))
-    return float(known.answers(question.workload)[0]) if there else None
+    is_measured = known.within(axes) if folder else all(S in known.places for S in components(axes, values))
+    return float(known.answers(question.workload)[0]) if is_measured else None
 
 
 def told(known: UnbiasedAnswers, texts: list[str], run: Run, rows: Any) -> list[dict]:
     """The questions of a run: real answers (not for publishing) beside the release's."""
-    out = []
+    answer_facts = []
     for text in texts:
         question = understand(text, known.domain)
-        both = compare(run.release, rows, question.workload)  # type: ignore[arg-type]
-        found = answer(known, question, run.problem.effective_n, estimate=float(both.synthetic[0]))
-        found = adaptively(found) if run.algorithm.adaptive else found
-        out.append({"real": float(both.real[0]), **asdict(found)})
-    return out
+        comparison = compare(run.release, rows, question.workload)  # type: ignore[arg-type]
+        interval = answer(known, question, run.problem.effective_n, estimate=float(comparison.synthetic[0]))
+        interval = adaptively(interval) if run.algorithm.adaptive else interval
+        answer_facts.append({"real": float(comparison.real[0]), **asdict(interval)})
+    return answer_facts

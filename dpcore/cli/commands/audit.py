@@ -63,20 +63,27 @@ def execute(chosen: Namespace) -> int:
     if chosen.algorithm == SCHEMA:
         return _schema(chosen)
     names = list(solving(QueryRelease)) if chosen.algorithm == ALL else [chosen.algorithm]
-    budget, kept = budget_of(chosen), True
-    for judged in _all_judged(names, chosen):
-        kept &= judged.kept
-        found, evidence = judged.found, judged.evidence
+    budget, promise_kept = budget_of(chosen), True
+    for verdict in _all_judged(names, chosen):
+        promise_kept &= verdict.kept
+        game_result, evidence = verdict.found, verdict.evidence
         if chosen.json:
-            told = found.to_json() | ({"transcripts": evidence.to_json()} if evidence else {})
-            print(json.dumps(told, indent=None if len(names) > 1 else 1), flush=True)
+            result_json = game_result.to_json() | ({"transcripts": evidence.to_json()} if evidence else {})
+            print(json.dumps(result_json, indent=None if len(names) > 1 else 1), flush=True)
         elif len(names) > 1:
-            low = f"promised {found.promised:.4f}, at least {found.epsilon_low:.4f} or {found.accounted_low:.4f}"
-            seen = f"  {_seen(evidence)}" if evidence else ""
-            print(f"{found.algorithm:<24} {low}{seen}  {'consistent' if judged.kept else 'BROKEN'}", flush=True)
+            bounds_text = (
+                f"promised {game_result.promised:.4f}, at least {game_result.epsilon_low:.4f} or "
+                f"{game_result.accounted_low:.4f}"
+            )
+            transcript_text = f"  {_seen(evidence)}" if evidence else ""
+            print(
+                f"{game_result.algorithm:<24} {bounds_text}{transcript_text}  "
+                f"{'consistent' if verdict.kept else 'BROKEN'}",
+                flush=True,
+            )
         else:
-            _tell(judged, budget)
-    return 0 if kept else 1
+            _tell(verdict, budget)
+    return 0 if promise_kept else 1
 
 
 def _schema(chosen: Namespace) -> int:
@@ -84,35 +91,41 @@ def _schema(chosen: Namespace) -> int:
     if chosen.set or chosen.runs:
         raise InputError(f"--algorithm {SCHEMA} has no parameters, and is judged by transcripts alone")
     transcripts = chosen.transcripts or TRANSCRIPTS
-    found = transcribe_schema(budget_of(chosen), transcripts=transcripts, bug=chosen.bug, seed=chosen.seed)
-    kept = all(evidence.kept for evidence in found)
+    results = transcribe_schema(budget_of(chosen), transcripts=transcripts, bug=chosen.bug, seed=chosen.seed)
+    promise_kept = all(evidence.kept for evidence in results)
     if chosen.json:
-        print(json.dumps({"algorithm": SCHEMA, "kept": kept, "transcripts": [e.to_json() for e in found]}, indent=1))
+        print(
+            json.dumps(
+                {"algorithm": SCHEMA, "kept": promise_kept, "transcripts": [e.to_json() for e in results]}, indent=1
+            )
+        )
     else:
-        for evidence in found:
+        for evidence in results:
             _tell_transcripts(evidence)
-        print(CONSISTENT if kept else BROKEN)
-    return 0 if kept else 1
+        print(CONSISTENT if promise_kept else BROKEN)
+    return 0 if promise_kept else 1
 
 
 def _judged(name: str, chosen: Namespace) -> Judged:
     """The evidence on one algorithm, by the game and, where they are asked for, by transcripts."""
-    budget, every = budget_of(chosen), chosen.algorithm == ALL
+    budget, audits_all = budget_of(chosen), chosen.algorithm == ALL
     algorithm = short(choose(name, chosen.set, QueryRelease), {text.partition("=")[0] for text in chosen.set})
-    planted: Json = {"bug": chosen.bug, "seed": chosen.seed}
-    found = audit(algorithm, budget, runs=chosen.runs or (RUNS_OF_ALL if every else RUNS), **planted)
-    transcripts = chosen.transcripts or (TRANSCRIPTS if every else 0)
-    return Judged(found, transcribe(algorithm, budget, transcripts=transcripts, **planted) if transcripts else None)
+    game_options: Json = {"bug": chosen.bug, "seed": chosen.seed}
+    game_result = audit(algorithm, budget, runs=chosen.runs or (RUNS_OF_ALL if audits_all else RUNS), **game_options)
+    transcripts = chosen.transcripts or (TRANSCRIPTS if audits_all else 0)
+    return Judged(
+        game_result, transcribe(algorithm, budget, transcripts=transcripts, **game_options) if transcripts else None
+    )
 
 
 def _all_judged(names: list[str], chosen: Namespace) -> Iterator[Judged]:
     """The evidence on each algorithm, in order; several are judged in processes of their own."""
-    judged = partial(_judged, chosen=chosen)
+    audit_one = partial(_judged, chosen=chosen)
     if len(names) == 1:
-        yield judged(names[0])
+        yield audit_one(names[0])
         return
     with ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool:
-        yield from pool.map(judged, names)
+        yield from pool.map(audit_one, names)
 
 
 def _seen(evidence: AuditResult) -> str:
@@ -125,11 +138,18 @@ def _seen(evidence: AuditResult) -> str:
 
 
 def _tell(judged: Judged, budget: Budget) -> None:
-    found = judged.found
-    print(f"{found.algorithm}, {found.runs} runs on each of two tables of {found.records} rows, bug: {found.bug}")
-    print(f"promised:     epsilon = {found.promised:.4f} at delta={brief(budget.delta)} ({found.accounting})")
-    print(f"at least:     epsilon ≥ {found.epsilon_low:.4f} ({CONFIDENCE:.1%} confidence, any mechanism)")
-    print(f"              epsilon ≥ {found.accounted_low:.4f} ({CONFIDENCE:.1%} confidence, by the same accounting)")
+    game_result = judged.found
+    print(
+        f"{game_result.algorithm}, {game_result.runs} runs on each of two tables of {game_result.records} rows, bug: "
+        f"{game_result.bug}"
+    )
+    print(
+        f"promised:     epsilon = {game_result.promised:.4f} at delta={brief(budget.delta)} ({game_result.accounting})"
+    )
+    print(f"at least:     epsilon ≥ {game_result.epsilon_low:.4f} ({CONFIDENCE:.1%} confidence, any mechanism)")
+    print(
+        f"              epsilon ≥ {game_result.accounted_low:.4f} ({CONFIDENCE:.1%} confidence, by the same accounting)"
+    )
     if judged.evidence is not None:
         _tell_transcripts(judged.evidence)
     print(CONSISTENT if judged.kept else BROKEN)

@@ -53,8 +53,8 @@ def execute(chosen: Namespace) -> None:
     every = chosen.every or LAST
 
     def summary(run: Run) -> Json:
-        told = run.to_json()
-        return {letter: told["parameters"].get(name) for letter, name in LETTERS.items()} | told
+        run_facts = run.to_json()
+        return {letter: run_facts["parameters"].get(name) for letter, name in LETTERS.items()} | run_facts
 
     runs = each_run(chosen, lambda seed: Run(algorithm, problem, rows, budget, seed=seed, every=every), summary)
     about = f"n={rows.n} d={len(names)} in {runs[0]['region']}"

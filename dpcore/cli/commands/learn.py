@@ -58,6 +58,11 @@ def execute(chosen: Namespace) -> None:
 
 def summary(run: Run) -> Json:
     """The summary of a run as --json writes it: the common fields, and the letters of learning."""
-    out, found = run.to_json(), run.release
-    x = found.x.tolist() if isinstance(found, Parameter) else []
-    return out | {name: out["parameters"].get(name) for name in PLANNED} | out["final"] | {"parameter": x}
+    run_facts, release = run.to_json(), run.release
+    parameter_values = release.x.tolist() if isinstance(release, Parameter) else []
+    return (
+        run_facts
+        | {name: run_facts["parameters"].get(name) for name in PLANNED}
+        | run_facts["final"]
+        | {"parameter": parameter_values}
+    )

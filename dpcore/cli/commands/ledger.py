@@ -29,15 +29,17 @@ ARGUMENTS = (
 def execute(chosen: Namespace) -> int:
     """Print the ledger or its check; exit code 1 when verification finds something wrong."""
     if chosen.what == "show":
-        for said in tidied(Path(chosen.ledger)):
-            tell("note", said)
-        shown = Store(chosen.ledger).show()
-        print(json.dumps([d.to_json() for d in shown], indent=1) if chosen.json else "\n\n".join(map(_table, shown)))
+        for message in tidied(Path(chosen.ledger)):
+            tell("note", message)
+        datasets = Store(chosen.ledger).show()
+        print(
+            json.dumps([d.to_json() for d in datasets], indent=1) if chosen.json else "\n\n".join(map(_table, datasets))
+        )
         return 0
     receipt = None
     if chosen.receipt is not None:
-        read = read_json(chosen.receipt)
-        receipt = read.get("ledger") if isinstance(read, dict) else None
+        receipt_json = read_json(chosen.receipt)
+        receipt = receipt_json.get("ledger") if isinstance(receipt_json, dict) else None
         if receipt is None:
             raise InputError(f'{chosen.receipt}: no release.json: it has no "ledger"')
     problems = verify(chosen.ledger, receipt)
@@ -52,16 +54,16 @@ def execute(chosen: Namespace) -> int:
 
 def _table(found: DataSet) -> str:
     budget, accounting = found.lifetime.budget, found.lifetime.accounting
-    head = f"{'release':>7} {'entry':>6} {'version':>7} {'epsilon':>9} {'delta':>9} {'rho':>10} {'total':>9}"
+    header = f"{'release':>7} {'entry':>6} {'version':>7} {'epsilon':>9} {'delta':>9} {'rho':>10} {'total':>9}"
     lines = [
         f"{found.name!r} protects each {found.unit}; {len(found.versions)} version(s)",
         f"used: epsilon={found.spent:.6g} of {budget.epsilon:g} at delta={brief(budget.delta)} ({accounting})",
         f"left: one release of epsilon={found.left:.6g} at that delta",
-        f"{head}  time, algorithm, state",
+        f"{header}  time, algorithm, state",
     ]
     for r in found.releases:
         numbers = f"{r['epsilon']:>9.4g} {r['delta']:>9.2g} {r['rho']:>10.4g} {r['total_epsilon']:>9.4g}"
-        places = f"{r['number']:>7} {r['seq']:>6} {r['version']:>7}"
-        lines.append(f"{places} {numbers}  {r['time']}, {r['algorithm']}, {r['state']}")
+        positions = f"{r['number']:>7} {r['seq']:>6} {r['version']:>7}"
+        lines.append(f"{positions} {numbers}  {r['time']}, {r['algorithm']}, {r['state']}")
         lines += [f"{'':>18}reason: {r['reason']!r}"] if r["reason"] else []
     return "\n".join(lines)

@@ -49,15 +49,17 @@ def execute(chosen: Namespace) -> None:
     budgets = budgets_of(chosen, 1)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
     _, workload = asked(chosen, known=True)
-    whole, rows = read_task(chosen, workload)
+    whole_problem, rows = read_task(chosen, workload)
     if not isinstance(rows, Rows) or chosen.person:
         raise InputError(f"{chosen.table}: rows are held out one by one; read the table whole, and protect rows")
-    question = None if chosen.ask is None else understand(chosen.ask, whole.domain)
-    purposes = Purposes.of(whole.domain, rows, target=chosen.target, group=chosen.group, question=question)
-    problem = QueryRelease(whole.workload, purposes.train.n, whole.group, whole.start)
-    own = {name: vars(chosen)[name] for name in ("algorithm", "target", "group", "ask")}
+    question = None if chosen.ask is None else understand(chosen.ask, whole_problem.domain)
+    purposes = Purposes.of(whole_problem.domain, rows, target=chosen.target, group=chosen.group, question=question)
+    problem = QueryRelease(whole_problem.workload, purposes.train.n, whole_problem.group, whole_problem.start)
+    task_facts = {name: vars(chosen)[name] for name in ("algorithm", "target", "group", "ask")}
     run, digest = partial(_each, purposes, problem), rows_digest(rows)
-    points = points_of(chosen, {chosen.algorithm: algorithm}, budgets, problem, digest, run, as_csv, own, _is_score)
+    points = points_of(
+        chosen, {chosen.algorithm: algorithm}, budgets, problem, digest, run, as_csv, task_facts, _is_score
+    )
     print(f"n={problem.n} held_out={purposes.test.n} algorithm={chosen.algorithm} delta={brief(chosen.delta)}")
     print("\n".join(report(points)))
 
@@ -65,28 +67,35 @@ def execute(chosen: Namespace) -> None:
 def _each(purposes: Purposes, problem: QueryRelease, waiting: Iterable[Case], watch: Tick) -> Points:
     """The point of each case as it is run here, with the scores of the purposes in place of errors."""
     for case in waiting:
-        make = partial(Run, case.algorithm, problem, purposes.train, case.budget, seed=case.seed, every=seldom)
-        yield run_made(case, make, watch, partial(purposes.summary, watch=watch))
+        make_run = partial(Run, case.algorithm, problem, purposes.train, case.budget, seed=case.seed, every=seldom)
+        yield run_made(case, make_run, watch, partial(purposes.summary, watch=watch))
 
 
 def entries(points: Iterable[SweepPoint]) -> list[Json]:
     """One entry for each purpose of each point that is done, in the order of ε and seed."""
-    done = sorted((p for p in points if p.state == "done"), key=lambda p: (p.epsilon, p.seed))
-    return [{**served, "epsilon": p.epsilon, "seed": p.seed} for p in done for served in p.errors.values()]  # type: ignore[dict-item]
+    finished_points = sorted((p for p in points if p.state == "done"), key=lambda p: (p.epsilon, p.seed))
+    return [
+        {**task_score, "epsilon": p.epsilon, "seed": p.seed}  # type: ignore[dict-item]
+        for p in finished_points
+        for task_score in p.errors.values()
+    ]
 
 
 def report(points: list[SweepPoint]) -> list[str]:
     """The lines of a report: means over seeds of each purpose at each ε, false alarms, refusals and failures."""
-    found, out = means(entries(points), "purpose", "unit", "epsilon"), []
-    if found:
-        named = [(f"{one['purpose']} ({one['unit']})", one["epsilon"], one) for one in found]
+    mean_scores, out = means(entries(points), "purpose", "unit", "epsilon"), []
+    if mean_scores:
+        labelled_scores = [
+            (f"{mean_score['purpose']} ({mean_score['unit']})", mean_score["epsilon"], mean_score)
+            for mean_score in mean_scores
+        ]
         out.append("compared with the real table (uses real data: do not publish), means over seeds:")
         out.append(f"{'ε':>7} {columns(('value', *LINES), 9)}  purpose")
-        for purpose, epsilon, one in sorted(named, key=itemgetter(0, 1)):
+        for purpose, epsilon, one in sorted(labelled_scores, key=itemgetter(0, 1)):
             out.append(f"{epsilon:>7g} {columns((one[name] for name in ('value', *LINES)), 9)}  {purpose}")
-        for epsilon in sorted({one["epsilon"] for one in found}):
-            rates = {one["purpose"]: one["value"] for one in found if one["epsilon"] == epsilon}
-            tests = (rates.get(f"test a hypothesis: {name}") for name in TESTS)
+        for epsilon in sorted({one["epsilon"] for one in mean_scores}):
+            values_by_purpose = {one["purpose"]: one["value"] for one in mean_scores if one["epsilon"] == epsilon}
+            tests = (values_by_purpose.get(f"test a hypothesis: {name}") for name in TESTS)
             out.append(f"ε={epsilon:g}: {alarms_in_words(*tests)}")
     return out + [f"{p.state}: ε={p.epsilon:g} seed {p.seed}: {p.message}" for p in points if p.state != "done"]
 

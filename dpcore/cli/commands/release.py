@@ -53,7 +53,7 @@ ARGUMENTS = (
 
 def execute(chosen: Namespace) -> None:
     """Check what is public, use the budget, draw the release once, write its folder and print what it promises."""
-    of = of_ledger(chosen)
+    ledger_fields = of_ledger(chosen)
     check_folder(Path(chosen.out))
     budget = budget_of(chosen)
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
@@ -72,7 +72,7 @@ def execute(chosen: Namespace) -> None:
         rows=chosen.rows,
         neutralize=chosen.neutralize,
         noise=chosen.noise,
-        **of,
+        **ledger_fields,
     )
     if schema is None:
         ready = prepare(request)
@@ -80,11 +80,11 @@ def execute(chosen: Namespace) -> None:
         ready = prepare_open(request, schema, partial(queries_in, chosen), chosen.schema_share)
     warn([budget], ready.problem.n)
     number, facts = publish(ready, Store(chosen.ledger, create=True), Path(chosen.out))
-    for said in facts["measured"]:
-        print(f"measured {said['column']!r}: {said['found']}")
+    for finding in facts["measured"]:
+        print(f"measured {finding['column']!r}: {finding['found']}")
     dataset, folder = facts["dataset"], written_out(chosen.out)
     print(f"release {number} of {dataset['name']!r}, version {dataset['version']}: {folder}")
     print(f"promise: epsilon={budget.epsilon:g} delta={brief(budget.delta)} ({facts['promise']['accounting']})")
-    spent, given = dataset["spent"], dataset["total"]
-    print(f"all releases: epsilon={spent['epsilon']:.6g} of {given['epsilon']:g} at delta={brief(given['delta'])}")
+    spent, total = dataset["spent"], dataset["total"]
+    print(f"all releases: epsilon={spent['epsilon']:.6g} of {total['epsilon']:g} at delta={brief(total['delta'])}")
     print(f"noise: {facts['made_by']['noise']}")

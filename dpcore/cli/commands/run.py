@@ -68,26 +68,29 @@ def execute(chosen: Namespace) -> None:
     algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
     schema, workload = asked(chosen)
     task = Measured(chosen, schema, workload) if schema else Known(chosen, workload, algorithm, budget)
-    least_of = cache(lambda problem: least_rmse(problem.workload, budget, problem.effective_n))
+    least_rmse_of = cache(lambda problem: least_rmse(problem.workload, budget, problem.effective_n))
 
     def summary(run: Run) -> Json:
-        told, problem = run.to_json() | task.said, run.problem
-        least = least_of(problem)
+        run_facts, problem = run.to_json() | task.said, run.problem
+        least = least_rmse_of(problem)
         if chosen.ask:
-            known_now = known(run.release, run.measured, problem.domain)  # type: ignore[arg-type]
-            told["answers"] = answers_told(known_now, chosen.ask, run, task.rows)
-            told["tags"] |= {"answers": Tag.PEEK}
-        return told | {"line": _line(told["final"]["rmse"], least), "tags": told["tags"] | {"line": Tag.PEEK}}
+            unbiased_answers = known(run.release, run.measured, problem.domain)  # type: ignore[arg-type]
+            run_facts["answers"] = answers_told(unbiased_answers, chosen.ask, run, task.rows)
+            run_facts["tags"] |= {"answers": Tag.PEEK}
+        return run_facts | {
+            "line": _line(run_facts["final"]["rmse"], least),
+            "tags": run_facts["tags"] | {"line": Tag.PEEK},
+        }
 
     runs = each_run(chosen, lambda seed: task.run(algorithm, budget, seed), summary)
     first = runs[0]
     about = f"n={first['n']} combinations={first['cells']} queries={first['queries']}"
     report(runs, about, "errors against the real table", ERRORS)
-    if words := useful(first["final"]):
-        print(f"seed {first['seed']}: {words} (do not publish)")
-    for found in runs[0].get("answers", []):
-        real = found.pop("real")
-        print(f"{line(Interval(**found))}; real (do not publish) {real:.4g}")
+    if usefulness := useful(first["final"]):
+        print(f"seed {first['seed']}: {usefulness} (do not publish)")
+    for answer_facts in runs[0].get("answers", []):
+        real = answer_facts.pop("real")
+        print(f"{line(Interval(**answer_facts))}; real (do not publish) {real:.4g}")
     if any(run["line"] is None for run in runs):
         print(f"{BEST}: none at delta=0, and not computed for large matrices")
         return

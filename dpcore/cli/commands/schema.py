@@ -71,11 +71,11 @@ def execute(chosen: Namespace) -> None:
         return
     if chosen.epsilon is not None or chosen.delta is not None or chosen.ledger:
         raise InputError("--epsilon, --delta and --ledger go with --private")
-    found = read(chosen.table, format=_stated(chosen))
-    schema = _proposed(found.frame, chosen) | ({"file": said} if (said := found.format.to_json()) else {})
+    table = read(chosen.table, format=_stated(chosen))
+    schema = _proposed(table.frame, chosen) | ({"file": file_format} if (file_format := table.format.to_json()) else {})
     print(json.dumps(schema, indent=2, ensure_ascii=False))
     if "file" in schema and chosen.file is None:
-        tell("note", f"the file seems to be {found.how}, by all of its rows: check that this is so")
+        tell("note", f"the file seems to be {table.how}, by all of its rows: check that this is so")
     if chosen.peek:
         tell("note", "bounds and values were filled in from the data, which is not protected; the schema says so")
     else:
@@ -114,15 +114,15 @@ def _proposed(frame: pd.DataFrame, chosen: Namespace) -> dict[str, Any]:
 def _measure(chosen: Namespace) -> None:
     if chosen.epsilon is None or chosen.delta is None or not chosen.ledger:
         raise InputError("--private needs --epsilon, --delta and --ledger")
-    of, format = of_ledger(chosen), _stated(chosen) or UNSTATED
+    ledger_fields, format = of_ledger(chosen), _stated(chosen) or UNSTATED
     table = read(chosen.table, format=format)
     request = SchemaRequest(
         **table_fields(table, chosen.table, format),
         format=format,
         budget=Budget(chosen.epsilon, chosen.delta),
-        **of,
+        **ledger_fields,
     )
-    with published_schema(request, Store(chosen.ledger, create=True)) as (schema, found):
+    with published_schema(request, Store(chosen.ledger, create=True)) as (schema, findings):
         print(json.dumps(schema, indent=2, ensure_ascii=False), flush=True)
-    for one in found:
-        tell("note", f"{one.column.name!r}: {one.words}")
+    for finding in findings:
+        tell("note", f"{finding.column.name!r}: {finding.words}")

@@ -38,10 +38,10 @@ def execute(chosen: Namespace) -> None:
     real = domain.encode(read_table(chosen.real, format=domain.file))
     rows = domain.encode(read(chosen.synthetic).frame)
     synthetic = Records(domain, rows.values, rows.weights)
-    both = compare(synthetic, real, workload)
-    final = both.errors.to_json()
+    comparison = compare(synthetic, real, workload)
+    final = comparison.errors.to_json()
     final["k_marginal"] = compare(synthetic, real, Marginals.pairs(domain)).errors.k_marginal
-    found: Json = {
+    summary: Json = {
         "n": real.n,
         "synthetic_rows": rows.n,
         "cells": domain.size,
@@ -55,14 +55,18 @@ def execute(chosen: Namespace) -> None:
             for name, b in baselines(QueryRelease(workload, real.n), real).items()
         },
         "worst": [
-            {"query": dict(workload.label(j)), "real": float(both.real[j]), "synthetic": float(both.synthetic[j])}
-            for j in both.worst(WORST)
+            {
+                "query": dict(workload.label(j)),
+                "real": float(comparison.real[j]),
+                "synthetic": float(comparison.synthetic[j]),
+            }
+            for j in comparison.worst(WORST)
         ],
     }
-    write_json(chosen.json, found)
+    write_json(chosen.json, summary)
     print(f"n={real.n} synthetic_rows={rows.n} combinations={domain.size} queries={workload.m}")
     print("errors against the real table (uses real data – do not publish):")
     print(f"{'':>20} {columns(ERRORS)}")
-    for name, values in {"this table": found["final"], **found["baselines"]}.items():
+    for name, values in {"this table": summary["final"], **summary["baselines"]}.items():
         print(f"{name:>20} {columns(values[n] for n in ERRORS)}")
     print(useful(final))

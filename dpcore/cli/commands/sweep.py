@@ -84,8 +84,8 @@ def execute(chosen: Namespace) -> None:
     check_writable(chosen.json, chosen.csv)
     algorithms = _algorithms(chosen.algorithms, chosen.set)
     budgets = budgets_of(chosen, len(algorithms))
-    own = {"ca": chosen.tls_ca, "cert": chosen.tls_cert, "key": chosen.tls_key}
-    with closing(connect(chosen.scheduler, **own)) if chosen.scheduler else nullcontext() as client:
+    credentials = {"ca": chosen.tls_ca, "cert": chosen.tls_cert, "key": chosen.tls_key}
+    with closing(connect(chosen.scheduler, **credentials)) if chosen.scheduler else nullcontext() as client:
         _execute(chosen, budgets, algorithms, client)
 
 
@@ -99,23 +99,23 @@ def _execute(chosen: Namespace, budgets: list[Budget], algorithms: Json, client:
             )
         measured = Measured(chosen, schema, workload)
         problem, digest, run = measured.placeholder, measured.digest, partial(_each, measured)
-        own = {
+        task_facts = {
             "open": open_schema_to_json(schema)["columns"],
             "schema_share": chosen.schema_share,
             "asked": chosen.queries,  # what they ask of a measured column is not in the workload yet
         }
-        about = (
+        data_summary = (
             f"n={problem.n} delta={brief(chosen.delta)}; schema measured anew for every ε and seed, in the same budget"
         )
     else:
         problem, rows = read_task(chosen, workload, partial(_spread, client, chosen.scheduler))
-        digest, own, run = rows_digest(rows), {}, partial(_known, chosen, client, problem, rows)
-        about = (
+        digest, task_facts, run = rows_digest(rows), {}, partial(_known, chosen, client, problem, rows)
+        data_summary = (
             f"n={problem.n} combinations={problem.domain.size} queries={problem.workload.m} delta={brief(chosen.delta)}"
         )
-    done = points_of(chosen, algorithms, budgets, problem, digest, run, as_csv, own)
-    print(about)
-    print("\n".join(report(done)))
+    points = points_of(chosen, algorithms, budgets, problem, digest, run, as_csv, task_facts)
+    print(data_summary)
+    print("\n".join(report(points)))
 
 
 def _known(
@@ -150,61 +150,65 @@ def _shipped(rows: Rows | Counts, problem: QueryRelease, address: str) -> str:
     """A description of the data that leaves this machine."""
     columns = ", ".join(problem.domain.names)
     if isinstance(rows, Counts):
-        what = f"counts of {len(rows.tables):,} tables of the columns {columns}"
+        data_text = f"counts of {len(rows.tables):,} tables of the columns {columns}"
     else:
-        what = f"{len(rows.weights):,} distinct rows of the columns {columns}, with their counts"
-    return f"{what}, are sent to {address}; whoever runs that cluster can see them"
+        data_text = f"{len(rows.weights):,} distinct rows of the columns {columns}, with their counts"
+    return f"{data_text}, are sent to {address}; whoever runs that cluster can see them"
 
 
 def report(points: Sequence[SweepPoint]) -> list[str]:
     """The lines of a report: means over seeds, the best algorithm at every ε, refusals and failures."""
-    done = (
+    finished_points = (
         {**p.errors, "algorithm": p.algorithm, "epsilon": p.epsilon, "seconds": p.seconds or 0.0}
         for p in points
         if p.state == "done"
     )
-    found, out = means(done, "algorithm", "epsilon"), []
-    if found:
-        width = max(len(mean["algorithm"]) for mean in found)
-        out.append("errors against the real table (uses real data – do not publish), means over seeds:")
-        out.append(f"{'algorithm':>{width}} {'ε':>7} {'runs':>5} {columns(ERRORS.values())} {'seconds':>9}")
-        for mean in found:
-            cells = columns(mean.get(name) for name in ERRORS)
-            begin = f"{mean['algorithm']:>{width}} {mean['epsilon']:>7g} {mean['runs']:>5}"
-            out.append(f"{begin} {cells} {mean['seconds']:>9.3g}")
-    for error, words in ERRORS.items():
+    mean_errors, lines = means(finished_points, "algorithm", "epsilon"), []
+    if mean_errors:
+        width = max(len(mean["algorithm"]) for mean in mean_errors)
+        lines.append("errors against the real table (uses real data – do not publish), means over seeds:")
+        lines.append(f"{'algorithm':>{width}} {'ε':>7} {'runs':>5} {columns(ERRORS.values())} {'seconds':>9}")
+        for mean in mean_errors:
+            error_cells = columns(mean.get(name) for name in ERRORS)
+            row_start = f"{mean['algorithm']:>{width}} {mean['epsilon']:>7g} {mean['runs']:>5}"
+            lines.append(f"{row_start} {error_cells} {mean['seconds']:>9.3g}")
+    for error, label in ERRORS.items():
         winners: dict[float, str] = {}
-        known = (mean for mean in found if mean.get(error) is not None and math.isfinite(mean[error]))
-        for mean in sorted(known, key=itemgetter("epsilon", error)):
+        finite_means = (mean for mean in mean_errors if mean.get(error) is not None and math.isfinite(mean[error]))
+        for mean in sorted(finite_means, key=itemgetter("epsilon", error)):
             winners.setdefault(mean["epsilon"], mean["algorithm"])
         if winners:
-            out.append(f"best {words}: " + ", ".join(f"ε={epsilon:g} {name}" for epsilon, name in winners.items()))
+            lines.append(f"best {label}: " + ", ".join(f"ε={epsilon:g} {name}" for epsilon, name in winners.items()))
     for state in ("refused", "failed"):
-        told: dict[tuple[str, str], list[SweepPoint]] = {}
+        points_by_message: dict[tuple[str, str], list[SweepPoint]] = {}
         for point in points:
             if point.state == state:
-                told.setdefault((point.algorithm, point.message), []).append(point)
-        for (name, message), some in told.items():
-            where = ", ".join(f"{epsilon:g}" for epsilon in sorted({p.epsilon for p in some}))
-            out.append(f"{state}: {name} at ε={where} ({len(some)} points): {' '.join(message.split())}")
-    return out
+                points_by_message.setdefault((point.algorithm, point.message), []).append(point)
+        for (name, message), same_message in points_by_message.items():
+            epsilon_list = ", ".join(f"{epsilon:g}" for epsilon in sorted({p.epsilon for p in same_message}))
+            lines.append(
+                f"{state}: {name} at ε={epsilon_list} ({len(same_message)} points): {' '.join(message.split())}"
+            )
+    return lines
 
 
 def _algorithms(text: str, settings: Iterable[str]) -> Json:
     """The chosen algorithms by name, with their own settings."""
-    names, own = split_names(text), {}
+    names, settings_by_name = split_names(text), {}
     for name in names:
-        if name in own:
+        if name in settings_by_name:
             raise InputError(f"--algorithms names {name!r} twice")
-        own[name] = []
-    for given in settings:
-        name, dot, rest = given.partition(".")
-        if not dot or "=" in name:
-            raise InputError(f"--set {given[:80]!r} is not NAME.PARAM=VALUE")
-        if name not in own:
-            raise InputError(f"--set {given[:80]!r}: {name!r} is not among the algorithms, {', '.join(own)}")
-        own[name].append(rest)
-    return {name: choose(name, texts, QueryRelease) for name, texts in own.items()}
+        settings_by_name[name] = []
+    for setting in settings:
+        name, separator, parameter_text = setting.partition(".")
+        if not separator or "=" in name:
+            raise InputError(f"--set {setting[:80]!r} is not NAME.PARAM=VALUE")
+        if name not in settings_by_name:
+            raise InputError(
+                f"--set {setting[:80]!r}: {name!r} is not among the algorithms, {', '.join(settings_by_name)}"
+            )
+        settings_by_name[name].append(parameter_text)
+    return {name: choose(name, texts, QueryRelease) for name, texts in settings_by_name.items()}
 
 
 def as_csv(points: Sequence[SweepPoint]) -> str:
@@ -251,25 +255,25 @@ def points_of(
     table, --csv as `csv` writes it. `sound` errors of points are those that the command writes.
     """
     planned = cases(algorithms, problem, budgets, range(chosen.seed, chosen.seed + chosen.repeat))
-    file = {
+    file_facts = {
         "tags": TAGS,
         "task": {**identity(problem), "person": chosen.person, "delta": chosen.delta, **own},
         "parameters": {name: parameter_values(algorithm) for name, algorithm in algorithms.items()},
         "table_sha256": digest,
     }
-    before = _resumed(chosen.json, file, sound) if chosen.resume else []
+    earlier_points = _resumed(chosen.json, file_facts, sound) if chosen.resume else []
     warn(budgets, problem.n)
-    waiting = still_to_run(planned, before)
-    redone = {case.key for case in waiting}
-    points = [point for point in before if point.key not in redone]
-    keep = partial(_write, points, chosen, file, csv)
+    waiting_cases = still_to_run(planned, earlier_points)
+    rerun_keys = {case.key for case in waiting_cases}
+    points = [point for point in earlier_points if point.key not in rerun_keys]
+    write_files = partial(_write, points, chosen, file_facts, csv)
     try:
-        _collect(points, waiting, keep, run)
+        _collect(points, waiting_cases, write_files, run)
     finally:
-        keep()
-    asked = {case.key for case in planned}
+        write_files()
+    planned_keys = {case.key for case in planned}
     order = {name: i for i, name in enumerate(algorithms)}
-    return sorted((p for p in points if p.key in asked), key=lambda p: (order[p.algorithm], p.epsilon, p.seed))
+    return sorted((p for p in points if p.key in planned_keys), key=lambda p: (order[p.algorithm], p.epsilon, p.seed))
 
 
 def means(lines: Iterable[Json], *by: str) -> list[Json]:
@@ -277,15 +281,21 @@ def means(lines: Iterable[Json], *by: str) -> list[Json]:
 
     Each is of the numbers that are known; None without any.
     """
-    together: dict[tuple, list[Json]] = {}
+    groups: dict[tuple, list[Json]] = {}
     for line in lines:
-        together.setdefault(tuple(line[name] for name in by), []).append(line)
-    out = []
-    for key, some in together.items():
-        known = {name: [one[name] for one in some if one.get(name) is not None] for name in some[0] if name not in by}
-        out.append(dict(zip(by, key, strict=True)) | {name: mean_of_all(v or [None]) for name, v in known.items()})
-        out[-1]["runs"] = len(some)
-    return out
+        groups.setdefault(tuple(line[name] for name in by), []).append(line)
+    mean_rows = []
+    for key, group in groups.items():
+        known_values = {
+            name: [line_in_group[name] for line_in_group in group if line_in_group.get(name) is not None]
+            for name in group[0]
+            if name not in by
+        }
+        mean_rows.append(
+            dict(zip(by, key, strict=True)) | {name: mean_of_all(v or [None]) for name, v in known_values.items()}
+        )
+        mean_rows[-1]["runs"] = len(group)
+    return mean_rows
 
 
 def _collect(
@@ -295,23 +305,23 @@ def _collect(
     run: Runner,
 ) -> None:
     """Add points as they arrive, write them regularly, and print progress."""
-    progress, before, written = Progress(), len(points), 0.0
-    total = before + len(waiting)
+    progress, earlier_count, last_written = Progress(), len(points), 0.0
+    total = earlier_count + len(waiting)
 
     def line(elapsed: float) -> str:
-        fresh = points[before:]
-        known = {point.key for point in fresh}
-        ahead = [case for case in waiting if case.key not in known]
-        last = "".join(f", last {p.algorithm} ε={p.epsilon:g} seed {p.seed}" for p in points[-1:])
-        return f"{len(points)} of {total} points{last}{time_left(elapsed, fresh, ahead)}"
+        fresh_points = points[earlier_count:]
+        finished_keys = {point.key for point in fresh_points}
+        cases_ahead = [case for case in waiting if case.key not in finished_keys]
+        last_text = "".join(f", last {p.algorithm} ε={p.epsilon:g} seed {p.seed}" for p in points[-1:])
+        return f"{len(points)} of {total} points{last_text}{time_left(elapsed, fresh_points, cases_ahead)}"
 
-    with closing(run(waiting, lambda: progress.say(line))) as found:
-        for point in found:
+    with closing(run(waiting, lambda: progress.say(line))) as new_points:
+        for point in new_points:
             points.append(point)
             progress.say(line)
-            if (now := progress.elapsed) - written > WRITE_SECONDS:
+            if (now := progress.elapsed) - last_written > WRITE_SECONDS:
                 keep()
-                written = now
+                last_written = now
     progress.clear()
 
 
@@ -323,22 +333,30 @@ def _resumed(path: str, ours: Json, sound: Callable[[Any], bool]) -> list[SweepP
     """
     if not Path(path).exists():
         return []
-    theirs, remedy = read_json(path), "name another file with --json, or leave out --resume, and it is written over"
-    kinds = {"task": dict, "parameters": dict, "points": list}
-    if not isinstance(theirs, dict) or not all(isinstance(theirs.get(key), kind) for key, kind in kinds.items()):
+    stored, remedy = read_json(path), "name another file with --json, or leave out --resume, and it is written over"
+    required_types = {"task": dict, "parameters": dict, "points": list}
+    if not isinstance(stored, dict) or not all(
+        isinstance(stored.get(key), kind) for key, kind in required_types.items()
+    ):
         raise InputError(f"{path[:200]}: not a file of points as this version writes it; {remedy}")
     for key, value in ours["task"].items():
-        if theirs["task"].get(key) != value:
-            there = _short(theirs["task"].get(key))
-            raise InputError(f"{path[:200]} belongs to another task: {key} is {there} there and {_short(value)} here")
-    if theirs.get("table_sha256") != ours["table_sha256"]:
+        if stored["task"].get(key) != value:
+            stored_value = _short(stored["task"].get(key))
+            raise InputError(
+                f"{path[:200]} belongs to another task: {key} is {stored_value} there and {_short(value)} here"
+            )
+    if stored.get("table_sha256") != ours["table_sha256"]:
         raise InputError(f"{path[:200]} belongs to another table: as many rows, but other values, headings or people")
-    for name, there in theirs["parameters"].items():
-        here = ours["parameters"].setdefault(name, there)  # of algorithms that are not asked for now, kept
-        if here != there:
-            raise InputError(f"{path[:200]} holds {name} with {_short(there)}; here it has {_short(here)}")
+    for name, stored_value in stored["parameters"].items():
+        expected_value = ours["parameters"].setdefault(
+            name, stored_value
+        )  # of algorithms that are not asked for now, kept
+        if expected_value != stored_value:
+            raise InputError(
+                f"{path[:200]} holds {name} with {_short(stored_value)}; here it has {_short(expected_value)}"
+            )
     try:
-        points = [SweepPoint.from_json(told, sound) for told in theirs["points"]]
+        points = [SweepPoint.from_json(point_json, sound) for point_json in stored["points"]]
     except InputError as error:
         raise InputError(f"{path[:200]}: {error}; {remedy}") from None
     if len({point.key for point in points}) < len(points):
@@ -354,8 +372,8 @@ def _write(
     points: Sequence[SweepPoint], chosen: Namespace, file: Json, csv: Callable[[Sequence[SweepPoint]], str]
 ) -> None:
     """Write all points, sorted, to the files that --json and --csv name; nothing before the first point."""
-    ordered = sorted(points, key=lambda p: p.key)
-    if ordered:
-        write_json(chosen.json, {**file, "points": [point.to_json() for point in ordered]})
-    if ordered and chosen.csv:
-        write(chosen.csv, csv(ordered))
+    sorted_points = sorted(points, key=lambda p: p.key)
+    if sorted_points:
+        write_json(chosen.json, {**file, "points": [point.to_json() for point in sorted_points]})
+    if sorted_points and chosen.csv:
+        write(chosen.csv, csv(sorted_points))

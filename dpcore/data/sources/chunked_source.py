@@ -23,14 +23,14 @@ class ReadInOrder(Source):
         All columns of the domain are encoded, as in memory, whichever the tables ask for: what a schema refuses does
         not depend on the questions.
         """
-        names = [self.columns[place] for place in places(self, domain)]
-        counted = {axes: np.zeros(domain.cells(axes), dtype=np.int64) for axes in cover(tables, domain.shape)}
+        names = [self.columns[position] for position in places(self, domain)]
+        table_counts = {axes: np.zeros(domain.cells(axes), dtype=np.int64) for axes in cover(tables, domain.shape)}
         n = 0
         for chunk in self.chunks(names, *share):
-            add(counted, [chunk.encode(column) for column in domain.columns], domain.shape)
+            add(table_counts, [chunk.encode(column) for column in domain.columns], domain.shape)
             n += chunk.rows
             watch(n)
-        return Tally(n, narrowed(counted, tables, domain.shape))
+        return Tally(n, narrowed(table_counts, tables, domain.shape))
 
     def fingerprint(self: Any, key: bytes, watch: Watch = unwatched) -> str:
         """The fingerprint of all rows and columns, read chunk by chunk."""
@@ -38,10 +38,10 @@ class ReadInOrder(Source):
 
     def fingerprints(self: Any, key: bytes, watch: Watch = unwatched) -> Texts:
         """The fingerprint of all rows and columns, then those of its cells misread; see `Fingerprint.marks`."""
-        content = Fingerprint(self.columns, key)
+        builder = Fingerprint(self.columns, key)
         n = 0
         for chunk in self.chunks(self.columns):
-            content.add([chunk.cells(name) for name in self.columns])
+            builder.add([chunk.cells(name) for name in self.columns])
             n += chunk.rows
             watch(n)
-        return content.marks()
+        return builder.marks()

@@ -74,13 +74,13 @@ def connect(text: str) -> "DatabaseSource":
             backend = ibis.connect(address)
             backend.con.execute("SET standard_conforming_strings = on")  # else a backslash in a value is a command
             backend.con.commit()
-        found = backend.table(name, database=database)
+        ibis_table = backend.table(name, database=database)
     except ImportError:
         raise InputError(EXTRA) from None
     except Exception as error:  # of any driver; its words may hold a password
-        why = str(error) if isinstance(error, InputError) else type(error).__name__
-        raise InputError(f"{engine}: the table {table[:80]!r} cannot be opened ({why})") from None
-    return DatabaseSource(backend, found, f"{engine} table {table}")
+        reason = str(error) if isinstance(error, InputError) else type(error).__name__
+        raise InputError(f"{engine}: the table {table[:80]!r} cannot be opened ({reason})") from None
+    return DatabaseSource(backend, ibis_table, f"{engine} table {table}")
 
 
 @frozen
@@ -115,19 +115,25 @@ class DatabaseSource(Source):
         """The counts from one query for n and refused cells, then a GROUP BY of a packed number for each wide
         table.
         """
-        there = places(self, domain)
-        pushed = [self._pushed(c, self.columns[place]) for c, place in zip(domain.columns, there, strict=True)]
-        refusals = [(c.name, *refused) for c, (_, some) in zip(domain.columns, pushed, strict=True) for refused in some]
-        found = {self._checked(refusals[i : i + AT_ONCE]) for i in range(0, len(refusals) or 1, AT_ONCE)}
-        n = max(found)
+        positions = places(self, domain)
+        expressions = [
+            self._pushed(c, self.columns[position]) for c, position in zip(domain.columns, positions, strict=True)
+        ]
+        refusals = [
+            (c.name, *refused)
+            for c, (_, refused_cells) in zip(domain.columns, expressions, strict=True)
+            for refused in refused_cells
+        ]
+        row_counts = {self._checked(refusals[i : i + AT_ONCE]) for i in range(0, len(refusals) or 1, AT_ONCE)}
+        n = max(row_counts)
         watch(n)
-        counted = {}
+        table_counts = {}
         for axes in cover(tables, domain.shape):
-            counted[axes] = self._grouped([pushed[a][0] for a in axes], [domain.shape[a] for a in axes])
-            if found != {counted[axes].sum()}:
+            table_counts[axes] = self._grouped([expressions[a][0] for a in axes], [domain.shape[a] for a in axes])
+            if row_counts != {table_counts[axes].sum()}:
                 raise InputError(f"{self.name} changed while it was counted")
             watch(n)
-        return Tally(n, narrowed(counted, tables, domain.shape))
+        return Tally(n, narrowed(table_counts, tables, domain.shape))
 
     def fingerprints(self, key: bytes, watch: Watch = unwatched) -> NoReturn:
         """Raise InputError: a fingerprint would need every row."""
@@ -144,107 +150,117 @@ class DatabaseSource(Source):
         """The number n; InputError for the first column with refused cells: the smallest one, and how many."""
         import ibis
 
-        asked: Json = {"n": self.table.count()}
+        aggregates: Json = {"n": self.table.count()}
         for i, (_, bad, cells, _) in enumerate(refusals):
-            asked[f"bad_{i}"] = bad.ifelse(1, 0).sum()
-            asked[f"least_{i}"] = ibis.cases((bad, cells.cast("string")), else_=None).min()  # type: ignore[attr-defined]
-        (found,) = self._asked(self.table.aggregate(**asked)).to_pylist()
-        for i, (name, _, _, why) in enumerate(refusals):
-            if times := found[f"bad_{i}"]:
-                least = found[f"least_{i}"]
+            aggregates[f"bad_{i}"] = bad.ifelse(1, 0).sum()
+            aggregates[f"least_{i}"] = ibis.cases((bad, cells.cast("string")), else_=None).min()  # type: ignore[attr-defined]
+        (result,) = self._asked(self.table.aggregate(**aggregates)).to_pylist()
+        for i, (name, _, _, reason) in enumerate(refusals):
+            if refused_count := result[f"bad_{i}"]:
+                least = result[f"least_{i}"]
                 value = "a value" if least is None else repr(least[:60])
-                like = f"({times:,} of {found['n']:,} rows like it)"
-                raise InputError(f"{self.name}: column {name!r}: {value} {why} {like}")
-        return int(found["n"])
+                like = f"({refused_count:,} of {result['n']:,} rows like it)"
+                raise InputError(f"{self.name}: column {name!r}: {value} {reason} {like}")
+        return int(result["n"])
 
     def _grouped(self, codes: Sequence[Any], shape: Sequence[int]) -> Array:
         """The number of records in each cell (size,)."""
         key = codes[0]
         for code, size in zip(codes[1:], shape[1:], strict=True):
             key = key * size + code
-        found = self._asked(self.table.group_by(cell=key).aggregate(times=lambda t: t.count()))
-        out = np.zeros(math.prod(shape), dtype=np.int64)
-        out[found["cell"].to_numpy()] = found["times"].to_numpy()
-        return out
+        result = self._asked(self.table.group_by(cell=key).aggregate(times=lambda t: t.count()))
+        counts = np.zeros(math.prod(shape), dtype=np.int64)
+        counts[result["cell"].to_numpy()] = result["times"].to_numpy()
+        return counts
 
     def _asked(self, question: Any) -> Any:
         """The answer to a query as an Arrow table."""
         try:
             return self.backend.to_pyarrow(question)
         except Exception as error:
-            why = f"the database did not answer ({type(error).__name__})"  # of a column of its own kind
-            raise InputError(f"{self.name}: {why}; in a view, cast unusual columns to text, or read a file") from None
+            reason = f"the database did not answer ({type(error).__name__})"  # of a column of its own kind
+            raise InputError(
+                f"{self.name}: {reason}; in a view, cast unusual columns to text, or read a file"
+            ) from None
 
     def _pushed(self, column: Column, name: str) -> tuple[Any, list[tuple[Any, Any, str]]]:
         """A column's code as an expression, and its refused cells: a condition, the text to show, and the reason."""
         import ibis
 
         cells, kind = self.table[name], self.table[name].type()
-        number = kind.is_integer() or kind.is_floating()
-        coded = number or kind.is_boolean() or kind.is_string()
-        if not (coded if column.values else number and not kind.is_float32()):
+        is_number = kind.is_integer() or kind.is_floating()
+        is_supported = is_number or kind.is_boolean() or kind.is_string()
+        if not (is_supported if column.values else is_number and not kind.is_float32()):
             holds = f"holds {type(kind).__name__.lower()} in the database"
-            what = f"{holds}, from which its {'codes' if column.values else 'numbers'} are not made"
-            raise InputError(f"{self.name}: column {column.name!r} {what}: cast it in a view, or read a file")
-        if column.read != AS_WRITTEN and (column.values or not number):
+            problem = f"{holds}, from which its {'codes' if column.values else 'numbers'} are not made"
+            raise InputError(f"{self.name}: column {column.name!r} {problem}: cast it in a view, or read a file")
+        if column.read != AS_WRITTEN and (column.values or not is_number):
             raise InputError(f"{self.name}: column {column.name!r}: reading it as {column.read!r} needs a file")
-        floats: Any = cells.cast("float64") if number else None
-        absent = cells.isnull() | floats.isnan() if kind.is_floating() else cells.isnull()
+        float_cells: Any = cells.cast("float64") if is_number else None
+        absent = cells.isnull() | float_cells.isnan() if kind.is_floating() else cells.isnull()
         refusals = []
         if column.values:
-            cases, said_missing = self._values(column, cells, floats)
-            absent = absent | said_missing if said_missing is not None else absent
+            cases, is_missing_text = self._values(column, cells, float_cells)
+            absent = absent | is_missing_text if is_missing_text is not None else absent
             outside = ~absent
             for condition, _ in cases:
                 outside = outside & ~condition
-            beyond = column.values.index(OTHER) if column.out_of_range == "other" else UNCOUNTED
-            if beyond == UNCOUNTED:
+            default_code = column.values.index(OTHER) if column.out_of_range == "other" else UNCOUNTED
+            if default_code == UNCOUNTED:
                 refusals.append((outside, cells, f"is not one of the allowed values {column.allowed}"))
         else:
             floor = _builtin("floor", "float64", "float64")  # Ibis's own makes whole numbers of 64 bits
-            wrong = []
+            number_checks = []
             if kind.is_floating():
-                wrong.append((floats.isinf(), "is not a finite number"))
+                number_checks.append((float_cells.isinf(), "is not a finite number"))
             if column.kind == "integer":
-                wrong.append((floats != floor(floats), f"is not a whole number in {column.allowed}"))
-            for bad, why in wrong:
+                number_checks.append((float_cells != floor(float_cells), f"is not a whole number in {column.allowed}"))
+            for is_refused, reason in number_checks:
                 if column.unreadable == "missing":
-                    absent = absent | bad
+                    absent = absent | is_refused
                 else:
-                    refusals.append((~absent & bad, cells, why))
+                    refusals.append((~absent & is_refused, cells, reason))
             low, high = map(_exactly, column.bounds)
             if column.out_of_range == "refuse":
-                refusals.append((~absent & ((floats < low) | (floats > high)), cells, f"is outside {column.allowed}"))
+                refusals.append(
+                    (~absent & ((float_cells < low) | (float_cells > high)), cells, f"is outside {column.allowed}")
+                )
             if column.edges:
-                cases = [(floats < _exactly(edge), i) for i, edge in enumerate(column.edges[1:-1])]
-                beyond = column.present - 1
+                cases = [(float_cells < _exactly(edge), i) for i, edge in enumerate(column.edges[1:-1])]
+                default_code = column.present - 1
             else:
-                last = column.present - 1
-                cases = [(floats <= low, 0), (floats >= high, last)]
-                beyond = (floats - low).cast("int64")
+                last_code = column.present - 1
+                cases = [(float_cells <= low, 0), (float_cells >= high, last_code)]
+                default_code = (float_cells - low).cast("int64")
         if column.missing == "refuse":
             refusals.append((absent, cells, "is missing"))
-        nothing = column.values.index(OTHER) if column.missing == "other" else column.present
-        return ibis.cases((absent, nothing), *cases, else_=beyond).cast("int64"), refusals
+        missing_code = column.values.index(OTHER) if column.missing == "other" else column.present
+        return ibis.cases((absent, missing_code), *cases, else_=default_code).cast("int64"), refusals
 
     def _values(self, column: Column, cells: Any, floats: Any) -> tuple[list[tuple[Any, int]], Any]:
         """Conditions for each listed value with its code, and for a text that means a missing value."""
         import ibis
 
-        keys = {column.key(value): code for code, value in enumerate(column.values)}
+        code_of_key = {column.key(value): code for code, value in enumerate(column.values)}
         kind = cells.type()
         if kind.is_string():
-            trim, encode, decode, *more = ENGINES[self.backend.name]
-            encoding = ["string"] * len(more)
+            trim, encode, decode, *encoding_names = ENGINES[self.backend.name]
+            encoding = ["string"] * len(encoding_names)
             text = _builtin(trim, "string", "string", "string")(cells + "", SPACES)  # of an enumeration, too
-            text = _builtin(encode, "string", *encoding, "binary")(text, *more)  # bytes have no collation, under which
-            text = _builtin(decode, "binary", *encoding, "string")(text, *more)  # different texts may be equal
-            absences = sorted(MISSING_TEXTS - set(keys))
-            return [(_same(text, key), code) for key, code in keys.items()], text.isin(absences)
+            text = _builtin(encode, "string", *encoding, "binary")(
+                text, *encoding_names
+            )  # bytes have no collation, under which
+            text = _builtin(decode, "binary", *encoding, "string")(
+                text, *encoding_names
+            )  # different texts may be equal
+            missing_texts = sorted(MISSING_TEXTS - set(code_of_key))
+            return [(_same(text, key), code) for key, code in code_of_key.items()], text.isin(missing_texts)
         if kind.is_boolean():
-            return [(cells == (key == "True"), code) for key, code in keys.items() if key in ("True", "False")], None
-        found = []
-        for key, code in keys.items():
+            return [
+                (cells == (key == "True"), code) for key, code in code_of_key.items() if key in ("True", "False")
+            ], None
+        conditions = []
+        for key, code in code_of_key.items():
             try:
                 value: Any = (int if kind.is_integer() else np.float32 if kind.is_float32() else float)(key)
             except ValueError:
@@ -252,10 +268,10 @@ class DatabaseSource(Source):
             if written(value) != key or value != value:
                 continue
             if kind.is_floating():
-                found.append((floats == _exactly(value), code))
+                conditions.append((floats == _exactly(value), code))
             elif kind.bounds.lower <= value <= kind.bounds.upper:
-                found.append((cells == ibis.literal(value, kind), code))
-        return found, None
+                conditions.append((cells == ibis.literal(value, kind), code))
+        return conditions, None
 
 
 def _same(text: Any, key: str) -> Any:
@@ -276,6 +292,6 @@ def _builtin(name: str, *kinds: str) -> Any:
     """A function of the engine's own: the types of its arguments, then that of its value."""
     import ibis
 
-    *given, value = kinds
-    function = (lambda a: ..., lambda a, b: ...)[len(given) - 1]  # noqa: ARG005 - what it does is the engine's
-    return ibis.udf.scalar.builtin(function, name=name, signature=(tuple(given), value))  # type: ignore[call-overload]
+    *argument_types, value = kinds
+    function = (lambda a: ..., lambda a, b: ...)[len(argument_types) - 1]  # noqa: ARG005 - what it does is the engine's
+    return ibis.udf.scalar.builtin(function, name=name, signature=(tuple(argument_types), value))  # type: ignore[call-overload]

@@ -75,10 +75,10 @@ class Counts(Countable):
         if self.source is None:
             names = ", ".join(self.domain.names[a] for a in axes)
             raise InputError(f"the table of {names} was not counted, and the rows are not here")
-        more = self.source.count(self.domain, [axes])
-        if more.n != self.n:
-            raise InputError(f"{self.source.name} held {self.n:,} rows at first, and holds {more.n:,} now")
-        self.tables.update(more.tables)
+        tally = self.source.count(self.domain, [axes])
+        if tally.n != self.n:
+            raise InputError(f"{self.source.name} held {self.n:,} rows at first, and holds {tally.n:,} now")
+        self.tables.update(tally.tables)
 
 
 def gather(source: Source, domain: Domain, tables: Iterable[Sequence[int]], watch: Watch = unwatched) -> Rows | Counts:
@@ -87,30 +87,36 @@ def gather(source: Source, domain: Domain, tables: Iterable[Sequence[int]], watc
 
     Raises InputError for fewer than two records, a missing column, or a cell that the schema refuses.
     """
-    few = domain.size <= LISTED
-    asked = [tuple(range(len(domain.shape)))] if few else sorted({tuple(sorted(axes)) for axes in tables})
+    is_listable = domain.size <= LISTED
+    requested = [tuple(range(len(domain.shape)))] if is_listable else sorted({tuple(sorted(axes)) for axes in tables})
     # Single columns are counted also where nothing asks for them: every table needs those of its own.
-    asked = asked if few else sorted({*asked, *((a,) for a in range(len(domain.shape))), *_constrained(domain)})
-    found = source.count(domain, asked, watch)
-    check_rows(found.n, source.name)
-    if few:
-        return _listed(found.tables[asked[0]], domain.shape)
-    return Counts(domain, found.n, found.tables, source)
+    requested = (
+        requested
+        if is_listable
+        else sorted({*requested, *((a,) for a in range(len(domain.shape))), *_constrained(domain)})
+    )
+    tally = source.count(domain, requested, watch)
+    check_rows(tally.n, source.name)
+    if is_listable:
+        return _listed(tally.tables[requested[0]], domain.shape)
+    return Counts(domain, tally.n, tally.tables, source)
 
 
 def broken(domain: Domain, rows: Rows | Counts) -> list[tuple[Constraint, int]]:
     """The number of records that break each constraint, as `Domain.broken`; from counts only where these exist."""
     if isinstance(rows, Rows):
         return domain.broken(rows)
-    small = [c for c in domain.constraints if tuple(sorted(domain.axes(c.columns))) in _constrained(domain)]
-    alone = [replace(domain.project(c.columns), constraints=(c,)) for c in small]
-    return [sub.broken(rows.listed(sub.names))[0] for sub in alone]
+    countable_constraints = [
+        c for c in domain.constraints if tuple(sorted(domain.axes(c.columns))) in _constrained(domain)
+    ]
+    single_constraint_domains = [replace(domain.project(c.columns), constraints=(c,)) for c in countable_constraints]
+    return [sub.broken(rows.listed(sub.names))[0] for sub in single_constraint_domains]
 
 
 def _constrained(domain: Domain) -> set[Axes]:
     """The columns of each constraint, where their cells are few."""
-    every = (tuple(sorted(domain.axes(c.columns))) for c in domain.constraints)
-    return {axes for axes in every if domain.cells(axes) <= CONSTRAINED}
+    all_axes = (tuple(sorted(domain.axes(c.columns))) for c in domain.constraints)
+    return {axes for axes in all_axes if domain.cells(axes) <= CONSTRAINED}
 
 
 def _listed(table: Array, shape: Sequence[int]) -> Rows:

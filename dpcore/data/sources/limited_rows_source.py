@@ -28,24 +28,24 @@ class LimitedSource(SourceWrapper, ReadInOrder):
 
     def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
         """The chunks of whole people, with only the rows that are kept of them."""
-        if (there := self.columns.count(self.person)) != 1:
-            raise InputError(f"{self.name} has {there or 'no'} column {self.person!r} that identifies a person")
-        read = list(dict.fromkeys([self.person, *self.used, *names]))
-        seen, left = list[Array](), pd.DataFrame()
-        for chunk in self.source.chunks(read):
-            part = pd.DataFrame({name: chunk.cells(name) for name in read})
-            frame = pd.concat([left, part], ignore_index=True) if len(left) else part
-            who = persons(pd.Series(frame[self.person]))
-            begins = np.flatnonzero(np.append(True, who[1:] != who[:-1]))
-            done, left = int(begins[-1]), frame.iloc[begins[-1] :]
-            seen.append(who[begins[:-1]])
-            yield self._kept(frame.iloc[:done], names)
-            if len(left) > MOST:
+        if (occurrences := self.columns.count(self.person)) != 1:
+            raise InputError(f"{self.name} has {occurrences or 'no'} column {self.person!r} that identifies a person")
+        read_columns = list(dict.fromkeys([self.person, *self.used, *names]))
+        person_hashes, pending = list[Array](), pd.DataFrame()
+        for chunk in self.source.chunks(read_columns):
+            chunk_frame = pd.DataFrame({name: chunk.cells(name) for name in read_columns})
+            frame = pd.concat([pending, chunk_frame], ignore_index=True) if len(pending) else chunk_frame
+            row_hashes = persons(pd.Series(frame[self.person]))
+            person_starts = np.flatnonzero(np.append(True, row_hashes[1:] != row_hashes[:-1]))
+            complete_rows, pending = int(person_starts[-1]), frame.iloc[person_starts[-1] :]
+            person_hashes.append(row_hashes[person_starts[:-1]])
+            yield self._kept(frame.iloc[:complete_rows], names)
+            if len(pending) > MOST:
                 raise InputError(f"{self.name}: more than {MOST:,} rows name one person, or nobody: that is no person")
-        if len(left):
-            seen.append(persons(pd.Series(left[self.person]))[:1])
-            yield self._kept(left, names)
-        if seen and not pd.Index(np.concatenate(seen)).is_unique:
+        if len(pending):
+            person_hashes.append(persons(pd.Series(pending[self.person]))[:1])
+            yield self._kept(pending, names)
+        if person_hashes and not pd.Index(np.concatenate(person_hashes)).is_unique:
             raise InputError(
                 f"{self.name}: the rows of some value of {self.person!r} are far apart, so that they cannot be limited "
                 "part by part: sort the file by that column, or read a smaller table into memory"

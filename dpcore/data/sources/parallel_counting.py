@@ -37,12 +37,12 @@ def hidden_main() -> Iterator[None]:
 def spawned(work: Callable[..., None], *given: Any) -> tuple[BaseProcess, Connection]:
     """A new process that does `work(pipe, *given)`, and the other end of its pipe."""
     context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=work, args=(theirs, *given), daemon=True)
+    parent_end, child_end = context.Pipe()
+    process = context.Process(target=work, args=(child_end, *given), daemon=True)
     with hidden_main():
         process.start()
-    theirs.close()
-    return process, ours
+    child_end.close()
+    return process, parent_end
 
 
 def counted(source: Source, domain: Domain, tables: Sequence[Axes], watch: Watch, workers: int) -> Tally:
@@ -52,7 +52,7 @@ def counted(source: Source, domain: Domain, tables: Sequence[Axes], watch: Watch
     """
     if workers < 2:
         return ReadInOrder.count(source, domain, tables, watch)
-    done, found = [0] * workers, list[Tally]()
+    rows_done, tallies = [0] * workers, list[Tally]()
     pipes: dict[Any, int] = {}
     processes = []
     try:
@@ -64,25 +64,25 @@ def counted(source: Source, domain: Domain, tables: Sequence[Axes], watch: Watch
             for pipe in wait(list(pipes)):
                 i = pipes[pipe]
                 try:
-                    content = pipe.recv()  # type: ignore[union-attr] - pipes are connections
+                    message = pipe.recv()  # type: ignore[union-attr] - pipes are connections
                 except EOFError:
                     raise InputError(
                         f"{source.name}: a process that counted it ended unexpectedly; try again"
                     ) from None
-                if isinstance(content, InputError):
-                    raise content
-                if isinstance(content, Tally):
-                    found.append(content)
+                if isinstance(message, InputError):
+                    raise message
+                if isinstance(message, Tally):
+                    tallies.append(message)
                     del pipes[pipe]
                 else:
-                    done[i] = content
-                    watch(sum(done))
+                    rows_done[i] = message
+                    watch(sum(rows_done))
     finally:
         for process in processes:
             process.kill()
         for process in processes:
             process.join()
-    return reduce(add, found)
+    return reduce(add, tallies)
 
 
 def _share(pipe: Connection, source: Source, domain: Domain, tables: Sequence[Axes], share: tuple[int, int]) -> None:

@@ -47,17 +47,17 @@ class ParquetSource(ReadInOrder):
         """The Parquet files to read; InputError for a folder without any, or for subfolders named after a value."""
         if not self.path.is_dir():
             return (self.path,)
-        found = [
+        files = [
             file
             for file in sorted(self.path.rglob("*.parquet"))
             if not any(part.startswith((".", "_")) for part in file.relative_to(self.path).parts)
         ]
-        if not found:
+        if not files:
             raise InputError(f"{self.path}: the folder holds no file that ends in .parquet")
-        if named := next((f.parent for f in found if "=" in str(f.relative_to(self.path).parent)), None):
-            where = named.relative_to(self.path)
-            raise InputError(f"{self.path}: the folder {str(where)!r} names a column's value, which is not read")
-        return tuple(found)
+        if value_folder := next((f.parent for f in files if "=" in str(f.relative_to(self.path).parent)), None):
+            folder_name = value_folder.relative_to(self.path)
+            raise InputError(f"{self.path}: the folder {str(folder_name)!r} names a column's value, which is not read")
+        return tuple(files)
 
     @cached_property
     def _known(self) -> tuple[Texts, list[tuple[Path, Stamp, list[int]]]]:
@@ -67,14 +67,14 @@ class ParquetSource(ReadInOrder):
         for file in self.files:
             with stamped(file) as (content, stamp):
                 check_kind(content, ".parquet")
-                packed = ParquetFile(content)
-                here = tuple(packed.schema_arrow.names)
-                check_names(here)
-                columns = here if columns is None else columns
-                if sorted(here) != sorted(columns):
-                    raise InputError(f"has other columns than {self.files[0].name}: {', '.join(here)}")
-                meta = packed.metadata
-                parts.append((file, stamp, [meta.row_group(g).num_rows for g in range(meta.num_row_groups)]))
+                parquet_file = ParquetFile(content)
+                names = tuple(parquet_file.schema_arrow.names)
+                check_names(names)
+                columns = names if columns is None else columns
+                if sorted(names) != sorted(columns):
+                    raise InputError(f"has other columns than {self.files[0].name}: {', '.join(names)}")
+                metadata = parquet_file.metadata
+                parts.append((file, stamp, [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]))
         return columns or (), parts
 
     @property
@@ -100,16 +100,16 @@ class ParquetSource(ReadInOrder):
     def chunks(self, names: Sequence[str], share: tuple[int, int] = (0, 1)) -> Iterator["ArrowChunk"]:
         """The chunks of row groups i, i + k, i + 2k, …; large groups in pieces."""
         i, k = share
-        place = 0
+        group_offset = 0
         for file, stamp, groups in self._known[1]:
-            mine = range((i - place) % k, len(groups), k)
-            place += len(groups)
-            if not mine:
+            group_indices = range((i - group_offset) % k, len(groups), k)
+            group_offset += len(groups)
+            if not group_indices:
                 continue
             with stamped(file, stamp) as (content, _):
-                packed = ParquetFile(content)
-                for g in mine:
-                    yield from _pieces(packed, g, list(names), f"{file}, row group {g + 1}")
+                parquet_file = ParquetFile(content)
+                for g in group_indices:
+                    yield from _pieces(parquet_file, g, list(names), f"{file}, row group {g + 1}")
 
     def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
         """The number n and the tables, counted by as many processes as there are workers."""
@@ -130,15 +130,15 @@ class ArrowChunk(Chunk):
         if pa.types.is_floating(cells.type) or pa.types.is_nested(cells.type) or pa.types.is_dictionary(cells.type):
             return super().encode(column)
         with suppress(pa.ArrowNotImplementedError, pa.ArrowInvalid, InputError):
-            packed = cells.combine_chunks().dictionary_encode()
-            packed = packed.chunk(0) if isinstance(packed, pa.ChunkedArray) else packed
-            distinct = packed.dictionary
-            if len(distinct) <= min(FEW, self.rows):
-                missing = len(distinct)
-                if packed.null_count:
-                    distinct = pa.concat_arrays([distinct, pa.nulls(1, distinct.type)])
-                codes = column.encode(series(distinct))
-                return codes[compute.fill_null(packed.indices, missing).to_numpy(zero_copy_only=False)]
+            encoded = cells.combine_chunks().dictionary_encode()
+            encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
+            distinct_cells = encoded.dictionary
+            if len(distinct_cells) <= min(FEW, self.rows):
+                missing_index = len(distinct_cells)
+                if encoded.null_count:
+                    distinct_cells = pa.concat_arrays([distinct_cells, pa.nulls(1, distinct_cells.type)])
+                codes = column.encode(series(distinct_cells))
+                return codes[compute.fill_null(encoded.indices, missing_index).to_numpy(zero_copy_only=False)]
         return super().encode(column)  # which says what is refused, and in which row
 
 

@@ -27,8 +27,8 @@ def stamped(path: Path, before: Stamp | None = None) -> Iterator[tuple[BinaryIO,
     Raises InputError where it is not the stamp `before` any more.
     """
     with explained(str(path), path.suffix.lower()[1:]), opened(path, MOST_BYTES) as file:
-        found = os.fstat(file.fileno())
-        stamp = found.st_ino, found.st_size, found.st_mtime_ns
+        file_status = os.fstat(file.fileno())
+        stamp = file_status.st_ino, file_status.st_size, file_status.st_mtime_ns
         if before not in (None, stamp):
             raise InputError(CHANGED)
         yield file, stamp
@@ -73,8 +73,8 @@ class Source:
         Raises InputError for a file that changed since it was read first.
         """
         digests = []
-        for path, before in self.stamps:
-            with stamped(path, before) as (file, _):
+        for path, stamp in self.stamps:
+            with stamped(path, stamp) as (file, _):
                 digests.append(hashlib.file_digest(file, "sha256").hexdigest())  # type: ignore[arg-type]
         return bytes_of_all(digests) if digests else ""
 

@@ -19,20 +19,20 @@ def add(counted: Tables, codes: Sequence[Array], shape: Sequence[int]) -> None:
 
     A key is a whole number below the table's size: of 32 bits where that serves.
     """
-    used = {a for axes in counted for a in axes}
-    kind = np.int32 if max(len(table) for table in counted.values()) < 2**31 else np.int64
-    columns = {a: codes[a].astype(kind) for a in used}
+    used_axes = {a for axes in counted for a in axes}
+    key_type = np.int32 if max(len(table) for table in counted.values()) < 2**31 else np.int64
+    columns = {a: codes[a].astype(key_type) for a in used_axes}
     m = len(codes[0])
     for start in range(0, m, BLOCK):
         block = slice(start, min(start + BLOCK, m))
-        last: Axes = ()
+        previous_axes: Axes = ()
         keys: list[Array] = []
         for axes in sorted(counted):
-            shared = len(commonprefix([axes, last]))
+            shared = len(commonprefix([axes, previous_axes]))
             del keys[shared:]
             for a in axes[shared:]:
-                keys.append(keys[-1] * kind(shape[a]) + columns[a][block] if keys else columns[a][block])
-            last, table = axes, counted[axes]
+                keys.append(keys[-1] * key_type(shape[a]) + columns[a][block] if keys else columns[a][block])
+            previous_axes, table = axes, counted[axes]
             if len(table) < SPREAD:
                 table += np.bincount(keys[-1], minlength=len(table))
             else:
@@ -46,36 +46,38 @@ def cover(tables: Iterable[Axes], shape: Sequence[int]) -> list[Axes]:
     All 455 tables of 3 among 15 columns of 8 values lie inside some 60 of 5 columns, which are counted in a fraction of
     the time.
     """
-    asked = sorted(set(tables))
-    member = np.zeros((len(asked), len(shape)), dtype=bool)
-    for row, axes in zip(member, asked, strict=True):
+    requested = sorted(set(tables))
+    membership = np.zeros((len(requested), len(shape)), dtype=bool)
+    for row, axes in zip(membership, requested, strict=True):
         row[list(axes)] = True
-    left, out = np.ones(len(asked), dtype=bool), list[Axes]()
-    sizes = np.array([_size(axes, shape) for axes in asked], dtype=float)
-    while left.any():
-        most = int(np.flatnonzero(left)[np.argmax(sizes[left])])  # what fits into nothing larger comes first
-        best = member[most].copy()
+    uncovered, wide_tables = np.ones(len(requested), dtype=bool), list[Axes]()
+    sizes = np.array([_size(axes, shape) for axes in requested], dtype=float)
+    while uncovered.any():
+        largest = int(
+            np.flatnonzero(uncovered)[np.argmax(sizes[uncovered])]
+        )  # what fits into nothing larger comes first
+        is_included = membership[largest].copy()
         while True:
-            missing = (member & ~best).sum(axis=1)
-            gains = member[left & (missing == 1)] & ~best  # by which column a table would come inside
-            room = WIDE // _size(np.flatnonzero(best), shape)
-            gain = np.where(~best & (np.asarray(shape) <= room), gains.sum(axis=0) + 1e-9, 0)
-            if not gain.any() or not (left & (missing > 0)).any():
+            missing = (membership & ~is_included).sum(axis=1)
+            gains = membership[uncovered & (missing == 1)] & ~is_included  # by which column a table would come inside
+            free_factor = WIDE // _size(np.flatnonzero(is_included), shape)
+            gain = np.where(~is_included & (np.asarray(shape) <= free_factor), gains.sum(axis=0) + 1e-9, 0)
+            if not gain.any() or not (uncovered & (missing > 0)).any():
                 break
-            best[int(np.argmax(gain / np.log2(np.maximum(shape, 2))))] = True
-        out.append(tuple(np.flatnonzero(best).tolist()))
-        left &= (member & ~best).any(axis=1)
-    return sorted(out)
+            is_included[int(np.argmax(gain / np.log2(np.maximum(shape, 2))))] = True
+        wide_tables.append(tuple(np.flatnonzero(is_included).tolist()))
+        uncovered &= (membership & ~is_included).any(axis=1)
+    return sorted(wide_tables)
 
 
 def narrowed(counted: Tables, tables: Iterable[Axes], shape: Sequence[int]) -> Tables:
     """Each table asked for, summed from the smallest counted one that contains it."""
-    ordered = sorted(counted, key=lambda axes: len(counted[axes]))
-    out = {}
+    smallest_first = sorted(counted, key=lambda axes: len(counted[axes]))
+    results = {}
     for axes in tables:
-        wide = next(other for other in ordered if set(axes) <= set(other))
-        out[axes] = projected(counted[wide].reshape([shape[a] for a in wide]), wide, axes).ravel()
-    return out
+        wide_axes = next(other for other in smallest_first if set(axes) <= set(other))
+        results[axes] = projected(counted[wide_axes].reshape([shape[a] for a in wide_axes]), wide_axes, axes).ravel()
+    return results
 
 
 def _size(axes: Iterable[int], shape: Sequence[int]) -> int:

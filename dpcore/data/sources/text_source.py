@@ -46,9 +46,9 @@ class TextSource(ReadInOrder):
 
     def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
         """The file's chunks, one after another."""
-        first = 1
+        row_number = 1
         with stamped(self.path, self._known[0]) as (file, _):
             for frame in TextRows.of(file, self.format, self.path.suffix.lower()):
                 if len(frame):
-                    yield Chunk(pd.DataFrame(frame[list(names)]), f"{self.path}, rows from {first:,} on")
-                first += len(frame)
+                    yield Chunk(pd.DataFrame(frame[list(names)]), f"{self.path}, rows from {row_number:,} on")
+                row_number += len(frame)

@@ -67,8 +67,8 @@ class Audit:
 
     def to_json(self) -> Json:
         """The result as a dictionary, with the curve at about a hundred points."""
-        at = np.unique(np.linspace(0, len(self.hits) - 1, 101).astype(int))
-        curve = {name: getattr(self, name)[at].tolist() for name in ("false_alarms", "hits", "limit")}
+        indices = np.unique(np.linspace(0, len(self.hits) - 1, 101).astype(int))
+        curve = {name: getattr(self, name)[indices].tolist() for name in ("false_alarms", "hits", "limit")}
         facts = ("algorithm", "bug", "runs", "records", "promised", "epsilon_low", "accounted_low", "kept")
         return {name: getattr(self, name) for name in facts} | {
             "epsilon": self.budget.epsilon,
@@ -109,18 +109,21 @@ def audit(
     games = [_Game(algorithm, budget, n, bug == "half-sensitivity", rng) for n in RECORDS]
     game = max(games, key=lambda g: g.pilot(max(10, min(PILOT, runs // 10))))
     game.tell, game.runs, game.played = progress, 2 * runs, 0
-    first = game.play(runs - runs // 2)
-    scores = _Test(*first)
-    shaping, judging = [scores(x) for x in first], [scores(x) for x in game.play(runs // 2)]
+    shaping_features = game.play(runs - runs // 2)
+    score_runs = _Test(*shaping_features)
+    shaping_scores, judging_scores = (
+        [score_runs(x) for x in shaping_features],
+        [score_runs(x) for x in game.play(runs // 2)],
+    )
     plan = game.plan
     failure, delta = plan.sums.failure, budget.delta
     bounds = []
     for bound in (lambda p, q: _direct(p, q, delta), lambda p, q: _cost(p - failure, q, plan.accounting)):
-        threshold, swapped = _best_threshold(shaping, bound)
-        bounds.append(float(bound(*_rates(judging, np.array([threshold]), swapped))[0]))
-    thresholds, false_alarms, hits = curve(*judging)
-    places, wrong, right = curve(*shaping)
-    gaps = right - wrong
+        threshold, swapped = _best_threshold(shaping_scores, bound)
+        bounds.append(float(bound(*_rates(judging_scores, np.array([threshold]), swapped))[0]))
+    thresholds, false_alarms, hits = curve(*judging_scores)
+    shaping_thresholds, shaping_false_alarms, shaping_hits = curve(*shaping_scores)
+    advantages = shaping_hits - shaping_false_alarms
     promised = plan.sums.epsilon(delta, plan.accounting)
     return Audit(
         algorithm=registered_name(algorithm),
@@ -132,7 +135,7 @@ def audit(
         promised=promised,
         epsilon_low=bounds[0],
         accounted_low=_accounted(bounds[1], plan),
-        line=float(places[gaps >= gaps.max() / 2].mean()),
+        line=float(shaping_thresholds[advantages >= advantages.max() / 2].mean()),
         thresholds=thresholds,
         false_alarms=false_alarms,
         hits=hits,
@@ -178,8 +181,8 @@ class _Game:
 
     def pilot(self, runs: int) -> float:
         """A rough estimate of how far the two tables can be distinguished."""
-        seen = self.play(runs)
-        _, q, p = curve(*map(_Test(*seen), seen))
+        features = self.play(runs)
+        _, q, p = curve(*map(_Test(*features), features))
         return float(np.abs(p - q).max())
 
     def _features(self, rows: Rows) -> Array:
@@ -191,8 +194,8 @@ class _Game:
             step.release.answers(self.problem.workload)
             for step in self.algorithm.steps(self.problem, self.plan, curator, self.rng)
         ]
-        looks = np.linspace(0, len(answers) - 1, LOOKS).round().astype(int)
-        return np.concatenate([answers[i] for i in looks])
+        observed_steps = np.linspace(0, len(answers) - 1, LOOKS).round().astype(int)
+        return np.concatenate([answers[i] for i in observed_steps])
 
 
 class _Test:
@@ -202,17 +205,17 @@ class _Test:
     """
 
     def __init__(self, first: Array, second: Array) -> None:
-        both = np.concatenate([first, second]).round(9)
-        self.values, place = np.unique(both, axis=0, return_inverse=True)
-        self.few = len(self.values) <= len(both) / 20
+        all_features = np.concatenate([first, second]).round(9)
+        self.values, value_numbers = np.unique(all_features, axis=0, return_inverse=True)
+        self.few = len(self.values) <= len(all_features) / 20
         if self.few:
-            counts = [np.bincount(p, minlength=len(self.values)) for p in np.split(place.ravel(), [len(first)])]
+            counts = [np.bincount(p, minlength=len(self.values)) for p in np.split(value_numbers.ravel(), [len(first)])]
             self.odds = np.log((counts[1] + 1) / (counts[0] + 1))
             self.known = {value.tobytes(): odds for value, odds in zip(self.values + 0.0, self.odds, strict=True)}
             return
-        spread = np.cov(first.T) + np.cov(second.T)
-        ridge = 1e-6 * max(float(np.trace(spread)) / len(spread), 1e-300)
-        self.w = np.linalg.solve(spread + ridge * np.eye(len(spread)), second.mean(axis=0) - first.mean(axis=0))
+        covariance = np.cov(first.T) + np.cov(second.T)
+        ridge = 1e-6 * max(float(np.trace(covariance)) / len(covariance), 1e-300)
+        self.w = np.linalg.solve(covariance + ridge * np.eye(len(covariance)), second.mean(axis=0) - first.mean(axis=0))
 
     def __call__(self, seen: Array) -> Array:
         if self.few:
@@ -261,8 +264,8 @@ def _rates(scores: list[Array], thresholds: Array, swapped: bool) -> tuple[Array
 def _best_threshold(scores: list[Array], bound: Any) -> tuple[float, bool]:
     """The threshold, and its direction, with the largest lower bound."""
     thresholds = np.unique(np.quantile(np.concatenate(scores), np.linspace(0.01, 0.99, 401)))
-    found = [(bound(*_rates(scores, thresholds, swapped)), swapped) for swapped in (False, True)]
-    values, swapped = max(found, key=lambda pair: pair[0].max())
+    candidates = [(bound(*_rates(scores, thresholds, swapped)), swapped) for swapped in (False, True)]
+    values, swapped = max(candidates, key=lambda pair: pair[0].max())
     return float(thresholds[values.argmax()]), swapped
 
 
@@ -276,8 +279,8 @@ def _cost(p: Array, q: Array, accounting: Accounting) -> Array:
 
     μ ≥ Φ⁻¹(p) − Φ⁻¹(q); ρ ≥ D_a(Bernoulli(p) ‖ Bernoulli(q))/a for every order a; ε ≥ log(p/q).
     """
-    told = p > q
-    p, q = np.where(told, p, 0.5), np.where(told, q, 0.5)
+    is_informative = p > q
+    p, q = np.where(is_informative, p, 0.5), np.where(is_informative, q, 0.5)
     if accounting is Accounting.GDP:
         return np.maximum(ndtri(p) - ndtri(q), 0.0) ** 2
     if accounting is Accounting.PURE:

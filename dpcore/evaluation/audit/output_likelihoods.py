@@ -38,8 +38,11 @@ def gaussian_score(asked: Asked, first: Rows, second: Rows) -> tuple[Array, floa
     """
     statistic, n = asked.question, first.n
     sigma = noise_scale(statistic, asked.spend, n)
-    whole = isinstance(statistic, SomeAnswers)  # a part of them is read off all answers
-    a, b = (statistic.value(Answers(statistic.workload).value(rows) if whole else rows) for rows in (first, second))
+    reads_all_answers = isinstance(statistic, SomeAnswers)  # a part of them is read off all answers
+    a, b = (
+        statistic.value(Answers(statistic.workload).value(rows) if reads_all_answers else rows)
+        for rows in (first, second)
+    )
     if not isinstance(statistic, CellAnswers):
         return ratio(a, b, (b - a) / sigma**2)
     A = np.column_stack([statistic.postprocess(cell) for cell in np.eye(len(a))])
@@ -68,9 +71,9 @@ def selection_law(asked: Asked, rows: Rows) -> Array:
     if not isinstance(spend, Pure):
         return weights / weights.sum()
     t, dt = np.polynomial.legendre.leggauss(len(s) // 2 + 1)
-    left = 1 - (t[:, None] + 1) / 2 * weights
-    others = np.column_stack([np.delete(left, i, axis=1).prod(axis=1) for i in range(len(s))])
-    return weights * (dt / 2 @ others)
+    survival = 1 - (t[:, None] + 1) / 2 * weights
+    survival_of_others = np.column_stack([np.delete(survival, i, axis=1).prod(axis=1) for i in range(len(s))])
+    return weights * (dt / 2 @ survival_of_others)
 
 
 def _sparse_law(values: Array, blur: float, scale: float) -> Array:
@@ -92,8 +95,8 @@ def telling_outcomes(p: Array, q: Array, trials: float, z: float) -> tuple[float
     order = np.argsort(np.log(np.maximum(q, 1e-300)) - np.log(np.maximum(p, 1e-300)), kind="stable")
     P, Q = np.cumsum(p[order]).clip(0, 1), np.cumsum(q[order]).clip(0, 1)
     low, high = P - z * np.sqrt(P * (1 - P) / trials), Q + z * np.sqrt(Q * (1 - Q) / trials) + 1e-300
-    shown = np.where(low > 0, np.log(np.maximum(low, 1e-300) / high), -math.inf)
-    best = int(shown.argmax())
-    chosen = np.zeros(len(p), dtype=bool)
-    chosen[order[: best + 1]] = True
-    return float(shown[best]), chosen
+    provable_log_ratios = np.where(low > 0, np.log(np.maximum(low, 1e-300) / high), -math.inf)
+    best = int(provable_log_ratios.argmax())
+    outcome_mask = np.zeros(len(p), dtype=bool)
+    outcome_mask[order[: best + 1]] = True
+    return float(provable_log_ratios[best]), outcome_mask

@@ -49,11 +49,11 @@ def transcribe_schema(
             object.__setattr__(curator, "_group", 0.5)
         return test.score(curator)
 
-    counted, passed = (
+    counts_result, threshold_result = (
         judged(test, partial(seen, test), NAME, budget, transcripts, bug, rng, unwatched)
         for test in (_Counted(plan), _Passed(plan))
     )
-    return counted, passed
+    return counts_result, threshold_result
 
 
 class _Counted(Noise):
@@ -71,8 +71,8 @@ class _Counted(Noise):
             )
             for x in (0, 1)
         ]
-        look, tree = (TreeCounts(np.linspace(-2 * FAR, 2 * FAR, FANOUT**levels)) for levels in (2, 3))
-        self.asked = [(Magnitudes(), plan.bounds), (look, plan.look), (tree, plan.tree)]
+        coarse_tree, tree = (TreeCounts(np.linspace(-2 * FAR, 2 * FAR, FANOUT**levels)) for levels in (2, 3))
+        self.asked = [(Magnitudes(), plan.bounds), (coarse_tree, plan.look), (tree, plan.tree)]
         self.parts = []
         for statistic, spend in self.asked:
             a, b = (statistic.counts(number).astype(float) for number, _ in self.tables)
@@ -84,10 +84,10 @@ class _Counted(Noise):
 
     def score(self, curator: ColumnCurator) -> float:
         """The exact log-likelihood ratio of one transcript."""
-        told = [curator.count(0, statistic, spend).values for statistic, spend in self.asked]  # type: ignore[arg-type]
-        found = curator.frequent(1, self.plan.values)  # type: ignore[arg-type]
-        told.append(np.array([*found.counts, found.missing]))
-        return self.log_ratio(told)
+        noisy_counts = [curator.count(0, statistic, spend).values for statistic, spend in self.asked]  # type: ignore[arg-type]
+        frequent_values = curator.frequent(1, self.plan.values)  # type: ignore[arg-type]
+        noisy_counts.append(np.array([*frequent_values.counts, frequent_values.missing]))
+        return self.log_ratio(noisy_counts)
 
 
 class _Passed:
@@ -109,8 +109,8 @@ class _Passed:
     @property
     def needed(self) -> int:
         """The number of transcripts for SHARES of δ₀, half of them of the second table."""
-        room = self.there - SHARES[self.kind] * self.promised
-        return math.ceil(min(2 * self.there * ((ndtri(TRUST) + SPARE) / room) ** 2, MOST)) if room > 0 else MOST
+        margin = self.there - SHARES[self.kind] * self.promised
+        return math.ceil(min(2 * self.there * ((ndtri(TRUST) + SPARE) / margin) ** 2, MOST)) if margin > 0 else MOST
 
     def score(self, curator: ColumnCurator) -> float:
         """Whether the category passed in a transcript."""

@@ -128,8 +128,8 @@ def transcribe(
     if scripts[0].plan.kinds == {Gaussian}:
         test: _AllNoise | _Selection = _AllNoise(scripts[0])
     elif all(script.selections for script in scripts):
-        found = [_Selection(script, transcripts) for script in scripts]
-        test = min(found, key=lambda one: (one.needed, -one.visible))
+        selection_tests = [_Selection(script, transcripts) for script in scripts]
+        test = min(selection_tests, key=lambda candidate: (candidate.needed, -candidate.visible))
     else:
         return None
 
@@ -158,12 +158,12 @@ def judged(
     """
     count = min(transcripts, max(FEWEST, test.needed))
     coins = rng.random(count) < 0.5
-    seen = []
+    score_list = []
     for i, coin in enumerate(coins):
-        seen.append(ask(test.tables[int(coin)]))
+        score_list.append(ask(test.tables[int(coin)]))
         if (i + 1) % 50 == 0:
             progress((i + 1) / count)
-    scores = np.array(seen, dtype=float).reshape(count, -1)
+    scores = np.array(score_list, dtype=float).reshape(count, -1)
     first, second = scores[~coins].ravel(), scores[coins].ravel()
     _, false_alarms, hits = curve(first, second)
     low, high = test.bounds(first, second, TRUST)
@@ -206,25 +206,25 @@ class _Recorder:
     asked: list[Asked]
 
     def __getattr__(self, name: str) -> Any:
-        known = getattr(self.curator, name)
+        attribute = getattr(self.curator, name)
         if name not in ("measure", *SELECTING):
-            return known
+            return attribute
 
         def ask(question: Any, spend: Any, *more: Any) -> Any:
             self.asked.append(Asked(name, question, spend, more))
-            return known(question, spend, *more)
+            return attribute(question, spend, *more)
 
         return ask
 
 
 def _script(algorithm: Algorithm, budget: Budget, n: int, rng: Rng) -> _Script:
-    problem, asked = two_questions(n), []
+    problem, calls = two_questions(n), []
     plan = make_plan(algorithm, problem, budget)
-    even = _table(np.full(4, n // 4))
-    recorder: Any = _Recorder(hand_over(even, problem, plan, rng), asked)
+    even_table = _table(np.full(4, n // 4))
+    recorder: Any = _Recorder(hand_over(even_table, problem, plan, rng), calls)
     for _ in algorithm.steps(problem, plan, recorder, rng):
         pass
-    return _Script(problem, plan, asked)
+    return _Script(problem, plan, calls)
 
 
 CELLS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
@@ -274,17 +274,17 @@ class Noise:
     @property
     def needed(self) -> int:
         """The number of transcripts for SHARES of the promise, with SPARE standard deviations added."""
-        room = self.there - SHARES["noise"] * self.promised
-        if room <= 0:
+        margin = self.there - SHARES["noise"] * self.promised
+        if margin <= 0:
             return MOST
         a = ndtr(self.there / 2)
         slope = 2 * math.sqrt(a * (1 - a)) * math.sqrt(2 * math.pi) * math.exp(self.there**2 / 8)
-        return math.ceil(min(((ndtri(TRUST) + SPARE) * slope / room) ** 2, MOST))
+        return math.ceil(min(((ndtri(TRUST) + SPARE) * slope / margin) ** 2, MOST))
 
     def bounds(self, first: Array, second: Array, trust: float) -> tuple[float, float | None]:
         """The bounds on μ, each with probability `trust`; the upper one is valid if the noise is Gaussian."""
-        right, count = (first < 0).sum() + (second >= 0).sum(), len(first) + len(second)
-        low, high = (max(2 * ndtri(rate), 0.0) for rate in proportion(right, count, 1 - trust))
+        right_count, count = (first < 0).sum() + (second >= 0).sum(), len(first) + len(second)
+        low, high = (max(2 * ndtri(rate), 0.0) for rate in proportion(right_count, count, 1 - trust))
         return float(low), float(min(high, 1e6))
 
 
@@ -296,15 +296,15 @@ class _AllNoise(Noise):
         self.asked = [a for a in script.asked if a.verb == "measure"]
         self.promised = math.sqrt(self.plan.sums.mu_squared)
         # What moves need not depend on the other records, but may: votes and the like.
-        even = np.full(4, self.n // 4)
-        pairs = [(_table(even), _table(second)) for second in _moved(even)]
-        moved = np.array([sum(gaussian_score(a, *pair)[2] for a in self.asked) for pair in pairs])
-        best = int(np.argmax(moved >= moved.max() * (1 - 1e-9)))  # the first of those that move as much
+        even_counts = np.full(4, self.n // 4)
+        pairs = [(_table(even_counts), _table(second)) for second in _moved(even_counts)]
+        squared_mus = np.array([sum(gaussian_score(a, *pair)[2] for a in self.asked) for pair in pairs])
+        best = int(np.argmax(squared_mus >= squared_mus.max() * (1 - 1e-9)))  # the first of those that move as much
         self.tables = pairs[best]
         self.parts = [gaussian_score(a, *self.tables) for a in self.asked]
 
     def score(self, answers: list[Any]) -> float:
-        return self.log_ratio(out.values for out in answers)
+        return self.log_ratio(answer.values for answer in answers)
 
 
 class _Selection:
@@ -318,17 +318,19 @@ class _Selection:
 
     def __init__(self, script: _Script, transcripts: int) -> None:
         self.problem, self.plan, self.n = script.problem, script.plan, script.problem.n
-        asked = script.selections[0]
-        self.asked, self.promised = [asked], asked.spend.epsilon
-        times = int(asked.more[0]) if asked.more else 1
+        call = script.selections[0]
+        self.asked, self.promised = [call], call.spend.epsilon
+        draw_count = int(call.more[0]) if call.more else 1
         z = ndtri(1 - (1 - TRUST) / 2) + SPARE / math.sqrt(2)  # luck of two rates that err apart
-        law = cache(lambda *counts: selection_law(asked, _table(np.array(counts))))
-        pairs = [both for pair in _pairs(self.n) for both in (pair, pair[::-1])]
+        law = cache(lambda *counts: selection_law(call, _table(np.array(counts))))
+        pairs = [ordered_pair for pair in _pairs(self.n) for ordered_pair in (pair, pair[::-1])]
         self.needed = min(FEWEST, transcripts)
         while True:  # as few transcripts as show the share on some pair of tables
-            found = [telling_outcomes(law(*second), law(*first), times * self.needed / 2, z) for first, second in pairs]
-            best = max(range(len(pairs)), key=lambda i: found[i][0])
-            self.visible, self._chosen = found[best]
+            candidates = [
+                telling_outcomes(law(*second), law(*first), draw_count * self.needed / 2, z) for first, second in pairs
+            ]
+            best = max(range(len(pairs)), key=lambda i: candidates[i][0])
+            self.visible, self._chosen = candidates[best]
             if self.visible >= SHARES["selection"] * self.promised or self.needed >= transcripts:
                 break
             self.needed = min(2 * self.needed, transcripts)

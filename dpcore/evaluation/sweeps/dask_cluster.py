@@ -67,9 +67,9 @@ def connect(address: str, *, ca: str | None = None, cert: str | None = None, key
         raise InputError(
             "a cluster needs the extra `cluster`: pip install 'privacy-utility-explorer[cluster]'"
         ) from None
-    named = {"tls_ca_file": ca, "tls_client_cert": cert, "tls_client_key": key}
+    certificate_files = {"tls_ca_file": ca, "tls_client_cert": cert, "tls_client_key": key}
     try:
-        security = Security(require_encryption=True, **named) if address.startswith("tls:") else None
+        security = Security(require_encryption=True, **certificate_files) if address.startswith("tls:") else None
         return Client(address, timeout=CONNECT_SECONDS, security=security, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError) as error:
         raise InputError(
@@ -90,20 +90,20 @@ class OnCluster(SourceWrapper):
     def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
         """The counts of all shares together, added as they arrive; an error in `watch` cancels the others."""
         workers = max(1, len(self.client.scheduler_info()["workers"]))
-        k = max(1, min(self.source.groups, SHARES * workers))
-        shared, shares = [self.source, domain, list(tables)], [(i, k) for i in range(k)]
-        found: Tally | None = None
+        share_count = max(1, min(self.source.groups, SHARES * workers))
+        shared_arguments, shares = [self.source, domain, list(tables)], [(i, share_count) for i in range(share_count)]
+        total: Tally | None = None
 
         def told() -> None:
-            watch(found.n if found else 0)
+            watch(total.n if total else 0)
 
-        for _, tally in _worked_out(self.client, _share, shares, shared, told):
+        for _, tally in _worked_out(self.client, _share, shares, shared_arguments, told):
             if tally is None:
                 raise InputError(f"{self.name}: the cluster lost a share of it; nothing was counted")
             if isinstance(tally, str):
                 raise InputError(tally)
-            found = tally if found is None else found + tally
-        return found or Tally(0, {})
+            total = tally if total is None else total + tally
+        return total or Tally(0, {})
 
 
 def _share(share: tuple[int, int], source: ParquetSource, domain: Domain, tables: list[Axes]) -> Tally | str:
@@ -128,13 +128,13 @@ def sweep_on(
     generator, or an exception in it, cancels what runs.
     """
     rows = rows.apart if isinstance(rows, Counts) else rows  # whose file is this machine's
-    sent = []
+    runnable_cases = []
     for case in waiting:
-        if refused := case.refused(problem):
-            yield refused
+        if refused_point := case.refused(problem):
+            yield refused_point
         else:
-            sent.append(case)
-    for case, point in _worked_out(client, run_case, sent, [problem, rows], watch):
+            runnable_cases.append(case)
+    for case, point in _worked_out(client, run_case, runnable_cases, [problem, rows], watch):
         yield point or case.point("failed", message="the cluster lost this run")
 
 
@@ -148,41 +148,41 @@ def _worked_out(
     """
     from distributed import as_completed
 
-    sent: list[Any] = []  # of what is shared, all copies
+    shared_copies: list[Any] = []  # of what is shared, all copies
     running: dict[Any, tuple[T, int]] = {}  # the item, and which time this is
 
     def send(items: Iterable[T], times: int) -> list[Any]:
         client.wait_for_workers(1, timeout=CONNECT_SECONDS)
-        copy = client.scatter(shared, broadcast=True, hash=False)
-        sent.extend(copy)
-        begun = {client.submit(function, item, *copy, pure=False): (item, times) for item in items}
-        running.update(begun)
-        return list(begun)
+        shared_copy = client.scatter(shared, broadcast=True, hash=False)
+        shared_copies.extend(shared_copy)
+        submitted = {client.submit(function, item, *shared_copy, pure=False): (item, times) for item in items}
+        running.update(submitted)
+        return list(submitted)
 
-    done = as_completed(send(items, 1), loop=client.loop)
+    completed = as_completed(send(items, 1), loop=client.loop)
     try:
-        while not done.is_empty():
+        while not completed.is_empty():
             watch()
-            batch = done.next_batch(block=False)
-            again: dict[int, list[T]] = {}
+            batch = completed.next_batch(block=False)
+            items_by_attempt: dict[int, list[T]] = {}
             for future in batch:
                 if future.status in ("lost", "pending"):  # it ended, and its worker died before it was read
-                    done.add(future)
+                    completed.add(future)
                     continue
-                item, times = running.pop(future)
+                item, attempt = running.pop(future)
                 value = _value(future)
                 if value is not None or future.status == "error":
                     yield item, value
-                elif times < TIMES:
-                    again.setdefault(times + 1, []).append(item)
+                elif attempt < TIMES:
+                    items_by_attempt.setdefault(attempt + 1, []).append(item)
                 else:
                     yield item, None
-            for times, lost in again.items():
-                done.update(send(lost, times))
+            for attempt, lost_items in items_by_attempt.items():
+                completed.update(send(lost_items, attempt))
             if not batch:
                 time.sleep(POLL_SECONDS)
     finally:
-        client.cancel([*running, *sent], force=True)
+        client.cancel([*running, *shared_copies], force=True)
 
 
 def _value(future: Any) -> Any:

@@ -19,12 +19,12 @@ def middles(dots: pd.DataFrame) -> pd.DataFrame:
 
     `dots` has algorithm, epsilon, seed, error, seconds, memory; errors that are missing are left out.
     """
-    by = dots.dropna(subset=["error"]).groupby(["algorithm", "epsilon"], sort=True)
-    found = by.agg(
+    groups = dots.dropna(subset=["error"]).groupby(["algorithm", "epsilon"], sort=True)
+    summary = groups.agg(
         error=("error", "median"), low=("error", "min"), high=("error", "max"), seconds=("seconds", "median"),
         memory=("memory", "median"), runs=("seed", "nunique"),
     )  # fmt: skip
-    return found.reset_index()
+    return summary.reset_index()
 
 
 def step_frontier(middle: pd.DataFrame) -> pd.DataFrame:
@@ -33,9 +33,11 @@ def step_frontier(middle: pd.DataFrame) -> pd.DataFrame:
     Steps and not a convex hull: nobody achieves the points between, while a smaller budget is always allowed.
     """
     best = middle.sort_values(["epsilon", "error"]).drop_duplicates("epsilon")
-    achieved = best["error"].cummin()
-    owner = best["algorithm"].where(best["error"] == achieved).ffill()
-    return pd.DataFrame({"epsilon": best["epsilon"], "error": achieved, "algorithm": owner}).reset_index(drop=True)
+    best_errors = best["error"].cummin()
+    best_algorithms = best["algorithm"].where(best["error"] == best_errors).ffill()
+    return pd.DataFrame({"epsilon": best["epsilon"], "error": best_errors, "algorithm": best_algorithms}).reset_index(
+        drop=True
+    )
 
 
 def regret(middle: pd.DataFrame) -> pd.DataFrame:
@@ -43,12 +45,12 @@ def regret(middle: pd.DataFrame) -> pd.DataFrame:
 
     The best algorithm has 1; the lines are sorted by the geometric mean over ε.
     """
-    best = middle.groupby("epsilon")["error"].transform("min")
-    ratio = (middle["error"] / best).where(middle["error"] > 0, 1.0)
+    best_errors = middle.groupby("epsilon")["error"].transform("min")
+    ratio = (middle["error"] / best_errors).where(middle["error"] > 0, 1.0)
     table = middle.assign(ratio=ratio).pivot(index="algorithm", columns="epsilon", values="ratio")
     order = table.pow(1 / table.notna().sum(axis=1), axis=0).prod(axis=1).sort_values(kind="stable").index
-    cost = middle.groupby("algorithm").agg(seconds=("seconds", "median"), memory=("memory", "max"))
-    return table.loc[order].join(cost)
+    costs = middle.groupby("algorithm").agg(seconds=("seconds", "median"), memory=("memory", "max"))
+    return table.loc[order].join(costs)
 
 
 @dataclass

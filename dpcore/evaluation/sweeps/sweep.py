@@ -79,15 +79,18 @@ class SweepPoint:
     def from_json(cls, told: Any, sound: Callable[[Any], bool] = is_error) -> "SweepPoint":
         """The point that `to_json` wrote, with `sound` errors; InputError for anything else."""
         number, whole = (int, float), (int, type(None))
-        kinds = (str, dict, number, number, int, str, str, dict, dict, (*number, type(None)), whole)
+        field_types = (str, dict, number, number, int, str, str, dict, dict, (*number, type(None)), whole)
         try:
             point = cls(**told)
-            fits = all(isinstance(getattr(point, f.name), kind) for f, kind in zip(fields(cls), kinds, strict=True))
-            fits = fits and all(map(sound, point.errors.values()))
-            fits = fits and 0 < point.epsilon < math.inf and 0 <= point.delta < 1
+            is_valid = all(
+                isinstance(getattr(point, f.name), field_type)
+                for f, field_type in zip(fields(cls), field_types, strict=True)
+            )
+            is_valid = is_valid and all(map(sound, point.errors.values()))
+            is_valid = is_valid and 0 < point.epsilon < math.inf and 0 <= point.delta < 1
         except (TypeError, AttributeError):
-            fits = False
-        if not fits or point.state not in ("done", "refused", "failed"):
+            is_valid = False
+        if not is_valid or point.state not in ("done", "refused", "failed"):
             raise InputError(f"{str(told)[:80]} is not a point of a sweep")
         return point
 
@@ -120,8 +123,8 @@ class Case:
 
     def done(self, summary: Json) -> SweepPoint:
         """The point of a finished run, from its `Run.to_json`."""
-        cost = {name: summary[name] for name in ("spent", "seconds", "memory")}
-        return self.point("done", errors=summary["final"], **cost)
+        costs = {name: summary[name] for name in ("spent", "seconds", "memory")}
+        return self.point("done", errors=summary["final"], **costs)
 
     def refused(self, problem: QueryRelease) -> SweepPoint | None:
         """The point with the reason why the algorithm cannot run, from public numbers; None when it can."""
@@ -149,15 +152,19 @@ def cases(
     check_count(len(algorithms) * len(budgets) * len(seeds))
     if len(set(budgets)) < len(budgets) or len(set(seeds)) < len(seeds):
         raise InputError("a budget or a seed of the sweep is named twice")
-    ordered = sorted(budgets, key=lambda b: (b.epsilon, b.delta))
-    middle = len(ordered) // 2
-    ordered = [ordered[i] for i in sorted(range(len(ordered)), key=lambda i: abs(i - middle))]
-    cost = {name: _seconds(algorithm, problem, ordered[0]) for name, algorithm in algorithms.items()}
-    names = sorted(algorithms, key=cost.__getitem__)
+    ordered_budgets = sorted(budgets, key=lambda b: (b.epsilon, b.delta))
+    middle_index = len(ordered_budgets) // 2
+    ordered_budgets = [
+        ordered_budgets[i] for i in sorted(range(len(ordered_budgets)), key=lambda i: abs(i - middle_index))
+    ]
+    forecast_seconds = {
+        name: _seconds(algorithm, problem, ordered_budgets[0]) for name, algorithm in algorithms.items()
+    }
+    names = sorted(algorithms, key=forecast_seconds.__getitem__)
     return [
         Case(name=name, algorithm=algorithms[name], budget=budget, seed=seed)
         for seed in seeds
-        for budget in ordered
+        for budget in ordered_budgets
         for name in names
     ]
 
@@ -187,13 +194,13 @@ def sweep(
         for case in waiting:
             yield case.refused(problem) or run_case(case, problem, rows, watch)
         return
-    shared, running = SharedRows(rows), []
+    shared_rows, running = SharedRows(rows), []
     try:
         for case in waiting:
-            if refused := case.refused(problem):
-                yield refused
+            if refused_point := case.refused(problem):
+                yield refused_point
             else:
-                running.append((case, pool.submit(task(case, problem, shared), "sweep")))
+                running.append((case, pool.submit(task(case, problem, shared_rows), "sweep")))
         while running:
             watch()
             running[0][1].wait(POLL_SECONDS)
@@ -203,7 +210,7 @@ def sweep(
     finally:
         for _, job in running:
             job.cancel()
-        shared.free()
+        shared_rows.free()
 
 
 def task(case: Case, problem: QueryRelease, rows: SharedRows, population: Array | None = None) -> JobSpec:
@@ -311,22 +318,22 @@ def table_digest(frame: pd.DataFrame, names: Sequence[str], unit: PrivacyUnit) -
 
 def still_to_run(planned: Iterable[Case], there: Collection[SweepPoint]) -> list[Case]:
     """The cases without a point, or with a failed one; refused ones are final."""
-    settled = {point.key for point in there if point.state != "failed"}
-    return [case for case in planned if case.key not in settled]
+    finished_keys = {point.key for point in there if point.state != "failed"}
+    return [case for case in planned if case.key not in finished_keys]
 
 
 def time_left(elapsed: float, done: Iterable[SweepPoint], waiting: Iterable[Case]) -> str:
     """The time left in words, from each algorithm's mean run time, or the mean of all for an unseen one."""
-    ran = [p for p in done if p.state == "done"]
-    if not ran:
+    done_points = [p for p in done if p.state == "done"]
+    if not done_points:
         return ""
-    seconds: dict[str, list[float]] = {}
-    for point in ran:
-        seconds.setdefault(point.algorithm, []).append(point.seconds or 0.0)
-    overall = sum(p.seconds or 0.0 for p in ran)
-    each = {name: sum(some) / len(some) for name, some in seconds.items()}
-    ahead = sum(each.get(case.name, overall / len(ran)) for case in waiting)
-    return f", {elapsed * ahead / max(overall, 1e-9):.0f} s left"
+    seconds_by_algorithm: dict[str, list[float]] = {}
+    for point in done_points:
+        seconds_by_algorithm.setdefault(point.algorithm, []).append(point.seconds or 0.0)
+    total_seconds = sum(p.seconds or 0.0 for p in done_points)
+    mean_seconds = {name: sum(run_seconds) / len(run_seconds) for name, run_seconds in seconds_by_algorithm.items()}
+    seconds_ahead = sum(mean_seconds.get(case.name, total_seconds / len(done_points)) for case in waiting)
+    return f", {elapsed * seconds_ahead / max(total_seconds, 1e-9):.0f} s left"
 
 
 def _said(start: Array | PublicStart) -> list[Array]:
@@ -341,8 +348,8 @@ def _contents(workload: Workload) -> Iterator[Any]:
     """The arrays that identify a workload's queries, given its schema."""
     yield np.frombuffer(type(workload).__name__.encode(), dtype=np.uint8)
     if isinstance(workload, Union):
-        for member, _ in workload.members:
-            yield from _contents(member)
+        for part, _ in workload.members:
+            yield from _contents(part)
     elif isinstance(workload, Explicit):
         yield workload.matrix
     elif isinstance(workload, Marginals):
@@ -355,8 +362,8 @@ def _contents(workload: Workload) -> Iterator[Any]:
 
 
 def _digest(arrays: Iterable[Array]) -> str:
-    out = hashlib.sha256()
+    digest = hashlib.sha256()
     for array in arrays:
-        kind = np.float64 if array.dtype.kind == "f" else np.int64
-        out.update(f"{array.shape}".encode() + np.ascontiguousarray(array, dtype=kind).tobytes())
-    return out.hexdigest()
+        number_type = np.float64 if array.dtype.kind == "f" else np.int64
+        digest.update(f"{array.shape}".encode() + np.ascontiguousarray(array, dtype=number_type).tobytes())
+    return digest.hexdigest()

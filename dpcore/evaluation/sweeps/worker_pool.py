@@ -57,11 +57,11 @@ class SharedRows:
     """Grouped records, or counts of tables, in one `block` of shared memory; `free` gives the memory back."""
 
     def __init__(self, rows: Countable) -> None:
-        whole = _packed(rows)
-        self._memory = SharedMemory(create=True, size=max(8, whole.nbytes))
-        np.ndarray(whole.shape, whole.dtype, self._memory.buf)[...] = whole
+        array = _packed(rows)
+        self._memory = SharedMemory(create=True, size=max(8, array.nbytes))
+        np.ndarray(array.shape, array.dtype, self._memory.buf)[...] = array
         tables = tuple(rows.tables) if isinstance(rows, Counts) else ()
-        self.block = Block(self._memory.name, whole.shape, whole.dtype.name, tables)
+        self.block = Block(self._memory.name, array.shape, array.dtype.name, tables)
 
     def free(self) -> None:
         """Give the block back to the operating system; running jobs keep their view until they end."""
@@ -233,8 +233,8 @@ class WorkerPool:
                     _follow(job, pipe, process)
             except (EOFError, OSError):
                 process.join(timeout=5)
-                words = f"the worker process ended unexpectedly (exit code {process.exitcode}); try again"
-                job.end("cancelled" if job._cancelled.is_set() else "failed", words)
+                message = f"the worker process ended unexpectedly (exit code {process.exitcode}); try again"
+                job.end("cancelled" if job._cancelled.is_set() else "failed", message)
                 pipe.close()
                 process, pipe = spawned(_work)
             finally:
@@ -251,18 +251,18 @@ def _follow(job: PoolJob, pipe: Connection, process: BaseProcess) -> None:
     """Send a job to a worker and add its records to the job until the worker says how it ended."""
     job.state = "running"
     pipe.send(job.task)
-    told, until = False, math.inf
+    is_cancel_sent, deadline = False, math.inf
     while True:
         if not pipe.poll(0.05):
-            if job._cancelled.is_set() and not told:
+            if job._cancelled.is_set() and not is_cancel_sent:
                 pipe.send("cancel")
-                told, until = True, time.monotonic() + PATIENCE
-            elif time.monotonic() > until:
+                is_cancel_sent, deadline = True, time.monotonic() + PATIENCE
+            elif time.monotonic() > deadline:
                 process.kill()  # no other way to end one long step
             continue
         kind, content = pipe.recv()
         if kind == "stopping":
-            until = math.inf
+            deadline = math.inf
         elif kind == "records":
             job.records = [*job.records, *content]
         elif kind == "rounds":
@@ -279,11 +279,11 @@ def _work(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: it stops the workers
     warnings.simplefilter("ignore", PrivacyWarning)  # the page shows cautions itself
     with contextlib.suppress(EOFError, BrokenPipeError):  # the server is gone, and nobody listens any more
-        while (task := pipe.recv()) is not None:
-            if task == "cancel":  # came too late for the job before
+        while (spec := pipe.recv()) is not None:
+            if spec == "cancel":  # came too late for the job before
                 continue
             try:
-                pipe.send((_run_attached(task, pipe), ""))
+                pipe.send((_run_attached(spec, pipe), ""))
             except Exception as error:  # noqa: BLE001 - a bug must end one job with a message, not the server
                 pipe.send(("failed", in_words(error)))
 
@@ -292,10 +292,10 @@ def _run_attached(task: JobSpec, pipe: Connection) -> str:
     """Run a task on a read-only view of its block, which is released afterwards."""
     block = SharedMemory(task.block.name)
     try:
-        whole = np.ndarray(task.block.shape, task.block.kind, block.buf)
-        whole.flags.writeable = False
-        rows = _unpacked(task, whole)
-        del whole
+        array = np.ndarray(task.block.shape, task.block.kind, block.buf)
+        array.flags.writeable = False
+        rows = _unpacked(task, array)
+        del array
         return _run_all(task, rows, pipe)
     finally:
         with contextlib.suppress(UnboundLocalError):
@@ -308,31 +308,31 @@ def _packed(rows: Countable) -> Array:
     """The codes and weights side by side (r, d + 1), or all tables one after another, as one array."""
     if isinstance(rows, Counts):
         return np.concatenate(list(rows.tables.values()))
-    kind = "float64" if rows.values.dtype.kind == "f" else "int64"
-    return np.column_stack([rows.values, rows.weights]).astype(kind)
+    dtype = "float64" if rows.values.dtype.kind == "f" else "int64"
+    return np.column_stack([rows.values, rows.weights]).astype(dtype)
 
 
 def _unpacked(task: JobSpec, whole: Array) -> Countable:
     """The records that `_packed` put into a block; counts lack their source, whose file only the parent reads."""
-    tables = task.block.tables
-    if not tables:
+    table_axes = task.block.tables
+    if not table_axes:
         return Rows(whole[:, :-1], whole[:, -1])
     domain = task.problem.domain
-    ends = np.cumsum([domain.cells(axes) for axes in tables])
-    return Counts(domain, task.problem.n, dict(zip(tables, np.split(whole, ends[:-1]), strict=True)))
+    ends = np.cumsum([domain.cells(axes) for axes in table_axes])
+    return Counts(domain, task.problem.n, dict(zip(table_axes, np.split(whole, ends[:-1]), strict=True)))
 
 
 def _run_all(task: JobSpec, rows: Any, pipe: Connection) -> str:
-    heard = time.monotonic()
+    last_poll = time.monotonic()
     purposes = None if task.purposes is None else task.purposes(rows)
     rows = rows if purposes is None else purposes.train
 
     def cancelled() -> bool:
         """Whether the parent has cancelled the job; asks it now and then only, because every look costs."""
-        nonlocal heard
-        due = time.monotonic() - heard >= REPORT_SECONDS
-        heard = time.monotonic() if due else heard
-        if due and pipe.poll() and pipe.recv() == "cancel":
+        nonlocal last_poll
+        is_due = time.monotonic() - last_poll >= REPORT_SECONDS
+        last_poll = time.monotonic() if is_due else last_poll
+        if is_due and pipe.poll() and pipe.recv() == "cancel":
             pipe.send(("stopping", None))
             return True
         return False
@@ -342,26 +342,26 @@ def _run_all(task: JobSpec, rows: Any, pipe: Connection) -> str:
             raise InterruptedError
 
     every = task.every or (lambda rounds: max(1, rounds // DRAWN_RECORDS))
-    how: Json = {"population": task.population, "every": every, "path": task.path, "stop": cancelled}
+    run_options: Json = {"population": task.population, "every": every, "path": task.path, "stop": cancelled}
     if task.schema is not None:
-        division, how["plan"] = task.schema.planned(task.algorithm, task.problem, task.budget, exact=False)
-        how["whole"] = promise_of_division(division)
+        division, run_options["plan"] = task.schema.planned(task.algorithm, task.problem, task.budget, exact=False)
+        run_options["whole"] = promise_of_division(division)
     for seed in task.seeds:
-        run = Run(task.algorithm, task.problem, rows, task.budget, seed=seed, **how)
+        run = Run(task.algorithm, task.problem, rows, task.budget, seed=seed, **run_options)
         pipe.send(("rounds", run.plan["rounds"]))
-        fresh, reported = [], time.monotonic()
-        for record in run:
-            fresh.append(record)
-            if time.monotonic() - reported > REPORT_SECONDS:
-                pipe.send(("records", fresh))
-                fresh, reported = [], time.monotonic()
+        new_points, last_report = [], time.monotonic()
+        for point in run:
+            new_points.append(point)
+            if time.monotonic() - last_report > REPORT_SECONDS:
+                pipe.send(("records", new_points))
+                new_points, last_report = [], time.monotonic()
         if run.release is not None:
-            told = known(run.release, run.measured, task.problem.domain) if task.bounded else None
+            unbiased_answers = known(run.release, run.measured, task.problem.domain) if task.bounded else None
             try:
                 summary = run.to_json() if purposes is None else purposes.summary(run, watch)
             except InterruptedError:
                 return "cancelled"
-            pipe.send(("result", Result(summary, run.release, run.records, run.path, told)))
+            pipe.send(("result", Result(summary, run.release, run.records, run.path, unbiased_answers)))
         if run.stopped:
             return "cancelled"
     return "done"

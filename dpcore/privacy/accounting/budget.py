@@ -198,17 +198,17 @@ class Sums:
     @classmethod
     def of(cls, spends: Iterable[tuple[Priced, int]]) -> "Sums":
         """The summed costs of (spend, times) pairs; the sums are correctly rounded and do not depend on the order."""
-        together: dict[Priced, int] = {}
+        times_by_spend: dict[Priced, int] = {}
         for spend, times in spends:
-            together[spend] = together.get(spend, 0) + times
-        counted = list(together.items())
-        only = counted[0][0] if len(counted) == 1 else None
+            times_by_spend[spend] = times_by_spend.get(spend, 0) + times
+        counted = list(times_by_spend.items())
+        single_spend = counted[0][0] if len(counted) == 1 else None
         return cls(
             math.fsum(t * (s.mu**2 if isinstance(s, Gaussian) else math.inf) for s, t in counted),
             math.fsum(t * s.rho for s, t in counted),
             math.fsum(t * s.pure for s, t in counted),
             math.fsum(t * s.failure for s, t in counted),
-            (only, sum(t for _, t in counted)) if isinstance(only, SubsampledGaussian) else None,
+            (single_spend, sum(t for _, t in counted)) if isinstance(single_spend, SubsampledGaussian) else None,
             _joint(counted),
         )
 
@@ -223,21 +223,21 @@ class Sums:
 
     def epsilon(self, delta: float, accounting: Accounting, planned: int = 0) -> float:
         """The ε that holds at δ by one accounting; ∞ where that does not apply. `planned`: see `Joint.log_delta`."""
-        left = delta - self.failure
-        if left < 0:
+        remaining_delta = delta - self.failure
+        if remaining_delta < 0:
             return math.inf
         if accounting is Accounting.PURE:
             return self.pure
-        if left == 0:
+        if remaining_delta == 0:
             return math.inf
         if accounting is Accounting.OPTIMAL:
-            return self.joint.epsilon(left, planned=planned) if self.joint else math.inf
+            return self.joint.epsilon(remaining_delta, planned=planned) if self.joint else math.inf
         if accounting is not Accounting.PLD:
-            return accounting.epsilon(self.cost(accounting)[1], left)
+            return accounting.epsilon(self.cost(accounting)[1], remaining_delta)
         if self.sampled is None:
             return 0.0 if self == Sums() else math.inf
         spend, times = self.sampled
-        return conversions.subsampled_epsilon(spend.noise_multiplier, spend.rate, times, left)
+        return conversions.subsampled_epsilon(spend.noise_multiplier, spend.rate, times, remaining_delta)
 
     def best(self, budget: Budget) -> Accounting:
         """The accounting with the smallest ε at δ; one with an additive cost is preferred if any keeps the promise.
@@ -250,8 +250,8 @@ class Sums:
         def epsilon(accounting: Accounting) -> float:
             return self.epsilon(budget.delta, accounting)
 
-        found = min((Accounting.GDP, Accounting.ZCDP, Accounting.PURE), key=epsilon)
-        return found if epsilon(found) <= budget.epsilon else min(Accounting, key=epsilon)
+        best_additive_rule = min((Accounting.GDP, Accounting.ZCDP, Accounting.PURE), key=epsilon)
+        return best_additive_rule if epsilon(best_additive_rule) <= budget.epsilon else min(Accounting, key=epsilon)
 
 
 def _joint(counted: list[tuple[Priced, int]]) -> Joint | None:
@@ -261,8 +261,8 @@ def _joint(counted: list[tuple[Priced, int]]) -> Joint | None:
 
     def largest(kind: type[_Ranged]) -> tuple[float, int]:
         """The largest ε of the spends of a kind, and their number."""
-        found = [(s.epsilon, t) for s, t in counted if isinstance(s, kind) and t]
-        return max((e for e, _ in found), default=0.0), sum(t for _, t in found)
+        epsilons_and_times = [(s.epsilon, t) for s, t in counted if isinstance(s, kind) and t]
+        return max((e for e, _ in epsilons_and_times), default=0.0), sum(t for _, t in epsilons_and_times)
 
     mu_squared = math.fsum(t * s.mu**2 for s, t in counted if isinstance(s, Gaussian))
     return Joint(mu_squared, *largest(Pure), *largest(BoundedRange))

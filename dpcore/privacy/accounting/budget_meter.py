@@ -65,8 +65,8 @@ class Plan:
     def __post_init__(self) -> None:
         epsilon = self.sums.epsilon(self.budget.delta, self.accounting)
         if not epsilon <= self.budget.epsilon:
-            given = f"ε={self.budget.epsilon:.6g} is given"
-            raise BudgetError(f"the plan needs ε={epsilon:.6g} at δ={brief(self.budget.delta)}, {given}")
+            budget_text = f"ε={self.budget.epsilon:.6g} is given"
+            raise BudgetError(f"the plan needs ε={epsilon:.6g} at δ={brief(self.budget.delta)}, {budget_text}")
 
     def __getitem__(self, name: str) -> Any:
         """The value settled for `name`."""
@@ -74,8 +74,8 @@ class Plan:
 
     def charge(self, name: str) -> Charge:
         """The one charge of that name, or for the verb of that name."""
-        (found,) = (charge for charge in self.charges if (charge.name or charge.verb) == name)
-        return found
+        (event,) = (charge for charge in self.charges if (charge.name or charge.verb) == name)
+        return event
 
     def spend(self, name: str) -> Any:
         """The spend of the charge of that name."""
@@ -116,25 +116,35 @@ class Ledger:
     sums: Sums = field(default_factory=Sums)
 
     def __post_init__(self) -> None:
-        budget, planned = self.plan.budget, self.plan.sums
+        budget, planned_cost = self.plan.budget, self.plan.sums
         self._open = True
         self._accounting = self.plan.accounting
         self._counts: Counter[Spend] = Counter()
-        adds_up = self._accounting not in (Accounting.OPTIMAL, Accounting.PLD)
-        inverse = self._accounting.capacity(budget.epsilon, budget.delta - planned.failure) if adds_up else 0.0
+        is_additive = self._accounting not in (Accounting.OPTIMAL, Accounting.PLD)
+        computed_capacity = (
+            self._accounting.capacity(budget.epsilon, budget.delta - planned_cost.failure) if is_additive else 0.0
+        )
         # The plan was accepted by its own ε, so all of it fits, whatever rounding does to the inverse.
-        self._capacities = {symbol: max(inverse, cost) for symbol, cost in self._costs(planned).items()}
-        self._failure = planned.failure
+        self._capacities = {symbol: max(computed_capacity, cost) for symbol, cost in self._costs(planned_cost).items()}
+        self._failure = planned_cost.failure
 
     def statement(self, plan: Plan) -> "Ledger":
         """A copy of the ledger's record for a `plan` equal to its own; the copy cannot charge anything.
 
         It shares no object with this ledger that anything is computed from, so that nothing done to it comes back.
         """
-        twin = copy(self)
-        twin.plan, twin.events, twin._counts, twin._open = plan, list(self.events), Counter(), False
-        twin.sums, twin._capacities = plain(self.sums, (Sums, SubsampledGaussian, Joint)), dict(self._capacities)
-        return twin
+        meter_copy = copy(self)
+        meter_copy.plan, meter_copy.events, meter_copy._counts, meter_copy._open = (
+            plan,
+            list(self.events),
+            Counter(),
+            False,
+        )
+        meter_copy.sums, meter_copy._capacities = (
+            plain(self.sums, (Sums, SubsampledGaussian, Joint)),
+            dict(self._capacities),
+        )
+        return meter_copy
 
     def fits(self, spend: Spend, times: int = 1) -> bool:
         """Whether `times` of `spend` may be charged now."""
@@ -146,12 +156,12 @@ class Ledger:
             raise BudgetError(f"{what} is used times={times}, which must be a whole number ≥ 1")
         if type(spend) not in self.plan.kinds:
             raise BudgetError(f"{what} is paid with {type(spend).__name__}, which the plan does not declare")
-        after = self._after(spend, times)
-        if refusal := self._refusal(after):
-            raise BudgetError(f"{what} needs {refusal} is left")
+        new_total = self._after(spend, times)
+        if excess := self._refusal(new_total):
+            raise BudgetError(f"{what} needs {excess} is left")
         self.events.extend([(what, replace(spend))] * times)  # a copy, as events are shown
         self._counts[spend] += times
-        self.sums = after
+        self.sums = new_total
 
     @property
     def capacity(self) -> float:
@@ -162,8 +172,8 @@ class Ledger:
     @property
     def spent(self) -> Spent:
         """The total spent so far, at the budget's δ (0 when only pure spends without failure were charged)."""
-        most = self.plan.sums.joint.draws if self.plan.sums.joint else 0
-        epsilon = self.sums.epsilon(self.plan.budget.delta, self._accounting, most)
+        planned_draws = self.plan.sums.joint.draws if self.plan.sums.joint else 0
+        epsilon = self.sums.epsilon(self.plan.budget.delta, self._accounting, planned_draws)
         pure = self._accounting is Accounting.PURE
         return Spent(
             epsilon=epsilon,
@@ -193,18 +203,18 @@ class Ledger:
     def _costs(self, sums: Sums) -> dict[str, float]:
         """The costs used, by name: one sum, or the number of spends of each kind out of those planned."""
         if self._accounting is Accounting.OPTIMAL:
-            mine, most = sums.joint or Joint(math.inf), self.plan.sums.joint or Joint()
+            used, allowed = sums.joint or Joint(math.inf), self.plan.sums.joint or Joint()
             return {
-                "μ²": mine.mu_squared,
-                "releases": mine.pures if mine.pure <= most.pure else math.inf,
-                "selections": mine.draws if mine.span <= most.span else math.inf,
+                "μ²": used.mu_squared,
+                "releases": used.pures if used.pure <= allowed.pure else math.inf,
+                "selections": used.draws if used.span <= allowed.span else math.inf,
             }
         symbol, cost = sums.cost(self._accounting)
         return {symbol: self._steps(sums) if self._accounting is Accounting.PLD else cost}
 
     def _steps(self, sums: Sums) -> float:
         """The number of planned sampled sums that were used; other spends are not priced this way."""
-        planned = self.plan.sums.sampled
-        if sums.sampled is None or planned is None:
+        planned_sums = self.plan.sums.sampled
+        if sums.sampled is None or planned_sums is None:
             return 0.0 if sums == Sums() else math.inf
-        return float(sums.sampled[1]) if sums.sampled[0] == planned[0] else math.inf
+        return float(sums.sampled[1]) if sums.sampled[0] == planned_sums[0] else math.inf

@@ -58,8 +58,8 @@ def equal_thresholded(budget: Budget, times: int) -> Approximate:
     """
     if budget.delta == 0:
         raise InputError("delta=0 cannot be promised by leaving out empty combinations; choose delta > 0")
-    each = conversions.optimal_share(budget.epsilon, times, budget.delta / 2) * MARGIN
-    return Approximate(each, budget.delta / 2 / times)
+    epsilon_each = conversions.optimal_share(budget.epsilon, times, budget.delta / 2) * MARGIN
+    return Approximate(epsilon_each, budget.delta / 2 / times)
 
 
 def equal_draws(budget: Budget, times: int) -> BoundedRange:
@@ -77,8 +77,8 @@ def equal_selections(budget: Budget, times: int) -> BoundedRange | Pure:
     Only Σε counts at δ = 0, and permute-and-flip is better there at every ε₀; its range of 2ε₀ would cost four times
     the ρ of an exponential-mechanism draw.
     """
-    drawn = equal_draws(budget, times)
-    return drawn if budget.delta > 0 else Pure(drawn.epsilon)
+    draw_spend = equal_draws(budget, times)
+    return draw_spend if budget.delta > 0 else Pure(draw_spend.epsilon)
 
 
 def select_and_measure(
@@ -117,26 +117,26 @@ def enlarged(budget: Budget, *spends: tuple[Spend, int]) -> tuple[Any, ...]:
     log δ comes to within `TOLERANCE` below that of the budget. They stay as they are where spends must add up, at
     δ = 0, and where composing them would take too long.
     """
-    kept = tuple(spend for spend, _ in spends)
+    original_spends = tuple(spend for spend, _ in spends)
     if budget.delta == 0 or budget.additive:
-        return kept
-    target, best = math.log(budget.delta), 1.0
+        return original_spends
+    target_log_delta, best_factor = math.log(budget.delta), 1.0
     # Were all of it Gaussian, the factor would be √(μ²/2ρ), and log δ would fall like −½ (ε/μ)².
-    factor, slope = conversions.gdp_mu(budget.epsilon, budget.delta) / math.sqrt(2 * budget.rho), -2 * target
-    low, high, last = 1.0, math.inf, None
+    factor, slope = conversions.gdp_mu(budget.epsilon, budget.delta) / math.sqrt(2 * budget.rho), -2 * target_log_delta
+    low, high, previous = 1.0, math.inf, None
     for _ in range(TRIES):
         joint = Sums.of((_larger(spend, factor), times) for spend, times in spends).joint or Joint()
-        excess = max(joint.log_delta(budget.epsilon, budget.delta) - target, -1e3)
-        low, high, best = (factor, high, factor) if excess <= 0 else (low, factor, best)
+        excess = max(joint.log_delta(budget.epsilon, budget.delta) - target_log_delta, -1e3)
+        low, high, best_factor = (factor, high, factor) if excess <= 0 else (low, factor, best_factor)
         if excess == math.inf or -TOLERANCE <= excess <= 0 or high < low * (1 + TOLERANCE / 100):
             break
-        if last and last[0] != factor and (excess - last[1]) * (factor - last[0]) > 0:
-            slope = (excess - last[1]) / math.log(factor / last[0])
-        last = factor, excess
+        if previous and previous[0] != factor and (excess - previous[1]) * (factor - previous[0]) > 0:
+            slope = (excess - previous[1]) / math.log(factor / previous[0])
+        previous = factor, excess
         factor *= math.exp(min(max(-(excess + TOLERANCE / 2) / slope, -0.5), 0.5))
         if not low < factor < high:
             factor = (low + high) / 2
-    return tuple(_larger(spend, best) for spend in kept) if best > 1 else kept
+    return tuple(_larger(spend, best_factor) for spend in original_spends) if best_factor > 1 else original_spends
 
 
 def _larger(spend: Spend, factor: float) -> Spend:

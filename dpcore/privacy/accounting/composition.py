@@ -55,15 +55,15 @@ class Joint:
 
         `planned` is how many draws there may be in the end: any number up to it is read off one composition.
         """
-        found = _outcomes(self.pure, self.pures, self.span, self.draws, max(self.draws, planned), target)
-        if found is None:
+        distribution = _outcomes(self.pure, self.pures, self.span, self.draws, max(self.draws, planned), target)
+        if distribution is None:
             return math.inf
-        losses, chances, lost = found
+        losses, chances, infinite_loss_chance = distribution
         if self.mu_squared > 0:
-            each = np.exp(gdp_log_deltas(epsilon - losses, math.sqrt(self.mu_squared)))
+            deltas = np.exp(gdp_log_deltas(epsilon - losses, math.sqrt(self.mu_squared)))
         else:
-            each = np.maximum(-np.expm1(np.minimum(epsilon - losses, 0)), 0)
-        total = float(chances @ each) + lost
+            deltas = np.maximum(-np.expm1(np.minimum(epsilon - losses, 0)), 0)
+        total = float(chances @ deltas) + infinite_loss_chance
         return math.log(total * ROOM) if total > 0 else -math.inf
 
     def epsilon(self, delta: float, *, least: float | None = None, planned: int = 0) -> float:
@@ -83,9 +83,9 @@ def gdp_log_deltas(epsilons: Array, mu: float) -> Array:
     """log δ(ε) (j,) of a μ-GDP mechanism with μ > 0 at many ε of either sign; see `conversions.gdp_log_delta`."""
     a, b = mu / 2 - epsilons / mu, -mu / 2 - epsilons / mu
     with np.errstate(all="ignore"):
-        near = -np.expm1(epsilons + log_ndtr(b) - log_ndtr(a))
-        rest = np.where(a < 0, 1 - erfcx(-b / math.sqrt(2)) / erfcx(-a / math.sqrt(2)), near)
-        return log_ndtr(a) + np.log(np.maximum(rest, 0))
+        direct_factor = -np.expm1(epsilons + log_ndtr(b) - log_ndtr(a))
+        delta_factor = np.where(a < 0, 1 - erfcx(-b / math.sqrt(2)) / erfcx(-a / math.sqrt(2)), direct_factor)
+        return log_ndtr(a) + np.log(np.maximum(delta_factor, 0))
 
 
 @lru_cache(maxsize=64)
@@ -94,24 +94,24 @@ def _outcomes(pure: float, pures: int, span: float, draws: int, planned: int, de
 
     In a function that is linear in y between nodes, (1 − y/y_j)₊ has the weight y_j times the jump of the slope at y_j.
     """
-    losses, chances, lost = np.zeros(1), np.ones(1), 0.0
+    losses, chances, infinite_loss_chance = np.zeros(1), np.ones(1), 0.0
     if draws:
-        if (found := _backwards(span, planned, delta)) is None:
+        if (curves := _backwards(span, planned, delta)) is None:
             return None
-        losses, F = found[0], found[1][draws]
+        losses, F = curves[0], curves[1][draws]
         slopes = np.concatenate([[-1.0], np.diff(F) / np.diff(np.exp(losses)), [0.0]])
-        chances, lost = np.maximum(np.diff(slopes) * np.exp(losses), 0), float(F[-1])
+        chances, infinite_loss_chance = np.maximum(np.diff(slopes) * np.exp(losses), 0), float(F[-1])
     if pures:
         i = np.arange(pures + 1)  # the number of releases whose outcome says the opposite
-        ways = gammaln(pures + 1) - gammaln(i + 1) - gammaln(pures - i + 1)
-        weights = np.exp(ways + (pures - i) * pure - pures * np.logaddexp(0.0, pure))
-        kept = weights > TAIL * delta / (pures + 1) / 100
-        lost += float(weights[~kept].sum())
-        if kept.sum() * len(losses) > MOST:
+        log_binomials = gammaln(pures + 1) - gammaln(i + 1) - gammaln(pures - i + 1)
+        weights = np.exp(log_binomials + (pures - i) * pure - pures * np.logaddexp(0.0, pure))
+        significant = weights > TAIL * delta / (pures + 1) / 100
+        infinite_loss_chance += float(weights[~significant].sum())
+        if significant.sum() * len(losses) > MOST:
             return None
-        losses = np.add.outer(((pures - 2 * i) * pure)[kept], losses).ravel()
-        chances = np.multiply.outer(weights[kept], chances).ravel()
-    return losses, chances, lost
+        losses = np.add.outer(((pures - 2 * i) * pure)[significant], losses).ravel()
+        chances = np.multiply.outer(weights[significant], chances).ravel()
+    return losses, chances, infinite_loss_chance
 
 
 @lru_cache(maxsize=8)
@@ -123,32 +123,34 @@ def _backwards(span: float, draws: int, delta: float) -> tuple[Array, Array] | N
     cell the chance of the first end is p_i − g(u − 1), g ∝ 1/(1 − e^−s), and F at either end is linear in 1/u, so that
     the mean is its value at u = 1 plus (u − 1)(C/u − B) for B, C ≥ 0, largest at u = √(C/B): no t is left out.
     """
-    end = min(conversions.zcdp_epsilon(draws * span**2 / 8, TAIL * delta), draws * span)
-    nodes = 2 * end / span + 1  # for each step of the grid in a span
-    c = min(int(math.sqrt(WORK / (nodes * draws))), FINEST)
-    if c < COARSEST or end > LARGEST:
+    grid_end = min(conversions.zcdp_epsilon(draws * span**2 / 8, TAIL * delta), draws * span)
+    nodes = 2 * grid_end / span + 1  # for each step of the grid in a span
+    steps_per_range = min(int(math.sqrt(WORK / (nodes * draws))), FINEST)
+    if steps_per_range < COARSEST or grid_end > LARGEST:
         return None
-    h = span / c
-    x = np.arange(-math.ceil(end / h), math.ceil(end / h) + 1) * h
-    found = np.empty((draws + 1, len(x)))
-    F, below = np.maximum(-np.expm1(x), 0), -np.expm1(x[0] - h * np.arange(c, 0, -1))
-    i = np.arange(c)
+    h = span / steps_per_range
+    x = np.arange(-math.ceil(grid_end / h), math.ceil(grid_end / h) + 1) * h
+    curves = np.empty((draws + 1, len(x)))
+    F, curve_below_grid = np.maximum(-np.expm1(x), 0), -np.expm1(x[0] - h * np.arange(steps_per_range, 0, -1))
+    i = np.arange(steps_per_range)
     p = np.expm1(i * h - span) / math.expm1(-span)  # (e^s − e^t)/(e^s − 1) at t = ih
-    r, g, most = -math.expm1(-h), np.exp(i * h - span) / -math.expm1(-span), math.exp(h)
+    r, g, max_ratio = -math.expm1(-h), np.exp(i * h - span) / -math.expm1(-span), math.exp(h)
 
     def windows(values: Array, start: int) -> Array:
-        return sliding_window_view(values, c)[start : start + len(x), ::-1]  # (j, i): start + j + c − 1 − i
+        return sliding_window_view(values, steps_per_range)[
+            start : start + len(x), ::-1
+        ]  # (j, i): start + j + c − 1 − i
 
-    found[0] = F
-    for number in range(1, draws + 1):
-        padded = np.concatenate([below + F[0] + math.expm1(x[0]), F, np.full(c, F[-1])])
+    curves[0] = F
+    for draw_number in range(1, draws + 1):
+        padded = np.concatenate([curve_below_grid + F[0] + math.expm1(x[0]), F, np.full(steps_per_range, F[-1])])
         drop = -np.diff(padded) / r  # (F(x − h) − F(x))/r, at the right end
-        gap = padded[:-c] - padded[c:]  # F(x) − F(x + s)
+        gap = padded[:-steps_per_range] - padded[steps_per_range:]  # F(x) − F(x + s)
         slope = gap[1:] - np.diff(gap) * (1 / r)  # what B is g times of, at the right end
-        first, second = windows(padded, 1), windows(padded, 1 + c)
-        value = second + p * (first - second)
-        C = np.maximum((p + g) * windows(drop, 0) + (1 - p - g) * windows(drop, c), 1e-300)
+        first, second = windows(padded, 1), windows(padded, 1 + steps_per_range)
+        linear_value = second + p * (first - second)
+        C = np.maximum((p + g) * windows(drop, 0) + (1 - p - g) * windows(drop, steps_per_range), 1e-300)
         B = np.maximum(g * windows(slope, 0), 1e-300)
-        u = np.clip(np.sqrt(C / B), 1, most)
-        F = found[number] = np.maximum((value + (u - 1) * (C / u - B)).max(axis=1), F)
-    return x, found
+        u = np.clip(np.sqrt(C / B), 1, max_ratio)
+        F = curves[draw_number] = np.maximum((linear_value + (u - 1) * (C / u - B)).max(axis=1), F)
+    return x, curves

@@ -31,16 +31,16 @@ def gdp_log_delta(epsilon: float, mu: float) -> float:
         return -math.inf
     a, b = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
     x, y = -a / math.sqrt(2), -b / math.sqrt(2)
-    blur = BLUR * (1 + mu / 2 + epsilon / mu)
-    top, low = float(log_ndtr(a)), float(erfcx(y))
+    error = BLUR * (1 + mu / 2 + epsilon / mu)
+    log_phi_a, erfcx_y = float(log_ndtr(a)), float(erfcx(y))
     if a < 0:
-        high = float(erfcx(x))
-        slopes = sum(2 / math.sqrt(math.pi) - 2 * s * e for s, e in ((x, high), (y, low)))
-        trapezium = mu / math.sqrt(8) * (slopes + 8 * blur) / high
-        rest = min(1 - low / high + blur, trapezium * (1 + blur))
+        erfcx_x = float(erfcx(x))
+        slopes = sum(2 / math.sqrt(math.pi) - 2 * s * e for s, e in ((x, erfcx_x), (y, erfcx_y)))
+        trapezium = mu / math.sqrt(8) * (slopes + 8 * error) / erfcx_x
+        delta_factor = min(1 - erfcx_y / erfcx_x + error, trapezium * (1 + error))
     else:
-        rest = 1 - math.exp(-a * a / 2 - top) * low / 2 + blur
-    return top + math.log(min(rest, 1.0)) + blur * (1 + abs(a)) + BLUR * abs(top)
+        delta_factor = 1 - math.exp(-a * a / 2 - log_phi_a) * erfcx_y / 2 + error
+    return log_phi_a + math.log(min(delta_factor, 1.0)) + error * (1 + abs(a)) + BLUR * abs(log_phi_a)
 
 
 @lru_cache(maxsize=4096)
@@ -77,13 +77,19 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     log_delta = _log(delta)
 
     def bound(log_step: float) -> float:
-        step = math.exp(log_step)  # a − 1
-        terms = rho, step * rho, -log_delta / step, -math.log1p(step) / step, -math.log1p(1 / step)
+        order_minus_one = math.exp(log_step)  # a − 1
+        terms = (
+            rho,
+            order_minus_one * rho,
+            -log_delta / order_minus_one,
+            -math.log1p(order_minus_one) / order_minus_one,
+            -math.log1p(1 / order_minus_one),
+        )
         return sum(terms) + BLUR * sum(map(abs, terms))
 
     guess = 0.5 * math.log(max(-log_delta, 1e-3) / rho)  # a − 1 = √(log(1/δ)/ρ) minimises the leading terms
-    found: Any = minimize_scalar(bound, bounds=(guess - 6, guess + 3), method="bounded", options={"xatol": 1e-9})
-    return max(float(found.fun), 0.0)
+    minimum: Any = minimize_scalar(bound, bounds=(guess - 6, guess + 3), method="bounded", options={"xatol": 1e-9})
+    return max(float(minimum.fun), 0.0)
 
 
 def zcdp_rho(epsilon: float, delta: float) -> float:
@@ -144,16 +150,18 @@ def optimal_log_delta(epsilon: float, each: float, times: int) -> float:
     i, gap = i[gap > 0], gap[gap > 0]
     binomial = gammaln(times + 1) - gammaln(i + 1) - gammaln(times - i + 1)
     terms = binomial - i * each + np.log(-np.expm1(-gap)) - times * math.log1p(math.exp(-each))
-    top = float(terms.max())
-    blur = BLUR * (times * (1 + math.log1p(times) + each) + abs(top))  # of what is added up, which may cancel
-    return top + math.log(float(np.exp(terms - top).sum())) + blur
+    largest_term = float(terms.max())
+    error = BLUR * (times * (1 + math.log1p(times) + each) + abs(largest_term))  # of what is added up, which may cancel
+    return largest_term + math.log(float(np.exp(terms - largest_term).sum())) + error
 
 
 def optimal_epsilon(each: float, times: int, delta: float) -> float:
     """The smallest ε ≥ 0 with δ(ε) ≤ δ for `times` ε₀-DP releases, ε₀ = each, rounded up; 0 < δ < 1."""
-    most = times * each
-    found = smallest_epsilon(lambda epsilon: optimal_log_delta(epsilon, each, times), delta, most) if times else 0.0
-    return min(found, most)
+    max_epsilon = times * each
+    smallest = (
+        smallest_epsilon(lambda epsilon: optimal_log_delta(epsilon, each, times), delta, max_epsilon) if times else 0.0
+    )
+    return min(smallest, max_epsilon)
 
 
 def optimal_share(epsilon: float, times: int, delta: float) -> float:
@@ -162,8 +170,8 @@ def optimal_share(epsilon: float, times: int, delta: float) -> float:
     def excess(each: float) -> float:
         return optimal_epsilon(each, times, delta) - epsilon
 
-    each = root(excess, epsilon / times * (1 - STEP), epsilon + 40) if times > 1 else epsilon
-    return lowered(each, lambda each: optimal_epsilon(each, times, delta) > epsilon)
+    epsilon_each = root(excess, epsilon / times * (1 - STEP), epsilon + 40) if times > 1 else epsilon
+    return lowered(epsilon_each, lambda each: optimal_epsilon(each, times, delta) > epsilon)
 
 
 def _log(delta: float) -> float:
@@ -180,9 +188,9 @@ def smallest_epsilon(log_delta: Callable[[float], float], delta: float, high: fl
 
     if excess(0.0) <= 0:
         return 0.0
-    while 0 < (found := excess(high)) < math.inf:
+    while 0 < (excess_at_high := excess(high)) < math.inf:
         high *= 2
-    return raised(root(excess, 0.0, high), lambda epsilon: excess(epsilon) > 0) if found <= 0 else math.inf
+    return raised(root(excess, 0.0, high), lambda epsilon: excess(epsilon) > 0) if excess_at_high <= 0 else math.inf
 
 
 def raised(x: float, unsafe: Callable[[float], bool]) -> float:
@@ -203,5 +211,5 @@ def lowered(x: float, unsafe: Callable[[float], bool]) -> float:
 
 def root(f: Callable[[float], float], low: float, high: float) -> float:
     """The point between `low` and `high` where f changes its sign, to rounding."""
-    found: Any = brentq(f, low, high, xtol=1e-15, rtol=np.float64(1e-14))
-    return float(found)
+    crossing: Any = brentq(f, low, high, xtol=1e-15, rtol=np.float64(1e-14))
+    return float(crossing)

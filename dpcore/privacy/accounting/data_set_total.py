@@ -78,15 +78,15 @@ def planned(plan: Plan) -> Listed:
 
     A sampler's failure stands beside what the draw costs, as the error that it is.
     """
-    out: list[tuple[Event, int]] = []
+    events: list[tuple[Event, int]] = []
     for charge in plan.charges:
         spend, times = charge.spend, charge.times
         failure = 0.0 if isinstance(spend, Approximate) else spend.failure
         spend = replace(spend, failure=0.0) if failure else spend
-        out.append((spend, times))
+        events.append((spend, times))
         if failure:
-            out.append((Drawn(plan.budget.sampler_error(failure)), times))
-    return tuple(out)
+            events.append((Drawn(plan.budget.sampler_error(failure)), times))
+    return tuple(events)
 
 
 def reserved(plan: Plan, adaptive: bool) -> Listed:
@@ -99,8 +99,8 @@ def reserved(plan: Plan, adaptive: bool) -> Listed:
     if not adaptive or plan.accounting in (Accounting.OPTIMAL, Accounting.PLD):
         return planned(plan)
     capacity, failure = Ledger(plan).capacity, plan.sums.failure if Approximate in plan.kinds else 0.0
-    drawn = any(c.spend.failure for c in plan.charges if not isinstance(c.spend, Approximate))
-    errors = ((Drawn(plan.budget.sampler_error(plan.sums.failure)), 1),) if drawn else ()
+    has_sampler_error = any(c.spend.failure for c in plan.charges if not isinstance(c.spend, Approximate))
+    errors = ((Drawn(plan.budget.sampler_error(plan.sums.failure)), 1),) if has_sampler_error else ()
     if plan.accounting is Accounting.GDP:
         return ((Gaussian(math.sqrt(capacity)), 1), *errors)
     if plan.accounting is Accounting.PURE:
@@ -171,20 +171,20 @@ class Lifetime:
         if budget.delta == 0:
             return cls(budget, Accounting.PURE, 0.0)
         failure = budget.delta / 2 if any(spend.failure or isinstance(spend, Drawn) for spend, _ in first) else 0.0
-        every = [cls(budget, accounting, failure) for accounting in (Accounting.GDP, Accounting.ZCDP)]
-        best = min(every, key=lambda lifetime: lifetime.total(first))
+        candidates = [cls(budget, accounting, failure) for accounting in (Accounting.GDP, Accounting.ZCDP)]
+        best = min(candidates, key=lambda lifetime: lifetime.total(first))
         pure = cls(budget, Accounting.PURE, budget.delta)
         return pure if best.total(first) > budget.epsilon >= pure.total(first) else best
 
     def plus(self, before: Total, events: Events) -> Total:
         """A new total that also counts these events. Raises ValueError for an event with a negative cost."""
-        costs, losses = before.costs, before.losses
+        costs, failures = before.costs, before.losses
         for event, times in events:
-            cost, loss = (times * self._cost(event) if times else 0.0), times * self._loss(event)
-            if not (times >= 0 and cost >= 0 and 0 <= loss < math.inf):
-                raise ValueError(f"an event that costs {cost:g} and loses {loss:g} of δ, {times} times")
-            costs, losses = _exactly(costs, cost), _exactly(losses, loss)
-        return Total(costs, losses)
+            cost, failure = (times * self._cost(event) if times else 0.0), times * self._loss(event)
+            if not (times >= 0 and cost >= 0 and 0 <= failure < math.inf):
+                raise ValueError(f"an event that costs {cost:g} and loses {failure:g} of δ, {times} times")
+            costs, failures = _exactly(costs, cost), _exactly(failures, failure)
+        return Total(costs, failures)
 
     def cost(self, spends: Total | Events) -> float:
         """The Σμ², Σρ or Σε of events or a total; ∞ for a kind it cannot add up, or for too much failure."""
@@ -234,8 +234,8 @@ class Lifetime:
         """
         if isinstance(event, (Approximate, Concentrated)):
             return event.failure
-        by_error = 1 + math.exp(min(self.budget.epsilon, 700.0))
-        return by_error * (event.error if isinstance(event, Drawn) else event.failure / 2)
+        delta_per_error = 1 + math.exp(min(self.budget.epsilon, 700.0))
+        return delta_per_error * (event.error if isinstance(event, Drawn) else event.failure / 2)
 
 
 def _exactly(parts: tuple[float, ...], x: float) -> tuple[float, ...]:
@@ -243,7 +243,7 @@ def _exactly(parts: tuple[float, ...], x: float) -> tuple[float, ...]:
 
     Source: Shewchuk 1997, Theorem 10: a rounded sum and its rounding error are together the exact sum.
     """
-    out = []
+    sum_parts = []
     for y in parts:
         large, small = (x, y) if abs(x) >= abs(y) else (y, x)
         x = large + small
@@ -251,8 +251,8 @@ def _exactly(parts: tuple[float, ...], x: float) -> tuple[float, ...]:
         if math.isinf(x):
             return (math.inf,)
         if error:
-            out.append(error)
-    return (*out, x)
+            sum_parts.append(error)
+    return (*sum_parts, x)
 
 
 def events_to_json(events: Events) -> list[Json]:
@@ -262,8 +262,8 @@ def events_to_json(events: Events) -> list[Json]:
 
 def events_from_json(stored: Any) -> list[tuple[Event, int]]:
     """The events that `events_to_json` wrote, read back."""
-    out = []
-    for given in stored:
-        fields = {name: value for name, value in given.items() if name not in ("kind", "times")}
-        out.append((EVENTS[given["kind"]](**fields), int(given["times"])))
-    return out
+    events = []
+    for stored_event in stored:
+        fields = {name: value for name, value in stored_event.items() if name not in ("kind", "times")}
+        events.append((EVENTS[stored_event["kind"]](**fields), int(stored_event["times"])))
+    return events

@@ -124,21 +124,21 @@ def composed_epsilon(epsilon: float, delta: float, times: int, total_delta: floa
     """
     if total_delta >= 1:
         return 0.0
-    kept, hidden = math.log1p(-total_delta), times * math.log1p(-delta)
-    blur = BLUR * -(kept + hidden)
-    if kept - hidden > blur:
+    log_not_total, log_all_hidden = math.log1p(-total_delta), times * math.log1p(-delta)
+    error = BLUR * -(log_not_total + log_all_hidden)
+    if log_not_total - log_all_hidden > error:
         return math.inf
-    left = -math.expm1(kept - hidden + blur)
-    return optimal_epsilon(epsilon, times, left) if left > 0 else times * epsilon
+    remaining_delta = -math.expm1(log_not_total - log_all_hidden + error)
+    return optimal_epsilon(epsilon, times, remaining_delta) if remaining_delta > 0 else times * epsilon
 
 
 def cautions(budget: Budget, n: int) -> list[str]:
     """Warnings, in words, that a reader needs about the promise on n rows."""
-    epsilon, delta, out = budget.epsilon, budget.delta, []
+    epsilon, delta, warnings = budget.epsilon, budget.delta, []
     if delta >= 1 / n:
         allowed = "publishing a whole row picked at random would be allowed"
-        out.append(f"delta={brief(delta)} is at least 1/n = {1 / n:.3g}: {allowed}")
+        warnings.append(f"delta={brief(delta)} is at least 1/n = {1 / n:.3g}: {allowed}")
     if epsilon > 10:
         change = f"by a factor of {math.exp(min(evidence_bound(epsilon, delta, small_failure(delta)), 700)):.3g}"
-        out.append(f"epsilon={epsilon:g} is above 10: the odds of a guess about a person may change {change}")
-    return out
+        warnings.append(f"epsilon={epsilon:g} is above 10: the odds of a guess about a person may change {change}")
+    return warnings

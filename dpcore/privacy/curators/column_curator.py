@@ -69,10 +69,10 @@ class ColumnCurator(Holder):
 
     def read(self, column: int, how: str) -> None:
         """Set how a column's cells are read from now on: a public choice, which touches no cell."""
-        place = self._place(column)
+        index = self._place(column)
         if (how := plain(how)) not in READINGS:
             raise InputError(f"read={str(how)[:40]!r} is no reading")
-        self._columns[place] = replace(self._columns[place], read=how)
+        self._columns[index] = replace(self._columns[index], read=how)
 
     def count(self, column: int, statistic: ColumnStatistic, spend: Gaussian | Pure) -> NoisyCounts:
         """Noisy counts of one column on a public grid, with every count released.
@@ -84,14 +84,16 @@ class ColumnCurator(Holder):
         """
         if type(statistic) not in COUNTED:
             raise BudgetError(f"{type(statistic).__name__} is not a statistic with a derived sensitivity")
-        own = plain(statistic, (type(statistic),))
-        own.check()
-        paid, unit = self._paid(spend, (Gaussian, Pure)), 1 / self._group
-        place = self._place(column)
-        self._ledger.charge("count", paid)
-        counts = own.counts(self._columns[place])
-        noisy = self._noised(counts, noise_scale(own, paid, unit), paid, self._ledger.plan.exact)
-        return NoisyCounts(noisy, deviation(own, paid, unit))
+        statistic_copy = plain(statistic, (type(statistic),))
+        statistic_copy.check()
+        checked_spend, scale_divisor = self._paid(spend, (Gaussian, Pure)), 1 / self._group
+        index = self._place(column)
+        self._ledger.charge("count", checked_spend)
+        counts = statistic_copy.counts(self._columns[index])
+        noisy = self._noised(
+            counts, noise_scale(statistic_copy, checked_spend, scale_divisor), checked_spend, self._ledger.plan.exact
+        )
+        return NoisyCounts(noisy, deviation(statistic_copy, checked_spend, scale_divisor))
 
     def frequent(self, column: int, spend: Gaussian | Approximate) -> Frequent:
         """The categories of one column whose noisy count reaches a threshold, sorted by their texts alone.
@@ -108,26 +110,26 @@ class ColumnCurator(Holder):
         The count of missing values is one more, which both tables have. It is released with noise as it is.
         Source: Vadhan 2017, Theorem 3.5; Bun, Steinke 2016, section 8.
         """
-        paid = self._paid(spend, (Gaussian, Approximate))
-        place = self._place(column)
-        if not paid.failure > 0:
+        checked_spend = self._paid(spend, (Gaussian, Approximate))
+        index = self._place(column)
+        if not checked_spend.failure > 0:
             raise InputError(
                 "delta=0: which values a column has cannot be measured, because a single one would show; list its "
                 "values, or choose delta > 0"
             )
-        scale, low, threshold = passing(paid, self._group)
-        self._ledger.charge("frequent", paid)
-        cells = self._columns[place]
+        scale, low, threshold = passing(checked_spend, self._group)
+        self._ledger.charge("frequent", checked_spend)
+        cells = self._columns[index]
         texts = sorted(text for text, count in cells.categories.items() if count > low)
         counts = np.array([*(cells.categories[text] for text in texts), cells.missing], dtype=np.int64)
-        noisy = self._noised(counts, scale, paid, self._ledger.plan.exact)
-        kept = np.flatnonzero(noisy[:-1] >= threshold)
-        deviation = scale * (1.0 if isinstance(paid, Gaussian) else math.sqrt(2))
-        return Frequent(tuple(texts[i] for i in kept), noisy[kept], float(noisy[-1]), threshold, deviation)
+        noisy = self._noised(counts, scale, checked_spend, self._ledger.plan.exact)
+        passed = np.flatnonzero(noisy[:-1] >= threshold)
+        stddev = scale * (1.0 if isinstance(checked_spend, Gaussian) else math.sqrt(2))
+        return Frequent(tuple(texts[i] for i in passed), noisy[passed], float(noisy[-1]), threshold, stddev)
 
     def _place(self, column: int) -> int:
         """The checked index of a column."""
-        place = plain(column)
-        if type(place) is not int or not 0 <= place < len(self._columns):
-            raise InputError(f"column={str(place)[:40]} is outside 0..{len(self._columns) - 1}")
-        return place
+        index = plain(column)
+        if type(index) is not int or not 0 <= index < len(self._columns):
+            raise InputError(f"column={str(index)[:40]} is outside 0..{len(self._columns) - 1}")
+        return index

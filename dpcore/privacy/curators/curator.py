@@ -23,8 +23,8 @@ PLANNED = (Budget, Charge, Gaussian, BoundedRange, Pure, Approximate, Subsampled
 
 def check_readable(rows: Countable, plan: Plan) -> None:
     """Raise InputError where a plan reads single rows but only counts of tables are known."""
-    kinds = (c.statistic if isinstance(c.statistic, type) else type(c.statistic) for c in plan.charges)
-    if isinstance(rows, Counts) and any(issubclass(kind, Statistic) and kind.one_by_one for kind in kinds):
+    statistic_types = (c.statistic if isinstance(c.statistic, type) else type(c.statistic) for c in plan.charges)
+    if isinstance(rows, Counts) and any(issubclass(kind, Statistic) and kind.one_by_one for kind in statistic_types):
         rows.refuse()
 
 
@@ -81,10 +81,10 @@ class Holder:
 
         Drawn without rounding where `exactly`, for values that are whole numbers; else in floating point.
         """
-        source, gaussian = exact_samplers if exactly else mechanisms, isinstance(spend, Gaussian)
+        sampler_module, is_gaussian = exact_samplers if exactly else mechanisms, isinstance(spend, Gaussian)
         if exactly:
-            self._exactly["Gaussian noise" if gaussian else "Laplace noise"] += 1
-        return (source.gaussian if gaussian else source.laplace)(values, scale, self._rng)
+            self._exactly["Gaussian noise" if is_gaussian else "Laplace noise"] += 1
+        return (sampler_module.gaussian if is_gaussian else sampler_module.laplace)(values, scale, self._rng)
 
 
 class Curator(Holder):
@@ -147,24 +147,24 @@ class Curator(Holder):
           bΔ₂/μ or bΔ₁/ε, without rounding. Their sum is rounded to a public step and divided by n, which is public:
           a function of the noisy answer, so that it keeps the same promise (`exact`).
         """
-        own, paid = self._check(statistic, self._measures, spend)
+        statistic_copy, checked_spend = self._check(statistic, self._measures, spend)
         if self._pure:
-            noise_grid.require(own)
-        self._ledger.charge("measure", paid)
-        own, values = self._noisy(own, paid)
+            noise_grid.require(statistic_copy)
+        self._ledger.charge("measure", checked_spend)
+        statistic_copy, values = self._noisy(statistic_copy, checked_spend)
         # With it goes what was asked and paid, as given: what was made of that is held by nobody outside.
-        out = Measurement(values, deviation(own, paid, self.unit), statistic, spend)
-        self._measured.add(out, own)
-        return out
+        measurement = Measurement(values, deviation(statistic_copy, checked_spend, self.unit), statistic, spend)
+        self._measured.add(measurement, statistic_copy)
+        return measurement
 
     def _check(self, question: Any, known: Kinds, spend: Any, payable: Kinds | None = None) -> tuple[Any, Any]:
         """The statistic and the spend, rebuilt and checked; `payable` is the statistic's own list unless given."""
         if type(question) not in known:
             raise BudgetError(f"{type(question).__name__} is not a statistic with a derived sensitivity")
-        paid = self._paid(spend, payable or type(question).payable)
-        own = self._own(question)
-        own.check()
-        return own, paid
+        checked_spend = self._paid(spend, payable or type(question).payable)
+        statistic_copy = self._own(question)
+        statistic_copy.check()
+        return statistic_copy, checked_spend
 
     def _own(self, question: Any) -> Any:
         """The statistic, rebuilt from plain parts so that no caller can change it afterwards."""
@@ -172,13 +172,13 @@ class Curator(Holder):
 
     def _noisy(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> tuple[Any, Array]:
         """The statistic, on its public grid where it has one, and its values with noise; already charged."""
-        if on_grid := noise_grid.gridded(statistic):
-            statistic, step, counted = self._on_grid(statistic)
-            self._step, values = min(self._step, step), counted / step
+        if use_grid := noise_grid.gridded(statistic):
+            statistic, step, scaled_values = self._on_grid(statistic)
+            self._step, values = min(self._step, step), scaled_values / step
         else:
             step, values = float(self._n), statistic.value(self._rows)
         scale = noise_scale(statistic, spend, step * self.unit / self._n)
-        noisy = self._noised(values, scale, spend, on_grid and self._ledger.plan.exact)
+        noisy = self._noised(values, scale, spend, use_grid and self._ledger.plan.exact)
         if isinstance(spend, Approximate):
             threshold = mechanisms.tail(scale, spend.failure / self._group, True) + self._group / step
             noisy = mechanisms.thresholded(values, noisy, threshold)
@@ -186,5 +186,5 @@ class Curator(Holder):
 
     def _on_grid(self, statistic: Any) -> tuple[Any, float, Array]:
         """The statistic on its grid, the grid's step, and n times its value without rounding error."""
-        own, step = statistic.on_grid(self._n)
-        return own, step, own.value(self._rows.counted)
+        statistic_on_grid, step = statistic.on_grid(self._n)
+        return statistic_on_grid, step, statistic_on_grid.value(self._rows.counted)

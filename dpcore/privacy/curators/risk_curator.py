@@ -32,15 +32,15 @@ class RiskCurator(Curator):
         Every row is in the sample with probability `rate`, independently; the expected size is public, the true one
         is not. Raises InputError for groups, and BudgetError before any row is read.
         """
-        own, paid = self._check(statistic, (MeanGradient,), spend, (SubsampledGaussian,))
+        statistic_copy, paid = self._check(statistic, (MeanGradient,), spend, (SubsampledGaussian,))
         if self.unit != self._n:
             raise InputError("samples of rows are priced for single rows only; rows of one person cannot be protected")
         self._ledger.charge("measure", paid)
         counts = self._rng.binomial(self._rows.weights, paid.rate)
-        total = own.clipped_sum(self._rows.values, counts)
-        noisy = mechanisms.gaussian(total, paid.noise_multiplier * own.clip, self._rng)
+        total = statistic_copy.clipped_sum(self._rows.values, counts)
+        noisy = mechanisms.gaussian(total, paid.noise_multiplier * statistic_copy.clip, self._rng)
         values = noisy / (paid.rate * self._n)
-        return Measurement(values, deviation(own, paid, self._n), statistic, spend)
+        return Measurement(values, deviation(statistic_copy, paid, self._n), statistic, spend)
 
     def draw_parameter(self, target: Target, sampler: str, spend: Gaussian | BoundedRange | Approximate) -> Array:
         """A parameter (d,) drawn from the target's law by a sampler.
@@ -58,13 +58,13 @@ class RiskCurator(Curator):
             raise InputError(f"there is no sampler {sampler!r}; the samplers are {', '.join(SAMPLERS)}")
         error = self._ledger.plan.budget.sampler_error(paid.failure)
         k = law.k(self.unit, paid)
-        chosen = SAMPLERS[sampler]
-        if self._pure and chosen.lost is None:
+        sampler_spec = SAMPLERS[sampler]
+        if self._pure and sampler_spec.lost is None:
             raise InputError(f"delta=0: the sampler {sampler} draws in floating point; take the sampler grid or rank")
-        chosen.check(law, k, error, self._n)
+        sampler_spec.check(law, k, error, self._n)
         self._ledger.charge("draw", paid)
-        if chosen.lost is not None:
+        if sampler_spec.lost is not None:
             self._exactly["exponential mechanism"] += 1
         density = law.density(self._rows, self.unit, paid)
-        density = replace(density, k=density.k * chosen.kept(law, k, self._n))
-        return chosen.draw(density, error, self._rng)
+        density = replace(density, k=density.k * sampler_spec.kept(law, k, self._n))
+        return sampler_spec.draw(density, error, self._rng)

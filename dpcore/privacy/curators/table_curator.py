@@ -78,11 +78,11 @@ class TableCurator(Curator):
         score, spend = self._check(score, (AcceptProbabilities,), spend, (BoundedRange,))
         if spend.epsilon < (needs := score.needs(self.unit)):
             raise BudgetError(f"keep_draws needs ε₀={needs:.6g} a bit, ε₀={spend.epsilon:.6g} is paid")
-        lost = score.lost(self._n)  # which raises before the charge
+        rounding_share = score.lost(self._n)  # which raises before the charge
         self._ledger.charge("keep_draws", spend, len(score.drawn))
         self._exactly["coins"] += len(score.drawn)
         workload, counts, _ = self._true_counts(score.workload)
-        return mechanisms.coins(score.rounded(workload, lost).value(counts / self._n), self._rng)
+        return mechanisms.coins(score.rounded(workload, rounding_share).value(counts / self._n), self._rng)
 
     def above_threshold(self, errors: AbsoluteErrors, spend: Pure) -> int | None:
         """The index in a batch of the first query whose error exceeds the level, by sparse vector; else None.
@@ -101,16 +101,20 @@ class TableCurator(Curator):
             self._ledger.charge("above_threshold", spend)
         elif known[:2] != (spend, errors.sensitivity):
             raise BudgetError(f"the threshold in use was planned for {known[0]} at sensitivity {known[1]:g}")
-        values, blur, scale = self._blurred(errors, spend)
+        values, threshold_scale, error_scale = self._blurred(errors, spend)
         draw = exact_samplers.laplace if self._ledger.plan.exact else mechanisms.laplace
         if known is None:
             if draw is exact_samplers.laplace:
                 self._exactly["sparse vector"] += 1
-            known = self._threshold = (spend, errors.sensitivity, float(draw(np.zeros(1), blur, self._rng)[0]))
-        place = mechanisms.first_above(draw(values, scale, self._rng), known[2])
-        if place is not None:
+            known = self._threshold = (
+                spend,
+                errors.sensitivity,
+                float(draw(np.zeros(1), threshold_scale, self._rng)[0]),
+            )
+        first_index = mechanisms.first_above(draw(values, error_scale, self._rng), known[2])
+        if first_index is not None:
             self._threshold = None
-        return place
+        return first_index
 
     def _scored(
         self, verb: str, score: Any, known: Kinds, spend: Any, payable: Kinds, times: int = 1
@@ -122,9 +126,9 @@ class TableCurator(Curator):
         score, paid = self._check(score, known, spend, payable)
         self._ledger.charge(verb, paid, times)
         workload, counts, _ = self._true_counts(score.workload)
-        whole, room = score.in_counts(workload, self._n)
-        delta = (whole.sensitivity + 2 * room) * ROOM if whole.sensitivity > 0 else 0.0
-        return paid, whole.value(counts), 2 * delta / (self.unit / self._n * paid.epsilon)
+        count_scores, rounding_bound = score.in_counts(workload, self._n)
+        delta = (count_scores.sensitivity + 2 * rounding_bound) * ROOM if count_scores.sensitivity > 0 else 0.0
+        return paid, count_scores.value(counts), 2 * delta / (self.unit / self._n * paid.epsilon)
 
     def _drawn(self, scores: Array, scale: float, times: int) -> Array:
         """Indices (times,) drawn by the exponential mechanism."""
@@ -139,31 +143,31 @@ class TableCurator(Curator):
         """
         workload, counts, _ = self._true_counts(errors.workload)
         n = self._n
-        whole, room = errors.in_counts(workload, n)
-        delta = (whole.sensitivity + 2 * room + FINE) * ROOM
-        blur, scale = sparse_scales(delta * n / self.unit, spend.epsilon)
-        return np.rint(whole.value(counts) / FINE), blur / FINE, scale / FINE
+        count_errors, rounding_bound = errors.in_counts(workload, n)
+        delta = (count_errors.sensitivity + 2 * rounding_bound + FINE) * ROOM
+        threshold_scale, error_scale = sparse_scales(delta * n / self.unit, spend.epsilon)
+        return np.rint(count_errors.value(counts) / FINE), threshold_scale / FINE, error_scale / FINE
 
     def _on_grid(self, statistic: Any) -> tuple[Any, float, Array]:
         if not statistic.of_answers:
             return super()._on_grid(statistic)
         workload, counts, step = self._true_counts(statistic.workload)
-        own = replace(statistic, workload=workload)
-        return own, step, own.value(counts)
+        statistic_on_grid = replace(statistic, workload=workload)
+        return statistic_on_grid, step, statistic_on_grid.value(counts)
 
     def _true_counts(self, twin: Workload) -> tuple[Workload, Array, float]:
         """A workload with its entries on the grid, its n · ⟨q_j, P_n⟩ without error, and the grid's step; once each."""
         if twin not in self._counts:
-            own, step = noise_grid.workload_on_grid(twin, self._n)
+            gridded_workload, step = noise_grid.workload_on_grid(twin, self._n)
             self._step = min(self._step, step)
-            self._counts[twin] = (own, own.answers_of_rows(self._rows.counted), step)
+            self._counts[twin] = (gridded_workload, gridded_workload.answers_of_rows(self._rows.counted), step)
         return self._counts[twin]
 
     def _own(self, question: Any) -> Any:
         if self._threshold and type(question) not in STREAMED:
             raise BudgetError("a threshold is in use: nothing else may be asked before a query is above it")
-        parts = {f.name: vars(question)[f.name] for f in fields(question)}
-        if "workload" not in parts:
+        field_values = {f.name: vars(question)[f.name] for f in fields(question)}
+        if "workload" not in field_values:
             return super()._own(question)
-        twin = sealed(parts.pop("workload"), self._domain)
-        return type(question)(workload=twin, **{name: plain(part) for name, part in parts.items()})
+        twin = sealed(field_values.pop("workload"), self._domain)
+        return type(question)(workload=twin, **{name: plain(part) for name, part in field_values.items()})

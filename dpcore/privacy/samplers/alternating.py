@@ -46,13 +46,13 @@ def step_error(sigma: float) -> float:
     g = np.linspace(0, 20, 40_001)
     weight = np.exp(-(g**2) / 2) * math.sqrt(2 / math.pi) * (g[1] - g[0])
     weight[0] /= 2
-    t, power, total, out = sigma * g, np.ones_like(g), np.zeros_like(g), 0.0
+    t, power, total, error = sigma * g, np.ones_like(g), np.zeros_like(g), 0.0
     for a in range(1, TERMS):
         power = power * t
         total = total + power
-        chance = 1 / math.factorial(a) - 1 / math.factorial(a + 1)
-        out += chance * float(weight @ np.maximum(total - 1, 0))
-    return out
+        probability = 1 / math.factorial(a) - 1 / math.factorial(a + 1)
+        error += probability * float(weight @ np.maximum(total - 1, 0))
+    return error
 
 
 @lru_cache
@@ -67,16 +67,16 @@ def largest_sigma(error: float) -> float:
 
 def schedule(target: RegularisedRisk, k: float, error: float) -> tuple[int, float]:
     """The number of rounds T and the step η with total variation ≤ `error`, from public numbers."""
-    alpha, steepest = k * target.mu, sloped(target.loss).steepest
+    alpha, max_slope = k * target.mu, sloped(target.loss).steepest
     T = 1
     for _ in range(30):
-        inner = (largest_sigma(error / (2 * T)) / (k * steepest)) ** 2 / 2  # η' = η/(1 + ηα)
-        eta = inner / (1 - inner * alpha) if inner * alpha < 0.5 else 1 / alpha
-        needed = math.log(target.region.radius**2 / (eta * error**2)) / (2 * math.log1p(eta * alpha))
-        needed = 1 + max(0, math.ceil(needed))
-        if needed <= T:
+        inner_step = (largest_sigma(error / (2 * T)) / (k * max_slope)) ** 2 / 2  # η' = η/(1 + ηα)
+        eta = inner_step / (1 - inner_step * alpha) if inner_step * alpha < 0.5 else 1 / alpha
+        required_rounds = math.log(target.region.radius**2 / (eta * error**2)) / (2 * math.log1p(eta * alpha))
+        required_rounds = 1 + max(0, math.ceil(required_rounds))
+        if required_rounds <= T:
             return T, eta
-        T = math.ceil(needed * 1.02)
+        T = math.ceil(required_rounds * 1.02)
     return T, eta  # not reached: T grows by a logarithm of itself
 
 
@@ -108,7 +108,7 @@ def walk(density: Density, T: int, eta: float, rng: Rng, x: Array) -> Iterator[P
     risk, region, k, c = density.risk, density.region, density.k, density.centre
     shrink = 1 + eta * k * density.mu
     deviation, loss = math.sqrt(eta / shrink), sloped(risk.loss)
-    share, A, b = np.cumsum(risk.w).tolist(), risk.A, risk.b
+    cumulative_weights, A, b = np.cumsum(risk.w).tolist(), risk.A, risk.b
     for t in range(1, T + 1):
         y = x + math.sqrt(eta) * rng.standard_normal(len(c))
         middle = (y + eta * k * density.mu * c) / shrink
@@ -120,17 +120,19 @@ def walk(density: Density, T: int, eta: float, rng: Rng, x: Array) -> Iterator[P
                     return v
 
         while True:
-            new, z = inside(), inside()
-            rises = k * (loss.value(A @ z, b) - loss.value(A @ new, b))  # by row
+            next_x, z = inside(), inside()
+            loss_rises = k * (loss.value(A @ z, b) - loss.value(A @ next_x, b))  # by row
 
-            def difference(rises: Array = rises) -> float:
-                return rises[min(bisect(share, rng.random() * share[-1]), len(share) - 1)]
+            def difference(rises: Array = loss_rises) -> float:
+                return rises[
+                    min(bisect(cumulative_weights, rng.random() * cumulative_weights[-1]), len(cumulative_weights) - 1)
+                ]
 
             rho = estimate(difference, rng)
             accepted = bool(rng.random() <= rho / 2)
-            yield Proposal(t, y, new, z, rho, accepted)
+            yield Proposal(t, y, next_x, z, rho, accepted)
             if accepted:
-                x = new
+                x = next_x
                 break
 
 

@@ -72,20 +72,22 @@ def quartic(risk: Risk, x: Array, k: float, M: Array) -> float:
     variance at most the largest eigenvalue λ of the covariance of zzᵀ, so Q ≤ W(λ + 1/W²).
     """
     c = k * risk.w * sloped(risk.loss).bend(risk.A @ x, risk.b)
-    whole, (i, j) = float(c.sum()), np.triu_indices(len(x))
-    if whole < TINY:  # all records far out on their own side
+    total_weight, (i, j) = float(c.sum()), np.triu_indices(len(x))
+    if total_weight < TINY:  # all records far out on their own side
         return math.inf
-    both = np.where(i == j, 1.0, math.sqrt(2))
+    pair_factors = np.where(i == j, 1.0, math.sqrt(2))
     Z = risk.A @ np.linalg.inv(np.linalg.cholesky(M)).T
     mean, second = np.zeros(len(i)), np.zeros((len(i), len(i)))
     for start in range(0, len(Z), ROWS):
         z, weight = Z[start : start + ROWS], c[start : start + ROWS]
-        Y = z[:, i] * z[:, j] * both * np.sqrt(weight)[:, None]
+        Y = z[:, i] * z[:, j] * pair_factors * np.sqrt(weight)[:, None]
         mean += np.sqrt(weight) @ Y
         second += Y.T @ Y
-    covariance = second / whole - np.outer(mean, mean) / whole**2
-    top = max(float(np.linalg.eigvalsh(covariance)[-1]), 0.0) + 1e-12 * float(np.trace(second)) / whole
-    return whole * top + 1 / whole
+    covariance = second / total_weight - np.outer(mean, mean) / total_weight**2
+    largest_eigenvalue = (
+        max(float(np.linalg.eigvalsh(covariance)[-1]), 0.0) + 1e-12 * float(np.trace(second)) / total_weight
+    )
+    return total_weight * largest_eigenvalue + 1 / total_weight
 
 
 def envelope(density: Density) -> Envelope | Radial:
@@ -94,55 +96,63 @@ def envelope(density: Density) -> Envelope | Radial:
     x = smallest(risk, region, mu=mu, centre=density.centre)
     g, H, identity = risk.gradient(x) + mu * (x - density.centre), risk.hessian(x), np.eye(len(x))
     lam = theta = s = 0.0
-    size = float(np.linalg.norm(x - m))
-    if isinstance(region, Ball) and size > region.radius * (1 - 1e-6):
+    distance_to_centre = float(np.linalg.norm(x - m))
+    if isinstance(region, Ball) and distance_to_centre > region.radius * (1 - 1e-6):
         lam, theta = max(0.0, -float(g @ (x - m)) / region.radius**2), 2 / (len(x) + 1)
-        s = max(0.0, (region.radius**2 - size**2) / 2)
-    far = region.inner + size  # the largest ‖v‖
-    ridge = 1 / far**2 if mu == 0 else 0.0  # where nothing else holds the Gaussian; it lifts the bound by at most ½
+        s = max(0.0, (region.radius**2 - distance_to_centre**2) / 2)
+    max_step = region.inner + distance_to_centre  # the largest ‖v‖
+    ridge = (
+        1 / max_step**2 if mu == 0 else 0.0
+    )  # where nothing else holds the Gaussian; it lifts the bound by at most ½
     e, M = g + lam * (x - m), k * (H + (mu + lam) * identity) + ridge * identity
     root = np.linalg.inv(np.linalg.cholesky(M))
-    extreme = float(np.linalg.norm(risk.A @ root.T, axis=1).max())
-    kappa = min(extreme, math.sqrt(quartic(risk, x, k, M)))
+    max_row_norm = float(np.linalg.norm(risk.A @ root.T, axis=1).max())
+    kappa = min(max_row_norm, math.sqrt(quartic(risk, x, k, M)))
     slack = k * float(np.linalg.norm(root @ e))
-    least = -k * (float(np.linalg.norm(e)) * far + lam * s) if np.any(e) else -k * lam * s
-    widest = far * math.sqrt(float(np.linalg.eigvalsh(M)[-1]))  # of any point of K, in the norm of M
-    round_ = Radial(x, M, kappa, slack, (ridge > 0) / 2 + k * lam * s, widest, least)
+    exponent_floor = -k * (float(np.linalg.norm(e)) * max_step + lam * s) if np.any(e) else -k * lam * s
+    max_norm = max_step * math.sqrt(float(np.linalg.eigvalsh(M)[-1]))  # of any point of K, in the norm of M
+    radial_envelope = Radial(x, M, kappa, slack, (ridge > 0) / 2 + k * lam * s, max_norm, exponent_floor)
     if lam == 0:
-        return round_
-    S = far * float(np.linalg.norm(risk.A, axis=1).max())  # not κ: see above, there is no slack left to pay for it
+        return radial_envelope
+    S = max_step * float(np.linalg.norm(risk.A, axis=1).max())  # not κ: see above, there is no slack left to pay for it
     P = k * (2 * float(phi(S)) * H + (mu + (1 - theta) * lam) * identity) + ridge * identity
     linear, lift = k * (e - theta * lam * (x - m)), -k * (1 - theta) * lam * s - (ridge > 0) / 2
-    half = Envelope(x, P, linear, lift, -(x - m) / size, -s / size, least)
-    return min(round_, half, key=lambda shape: shape.log_mass)
+    half_space_envelope = Envelope(
+        x, P, linear, lift, -(x - m) / distance_to_centre, -s / distance_to_centre, exponent_floor
+    )
+    return min(radial_envelope, half_space_envelope, key=lambda shape: shape.log_mass)
 
 
 def draw_logistic(density: Density, error: float, rng: Rng) -> Array:
     """One draw (d,) within `error` of the law in total variation; by `proximal` where proposals are hopeless."""
     T, _ = proximal.rounds(density.risk.loss, density.region, density.mu, density.k, error)
     try:
-        found = draws(density, 1, rng, max(LEAST, WORTH * T))
+        accepted = draws(density, 1, rng, max(LEAST, WORTH * T))
     except np.linalg.LinAlgError:  # M or P is singular but for rounding: no envelope, and no error may leave
-        found = np.zeros((0, len(density.centre)))
-    return found[0] if len(found) else proximal.draw(density, error, rng)
+        accepted = np.zeros((0, len(density.centre)))
+    return accepted[0] if len(accepted) else proximal.draw(density, error, rng)
 
 
 def draws(density: Density, size: int, rng: Rng, most: float = math.inf) -> Array:
     """Independent draws (size, d) by rejection; fewer where more than `most` proposals would be needed."""
-    over = envelope(density)
-    level = float(density.potential(over.at[None])[0])
-    found, count, tries, proposed = [], 0, 0, 0
+    proposal_law = envelope(density)
+    level = float(density.potential(proposal_law.at[None])[0])
+    accepted, count, tries, proposed = [], 0, 0, 0
     while count < size and proposed < most:
         m, tries = max(PROPOSALS, min(2 * (size - count), 1024)), tries + 1
         ball = density.region if tries % (GAUSSIAN_TRIES + 1) == 0 and isinstance(density.region, Ball) else None
-        V = ball.uniform(m, rng) - over.at if ball else over.draw(m, rng)
+        V = ball.uniform(m, rng) - proposal_law.at if ball else proposal_law.draw(m, rng)
         u = rng.standard_exponential(m)
-        good = density.region.contains(over.at + V)
-        gap = density.potential(over.at + V[good]) - level - (over.least if ball else over.bound(V[good]))
-        good[good] = u[good] >= gap
-        found.append(over.at + V[good])
-        count, proposed = count + int(good.sum()), proposed + m
-    return np.concatenate(found)[:size]
+        is_accepted = density.region.contains(proposal_law.at + V)
+        gap = (
+            density.potential(proposal_law.at + V[is_accepted])
+            - level
+            - (proposal_law.least if ball else proposal_law.bound(V[is_accepted]))
+        )
+        is_accepted[is_accepted] = u[is_accepted] >= gap
+        accepted.append(proposal_law.at + V[is_accepted])
+        count, proposed = count + int(is_accepted.sum()), proposed + m
+    return np.concatenate(accepted)[:size]
 
 
 def draw_gaussian(density: Density, _error: float, rng: Rng) -> Array:

@@ -61,8 +61,10 @@ def too_long(target: PlainRisk, k: float, _error: float, _n: int) -> str | None:
     """The reason why boxes would hardly fit, from public numbers; None when they do. See `plane.too_long`."""
     if len(target.region.centre) == 1 or isinstance(target.loss, SquaredDistance):
         return None
-    if (steep := k * sloped(target.loss).steepest * target.region.radius) > MOST_STEEP:
-        return f"the sampler grid needs too many boxes where k · slope · radius is {steep:.3g}; take a smaller epsilon"
+    if (steepness := k * sloped(target.loss).steepest * target.region.radius) > MOST_STEEP:
+        return (
+            f"the sampler grid needs too many boxes where k · slope · radius is {steepness:.3g}; take a smaller epsilon"
+        )
     return None
 
 
@@ -70,15 +72,15 @@ def lost(target: PlainRisk, k: float, n: int) -> float:
     """The share of k that pays for rounding: 4e of ε₀ = k G · diameter/unit, which is at least k G · diameter/n."""
     region, loss, d = target.region, target.loss, len(target.region.centre)
     if isinstance(loss, SquaredDistance):
-        far = float(np.linalg.norm(np.maximum(abs(loss.low - region.centre), abs(loss.high - region.centre))))
-        whole = 2 * (far + region.radius) ** 2
+        max_distance = float(np.linalg.norm(np.maximum(abs(loss.low - region.centre), abs(loss.high - region.centre))))
+        magnitude = 2 * (max_distance + region.radius) ** 2
     else:
         width = loss.width if isinstance(loss, PiecewiseLinear) else 0.0
         reach = region.reach + 1 if loss.margin else region.radius
-        most = loss.steepest * (reach + 1) if loss.margin else loss.steepest * (3 * region.radius + 2 * width)
-        whole = most + loss.steepest * reach
+        max_loss = loss.steepest * (reach + 1) if loss.margin else loss.steepest * (3 * region.radius + 2 * width)
+        magnitude = max_loss + loss.steepest * reach
     terms = 0 if _kinked(loss, target.location) else n
-    e = 8 * (terms + d + 64) * UNIT * whole + LOGARITHMS * d / k
+    e = 8 * (terms + d + 64) * UNIT * magnitude + LOGARITHMS * d / k
     return 4 * e * n / (target.G * region.diameter)
 
 
@@ -115,9 +117,9 @@ class _Boxes:
         """The middle (d,) of one cell: the first that is kept has the law, however boxes were cut before."""
         while True:
             self._cut()
-            found = self._kept(rng)
-            if len(found):
-                return found[0]
+            accepted = self._kept(rng)
+            if len(accepted):
+                return accepted[0]
 
     def _middles(self, cells: Array) -> Array:
         """The middles (m, d) of cells, from public numbers alone."""
@@ -125,39 +127,39 @@ class _Boxes:
 
     def _planes(self, start: Array, power: Array) -> tuple[Array, Array, Array]:
         """The height (m,) and the slope for one cell (m, d) of kF at a cell of each box; the log of the mass (m,)."""
-        touched = _half(power)
-        height, slope = self.tangents(self._middles(start + touched))
+        touch_cells = _half(power)
+        height, slope = self.tangents(self._middles(start + touch_cells))
         slope = slope * self.step
-        steep, rest = np.abs(slope), np.where(slope >= 0, touched, 2**power - 1 - touched)
-        mass = steep * rest
+        absolute_slope, cells_beyond = np.abs(slope), np.where(slope >= 0, touch_cells, 2**power - 1 - touch_cells)
+        mass = absolute_slope * cells_beyond
         for digit in range(BITS):
-            mass += np.where(digit < power, np.log1p(np.exp(-steep * 2.0**digit)), 0.0)
+            mass += np.where(digit < power, np.log1p(np.exp(-absolute_slope * 2.0**digit)), 0.0)
         return height, slope, mass.sum(1) - height
 
     def _cut(self) -> None:
         """Halve the boxes that hold 95% of the mass, HEAVIEST at the most, along their longer side."""
         order = np.argsort(-self.mass)
         share = np.exp(self.mass[order] - self.mass.max())
-        heavy = order[: min(int(np.searchsorted(np.cumsum(share), 0.95 * share.sum())) + 1, HEAVIEST)]
-        heavy = heavy[self.power[heavy].max(axis=1) > 0]
-        start, power = self.start[heavy].copy(), self.power[heavy].copy()
-        rows = np.arange(len(heavy))
+        heavy_boxes = order[: min(int(np.searchsorted(np.cumsum(share), 0.95 * share.sum())) + 1, HEAVIEST)]
+        heavy_boxes = heavy_boxes[self.power[heavy_boxes].max(axis=1) > 0]
+        start, power = self.start[heavy_boxes].copy(), self.power[heavy_boxes].copy()
+        rows = np.arange(len(heavy_boxes))
         axis = np.where(power > 0, self.step * 2.0**power, -1.0).argmax(axis=1)
         power[rows, axis] -= 1
-        beside = start.copy()
-        beside[rows, axis] += 2 ** power[rows, axis]
-        start, power = np.concatenate([start, beside]), np.concatenate([power, power])
+        upper_halves = start.copy()
+        upper_halves[rows, axis] += 2 ** power[rows, axis]
+        start, power = np.concatenate([start, upper_halves]), np.concatenate([power, power])
         if self.radius is not None:
             low, high = self._middles(start), self._middles(start + 2**power - 1)
             nearest = np.clip(0.0, low, high)
-            near = (nearest**2).sum(axis=1) <= (self.radius * EDGE) ** 2
-            start, power = start[near], power[near]
-        kept = np.ones(len(self.start), dtype=bool)
-        kept[heavy] = False
+            meets_ball = (nearest**2).sum(axis=1) <= (self.radius * EDGE) ** 2
+            start, power = start[meets_ball], power[meets_ball]
+        is_unsplit = np.ones(len(self.start), dtype=bool)
+        is_unsplit[heavy_boxes] = False
         old = (self.start, self.power, self.height, self.slope, self.mass)
         new = (start, power, *self._planes(start, power))
         self.start, self.power, self.height, self.slope, self.mass = (
-            np.concatenate([a[kept], b]) for a, b in zip(old, new, strict=True)
+            np.concatenate([a[is_unsplit], b]) for a, b in zip(old, new, strict=True)
         )
 
     def _kept(self, rng: Rng) -> Array:
@@ -169,10 +171,10 @@ class _Boxes:
         inside = np.ones(TRIES, dtype=bool)
         if self.radius is not None:
             inside = (points**2).sum(axis=1) <= self.radius**2
-        points, box, moved = points[inside], box[inside], (steps - _half(power))[inside]
+        points, box, cells_from_touch = points[inside], box[inside], (steps - _half(power))[inside]
         if not len(points):
             return points
-        plane = self.height[box] + (self.slope[box] * moved).sum(axis=1)
+        plane = self.height[box] + (self.slope[box] * cells_from_touch).sum(axis=1)
         gap = np.maximum(self.tangents(points)[0] - plane, 0.0)
         return points[flips(gap, rng)]
 
@@ -188,19 +190,19 @@ def _geometric(slope: Array, power: Array, rng: Rng) -> Array:
     A digit of value v is 1 with odds exp(−slope · v): both are tried alike, and the less likely one is kept with
     probability exp(−|slope| v). The products are exact, as v is a power of two.
     """
-    out, rising = np.zeros(slope.shape, dtype=np.int64), slope < 0
+    values, rising = np.zeros(slope.shape, dtype=np.int64), slope < 0
     for digit in range(int(power.max(initial=0))):
-        todo, bits = digit < power, np.zeros(slope.shape, dtype=np.int64)
-        while todo.any():
-            rare = np.zeros(slope.shape, dtype=np.int64)
-            rare[todo] = rng.integers(0, 2, int(todo.sum()))
-            kept = todo & (rare == 0)
-            tried = todo & (rare == 1)
-            kept[tried] = flips(np.abs(slope[tried]) * 2.0**digit, rng)
-            bits[kept] = np.where(rising[kept], 1 - rare[kept], rare[kept])
-            todo &= ~kept
-        out += bits << digit
-    return out
+        pending, bits = digit < power, np.zeros(slope.shape, dtype=np.int64)
+        while pending.any():
+            unlikely_digit = np.zeros(slope.shape, dtype=np.int64)
+            unlikely_digit[pending] = rng.integers(0, 2, int(pending.sum()))
+            accepted = pending & (unlikely_digit == 0)
+            unlikely_tried = pending & (unlikely_digit == 1)
+            accepted[unlikely_tried] = flips(np.abs(slope[unlikely_tried]) * 2.0**digit, rng)
+            bits[accepted] = np.where(rising[accepted], 1 - unlikely_digit[accepted], unlikely_digit[accepted])
+            pending &= ~accepted
+        values += bits << digit
+    return values
 
 
 def _kinked(loss: Loss, location: bool) -> bool:
@@ -212,8 +214,8 @@ def _square(k: float, mean: Array) -> Tangents:
     """The function k‖y − mean‖²/2 and its slopes."""
 
     def tangents(Y: Array) -> tuple[Array, Array]:
-        gap = Y - mean
-        return k * (gap**2).sum(axis=1) / 2, k * gap
+        difference = Y - mean
+        return k * (difference**2).sum(axis=1) / 2, k * difference
 
     return tangents
 
@@ -225,14 +227,14 @@ def _risk(density: Density, low: Array, high: Array) -> Tangents:
     if _kinked(loss, risk.location):  # a public fact, the same for both neighbours
         return _line(risk, c, k, float(low[0]), float(high[0]))
     width = loss.width if isinstance(loss, PiecewiseLinear) else 0.0
-    moved, offset = risk, c
+    centred_risk, offset = risk, c
     if not isinstance(loss, Logistic) and not loss.margin:
-        moved, offset = risk.with_loss(loss), np.zeros(len(c))
-        far = 2 * density.region.radius + width
-        moved.b = np.clip(risk.b - (risk.A * c).sum(1), -far, far)
+        centred_risk, offset = risk.with_loss(loss), np.zeros(len(c))
+        max_distance = 2 * density.region.radius + width
+        centred_risk.b = np.clip(risk.b - (risk.A * c).sum(1), -max_distance, max_distance)
 
     def tangents(Y: Array) -> tuple[Array, Array]:
-        F, G = moved.tangents(offset + Y)
+        F, G = centred_risk.tangents(offset + Y)
         return k * F, k * G
 
     return tangents
@@ -244,16 +246,16 @@ def _line(risk: Risk, c: Array, k: float, low: float, high: float) -> Tangents:
     if not isinstance(loss, PiecewiseLinear):
         raise TypeError("a loss of two slopes is needed")
     step = (high - low) / 2.0**BITS
-    share = (np.clip(risk.b - c[0], low, high) - low) / step
-    cells, place = np.unique(np.minimum(np.floor(share), 2.0**BITS - 1).astype(np.int64), return_inverse=True)
-    counts = np.bincount(place, risk.counts).astype(np.int64)
+    position = (np.clip(risk.b - c[0], low, high) - low) / step
+    cells, cell_index = np.unique(np.minimum(np.floor(position), 2.0**BITS - 1).astype(np.int64), return_inverse=True)
+    counts = np.bincount(cell_index, risk.counts).astype(np.int64)
     rows = np.append(0, np.cumsum(counts))
     sums = np.append(0, np.cumsum(counts * cells))
 
     def tangents(Y: Array) -> tuple[Array, Array]:
-        at = np.rint((Y[:, 0] - low) / step - 0.5).astype(np.int64)
-        i = np.searchsorted(cells, at, side="right")
-        under, over = at * rows[i] - sums[i], (sums[-1] - sums[i]) - at * (rows[-1] - rows[i])
+        cell_number = np.rint((Y[:, 0] - low) / step - 0.5).astype(np.int64)
+        i = np.searchsorted(cells, cell_number, side="right")
+        under, over = cell_number * rows[i] - sums[i], (sums[-1] - sums[i]) - cell_number * (rows[-1] - rows[i])
         F = (loss.high * under - loss.low * over) * (k * step / risk.n)
         slope = (loss.high * rows[i] + loss.low * (rows[-1] - rows[i])) * (k / risk.n)
         return F, slope[:, None]

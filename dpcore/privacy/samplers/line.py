@@ -30,11 +30,11 @@ def _below(density: Density) -> tuple[PiecewiseLinear, Array, Array]:
     if not isinstance(loss, PiecewiseLinear):
         raise InputError("a loss of two slopes is needed")
     (low,), (high,) = density.region.corners
-    inside = np.clip(risk.b, low, high)
-    order = np.argsort(inside)
-    edges = np.unique(np.append(inside, [low, high] if density.region.bounded else []))
+    clipped = np.clip(risk.b, low, high)
+    order = np.argsort(clipped)
+    edges = np.unique(np.append(clipped, [low, high] if density.region.bounded else []))
     share = np.append(0.0, np.cumsum(risk.w[order]))
-    return loss, edges, share[np.searchsorted(inside[order], edges[:-1], side="right")]
+    return loss, edges, share[np.searchsorted(clipped[order], edges[:-1], side="right")]
 
 
 class PiecewiseGaussian:
@@ -46,25 +46,30 @@ class PiecewiseGaussian:
 
     def __init__(self, density: Density) -> None:
         loss, self.edges, W = _below(density)
-        infinite = not density.region.bounded
+        is_unbounded = not density.region.bounded
         slope = loss.low + (loss.high - loss.low) * W
         self.alpha = density.k * density.mu
         self.width = np.diff(self.edges)
         offset = self.edges - density.centre[0]
-        risen = np.append(0.0, np.cumsum(density.k * slope * self.width))
+        exponent_rise = np.append(0.0, np.cumsum(density.k * slope * self.width))
         self.gamma = density.k * slope + self.alpha * offset[:-1]
-        log_mass = log_piece(self.width, self.alpha, self.gamma) - risen[:-1] - self.alpha * offset[:-1] ** 2 / 2
-        if infinite:  # the two outer pieces, mirrored where they run to the left
-            far = 60 / np.sqrt(self.alpha) + 2 * max(abs(loss.low), abs(loss.high)) / density.mu
-            left = np.array([-(density.k * loss.low + self.alpha * offset[0])])
-            right = np.array([density.k * loss.high + self.alpha * offset[-1]])
-            width = np.array([far + abs(offset[0]) + abs(offset[-1])])
-            tops = -self.alpha * offset[[0, -1]] ** 2 / 2 - risen[[0, -1]]
-            first, last = (log_piece(width, self.alpha, g) + t for g, t in ((left, tops[0]), (right, tops[1])))
-            log_mass = np.concatenate([first, log_mass, last])
+        log_mass = (
+            log_piece(self.width, self.alpha, self.gamma) - exponent_rise[:-1] - self.alpha * offset[:-1] ** 2 / 2
+        )
+        if is_unbounded:  # the two outer pieces, mirrored where they run to the left
+            outer_distance = 60 / np.sqrt(self.alpha) + 2 * max(abs(loss.low), abs(loss.high)) / density.mu
+            left_slope = np.array([-(density.k * loss.low + self.alpha * offset[0])])
+            right_slope = np.array([density.k * loss.high + self.alpha * offset[-1]])
+            width = np.array([outer_distance + abs(offset[0]) + abs(offset[-1])])
+            log_heights = -self.alpha * offset[[0, -1]] ** 2 / 2 - exponent_rise[[0, -1]]
+            left_log_mass, right_log_mass = (
+                log_piece(width, self.alpha, g) + t
+                for g, t in ((left_slope, log_heights[0]), (right_slope, log_heights[1]))
+            )
+            log_mass = np.concatenate([left_log_mass, log_mass, right_log_mass])
             start = self.edges[0] - width[0]
-            lead = np.array([density.k * loss.low + self.alpha * (start - density.centre[0])])
-            self.gamma = np.concatenate([lead, self.gamma, right])
+            first_slope = np.array([density.k * loss.low + self.alpha * (start - density.centre[0])])
+            self.gamma = np.concatenate([first_slope, self.gamma, right_slope])
             self.width = np.concatenate([width, self.width, width])
             self.edges = np.concatenate([[start], self.edges, self.edges[-1:] + width])
         self.log_share = log_mass - log_mass.max()
@@ -74,8 +79,8 @@ class PiecewiseGaussian:
 
     def _within(self, piece: Array, t: Array) -> Array:
         """The probability that a draw from a piece lies within t of the piece's left end."""
-        whole = log_piece(self.width[piece], self.alpha, self.gamma[piece])
-        return np.exp(log_piece(t, self.alpha, self.gamma[piece]) - whole)
+        log_total = log_piece(self.width[piece], self.alpha, self.gamma[piece])
+        return np.exp(log_piece(t, self.alpha, self.gamma[piece]) - log_total)
 
     def cdf(self, x: Array) -> Array:
         """The distribution function P(X ≤ x)."""
@@ -95,13 +100,13 @@ class PiecewiseGaussian:
         Newton's steps on the distribution function where they stay between the ends known so far, else half the way.
         """
         width, gamma, alpha = self.width[piece], self.gamma[piece], self.alpha
-        whole, low, high = log_piece(width, alpha, gamma), np.zeros(len(piece)), width
+        log_total, low, high = log_piece(width, alpha, gamma), np.zeros(len(piece)), width
         t = target * width
         for i in range(STEPS):
-            above = np.exp(log_piece(t, alpha, gamma) - whole) - target
-            low, high = np.where(above < 0, t, low), np.where(above < 0, high, t)
+            excess = np.exp(log_piece(t, alpha, gamma) - log_total) - target
+            low, high = np.where(excess < 0, t, low), np.where(excess < 0, high, t)
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-                step = t - above / np.exp(-alpha * t * t / 2 - gamma * t - whole)
+                step = t - excess / np.exp(-alpha * t * t / 2 - gamma * t - log_total)
             inside = (step > low) & (step < high) & (i % 4 < 3)  # a slow Newton still halves now and then
             step = np.where(inside, step, (low + high) / 2)
             if (np.abs(step - t) <= 4e-16 * t).all():

@@ -17,9 +17,9 @@ from ..statistics.density_targets import PerturbedRisk
 def solve(target: PerturbedRisk, rows: Rows, lam: float, sigma: float, spend: Approximate, rng: Rng) -> Array:
     """The minimiser over R^d of F(x) + (Λ/n)‖x − c‖²/2 + ⟨ξ, x⟩/n with ξ ~ N(0, σ² I), ‖ξ‖ ≤ `target.longest`."""
     risk, n, c = target.risk(rows), rows.n, target.region.centre
-    longest = target.longest(sigma, spend)
+    max_length = target.longest(sigma, spend)
     xi = sigma * rng.standard_normal(len(c))
-    while np.linalg.norm(xi) > longest:  # of a public law: it sees no row
+    while np.linalg.norm(xi) > max_length:  # of a public law: it sees no row
         xi = sigma * rng.standard_normal(len(c))
-    goal = target.goal(n, lam, sigma, spend)
-    return c + minimiser(risk, c, mu=lam / n, goal=goal, aim=1e-10 * sigma / n, tilt=xi / n)
+    gradient_tolerance = target.goal(n, lam, sigma, spend)
+    return c + minimiser(risk, c, mu=lam / n, goal=gradient_tolerance, aim=1e-10 * sigma / n, tilt=xi / n)

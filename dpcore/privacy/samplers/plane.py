@@ -34,8 +34,11 @@ def too_long(target: RegularisedRisk | PlainRisk, k: float, _error: float, _n: i
     """
     if isinstance(target.loss, SquaredDistance):
         return None
-    if (steep := k * sloped(target.loss).steepest * target.region.radius) > MOST_STEEP:
-        return f"the sampler plane needs too many boxes where k · slope · radius is {steep:.3g}; take a smaller epsilon"
+    if (steepness := k * sloped(target.loss).steepest * target.region.radius) > MOST_STEEP:
+        return (
+            f"the sampler plane needs too many boxes where k · slope · radius is {steepness:.3g}; take a smaller "
+            "epsilon"
+        )
     return None
 
 
@@ -50,42 +53,46 @@ class TangentBoxes:
         low, high = density.region.corners
         self.C, self.H = (low + high)[None] / 2, (high - low)[None] / 2
         self.f, self.g, self.mass = self._planes(self.C, self.H)
-        whole = math.inf
+        log_mass = math.inf
         while len(self.C) < MOST_BOXES:
             self._split()
-            before, whole = whole, float(np.logaddexp.reduce(self.mass))
-            settled = len(self.C) >= 2 ** len(low) * 8 and whole > before - SETTLED  # pilots cost as much as splits
-            if settled and len(self._accepted(PILOTS, rng)) >= ENOUGH * PILOTS:
+            previous_log_mass, log_mass = log_mass, float(np.logaddexp.reduce(self.mass))
+            mass_is_stable = (
+                len(self.C) >= 2 ** len(low) * 8 and log_mass > previous_log_mass - SETTLED
+            )  # pilots cost as much as splits
+            if mass_is_stable and len(self._accepted(PILOTS, rng)) >= ENOUGH * PILOTS:
                 break
 
     def _planes(self, C: Array, H: Array) -> tuple[Array, Array, Array]:
         """The height (m,) and slope (m, d) of the potential at centres C, and the log mass (m,) over their boxes."""
         F, G = self.density.risk.tangents(C)
-        off = C - self.density.centre
-        f = self.density.k * (F + self.density.mu * (off**2).sum(1) / 2)
-        g = self.density.k * (G + self.density.mu * off)
+        offset = C - self.density.centre
+        f = self.density.k * (F + self.density.mu * (offset**2).sum(1) / 2)
+        g = self.density.k * (G + self.density.mu * offset)
         return f, g, -f + log_integral(g, H).sum(1)
 
     def _split(self) -> None:
         """Halve the boxes that hold 95% of the envelope, a few hundred at the most, along their longer side."""
         order = np.argsort(-self.mass)
         share = np.exp(self.mass[order] - self.mass.max())
-        heavy = order[: min(int(np.searchsorted(np.cumsum(share), 0.95 * share.sum())) + 1, 512)]
-        C, H = self.C[heavy], self.H[heavy].copy()
-        rows, axis = np.arange(len(heavy)), H.argmax(1)
+        heavy_boxes = order[: min(int(np.searchsorted(np.cumsum(share), 0.95 * share.sum())) + 1, 512)]
+        C, H = self.C[heavy_boxes], self.H[heavy_boxes].copy()
+        rows, axis = np.arange(len(heavy_boxes)), H.argmax(1)
         H[rows, axis] /= 2
         step = np.zeros_like(H)
         step[rows, axis] = H[rows, axis]
         C, H = np.concatenate([C - step, C + step]), np.concatenate([H, H])
         region = self.density.region
-        near = region.contains(np.clip(region.centre, C - H, C + H))  # exact for balls and boxes about their centre
-        C, H = C[near], H[near]
-        kept = np.ones(len(self.C), dtype=bool)
-        kept[heavy] = False
+        meets_region = region.contains(
+            np.clip(region.centre, C - H, C + H)
+        )  # exact for balls and boxes about their centre
+        C, H = C[meets_region], H[meets_region]
+        is_unsplit = np.ones(len(self.C), dtype=bool)
+        is_unsplit[heavy_boxes] = False
         new = (C, H, *self._planes(C, H))
         old = (self.C, self.H, self.f, self.g, self.mass)
         self.C, self.H, self.f, self.g, self.mass = (
-            np.concatenate([a[kept], b]) for a, b in zip(old, new, strict=True)
+            np.concatenate([a[is_unsplit], b]) for a, b in zip(old, new, strict=True)
         )
 
     def _accepted(self, size: int, rng: Rng) -> Array:
@@ -93,25 +100,31 @@ class TangentBoxes:
         box = picked(self.mass, size, rng)
         t = tilted(self.g[box], self.H[box], rng.random((size, self.C.shape[1])))
         X, u = self.C[box] + t, rng.standard_exponential(size)
-        good = self.density.region.contains(X)
-        gap = self.density.potential(X[good]) - self.f[box][good] - (self.g[box][good] * t[good]).sum(1)
-        good[good] = u[good] >= gap
-        return X[good]
+        is_accepted = self.density.region.contains(X)
+        gap = (
+            self.density.potential(X[is_accepted])
+            - self.f[box][is_accepted]
+            - (self.g[box][is_accepted] * t[is_accepted]).sum(1)
+        )
+        is_accepted[is_accepted] = u[is_accepted] >= gap
+        return X[is_accepted]
 
     def draw(self, size: int, rng: Rng) -> Array:
         """Independent draws (size, d)."""
-        found, count = [], 0
+        accepted, count = [], 0
         while count < size:
             X = self._accepted(max(8, min(4 * (size - count), 4096)), rng)
-            found.append(X)
+            accepted.append(X)
             count += len(X)
-        return np.concatenate(found)[:size]
+        return np.concatenate(accepted)[:size]
 
 
 def picked(log_mass: Array, size: int, rng: Rng) -> Array:
     """Independent indices (size,), each drawn with probability ∝ exp(log_mass)."""
-    share = np.cumsum(np.exp(log_mass - log_mass.max()))
-    return np.minimum(np.searchsorted(share, rng.random(size) * share[-1], side="right"), len(share) - 1)
+    cumulative_mass = np.cumsum(np.exp(log_mass - log_mass.max()))
+    return np.minimum(
+        np.searchsorted(cumulative_mass, rng.random(size) * cumulative_mass[-1], side="right"), len(cumulative_mass) - 1
+    )
 
 
 def log_integral(g: Array, h: Array) -> Array:

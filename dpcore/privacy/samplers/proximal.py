@@ -36,16 +36,18 @@ THINNED = 1.5 * math.e  # factor by which keeping only some states may enlarge t
 
 def rounds(loss: Loss, region: Region, mu: float, k: float, error: float) -> tuple[int, float]:
     """The number of rounds T of one chain and the step η, from public numbers; `error` is above 0."""
-    smooth = loss if loss.curvature < math.inf else sloped(loss).smoothed(KINK * region.radius)
+    smooth_loss = loss if loss.curvature < math.inf else sloped(loss).smoothed(KINK * region.radius)
     if loss.strength + mu == 0:
         mu, error = _pull(region, k), error / THINNED
-    eta, strength = 1 / (k * smooth.curvature), loss.strength + mu
-    far = 2 * math.log(region.radius)  # in logarithms, as μ may be any number above 0
+    eta, strength = 1 / (k * smooth_loss.curvature), loss.strength + mu
+    log_squared_distance = 2 * math.log(region.radius)  # in logarithms, as μ may be any number above 0
     if not region.bounded:  # the mean of the law is within slope/μ of c, and it varies by d/α, α = k · strength
-        spread = math.log(len(region.centre)) - math.log(k) - math.log(strength)
-        far = float(np.logaddexp(2 * math.log(sloped(loss).steepest / mu), spread))
-    needed = (far - math.log(4 * eta) - 2 * math.log(error)) / (2 * math.log1p(strength / smooth.curvature))
-    return 1 + math.ceil(min(max(needed, 0.0), MOST_WORK)), eta
+        log_variance = math.log(len(region.centre)) - math.log(k) - math.log(strength)
+        log_squared_distance = float(np.logaddexp(2 * math.log(sloped(loss).steepest / mu), log_variance))
+    required_rounds = (log_squared_distance - math.log(4 * eta) - 2 * math.log(error)) / (
+        2 * math.log1p(strength / smooth_loss.curvature)
+    )
+    return 1 + math.ceil(min(max(required_rounds, 0.0), MOST_WORK)), eta
 
 
 def _pull(region: Region, k: float) -> float:
@@ -84,9 +86,9 @@ def chain(density: Density, T: int, eta: float, rng: Rng) -> Array:
         while True:
             X = cut_off(mean, variance, region, PROPOSALS, rng)
             u = rng.standard_exponential(PROPOSALS)
-            good = u >= k * (risk.values(X) - F[0] - (X - at) @ G[0])
-            if good.any():
-                x = X[good.argmax()]
+            is_accepted = u >= k * (risk.values(X) - F[0] - (X - at) @ G[0])
+            if is_accepted.any():
+                x = X[is_accepted.argmax()]
                 break
     return x
 
@@ -97,8 +99,8 @@ def draw(density: Density, error: float, rng: Rng) -> Array:
     T, eta = rounds(loss, region, density.mu, k, error)
     if loss.strength + density.mu > 0:
         return chain(density, T, eta, rng)
-    pulled, c = Density(density.risk, region, k, _pull(region, k)), region.centre
+    regularised_density, c = Density(density.risk, region, k, _pull(region, k)), region.centre
     while True:
-        x = chain(pulled, T, eta, rng)
+        x = chain(regularised_density, T, eta, rng)
         if rng.standard_exponential() >= 1 - float((x - c) @ (x - c)) / region.radius**2:
             return x

@@ -49,8 +49,10 @@ def draw(density: Density, _error: float, rng: Rng) -> Array:
     if not isinstance(loss, PiecewiseLinear):
         raise InputError("a loss of two slopes is needed")
     (low,), (high,) = density.region.corners
-    starts, place = np.unique(cells(risk.b, low, high), return_inverse=True)
-    W = np.append(0.0, np.cumsum(np.bincount(place, risk.counts))) / risk.n  # whole numbers, so summed without error
+    starts, cell_index = np.unique(cells(risk.b, low, high), return_inverse=True)
+    W = (
+        np.append(0.0, np.cumsum(np.bincount(cell_index, risk.counts))) / risk.n
+    )  # whole numbers, so summed without error
     ends = np.concatenate([[0], starts, [2**BITS]])
     size = np.diff(ends)
     W, ends, size = W[size > 0], ends[:-1][size > 0], size[size > 0]

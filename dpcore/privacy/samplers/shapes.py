@@ -38,9 +38,9 @@ class Envelope:
         L = np.linalg.cholesky(self.P)
         deviation = float(np.linalg.norm(solve_triangular(L, self.q, lower=True)))
         mean = -np.linalg.solve(self.P, self.linear)
-        over = (self.floor - float(self.q @ mean)) / deviation
+        standardised_floor = (self.floor - float(self.q @ mean)) / deviation
         size = len(self.at) * math.log(2 * math.pi) - float(np.linalg.slogdet(self.P)[1])
-        return size / 2 - float(self.linear @ mean) / 2 - self.lift + float(log_ndtr(-over))
+        return size / 2 - float(self.linear @ mean) / 2 - self.lift + float(log_ndtr(-standardised_floor))
 
     def draw(self, size: int, rng: Rng) -> Array:
         """Points v (size, d) of the Gaussian N(−P⁻¹l, P⁻¹) on the half-space."""
@@ -74,22 +74,24 @@ class Radial:
         self._inverse_root = np.linalg.inv(np.linalg.cholesky(M)).T
         self._d, self._lift = len(at), lift
         radii = np.geomspace(0.5, 1e4, RADII) * math.sqrt(self._d)
-        enough = radii[phi(kappa * radii) * radii**2 - slack * radii >= FALLEN + 2 * self._d]
-        end = min(enough.min(initial=math.inf), widest)
-        if not math.isfinite(end):
+        sufficient_radii = radii[phi(kappa * radii) * radii**2 - slack * radii >= FALLEN + 2 * self._d]
+        grid_end = min(sufficient_radii.min(initial=math.inf), widest)
+        if not math.isfinite(grid_end):
             raise np.linalg.LinAlgError("the envelope has no end")
-        self._half = end / SHELLS / 2
-        self._touched = touched = np.append((2 * np.arange(SHELLS) + 1) * self._half, end)
-        S = kappa * touched
-        h = phi(S) * touched**2
-        slope = touched * np.where(S < 1e-3, 1 - S / 2 + S * S / 6, -np.expm1(-S) / np.maximum(S, 1e-300))
-        self._height = h - slack * touched - (self._d - 1) * np.log(touched)
-        self._slope = slope - slack - (self._d - 1) / touched
-        self._slope[-1] = max(self._slope[-1], 1 / end)  # less only at `widest`
+        self._half = grid_end / SHELLS / 2
+        self._touched = tangent_radii = np.append((2 * np.arange(SHELLS) + 1) * self._half, grid_end)
+        S = kappa * tangent_radii
+        h = phi(S) * tangent_radii**2
+        slope = tangent_radii * np.where(S < 1e-3, 1 - S / 2 + S * S / 6, -np.expm1(-S) / np.maximum(S, 1e-300))
+        self._height = h - slack * tangent_radii - (self._d - 1) * np.log(tangent_radii)
+        self._slope = slope - slack - (self._d - 1) / tangent_radii
+        self._slope[-1] = max(self._slope[-1], 1 / grid_end)  # less only at `widest`
         within, beyond = log_integral(self._slope[:-1], self._half), -np.log(self._slope[-1])
         self._mass = np.append(within, beyond) - self._height
-        sphere = math.log(2) + self._d / 2 * math.log(math.pi) - float(gammaln(self._d / 2))
-        self.log_mass = sphere + float(np.logaddexp.reduce(self._mass)) + lift - float(np.linalg.slogdet(M)[1]) / 2
+        log_sphere_area = math.log(2) + self._d / 2 * math.log(math.pi) - float(gammaln(self._d / 2))
+        self.log_mass = (
+            log_sphere_area + float(np.logaddexp.reduce(self._mass)) + lift - float(np.linalg.slogdet(M)[1]) / 2
+        )
 
     def draw(self, size: int, rng: Rng) -> Array:
         """Points v (size, d) of the envelope."""
@@ -135,14 +137,14 @@ def cut_off(mean: Array, variance: float, region: Region, size: int, rng: Rng) -
         return region.project(np.asarray(X))
     if not isinstance(region, Ball):
         return mean + deviation * rng.standard_normal((size, len(mean)))
-    m, square, d = region.centre, region.radius**2, len(mean)
+    m, squared_radius, d = region.centre, region.radius**2, len(mean)
     pull = (mean - m) / variance
-    P = max(1 / variance, (d + math.sqrt(d * d + 4 * square * float(pull @ pull))) / (2 * square))
-    lam, found, count, tries = P - 1 / variance, [], 0, max(TRIES[0], 2 * size)
+    P = max(1 / variance, (d + math.sqrt(d * d + 4 * squared_radius * float(pull @ pull))) / (2 * squared_radius))
+    lam, accepted, count, batch_size = P - 1 / variance, [], 0, max(TRIES[0], 2 * size)
     while count < size:
-        X = m + pull / P + rng.standard_normal((tries, d)) / math.sqrt(P)
-        room = square - ((X - m) ** 2).sum(1)
-        X = X[(room >= 0) & (rng.standard_exponential(tries) >= lam * room / 2)]
-        found.append(X)
-        count, tries = count + len(X), min(2 * tries, TRIES[1])
-    return region.project(np.concatenate(found)[:size])
+        X = m + pull / P + rng.standard_normal((batch_size, d)) / math.sqrt(P)
+        squared_room = squared_radius - ((X - m) ** 2).sum(1)
+        X = X[(squared_room >= 0) & (rng.standard_exponential(batch_size) >= lam * squared_room / 2)]
+        accepted.append(X)
+        count, batch_size = count + len(X), min(2 * batch_size, TRIES[1])
+    return region.project(np.concatenate(accepted)[:size])

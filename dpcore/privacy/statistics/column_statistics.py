@@ -24,8 +24,8 @@ FANOUT = 8  # children of a node
 
 def powers() -> Array:
     """The edges of the public dyadic grid, increasing: −2^49 … −2^−30, 2^−30 … 2^49; 0 has the cell in the middle."""
-    up = 2.0 ** np.arange(LOWEST, HIGHEST + 2)
-    return np.concatenate([-up[::-1], up])
+    positive_edges = 2.0 ** np.arange(LOWEST, HIGHEST + 2)
+    return np.concatenate([-positive_edges[::-1], positive_edges])
 
 
 class _Histogram(Statistic):
@@ -80,10 +80,10 @@ class _Binned(_Histogram):
         With `whole` a number that is not whole counts as none.
         """
         v, k = cells.numbers, len(edges) - 1
-        none = np.isnan(v) | ((v != np.floor(v)) if self.whole else False)
-        place = np.clip(np.searchsorted(edges, v, side="right") - 1, 0, k - 1)
-        place = np.append(np.where(none, k, place), k)
-        return np.bincount(place, np.append(cells.counts, cells.empty), k + 1).astype(np.int64)
+        is_no_number = np.isnan(v) | ((v != np.floor(v)) if self.whole else False)
+        leaf_index = np.clip(np.searchsorted(edges, v, side="right") - 1, 0, k - 1)
+        leaf_index = np.append(np.where(is_no_number, k, leaf_index), k)
+        return np.bincount(leaf_index, np.append(cells.counts, cells.empty), k + 1).astype(np.int64)
 
 
 @frozen
@@ -121,8 +121,8 @@ class TreeCounts(_Binned):
     def counts(self, cells: RawCells) -> Array:
         """The counts of all levels, one after the other, the leaves (FANOUT^L,) last."""
         leaves = np.zeros(FANOUT**self.levels, dtype=np.int64)
-        found = self._leaves(cells, self.edges)
-        leaves[: len(found)] = found
+        leaf_counts = self._leaves(cells, self.edges)
+        leaves[: len(leaf_counts)] = leaf_counts
         return np.concatenate([leaves.reshape(FANOUT**level, -1).sum(axis=1) for level in range(1, self.levels + 1)])
 
     def fitted(self, noisy: Array, n: int) -> Array:
@@ -131,18 +131,21 @@ class TreeCounts(_Binned):
         Up: z of a node weighs its own count and the sum of its children's by their variances, 1 and Σ of theirs. Down:
         what a parent has more than its children's z is shared out equally. Source: Hay et al. 2010, Theorem 3.
         """
-        cuts = np.cumsum([FANOUT**level for level in range(1, self.levels)])
-        levels = np.split(np.asarray(noisy, dtype=float), cuts)
+        level_starts = np.cumsum([FANOUT**level for level in range(1, self.levels)])
+        levels = np.split(np.asarray(noisy, dtype=float), level_starts)
         z, variance, out = levels[-1], 1.0, [levels[-1]]
-        for own in levels[-2::-1]:
-            below, theirs = z.reshape(-1, FANOUT).sum(axis=1), FANOUT * variance
-            z, variance = (own * theirs + below) / (1 + theirs), theirs / (1 + theirs)
+        for node_counts in levels[-2::-1]:
+            children_sums, children_variance = z.reshape(-1, FANOUT).sum(axis=1), FANOUT * variance
+            z, variance = (
+                (node_counts * children_variance + children_sums) / (1 + children_variance),
+                children_variance / (1 + children_variance),
+            )
             out.append(z)
-        settled = np.array([float(n)])
+        estimates = np.array([float(n)])
         for z in out[::-1]:
             children = z.reshape(-1, FANOUT)
-            settled = (children + ((settled - children.sum(axis=1)) / FANOUT)[:, None]).ravel()
-        return settled[: len(self.edges)]
+            estimates = (children + ((estimates - children.sum(axis=1)) / FANOUT)[:, None]).ravel()
+        return estimates[: len(self.edges)]
 
     def deviations(self, first: Array, last: Array) -> Array:
         """The standard deviations (k,) of Σ fitted leaves first..last − 1, for noise of deviation 1 on all counts.
@@ -155,10 +158,14 @@ class TreeCounts(_Binned):
         for size in FANOUT ** np.arange(self.levels):
             f, g = (ends % (FANOUT * size) / size for ends in (first, last))  # in children of the node
             k, m = np.floor(f), np.floor(g)
-            left, right = (1 - f + k) ** 2 + FANOUT - 1 - k, m + (g - m) ** 2
-            apart = left - (FANOUT - f) ** 2 / FANOUT + right - g**2 / FANOUT
-            inside = np.where(k == m, (g - f) ** 2, left + right - FANOUT) - (g - f) ** 2 / FANOUT
-            out += variance * np.where(first // (FANOUT * size) == last // (FANOUT * size), inside, apart)
+            left_squares, right_squares = (1 - f + k) ** 2 + FANOUT - 1 - k, m + (g - m) ** 2
+            different_nodes_term = left_squares - (FANOUT - f) ** 2 / FANOUT + right_squares - g**2 / FANOUT
+            same_node_term = (
+                np.where(k == m, (g - f) ** 2, left_squares + right_squares - FANOUT) - (g - f) ** 2 / FANOUT
+            )
+            out += variance * np.where(
+                first // (FANOUT * size) == last // (FANOUT * size), same_node_term, different_nodes_term
+            )
             variance = FANOUT * variance / (1 + FANOUT * variance)
         return np.sqrt(out)
 

@@ -152,8 +152,8 @@ class RankError(_RangedDraw):
     def check(self) -> None:
         """Raise InputError for everything but a quantile of one column on an interval."""
         super().check()
-        one = self.location and len(self.region.centre) == 1
-        if not one or not isinstance(self.loss, PiecewiseLinear) or self.loss.margin:
+        is_one_column = self.location and len(self.region.centre) == 1
+        if not is_one_column or not isinstance(self.loss, PiecewiseLinear) or self.loss.margin:
             raise InputError("ranks are for a quantile of one column with public bounds")
 
     def k(self, unit: float, spend: BoundedRange) -> float:
@@ -173,10 +173,10 @@ class PerturbedRisk(KnownRisk):
     - Densities: ξ' = ξ + Δ, Δ = Σ ±g'_j a_j over 2b rows, and Δ depends on ξ, the a_j do not: Z_j = ⟨ξ, a_j⟩/σ is
       normal of variance ‖a_j‖² ≤ 1. With s = 2bL/σ and Z̄ the mean of the 2b |Z_j|, the log of the ratio is
       (2⟨ξ, Δ⟩ + ‖Δ‖²)/(2σ²) ≤ sZ̄ + s²/2, and with that of the determinants the law's δ at ε₀ is at most
-      E(1 − e^{ε₁ − s²/2 − sZ̄})⁺ = E(1 − e^{−s(Z̄ − u)})⁺ ≤ s E(Z̄ − u)⁺, u = ε₁/s − s/2, as 1 − e^{−t} ≤ t. (· − u)⁺ is
-      convex, so that of a mean is at most the mean of those of its parts, however they hang together, and larger
-      variances only enlarge it: for u ≥ 0, δ ≤ s E(|Z| − u)⁺ = 2s(φ(u) − uΦ(−u)), Z standard normal, for any b.
-      s is the largest with u ≥ 0 for which that is at most δ₀, and σ = 2bL/s.
+      E(1 − e^{ε₁ − s²/2 − sZ̄})⁺ = E(1 − e^{−s(Z̄ − u)})⁺ ≤ s E(Z̄ − u)⁺, u = ε₁/s − s/2, as 1 − e^{−t} ≤ t. (· − u)⁺
+      is convex, so that of a mean is at most the mean of those of its parts, however they hang together, and larger
+      variances only enlarge it: for u ≥ 0, δ ≤ s E(|Z| − u)⁺ = 2s(φ(u) − uΦ(−u)), Z standard normal, for any b. s is
+      the largest with u ≥ 0 for which that is at most δ₀, and σ = 2bL/s.
     - Ends: ξ is drawn again until ‖ξ‖ ≤ σ√(d + 2√(dl) + 2l), l = ln((1 + e^ε₀)/(TAIL · δ₀)). A standard normal vector
       is longer with probability e^−l at most (Laurent, Massart 2000, Lemma 1), so both laws change by e^−l in total
       variation, which costs (1 + e^ε₀)e^−l = TAIL · δ₀; δ₀ above is the rest. Now all that the solver needs is public:
@@ -210,18 +210,18 @@ class PerturbedRisk(KnownRisk):
         """The regularisation Λ and the noise σ that `spend` pays for; InputError where no end or bound is proved."""
         if spend.failure == 0:
             raise InputError("objective perturbation needs delta > 0")
-        b, first = n / unit, (1 - self.share) * spend.epsilon
+        b, density_epsilon = n / unit, (1 - self.share) * spend.epsilon
         lam = self.loss.curvature / math.expm1(min(self.share * spend.epsilon / b, 500.0))
-        shift = 2 * b * sloped(self.loss).steepest
-        sigma = shift * (1 + 2 * self.RESIDUAL) / largest_shift(first, (1 - self.TAIL) * spend.failure)
-        self._check_end(n, lam, sigma, self.RESIDUAL * min(shift, sigma), spend)
+        max_shift = 2 * b * sloped(self.loss).steepest
+        sigma = max_shift * (1 + 2 * self.RESIDUAL) / largest_shift(density_epsilon, (1 - self.TAIL) * spend.failure)
+        self._check_end(n, lam, sigma, self.RESIDUAL * min(max_shift, sigma), spend)
         return lam, sigma
 
     def longest(self, sigma: float, spend: Approximate) -> float:
         """The length within which ξ is drawn."""
         d = len(self.region.centre)
-        rare = float(np.logaddexp(0.0, spend.epsilon)) - math.log(self.TAIL * spend.failure)
-        return sigma * math.sqrt(d + 2 * math.sqrt(d * rare) + 2 * rare)
+        tail_exponent = float(np.logaddexp(0.0, spend.epsilon)) - math.log(self.TAIL * spend.failure)
+        return sigma * math.sqrt(d + 2 * math.sqrt(d * tail_exponent) + 2 * tail_exponent)
 
     def goal(self, n: int, lam: float, sigma: float, spend: Approximate) -> float:
         """The gradient length of the mean risk that is reached for all rows: 1e-10 σ/n, or what rounding leaves."""
@@ -232,16 +232,17 @@ class PerturbedRisk(KnownRisk):
     def _check_end(self, n: int, lam: float, sigma: float, most: float, spend: Approximate) -> None:
         """Raise InputError, from public numbers, where a solution would take too long or be off by too much."""
         loss, c, mu = sloped(self.loss), self.region.centre, lam / n
-        goal = self.goal(n, lam, sigma, spend)
+        tolerance = self.goal(n, lam, sigma, spend)
         advice = f"choose a smaller epsilon, a share below {self.share:g} or another algorithm"
-        if not n * goal <= most:
-            left = n * goal / most * self.RESIDUAL
+        if not n * tolerance <= most:
+            residual_share = n * tolerance / most * self.RESIDUAL
             raise InputError(
-                f"rounding might keep objective perturbation off its solution, for n={n:,} rows: by {left:.2g} of what "
+                f"rounding might keep objective perturbation off its solution, for n={n:,} rows: by "
+                f"{residual_share:.2g} of what "
                 f"a row does, at most {self.RESIDUAL:g} is allowed; {advice}"
             )
-        far = farthest(loss, c, mu, self.longest(sigma, spend) / n)
-        rounds, steps = schedule(far, mu, loss.curvature + mu, goal)
+        max_distance = farthest(loss, c, mu, self.longest(sigma, spend) / n)
+        rounds, steps = schedule(max_distance, mu, loss.curvature + mu, tolerance)
         if not rounds * steps <= min(self.MOST_STEPS, self.MOST_WORK / n):
             raise InputError(
                 f"objective perturbation might need {rounds * steps:.3g} steps over n={n:,} rows, too many; {advice}"
@@ -258,8 +259,8 @@ def largest_shift(epsilon: float, delta: float) -> float:
     def log_delta(s: float) -> float:
         u = epsilon / s - s / 2
         mills = math.sqrt(math.pi / 2) * float(erfcx(u / math.sqrt(2)))
-        last = 1 / (1 + u * u) if u > LARGE else 1 - u * mills
-        return math.log(2 * s * last) - u * u / 2 - math.log(2 * math.pi) / 2
+        tail_factor = 1 / (1 + u * u) if u > LARGE else 1 - u * mills
+        return math.log(2 * s * tail_factor) - u * u / 2 - math.log(2 * math.pi) / 2
 
     low, high = 0.0, math.sqrt(2 * epsilon)
     if log_delta(high) <= math.log(delta):

@@ -41,8 +41,10 @@ class MeanGradient(KnownRisk, Statistic):
     @property
     def l2(self) -> float:
         """The ℓ2-sensitivity Δ₂ to one row."""
-        inside = self.region.contains(self.x[None])[0]
-        return min(2 * self.clip, self.G if inside else difference(self.loss, location=self.location, reach=math.inf))
+        in_region = self.region.contains(self.x[None])[0]
+        return min(
+            2 * self.clip, self.G if in_region else difference(self.loss, location=self.location, reach=math.inf)
+        )
 
     @property
     def l1(self) -> float:
@@ -108,10 +110,10 @@ class RegularisedMinimiser(KnownRisk, Statistic):
     @property
     def goal(self) -> float:
         """The gradient length that corresponds to the solver's distance from the minimiser."""
-        smooth = self._smooth
-        if isinstance(smooth, SquaredDistance):
+        smoothed_loss = self._smooth
+        if isinstance(smoothed_loss, SquaredDistance):
             return 0.0
-        eta = rounding(smooth, self.region.centre, mu=self.mu, n=self.n)
+        eta = rounding(smoothed_loss, self.region.centre, mu=self.mu, n=self.n)
         return max(self.TOLERANCE * self.G / self.n, LEAST * eta)
 
     @property
@@ -134,10 +136,10 @@ class RegularisedMinimiser(KnownRisk, Statistic):
         self.check_convex(self.mu)
         if self.width <= 0 and self.loss.curvature == math.inf:
             raise InputError(f"width={self.width:g} must be above 0: this loss has kinks")
-        if (share := 2 * self.n * self.goal / self.G) > self.MOST:
+        if (rounding_share := 2 * self.n * self.goal / self.G) > self.MOST:
             raise InputError(
                 f"mu={self.mu:g} is too small for n={self.n:,} rows: rounding might move the minimiser by "
-                f"{share:.2g} times what a row can, at most {self.MOST:g} is allowed"
+                f"{rounding_share:.2g} times what a row can, at most {self.MOST:g} is allowed"
             )
 
     def value(self, rows: Rows) -> Array:

@@ -49,8 +49,8 @@ class WorkloadStatistic(Statistic):
 
     def on_grid(self, n: int) -> tuple[Any, float]:
         """The statistic of the workload with its entries on the grid, and the grid's step."""
-        workload, fine = workload_on_grid(self.workload, n)
-        return replace(self, workload=workload), fine  # type: ignore[type-var]
+        workload, spacing = workload_on_grid(self.workload, n)
+        return replace(self, workload=workload), spacing  # type: ignore[type-var]
 
 
 @frozen
@@ -111,8 +111,8 @@ class WeightedTables(Answers):
 
     def check(self) -> None:
         """Raise InputError unless the workload is marginal tables, each with a weight in 1/1024..1."""
-        fit = type(self.workload) is Marginals and self.weights.shape == (len(self.workload.tables),)
-        if not (fit and (self.weights >= NARROWEST).all() and (self.weights <= 1).all()):
+        is_weighted_tables = type(self.workload) is Marginals and self.weights.shape == (len(self.workload.tables),)
+        if not (is_weighted_tables and (self.weights >= NARROWEST).all() and (self.weights <= 1).all()):
             raise InputError(f"marginal tables are weighted, each by a number in {NARROWEST:g}..1")
 
     def value(self, rows: Rows) -> Array:
@@ -235,9 +235,9 @@ class CellAnswers(WorkloadStatistic):
             return self, 1.0
         if self.basis is None:
             raise InputError("noise on all combinations within a subspace cannot be put on a grid")
-        out, fine = CellAnswers(self.workload, self.subspace), step(n)
-        vars(out)["basis"] = np.rint(self.basis / fine) * fine
-        return out, fine
+        gridded, spacing = CellAnswers(self.workload, self.subspace), step(n)
+        vars(gridded)["basis"] = np.rint(self.basis / spacing) * spacing
+        return gridded, spacing
 
     @cached_property
     def norms(self) -> Array:
@@ -281,23 +281,27 @@ def _matrix(workload: Workload) -> Explicit | TableQueries:
 def _projected_distance(tables: Marginals) -> float:
     """The distance max_{z,z'} ‖Π(e_z − e_z')‖₂ over the tables' row space, rounded up; see `CellAnswers`."""
     shape = tables.domain.shape
-    used = [i for i in sorted({a for axes in tables.axes for a in axes}) if shape[i] > 1]  # size 1: never differs
-    if len(used) > MOST_COLUMNS:
+    varying_columns = [
+        i for i in sorted({a for axes in tables.axes for a in axes}) if shape[i] > 1
+    ]  # size 1: never differs
+    if len(varying_columns) > MOST_COLUMNS:
         return math.sqrt(2)
-    inside = np.zeros((2,) * len(used))  # 1 at the sets S of columns, as 0/1 coordinates, that lie inside some table
+    inside_tables = np.zeros(
+        (2,) * len(varying_columns)
+    )  # 1 at the sets S of columns, as 0/1 coordinates, that lie inside some table
     for axes in tables.axes:
-        inside[tuple(int(i in axes) for i in used)] = 1
-    for axis in range(len(used)):
-        without, within = np.split(inside, 2, axis)
+        inside_tables[tuple(int(i in axes) for i in varying_columns)] = 1
+    for axis in range(len(varying_columns)):
+        without, within = np.split(inside_tables, 2, axis)
         np.maximum(without, within, out=without)
-    projection = inside  # coordinate by coordinate from sets S to patterns a: without, within → differ, agree
-    for axis, i in enumerate(used):
+    projection = inside_tables  # coordinate by coordinate from sets S to patterns a: without, within → differ, agree
+    for axis, i in enumerate(varying_columns):
         differ, agree = np.split(projection, 2, axis)
         differ -= agree
         agree *= shape[i]
         agree += differ
-    same = float(projection.flat[-1])
-    return min(math.sqrt(2 * (same - float(projection.min())) / tables.domain.size), math.sqrt(2)) * ROOM
+    same_row = float(projection.flat[-1])
+    return min(math.sqrt(2 * (same_row - float(projection.min())) / tables.domain.size), math.sqrt(2)) * ROOM
 
 
 def _norms(workload: Workload) -> Array:

@@ -18,8 +18,8 @@ def bit_range(step: float, unit: float) -> float:
     """The privacy cost B of one keep-or-reject bit, step = ηw, unit = n (n/b for groups of b); never 0."""
     if step == 0:
         return math.log1p(1 / unit)  # the limit, and all that is left of floating point
-    grown = -math.expm1(-step * (1 + 1 / unit)) / -math.expm1(-step)
-    return (step / unit + math.log(grown)) * ROOM
+    odds_ratio = -math.expm1(-step * (1 + 1 / unit)) / -math.expm1(-step)
+    return (step / unit + math.log(odds_ratio)) * ROOM
 
 
 @frozen
@@ -44,9 +44,9 @@ class AcceptProbabilities(WorkloadStatistic):
     def check(self) -> None:
         """Raise InputError for a workload whose sensitivities are not known, or draws that are not its queries."""
         super().check()
-        inside = ((self.drawn >= 0) & (self.drawn < 2 * self.workload.m)).all() and self.drawn.dtype.kind in "iu"
-        flat = self.drawn.ndim == 1 and self.answers.shape == self.drawn.shape
-        if not 0 < self.eta < math.inf or not flat or not inside or np.isnan(self.answers).any():
+        in_workload = ((self.drawn >= 0) & (self.drawn < 2 * self.workload.m)).all() and self.drawn.dtype.kind in "iu"
+        same_shape = self.drawn.ndim == 1 and self.answers.shape == self.drawn.shape
+        if not 0 < self.eta < math.inf or not same_shape or not in_workload or np.isnan(self.answers).any():
             raise InputError(f"eta={self.eta} must be above 0, and every draw a signed query with its answer")
 
     def lost(self, n: int) -> float:
@@ -61,11 +61,11 @@ class AcceptProbabilities(WorkloadStatistic):
         w, limit = self.workload.width, self.eta * self.workload.width
         if not limit > 0:
             return 0.0
-        largest = float(np.abs(self.answers).max(initial=0))
-        lost = 4 * n * EPS * ((1 + largest) / w + 3) * (1 + 2 / limit)
-        if not lost <= 0.5:
+        max_answer = float(np.abs(self.answers).max(initial=0))
+        share = 4 * n * EPS * ((1 + max_answer) / w + 3) * (1 + 2 / limit)
+        if not share <= 0.5:
             raise InputError(f"eta={self.eta:g} with n={n} is beyond what rounding lets a bit be kept by")
-        return lost
+        return share
 
     def rounded(self, workload: Workload, lost: float) -> "AcceptProbabilities":
         """The same bits with a smaller η' = (1 − r)η w/w', for the `lost` share r; w' is the width of `workload`."""

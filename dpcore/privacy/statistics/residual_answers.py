@@ -41,8 +41,8 @@ class Residuals(Statistic):
         """The residuals with weights on the grid: n times the value is whole numbers times the weights."""
         if (self.weights == np.rint(self.weights)).all():
             return self, 1.0
-        fine = step(n)
-        return Residuals(self.workload, on_steps(self.weights, fine)), fine
+        spacing = step(n)
+        return Residuals(self.workload, on_steps(self.weights, spacing)), spacing
 
     @property
     def l2(self) -> float:
@@ -51,8 +51,8 @@ class Residuals(Statistic):
         if not len(self.weights):
             return 0.0
         t = self.weights**2 * spaces.cells
-        moved = spaces.moved(t).max() if spaces.listed else (2 * spaces.count * spaces.widest) @ t
-        return math.sqrt(max(float(moved), 0.0)) * ROOM
+        squared_changes = spaces.moved(t).max() if spaces.listed else (2 * spaces.count * spaces.widest) @ t
+        return math.sqrt(max(float(squared_changes), 0.0)) * ROOM
 
     @property
     def l1(self) -> float:
@@ -71,11 +71,11 @@ class Residuals(Statistic):
 
     def value(self, rows: Rows) -> Array:
         """The residuals of all tables (Σ k_S,); for counted rows they are whole numbers times the weights."""
-        out = []
-        for S, kind in spaces_of(self.workload).type_of.items():
+        residuals = []
+        for S, table_type in spaces_of(self.workload).type_of.items():
             sizes = self.workload.domain.shape_of(S)
             table = (rows.count(S, sizes) / rows.divisor).reshape(sizes)
             for axis, n in enumerate(sizes):
                 table = n * table - table.sum(axis=axis, keepdims=True)
-            out.append(self.weights[kind] * table.ravel())
-        return np.concatenate(out) if out else np.zeros(0)
+            residuals.append(self.weights[table_type] * table.ravel())
+        return np.concatenate(residuals) if residuals else np.zeros(0)

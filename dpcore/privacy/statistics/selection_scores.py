@@ -61,9 +61,9 @@ class TableErrors(WorkloadStatistic):
         """
         answers, penalties = n * near(self.answers), n * near(self.penalties)
         starts = [table.start for table in self.workload.tables]
-        most = n + float((np.add.reduceat(np.abs(answers), starts) + np.abs(penalties)).max())
-        room = EPS * (1 + max(self.workload.sizes) / 8) * most * float(self.weights.max())
-        return TableErrors(workload, answers, penalties, self.weights), room
+        max_summed = n + float((np.add.reduceat(np.abs(answers), starts) + np.abs(penalties)).max())
+        rounding_bound = EPS * (1 + max(self.workload.sizes) / 8) * max_summed * float(self.weights.max())
+        return TableErrors(workload, answers, penalties, self.weights), rounding_bound
 
     def value(self, truth: Array) -> Array:
         """The scores (tables,) from the answers on the rows, in shares or, as `in_counts` makes them, in counts."""
@@ -117,5 +117,5 @@ def sparse_scales(sensitivity: float, epsilon: float) -> tuple[float, float]:
     + 2(2Δ/ε₂)², least where 1/ε₁³ = 4/ε₂³: ε₁ : ε₂ = 1 : 2^⅔, 13% below that of halves.
     Source: Lyu, Su, Li 2017, section 4.2, 1 : (2c)^⅔ for c answers; here every "above" has its own threshold.
     """
-    first = epsilon / (1 + 2 ** (2 / 3))
-    return sensitivity / first, 2 * sensitivity / (epsilon - first)
+    threshold_epsilon = epsilon / (1 + 2 ** (2 / 3))
+    return sensitivity / threshold_epsilon, 2 * sensitivity / (epsilon - threshold_epsilon)

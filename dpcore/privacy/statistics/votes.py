@@ -66,17 +66,17 @@ class Votes(_Voting):
         if len(U) == 1:
             return np.full(len(X), first[0])
         tree = KDTree(U)
-        distances, found = tree.query(X, 2)
-        nearest = found.min(axis=1, where=distances <= distances[:, :1], initial=len(U))
+        distances, indices = tree.query(X, 2)
+        nearest = indices.min(axis=1, where=distances <= distances[:, :1], initial=len(U))
         tied = np.flatnonzero(distances[:, 1] <= distances[:, 0])
         if len(tied) and len(U) > MANY:
-            distances, found = tree.query(X[tied], MANY)
-            nearest[tied] = found.min(axis=1, where=distances <= distances[:, :1], initial=len(U))
+            distances, indices = tree.query(X[tied], MANY)
+            nearest[tied] = indices.min(axis=1, where=distances <= distances[:, :1], initial=len(U))
             tied = tied[distances[:, -1] <= distances[:, 0]]
         for start in range(0, len(tied), step := max(1, BLOCK // U.size)):
-            part = tied[start : start + step]
-            gaps = ((X[part, None, :] - U) ** 2).sum(axis=2)
-            nearest[part] = gaps.argmin(axis=1)
+            block = tied[start : start + step]
+            squared_distances = ((X[block, None, :] - U) ** 2).sum(axis=2)
+            nearest[block] = squared_distances.argmin(axis=1)
         return first[nearest]
 
 
@@ -104,32 +104,32 @@ class CodeVotes(_Voting):
         sizes = self._sizes
         if V.ndim != 2 or not len(V) or V.shape[1] != len(sizes) or (V < 0).any() or (sizes <= V).any():
             raise InputError(f"candidates of shape {V.shape} must be bins of {len(sizes)} columns, at least one row")
-        whole = [np.asarray(s) for s in self.scales if s is not None]
+        known_scales = [np.asarray(s) for s in self.scales if s is not None]
         fits = all(
             s.dtype.kind == "i" and len(s) == k for s, k in zip(self.scales, sizes, strict=True) if s is not None
         )
-        if not fits or any((np.diff(s) < 0).any() for s in whole):
+        if not fits or any((np.diff(s) < 0).any() for s in known_scales):
             raise InputError("the positions of bins must be whole numbers in increasing order, one for each bin")
-        largest = 4 * (self.unit * len(sizes) + sum(int(np.ptp(s)) for s in whole))
-        if not 0 < self.unit <= largest < LARGEST:
-            raise InputError(f"scores up to {largest} are outside 1..{LARGEST}")
+        max_score = 4 * (self.unit * len(sizes) + sum(int(np.ptp(s)) for s in known_scales))
+        if not 0 < self.unit <= max_score < LARGEST:
+            raise InputError(f"scores up to {max_score} are outside 1..{LARGEST}")
 
     def value(self, rows: Rows) -> Array:
         """The shares of the votes (v,)."""
         # A code beyond the bins counts in the last one: an error would reveal that such a record exists.
         binned = np.column_stack([b.take(rows.values[:, i], mode="clip") for i, b in enumerate(self.bins)])
         if math.prod(self._sizes) < 2**62:
-            cells, back = np.unique(np.ravel_multi_index(tuple(binned.T), self._sizes), return_inverse=True)
+            cells, distinct_index = np.unique(np.ravel_multi_index(tuple(binned.T), self._sizes), return_inverse=True)
             X = np.column_stack(np.unravel_index(cells, self._sizes))
         else:
-            X, back = np.unique(binned, axis=0, return_inverse=True)
-        weights = np.bincount(back.ravel(), rows.weights, len(X))
+            X, distinct_index = np.unique(binned, axis=0, return_inverse=True)
+        weights = np.bincount(distinct_index.ravel(), rows.weights, len(X))
         U, first = _distinct(self.candidates)
         features, votes = (self._worth * self._features(U)).T.copy(), np.zeros(len(self.candidates))
         for start in range(0, len(X), step := max(1, BLOCK // max(len(U), features.shape[0]))):
-            part = slice(start, start + step)
-            nearest = ((2 * self._features(X[part]) - 1) @ features).argmax(axis=1)
-            votes += np.bincount(first[nearest], weights[part], len(votes))
+            block = slice(start, start + step)
+            nearest = ((2 * self._features(X[block]) - 1) @ features).argmax(axis=1)
+            votes += np.bincount(first[nearest], weights[block], len(votes))
         return votes / rows.divisor
 
     @property

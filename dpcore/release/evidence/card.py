@@ -25,13 +25,15 @@ STARTED = "It began at a table that its maker calls public. What that table show
 
 def card(facts: Facts, release: int) -> str:
     """A release's card as an HTML page, from the facts in release.json and its number among those of its data set."""
-    means, useful, protects = Promise.of_release(facts), facts["utility"], facts["protects"]
-    kept = facts["dataset"]
-    lifetime = Lifetime(Budget(**kept["total"]), Accounting(kept["accounting"]), kept["failure"])
-    now = lifetime.cost(events_from_json(facts["promise"]["reserved"])) / lifetime.capacity
-    picture, words, _ = gauge(max(lifetime.share(kept["spent"]["epsilon"]) - now, 0.0), now)
-    each = noun(protects["rows_per_person"])
-    tiles = foretold(useful["noise"], useful["as_exact_as_sample"], protects["records"], each)
+    means, utility, protects = Promise.of_release(facts), facts["utility"], facts["protects"]
+    dataset = facts["dataset"]
+    lifetime = Lifetime(Budget(**dataset["total"]), Accounting(dataset["accounting"]), dataset["failure"])
+    release_share = lifetime.cost(events_from_json(facts["promise"]["reserved"])) / lifetime.capacity
+    gauge_html, gauge_words, _ = gauge(
+        max(lifetime.share(dataset["spent"]["epsilon"]) - release_share, 0.0), release_share
+    )
+    counted_noun = noun(protects["rows_per_person"])
+    tiles = foretold(utility["noise"], utility["as_exact_as_sample"], protects["records"], counted_noun)
     return page(
         TEMPLATES / "card.html",
         **facts,
@@ -39,8 +41,8 @@ def card(facts: Facts, release: int) -> str:
         tiles=[*tiles, guess_tile(means.guess())],
         promise_words=means.suspicion_words,
         asked="; ".join(map(in_words, facts["queries"]["asked"])),
-        gauge=Markup(picture),
-        gauge_words=words,
+        gauge=Markup(gauge_html),
+        gauge_words=gauge_words,
         origins=origin_words.group_origins(facts["provenance"]),
         not_covered=_not_covered(facts),
         brief=brief,
@@ -49,7 +51,7 @@ def card(facts: Facts, release: int) -> str:
 
 def _not_covered(facts: Facts) -> list[str]:
     """Sentences that say what the promise does not cover."""
-    said = [
+    caveats = [
         (True, OTHERS),
         (True, OUTSIDE),
         (facts["protects"]["unit"] == ROW, SEVERAL),
@@ -60,4 +62,4 @@ def _not_covered(facts: Facts) -> list[str]:
         (any(origin["source"] == origin_words.SCHEMA_AUTHOR for origin in facts["provenance"]), AUTHOR),
         (facts["made_by"]["public_start"], STARTED),
     ]
-    return [words for holds, words in said if holds]
+    return [caveat for holds, caveat in caveats if holds]

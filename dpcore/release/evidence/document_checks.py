@@ -35,34 +35,34 @@ def check_documents(folder: Folder) -> str:
     epsilon, delta = promise["epsilon"], promise["delta"]
     chance = guess(promise["reserved"], epsilon, delta)
     factor, _ = odds(epsilon, delta)
-    after = PRIOR * factor / (PRIOR * factor + 1 - PRIOR)
+    posterior_suspicion = PRIOR * factor / (PRIOR * factor + 1 - PRIOR)
     digits = 0 if 0.51 <= chance <= 0.99 else 1
-    expected = {CHANCE: f"{_hundredths(chance, digits):g}", SUSPICION: _percent(after)}
+    expected = {CHANCE: f"{_hundredths(chance, digits):g}", SUSPICION: _percent(posterior_suspicion)}
     for name in ("card.html", "review.html"):
-        said = _text(pages[name])
+        page_text = _text(pages[name])
         for pattern, value in expected.items():
-            found = re.findall(pattern, said)
-            need(set(found) == {value}, f"{name} says {', '.join(found)[:80]} where {value} follows")
-    total = f"≤ {epsilon:g} at δ = {_brief(delta)}."
-    need(total in _text(pages["proof.html"]), f"proof.html does not end with ε {total}")
+            matches = re.findall(pattern, page_text)
+            need(set(matches) == {value}, f"{name} says {', '.join(matches)[:80]} where {value} follows")
+    total_text = f"≤ {epsilon:g} at δ = {_brief(delta)}."
+    need(total_text in _text(pages["proof.html"]), f"proof.html does not end with ε {total_text}")
     entry = folder.read("registry.yaml").decode("utf-8")
     numbers = dict(re.findall(r"^      (epsilon|delta): (\S+)$", entry, re.MULTILINE))
-    same = {name: float(value) for name, value in numbers.items()} == {"epsilon": epsilon, "delta": delta}
-    need(same, "registry.yaml states another promise")
+    same_promise = {name: float(value) for name, value in numbers.items()} == {"epsilon": epsilon, "delta": delta}
+    need(same_promise, "registry.yaml states another promise")
     return "the card, the proof, the review and the registry's entry state this promise"
 
 
 def _check_rows(folder: Folder, card: str) -> None:
     """Raise WrongError unless the card's rows of numbers are those of release.json, each there once."""
     facts = folder.facts
-    promise, kept, ledger = facts["promise"], facts["dataset"], facts["ledger"]
-    spent, total = kept["spent"]["epsilon"], kept["total"]
-    together = f"ε = {spent:.4g} of {total['epsilon']:g} at δ = {_brief(total['delta'])}."
+    promise, dataset, ledger = facts["promise"], facts["dataset"], facts["ledger"]
+    spent, total = dataset["spent"]["epsilon"], dataset["total"]
+    total_text = f"ε = {spent:.4g} of {total['epsilon']:g} at δ = {_brief(total['delta'])}."
     expected = {
         "ε": f"{promise['epsilon']:g}",
         "δ": _brief(promise["delta"]),
         "Added up by": f"{promise['accounting']}: costs {promise['cost']}",
-        "All releases together": together,
+        "All releases together": total_text,
         "About whom": f"{facts['protects']['records']:,} rows.",
         "Neighbours": facts["protects"]["neighbours"],
         "Ledger": f"{ledger['id']}, line {ledger['entry']}",
@@ -73,10 +73,12 @@ def _check_rows(folder: Folder, card: str) -> None:
     }
     rows = [(_text(name), _text(value)) for name, value in ROWS.findall(card)]
     for name, value in expected.items():
-        found = [words for head, words in rows if head == name]
-        right = len(found) == 1 and found[0].startswith(_spaced(value))
-        exact = right and (name in ("All releases together", "About whom") or found[0] == _spaced(value))
-        need(exact, f"card.html: {name}: {'; '.join(found)[:100]} where {value[:100]} follows")
+        cell_values = [cell_value for row_name, cell_value in rows if row_name == name]
+        starts_right = len(cell_values) == 1 and cell_values[0].startswith(_spaced(value))
+        is_right = starts_right and (
+            name in ("All releases together", "About whom") or cell_values[0] == _spaced(value)
+        )
+        need(is_right, f"card.html: {name}: {'; '.join(cell_values)[:100]} where {value[:100]} follows")
 
 
 def _text(page: str) -> str:
@@ -97,5 +99,5 @@ def _hundredths(chance: float, digits: int) -> float:
 
 
 def _percent(chance: float) -> str:
-    shown = _hundredths(chance, 1 if chance <= 0.99 else 3)
-    return f"{shown:g}%" if shown < 100 else "almost 100%"
+    rounded = _hundredths(chance, 1 if chance <= 0.99 else 3)
+    return f"{rounded:g}%" if rounded < 100 else "almost 100%"

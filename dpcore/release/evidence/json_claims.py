@@ -49,9 +49,9 @@ def strict_json(content: bytes, name: str) -> Any:
         return int(text)
 
     def unique(pairs: list) -> dict:
-        out = dict(pairs)
-        need(len(out) == len(pairs), f"{name}: one object has a key twice")
-        return out
+        parsed = dict(pairs)
+        need(len(parsed) == len(pairs), f"{name}: one object has a key twice")
+        return parsed
 
     def constant(text: str) -> None:
         raise WrongError(f"{name}: {text} is no number")
@@ -91,8 +91,8 @@ def number(low: float, high: float, *, above: bool = False, below: bool = False)
     """Return the check of a number from low to high; `above` and `below` leave out the ends themselves."""
 
     def check(value: Any, where: str) -> None:
-        inside = type(value) in (int, float) and low <= value <= high
-        if not inside or (above and value == low) or (below and value == high):
+        is_inside = type(value) in (int, float) and low <= value <= high
+        if not is_inside or (above and value == low) or (below and value == high):
             refuse(value, where, f"a number from {low:g} to {high:g}")
 
     return check
@@ -124,26 +124,26 @@ def items(each: Check, least: int = 0, most: int = MAX_ITEMS) -> Check:
     def check(value: Any, where: str) -> None:
         if type(value) is not list or not least <= len(value) <= most:
             refuse(value, where, f"a list of {least} to {most}")
-        for place, item in enumerate(value):
-            each(item, f"{where}[{place}]")
+        for index, item in enumerate(value):
+            each(item, f"{where}[{index}]")
 
     return check
 
 
 def fields(required: dict[str, Check], optional: dict[str, Check] | None = None) -> Check:
     """Return the check of an object with exactly these fields, of which some may be missing."""
-    known = required | (optional or {})
+    field_checks = required | (optional or {})
 
     def check(value: Any, where: str) -> None:
         if type(value) is not dict:
             refuse(value, where, "an object")
         missing = [name for name in required if name not in value]
         need(not missing, f"{where}: the field {', '.join(missing)[:100]} is missing")
-        unknown = [name for name in value if name not in known]
-        newer = "this copy of verify.py does not know it; a newer program may have written it"
-        need(not unknown, f"{where}: the field {', '.join(unknown)[:100]}: {newer}")
+        unknown = [name for name in value if name not in field_checks]
+        unknown_field_hint = "this copy of verify.py does not know it; a newer program may have written it"
+        need(not unknown, f"{where}: the field {', '.join(unknown)[:100]}: {unknown_field_hint}")
         for name, item in value.items():
-            known[name](item, f"{where}.{name}")
+            field_checks[name](item, f"{where}.{name}")
 
     return check
 
@@ -166,9 +166,9 @@ def either(*checks: Check) -> Check:
 
     def check(value: Any, where: str) -> None:
         reasons = []
-        for other in checks:
+        for alternative in checks:
             try:
-                other(value, where)
+                alternative(value, where)
                 return
             except WrongError as error:
                 reasons.append(str(error))
@@ -190,19 +190,19 @@ def event(value: Any, where: str) -> None:
     """Raise WrongError unless the value is an event of a known kind that costs something."""
     if type(value) is not dict or value.get("kind") not in EVENT_SIZES:
         refuse(value, where, f"an event of the kind {', '.join(EVENT_SIZES)}")
-    drawn = value["kind"] == "Drawn"
-    size = number(0, 1, below=True) if drawn else number(0, MAX_SIZE, above=True)
-    allowed = {"kind": text(), EVENT_SIZES[value["kind"]]: size, "times": whole(1, MAX_TIMES)}
-    if not drawn:
-        allowed["failure"] = number(0, 1, below=True)
-    fields(allowed)(value, where)
+    is_sampler_error = value["kind"] == "Drawn"
+    size_check = number(0, 1, below=True) if is_sampler_error else number(0, MAX_SIZE, above=True)
+    field_checks = {"kind": text(), EVENT_SIZES[value["kind"]]: size_check, "times": whole(1, MAX_TIMES)}
+    if not is_sampler_error:
+        field_checks["failure"] = number(0, 1, below=True)
+    fields(field_checks)(value, where)
 
 
 def events(value: Any, where: str) -> None:
     """Raise WrongError unless the value is a list of events of which one at least pays for a use of the data."""
     items(event, least=1)(value, where)
-    paid = any(each["kind"] != "Drawn" for each in value)
-    need(paid, f"{where}: nothing pays for the use of the data")
+    has_cost = any(item["kind"] != "Drawn" for item in value)
+    need(has_cost, f"{where}: nothing pays for the use of the data")
 
 
 def nothing(value: Any, where: str) -> None:

@@ -105,11 +105,11 @@ def proof(
     sums, accounting, budget, steps = plan.sums, plan.accounting, plan.budget, []
     epsilon = sums.epsilon(budget.delta, accounting)
     if measured is not None:
-        first, division = measured
+        schema_plan, division = measured
         accounting, budget = division.accounting, division.budget
-        cost, failure, epsilon = joint_cost(division, first, plan, algorithm.adaptive)
+        cost, failure, epsilon = joint_cost(division, schema_plan, plan, algorithm.adaptive)
         sums = Sums(pure=cost) if accounting is Accounting.PURE else Sums(rho=cost, failure=failure)
-        steps = [_step(charge, first, accounting, ColumnCurator, problem) for charge in first.charges]
+        steps = [_step(charge, schema_plan, accounting, ColumnCurator, problem) for charge in schema_plan.charges]
     return Proof(
         algorithm=name,
         title=algorithm.about.title,
@@ -128,18 +128,20 @@ def proof(
 def sentence(found: Proof) -> str:
     """A sentence that says what the steps of a proof cost together, and which promise that keeps."""
     epsilon, delta = found.promise
-    most = "At the most, however it decides as it goes along" if found.adaptive else "In all"
-    return f"{most}: {found.total}, that is ε = {found.epsilon:.6g} ≤ {epsilon:g} at δ = {brief(delta)}."
+    opening = "At the most, however it decides as it goes along" if found.adaptive else "In all"
+    return f"{opening}: {found.total}, that is ε = {found.epsilon:.6g} ≤ {epsilon:g} at δ = {brief(delta)}."
 
 
 def proof_page(found: Proof) -> str:
     """The proof as a page (HTML) to print."""
-    steps, seen = [], {}
+    steps, first_step_with = [], {}
     for number, step in enumerate(found.steps, start=1):
         lines = []
-        for name, words in step_lines(step):
-            at = seen.setdefault(words, number)
-            lines.append((name, f"As in step {at}." if at < number and len(words) > LONG else words))
+        for name, line_text in step_lines(step):
+            earlier_step = first_step_with.setdefault(line_text, number)
+            lines.append(
+                (name, f"As in step {earlier_step}." if earlier_step < number and len(line_text) > LONG else line_text)
+            )
         steps.append((step, lines))
     return page(
         TEMPLATES / "proof.html",
@@ -168,40 +170,42 @@ def step_lines(step: ProofStep) -> list[tuple[str, str]]:
 
 def _sensitivity(sizes: dict[str, float], group: int) -> str:
     """The sensitivities to one row, and to all rows of one person."""
-    several = f"times {group} for {group} rows of one person" if group > 1 else ""
+    group_text = f"times {group} for {group} rows of one person" if group > 1 else ""
     if not sizes:
-        known = "Known when it is measured, by the same derivation"
-        return f"{known}{', ' if several else ''}{several}. The noise follows it."
-    each = [f"{SIZES[name]} = {value:.6g}" for name, value in sizes.items()]
-    if not several:
-        return ", ".join(each)
-    whole = [f"{group} {SIZES[name]} = {group * value:.6g}" for name, value in sizes.items()]
-    return f"{', '.join(each)}, {several}: {', '.join(whole)}"
+        unknown_text = "Known when it is measured, by the same derivation"
+        return f"{unknown_text}{', ' if group_text else ''}{group_text}. The noise follows it."
+    row_terms = [f"{SIZES[name]} = {value:.6g}" for name, value in sizes.items()]
+    if not group_text:
+        return ", ".join(row_terms)
+    group_terms = [f"{group} {SIZES[name]} = {group * value:.6g}" for name, value in sizes.items()]
+    return f"{', '.join(row_terms)}, {group_text}: {', '.join(group_terms)}"
 
 
 def _step(charge: Charge, plan: Plan, accounting: Accounting, holder: type, problem: Grouped) -> ProofStep:
     """The step of a proof for one charge of a plan; `holder` is the curator whose verb it is."""
     statistic, spend = charge.statistic, charge.spend
     kind = statistic if isinstance(statistic, type) else type(statistic)
-    named = {name: getattr(statistic, name, None) for name in SIZES}  # of a class, what all of its kind have
-    sizes = {name: float(value) for name, value in named.items() if isinstance(value, (int, float))}
-    counts = holder is ColumnCurator
-    asked = getattr(statistic, "workload", None)
-    kept = [type(spend).__name__] + ["Exact"] * plan.exact
-    kept += [type(w).__name__ for w in (asked, *(w for w, _ in asked.members))] if asked else WORKLOADS
-    each = Sums.of([(spend, charge.times)])
+    size_values = {name: getattr(statistic, name, None) for name in SIZES}  # of a class, what all of its kind have
+    sizes = {name: float(value) for name, value in size_values.items() if isinstance(value, (int, float))}
+    is_column_count = holder is ColumnCurator
+    workload = getattr(statistic, "workload", None)
+    relevant_names = [type(spend).__name__] + ["Exact"] * plan.exact
+    relevant_names += (
+        [type(w).__name__ for w in (workload, *(w for w, _ in workload.members))] if workload else WORKLOADS
+    )
+    charge_sums = Sums.of([(spend, charge.times)])
     return ProofStep(
         statistic=_plain(re.split(r"[:.]", _doc(kind))[0]),
-        derivation=_told(_doc(kind), kept),
+        derivation=_told(_doc(kind), relevant_names),
         sizes=sizes,
-        mechanism=_told(_doc(getattr(holder, _verb(charge))), kept),
+        mechanism=_told(_doc(getattr(holder, _verb(charge))), relevant_names),
         spend=_spend(spend),
         law=_plain(_doc(type(spend))),
         times=charge.times,
-        cost=_total(each, accounting),
+        cost=_total(charge_sums, accounting),
         group=problem.group,
-        noise=_noise(charge, sizes, problem, counts=counts) if _verb(charge) in MEASURING else "",
-        column=charge.name if counts else "",
+        noise=_noise(charge, sizes, problem, counts=is_column_count) if _verb(charge) in MEASURING else "",
+        column=charge.name if is_column_count else "",
     )
 
 
@@ -211,23 +215,28 @@ def _noise(charge: Charge, sizes: dict[str, float], problem: Grouped, *, counts:
     Of counts it is in rows, else a share of the n rows. Where the sensitivity is not known yet, σ is a multiple of it.
     """
     spend, n, b = charge.spend, problem.n, problem.group
-    per = "" if counts else "n"
-    rows = "" if counts else f"{n:,} × "
+    row_factor = "" if counts else "n"
+    row_text = "" if counts else f"{n:,} × "
     if isinstance(spend, SubsampledGaussian):
         clip, z, q = sizes.get("clip"), spend.noise_multiplier, spend.rate
-        shown = "C" if clip is None else f"{clip:.6g}"
+        sensitivity_text = "C" if clip is None else f"{clip:.6g}"
         sigma = z / (q * n) * (1.0 if clip is None else clip)
-        return f"σ = zC/(qn) = {z:.6g} × {shown}/({q:.6g} × {n:,}) = {sigma:.6g}{' C' if clip is None else ''}"
+        return (
+            f"σ = zC/(qn) = {z:.6g} × {sensitivity_text}/({q:.6g} × {n:,}) = {sigma:.6g}{' C' if clip is None else ''}"
+        )
     gaussian = isinstance(spend, Gaussian)
-    size, letter = ("l2", "μ") if gaussian else ("l1", "ε₀")
+    size_name, symbol = ("l2", "μ") if gaussian else ("l1", "ε₀")
     amount = spend.mu if isinstance(spend, Gaussian) else spend.pure
-    delta = sizes.get(size)
+    delta = sizes.get(size_name)
     sigma = (1.0 if gaussian else math.sqrt(2)) * b / (amount if counts else n * amount)
-    formula = f"{'' if gaussian else '√2 '}b {SIZES[size]}/({per}{letter})"
-    root = "" if gaussian else "√2 × "
-    shown = SIZES[size] if delta is None else f"{delta:.6g}"
-    result = f"{sigma:.6g} {SIZES[size]}" if delta is None else f"{sigma * delta:.6g}"
-    return f"σ = {formula} = {root}{b} × {shown}/({rows}{amount:.6g}) = {result}{' rows' if counts else ''}"
+    formula = f"{'' if gaussian else '√2 '}b {SIZES[size_name]}/({row_factor}{symbol})"
+    root_text = "" if gaussian else "√2 × "
+    sensitivity_text = SIZES[size_name] if delta is None else f"{delta:.6g}"
+    result = f"{sigma:.6g} {SIZES[size_name]}" if delta is None else f"{sigma * delta:.6g}"
+    return (
+        f"σ = {formula} = {root_text}{b} × {sensitivity_text}/({row_text}{amount:.6g}) = "
+        f"{result}{' rows' if counts else ''}"
+    )
 
 
 def _verb(charge: Charge) -> str:
@@ -239,8 +248,8 @@ def _verb(charge: Charge) -> str:
 
 def _spend(spend: Spend) -> str:
     """A spend with its parameters, in words."""
-    said = ", ".join(f"{LETTERS[name]} = {value:.6g}" for name, value in asdict(spend).items() if value)
-    return f"{NAMES[type(spend)]}, {said}"
+    parameters_text = ", ".join(f"{LETTERS[name]} = {value:.6g}" for name, value in asdict(spend).items() if value)
+    return f"{NAMES[type(spend)]}, {parameters_text}"
 
 
 def _total(sums: Sums, accounting: Accounting) -> str:
@@ -278,14 +287,14 @@ def _doc(thing: Any) -> str:
 
 def _told(words: str, kept: Sequence[str]) -> str:
     """A docstring without the paragraphs and items that begin with the name of a spend or workload not `kept`."""
-    found = ""
+    relevant_text = ""
     for part in re.split(r"(?=\n\n|\n- )", words):
-        only = re.match(r"(?:\n\n|\n- )(\w+)(?:\([^)]*\)|, [^:]*)?: ", part)
-        if only is None or only[1] not in (*SPENDS, *WORKLOADS):
-            found += part
-        elif only[1] in kept:
-            found += part if only[1] in WORKLOADS else f"\n\n{part[only.end() :]}"
-    return _plain(found)
+        name_match = re.match(r"(?:\n\n|\n- )(\w+)(?:\([^)]*\)|, [^:]*)?: ", part)
+        if name_match is None or name_match[1] not in (*SPENDS, *WORKLOADS):
+            relevant_text += part
+        elif name_match[1] in kept:
+            relevant_text += part if name_match[1] in WORKLOADS else f"\n\n{part[name_match.end() :]}"
+    return _plain(relevant_text)
 
 
 def _plain(words: str) -> str:
@@ -296,8 +305,8 @@ def _plain(words: str) -> str:
 
 def _paragraphs(words: str) -> list[tuple[str, list[str]]]:
     """The paragraphs of a docstring: of each the text before its list, and the items of that list."""
-    found = (re.split(r"(?:^|\n)\s*- ", part) for part in words.split("\n\n"))
-    return [(first.strip(), items) for first, *items in found]
+    split_parts = (re.split(r"(?:^|\n)\s*- ", part) for part in words.split("\n\n"))
+    return [(first.strip(), items) for first, *items in split_parts]
 
 
 def _typeset(words: str) -> Markup:

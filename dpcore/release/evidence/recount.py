@@ -43,15 +43,15 @@ def gdp_epsilon(mu: float, delta: float) -> float:
         return math.inf if delta <= 0 < mu else 0.0
 
     def excess(epsilon: float) -> float:
-        top, rest = log_ndtr(mu / 2 - epsilon / mu), epsilon + log_ndtr(-mu / 2 - epsilon / mu)
-        gap = -math.expm1(min(rest - top, 0.0))
-        return (top + math.log(gap) if gap > 0 else -1e9) - math.log(delta)
+        log_first, log_second = log_ndtr(mu / 2 - epsilon / mu), epsilon + log_ndtr(-mu / 2 - epsilon / mu)
+        relative_difference = -math.expm1(min(log_second - log_first, 0.0))
+        return (log_first + math.log(relative_difference) if relative_difference > 0 else -1e9) - math.log(delta)
 
     high = 1.0
     while excess(high) > 0:
         high *= 2
-    found: Any = brentq(excess, 0.0, high, xtol=1e-15) if excess(0.0) > 0 else 0.0
-    return float(found)
+    root: Any = brentq(excess, 0.0, high, xtol=1e-15) if excess(0.0) > 0 else 0.0
+    return float(root)
 
 
 def zcdp_epsilon(rho: float, delta: float) -> float:
@@ -65,9 +65,11 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
         step = math.exp(t)
         return (1 + step) * rho - (math.log(delta) + math.log1p(step)) / step - math.log1p(1 / step)
 
-    middle = math.log(max(-math.log(delta), 1e-3) / rho) / 2
-    found: Any = minimize_scalar(bound, bounds=(middle - 6, middle + 3), method="bounded", options={"xatol": 1e-10})
-    return max(float(found.fun), 0.0)
+    log_order_guess = math.log(max(-math.log(delta), 1e-3) / rho) / 2
+    minimum: Any = minimize_scalar(
+        bound, bounds=(log_order_guess - 6, log_order_guess + 3), method="bounded", options={"xatol": 1e-10}
+    )
+    return max(float(minimum.fun), 0.0)
 
 
 def optimal_epsilon(each: float, times: int, delta: float) -> float:
@@ -79,14 +81,14 @@ def optimal_epsilon(each: float, times: int, delta: float) -> float:
     if times > MAX_COMPOSED:
         raise WrongError(f"{times} releases composed at once, more than the {MAX_COMPOSED} that this file takes")
     i = np.arange(times + 1)
-    ways = gammaln(times + 1) - gammaln(i + 1) - gammaln(times - i + 1)
-    weights = np.exp(ways + (times - i) * each - times * np.logaddexp(0.0, each))
+    log_binomials = gammaln(times + 1) - gammaln(i + 1) - gammaln(times - i + 1)
+    weights = np.exp(log_binomials + (times - i) * each - times * np.logaddexp(0.0, each))
 
     def excess(epsilon: float) -> float:
         return float(weights @ -np.expm1(np.minimum(epsilon - (times - 2 * i) * each, 0.0))) - delta
 
-    found: Any = brentq(excess, 0.0, each * times, xtol=1e-15) if excess(0.0) > 0 else 0.0
-    return float(found)
+    root: Any = brentq(excess, 0.0, each * times, xtol=1e-15) if excess(0.0) > 0 else 0.0
+    return float(root)
 
 
 def cost(event: dict, accounting: str) -> float:
@@ -96,27 +98,27 @@ def cost(event: dict, accounting: str) -> float:
     kind = event["kind"]
     if kind == "Drawn":
         return 0.0
-    pure = event["epsilon"] if kind in ("Pure", "Approximate", "BoundedRange") else math.inf
-    span = pure if kind == "BoundedRange" else 2 * pure  # of log-likelihood ratios
+    pure_epsilon = event["epsilon"] if kind in ("Pure", "Approximate", "BoundedRange") else math.inf
+    log_ratio_range = pure_epsilon if kind == "BoundedRange" else 2 * pure_epsilon  # of log-likelihood ratios
     if accounting == PURE:
-        return pure
+        return pure_epsilon
     if accounting == ZCDP:
         if kind == "Gaussian":
             return event["mu"] ** 2 / 2
-        return event["rho"] if kind in ("Concentrated", "Filtered") else span**2 / 8
+        return event["rho"] if kind in ("Concentrated", "Filtered") else log_ratio_range**2 / 8
     if kind == "Gaussian":
         return event["mu"] ** 2
     if kind == "Filtered":
         return math.pi * event["rho"]
-    return (2 * ndtri_exp(log_expit(-span / 2))) ** 2 if span < math.inf else math.inf
+    return (2 * ndtri_exp(log_expit(-log_ratio_range / 2))) ** 2 if log_ratio_range < math.inf else math.inf
 
 
 def lost(event: dict, epsilon: float) -> float:
     """The part of δ that one event may take at a total ε: δ₀, or (1 + e^ε) times a draw's error."""
-    twice = 1 + math.exp(min(epsilon, 700.0))
+    factor = 1 + math.exp(min(epsilon, 700.0))
     if event["kind"] == "Drawn":
-        return twice * event["error"]
-    return event["failure"] * (1.0 if event["kind"] in ("Approximate", "Concentrated", "Filtered") else twice / 2)
+        return factor * event["error"]
+    return event["failure"] * (1.0 if event["kind"] in ("Approximate", "Concentrated", "Filtered") else factor / 2)
 
 
 def stated(added: float, delta: float, accounting: str) -> float:
@@ -138,18 +140,18 @@ def summed(events: list, accounting: str) -> float:
 
 def composed(events: list, epsilon: float, delta: float, accounting: str) -> float:
     """The ε at δ of all events together, whose failures are counted at a promised ε."""
-    left = delta - failed(events, epsilon)
-    if left < -1e-12 * delta:
+    remaining_delta = delta - failed(events, epsilon)
+    if remaining_delta < -1e-12 * delta:
         return math.inf
     if accounting == OPTIMAL:
-        paid = [e for e in events if e["kind"] != "Drawn"]
-        sizes = {e.get("epsilon") for e in paid}
-        if len(sizes) != 1 or not {e["kind"] for e in paid} <= {"Pure", "Approximate"}:
+        costed_events = [e for e in events if e["kind"] != "Drawn"]
+        epsilons = {e.get("epsilon") for e in costed_events}
+        if len(epsilons) != 1 or not {e["kind"] for e in costed_events} <= {"Pure", "Approximate"}:
             raise WrongError("spends of several kinds, composed in a way that this file does not know")
-        return optimal_epsilon(sizes.pop(), sum(e["times"] for e in paid), left)
+        return optimal_epsilon(epsilons.pop(), sum(e["times"] for e in costed_events), remaining_delta)
     if accounting not in ACCOUNTINGS:
         raise WrongError(f"added up by {accounting[:80]!r}, which this file does not know")
-    return stated(summed(events, accounting), max(left, 0.0), accounting)
+    return stated(summed(events, accounting), max(remaining_delta, 0.0), accounting)
 
 
 def kept(events: list, epsilon: float, delta: float) -> bool:
@@ -170,11 +172,15 @@ def uncovered(reserved: list, charges: list, epsilon: float) -> str | None:
     failures may take.
     """
     for accounting in ACCOUNTINGS:
-        held, used = summed(reserved, accounting), summed(charges, accounting)
-        if not used <= held * (1 + NEAR):
-            return f"Σ{SYMBOLS[accounting]} = {used:.6g}, reserved is {held:.6g}"
-    held, used = failed(reserved, epsilon), failed(charges, epsilon)
-    return None if used <= held * (1 + NEAR) else f"δ = {used:.6g} for failures, reserved is {held:.6g}"
+        reserved_cost, charged_cost = summed(reserved, accounting), summed(charges, accounting)
+        if not charged_cost <= reserved_cost * (1 + NEAR):
+            return f"Σ{SYMBOLS[accounting]} = {charged_cost:.6g}, reserved is {reserved_cost:.6g}"
+    reserved_cost, charged_cost = failed(reserved, epsilon), failed(charges, epsilon)
+    return (
+        None
+        if charged_cost <= reserved_cost * (1 + NEAR)
+        else f"δ = {charged_cost:.6g} for failures, reserved is {reserved_cost:.6g}"
+    )
 
 
 def cost_words(charges: list, accounting: str) -> set[str]:
@@ -195,17 +201,17 @@ def guess(events: list, epsilon: float, delta: float) -> float:
     from scipy.optimize import brentq
     from scipy.special import ndtr
 
-    best = 0.5 + (delta + (1 - delta) * math.tanh(epsilon / 2)) / 2
-    lose = math.fsum(e["times"] * (e["error"] if e["kind"] == "Drawn" else e["failure"]) for e in events)
-    paid = [e for e in events if e["kind"] != "Drawn"]
-    if all(e["kind"] == "Gaussian" for e in paid):
-        return min(best, float(ndtr(math.sqrt(summed(paid, GDP)) / 2)) + lose)
-    rho = summed(paid, ZCDP)
+    chance_bound = 0.5 + (delta + (1 - delta) * math.tanh(epsilon / 2)) / 2
+    failure_probability = math.fsum(e["times"] * (e["error"] if e["kind"] == "Drawn" else e["failure"]) for e in events)
+    costed_events = [e for e in events if e["kind"] != "Drawn"]
+    if all(e["kind"] == "Gaussian" for e in costed_events):
+        return min(chance_bound, float(ndtr(math.sqrt(summed(costed_events, GDP)) / 2)) + failure_probability)
+    rho = summed(costed_events, ZCDP)
     high = math.nextafter(1.0, 0.0)
-    apart: Any = 1.0
+    distance_bound: Any = 1.0
     if 2 * high * math.atanh(high) > rho:
-        apart = brentq(lambda t: 2 * t * math.atanh(t) - rho, 0.0, high, xtol=1e-15)
-    return min(best, 0.5 + min(apart + 2 * lose, 1.0) / 2)
+        distance_bound = brentq(lambda t: 2 * t * math.atanh(t) - rho, 0.0, high, xtol=1e-15)
+    return min(chance_bound, 0.5 + min(distance_bound + 2 * failure_probability, 1.0) / 2)
 
 
 def odds(epsilon: float, delta: float) -> tuple[float, float]:
@@ -216,5 +222,5 @@ def odds(epsilon: float, delta: float) -> tuple[float, float]:
     """
     if delta == 0:
         return math.exp(min(epsilon, 700.0)), 0.0
-    failure = min(100 * delta, math.sqrt(delta))
-    return math.exp(min(epsilon - math.log1p(-delta / failure), 700.0)), failure
+    exceed_probability = min(100 * delta, math.sqrt(delta))
+    return math.exp(min(epsilon - math.log1p(-delta / exceed_probability), 700.0)), exceed_probability

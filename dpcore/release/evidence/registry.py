@@ -17,10 +17,10 @@ _MARKS = re.compile(r"([\\`*_{}\[\]()#+!$<>|~])")  # the registry renders texts 
 def entry(facts: Json, releases: int) -> str:
     """The registry's record (YAML) for the facts of a release, which is the last of `releases` of its data set."""
     charges = [c for c in facts["promise"]["charges"] if c["kind"] != "Drawn"]
-    kinds = ", ".join(f"{c['times']} × {_parameters(c)}" for c in charges[:MOST_KINDS])
-    more = f" and {len(charges) - MOST_KINDS} kinds more" if len(charges) > MOST_KINDS else ""
+    charge_texts = ", ".join(f"{c['times']} × {_parameters(c)}" for c in charges[:MOST_KINDS])
+    more_text = f" and {len(charges) - MOST_KINDS} kinds more" if len(charges) > MOST_KINDS else ""
     slug = re.sub(r"[^a-z0-9]+", "-", facts["dataset"]["name"].lower()).strip("-")[:80] or "release"
-    values = facts | {"releases": releases, "charges": kinds + more, "slug": slug, "brief": brief}
+    values = facts | {"releases": releases, "charges": charge_texts + more_text, "slug": slug, "brief": brief}
     return filled(TEMPLATES / "registry.yaml", _in_quotes, values)
 
 
@@ -34,7 +34,7 @@ def _in_quotes(value: object) -> str:
 
 def _parameters(charge: Json) -> str:
     """A charge with its parameters, in words."""
-    told = ", ".join(
+    parameters = ", ".join(
         f"{k} = {v:.4g}" for k, v in charge.items() if k not in ("kind", "times") and (v or k != "failure")
     )
-    return f"{charge['kind']}({told})"
+    return f"{charge['kind']}({parameters})"

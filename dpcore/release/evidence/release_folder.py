@@ -56,15 +56,15 @@ def opened_regular(path: Path, longest: int = MAX_FILE_BYTES) -> Iterator[Binary
         if not stat.S_ISREG(os.lstat(path).st_mode):
             yield None
             return
-        careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        handle = os.open(path, os.O_RDONLY | careful)
+        flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        handle = os.open(path, os.O_RDONLY | flags)
     except OSError as error:
         raise WrongError(f"{path.name}: {error.strerror}") from None
     with os.fdopen(handle, "rb") as file:
-        found = os.fstat(handle)
-        if found.st_size > longest:
+        status = os.fstat(handle)
+        if status.st_size > longest:
             raise WrongError(f"{path.name}: larger than {longest >> 20} MB")
-        yield file if stat.S_ISREG(found.st_mode) else None
+        yield file if stat.S_ISREG(status.st_mode) else None
 
 
 class Folder:
@@ -108,16 +108,16 @@ class Folder:
 
     def lines(self, name: str) -> Iterator[str]:
         """The lines of a text file of any length, one after the other; read as `read` does."""
-        seen = hashlib.sha256()
+        hasher = hashlib.sha256()
         with opened_regular(self.path / name) as file:
             if file is None:
                 raise WrongError(f"{name}: no regular file")
             while line := file.readline(MAX_TEXT_BYTES):
-                seen.update(line)
+                hasher.update(line)
                 yield line.decode("utf-8")
-        need(seen.hexdigest() == self.hash_of(name), f"{name}: changed while it was read")
+        need(hasher.hexdigest() == self.hash_of(name), f"{name}: changed while it was read")
 
     def _json(self, name: str, check: Callable[[Any, str], None]) -> dict:
-        found = strict_json(self.read(name), name)
-        check(found, name)
-        return found
+        content = strict_json(self.read(name), name)
+        check(content, name)
+        return content

@@ -17,6 +17,6 @@ def review_page(facts: Facts, release: int) -> str:
 
     `release` is its number among those of its data set.
     """
-    words = Promise.of_release(facts).words
-    more = {"release": release, "promise_words": words, "brief": brief, "points": points}
-    return page(TEMPLATES / "review.html", **facts, **more)
+    promise_words = Promise.of_release(facts).words
+    extra_values = {"release": release, "promise_words": promise_words, "brief": brief, "points": points}
+    return page(TEMPLATES / "review.html", **facts, **extra_values)

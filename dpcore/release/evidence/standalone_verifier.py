@@ -27,12 +27,14 @@ def _alone(module: ModuleType) -> str:
 def _standalone() -> str:
     """The source of verify.py: in place of its imports from this program stands what they import."""
     source = inspect.getsource(verifier)
-    first = RELATIVE.search(source)
-    if first is None:
+    first_import = RELATIVE.search(source)
+    if first_import is None:
         raise ValueError("the verifier imports nothing that it could hold a copy of")
     parts = [inspect.getsource(written_out).strip(), *map(_alone, PARTS)]
     copies = "\n\n\n".join(parts)
-    return f"{source[: first.start()]}\n{copies}\n\n\n{RELATIVE.sub('', source[first.start() :]).lstrip()}"
+    return (
+        f"{source[: first_import.start()]}\n{copies}\n\n\n{RELATIVE.sub('', source[first_import.start() :]).lstrip()}"
+    )
 
 
 VERIFIER = _standalone()

@@ -56,8 +56,8 @@ BELIEVED = (  # what no check can find out from the files
 
 def link(previous: str, row: dict) -> str:
     """The hash that links a release to the one before in its data set's account."""
-    kept = {name: value for name, value in row.items() if name != "link"}
-    return hashlib.sha256(f"{previous}{json.dumps(kept, sort_keys=True)}".encode()).hexdigest()
+    hashed_fields = {name: value for name, value in row.items() if name != "link"}
+    return hashlib.sha256(f"{previous}{json.dumps(hashed_fields, sort_keys=True)}".encode()).hexdigest()
 
 
 _in_json = json.JSONEncoder(default=repr).encode
@@ -74,18 +74,18 @@ def broken(key: bytes, previous: str, entries: Iterable, rows: dict) -> list:
 
     `entries` are those of the chain, `rows` those of each table by their number.
     """
-    found = []
-    left = {place: dict(own) for place, own in rows.items()}
+    problems = []
+    remaining_rows = {place: dict(table_rows) for place, table_rows in rows.items()}
     for number, (seq, place, entry) in enumerate(entries, start=1):
         if seq != number:
-            return [*found, f"entry {number} of the chain was removed"]
-        row = left.get(place, {}).pop(seq, None)
+            return [*problems, f"entry {number} of the chain was removed"]
+        row = remaining_rows.get(place, {}).pop(seq, None)
         if row is None:
-            found.append(f"row {seq} of {str(place)[:40]} was removed")
+            problems.append(f"row {seq} of {str(place)[:40]} was removed")
         elif keyed(key, previous, place, row) != entry:
-            found.append(f"row {seq} of {place}, or its entry in the chain, was changed")
+            problems.append(f"row {seq} of {place}, or its entry in the chain, was changed")
         previous = entry
-    return found + [f"row {seq} of {place} was inserted" for place, own in left.items() for seq in own]
+    return problems + [f"row {seq} of {place} was inserted" for place, own in remaining_rows.items() for seq in own]
 
 
 # What is checked
@@ -96,8 +96,8 @@ def _signature(folder: Folder, key: str | None = None) -> str:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     signed = folder.signed
-    written = json.dumps(signed, indent=1, sort_keys=True) + "\n"
-    need(folder.read(SIGNED) == written.encode(), f"{SIGNED} is not as it was written")
+    canonical_text = json.dumps(signed, indent=1, sort_keys=True) + "\n"
+    need(folder.read(SIGNED) == canonical_text.encode(), f"{SIGNED} is not as it was written")
     try:
         public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(signed["key"]))
         public.verify(bytes.fromhex(signed["signature"]), statement(signed["files"], signed["key"]))
@@ -117,18 +117,21 @@ def _fields(folder: Folder) -> str:
 
 
 def _charges(folder: Folder, which: str) -> str:
-    told = folder.facts["promise"]
-    found = composed(told[which], told["epsilon"], told["delta"], told["accounting"])
+    promise = folder.facts["promise"]
+    epsilon = composed(promise[which], promise["epsilon"], promise["delta"], promise["accounting"])
     need(
-        found <= told["epsilon"] * (1 + NEAR),
-        f"together ε = {found:.8g} at δ = {told['delta']:g}; promised is {told['epsilon']:g}",
+        epsilon <= promise["epsilon"] * (1 + NEAR),
+        f"together ε = {epsilon:.8g} at δ = {promise['delta']:g}; promised is {promise['epsilon']:g}",
     )
     if which == "reserved":
-        more = uncovered(told["reserved"], told["charges"], told["epsilon"])
-        need(more is None, f"the uses of the data cost more than the ledger reserved: {more}")
-        same = folder.facts["made_by"]["adaptive"] or folder.facts["measured"]
-        need(bool(same) or told["reserved"] == told["charges"], "a fixed plan reserves what it uses, and nothing else")
-    return f"together ε = {found:.6g} of the promised {told['epsilon']:g} at δ = {told['delta']:g}"
+        excess = uncovered(promise["reserved"], promise["charges"], promise["epsilon"])
+        need(excess is None, f"the uses of the data cost more than the ledger reserved: {excess}")
+        may_differ = folder.facts["made_by"]["adaptive"] or folder.facts["measured"]
+        need(
+            bool(may_differ) or promise["reserved"] == promise["charges"],
+            "a fixed plan reserves what it uses, and nothing else",
+        )
+    return f"together ε = {epsilon:.6g} of the promised {promise['epsilon']:g} at δ = {promise['delta']:g}"
 
 
 def _account(folder: Folder) -> str:
@@ -139,68 +142,92 @@ def _account(folder: Folder) -> str:
         previous = row["link"]
     entries = [row["entry"] for row in account["releases"]]
     need(entries == sorted(set(entries)), "its entries are not in order")
-    hashed = {row["hash"] for row in account["releases"]}
-    need(len(hashed) == len(entries), "two entries have one hash")
+    entry_hashes = {row["hash"] for row in account["releases"]}
+    need(len(entry_hashes) == len(entries), "two entries have one hash")
     return f"{len(entries)} release(s) of this data set, linked without a gap"
 
 
 def _receipt(folder: Folder) -> str:
     facts, account = folder.facts, folder.account
-    receipt, last = facts["ledger"], account["releases"][-1]
-    mine = {"id": account["opened"]["ledger"], **{name: last[name] for name in ("entry", "hash", "link")}}
-    need(receipt == mine, "release.json is a receipt for another entry")
-    told, dataset = facts["promise"], facts["dataset"]
-    charged = (last["epsilon"], last["delta"], last["events"], last["total_epsilon"], last["time"])
-    if charged != (told["epsilon"], told["delta"], told["reserved"], dataset["spent"]["epsilon"], facts["time"]):
+    receipt, last_entry = facts["ledger"], account["releases"][-1]
+    expected_receipt = {
+        "id": account["opened"]["ledger"],
+        **{name: last_entry[name] for name in ("entry", "hash", "link")},
+    }
+    need(receipt == expected_receipt, "release.json is a receipt for another entry")
+    promise, dataset = facts["promise"], facts["dataset"]
+    ledger_values = (
+        last_entry["epsilon"],
+        last_entry["delta"],
+        last_entry["events"],
+        last_entry["total_epsilon"],
+        last_entry["time"],
+    )
+    if ledger_values != (
+        promise["epsilon"],
+        promise["delta"],
+        promise["reserved"],
+        dataset["spent"]["epsilon"],
+        facts["time"],
+    ):
         raise WrongError("the use of the budget in the ledger is not what release.json says")
-    fixed = {"accounting": dataset["accounting"], "failure": dataset["failure"], **dataset["total"]}
+    fixed_budget = {"accounting": dataset["accounting"], "failure": dataset["failure"], **dataset["total"]}
     need(
-        {name: account["opened"][name] for name in fixed} == fixed,
+        {name: account["opened"][name] for name in fixed_budget} == fixed_budget,
         "the total budget is not the one that was fixed at first use",
     )
     need(
-        dataset["spent"]["delta"] == fixed["delta"],
+        dataset["spent"]["delta"] == fixed_budget["delta"],
         "the use of the budget is stated at another δ than the total budget's",
     )
     need(dataset["version"] <= len(account["releases"]), "there are more versions of the data than releases")
-    return f"entry {last['entry']} of ledger {receipt['id']} holds exactly this use of the budget"
+    return f"entry {last_entry['entry']} of ledger {receipt['id']} holds exactly this use of the budget"
 
 
 def _total(folder: Folder) -> str:
-    fixed, rows = folder.account["opened"], folder.account["releases"]
-    epsilon, delta, accounting = fixed["epsilon"], fixed["delta"], fixed["accounting"]
-    room = fixed["failure"] <= delta if accounting == PURE else fixed["failure"] < delta
-    need(room, f"failures may take {fixed['failure']:g} of δ = {delta:g}")
-    left = delta - fixed["failure"] if accounting != PURE else 0.0
-    added, gone, found = 0.0, 0.0, math.inf
-    alone: dict[str, bool] = {}
+    opening_row, rows = folder.account["opened"], folder.account["releases"]
+    epsilon, delta, accounting = opening_row["epsilon"], opening_row["delta"], opening_row["accounting"]
+    leaves_delta = opening_row["failure"] <= delta if accounting == PURE else opening_row["failure"] < delta
+    need(leaves_delta, f"failures may take {opening_row['failure']:g} of δ = {delta:g}")
+    remaining_delta = delta - opening_row["failure"] if accounting != PURE else 0.0
+    added_cost, failure_delta, spent_epsilon = 0.0, 0.0, math.inf
+    promises_kept: dict[str, bool] = {}
     for row in rows:
         entry = row["entry"]
-        added += summed(row["events"], accounting)
-        gone += failed(row["events"], epsilon)
-        found = stated(added, left, accounting) if gone <= fixed["failure"] * ROOM else math.inf
-        if not abs(found - row["total_epsilon"]) <= NEAR * found:
-            raise WrongError(f"after entry {entry}: ε = {found:.8g}; {row['total_epsilon']:.8g} is stated")
-        need(found <= epsilon * (1 + NEAR), f"after entry {entry} ε = {found:.8g} is used of {epsilon:g}")
+        added_cost += summed(row["events"], accounting)
+        failure_delta += failed(row["events"], epsilon)
+        spent_epsilon = (
+            stated(added_cost, remaining_delta, accounting)
+            if failure_delta <= opening_row["failure"] * ROOM
+            else math.inf
+        )
+        if not abs(spent_epsilon - row["total_epsilon"]) <= NEAR * spent_epsilon:
+            raise WrongError(f"after entry {entry}: ε = {spent_epsilon:.8g}; {row['total_epsilon']:.8g} is stated")
+        need(
+            spent_epsilon <= epsilon * (1 + NEAR), f"after entry {entry} ε = {spent_epsilon:.8g} is used of {epsilon:g}"
+        )
         promise = json.dumps([row["events"], row["epsilon"], row["delta"]])
-        if promise not in alone:
-            alone[promise] = kept(row["events"], row["epsilon"], row["delta"])
-        need(alone[promise], f"entry {entry} costs more than ε = {row['epsilon']:g} at δ = {row['delta']:g}")
-    return f"all releases so far: ε = {found:.6g} of {epsilon:g} at δ = {delta:g}"
+        if promise not in promises_kept:
+            promises_kept[promise] = kept(row["events"], row["epsilon"], row["delta"])
+        need(promises_kept[promise], f"entry {entry} costs more than ε = {row['epsilon']:g} at δ = {row['delta']:g}")
+    return f"all releases so far: ε = {spent_epsilon:.6g} of {epsilon:g} at δ = {delta:g}"
 
 
 def _earlier(folder: Folder, path: Path) -> str:
-    other = Folder(path)
+    earlier_folder = Folder(path)
     for check in (check_files, _signature, check_claim, _account, _receipt):
         try:
-            check(other)
+            check(earlier_folder)
         except WrongError as error:
             raise WrongError(f"the earlier release itself is not sound: {error}") from None
-    need(other.signed["key"] == folder.signed["key"], "the earlier release was signed by another key")
-    then, now = other.account, folder.account
-    if then["opened"] != now["opened"] or then["releases"] != now["releases"][: len(then["releases"])]:
+    need(earlier_folder.signed["key"] == folder.signed["key"], "the earlier release was signed by another key")
+    earlier_account, account = earlier_folder.account, folder.account
+    if (
+        earlier_account["opened"] != account["opened"]
+        or earlier_account["releases"] != account["releases"][: len(earlier_account["releases"])]
+    ):
         raise WrongError("this account does not continue the earlier one")
-    return f"continues the account of entry {then['releases'][-1]['entry']}"
+    return f"continues the account of entry {earlier_account['releases'][-1]['entry']}"
 
 
 def _ledger(folder: Folder, path: Path) -> str:
@@ -210,33 +237,41 @@ def _ledger(folder: Folder, path: Path) -> str:
     try:
         db.execute("PRAGMA trusted_schema = OFF")
         ((seq, ledger, key, time),) = db.execute("SELECT seq, ledger, key, time FROM meta").fetchall()
-        chain = db.execute("SELECT seq, place, hash FROM chain ORDER BY seq").fetchall()
+        chain_rows = db.execute("SELECT seq, place, hash FROM chain ORDER BY seq").fetchall()
         rows = {place: {r[0]: r for r in db.execute(f"SELECT * FROM {place}").fetchall()} for place in CHAINED}
         entry = folder.facts["ledger"]["entry"]
         settings = db.execute("SELECT settings FROM releases WHERE seq = ?", (entry,)).fetchone()
-        noted = db.execute("SELECT note FROM states WHERE release = ? AND state = 'released'", (entry,)).fetchall()
+        release_notes = db.execute(
+            "SELECT note FROM states WHERE release = ? AND state = 'released'", (entry,)
+        ).fetchall()
     finally:
         db.close()
-    for problem in broken(key, keyed(key, "1", "meta", (seq, ledger, time)), chain, rows):
+    for problem in broken(key, keyed(key, "1", "meta", (seq, ledger, time)), chain_rows, rows):
         raise WrongError(problem)
     account = folder.account
-    known = {number: entry for number, place, entry in chain if place == "releases"}
-    gone = [r["entry"] for r in account["releases"] if known.get(r["entry"]) != r["hash"]]
+    release_hashes = {number: entry for number, place, entry in chain_rows if place == "releases"}
+    missing_entries = [r["entry"] for r in account["releases"] if release_hashes.get(r["entry"]) != r["hash"]]
     need(
-        ledger == account["opened"]["ledger"] and not gone, f"entries {gone[:5]} of the account are not in this ledger"
+        ledger == account["opened"]["ledger"] and not missing_entries,
+        f"entries {missing_entries[:5]} of the account are not in this ledger",
     )
     if settings is None or json.loads(settings[0]).get("signed_by") != folder.signed["key"]:
         raise WrongError("it was to be signed by another key")
-    need(bool(noted), "the ledger does not note that this release left")
-    found = {**folder.hashes, SIGNED: folder.signature_hash}
-    wrong = [name for name, kept in json.loads(noted[-1][0]).items() if found.get(name) != kept]
-    need(not wrong, f"not as they were noted when it left: {', '.join(wrong)[:300]}")
-    return f"{len(chain)} entries are chained; the account's {len(account['releases'])} are among them, this as it left"
+    need(bool(release_notes), "the ledger does not note that this release left")
+    current_hashes = {**folder.hashes, SIGNED: folder.signature_hash}
+    changed_files = [
+        name for name, noted_hash in json.loads(release_notes[-1][0]).items() if current_hashes.get(name) != noted_hash
+    ]
+    need(not changed_files, f"not as they were noted when it left: {', '.join(changed_files)[:300]}")
+    return (
+        f"{len(chain_rows)} entries are chained; the account's {len(account['releases'])} are among them, this as "
+        "it left"
+    )
 
 
 def checks(path: Path, key: str | None = None, earlier: Path | None = None, ledger: Path | None = None) -> list:
     """The result (holds, name, finding) of every check; no fault of a folder stops the later checks."""
-    asked: dict[str, tuple[Callable[..., str], Any]] = {
+    checks_by_name: dict[str, tuple[Callable[..., str], Any]] = {
         "files": (check_files, ()), "signature": (_signature, (key,)), "fields": (_fields, ()),
         "claim": (check_claim, ()), "charges": (_charges, ("charges",)), "reserved": (_charges, ("reserved",)),
         "promise": (check_promise, ()), "account": (_account, ()), "receipt": (_receipt, ()), "total": (_total, ()),
@@ -244,19 +279,19 @@ def checks(path: Path, key: str | None = None, earlier: Path | None = None, ledg
         **({"earlier": (_earlier, (earlier,))} if earlier else {}),
         **({"ledger": (_ledger, (ledger,))} if ledger else {}),
     }  # fmt: skip
-    found = []
+    results = []
     try:
         folder = Folder(path)
     except Exception as error:  # a changed folder may hold anything
         return [(False, "files", (str(error) or type(error).__name__)[:300])]
-    for name, (check, more) in asked.items():
+    for name, (check, arguments) in checks_by_name.items():
         try:
-            found.append((True, name, check(folder, *more)))
+            results.append((True, name, check(folder, *arguments)))
         except ImportError as error:
-            found.append((False, name, f"cannot be checked: {error}; pip install scipy cryptography"))
+            results.append((False, name, f"cannot be checked: {error}; pip install scipy cryptography"))
         except Exception as error:  # as above
-            found.append((False, name, (str(error) or type(error).__name__)[:300]))
-    return found
+            results.append((False, name, (str(error) or type(error).__name__)[:300]))
+    return results
 
 
 def main() -> None:
@@ -266,21 +301,21 @@ def main() -> None:
     parser.add_argument("--key", metavar="HEX", help="the owner's public key, from another place than this folder")
     parser.add_argument("--earlier", type=Path, metavar="FOLDER", help="an earlier release about the same data set")
     parser.add_argument("--ledger", type=Path, metavar="L.sqlite", help="the ledger itself, for its owner")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that has no ε
-    if Path(__file__).resolve().parent == given.folder.resolve():
+    if Path(__file__).resolve().parent == arguments.folder.resolve():
         sys.stderr.write(f"{written_out(__file__)} {INSIDE}: python -I verify.py FOLDER --key HEX\n")
         sys.exit(2)
-    found = checks(given.folder, given.key, given.earlier, given.ledger)
-    for holds, name, words in found:
-        sys.stdout.write(f"{'ok  ' if holds else 'FAIL'} {name}: {written_out(words)}\n")
-    if not all(holds for holds, _, _ in found):
+    results = checks(arguments.folder, arguments.key, arguments.earlier, arguments.ledger)
+    for holds, name, finding in results:
+        sys.stdout.write(f"{'ok  ' if holds else 'FAIL'} {name}: {written_out(finding)}\n")
+    if not all(holds for holds, _, _ in results):
         sys.exit("NOT SOUND")
-    key = Folder(given.folder).signed["key"]
+    key = Folder(arguments.folder).signed["key"]
     sys.stdout.write(f"on the owner's word alone: {BELIEVED}\n")
     unchecked = f", but the key was not checked: compare {key} with the one published elsewhere"
-    sys.stdout.write(f"sound{': this release is as its owner signed it' if given.key is not None else unchecked}\n")
+    sys.stdout.write(f"sound{': this release is as its owner signed it' if arguments.key is not None else unchecked}\n")
 
 
 if __name__ == "__main__":

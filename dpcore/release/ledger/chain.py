@@ -51,15 +51,15 @@ KINDS = {place: [_TYPES[column.split()[1]] for column in sql.split(", ")] for pl
 
 def append(db: sqlite3.Connection, place: str, **fields: Any) -> tuple[int, str]:
     """Add a row to a table and its entry to the chain; return the row's number and the entry's hash."""
-    last = db.execute("SELECT seq, hash FROM chain ORDER BY seq DESC LIMIT 1").fetchone()
+    last_entry = db.execute("SELECT seq, hash FROM chain ORDER BY seq DESC LIMIT 1").fetchone()
     meta = db.execute("SELECT * FROM meta").fetchone()
-    seq = last["seq"] + 1 if last else 1
+    seq = last_entry["seq"] + 1 if last_entry else 1
     names = ", ".join(["seq", *fields])
     db.execute(f"INSERT INTO {place} ({names}) VALUES ({', '.join('?' * (len(fields) + 1))})", (seq, *fields.values()))
     row = db.execute(f"SELECT * FROM {place} WHERE seq = ?", (seq,)).fetchone()
-    entry = keyed(meta["key"], last["hash"] if last else _genesis(meta), place, row)
-    db.execute("INSERT INTO chain (seq, place, hash) VALUES (?, ?, ?)", (seq, place, entry))
-    return seq, entry
+    entry_hash = keyed(meta["key"], last_entry["hash"] if last_entry else _genesis(meta), place, row)
+    db.execute("INSERT INTO chain (seq, place, hash) VALUES (?, ?, ?)", (seq, place, entry_hash))
+    return seq, entry_hash
 
 
 def read(db: sqlite3.Connection) -> tuple[LedgerRows, list[str]]:
@@ -68,27 +68,27 @@ def read(db: sqlite3.Connection) -> tuple[LedgerRows, list[str]]:
     Read inside the caller's transaction. Where there are changes, rows may be of any type, and all may be missing.
     """
     rows = {}
-    found = _wrong_objects(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall())
-    if not found and (sound := db.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
-        found = [f"damaged file: {sound}"]
-    if not found:
+    problems = _wrong_objects(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall())
+    if not problems and (integrity := db.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
+        problems = [f"damaged file: {integrity}"]
+    if not problems:
         rows = {name: db.execute(f"SELECT * FROM {name} ORDER BY seq").fetchall() for name in TABLES}
-        found = _wrong_rows(rows, db.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
-    return rows, [_short(problem) for problem in found[:MOST]]
+        problems = _wrong_rows(rows, db.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
+    return rows, [_short(problem) for problem in problems[:MOST]]
 
 
 def missing_entry(rows: LedgerRows, receipt: Any) -> list[str]:
     """The reason why this ledger lacks the entry that a receipt {"id", "entry", "hash"} names; [] when it has it."""
     try:
-        given, number, entry = receipt["id"], receipt["entry"], receipt["hash"]
+        ledger_id, number, entry_hash = receipt["id"], receipt["entry"], receipt["hash"]
     except (TypeError, KeyError):
         raise InputError('the receipt has no "id", "entry" and "hash" of a ledger') from None
-    if rows["meta"][0]["ledger"] != given:
-        return [f"the receipt is of another ledger ({str(given)[:40]})"]
+    if rows["meta"][0]["ledger"] != ledger_id:
+        return [f"the receipt is of another ledger ({str(ledger_id)[:40]})"]
     if type(number) is not int or not 0 < number <= len(rows["chain"]):
         return [f"entry {str(number)[:40]} of the receipt is gone: the ledger was set back"]
-    same = rows["chain"][number - 1]["hash"] == entry
-    return [] if same else [f"entry {number} is not the one of the receipt: the ledger was rewritten"]
+    has_same_hash = rows["chain"][number - 1]["hash"] == entry_hash
+    return [] if has_same_hash else [f"entry {number} is not the one of the receipt: the ledger was rewritten"]
 
 
 class UnusableError(InputError):
@@ -102,14 +102,14 @@ def resolved(path: str | Path) -> Path:
     """
     name = str(path)[:200]
     try:
-        found = Path(os.path.realpath(path))
-        if os.path.lexists(path) and not os.path.lexists(found):
+        real_path = Path(os.path.realpath(path))
+        if os.path.lexists(path) and not os.path.lexists(real_path):
             raise InputError(f"{name}: a link that leads to no ledger; bring back the file, or name another one")
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{name}: cannot be opened as a ledger: {_short(error)}") from None
-    return found
+    return real_path
 
 
 def is_new(path: Path) -> bool:
@@ -146,15 +146,17 @@ def connected(path: Path, wait: float, *, create: bool = False) -> Iterator[sqli
     name = str(path)[:200]
     try:
         if path.is_file() and path.stat().st_size == 0 and (_charged(path) or not create):
-            done = "but releases used its budget: bring back a copy" if _charged(path) else "and may be deleted"
-            raise InputError(f"{name}: an empty file and no ledger, {done}")
+            explanation = "but releases used its budget: bring back a copy" if _charged(path) else "and may be deleted"
+            raise InputError(f"{name}: an empty file and no ledger, {explanation}")
         if create and not path.exists():
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # the key is for the steward's eyes
         if not path.is_file():
             raise InputError(f"{name}: there is no such ledger")
-        names = os.stat(path).st_nlink
-        if names > 1:  # SQLite and the signer look for what lies beside one of them
-            raise InputError(f"{name}: the file has {names} names (hard links), and a ledger has one; delete others")
+        name_count = os.stat(path).st_nlink
+        if name_count > 1:  # SQLite and the signer look for what lies beside one of them
+            raise InputError(
+                f"{name}: the file has {name_count} names (hard links), and a ledger has one; delete others"
+            )
         for ending in ("-journal", "-wal", "-shm"):
             with suppress(FileNotFoundError):  # one look: another release's journal comes and goes
                 if not S_ISREG(os.lstat(f"{path}{ending}").st_mode):  # SQLite would wait for ever on a pipe
@@ -190,11 +192,13 @@ def _address(path: Path) -> str:
 def check_kind(db: sqlite3.Connection, path: Path) -> None:
     """Raise InputError unless the file calls itself a ledger of this format."""
     with reading(path):
-        kind, found = (db.execute(f"PRAGMA {fact}").fetchone()[0] for fact in ("application_id", "user_version"))
-    if kind != KIND:
+        application_id, version = (
+            db.execute(f"PRAGMA {fact}").fetchone()[0] for fact in ("application_id", "user_version")
+        )
+    if application_id != KIND:
         raise InputError(f"{str(path)[:200]}: not a release ledger")
-    if found != FORMAT:
-        raise InputError(f"{str(path)[:200]}: a release ledger of format {found}; this program knows format {FORMAT}")
+    if version != FORMAT:
+        raise InputError(f"{str(path)[:200]}: a release ledger of format {version}; this program knows format {FORMAT}")
 
 
 @contextmanager
@@ -213,8 +217,8 @@ def unusable(path: Path, why: object) -> UnusableError:
 
 def open_regular(path: str | Path, mode: str) -> IO[Any]:
     """A regular file beside a ledger, opened to be read ("rb") or written; OSError for a link or anything else."""
-    careful = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    handle = os.open(path, careful | (os.O_RDONLY if mode == "rb" else os.O_WRONLY | os.O_CREAT), 0o600)
+    flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags | (os.O_RDONLY if mode == "rb" else os.O_WRONLY | os.O_CREAT), 0o600)
     if not S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError("it is no file")
@@ -231,10 +235,12 @@ def _lay_out(db: sqlite3.Connection, ledger: str, key: bytes, time: str) -> None
     for name, columns in TABLES.items():
         db.execute(f"CREATE TABLE {name} ({columns})")
         for verb in ("UPDATE", "DELETE"):
-            refuse = f"SELECT RAISE(ABORT, '{name}: rows are only added')"
-            db.execute(f"CREATE TRIGGER {name}_{verb.lower()} BEFORE {verb} ON {name} BEGIN {refuse}; END")
-        there = f"EXISTS (SELECT 1 FROM {name} WHERE seq = NEW.seq)"  # INSERT OR REPLACE fires no trigger on DELETE
-        db.execute(f"CREATE TRIGGER {name}_insert BEFORE INSERT ON {name} WHEN {there} BEGIN {refuse}; END")
+            refuse_sql = f"SELECT RAISE(ABORT, '{name}: rows are only added')"
+            db.execute(f"CREATE TRIGGER {name}_{verb.lower()} BEFORE {verb} ON {name} BEGIN {refuse_sql}; END")
+        row_exists = (
+            f"EXISTS (SELECT 1 FROM {name} WHERE seq = NEW.seq)"  # INSERT OR REPLACE fires no trigger on DELETE
+        )
+        db.execute(f"CREATE TRIGGER {name}_insert BEFORE INSERT ON {name} WHEN {row_exists} BEGIN {refuse_sql}; END")
     db.execute(f"PRAGMA application_id = {KIND}")
     db.execute(f"PRAGMA user_version = {FORMAT}")
     db.execute("INSERT INTO meta VALUES (1, ?, ?, ?)", (ledger, key, time))
@@ -259,12 +265,12 @@ def _expected() -> list[tuple[Any, ...]]:
 
 def _wrong_objects(objects: list[tuple[Any, ...]]) -> list[str]:
     """Descriptions of tables and triggers that are missing, changed or added."""
-    there = {name: (kind, table, sql) for kind, name, table, sql in objects}
-    wanted = {name: (kind, table, sql) for kind, name, table, sql in _expected()}
-    found = [f"{fact[0]} {name} was dropped" for name, fact in wanted.items() if name not in there]
-    found += [f"{fact[0]} {name} was changed" for name, fact in wanted.items() if there.get(name, fact) != fact]
-    found += [f"{str(name)[:60]!r} was added to the file" for name in there if name not in wanted]
-    return found or (["an object of the file is there twice"] if len(objects) != len(wanted) else [])
+    actual = {name: (kind, table, sql) for kind, name, table, sql in objects}
+    expected = {name: (kind, table, sql) for kind, name, table, sql in _expected()}
+    problems = [f"{fact[0]} {name} was dropped" for name, fact in expected.items() if name not in actual]
+    problems += [f"{fact[0]} {name} was changed" for name, fact in expected.items() if actual.get(name, fact) != fact]
+    problems += [f"{str(name)[:60]!r} was added to the file" for name in actual if name not in expected]
+    return problems or (["an object of the file is there twice"] if len(objects) != len(expected) else [])
 
 
 def _wrong_rows(rows: LedgerRows, counted: list[tuple[Any, ...]]) -> list[str]:
@@ -277,17 +283,17 @@ def _wrong_rows(rows: LedgerRows, counted: list[tuple[Any, ...]]) -> list[str]:
     (meta,) = rows["meta"]
     if not _typed("meta", meta) or len(meta["key"]) != KEY or not meta["ledger"]:
         return ["the ledger's own row was changed"]  # HMAC would take text for bytes, and a key with zeros after it
-    chained = {place: {row["seq"]: row for row in rows[place]} for place in CHAINED}
-    found = broken(meta["key"], _genesis(meta), rows["chain"], chained) or [
+    rows_by_table = {table: {row["seq"]: row for row in rows[table]} for table in CHAINED}
+    problems = broken(meta["key"], _genesis(meta), rows["chain"], rows_by_table) or [
         f"row {seq} of {place} holds another kind of value"  # written by someone who knows the key
-        for place, own in chained.items()
-        for seq, row in own.items()
+        for place, table_rows in rows_by_table.items()
+        for seq, row in table_rows.items()
         if not _typed(place, row)
     ]
-    written = len(rows["chain"])
-    if not found and list(map(tuple, counted)) != ([("chain", written)] if written else []):
-        found.append("the last entries of the chain were removed")
-    return found
+    entry_count = len(rows["chain"])
+    if not problems and list(map(tuple, counted)) != ([("chain", entry_count)] if entry_count else []):
+        problems.append("the last entries of the chain were removed")
+    return problems
 
 
 def _typed(place: str, row: sqlite3.Row) -> bool:

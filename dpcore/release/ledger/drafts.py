@@ -25,16 +25,16 @@ ENDINGS = (".csv", ".parquet", ".npz", ".json", ".html", ".yaml", ".py")  # endi
 
 def check_folder(folder: Path) -> None:
     """Raise InputError unless `folder` is new or empty and can be made: no release is ever overwritten."""
-    why = "cannot be made here"
+    reason = "cannot be made here"
     with suppress(OSError, ValueError):  # such as a name too long, or no text
         parent = folder.absolute().parent
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            why = "is there already and not empty; a release is never written over"
+            reason = "is there already and not empty; a release is never written over"
         elif folder.is_symlink() or os.path.ismount(folder) or (folder.exists() and folder.samefile(".")):
-            why = "is a link, a disk of its own, or where the program runs; name a folder that can be replaced"
+            reason = "is a link, a disk of its own, or where the program runs; name a folder that can be replaced"
         elif parent.is_dir() and os.access(parent, os.W_OK):
             return
-    raise InputError(f"{str(folder)[:200]}: {why}")
+    raise InputError(f"{str(folder)[:200]}: {reason}")
 
 
 def placed(folder: Path, name: str) -> tuple[Path, Path]:
@@ -62,9 +62,9 @@ def complete(made: Path, folder: Path, charged: str) -> None:
 
     Its files get the time of the charge: a later one would tell how long the release took.
     """
-    time = datetime.fromisoformat(charged).timestamp()
+    timestamp = datetime.fromisoformat(charged).timestamp()
     for path in (*made.iterdir(), made):
-        os.utime(path, (time, time))
+        os.utime(path, (timestamp, timestamp))
         sync(path)
     made.chmod(0o755)
     if folder.exists():
@@ -81,34 +81,34 @@ def tidied(ledger: Path) -> list[str]:
     """
     if not CAN_LOCK or not os.path.exists(ledger):
         return []
-    store, said = Store(ledger), []
-    for one in store.unfinished():
-        if not _is_own(one):
+    store, messages = Store(ledger), []
+    for release in store.unfinished():
+        if not _is_own(release):
             continue
-        with _owned(store, one) as key, suppress(UnusableError):  # of a full disk, which may have room next time
-            if key != BUSY and _is_unfinished(store, one):
-                said.append(_tidied(store, one, key))
+        with _owned(store, release) as key, suppress(UnusableError):  # of a full disk, which may have room next time
+            if key != BUSY and _is_unfinished(store, release):
+                messages.append(_tidied(store, release, key))
     for name in noise_key.names(store.path):
         if not _is_named(store, name):
             noise_key.drop(store.path, name, lambda name=name: _is_named(store, name))
-    return said
+    return messages
 
 
 def _tidied(store: Store, one: Unfinished, key: NoiseKey | str) -> str:
     """Tidy up after one release that was stopped, whose `key` this process holds; return what was done, in words."""
-    stopped = f"{one.words} was stopped"
+    message = f"{one.words} was stopped"
     if one.folder is not None and _is_release(one.folder, store, one.entry):
         store.note(one.entry, "released", noted(one.folder))
         if isinstance(key, NoiseKey):
             key.delete()
-        return f"{stopped} after it was written; {one.folder} is whole, and noted now"
+        return f"{message} after it was written; {one.folder} is whole, and noted now"
     if one.draft is not None:
         _remove(one.draft)
-    stopped += " before it was written; its budget stays used, and nothing of it was published"
+    message += " before it was written; its budget stays used, and nothing of it was published"
     if isinstance(key, NoiseKey):
-        return f"{stopped}; {AGAIN}"
+        return f"{message}; {AGAIN}"
     store.note(one.entry, "failed", "killed")
-    return stopped
+    return message
 
 
 @contextmanager
@@ -121,8 +121,8 @@ def _owned(store: Store, one: Unfinished) -> Iterator[NoiseKey | str]:
     if one.draft is None or one.folder is None:
         yield GONE
         return
-    with _held(one.draft) as free, _held(one.folder) as there:
-        yield BUSY if free is False or there is False else GONE
+    with _held(one.draft) as is_draft_free, _held(one.folder) as is_folder_free:
+        yield BUSY if is_draft_free is False or is_folder_free is False else GONE
 
 
 def _is_own(one: Unfinished) -> bool:
@@ -139,7 +139,7 @@ def _is_unfinished(store: Store, one: Unfinished) -> bool:
 
 def _is_named(store: Store, name: str) -> bool:
     """Whether a release that has not ended draws its noise with the key of this name."""
-    return any(one.noise == name for one in store.unfinished())
+    return any(release.noise == name for release in store.unfinished())
 
 
 def noted(folder: Path) -> str:
@@ -166,8 +166,8 @@ def _is_release(folder: Path, store: Store, entry: int) -> bool:
     """Whether a folder contains the release of this entry in this ledger, as it was signed."""
     with suppress(Exception):  # a folder may hold anything
         facts = json.loads((folder / "release.json").read_text(encoding="utf-8"))
-        holds = all(holds for holds, *_ in verifier.checks(folder, store.signer()))
-        return holds and facts["ledger"]["entry"] == entry
+        is_valid = all(holds for holds, *_ in verifier.checks(folder, store.signer()))
+        return is_valid and facts["ledger"]["entry"] == entry
     return False
 
 

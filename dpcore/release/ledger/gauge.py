@@ -16,23 +16,32 @@ def gauge(used: float | None, now: float = 0.0) -> tuple[str, str, str]:
     Shares are in whole percent, rounded up, and what is left is what remains of 100. As ε does not add up, the words
     say how many more releases like this one fit in.
     """
-    known, used = used is not None, used or 0.0
-    over = used + now > 1 + CLOSE
-    before = _percent(used)
-    mine = _percent(now) if over else min(_percent(now), 100 - before)
-    left = 100 - before - mine * (not over)
-    share = "more than the whole budget" if now > 1 + CLOSE else f"{mine}%"
-    middle = [f"this release {'needs ' * over}{share}"] if now else []
-    more = how_many(1 - used - now, now) if now else 0
-    rest = f"left {left}%" + f", about {more:,} more" * (more > 0)
-    first = f"Used {'before ' if now else ''}{before}%" if known else "New budget"
-    words = " · ".join([first, *middle, rest])
+    is_known, used = used is not None, used or 0.0
+    is_over_budget = used + now > 1 + CLOSE
+    used_percent = _percent(used)
+    release_percent = _percent(now) if is_over_budget else min(_percent(now), 100 - used_percent)
+    remaining_percent = 100 - used_percent - release_percent * (not is_over_budget)
+    share_text = "more than the whole budget" if now > 1 + CLOSE else f"{release_percent}%"
+    release_text = [f"this release {'needs ' * is_over_budget}{share_text}"] if now else []
+    more_releases = how_many(1 - used - now, now) if now else 0
+    remaining_text = f"left {remaining_percent}%" + f", about {more_releases:,} more" * (more_releases > 0)
+    used_text = f"Used {'before ' if now else ''}{used_percent}%" if is_known else "New budget"
+    summary = " · ".join([used_text, *release_text, remaining_text])
     bars = "".join(
         f'<div style="width:{width}%;background:{colour}"></div>'
-        for width, colour in ((before, USED), (100 - before if over else mine, OVER if over else NOW))
+        for width, colour in (
+            (used_percent, USED),
+            (100 - used_percent if is_over_budget else release_percent, OVER if is_over_budget else NOW),
+        )
     )
-    frame = f"display:flex;height:0.7em;border-radius:0.2em;overflow:hidden;background:{LEFT};print-color-adjust:exact"
-    return f'<div role="img" aria-label="Privacy budget: {words}" style="{frame}">{bars}</div>', words, share
+    bar_style = (
+        f"display:flex;height:0.7em;border-radius:0.2em;overflow:hidden;background:{LEFT};print-color-adjust:exact"
+    )
+    return (
+        f'<div role="img" aria-label="Privacy budget: {summary}" style="{bar_style}">{bars}</div>',
+        summary,
+        share_text,
+    )
 
 
 def how_many(room: float, share: float) -> int:

@@ -76,37 +76,43 @@ class Store:
         will do; the request's budget is its own promise, recorded beside them.
         """
         unit, new_version = request.unit.noun, request.new_version
-        early = self._identity(request)
+        early_identity = self._identity(request)
         with transaction(self.path, WAIT, write=True) as (db, totals):
             ledger, key = db.execute("SELECT ledger, key FROM meta").fetchone()
             unfinished_releases.check_signer(db, self.path, settings)
-            identity = Identity.of(request, key) if early is None or early.key != key else early
-            name, row, version, number, kept = locate(db, identity, request.dataset, new_version)
-            promised = promise_of(db, name, row, request.total, unit, events)
+            identity = (
+                Identity.of(request, key) if early_identity is None or early_identity.key != key else early_identity
+            )
+            name, row, version_row_number, number, stored_fingerprint = locate(
+                db, identity, request.dataset, new_version
+            )
+            dataset_lifetime = promise_of(db, name, row, request.total, unit, events)
             before = totals[row["seq"]] if row else Total()
-            after = promised.plus(before, events)
-            check_fits(name, promised, before, events, after)
-            place = row["seq"] if row else None
-            if place is None:
-                place, _ = chain.append(
+            after = dataset_lifetime.plus(before, events)
+            check_fits(name, dataset_lifetime, before, events, after)
+            dataset_number = row["seq"] if row else None
+            if dataset_number is None:
+                dataset_number, _ = chain.append(
                     db,
                     "datasets",
                     name=name,
-                    epsilon=float(promised.budget.epsilon),
-                    delta=float(promised.budget.delta),
-                    failure=float(promised.failure),
-                    accounting=promised.accounting.name,
+                    epsilon=float(dataset_lifetime.budget.epsilon),
+                    delta=float(dataset_lifetime.budget.delta),
+                    failure=float(dataset_lifetime.failure),
+                    accounting=dataset_lifetime.accounting.name,
                     unit=unit,
                     time=now(),
                 )
-            if version is None:
-                version, _ = chain.append(db, "versions", dataset=place, number=number, fingerprint=kept, time=now())
-            totals[place], spent = after, promised.total(after)
-            seq, entry = chain.append(
+            if version_row_number is None:
+                version_row_number, _ = chain.append(
+                    db, "versions", dataset=dataset_number, number=number, fingerprint=stored_fingerprint, time=now()
+                )
+            totals[dataset_number], spent = after, dataset_lifetime.total(after)
+            seq, entry_hash = chain.append(
                 db,
                 "releases",
-                dataset=place,
-                version=version,
+                dataset=dataset_number,
+                version=version_row_number,
                 algorithm=algorithm,
                 epsilon=float(request.budget.epsilon),
                 delta=float(request.budget.delta),
@@ -119,7 +125,7 @@ class Store:
             )
             if preview:
                 db.execute("ROLLBACK")
-        return Reservation(seq, entry, ledger, name, number, promised, spent)
+        return Reservation(seq, entry_hash, ledger, name, number, dataset_lifetime, spent)
 
     def charged(self, release: int) -> Reservation:
         """The reservation of a release that was charged before; its data set has spent what it had spent then."""
@@ -136,13 +142,13 @@ class Store:
 
         The table is read again only where there may be one.
         """
-        alike = [one for one in self.unfinished() if one.identity == identity and one.asked_by(request)]
-        if not alike:
+        candidates = [one for one in self.unfinished() if one.identity == identity and one.asked_by(request)]
+        if not candidates:
             return []
         with transaction(self.path, WAIT) as (db, _):
             key = db.execute("SELECT key FROM meta").fetchone()[0]
-        mark = Identity.of(request, key).fingerprint
-        return [one for one in alike if one.of_table(mark)]
+        fingerprint = Identity.of(request, key).fingerprint
+        return [one for one in candidates if one.of_table(fingerprint)]
 
     def _identity(self, request: BudgetRequest) -> Identity | None:
         """What a request's table is known by, found before the ledger is locked, as reading it may take minutes.
@@ -165,28 +171,30 @@ class Store:
         Times, charges and totals only; the hashes are those of the ledger's chain.
         """
         with transaction(self.path, WAIT) as (db, _):
-            found = db.execute("SELECT dataset FROM releases WHERE seq = ?", (release,)).fetchone()
-            if not found:
+            dataset_row = db.execute("SELECT dataset FROM releases WHERE seq = ?", (release,)).fetchone()
+            if not dataset_row:
                 raise InputError(f"{self.path}: entry {release} is no release")
-            fixed = lifetime(db.execute("SELECT * FROM datasets WHERE seq = ?", (found[0],)).fetchone())
+            dataset_lifetime = lifetime(
+                db.execute("SELECT * FROM datasets WHERE seq = ?", (dataset_row[0],)).fetchone()
+            )
             rows = db.execute(
                 "SELECT r.seq AS entry, c.hash, r.time, r.epsilon, r.delta, r.events, r.total_epsilon FROM releases r"
                 " JOIN chain c ON c.seq = r.seq WHERE r.dataset = ? AND r.seq <= ? ORDER BY r.seq",
-                (found[0], release),
+                (dataset_row[0], release),
             ).fetchall()
             ledger = db.execute("SELECT ledger FROM meta").fetchone()[0]
-        opened = {
+        opening_row = {
             "ledger": ledger,
-            "epsilon": fixed.budget.epsilon,
-            "delta": fixed.budget.delta,
-            "accounting": str(fixed.accounting),
-            "failure": fixed.failure,
+            "epsilon": dataset_lifetime.budget.epsilon,
+            "delta": dataset_lifetime.budget.delta,
+            "accounting": str(dataset_lifetime.accounting),
+            "failure": dataset_lifetime.failure,
         }
-        linked, previous = [], ""
-        for row in [opened, *(dict(row) | {"events": json.loads(row["events"])} for row in rows)]:
-            previous = verifier.link(previous, row)
-            linked.append(row | {"link": previous})
-        return {"opened": linked[0], "releases": linked[1:]}
+        linked_rows, previous_link = [], ""
+        for row in [opening_row, *(dict(row) | {"events": json.loads(row["events"])} for row in rows)]:
+            previous_link = verifier.link(previous_link, row)
+            linked_rows.append(row | {"link": previous_link})
+        return {"opened": linked_rows[0], "releases": linked_rows[1:]}
 
     def note(self, release: int, state: str, note: str = "") -> None:
         """Add a state ("released", "failed") or a remark to a release; this uses no budget."""
@@ -222,10 +230,10 @@ def verify(path: str | Path, receipt: Any = None) -> list[str]:
     with chain.connected(path, WAIT) as db:
         db.execute("BEGIN")  # all tables, as they are at one moment
         with chain.reading(path):
-            rows, found = chain.read(db)
+            rows, problems = chain.read(db)
     with chain.reading(path):
-        found = found or Book(rows).lost() or Book(rows).wrong_totals()
-    return found if found or receipt is None else chain.missing_entry(rows, receipt)
+        problems = problems or Book(rows).lost() or Book(rows).wrong_totals()
+    return problems if problems or receipt is None else chain.missing_entry(rows, receipt)
 
 
 class Book:
@@ -247,57 +255,57 @@ class Book:
 
     def wrong_totals(self) -> list[str]:
         """Descriptions of the stored totals that differ from those recomputed from the stored events."""
-        found = []
+        problems = []
         for row in self.sets:
             try:
-                promised = lifetime(row)
+                dataset_lifetime = lifetime(row)
                 for release, total in zip(self._releases[row["seq"]], self._totals(row)[1:], strict=True):
                     self._release(release, {})  # what cannot be shown is not as it was written
-                    spent = promised.total(total)
+                    spent = dataset_lifetime.total(total)
                     if not abs(spent - release["total_epsilon"]) <= 1e-6 * spent:
                         stored = f"{release['total_epsilon']!r} is stored, its events give {spent!r}"
-                        found.append(f"entry {release['seq']}: changed total: ε={stored}")
-                    if not spent <= promised.budget.epsilon * (1 + 1e-9):
-                        found.append(f"entry {release['seq']}: its data set's budget is exceeded: ε={spent:.6g}")
+                        problems.append(f"entry {release['seq']}: changed total: ε={stored}")
+                    if not spent <= dataset_lifetime.budget.epsilon * (1 + 1e-9):
+                        problems.append(f"entry {release['seq']}: its data set's budget is exceeded: ε={spent:.6g}")
             except Exception as error:  # this program never wrote it, so that it may be anything
-                found.append(f"data set {row['seq']}: unreadable: {str(error)[:100] or type(error).__name__}")
-        return found
+                problems.append(f"data set {row['seq']}: unreadable: {str(error)[:100] or type(error).__name__}")
+        return problems
 
     def lost(self) -> list[str]:
         """Descriptions of the rows that belong to no data set, version or release."""
-        found = []
-        for place, column, whole in BELONGS:
-            known = {row["seq"] for row in self._rows[whole]}
-            lost = [row for row in self._rows[place] if row[column] not in known]
-            found += [f"row {row['seq']} of {place}: its {column} {row[column]} is not there" for row in lost]
-        return found
+        problems = []
+        for table, column, parent_table in BELONGS:
+            known = {row["seq"] for row in self._rows[parent_table]}
+            orphans = [row for row in self._rows[table] if row[column] not in known]
+            problems += [f"row {row['seq']} of {table}: its {column} {row[column]} is not there" for row in orphans]
+        return problems
 
     def _totals(self, row: sqlite3.Row) -> list[Total]:
         """The total that a data set had spent at its beginning and after each of its releases."""
-        promised, totals = lifetime(row), [Total()]
+        dataset_lifetime, totals = lifetime(row), [Total()]
         for release in self._releases[row["seq"]]:
-            totals.append(promised.plus(totals[-1], events_from_json(json.loads(release["events"]))))
+            totals.append(dataset_lifetime.plus(totals[-1], events_from_json(json.loads(release["events"]))))
         return totals
 
     def _shown(self, row: sqlite3.Row) -> DataSet:
         """A data set from its row, with its versions, releases and totals."""
-        promised, total, place = lifetime(row), self._totals(row)[-1], row["seq"]
-        numbers = {v["seq"]: {"number": v["number"], "time": v["time"]} for v in self._versions[place]}
+        dataset_lifetime, total, dataset_number = lifetime(row), self._totals(row)[-1], row["seq"]
+        numbers = {v["seq"]: {"number": v["number"], "time": v["time"]} for v in self._versions[dataset_number]}
         releases = tuple(
             {"number": number} | self._release(release, numbers)
-            for number, release in enumerate(self._releases[place], start=1)
+            for number, release in enumerate(self._releases[dataset_number], start=1)
         )
-        spent, left = promised.total(total), promised.left(total)
-        return DataSet(row["name"], promised, row["unit"], tuple(numbers.values()), releases, spent, left)
+        spent, remaining = dataset_lifetime.total(total), dataset_lifetime.left(total)
+        return DataSet(row["name"], dataset_lifetime, row["unit"], tuple(numbers.values()), releases, spent, remaining)
 
     def _release(self, row: sqlite3.Row, numbers: dict[int, Json]) -> Json:
         """A release from its row: its stored facts, its version's number and its states."""
-        story = [{name: state[name] for name in ("state", "note", "time")} for state in self._states[row["seq"]]]
-        state = next((s["state"] for s in reversed(story) if s["state"] != "note"), "reserved, never finished")
+        states = [{name: state[name] for name in ("state", "note", "time")} for state in self._states[row["seq"]]]
+        state = next((s["state"] for s in reversed(states) if s["state"] != "note"), "reserved, never finished")
         return {name: row[name] for name in KEPT} | {
             "version": numbers.get(row["version"], {}).get("number"),
             "state": state,
-            "states": story,
+            "states": states,
             "events": json.loads(row["events"]),
             "settings": _without_marks(json.loads(row["settings"])),
         }
@@ -312,10 +320,10 @@ def _without_marks(settings: Any) -> Any:
 
 def _by(rows: list[sqlite3.Row], column: str) -> dict[int, list[sqlite3.Row]]:
     """The rows, listed by the number in a column."""
-    out: dict[int, list[sqlite3.Row]] = defaultdict(list)
+    rows_by_number: dict[int, list[sqlite3.Row]] = defaultdict(list)
     for row in rows:
-        out[row[column]].append(row)
-    return out
+        rows_by_number[row[column]].append(row)
+    return rows_by_number
 
 
 @contextmanager
@@ -343,14 +351,17 @@ def recall(db: sqlite3.Connection, path: Path) -> Totals | None:
     """
     try:
         with open_regular(f"{path}{CHECKED}", "rb") as file:
-            kept = json.loads(file.read(LONGEST))
-        text = kept["checked"]
-        if not hmac.compare_digest(_mac(db, text), kept["mac"]):
+            stored = json.loads(file.read(LONGEST))
+        text = stored["checked"]
+        if not hmac.compare_digest(_mac(db, text), stored["mac"]):
             return None
         known = json.loads(text)
         if known["bytes"] != _bytes(db):
             return None
-        return {int(place): Total(tuple(costs), tuple(losses)) for place, (costs, losses) in known["totals"].items()}
+        return {
+            int(dataset_number): Total(tuple(costs), tuple(losses))
+            for dataset_number, (costs, losses) in known["totals"].items()
+        }
     except Exception:  # of whatever kind: then everything is read, and what is wrong gets its name
         return None
 
@@ -371,13 +382,16 @@ def keep(db: sqlite3.Connection, path: Path, totals: Totals) -> None:
     Nobody else writes meanwhile.
     """
     with suppress(OSError, AttributeError, MemoryError, sqlite3.Error):
-        known = {"bytes": _bytes(db), "totals": {place: [t.costs, t.losses] for place, t in totals.items()}}
+        known = {
+            "bytes": _bytes(db),
+            "totals": {dataset_number: [t.costs, t.losses] for dataset_number, t in totals.items()},
+        }
         text = json.dumps(known)
-        written = json.dumps({"checked": text, "mac": _mac(db, text)}).encode()
+        content = json.dumps({"checked": text, "mac": _mac(db, text)}).encode()
         with open_regular(f"{path}{CHECKED}", "wb") as file:
             file.truncate()
-            if len(written) <= LONGEST:
-                file.write(written)
+            if len(content) <= LONGEST:
+                file.write(content)
 
 
 def _bytes(db: sqlite3.Connection) -> str:

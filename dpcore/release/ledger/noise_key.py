@@ -102,10 +102,10 @@ def kept_key(ledger: Path, name: str) -> Iterator[NoiseKey | str]:
 
 def names(ledger: Path) -> list[str]:
     """The names of all keys that lie beside a ledger."""
-    begin, found = f"{ledger.name}{NOISE}", []
+    prefix, endings = f"{ledger.name}{NOISE}", []
     with suppress(OSError):
-        found = [name[len(begin) :] for name in os.listdir(ledger.parent) if name.startswith(begin)]
-    return sorted(name for name in found if _is_name(name))
+        endings = [name[len(prefix) :] for name in os.listdir(ledger.parent) if name.startswith(prefix)]
+    return sorted(name for name in endings if _is_name(name))
 
 
 def drop(ledger: Path, name: str, is_needed: Callable[[], bool]) -> None:

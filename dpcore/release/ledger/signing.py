@@ -59,13 +59,13 @@ def key_of(ledger: Path, signer: str = "") -> Key:
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        why = getattr(error, "strerror", None) or error
-        raise InputError(f"{str(path)[:200]}: the ledger's signing key cannot be used: {why}") from None
-    private = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(text))
-    public = private.public_key().public_bytes_raw().hex()
-    if signer not in ("", public):
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"{str(path)[:200]}: the ledger's signing key cannot be used: {reason}") from None
+    private_key = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(text))
+    public_key = private_key.public_key().public_bytes_raw().hex()
+    if signer not in ("", public_key):
         raise other_key(ledger)
-    return Key(public, private)
+    return Key(public_key, private_key)
 
 
 def other_key(ledger: Path) -> InputError:
@@ -95,8 +95,8 @@ def _make(path: Path) -> None:
 
 def _is_empty(path: Path) -> bool:
     """Whether a regular file holds nothing."""
-    found = os.lstat(path)
-    return S_ISREG(found.st_mode) and found.st_size == 0
+    file_status = os.lstat(path)
+    return S_ISREG(file_status.st_mode) and file_status.st_size == 0
 
 
 def _read(path: Path) -> str:

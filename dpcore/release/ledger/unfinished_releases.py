@@ -53,8 +53,8 @@ class Unfinished:
     def asked_by(self, request: BudgetRequest) -> bool:
         """Whether a request states nothing about the data set that contradicts this release."""
         total = None if request.total is None else (request.total.epsilon, request.total.delta)
-        known = request.dataset in (None, self.dataset) and total in (None, self.total)
-        return known and request.unit.noun == self.unit
+        same_dataset = request.dataset in (None, self.dataset) and total in (None, self.total)
+        return same_dataset and request.unit.noun == self.unit
 
     def of_table(self, mark: str) -> bool:
         """Whether it was charged for the table of this fingerprint."""
@@ -69,12 +69,12 @@ def listed(db: sqlite3.Connection) -> list[Unfinished]:
         " FROM releases r JOIN datasets d ON d.seq = r.dataset JOIN versions v ON v.seq = r.version"
         " WHERE r.seq NOT IN (SELECT release FROM states WHERE state != 'note') ORDER BY r.seq"
     ).fetchall()
-    found = []
+    releases = []
     for row in rows:
         settings = _object(row["settings"])
         if not _place(settings) and "noise_key" not in settings:
             continue
-        one = Unfinished(
+        release = Unfinished(
             entry=row["seq"],
             dataset=row["name"],
             release=row["number"],
@@ -85,8 +85,8 @@ def listed(db: sqlite3.Connection) -> list[Unfinished]:
             noise=str(settings.get("noise_key", "")),
             place=_place(settings),
         )
-        found.append(_as_noted(db, one))
-    return found
+        releases.append(_as_noted(db, release))
+    return releases
 
 
 def reservation(db: sqlite3.Connection, release: int) -> Reservation:
@@ -111,8 +111,8 @@ def signer(db: sqlite3.Connection) -> str:
 
 def check_signer(db: sqlite3.Connection, ledger: Path, settings: Any) -> None:
     """Raise InputError where a release is to be signed by another key than those before it."""
-    given = settings.get("signed_by") if isinstance(settings, dict) else None
-    if given is not None and signer(db) not in ("", given):
+    signer_key = settings.get("signed_by") if isinstance(settings, dict) else None
+    if signer_key is not None and signer(db) not in ("", signer_key):
         raise other_key(ledger)
 
 
@@ -120,22 +120,22 @@ def _as_noted(db: sqlite3.Connection, one: Unfinished) -> Unfinished:
     """The release with the folders of its latest attempt."""
     notes = db.execute("SELECT note FROM states WHERE release = ? AND state = 'note' ORDER BY seq DESC", (one.entry,))
     for (note,) in notes:
-        place = _place(_object(note))
-        if place:
-            return replace(one, place=place)
+        folders = _place(_object(note))
+        if folders:
+            return replace(one, place=folders)
     return one
 
 
 def _place(said: Json) -> Json:
     """The folder and the draft that settings or a note name; empty where they name none."""
-    place = {name: said.get(name) for name in PLACE}
-    return place if all(isinstance(value, str) for value in place.values()) else {}
+    folders = {name: said.get(name) for name in PLACE}
+    return folders if all(isinstance(value, str) for value in folders.values()) else {}
 
 
 def _object(text: str) -> Json:
     """The JSON object in a text; empty where it holds none."""
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}

@@ -15,11 +15,11 @@ def first_columns(domain: Domain, cells: int) -> tuple[str, ...]:
     one that does not fit beside those before it, or is called as columns are that identify people, and has many cells
     or such as are to be measured. Where nothing is left, the column with the fewest cells, one at least.
     """
-    chosen, product = [], 1
+    names, product = [], 1
     for column in domain.columns:
         if (column.size > FEW or column.name in domain.measured) and names_people(column.name):
             continue
-        if 1 < column.size <= MANY and product * column.size <= cells and len(chosen) < MOST:
-            chosen.append(column.name)
+        if 1 < column.size <= MANY and product * column.size <= cells and len(names) < MOST:
+            names.append(column.name)
             product *= column.size
-    return tuple(chosen) or (min(domain.columns, key=lambda c: (c.size == 1, c.size)).name,)
+    return tuple(names) or (min(domain.columns, key=lambda c: (c.size == 1, c.size)).name,)

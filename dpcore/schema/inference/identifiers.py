@@ -62,8 +62,8 @@ SOME, LONGEST = 1000, 100  # texts that are looked at for it, and their characte
 def header_of(name: str) -> str:
     """The form in which column names are compared: words in lower case, without accents and signs."""
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    plain = unicodedata.normalize("NFKD", spaced).casefold()
-    return " ".join(re.sub(r"[\W_]+", " ", re.sub("[\u0300-\u036f]", "", plain)).split())
+    decomposed = unicodedata.normalize("NFKD", spaced).casefold()
+    return " ".join(re.sub(r"[\W_]+", " ", re.sub("[\u0300-\u036f]", "", decomposed)).split())
 
 
 def names_people(name: str) -> bool:
@@ -79,8 +79,8 @@ def names_one(name: str) -> bool:
 
 def formed(texts: Sequence[str]) -> bool:
     """Whether most texts look like e-mail addresses, phone or person numbers, names, or street addresses."""
-    some = [text[:LONGEST] for text in heapq.nsmallest(SOME, texts)]
-    return any(sum(map(bool, map(form, some))) >= MOST * len(some) for form in FORMS)
+    sample = [text[:LONGEST] for text in heapq.nsmallest(SOME, texts)]
+    return any(sum(map(bool, map(form, sample))) >= MOST * len(sample) for form in FORMS)
 
 
 def natural(text: str) -> tuple:

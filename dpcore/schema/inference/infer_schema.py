@@ -114,32 +114,37 @@ def guess_columns(frame: pd.DataFrame, told: Watch = unwatched) -> Iterator[Gues
 
 def guess_column(name: str, cells: pd.Series) -> Guess:
     """A guess about one column."""
-    seen = RawCells.of(cells).said
+    column_texts = RawCells.of(cells).said
     header = header_of(name)
     if not name:
         return Guess(name, TEXT, aside="unnamed")
-    if not seen.texts:
+    if not column_texts.texts:
         return Guess(name, "categorical", aside="empty")
-    constant = len(seen.texts) == 1 and not seen.empty
-    if orders := _orders(seen.texts):
-        parts = [part for part in PARTS if _differs(f"{part} of {orders[0]}", seen.texts)] or PARTS[:1]
-        offers = tuple(f"{part} of {order}" for order in orders for part in parts)
-        aside = "constant" if constant else "birth" if BORN.fullmatch(header) else "date"
-        same = tuple(part for part in parts if len(orders) == 1 or part in ("year", "hour"))
-        return Guess(name, DATE, aside=aside, offers=offers, parts=same)
-    read, numbers, unreadable = _numbers(seen)
-    if not constant and _names_people(header, seen, numbers is not None):
+    constant = len(column_texts.texts) == 1 and not column_texts.empty
+    if orders := _orders(column_texts.texts):
+        parts = [part for part in PARTS if _differs(f"{part} of {orders[0]}", column_texts.texts)] or PARTS[:1]
+        other_readings = tuple(f"{part} of {order}" for order in orders for part in parts)
+        exclusion = "constant" if constant else "birth" if BORN.fullmatch(header) else "date"
+        unambiguous_parts = tuple(part for part in parts if len(orders) == 1 or part in ("year", "hour"))
+        return Guess(name, DATE, aside=exclusion, offers=other_readings, parts=unambiguous_parts)
+    read, numbers, unreadable = _numbers(column_texts)
+    if not constant and _names_people(header, column_texts, numbers is not None):
         return Guess(name, TEXT, aside="person")
     if numbers is None or POSTAL.search(header) or CODED.search(header):
-        return _of_texts(name, header, seen, constant)
+        return _of_texts(name, header, column_texts, constant)
     whole = bool((numbers == np.floor(numbers)).all())
     kind = "integer" if whole else "numeric"
-    counted = whole and len(seen.texts) == seen.present == numbers.max() - numbers.min() + 1 >= FEW_ROWS
-    named = whole and bool(
-        _many(seen) and IDENTIFIER.fullmatch(header) or _nearly_all_differ(seen) and NAMING.search(header)
+    is_row_number = (
+        whole and len(column_texts.texts) == column_texts.present == numbers.max() - numbers.min() + 1 >= FEW_ROWS
     )
-    aside = "constant" if constant else "id" if counted or named else ""
-    return Guess(name, kind, read=read, aside=aside, unreadable=unreadable)
+    is_identifier = whole and bool(
+        _many(column_texts)
+        and IDENTIFIER.fullmatch(header)
+        or _nearly_all_differ(column_texts)
+        and NAMING.search(header)
+    )
+    exclusion = "constant" if constant else "id" if is_row_number or is_identifier else ""
+    return Guess(name, kind, read=read, aside=exclusion, unreadable=unreadable)
 
 
 def read_off(name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN, *, unreadable: bool = False) -> Json:
@@ -149,11 +154,13 @@ def read_off(name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN, *, 
     Raises InputError where that gives no cells: dates and texts as they are, no value, too many different ones.
     """
     spec: Json = {"kind": kind} | ({"read": read} if read else {})
-    seen = RawCells.of(cells, read).said
-    if public := of_calendar(read):
-        return public | _policy(seen.empty)
+    column_texts = RawCells.of(cells, read).said
+    if calendar := of_calendar(read):
+        return calendar | _policy(column_texts.empty)
     if kind == "categorical":
-        values = _spellings(seen) if read == ANY_CASE else {category_of(text, read) for text in seen.texts}
+        values = (
+            _spellings(column_texts) if read == ANY_CASE else {category_of(text, read) for text in column_texts.texts}
+        )
         values = sorted(values, key=natural)
         if len(values) > MOST_VALUES:
             raise InputError(
@@ -162,16 +169,16 @@ def read_off(name: str, cells: pd.Series, kind: str, read: str = AS_WRITTEN, *, 
             )
         if not values:
             raise InputError(f"column {name!r}: it holds no value that could be read off")
-        return spec | {"values": values} | _policy(seen.empty)
-    found, counts = seen.numbers, seen.counts
+        return spec | {"values": values} | _policy(column_texts.empty)
+    numbers, counts = column_texts.numbers, column_texts.counts
     if unreadable:
         spec |= UNREADABLE
-        found, counts = found[~np.isnan(found)], counts[~np.isnan(found)]
-    if not len(found) or not (np.abs(found) <= LARGEST).all():
+        numbers, counts = numbers[~np.isnan(numbers)], counts[~np.isnan(numbers)]
+    if not len(numbers) or not (np.abs(numbers) <= LARGEST).all():
         raise InputError(f"column {name!r}: its values are not all numbers up to {LARGEST:g}; choose another kind")
-    whole = kind == "integer" and bool((found == np.floor(found)).all())
+    whole = kind == "integer" and bool((numbers == np.floor(numbers)).all())
     spec["kind"] = "integer" if whole else "numeric"
-    return spec | round_bounds(found, counts, whole=whole) | _policy(seen.empty)
+    return spec | round_bounds(numbers, counts, whole=whole) | _policy(column_texts.empty)
 
 
 def propose(frame: pd.DataFrame, *, peek: bool = False, told: Watch = unwatched) -> Json:
@@ -195,9 +202,9 @@ def propose(frame: pd.DataFrame, *, peek: bool = False, told: Watch = unwatched)
             except InputError:  # too many values to list, or numbers too large
                 columns[guess.name] = {"kind": TEXT}
         else:
-            open_ = {"values": None} if kind == "categorical" else {"low": None, "high": None}
+            unknown_values = {"values": None} if kind == "categorical" else {"low": None, "high": None}
             bins = {"bins": BINS} if kind == "numeric" else {}
-            columns[guess.name] = guess.entry | open_ | bins
+            columns[guess.name] = guess.entry | unknown_values | bins
     return {"columns": columns} | ({"peeked": True} if peek else {})
 
 
@@ -208,15 +215,17 @@ def begun(read: str) -> Json:
 
 def of_calendar(read: str) -> Json:
     """The schema entry of a column of months, weekdays or hours, whose values are known; empty for other readings."""
-    known = CALENDAR.get(read.partition(" of ")[0])
-    return known | {"read": read} if known else {}
+    entry = CALENDAR.get(read.partition(" of ")[0])
+    return entry | {"read": read} if entry else {}
 
 
 def _blanks(cells: pd.Series) -> Json:
     """The schema entry of a column without values: its texts for missing cells are then its categories."""
-    own = RawCells.of(cells)
-    said = own.counts @ np.array([*map(bool, own.texts)], dtype=int)
-    return {"kind": "categorical", "values": sorted(set(own.texts) - {""}, key=natural)} | _policy(own.n - int(said))
+    column_texts = RawCells.of(cells)
+    nonempty_count = column_texts.counts @ np.array([*map(bool, column_texts.texts)], dtype=int)
+    return {"kind": "categorical", "values": sorted(set(column_texts.texts) - {""}, key=natural)} | _policy(
+        column_texts.n - int(nonempty_count)
+    )
 
 
 def _policy(missing: int) -> dict[str, str]:
@@ -235,14 +244,14 @@ def _orders(texts: Sequence[str]) -> Texts:
     """The orders of day, month and year that fit every text, day before month first; none if no order fits all."""
     if not all(re.match(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{2,4}", text) for text in texts):
         return ()
-    fit = tuple(order for order in ORDERS if all(read_date(text, order) for text in texts))
-    return fit[:1] if fit[:1] == ("y-m-d",) else fit
+    fitting_orders = tuple(order for order in ORDERS if all(read_date(text, order) for text in texts))
+    return fitting_orders[:1] if fitting_orders[:1] == ("y-m-d",) else fitting_orders
 
 
 def _differs(read: str, texts: Sequence[str]) -> bool:
     """Whether not all texts are read alike."""
-    of = category_of if of_categories(read) else number_of
-    return len({of(text, read) for text in texts}) > 1
+    read_text = category_of if of_categories(read) else number_of
+    return len({read_text(text, read) for text in texts}) > 1
 
 
 def _numbers(seen: RawCells) -> tuple[str, Array | None, bool]:
@@ -250,57 +259,69 @@ def _numbers(seen: RawCells) -> tuple[str, Array | None, bool]:
 
     None where they are no numbers, too large to tell apart, or few: beside few numbers a word is a category like them.
     """
-    for texts, beside in ((seen.texts, False), (_beside_words(seen), True)):
+    for texts, has_words in ((seen.texts, False), (_beside_words(seen), True)):
         for read in (AS_WRITTEN, POINT, COMMA):
             numbers = np.array([number_of(text, read) for text in texts])
             if len(texts) and (np.abs(numbers) <= LARGEST).all():
-                return read, numbers, beside
+                return read, numbers, has_words
     return AS_WRITTEN, None, False
 
 
 def _beside_words(seen: RawCells) -> list[str]:
     """The texts with a digit, if only a few have none; empty otherwise."""
     strays = np.array([re.search(r"\d", text) is None for text in seen.texts])
-    few = 0 < strays.sum() <= STRAYS and seen.counts @ strays <= UNKNOWN * seen.present
-    left = [text for text, stray in zip(seen.texts, strays, strict=True) if not stray]
-    return left if few and len(left) > FEW_ROWS else []
+    are_few = 0 < strays.sum() <= STRAYS and seen.counts @ strays <= UNKNOWN * seen.present
+    digit_texts = [text for text, stray in zip(seen.texts, strays, strict=True) if not stray]
+    return digit_texts if are_few and len(digit_texts) > FEW_ROWS else []
 
 
 def _names_people(header: str, seen: RawCells, numbers: bool) -> bool:
     """Whether a column identifies people: many values, and all e-mail, or a header or form that says so."""
     if all(EMAIL.fullmatch(text) for text in seen.texts):
         return True
-    half = 2 * len(seen.texts) > seen.present
-    if (_many(seen) or half) and PERSON.fullmatch(header):
+    mostly_distinct = 2 * len(seen.texts) > seen.present
+    if (_many(seen) or mostly_distinct) and PERSON.fullmatch(header):
         return True
-    return not numbers and _many(seen) and half and formed(seen.texts)
+    return not numbers and _many(seen) and mostly_distinct and formed(seen.texts)
 
 
 def _of_texts(name: str, header: str, seen: RawCells, constant: bool) -> Guess:
     """A guess for categories: used, unless the texts are codes, names, free text or a single value."""
     lengths = np.fromiter(map(len, seen.texts), int, len(seen.texts))
-    one = len({folded(text) for text in seen.texts}) < len(seen.texts)
-    long = float(lengths @ seen.counts) / seen.present > LONG_TEXT
-    many = len(seen.texts) > MOST_VALUES or (_many(seen) and 2 * len(seen.texts) > seen.present)
-    offers = (ANY_CASE,) * one
+    has_spellings = len({folded(text) for text in seen.texts}) < len(seen.texts)
+    is_long = float(lengths @ seen.counts) / seen.present > LONG_TEXT
+    has_too_many = len(seen.texts) > MOST_VALUES or (_many(seen) and 2 * len(seen.texts) > seen.present)
+    other_readings = (ANY_CASE,) * has_spellings
     if constant:
-        return Guess(name, "categorical", aside="constant", offers=offers)
-    if long:
-        return Guess(name, TEXT, aside="text", offers=offers)
-    icd = sum(bool(CODE.fullmatch(text)) for text in seen.texts) >= MOST * len(seen.texts)
-    called = CODED.search(header)
-    coded = POSTAL.search(header) or icd and called or (icd or called) and not _nearly_all_differ(seen)
-    if _many(seen) and coded and not names_one(name) and (beginnings := _beginnings(seen.texts)):
-        return Guess(name, "categorical", aside="code" * many, offers=beginnings)
-    if _nearly_all_differ(seen) or (many and NAMING.search(header)) or (_many(seen) and IDENTIFIER.fullmatch(header)):
-        return Guess(name, "categorical", aside="id", offers=offers)
-    return Guess(name, TEXT if many else "categorical", aside="text" * many, offers=offers)
+        return Guess(name, "categorical", aside="constant", offers=other_readings)
+    if is_long:
+        return Guess(name, TEXT, aside="text", offers=other_readings)
+    look_like_codes = sum(bool(CODE.fullmatch(text)) for text in seen.texts) >= MOST * len(seen.texts)
+    header_match = CODED.search(header)
+    is_coded = (
+        POSTAL.search(header)
+        or look_like_codes
+        and header_match
+        or (look_like_codes or header_match)
+        and not _nearly_all_differ(seen)
+    )
+    if _many(seen) and is_coded and not names_one(name) and (prefix_readings := _beginnings(seen.texts)):
+        return Guess(name, "categorical", aside="code" * has_too_many, offers=prefix_readings)
+    if (
+        _nearly_all_differ(seen)
+        or (has_too_many and NAMING.search(header))
+        or (_many(seen) and IDENTIFIER.fullmatch(header))
+    ):
+        return Guess(name, "categorical", aside="id", offers=other_readings)
+    return Guess(name, TEXT if has_too_many else "categorical", aside="text" * has_too_many, offers=other_readings)
 
 
 def _beginnings(texts: Sequence[str]) -> Texts:
     """The readings of first characters that make a few categories of codes, the longest first."""
-    most = min(MOST_CODES, len(texts) - 1)
-    return tuple(read for read in reversed(PREFIX) if 1 < len({category_of(text, read) for text in texts}) <= most)
+    max_categories = min(MOST_CODES, len(texts) - 1)
+    return tuple(
+        read for read in reversed(PREFIX) if 1 < len({category_of(text, read) for text in texts}) <= max_categories
+    )
 
 
 def _spellings(seen: RawCells) -> set[str]:

@@ -44,37 +44,37 @@ class Problem:
 
 def problems(name: str, cells: pd.Series, entry: Any) -> tuple[Problem, ...]:
     """All problems of one column; empty where it can be used."""
-    column, wrong = _column(name, entry)
+    column, error_message = _column(name, entry)
     if column is None:
         if not isinstance(entry, Mapping) or entry.get("kind") not in KINDS:
-            return (Problem(name, wrong, (GUESS, ASIDE)),)
+            return (Problem(name, error_message, (GUESS, ASIDE)),)
         missing = all(entry.get(key) is None for key in ("values", "low", "high", "edges", "size"))
-        return (Problem(name, wrong, (READ, ASIDE), open=missing),)
+        return (Problem(name, error_message, (READ, ASIDE), open=missing),)
     try:
         missing, outside = column.findings(cells)
     except InputError as error:
         return (Problem(name, str(error), (GUESS, WORDS, ASIDE)),)
-    found = []
+    column_problems = []
     if outside and (column.values or column.out_of_range == "refuse"):
         fixes = (ONE, ADD, ASIDE) if _one_helps(column, cells) else (ADD, ASIDE) if column.values else (CLIP, ASIDE)
-        found.append(Problem(name, _refused(replace(column, missing="category"), cells), fixes))
+        column_problems.append(Problem(name, _refused(replace(column, missing="category"), cells), fixes))
     if missing and column.missing == "refuse":
-        what = f"column {name!r}: {missing:,} of {len(cells):,} values are missing"
-        found.append(Problem(name, what, (MISSING, ASIDE)))
-    return tuple(found)
+        message = f"column {name!r}: {missing:,} of {len(cells):,} values are missing"
+        column_problems.append(Problem(name, message, (MISSING, ASIDE)))
+    return tuple(column_problems)
 
 
 def words_missing(name: str, cells: pd.Series, entry: Any) -> dict[str, int]:
     """The texts with a letter, such as `none`, that count as missing in a used column, and their counts."""
     column, _ = _column(name, entry)
-    found = {} if column is None else column.said_missing(cells)
-    return {text: count for text, count in found.items() if any(map(str.isalpha, text))}
+    text_counts = {} if column is None else column.said_missing(cells)
+    return {text: count for text, count in text_counts.items() if any(map(str.isalpha, text))}
 
 
 def mended(name: str, cells: pd.Series, entry: Any, fix: str) -> Json | None:
     """The column's entry after a repair, None if the column is left out; InputError where it cannot be repaired."""
     entry = dict(entry) if isinstance(entry, Mapping) else {}
-    read = entry.get("read") if entry.get("read") in READINGS else AS_WRITTEN
+    reading = entry.get("read") if entry.get("read") in READINGS else AS_WRITTEN
     if fix == ASIDE:
         return None
     if fix == MISSING:
@@ -86,10 +86,12 @@ def mended(name: str, cells: pd.Series, entry: Any, fix: str) -> Json | None:
     if fix == OWN:
         return entry | {"values": [*entry["values"], *words_missing(name, cells, entry)]}
     if fix == ADD:
-        there = read_off(name, cells, "categorical", read)["values"]
+        values = read_off(name, cells, "categorical", reading)["values"]
         column, _ = _column(name, entry)
-        known = {column.key(value) for value in column.values} if column else set()
-        return entry | {"values": [*entry["values"], *(v for v in there if column and column.key(v) not in known)]}
+        known_keys = {column.key(value) for value in column.values} if column else set()
+        return entry | {
+            "values": [*entry["values"], *(v for v in values if column and column.key(v) not in known_keys)]
+        }
     if fix == ONE:
         return _kept(entry) | read_off(name, cells, "categorical", ANY_CASE)
     if fix == GUESS:
@@ -98,9 +100,9 @@ def mended(name: str, cells: pd.Series, entry: Any, fix: str) -> Json | None:
             raise InputError(f"column {name!r}: {guess.why}; leave it out")
         return read_off(name, cells, guess.kind, guess.read, unreadable=guess.unreadable)
     unreadable = entry.get("unreadable") == "missing"
-    found = _kept(entry) | read_off(name, cells, entry["kind"], read, unreadable=unreadable)
-    beside = _kept(entry) | _unsaid(found, entry)
-    return found if _column(name, beside)[0] is None else beside
+    inferred = _kept(entry) | read_off(name, cells, entry["kind"], reading, unreadable=unreadable)
+    combined = _kept(entry) | _unsaid(inferred, entry)
+    return inferred if _column(name, combined)[0] is None else combined
 
 
 def _kept(entry: Json) -> Json:
@@ -110,12 +112,12 @@ def _kept(entry: Json) -> Json:
 
 def _unsaid(read: Json, entry: Json) -> Json:
     """The entry read from the data, without the bounds that the user has already given."""
-    typed = {key: entry[key] for key in ("low", "high") if entry.get(key) is not None}
-    if typed and "edges" in read:
+    user_bounds = {key: entry[key] for key in ("low", "high") if entry.get(key) is not None}
+    if user_bounds and "edges" in read:
         read = {key: value for key, value in read.items() if key != "edges"} | {
             "low": read["edges"][0], "high": read["edges"][-1], "bins": len(read["edges"]) - 1,
         }  # fmt: skip
-    return read | typed | ({"bins": entry["bins"]} if entry.get("bins") is not None and "low" in read else {})
+    return read | user_bounds | ({"bins": entry["bins"]} if entry.get("bins") is not None and "low" in read else {})
 
 
 def _column(name: str, entry: Any) -> tuple[Column | None, str]:
@@ -137,7 +139,7 @@ def _one_helps(column: Column, cells: pd.Series) -> bool:
     """Whether all cells are listed values except for case and spaces."""
     if column.read or not column.values:
         return False
-    listed = {folded(str(value)) for value in column.values}
-    if len(listed) < len(column.values):
+    casefolded_values = {folded(str(value)) for value in column.values}
+    if len(casefolded_values) < len(column.values):
         return False
     return not replace(column, read=ANY_CASE).findings(cells)[1]

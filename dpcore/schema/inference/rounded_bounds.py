@@ -21,44 +21,51 @@ def round_bounds(numbers: Array, counts: Array, *, whole: bool) -> Json:
     the outermost bins: one outlier does not swallow a column.
     """
     low, high = _bulk(numbers, counts)
-    clip = {"out_of_range": "clip"}
+    clip_policy = {"out_of_range": "clip"}
     if whole and high - low < EACH:
-        return {"low": int(low), "high": int(high)} | clip
-    same = high - low <= NEAR * max(abs(low), abs(high), NEAR)
-    step = max(abs(low), 1.0) / 10 if same else _step(high - low, whole)
+        return {"low": int(low), "high": int(high)} | clip_policy
+    is_single_value = high - low <= NEAR * max(abs(low), abs(high), NEAR)
+    step = max(abs(low), 1.0) / 10 if is_single_value else _step(high - low, whole)
     first, last = math.floor(low / step), math.ceil(high / step)
     if first == last:
         first, last = (first - 1, last) if low > 0 else (first, last + 1)
-    kind = int if whole else float
+    number_type = int if whole else float
     least, most = min(_times(first, step), low), max(_times(last, step), high)  # a product may be rounded past them
-    ends = kind(max(least, -LARGEST)), kind(min(most, LARGEST))
-    filled = np.histogram(np.clip(numbers, *ends), last - first, ends, weights=counts)[0]
-    if low >= 0 and not same and filled.max() > CROWDED * filled.sum() and len(edges := _decades(high, kind)) > 2:
-        return {"edges": edges} | clip
-    return {"low": ends[0], "high": ends[1], "bins": last - first} | clip
+    bounds = number_type(max(least, -LARGEST)), number_type(min(most, LARGEST))
+    bin_counts = np.histogram(np.clip(numbers, *bounds), last - first, bounds, weights=counts)[0]
+    if (
+        low >= 0
+        and not is_single_value
+        and bin_counts.max() > CROWDED * bin_counts.sum()
+        and len(edges := _decades(high, number_type)) > 2
+    ):
+        return {"edges": edges} | clip_policy
+    return {"low": bounds[0], "high": bounds[1], "bins": last - first} | clip_policy
 
 
 def _decades(high: float, kind: type) -> list:
     """The edges 0 and the last BINS of 1, 2, 5, 10, 20, … up to the first that is at least `high`."""
     power = math.floor(math.log10(high))
     series = [_times(m, 10.0**p) for p in range(power - BINS // 3, power + 2) for m in (1, 2, 5)]
-    upto = series[: 1 + next(i for i, v in enumerate(series) if v >= high)]
-    return [kind(0), *(kind(v) for v in upto[-BINS:] if kind(v) == v > 0)]
+    up_to_high = series[: 1 + next(i for i, v in enumerate(series) if v >= high)]
+    return [kind(0), *(kind(v) for v in up_to_high[-BINS:] if kind(v) == v > 0)]
 
 
 def _bulk(numbers: Array, counts: Array) -> tuple[float, float]:
     """The least and the largest number within a width of the narrowest range that leaves out a few rows."""
     order = np.argsort(numbers)
-    numbers, below = numbers[order], np.cumsum(counts[order])
-    rows = int(below[-1])
-    few = max(1, rows // STRAY)
-    firsts = np.flatnonzero(np.append(0, below[:-1]) <= few)
-    lasts = np.searchsorted(below, rows - few + np.append(0, below)[firsts], side="left")
+    numbers, cumulative_counts = numbers[order], np.cumsum(counts[order])
+    rows = int(cumulative_counts[-1])
+    max_outliers = max(1, rows // STRAY)
+    firsts = np.flatnonzero(np.append(0, cumulative_counts[:-1]) <= max_outliers)
+    lasts = np.searchsorted(
+        cumulative_counts, rows - max_outliers + np.append(0, cumulative_counts)[firsts], side="left"
+    )
     best = int((numbers[lasts] - numbers[firsts]).argmin())
     first, last = numbers[firsts[best]], numbers[lasts[best]]
-    width = last - first if 3 * few < rows else 0.0
-    kept = numbers[(numbers >= first - width) & (numbers <= last + width)] if width else numbers
-    return float(kept[0]), float(kept[-1])
+    width = last - first if 3 * max_outliers < rows else 0.0
+    inliers = numbers[(numbers >= first - width) & (numbers <= last + width)] if width else numbers
+    return float(inliers[0]), float(inliers[-1])
 
 
 def _step(width: float, whole: bool) -> float:

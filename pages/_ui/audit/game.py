@@ -54,10 +54,15 @@ def start(name: str, budget: Budget, runs: int, bug: str, seed: int) -> None:
         def half(number: int, words: str) -> Callable[[float], None]:
             return lambda share: work.tell((number + share) / 2, f"{share:.0%} of {words}")
 
-        facts = {"bug": bug, "seed": seed}
-        found = audit(algorithm, budget, runs=runs, progress=half(0, f"{runs:,} games on each table"), **facts)
-        more = half(1, f"up to {2 * runs:,} transcripts of all that leaves")
-        return Judged(found, transcribe(algorithm, budget, transcripts=2 * runs, progress=more, **facts))
+        game_settings = {"bug": bug, "seed": seed}
+        game_audit = audit(
+            algorithm, budget, runs=runs, progress=half(0, f"{runs:,} games on each table"), **game_settings
+        )
+        transcript_progress = half(1, f"up to {2 * runs:,} transcripts of all that leaves")
+        return Judged(
+            game_audit,
+            transcribe(algorithm, budget, transcripts=2 * runs, progress=transcript_progress, **game_settings),
+        )
 
     let_go(GAME)
     owned(GAME, None, "audit", play)
@@ -66,31 +71,31 @@ def start(name: str, budget: Budget, runs: int, bug: str, seed: int) -> None:
 @st.cache_resource(show_spinner=False)
 def opening() -> Judged:
     """Return the finished game that every visitor finds first: on public tables, played once for all."""
-    found, evidence = (
+    game_audit, evidence = (
         {name: np.array(value) if isinstance(value, list) else value for name, value in part.items()}
         for part in json.loads(FILE.read_text(encoding="utf-8"))
     )
     budget = {"budget": Budget(OPENING, DELTA)}
-    found["accounting"] = Accounting(found["accounting"])
-    return Judged(Audit(**found, **budget), AuditResult(**evidence, **budget))
+    game_audit["accounting"] = Accounting(game_audit["accounting"])
+    return Judged(Audit(**game_audit, **budget), AuditResult(**evidence, **budget))
 
 
 def shown() -> tuple[Judged, bool]:
     """Return the last finished game, and whether no other one is asked for; draw how far that one is."""
-    game, now = session().find(GAME), st.session_state
-    if game and watch(game, "audit") and game.result:
-        now[LAST] = game.result
-    return now.get(LAST, opening()), not game or bool(game.result)
+    game_job, session_state = session().find(GAME), st.session_state
+    if game_job and watch(game_job, "audit") and game_job.result:
+        session_state[LAST] = game_job.result
+    return session_state.get(LAST, opening()), not game_job or bool(game_job.result)
 
 
 def settings() -> None:
     """Draw the widgets, and the button that plays."""
-    near = st.container(key="in-sight")
-    bug = near.toggle(
+    main_container = st.container(key="in-sight")
+    bug = main_container.toggle(
         "Try a broken version: half the noise", key="audit-bug", **parameter_widgets.KEPT,
         help="All noise is then half of what the plan says, as a programmer's mistake would make it. A breach is red.",
     )  # fmt: skip
-    epsilon = near.select_slider(
+    epsilon = main_container.select_slider(
         "Promised privacy budget (ε)",
         parameter_widgets.EPSILONS,
         OPENING,
@@ -99,9 +104,11 @@ def settings() -> None:
         **parameter_widgets.KEPT,
     )
     with st.expander("For experts", icon=":material/tune:"):
-        titles = {cls.about.title: name for name, cls in solving(QueryRelease).items()}
-        words = "It uses its default parameters and as few steps as it can: the game needs many short runs."
-        title = st.selectbox("Algorithm", list(titles), key="audit-algorithm", help=words, **parameter_widgets.KEPT)
+        names_by_title = {cls.about.title: name for name, cls in solving(QueryRelease).items()}
+        help_text = "It uses its default parameters and as few steps as it can: the game needs many short runs."
+        title = st.selectbox(
+            "Algorithm", list(names_by_title), key="audit-algorithm", help=help_text, **parameter_widgets.KEPT
+        )
         delta = st.select_slider(
             "δ, promised", DELTAS, DELTA, parameter_widgets.number, key="audit-delta", **parameter_widgets.KEPT,
             help="A large δ makes a sharp game; so does δ = 0, where the algorithm can promise it.",
@@ -112,19 +119,19 @@ def settings() -> None:
         )  # fmt: skip
         seed = st.number_input("Repeat number", 0, 2**31 - 1, 0, key="audit-seed", **parameter_widgets.KEPT)
     budget = Budget(epsilon, delta)
-    near.button(
+    main_container.button(
         "Apply and play", type="primary", icon=":material/casino:", on_click=start,
-        args=(titles[title], budget, runs, HALF if bug else BUGS[0], int(seed)),
+        args=(names_by_title[title], budget, runs, HALF if bug else BUGS[0], int(seed)),
     )  # fmt: skip
 
 
 def picture(found: Audit) -> None:
     """Draw how often a guess is right beside what is promised, and the two piles of releases with their overlap."""
-    chance = 100 / np.sqrt(found.runs)  # in 19 of 20 games
+    margin_of_error = 100 / np.sqrt(found.runs)  # in 19 of 20 games
     st.caption(
         f"Anna is ill in one invented table, healthy in its twin. Each was released {found.runs:,} times at ε = "
         f"{found.budget.epsilon:g}. A program that knows everyone else guessed which. Luck moves that by up to "
-        f"{chance:.2g}: only above {float(in_100(found)[1]) + chance:.3g} suggests a breach."
+        f"{margin_of_error:.2g}: only above {float(in_100(found)[1]) + margin_of_error:.3g} suggests a breach."
     )
     st.plotly_chart(scale(found), key="scale", alt=score(found), config=QUIET)
     overlap = min(2 - 2 * guesses(found)[0], 1)
@@ -137,8 +144,8 @@ def guesses(found: Audit) -> tuple[float, float]:
 
     The line comes from other games than those that it is judged by, so the first number is unbiased.
     """
-    beyond = int(np.sum(found.thresholds >= found.line))
-    alarms, hits = (float(np.append(0.0, share)[beyond]) for share in (found.false_alarms, found.hits))
+    line_index = int(np.sum(found.thresholds >= found.line))
+    alarms, hits = (float(np.append(0.0, share)[line_index]) for share in (found.false_alarms, found.hits))
     algorithm = short(ALGORITHMS[found.algorithm]())
     plan = make_plan(algorithm, two_questions(found.records), found.budget)
     return (hits + 1 - alarms) / 2, Promise.of_plan(plan, adaptive=algorithm.adaptive).guess()
@@ -160,14 +167,16 @@ def scale(found: Audit) -> go.Figure:
     """Draw from a coin's 50 to all of 100 how often the guesser is right and the promise allows, both as rounded."""
     right, limit = in_100(found)
     allowed = float(limit)
-    out = go.Figure().add_scatter(
+    figure = go.Figure().add_scatter(
         x=[right, allowed], y=[1, -1], mode="markers+text", text=[f"{right:g} of 100 right", f"{limit} allowed"],
         textposition="middle right", marker={"size": 14, "color": charts.ERROR, "symbol": ["circle", "triangle-up"]},
     )  # fmt: skip
-    for end in (allowed, 100):
-        out.add_shape(type="rect", x0=50, x1=end, y0=-0.3, y1=0.3, fillcolor=charts.ERROR, opacity=0.2, line_width=0)
-    out.update_xaxes(range=[43, 112], tickvals=[50, 75, 100], ticktext=["50: a coin", "75", "100: unprotected"])
-    return charts.finish(out.update_yaxes(range=[-2, 2], visible=False), 104).update_layout(margin_t=8)
+    for bar_end in (allowed, 100):
+        figure.add_shape(
+            type="rect", x0=50, x1=bar_end, y0=-0.3, y1=0.3, fillcolor=charts.ERROR, opacity=0.2, line_width=0
+        )
+    figure.update_xaxes(range=[43, 112], tickvals=[50, 75, 100], ticktext=["50: a coin", "75", "100: unprotected"])
+    return charts.finish(figure.update_yaxes(range=[-2, 2], visible=False), 104).update_layout(margin_t=8)
 
 
 def pile_table(found: Audit) -> pd.DataFrame:
@@ -175,10 +184,10 @@ def pile_table(found: Audit) -> pd.DataFrame:
 
     Scores are differences from the line between the piles.
     """
-    at = found.thresholds
-    edges = np.histogram_bin_edges(at, PILES, np.quantile(at, [0.005, 0.995]))
+    scores = found.thresholds
+    edges = np.histogram_bin_edges(scores, PILES, np.quantile(scores, [0.005, 0.995]))
     counts = {
-        name: np.histogram(at, edges, weights=np.diff(share, prepend=0.0))[0]
+        name: np.histogram(scores, edges, weights=np.diff(share, prepend=0.0))[0]
         for name, share in ((HEALTHY, found.false_alarms), (ILL, found.hits))
     }
     return pd.DataFrame({"score": (edges[:-1] + edges[1:]) / 2 - found.line, **counts})
@@ -186,82 +195,86 @@ def pile_table(found: Audit) -> pd.DataFrame:
 
 def piles(found: Audit) -> go.Figure:
     """Draw both piles as bars, and the line at which the guess changes."""
-    frame, out = pile_table(found), go.Figure()
-    for name, look in (
+    frame, figure = pile_table(found), go.Figure()
+    for name, bar_style in (
         (HEALTHY, {"color": charts.THIRD, "opacity": 0.5}),
         (ILL, {"color": "rgba(0, 0, 0, 0)", "line": {"color": charts.FOURTH, "width": 2}}),
     ):
-        out.add_bar(x=frame["score"], y=frame[name], name=name, marker=look, hovertemplate="%{y:.1%}<extra></extra>")
-    out.add_vline(
+        figure.add_bar(
+            x=frame["score"], y=frame[name], name=name, marker=bar_style, hovertemplate="%{y:.1%}<extra></extra>"
+        )
+    figure.add_vline(
         x=0,
         line={"color": charts.GREY, "width": 2},
         annotation_text="here the guess is “ill” →",
     )
-    out.update_layout(barmode="overlay", bargap=0)
-    out.update_xaxes(title="Anna looks ill →", showticklabels=False)
-    room = [0, frame.iloc[:, 1:].max(axis=None) * 1.2]  # for the words above the bars
-    return charts.finish(out.update_yaxes(title="share of releases", tickformat=".0%", range=room), 214)
+    figure.update_layout(barmode="overlay", bargap=0)
+    figure.update_xaxes(title="Anna looks ill →", showticklabels=False)
+    y_range = [0, frame.iloc[:, 1:].max(axis=None) * 1.2]  # for the words above the bars
+    return charts.finish(figure.update_yaxes(title="share of releases", tickformat=".0%", range=y_range), 214)
 
 
 def verdict(played: Judged) -> None:
     """Say whether a breach was found."""
-    found, evidence = played.found, played.evidence
+    game_audit, evidence = played.found, played.evidence
     if played.kept:
-        st.success(f"**Passed: {score(found)}.**", icon=":material/check_circle:")
+        st.success(f"**Passed: {score(game_audit)}.**", icon=":material/check_circle:")
         return
-    least, most, what = max(found.epsilon_low, found.accounted_low), found.promised, "ε"
-    if found.kept and evidence is not None:
-        least, most, what = evidence.sure_low, evidence.promised, symbol(evidence)
+    lower_bound, promised, quantity = max(game_audit.epsilon_low, game_audit.accounted_low), game_audit.promised, "ε"
+    if game_audit.kept and evidence is not None:
+        lower_bound, promised, quantity = evidence.sure_low, evidence.promised, symbol(evidence)
     st.error(
-        f"**Failed, the promise is broken: {score(found)}.** With {CONFIDENCE:.1%} confidence, {what} is at least "
-        f"{least:.3g}. Promised was {most:.3g}.",
+        f"**Failed, the promise is broken: {score(game_audit)}.** With {CONFIDENCE:.1%} confidence, {quantity} is at "
+        "least "
+        f"{lower_bound:.3g}. Promised was {promised:.3g}.",
         icon=":material/gpp_bad:",
     )
 
 
 def explain(played: Judged) -> None:
     """Say what the outcome means."""
-    found = played.found
-    title = ALGORITHMS[found.algorithm].about.title
+    game_audit = played.found
+    title = ALGORITHMS[game_audit.algorithm].about.title
     st.markdown(
-        LESSONS[found.bug == HALF, played.kept],
-        help=f"Algorithm: {title}. Each table has {found.records:,} rows and two yes/no questions, healthy and ill. "
+        LESSONS[game_audit.bug == HALF, played.kept],
+        help=f"Algorithm: {title}. Each table has {game_audit.records:,} rows and two yes/no questions, healthy and "
+        "ill. "
         "Anna says yes to one of them.",
     )
 
 
 def experts(played: Judged) -> None:
     """Draw the bounds and curves behind the verdict."""
-    found, evidence = played.found, played.evidence
-    guesser, everything = st.tabs(("What the guesser sees", "Everything that leaves"))
-    with guesser:
-        shown = [
-            ("Promised ε", found.promised, f"the plan's own, by {found.accounting}"),
-            ("ε is at least", found.epsilon_low, "for any mechanism, by Clopper–Pearson"),
-            ("ε is at least", found.accounted_low, "as the same accounting would state it"),
+    game_audit, evidence = played.found, played.evidence
+    guesser_tab, transcript_tab = st.tabs(("What the guesser sees", "Everything that leaves"))
+    with guesser_tab:
+        bounds = [
+            ("Promised ε", game_audit.promised, f"the plan's own, by {game_audit.accounting}"),
+            ("ε is at least", game_audit.epsilon_low, "for any mechanism, by Clopper–Pearson"),
+            ("ε is at least", game_audit.accounted_low, "as the same accounting would state it"),
         ]
-        show_tiles([(name, f"{value:.3f}", words) for name, value, words in shown], "")
-        frame = curves(found)
-        names = {"right": "this game", "limit": "limit by ε and δ", "gaussian": "limit by the plan's μ"}
-        panel(_trade_off(frame, names), telling(found, frame), frame, "audit")
+        show_tiles([(name, f"{value:.3f}", note) for name, value, note in bounds], "")
+        frame = curves(game_audit)
+        curve_titles = {"right": "this game", "limit": "limit by ε and δ", "gaussian": "limit by the plan's μ"}
+        panel(_trade_off(frame, curve_titles), telling(game_audit, frame), frame, "audit")
         st.caption(
             "The solid curve is from games that did not shape the test. It may cross its limit by chance. "
             f"The verdict uses Clopper–Pearson bounds at {CONFIDENCE:.1%} confidence."
         )
     if evidence is not None:
-        with everything:
+        with transcript_tab:
             st.caption(
                 "A release shows a part of what was drawn from the rows, but the price is for all of it. Here new "
                 "Curators of the worst pair of small tables answer the algorithm's own questions. The exact likelihood "
                 "ratio under the stated noise judges their answers."
             )
             frame = transcript_curves(evidence)
-            names = {
+            curve_titles = {
                 "right": "measured",
                 "promised": f"promised: {symbol(evidence)} = {evidence.promised:.3g}",
                 "shown": f"shown with {TRUST:.0%} confidence: {evidence.low:.3g}",
             }
-            panel(_trade_off(frame, names), in_words(evidence), frame, "transcripts")
+            panel(_trade_off(frame, curve_titles), in_words(evidence), frame, "transcripts")
 
 
 def symbol(evidence: AuditResult) -> str:
@@ -272,25 +285,27 @@ def symbol(evidence: AuditResult) -> str:
 def in_words(evidence: AuditResult) -> str:
     """Say in one sentence how much of the promise was shown to be used."""
     share = evidence.low / evidence.promised
-    said = (
+    sentence = (
         f"{evidence.transcripts:,} transcripts of tables of {evidence.records} rows show {symbol(evidence)} ≥ "
         f"{evidence.low:.3g} with {TRUST:.0%} confidence: {share:.0%} of the {evidence.promised:.3g} that the plan uses"
     )
-    return f"{said}; more would show up to {evidence.there:.3g}." if evidence.low < evidence.there else f"{said}."
+    return (
+        f"{sentence}; more would show up to {evidence.there:.3g}." if evidence.low < evidence.there else f"{sentence}."
+    )
 
 
 def measured(played: Audit | AuditResult, **more: np.ndarray) -> pd.DataFrame:
     """Return a measured trade-off at some false alarms from 0 to 1, and what `more` is there."""
-    at = np.unique(np.linspace(0, len(played.hits) - 1, DRAWN).astype(int))
+    indices = np.unique(np.linspace(0, len(played.hits) - 1, DRAWN).astype(int))
     lines = {"false alarms": played.false_alarms, "right": played.hits, **more}
-    return pd.DataFrame({name: np.concatenate([[0.0], line[at], [1.0]]) for name, line in lines.items()})
+    return pd.DataFrame({name: np.concatenate([[0.0], line[indices], [1.0]]) for name, line in lines.items()})
 
 
 def transcript_curves(evidence: AuditResult) -> pd.DataFrame:
     """Return the measured trade-off, the part shown with confidence, and the promise, at false alarms up to 1."""
     frame = measured(evidence)
-    for name, size in (("promised", evidence.promised), ("shown", evidence.low)):
-        frame[name] = trade_off(evidence.kind, size, frame["false alarms"].to_numpy())
+    for name, parameter in (("promised", evidence.promised), ("shown", evidence.low)):
+        frame[name] = trade_off(evidence.kind, parameter, frame["false alarms"].to_numpy())
     return frame
 
 
@@ -309,14 +324,14 @@ def telling(found: Audit, frame: pd.DataFrame) -> str:
 
     The limit is the one that the verdict rests on: that of the plan's μ where it is drawn and gave the larger ε.
     """
-    sharper = "gaussian" in frame and found.accounted_low >= found.epsilon_low
-    name = "gaussian" if sharper else "limit"
-    over = frame["right"] - frame[name]
-    broken = not found.kept and float(over.max()) > 0
-    best = int((over if broken else frame["right"] - frame["false alarms"]).argmax())
-    alarms, right, limit = (float(frame[of][best]) for of in ("false alarms", "right", name))
-    said = f"At {alarms:.1%} false alarms the second table is recognised {right:.1%} of the time"
-    return f"{said}; the promise allows no more than {limit:.1%}."
+    is_gaussian_sharper = "gaussian" in frame and found.accounted_low >= found.epsilon_low
+    limit_column = "gaussian" if is_gaussian_sharper else "limit"
+    excess = frame["right"] - frame[limit_column]
+    is_breach = not found.kept and float(excess.max()) > 0
+    point_index = int((excess if is_breach else frame["right"] - frame["false alarms"]).argmax())
+    alarms, right, limit = (float(frame[of][point_index]) for of in ("false alarms", "right", limit_column))
+    sentence = f"At {alarms:.1%} false alarms the second table is recognised {right:.1%} of the time"
+    return f"{sentence}; the promise allows no more than {limit:.1%}."
 
 
 def _trade_off(frame: pd.DataFrame, names: dict[str, str]) -> go.Figure:

@@ -14,16 +14,21 @@ MOST_NAMED = 40  # columns along a side
 def square(names: Sequence[str], ties: Mapping[tuple[int, int], str]) -> go.Figure:
     """Every column against every other; `ties` say of a pair of places in which clique it stands."""
     filled = np.full((len(names), len(names)), np.nan)
-    told = np.full(filled.shape, "", dtype=object)
-    for (a, b), words in ties.items():
+    hover_texts = np.full(filled.shape, "", dtype=object)
+    for (a, b), clique_text in ties.items():
         filled[[a, b], [b, a]] = 1
-        told[[a, b], [b, a]] = figure_text(words, 120)
+        hover_texts[[a, b], [b, a]] = figure_text(clique_text, 120)
     figure = go.Figure()
     figure.add_heatmap(
-        z=filled, customdata=told, hovertemplate="%{customdata}<extra></extra>", colorscale=[[0, REAL], [1, REAL]],
-        showscale=False, xgap=1, ygap=1,
-    )  # fmt: skip
-    named = ticks(short_names(names, 24), MOST_NAMED)
-    figure.update_xaxes(tickangle=-45, constrain="domain", **named)
-    figure.update_yaxes(autorange="reversed", scaleanchor="x", constrain="domain", **named)
+        z=filled,
+        customdata=hover_texts,
+        hovertemplate="%{customdata}<extra></extra>",
+        colorscale=[[0, REAL], [1, REAL]],
+        showscale=False,
+        xgap=1,
+        ygap=1,
+    )
+    axis_ticks = ticks(short_names(names, 24), MOST_NAMED)
+    figure.update_xaxes(tickangle=-45, constrain="domain", **axis_ticks)
+    figure.update_yaxes(autorange="reversed", scaleanchor="x", constrain="domain", **axis_ticks)
     return finish(figure, 520).update_layout(margin_t=8)

@@ -42,15 +42,15 @@ class Frames:
         """What the browser is given, opened at a stop."""
         repeats = self.synthetic if self.repeats is None else self.repeats
         low, high, drawings = repeats.min(axis=0), repeats.max(axis=0), len(repeats)
-        most = max(high.max(), 0.0 if self.real is None else self.real.max())
-        step = 10.0 ** math.floor(math.log10(most))
-        top = math.ceil(2 * most / step) * step / 2
-        apart = 2 * step if top > 5.5 * step else step  # more ticks would touch
+        max_share = max(high.max(), 0.0 if self.real is None else self.real.max())
+        step = 10.0 ** math.floor(math.log10(max_share))
+        top = math.ceil(2 * max_share / step) * step / 2
+        tick_spacing = 2 * step if top > 5.5 * step else step  # more ticks would touch
         return vars(self) | {
             "at": at, "repeats": drawings, "labels": [clean(label) for label in self.labels],
             "real": None if self.real is None else self.real.tolist(),
             "synthetic": self.synthetic.tolist(), "low": low.tolist(), "high": high.tolist(),
-            "top": top, "ticks": np.arange(0, top + 1e-9, apart).tolist(),
+            "top": top, "ticks": np.arange(0, top + 1e-9, tick_spacing).tolist(),
             "digits": 1 if step >= 0.1 else 2,
             "legend": {
                 "real": "" if self.real is None else "real", "synthetic": self.shown,
@@ -74,5 +74,5 @@ def drag(frames: Frames, at: int, key: str, chosen: Callable[[int], None]) -> No
 def stop_told(state: Any, stops: int) -> int | None:
     """The stop that a browser reports, None for anything that is not one of them: a browser may send what it likes."""
     stop = state.get("stop") if isinstance(state, Mapping) else None
-    whole = isinstance(stop, int) and not isinstance(stop, bool)
-    return stop if whole and 0 <= stop < stops else None
+    is_integer = isinstance(stop, int) and not isinstance(stop, bool)
+    return stop if is_integer and 0 <= stop < stops else None

@@ -13,9 +13,14 @@ LARGEST = 26.0  # pixels of the heaviest candidate's dot
 
 
 def step(
-    private: np.ndarray, V: np.ndarray, weights: np.ndarray, false: np.ndarray, box: tuple[np.ndarray, np.ndarray],
-    farthest: float, lengths: dict[str, float],
-) -> go.Figure:  # fmt: skip
+    private: np.ndarray,
+    V: np.ndarray,
+    weights: np.ndarray,
+    false: np.ndarray,
+    box: tuple[np.ndarray, np.ndarray],
+    farthest: float,
+    lengths: dict[str, float],
+) -> go.Figure:
     """Draw two maps of the ellipse that fills the box: what stays with you beside what may be published.
 
     Private points (n, 2) are left, candidates V (r, 2) right; a dot's area is its weight, and where that is `false`, it
@@ -23,46 +28,53 @@ def step(
     """
     low, high = box
     margin = 0.03 * (high - low)
-    below = low[1] - 3 * margin[1]
-    kept = weights > 0
-    meant = "◆ larger: more votes" + ("" if kept.all() else " · × none")
-    meant += f"<br>◇ only noise, up to {farthest:.1f} km off" if false.any() else "<br>"
+    scale_bar_y = low[1] - 3 * margin[1]
+    has_votes = weights > 0
+    legend_text = "◆ larger: more votes" + ("" if has_votes.all() else " · × none")
+    legend_text += f"<br>◇ only noise, up to {farthest:.1f} km off" if false.any() else "<br>"
     titles = (
         f"<b>Real</b> (here made up)<br>{len(private):,} people, one place each<br>",
-        f"<b>Synthetic</b> (goes out)<br>{meant}",
+        f"<b>Synthetic</b> (goes out)<br>{legend_text}",
     )
     figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.03).update_annotations(font=TEXT)
-    size = np.maximum(LARGEST * np.sqrt(weights[kept] / weights.max()), 4)
-    looks = (
+    size = np.maximum(LARGEST * np.sqrt(weights[has_votes] / weights.max()), 4)
+    cloud_styles = (
         ("real points", private, {"color": REAL, "size": 5, "opacity": 0.7}),
-        ("without votes", V[~kept], {"color": GREY, "size": 5, "opacity": 0.6, "symbol": "x-thin-open"}),
+        ("without votes", V[~has_votes], {"color": GREY, "size": 5, "opacity": 0.6, "symbol": "x-thin-open"}),
         (
             "invented points, by votes",
-            V[kept],
+            V[has_votes],
             {
                 "color": SYNTHETIC,
                 "size": size,
                 "opacity": 0.75,
-                "symbol": np.where(false[kept], "diamond-open", "diamond"),
+                "symbol": np.where(false[has_votes], "diamond-open", "diamond"),
             },
         ),
     )
-    clouds = [go.Scatter(x=X[:, 0], y=X[:, 1], mode="markers", name=name, marker=look) for name, X, look in looks]
+    clouds = [
+        go.Scatter(x=X[:, 0], y=X[:, 1], mode="markers", name=name, marker=style) for name, X, style in cloud_styles
+    ]
     figure.add_traces(clouds, 1, [1, 2, 2]).update_traces(hovertemplate="(%{x:.3f}, %{y:.3f})")
     for column, (name, length) in enumerate(lengths.items(), 1):
         figure.add_scatter(
-            x=[low[0], low[0] + length], y=[below, below], text=["", f"&nbsp;{name}"], textposition="middle right",
-            mode="lines+text", line={"color": GREY, "width": 3}, hoverinfo="skip", row=1, col=column,
-        )  # fmt: skip
-    figure.add_shape(
-        type="circle", x0=low[0], x1=high[0], y0=low[1], y1=high[1], line_color=GREY, row="all", col="all"
-    )  # fmt: skip
-    plain = {"constrain": "domain", "showgrid": False, "zeroline": False, "showticklabels": False}
-    figure.update_xaxes(range=(low[0] - margin[0], high[0] + margin[0]), **plain)
-    figure.update_yaxes(range=(below - 2 * margin[1], high[1] + margin[1]), **plain)
+            x=[low[0], low[0] + length],
+            y=[scale_bar_y, scale_bar_y],
+            text=["", f"&nbsp;{name}"],
+            textposition="middle right",
+            mode="lines+text",
+            line={"color": GREY, "width": 3},
+            hoverinfo="skip",
+            row=1,
+            col=column,
+        )
+    figure.add_shape(type="circle", x0=low[0], x1=high[0], y0=low[1], y1=high[1], line_color=GREY, row="all", col="all")
+    axis_style = {"constrain": "domain", "showgrid": False, "zeroline": False, "showticklabels": False}
+    figure.update_xaxes(range=(low[0] - margin[0], high[0] + margin[0]), **axis_style)
+    figure.update_yaxes(range=(scale_bar_y - 2 * margin[1], high[1] + margin[1]), **axis_style)
     return finish(figure).update_layout(  # as high as its place: two maps side by side, below titles of three lines
         yaxis_scaleanchor="x", yaxis2_scaleanchor="x2", showlegend=False, height=None, margin_l=24, margin_t=58
-    )  # fmt: skip
+    )
 
 
 def distances(by: pd.DataFrame) -> go.Figure:
@@ -82,16 +94,21 @@ def settings(
 
     `found` and `reference` have line, x, mean and error. `mark` is a vertical line with its words.
     """
-    figure, looks = go.Figure(), look([*dict.fromkeys([*found["line"], *reference["line"]])])
-    for frame, words, mode, more in (
+    figure, styles = go.Figure(), look([*dict.fromkeys([*found["line"], *reference["line"]])])
+    for frame, name_suffix, mode, marker_args in (
         (found, "", "lines+markers", {"size": 8}),
         (reference, ", reference", "markers", {"size": 13, "symbol": "circle-open", "line_width": 2}),
     ):
-        for name, own in frame.groupby("line", sort=False):
+        for name, line_frame in frame.groupby("line", sort=False):
             figure.add_scatter(
-                x=own["x"], y=own["mean"], error_y={"array": 2 * own["error"]}, name=figure_text(f"{name}{words}"),
-                mode=mode, line_color=looks[name]["color"], marker=marker_of(looks[name]) | more,
-            )  # fmt: skip
+                x=line_frame["x"],
+                y=line_frame["mean"],
+                error_y={"array": 2 * line_frame["error"]},
+                name=figure_text(f"{name}{name_suffix}"),
+                mode=mode,
+                line_color=styles[name]["color"],
+                marker=marker_of(styles[name]) | marker_args,
+            )
     if mark is not None:
         figure.add_vline(x=mark[1], line={"color": GREY, "dash": "dash"})
         figure.add_annotation(
@@ -107,9 +124,13 @@ def ranking(found: pd.DataFrame, off: str) -> go.Figure:
     figure = go.Figure()
     figure.add_bar(x=means, y=means.index, orientation="h", marker_color=REAL, opacity=0.55, name="mean")
     figure.add_scatter(
-        x=found["w1"], y=found["method"], mode="markers", name="one run",
-        error_x={"array": found[off], "thickness": 1.5}, marker={"color": SYNTHETIC, "symbol": "diamond", "size": 9},
-    )  # fmt: skip
+        x=found["w1"],
+        y=found["method"],
+        mode="markers",
+        name="one run",
+        error_x={"array": found[off], "thickness": 1.5},
+        marker={"color": SYNTHETIC, "symbol": "diamond", "size": 9},
+    )
     figure.update_yaxes(autorange="reversed", title="method")
     figure.update_xaxes(title="distance, share of a column's range", rangemode="tozero", tickformat=".1%")
     return finish(figure, 150 + 50 * len(means))

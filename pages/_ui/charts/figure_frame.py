@@ -38,12 +38,12 @@ def finish(figure: go.Figure, height: int = 380) -> go.Figure:
     figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 40, "b": 8}, legend=legend, font=TEXT)
     figure.update_xaxes(tickfont=TEXT, title_font=TEXT)
     figure.update_yaxes(tickfont=TEXT, title_font=TEXT)
-    named = [trace for trace in figure.data if trace.name and trace.showlegend is not False]
-    if named and all(trace.type == "scatter" and trace.mode.startswith("lines") for trace in named):
-        lines = [(t.name, t.line.color, t.y[-1]) for t in named]
-        seen = np.concatenate([np.asarray(t.y, dtype=float) for t in figure.data if t.type == "scatter"])
+    named_traces = [trace for trace in figure.data if trace.name and trace.showlegend is not False]
+    if named_traces and all(trace.type == "scatter" and trace.mode.startswith("lines") for trace in named_traces):
+        lines = [(t.name, t.line.color, t.y[-1]) for t in named_traces]
+        y_values = np.concatenate([np.asarray(t.y, dtype=float) for t in figure.data if t.type == "scatter"])
         height = max(height, tall_enough(lines))
-        notes = named_ends(lines, seen, height, log=figure.layout.yaxis.type == "log")
+        notes = named_ends(lines, y_values, height, log=figure.layout.yaxis.type == "log")
         figure.update_layout(annotations=[*figure.layout.annotations, *notes], showlegend=False, margin_r=room(lines))
         figure.update_layout(height=height)
     return figure
@@ -51,14 +51,14 @@ def finish(figure: go.Figure, height: int = 380) -> go.Figure:
 
 def band(figure: go.Figure, x: Sequence, low: Sequence, high: Sequence, colour: str, **more: Any) -> None:
     """Add the range between two lines over `x`; `more` are its other properties."""
-    look = {"mode": "lines", "fill": "toself", "fillcolor": colour, "opacity": 0.15, "line_width": 0} | more
-    figure.add_scatter(x=[*x, *x[::-1]], y=[*high, *low[::-1]], hoverinfo="skip", **look)
+    style = {"mode": "lines", "fill": "toself", "fillcolor": colour, "opacity": 0.15, "line_width": 0} | more
+    figure.add_scatter(x=[*x, *x[::-1]], y=[*high, *low[::-1]], hoverinfo="skip", **style)
 
 
 def log_axis(values: Iterable[float]) -> dict[str, Any]:
     """Return a logarithmic axis with a tick at each value."""
-    shown = sorted(set(values))
-    return {"type": "log", "tickvals": shown, "ticktext": [f"{v:g}" for v in shown]}
+    tick_values = sorted(set(values))
+    return {"type": "log", "tickvals": tick_values, "ticktext": [f"{v:g}" for v in tick_values]}
 
 
 End = tuple[str, str, float]  # of a line: its name and colour, and how high it ends
@@ -70,23 +70,35 @@ def named_ends(lines: Sequence[End], seen: np.ndarray, height: float, *, log: bo
     Names are escaped already. `seen` are all values along the vertical axis, `height` is the figure's in pixels.
     """
     lines = sorted((line for line in lines if line[2] > 0 or not log), key=lambda line: line[2])
-    at = np.log10 if log else np.asarray
-    values = at(seen[seen > 0] if log else seen[np.isfinite(seen)])
+    to_axis = np.log10 if log else np.asarray
+    values = to_axis(seen[seen > 0] if log else seen[np.isfinite(seen)])
     if not lines or not values.size:
         return []
     low, high = values.min(), values.max()
-    ends = [float(at(line[2])) for line in lines]
-    places = [(end - low) / max(high - low, 1e-9) * FILLED * height for end in ends]
+    ends = [float(to_axis(line[2])) for line in lines]
+    positions = [(end - low) / max(high - low, 1e-9) * FILLED * height for end in ends]
     names = [short(name).split("\n") for name, *_ in lines]
-    finals = spread(places, [name_height(name) for name, *_ in lines], FILLED * height)
+    label_positions = spread(positions, [name_height(name) for name, *_ in lines], FILLED * height)
     return [
         {
-            "x": 1, "xref": "x domain", "y": end, "xanchor": "left", "ax": LEADER, "ay": place - final,
-            "text": "<br>".join(name), "showarrow": True, "arrowhead": 0, "arrowwidth": 1, "arrowcolor": colour,
-            "align": "left", "font": TEXT | {"color": colour},
+            "x": 1,
+            "xref": "x domain",
+            "y": end,
+            "xanchor": "left",
+            "ax": LEADER,
+            "ay": position - label_position,
+            "text": "<br>".join(name),
+            "showarrow": True,
+            "arrowhead": 0,
+            "arrowwidth": 1,
+            "arrowcolor": colour,
+            "align": "left",
+            "font": TEXT | {"color": colour},
         }
-        for (_, colour, _), end, place, final, name in zip(lines, ends, places, finals, names, strict=True)
-    ]  # fmt: skip
+        for (_, colour, _), end, position, label_position, name in zip(
+            lines, ends, positions, label_positions, names, strict=True
+        )
+    ]
 
 
 def room(lines: Sequence[End]) -> int:
@@ -114,23 +126,23 @@ def spread(places: list[float], heights: list[float], most: float = math.inf) ->
 
     None of them is above `most`, if all have room below it.
     """
-    found: list[float] = []
-    for i, place in enumerate(places):
-        found.append(place if not i else max(place, found[-1] + (heights[i - 1] + heights[i]) / 2))
+    middles: list[float] = []
+    for i, position in enumerate(places):
+        middles.append(position if not i else max(position, middles[-1] + (heights[i - 1] + heights[i]) / 2))
     for i in reversed(range(len(places) - 1)):  # as far back down as the one below allows
-        lowest = places[i] if not i else found[i - 1] + (heights[i - 1] + heights[i]) / 2
-        found[i] = max(lowest, min(found[i], found[i + 1] - (heights[i] + heights[i + 1]) / 2))
+        lowest = places[i] if not i else middles[i - 1] + (heights[i - 1] + heights[i]) / 2
+        middles[i] = max(lowest, min(middles[i], middles[i + 1] - (heights[i] + heights[i + 1]) / 2))
     limit = most + heights[-1] / 2
     for i in reversed(range(len(places))):
-        found[i] = min(found[i], limit - heights[i] / 2)
-        limit = found[i] - heights[i] / 2
-    return found
+        middles[i] = min(middles[i], limit - heights[i] / 2)
+        limit = middles[i] - heights[i] / 2
+    return middles
 
 
 def ticks(labels: list[str], most: int) -> dict[str, list]:
     """Return tick positions and texts, thinned so that they do not overlap."""
-    shown = list(range(0, len(labels), max(1, -(-len(labels) // most))))
-    return {"tickvals": shown, "ticktext": [labels[i] for i in shown]}
+    positions = list(range(0, len(labels), max(1, -(-len(labels) // most))))
+    return {"tickvals": positions, "ticktext": [labels[i] for i in positions]}
 
 
 def curves(
@@ -139,8 +151,8 @@ def curves(
     """Draw columns of a table over one of them; `lines` maps columns to words, `log` says which axes are: "xy", "y"."""
     figure = go.Figure()
     styles = zip((SYNTHETIC, REAL, THIRD, FOURTH), ("solid", "dash", "dot", "dashdot"), strict=True)
-    for (column, words), (colour, dash) in zip(lines.items(), styles, strict=False):
-        figure.add_scatter(x=frame[x], y=frame[column], mode="lines", name=words, line={"color": colour, "dash": dash})
+    for (column, label), (colour, dash) in zip(lines.items(), styles, strict=False):
+        figure.add_scatter(x=frame[x], y=frame[column], mode="lines", name=label, line={"color": colour, "dash": dash})
     figure.update_xaxes(title=titles[0], **(POWERS if "x" in log else {}))
     return finish(figure.update_yaxes(title=titles[1], **(POWERS if "y" in log else {})), height)
 
@@ -162,9 +174,17 @@ def guessed(names: list[str], values: list[float], told: list[str], top: float) 
     """Draw bars as parts of `top`, each with what is `told` of it; a question mark for one without a value."""
     figure = go.Figure()
     figure.add_bar(
-        x=[*values, 0], y=names, orientation="h", marker_color=ERROR, text=[*told, "<b>?</b>"], textposition="outside",
-        cliponaxis=False, textfont_size=[13, 28], hoverinfo="skip", width=0.6,
-    )  # fmt: skip
+        x=[*values, 0],
+        y=names,
+        orientation="h",
+        marker_color=ERROR,
+        text=[*told, "<b>?</b>"],
+        textposition="outside",
+        cliponaxis=False,
+        textfont_size=[13, 28],
+        hoverinfo="skip",
+        width=0.6,
+    )
     figure.update_xaxes(visible=False, range=[0, 2 * top], domain=[0.4, 1])
     return finish(figure.update_yaxes(autorange="reversed"), 100).update_layout(margin_t=8)
 
@@ -172,13 +192,18 @@ def guessed(names: list[str], values: list[float], told: list[str], top: float) 
 def groups(frame: pd.DataFrame, title: str) -> go.Figure:
     """Draw the error by group, its share of the records beside its name."""
     names = [f"{g} ({s:.2%})" for g, s in zip(short_names(frame["group"], 20), frame["share"], strict=True)]
-    places = list(range(len(names)))
+    positions = list(range(len(names)))
     bars = {
-        "type": "bar", "x": frame["error"].to_numpy(), "y": places, "orientation": "h", "marker": {"color": ERROR},
-        "customdata": names, "hovertemplate": "%{customdata}: %{x:.2%}<extra></extra>",
-    }  # fmt: skip
-    beside = {"title": {"text": figure_text(title)}, "autorange": "reversed"} | ticks(names, 30)
-    words = "share counted at a wrong value"
-    below = {"title": {"text": words}, "tickformat": ".2~%", "rangemode": "tozero"}
-    figure = go.Figure({"data": [bars], "layout": {"xaxis": below, "yaxis": beside}})
+        "type": "bar",
+        "x": frame["error"].to_numpy(),
+        "y": positions,
+        "orientation": "h",
+        "marker": {"color": ERROR},
+        "customdata": names,
+        "hovertemplate": "%{customdata}: %{x:.2%}<extra></extra>",
+    }
+    group_axis = {"title": {"text": figure_text(title)}, "autorange": "reversed"} | ticks(names, 30)
+    error_title = "share counted at a wrong value"
+    error_axis = {"title": {"text": error_title}, "tickformat": ".2~%", "rangemode": "tozero"}
+    figure = go.Figure({"data": [bars], "layout": {"xaxis": error_axis, "yaxis": group_axis}})
     return finish(figure, 90 + 26 * min(len(names), 30)).update_layout(margin_t=8)

@@ -74,45 +74,70 @@ def frontier(
     algorithm that `owners` names for it. Every line carries its name at its end.
     """
     figure = go.Figure()
-    few = dots["algorithm"].nunique() <= MAX_BANDS
-    for name, own in dots.groupby("algorithm", sort=False):
-        shown = figure_text(titles[str(name)])
-        mine = middle[middle["algorithm"] == name]
-        own_look = looks[str(name)]
-        if few:
-            band(figure, mine["epsilon"], mine["low"], mine["high"], own_look["color"], showlegend=False)
+    draws_bands = dots["algorithm"].nunique() <= MAX_BANDS
+    for name, algorithm_runs in dots.groupby("algorithm", sort=False):
+        label = figure_text(titles[str(name)])
+        algorithm_medians = middle[middle["algorithm"] == name]
+        style = looks[str(name)]
+        if draws_bands:
+            band(
+                figure,
+                algorithm_medians["epsilon"],
+                algorithm_medians["low"],
+                algorithm_medians["high"],
+                style["color"],
+                showlegend=False,
+            )
         figure.add_scatter(
-            x=mine["epsilon"], y=mine["error"], mode="lines", line=line_of(own_look), name=shown, hoverinfo="skip",
-        )  # fmt: skip
+            x=algorithm_medians["epsilon"],
+            y=algorithm_medians["error"],
+            mode="lines",
+            line=line_of(style),
+            name=label,
+            hoverinfo="skip",
+        )
         figure.add_scatter(
-            x=own["epsilon"], y=own["error"], mode="markers", name=shown, showlegend=False,
-            marker={**marker_of(own_look), "size": 6},
-            customdata=own[["algorithm", "epsilon", "seed"]].to_numpy(dtype=object),
-            hovertemplate=f"{shown}, ε = %{{customdata[1]}}, repeat %{{customdata[2]}}: %{{y:.3g}}<extra></extra>",
-        )  # fmt: skip
-    edges = [min(planned) / 1.15, max(planned) * 1.04]
-    for name, (x, y) in ({name: (edges, [value] * 2) for name, value in levels.items()} | dict(curves)).items():
+            x=algorithm_runs["epsilon"],
+            y=algorithm_runs["error"],
+            mode="markers",
+            name=label,
+            showlegend=False,
+            marker={**marker_of(style), "size": 6},
+            customdata=algorithm_runs[["algorithm", "epsilon", "seed"]].to_numpy(dtype=object),
+            hovertemplate=f"{label}, ε = %{{customdata[1]}}, repeat %{{customdata[2]}}: %{{y:.3g}}<extra></extra>",
+        )
+    epsilon_range = [min(planned) / 1.15, max(planned) * 1.04]
+    for name, (x, y) in ({name: (epsilon_range, [value] * 2) for name, value in levels.items()} | dict(curves)).items():
         line = {"color": GREY, "dash": "solid", "width": 2}
         if name in levels:
-            place = list(levels).index(name)
-            line |= {"dash": LEVEL_DASHES[place % len(LEVEL_DASHES)], "width": 1}
+            level_index = list(levels).index(name)
+            line |= {"dash": LEVEL_DASHES[level_index % len(LEVEL_DASHES)], "width": 1}
         if name in owners:
             line |= {"color": looks[owners[name]]["color"], "dash": "dash"}
         figure.add_scatter(x=x, y=y, mode="lines", name=figure_text(name, 60), line=line, hoverinfo="name")
-    shown = [*dots["error"], *levels.values(), *(value for _, own in curves.values() for value in own)]
-    ends = 0.75 * min(value for value in shown if value > 0), 1.3 * max(shown)
-    figure.update_yaxes(title=title, type="log", range=np.log10(ends), **ticks(ends[1] < FEW * ends[0]))
+    label = [*dots["error"], *levels.values(), *(value for _, own in curves.values() for value in own)]
+    error_range = 0.75 * min(value for value in label if value > 0), 1.3 * max(label)
+    figure.update_yaxes(
+        title=title, type="log", range=np.log10(error_range), **ticks(error_range[1] < FEW * error_range[0])
+    )
     if zone is not None:
-        below = {"y0": ends[0], "y1": zone, "x0": 0, "x1": 1, "xref": "x domain"}
-        figure.add_shape(type="rect", layer="below", fillcolor=THIRD, opacity=0.1, line_width=0, **below)
+        target_box = {"y0": error_range[0], "y1": zone, "x0": 0, "x1": 1, "xref": "x domain"}
+        figure.add_shape(type="rect", layer="below", fillcolor=THIRD, opacity=0.1, line_width=0, **target_box)
     if star is not None:
-        at, value = star
+        advised_epsilon, value = star
         figure.add_scatter(
-            x=[at, at], y=[1.2 * ends[0], value], mode="lines+markers", showlegend=False, hoverinfo="skip",
-            line={"color": GREY, "dash": "dot", "width": 1}, marker={"symbol": "star", "size": [16, 0], "opacity": 1},
-        )  # fmt: skip
+            x=[advised_epsilon, advised_epsilon],
+            y=[1.2 * error_range[0], value],
+            mode="lines+markers",
+            showlegend=False,
+            hoverinfo="skip",
+            line={"color": GREY, "dash": "dot", "width": 1},
+            marker={"symbol": "star", "size": [16, 0], "opacity": 1},
+        )
     figure.update_xaxes(
-        title="budget (ε): smaller protects more", range=np.log10(edges), **log_axis({*planned} - {star and star[0]})
+        title="budget (ε): smaller protects more",
+        range=np.log10(epsilon_range),
+        **log_axis({*planned} - {star and star[0]}),
     )
     figure.update_layout(clickmode="event+select")
     return finish(figure, 360).update_layout(margin_t=8)
@@ -122,11 +147,17 @@ def waterfall(parts: Mapping[str, float], total: float, unit: str) -> go.Figure:
     """Parts of one question's error as steps from zero to their sum."""
     figure = go.Figure()
     figure.add_waterfall(
-        x=[*parts, "all together"], y=[*parts.values(), total], measure=[*["relative"] * len(parts), "total"],
-        text=[f"{v:+.3g}" for v in [*parts.values(), total]], textposition="outside", cliponaxis=False,
-        increasing_marker_color=SYNTHETIC, decreasing_marker_color=REAL, totals_marker_color=GREY,
+        x=[*parts, "all together"],
+        y=[*parts.values(), total],
+        measure=[*["relative"] * len(parts), "total"],
+        text=[f"{v:+.3g}" for v in [*parts.values(), total]],
+        textposition="outside",
+        cliponaxis=False,
+        increasing_marker_color=SYNTHETIC,
+        decreasing_marker_color=REAL,
+        totals_marker_color=GREY,
         connector_line_color=GREY,
-    )  # fmt: skip
+    )
     return finish(figure.update_yaxes(title=f"synthetic − true, {unit}", rangemode="tozero"), 360)
 
 
@@ -135,12 +166,17 @@ def over_epsilon(
 ) -> go.Figure:
     """The middle of each line against ε, and its range as a band; `lines` has line, epsilon, middle, low, high."""
     figure = go.Figure()
-    for name, own in lines.groupby("line", sort=False):
-        shown, look = figure_text(name, 60), looks[str(name)]
-        band(figure, own["epsilon"], own["low"], own["high"], look["color"], showlegend=False)
+    for name, line_frame in lines.groupby("line", sort=False):
+        label, style = figure_text(name, 60), looks[str(name)]
+        band(figure, line_frame["epsilon"], line_frame["low"], line_frame["high"], style["color"], showlegend=False)
         figure.add_scatter(
-            x=own["epsilon"], y=own["middle"], mode="lines+markers", name=shown, line=line_of(look),
-            marker={**marker_of(look), "size": 9}, hovertemplate=f"{shown}, ε = %{{x}}: %{{y:.3g}}<extra></extra>",
-        )  # fmt: skip
+            x=line_frame["epsilon"],
+            y=line_frame["middle"],
+            mode="lines+markers",
+            name=label,
+            line=line_of(style),
+            marker={**marker_of(style), "size": 9},
+            hovertemplate=f"{label}, ε = %{{x}}: %{{y:.3g}}<extra></extra>",
+        )
     figure.update_xaxes(title="ε", **log_axis(lines["epsilon"]))
     return finish(figure.update_yaxes(title=title, **(POWERS | {"dtick": None} if log else {})), 400)

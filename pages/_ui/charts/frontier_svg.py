@@ -14,26 +14,32 @@ DRAWING = Path(__file__).with_name("frontier.svg")  # whose axes reach from 70 t
 
 
 def frontier(
-    middle: pd.DataFrame, floors: Mapping[str, float], looks: Mapping[str, Mapping[str, str]],
+    middle: pd.DataFrame,
+    floors: Mapping[str, float],
+    looks: Mapping[str, Mapping[str, str]],
     title: str,
-) -> str:  # fmt: skip
+) -> str:
     """Medians against ε, both axes logarithmic, and horizontal floors; a legend at the right."""
-    shown = middle[middle["error"] > 0]
-    if not len(shown):
+    drawable = middle[middle["error"] > 0]
+    if not len(drawable):
         return "<p>No error is above zero: nothing to draw on a logarithmic axis.</p>"
-    above = {clean(name, 38): floor for name, floor in floors.items() if floor > 0}
-    errors, budgets = [*shown["error"], *above.values()], sorted(shown["epsilon"].unique())
+    positive_floors = {clean(name, 38): floor for name, floor in floors.items() if floor > 0}
+    errors, budgets = [*drawable["error"], *positive_floors.values()], sorted(drawable["epsilon"].unique())
     low, high = min(errors) / 1.3, max(errors) * 1.3
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     steps = [digit * 10.0**power for power in decades for digit in (1, 2, 5)]
     values = {
-        "title": title, "floors": above.items(), "budgets": budgets, "errors": [s for s in steps if low <= s <= high],
+        "title": title,
+        "floors": positive_floors.items(),
+        "budgets": budgets,
+        "errors": [s for s in steps if low <= s <= high],
         "lines": [
-            (name, looks[str(name)], own[["epsilon", "error"]].to_numpy())
-            for name, own in shown.groupby("algorithm", sort=False)
+            (name, looks[str(name)], algorithm_medians[["epsilon", "error"]].to_numpy())
+            for name, algorithm_medians in drawable.groupby("algorithm", sort=False)
         ],
-        "across": _scale(budgets[0] / 1.2, budgets[-1] * 1.2, 70, 500), "up": _scale(low, high, 352, 16),
-    }  # fmt: skip
+        "across": _scale(budgets[0] / 1.2, budgets[-1] * 1.2, 70, 500),
+        "up": _scale(low, high, 352, 16),
+    }
     return printing.filled(DRAWING, _written, values, autoescape=True)
 
 

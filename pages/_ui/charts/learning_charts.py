@@ -15,9 +15,13 @@ def density(law: LineLaw, example: float) -> go.Figure:
     """The law of the protected value with the part that holds nine of ten; the real value and an example as lines."""
     figure = go.Figure()
     figure.add_scatter(
-        x=law.x, y=law.density, mode="lines", fill="tozeroy", line={"color": SYNTHETIC, "width": 1.5},
+        x=law.x,
+        y=law.density,
+        mode="lines",
+        fill="tozeroy",
+        line={"color": SYNTHETIC, "width": 1.5},
         hovertemplate="%{x:.5g}: %{y:.3g}<extra></extra>",
-    )  # fmt: skip
+    )
     for x, name, side, line in (
         (law.truth, "real, seen only here", "right", {"color": REAL, "dash": "dash"}),
         (example, "protected, for example", "left", {"color": SYNTHETIC}),
@@ -35,37 +39,44 @@ def curve(frame: pd.DataFrame, star: float, used: float) -> go.Figure:
     """Mean excess risk against μ; the theory's μ and the one in use as vertical lines."""
     titles = "μ, weight of the regulariser", "mean error added (units of the column)"
     figure = curves(frame, "mu", {"excess_risk": "error added"}, titles, log="xy")
-    for value, words, side in ((star, "theory's μ →", "right"), (used, "← μ in use", "left")):
+    for value, label, side in ((star, "theory's μ →", "right"), (used, "← μ in use", "left")):
         figure.add_vline(x=value, line={"color": GREY, "dash": "dash"})
-        figure.add_annotation(x=np.log10(value), y=1, yref="paper", text=words, xanchor=side, showarrow=False)
+        figure.add_annotation(x=np.log10(value), y=1, yref="paper", text=label, xanchor=side, showarrow=False)
     return figure
 
 
 def by_epsilon(frame: pd.DataFrame, value: str, title: str, names: list[str], *, log: bool) -> go.Figure:
     """A value against ε by method: the median over seeds as a line, the range as a band."""
-    by = frame.dropna(subset=[value]).groupby(["algorithm", "epsilon"], sort=False)[value]
-    lines = by.agg(middle="median", low="min", high="max").reset_index().rename(columns={"algorithm": "line"})
+    grouped = frame.dropna(subset=[value]).groupby(["algorithm", "epsilon"], sort=False)[value]
+    lines = grouped.agg(middle="median", low="min", high="max").reset_index().rename(columns={"algorithm": "line"})
     return over_epsilon(lines, look(names), title, log=log)
 
 
 def coefficients(frame: pd.DataFrame, optimum: np.ndarray, names: tuple[str, ...], order: list[str]) -> go.Figure:
     """Every run's coefficients by method, and those found without privacy."""
-    figure, looks = go.Figure(), look(order)
-    place = {name: i for i, name in enumerate(names)}
-    by = frame.groupby("algorithm", sort=False)
-    for j, (method, own) in enumerate(by, 1):
-        shift = j / (len(by) + 2) - 0.5
+    figure, styles = go.Figure(), look(order)
+    position_by_name = {name: i for i, name in enumerate(names)}
+    grouped = frame.groupby("algorithm", sort=False)
+    for j, (method, method_runs) in enumerate(grouped, 1):
+        shift = j / (len(grouped) + 2) - 0.5
         figure.add_scatter(
-            x=own["value"], y=[place[c] + shift for c in own["coefficient"]], mode="markers", name=method,
-            marker={**marker_of(looks[method]), "size": 6}, hovertemplate=f"{method}: %{{x:.3g}}<extra></extra>",
-        )  # fmt: skip
+            x=method_runs["value"],
+            y=[position_by_name[c] + shift for c in method_runs["coefficient"]],
+            mode="markers",
+            name=method,
+            marker={**marker_of(styles[method]), "size": 6},
+            hovertemplate=f"{method}: %{{x:.3g}}<extra></extra>",
+        )
     figure.add_scatter(
-        x=optimum, y=[*place.values()], mode="markers", name="without privacy",
+        x=optimum,
+        y=[*position_by_name.values()],
+        mode="markers",
+        name="without privacy",
         marker={"symbol": "line-ns", "size": 22, "line": {"width": 2, "color": GREY}},
         hovertemplate="without privacy: %{x:.3g}<extra></extra>",
-    )  # fmt: skip
-    shown = [figure_text(name, 24) for name in names]
-    figure.update_yaxes(autorange="reversed", title="weight of", tickvals=[*place.values()], ticktext=shown)
+    )
+    labels = [figure_text(name, 24) for name in names]
+    figure.update_yaxes(autorange="reversed", title="weight of", tickvals=[*position_by_name.values()], ticktext=labels)
     figure.update_xaxes(title="value (features scaled by bounds)")
     return finish(figure, 160 + 34 * min(len(names), 24))
 
@@ -74,20 +85,35 @@ def plane(law: PlaneLaw, names: tuple[str, ...]) -> go.Figure:
     """Where two coefficients fall: a heat map under contours of the risk, draws, and the optimum."""
     figure = go.Figure()
     figure.add_heatmap(
-        x=law.x1, y=law.x2, z=law.probability, colorscale=SHADES, showscale=False, zsmooth="best",
+        x=law.x1,
+        y=law.x2,
+        z=law.probability,
+        colorscale=SHADES,
+        showscale=False,
+        zsmooth="best",
         hovertemplate="%{x:.3g}, %{y:.3g}: %{z:.2e}<extra></extra>",
-    )  # fmt: skip
+    )
     figure.add_contour(
-        x=law.x1, y=law.x2, z=law.excess, contours={"coloring": "lines", "showlabels": True}, ncontours=9,
-        colorscale=[[0, GREY], [1, GREY]], showscale=False, name="error added", hoverinfo="skip",
-    )  # fmt: skip
+        x=law.x1,
+        y=law.x2,
+        z=law.excess,
+        contours={"coloring": "lines", "showlabels": True},
+        ncontours=9,
+        colorscale=[[0, GREY], [1, GREY]],
+        showscale=False,
+        name="error added",
+        hoverinfo="skip",
+    )
     figure.add_scatter(
         x=law.draws[:, 0], y=law.draws[:, 1], mode="markers", name="draws", marker={"color": SYNTHETIC, "size": 5}
     )
     figure.add_scatter(
-        x=law.optimum[:1], y=law.optimum[1:], mode="markers", name="without privacy",
+        x=law.optimum[:1],
+        y=law.optimum[1:],
+        mode="markers",
+        name="without privacy",
         marker={"color": REAL, "size": 13, "symbol": "x"},
-    )  # fmt: skip
+    )
     figure.update_xaxes(title=figure_text(names[0]))
     return finish(figure.update_yaxes(title=figure_text(names[1])), 480)
 
@@ -97,11 +123,18 @@ def fans(x: np.ndarray, lines: np.ndarray, best: np.ndarray, titles: tuple[str, 
     figure = go.Figure()
     for i, line in enumerate(lines):
         figure.add_scatter(
-            x=x, y=line, mode="lines", line={"color": SYNTHETIC, "width": 1}, opacity=0.35, name="private lines",
-            showlegend=i == 0, hoverinfo="skip",
-        )  # fmt: skip
-    figure.add_scatter(x=x, y=best, mode="lines", line={"color": REAL, "dash": "dash", "width": 3},
-                       name="without privacy")  # fmt: skip
+            x=x,
+            y=line,
+            mode="lines",
+            line={"color": SYNTHETIC, "width": 1},
+            opacity=0.35,
+            name="private lines",
+            showlegend=i == 0,
+            hoverinfo="skip",
+        )
+    figure.add_scatter(
+        x=x, y=best, mode="lines", line={"color": REAL, "dash": "dash", "width": 3}, name="without privacy"
+    )
     figure.update_xaxes(title=figure_text(titles[0]))
     return finish(figure.update_yaxes(title=figure_text(titles[1]), tickformat=".0%" if chance else ""), 340)
 
@@ -110,16 +143,23 @@ def walk(frame: pd.DataFrame, b: np.ndarray) -> go.Figure:
     """The alternating sampler's proposals: y, accepted and refused points by try, over the records."""
     figure = go.Figure()
     figure.add_scatter(
-        x=np.zeros(len(b)), y=b, mode="markers", name="invented rows",
+        x=np.zeros(len(b)),
+        y=b,
+        mode="markers",
+        name="invented rows",
         marker={"color": GREY, "symbol": "line-ew", "size": 16, "line": {"width": 2, "color": GREY}},
-    )  # fmt: skip
+    )
     figure.add_scatter(x=frame["try"], y=frame["y"], mode="lines+markers", name="y, blurred state", line_color=REAL)
-    for accepted, words, colour, symbol in ((True, "accepted", THIRD, "circle"), (False, "refused", SYNTHETIC, "x")):
-        own = frame[frame["accepted"] == accepted]
+    for accepted, outcome, colour, symbol in ((True, "accepted", THIRD, "circle"), (False, "refused", SYNTHETIC, "x")):
+        proposals = frame[frame["accepted"] == accepted]
         figure.add_scatter(
-            x=own["try"], y=own["x"], mode="markers", name=f"proposal, {words}", customdata=own["ρ"],
+            x=proposals["try"],
+            y=proposals["x"],
+            mode="markers",
+            name=f"proposal, {outcome}",
+            customdata=proposals["ρ"],
             marker={"color": colour, "symbol": symbol, "size": 10},
             hovertemplate="x′ = %{y:.3f}, ρ = %{customdata:.3f}<extra></extra>",
-        )  # fmt: skip
+        )
     figure.update_xaxes(title="try")
     return finish(figure.update_yaxes(title="value in −1..1"), 380)

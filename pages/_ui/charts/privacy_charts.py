@@ -25,15 +25,15 @@ def two_worlds(right: int, words: str) -> str:
     (hollow); a row has 25. The drawing is an image, as `st.html` lets no SVG through, and its greys are seen on white
     and on black. Its headings are text of the page.
     """
-    looks = (
+    person_drawings = (
         f'<g fill="{INK}" stroke="{INK}" stroke-width=".4">{HEAD}{BODY}</g>',
         f'<g fill="{WON}" stroke="{WON}" stroke-width=".4">{HEAD}{BODY}{ARMS}</g>',
         f'<g fill="none" stroke="{INK}" stroke-width=".6">{HEAD}{BODY}</g>',
     )
-    shown = [looks[0 if i < 50 else 1 if i < right else 2] for i in range(100)]
+    people = [person_drawings[0 if i < 50 else 1 if i < right else 2] for i in range(100)]
     figures = "".join(
-        f'<g transform="translate({i % 25 * 15.7} {136 + i // 25 * 24}) scale(1.5)">{one}</g>'
-        for i, one in enumerate(shown)
+        f'<g transform="translate({i % 25 * 15.7} {136 + i // 25 * 24}) scale(1.5)">{person}</g>'
+        for i, person in enumerate(people)
     )
     parts = [
         _table(40, BLUE),
@@ -46,9 +46,9 @@ def two_worlds(right: int, words: str) -> str:
     svg = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>'
     source = "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
     headings = "".join(
-        f'<b style="position:absolute;left:{left}%;top:{top}%;transform:translateX(-50%);white-space:nowrap;'
+        f'<b style="position:absolute;left:{left_percent}%;top:{top}%;transform:translateX(-50%);white-space:nowrap;'
         f'line-height:1">{text}</b>'
-        for left, top, text in (
+        for left_percent, top, text in (
             (23.5, 0, "with you"),
             (76.5, 0, "with someone else"),
             (50, 49, "100 guesses: which table?"),
@@ -75,16 +75,23 @@ def posteriors(frame: pd.DataFrame, prior: float, risen: Mapping[str, str]) -> g
     """
     figure, x = go.Figure(), frame["before"]
     figure.add_scatter(x=x, y=x, mode="lines", line={"color": GREY, "dash": "dot"}, hoverinfo="skip")
-    shown = []
-    for (name, most), colour in zip(risen.items(), COLOURS, strict=False):
+    legend_lines = []
+    for (name, rise_text), colour in zip(risen.items(), COLOURS, strict=False):
         low, high = frame[f"{name} at least"], frame[f"{name} at most"]
         band(figure, x, low, high, colour, opacity=0.3)
         figure.add_scatter(x=x[x == prior], y=high[x == prior], mode="markers", marker={"color": colour, "size": 9})
-        shown.append(f'<span style="color:{colour}">●</span> {name}: {most}')
+        legend_lines.append(f'<span style="color:{colour}">●</span> {name}: {rise_text}')
     figure.update_xaxes(title="before").update_yaxes(title="after")
     _of_shares(finish(figure, 260)).update_layout(showlegend=False, margin_t=8)
     return figure.add_annotation(
-        x=0, y=1, xanchor="left", yanchor="top", align="left", showarrow=False, text="<br>".join(shown), font=TEXT
+        x=0,
+        y=1,
+        xanchor="left",
+        yanchor="top",
+        align="left",
+        showarrow=False,
+        text="<br>".join(legend_lines),
+        font=TEXT,
     )
 
 
@@ -93,11 +100,11 @@ def privacy_curves(
 ) -> go.Figure:
     """δ against ε, one line a name; the promise as a star; the line called `thick` in grey behind the others."""
     figure = go.Figure()
-    drawn = {name: e for name, e in curves.items() if name != thick}
+    thin_curves = {name: e for name, e in curves.items() if name != thick}
     if thick in curves:
         line = {"color": GREY, "width": 6}
         figure.add_scatter(x=curves[thick], y=deltas, mode="lines", name=thick, line=line, opacity=0.5)
-    for (name, epsilons), colour, dash in zip(drawn.items(), COLOURS, DASHES, strict=False):
+    for (name, epsilons), colour, dash in zip(thin_curves.items(), COLOURS, DASHES, strict=False):
         figure.add_scatter(
             x=epsilons, y=deltas, mode="lines", name=name, line={"color": colour, "dash": dash, "width": 2},
             hovertemplate=f"{name}: ε = %{{x:.4g}} at δ = %{{y:.1e}}<extra></extra>",

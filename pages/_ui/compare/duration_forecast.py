@@ -26,21 +26,26 @@ def say(
     `of` names the problem; what one kind of run takes is worked out once for it, from public numbers. An algorithm that
     was slower or faster than foreseen in the runs that were `made` is so again.
     """
-    known = _known(of)
-    runs, seconds, size = 0, 0.0, 0.0
+    costs = _known(of)
+    runs, seconds, max_bytes = 0, 0.0, 0.0
     for name in names:
-        pace = _pace(made, name)
+        slowdown = _pace(made, name)
         for budget in budgets:
-            if (name, budget) not in known:
-                known[name, budget] = _one(name, problem, budget)
-            each, most = known[name, budget]
-            left = sum((name, budget.epsilon, budget.delta, seed) not in there for seed in range(seeds))
-            runs, seconds, size = runs + left * (most > 0), seconds + left * pace * each, max(size, most)
+            if (name, budget) not in costs:
+                costs[name, budget] = _one(name, problem, budget)
+            run_seconds, run_bytes = costs[name, budget]
+            remaining_runs = sum((name, budget.epsilon, budget.delta, seed) not in there for seed in range(seeds))
+            runs, seconds, max_bytes = (
+                runs + remaining_runs * (run_bytes > 0),
+                seconds + remaining_runs * slowdown * run_seconds,
+                max(max_bytes, run_bytes),
+            )
     seconds /= min(WORKERS, max(runs, 1))
-    others = pool().before(made.id, runs)
-    if seconds + others >= SAID and made.ended and runs:  # else the bar says how long
+    waiting_seconds = pool().before(made.id, runs)
+    if seconds + waiting_seconds >= SAID and made.ended and runs:  # else the bar says how long
         st.caption(
-            f"Forecast: {in_seconds(seconds)} for {runs} runs, {in_bytes(size)} of memory.{after(others)}",
+            f"Forecast: {in_seconds(seconds)} for {runs} runs, {in_bytes(max_bytes)} of "
+            f"memory.{after(waiting_seconds)}",
             help=f"{WORKERS} runs at a time, and the memory of the largest. Roughly, from public numbers and from the "
             "runs that were made. Others' runs take turns with these.",
         )
@@ -62,13 +67,13 @@ def _pace(made: Sweep, name: str) -> float:
     problem = made.problem
     if not points or problem is None:
         return 1.0
-    foreseen = session().memo("pace", (made.asked, name, len(points)), lambda: _foreseen(points, problem))
-    return sum(point.seconds or 0.0 for point in points) / foreseen if foreseen else 1.0
+    expected_seconds = session().memo("pace", (made.asked, name, len(points)), lambda: _foreseen(points, problem))
+    return sum(point.seconds or 0.0 for point in points) / expected_seconds if expected_seconds else 1.0
 
 
 def _foreseen(points: Iterable[SweepPoint], problem: QueryRelease) -> float:
-    each = Counter((point.algorithm, Budget(point.epsilon, point.delta)) for point in points)
-    return sum(count * _one(name, problem, budget)[0] for (name, budget), count in each.items())
+    run_counts = Counter((point.algorithm, Budget(point.epsilon, point.delta)) for point in points)
+    return sum(count * _one(name, problem, budget)[0] for (name, budget), count in run_counts.items())
 
 
 def _one(name: str, problem: QueryRelease, budget: Budget) -> tuple[float, float]:

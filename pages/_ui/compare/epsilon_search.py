@@ -63,7 +63,7 @@ Noises = dict[str, dict[float, float]]  # by algorithm, its noise on an answer a
 
 def noises(problem: QueryRelease, delta: float) -> Noises:
     """The deviations of the algorithms whose noise is public here; no record is read."""
-    found = {}
+    noise_levels = {}
     for name, cls in solving(QueryRelease).items():
         if not hasattr(cls, "answer_noise"):
             continue
@@ -72,22 +72,28 @@ def noises(problem: QueryRelease, delta: float) -> Noises:
         except InputError:  # it cannot serve this problem, or this δ
             continue
         if None not in sigmas.values():
-            found[name] = sigmas
-    return found
+            noise_levels[name] = sigmas
+    return noise_levels
 
 
 def forecast(known: Noises, answers: int, tolerance: float, share: float) -> Forecast | None:
     """What the algorithm with the smallest ε needs; None where no noise is known."""
-    found = [_forecast(name, sigmas, answers, tolerance, share) for name, sigmas in known.items()]
-    return min(found, key=lambda f: (f.epsilon is None, f.epsilon or -f.chance), default=None)
+    forecasts = [_forecast(name, sigmas, answers, tolerance, share) for name, sigmas in known.items()]
+    return min(forecasts, key=lambda f: (f.epsilon is None, f.epsilon or -f.chance), default=None)
 
 
 def _forecast(name: str, sigmas: Mapping[float, float], answers: int, tolerance: float, share: float) -> Forecast:
     chances = {epsilon: all_within(tolerance, sigma, answers) for epsilon, sigma in sigmas.items()}
-    enough = next((epsilon for epsilon, chance in chances.items() if chance >= share), None)
-    at = enough or parameter_widgets.EPSILONS[-1]
-    reached = {epsilon: reach(share, sigma, answers) for epsilon, sigma in sigmas.items()}
-    return Forecast(name=name, epsilon=enough, chance=chances[at], sigma=sigmas[at], reached=reached)
+    sufficient_epsilon = next((epsilon for epsilon, chance in chances.items() if chance >= share), None)
+    reported_epsilon = sufficient_epsilon or parameter_widgets.EPSILONS[-1]
+    error_by_epsilon = {epsilon: reach(share, sigma, answers) for epsilon, sigma in sigmas.items()}
+    return Forecast(
+        name=name,
+        epsilon=sufficient_epsilon,
+        chance=chances[reported_epsilon],
+        sigma=sigmas[reported_epsilon],
+        reached=error_by_epsilon,
+    )
 
 
 def front_door(table: Table, workload: Workload, kinds: Sequence[str], delta: float) -> Goal | None:
@@ -95,36 +101,45 @@ def front_door(table: Table, workload: Workload, kinds: Sequence[str], delta: fl
     if table.peeked and stakeholder():
         return None
     with st.container(key="asked-what"):
-        left, right = st.columns(2)
-        words = "1 point is 1% of the rows. An answer says how many rows have a combination of values. Columns and "
-        words += "questions are chosen in the sidebar."
-        tolerance = left.select_slider(
-            "All answers within", TOLERANCES, 0.01, points_words, key="ask-tolerance", help=words, bind="query-params"
+        left_column, right_column = st.columns(2)
+        help_text = "1 point is 1% of the rows. An answer says how many rows have a combination of values. Columns and "
+        help_text += "questions are chosen in the sidebar."
+        tolerance = left_column.select_slider(
+            "All answers within",
+            TOLERANCES,
+            0.01,
+            points_words,
+            key="ask-tolerance",
+            help=help_text,
+            bind="query-params",
         )
-        share = right.select_slider("How often?", SHARES, 0.95, share_words, key="ask-share", bind="query-params")
+        share = right_column.select_slider(
+            "How often?", SHARES, 0.95, share_words, key="ask-share", bind="query-params"
+        )
     problem = QueryRelease(workload, table.n, table.unit.most_rows)
-    of = workload.domain, tuple(kinds), problem.effective_n, delta
-    known = session().memo("public-noise", of, partial(noises, problem, delta))
-    found = forecast(known, workload.m, tolerance, share)
-    if found is None:
+    cache_key = workload.domain, tuple(kinds), problem.effective_n, delta
+    noise_levels = session().memo("public-noise", cache_key, partial(noises, problem, delta))
+    epsilon_forecast = forecast(noise_levels, workload.m, tolerance, share)
+    if epsilon_forecast is None:
         st.markdown(
             f"At δ = {brief(delta)}, no algorithm here says beforehand how far off {workload.m:,} answers are. "
             "Simulated releases can tell."
         )
         return Goal(tolerance, share)
-    words = meaning("frontier", "workload", "sampling floor", "point")
+    help_text = meaning("frontier", "workload", "sampling floor", "point")
     with row(key="found"):
-        if found.epsilon is None:
-            heading(f"No ε of the sliders is enough with {TITLES[found.name]}")
+        if epsilon_forecast.epsilon is None:
+            heading(f"No ε of the sliders is enough with {TITLES[epsilon_forecast.name]}")
         else:
             heading(
-                f"★ Budget ε = {parameter_widgets.number(found.epsilon)} is enough with {TITLES[found.name]}",
-                words=words,
+                f"★ Budget ε = {parameter_widgets.number(epsilon_forecast.epsilon)} is enough with "
+                f"{TITLES[epsilon_forecast.name]}",
+                words=help_text,
             )
-            _take(found.epsilon, delta, found.name)
+            _take(epsilon_forecast.epsilon, delta, epsilon_forecast.name)
     with st.container(key="asked-words"):
-        _told(table, problem, found, tolerance, share, delta)
-    return Goal(tolerance, share, found.epsilon, found.name, found.reached)
+        _told(table, problem, epsilon_forecast, tolerance, share, delta)
+    return Goal(tolerance, share, epsilon_forecast.epsilon, epsilon_forecast.name, epsilon_forecast.reached)
 
 
 def share_words(share: float) -> str:
@@ -137,24 +152,30 @@ def _told(
 ) -> None:  # fmt: skip
     """Tiles: how near all answers are, and a guess about a person; what the release is good for; how that is known."""
     epsilon = found.epsilon or parameter_widgets.EPSILONS[-1]
-    who = noun(table.unit.most_rows)
-    near = f"{problem.n * tolerance:,.0f} of {problem.n:,} {who}"
-    often = f"in {share_words(share)}"
+    unit_name = noun(table.unit.most_rows)
+    tolerance_text = f"{problem.n * tolerance:,.0f} of {problem.n:,} {unit_name}"
+    frequency_text = f"in {share_words(share)}"
     if found.epsilon is None:
-        often = f"in only {_percent(found.chance)} of releases, even at ε = {parameter_widgets.number(epsilon)}"
+        frequency_text = (
+            f"in only {_percent(found.chance)} of releases, even at ε = {parameter_widgets.number(epsilon)}"
+        )
     algorithm = build(ALGORITHMS[found.name], {})
     budget = Budget(epsilon, delta)
     plan = make_plan(algorithm, problem, budget)
     schema = None if table.trial is None else table.trial.share(budget)
-    guess = promise_of(algorithm, problem, budget, schema)
-    known = foreseen(problem, plan)
-    typical = foretold(foreseen_sizes(known, problem.workload), None, problem.n, who)[:1]
-    tiles = [*typical, (f"All {problem.workload.m:,} answers within", near, often), guess_tile(guess.guess())]
-    place, _ = show_tiles(tiles, uses(known, problem.n).sentence)
-    with place.popover(":material/info:", type="tertiary", help="How this is known"):
+    promise = promise_of(algorithm, problem, budget, schema)
+    predicted_noise = foreseen(problem, plan)
+    typical_error_tile = foretold(foreseen_sizes(predicted_noise, problem.workload), None, problem.n, unit_name)[:1]
+    tiles = [
+        *typical_error_tile,
+        (f"All {problem.workload.m:,} answers within", tolerance_text, frequency_text),
+        guess_tile(promise.guess()),
+    ]
+    info_container, _ = show_tiles(tiles, uses(predicted_noise, problem.n).sentence)
+    with info_container.popover(":material/info:", type="tertiary", help="How this is known"):
         st.caption(
             f"With {TITLES[found.name]}, {_percent(found.chance)} of releases at this ε are so near. The noise's "
-            f"standard deviation is {100 * found.sigma:.2g} points (≈ {problem.n * found.sigma:,.0f} {who}), "
+            f"standard deviation is {100 * found.sigma:.2g} points (≈ {problem.n * found.sigma:,.0f} {unit_name}), "
             f"δ = {brief(delta)}. The fitted table is usually more accurate. Only simulated releases can tell: see "
             "Ranking."
         )
@@ -169,17 +190,17 @@ def _percent(share: float) -> str:
 
 def facts(name: str, epsilon: float, delta: float) -> dict[str, str]:
     """What the address of another page says; table, columns and questions go there with the tab."""
-    said = {"epsilon": parameter_widgets.number(epsilon), "delta": parameter_widgets.number(delta)}
-    return {"algorithm": ALGORITHMS[name].about.title} | said
+    query_params = {"epsilon": parameter_widgets.number(epsilon), "delta": parameter_widgets.number(delta)}
+    return {"algorithm": ALGORITHMS[name].about.title} | query_params
 
 
 def _take(epsilon: float, delta: float, name: str) -> None:
     """Links to pages with exactly this."""
-    said = facts(name, epsilon, delta)
+    query_params = facts(name, epsilon, delta)
     with st.container(key="next", width="content"):
-        words = f"**Use ε = {said['epsilon']} on Release**"
-        st.page_link("pages/release.py", label=words, icon=":material/publish:", query_params=said)
-    st.page_link("pages/explore.py", label="Explore it", icon=":material/query_stats:", query_params=said)
+        link_label = f"**Use ε = {query_params['epsilon']} on Release**"
+        st.page_link("pages/release.py", label=link_label, icon=":material/publish:", query_params=query_params)
+    st.page_link("pages/explore.py", label="Explore it", icon=":material/query_stats:", query_params=query_params)
 
 
 @peek
@@ -191,10 +212,10 @@ def by_runs(table: Table, sweep: Sweep, asked: Goal, names: Sequence[str]) -> No
         help=f"{RUNS} runs at each ε tried, of every algorithm chosen, are compared with the real answers.",
     )  # fmt: skip
     search = session().own("ask", Solving)
-    key = sweep.asked, asked.tolerance, asked.share, tuple(names)
+    search_key = sweep.asked, asked.tolerance, asked.share, tuple(names)
     if pressed:
-        search.begin(key, sweep, asked.tolerance, asked.share)
-    if search.asked != key or not search.searches:
+        search.begin(search_key, sweep, asked.tolerance, asked.share)
+    if search.asked != search_key or not search.searches:
         return
     if table.uploaded:
         st.warning(CONFIDENTIAL)

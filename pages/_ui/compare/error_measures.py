@@ -47,8 +47,8 @@ def choose(sweep: Sweep) -> Measure:
     if kind == "one group":
         return _one_group(sweep)
     if kind == BELOW:
-        of = _of("k_marginal")
-        return Measure(kind, lambda dot: None if (k := of(dot)) is None else 1000 - k / 100, None)
+        k_marginal_of_dot = _of("k_marginal")
+        return Measure(kind, lambda dot: None if (k := k_marginal_of_dot(dot)) is None else 1000 - k / 100, None)
     name, truth = KINDS[kind] or "", "this table"
     if sweep.beside is not None:
         truth = st.segmented_control(
@@ -71,8 +71,8 @@ def _of(name: str) -> Callable[[Dot], float | None]:
 def _one_question(sweep: Sweep) -> Measure:
     """One query of the workload, the largest real shares first in the list."""
     real, workload = np.asarray(sweep.real), sweep.problem.workload  # type: ignore[union-attr]
-    listed = np.argsort(-real, kind="stable")[:MOST_LISTED].tolist()
-    names = {f"{clean(question(workload.label(j)), 120)} ({real[j]:.2%})": j for j in listed}
+    query_indices = np.argsort(-real, kind="stable")[:MOST_LISTED].tolist()
+    names = {f"{clean(question(workload.label(j)), 120)} ({real[j]:.2%})": j for j in query_indices}
     j = names[st.selectbox("Question", list(names), key=f"measured-question-{sweep.id}", **shared())]
 
     def of(dot: Dot) -> float | None:
@@ -91,8 +91,8 @@ def _one_group(sweep: Sweep) -> Measure:
     def of(dot: Dot) -> float | None:
         if sweep.pairs is None or dot.pairs is None:
             return None
-        both = Comparison(sweep.pairs, sweep.real_pairs, dot.pairs)  # type: ignore[arg-type]
-        value = float(subgroups(both, column).error[labels.index(label)])
+        comparison = Comparison(sweep.pairs, sweep.real_pairs, dot.pairs)  # type: ignore[arg-type]
+        value = float(subgroups(comparison, column).error[labels.index(label)])
         return None if np.isnan(value) else 100 * value
 
     return Measure("disagreement about the group (points)", of, None)

@@ -43,34 +43,35 @@ def taken_apart(table: Table, sweep: Sweep, chosen: Dot | None) -> None:
     st.caption(
         f"For {TITLES[point.algorithm]} at ε = {point.epsilon:g}, repeat number {point.seed}: the clicked or best run."
     )
-    text = st.text_input(
+    question_text = st.text_input(
         "Question in words (empty: choose one below)", key="cause-question", placeholder="age > 50", help=GRAMMAR,
         **shared(),
     )  # fmt: skip
     try:
-        asked, j, values, label = _asked(table, sweep, text, chosen)
+        workload, query_index, unbinned_answers, label = _asked(table, sweep, question_text, chosen)
     except InputError as error:
         st.error(plain(error, 400))
         return
-    key, mine = (sweep.asked, point.key, text or j), tab_runs("waterfall")
+    key, runs = (sweep.asked, point.key, question_text or query_index), tab_runs("waterfall")
     if st.button("Take this error apart", icon=":material/account_tree:"):
-        _measure(mine, key, sweep, chosen)
-    if mine.asked != key:
+        _measure(runs, key, sweep, chosen)
+    if runs.asked != key:
         st.caption("Two runs: this one once more, and its twin without noise.")
         return
-    if not watch(mine, "waterfall") or mine.error or mine.cancelled:
+    if not watch(runs, "waterfall") or runs.error or runs.cancelled:
         return
-    released, noise_free = (result.release for _, result in mine.results)
-    found = session().memo(
-        "waterfall", (key, mine.id, mine.jobs[0][1]),
-        lambda: waterfall(asked, sweep.rows, released, noise_free, sweep.beside, values),  # type: ignore[arg-type]
+    released, noise_free = (result.release for _, result in runs.results)
+    error_waterfall = session().memo(
+        "waterfall", (key, runs.id, runs.jobs[0][1]),
+        lambda: waterfall(workload, sweep.rows, released, noise_free, sweep.beside, unbinned_answers),  # type: ignore[arg-type]
     )  # fmt: skip
-    parts = {name: float(part[j]) for name, part in found.parts.items()}
-    total = float(found.released[j] - found.reference[j])
+    parts = {name: float(part[query_index]) for name, part in error_waterfall.parts.items()}
+    total = float(error_waterfall.released[query_index] - error_waterfall.reference[query_index])
     frame = pd.DataFrame({"part": [*(PARTS[n] for n in parts), "all together"], "share": [*parts.values(), total]})
     largest = max(parts, key=lambda name: abs(parts[name]))
     summary = (
-        f"“{clean(label, 120)}”: true {found.reference[j]:.2%}, synthetic {found.released[j]:.2%}. The largest part, "
+        f"“{clean(label, 120)}”: true {error_waterfall.reference[query_index]:.2%}, synthetic "
+        f"{error_waterfall.released[query_index]:.2%}. The largest part, "
         f"{100 * parts[largest]:+.2g} points, is {PARTS[largest]}."
     )
     figure = frontier_charts.waterfall({name: 100 * value for name, value in parts.items()}, 100 * total, "points")
@@ -90,18 +91,21 @@ def _asked(table: Table, sweep: Sweep, text: str, chosen: Dot) -> tuple[Workload
     if problem is None or chosen.answers is None or sweep.real is None:
         raise InputError("this run has no answers to take apart")
     if text.strip():
-        asked = understand(text, problem.domain)
+        parsed_question = understand(text, problem.domain)
         # a drawn table has cells, and no values of its own; of a large one no values are known
-        bare = table.large is not None or problem.n != table.n
-        kept = None if bare else table.unit.limited(table.frame, problem.domain.names)
-        values = None if kept is None else np.array([unbinned(text, problem.domain, kept)])
-        return asked.workload, 0, values, asked.text
-    worst = np.argsort(-np.abs(chosen.answers - sweep.real), kind="stable")[:MOST_LISTED].tolist()
-    names = {f"{clean(question(problem.workload.label(j)), 120)}": j for j in worst}
+        is_without_values = table.large is not None or problem.n != table.n
+        limited_frame = None if is_without_values else table.unit.limited(table.frame, problem.domain.names)
+        unbinned_answers = None if limited_frame is None else np.array([unbinned(text, problem.domain, limited_frame)])
+        return parsed_question.workload, 0, unbinned_answers, parsed_question.text
+    worst_queries = np.argsort(-np.abs(chosen.answers - sweep.real), kind="stable")[:MOST_LISTED].tolist()
+    query_by_text = {f"{clean(question(problem.workload.label(j)), 120)}": j for j in worst_queries}
     label = st.selectbox(
-        "Question, the worst answered first", list(names), key=f"cause-{sweep.id}-{chosen.point.key}", **shared()
+        "Question, the worst answered first",
+        list(query_by_text),
+        key=f"cause-{sweep.id}-{chosen.point.key}",
+        **shared(),
     )
-    return problem.workload, names[label], None, label
+    return problem.workload, query_by_text[label], None, label
 
 
 def _measure(mine: Runs, key: Any, sweep: Sweep, chosen: Dot) -> None:
@@ -110,8 +114,8 @@ def _measure(mine: Runs, key: Any, sweep: Sweep, chosen: Dot) -> None:
     algorithm = build(solving(QueryRelease)[point.algorithm], {})
     budget = Budget(point.epsilon, point.delta)
     mine.start(key, ())
-    for which in ((algorithm, budget), noiseless(algorithm, sweep.problem, budget)):  # type: ignore[arg-type]
-        mine.submit(None, sweep.once_more(*which, point.seed))
+    for algorithm_and_budget in ((algorithm, budget), noiseless(algorithm, sweep.problem, budget)):  # type: ignore[arg-type]
+        mine.submit(None, sweep.once_more(*algorithm_and_budget, point.seed))
 
 
 @peek
@@ -121,30 +125,32 @@ def conclusions(sweep: Sweep) -> None:
     if sweep.pairs is None or sweep.real_pairs is None or len(sweep.pairs.domain.names) < 2:
         st.caption("This needs two columns, and few enough combinations to keep all pairs.")
         return
-    asked = _conclusion(sweep.pairs.domain, sweep.id)
-    if asked is None:
+    conclusion = _conclusion(sweep.pairs.domain, sweep.id)
+    if conclusion is None:
         return
-    domain, place = sweep.pairs.domain, _place(sweep.pairs, asked)
-    truth = asked.difference(domain, sweep.real_pairs[place])
-    if math.isnan(truth):
+    domain, answer_slice = sweep.pairs.domain, _place(sweep.pairs, conclusion)
+    real_difference = conclusion.difference(domain, sweep.real_pairs[answer_slice])
+    if math.isnan(real_difference):
         st.caption("One of these groups is empty.")
         return
     lines = []
     for d in (d for d in sweep.shown if d.pairs is not None):
-        said = asked.difference(domain, d.pairs[place])  # type: ignore[index]
-        lines.append((d.point.algorithm, d.point.epsilon, not said * truth > 0))
+        difference = conclusion.difference(domain, d.pairs[answer_slice])  # type: ignore[index]
+        lines.append((d.point.algorithm, d.point.epsilon, not difference * real_difference > 0))
     frame = pd.DataFrame(lines, columns=pd.Index(["algorithm", "epsilon", "flipped"]))
-    by = frame.groupby(["algorithm", "epsilon"])["flipped"]
-    table = by.agg(middle="mean", low="mean", high="mean", opposite="sum", runs="count").reset_index()
+    flips = frame.groupby(["algorithm", "epsilon"])["flipped"]
+    table = flips.agg(middle="mean", low="mean", high="mean", opposite="sum", runs="count").reset_index()
     table["line"] = table["algorithm"].map(TITLES)
-    more = "more" if truth > 0 else "less"
+    direction = "more" if real_difference > 0 else "less"
     summary = (
-        f"Really, {clean(asked.value)} is {more} frequent among {clean(asked.first)} than among {clean(asked.second)} "
-        f"(by {100 * abs(truth):.2g} points). The synthetic table says otherwise in {int(frame['flipped'].sum())} of "
+        f"Really, {clean(conclusion.value)} is {direction} frequent among {clean(conclusion.first)} than among "
+        f"{clean(conclusion.second)} "
+        f"(by {100 * abs(real_difference):.2g} points). The synthetic table says otherwise in "
+        f"{int(frame['flipped'].sum())} of "
         f"{len(frame)} runs."
     )
-    looks = frontier_charts.look([TITLES[name] for name in solving(QueryRelease)])
-    figure = frontier_charts.over_epsilon(table, looks, "runs that say the opposite")
+    line_styles = frontier_charts.look([TITLES[name] for name in solving(QueryRelease)])
+    figure = frontier_charts.over_epsilon(table, line_styles, "runs that say the opposite")
     figure.update_yaxes(tickformat=".0%", range=[-0.03, 1.03])
     panel(figure, summary, table[["line", "epsilon", "opposite", "runs"]], "flips")
 
@@ -155,10 +161,10 @@ def _conclusion(domain: Domain, key: str) -> Conclusion | None:
     if len(names) < 2:
         st.caption("This needs two columns with more than one value.")
         return None
-    places = iter(st.columns(5))
+    widget_columns = iter(st.columns(5))
 
     def choose(label: str, options: list[str], of: str, first: int = 0) -> str:
-        return next(places).selectbox(
+        return next(widget_columns).selectbox(
             label, options, first, format_func=clean, key=f"flip-{label}-{key}-{of}", **shared()
         )
 

@@ -31,10 +31,10 @@ TITLE = "largest error, points (median over repeats)"
 def download(table: Table, sweep: Sweep) -> None:
     """The button; the page is written when it is pressed."""
     heading("Take it to a meeting", Tag.PEEK)
-    done = any(d.point.state == "done" for d in sweep.shown)
+    has_finished_run = any(d.point.state == "done" for d in sweep.shown)
     st.download_button(
         "One-page report (HTML)", lambda: page(table, sweep), "comparison.html", "text/html",
-        icon=":material/description:", on_click="ignore", disabled=not done,
+        icon=":material/description:", on_click="ignore", disabled=not has_finished_run,
         help="Settings, frontier, verdict, groups and what ε means; opens anywhere, prints on one or two pages.",
     )  # fmt: skip
     st.caption("It shows errors against the real table. It is for people who may see the table.")
@@ -46,56 +46,56 @@ def page(table: Table, sweep: Sweep) -> str:
     if problem is None:
         return ""
     dots = sweep.table(lambda d: d.point.errors.get("max_error"))
-    middle = middles(dots)
-    found = step_frontier(middle)
+    medians = middles(dots)
+    frontier_steps = step_frontier(medians)
     delta = sweep.shown[0].point.delta
-    rows = {
+    setting_texts = {
         "Table": f"{clean(table.name)}, {problem.n:,} rows",
         "Columns": ", ".join(map(clean, problem.domain.names)),
         "Questions": f"{problem.workload.m:,}: {sweep.kinds}",
         "Protected": table.unit.words,
         "δ": brief(delta),
-        "Algorithms": ", ".join(dict.fromkeys(middle["algorithm"].map(TITLES))),
+        "Algorithms": ", ".join(dict.fromkeys(medians["algorithm"].map(TITLES))),
         "Repeats": str(dots["seed"].nunique()),
     }
-    looks = frontier_charts.look([TITLES[name] for name in solving(QueryRelease)])
+    line_styles = frontier_charts.look([TITLES[name] for name in solving(QueryRelease)])
     promises = _promises(sweep)
-    best, groups = _groups(sweep)
+    best_run, groups = _groups(sweep)
     return printing.page(
         Path(__file__).with_name("report.html"),
         peek=Tag.PEEK,
         public=Tag.PUBLIC,
         verdict=[
             (f"ε = {line.epsilon:g}", f"{100 * line.error:.2g} points", TITLES[line.algorithm])
-            for line in found.itertuples()
+            for line in frontier_steps.itertuples()
         ],
         drawing=Markup(
             drawing.frontier(
-                middle.assign(algorithm=middle["algorithm"].map(TITLES), error=100 * middle["error"]),
+                medians.assign(algorithm=medians["algorithm"].map(TITLES), error=100 * medians["error"]),
                 floors_of(sweep, "max_error"),
-                looks,
+                line_styles,
                 TITLE,
             )
         ),
         suspicion=percent(SUSPICION),
         rarely=f" (except {one_in(Promise(1.0, delta).failure)})" if delta else "",
         odds=_odds(promises),
-        best=best,
+        best=best_run,
         groups=groups,
-        settings=rows,
+        settings=setting_texts,
         peeked=table.peeked,
     )
 
 
 def _promises(sweep: Sweep) -> dict[tuple[float, str], Promise]:
     """Return the promise of each ε and algorithm with a run that is done, as the other pages compute it."""
-    problem, done = sweep.problem, {d.point.key for d in sweep.shown if d.point.state == "done"}
+    problem, finished_keys = sweep.problem, {d.point.key for d in sweep.shown if d.point.state == "done"}
     promises: dict[tuple[float, str], Promise] = {}
     for case in sweep.planned:
-        place = case.budget.epsilon, TITLES[case.name]
-        if case.key in done and place not in promises:
+        budget_and_title = case.budget.epsilon, TITLES[case.name]
+        if case.key in finished_keys and budget_and_title not in promises:
             schema = None if sweep.trial is None else sweep.trial.share(case.budget)
-            promises[place] = promise_of(case.algorithm, problem, case.budget, schema)
+            promises[budget_and_title] = promise_of(case.algorithm, problem, case.budget, schema)
     return promises
 
 
@@ -110,15 +110,21 @@ def _odds(promises: dict[tuple[float, str], Promise]) -> list[tuple[str, str, st
 
 def _groups(sweep: Sweep) -> tuple[dict[str, Any], list[tuple[str, str, str]]]:
     """The best run, and of every column its smallest and its largest group; both may be empty."""
-    best = sweep.best
-    if best is None or best.pairs is None or sweep.pairs is None:
+    best_dot = sweep.best
+    if best_dot is None or best_dot.pairs is None or sweep.pairs is None:
         return {}, []
-    both, lines = Comparison(sweep.pairs, np.asarray(sweep.real_pairs), np.asarray(best.pairs)), []
+    comparison, lines = Comparison(sweep.pairs, np.asarray(sweep.real_pairs), np.asarray(best_dot.pairs)), []
     for name in sweep.pairs.domain.names:
-        found = subgroups(both, name)
-        present = np.flatnonzero(found.share > 0)
-        for i in sorted({present[found.share[present].argmin()], present[found.share[present].argmax()]}):
-            where = f"{clean(name)}: {clean(found.labels[i])}"
-            lines.append((where, f"{found.share[i]:.2%}", f"{found.error[i]:.2%}"))
-    run = {"algorithm": TITLES[best.point.algorithm], "epsilon": f"{best.point.epsilon:g}", "seed": best.point.seed}
-    return run, lines
+        group_errors = subgroups(comparison, name)
+        nonempty = np.flatnonzero(group_errors.share > 0)
+        for i in sorted(
+            {nonempty[group_errors.share[nonempty].argmin()], nonempty[group_errors.share[nonempty].argmax()]}
+        ):
+            group_name = f"{clean(name)}: {clean(group_errors.labels[i])}"
+            lines.append((group_name, f"{group_errors.share[i]:.2%}", f"{group_errors.error[i]:.2%}"))
+    best_run = {
+        "algorithm": TITLES[best_dot.point.algorithm],
+        "epsilon": f"{best_dot.point.epsilon:g}",
+        "seed": best_dot.point.seed,
+    }
+    return best_run, lines

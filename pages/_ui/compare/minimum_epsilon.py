@@ -49,22 +49,22 @@ class Solving(Runs):
     def gather(self) -> None:
         """Take in what came back, and ask for what is to be known next."""
         for name, search in self.searches.items():
-            epsilon, mine = self.at.get(name, 0.0), [pair for pair in self.jobs if pair[0] == name]
-            for pair in [pair for pair in mine if pair[1].ended]:
+            epsilon, algorithm_jobs = self.at.get(name, 0.0), [pair for pair in self.jobs if pair[0] == name]
+            for pair in [pair for pair in algorithm_jobs if pair[1].ended]:
                 self.jobs.remove(pair)
                 if pair[1].state == "done":
                     search.tell(epsilon, pair[1].results[0].summary["final"]["max_error"] <= self.tolerance)
                 elif pair[1].state == "failed":
                     self.failed[name] = pair[1].error
-            asked = None if name in self.failed or self.sweep is None else search.ask()
-            if asked is None or asked[0] != epsilon:  # settled: whatever still runs would not change it
+            next_trial = None if name in self.failed or self.sweep is None else search.ask()
+            if next_trial is None or next_trial[0] != epsilon:  # settled: whatever still runs would not change it
                 for pair in [pair for pair in self.jobs if pair[0] == name]:
                     pair[1].cancel()
                     self.jobs.remove(pair)
-                if asked is not None and self.sweep is not None:
-                    self.at[name], algorithm = asked[0], build(solving(QueryRelease)[name], {})
-                    for seed in asked[1]:
-                        self.submit(name, self.sweep.once_more(algorithm, Budget(asked[0], self.delta), seed))
+                if next_trial is not None and self.sweep is not None:
+                    self.at[name], algorithm = next_trial[0], build(solving(QueryRelease)[name], {})
+                    for seed in next_trial[1]:
+                        self.submit(name, self.sweep.once_more(algorithm, Budget(next_trial[0], self.delta), seed))
 
     def cancel(self) -> None:
         """Cancel what runs, and ask for nothing more; answers that were found stay."""
@@ -116,8 +116,8 @@ def points_words(tolerance: float) -> str:
 def show(search: Solving) -> None:
     """The answers up to now."""
     st.dataframe(search.answers(), hide_index=True)
-    words = (
+    caption = (
         f"Every answer within {points_words(search.tolerance)} in {search.share:.0%} of {RUNS} runs, "
         f"δ = {brief(search.delta)}."
     )
-    st.caption(plain(words, 200))
+    st.caption(plain(caption, 200))

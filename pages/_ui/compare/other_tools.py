@@ -15,8 +15,8 @@ KINDS = ["csv", "tsv", "parquet", "xlsx"]
 
 def bring(table: Table, sweep: Sweep) -> tuple[str, Comparison] | None:
     """The uploader; the name of the other table, and its answers beside the real ones."""
-    words = "Any table with the same columns and values. It becomes a horizontal line of the chart."
-    upload = st.file_uploader("Synthetic table", KINDS, key=f"other-{table.version}", help=words)
+    help_text = "Any table with the same columns and values. It becomes a horizontal line of the chart."
+    upload = st.file_uploader("Synthetic table", KINDS, key=f"other-{table.version}", help=help_text)
     if upload is None or sweep.problem is None or sweep.rows is None:
         return None
     domain = sweep.problem.domain
@@ -25,10 +25,10 @@ def bring(table: Table, sweep: Sweep) -> tuple[str, Comparison] | None:
     except InputError as error:
         st.error(plain(error, 400))
         return None
-    both = compare(Records(domain, synthetic.values, synthetic.weights), sweep.rows, sweep.problem.workload)
-    found = both.errors
+    comparison = compare(Records(domain, synthetic.values, synthetic.weights), sweep.rows, sweep.problem.workload)
+    errors = comparison.errors
     st.caption(
-        f"{plain(upload.name)}: {synthetic.n:,} rows. Its largest error is {100 * found.max_error:.2g} points, "
-        f"{100 * found.mean_error:.2g} on average. Its privacy is not known here."
+        f"{plain(upload.name)}: {synthetic.n:,} rows. Its largest error is {100 * errors.max_error:.2g} points, "
+        f"{100 * errors.mean_error:.2g} on average. Its privacy is not known here."
     )
-    return clean(upload.name, 24), both
+    return clean(upload.name, 24), comparison

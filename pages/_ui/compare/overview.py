@@ -44,45 +44,52 @@ def settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[float | No
 
     Raises InputError for bad choices.
     """
-    known = solving(QueryRelease)
+    algorithm_classes = solving(QueryRelease)
     workload, _ = question_choice.choose(table)
     kinds = tuple(st.session_state["questions"])
-    first = [name for name in FIRST if name in known]
+    default_names = [name for name in FIRST if name in algorithm_classes]
     with st.expander("Algorithms, budgets", icon=":material/tune:"):
         names = st.multiselect(
-            "Algorithms", list(known), first, format_func=TITLES.__getitem__, key="compared", bind="query-params"
+            "Algorithms",
+            list(algorithm_classes),
+            default_names,
+            format_func=TITLES.__getitem__,
+            key="compared",
+            bind="query-params",
         )
-        values = st.multiselect(
+        epsilons = st.multiselect(
             "Privacy budgets (ε)", parameter_widgets.EPSILONS, EPSILONS, parameter_widgets.number,
             key="epsilons", bind="query-params",
             help="The budget that is advised is always tried too.",
         )  # fmt: skip
-        words = "The table as it is, or tables drawn at random from its population. For an upload, the upload is taken "
-        words += "as the population. Then both errors are shown."
-        size = st.selectbox("Rows", list(SIZES), key="records", help=words, **shared())
-        words = "Runs of each algorithm at each ε, with fresh noise."
-        seeds = st.number_input("Repeats", 1, 20, 3, key="sweep-seeds", bind="query-params", help=words)
+        help_text = (
+            "The table as it is, or tables drawn at random from its population. For an upload, the upload is taken "
+        )
+        help_text += "as the population. Then both errors are shown."
+        size_label = st.selectbox("Rows", list(SIZES), key="records", help=help_text, **shared())
+        help_text = "Runs of each algorithm at each ε, with fresh noise."
+        seeds = st.number_input("Repeats", 1, 20, 3, key="sweep-seeds", bind="query-params", help=help_text)
         delta = parameter_widgets.delta_slider()
 
-    n = max(2, round(SIZES[size] * table.n)) if SIZES[size] else table.n
+    n = max(2, round(SIZES[size_label] * table.n)) if SIZES[size_label] else table.n
 
     def make() -> tuple[QueryRelease, Any, np.ndarray | None]:
         rows, population = table.rows(workload.domain.names), table.whence(workload.domain.names)
-        if not SIZES[size]:
+        if not SIZES[size_label]:
             return QueryRelease(workload, n, table.unit.most_rows), rows, population
         P = empirical(workload.domain, rows) if population is None else population
         return QueryRelease(workload, n), draw(workload.domain, P, n, np.random.default_rng(0)), P
 
     def planned(advised: float | None) -> Planned:
-        budgets = [Budget(float(v), delta) for v in sorted({*values, advised} - {None})]
-        task = table, table.version, kinds, table.rows(workload.domain.names), table.unit.most_rows, delta, size
-        algorithms = {name: build(known[name], {}) for name in names}
-        what = table.version, workload.domain.names, kinds, n
-        there = sweep.found if sweep.asked == task else {}
+        budgets = [Budget(float(v), delta) for v in sorted({*epsilons, advised} - {None})]
+        task = table, table.version, kinds, table.rows(workload.domain.names), table.unit.most_rows, delta, size_label
+        algorithms = {name: build(algorithm_classes[name], {}) for name in names}
+        problem_key = table.version, workload.domain.names, kinds, n
+        finished_keys = sweep.found if sweep.asked == task else {}
         problem = QueryRelease(workload, n, table.unit.most_rows)
-        seconds = duration_forecast.say(what, problem, names, budgets, int(seeds), sweep, there)
-        foreseen = duration_forecast.foreseen(what)
-        start = partial(sweep.start, task, make, algorithms, budgets, range(int(seeds)), table.trial, foreseen)
+        seconds = duration_forecast.say(problem_key, problem, names, budgets, int(seeds), sweep, finished_keys)
+        run_seconds = duration_forecast.foreseen(problem_key)
+        start = partial(sweep.start, task, make, algorithms, budgets, range(int(seeds)), table.trial, run_seconds)
         return seconds, start
 
     return workload, planned
@@ -92,8 +99,8 @@ def enough(sweep: Sweep, asked: Goal | None) -> float | None:
     """The one ε the page speaks of: the promised one, else the smallest at which an algorithm kept all its repeats."""
     if asked is None:
         return None
-    worst = sweep.middles("max_error").groupby("epsilon")["high"].min()
-    return asked.enough or min(worst.index[worst <= asked.tolerance], default=None)
+    max_errors = sweep.middles("max_error").groupby("epsilon")["high"].min()
+    return asked.enough or min(max_errors.index[max_errors <= asked.tolerance], default=None)
 
 
 @peek
@@ -105,47 +112,51 @@ def panel(
     What was `asked` is a line of its own: how far off noise alone is, with the one ε on it.
     """
     dots = sweep.table(measure.of)
-    middle = middles(dots)
-    if not len(middle):
+    medians = middles(dots)
+    if not len(medians):
         st.info("No finished run has this error yet.")
         return None
-    least = unbiased_limit.line(sweep, middle)
+    least_errors = unbiased_limit.line(sweep, medians)
     with look:
-        wanted = st.multiselect("Lines to compare with", LINES, key="lines", bind="query-params")
-        curves, owners = theory_curves.choose(sweep, middle)
-    floors = floors_of(sweep, measure.name, population=measure.population)
-    levels = {f"{name}: {floor:.2g}": floor for name, floor in floors.items() if name in wanted}
-    planned = [case.budget.epsilon for case in sweep.planned]
-    zone, star = None, None
+        selected_labels = st.multiselect("Lines to compare with", LINES, key="lines", bind="query-params")
+        curves, curve_owners = theory_curves.choose(sweep, medians)
+    baseline_levels = floors_of(sweep, measure.name, population=measure.population)
+    levels = {f"{name}: {floor:.2g}": floor for name, floor in baseline_levels.items() if name in selected_labels}
+    planned_epsilons = [case.budget.epsilon for case in sweep.planned]
+    tolerance_points, star = None, None
     if asked is not None and measure.name == "max_error":
-        zone = 100 * asked.tolerance
-        levels = {f"within {points_words(asked.tolerance)}": zone} | levels
-        own = {epsilon: 100 * off for epsilon, off in asked.reached.items() if min(planned) <= epsilon <= max(planned)}
-        if own:
-            promise = f"{100 * asked.share:g}% promised for {TITLES[asked.name].partition(' + ')[0]}"
-            curves |= {promise: (np.array([*own]), np.array([*own.values()]))}
-            owners |= {promise: asked.name}
-        if asked.enough in own:
-            star = asked.enough, own[asked.enough]
+        tolerance_points = 100 * asked.tolerance
+        levels = {f"within {points_words(asked.tolerance)}": tolerance_points} | levels
+        error_by_epsilon = {
+            epsilon: 100 * off
+            for epsilon, off in asked.reached.items()
+            if min(planned_epsilons) <= epsilon <= max(planned_epsilons)
+        }
+        if error_by_epsilon:
+            promise_label = f"{100 * asked.share:g}% promised for {TITLES[asked.name].partition(' + ')[0]}"
+            curves |= {promise_label: (np.array([*error_by_epsilon]), np.array([*error_by_epsilon.values()]))}
+            curve_owners |= {promise_label: asked.name}
+        if asked.enough in error_by_epsilon:
+            star = asked.enough, error_by_epsilon[asked.enough]
     if other is not None and measure.name is not None and not measure.population:
         levels[other[0]] = 100 * getattr(other[1].errors, measure.name)
     if measure.name == "rmse" and not measure.population:
-        curves |= unbiased_limit.curve(least)
+        curves |= unbiased_limit.curve(least_errors)
     figure = frontier_charts.frontier(
-        dots.dropna(subset=["error"]), middle, levels, frontier_charts.look(list(solving(QueryRelease))),
-        title=measure.words, curves=curves, titles=TITLES, planned=planned, zone=zone, star=star,
-        owners=owners,
+        dots.dropna(subset=["error"]), medians, levels, frontier_charts.look(list(solving(QueryRelease))),
+        title=measure.words, curves=curves, titles=TITLES, planned=planned_epsilons, zone=tolerance_points, star=star,
+        owners=curve_owners,
     )  # fmt: skip
-    summary = _best(sweep, measure, middle, enough(sweep, asked))
+    summary = _best(sweep, measure, medians, enough(sweep, asked))
     event = st.plotly_chart(
         figure, key="frontier", alt=summary, config=QUIET, on_select="rerun", selection_mode="points"
     )
     below(summary, lines(dots), "frontier")
     with look:
-        unbiased_limit.words(sweep, least)
-    picked = [p["customdata"] for p in event.selection.points if p.get("customdata")]  # type: ignore[union-attr]
-    same = (d for d in sweep.shown if [[d.point.algorithm, d.point.epsilon, d.point.seed]] == picked[:1])
-    return next(same, None)
+        unbiased_limit.words(sweep, least_errors)
+    clicked_data = [p["customdata"] for p in event.selection.points if p.get("customdata")]  # type: ignore[union-attr]
+    clicked_dots = (d for d in sweep.shown if [[d.point.algorithm, d.point.epsilon, d.point.seed]] == clicked_data[:1])
+    return next(clicked_dots, None)
 
 
 def _best(sweep: Sweep, measure: Measure, middle: pd.DataFrame, at: float | None) -> str:
@@ -153,22 +164,22 @@ def _best(sweep: Sweep, measure: Measure, middle: pd.DataFrame, at: float | None
 
     Over all questions, the best is also as exact as a sample of so many people.
     """
-    tried = middle[middle["epsilon"] == (at if at in set(middle["epsilon"]) else middle["epsilon"].max())]
-    best, *others = tried.nsmallest(2, "error").itertuples()
-    words = f"At ε = {best.epsilon:g}, {TITLES[best.algorithm]} is best: "
-    words += f"{measure.words.partition(',')[0]} {best.error:.2g} points"
-    words += "".join(f" ({TITLES[other.algorithm]}: {other.error:.2g})" for other in others)
-    runs = sweep.middles("as_exact_as_sample").set_index(["algorithm", "epsilon"])["error"]
-    if (same := runs.get((best.algorithm, best.epsilon))) is not None:
-        words += f", as exact as counting {points(same)}% of people"
-    return f"{words}. Marks: unprotected trials on real rows."
+    medians_at_epsilon = middle[middle["epsilon"] == (at if at in set(middle["epsilon"]) else middle["epsilon"].max())]
+    best, *others = medians_at_epsilon.nsmallest(2, "error").itertuples()
+    summary = f"At ε = {best.epsilon:g}, {TITLES[best.algorithm]} is best: "
+    summary += f"{measure.words.partition(',')[0]} {best.error:.2g} points"
+    summary += "".join(f" ({TITLES[other.algorithm]}: {other.error:.2g})" for other in others)
+    sample_shares = sweep.middles("as_exact_as_sample").set_index(["algorithm", "epsilon"])["error"]
+    if (sample_share := sample_shares.get((best.algorithm, best.epsilon))) is not None:
+        summary += f", as exact as counting {points(sample_share)}% of people"
+    return f"{summary}. Marks: unprotected trials on real rows."
 
 
 def lines(dots: pd.DataFrame) -> pd.DataFrame:
     """The runs as a table: by ε and error, algorithms by their titles, nothing that is not known."""
-    known = dots.dropna(subset=["error"]).sort_values(["epsilon", "error", "seed"], kind="stable")
-    known = known.assign(algorithm=known["algorithm"].map(TITLES))
-    return known.dropna(axis="columns", how="any").reset_index(drop=True)
+    finished_runs = dots.dropna(subset=["error"]).sort_values(["epsilon", "error", "seed"], kind="stable")
+    finished_runs = finished_runs.assign(algorithm=finished_runs["algorithm"].map(TITLES))
+    return finished_runs.dropna(axis="columns", how="any").reset_index(drop=True)
 
 
 def floors_of(sweep: Sweep, name: str | None, *, population: bool = False) -> dict[str, float]:
@@ -177,8 +188,8 @@ def floors_of(sweep: Sweep, name: str | None, *, population: bool = False) -> di
         return {}
     if sweep.baselines is None:
         sweep.baselines = baselines(sweep.problem, sweep.rows, sweep.beside)
-    words = {"sampling": CHANCE} if population else dict(zip(("resampling", "uniform", "independent"), LINES))  # noqa: B905
-    values = {words[key]: getattr(base.errors, name) for key, base in sweep.baselines.items() if key in words}
+    labels = {"sampling": CHANCE} if population else dict(zip(("resampling", "uniform", "independent"), LINES))  # noqa: B905
+    values = {labels[key]: getattr(base.errors, name) for key, base in sweep.baselines.items() if key in labels}
     return {key: 100 * value for key, value in values.items() if value}
 
 
@@ -186,21 +197,21 @@ def floors_of(sweep: Sweep, name: str | None, *, population: bool = False) -> di
 def regrets(sweep: Sweep, measure: Measure) -> None:
     """How many times the best error each choice has."""
     heading("How much worse are the other algorithms?", Tag.PEEK)
-    middle = middles(sweep.table(measure.of))
-    if not len(middle):
+    medians = middles(sweep.table(measure.of))
+    if not len(medians):
         return
-    table = regret(middle)
+    table = regret(medians)
     table["memory"] = [in_bytes(float(size)) for size in pd.to_numeric(table["memory"])]
-    shown = table.rename(columns={c: f"ε = {c:g}" for c in table.columns if not isinstance(c, str)})
-    shown.insert(0, "algorithm", [TITLES[str(name)] for name in shown.index])
-    words = "Largest peak above the start of a run."
-    config = {
-        "memory": st.column_config.TextColumn(help=words),
+    table_view = table.rename(columns={c: f"ε = {c:g}" for c in table.columns if not isinstance(c, str)})
+    table_view.insert(0, "algorithm", [TITLES[str(name)] for name in table_view.index])
+    help_text = "Largest peak above the start of a run."
+    column_config = {
+        "memory": st.column_config.TextColumn(help=help_text),
         "seconds": st.column_config.NumberColumn(help="Median of a run's own time."),
     }
-    for column in (c for c in shown.columns if c.startswith("ε")):  # as text: an empty number would read "None"
-        shown[column] = shown[column].map("{:.2f} ×".format, na_action="ignore").fillna("")
-    st.dataframe(shown.style.format({"seconds": "{:.2f} s"}), column_config=config, hide_index=True)
+    for column in (c for c in table_view.columns if c.startswith("ε")):  # as text: an empty number would read "None"
+        table_view[column] = table_view[column].map("{:.2f} ×".format, na_action="ignore").fillna("")
+    st.dataframe(table_view.style.format({"seconds": "{:.2f} s"}), column_config=column_config, hide_index=True)
     st.caption(
         "How many times the smallest error at the same ε (median of the repeats). The best on the whole comes first."
     )
@@ -220,5 +231,5 @@ def dot(chosen: Dot) -> None:
         f"Used ε = {spent['epsilon']:.4g} at δ = {brief(spent['delta'])}. {errors}. {point.seconds:.2g} s.",
         help=point.algorithm,
     )
-    said = facts(point.algorithm, point.epsilon, point.delta) | {"seed": str(point.seed)}
-    st.page_link("pages/explore.py", label="Open exactly this run on Explore", query_params=said)
+    query_params = facts(point.algorithm, point.epsilon, point.delta) | {"seed": str(point.seed)}
+    st.page_link("pages/explore.py", label="Open exactly this run on Explore", query_params=query_params)

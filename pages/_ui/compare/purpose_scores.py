@@ -36,18 +36,18 @@ class Purposed(Several[Dot]):
 
     def begin(self, sweep: Sweep, name: str, **asked: Any) -> None:
         """Run what is not there yet of an algorithm, at the budgets and seeds of a comparison, or refuse."""
-        why = refused(sweep)
-        if why:
-            raise InputError(why)
+        reason = refused(sweep)
+        if reason:
+            raise InputError(reason)
         if sweep.problem is None or not isinstance(sweep.rows, Rows):
             raise InputError("the comparison is no longer here; run it again")
         key = sweep.asked, *asked.values()
-        purposes = partial(Purposes.of, sweep.problem.domain, **asked)
-        n = purposes(sweep.rows).train.n
+        make_purposes = partial(Purposes.of, sweep.problem.domain, **asked)
+        n = make_purposes(sweep.rows).train.n
         self.cancel()
         if self.asked != key:
             self.close()
-        self.asked, self.sweep, self.purposes = key, sweep, purposes
+        self.asked, self.sweep, self.purposes = key, sweep, make_purposes
         self.problem = replace(sweep.problem, n=n)
         self.run([case for case in sweep.planned if case.name == name])
 
@@ -55,8 +55,8 @@ class Purposed(Several[Dot]):
         """One run as in the comparison, of the rows that are not held out."""
         if self.sweep is None:
             raise InputError("the comparison is no longer here; run it again")
-        whole = self.sweep.once_more(case.algorithm, case.budget, case.seed)
-        return replace(whole, problem=self.problem, population=None, purposes=self.purposes)
+        full_table_job = self.sweep.once_more(case.algorithm, case.budget, case.seed)
+        return replace(full_table_job, problem=self.problem, population=None, purposes=self.purposes)
 
     def keep(self, point: SweepPoint, result: Result | None) -> Dot:
         """The point alone."""
@@ -90,19 +90,25 @@ def served(sweep: Sweep) -> None:
     if sweep.problem is None:
         return
     heading("What are the synthetic rows good for?", Tag.PEEK)
-    why = refused(sweep)
-    if why:
-        other_table(why)
+    reason = refused(sweep)
+    if reason:
+        other_table(reason)
         return
-    mine, names = session().own("purposes", Purposed), list(dict.fromkeys(case.name for case in sweep.planned))
+    jobs, names = session().own("purposes", Purposed), list(dict.fromkeys(case.name for case in sweep.planned))
     domain = sweep.problem.domain
-    places = iter(st.columns(4))
-    name = next(places).selectbox("Release by", names, format_func=TITLES.__getitem__, key="purposes-by", **shared())
-    two = next((i for i, column in enumerate(domain.columns, 1) if column.size == 2), 0)
+    widget_columns = iter(st.columns(4))
+    name = next(widget_columns).selectbox(
+        "Release by", names, format_func=TITLES.__getitem__, key="purposes-by", **shared()
+    )
+    binary_column_index = next((i for i, column in enumerate(domain.columns, 1) if column.size == 2), 0)
     targets = ["", *domain.names]
-    target = next(places).selectbox("Predict", targets, two, format_func=_named, key=f"target-{sweep.id}", **shared())
-    group = next(places).selectbox("in groups by", targets, format_func=_named, key=f"among-{sweep.id}", **shared())
-    text = next(places).text_input(
+    target = next(widget_columns).selectbox(
+        "Predict", targets, binary_column_index, format_func=_named, key=f"target-{sweep.id}", **shared()
+    )
+    group = next(widget_columns).selectbox(
+        "in groups by", targets, format_func=_named, key=f"among-{sweep.id}", **shared()
+    )
+    text = next(widget_columns).text_input(
         "A question", key="purposes-question", placeholder="age > 50", help=GRAMMAR, **shared()
     )
     try:
@@ -112,60 +118,70 @@ def served(sweep: Sweep) -> None:
             icon=":material/target:",
             help="Each release is made once more, without a quarter of the rows. Models are tested on that quarter.",
         ):
-            mine.begin(sweep, name, target=target or None, group=group or None, question=question)
+            jobs.begin(sweep, name, target=target or None, group=group or None, question=question)
     except InputError as error:
         st.error(plain(error, 400))
         return
-    if mine.asked is None or mine.asked[0] != sweep.asked:
+    if jobs.asked is None or jobs.asked[0] != sweep.asked:
         return
-    watch(mine, "purposes")
-    for message in dict.fromkeys(dot.point.message for dot in mine.shown if dot.point.state != "done"):
+    watch(jobs, "purposes")
+    for message in dict.fromkeys(dot.point.message for dot in jobs.shown if dot.point.state != "done"):
         st.error(plain(message, 400))
-    found = mine.lines()
-    if len(found):
-        _draw(found)
+    scores = jobs.lines()
+    if len(scores):
+        _draw(scores)
 
 
 def _draw(found: pd.DataFrame) -> None:
     """The curve of one purpose, both tests in one, with its sentence."""
     kinds = list(dict.fromkeys(TESTING if p.startswith(TESTING) else p for p in found["purpose"]))
     kind = st.selectbox("Purpose", kinds, format_func=clean, key="purpose", persist_state="session")
-    own = found[found["purpose"].str.startswith(TESTING)] if kind == TESTING else found[found["purpose"] == kind]
-    unit, parts = str(own["unit"].iloc[0]), []
-    for purpose, some in own.groupby("purpose", sort=False):
+    purpose_scores = (
+        found[found["purpose"].str.startswith(TESTING)] if kind == TESTING else found[found["purpose"] == kind]
+    )
+    unit, curve_parts = str(purpose_scores["unit"].iloc[0]), []
+    for purpose, test_scores in purpose_scores.groupby("purpose", sort=False):
         title = str(purpose).removeprefix(f"{TESTING}: ") if kind == TESTING else SYNTHETIC_ROWS
-        parts.append(_over(some, "value", title))
-    told = {line: _over(own, line, title) for line, title in LINES.items() if title}
+        curve_parts.append(_over(test_scores, "value", title))
+    reference_lines = {line: _over(purpose_scores, line, title) for line, title in LINES.items() if title}
     if kind == TESTING:  # where all three are 5%
-        told = {"real": told["real"].assign(line=EXPECTED)}
-    lines = pd.concat([*parts, *told.values()]).dropna()
+        reference_lines = {"real": reference_lines["real"].assign(line=EXPECTED)}
+    lines = pd.concat([*curve_parts, *reference_lines.values()]).dropna()
     if not len(lines):
         st.caption(plain(f"This has no number in any run ({unit}).", 400))
         return
-    looks = frontier_charts.look(DRAWN)
-    panel(frontier_charts.over_epsilon(lines, looks, unit), _summary(own, kind, unit), lines, "purpose-curve")
+    line_styles = frontier_charts.look(DRAWN)
+    panel(
+        frontier_charts.over_epsilon(lines, line_styles, unit),
+        _summary(purpose_scores, kind, unit),
+        lines,
+        "purpose-curve",
+    )
 
 
 def _over(some: pd.DataFrame, field: str, title: str) -> pd.DataFrame:
     """Mean and range over runs of one number at each ε."""
     numbers = some.assign(**{field: pd.to_numeric(some[field])})
-    by = numbers.groupby("epsilon")[field]
-    return by.agg(middle="mean", low="min", high="max").reset_index().assign(line=title)
+    grouped = numbers.groupby("epsilon")[field]
+    return grouped.agg(middle="mean", low="min", high="max").reset_index().assign(line=title)
 
 
 def _summary(own: pd.DataFrame, kind: str, unit: str) -> str:
     """What the curve says at one ε: of tests the smallest, where alarms are most often false; else the largest."""
     epsilon = own["epsilon"].min() if kind == TESTING else own["epsilon"].max()
-    here = own[own["epsilon"] == epsilon]
+    scores_at_epsilon = own[own["epsilon"] == epsilon]
     if kind == TESTING:
-        means = (here[here["purpose"] == f"{TESTING}: {name}"]["value"].astype(float).mean() for name in TESTS)
+        means = (
+            scores_at_epsilon[scores_at_epsilon["purpose"] == f"{TESTING}: {name}"]["value"].astype(float).mean()
+            for name in TESTS
+        )
         return f"At ε = {epsilon:g}: {alarms_in_words(*(None if pd.isna(m) else m for m in means))}"
-    said = (
+    phrases = (
         f"{title or 'synthetic rows'} {m:.3g}"
         for field, title in LINES.items()
-        if not pd.isna(m := pd.to_numeric(here[field]).mean())
+        if not pd.isna(m := pd.to_numeric(scores_at_epsilon[field]).mean())
     )
-    return f"At ε = {epsilon:g}, {unit}: {', '.join(said)}."
+    return f"At ε = {epsilon:g}, {unit}: {', '.join(phrases)}."
 
 
 def _named(name: str) -> str:

@@ -105,9 +105,9 @@ class Sweep(Several[Dot]):
     def best(self) -> Dot | None:
         """The run with the smallest largest error at the ε that is advised, else at the largest."""
         done = [d for d in self.shown if d.point.state == "done"]
-        at = max((d.point.epsilon for d in done), key=lambda e: (e == self.advised, e), default=0.0)
-        there = (d for d in done if d.point.epsilon == at)
-        return min(there, key=lambda d: d.point.errors["max_error"] or 0, default=None)
+        epsilon = max((d.point.epsilon for d in done), key=lambda e: (e == self.advised, e), default=0.0)
+        candidates = (d for d in done if d.point.epsilon == epsilon)
+        return min(candidates, key=lambda d: d.point.errors["max_error"] or 0, default=None)
 
     @property
     def kinds(self) -> str:

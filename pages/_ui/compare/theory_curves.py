@@ -21,9 +21,9 @@ Curves = dict[str, tuple[np.ndarray, np.ndarray]]
 
 def choose(sweep: Sweep, middle: pd.DataFrame) -> tuple[Curves, dict[str, str]]:
     """Ask for an algorithm; return its proved rate as a curve by its words, and whose it is, or nothing."""
-    ran = set(middle["algorithm"])
-    rows = {TITLES[algorithm]: algorithm for algorithm in RATES if algorithm in ran}
-    name = st.selectbox("Proved error, up to constants", [NONE, *rows], key=f"theory-{sweep.id}", **shared())
+    sweep_algorithms = set(middle["algorithm"])
+    name_by_title = {TITLES[algorithm]: algorithm for algorithm in RATES if algorithm in sweep_algorithms}
+    name = st.selectbox("Proved error, up to constants", [NONE, *name_by_title], key=f"theory-{sweep.id}", **shared())
     if name == NONE or sweep.problem is None:
         return {}, {}
     problem, delta = sweep.problem, sweep.planned[0].budget.delta
@@ -31,22 +31,23 @@ def choose(sweep: Sweep, middle: pd.DataFrame) -> tuple[Curves, dict[str, str]]:
     epsilons = np.geomspace(low / 1.1, high * 1.1, POINTS)
     try:
         problem.require_enumerable()
-        w, error = _width(sweep)
-        row, own = RATES[rows[name]], middle[middle["algorithm"] == rows[name]]
-        at = own.iloc[(len(own) - 1) // 2]
-        constant = at["error"] / row.at(_setting(sweep, float(at["epsilon"]), delta, w))
-        values = [constant * row.at(_setting(sweep, float(e), delta, w)) for e in epsilons]
-    except InputError as problem_with_it:
-        st.caption(plain(f"No theory here: {problem_with_it}", 300))
+        w, width_error = _width(sweep)
+        rate, algorithm_medians = RATES[name_by_title[name]], middle[middle["algorithm"] == name_by_title[name]]
+        middle_point = algorithm_medians.iloc[(len(algorithm_medians) - 1) // 2]
+        scale = middle_point["error"] / rate.at(_setting(sweep, float(middle_point["epsilon"]), delta, w))
+        values = [scale * rate.at(_setting(sweep, float(e), delta, w)) for e in epsilons]
+    except InputError as input_error:
+        st.caption(plain(f"No theory here: {input_error}", 300))
         return {}, {}
     st.caption(
-        plain(f"{name}: {row.formula}, up to constants. ", 200)
+        plain(f"{name}: {rate.formula}, up to constants. ", 200)
         + f"With n = {problem.effective_n:,.0f}, k = {problem.domain.size:,}, |Q| = {2 * problem.workload.m:,}, "
-        f"δ = {brief(delta)}, w(Q) = {w:.3g} ± {error:.1g} (standard error of {DRAWS} draws). The curve is scaled to "
+        f"δ = {brief(delta)}, w(Q) = {w:.3g} ± {width_error:.1g} (standard error of {DRAWS} draws). The curve is "
+        "scaled to "
         "pass through the algorithm's median at a middle ε. Only its shape is proved."
     )
-    curve = f"{name}, theory × {constant:.2g}"
-    return {curve: (epsilons, np.array(values))}, {curve: rows[name]}
+    curve_title = f"{name}, theory × {scale:.2g}"
+    return {curve_title: (epsilons, np.array(values))}, {curve_title: name_by_title[name]}
 
 
 def _setting(sweep: Sweep, epsilon: float, delta: float, w: float) -> Setting:

@@ -38,16 +38,20 @@ def curve(least: Line) -> Curves:
 @peek
 def words(sweep: Sweep, least: Line) -> None:
     """How each algorithm stands to the line at the largest ε at which it ran, in words."""
-    middle = sweep.middles("rmse")
-    if not least or not len(middle):
+    medians = sweep.middles("rmse")
+    if not least or not len(medians):
         return
-    top = max(least)
-    at = middle[middle["epsilon"] == top].sort_values("error")
-    said = [f"{TITLES[str(row.algorithm)]}: {against_line(float(row.error), least[top])}" for row in at.itertuples()]
+    max_epsilon = max(least)
+    medians_at_epsilon = medians[medians["epsilon"] == max_epsilon].sort_values("error")
+    phrases = [
+        f"{TITLES[str(row.algorithm)]}: {against_line(float(row.error), least[max_epsilon])}"
+        for row in medians_at_epsilon.itertuples()
+    ]
     st.caption(
         plain(
-            f"At ε = {top:g} the least root mean square error of any unbiased Gaussian release of these questions is "
-            f"{100 * least[top]:.3g} points. " + "; ".join(said) + ".",
+            f"At ε = {max_epsilon:g} the least root mean square error of any unbiased Gaussian release of these "
+            "questions is "
+            f"{100 * least[max_epsilon]:.3g} points. " + "; ".join(phrases) + ".",
             2000,
         )
     )

@@ -22,34 +22,39 @@ def worst(sweep: Sweep, chosen: Dot | None) -> None:
         return
     heading("Where is it furthest off?", Tag.PEEK, meaning("marginal", "cell", "point", "disagreement"))
     point = dot.point
-    found = worst_of(Comparison(sweep.pairs, np.asarray(sweep.real_pairs), dot.pairs))
-    share, group = found.pop("group")
+    worst_by_kind = worst_of(Comparison(sweep.pairs, np.asarray(sweep.real_pairs), dot.pairs))
+    share, group = worst_by_kind.pop("group")
     lines = [
-        (kind, name, f"{100 * off:.2g} points", f"{sweep.problem.n * off:,.0f}") for kind, (off, name) in found.items()
+        (kind, name, f"{100 * off:.2g} points", f"{sweep.problem.n * off:,.0f}")
+        for kind, (off, name) in worst_by_kind.items()
     ]
     columns = pd.Index(["worst", "which", "off by", "≈ rows"])
     st.dataframe(pd.DataFrame(lines, columns=columns), hide_index=True)
-    which = "the clicked dot" if chosen else "the best run there; click a dot for another"
-    words = f"{TITLES[point.algorithm]} at ε = {point.epsilon:g}, repeat number {point.seed}: {which}. "
-    words += f"The tables disagree most about the group {plain(group, 120)}: by {share:.2%}."
-    st.caption(words)
+    description = "the clicked dot" if chosen else "the best run there; click a dot for another"
+    caption = f"{TITLES[point.algorithm]} at ε = {point.epsilon:g}, repeat number {point.seed}: {description}. "
+    caption += f"The tables disagree most about the group {plain(group, 120)}: by {share:.2%}."
+    st.caption(caption)
 
 
 def worst_of(both: Comparison) -> dict[str, Worst]:
     """The value of a column and the cell of a pair with the largest difference, and the group disagreed about most."""
     workload, gaps = both.workload, both.synthetic - both.real
-    names, found = workload.domain.names, {}
+    names, errors_by_kind = workload.domain.names, {}
     for axes, shape, table in workload.layout:
         cells = gaps[table].reshape(shape)
-        for place, axis in enumerate(axes):
-            rest = tuple(other for other in range(len(axes)) if other != place)
-            found.setdefault("column", []).append((float(np.abs(cells.sum(axis=rest)).max()), clean(names[axis])))
+        for axis_index, axis in enumerate(axes):
+            other_axes = tuple(other for other in range(len(axes)) if other != axis_index)
+            errors_by_kind.setdefault("column", []).append(
+                (float(np.abs(cells.sum(axis=other_axes)).max()), clean(names[axis]))
+            )
         if len(axes) == 2:
             pair = " × ".join(clean(names[axis]) for axis in axes)
-            found.setdefault("pair", []).append((float(np.abs(cells).max()), pair))
+            errors_by_kind.setdefault("pair", []).append((float(np.abs(cells).max()), pair))
     for name in names:
-        of = subgroups(both, name)
-        for label, share, error in zip(of.labels, of.share, of.error, strict=True):
+        group_errors = subgroups(both, name)
+        for label, share, error in zip(group_errors.labels, group_errors.share, group_errors.error, strict=True):
             if share > 0:
-                found.setdefault("group", []).append((float(np.nan_to_num(error)), f"{clean(name)} = {clean(label)}"))
-    return {kind: max(several) for kind, several in found.items()}
+                errors_by_kind.setdefault("group", []).append(
+                    (float(np.nan_to_num(error)), f"{clean(name)} = {clean(label)}")
+                )
+    return {kind: max(several) for kind, several in errors_by_kind.items()}

@@ -18,8 +18,8 @@ from ..session.table import Table
 def of_table(table: Table) -> None:
     """Draw what is used and left of the table's data set; nothing where no ledger that can be read knows it."""
     name = shared_ledger.dataset_name(table)
-    if (found := shared_ledger.dataset_of(_sets(), name)) is not None:
-        draw(name, found.lifetime, found.spent)
+    if (data_set := shared_ledger.dataset_of(_sets(), name)) is not None:
+        draw(name, data_set.lifetime, data_set.spent)
 
 
 def draw(name: str, lifetime: Lifetime, spent: float | None, now: Events = ()) -> str:
@@ -27,19 +27,20 @@ def draw(name: str, lifetime: Lifetime, spent: float | None, now: Events = ()) -
 
     Returns the share of `now` in words.
     """
-    picture, words, mine = gauge(
+    picture, caption, new_share_text = gauge(
         None if spent is None else lifetime.share(spent), lifetime.cost(now) / lifetime.capacity
     )
-    whole = lifetime.budget
-    used = "not known yet" if spent is None else f"ε = {spent:.3g}"
-    behind = (
-        f"All releases of “{name}” together: at most ε = {whole.epsilon:g} at δ = {delta_words(whole.delta)}. Used: "
-        f"{used}. ε does not add up, so these are shares of what does ({lifetime.accounting})."
+    total_budget = lifetime.budget
+    used_text = "not known yet" if spent is None else f"ε = {spent:.3g}"
+    help_text = (
+        f"All releases of “{name}” together: at most ε = {total_budget.epsilon:g} at δ = "
+        f"{delta_words(total_budget.delta)}. Used: "
+        f"{used_text}. ε does not add up, so these are shares of what does ({lifetime.accounting})."
     )
     with st.container(key="gauge", width="content", gap=None):
         st.html(picture)
-        st.caption(words, help=plain(behind, 600))
-    return mine
+        st.caption(caption, help=plain(help_text, 600))
+    return new_share_text
 
 
 def _sets() -> list[DataSet]:
@@ -48,9 +49,9 @@ def _sets() -> list[DataSet]:
         ledger = shared_ledger.named()
         if ledger is None:
             return []
-        stands = ledger.stat()
+        file_stat = ledger.stat()
         return session().memo(
-            "budgets", (ledger, stands.st_mtime_ns, stands.st_size), lambda: shared_ledger.known(ledger)
+            "budgets", (ledger, file_stat.st_mtime_ns, file_stat.st_size), lambda: shared_ledger.known(ledger)
         )
     except (InputError, OSError):  # Release says what is wrong with it
         return []

@@ -18,8 +18,8 @@ WARNING = (
 @cache
 def stated() -> pd.DataFrame:
     """The deployments that state an ε, smallest first: name, curator, year, variant, ε, δ, unit, model."""
-    known = pd.read_csv(FILE, comment="#").dropna(subset=["epsilon", "unit", "model", "year"])
-    return known.sort_values("epsilon", kind="stable", ignore_index=True)
+    complete_entries = pd.read_csv(FILE, comment="#").dropna(subset=["epsilon", "unit", "model", "year"])
+    return complete_entries.sort_values("epsilon", kind="stable", ignore_index=True)
 
 
 def near(epsilon: float) -> pd.Series:
@@ -36,10 +36,10 @@ def sentence(found: pd.Series) -> str:
 
 def known(epsilon: float) -> None:
     """All of them behind a button, with what an ε means nothing without, and a sentence that says so."""
-    table, found = stated(), near(epsilon)
+    table, nearest = stated(), near(epsilon)
     table = table.assign(delta=table["delta"].map("{:g}".format, na_action="ignore").fillna("–"))
     with st.popover(f"{len(table)} real uses of ε", icon=":material/public:", type="tertiary"):
-        st.text(f"Nearest to ε = {epsilon:g}: {sentence(found)}.")
+        st.text(f"Nearest to ε = {epsilon:g}: {sentence(nearest)}.")
         st.text(WARNING)
         columns = ["epsilon", "delta", "unit", "model", "year", "variant", "name", "curator"]
         names = {"epsilon": "ε", "delta": "δ", "unit": "protects", "model": "model"}

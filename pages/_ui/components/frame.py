@@ -140,23 +140,23 @@ def frame(label: str) -> None:
     st.html(STYLE + _lit(entry))
     address_link.known("sample", SAMPLES)
     address_link.known("view", [STAKEHOLDER])
-    gone = lost()
+    is_table_lost = lost()
     with row(key="menu"):
         st.title(title, anchor=False, width="content")
-        place = row(key="line")
+        header_slot = row(key="line")
         _share()
-    st.session_state[HEAD] = entry, place
+    st.session_state[HEAD] = entry, header_slot
     if entry.about_table:
         line(table())
     elif not entry.says_later:
-        with place:
+        with header_slot:
             _draw(_badge())
     if not entry.spends:
-        with place:
+        with header_slot:
             budget_gauge.of_table(table())
     st.container(key="lead").caption(entry.lead.format(here=here()))
     st.session_state[address_link.PLACE] = st.empty()
-    if gone:
+    if is_table_lost:
         with row(key="lost"):
             st.warning(
                 "Your table is gone. The server keeps a table for one tab, and a reload starts a new one. "
@@ -198,11 +198,11 @@ def line_place() -> DeltaGenerator:
 def line(mine: Table) -> None:
     """Say in the head of the page which table this is, how many rows it has and who is protected; and the badge."""
     with line_place():
-        who = f"protects {mine.unit.words.split(';')[0]}"
-        rows = mine.many
+        protection_text = f"protects {mine.unit.words.split(';')[0]}"
+        rows_text = mine.many
         if mine.kept_words and shows_kept(mine):
-            rows = mine.kept_words + " (this number uses real data)" * (mine.uploaded and _badge() is not Tag.PEEK)
-        st.text(f"{clean(mine.name)} · {rows} · {clean(who, 120)}", width="content")
+            rows_text = mine.kept_words + " (this number uses real data)" * (mine.uploaded and _badge() is not Tag.PEEK)
+        st.text(f"{clean(mine.name)} · {rows_text} · {clean(protection_text, 120)}", width="content")
         _draw(_badge())
 
 
@@ -213,9 +213,9 @@ def shows_kept(mine: Table) -> bool:
 
 def shows(kind: Tag) -> None:
     """Give the page the badge of the part that is open, at the end of the line in its head."""
-    entry, place = st.session_state[HEAD]
-    st.session_state[HEAD] = replace(entry, shows=kind), place
-    with place:
+    entry, header_slot = st.session_state[HEAD]
+    st.session_state[HEAD] = replace(entry, shows=kind), header_slot
+    with header_slot:
         _draw(_badge())
 
 
@@ -265,9 +265,9 @@ def tag(kind: Tag | None) -> None:
 def _draw(kind: Tag | None) -> None:
     if kind is not None:
         icon, colour = ICONS[kind]
-        words = SAMPLE if kind is Tag.PEEK and not table().uploaded else kind.value
-        words += " yet" * (kind is Tag.PUBLIC and st.session_state[HEAD][0].spends)
-        st.badge(words, icon=icon, color=colour, help=kind.meaning)
+        label = SAMPLE if kind is Tag.PEEK and not table().uploaded else kind.value
+        label += " yet" * (kind is Tag.PUBLIC and st.session_state[HEAD][0].spends)
+        st.badge(label, icon=icon, color=colour, help=kind.meaning)
 
 
 def tried(mine: Table, left: str = REST) -> None:
@@ -283,10 +283,10 @@ def unfinished(mine: Table, then: str) -> bool:
     if stakeholder_wall.is_withheld(mine) and mine.why:
         st.info(mine.why, icon=":material/visibility_off:")
         return True
-    left = "Not every column of this table is decided yet. Decide"
+    task_text = "Not every column of this table is decided yet. Decide"
     if mine.opening is not None:
-        left = "Some columns of this table are to be measured. Try that"
-    st.info(f"{left} on Data, then {then}.")
+        task_text = "Some columns of this table are to be measured. Try that"
+    st.info(f"{task_text} on Data, then {then}.")
     st.page_link("pages/data.py", label="Open Data", icon=":material/table:")
     return True
 
@@ -319,12 +319,12 @@ def peek(section: Callable[P, R]) -> Callable[P, R | None]:
 
     @wraps(section)
     def shown(*args: P.args, **kwargs: P.kwargs) -> R | None:
-        mine = table()
-        if stakeholder_wall.is_withheld(mine) and st.session_state[HEAD][0].about_table:
+        active_table = table()
+        if stakeholder_wall.is_withheld(active_table) and st.session_state[HEAD][0].about_table:
             stakeholder_wall.say_left_out()
         if stakeholder():
             return None
-        session().look(mine)
+        session().look(active_table)
         return section(*args, **kwargs)
 
     return shown

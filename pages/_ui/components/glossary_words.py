@@ -12,8 +12,8 @@ COLOURS = {"b": "#0072B2", "o": "#D55E00", "g": "#808080"}
 def picture(lines: str) -> str:
     """An image of strokes, each begun by the letter of its colour, as a table shows it."""
     paths = "".join(f'<path d="M{s[1:]}" stroke="{COLOURS[s[0]]}"/>' for s in re.split(r" (?=[bog])", lines))
-    frame = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 48 30" fill="none" stroke-width="3">'
-    return "data:image/svg+xml;base64," + base64.b64encode(f"{frame}{paths}</svg>".encode()).decode()
+    svg_start = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 48 30" fill="none" stroke-width="3">'
+    return "data:image/svg+xml;base64," + base64.b64encode(f"{svg_start}{paths}</svg>".encode()).decode()
 
 
 def meaning(*words: str) -> str | None:

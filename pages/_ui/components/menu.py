@@ -29,9 +29,9 @@ class Entry:
 def written() -> dict[str, list[Entry]]:
     """Return the pages by their groups, "" for none, as they are written beside this file."""
     menu: dict[str, list[Entry]] = {}
-    for label, said in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
-        group, shows = said.pop("group", ""), Tag.__members__.get(said.pop("shows", ""))
-        menu.setdefault(group, []).append(Entry(f"pages/{label.lower()}.py", label, shows=shows, **said))
+    for label, settings in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
+        group, shows = settings.pop("group", ""), Tag.__members__.get(settings.pop("shows", ""))
+        menu.setdefault(group, []).append(Entry(f"pages/{label.lower()}.py", label, shows=shows, **settings))
     return menu
 
 

@@ -42,18 +42,18 @@ def number(value: Any) -> str:
 
 def epsilon_slider() -> float:
     """ε on a logarithmic scale."""
-    words = "Privacy budget: smaller means more noise and a stronger promise. Each step to the right weakens it."
-    first = unless_given("epsilon", 1.0)
-    return st.select_slider("Privacy budget (ε)", EPSILONS, first, number, key="epsilon", help=words, **KEPT)
+    help_text = "Privacy budget: smaller means more noise and a stronger promise. Each step to the right weakens it."
+    default = unless_given("epsilon", 1.0)
+    return st.select_slider("Privacy budget (ε)", EPSILONS, default, number, key="epsilon", help=help_text, **KEPT)
 
 
 def delta_slider(place: Any = st, *, zero: bool = False) -> float:
     """δ on a logarithmic scale with 0 for pure differential privacy; greyed at 0 where it must be `zero`."""
-    first, words, kept = 1e-9, f"{GLOSSARY['δ']['means']} 0 allows no exception.", {"key": "delta"} | KEPT
+    default, help_text, widget_args = 1e-9, f"{GLOSSARY['δ']['means']} 0 allows no exception.", {"key": "delta"} | KEPT
     if zero:
-        words = "This algorithm keeps its promise without any failure probability: δ must be 0."
-        first, kept = 0.0, {"key": "no-delta", "disabled": True}
-    return place.select_slider("Failure probability (δ)", DELTAS, first, number, help=words, **kept)
+        help_text = "This algorithm keeps its promise without any failure probability: δ must be 0."
+        default, widget_args = 0.0, {"key": "no-delta", "disabled": True}
+    return place.select_slider("Failure probability (δ)", DELTAS, default, number, help=help_text, **widget_args)
 
 
 def budget(place: Any = st) -> Budget:
@@ -63,21 +63,23 @@ def budget(place: Any = st) -> Budget:
 
 def algorithm() -> str:
     """The registry name of the chosen algorithm, with its summary below the widget."""
-    titles = {cls.about.title: name for name, cls in solving(QueryRelease).items()}
-    name = titles[st.selectbox("Algorithm", list(titles), key="algorithm", **KEPT)]
-    about = ALGORITHMS[name].about
-    words = f"{about.summary} Use it when {about.use_when}; not when {about.avoid_when}."
-    st.caption(f"{about.brief}.", help=words)
+    names_by_title = {cls.about.title: name for name, cls in solving(QueryRelease).items()}
+    name = names_by_title[st.selectbox("Algorithm", list(names_by_title), key="algorithm", **KEPT)]
+    description = ALGORITHMS[name].about
+    help_text = f"{description.summary} Use it when {description.use_when}; not when {description.avoid_when}."
+    st.caption(f"{description.brief}.", help=help_text)
     return name
 
 
 def worlds() -> tuple[int, ...]:
     """The seeds: of the run that is shown, and of those that replay it with other noise."""
-    left, right = st.columns(2)
-    words = "Exploring can be repeated: the same number gives the same run."
-    seed = left.number_input("Repeat number", *SEEDS, 0, key="seed", help=words, **KEPT)
-    words = "Runs with this number and the next ones: the charts show the first, and how far the others lie from it."
-    repeats = right.number_input("Repeats", 1, 20, WORLDS, key="repeats", help=words, **KEPT)
+    seed_container, repeats_container = st.columns(2)
+    help_text = "Exploring can be repeated: the same number gives the same run."
+    seed = seed_container.number_input("Repeat number", *SEEDS, 0, key="seed", help=help_text, **KEPT)
+    help_text = (
+        "Runs with this number and the next ones: the charts show the first, and how far the others lie from it."
+    )
+    repeats = repeats_container.number_input("Repeats", 1, 20, WORLDS, key="repeats", help=help_text, **KEPT)
     return tuple(range(seed, seed + repeats))
 
 
@@ -94,15 +96,15 @@ def settings(
     in `apart` stand in the first of its places, and what is said of the star in the second; the others one below the
     other in `place`.
     """
-    starred = stars(ALGORITHMS[name](), problem, budget)
-    apart, chosen = apart or {}, {}
+    theoretical = stars(ALGORITHMS[name](), problem, budget)
+    apart, setting_texts = apart or {}, {}
     for p in parameters(ALGORITHMS[name]):
-        own, below = apart.get(p.symbol, (place, place))
-        value = _widget(p, f"{name}.{p.name}", own, starred.get(p.name), named=p.symbol in apart)
-        if p.name in starred:
-            below.caption(f"{p.symbol}{STAR} = {starred[p.name]:.3g}, the paper's value")
-        chosen[p.name] = repr(starred[p.name]) if value == p.symbol + STAR else str(value)
-    return chosen
+        widget_container, note_container = apart.get(p.symbol, (place, place))
+        value = _widget(p, f"{name}.{p.name}", widget_container, theoretical.get(p.name), named=p.symbol in apart)
+        if p.name in theoretical:
+            note_container.caption(f"{p.symbol}{STAR} = {theoretical[p.name]:.3g}, the paper's value")
+        setting_texts[p.name] = repr(theoretical[p.name]) if value == p.symbol + STAR else str(value)
+    return setting_texts
 
 
 def _widget(p: Param, key: str, place: Any, star: float | None, *, named: bool = False) -> Any:
@@ -110,12 +112,12 @@ def _widget(p: Param, key: str, place: Any, star: float | None, *, named: bool =
     label = (
         f"{p.doc.split(':')[0].split(',')[0].capitalize()} ({p.symbol})" if named else f"{p.name} {p.symbol}".strip()
     )
-    words = p.doc[0].upper() + p.doc[1:] + f" ({p.range})." + (f" Auto: from {p.auto}." if p.auto else "")
+    help_text = p.doc[0].upper() + p.doc[1:] + f" ({p.range})." + (f" Auto: from {p.auto}." if p.auto else "")
     if p.choices:
-        return place.selectbox(label, p.choices, p.choices.index(p.default), key=key, help=words, **KEPT)
+        return place.selectbox(label, p.choices, p.choices.index(p.default), key=key, help=help_text, **KEPT)
     steps, value = grid(p.low or 0.0, p.high or 0.0, p.kind), AUTO if p.default is None else p.default
     options = [AUTO, *steps] if p.default is None else sorted({*steps, p.default})
     if star is not None:
         numbers = [o for o in options if not isinstance(o, str)]
         options.insert(len(options) - len(numbers) + sum(o < star for o in numbers), p.symbol + STAR)
-    return place.select_slider(label, options, value, number, key=key, help=words, **KEPT)
+    return place.select_slider(label, options, value, number, key=key, help=help_text, **KEPT)

@@ -41,29 +41,34 @@ def choose(table: Table, domain: Domain | None = None) -> tuple[Workload, list[s
     They are read in the table's domain, or in another one of its columns.
     """
     domain = table.domain if domain is None else domain
-    names, few = list(domain.names), list(first_columns(domain, COMFORTABLE_CELLS))
-    words = "Only these are read. The number of combinations is the product of their values."
-    shown = distinct(names, 16)  # a chip shows no more
-    more: dict[str, Any] = {"format_func": shown.get, "help": words} | shared()
+    names, default_names = list(domain.names), list(first_columns(domain, COMFORTABLE_CELLS))
+    help_text = "Only these are read. The number of combinations is the product of their values."
+    chip_labels = distinct(names, 16)  # a chip shows no more
+    widget_args: dict[str, Any] = {"format_func": chip_labels.get, "help": help_text} | shared()
     if table.uploaded:  # its columns come and go with its schema, and what was chosen of them stays
-        key, give_all = f"columns-{table.identity}", set_choice
-        show(key, [name for name in chosen(key, few) if name in names])
-        columns = st.multiselect("Columns", names, key=key, on_change=choose_columns, args=(key,), **more)
+        key, set_columns = f"columns-{table.identity}", set_choice
+        show(key, [name for name in chosen(key, default_names) if name in names])
+        columns = st.multiselect("Columns", names, key=key, on_change=choose_columns, args=(key,), **widget_args)
     else:
-        key, give_all = f"columns-{table.name}", give
-        columns = st.multiselect("Columns", names, unless_given(key, few), key=key, **more)
-    if columns == few != names:
+        key, set_columns = f"columns-{table.name}", give
+        columns = st.multiselect("Columns", names, unless_given(key, default_names), key=key, **widget_args)
+    if columns == default_names != names:
         st.caption(
-            f"{len(few)} of {len(names)} columns to begin with: the first of a handy size that are together at most "
+            f"{len(default_names)} of {len(names)} columns to begin with: the first of a handy size that are "
+            "together at most "
             f"{COMFORTABLE_CELLS:,} combinations. Choose others above, or:"
         )
         st.button(
-            f"Use all {len(names)} columns", key="all-columns", on_click=give_all, args=(key, names), help=ALL_COLUMNS,
+            f"Use all {len(names)} columns",
+            key="all-columns",
+            on_click=set_columns,
+            args=(key, names),
+            help=ALL_COLUMNS,
             icon=":material/select_all:",
-        )  # fmt: skip
-    first = ["every pair" if len(few) > 1 else "every single column"]
-    words = "Several kinds are asked together."
-    kinds = st.multiselect("Questions", list(KINDS), first, key="questions", help=words, **shared())
+        )
+    default_kinds = ["every pair" if len(default_names) > 1 else "every single column"]
+    help_text = "Several kinds are asked together."
+    kinds = st.multiselect("Questions", list(KINDS), default_kinds, key="questions", help=help_text, **shared())
     if not columns or not kinds:
         raise InputError("choose at least one column and one kind of question")
     domain = domain.project(columns)

@@ -42,8 +42,8 @@ def as_table(frame: pd.DataFrame, key: str) -> None:
 
 def lacking(points: Iterable[SweepPoint], titles: Mapping[str, str]) -> None:
     """Name each algorithm that lacks a run, by its title if it has one, and say why."""
-    for name, why in {point.algorithm: point.message for point in points if point.state != "done"}.items():
-        st.caption(plain(f"{titles.get(name, name)} lacks a run: {why}", 400))
+    for name, message in {point.algorithm: point.message for point in points if point.state != "done"}.items():
+        st.caption(plain(f"{titles.get(name, name)} lacks a run: {message}", 400))
 
 
 def curves(results: list[Result]) -> pd.DataFrame:
@@ -72,7 +72,7 @@ def plan(choices: Iterable[tuple[str, object, str]], charges: Iterable[dict[str,
     """Two tables: what was settled and why, and every charge line by line, as `Charge.to_json` has it."""
     rows = [{"setting": name, "value": _value(value), "why": why} for name, value, why in choices]
     st.dataframe(rows, hide_index=True)
-    lines = [
+    charge_rows = [
         {
             "what": charge["what"], "mechanism": charge["kind"], "times": charge["times"],
             "each": _each(charge),
@@ -80,7 +80,7 @@ def plan(choices: Iterable[tuple[str, object, str]], charges: Iterable[dict[str,
         }
         for charge in charges
     ]  # fmt: skip
-    st.dataframe(lines, hide_index=True)
+    st.dataframe(charge_rows, hide_index=True)
 
 
 def _each(charge: dict[str, Any]) -> str:

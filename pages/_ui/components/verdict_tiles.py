@@ -14,11 +14,13 @@ from .frame import row
 def show_tiles(tiles: Sequence[Tile], uses: str) -> tuple[DeltaGenerator, list[DeltaGenerator]]:
     """Draw the tiles and, below, what the release is good for; returns the place beside that, and the tiles' own."""
     with st.container(horizontal=True, key="tiles"):
-        places = [st.markdown(tile_text(*tile)) for tile in tiles]
-    line = row(key="uses")
-    first, _, rest = uses.partition(". ")
-    line.markdown(f"**{plain(first, 300)}.** {plain(rest, 300)}" if rest else plain(uses, 400))
-    return line, places
+        tile_slots = [st.markdown(tile_text(*tile)) for tile in tiles]
+    uses_container = row(key="uses")
+    first_sentence, _, other_sentences = uses.partition(". ")
+    uses_container.markdown(
+        f"**{plain(first_sentence, 300)}.** {plain(other_sentences, 300)}" if other_sentences else plain(uses, 400)
+    )
+    return uses_container, tile_slots
 
 
 def tile_text(name: str, value: str, beside: str) -> str:

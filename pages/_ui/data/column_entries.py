@@ -32,13 +32,13 @@ def names(current: Table) -> list[str]:
 
 def cells_of(current: Table, name: str) -> dict[str, Any]:
     """What the table says in the cells of a column's row that can be typed."""
-    used = name in current.entries
+    is_used = name in current.entries
     spec = current.entries.get(name)
     spec = spec if isinstance(spec, dict) else {}
-    taken = str(spec.get("kind")), str(spec.get("read", ""))
+    reading = str(spec.get("kind")), str(spec.get("read", ""))
     return {
-        "what it is": SAID.get(taken, " ".join(taken)) if used else ASIDE,
-        "public values or range": said(spec) or None if used else "",
+        "what it is": SAID.get(reading, " ".join(reading)) if is_used else ASIDE,
+        "public values or range": said(spec) or None if is_used else "",
         "missing": spec.get("missing", "refuse"),
         "out of range": spec.get("out_of_range", "refuse"),
     }
@@ -51,8 +51,8 @@ def said(spec: dict[str, Any]) -> str:
             bins = spec.get("bins")
             return MEASURED + (", groups of equal counts" if bins == PRIVATE else f", {bins} groups" if bins else "")
         if values := spec.get("values"):
-            plain = all(isinstance(v, str) and v and v == v.strip(" [") and ";" not in v for v in values)
-            return "; ".join(values) if plain else json.dumps(values, ensure_ascii=False)
+            is_plain = all(isinstance(v, str) and v and v == v.strip(" [") and ";" not in v for v in values)
+            return "; ".join(values) if is_plain else json.dumps(values, ensure_ascii=False)
         if spec.get("edges"):
             low, *cuts, high = map(_exact, spec["edges"])
             return f"{low} to {high}, {SPLIT} {', '.join(cuts)}"
@@ -71,17 +71,17 @@ def entry_of(name: str, row: dict[str, Any], before: dict[str, Any]) -> dict[str
     kind, read = TAKEN.get(row["what it is"], (before.get("kind"), before.get("read", "")))
     text = "" if pd.isna(row["public values or range"]) else str(row["public values or range"]).strip()
     spec = {"kind": kind} | ({"read": read} if read else {})
-    same = (kind, read) == (before.get("kind"), before.get("read", ""))
-    if same:
+    is_same_reading = (kind, read) == (before.get("kind"), before.get("read", ""))
+    if is_same_reading:
         spec |= {key: before[key] for key in ("ordered", "unreadable") if key in before}
     if text == said(before):
-        if not same:  # it was about another kind
+        if not is_same_reading:  # it was about another kind
             return begun(read) if read in DATES else spec
         spec = dict(before)
     elif text.casefold().startswith((MEASURED, PRIVATE)):
         bins = re.search(r"([0-9]+) groups", text)
-        many = {"bins": int(bins[1])} if bins else {"bins": PRIVATE} if "equal" in text else {}
-        return private_entry(spec | many)
+        bin_fields = {"bins": int(bins[1])} if bins else {"bins": PRIVATE} if "equal" in text else {}
+        return private_entry(spec | bin_fields)
     elif text:
         spec |= {"values": _values(name, text)} if kind == "categorical" else _range(name, text)
     if is_private(spec):
@@ -102,15 +102,15 @@ def _values(name: str, text: str) -> list:
 def _range(name: str, text: str) -> dict[str, Any]:
     try:
         text, split, cuts = text.partition(f", {SPLIT}")
-        found = RANGE.fullmatch(text)
-        ends = {key: float(end) for key, end in found.groupdict().items() if end}  # type: ignore[union-attr]
+        match = RANGE.fullmatch(text)
+        ends = {key: float(end) for key, end in match.groupdict().items() if end}  # type: ignore[union-attr]
         if split:
             return {"edges": [ends["low"], *map(float, cuts.replace(",", " ").split()), ends["high"]]}
         return ends | ({"bins": int(ends["bins"])} if "bins" in ends else {})
     except (ValueError, AttributeError, KeyError):
-        shown = repr(text[:60])
-        ways = f"write 0 to 120, 12 groups, or 0 to 120, {SPLIT} 18, 65"
-        raise InputError(f"column {name!r}: {shown} is no range; {ways}") from None
+        quoted_text = repr(text[:60])
+        advice = f"write 0 to 120, 12 groups, or 0 to 120, {SPLIT} 18, 65"
+        raise InputError(f"column {name!r}: {quoted_text} is no range; {advice}") from None
 
 
 def _exact(number: float) -> str:

@@ -24,9 +24,11 @@ from .column_entries import ASIDE, MEASURED, SPLIT, TAKEN, cells_of, names
 MEASURE, USE = "Measure privately", "Use it"
 STATES = {"person": "names people", "birth": "dates of birth", "id": "an ID, which may name people"}
 POLICIES = {
-    "refuse": "not allowed", "category": "a value of their own", "clip": "in the outermost groups",
+    "refuse": "not allowed",
+    "category": "a value of their own",
+    "clip": "in the outermost groups",
     "other": "counted in (other)",
-}  # fmt: skip
+}
 FROM = {TYPED: "entered by you", GUESSED: "guessed"}
 BARS = "how often"  # the column of small charts
 TEXTS = ("column", "public values or range", "what it is", "state", "next", "way", "missing", "out of range", "from")
@@ -46,65 +48,84 @@ GRID = {
 } | {
     which: st.column_config.SelectboxColumn(options=["refuse", own, "other"], required=True, format_func=POLICIES.get)
     for which, own in (("missing", "category"), ("out of range", "clip"))
-}  # fmt: skip
+}
 
 
 def grid(current: Table, busy: bool) -> None:
     """Draw the grid, and take what is typed or clicked in it, also while a change is on its way."""
-    place, below = st.container(key="columns"), st.container(horizontal=True)
-    more = below.toggle("Show all settings", key="all-settings", persist_state="session", help=MORE)
-    bars = not stakeholder() and below.toggle(
-        "Show how often values occur", True, key="first-values", persist_state="session",
+    grid_container, switches = st.container(key="columns"), st.container(horizontal=True)
+    shows_all_settings = switches.toggle("Show all settings", key="all-settings", persist_state="session", help=MORE)
+    shows_bars = not stakeholder() and switches.toggle(
+        "Show how often values occur",
+        True,
+        key="first-values",
+        persist_state="session",
         help="Small charts of real values. Switch them off before you bring a table that you must not look at.",
-    )  # fmt: skip
+    )
     rows = pd.DataFrame(_rows(current)).astype(dict.fromkeys(TEXTS, "string"))  # also where all of them are empty
     rows["column"] = rows["column"].map(distinct(rows["column"], 18))
-    charts = _charts(current) if bars else []
+    charts = _charts(current) if shows_bars else []
     if any(charts):
         session().look(current)
         rows.insert(1, BARS, charts)
     key = grid_edits.drawn(current, with_bars=BARS in rows, busy=busy)
-    whose = f"{Tag.PEEK.capitalize()}." if current.uploaded else "This sample is public."
-    hidden = {"way", *(() if more else ("missing", "out of range", "from")), *(() if any(rows["next"]) else ("next",))}
-    shown = GRID | {
+    privacy_note = f"{Tag.PEEK.capitalize()}." if current.uploaded else "This sample is public."
+    hidden_columns = {
+        "way",
+        *(() if shows_all_settings else ("missing", "out of range", "from")),
+        *(() if any(rows["next"]) else ("next",)),
+    }
+    column_config = GRID | {
         "public values or range": st.column_config.TextColumn(width=420, help=PUBLIC),
         BARS: st.column_config.BarChartColumn(
-            width="small", y_min=0, help=f"How often values occur in the first {ROWS:,} rows. {whose}"
+            width="small", y_min=0, help=f"How often values occur in the first {ROWS:,} rows. {privacy_note}"
         ),
         "next": st.column_config.ButtonColumn("action", on_click=_act, key="next-step"),
-    }  # fmt: skip
-    whole = rows[["column", "public values or range", "state"]].fillna("").map(plain)
-    place.container(key="whole").table(whole.set_index("column"))  # on a phone
-    place.data_editor(
-        rows, hide_index=True, column_config=shown, column_order=[c for c in rows if c not in hidden],
-        num_rows="fixed", placeholder="copy from a form", key=key, on_change=grid_edits.take, args=(key,),
+    }
+    phone_rows = rows[["column", "public values or range", "state"]].fillna("").map(plain)
+    grid_container.container(key="whole").table(phone_rows.set_index("column"))  # on a phone
+    grid_container.data_editor(
+        rows,
+        hide_index=True,
+        column_config=column_config,
+        column_order=[c for c in rows if c not in hidden_columns],
+        num_rows="fixed",
+        placeholder="copy from a form",
+        key=key,
+        on_change=grid_edits.take,
+        args=(key,),
         height="content" if len(rows) <= TALL else 35 * (TALL + 1),
         alt="The columns of the table: what each is, what is public about it, and what is left to decide.",
-    )  # fmt: skip
-    place.markdown("Write values from your form, not from the table: a rare value could give someone away.")
+    )
+    grid_container.markdown("Write values from your form, not from the table: a rare value could give someone away.")
 
 
 def _rows(current: Table) -> list[dict[str, Any]]:
     """One row a column of the table; those that the schema leaves out are there, too."""
-    entries, words, rows = current.entries, current.words_missing, []
-    wrong: dict[str, list[Problem]] = {}
+    entries, missing_words, rows = current.entries, current.words_missing, []
+    problems_by_column: dict[str, list[Problem]] = {}
     for problem in current.problems:
-        wrong.setdefault(problem.column, []).append(problem)
+        problems_by_column.setdefault(problem.column, []).append(problem)
     for name in names(current):
-        used, spec = name in entries, entries.get(name)
+        is_used, spec = name in entries, entries.get(name)
         spec, guess = spec if isinstance(spec, dict) else {}, current.guess(name)
         cells = cells_of(current, name)
-        step, way = _next_step(wrong.get(name, [])) if used else _use(guess)
+        action_label, action = _next_step(problems_by_column.get(name, [])) if is_used else _use(guess)
         rows.append(
             {
-                "column": name, "public values or range": cells["public values or range"],
+                "column": name,
+                "public values or range": cells["public values or range"],
                 "what it is": cells["what it is"],
-                "state": _state(spec, wrong.get(name, []), words.get(name, {})) if used else _aside(guess),
-                "next": step, "way": way,
-                "missing": cells["missing"], "out of range": cells["out of range"],
-                "from": FROM.get(current.origins[name], "filled in from the data") if used else "",
+                "state": _state(spec, problems_by_column.get(name, []), missing_words.get(name, {}))
+                if is_used
+                else _aside(guess),
+                "next": action_label,
+                "way": action,
+                "missing": cells["missing"],
+                "out of range": cells["out of range"],
+                "from": FROM.get(current.origins[name], "filled in from the data") if is_used else "",
             }
-        )  # fmt: skip
+        )
     return rows
 
 
@@ -118,8 +139,8 @@ def _state(spec: dict[str, Any], wrong: list[Problem], words: dict[str, int]) ->
     if is_private(spec):
         return "to be measured"
     if wrong:
-        what = "does not fit" if stakeholder() else clean(wrong[0].what.partition(": ")[2], 120)
-        return "needs values or a range" if wrong[0].open else what
+        problem_text = "does not fit" if stakeholder() else clean(wrong[0].what.partition(": ")[2], 120)
+        return "needs values or a range" if wrong[0].open else problem_text
     return f"ready; counted as missing: {', '.join(map(clean, words))}" if words and not stakeholder() else "ready"
 
 
@@ -133,19 +154,19 @@ def _next_step(wrong: list[Problem]) -> tuple[str, str]:
     """What one click does about a column in use: its label, and the repair; nothing where nothing is wrong."""
     if not wrong:
         return "", ""
-    private = stakeholder() or (wrong[0].open and whole_table().large is None)
-    fix = MEASURE if private else wrong[0].fixes[0]
-    return repairs.FIXES.get(fix, fix), fix
+    must_measure = stakeholder() or (wrong[0].open and whole_table().large is None)
+    repair = MEASURE if must_measure else wrong[0].fixes[0]
+    return repairs.FIXES.get(repair, repair), repair
 
 
 def _charts(current: Table) -> list[list[int] | None]:
     """The bars of every column; none where it is to be measured, or names people."""
-    entries, bars = current.entries, []
+    entries, charts = current.entries, []
     for name in names(current):
-        entry, aside = entries.get(name), current.guess(name).aside
-        hidden = aside in (*STATES, "unnamed") if entry is None else is_private(entry)
-        bars.append(None if hidden else _bars(current, name))
-    return bars
+        entry, unused_kind = entries.get(name), current.guess(name).aside
+        is_hidden = unused_kind in (*STATES, "unnamed") if entry is None else is_private(entry)
+        charts.append(None if is_hidden else _bars(current, name))
+    return charts
 
 
 def _bars(current: Table, name: str) -> list[int]:
@@ -169,21 +190,25 @@ def _act() -> None:
 
 def do(way: str, chosen: list[str]) -> None:
     """Do a repair, measure, use as guessed, or read in some way: these columns of the table in use."""
-    current, stated = whole_table(), dict(whole_table().entries)
+    current, entries_at_click = whole_table(), dict(whole_table().entries)
     if way in repairs.PEEKS:
         session().look(current)
 
     def change(mine: Table, told: Told) -> None:
-        wrong = {problem.column for problem in mine.problems}
-        still = [name for name in chosen if name in wrong or mine.entries.get(name) == stated.get(name)]
+        faulty_names = {problem.column for problem in mine.problems}
+        unchanged_names = [
+            name for name in chosen if name in faulty_names or mine.entries.get(name) == entries_at_click.get(name)
+        ]
         if way in repairs.FIXES:  # as far as nothing else became of them meanwhile
-            mine.mend(still, way, told)
+            mine.mend(unchanged_names, way, told)
         elif way == MEASURE:
-            mine.change({name: private_entry(mine.entries[name]) for name in chosen if name in wrong}, told=told)
+            mine.change({name: private_entry(mine.entries[name]) for name in chosen if name in faulty_names}, told=told)
         else:
-            first = {name: mine.guess(name) for name in chosen}
-            new = {name: guess.entry if way == USE else begun(_reading(guess, way)) for name, guess in first.items()}
-            mine.change(new, GUESSED, told)
+            guesses = {name: mine.guess(name) for name in chosen}
+            new_entries = {
+                name: guess.entry if way == USE else begun(_reading(guess, way)) for name, guess in guesses.items()
+            }
+            mine.change(new_entries, GUESSED, told)
 
     attempt(change)
     grid_edits.renew(chosen)

@@ -77,36 +77,40 @@ def decide(current: Table) -> DeltaGenerator | None:
     title = bar.container(width="content")
     with bar:
         _protect(current)
-    left = [] if (busy := changing(current)) else [*needs(current), *([] if stakeholder() else offers(current))]
-    columns = {name for decision in left if decision.needed for name in decision.names}
-    why = "" if current.domain is not None else ": first mend what is named below"
-    if current.opening is not None and why:
-        why = ": first try the measurement"
+    pending = (
+        [] if (is_changing := changing(current)) else [*needs(current), *([] if stakeholder() else offers(current))]
+    )
+    columns = {name for decision in pending if decision.needed for name in decision.names}
+    obstacle = "" if current.domain is not None else ": first mend what is named below"
+    if current.opening is not None and obstacle:
+        obstacle = ": first try the measurement"
     elif columns:
-        why = f": first decide about {_columns(columns)}"
-    ready = "All columns ready" if current.unit.person else "Ready, if each row is another person"
+        obstacle = f": first decide about {_columns(columns)}"
+    ready_text = "All columns ready" if current.unit.person else "Ready, if each row is another person"
     with title:
-        heading(f"{_columns(columns)} to decide" if columns else "Not ready yet" if why else ready)
+        heading(f"{_columns(columns)} to decide" if columns else "Not ready yet" if obstacle else ready_text)
     bar.container(key="in-sight", width="content").page_link(
-        "pages/explore.py", label=f"**Explore it**{why}", icon=":material/query_stats:", disabled=bool(why)
+        "pages/explore.py", label=f"**Explore it**{obstacle}", icon=":material/query_stats:", disabled=bool(obstacle)
     )
     if current.unit.person is not None:
         _kept(current)
-    if current.unit.person is None and (hint := next(filter(names_one, current.names), None)):
-        st.caption(plain(f"“{clean(hint)}” may name people. If someone can have several rows, choose it above.", 200))
-    if busy:
+    if current.unit.person is None and (person_column := next(filter(names_one, current.names), None)):
+        st.caption(
+            plain(f"“{clean(person_column)}” may name people. If someone can have several rows, choose it above.", 200)
+        )
+    if is_changing:
         return None
     grid_edits.say(current)
-    place = st.empty()
-    if left:
+    try_slot = st.empty()
+    if pending:
         with st.container(gap="xxsmall"):
-            for at, decision in enumerate(left[:SHOWN]):
+            for at, decision in enumerate(pending[:SHOWN]):
                 _draw(at, decision, current)
-    if len(left) > SHOWN:
-        st.caption(f"{len(left) - SHOWN} more: see “state” and “action” below.")
+    if len(pending) > SHOWN:
+        st.caption(f"{len(pending) - SHOWN} more: see “state” and “action” below.")
     if current.problem and not current.problems:
         st.warning(_words(current.problem), icon=":material/edit:")
-    return place
+    return try_slot
 
 
 def _draw(at: int, decision: Decision, current: Table) -> None:
@@ -115,42 +119,48 @@ def _draw(at: int, decision: Decision, current: Table) -> None:
         session().look(current)
     with row(key=f"decide-{at}"):
         st.markdown(decision.words if is_open else _words(decision.words), width="stretch")
-        for label, way in decision.ways.items():
-            peeks = way in repairs.PEEKS
+        for label, action in decision.ways.items():
+            uses_real_data = action in repairs.PEEKS
             st.button(
-                label, key=f"{decision.words}-{way}", icon=":material/visibility:" if peeks else None,
-                type="primary" if way == MEASURE else "secondary" if is_open else "tertiary",
-                help=HELP if way == MEASURE else Tag.PEEK.meaning if peeks else None,
-                disabled=peeks and stakeholder() or way == MEASURE and current.large is not None,
-                on_click=do, args=(way, decision.names),
+                label, key=f"{decision.words}-{action}", icon=":material/visibility:" if uses_real_data else None,
+                type="primary" if action == MEASURE else "secondary" if is_open else "tertiary",
+                help=HELP if action == MEASURE else Tag.PEEK.meaning if uses_real_data else None,
+                disabled=uses_real_data and stakeholder() or action == MEASURE and current.large is not None,
+                on_click=do, args=(action, decision.names),
             )  # fmt: skip
 
 
 def needs(current: Table) -> Iterator[Decision]:
     """What must be decided: values of columns of which nothing is said, and what is wrong with others."""
-    alike: dict[tuple[str, ...], list[repairs.Problem]] = {}
+    problems_by_fixes: dict[tuple[str, ...], list[repairs.Problem]] = {}
     for problem in current.problems:
-        alike.setdefault((*OPEN.values(),) if problem.open else problem.fixes, []).append(problem)
-    for fixes, same in alike.items():
-        names = [problem.column for problem in same]
-        if same[0].open:
-            words = f"Without public values or a range: {_columns(names)}. Type them into the grid, or choose:"
-            yield Decision(words, names, OPEN)
+        problems_by_fixes.setdefault((*OPEN.values(),) if problem.open else problem.fixes, []).append(problem)
+    for fixes, same_problems in problems_by_fixes.items():
+        names = [problem.column for problem in same_problems]
+        if same_problems[0].open:
+            text = f"Without public values or a range: {_columns(names)}. Type them into the grid, or choose:"
+            yield Decision(text, names, OPEN)
         else:
-            words = same[0].what if len(same) == 1 else f"In {_columns(names)} {WRONG[fixes[0]]}: {few(names)}"
-            yield Decision(words, names, {repairs.FIXES[fix]: fix for fix in fixes})
+            text = (
+                same_problems[0].what
+                if len(same_problems) == 1
+                else f"In {_columns(names)} {WRONG[fixes[0]]}: {few(names)}"
+            )
+            yield Decision(text, names, {repairs.FIXES[fix]: fix for fix in fixes})
 
 
 def offers(current: Table) -> Iterator[Decision]:
     """What may be decided otherwise: parts of dates, first characters of codes, spellings, words that mean missing."""
     entries, missing = current.entries, current.words_missing
-    aside = [guess for guess in current.guesses.values() if guess.name not in entries]
-    dates = [guess for guess in aside if guess.aside == "date"]
-    free = [n for n in current.done if entries[n].get("values") not in (None, PRIVATE) and not entries[n].get("read")]
-    said = [name for name in free if name in missing]
-    words = {f"“{clean(word)}”" for name in said for word in missing[name]}
-    spelled = [name for name in free if ANY_CASE in current.guess(name).offers]
-    for what, ways, names in (
+    unused = [guess for guess in current.guesses.values() if guess.name not in entries]
+    dates = [guess for guess in unused if guess.aside == "date"]
+    listed_names = [
+        n for n in current.done if entries[n].get("values") not in (None, PRIVATE) and not entries[n].get("read")
+    ]
+    names_with_missing = [name for name in listed_names if name in missing]
+    missing_words = {f"“{clean(word)}”" for name in names_with_missing for word in missing[name]}
+    names_any_case = [name for name in listed_names if ANY_CASE in current.guess(name).offers]
+    for contents, action_by_label, names in (
         (
             "dates, which are too detailed",
             {f"Use the {p}": p for p in PARTS if all(p in guess.parts for guess in dates)},
@@ -159,14 +169,18 @@ def offers(current: Table) -> Iterator[Decision]:
         (
             "codes of too many values",
             {"Use their first characters": USE},
-            _names(g for g in aside if g.aside == "code"),
+            _names(g for g in unused if g.aside == "code"),
         ),
-        ("values that differ only in case or spaces", {repairs.FIXES[repairs.ONE]: repairs.ONE}, spelled),
-        (f"words for missing ({few(sorted(words), 40)})", {repairs.FIXES[repairs.OWN]: repairs.OWN}, said),
+        ("values that differ only in case or spaces", {repairs.FIXES[repairs.ONE]: repairs.ONE}, names_any_case),
+        (
+            f"words for missing ({few(sorted(missing_words), 40)})",
+            {repairs.FIXES[repairs.OWN]: repairs.OWN},
+            names_with_missing,
+        ),
     ):
-        if names and ways:
-            holds = f"{_columns(names)} hold{'s' * (len(names) == 1)}"
-            yield Decision(f"Optional: {holds} {what}: {few(names)}", names, ways, needed=False)
+        if names and action_by_label:
+            columns_hold = f"{_columns(names)} hold{'s' * (len(names) == 1)}"
+            yield Decision(f"Optional: {columns_hold} {contents}: {few(names)}", names, action_by_label, needed=False)
 
 
 def _names(guesses: Iterable[Guess]) -> list[str]:
@@ -180,9 +194,9 @@ def summary(current: Table) -> None:
     if people := _names(g for g in current.guesses.values() if g.aside in STATES and g.name not in current.entries):
         st.caption(plain(f"Not used, because they may identify people: {few(people)}.", 400))
     if current.guessed:
-        guessed = f"Kinds and the choice of columns were guessed from {current.looked_at}. {UNCOVERED}"
+        guessed_text = f"Kinds and the choice of columns were guessed from {current.looked_at}. {UNCOVERED}"
         with row():
-            st.caption(PEEKED if current.read_off else guessed, width="stretch")
+            st.caption(PEEKED if current.read_off else guessed_text, width="stretch")
             if not current.read_off and not current.confirmed:
                 st.button(
                     "I confirm that this is public knowledge", icon=":material/check:", type="tertiary",
@@ -192,17 +206,17 @@ def summary(current: Table) -> None:
 
 def _protect(current: Table) -> None:
     """Ask whom the guarantee protects: rows, or people with so many rows each."""
-    of = current.identity
-    show(PERSON + of, current.unit.person)
+    identity = current.identity
+    show(PERSON + identity, current.unit.person)
     person = st.selectbox(
         "Can one person have several rows?", [None, *current.names],
-        format_func=_whom, key=PERSON + of, width=440, on_change=_take_unit, args=(of,),
+        format_func=_whom, key=PERSON + identity, width=440, on_change=_take_unit, args=(identity,),
     )  # fmt: skip
     if person is not None:
-        show(MOST + of, current.unit.most_rows)
+        show(MOST + identity, current.unit.most_rows)
         st.number_input(
-            "Maximum rows per person", 1, MAX_ROWS_OF_PERSON, key=MOST + of, help=KEPT, width=240,
-            on_change=_take_unit, args=(of,),
+            "Maximum rows per person", 1, MAX_ROWS_OF_PERSON, key=MOST + identity, help=KEPT, width=240,
+            on_change=_take_unit, args=(identity,),
         )  # fmt: skip
 
 
@@ -234,8 +248,8 @@ def _take_unit(identity: str) -> None:
     if current.identity != identity:  # another table came meanwhile
         return
     person = st.session_state[PERSON + identity]
-    most = st.session_state.get(MOST + identity, current.unit.most_rows)
-    current.protect(PrivacyUnit() if person is None else PrivacyUnit(person, most))
+    max_rows = st.session_state.get(MOST + identity, current.unit.most_rows)
+    current.protect(PrivacyUnit() if person is None else PrivacyUnit(person, max_rows))
 
 
 def hidden(current: Table) -> bool:
@@ -249,7 +263,7 @@ def _whom(person: str | None) -> str:
 
 
 def _confirm() -> None:
-    attempt(lambda mine, _: mine.confirm())
+    attempt(lambda target, _: target.confirm())
 
 
 def _columns(names: Collection[str]) -> str:

@@ -28,9 +28,9 @@ def _read(name: str, file: Any, work: Work, format: TextFormat | None = None) ->
 
 def loaded(name: str, file: Any, work: Work, format: TextFormat | None) -> Read:
     """What is in a file, within what an upload may be."""
-    words = "The file is read"
-    work.tell(0.0, words)
-    return read(file, name, UPLOADED, format=format, told=lambda share: work.tell(READ * share, words))
+    text = "The file is read"
+    work.tell(0.0, text)
+    return read(file, name, UPLOADED, format=format, told=lambda share: work.tell(READ * share, text))
 
 
 def made_of(reading: Read, name: str, work: Work, large: Large | None = None) -> Table:
@@ -41,17 +41,19 @@ def made_of(reading: Read, name: str, work: Work, large: Large | None = None) ->
     """
     if reading.frame.empty:
         raise InputError(f"{name} has names of columns and no rows: bring a file that has rows, too")
-    every = len(reading.frame.columns)
+    column_count = len(reading.frame.columns)
 
     def looked(at: int) -> None:
-        work.tell(READ + (LOOKED_AT - READ) * at / every, f"Column {at + 1:,} of {every:,} is looked at")
+        work.tell(READ + (LOOKED_AT - READ) * at / column_count, f"Column {at + 1:,} of {column_count:,} is looked at")
 
     def checked(share: float, words: str) -> None:
         work.tell(LOOKED_AT + (1 - LOOKED_AT) * share, words)
 
     guesses = {guess.name: guess for guess in guess_columns(reading.frame, looked)}
     columns = {name: guess.entry for name, guess in guesses.items() if not guess.aside}
-    schema = {"columns": columns, "peeked": True} | ({"file": said} if (said := reading.format.to_json()) else {})
+    schema = {"columns": columns, "peeked": True} | (
+        {"file": file_format} if (file_format := reading.format.to_json()) else {}
+    )
     return Table(
         name, reading.frame, schema, f"Read as {reading.how}.", uploaded=True, guesses=guesses, format=reading.format,
         sha256=reading.sha256, large=large, told=checked,

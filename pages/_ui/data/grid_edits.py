@@ -39,10 +39,10 @@ def drawn(current: Table, *, with_bars: bool, busy: bool) -> str:
     if not busy and _overtaken(current, _edits(key)):
         st.session_state[TURN] += 1
         key = _key(current, with_bars)
-    given = [cells_of(current, name) for name in names(current)]
+    initial_cells = [cells_of(current, name) for name in names(current)]
     grids = {old: grid for old, grid in st.session_state.get(GRIDS, {}).items() if old != key}
-    kept = dict(list(grids.items())[-MAX_GRIDS:])
-    st.session_state[GRIDS] = kept | {key: Grid(given, _edits(key))}
+    recent_grids = dict(list(grids.items())[-MAX_GRIDS:])
+    st.session_state[GRIDS] = recent_grids | {key: Grid(initial_cells, _edits(key))}
     st.session_state[LAST] = key
     return key
 
@@ -52,26 +52,26 @@ def take(key: str) -> None:
     grid = st.session_state.get(GRIDS, {}).get(key)
     if grid is None or not _is_of(key, whole_table()):
         return
-    edits, before, grid.taken = _edits(key), grid.taken, _edits(key)
-    new = {
-        at: {column: cell for column, cell in cells.items() if not _holds(before, at, column, cell)}
+    edits, old_edits, grid.taken = _edits(key), grid.taken, _edits(key)
+    new_edits = {
+        at: {column: cell for column, cell in cells.items() if not _holds(old_edits, at, column, cell)}
         for at, cells in edits.items()
     }
-    for at, cells in before.items():
+    for at, cells in old_edits.items():
         for column, cell in cells.items():
-            was = grid.given[at][column]
-            if column not in edits.get(at, {}) and not _same(cell, was):  # typed back to what it was
-                new.setdefault(at, {})[column] = was
-    new = {at: cells for at, cells in new.items() if cells}
-    if new:
-        attempt(partial(_use, new))
+            initial_cell = grid.given[at][column]
+            if column not in edits.get(at, {}) and not _same(cell, initial_cell):  # typed back to what it was
+                new_edits.setdefault(at, {})[column] = initial_cell
+    new_edits = {at: cells for at, cells in new_edits.items() if cells}
+    if new_edits:
+        attempt(partial(_use, new_edits))
 
 
 def renew(columns: list[str]) -> None:
     """Show from now on what the table says of these columns, whatever was typed into their cells before."""
     current, edits = whole_table(), _edits(st.session_state.get(LAST, ""))
-    every = names(current)
-    if any(every[at] in columns for at in edits if at < len(every)):
+    all_names = names(current)
+    if any(all_names[at] in columns for at in edits if at < len(all_names)):
         st.session_state[TURN] = st.session_state.get(TURN, 0) + 1
 
 
@@ -79,50 +79,50 @@ def say(current: Table) -> None:
     """Say what of the schema was not changed, and what stands in the grid and cannot be read."""
     if say_unchanged(current):
         return
-    key, refused = st.session_state.get(LAST, ""), []
+    key, failures = st.session_state.get(LAST, ""), []
     if _is_of(key, current):
-        every = names(current)
+        all_names = names(current)
         for at, cells in _edits(key).items():
             for column, cell in cells.items():
                 try:
-                    _entry(current, every[at], {column: cell})
+                    _entry(current, all_names[at], {column: cell})
                 except InputError as error:
-                    refused.append(str(error))
-    if refused and not stakeholder():
-        st.error(plain("; ".join(refused), 400))
+                    failures.append(str(error))
+    if failures and not stakeholder():
+        st.error(plain("; ".join(failures), 400))
 
 
 def _use(edits: Edits, mine: Table, told: Told) -> None:
     """Change the schema by these edits, each as far as it can be read; InputError for the others."""
-    every, entries, refused = names(mine), {}, []
+    all_names, entries, failures = names(mine), {}, []
     for at, cells in edits.items():
         try:
-            entries[every[at]] = _entry(mine, every[at], cells)
+            entries[all_names[at]] = _entry(mine, all_names[at], cells)
         except InputError as error:
-            refused.append(str(error))
+            failures.append(str(error))
     if entries:
         mine.change(entries, told=told)
-    if refused:
-        raise InputError("; ".join(refused))
+    if failures:
+        raise InputError("; ".join(failures))
 
 
 def _entry(current: Table, name: str, cells: dict[str, Any]) -> dict[str, Any] | None:
     """Return the entry of a column as these of its cells say, and the others as they are."""
     row = cells_of(current, name)
     if row["what it is"] == ASIDE and "what it is" not in cells:  # something is said of what was not used
-        first = current.guess(name).entry
-        row["what it is"] = SAID[first["kind"], first.get("read", "")]
+        guessed_entry = current.guess(name).entry
+        row["what it is"] = SAID[guessed_entry["kind"], guessed_entry.get("read", "")]
     return entry_of(name, row | cells, current.entries.get(name, {}))
 
 
 def _overtaken(current: Table, edits: Edits) -> bool:
     """Whether the table says something else than an edit that it could read."""
-    every = names(current)
+    all_names = names(current)
     for at, cells in edits.items():
-        name = every[at]
-        says = cells_of(current, name)
+        name = all_names[at]
+        table_cells = cells_of(current, name)
         for column, cell in cells.items():
-            if _same(cell, says[column]):
+            if _same(cell, table_cells[column]):
                 continue
             try:
                 entry = _entry(current, name, {column: cell})
@@ -155,5 +155,5 @@ def _holds(edits: Edits, at: int, column: str, cell: Any) -> bool:
 
 def _same(one: Any, other: Any) -> bool:
     """Whether two cells say the same; an empty one may be written in several ways."""
-    empty = [cell is None or cell == "" or cell is pd.NA for cell in (one, other)]
-    return all(empty) or (not any(empty) and one == other)
+    are_empty = [cell is None or cell == "" or cell is pd.NA for cell in (one, other)]
+    return all(are_empty) or (not any(are_empty) and one == other)

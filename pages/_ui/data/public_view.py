@@ -24,8 +24,8 @@ def show(current: PublicTable) -> None:
         heading("What you entered about its columns")
         as_table(pd.DataFrame(_lines(current)), "entered")
         if current.domain is not None and current.domain.constraints:
-            words = "; ".join(constraint.words for constraint in current.domain.constraints)
-            st.caption(plain(f"Impossible combinations: {clean(words)}.", 400))
+            constraints_text = "; ".join(constraint.words for constraint in current.domain.constraints)
+            st.caption(plain(f"Impossible combinations: {clean(constraints_text)}.", 400))
         schema_measurement.panel(current, None)
     if current.domain is not None:
         heading("What a run would take")
@@ -39,18 +39,18 @@ def show(current: PublicTable) -> None:
 
 def _lines(current: PublicTable) -> list[dict[str, str]]:
     """Return a line for each column of the table, in its order."""
-    shown = distinct(current.names, 40)
-    return [_line(shown[name], current.entries.get(name)) for name in current.names]
+    labels = distinct(current.names, 40)
+    return [_line(labels[name], current.entries.get(name)) for name in current.names]
 
 
 def _line(name: str, entry: object) -> dict[str, str]:
     """Return what was entered about one column; of one that has no entry, that it is not used."""
     if not isinstance(entry, dict):
         return {"column": name, "what it is": ASIDE}
-    kind = str(entry.get("kind")), str(entry.get("read", ""))
+    reading = str(entry.get("kind")), str(entry.get("read", ""))
     return {
         "column": name,
-        "what it is": SAID.get(kind, " ".join(kind)),
+        "what it is": SAID.get(reading, " ".join(reading)),
         "public values or range": said(entry),
         "missing": _policy(entry.get("missing", "refuse")),
         "out of range": _policy(entry.get("out_of_range", "refuse")),

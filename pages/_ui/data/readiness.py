@@ -19,8 +19,8 @@ def readiness(table: Table) -> None:
     """For every algorithm what a run over all columns' pairs will take, or why it cannot."""
     domain, n = table.domain, table.n
     st.text(f"{len(domain.names)} columns in use, {size_words(domain.size)} combinations of their values")
-    most = table.unit.most_rows
-    rows = session().memo("forecasts", (table.version, n, most), lambda: _forecasts(domain, n, most))
+    max_rows = table.unit.most_rows
+    rows = session().memo("forecasts", (table.version, n, max_rows), lambda: _forecasts(domain, n, max_rows))
     st.dataframe(rows, hide_index=True)
     st.caption("All pairs of columns, ε = 1, δ = 1e-9, on one core, from the number of combinations alone.")
 
@@ -46,13 +46,13 @@ def policies(table: Table) -> None:
     if table.large is not None:
         st.caption(f"Of {table.looked_at}; what the schema refuses of any row is said when all of them are counted.")
     for column in table.domain.columns:
-        missing, outside = column.findings(table.cells(column.name))
+        missing, out_of_range = column.findings(table.cells(column.name))
         policy = {"missing": column.missing, "out of range": column.out_of_range}
-        rows.append({"column": column.name, "missing values": missing, "values out of range": outside, **policy})
+        rows.append({"column": column.name, "missing values": missing, "values out of range": out_of_range, **policy})
     st.dataframe(rows, hide_index=True)
     if table.domain.constraints:
-        found = _broken(table)
-        lines = [{"constraint": clean(c.words), "rows that break it": count} for c, count in found]
+        broken_counts = _broken(table)
+        lines = [{"constraint": clean(c.words), "rows that break it": count} for c, count in broken_counts]
         st.dataframe(lines, hide_index=True)
         st.caption("They are counted as they are. No synthetic row is like them.")
 
@@ -60,8 +60,8 @@ def policies(table: Table) -> None:
 def _broken(table: Table) -> list[tuple[Constraint, int]]:
     """How many records break each constraint; of a large table where it was counted, and its columns have few cells."""
     if table.large is not None:
-        found = table.counts.get(table.domain.names)
-        return [] if found is None else broken(table.domain, found)
-    told = {name for constraint in table.domain.constraints for name in constraint.columns}
-    names = tuple(name for name in table.domain.names if name in told)
+        counts = table.counts.get(table.domain.names)
+        return [] if counts is None else broken(table.domain, counts)
+    constrained_names = {name for constraint in table.domain.constraints for name in constraint.columns}
+    names = tuple(name for name in table.domain.names if name in constrained_names)
     return table.domain.project(names).broken(table.rows(names))

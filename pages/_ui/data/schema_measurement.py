@@ -34,32 +34,35 @@ def panel(current: Table, place: DeltaGenerator | None) -> None:
 
     The button that tries it stands in `place`.
     """
-    opening = current.opening
-    if opening is None:
+    partial_schema = current.opening
+    if partial_schema is None:
         return
-    guessed = current.guessed
-    if guessed and stakeholder():
+    is_inferred = current.guessed
+    if is_inferred and stakeholder():
         return
-    heading("What measuring costs, before anything is measured", Tag.PEEK if guessed else Tag.PUBLIC)
-    n, group = current.n, current.unit.most_rows
-    left, middle, right = st.columns(3)
-    with left:
-        budget = parameter_widgets.budget(middle)
-    usual = share_of(opening.open, None, n, group, budget).part
-    with right:
-        part = share_slider(usual)
-    mine, many = usual if part is None else part, len(opening.open)
+    heading("What measuring costs, before anything is measured", Tag.PEEK if is_inferred else Tag.PUBLIC)
+    n, rows_per_person = current.n, current.unit.most_rows
+    epsilon_container, delta_container, share_container = st.columns(3)
+    with epsilon_container:
+        budget = parameter_widgets.budget(delta_container)
+    default_share = share_of(partial_schema.open, None, n, rows_per_person, budget).part
+    with share_container:
+        selected_part = share_slider(default_share)
+    schema_part, column_count = default_share if selected_part is None else selected_part, len(partial_schema.open)
     st.caption(
-        f"From {n:,} rows, {many} column{'s' * (many > 1)} to be measured and their kinds"
-        + ", which were guessed from the data" * guessed
-        + f". No value is read. Of the budget {mine:.1%} is the schema's, {1 - mine:.1%} is left for the algorithm."
+        f"From {n:,} rows, {column_count} column{'s' * (column_count > 1)} to be measured and their kinds"
+        + ", which were guessed from the data" * is_inferred
+        + f". No value is read. Of the budget {schema_part:.1%} is the schema's, {1 - schema_part:.1%} is left for "
+        "the algorithm."
     )
-    key = opening.open, n, group, budget, mine
-    column_costs.draw(session().memo("schema-plan", key, lambda: _lines(opening, n, group, budget, mine)))
+    key = partial_schema.open, n, rows_per_person, budget, schema_part
+    column_costs.draw(
+        session().memo("schema-plan", key, lambda: _lines(partial_schema, n, rows_per_person, budget, schema_part))
+    )
     if not stakeholder():
-        _trial(current, budget, part)
+        _trial(current, budget, selected_part)
         if place is not None:  # once the sliders it reads are there
-            _try_it(opening, place, budget)
+            _try_it(partial_schema, place, budget)
 
 
 def _lines(opening: OpenSchema, n: int, group: int, budget: Budget, part: float) -> list[dict[str, str]]:
@@ -74,33 +77,44 @@ def _lines(opening: OpenSchema, n: int, group: int, budget: Budget, part: float)
     except InputError as error:
         if budget.delta:
             raise
-        served = [column for column in opening.open if not column.categorical]
-        return column_costs.lines(opening.open, planned(served) if served else None, str(error).partition(": ")[2])
+        measurable_columns = [column for column in opening.open if not column.categorical]
+        return column_costs.lines(
+            opening.open, planned(measurable_columns) if measurable_columns else None, str(error).partition(": ")[2]
+        )
 
 
 def _try_it(opening: OpenSchema, place: DeltaGenerator, budget: Budget) -> None:
     """Draw the button that tries the measurement."""
     with place, row(key="try-it"):
-        many = len(opening.open)
-        words = f"{many} column{'s' * (many > 1)} to be measured privately. Its cost is below."
-        refused = budget.delta == 0 and any(column.categorical for column in opening.open)
+        column_count = len(opening.open)
+        columns_text = f"{column_count} column{'s' * (column_count > 1)} to be measured privately. Its cost is below."
+        is_impossible = budget.delta == 0 and any(column.categorical for column in opening.open)
         st.markdown(
-            "At δ = 0 some of these columns cannot be measured: see below." if refused else words, width="stretch"
+            "At δ = 0 some of these columns cannot be measured: see below." if is_impossible else columns_text,
+            width="stretch",
         )
         st.button(
             "Try it: measure with noise that can be repeated",
             type="primary" if whole_table().trial is None else "secondary",
-            icon=":material/science:", help=meaning("trial"), disabled=refused, on_click=_try,
-        )  # fmt: skip
+            icon=":material/science:",
+            help=meaning("trial"),
+            disabled=is_impossible,
+            on_click=_try,
+        )
 
 
 def _trial(current: Table, budget: Budget, part: float | None) -> None:
     """Draw what a trial is, its number, and what the last one found."""
-    words = "The same number repeats the same noise, and so finds the same."
+    help_text = "The same number repeats the same noise, and so finds the same."
     st.number_input(
-        "Repeat number of the trial", *parameter_widgets.SEEDS, 0, key="schema-seed", help=words, width=160,
+        "Repeat number of the trial",
+        *parameter_widgets.SEEDS,
+        0,
+        key="schema-seed",
+        help=help_text,
+        width=160,
         persist_state="session",
-    )  # fmt: skip
+    )
     st.caption(f"{NO_RELEASE}{COUNTS * current.uploaded}.")
     if current.trial is not None:
         _results(current, current.trial, budget, part)
@@ -113,34 +127,54 @@ def _results(current: Table, trial: Trial, budget: Budget, part: float | None) -
     st.caption(trial.words)
     if (trial.division.budget, trial.part) != (budget, part):
         st.caption("The sliders were moved since: try it again, to see what a release there would find.")
-    beside = _beside(current)
-    lines = [
+    real_rows = _beside(current)
+    rows = [
         {
-            "column": clean(f.column.name), "found": f"{'⚠ ' * f.nothing}{f.words}",
-            "values": f"{f.column.size:,}: {few(f.column.labels, 200)}",
-        } | ({REAL_ROWS: beside.get(f.column.name, "")} if beside else {})
-        for f in trial.found.found
-    ]  # fmt: skip
-    as_table(pd.DataFrame(lines), "trial")
+            "column": clean(measured_column.column.name),
+            "found": f"{'⚠ ' * measured_column.nothing}{measured_column.words}",
+            "values": f"{measured_column.column.size:,}: {few(measured_column.column.labels, 200)}",
+        }
+        | ({REAL_ROWS: real_rows.get(measured_column.column.name, "")} if real_rows else {})
+        for measured_column in trial.found.found
+    ]
+    as_table(pd.DataFrame(rows), "trial")
 
 
 def _try() -> None:
     """Measure beside the page, as the widgets stand now; whoever asks for it counts as having looked."""
     session().look(whole_table())
-    stands = st.session_state
-    budget, part, seed = Budget(stands["epsilon"], stands["delta"]), chosen_part(), int(stands["schema-seed"])
+    widget_values = st.session_state
+    budget, selected_part, seed = (
+        Budget(widget_values["epsilon"], widget_values["delta"]),
+        chosen_part(),
+        int(widget_values["schema-seed"]),
+    )
 
     def measured(mine: Table, told: Told) -> None:
         if mine.opening is None:
             raise InputError("the schema is not complete, or nothing of it is to be measured")
-        n, group = mine.n, mine.unit.most_rows
-        share = share_of(mine.opening.open, part, n, group, budget)
+        n, rows_per_person = mine.n, mine.unit.most_rows
+        share = share_of(mine.opening.open, selected_part, n, rows_per_person, budget)
         division = divide(budget, share.part, categories=share.categories)
-        found = explore_schema(
-            mine.opening, mine.frame, mine.unit, division, seed=seed,
-            told=lambda at: told(at, "The schema is measured"),
-        )  # fmt: skip
-        mine.tried(Trial(found=found, opening=mine.opening, division=division, seed=seed, part=part, n=n, group=group))
+        measured_schema = explore_schema(
+            mine.opening,
+            mine.frame,
+            mine.unit,
+            division,
+            seed=seed,
+            told=lambda done_share: told(done_share, "The schema is measured"),
+        )
+        mine.tried(
+            Trial(
+                found=measured_schema,
+                opening=mine.opening,
+                division=division,
+                seed=seed,
+                part=selected_part,
+                n=n,
+                group=rows_per_person,
+            )
+        )
 
     attempt(measured)
 
@@ -148,28 +182,28 @@ def _try() -> None:
 def _beside(current: Table) -> dict[str, str]:
     """Return what the records say, by column, once a person asks for it; {} until it is there."""
     with row():
-        asked = st.toggle("Show the real rows beside it", key=f"beside-{current.version}")
-        if asked:
+        is_requested = st.toggle("Show the real rows beside it", key=f"beside-{current.version}")
+        if is_requested:
             tag(Tag.PEEK)
-    if not asked:
+    if not is_requested:
         return {}
     session().look(current)
-    job = partial(_read, current, current.opening.open)  # type: ignore[union-attr]
-    return result_of(BESIDE, current.version, KIND, job, "Read them again", AT_ONCE) or {}
+    read_rows = partial(_read, current, current.opening.open)  # type: ignore[union-attr]
+    return result_of(BESIDE, current.version, KIND, read_rows, "Read them again", AT_ONCE) or {}
 
 
 def _read(current: Table, columns: Sequence[OpenColumn], work: Work) -> dict[str, str]:
     """Return by column what its real rows hold: values, or round bounds, as they would be read off."""
-    out = {}
-    for at, column in enumerate(columns):
-        work.tell(at / len(columns), "What is in the real rows")
+    text_by_column = {}
+    for position, column in enumerate(columns):
+        work.tell(position / len(columns), "What is in the real rows")
         try:
             entry = read_off(column.name, current.cells(column.name), column.kind, column.read)
         except InputError as error:
-            out[column.name] = str(error).partition(": ")[2]
+            text_by_column[column.name] = str(error).partition(": ")[2]
             continue
         values = entry.get("values")
         bounds = entry.get("edges") or [entry.get("low"), entry.get("high")]
-        said = f"{len(values):,} values: {few(values, 200)}" if values else f"{bounds[0]:g} to {bounds[-1]:g}"
-        out[column.name] = said
-    return out
+        text = f"{len(values):,} values: {few(values, 200)}" if values else f"{bounds[0]:g} to {bounds[-1]:g}"
+        text_by_column[column.name] = text
+    return text_by_column

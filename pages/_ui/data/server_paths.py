@@ -27,8 +27,8 @@ OUTSIDE = "it is not in the folder of this server's tables"
 
 def folder() -> Path | None:
     """The folder that the owner has set up, as it was named; None where there is none."""
-    named = os.environ.get(VARIABLE, "").strip()
-    return Path(named) if named else None
+    configured = os.environ.get(VARIABLE, "").strip()
+    return Path(configured) if configured else None
 
 
 def offered() -> bool:
@@ -71,10 +71,10 @@ def opened(path: Path, root: Path | None) -> Iterator[BinaryIO]:
     What is refused is named as it was chosen, and the folders above it are not.
     """
     with named(path), stamped(path) as (file, _):
-        first = os.fstat(file.fileno())
-        guard(path, root, first)
+        first_stat = os.fstat(file.fileno())
+        guard(path, root, first_stat)
         yield file
-        if _state(os.fstat(file.fileno())) != _state(first):
+        if _state(os.fstat(file.fileno())) != _state(first_stat):
             raise InputError(CHANGED)
 
 
@@ -86,10 +86,10 @@ def guard(path: Path, root: Path | None, found: os.stat_result) -> None:
     if root is None:
         return
     try:
-        now = _there(path, root)
+        current_stat = _there(path, root)
     except (OSError, RuntimeError, ValueError):
-        now = None
-    if now is None or _state(now) != _state(found):
+        current_stat = None
+    if current_stat is None or _state(current_stat) != _state(found):
         raise InputError(OUTSIDE)
 
 
@@ -97,36 +97,39 @@ def guard_parts(source: ParquetSource | TextSource, root: Path | None) -> None:
     """The same of every file of a source, which refuses each that is not the one that it opened first."""
     for path, stamp in source.stamps if root is not None else ():
         with named(path):
-            now = os.stat(path)
-            if (now.st_ino, now.st_size, now.st_mtime_ns) != stamp:
+            current_stat = os.stat(path)
+            if (current_stat.st_ino, current_stat.st_size, current_stat.st_mtime_ns) != stamp:
                 raise InputError(CHANGED)
-            guard(path, root, now)
+            guard(path, root, current_stat)
 
 
 def check_folder(path: Path, told: Callable[[], object]) -> None:
     """Refuse a folder in which so much lies that nobody meant all of it; `told` may end the search."""
-    found = 0
+    file_count = 0
     for _, folders, files in os.walk(path):
         told()
-        found += len(folders) + len(files)
-        if found > MOST_FILES:
+        file_count += len(folders) + len(files)
+        if file_count > MOST_FILES:
             raise InputError(f"more than {MOST_FILES:,} files and folders lie in it; name a folder of Parquet files")
 
 
 def _there(path: Path, root: Path) -> os.stat_result:
     """What stands in a folder where a path leads, step by step from the folder down and over no link."""
     top = root.resolve(strict=True)
-    *above, last = path.resolve(strict=True).relative_to(top).parts  # ValueError for what leads out of it
+    *parent_names, last = path.resolve(strict=True).relative_to(top).parts  # ValueError for what leads out of it
     if os.open not in os.supports_dir_fd:
-        return os.lstat(top.joinpath(*above, last))
-    step = os.open(top, os.O_RDONLY | os.O_DIRECTORY)
+        return os.lstat(top.joinpath(*parent_names, last))
+    folder_fd = os.open(top, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        for name in above:
-            before, step = step, os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=step)
-            os.close(before)
-        return os.stat(last, dir_fd=step, follow_symlinks=False)
+        for name in parent_names:
+            parent_fd, folder_fd = (
+                folder_fd,
+                os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder_fd),
+            )
+            os.close(parent_fd)
+        return os.stat(last, dir_fd=folder_fd, follow_symlinks=False)
     finally:
-        os.close(step)
+        os.close(folder_fd)
 
 
 def _state(found: os.stat_result) -> tuple[int, ...]:

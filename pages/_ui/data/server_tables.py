@@ -43,20 +43,20 @@ def offer() -> None:
         if root is not None and not names:
             st.caption(f"The folder of {here()}'s tables holds none.")
             return
-        left = st.container(horizontal=True, vertical_alignment="bottom")
+        input_container = st.container(horizontal=True, vertical_alignment="bottom")
         if root is None:
             key = PATH
-            left.text_input(
+            input_container.text_input(
                 "Path of a file on this machine, or of a folder of Parquet files", key=PATH, placeholder=EXAMPLE,
                 max_chars=LONGEST, autocomplete="off", persist_state="session",
                 help=f"A file that ends in {KINDS}. What is large is read in parts.",
             )  # fmt: skip
         else:
             key = CHOSEN
-            left.selectbox(
+            input_container.selectbox(
                 f"Table of {here()}", names, None, key=CHOSEN, placeholder="Choose a file", persist_state="session"
             )
-        left.button("Read it", key="read-server", icon=":material/input:", on_click=take, args=(key,))
+        input_container.button("Read it", key="read-server", icon=":material/input:", on_click=take, args=(key,))
 
 
 def take(key: str, format: TextFormat | None = None) -> None:
@@ -80,8 +80,8 @@ def _read(path: Path, root: Path | None, work: Work, format: TextFormat | None =
         if _large(path):
             return _in_parts(path, root, work, format)
     with server_paths.opened(path, root) as file:
-        found = loaded(path.name, file, work, format)
-    return made_of(replace(found, how=f"{found.how}, on {here()}"), path.name, work)
+        loaded_table = loaded(path.name, file, work, format)
+    return made_of(replace(loaded_table, how=f"{loaded_table.how}, on {here()}"), path.name, work)
 
 
 def _large(path: Path) -> bool:
@@ -111,34 +111,40 @@ def _in_parts(path: Path, root: Path | None, work: Work, format: TextFormat | No
         raise
     server_paths.guard_parts(source, root)
     try:
-        first = _first(source) if names else pd.DataFrame()
+        first_rows = _first(source) if names else pd.DataFrame()
     except OpenQuotesError:
         source = source_at(path, format := replace(format, line_breaks=True))
         server_paths.guard_parts(source, root)
-        first = _first(source)
-    if not len(first):
+        first_rows = _first(source)
+    if not len(first_rows):
         raise InputError("has no rows")
-    said = isinstance(source, ParquetSource)
-    large = Large(source, source.rows if isinstance(source, ParquetSource) else _about(path, first), said)
-    what = "Parquet" if said else f"text, {format.words}"
-    how = f"{what}, in parts, on {here()}; guesses look at the first {len(first):,} rows"
-    return made_of(LoadedTable(first, how, format), path.name, work, large)
+    is_parquet = isinstance(source, ParquetSource)
+    large_table = Large(
+        source, source.rows if isinstance(source, ParquetSource) else _about(path, first_rows), is_parquet
+    )
+    format_words = "Parquet" if is_parquet else f"text, {format.words}"
+    how = f"{format_words}, in parts, on {here()}; guesses look at the first {len(first_rows):,} rows"
+    return made_of(LoadedTable(first_rows, how, format), path.name, work, large_table)
 
 
 def _first(source: ParquetSource | TextSource) -> pd.DataFrame:
     """The first rows, a few columns at a time: as many as make no large table."""
-    most = max(2, min(FIRST, FIRST_CELLS // len(source.columns)))
+    max_rows = max(2, min(FIRST, FIRST_CELLS // len(source.columns)))
     parts = []
-    for at in range(0, len(source.columns), TOGETHER):
-        names = source.columns[at : at + TOGETHER]
+    for start in range(0, len(source.columns), TOGETHER):
+        names = source.columns[start : start + TOGETHER]
         chunk = next((c for c in source.chunks(names) if c.rows), None)
-        cells = {name: chunk.cells(name).head(most) for name in names} if chunk is not None else dict.fromkeys(names)
+        cells = (
+            {name: chunk.cells(name).head(max_rows) for name in names} if chunk is not None else dict.fromkeys(names)
+        )
         parts.append(pd.DataFrame(cells, columns=pd.Index(names)))
     return pd.concat(parts, axis=1)
 
 
 def _about(path: Path, first: pd.DataFrame) -> int:
     """How many rows a text has, by its size and the length of the first ones."""
-    some = first.head(SOME)
-    length = sum(int(pd.Series(some[name]).astype(str).str.len().sum()) + len(some) for name in some.columns)
-    return max(1, round(path.stat().st_size * len(some) / max(length, 1)))
+    sample_rows = first.head(SOME)
+    length = sum(
+        int(pd.Series(sample_rows[name]).astype(str).str.len().sum()) + len(sample_rows) for name in sample_rows.columns
+    )
+    return max(1, round(path.stat().st_size * len(sample_rows) / max(length, 1)))

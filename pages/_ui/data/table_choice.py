@@ -47,14 +47,14 @@ CONSTRAINTS = (
 def choose_table() -> Table:
     """Where the table comes from, and how it was read."""
     st.session_state["sample"] = None if table().uploaded else table().name
-    words = {name: title for name, (title, _) in SAMPLES.items()}
+    title_by_sample = {name: title for name, (title, _) in SAMPLES.items()}
     with row(key="choose"):
         st.file_uploader(
             "Upload a table", ["csv", "tsv", "txt", "xlsx", "parquet"], key="upload", on_change=_take_upload,
             help=WHERE.format(here=here()), label_visibility="collapsed",
         )  # fmt: skip
         with st.popover("Take a sample", type="tertiary"):
-            st.selectbox("Sample", list(SAMPLES), None, words.get, key="sample", on_change=_take_sample)
+            st.selectbox("Sample", list(SAMPLES), None, title_by_sample.get, key="sample", on_change=_take_sample)
         server_tables.offer()
         if table().uploaded:
             st.button("Forget my table", on_click=forget, type="tertiary")
@@ -80,21 +80,21 @@ def ways_to_read(current: Table) -> None:
     """Other ways to read a text file, one click each."""
     st.caption("If that is wrong, one click reads the file again. Its columns are then guessed anew.")
     with st.container(horizontal=True):
-        for name, label, known in WAYS:
-            for value in (value for value in known if value != getattr(current.format, name)):
-                words = label.format(known[value])
-                st.button(words, key=f"again-{words}", on_click=_again, args=(name, value))
+        for name, label, text_by_value in WAYS:
+            for value in (value for value in text_by_value if value != getattr(current.format, name)):
+                button_text = label.format(text_by_value[value])
+                st.button(button_text, key=f"again-{button_text}", on_click=_again, args=(name, value))
 
 
 def _again(name: str, value: Any) -> None:
     """Read the text file of the table in use once more, with another entry in what is known of its format."""
-    mine, uploaded = whole_table(), st.session_state.get("upload")
-    format, keys = replace(mine.format, **{name: value}), (server_tables.PATH, server_tables.CHOSEN)
-    named = [key for key in keys if Path(st.session_state.get(key) or "").name == mine.name]
-    if getattr(uploaded, "name", None) == mine.name:
+    current, uploaded = whole_table(), st.session_state.get("upload")
+    format, keys = replace(current.format, **{name: value}), (server_tables.PATH, server_tables.CHOSEN)
+    matching_keys = [key for key in keys if Path(st.session_state.get(key) or "").name == current.name]
+    if getattr(uploaded, "name", None) == current.name:
         bring(uploaded.name, uploaded, format)
-    elif named:
-        server_tables.take(named[0], format)
+    elif matching_keys:
+        server_tables.take(matching_keys[0], format)
     else:
         st.session_state[UNREAD] = GONE
 
@@ -131,7 +131,7 @@ def _take_schema(key: str) -> None:
     except InputError as error:
         refuse(whole_table(), str(error))
     else:
-        attempt(lambda mine, told: mine.set_schema(schema, told))
+        attempt(lambda target, progress: target.set_schema(schema, progress))
 
 
 def download_schema(current: Table) -> None:
@@ -151,8 +151,8 @@ def impossible(current: Table) -> None:
         key=key, placeholder=EXAMPLE, help=CONSTRAINTS, on_change=_constrain, args=(key,),
     )  # fmt: skip
     if current.domain is not None and current.domain.constraints:
-        words = clean("; ".join(c.words for c in current.domain.constraints))
-        st.caption(plain(f"Impossible combinations: {words}.", 400))
+        constraints_text = clean("; ".join(c.words for c in current.domain.constraints))
+        st.caption(plain(f"Impossible combinations: {constraints_text}.", 400))
 
 
 def _constrain(key: str) -> None:
@@ -161,7 +161,7 @@ def _constrain(key: str) -> None:
     except (json.JSONDecodeError, RecursionError) as error:
         refuse(whole_table(), f"the constraints are no JSON list: {getattr(error, 'msg', 'too deep')}")
     else:
-        attempt(lambda mine, _: mine.constrain(constraints))
+        attempt(lambda target, _: target.constrain(constraints))
 
 
 def _listed(constraints: list[Any]) -> str:

@@ -40,27 +40,29 @@ def choose() -> None:
         )
         return
     with st.container(border=True, key="choice-settings"):
-        left, middle, right = st.columns(3)
-        names = left.multiselect(
+        left_column, middle_column, right_column = st.columns(3)
+        names = left_column.multiselect(
             "Columns that say where", list(columns), list(columns)[:2], max_selections=3, format_func=clean,
             key=f"choice-{hash(tuple(columns))}", **shared(),
         )  # fmt: skip
-        with middle:
-            budget = parameter_widgets.budget(right)
+        with middle_column:
+            budget = parameter_widgets.budget(right_column)
         with row():
             pressed = st.button("Compare them", type="primary", icon=":material/play_arrow:", disabled=len(names) < 2)
-            runs = f"{len(METHODS) - 1} methods run {RUNS} times each, random points are drawn once"
-            st.caption(plain(f"Protects {table.unit.words}. {runs}.", 300))
-    mine = tab_runs("choice")
+            runs_text = f"{len(METHODS) - 1} methods run {RUNS} times each, random points are drawn once"
+            st.caption(plain(f"Protects {table.unit.words}. {runs_text}.", 300))
+    run_group = tab_runs("choice")
     if pressed:
-        _start(mine, table, [columns[name] for name in names], budget)
-    if not mine.jobs:
+        _start(run_group, table, [columns[name] for name in names], budget)
+    if not run_group.jobs:
         st.info("Which method brings invented points nearest to yours? Press the button.")
         return
-    if mine.asked[0] != table.version:
+    if run_group.asked[0] != table.version:
         st.warning("What is shown below is of another table or schema. Press the button to renew it.")
-    if (watch(mine, "choice", enough=len(METHODS)) and mine.results) or len(mine.results) >= len(METHODS):
-        _draw(mine)
+    if (watch(run_group, "choice", enough=len(METHODS)) and run_group.results) or len(run_group.results) >= len(
+        METHODS
+    ):
+        _draw(run_group)
 
 
 def _start(mine: Runs, table: Table, columns: list[Column], budget: Budget) -> None:
@@ -70,14 +72,14 @@ def _start(mine: Runs, table: Table, columns: list[Column], budget: Budget) -> N
     region = box([0.0], [1.0], names)
     rows = point_rows(region, names, pd.DataFrame(scaled))
     problem = PointRelease(region, rows.n, names, table.unit.most_rows)
-    facts = {"problem": problem, "budget": budget, "every": LAST}
-    wanted = [
-        WantedRun(name, rows, {**facts, "algorithm": algorithm, "seeds": (seed,)})
+    shared_task = {"problem": problem, "budget": budget, "every": LAST}
+    wanted_runs = [
+        WantedRun(name, rows, {**shared_task, "algorithm": algorithm, "seeds": (seed,)})
         for seed in range(RUNS)
         for name, algorithm in METHODS.items()
         if not (seed and name == RANDOM)  # drawn once: it is there for scale
     ]
-    mine.start((table.version, names, budget), wanted, (names, rows.n, budget))
+    mine.start((table.version, names, budget), wanted_runs, (names, rows.n, budget))
 
 
 def _scaled(column: Column, cells: pd.Series) -> np.ndarray:
@@ -89,11 +91,11 @@ def _scaled(column: Column, cells: pd.Series) -> np.ndarray:
 @peek
 def _draw(mine: Runs) -> None:
     names, n, budget = mine.context
-    ordered = sorted(mine.results, key=lambda one: [*METHODS].index(one[0]))
+    ordered = sorted(mine.results, key=lambda result_pair: [*METHODS].index(result_pair[0]))
     frame = pd.DataFrame([{"method": method, **result.summary["final"]} for method, result in ordered])
-    found = frame.rename(columns={"w1_error": OFF})
-    heading(f"Nearest to the real points: {found.groupby('method')['w1'].mean().idxmin()}")
-    result_panels.panel(evolution_charts.ranking(found, OFF), verdict(found, len(names), n, budget), found, "choice")
+    scores = frame.rename(columns={"w1_error": OFF})
+    heading(f"Nearest to the real points: {scores.groupby('method')['w1'].mean().idxmin()}")
+    result_panels.panel(evolution_charts.ranking(scores, OFF), verdict(scores, len(names), n, budget), scores, "choice")
     st.caption(
         "Distance: how far points must move on average (W1), as a share of a column's range. It is nearly exact up to "
         "2,000 different points. More points are put into 800 groups; ± says what that may change."
@@ -103,23 +105,28 @@ def _draw(mine: Runs) -> None:
 def verdict(found: pd.DataFrame, d: int, n: int, budget: Budget) -> str:
     """Return a sentence that ranks the methods by their means, and one that says what follows."""
     groups = found.groupby("method")
-    means, off = groups["w1"].mean().sort_values(), groups[OFF].mean()
-    told = {
-        name: f"{value:.2%}" + (f" ± {points(off[name])}%" if off[name] > value / 1000 else "")
+    means, error_bounds = groups["w1"].mean().sort_values(), groups[OFF].mean()
+    distance_texts = {
+        name: f"{value:.2%}" + (f" ± {points(error_bounds[name])}%" if error_bounds[name] > value / 1000 else "")
         for name, value in means.items()
     }
     best, second = (str(name) for name in means.index[:2])
-    rest = ", ".join(f"{name} {value}" for name, value in told.items() if name != best)
-    said = f"Of {n:,} points in {d} columns at ε = {budget.epsilon:g}, {best} is nearest: "
-    said += f"{told[best]} of a column's range away. {rest}."
-    if means[second] - means[best] < max(groups["w1"].std().fillna(0.0).max(), off[best] + off[second]):
+    other_methods = ", ".join(f"{name} {value}" for name, value in distance_texts.items() if name != best)
+    sentence = f"Of {n:,} points in {d} columns at ε = {budget.epsilon:g}, {best} is nearest: "
+    sentence += f"{distance_texts[best]} of a column's range away. {other_methods}."
+    if means[second] - means[best] < max(
+        groups["w1"].std().fillna(0.0).max(), error_bounds[best] + error_bounds[second]
+    ):
         return (
-            said + " Repeats, or what the distances may be off by, differ more, so either of the best two will serve."
+            sentence
+            + " Repeats, or what the distances may be off by, differ more, so either of the best two will serve."
         )
     if best == GRID:
-        return said + " Use the grid where it can be listed. Evolution pays where none can be, as for images or texts."
+        return (
+            sentence + " Use the grid where it can be listed. Evolution pays where none can be, as for images or texts."
+        )
     if best == PE:
-        return said + " Evolution wins: the boxes of a grid are too large for these columns and this budget."
+        return sentence + " Evolution wins: the boxes of a grid are too large for these columns and this budget."
     if best == RANDOM:
-        return said + " The budget is too small for any of them: noise alone decided where points went."
-    return said
+        return sentence + " The budget is too small for any of them: noise alone decided where points went."
+    return sentence

@@ -28,9 +28,9 @@ def printed_delta(_medians: Medians) -> LessonFinding:
 
 def forgotten_rounds(_medians: Medians) -> LessonFinding:
     """Return the ε of all rounds together at ε = 1 each: 1, √14, or the 14 that a plain sum says."""
-    together = conversions.optimal_epsilon(1.0, ROUNDS, 1e-4)
-    words = f"At δ = 10⁻⁴ all {ROUNDS} steps together keep ε = {together:.3g} at best."
-    return LessonFinding(nearest(together, (1, math.sqrt(ROUNDS), ROUNDS)), words)
+    composed_epsilon = conversions.optimal_epsilon(1.0, ROUNDS, 1e-4)
+    sentence = f"At δ = 10⁻⁴ all {ROUNDS} steps together keep ε = {composed_epsilon:.3g} at best."
+    return LessonFinding(nearest(composed_epsilon, (1, math.sqrt(ROUNDS), ROUNDS)), sentence)
 
 
 PARTITION = Lesson(
@@ -56,9 +56,9 @@ COMPOSITION = Lesson(
 def lessons() -> None:
     """Draw both lessons, one after the other."""
     with st.container(border=True, key="lesson-settings"):
-        left, right = st.columns(2)
-        epsilon = left.select_slider("ε, as claimed", EPSILONS, 1.0, number, key="lesson-epsilon", **KEPT)
-        delta = right.select_slider("δ, as claimed", DELTAS[1:], 1e-4, number, key="lesson-delta", **KEPT)
+        left_column, right_column = st.columns(2)
+        epsilon = left_column.select_slider("ε, as claimed", EPSILONS, 1.0, number, key="lesson-epsilon", **KEPT)
+        delta = right_column.select_slider("δ, as claimed", DELTAS[1:], 1e-4, number, key="lesson-delta", **KEPT)
     if predict(PARTITION):
         _partition(epsilon, delta)
     if predict(COMPOSITION):
@@ -75,13 +75,14 @@ def _partition(epsilon: float, delta: float) -> None:
         true = math.exp(conversions.gdp_log_delta(epsilon, math.sqrt(2) / printed))
         lines.append({"claimed δ": claimed, "printed noise": printed, "true δ": true, "corrected noise": exact})
     frame = pd.DataFrame(lines)
-    here = frame[frame["claimed δ"] == delta].iloc[0]
+    table_row = frame[frame["claimed δ"] == delta].iloc[0]
     lines = {"true δ": "printed noise", "claimed δ": "corrected noise"}
     figure = curves(frame, "claimed δ", lines, ("δ that is claimed", "δ that is kept"), log="xy")
     summary = (
         f"At ε = {epsilon:g} and δ = {brief(delta)} the printed standard deviation on counts is "
-        f"{here['printed noise']:.4g}, its true δ {here['true δ']:.2g}, {here['true δ'] / delta:.3g} times the claim; "
-        f"{here['corrected noise']:.4g} is needed."
+        f"{table_row['printed noise']:.4g}, its true δ {table_row['true δ']:.2g}, {table_row['true δ'] / delta:.3g} "
+        "times the claim; "
+        f"{table_row['corrected noise']:.4g} is needed."
     )
     panel(figure, summary, frame, "lesson-partition")
 
@@ -91,9 +92,11 @@ def _composition(epsilon: float, delta: float) -> None:
     heading("What ε do all steps together keep?")
     lines = []
     for T in (1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20):
-        together = conversions.optimal_epsilon(epsilon, T, delta)
-        each = equal_thresholded(Budget(epsilon, delta), T).epsilon
-        lines.append({"steps": T, "true ε": together, "failures δ": T * delta / 2, "corrected ε₀ a step": each})
+        composed_epsilon = conversions.optimal_epsilon(epsilon, T, delta)
+        step_epsilon = equal_thresholded(Budget(epsilon, delta), T).epsilon
+        lines.append(
+            {"steps": T, "true ε": composed_epsilon, "failures δ": T * delta / 2, "corrected ε₀ a step": step_epsilon}
+        )
     frame = pd.DataFrame(lines).assign(claimed=epsilon)
     names = {
         "true ε": "printed: ε in every step",
@@ -101,10 +104,12 @@ def _composition(epsilon: float, delta: float) -> None:
         "corrected ε₀ a step": "corrected: ε₀ of one step",
     }
     figure = curves(frame, "steps", names, ("T, steps", "ε"), log="y" if epsilon < 10 else "")
-    at = frame[frame["steps"] == ROUNDS].iloc[0]
+    table_row = frame[frame["steps"] == ROUNDS].iloc[0]
     summary = (
-        f"After {ROUNDS} steps at ε = {epsilon:g} each, the best that can be said is ε = {at['true ε']:.3g} at δ = "
-        f"{delta + at['failures δ']:.2g}; {at['corrected ε₀ a step']:.3g} a step keeps the claim, so its Laplace "
-        f"noise is {epsilon / at['corrected ε₀ a step']:.3g} times larger."
+        f"After {ROUNDS} steps at ε = {epsilon:g} each, the best that can be said is ε = {table_row['true ε']:.3g} "
+        "at δ = "
+        f"{delta + table_row['failures δ']:.2g}; {table_row['corrected ε₀ a step']:.3g} a step keeps the claim, so "
+        "its Laplace "
+        f"noise is {epsilon / table_row['corrected ε₀ a step']:.3g} times larger."
     )
     panel(figure, summary, frame, "lesson-composition")

@@ -83,17 +83,17 @@ FIGURES = {
 def figures() -> None:
     """Draw the widgets that choose a figure, run it in the pool, draw it beside the reference."""
     with st.container(border=True, key="figure-settings"):
-        left, middle, right = st.columns(3)
-        name = left.selectbox("Figure", list(FIGURES), 1, key="pe-figure", **KEPT)
+        left_column, middle_column, right_column = st.columns(3)
+        name = left_column.selectbox("Figure", list(FIGURES), 1, key="pe-figure", **KEPT)
         figure = FIGURES[name]
-        n = middle.selectbox(
+        n = middle_column.selectbox(
             "n, private points",
             figure.sizes,
             figure.sizes.index(1000),
             key=f"pe-n-{name[:4]}{name[-3:]}",
             persist_state="session",
         )
-        runs = right.number_input(
+        runs = right_column.number_input(
             "Runs of each setting", 2, 100, 20, key="pe-runs", help="Each with its own sample.", **KEPT
         )
         with row():
@@ -101,26 +101,26 @@ def figures() -> None:
             st.caption(
                 "Settings of Gonzalez, Fanti and Ramdas (2025): ε = 1, δ = 1e-4. Every run ends with an exact W1."
             )
-    mine = tab_runs("figures")
+    run_group = tab_runs("figures")
     if pressed:
-        mine.start((name, n, int(runs)), _wanted(figure, n, int(runs)), (name, n))
-    if not mine.jobs:
+        run_group.start((name, n, int(runs)), _wanted(figure, n, int(runs)), (name, n))
+    if not run_group.jobs:
         st.info("Press the button. Figure 2 measures every step, so it takes longest.")
         return
-    if watch(mine, "figures") and mine.results:
-        _draw(mine, *mine.context)
+    if watch(run_group, "figures") and run_group.results:
+        _draw(run_group, *run_group.context)
 
 
 def _wanted(figure: Figure, n: int, runs: int) -> Iterator[WantedRun]:
     for seed in range(runs):
-        for setting, own in figure.settings(n).items():
-            problem, rows = points(own.pop("sample", "quarter"), n, seed)
-            algorithm = _simulation(own)
+        for setting, changed_settings in figure.settings(n).items():
+            problem, rows = points(changed_settings.pop("sample", "quarter"), n, seed)
+            algorithm = _simulation(changed_settings)
             if figure.every == 1:  # the initialisation: S_0 = (1 − 2β) S, which only a public sample allows
                 S = np.repeat(rows.values, rows.weights, axis=0)
                 algorithm = algorithm.started_from((1 - 2 * setting[1]) * S)  # type: ignore[attr-defined]
-            facts = {"algorithm": algorithm, "problem": problem, "budget": BUDGET, "seeds": (seed,)}
-            yield WantedRun(setting, rows, {**facts, "every": figure.every})
+            task = {"algorithm": algorithm, "problem": problem, "budget": BUDGET, "seeds": (seed,)}
+            yield WantedRun(setting, rows, {**task, "every": figure.every})
 
 
 @peek
@@ -133,18 +133,25 @@ def _draw(mine: Runs, name: str, n: int) -> None:
         for record in result.records
     ]
     grouped = pd.DataFrame(lines).groupby(["line", "x"])["w1"]
-    found = grouped.agg(mean="mean", error=lambda v: v.std(ddof=1) / len(v) ** 0.5, runs="size").reset_index()
-    known = pd.read_csv(REFERENCE)
-    reference = known[(known["figure"] == name) & (known["n"] == n)].drop(columns=["figure", "n"])
-    heading(figure.question)
-    merged = found.merge(reference, on=["line", "x"], how="left", suffixes=("", "_reference"))
-    both = merged.dropna(subset="mean_reference")
-    gap = (both["mean"] - both["mean_reference"]).abs() / np.hypot(both["error"], both["error_reference"])
-    best = found.loc[found["mean"].idxmin()]
-    summary = f"The smallest mean W1 is {best['mean']:.3g} ({best['line']}, at {best['x']:g})."
-    if len(both):
-        summary += f" {int((gap <= 4).sum())} of {len(both)} means lie within four standard errors of the reference."
-    drawn = evolution_charts.settings(
-        found, reference, figure.axis, log=figure.every != 1, mark=None if figure.mark is None else figure.mark(n)
+    measured = grouped.agg(mean="mean", error=lambda v: v.std(ddof=1) / len(v) ** 0.5, runs="size").reset_index()
+    reference_table = pd.read_csv(REFERENCE)
+    reference = reference_table[(reference_table["figure"] == name) & (reference_table["n"] == n)].drop(
+        columns=["figure", "n"]
     )
-    result_panels.panel(drawn, summary, merged, "figure")
+    heading(figure.question)
+    merged = measured.merge(reference, on=["line", "x"], how="left", suffixes=("", "_reference"))
+    compared = merged.dropna(subset="mean_reference")
+    gap_in_standard_errors = (compared["mean"] - compared["mean_reference"]).abs() / np.hypot(
+        compared["error"], compared["error_reference"]
+    )
+    best = measured.loc[measured["mean"].idxmin()]
+    summary = f"The smallest mean W1 is {best['mean']:.3g} ({best['line']}, at {best['x']:g})."
+    if len(compared):
+        summary += (
+            f" {int((gap_in_standard_errors <= 4).sum())} of {len(compared)} means lie within four standard "
+            "errors of the reference."
+        )
+    chart = evolution_charts.settings(
+        measured, reference, figure.axis, log=figure.every != 1, mark=None if figure.mark is None else figure.mark(n)
+    )
+    result_panels.panel(chart, summary, merged, "figure")

@@ -44,46 +44,48 @@ def watch_it() -> None:
     main, side = st.columns([2, 1], gap="medium")  # side by side, so that nothing has to be scrolled while it plays
     experts = st.expander("For experts: settings, and budget used")
     with main:
-        place, below_it = st.container(), row()
+        player_container, button_row = st.container(), row()
     with side:
-        promised = st.container()
-        sample, n, budget, texts, seeds = _settings(experts, below_it)
+        promise_container = st.container()
+        sample, n, budget, setting_texts, seeds = _settings(experts, button_row)
     problem, rows = points(sample, n)
-    algorithm = build(PE, texts)
+    algorithm = build(PE, setting_texts)
     plan = algorithm.plan(problem, budget)
-    with promised:
-        right = Promise.of_plan(plan, adaptive=algorithm.adaptive).guess()
-        show_tiles([guess_tile(right)], "Protects one place per person; several need more noise.")
-    mine = tab_runs("evolve")
-    asked = (sample, n, budget, tuple(sorted(texts.items())), seeds)
-    if mine.asked != asked:
-        mine.start(asked, _wanted(texts, problem, rows, budget, plan["samples"], seeds))
-    with place:
-        watch(mine, "evolve", enough=2)  # the path and one start are enough for the player
-    found = {}
-    for (what, _), result in mine.results:
-        found.setdefault(what, []).append(result)
-    if "path" not in found or "start" not in found:
+    with promise_container:
+        guess_rate = Promise.of_plan(plan, adaptive=algorithm.adaptive).guess()
+        show_tiles([guess_tile(guess_rate)], "Protects one place per person; several need more noise.")
+    runs = tab_runs("evolve")
+    task = (sample, n, budget, tuple(sorted(setting_texts.items())), seeds)
+    if runs.asked != task:
+        runs.start(task, _wanted(setting_texts, problem, rows, budget, plan["samples"], seeds))
+    with player_container:
+        watch(runs, "evolve", enough=2)  # the path and one start are enough for the player
+    results_by_kind = {}
+    for (what, _), result in runs.results:
+        results_by_kind.setdefault(what, []).append(result)
+    if "path" not in results_by_kind or "start" not in results_by_kind:
         return
-    said, good, lengths = "Random places are becoming a map like the real one", "", {"5 km": 5 / KM}
-    if done := mine.ended and "curve" in found:
-        off = result_panels.curves(found["start"] + found["curve"])
-        by = (KM * off["w1"]).groupby(off["t"]).agg(["median", "min", "max"])
-        last = by["median"].iloc[-1]
-        words = f"{last:.1f} km off"
-        lengths[words] = last / KM
+    title, usefulness_text, lengths = "Random places are becoming a map like the real one", "", {"5 km": 5 / KM}
+    if done := runs.ended and "curve" in results_by_kind:
+        distances = result_panels.curves(results_by_kind["start"] + results_by_kind["curve"])
+        km_by_step = (KM * distances["w1"]).groupby(distances["t"]).agg(["median", "min", "max"])
+        final_km = km_by_step["median"].iloc[-1]
+        distance_text = f"{final_km:.1f} km off"
+        lengths[distance_text] = final_km / KM
         if not st.session_state.get(PLAYS, True):
-            said = f"Done: the map is {words} on average"
-        good = f"**Good for: areas over {np.ceil(2 * last):.0f} km wide.** Not for: streets or homes."
-    with place:
-        heading(said)
-        st.markdown(good)
-        _player(rows, found["start"][0].release, found["path"][0].path, lengths, below_it, experts)
+            title = f"Done: the map is {distance_text} on average"
+        usefulness_text = f"**Good for: areas over {np.ceil(2 * final_km):.0f} km wide.** Not for: streets or homes."
+    with player_container:
+        heading(title)
+        st.markdown(usefulness_text)
+        _player(
+            rows, results_by_kind["start"][0].release, results_by_kind["path"][0].path, lengths, button_row, experts
+        )
     if done:
         with side:
-            _curve(budget.epsilon, by)
+            _curve(budget.epsilon, km_by_step)
         with experts:
-            result_panels.accounts(next(job for (what, _), job in mine.jobs if what == "curve" and job.results))
+            result_panels.accounts(next(job for (what, _), job in runs.jobs if what == "curve" and job.results))
 
 
 def _settings(experts: Any, place: Any) -> tuple[str, int, Budget, dict[str, str], int]:
@@ -98,20 +100,24 @@ def _settings(experts: Any, place: Any) -> tuple[str, int, Budget, dict[str, str
         n = st.select_slider(
             "n, private points", SIZES, 500, parameter_widgets.number, key="pe-n", **parameter_widgets.KEPT
         )
-        words = "The paper's algorithms by name; what you choose below replaces what the preset says."
-        preset = st.selectbox("Preset", [OWN, *PE.presets], key="pe-preset", help=words, **parameter_widgets.KEPT)
-        words = "Auto: ln(nε), or 2 ln(nε) in the paper's simulations."
-        rounds = st.select_slider("T, steps", ROUNDS, AS_PRESET, key="pe-rounds", help=words, **parameter_widgets.KEPT)
-        chosen = {"rounds": rounds}
+        help_text = "The paper's algorithms by name; what you choose below replaces what the preset says."
+        preset = st.selectbox("Preset", [OWN, *PE.presets], key="pe-preset", help=help_text, **parameter_widgets.KEPT)
+        help_text = "Auto: ln(nε), or 2 ln(nε) in the paper's simulations."
+        rounds = st.select_slider(
+            "T, steps", ROUNDS, AS_PRESET, key="pe-rounds", help=help_text, **parameter_widgets.KEPT
+        )
+        selected = {"rounds": rounds}
         for p in parameters(PE):
             if p.name in ("post", "sampling", "release"):
-                words, choices = p.doc[0].upper() + p.doc[1:] + ".", [AS_PRESET, *p.choices]
-                chosen[p.name] = st.selectbox(p.name, choices, key=f"pe-{p.name}", help=words, **parameter_widgets.KEPT)
-        words = "The chart shows the range over runs with repeat numbers 0, 1, …"
-        seeds = st.number_input("Repeats", 1, 20, 5, key="pe-seeds", help=words, **parameter_widgets.KEPT)
-    own = {name: str(value) for name, value in chosen.items() if value != AS_PRESET}
-    texts = PE.presets.get(preset, {}) | own
-    return sample, n, budget, texts, int(seeds)
+                help_text, choices = p.doc[0].upper() + p.doc[1:] + ".", [AS_PRESET, *p.choices]
+                selected[p.name] = st.selectbox(
+                    p.name, choices, key=f"pe-{p.name}", help=help_text, **parameter_widgets.KEPT
+                )
+        help_text = "The chart shows the range over runs with repeat numbers 0, 1, …"
+        seeds = st.number_input("Repeats", 1, 20, 5, key="pe-seeds", help=help_text, **parameter_widgets.KEPT)
+    changed_settings = {name: str(value) for name, value in selected.items() if value != AS_PRESET}
+    setting_texts = PE.presets.get(preset, {}) | changed_settings
+    return sample, n, budget, setting_texts, int(seeds)
 
 
 def _wanted(
@@ -122,9 +128,14 @@ def _wanted(
     runs = [("path", 0, {"release": "weights"}, {"every": LAST, "path": True})]
     for seed in range(seeds):
         runs += [("start", seed, start, {}), ("curve", seed, {}, {"every": 1})]
-    for what, seed, own, more in runs:
-        facts = {"algorithm": build(PE, texts | own), "problem": problem, "budget": budget, "seeds": (seed,)}
-        yield WantedRun((what, seed), rows, {**facts, **more})
+    for what, seed, changed_settings, run_options in runs:
+        task = {
+            "algorithm": build(PE, texts | changed_settings),
+            "problem": problem,
+            "budget": budget,
+            "seeds": (seed,),
+        }
+        yield WantedRun((what, seed), rows, {**task, **run_options})
 
 
 @peek
@@ -133,9 +144,9 @@ def _player(rows: Rows, start: Points, path: list[Points], lengths: dict[str, fl
     private = np.repeat(rows.values, rows.weights, axis=0)
     steps = [(start.points, start.weights, start.weights < 0)]
     for S in path:
-        false = S.weights > 0
-        false[KDTree(S.points).query(private)[1]] = False
-        steps.append((S.points, S.weights, false))
+        false_votes = S.weights > 0
+        false_votes[KDTree(S.points).query(private)[1]] = False
+        steps.append((S.points, S.weights, false_votes))
     steps[-1] = V, weights, _ = tuple(part[steps[-1][1] > 0] for part in steps[-1])  # what goes out
     _plays(private, steps, lengths, place)
     with experts:
@@ -144,46 +155,50 @@ def _player(rows: Rows, start: Points, path: list[Points], lengths: dict[str, fl
 
 def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, ...]], lengths: dict[str, float], place: Any) -> None:
     """Draw the chart of step t, a slider over t, and in `place` a button that moves it on by itself."""
-    T, now = len(steps) - 1, st.session_state
-    at, shown = f"evolve-t-{T}", "evolve-shown"
-    if PLAYS not in now:  # it plays by itself once
-        now[PLAYS], now[shown] = True, -1
+    T, session_state = len(steps) - 1, st.session_state
+    step_key, shown_step_key = f"evolve-t-{T}", "evolve-shown"
+    if PLAYS not in session_state:  # it plays by itself once
+        session_state[PLAYS], session_state[shown_step_key] = True, -1
 
     def press() -> None:
-        now[PLAYS] = not now[PLAYS]
-        if not now[PLAYS]:
-            now[at] = now[shown]
+        session_state[PLAYS] = not session_state[PLAYS]
+        if not session_state[PLAYS]:
+            session_state[step_key] = session_state[shown_step_key]
         else:
-            now[shown] = -1 if now[at] >= T else now[at]  # at its end it begins again
+            session_state[shown_step_key] = (
+                -1 if session_state[step_key] >= T else session_state[step_key]
+            )  # at its end it begins again
 
     def draw() -> None:
-        key = f"{at}-playing" if now[PLAYS] else at  # apart: a slow browser still sends steps that were shown before
-        if now[PLAYS]:
-            now[key] = now[shown] = min(now[shown] + 1, T)
-            if now[shown] == T:
-                now[PLAYS], now[at] = False, T
+        key = (
+            f"{step_key}-playing" if session_state[PLAYS] else step_key
+        )  # apart: a slow browser still sends steps that were shown before
+        if session_state[PLAYS]:
+            session_state[key] = session_state[shown_step_key] = min(session_state[shown_step_key] + 1, T)
+            if session_state[shown_step_key] == T:
+                session_state[PLAYS], session_state[step_key] = False, T
                 st.rerun()
         st.html(MAPS)
         chart = st.container(key="maps")
-        t = st.slider("Step", 0, T, key=key, disabled=now[PLAYS])
-        V, weights, false = steps[t]
-        off = KM * KDTree(private).query(V[false])[0].max(initial=0)
+        t = st.slider("Step", 0, T, key=key, disabled=session_state[PLAYS])
+        V, weights, false_votes = steps[t]
+        largest_gap_km = KM * KDTree(private).query(V[false_votes])[0].max(initial=0)
         alt = f"Step {t} of {T}: {np.count_nonzero(weights):,} of {len(V):,} invented points have votes."
-        figure = evolution_charts.step(private, V, weights, false, DISC.corners, off, lengths)
+        figure = evolution_charts.step(private, V, weights, false_votes, DISC.corners, largest_gap_km, lengths)
         chart.plotly_chart(figure, key="evolution", alt=alt, config=result_panels.QUIET, height="stretch")
 
-    icon = f":material/{'pause' if now[PLAYS] else 'play_arrow'}:"
-    place.button("Pause" if now[PLAYS] else "Play", icon=icon, key="evolve-play", on_click=press)
-    st.fragment(draw, run_every=SECOND if now[PLAYS] else None)()
+    icon = f":material/{'pause' if session_state[PLAYS] else 'play_arrow'}:"
+    place.button("Pause" if session_state[PLAYS] else "Play", icon=icon, key="evolve-play", on_click=press)
+    st.fragment(draw, run_every=SECOND if session_state[PLAYS] else None)()
 
 
 @peek
 def _curve(epsilon: float, by: pd.DataFrame) -> None:
     """Draw the km against t, and say what the steps cost."""
-    first, *_, last = middle = by["median"]
-    most = (middle <= first - 0.9 * (first - last)).idxmax()
+    first, *_, last = medians = by["median"]
+    step = (medians <= first - 0.9 * (first - last)).idxmax()
     heading(
-        f"90% of the gain comes by step {most}" if last < first else "No gain: noise decided",
+        f"90% of the gain comes by step {step}" if last < first else "No gain: noise decided",
         words="Shaded: all repeats. Measured, not proved.",
     )
     summary = f"ε = {epsilon:g} covers all steps; their number, {len(by) - 1}, is set beforehand. "

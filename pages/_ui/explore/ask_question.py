@@ -33,27 +33,31 @@ MEANING = (
 def ask(table: Table, chosen: Chosen, runs: list[Result]) -> None:
     """The widgets; the answers beside the real ones; what may be said from the release alone; all cells as a file."""
     heading("Ask a question of your own")
-    left, middle, right = st.columns([3, 3, 2])
-    text = left.text_input("Question", key="question", placeholder=HINT, help=GRAMMAR, **shared())
-    words = "A second question, to compare the first one with; may stay empty."
-    other = middle.text_input("Compared with", key="question-with", placeholder="nothing", help=words, **shared())
-    kind = right.selectbox("by", list(KINDS), format_func=KINDS.__getitem__, key="compared-by", **shared())
+    left_column, middle_column, right_column = st.columns([3, 3, 2])
+    text = left_column.text_input("Question", key="question", placeholder=HINT, help=GRAMMAR, **shared())
+    help_text = "A second question, to compare the first one with; may stay empty."
+    other_text = middle_column.text_input(
+        "Compared with", key="question-with", placeholder="nothing", help=help_text, **shared()
+    )
+    kind = right_column.selectbox("by", list(KINDS), format_func=KINDS.__getitem__, key="compared-by", **shared())
     problem = chosen.problem
     try:
-        asked = [understand(t, problem.domain) for t in (text, other) if t.strip()] if text.strip() else []
+        questions = [understand(t, problem.domain) for t in (text, other_text) if t.strip()] if text.strip() else []
     except InputError as error:
         st.error(plain(error, 400))
-        asked = []
-    for question in asked:
+        questions = []
+    for question in questions:
         answers(table, problem.domain, runs, question)
-        found = bounds(runs[0], problem, [question])
-        alone = f"{plain(question.text, 200)}: **synthetic {found.estimate or 0:.2%}**. " if stakeholder() else ""
-        st.markdown(alone + in_words(found))
-    if len(asked) > 1:
-        found = bounds(runs[0], problem, asked, kind)
-        value = "–" if found.estimate is None else _number(found.estimate, kind)
-        st.markdown(f"**{KINDS[kind].capitalize()}: {value}.** {in_words(found, kind)}")
-    for note in dict.fromkeys(note for question in asked for note in question.notes):
+        interval = bounds(runs[0], problem, [question])
+        synthetic_text = (
+            f"{plain(question.text, 200)}: **synthetic {interval.estimate or 0:.2%}**. " if stakeholder() else ""
+        )
+        st.markdown(synthetic_text + in_words(interval))
+    if len(questions) > 1:
+        interval = bounds(runs[0], problem, questions, kind)
+        value = "–" if interval.estimate is None else _number(interval.estimate, kind)
+        st.markdown(f"**{KINDS[kind].capitalize()}: {value}.** {in_words(interval, kind)}")
+    for note in dict.fromkeys(note for question in questions for note in question.notes):
         st.caption(plain(note, 300))
     _cells(chosen, runs[0])
 
@@ -65,16 +69,16 @@ def answers(table: Table, domain: Domain, runs: list[Result], question: Question
     try:
         if not have(table, question.workload, f"question-{hash(question.text)}"):
             return
-        found = [compare(result.release, rows, question.workload) for result in runs]
+        comparisons = [compare(result.release, rows, question.workload) for result in runs]
     except InputError as error:  # of a large table, of which only tables are known
         st.error(plain(error, 400))
         return
-    synthetic = [float(f.synthetic[0]) for f in found]
-    answer = f"**Real {float(found[0].real[0]):.2%}, synthetic {synthetic[0]:.2%}**"
-    if len(found) > 1:
-        answer += f" (from {min(synthetic):.2%} to {max(synthetic):.2%} over {len(found)} runs with other noise)"
+    synthetic = [float(f.synthetic[0]) for f in comparisons]
+    answer = f"**Real {float(comparisons[0].real[0]):.2%}, synthetic {synthetic[0]:.2%}**"
+    if len(comparisons) > 1:
+        answer += f" (from {min(synthetic):.2%} to {max(synthetic):.2%} over {len(comparisons)} runs with other noise)"
     st.markdown(f"{plain(question.text, 200)}: {answer}, of {rows.n:,} rows. The real answer is not for publishing.")
-    if len(found) == 1:
+    if len(comparisons) == 1:
         st.caption("Set Repeats under More to 5 or more, to see how far the synthetic answer varies.")
 
 
@@ -83,34 +87,36 @@ def bounds(result: Result, problem: QueryRelease, asked: list[Question], kind: s
 
     For the population a person's rows count as one: no more than `effective_n` records are independent.
     """
-    known = evidence(result)
+    unbiased_answers = evidence(result)
     estimates = [float(result.release.answers(question.workload)[0]) for question in asked]
     if kind is None:
-        return intervals.answer(known, asked[0], problem.effective_n, estimate=estimates[0], level=LEVEL)
-    both = (estimates[0], estimates[1])
+        return intervals.answer(unbiased_answers, asked[0], problem.effective_n, estimate=estimates[0], level=LEVEL)
+    estimate_pair = (estimates[0], estimates[1])
     n = problem.effective_n
-    return intervals.compare_questions(known, asked[0], asked[1], n, kind, estimate=both, level=LEVEL)
+    return intervals.compare_questions(
+        unbiased_answers, asked[0], asked[1], n, kind, estimate=estimate_pair, level=LEVEL
+    )
 
 
 def in_words(found: Interval, kind: str | None = None) -> str:
     """An interval for whoever reads the answer: the table, the people behind it, and on what that rests."""
     if found.low is None:
-        why = found.how.removeprefix("cannot be bounded: ")
-        return f"How far off that may be cannot be bounded: {plain(why, 300)}."
-    here = f"in this table {_span(found.low, found.high, kind)}"
-    people = "; for the population it was drawn from no bound, as the second share may be 0 there"
+        reason = found.how.removeprefix("cannot be bounded: ")
+        return f"How far off that may be cannot be bounded: {plain(reason, 300)}."
+    table_text = f"in this table {_span(found.low, found.high, kind)}"
+    population_text = "; for the population it was drawn from no bound, as the second share may be 0 there"
     if kind == "odds":
-        people = "; for the population it was drawn from no bound, as a share may be 0 or 1 there"
+        population_text = "; for the population it was drawn from no bound, as a share may be 0 or 1 there"
     if found.population_low is not None:
-        ends = _span(found.population_low, found.population_high, kind)
-        people = f", in the population it was drawn from {ends}"
-    careful = ""
+        range_text = _span(found.population_low, found.population_high, kind)
+        population_text = f", in the population it was drawn from {range_text}"
+    caution_text = ""
     if "conservative" in found.how:
-        why = found.how.partition("; population")[0] if found.unbiased is None else "conservative"
-        careful = f" ({plain(why, 300)})"
-    endless = found.how.partition("; no upper bound")[2]
-    why = f" There is no upper bound{plain(endless, 300)}." if endless else ""
-    return f"From the release alone, at {found.level:.0%}{careful}: {here}{people}.{why}"
+        reason = found.how.partition("; population")[0] if found.unbiased is None else "conservative"
+        caution_text = f" ({plain(reason, 300)})"
+    unbounded_reason = found.how.partition("; no upper bound")[2]
+    reason = f" There is no upper bound{plain(unbounded_reason, 300)}." if unbounded_reason else ""
+    return f"From the release alone, at {found.level:.0%}{caution_text}: {table_text}{population_text}.{reason}"
 
 
 def _span(low: float, high: float | None, kind: str | None) -> str:
@@ -151,9 +157,12 @@ def cells(result: Result, tables: Marginals, chosen: Chosen) -> str:
 
 def bounds_of_cells(result: Result, tables: Marginals, chosen: Chosen) -> dict[str, np.ndarray]:
     """What noisy tables say of all cells without bias, and the ends of their intervals; NaN where nothing does."""
-    known = evidence(result)
-    bound = cell_intervals(known, tables, chosen.problem.effective_n, level=LEVEL)
-    return {"unbiased": np.where(np.isnan(bound["low"]), np.nan, known.answers(tables)), **bound}
+    unbiased_answers = evidence(result)
+    interval_ends = cell_intervals(unbiased_answers, tables, chosen.problem.effective_n, level=LEVEL)
+    return {
+        "unbiased": np.where(np.isnan(interval_ends["low"]), np.nan, unbiased_answers.answers(tables)),
+        **interval_ends,
+    }
 
 
 def evidence(result: Result) -> UnbiasedAnswers:

@@ -61,12 +61,12 @@ class Worlds(Runs):
         """Ask for the replays once the first run is there."""
         if not self.rest or not self.first.ended:
             return
-        rest, self.rest = self.rest, ()
+        replay_seeds, self.rest = self.rest, ()
         if self.first.state != "done":
             return
-        for seeds in [(seed,) for seed in rest] if self.quick else [rest]:
-            each = self.first.seconds
-            seconds = None if each is None else each * len(seeds)
+        for seeds in [(seed,) for seed in replay_seeds] if self.quick else [replay_seeds]:
+            run_seconds = self.first.seconds
+            seconds = None if run_seconds is None else run_seconds * len(seeds)
             self.submit(None, replace(self.first.task, seeds=seeds, bounded=False), seconds)
 
     def cancel(self) -> None:
@@ -80,16 +80,16 @@ def start(table: Table, chosen: Chosen) -> Worlds:
 
     A changed question is seen by its text.
     """
-    mine, rows = session().own("explore", Worlds), table.rows(chosen.problem.domain.names)
+    runs, rows = session().own("explore", Worlds), table.rows(chosen.problem.domain.names)
     problem = chosen.problem
-    settings = (rows, chosen.algorithm, problem.group, chosen.texts, chosen.budget, chosen.seeds, chosen.schema)
-    if mine.asked != settings or chosen.again:
+    task_key = (rows, chosen.algorithm, problem.group, chosen.texts, chosen.budget, chosen.seeds, chosen.schema)
+    if runs.asked != task_key or chosen.again:
         population = table.whence(problem.domain.names)
         public = {"algorithm": chosen.algorithm, "problem": problem, "budget": chosen.budget, "schema": chosen.schema}
-        first = public | {"seeds": chosen.seeds[:1], "population": population, "bounded": True}
-        mine.start(settings, [WantedRun(None, rows, first, chosen.seconds)])
-        mine.rest = chosen.seeds[1:]
-    return mine
+        first_task = public | {"seeds": chosen.seeds[:1], "population": population, "bounded": True}
+        runs.start(task_key, [WantedRun(None, rows, first_task, chosen.seconds)])
+        runs.rest = chosen.seeds[1:]
+    return runs
 
 
 def follow(started: Worlds) -> PoolJob:
@@ -117,10 +117,10 @@ def watch_replays(started: Worlds, drawn: int) -> None:
 
 @st.fragment(run_every=POLL / 2)
 def _replaying(started: Worlds, drawn: int) -> None:
-    there, many = len(started.replays), sum(len(job.task.seeds) for _, job in started.jobs)
-    if started.settled or (there > drawn and not started.quick):
+    finished_count, total_count = len(started.replays), sum(len(job.task.seeds) for _, job in started.jobs)
+    if started.settled or (finished_count > drawn and not started.quick):
         st.rerun()
-    st.caption(f"Repeats: {there + 1} of {many}")
+    st.caption(f"Repeats: {finished_count + 1} of {total_count}")
 
 
 @peek

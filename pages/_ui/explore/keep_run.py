@@ -43,28 +43,28 @@ def least_error(chosen: Chosen) -> float | None:
 
 def pinned(table: Table) -> tuple[Result, pd.DataFrame] | None:
     """The pinned run A and its curve, if one is pinned on this very table."""
-    mine = session().own("pinned", Pinned)
-    return mine.kept[1:3] if mine.kept is not None and mine.kept[0] == table.version else None
+    slot = session().own("pinned", Pinned)
+    return slot.kept[1:3] if slot.kept is not None and slot.kept[0] == table.version else None
 
 
 @peek
 def pin(table: Table, job: PoolJob, chosen: Chosen, curve: pd.DataFrame) -> None:
     """The button that pins, and, with a run pinned, A beside B in one table."""
     heading("Beside another run", Tag.PEEK)
-    mine = session().own("pinned", Pinned)
+    slot = session().own("pinned", Pinned)
     with st.container(horizontal=True):
         if st.button("Pin this run as A", icon=":material/push_pin:"):
-            mine.kept = table.version, job.results[0], curve, least_error(chosen)
+            slot.kept = table.version, job.results[0], curve, least_error(chosen)
             st.rerun()
         if pinned(table) is not None and st.button("Unpin", icon=":material/close:"):
-            mine.close()
+            slot.close()
             st.rerun()
     if pinned(table) is None:
         st.caption("Pin this run, change a setting, and see both side by side here and in the charts above.")
         return
-    _, result, _, least = mine.kept  # type: ignore[misc]
-    beside = {"A (pinned)": (result, least), "B (now)": (job.results[0], least_error(chosen))}
-    columns = {name: _facts(result.summary, least) for name, (result, least) in beside.items()}
+    _, result, _, least = slot.kept  # type: ignore[misc]
+    compared_runs = {"A (pinned)": (result, least), "B (now)": (job.results[0], least_error(chosen))}
+    columns = {name: _facts(result.summary, least) for name, (result, least) in compared_runs.items()}
     st.dataframe(pd.DataFrame(columns))
     st.caption(
         "The last ratio compares with the least error of unbiased releases with Gaussian noise, for the same questions "
@@ -116,35 +116,35 @@ def downloads(table: Table, job: PoolJob, chosen: Chosen) -> None:
 
 
 def _rows(result: Result) -> str:
-    draws = generators(result.summary["seed"])[2]
-    return result.release.sample(result.summary["n"], draws).to_csv(index=False)
+    generator = generators(result.summary["seed"])[2]
+    return result.release.sample(result.summary["n"], generator).to_csv(index=False)
 
 
 def _settings(table: Table, job: PoolJob, chosen: Chosen) -> dict[str, Any]:
     """Everything that repeats the run but the table, and the command line that does."""
     task = job.task
-    given = {p.name: getattr(task.algorithm, p.name) for p in parameters(type(task.algorithm))}
-    facts = {
+    parameter_values = {p.name: getattr(task.algorithm, p.name) for p in parameters(type(task.algorithm))}
+    settings = {
         "columns": list(task.problem.domain.names), "queries": chosen.texts,
         "algorithm": job.results[0].summary["algorithm"],
-        "epsilon": task.budget.epsilon, "delta": task.budget.delta, "parameters": given,
+        "epsilon": task.budget.epsilon, "delta": task.budget.delta, "parameters": parameter_values,
         "seed": chosen.seeds[0], "repeat": len(chosen.seeds),
         "person": table.unit.person, "most_rows": table.unit.most_rows,
     }  # fmt: skip
     if chosen.schema is not None:
-        facts["schema_share"] = chosen.schema.part
-    options = [("--schema", "schema.json"), ("--columns", join_names(facts["columns"]))]
+        settings["schema_share"] = chosen.schema.part
+    options = [("--schema", "schema.json"), ("--columns", join_names(settings["columns"]))]
     options += [("--queries", text) for text in chosen.texts]
-    options += [("--algorithm", facts["algorithm"])]
-    options += [("--epsilon", f"{facts['epsilon']:g}"), ("--delta", f"{facts['delta']:g}")]
-    options += [("--set", f"{name}={v}") for name, v in given.items() if v is not None]
+    options += [("--algorithm", settings["algorithm"])]
+    options += [("--epsilon", f"{settings['epsilon']:g}"), ("--delta", f"{settings['delta']:g}")]
+    options += [("--set", f"{name}={v}") for name, v in parameter_values.items() if v is not None]
     if chosen.schema is not None:
         options += [("--schema-share", repr(chosen.schema.part))]
-    options += [("--seed", str(facts["seed"])), ("--repeat", str(facts["repeat"]))]
+    options += [("--seed", str(settings["seed"])), ("--repeat", str(settings["repeat"]))]
     if table.unit.person is not None:
         options += [("--person", table.unit.person), ("--most-rows", str(table.unit.most_rows))]
     command = ["python", "-m", "dpcore", "run", _file(table), *(word for option in options for word in option)]
-    return facts | {"schema": table.schema, "command": shlex.join(command)}
+    return settings | {"schema": table.schema, "command": shlex.join(command)}
 
 
 def _file(table: Table) -> str:
@@ -154,16 +154,16 @@ def _file(table: Table) -> str:
 def _python(table: Table, facts: dict[str, Any]) -> str:
     """The library calls that repeat the run."""
     arguments = ", ".join(f"{name}={value!r}" for name, value in facts["parameters"].items() if value is not None)
-    limit = "table"
+    table_expression = "table"
     if table.unit.person is not None:
-        limit = f"limit_rows(table, {table.unit.person!r}, {table.unit.most_rows}, domain.names)"
+        table_expression = f"limit_rows(table, {table.unit.person!r}, {table.unit.most_rows}, domain.names)"
     return f"""from dpcore import (
     ALGORITHMS, Budget, QueryRelease, Run, domain_from_json, limit_rows, read_json, read_queries, read_table,
 )
 
 domain = domain_from_json(read_json("schema.json")).project({facts["columns"]!r})
 table = read_table({_file(table)!r}, format=domain.file)
-rows = domain.encode({limit})
+rows = domain.encode({table_expression})
 workload, notes = read_queries({facts["queries"]!r}, domain)
 problem = QueryRelease(workload, rows.n, group={table.unit.most_rows})
 algorithm = ALGORITHMS[{facts["algorithm"]!r}]({arguments})

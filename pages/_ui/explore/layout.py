@@ -148,25 +148,25 @@ def chart(key: str, *words: str) -> Callable[[Callable[..., Told]], Callable[[S]
         @wraps(body)
         def part(shown: S) -> None:
             with st.container(border=True, key=f"cell-{key}"):
-                head = row(key=f"head-{key}")
-                with head:
+                head_row = row(key=f"head-{key}")
+                with head_row:
                     title = st.container()
-                    place = st.container(key=f"chosen-{key}", width="content")
-                    beside = st.empty()
-                    details = beside.popover(":material/info:", type="tertiary", help="About this chart")
+                    chooser_container = st.container(key=f"chosen-{key}", width="content")
+                    popover_slot = st.empty()
+                    details = popover_slot.popover(":material/info:", type="tertiary", help="About this chart")
                 try:
-                    summary, frame, more = body(shown, place, details)
+                    summary, frame, note = body(shown, chooser_container, details)
                 except InputError as error:  # of a large table, of which only tables are known
-                    beside.empty()
+                    popover_slot.empty()
                     st.caption(plain(error, 400))
                     return
-                finding, _, rest = summary.partition("\n")
+                finding, _, further_text = summary.partition("\n")
                 with title:
                     heading(plain(finding, 400))
-                if rest:
-                    st.caption(plain(rest, 400))
+                if further_text:
+                    st.caption(plain(further_text, 400))
                 with details:
-                    st.caption(f"{plain(more, 1000)}\n\n{meaning(*words)}")
+                    st.caption(f"{plain(note, 1000)}\n\n{meaning(*words)}")
                     as_table(frame, key)
 
         return part

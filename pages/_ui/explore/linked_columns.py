@@ -33,13 +33,17 @@ def _draw(release: Release | None, reasons: dict[str, str]) -> None:
             "than can be listed, an algorithm keeps only some columns linked, and this shows which."
         )
         return
-    chosen = "pairs" in reasons
-    heading("Which columns are linked?", None if chosen else Tag.PUBLIC)
+    pairs_use_budget = "pairs" in reasons
+    heading("Which columns are linked?", None if pairs_use_budget else Tag.PUBLIC)
     summary, frame, ties = told(release)
     panel(square(release.domain.names, ties), summary, frame, "ties")
-    how = "The pairs were drawn with a small share of the budget" if chosen else "The questions asked decide them"
+    origin = (
+        "The pairs were drawn with a small share of the budget"
+        if pairs_use_budget
+        else "The questions asked decide them"
+    )
     st.caption(
-        f"{how}, with public sizes. Columns without a filled square are linked only through those in between. "
+        f"{origin}, with public sizes. Columns without a filled square are linked only through those in between. "
         "The release cannot show any other link between them."
     )
 
@@ -48,23 +52,25 @@ def _test(result: Result, problem: QueryRelease) -> None:
     """Two columns to choose, and whether the release shows a link between them; nothing is read for it."""
     heading("Are two columns linked?")
     names = problem.domain.names
-    chosen = [
-        place.selectbox(f"{word} column", names, at, format_func=distinct(names).get, key=f"linked-{at}", **shared())
-        for at, (place, word) in enumerate(zip(st.columns(2), ("First", "Second"), strict=True))
+    column_names = [
+        widget_column.selectbox(
+            f"{word} column", names, at, format_func=distinct(names).get, key=f"linked-{at}", **shared()
+        )
+        for at, (widget_column, word) in enumerate(zip(st.columns(2), ("First", "Second"), strict=True))
         if at < len(names)
     ]
-    if result.known is None or len(set(chosen)) < 2:
+    if result.known is None or len(set(column_names)) < 2:
         st.caption("Choose two different columns.")
         return
-    found = links.linked(result.known, chosen, problem.effective_n)
-    st.markdown(plain(found.words, 400))
+    test_result = links.linked(result.known, column_names, problem.effective_n)
+    st.markdown(plain(test_result.words, 400))
     shares = links.signals(result.known, problem.effective_n)
     if not shares:
         return
     pairs = [{"pair": " × ".join(clean(name, 40) for name in pair), "link": share} for pair, share in shares.items()]
-    few = sum(share == 0 for share in shares.values())
-    summary = f"{few:,} of {len(shares):,} measured pairs show noise alone."
-    summary += " In the others part of what shows is a link." if few < len(shares) else ""
+    noise_only_count = sum(share == 0 for share in shares.values())
+    summary = f"{noise_only_count:,} of {len(shares):,} measured pairs show noise alone."
+    summary += " In the others part of what shows is a link." if noise_only_count < len(shares) else ""
     below(summary, pd.DataFrame(pairs), "signals")
 
 
@@ -72,12 +78,13 @@ def told(release: Graphical) -> tuple[str, pd.DataFrame, dict[tuple[int, int], s
     """A sentence, the cliques as a table, largest first, and of every tied pair in which clique it stands."""
     tree, names = release.junction, [clean(name, 40) for name in release.domain.names]
     order = sorted(tree.cliques, key=lambda clique: -cells(tree.shape, clique))
-    words = {clique: " × ".join(names[a] for a in clique) for clique in order}
-    ties = {pair: words[clique] for clique in reversed(order) for pair in combinations(clique, 2)}
-    lines = [{"linked columns": words[clique], "combinations": cells(tree.shape, clique)} for clique in order]
-    most, d = order[0], len(names)
+    clique_texts = {clique: " × ".join(names[a] for a in clique) for clique in order}
+    ties = {pair: clique_texts[clique] for clique in reversed(order) for pair in combinations(clique, 2)}
+    lines = [{"linked columns": clique_texts[clique], "combinations": cells(tree.shape, clique)} for clique in order]
+    largest_clique, d = order[0], len(names)
     summary = (
         f"{len(ties):,} of {d * (d - 1) // 2:,} pairs of columns are linked, in {len(order)} groups with "
-        f"{tree.cells:,} combinations together. The largest has {cells(tree.shape, most):,}: {words[most]}."
+        f"{tree.cells:,} combinations together. The largest has {cells(tree.shape, largest_clique):,}: "
+        f"{clique_texts[largest_clique]}."
     )
     return summary, pd.DataFrame(lines), ties

@@ -86,16 +86,18 @@ class Shown:
     @cached_property
     def listed(self) -> pd.DataFrame:
         """The worst questions, worst first: their columns, and the range of their errors over the runs."""
-        both = self.both
-        worst = both.worst(LISTED)
-        labels = [both.workload.label(int(j)) for j in worst]
+        comparison = self.both
+        worst = comparison.worst(LISTED)
+        labels = [comparison.workload.label(int(j)) for j in worst]
         table = pd.DataFrame(
             {
                 "question": [question(label) for label in labels],
-                "real": both.real[worst], "synthetic": both.synthetic[worst], "error": both.gaps[worst],
+                "real": comparison.real[worst],
+                "synthetic": comparison.synthetic[worst],
+                "error": comparison.gaps[worst],
                 "column": [sorted({column for column, _ in label}) for label in labels],
             }
-        )  # fmt: skip
+        )
         if self.replays:
             gaps = self.gaps[:, worst]
             table = table.assign(low=gaps.min(axis=0), high=gaps.max(axis=0))
@@ -113,9 +115,9 @@ class Shown:
 
 def by_column(listed: pd.DataFrame) -> pd.DataFrame:
     """The mean error of questions, and how many there are, by the columns they are about; the worst first."""
-    each = listed.explode("column").groupby("column")["error"].agg(["mean", "size"])
-    each = each.reset_index().set_axis(["column", "error", "questions"], axis=1)
-    return each.sort_values("error", ascending=False, ignore_index=True)
+    errors = listed.explode("column").groupby("column")["error"].agg(["mean", "size"])
+    errors = errors.reset_index().set_axis(["column", "error", "questions"], axis=1)
+    return errors.sort_values("error", ascending=False, ignore_index=True)
 
 
 @peek
@@ -128,32 +130,32 @@ def verdict(shown: Shown) -> tuple[DeltaGenerator, DeltaGenerator]:
         *tiled.exactness(summary["final"]["as_exact_as_sample"], shown.n, shown.noun),
         guess_tile(summary["promise"]["guess"]),
     ]
-    beside, places = show_tiles(tiles, _uses(shown.chosen))
-    return beside, places[1]
+    info_container, tile_containers = show_tiles(tiles, _uses(shown.chosen))
+    return info_container, tile_containers[1]
 
 
 def largest(shown: Shown) -> tiled.Tile:
     """The tile of the largest error: where it is, and how large it becomes in the repeats that are there."""
-    both, told = shown.both, distinct(shown.chosen.problem.domain.names)
-    label = both.workload.label(int(both.worst(1)[0]))
-    place = question(tuple((told.get(column, column), value) for column, value in label))
-    most = counted(shown.gaps.max(), shown.n, shown.noun)
-    more = f", in {len(shown.runs)} repeats up to {most}" if shown.replays else ""
-    return tiled.error(f"Largest error, at {place}", both.gaps.max(), shown.n, shown.noun, more)
+    comparison, display_names = shown.both, distinct(shown.chosen.problem.domain.names)
+    label = comparison.workload.label(int(comparison.worst(1)[0]))
+    question_text = question(tuple((display_names.get(column, column), value) for column, value in label))
+    largest_text = counted(shown.gaps.max(), shown.n, shown.noun)
+    repeats_text = f", in {len(shown.runs)} repeats up to {largest_text}" if shown.replays else ""
+    return tiled.error(f"Largest error, at {question_text}", comparison.gaps.max(), shown.n, shown.noun, repeats_text)
 
 
 def _uses(chosen: Chosen) -> str:
     """What the release is good for, from the noise of its plan alone."""
-    problem, algorithm, budget, share = chosen.problem, chosen.algorithm, chosen.budget, chosen.schema
+    problem, algorithm, budget, schema_share = chosen.problem, chosen.algorithm, chosen.budget, chosen.schema
 
     def found() -> str:
-        if share is None:
+        if schema_share is None:
             plan = make_plan(algorithm, problem, budget)
         else:
-            plan = share.planned(algorithm, problem, budget, exact=False)[1]
+            plan = schema_share.planned(algorithm, problem, budget, exact=False)[1]
         return uses(foreseen(problem, plan), problem.n).sentence
 
-    key = (problem.domain, tuple(chosen.texts), problem.effective_n, algorithm, budget, share)
+    key = (problem.domain, tuple(chosen.texts), problem.effective_n, algorithm, budget, schema_share)
     return session().memo("uses", key, found)
 
 
@@ -161,22 +163,23 @@ def _uses(chosen: Chosen) -> str:
 def spread(shown: Shown) -> None:
     """How far the noise moves the verdict, what was spent, and by which accounting: behind one button."""
     summary, runs = shown.result.summary, len(shown.runs)
-    moved = ""
+    spread_text = ""
     if shown.replays:
         typical, worst = shown.gaps.mean(axis=1), shown.gaps.max(axis=1)
-        moved = (
+        spread_text = (
             f"In {runs} repeats with fresh noise: typical error {points(typical.min())} to {points(typical.max())} "
             f"points, largest {points(worst.min())} to {points(worst.max())}. "
         )
-    used = summary["spent"]
-    by = used["accounting"]
+    privacy_spent = summary["spent"]
+    accounting = privacy_spent["accounting"]
     if shown.chosen.schema is not None:  # what the schema costs is not the run's to say
-        used, by = summary, "the schema and the algorithm together, at the most"
+        privacy_spent, accounting = summary, "the schema and the algorithm together, at the most"
     label = f"{runs} repeats" if shown.replays else "About these numbers"
     with st.popover(label, type="tertiary", icon=":material/info:"):
         st.caption(
-            f"{moved}{_against(shown)}{summary['queries']:,} questions, {summary['cells']:,} combinations, "
-            f"{shown.n:,} rows. Used: ε = {used['epsilon']:.4g} at δ = {brief(used['delta'])}, by {by}. "
+            f"{spread_text}{_against(shown)}{summary['queries']:,} questions, {summary['cells']:,} combinations, "
+            f"{shown.n:,} rows. Used: ε = {privacy_spent['epsilon']:.4g} at δ = {brief(privacy_spent['delta'])}, by "
+            f"{accounting}. "
             f"Protected: {shown.table.unit.words}.",
             help=meaning("point", "cell", "workload"),
         )
@@ -187,17 +190,17 @@ def _against(shown: Shown) -> str:
     least = least_error(shown.chosen)
     if not least:
         return ""
-    found = shown.both.errors.rmse
-    return f"Root mean square error {points(found)} points, {against_line(found, least)}. "
+    rmse = shown.both.errors.rmse
+    return f"Root mean square error {points(rmse)} points, {against_line(rmse, least)}. "
 
 
 def stopped(own: pd.DataFrame) -> str:
     """Say of one run whether its largest error fell by more than a tenth over the last quarter of its steps."""
-    final = own.iloc[-1]
-    late = own[own["t"] >= 0.75 * final["t"]]
-    if len(late) < 2:
-        return f"Done after {int(final['t']):,} steps"
-    if late["max_error"].iloc[0] - final["max_error"] <= 0.1 * final["max_error"]:
+    last_point = own.iloc[-1]
+    last_quarter = own[own["t"] >= 0.75 * last_point["t"]]
+    if len(last_quarter) < 2:
+        return f"Done after {int(last_point['t']):,} steps"
+    if last_quarter["max_error"].iloc[0] - last_point["max_error"] <= 0.1 * last_point["max_error"]:
         return "The error stopped falling: waiting does not help"
     return "The error is still falling: more steps may help"
 
@@ -206,32 +209,34 @@ def stopped(own: pd.DataFrame) -> str:
 def convergence(shown: Shown, _: DeltaGenerator, details: DeltaGenerator) -> Told:
     """Error against rounds or against the budget spent, the range over replays, raw noise, a pinned run behind."""
     frame = shown.curve
-    own = frame[frame["seed"] == frame["seed"].iloc[0]]
-    raw, stages, end = _raw_noise(shown), _stages(shown.result, own), own.iloc[-1]
-    against = details.segmented_control(
+    first_curve = frame[frame["seed"] == frame["seed"].iloc[0]]
+    raw_noise, stages, last_point = _raw_noise(shown), _stages(shown.result, first_curve), first_curve.iloc[-1]
+    axis_label = details.segmented_control(
         "Draw against", AGAINST, default=AGAINST[0], required=True, key="against", bind="query-params"
     )
-    x = "epsilon_spent" if against == "ε used" else "t"
-    summary = stopped(own)
-    more = "".join(f"{charts.STAGE}: {words} " for _, words in stages) + "Bands: all repeats. "
-    if raw is not None:
-        summary += f"\nNoise alone on every answer, nothing fitted: largest error {points(raw)} points."
+    x = "epsilon_spent" if axis_label == "ε used" else "t"
+    summary = stopped(first_curve)
+    note = "".join(f"{charts.STAGE}: {stage_text} " for _, stage_text in stages) + "Bands: all repeats. "
+    if raw_noise is not None:
+        summary += f"\nNoise alone on every answer, nothing fitted: largest error {points(raw_noise)} points."
     if frame["epsilon_spent"].nunique() == 1:
-        more += "The whole budget is used before the first step. "
-    elif row := RATES.get(shown.result.summary["algorithm"]):
-        more += f"Its theorem: a whole run with twice the budget has {2**row.power:.0%} of the largest error. "
+        note += "The whole budget is used before the first step. "
+    elif error_rate := RATES.get(shown.result.summary["algorithm"]):
+        note += f"Its theorem: a whole run with twice the budget has {2**error_rate.power:.0%} of the largest error. "
         if x != "t":  # a theorem says nothing of a step; it holds up to a constant, which each run's end gives
             ends = frame.groupby("seed")[["max_error", x]].transform("last")
-            frame = frame.assign(proved=ends["max_error"] * (frame[x].where(frame[x] > 0) / ends[x]) ** row.power)
+            frame = frame.assign(
+                proved=ends["max_error"] * (frame[x].where(frame[x] > 0) / ends[x]) ** error_rate.power
+            )
     if "population_max_error" in frame:
-        more += f"Against the population the largest error is {points(end['population_max_error'])} points."
-    marks = [float(own[x].iloc[i]) for i, _ in stages] if own[x].nunique() > 1 else []
-    pinned = shown.pinned[1] if shown.pinned else None
+        note += f"Against the population the largest error is {points(last_point['population_max_error'])} points."
+    stage_positions = [float(first_curve[x].iloc[i]) for i, _ in stages] if first_curve[x].nunique() > 1 else []
+    pinned_curve = shown.pinned[1] if shown.pinned else None
     figure = charts.convergence_chart(
-        frame, x, against, shown.n, shown.noun, raw_noise=raw, stages=marks, pinned=pinned
+        frame, x, axis_label, shown.n, shown.noun, raw_noise=raw_noise, stages=stage_positions, pinned=pinned_curve
     )
     st.plotly_chart(figure, key="convergence", alt=summary, config=QUIET)
-    return summary, frame, more
+    return summary, frame, note
 
 
 def _raw_noise(shown: Shown) -> float | None:
@@ -248,14 +253,14 @@ def _raw_noise(shown: Shown) -> float | None:
 
 def _stages(result: Result, own: pd.DataFrame) -> list[tuple[int, str]]:
     """Where a new stage begins: the number of the record, and what happens there in words."""
-    found, before = [], ""
+    stages, previous_name = [], ""
     for i, record in enumerate(result.records):
         note = STAGE.match(record.note)
         name = note[0] if note else ""
-        if i and name != before:
+        if i and name != previous_name:
             spent = own["epsilon_spent"].iloc[i] - own["epsilon_spent"].iloc[i - 1]
-            words = f"At step {int(own['t'].iloc[i])}. Errors may jump before they settle."
-            words += f" It costs ε = {spent:.2g} more." if spent else " It uses no budget."
-            found.append((i, words))
-        before = name
-    return found
+            stage_text = f"At step {int(own['t'].iloc[i])}. Errors may jump before they settle."
+            stage_text += f" It costs ε = {spent:.2g} more." if spent else " It uses no budget."
+            stages.append((i, stage_text))
+        previous_name = name
+    return stages

@@ -24,11 +24,13 @@ def draw(table: PublicTable, chosen: Chosen) -> None:
     for caution in cautions(chosen.budget, problem.n):
         st.warning(plain(caution, 300))
     plan = make_plan(algorithm, problem, chosen.budget)
-    known = foreseen(problem, plan)
-    tiles = tiled.foretold(foreseen_sizes(known, problem.workload), None, problem.n, noun(problem.group)) or [UNKNOWN]
-    guess = Promise.of_plan(plan, adaptive=algorithm.adaptive).guess()
+    predicted_noise = foreseen(problem, plan)
+    tiles = tiled.foretold(foreseen_sizes(predicted_noise, problem.workload), None, problem.n, noun(problem.group)) or [
+        UNKNOWN
+    ]
+    guess_rate = Promise.of_plan(plan, adaptive=algorithm.adaptive).guess()
     with st.container(key="verdict"):
-        show_tiles([*tiles, guess_tile(guess)], uses(known, problem.n).sentence)
+        show_tiles([*tiles, guess_tile(guess_rate)], uses(predicted_noise, problem.n).sentence)
     if table.unit.person is not None:
         st.caption(LIMITED.format(size=table.n))
     say_left_out()

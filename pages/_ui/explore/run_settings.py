@@ -46,21 +46,25 @@ def choose(table: Table) -> Chosen:
             _ends("epsilon", "stronger promise", "more accurate")
             _ends("finer", "<b>Finer settings</b>, for experts", "")
             delta_place, alpha_place, alpha_note = (st.container(gap=None) for _ in range(3))
-        promise = st.container()
+        promise_container = st.container()
         name = parameter_widgets.algorithm()
-        more = st.expander("More", icon=":material/tune:")
-        fewer = len(first_columns(table.domain, COMFORTABLE_CELLS)) < len(table.domain.names)
-        with st.expander("Columns, questions", expanded=fewer, icon=":material/table_chart:"):
+        more_expander = st.expander("More", icon=":material/tune:")
+        has_fewer_columns = len(first_columns(table.domain, COMFORTABLE_CELLS)) < len(table.domain.names)
+        with st.expander("Columns, questions", expanded=has_fewer_columns, icon=":material/table_chart:"):
             workload, texts = question_choice.choose(table)
         problem = QueryRelease(workload, table.n, table.unit.most_rows)
         budget = Budget(epsilon, parameter_widgets.delta_slider(delta_place, zero=_pure(name, problem, epsilon)))
         with delta_place:
             _ends("delta", delta_words(budget.delta), "")
-        promise.page_link("pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:")
-        with more:
+        promise_container.page_link(
+            "pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:"
+        )
+        with more_expander:
             deployments.known(epsilon)
             seeds = parameter_widgets.worlds()
-            settings = parameter_widgets.settings(name, problem, budget, {ALPHA: (alpha_place, alpha_note)}, more)
+            settings = parameter_widgets.settings(
+                name, problem, budget, {ALPHA: (alpha_place, alpha_note)}, more_expander
+            )
             again = st.button("Run again", icon=":material/replay:")
         if "alpha" in settings:
             with alpha_place:

@@ -34,25 +34,28 @@ def examples() -> dict[str, str]:
         epsilon: Promise.of_plan(make_plan(algorithm, problem, Budget(epsilon, DELTA)), adaptive=algorithm.adaptive)
         for epsilon in (0.1, EPSILON, 10.0)
     }
-    right = ", ".join(f"{times_in_100(p.guess()).split()[0]} at ε = {number(e)}" for e, p in promises.items())
+    guess_texts = ", ".join(f"{times_in_100(p.guess()).split()[0]} at ε = {number(e)}" for e, p in promises.items())
     events = promises[EPSILON].events
-    whole = Lifetime.fixed_by(parameter_widgets.WHOLE, events)
+    lifetime = Lifetime.fixed_by(parameter_widgets.WHOLE, events)
     (exact, _), (noisy, _) = patient_counts.EXACT, patient_counts.published()
-    typical, sampled = medians("epsilon", EPSILON)[0], medians("population", 10.0)
-    at = f"ε = {number(EPSILON)}"
+    typical, sampling_errors = medians("epsilon", EPSILON)[0], medians("population", 10.0)
+    epsilon_text = f"ε = {number(EPSILON)}"
     return {
-        "ε": f"Right guesses of 100, by someone who knows everyone else: at most {right}. A coin: 50. "
+        "ε": f"Right guesses of 100, by someone who knows everyone else: at most {guess_texts}. A coin: 50. "
         "With Gaussian noise, as on Explore.",
         "δ": f"At δ = {delta_words(DELTA)} a suspicion may rise further than promised "
         f"{one_in(Promise(EPSILON, DELTA).failure)}.",
-        "composition": f"{how_many(whole.capacity, whole.cost(events))} releases of {at} fit into a whole budget of "
+        "composition": f"{how_many(lifetime.capacity, lifetime.cost(events))} releases of {epsilon_text} fit into a "
+        "whole budget of "
         f"{number(parameter_widgets.WHOLE.epsilon)}, as Release begins: they add up slowly.",
         "disagreement": f"Titanic at ε = 0.3: {LESSONS['small-groups'].found().words}.",
         "α": f"α = {number(algorithm.alpha)}, unless you choose.",
-        "frontier": f"Census: off by {medians('epsilon', 0.1)[0]} at ε = 0.1, by {typical} at {at}.",
-        "noise": f"At {at} a count moves by about {1 / gdp_mu(EPSILON, DELTA):.0f} people: {exact} become {noisy}.",
+        "frontier": f"Census: off by {medians('epsilon', 0.1)[0]} at ε = 0.1, by {typical} at {epsilon_text}.",
+        "noise": f"At {epsilon_text} a count moves by about {1 / gdp_mu(EPSILON, DELTA):.0f} people: {exact} become "
+        f"{noisy}.",
         "release": f"For example {noisy} patients, not the exact {exact}.",
-        "sampling floor": f"Census at ε = 10: off by {sampled[0]} from the table, by {sampled[1]} from the population.",
-        "synthetic table": f"At {at} the answers of the census' copy are off by {typical}.",
+        "sampling floor": f"Census at ε = 10: off by {sampling_errors[0]} from the table, by {sampling_errors[1]} "
+        "from the population.",
+        "synthetic table": f"At {epsilon_text} the answers of the census' copy are off by {typical}.",
         "trial": f"Known noise of {noisy - exact:+d}, taken off {noisy}, is {exact} again.",
     }

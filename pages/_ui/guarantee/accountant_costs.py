@@ -19,20 +19,28 @@ BEST = "best accountant"
 
 def costs(budget: Budget, planned: Planned) -> None:
     """Draw the privacy curve of the plan by each accountant and the papers' closed forms."""
-    left, right = st.columns(2, gap="large")
-    deltas, once, at = planned.deltas, planned.curves(1), nearest(planned.deltas, budget)
-    with left:
+    left_column, right_column = st.columns(2, gap="large")
+    deltas, curves, delta_index = planned.deltas, planned.curves(1), nearest(planned.deltas, budget)
+    with left_column:
         st.markdown("**How much budget this plan uses at most, by each way to add it up. The smallest holds**")
-        tightest = min(once, key=lambda name: once[name][at])
-        said = f"At δ = {brief(deltas[at])} the plan uses {listed(once, at)}. Smallest: {tightest}."
-        draw(once, deltas, budget, said, "privacy-curve")
-    with right:
+        tightest = min(curves, key=lambda name: curves[name][delta_index])
+        summary = (
+            f"At δ = {brief(deltas[delta_index])} the plan uses {listed(curves, delta_index)}. Smallest: {tightest}."
+        )
+        draw(curves, deltas, budget, summary, "privacy-curve")
+    with right_column:
         st.markdown("**What formulas printed in papers say that it uses**")
-        forms = accountant_comparison.printed(planned.charges, deltas)
-        best = np.min(list(once.values()), axis=0)
-        draw({BEST: best, **forms}, deltas, budget, _verdict(forms, best, at), "closed-forms")
+        printed_curves = accountant_comparison.printed(planned.charges, deltas)
+        best_curve = np.min(list(curves.values()), axis=0)
+        draw(
+            {BEST: best_curve, **printed_curves},
+            deltas,
+            budget,
+            _verdict(printed_curves, best_curve, delta_index),
+            "closed-forms",
+        )
     with st.expander("Where these formulas come from", icon=":material/receipt:"):
-        st.dataframe(_sources(forms), hide_index=True)
+        st.dataframe(_sources(printed_curves), hide_index=True)
 
 
 def draw(curves: dict[str, np.ndarray], deltas: np.ndarray, budget: Budget, said: str, key: str) -> None:
@@ -54,9 +62,13 @@ def listed(curves: dict[str, np.ndarray], at: int) -> str:
 
 def _verdict(forms: dict[str, np.ndarray], best: np.ndarray, at: int) -> str:
     """Which printed forms promise more than is true, and how far the others are off."""
-    here = {name: float(f[at]) for name, f in forms.items() if np.isfinite(f[at])}
-    loose = max(here.values()) / best[at] if here and best[at] > 0 else math.nan
-    text = f"At this δ the printed formulas say up to {loose:.2g} times what the plan uses." if loose >= 1 else ""
+    epsilons = {name: float(f[at]) for name, f in forms.items() if np.isfinite(f[at])}
+    overstatement = max(epsilons.values()) / best[at] if epsilons and best[at] > 0 else math.nan
+    text = (
+        f"At this δ the printed formulas say up to {overstatement:.2g} times what the plan uses."
+        if overstatement >= 1
+        else ""
+    )
     with np.errstate(invalid="ignore"):
         unsafe = [name for name, f in forms.items() if (f < best * (1 - 1e-6)).any()]
     claims = ", ".join(f"“{name}”" for name in unsafe)
@@ -64,13 +76,13 @@ def _verdict(forms: dict[str, np.ndarray], best: np.ndarray, at: int) -> str:
 
 
 def _sources(forms: dict[str, np.ndarray]) -> pd.DataFrame:
-    known = {p.name: p for p in printed_formulas.GAUSSIAN}
+    formulas = {p.name: p for p in printed_formulas.GAUSSIAN}
     rows = []
     for name in forms:
-        p = known.get(name)
+        p = formulas.get(name)
         if p is not None:
-            where = "any ε" if p.largest == math.inf else f"ε ≤ {p.largest:g}"
-            rows.append((name, p.formula, where, p.source))
+            proved_range = "any ε" if p.largest == math.inf else f"ε ≤ {p.largest:g}"
+            rows.append((name, p.formula, proved_range, p.source))
         elif name == "strong composition":
             rows.append(
                 (name, "ε = 4ε₀ √(2T ln(1/δ))", "ln(1/δ) ≥ ε₀² T", "linear queries, Theorem 6, behind its DPFW")

@@ -24,40 +24,41 @@ def total(table: Table) -> None:
     if ledger is None:
         return
     try:
-        found = _chosen(release_ledger.known(ledger), table)
+        dataset = _chosen(release_ledger.known(ledger), table)
     except InputError as error:
         st.error(release_ledger.words(error, ledger))
         return
-    if found is None:
+    if dataset is None:
         return
-    events = tuple(event for release in found.releases for event in events_from_json(release["events"]))
-    life, budget = found.lifetime, found.lifetime.budget
+    events = tuple(event for release in dataset.releases for event in events_from_json(release["events"]))
+    lifetime, budget = dataset.lifetime, dataset.lifetime.budget
     deltas = np.unique([*DELTAS, *([budget.delta] if budget.delta else [])])
-    curves, most = session().memo(
-        "total", (repr((life, events)), tuple(deltas)),
+    curves, lifetime_curve = session().memo(
+        "total", (repr((lifetime, events)), tuple(deltas)),
         lambda: (
-            accountant_comparison.ledger_curves(life, events, deltas),
-            accountant_comparison.lifetime_curve(life, deltas),
+            accountant_comparison.ledger_curves(lifetime, events, deltas),
+            accountant_comparison.lifetime_curve(lifetime, deltas),
         ),
     )  # fmt: skip
     st.caption(
         plain(
-            f"Protected: each {found.unit}. {len(found.releases)} releases so far, added up by {life.accounting}. "
-            f"They use ε = {found.spent:.4g} of {budget.epsilon:g} at δ = {brief(budget.delta)}.",
+            f"Protected: each {dataset.unit}. {len(dataset.releases)} releases so far, added up by "
+            f"{lifetime.accounting}. "
+            f"They use ε = {dataset.spent:.4g} of {budget.epsilon:g} at δ = {brief(budget.delta)}.",
             400,
         )
     )
-    spent = accountant_comparison.pairs(curves, deltas, sum(n * event.failure for event, n in events))
-    ever = accountant_comparison.pairs({str(life.accounting): most}, deltas, life.failure)
+    spent_pairs = accountant_comparison.pairs(curves, deltas, sum(n * event.failure for event, n in events))
+    lifetime_pairs = accountant_comparison.pairs({str(lifetime.accounting): lifetime_curve}, deltas, lifetime.failure)
     failure = guarantee.small_failure(budget.delta)
-    lines = {
-        f"used so far ({len(found.releases)})": guarantee.evidence_bound(*spent, failure),
-        "all that may ever be released": guarantee.evidence_bound(*ever, failure),
+    evidence_by_label = {
+        f"used so far ({len(dataset.releases)})": guarantee.evidence_bound(*spent_pairs, failure),
+        "all that may ever be released": guarantee.evidence_bound(*lifetime_pairs, failure),
     }
-    beliefs(lines)
-    at = nearest(deltas, budget)
-    said = f"At δ = {brief(deltas[at])} what was used so far costs {listed(curves, at)}."
-    draw({**curves, "all that may ever be": most}, deltas, budget, said, "ledger-curve")
+    beliefs(evidence_by_label)
+    delta_index = nearest(deltas, budget)
+    summary = f"At δ = {brief(deltas[delta_index])} what was used so far costs {listed(curves, delta_index)}."
+    draw({**curves, "all that may ever be": lifetime_curve}, deltas, budget, summary, "ledger-curve")
     st.caption(
         "“All that may ever be released” holds even if someone chooses later releases in view of earlier ones. The "
         "whole budget and its accounting were fixed at the first release. “Used so far” holds if the number and kind "
@@ -70,9 +71,13 @@ def _chosen(sets: list[DataSet], table: Table) -> DataSet | None:
     if not sets:
         st.caption("The budget record holds no release yet.")
         return None
-    own = release_ledger.dataset_name(table)
-    first = next((i for i, d in enumerate(sets) if d.name == own), 0)
-    place = st.selectbox(
-        "Data set in the budget record", range(len(sets)), first, lambda i: clean(sets[i].name, 80), key="total-dataset"
+    table_dataset_name = release_ledger.dataset_name(table)
+    default_index = next((i for i, d in enumerate(sets) if d.name == table_dataset_name), 0)
+    dataset_index = st.selectbox(
+        "Data set in the budget record",
+        range(len(sets)),
+        default_index,
+        lambda i: clean(sets[i].name, 80),
+        key="total-dataset",
     )
-    return sets[place]
+    return sets[dataset_index]

@@ -11,21 +11,29 @@ from .planned_release import Planned
 
 def proof(planned: Planned) -> None:
     """List every step of the proof with its derivation, and offer the page to print."""
-    found = planned.proof
+    privacy_proof = planned.proof
     st.markdown("Each step says how much one person changes an answer, which noise hides that, and what it uses.")
-    st.markdown(f"**{plain(sentence(found), 400)}**")
-    for number, step in enumerate(found.steps, start=1):
+    st.markdown(f"**{plain(sentence(privacy_proof), 400)}**")
+    for number, step in enumerate(privacy_proof.steps, start=1):
         lines = step_lines(step)
-        short = dict(lines)
-        title = f"{number}. {step.statistic}: {short['Sensitivity']} → {short['Use of the budget']} → {short['Cost']}"
+        step_texts = dict(lines)
+        title = (
+            f"{number}. {step.statistic}: {step_texts['Sensitivity']} → {step_texts['Use of the budget']} → "
+            f"{step_texts['Cost']}"
+        )
         with st.expander(plain(title, 300)):
-            for name, words in lines:
+            for name, text in lines:
                 st.caption(name)
-                st.text(words)
-    with st.expander(plain(f"Total: {found.total} → ε = {found.epsilon:.6g} at δ = {brief(found.promise[1])}", 300)):
-        st.text(found.theorem)
-    name = f"proof-{found.algorithm}.html"
+                st.text(text)
+    with st.expander(
+        plain(
+            f"Total: {privacy_proof.total} → ε = {privacy_proof.epsilon:.6g} at δ = {brief(privacy_proof.promise[1])}",
+            300,
+        )
+    ):
+        st.text(privacy_proof.theorem)
+    name = f"proof-{privacy_proof.algorithm}.html"
     st.download_button(
-        "Proof, to print (HTML)", proof_page(found), name, "text/html", on_click="ignore", key="proof-html",
+        "Proof, to print (HTML)", proof_page(privacy_proof), name, "text/html", on_click="ignore", key="proof-html",
         icon=":material/print:",
     )  # fmt: skip

@@ -37,9 +37,11 @@ class Planned:
 
     def curves(self, times: int) -> dict[str, np.ndarray]:
         """ε at the `deltas` by accountant, of so many runs."""
-        known = (repr(self.charges), tuple(self.deltas), times, self.promise.delta)
+        cache_key = (repr(self.charges), tuple(self.deltas), times, self.promise.delta)
         return session().memo(
-            "curves", known, lambda: accountant_comparison.curves(self.charges, self.deltas, times, self.promise.delta)
+            "curves",
+            cache_key,
+            lambda: accountant_comparison.curves(self.charges, self.deltas, times, self.promise.delta),
         )
 
     def pairs(self, times: int) -> tuple[np.ndarray, np.ndarray]:
@@ -60,7 +62,7 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
     if table.peeked and stakeholder():
         place.info("This schema was filled in from the data without protection, so this view shows no plan.")
         return None
-    refused, domain = st.container(), table.domain
+    error_container, domain = st.container(), table.domain
     if domain is None and table.opening is not None:
         domain = table.opening.placeholder
     with place:
@@ -73,13 +75,13 @@ def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None
             workload, _ = question_choice.choose(table, domain)
             problem = QueryRelease(workload, table.n, table.unit.most_rows)
             algorithm = build(ALGORITHMS[name], parameter_widgets.settings(name, problem, budget))
-            charges, why, promise = _made(table, name, algorithm, problem, budget)
+            charges, privacy_proof, promise = _made(table, name, algorithm, problem, budget)
         except InputError as error:
-            refused.error(plain(error, 400))
+            error_container.error(plain(error, 400))
             return None
-    total = Promise(budget.epsilon, budget.delta, releases=times).total_delta
-    deltas = np.unique([*DELTAS, *(d for d in (budget.delta, total) if d)])
-    return Planned(ALGORITHMS[name].about.title, charges, deltas, why, promise)
+    total_delta = Promise(budget.epsilon, budget.delta, releases=times).total_delta
+    deltas = np.unique([*DELTAS, *(d for d in (budget.delta, total_delta) if d)])
+    return Planned(ALGORITHMS[name].about.title, charges, deltas, privacy_proof, promise)
 
 
 def _made(
@@ -87,11 +89,15 @@ def _made(
 ) -> tuple[tuple, Proof, Promise]:
     """All charges, why they keep the promise, and it; the schema's come first where it is measured."""
     if table.opening is None:
-        made = make_plan(algorithm, problem, budget)
-        return made.charges, proof(name, algorithm, made, problem), Promise.of_plan(made, adaptive=algorithm.adaptive)
-    part = chosen_part() if table.trial is None else table.trial.part
-    share, columns = share_of(table.opening.open, part, problem.n, problem.group, budget), table.opening.open
-    division, made = share.planned(algorithm, problem, budget, exact=False)
-    first = plan_schema(columns, problem.n, problem.group, division, exact=False)
-    why = proof(name, algorithm, made, problem, (first.plan, division))
-    return (*first.plan.charges, *made.charges), why, promise_of_division(division)
+        mechanism_plan = make_plan(algorithm, problem, budget)
+        return (
+            mechanism_plan.charges,
+            proof(name, algorithm, mechanism_plan, problem),
+            Promise.of_plan(mechanism_plan, adaptive=algorithm.adaptive),
+        )
+    budget_share = chosen_part() if table.trial is None else table.trial.part
+    share, columns = share_of(table.opening.open, budget_share, problem.n, problem.group, budget), table.opening.open
+    division, mechanism_plan = share.planned(algorithm, problem, budget, exact=False)
+    schema_plan = plan_schema(columns, problem.n, problem.group, division, exact=False)
+    privacy_proof = proof(name, algorithm, mechanism_plan, problem, (schema_plan.plan, division))
+    return (*schema_plan.plan.charges, *mechanism_plan.charges), privacy_proof, promise_of_division(division)

@@ -24,47 +24,48 @@ PRIORS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0
 
 def releases() -> int:
     """Ask how many releases like this one someone sees."""
-    words = "The same algorithm with the same settings, run again on the same people."
+    help_text = "The same algorithm with the same settings, run again on the same people."
     return st.slider(
         "Releases like this one",
         1,
         parameter_widgets.MOST_RELEASES,
         1,
         key="releases",
-        help=words,
+        help=help_text,
         **parameter_widgets.KEPT,
     )
 
 
 def promised(budget: Budget, times: int, planned: Planned | None = None) -> Promise:
     """Return the promise of `times` releases: by the noise that is planned, else by ε and δ alone."""
-    one = Promise(budget.epsilon, budget.delta) if planned is None else planned.promise
-    return replace(one, releases=times)
+    single_promise = Promise(budget.epsilon, budget.delta) if planned is None else planned.promise
+    return replace(single_promise, releases=times)
 
 
 def picture(promised: Promise) -> None:
     """Draw the two worlds, the release between them, and 100 guesses, and say what is seen, and of more releases."""
-    most, ten, hundred = (
+    most_right, right_after_10, right_after_100 = (
         times_in_100(replace(promised, releases=k).guess()).split()[0] for k in (promised.releases, 10, 100)
     )
-    words = (
-        f"At most {most} right: 50 by luck (grey), {float(most) - 50:g} by the release (pink). Unprotected: all 100."
+    summary = (
+        f"At most {most_right} right: 50 by luck (grey), {float(most_right) - 50:g} by the release (pink). "
+        "Unprotected: all 100."
     )
-    st.html(drawn.two_worlds(math.ceil(float(most)), words))
-    st.caption(f"{words} After 10 releases: {ten}, after 100: {hundred}.")
+    st.html(drawn.two_worlds(math.ceil(float(most_right)), summary))
+    st.caption(f"{summary} After 10 releases: {right_after_10}, after 100: {right_after_100}.")
 
 
 def verdict(budget: Budget, times: int, planned: Planned | None, right: float, table: Table) -> None:
     """State this page's one sentence, what ε alone would allow behind its ⓘ, a belief, and what can be learned."""
-    alone = promised(budget, times)
+    budget_promise = promised(budget, times)
     st.subheader(
         f"After {times} releases: " * (times > 1) + " ".join(guess_tile(right)), anchor=False,
         help="This number follows from the planned noise, where a plan can be made. "
         f"ε = {brief(budget.epsilon)} and δ = {brief(budget.delta)} alone allow any algorithm "
-        f"{times_in_100(alone.guess())}. A coin is right 50 times.",
+        f"{times_in_100(budget_promise.guess())}. A coin is right 50 times.",
     )  # fmt: skip
-    risen = _risen(_evidence(budget, times, planned), SUSPICION)
-    rises = (f"to at most {most} in {cases}" for cases, most in reversed(risen.items()))
+    posterior_texts = _risen(_evidence(budget, times, planned), SUSPICION)
+    rises = (f"to at most {most} in {cases}" for cases, most in reversed(posterior_texts.items()))
     st.markdown(
         "This is an average over releases. **Example:** “this patient has diabetes”, "
         f"suspected at {percent(SUSPICION)}. This rises {', '.join(rises)}.",
@@ -80,14 +81,16 @@ def _evidence(budget: Budget, times: int, planned: Planned | None) -> dict[str, 
 
     So one release's is what its card says.
     """
-    alone = promised(budget, times)
-    most, usual = alone.evidence, {}
+    budget_promise = promised(budget, times)
+    largest_evidence, usual_evidence = budget_promise.evidence, {}
     if planned is not None:
         pairs = planned.pairs(times)
-        usual = {"19 of 20 cases": guarantee.evidence_bound(*pairs, 0.025)}  # either way
+        usual_evidence = {"19 of 20 cases": guarantee.evidence_bound(*pairs, 0.025)}  # either way
         if times > 1:
-            most = min(most, guarantee.evidence_bound(*pairs, alone.failure))
-    return {f"all but {delta_words(alone.failure)}" if alone.failure else "every case": most} | usual
+            largest_evidence = min(largest_evidence, guarantee.evidence_bound(*pairs, budget_promise.failure))
+    return {
+        f"all but {delta_words(budget_promise.failure)}" if budget_promise.failure else "every case": largest_evidence
+    } | usual_evidence
 
 
 def _risen(evidence: dict[str, float], prior: float) -> dict[str, str]:
@@ -104,35 +107,39 @@ def suspicion(budget: Budget, times: int, planned: Planned | None) -> None:
 
 def beliefs(lines: dict[str, float]) -> None:
     """Draw what a belief becomes by the evidence of each line."""
-    beside, drawing = st.columns([2, 3], gap="medium")
-    words = "How likely someone thinks it is that something is true of you."
-    prior = beside.select_slider(
-        "Suspicion before", PRIORS, SUSPICION, percent, key="prior", help=words, **parameter_widgets.KEPT
+    widget_column, chart_column = st.columns([2, 3], gap="medium")
+    help_text = "How likely someone thinks it is that something is true of you."
+    prior = widget_column.select_slider(
+        "Suspicion before", PRIORS, SUSPICION, percent, key="prior", help=help_text, **parameter_widgets.KEPT
     )
     frame = pd.DataFrame({"before": np.unique([*PRIORS, *np.arange(1, 100) / 100])})
     for name, moved in lines.items():
         frame[f"{name} at most"] = guarantee.posterior(frame["before"], moved)
         frame[f"{name} at least"] = guarantee.posterior(frame["before"], -moved)
-    risen = _risen(lines, prior)
-    parts = ", ".join(f"at most {most} ({name})" for name, most in risen.items())
+    posterior_texts = _risen(lines, prior)
+    parts = ", ".join(f"at most {most} ({name})" for name, most in posterior_texts.items())
     summary = f"A suspicion of {percent(prior)} becomes {parts}."
-    drawing.plotly_chart(drawn.posteriors(frame, prior, risen), key="beliefs", alt=summary, config=QUIET)
-    with beside:
+    chart_column.plotly_chart(drawn.posteriors(frame, prior, posterior_texts), key="beliefs", alt=summary, config=QUIET)
+    with widget_column:
         below("", frame, "beliefs")
 
 
 def _totals(budget: Budget, times: int, planned: Planned | None) -> None:
     """List ε of all releases together by each accounting."""
     total = promised(budget, times).total_delta
-    e = guarantee.composed_epsilon(budget.epsilon, budget.delta, times, total)
+    optimal_epsilon = guarantee.composed_epsilon(budget.epsilon, budget.delta, times, total)
     rows = [
         (times * budget.epsilon, "sum of ε", "always true, and nearly always too much"),
-        (e, "optimal for any algorithm", "knows only that each is (ε, δ)-DP (Kairouz, Oh, Viswanath 2015)"),
+        (
+            optimal_epsilon,
+            "optimal for any algorithm",
+            "knows only that each is (ε, δ)-DP (Kairouz, Oh, Viswanath 2015)",
+        ),
     ]
     if planned is not None:
-        at = np.searchsorted(planned.deltas, total) if total else 0
+        delta_index = np.searchsorted(planned.deltas, total) if total else 0
         costs = {
-            name: float(c[at])
+            name: float(c[delta_index])
             for name, c in planned.curves(times).items()
             if total or name == accountant_comparison.PURE
         }
@@ -154,8 +161,10 @@ def mistakes(budget: Budget, times: int, planned: Planned | None) -> None:
         frame[planned.name] = planned.trade_off(alarms, 1)
         if times > 1:
             frame[f"{times} × {planned.name}"] = planned.trade_off(alarms, times)
-    least = float(np.interp(0.05, alarms, frame["limit by ε and δ"]))
-    summary = f"Someone who makes 5% false alarms misses at least {least:.0%} by ε and δ; with perfect privacy 95%."
+    least_missed = float(np.interp(0.05, alarms, frame["limit by ε and δ"]))
+    summary = (
+        f"Someone who makes 5% false alarms misses at least {least_missed:.0%} by ε and δ; with perfect privacy 95%."
+    )
     lines = {name: name for name in frame.columns[1:]}
     figure = drawn.trade_off(frame, lines, ("false alarms: says yes, and is wrong", "missed: says no, and is wrong"))
     panel(figure, summary, frame, "trade-off")

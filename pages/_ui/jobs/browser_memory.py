@@ -43,16 +43,16 @@ def remember(current: Table, *, says: bool = False) -> None:
     if is_withheld(current):  # what is typed differs from what was guessed, and guesses are made of cells
         _keep(key=KEY, data={"forget": False})
         return
-    back, words = st.session_state.get(BACK) == current.identity, said(current)
-    if words is not None:  # what was said since is newer than what the browser knows
+    is_restored, typed_parts = st.session_state.get(BACK) == current.identity, said(current)
+    if typed_parts is not None:  # what was said since is newer than what the browser knows
         st.session_state[SAID] = current.identity
-    typed = st.session_state.get(SAID) == current.identity
+    has_typed = st.session_state.get(SAID) == current.identity
     data: dict[str, Any] = {}
     if current.uploaded:
-        data = {"columns": current.names, "said": words, "wanted": not back and not typed}
-        data |= {"emptied": typed and words is None}  # else what was taken back would return the next day
+        data = {"columns": current.names, "said": typed_parts, "wanted": not is_restored and not has_typed}
+        data |= {"emptied": has_typed and typed_parts is None}  # else what was taken back would return the next day
     _keep(key=KEY, data=data | {"forget": st.session_state.pop(FORGOTTEN, False)}, on_found_change=_found)
-    if back and says:
+    if is_restored and says:
         st.caption(
             "What you typed about these columns is back. It was kept in this browser; “Forget my table” removes it."
         )
@@ -60,34 +60,41 @@ def remember(current: Table, *, says: bool = False) -> None:
 
 def said(current: Table) -> dict[str, Any] | None:
     """The entries that are not as guessed, None for columns left out, constraints and unit; None for nothing typed."""
-    begun = _begun(current)
+    initial_entries = _begun(current)
     entries, unit = current.entries, current.unit
-    ours = [name for name in current.names if current.origins.get(name) != READ_OFF]
-    typed = {name: entries.get(name) for name in ours if entries.get(name) != begun.get(name)}
-    if not typed and not current.constraints and unit.person is None:
+    storable_names = [name for name in current.names if current.origins.get(name) != READ_OFF]
+    typed_entries = {
+        name: entries.get(name) for name in storable_names if entries.get(name) != initial_entries.get(name)
+    }
+    if not typed_entries and not current.constraints and unit.person is None:
         return None
-    return {"entries": typed, "constraints": current.constraints, "person": unit.person, "most_rows": unit.most_rows}
+    return {
+        "entries": typed_entries,
+        "constraints": current.constraints,
+        "person": unit.person,
+        "most_rows": unit.most_rows,
+    }
 
 
 def _found() -> None:
     """Say of the table what the browser knows; it may send what it likes, and is read as a schema is."""
-    mine, found = whole_table(), st.session_state[KEY].get("found")
-    if not mine.uploaded or not isinstance(found, dict) or st.session_state.get(BACK) == mine.identity:
+    current, stored = whole_table(), st.session_state[KEY].get("found")
+    if not current.uploaded or not isinstance(stored, dict) or st.session_state.get(BACK) == current.identity:
         return
-    st.session_state[BACK] = mine.identity
-    attempt(partial(_restore, found))
+    st.session_state[BACK] = current.identity
+    attempt(partial(_restore, stored))
 
 
 def _restore(found: dict[str, Any], mine: Table, told: Told) -> None:
     """Say of a table what the browser knows of its columns, except where a person was quicker and typed anew."""
     entries, constraints = found.get("entries"), found.get("constraints")
-    person, most = found.get("person"), found.get("most_rows")
-    begun, now = _begun(mine), mine.entries
-    if person in mine.names and mine.unit.person is None and _is_limit(most):
-        mine.protect(PrivacyUnit(person, most))
-    known = [(n, e) for n, e in entries.items() if n in mine.names] if isinstance(entries, dict) else []
-    known = [(n, e) for n, e in known if now.get(n) == begun.get(n)]
-    mine.change({n: e for n, e in known if e is None or (isinstance(e, dict) and "kind" in e)}, told=told)
+    person, max_rows = found.get("person"), found.get("most_rows")
+    initial_entries, current_entries = _begun(mine), mine.entries
+    if person in mine.names and mine.unit.person is None and _is_limit(max_rows):
+        mine.protect(PrivacyUnit(person, max_rows))
+    stored_entries = [(n, e) for n, e in entries.items() if n in mine.names] if isinstance(entries, dict) else []
+    stored_entries = [(n, e) for n, e in stored_entries if current_entries.get(n) == initial_entries.get(n)]
+    mine.change({n: e for n, e in stored_entries if e is None or (isinstance(e, dict) and "kind" in e)}, told=told)
     if isinstance(constraints, list) and constraints and not mine.constraints:
         mine.constrain(constraints)
 

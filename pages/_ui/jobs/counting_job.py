@@ -32,8 +32,8 @@ def ready(table: Table) -> bool:
     """
     if table.large is None or table.domain is None:
         return True
-    first = first_columns(table.domain, COMFORTABLE_CELLS)
-    return _there(table, counted_table.check(table.domain, first), "check")
+    first_names = first_columns(table.domain, COMFORTABLE_CELLS)
+    return _there(table, counted_table.check(table.domain, first_names), "check")
 
 
 def have(table: Table, workload: Workload, key: str = "asked") -> bool:
@@ -47,47 +47,47 @@ def told(work: Work, large: Large) -> Watch:
 
     def read(rows: int) -> None:
         rate = rows / max(time.monotonic() - start, 1e-3)
-        of = f"{rows:,} of {large.rows:,}" if large.said else f"{rows:,} of about {max(large.rows, rows):,}"
-        work.tell(min(rows / max(large.rows, 1), 1.0), f"{of} rows read, {rate:,.0f} a second")
+        rows_text = f"{rows:,} of {large.rows:,}" if large.said else f"{rows:,} of about {max(large.rows, rows):,}"
+        work.tell(min(rows / max(large.rows, 1), 1.0), f"{rows_text} rows read, {rate:,.0f} a second")
 
     return read
 
 
 def _there(table: Table, wanted: WantedTables, key: str) -> bool:
-    left = counted_table.missing(table.counts, wanted, table.unit)
+    missing = counted_table.missing(table.counts, wanted, table.unit)
     name = NAME + key
-    if left is None or table.large is None:
+    if missing is None or table.large is None:
         return True
-    of = table.version, left.domain.names, left.tables
-    work = owned(name, of, KIND, partial(_count, table.large, table.unit, left))
-    if not watch(work, name):
+    job_key = table.version, missing.domain.names, missing.tables
+    job = owned(name, job_key, KIND, partial(_count, table.large, table.unit, missing))
+    if not watch(job, name):
         return False
-    found = work.result
-    if isinstance(found, Counts):
-        if all(known.n == found.n for known in table.counts.values()):
+    new_counts = job.result
+    if isinstance(new_counts, Counts):
+        if all(earlier.n == new_counts.n for earlier in table.counts.values()):
             let_go(name)
-            table.count(found)
+            table.count(new_counts)
             return True
-        work.result = CHANGED
-    if work.result:
-        _refused(work.result)
+        job.result = CHANGED
+    if job.result:
+        _refused(job.result)
     st.button(AGAIN, key=f"again-{name}", icon=":material/replay:", on_click=let_go, args=(name,))
     return False
 
 
 def _count(large: Large, unit: PrivacyUnit, wanted: WantedTables, work: Work) -> Counts | str:
     """Return the counts, or in words what the schema refuses: that may quote a cell, and is not for everybody."""
-    watching = told(work, large)
+    progress = told(work, large)
     try:
         with counted_table.named(large.source.name):
             source = limited(large.source, unit, wanted.domain.names)
-            found = source.count(wanted.domain, wanted.tables, watching)
-            if found.n < 2:
-                raise InputError(f"has {found.n or 'no'} row{'s' * (not found.n)}; at least 2 are needed")
+            counts = source.count(wanted.domain, wanted.tables, progress)
+            if counts.n < 2:
+                raise InputError(f"has {counts.n or 'no'} row{'s' * (not counts.n)}; at least 2 are needed")
     except InputError as error:
         work.tell(work.progress, work.words)  # ends here what was asked to end, whatever it says
         return str(error)
-    return Counts(wanted.domain, found.n, found.tables)
+    return Counts(wanted.domain, counts.n, counts.tables)
 
 
 def _refused(words: str) -> None:

@@ -55,12 +55,12 @@ def watch(
     """
     job.gather()
     with render_turns.aside():
-        came = job.wait(job.patience)
-    if not came:
-        drawn = job.news
-        seen = drawn if enough is None else enough - 1 if drawn < enough else None
+        has_ended = job.wait(job.patience)
+    if not has_ended:
+        result_count = job.news
+        redraw_above = result_count if enough is None else enough - 1 if result_count < enough else None
         with row():
-            _progress(job, seen, live)
+            _progress(job, redraw_above, live)
             if not final:
                 # Outside the fragment: a press while the page is drawn anew would be lost with the fragment.
                 st.button("Cancel", icon=":material/stop_circle:", key=f"cancel-{key}", on_click=job.cancel)

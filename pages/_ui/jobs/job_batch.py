@@ -37,9 +37,9 @@ class Several(Runs, Generic[Found]):
     def run(self, planned: list[Case]) -> None:
         """Run what of the plan is not there yet."""
         self.planned = planned
-        for case in still_to_run(planned, [found.point for found in self.found.values()]):
-            if refused := case.refused(self.problem):
-                self.found[case.key] = self.keep(refused, None)
+        for case in still_to_run(planned, [outcome.point for outcome in self.found.values()]):
+            if refusal := case.refused(self.problem):
+                self.found[case.key] = self.keep(refusal, None)
             else:
                 self.submit(case, self.task_for(case), self.foreseen.get((case.name, case.budget)))
 
@@ -78,24 +78,24 @@ class Several(Runs, Generic[Found]):
     @property
     def words(self) -> str:
         """How much of the plan is there, and how long the rest will take, others' work that is before it included."""
-        others = pool().before(self.id, len(self.jobs))
-        left = self.seconds_left + others
-        words = f"{len(self.shown)} of {len(self.planned)} runs"
-        if left >= SAID:
-            words += f", {in_seconds(left)} left"
-        if others >= SAID:
-            words += f", {in_seconds(others)} of it others' work"
-        return words
+        others_seconds = pool().before(self.id, len(self.jobs))
+        remaining_seconds = self.seconds_left + others_seconds
+        text = f"{len(self.shown)} of {len(self.planned)} runs"
+        if remaining_seconds >= SAID:
+            text += f", {in_seconds(remaining_seconds)} left"
+        if others_seconds >= SAID:
+            text += f", {in_seconds(others_seconds)} of it others' work"
+        return text
 
     @property
     def seconds_left(self) -> float:
         """The seconds that the runs under way will take: as those of the same algorithm did, else as was foreseen."""
         now, seconds = time.monotonic(), 0.0
         for case, job in self.jobs:
-            took = self.took.get(case.name)
-            expected = sum(took) / len(took) if took else pool().pace.expect(job.seconds)
-            passed = now - job.began if job.began else 0.0
-            seconds += max(expected - passed, 0.0)
+            durations = self.took.get(case.name)
+            expected = sum(durations) / len(durations) if durations else pool().pace.expect(job.seconds)
+            elapsed = now - job.began if job.began else 0.0
+            seconds += max(expected - elapsed, 0.0)
         return seconds / max(min(WORKERS, len(self.jobs)), 1)
 
     @property

@@ -51,7 +51,7 @@ class Runs(Job):
         """Drop what is there and run these; blocks of data that are wanted again stay shared."""
         self.cancel()
         wanted = list(wanted)
-        self._free(keep={id(one.rows) for one in wanted})
+        self._free(keep={id(run.rows) for run in wanted})
         self.asked, self.context, self.jobs = asked, context, []
         for one in wanted:
             self.submit(one.key, self.task(one.rows, **one.task), one.seconds)
@@ -85,8 +85,8 @@ class Runs(Job):
 
     def wait(self, seconds: float) -> bool:
         """Wait for all of it, `seconds` at the most; whether it ended."""
-        until = time.monotonic() + seconds
-        return all([job.wait(max(until - time.monotonic(), 0.0)) for _, job in self.jobs]) and self.ended
+        deadline = time.monotonic() + seconds
+        return all([job.wait(max(deadline - time.monotonic(), 0.0)) for _, job in self.jobs]) and self.ended
 
     @property
     def ended(self) -> bool:
@@ -107,8 +107,8 @@ class Runs(Job):
         if job.state == "queued":
             return f"Waiting for a free worker…{after(pool().before(self.id, 1))}"
         seeds = len(job.task.seeds)
-        round_ = f" · step {job.records[-1].t:,} of at most {job.rounds:,}" if job.records else ""
-        return f"Run {min(len(job.results) + 1, seeds)} of {seeds}{round_}"
+        step_text = f" · step {job.records[-1].t:,} of at most {job.rounds:,}" if job.records else ""
+        return f"Run {min(len(job.results) + 1, seeds)} of {seeds}{step_text}"
 
     @property
     def news(self) -> int:
@@ -136,8 +136,8 @@ class Runs(Job):
         return any(job.state == "cancelled" for _, job in self.jobs)
 
     def _free(self, keep: set[int]) -> None:
-        for place in [place for place in self._blocks if place not in keep]:
-            self._blocks.pop(place)[1].free()
+        for row_id in [place for place in self._blocks if place not in keep]:
+            self._blocks.pop(row_id)[1].free()
 
 
 def tab_runs(name: str) -> Runs:

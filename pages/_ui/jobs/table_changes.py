@@ -33,10 +33,10 @@ def arrive(job: Callable[[Work], Table]) -> None:
 def attempt(*changes: Change) -> None:
     """Begin to change the schema, after what is under way; what cannot be changed so is said on the page."""
     current = whole_table()
-    if (before := _change_of(current)) is not None:
-        changes = (*before.of[-1], *changes)
-    of = current, current.version, changes
-    owned(CHANGE, of, KIND, partial(_changed, current.twin(), changes), AT_ONCE)
+    if (running_change := _change_of(current)) is not None:
+        changes = (*running_change.of[-1], *changes)
+    job_key = current, current.version, changes
+    owned(CHANGE, job_key, KIND, partial(_changed, current.twin(), changes), AT_ONCE)
 
 
 def refuse(current: Table, problem: str) -> None:
@@ -52,36 +52,36 @@ def drop() -> None:
 
 def arriving() -> None:
     """Draw how far an uploaded file is; at its end the page is drawn anew, with its table or with what is wrong."""
-    work = session().find(ARRIVAL)
-    if not isinstance(work, Work) or not watch(work, ARRIVAL):
+    job = session().find(ARRIVAL)
+    if not isinstance(job, Work) or not watch(job, ARRIVAL):
         return
-    found = work.result
+    new_table = job.result
     let_go(ARRIVAL)
-    if work.state == "done":
+    if job.state == "done":
         let_go(CHANGE)
-        keep(found)
+        keep(new_table)
     else:
-        words = f"{work.error or 'Cancelled'}. The table is still the one before: {clean(whole_table().name)}."
-        st.session_state[UNREAD] = words
+        problem = f"{job.error or 'Cancelled'}. The table is still the one before: {clean(whole_table().name)}."
+        st.session_state[UNREAD] = problem
     st.rerun()
 
 
 def changing(current: Table) -> bool:
     """Draw how far a change is, if one is under way; at its end the page is drawn anew with what became of it."""
-    if (work := _change_of(current)) is None:
+    if (job := _change_of(current)) is None:
         return False
-    if not watch(work, CHANGE):
+    if not watch(job, CHANGE):
         return True
-    (_, version, changes), found = work.of, work.result
+    (_, version, changes), outcome = job.of, job.result
     let_go(CHANGE)
-    if work.state != "done":
-        refuse(current, work.error or CANCELLED)
+    if job.state != "done":
+        refuse(current, job.error or CANCELLED)
     elif current.version != version:
         attempt(*changes)  # whom it protects was changed meanwhile: once more
     else:
-        twin, problem = found
-        if twin.version != version:
-            session().table = twin
+        changed_table, problem = outcome
+        if changed_table.version != version:
+            session().table = changed_table
         if problem:
             refuse(current, problem)
     st.rerun()
@@ -99,22 +99,22 @@ def under_way(current: Table) -> bool:
 
 def say_unread() -> None:
     """Say once why a file is not the table in use."""
-    if wrong := st.session_state.pop(UNREAD, ""):
-        if wrong.startswith("Cancelled. "):
-            st.warning(plain(wrong, 400))
+    if problem := st.session_state.pop(UNREAD, ""):
+        if problem.startswith("Cancelled. "):
+            st.warning(plain(problem, 400))
         else:
-            st.error(reason(wrong))
+            st.error(reason(problem))
 
 
 def say_unchanged(current: Table) -> bool:
     """Say once what of the schema was not changed; whether there was anything."""
-    name, refused = st.session_state.pop(UNCHANGED, ("", ""))
-    if not refused or name != current.name:
+    name, problem = st.session_state.pop(UNCHANGED, ("", ""))
+    if not problem or name != current.name:
         return False
-    if refused == CANCELLED:
-        st.warning(refused)
+    if problem == CANCELLED:
+        st.warning(problem)
     else:  # it may quote a cell
-        st.error("The schema does not serve this table yet." if stakeholder() else plain(refused, 400))
+        st.error("The schema does not serve this table yet." if stakeholder() else plain(problem, 400))
     return True
 
 
@@ -131,16 +131,16 @@ def taken_in() -> bool:
 
 def _change_of(current: Table) -> Work | None:
     """Return the change of this table that is under way; None where there is none."""
-    work = session().find(CHANGE)
-    return work if isinstance(work, Work) and work.of[0] is current else None
+    job = session().find(CHANGE)
+    return job if isinstance(job, Work) and job.of[0] is current else None
 
 
 def _changed(twin: Table, changes: tuple[Change, ...], work: Work) -> tuple[Table, str]:
     """Return a copy of the table as it was changed, and in words what could not be changed."""
-    refused = []
+    problems = []
     for change in changes:
         try:
             change(twin, work.tell)
         except InputError as error:
-            refused.append(str(error))
-    return twin, "; ".join(refused)
+            problems.append(str(error))
+    return twin, "; ".join(problems)

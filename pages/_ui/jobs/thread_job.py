@@ -71,17 +71,17 @@ class Work(Job):
         try:
             self.state = "running"
             self.tell(0.0, "Starting…")
-            job, self.job = self.job, None
-            if job is not None:
-                self.result = job(self)
+            function, self.job = self.job, None
+            if function is not None:
+                self.result = function(self)
             if self._closed:  # meanwhile
                 self.result = None
             self.state = "done"
         except Stopped:
             self.state = "stopped"
         except Exception as error:  # noqa: BLE001
-            stopped = self._stopped.is_set()  # what was asked to stop may say so in its own words
-            self.error, self.state = ("", "stopped") if stopped else (in_words(error), "failed")
+            was_stop_requested = self._stopped.is_set()  # what was asked to stop may say so in its own words
+            self.error, self.state = ("", "stopped") if was_stop_requested else (in_words(error), "failed")
         finally:
             self._ended.set()
 
@@ -94,28 +94,28 @@ def _threads(kind: str, at_once: int) -> ThreadPoolExecutor:
 
 def begin(kind: str, job: Callable[[Work], Any], at_once: int = 1) -> Work:
     """Queue a job; it gets its Work, to tell how far it is. `at_once` of a kind are done at a time."""
-    work = Work(job=job)
-    _threads(kind, at_once).submit(work.run)
-    return work
+    thread_job = Work(job=job)
+    _threads(kind, at_once).submit(thread_job.run)
+    return thread_job
 
 
 def owned(name: str, of: Any, kind: str, job: Callable[[Work], Any], at_once: int = 1) -> Work:
     """Return the session's work under `name`; where that is `of` something else, it is closed and this job begun."""
-    found = session().find(name)
-    if isinstance(found, Work) and found.of == of:
-        return found
+    existing = session().find(name)
+    if isinstance(existing, Work) and existing.of == of:
+        return existing
     let_go(name)
-    work = begin(kind, job, at_once)
-    work.of = of
-    return session().own(name, lambda: work)
+    thread_job = begin(kind, job, at_once)
+    thread_job.of = of
+    return session().own(name, lambda: thread_job)
 
 
 def result_of(name: str, of: Any, kind: str, job: Callable[[Work], Any], again: str, at_once: int = 1) -> Any:
     """Return what came of the session's work under `name`; None on its way, and where a button begins it `again`."""
-    work = owned(name, of, kind, job, at_once)
-    if watch(work, name) and work.state != "done":
+    thread_job = owned(name, of, kind, job, at_once)
+    if watch(thread_job, name) and thread_job.state != "done":
         st.button(again, key=f"again-{name}", icon=":material/replay:", on_click=let_go, args=(name,))
-    return work.result
+    return thread_job.result
 
 
 def let_go(name: str) -> None:

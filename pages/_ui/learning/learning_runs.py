@@ -45,7 +45,7 @@ class LearningRuns(Several[LearningRun]):
 
     def table(self) -> pd.DataFrame:
         """The finished runs as lines: algorithm, epsilon, seed, seconds and every error by name."""
-        done = [found.point for found in self.shown if found.point.state == "done"]
+        done = [run.point for run in self.shown if run.point.state == "done"]
         lines = [
             {"algorithm": p.algorithm, "epsilon": p.epsilon, "seed": p.seed, **p.errors, "seconds": p.seconds}
             for p in done
@@ -56,8 +56,8 @@ class LearningRuns(Several[LearningRun]):
         """Coefficients of the finished runs at one ε as lines: algorithm, coefficient, value."""
         names = () if self.problem is None else self.problem.names
         lines = [
-            {"algorithm": found.point.algorithm, "coefficient": name, "value": float(value)}
-            for found in self.shown if found.x is not None and found.point.epsilon == epsilon
-            for name, value in zip(names, found.x, strict=True)
+            {"algorithm": run.point.algorithm, "coefficient": name, "value": float(value)}
+            for run in self.shown if run.x is not None and run.point.epsilon == epsilon
+            for name, value in zip(names, run.x, strict=True)
         ]  # fmt: skip
         return pd.DataFrame(lines, columns=["algorithm", "coefficient", "value"])

@@ -43,13 +43,13 @@ METHODS = {ALGORITHMS[name].about.title + words: (name, settings) for name, word
 
 def calibration(where: str) -> str:
     """Ask for which risk theory chooses μ: "erm" or "sco"."""
-    words = (
+    help_text = (
         "These rows: the smallest bound on the error in the table itself (empirical risk, ERM). Their population: "
         "also the distance between the rows and everyone they represent (SCO). That μ is larger and seldom better."
     )
     return st.segmented_control(
         "μ is chosen for", list(CALIBRATIONS), default="erm", required=True, format_func=CALIBRATIONS.__getitem__,
-        key=f"{where}-calibration", help=words, bind="query-params",
+        key=f"{where}-calibration", help=help_text, bind="query-params",
     )  # fmt: skip
 
 
@@ -73,71 +73,75 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
     if not names:
         left.info("This table has no column of numbers with public bounds. Choose another table or schema on Data.")
         return
-    told = distinct(names)
+    display_names = distinct(names)
     with left:
         title = st.container()
         with row():
-            column = st.selectbox("Column", names, format_func=told.get, key="learn-column", **shared())
-            words = "50% is the median (50th percentile): half of the rows lie below that value."
+            column = st.selectbox("Column", names, format_func=display_names.get, key="learn-column", **shared())
+            help_text = "50% is the median (50th percentile): half of the rows lie below that value."
             level = st.slider(
-                "Rows below the value", 0.01, 0.99, 0.5, 0.01, "percent", key="level", help=words,
+                "Rows below the value", 0.01, 0.99, 0.5, 0.01, "percent", key="level", help=help_text,
                 bind="query-params",
             )  # fmt: skip
-        unit = ({} if table.uploaded else UNITS).get(column, f"in {told[column]}")
-        picture = st.container()
-        spend = parameter_widgets.budget(experts)
-    words = "A small μ lets the answer roam, a large one pulls it to the middle of the public range. 1: as theory says."
+        unit = ({} if table.uploaded else UNITS).get(column, f"in {display_names[column]}")
+        chart_container = st.container()
+        budget = parameter_widgets.budget(experts)
+    help_text = (
+        "A small μ lets the answer roam, a large one pulls it to the middle of the public range. 1: as theory says."
+    )
     factor = experts.select_slider(
         "μ, as a multiple of theory's",
         FACTORS,
         1.0,
         parameter_widgets.number,
         key="factor",
-        help=words,
+        help=help_text,
         bind="query-params",
     )
     with experts:
-        aim = calibration("line")
-        words = "Draws that share the budget. Each is centred at the one before and held tighter by four times the μ."
+        calibration_choice = calibration("line")
+        help_text = (
+            "Draws that share the budget. Each is centred at the one before and held tighter by four times the μ."
+        )
         stages = st.segmented_control(
             "Stages", list(STAGES), default=1, required=True, format_func=STAGES.__getitem__, key="line-stages",
-            help=words, bind="query-params",
+            help=help_text, bind="query-params",
         )  # fmt: skip
     problem, rows = made(table, task_text("quantile", column, level=level))
-    chosen = {"calibration": aim, "factor": factor, "stages": stages}
-    law = line_law(problem, rows, spend, **chosen)
+    law_settings = {"calibration": calibration_choice, "factor": factor, "stages": stages}
+    law = line_law(problem, rows, budget, **law_settings)
     how = "exactly" if law.stages == 1 else f"after {law.stages} steps, by quadrature over the draw before"
     experts.caption(
         f"n = {problem.n:,}, G = {problem.G:g}, R = {problem.R:g}, μ = {law.mu:.3g}, k = {law.k:.4g} in the first "
         f"step ({how}). Mean error added {law.excess:.3g}."
     )
-    name = plain(told[column])
-    asked = f"median {name}" if level == 0.5 else f"value with {level:.0%} of {name} below it"
+    name = plain(display_names[column])
+    quantile_text = f"median {name}" if level == 0.5 else f"value with {level:.0%} of {name} below it"
     with title:
-        heading(f"Protected {asked}: within {law.within:.3g} {plain(unit)} of the real one, 9 times in 10")
-    with picture:
-        cautions(spend, table)
-        listed = pd.DataFrame({clean(column): law.x, "density": law.density})
+        heading(f"Protected {quantile_text}: within {law.within:.3g} {plain(unit)} of the real one, 9 times in 10")
+    with chart_container:
+        cautions(budget, table)
+        density_table = pd.DataFrame({clean(column): law.x, "density": law.density})
         example = np.interp(0.7, np.cumsum(law.density) / law.density.sum(), law.x)  # it moves with the curve
-        panel(learning_charts.density(law, example), "Shaded: 9 of 10 protected values.", listed, "density")
+        panel(learning_charts.density(law, example), "Shaded: 9 of 10 protected values.", density_table, "density")
     with left:
         algorithm = build(ALGORITHMS["regularized_exponential"], {"stages": str(law.stages)})
-        promise = Promise.of_plan(algorithm.plan(problem, spend), adaptive=algorithm.adaptive)
+        promise = Promise.of_plan(algorithm.plan(problem, budget), adaptive=algorithm.adaptive)
         show_tiles(
             [guess_tile(promise.guess())],
             f"Good for: saying “{example:.3g}, give or take {law.within:.2g} {unit}”. "
             f"Not for: comparing groups under {2 * law.within:.3g} {unit} apart.",
         )
     with right:
-        off = session().memo(
-            "price", (table.version, column, level, spend.delta, *chosen.values()),
-            lambda: [line_law(problem, rows, Budget(e, spend.delta), **chosen).within for e in EPSILONS],
+        errors = session().memo(
+            "price", (table.version, column, level, budget.delta, *law_settings.values()),
+            lambda: [line_law(problem, rows, Budget(e, budget.delta), **law_settings).within for e in EPSILONS],
         )  # fmt: skip
-        heading(f"Within {off[0]:.2g} {plain(unit)} at ε = {EPSILONS[0]:g}, {off[-1]:.2g} at {EPSILONS[-1]:g}")
-        frame = pd.DataFrame({"epsilon": EPSILONS, "off": off})
+        heading(f"Within {errors[0]:.2g} {plain(unit)} at ε = {EPSILONS[0]:g}, {errors[-1]:.2g} at {EPSILONS[-1]:g}")
+        frame = pd.DataFrame({"epsilon": EPSILONS, "off": errors})
         figure = over_budget(frame, {"off": "9 of 10 values"}, figure_text(f"off by, {unit}", 28))
-        figure.add_scatter(x=[spend.epsilon], y=[law.within], mode="markers", marker={"size": 10, "color": SYNTHETIC})
-        panel(figure, f"The protected value would use all of ε = {spend.epsilon:g}.", frame, "price")
+        figure.add_scatter(x=[budget.epsilon], y=[law.within], mode="markers", marker={"size": 10, "color": SYNTHETIC})
+        panel(figure, f"The protected value would use all of ε = {budget.epsilon:g}.", frame, "price")
         with st.container(key="next", width="content"):
             st.page_link("pages/release.py", label="**Go to Release**", icon=":material/publish:")
         st.caption("There you publish a protected table. Its median has an error of its own.")
@@ -146,8 +150,8 @@ def line(table: Table, left: Any, right: Any, experts: Any) -> None:
             parts(
                 "line-part",
                 {
-                    "Other methods": lambda: _rivals(table, problem, rows, spend, (column, level)),
-                    "Theory's choice of μ": lambda: _theory(problem, rows, spend, aim, law.mu),
+                    "Other methods": lambda: _rivals(table, problem, rows, budget, (column, level)),
+                    "Theory's choice of μ": lambda: _theory(problem, rows, budget, calibration_choice, law.mu),
                 },
             )
 
@@ -162,24 +166,25 @@ def cautions(spend: Budget, table: Table) -> None:
 
 def _theory(problem: RiskMinimisation, rows: Rows, spend: Budget, aim: str, used: float) -> None:
     """Draw the mean error that privacy adds (excess risk) against μ, with theory's μ and the one in use."""
-    mus, excess, star = risk_by_mu(problem, rows, spend, calibration=aim)
+    mus, excess, theory_mu = risk_by_mu(problem, rows, spend, calibration=aim)
     frame = pd.DataFrame({"mu": mus, "excess_risk": excess})
     best = frame.loc[frame["excess_risk"].idxmin()]
     summary = (
-        f"Theory's μ = {star:.3g} has {excess[len(excess) // 2]:.3g}; the smallest is {best['excess_risk']:.3g}, at "
+        f"Theory's μ = {theory_mu:.3g} has {excess[len(excess) // 2]:.3g}; the smallest is "
+        f"{best['excess_risk']:.3g}, at "
         f"μ = {best['mu']:.3g}. Theory's μ needs public numbers only. A choice by this curve would use real data "
         "without budget. The curve is of one step and groups columns of many values into 300."
     )
-    panel(learning_charts.curve(frame, star, used), summary, frame, "risk-by-mu")
+    panel(learning_charts.curve(frame, theory_mu, used), summary, frame, "risk-by-mu")
 
 
 def _rivals(table: Table, problem: RiskMinimisation, rows: Rows, spend: Budget, of: Any) -> None:
     """Run every method at several ε; draw their errors."""
     runs = session().own("line", LearningRuns)
     seeds = st.number_input("Repeats", 1, 20, 5, key="line-seeds", bind="query-params", width=120)
-    asked = (table.version, of, spend, seeds)
-    if runs.asked != asked:
-        runs.start(asked, (problem, rows, None), planned(list(METHODS), spend, int(seeds)))
+    task = (table.version, of, spend, seeds)
+    if runs.asked != task:
+        runs.start(task, (problem, rows, None), planned(list(METHODS), spend, int(seeds)))
     watch(runs, "line")
     excess_by_epsilon(runs, "line-rivals")
 
@@ -210,7 +215,7 @@ def excess_by_epsilon(runs: LearningRuns, key: str) -> None:
         if runs.ended:
             st.info("How much error does privacy add, by each method? Press “Learn”: it takes some seconds.")
         return
-    shown = frame.assign(excess_risk=frame["excess_risk"].clip(lower=1e-12))
-    figure = learning_charts.by_epsilon(shown, "excess_risk", "error added", list(METHODS), log=True)
+    positive_risks = frame.assign(excess_risk=frame["excess_risk"].clip(lower=1e-12))
+    figure = learning_charts.by_epsilon(positive_risks, "excess_risk", "error added", list(METHODS), log=True)
     panel(figure, finding(runs, frame) + " Lines: the middle of all repeats. Shaded: all of them.", frame, key)
     lacking([run.point for run in runs.shown], {})

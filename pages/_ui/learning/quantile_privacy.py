@@ -19,23 +19,23 @@ SMALLEST = 1e-12  # below which quadrature says nothing
 def guarantee(_table: Table, left: Any, right: Any, experts: Any) -> None:
     """Draw δ(ε) of the median beside the Gaussian's, exact calibration, and what Theorem 6.4 spends."""
     with right:
-        spend = parameter_widgets.budget(experts)
+        budget = parameter_widgets.budget(experts)
         n = st.select_slider("Rows of the invented table", [4, 10, 40, 100, 400], 40, key="neighbours",
                              bind="query-params")  # fmt: skip
     with left:
         heading("Is the private median as private as Gaussian noise?")
-        _curves(spend, n)
-    exact, printed = st.tabs(("What exact calibration saves", "Where the printed theorem overspends"))
-    table = calibrations(spend.delta)
-    row = table.iloc[(table["epsilon"] - spend.epsilon).abs().argmin()]
-    with exact:
+        _curves(budget, n)
+    exact_tab, printed_tab = st.tabs(("What exact calibration saves", "Where the printed theorem overspends"))
+    table = calibrations(budget.delta)
+    row = table.iloc[(table["epsilon"] - budget.epsilon).abs().argmin()]
+    with exact_tab:
         lines = {"exact": "exact s", "printed": "the paper's closed form (Theorem 6.4)"}
         summary = (
             f"At ε = {row['epsilon']:.3g} the exact s is {row['exact'] / row['printed']:.2f} times the closed form's. "
             "The risk bound is smaller by that factor, for the same promise."
         )
         _over(table, lines, "s, parameter of Gaussian DP", summary, "calibration")
-    with printed:
+    with printed_tab:
         lines = {"spent": "used by Theorem 6.4 as printed", "promised": "promised δ"}
         summary = (
             f"As printed, 2δ/3 is for the density and (1 + e^ε)δ/3 for the sampler. That is "

@@ -19,9 +19,9 @@ from .table_learning import pairs, predicted
 
 def plane(table: Table, left: Any, right: Any, experts: Any) -> None:
     """Draw where both weights of a line fall and what they predict; then the sampler's steps."""
-    possible = [pair for pair in pairs(table) if set(numeric(table)) - {pair[1]}]
-    if possible:
-        _law(table, possible, left, right, experts)
+    options = [pair for pair in pairs(table) if set(numeric(table)) - {pair[1]}]
+    if options:
+        _law(table, options, left, right, experts)
     else:
         left.info("The picture needs a column of numbers as the feature, and another column as the target.")
     with experts:
@@ -38,42 +38,51 @@ def _law(table: Table, possible: list[tuple[str, str]], left: Any, right: Any, e
         feature = st.selectbox("From the column", others, format_func=clean, key=f"plane-feature-{target}", **shared())
     with left:
         heading(f"How does {plain(feature)} predict {plain(target)}?")
-        spend = parameter_widgets.budget(experts)
+        budget = parameter_widgets.budget(experts)
     with experts:
-        aim = calibration("plane")
+        calibration_choice = calibration("plane")
     text = task_text(loss, target, level=0.9 if loss == "quantile" else None, features=(feature,))
     problem, rows = made(table, text)
-    law = plane_law(problem, rows, spend, calibration=aim)
+    law = plane_law(problem, rows, budget, calibration=calibration_choice)
     columns = {c.name: c for c in table.domain.columns}  # type: ignore[union-attr]
-    spec = columns[feature]
-    x = np.linspace(float(spec.low or 0), float(spec.high or 1), 60)
+    feature_column = columns[feature]
+    x = np.linspace(float(feature_column.low or 0), float(feature_column.high or 1), 60)
     scaled = (2 * (x - x[0]) / (x[-1] - x[0]) - 1) / np.sqrt(2)
     lines = np.outer(law.draws[:, 0], scaled) + law.draws[:, 1:] / np.sqrt(2)
-    best = law.optimum[0] * scaled + law.optimum[1] / np.sqrt(2)
-    title, chance = clean(target), isinstance(problem.loss, Logistic)
-    if chance:
-        lines, best = (1 / (1 + np.exp(-value)) for value in (lines, best))
+    optimal_line = law.optimum[0] * scaled + law.optimum[1] / np.sqrt(2)
+    title, is_probability = clean(target), isinstance(problem.loss, Logistic)
+    if is_probability:
+        lines, optimal_line = (1 / (1 + np.exp(-value)) for value in (lines, optimal_line))
         title = f"chance that {title} is {clean(columns[target].labels[1])}"
     frame = pd.DataFrame(
-        {clean(feature): x, "without privacy": best, "lowest draw": lines.min(0), "highest": lines.max(0)}
+        {clean(feature): x, "without privacy": optimal_line, "lowest draw": lines.min(0), "highest": lines.max(0)}
     )
-    wide = float((frame["highest"] - frame["lowest draw"]).max())
+    largest_gap = float((frame["highest"] - frame["lowest draw"]).max())
     with left:
-        cautions(spend, table)
-        apart = f"{100 * wide:.0f} points" if chance else f"{wide:.3g}"
+        cautions(budget, table)
+        gap_text = f"{100 * largest_gap:.0f} points" if is_probability else f"{largest_gap:.3g}"
         summary = (
-            f"You would publish one thin line, drawn by chance. They differ by {apart} at most. The dashed one is real."
+            f"You would publish one thin line, drawn by chance. They differ by {gap_text} at most. The dashed "
+            "one is real."
         )
-        panel(learning_charts.fans(x, lines[:30], best, (feature, title), chance), summary, frame, "fans")
-    names2 = (f"weight of {clean(feature)}", "constant")
-    spread = law.draws.std(0)
+        panel(
+            learning_charts.fans(x, lines[:30], optimal_line, (feature, title), is_probability), summary, frame, "fans"
+        )
+    weight_names = (f"weight of {clean(feature)}", "constant")
+    weight_deviations = law.draws.std(0)
     summary = (
-        f"Darker: more likely. Each dot is one of {len(law.draws)} draws. They spread by {spread[0]:.3g} across and "
-        f"{spread[1]:.3g} up, most where the error hardly changes. Along a grey line it is the same."
+        f"Darker: more likely. Each dot is one of {len(law.draws)} draws. They spread by {weight_deviations[0]:.3g} "
+        "across and "
+        f"{weight_deviations[1]:.3g} up, most where the error hardly changes. Along a grey line it is the same."
     )
     with experts:
         heading("Where the two weights fall")
-        panel(learning_charts.plane(law, names2), summary, pd.DataFrame(law.draws, columns=pd.Index(names2)), "plane")
+        panel(
+            learning_charts.plane(law, weight_names),
+            summary,
+            pd.DataFrame(law.draws, columns=pd.Index(weight_names)),
+            "plane",
+        )
 
 
 def _steps() -> None:

@@ -32,9 +32,9 @@ FIRST = [title for title, (name, own) in METHODS.items() if name not in ON_LINES
 
 def targets(table: Table, loss: str) -> list[Column]:
     """Return the columns that a loss can have as its target."""
-    two = loss in ("logistic", "hinge")
+    needs_binary = loss in ("logistic", "hinge")
     columns = (c for c in table.domain.columns if c.missing != "category")  # type: ignore[union-attr]
-    return [c for c in columns if (c.size == 2 if two else not c.values)]
+    return [c for c in columns if (c.size == 2 if needs_binary else not c.values)]
 
 
 def pairs(table: Table) -> list[tuple[str, str]]:
@@ -55,89 +55,97 @@ def predicted(possible: list[tuple[str, str]], where: str) -> tuple[str, str]:
 
 def parted(problem: RiskMinimisation, rows: Rows) -> tuple[RiskMinimisation, Rows, Rows]:
     """Return the problem on the rows that methods learn from, these rows, and those that test them."""
-    seen, held_out = split(rows, HELD_OUT, 0)
-    return replace(problem, n=seen.n), seen, held_out
+    training_rows, held_out = split(rows, HELD_OUT, 0)
+    return replace(problem, n=training_rows.n), training_rows, held_out
 
 
 def opening(table: Table, text: str, radius: Any) -> list[LearningRun]:
     """Return the runs made beforehand for what the page opens with on its sample; none for anything else."""
-    kept = json.loads(FILE.read_text(encoding="utf-8"))
-    asked = [table.name, table.schema, table.unit.most_rows, text, radius]
-    if table.uploaded or table.unit.person is not None or asked != kept["asked"]:
+    stored = json.loads(FILE.read_text(encoding="utf-8"))
+    task = [table.name, table.schema, table.unit.most_rows, text, radius]
+    if table.uploaded or table.unit.person is not None or task != stored["asked"]:
         return []
-    return [LearningRun(SweepPoint.from_json(point), np.array(x)) for point, x in kept["runs"]]
+    return [LearningRun(SweepPoint.from_json(point), np.array(x)) for point, x in stored["runs"]]
 
 
 @peek
 def whole(table: Table, left: Any, right: Any, experts: Any) -> None:
     """Draw the error that privacy adds, then what the methods are worth on new people and how their weights spread."""
-    possible = pairs(table)
-    if not possible:
+    options = pairs(table)
+    if not options:
         left.info("This table has neither a column of two values nor one of numbers to learn.")
         return
     with right:
-        loss, target = predicted(possible, "")
+        loss, target = predicted(options, "")
         others = [name for name in table.domain.names if name != target]  # type: ignore[union-attr]
-        chosen = st.multiselect(
+        feature_names = st.multiselect(
             "From these columns", others, others[:4], format_func=distinct(others).get, key=f"features-{target}",
             **shared(),
         )  # fmt: skip
     with left:
         heading(f"How well do other columns predict {plain(target)}?")
-        spend = parameter_widgets.budget(experts)
-    words = "How large weights may be: public, chosen by you. Auto: 10 for a classifier, else from public bounds."
+        budget = parameter_widgets.budget(experts)
+    help_text = "How large weights may be: public, chosen by you. Auto: 10 for a classifier, else from public bounds."
     radius = experts.select_slider(
         "R, radius of the region", [parameter_widgets.AUTO, *RADII], parameter_widgets.AUTO,
-            parameter_widgets.number, key="radius", help=words,
+            parameter_widgets.number, key="radius", help=help_text,
         bind="query-params",
     )  # fmt: skip
     methods = experts.multiselect("Methods", list(METHODS), FIRST, key="learners", bind="query-params")
     seeds = experts.number_input("Repeats", 1, 20, 3, key="table-seeds", bind="query-params")
-    if not chosen:
+    if not feature_names:
         left.info("Choose at least one column to predict from.")
         return
-    text = task_text(loss, target, level=0.9 if loss == "quantile" else None, features=tuple(chosen))
-    problem, seen, held_out = parted(*made(table, text, None if radius == parameter_widgets.AUTO else float(radius)))
-    runs, of = session().own("classifier", LearningRuns), (table.version, text, radius, spend.delta)
-    plan, there = planned(methods, spend, int(seeds)), opening(table, text, radius)
+    text = task_text(loss, target, level=0.9 if loss == "quantile" else None, features=tuple(feature_names))
+    problem, training_rows, held_out = parted(
+        *made(table, text, None if radius == parameter_widgets.AUTO else float(radius))
+    )
+    runs, task = session().own("classifier", LearningRuns), (table.version, text, radius, budget.delta)
+    cases, stored_runs = planned(methods, budget, int(seeds)), opening(table, text, radius)
     pressed = right.button("Learn", type="primary", icon=":material/play_arrow:", key="run-table")
     with left:
-        cautions(spend, table)
-        if pressed or (runs.asked is None and {case.key for case in plan} <= {found.point.key for found in there}):
-            runs.start(of, (problem, seen, held_out), plan, there)
+        cautions(budget, table)
+        if pressed or (runs.asked is None and {case.key for case in cases} <= {run.point.key for run in stored_runs}):
+            runs.start(task, (problem, training_rows, held_out), cases, stored_runs)
         watch(runs, "table")
-        if runs.asked is not None and runs.asked != of:
+        if runs.asked is not None and runs.asked != task:
             st.warning("What is drawn belongs to other settings. Press “Learn” to renew it.")
         excess_by_epsilon(runs, "excess")
-        st.caption(f"Methods learn from {seen.n:,} rows; {held_out.n:,} rows test them.")
+        st.caption(f"Methods learn from {training_rows.n:,} rows; {held_out.n:,} rows test them.")
     experts.caption(f"{problem.d} weights (d), R = {problem.R:g}, G = {problem.G:.4g}.")
     if len(runs.table()):
-        tested, spread = st.tabs(("People it has not seen", "How far its weights spread"))
-        with tested:
+        accuracy_tab, coefficient_tab = st.tabs(("People it has not seen", "How far its weights spread"))
+        with accuracy_tab:
             _population(runs)
-        with spread:
-            _coefficients(runs, spend)
+        with coefficient_tab:
+            _coefficients(runs, budget)
 
 
 def _population(runs: LearningRuns) -> None:
     """Draw what a method is worth on people it has not seen: its error and its right answers."""
     frame = runs.table()
-    words = {"population_accuracy": "right answers on new people", "population_risk": "error on new people",
+    measure_labels = {"population_accuracy": "right answers on new people", "population_risk": "error on new people",
              "accuracy": "right answers on the rows it saw"}  # fmt: skip
-    possible = [name for name in words if name in frame and frame[name].notna().any()]
-    value = st.segmented_control(
-        "Measure", possible, default=possible[0], required=True, format_func=words.__getitem__, key="measure-learn"
+    available_measures = [name for name in measure_labels if name in frame and frame[name].notna().any()]
+    measure = st.segmented_control(
+        "Measure",
+        available_measures,
+        default=available_measures[0],
+        required=True,
+        format_func=measure_labels.__getitem__,
+        key="measure-learn",
     )
-    most = frame["epsilon"].max()
-    at = frame[frame["epsilon"] == most].groupby("algorithm").median(numeric_only=True)
-    gap, middle = (at["population_risk"] - at["risk"]).abs().max(), at[value]
-    best = middle.idxmax() if "accuracy" in value else middle.idxmin()
-    shown = f"{middle[best]:.1%}" if "accuracy" in value else f"{middle[best]:.3g}"
+    max_epsilon = frame["epsilon"].max()
+    medians = frame[frame["epsilon"] == max_epsilon].groupby("algorithm").median(numeric_only=True)
+    gap, method_medians = (medians["population_risk"] - medians["risk"]).abs().max(), medians[measure]
+    best = method_medians.idxmax() if "accuracy" in measure else method_medians.idxmin()
+    best_text = f"{method_medians[best]:.1%}" if "accuracy" in measure else f"{method_medians[best]:.3g}"
     summary = (
-        f"At ε = {most:g} {best} is best. Its {words[value]}: {shown}. Errors on new people and on "
+        f"At ε = {max_epsilon:g} {best} is best. Its {measure_labels[measure]}: {best_text}. Errors on new people "
+        "and on "
         f"the rows it saw differ by {gap:.2g} at most. That is luck of the sample, not privacy."
     )
-    figure = learning_charts.by_epsilon(frame, value, words[value], list(METHODS), log=False)
+    figure = learning_charts.by_epsilon(frame, measure, measure_labels[measure], list(METHODS), log=False)
     panel(figure, summary, frame, "held-out")
 
 
@@ -148,14 +156,19 @@ def _coefficients(runs: LearningRuns, spend: Budget) -> None:
         st.caption(f"Nothing was learned at ε = {spend.epsilon:g} yet. Press “Learn”.")
         return
     best = best_without_privacy(runs.problem, runs.rows)
-    by = frame.groupby(["algorithm", "coefficient"])["value"]
-    spread = (by.max() - by.min()).groupby("algorithm").median()
+    grouped = frame.groupby(["algorithm", "coefficient"])["value"]
+    spread = (grouped.max() - grouped.min()).groupby("algorithm").median()
     summary = (
         f"At ε = {spend.epsilon:g} the weights of {spread.idxmin()} differ least between repeats: by "
         f"{spread.min():.3g}. Weights may differ while predictions hardly do."
     )
-    listed = pd.concat([
+    coefficient_table = pd.concat([
         frame, pd.DataFrame({"algorithm": "without privacy", "coefficient": runs.problem.names, "value": best})
     ])  # fmt: skip
     figure = learning_charts.coefficients(frame, best, runs.problem.names, list(METHODS))
-    panel(figure, summary, listed.assign(coefficient=listed["coefficient"].map(clean)), "coefficients")
+    panel(
+        figure,
+        summary,
+        coefficient_table.assign(coefficient=coefficient_table["coefficient"].map(clean)),
+        "coefficients",
+    )

@@ -21,19 +21,19 @@ def draw(title: str, names: Sequence[str], values: np.ndarray, unit: str, key: s
     `values` are (seeds, ε, bars).
     """
     st.markdown(f"**{title}.** Drag ε. The charts below follow when you let go.")
-    at = STOPS.index(max(st.session_state.get("epsilon", 1.0), STOPS[0]))
+    stop_index = STOPS.index(max(st.session_state.get("epsilon", 1.0), STOPS[0]))
     median = np.median(values, axis=0)
-    said = [
-        "; ".join(f"{name}: {in_unit(one, unit)}" for name, one in zip(names, bars, strict=True)) for bars in median
+    bar_texts = [
+        "; ".join(f"{name}: {in_unit(value, unit)}" for name, value in zip(names, bars, strict=True)) for bars in median
     ]
     stops = [f"ε = {number(epsilon)}" for epsilon in STOPS]
     frames = Frames(
         title=title, name="ε, of these bars", stops=stops, ends=("stronger promise", "less noise"), labels=names,
-        real=None, synthetic=median[None], words=[[f"{words}." for words in said]], shown="median", unit=unit,
+        real=None, synthetic=median[None], words=[[f"{text}." for text in bar_texts]], shown="median", unit=unit,
         repeats=values,
     )  # fmt: skip
-    drag(frames, at, f"drag-{key}", _choose)
-    table = pd.DataFrame(values[:, at], columns=pd.Index(names))
+    drag(frames, stop_index, f"drag-{key}", _choose)
+    table = pd.DataFrame(values[:, stop_index], columns=pd.Index(names))
     below(f"Each of the {len(values)} repeats keeps its noise while ε moves.", table, key)
 
 

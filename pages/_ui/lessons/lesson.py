@@ -67,8 +67,8 @@ class Lesson:
     def link(self, *, large: bool) -> str:
         """Return the address of the lesson, relative to the app, in `large` type or not."""
         title = ALGORITHMS[self.settings["algorithm"]].about.title  # what the widget writes into the address
-        shown = {"present": "true"} if large else {}
-        return "explore?" + urlencode({"lesson": self.key} | self.settings | {"algorithm": title} | shown)
+        presenter_query = {"present": "true"} if large else {}
+        return "explore?" + urlencode({"lesson": self.key} | self.settings | {"algorithm": title} | presenter_query)
 
     def asked(self) -> dict[str, Any]:
         """Return what the runs of the lesson are made by."""
@@ -104,10 +104,14 @@ class Lesson:
     def card(self) -> None:
         """Draw what is seen, on one scale with all lessons about the same sample."""
         st.caption(self.shows)
-        named = self.known[0] == self.hidden[0]
-        names = [self.bars[bar].name if named else f"ε = {number(at)}" for at, bar in (self.known, self.hidden)]
-        alike = (max(one.seen) for one in LESSONS.values() if one.settings["sample"] == self.settings["sample"])
-        figure = guessed(names, self.seen, [in_unit(bar, self.unit) for bar in self.seen], max(alike))
+        is_same_epsilon = self.known[0] == self.hidden[0]
+        names = [
+            self.bars[bar].name if is_same_epsilon else f"ε = {number(at)}" for at, bar in (self.known, self.hidden)
+        ]
+        sample_maxima = (
+            max(other.seen) for other in LESSONS.values() if other.settings["sample"] == self.settings["sample"]
+        )
+        figure = guessed(names, self.seen, [in_unit(bar, self.unit) for bar in self.seen], max(sample_maxima))
         st.plotly_chart(figure, key=f"card-{self.key}", alt=self.task, config=QUIET)
 
 
@@ -119,13 +123,13 @@ def kept_runs() -> dict[str, Any]:
 
 def written() -> dict[str, Lesson]:
     """Return the lessons in their order, as they are written beside this file."""
-    usual, stronger = Promise(1.0, DELTA).suspicion_words, Promise(0.1, DELTA).suspicion
-    found = {}
-    for key, said in tomllib.loads(Path(__file__).with_name("lessons.toml").read_text(encoding="utf-8")).items():
-        why = said.pop("explanation").format(usual=usual, stronger=stronger)
-        bars = [Bar(**bar) for bar in said.pop("bars")]
-        found[key] = Lesson(key=key, decide=RULES.get(key), explanation=why, bars=bars, **said)
-    return found
+    usual_suspicion, stronger_suspicion = Promise(1.0, DELTA).suspicion_words, Promise(0.1, DELTA).suspicion
+    lessons = {}
+    for key, entry in tomllib.loads(Path(__file__).with_name("lessons.toml").read_text(encoding="utf-8")).items():
+        explanation = entry.pop("explanation").format(usual=usual_suspicion, stronger=stronger_suspicion)
+        bars = [Bar(**bar) for bar in entry.pop("bars")]
+        lessons[key] = Lesson(key=key, decide=RULES.get(key), explanation=explanation, bars=bars, **entry)
+    return lessons
 
 
 LESSONS = written()
@@ -141,11 +145,13 @@ def predict(current: Lesson) -> bool:
     """Draw the lesson's panel; return whether the prediction was made and the charts may be shown."""
     number = f" {list(LESSONS).index(current.key) + 1} of {len(LESSONS)}" if current.key else ""
     with st.container(border=True, key=f"lesson-{current.title}"):
-        asked, beside = st.columns(2 if current.bars else [1, 1e-9])  # the chart beside its question, on one slide
-        with asked:
+        question_column, chart_column = st.columns(
+            2 if current.bars else [1, 1e-9]
+        )  # the chart beside its question, on one slide
+        with question_column:
             st.subheader(f"Lesson{number}: {current.title}", anchor=False)
-            words = meaning(*current.words)
-            guess = st.radio(current.question, current.answers, None, key=f"guess-{current.title}", help=words)
+            help_text = meaning(*current.words)
+            guess = st.radio(current.question, current.answers, None, key=f"guess-{current.title}", help=help_text)
             if current.revealed:
                 _answer(current, guess)
             else:
@@ -153,7 +159,7 @@ def predict(current: Lesson) -> bool:
                     "Reveal", type="primary", disabled=guess is None, key=f"reveal-{current.title}",
                     on_click=st.session_state.update, args=({f"_revealed-{current.title}": True},),
                 )  # fmt: skip
-        with beside:
+        with chart_column:
             if current.bars and not current.revealed:
                 current.card()
             elif current.bars:
@@ -165,21 +171,23 @@ def predict(current: Lesson) -> bool:
 
 def _answer(current: Lesson, guess: str | None) -> None:
     """Draw the answer, the sentence that stays, the way on, and why."""
-    found = current.found()
-    right = current.answers[found.right]
-    if guess == right:
-        verdict = f"Right: {right}."
+    finding = current.found()
+    right_answer = current.answers[finding.right]
+    if guess == right_answer:
+        verdict = f"Right: {right_answer}."
     else:
-        verdict = f"Not quite: you said “{guess}”. The answer: {right}." if guess else f"The answer: {right}."
-    runs = f" In the median of {len(SEEDS)} repeats {found.words}." if current.bars else f" {found.words}"
+        verdict = (
+            f"Not quite: you said “{guess}”. The answer: {right_answer}." if guess else f"The answer: {right_answer}."
+        )
+    runs = f" In the median of {len(SEEDS)} repeats {finding.words}." if current.bars else f" {finding.words}"
     st.markdown(f"**{verdict}**{runs}")
     if current.remember:
         st.info(f"**Remember: {current.remember[0].lower()}{current.remember[1:]}**", icon=":material/lightbulb:")
-    later = list(LESSONS.values())[list(LESSONS).index(current.key) + 1 :] if current.key else []
-    if later:
+    later_lessons = list(LESSONS.values())[list(LESSONS).index(current.key) + 1 :] if current.key else []
+    if later_lessons:
         st.link_button(
-            f"Next lesson: {later[0].title}",
-            later[0].link(large=st.session_state["present"]),
+            f"Next lesson: {later_lessons[0].title}",
+            later_lessons[0].link(large=st.session_state["present"]),
             icon=":material/arrow_forward:",
         )
     elif current.key:

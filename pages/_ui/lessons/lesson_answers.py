@@ -35,26 +35,30 @@ def ratio(
 
     `words` name both values in their unit, and if they like how many times the larger one is the smaller.
     """
-    before, after = (medians[epsilon][place] for epsilon, place in (known, hidden))
-    times = after / before
-    said = {"known": in_unit(before, unit), "hidden": in_unit(after, unit), "ratio": f"{max(times, 1 / times):.2g}"}
-    return LessonFinding(nearest(times, marks), words.format(**said))
+    known_value, hidden_value = (medians[epsilon][bar_index] for epsilon, bar_index in (known, hidden))
+    times = hidden_value / known_value
+    template_values = {
+        "known": in_unit(known_value, unit),
+        "hidden": in_unit(hidden_value, unit),
+        "ratio": f"{max(times, 1 / times):.2g}",
+    }
+    return LessonFinding(nearest(times, marks), words.format(**template_values))
 
 
 def sampling(medians: Medians) -> LessonFinding:
     """Return how the largest error falls from ε = 0.1 to 10: about the table, and about its population."""
     table, people = zip(medians[0.1], medians[10.0], strict=True)
-    words = (
+    sentence = (
         f"the largest error about these people falls from {table[0]:.0f} to {table[1]:.0f} people from ε = 0.1 "
         f"to 10. About everybody it goes from {people[0]:.0f} to {people[1]:.0f}"
     )
     if people[1] >= people[0]:
-        return LessonFinding(2, words)
-    return LessonFinding(0 if people[0] / people[1] > table[0] / table[1] / 2 else 1, words)
+        return LessonFinding(2, sentence)
+    return LessonFinding(0 if people[0] / people[1] > table[0] / table[1] / 2 else 1, sentence)
 
 
 def rule(medians: Medians) -> LessonFinding:
     """Return how often rows made from pairs of columns keep a rule that no pair shows: always, mostly or in half."""
     pairs, evolved = medians[10.0]
-    words = f"the third column is right in {pairs:.1%} of rows made from pairs, in {evolved:.1%} of compared rows"
-    return LessonFinding(nearest(pairs, (1, 0.75, 0.5)), words)
+    sentence = f"the third column is right in {pairs:.1%} of rows made from pairs, in {evolved:.1%} of compared rows"
+    return LessonFinding(nearest(pairs, (1, 0.75, 0.5)), sentence)

@@ -17,9 +17,9 @@ def published() -> np.ndarray:
 
 def problem() -> None:
     """Say what two exact counts tell about the patient who came between them, and what noise hides."""
-    noisy = published()
+    counts = published()
     st.markdown(
         "| Ill people | yesterday | today | only Anna came since |\n|---|---|---|---|\n"
         f"| exact count | **{EXACT[0]}** | **{EXACT[1]}** | so she is ill |\n"
-        f"| random noise added | **{noisy[0]}** | **{noisy[1]}** | nobody can be sure |"
+        f"| random noise added | **{counts[0]}** | **{counts[1]}** | nobody can be sure |"
     )

@@ -34,11 +34,11 @@ MEASURED = "- **Schema**, as measured by this release; later releases use it as 
 
 def archive(files: dict[str, bytes]) -> bytes:
     """All files in one ZIP."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as packed:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as zip_file:
         for name, content in files.items():
-            packed.writestr(name, content)
-    return out.getvalue()
+            zip_file.writestr(name, content)
+    return buffer.getvalue()
 
 
 def download_all(files: Callable[[], dict[str, bytes]], called: str, **more: Any) -> None:
@@ -55,13 +55,13 @@ def outputs(files: dict[str, bytes]) -> None:
     facts = json.loads(files["release.json"])
     dataset, number = facts["dataset"], len(json.loads(files["account.json"])["releases"])
     heading(f"Release {number} of {plain(dataset['name'])}", Tag.PAID)
-    means, useful, protects = Promise.of_release(facts), facts["utility"], facts["protects"]
-    each = noun(protects["rows_per_person"])
-    tiles = tiled.foretold(useful["noise"], useful["as_exact_as_sample"], protects["records"], each)
-    tiles.append(guess_tile(means.guess()))
-    show_tiles(tiles, useful["sentence"])
-    st.markdown(f"**{plain(means.suspicion_words, 500)}**")
-    if protects["unit"] == ROW:
+    promise, utility, protection = Promise.of_release(facts), facts["utility"], facts["protects"]
+    unit = noun(protection["rows_per_person"])
+    tiles = tiled.foretold(utility["noise"], utility["as_exact_as_sample"], protection["records"], unit)
+    tiles.append(guess_tile(promise.guess()))
+    show_tiles(tiles, utility["sentence"])
+    st.markdown(f"**{plain(promise.suspicion_words, 500)}**")
+    if protection["unit"] == ROW:
         st.caption(SEVERAL)
     if facts["measured"]:
         st.markdown("**What was measured of the schema, protected:**")

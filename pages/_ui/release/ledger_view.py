@@ -25,7 +25,11 @@ def view(ledger: Path | None, sets: Sequence[DataSet]) -> None:
     _kept(ledger)
     with st.expander("Budget record: all releases, and what is left", icon=":material/history:"):
         st.dataframe([_dataset(d) for d in sets], hide_index=True)
-        latest = sorted(((r["seq"], d, r) for d in sets for r in d.releases), key=lambda one: one[0], reverse=True)
+        latest = sorted(
+            ((r["seq"], d, r) for d in sets for r in d.releases),
+            key=lambda numbered_release: numbered_release[0],
+            reverse=True,
+        )
         st.dataframe([_release(d, release) for _, d, release in latest], hide_index=True)
         st.caption(
             "Releases are counted for each data set. “All releases” adds up all so far, at the data set's δ. What "
@@ -68,29 +72,33 @@ def _verify(ledger: Path) -> None:
 
 def _kept(ledger: Path) -> None:
     """Releases whose files are still beside the ledger, to take along again; that never spends."""
-    there = {}
+    release_by_entry = {}
     for claim in sorted(folder_for(ledger).glob("*/release.json")):
         try:
             facts = json.loads(claim.read_text(encoding="utf-8"))
             account = json.loads((claim.parent / "account.json").read_text(encoding="utf-8"))
-            words = f"{clean(facts['dataset']['name'])}, release {len(account['releases'])}"
-            there[int(facts["ledger"]["entry"])] = claim.parent, facts["ledger"], words
+            label = f"{clean(facts['dataset']['name'])}, release {len(account['releases'])}"
+            release_by_entry[int(facts["ledger"]["entry"])] = claim.parent, facts["ledger"], label
         except (OSError, ValueError, TypeError, KeyError):
             continue  # not one of ours
-    if not there:
+    if not release_by_entry:
         return
     heading("Download an earlier release again", Tag.PAID)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         entry = st.selectbox(
-            "Release", sorted(there, reverse=True), format_func=lambda n: there[n][2], key="release-again", width=300
+            "Release",
+            sorted(release_by_entry, reverse=True),
+            format_func=lambda n: release_by_entry[n][2],
+            key="release-again",
+            width=300,
         )
-        folder, receipt, called = there[entry]
+        folder, receipt, title = release_by_entry[entry]
         try:
-            held = not verify(ledger, receipt)
+            is_recorded = not verify(ledger, receipt)
         except InputError:
-            held = False
-        download_all(partial(contents, folder), called, key="again-zip", disabled=not held)
-    st.caption("This release is in the budget record." if held else "This release is not in this budget record.")
+            is_recorded = False
+        download_all(partial(contents, folder), title, key="again-zip", disabled=not is_recorded)
+    st.caption("This release is in the budget record." if is_recorded else "This release is not in this budget record.")
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -23,9 +23,9 @@ READ = "read-for-release"  # its name in a session
 
 def share(table: Table, names: Sequence[str], budget: Budget) -> None:
     """The widget for the schema's share, where some of the chosen columns are to be measured."""
-    columns = 0 if table.opening is None else len(table.opening.project(names).open)
-    if columns:
-        share_slider(default_share(columns, table.n, table.unit.most_rows, budget))
+    unknown_count = 0 if table.opening is None else len(table.opening.project(names).open)
+    if unknown_count:
+        share_slider(default_share(unknown_count, table.n, table.unit.most_rows, budget))
 
 
 def ready_for(request: ReleaseRequest, table: Table) -> PreparedRelease | None:
@@ -34,26 +34,27 @@ def ready_for(request: ReleaseRequest, table: Table) -> PreparedRelease | None:
     Where none of the chosen columns is to be measured it is like any other release.
     """
     schema = table.opening.project(request.workload.domain.names)  # type: ignore[union-attr]
-    found = _records(table, schema)
-    if found is None:
+    records = _records(table, schema)
+    if records is None:
         return None
     if not schema.open:
-        return prepare(request, found.rows)
-    asked = list(request.asked)
-    return prepare_open(request, schema, lambda domain: read_queries(asked, domain)[0], chosen_part(), found)
+        return prepare(request, records.rows)
+    question_texts = list(request.asked)
+    return prepare_open(request, schema, lambda domain: read_queries(question_texts, domain)[0], chosen_part(), records)
 
 
 def preview(ready: OpenRelease) -> None:
     """What every column to be measured costs, and how far off it may be; what the plan below is made with."""
-    measured, division = ready.measuring, ready.division
-    part = division.schema / (division.schema + division.rest)
+    schema_plan, division = ready.measuring, ready.division
+    schema_part = division.schema / (division.schema + division.rest)
     heading("The schema is measured first", Tag.PEEK if ready.schema.placeholder.peeked else Tag.PUBLIC)
     st.caption(
-        f"{part:.1%} of the budget measures it, and {1 - part:.1%} is left for the algorithm. The plan below has "
+        f"{schema_part:.1%} of the budget measures it, and {1 - schema_part:.1%} is left for the algorithm. The plan "
+        "below has "
         f"placeholders: {EXPECTED} values for each column of categories, and the bins you entered for numbers. It is "
         "made anew in the schema that is found, within the same budget. Questions are read in that schema."
     )
-    column_costs.draw(column_costs.lines(measured.columns, measured))
+    column_costs.draw(column_costs.lines(schema_plan.columns, schema_plan))
 
 
 def together(ready: OpenRelease) -> float:
@@ -63,10 +64,10 @@ def together(ready: OpenRelease) -> float:
 
 def _records(table: Table, schema: OpenSchema) -> OpenRecords | None:
     """What can be read beforehand; None while it is read, or where it cannot be."""
-    job = partial(_read, table.frame, schema, table.unit)
-    return result_of(READ, (table.version, schema.names), "release-reading", job, "Read the columns after all")
+    read_records = partial(_read, table.frame, schema, table.unit)
+    return result_of(READ, (table.version, schema.names), "release-reading", read_records, "Read the columns after all")
 
 
 def _read(frame: pd.DataFrame, schema: OpenSchema, unit: PrivacyUnit, work: Work) -> OpenRecords:
-    words = "The columns are read. Nothing is drawn, and no budget is used"
-    return OpenRecords.of(frame, schema, unit, lambda share: work.tell(share, words))
+    text = "The columns are read. Nothing is drawn, and no budget is used"
+    return OpenRecords.of(frame, schema, unit, lambda share: work.tell(share, text))

@@ -68,16 +68,16 @@ class Desk:
 
 
 def _release(work: Work, ready: PreparedRelease, ledger: Path, token: str) -> dict[str, bytes]:
-    place = folder_for(ledger)
+    parent_folder = folder_for(ledger)
     try:
-        place.mkdir(mode=0o700, exist_ok=True)
+        parent_folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
         raise InputError(f"the folder beside the ledger cannot be made: {error.strerror}; no budget is used") from None
 
     def told(t: int, rounds: int) -> None:
         work.tell(min(1.0, t / max(rounds, 1)), f"Budget used; step {t:,} of at most {rounds:,}")
 
-    folder = place / token
+    folder = parent_folder / token
     publish(ready, Store(ledger, create=True), folder, told)
     return contents(folder)
 

@@ -54,38 +54,46 @@ NEIGHBOURS = "Neighbours, the tables that nobody must be able to tell apart, dif
 
 def dataset(table: Table, sets: Sequence[DataSet], place: DeltaGenerator, experts: DeltaGenerator) -> dict[str, Any]:
     """The name in the ledger and, for a new one, its total budget; as fields of a ReleaseRequest."""
-    beside = place.container(horizontal=True)
-    name = beside.text_input(
-        "Data set", dataset_name(table), max_chars=LONGEST_NAME, key=dataset_key(table),
+    name_container = place.container(horizontal=True)
+    name = name_container.text_input(
+        "Data set",
+        dataset_name(table),
+        max_chars=LONGEST_NAME,
+        key=dataset_key(table),
         help="One name for all tables about the same people. The budget record knows the rows again, in any order.",
         persist_state="session",
-    ).strip()  # fmt: skip
-    found = dataset_of(sets, name)
+    ).strip()
+    data_set = dataset_of(sets, name)
     fields = {"dataset": name, "total": None, "new_version": False}
-    if found is None:
-        words = "Fixed at the first release, for all releases of this data set together. It can never be changed."
-        epsilon = beside.number_input(
+    if data_set is None:
+        help_text = "Fixed at the first release, for all releases of this data set together. It can never be changed."
+        epsilon = name_container.number_input(
             "Whole budget (ε)",
             0.01,
             1000.0,
             parameter_widgets.WHOLE.epsilon,
             key="total-epsilon",
-            help=words,
+            help=help_text,
             persist_state="session",
             width=170,
         )
         delta = experts.select_slider(
-            "Failure probability of all releases together (δ)", parameter_widgets.DELTAS,
-            parameter_widgets.WHOLE.delta, parameter_widgets.number,
-            key="total-delta", help=words, persist_state="session",
-        )  # fmt: skip
+            "Failure probability of all releases together (δ)",
+            parameter_widgets.DELTAS,
+            parameter_widgets.WHOLE.delta,
+            parameter_widgets.number,
+            key="total-delta",
+            help=help_text,
+            persist_state="session",
+        )
         fields["total"] = Budget(epsilon, delta)
     else:
         fields["new_version"] = place.checkbox(
-            "This is a new version: data about the same people", key=f"version-{name}-{len(found.versions)}",
+            "This is a new version: data about the same people",
+            key=f"version-{name}-{len(data_set.versions)}",
             help="Where the rows themselves have changed. Another schema is no new version. The old budget stays.",
             persist_state="session",
-        )  # fmt: skip
+        )
     return fields
 
 
@@ -95,14 +103,16 @@ def request(
     """The widgets of what is asked and by what, ε in its `place`; their request. Raises InputError for bad choices."""
     with place:
         budget = parameter_widgets.budget(fold)
-    n, opening = table.n, table.opening
+    n, partial_schema = table.n, table.opening
     for caution in cautions(budget, n):
         place.warning(plain(caution, 300))
     with fold:
-        left, right = st.columns(2)
-        with left:
-            workload, texts = question_choice.choose(table, None if opening is None else opening.placeholder)
-        with right:
+        questions_container, algorithm_container = st.columns(2)
+        with questions_container:
+            workload, texts = question_choice.choose(
+                table, None if partial_schema is None else partial_schema.placeholder
+            )
+        with algorithm_container:
             name = parameter_widgets.algorithm()
             deployments.known(budget.epsilon)
             measured_release.share(table, workload.domain.names, budget)
@@ -114,45 +124,66 @@ def request(
             "Synthetic rows", 1, MAX_ROWS, key=key, help="As many as real rows.", on_change=choose, args=(key,)
         )
         neutralize = st.toggle(
-            "Disarm formulas in CSV files", key="neutralize", **shared(),
+            "Disarm formulas in CSV files",
+            key="neutralize",
+            **shared(),
             help="Texts that a spreadsheet would take for formulas get an apostrophe in front.",
-        )  # fmt: skip
+        )
         noise = st.selectbox(
-            "Noise", NOISES, format_func=NOISE_WORDS.get, key="noise", **shared(),
+            "Noise",
+            NOISES,
+            format_func=NOISE_WORDS.get,
+            key="noise",
+            **shared(),
             help="Floating point needs δ > 0.",
-        )  # fmt: skip
+        )
     return ReleaseRequest(
-        frame=table.content, sha256=table.sha256, workload=workload, asked=texts,
-        algorithm=build(ALGORITHMS[name], settings), budget=budget,
-        unit=table.unit, reason=reason, rows=int(rows), neutralize=neutralize, noise=noise, **fields,
-    )  # fmt: skip
+        frame=table.content,
+        sha256=table.sha256,
+        workload=workload,
+        asked=texts,
+        algorithm=build(ALGORITHMS[name], settings),
+        budget=budget,
+        unit=table.unit,
+        reason=reason,
+        rows=int(rows),
+        neutralize=neutralize,
+        noise=noise,
+        **fields,
+    )
 
 
 def reason(table: Table) -> tuple[bool, str]:
     """Whether a written reason is needed, and the one that was typed."""
     if not table.uploaded or not (table.peeked or session().has_looked(table)):
         return False, ""
-    what = "Kinds, bounds or values of its schema come from the data. " if table.guessed else ""
-    what += "Its rows, real errors or a trial of its schema were shown. " if session().has_looked(table) else ""
-    st.caption(what + "What you choose after such a look can reveal something about the table, which no budget counts.")
+    origin_text = "Kinds, bounds or values of its schema come from the data. " if table.guessed else ""
+    origin_text += "Its rows, real errors or a trial of its schema were shown. " if session().has_looked(table) else ""
+    st.caption(
+        origin_text + "What you choose after such a look can reveal something about the table, which no budget counts."
+    )
     text = st.text_area(
-        "You have looked at this table. Why may it be released?", key="reason", max_chars=LONGEST_REASON, height=68,
-        persist_state="session", placeholder="Everybody can read this on the card: do not quote the data.",
-    )  # fmt: skip
+        "You have looked at this table. Why may it be released?",
+        key="reason",
+        max_chars=LONGEST_REASON,
+        height=68,
+        persist_state="session",
+        placeholder="Everybody can read this on the card: do not quote the data.",
+    )
     return True, " ".join(text.split())
 
 
 def verdict(ready: PreparedRelease, of: tuple) -> None:
     """Draw the tiles of a release that was not made yet, from its plan alone."""
     problem, budget = ready.problem, ready.request.budget
-    n, asked, group = problem.n, problem.workload, ready.request.unit.most_rows
-    known = None
+    n, workload, rows_per_person = problem.n, problem.workload, ready.request.unit.most_rows
+    predicted_error = None
     if not isinstance(ready, OpenRelease):
-        known = session().memo("foreseen", of, lambda: foreseen(problem, ready.plan))
-    tiles = tiled.foretold(foreseen_sizes(known, asked), None, n, noun(group))
+        predicted_error = session().memo("foreseen", of, lambda: foreseen(problem, ready.plan))
+    tiles = tiled.foretold(foreseen_sizes(predicted_error, workload), None, n, noun(rows_per_person))
     tiles = tiles or [("Error", "known after the release", "Explore shows it with repeats of fresh noise")]
     guess = Promise(budget.epsilon, budget.delta, ready.events).guess()
-    show_tiles([*tiles, guess_tile(guess)], uses(known, n).sentence)
+    show_tiles([*tiles, guess_tile(guess)], uses(predicted_error, n).sentence)
     if ready.plan.accounting is Accounting.ZCDP:
         st.caption(CAUTION)
 
@@ -164,24 +195,24 @@ def share(ready: PreparedRelease, sets: Sequence[DataSet] | None, head: DeltaGen
     guess is right after them, or after the most that Guarantee speaks of. `sets` is None where no record is named.
     """
     request = ready.request
-    found = dataset_of(sets or (), request.dataset)
-    if found is None and request.total is None:
+    data_set = dataset_of(sets or (), request.dataset)
+    if data_set is None and request.total is None:
         return "its share"
-    lifetime = Lifetime.fixed_by(request.total, ready.events) if found is None else found.lifetime  # type: ignore[arg-type]
-    spent = None if sets is None else 0.0 if found is None else found.spent
+    lifetime = Lifetime.fixed_by(request.total, ready.events) if data_set is None else data_set.lifetime  # type: ignore[arg-type]
+    spent = None if sets is None else 0.0 if data_set is None else data_set.spent
     with head:
-        mine = shared_gauge.draw(request.dataset or "", lifetime, spent, ready.events)
-    many = how_many(1.0, lifetime.cost(ready.events) / lifetime.capacity)
-    if many > 1:
-        whole, seen = lifetime.budget.epsilon, min(many, parameter_widgets.MOST_RELEASES)
-        by_sum = how_many(whole, request.budget.epsilon)
-        words = f"ε = {whole:g} bears {many:,} such releases"
-        if lifetime.accounting is not Accounting.PURE and many > by_sum:
-            words = f"Risk grows slowly: {words}, not {by_sum}"
-        guess = Promise(request.budget.epsilon, request.budget.delta, ready.events, seen).guess()
-        words += f". After {seen}, a guess is right at most {times_in_100(guess)}."
-        place.caption(words, help="The whole budget has a failure probability (δ) of its own, which counts, too.")
-    return mine
+        share_text = shared_gauge.draw(request.dataset or "", lifetime, spent, ready.events)
+    release_count = how_many(1.0, lifetime.cost(ready.events) / lifetime.capacity)
+    if release_count > 1:
+        total_epsilon, composed_count = lifetime.budget.epsilon, min(release_count, parameter_widgets.MOST_RELEASES)
+        count_by_sum = how_many(total_epsilon, request.budget.epsilon)
+        note = f"ε = {total_epsilon:g} bears {release_count:,} such releases"
+        if lifetime.accounting is not Accounting.PURE and release_count > count_by_sum:
+            note = f"Risk grows slowly: {note}, not {count_by_sum}"
+        guess = Promise(request.budget.epsilon, request.budget.delta, ready.events, composed_count).guess()
+        note += f". After {composed_count}, a guess is right at most {times_in_100(guess)}."
+        place.caption(note, help="The whole budget has a failure probability (δ) of its own, which counts, too.")
+    return share_text
 
 
 def preview(ready: PreparedRelease, ledger: Path | None, of: tuple, sets: Sequence[DataSet]) -> None:
@@ -193,8 +224,8 @@ def preview(ready: PreparedRelease, ledger: Path | None, of: tuple, sets: Sequen
         _reservation(ready, ledger, of)
     except OverspendError as error:
         smaller = session().memo("fits", of, lambda: fitting(ready, sets))
-        words = f"The budget does not bear this release. {_fits(ready, sets, smaller)} In numbers: {error}."
-        raise TooLargeError(words, smaller) from None
+        message = f"The budget does not bear this release. {_fits(ready, sets, smaller)} In numbers: {error}."
+        raise TooLargeError(message, smaller) from None
 
 
 class TooLargeError(OverspendError):
@@ -216,62 +247,64 @@ def way_on(error: InputError) -> None:
 def details(ready: PreparedRelease, of: tuple) -> None:
     """Every charge and setting of the plan, and how its noise is drawn."""
     request, plan, unit = ready.request, ready.plan, ready.request.unit
-    found, budget, sums = _reservation(ready, None, of), request.budget, plan.sums
+    reservation, budget, sums = _reservation(ready, None, of), request.budget, plan.sums
     if isinstance(ready, OpenRelease):
         measured_release.preview(ready)
         costs = f"Schema and algorithm may cost ε = {measured_release.together(ready):.6g}"
-        by = ready.division.accounting
+        accounting = ready.division.accounting
     else:
-        costs, by = f"The plan costs ε = {sums.epsilon(budget.delta, plan.accounting):.6g}", plan.accounting
+        costs, accounting = f"The plan costs ε = {sums.epsilon(budget.delta, plan.accounting):.6g}", plan.accounting
     st.caption(
         f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} rows. {costs} at δ = "
-        f"{brief(budget.delta)} by {by}, rounded up. All releases then cost ε = {found.spent:.4g} of "
-        f"{found.lifetime.budget.epsilon:g} at δ = {brief(found.lifetime.budget.delta)} by "
-        f"{found.lifetime.accounting}."
+        f"{brief(budget.delta)} by {accounting}, rounded up. All releases then cost ε = {reservation.spent:.4g} of "
+        f"{reservation.lifetime.budget.epsilon:g} at δ = {brief(reservation.lifetime.budget.delta)} by "
+        f"{reservation.lifetime.accounting}."
         + " The algorithm adapts, so it uses all of that room." * request.algorithm.adaptive
         + " It uses all that both may ever need." * isinstance(ready, OpenRelease)
     )
     plan_tables([(c.name, c.value, c.why) for c in plan.choices], [charge.to_json() for charge in plan.charges])
-    apart = "one row" if unit.person is None else f"all rows of one person ({unit.most_rows} or fewer)"
-    counted = f" {COUNTED}" * (unit.person is not None)
+    difference_text = "one row" if unit.person is None else f"all rows of one person ({unit.most_rows} or fewer)"
+    counting_note = f" {COUNTED}" * (unit.person is not None)
     st.caption(f"{DRAWN[plan.exact]} {CIPHER}")
-    st.caption(f"Protected: {unit.words}. {NEIGHBOURS.format(apart)}{counted}")
+    st.caption(f"Protected: {unit.words}. {NEIGHBOURS.format(difference_text)}{counting_note}")
 
 
 def fitting(ready: PreparedRelease, sets: Sequence[DataSet]) -> float | None:
     """The largest ε of the slider that the data set still bears, with all else as it is; by public numbers only."""
     request = ready.request
-    found = dataset_of(sets, request.dataset)
-    total = request.total if found is None else found.lifetime.budget
+    data_set = dataset_of(sets, request.dataset)
+    total = request.total if data_set is None else data_set.lifetime.budget
     if total is None:
         return None
-    before = [] if found is None else [event for r in found.releases for event in events_from_json(r["events"])]
+    past_events = (
+        [] if data_set is None else [event for r in data_set.releases for event in events_from_json(r["events"])]
+    )
 
     def fits(epsilon: float) -> bool:
-        asked = replace(request, budget=Budget(epsilon, request.budget.delta))
+        trial_request = replace(request, budget=Budget(epsilon, request.budget.delta))
         try:
             if isinstance(ready, OpenRelease):
                 records = OpenRecords(ready.cells, ready.rows)
-                events = prepare_open(asked, ready.schema, ready.ask, ready.part, records).events
+                events = prepare_open(trial_request, ready.schema, ready.ask, ready.part, records).events
             else:
-                events = prepare(asked, ready.rows).events
+                events = prepare(trial_request, ready.rows).events
         except InputError:
             return False
-        lifetime = Lifetime.fixed_by(total, events) if found is None else found.lifetime
-        return lifetime.total([*before, *events]) <= total.epsilon
+        lifetime = Lifetime.fixed_by(total, events) if data_set is None else data_set.lifetime
+        return lifetime.total([*past_events, *events]) <= total.epsilon
 
-    smaller = [epsilon for epsilon in parameter_widgets.EPSILONS if epsilon < request.budget.epsilon]
-    place = bisect_left(smaller, True, key=lambda epsilon: not fits(epsilon))
-    return smaller[place - 1] if place else None
+    smaller_epsilons = [epsilon for epsilon in parameter_widgets.EPSILONS if epsilon < request.budget.epsilon]
+    fitting_count = bisect_left(smaller_epsilons, True, key=lambda epsilon: not fits(epsilon))
+    return smaller_epsilons[fitting_count - 1] if fitting_count else None
 
 
 def _fits(ready: PreparedRelease, sets: Sequence[DataSet], smaller: float | None) -> str:
     """Which ε fits, in words."""
     if smaller is not None:
         return f"ε = {smaller:g} would fit."
-    found = dataset_of(sets, ready.request.dataset)
-    left = ready.request.total.epsilon if found is None else found.left  # type: ignore[union-attr]
-    return f"No ε of the slider would fit these settings, as ε = {left:.4g} is left."
+    data_set = dataset_of(sets, ready.request.dataset)
+    remaining = ready.request.total.epsilon if data_set is None else data_set.left  # type: ignore[union-attr]
+    return f"No ε of the slider would fit these settings, as ε = {remaining:.4g} is left."
 
 
 def ready_for(request: ReleaseRequest, table: Table) -> PreparedRelease | None:
@@ -286,39 +319,50 @@ def known_again(table: Table, ready: PreparedRelease | OpenRelease, ledger: Path
     if table.large is None or session().knows("preview", of):
         return True
     st.caption("The ledger knows a table by all of its rows, so all of them are read, once.")
-    found = result_of(ASKING, of, KIND, partial(_ask_aside, table.large, ready, ledger), "Read it again")
-    if found is None:
+    reservation = result_of(ASKING, of, KIND, partial(_ask_aside, table.large, ready, ledger), "Read it again")
+    if reservation is None:
         return False
     let_go(ASKING)
-    session().memo("preview", of, lambda: found)
+    session().memo("preview", of, lambda: reservation)
     return True
 
 
 def _ask_aside(large: Large, ready: PreparedRelease, ledger: Path | None, work: Work) -> Reservation | InputError:
-    told = (
+    ledger_content = (
         NOTHING
         if ledger is None or is_new(ledger)
         else LedgerSource(large.source, large, counting_job.told(work, large))
     )
-    return _ask(replace(ready, request=replace(ready.request, frame=told)), ledger)
+    return _ask(replace(ready, request=replace(ready.request, frame=ledger_content)), ledger)
 
 
 def key(ready: PreparedRelease, table: Table, ledger: Path | None, sets: Sequence[DataSet]) -> tuple:
     """All that makes one plan another: its settings, the table's version and where the ledger stands."""
-    o = ready.request
-    stands = tuple((d.name, len(d.versions), len(d.releases)) for d in sets)
+    request = ready.request
+    ledger_state = tuple((d.name, len(d.versions), len(d.releases)) for d in sets)
     return (
-        str(ledger), stands, table.version, o.dataset, o.total, o.new_version, o.workload.domain.names, tuple(o.asked),
-        o.algorithm, o.budget, o.unit, ready.plan.exact, getattr(ready, "division", None),
-    )  # fmt: skip
+        str(ledger),
+        ledger_state,
+        table.version,
+        request.dataset,
+        request.total,
+        request.new_version,
+        request.workload.domain.names,
+        tuple(request.asked),
+        request.algorithm,
+        request.budget,
+        request.unit,
+        ready.plan.exact,
+        getattr(ready, "division", None),
+    )
 
 
 def _reservation(ready: PreparedRelease, ledger: Path | None, of: tuple) -> Reservation:
     """What reserving would give, asked once a plan: a ledger reads the whole table to know it again."""
-    found = session().memo("preview", of, lambda: _ask(ready, ledger))
-    if isinstance(found, InputError):
-        raise found
-    return found
+    reservation = session().memo("preview", of, lambda: _ask(ready, ledger))
+    if isinstance(reservation, InputError):
+        raise reservation
+    return reservation
 
 
 def _ask(ready: PreparedRelease, ledger: Path | None) -> Reservation | InputError:

@@ -25,11 +25,14 @@ def hush() -> None:
 
 def told(error: BaseException | None) -> str:
     """An error, and those it came from: of each its kind, and where in the code it went by."""
-    lines, seen = [], set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
+    lines, visited_ids = [], set()
+    while error is not None and id(error) not in visited_ids:
+        visited_ids.add(id(error))
         lines.append(f"{type(error).__name__} (its words are left out: they may quote a table)")
-        lines += [f"  {at.filename}:{at.lineno} in {at.name}" for at in traceback.extract_tb(error.__traceback__)]
+        lines += [
+            f"  {code_frame.filename}:{code_frame.lineno} in {code_frame.name}"
+            for code_frame in traceback.extract_tb(error.__traceback__)
+        ]
         error = error.__cause__ or error.__context__
     return "\n".join(lines)
 

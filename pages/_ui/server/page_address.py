@@ -52,15 +52,19 @@ def elsewhere(scope: Scope) -> str | None:
     is_page = headers.get("sec-fetch-dest", "document") == "document" and "text/html" in headers.get("accept", "")
     if scope["method"] != "GET" or not is_page or path in PATHS or f"/{name}" in PATHS or name.startswith(OWN):
         return None
-    asked = [pair for pair in parse_qsl(scope["query_string"].decode("latin-1")) if pair[0] != address_link.MISSING]
-    return f"{base}/?{urlencode([*asked, (address_link.MISSING, name[:MAX_NAME])])}"
+    query_pairs = [
+        pair for pair in parse_qsl(scope["query_string"].decode("latin-1")) if pair[0] != address_link.MISSING
+    ]
+    return f"{base}/?{urlencode([*query_pairs, (address_link.MISSING, name[:MAX_NAME])])}"
 
 
 def completed(asked: str, here: str) -> str:
     """The query that a browser asks for, with the settings that the address `here` has where the click was made."""
-    said, kept = _parse_query_string(asked), _parse_query_string(here.removeprefix("?"))
-    otherwise = {name.removeprefix(OTHERWISE): said.pop(name) for name in list(said) if name.startswith(OTHERWISE)}
-    return urlencode(otherwise | kept | said, doseq=True)
+    requested, current = _parse_query_string(asked), _parse_query_string(here.removeprefix("?"))
+    fallbacks = {
+        name.removeprefix(OTHERWISE): requested.pop(name) for name in list(requested) if name.startswith(OTHERWISE)
+    }
+    return urlencode(fallbacks | current | requested, doseq=True)
 
 
 def keep() -> None:
@@ -83,19 +87,19 @@ def _heard(self: SessionState, widget: WidgetMetadata, name: str, widget_id: str
     """Whether a widget takes a value from the address; notes one of a link that is none of its values."""
     texts = [asked] if isinstance(asked, str) else asked
     try:
-        taken = _seed(self, widget, name, widget_id, asked)
+        is_taken = _seed(self, widget, name, widget_id, asked)
     except OverflowError:  # infinity, where a whole number is wanted
         self.query_params.remove_param(name)
-        taken = False
-    value = self[name] if taken else widget.deserializer(None)
-    now = _coerce_value_for_query_url(widget.serializer(value), widget.value_type)
+        is_taken = False
+    value = self[name] if is_taken else widget.deserializer(None)
+    current_text = _coerce_value_for_query_url(widget.serializer(value), widget.value_type)
     try:
-        same = parse_url_param(asked, widget.value_type) == parse_url_param(now, widget.value_type)
+        is_same = parse_url_param(asked, widget.value_type) == parse_url_param(current_text, widget.value_type)
     except (ValueError, IndexError):  # of an empty text, too
-        same = False
-    if not same and texts == session().link.get(name):  # not one of a former table, which the address carries along
+        is_same = False
+    if not is_same and texts == session().link.get(name):  # not one of a former table, which the address carries along
         address_link.note(name, ", ".join(texts), _allowed(widget))
-    return taken
+    return is_taken
 
 
 def _allowed(widget: WidgetMetadata) -> str:

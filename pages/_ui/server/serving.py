@@ -52,11 +52,11 @@ class Door:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request or connection."""
-        start = page_address.elsewhere(scope) if scope["type"] == "http" else None
+        redirect_url = page_address.elsewhere(scope) if scope["type"] == "http" else None
         if scope["type"] == "http" and any(path in scope["path"] for path in CLOSED):
             await PlainTextResponse("Not here.", 404)(scope, receive, send)
-        elif start is not None:
-            await RedirectResponse(start, 303)(scope, receive, _framed(send))
+        elif redirect_url is not None:
+            await RedirectResponse(redirect_url, 303)(scope, receive, _framed(send))
         elif scope["type"] == "websocket" and not _at_home(scope):
             await send({"type": "websocket.close", "code": POLICY})
         elif scope["type"] == "websocket":
@@ -101,25 +101,25 @@ def _own_business(receive: Receive) -> Receive:
     Before each of them the browser says in a text, which Streamlit does not use, what its address says: what is asked
     for is asked for with these settings.
     """
-    here = ""
+    page_query = ""
 
     async def heard() -> Message:
-        nonlocal here
-        while (said := (message := await receive()).get("text")) is not None:
-            here = said
+        nonlocal page_query
+        while (address_text := (message := await receive()).get("text")) is not None:
+            page_query = address_text
         if (data := message.get("bytes")) is None:
             return message
-        back = BackMsg()
+        browser_message = BackMsg()
         with contextlib.suppress(DecodeError):  # what cannot be read is Streamlit's to refuse
-            back.ParseFromString(data)
-        if back.WhichOneof("type") == "clear_cache":
-            back = BackMsg(app_heartbeat=True)
-        elif back.WhichOneof("type") == "rerun_script":
-            asked = back.rerun_script
-            asked.query_string = page_address.completed(asked.query_string, here)
+            browser_message.ParseFromString(data)
+        if browser_message.WhichOneof("type") == "clear_cache":
+            browser_message = BackMsg(app_heartbeat=True)
+        elif browser_message.WhichOneof("type") == "rerun_script":
+            rerun_request = browser_message.rerun_script
+            rerun_request.query_string = page_address.completed(rerun_request.query_string, page_query)
         else:
             return message
-        return {**message, "bytes": back.SerializeToString()}
+        return {**message, "bytes": browser_message.SerializeToString()}
 
     return heard
 
@@ -130,8 +130,8 @@ def _file_id(data: bytes, mimetype: str, filename: str | None = None) -> str:
     Streamlit's own is a hash of the content, so that a stranger could ask for what a guessed table would give.
     """
     context = get_script_run_ctx(suppress_warning=True)
-    whose = context.session_id if context is not None else uuid.uuid4().hex
-    mac = hashlib.blake2b(repr((whose, mimetype, filename)).encode(), key=_SECRET, digest_size=28)
+    owner_id = context.session_id if context is not None else uuid.uuid4().hex
+    mac = hashlib.blake2b(repr((owner_id, mimetype, filename)).encode(), key=_SECRET, digest_size=28)
     mac.update(data)
     return mac.hexdigest()
 
@@ -146,9 +146,9 @@ async def _life(_app: st.App) -> AsyncIterator[None]:
     render_turns.take()
     page_address.keep()
     threading.Thread(target=_warm, daemon=True, name="warm").start()  # nobody who stops the server waits for it
-    watching = asyncio.create_task(uploads.watch())
+    session_watcher = asyncio.create_task(uploads.watch())
     yield
-    watching.cancel()
+    session_watcher.cancel()
 
 
 def _warm() -> None:

@@ -55,32 +55,35 @@ def arrived(*, back: bool) -> None:
 
 def copy(table: Table) -> None:
     """The button. It says, once pressed, that no data is in the link, and what somebody needs to see the same."""
-    said = "Copied: settings only, no data is in the link."
+    confirmation = "Copied: settings only, no data is in the link."
     if table.uploaded:
-        said = "Copied: settings only. Neither your table nor its columns are in the link."
-    _copy(data={"said": said}, key="copy-link", width="content")
+        confirmation = "Copied: settings only. Neither your table nor its columns are in the link."
+    _copy(data={"said": confirmation}, key="copy-link", width="content")
 
 
 def note_missing() -> None:
     """Keep in mind the name of a page that was asked for and that there is not, and take it out of the address."""
-    asked = st.query_params.get(MISSING)
-    if asked is not None:
-        st.session_state[MISSING] = asked
+    page_name = st.query_params.get(MISSING)
+    if page_name is not None:
+        st.session_state[MISSING] = page_name
         del st.query_params[MISSING]
 
 
 def say() -> None:
     """Name what the address said and nothing takes, until read: a page, or a parameter and what is allowed."""
-    missing = st.session_state.get(MISSING)
-    if missing is not None:
-        with st.session_state[PLACE].container(horizontal=True, vertical_alignment="center"):
-            st.warning(f"There is no page named “{plain(missing, 80)}”. This is Start; the menu leads to every page.")
-            st.button("Understood", key="missing-read", on_click=_read)
-        return
-    if kept := st.session_state.get(BAD):
+    missing_page = st.session_state.get(MISSING)
+    if missing_page is not None:
         with st.session_state[PLACE].container(horizontal=True, vertical_alignment="center"):
             st.warning(
-                f"In this link, these values cannot be: {'; '.join(kept.values())}. The usual ones are shown instead."
+                f"There is no page named “{plain(missing_page, 80)}”. This is Start; the menu leads to every page."
+            )
+            st.button("Understood", key="missing-read", on_click=_read)
+        return
+    if bad_values := st.session_state.get(BAD):
+        with st.session_state[PLACE].container(horizontal=True, vertical_alignment="center"):
+            st.warning(
+                f"In this link, these values cannot be: {'; '.join(bad_values.values())}. The usual ones are shown "
+                "instead."
             )
             st.button("Understood", key="link-read", on_click=_read)
 
@@ -92,33 +95,35 @@ def _read() -> None:
 
 def note(name: str, value: str, allowed: str) -> None:
     """Keep in mind a value of the address that nothing takes."""
-    words = f"{plain(name)} = {plain(value) or 'nothing'} (allowed: {plain(allowed, 200)})"
-    st.session_state.setdefault(BAD, {})[name] = words
+    description = f"{plain(name)} = {plain(value) or 'nothing'} (allowed: {plain(allowed, 200)})"
+    st.session_state.setdefault(BAD, {})[name] = description
 
 
 def known(name: str, values: Collection[str]) -> None:
     """Note the value of a parameter that no widget reads, and take it out, where it is none of these values."""
-    asked = st.query_params.get(name)
-    if asked is not None and asked not in values:
-        note(name, asked, ", ".join(values))
+    value = st.query_params.get(name)
+    if value is not None and value not in values:
+        note(name, value, ", ".join(values))
         del st.query_params[name]
 
 
 def renamed() -> bool:
     """Write what an older link says as links say it now; whether there was any."""
-    names = FORMER["parameters"]
-    before = {name: st.query_params.get_all(name) for name in st.query_params}
-    last = sorted(before, key=lambda name: name not in names)  # a name of today wins over a former one
-    now = {names.get(name, name): [_now(name, value) for value in before[name]] for name in last}
-    if now != before:
-        st.query_params.from_dict(now)
-    return now != before
+    new_names = FORMER["parameters"]
+    old_params = {name: st.query_params.get_all(name) for name in st.query_params}
+    ordered_names = sorted(old_params, key=lambda name: name not in new_names)  # a name of today wins over a former one
+    new_params = {
+        new_names.get(name, name): [_now(name, value) for value in old_params[name]] for name in ordered_names
+    }
+    if new_params != old_params:
+        st.query_params.from_dict(new_params)
+    return new_params != old_params
 
 
 def _now(name: str, value: str) -> str:
     """A code name, which settings may follow after a comma, as a title or nickname; 1e-09 as 1e-9; words of today."""
     if name in BY_TITLE:
-        code, comma, settings = value.partition(",")
-        value = ALGORITHMS[code].about.title + comma + settings if code in ALGORITHMS else value
+        code, separator, settings = value.partition(",")
+        value = ALGORITHMS[code].about.title + separator + settings if code in ALGORITHMS else value
         value = nickname(value) if name == "compared" else value
     return FORMER["values"].get(value, re.sub(r"^(\d+e-)0(\d)$", r"\1\2", value))

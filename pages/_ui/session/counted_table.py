@@ -71,13 +71,13 @@ class LedgerSource(SourceWrapper):
 @contextmanager
 def named(path: str | Path) -> Iterator[None]:
     """What is refused has the name of the file, not where on this machine it lies."""
-    name = Path(path).name
+    file_name = Path(path).name
     try:
         yield
     except InputError as error:
-        text, twice = str(error).replace(str(path), name), f"{name}: {name}"
-        text = name + text.removeprefix(twice) if text.startswith(twice) else text
-        raise InputError(text if text.startswith(name) else f"{name}: {text}") from None
+        text, doubled_name = str(error).replace(str(path), file_name), f"{file_name}: {file_name}"
+        text = file_name + text.removeprefix(doubled_name) if text.startswith(doubled_name) else text
+        raise InputError(text if text.startswith(file_name) else f"{file_name}: {text}") from None
 
 
 @frozen
@@ -90,9 +90,11 @@ class WantedTables:
 
 def check(domain: Domain, first: Sequence[str]) -> WantedTables:
     """What is counted before anything else: every column that is in use, and the first few together."""
-    sets = {tuple(sorted(domain.axes(c.columns))) for c in domain.constraints}
-    few = {axes for axes in sets if _cells(domain, [axes]) <= CONSTRAINED}
-    return WantedTables(domain, tuple(sorted({tuple(sorted(domain.axes(first))), *_singles(domain), *few})))
+    constraint_axes = {tuple(sorted(domain.axes(c.columns))) for c in domain.constraints}
+    small_constraint_axes = {axes for axes in constraint_axes if _cells(domain, [axes]) <= CONSTRAINED}
+    return WantedTables(
+        domain, tuple(sorted({tuple(sorted(domain.axes(first))), *_singles(domain), *small_constraint_axes}))
+    )
 
 
 def questions(workload: Workload) -> WantedTables:
@@ -117,36 +119,38 @@ def missing(known: Known, wanted: WantedTables, unit: PrivacyUnit) -> WantedTabl
     """What of it is still to be counted; None where all is there."""
     if wanted.domain.size <= LISTED and _covering(known, wanted.domain, unit) is not None:
         return None
-    there = known.get(wanted.domain.names)
-    left = [axes for axes in wanted.tables if there is None or not any(set(axes) <= set(t) for t in there.tables)]
-    return replace(wanted, tables=tuple(left)) if left else None
+    existing = known.get(wanted.domain.names)
+    missing_axes = [
+        axes for axes in wanted.tables if existing is None or not any(set(axes) <= set(t) for t in existing.tables)
+    ]
+    return replace(wanted, tables=tuple(missing_axes)) if missing_axes else None
 
 
 def added(known: Known, found: Counts) -> Known:
     """With what was counted; counts that are in use get more tables, and stay the same object to whoever uses them."""
-    before = known.get(found.domain.names)
-    if before is None:
+    existing = known.get(found.domain.names)
+    if existing is None:
         return {**known, found.domain.names: found}
-    before.tables.update(found.tables)
+    existing.tables.update(found.tables)
     return known
 
 
 def rows_of(known: Known, domain: Domain, unit: PrivacyUnit) -> Rows | Counts:
     """The records as far as these columns tell, once they are counted; InputError until then."""
-    found = _covering(known, domain, unit) if domain.size <= LISTED else known.get(domain.names)
-    if found is None:
+    counts = _covering(known, domain, unit) if domain.size <= LISTED else known.get(domain.names)
+    if counts is None:
         raise InputError(f"the rows were not counted yet by {', '.join(domain.names)}")
-    return found.listed(domain.names) if domain.size <= LISTED else found
+    return counts.listed(domain.names) if domain.size <= LISTED else counts
 
 
 def _covering(known: Mapping[tuple[str, ...], Counts], domain: Domain, unit: PrivacyUnit) -> Counts | None:
     """Counts with a table on all of these columns; which rows of a person count depends on the columns in use."""
     names = set(domain.names)
-    for found in known.values():
-        if names <= set(found.domain.names) and (unit.person is None or names == set(found.domain.names)):
-            axes = set(found.domain.axes(domain.names))
-            if any(axes <= set(table) for table in found.tables):
-                return found
+    for counts in known.values():
+        if names <= set(counts.domain.names) and (unit.person is None or names == set(counts.domain.names)):
+            axes = set(counts.domain.axes(domain.names))
+            if any(axes <= set(table) for table in counts.tables):
+                return counts
     return None
 
 

@@ -51,14 +51,14 @@ def keep(table: Table) -> Table:
 
 def lost() -> bool:
     """Whether this tab's address is one of a table that is no longer here; the address says it once, and then not."""
-    new, mine = session().table is None, keep(whole_table()).uploaded
-    if mine:
+    is_new_session, has_upload = session().table is None, keep(whole_table()).uploaded
+    if has_upload:
         st.query_params.pop("sample", None)  # the address names samples, never uploads
         st.query_params[OWN] = "uploaded"
     elif OWN in st.query_params:
-        st.session_state["_lost"] = new
+        st.session_state["_lost"] = is_new_session
         del st.query_params[OWN]
-    return not mine and st.session_state.get("_lost", False)
+    return not has_upload and st.session_state.get("_lost", False)
 
 
 def table() -> Table | PublicTable:
@@ -78,13 +78,13 @@ def whole_table() -> Table:
 
     It has the rows. Only what changes the table asks for it, and never what draws.
     """
-    kept = session().table
-    named = st.query_params.get("sample", "")
-    if kept is None:
-        return use_sample(named if named in SAMPLES else next(iter(SAMPLES)))
-    if not kept.uploaded and named in SAMPLES and named != kept.name:
-        return use_sample(named)
-    return kept
+    session_table = session().table
+    sample_name = st.query_params.get("sample", "")
+    if session_table is None:
+        return use_sample(sample_name if sample_name in SAMPLES else next(iter(SAMPLES)))
+    if not session_table.uploaded and sample_name in SAMPLES and sample_name != session_table.name:
+        return use_sample(sample_name)
+    return session_table
 
 
 def shared() -> dict[str, Any]:
@@ -100,10 +100,10 @@ def show(key: str, value: Any) -> None:
     """
     context = get_script_run_ctx()
     page = "" if context is None else context.page_script_hash
-    pages = st.session_state.setdefault(SHOWN, {})
-    if pages.get(key) != page or key not in st.session_state or st.session_state[key] != value:
+    pages_by_widget = st.session_state.setdefault(SHOWN, {})
+    if pages_by_widget.get(key) != page or key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
-    pages[key] = page
+    pages_by_widget[key] = page
 
 
 def chosen(key: str, default: Any) -> Any:

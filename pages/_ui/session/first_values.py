@@ -21,13 +21,16 @@ def _bars(cells: pd.Series) -> dict[str, int]:
     """How often the most frequent values occur, or where there are many numbers, how many lie in equal bins."""
     texts, counts = counted(cells)
     numbers = np.array([number_of(text) for text in texts])
-    there = np.isfinite(numbers)
-    if len(texts) > BARS and there.mean() > 0.5:
-        spread = np.repeat(numbers[there], counts[there])
-        ends = np.quantile(spread, (0.01, 0.99))
-        return {f"bin {at}": int(n) for at, n in enumerate(np.histogram(np.clip(spread, *ends), BARS, ends)[0])}
-    most = sorted(np.argsort(-counts, kind="stable")[:BARS], key=lambda at: natural(texts[at]))
-    found: Counter[str] = Counter()
-    for at in most:  # spaces around a text are no part of it: two may be one
-        found[texts[at]] += int(counts[at])
-    return found
+    is_number = np.isfinite(numbers)
+    if len(texts) > BARS and is_number.mean() > 0.5:
+        repeated_numbers = np.repeat(numbers[is_number], counts[is_number])
+        bin_range = np.quantile(repeated_numbers, (0.01, 0.99))
+        return {
+            f"bin {at}": int(n)
+            for at, n in enumerate(np.histogram(np.clip(repeated_numbers, *bin_range), BARS, bin_range)[0])
+        }
+    most_frequent = sorted(np.argsort(-counts, kind="stable")[:BARS], key=lambda at: natural(texts[at]))
+    counts_by_text: Counter[str] = Counter()
+    for at in most_frequent:  # spaces around a text are no part of it: two may be one
+        counts_by_text[texts[at]] += int(counts[at])
+    return counts_by_text

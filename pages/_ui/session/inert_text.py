@@ -17,31 +17,36 @@ _LINKS = re.compile(r"(\\:|\\@|www)", re.IGNORECASE)
 
 def clean(text: object, longest: int = LONGEST) -> str:
     """One line without control, zero-width or direction-changing characters (shown as �), its middle … when long."""
-    shown = str(text)
-    if not shown.isprintable():  # else none of its characters is one of these
-        shown = "".join("�" if unicodedata.category(c) in HIDDEN else c for c in shown)
-    return shown if len(shown) <= longest else f"{shown[: longest // 2]}…{shown[longest // 2 + 1 - longest :]}"
+    line = str(text)
+    if not line.isprintable():  # else none of its characters is one of these
+        line = "".join("�" if unicodedata.category(c) in HIDDEN else c for c in line)
+    return line if len(line) <= longest else f"{line[: longest // 2]}…{line[longest // 2 + 1 - longest :]}"
 
 
 def distinct(names: Iterable[object], longest: int = 24) -> dict[Any, str]:
     """Return every name as it is shown: shortened in the middle so that no two that differ read the same."""
-    full = {name: clean(name, 10**6) for name in names}
-    found = {name: clean(text, longest) for name, text in full.items()}
-    for short, many in Counter(found.values()).items():
-        alike = sorted({full[name] for name in found if found[name] == short}) if many > 1 else []
-        same, room = len(os.path.commonprefix(alike)), longest // 2  # what follows tells them apart
-        told = {text: f"{text[: longest - room - 1]}…{text[same : same + room]}" for text in alike}
-        if len(set(told.values())) < len(alike):
-            told = {text: f"{clean(text, longest - 5)} ({i})" for i, text in enumerate(alike, 1)}
-        found |= {name: told[full[name]] for name in full if full[name] in told}
-    return found
+    full_names = {name: clean(name, 10**6) for name in names}
+    labels = {name: clean(text, longest) for name, text in full_names.items()}
+    for short, count in Counter(labels.values()).items():
+        alike = sorted({full_names[name] for name in labels if labels[name] == short}) if count > 1 else []
+        prefix_chars, suffix_chars = len(os.path.commonprefix(alike)), longest // 2  # what follows tells them apart
+        distinct_by_name = {
+            text: f"{text[: longest - suffix_chars - 1]}…{text[prefix_chars : prefix_chars + suffix_chars]}"
+            for text in alike
+        }
+        if len(set(distinct_by_name.values())) < len(alike):
+            distinct_by_name = {text: f"{clean(text, longest - 5)} ({i})" for i, text in enumerate(alike, 1)}
+        labels |= {
+            name: distinct_by_name[full_names[name]] for name in full_names if full_names[name] in distinct_by_name
+        }
+    return labels
 
 
 def short_names(names: Iterable[object], longest: int = 32) -> list[str]:
     """Return `distinct` names for a figure."""
     names = list(names)
-    found = distinct(names, longest)
-    return [figure_text(found[name], longest) for name in names]
+    labels = distinct(names, longest)
+    return [figure_text(labels[name], longest) for name in names]
 
 
 def plain(text: object, longest: int = LONGEST) -> str:
@@ -61,10 +66,10 @@ def figure_text(text: object, longest: int = 32) -> str:
 
 def few(texts: Collection[object], most: int = 80) -> str:
     """The first texts, `most` characters in all but at least one text, and how many more there are."""
-    shown = [clean(text) for text in itertools.islice(texts, most)]
-    while len(", ".join(shown)) > most and len(shown) > 1:
-        shown.pop()
-    return ", ".join(shown) + f" and {len(texts) - len(shown):,} more" * (len(texts) > len(shown))
+    first_texts = [clean(text) for text in itertools.islice(texts, most)]
+    while len(", ".join(first_texts)) > most and len(first_texts) > 1:
+        first_texts.pop()
+    return ", ".join(first_texts) + f" and {len(texts) - len(first_texts):,} more" * (len(texts) > len(first_texts))
 
 
 def question(label: tuple[tuple[str, str], ...]) -> str:

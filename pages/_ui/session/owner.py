@@ -16,8 +16,8 @@ LONGEST = 1000
 
 def key() -> str:
     """The owner's key; "" where none is set, or one so short that it could be tried out."""
-    typed = os.environ.get(KEY, "").strip()
-    return typed if len(typed) >= SHORTEST else ""
+    configured_key = os.environ.get(KEY, "").strip()
+    return configured_key if len(configured_key) >= SHORTEST else ""
 
 
 def asked_for() -> bool:
@@ -27,26 +27,26 @@ def asked_for() -> bool:
 
 def opened() -> bool:
     """Whether this tab may see the ledger: nobody asks for the key, or it was shown."""
-    right = key()
-    return not asked_for() or bool(right and hmac.compare_digest(session().opened_with, _digest(right)))
+    correct_key = key()
+    return not asked_for() or bool(correct_key and hmac.compare_digest(session().opened_with, _digest(correct_key)))
 
 
 def opens() -> bool:
     """Whether this tab may see the ledger. Asks for the key where it must; nothing else is said to who has none."""
     if opened():
         return True
-    if not (right := key()):
+    if not (correct_key := key()):
         return False
-    place = st.empty()
-    given = place.text_input(
+    input_slot = st.empty()
+    entered_key = input_slot.text_input(
         "The owner's key of the ledger", type="password", key="ledger-key", max_chars=LONGEST, autocomplete="off",
         help="Releases and what was ever released are for those who hold it.",
     )  # fmt: skip
-    if given and hmac.compare_digest(_digest(given.strip()), _digest(right)):
-        session().opened_with = _digest(right)
-        place.empty()
+    if entered_key and hmac.compare_digest(_digest(entered_key.strip()), _digest(correct_key)):
+        session().opened_with = _digest(correct_key)
+        input_slot.empty()
         return True
-    if given:
+    if entered_key:
         st.error("This is not the key.")
     return False
 

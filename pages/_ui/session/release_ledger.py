@@ -36,14 +36,16 @@ def where() -> Path | None:
     if _configured():
         st.caption("Budget record: the one that this server's owner has set up.")
         return named()
-    typed = st.text_input(
+    folder_text = st.text_input(
         "Where should used budget be recorded?", key=FOLDER, placeholder="A folder, such as /home/you/releases",
         max_chars=1000, persist_state="session",
         help="On this machine. It lists every release and how much privacy budget is left. Use one folder for all "
         f"releases of a table. The first release makes the file {FILE} in it and writes its own files beside it.",
     )  # fmt: skip
-    if typed.strip() and named() is None:
-        st.error(f"There is no folder {plain(typed.strip(), 200)} on this machine. Make it first, or name another one.")
+    if folder_text.strip() and named() is None:
+        st.error(
+            f"There is no folder {plain(folder_text.strip(), 200)} on this machine. Make it first, or name another one."
+        )
     return named()
 
 
@@ -51,13 +53,13 @@ def named() -> Path | None:
     """The path of the ledger that was named and that this tab may see, in silence; None without one."""
     if off() or not owner.opened():
         return None
-    configured = _configured()
-    if configured:
-        return _resolved(Path(configured))
-    typed = st.session_state.get(FOLDER, "").strip()
+    configured_path = _configured()
+    if configured_path:
+        return _resolved(Path(configured_path))
+    folder_text = st.session_state.get(FOLDER, "").strip()
     try:
-        folder = Path(typed).expanduser()
-        return _resolved(folder / FILE) if typed and folder.is_dir() else None
+        folder = Path(folder_text).expanduser()
+        return _resolved(folder / FILE) if folder_text and folder.is_dir() else None
     except (OSError, ValueError, RuntimeError):
         return None
 
@@ -77,13 +79,13 @@ def dataset_key(table: Table) -> str:
 
 def dataset_of(sets: Sequence[DataSet], name: str | None) -> DataSet | None:
     """Return the data set of this name; None where none is called so."""
-    return next((found for found in sets if found.name == name), None)
+    return next((data_set for data_set in sets if data_set.name == name), None)
 
 
 def dataset_name(table: Table) -> str:
     """The name of the table's data set in the ledger: as entered on Release, else the table's own."""
-    own = clean(Path(table.name).stem if table.uploaded else table.name, LONGEST_NAME)
-    return st.session_state.get(dataset_key(table), own).strip()
+    default_name = clean(Path(table.name).stem if table.uploaded else table.name, LONGEST_NAME)
+    return st.session_state.get(dataset_key(table), default_name).strip()
 
 
 def off() -> bool:

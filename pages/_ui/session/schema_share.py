@@ -41,37 +41,41 @@ class Trial:
 
     def elsewhere(self, budget: Budget) -> str:
         """What to know where another budget is chosen; empty at the trial's own."""
-        own = self.division.budget
-        if own == budget:
+        trial_budget = self.division.budget
+        if trial_budget == budget:
             return ""
         return (
-            f"The trial measured the schema at ε = {own.epsilon:g}, δ = {brief(own.delta)}; at ε = {budget.epsilon:g}, "
+            f"The trial measured the schema at ε = {trial_budget.epsilon:g}, δ = {brief(trial_budget.delta)}; at ε = "
+            f"{budget.epsilon:g}, "
             f"δ = {brief(budget.delta)} a release would find another one. To see it, try it again on the Data page."
         )
 
     @cached_property
     def words(self) -> str:
         """One line that says what rests on it."""
-        nothing = sum(found.nothing for found in self.found.found)
-        lost = f" It found nothing in {nothing} of {len(self.found.found)} columns: their errors say nothing."
-        budget, part = self.division.budget, self.division.schema / (self.division.schema + self.division.rest)
+        empty_columns = sum(measured_column.nothing for measured_column in self.found.found)
+        empty_columns_note = (
+            f" It found nothing in {empty_columns} of {len(self.found.found)} columns: their errors say nothing."
+        )
+        budget, schema_part = self.division.budget, self.division.schema / (self.division.schema + self.division.rest)
         return (
-            f"Schema: measured in a trial with repeat number {self.seed}, for {part:.1%} of "
-            f"ε = {budget.epsilon:g} at δ = {brief(budget.delta)}. A release measures it anew.{lost * bool(nothing)}"
+            f"Schema: measured in a trial with repeat number {self.seed}, for {schema_part:.1%} of "
+            f"ε = {budget.epsilon:g} at δ = {brief(budget.delta)}. A release measures it "
+            f"anew.{empty_columns_note * bool(empty_columns)}"
         )
 
 
 def share_slider(usual: float) -> float | None:
     """How much of the budget is for the schema; None for the usual share."""
-    words = "The rest is the algorithm's. Auto: by how many columns are measured and how many rows there are."
+    help_text = "The rest is the algorithm's. Auto: by how many columns are measured and how many rows there are."
     st.select_slider(
         "Share of the budget for the schema", SHARES, AUTO, lambda s: f"auto: {usual:.1%}" if s == AUTO else f"{s:.0%}",
-        key="schema-share", help=words, persist_state="session",
+        key="schema-share", help=help_text, persist_state="session",
     )  # fmt: skip
     return chosen_part()
 
 
 def chosen_part() -> float | None:
     """Where that slider stands."""
-    chosen = st.session_state.get("schema-share", AUTO)
-    return None if chosen == AUTO else float(chosen)
+    selection = st.session_state.get("schema-share", AUTO)
+    return None if selection == AUTO else float(selection)

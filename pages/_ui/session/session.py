@@ -64,24 +64,24 @@ class Session:
 
     def drop(self, name: str) -> None:
         """Close what this tab holds under `name`, if there is anything."""
-        held = self.held.pop(_in_view(name), None)
-        if held is not None:
-            held.close()
+        resource = self.held.pop(_in_view(name), None)
+        if resource is not None:
+            resource.close()
 
     def memo(self, name: str, key: Any, compute: Callable[[], T]) -> T:
         """`compute()`, done once for this `key`; under each name the last `MEMOS` keys are remembered."""
-        kept = self.memos.setdefault(_in_view(name), [])
-        for known, value in kept:
-            if known == key:
+        memos = self.memos.setdefault(_in_view(name), [])
+        for memo_key, value in memos:
+            if memo_key == key:
                 return value
         value = compute()
-        kept.append((key, value))
-        del kept[:-MEMOS]
+        memos.append((key, value))
+        del memos[:-MEMOS]
         return value
 
     def knows(self, name: str, key: Any) -> bool:
         """Whether a memo of this `key` is there."""
-        return any(known == key for known, _ in self.memos.get(_in_view(name), []))
+        return any(memo_key == key for memo_key, _ in self.memos.get(_in_view(name), []))
 
     def look(self, table: Table) -> None:
         """Remember that something of an upload's records was shown; forgetting the table does not undo it."""
@@ -94,13 +94,15 @@ class Session:
 
     def close(self) -> None:
         """Let go of the table and of everything that was made of it: jobs, shared blocks, memos and results."""
-        for held in self.held.values():
-            held.close()
+        for resource in self.held.values():
+            resource.close()
         self.held, self.memos, self.table = {}, {}, None
 
     def _digest(self, table: Table) -> int:
-        large = table.large
-        rows = len(table.frame) if large is None else large.rows if large.said else -1  # any, where nobody counted them
+        large_table = table.large
+        rows = (
+            len(table.frame) if large_table is None else large_table.rows if large_table.said else -1
+        )  # any, where nobody counted them
         return hash((self.salt, *sorted(map(str, table.frame.columns)), rows))
 
 

@@ -7,6 +7,6 @@ STAKEHOLDER = "stakeholder"
 
 def stakeholder() -> bool:
     """Whether this tab shows only what is public, typed or paid for: since the address said `?view=stakeholder`."""
-    if (asked := st.query_params.get("view")) is not None:
-        st.session_state["view"] = asked
+    if (requested_view := st.query_params.get("view")) is not None:
+        st.session_state["view"] = requested_view
     return st.session_state.get("view") == STAKEHOLDER

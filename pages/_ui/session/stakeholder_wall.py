@@ -124,14 +124,14 @@ def public_face(whole: Table) -> PublicTable:
 
     The schema is read by itself: whether it serves the table depends on the rows.
     """
-    why, domain, opening = "", None, None
+    omission_reason, domain, partial_schema = "", None, None
     if whole.guessed:
-        why = SCHEMA
+        omission_reason = SCHEMA
     elif whole.size is None:
-        why = NOT_COUNTED
-    if not why and all(whole.names.count(name) == 1 for name in whole.entries):
-        domain, opening = _stated(whole.schema)
-    entered = not whole.guessed
+        omission_reason = NOT_COUNTED
+    if not omission_reason and all(whole.names.count(name) == 1 for name in whole.entries):
+        domain, partial_schema = _stated(whole.schema)
+    is_user_input = not whole.guessed
     return PublicTable(
         name=whole.name,
         names=whole.names,
@@ -139,12 +139,12 @@ def public_face(whole: Table) -> PublicTable:
         unit=whole.unit,
         version=whole.version,
         identity=whole.identity,
-        entries=whole.entries if entered else {},
-        constraints=whole.constraints if entered else [],
-        schema=whole.schema if entered else {},
+        entries=whole.entries if is_user_input else {},
+        constraints=whole.constraints if is_user_input else [],
+        schema=whole.schema if is_user_input else {},
         domain=domain,
-        opening=opening,
-        why=why,
+        opening=partial_schema,
+        why=omission_reason,
     )
 
 

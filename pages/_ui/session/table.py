@@ -81,9 +81,9 @@ class Table:
 
     def twin(self) -> "Table":
         """A copy to change while this one is in use, and to take its place; they share the records."""
-        twin = copy.copy(self)
-        twin.origins, twin.encoded, twin._checked = dict(self.origins), dict(self.encoded), dict(self._checked)
-        return twin
+        clone = copy.copy(self)
+        clone.origins, clone.encoded, clone._checked = dict(self.origins), dict(self.encoded), dict(self._checked)
+        return clone
 
     def set_schema(self, schema: dict[str, Any], told: Told = unheard, *, guessed: bool = False) -> None:
         """Take a whole schema; keep it even when it is not complete yet, and say what is missing.
@@ -94,9 +94,9 @@ class Table:
         if not self.entries:  # a plain file of sizes is written out
             with suppress(InputError):
                 self.schema = domain_to_json(domain_from_json(schema))
-        peeked = bool(self.entries) and bool(schema.get("peeked"))
-        self.read_off = peeked and not guessed
-        self.origins = dict.fromkeys(self.entries, GUESSED if guessed else READ_OFF if peeked else TYPED)
+        uses_real_data = bool(self.entries) and bool(schema.get("peeked"))
+        self.read_off = uses_real_data and not guessed
+        self.origins = dict.fromkeys(self.entries, GUESSED if guessed else READ_OFF if uses_real_data else TYPED)
         self._check(told)
 
     def change(self, entries: Mapping[str, Entry | None], origin: str = TYPED, told: Told = unheard) -> None:
@@ -109,28 +109,28 @@ class Table:
         columns = dict(self.entries)
         for name, entry in entries.items():
             columns.pop(name, None)
-            before = self.origins.pop(name, TYPED if self.confirmed else GUESSED)
+            previous_origin = self.origins.pop(name, TYPED if self.confirmed else GUESSED)
             if entry is not None:
                 columns[name] = entry
-                self.origins[name] = READ_OFF if READ_OFF in (origin, before) else before
+                self.origins[name] = READ_OFF if READ_OFF in (origin, previous_origin) else previous_origin
         self._write({name: columns[name] for name in self.names if name in columns}, self.constraints, told)
 
     def mend(self, names: Iterable[str], fix: str, told: Told = unheard) -> None:
         """Repair these columns, as far as they are in use; what cannot be mended so is a problem of its own."""
         entries: dict[str, Entry | None] = {}
-        refused = []
-        before = self.entries
-        names = [name for name in names if name in before]
-        for at, name in enumerate(names):
-            told(at / len(names) / 2, f"Column {at + 1:,} of {len(names):,} is read")
+        failures = []
+        old_entries = self.entries
+        names = [name for name in names if name in old_entries]
+        for position, name in enumerate(names):
+            told(position / len(names) / 2, f"Column {position + 1:,} of {len(names):,} is read")
             try:
-                entries[name] = mended(name, self.cells(name), before[name], fix)
+                entries[name] = mended(name, self.cells(name), old_entries[name], fix)
             except InputError as error:
-                refused.append(str(error))
+                failures.append(str(error))
         origin = READ_OFF if fix in PEEKS and entries else TYPED
-        self.change(entries, origin, lambda share, words: told((1 + share) / 2, words))
-        if refused:
-            raise InputError("; ".join(refused))
+        self.change(entries, origin, lambda share, text: told((1 + share) / 2, text))
+        if failures:
+            raise InputError("; ".join(failures))
 
     def confirm(self) -> None:
         """A person says that kinds and the choice of columns are known without this table; what was read off stays."""
@@ -194,9 +194,9 @@ class Table:
     @property
     def n(self) -> int:
         """How many rows count; of a large table once they were counted."""
-        found = next(iter([*self.counts.values(), *self.encoded.values()]), None)
-        if found is not None:
-            return found.n
+        counted = next(iter([*self.counts.values(), *self.encoded.values()]), None)
+        if counted is not None:
+            return counted.n
         if self._kept is None:
             self._kept = len(self.kept)
         return self._kept
@@ -221,8 +221,8 @@ class Table:
         """
         if self.unit.person is None or (self.large is not None and not (self.counts or self.encoded)):
             return ""
-        of = "" if self.size is None else f" of {self.size:,}"
-        return f"{self.n:,}{of} rows kept, at most {self.unit.most_rows} of a person"
+        total_text = "" if self.size is None else f" of {self.size:,}"
+        return f"{self.n:,}{total_text} rows kept, at most {self.unit.most_rows} of a person"
 
     @property
     def content(self) -> pd.DataFrame | Source:
@@ -239,20 +239,24 @@ class Table:
         """The rows that count where all columns of the schema are used."""
         if self.large is not None:
             raise InputError("this table is read in parts, and its rows are not counted yet")
-        of = self.opening if self.domain is None else self.domain
-        return self.unit.limited(self.frame, () if of is None else of.names)
+        schema_in_use = self.opening if self.domain is None else self.domain
+        return self.unit.limited(self.frame, () if schema_in_use is None else schema_in_use.names)
 
     @property
     def done(self) -> list[str]:
         """The columns in use with which nothing is wrong."""
-        wrong = {problem.column for problem in self.problems}
-        return [name for name in self.entries if name not in wrong]
+        faulty_names = {problem.column for problem in self.problems}
+        return [name for name in self.entries if name not in faulty_names]
 
     @property
     def words_missing(self) -> dict[str, dict[str, int]]:
         """By column, as far as cells are looked at, the words that count as missing, and how often each stands."""
-        known = {name: checked[2] for name, checked in self._checked.items() if name in self.entries}
-        return {name: found for name, found in known.items() if found and not is_private(self.entries[name])}
+        words_by_column = {name: checked[2] for name, checked in self._checked.items() if name in self.entries}
+        return {
+            name: word_counts
+            for name, word_counts in words_by_column.items()
+            if word_counts and not is_private(self.entries[name])
+        }
 
     def guess(self, name: str) -> Guess:
         """What a column seemed to be; of a table whose schema came with it, nothing."""
@@ -276,14 +280,14 @@ class Table:
     @property
     def entries(self) -> dict[str, Entry]:
         """The schema's entries by column, as far as it is one."""
-        found = self._stated("columns")
-        return dict(found) if isinstance(found, Mapping) else {}
+        columns = self._stated("columns")
+        return dict(columns) if isinstance(columns, Mapping) else {}
 
     @property
     def constraints(self) -> list[Any]:
         """What the schema says that cannot be, as it stands there."""
-        found = self._stated("constraints")
-        return list(found) if isinstance(found, list) else []
+        constraints = self._stated("constraints")
+        return list(constraints) if isinstance(constraints, list) else []
 
     def _stated(self, what: str) -> Any:
         """What a schema says under a name; None where it is no schema, or says nothing."""
@@ -291,11 +295,11 @@ class Table:
 
     def _write(self, columns: Mapping[str, Entry], constraints: list[Any], told: Told = unheard) -> None:
         """Make this the schema, with its mark, and find out what is wrong with it."""
-        before = self.entries
-        left = [name for name in self._stated("measured") or () if columns.get(name) == before.get(name)]
+        old_entries = self.entries
+        still_measured = [name for name in self._stated("measured") or () if columns.get(name) == old_entries.get(name)]
         self.schema = {"columns": dict(columns)} | ({"constraints": constraints} if constraints else {})
-        self.schema |= {"measured": left} if left else {}
-        self.schema |= {"file": said} if (said := self.format.to_json()) else {}
+        self.schema |= {"measured": still_measured} if still_measured else {}
+        self.schema |= {"file": file_format} if (file_format := self.format.to_json()) else {}
         if self.read_off or not self.confirmed:
             self.schema["peeked"] = True
         self._check(told)
@@ -306,8 +310,8 @@ class Table:
         self.domain = self.opening = self.trial = None
         self.problems, self.problem, entries = (), "", self.entries
         try:
-            for at, (name, entry) in enumerate(entries.items()):
-                told(at / len(entries), f"Column {at + 1:,} of {len(entries):,} is checked")
+            for position, (name, entry) in enumerate(entries.items()):
+                told(position / len(entries), f"Column {position + 1:,} of {len(entries):,} is checked")
                 self.problems += self._problems(name, entry)
             if self.problems:
                 self.problem = self.problems[0].what
@@ -325,16 +329,16 @@ class Table:
             raise InputError(
                 "some of this schema is to be measured, and this table is read in parts: measuring needs it whole"
             )
-        opening = open_schema_from_json(self.schema)
-        self._read_alike(opening.placeholder)
-        return opening
+        partial_schema = open_schema_from_json(self.schema)
+        self._read_alike(partial_schema.placeholder)
+        return partial_schema
 
     def _read_alike(self, domain: Domain) -> Domain:
         """Refuse a schema of a file that is written in another way than the table was read."""
         if domain.file != self.format:
-            said = json.dumps(self.format.to_json())
+            format_text = json.dumps(self.format.to_json())
             raise InputError(
-                f'the schema says another "file" than the table was read by: say {said}, or save it as UTF-8'
+                f'the schema says another "file" than the table was read by: say {format_text}, or save it as UTF-8'
             )
         return domain
 
@@ -346,6 +350,6 @@ class Table:
             return ()
         if name not in self._checked or self._checked[name][0] != text:
             cells = self.cells(name)
-            found = problems(name, cells, entry)
-            self._checked[name] = text, found, {} if found else words_missing(name, cells, entry)
+            column_problems = problems(name, cells, entry)
+            self._checked[name] = text, column_problems, {} if column_problems else words_missing(name, cells, entry)
         return self._checked[name][1]

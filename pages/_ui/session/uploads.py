@@ -38,22 +38,27 @@ class Bounded:
         if scope["type"] != "http" or scope["method"] != "PUT" or PATH not in scope["path"]:
             await self.app(scope, receive, send)
             return
-        largest = st.get_option("server.maxUploadSize") * 2**20
-        said = Headers(scope=scope).get("content-length", "")
-        size = int(said) if said.isascii() and said.isdigit() else largest  # not said: as much as is ever taken
-        session = scope["path"].rsplit(PATH, 1)[1].split("/")[0]
-        there = _held() + self.coming
-        for whose, held, most in (("tab", there[session], A_SESSION), ("server", there.total(), THE_SERVER)):
-            if held + size > most * largest:
-                await PlainTextResponse(FULL.format(whose), 413)(scope, receive, send)
+        max_upload_bytes = st.get_option("server.maxUploadSize") * 2**20
+        content_length = Headers(scope=scope).get("content-length", "")
+        size = (
+            int(content_length) if content_length.isascii() and content_length.isdigit() else max_upload_bytes
+        )  # not said: as much as is ever taken
+        session_id = scope["path"].rsplit(PATH, 1)[1].split("/")[0]
+        stored_bytes = _held() + self.coming
+        for holder, holder_bytes, max_uploads in (
+            ("tab", stored_bytes[session_id], A_SESSION),
+            ("server", stored_bytes.total(), THE_SERVER),
+        ):
+            if holder_bytes + size > max_uploads * max_upload_bytes:
+                await PlainTextResponse(FULL.format(holder), 413)(scope, receive, send)
                 return
-        self.coming[session] += size
+        self.coming[session_id] += size
         try:
             await self.app(scope, receive, send)
         finally:
-            self.coming[session] -= size
-            if not self.coming[session]:
-                del self.coming[session]
+            self.coming[session_id] -= size
+            if not self.coming[session_id]:
+                del self.coming[session_id]
 
 
 def begin_page(title: str) -> None:
@@ -62,10 +67,10 @@ def begin_page(title: str) -> None:
     if context is None:
         return
     _seen[context.session_id] = time.monotonic()
-    before = st.session_state.get("page")
-    if before not in (None, title):
+    previous_title = st.session_state.get("page")
+    if previous_title not in (None, title):
         context.uploaded_file_mgr.remove_session_files(context.session_id)
-    if before != title:
+    if previous_title != title:
         address_link.arrived(back=context.is_history_navigation)
     st.session_state["page"] = title
 
@@ -73,20 +78,20 @@ def begin_page(title: str) -> None:
 async def watch() -> None:
     """For as long as the server runs: close sessions that nobody came back to, and give their memory back."""
     server = runtime.get_instance()
-    wait = max(st.get_option("server.disconnectedSessionTTL") - BACK, LOOK)
+    max_absence_seconds = max(st.get_option("server.disconnectedSessionTTL") - BACK, LOOK)
     while True:
         await asyncio.sleep(LOOK)
-        now, gone = time.monotonic(), []
+        now, abandoned = time.monotonic(), []
         for session in {*_seen, *_held()}:
             if server.is_active_session(session):
                 _seen[session] = now
-            elif now - _seen.setdefault(session, now) > wait:
-                gone.append(session)
-        for session in gone:
+            elif now - _seen.setdefault(session, now) > max_absence_seconds:
+                abandoned.append(session)
+        for session in abandoned:
             server.close_session(session)
             server.uploaded_file_mgr.remove_session_files(session)
             del _seen[session]
-        if gone:
+        if abandoned:
             await asyncio.to_thread(give_back)
 
 
@@ -94,9 +99,9 @@ def give_back() -> None:
     """Return freed memory to the operating system: a session's objects lie in circles, and allocators keep pages."""
     gc.collect()
     pa.default_memory_pool().release_unused()
-    trim: Any = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:  # glibc
-        trim(0)
+    malloc_trim: Any = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if malloc_trim is not None:  # glibc
+        malloc_trim(0)
 
 
 def _held() -> Counter[str]:

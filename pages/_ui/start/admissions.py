@@ -44,27 +44,27 @@ def releases() -> Releases:
     """A release for every ε and drawing, made once: the sample is public, and 24 cells take milliseconds."""
     table = sample_table(SAMPLE)
     rows = table.rows(table.domain.names)
-    problem, shown = QueryRelease(Marginals.all(table.domain, 2), rows.n), Marginals(table.domain, [SHOWN])
+    problem, shown_marginals = QueryRelease(Marginals.all(table.domain, 2), rows.n), Marginals(table.domain, [SHOWN])
     algorithm = ALGORITHMS[ALGORITHM]()
 
     def run(epsilon: float, seed: int) -> Run:
         return Run(algorithm, problem, rows, Budget(epsilon, DELTA), seed=seed, every=LAST).finish()
 
-    made = [[run(epsilon, seed) for epsilon in EPSILONS] for seed in SEEDS]
-    both = [[compare(one.release, rows, shown) for one in row] for row in made]
-    labels = [" ".join(value for _, value in shown.label(j)) for j in range(shown.m)]
-    shares = np.array([[one.synthetic for one in row] for row in both])
-    return Releases(labels, both[0][0].real, shares, rows.n, [one.promise.guess() for one in made[0]])
+    runs = [[run(epsilon, seed) for epsilon in EPSILONS] for seed in SEEDS]
+    comparisons = [[compare(one.release, rows, shown_marginals) for one in row] for row in runs]
+    labels = [" ".join(value for _, value in shown_marginals.label(j)) for j in range(shown_marginals.m)]
+    shares = np.array([[one.synthetic for one in row] for row in comparisons])
+    return Releases(labels, comparisons[0][0].real, shares, rows.n, [one.promise.guess() for one in runs[0]])
 
 
 def chosen() -> float:
     """The ε of the address, else the one chosen on another page, else the opening one."""
     named = {number(epsilon): epsilon for epsilon in EPSILONS}
     address_link.known("epsilon", named)
-    if (asked := st.query_params.get("epsilon")) is not None:
-        return named[asked]
-    kept = st.session_state.get("epsilon")
-    return kept if kept in EPSILONS else OPENING
+    if (address_value := st.query_params.get("epsilon")) is not None:
+        return named[address_value]
+    session_epsilon = st.session_state.get("epsilon")
+    return session_epsilon if session_epsilon in EPSILONS else OPENING
 
 
 def _choose(stop: int) -> None:
@@ -75,38 +75,42 @@ def _choose(stop: int) -> None:
 
 def draw(epsilon: float) -> None:
     """The bars and their slider, and the numbers of this ε as a table."""
-    made, hidden = releases(), stakeholder()
+    admission_releases, hidden = releases(), stakeholder()
     heading(TITLE)
-    at = EPSILONS.index(epsilon)
-    drag(frames(made, hidden=hidden), at, "start-epsilon", _choose)
-    frame = pd.DataFrame({"value": made.labels} | ({} if hidden else {"real": made.real}))
-    for i, shares in enumerate(made.synthetic[:, at]):
+    stop_index = EPSILONS.index(epsilon)
+    drag(frames(admission_releases, hidden=hidden), stop_index, "start-epsilon", _choose)
+    frame = pd.DataFrame({"value": admission_releases.labels} | ({} if hidden else {"real": admission_releases.real}))
+    for i, shares in enumerate(admission_releases.synthetic[:, stop_index]):
         frame[f"synthetic, noise {i + 1}"] = shares
-    below(f"{made.n:,} applicants of a public table. With private data, every release uses up budget.", frame, "start")
+    below(
+        f"{admission_releases.n:,} applicants of a public table. With private data, every release uses up budget.",
+        frame,
+        "start",
+    )
 
 
 def frames(made: Releases, *, hidden: bool) -> Frames:
     """All frames with their sentences; where what is real is `hidden`, neither it nor an error is in them."""
     worst = made.errors.max(axis=0)
-    words = [
+    sentences = [
         [_said(*stop, made.n, hidden) for stop in zip(EPSILONS, errors, worst, made.guesses, strict=True)]
         for errors in made.errors
     ]
     return Frames(
         title=TITLE, name="Privacy budget (ε)", stops=[f"ε = {number(epsilon)}" for epsilon in EPSILONS],
         ends=("stronger promise", "more accurate, weaker promise"), labels=made.labels,
-        real=None if hidden else made.real, synthetic=made.synthetic, words=words,
+        real=None if hidden else made.real, synthetic=made.synthetic, words=sentences,
         shown="synthetic" if hidden else "synthetic (+/− people)", people=made.n,
     )  # fmt: skip
 
 
 def _said(epsilon: float, error: float, worst: float, guess: float, n: int, hidden: bool) -> str:
     """The sentences of a frame."""
-    who, right, asked = guess_tile(guess)
-    words = f"At **ε = {number(epsilon)}**: {who} **{right}** {asked}."
+    tile_title, tile_value, tile_note = guess_tile(guess)
+    sentence = f"At **ε = {number(epsilon)}**: {tile_title} **{tile_value}** {tile_note}."
     if hidden:
-        return words
+        return sentence
     return (
-        f"{words} The worst bar is off by **{round(n * error):,} of {n:,} people**, "
+        f"{sentence} The worst bar is off by **{round(n * error):,} of {n:,} people**, "
         f"in {len(SEEDS)} repeats by up to {round(n * worst):,}."
     )

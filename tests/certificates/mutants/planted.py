@@ -130,8 +130,8 @@ MUTANTS = {
     ),
     "noise that is rounded down": (  # float tails
         "privacy/exact_samplers.py",
-        " + 2 ** (FIRST - 1)",
-        "",
+        "scaled_remainders += 2 ** (FIRST - 1)",
+        "scaled_remainders += 0",
         "tests/privacy/test_exact_samplers.py::test_each_sum_is_rounded_to_the_nearest_step",
     ),
     "a coin that is cut off far out": (  # float tails

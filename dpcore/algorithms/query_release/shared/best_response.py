@@ -55,28 +55,28 @@ class Oracle:
         """
         if self.enumerates:
             return self._enumerate(weights, rng, scores)
-        parts = _Conjunctions(self.workload, weights)
-        rows = [None] if scores is None else list(scores)
-        found = [parts.solve(row, self.seconds, rng) for row in rows]
-        codes, values, late = zip(*found, strict=True)
-        return BestResponses(np.array(codes), np.array(values), sum(late))
+        program = _Conjunctions(self.workload, weights)
+        score_rows = [None] if scores is None else list(scores)
+        solutions = [program.solve(row, self.seconds, rng) for row in score_rows]
+        codes, values, timed_out = zip(*solutions, strict=True)
+        return BestResponses(np.array(codes), np.array(values), sum(timed_out))
 
     def _enumerate(self, weights: Array, rng: Rng, scores: Array | None) -> BestResponses:
         """The best responses, found by looking at every cell."""
         values = self.workload.adjoint(weights)
         if scores is None:
-            top = float(values.max())
-            cells = np.array([rng.choice(np.flatnonzero(values >= top - TIE * max(1.0, abs(top))))])
-            found = values[cells]
+            max_value = float(values.max())
+            cells = np.array([rng.choice(np.flatnonzero(values >= max_value - TIE * max(1.0, abs(max_value))))])
+            best_values = values[cells]
         else:
-            cells, found = np.empty(len(scores), dtype=np.int64), np.empty(len(scores))
-            ends = np.cumsum(self.shape)[:-1]
+            cells, best_values = np.empty(len(scores), dtype=np.int64), np.empty(len(scores))
+            column_ends = np.cumsum(self.shape)[:-1]
             for i, row in enumerate(scores):
-                field = reduce(np.add.outer, np.split(row, ends)).ravel()
-                field += values
-                cells[i] = field.argmax()
-                found[i] = field[cells[i]]
-        return BestResponses(self.workload.domain.codes_of(cells), found)
+                scored_values = reduce(np.add.outer, np.split(row, column_ends)).ravel()
+                scored_values += values
+                cells[i] = scored_values.argmax()
+                best_values[i] = scored_values[cells[i]]
+        return BestResponses(self.workload.domain.codes_of(cells), best_values)
 
 
 class Counter:
@@ -113,57 +113,66 @@ class _Conjunctions:
         if tables is None:
             raise InputError("a best response to an explicit query matrix needs combinations that can be enumerated")
         weights = workload.spread(weights)
-        chosen = np.flatnonzero(weights)
-        self.weights, self.shape = weights[chosen], workload.domain.shape
+        nonzero_cells = np.flatnonzero(weights)
+        self.weights, self.shape = weights[nonzero_cells], workload.domain.shape
         self.starts = np.cumsum([0, *self.shape[:-1]])
-        firsts = np.array([table.start for table in tables.tables])
-        table, named = np.searchsorted(firsts, chosen, side="right") - 1, [np.zeros((2, 0), dtype=int)]
+        table_starts = np.array([table_slice.start for table_slice in tables.tables])
+        table, index_pairs = (
+            np.searchsorted(table_starts, nonzero_cells, side="right") - 1,
+            [np.zeros((2, 0), dtype=int)],
+        )
         for t in np.unique(table):
-            own = np.flatnonzero(table == t)
-            found = np.unravel_index(chosen[own] - firsts[t], tables.shapes[t])
-            named += [(own, self.starts[axis] + values) for axis, values in zip(tables.axes[t], found, strict=True)]
-        self.named = _ones(*np.concatenate(named, axis=1), width=sum(self.shape))
+            table_cells = np.flatnonzero(table == t)
+            axis_codes = np.unravel_index(nonzero_cells[table_cells] - table_starts[t], tables.shapes[t])
+            index_pairs += [
+                (table_cells, self.starts[axis] + values)
+                for axis, values in zip(tables.axes[t], axis_codes, strict=True)
+            ]
+        self.named = _ones(*np.concatenate(index_pairs, axis=1), width=sum(self.shape))
         self.size = self.named.sum(axis=1)
         self.rows, self.low, self.high = self._rules(table)
 
     def _rules(self, table: Array) -> tuple[Any, Any, Any]:
         """The constraints low ≤ rows (x, z) ≤ high, with a variable z for each cell; `table` (N,) holds the cells."""
         count, width = self.named.shape
-        up, down = self.weights > 0, self.weights < 0
+        is_positive, is_negative = self.weights > 0, self.weights < 0
         # z may be 1 only if its values are taken; cells of one table exclude each other, so they share a constraint.
         # In the order of their values, which the solver is quicker with.
-        (cell, value), kinds = self.named.multiply(up[:, None]).nonzero(), table.max(initial=0) + 1
-        pairs, group = np.unique(value * kinds + table[cell], return_inverse=True)
+        (cell, value), table_count = self.named.multiply(is_positive[:, None]).nonzero(), table.max(initial=0) + 1
+        pairs, pair_of_entry = np.unique(value * table_count + table[cell], return_inverse=True)
         # z of a negative weight must be 1 if all its values are taken.
         rows = block_array([
             [_ones(np.repeat(np.arange(len(self.shape)), self.shape), np.arange(width), width), None],
-            [-_ones(np.arange(len(pairs)), pairs // kinds, width), _ones(group, cell, count)],
-            [self.named[down], -_ones(np.arange(down.sum()), np.flatnonzero(down), count)],
+            [-_ones(np.arange(len(pairs)), pairs // table_count, width), _ones(pair_of_entry, cell, count)],
+            [self.named[is_negative], -_ones(np.arange(is_negative.sum()), np.flatnonzero(is_negative), count)],
         ])  # fmt: skip
-        high = np.concatenate([np.ones(len(self.shape)), np.zeros(len(pairs)), self.size[down] - 1])
+        high = np.concatenate([np.ones(len(self.shape)), np.zeros(len(pairs)), self.size[is_negative] - 1])
         return rows.tocsc(), np.where(np.arange(len(high)) < len(self.shape), 1, -np.inf), high
 
     def solve(self, scores: Array | None, seconds: float, rng: Rng) -> Solved:
         """The best cell (d,), its value, and whether the time limit cut the search short."""
-        each = np.zeros(sum(self.shape)) if scores is None else scores
-        order, free = rng.random(len(each)) if scores is None else scores, self.named.sum(axis=0) == 0
+        value_scores = np.zeros(sum(self.shape)) if scores is None else scores
+        tie_order, is_unnamed = rng.random(len(value_scores)) if scores is None else scores, self.named.sum(axis=0) == 0
         # Of a column's values that no cell names, the best one, or any, stands for all.
-        kept = np.append(self._one_hot(np.where(free, order, -np.inf)) + ~free, np.ones(len(self.weights))) > 0
+        in_program = (
+            np.append(self._one_hot(np.where(is_unnamed, tie_order, -np.inf)) + ~is_unnamed, np.ones(len(self.weights)))
+            > 0
+        )
         result = milp(
-            -np.append(each, self.weights)[kept],
-            constraints=LinearConstraint(self.rows[:, kept], self.low, self.high), bounds=Bounds(0, 1),
-            integrality=np.arange(len(kept))[kept] < len(each),
+            -np.append(value_scores, self.weights)[in_program],
+            constraints=LinearConstraint(self.rows[:, in_program], self.low, self.high), bounds=Bounds(0, 1),
+            integrality=np.arange(len(in_program))[in_program] < len(value_scores),
             options={"time_limit": seconds, "mip_rel_gap": GAP},
         )  # fmt: skip
-        found, late = order, result.status != 0
+        solution, timed_out = tie_order, result.status != 0
         if result.x is not None:
-            found = np.zeros(len(kept))
-            found[kept] = result.x
-        x = self._one_hot(found[: len(each)])
-        if late:
-            others = (self._ascend(x, each), self._ascend(self._one_hot(rng.random(len(x))), each))
-            x = max((x, *others), key=lambda x: self._value(x, each))
-        return np.flatnonzero(x) - self.starts, self._value(x, each), late
+            solution = np.zeros(len(in_program))
+            solution[in_program] = result.x
+        x = self._one_hot(solution[: len(value_scores)])
+        if timed_out:
+            candidates = (self._ascend(x, value_scores), self._ascend(self._one_hot(rng.random(len(x))), value_scores))
+            x = max((x, *candidates), key=lambda x: self._value(x, value_scores))
+        return np.flatnonzero(x) - self.starts, self._value(x, value_scores), timed_out
 
     def _of_column(self, x: Array) -> Array:
         """The sums of x over the values of each column, written to each of its values."""
@@ -183,13 +192,13 @@ class _Conjunctions:
         """The end of a search that takes the best change of a single column until none is better."""
         while True:
             missing = self.size - self.named @ x
-            there, one_more = (self.named.T @ (self.weights * (missing == k)) for k in (0, 1))
-            gains = each + np.where(x > 0, there, one_more)
+            weight_present, weight_one_missing = (self.named.T @ (self.weights * (missing == k)) for k in (0, 1))
+            gains = each + np.where(x > 0, weight_present, weight_one_missing)
             gains -= self._of_column(gains * x)
             if gains.max() <= TIE:
                 return x
-            best = np.arange(len(x)) == gains.argmax()
-            x = np.where(self._of_column(best) > 0, best, x)
+            is_best = np.arange(len(x)) == gains.argmax()
+            x = np.where(self._of_column(is_best) > 0, is_best, x)
 
 
 def _ones(rows: Array, columns: Array, width: int) -> Any:

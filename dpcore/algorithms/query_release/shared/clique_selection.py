@@ -58,11 +58,11 @@ def model_of(problem: QueryRelease, measured: Workload, most: int | None) -> Tre
         problem.require_enumerable()
     if tables is None or lists(problem, most):
         return Cells(domain)
-    limit = max(most or LARGE, tied(domain).cells)  # single columns always fit
-    if fewest_cells(domain.shape, tables.axes) > limit:
+    max_tree_cells = max(most or LARGE, tied(domain).cells)  # single columns always fit
+    if fewest_cells(domain.shape, tables.axes) > max_tree_cells:
         return None
     junction = junction_tree(domain.shape, [*tables.axes, *domain.zeros])
-    return Tree(domain, junction) if junction.cells <= limit else None
+    return Tree(domain, junction) if junction.cells <= max_tree_cells else None
 
 
 def pairs_of(tables: Marginals) -> Marginals:
@@ -87,11 +87,11 @@ class Room:
         """The model that holds the measured tables, each of which was checked to fit."""
         if isinstance(self._model, Cells):
             return self._model
-        fixed = [*measured, *self.domain.zeros]
-        junction = junction_tree(self.domain.shape, fixed)
+        required_axes = [*measured, *self.domain.zeros]
+        junction = junction_tree(self.domain.shape, required_axes)
         if self._model is None or junction != self._model.junction:
             self._model = Tree(self.domain, junction)
-            self.free = room_for(self.candidates, self.free, fixed, junction, self.most)
+            self.free = room_for(self.candidates, self.free, required_axes, junction, self.most)
         return self._model
 
 
@@ -100,18 +100,20 @@ def room_for(candidates: Marginals, free: Array, fixed: list[Axes], junction: Ju
 
     `junction` is the tree over these. Those that are not `free` are not asked again.
     """
-    out = free.copy()
-    found: dict[tuple[Axes, ...], bool] = {}  # by the pairs that a candidate ties anew
-    joined = {pair for axes in fixed for pair in combinations(axes, 2)}
-    for i in np.flatnonzero(out):
+    fits = free.copy()
+    fits_by_new_pairs: dict[tuple[Axes, ...], bool] = {}  # by the pairs that a candidate ties anew
+    tied_pairs = {pair for axes in fixed for pair in combinations(axes, 2)}
+    for i in np.flatnonzero(fits):
         axes = candidates.axes[i]
-        new = tuple(pair for pair in combinations(axes, 2) if pair not in joined)
-        if new and junction.home(axes) is None:
-            if new not in found:
-                small = cells(junction.shape, axes) <= most
-                found[new] = small and junction_tree(junction.shape, [*fixed, axes]).cells <= most
-            out[i] = found[new]
-    return out
+        new_pairs = tuple(pair for pair in combinations(axes, 2) if pair not in tied_pairs)
+        if new_pairs and junction.home(axes) is None:
+            if new_pairs not in fits_by_new_pairs:
+                table_fits = cells(junction.shape, axes) <= most
+                fits_by_new_pairs[new_pairs] = (
+                    table_fits and junction_tree(junction.shape, [*fixed, axes]).cells <= most
+                )
+            fits[i] = fits_by_new_pairs[new_pairs]
+    return fits
 
 
 def cells_of(
@@ -124,13 +126,15 @@ def cells_of(
         raise InputError(
             f"the tables asked have {tables.m:,} combinations, more than {MOST_ASKED:,}; ask for smaller ones"
         )
-    alone = tied(tables.domain).cells
+    one_way_cells = tied(tables.domain).cells
     if most:
-        return Choice("cells", max(most, alone), "given, or what single columns take")
+        return Choice("cells", max(most, one_way_cells), "given, or what single columns take")
     low, high = within
     high = max(low, min(high, MOST_WORK // len(tables.tables)))
-    best = round(min(max(SIGNAL * n * math.sqrt(budget.rho), low), high))
-    return Choice("cells", max(best, alone), f"of all cliques together: {SIGNAL} n√ρ, within {low:,}..{high:,}")
+    default_cells = round(min(max(SIGNAL * n * math.sqrt(budget.rho), low), high))
+    return Choice(
+        "cells", max(default_cells, one_way_cells), f"of all cliques together: {SIGNAL} n√ρ, within {low:,}..{high:,}"
+    )
 
 
 def lists(problem: QueryRelease, most: int | None) -> bool:
@@ -150,8 +154,8 @@ def barring(penalties: Array, weights: Array, free: Array, scale: float) -> Arra
     Weighted distances are within 0..2 max w, so that one that is not free scores at least NEVER · scale less than any
     other, `scale` being that of the noise on scores; 10^4 tables add up to e^9 times e^-NEVER.
     """
-    lowest = 2 * weights.max() + (weights * penalties).max() + NEVER * scale
-    return np.where(free, penalties, lowest / weights)
+    excluded_score = 2 * weights.max() + (weights * penalties).max() + NEVER * scale
+    return np.where(free, penalties, excluded_score / weights)
 
 
 def chosen_tables(
@@ -164,19 +168,23 @@ def chosen_tables(
     if budget.delta == 0:
         raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0, or gem or rap")
     cells = cells_of(tables, n, budget, most, RANGE)
-    times, share, finding = finding_charges(tables, n, budget)
-    left, batches = 1 - share - CHOOSING, min(BATCHES, times)
+    pair_draws, one_way_share, selection_charges = finding_charges(tables, n, budget)
+    remaining_share, batches = 1 - one_way_share - CHOOSING, min(BATCHES, pair_draws)
     charges = (
-        *finding,
-        Charge("measure", measure_once(budget, left * LEARNING / batches), batches, WeightedTables, BATCH),
-        Charge("measure", measure_once(budget, left * (1 - LEARNING)), 1, WeightedTables, TABLES),
+        *selection_charges,
+        Charge("measure", measure_once(budget, remaining_share * LEARNING / batches), batches, WeightedTables, BATCH),
+        Charge("measure", measure_once(budget, remaining_share * (1 - LEARNING)), 1, WeightedTables, TABLES),
     )
     spends = enlarged(budget, *((charge.spend, charge.times) for charge in charges))
     charges = tuple(replace(charge, spend=spend) for charge, spend in zip(charges, spends, strict=True))
     return charges, (
         cells,
-        *drawing(tables, times, spends[-1], n),
-        Choice("first", share, f"share of ρ for 1-way tables: L1 noise of {SINGLE_NOISE:g} on a column, if in range"),
+        *drawing(tables, pair_draws, spends[-1], n),
+        Choice(
+            "first",
+            one_way_share,
+            f"share of ρ for 1-way tables: L1 noise of {SINGLE_NOISE:g} on a column, if in range",
+        ),
         Choice("choosing", CHOOSING, "share of ρ for drawing pairs"),
     )
 
@@ -188,22 +196,24 @@ def finding_charges(tables: Marginals, n: float, budget: Budget) -> tuple[int, f
     tables low, clipped to its range: with s the columns' sizes and S = Σ s^⅔, `single_charges` leave
     Σ E|noise| = √(2/π) S^1.5/(n √(share ρ)).
     """
-    columns, pairs = len(singles_of(tables).tables), len(pairs_of(tables).tables)
-    clear = 8 * CHOOSING * budget.rho * (SCORE_NOISE * n / 4) ** 2
-    times = min(round(min(max(clear, PICKS[0] * columns), PICKS[1] * columns)), pairs)
+    column_count, pair_count = len(singles_of(tables).tables), len(pairs_of(tables).tables)
+    low_noise_draws = 8 * CHOOSING * budget.rho * (SCORE_NOISE * n / 4) ** 2
+    pair_draws = min(round(min(max(low_noise_draws, PICKS[0] * column_count), PICKS[1] * column_count)), pair_count)
     sizes = Counter(tables.domain.shape_of(columns_read(tables)))
-    powers = sum(count * size ** (2 / 3) for size, count in sizes.items())
-    needed = 2 / math.pi * powers**3 / ((columns * SINGLE_NOISE * n) ** 2 * budget.rho)
-    share = min(max(needed, SINGLES[0]), SINGLES[1])
-    draw = Charge("select", select_once(budget, CHOOSING / times), times, TableErrors, PAIRS)
-    return times, share, (*single_charges(tables, budget, share), draw)
+    power_sum = sum(count * size ** (2 / 3) for size, count in sizes.items())
+    needed_share = 2 / math.pi * power_sum**3 / ((column_count * SINGLE_NOISE * n) ** 2 * budget.rho)
+    share = min(max(needed_share, SINGLES[0]), SINGLES[1])
+    draw_charge = Charge("select", select_once(budget, CHOOSING / pair_draws), pair_draws, TableErrors, PAIRS)
+    return pair_draws, share, (*single_charges(tables, budget, share), draw_charge)
 
 
 def drawing(tables: Marginals, times: int, rest: Gaussian | Pure, n: float) -> tuple[Choice, Choice]:
     """The choices of how many pairs are drawn, and how much noise hides if all of them are measured with the rest."""
-    pairs = len(pairs_of(tables).tables)
+    pair_count = len(pairs_of(tables).tables)
     return (
-        Choice("pairs", times, f"of {pairs}, drawn by how far they seem from independent, beyond what noise will hide"),
+        Choice(
+            "pairs", times, f"of {pair_count}, drawn by how far they seem from independent, beyond what noise will hide"
+        ),
         Choice("hides", expected(rest, times, n), "E|noise| in a count of their tables, measured with what is left"),
     )
 
@@ -224,9 +234,9 @@ def single_charges(tables: Marginals, budget: Budget, share: float) -> tuple[Cha
     """
     sizes = Counter(tables.domain.shape_of(columns_read(tables)))
     weights = {size: size ** (2 / 3 if budget.delta > 0 else 1 / 2) for size in sorted(sizes)}
-    whole = sum(weights[size] * count for size, count in sizes.items())
+    total_weight = sum(weights[size] * count for size, count in sizes.items())
     return tuple(
-        Charge("measure", measure_once(budget, share * weight / whole), sizes[size], SomeAnswers, single(size))
+        Charge("measure", measure_once(budget, share * weight / total_weight), sizes[size], SomeAnswers, single(size))
         for size, weight in weights.items()
     )
 
@@ -271,51 +281,54 @@ def choose_tree(
     none is, all that were tied before are, or single columns, as the plan has paid for it.
     A plan that pays for no batches draws all pairs against the product, and measures none of them.
     """
-    singles, pairs = singles_of(tables), pairs_of(tables)
-    pool, paid = Pool(tables), [charge for charge in plan.charges if charge.name == BATCH]
-    batches = paid[0].times if paid else 1
-    for axes, table in singles.slices.items():
-        m = curator.measure(SomeAnswers(singles, table), plan.spend(single(table.stop - table.start)))
+    one_way, pairs = singles_of(tables), pairs_of(tables)
+    pool, batch_charges = Pool(tables), [charge for charge in plan.charges if charge.name == BATCH]
+    batches = batch_charges[0].times if batch_charges else 1
+    for axes, table in one_way.slices.items():
+        m = curator.measure(SomeAnswers(one_way, table), plan.spend(single(table.stop - table.start)))
         pool.add(axes, m.values, m.stddev)
     shares = {}
-    for (a,), part in zip(singles.axes, drawn_even(pool.evidence), strict=True):
-        shares[a] = floored(part)
-        pool.facts[a,] = pool.facts[a,][0], part  # not cut off at 0, which the fit does itself
-    found = TreeFindings(pool, shares, tied(tables.domain), frozenset())
+    for (a,), noisy_shares in zip(one_way.axes, drawn_even(pool.evidence), strict=True):
+        shares[a] = floored(noisy_shares)
+        pool.facts[a,] = pool.facts[a,][0], noisy_shares  # not cut off at 0, which the fit does itself
+    findings = TreeFindings(pool, shares, tied(tables.domain), frozenset())
     answers = np.concatenate([np.outer(shares[a], shares[b]).ravel() for a, b in pairs.axes])
-    starts, weights, known = [table.start for table in pairs.tables], np.ones(len(pairs.tables)), {}
-    junction, ties = found.junction, []
+    table_starts, weights, stage_potentials = [table.start for table in pairs.tables], np.ones(len(pairs.tables)), {}
+    junction, tied_pairs = findings.junction, []
     for batch in range(1, batches + 1):
-        limit = plan["cells"] * (found.junction.cells / plan["cells"]) ** ((1 - batch / batches) / 2)
-        penalties = HIDDEN * np.add.reduceat(np.clip(answers, 0, plan["hides"]), starts)
+        max_tree_cells = plan["cells"] * (findings.junction.cells / plan["cells"]) ** ((1 - batch / batches) / 2)
+        penalties = HIDDEN * np.add.reduceat(np.clip(answers, 0, plan["hides"]), table_starts)
         if len(pairs.tables) <= MOST_WEIGHED:
-            penalties[~room_for(pairs, weights > 0, [*junction.cliques], junction, limit)] = DRAWN
-        penalties[[axes in ties for axes in pairs.axes]] = DRAWN
-        new = []
+            penalties[~room_for(pairs, weights > 0, [*junction.cliques], junction, max_tree_cells)] = DRAWN
+        penalties[[axes in tied_pairs for axes in pairs.axes]] = DRAWN
+        new_pairs = []
         for _ in range(plan["pairs"] * batch // batches - plan["pairs"] * (batch - 1) // batches):
             i = curator.select(TableErrors(pairs, answers, penalties.copy(), weights), plan.spend(PAIRS))
             penalties[i] = DRAWN
-            axes, larger = pairs.axes[i], junction
+            axes, larger_tree = pairs.axes[i], junction
             if junction.home(axes) is None:
-                larger = junction_tree(junction.shape, [*junction.cliques, axes])
-            if larger.cells <= limit and axes not in (*ties, *new):
-                junction = larger
-                new.append(axes)
-        ties += new
-        if paid:
-            spend, measured = plan.spend(BATCH), Marginals.over(tables.domain, new or ties or singles.axes)
-            m = curator.measure(by_size(measured, found, spend, n), spend)
-            pool.add_all(measured, m.values, m.stddev)
+                larger_tree = junction_tree(junction.shape, [*junction.cliques, axes])
+            if larger_tree.cells <= max_tree_cells and axes not in (*tied_pairs, *new_pairs):
+                junction = larger_tree
+                new_pairs.append(axes)
+        tied_pairs += new_pairs
+        if batch_charges:
+            spend, measured_tables = (
+                plan.spend(BATCH),
+                Marginals.over(tables.domain, new_pairs or tied_pairs or one_way.axes),
+            )
+            m = curator.measure(by_size(measured_tables, findings, spend, n), spend)
+            pool.add_all(measured_tables, m.values, m.stddev)
         if batch < batches:
             tree, weight = Tree(tables.domain, junction), PRIOR * math.sqrt(2 * pool.precision)
-            *_, (D, _) = staged(pool.evidence, weight, ITERATIONS, tree, start, known)
-            fitted = Graphical(tables.domain, tree.junction, D)
-            answers = fitted.answers(pairs)
+            *_, (D, _) = staged(pool.evidence, weight, ITERATIONS, tree, start, stage_potentials)
+            fitted_model = Graphical(tables.domain, tree.junction, D)
+            answers = fitted_model.answers(pairs)
             if plan["hides"] <= CLEAR:
-                junction = fitted.trimmed(CUT)
+                junction = fitted_model.trimmed(CUT)
                 pool.keep(junction)
-                ties = [axes for axes in ties if axes in pool.facts]
-    return TreeFindings(pool, shares, junction, frozenset(ties))
+                tied_pairs = [axes for axes in tied_pairs if axes in pool.facts]
+    return TreeFindings(pool, shares, junction, frozenset(tied_pairs))
 
 
 def measure_chosen(
@@ -326,11 +339,11 @@ def measure_chosen(
     The tree is that of `choose_tree`. Those of its tables that are `worth_measuring` are measured `by_size`; which
     these are, and how much noise each gets, depends on released values only.
     """
-    found, spend = choose_tree(tables, n, plan, curator, start), plan.spend(TABLES)
-    measured = worth_measuring(inside_cliques(tables, found.junction), found, spend, n)
-    noisy = curator.measure(by_size(measured, found, spend, n), spend)
-    found.pool.add_all(measured, noisy.values, noisy.stddev)
-    return found.pool, Tree(tables.domain, found.junction)
+    findings, spend = choose_tree(tables, n, plan, curator, start), plan.spend(TABLES)
+    measured_tables = worth_measuring(inside_cliques(tables, findings.junction), findings, spend, n)
+    noisy = curator.measure(by_size(measured_tables, findings, spend, n), spend)
+    findings.pool.add_all(measured_tables, noisy.values, noisy.stddev)
+    return findings.pool, Tree(tables.domain, findings.junction)
 
 
 def by_size(tables: Marginals, found: TreeFindings, spend: Gaussian, n: float) -> WeightedTables:
@@ -341,8 +354,8 @@ def by_size(tables: Marginals, found: TreeFindings, spend: Gaussian, n: float) -
     little less is moved, as the fit takes off more of the noise in large tables.
     """
     noise = expected(spend, len(tables.tables), n)
-    cells = np.array([found.hidden(axes, noise) for axes in tables.axes])
-    return WeightedTables(tables, np.clip((cells / cells.max()) ** (POWER / 2), LEAST_WEIGHT, 1))
+    visible_cells = np.array([found.hidden(axes, noise) for axes in tables.axes])
+    return WeightedTables(tables, np.clip((visible_cells / visible_cells.max()) ** (POWER / 2), LEAST_WEIGHT, 1))
 
 
 def worth_measuring(tables: Marginals, found: TreeFindings, spend: Gaussian, n: float) -> Marginals:
@@ -351,21 +364,23 @@ def worth_measuring(tables: Marginals, found: TreeFindings, spend: Gaussian, n: 
     Those of which it hides the most are left out, one after the other.
     """
     weights = dict(zip(tables.axes, by_size(tables, found, spend, n).weights, strict=True))
-    left, whole = list(tables.axes), sum(w * w for w in weights.values())
+    remaining, total_weight = list(tables.axes), sum(w * w for w in weights.values())
 
     def hidden(axes: Axes) -> float:
-        return found.hidden(axes, expected(spend, whole / weights[axes] ** 2, n))
+        return found.hidden(axes, expected(spend, total_weight / weights[axes] ** 2, n))
 
-    for axes in sorted(set(left) - found.pairs, key=lambda axes: (-hidden(axes), axes)):
-        if len(left) == 1 or hidden(axes) <= WORTH:
+    for axes in sorted(set(remaining) - found.pairs, key=lambda axes: (-hidden(axes), axes)):
+        if len(remaining) == 1 or hidden(axes) <= WORTH:
             break
-        left.remove(axes)
-        whole -= weights[axes] ** 2
-    return Marginals.over(tables.domain, left)
+        remaining.remove(axes)
+        total_weight -= weights[axes] ** 2
+    return Marginals.over(tables.domain, remaining)
 
 
 def inside_cliques(tables: Marginals, junction: JunctionTree) -> Marginals:
     """The tables, and subsets of two columns or more, inside a clique; columns in none of these stay alone."""
-    inside = {B for axes in tables.axes for B in subsets(axes) if len(B) > 1 and junction.home(B) is not None}
-    alone = {*columns_read(tables)} - {a for B in inside for a in B}
-    return Marginals.over(tables.domain, sorted([*inside, *((a,) for a in alone)], key=lambda B: (len(B), B)))
+    clique_tables = {B for axes in tables.axes for B in subsets(axes) if len(B) > 1 and junction.home(B) is not None}
+    lone_columns = {*columns_read(tables)} - {a for B in clique_tables for a in B}
+    return Marginals.over(
+        tables.domain, sorted([*clique_tables, *((a,) for a in lone_columns)], key=lambda B: (len(B), B))
+    )

@@ -89,22 +89,23 @@ def model_setup(problem: QueryRelease, budget: Budget, most: int | None, who: st
     InputError where queries are not read off tables, or the tables have too many cells.
     """
     if (model := model_of(problem, problem.workload, most)) is not None:
-        listed = isinstance(model, Cells)
-        of = "all there are" if listed else "of the tree that holds all tables asked"
-        return ModelSetup(budget, (), (Choice("cells", model.size, of),), listed)
+        lists_all_cells = isinstance(model, Cells)
+        cells_note = "all there are" if lists_all_cells else "of the tree that holds all tables asked"
+        return ModelSetup(budget, (), (Choice("cells", model.size, cells_note),), lists_all_cells)
     tables = tables_read(problem.workload, who)
     n = problem.effective_n
     cells = cells_of(tables, n, budget, most)
-    times, share, charges = finding_charges(tables, n, budget)
-    kept = 1 - share - CHOOSING
+    pair_draws, one_way_share, charges = finding_charges(tables, n, budget)
+    algorithm_share = 1 - one_way_share - CHOOSING
     if budget.delta == 0:
-        left = Budget(kept * budget.epsilon, 0, additive=True)
+        remaining_budget = Budget(algorithm_share * budget.epsilon, 0, additive=True)
     else:
-        left = promise_of(kept * budget.rho * MARGIN, budget)
-    return ModelSetup(left, charges, (
+        remaining_budget = promise_of(algorithm_share * budget.rho * MARGIN, budget)
+    return ModelSetup(remaining_budget, charges, (
         cells,
-        *drawing(tables, times, measure_once(budget, kept), n),
-        Choice("kept", kept, "share of ρ, or ε at δ = 0, for the algorithm; the rest finds 1-way tables and a tree"),
+        *drawing(tables, pair_draws, measure_once(budget, algorithm_share), n),
+        Choice("kept", algorithm_share, "share of ρ, or ε at δ = 0, for the algorithm; the rest finds 1-way tables "
+            "and a tree"),
     ))  # fmt: skip
 
 
@@ -117,8 +118,8 @@ def promise_of(rho: float, budget: Budget) -> Budget:
     def fits(log_delta: float) -> bool:
         return conversions.zcdp_rho(budget.epsilon, math.exp(log_delta)) <= rho
 
-    least, _ = bisected(fits, math.log(SMALLEST_DELTA), math.log(budget.delta), HALVINGS)
-    return Budget(budget.epsilon, math.exp(least), additive=True)
+    min_log_delta, _ = bisected(fits, math.log(SMALLEST_DELTA), math.log(budget.delta), HALVINGS)
+    return Budget(budget.epsilon, math.exp(min_log_delta), additive=True)
 
 
 def grounded(problem: QueryRelease, plan: Plan, curator: TableCurator, most: int | None) -> Ground:
@@ -132,10 +133,12 @@ def grounded(problem: QueryRelease, plan: Plan, curator: TableCurator, most: int
         start = problem.log_start
         return Ground(model, problem.workload, model.potentials(start) if isinstance(start, PublicStart) else start)
     tables = tables_read(problem.workload)
-    found = choose_tree(tables, problem.effective_n, plan, curator)
-    tree = Tree(problem.domain, found.junction)
+    findings = choose_tree(tables, problem.effective_n, plan, curator)
+    tree = Tree(problem.domain, findings.junction)
     if isinstance(problem.start, PublicStart):
-        base = tree.potentials(problem.start)
+        base_potentials = tree.potentials(problem.start)
     else:
-        base = tree.reader(singles_of(tables)).adjoint(np.log(np.concatenate(list(found.shares.values()))))
-    return Ground(tree, inside_cliques(tables, found.junction), base)
+        base_potentials = tree.reader(singles_of(tables)).adjoint(
+            np.log(np.concatenate(list(findings.shares.values())))
+        )
+    return Ground(tree, inside_cliques(tables, findings.junction), base_potentials)

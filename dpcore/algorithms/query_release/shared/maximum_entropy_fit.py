@@ -21,22 +21,22 @@ SETTLED = 1e-3  # gradient, in standard deviations of the noise, below which a f
 
 def stages_of(workload: Workload) -> list[Workload]:
     """The workloads to fit one after the other, smaller tables (of pairs at least) first."""
-    if not (found := tables_of(workload)):
+    if not (tables_and_slice := tables_of(workload)):
         return [workload]
-    tables = found[0].axes
-    largest = max(2, max(map(len, tables)) - 1)
-    lower = {sub for axes in tables for sub in combinations(axes, min(largest, len(axes)))}
-    return [Marginals.over(workload.domain, sorted(lower)), workload]
+    table_axes = tables_and_slice[0].axes
+    max_lower_axes = max(2, max(map(len, table_axes)) - 1)
+    lower_axes = {subset for axes in table_axes for subset in combinations(axes, min(max_lower_axes, len(axes)))}
+    return [Marginals.over(workload.domain, sorted(lower_axes)), workload]
 
 
 def product(evidence: Evidence, model: Tree) -> Array:
     """The potentials (size,) of the product of noisy 1-way marginals, floored; uniform in columns without one."""
-    found = tables_of(evidence.workload)
-    if not found:
+    tables_and_slice = tables_of(evidence.workload)
+    if not tables_and_slice:
         return np.zeros(model.size)
-    singles = singles_of(found[0])
-    shares = shares_of(summed(evidence, singles))
-    return model.reader(singles).adjoint(np.log(np.concatenate(shares)))
+    one_way = singles_of(tables_and_slice[0])
+    shares = shares_of(summed(evidence, one_way))
+    return model.reader(one_way).adjoint(np.log(np.concatenate(shares)))
 
 
 def staged(
@@ -60,18 +60,20 @@ def staged(
         start = model.potentials(start)
     theta = product(evidence, model) if start is None else start
     stages = stages_of(evidence.workload)
-    for number, workload in enumerate(stages, start=1):
-        own, share = summed(evidence, workload), 1 if number == len(stages) else FIRST_STAGE
-        if weighed and number < len(stages):
-            before = model.reader(workload).answers(model.normalise(theta)[1])
-            own = replace(own, sigma=own.sigma / np.sqrt(signals(own, before)))
-        phi = begun(own, share * weight, known, number)
-        for theta, D in fit(own, share * weight, theta, rounds, model, phi):  # noqa: B007, B020
-            yield D, f"fit {number} of {len(stages)}"
-        if known is not None and (tables := tables_of(workload)):
-            found = (phi / own.sigma / (share * weight))[tables[1]]
-            for axes, table in tables[0].slices.items():
-                known[number, axes] = found[table]
+    for stage_number, workload in enumerate(stages, start=1):
+        stage_evidence, weight_share = summed(evidence, workload), 1 if stage_number == len(stages) else FIRST_STAGE
+        if weighed and stage_number < len(stages):
+            answers_before = model.reader(workload).answers(model.normalise(theta)[1])
+            stage_evidence = replace(
+                stage_evidence, sigma=stage_evidence.sigma / np.sqrt(signals(stage_evidence, answers_before))
+            )
+        phi = begun(stage_evidence, weight_share * weight, known, stage_number)
+        for theta, D in fit(stage_evidence, weight_share * weight, theta, rounds, model, phi):  # noqa: B007, B020
+            yield D, f"fit {stage_number} of {len(stages)}"
+        if known is not None and (tables_and_slice := tables_of(workload)):
+            dual_potentials = (phi / stage_evidence.sigma / (weight_share * weight))[tables_and_slice[1]]
+            for axes, table in tables_and_slice[0].slices.items():
+                known[stage_number, axes] = dual_potentials[table]
 
 
 def signals(evidence: Evidence, before: Array) -> Array:
@@ -79,22 +81,22 @@ def signals(evidence: Evidence, before: Array) -> Array:
 
     Within LITTLE..1; of single columns 1. It follows from released values alone.
     """
-    out = np.ones(evidence.workload.m)
+    shares = np.ones(evidence.workload.m)
     tables: Marginals = evidence.workload  # type: ignore[assignment]
     for axes, table in tables.slices.items():
         if len(axes) > 1:
             noise, distance = ((part[table] ** 2).sum() for part in (evidence.sigma, evidence.y - before))
-            out[table] = np.clip(1 - noise / max(distance, noise), LITTLE, 1)
-    return out
+            shares[table] = np.clip(1 - noise / max(distance, noise), LITTLE, 1)
+    return shares
 
 
 def begun(evidence: Evidence, weight: float, known: Known | None, stage: int) -> Array:
     """The dual variables φ (m,) at which a fit continues from known potentials; 0 for tables without any."""
     phi = np.zeros(evidence.workload.m)
-    if known and (tables := tables_of(evidence.workload)):
-        part = phi[tables[1]]
-        for axes, table in tables[0].slices.items():
-            part[table] = known.get((stage, axes), 0.0)
+    if known and (tables_and_slice := tables_of(evidence.workload)):
+        table_duals = phi[tables_and_slice[1]]
+        for axes, table in tables_and_slice[0].slices.items():
+            table_duals[table] = known.get((stage, axes), 0.0)
     return phi * evidence.sigma * weight
 
 
@@ -107,46 +109,46 @@ def fit(
     differences has positive curvature and backtracking always ends. It begins at `phi` (m,), where it also leaves what
     it found last, or at 0. Source: Nocedal, Wright 2006, Algorithm 7.4.
     """
-    reader, target = model.reader(evidence.workload), evidence.y / evidence.sigma
+    reader, scaled_answers = model.reader(evidence.workload), evidence.y / evidence.sigma
 
     def evaluate(phi: Array) -> tuple[float, Array, Array, Array]:
         theta = base - reader.adjoint(phi / evidence.sigma) / weight
         log_z, D = model.normalise(theta)
-        value = float(weight * log_z + _dot(phi, phi / 2 + target))
-        return value, phi + target - reader.answers(D) / evidence.sigma, theta, D
+        value = float(weight * log_z + _dot(phi, phi / 2 + scaled_answers))
+        return value, phi + scaled_answers - reader.answers(D) / evidence.sigma, theta, D
 
     phi = np.zeros(evidence.workload.m) if phi is None else phi
-    value, gradient, *found = evaluate(phi)
-    pairs: deque[tuple[Array, Array]] = deque(maxlen=20)
+    value, gradient, *potentials_and_beliefs = evaluate(phi)
+    curvature_pairs: deque[tuple[Array, Array]] = deque(maxlen=20)
     for _ in range(rounds):
-        direction = -_inverse_hessian(pairs, gradient)
+        direction = -_inverse_hessian(curvature_pairs, gradient)
         slope, step = _dot(direction, gradient), 1.0
         while True:
-            after = evaluate(phi + step * direction)
-            if after[0] <= value + 1e-4 * step * slope + 1e-12 * abs(value):
+            candidate = evaluate(phi + step * direction)
+            if candidate[0] <= value + 1e-4 * step * slope + 1e-12 * abs(value):
                 break
             step /= 2
-        pair = step * direction, after[1] - gradient
-        if _dot(*pair) > 0:  # else rounding has eaten the curvature
-            pairs.append(pair)
+        curvature_pair = step * direction, candidate[1] - gradient
+        if _dot(*curvature_pair) > 0:  # else rounding has eaten the curvature
+            curvature_pairs.append(curvature_pair)
         phi += step * direction
-        value, gradient, *found = after
-        yield found[0], found[1]
+        value, gradient, *potentials_and_beliefs = candidate
+        yield potentials_and_beliefs[0], potentials_and_beliefs[1]
         if np.abs(gradient).max() <= SETTLED:
             return
 
 
 def _inverse_hessian(pairs: deque[tuple[Array, Array]], gradient: Array) -> Array:
     """The L-BFGS approximation of H⁻¹ · gradient from pairs of (step, change of gradient)."""
-    out, shares = gradient.copy(), []
-    for s, change in reversed(pairs):
-        shares.append(_dot(s, out) / _dot(s, change))
-        out -= shares[-1] * change
+    out, coefficients = gradient.copy(), []
+    for s, gradient_change in reversed(pairs):
+        coefficients.append(_dot(s, out) / _dot(s, gradient_change))
+        out -= coefficients[-1] * gradient_change
     if pairs:
-        s, change = pairs[-1]
-        out *= _dot(s, change) / _dot(change, change)
-    for (s, change), share in zip(pairs, reversed(shares), strict=True):
-        out += (share - _dot(change, out) / _dot(s, change)) * s
+        s, gradient_change = pairs[-1]
+        out *= _dot(s, gradient_change) / _dot(gradient_change, gradient_change)
+    for (s, gradient_change), coefficient in zip(pairs, reversed(coefficients), strict=True):
+        out += (coefficient - _dot(gradient_change, out) / _dot(s, gradient_change)) * s
     return out
 
 

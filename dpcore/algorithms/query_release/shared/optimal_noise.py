@@ -61,24 +61,29 @@ def optimum(tables: Marginals) -> Optimum:
     c = spaces.count * spaces.d * spaces.inverse_cells
     if not len(c):
         return Optimum(spaces, np.zeros(0), 0.0, 0.0)
-    every = tuple(len(columns) for columns in spaces.classes)
-    active = [every, *(tuple(j - (g == i) for g, j in enumerate(every)) for i in range(len(every)))]
-    weights = np.full(len(active), 1 / len(active))
+    all_columns = tuple(len(columns) for columns in spaces.classes)
+    active_patterns = [
+        all_columns,
+        *(tuple(j - (g == i) for g, j in enumerate(all_columns)) for i in range(len(all_columns))),
+    ]
+    weights = np.full(len(active_patterns), 1 / len(active_patterns))
     for _ in range(MOST_SEARCHES):
-        moves = np.array([spaces.moves(pattern) for pattern in active])
-        weights, total, t = _balanced(c, moves, weights)
-        worst, most = _worst(spaces, t, active[int(np.argmax(moves @ t))])
-        if most <= 1 + CLOSE or worst in active:
+        changes = np.array([spaces.moves(pattern) for pattern in active_patterns])
+        weights, lower_root, t = _balanced(c, changes, weights)
+        worst_pattern, largest_change = _worst(spaces, t, active_patterns[int(np.argmax(changes @ t))])
+        if largest_change <= 1 + CLOSE or worst_pattern in active_patterns:
             break
-        kept = weights > WORST_KEPT
-        active = [pattern for pattern, keep in zip(active, kept, strict=True) if keep] + [worst]
-        weights = np.append(0.99 * weights[kept], 0.01)
+        has_weight = weights > WORST_KEPT
+        active_patterns = [pattern for pattern, keep in zip(active_patterns, has_weight, strict=True) if keep] + [
+            worst_pattern
+        ]
+        weights = np.append(0.99 * weights[has_weight], 0.01)
     if spaces.listed:
-        room = max(most, 1.0)
-        return Optimum(spaces, np.asarray(t / room), total**2, total**2 * room)
+        slack = max(largest_change, 1.0)
+        return Optimum(spaces, np.asarray(t / slack), lower_root**2, lower_root**2 * slack)
     b = 2 * spaces.count * spaces.widest
-    safe = float(np.sqrt(c * b).sum())
-    return Optimum(spaces, np.array(np.sqrt(c / b) / safe, dtype=float), total**2, safe**2)
+    upper_root = float(np.sqrt(c * b).sum())
+    return Optimum(spaces, np.array(np.sqrt(c / b) / upper_root, dtype=float), lower_root**2, upper_root**2)
 
 
 def least_variance(workload: Workload) -> float | None:
@@ -135,7 +140,7 @@ def _balanced(c: Array, moves: Array, start: Array) -> tuple[Array, float, Array
         total, slope = root(weights)
         return -math.log(total), -(moves @ slope) / (2 * total)
 
-    found = minimize(
+    solution = minimize(
         negative,
         start,
         jac=True,
@@ -144,30 +149,30 @@ def _balanced(c: Array, moves: Array, start: Array) -> tuple[Array, float, Array
         constraints=[{"type": "eq", "fun": lambda x: x.sum() - 1, "jac": lambda x: np.ones(len(x))}],
         options={"ftol": 1e-15, "maxiter": 500},
     )
-    weights = np.maximum(found.x, 0)
+    weights = np.maximum(solution.x, 0)
     weights /= weights.sum()
-    total, slope = root(weights)
-    return weights, total, slope / total
+    root_total, slope = root(weights)
+    return weights, root_total, slope / root_total
 
 
 def _worst(spaces: ResidualSpaces, t: Array, start: Axes) -> tuple[Axes, float]:
     """The type of pair with the largest change, and that change; a local maximum where types cannot be listed."""
     if spaces.listed:
-        moved = spaces.moved(t)
-        return tuple(int(j) for j in np.unravel_index(moved.argmax(), moved.shape)), float(moved.max())
-    here, most = start, float(spaces.moves(start) @ t)
+        changes = spaces.moved(t)
+        return tuple(int(j) for j in np.unravel_index(changes.argmax(), changes.shape)), float(changes.max())
+    current, largest_change = start, float(spaces.moves(start) @ t)
     while True:
-        around = [
-            (*here[:g], j, *here[g + 1 :])
+        neighbours = [
+            (*current[:g], j, *current[g + 1 :])
             for g, columns in enumerate(spaces.classes)
-            for j in (here[g] - 1, here[g] + 1)
+            for j in (current[g] - 1, current[g] + 1)
             if 0 <= j <= len(columns)
         ]
-        values = [float(spaces.moves(pattern) @ t) for pattern in around]
-        best = int(np.argmax(values))
-        if values[best] <= most * (1 + 1e-12):
-            return here, most
-        here, most = around[best], values[best]
+        values = [float(spaces.moves(pattern) @ t) for pattern in neighbours]
+        best_index = int(np.argmax(values))
+        if values[best_index] <= largest_change * (1 + 1e-12):
+            return current, largest_change
+        current, largest_change = neighbours[best_index], values[best_index]
 
 
 def _svd_bound(workload: Workload) -> float | None:
@@ -188,27 +193,29 @@ def _gram(workload: Workload) -> Array | None:
         return None if max(workload.m, workload.domain.size) > MOST_ROWS else _gram(_listed(workload))
     if workload.base.m > MOST_ROWS:
         return None
-    seen = _overlaps(workload.base)
+    overlaps = _overlaps(workload.base)
     matrix = workload.matrix
     if workload.m <= MOST_ROWS:
-        return np.asarray(matrix @ (matrix @ seen).T)
-    values, vectors = np.linalg.eigh(seen)
+        return np.asarray(matrix @ (matrix @ overlaps).T)
+    values, vectors = np.linalg.eigh(overlaps)
     root = vectors * np.sqrt(np.maximum(values, 0))
     return root.T @ (matrix.T @ (matrix @ root))
 
 
 def _listed(workload: Workload) -> Explicit:
     """The workload's queries as a matrix over all cells."""
-    return Explicit(workload.domain, np.array([workload.adjoint(one) for one in np.eye(workload.m)]))
+    return Explicit(workload.domain, np.array([workload.adjoint(unit_vector) for unit_vector in np.eye(workload.m)]))
 
 
 def _overlaps(tables: Marginals) -> Array:
     """The matrix (1/k) Q C Qᵀ of all cells' indicators Q: shares of the domain common to two cells, centred."""
     shape = tables.domain.shape
-    seen = [np.ones((tables.m, n)) for n in shape]  # which values of a column each cell takes: all, where it has none
+    value_indicators = [
+        np.ones((tables.m, n)) for n in shape
+    ]  # which values of a column each cell takes: all, where it has none
     for axes, sizes, table in tables.layout:
         for axis, code in zip(axes, np.unravel_index(np.arange(math.prod(sizes)), sizes), strict=True):
-            seen[axis][table] = np.eye(shape[axis])[code]
-    out = reduce(np.multiply, [values @ values.T / values.shape[1] for values in seen])
-    own = np.diag(out)
-    return out - own[:, None] * own
+            value_indicators[axis][table] = np.eye(shape[axis])[code]
+    overlaps = reduce(np.multiply, [values @ values.T / values.shape[1] for values in value_indicators])
+    diagonal = np.diag(overlaps)
+    return overlaps - diagonal[:, None] * diagonal

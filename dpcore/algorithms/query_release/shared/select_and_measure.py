@@ -40,12 +40,15 @@ def balanced_rounds(
     The noise of T rounds grows like √T/(n√ρ), or like T/(nε), and what another round gains falls with T. `cells`: how
     many cells share what a round measures. All constants are fitted on two tables.
     """
-    pure, (constant, power) = budget.delta == 0, rule
-    signal = problem.effective_n / problem.width / cells * (budget.epsilon if pure else math.sqrt(budget.rho))
-    best = constant * signal**power
-    letters = ("nε" if pure else "n√ρ") + (f"/{cells:.3g} counts a table" if cells > 1 else "")
-    why = f"{constant:g} ({letters})^{power:.2g} = {best:.3g}: noise overtakes a round's gain; kept in {fewest}..{most}"
-    return Choice("rounds", round(min(max(best, fewest), most)), why)
+    is_pure, (constant, power) = budget.delta == 0, rule
+    signal = problem.effective_n / problem.width / cells * (budget.epsilon if is_pure else math.sqrt(budget.rho))
+    default_rounds = constant * signal**power
+    signal_symbol = ("nε" if is_pure else "n√ρ") + (f"/{cells:.3g} counts a table" if cells > 1 else "")
+    why = (
+        f"{constant:g} ({signal_symbol})^{power:.2g} = {default_rounds:.3g}: noise overtakes a round's gain; kept "
+        f"in {fewest}..{most}"
+    )
+    return Choice("rounds", round(min(max(default_rounds, fewest), most)), why)
 
 
 def measured_rounds(
@@ -55,22 +58,22 @@ def measured_rounds(
 
     The error of what is not yet measured falls like 1/T for queries, and faster for tables, if they are large.
     """
-    count, cells = problem.workload.m, 1.0
+    candidate_count, cells_per_table = problem.workload.m, 1.0
     if measure == "marginal":
         tables = tables_read(problem.workload, "measure=marginal")
-        count, cells = 2 * len(tables.tables), tables.m / len(tables.tables)
+        candidate_count, cells_per_table = 2 * len(tables.tables), tables.m / len(tables.tables)
     rule = rules[measure, budget.delta == 0]
-    return balanced_rounds(problem, budget, rule, max(min(count, most), fewest), fewest, cells)
+    return balanced_rounds(problem, budget, rule, max(min(candidate_count, most), fewest), fewest, cells_per_table)
 
 
 def noise_choice(problem: QueryRelease, measure: str, spend: Gaussian | Pure) -> Choice:
     """The choice "sigma": the largest deviation of the noise on a selected query, or on a cell of its table."""
     width = problem.workload.width
-    widest, what = Sensitivity(width, width), "query"
+    sensitivity, answer_kind = Sensitivity(width, width), "query"
     if measure == "marginal":
-        widest, what = ONE_TABLE, "combination of a measured table"
-    sigma = deviation(widest, spend, problem.effective_n)
-    return Choice("sigma", sigma, f"standard deviation of the noise on every {what}, at the most")
+        sensitivity, answer_kind = ONE_TABLE, "combination of a measured table"
+    sigma = deviation(sensitivity, spend, problem.effective_n)
+    return Choice("sigma", sigma, f"standard deviation of the noise on every {answer_kind}, at the most")
 
 
 @by_name
@@ -91,16 +94,19 @@ class SelectAndMeasure(Algorithm):
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of T equal selections and measurements; T from n, m and the budget unless given."""
         measure, share = self.measure, self.shares[self.measure]
-        stand = model_setup(problem, budget, self.cells, self.who)
-        most = min(MOST_ROUNDS, max(20, self.work[measure] // stand.cells))
-        best = measured_rounds(problem, stand.left, self.rules, measure, most)
-        rounds = self.settled("rounds", best.value, best.why)
-        select, spend = select_and_measure(stand.left, T := rounds.value, share)
-        charges = (Charge("select", select, T, SignedErrors), Charge("measure", spend, T, SomeAnswers))
-        sigma = noise_choice(problem, measure, spend)
+        setup = model_setup(problem, budget, self.cells, self.who)
+        max_rounds = min(MOST_ROUNDS, max(20, self.work[measure] // setup.cells))
+        default = measured_rounds(problem, setup.left, self.rules, measure, max_rounds)
+        rounds = self.settled("rounds", default.value, default.why)
+        selection_spend, measurement_spend = select_and_measure(setup.left, T := rounds.value, share)
+        charges = (
+            Charge("select", selection_spend, T, SignedErrors),
+            Charge("measure", measurement_spend, T, SomeAnswers),
+        )
+        sigma = noise_choice(problem, measure, measurement_spend)
         why = "of the budget for measurements, the rest for selections: fitted on two tables"
         choices = (rounds, *self.own_choices(sigma.value), Choice("share", share, why), sigma)
-        return Plan(budget, (*charges, *stand.charges), (*choices, *stand.choices))
+        return Plan(budget, (*charges, *setup.charges), (*choices, *setup.choices))
 
     def own_choices(self, sigma: float) -> tuple[Choice, ...]:
         """The choices that only this algorithm makes; `sigma` is the deviation of the noise on a measurement."""
@@ -112,17 +118,17 @@ class SelectAndMeasure(Algorithm):
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of one selection and one measurement each."""
-        select, spend, T = plan.spend("select"), plan.spend("measure"), plan["rounds"]
-        ground = grounded(problem, plan, curator, self.cells)
-        workload, reader, past = ground.workload, ground.reader, self.past(ground)
-        D, total = ground.prior, np.zeros(1)
+        selection_spend, measurement_spend, T = plan.spend("select"), plan.spend("measure"), plan["rounds"]
+        state = grounded(problem, plan, curator, self.cells)
+        workload, reader, history = state.workload, state.reader, self.past(state)
+        D, total = state.prior, np.zeros(1)
         for t in range(1, T + 1):
-            j = curator.select(SignedErrors(workload, reader.answers(D)), select) % workload.m
-            m = curator.measure(asked_statistic(workload, self.measure, j), spend)
-            D = past.explain(D, j, m.values, m.stddev, last=t == T)
+            j = curator.select(SignedErrors(workload, reader.answers(D)), selection_spend) % workload.m
+            m = curator.measure(asked_statistic(workload, self.measure, j), measurement_spend)
+            D = history.explain(D, j, m.values, m.stddev, last=t == T)
             total = total + D
             released = D if self.output == "last" else total / t
-            yield Step(t, ground.model.release(released), f"worst: {query_words(workload, j)}")
+            yield Step(t, state.model.release(released), f"worst: {query_words(workload, j)}")
 
 
 def asked_statistic(workload: Workload, measure: str, j: int) -> SomeAnswers:
@@ -181,32 +187,32 @@ class Queries:
 
         A query measured c times counts once, with the mean answer and sigma²/c.
         """
-        fact = self.facts.pop(j, None) or Fact(self.model.support(self.workload, j))
-        fact.hear(float(y[0]), max(sigma, TINY) ** -2.0)
-        self.facts[j] = fact
-        D, parts = D.copy(), {fact.at.part for fact in self.facts.values()}
+        measurement = self.facts.pop(j, None) or Fact(self.model.support(self.workload, j))
+        measurement.hear(float(y[0]), max(sigma, TINY) ** -2.0)
+        self.facts[j] = measurement
+        D, clique_numbers = D.copy(), {fact.at.part for fact in self.facts.values()}
         for _ in range(self.sweeps[last]):
             mass = 1.0
-            for own, table in self.model.tour(D, parts):
-                for fact in reversed(self.facts.values()):
-                    if fact.at.part == own:
-                        mass += self._visit(fact, table, mass)
+            for clique_number, table in self.model.tour(D, clique_numbers):
+                for measurement in reversed(self.facts.values()):
+                    if measurement.at.part == clique_number:
+                        mass += self._visit(measurement, table, mass)
             D /= D.sum() / len(self.model.cliques)
         return D
 
     def _visit(self, fact: Fact, table: Array, mass: float) -> float:
         """Reweight a table, whose sum is `mass`, by one step of a fact's θ; return the change of its sum."""
-        whole, q = table.transpose(fact.at.order), fact.at.q
-        part = whole[fact.at.cells]
-        weighted = q * part
+        clique_table, q = table.transpose(fact.at.order), fact.at.q
+        query_cells = clique_table[fact.at.cells]
+        weighted = q * query_cells
         p = float(weighted.sum()) / mass
         variance = float((q * weighted).sum()) / mass - p * p
         step = self.move(fact, p, variance)
-        changed = part * np.exp(step * q)
-        grown = float(changed.sum() - part.sum())
-        whole[fact.at.cells] = changed
+        reweighted = query_cells * np.exp(step * q)
+        mass_change = float(reweighted.sum() - query_cells.sum())
+        clique_table[fact.at.cells] = reweighted
         fact.turn(step)
-        return grown
+        return mass_change
 
 
 class Tables:
@@ -218,8 +224,8 @@ class Tables:
     def explain(self, D: Array, j: int, y: Array, sigma: float, *, last: bool = False) -> Array:  # noqa: ARG002
         """The fit (size,) to all tables after the table of query j was measured as y."""
         self.pool.add(self.ground.workload.support(j)[0], y, sigma)
-        evidence, model, base = self.pool.evidence, self.ground.model, self.ground.base
-        base = product(evidence, model) if base is None else base
+        evidence, model, base_potentials = self.pool.evidence, self.ground.model, self.ground.base
+        base_potentials = product(evidence, model) if base_potentials is None else base_potentials
         weight = TABLE_PRIOR * math.sqrt(2) / max(sigma, TINY)
-        *_, (_, D) = fit(evidence, weight, base, FIT_ROUNDS, model)
+        *_, (_, D) = fit(evidence, weight, base_potentials, FIT_ROUNDS, model)
         return D

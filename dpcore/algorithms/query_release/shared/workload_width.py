@@ -43,5 +43,5 @@ def gaussian_width_bound(norms: Array) -> float:
         return (float(total) + math.log(2)) / x
 
     high = 2 * math.sqrt(2 * math.log(2 * len(norms)))
-    found: Any = minimize_scalar(bound, bounds=(0.1, high), method="bounded")
-    return largest * float(found.fun)
+    minimum: Any = minimize_scalar(bound, bounds=(0.1, high), method="bounded")
+    return largest * float(minimum.fun)
