@@ -48,10 +48,8 @@ def matches(*texts: str) -> bool:
 
 def about_algorithm(name: str) -> None:
     """Say of one algorithm what it does, when to use it, and its settings."""
-    description = ALGORITHMS[name].about
-    st.markdown(
-        f"{description.summary}\n\n**Use it when** {description.use_when}. **Not when** {description.avoid_when}."
-    )
+    about = ALGORITHMS[name].about
+    st.markdown(f"{about.summary}\n\n**Use it when** {about.use_when}. **Not when** {about.avoid_when}.")
     settings = [
         {
             "parameter": p.name, "symbol": p.symbol, "default": "auto" if p.default is None else number(p.default),
@@ -69,17 +67,11 @@ def show_words(rows: list[tuple[str, str, str]]) -> None:
 
 def show_algorithms(names: list[str]) -> None:
     """List algorithms, and say more of one of them."""
-    description_by_name = {name: ALGORITHMS[name].about for name in names}
-    algorithm_rows = [
-        {"algorithm": a.title, "in short": a.brief, "cost": a.cost, "source": a.source}
-        for a in description_by_name.values()
-    ]
-    st.dataframe(algorithm_rows, hide_index=True)
-    about_algorithm(
-        st.selectbox(
-            "Show one", names, format_func=lambda name: description_by_name[name].title, key="glossary-algorithm"
-        )
-    )
+    abouts = {name: ALGORITHMS[name].about for name in names}
+    rows = [{"algorithm": a.title, "in short": a.brief, "cost": a.cost, "source": a.source} for a in abouts.values()]
+    st.dataframe(rows, hide_index=True)
+    name = st.selectbox("Show one", names, format_func=lambda name: abouts[name].title, key="glossary-algorithm")
+    about_algorithm(name)
 
 
 def show_letters(letters: list[tuple[str, str]]) -> None:
