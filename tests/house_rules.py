@@ -1,6 +1,6 @@
 """The rooms of dpcore and of the pages, and who may know whom: the names that the rules of test_boundary go by.
 
-After a move or a rename this file, `trust` and `walls` are edited. A name that does not exist fails.
+After a move or a rename this file, `trusted_lines` and `source_rules` are edited. A name that does not exist fails.
 """
 
 # The rooms in their order: a file imports only from its own room and from rooms that stand before it.

@@ -1,7 +1,7 @@
 """The three walls and the order of the house, read off the source: nothing is imported or run here.
 
 Every rule is a function over the source. It finds nothing in the project, and finds each breach that is planted in a
-copy. The names that the rules go by, in `house`, `trust` and `walls`, exist.
+copy. The names that the rules go by, in `house_rules`, `trusted_lines` and `source_rules`, exist.
 """
 
 import ast

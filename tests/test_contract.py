@@ -19,6 +19,7 @@ from dpcore.evaluation.run import compare, pairs_with, subgroups
 from dpcore.models.releases import Histogram, UnbiasedAnswers
 from dpcore.problems.transport import w1
 from tests import point_problems, risk_problems
+from tests.every_problem import problem_and_records
 from tests.replay import recorded, replay
 from tests.small_problems import (
     BUDGET,
@@ -74,20 +75,9 @@ every_variant = parametrize("name, settings", variants())
 REFUSED = dict.fromkeys(("sepfem", "aim", "residual"), ("explicit", "union", "one query", "constant queries"))
 
 
-def records(name, where):
-    """The problem of a case, and its records."""
-    kind = ALGORITHMS[name].problem
-    if kind is QueryRelease:
-        return task(where)
-    if kind is PointRelease:
-        region = point_problems.REGIONS[where]
-        return point_problems.task(region.uniform(60, seeded(0)), region)
-    return risk_problems.task(where, 3 if name == "alternating_sampler" else 60)
-
-
 def served(name, settings, where, budget):
     """The algorithm, its problem, its records and its plan; no plan where the budget or the task is refused."""
-    algorithm, (problem, rows) = build(ALGORITHMS[name], settings), records(name, where)
+    algorithm, (problem, rows) = build(ALGORITHMS[name], settings), problem_and_records(name, where)
     for array in (rows.values, rows.weights):
         array.flags.writeable = False
     try:

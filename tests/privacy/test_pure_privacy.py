@@ -20,9 +20,10 @@ from dpcore.problems.losses import Logistic, SquaredDistance, pinball
 from dpcore.problems.parse_tasks import grouped, read_task
 from dpcore.problems.regions import Ball, Box
 from tests import point_problems, risk_problems
+from tests.every_problem import problem_and_records
 from tests.privacy.enumerated_neighbours import curator_of
 from tests.privacy.test_exact_neighbours import WORKLOADS
-from tests.small_problems import QUERIES, approx, few_rounds, parametrize, quiet, refused, rows_of, seeded, task
+from tests.small_problems import QUERIES, approx, few_rounds, parametrize, quiet, refused, rows_of, seeded
 
 PURE = Budget(1, 0)
 POINTS = {name: cls for name, cls in ALGORITHMS.items() if cls.problem is PointRelease}
@@ -38,21 +39,11 @@ def built(name):
     return build(cls, few_rounds(name)) if cls.problem is QueryRelease else cls()
 
 
-def records(name, where):
-    kind = ALGORITHMS[name].problem
-    if kind is QueryRelease:
-        return task(where)
-    if kind is PointRelease:
-        region = point_problems.REGIONS[where]
-        return point_problems.task(region.uniform(60, seeded(0)), region)
-    return risk_problems.task(where, 3 if name == "alternating_sampler" else 60)
-
-
 @quiet
 @parametrize("name, where", CASES)
 def test_all_that_is_promised_at_delta_0_is_drawn_without_rounding_or_refused(name, where, monkeypatch):
     """Noise is in whole steps of a size that public numbers give, and no float ever serves as noise."""
-    problem, rows = records(name, where)
+    problem, rows = problem_and_records(name, where)
     try:
         run = Run(built(name), problem, rows, PURE)
     except InputError:  # from public numbers: nothing was charged

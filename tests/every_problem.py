@@ -1,0 +1,16 @@
+"""The small problem of any kind, with its records, on which an algorithm is tested."""
+
+from dpcore import ALGORITHMS, PointRelease, QueryRelease
+from tests import point_problems, risk_problems
+from tests.small_problems import seeded, task
+
+
+def problem_and_records(name, where):
+    """The problem of an algorithm's kind that has the name `where`, and its records."""
+    kind = ALGORITHMS[name].problem
+    if kind is QueryRelease:
+        return task(where)
+    if kind is PointRelease:
+        region = point_problems.REGIONS[where]
+        return point_problems.task(region.uniform(60, seeded(0)), region)
+    return risk_problems.task(where, 3 if name == "alternating_sampler" else 60)
