@@ -67,9 +67,8 @@ class TextRows:
         if ZERO in header:
             raise InputError(NO_TEXT)
         delimiter = format.delimiter or "\t" * (ending == ".tsv")
-        delimiter = delimiter or max(
-            DELIMITERS, key=lambda candidate: _cells(header, candidate)
-        )  # a comma where none cuts it
+        # a comma where none cuts it
+        delimiter = delimiter or max(DELIMITERS, key=lambda candidate: _cells(header, candidate))
         if not _cells(header, delimiter):
             raise OpenQuotesError(OPEN.format(1))
         names = tuple(_frame(header + "\n", delimiter).iloc[0].astype(str))

@@ -54,9 +54,8 @@ class Errors(ReleaseErrors):
 def errors(answers: Array, truth: Array, workload: Workload, n: int | None = None) -> Errors:
     """The errors of `answers` (m,) against `truth` (m,), of n rows where every query counts rows."""
     absolute_errors = np.abs(answers - truth)
-    table_ends = [
-        end for t in workload.tables for end in (t.start, t.stop)
-    ]  # between two tables there may be other answers
+    # between two tables there may be other answers
+    table_ends = [end for t in workload.tables for end in (t.start, t.stop)]
     l1 = np.add.reduceat(np.append(absolute_errors, 0), table_ends)[::2] if workload.tables else None
     mean_square = float(np.mean(absolute_errors**2))
     return Errors(

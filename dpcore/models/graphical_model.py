@@ -121,9 +121,8 @@ class Graphical(Paid):
                 state = np.ravel_multi_index(tuple(out[:, a] for a in sep), tuple(junction.shape[a] for a in sep))
                 largest = max(drawn_columns, key=lambda a: (a not in sep, junction.shape[a]))
                 relabelling = rng.permutation(junction.shape[largest])  # one order would tie columns drawn in turn
-                joint_codes = within(
-                    table, state, rng, relabelling.astype(np.uint16)[out[:, largest]]
-                )  # short keys sort faster
+                # short keys sort faster
+                joint_codes = within(table, state, rng, relabelling.astype(np.uint16)[out[:, largest]])
             drawn_columns += new_columns
             for a, code in zip(new_columns, np.unravel_index(joint_codes, sizes), strict=True):
                 out[:, a] = code

@@ -33,9 +33,8 @@ def below(words: Array, bits: int, x: Array, rng: Rng, exactly: Callable[[int], 
     heads = words + 1 <= scaled_probability * (1 - SLACK)
     if heads.all():
         return heads
-    tails = (words >= scaled_probability * (1 + SLACK)) & (
-        words > 0
-    )  # where exp(−x) < 2^-bits only the word 0 is not settled here
+    # where exp(−x) < 2^-bits only the word 0 is not settled here
+    tails = (words >= scaled_probability * (1 + SLACK)) & (words > 0)
     for i in np.flatnonzero(~(heads | tails)):
         true_exponent = Fraction(float(x[i])) if exactly is None else exactly(int(i))
         heads[i] = settled(int(words[i]), lambda meant=true_exponent: (meant, meant), rng, bits)

@@ -105,9 +105,8 @@ def descent(slope: Callable[[Array], Array], y: Array, *, far: float, mu: float,
 def _about(risk: Risk, c: Array, far: float) -> Risk:
     """The risk F as a function of x − c, with targets at most `far` away."""
     centred_risk = risk.with_loss(risk.loss)
-    centred_risk.b = np.clip(
-        risk.b - (risk.A * c).sum(1), -far, far
-    )  # each row by itself: not as BLAS would, by its place
+    # each row by itself: not as BLAS would, by its place
+    centred_risk.b = np.clip(risk.b - (risk.A * c).sum(1), -far, far)
     return centred_risk
 
 

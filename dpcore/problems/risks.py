@@ -21,6 +21,7 @@ BLOCK = 400_000  # losses computed at once: few enough for a processor's cache
 STEPS = 500
 HALVINGS = 60
 MOST_ROWS = 2000  # up to which risks with kinks are also solved as linear programs
+# over which kinks are rounded off, in units of the range of residuals
 WIDTHS = (
     3e-2,
     3e-3,
@@ -29,7 +30,7 @@ WIDTHS = (
     3e-6,
     3e-7,
     1e-8,
-)  # over which kinks are rounded off, in units of the range of residuals
+)
 
 
 class Risk:

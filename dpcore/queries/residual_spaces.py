@@ -22,9 +22,8 @@ from .marginals import MOST_AXES, Marginals, subsets
 
 MOST_PATTERNS = 2**19  # patterns of agreement between two records that are all compared, at most
 MOST_WAYS = 12  # columns of a table that is taken apart into its subsets
-_SPACES: "WeakKeyDictionary[Marginals, ResidualSpaces]" = (
-    WeakKeyDictionary()
-)  # as plan, charge and answers ask for them
+# as plan, charge and answers ask for them
+_SPACES: "WeakKeyDictionary[Marginals, ResidualSpaces]" = WeakKeyDictionary()
 
 
 @frozen
@@ -102,9 +101,8 @@ def spaces_of(tables: Marginals) -> ResidualSpaces:
 def residual_spaces(tables: Marginals) -> ResidualSpaces:
     """The residual spaces of all column sets inside some table; InputError for tables of many columns."""
     shape = tables.domain.shape
-    varying_axes = [
-        tuple(a for a in axes if shape[a] > 1) for axes in tables.axes
-    ]  # where there is one value nothing differs
+    # where there is one value nothing differs
+    varying_axes = [tuple(a for a in axes if shape[a] > 1) for axes in tables.axes]
     if (max_columns := max(map(len, varying_axes), default=0)) > MOST_WAYS:
         raise InputError(f"a table of {max_columns} columns is more than the {MOST_WAYS} that are taken apart")
     inverse_by_table: defaultdict[Axes, float] = defaultdict(float)

@@ -48,7 +48,8 @@ def publish(
         folder, draft_folder = placed(folder, current_attempt.noise.name)
         reserve = partial(ready.reserve, store, signed_by=signing_key.public)
         reservation = current_attempt.charge(reserve, **place_of(folder, draft_folder))
-        schema_json, recorded_progress = Json(), Stops(progress)
+        schema_json = Json()
+        recorded_progress = Stops(progress)
         try:
             with draft(draft_folder):
                 number, facts = _write(
@@ -56,9 +57,8 @@ def publish(
                 )
                 signing_key.sign(draft_folder)
                 note = noted(draft_folder)
-                complete(
-                    draft_folder, folder, facts["time"]
-                )  # last of all: once its folder is public, it has not failed
+                # last of all: once its folder is public, it has not failed
+                complete(draft_folder, folder, facts["time"])
         except BaseException as error:
             if error is recorded_progress.raised:
                 raise

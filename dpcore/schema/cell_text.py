@@ -17,9 +17,8 @@ from ..core.types import Array
 _ABSENCES = """
 NA N/A NaN nan NULL null None <NA> #N/A n/a n.a. N.A. #NA NAN NaT Null none NONE missing Missing MISSING - -- – — ? . ..
 """
-MISSING_TEXTS = frozenset(
-    ["", *_ABSENCES.split()]
-)  # a category that is listed among a column's values is one, whatever it is called
+# a category that is listed among a column's values is one, whatever it is called
+MISSING_TEXTS = frozenset(["", *_ABSENCES.split()])
 ZERO, WHOLE, DAY = "0", "-?[1-9][0-9]*", "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 POINT, MIDNIGHT = r"\.0*", r"[ T]00:00:00(\.0*)?"  # what may follow them
 SAME = re.compile(rf"-?(?P<zero>{ZERO})({POINT})?|(?P<whole>{WHOLE}){POINT}|(?P<day>{DAY}){MIDNIGHT}")

@@ -212,9 +212,8 @@ def targets_of(measured: list[tuple[SomeAnswers, Array, float]]) -> list[Target]
     """All measured answers, with their standard deviations, as one target in a list; an empty list for none."""
     if not measured:
         return []
-    measured = sorted(
-        measured, key=lambda measurement: measurement[0].part.start
-    )  # in the order of tables, which is quicker
+    # in the order of tables, which is quicker
+    measured = sorted(measured, key=lambda measurement: measurement[0].part.start)
     query_indices = np.concatenate(
         [np.arange(statistic.part.start, statistic.part.stop) for statistic, _, _ in measured]
     )

@@ -83,9 +83,8 @@ def guess_kinds(names: Sequence[str], plan: SchemaPlan, curator: ColumnCurator) 
     out = []
     for column_index, name in enumerate(names):
         kind_counts = curator.count(column_index, KindCounts(), plan.kinds)  # type: ignore[arg-type]
-        counts = (
-            kind_counts.values + (plan.n - kind_counts.values.sum()) / KINDS
-        )  # by least squares, as the total is known
+        # by least squares, as the total is known
+        counts = kind_counts.values + (plan.n - kind_counts.values.sum()) / KINDS
         date_counts = counts[list(DATES.values())]
         fractional_count = counts[NUMBER] + counts[COMMAS]
         numbers, dates, texts = counts[WHOLE] + fractional_count, date_counts.sum(), counts[TEXT]

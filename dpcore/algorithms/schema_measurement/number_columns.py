@@ -83,10 +83,11 @@ class Leaves:
         margin = _room(*first_ends)
         is_near = is_inside & (cell_numbers >= first_ends[0] - margin) & (cell_numbers <= first_ends[1] + margin)
         low, high = walk(np.where(is_near, NEAR, min_deviations), max_lost) or first_ends
+        # numbers too large for any cell are in the outermost
         lower_edge, upper_edge = (
             max(low, 1),
             min(high + 1, len(noise_above) - 1),
-        )  # numbers too large for any cell are in the outermost
+        )
         outside = max(cumulative[lower_edge] + cumulative[-1] - cumulative[upper_edge], 0.0)
         return (
             low,

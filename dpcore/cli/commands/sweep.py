@@ -348,9 +348,8 @@ def _resumed(path: str, ours: Json, sound: Callable[[Any], bool]) -> list[SweepP
     if stored.get("table_sha256") != ours["table_sha256"]:
         raise InputError(f"{path[:200]} belongs to another table: as many rows, but other values, headings or people")
     for name, stored_value in stored["parameters"].items():
-        expected_value = ours["parameters"].setdefault(
-            name, stored_value
-        )  # of algorithms that are not asked for now, kept
+        # of algorithms that are not asked for now, kept
+        expected_value = ours["parameters"].setdefault(name, stored_value)
         if expected_value != stored_value:
             raise InputError(
                 f"{path[:200]} holds {name} with {_short(stored_value)}; here it has {_short(expected_value)}"

@@ -247,12 +247,9 @@ class DatabaseSource(Source):
             trim, encode, decode, *encoding_names = ENGINES[self.backend.name]
             encoding = ["string"] * len(encoding_names)
             text = _builtin(trim, "string", "string", "string")(cells + "", SPACES)  # of an enumeration, too
-            text = _builtin(encode, "string", *encoding, "binary")(
-                text, *encoding_names
-            )  # bytes have no collation, under which
-            text = _builtin(decode, "binary", *encoding, "string")(
-                text, *encoding_names
-            )  # different texts may be equal
+            # Bytes have no collation, under which different texts may be equal.
+            text = _builtin(encode, "string", *encoding, "binary")(text, *encoding_names)
+            text = _builtin(decode, "binary", *encoding, "string")(text, *encoding_names)
             missing_texts = sorted(MISSING_TEXTS - set(code_of_key))
             return [(_same(text, key), code) for key, code in code_of_key.items()], text.isin(missing_texts)
         if kind.is_boolean():

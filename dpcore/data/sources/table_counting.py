@@ -53,9 +53,8 @@ def cover(tables: Iterable[Axes], shape: Sequence[int]) -> list[Axes]:
     uncovered, wide_tables = np.ones(len(requested), dtype=bool), list[Axes]()
     sizes = np.array([_size(axes, shape) for axes in requested], dtype=float)
     while uncovered.any():
-        largest = int(
-            np.flatnonzero(uncovered)[np.argmax(sizes[uncovered])]
-        )  # what fits into nothing larger comes first
+        # what fits into nothing larger comes first
+        largest = int(np.flatnonzero(uncovered)[np.argmax(sizes[uncovered])])
         is_included = membership[largest].copy()
         while True:
             missing = (membership & ~is_included).sum(axis=1)

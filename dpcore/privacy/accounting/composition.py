@@ -137,9 +137,8 @@ def _backwards(span: float, draws: int, delta: float) -> tuple[Array, Array] | N
     r, g, max_ratio = -math.expm1(-h), np.exp(i * h - span) / -math.expm1(-span), math.exp(h)
 
     def windows(values: Array, start: int) -> Array:
-        return sliding_window_view(values, steps_per_range)[
-            start : start + len(x), ::-1
-        ]  # (j, i): start + j + c − 1 − i
+        # (j, i): start + j + c − 1 − i
+        return sliding_window_view(values, steps_per_range)[start : start + len(x), ::-1]
 
     curves[0] = F
     for draw_number in range(1, draws + 1):

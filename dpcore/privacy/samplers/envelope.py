@@ -101,9 +101,8 @@ def envelope(density: Density) -> Envelope | Radial:
         lam, theta = max(0.0, -float(g @ (x - m)) / region.radius**2), 2 / (len(x) + 1)
         s = max(0.0, (region.radius**2 - distance_to_centre**2) / 2)
     max_step = region.inner + distance_to_centre  # the largest ‖v‖
-    ridge = (
-        1 / max_step**2 if mu == 0 else 0.0
-    )  # where nothing else holds the Gaussian; it lifts the bound by at most ½
+    # where nothing else holds the Gaussian; it lifts the bound by at most ½
+    ridge = 1 / max_step**2 if mu == 0 else 0.0
     e, M = g + lam * (x - m), k * (H + (mu + lam) * identity) + ridge * identity
     root = np.linalg.inv(np.linalg.cholesky(M))
     max_row_norm = float(np.linalg.norm(risk.A @ root.T, axis=1).max())

@@ -57,9 +57,8 @@ class TangentBoxes:
         while len(self.C) < MOST_BOXES:
             self._split()
             previous_log_mass, log_mass = log_mass, float(np.logaddexp.reduce(self.mass))
-            mass_is_stable = (
-                len(self.C) >= 2 ** len(low) * 8 and log_mass > previous_log_mass - SETTLED
-            )  # pilots cost as much as splits
+            # pilots cost as much as splits
+            mass_is_stable = len(self.C) >= 2 ** len(low) * 8 and log_mass > previous_log_mass - SETTLED
             if mass_is_stable and len(self._accepted(PILOTS, rng)) >= ENOUGH * PILOTS:
                 break
 
@@ -83,9 +82,8 @@ class TangentBoxes:
         step[rows, axis] = H[rows, axis]
         C, H = np.concatenate([C - step, C + step]), np.concatenate([H, H])
         region = self.density.region
-        meets_region = region.contains(
-            np.clip(region.centre, C - H, C + H)
-        )  # exact for balls and boxes about their centre
+        # exact for balls and boxes about their centre
+        meets_region = region.contains(np.clip(region.centre, C - H, C + H))
         C, H = C[meets_region], H[meets_region]
         is_unsplit = np.ones(len(self.C), dtype=bool)
         is_unsplit[heavy_boxes] = False

@@ -50,9 +50,8 @@ def draw(density: Density, _error: float, rng: Rng) -> Array:
         raise InputError("a loss of two slopes is needed")
     (low,), (high,) = density.region.corners
     starts, cell_index = np.unique(cells(risk.b, low, high), return_inverse=True)
-    W = (
-        np.append(0.0, np.cumsum(np.bincount(cell_index, risk.counts))) / risk.n
-    )  # whole numbers, so summed without error
+    # whole numbers, so summed without error
+    W = np.append(0.0, np.cumsum(np.bincount(cell_index, risk.counts))) / risk.n
     ends = np.concatenate([[0], starts, [2**BITS]])
     size = np.diff(ends)
     W, ends, size = W[size > 0], ends[:-1][size > 0], size[size > 0]

@@ -281,14 +281,12 @@ def _matrix(workload: Workload) -> Explicit | TableQueries:
 def _projected_distance(tables: Marginals) -> float:
     """The distance max_{z,z'} ‖Π(e_z − e_z')‖₂ over the tables' row space, rounded up; see `CellAnswers`."""
     shape = tables.domain.shape
-    varying_columns = [
-        i for i in sorted({a for axes in tables.axes for a in axes}) if shape[i] > 1
-    ]  # size 1: never differs
+    # size 1: never differs
+    varying_columns = [i for i in sorted({a for axes in tables.axes for a in axes}) if shape[i] > 1]
     if len(varying_columns) > MOST_COLUMNS:
         return math.sqrt(2)
-    inside_tables = np.zeros(
-        (2,) * len(varying_columns)
-    )  # 1 at the sets S of columns, as 0/1 coordinates, that lie inside some table
+    # 1 at the sets S of columns, as 0/1 coordinates, that lie inside some table
+    inside_tables = np.zeros((2,) * len(varying_columns))
     for axes in tables.axes:
         inside_tables[tuple(int(i in axes) for i in varying_columns)] = 1
     for axis in range(len(varying_columns)):

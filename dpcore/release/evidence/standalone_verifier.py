@@ -7,6 +7,7 @@ from types import ModuleType
 from ...core.errors import written_out
 from . import content_checks, document_checks, json_claims, origin_words, recount, release_folder, verifier
 
+# each imports from those before it only
 PARTS = (
     recount,
     origin_words,
@@ -14,7 +15,7 @@ PARTS = (
     release_folder,
     content_checks,
     document_checks,
-)  # each imports from those before it only
+)
 RELATIVE = re.compile(r"^from \.[\w.]* import (?:\([^)]*\)|[^(\n]*)\n", re.MULTILINE)
 
 

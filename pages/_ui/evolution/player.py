@@ -165,14 +165,12 @@ def _plays(private: np.ndarray, steps: list[tuple[np.ndarray, ...]], lengths: di
         if not session_state[PLAYS]:
             session_state[step_key] = session_state[shown_step_key]
         else:
-            session_state[shown_step_key] = (
-                -1 if session_state[step_key] >= T else session_state[step_key]
-            )  # at its end it begins again
+            # at its end it begins again
+            session_state[shown_step_key] = -1 if session_state[step_key] >= T else session_state[step_key]
 
     def draw() -> None:
-        key = (
-            f"{step_key}-playing" if session_state[PLAYS] else step_key
-        )  # apart: a slow browser still sends steps that were shown before
+        # apart: a slow browser still sends steps that were shown before
+        key = f"{step_key}-playing" if session_state[PLAYS] else step_key
         if session_state[PLAYS]:
             session_state[key] = session_state[shown_step_key] = min(session_state[shown_step_key] + 1, T)
             if session_state[shown_step_key] == T:

@@ -166,9 +166,8 @@ def pair(shown: Shown, place: DeltaGenerator, _: DeltaGenerator) -> Told:
     names, display_names = domain.names, distinct(domain.names)
     if len(names) < 2:
         raise InputError("Choose a second column to see two of them together.")
-    worst_columns = shown.listed["column"].iloc[
-        0
-    ]  # of the question with the largest error; of a weighted sum it is in words
+    # of the question with the largest error; of a weighted sum it is in words
+    worst_columns = shown.listed["column"].iloc[0]
     options = {WORST: sorted(telling(domain), key=lambda name: name not in worst_columns)[:2]}
     options |= {" × ".join(map(display_names.get, two)): two for two in combinations(telling(domain), 2)}
     worst_label = f"worst: {' × '.join(map(display_names.get, options[WORST]))}"

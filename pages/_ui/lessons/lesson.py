@@ -145,9 +145,8 @@ def predict(current: Lesson) -> bool:
     """Draw the lesson's panel; return whether the prediction was made and the charts may be shown."""
     number = f" {list(LESSONS).index(current.key) + 1} of {len(LESSONS)}" if current.key else ""
     with st.container(border=True, key=f"lesson-{current.title}"):
-        question_column, chart_column = st.columns(
-            2 if current.bars else [1, 1e-9]
-        )  # the chart beside its question, on one slide
+        # the chart beside its question, on one slide
+        question_column, chart_column = st.columns(2 if current.bars else [1, 1e-9])
         with question_column:
             st.subheader(f"Lesson{number}: {current.title}", anchor=False)
             help_text = meaning(*current.words)

@@ -100,9 +100,8 @@ class Session:
 
     def _digest(self, table: Table) -> int:
         large_table = table.large
-        rows = (
-            len(table.frame) if large_table is None else large_table.rows if large_table.said else -1
-        )  # any, where nobody counted them
+        # any, where nobody counted them
+        rows = len(table.frame) if large_table is None else large_table.rows if large_table.said else -1
         return hash((self.salt, *sorted(map(str, table.frame.columns)), rows))
 
 

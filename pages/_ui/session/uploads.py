@@ -40,9 +40,8 @@ class Bounded:
             return
         max_upload_bytes = st.get_option("server.maxUploadSize") * 2**20
         content_length = Headers(scope=scope).get("content-length", "")
-        size = (
-            int(content_length) if content_length.isascii() and content_length.isdigit() else max_upload_bytes
-        )  # not said: as much as is ever taken
+        # not said: as much as is ever taken
+        size = int(content_length) if content_length.isascii() and content_length.isdigit() else max_upload_bytes
         session_id = scope["path"].rsplit(PATH, 1)[1].split("/")[0]
         stored_bytes = _held() + self.coming
         for holder, holder_bytes, max_uploads in (

@@ -210,9 +210,8 @@ def _listed(workload: Workload) -> Explicit:
 def _overlaps(tables: Marginals) -> Array:
     """The matrix (1/k) Q C Qᵀ of all cells' indicators Q: shares of the domain common to two cells, centred."""
     shape = tables.domain.shape
-    value_indicators = [
-        np.ones((tables.m, n)) for n in shape
-    ]  # which values of a column each cell takes: all, where it has none
+    # which values of a column each cell takes: all, where it has none
+    value_indicators = [np.ones((tables.m, n)) for n in shape]
     for axes, sizes, table in tables.layout:
         for axis, code in zip(axes, np.unravel_index(np.arange(math.prod(sizes)), sizes), strict=True):
             value_indicators[axis][table] = np.eye(shape[axis])[code]
