@@ -70,6 +70,10 @@ RING = """() => {
 }"""
 
 
+# The browser puts the app's own style in place after the page's words.
+IS_STYLED = "() => [...document.querySelectorAll('style')].some(e => e.textContent.includes('.st-key-gauge'))"
+
+
 def sized(page, size):
     page.set_viewport_size(dict(zip(("width", "height"), SIZES[size], strict=True)))
 
@@ -78,6 +82,7 @@ def opened(page, server, path):
     page.goto(f"{server}/{path}")
     expect(page.locator("h1")).to_be_visible()
     still(page)
+    page.wait_for_function(IS_STYLED)
 
 
 def scroll(page):

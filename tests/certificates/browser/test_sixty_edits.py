@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.chromium import chromium, page, server  # noqa: F401
 from tests.random_typist import Typist
 from tests.small_problems import parametrize
 
@@ -10,7 +9,7 @@ EDITS = 60
 
 
 @parametrize("seed", [2])
-def test_of_sixty_edits_the_last_of_each_control_is_in_force_shown_and_back(page, server, seed):  # noqa: F811
+def test_of_sixty_edits_the_last_of_each_control_is_in_force_shown_and_back(page, server, seed):
     typist = Typist(page, server, seed)
     try:
         typist.begins()
