@@ -17,7 +17,7 @@ CURATORS: Final[dict[type, type[Curator]]] = {
 }
 
 
-def curator_of(problem: Any, rows: Any, plan: Plan, rng: Rng) -> Any:
+def curator_of(problem: Any, rows: Any, plan: Plan, rng: Rng) -> Curator:
     """A new curator of a problem's `rows`, after their number and grouping were checked against the problem."""
     if isinstance(problem, QueryRelease):
         return TableCurator(rows, problem.n, plan, rng, group=problem.group, domain=problem.domain)
