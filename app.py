@@ -2,30 +2,30 @@
 
 import streamlit as st
 
-from pages._ui.components.frame import frame
-from pages._ui.components.menu import DATA, MENU
+from pages._ui.components.frame import draw_page_head
+from pages._ui.components.menu import DATA_PAGE_LABEL, ENTRIES_BY_GROUP
 from pages._ui.jobs import browser_memory, table_changes
-from pages._ui.jobs.shared_pool import pool
+from pages._ui.jobs.shared_pool import worker_pool
 from pages._ui.server import serving
 from pages._ui.session import address_link, stakeholder_wall, table
 
 if __name__ != "__main__":  # imported by `streamlit run`, to serve all pages; as a page it is run
-    app = st.App(__file__, **serving.parts())
+    app = st.App(__file__, **serving.app_options())
 else:
     # No icons: a browser would fetch a page's icon for its tab from the makers of the font.
     groups = {
         group: [st.Page(entry.path, title=entry.label, default=entry.first) for entry in entries]
-        for group, entries in MENU.items()
+        for group, entries in ENTRIES_BY_GROUP.items()
     }
     page = st.navigation(groups, position="top")
-    pool()  # so that workers are warm by the time a person has chosen something
-    frame(page.title)
+    worker_pool()  # so that workers are warm by the time a person has chosen something
+    draw_page_head(page.title)
     try:
-        if page.title == DATA:  # it draws itself what is on its way
-            stakeholder_wall.guarded(page.run)
-        elif table_changes.taken_in():
+        if page.title == DATA_PAGE_LABEL:  # it draws itself what is on its way
+            stakeholder_wall.draw_until_withheld(page.run)
+        elif table_changes.apply_finished_changes():
             if table().uploaded:
-                browser_memory.remember(table())
-            stakeholder_wall.guarded(page.run)
+                browser_memory.remember_columns(table())
+            stakeholder_wall.draw_until_withheld(page.run)
     finally:
-        address_link.say()
+        address_link.draw_link_warnings()

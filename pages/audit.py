@@ -3,23 +3,23 @@
 import streamlit as st
 
 from pages._ui.audit import game as audits
-from pages._ui.components import refusals
+from pages._ui.components import show_refusals
 
-outcome = st.container()
-left, right = st.columns([3, 2], gap="large")
-with right:
-    place = st.container()
-    with refusals():
-        audits.settings()
-with outcome:
-    played, fresh = audits.shown()
-    if fresh:
-        audits.verdict(played)
+verdict_slot = st.container()
+picture_column, settings_column = st.columns([3, 2], gap="large")
+with settings_column:
+    explanation_slot = st.container()
+    with show_refusals():
+        audits.draw_settings()
+with verdict_slot:
+    game, is_fresh = audits.watch_game()
+    if is_fresh:
+        audits.draw_verdict(game)
     else:
         st.caption("Below is the last finished game.")
-with left:
-    audits.picture(played.found)
-with place:
-    audits.explain(played)
+with picture_column:
+    audits.draw_outcome(game.game)
+with explanation_slot:
+    audits.draw_explanation(game)
 with st.expander("For experts: curves", icon=":material/monitoring:"):
-    audits.experts(played)
+    audits.draw_expert_view(game)

@@ -13,101 +13,108 @@ from pages._ui.compare import (
     worst_errors,
 )
 from pages._ui.compare import overview as compare
-from pages._ui.components import refusals, row, tried, unfinished
-from pages._ui.jobs import counting_job, watch
-from pages._ui.session import give, is_withheld, say_left_out, stakeholder
+from pages._ui.components import draw_trial_note, inline_container, show_refusals, warn_if_schema_incomplete
+from pages._ui.jobs import counting_job, wait_or_draw_progress
+from pages._ui.session import is_public_table, is_stakeholder_view, set_widget_value, show_left_out_notice
 from pages._ui.session import table as current_table
-from pages._ui.session.stakeholder_wall import LIMITED
+from pages._ui.session.stakeholder_wall import PREDICTED_FOR_ALL_ROWS_TEXT
 
 TABS = ("Ranking", "Where from", "Conclusions", "Purposes", "Other tools", "Report")
-AT_ONCE = 60.0  # seconds of runs on a public sample that begin without a press
+MAX_UNPROMPTED_SECONDS = 60.0  # seconds of runs on a public sample that begin without a press
 # On a small screen both sliders are beside each other, and the picture comes before the words.
-ORDER = """<style>.st-key-lead {display: none;}
+ORDER_STYLE = """<style>.st-key-lead {display: none;}
 .st-key-asked-what [data-testid="stHorizontalBlock"] {flex-wrap: nowrap;}
 .st-key-asked-what [data-testid="stColumn"] {min-width: 0;}
 @media (max-width: 640px) {.st-key-found > :first-child {flex-basis: 100%;}}
 @media (max-width: 640px), (max-height: 760px) {
 :has(> :is(.st-key-asked, .st-key-chart)), .st-key-asked, .st-key-chart {display: contents !important;}
 :has(> .st-key-asked-words) {order: 1;}}</style>"""
-PRESSED = "compare-pressed"  # kept until it is served: the run that hears a press may end early for a newer one
+PRESSED_KEY = "compare-pressed"  # kept until it is served: the run that hears a press may end early for a newer one
 
-table, sweep = current_table(), sweep_jobs.current()
-tried(table)
-if unfinished(table, "compare here") or not counting_job.ready(table):
+table, sweep = current_table(), sweep_jobs.current_sweep()
+draw_trial_note(table)
+if warn_if_schema_incomplete(table, "compare here") or not counting_job.ensure_rows_counted(table):
     st.stop()
 
-if sweep.asked is not None and sweep.asked[:2] != (table, table.version):
+if sweep.requested is not None and sweep.requested[:2] != (table, table.version):
     sweep.close()  # of another table or schema
-with refusals():
+with show_refusals():
     with st.sidebar:
-        workload, plan = compare.settings(table, sweep)
-    if not counting_job.have(table, workload):
+        workload, plan_runs = compare.draw_settings(table, sweep)
+    if not counting_job.ensure_workload_counted(table, workload):
         st.stop()
-    st.html(ORDER)
-    front = st.container(key="front")
-    with front.container(key="asked"):
-        asked = epsilon_search.front_door(table, workload, st.session_state["questions"], st.session_state["delta"])
-    if is_withheld(table):
+    st.html(ORDER_STYLE)
+    front_container = st.container(key="front")
+    with front_container.container(key="asked"):
+        epsilon_advice = epsilon_search.draw_accuracy_goal(
+            table, workload, st.session_state["questions"], st.session_state["delta"]
+        )
+    if is_public_table(table):
         if table.unit.person is not None:
-            st.caption(LIMITED.format(size=table.n))
-        say_left_out()
+            st.caption(PREDICTED_FOR_ALL_ROWS_TEXT.format(size=table.n))
+        show_left_out_notice()
         st.stop()
-    chart = front.container(key="chart")
-    advised = None if asked is None else asked.enough
+    chart_container = front_container.container(key="chart")
+    advised_epsilon = None if epsilon_advice is None else epsilon_advice.sufficient_epsilon
     with st.sidebar:
-        found = sweep.news
-        seconds, start = plan(advised)
-    new, sweep.advised = sweep.asked is None or sweep.advised != advised, advised
-    by_itself = new and seconds < AT_ONCE and not (table.uploaded or stakeholder())
-    if st.session_state.pop(PRESSED, False) or by_itself or (sweep.shown and not seconds):
-        start()
+        planned_result_count = sweep.partial_result_count
+        seconds, start_runs = plan_runs(advised_epsilon)
+    is_new_advice, sweep.advised_epsilon = (
+        sweep.requested is None or sweep.advised_epsilon != advised_epsilon,
+        advised_epsilon,
+    )
+    starts_unprompted = (
+        is_new_advice and seconds < MAX_UNPROMPTED_SECONDS and not (table.uploaded or is_stakeholder_view())
+    )
+    if st.session_state.pop(PRESSED_KEY, False) or starts_unprompted or (sweep.planned_outcomes and not seconds):
+        start_runs()
         if seconds and sweep.ended:  # all was there: nothing is forecast any more
             st.rerun()
 
-with chart, row(key="all-asked"):
-    if watch(sweep, "sweep") and (seconds or not sweep.shown):
-        if sweep.news > found:  # since the plan
+with chart_container, inline_container(key="all-asked"):
+    if wait_or_draw_progress(sweep, "sweep") and (seconds or not sweep.planned_outcomes):
+        if sweep.partial_result_count > planned_result_count:  # since the plan
             st.rerun()
-        words = "Runs that are there already are kept. Add an algorithm, an ε or repeats, and only those run."
+        help_text = "Runs that are there already are kept. Add an algorithm, an ε or repeats, and only those run."
         st.button(
-            "Run the comparison", icon=":material/play_arrow:", key="compare-run", help=words,
-            on_click=give, args=(PRESSED, True),  # no function of the page, which would keep its table
-            type="secondary" if asked and asked.enough else "primary",
-        )  # fmt: skip
-if not sweep.shown or sweep.problem is None:
+            "Run the comparison", icon=":material/play_arrow:", key="compare-run", help=help_text,
+            on_click=set_widget_value, args=(PRESSED_KEY, True),  # no function of the page, which would keep its table
+            type="secondary" if epsilon_advice and epsilon_advice.sufficient_epsilon else "primary",
+        )
+if not sweep.planned_outcomes or sweep.problem is None:
     if sweep.ended:
         st.info("Nothing has run yet.")
     st.stop()
-if stakeholder():
+if is_stakeholder_view():
     st.stop()
-look = st.sidebar.expander("For experts", icon=":material/monitoring:")
-with look:
-    measure = error_measures.choose(sweep)
+experts_expander = st.sidebar.expander("For experts", icon=":material/monitoring:")
+with experts_expander:
+    measure = error_measures.choose_measure(sweep)
 
-ranking, where, concluded, purposed, others_tab, meeting = st.tabs(
+ranking_tab, sources_tab, conclusions_tab, purposes_tab, others_tab, report_tab = st.tabs(
     TABS, key="details", on_change="rerun", bind="query-params"
 )
 with others_tab:
-    other = other_tools.bring(table, sweep)
-with chart:
-    chosen = compare.panel(sweep, measure, other, look, asked)
-    if chosen is not None:
-        compare.dot(chosen)
-with ranking:
-    if ranking.open:
-        compare.regrets(sweep, measure)
-        if asked is not None:
-            epsilon_search.by_runs(table, sweep, asked, st.session_state["compared"])
-with where:
-    if where.open:
-        worst_errors.worst(sweep, chosen)
-        error_sources.taken_apart(table, sweep, chosen)
-with concluded:
-    if concluded.open:
-        error_sources.conclusions(sweep)
-with purposed:
-    if purposed.open:
-        purpose_scores.served(sweep)
-with meeting:
-    if meeting.open:
-        meeting_report.download(table, sweep)
+    other_tool = other_tools.load_other_table(table, sweep)
+with chart_container:
+    selected_run = compare.draw_frontier(sweep, measure, other_tool, experts_expander, epsilon_advice)
+    if selected_run is not None:
+        compare.draw_dot(selected_run)
+with ranking_tab:
+    if ranking_tab.open:
+        compare.draw_regrets(sweep, measure)
+        if epsilon_advice is not None:
+            epsilon_search.draw_search_by_runs(table, sweep, epsilon_advice, st.session_state["compared"])
+with sources_tab:
+    if sources_tab.open:
+        worst_errors.draw_worst_errors(sweep, selected_run)
+        error_sources.draw_error_sources(table, sweep, selected_run)
+with conclusions_tab:
+    if conclusions_tab.open:
+        error_sources.draw_conclusions(sweep)
+with purposes_tab:
+    if purposes_tab.open:
+        purpose_scores.draw_task_scores(sweep)
+with report_tab:
+    if report_tab.open:
+        meeting_report.draw_download(table, sweep)

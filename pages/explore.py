@@ -5,9 +5,9 @@ from functools import partial
 
 import streamlit as st
 
-from dpcore.evaluation.run import compare
-from dpcore.privacy.accounting import cautions
-from pages._ui.components import parts, refusals, result_panels, tile_text, unfinished
+from dpcore.evaluation.run import compare_with_rows
+from dpcore.privacy.accounting import budget_warnings
+from pages._ui.components import draw_tabs, result_panels, show_refusals, tile_text, warn_if_schema_incomplete
 from pages._ui.explore import ask_question as asking
 from pages._ui.explore import (
     comparison,
@@ -20,73 +20,82 @@ from pages._ui.explore import (
     run_settings,
 )
 from pages._ui.jobs import counting_job
-from pages._ui.jobs.job import PATIENCE
+from pages._ui.jobs.job import PATIENCE_SECONDS
 from pages._ui.lessons import lesson as lessons
-from pages._ui.session import is_withheld, plain, stakeholder
+from pages._ui.session import escape_markdown, is_public_table, is_stakeholder_view
 from pages._ui.session import table as current_table
 
 table = current_table()
-lesson = lessons.lesson()
-revealed = lessons.predict(lesson) if lesson else True
-layout.head(table)
-if unfinished(table, "the charts appear here") or not counting_job.ready(table):
+lesson = lessons.lesson_in_address()
+revealed = lessons.draw_prediction(lesson) if lesson else True
+layout.draw_style(table)
+if warn_if_schema_incomplete(table, "the charts appear here") or not counting_job.ensure_rows_counted(table):
     st.stop()
 
-with refusals():
-    chosen = run_settings.choose(table)
-    if not counting_job.have(table, chosen.problem.workload):
+with show_refusals():
+    run_request = run_settings.choose_run_settings(table)
+    if not counting_job.ensure_workload_counted(table, run_request.problem.workload):
         st.stop()
-    if is_withheld(table):
-        predicted_panel.draw(table, chosen)
+    if is_public_table(table):
+        predicted_panel.draw_predicted_panel(table, run_request)
         st.stop()
-    started = explore_run.start(table, chosen)
-for caution in cautions(chosen.budget, chosen.problem.n):
-    st.warning(plain(caution, 300))
-if table.trial is not None and (other := table.trial.elsewhere(chosen.budget)):
-    st.caption(other)
+    started_run = explore_run.start_runs(table, run_request)
+for caution in budget_warnings(run_request.budget, run_request.problem.n):
+    st.warning(escape_markdown(caution, 300))
+if table.trial is not None and (other_budget_note := table.trial.elsewhere(run_request.budget)):
+    st.caption(other_budget_note)
 if not revealed:
     st.caption("Make your prediction above; the charts appear with the reveal.")
     st.stop()
 
-until = time.monotonic() + PATIENCE
-job = explore_run.follow(started)
+deadline = time.monotonic() + PATIENCE_SECONDS
+job = explore_run.watch_first_run(started_run)
 if job.results:
     result = job.results[0]
-    if stakeholder():  # everything else compares with the records
-        result_panels.accounts(job)
-        asking.ask(table, chosen, [result])
-        linked_columns.linked(result, chosen)
+    if is_stakeholder_view():  # everything else compares with the records
+        result_panels.draw_run_plan(job)
+        asking.draw_questions(table, run_request, [result])
+        linked_columns.draw_linked_columns(result, run_request)
         st.stop()
-    both = compare(result.release, table.rows(chosen.problem.domain.names), chosen.problem.workload)
-    seen = partial(outcome.Shown, table=table, chosen=chosen, result=result, both=both, pinned=keep_run.pinned(table))
+    release_comparison = compare_with_rows(
+        result.release, table.rows(run_request.problem.domain.names), run_request.problem.workload
+    )
+    make_view = partial(
+        outcome.RunResults,
+        table=table,
+        settings=run_request,
+        result=result,
+        comparison=release_comparison,
+        pinned=keep_run.pinned_result_and_curve(table),
+    )
     with st.container(key="verdict"):
-        beside, worst = outcome.verdict(seen(replays=started.replays))
-    explore_run.wait_for_replays(started, until)
-    shown = seen(replays=started.replays)
-    worst.markdown(tile_text(*outcome.largest(shown)))
-    with beside:
-        outcome.spread(shown)
+        verdict_container, worst_tile = outcome.draw_verdict(make_view(replays=started_run.replays))
+    explore_run.wait_for_replays(started_run, deadline)
+    run_view = make_view(replays=started_run.replays)
+    worst_tile.markdown(tile_text(*outcome.largest_error_tile(run_view)))
+    with verdict_container:
+        outcome.draw_noise_spread(run_view)
         with st.container(width="content"):  # of its own, so that what runs there is seen until the charts are anew
-            explore_run.watch_replays(started, len(shown.replays))
+            explore_run.watch_replays(started_run, len(run_view.replays))
         with st.container(key="next", width="content"):
             st.page_link("pages/release.py", label="**To publish, make a release**", icon=":material/publish:")
     with st.container(key="screen"):
-        left, right = st.columns(2)
-        with left:
-            comparison.marginals(shown)
-            comparison.queries(shown)
-        with right:
-            comparison.pair(shown)
-            outcome.convergence(shown)
+        left_column, right_column = st.columns(2)
+        with left_column:
+            comparison.draw_marginal(run_view)
+            comparison.draw_queries(run_view)
+        with right_column:
+            comparison.draw_pair(run_view)
+            outcome.draw_convergence(run_view)
     with st.container(key="sections"):
-        parts(
+        draw_tabs(
             "below",
             {
-                "Groups": lambda: comparison.groups(shown),
-                "Ask a question": lambda: asking.ask(table, chosen, shown.runs),
-                "Linked columns": lambda: linked_columns.linked(result, chosen),
-                "Budget used": lambda: result_panels.accounts(job),
-                "Two settings": lambda: keep_run.pin(table, job, chosen, shown.curve),
-                "Download": lambda: keep_run.downloads(table, job, chosen),
+                "Groups": lambda: comparison.draw_groups(run_view),
+                "Ask a question": lambda: asking.draw_questions(table, run_request, run_view.runs),
+                "Linked columns": lambda: linked_columns.draw_linked_columns(result, run_request),
+                "Budget used": lambda: result_panels.draw_run_plan(job),
+                "Two settings": lambda: keep_run.draw_pin(table, job, run_request, run_view.curve),
+                "Download": lambda: keep_run.draw_downloads(table, job, run_request),
             },
         )

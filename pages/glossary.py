@@ -6,15 +6,15 @@ from html import escape
 import streamlit as st
 
 from dpcore import ALGORITHMS
-from dpcore.core.parameters import LETTERS, parameters
-from dpcore.core.provenance import Tag
-from pages._ui.components import number, row, tag
-from pages._ui.components.glossary_words import GLOSSARY, picture
-from pages._ui.glossary.glossary_examples import examples
-from pages._ui.session import plain
+from dpcore.core.parameters import SYMBOL_MEANINGS, declared_parameters
+from dpcore.core.provenance import Provenance
+from pages._ui.components import draw_badge_if_different, format_setting, inline_container
+from pages._ui.components.glossary_words import GLOSSARY, stroke_image_url
+from pages._ui.glossary.glossary_examples import example_sentences
+from pages._ui.session import escape_markdown
 
-TABS = "glossary-part"  # the key of what is open
-CARDS = (  # a card opens on the rest of its meaning and on its example; the first is wide
+TABS_KEY = "glossary-part"  # the key of what is open
+CARDS_HTML = (  # a card opens on the rest of its meaning and on its example; the first is wide
     "<style>.words {{display: grid; gap: 1rem; padding-top: 0.5rem; "
     "grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr))}}"
     ".words details {{position: relative; border: 1px solid #8885; border-radius: 0.5rem; overflow-wrap: anywhere; "
@@ -29,40 +29,40 @@ CARDS = (  # a card opens on the rest of its meaning and on its example; the fir
 )
 
 
-def card(word: str, said: str, means: str) -> str:
+def card_html(word: str, everyday_word: str, meaning: str) -> str:
     """Return a card: what people say, the expert's word, the first sentence of its meaning; the rest and an example."""
-    first_sentence, full_stop, other_sentences = escape(means).partition(". ")
-    example = escape(GLOSSARY[word].get("example") or examples()[word])
-    open_attribute = " open" if asked or word in ("ε", "composition") else ""
+    first_sentence, full_stop, other_sentences = escape(meaning).partition(". ")
+    example = escape(GLOSSARY[word].get("example") or example_sentences()[word])
+    open_attribute = " open" if search_text or word in ("ε", "composition") else ""
     return (
-        f'<details{open_attribute}><summary><img src="{picture(GLOSSARY[word]["picture"])}" alt="" width="64">'
-        f"<b>{escape(said)} ({escape(word)})</b><br>{first_sentence}{full_stop.strip()}</summary>"
+        f'<details{open_attribute}><summary><img src="{stroke_image_url(GLOSSARY[word]["picture"])}" alt="" width="64">'
+        f"<b>{escape(everyday_word)} ({escape(word)})</b><br>{first_sentence}{full_stop.strip()}</summary>"
         f"<div>{other_sentences} <i>{example}</i></div></details>"
     )
 
 
-def matches(*texts: str) -> bool:
+def matches_search(*texts: str) -> bool:
     """Return whether one of these texts contains what is searched for."""
-    return asked in " ".join(texts).casefold()
+    return search_text in " ".join(texts).casefold()
 
 
-def about_algorithm(name: str) -> None:
+def show_algorithm(name: str) -> None:
     """Say of one algorithm what it does, when to use it, and its settings."""
     about = ALGORITHMS[name].about
     st.markdown(f"{about.summary}\n\n**Use it when** {about.use_when}. **Not when** {about.avoid_when}.")
     settings = [
         {
-            "parameter": p.name, "symbol": p.symbol, "default": "auto" if p.default is None else number(p.default),
-            "range": p.range, "meaning": p.doc, "auto from": p.auto,
+            "parameter": p.name, "symbol": p.symbol, "default": "auto" if p.default is None else format_setting(p.default),
+            "range": p.allowed_values_text, "meaning": p.doc, "auto from": p.auto,
         }
-        for p in parameters(ALGORITHMS[name])
-    ]  # fmt: skip
+        for p in declared_parameters(ALGORITHMS[name])
+    ]
     st.dataframe(settings, hide_index=True)
 
 
 def show_words(rows: list[tuple[str, str, str]]) -> None:
     """Draw a card for each word."""
-    st.html(CARDS.format("".join(card(*row) for row in rows)))
+    st.html(CARDS_HTML.format("".join(card_html(*row) for row in rows)))
 
 
 def show_algorithms(names: list[str]) -> None:
@@ -71,7 +71,7 @@ def show_algorithms(names: list[str]) -> None:
     rows = [{"algorithm": a.title, "in short": a.brief, "cost": a.cost, "source": a.source} for a in abouts.values()]
     st.dataframe(rows, hide_index=True)
     name = st.selectbox("Show one", names, format_func=lambda name: abouts[name].title, key="glossary-algorithm")
-    about_algorithm(name)
+    show_algorithm(name)
 
 
 def show_letters(letters: list[tuple[str, str]]) -> None:
@@ -79,39 +79,42 @@ def show_letters(letters: list[tuple[str, str]]) -> None:
     st.dataframe([{"letter": sign, "meaning": means} for sign, means in letters], hide_index=True)
 
 
-def show_labels(tags: list[Tag]) -> None:
+def show_labels(tags: list[Provenance]) -> None:
     """Say what each label of a section means."""
     for kind in tags:
-        with row():
-            tag(kind)
+        with inline_container():
+            draw_badge_if_different(kind)
             st.markdown(kind.meaning)
 
 
-asked = st.text_input(
+search_text = st.text_input(
     "Search", key="glossary-search", placeholder="Search for a word, a letter or an algorithm",
     label_visibility="collapsed",
-).casefold().strip()  # fmt: skip
-words = [(word, entry["plain"], entry["means"]) for word, entry in GLOSSARY.items()]
-abouts = {name: cls.about for name, cls in ALGORITHMS.items()}
-parts: dict[str, tuple[list, Callable[[list], None]]] = {
-    "Words": ([entry for entry in words if matches(*entry)], show_words),
+).casefold().strip()
+glossary_entries = [(word, entry["plain"], entry["means"]) for word, entry in GLOSSARY.items()]
+descriptions = {name: cls.about for name, cls in ALGORITHMS.items()}
+sections: dict[str, tuple[list, Callable[[list], None]]] = {
+    "Words": ([entry for entry in glossary_entries if matches_search(*entry)], show_words),
     "Algorithms": (
-        [n for n, a in abouts.items() if matches(n, a.title, a.brief, a.cost, a.source)],
+        [n for n, a in descriptions.items() if matches_search(n, a.title, a.brief, a.cost, a.source)],
         show_algorithms,
     ),
-    "Letters": ([entry for entry in LETTERS.items() if matches(*entry)], show_letters),
-    "Labels": ([kind for kind in Tag if matches(kind.value, kind.meaning)], show_labels),
+    "Letters": ([entry for entry in SYMBOL_MEANINGS.items() if matches_search(*entry)], show_letters),
+    "Labels": ([kind for kind in Provenance if matches_search(kind.value, kind.meaning)], show_labels),
 }
-labels = {name: f"{name} ({len(found)})" if asked else name for name, (found, _) in parts.items()}
-opened = str(st.session_state.get(TABS, "")).partition(" (")[0]
-st.session_state[TABS] = labels.get(opened, labels["Words"])
-for place, (name, (found, show)) in zip(
-    st.tabs(list(labels.values()), key=TABS, on_change="rerun"), parts.items(), strict=True
+labels = {
+    name: f"{name} ({len(matching_entries)})" if search_text else name
+    for name, (matching_entries, _) in sections.items()
+}
+open_section = str(st.session_state.get(TABS_KEY, "")).partition(" (")[0]
+st.session_state[TABS_KEY] = labels.get(open_section, labels["Words"])
+for tab, (name, (found, draw_section)) in zip(
+    st.tabs(list(labels.values()), key=TABS_KEY, on_change="rerun"), sections.items(), strict=True
 ):
-    with place:
+    with tab:
         if found:
-            show(found)
+            draw_section(found)
             continue
-        elsewhere = [label for other, label in labels.items() if parts[other][0]]
-        hint = f"Look behind {', '.join(elsewhere)}." if elsewhere else "Search for a part of it."
-        st.caption(f"Nothing behind {name} contains “{plain(asked, 80)}”. {hint}")
+        matching_labels = [label for other, label in labels.items() if sections[other][0]]
+        hint = f"Look behind {', '.join(matching_labels)}." if matching_labels else "Search for a part of it."
+        st.caption(f"Nothing behind {name} contains “{escape_markdown(search_text, 80)}”. {hint}")

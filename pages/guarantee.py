@@ -3,38 +3,38 @@
 import streamlit as st
 
 from dpcore import Budget
-from pages._ui.components import parameter_widgets, parts, refusals, tried
+from pages._ui.components import draw_tabs, draw_trial_note, parameter_widgets, show_refusals
 from pages._ui.guarantee import accountant_costs, all_releases, plan_proof, promise
-from pages._ui.guarantee.planned_release import plan
+from pages._ui.guarantee.planned_release import plan_release
 from pages._ui.session import table as current_table
 
 table = current_table()
-tried(table)
-drawing, right = st.columns(2, gap="medium")
-with right:
+draw_trial_note(table)
+picture_column, settings_column = st.columns(2, gap="medium")
+with settings_column:
     with st.container(horizontal=True):
-        epsilon, times = parameter_widgets.epsilon_slider(), promise.releases()
-    headline = st.container()
-    settings = st.expander("For experts", icon=":material/tune:")
-    delta = parameter_widgets.delta_slider(settings)
-    with refusals():
+        epsilon, release_count = parameter_widgets.epsilon_slider(), promise.choose_release_count()
+    headline_slot = st.container()
+    experts_expander = st.expander("For experts", icon=":material/tune:")
+    delta = parameter_widgets.delta_slider(experts_expander)
+    with show_refusals():
         budget = Budget(epsilon, delta)
-        planned = plan(table, budget, times, settings)
+        release_plan = plan_release(table, budget, release_count, experts_expander)
     if table.peeked:
         st.warning("This schema was filled in from the data. What rests on the plan uses real data, too.")
-    promised = promise.promised(budget, times, planned)
-    with headline:
-        promise.verdict(budget, times, planned, promised.guess(), table)
-with drawing:
-    promise.picture(promised)
+    total_promise = promise.promise_of_releases(budget, release_count, release_plan)
+    with headline_slot:
+        promise.draw_verdict(budget, release_count, release_plan, total_promise.max_guess_probability(), table)
+with picture_column:
+    promise.draw_picture(total_promise)
 
-parts(
+draw_tabs(
     "expert",
     {
-        "Suspicions": lambda: promise.suspicion(budget, times, planned),
-        "Mistakes": lambda: promise.mistakes(budget, times, planned),
-        "Cost": lambda: planned and accountant_costs.costs(budget, planned),
-        "Proof": lambda: planned and plan_proof.proof(planned),
-        "All releases": lambda: all_releases.total(table),
+        "Suspicions": lambda: promise.draw_suspicion(budget, release_count, release_plan),
+        "Mistakes": lambda: promise.draw_mistakes(budget, release_count, release_plan),
+        "Cost": lambda: release_plan and accountant_costs.draw_costs(budget, release_plan),
+        "Proof": lambda: release_plan and plan_proof.draw_proof(release_plan),
+        "All releases": lambda: all_releases.draw_total(table),
     },
 )

@@ -3,108 +3,116 @@
 import streamlit as st
 
 from dpcore import InputError
-from dpcore.core.provenance import Tag
-from dpcore.release.preparation import OpenRelease
+from dpcore.core.provenance import Provenance
+from dpcore.release.preparation import PartialSchemaRelease
 from pages._ui.components import budget_gauge as shared_gauge
-from pages._ui.components import heading, tried, unfinished
-from pages._ui.components.frame import line_place
-from pages._ui.jobs import counting_job, watch
+from pages._ui.components import draw_heading, draw_trial_note, warn_if_schema_incomplete
+from pages._ui.components.frame import table_header_slot
+from pages._ui.jobs import counting_job, wait_or_draw_progress
 from pages._ui.release import downloads as release_files
 from pages._ui.release import ledger_view as release_ledger
 from pages._ui.release import release_job as release_desk
 from pages._ui.release import release_request
-from pages._ui.session import is_withheld, owner
+from pages._ui.session import is_public_table, owner
 from pages._ui.session import release_ledger as shared_ledger
 from pages._ui.session import table as current_table
-from pages._ui.session.schema_share import AGAIN
-from pages._ui.session.stakeholder_wall import PREPARED, unless_private
+from pages._ui.session.schema_share import TRIAL_NOT_REUSED_TEXT
+from pages._ui.session.stakeholder_wall import ONLY_RELEASED_TEXT, text_unless_stakeholder
 
-table, desk = current_table(), release_desk.current()
-tried(table, AGAIN)
-top = st.container()
-steps, right = st.columns([3, 2], gap="large")
-leaves, gate = right.container(), right.container()
-with steps:
-    if desk.work is None:
-        heading("1 · Whose data and budget?", Tag.TYPED)
-    ledger, fields_place = shared_ledger.where(), st.container()
-if ledger is None and owner.asked_for():
+table, desk = current_table(), release_desk.current_desk()
+draw_trial_note(table, TRIAL_NOT_REUSED_TEXT)
+outcome_container = st.container()
+steps_column, release_column = st.columns([3, 2], gap="large")
+outputs_container, release_container = release_column.container(), release_column.container()
+with steps_column:
+    if desk.job is None:
+        draw_heading("1 · Whose data and budget?", Provenance.USER_INPUT)
+    ledger, data_set_container = shared_ledger.ask_for_ledger_path(), st.container()
+if ledger is None and owner.requires_owner_key():
     st.stop()
 
 # before the ledger is read, so that what has just been released is in it
-with top:
-    if desk.work is not None and watch(desk.work, "release", final=release_desk.FINAL):
-        if desk.shown is not desk.work:  # the head of the page was drawn before the end
-            desk.shown = desk.work
+with outcome_container:
+    if desk.job is not None and wait_or_draw_progress(
+        desk.job, "release", irrevocable_text=release_desk.IRREVOCABLE_TEXT
+    ):
+        if desk.acknowledged_job is not desk.job:  # the head of the page was drawn before the end
+            desk.acknowledged_job = desk.job
             st.rerun()
         if desk.released:
-            release_files.outputs(desk.work.result)
+            release_files.draw_release_outputs(desk.job.result)
         else:
-            failed = shared_ledger.words(desk.work.error or "The release did not happen.", ledger)
-            st.error(unless_private(failed))
+            failure_text = shared_ledger.format_ledger_error(desk.job.error or "The release did not happen.", ledger)
+            st.error(text_unless_stakeholder(failure_text))
             st.caption("What was used of the budget stays used. The list at the end of this page says so.")
         st.button("Prepare another release", icon=":material/add:", on_click=desk.clear)
 try:
-    sets = [] if ledger is None else shared_ledger.known(ledger)
+    data_sets = [] if ledger is None else shared_ledger.load_data_sets(ledger)
 except InputError as error:
-    st.error(shared_ledger.words(error, ledger))
+    st.error(shared_ledger.format_ledger_error(error, ledger))
     st.caption("Name another folder, or bring back the file as it was from a copy of it.")
     st.stop()
-if desk.work is not None:
-    with line_place():
-        shared_gauge.of_table(table)
-if is_withheld(table):  # to prepare a release is to read the table
-    steps.info(PREPARED, icon=":material/visibility_off:")
-    release_ledger.view(ledger, sets)
+if desk.job is not None:
+    with table_header_slot():
+        shared_gauge.draw_table_gauge(table)
+if is_public_table(table):  # to prepare a release is to read the table
+    steps_column.info(ONLY_RELEASED_TEXT, icon=":material/visibility_off:")
+    release_ledger.draw_ledger(ledger, data_sets)
     st.stop()
-if table.opening is None and (unfinished(table, "release here") or not counting_job.ready(table)):
-    release_ledger.view(ledger, sets)
+if table.partial_schema is None and (
+    warn_if_schema_incomplete(table, "release here") or not counting_job.ensure_rows_counted(table)
+):
+    release_ledger.draw_ledger(ledger, data_sets)
     st.stop()
 
 try:
-    if desk.work is None:
-        with steps:
-            heading("2 · What is released?")
-            counts, slider, tiles = st.container(), st.container(), st.container()
-            fold = st.expander("Settings", icon=":material/tune:")
-            fields = release_request.dataset(table, sets, fields_place, fold)
-            needed, reason = release_request.reason(table)
-            request = release_request.request(table, fields, reason or "not given yet" * needed, slider, fold)
-            if not counting_job.have(table, request.workload):
+    if desk.job is None:
+        with steps_column:
+            draw_heading("2 · What is released?")
+            counts_slot, epsilon_slot, tiles_slot = st.container(), st.container(), st.container()
+            settings_expander = st.expander("Settings", icon=":material/tune:")
+            fields = release_request.draw_data_set_inputs(table, data_sets, data_set_container, settings_expander)
+            is_reason_required, reason = release_request.draw_reason_input(table)
+            request = release_request.draw_request_inputs(
+                table, fields, reason or "not given yet" * is_reason_required, epsilon_slot, settings_expander
+            )
+            if not counting_job.ensure_workload_counted(table, request.workload):
                 st.stop()
-            ready = release_request.ready_for(request, table)
+            ready = release_request.prepare_request(request, table)
             if ready is None:
                 st.stop()
-        of = release_request.key(ready, table, ledger, sets)
-        asked, measured = request.workload, isinstance(ready, OpenRelease)
-        answers = "answers" if measured else f"{asked.m:,} answers"
-        counts.markdown(f"{len(asked.domain.names)} columns, {answers}, {request.rows:,} invented rows.")
-        with tiles:
-            release_request.verdict(ready, of)
-        mine = release_request.share(ready, None if ledger is None else sets, line_place(), fields_place)
-        with steps:
-            if not release_request.known_again(table, ready, ledger, of):
+        plan_key = release_request.make_plan_key(ready, table, ledger, data_sets)
+        workload, measures_schema = request.workload, isinstance(ready, PartialSchemaRelease)
+        answers = "answers" if measures_schema else f"{workload.m:,} answers"
+        counts_slot.markdown(f"{len(workload.domain.names)} columns, {answers}, {request.rows:,} invented rows.")
+        with tiles_slot:
+            release_request.draw_predicted_tiles(ready, plan_key)
+        share_text = release_request.draw_budget_share(
+            ready, None if ledger is None else data_sets, table_header_slot(), data_set_container
+        )
+        with steps_column:
+            if not release_request.check_ledger_searched(table, ready, ledger, plan_key):
                 st.stop()
-        with leaves:
-            heading("3 · What leaves?")
-            st.markdown(release_files.MEASURED * measured + release_files.PROMISED)
-        release_request.preview(ready, ledger, of, sets)
-        with gate.container(border=True):
-            missing = ["choose a folder"] * (ledger is None)
-            missing += ["give a reason"] * (needed and not reason)
-            why = f" ({' and '.join(missing)} first)" if missing else ""
+        with outputs_container:
+            draw_heading("3 · What leaves?")
+            st.markdown(release_files.SCHEMA_OUTPUT_TEXT * measures_schema + release_files.OUTPUTS_TEXT)
+        release_request.check_reservation(ready, ledger, plan_key, data_sets)
+        with release_container.container(border=True):
+            missing_steps = ["choose a folder"] * (ledger is None)
+            missing_steps += ["give a reason"] * (is_reason_required and not reason)
+            missing_text = f" ({' and '.join(missing_steps)} first)" if missing_steps else ""
             with st.container(key="in-sight"):
-                st.markdown(f"Uses {mine}, even if it fails.")
+                st.markdown(f"Uses {share_text}, even if it fails.")
                 st.button(
-                    f"Release: permanent{why}", type="primary", icon=":material/publish:", key="release-now",
-                    disabled=bool(missing), on_click=desk.start, args=(desk.offer(of) * (not missing), ready, ledger),
-                )  # fmt: skip
-        with fold:
-            release_request.details(ready, of)
+                    f"Release: permanent{missing_text}", type="primary", icon=":material/publish:", key="release-now",
+                    disabled=bool(missing_steps), on_click=desk.start, args=(desk.offer(plan_key) * (not missing_steps), ready, ledger),
+                )
+        with settings_expander:
+            release_request.draw_plan_details(ready, plan_key)
 except InputError as error:
-    with gate:
-        st.error(shared_ledger.words(error, ledger), icon=":material/block:")
+    with release_container:
+        st.error(shared_ledger.format_ledger_error(error, ledger), icon=":material/block:")
         st.caption("No data was read, and no budget was used.")
-        release_request.way_on(error)
-if desk.work is None or desk.work.ended:
-    release_ledger.view(ledger, sets)
+        release_request.draw_ways_on(error)
+if desk.job is None or desk.job.ended:
+    release_ledger.draw_ledger(ledger, data_sets)

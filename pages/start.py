@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages._ui.components import parameter_widgets
-from pages._ui.session import here
+from pages._ui.session import server_label
 from pages._ui.session.current_table import SAMPLES
 from pages._ui.start import admissions as start
 
@@ -28,23 +28,28 @@ STYLE = """<style>
   [class*="st-key-door-"] :is([data-testid="stCaptionContainer"], a > span:first-child) {display: none;}
   [class*="st-key-door-"] a :is(p, span) {font-size: 1rem;}}
 </style>"""
-epsilon = start.chosen()
-left, right = st.columns([3, 2], gap="large")
+epsilon = start.epsilon_in_use()
+chart_column, doors_column = st.columns([3, 2], gap="large")
 st.html(STYLE)
-at = {"or-epsilon": parameter_widgets.number(epsilon)}  # where the address names none
-with left:
-    start.draw(epsilon)
-    st.page_link("pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:", query_params=at)
-with right.container(key="doors"):
-    for key, page, label, icon, words, query in (
+epsilon_param = {"or-epsilon": parameter_widgets.format_setting(epsilon)}  # where the address names none
+with chart_column:
+    start.draw_admissions(epsilon)
+    st.page_link(
+        "pages/guarantee.py",
+        label="What does this ε mean?",
+        icon=":material/verified_user:",
+        query_params=epsilon_param,
+    )
+with doors_column.container(key="doors"):
+    for key, page, label, icon, caption, query in (
         ("table", "pages/data.py", "Use my table", ":material/upload:",
-         f"CSV, Excel or Parquet. Only in {here()}'s memory until you close the tab.", {}),
+         f"CSV, Excel or Parquet. Only in {server_label()}'s memory until you close the tab.", {}),
         ("sample", "pages/explore.py", "Try a sample", ":material/query_stats:",
-         f"These {start.releases().n:,} applicants, or {len(SAMPLES) - 1} other public tables.",
-         {"sample": start.SAMPLE, **at}),
+         f"These {start.make_releases().n:,} applicants, or {len(SAMPLES) - 1} other public tables.",
+         {"sample": start.SAMPLE, **epsilon_param}),
         ("class", "pages/lessons.py", "Teach a class", ":material/school:",
          "Guess, move the bars, see who was right.", {}),
-    ):  # fmt: skip
+    ):
         with st.container(key=f"door-{key}"):
             st.page_link(page, label=f"**{label}**", icon=icon, query_params=query, width="stretch")
-            st.caption(words)
+            st.caption(caption)

@@ -10,7 +10,7 @@ from tests.running_app import serving
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+]
 
 
 @pytest.fixture(scope="session")

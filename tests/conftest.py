@@ -12,7 +12,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from xdist.scheduler import LoadScopeScheduling
 
 from dpcore import Budget
-from dpcore.privacy.accounting.budget import Priced
+from dpcore.privacy.accounting.budget import PrivacyEvent
 from tests.chromium import chromium, page, server
 from tests.cli.command_files import write_files
 
@@ -45,7 +45,7 @@ def pytest_collection_modifyitems(items):
 
 def pytest_make_parametrize_id(val):
     """A budget or a spend names a test by its numbers."""
-    return str(val) if isinstance(val, Budget | Priced) else None
+    return str(val) if isinstance(val, Budget | PrivacyEvent) else None
 
 
 _managed = PagesManager.__init__
@@ -90,8 +90,8 @@ def tab(request, monkeypatch):
     if "pages" not in request.path.parts:
         yield
         return
-    monkeypatch.setattr("pages._ui.compare.overview.FIRST", ("gaussian_maxent",))
-    monkeypatch.setattr("pages._ui.compare.overview.EPSILONS", (1.0,))
+    monkeypatch.setattr("pages._ui.compare.overview.DEFAULT_ALGORITHMS", ("gaussian_maxent",))
+    monkeypatch.setattr("pages._ui.compare.overview.DEFAULT_EPSILONS", (1.0,))
     yield
     clear_session_resource_cache("test session id")
     clear_session_data_cache("test session id")

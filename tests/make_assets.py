@@ -10,25 +10,25 @@ from dataclasses import asdict
 import numpy as np
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run
-from dpcore.core.parameters import build
-from dpcore.evaluation.audit.distinguishing_game import audit, short
-from dpcore.evaluation.audit.transcript_test import transcribe
-from dpcore.evaluation.run import compare, pairs_with, subgroups
+from dpcore.core.parameters import build_from_texts
+from dpcore.evaluation.audit.distinguishing_game import play_distinguishing_game, with_fewest_rounds
+from dpcore.evaluation.audit.transcript_test import audit_transcripts
+from dpcore.evaluation.run import compare_with_rows, pairs_with_column, subgroup_errors
 from dpcore.problems.parse_tasks import read_task, task_text
 from pages._ui.audit import game
 from pages._ui.components import parameter_widgets
-from pages._ui.jobs.run_group import LAST
+from pages._ui.jobs.run_group import FINAL_STEP_ONLY
 from pages._ui.learning import quantile, table_learning
 from pages._ui.lessons import lesson as lessons
-from pages._ui.lessons.dragged_answers import STOPS
+from pages._ui.lessons.dragged_answers import EPSILON_STOPS
 from pages._ui.session.current_table import sample_table
 
 GAMES = 40_000
 KEPT = 800  # points of a curve
-TASK = task_text("logistic", "income", level=None, features=("age", "sex", "education", "marital"))
+TASK = task_text("logistic", "income", quantile_level=None, features=("age", "sex", "education", "marital"))
 
 
-def shares(lesson, seeds=lessons.SEEDS, epsilons=STOPS):
+def shares(lesson, seeds=lessons.SEEDS, epsilons=EPSILON_STOPS):
     """What each bar of a lesson is, by seed and ε, to four digits."""
     return [[[float(f"{share(lesson, bar, e, s):.4g}") for bar in lesson.bars] for e in epsilons] for s in seeds]
 
@@ -42,19 +42,19 @@ def share(lesson, bar, epsilon, seed):
     name = changed.pop("algorithm", settings["algorithm"])
     own = {key.split(".")[1]: value for key, value in settings.items() if key.startswith(f"{name}.")}
     table = sample_table(settings["sample"])
-    domain, rows = table.domain, table.rows(table.domain.names)
-    method, problem = build(ALGORITHMS[name], own | changed), QueryRelease(pairs_with(domain), rows.n)
-    facts = {"seed": seed, "every": LAST, "population": table.population}
+    domain, rows = table.domain, table.encoded_rows(table.domain.names)
+    method, problem = build_from_texts(ALGORITHMS[name], own | changed), QueryRelease(pairs_with_column(domain), rows.n)
+    facts = {"seed": seed, "every": FINAL_STEP_ONLY, "population": table.population}
     run = Run(method, problem, rows, Budget(epsilon, lessons.DELTA), **facts).finish()
-    last = run.records[-1]
+    last = run.convergence[-1]
     if bar.measure == "possible":
-        whole = compare(run.release, rows, Marginals(domain, [domain.names]))
+        whole = compare_with_rows(run.release, rows, Marginals(domain, [domain.names]))
         return whole.synthetic[whole.real > 0].sum()
     if bar.measure == "population":
         return last.population.max_error
     if bar.measure in ("typical", "largest"):
         return last.empirical.mean_error if bar.measure == "typical" else last.empirical.max_error
-    groups = subgroups(compare(run.release, rows, pairs_with(domain, "Age")), "Age")
+    groups = subgroup_errors(compare_with_rows(run.release, rows, pairs_with_column(domain, "Age")), "Age")
     return groups.error[list(groups.labels).index(bar.measure)]
 
 
@@ -73,19 +73,22 @@ def game_kept(found):
 def learned(cases):
     """These runs as Learning opens with them: of a prediction of the census' income, each with its weights."""
     table = sample_table("census")
-    problem, seen, held_out = table_learning.parted(*read_task(TASK, table.domain, table.kept))
+    problem, seen, held_out = table_learning.train_test_split(*read_task(TASK, table.domain, table.limited_frame))
     for case in cases:
         run = Run(case.algorithm, problem, seen, case.budget, seed=case.seed, population=held_out).finish()
         yield case.done(run.to_json()).to_json(), run.release.x.tolist()
 
 
 if __name__ == "__main__":
-    opening = list(learned(quantile.planned(table_learning.FIRST, Budget(1.0, lessons.DELTA), 3)))
+    opening = list(learned(quantile.plan_cases(table_learning.DEFAULT_METHODS, Budget(1.0, lessons.DELTA), 3)))
     table = sample_table("census")
     asked = [table.name, table.schema, table.unit.most_rows, TASK, parameter_widgets.AUTO]
-    table_learning.FILE.write_text(json.dumps({"asked": asked, "runs": opening}), encoding="utf-8")
-    made = {key: lesson.asked() | {"shares": shares(lesson)} for key, lesson in lessons.LESSONS.items()}
-    lessons.FILE.write_text(json.dumps(made), encoding="utf-8")
-    asked = short(ALGORITHMS["gaussian_maxent"]()), Budget(game.OPENING, game.DELTA)
-    parts = game_kept(audit(*asked, runs=GAMES)), thinned(transcribe(*asked, transcripts=GAMES))
-    game.FILE.write_text(json.dumps(parts), encoding="utf-8")
+    table_learning.OPENING_RUNS_FILE.write_text(json.dumps({"asked": asked, "runs": opening}), encoding="utf-8")
+    made = {key: lesson.run_definition() | {"shares": shares(lesson)} for key, lesson in lessons.LESSONS.items()}
+    lessons.LESSON_RUNS_FILE.write_text(json.dumps(made), encoding="utf-8")
+    asked = with_fewest_rounds(ALGORITHMS["gaussian_maxent"]()), Budget(game.OPENING_EPSILON, game.OPENING_DELTA)
+    parts = (
+        game_kept(play_distinguishing_game(*asked, runs=GAMES)),
+        thinned(audit_transcripts(*asked, transcripts=GAMES)),
+    )
+    game.OPENING_GAME_FILE.write_text(json.dumps(parts), encoding="utf-8")

@@ -4,14 +4,14 @@ import numpy as np
 import pandas as pd
 
 from dpcore import PointRelease
-from dpcore.algorithms import solving
+from dpcore.algorithms import algorithms_for_problem
 from dpcore.algorithms.points.evolution_steps import PRESETS
-from dpcore.problems.regions import Ball, box, point_rows
+from dpcore.problems.regions import Ball, build_box, read_point_rows
 from tests.small_problems import other_choices, seeded
 
 BALL = Ball(np.zeros(2), 1.0)
-REGIONS = {"disc": BALL, "line": box([0], [1], ["x"]), "cuboid": box([0, 0, -1], [1, 1, 1], "abc")}
-POINTS = solving(PointRelease)
+REGIONS = {"disc": BALL, "line": build_box([0], [1], ["x"]), "cuboid": build_box([0, 0, -1], [1, 1, 1], "abc")}
+POINTS = algorithms_for_problem(PointRelease)
 
 
 def variants():
@@ -30,5 +30,5 @@ def quarter(n, seed=0):
 def task(X, region=BALL):
     """The problem of points X (n, d), and its records."""
     names = tuple("xyzu"[: region.d])
-    rows = point_rows(region, names, pd.DataFrame(X, columns=list(names)))
+    rows = read_point_rows(region, names, pd.DataFrame(X, columns=list(names)))
     return PointRelease(region, rows.n, names), rows

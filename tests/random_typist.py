@@ -127,7 +127,7 @@ CONTROLS = [
     Control("Release", "Whole budget (ε)", ["2.00", "4.00", "6.00", "8.00"]),
     Control("Release", "Synthetic rows", list(range(100, 130))),
     Control("Release", "Data set", ["people", "patients", "stays"]),
-]  # fmt: skip
+]
 FOLDS = {"Explore": "More", "Release": "Settings", "Compare": None, "Data": None}
 
 

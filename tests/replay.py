@@ -7,9 +7,9 @@ import numpy as np
 
 from dpcore import Run
 from dpcore.algorithms.algorithm import make_plan
-from dpcore.evaluation.run import generators
+from dpcore.evaluation.run import seeded_generators
 from dpcore.privacy import noise_grid
-from dpcore.privacy.measurement import Measurement, deviation
+from dpcore.privacy.measurement import Measurement, noise_stddev
 from tests.small_problems import BUDGET, approx, identical, seeded
 
 
@@ -63,7 +63,7 @@ class Exact:
     def measure(self, statistic, spend):
         self.asked.append(("measure", statistic, spend))
         values = statistic.workload.answers_of_rows(self.rows)[getattr(statistic, "part", slice(None))]
-        return Measurement(values, deviation(statistic, spend, self.problem.n), statistic, spend)
+        return Measurement(values, noise_stddev(statistic, spend, self.problem.n), statistic, spend)
 
 
 def exact_run(algorithm, problem, rows, budget=BUDGET, seed=0):
@@ -94,7 +94,7 @@ def asked_as_planned(algorithm, plan, asked):
     for verb, paid, question in asked:
         alike = [c for c in plan.charges if (c.verb, kind(c.statistic)) == (verb, kind(question))]
         (named,) = {c.statistic for c in alike if algorithm.adaptive or c.spend == paid}
-        assert noise_grid.gridded(named) == noise_grid.gridded(question)
+        assert noise_grid.has_grid(named) == noise_grid.has_grid(question)
         assert isinstance(named, type) or sizes(named) == approx(sizes(question), rel=1e-12)
 
 
@@ -109,7 +109,7 @@ def replay(run):
     """A recorded run, finished, asked what its plan says; again without data it releases the same bit for bit."""
     asked_as_planned(run.algorithm, run.plan, run._curator.asked)
     replayer = Replayer(run._curator.tape)
-    again = list(run.algorithm.steps(run.problem, run.plan, replayer, generators(run.seed)[1]))
+    again = list(run.algorithm.steps(run.problem, run.plan, replayer, seeded_generators(run.seed)[1]))
     assert not replayer._tape, "the second run asked for less"
     assert [(s.t, s.note) for s in again] == [(r.t, r.note) for r in run.records]
     for a, b in zip(run.path, again, strict=True):

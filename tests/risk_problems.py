@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 
 from dpcore import RiskMinimisation
-from dpcore.algorithms import solving
-from dpcore.core.parameters import parameters
+from dpcore.algorithms import algorithms_for_problem
+from dpcore.core.parameters import declared_parameters
 from dpcore.problems.parse_tasks import read_task
 from tests.small_problems import categorical, domain_of, numeric, other_choices, seeded
 
-LEARNERS = solving(RiskMinimisation)
+LEARNERS = algorithms_for_problem(RiskMinimisation)
 DOMAIN = domain_of(
     {
         "x": numeric(-2, 2, 4),
@@ -55,7 +55,7 @@ def variants():
     """Every learner in few steps, and once more for each other choice of each parameter."""
     out = []
     for name, cls in LEARNERS.items():
-        base = {p.name: "8" for p in parameters(cls) if p.name == "rounds"}
+        base = {p.name: "8" for p in declared_parameters(cls) if p.name == "rounds"}
         base |= {"rate": "0.3"} if name == "dp_sgd" else {}
         out.append((name, base))
         out += [(name, base | other) for other in other_choices(cls)]

@@ -110,7 +110,7 @@ def handshake(port, *, host=None, origin=None):
         "Host": host or f"127.0.0.1:{port}", "Upgrade": "websocket", "Connection": "Upgrade",
         "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version": "13",
         "Sec-WebSocket-Protocol": "streamlit",
-    } | ({"Origin": origin} if origin else {})  # fmt: skip
+    } | ({"Origin": origin} if origin else {})
     address = f"http://127.0.0.1:{port}/_stcore/stream"
     with requests.get(address, headers=headers, timeout=60, stream=True) as answer:
         return answer.status_code

@@ -30,11 +30,11 @@ from dpcore import (
     Union,
     domain_from_json,
 )
-from dpcore.algorithms import solving
+from dpcore.algorithms import algorithms_for_problem
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.cli import main
-from dpcore.core.parameters import build, parameters
-from dpcore.data.sources.chunked_source import ReadInOrder
+from dpcore.core.parameters import build_from_texts, declared_parameters
+from dpcore.data.sources.chunked_source import ChunkedSource
 from dpcore.data.sources.source import Chunk
 
 settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=40)
@@ -43,7 +43,7 @@ approx, parametrize = pytest.approx, pytest.mark.parametrize
 once = pytest.fixture(scope="module")
 quiet = pytest.mark.filterwarnings("ignore::dpcore.core.errors.PrivacyWarning")
 
-QUERIES = solving(QueryRelease)  # the registered algorithms by name
+QUERIES = algorithms_for_problem(QueryRelease)  # the registered algorithms by name
 
 BUDGET = Budget(1, 1e-6)
 BUDGETS = [Budget(1, 1e-9), Budget(0.01, 1e-6), Budget(9, 1e-3), Budget(1, 0), Budget(8, 0)]
@@ -115,7 +115,7 @@ def unpaid(words=None):
     return refused(words, BudgetError)
 
 
-class InParts(ReadInOrder):
+class InParts(ChunkedSource):
     """A table in memory as a source, some rows at a time."""
 
     name = "the table"
@@ -247,12 +247,12 @@ def hockey_stick(p, q, epsilon):
 
 def few_rounds(name):
     """Settings for a dozen rounds, where an algorithm has a parameter for that."""
-    return {p.name: "12" for p in parameters(QUERIES[name]) if p.name == "rounds"}
+    return {p.name: "12" for p in declared_parameters(QUERIES[name]) if p.name == "rounds"}
 
 
 def other_choices(cls):
     """One setting for each choice of a parameter that is not its default."""
-    return [{p.name: choice} for p in parameters(cls) for choice in p.choices if choice != p.default]
+    return [{p.name: choice} for p in declared_parameters(cls) for choice in p.choices if choice != p.default]
 
 
 def variants():
@@ -280,7 +280,7 @@ def identical(a, b):
 def serves(name, settings, where, budget):
     """Whether an algorithm plans for this instead of saying why not."""
     try:
-        make_plan(build(ALGORITHMS[name], settings), task(where)[0], budget)
+        make_plan(build_from_texts(ALGORITHMS[name], settings), task(where)[0], budget)
     except InputError:
         return False
     return True
@@ -329,7 +329,7 @@ def wide_task():
     """Sixteen columns of four values, tied in pairs: 4^16 cells, which nobody lists."""
     domain, rng = codes(*[4] * 16), seeded(0)
     halves = np.minimum(*rng.integers(0, 4, (2, 2000, 8)))
-    return QueryRelease(Marginals.all(domain, 2), 2000), domain.group(np.repeat(halves, 2, axis=1))
+    return QueryRelease(Marginals.all(domain, 2), 2000), domain.group_rows(np.repeat(halves, 2, axis=1))
 
 
 def ways(count):

@@ -13,11 +13,11 @@ import pytest
 from dpcore import ALGORITHMS, Budget, InputError, Marginals, PointRelease, QueryRelease, RiskMinimisation, Rows, Run
 from dpcore.algorithms.algorithm import Step, make_plan
 from dpcore.core.errors import PrivacyWarning
-from dpcore.core.parameters import build, parameters
-from dpcore.core.provenance import Tag
-from dpcore.evaluation.run import compare, pairs_with, subgroups
+from dpcore.core.parameters import build_from_texts, declared_parameters
+from dpcore.core.provenance import Provenance
+from dpcore.evaluation.run import compare_with_rows, pairs_with_column, subgroup_errors
 from dpcore.models.releases import Histogram, UnbiasedAnswers
-from dpcore.problems.transport import w1
+from dpcore.problems.transport import w1_distance
 from tests import point_problems, risk_problems
 from tests.every_problem import problem_and_records
 from tests.replay import recorded, replay
@@ -77,7 +77,7 @@ REFUSED = dict.fromkeys(("sepfem", "aim", "residual"), ("explicit", "union", "on
 
 def served(name, settings, where, budget):
     """The algorithm, its problem, its records and its plan; no plan where the budget or the task is refused."""
-    algorithm, (problem, rows) = build(ALGORITHMS[name], settings), problem_and_records(name, where)
+    algorithm, (problem, rows) = build_from_texts(ALGORITHMS[name], settings), problem_and_records(name, where)
     for array in (rows.values, rows.weights):
         array.flags.writeable = False
     try:
@@ -88,7 +88,7 @@ def served(name, settings, where, budget):
 
 def start(name, settings, where, budget, **options):
     problem, rows = task(where)
-    return Run(build(ALGORITHMS[name], settings), problem, rows, budget, **options)
+    return Run(build_from_texts(ALGORITHMS[name], settings), problem, rows, budget, **options)
 
 
 def same(a, b):
@@ -118,26 +118,26 @@ def test_a_run_keeps_the_contract(name, settings, where, budget):
     if plan is None:
         return
     assert plan == make_plan(algorithm, replace(problem), budget), "of public numbers only"
-    assert all(choice.why for choice in plan.choices)
-    assert {p.name for p in parameters(type(algorithm))} <= {c.name for c in plan.choices}
+    assert all(choice.why for choice in plan.settings)
+    assert {p.name for p in declared_parameters(type(algorithm))} <= {c.name for c in plan.settings}
     run = recorded(algorithm, problem, rows, budget, plan)
     copies = [copy.deepcopy(run.release) for _ in run]
     assert all(map(identical, run.path, copies)), "later steps leave earlier releases alone"
     replay(run)  # on the records the releases depend through the curator only
     # The promise.
-    planned = Counter((charge.verb, charge.spend) for charge in plan.charges for _ in range(charge.times))
+    planned = Counter((charge.verb, charge.spend) for charge in plan.planned_events for _ in range(charge.times))
     charged = Counter(run.events)
-    assert {type(spend) for _, spend in charged} <= plan.kinds if algorithm.adaptive else charged == planned
+    assert {type(spend) for _, spend in charged} <= plan.spend_types if algorithm.adaptive else charged == planned
     assert run.spent.epsilon <= budget.epsilon
     assert run.spent.delta <= budget.delta
-    assert all(record.spent.epsilon <= run.spent.epsilon for record in run.records)
+    assert all(record.spent.epsilon <= run.spent.epsilon for record in run.convergence)
     # The records.
     assert counts_up(run)
-    assert 1 <= len(run.records) <= plan["rounds"]
-    assert (np.diff([record.seconds for record in run.records]) >= 0).all()
-    assert run.records[-1].seconds > 0
-    assert {r.tag for r in run.records} == {Tag.PEEK}
-    assert run.release.tag is Tag.PAID
+    assert 1 <= len(run.convergence) <= plan["rounds"]
+    assert (np.diff([record.seconds for record in run.convergence]) >= 0).all()
+    assert run.convergence[-1].seconds > 0
+    assert {r.tag for r in run.convergence} == {Provenance.REAL_DATA}
+    assert run.release.tag is Provenance.RELEASED
     assert all(np.isfinite(numbers).all() for numbers in arrays(run.release).values())
     RELEASED[ALGORITHMS[name].problem](run, rows)
 
@@ -183,7 +183,7 @@ def points_hold(run, rows):
     assert run.problem.region.project(release.points) == approx(release.points, abs=1e-12)
     assert release.weights.min() >= 0
     assert release.weights.sum() == approx(1, abs=1e-12)
-    assert final_errors(run).w1 == w1(rows.values, rows.weights, release.points, release.weights).value
+    assert final_errors(run).w1 == w1_distance(rows.values, rows.weights, release.points, release.weights).value
     assert run.to_json()["final"] == final_errors(run).to_json()
     frame = run.sample(40)
     assert (len(frame), tuple(frame.columns)) == (40, run.problem.names)
@@ -198,20 +198,20 @@ def test_same_seed_same_run_whatever_is_recorded_of_it_and_another_seed_another(
     """Fewer records are the same ones, and a population that errors are compared with is not used to fit."""
     P = seeded(3).dirichlet(np.ones(24))
     first, other = (start(name, settings, "2-way", BUDGET, seed=seed).finish() for seed in (4, 5))
-    assert len(first.records) != len(other.records) or not all(map(same, first.records, other.records))
+    assert len(first.convergence) != len(other.convergence) or not all(map(same, first.convergence, other.convergence))
     again = start(name, settings, "2-way", BUDGET, seed=4, every=4, population=P).finish()
     assert identical(first.release, again.release)
-    kept = [r for r in first.records if r.t % 4 == 0 or r.t == first.records[-1].t]
-    assert [same(replace(r, population=None), k) for r, k in zip(again.records, kept, strict=True)] == [True] * len(
+    kept = [r for r in first.convergence if r.t % 4 == 0 or r.t == first.convergence[-1].t]
+    assert [same(replace(r, population=None), k) for r, k in zip(again.convergence, kept, strict=True)] == [True] * len(
         kept
     )
     assert (first.sample(30) == again.sample(30)).all(axis=None)
     assert not first.sample(30).equals(first.sample(30)), "drawn anew each time"
-    workload, found = first.problem.workload, again.records[-1].population
+    workload, found = first.problem.workload, again.convergence[-1].population
     gaps = np.abs(again.release.answers(workload) - workload.answers(P))
     assert (found.max_error, found.mean_error) == approx((gaps.max(), gaps.mean()))
-    assert again.records[-1].to_json()["population_max_error"] == found.max_error
-    assert first.records[-1].population is None
+    assert again.convergence[-1].to_json()["population_max_error"] == found.max_error
+    assert first.convergence[-1].population is None
 
 
 @quiet
@@ -229,28 +229,28 @@ def test_same_seed_same_points_and_parameters_and_another_seed_others(name, sett
 @every_variant
 def test_stopping_early_costs_what_was_charged_so_far(name, settings):
     run = start(name, settings, "3-way of 4", BUDGET)
-    assert (run.spent.epsilon, run.records, run.release) == (0, [], None)
+    assert (run.spent.epsilon, run.convergence, run.release) == (0, [], None)
     last = min(run.plan["rounds"], 2)
     for record in run:
         if record.t == last:
             break
     events = run.events
-    assert len(run.records) == last
-    planned = sum(charge.times for charge in run.plan.charges)
+    assert len(run.convergence) == last
+    planned = sum(charge.times for charge in run.plan.planned_events)
     if name == "gaussian_maxent":
         assert len(events) == planned, "all is measured before the fit begins"
     elif not run.algorithm.adaptive:
-        found = any(choice.name == "kept" for choice in run.plan.choices)  # a tree, before the first step
-        ground = sum(charge.times for charge in run.plan.charges if charge.name) if found else 0
+        found = any(choice.name == "kept" for choice in run.plan.settings)  # a tree, before the first step
+        ground = sum(charge.times for charge in run.plan.planned_events if charge.name) if found else 0
         assert 1 <= len(events) - ground <= math.ceil(2 * (planned - ground) / run.plan["rounds"]), "steps are lazy"
-    assert run.spent == run.records[-1].spent
+    assert run.spent == run.convergence[-1].spent
     assert run.release is not None
     released = run.release
     assert len(run.sample(10)) == 10
     assert run.release is released
     if len(events) < planned and not run.algorithm.adaptive:
         assert run.spent.epsilon < BUDGET.epsilon * 0.9
-    assert len(run.finish().records) > last or run.plan["rounds"] <= 2, "a stopped run goes on where it stopped"
+    assert len(run.finish().convergence) > last or run.plan["rounds"] <= 2, "a stopped run goes on where it stopped"
     assert counts_up(run)
 
 
@@ -286,7 +286,7 @@ def test_what_a_wide_table_forbids_is_said_in_words():
 @parametrize("name", [name for name, cls in QUERIES.items() if cls.graphical])
 def test_a_table_whose_cells_cannot_be_listed_is_served_within_its_budget(name, budget):
     problem, rows = wide_task()
-    algorithm = build(ALGORITHMS[name], few_rounds(name) | {"cells": "1500"})
+    algorithm = build_from_texts(ALGORITHMS[name], few_rounds(name) | {"cells": "1500"})
     if budget.delta == 0 and name in ("gaussian_maxent", "dpam"):
         with refused("delta=0 cannot be promised"):
             make_plan(algorithm, problem, budget)
@@ -329,11 +329,11 @@ def test_a_subgroups_error_is_the_share_of_all_that_is_said_about_it_on_which_th
     run = start("dpfw", {"rounds": "3"}, "2-way", BUDGET).finish()
     _, rows = task("2-way")
     domain = run.problem.domain
-    shown = compare(run.release, rows, pairs_with(domain, "b"))
-    found = subgroups(shown, "b")
-    assert shown.synthetic == approx(pairs_with(domain, "b").answers(run.release.D))
-    assert shown.tag is Tag.PEEK
-    again = subgroups(compare(run.release, rows, pairs_with(domain)), "b")
+    shown = compare_with_rows(run.release, rows, pairs_with_column(domain, "b"))
+    found = subgroup_errors(shown, "b")
+    assert shown.synthetic == approx(pairs_with_column(domain, "b").answers(run.release.D))
+    assert shown.tag is Provenance.REAL_DATA
+    again = subgroup_errors(compare_with_rows(run.release, rows, pairs_with_column(domain)), "b")
     real, synthetic = (D.reshape(domain.shape) for D in (histogram(domain, rows), run.release.D))
     for value in range(2):
         with_a = np.abs((real - synthetic).sum(axis=2)[:, value]).sum()

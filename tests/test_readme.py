@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from dpcore import domain_from_json
-from dpcore.cli import COMMANDS, main, parser
+from dpcore.cli import COMMANDS, build_parser, main
 from tests.size import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -59,4 +59,4 @@ def test_the_help_of_a_command_ends_with_two_examples_that_it_understands(name, 
     for example in examples:
         command = shlex.split(re.sub(r" > \S+json$", "", example))
         assert command[:4] == ["python", "-m", "dpcore", name]
-        assert parser().parse_args(command[3:]).command == name
+        assert build_parser().parse_args(command[3:]).command == name

@@ -116,7 +116,7 @@ PLACES = {
 SENTENCES = (
     "This is a private peek.", "What cannot be is here.", "Every row is protected by itself.",
     "It was set aside for now.", "No one touches the last bits.", "All cells of the workload.",
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(

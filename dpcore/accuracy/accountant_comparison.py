@@ -14,35 +14,35 @@ import numpy as np
 
 from ..core.types import Array
 from ..privacy.accounting import (
-    Accounting,
     BoundedRange,
-    Charge,
+    ComposedCost,
+    CompositionRule,
     Concentrated,
     Drawn,
     Event,
     Events,
     Gaussian,
-    Lifetime,
+    LifetimeBudget,
+    PlannedEvent,
     Pure,
     Spend,
     SubsampledGaussian,
-    Sums,
     gaussian_cost,
-    worst_profile,
+    worst_privacy_profile,
 )
-from .printed_formulas import GAUSSIAN, renyi_closed, strong_composition
+from .printed_formulas import GAUSSIAN_FORMULAS, strong_composition_epsilon, zcdp_epsilon_closed_form
 
-GDP, ZCDP, OPTIMAL, PURE, PLD = (str(accounting) for accounting in Accounting)
+GDP, ZCDP, OPTIMAL, PURE, PLD = (str(accounting) for accounting in CompositionRule)
 RENYI = "Rényi DP"
-ORDERS = 1 + np.logspace(-1.9, 6, 500)
-CELLS = 6_000  # cells of the loss grid in 8 standard deviations
-DISTINCT = 64  # kinds of spends to convolve; of more, neighbours are rounded up to one size
-TRUNCATED = 1e-20  # chance that a composition may cut off, and adds to δ
+RENYI_ORDERS = 1 + np.logspace(-1.9, 6, 500)
+LOSS_GRID_CELLS = 6_000  # cells of the loss grid in 8 standard deviations
+MAX_DISTINCT_SPENDS = 64  # kinds of spends to convolve; of more, neighbours are rounded up to one size
+TRUNCATION_PROBABILITY = 1e-20  # chance that a composition may cut off, and adds to δ
 
-Counts = list[tuple[Spend, int]]
+SpendCounts = list[tuple[Spend, int]]
 
 
-def counts(charges: Sequence[Charge], times: int = 1) -> Counts:
+def count_spends(charges: Sequence[PlannedEvent], times: int = 1) -> SpendCounts:
     """The number of times that each distinct spend occurs in a plan made `times` over."""
     counter: Counter[Spend] = Counter()
     for charge in charges:
@@ -50,30 +50,39 @@ def counts(charges: Sequence[Charge], times: int = 1) -> Counts:
     return list(counter.items())
 
 
-def gaussian_mu(charges: Sequence[Charge], times: int = 1) -> float | None:
+def gaussian_mu(charges: Sequence[PlannedEvent], times: int = 1) -> float | None:
     """The μ of a plan made `times` over if all of it is Gaussian noise, so exactly μ-GDP; None otherwise."""
-    sums = Sums.of(counts(charges, times))
+    sums = ComposedCost.of_spends(count_spends(charges, times))
     return math.sqrt(sums.mu_squared) if sums.mu_squared < math.inf and not sums.failure else None
 
 
-def curves(charges: Sequence[Charge], deltas: Array, times: int = 1, own: float | None = None) -> dict[str, Array]:
+def epsilon_curves(
+    charges: Sequence[PlannedEvent], deltas: Array, times: int = 1, plan_delta: float | None = None
+) -> dict[str, Array]:
     """The ε at each δ of `deltas` (j,) in (0, 1), by name of every accountant that applies to the plan `times` over.
 
     Every number is an upper bound of what the plan costs. For an adaptive plan they are the cost of its worst case.
     Sums over samples of the records are priced by loss distributions alone, and only where there is nothing else.
-    Optimal composition is as precise at `own`, the plan's δ, as the plan itself; elsewhere one composition serves all.
+    Optimal composition is as precise at `plan_delta`, the plan's δ, as the plan itself; elsewhere one composition serves all.
     """
-    spends = counts(charges, times)
-    epsilons_by_accountant, sums = _curves(spends, deltas), Sums.of(spends)
-    if OPTIMAL in epsilons_by_accountant and own is not None and sums.joint is not None and own > sums.failure:
-        precise_epsilon = sums.joint.epsilon(own - sums.failure)
+    spends = count_spends(charges, times)
+    epsilons_by_accountant, sums = _epsilon_curves_of_spends(spends, deltas), ComposedCost.of_spends(spends)
+    if (
+        OPTIMAL in epsilons_by_accountant
+        and plan_delta is not None
+        and sums.optimal_composition is not None
+        and plan_delta > sums.failure
+    ):
+        precise_epsilon = sums.optimal_composition.epsilon(plan_delta - sums.failure)
         epsilons_by_accountant[OPTIMAL] = np.where(
-            deltas == own, np.minimum(epsilons_by_accountant[OPTIMAL], precise_epsilon), epsilons_by_accountant[OPTIMAL]
+            deltas == plan_delta,
+            np.minimum(epsilons_by_accountant[OPTIMAL], precise_epsilon),
+            epsilons_by_accountant[OPTIMAL],
         )
     return epsilons_by_accountant
 
 
-def ledger_curves(lifetime: Lifetime, events: Events, deltas: Array) -> dict[str, Array]:
+def ledger_epsilon_curves(lifetime: LifetimeBudget, events: Events, deltas: Array) -> dict[str, Array]:
     """The ε at each δ of all charges of a ledger to a data set, by name of every accountant that applies.
 
     They hold for releases that were all settled before the first was seen. Where later ones were chosen in view of
@@ -82,16 +91,18 @@ def ledger_curves(lifetime: Lifetime, events: Events, deltas: Array) -> dict[str
     event_counts = Counter[Event]()
     for event, times in events:
         event_counts[event] += times
-    remaining_deltas = deltas - lifetime.lost(event_counts.items())
+    remaining_deltas = deltas - lifetime.failure_delta(event_counts.items())
     failure_free_events = [
         (replace(event, failure=0.0), times) for event, times in event_counts.items() if not isinstance(event, Drawn)
     ]
-    epsilons_by_accountant = _curves(failure_free_events, remaining_deltas) if event_counts else {}
+    epsilons_by_accountant = _epsilon_curves_of_spends(failure_free_events, remaining_deltas) if event_counts else {}
     gdp_cost = math.fsum(times * gaussian_cost(event) for event, times in failure_free_events)
     if (
         GDP not in epsilons_by_accountant and 0 < gdp_cost < math.inf
     ):  # exponential mechanisms and pure releases have a μ too
-        epsilons_by_accountant[GDP] = _each(remaining_deltas, lambda d: Accounting.GDP.epsilon(gdp_cost, d))
+        epsilons_by_accountant[GDP] = _epsilon_at_each_delta(
+            remaining_deltas, lambda d: CompositionRule.GDP.epsilon(gdp_cost, d)
+        )
     if any(
         isinstance(event, Drawn) for event in event_counts
     ):  # whose error counts (1 + e^ε) times: so much up to the total
@@ -105,75 +116,85 @@ def ledger_curves(lifetime: Lifetime, events: Events, deltas: Array) -> dict[str
     )
 
 
-def lifetime_curve(lifetime: Lifetime, deltas: Array) -> Array:
+def lifetime_epsilon_curve(lifetime: LifetimeBudget, deltas: Array) -> Array:
     """The ε at each δ of the most that a data set may ever be charged, however releases are chosen."""
     remaining_deltas, capacity = deltas - lifetime.failure, lifetime.capacity
-    if lifetime.accounting is Accounting.PURE:
+    if lifetime.accounting is CompositionRule.PURE:
         return np.where(remaining_deltas >= 0, capacity, math.inf)
-    return _each(remaining_deltas, lambda d: lifetime.accounting.epsilon(capacity, d))
+    return _epsilon_at_each_delta(remaining_deltas, lambda d: lifetime.accounting.epsilon(capacity, d))
 
 
-def _curves(spends: Events, deltas: Array) -> dict[str, Array]:
+def _epsilon_curves_of_spends(spends: Events, deltas: Array) -> dict[str, Array]:
     """The ε at each δ of some spends, by name of every accountant that applies to all of them."""
-    sums = Sums.of(spends)
+    sums = ComposedCost.of_spends(spends)
     if any(isinstance(spend, SubsampledGaussian) for spend, _ in spends):
-        return {PLD: np.array([sums.epsilon(d, Accounting.PLD) for d in deltas.tolist()])}
+        return {PLD: np.array([sums.epsilon(d, CompositionRule.PLD) for d in deltas.tolist()])}
     remaining_deltas = deltas - sums.failure
     epsilons_by_accountant = {}
     if sums.mu_squared < math.inf:
-        epsilons_by_accountant[GDP] = _each(remaining_deltas, lambda d: Accounting.GDP.epsilon(sums.mu_squared, d))
-    epsilons_by_accountant[ZCDP] = _each(remaining_deltas, lambda d: Accounting.ZCDP.epsilon(sums.rho, d))
-    epsilons_by_accountant[RENYI] = _renyi(spends, remaining_deltas)
+        epsilons_by_accountant[GDP] = _epsilon_at_each_delta(
+            remaining_deltas, lambda d: CompositionRule.GDP.epsilon(sums.mu_squared, d)
+        )
+    epsilons_by_accountant[ZCDP] = _epsilon_at_each_delta(
+        remaining_deltas, lambda d: CompositionRule.ZCDP.epsilon(sums.rho, d)
+    )
+    epsilons_by_accountant[RENYI] = _renyi_epsilons(spends, remaining_deltas)
     if not any(isinstance(spend, Concentrated) for spend, _ in spends):  # no pair of laws is worst for these
-        epsilons_by_accountant[PLD] = _loss_distribution(
+        epsilons_by_accountant[PLD] = _loss_distribution_epsilons(
             [(s, n) for s, n in spends if not isinstance(s, Concentrated | Drawn)], remaining_deltas
         )
-    joint = sums.joint
+    joint = sums.optimal_composition
     if joint and sums.mu_squared == math.inf:
         min_delta = float(remaining_deltas[remaining_deltas > 0].min(initial=1.0))
-        epsilons_by_accountant[OPTIMAL] = _each(remaining_deltas, lambda d: joint.epsilon(d, least=min_delta))
+        epsilons_by_accountant[OPTIMAL] = _epsilon_at_each_delta(
+            remaining_deltas, lambda d: joint.epsilon(d, smallest_delta=min_delta)
+        )
     if sums.pure < math.inf:
         epsilons_by_accountant[PURE] = np.where(remaining_deltas >= 0, sums.pure, math.inf)
     return epsilons_by_accountant
 
 
-def pairs(found: dict[str, Array], deltas: Array, failure: float = 0.0) -> tuple[Array, Array]:
+def epsilon_delta_pairs(
+    epsilons_by_accountant: dict[str, Array], deltas: Array, failure: float = 0.0
+) -> tuple[Array, Array]:
     """The (ε, δ) pairs that hold together: the smallest ε of all accountants at each δ, and Σε at `failure`.
 
     `failure` is the probability of all events of failure together.
     """
-    smallest_epsilons = np.min(list(found.values()), axis=0)
+    smallest_epsilons = np.min(list(epsilons_by_accountant.values()), axis=0)
     is_finite = np.isfinite(smallest_epsilons)
     epsilons, finite_deltas = smallest_epsilons[is_finite], deltas[is_finite]
-    if PURE in found and np.isfinite(found[PURE]).any():
-        return np.append(epsilons, found[PURE].min()), np.append(finite_deltas, failure)
+    if PURE in epsilons_by_accountant and np.isfinite(epsilons_by_accountant[PURE]).any():
+        return np.append(epsilons, epsilons_by_accountant[PURE].min()), np.append(finite_deltas, failure)
     return epsilons, finite_deltas
 
 
-def printed(charges: Sequence[Charge], deltas: Array) -> dict[str, Array]:
+def printed_epsilon_curves(charges: Sequence[PlannedEvent], deltas: Array) -> dict[str, Array]:
     """The ε at each δ as the papers' closed forms state it, by name, for those that cover this kind of plan."""
-    spends = counts(charges)
-    sums = Sums.of(spends)
+    spends = count_spends(charges)
+    sums = ComposedCost.of_spends(spends)
     if sums.failure or sums.rho == math.inf:
         return {}
-    epsilons_by_formula = {"ρ + 2√(ρ ln(1/δ))": np.array([renyi_closed(sums.rho, d) for d in deltas])}
+    epsilons_by_formula = {"ρ + 2√(ρ ln(1/δ))": np.array([zcdp_epsilon_closed_form(sums.rho, d) for d in deltas])}
     if sums.mu_squared < math.inf:
         mu = math.sqrt(sums.mu_squared)
         return epsilons_by_formula | {
-            formula.name: np.array([formula.at(mu, d) for d in deltas]) for formula in GAUSSIAN
+            formula.name: np.array([formula.evaluate(mu, d) for d in deltas]) for formula in GAUSSIAN_FORMULAS
         }
     if len(spends) == 1 and sums.pure < math.inf:
         (spend, count), *_ = spends
-        epsilons_by_formula["strong composition"] = np.array([strong_composition(spend.pure, count, d) for d in deltas])
+        epsilons_by_formula["strong composition"] = np.array(
+            [strong_composition_epsilon(spend.pure, count, d) for d in deltas]
+        )
     return epsilons_by_formula
 
 
-def _each(left: Array, epsilon: Any) -> Array:
+def _epsilon_at_each_delta(remaining_deltas: Array, epsilon_function: Any) -> Array:
     """The values of a function ε(δ) at each δ that is left, ∞ where none is."""
-    return np.array([epsilon(d) if d > 0 else math.inf for d in left.tolist()])
+    return np.array([epsilon_function(d) if d > 0 else math.inf for d in remaining_deltas.tolist()])
 
 
-def renyi(spend: Event, orders: Array) -> Array:
+def renyi_divergence_bounds(spend: Event, orders: Array) -> Array:
     """The exact Rényi divergence bound of one spend at orders a > 1 (j,).
 
     Gaussian: aμ²/2; aρ where only ρ is known. Pure: that of randomised response with p = 1/(1 + e^−ε₀), which is
@@ -200,25 +221,29 @@ def renyi(spend: Event, orders: Array) -> Array:
     return np.clip(divergences, 0, a * spend.rho)  # zCDP bounds it too, where rounding has eaten the digits
 
 
-def _renyi(spends: Events, left: Array) -> Array:
+def _renyi_epsilons(spends: Events, remaining_deltas: Array) -> Array:
     """The ε at each δ by Rényi divergences, added up order by order; ∞ where no δ is left."""
     from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon
 
-    total_divergences = np.sum([number * renyi(spend, ORDERS) for spend, number in spends], axis=0)
+    total_divergences = np.sum(
+        [number * renyi_divergence_bounds(spend, RENYI_ORDERS) for spend, number in spends], axis=0
+    )
     # Orders near the best of zCDP only: the library walks over them one by one.
     rho = math.fsum(number * spend.rho for spend, number in spends)
 
-    def epsilon(d: float) -> float:
+    def epsilon_at(d: float) -> float:
         best_log_order = math.log10(math.sqrt(max(-math.log(d), 1e-3) / rho))
-        is_near_best = np.abs(np.log10(ORDERS - 1) - best_log_order) < 0.5
-        is_near_best = is_near_best if is_near_best.any() else np.ones(len(ORDERS), bool)
-        return float(compute_epsilon(ORDERS[is_near_best].tolist(), total_divergences[is_near_best].tolist(), d)[0])
+        is_near_best = np.abs(np.log10(RENYI_ORDERS - 1) - best_log_order) < 0.5
+        is_near_best = is_near_best if is_near_best.any() else np.ones(len(RENYI_ORDERS), bool)
+        return float(
+            compute_epsilon(RENYI_ORDERS[is_near_best].tolist(), total_divergences[is_near_best].tolist(), d)[0]
+        )
 
-    return _each(left, epsilon)
+    return _epsilon_at_each_delta(remaining_deltas, epsilon_at)
 
 
-def profile(spend: Spend, at: Array) -> Array:
-    """The δ(at) of one spend that is not Gaussian, the largest over all its mechanisms; `at` are any reals (j,).
+def privacy_profile(spend: Spend, epsilons: Array) -> Array:
+    """The δ(at) of one spend that is not Gaussian, the largest over all its mechanisms; `epsilons` are any reals (j,).
 
     Bounded range: the binary pair with log ratios t and t − ε₀ has δ(a) = (1 − e^(t−ε₀))(1 − e^(a−t))/(1 − e^−ε₀), at
     its largest, t = (a + ε₀)/2, (1 − e^((a−ε₀)/2))²/(1 − e^−ε₀). No one pair is worst at every a, so the curve, though
@@ -226,12 +251,12 @@ def profile(spend: Spend, at: Array) -> Array:
     """
     e = spend.pure
     if not isinstance(spend, BoundedRange):
-        return worst_profile(at, e, 0.0)
-    inner_deltas = np.expm1((np.clip(at, -e, e) - e) / 2) ** 2 / -math.expm1(-e)
-    return np.where(at >= e, 0.0, np.where(at <= -e, -np.expm1(np.minimum(at, 0)), inner_deltas))
+        return worst_privacy_profile(epsilons, e, 0.0)
+    inner_deltas = np.expm1((np.clip(epsilons, -e, e) - e) / 2) ** 2 / -math.expm1(-e)
+    return np.where(epsilons >= e, 0.0, np.where(epsilons <= -e, -np.expm1(np.minimum(epsilons, 0)), inner_deltas))
 
 
-def _loss_distribution(spends: Counts, left: Array) -> Array:
+def _loss_distribution_epsilons(spends: SpendCounts, remaining_deltas: Array) -> Array:
     """The composed loss distribution of the spends' dominating pairs on one grid, rounded up (connect the dots).
 
     All Gaussian spends are one with μ² = Σ μ_i²; many sizes of one kind are rounded up to a few.
@@ -239,31 +264,31 @@ def _loss_distribution(spends: Counts, left: Array) -> Array:
     """
     from dp_accounting.pld import pld_pmf, privacy_loss_distribution
 
-    sums, max_delta = Sums.of(spends), float(np.max(left, initial=0))
+    sums, max_delta = ComposedCost.of_spends(spends), float(np.max(remaining_deltas, initial=0))
     if max_delta <= 0:
-        return np.full(len(left), math.inf)
-    grid_step = max(math.sqrt(2 * sums.rho), sums.rho) * 8 / CELLS
+        return np.full(len(remaining_deltas), math.inf)
+    grid_step = max(math.sqrt(2 * sums.rho), sums.rho) * 8 / LOSS_GRID_CELLS
     composed: Any = None
     mu = math.sqrt(math.fsum(number * spend.mu**2 for spend, number in spends if isinstance(spend, Gaussian)))
     if mu > 0:
         composed = privacy_loss_distribution.from_gaussian_mechanism(1 / mu, value_discretization_interval=grid_step)
-    for spend, number in _fewer(spends):
+    for spend, number in _round_up_to_few_sizes(spends):
         grid_radius = math.ceil(spend.pure / grid_step)
         grid_points = np.arange(-grid_radius, grid_radius + 1)
-        deltas = np.minimum.accumulate(np.clip(profile(spend, grid_points * grid_step), 0, 1))
+        deltas = np.minimum.accumulate(np.clip(privacy_profile(spend, grid_points * grid_step), 0, 1))
         pmf = pld_pmf.create_pmf_pessimistic_connect_dots(grid_step, grid_points, deltas)
         single_spend = privacy_loss_distribution.PrivacyLossDistribution(pmf)
-        repeated_spend = single_spend.self_compose(number, TRUNCATED) if number > 1 else single_spend
-        composed = repeated_spend if composed is None else composed.compose(repeated_spend, TRUNCATED)
-    return _each(left, composed.get_epsilon_for_delta)
+        repeated_spend = single_spend.self_compose(number, TRUNCATION_PROBABILITY) if number > 1 else single_spend
+        composed = repeated_spend if composed is None else composed.compose(repeated_spend, TRUNCATION_PROBABILITY)
+    return _epsilon_at_each_delta(remaining_deltas, composed.get_epsilon_for_delta)
 
 
-def _fewer(spends: Counts) -> list[tuple[BoundedRange | Pure, int]]:
+def _round_up_to_few_sizes(spends: SpendCounts) -> list[tuple[BoundedRange | Pure, int]]:
     """The spends that are not Gaussian; if more than DISTINCT, sizes are rounded up to that many steps."""
     non_gaussian = [(spend, number) for spend, number in spends if isinstance(spend, (BoundedRange, Pure))]
-    if len(non_gaussian) <= DISTINCT:
+    if len(non_gaussian) <= MAX_DISTINCT_SPENDS:
         return non_gaussian
-    size_step = max(spend.epsilon for spend, _ in non_gaussian) / DISTINCT
+    size_step = max(spend.epsilon for spend, _ in non_gaussian) / MAX_DISTINCT_SPENDS
     counter: Counter[BoundedRange | Pure] = Counter()
     for spend, number in non_gaussian:
         counter[type(spend)(math.ceil(spend.epsilon / size_step * (1 - 1e-12)) * size_step)] += number

@@ -13,7 +13,7 @@ from ..core.types import by_name, value_object
 
 
 @by_name
-class Setting:
+class RateParameters:
     """The public numbers that rates depend on: n records, k cells, m unsigned queries, the budget, and w = w(Q).
 
     Raises InputError for δ outside (0, 1) and for numbers that are none.
@@ -34,7 +34,7 @@ class Setting:
                 raise InputError(f"{name}={getattr(self, name)} must be above 0")
 
     @property
-    def sizes(self) -> tuple[float, ...]:
+    def rate_factors(self) -> tuple[float, ...]:
         """The numbers d, log k, log |Q|, log(1/δ), w and nε, of whose powers every rate is a product.
 
         d is log₂ k: the number of columns where all of them are binary, as the table assumes. log k is at least log 2.
@@ -45,7 +45,7 @@ class Setting:
 
 
 @value_object
-class Rate:
+class ErrorRate:
     """A row of Table 1: the rate at which an algorithm's error falls, up to constants, by the powers of its sizes.
 
     The error is max_q ⟨q, P_n − D⟩, on the table itself; for a population ½(hi − lo) √(2 log|Q| / n) is added. `powers`
@@ -55,31 +55,31 @@ class Rate:
     formula: str
     powers: tuple[float, float, float, float, float, float]
 
-    def at(self, setting: Setting) -> float:
+    def evaluate(self, parameters: RateParameters) -> float:
         """The rate for these public numbers."""
-        return math.prod(size**power for size, power in zip(setting.sizes, self.powers, strict=True))
+        return math.prod(size**power for size, power in zip(parameters.rate_factors, self.powers, strict=True))
 
     @property
-    def power(self) -> float:
+    def epsilon_power(self) -> float:
         """The power of the privacy budget ε by which the error falls, whatever the table; below 0."""
         return self.powers[-1]
 
 
-RATES = {  # by the algorithm's name in the registry
+ERROR_RATES = {  # by the algorithm's name in the registry
     # √(d/T) + √(T log(1/δ)) log|Q|/(nε) at its best T has log^¼(1/δ); the printed log^½ is an upper bound.
-    "mwem": Rate("d^¼ log^½|Q| log^½(1/δ) / (nε)^½", (1 / 4, 0, 1 / 2, 1 / 2, 0, -1 / 2)),
-    "dualquery": Rate("d^⅙ log^½|Q| log^⅙(1/δ) / (nε)^⅓", (1 / 6, 0, 1 / 2, 1 / 6, 0, -1 / 3)),
-    "fem": Rate("d^¾ log^½|Q| log^½(1/δ) / (nε)^½", (3 / 4, 0, 1 / 2, 1 / 2, 0, -1 / 2)),
+    "mwem": ErrorRate("d^¼ log^½|Q| log^½(1/δ) / (nε)^½", (1 / 4, 0, 1 / 2, 1 / 2, 0, -1 / 2)),
+    "dualquery": ErrorRate("d^⅙ log^½|Q| log^⅙(1/δ) / (nε)^⅓", (1 / 6, 0, 1 / 2, 1 / 6, 0, -1 / 3)),
+    "fem": ErrorRate("d^¾ log^½|Q| log^½(1/δ) / (nε)^½", (3 / 4, 0, 1 / 2, 1 / 2, 0, -1 / 2)),
     # The table prints d^⅜ in one place and d^⅝ in another; ⅝ is right.
-    "sepfem": Rate("d^⅝ log^½|Q| log^½(1/δ) / (nε)^½", (5 / 8, 0, 1 / 2, 1 / 2, 0, -1 / 2)),
-    "dqrs": Rate("d^⅕ log^⅗|Q| log^⅕(1/δ) / (nε)^⅖", (1 / 5, 0, 3 / 5, 1 / 5, 0, -2 / 5)),
+    "sepfem": ErrorRate("d^⅝ log^½|Q| log^½(1/δ) / (nε)^½", (5 / 8, 0, 1 / 2, 1 / 2, 0, -1 / 2)),
+    "dqrs": ErrorRate("d^⅕ log^⅗|Q| log^⅕(1/δ) / (nε)^⅖", (1 / 5, 0, 3 / 5, 1 / 5, 0, -2 / 5)),
     # The empirical rate of Theorem 3. The error at α is A α^{-¼} + α log k with A = log^¼(1/δ) log^½|Q| / (nε)^½; the
     # best α is (A/(4 log k))^⅘, and both terms are then of order A^⅘ log^⅕ k. (The table writes d for log k.)
-    "dpfw": Rate("log^⅕ k log^⅖|Q| log^⅕(1/δ) / (nε)^⅖", (0, 1 / 5, 2 / 5, 1 / 5, 0, -2 / 5)),
+    "dpfw": ErrorRate("log^⅕ k log^⅖|Q| log^⅕(1/δ) / (nε)^⅖", (0, 1 / 5, 2 / 5, 1 / 5, 0, -2 / 5)),
     # The empirical rate of Theorem 5, for n of order w³ log^½(1/δ)/(ε log^{3/2} k). The error is 1/(αT) + α log k +
     # √(T log(1/δ)) w/(nε). α = 1/√(T log k) makes it √(log k/T) + √(T log(1/δ)) w/(nε), and T* = √(log k/log(1/δ)) nε/w
     # makes both of these w^½ log^¼ k log^¼(1/δ)/(nε)^½. At T* the α above is log^¼(1/δ) w^½ / (log^¾ k √(nε)); the
     # theorem prints log^½(1/δ), at which α log k alone exceeds its rate. It holds once T* ≥ 1/σ,
     # σ = 4√(T log(1/δ))/(nε), which is the n above; the theorem's has log(1/δ), more than enough.
-    "dpam": Rate("log^¼ k w(Q)^½ log^¼(1/δ) / (nε)^½", (0, 1 / 4, 0, 1 / 4, 1 / 2, -1 / 2)),
+    "dpam": ErrorRate("log^¼ k w(Q)^½ log^¼(1/δ) / (nε)^½", (0, 1 / 4, 0, 1 / 4, 1 / 2, -1 / 2)),
 }

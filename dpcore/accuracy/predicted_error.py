@@ -7,7 +7,7 @@ from ..privacy.accounting import Budget
 from ..problems import QueryRelease
 
 
-def public_noise(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> float | None:
+def predicted_noise_stddev(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> float | None:
     """The standard deviation of the independent Gaussian noise on every answer, from public numbers.
 
     None where an algorithm has no `answer_noise` to say so: it measures something else, or what it measures depends on

@@ -10,60 +10,60 @@ from ..core.types import value_object
 
 
 @value_object
-class Printed:
+class PrintedFormula:
     """One printed formula: ε at δ as a function of μ, and where its proof holds."""
 
     name: str
     formula: str
     source: str
-    epsilon: Callable[[float, float], float]
-    largest: float = math.inf  # ε up to which its source proves it
+    epsilon_function: Callable[[float, float], float]
+    max_epsilon: float = math.inf  # ε up to which its source proves it
 
-    def at(self, mu: float, delta: float) -> float:
+    def evaluate(self, mu: float, delta: float) -> float:
         """The ε that the formula states for a plan of μ at δ; NaN where its logarithm is negative."""
         try:
-            return self.epsilon(mu, delta)
+            return self.epsilon_function(mu, delta)
         except ValueError:
             return math.nan
 
 
-def _classical(mu: float, delta: float) -> float:
+def _classical_epsilon(mu: float, delta: float) -> float:
     """The classical formula μ √(2 ln(1.25/δ)) of the Gaussian mechanism."""
     return mu * math.sqrt(2 * math.log(1.25 / delta))
 
 
 # Each solves "σ as printed" for ε with σ = Δ₂√T/μ, Δ₂ = √2/n (replace-one).
-GAUSSIAN = (
-    Printed(
+GAUSSIAN_FORMULAS = (
+    PrintedFormula(
         "classical", "ε = μ √(2 ln(1.25/δ))",
         "linear queries, on the Gaussian mechanism (“for any ε”); proved for ε ≤ 1 by Dwork, Roth 2014, Theorem A.1. "
         "Also Private Evolution's proof sketch, σ = √(4T ln(1.25/δ))/(nε)",
-        _classical, 1.0,
+        _classical_epsilon, 1.0,
     ),
-    Printed(
+    PrintedFormula(
         "linear queries", "ε = 2μ √(2 ln(1/δ))",
         "linear queries, Algorithm 2 (DPAM): σ = 4√(T ln(1/δ))/(nε)",
         lambda mu, delta: 2 * mu * math.sqrt(2 * math.log(1 / delta)),
     ),
-    Printed(
+    PrintedFormula(
         "Private Evolution", "ε = 2μ √(2 ln(1.25/δ))",
         "Private Evolution, Theorem 4.1: σ = 4√(T ln(1.25/δ))/(nε), twice what its proof sketch has",
-        lambda mu, delta: 2 * _classical(mu, delta), 1.0,
+        lambda mu, delta: 2 * _classical_epsilon(mu, delta), 1.0,
     ),
-    Printed(
+    PrintedFormula(
         "regularised exp. mechanism", "ε = μ²/2 + μ √(2 ln(1/(2δ)))",
         "regularised exponential mechanism, Lemma 6.3: s = √(2 ln(1/(2δ)) + 2ε) − √(2 ln(1/(2δ))), here s = μ",
         lambda mu, delta: mu * mu / 2 + mu * math.sqrt(2 * math.log(1 / (2 * delta))),
     ),
-    Printed(
+    PrintedFormula(
         "regularised, small ε", "ε = μ √(2 ln(1/(2δ)))",
         "regularised exponential mechanism, proof of Theorem 6.9: s = ε/√(2 ln(3/(4δ'))) at 2δ'/3 = δ, ε < 1/10",
         lambda mu, delta: mu * math.sqrt(2 * math.log(1 / (2 * delta))), 0.1,
     ),
-)  # fmt: skip
+)
 
 
-def renyi_closed(rho: float, delta: float) -> float:
+def zcdp_epsilon_closed_form(rho: float, delta: float) -> float:
     """The conversion ρ + 2√(ρ ln(1/δ)) of ρ-zCDP, from the linear-queries paper's proof of Theorem 5.
 
     Source: Bun, Steinke 2016, Prop. 1.3.
@@ -71,11 +71,11 @@ def renyi_closed(rho: float, delta: float) -> float:
     return rho + 2 * math.sqrt(rho * math.log(1 / delta))
 
 
-def strong_composition(epsilon: float, times: int, delta: float) -> float:
+def strong_composition_epsilon(epsilon: float, step_count: int, delta: float) -> float:
     """The strong composition 4ε₀√(2T ln(1/δ)) for T ε₀-DP steps, where ln(1/δ) ≥ ε₀²T; NaN elsewhere.
 
     Source: the linear-queries paper's Theorem 6 (Dwork, Rothblum, Vadhan 2010), by which its DPFW is calibrated.
     """
-    if math.log(1 / delta) < epsilon**2 * times:
+    if math.log(1 / delta) < epsilon**2 * step_count:
         return math.nan
-    return 4 * epsilon * math.sqrt(2 * times * math.log(1 / delta))
+    return 4 * epsilon * math.sqrt(2 * step_count * math.log(1 / delta))

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..algorithms.algorithm import Algorithm, make_plan
-from ..algorithms.schema_measurement.measurement_plan import Division, SchemaShare
+from ..algorithms.schema_measurement.measurement_plan import BudgetDivision, SchemaShare
 from ..privacy.accounting import Budget
 from .meaning_of_epsilon import Promise
 
@@ -25,10 +25,10 @@ def promise_of(algorithm: Algorithm, problem: Any, budget: Budget, schema: Schem
     if schema is None:
         plan = make_plan(algorithm, problem, budget)
         return Promise.of_plan(plan, adaptive=algorithm.adaptive)
-    division, _ = schema.planned(algorithm, problem, budget, exact=False)
+    division, _ = schema.divide_and_plan(algorithm, problem, budget, exact=False)
     return promise_of_division(division)
 
 
-def promise_of_division(division: Division) -> Promise:
+def promise_of_division(division: BudgetDivision) -> Promise:
     """The promise of a budget that is divided between the measured schema and an algorithm."""
-    return Promise(division.budget.epsilon, division.budget.delta, division.events)
+    return Promise(division.budget.epsilon, division.budget.delta, division.reserved_events)

@@ -6,107 +6,118 @@ from itertools import combinations
 
 import numpy as np
 
-from ..algorithms.query_release.residual import unbiased
+from ..algorithms.query_release.residual import to_unbiased_answers
 from ..core.types import Array, Json, Texts, value_object
 from ..models.releases import UnbiasedAnswers
 from ..privacy.accounting import Gaussian, Plan, Pure
-from ..privacy.measurement import MeasuredAnswers, deviation
+from ..privacy.measurement import MeasuredAnswers, noise_stddev
 from ..privacy.statistics import Answers, Residuals
 from ..problems import QueryRelease
 from ..queries import Marginals, Workload
-from ..queries.residual_spaces import spaces_of
-from .intervals.confidence_levels import quantile
-from .intervals.unbiased_tables import noisy_tables, pooled
+from ..queries.residual_spaces import cached_residual_spaces
+from .intervals.confidence_levels import two_sided_quantile
+from .intervals.unbiased_tables import noisy_tables, pool_tables
 
-POINT = 0.01  # default tolerance of shares: one percentage point
-MEAN = math.sqrt(2 / math.pi)  # of the size of Gaussian noise, in standard deviations; of Laplace noise it is less
-MOST = 0.95  # share of half-widths that have to be within the tolerance
-TENTH = 0.1  # largest half-width of a group's count, as a share of its size
+DEFAULT_TOLERANCE = 0.01  # default tolerance of shares: one percentage point
+MEAN_ABSOLUTE_NOISE = math.sqrt(
+    2 / math.pi
+)  # of the size of Gaussian noise, in standard deviations; of Laplace noise it is less
+MIN_SHARE_WITHIN_TOLERANCE = 0.95  # share of half-widths that have to be within the tolerance
+MAX_RELATIVE_COUNT_ERROR = 0.1  # largest half-width of a group's count, as a share of its size
 
 
-def as_exact_as_sample(squares: float, shares: Array, n: int) -> float:
+def equivalent_sample_share(squared_error_sum: float, shares: Array, n: int) -> float:
     """The share f in 0..1 of the rows whose simple random sample has errors as large as these.
 
     A sample of m = f n of n rows without replacement has Σ_q E(error²) = (S/m) (n − m)/(n − 1) over the questions q,
-    S = Σ_q p_q (1 − p_q), as each counts rows. With E = `squares`, the sum of squared errors of the shares p (m,), that
+    S = Σ_q p_q (1 − p_q), as each counts rows. With E = `squared_error_sum`, the sum of squared errors of the shares p (m,), that
     gives f = S/(E (n − 1) + S); 1 where nothing is wrong. Source: Cochran 1977, Theorem 3.2.
     """
     p = np.clip(shares, 0, 1)
     variance_sum = max(float(p.sum() - p @ p), 0.0)
-    return variance_sum / (squares * (n - 1) + variance_sum) if squares > 0 else 1.0
+    return variance_sum / (squared_error_sum * (n - 1) + variance_sum) if squared_error_sum > 0 else 1.0
 
 
-def k_marginal(distances: Array) -> float:
-    """The K-marginal score 1000 (1 − mean total variation) of L1 `distances` of tables of pairs (`Marginals.scored`).
+def k_marginal_score(l1_distances: Array) -> float:
+    """The K-marginal score 1000 (1 − mean total variation) of L1 `l1_distances` of tables of pairs (`Marginals.scored`).
 
     1000 says that all tables are the same, 0 that they have nothing in common; total variation is half the L1 distance.
     Source: Task, Bhagat, Howarth 2023 (SDNist, NIST's reports).
     """
-    return 1000 * (1 - float(np.mean(distances)) / 2)
+    return 1000 * (1 - float(np.mean(l1_distances)) / 2)
 
 
-def counts_rows(workload: Workload) -> bool:
+def all_queries_count_rows(workload: Workload) -> bool:
     """Whether every query counts rows, so that its answer is a share p with variance p(1 − p) over rows."""
-    return all(((w.entries == 0) | (w.entries == 1)).all() for w, _ in workload.members)
+    return all(((w.entries == 0) | (w.entries == 1)).all() for w, _ in workload.parts)
 
 
-def foreseen(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | None:
+def predicted_tables(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | None:
     """The noisy tables that a plan will produce, with their noise variances and shares of 0; uses no data.
 
     None where nothing is sure to be measured before the run: the plan then names no tables.
     """
     tables, laplace = [], False
-    for charge in plan.charges:
+    for charge in plan.planned_events:
         statistic, spend = charge.statistic, charge.spend
         if not isinstance(spend, Gaussian | Pure):
             continue
         if isinstance(statistic, Residuals):
-            part_cell_count = sum(problem.domain.cells(S) for S in spaces_of(statistic.workload).type_of)
-            return unbiased(statistic, np.zeros(part_cell_count), deviation(statistic, spend, problem.effective_n))
+            part_cell_count = sum(
+                problem.domain.table_size(S) for S in cached_residual_spaces(statistic.workload).type_of
+            )
+            return to_unbiased_answers(
+                statistic, np.zeros(part_cell_count), noise_stddev(statistic, spend, problem.effective_n)
+            )
         if isinstance(statistic, Answers):
             m, laplace = statistic.workload.m, laplace or isinstance(spend, Pure)
-            errors = np.broadcast_to(deviation(statistic, spend, problem.effective_n), m)
+            errors = np.broadcast_to(noise_stddev(statistic, spend, problem.effective_n), m)
             tables += noisy_tables([MeasuredAnswers(statistic.workload, np.zeros(m), errors)])
-    return pooled(problem.domain, tables, laplace=laplace) if tables else None
+    return pool_tables(problem.domain, tables, laplace=laplace) if tables else None
 
 
-def foreseen_errors(known: UnbiasedAnswers | None, workload: Workload) -> Array | None:
+def predicted_standard_errors(unbiased_answers: UnbiasedAnswers | None, workload: Workload) -> Array | None:
     """The standard errors (m,) of the shares of all cells asked, by the noise alone, before any fit.
 
     None where something was asked that was not measured, or no tables.
     """
-    if known is None or not isinstance(workload, Marginals):
+    if unbiased_answers is None or not isinstance(workload, Marginals):
         return None
-    errors = known.standard_errors(workload)
+    errors = unbiased_answers.standard_errors(workload)
     return errors if np.isfinite(errors).all() else None
 
 
-def foreseen_sizes(known: UnbiasedAnswers | None, workload: Workload) -> tuple[float, float] | None:
+def predicted_error_sizes(unbiased_answers: UnbiasedAnswers | None, workload: Workload) -> tuple[float, float] | None:
     """The typical error of an answer by noise alone, and the error that at least 19 of 20 answers do not exceed.
 
-    Both are shares; a released share lies in 0..1, and no error of one exceeds 1. None where `foreseen_errors` knows
+    Both are shares; a released share lies in 0..1, and no error of one exceeds 1. None where `predicted_standard_errors` knows
     none.
     """
-    errors = foreseen_errors(known, workload)
-    if known is None or errors is None:
+    errors = predicted_standard_errors(unbiased_answers, workload)
+    if unbiased_answers is None or errors is None:
         return None
-    typical, largest = MEAN * float(errors.mean()), quantile(0.95, laplace=known.laplace) * float(errors.max())
+    typical, largest = (
+        MEAN_ABSOLUTE_NOISE * float(errors.mean()),
+        two_sided_quantile(0.95, laplace=unbiased_answers.laplace) * float(errors.max()),
+    )
     return min(typical, 1.0), min(largest, 1.0)
 
 
-def foreseen_exactness(known: UnbiasedAnswers | None, workload: Workload, n: int, shares: Array) -> float | None:
-    """The value of `as_exact_as_sample` by noise alone: variances of all cells, at the released `shares` (m,).
+def predicted_exactness(
+    unbiased_answers: UnbiasedAnswers | None, workload: Workload, n: int, shares: Array
+) -> float | None:
+    """The value of `equivalent_sample_share` by noise alone: variances of all cells, at the released `shares` (m,).
 
-    None where `foreseen_errors` knows none.
+    None where `predicted_standard_errors` knows none.
     """
-    errors = foreseen_errors(known, workload)
+    errors = predicted_standard_errors(unbiased_answers, workload)
     if errors is None:
         return None
-    return as_exact_as_sample(float(errors @ errors), shares, n)
+    return equivalent_sample_share(float(errors @ errors), shares, n)
 
 
 @value_object
-class Uses:
+class SuitableUses:
     """The uses that answers suit or do not suit, by noise alone, in everyday words, and the basis of that.
 
     Shares are good where 95% of the half-widths of their 95% intervals are at most `tolerance`; `smallest_group` is
@@ -131,7 +142,9 @@ class Uses:
         return asdict(self) | {"sentence": self.sentence}
 
 
-def uses(known: UnbiasedAnswers | None, n: float, *, tolerance: float = POINT) -> Uses:
+def suitable_uses(
+    unbiased_answers: UnbiasedAnswers | None, n: float, *, tolerance: float = DEFAULT_TOLERANCE
+) -> SuitableUses:
     """The uses that noisy tables suit, by the half-widths of their cells' intervals.
 
     `n` rows count. Every cell of a table has the same half-width h; tables of one column and of pairs are looked at. A
@@ -139,33 +152,43 @@ def uses(known: UnbiasedAnswers | None, n: float, *, tolerance: float = POINT) -
     """
     good_for, not_for, smallest_group = [], [], None
     for ways, number_word in ((1, "one"), (2, "two")):
-        half_width = None if known is None else _half_width(known, ways, quantile(0.95, laplace=known.laplace))
+        half_width = (
+            None
+            if unbiased_answers is None
+            else _half_width_of_most_cells(
+                unbiased_answers, ways, two_sided_quantile(0.95, laplace=unbiased_answers.laplace)
+            )
+        )
         if half_width is None:
             continue
         (good_for if half_width <= tolerance else not_for).append(number_word)
-        smallest_group = math.ceil(half_width * n / TENTH)
-    good_for, not_for = (_shares(ways, tolerance) for ways in (good_for, not_for))
+        smallest_group = math.ceil(half_width * n / MAX_RELATIVE_COUNT_ERROR)
+    good_for, not_for = (_share_phrases(ways, tolerance) for ways in (good_for, not_for))
     if smallest_group is not None:
-        not_for.append(f"groups under {_short(smallest_group)} rows" if smallest_group < n else "groups of any size")
-    return Uses(tuple(good_for), tuple(not_for), tolerance, smallest_group)
+        not_for.append(
+            f"groups under {_format_two_digits_up(smallest_group)} rows" if smallest_group < n else "groups of any size"
+        )
+    return SuitableUses(tuple(good_for), tuple(not_for), tolerance, smallest_group)
 
 
-def _shares(ways: list[str], tolerance: float) -> list[str]:
+def _share_phrases(number_words: list[str], tolerance: float) -> list[str]:
     """A phrase for shares by this many columns; empty for none."""
-    noun = "column" if ways == ["one"] else "columns"
-    tolerance_text = f"within {100 * tolerance:.3g} point{'s' * (tolerance != POINT)}"
-    return [f"shares by {' or '.join(ways)} {noun} {tolerance_text}"] if ways else []
+    noun = "column" if number_words == ["one"] else "columns"
+    tolerance_text = f"within {100 * tolerance:.3g} point{'s' * (tolerance != DEFAULT_TOLERANCE)}"
+    return [f"shares by {' or '.join(number_words)} {noun} {tolerance_text}"] if number_words else []
 
 
-def _half_width(known: UnbiasedAnswers, ways: int, z: float) -> float | None:
-    """The half-width that 95% of the cells of all tables of `ways` columns keep; None if more are unbounded."""
-    shape = known.domain.shape
+def _half_width_of_most_cells(unbiased_answers: UnbiasedAnswers, ways: int, z: float) -> float | None:
+    """The half-width that 95% of the cells of all tables of `number_words` columns keep; None if more are unbounded."""
+    shape = unbiased_answers.domain.shape
     all_column_sets = list(combinations([a for a in range(len(shape)) if shape[a] > 1], ways))
     sizes = {axes: math.prod(shape[a] for a in axes) for axes in all_column_sets}
     errors_and_sizes = sorted(
-        (known.standard_error(axes), size) for axes, size in sizes.items() if axes in known.places
+        (unbiased_answers.standard_error(axes), size)
+        for axes, size in sizes.items()
+        if axes in unbiased_answers.part_slices
     )
-    covered_cells, needed_cells = 0, MOST * sum(sizes.values())
+    covered_cells, needed_cells = 0, MIN_SHARE_WITHIN_TOLERANCE * sum(sizes.values())
     for error, size in errors_and_sizes:
         covered_cells += size
         if covered_cells >= needed_cells:
@@ -173,7 +196,7 @@ def _half_width(known: UnbiasedAnswers, ways: int, z: float) -> float | None:
     return None
 
 
-def _short(count: int) -> str:
+def _format_two_digits_up(count: int) -> str:
     """A number of people in two digits, rounded up."""
     step = 10 ** max(len(str(count)) - 2, 0)
     return f"{math.ceil(count / step) * step:,}"

@@ -48,9 +48,9 @@ ALGORITHMS: dict[str, type] = {
 }
 
 
-def solving(problem: type) -> dict[str, type]:
+def algorithms_for_problem(problem_type: type) -> dict[str, type]:
     """The registered algorithms for one kind of problem."""
-    return {name: cls for name, cls in ALGORITHMS.items() if cls.problem is problem}
+    return {name: cls for name, cls in ALGORITHMS.items() if cls.problem is problem_type}
 
 
 def registered_name(algorithm: Algorithm) -> str:

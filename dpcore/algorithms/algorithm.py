@@ -6,16 +6,20 @@ from dataclasses import replace
 from typing import Any
 
 from ..core.errors import BudgetError, InputError
-from ..core.parameters import Words, check_parameters, param, parameter_values
+from ..core.parameters import AlgorithmText, check_parameters, parameter_field, parameter_values
 from ..core.types import Rng, by_name, frozen
 from ..models.releases import Release
 from ..privacy import noise_grid
-from ..privacy.accounting import Budget, Choice, Plan
+from ..privacy.accounting import Budget, Plan, Setting
 from ..problems import QueryRelease
-from .pooled_measurements import tables_read
+from .pooled_measurements import require_marginals
 
-KEPT = "the schema's constraints are public: what they forbid has no mass, and noise there is known to be noise"
-ROWS_ONLY = "what it releases can have mass where constraints forbid it; rows drawn from it that break one are redrawn"
+CONSTRAINTS_IN_MODEL_NOTE = (
+    "the schema's constraints are public: what they forbid has no mass, and noise there is known to be noise"
+)
+CONSTRAINTS_IN_ROWS_NOTE = (
+    "what it releases can have mass where constraints forbid it; rows drawn from it that break one are redrawn"
+)
 
 
 @frozen
@@ -41,7 +45,7 @@ class Algorithm:
     enumerates = False  # whether it needs all k cells
     graphical = False  # whether it takes a junction tree where they cannot be listed
     adaptive = False  # whether charges depend on released values; the plan is then an upper bound
-    about = Words()
+    about = AlgorithmText()
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -54,25 +58,25 @@ class Algorithm:
         """Released objects, one a step; the last one is the algorithm's answer."""
         raise NotImplementedError
 
-    def given(self, *names: str) -> tuple[Choice, ...]:
+    def as_settings(self, *names: str) -> tuple[Setting, ...]:
         """The named parameters as choices, with the values that the user gave."""
-        return tuple(Choice(name, parameter_values(self)[name], "given") for name in names)
+        return tuple(Setting(name, parameter_values(self)[name], "given") for name in names)
 
-    def settled(self, name: str, value: Any, why: str) -> Choice:
+    def choose_default(self, name: str, value: Any, why: str) -> Setting:
         """The named parameter's choice: the user's value, or the plan's `value` for the reason `why`."""
-        return Choice(name, value, why) if parameter_values(self)[name] is None else self.given(name)[0]
+        return Setting(name, value, why) if parameter_values(self)[name] is None else self.as_settings(name)[0]
 
 
-def rounds_param(doc: str = "selections, and as many measurements", of: str = "n, m") -> Any:
-    """The parameter for the number of rounds; left to the plan, which derives it from `of` the problem."""
-    auto = f"{of} and the budget: where the noise of a round overtakes what another one gains"
-    return param(None, doc, symbol="T", low=1, high=100_000, log=True, auto=auto)
+def rounds_param(doc: str = "selections, and as many measurements", derived_from: str = "n, m") -> Any:
+    """The parameter for the number of rounds; left to the plan, which derives it from `derived_from` the problem."""
+    auto = f"{derived_from} and the budget: where the noise of a round overtakes what another one gains"
+    return parameter_field(None, doc, symbol="T", low=1, high=100_000, log=True, auto=auto)
 
 
-def model_cells(otherwise: str = "up to 300,000 in the cliques of a tree, by n and the budget") -> Any:
+def model_cells_param(tree_limit_text: str = "up to 300,000 in the cliques of a tree, by n and the budget") -> Any:
     """The parameter that limits how many numbers a model may hold."""
-    auto = f"10⁷ where all combinations can be listed, else {otherwise}"
-    return param(None, "numbers that the model may hold", low=1, high=100_000_000, log=True, auto=auto)
+    auto = f"10⁷ where all combinations can be listed, else {tree_limit_text}"
+    return parameter_field(None, "numbers that the model may hold", low=1, high=100_000_000, log=True, auto=auto)
 
 
 def make_plan(algorithm: Algorithm, problem: Any, budget: Budget) -> Plan:
@@ -88,28 +92,30 @@ def make_plan(algorithm: Algorithm, problem: Any, budget: Budget) -> Plan:
     if plan.budget != budget:
         raise BudgetError(f"{type(algorithm).__name__} made a plan for {plan.budget}, not for {budget}")
     if budget.delta == 0:
-        for statistic in plan.measured:
-            noise_grid.require(statistic)
-    return _with_constraints(algorithm, problem, plan)
+        for statistic in plan.measured_statistics:
+            noise_grid.require_grid(statistic)
+    return _note_constraints(algorithm, problem, plan)
 
 
-def _with_constraints(algorithm: Algorithm, problem: Any, plan: Plan) -> Plan:
+def _note_constraints(algorithm: Algorithm, problem: Any, plan: Plan) -> Plan:
     """The plan with a note on the schema's constraints, where there are any."""
     count = len(problem.domain.constraints) if isinstance(problem, QueryRelease) else 0
     if not count:
         return plan
     is_in_model = algorithm.enumerates or algorithm.graphical
     value_and_reason = (
-        ("kept by the distribution, its answers and rows", KEPT) if is_in_model else ("kept by rows only", ROWS_ONLY)
+        ("kept by the distribution, its answers and rows", CONSTRAINTS_IN_MODEL_NOTE)
+        if is_in_model
+        else ("kept by rows only", CONSTRAINTS_IN_ROWS_NOTE)
     )
     return replace(
-        plan, choices=(*plan.choices, Choice("constraints", f"{count}, {value_and_reason[0]}", value_and_reason[1]))
+        plan, settings=(*plan.settings, Setting("constraints", f"{count}, {value_and_reason[0]}", value_and_reason[1]))
     )
 
 
-def stars(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> dict[str, float]:
+def theoretical_values(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> dict[str, float]:
     """The parameter values that the papers' theory gives: every choice of a plan named NAME_star, by NAME."""
-    choices = make_plan(algorithm, problem, budget).choices
+    choices = make_plan(algorithm, problem, budget).settings
     return {c.name.removesuffix("_star"): c.value for c in choices if c.name.endswith("_star")}
 
 
@@ -119,28 +125,50 @@ def stars(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> dict[s
 # all are counted three times and tried TRIES times; where a tree grows table by table, all tables are counted on at
 # most DRAWN rows and tried once for every REFIT iterations. COUNTED and TRIED are seconds for a record in a table, and
 # for a table that may be tied, beside each column.
-PASS, PASSES, TREE_PASSES, ARRAYS, ANSWERS = 2e-9, 15, 45, 40, 12
-COUNTED, TRIED, TRIES, DRAWN, REFIT = 1e-8, 2.5e-5, 8, 100_000, 120
+SECONDS_PER_CELL_PASS, MAX_PASSES_PER_ROUND, MAX_TREE_PASSES_PER_ROUND, MAX_CELL_ARRAYS, MAX_ANSWER_ARRAYS = (
+    2e-9,
+    15,
+    45,
+    40,
+    12,
+)
+SECONDS_PER_ROW_COUNT, SECONDS_PER_TABLE_TRIAL, TRIALS_PER_PAIR, MAX_SAMPLED_ROWS, ITERATIONS_PER_REFIT = (
+    1e-8,
+    2.5e-5,
+    8,
+    100_000,
+    120,
+)
 
 
-def forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[float, float]:
+def forecast_seconds_and_bytes(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[float, float]:
     """The rough seconds of a run, and its bytes beside the program's own, from public numbers.
 
     Raises what `make_plan` raises.
     """
     plan = make_plan(algorithm, problem, budget)
-    values = {choice.name: choice.value for choice in plan.choices}
+    values = {choice.name: choice.value for choice in plan.settings}
     rounds, m = values.get("iterations", values["rounds"]), problem.workload.m
     k = values.get("cells", problem.domain.size * algorithm.enumerates)
-    size_bytes, passes = 8.0 * (ARRAYS * k + ANSWERS * m), PASSES if k == problem.domain.size else TREE_PASSES
-    if {"first", "iterations"} <= values.keys() and passes > PASSES:  # a fit on a tree that is chosen
-        column_count, table_count, n = len(problem.domain.shape), len(tables_read(problem.workload).tables), problem.n
+    size_bytes, passes = (
+        8.0 * (MAX_CELL_ARRAYS * k + MAX_ANSWER_ARRAYS * m),
+        MAX_PASSES_PER_ROUND if k == problem.domain.size else MAX_TREE_PASSES_PER_ROUND,
+    )
+    if {"first", "iterations"} <= values.keys() and passes > MAX_PASSES_PER_ROUND:  # a fit on a tree that is chosen
+        column_count, table_count, n = (
+            len(problem.domain.shape),
+            len(require_marginals(problem.workload).tables),
+            problem.n,
+        )
         pair_count = math.comb(column_count, 2)
-        table_counts, table_trials = table_count + 3 * pair_count, TRIES * pair_count
+        table_counts, table_trials = table_count + 3 * pair_count, TRIALS_PER_PAIR * pair_count
         if algorithm.adaptive:
-            n, table_counts = min(2 * n, DRAWN), rounds / REFIT * table_count
+            n, table_counts = min(2 * n, MAX_SAMPLED_ROWS), rounds / ITERATIONS_PER_REFIT * table_count
             table_trials = table_counts
-        return COUNTED * n * table_counts + TRIED * column_count * table_trials + PASS * k * (
-            PASSES * rounds / 2 + pair_count + table_count
-        ), size_bytes
-    return rounds * (1e-4 + PASS * (passes * k + PASSES * 2 * m)), size_bytes
+        return (
+            SECONDS_PER_ROW_COUNT * n * table_counts
+            + SECONDS_PER_TABLE_TRIAL * column_count * table_trials
+            + SECONDS_PER_CELL_PASS * k * (MAX_PASSES_PER_ROUND * rounds / 2 + pair_count + table_count),
+            size_bytes,
+        )
+    return rounds * (1e-4 + SECONDS_PER_CELL_PASS * (passes * k + MAX_PASSES_PER_ROUND * 2 * m)), size_bytes

@@ -10,9 +10,9 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from ..core.errors import InputError, OverspendError, in_words, place_of_error
+from ..core.errors import InputError, OverspendError, describe_error_location, user_message
 from .commands import algorithms, ask, audit, evolve, learn, ledger, purposes, release, run, schema, score, sweep
-from .output_files import Plain, tell
+from .output_files import EscapingStream, print_message
 
 COMMANDS = {
     "algorithms": algorithms,
@@ -29,7 +29,7 @@ COMMANDS = {
     "evolve": evolve,
 }
 
-UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}  # of an output, not of this program
+OUTPUT_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}  # of an output, not of this program
 
 
 class _Parser(argparse.ArgumentParser):
@@ -40,7 +40,7 @@ class _Parser(argparse.ArgumentParser):
         raise InputError(f"{message} (see: {self.prog} --help)")
 
 
-def parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
     """The parser of all commands: the docstring of a command's file is its help, with two examples.
 
     ARGUMENTS of that file are its arguments, and only one of EITHER may be given, where there are such.
@@ -73,16 +73,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a name may hold what the terminal cannot show
     try:
-        args = parser().parse_args(_texts(sys.argv[1:] if arguments is None else arguments))
-        with contextlib.redirect_stdout(Plain(sys.stdout)):
+        args = build_parser().parse_args(_require_text_arguments(sys.argv[1:] if arguments is None else arguments))
+        with contextlib.redirect_stdout(EscapingStream(sys.stdout)):
             exit_code = COMMANDS[args.command].execute(args) or 0
         sys.stdout.flush()
         return exit_code
     except InputError as error:
-        tell("error", error)
+        print_message("error", error)
         return 3 if isinstance(error, OverspendError) else 2
     except MemoryError as error:
-        tell("error", in_words(error))
+        print_message("error", user_message(error))
         return 2
     except BrokenPipeError:  # whoever read the output has seen enough
         _close_output()
@@ -93,23 +93,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if type(error) is ArithmeticError:  # raised on purpose, where rounding would break what is promised
             message = "these numbers are too extreme to be computed as precisely as promised; nothing was released"
-            tell("error", "; ".join([message, *_notes(error)]))
+            print_message("error", "; ".join([message, *_added_notes(error)]))
             return 2
-        if isinstance(error, OSError) and error.filename is None and error.errno in UNWRITABLE:
+        if isinstance(error, OSError) and error.filename is None and error.errno in OUTPUT_ERRNOS:
             _close_output()
-            tell("error", f"the output cannot be written: {error.strerror}; what the command did before stays done")
+            print_message(
+                "error", f"the output cannot be written: {error.strerror}; what the command did before stays done"
+            )
             return 1
-        message = f"unexpected {place_of_error(error)}; please report it"  # its own words may be data
-        tell("error", "; ".join([message, *_notes(error)]))
+        message = f"unexpected {describe_error_location(error)}; please report it"  # its own words may be data
+        print_message("error", "; ".join([message, *_added_notes(error)]))
         return 70
 
 
-def _notes(error: BaseException) -> list[str]:
+def _added_notes(error: BaseException) -> list[str]:
     """What this program added to an error, such as that a budget stays used."""
     return getattr(error, "__notes__", [])
 
 
-def _texts(arguments: Sequence[str]) -> Sequence[str]:
+def _require_text_arguments(arguments: Sequence[str]) -> Sequence[str]:
     """The arguments, checked to be text: a name of other bytes could be neither shown nor stored."""
     for number, argument in enumerate(arguments, 1):
         if "\0" in argument or any("\ud800" <= c <= "\udfff" for c in argument):

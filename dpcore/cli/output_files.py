@@ -11,22 +11,22 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from .. import Budget, InputError
-from ..core.errors import one_line, written_out
+from ..core.errors import escape_control_chars, format_one_line
 from ..core.types import Json
-from ..privacy.accounting import cautions
-from ..release.ledger.chain import is_new
-from ..release.ledger.drafts import tidied
-from .arguments import unit_of
+from ..privacy.accounting import budget_warnings
+from ..release.ledger.chain import is_new_ledger
+from ..release.ledger.drafts import tidy_stopped_releases
+from .arguments import privacy_unit_of
 
 
 def check_writable(*paths: str | None) -> None:
     """Raise InputError for outputs that cannot be written, before hours of work; None is no output."""
     for path in paths:
-        if path is not None and not _writable(path):
+        if path is not None and not _is_writable(path):
             raise InputError(f"{path[:200]}: cannot be written")
 
 
-def _writable(path: str) -> bool:
+def _is_writable(path: str) -> bool:
     target = Path(path)
     try:
         exists, folder = target.exists(), target.resolve().parent
@@ -36,12 +36,12 @@ def _writable(path: str) -> bool:
         return False
 
 
-def tell(kind: str, message: object) -> None:
+def print_message(kind: str, message: object) -> None:
     """Print one line to stderr: `error`, `warning` or `note`, and a message, shortened."""
-    print(f"{kind}: {one_line(message)}", file=sys.stderr)
+    print(f"{kind}: {format_one_line(message)}", file=sys.stderr)
 
 
-class Plain(io.TextIOBase):
+class EscapingStream(io.TextIOBase):
     """A stream that cannot control a terminal: control characters except line ends are escaped."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -49,7 +49,7 @@ class Plain(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Write text."""
-        self._stream.write("\n".join(map(written_out, text.split("\n"))))
+        self._stream.write("\n".join(map(escape_control_chars, text.split("\n"))))
         return len(text)
 
     def flush(self) -> None:
@@ -57,12 +57,12 @@ class Plain(io.TextIOBase):
         self._stream.flush()
 
 
-def write(path: str, text: str) -> None:
+def write_file(path: str, text: str) -> None:
     """Write a file whole or not at all: beside it first, then in its place. InputError when the disk fails."""
     target = Path(path)
     try:
         if target.exists() and not target.is_file():  # a device or a pipe, which must stay what it is
-            _write_into(target, text)
+            _write_to_device(target, text)
             return
         target = target.resolve()
         part_file = target.with_name(f".{os.getpid()}.part")
@@ -79,16 +79,16 @@ def write(path: str, text: str) -> None:
 def write_json(path: str | None, content: Any) -> None:
     """Write a JSON file where one is asked for."""
     if path:
-        write(path, json.dumps(content, indent=1) + "\n")
+        write_file(path, json.dumps(content, indent=1) + "\n")
 
 
-def warn(budgets: Iterable[Budget], n: int) -> None:
+def print_budget_warnings(budgets: Iterable[Budget], n: int) -> None:
     """Print once the warnings about the promises of budgets on n records."""
-    for caution_text in dict.fromkeys(text for budget in budgets for text in cautions(budget, n)):
-        tell("warning", caution_text)
+    for caution_text in dict.fromkeys(text for budget in budgets for text in budget_warnings(budget, n)):
+        print_message("warning", caution_text)
 
 
-def _write_into(target: Path, text: str) -> None:
+def _write_to_device(target: Path, text: str) -> None:
     """Write into a device or a pipe; one without a reader is an OSError and not an endless wait."""
     descriptor = os.open(target, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
     os.set_blocking(descriptor, True)
@@ -96,7 +96,7 @@ def _write_into(target: Path, text: str) -> None:
         file.write(text)
 
 
-class Progress:
+class ProgressLine:
     """A progress line on stderr: rewritten in place on a terminal, else a new one every two seconds."""
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ class Progress:
         """The seconds since the start."""
         return time.monotonic() - self._started
 
-    def say(self, line: Callable[[float], str]) -> None:
+    def show(self, line: Callable[[float], str]) -> None:
         """Show `line(seconds since the start)`, if the last one is old enough."""
         now = time.monotonic()
         if now - self._spoken >= (0.1 if self._live else 2.0):
@@ -123,16 +123,16 @@ class Progress:
             print("\r" + " " * 78 + "\r", end="", file=sys.stderr, flush=True)
 
 
-def of_ledger(chosen: Namespace) -> Json:
+def ledger_request_fields(args: Namespace) -> Json:
     """The fields of a `BudgetRequest` that say whose budget is used; InputError for a ledger that cannot serve it."""
-    if (chosen.total_epsilon is None) != (chosen.total_delta is None):
+    if (args.total_epsilon is None) != (args.total_delta is None):
         raise InputError("--total-epsilon and --total-delta go together")
-    total = None if chosen.total_epsilon is None else Budget(chosen.total_epsilon, chosen.total_delta)
-    check_writable(chosen.ledger)
-    if not is_new(Path(chosen.ledger)):
-        for message in tidied(Path(chosen.ledger)):
-            tell("note", message)
+    total = None if args.total_epsilon is None else Budget(args.total_epsilon, args.total_delta)
+    check_writable(args.ledger)
+    if not is_new_ledger(Path(args.ledger)):
+        for message in tidy_stopped_releases(Path(args.ledger)):
+            print_message("note", message)
     elif total is None:
-        raise InputError(f"{chosen.ledger}: a new ledger; its data set needs --total-epsilon and --total-delta")
-    name = Path(chosen.table).stem if chosen.dataset is None else chosen.dataset
-    return {"dataset": name, "new_version": chosen.new_version, "total": total, "unit": unit_of(chosen)}
+        raise InputError(f"{args.ledger}: a new ledger; its data set needs --total-epsilon and --total-delta")
+    name = Path(args.table).stem if args.dataset is None else args.dataset
+    return {"dataset": name, "new_version": args.new_version, "total": total, "unit": privacy_unit_of(args)}

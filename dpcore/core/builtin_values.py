@@ -12,33 +12,37 @@ import numpy as np
 from .errors import InputError
 from .types import Array, Kinds
 
-EXACT = (type(None), bool, int, float, str)
+BUILTIN_SCALAR_TYPES = (type(None), bool, int, float, str)
 
 
-def plain(value: Any, kinds: Kinds = ()) -> Any:
+def to_builtin(value: Any, dataclass_types: Kinds = ()) -> Any:
     """An equal value of built-in types and read-only arrays; InputError for a value that has none.
 
-    A dataclass whose type is one of `kinds` is made anew from its fields, so that its own checks run once more and
+    A dataclass whose type is one of `dataclass_types` is made anew from its fields, so that its own checks run once more and
     nothing else that was put on the instance comes along; fields that no comparison reads take their defaults.
     """
     value_type = type(value)
-    if value_type in EXACT:
+    if value_type in BUILTIN_SCALAR_TYPES:
         return value
-    if value_type in kinds:
+    if value_type in dataclass_types:
         return value_type(
-            **{f.name: plain(vars(value)[f.name], kinds) for f in fields(value_type) if f.init and f.compare}
+            **{
+                f.name: to_builtin(vars(value)[f.name], dataclass_types)
+                for f in fields(value_type)
+                if f.init and f.compare
+            }
         )
-    for base_type, convert in MADE.items():
+    for base_type, convert in CONVERTERS.items():
         if issubclass(value_type, base_type):
             return convert(value)
     if issubclass(value_type, tuple):
-        return tuple(plain(item, kinds) for item in tuple.__iter__(value))
+        return tuple(to_builtin(item, dataclass_types) for item in tuple.__iter__(value))
     if value_type is slice:
-        return slice(plain(value.start), plain(value.stop), plain(value.step))
+        return slice(to_builtin(value.start), to_builtin(value.stop), to_builtin(value.step))
     raise InputError(f"a {value_type.__name__} is where a number, a text or an array is needed")
 
 
-def array(value: Any) -> Array:
+def readonly_copy(value: Any) -> Array:
     """A read-only copy, of whole numbers or else of floats, and of no subclass; InputError for other contents."""
     numbers = np.asarray(value)  # of a subclass its numbers alone
     if numbers.dtype.kind not in "biuf":
@@ -48,10 +52,10 @@ def array(value: Any) -> Array:
     return copy
 
 
-MADE = {Array: array, np.bool_: bool, int: int, np.integer: int, float: float, np.floating: float}
+CONVERTERS = {Array: readonly_copy, np.bool_: bool, int: int, np.integer: int, float: float, np.floating: float}
 
 
-def unchanging(value: Array) -> Array:
+def frozen_copy(value: Array) -> Array:
     """The same numbers in memory that no code can open for writing: a copy, unless they already are."""
     memory_owner: Any = value
     while type(memory_owner) is Array:

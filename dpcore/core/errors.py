@@ -9,8 +9,10 @@ import re
 import traceback
 from pathlib import Path
 
-QUOTED, LONGEST = 200, 1000  # characters shown of one value, and of one message
-LONG_VALUE = re.compile(rf"""(?<!\w)(['"])(?P<quoted>.{{{QUOTED},}}?)\1(?!\w)|(?P<bare>\S{{{QUOTED + 1},}})""")
+MAX_QUOTED_CHARS, MAX_MESSAGE_CHARS = 200, 1000  # characters shown of one value, and of one message
+LONG_VALUE_PATTERN = re.compile(
+    rf"""(?<!\w)(['"])(?P<quoted>.{{{MAX_QUOTED_CHARS},}}?)\1(?!\w)|(?P<bare>\S{{{MAX_QUOTED_CHARS + 1},}})"""
+)
 
 
 class InputError(ValueError):
@@ -29,13 +31,13 @@ class PrivacyWarning(UserWarning):
     """The warning about an allowed setting that promises less than a reader may think."""
 
 
-def check_rows(n: int, name: str = "the table") -> None:
+def require_two_rows(n: int, table_name: str = "the table") -> None:
     """Raise InputError for a table of fewer than two rows, whose shares would say nothing or everything."""
     if n < 2:
-        raise InputError(f"{name} has {n or 'no'} row{'s' * (not n)}; at least 2 are needed")
+        raise InputError(f"{table_name} has {n or 'no'} row{'s' * (not n)}; at least 2 are needed")
 
 
-def in_words(error: Exception) -> str:
+def user_message(error: Exception) -> str:
     """The message for a person about an error that ended some work; for a bug its kind only: its text may be data."""
     if isinstance(error, FileNotFoundError):
         return "the table is no longer here"
@@ -46,35 +48,35 @@ def in_words(error: Exception) -> str:
     return f"unexpected {type(error).__name__}; please report it"
 
 
-def written_out(text: object) -> str:
+def escape_control_chars(text: object) -> str:
     """The text with characters that could control a terminal escaped: controls, line ends, marks of direction."""
     characters = (c if c.isprintable() else json.dumps(c)[1:-1].replace("\x7f", r"\u007f") for c in str(text))
     return "".join(characters)
 
 
-def shortened(text: str, most: int = 60) -> str:
-    """The text, cut to `most` characters."""
-    return text if len(text) <= most else text[: most - 1] + "…"
+def shorten(text: str, max_chars: int = 60) -> str:
+    """The text, cut to `max_chars` characters."""
+    return text if len(text) <= max_chars else text[: max_chars - 1] + "…"
 
 
-def one_line(message: object) -> str:
+def format_one_line(message: object) -> str:
     """The message as one printable line, shortened, with control characters escaped."""
     text = str(message)
-    if len(text) > 4 * LONGEST:
-        text = text[: 3 * LONGEST] + "…" + text[-LONGEST:]
+    if len(text) > 4 * MAX_MESSAGE_CHARS:
+        text = text[: 3 * MAX_MESSAGE_CHARS] + "…" + text[-MAX_MESSAGE_CHARS:]
     text = re.sub(r"[ \t\r\n]+", " ", text).strip()
-    text = written_out(text)
-    text = LONG_VALUE.sub(_cut, text)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 300]} … {text[-297:]}"
+    text = escape_control_chars(text)
+    text = LONG_VALUE_PATTERN.sub(_shorten_match, text)
+    return text if len(text) <= MAX_MESSAGE_CHARS else f"{text[: MAX_MESSAGE_CHARS - 300]} … {text[-297:]}"
 
 
-def _cut(found: re.Match) -> str:
-    if found["bare"]:
-        return found["bare"][: QUOTED - 1] + "…"
-    return found[1] + found["quoted"][: QUOTED - 1] + "…" + found[1]
+def _shorten_match(match: re.Match) -> str:
+    if match["bare"]:
+        return match["bare"][: MAX_QUOTED_CHARS - 1] + "…"
+    return match[1] + match["quoted"][: MAX_QUOTED_CHARS - 1] + "…" + match[1]
 
 
-def place_of_error(error: BaseException) -> str:
+def describe_error_location(error: BaseException) -> str:
     """The kind of an error and its place in the program, for a log; neither contains data."""
     frames = traceback.extract_tb(error.__traceback__)
     package_folder = Path(__file__).parents[1]

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from .errors import InputError
-from .numbers import read_number
+from .numbers import parse_number
 from .types import Json, Texts, by_name, value_object
 
 T = TypeVar("T")
 
-LETTERS = {
+SYMBOL_MEANINGS = {
     "n": "number of rows; public, because neighbours replace one row",
     "k": "number of combinations of the domain: the product of the columns' values",
     "m": "number of queries; each maps combinations to [-1, 1] and is answered by a mean over rows",
@@ -34,11 +34,11 @@ LETTERS = {
 }
 
 
-ABOUT = tomllib.loads(Path(__file__).with_name("about.toml").read_text(encoding="utf-8"))  # by class
+ALGORITHM_DESCRIPTIONS = tomllib.loads(Path(__file__).with_name("about.toml").read_text(encoding="utf-8"))  # by class
 
 
 @value_object
-class About:
+class AlgorithmDescription:
     """The words of an algorithm; `brief` says in six words what it does."""
 
     title: str
@@ -50,11 +50,15 @@ class About:
     source: str
 
 
-class Words:
+class AlgorithmText:
     """The attribute of a class that is what is said of it, or of the next class above it of which something is said."""
 
-    def __get__(self, _instance: object, cls: type) -> About:
-        return next(About(**ABOUT[c.__name__]) for c in cls.__mro__ if c.__name__ in ABOUT)
+    def __get__(self, _instance: object, cls: type) -> AlgorithmDescription:
+        return next(
+            AlgorithmDescription(**ALGORITHM_DESCRIPTIONS[c.__name__])
+            for c in cls.__mro__
+            if c.__name__ in ALGORITHM_DESCRIPTIONS
+        )
 
 
 @by_name
@@ -77,7 +81,7 @@ class Param:
     also: str = ""
 
     @property
-    def range(self) -> str:
+    def allowed_values_text(self) -> str:
         """The allowed values in words, e.g. `1..200` or `last | average`."""
         if self.kind is bool:
             return "true | false"
@@ -88,7 +92,7 @@ class Param:
         """The smallest and the largest allowed number; ±∞ where none is declared."""
         return -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
 
-    def check(self, value: Any) -> None:
+    def check_value(self, value: Any) -> None:
         """Raise InputError unless `value` is of this parameter's kind and inside its range."""
         if value is None and self.default is None:
             return
@@ -102,7 +106,7 @@ class Param:
         else:
             is_allowed = False
         if not is_allowed:
-            raise InputError(f"{self.name}={str(value)[:40]} is outside {self.range}")
+            raise InputError(f"{self.name}={str(value)[:40]} is outside {self.allowed_values_text}")
 
     def parse(self, text: str) -> Any:
         """The value that a text from a command line or an address bar represents."""
@@ -111,28 +115,28 @@ class Param:
         elif self.default is None and text == "auto":
             value = None
         else:
-            value = self._read(text)
-        self.check(value)
+            value = self._parse_text(text)
+        self.check_value(value)
         return value
 
-    def _read(self, text: str) -> Any:
+    def _parse_text(self, text: str) -> Any:
         if self.kind is bool:
             if text.lower() in ("true", "false"):
                 return text.lower() == "true"
-            raise InputError(f"{self.name}={text[:40]} is not a bool in {self.range}")
-        return read_number(text, self.name, self.kind, *self.bounds)
+            raise InputError(f"{self.name}={text[:40]} is not a bool in {self.allowed_values_text}")
+        return parse_number(text, self.name, self.kind, *self.bounds)
 
 
-def param(default: Any, doc: str, **facts: Any) -> Any:
-    """A dataclass field that declares a parameter; `facts` are fields of `Param`."""
-    return field(default=default, metadata={"doc": doc, **facts})
+def parameter_field(default: Any, doc: str, **declaration: Any) -> Any:
+    """A dataclass field that declares a parameter; `declaration` are fields of `Param`."""
+    return field(default=default, metadata={"doc": doc, **declaration})
 
 
-def parameters(cls: type) -> tuple[Param, ...]:
+def declared_parameters(cls: type) -> tuple[Param, ...]:
     """The parameters of a dataclass, in order of declaration."""
     hints = get_type_hints(cls)
     return tuple(
-        Param(name=f.name, kind=_kind(hints[f.name]), default=_default(f), **f.metadata)
+        Param(name=f.name, kind=_annotated_type(hints[f.name]), default=_default_or_none(f), **f.metadata)
         for f in fields(cls)
         if f.metadata
     )
@@ -141,18 +145,18 @@ def parameters(cls: type) -> tuple[Param, ...]:
 def check_parameters(instance: Any) -> None:
     """Raise InputError for the first parameter of `instance` outside its range; call it from `__post_init__`."""
     values = parameter_values(instance)
-    for p in parameters(type(instance)):
-        p.check(values[p.name])
+    for p in declared_parameters(type(instance)):
+        p.check_value(values[p.name])
 
 
 def parameter_values(instance: Any) -> Json:
     """The values of all parameters of `instance`, by name."""
-    return {p.name: getattr(instance, p.name) for p in parameters(type(instance))}
+    return {p.name: getattr(instance, p.name) for p in declared_parameters(type(instance))}
 
 
-def build(cls: type[T], settings: Mapping[str, str]) -> T:
+def build_from_texts(cls: type[T], settings: Mapping[str, str]) -> T:
     """A new instance of `cls` from texts, e.g. {"rounds": "200"}; InputError for unknown names lists the known ones."""
-    declarations = {p.name: p for p in parameters(cls)}
+    declarations = {p.name: p for p in declared_parameters(cls)}
     names_and_aliases = declarations | {p.also: p for p in declarations.values() if p.also}
     for name in settings:
         if name not in names_and_aliases:
@@ -164,10 +168,10 @@ def build(cls: type[T], settings: Mapping[str, str]) -> T:
     return cls(**{names_and_aliases[name].name: names_and_aliases[name].parse(text) for name, text in settings.items()})
 
 
-def _kind(hint: Any) -> type:
+def _annotated_type(hint: Any) -> type:
     """The plain type in an annotation such as `int` or `int | None`."""
     return next((t for t in get_args(hint) if t is not type(None)), hint)
 
 
-def _default(f: Field) -> Any:
+def _default_or_none(f: Field) -> Any:
     return None if f.default is MISSING else f.default

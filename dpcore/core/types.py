@@ -19,7 +19,7 @@ Tick = Callable[[], None]  # is called now and then; an error that it raises end
 T = TypeVar("T")
 
 
-def unwatched(*_done: Any) -> None:
+def ignore_progress(*_progress: Any) -> None:
     """A `watch` function that does nothing."""
 
 

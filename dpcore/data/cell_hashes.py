@@ -9,71 +9,73 @@ import pandas as pd
 from pandas.util import hash_array as keyed_hash
 
 from ..core.types import Array
-from ..schema.cell_text import MISSING_TEXTS, canonical, distinct, floats
+from ..schema.cell_text import MISSING_TEXTS, canonical_text, factorize_texts, float_texts
 
-GOLDEN, FIRST, SECOND = (np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
-LARGEST, DIGITS = 10**18, re.compile("0|[1-9][0-9]{0,17}")
-LARGEST_WHOLE = 1e16  # below which the text of a whole float is its digits
-Mark = Array | np.uint64
+GOLDEN_GAMMA, FIRST_MULTIPLIER, SECOND_MULTIPLIER = (
+    np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+)
+MAX_HASHED_INTEGER, INTEGER_PATTERN = 10**18, re.compile("0|[1-9][0-9]{0,17}")
+MAX_EXACT_FLOAT = 1e16  # below which the text of a whole float is its digits
+CellHash = Array | np.uint64
 hash_array: Any = keyed_hash  # SipHash; pandas names it by __getattr__, which type checkers cannot follow
 
 
-def marks(cells: pd.Series) -> Array:
+def hash_cells(cells: pd.Series) -> Array:
     """The hash (n,) of each cell's text, from which every reading begins; a missing cell has an empty text."""
-    return _marks(cells, str)
+    return _hash_cell_texts(cells, str)
 
 
-def persons(cells: pd.Series) -> Array:
+def hash_person_ids(cells: pd.Series) -> Array:
     """The hash (n,) of the person in each cell: 17, `17.0` and `" 17 "` are one, `007` and `7` are two.
 
     All ways to say that a value is missing name nobody, who is one person too.
     """
-    return _marks(cells, lambda text: "" if canonical(text) in MISSING_TEXTS else canonical(text))
+    return _hash_cell_texts(cells, lambda text: "" if canonical_text(text) in MISSING_TEXTS else canonical_text(text))
 
 
-def _marks(cells: pd.Series, said: Callable[[str], str]) -> Array:
-    if (numbers := _of_numbers(cells)) is not None:
+def _hash_cell_texts(cells: pd.Series, text_to_hash: Callable[[str], str]) -> Array:
+    if (numbers := _hash_numbers(cells)) is not None:
         return numbers
-    codes, texts = distinct(cells)
-    return _hashed([*map(said, texts), ""])[codes]
+    codes, texts = factorize_texts(cells)
+    return _hash_texts_and_integers([*map(text_to_hash, texts), ""])[codes]
 
 
-def mixed(a: Mark, b: Mark) -> Array:
+def combine_hashes(first: CellHash, second: CellHash) -> Array:
     """The mark made of two marks, in this order. Source: Steele, Lea, Flood 2014 (the finaliser of SplitMix64)."""
-    x = np.atleast_1d(a) * GOLDEN + np.atleast_1d(b)
-    x = (x ^ (x >> np.uint64(30))) * FIRST
-    x = (x ^ (x >> np.uint64(27))) * SECOND
+    x = np.atleast_1d(first) * GOLDEN_GAMMA + np.atleast_1d(second)
+    x = (x ^ (x >> np.uint64(30))) * FIRST_MULTIPLIER
+    x = (x ^ (x >> np.uint64(27))) * SECOND_MULTIPLIER
     return x ^ (x >> np.uint64(31))
 
 
-def _of_numbers(cells: pd.Series) -> Array | None:
+def _hash_numbers(cells: pd.Series) -> Array | None:
     """The hash (n,) of each number's text, mostly computed without writing it; None for any other column."""
     if not isinstance(cells.dtype, np.dtype) or cells.dtype.kind not in "iu" and cells.dtype != np.float64:
         return None
     values = cells.to_numpy()
-    is_whole = (values >= 0) & (values < LARGEST)
+    is_whole = (values >= 0) & (values < MAX_HASHED_INTEGER)
     if values.dtype.kind == "f":
         with np.errstate(invalid="ignore"):  # of a NaN that signals
-            is_whole &= (values < LARGEST_WHOLE) & (values == np.floor(values))
-    hashes = mixed(GOLDEN, np.where(is_whole, values, 0).astype(np.uint64))
+            is_whole &= (values < MAX_EXACT_FLOAT) & (values == np.floor(values))
+    hashes = combine_hashes(GOLDEN_GAMMA, np.where(is_whole, values, 0).astype(np.uint64))
     if not is_whole.all():
         other_values = values[~is_whole]
-        texts = floats(other_values) if other_values.dtype.kind == "f" else other_values.astype(str).astype(object)
+        texts = float_texts(other_values) if other_values.dtype.kind == "f" else other_values.astype(str).astype(object)
         texts[other_values != other_values] = ""
-        hashes[~is_whole] = _of_texts(texts)
+        hashes[~is_whole] = _siphash_texts(texts)
     return hashes
 
 
-def _hashed(texts: list[str]) -> Array:
+def _hash_texts_and_integers(texts: list[str]) -> Array:
     """The hash of each text; a whole number below LARGEST is hashed as a number."""
-    match_integer = DIGITS.fullmatch
-    numbers = np.array([int(text) if match_integer(text) else LARGEST for text in texts], dtype=np.uint64)
-    hashes, text_positions = mixed(GOLDEN, numbers), np.flatnonzero(numbers == LARGEST)
-    hashes[text_positions] = _of_texts([texts[i] for i in text_positions])
+    match_integer = INTEGER_PATTERN.fullmatch
+    numbers = np.array([int(text) if match_integer(text) else MAX_HASHED_INTEGER for text in texts], dtype=np.uint64)
+    hashes, text_positions = combine_hashes(GOLDEN_GAMMA, numbers), np.flatnonzero(numbers == MAX_HASHED_INTEGER)
+    hashes[text_positions] = _siphash_texts([texts[i] for i in text_positions])
     return hashes
 
 
-def _of_texts(texts: Sequence[str] | Array) -> Array:
+def _siphash_texts(texts: Sequence[str] | Array) -> Array:
     strings = np.empty(len(texts), dtype=object)
     strings[:] = texts
     try:

@@ -16,37 +16,43 @@ from typing import Any, BinaryIO
 from xml.parsers import expat
 
 from ..core.errors import InputError
-from ..core.types import Watch, unwatched
+from ..core.types import Watch, ignore_progress
 
-MOST_BYTES = 400_000_000  # limit for all parts together, unpacked
-MOST_SMALL = 30_000_000  # limit for a part that is neither the sheet nor its texts
-MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384  # limits of the format itself
-MOST_CELLS = 20_000_000  # most cells of the rectangle from the first cell to the last
-MOST_TEXTS, MOST_CHARACTERS = 10_000_000, 200_000_000  # shared by cells
-LONGEST_CODE = 1000  # characters of a number format
-CHUNK = 1 << 16
-MOST_DIRECTORY, DIRECTORY_END, TAIL = 5_000_000, b"PK\5\6", 65_557  # bytes; how the end of a zip file begins
-SECTIONS = ("cellXfs", "cellStyleXfs", "dxfs")  # sections of the styles part
-WANTED = ("Relationship", "sheet", "workbookPr", "numFmt", "xf", *SECTIONS)
-MOST_WANTED = 200_000
-WHOLE = re.compile(r"-?[0-9]{1,300}")
-CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,10})")
-TOO_LONG = "its texts are more than are read; save it as CSV or Parquet"
+MAX_UNPACKED_BYTES = 400_000_000  # limit for all parts together, unpacked
+MAX_SMALL_PART_BYTES = 30_000_000  # limit for a part that is neither the sheet nor its texts
+MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384  # limits of the format itself
+MAX_CELLS = 20_000_000  # most cells of the rectangle from the first cell to the last
+MAX_SHARED_TEXTS, MAX_TEXT_CHARS = 10_000_000, 200_000_000  # shared by cells
+MAX_FORMAT_CODE_CHARS = 1000  # characters of a number format
+CHUNK_BYTES = 1 << 16
+MAX_DIRECTORY_BYTES, DIRECTORY_END_SIGNATURE, TAIL_BYTES = (
+    5_000_000,
+    b"PK\5\6",
+    65_557,
+)  # bytes; how the end of a zip file begins
+STYLE_SECTIONS = ("cellXfs", "cellStyleXfs", "dxfs")  # sections of the styles part
+EXTRACTED_TAGS = ("Relationship", "sheet", "workbookPr", "numFmt", "xf", *STYLE_SECTIONS)
+MAX_EXTRACTED_ELEMENTS = 200_000
+WHOLE_NUMBER_PATTERN = re.compile(r"-?[0-9]{1,300}")
+CELL_REFERENCE_PATTERN = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,10})")
+TEXTS_TOO_LONG_MESSAGE = "its texts are more than are read; save it as CSV or Parquet"
 Row = list[Any]
 
 
-def first_sheet(file: BinaryIO, told: Watch) -> list[Row]:
+def read_first_sheet(file: BinaryIO, progress: Watch) -> list[Row]:
     """The rows of the first sheet, all as long as its longest row, empty cells "" and errors None.
 
-    Whole numbers are int, dates and times what openpyxl makes of them, formulas their last value. `told` hears which
+    Whole numbers are int, dates and times what openpyxl makes of them, formulas their last value. `progress` hears which
     share of the sheet is read. InputError for what is no such file, for one that is larger than is read, and for one
     column that ends with an empty cell: whether that is a row must not depend on what the cell says.
     """
     _check_directory(file)
     with zipfile.ZipFile(file) as archive:  # which gives no more bytes than it says there are
-        if (size := sum(part.file_size for part in archive.infolist())) > MOST_BYTES:
-            raise InputError(f"unpacks to {size:,} bytes, at most {MOST_BYTES:,} are read; save it as CSV or Parquet")
-        rows, last_row = _rows(archive, _Book(archive), told)
+        if (size := sum(part.file_size for part in archive.infolist())) > MAX_UNPACKED_BYTES:
+            raise InputError(
+                f"unpacks to {size:,} bytes, at most {MAX_UNPACKED_BYTES:,} are read; save it as CSV or Parquet"
+            )
+        rows, last_row = _read_rows(archive, _Workbook(archive), progress)
     while rows and not rows[-1]:
         rows.pop()
     width = max(map(len, rows), default=0)
@@ -58,20 +64,20 @@ def first_sheet(file: BinaryIO, told: Watch) -> list[Row]:
     return [row + [""] * (width - len(row)) for row in rows]
 
 
-class _Book:
+class _Workbook:
     """The other parts of an Excel file that a sheet needs: names, shared texts, date formats, the first day."""
 
-    def __init__(self, packed: zipfile.ZipFile) -> None:
+    def __init__(self, archive: zipfile.ZipFile) -> None:
         from openpyxl.styles.numbers import builtin_format_code, is_date_format, is_timedelta_format
         from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH
 
-        names = set(packed.namelist())
-        root = _relations(packed, "_rels/.rels", names)
+        names = set(archive.namelist())
+        root = _read_relations(archive, "_rels/.rels", names)
         main = next((path for kind, path in root.values() if kind == "officeDocument"), "xl/workbook.xml")
         folder, name = posixpath.split(main)
-        relations = _relations(packed, f"{folder}/_rels/{name}.rels", names)
+        relations = _read_relations(archive, f"{folder}/_rels/{name}.rels", names)
         sheets, first_day = [], WINDOWS_EPOCH
-        for tag, attributes in _elements(packed, main):
+        for tag, attributes in _extract_elements(archive, main):
             if tag == "sheet":
                 key = next((v for k, v in attributes.items() if k.endswith("/relationships id")), "")
                 kind, path = relations.get(key, ("", ""))
@@ -82,21 +88,21 @@ class _Book:
             raise InputError("it has no sheet")
         self.sheet, self.first_day = sheets[0], first_day
         parts = {kind: path for kind, path in relations.values() if path in names}
-        self.texts = _shared_texts(packed, parts["sharedStrings"]) if "sharedStrings" in parts else []
+        self.texts = _read_shared_texts(archive, parts["sharedStrings"]) if "sharedStrings" in parts else []
         codes: dict[str, str] = {}
         styles: list[str] = []
         section = ""
-        for tag, attributes in _elements(packed, parts["styles"]) if "styles" in parts else ():
-            section = tag if tag in SECTIONS else section
+        for tag, attributes in _extract_elements(archive, parts["styles"]) if "styles" in parts else ():
+            section = tag if tag in STYLE_SECTIONS else section
             if tag == "numFmt":
-                codes[attributes.get("numFmtId", "")] = attributes.get("formatCode", "")[:LONGEST_CODE]
+                codes[attributes.get("numFmtId", "")] = attributes.get("formatCode", "")[:MAX_FORMAT_CODE_CHARS]
             elif tag == "xf" and section == "cellXfs":
                 styles.append(attributes.get("numFmtId", "0"))
         formats = {s: codes.get(s) or builtin_format_code(int(s)) for s in set(styles)}
-        self.dates = {i for i, s in enumerate(styles) if is_date_format(formats[s])}
-        self.durations = {i for i, s in enumerate(styles) if is_timedelta_format(formats[s])}
+        self.date_styles = {i for i, s in enumerate(styles) if is_date_format(formats[s])}
+        self.duration_styles = {i for i, s in enumerate(styles) if is_timedelta_format(formats[s])}
 
-    def value(self, cell: dict[str, str], text: str) -> Any:
+    def value_of_cell(self, cell: dict[str, str], text: str) -> Any:
         """The value of a cell with these attributes and this text; "" for an empty one.
 
         None for an error, and for a cell that contradicts its kind, which refuses no other.
@@ -106,52 +112,52 @@ class _Book:
             return text
         try:
             if kind == "s":
-                return self.texts[_whole(text)]
+                return self.texts[_parse_index(text)]
             if kind == "b":
                 return bool(int(text))
             if kind == "d":
                 return datetime.fromisoformat(text)
-            return None if kind == "e" else self._number(text, _whole(cell.get("s", "0")))
+            return None if kind == "e" else self._number(text, _parse_index(cell.get("s", "0")))
         except (IndexError, OverflowError, ValueError):
             return None
 
     def _number(self, text: str, style: int) -> Any:
         from openpyxl.utils.datetime import from_excel
 
-        number = int(text) if WHOLE.fullmatch(text) else float(text)
-        if style in self.dates:
-            return from_excel(number, self.first_day, timedelta=style in self.durations)
+        number = int(text) if WHOLE_NUMBER_PATTERN.fullmatch(text) else float(text)
+        if style in self.date_styles:
+            return from_excel(number, self.first_day, timedelta=style in self.duration_styles)
         return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
-def _shared_texts(packed: zipfile.ZipFile, name: str) -> list[str]:
+def _read_shared_texts(archive: zipfile.ZipFile, name: str) -> list[str]:
     """The texts that cells share, by number: one for each `si` element."""
     texts: list[str] = []
     parts: list[str] = []
-    for event, payload in _events(packed, name, MOST_BYTES):
+    for event, payload in _parse_events(archive, name, MAX_UNPACKED_BYTES):
         if event == "=t":
             parts.append(payload)
         elif event == "/si":
             texts.append("".join(parts).replace("x005F_", ""))
             parts.clear()
-            if len(texts) > MOST_TEXTS:
-                raise InputError(TOO_LONG)
+            if len(texts) > MAX_SHARED_TEXTS:
+                raise InputError(TEXTS_TOO_LONG_MESSAGE)
     return texts
 
 
-def _rows(packed: zipfile.ZipFile, book: _Book, told: Watch) -> tuple[list[Row], int]:
+def _read_rows(archive: zipfile.ZipFile, workbook: _Workbook, progress: Watch) -> tuple[list[Row], int]:
     """The rows of the sheet, each up to its last cell, and the number of the last row with a cell."""
     rows: list[Row] = []
     cell: dict[str, str] = {}
     parts: list[str] = []
     row = column = width = last_row = 0
-    for event, payload in _events(packed, book.sheet, MOST_BYTES, told):
+    for event, payload in _parse_events(archive, workbook.sheet, MAX_UNPACKED_BYTES, progress):
         if event == "c":
-            cell, column = payload, _column(payload, row, column)
+            cell, column = payload, _column_number(payload, row, column)
         elif event == "=v" or (event == "=t" and cell.get("t") == "inlineStr"):
             parts.append(payload)
         elif event == "/c":
-            value = book.value(cell, "".join(parts))
+            value = workbook.value_of_cell(cell, "".join(parts))
             parts.clear()
             last_row = max(last_row, row)
             if value != "" and row:
@@ -159,38 +165,36 @@ def _rows(packed: zipfile.ZipFile, book: _Book, told: Watch) -> tuple[list[Row],
                 cells += [""] * (column - len(cells))
                 cells[column - 1] = value
                 width = max(width, column)
-                if len(rows) * width > MOST_CELLS:  # empty ones included; rows below the last value are not kept
+                if len(rows) * width > MAX_CELLS:  # empty ones included; rows below the last value are not kept
                     extent = f"{len(rows):,} rows and {width:,} columns"
-                    raise InputError(
-                        f"the sheet spans {extent}, at most {MOST_CELLS:,} values are read; save it as CSV"
-                    )
+                    raise InputError(f"the sheet spans {extent}, at most {MAX_CELLS:,} values are read; save it as CSV")
         elif event == "row":
             previous_row, column = row, 0
-            row = _whole(payload["r"]) if "r" in payload else row + 1
-            if not 1 <= row <= MOST_ROWS:
-                raise InputError(f"row {row:,} is outside 1..{MOST_ROWS:,}")
+            row = _parse_index(payload["r"]) if "r" in payload else row + 1
+            if not 1 <= row <= MAX_ROWS:
+                raise InputError(f"row {row:,} is outside 1..{MAX_ROWS:,}")
             rows.extend([] for _ in range(row - len(rows)))
             if row <= previous_row:  # it would be written over another one
                 raise InputError(f"row {row:,} comes after row {previous_row:,}")
     return rows, last_row
 
 
-def _column(attributes: dict[str, str], row: int, before: int) -> int:
+def _column_number(attributes: dict[str, str], row: int, previous_column: int) -> int:
     """The number of a cell's column, from its place, or else the one after the cell before."""
-    column = before + 1
+    column = previous_column + 1
     if "r" in attributes:
-        match = CELL.fullmatch(attributes["r"])
+        match = CELL_REFERENCE_PATTERN.fullmatch(attributes["r"])
         if not match:
             raise InputError(f"{attributes['r'][:40]!r} is not the place of a value")
         column = 0
         for letter in match[1].upper():
             column = 26 * column + ord(letter) - 64
-    if column > MOST_COLUMNS:
-        raise InputError(f"column {column:,} of row {row:,} is beyond {MOST_COLUMNS:,}")
+    if column > MAX_COLUMNS:
+        raise InputError(f"column {column:,} of row {row:,} is beyond {MAX_COLUMNS:,}")
     return column
 
 
-def _whole(text: str) -> int:
+def _parse_index(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 20):
         raise InputError(f"{text[:40]!r} is not the number of a row")
     return int(text)
@@ -199,42 +203,47 @@ def _whole(text: str) -> int:
 def _check_directory(file: BinaryIO) -> None:
     """Raise InputError for an implausibly long list of parts, which opening the file would read whole."""
     size = file.seek(0, os.SEEK_END)
-    file.seek(max(size - TAIL, 0))
-    tail = file.read(TAIL)
-    end_position = tail.rfind(DIRECTORY_END)
-    if end_position >= 0 and int.from_bytes(tail[end_position + 12 : end_position + 16], "little") > MOST_DIRECTORY:
+    file.seek(max(size - TAIL_BYTES, 0))
+    tail = file.read(TAIL_BYTES)
+    end_position = tail.rfind(DIRECTORY_END_SIGNATURE)
+    if (
+        end_position >= 0
+        and int.from_bytes(tail[end_position + 12 : end_position + 16], "little") > MAX_DIRECTORY_BYTES
+    ):
         raise InputError("the list of its parts is too long for an Excel file")
     file.seek(0)
 
 
-def _relations(packed: zipfile.ZipFile, name: str, names: set[str]) -> dict[str, tuple[str, str]]:
+def _read_relations(archive: zipfile.ZipFile, name: str, names: set[str]) -> dict[str, tuple[str, str]]:
     """The kind and path of the parts that a part refers to, by key."""
     relations: dict[str, tuple[str, str]] = {}
     base = posixpath.dirname(posixpath.dirname(name))
-    for tag, attributes in _elements(packed, name) if name in names else ():
+    for tag, attributes in _extract_elements(archive, name) if name in names else ():
         if tag == "Relationship":
             path = posixpath.normpath(posixpath.join("/", base, attributes.get("Target", ""))).lstrip("/")
             relations[attributes.get("Id", "")] = attributes.get("Type", "").rpartition("/")[2], path
     return relations
 
 
-def _elements(packed: zipfile.ZipFile, name: str) -> list[tuple[str, dict[str, str]]]:
+def _extract_elements(archive: zipfile.ZipFile, name: str) -> list[tuple[str, dict[str, str]]]:
     """The wanted tags and attributes of a small part, in order."""
-    events = (event for event in _events(packed, name, MOST_SMALL) if event[0] in WANTED)
-    elements = list(islice(events, MOST_WANTED + 1))
-    if len(elements) > MOST_WANTED:
-        raise InputError(f"it has more than {MOST_WANTED:,} sheets or formats")
+    events = (event for event in _parse_events(archive, name, MAX_SMALL_PART_BYTES) if event[0] in EXTRACTED_TAGS)
+    elements = list(islice(events, MAX_EXTRACTED_ELEMENTS + 1))
+    if len(elements) > MAX_EXTRACTED_ELEMENTS:
+        raise InputError(f"it has more than {MAX_EXTRACTED_ELEMENTS:,} sheets or formats")
     return elements
 
 
-def _events(packed: zipfile.ZipFile, name: str, most: int, told: Watch = unwatched) -> Iterator[tuple[str, Any]]:
+def _parse_events(
+    archive: zipfile.ZipFile, name: str, max_bytes: int, progress: Watch = ignore_progress
+) -> Iterator[tuple[str, Any]]:
     """What a part says, in order, by tags without namespaces.
 
     An element that begins is its tag and attributes, its end is "/" and the tag; the text in `v` and `t` elements,
     without phonetic readings, is "=" and the tag, and some of the text.
     """
-    if (size := packed.getinfo(name).file_size) > most:
-        raise InputError(f"its part {name[:80]!r} unpacks to more than {most:,} bytes")
+    if (size := archive.getinfo(name).file_size) > max_bytes:
+        raise InputError(f"its part {name[:80]!r} unpacks to more than {max_bytes:,} bytes")
     events: list[tuple[str, Any]] = []
     inside, phonetic, characters = "", False, 0
 
@@ -256,22 +265,22 @@ def _events(packed: zipfile.ZipFile, name: str, most: int, told: Watch = unwatch
         if inside:
             events.append((inside, text))
             characters += len(text)
-            if characters > MOST_CHARACTERS:
-                raise InputError(TOO_LONG)
+            if characters > MAX_TEXT_CHARS:
+                raise InputError(TEXTS_TOO_LONG_MESSAGE)
 
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, data
-    parser.StartDoctypeDeclHandler = _no_entities
-    with packed.open(name) as part:
-        while chunk := part.read(CHUNK):
+    parser.StartDoctypeDeclHandler = _refuse_document_type
+    with archive.open(name) as part:
+        while chunk := part.read(CHUNK_BYTES):
             parser.Parse(chunk, False)
-            told(part.tell() / size)
+            progress(part.tell() / size)
             yield from events
             events.clear()
     parser.Parse(b"", True)
     yield from events
 
 
-def _no_entities(*_: Any) -> None:
+def _refuse_document_type(*_: Any) -> None:
     raise InputError("it declares a document type, which no Excel file does")

@@ -9,62 +9,62 @@ from typing import BinaryIO
 from ..core.errors import InputError
 from ..core.types import value_object
 
-MAX_START = 4096  # bytes that are looked at
-UTF_32 = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
-CONTROLS = frozenset(range(32)) - frozenset(b"\t\n\v\f\r\x1a\x1b")  # which no text holds
-BRING = "bring the table as CSV, TSV, Excel (.xlsx) or Parquet"
-AS_EXCEL = "if it is the table, let its name end in .xlsx"
-AS_PARQUET = "if it is the table, let its name end in .parquet"
-UNPACK = "unpack it, and bring the table that is in it"
-SAVE = "open it in the program that wrote it, and save the table as CSV"
-AS_UTF_8 = "save it as UTF-8"
+MAX_START_BYTES = 4096  # bytes that are looked at
+UTF_32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+CONTROL_BYTES = frozenset(range(32)) - frozenset(b"\t\n\v\f\r\x1a\x1b")  # which no text holds
+BRING_TABLE = "bring the table as CSV, TSV, Excel (.xlsx) or Parquet"
+RENAME_TO_XLSX = "if it is the table, let its name end in .xlsx"
+RENAME_TO_PARQUET = "if it is the table, let its name end in .parquet"
+UNPACK_ARCHIVE = "unpack it, and bring the table that is in it"
+SAVE_AS_CSV = "open it in the program that wrote it, and save the table as CSV"
+SAVE_AS_UTF_8 = "save it as UTF-8"
 
 
 @value_object
 class FileKind:
     """What a file is in words, what to do about it, and the endings of names that are right for it."""
 
-    words: str
-    advice: str = BRING
+    description: str
+    advice: str = BRING_TABLE
     endings: tuple[str, ...] = ()
 
 
 PNG, JPEG, GIF = (FileKind(f"a {name} picture") for name in ("PNG", "JPEG", "GIF"))
-PARQUET = FileKind("a Parquet file", AS_PARQUET, (".parquet",))
-ZIP = FileKind("a ZIP archive", UNPACK, (".xlsx",))  # whether it is a workbook, its reader says
-EXCEL = FileKind("an Excel file", AS_EXCEL, (".xlsx",))
+PARQUET = FileKind("a Parquet file", RENAME_TO_PARQUET, (".parquet",))
+ZIP = FileKind("a ZIP archive", UNPACK_ARCHIVE, (".xlsx",))  # whether it is a workbook, its reader says
+EXCEL = FileKind("an Excel file", RENAME_TO_XLSX, (".xlsx",))
 WORD = FileKind("a Word document")
-OPEN_DOCUMENT = FileKind("an OpenDocument file", SAVE)
-OLD_OFFICE = FileKind("an old or password-protected Office file", SAVE)
+OPEN_DOCUMENT = FileKind("an OpenDocument file", SAVE_AS_CSV)
+OLD_OFFICE = FileKind("an old or password-protected Office file", SAVE_AS_CSV)
 HTML, XML = FileKind("a web page (HTML)"), FileKind("an XML document")
-UTF_32_TEXT = FileKind("UTF-32 text", AS_UTF_8)
-UTF_16_TEXT = FileKind("UTF-16 text without a byte order mark", AS_UTF_8)
+UTF_32_TEXT = FileKind("UTF-32 text", SAVE_AS_UTF_8)
+UTF_16_TEXT = FileKind("UTF-16 text without a byte order mark", SAVE_AS_UTF_8)
 PROGRAM = FileKind("a program")
 
-SIGNATURES = {  # bytes that no text begins with
+KIND_BY_SIGNATURE = {  # bytes that no text begins with
     b"\x89PNG\r\n\x1a\n": PNG,
     b"\xff\xd8\xff": JPEG,
     b"II*\0": FileKind("a TIFF picture"),
     b"MM\0*": FileKind("a TIFF picture"),
     b"%PDF-": FileKind("a PDF document"),
-    b"\x1f\x8b": FileKind("a gzip archive", UNPACK),
-    b"BZh91AY&SY": FileKind("a bzip2 archive", UNPACK),
-    b"\xfd7zXZ\0": FileKind("an xz archive", UNPACK),
-    b"\x28\xb5\x2f\xfd": FileKind("a Zstandard archive", UNPACK),
-    b"7z\xbc\xaf\x27\x1c": FileKind("a 7-Zip archive", UNPACK),
-    b"Rar!\x1a\x07": FileKind("a RAR archive", UNPACK),
+    b"\x1f\x8b": FileKind("a gzip archive", UNPACK_ARCHIVE),
+    b"BZh91AY&SY": FileKind("a bzip2 archive", UNPACK_ARCHIVE),
+    b"\xfd7zXZ\0": FileKind("an xz archive", UNPACK_ARCHIVE),
+    b"\x28\xb5\x2f\xfd": FileKind("a Zstandard archive", UNPACK_ARCHIVE),
+    b"7z\xbc\xaf\x27\x1c": FileKind("a 7-Zip archive", UNPACK_ARCHIVE),
+    b"Rar!\x1a\x07": FileKind("a RAR archive", UNPACK_ARCHIVE),
     b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": OLD_OFFICE,
-    b"SQLite format 3\0": FileKind("an SQLite database", SAVE),
-    b"\x89HDF\r\n\x1a\n": FileKind("an HDF5 file", SAVE),
+    b"SQLite format 3\0": FileKind("an SQLite database", SAVE_AS_CSV),
+    b"\x89HDF\r\n\x1a\n": FileKind("an HDF5 file", SAVE_AS_CSV),
     b"\x93NUMPY": FileKind("a NumPy array", endings=(".npy",)),
-    b"ARROW1\0\0": FileKind("an Arrow (Feather) file", SAVE),
-    b"$FL2@(#)": FileKind("an SPSS file", SAVE),
-    b"<stata_dta>": FileKind("a Stata file", SAVE),
+    b"ARROW1\0\0": FileKind("an Arrow (Feather) file", SAVE_AS_CSV),
+    b"$FL2@(#)": FileKind("an SPSS file", SAVE_AS_CSV),
+    b"<stata_dta>": FileKind("a Stata file", SAVE_AS_CSV),
     b"{\\rtf": FileKind("a rich text document (RTF)"),
     b"\x7fELF": PROGRAM,
     b"\xcf\xfa\xed\xfe": PROGRAM,
 }
-DOUBTFUL = {  # letters that a column's name may begin with: a byte that no text holds must follow
+AMBIGUOUS_SIGNATURES = {  # letters that a column's name may begin with: a byte that no text holds must follow
     b"GIF87a": GIF,
     b"GIF89a": GIF,
     b"BM": FileKind("a BMP picture"),
@@ -74,83 +74,83 @@ DOUBTFUL = {  # letters that a column's name may begin with: a byte that no text
     b"PAR1": PARQUET,
     b"MZ": PROGRAM,
 }
-MARKUP = {b"<!doctype html": HTML, b"<html": HTML, b"<?xml": XML}
-MEMBERS = {  # names within an archive
+KIND_BY_MARKUP = {b"<!doctype html": HTML, b"<html": HTML, b"<?xml": XML}
+KIND_BY_ARCHIVE_MEMBER = {  # names within an archive
     b"xl/": EXCEL,
     b"word/": WORD,
     b"mimetypeapplication/vnd.oasis.opendocument": OPEN_DOCUMENT,
     b"ppt/": FileKind("a PowerPoint presentation"),
-    b"docProps/": FileKind("an Office file", AS_EXCEL, (".xlsx",)),
+    b"docProps/": FileKind("an Office file", RENAME_TO_XLSX, (".xlsx",)),
 }
 
 
-def kind_of(start: bytes, encoding: str = "") -> FileKind | None:
+def detect_file_kind(start: bytes, encoding: str = "") -> FileKind | None:
     """Return the kind of a file that begins with `start`; None for text, and for what is not known.
 
     Args:
-        start: The first bytes, `MAX_START` of them or all there are.
+        start: The first bytes, `MAX_START_BYTES` of them or all there are.
         encoding: That of the text as a schema states it; empty where none does.
 
     """
-    for detect in (_signed, _packed, _marked_up):
+    for detect in (_kind_by_signature, _kind_by_archive_member, _kind_by_markup):
         kind = detect(start)
         if kind is not None:
             return kind
-    if start.startswith(UTF_32):
+    if start.startswith(UTF_32_MARKS):
         return UTF_32_TEXT
     if encoding != "utf-16" and _is_unmarked_utf_16(start):
         return UTF_16_TEXT
     return None
 
 
-def check_kind(file: BinaryIO, ending: str, wanted: str = "a table", encoding: str = "") -> None:
+def check_file_kind(file: BinaryIO, ending: str, expected: str = "a table", encoding: str = "") -> None:
     """Refuse an open file that is of another kind than the ending of its name says; it is left at its start.
 
     Args:
         file: The file, open for reading.
         ending: What its name ends in, such as ".csv".
-        wanted: What it should be, in words.
-        encoding: As in `kind_of`.
+        expected: What it should be, in words.
+        encoding: As in `detect_file_kind`.
 
     Raises:
         InputError: The file's first bytes are those of another kind, which the message names.
 
     """
     file.seek(0)
-    kind = kind_of(file.read(MAX_START), encoding)
+    kind = detect_file_kind(file.read(MAX_START_BYTES), encoding)
     file.seek(0)
     if kind is None or ending in kind.endings:
         return
-    advice = kind.advice if wanted == "a table" else f"bring {wanted}"
-    raise InputError(f"this is {kind.words}, not {wanted}; {advice}")
+    advice = kind.advice if expected == "a table" else f"bring {expected}"
+    raise InputError(f"this is {kind.description}, not {expected}; {advice}")
 
 
-def _signed(start: bytes) -> FileKind | None:
+def _kind_by_signature(start: bytes) -> FileKind | None:
     """The kind whose signature the file begins with."""
-    for signature, kind in SIGNATURES.items():
+    for signature, kind in KIND_BY_SIGNATURE.items():
         if start.startswith(signature):
             return kind
     line = _first_line(start)
-    for letters, kind in DOUBTFUL.items():
-        if start.startswith(letters) and not CONTROLS.isdisjoint(line):
+    for letters, kind in AMBIGUOUS_SIGNATURES.items():
+        if start.startswith(letters) and not CONTROL_BYTES.isdisjoint(line):
             return kind
     if start[:3] == b"\0\0\0" and start[4:8] == b"ftyp":
         return FileKind("a film or picture (MP4)")
     return None
 
 
-def _packed(start: bytes) -> FileKind | None:
+def _kind_by_archive_member(start: bytes) -> FileKind | None:
     """The kind of an archive by the names of its members, which stand in it as they are."""
     if not start.startswith((b"PK\3\4", b"PK\5\6")):
         return None
-    return next((kind for member, kind in MEMBERS.items() if member in start), ZIP)
+    return next((kind for member, kind in KIND_BY_ARCHIVE_MEMBER.items() if member in start), ZIP)
 
 
-def _marked_up(start: bytes) -> FileKind | None:
+def _kind_by_markup(start: bytes) -> FileKind | None:
     """The kind of a page or document that is text itself."""
     text = start.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n")
     line = _first_line(text).lstrip().lower()
-    return next((kind for tag, kind in MARKUP.items() if line.startswith(tag)), None)
+    return next((kind for tag, kind in KIND_BY_MARKUP.items() if line.startswith(tag)), None)
 
 
 def _is_unmarked_utf_16(start: bytes) -> bool:

@@ -22,46 +22,46 @@ import numpy as np
 import pandas as pd
 
 from ..core.types import Array, Texts
-from ..schema.cell_text import canonical, distinct
-from ..schema.column_readings import number_of
-from .cell_hashes import mixed
-from .misread import WAYS, Way, misread, misread_cells
+from ..schema.cell_text import canonical_text, factorize_texts
+from ..schema.column_readings import parse_cell_number
+from .cell_hashes import combine_hashes
+from .misread import MISREADINGS, Misreading, misread_cells, misread_text
 
-FORMAT = "4:"  # what fingerprints begin with; those of earlier formats begin with "2:" or "3:", or are bare
-FILE = "file:"  # what the marks of files begin with
-LANES = 4  # number of 64-bit parts of a sum
+FORMAT_PREFIX = "4:"  # what fingerprints begin with; those of earlier formats begin with "2:" or "3:", or are bare
+FILE_PREFIX = "file:"  # what the marks of files begin with
+LANE_COUNT = 4  # number of 64-bit parts of a sum
 
 
-def is_earlier(mark: str) -> bool:
+def is_earlier_format(mark: str) -> bool:
     """Whether a fingerprint is of an earlier format, which no table can be compared with any more."""
-    return not mark.startswith(FORMAT)
+    return not mark.startswith(FORMAT_PREFIX)
 
 
-def fingerprint(frame: pd.DataFrame, key: bytes) -> str:
+def table_fingerprint(frame: pd.DataFrame, key: bytes) -> str:
     """The fingerprint of a table in memory."""
-    return fingerprints(frame, key)[0]
+    return table_fingerprints(frame, key)[0]
 
 
-def fingerprints(frame: pd.DataFrame, key: bytes) -> Texts:
+def table_fingerprints(frame: pd.DataFrame, key: bytes) -> Texts:
     """The fingerprint of a table in memory, then those of its cells misread; see `Fingerprint.marks`."""
     builder = Fingerprint(map(str, frame.columns), key)
-    builder.add([cells for _, cells in frame.items()])
-    return builder.marks()
+    builder.add_rows([cells for _, cells in frame.items()])
+    return builder.all_fingerprints()
 
 
 def file_mark(sha256: str, key: bytes) -> str:
     """The mark of a file by the SHA-256 of its bytes: HMAC-SHA256, so that nobody without the key can compare it."""
-    return FILE + hmac.new(key, f"{FILE}{sha256}".encode(), hashlib.sha256).hexdigest()
+    return FILE_PREFIX + hmac.new(key, f"{FILE_PREFIX}{sha256}".encode(), hashlib.sha256).hexdigest()
 
 
-class _Form:
+class _RowSum:
     """A sum over rows for one way to read the cells: the names, the place of each column among them, and the sum."""
 
     def __init__(self, names: Sequence[str]) -> None:
         order = sorted(range(len(names)), key=names.__getitem__)
         self.names = [names[i] for i in order]
-        self.places = {i: position for position, i in enumerate(order)}
-        self.sum = np.zeros(LANES, dtype=np.uint64)
+        self.position_of_column = {i: position for position, i in enumerate(order)}
+        self.sum = np.zeros(LANE_COUNT, dtype=np.uint64)
 
 
 class Fingerprint:
@@ -75,69 +75,71 @@ class Fingerprint:
 
     def __init__(self, columns: Iterable[str], key: bytes) -> None:
         column_names = list(columns)
-        self._form = _Form(column_names)
-        self._misread = {way: _Form([misread(name, way) for name in column_names]) for way in WAYS}
+        self._row_sum = _RowSum(column_names)
+        self._misread_sums = {way: _RowSum([misread_text(name, way) for name in column_names]) for way in MISREADINGS}
         self._key = key
-        self._cells = hashlib.sha256(b"cells" + key).digest()
-        self._n = 0
+        self._cell_key = hashlib.sha256(b"cells" + key).digest()
+        self._row_count = 0
 
-    def add(self, columns: list[pd.Series]) -> None:
+    def add_rows(self, columns: list[pd.Series]) -> None:
         """Add some rows, as columns in the order of the names."""
         if not columns:
             return
-        rows = np.zeros((len(columns[0]), LANES), dtype=np.uint64)
-        changes: dict[Way, list[Array]] = {way: [] for way in WAYS}  # made by reading in another way
+        rows = np.zeros((len(columns[0]), LANE_COUNT), dtype=np.uint64)
+        changes: dict[Misreading, list[Array]] = {way: [] for way in MISREADINGS}  # made by reading in another way
         for i, cells in enumerate(columns):
-            bits = self._bits(cells, self._form.places[i])
+            bits = self._cell_bits(cells, self._row_sum.position_of_column[i])
             rows += bits
             misread_columns = misread_cells(cells)
-            for way, row_sum in self._misread.items():
-                if way in misread_columns or row_sum.places[i] != self._form.places[i]:
-                    changes[way].append(self._bits(misread_columns.get(way, cells), row_sum.places[i]) - bits)
-        self._n += len(rows)
-        chunk_sum = _summed(rows)
-        self._form.sum += chunk_sum
-        for way, row_sum in self._misread.items():
-            row_sum.sum += _summed(rows + sum(changes[way])) if changes[way] else chunk_sum
+            for way, row_sum in self._misread_sums.items():
+                if way in misread_columns or row_sum.position_of_column[i] != self._row_sum.position_of_column[i]:
+                    changes[way].append(
+                        self._cell_bits(misread_columns.get(way, cells), row_sum.position_of_column[i]) - bits
+                    )
+        self._row_count += len(rows)
+        chunk_sum = _scrambled_sum(rows)
+        self._row_sum.sum += chunk_sum
+        for way, row_sum in self._misread_sums.items():
+            row_sum.sum += _scrambled_sum(rows + sum(changes[way])) if changes[way] else chunk_sum
 
     def hexdigest(self) -> str:
         """The fingerprint of all rows that were added."""
-        return self._marked(self._form)
+        return self._digest_of(self._row_sum)
 
-    def marks(self) -> Texts:
+    def all_fingerprints(self) -> Texts:
         """The fingerprint, then those that the rows would have with every text misread, in each of WAYS."""
-        return (self.hexdigest(), *map(self._marked, self._misread.values()))
+        return (self.hexdigest(), *map(self._digest_of, self._misread_sums.values()))
 
-    def _marked(self, form: _Form) -> str:
-        content = json.dumps([form.names, self._n, form.sum.tolist()])
-        return FORMAT + hmac.new(self._key, content.encode(), hashlib.sha256).hexdigest()
+    def _digest_of(self, row_sum: _RowSum) -> str:
+        content = json.dumps([row_sum.names, self._row_count, row_sum.sum.tolist()])
+        return FORMAT_PREFIX + hmac.new(self._key, content.encode(), hashlib.sha256).hexdigest()
 
-    def _bits(self, cells: pd.Series, place: int) -> Array:
+    def _cell_bits(self, cells: pd.Series, position: int) -> Array:
         """The bits (rows, LANES) of each cell of a column."""
-        codes, texts = distinct(cells)
-        are_written = cells.dtype.kind in "iuf"  # as `_known_by` writes them
-        identifying_texts = [*(texts if are_written else map(_known_by, texts)), ""]
-        salt = place.to_bytes(8, "little")
+        codes, texts = factorize_texts(cells)
+        are_written = cells.dtype.kind in "iuf"  # as `_identifying_text` writes them
+        identifying_texts = [*(texts if are_written else map(_identifying_text, texts)), ""]
+        salt = position.to_bytes(8, "little")
         digest_bytes = b"".join(
             hashlib.blake2b(
-                text.encode("utf-8", "surrogatepass"), digest_size=8 * LANES, key=self._cells, salt=salt
+                text.encode("utf-8", "surrogatepass"), digest_size=8 * LANE_COUNT, key=self._cell_key, salt=salt
             ).digest()
             for text in identifying_texts
         )
-        return np.frombuffer(digest_bytes, dtype="<u8").reshape(-1, LANES).astype(np.uint64)[codes]
+        return np.frombuffer(digest_bytes, dtype="<u8").reshape(-1, LANE_COUNT).astype(np.uint64)[codes]
 
 
-def _summed(rows: Array) -> Array:
+def _scrambled_sum(rows: Array) -> Array:
     """The sum (LANES,) over scrambled rows (n, LANES)."""
-    return mixed(np.arange(1, LANES + 1, dtype=np.uint64), rows).sum(axis=0)
+    return combine_hashes(np.arange(1, LANE_COUNT + 1, dtype=np.uint64), rows).sum(axis=0)
 
 
-def _known_by(text: str) -> str:
+def _identifying_text(text: str) -> str:
     """The text that identifies a cell: numbers that are the same float are alike, as 1.50 and 1.5.
 
     So a table that is saved anew in another format is known again; whole numbers are known by all of their digits, and
     what no column reads as a number, as `1_0`, by its own signs.
     """
-    text = canonical(text)
-    number = number_of(text)
-    return text if text.lstrip("-").isdigit() or number != number else canonical(str(number))
+    text = canonical_text(text)
+    number = parse_cell_number(text)
+    return text if text.lstrip("-").isdigit() or number != number else canonical_text(str(number))

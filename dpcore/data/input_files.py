@@ -13,9 +13,9 @@ import pandas as pd
 
 from ..core.errors import InputError
 
-MOST_COLUMNS = 20_000
-Source = str | Path | BinaryIO
-KINDS = {
+MAX_COLUMNS = 20_000
+FileSource = str | Path | BinaryIO
+FILE_TYPE_NAMES = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
@@ -25,7 +25,7 @@ KINDS = {
 
 
 @contextmanager
-def explained(label: str, kind: str) -> Iterator[None]:
+def reader_errors_as_input_error(label: str, kind: str) -> Iterator[None]:
     """A context that turns any error of a reader of a `kind` of file into an InputError that begins with `label`.
 
     The error behind it is left out, as it may quote what is in the file.
@@ -39,24 +39,24 @@ def explained(label: str, kind: str) -> Iterator[None]:
     except MemoryError:
         raise InputError(f"{label}: needs more memory than there is") from None
     except Exception as error:
-        raise InputError(f"{label}: not readable as {kind}: {_why(error)}") from None
+        raise InputError(f"{label}: not readable as {kind}: {_reader_error_reason(error)}") from None
 
 
 @contextmanager
-def opened(source: Source, most: int) -> Iterator[BinaryIO]:
-    """The `source`, opened for reading from its start, with at most `most` bytes.
+def open_regular_file(source: FileSource, max_bytes: int) -> Iterator[BinaryIO]:
+    """The `source`, opened for reading from its start, with at most `max_bytes` bytes.
 
     Only regular files are opened: a pipe would wait for a writer, a device may have no end. What was brought as an open
     file is measured, and left open. Raises InputError, without the name of the file, which the caller knows.
     """
     if not isinstance(source, (str, Path)):
         source.seek(0)
-        _check_size(source.seek(0, os.SEEK_END), most)
+        _check_size(source.seek(0, os.SEEK_END), max_bytes)
         source.seek(0)
         yield source
         return
     try:
-        _check_regular(os.stat(source), most)
+        _check_regular_file(os.stat(source), max_bytes)
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         descriptor = os.open(source, flags)
     except FileNotFoundError:
@@ -66,41 +66,41 @@ def opened(source: Source, most: int) -> Iterator[BinaryIO]:
             raise
         raise InputError(getattr(error, "strerror", None) or "that is no name of a file") from None
     with os.fdopen(descriptor, "rb") as file:
-        _check_regular(os.fstat(descriptor), most)  # again: another file may stand there by now
+        _check_regular_file(os.fstat(descriptor), max_bytes)  # again: another file may stand there by now
         yield file
 
 
-def content(source: Source, most: int) -> bytes:
-    """The bytes of `source`, at most `most`; InputError as `opened` raises it."""
-    with opened(source, most) as file:
+def read_bytes(source: FileSource, max_bytes: int) -> bytes:
+    """The bytes of `source`, at most `max_bytes`; InputError as `open_regular_file` raises it."""
+    with open_regular_file(source, max_bytes) as file:
         try:
-            data = file.read(most + 1)  # files of /proc say that they are empty
+            data = file.read(max_bytes + 1)  # files of /proc say that they are empty
         except OSError as error:
             raise InputError(error.strerror or "not readable") from None
-    _check_size(len(data), most)
+    _check_size(len(data), max_bytes)
     return data
 
 
-def check_names(names: Sequence[str]) -> None:
+def check_column_names(names: Sequence[str]) -> None:
     """Raise InputError for a header of too many columns, or with a column twice."""
-    if len(names) > MOST_COLUMNS:
-        raise InputError(f"has {len(names):,} columns, at most {MOST_COLUMNS:,} are read")
+    if len(names) > MAX_COLUMNS:
+        raise InputError(f"has {len(names):,} columns, at most {MAX_COLUMNS:,} are read")
     if (is_repeated := pd.Index(names).duplicated()).any():
         raise InputError(f"column {names[int(is_repeated.argmax())]!r} is in the header twice")
 
 
-def _check_regular(found: os.stat_result, most: int) -> None:
-    if not stat.S_ISREG(found.st_mode):
-        raise InputError(f"{KINDS.get(stat.S_IFMT(found.st_mode), 'something else')}, not a file")
-    _check_size(found.st_size, most)
+def _check_regular_file(file_status: os.stat_result, max_bytes: int) -> None:
+    if not stat.S_ISREG(file_status.st_mode):
+        raise InputError(f"{FILE_TYPE_NAMES.get(stat.S_IFMT(file_status.st_mode), 'something else')}, not a file")
+    _check_size(file_status.st_size, max_bytes)
 
 
-def _check_size(size: int, most: int) -> None:
-    if size > most:
-        raise InputError(f"holds {size:,} bytes, at most {most:,} are read")
+def _check_size(size: int, max_bytes: int) -> None:
+    if size > max_bytes:
+        raise InputError(f"holds {size:,} bytes, at most {max_bytes:,} are read")
 
 
-def _why(error: Exception) -> str:
+def _reader_error_reason(error: Exception) -> str:
     """The reason why a text file could not be read, in everyday words; empty for most other files."""
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg} in line {error.lineno}, column {error.colno}"

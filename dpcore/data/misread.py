@@ -5,53 +5,58 @@ from contextlib import suppress
 
 import pandas as pd
 
-UTF_8, WINDOWS = "utf-8", "windows-1252"
-WAYS = ((UTF_8, WINDOWS), (WINDOWS, UTF_8))  # the encoding that a text was read by, and the one to read it by instead
-Way = tuple[str, str]
-ESCAPED = re.compile(rb"\\x([89a-f][0-9a-f])")  # a byte that the encoding does not have, as `text_file` writes it
+UTF_8, WINDOWS_1252 = "utf-8", "windows-1252"
+MISREADINGS = (
+    (UTF_8, WINDOWS_1252),
+    (WINDOWS_1252, UTF_8),
+)  # the encoding that a text was read by, and the one to read it by instead
+Misreading = tuple[str, str]
+ESCAPED_BYTE_PATTERN = re.compile(
+    rb"\\x([89a-f][0-9a-f])"
+)  # a byte that the encoding does not have, as `text_file` writes it
 
 
-def misread(text: str, way: Way) -> str:
+def misread_text(text: str, misreading: Misreading) -> str:
     r"""The text that the same bytes are in another encoding; the text itself where the first one cannot write it.
 
     A byte that an encoding does not have is the text `\xfc` in a cell. A file that holds these four signs themselves is
     taken for one with the byte: then only its bytes, and its cells as read, are known again.
     """
-    if _is_alike(text):
+    if _is_encoding_independent(text):
         return text
-    encoding, other_encoding = way
+    encoding, other_encoding = misreading
     try:
         content = text.encode(encoding)
     except UnicodeEncodeError:
         return text
-    content = ESCAPED.sub(lambda byte: bytes([int(byte[1], 16)]), content)
+    content = ESCAPED_BYTE_PATTERN.sub(lambda byte: bytes([int(byte[1], 16)]), content)
     return content.decode(other_encoding, "backslashreplace")
 
 
-def misread_cells(cells: pd.Series) -> dict[Way, pd.Series]:
+def misread_cells(cells: pd.Series) -> dict[Misreading, pd.Series]:
     """A column's cells in each of WAYS in which they say something else; only texts are changed."""
     if cells.dtype.kind in "iufbM":
         return {}
     values = cells.astype(object).tolist()
     with suppress(TypeError):  # not all of them are texts
-        if _is_alike("".join(values)):
+        if _is_encoding_independent("".join(values)):
             return {}
-    distinct_texts = {value for value in map(_text_in, values) if not _is_alike(value)}
+    distinct_texts = {value for value in map(_text_or_empty, values) if not _is_encoding_independent(value)}
     misread_columns = {}
-    for misreading in WAYS:
-        misread_texts = {text: misread(text, misreading) for text in distinct_texts}
+    for misreading in MISREADINGS:
+        misread_texts = {text: misread_text(text, misreading) for text in distinct_texts}
         if any(text != other for text, other in misread_texts.items()):
             misread_columns[misreading] = pd.Series(
-                [misread_texts.get(_text_in(value), value) for value in values], dtype=object
+                [misread_texts.get(_text_or_empty(value), value) for value in values], dtype=object
             )
     return misread_columns
 
 
-def _is_alike(text: str) -> bool:
+def _is_encoding_independent(text: str) -> bool:
     """Whether a text is the same in every encoding."""
     return text.isascii() and "\\x" not in text
 
 
-def _text_in(value: object) -> str:
+def _text_or_empty(value: object) -> str:
     """A cell's text; empty for a cell that is none, as a list may be."""
     return value if isinstance(value, str) else ""

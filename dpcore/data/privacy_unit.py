@@ -7,10 +7,10 @@ import pandas as pd
 
 from ..core.errors import InputError
 from ..core.types import value_object
-from .cell_hashes import marks, mixed, persons
+from .cell_hashes import combine_hashes, hash_cells, hash_person_ids
 
-ROW = "one row"
-COUNTED = (
+ROW_UNIT = "one row"
+ROW_COUNT_NOTICE = (
     "How many rows are kept is not hidden: someone who knows everyone else's rows reads from it how many this person "
     "has, up to the limit; and releases with several limits say how many people have at least that many rows."
 )
@@ -27,43 +27,45 @@ class PrivacyUnit:
     person: str | None = None
     most_rows: int = 1
 
-    def limited(self, frame: pd.DataFrame, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    def bound_contributions(self, frame: pd.DataFrame, columns: Sequence[str] | None = None) -> pd.DataFrame:
         """The rows that count: all, or at most `most_rows` of each person; see `limit_rows`."""
         return frame if self.person is None else limit_rows(frame, self.person, self.most_rows, columns)
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The guarantee's subject in words: a row or a person."""
         if self.person is None:
             return "each row as one person; someone with several rows is protected less"
         return f"one person with at most {self.most_rows} row{'s' * (self.most_rows > 1)}"
 
     @property
-    def noun(self) -> str:
+    def ledger_noun(self) -> str:
         """The noun for the protected unit in a ledger, fixed by a data set's first release."""
         return "row" if self.person is None else f"person named by {self.person}"
 
     @property
-    def protected(self) -> str:
+    def protected_text(self) -> str:
         """A sentence on whom a release protects, with the rule by which rows were chosen."""
         if self.person is None:
-            return ROW
+            return ROW_UNIT
         return (
             f"all rows of one person, named by the column {self.person!r}, at most {self.most_rows}, chosen by a "
             "public hash of that person's rows; rows that name nobody count as one person's"
         )
 
     @property
-    def neighbours(self) -> str:
+    def neighbours_text(self) -> str:
         """A sentence on the neighbouring tables that must be indistinguishable."""
         rows = "rows" if self.person is None else "rows after that choice"
-        return f"tables that differ in {self.protected}, replaced by any others, and have as many {rows}; n is public"
+        return (
+            f"tables that differ in {self.protected_text}, replaced by any others, and have as many {rows}; n is public"
+        )
 
 
 def limit_rows(
-    frame: pd.DataFrame, person: str, most: int, columns: Sequence[str] | None = None, seed: int = 0
+    frame: pd.DataFrame, person: str, max_rows: int, columns: Sequence[str] | None = None, seed: int = 0
 ) -> pd.DataFrame:
-    """The table with at most `most` = B rows of every value of the column `person`, in the table's order.
+    """The table with at most `max_rows` = B rows of every value of the column `person`, in the table's order.
 
     Each row gets a hash of the seed, its person, what it says in `columns` (default: all that there are), and a copy
     number, which counts the rows of that person that say the same; the B smallest of each person are kept. So what is
@@ -78,15 +80,17 @@ def limit_rows(
     names = [str(c) for c in frame.columns]
     if names.count(person) != 1:
         raise InputError(f"the table has no column {person!r} that identifies a person; it has {', '.join(names)}")
-    person_hashes = persons(pd.Series(frame.iloc[:, names.index(person)]))
+    person_hashes = hash_person_ids(pd.Series(frame.iloc[:, names.index(person)]))
     person_index = pd.factorize(person_hashes)[0]
-    is_left_out = np.bincount(person_index)[person_index] > most
+    is_left_out = np.bincount(person_index)[person_index] > max_rows
     candidate_rows = np.flatnonzero(is_left_out)
     person_hashes, person_index = person_hashes[candidate_rows], person_index[candidate_rows]
     row_hashes = np.zeros(len(candidate_rows), np.uint64)
     for _, i in sorted((name, i) for i, name in enumerate(names) if columns is None or name in columns):
-        row_hashes = mixed(row_hashes, marks(pd.Series(frame.iloc[candidate_rows, i])))
+        row_hashes = combine_hashes(row_hashes, hash_cells(pd.Series(frame.iloc[candidate_rows, i])))
     copy_numbers = pd.Series(row_hashes).groupby([person_index, row_hashes], sort=False).cumcount().to_numpy(np.uint64)
-    rank = pd.Series(mixed(mixed(mixed(np.uint64(seed), person_hashes), row_hashes), copy_numbers))
-    is_left_out[candidate_rows] = rank.groupby(person_index).rank(method="first") > most
+    rank = pd.Series(
+        combine_hashes(combine_hashes(combine_hashes(np.uint64(seed), person_hashes), row_hashes), copy_numbers)
+    )
+    is_left_out[candidate_rows] = rank.groupby(person_index).rank(method="first") > max_rows
     return frame.iloc[~is_left_out].reset_index(drop=True)

@@ -20,26 +20,26 @@ import pyarrow.compute as pc
 from pyarrow.parquet import ParquetFile
 
 from ..core.errors import InputError
-from ..core.types import Array, Watch, frozen, unwatched
-from ..schema.cell_text import distinct
-from ..schema.text_format import UNSTATED, TextFormat
-from .excel import first_sheet
-from .file_kinds import check_kind
-from .input_files import Source, check_names, content, explained, opened
-from .text_file import OpenQuotesError, TextRows, guessed
+from ..core.types import Array, Watch, frozen, ignore_progress
+from ..schema.cell_text import factorize_texts
+from ..schema.text_format import DEFAULT_TEXT_FORMAT, TextFormat
+from .excel import read_first_sheet
+from .file_kinds import check_file_kind
+from .input_files import FileSource, check_column_names, open_regular_file, read_bytes, reader_errors_as_input_error
+from .text_file import OpenQuotesError, TextRows, guess_text_format
 
-ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".parquet")
-MOST_BYTES = {".parquet": 20_000_000_000, ".xlsx": 400_000_000}  # largest file of each kind
-MOST_TEXT, MOST_JSON, MOST_MATRIX = 2_000_000_000, 32_000_000, 4_000_000_000  # bytes
-MOST_CELLS = 1_000_000_000  # most cells of a Parquet file
-UPLOADED = 50_000_000  # cells of a compressed file that a page takes
+TABLE_ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".parquet")
+MAX_BYTES_BY_ENDING = {".parquet": 20_000_000_000, ".xlsx": 400_000_000}  # largest file of each kind
+MAX_TEXT_BYTES, MAX_JSON_BYTES, MAX_MATRIX_BYTES = 2_000_000_000, 32_000_000, 4_000_000_000  # bytes
+MAX_CELLS = 1_000_000_000  # most cells of a Parquet file
+MAX_UPLOADED_CELLS = 50_000_000  # cells of a compressed file that a page takes
 MAX_DIGITS = 300  # of a whole number in JSON: all of these are floats
-HALF = re.compile(r"\\u[dD][89a-fA-F]")  # how JSON writes half a character
-MATRIX_KINDS = "biufc"  # numbers
+SURROGATE_PATTERN = re.compile(r"\\u[dD][89a-fA-F]")  # how JSON writes half a character
+NUMERIC_DTYPE_KINDS = "biufc"  # numbers
 # Seconds since 1970 between which a time has a calendar day in every zone: Python's calendar is of the years 1 to 9999.
-FIRST_SECOND, LAST_SECOND = -62_135_510_400, 253_402_214_400
-PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-WHOLE = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
+MIN_CALENDAR_SECOND, MAX_CALENDAR_SECOND = -62_135_510_400, 253_402_214_400
+TICKS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+NULLABLE_INTEGER_TYPES = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
 
 
 @frozen
@@ -50,85 +50,95 @@ class LoadedTable:
     """
 
     frame: pd.DataFrame
-    how: str
-    format: TextFormat = UNSTATED
+    description: str
+    format: TextFormat = DEFAULT_TEXT_FORMAT
     sha256: str = ""
 
 
-def read_table(source: Source, name: str = "", format: TextFormat = UNSTATED) -> pd.DataFrame:
-    """The table in `source`, a text file in the schema's format; see `read`."""
-    return read(source, name, format=format).frame
+def read_table(source: FileSource, name: str = "", format: TextFormat = DEFAULT_TEXT_FORMAT) -> pd.DataFrame:
+    """The table in `source`, a text file in the schema's format; see `load_table`."""
+    return load_table(source, name, format=format).frame
 
 
-def read(
-    source: Source,
+def load_table(
+    source: FileSource,
     name: str = "",
-    cells: int = MOST_CELLS,
+    max_cells: int = MAX_CELLS,
     *,
     format: TextFormat | None = None,
-    told: Watch = unwatched,
+    progress: Watch = ignore_progress,
 ) -> LoadedTable:
-    """The table in `source`; `name`'s ending (default: the path's) is the kind, `cells` a limit for Parquet.
+    """The table in `source`; `name`'s ending (default: the path's) is the kind, `max_cells` a limit for Parquet.
 
     Of a text file without a `format` the encoding, and whether cells hold line breaks, are guessed from all of its
-    rows, a private peek: a release states what they are. `told` hears which share of a text or of a sheet is read,
+    rows, a private peek: a release states what they are. `progress` hears which share of a text or of a sheet is read,
     Parquet comes in one go; what it raises ends the reading.
     Raises InputError for a missing, unreadable or empty file, a doubled column, a row with too many cells, or a small
     file that unpacks into a very large one, before it is unpacked.
     """
     label = name or str(source)
     ending = Path(label).suffix.lower()
-    if ending not in ENDINGS:
-        raise InputError(f"{label}: the ending {ending!r} is not one of {', '.join(ENDINGS)}")
-    with explained(label, ending[1:]), opened(source, MOST_BYTES.get(ending, MOST_TEXT)) as file:
+    if ending not in TABLE_ENDINGS:
+        raise InputError(f"{label}: the ending {ending!r} is not one of {', '.join(TABLE_ENDINGS)}")
+    with (
+        reader_errors_as_input_error(label, ending[1:]),
+        open_regular_file(source, MAX_BYTES_BY_ENDING.get(ending, MAX_TEXT_BYTES)) as file,
+    ):
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
         file.seek(0)
         if ending == ".parquet":
-            check_kind(file, ".parquet")
-            reading = LoadedTable(_parquet(file, cells), "Parquet")
+            check_file_kind(file, ".parquet")
+            reading = LoadedTable(_read_parquet(file, max_cells), "Parquet")
         elif ending == ".xlsx":
-            check_kind(file, ".xlsx")
-            reading = LoadedTable(_excel(file, told), "Excel, first sheet")
+            check_file_kind(file, ".xlsx")
+            reading = LoadedTable(_read_excel(file, progress), "Excel, first sheet")
         else:
-            reading = _guessed(file, ending, told) if format is None else _text(file, ending, format, told)
+            reading = (
+                _read_with_guessed_format(file, ending, progress)
+                if format is None
+                else _read_text(file, ending, format, progress)
+            )
     return replace(reading, sha256=sha256)
 
 
-def read_json(source: Source, name: str = "") -> Any:
+def read_json(source: FileSource, name: str = "") -> Any:
     """The content of a JSON file; InputError says what is wrong with it and where."""
-    with explained(name or str(source), "JSON"):
-        data = content(source, MOST_JSON)
-        check_kind(io.BytesIO(data), ".json", "a JSON file")
+    with reader_errors_as_input_error(name or str(source), "JSON"):
+        data = read_bytes(source, MAX_JSON_BYTES)
+        check_file_kind(io.BytesIO(data), ".json", "a JSON file")
         text = data.decode("utf-8-sig")
-        document = json.loads(text, parse_int=_whole)
-        if HALF.search(text):  # a pair of them is one character, one alone is none
-            _check_texts(document)
+        document = json.loads(text, parse_int=_parse_json_integer)
+        if SURROGATE_PATTERN.search(text):  # a pair of them is one character, one alone is none
+            _check_unicode(document)
         return document
 
 
-def _whole(digits: str) -> int:
+def _parse_json_integer(digits: str) -> int:
     """The whole number that JSON's digits say; InputError for one that no float is near to."""
     if len(digits) > MAX_DIGITS:
         raise InputError(f"holds a number of {len(digits):,} digits, at most {MAX_DIGITS} are read")
     return int(digits)
 
 
-def _check_texts(found: Any) -> None:
+def _check_unicode(document: Any) -> None:
     """Raise InputError where some text holds half a character, which can be neither shown nor stored."""
     try:
-        json.dumps(found, ensure_ascii=False).encode("utf-8")
+        json.dumps(document, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
         raise InputError(r"holds half a character, such as \ud800, which is no text") from None
 
 
-def read_matrix(source: Source) -> Array:
+def read_matrix(source: FileSource) -> Array:
     """A matrix of numbers from numpy's .npy format; InputError where its header contradicts the content."""
-    with explained(str(source), ".npy matrix of numbers"), opened(source, MOST_MATRIX) as file:
-        check_kind(file, ".npy", "a matrix of numbers (.npy)")
+    with (
+        reader_errors_as_input_error(str(source), ".npy matrix of numbers"),
+        open_regular_file(source, MAX_MATRIX_BYTES) as file,
+    ):
+        check_file_kind(file, ".npy", "a matrix of numbers (.npy)")
         version, _ = np.lib.format.read_magic(file)
         shape, by_columns, dtype = getattr(np.lib.format, f"read_array_header_{version}_0")(file)
         start = file.tell()
-        if dtype.kind not in MATRIX_KINDS or not 1 <= len(shape) <= 2:
+        if dtype.kind not in NUMERIC_DTYPE_KINDS or not 1 <= len(shape) <= 2:
             raise InputError(f"{len(shape)} axes of {dtype} are no matrix of numbers")
         count, byte_count = math.prod(shape), file.seek(0, io.SEEK_END) - start
         if min(shape) < 0 or count * dtype.itemsize != byte_count:
@@ -140,33 +150,33 @@ def read_matrix(source: Source) -> Array:
         return flat.reshape(shape, order="F" if by_columns else "C")
 
 
-def _text(file: BinaryIO, ending: str, format: TextFormat, told: Watch) -> LoadedTable:
+def _read_text(file: BinaryIO, ending: str, format: TextFormat, progress: Watch) -> LoadedTable:
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
-    rows, frames, bytes_read = TextRows.of(file, format, ending), [], 0
+    rows, frames, bytes_read = TextRows.from_file(file, format, ending), [], 0
     for frame in rows:
         if file.tell() > bytes_read:  # a short last piece was read together with the one before it
-            told((bytes_read := file.tell()) / size)
+            progress((bytes_read := file.tell()) / size)
         frames.append(frame)
     frame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=pd.Index(rows.names), dtype=str)
-    return LoadedTable(frame, rows.format.words, format)
+    return LoadedTable(frame, rows.format.description, format)
 
 
-def _guessed(file: BinaryIO, ending: str, told: Watch) -> LoadedTable:
+def _read_with_guessed_format(file: BinaryIO, ending: str, progress: Watch) -> LoadedTable:
     """The table of a text file, read in the format that it seems to have."""
-    format = guessed(file)
+    format = guess_text_format(file)
     try:
-        return _text(file, ending, format, told)
+        return _read_text(file, ending, format, progress)
     except OpenQuotesError as error:
         file.seek(0)
         try:
-            return _text(file, ending, replace(format, line_breaks=True), told)
+            return _read_text(file, ending, replace(format, line_breaks=True), progress)
         except Exception:
             raise error from None
 
 
-def _excel(file: BinaryIO, told: Watch) -> pd.DataFrame:
-    rows = first_sheet(file, told)
+def _read_excel(file: BinaryIO, progress: Watch) -> pd.DataFrame:
+    rows = read_first_sheet(file, progress)
     empty_rows = next((index for index, row in enumerate(rows) if any(cell != "" for cell in row)), len(rows))
     rows = rows[empty_rows:]  # an empty row further down is a row: whether it counts must not depend on what it holds
     if not rows:
@@ -178,41 +188,41 @@ def _excel(file: BinaryIO, told: Watch) -> pd.DataFrame:
         )
         raise InputError(f"row {row_number} has values to the right of the header, which has {header_width}")
     names = list(map(str, rows[0]))
-    check_names(names)
+    check_column_names(names)
     return pd.DataFrame(rows[1:], columns=pd.Index(names), dtype=object)
 
 
-def _parquet(file: BinaryIO, cells: int) -> pd.DataFrame:
+def _read_parquet(file: BinaryIO, max_cells: int) -> pd.DataFrame:
     parquet_file = ParquetFile(file)
     metadata = parquet_file.metadata
-    if (cell_count := max(metadata.num_rows, 0) * max(metadata.num_columns, 1)) > cells:
-        raise InputError(f"holds {cell_count:,} values, at most {cells:,} are read")
-    check_names(parquet_file.schema_arrow.names)
-    table = sound(parquet_file.read())
-    columns = {i: series(column) for i, column in enumerate(table.columns)}
+    if (cell_count := max(metadata.num_rows, 0) * max(metadata.num_columns, 1)) > max_cells:
+        raise InputError(f"holds {cell_count:,} values, at most {max_cells:,} are read")
+    check_column_names(parquet_file.schema_arrow.names)
+    table = repair_damaged_cells(parquet_file.read())
+    columns = {i: arrow_to_series(column) for i, column in enumerate(table.columns)}
     return pd.DataFrame(columns, index=range(table.num_rows)).set_axis(table.column_names, axis=1)
 
 
-def sound(table: pa.Table) -> pa.Table:
+def repair_damaged_cells(table: pa.Table) -> pa.Table:
     """The table with damaged cells repaired, each by itself: a text that is no UTF-8 shows its bytes, as in a file.
 
     Any other cell that its type does not have, as a time after midnight of its day, is missing.
     """
     for index, field in enumerate(table.schema):
         column, arrow_type = table[index], field.type
-        if _is_sound(column):
+        if _is_valid(column):
             continue
         arrow_type = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
         if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type):
             raw_texts = column.cast(pa.large_binary()).to_pylist()
             cells = [None if text is None else text.decode("utf-8", "backslashreplace") for text in raw_texts]
         else:
-            cells = [cell if _is_sound(pa.array([cell], arrow_type)) else None for cell in column]
+            cells = [cell if _is_valid(pa.array([cell], arrow_type)) else None for cell in column]
         table = table.set_column(index, field.name, pa.array(cells, arrow_type))
     return table
 
 
-def _is_sound(cells: pa.ChunkedArray | pa.Array) -> bool:
+def _is_valid(cells: pa.ChunkedArray | pa.Array) -> bool:
     try:
         cells.validate(full=True)
     except pa.ArrowInvalid:
@@ -220,7 +230,7 @@ def _is_sound(cells: pa.ChunkedArray | pa.Array) -> bool:
     return True
 
 
-def series(cells: pa.ChunkedArray | pa.Array) -> pd.Series:
+def arrow_to_series(cells: pa.ChunkedArray | pa.Array) -> pd.Series:
     """The cells of a Parquet column: whole numbers stay as written, even beside a missing one."""
     if pa.types.is_dictionary(cells.type):
         cells = cells.cast(cells.type.value_type)
@@ -230,29 +240,33 @@ def series(cells: pa.ChunkedArray | pa.Array) -> pd.Series:
     if pa.types.is_nested(arrow_type) or pa.types.is_time(
         arrow_type
     ):  # one by one: together, whole numbers beside a missing one
-        return pd.Series([_value(cell) for cell in cells], dtype=object)  # anywhere would become floats
-    values = pd.Series(cells.to_pandas(types_mapper=WHOLE.get if cells.null_count else None)).reset_index(drop=True)
-    return _texts_of(values) if pa.types.is_timestamp(cells.type) and _is_far(cells) else values
+        return pd.Series([_python_value(cell) for cell in cells], dtype=object)  # anywhere would become floats
+    values = pd.Series(
+        cells.to_pandas(types_mapper=NULLABLE_INTEGER_TYPES.get if cells.null_count else None)
+    ).reset_index(drop=True)
+    return _as_texts(values) if pa.types.is_timestamp(cells.type) and _is_beyond_calendar(cells) else values
 
 
-def _is_far(times: pa.ChunkedArray | pa.Array) -> bool:
+def _is_beyond_calendar(times: pa.ChunkedArray | pa.Array) -> bool:
     """Whether some time lies at or beyond the ends of Python's calendar, where a zone may have no day for it."""
-    ticks_per_second = PER_SECOND[times.type.unit]
+    ticks_per_second = TICKS_PER_SECOND[times.type.unit]
     ends = pc.min_max(times.cast(pa.timestamp(times.type.unit)).cast(pa.int64()))  # type: ignore[attr-defined]
     low, high = ends["min"].as_py(), ends["max"].as_py()
-    return low is not None and (low < FIRST_SECOND * ticks_per_second or high > LAST_SECOND * ticks_per_second)
+    return low is not None and (
+        low < MIN_CALENDAR_SECOND * ticks_per_second or high > MAX_CALENDAR_SECOND * ticks_per_second
+    )
 
 
-def _texts_of(times: pd.Series) -> pd.Series:
+def _as_texts(times: pd.Series) -> pd.Series:
     """The same cells, each as its text, None where it is missing: what one cell says changes no other."""
-    codes, texts = distinct(times)
+    codes, texts = factorize_texts(times)
     return pd.Series([*texts, None], dtype=object).iloc[codes].reset_index(drop=True)
 
 
-def _value(cell: pa.Scalar) -> Any:
+def _python_value(cell: pa.Scalar) -> Any:
     """The value of an Arrow cell, a time to the microsecond; its text in Arrow where Python has no such value."""
     try:
         return cell.as_py()
     except (pa.ArrowException, ValueError, OverflowError):  # no other cell is refused with it
-        limits = dict.fromkeys(("window", "container_window", "element_size_limit"), MOST_CELLS)
+        limits = dict.fromkeys(("window", "container_window", "element_size_limit"), MAX_CELLS)
         return pa.array([cell], cell.type).to_string(skip_new_lines=True, **limits)[1:-1]

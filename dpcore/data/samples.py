@@ -27,7 +27,7 @@ def berkeley() -> Sample:
 
     Source: Bickel, Hammel, O'Connell, "Sex bias in graduate admissions", Science 187 (1975); Freedman, Pisani, Purves.
     """
-    return _from_counts("berkeley")
+    return _sample_from_counts("berkeley")
 
 
 def titanic() -> Sample:
@@ -35,15 +35,15 @@ def titanic() -> Sample:
 
     Source: British Board of Trade inquiry report 1912, as tabulated by Dawson, J. Statistics Education 3 (1995).
     """
-    return _from_counts("titanic")
+    return _sample_from_counts("titanic")
 
 
 def coins() -> Sample:
     """Invented rows (2,000): two coins, and whether they show the same side, which no pair of columns reveals."""
-    return _from_counts("coins")
+    return _sample_from_counts("coins")
 
 
-def _from_counts(name: str) -> Sample:
+def _sample_from_counts(name: str) -> Sample:
     """A table with one row a person, from counts by outcome; categories in order of first appearance."""
     document = read_json(Path(__file__).with_name("counts.json"))[name]
     rows = [row for *row, times in document["counts"] for _ in range(times)]
@@ -62,15 +62,15 @@ def census(n: int = 20_000, seed: int = 0) -> Sample:
         raise InputError(f"n={n} is outside 2..10000000")
     document = read_json(Path(__file__).with_name("census.json"))
     domain = domain_from_json({"columns": document["columns"]})
-    P = _population(domain, document["logits"])
+    P = _network_distribution(domain, document["logits"])
     rng = np.random.default_rng(seed)
     cells = np.repeat(np.arange(domain.size), rng.multinomial(n, P))
-    codes = domain.codes_of(rng.permutation(cells))
+    codes = domain.codes_of_cells(rng.permutation(cells))
     source = f"Invented: {n:,} people drawn from known probabilities."
     return Sample(domain.decode(codes, rng), domain, source, P)
 
 
-def _population(domain: Domain, logits: Json) -> Array:
+def _network_distribution(domain: Domain, logits: Json) -> Array:
     """The P (k,) of a Bayesian network: the product of each column's shares, given the columns before it.
 
     A column's logits are the sum of its own and, for each column that it depends on, of one row a value of that column.

@@ -10,102 +10,106 @@ from typing import Any
 
 import numpy as np
 
-from ..accuracy.usefulness import counts_rows
+from ..accuracy.usefulness import all_queries_count_rows
 from ..algorithms.algorithm import Algorithm, make_plan
 from ..core.errors import InputError
-from ..core.parameters import parameters
-from ..core.provenance import Tag
+from ..core.parameters import declared_parameters
+from ..core.provenance import Provenance
 from ..core.types import Array, Rng, frozen, value_object
-from ..models.graphical_model import Graphical
-from ..models.releases import Histogram, Records, Release
-from ..privacy.accounting import LARGEST, Budget, Plan
-from ..problems import MAX_CELLS, QueryRelease, require_enumerable
+from ..models.graphical_model import GraphicalModel
+from ..models.releases import Histogram, Release, SyntheticRows
+from ..privacy.accounting import MAX_EPSILON, Budget, Plan
+from ..problems import MAX_ENUMERABLE_CELLS, QueryRelease, require_enumerable
 from ..queries import Marginals, Workload
 from ..schema.domain import Domain, Rows
-from .metrics import Errors, errors
+from .metrics import Errors, compute_errors
 
-RESAMPLES = 10  # tables drawn to measure a sampling error
+RESAMPLED_TABLES = 10  # tables drawn to measure a sampling error
 
 
 @value_object
 class Baseline:
-    """A comparison error that needs no algorithm, named in words; a mean over `RESAMPLES` tables if random."""
+    """A comparison error that needs no algorithm, named in words; a mean over `RESAMPLED_TABLES` tables if random."""
 
-    words: str
+    description: str
     errors: Errors
-    tag = Tag.PEEK
+    tag = Provenance.REAL_DATA
 
 
-def baselines(problem: QueryRelease, rows: Rows, population: Array | None = None) -> dict[str, Baseline]:
-    """The errors to compare with: `uniform`, `independent` columns, `resampling` n rows, and `sampling`.
+def baseline_errors(problem: QueryRelease, rows: Rows, population: Array | None = None) -> dict[str, Baseline]:
+    """The errors to compare with: `uniform`, `product_of_marginals` columns, `resampling` n rows, and `sampling`.
 
     `resampling` n rows from the table is the floor for every release of n synthetic rows drawn at random, and, where P
-    is not known, the usual estimate of the table's own sampling error. `uniform` and `independent` are left out where
+    is not known, the usual estimate of the table's own sampling error. `uniform` and `product_of_marginals` are left out where
     the cells cannot be enumerated, `sampling` where P (k,) is not given.
     """
     workload = problem.workload
-    truth, n = workload.answers_of_rows(rows), rows.n if counts_rows(workload) else None
+    truth, n = workload.answers_of_rows(rows), rows.n if all_queries_count_rows(workload) else None
     baselines_by_name = {}
-    if problem.domain.size <= MAX_CELLS:
+    if problem.domain.size <= MAX_ENUMERABLE_CELLS:
         k = problem.domain.size
         for name, D, description in (
             ("uniform", np.full(k, 1 / k), "knowing nothing: all combinations alike"),
-            ("independent", independent(problem.domain, rows), "knowing each column, but nothing of how they combine"),
+            (
+                "independent",
+                product_of_marginals(problem.domain, rows),
+                "knowing each column, but nothing of how they combine",
+            ),
         ):
-            baselines_by_name[name] = Baseline(description, errors(workload.answers(D), truth, workload, n))
+            baselines_by_name[name] = Baseline(description, compute_errors(workload.answers(D), truth, workload, n))
     rng = np.random.default_rng(0)
-    resampled_answers = (workload.answers_of_rows(resample(rows, rows.n, rng)) for _ in range(RESAMPLES))
-    resampled_errors = [errors(answers, truth, workload, n) for answers in resampled_answers]
+    resampled_answers = (workload.answers_of_rows(resample_rows(rows, rows.n, rng)) for _ in range(RESAMPLED_TABLES))
+    resampled_errors = [compute_errors(answers, truth, workload, n) for answers in resampled_answers]
     baselines_by_name["resampling"] = Baseline(
         f"drawing {rows.n:,} rows from the table at random", Errors.mean(resampled_errors)
     )
     if population is not None:
-        sampling_errors = errors(truth, workload.answers(population), workload)
+        sampling_errors = compute_errors(truth, workload.answers(population), workload)
         baselines_by_name["sampling"] = Baseline(
             f"the table itself, {rows.n:,} draws from its population", sampling_errors
         )
     return baselines_by_name
 
 
-def independent(domain: Domain, rows: Rows) -> Array:
+def product_of_marginals(domain: Domain, rows: Rows) -> Array:
     """The product (k,) of the records' 1-way marginals."""
     one_way = Marginals.all(domain, 1)
     answers = one_way.answers_of_rows(rows)
     return reduce(np.multiply.outer, [answers[table] for table in one_way.tables]).ravel()
 
 
-def empirical(domain: Domain, rows: Rows) -> Array:
+def empirical_distribution(domain: Domain, rows: Rows) -> Array:
     """The table's distribution P_n (k,), taken as a population. Raises InputError where cells cannot be enumerated."""
     require_enumerable(domain)
-    return np.bincount(domain.index(rows.values), rows.weights, domain.size) / rows.n
+    return np.bincount(domain.cell_numbers(rows.values), rows.weights, domain.size) / rows.n
 
 
-def resample(rows: Rows, n: int, rng: Rng) -> Rows:
+def resample_rows(rows: Rows, n: int, rng: Rng) -> Rows:
     """A table of n records drawn with replacement from the records of another."""
-    return counted(rows.values, rng.multinomial(n, rows.weights / rows.n))
+    return rows_with_counts(rows.values, rng.multinomial(n, rows.weights / rows.n))
 
 
-def held_out(rows: Rows, count: int, rng: Rng) -> tuple[Rows, Rows]:
+def split_held_out(rows: Rows, count: int, rng: Rng) -> tuple[Rows, Rows]:
     """Two tables: the records without a simple random sample of `count`, and that sample."""
     weights = rows.weights.astype(np.int64)
     held_out_weights = rng.multivariate_hypergeometric(weights, count, method="marginals")
-    return counted(rows.values, weights - held_out_weights), counted(rows.values, held_out_weights)
+    return rows_with_counts(rows.values, weights - held_out_weights), rows_with_counts(rows.values, held_out_weights)
 
 
-def draw(domain: Domain, P: Array, n: int, rng: Rng) -> Rows:
+def draw_rows(domain: Domain, P: Array, n: int, rng: Rng) -> Rows:
     """A table of n records drawn from a known population P (k,)."""
     counts = rng.multinomial(n, P / P.sum())
     cells = np.flatnonzero(counts)
-    return Rows(domain.codes_of(cells), counts[cells])
+    return Rows(domain.codes_of_cells(cells), counts[cells])
 
 
-def counted(values: Array, counts: Array) -> Rows:
+def rows_with_counts(values: Array, counts: Array) -> Rows:
     """The table of the records (r, d) whose counts are positive."""
     return Rows(values[counts > 0], counts[counts > 0])
 
 
 @frozen
-class Waterfall:
+class ErrorWaterfall:
     """The sources of every query's error: `parts` (m,) by name, which sum to released − reference.
 
     `reference` (m,) are the answers of the population where it is known, else of the table's own values; `released`
@@ -117,23 +121,23 @@ class Waterfall:
     reference: Array
     parts: dict[str, Array]
     released: Array
-    tag = Tag.PEEK
+    tag = Provenance.REAL_DATA
 
 
-def waterfall(
+def split_error_by_source(
     workload: Workload,
     rows: Rows,
     release: Release,
     noiseless: Release,
     population: Array | None = None,
-    values: Array | None = None,
-) -> Waterfall:
+    unbinned_answers: Array | None = None,
+) -> ErrorWaterfall:
     """The errors of a release, for any workload of its domain, split into their sources.
 
-    `noiseless` is what `noiseless` of the run released with the same seed; what it gets wrong is the model's part,
+    `noiseless_setting` is what `noiseless_setting` of the run released with the same seed; what it gets wrong is the model's part,
     smoothing that the run does because of the noise it expects included. Where a distribution is held on a tree or
-    under constraints, the best one that it could hold of the records (`nearest_of_model`) tells "structure" from that;
-    as the twin without noise may have chosen another tree, it is held against the best on its own. `values` (m,): the
+    under constraints, the best one that it could hold of the records (`nearest_in_model`) tells "structure" from that;
+    as the twin without noise may have chosen another tree, it is held against the best on its own. `unbinned_answers` (m,): the
     answers by the table's own values (`questions.unbinned`); without them no query is thought to cut a bin.
     `population`: P (k,), where known.
     """
@@ -142,10 +146,10 @@ def waterfall(
         release.answers(workload),
         noiseless.answers(workload),
     )
-    table_answers = binned_answers if values is None else np.asarray(values, dtype=float)
+    table_answers = binned_answers if unbinned_answers is None else np.asarray(unbinned_answers, dtype=float)
     reference = table_answers if population is None else workload.answers(population)
     parts = {"binning": binned_answers - table_answers}
-    nearest, nearest_noiseless = (nearest_of_model(model, rows) for model in (release, noiseless))
+    nearest, nearest_noiseless = (nearest_in_model(model, rows) for model in (release, noiseless))
     if nearest is None or nearest_noiseless is None:
         parts |= {"model": noiseless_answers - binned_answers, "privacy": released - noiseless_answers}
     else:
@@ -160,41 +164,41 @@ def waterfall(
         }
     if population is not None:
         parts = {"sampling": table_answers - reference, **parts}
-    return Waterfall(reference, parts, released)
+    return ErrorWaterfall(reference, parts, released)
 
 
-def nearest_of_model(release: Release, rows: Rows) -> Release | None:
+def nearest_in_model(release: Release, rows: Rows) -> Release | None:
     """The likeliest distribution for the records among those a release's model can hold; None if it holds any.
 
     On a tree it has the records' own clique tables. Records that constraints call impossible are left out.
     """
-    if not isinstance(release, Graphical | Histogram):
+    if not isinstance(release, GraphicalModel | Histogram):
         return None
     domain = release.domain
-    is_possible = domain.possible(rows.values)
+    is_possible = domain.possible_rows_mask(rows.values)
     if not is_possible.any():
         return None
-    possible_rows = counted(rows.values, rows.weights * is_possible)
+    possible_rows = rows_with_counts(rows.values, rows.weights * is_possible)
     if isinstance(release, Histogram):
-        return None if is_possible.all() else Records(domain, possible_rows.values, possible_rows.weights)
+        return None if is_possible.all() else SyntheticRows(domain, possible_rows.values, possible_rows.weights)
     tree = release.junction
     cliques = Marginals(domain, [[domain.names[a] for a in clique] for clique in tree.cliques])
-    return Graphical(domain, tree, cliques.answers_of_rows(possible_rows))
+    return GraphicalModel(domain, tree, cliques.answers_of_rows(possible_rows))
 
 
-def noiseless(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[Algorithm, Budget]:
+def noiseless_setting(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[Algorithm, Budget]:
     """The same algorithm with the settings that its plan chose, and a budget so large that noise vanishes."""
-    return with_choices(algorithm, make_plan(algorithm, problem, budget)), Budget(LARGEST, budget.delta)
+    return with_planned_parameters(algorithm, make_plan(algorithm, problem, budget)), Budget(MAX_EPSILON, budget.delta)
 
 
-def with_choices(algorithm: Algorithm, plan: Plan) -> Any:
+def with_planned_parameters(algorithm: Algorithm, plan: Plan) -> Any:
     """The algorithm with every parameter that was left to its plan set to the plan's choice."""
-    unset_names = [p.name for p in parameters(type(algorithm)) if getattr(algorithm, p.name) is None]
+    unset_names = [p.name for p in declared_parameters(type(algorithm)) if getattr(algorithm, p.name) is None]
     return replace(algorithm, **{name: plan[name] for name in unset_names})  # type: ignore[type-var]
 
 
 @value_object
-class Conclusion:
+class GroupComparison:
     """A comparison that a reader might draw: `value` of `outcome` is more frequent among `first` than `second`.
 
     Both are values of the column `group`; all are labels of the domain's cells.
@@ -217,7 +221,7 @@ class Conclusion:
                     )
         return Marginals(domain, [[self.group, self.outcome]])
 
-    def difference(self, domain: Domain, answers: Array) -> float:
+    def share_difference(self, domain: Domain, answers: Array) -> float:
         """The share of `value` among `first` minus that among `second`, from answers (m,); NaN for empty groups.
 
         Shares of a group whose released size is 0 or less mean nothing.

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..accuracy.usefulness import as_exact_as_sample, k_marginal
-from ..core.numbers import mean_of_all
+from ..accuracy.usefulness import equivalent_sample_share, k_marginal_score
+from ..core.numbers import mean_if_complete
 from ..core.types import Array, Json, value_object
 from ..queries import Workload
 
@@ -15,12 +15,12 @@ from ..queries import Workload
 class ReleaseErrors:
     """The errors of a release: a dataclass of named numbers, the first of which a line of progress shows."""
 
-    words: ClassVar[str]
+    headline_name: ClassVar[str]
 
     @property
     def headline(self) -> tuple[str, float]:
         """The name and the value of the first number, for a line of progress."""
-        return self.words, next(iter(self.to_json().values()))
+        return self.headline_name, next(iter(self.to_json().values()))
 
     def to_json(self) -> dict[str, Any]:
         """The numbers as a dictionary, by name."""
@@ -36,7 +36,7 @@ class Errors(ReleaseErrors):
     columns are among the tables).
     """
 
-    words = "max error"
+    headline_name = "max error"
     max_error: float
     mean_error: float
     rmse: float
@@ -45,13 +45,16 @@ class Errors(ReleaseErrors):
     k_marginal: float | None = None
 
     @classmethod
-    def mean(cls, found: Sequence["Errors"]) -> "Errors":
+    def mean(cls, errors_of_runs: Sequence["Errors"]) -> "Errors":
         """The mean of each error over several runs; None for one that some run does not have."""
-        means: Json = {f.name: mean_of_all([getattr(run_errors, f.name) for run_errors in found]) for f in fields(cls)}
+        means: Json = {
+            f.name: mean_if_complete([getattr(run_errors, f.name) for run_errors in errors_of_runs])
+            for f in fields(cls)
+        }
         return cls(**means)
 
 
-def errors(answers: Array, truth: Array, workload: Workload, n: int | None = None) -> Errors:
+def compute_errors(answers: Array, truth: Array, workload: Workload, n: int | None = None) -> Errors:
     """The errors of `answers` (m,) against `truth` (m,), of n rows where every query counts rows."""
     absolute_errors = np.abs(answers - truth)
     # between two tables there may be other answers
@@ -63,6 +66,6 @@ def errors(answers: Array, truth: Array, workload: Workload, n: int | None = Non
         float(absolute_errors.mean()),
         float(np.sqrt(mean_square)),
         None if l1 is None else float(l1.mean()),
-        None if n is None else as_exact_as_sample(mean_square * len(absolute_errors), truth, n),
-        None if l1 is None or workload.scored is None else k_marginal(l1[workload.scored]),
+        None if n is None else equivalent_sample_share(mean_square * len(absolute_errors), truth, n),
+        None if l1 is None or workload.scored_tables is None else k_marginal_score(l1[workload.scored_tables]),
     )

@@ -18,33 +18,33 @@ from scipy.special import softmax
 from ..algorithms import ALGORITHMS
 from ..algorithms.risk import risk_bounds as theory
 from ..core.errors import InputError
-from ..core.provenance import Tag
+from ..core.provenance import Provenance
 from ..core.types import Array, frozen
 from ..privacy.accounting import Budget, Plan, gdp_log_delta, gdp_mu
-from ..privacy.samplers.alternating import Proposal, walk
+from ..privacy.samplers.alternating import Proposal, run_proposals
 from ..privacy.samplers.line import PiecewiseGaussian
 from ..privacy.samplers.plane import TangentBoxes
 from ..privacy.statistics import Density
 from ..problems import RiskMinimisation
-from ..problems.losses import PiecewiseLinear, absolute, pinball
+from ..problems.losses import PiecewiseLinear, absolute_loss, pinball_loss
 from ..problems.regions import Ball
-from ..problems.risks import Risk, smallest
+from ..problems.risks import Risk, minimise_risk
 from ..schema.domain import Rows
-from .error_diagnosis import held_out
+from .error_diagnosis import split_held_out
 
-PLACES = 240
-CELLS = 1500
-ATOMS = 20  # values shared by most records, about which cells shrink to a tenth of 1/k
-OUTSIDE = 1e-7  # mass on either side without cells of its own
-POINTS = 1200
-DRAWS, GRID = 60, 32  # shown on a plane, and grid points of each of its axes
-BINS = 300  # number of bins of a column whose law is only averaged over, for a curve over μ
-SHOWN = 1e-4  # mass on either side that a picture may leave out
+QUADRATURE_CENTRES = 240
+LAW_CELLS = 1500
+MAX_ATOMS = 20  # values shared by most records, about which cells shrink to a tenth of 1/k
+TAIL_MASS = 1e-7  # mass on either side without cells of its own
+LINE_POINTS = 1200
+PLANE_DRAWS, PLANE_GRID_POINTS = 60, 32  # shown on a plane, and grid points of each of its axes
+MAX_CURVE_BINS = 300  # number of bins of a column whose law is only averaged over, for a curve over μ
+HIDDEN_TAIL_MASS = 1e-4  # mass on either side that a picture may leave out
 
 CellLaw = tuple[Array, Array]  # edges (m + 1,) and the mass of every cell (m,)
 
 
-def risk_values(risk: Risk, x: Array) -> Array:
+def location_risk_values(risk: Risk, x: Array) -> Array:
     """The risk F (m,) at points x (m,) of a location risk with a kink, from running sums instead of all pairs."""
     order = np.argsort(risk.b)
     b, w = risk.b[order], risk.w[order]
@@ -56,23 +56,23 @@ def risk_values(risk: Risk, x: Array) -> Array:
     return loss.high * below - loss.low * above
 
 
-def first(density: Density) -> CellLaw:
+def first_stage_law(density: Density) -> CellLaw:
     """The exact law of one draw as probabilities of cells, which are narrow where the law is large."""
     law = PiecewiseGaussian(density)
     cumulative = law.cumulative / law.cumulative[-1]
-    ends = np.interp([OUTSIDE, 1 - OUTSIDE], cumulative, law.edges)
-    edges = _edges(density.risk, density.k, ends, (law.edges[0], law.edges[-1]))
+    ends = np.interp([TAIL_MASS, 1 - TAIL_MASS], cumulative, law.edges)
+    edges = _cell_edges(density.risk, density.k, ends, (law.edges[0], law.edges[-1]))
     return edges, np.diff(law.cdf(edges))
 
 
-def following(before: CellLaw, risk: Risk, region: tuple[float, float], k: float, mu: float) -> CellLaw:
-    """The law of a draw whose centre is a draw from `before`; `region` holds the ends of K."""
-    edges, mass = before
+def next_stage_law(previous_law: CellLaw, risk: Risk, region: tuple[float, float], k: float, mu: float) -> CellLaw:
+    """The law of a draw whose centre is a draw from `previous_law`; `region` holds the ends of K."""
+    edges, mass = previous_law
     cumulative = np.append(0.0, np.cumsum(mass)) / mass.sum()
-    c = np.interp((np.arange(PLACES) + 0.5) / PLACES, cumulative, edges)
-    ends = np.interp([OUTSIDE, 1 - OUTSIDE], cumulative, edges)
-    x = _edges(risk, k, ends, region)
-    U = k * (risk_values(risk, x) + mu * (x - c[:, None]) ** 2 / 2)
+    c = np.interp((np.arange(QUADRATURE_CENTRES) + 0.5) / QUADRATURE_CENTRES, cumulative, edges)
+    ends = np.interp([TAIL_MASS, 1 - TAIL_MASS], cumulative, edges)
+    x = _cell_edges(risk, k, ends, region)
+    U = k * (location_risk_values(risk, x) + mu * (x - c[:, None]) ** 2 / 2)
     U -= U.min(1, keepdims=True)
     exponent_rises = np.abs(np.diff(U))
     mean_densities = np.exp(-np.minimum(U[:, :-1], U[:, 1:])) * np.where(
@@ -82,16 +82,16 @@ def following(before: CellLaw, risk: Risk, region: tuple[float, float], k: float
     return x, (cell_masses / cell_masses.sum(1, keepdims=True)).mean(0)
 
 
-def _edges(risk: Risk, k: float, ends: Array, region: tuple[float, float]) -> Array:
+def _cell_edges(risk: Risk, k: float, ends: Array, region: tuple[float, float]) -> Array:
     """The edges of narrow cells about `ends`, inside K."""
     margin = 0.2 * (ends[1] - ends[0])
     low, high = max(ends[0] - margin, region[0]), min(ends[1] + margin, region[1])
     is_near = (risk.b > low) & (risk.b < high)
     b, w = risk.b[is_near], risk.w[is_near]
-    atoms = b[np.argsort(-w)[:ATOMS]]
+    atoms = b[np.argsort(-w)[:MAX_ATOMS]]
     steps = np.geomspace(min(0.1 / k, high - low), high - low, 60)
     edges_about_atoms = (atoms[:, None] + np.concatenate([-steps, [0.0], steps])).ravel()
-    return np.unique(np.clip(np.concatenate([np.linspace(low, high, CELLS + 1), edges_about_atoms]), low, high))
+    return np.unique(np.clip(np.concatenate([np.linspace(low, high, LAW_CELLS + 1), edges_about_atoms]), low, high))
 
 
 @frozen
@@ -103,13 +103,13 @@ class LineLaw:
 
     x: Array
     density: Array
-    excess: float
+    mean_excess_risk: float
     truth: float
-    within: float
+    radius_of_90_percent: float
     mu: float
     k: float
     stages: int
-    tag = Tag.PEEK
+    tag = Provenance.REAL_DATA
 
 
 @frozen
@@ -125,15 +125,15 @@ class PlaneLaw:
     excess: Array
     draws: Array
     optimum: Array
-    tag = Tag.PEEK
+    tag = Provenance.REAL_DATA
 
 
-def _plan(problem: RiskMinimisation, budget: Budget, **settings: Any) -> Plan:
+def _plan_exponential_mechanism(problem: RiskMinimisation, budget: Budget, **settings: Any) -> Plan:
     """The plan of the regularised exponential mechanism with these settings."""
     return ALGORITHMS["regularized_exponential"](**settings).plan(problem, budget)
 
 
-def _density(problem: RiskMinimisation, rows: Rows, plan: Plan) -> Density:
+def _first_stage_density(problem: RiskMinimisation, rows: Rows, plan: Plan) -> Density:
     """The density that the first stage draws from."""
     return Density(problem.risk(rows), problem.region, plan["k"], plan["mu"])
 
@@ -141,152 +141,159 @@ def _density(problem: RiskMinimisation, rows: Rows, plan: Plan) -> Density:
 def line_law(
     problem: RiskMinimisation, rows: Rows, budget: Budget, *, calibration: str = "erm", factor: float = 1.0,
     stages: int = 1,
-) -> LineLaw:  # fmt: skip
+) -> LineLaw:
     """The law of a private quantile or median of one column, at `factor` times the theory's μ; else InputError.
 
     The first stage is exact on cells; later ones are averaged over the law of the stage before by quadrature
-    (`following`). 0 stages: by rule.
+    (`next_stage_law`). 0 stages: by rule.
     """
-    plan = _plan(problem, budget, calibration=calibration, stages=stages)
+    plan = _plan_exponential_mechanism(problem, budget, calibration=calibration, stages=stages)
     if factor != 1:
-        plan = _plan(problem, budget, mu=factor * plan["mu_star"], calibration=calibration, stages=stages)
-    density = _line(problem, rows, plan)
-    truth = smallest(density.risk, problem.region)
-    law_edges, cell_masses = law = _last_stage(density, plan)
+        plan = _plan_exponential_mechanism(
+            problem, budget, mu=factor * plan["mu_star"], calibration=calibration, stages=stages
+        )
+    density = _line_density(problem, rows, plan)
+    truth = minimise_risk(density.risk, problem.region)
+    law_edges, cell_masses = law = _last_stage_law(density, plan)
     cumulative = np.append(0.0, np.cumsum(cell_masses)) / cell_masses.sum()
-    ends = np.interp([SHOWN, 1 - SHOWN], cumulative, law_edges)
+    ends = np.interp([HIDDEN_TAIL_MASS, 1 - HIDDEN_TAIL_MASS], cumulative, law_edges)
     span = max(ends[1] - ends[0], 1e-9)
-    edges = np.linspace(max(ends[0] - span / 5, law_edges[0]), min(ends[1] + span / 5, law_edges[-1]), POINTS + 1)
+    edges = np.linspace(max(ends[0] - span / 5, law_edges[0]), min(ends[1] + span / 5, law_edges[-1]), LINE_POINTS + 1)
     cumulative_at_edges = np.interp(edges, law_edges, cumulative)
     mass = np.diff(cumulative_at_edges)  # masses, so that no narrow peak is missed
     x = (edges[1:] + edges[:-1]) / 2
     distances = abs(x - truth)
     order = distances.argsort()
     return LineLaw(
-        x, mass / np.diff(edges), _mean_excess(law, density.risk, truth), truth.item(),
+        x, mass / np.diff(edges), _mean_excess_risk(law, density.risk, truth), truth.item(),
         np.interp(0.9, mass[order].cumsum(), distances[order]),
         density.mu, density.k, plan["stages"],
-    )  # fmt: skip
+    )
 
 
-def _last_stage(density: Density, plan: Plan) -> CellLaw:
+def _last_stage_law(density: Density, plan: Plan) -> CellLaw:
     """The law of the answer after the last stage; μ and k grow as the radius of a stage shrinks."""
-    law, radii = first(density), plan["stage_radii"]
+    law, radii = first_stage_law(density), plan["stage_radii"]
     (low,), (high,) = density.region.corners
     for radius in radii[1:]:
         growth = radii[0] / radius
-        law = following(law, density.risk, (float(low), float(high)), density.k * growth, density.mu * growth)
+        law = next_stage_law(law, density.risk, (float(low), float(high)), density.k * growth, density.mu * growth)
     return law
 
 
-def _line(problem: RiskMinimisation, rows: Rows, plan: Plan) -> Density:
+def _line_density(problem: RiskMinimisation, rows: Rows, plan: Plan) -> Density:
     """The density on a line that the first stage draws from; InputError for any task but a quantile or a median."""
     if not problem.location or not isinstance(problem.loss, PiecewiseLinear) or problem.loss.width:
         raise InputError("the law on a line is that of a quantile or a median of one column")
-    return _density(problem, rows, plan)
+    return _first_stage_density(problem, rows, plan)
 
 
-def _mean_excess(law: CellLaw, risk: Risk, truth: Array) -> float:
+def _mean_excess_risk(law: CellLaw, risk: Risk, minimiser: Array) -> float:
     """The mean excess risk E F(X) − F(x*), summed over cells; F is convex, so the error is of second order."""
     edges, mass = law
     midpoints = (edges[1:] + edges[:-1]) / 2
-    return float(mass @ (risk_values(risk, midpoints) - risk_values(risk, truth)) / mass.sum())
+    return float(mass @ (location_risk_values(risk, midpoints) - location_risk_values(risk, minimiser)) / mass.sum())
 
 
-def risk_by_mu(
+def mean_excess_risk_by_mu(
     problem: RiskMinimisation, rows: Rows, budget: Budget, *, calibration: str = "erm"
 ) -> tuple[Array, Array, float]:
     """Weights μ (m,) about the theory's, the exact mean excess risk at each (m,), and the theory's μ; one stage."""
-    plan = _plan(problem, budget, calibration=calibration)
-    risk = _coarse(_line(problem, rows, plan).risk, problem)
-    minimiser = smallest(risk, problem.region)
+    plan = _plan_exponential_mechanism(problem, budget, calibration=calibration)
+    risk = _coarsen_risk(_line_density(problem, rows, plan).risk, problem)
+    minimiser = minimise_risk(risk, problem.region)
     mus, excess = plan["mu_star"] * np.geomspace(1e-3, 1e3, 31), []
     for mu in mus:
         density = Density(risk, problem.region, plan["k"] / plan["mu"] * float(mu), float(mu))
-        excess.append(_mean_excess(first(density), risk, minimiser))
+        excess.append(_mean_excess_risk(first_stage_law(density), risk, minimiser))
     return mus, np.array(excess), float(plan["mu_star"])
 
 
-def _coarse(risk: Risk, problem: RiskMinimisation) -> Risk:
+def _coarsen_risk(risk: Risk, problem: RiskMinimisation) -> Risk:
     """The records of a column moved to at most BINS places, with their weights, for a curve that is only displayed."""
-    if len(np.unique(risk.b)) <= BINS:
+    if len(np.unique(risk.b)) <= MAX_CURVE_BINS:
         return risk
     (low,), (high,) = problem.region.corners
-    edges = np.linspace(low, high, BINS + 1)
-    cell = np.clip(np.searchsorted(edges, risk.b) - 1, 0, BINS - 1)
-    weights = np.bincount(cell, risk.w, BINS)
+    edges = np.linspace(low, high, MAX_CURVE_BINS + 1)
+    cell = np.clip(np.searchsorted(edges, risk.b) - 1, 0, MAX_CURVE_BINS - 1)
+    weights = np.bincount(cell, risk.w, MAX_CURVE_BINS)
     midpoints = (edges[1:] + edges[:-1]) / 2
     return Risk(risk.loss, midpoints[weights > 0, None], weights[weights > 0], location=True)
 
 
 def plane_law(problem: RiskMinimisation, rows: Rows, budget: Budget, *, calibration: str = "erm") -> PlaneLaw:
     """The law of two coefficients on a bounded region, in one stage; InputError for another number of them."""
-    if problem.d != 2 or not problem.region.bounded:
+    if problem.d != 2 or not problem.region.is_bounded:
         raise InputError(f"the picture of a plane needs two coefficients on a bounded region, not {problem.d}")
-    density = _density(problem, rows, _plan(problem, budget, calibration=calibration))
-    X = TangentBoxes(density, np.random.default_rng(0)).draw(DRAWS, np.random.default_rng(1))
-    optimum = smallest(density.risk, problem.region)
+    density = _first_stage_density(problem, rows, _plan_exponential_mechanism(problem, budget, calibration=calibration))
+    X = TangentBoxes(density, np.random.default_rng(0)).draw(PLANE_DRAWS, np.random.default_rng(1))
+    optimum = minimise_risk(density.risk, problem.region)
     draws_and_optimum = np.vstack([X, optimum])
     low, high = draws_and_optimum.min(0), draws_and_optimum.max(0)
     margins = 0.25 * np.maximum(high - low, 1e-9)
-    axes = [np.linspace(a, b, GRID) for a, b in zip(low - margins, high + margins, strict=True)]
+    axes = [np.linspace(a, b, PLANE_GRID_POINTS) for a, b in zip(low - margins, high + margins, strict=True)]
     grid = np.stack(np.meshgrid(*axes), -1).reshape(-1, 2)
     risks = density.risk.values(grid)
     U = density.k * (risks + density.mu * ((grid - density.centre) ** 2).sum(1) / 2)
     is_inside = problem.region.contains(grid)
     p = np.where(is_inside, np.exp(U[is_inside].min() - U), 0.0)
-    shape = (GRID, GRID)
+    shape = (PLANE_GRID_POINTS, PLANE_GRID_POINTS)
     excess = np.where(is_inside, risks - density.risk.value(optimum), np.nan).reshape(shape)
     return PlaneLaw(axes[0], axes[1], (p / p.sum()).reshape(shape), excess, X, optimum)
 
 
-def public_walk() -> tuple[Array, list[Proposal]]:
+def sampler_walk_on_invented_rows() -> tuple[Array, list[Proposal]]:
     """Twelve invented numbers (12,) in −1..1, and every proposal of the paper's sampler on them, step by step.
 
     Its inner states follow the records, so that they are shown for invented ones only. The step size is fit to look at.
     """
     rng = np.random.default_rng(0)
     b = np.clip(rng.normal(0.2, 0.4, 12), -1, 1)
-    density = Density(Risk(absolute(), b[:, None], np.ones(12), location=True), Ball(np.zeros(1), 1.0), 20.0, 0.5)
-    return b, list(walk(density, 12, 0.002, rng, np.zeros(1)))
+    density = Density(Risk(absolute_loss(), b[:, None], np.ones(12), location=True), Ball(np.zeros(1), 1.0), 20.0, 0.5)
+    return b, list(run_proposals(density, 12, 0.002, rng, np.zeros(1)))
 
 
-def neighbour_curve(budget: Budget, epsilons: Array, n: int) -> tuple[Array, float]:
+def median_delta_curve(budget: Budget, epsilons: Array, n: int) -> tuple[Array, float]:
     """Exact δ(ε) (m,) of a private median between two neighbouring invented tables of n numbers, by quadrature.
 
     Half the numbers lie at either end of −1..1, and one of them moves to the other end: the larger of both directions.
-    The second value is the GDP parameter s of the promise, whose `gaussian_curve` it must stay below.
+    The second value is the GDP parameter s of the promise, whose `gaussian_delta_curve` it must stay below.
     """
-    problem = RiskMinimisation(pinball(0.5), Ball(np.zeros(1), 1.0), n, ("x",), True)
-    plan = _plan(problem, budget)
+    problem = RiskMinimisation(pinball_loss(0.5), Ball(np.zeros(1), 1.0), n, ("x",), True)
+    plan = _plan_exponential_mechanism(problem, budget)
     x = np.linspace(-1, 1, 20_001)
     laws = []
     for moved_count in (0, 1):
         b = np.repeat([-1.0, 1.0], [n // 2 + moved_count, n - n // 2 - moved_count])
-        U = _density(problem, Rows(b[:, None], np.ones(n)), plan)
-        laws.append(softmax(-(U.k * (risk_values(U.risk, x) + U.mu * x * x / 2))))
+        U = _first_stage_density(problem, Rows(b[:, None], np.ones(n)), plan)
+        laws.append(softmax(-(U.k * (location_risk_values(U.risk, x) + U.mu * x * x / 2))))
     p, q = laws
-    return np.array([max(_beyond(p, q, e), _beyond(q, p, e)) for e in epsilons]), float(plan["s"])
+    return np.array(
+        [max(_hockey_stick_divergence(p, q, e), _hockey_stick_divergence(q, p, e)) for e in epsilons]
+    ), float(plan["s"])
 
 
-def _beyond(p: Array, q: Array, epsilon: float) -> float:
+def _hockey_stick_divergence(p: Array, q: Array, epsilon: float) -> float:
     """The probability Σ max(p − e^ε q, 0) by which p exceeds e^ε q: the δ of this direction."""
     return float(np.maximum(p - math.exp(epsilon) * q, 0).sum())
 
 
-def gaussian_curve(s: float, epsilons: Array) -> Array:
+def gaussian_delta_curve(s: float, epsilons: Array) -> Array:
     """δ(ε) (m,) of a Gaussian mechanism that is exactly s-GDP."""
     return np.array([math.exp(gdp_log_delta(float(e), s)) for e in epsilons])
 
 
-def calibrations(delta: float) -> pd.DataFrame:
+def calibration_table(delta: float) -> pd.DataFrame:
     """Rows (ε, exact s at δ, the paper's s, the δ that its Theorem 6.4 then keeps, δ) for ε from 0.01 to 10.
 
     As printed it spends 2δ/3 on the density and (1 + e^ε)δ/3 on the sampler.
     """
     lines = []
     for epsilon in np.geomspace(0.01, 10, 61):
-        exact_s, paper_s = gdp_mu(float(epsilon), delta), theory.paper_gdp(epsilon=float(epsilon), delta=delta)
+        exact_s, paper_s = (
+            gdp_mu(float(epsilon), delta),
+            theory.paper_gdp_parameter(epsilon=float(epsilon), delta=delta),
+        )
         spent_delta = delta * (2 / 3 + (1 + math.exp(epsilon)) / 3)
         lines.append(
             {"epsilon": epsilon, "exact": exact_s, "printed": paper_s, "spent": spent_delta, "promised": delta}
@@ -294,12 +301,12 @@ def calibrations(delta: float) -> pd.DataFrame:
     return pd.DataFrame(lines)
 
 
-def split(rows: Rows, share: float, seed: int) -> tuple[Rows, Rows]:
-    """The records in two random groups, `share` of them in the second: one to learn from, one to judge by."""
+def split_rows(rows: Rows, second_share: float, seed: int) -> tuple[Rows, Rows]:
+    """The records in two random groups, `second_share` of them in the second: one to learn from, one to judge by."""
     total = int(rows.weights.sum())
-    return held_out(rows, min(max(1, round(share * total)), total - 2), np.random.default_rng(seed))
+    return split_held_out(rows, min(max(1, round(second_share * total)), total - 2), np.random.default_rng(seed))
 
 
-def best_without_privacy(problem: RiskMinimisation, rows: Rows) -> Array:
+def nonprivate_minimiser(problem: RiskMinimisation, rows: Rows) -> Array:
     """The answer (d,) without privacy, from the records themselves."""
-    return smallest(problem.risk(rows), problem.region)
+    return minimise_risk(problem.risk(rows), problem.region)

@@ -2,34 +2,34 @@
 
 from pathlib import Path
 
-STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+STATUS_FILE, PEAK_RESET_FILE = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
-class Peak:
+class PeakMemory:
     """The peak of this process's memory since this object was made, above its memory then.
 
-    Linux keeps a high-water mark that can be set back; elsewhere `bytes` is None. Memory that the process had taken
+    Linux keeps a high-water mark that can be set back; elsewhere `bytes_above_start` is None. Memory that the process had taken
     before and kept is not seen again, so that small works may show 0.
     """
 
     def __init__(self) -> None:
         try:
-            RESET.write_text("5")
-            self._before = _kilobytes("VmRSS")
+            PEAK_RESET_FILE.write_text("5")
+            self._start_kilobytes = _status_kilobytes("VmRSS")
         except OSError:
-            self._before = None
+            self._start_kilobytes = None
 
     @property
-    def bytes(self) -> int | None:
+    def bytes_above_start(self) -> int | None:
         """The bytes above the start; None where the operating system does not report them."""
-        if self._before is None or (peak := _kilobytes("VmHWM")) is None:
+        if self._start_kilobytes is None or (peak := _status_kilobytes("VmHWM")) is None:
             return None
-        return 1024 * max(0, peak - self._before)
+        return 1024 * max(0, peak - self._start_kilobytes)
 
 
-def _kilobytes(name: str) -> int | None:
+def _status_kilobytes(name: str) -> int | None:
     """The number of kilobytes after `name` in the process's status; None where it is not there."""
-    for line in STATUS.read_text().splitlines():
+    for line in STATUS_FILE.read_text().splitlines():
         if line.startswith(f"{name}:"):
             return int(line.split()[1])
     return None

@@ -10,29 +10,33 @@ import numpy as np
 from scipy.special import rel_entr
 from scipy.stats import chi2_contingency
 
-from ..accuracy.intervals.independence_test import LEVEL, linked
-from ..accuracy.intervals.unbiased_tables import known, values_of
+from ..accuracy.intervals.independence_test import SIGNIFICANCE_LEVEL, run_independence_test
+from ..accuracy.intervals.unbiased_tables import axes_and_values, unbiased_tables
 from ..core.errors import InputError
-from ..core.provenance import Tag
+from ..core.provenance import Provenance
 from ..core.types import Array, Json, Rng, Tick, frozen, value_object
 from ..problems import QueryRelease
 from ..queries import Marginals
 from ..queries.questions import Question
 from ..schema.domain import Domain, Rows
-from .error_diagnosis import counted, held_out
+from .error_diagnosis import rows_with_counts, split_held_out
 from .run import Run
 
-NUMBERS = 20  # whole numbers from which a target is one to come near to, and not to hit
-HELD_OUT, LEAST = 0.25, 50  # share of the rows that models are tested on, and how many at the least
-LINKS, REPEATS, ELSEWHERE = 10, 199, 2**32  # the strongest links looked for; tables of a test; seeds of its table
-TESTS = ("χ² on synthetic rows", "our test")
-LEAF = 20  # rows in a leaf, of which equal ones are trained on together
-MODELS = ("logistic regression", "gradient boosting")
+MIN_NUMERIC_VALUES = 20  # whole numbers from which a target is one to come near to, and not to hit
+HELD_OUT_SHARE, MIN_HELD_OUT_ROWS = 0.25, 50  # share of the rows that models are tested on, and how many at the least
+MAX_STRONGEST_LINKS, TEST_REPEATS, INDEPENDENT_RUN_SEED_OFFSET = (
+    10,
+    199,
+    2**32,
+)  # the strongest links looked for; tables of a test; seeds of its table
+TEST_NAMES = ("χ² on synthetic rows", "our test")
+MIN_LEAF_ROWS = 20  # rows in a leaf, of which equal ones are trained on together
+MODEL_NAMES = ("logistic regression", "gradient boosting")
 
 
 @value_object
-class Served:
-    """The score of one purpose on the release (`value`), the real rows, an equally exact sample, and a blind guess."""
+class TaskScore:
+    """The score of one purpose on the release (`released_share`), the real rows, an equally exact sample, and a blind guess."""
 
     purpose: str
     value: float | None
@@ -40,7 +44,7 @@ class Served:
     real: float | None
     sample: float | None
     nothing: float | None
-    tag = Tag.PEEK
+    tag = Provenance.REAL_DATA
 
 
 @frozen
@@ -56,57 +60,59 @@ class Purposes:
     target: str | None = None
     group: str | None = None
     question: Question | None = None
-    _real: dict[str, Callable[[Rows], float | None]] = field(default_factory=dict)  # models of the real rows, once
+    _models_of_real_rows: dict[str, Callable[[Rows], float | None]] = field(
+        default_factory=dict
+    )  # models of the real rows, once
 
     @classmethod
-    def of(
+    def for_table(
         cls, domain: Domain, rows: Rows, *, target: str | None = None, group: str | None = None,
         question: Question | None = None,
-    ) -> "Purposes":  # fmt: skip
+    ) -> "Purposes":
         """The purposes of a table, with a quarter of its rows held out; InputError where they do not fit it."""
         if group is not None and target is None:
             raise InputError("a group is compared by how well a target is predicted; name the target too")
-        held_out_count = int(HELD_OUT * rows.n)
-        if held_out_count < LEAST:
+        held_out_count = int(HELD_OUT_SHARE * rows.n)
+        if held_out_count < MIN_HELD_OUT_ROWS:
             raise InputError(
-                f"{held_out_count} rows can be held out and {LEAST} are needed: the table needs {4 * LEAST} rows"
+                f"{held_out_count} rows can be held out and {MIN_HELD_OUT_ROWS} are needed: the table needs {4 * MIN_HELD_OUT_ROWS} rows"
             )
-        train, test = held_out(rows, held_out_count, np.random.default_rng(0))
+        train, test = split_held_out(rows, held_out_count, np.random.default_rng(0))
         purposes = cls(domain, train, test, target, group, question)
         for role, name in (("target", target), ("group", group)):
-            if name is not None and min(len(purposes._values(part, name)) for part in (train, test)) < 2:
+            if name is not None and min(len(purposes._occurring_codes(part, name)) for part in (train, test)) < 2:
                 raise InputError(f"the {role} {name!r} has one value only in this table; choose another column")
-        if len(purposes._links) == 0:
+        if len(purposes._column_pairs) == 0:
             raise InputError("links need two columns with two values each, and this table has fewer")
         if target is not None:
-            _sklearn()
+            _import_sklearn()
         return purposes
 
-    def served(self, run: Run, watch: Tick = lambda: None) -> list[Served]:
-        """The scores of all purposes by the last release of a finished run on `train`; `watch` is called regularly."""
-        release, exactness = run.release, run.records[-1].to_json()["as_exact_as_sample"]
+    def score_tasks(self, run: Run, progress: Tick = lambda: None) -> list[TaskScore]:
+        """The scores of all purposes by the last release of a finished run on `train`; `progress` is called regularly."""
+        release, exactness = run.release, run.convergence[-1].to_json()["as_exact_as_sample"]
         if release is None:
             raise InputError("the algorithm released nothing")
         rng = np.random.default_rng([run.seed, 1])
         sample_size = None if exactness is None else max(1, round(exactness * self.train.n))
         synthetic = self.domain.encode(run.sample())
-        sample_rows = None if sample_size is None else held_out(self.train, sample_size, rng)[1]
+        sample_rows = None if sample_size is None else split_held_out(self.train, sample_size, rng)[1]
         scores = []
-        for score_purpose in (self._models, self._found, self._asked):
-            watch()
-            with _one_thread():
+        for score_purpose in (self._score_models, self._score_links, self._score_question):
+            progress()
+            with _single_thread_context():
                 scores += score_purpose(release, synthetic, sample_rows)
-        return scores + self._alarms(run, rng, watch)
+        return scores + self._score_false_alarms(run, rng, progress)
 
-    def summary(self, run: Run, watch: Tick = lambda: None) -> Json:
+    def summary(self, run: Run, progress: Tick = lambda: None) -> Json:
         """The run's summary, with the score of each purpose, by name, in place of errors."""
-        return run.to_json() | {"final": {score.purpose: asdict(score) for score in self.served(run, watch)}}
+        return run.to_json() | {"final": {score.purpose: asdict(score) for score in self.score_tasks(run, progress)}}
 
-    def _values(self, rows: Rows, name: str) -> Array:
+    def _occurring_codes(self, rows: Rows, name: str) -> Array:
         """The numbers of the different values of a column that occur in the rows."""
         return np.unique(rows.values[:, self.domain.axes([name])[0]])
 
-    def _models(self, _release: Any, synthetic: Rows, like: Rows | None) -> list[Served]:
+    def _score_models(self, _release: Any, synthetic: Rows, sample_rows: Rows | None) -> list[TaskScore]:
         """The scores of models trained on each table and tested on the rows held out, for all and for each group."""
         if self.target is None:
             return []
@@ -115,63 +121,69 @@ class Purposes:
             axis = self.domain.axes([self.group])[0]
             for code, value in enumerate(self.domain.columns[axis].labels):
                 label = f" ({self.group} = {value})"
-                test_parts[label] = counted(self.test.values, self.test.weights * (self.test.values[:, axis] == code))
+                test_parts[label] = rows_with_counts(
+                    self.test.values, self.test.weights * (self.test.values[:, axis] == code)
+                )
         scores_of_models = []
-        for model in MODELS:
-            if model not in self._real:
-                self._real[model] = self._fitted(model, self.train)
+        for model in MODEL_NAMES:
+            if model not in self._models_of_real_rows:
+                self._models_of_real_rows[model] = self._fit_model(model, self.train)
             scorers = {
-                "value": self._fitted(model, synthetic),
-                "real": self._real[model],
-                "sample": None if like is None else self._fitted(model, like),
+                "value": self._fit_model(model, synthetic),
+                "real": self._models_of_real_rows[model],
+                "sample": None if sample_rows is None else self._fit_model(model, sample_rows),
             }
             for label, part in test_parts.items():
                 part_scores = {name: None if scorer is None else scorer(part) for name, scorer in scorers.items()}
-                unit, blind_score = self._blind(part)
+                unit, blind_score = self._unit_and_blind_score(part)
                 scores_of_models.append(
-                    Served(f"train a model: {model}{label}", unit=unit, nothing=blind_score, **part_scores)
+                    TaskScore(f"train a model: {model}{label}", unit=unit, nothing=blind_score, **part_scores)
                 )
         return scores_of_models
 
     @property
-    def _numeric(self) -> bool:
+    def _target_is_numeric(self) -> bool:
         """Whether the target is a number to approximate: one in bins, or one of many whole numbers."""
         column = self.domain.column(self.target or "")
-        return column.size > 2 and (bool(column.edges) or (column.kind != "categorical" and column.size > NUMBERS))
+        return column.size > 2 and (
+            bool(column.edges) or (column.kind != "categorical" and column.size > MIN_NUMERIC_VALUES)
+        )
 
-    def _blind(self, part: Rows) -> tuple[str, float | None]:
+    def _unit_and_blind_score(self, rows: Rows) -> tuple[str, float | None]:
         """The unit of a score, and the score of a guess from the shares of the target's values alone.
 
         Of a group of nobody there is no score, and the unit says why.
         """
-        if not part.n:
+        if not rows.n:
             return "no number: nobody of this group is among the rows held out", None
-        if self._numeric:
+        if self._target_is_numeric:
             return "R²", 0.0
-        if len(self._values(self.train, self.target or "")) == 2:
+        if len(self._occurring_codes(self.train, self.target or "")) == 2:
             return "AUC", 0.5
-        counts = np.bincount(part.values[:, self.domain.axes([self.target or ""])[0]], part.weights)
+        counts = np.bincount(rows.values[:, self.domain.axes([self.target or ""])[0]], rows.weights)
         return "accuracy", float(counts.max() / counts.sum())
 
-    def _fitted(self, model: str, table: Rows) -> Callable[[Rows], float | None]:
+    def _fit_model(self, model: str, table: Rows) -> Callable[[Rows], float | None]:
         """A model trained on one table, as a function that scores other tables; None where a score is not defined."""
-        metrics = _sklearn().metrics
+        metrics = _import_sklearn().metrics
         axis = self.domain.axes([self.target or ""])[0]
-        is_numeric, classes = self._numeric, self._values(self.train, self.target or "")
-        X, y = self._features(table, model), table.values[:, axis]
+        is_numeric, classes = self._target_is_numeric, self._occurring_codes(self.train, self.target or "")
+        X, y = self._feature_matrix(table, model), table.values[:, axis]
         learner = None
         if len(np.unique(y)) > 1:
-            learner = _learner(model, is_numeric, LEAF * len(y) / table.n).fit(X, y, sample_weight=table.weights)
+            learner = _untrained_model(model, is_numeric, MIN_LEAF_ROWS * len(y) / table.n).fit(
+                X, y, sample_weight=table.weights
+            )
 
-        def score(part: Rows) -> float | None:
-            targets, weights = part.values[:, axis], part.weights
+        def score(rows: Rows) -> float | None:
+            targets, weights = rows.values[:, axis], rows.weights
             if len(np.unique(targets)) < 2:
                 return None
             metric, predictions = (
                 metrics.r2_score if is_numeric else metrics.accuracy_score,
                 np.full(len(targets), y[0]),
             )
-            features = self._features(part, model)
+            features = self._feature_matrix(rows, model)
             if not is_numeric and len(classes) == 2:
                 metric, targets = metrics.roc_auc_score, targets == classes[1]
                 if learner is not None:
@@ -182,52 +194,58 @@ class Purposes:
 
         return score
 
-    def _features(self, rows: Rows, model: str) -> Array:
+    def _feature_matrix(self, rows: Rows, model: str) -> Array:
         """The columns except the target: an indicator of each value for a regression, the values' numbers for trees."""
         feature_axes = [a for a, name in enumerate(self.domain.names) if name != self.target]
-        if model != MODELS[0]:
+        if model != MODEL_NAMES[0]:
             return rows.values[:, feature_axes].astype(float)
         return np.concatenate([np.eye(self.domain.shape[a])[rows.values[:, a], 1:] for a in feature_axes], axis=1)
 
     @property
-    def _links(self) -> list[tuple[str, str]]:
+    def _column_pairs(self) -> list[tuple[str, str]]:
         """The pairs of columns with at least two values each."""
-        return list(combinations([name for name in self.domain.names if len(self._values(self.train, name)) > 1], 2))
+        return list(
+            combinations([name for name in self.domain.names if len(self._occurring_codes(self.train, name)) > 1], 2)
+        )
 
-    def _found(self, _release: Any, synthetic: Rows, like: Rows | None) -> list[Served]:
+    def _score_links(self, _release: Any, synthetic: Rows, sample_rows: Rows | None) -> list[TaskScore]:
         """The share of the real rows' strongest links that are among equally many strongest links of another table."""
-        pairs = Marginals(self.domain, self._links)
-        k = max(1, min(LINKS, len(self._links) // 3))
+        pairs = Marginals(self.domain, self._column_pairs)
+        k = max(1, min(MAX_STRONGEST_LINKS, len(self._column_pairs) // 3))
 
-        def strongest(table: Rows) -> set[int]:
+        def strongest_links(table: Rows) -> set[int]:
             shares = pairs.answers_of_rows(table)
-            strength = [_information(shares[t].reshape(s)) for t, s in zip(pairs.tables, pairs.shapes, strict=True)]
+            strength = [
+                _mutual_information(shares[t].reshape(s)) for t, s in zip(pairs.tables, pairs.shapes, strict=True)
+            ]
             return set(np.argsort(strength)[::-1][:k].tolist())
 
-        real_links = strongest(self.train)
-        value, sample_value = (None if t is None else len(real_links & strongest(t)) / k for t in (synthetic, like))
-        blind_score = k / len(self._links)
+        real_links = strongest_links(self.train)
+        value, sample_value = (
+            None if t is None else len(real_links & strongest_links(t)) / k for t in (synthetic, sample_rows)
+        )
+        blind_score = k / len(self._column_pairs)
         return [
-            Served("find what is linked", value, f"share of the {k} strongest links", 1.0, sample_value, blind_score)
+            TaskScore("find what is linked", value, f"share of the {k} strongest links", 1.0, sample_value, blind_score)
         ]
 
-    def _asked(self, release: Any, _synthetic: Rows, like: Rows | None) -> list[Served]:
+    def _score_question(self, release: Any, _synthetic: Rows, sample_rows: Rows | None) -> list[TaskScore]:
         """The user's question: its share in each table, and the share that the schema alone suggests."""
         if self.question is None:
             return []
         workload = self.question.workload
         real_share, sample_share = (
-            None if t is None else float(workload.answers_of_rows(t)[0]) for t in (self.train, like)
+            None if t is None else float(workload.answers_of_rows(t)[0]) for t in (self.train, sample_rows)
         )
-        blind_share = float(values_of(workload)[1].mean())
+        blind_share = float(axes_and_values(workload)[1].mean())
         released_share = float(release.answers(workload)[0])
         return [
-            Served(
+            TaskScore(
                 f"answer: {self.question.text}", released_share, "share of rows", real_share, sample_share, blind_share
             )
         ]
 
-    def _alarms(self, run: Run, rng: Rng, watch: Tick) -> list[Served]:
+    def _score_false_alarms(self, run: Run, rng: Rng, progress: Tick) -> list[TaskScore]:
         """The rate at which tests find links in a table of independent columns, released by the same plan.
 
         Its columns have the shares of the release. χ² takes synthetic rows for as many real ones; ours knows the noise.
@@ -236,55 +254,68 @@ class Purposes:
         one_way = Marginals.all(self.domain, 1)
         shares = np.maximum(run.release.answers(one_way), 0)  # type: ignore[union-attr]
         columns = [rng.choice(t.stop - t.start, problem.n, p=shares[t] / shares[t].sum()) for t in one_way.tables]
-        rows = self.domain.group(np.column_stack(columns))
-        independent_run = Run(run.algorithm, problem, rows, run.budget, seed=run.seed + ELSEWHERE)
+        rows = self.domain.group_rows(np.column_stack(columns))
+        independent_run = Run(run.algorithm, problem, rows, run.budget, seed=run.seed + INDEPENDENT_RUN_SEED_OFFSET)
         for _ in independent_run:
-            watch()
+            progress()
         release: Any = independent_run.release
-        unbiased_answers = known(release, independent_run.measured, self.domain)
+        unbiased_answers = unbiased_tables(release, independent_run.measured, self.domain)
         synthetic = self.domain.encode(independent_run.sample())
         chi_square_p_values, noise_aware_p_values = [], []
-        for names in self._links:
-            watch()
+        for names in self._column_pairs:
+            progress()
             axes = self.domain.axes(names)
             counts = synthetic.count(axes, self.domain.shape_of(axes))
-            chi_square_p_values.append(_chi_square(counts.reshape(self.domain.shape_of(axes))))
-            test = linked(unbiased_answers, names, problem.effective_n, repeats=REPEATS, seed=run.seed)
+            chi_square_p_values.append(_chi_square_p_value(counts.reshape(self.domain.shape_of(axes))))
+            test = run_independence_test(
+                unbiased_answers, names, problem.effective_n, repeats=TEST_REPEATS, seed=run.seed
+            )
             noise_aware_p_values += [] if test.p_value is None else [test.p_value]
         return [
-            Served(f"test a hypothesis: {name}", _below(values), "false alarms", LEVEL, LEVEL, LEVEL)
-            for name, values in zip(TESTS, (chi_square_p_values, noise_aware_p_values), strict=True)
+            TaskScore(
+                f"test a hypothesis: {name}",
+                _share_below_level(values),
+                "false alarms",
+                SIGNIFICANCE_LEVEL,
+                SIGNIFICANCE_LEVEL,
+                SIGNIFICANCE_LEVEL,
+            )
+            for name, values in zip(TEST_NAMES, (chi_square_p_values, noise_aware_p_values), strict=True)
         ]
 
 
-def alarms_in_words(chi: float | None, ours: float | None) -> str:
+def false_alarm_sentence(chi_square_rate: float | None, noise_aware_rate: float | None) -> str:
     """A sentence on how often each of the two tests finds a link that is not there; an unknown rate is left out."""
-    if chi is None:
+    if chi_square_rate is None:
         return "No pair of columns could be tested."
-    sentence = f"Tests on these synthetic rows would find a link that is not there in {100 * chi:.0f} of 100 cases"
+    sentence = (
+        f"Tests on these synthetic rows would find a link that is not there in {100 * chi_square_rate:.0f} of 100 cases"
+    )
     return f"{sentence}; " + (
-        "our test has nothing to go by." if ours is None else f"with our test in {100 * ours:.0f}."
+        "our test has nothing to go by."
+        if noise_aware_rate is None
+        else f"with our test in {100 * noise_aware_rate:.0f}."
     )
 
 
-def _information(table: Array) -> float:
+def _mutual_information(table: Array) -> float:
     """The mutual information of a table of shares, in nats."""
     return float(rel_entr(table, np.outer(table.sum(axis=1), table.sum(axis=0))).sum())
 
 
-def _chi_square(counts: Array) -> float:
+def _chi_square_p_value(counts: Array) -> float:
     """The p-value of Pearson's χ² test on a table of counts without its empty lines; 1 for a single line."""
     nonempty_counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
     result: Any = chi2_contingency(nonempty_counts, correction=False) if min(nonempty_counts.shape) > 1 else None
     return 1.0 if result is None else float(result.pvalue)
 
 
-def _below(p_values: list[float]) -> float | None:
+def _share_below_level(p_values: list[float]) -> float | None:
     """The share of p-values that are below the level; None without any."""
-    return float(np.mean([p < LEVEL for p in p_values])) if p_values else None
+    return float(np.mean([p < SIGNIFICANCE_LEVEL for p in p_values])) if p_values else None
 
 
-def _sklearn() -> Any:
+def _import_sklearn() -> Any:
     """The package scikit-learn; InputError where it is not installed."""
     try:
         import sklearn.ensemble
@@ -296,7 +327,7 @@ def _sklearn() -> Any:
     return sklearn
 
 
-def _one_thread() -> Any:
+def _single_thread_context() -> Any:
     """A context that keeps models to one thread, which is faster on tables of few distinct rows."""
     try:
         from threadpoolctl import threadpool_limits  # comes with scikit-learn
@@ -305,12 +336,12 @@ def _one_thread() -> Any:
     return threadpool_limits(1)
 
 
-def _learner(model: str, numeric: bool, leaf: float) -> Any:
-    """An untrained scikit-learn model whose trees have at least `leaf` distinct rows in a leaf."""
-    library = _sklearn()
-    if model == MODELS[0]:
-        return library.linear_model.Ridge() if numeric else library.linear_model.LogisticRegression(max_iter=300)
-    class_name = "HistGradientBoostingRegressor" if numeric else "HistGradientBoostingClassifier"
+def _untrained_model(model: str, is_numeric: bool, min_leaf_rows: float) -> Any:
+    """An untrained scikit-learn model whose trees have at least `min_leaf_rows` distinct rows in a leaf."""
+    library = _import_sklearn()
+    if model == MODEL_NAMES[0]:
+        return library.linear_model.Ridge() if is_numeric else library.linear_model.LogisticRegression(max_iter=300)
+    class_name = "HistGradientBoostingRegressor" if is_numeric else "HistGradientBoostingClassifier"
     return getattr(library.ensemble, class_name)(
-        max_iter=60, early_stopping=False, random_state=0, min_samples_leaf=max(1, round(leaf))
-    )  # fmt: skip
+        max_iter=60, early_stopping=False, random_state=0, min_samples_leaf=max(1, round(min_leaf_rows))
+    )

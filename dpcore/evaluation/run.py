@@ -13,40 +13,40 @@ import numpy as np
 import pandas as pd
 
 from ..accuracy.meaning_of_epsilon import Promise
-from ..accuracy.usefulness import counts_rows
+from ..accuracy.usefulness import all_queries_count_rows
 from ..algorithms import registered_name
 from ..algorithms.algorithm import Algorithm, Step, make_plan
 from ..core.errors import InputError, PrivacyWarning
-from ..core.numbers import check_rows
-from ..core.provenance import Tag
+from ..core.numbers import check_synthetic_row_count
+from ..core.provenance import Provenance
 from ..core.types import Array, Json, Rng, Texts, frozen, value_object
 from ..models.releases import Release
-from ..privacy.accounting import Budget, Plan, Spend, Spent, Sums, cautions
-from ..privacy.curators.curator_of_problem import curator_of
+from ..privacy.accounting import Budget, ComposedCost, Plan, PrivacySpent, Spend, budget_warnings
+from ..privacy.curators.curator_of_problem import make_curator
 from ..privacy.measurement import MeasuredAnswers
 from ..queries import Marginals, Workload
-from ..schema.domain import Countable, Domain, projected
-from .metrics import Errors, ReleaseErrors, errors
-from .peak_memory import Peak
-from .truth import TRUTHS
+from ..schema.domain import Countable, Domain, sum_to_axes
+from .metrics import Errors, ReleaseErrors, compute_errors
+from .peak_memory import PeakMemory
+from .truth import TRUTH_BY_PROBLEM
 
-ERRORS = tuple(f.name for f in fields(Errors))[:4]  # the errors proper, in the order that tables show them
+ERROR_NAMES = tuple(f.name for f in fields(Errors))[:4]  # the errors proper, in the order that tables show them
 
 
 @value_object
-class Record:
+class ConvergencePoint:
     """One point of the convergence curve. `seconds` is the algorithm's own time so far, without the metrics.
 
     `population` is the error against the data-generating distribution, where that was given.
     """
 
     t: int
-    spent: Spent
+    spent: PrivacySpent
     empirical: ReleaseErrors
     population: ReleaseErrors | None
     seconds: float
     note: str = ""
-    tag = Tag.PEEK
+    tag = Provenance.REAL_DATA
 
     def to_json(self) -> Json:
         """The point as one flat dictionary; population errors carry the prefix population_."""
@@ -56,7 +56,7 @@ class Record:
         return out | {"epsilon_spent": self.spent.epsilon, "seconds": self.seconds}
 
 
-def generators(seed: int) -> tuple[Rng, Rng, Rng]:
+def seeded_generators(seed: int) -> tuple[Rng, Rng, Rng]:
     """Independent generators of a seeded run: for the noise, the algorithm, and the rows drawn at the end."""
     noise_rng, algorithm_rng, sampling_rng = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(3))
     return noise_rng, algorithm_rng, sampling_rng
@@ -71,9 +71,9 @@ class Run:
     after the last one all are. Where that came before its time, a second Record of the same step takes the rough one's
     place. `stop` is asked after every step, be it compared or not; the step after which it says yes is the last one,
     and the run is `stopped`.
-    `plan` is there at once, made for the whole budget unless one is given, as for a part of the budget: then `whole` is
+    `plan` is there at once, made for the whole budget unless one is given, as for a part of the budget: then `mass_sum` is
     the promise of all that the budget pays for; `release` is the last released object;
-    `records` what was yielded so far; `truth` what it is compared with. `spent` is the ledger's total so far, `events`
+    `convergence` what was yielded so far; `truth` what it is compared with. `spent` is the ledger's total so far, `events`
     what was charged.
     """
 
@@ -92,7 +92,7 @@ class Run:
         plan: Plan | None = None,
         whole: Promise | None = None,
     ) -> None:
-        for caution in cautions(budget, problem.n):
+        for caution in budget_warnings(budget, problem.n):
             warnings.warn(caution, PrivacyWarning, stacklevel=3)
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
             raise InputError(f"seed={seed} must be a whole number ≥ 0")
@@ -103,26 +103,26 @@ class Run:
         self._whole = whole
         self.plan = make_plan(algorithm, problem, budget) if plan is None else plan
         self.every = every(self.plan["rounds"]) if callable(every) else every
-        noise_rng, self._own, self._draws = generators(seed)
-        self._curator = curator_of(problem, rows, self.plan, noise_rng)
-        self.truth = TRUTHS[type(problem)](problem, rows, population)
-        self.records: list[Record] = []
+        noise_rng, self._algorithm_rng, self._sampling_rng = seeded_generators(seed)
+        self._curator = make_curator(problem, rows, self.plan, noise_rng)
+        self.truth = TRUTH_BY_PROBLEM[type(problem)](problem, rows, population)
+        self.convergence: list[ConvergencePoint] = []
         self.release: Release | None = None
         self.path: list[Release] = []
-        self._kept = path
+        self._keep_path = path
         self._stop = stop
         self.stopped = False
-        self._iterator = self._run()
-        self._peak: Peak | None = None
-        self._total: tuple[Sums, Spent] | None = None
+        self._iterator = self._run_steps()
+        self._peak: PeakMemory | None = None
+        self._sums_and_spent: tuple[ComposedCost, PrivacySpent] | None = None
 
     @property
-    def spent(self) -> Spent:
+    def spent(self) -> PrivacySpent:
         """The budget spent so far by the ledger; equal sums give the identical object."""
-        ledger = self._curator.ledger
-        if self._total is None or self._total[0] != ledger.sums:
-            self._total = ledger.sums, ledger.spent
-        return self._total[1]
+        ledger = self._curator.budget_meter
+        if self._sums_and_spent is None or self._sums_and_spent[0] != ledger.total_cost:
+            self._sums_and_spent = ledger.total_cost, ledger.spent
+        return self._sums_and_spent[1]
 
     @property
     def promise(self) -> Promise:
@@ -136,14 +136,14 @@ class Run:
     @property
     def measured(self) -> list[MeasuredAnswers]:
         """The noisy answers released so far and their standard errors, both protected."""
-        return self._curator.measured
+        return self._curator.measured_answers
 
     @property
     def events(self) -> list[tuple[str, Spend]]:
         """The events charged so far, in order."""
-        return self._curator.ledger.events
+        return self._curator.budget_meter.events
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[ConvergencePoint]:
         return self._iterator
 
     def sample(self, rows: int | None = None) -> pd.DataFrame:
@@ -151,8 +151,8 @@ class Run:
         if self.release is None:
             raise InputError("nothing has been released yet: iterate over the run first")
         if rows is not None:
-            check_rows(rows)
-        return self.release.sample(self.problem.n if rows is None else rows, self._draws)
+            check_synthetic_row_count(rows)
+        return self.release.sample(self.problem.n if rows is None else rows, self._sampling_rng)
 
     def finish(self) -> "Run":
         """Run to the end and return self."""
@@ -160,56 +160,75 @@ class Run:
             pass
         return self
 
-    def _run(self) -> Iterator[Record]:
+    def _run_steps(self) -> Iterator[ConvergencePoint]:
         """The Records of all steps that are compared, as the algorithm makes them."""
-        seconds, self._peak = 0.0, Peak()
+        seconds, self._peak = 0.0, PeakMemory()
         step, approximate_errors = None, None
         start = time.perf_counter()
-        for step in self.algorithm.steps(self.problem, self.plan, self._curator, self._own):
+        for step in self.algorithm.steps(self.problem, self.plan, self._curator, self._algorithm_rng):
             seconds += time.perf_counter() - start
             self.release = step.release
-            if self._kept:
+            if self._keep_path:
                 self.path.append(step.release)
             self.stopped = self._stop()
             if self.stopped:
                 break
             if step.t % self.every == 0:
-                approximate_errors = None if step.t == self.plan["rounds"] else self.truth.rough(step.release)
-                yield self._record(step, seconds, approximate_errors)
+                approximate_errors = (
+                    None if step.t == self.plan["rounds"] else self.truth.approximate_errors(step.release)
+                )
+                yield self._add_convergence_point(step, seconds, approximate_errors)
             start = time.perf_counter()
         if step is not None and (self.stopped or step.t % self.every != 0 or approximate_errors is not None):
-            yield self._record(step, seconds, self.truth.rough(step.release) if self.stopped else None)
+            yield self._add_convergence_point(
+                step, seconds, self.truth.approximate_errors(step.release) if self.stopped else None
+            )
 
-    def _record(self, step: Step, seconds: float, rough: ReleaseErrors | None) -> Record:
-        """The Record of a step, now the last in `records`; its errors are the `rough` ones where there are any."""
-        empirical, population = (rough, None) if rough else self.truth.both(step.release)
-        note = f"{step.note}; errors of some of the tables, all are compared at the end" if rough else step.note
-        if self.records and self.records[-1].t == step.t:
-            self.records.pop()  # it was a rough one
-        point = Record(step.t, self.spent, empirical, population, seconds, note)
-        self.records.append(point)
+    def _add_convergence_point(
+        self, step: Step, seconds: float, approximate_errors: ReleaseErrors | None
+    ) -> ConvergencePoint:
+        """The Record of a step, now the last in `convergence`; its errors are the `approximate_errors` ones where there are any."""
+        empirical, population = (
+            (approximate_errors, None)
+            if approximate_errors
+            else self.truth.errors_vs_sample_and_population(step.release)
+        )
+        note = (
+            f"{step.note}; errors of some of the tables, all are compared at the end"
+            if approximate_errors
+            else step.note
+        )
+        if self.convergence and self.convergence[-1].t == step.t:
+            self.convergence.pop()  # it was a rough one
+        point = ConvergencePoint(step.t, self.spent, empirical, population, seconds, note)
+        self.convergence.append(point)
         return point
 
     def to_json(self) -> Json:
         """The run as a dictionary, as the command line's --json writes it."""
-        last = self.records[-1]
+        last = self.convergence[-1]
         final = last.to_json()
         return {
             "algorithm": registered_name(self.algorithm),
-            "parameters": {c.name: c.value for c in self.plan.choices},
-            "reasons": {c.name: c.why for c in self.plan.choices},
+            "parameters": {c.name: c.value for c in self.plan.settings},
+            "reasons": {c.name: c.why for c in self.plan.settings},
             "epsilon": self.budget.epsilon,
             "delta": self.budget.delta,
             "spent": self.spent.to_json(),
             "promise": self.promise.to_json(),
-            "charges": [charge.to_json() for charge in self.plan.charges],
+            "charges": [charge.to_json() for charge in self.plan.planned_events],
             **self.problem.facts,
             "seed": self.seed,
-            "tags": {"final": Record.tag, "records": Record.tag, "spent": Tag.PUBLIC, "promise": Tag.PUBLIC},
+            "tags": {
+                "final": ConvergencePoint.tag,
+                "records": ConvergencePoint.tag,
+                "spent": Provenance.PUBLIC,
+                "promise": Provenance.PUBLIC,
+            },
             "final": {k: v for k, v in final.items() if k not in ("t", "epsilon_spent", "seconds")},
-            "records": [r.to_json() for r in self.records],
+            "records": [r.to_json() for r in self.convergence],
             "seconds": last.seconds,
-            "memory": self._peak.bytes if self._peak else None,
+            "memory": self._peak.bytes_above_start if self._peak else None,
         }
 
 
@@ -224,7 +243,7 @@ class Comparison:
     real: Array
     synthetic: Array
     n: int | None = None
-    tag = Tag.PEEK
+    tag = Provenance.REAL_DATA
 
     @property
     def gaps(self) -> Array:
@@ -234,21 +253,21 @@ class Comparison:
     @property
     def errors(self) -> Errors:
         """The errors of the synthetic answers: the largest, the mean and more."""
-        return errors(self.synthetic, self.real, self.workload, self.n)
+        return compute_errors(self.synthetic, self.real, self.workload, self.n)
 
     def worst(self, count: int) -> Array:
         """The indices of the `count` worst-answered queries, worst first."""
         return np.argsort(-self.gaps, kind="stable")[:count]
 
 
-def compare(release: Release, rows: Countable, workload: Workload) -> Comparison:
+def compare_with_rows(release: Release, rows: Countable, workload: Workload) -> Comparison:
     """The comparison of a release with the records on any workload of its domain."""
-    real, n = workload.answers_of_rows(rows), rows.n if counts_rows(workload) else None
+    real, n = workload.answers_of_rows(rows), rows.n if all_queries_count_rows(workload) else None
     return Comparison(workload, real, release.answers(workload), n)
 
 
 @frozen
-class Subgroups:
+class SubgroupErrors:
     """The real share and the release's relative error for every value of one column.
 
     `error` is Σ |synthetic − real| over all cells of the group, in its tables with the other columns, divided by
@@ -259,30 +278,30 @@ class Subgroups:
     labels: Texts
     share: Array
     error: Array
-    tag = Tag.PEEK
+    tag = Provenance.REAL_DATA
 
 
-def subgroups(both: Comparison, column: str) -> Subgroups:
-    """How far a release is off about each value of `column`, from a comparison on its pairs (`pairs_with`)."""
-    pairs = both.workload
+def subgroup_errors(comparison: Comparison, column: str) -> SubgroupErrors:
+    """How far a release is off about each value of `column`, from a comparison on its pairs (`pairs_with_column`)."""
+    pairs = comparison.workload
     if not isinstance(pairs, Marginals):
         raise InputError("groups are read off marginal tables only")
     axis, difference_sums, mass_sums = pairs.domain.names.index(column), [], []
     real = np.zeros(0)
     for axes, shape, table in pairs.layout:
         if axis in axes:
-            mass = np.abs(both.synthetic[table]) + both.real[table]
-            parts = (part.reshape(shape) for part in (both.gaps[table], mass, both.real[table]))
-            difference_sum, mass_sum, real = (projected(part, axes, [axis]) for part in parts)
+            mass = np.abs(comparison.synthetic[table]) + comparison.real[table]
+            parts = (part.reshape(shape) for part in (comparison.gaps[table], mass, comparison.real[table]))
+            difference_sum, mass_sum, real = (sum_to_axes(part, axes, [axis]) for part in parts)
             difference_sums.append(difference_sum)
             mass_sums.append(mass_sum)
     error = np.divide(
         np.sum(difference_sums, axis=0), np.sum(mass_sums, axis=0), out=np.full(len(real), np.nan), where=real > 0
     )
-    return Subgroups(pairs.domain.columns[axis].labels, real, error)
+    return SubgroupErrors(pairs.domain.columns[axis].labels, real, error)
 
 
-def pairs_with(domain: Domain, column: str | None = None) -> Marginals:
+def pairs_with_column(domain: Domain, column: str | None = None) -> Marginals:
     """All pairs of columns, or those that include `column`; the column itself where there is no other."""
     if column is None:
         return Marginals.all(domain, min(2, len(domain.names)))

@@ -4,31 +4,31 @@ import numpy as np
 import pandas as pd
 
 from ..algorithms.schema_measurement.measure_schema import MeasuredSchema, measure_schema
-from ..algorithms.schema_measurement.measurement_plan import Division, plan_schema
-from ..core.types import Watch, unwatched
+from ..algorithms.schema_measurement.measurement_plan import BudgetDivision, plan_schema
+from ..core.types import Watch, ignore_progress
 from ..data.privacy_unit import PrivacyUnit
 from ..privacy.curators.column_curator import ColumnCurator
-from ..schema.partial_schema import OpenSchema
+from ..schema.partial_schema import PartialSchema
 
-OWN = 3  # the key of the schema's noise beside those of a run's
+SCHEMA_NOISE_KEY = 3  # the key of the schema's noise beside those of a run's
 
 
-def explore_schema(
-    schema: OpenSchema,
+def measure_schema_with_seed(
+    schema: PartialSchema,
     frame: pd.DataFrame,
     unit: PrivacyUnit,
-    division: Division,
+    division: BudgetDivision,
     *,
     seed: int,
-    told: Watch = unwatched,
+    progress: Watch = ignore_progress,
 ) -> MeasuredSchema:
     """The open columns of a table, measured with the schema's part of a budget and the noise of a seed.
 
-    `told` hears which share of the work is done; what it raises ends it.
+    `progress` hears which share of the work is done; what it raises ends it.
     """
-    limited_rows, columns = unit.limited(frame, schema.names), len(schema.open)
-    cells, n = schema.cells(limited_rows, lambda done: told(done / columns / 2)), len(limited_rows)
-    plan = plan_schema(schema.open, n, unit.most_rows, division, exact=False)
-    noise = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(OWN,)))
+    limited_rows, columns = unit.bound_contributions(frame, schema.names), len(schema.unknown_columns)
+    cells, n = schema.unknown_column_texts(limited_rows, lambda done: progress(done / columns / 2)), len(limited_rows)
+    plan = plan_schema(schema.unknown_columns, n, unit.most_rows, division, exact=False)
+    noise = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(SCHEMA_NOISE_KEY,)))
     curator = ColumnCurator(cells, n, plan.plan, noise, group=unit.most_rows)
-    return measure_schema(schema, plan, curator, lambda done: told(0.5 + done / columns / 2))
+    return measure_schema(schema, plan, curator, lambda done: progress(0.5 + done / columns / 2))

@@ -8,29 +8,32 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..accuracy.usefulness import counts_rows
+from ..accuracy.usefulness import all_queries_count_rows
 from ..core.errors import InputError
 from ..core.types import Array, value_object
-from ..models.graphical_model import Graphical
-from ..models.releases import Parameter, Points, Release
+from ..models.graphical_model import GraphicalModel
+from ..models.releases import Release, ReleasedParameter, ReleasedPoints
 from ..problems import PointRelease, QueryRelease, RiskMinimisation, check_distribution
-from ..problems.risks import Risk, smallest
-from ..problems.transport import w1
+from ..problems.risks import Risk, minimise_risk
+from ..problems.transport import w1_distance
 from ..queries import Marginals
 from ..schema.domain import Countable, Rows
-from .metrics import Errors, ReleaseErrors, errors
+from .metrics import Errors, ReleaseErrors, compute_errors
 
-MOST_SCORED, SCORED = 400, 100  # tables that a tree answers after every step, and those of more that it does
+MAX_TABLES_PER_STEP, SAMPLED_TABLES = (
+    400,
+    100,
+)  # tables that a tree answers after every step, and those of more that it does
 
 
 class Truth(Protocol):
     """The real records of a problem, and its population where that is known."""
 
-    def rough(self, release: Any) -> ReleaseErrors | None:  # noqa: ARG002 - for others
+    def approximate_errors(self, release: Any) -> ReleaseErrors | None:  # noqa: ARG002 - for others
         """The errors on a part of the questions, where computing all takes long; None where it does not."""
         return None
 
-    def both(self, release: Any) -> tuple[ReleaseErrors, ReleaseErrors | None]:
+    def errors_vs_sample_and_population(self, release: Any) -> tuple[ReleaseErrors, ReleaseErrors | None]:
         """The errors against the records, and against the data-generating distribution (None where it is unknown)."""
         ...
 
@@ -41,37 +44,43 @@ class QueryTruth(Truth):
     def __init__(self, problem: QueryRelease, rows: Countable, population: Array | None) -> None:
         self.workload = problem.workload
         self.answers = self.workload.answers_of_rows(rows)
-        self.n = problem.n if counts_rows(self.workload) else None
+        self.n = problem.n if all_queries_count_rows(self.workload) else None
         self.population_answers = None
         if population is not None:
             P = check_distribution(population, problem.domain, "the population")
             self.population_answers = self.workload.answers(P)
 
-    def rough(self, release: Release) -> Errors | None:
+    def approximate_errors(self, release: Release) -> Errors | None:
         """Errors against the records on tables drawn by a public rule, where a tree would answer very many; else None.
 
         The same tables at every call.
         """
         w = self.workload
-        if not isinstance(w, Marginals) or len(w.tables) <= MOST_SCORED or not isinstance(release, Graphical):
+        if (
+            not isinstance(w, Marginals)
+            or len(w.tables) <= MAX_TABLES_PER_STEP
+            or not isinstance(release, GraphicalModel)
+        ):
             return None
-        table_numbers = np.random.default_rng(0).choice(len(w.tables), SCORED, replace=False)
-        sampled_workload = Marginals.over(w.domain, [w.axes[i] for i in table_numbers])
+        table_numbers = np.random.default_rng(0).choice(len(w.tables), SAMPLED_TABLES, replace=False)
+        sampled_workload = Marginals.over_axes(w.domain, [w.axes[i] for i in table_numbers])
         true_answers = np.concatenate([self.answers[w.tables[i]] for i in table_numbers])
-        return errors(release.answers(sampled_workload), true_answers, sampled_workload, self.n)
+        return compute_errors(release.answers(sampled_workload), true_answers, sampled_workload, self.n)
 
-    def both(self, release: Release) -> tuple[Errors, Errors | None]:
+    def errors_vs_sample_and_population(self, release: Release) -> tuple[Errors, Errors | None]:
         """The errors against the records, and against the population; the release is asked once."""
         answers, population_answers = release.answers(self.workload), self.population_answers
-        population_errors = None if population_answers is None else errors(answers, population_answers, self.workload)
-        return errors(answers, self.answers, self.workload, self.n), population_errors
+        population_errors = (
+            None if population_answers is None else compute_errors(answers, population_answers, self.workload)
+        )
+        return compute_errors(answers, self.answers, self.workload, self.n), population_errors
 
 
 @value_object
 class RiskErrors(ReleaseErrors):
     """The risk F(x) of a parameter and its excess over the least on K; `accuracy` of its signs, for labels."""
 
-    words = "excess risk"
+    headline_name = "excess risk"
     excess_risk: float
     risk: float
     accuracy: float | None
@@ -80,36 +89,36 @@ class RiskErrors(ReleaseErrors):
 class RiskTruth(Truth):
     """The empirical risk, and that of held-out records (Rows in the same columns) where they were given.
 
-    `least` is the smallest empirical risk on K without any privacy.
+    `min_risk` is the smallest empirical risk on K without any privacy.
     """
 
     def __init__(self, problem: RiskMinimisation, rows: Rows, population: Rows | None) -> None:
         self.problem = problem
-        self._risk, self.least = self._measure(rows)
-        self._held_out = None if population is None else self._measure(population)
+        self._risk, self.min_risk = self._risk_and_minimum(rows)
+        self._held_out_risk = None if population is None else self._risk_and_minimum(population)
 
-    def both(self, release: Parameter) -> tuple[RiskErrors, RiskErrors | None]:
+    def errors_vs_sample_and_population(self, release: ReleasedParameter) -> tuple[RiskErrors, RiskErrors | None]:
         """The risk of a released parameter on the records, and on the held-out ones."""
-        held_out_errors = None if self._held_out is None else self._errors(release.x, *self._held_out)
-        return self._errors(release.x, self._risk, self.least), held_out_errors
+        held_out_errors = None if self._held_out_risk is None else self._risk_errors(release.x, *self._held_out_risk)
+        return self._risk_errors(release.x, self._risk, self.min_risk), held_out_errors
 
-    def _measure(self, rows: Rows) -> tuple[Risk, float]:
+    def _risk_and_minimum(self, rows: Rows) -> tuple[Risk, float]:
         """The risk on some records, and the least that it is on K."""
         risk = self.problem.risk(rows)
-        return risk, risk.value(smallest(risk, self.problem.region))
+        return risk, risk.value(minimise_risk(risk, self.problem.region))
 
-    def _errors(self, x: Array, risk: Risk, least: float) -> RiskErrors:
+    def _risk_errors(self, x: Array, risk: Risk, min_risk: float) -> RiskErrors:
         """The errors of a parameter x (d,) by a risk and the least that it can be."""
         value = risk.value(x)
         accuracy = float(risk.w @ (risk.b * (risk.A @ x) > 0)) if self.problem.loss.margin else None
-        return RiskErrors(value - least, value, accuracy)
+        return RiskErrors(value - min_risk, value, accuracy)
 
 
 @value_object
 class PointErrors(ReleaseErrors):
     """The W1 distance of two distributions of points, and a bound on its error (0 where it was computed exactly)."""
 
-    words = "distance W1"
+    headline_name = "distance W1"
     w1: float
     w1_error: float
 
@@ -122,13 +131,13 @@ class PointTruth(Truth):
             raise InputError("a population of points cannot be compared with; leave it out")
         self.rows = rows
 
-    def both(self, release: Points) -> tuple[PointErrors, None]:
+    def errors_vs_sample_and_population(self, release: ReleasedPoints) -> tuple[PointErrors, None]:
         """The W1 distance to the records; the data-generating distribution is unknown."""
-        distance = w1(self.rows.values, self.rows.weights, release.points, release.weights)
+        distance = w1_distance(self.rows.values, self.rows.weights, release.points, release.weights)
         return PointErrors(distance.value, distance.error), None
 
 
-TRUTHS: dict[type, Callable[..., Truth]] = {
+TRUTH_BY_PROBLEM: dict[type, Callable[..., Truth]] = {
     QueryRelease: QueryTruth,
     RiskMinimisation: RiskTruth,
     PointRelease: PointTruth,

@@ -1,20 +1,20 @@
 """The junction tree that constraints require: each one's columns lie in a clique. Public sizes decide."""
 
 from ..core.errors import InputError
-from ..problems import MAX_CELLS
+from ..problems import MAX_ENUMERABLE_CELLS
 from ..schema.domain import Domain
-from .junction_tree import JunctionTree, fewest_cells, junction_tree
+from .junction_tree import JunctionTree, build_junction_tree, min_junction_tree_cells
 
 
-def tied(domain: Domain) -> JunctionTree:
+def constraint_junction_tree(domain: Domain) -> JunctionTree:
     """The junction tree over single columns and the constraints' tables, which every model contains.
 
     InputError where that is more than can be held.
     """
     message = "the schema's constraints tie columns together over {} combinations, more than the {:,} a model may hold"
-    if (min_cells := fewest_cells(domain.shape, domain.zeros)) > MAX_CELLS:
-        raise InputError(message.format(f"at least 10^{len(str(min_cells)) - 1}", MAX_CELLS))
-    junction = junction_tree(domain.shape, domain.zeros)
-    if domain.zeros and junction.cells > MAX_CELLS:
-        raise InputError(message.format(f"{junction.cells:,}", MAX_CELLS))
+    if (min_cells := min_junction_tree_cells(domain.shape, domain.allowed_tables)) > MAX_ENUMERABLE_CELLS:
+        raise InputError(message.format(f"at least 10^{len(str(min_cells)) - 1}", MAX_ENUMERABLE_CELLS))
+    junction = build_junction_tree(domain.shape, domain.allowed_tables)
+    if domain.allowed_tables and junction.cells > MAX_ENUMERABLE_CELLS:
+        raise InputError(message.format(f"{junction.cells:,}", MAX_ENUMERABLE_CELLS))
     return junction

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from itertools import combinations
 
-from ..core.numbers import consecutive
+from ..core.numbers import consecutive_slices
 from ..core.types import Array, Axes, Shape, value_object
 
 
@@ -33,61 +33,65 @@ class JunctionTree:
         return tuple(tuple(i for i, p in enumerate(self.parents) if p == c) for c in range(len(self.cliques)))
 
     @cached_property
-    def places(self) -> tuple[slice, ...]:
+    def clique_slices(self) -> tuple[slice, ...]:
         """The slice of each clique's cells in one vector (cells,) of all of them."""
-        return consecutive(cells(self.shape, clique) for clique in self.cliques)
+        return consecutive_slices(table_cell_count(self.shape, clique) for clique in self.cliques)
 
     @property
     def cells(self) -> int:
         """The total number of cells of all cliques, which a model on this tree stores."""
-        return self.places[-1].stop
+        return self.clique_slices[-1].stop
 
     def table(self, vector: Array, i: int) -> Array:
         """The part of a vector of all cells that is clique i's, as a table, one axis a column; a view of it."""
-        return vector[self.places[i]].reshape([self.shape[a] for a in self.cliques[i]])
+        return vector[self.clique_slices[i]].reshape([self.shape[a] for a in self.cliques[i]])
 
     def tables(self, vector: Array) -> tuple[Array, ...]:
         """All cliques' tables, as `table` has them."""
         return tuple(self.table(vector, i) for i in range(len(self.cliques)))
 
     @cached_property
-    def _by_size(self) -> list[int]:
+    def _cliques_by_size(self) -> list[int]:
         """The cliques' numbers, those with the fewest cells first."""
-        return sorted(range(len(self.cliques)), key=lambda i: cells(self.shape, self.cliques[i]))
+        return sorted(range(len(self.cliques)), key=lambda i: table_cell_count(self.shape, self.cliques[i]))
 
-    def spread(self, axes: Axes, i: int) -> list[int]:
+    def broadcast_shape(self, axes: Axes, i: int) -> list[int]:
         """The shape in which a table over some of clique i's columns, in order, goes with that clique's own table."""
         return [self.shape[a] if a in axes else 1 for a in self.cliques[i]]
 
-    def home(self, axes: Collection[int]) -> int | None:
+    def clique_containing(self, axes: Collection[int]) -> int | None:
         """The smallest clique that contains all of these columns; None if no clique does."""
-        return next((i for i in self._by_size if set(axes).issubset(self.cliques[i])), None)
+        return next((i for i in self._cliques_by_size if set(axes).issubset(self.cliques[i])), None)
 
 
-def cells(shape: Sequence[int], axes: Iterable[int]) -> int:
+def table_cell_count(shape: Sequence[int], axes: Iterable[int]) -> int:
     """The number of cells of the table over these columns."""
     return math.prod(shape[a] for a in axes)
 
 
-def junction_tree(shape: Sequence[int], tables: Iterable[Collection[int]]) -> JunctionTree:
+def build_junction_tree(shape: Sequence[int], tables: Iterable[Collection[int]]) -> JunctionTree:
     """A tree whose cliques cover all `tables`, with few cells: the best of several greedy triangulations.
 
     Columns are eliminated in turn, the next one being that whose neighbours lack the fewest edges, or whose clique has
     the fewest cells, or the least product of both; the order with the smallest Σ of clique cells wins.
     Source: Kjærulff 1990 (min fill, min weight); Jensen, Jensen 1994 (maximum separators).
     """
-    shape, graph = tuple(int(size) for size in shape), _graph(len(shape), tables)
-    candidates = [_maximal(_eliminated(shape, graph, fill, weight)) for fill, weight in ((1, 0), (0, 1), (1, 1))]
-    return _joined(shape, min(candidates, key=lambda cliques: sum(cells(shape, clique) for clique in cliques)))
+    shape, graph = tuple(int(size) for size in shape), _column_neighbours(len(shape), tables)
+    candidates = [
+        _maximal_cliques(_eliminate_columns(shape, graph, fill, weight)) for fill, weight in ((1, 0), (0, 1), (1, 1))
+    ]
+    return _join_by_separators(
+        shape, min(candidates, key=lambda cliques: sum(table_cell_count(shape, clique) for clique in cliques))
+    )
 
 
-def fewest_cells(shape: Sequence[int], tables: Iterable[Collection[int]]) -> int:
+def min_junction_tree_cells(shape: Sequence[int], tables: Iterable[Collection[int]]) -> int:
     """A lower bound on the cells of any junction tree for these tables, computed quickly.
 
     Columns that lean on the fewest others are taken away one after the other. Where that leaves all with g neighbours
     or more, every tree has a clique of g + 1 columns. Source: Lick, White 1970 (degeneracy); a bound on treewidth.
     """
-    neighbours, remaining, g = _graph(len(shape), tables), set(range(len(shape))), 0
+    neighbours, remaining, g = _column_neighbours(len(shape), tables), set(range(len(shape))), 0
     while remaining:
         a = min(remaining, key=lambda a: len(neighbours[a]))
         g = max(g, len(neighbours[a]))
@@ -97,7 +101,7 @@ def fewest_cells(shape: Sequence[int], tables: Iterable[Collection[int]]) -> int
     return math.prod(sorted(map(int, shape))[: g + 1])
 
 
-def _graph(columns: int, tables: Iterable[Collection[int]]) -> list[set[int]]:
+def _column_neighbours(columns: int, tables: Iterable[Collection[int]]) -> list[set[int]]:
     """The neighbours of each column: the columns with which it shares a table."""
     neighbours: list[set[int]] = [set() for _ in range(columns)]
     for axes in tables:
@@ -107,7 +111,7 @@ def _graph(columns: int, tables: Iterable[Collection[int]]) -> list[set[int]]:
     return neighbours
 
 
-def _eliminated(shape: Shape, graph: Sequence[set[int]], fill: int, weight: int) -> list[set[int]]:
+def _eliminate_columns(shape: Shape, graph: Sequence[set[int]], fill: int, weight: int) -> list[set[int]]:
     """The cliques of one elimination order, which takes the least (1 + missing edges)^fill · cells^weight first."""
     neighbours = [set(adjacent) for adjacent in graph]
     sizes = [math.log(size) for size in shape]
@@ -132,7 +136,7 @@ def _eliminated(shape: Shape, graph: Sequence[set[int]], fill: int, weight: int)
     return cliques
 
 
-def _maximal(cliques: Iterable[set[int]]) -> list[Axes]:
+def _maximal_cliques(cliques: Iterable[set[int]]) -> list[Axes]:
     """The cliques that no other one contains, as sorted columns."""
     maximal: list[set[int]] = []
     for clique in sorted(cliques, key=len, reverse=True):
@@ -141,9 +145,9 @@ def _maximal(cliques: Iterable[set[int]]) -> list[Axes]:
     return sorted(tuple(sorted(clique)) for clique in maximal)
 
 
-def _joined(shape: Shape, cliques: list[Axes]) -> JunctionTree:
+def _join_by_separators(shape: Shape, cliques: list[Axes]) -> JunctionTree:
     """The junction tree by maximum separators (Prim), rooted at the clique with the most cells."""
-    root = max(range(len(cliques)), key=lambda i: cells(shape, cliques[i]))
+    root = max(range(len(cliques)), key=lambda i: table_cell_count(shape, cliques[i]))
     sets = [set(clique) for clique in cliques]
     best = {i: (len(sets[i] & sets[root]), root) for i in range(len(cliques)) if i != root}
     order, parent_of = [root], {root: -1}

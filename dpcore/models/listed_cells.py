@@ -7,10 +7,10 @@ from ..queries import Workload
 from ..schema.domain import Domain
 from .junction_tree import JunctionTree
 from .releases import Histogram
-from .tree_model import Tree
+from .tree_model import JunctionTreeModel
 
 
-class Cells(Tree):
+class ListedCellsModel(JunctionTreeModel):
     """The family D ∝ exp(θ) over the k possible cells of a domain, one clique: θ and beliefs D are vectors (k,)."""
 
     def __init__(self, domain: Domain) -> None:
@@ -22,7 +22,7 @@ class Cells(Tree):
 
     def normalise(self, theta: Array) -> tuple[float, Array]:
         """The log normaliser and D (k,) of potentials θ (k,)."""
-        D = theta if self._zeros is None else theta + self._zeros
+        D = theta if self._constraint_potentials is None else theta + self._constraint_potentials
         max_potential = D.max()
         D = D - max_potential
         total = np.exp(D, out=D).sum()

@@ -7,10 +7,10 @@ import numpy as np
 
 from ..core.types import Array, Rng, frozen
 from ..queries import Workload
-from ..queries.product_answers import Products, blocks
+from ..queries.product_answers import ProductAnswers, column_slices
 
-MEMORY = (0.9, 0.99)  # Adam's decay rates for the mean gradient and its mean square
-INPUTS, HIDDEN = 16, 64  # sizes of the generator's layers
+ADAM_DECAY_RATES = (0.9, 0.99)  # Adam's decay rates for the mean gradient and its mean square
+GENERATOR_INPUTS, HIDDEN_UNITS = 16, 64  # sizes of the generator's layers
 
 
 class RelaxedRows:
@@ -18,7 +18,7 @@ class RelaxedRows:
     at first.
     """
 
-    rate = 0.1  # of Adam
+    learning_rate = 0.1  # of Adam
 
     def __init__(self, start: Array, C: int, rng: Rng) -> None:
         self.parameters = [start[:, None] + 0.5 * rng.normal(size=(len(start), C))]
@@ -32,19 +32,19 @@ class RelaxedRows:
         return [g]
 
 
-class Generator:
+class GeneratorNetwork:
     """A two-layer network: logits = B tanh(Az + a) + b, with noise z (INPUTS, C) drawn once for all components.
 
     A (HIDDEN, INPUTS), a (HIDDEN, 1), B (Σ d_i, HIDDEN), b (Σ d_i, 1); the logits start near `start`, which is b.
     """
 
-    rate = 0.01
+    learning_rate = 0.01
 
     def __init__(self, start: Array, C: int, rng: Rng) -> None:
-        self.z = rng.normal(size=(INPUTS, C))
-        A = rng.normal(size=(HIDDEN, INPUTS)) / math.sqrt(INPUTS)
-        B = 0.5 * rng.normal(size=(len(start), HIDDEN)) / math.sqrt(HIDDEN)
-        self.parameters = [A, rng.normal(size=(HIDDEN, 1)), B, start[:, None].copy()]
+        self.z = rng.normal(size=(GENERATOR_INPUTS, C))
+        A = rng.normal(size=(HIDDEN_UNITS, GENERATOR_INPUTS)) / math.sqrt(GENERATOR_INPUTS)
+        B = 0.5 * rng.normal(size=(len(start), HIDDEN_UNITS)) / math.sqrt(HIDDEN_UNITS)
+        self.parameters = [A, rng.normal(size=(HIDDEN_UNITS, 1)), B, start[:, None].copy()]
 
     def forward(self) -> Array:
         """The logits (Σ d_i, C), B h + b, with h = tanh(Az + a) kept for the gradient."""
@@ -64,10 +64,10 @@ class Generator:
 
 
 @frozen
-class Target:
+class NoisyTarget:
     """Noisy answers y (J,), as a function of product distributions, and their precisions 1/σ² (J,)."""
 
-    products: Products
+    products: ProductAnswers
     y: Array
     precision: Array
 
@@ -79,27 +79,27 @@ class MixtureFit:
     distribution that the prior draws towards.
     """
 
-    def __init__(self, workload: Workload, logits: "RelaxedRows | Generator", base: Array) -> None:
-        parts = blocks(workload.domain)
+    def __init__(self, workload: Workload, logits: "RelaxedRows | GeneratorNetwork", base: Array) -> None:
+        parts = column_slices(workload.domain)
         self.starts, self.sizes = [part.start for part in parts], [part.stop - part.start for part in parts]
         self.logits, self.base, self.t = logits, base[:, None], 0
         self.mean = [np.zeros_like(x) for x in logits.parameters]
         self.square = [np.zeros_like(x) for x in logits.parameters]
-        self._make()
+        self._update_distributions()
 
-    def _make(self) -> None:
+    def _update_distributions(self) -> None:
         """Compute p, its logarithm, and the weights from the parameters."""
         x = self.logits.forward()
-        x = x - self._each(np.maximum, x)
-        self.log_p = x - np.log(self._each(np.add, np.exp(x)))
+        x = x - self._combine_by_column(np.maximum, x)
+        self.log_p = x - np.log(self._combine_by_column(np.add, np.exp(x)))
         self.p = np.exp(self.log_p)
         self.weights = np.full(self.p.shape[1], 1 / self.p.shape[1])
 
-    def _each(self, combine: np.ufunc, x: Array) -> Array:
+    def _combine_by_column(self, combine: np.ufunc, x: Array) -> Array:
         """The values x (Σ d_i, C), combined within every column and written to each of its values."""
         return np.repeat(combine.reduceat(x, self.starts, axis=0), self.sizes, axis=0)
 
-    def objective(self, targets: Sequence[Target], prior: float) -> tuple[float, Array]:
+    def objective(self, targets: Sequence[NoisyTarget], prior: float) -> tuple[float, Array]:
         """The objective ½ Σ_j ((answers_j − y_j)/σ_j)² + prior · Σ_c w_c KL(p_c ‖ p_0), and its gradient in
         the logits.
 
@@ -112,9 +112,9 @@ class MixtureFit:
             gap = target.products.answers(self.p, self.weights) - target.y
             value += float(gap @ (target.precision * gap)) / 2
             g += target.products.gradient(self.p, self.weights, target.precision * gap)
-        return value, self.p * (g - self._each(np.add, self.p * g))
+        return value, self.p * (g - self._combine_by_column(np.add, self.p * g))
 
-    def descend(self, targets: Sequence[Target], prior: float, steps: int) -> None:
+    def descend(self, targets: Sequence[NoisyTarget], prior: float, steps: int) -> None:
         """Take `steps` steps of Adam down the objective, at a rate that falls to 0 along a cosine.
 
         Source: Kingma, Ba 2015, Algorithm 1.
@@ -122,11 +122,11 @@ class MixtureFit:
         for i in range(steps):
             _, g = self.objective(targets, prior)
             self.t += 1
-            rate = self.logits.rate * (1 + math.cos(math.pi * i / steps)) / 2
-            mean_correction, square_correction = (1 - decay**self.t for decay in MEMORY)
+            rate = self.logits.learning_rate * (1 + math.cos(math.pi * i / steps)) / 2
+            mean_correction, square_correction = (1 - decay**self.t for decay in ADAM_DECAY_RATES)
             moments = zip(self.mean, self.square, self.logits.parameters, self.logits.backward(g), strict=True)
             for mean, square, parameter, gradient in moments:
-                mean += (1 - MEMORY[0]) * (gradient - mean)
-                square += (1 - MEMORY[1]) * (gradient**2 - square)
+                mean += (1 - ADAM_DECAY_RATES[0]) * (gradient - mean)
+                square += (1 - ADAM_DECAY_RATES[1]) * (gradient**2 - square)
                 parameter -= rate * (mean / mean_correction) / (np.sqrt(square / square_correction) + 1e-12)
-            self._make()
+            self._update_distributions()

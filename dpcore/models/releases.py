@@ -9,21 +9,21 @@ import numpy as np
 import pandas as pd
 
 from ..core.errors import InputError
-from ..core.numbers import consecutive
-from ..core.provenance import Paid, Tag
+from ..core.numbers import consecutive_slices
+from ..core.provenance import Provenance, Released
 from ..core.types import Array, Axes, Rng, Texts, frozen
 from ..queries import Marginals, Workload
-from ..queries.marginals import subsets
-from ..queries.product_answers import MOST_JOINT, Products, blocks
+from ..queries.marginals import nonempty_subsets
+from ..queries.product_answers import MAX_JOINT_CELLS, ProductAnswers, column_slices
 from ..schema.domain import Domain, Rows
 
-GOLDEN = (math.sqrt(5) - 1) / 2  # the share whose multiples are spread most evenly over a circle
+GOLDEN_SHARE = (math.sqrt(5) - 1) / 2  # the share whose multiples are spread most evenly over a circle
 
 
 class Release(Protocol):
     """A released object: it answers queries and draws rows, both at no cost, as post-processing."""
 
-    tag: ClassVar[Tag]
+    tag: ClassVar[Provenance]
 
     def answers(self, workload: Workload) -> Array:
         """The answers (m,) of the release."""
@@ -35,7 +35,7 @@ class Release(Protocol):
 
 
 @frozen
-class Histogram(Paid):
+class Histogram(Released):
     """A released distribution D (k,) over the cells of a domain: non-negative, summing to 1."""
 
     domain: Domain
@@ -50,11 +50,11 @@ class Histogram(Paid):
 
         This rounds far closer than independent draws, whose error 1/√rows would hide the algorithm's own.
         """
-        return self.domain.published(self.domain.codes_of(systematic(self.D, rows, rng)), rng)
+        return self.domain.decode_rounded(self.domain.codes_of_cells(sample_systematically(self.D, rows, rng)), rng)
 
 
 @frozen
-class Records(Paid):
+class SyntheticRows(Released):
     """Synthetic rows: distinct `codes` (r, d) and their whole `counts` (r,), not all zero.
 
     Its answers need a pass over the rows for every table and never the k cells, except for explicit matrices.
@@ -65,9 +65,9 @@ class Records(Paid):
     counts: Array
 
     @classmethod
-    def of(cls, domain: Domain, codes: Array) -> "Records":
+    def from_rows(cls, domain: Domain, codes: Array) -> "SyntheticRows":
         """The release of given rows (n, d), which may repeat."""
-        rows = domain.group(codes)
+        rows = domain.group_rows(codes)
         return cls(domain, rows.values, rows.weights)
 
     def answers(self, workload: Workload) -> Array:
@@ -76,11 +76,11 @@ class Records(Paid):
 
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
         """A number `rows` of records by systematic sampling of the synthetic ones, as in `Histogram.sample`."""
-        return self.domain.published(self.codes[systematic(self.counts, rows, rng)], rng)
+        return self.domain.decode_rounded(self.codes[sample_systematically(self.counts, rows, rng)], rng)
 
 
 @frozen
-class ProductMixture(Paid):
+class ProductMixture(Released):
     """A released mixture of C product distributions over the columns of a domain with any number of cells.
 
     `probabilities` (C, Σ d_i): one block a column, each summing to 1; `weights` (C,): non-negative, summing to 1.
@@ -92,23 +92,25 @@ class ProductMixture(Paid):
 
     def answers(self, workload: Workload) -> Array:
         """The answers Σ_c w_c ⟨q_j, p_c⟩ (m,); InputError for an explicit matrix over too many cells."""
-        return Products(workload).answers(np.ascontiguousarray(self.probabilities.T), self.weights)
+        return ProductAnswers(workload).answers(np.ascontiguousarray(self.probabilities.T), self.weights)
 
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
         """A number `rows` of records: ⌊rows · w_c⌋ or one more from component c, spread evenly over its cells.
 
         Within a component columns are drawn one by one, each as evenly; the rows are shuffled.
         """
-        component = systematic(self.weights, rows, rng)
-        codes = [within(self.probabilities[:, block], component, rng) for block in blocks(self.domain)]
-        return self.domain.published(np.column_stack(codes), rng)
+        component = sample_systematically(self.weights, rows, rng)
+        codes = [
+            sample_within_states(self.probabilities[:, block], component, rng) for block in column_slices(self.domain)
+        ]
+        return self.domain.decode_rounded(np.column_stack(codes), rng)
 
 
 @frozen
-class UnbiasedAnswers(Paid):
+class UnbiasedAnswers(Released):
     """Unbiased answers to all tables: consistent with each other, but possibly negative, so no distribution.
 
-    `spaces` are sets of columns (axes, in rising order), each with its part of the answers: the table on these columns
+    `column_sets` are sets of columns (axes, in rising order), each with its part of the answers: the table on these columns
     less all that smaller tables say, one after the other in `parts` (Σ k_S,), as shares. Each has independent noise of
     variance `variances` (spaces,) on an orthonormal basis of what such a part can be. Parts of other sets were not
     measured and are taken to be 0: within a table inside some set nothing is missing, and its cells are unbiased.
@@ -117,7 +119,7 @@ class UnbiasedAnswers(Paid):
     """
 
     domain: Domain
-    spaces: tuple[Axes, ...]
+    column_sets: tuple[Axes, ...]
     parts: Array
     variances: Array
     fit: Callable[[], Release] | None = None
@@ -126,10 +128,10 @@ class UnbiasedAnswers(Paid):
     def answers(self, workload: Workload) -> Array:
         """The answers (m,); InputError for a query matrix over too many cells."""
         if workload.base:
-            return workload.read(np.concatenate([self.table(axes).ravel() for axes in workload.base.axes]))
-        if self.domain.size > MOST_JOINT:
+            return workload.from_table_cells(np.concatenate([self.table(axes).ravel() for axes in workload.base.axes]))
+        if self.domain.size > MAX_JOINT_CELLS:
             raise InputError(
-                f"a query matrix over {self.domain.size:,} combinations is more than the {MOST_JOINT:,} summed"
+                f"a query matrix over {self.domain.size:,} combinations is more than the {MAX_JOINT_CELLS:,} summed"
             )
         return workload.answers(self.table(tuple(range(len(self.domain.shape)))).ravel())
 
@@ -137,26 +139,28 @@ class UnbiasedAnswers(Paid):
         """The noisy table on columns `axes` (in rising order): the sum of all its parts, each spread evenly."""
         shape = self.domain.shape_of(axes)
         out = np.full(shape, 1 / math.prod(shape))
-        for S, part_slice in self.within(axes):
+        for S, part_slice in self.measured_subsets(axes):
             sizes = [n if a in S else 1 for a, n in zip(axes, shape, strict=True)]
             out += self.parts[part_slice].reshape(sizes) * (math.prod(sizes) / math.prod(shape))
         return out
 
-    def within(self, axes: Axes) -> list[tuple[Axes, slice]]:
+    def measured_subsets(self, axes: Axes) -> list[tuple[Axes, slice]]:
         """The measured column sets inside `axes`, and the slices of their parts."""
-        if 2 ** len(axes) > len(self.spaces):
-            return [(S, self.places[S]) for S in self.spaces if set(S) <= set(axes)]
-        return [(S, self.places[S]) for S in subsets(axes, len(axes)) if S in self.places]
+        if 2 ** len(axes) > len(self.column_sets):
+            return [(S, self.part_slices[S]) for S in self.column_sets if set(S) <= set(axes)]
+        return [(S, self.part_slices[S]) for S in nonempty_subsets(axes, len(axes)) if S in self.part_slices]
 
     @cached_property
-    def places(self) -> dict[Axes, slice]:
+    def part_slices(self) -> dict[Axes, slice]:
         """The slice of each column set's part in the vector of all parts."""
-        return dict(zip(self.spaces, consecutive(map(self.domain.cells, self.spaces)), strict=True))
+        return dict(
+            zip(self.column_sets, consecutive_slices(map(self.domain.table_size, self.column_sets)), strict=True)
+        )
 
     @cached_property
     def variance(self) -> dict[Axes, float]:
         """The variance of the noise on each column set's part."""
-        return dict(zip(self.spaces, self.variances.tolist(), strict=True))
+        return dict(zip(self.column_sets, self.variances.tolist(), strict=True))
 
     def standard_errors(self, workload: Marginals) -> Array:
         """The standard errors (m,) of all cells of tables; NaN for a table with an unmeasured part."""
@@ -170,9 +174,9 @@ class UnbiasedAnswers(Paid):
         d_S/k_S on a cell, so that its variance is Σ_{S ⊆ M} v_S d_S k_S/k_M².
         """
         varying_axes = tuple(a for a in axes if self.domain.shape[a] > 1)
-        total = 0.0 if not varying_axes or varying_axes in self.places else math.nan
-        cells = self.domain.cells(varying_axes)
-        for S, _ in self.within(varying_axes):
+        total = 0.0 if not varying_axes or varying_axes in self.part_slices else math.nan
+        cells = self.domain.table_size(varying_axes)
+        for S, _ in self.measured_subsets(varying_axes):
             total += self.variance[S] * math.prod(self.domain.shape[a] * (self.domain.shape[a] - 1) for a in S)
         return math.sqrt(total) / cells
 
@@ -184,8 +188,8 @@ class UnbiasedAnswers(Paid):
 
 
 @frozen
-class Points(Paid):
-    """A released distribution on `points` (r, d) with `weights` (r,) that sum to 1; `names` of the columns."""
+class ReleasedPoints(Released):
+    """A released distribution on `positions` (r, d) with `weights` (r,) that sum to 1; `names` of the columns."""
 
     points: Array
     weights: Array
@@ -197,10 +201,10 @@ class Points(Paid):
 
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
         """A number `rows` of points by systematic sampling, as in `Histogram.sample`."""
-        return pd.DataFrame(self.points[systematic(self.weights, rows, rng)], columns=pd.Index(self.names))
+        return pd.DataFrame(self.points[sample_systematically(self.weights, rows, rng)], columns=pd.Index(self.names))
 
 
-def systematic(weights: Array, rows: int, rng: Rng) -> Array:
+def sample_systematically(weights: Array, rows: int, rng: Rng) -> Array:
     """Row numbers (rows,) in random order: i occurs ⌊rows · share⌋ times or once more, by its share of `weights`."""
     cumulative = np.cumsum(weights)
     positions = (rng.random() + np.arange(rows)) * (cumulative[-1] / rows)
@@ -208,18 +212,18 @@ def systematic(weights: Array, rows: int, rng: Rng) -> Array:
     return rng.permutation(np.minimum(np.searchsorted(cumulative, positions, side="right"), last))
 
 
-def within(table: Array, state: Array, rng: Rng, beside: Array | None = None) -> Array:
+def sample_within_states(table: Array, state: Array, rng: Rng, companion_codes: Array | None = None) -> Array:
     """A column of `table` (S, R) for every row's state (rows,), by systematic sampling among a state's rows.
 
     r rows of a state get column c ⌊r · share⌋ times or once more, in random order among themselves; what is left over
-    of all states is spread evenly too. With codes `beside` (rows,) rows of a state that have the same code share the
-    columns about as evenly, so that pairs of `beside` and what is drawn come closer to what the model says of them.
+    of all states is spread evenly too. With codes `companion_codes` (rows,) rows of a state that have the same code share the
+    columns about as evenly, so that pairs of `companion_codes` and what is drawn come closer to what the model says of them.
     It should be numbered anew for each drawing, else two of them would be tied. No record is read: no privacy cost.
     """
     rows = len(state)
     shuffled = rng.permutation(rows)
-    if beside is not None:
-        shuffled = shuffled[np.argsort(beside[shuffled], kind="stable")]
+    if companion_codes is not None:
+        shuffled = shuffled[np.argsort(companion_codes[shuffled], kind="stable")]
     keys = state.astype(np.uint16) if len(table) <= 2**16 else state  # short keys are sorted by radix
     order = shuffled[np.argsort(keys[shuffled], kind="stable")]
     state_counts = np.bincount(state, minlength=len(table))
@@ -231,9 +235,11 @@ def within(table: Array, state: Array, rng: Rng, beside: Array | None = None) ->
     ordered_states = state[order]
     offset = (rng.permutation(len(table)) + rng.random(len(table))) / len(table)
     turn = np.arange(rows) - first[ordered_states]
-    if beside is not None:
+    if companion_codes is not None:
         start = rng.integers(np.maximum(state_counts, 1))  # else low codes would come first in every state
-        turn = (turn * _strides(state_counts)[ordered_states] + start[ordered_states]) % state_counts[ordered_states]
+        turn = (turn * _golden_strides(state_counts)[ordered_states] + start[ordered_states]) % state_counts[
+            ordered_states
+        ]
     positions = (turn + offset[ordered_states]) / state_counts[ordered_states]
     flat_cumulative = (cumulative + np.arange(len(table))[:, None]).ravel()
     columns = (
@@ -245,19 +251,19 @@ def within(table: Array, state: Array, rng: Rng, beside: Array | None = None) ->
     return out
 
 
-def _strides(count: Array) -> Array:
+def _golden_strides(count: Array) -> Array:
     """Steps (S,) of about the golden share of each count: any run of their multiples lies evenly within it.
 
     None shares a divisor with its count, so that as many multiples as the count visit every place once.
     """
-    out = np.rint(GOLDEN * count).astype(int)
+    out = np.rint(GOLDEN_SHARE * count).astype(int)
     while (shares_divisor := np.gcd(out, count) > 1).any():
         out[shares_divisor] += 1
     return out
 
 
 @frozen
-class Parameter(Paid):
+class ReleasedParameter(Released):
     """A released vector x (d,) of a learning task; `names` (d,) says what each coordinate belongs to.
 
     It is no distribution over records, so it refuses to answer queries and to draw rows.

@@ -15,26 +15,26 @@ from ..core.errors import InputError
 from ..core.types import Array
 from ..problems import PublicStart
 from ..queries import Marginals, Workload
-from ..schema.domain import Domain, projected
-from .graphical_model import Graphical, by_clique, divided, tables_under
-from .junction_tree import JunctionTree, junction_tree
+from ..schema.domain import Domain, sum_to_axes
+from .graphical_model import GraphicalModel, divide_or_zero, require_base_tables, tables_by_clique
+from .junction_tree import JunctionTree, build_junction_tree
 from .releases import Release
 
 
-class Support(NamedTuple):
+class QuerySupport(NamedTuple):
     """Where a model holds a query: a clique's number, its axes in an order, the query's cells, and their values.
 
-    In the clique's table with its axes in that `order` the query's columns come first, of which `cells` are the query's
+    In the clique's table with its axes in that `axis_order` the query's columns come first, of which `cells` are the query's
     support. The values `q` are 1.0 for an indicator.
     """
 
-    part: int
-    order: list[int]
+    clique_number: int
+    axis_order: list[int]
     cells: tuple[Any, ...]
     q: Array | float
 
 
-class Tree:
+class JunctionTreeModel:
     """The family D ∝ exp(Σ_C θ_C(x_C)) on a junction tree's cliques C. All θ_C, and all D_C, are one vector (size,).
 
     Beliefs D_C fall into one table for each of the `cliques`; each sums to 1. What the
@@ -47,35 +47,35 @@ class Tree:
     """
 
     def __init__(self, domain: Domain, junction: JunctionTree) -> None:
-        if any(junction.home(axes) is None for axes in domain.zeros):
-            junction = junction_tree(junction.shape, [*junction.cliques, *domain.zeros])
+        if any(junction.clique_containing(axes) is None for axes in domain.allowed_tables):
+            junction = build_junction_tree(junction.shape, [*junction.cliques, *domain.allowed_tables])
         self.domain, self.junction = domain, junction
         self.size, self.cliques = junction.cells, junction.cliques
         # Of each clique: which of its axes are not the separator's.
         pairs = list(zip(junction.cliques, junction.separators, strict=True))
-        self._own = [tuple(i for i, a in enumerate(clique) if a not in sep) for clique, sep in pairs]
-        self._readers: WeakKeyDictionary[Workload, TreeReader] = WeakKeyDictionary()
+        self._new_axes = [tuple(i for i, a in enumerate(clique) if a not in sep) for clique, sep in pairs]
+        self._reader_cache: WeakKeyDictionary[Workload, TreeAnswerReader] = WeakKeyDictionary()
 
     @cached_property
-    def _zeros(self) -> Array | None:
+    def _constraint_potentials(self) -> Array | None:
         """The potentials (size,) of the constraints: −∞ for impossible cells, 0 elsewhere; None without
         constraints.
         """
-        if not self.domain.zeros:
+        if not self.domain.allowed_tables:
             return None
         out, tree = np.zeros(self.size), self.junction
-        for axes, allowed in self.domain.zeros.items():
-            clique_number: int = tree.home(axes)  # type: ignore[assignment]
+        for axes, allowed in self.domain.allowed_tables.items():
+            clique_number: int = tree.clique_containing(axes)  # type: ignore[assignment]
             tree.table(out, clique_number)[...] += np.where(
-                allowed.reshape(tree.spread(axes, clique_number)), 0.0, -np.inf
+                allowed.reshape(tree.broadcast_shape(axes, clique_number)), 0.0, -np.inf
             )
         return out
 
-    def reader(self, workload: Workload) -> "TreeReader":
+    def reader(self, workload: Workload) -> "TreeAnswerReader":
         """The reader of a workload's answers from beliefs; InputError where a table lies in no clique."""
-        answer_reader = self._readers.get(workload)
+        answer_reader = self._reader_cache.get(workload)
         if answer_reader is None:
-            answer_reader = self._readers[workload] = TreeReader(self, workload)
+            answer_reader = self._reader_cache[workload] = TreeAnswerReader(self, workload)
         return answer_reader
 
     def normalise(self, theta: Array) -> tuple[float, Array]:
@@ -83,131 +83,135 @@ class Tree:
         summing to 1.
         """
         tree, count = self.junction, len(self.junction.cliques)
-        if self._zeros is not None:
-            theta = theta + self._zeros
+        if self._constraint_potentials is not None:
+            theta = theta + self._constraint_potentials
         sums, beliefs = list(tree.tables(theta)), np.empty(self.size)
         out, masses = tree.tables(beliefs), [np.empty(0)] * count
         log_z = 0.0
         with np.errstate(divide="ignore"):
             for i in range(count - 1, -1, -1):  # towards the root: what lies below each separator
-                maxima = sums[i].max(axis=self._own[i], keepdims=True)
+                maxima = sums[i].max(axis=self._new_axes[i], keepdims=True)
                 maxima[maxima == -np.inf] = 0.0
                 np.exp(np.subtract(sums[i], maxima, out=out[i]), out=out[i])
-                masses[i] = out[i].sum(axis=self._own[i], keepdims=True)
+                masses[i] = out[i].sum(axis=self._new_axes[i], keepdims=True)
                 message = np.log(masses[i]) + maxima
                 if i == 0:
                     log_z = float(message.item())
                 else:
                     parent = tree.parents[i]
-                    sums[parent] = sums[parent] + self._widened(message, i)
+                    sums[parent] = sums[parent] + self._shape_for_parent(message, i)
         np.divide(out[0], masses[0], out=out[0])
         for i in range(1, count):
-            parent_marginal = self._narrowed(out[tree.parents[i]], i)
-            np.multiply(out[i], divided(parent_marginal, masses[i]), out=out[i])
+            parent_marginal = self._separator_marginal(out[tree.parents[i]], i)
+            np.multiply(out[i], divide_or_zero(parent_marginal, masses[i]), out=out[i])
         return log_z, beliefs
 
-    def potentials(self, start: PublicStart) -> Array:
+    def public_start_potentials(self, start: PublicStart) -> Array:
         """The potentials θ (size,) of a public distribution's projection, Π_C D_0(x_C) / Π_S D_0(x_S) over
         separators S.
 
         Of all distributions on the tree it is the one nearest to D_0; what lies in no clique, it does not keep.
         """
         tree = self.junction
-        out = start.answers(Marginals.over(self.domain, tree.cliques))
+        out = start.answers(Marginals.over_axes(self.domain, tree.cliques))
         with np.errstate(divide="ignore"):
             np.log(out, out=out)
         for i, table in enumerate(tree.tables(out)):
             if sep := tree.separators[i]:
-                separator_marginal = start.answers(Marginals.over(self.domain, [sep]))
-                table -= np.log(np.where(separator_marginal > 0, separator_marginal, 1)).reshape(tree.spread(sep, i))
+                separator_marginal = start.answers(Marginals.over_axes(self.domain, [sep]))
+                table -= np.log(np.where(separator_marginal > 0, separator_marginal, 1)).reshape(
+                    tree.broadcast_shape(sep, i)
+                )
         return out
 
-    def support(self, workload: Workload, j: int) -> Support:
+    def query_support(self, workload: Workload, j: int) -> QuerySupport:
         """The clique and the cells that query j is read off, with its values; InputError where no clique holds it."""
         axes, cells, q = workload.support(j)
-        if (clique_number := self.junction.home(axes)) is None:
+        if (clique_number := self.junction.clique_containing(axes)) is None:
             raise InputError(f"no clique of the model holds {' × '.join(self.domain.names[a] for a in axes)}")
         clique = self.cliques[clique_number]
         if isinstance(q, Array):
             q = q.reshape(*q.shape, *[1] * (len(clique) - len(axes)))
-        return Support(clique_number, sorted(range(len(clique)), key=lambda i: clique[i] not in axes), cells, q)
+        return QuerySupport(clique_number, sorted(range(len(clique)), key=lambda i: clique[i] not in axes), cells, q)
 
     def add_query(self, theta: Array, workload: Workload, j: int, amount: float) -> None:
         """Add amount · q_j in place to the potentials θ (size,), touching only the support of q_j."""
-        support = self.support(workload, j)
-        self.junction.table(theta, support.part).transpose(support.order)[support.cells] += amount * support.q
+        support = self.query_support(workload, j)
+        self.junction.table(theta, support.clique_number).transpose(support.axis_order)[support.cells] += (
+            amount * support.q
+        )
 
-    def tour(self, beliefs: Array, parts: Collection[int]) -> Iterator[tuple[int, Array]]:
+    def visit_cliques(self, beliefs: Array, clique_numbers: Collection[int]) -> Iterator[tuple[int, Array]]:
         """Each of these cliques' tables once, from the root down one branch after another and up again.
 
         What was changed is passed on along separators, by the ratio of the marginal after and before, to the next
         clique on the way, and at the end to all. Source: Jiroušek, Přeučil 1995 (proportional fitting on trees).
         """
         tree, tables = self.junction, self.junction.tables(beliefs)
-        on_route = set(parts)
+        on_route = set(clique_numbers)
         for i in range(len(tree.cliques) - 1, 0, -1):  # and all on the way to them
             if i in on_route:
                 on_route.add(tree.parents[i])
 
         def visit(i: int) -> Iterator[tuple[int, Array]]:
-            if i in parts:
+            if i in clique_numbers:
                 yield i, tables[i]
             for child in tree.children[i]:
                 if child in on_route:
-                    self._pass(tables, child, down=True)
+                    self._pass_message(tables, child, down=True)
                     yield from visit(child)
-                    self._pass(tables, child, down=False)
+                    self._pass_message(tables, child, down=False)
 
         yield from visit(0)
         for i in range(1, len(tree.cliques)):
-            self._pass(tables, i, down=True)
+            self._pass_message(tables, i, down=True)
 
-    def _pass(self, tables: tuple[Array, ...], i: int, *, down: bool) -> None:
+    def _pass_message(self, tables: tuple[Array, ...], i: int, *, down: bool) -> None:
         """Make clique i agree with its parent (down), or the parent with it."""
         parent = self.junction.parents[i]
         parent_marginal, clique_marginal = (
-            self._narrowed(tables[parent], i),
-            tables[i].sum(axis=self._own[i], keepdims=True),
+            self._separator_marginal(tables[parent], i),
+            tables[i].sum(axis=self._new_axes[i], keepdims=True),
         )
         table = tables[i if down else parent]
         table *= (
-            divided(parent_marginal, clique_marginal)
+            divide_or_zero(parent_marginal, clique_marginal)
             if down
-            else self._widened(divided(clique_marginal, parent_marginal), i)
+            else self._shape_for_parent(divide_or_zero(clique_marginal, parent_marginal), i)
         )
 
     def release(self, beliefs: Array) -> Release:
         """The distribution to release for beliefs, which answers any tables and draws rows."""
-        return Graphical(self.domain, self.junction, beliefs)
+        return GraphicalModel(self.domain, self.junction, beliefs)
 
-    def _widened(self, message: Array, i: int) -> Array:
+    def _shape_for_parent(self, message: Array, i: int) -> Array:
         """The message of clique i about its separator, shaped to add to its parent's table."""
         tree = self.junction
-        return message.reshape(tree.spread(tree.separators[i], tree.parents[i]))
+        return message.reshape(tree.broadcast_shape(tree.separators[i], tree.parents[i]))
 
-    def _narrowed(self, belief: Array, i: int) -> Array:
+    def _separator_marginal(self, belief: Array, i: int) -> Array:
         """The parent's belief on the separator of clique i, shaped to multiply the clique's table."""
         tree, sep = self.junction, self.junction.separators[i]
-        return projected(belief, tree.cliques[tree.parents[i]], sep).reshape(tree.spread(sep, i))
+        return sum_to_axes(belief, tree.cliques[tree.parents[i]], sep).reshape(tree.broadcast_shape(sep, i))
 
 
-class TreeReader:
+class TreeAnswerReader:
     """A reader of a workload's answers from a tree's beliefs, and its adjoint. Every table must lie in a clique.
 
     It does not hold the workload, which a tree remembers its reader by for as long as the workload lives.
     """
 
-    def __init__(self, tree: Tree, workload: Workload) -> None:
-        base = tables_under(workload)
-        self._size, self._matrix, self._cells = tree.size, workload.matrix, base.m
-        self._parts, outside = by_clique(tree.junction, base)
+    def __init__(self, tree: JunctionTreeModel, workload: Workload) -> None:
+        base = require_base_tables(workload)
+        self._size, self._matrix, self._base_cells = tree.size, workload.matrix, base.m
+        self._clique_tables, outside = tables_by_clique(tree.junction, base)
         if outside:
             raise InputError(f"no clique of the model holds {' × '.join(base.columns[outside[0]])}")
 
     def answers(self, D: Array) -> Array:
         """The answers ⟨q_j, D⟩ (m,) from beliefs (size,)."""
-        out = np.empty(self._cells)
-        for clique_slice, clique_tables, answer_positions in self._parts:
+        out = np.empty(self._base_cells)
+        for clique_slice, clique_tables, answer_positions in self._clique_tables:
             out[answer_positions] = clique_tables.answers(D[clique_slice])
         return out if self._matrix is None else self._matrix @ out
 
@@ -215,6 +219,6 @@ class TreeReader:
         """The potentials (cells,) that represent the function Σ_j w_j q_j on the cells."""
         w = w if self._matrix is None else self._matrix.T @ w
         theta = np.zeros(self._size)
-        for clique_slice, clique_tables, answer_positions in self._parts:
+        for clique_slice, clique_tables, answer_positions in self._clique_tables:
             theta[clique_slice] += clique_tables.adjoint(w[answer_positions])
         return theta

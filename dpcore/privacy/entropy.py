@@ -14,7 +14,7 @@ from randomgen import ChaCha
 
 from ..core.types import Rng
 
-NAME = "ChaCha20, keyed by the operating system's entropy"
+GENERATOR_NAME = "ChaCha20, keyed by the operating system's entropy"
 KEY_BYTES = 32
 
 
@@ -29,8 +29,8 @@ def generator(key: bytes, purpose: str) -> Rng:
     The cipher's own key is HMAC-SHA256 of the purpose under `key`, a pseudorandom function.
     """
     derived_key = hmac.new(key, purpose.encode(), hashlib.sha256).digest()
-    return Rng(cast("np.random.BitGenerator", _cipher(int.from_bytes(derived_key, "little"))))
+    return Rng(cast("np.random.BitGenerator", _chacha20(int.from_bytes(derived_key, "little"))))
 
 
-def _cipher(key: int) -> ChaCha:
+def _chacha20(key: int) -> ChaCha:
     return ChaCha(key=key, counter=0, rounds=20)

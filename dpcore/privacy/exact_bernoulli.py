@@ -13,55 +13,66 @@ import numpy as np
 
 from ..core.types import Array, Rng
 
-BITS = 53
-SLACK = 2.0**-40  # relative error of exp(−x) in floating point, x < 64 known to a few ulp: at most 2^-45
-MORE = 64  # bits drawn at a time where 53 do not settle it
+UNIFORM_BITS = 53
+EXP_RELATIVE_ERROR = 2.0**-40  # relative error of exp(−x) in floating point, x < 64 known to a few ulp: at most 2^-45
+EXTRA_BITS = 64  # bits drawn at a time where 53 do not settle it
 
 
-def flips(x: Array, rng: Rng, exactly: Callable[[int], Fraction] | None = None) -> Array:
+def flip_exp_coins(x: Array, rng: Rng, exact_exponent: Callable[[int], Fraction] | None = None) -> Array:
     """Independent bits (s,), each True with probability exp(−x[i]), x ≥ 0, if the generator's bits are fair.
 
-    `exactly(i)` is the x that is meant where x[i] is only within a few ulp of it; without it x[i] itself is.
+    `exact_exponent(i)` is the x that is meant where x[i] is only within a few ulp of it; without it x[i] itself is.
     """
-    return below(rng.integers(0, 2**BITS, x.shape), BITS, x, rng, exactly)
+    return uniform_below_exp(rng.integers(0, 2**UNIFORM_BITS, x.shape), UNIFORM_BITS, x, rng, exact_exponent)
 
 
-def below(words: Array, bits: int, x: Array, rng: Rng, exactly: Callable[[int], Fraction] | None = None) -> Array:
-    """Whether U < exp(−x[i]) (s,) for uniform numbers U whose first `bits` bits are `words` (s,); see `flips`."""
+def uniform_below_exp(
+    leading_bits: Array, bit_count: int, x: Array, rng: Rng, exact_exponent: Callable[[int], Fraction] | None = None
+) -> Array:
+    """Whether U < exp(−x[i]) (s,) for uniform numbers U whose first `bit_count` bits are `leading_bits` (s,); see `flip_exp_coins`."""
     with np.errstate(under="ignore"):
-        scaled_probability = np.exp(-x) * 2.0**bits
-    heads = words + 1 <= scaled_probability * (1 - SLACK)
+        scaled_probability = np.exp(-x) * 2.0**bit_count
+    heads = leading_bits + 1 <= scaled_probability * (1 - EXP_RELATIVE_ERROR)
     if heads.all():
         return heads
     # where exp(−x) < 2^-bits only the word 0 is not settled here
-    tails = (words >= scaled_probability * (1 + SLACK)) & (words > 0)
+    tails = (leading_bits >= scaled_probability * (1 + EXP_RELATIVE_ERROR)) & (leading_bits > 0)
     for i in np.flatnonzero(~(heads | tails)):
-        true_exponent = Fraction(float(x[i])) if exactly is None else exactly(int(i))
-        heads[i] = settled(int(words[i]), lambda meant=true_exponent: (meant, meant), rng, bits)
+        true_exponent = Fraction(float(x[i])) if exact_exponent is None else exact_exponent(int(i))
+        heads[i] = decide_uniform_below_exp(
+            int(leading_bits[i]), lambda meant=true_exponent: (meant, meant), rng, bit_count
+        )
     return heads
 
 
-def settled(word: int, exponent: Callable[[], tuple[Fraction, Fraction]], rng: Rng, bits: int = BITS) -> bool:
-    """Whether U < exp(−x) for the uniform U whose first `bits` bits are `word`; further bits are drawn as needed.
+def decide_uniform_below_exp(
+    leading_bits: int, exponent_bounds: Callable[[], tuple[Fraction, Fraction]], rng: Rng, bit_count: int = UNIFORM_BITS
+) -> bool:
+    """Whether U < exp(−x) for the uniform U whose first `bit_count` bits are `leading_bits`; further bits are drawn as needed.
 
-    Each call of `exponent` gives bounds of x, which are narrower than those before or both x itself.
+    Each call of `exponent_bounds` gives bounds of x, which are narrower than those before or both x itself.
     """
     while True:
-        low, high = exponent()
+        low, high = exponent_bounds()
         if high == 0:
             return True
-        if bits > high:
-            if word + 1 <= _exp(high, bits)[0] * 2**bits:
+        if bit_count > high:
+            if leading_bits + 1 <= _exp_bounds(high, bit_count)[0] * 2**bit_count:
                 return True
-            if word >= _exp(low, bits)[1] * 2**bits:
+            if leading_bits >= _exp_bounds(low, bit_count)[1] * 2**bit_count:
                 return False
-        elif word and bits <= low:  # U ≥ 2^-bits ≥ 2^-x > exp(−x), and exp(−x) might be too small to be written down
+        elif (
+            leading_bits and bit_count <= low
+        ):  # U ≥ 2^-bits ≥ 2^-x > exp(−x), and exp(−x) might be too small to be written down
             return False
-        word, bits = word << MORE | int(rng.integers(0, 2**64, dtype=np.uint64)), bits + MORE
+        leading_bits, bit_count = (
+            leading_bits << EXTRA_BITS | int(rng.integers(0, 2**64, dtype=np.uint64)),
+            bit_count + EXTRA_BITS,
+        )
 
 
-def _exp(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    """Lower and upper bounds of exp(−x) to about `bits` bits; `Decimal.exp` is correctly rounded."""
+def _exp_bounds(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
+    """Lower and upper bounds of exp(−x) to about `bit_count` bits; `Decimal.exp` is correctly rounded."""
     nearest_context = Context(prec=bits, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
     floor_context, ceiling_context = nearest_context.copy(), nearest_context.copy()
     floor_context.rounding, ceiling_context.rounding = ROUND_FLOOR, ROUND_CEILING

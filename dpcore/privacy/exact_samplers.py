@@ -17,16 +17,18 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import InputError
-from ..core.numbers import ROOM
+from ..core.numbers import ROUNDING_SLACK
 from ..core.types import Array, Rng
-from .exact_bernoulli import BITS, MORE, flips, settled
+from .exact_bernoulli import EXTRA_BITS, UNIFORM_BITS, decide_uniform_below_exp, flip_exp_coins
 
-WHOLE = 2.0**53  # up to which a float is every whole number
-SMALLEST, LARGEST = 2.0**-100, 2.0**58  # scales between which whole numbers and 64 bits hold every step
-STEPS = 2**20  # grid steps in the scale of the noise, at least
-FIRST = 40  # bits of x that are drawn at once
-Exponent = Callable[[Any, Any], Any]  # of k and x, in floats or fractions
-SLACK = 2.0**-30  # relative error of an acceptance probability: x is known to 2^-40 of a slope of at most 2^8
+MAX_EXACT_INTEGER = 2.0**53  # up to which a float is every whole number
+MIN_SCALE, MAX_SCALE = 2.0**-100, 2.0**58  # scales between which whole numbers and 64 bits hold every step
+MIN_STEPS_PER_SCALE = 2**20  # grid steps in the scale of the noise, at least
+OFFSET_BITS = 40  # bits of x that are drawn at once
+ExponentFunction = Callable[[Any, Any], Any]  # of k and x, in floats or fractions
+ACCEPTANCE_RELATIVE_ERROR = (
+    2.0**-30
+)  # relative error of an acceptance probability: x is known to 2^-40 of a slope of at most 2^8
 
 
 def gaussian(counts: Array, scale: float, rng: Rng) -> Array:
@@ -36,7 +38,7 @@ def gaussian(counts: Array, scale: float, rng: Rng) -> Array:
     InputError for a scale that is too large. Source: Karney 2016, Algorithm N: k ≥ 0 by e^{−k/2}, x uniform, and both
     are kept with probability exp(−(k(k − 1) + x(2k + x))/2), which makes e^{−(k + x)²/2} of them.
     """
-    return _noisy(counts, scale, rng, 0.5, lambda k, x: (k * (k - 1) + x * (2 * k + x)) / 2)
+    return _add_exact_noise(counts, scale, rng, 0.5, lambda k, x: (k * (k - 1) + x * (2 * k + x)) / 2)
 
 
 def laplace(counts: Array, scale: float, rng: Rng) -> Array:
@@ -44,77 +46,98 @@ def laplace(counts: Array, scale: float, rng: Rng) -> Array:
 
     ε-DP with ε = Δ₁/scale for counts of ℓ1-sensitivity Δ₁. All else as `gaussian`: k ≥ 0 by e^{−k}, kept by e^{−x}.
     """
-    return _noisy(counts, scale, rng, 1.0, lambda k, x: x)
+    return _add_exact_noise(counts, scale, rng, 1.0, lambda k, x: x)
 
 
-def _noisy(counts: Array, scale: float, rng: Rng, rate: float, exponent: Exponent) -> Array:
+def _add_exact_noise(counts: Array, scale: float, rng: Rng, rate: float, exponent: ExponentFunction) -> Array:
     """The counts plus ±K(k + x) steps, rounded to whole steps; e^{−rate k − exponent(k, x)} is the law of k and x."""
     if scale == 0:  # the counts are the same for all records
         return counts
-    if not 0 < scale < LARGEST:
-        raise InputError(f"exact noise of scale {scale:g} steps is outside [0, {LARGEST:g})")
-    mantissa, binary_exponent = math.frexp(max(scale, SMALLEST) * ROOM)  # the scale is part · 2^power, part in [½, 1)
-    step, steps_per_scale = 2.0**binary_exponent / (2 * STEPS), math.ceil(mantissa * 2 * STEPS)
-    counts = np.clip(counts, -WHOLE, WHOLE)  # no two counts are farther apart for it, so no sensitivity grows
+    if not 0 < scale < MAX_SCALE:
+        raise InputError(f"exact noise of scale {scale:g} steps is outside [0, {MAX_SCALE:g})")
+    mantissa, binary_exponent = math.frexp(
+        max(scale, MIN_SCALE) * ROUNDING_SLACK
+    )  # the scale is part · 2^power, part in [½, 1)
+    step, steps_per_scale = (
+        2.0**binary_exponent / (2 * MIN_STEPS_PER_SCALE),
+        math.ceil(mantissa * 2 * MIN_STEPS_PER_SCALE),
+    )
+    counts = np.clip(
+        counts, -MAX_EXACT_INTEGER, MAX_EXACT_INTEGER
+    )  # no two counts are farther apart for it, so no sensitivity grows
     steps_below = np.floor(counts / step)
-    scaled_remainders = ((counts / step - steps_below) * 2.0**FIRST).astype(np.int64)
-    scaled_remainders += 2 ** (FIRST - 1)  # half a step more: the nearest
+    scaled_remainders = ((counts / step - steps_below) * 2.0**OFFSET_BITS).astype(np.int64)
+    scaled_remainders += 2 ** (OFFSET_BITS - 1)  # half a step more: the nearest
     return (
         steps_below
-        + _steps(scaled_remainders.ravel(), steps_per_scale, rng, rate, exponent).reshape(scaled_remainders.shape)
+        + _draw_noise_steps(scaled_remainders.ravel(), steps_per_scale, rng, rate, exponent).reshape(
+            scaled_remainders.shape
+        )
     ) * step
 
 
-def _steps(rest: Array, wide: int, rng: Rng, rate: float, exponent: Exponent) -> Array:
+def _draw_noise_steps(
+    scaled_remainders: Array, steps_per_scale: int, rng: Rng, rate: float, exponent: ExponentFunction
+) -> Array:
     """The whole numbers ⌊rest/2^40 ± K(k + x)⌋ (s,), drawn until all are accepted."""
-    noise_steps, pending = np.empty(len(rest)), np.arange(len(rest))
+    noise_steps, pending = np.empty(len(scaled_remainders)), np.arange(len(scaled_remainders))
     while size := len(pending):
-        k, sign = _geometric(size, rate, rng), 2 * rng.integers(0, 2, size) - 1
-        x, coin_bits = rng.integers(0, 2**FIRST, size), rng.integers(0, 2**BITS, size)
-        scaled_probability = np.exp(-exponent(k.astype(float), (x + 0.5) / 2.0**FIRST)) * 2.0**BITS
-        interval_start = rest[pending] + sign * wide * x
-        step_number = interval_start >> FIRST
-        accepted = (coin_bits + 1 <= scaled_probability * (1 - SLACK)) & (
-            step_number == (interval_start + sign * wide) >> FIRST
+        k, sign = _draw_geometric(size, rate, rng), 2 * rng.integers(0, 2, size) - 1
+        x, coin_bits = rng.integers(0, 2**OFFSET_BITS, size), rng.integers(0, 2**UNIFORM_BITS, size)
+        scaled_probability = np.exp(-exponent(k.astype(float), (x + 0.5) / 2.0**OFFSET_BITS)) * 2.0**UNIFORM_BITS
+        interval_start = scaled_remainders[pending] + sign * steps_per_scale * x
+        step_number = interval_start >> OFFSET_BITS
+        accepted = (coin_bits + 1 <= scaled_probability * (1 - ACCEPTANCE_RELATIVE_ERROR)) & (
+            step_number == (interval_start + sign * steps_per_scale) >> OFFSET_BITS
         )
-        rejected = (coin_bits >= scaled_probability * (1 + SLACK)) & (coin_bits > 0)
+        rejected = (coin_bits >= scaled_probability * (1 + ACCEPTANCE_RELATIVE_ERROR)) & (coin_bits > 0)
         for i in np.flatnonzero(~(accepted | rejected)):
-            decided_step = _settle(
-                int(k[i]), int(x[i]), int(coin_bits[i]), int(rest[pending[i]]), int(sign[i]) * wide, rng, exponent
+            decided_step = _decide_sample(
+                int(k[i]),
+                int(x[i]),
+                int(coin_bits[i]),
+                int(scaled_remainders[pending[i]]),
+                int(sign[i]) * steps_per_scale,
+                rng,
+                exponent,
             )
             if decided_step is not None:
                 accepted[i], step_number[i] = True, decided_step
-        noise_steps[pending[accepted]] = (sign * wide * k + step_number)[accepted]
+        noise_steps[pending[accepted]] = (sign * steps_per_scale * k + step_number)[accepted]
         pending = pending[~accepted]
     return noise_steps
 
 
-def _geometric(size: int, rate: float, rng: Rng) -> Array:
+def _draw_geometric(size: int, rate: float, rng: Rng) -> Array:
     """Independent whole numbers k ≥ 0 (size,), each with probability ∝ exp(−rate k)."""
     k, still_counting = np.zeros(size, dtype=np.int64), np.arange(size)
     while len(still_counting):
-        still_counting = still_counting[flips(np.full(len(still_counting), rate), rng)]
+        still_counting = still_counting[flip_exp_coins(np.full(len(still_counting), rate), rng)]
         k[still_counting] += 1
     return k
 
 
-def _settle(k: int, x: int, word: int, rest: int, slope: int, rng: Rng, exponent: Exponent) -> int | None:
-    """⌊rest/2^40 + slope · x⌋ if k and x are accepted, else None; `x` and `word` are the first bits of uniforms."""
-    bit_count = FIRST
+def _decide_sample(
+    k: int, x: int, coin_bits: int, scaled_remainder: int, slope: int, rng: Rng, exponent: ExponentFunction
+) -> int | None:
+    """⌊rest/2^40 + slope · x⌋ if k and x are accepted, else None; `x` and `coin_bits` are the first bits of uniforms."""
+    bit_count = OFFSET_BITS
 
-    def ends() -> tuple[Fraction, Fraction]:
+    def refine_interval() -> tuple[Fraction, Fraction]:
         """The ends of the interval that x lies in, once it has more bits."""
         nonlocal x, bit_count
-        x, bit_count = x << MORE | int(rng.integers(0, 2**64, dtype=np.uint64)), bit_count + MORE
+        x, bit_count = x << EXTRA_BITS | int(rng.integers(0, 2**64, dtype=np.uint64)), bit_count + EXTRA_BITS
         return Fraction(x, 2**bit_count), Fraction(x + 1, 2**bit_count)
 
-    def exponents() -> tuple[Fraction, Fraction]:
-        low, high = ends()
+    def refine_exponent_bounds() -> tuple[Fraction, Fraction]:
+        low, high = refine_interval()
         return Fraction(exponent(k, low)), Fraction(exponent(k, high))
 
-    if not settled(word, exponents, rng):
+    if not decide_uniform_below_exp(coin_bits, refine_exponent_bounds, rng):
         return None
     while True:
-        lower_step, upper_step = (math.floor(Fraction(rest, 2**FIRST) + slope * end) for end in ends())
+        lower_step, upper_step = (
+            math.floor(Fraction(scaled_remainder, 2**OFFSET_BITS) + slope * end) for end in refine_interval()
+        )
         if lower_step == upper_step:
             return lower_step

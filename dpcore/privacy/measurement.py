@@ -12,30 +12,38 @@ from ..core.types import Array, frozen
 from ..queries import Workload
 from .accounting.budget import Gaussian, Pure, SubsampledGaussian
 
-SMALLEST = 1e-150  # standard deviation where nothing moves, so that it can be divided by
+MIN_STDDEV = 1e-150  # standard deviation where nothing moves, so that it can be divided by
 
 
-def noise_scale(statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, unit: float) -> float:
+def noise_scale(statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, scale_divisor: float) -> float:
     """The parameter of the noise that `spend` pays for: Δ₂/(unit μ) of Gaussian noise, Δ₁/(unit ε) of Laplace noise.
 
     For a sum over a sample, clipped at C and divided by rate · unit, it is zC/(rate unit), of Gaussian noise.
 
-    `unit` is n/b for shares of n rows and neighbours that differ in b of them (`Curator.unit`, `effective_n`); for n
+    `scale_divisor` is n/b for shares of n rows and neighbours that differ in b of them (`Curator.unit`, `effective_n`); for n
     · value in steps of a grid it is step/b. Before it is known which statistic will be measured, a plan names its
     class or a `Sensitivity`.
     """
     if isinstance(spend, SubsampledGaussian):
-        return spend.noise_multiplier * statistic.clip / (spend.rate * unit)
-    return statistic.l2 / (unit * spend.mu) if isinstance(spend, Gaussian) else statistic.l1 / (unit * spend.epsilon)
+        return spend.noise_multiplier * statistic.clip / (spend.rate * scale_divisor)
+    return (
+        statistic.l2 / (scale_divisor * spend.mu)
+        if isinstance(spend, Gaussian)
+        else statistic.l1 / (scale_divisor * spend.epsilon)
+    )
 
 
-def deviation(statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, unit: float) -> Any:
+def noise_stddev(statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, scale_divisor: float) -> Any:
     """The standard deviation of the noise on the released values: one for all, or an array (m,) where they differ.
 
     The scale for Gaussian noise and √2 times it for Laplace noise (before any threshold); times ‖q_j‖ where noise is
     drawn on cells and query j sees it.
     """
-    return noise_scale(statistic, spend, unit) * (math.sqrt(2) if isinstance(spend, Pure) else 1.0) * statistic.norms
+    return (
+        noise_scale(statistic, spend, scale_divisor)
+        * (math.sqrt(2) if isinstance(spend, Pure) else 1.0)
+        * statistic.norms
+    )
 
 
 @frozen
@@ -55,47 +63,47 @@ class Measurement:
 class MeasuredAnswers:
     """A workload's answers (m,), averaged over all its measurements, and standard errors (m,); NaN: not measured.
 
-    Noise is independent on the cells of one table. `shared` says that different tables may see the same noise,
-    `laplace` that some of it is Laplace noise.
+    Noise is independent on the cells of one table. `shares_noise` says that different tables may see the same noise,
+    `has_laplace_noise` that some of it is Laplace noise.
     """
 
     workload: Workload
     answers: Array
     errors: Array
-    shared: bool = False
-    laplace: bool = False
+    shares_noise: bool = False
+    has_laplace_noise: bool = False
 
 
 class MeasurementRecorder:
     """The record of every workload's measurements: repeated ones are averaged by their precision."""
 
     def __init__(self) -> None:
-        self._sums: dict[int, tuple[Workload, Array, Array]] = {}  # Σ precision · answer, Σ precision
-        self._shared: set[int] = set()
-        self._laplace: set[int] = set()
+        self._weighted_sums: dict[int, tuple[Workload, Array, Array]] = {}  # Σ precision · answer, Σ precision
+        self._shared_noise_ids: set[int] = set()
+        self._laplace_noise_ids: set[int] = set()
 
-    def add(self, measurement: Measurement, sealed: Any) -> None:
-        """Add one measurement of a workload's answers. `sealed` is the statistic that no caller can change.
+    def add(self, measurement: Measurement, statistic_copy: Any) -> None:
+        """Add one measurement of a workload's answers. `statistic_copy` is the statistic that no caller can change.
 
         It says how many answers there are and which ones these are; the workload that was asked about is kept by name.
         """
-        if (answer_slice := sealed.answered) is None:
+        if (answer_slice := statistic_copy.answered_slice) is None:
             return
-        workload, m = measurement.statistic.workload, sealed.workload.m
+        workload, m = measurement.statistic.workload, statistic_copy.workload.m
         initial_sums = (workload, np.zeros(m), np.zeros(m))
-        _, weighted_sum, precision = self._sums.setdefault(id(workload), initial_sums)
-        weight = np.maximum(measurement.stddev, SMALLEST) ** -2.0
+        _, weighted_sum, precision = self._weighted_sums.setdefault(id(workload), initial_sums)
+        weight = np.maximum(measurement.stddev, MIN_STDDEV) ** -2.0
         weighted_sum[answer_slice] += weight * measurement.values
         precision[answer_slice] += weight
-        if sealed.shared:
-            self._shared.add(id(workload))
+        if statistic_copy.shares_noise:
+            self._shared_noise_ids.add(id(workload))
         if isinstance(measurement.spend, Pure):
-            self._laplace.add(id(workload))
+            self._laplace_noise_ids.add(id(workload))
 
-    def averages(self) -> list[MeasuredAnswers]:
+    def precision_weighted_means(self) -> list[MeasuredAnswers]:
         """The averaged answers measured so far, in new arrays."""
         means = []
-        for workload, weighted_sum, precision in self._sums.values():
+        for workload, weighted_sum, precision in self._weighted_sums.values():
             with np.errstate(divide="ignore", invalid="ignore"):
                 is_measured = precision > 0
                 mean, error = (
@@ -104,6 +112,8 @@ class MeasurementRecorder:
                 )
             workload_id = id(workload)
             means.append(
-                MeasuredAnswers(workload, mean, error, workload_id in self._shared, workload_id in self._laplace)
+                MeasuredAnswers(
+                    workload, mean, error, workload_id in self._shared_noise_ids, workload_id in self._laplace_noise_ids
+                )
             )
         return means

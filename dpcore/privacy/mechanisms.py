@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from ..core.types import Array, Rng
-from .exact_bernoulli import SLACK, below, flips
-from .exact_samplers import STEPS
+from .exact_bernoulli import EXP_RELATIVE_ERROR, flip_exp_coins, uniform_below_exp
+from .exact_samplers import MIN_STEPS_PER_SCALE
 
 
 def gaussian(values: Array, sigma: float, rng: Rng) -> Array:
@@ -22,16 +22,16 @@ def laplace(values: Array, scale: float, rng: Rng) -> Array:
     return values + rng.laplace(0.0, scale, values.shape)
 
 
-def tail(scale: float, chance: float, of_laplace: bool) -> float:
+def noise_tail_bound(scale: float, tail_probability: float, is_laplace: bool) -> float:
     """The t ≥ 0 with P(noise ≥ t) ≤ chance for Laplace or Gaussian noise, also where sums are rounded to a grid.
 
     `exact` rounds up by half a grid step at most and enlarges the scale by two, each 1/STEPS of the scale.
     """
-    scaled_tail = -math.log(2 * chance) if of_laplace else -float(ndtri(chance))
-    return scale * (max(scaled_tail, 0.0) * (1 + 2 / STEPS) + 1 / STEPS)
+    scaled_tail = -math.log(2 * tail_probability) if is_laplace else -float(ndtri(tail_probability))
+    return scale * (max(scaled_tail, 0.0) * (1 + 2 / MIN_STEPS_PER_SCALE) + 1 / MIN_STEPS_PER_SCALE)
 
 
-def thresholded(values: Array, noisy: Array, threshold: float) -> Array:
+def apply_threshold(values: Array, noisy: Array, threshold: float) -> Array:
     """The noisy values that reach `threshold`, of those above 0 without noise, and else 0; see `Curator.measure`."""
     return np.where((values > 0) & (noisy >= threshold), noisy, 0.0)
 
@@ -50,9 +50,9 @@ def exponential(scores: Array, scale: float, draws: int, rng: Rng) -> Array:
     if scale == 0:
         return rng.integers(len(scores), size=draws)
     grid_bits = 61 - len(scores).bit_length()  # for ends of at most 2^61
-    gaps, exact_gap = _gaps(scores, scale)
+    gaps, exact_gap = _score_gaps(scores, scale)
     piece_lengths = np.exp(-gaps)
-    piece_lengths *= 2.0**grid_bits * (1 + SLACK)
+    piece_lengths *= 2.0**grid_bits * (1 + EXP_RELATIVE_ERROR)
     piece_lengths += 1
     piece_lengths = np.minimum(piece_lengths, 2.0**grid_bits, out=piece_lengths).astype(np.int64)
     ends = piece_lengths.cumsum()
@@ -60,7 +60,7 @@ def exponential(scores: Array, scale: float, draws: int, rng: Rng) -> Array:
     found = ends.searchsorted(points, side="right")
     distance_to_end = ends[found] - points
     if (distance_to_end <= 2.0 ** (grid_bits - 38) + 2).any():
-        heads = below(
+        heads = uniform_below_exp(
             piece_lengths[found] - distance_to_end, grid_bits, gaps[found], rng, lambda i: exact_gap(found[i])
         )
         return np.concatenate([found[heads], exponential(scores, scale, draws - heads.sum(), rng)])
@@ -78,17 +78,17 @@ def permute_and_flip(scores: Array, scale: float, rng: Rng) -> int:
     """
     if scale == 0:  # no record moves the scores
         return int(np.argmax(scores))
-    gaps, exact_gap = _gaps(scores, scale)
-    heads = np.flatnonzero(flips(gaps, rng, exact_gap))
+    gaps, exact_gap = _score_gaps(scores, scale)
+    heads = np.flatnonzero(flip_exp_coins(gaps, rng, exact_gap))
     return int(heads[rng.integers(len(heads))])
 
 
-def coins(log_probability: Array, rng: Rng) -> Array:
+def flip_log_coins(log_probability: Array, rng: Rng) -> Array:
     """Independent bits (s,), each True with probability exp(log_probability[i]) ≤ 1, without rounding."""
-    return flips(-log_probability, rng)
+    return flip_exp_coins(-log_probability, rng)
 
 
-def first_above(noisy: Array, level: float) -> int | None:
+def first_above(noisy: Array, threshold: float) -> int | None:
     """The first i with noisy[i] ≥ level, for values with fresh Laplace(scale) noise; None where no value is.
 
     The sparse vector: with level itself blurred once, by ν ~ Laplace(Δ/ε₁), and scale = 2Δ/ε₂, all answers up to and
@@ -99,15 +99,15 @@ def first_above(noisy: Array, level: float) -> int | None:
     bounded-range. `scores.sparse_scales` divides ε.
     Source: Dwork, Roth 2014, Algorithm 1; Lyu, Su, Li 2017, Algorithm 1.
     """
-    is_above = noisy >= level
+    is_above = noisy >= threshold
     return int(np.argmax(is_above)) if is_above.any() else None
 
 
-def _gaps(scores: Array, scale: float) -> tuple[Array, Callable[[int], Fraction]]:
+def _score_gaps(scores: Array, scale: float) -> tuple[Array, Callable[[int], Fraction]]:
     """The gaps (max − scores)/scale (m,) as floats, and each of them as a fraction."""
     max_score = scores.max()
 
-    def exactly(i: int) -> Fraction:
+    def exact_gap(i: int) -> Fraction:
         return (Fraction(float(max_score)) - Fraction(float(scores[i]))) / Fraction(float(scale))
 
-    return (max_score - scores) / scale, exactly
+    return (max_score - scores) / scale, exact_gap

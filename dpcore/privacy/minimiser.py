@@ -12,7 +12,7 @@ here raises or gives up once rows were seen: who sees that would learn which nei
 - η bounds the rounding of a gradient at ‖y‖ ≤ 3D: each ⟨a, y⟩ − b is off by (d + 4)u(3D + width + ‖c‖), and its slope
   by β times that, where it bends; a sum over blocks of BLOCK rows by (BLOCK + n/BLOCK + d)u · steepest; y itself by
   3uD, as much as 3uDL of its gradient. u is 2^−52, twice a rounding; c is 0 where targets were moved.
-- Newton's steps are the first try: where the gradient found is at most `goal` − η, ‖y − y*‖ ≤ goal/α.
+- Newton's steps are the first try: where the gradient found is at most `gradient_tolerance` − η, ‖y − y*‖ ≤ goal/α.
 - Else comes accelerated gradient descent. N steps from y₀ with gradients off by η bring Φ to within
   2L/(N + 1)² (‖y₀ − y*‖ + N(N + 1)η/L)² of its smallest value (Schmidt, Le Roux, Bach 2011, Proposition 2), which is
   at least α/2 ‖y − y*‖². With N + 1 ≥ 4√(L/α), but at most 5√(L/α), ‖y − y*‖ is at most ½(‖y₀ − y*‖ + 25η/α). From
@@ -26,103 +26,125 @@ from collections.abc import Callable
 import numpy as np
 
 from ..core.types import Array
-from ..problems.losses import PiecewiseLinear, Sloped, sloped
-from ..problems.risks import Risk, newton
+from ..problems.losses import PiecewiseLinear, SlopedLoss, require_sloped_loss
+from ..problems.risks import Risk, minimise_by_newton
 
-BLOCK = 4096
-UNIT = 2.0**-52
-LEAST = 30  # η that a goal must hold
+BLOCK_ROWS = 4096
+UNIT_ROUNDOFF = 2.0**-52
+MIN_GOAL_PER_ROUNDING = 30  # η that a goal must hold
 
 
-def rounding(loss: Sloped, c: Array, *, mu: float, n: int, tilt: Array | float = 0.0) -> float:
-    """The rounding error η of a gradient, from public numbers; for n rows, about c, as in `minimiser`."""
-    loss_width, max_distance = loss.width if isinstance(loss, PiecewiseLinear) else 1.0, farthest(loss, c, mu, tilt)
+def gradient_rounding_error(loss: SlopedLoss, c: Array, *, mu: float, n: int, tilt: Array | float = 0.0) -> float:
+    """The rounding error η of a gradient, from public numbers; for n rows, about c, as in `find_minimiser`."""
+    loss_width, max_distance = (
+        loss.width if isinstance(loss, PiecewiseLinear) else 1.0,
+        max_minimiser_distance(loss, c, mu, tilt),
+    )
     max_residual = (len(c) + 4) * (3 * max_distance + loss_width + (float(np.linalg.norm(c)) if loss.margin else 0.0))
-    return UNIT * (
-        (BLOCK + n / BLOCK + len(c)) * loss.steepest
+    return UNIT_ROUNDOFF * (
+        (BLOCK_ROWS + n / BLOCK_ROWS + len(c)) * loss.lipschitz_constant
         + loss.curvature * max_residual
         + 3 * max_distance * (loss.curvature + mu)
     )
 
 
-def farthest(loss: Sloped, c: Array, mu: float, tilt: Array | float) -> float:
+def max_minimiser_distance(loss: SlopedLoss, c: Array, mu: float, tilt: Array | float) -> float:
     """The distance D within which the minimiser lies of c, whatever the rows."""
     tilt_length = float(np.linalg.norm(tilt))
-    gradient_bound = (loss.steepest + tilt_length) / mu
+    gradient_bound = (loss.lipschitz_constant + tilt_length) / mu
     if not loss.margin:
         return gradient_bound
     loss_width = loss.width if isinstance(loss, PiecewiseLinear) else 0.0
-    loss_bound_at_centre = loss.steepest * (1 + float(np.linalg.norm(c)) + loss_width)
+    loss_bound_at_centre = loss.lipschitz_constant * (1 + float(np.linalg.norm(c)) + loss_width)
     return min(gradient_bound, math.sqrt(2 * loss_bound_at_centre / mu) + 2 * tilt_length / mu)
 
 
-def schedule(far: float, mu: float, bend: float, goal: float) -> tuple[float, float]:
+def descent_schedule(
+    max_distance: float, mu: float, smoothness: float, gradient_tolerance: float
+) -> tuple[float, float]:
     """The number of rounds of descent, and of steps in each, from public numbers; see the head of this file."""
-    return max(1.0, math.log2(12 * far * mu / goal)), 4 * math.sqrt(bend / mu)
+    return max(1.0, math.log2(12 * max_distance * mu / gradient_tolerance)), 4 * math.sqrt(smoothness / mu)
 
 
-def minimiser(
-    risk: Risk, c: Array, *, mu: float, goal: float, aim: float | None = None, tilt: Array | float = 0.0,
-    path: tuple[float, ...] = (1.0,),
-) -> Array:  # fmt: skip
-    """A point y (d,) with ‖y − y*‖ ≤ goal/μ, for a smooth loss, not strongly convex, and a `goal` of at least 30 η.
+def find_minimiser(
+    risk: Risk, c: Array, *, mu: float, gradient_tolerance: float, newton_tolerance: float | None = None, tilt: Array | float = 0.0,
+    smoothing_factors: tuple[float, ...] = (1.0,),
+) -> Array:
+    """A point y (d,) with ‖y − y*‖ ≤ goal/μ, for a smooth loss, not strongly convex, and a `gradient_tolerance` of at least 30 η.
 
-    Newton's steps go on until a gradient of `aim`, goal/4 unless given. `path`: multiples of the loss's width, the last
+    Newton's steps go on until a gradient of `newton_tolerance`, goal/4 unless given. `smoothing_factors`: multiples of the loss's width, the last
     one 1, over which its kink is rounded off on the way.
     """
-    loss = sloped(risk.loss)
+    loss = require_sloped_loss(risk.loss)
     tilt_vector = np.broadcast_to(np.asarray(tilt, dtype=float), c.shape)
     loss_width = loss.width if isinstance(loss, PiecewiseLinear) else 0.0
-    max_distance = farthest(loss, c, mu, tilt_vector)
+    max_distance = max_minimiser_distance(loss, c, mu, tilt_vector)
     offset = c if loss.margin else np.zeros(len(c))
-    centred_risk = risk if loss.margin else _about(risk, c, max_distance + loss_width)
+    centred_risk = risk if loss.margin else _centre_targets(risk, c, max_distance + loss_width)
 
-    def slope(y: Array) -> Array:
+    def gradient(y: Array) -> Array:
         return _gradient(centred_risk, offset + y) + mu * y + tilt_vector
 
-    x, aim = offset.copy(), goal / 4 if aim is None else aim
-    for factor in path:
+    x, newton_tolerance = offset.copy(), gradient_tolerance / 4 if newton_tolerance is None else newton_tolerance
+    for factor in smoothing_factors:
         smoothed_risk = centred_risk.with_loss(loss.smoothed(factor * loss_width))
-        x = newton(smoothed_risk, x, mu=mu, centre=offset, tilt=tilt_vector, tolerance=aim)
-    y = _within(x - offset, max_distance)
-    if np.linalg.norm(slope(y)) <= goal - rounding(loss, c, mu=mu, n=len(risk.w), tilt=tilt_vector):
+        x = minimise_by_newton(smoothed_risk, x, mu=mu, centre=offset, tilt=tilt_vector, tolerance=newton_tolerance)
+    y = _project_onto_ball(x - offset, max_distance)
+    if np.linalg.norm(gradient(y)) <= gradient_tolerance - gradient_rounding_error(
+        loss, c, mu=mu, n=len(risk.w), tilt=tilt_vector
+    ):
         return y
-    return descent(slope, y, far=max_distance, mu=mu, bend=loss.curvature + mu, goal=goal)
+    return accelerated_descent(
+        gradient,
+        y,
+        max_distance=max_distance,
+        mu=mu,
+        smoothness=loss.curvature + mu,
+        gradient_tolerance=gradient_tolerance,
+    )
 
 
-def descent(slope: Callable[[Array], Array], y: Array, *, far: float, mu: float, bend: float, goal: float) -> Array:
+def accelerated_descent(
+    gradient: Callable[[Array], Array],
+    y: Array,
+    *,
+    max_distance: float,
+    mu: float,
+    smoothness: float,
+    gradient_tolerance: float,
+) -> Array:
     """The end of accelerated gradient descent from y, ‖y‖ ≤ `far`, in rounds that each halve the distance to y*."""
-    rounds, steps = schedule(far, mu, bend, goal)
+    rounds, steps = descent_schedule(max_distance, mu, smoothness, gradient_tolerance)
     for _ in range(math.ceil(rounds)):
         z, t = y, 1.0
         for _ in range(math.ceil(steps)):
-            previous_y, y = y, _within(z - slope(z) / bend, far)
+            previous_y, y = y, _project_onto_ball(z - gradient(z) / smoothness, max_distance)
             next_t = (1 + math.sqrt(1 + 4 * t * t)) / 2
             z, t = y + (t - 1) / next_t * (y - previous_y), next_t
     return y
 
 
-def _about(risk: Risk, c: Array, far: float) -> Risk:
+def _centre_targets(risk: Risk, c: Array, max_distance: float) -> Risk:
     """The risk F as a function of x − c, with targets at most `far` away."""
     centred_risk = risk.with_loss(risk.loss)
     # each row by itself: not as BLAS would, by its place
-    centred_risk.b = np.clip(risk.b - (risk.A * c).sum(1), -far, far)
+    centred_risk.b = np.clip(risk.b - (risk.A * c).sum(1), -max_distance, max_distance)
     return centred_risk
 
 
 def _gradient(risk: Risk, x: Array) -> Array:
     """The gradient ∇F (d,) at x, summed in blocks."""
-    total, loss = np.zeros(risk.d), sloped(risk.loss)
-    for start in range(0, len(risk.w), BLOCK):
-        block = slice(start, start + BLOCK)
+    total, loss = np.zeros(risk.d), require_sloped_loss(risk.loss)
+    for start in range(0, len(risk.w), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
         A = risk.A[block]
         total += (risk.w[block] * loss.slope(A @ x, risk.b[block])) @ A
     return total
 
 
-def _within(y: Array, far: float) -> Array:
+def _project_onto_ball(y: Array, radius: float) -> Array:
     """The nearest point to y at a norm of at most `far`; 0 where y is not a number."""
     norm = float(np.linalg.norm(y))
     if not math.isfinite(norm):
         return np.zeros_like(y)
-    return y if norm <= far else y * (far / norm)
+    return y if norm <= radius else y * (radius / norm)

@@ -14,28 +14,28 @@ from ..core.errors import InputError
 from ..core.types import Array
 from ..queries import Explicit, Marginals, TableQueries, Union, Workload
 
-FINEST = 32  # binary digits of an entry at the most
-COARSEST = 16  # and at the least
-DIGITS = 51  # binary digits of a sum over all records, so that partial sums are exact
-LARGEST = 2.0**20  # entry of a query that is summed in whole numbers
+MAX_ENTRY_BITS = 32  # binary digits of an entry at the most
+MIN_ENTRY_BITS = 16  # and at the least
+MAX_SUM_BITS = 51  # binary digits of a sum over all records, so that partial sums are exact
+MAX_WHOLE_ENTRY = 2.0**20  # entry of a query that is summed in whole numbers
 
 
-def step(n: int) -> float:
+def grid_step(n: int) -> float:
     """The grid step for n rows: 2^-32, or a coarser power of two that keeps sums exact; n is at most 2^35."""
-    entry_bits = min(FINEST, DIGITS - int(n).bit_length())
-    if entry_bits < COARSEST:
+    entry_bits = min(MAX_ENTRY_BITS, MAX_SUM_BITS - int(n).bit_length())
+    if entry_bits < MIN_ENTRY_BITS:
         raise InputError(f"n={n} rows are too many for queries that are no counts; ask for counts")
     return 2.0**-entry_bits
 
 
-def gridded(statistic: Any) -> bool:
+def has_grid(statistic: Any) -> bool:
     """Whether exact noise can replace the noise of a statistic, or of most statistics of a class."""
     return bool(getattr(statistic, "gridded", False))
 
 
-def require(statistic: Any) -> None:
+def require_grid(statistic: Any) -> None:
     """Raise InputError for a statistic, or class, on no public grid: rounded noise keeps no promise at δ = 0."""
-    if not gridded(statistic):
+    if not has_grid(statistic):
         class_name = (statistic if isinstance(statistic, type) else type(statistic)).__name__
         raise InputError(
             f"delta=0: {class_name} lies on no public grid, and rounded noise would show rows; choose delta > 0"
@@ -49,9 +49,10 @@ def answers_are_whole(workload: Workload) -> bool:
     """
     if not isinstance(workload, Workload):
         return False
-    entries_by_part = [member.entries for member, _ in workload.members]
+    entries_by_part = [member.entries for member, _ in workload.parts]
     return all(
-        (np.abs(entries) <= LARGEST).all() and (entries == np.rint(entries)).all() for entries in entries_by_part
+        (np.abs(entries) <= MAX_WHOLE_ENTRY).all() and (entries == np.rint(entries)).all()
+        for entries in entries_by_part
     )
 
 
@@ -59,21 +60,21 @@ def workload_on_grid(workload: Workload, n: int) -> tuple[Workload, float]:
     """The workload with entries rounded to a grid unless they are whole numbers, and the grid's step."""
     if answers_are_whole(workload):
         return workload, 1.0
-    spacing = step(n)
-    return _rounded(workload, spacing), spacing
+    spacing = grid_step(n)
+    return _round_entries(workload, spacing), spacing
 
 
-def on_steps(weights: Array, fine: float) -> Array:
+def round_weights_to_grid(weights: Array, spacing: float) -> Array:
     """The weights rounded to multiples of a step, none of them to 0."""
-    return np.maximum(np.rint(weights / fine), 1) * fine
+    return np.maximum(np.rint(weights / spacing), 1) * spacing
 
 
-def _rounded(workload: Workload, fine: float) -> Workload:
-    """The workload with every entry rounded to a multiple of `fine`."""
+def _round_entries(workload: Workload, spacing: float) -> Workload:
+    """The workload with every entry rounded to a multiple of `spacing`."""
     if isinstance(workload, Marginals):
         return workload
     if isinstance(workload, Union):
-        return Union(_rounded(member, fine) for member, _ in workload.members)
+        return Union(_round_entries(member, spacing) for member, _ in workload.parts)
     if isinstance(workload, TableQueries):
-        return workload.rounded(fine)
-    return Explicit(workload.domain, np.rint(workload.matrix / fine) * fine)
+        return workload.with_rounded_entries(spacing)
+    return Explicit(workload.domain, np.rint(workload.matrix / spacing) * spacing)

@@ -9,20 +9,22 @@ import numpy as np
 from ..core.errors import InputError
 from ..core.types import Array
 
-FARTHEST = 1024.0  # public numbers subtracted from a true answer are clipped to ± this
-NARROWEST = 1 / 1024  # range of a query that is not constant
+MAX_PUBLIC_ANSWER = 1024.0  # public numbers subtracted from a true answer are clipped to ± this
+MIN_QUERY_RANGE = 1 / 1024  # range of a query that is not constant
 
 
-def near(answers: Array | float, times: int = 1) -> Array:
-    """Public answers clipped so that subtracting `times` a true answer in [-1, 1] loses no precision that matters.
+def clip_public_answers(answers: Array | float, multiplier: int = 1) -> Array:
+    """Public answers clipped so that subtracting `multiplier` a true answer in [-1, 1] loses no precision that matters.
 
     The larger they are the coarser the difference is rounded: at 2⁵³ it would jump by 1 as the true answer passes ½,
     whatever one row moves. Cut off, it is rounded by 2⁻⁴³ times at the most.
     """
-    return np.clip(answers, -FARTHEST * times, FARTHEST * times)
+    return np.clip(answers, -MAX_PUBLIC_ANSWER * multiplier, MAX_PUBLIC_ANSWER * multiplier)
 
 
-def check_range(width: float) -> None:
+def require_wide_range(query_range: float) -> None:
     """Raise InputError for queries so narrow that rounding moves an answer by more than a row does."""
-    if 0 < width < NARROWEST:
-        raise InputError(f"the values of a query range over {width:.3g} only; scale it up, to {NARROWEST:g} at least")
+    if 0 < query_range < MIN_QUERY_RANGE:
+        raise InputError(
+            f"the values of a query range over {query_range:.3g} only; scale it up, to {MIN_QUERY_RANGE:g} at least"
+        )

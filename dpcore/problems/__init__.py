@@ -1,15 +1,15 @@
 """The problems that algorithms solve: query release, points in a region, risk minimisation."""
 
 from .kinds import (
-    MAX_CELLS,
-    Answering,
-    Grouped,
+    MAX_ENUMERABLE_CELLS,
+    BoundedContribution,
     PointRelease,
     PublicStart,
     QueryRelease,
     RiskMinimisation,
+    TableAnswerer,
     check_distribution,
-    public_start,
-    query_words,
+    public_start_from_table,
+    query_text,
     require_enumerable,
 )

@@ -7,18 +7,18 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from ..core.errors import InputError, check_rows
+from ..core.errors import InputError, require_two_rows
 from ..core.types import Array, Json, Texts, frozen
 from ..queries import Marginals, Workload
 from ..schema.domain import Domain
 from .losses import Loss, SquaredDistance
-from .regions import Bounded, Region
+from .regions import BoundedRegion, Region
 from .risks import LossOnRegion
 
-MAX_CELLS = 10_000_000
+MAX_ENUMERABLE_CELLS = 10_000_000
 
 
-class Grouped:
+class BoundedContribution:
     """n records, with n public; neighbouring tables differ in up to `group` b records, all of one person."""
 
     n: int
@@ -26,7 +26,7 @@ class Grouped:
 
     def check_group(self) -> None:
         """Raise InputError for fewer than two rows, and for a group outside 1..n."""
-        check_rows(self.n)
+        require_two_rows(self.n)
         if not 1 <= self.group <= self.n:
             raise InputError(f"group={self.group} is outside 1..{self.n}, the number of rows")
 
@@ -36,7 +36,7 @@ class Grouped:
         return self.n / self.group
 
 
-class Answering(Protocol):
+class TableAnswerer(Protocol):
     """A public object that answers tables: a release, or a public table."""
 
     def answers(self, workload: Workload) -> Array:
@@ -44,7 +44,7 @@ class Answering(Protocol):
         ...
 
 
-def query_words(workload: Workload, j: int) -> str:
+def query_text(workload: Workload, j: int) -> str:
     """Query j as a text, such as "age = 20, sex = Female"; the caller escapes hostile text."""
     return ", ".join(f"{column} = {value}" for column, value in workload.label(j))
 
@@ -53,26 +53,26 @@ def query_words(workload: Workload, j: int) -> str:
 class PublicStart:
     """A public distribution over a domain of any size, as a start for algorithms; it answers tables.
 
-    `source` counts as so many `records`, beside which one more is spread evenly over all cells, so that every cell
-    stays possible; with `support` the cells that the source lacks stay empty. A source is public: it is not protected,
+    `source` counts as so many `row_count`, beside which one more is spread evenly over all cells, so that every cell
+    stays possible; with `keeps_support` the cells that the source lacks stay empty. A source is public: it is not protected,
     and nothing is charged for it. It may be what an earlier release was.
     """
 
     domain: Domain
-    source: Answering
-    records: float
-    support: bool = False
+    source: TableAnswerer
+    row_count: float
+    keeps_support: bool = False
 
     def answers(self, tables: Marginals) -> Array:
         """The public distribution's answers to tables (m,)."""
         source_answers = np.asarray(self.source.answers(tables), dtype=float)
-        if self.support:
+        if self.keeps_support:
             return source_answers
         uniform = np.concatenate([np.full(size, 1 / size) for size in tables.sizes])
-        return (source_answers * self.records + uniform) / (self.records + 1)
+        return (source_answers * self.row_count + uniform) / (self.row_count + 1)
 
     @property
-    def listed(self) -> Array:
+    def probabilities(self) -> Array:
         """The public distribution D_0 (k,); InputError where the cells cannot be listed."""
         require_enumerable(self.domain)
         return self.answers(Marginals(self.domain, [self.domain.names]))
@@ -80,7 +80,7 @@ class PublicStart:
 
 @frozen
 class _PublicTable:
-    """The grouped records of a public table, which answer tables; see `public_start`."""
+    """The grouped records of a public table, which answer tables; see `public_start_from_table`."""
 
     rows: Any
 
@@ -90,13 +90,13 @@ class _PublicTable:
 
 
 @frozen
-class QueryRelease(Grouped):
+class QueryRelease(BoundedContribution):
     """The problem of answering all queries of a workload on n records, with n public; neighbours replace one record.
 
     With `group` b > 1 neighbours replace up to b records (all of one person, who has b at the most): every sensitivity
     is b times that of one record, by the triangle inequality along b single replacements.
 
-    `start`: a public distribution D_0 to start from, e.g. `public_start`; cells where it is 0 stay empty. It is listed,
+    `start`: a public distribution D_0 to start from, e.g. `public_start_from_table`; cells where it is 0 stay empty. It is listed,
     (k,), or answers tables.
     """
 
@@ -112,7 +112,7 @@ class QueryRelease(Grouped):
                 raise InputError("the public start has another schema than the queries")
         elif self.start is not None:
             check_distribution(self.start, self.domain, "the public start")
-        if self.start is not None and self.domain.size <= MAX_CELLS:
+        if self.start is not None and self.domain.size <= MAX_ENUMERABLE_CELLS:
             self.prior  # noqa: B018 - raises where constraints leave nothing of it
 
     @property
@@ -143,7 +143,7 @@ class QueryRelease(Grouped):
         """The start distribution D_0 (k,): the public start, or uniform; 0 where constraints forbid a cell."""
         k, possible_cells = self.domain.size, self.domain.possible_cells
         if isinstance(self.start, PublicStart):
-            D = self.start.listed
+            D = self.start.probabilities
         else:
             D = np.full(k, 1 / k) if self.start is None else np.array(self.start, dtype=float)
         if possible_cells is None:
@@ -171,7 +171,7 @@ class QueryRelease(Grouped):
 
 
 @frozen
-class RiskMinimisation(LossOnRegion, Grouped):
+class RiskMinimisation(LossOnRegion, BoundedContribution):
     """Find x in K with a small empirical risk F(x) = (1/n) Σ_i f(x; z_i), f convex; n is public as in QueryRelease.
 
     A record is (a, b): features with ‖a‖ ≤ 1 by public scaling, and a target; for a `location` b alone, with a = 1; for
@@ -203,11 +203,11 @@ class RiskMinimisation(LossOnRegion, Grouped):
         return self.region.radius
 
     @property
-    def steepest(self) -> float:
+    def lipschitz_constant(self) -> float:
         """The Lipschitz constant of f(·; z) on K."""
         if isinstance(self.loss, SquaredDistance):
-            return max(self.loss.spread, 2 * self.region.radius)
-        return self.loss.steepest
+            return max(self.loss.box_diameter, 2 * self.region.radius)
+        return self.loss.lipschitz_constant
 
     @property
     def facts(self) -> Json:
@@ -226,7 +226,7 @@ class RiskMinimisation(LossOnRegion, Grouped):
 
 
 @frozen
-class PointRelease(Grouped):
+class PointRelease(BoundedContribution):
     """Release points whose distribution is near that of n private ones in a region, by the distance W1.
 
     `names` (d,) are those of the coordinates. n is public, as neighbours replace one record; with `group` b > 1 they
@@ -234,7 +234,7 @@ class PointRelease(Grouped):
     do not match the region.
     """
 
-    region: Bounded
+    region: BoundedRegion
     n: int
     names: Texts
     group: int = 1
@@ -269,35 +269,35 @@ class PointRelease(Grouped):
 def require_enumerable(domain: Domain) -> None:
     """Raise InputError, before memory is allocated, when the cells are too many to be enumerated."""
     k = domain.size
-    if k > MAX_CELLS:
+    if k > MAX_ENUMERABLE_CELLS:
         is_astronomical = k >= 10**30  # then neither can be read, nor need the bytes be a float
         sizes_text = f"{len(domain.shape)} columns" if is_astronomical else " × ".join(str(s) for s in domain.shape)
         raise InputError(
             (f"about 10^{math.floor(math.log10(k))}" if is_astronomical else f"{k:,}")
-            + f" combinations ({sizes_text}) are more than the {MAX_CELLS:,} this algorithm can enumerate"
+            + f" combinations ({sizes_text}) are more than the {MAX_ENUMERABLE_CELLS:,} this algorithm can enumerate"
             + ("" if is_astronomical else f" ({k * 8 / 2**30:.3g} GiB an array)")
             + "; choose fewer columns or coarser bins"
         )
 
 
-def check_distribution(D: Array, domain: Domain, what: str) -> Array:
+def check_distribution(D: Array, domain: Domain, name: str) -> Array:
     """The distribution D as floats (k,); InputError unless it is a distribution over the cells."""
     D = np.asarray(D, dtype=float)
     if D.shape != (domain.size,) or not (D >= 0).all() or abs(D.sum() - 1) > 1e-9:
-        raise InputError(f"{what} must be {domain.size} probabilities that sum to 1")
+        raise InputError(f"{name} must be {domain.size} probabilities that sum to 1")
     return D
 
 
-def public_start(domain: Domain, frame: pd.DataFrame, *, support: bool = False) -> Array | PublicStart:
+def public_start_from_table(domain: Domain, frame: pd.DataFrame, *, keeps_support: bool = False) -> Array | PublicStart:
     """The start D_0 from a public table of the same schema: (k,), or its tables where cells cannot be listed.
 
-    One more record is spread evenly over all cells, so that every cell stays possible; with `support` the cells that
+    One more record is spread evenly over all cells, so that every cell stays possible; with `keeps_support` the cells that
     the public table lacks stay empty. The table must be public: it is not protected, and nothing is charged for it.
     Raises what `Domain.encode` raises.
     Source: Bassily et al. 2020; Liu, Vietri, Steinke, Ullman, Wu 2021 (PMW-Pub).
     """
     rows = domain.encode(frame)
-    if domain.size > MAX_CELLS:
-        return PublicStart(domain, _PublicTable(rows), rows.n, support)
-    counts = np.bincount(domain.index(rows.values), rows.weights, domain.size)
-    return counts / rows.n if support else (counts + 1 / domain.size) / (rows.n + 1)
+    if domain.size > MAX_ENUMERABLE_CELLS:
+        return PublicStart(domain, _PublicTable(rows), rows.n, keeps_support)
+    counts = np.bincount(domain.cell_numbers(rows.values), rows.weights, domain.size)
+    return counts / rows.n if keeps_support else (counts + 1 / domain.size) / (rows.n + 1)

@@ -13,8 +13,8 @@ from scipy.special import expit
 from ..core.errors import InputError
 from ..core.types import Array, value_object
 
-MOST_BOXES = 300_000
-SMALLEST_WIDTH, LARGEST_WIDTH = 1e-12, 1e15  # of a rounded kink: those of a region's radius
+MAX_BOXES = 300_000
+MIN_HUBER_WIDTH, MAX_HUBER_WIDTH = 1e-12, 1e15  # of a rounded kink: those of a region's radius
 
 
 @value_object
@@ -22,7 +22,7 @@ class PiecewiseLinear:
     """A loss g(u), u = ⟨a, x⟩ − b (or b⟨a, x⟩ − 1 for a margin), of slope `low` below u = 0 and `high` above.
 
     Between −width and width the slope rises evenly, so that g is `low·u` or `high·u` plus at most (high − low)width/4.
-    `offset` is subtracted from g. Made by `pinball`, `absolute`, `hinge` and `huber`.
+    `offset` is subtracted from g. Made by `pinball_loss`, `absolute_loss`, `hinge_loss` and `huber_loss`.
     """
 
     name: str
@@ -31,14 +31,14 @@ class PiecewiseLinear:
     width: float = 0.0
     offset: float = 0.0
     margin: bool = False
-    strength = 0.0
+    strong_convexity = 0.0
 
     def __post_init__(self) -> None:
         if not (-math.inf < self.low < self.high < math.inf and 0 <= self.width < math.inf):
             raise InputError(f"the loss {self.name} needs slopes low={self.low:g} < high={self.high:g} and a width ≥ 0")
 
     @property
-    def steepest(self) -> float:
+    def lipschitz_constant(self) -> float:
         """The largest slope max |g'|, which is the Lipschitz constant of the loss in x, as ‖a‖ ≤ 1."""
         return max(abs(self.low), abs(self.high))
 
@@ -71,33 +71,33 @@ class PiecewiseLinear:
         high_share = np.clip((u + self.width) / (2 * self.width), 0, 1) if self.width else (np.sign(u) + 1) / 2
         return residual_slope * (self.low + (self.high - self.low) * high_share)
 
-    def bend(self, t: Array, b: Array) -> Array:
+    def second_derivative(self, t: Array, b: Array) -> Array:
         """The second derivative d²f/dt² of the losses, shaped as t; 0 for a loss with kinks."""
         u, _ = self.residual(t, b)
         return (np.abs(u) < self.width) * (self.curvature if self.width else 0.0)
 
 
-def pinball(level: float) -> PiecewiseLinear:
+def pinball_loss(level: float) -> PiecewiseLinear:
     """The pinball loss max(q(b − t), (1 − q)(t − b)), least in mean at the q-quantile; InputError unless 0 < q < 1."""
     if not 0 < level < 1:
         raise InputError(f"quantile={level:g} is outside (0, 1), its ends not included")
     return PiecewiseLinear(f"pinball({level:g})", -level, 1 - level)
 
 
-def absolute() -> PiecewiseLinear:
+def absolute_loss() -> PiecewiseLinear:
     """The absolute loss |t − b|."""
     return PiecewiseLinear("absolute", -1, 1)
 
 
-def hinge() -> PiecewiseLinear:
+def hinge_loss() -> PiecewiseLinear:
     """The hinge loss max(0, 1 − b t), b = ±1."""
     return PiecewiseLinear("hinge", -1, 0, margin=True)
 
 
-def huber(width: float) -> PiecewiseLinear:
+def huber_loss(width: float) -> PiecewiseLinear:
     """The Huber loss u²/(2w) for |u| ≤ w, else |u| − w/2, u = t − b: the gradient is clipped at 1."""
-    if not SMALLEST_WIDTH <= width <= LARGEST_WIDTH:
-        allowed_range = f"{SMALLEST_WIDTH:g}..{LARGEST_WIDTH:g}"
+    if not MIN_HUBER_WIDTH <= width <= MAX_HUBER_WIDTH:
+        allowed_range = f"{MIN_HUBER_WIDTH:g}..{MAX_HUBER_WIDTH:g}"
         raise InputError(f"huber width={width:g} must be above 0 and finite: it is served in {allowed_range}")
     return PiecewiseLinear(f"huber({width:g})", -1, 1, width, width / 2)
 
@@ -107,9 +107,9 @@ class Logistic:
     """The logistic loss log(1 + exp(−b⟨a, x⟩)), b = ±1."""
 
     name = "logistic"
-    steepest = 1.0
+    lipschitz_constant = 1.0
     curvature = 0.25
-    strength = 0.0
+    strong_convexity = 0.0
     margin = True
 
     def smoothed(self, width: float) -> "Logistic":  # noqa: ARG002 - it is smooth
@@ -125,7 +125,7 @@ class Logistic:
         """The derivative df/dt of the losses, shaped as t."""
         return -b * expit(-b * t)
 
-    def bend(self, t: Array, b: Array) -> Array:  # noqa: ARG002 - one interface for all losses
+    def second_derivative(self, t: Array, b: Array) -> Array:  # noqa: ARG002 - one interface for all losses
         """The second derivative d²f/dt² of the losses, shaped as t."""
         return expit(t) * expit(-t)
 
@@ -138,27 +138,27 @@ class SquaredDistance:
     high: tuple[float, ...]
     name = "squared distance"
     curvature = 1.0
-    strength = 1.0
+    strong_convexity = 1.0
     margin = False
 
     @property
-    def spread(self) -> float:
+    def box_diameter(self) -> float:
         """The diameter of the box of points."""
         return math.dist(self.low, self.high)
 
 
-Sloped = PiecewiseLinear | Logistic  # losses of one number ⟨a, x⟩, with a bounded slope
-Loss = Sloped | SquaredDistance
+SlopedLoss = PiecewiseLinear | Logistic  # losses of one number ⟨a, x⟩, with a bounded slope
+Loss = SlopedLoss | SquaredDistance
 
 
-def sloped(loss: Loss) -> Sloped:
+def require_sloped_loss(loss: Loss) -> SlopedLoss:
     """The loss, checked to be a function of ⟨a, x⟩; InputError for the squared distance."""
     if isinstance(loss, SquaredDistance):
         raise InputError(f"the {loss.name} has no slope along one feature")
     return loss
 
 
-def difference(loss: Loss, *, location: bool, reach: float) -> float:
+def gradient_difference_bound(loss: Loss, *, location: bool, max_norm: float) -> float:
     """The Lipschitz constant G of f(·; z) − f(·; z') on {‖x‖ ≤ reach}, for all records z, z'.
 
     - SquaredDistance: its gradient in x is x − s, so the difference has gradient s' − s: G = the box's diameter.
@@ -166,17 +166,17 @@ def difference(loss: Loss, *, location: bool, reach: float) -> float:
       absolute.
     - PiecewiseLinear, features: ‖g'a − g'₂a₂‖ ≤ 2 max|g'| as ‖a‖ ≤ 1: 2 for hinge, absolute and Huber (whose gradient
       ends at 1).
-    - Logistic: `logistic_difference`, at most 2.
+    - Logistic: `logistic_difference_bound`, at most 2.
     """
     if isinstance(loss, SquaredDistance):
-        return loss.spread
+        return loss.box_diameter
     if isinstance(loss, Logistic):
-        return logistic_difference(reach)
-    return loss.high - loss.low if location else 2 * loss.steepest
+        return logistic_difference_bound(max_norm)
+    return loss.high - loss.low if location else 2 * loss.lipschitz_constant
 
 
 @lru_cache
-def logistic_difference(reach: float) -> float:
+def logistic_difference_bound(max_norm: float) -> float:
     """An upper bound, within about 1%, on ‖∇f(x; z) − ∇f(x; z')‖ over ‖x‖ ≤ reach for the logistic loss.
 
     ∇f = −σ(−⟨w, x⟩)w with w = ba, ‖w‖ ≤ 1. At fixed ⟨w, x⟩ and ⟨w', x⟩ the parts across x may be turned opposite ways
@@ -186,13 +186,13 @@ def logistic_difference(reach: float) -> float:
     plus that cannot be the largest are dropped, the others cut in halves, until the bound is within 1% of a value, or
     there are too many; it holds at any time, and so does p + q ≤ 2σ(r).
     """
-    if reach > 20:
+    if max_norm > 20:
         return 2.0
-    rates = np.array([1 + reach / 4, 1 + reach / 4, 0.5])
-    half_widths = np.array([math.pi, math.pi, max(reach, 1e-9)]) / 16
+    rates = np.array([1 + max_norm / 4, 1 + max_norm / 4, 0.5])
+    half_widths = np.array([math.pi, math.pi, max(max_norm, 1e-9)]) / 16
     midpoints = (np.arange(8) * 2 + 1) / 16
     boxes = np.stack(
-        np.meshgrid(math.pi * midpoints, math.pi * midpoints, reach * midpoints, indexing="ij"), -1
+        np.meshgrid(math.pi * midpoints, math.pi * midpoints, max_norm * midpoints, indexing="ij"), -1
     ).reshape(-1, 3)
     best = bound = 0.0
     for _ in range(12):
@@ -200,9 +200,9 @@ def logistic_difference(reach: float) -> float:
         norm = np.sqrt(np.maximum(p * p + q * q - 2 * p * q * np.cos(boxes[:, 0] + boxes[:, 1]), 0))
         best, bound = (
             max(best, float(norm.max())),
-            min(float(norm.max() + rates @ half_widths), 2 * float(expit(reach))),
+            min(float(norm.max() + rates @ half_widths), 2 * float(expit(max_norm))),
         )
-        if bound <= 1.01 * best or len(boxes) > MOST_BOXES:
+        if bound <= 1.01 * best or len(boxes) > MAX_BOXES:
             break
         boxes = boxes[norm + rates @ half_widths > best]
         half_widths = half_widths / 2

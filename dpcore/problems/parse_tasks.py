@@ -13,25 +13,27 @@ import math
 import numpy as np
 import pandas as pd
 
-from ..core.errors import InputError, check_rows
-from ..core.numbers import read_number
+from ..core.errors import InputError, require_two_rows
+from ..core.numbers import parse_number
 from ..core.types import Array, Texts
-from ..queries.parse_queries import join_names, split_names
+from ..queries.parse_queries import join_column_names, split_column_names
 from ..schema.domain import Column, Domain, Rows
 from . import RiskMinimisation
-from .losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
+from .losses import Logistic, SquaredDistance, absolute_loss, hinge_loss, huber_loss, pinball_loss
 from .regions import Ball, Box, Region, Space, check_radius
 
-HELP = (
+TASK_FORMS_HELP = (
     "quantile:COLUMN:0.5 (a quantile), absolute:COLUMN (a median), mean:a,b (a mean), logistic:TARGET:f1,f2 and "
     "hinge:TARGET:f1,f2 (a classifier of a column with two values), absolute:TARGET:f1,f2, huber:TARGET:f1,f2[:WIDTH] "
     "and quantile:TARGET:0.5:f1,f2 (a regression)"
 )
-REGIONS = ("ball", "box", "space")
+REGION_NAMES = ("ball", "box", "space")
 CLASSIFIER_RADIUS = 10.0
-HUBER_SHARE = 0.1  # default width of the Huber loss, as a share of the target's half range
-MOST_SCALE = 1e6  # largest multiple of the radius suggested by the bounds; beyond it rounding hides a step's effect
-INTERCEPT = "(intercept)"
+HUBER_WIDTH_SHARE = 0.1  # default width of the Huber loss, as a share of the target's half range
+MAX_RADIUS_SCALE = (
+    1e6  # largest multiple of the radius suggested by the bounds; beyond it rounding hides a step's effect
+)
+INTERCEPT_NAME = "(intercept)"
 
 
 def read_task(
@@ -50,101 +52,101 @@ def read_task(
     of the columns' bounds. Raises InputError for a text that is not understood, a column that does not fit, one class
     only, a feature that is the same in every row, a value outside its public bounds, and R ≤ 0.
     """
-    kind, parts = _parts(text)
-    if region not in REGIONS:
-        raise InputError(f"region={region!r} is not one of {', '.join(REGIONS)}")
+    kind, parts = _split_task_text(text)
+    if region not in REGION_NAMES:
+        raise InputError(f"region={region!r} is not one of {', '.join(REGION_NAMES)}")
     if radius is not None:
         check_radius(radius)
-    check_rows(len(frame))
+    require_two_rows(len(frame))
 
-    def around(centre: Array, half: float) -> Region:
-        """The region K about a centre; its radius is by default `half`."""
-        R = half if radius is None else radius
-        if not half / MOST_SCALE <= R <= half * MOST_SCALE:
-            allowed_range = f"{half / MOST_SCALE:g}..{half * MOST_SCALE:g}"
+    def region_about(centre: Array, default_radius: float) -> Region:
+        """The region K about a centre; its radius is by default `default_radius`."""
+        R = default_radius if radius is None else radius
+        if not default_radius / MAX_RADIUS_SCALE <= R <= default_radius * MAX_RADIUS_SCALE:
+            allowed_range = f"{default_radius / MAX_RADIUS_SCALE:g}..{default_radius * MAX_RADIUS_SCALE:g}"
             raise InputError(f"radius={R:g} is outside {allowed_range}, the radii served for these bounds")
         if region == "box":
             return Box(centre - R, centre + R)
         return (Ball if region == "ball" else Space)(centre, R)
 
     target, *remaining = parts
-    quantile_level = read_number(remaining.pop(0), "quantile", float) if kind == "quantile" and remaining else None
-    features = _columns(domain, remaining.pop(0)) if remaining else ()
-    width = read_number(remaining.pop(0), "huber width", float) if kind == "huber" and remaining else None
+    quantile_level = parse_number(remaining.pop(0), "quantile", float) if kind == "quantile" and remaining else None
+    features = _named_columns(domain, remaining.pop(0)) if remaining else ()
+    width = parse_number(remaining.pop(0), "huber width", float) if kind == "huber" and remaining else None
     is_classifier, is_mean = kind in ("logistic", "hinge"), kind == "mean"
     is_invalid = quantile_level is None if kind == "quantile" else is_mean and features
     if remaining or is_invalid or (not features and (is_classifier or width)):
-        raise InputError(f"task {text[:80]!r} is not understood; give {HELP}")
-    columns = _columns(domain, target) if is_mean else (domain.column(target),)
+        raise InputError(f"task {text[:80]!r} is not understood; give {TASK_FORMS_HELP}")
+    columns = _named_columns(domain, target) if is_mean else (domain.column(target),)
     names = tuple(column.name for column in columns)
     if is_mean:
-        middles, halves = np.array([_range(column) for column in columns]).T
+        middles, halves = np.array([_middle_and_half_range(column) for column in columns]).T
         low, high = middles - halves, middles + halves
-        values = np.column_stack([_numbers(column, frame) for column in columns])
+        values = np.column_stack([_column_numbers(column, frame) for column in columns])
         loss = SquaredDistance(tuple(low.tolist()), tuple(high.tolist()))
         use_bounds_box = radius is None and region != "space"
-        K = Box(low, high) if use_bounds_box else around(middles, float(np.linalg.norm(halves)))
+        K = Box(low, high) if use_bounds_box else region_about(middles, float(np.linalg.norm(halves)))
     else:
         (column,) = columns
         if column in features:
             raise InputError(f"column {column.name!r} is the target and a feature at once")
         if is_classifier:
-            loss = Logistic() if kind == "logistic" else hinge()
-            b, middle, half = _labels(column, _cells(frame, column)), 0.0, CLASSIFIER_RADIUS
+            loss = Logistic() if kind == "logistic" else hinge_loss()
+            b, middle, half = _class_labels(column, _column_cells(frame, column)), 0.0, CLASSIFIER_RADIUS
         else:
-            middle, half = _range(column)
-            b = _numbers(column, frame)
-            width = HUBER_SHARE * half if width is None else width
+            middle, half = _middle_and_half_range(column)
+            b = _column_numbers(column, frame)
+            width = HUBER_WIDTH_SHARE * half if width is None else width
             loss = (
-                pinball(quantile_level)
+                pinball_loss(quantile_level)
                 if quantile_level is not None
-                else huber(width)
+                else huber_loss(width)
                 if kind == "huber"
-                else absolute()
+                else absolute_loss()
             )
         if features:
-            A, names = _features(features, frame)
+            A, names = _feature_matrix(features, frame)
             centre = np.zeros(len(names))
             centre[-1] = middle * math.sqrt(len(features) + 1)
-            K = around(centre, half if is_classifier else half * math.sqrt(len(names)))
+            K = region_about(centre, half if is_classifier else half * math.sqrt(len(names)))
             values = np.column_stack([A, b])
         else:
-            K, values = around(np.array([middle]), half), b[:, None]
+            K, values = region_about(np.array([middle]), half), b[:, None]
     location = not (is_mean or features)
-    return RiskMinimisation(loss, K, len(values), names, location, group, domain.peeked), grouped(values)
+    return RiskMinimisation(loss, K, len(values), names, location, group, domain.peeked), group_rows(values)
 
 
-def task_text(kind: str, target: str, *, level: float | None = None, features: Texts = ()) -> str:
+def task_text(kind: str, target: str, *, quantile_level: float | None = None, features: Texts = ()) -> str:
     """The text that `read_task` reads as this task, with column names quoted where needed."""
-    parts = [target] + ([f"{level:g}"] if level is not None else [])
+    parts = [target] + ([f"{quantile_level:g}"] if quantile_level is not None else [])
     if features:
-        parts.append(join_names(features))
-    return f"{kind}:{join_names(parts, ':')}"
+        parts.append(join_column_names(features))
+    return f"{kind}:{join_column_names(parts, ':')}"
 
 
-def _parts(text: str) -> tuple[str, list[str]]:
+def _split_task_text(text: str) -> tuple[str, list[str]]:
     kind, _, arguments = text.partition(":")
     parts = next(csv.reader([arguments], delimiter=":"), [])
     if kind not in ("quantile", "absolute", "mean", "logistic", "hinge", "huber") or not all(parts) or not parts:
-        raise InputError(f"task {text[:80]!r} is not understood; give {HELP}")
+        raise InputError(f"task {text[:80]!r} is not understood; give {TASK_FORMS_HELP}")
     return kind, parts
 
 
-def _columns(domain: Domain, text: str) -> tuple[Column, ...]:
-    names = split_names(text)
+def _named_columns(domain: Domain, text: str) -> tuple[Column, ...]:
+    names = split_column_names(text)
     columns = tuple(map(domain.column, names))
     if len(set(names)) < len(names):
         raise InputError(f"a column is named twice in {text[:80]!r}")
     return columns
 
 
-def _cells(frame: pd.DataFrame, column: Column) -> pd.Series:
-    return Domain((column,)).cells_in(frame)[0][1]
+def _column_cells(frame: pd.DataFrame, column: Column) -> pd.Series:
+    return Domain((column,)).cells_by_column(frame)[0][1]
 
 
-def _numbers(column: Column, frame: pd.DataFrame) -> Array:
+def _column_numbers(column: Column, frame: pd.DataFrame) -> Array:
     """The numbers (n,) of a column, within its public bounds; InputError where one is missing."""
-    numbers = column.numbers(_cells(frame, column))
+    numbers = column.read_numbers(_column_cells(frame, column))
     if missing_count := int(np.isnan(numbers).sum()):
         raise InputError(
             f"column {column.name!r}: {missing_count} of {len(numbers)} values are missing; a number is needed"
@@ -152,7 +154,7 @@ def _numbers(column: Column, frame: pd.DataFrame) -> Array:
     return numbers
 
 
-def _range(column: Column) -> tuple[float, float]:
+def _middle_and_half_range(column: Column) -> tuple[float, float]:
     """The middle and half the width of the public bounds of a numeric column."""
     low, high = column.bounds
     if low == high:
@@ -160,7 +162,7 @@ def _range(column: Column) -> tuple[float, float]:
     return (low + high) / 2, (high - low) / 2
 
 
-def _labels(column: Column, cells: pd.Series) -> Array:
+def _class_labels(column: Column, cells: pd.Series) -> Array:
     """The labels ±1 (n,) of a two-valued column: +1 for its second value."""
     if column.size != 2:
         raise InputError(f"column {column.name!r} has {column.size} values; a classifier's target needs two")
@@ -170,11 +172,11 @@ def _labels(column: Column, cells: pd.Series) -> Array:
     return codes * 2.0 - 1.0
 
 
-def _features(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[Array, Texts]:
+def _feature_matrix(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[Array, Texts]:
     """The features A (n, d) with ‖a‖ ≤ 1, the intercept last, and the meaning of each coordinate."""
     blocks, names = [], []
     for column in columns:
-        cells = _cells(frame, column)
+        cells = _column_cells(frame, column)
         if column.values or column.missing == "category":
             codes = column.encode(cells)
             is_constant, labels = codes.min() == codes.max(), column.labels
@@ -185,18 +187,18 @@ def _features(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[Array, 
                 blocks.append(np.eye(column.size)[codes][:, 1:])
                 names += [f"{column.name} = {label}" for label in labels[1:]]
         else:
-            middle, half = _range(column)
-            numbers = (_numbers(column, frame) - middle) / half
+            middle, half = _middle_and_half_range(column)
+            numbers = (_column_numbers(column, frame) - middle) / half
             is_constant = numbers.min() == numbers.max()
             blocks.append(np.clip(numbers, -1, 1)[:, None])
             names.append(column.name)
         if is_constant:
             raise InputError(f"feature {column.name!r} is constant: the same value in every row; leave it out")
     blocks.append(np.ones((len(frame), 1)))
-    return np.hstack(blocks) / math.sqrt(len(columns) + 1), (*names, INTERCEPT)
+    return np.hstack(blocks) / math.sqrt(len(columns) + 1), (*names, INTERCEPT_NAME)
 
 
-def grouped(values: Array) -> Rows:
+def group_rows(values: Array) -> Rows:
     """The distinct rows of numbers (n, p), sorted, and the count of each."""
     counts = pd.DataFrame(values).groupby(list(range(values.shape[1])), sort=True).size()
     distinct = np.asarray(counts.index.to_frame(index=False), dtype=float)

@@ -11,22 +11,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..core.errors import InputError, check_rows
+from ..core.errors import InputError, require_two_rows
 from ..core.types import Array, Rng, frozen
 from ..schema.domain import Rows
 
-ROOM = 1e-9  # share of the diameter by which rounding may put a point outside
-SMALLEST, LARGEST = 1e-12, 1e15  # of a radius; coordinates beyond have neighbours that are more than 1 away
-NARROWEST = 1e-9  # side of a box over its largest coordinate, as its points are rounded
-INSIDE = 1 - 1e-14  # what is projected on a ball is inside, whatever rounding does
+ROUNDING_SHARE = 1e-9  # share of the diameter by which rounding may put a point outside
+MIN_RADIUS, MAX_RADIUS = 1e-12, 1e15  # of a radius; coordinates beyond have neighbours that are more than 1 away
+MIN_RELATIVE_SIDE = 1e-9  # side of a box over its largest coordinate, as its points are rounded
+PROJECTION_SHRINKAGE = 1 - 1e-14  # what is projected on a ball is inside, whatever rounding does
 
 
-class _Bounded:
+class _BoundedSet:
     """The base of bounded sets with a `centre` (d,), inside the ball of `radius` R = max ‖x − c‖ around it."""
 
     centre: Any
     radius: Any
-    bounded = True
+    is_bounded = True
 
     @property
     def d(self) -> int:
@@ -40,7 +40,7 @@ class _Bounded:
 
 
 @frozen
-class Ball(_Bounded):
+class Ball(_BoundedSet):
     """The ball {x: ‖x − c‖ ≤ R} in R^d, c = `centre` (d,)."""
 
     centre: Array
@@ -54,7 +54,7 @@ class Ball(_Bounded):
         return f"the ball of radius {self.radius:g} about {centre_text}"
 
     @property
-    def reach(self) -> float:
+    def max_norm(self) -> float:
         """The largest norm sup ‖x‖ of a point of the ball."""
         return float(np.linalg.norm(self.centre)) + self.radius
 
@@ -64,7 +64,7 @@ class Ball(_Bounded):
         return self.centre - self.radius, self.centre + self.radius
 
     @property
-    def inner(self) -> float:
+    def inner_radius(self) -> float:
         """The radius of the largest ball about the centre that lies inside."""
         return self.radius
 
@@ -76,7 +76,7 @@ class Ball(_Bounded):
         """The nearest points of the ball to X (…, d)."""
         V = X - self.centre
         lengths = np.linalg.norm(V, axis=-1, keepdims=True)
-        nearest = self.centre + V * (self.radius / np.maximum(lengths, self.radius) * INSIDE)
+        nearest = self.centre + V * (self.radius / np.maximum(lengths, self.radius) * PROJECTION_SHRINKAGE)
         return np.where(self.contains(X)[..., None], X, nearest)
 
     def uniform(self, count: int, rng: Rng) -> Array:
@@ -87,7 +87,7 @@ class Ball(_Bounded):
 
 
 @frozen
-class Box(_Bounded):
+class Box(_BoundedSet):
     """The box {x: low ≤ x ≤ high}, low and high (d,)."""
 
     low: Array
@@ -111,7 +111,7 @@ class Box(_Bounded):
         return math.dist(self.low, self.high) / 2
 
     @property
-    def reach(self) -> float:
+    def max_norm(self) -> float:
         """The largest norm sup ‖x‖ of a point of the box."""
         return float(np.linalg.norm(np.maximum(np.abs(self.low), np.abs(self.high))))
 
@@ -121,7 +121,7 @@ class Box(_Bounded):
         return self.low, self.high
 
     @property
-    def inner(self) -> float:
+    def inner_radius(self) -> float:
         """The radius of the largest ball about the centre that lies inside."""
         return float((self.high - self.low).min()) / 2
 
@@ -144,8 +144,8 @@ class Space:
 
     centre: Array
     radius: float
-    bounded = False
-    diameter = reach = inner = math.inf
+    is_bounded = False
+    diameter = max_norm = inner_radius = math.inf
 
     def __post_init__(self) -> None:
         check_radius(self.radius)
@@ -164,17 +164,17 @@ class Space:
         return X
 
 
-Bounded = Ball | Box
+BoundedRegion = Ball | Box
 Region = Ball | Box | Space
 
 
 def check_radius(radius: float) -> None:
     """Raise InputError unless the radius lies in the supported range."""
-    if not SMALLEST <= radius <= LARGEST:
-        raise InputError(f"radius={radius:g} must be above 0: it is served in {SMALLEST:g}..{LARGEST:g}")
+    if not MIN_RADIUS <= radius <= MAX_RADIUS:
+        raise InputError(f"radius={radius:g} must be above 0: it is served in {MIN_RADIUS:g}..{MAX_RADIUS:g}")
 
 
-def box(low: Sequence[float], high: Sequence[float], names: Sequence[str]) -> Box:
+def build_box(low: Sequence[float], high: Sequence[float], names: Sequence[str]) -> Box:
     """The box with one bound for all coordinates, or one for each; InputError names the wrong coordinate."""
     bounds = []
     for bound_name, bound_values in (("low", low), ("high", high)):
@@ -184,28 +184,28 @@ def box(low: Sequence[float], high: Sequence[float], names: Sequence[str]) -> Bo
             )
         bounds.append(np.broadcast_to(np.array(bound_values, dtype=float), len(names)))
     for name, a, b in zip(names, *bounds, strict=True):
-        if not -LARGEST <= a < b <= LARGEST:
-            raise InputError(f"coordinate {name!r}: low={a:g} must be below high={b:g}, both in ±{LARGEST:g}")
-        if b - a < max(SMALLEST, NARROWEST * max(abs(a), abs(b))):
+        if not -MAX_RADIUS <= a < b <= MAX_RADIUS:
+            raise InputError(f"coordinate {name!r}: low={a:g} must be below high={b:g}, both in ±{MAX_RADIUS:g}")
+        if b - a < max(MIN_RADIUS, MIN_RELATIVE_SIDE * max(abs(a), abs(b))):
             raise InputError(f"coordinate {name!r}: low={a!r} and high={b!r} are too close to tell points apart")
     return Box(*bounds)
 
 
-def point_rows(region: Bounded, names: Sequence[str], frame: pd.DataFrame) -> Rows:
+def read_point_rows(region: BoundedRegion, names: Sequence[str], frame: pd.DataFrame) -> Rows:
     """The points of a region in a table of numbers, grouped: distinct values (r, d) and their counts.
 
     `names` are the columns of the coordinates. Points outside by rounding alone are projected. Raises InputError, with
     the row and the value, for a cell that is no finite number, a point outside, a column that is not there, or one row.
     """
-    check_rows(len(frame))
+    require_two_rows(len(frame))
     column_names = [str(c) for c in frame.columns]
     if missing_names := [name for name in names if column_names.count(name) != 1]:
         raise InputError(
             f"the table has no single column {missing_names[0]!r}; its columns are {', '.join(column_names)}"
         )
-    X = np.column_stack([_numbers(frame.iloc[:, column_names.index(name)], name) for name in names])
+    X = np.column_stack([_finite_numbers(frame.iloc[:, column_names.index(name)], name) for name in names])
     projected = region.project(X)
-    is_outside = np.linalg.norm(projected - X, axis=1) > ROOM * region.diameter
+    is_outside = np.linalg.norm(projected - X, axis=1) > ROUNDING_SHARE * region.diameter
     if is_outside.any():
         row = int(is_outside.argmax())
         point_text = ", ".join(f"{value:g}" for value in X[row])
@@ -216,10 +216,10 @@ def point_rows(region: Bounded, names: Sequence[str], frame: pd.DataFrame) -> Ro
     return Rows(values, weights)
 
 
-def _numbers(cells: pd.Series, name: str) -> Array:
+def _finite_numbers(cells: pd.Series, name: str) -> Array:
     """The cells of a column as finite floats (n,); InputError names the first cell that is not one."""
     numbers = np.asarray(pd.to_numeric(cells.astype(object), errors="coerce"), dtype=float)
-    is_invalid = ~(np.abs(numbers) <= LARGEST)
+    is_invalid = ~(np.abs(numbers) <= MAX_RADIUS)
     if is_invalid.any():
         row = int(is_invalid.argmax())
         raise InputError(f"column {name!r}: {str(cells.iloc[row])[:40]!r} in row {row + 1} is not a finite number")

@@ -12,17 +12,17 @@ from scipy.optimize import linprog, minimize
 from scipy.sparse import csr_array, eye_array, hstack
 
 from ..core.errors import InputError
-from ..core.numbers import bisected
+from ..core.numbers import bisect_interval
 from ..core.types import Array
-from .losses import Loss, PiecewiseLinear, SquaredDistance, difference, sloped
+from .losses import Loss, PiecewiseLinear, SquaredDistance, gradient_difference_bound, require_sloped_loss
 from .regions import Ball, Box, Region
 
-BLOCK = 400_000  # losses computed at once: few enough for a processor's cache
-STEPS = 500
-HALVINGS = 60
-MOST_ROWS = 2000  # up to which risks with kinks are also solved as linear programs
+LOSSES_PER_BLOCK = 400_000  # losses computed at once: few enough for a processor's cache
+MAX_NEWTON_STEPS = 500
+BISECTION_HALVINGS = 60
+MAX_LINEAR_PROGRAM_ROWS = 2000  # up to which risks with kinks are also solved as linear programs
 # over which kinks are rounded off, in units of the range of residuals
-WIDTHS = (
+KINK_WIDTHS = (
     3e-2,
     3e-3,
     3e-4,
@@ -51,7 +51,7 @@ class Risk:
         if isinstance(loss, SquaredDistance):
             self.A, self.b = np.clip(values, loss.low, loss.high), np.zeros(len(values))
             self.mean = self.w @ self.A
-            self.spread = float(self.w @ ((self.A - self.mean) ** 2).sum(1)) / 2
+            self.half_variance = float(self.w @ ((self.A - self.mean) ** 2).sum(1)) / 2
         elif location:
             self.A, self.b = np.ones((len(values), 1)), values[:, 0]
         else:
@@ -76,31 +76,31 @@ class Risk:
 
     def values(self, X: Array) -> Array:
         """The risks F (m,) at every row of X (m, d)."""
-        return self.tangents(X, slopes=False)[0]
+        return self.values_and_gradients(X, with_gradients=False)[0]
 
-    def tangents(self, X: Array, *, slopes: bool = True) -> tuple[Array, Array]:
+    def values_and_gradients(self, X: Array, *, with_gradients: bool = True) -> tuple[Array, Array]:
         """The risks F (m,) and a subgradient (m, d) at every row of X (m, d)."""
         if isinstance(self.loss, SquaredDistance):
             offsets = X - self.mean
-            return (offsets**2).sum(1) / 2 + self.spread, offsets
+            return (offsets**2).sum(1) / 2 + self.half_variance, offsets
         F, G = np.empty(len(X)), np.zeros(X.shape)
-        step = max(1, BLOCK // len(self.A))
+        step = max(1, LOSSES_PER_BLOCK // len(self.A))
         for i in range(0, len(X), step):
             t = self.A @ X[i : i + step].T
             F[i : i + step] = self.w @ self.loss.value(t, self.b[:, None])
-            if slopes:
+            if with_gradients:
                 G[i : i + step] = (self.w[:, None] * self.loss.slope(t, self.b[:, None])).T @ self.A
         return F, G
 
     def gradient(self, x: Array) -> Array:
         """A subgradient (d,) of the risk at x."""
-        return self.tangents(x[None])[1][0]
+        return self.values_and_gradients(x[None])[1][0]
 
     def hessian(self, x: Array) -> Array:
         """The Hessian ∇²F (d, d) at x, for a smooth loss."""
         if isinstance(self.loss, SquaredDistance):
             return np.eye(self.d)
-        return (self.A.T * (self.w * self.loss.bend(self.A @ x, self.b))) @ self.A
+        return (self.A.T * (self.w * self.loss.second_derivative(self.A @ x, self.b))) @ self.A
 
 
 class LossOnRegion:
@@ -113,14 +113,14 @@ class LossOnRegion:
     @cached_property
     def G(self) -> float:  # noqa: N802 - the paper's letter
         """The Lipschitz constant of f(·; z) − f(·; z') on K, for all records z, z'."""
-        return difference(self.loss, location=self.location, reach=self.region.reach)
+        return gradient_difference_bound(self.loss, location=self.location, max_norm=self.region.max_norm)
 
     def risk(self, rows: Any) -> Risk:
         """The risk F on the rows."""
         return Risk(self.loss, rows.values, rows.weights, location=self.location)
 
 
-def newton(
+def minimise_by_newton(
     risk: Risk,
     x: Array,
     *,
@@ -140,18 +140,18 @@ def newton(
     def objective(x: Array) -> float:
         return risk.value(x) + mu * float((x - centre) @ (x - centre)) / 2 + float(tilt @ x)
 
-    def slope(x: Array) -> Array:
+    def objective_gradient(x: Array) -> Array:
         return risk.gradient(x) + mu * (x - centre) + tilt
 
-    value, g, damping, scale = objective(x), slope(x), 0.0, risk.loss.curvature + mu
-    for _ in range(STEPS):
+    value, g, damping, scale = objective(x), objective_gradient(x), 0.0, risk.loss.curvature + mu
+    for _ in range(MAX_NEWTON_STEPS):
         if np.linalg.norm(g) <= tolerance:
             break
         H = risk.hessian(x) + (mu + damping + 1e-12 * scale) * np.eye(risk.d)
         try:
             step = np.linalg.solve(H, -g)
             if ball is not None and not ball.contains((x + step)[None])[0]:
-                step = _on_sphere(H, g, x, ball) - x
+                step = _minimise_on_sphere(H, g, x, ball) - x
         except np.linalg.LinAlgError:  # no error may leave: it would depend on the records
             break
         decrease = -float(g @ step)
@@ -159,7 +159,7 @@ def newton(
             break
         new_value = objective(x + step)
         if new_value > value - 1e-4 * decrease:
-            new_gradient = slope(x + step)
+            new_gradient = objective_gradient(x + step)
             if decrease < 1e-14 * max(abs(value), 1e-300):  # below rounding: go by the gradient
                 if ball is not None or not np.linalg.norm(new_gradient) < np.linalg.norm(g) * 0.9:
                     break
@@ -168,12 +168,12 @@ def newton(
                 continue
             else:
                 break
-        x, value, g = x + step, new_value, slope(x + step)
+        x, value, g = x + step, new_value, objective_gradient(x + step)
         damping = damping / 8 if damping > 1e-8 * scale else 0.0
     return x if ball is None else ball.project(x)
 
 
-def _on_sphere(H: Array, g: Array, x: Array, ball: Ball) -> Array:
+def _minimise_on_sphere(H: Array, g: Array, x: Array, ball: Ball) -> Array:
     """The minimiser over a ball of ⟨g, y − x⟩ + (y − x)ᵀH(y − x)/2 on its sphere: (H + λ)(y − m) = H(x − m) − g."""
     eigenvalues, Q = np.linalg.eigh(H)
     r = Q.T @ (H @ (x - ball.centre) - g)
@@ -186,11 +186,11 @@ def _on_sphere(H: Array, g: Array, x: Array, ball: Ball) -> Array:
     while excess(low) < 0 and low > high - 80:
         low -= 2
     # Unlike a library's, this cannot fail, whatever rounding makes of the ends.
-    log_lam, _ = bisected(lambda at: excess(at) > 0, low, high, HALVINGS)
+    log_lam, _ = bisect_interval(lambda at: excess(at) > 0, low, high, BISECTION_HALVINGS)
     return ball.project(ball.centre + Q @ (r / (eigenvalues + math.exp(log_lam))))
 
 
-def smallest(risk: Risk, region: Region, *, mu: float = 0.0, centre: Array | None = None) -> Array:
+def minimise_risk(risk: Risk, region: Region, *, mu: float = 0.0, centre: Array | None = None) -> Array:
     """The minimiser (d,) over the region of F(x) + μ‖x − c‖²/2, c the region's centre unless given.
 
     Kinks are rounded off over a width that shrinks to 1e-8 of the range of residuals, each time from the last solution,
@@ -204,35 +204,35 @@ def smallest(risk: Risk, region: Region, *, mu: float = 0.0, centre: Array | Non
         level = -kinked_loss.low / (kinked_loss.high - kinked_loss.low)
         return region.project(np.quantile(risk.b, [level], weights=risk.w, method="inverted_cdf"))
     scale = 2 * min(region.radius, 1e9) + float(np.ptp(risk.b))
-    widths = [0.0] if loss.curvature < math.inf else [scale * w for w in WIDTHS]
+    widths = [0.0] if loss.curvature < math.inf else [scale * w for w in KINK_WIDTHS]
     x = region.centre.copy()
     for width in widths:
-        smooth_risk = risk.with_loss(sloped(loss).smoothed(width)) if width else risk
+        smooth_risk = risk.with_loss(require_sloped_loss(loss).smoothed(width)) if width else risk
         if isinstance(region, Box):
-            x = _smallest_in_box(smooth_risk, region, x, mu, c)
+            x = _minimise_in_box(smooth_risk, region, x, mu, c)
         else:
-            x = newton(smooth_risk, x, mu=mu, centre=c, ball=region if isinstance(region, Ball) else None)
-    if kinked_loss and len(risk.w) <= MOST_ROWS:
-        exact_minimiser = _exact_minimiser(risk, kinked_loss, region)
+            x = minimise_by_newton(smooth_risk, x, mu=mu, centre=c, ball=region if isinstance(region, Ball) else None)
+    if kinked_loss and len(risk.w) <= MAX_LINEAR_PROGRAM_ROWS:
+        exact_minimiser = _solve_linear_program(risk, kinked_loss, region)
         if region.contains(exact_minimiser[None])[0] and risk.value(exact_minimiser) < risk.value(x):
             x = exact_minimiser
-    if mu == 0 and not region.bounded and np.linalg.norm(x - c) > 1e4 * region.radius:
+    if mu == 0 and not region.is_bounded and np.linalg.norm(x - c) > 1e4 * region.radius:
         raise InputError("the risk has no smallest value on R^d (separable classes?); choose a ball or mu > 0")
     return x
 
 
-def _smallest_in_box(risk: Risk, region: Box, x: Array, mu: float, c: Array) -> Array:
-    def both(x: Array) -> tuple[float, Array]:
-        F, G = risk.tangents(x[None])
+def _minimise_in_box(risk: Risk, region: Box, x: Array, mu: float, c: Array) -> Array:
+    def value_and_gradient(x: Array) -> tuple[float, Array]:
+        F, G = risk.values_and_gradients(x[None])
         return float(F[0] + mu * (x - c) @ (x - c) / 2), G[0] + mu * (x - c)
 
     bounds = list(zip(region.low, region.high, strict=True))
     options = {"maxiter": 2000, "ftol": 1e-16, "gtol": 1e-12}
-    result: Any = minimize(both, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    result: Any = minimize(value_and_gradient, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
     return result.x
 
 
-def _exact_minimiser(risk: Risk, loss: PiecewiseLinear, region: Region) -> Array:
+def _solve_linear_program(risk: Risk, loss: PiecewiseLinear, region: Region) -> Array:
     """The minimiser of a risk with kinks over the box around the region, by linear programming with u = p − q."""
     r, d = risk.A.shape
     if loss.margin:

@@ -15,19 +15,27 @@ from scipy.spatial.distance import cdist
 
 from ..core.errors import InputError
 from ..core.types import Array, frozen, value_object
-from .point_grouping import between, grouped
+from .point_grouping import bound_w1_by_groups, group_points
 
-ALL_ARCS = 20_000  # up to this number of arcs, the first solve contains all of them
-NEIGHBOURS = 16  # arcs of every point at first
-LIKELY, MORE = 4, 16  # arcs of every point, or group of points, at first, by entropic transport
-HALVINGS, SWEEPS = 9, 15  # times the temperature is halved, and scalings at each temperature
-TINY = 1e-300
-ADDED = 12  # arcs to a sink, at the most, that a round of pricing adds
-EXACT, LOOSE = 1_000_000, 1e-3  # arcs beyond which a solve may stop at that relative error, which is then returned
-COARSE = 2e-2  # that relative error for groups, whose own error is larger
-TIGHT = 1e-10  # relative error at which pricing stops; feasibility tolerances of the solver, the least it takes
-BLOCK = 4_000_000  # distances computed at once
-LARGE = 800  # groups that `w1` makes of the points of a distribution that has many more
+MAX_DENSE_ARCS = 20_000  # up to this number of arcs, the first solve contains all of them
+NEAREST_ARCS_PER_POINT = 16  # arcs of every point at first
+ARCS_PER_POINT, ARCS_PER_GROUP = 4, 16  # arcs of every point, or group of points, at first, by entropic transport
+TEMPERATURE_HALVINGS, SCALINGS_PER_TEMPERATURE = (
+    9,
+    15,
+)  # times the temperature is halved, and scalings at each temperature
+MIN_POSITIVE = 1e-300
+MAX_NEW_ARCS_PER_SINK = 12  # arcs to a sink, at the most, that a round of pricing adds
+MAX_TIGHT_ARCS, LOOSE_RELATIVE_ERROR = (
+    1_000_000,
+    1e-3,
+)  # arcs beyond which a solve may stop at that relative error, which is then returned
+GROUP_RELATIVE_ERROR = 2e-2  # that relative error for groups, whose own error is larger
+TIGHT_RELATIVE_ERROR = (
+    1e-10  # relative error at which pricing stops; feasibility tolerances of the solver, the least it takes
+)
+DISTANCES_PER_BLOCK = 4_000_000  # distances computed at once
+MAX_W1_GROUPS = 800  # groups that `w1_distance` makes of the points of a distribution that has many more
 
 
 @value_object
@@ -50,33 +58,39 @@ class Projection:
     error: float = 0.0
 
 
-def w1(X: Array, a: Array, Y: Array, b: Array, *, large: int = LARGE) -> Distance:
+def w1_distance(X: Array, a: Array, Y: Array, b: Array, *, max_groups: int = MAX_W1_GROUPS) -> Distance:
     """The W1 distance between the distributions Σ a_i δ(X_i) and Σ b_j δ(Y_j), X (r, d), Y (s, d), normalised.
 
-    d = 1: the closed form. Else up to 2.5 · `large` points on a side as they are; more of them are grouped by the cells
-    of a grid, `large` at most. What the groups ship tells W1 of the points themselves from above and from below: the
+    d = 1: the closed form. Else up to 2.5 · `max_groups` points on a side as they are; more of them are grouped by the cells
+    of a grid, `max_groups` at most. What the groups ship tells W1 of the points themselves from above and from below: the
     value is the middle, the error half of what is between.
     Raises InputError for weights that are negative or all 0.
     """
-    (X, a), (Y, b) = _distribution(X, a), _distribution(Y, b)
+    (X, a), (Y, b) = _normalised_distribution(X, a), _normalised_distribution(Y, b)
     if X.shape[1] == 1:
         from scipy.stats import wasserstein_distance  # here, as it takes longer to load than all of this package
 
         return Distance(float(wasserstein_distance(X[:, 0], Y[:, 0], a, b)), 0.0)
     if len(X) == 1 or len(Y) == 1:
         return Distance(float(a @ cdist(X, Y) @ b), 0.0)
-    source_groups, target_groups = grouped(X, a, large), grouped(Y, b, large)
+    source_groups, target_groups = group_points(X, a, max_groups), group_points(Y, b, max_groups)
     is_ungrouped = len(source_groups.mass) == len(a) and len(target_groups.mass) == len(b)
     sides = (source_groups.centres, source_groups.mass, target_groups.centres, target_groups.mass)
-    arcs, relative_error = (_likely(*sides, LIKELY), None) if is_ungrouped else (_likely(*sides, MORE), COARSE)
-    flows = _ship(*sides, arcs=arcs, enough=relative_error)
+    arcs, relative_error = (
+        (_low_cost_arcs(*sides, ARCS_PER_POINT), None)
+        if is_ungrouped
+        else (_low_cost_arcs(*sides, ARCS_PER_GROUP), GROUP_RELATIVE_ERROR)
+    )
+    flows = _solve_transport(*sides, arcs=arcs, relative_error=relative_error)
     if is_ungrouped:
-        return Distance(flows.cost, flows.gap)
-    lower_bound, upper_bound = between(X, a, source_groups, Y, b, target_groups, flows.arcs, flows.mass, flows.v)
+        return Distance(flows.cost, flows.excess_cost_bound)
+    lower_bound, upper_bound = bound_w1_by_groups(
+        X, a, source_groups, Y, b, target_groups, flows.arcs, flows.arc_masses, flows.v
+    )
     return Distance((lower_bound + upper_bound) / 2, (upper_bound - lower_bound) / 2)
 
 
-def bounded_lipschitz(V: Array, m: Array, D: float) -> Projection:
+def project_bounded_lipschitz(V: Array, m: Array, D: float) -> Projection:
     """The distribution μ on V (k, d) with the least D_BL(m, μ), for a signed measure m (k,) of diameter ≤ D.
 
     D_BL(m, μ) = sup {Σ f_i (m_i − μ_i): |f| ≤ D, f 1-Lipschitz}. With P and N the positive and the negative mass of m
@@ -96,92 +110,100 @@ def bounded_lipschitz(V: Array, m: Array, D: float) -> Projection:
         X, a, Y, b, dustbin_mass = V[positive], m[positive], V[negative], -m[negative], max(1 - M, 0.0)
         is_line = V.shape[1] == 1
         flows = (
-            _ship_on_line(X[:, 0], a, Y[:, 0], b, dustbin_mass)
+            _solve_transport_on_line(X[:, 0], a, Y[:, 0], b, dustbin_mass)
             if is_line
-            else _ship(X, a, Y, b, arcs=_near(X, Y), dust=dustbin_mass)
+            else _solve_transport(X, a, Y, b, arcs=_nearest_arcs(X, Y), dustbin_mass=dustbin_mass)
         )
-        remaining_mass[positive], cost, error = np.maximum(a - flows.shipped, 0.0), flows.cost, flows.gap
+        remaining_mass[positive], cost, error = (
+            np.maximum(a - flows.shipped_mass, 0.0),
+            flows.cost,
+            flows.excess_cost_bound,
+        )
     return Projection(remaining_mass / remaining_mass.sum(), D * abs(M - 1) + cost, error)
 
 
 @frozen
-class _Flows:
+class _TransportPlan:
     """The result of a transport: the mass that left each source (p,), its cost, and a bound on the excess cost.
 
-    `arcs` i · q + j and the `mass` on them, where it is positive; `v` (q,) the duals of the sinks.
+    `arcs` i · q + j and the `arc_masses` on them, where it is positive; `v` (q,) the duals of the sinks.
     """
 
-    shipped: Array
+    shipped_mass: Array
     cost: float
-    gap: float
+    excess_cost_bound: float
     arcs: Array
-    mass: Array
+    arc_masses: Array
     v: Array
 
 
-def _ship(
+def _solve_transport(
     X: Array, a: Array, Y: Array, b: Array, *,
-    arcs: Array, dust: float | None = None, enough: float | None = None,
-) -> _Flows:  # fmt: skip
+    arcs: Array, dustbin_mass: float | None = None, relative_error: float | None = None,
+) -> _TransportPlan:
     """The cheapest transport from sources a (p,) at X to sinks b (q,) at Y, on `arcs` i · q + j first, then on all.
 
-    `enough`: the relative error to stop at, by default as tight as rounding allows, looser for very many arcs.
+    `relative_error`: the relative error to stop at, by default as tight as rounding allows, looser for very many arcs.
 
-    With `dust` there is one more source of that mass, and one more sink that takes what is left, all at no cost.
+    With `dustbin_mass` there is one more source of that mass, and one more sink that takes what is left, all at no cost.
     Duals u, v with u_i + v_j ≤ c_ij on all arcs give the lower bound Σ a u + Σ b v; v, lowered until that holds, is one
     whatever arcs were solved.
     """
-    p, q, has_dustbin = len(X), len(Y), dust is not None
+    p, q, has_dustbin = len(X), len(Y), dustbin_mass is not None
     source_masses, sink_masses = (
-        (a, b) if dust is None else (np.append(a, dust), np.append(b, a.sum() + dust - b.sum()))
+        (a, b) if dustbin_mass is None else (np.append(a, dustbin_mass), np.append(b, a.sum() + dustbin_mass - b.sum()))
     )
     mass_unit, lower_bound = source_masses.sum() / len(source_masses), -np.inf
-    if enough is None:
-        enough = TIGHT if p * q <= EXACT else LOOSE
-    arcs = np.union1d(arcs, _feasible(X, a, Y, b))
+    if relative_error is None:
+        relative_error = TIGHT_RELATIVE_ERROR if p * q <= MAX_TIGHT_ARCS else LOOSE_RELATIVE_ERROR
+    arcs = np.union1d(arcs, _feasible_arcs(X, a, Y, b))
     while True:
         i, j = np.divmod(arcs, q)
         c = np.linalg.norm(X[i] - Y[j], axis=1)
         scale = float(c.mean()) or 1.0
-        x, u, v = _solve(p, q, i, j, c / scale, source_masses / mass_unit, sink_masses / mass_unit, has_dustbin)
+        x, u, v = _solve_flow_program(
+            p, q, i, j, c / scale, source_masses / mass_unit, sink_masses / mass_unit, has_dustbin
+        )
         cost, u, v = float(c @ x) * mass_unit, u * scale, v * scale
-        sink_prices, new_arcs = _price(X, Y, u[:p], v[:q], scale * TIGHT)
+        sink_prices, new_arcs = _price_sinks(X, Y, u[:p], v[:q], scale * TIGHT_RELATIVE_ERROR)
         lower_bound = max(
             lower_bound, float(a @ u[:p] + b @ sink_prices + (source_masses[p:] @ u[p:] + sink_masses[q:] @ v[q:]))
         )
         new_arcs = np.setdiff1d(new_arcs, arcs, assume_unique=True)
-        if not len(new_arcs) or cost - lower_bound <= enough * cost:
+        if not len(new_arcs) or cost - lower_bound <= relative_error * cost:
             is_used = x > 0
             shipped, mass = np.bincount(i, x, p) * mass_unit, x[is_used] * mass_unit
-            return _Flows(shipped, cost, max(cost - lower_bound, 0.0), arcs[is_used], mass, v[:q])
+            return _TransportPlan(shipped, cost, max(cost - lower_bound, 0.0), arcs[is_used], mass, v[:q])
         arcs = np.concatenate([arcs, new_arcs])
 
 
-def _solve(p: int, q: int, i: Array, j: Array, c: Array, a: Array, b: Array, free: bool) -> tuple[Array, Array, Array]:
-    """The flows on arcs (i, j) and the duals, by linear programming; `free` adds arcs at no cost for a dustbin."""
+def _solve_flow_program(
+    p: int, q: int, i: Array, j: Array, c: Array, a: Array, b: Array, has_dustbin: bool
+) -> tuple[Array, Array, Array]:
+    """The flows on arcs (i, j) and the duals, by linear programming; `has_dustbin` adds arcs at no cost for a dustbin."""
     count = len(i)
-    if free:
+    if has_dustbin:
         i = np.concatenate([i, np.arange(p + 1), np.full(q, p)])
         j = np.concatenate([j, np.full(p + 1, q), np.arange(q)])
     columns = np.arange(len(i))
     rows = np.concatenate([i, len(a) + j])
     balance = sp.csr_matrix((np.ones(2 * len(i)), (rows, np.tile(columns, 2))), shape=(len(a) + len(b), len(i)))
-    x, duals = _linear_program(np.append(c, np.zeros(len(i) - count)), balance, np.concatenate([a, b]))
+    x, duals = _solve_linear_program(np.append(c, np.zeros(len(i) - count)), balance, np.concatenate([a, b]))
     return x[:count], duals[: len(a)], duals[len(a) :]
 
 
-def _linear_program(costs: Array, matrix: Any, right: Array) -> tuple[Array, Array]:
+def _solve_linear_program(costs: Array, matrix: Any, right_side: Array) -> tuple[Array, Array]:
     """The minimiser x ≥ 0 of costs · x subject to matrix x = right, and the dual variables."""
     solution: Any = linprog(
-        costs, A_eq=matrix, b_eq=right, method="highs-ds",
-        options={"presolve": False, "primal_feasibility_tolerance": TIGHT, "dual_feasibility_tolerance": TIGHT},
-    )  # fmt: skip
+        costs, A_eq=matrix, b_eq=right_side, method="highs-ds",
+        options={"presolve": False, "primal_feasibility_tolerance": TIGHT_RELATIVE_ERROR, "dual_feasibility_tolerance": TIGHT_RELATIVE_ERROR},
+    )
     if solution.status != 0:
-        raise InputError(f"a transport with {len(right)} points could not be solved: {solution.message}")
+        raise InputError(f"a transport with {len(right_side)} points could not be solved: {solution.message}")
     return solution.x, solution.eqlin.marginals
 
 
-def _feasible(X: Array, a: Array, Y: Array, b: Array) -> Array:
+def _feasible_arcs(X: Array, a: Array, Y: Array, b: Array) -> Array:
     """The p + q arcs of a feasible transport: both sides sorted by a coordinate, filled one by one."""
     axis = int(np.ptp(X, axis=0).argmax())
     sources, sinks = np.argsort(X[:, axis]), np.argsort(Y[:, axis])
@@ -192,53 +214,53 @@ def _feasible(X: Array, a: Array, Y: Array, b: Array) -> Array:
     return np.unique(sources[i] * len(b) + sinks[j])
 
 
-def _near(X: Array, Y: Array) -> Array:
+def _nearest_arcs(X: Array, Y: Array) -> Array:
     """The arcs i · q + j from every source to its nearest sinks, and back; all arcs if there are few."""
     p, q = len(X), len(Y)
-    if p * q <= ALL_ARCS:
+    if p * q <= MAX_DENSE_ARCS:
         return np.arange(p * q)
-    sinks_per_source, sources_per_sink = min(NEIGHBOURS, q), min(NEIGHBOURS, p)
+    sinks_per_source, sources_per_sink = min(NEAREST_ARCS_PER_POINT, q), min(NEAREST_ARCS_PER_POINT, p)
     j = KDTree(Y).query(X, sinks_per_source)[1].reshape(p, sinks_per_source)
-    return _both_ways(j, KDTree(X).query(Y, sources_per_sink)[1].reshape(q, sources_per_sink))
+    return _arcs_both_ways(j, KDTree(X).query(Y, sources_per_sink)[1].reshape(q, sources_per_sink))
 
 
-def _likely(X: Array, a: Array, Y: Array, b: Array, most: int) -> Array:
+def _low_cost_arcs(X: Array, a: Array, Y: Array, b: Array, arcs_per_point: int) -> Array:
     """The arcs of small reduced cost by entropic potentials at falling temperatures, `most` for each point.
 
     All arcs, if there are few. Near neighbours would not do: between two distributions that lie apart, mass goes far.
     Source: Cuturi 2013, with the potentials absorbed into the kernel at each temperature (Schmitzer 2019).
     """
     p, q = len(X), len(Y)
-    if p * q <= ALL_ARCS // 4:
+    if p * q <= MAX_DENSE_ARCS // 4:
         return np.arange(p * q)
     C = cdist(X, Y)
     u, v, mean_cost = np.zeros(p), np.zeros(q), float(C.mean())
-    for temperature in mean_cost * 0.5 ** np.arange(2, 2 + HALVINGS):
+    for temperature in mean_cost * 0.5 ** np.arange(2, 2 + TEMPERATURE_HALVINGS):
         u = (C - v).min(axis=1)  # so that no row of the kernel vanishes
         kernel = np.exp((u[:, None] + v - C) / temperature)
         row_scaling, column_scaling = np.ones(p), np.ones(q)
-        for _ in range(SWEEPS):
-            column_scaling = b / np.maximum(row_scaling @ kernel, TINY)
-            row_scaling = a / np.maximum(kernel @ column_scaling, TINY)
-        v = v + temperature * np.log(np.maximum(column_scaling, TINY))
+        for _ in range(SCALINGS_PER_TEMPERATURE):
+            column_scaling = b / np.maximum(row_scaling @ kernel, MIN_POSITIVE)
+            row_scaling = a / np.maximum(kernel @ column_scaling, MIN_POSITIVE)
+        v = v + temperature * np.log(np.maximum(column_scaling, MIN_POSITIVE))
     reduced = C - v
-    sinks_per_source = min(most, q)
+    sinks_per_source = min(arcs_per_point, q)
     j = np.argpartition(reduced, sinks_per_source - 1, axis=1)[:, :sinks_per_source]
     reduced -= reduced.min(axis=1)[:, None]
-    sources_per_sink = min(most, p)
-    return _both_ways(j, np.argpartition(reduced, sources_per_sink - 1, axis=0)[:sources_per_sink].T)
+    sources_per_sink = min(arcs_per_point, p)
+    return _arcs_both_ways(j, np.argpartition(reduced, sources_per_sink - 1, axis=0)[:sources_per_sink].T)
 
 
-def _both_ways(j: Array, i: Array) -> Array:
+def _arcs_both_ways(j: Array, i: Array) -> Array:
     """The arcs i · q + j from every source to its sinks j (p, t), and to every sink from its sources i (q, s)."""
     p, q = len(j), len(i)
     return np.unique(np.concatenate([(np.arange(p)[:, None] * q + j).ravel(), (i * q + np.arange(q)[:, None]).ravel()]))
 
 
-def _price(X: Array, Y: Array, u: Array, v: Array, slack: float) -> tuple[Array, Array]:
+def _price_sinks(X: Array, Y: Array, u: Array, v: Array, slack: float) -> tuple[Array, Array]:
     """The prices min(v_j, min_i c_ij − u_i) (q,) of sinks, and for some sinks the arcs that lower them most."""
     q, prices, new_arcs = len(Y), v.copy(), []
-    for start in range(0, q, step := max(1, BLOCK // len(X))):
+    for start in range(0, q, step := max(1, DISTANCES_PER_BLOCK // len(X))):
         block = slice(start, start + step)
         reduced = cdist(Y[block], X) - u - v[block, None]
         prices[block] += np.minimum(reduced.min(axis=1), 0.0)
@@ -247,12 +269,12 @@ def _price(X: Array, Y: Array, u: Array, v: Array, slack: float) -> tuple[Array,
             order = np.lexsort((reduced[j, i], j))
             j, i = j[order], i[order]
             rank = np.arange(len(j)) - np.searchsorted(j, j)  # among the arcs of its sink
-            new_arcs.append((i * q + start + j)[rank < ADDED])
+            new_arcs.append((i * q + start + j)[rank < MAX_NEW_ARCS_PER_SINK])
     return prices, np.concatenate(new_arcs) if new_arcs else np.zeros(0, dtype=int)
 
 
-def _ship_on_line(X: Array, a: Array, Y: Array, b: Array, dust: float) -> _Flows:
-    """The cheapest transport on the real line, as `_ship`: mass moves between neighbours on 2(p + q) arcs."""
+def _solve_transport_on_line(X: Array, a: Array, Y: Array, b: Array, dustbin_mass: float) -> _TransportPlan:
+    """The cheapest transport on the real line, as `_solve_transport`: mass moves between neighbours on 2(p + q) arcs."""
     p, k = len(X), len(X) + len(Y)
     order = np.argsort(np.concatenate([X, Y]), kind="stable")
     gaps = np.diff(np.concatenate([X, Y])[order])
@@ -264,13 +286,15 @@ def _ship_on_line(X: Array, a: Array, Y: Array, b: Array, dust: float) -> _Flows
         [[outflow, -outflow, sp.diags_array(surplus_sign), None], [None, None, (surplus_sign < 0)[None] * 1.0, [[1.0]]]]
     )
     costs = np.concatenate([gaps, gaps, np.zeros(k + 1)]) / scale
-    x, _ = _linear_program(costs, balance.tocsr(), np.append(np.concatenate([a, -b])[order], dust) / mass_unit)
+    x, _ = _solve_linear_program(
+        costs, balance.tocsr(), np.append(np.concatenate([a, -b])[order], dustbin_mass) / mass_unit
+    )
     remaining_mass = np.empty(k)
     remaining_mass[order] = x[2 * (k - 1) : -1] * mass_unit
-    return _Flows(a - remaining_mass[:p], float(costs @ x) * mass_unit * scale, 0.0, *[np.zeros(0)] * 3)
+    return _TransportPlan(a - remaining_mass[:p], float(costs @ x) * mass_unit * scale, 0.0, *[np.zeros(0)] * 3)
 
 
-def _distribution(X: Array, a: Array) -> tuple[Array, Array]:
+def _normalised_distribution(X: Array, a: Array) -> tuple[Array, Array]:
     """The distinct points of positive weight, and their weights, which sum to 1."""
     a = np.asarray(a, dtype=float)
     if not (a >= 0).all() or not 0 < a.sum() < np.inf:

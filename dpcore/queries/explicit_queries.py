@@ -6,16 +6,18 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr
 
-from ..core.builtin_values import unchanging
+from ..core.builtin_values import frozen_copy
 from ..core.errors import InputError
 from ..core.types import Array, Axes, frozen
 from ..schema.domain import Countable, Domain
-from .workload import Label, Workload, largest_distance
+from .workload import QueryLabel, Workload, max_column_distance
 
-FACTOR_WORK = 2 * 10**8  # m · k · min(m, k) up to which a whole row space is computed: about a quarter of a second
-SKETCH_FROM = 10**5  # entries m · k from which a pass costs enough for a small row space to be looked for
-EXACT = 1e-12  # error of an entry of A = C V up to which it serves
-SPARE = 8  # random combinations of the rows beyond the rank that is looked for
+MAX_FACTORISATION_WORK = (
+    2 * 10**8
+)  # m · k · min(m, k) up to which a whole row space is computed: about a quarter of a second
+MIN_SKETCH_ENTRIES = 10**5  # entries m · k from which a pass costs enough for a small row space to be looked for
+MAX_FACTOR_ERROR = 1e-12  # error of an entry of A = C V up to which it serves
+SKETCH_OVERSAMPLING = 8  # random combinations of the rows beyond the rank that is looked for
 
 
 @frozen
@@ -31,26 +33,26 @@ class RowSpace:
     coordinates: Array
 
 
-def row_space(A: Array, most: int | None = None) -> RowSpace | None:
-    """The row space of A (m, k) by pivoted QR, in O(mk min(m, k)) steps; None for a rank above `most`.
+def factorise_row_space(A: Array, max_rank: int | None = None) -> RowSpace | None:
+    """The row space of A (m, k) by pivoted QR, in O(mk min(m, k)) steps; None for a rank above `max_rank`.
 
     Pivoting makes every later column, with what is already explained taken off, no longer than the diagonal entry of R
     at which the rank is cut: what is lost is at rounding level. The rank may come out too large, for matrices made for
-    that (Kahan 1966), which harms nothing. With `most`, `most` + 8 random combinations of the rows are factorised in
+    that (Kahan 1966), which harms nothing. With `max_rank`, `max_rank` + 8 random combinations of the rows are factorised in
     their place, in O(mk · most): if their rank is no larger they almost surely span all rows, and A = C V is checked.
     Source: Golub, Van Loan 2013, Algorithm 5.4.1; Halko, Martinsson, Tropp 2011, Algorithm 4.1.
     """
     sketch = A
-    if most is not None:  # public randomness: the queries are public
-        sketch = np.random.default_rng(0).standard_normal((most + SPARE, len(A))) @ A
+    if max_rank is not None:  # public randomness: the queries are public
+        sketch = np.random.default_rng(0).standard_normal((max_rank + SKETCH_OVERSAMPLING, len(A))) @ A
     factors: Any = qr(sketch.T, mode="economic", pivoting=True, check_finite=False)
     diagonal = np.abs(np.diag(factors[1]))
     rank = int(np.count_nonzero(diagonal > max(A.shape) * np.finfo(float).eps * diagonal[0]))
-    if most is not None and rank > most:
+    if max_rank is not None and rank > max_rank:
         return None
     V = np.ascontiguousarray(factors[0][:, :rank].T)
     C = A @ V.T
-    return RowSpace(V, C) if most is None or np.abs(C @ V - A).max() <= EXACT else None
+    return RowSpace(V, C) if max_rank is None or np.abs(C @ V - A).max() <= MAX_FACTOR_ERROR else None
 
 
 class Explicit(Workload):
@@ -60,7 +62,7 @@ class Explicit(Workload):
         matrix = np.asarray(matrix)
         if matrix.dtype.kind not in "biuf":
             raise InputError(f"the query matrix holds no real numbers (its type is {matrix.dtype})")
-        matrix = unchanging(matrix)
+        matrix = frozen_copy(matrix)
         if matrix.ndim != 2 or matrix.shape[0] < 1 or matrix.shape[1] != domain.size:
             raise InputError(f"the query matrix has shape {matrix.shape}; it must be (m, {domain.size}) with m ≥ 1")
         if not (np.abs(matrix) <= 1).all():
@@ -81,39 +83,55 @@ class Explicit(Workload):
     @cached_property
     def diameter(self) -> float:
         """An upper bound on max_{z,z'} ‖A_z − A_z'‖₂ over columns: exact for up to 3,000 different columns."""
-        return largest_distance(self.matrix, 2)
+        return max_column_distance(self.matrix, 2)
 
     @cached_property
     def diameter_l1(self) -> float:
         """An upper bound on max_{z,z'} ‖A_z − A_z'‖₁ over columns: exact for up to 3,000 different columns."""
-        return largest_distance(self.matrix, 1)
+        return max_column_distance(self.matrix, 1)
 
     @cached_property
     def row_space(self) -> RowSpace | None:
         """The space that the queries span; None where the matrix is too large to factorise."""
-        return row_space(self.matrix) if self.matrix.size * min(self.matrix.shape) <= FACTOR_WORK else None
+        return (
+            factorise_row_space(self.matrix)
+            if self.matrix.size * min(self.matrix.shape) <= MAX_FACTORISATION_WORK
+            else None
+        )
 
     @cached_property
-    def _short(self) -> RowSpace | None:
+    def _low_rank_factors(self) -> RowSpace | None:
         """The row space of a large matrix, if its rank is at most min(m, k)/8, so products are faster; else None."""
-        return row_space(self.matrix, min(self.matrix.shape) // 8) if self.matrix.size >= SKETCH_FROM else None
+        return (
+            factorise_row_space(self.matrix, min(self.matrix.shape) // 8)
+            if self.matrix.size >= MIN_SKETCH_ENTRIES
+            else None
+        )
 
     def answers(self, D: Array) -> Array:
         """The answers ⟨q_j, D⟩ (m,) for weights D (k,)."""
-        return self._short.coordinates @ (self._short.basis @ D) if self._short else self.matrix @ D
+        return (
+            self._low_rank_factors.coordinates @ (self._low_rank_factors.basis @ D)
+            if self._low_rank_factors
+            else self.matrix @ D
+        )
 
     def answers_of_rows(self, rows: Countable) -> Array:
         """The answers ⟨q_j, P_n⟩ (m,) on records, from the matrix columns of occupied cells."""
-        return self.matrix[:, self.domain.index(rows.values)] @ (rows.weights / rows.divisor)
+        return self.matrix[:, self.domain.cell_numbers(rows.values)] @ (rows.weights / rows.sum_divisor)
 
     def adjoint(self, w: Array) -> Array:
         """The sum Σ_j w_j q_j of all queries (k,), for weights w (m,)."""
-        return (w @ self._short.coordinates) @ self._short.basis if self._short else w @ self.matrix
+        return (
+            (w @ self._low_rank_factors.coordinates) @ self._low_rank_factors.basis
+            if self._low_rank_factors
+            else w @ self.matrix
+        )
 
     def support(self, j: int) -> tuple[Axes, tuple[Any, ...], Array]:
         """All columns, all cells, and the values of query j, one axis a column."""
         return tuple(range(len(self.domain.shape))), (), self.matrix[j].reshape(self.domain.shape)
 
-    def label(self, j: int) -> Label:
+    def label(self, j: int) -> QueryLabel:
         """The number of query j as its label: rows of a matrix have no words."""
         return (("query", str(j)),)

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import InputError
-from ..core.numbers import consecutive
+from ..core.numbers import consecutive_slices
 from ..core.types import Array, Axes
 from ..schema.domain import Countable, Domain
-from .workload import Label, Workload
+from .workload import QueryLabel, Workload
 
 MAX_TABLES = 200_000  # all triples of a hundred columns, and not many more
-MANY_COLUMNS, DRAWN_PAIRS = 30, 200  # columns from which on only this many pairs are scored
-MOST_AXES = 6  # most columns of a table whose queries are split into components
+MIN_COLUMNS_TO_SAMPLE_PAIRS, SAMPLED_PAIRS = 30, 200  # columns from which on only this many pairs are scored
+MAX_DECOMPOSED_AXES = 6  # most columns of a table whose queries are split into components
 
 
 class Marginals(Workload):
@@ -44,8 +44,8 @@ class Marginals(Workload):
             raise InputError(f"the marginal {' × '.join(repeated)} is asked twice")
         self.shapes = tuple(domain.shape_of(axes) for axes in self.axes)
         self.sizes = [math.prod(s) for s in self.shapes]  # cells of each table
-        self._ends = list(accumulate(self.sizes))
-        self.tables = consecutive(self.sizes)
+        self._table_ends = list(accumulate(self.sizes))
+        self.tables = consecutive_slices(self.sizes)
         self.layout = tuple(zip(self.axes, self.shapes, self.tables, strict=True))  # of each table
         self.m = self.tables[-1].stop
 
@@ -59,7 +59,7 @@ class Marginals(Workload):
         return cls(domain, combinations(domain.names, ways))
 
     @classmethod
-    def over(cls, domain: Domain, tables: Iterable[Axes]) -> "Marginals":
+    def over_axes(cls, domain: Domain, tables: Iterable[Axes]) -> "Marginals":
         """The marginals over column sets that are given by column numbers."""
         return cls(domain, [[domain.names[a] for a in axes] for axes in tables])
 
@@ -78,7 +78,7 @@ class Marginals(Workload):
         """The squared lengths of all queries' components, by column set, as `variance` takes them."""
         total: defaultdict[Axes, float] = defaultdict(float)
         for axes in self.axes:
-            for B in subsets(axes):
+            for B in nonempty_subsets(axes):
                 size = {a: self.domain.shape[a] for a in axes}
                 total[B] += math.prod(size[a] - 1 if a in B else 1 / size[a] for a in axes)
         return dict(total)
@@ -89,7 +89,7 @@ class Marginals(Workload):
         return dict(zip(self.axes, self.tables, strict=True))
 
     @cached_property
-    def _tree(self) -> tuple[tuple[int, tuple[int, int, int], int], ...]:
+    def _summation_steps(self) -> tuple[tuple[int, tuple[int, int, int], int], ...]:
         """The order of summation: (parent, (before, summed, after), table or -1) of nodes 1, 2, …; 0 is the domain.
 
         A node is the set of axes summed out, in increasing order: early axes, long contiguous blocks, go first. A node
@@ -120,31 +120,33 @@ class Marginals(Workload):
         return tuple(steps)
 
     @cached_property
-    def _holds(self) -> Array:
+    def _column_incidence(self) -> Array:
         """Whether each table contains each column (T, d)."""
         return np.array([[a in axes for a in range(len(self.domain.shape))] for axes in self.axes])
 
-    def containing(self, axes: Axes) -> Array:
+    def contains_columns(self, axes: Axes) -> Array:
         """Whether each table (T,) contains all of these columns."""
-        return np.all(self._holds[:, axes], axis=1)
+        return np.all(self._column_incidence[:, axes], axis=1)
 
     @classmethod
-    def pairs(cls, domain: Domain) -> "Marginals":
+    def k_marginal_pairs(cls, domain: Domain) -> "Marginals":
         """The pairs of columns that the K-marginal score averages over: all of under 30 columns, else 200 random ones.
 
         The column itself where there is no other.
         """
         pairs = list(combinations(domain.names, min(2, len(domain.names))))
-        if len(domain.names) >= MANY_COLUMNS:
-            pair_numbers = np.random.default_rng(0).choice(len(pairs), DRAWN_PAIRS, replace=False)  # public randomness
+        if len(domain.names) >= MIN_COLUMNS_TO_SAMPLE_PAIRS:
+            pair_numbers = np.random.default_rng(0).choice(
+                len(pairs), SAMPLED_PAIRS, replace=False
+            )  # public randomness
             pairs = [pairs[i] for i in sorted(pair_numbers.tolist())]
         return cls(domain, pairs)
 
     @cached_property
-    def scored(self) -> Array | None:
+    def scored_tables(self) -> Array | None:
         """The numbers of the tables that the K-marginal score averages over; None unless all of them are here."""
         table_numbers = {axes: i for i, axes in enumerate(self.axes)}
-        pair_axes = Marginals.pairs(self.domain).axes
+        pair_axes = Marginals.k_marginal_pairs(self.domain).axes
         return np.array([table_numbers[axes] for axes in pair_axes]) if table_numbers.keys() >= set(pair_axes) else None
 
     def variance(self, squares: Mapping[Axes, float]) -> float:
@@ -157,15 +159,15 @@ class Marginals(Workload):
         sizes = np.array(self.sizes, dtype=float)
         total = 0.0
         for axes, square in squares.items():
-            size = self.domain.cells(axes)
-            precision = (size / sizes[self.containing(axes)]).sum() / (2 * len(sizes))
+            size = self.domain.table_size(axes)
+            precision = (size / sizes[self.contains_columns(axes)]).sum() / (2 * len(sizes))
             total += square / precision if precision else math.inf
         return total
 
     def answers(self, D: Array) -> Array:
         """The shares of all marginal cells (m,) for weights D (k,)."""
         table_answers, partial_sums = [D] * len(self.tables), [D]
-        for parent, block_shape, table in self._tree:
+        for parent, block_shape, table in self._summation_steps:
             block = partial_sums[parent].reshape(block_shape)
             # numpy sums short inner blocks slowly, einsum does not.
             total = np.add.reduce(block, axis=1) if block_shape[2] >= 64 else np.einsum("abc->ac", block)
@@ -179,12 +181,12 @@ class Marginals(Workload):
         out = np.empty(self.m)
         for axes, shape, table in self.layout:
             out[table] = rows.count(axes, shape)
-        return out / rows.divisor
+        return out / rows.sum_divisor
 
     def adjoint(self, w: Array) -> Array:
         """The sum Σ_j w_j q_j of all queries (k,), by the tree of partial sums from the leaves to the root."""
-        parts: list[Array | None] = [None] * (len(self._tree) + 1)
-        for parent, block_shape, table in reversed(self._tree):
+        parts: list[Array | None] = [None] * (len(self._summation_steps) + 1)
+        for parent, block_shape, table in reversed(self._summation_steps):
             table_weights = w[self.tables[table]] if table >= 0 else None
             node_weights = reduce(np.add, [part for part in (parts.pop(), table_weights) if part is not None])
             parent_weights = parts[parent]
@@ -197,17 +199,17 @@ class Marginals(Workload):
 
     def support(self, j: int) -> tuple[Axes, tuple[Any, ...], float]:
         """The columns of query j's table, its cell there, and the value 1."""
-        table = bisect(self._ends, j)
+        table = bisect(self._table_ends, j)
         return self.axes[table], np.unravel_index(j - self.tables[table].start, self.shapes[table]), 1.0
 
-    def label(self, j: int) -> Label:
+    def label(self, j: int) -> QueryLabel:
         """Query j in words, as (column, value) pairs."""
         axes, cell, _ = self.support(j)
         columns = [self.domain.columns[a] for a in axes]
         return tuple((c.name, c.labels[v]) for c, v in zip(columns, cell, strict=True))
 
 
-def subsets(axes: Axes, most: int = MOST_AXES) -> list[Axes]:
-    """The non-empty subsets of a table's axes, smallest first; of more than `most` axes only the whole set."""
-    sizes = range(1, len(axes) + 1) if len(axes) <= most else [len(axes)]
+def nonempty_subsets(axes: Axes, max_axes: int = MAX_DECOMPOSED_AXES) -> list[Axes]:
+    """The non-empty subsets of a table's axes, smallest first; of more than `max_axes` axes only the whole set."""
+    sizes = range(1, len(axes) + 1) if len(axes) <= max_axes else [len(axes)]
     return [B for size in sizes for B in combinations(axes, size)]

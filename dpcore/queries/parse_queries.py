@@ -9,27 +9,27 @@ from ..core.errors import InputError
 from ..data.readers import read_matrix
 from ..schema.domain import Domain
 from . import Explicit, Marginals, TableQueries, Union, Workload
-from .questions import understand
+from .questions import parse_question
 
-HELP = (
+QUERY_FORMS_HELP = (
     'marginals:W (all W-way), marginals:[["a","b"],["c"]] (chosen ones), ranges:a,b and prefixes:a,b (1-D, of columns '
     "with an order), conjunctions:W:N (N random ones over W columns), halfspaces:a,b:N (N random ones over columns of "
     "numbers), question:sex = Female and age > 50 (one question in words), matrix:FILE.npy (m × k, in -1..1); "
     "given several times, they are asked together"
 )
-WORDS = {
+WORKLOAD_DESCRIPTIONS = {
     "marginals:1": "every single column", "marginals:2": "every pair of columns", "marginals:3": "every three columns",
-}  # fmt: skip
+}
 
 
 def read_queries(texts: Sequence[str], domain: Domain) -> tuple[Workload, list[str]]:
     """The union of the workloads that the texts describe, and notes on how questions were read."""
     notes: list[str] = []
-    workloads = [_read(text, domain, notes) for text in texts]
+    workloads = [_parse_workload(text, domain, notes) for text in texts]
     return (workloads[0] if len(workloads) == 1 else Union(workloads)), notes
 
 
-def _read(text: str, domain: Domain, notes: list[str]) -> Workload:
+def _parse_workload(text: str, domain: Domain, notes: list[str]) -> Workload:
     """The workload that one text describes, with its `notes` added to those; InputError lists the allowed forms."""
     kind, _, argument = text.partition(":")
     columns_text, _, count_text = argument.rpartition(":")
@@ -43,23 +43,23 @@ def _read(text: str, domain: Domain, notes: list[str]) -> Workload:
         except (ValueError, TypeError, RecursionError):
             pass
     if kind == "ranges" and argument:
-        return TableQueries.ranges(domain, split_names(argument))
+        return TableQueries.ranges(domain, split_column_names(argument))
     if kind == "prefixes" and argument:
-        return TableQueries.prefixes(domain, split_names(argument))
+        return TableQueries.prefixes(domain, split_column_names(argument))
     if kind == "conjunctions" and _is_count(columns_text) and _is_count(count_text):
         return TableQueries.conjunctions(domain, int(columns_text), int(count_text))
     if kind == "halfspaces" and columns_text and _is_count(count_text):
-        return TableQueries.half_spaces(domain, split_names(columns_text), int(count_text))
+        return TableQueries.half_spaces(domain, split_column_names(columns_text), int(count_text))
     if kind == "question":
-        question = understand(argument, domain)
+        question = parse_question(argument, domain)
         notes += question.notes
         return question.workload
     if kind == "matrix":
         return Explicit(domain, read_matrix(argument))
-    raise InputError(f"--queries {text[:80]!r}: give {HELP}")
+    raise InputError(f"--queries {text[:80]!r}: give {QUERY_FORMS_HELP}")
 
 
-def split_names(text: str) -> list[str]:
+def split_column_names(text: str) -> list[str]:
     """The column names in a list separated by commas; a name that contains a comma stands in double quotes."""
     try:
         return next(csv.reader([text]))
@@ -71,13 +71,13 @@ def _is_count(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10
 
 
-def join_names(names: Sequence[str], delimiter: str = ",") -> str:
-    """The list of column names as a text that `split_names` reads."""
+def join_column_names(names: Sequence[str], delimiter: str = ",") -> str:
+    """The list of column names as a text that `split_column_names` reads."""
     line = io.StringIO()
     csv.writer(line, delimiter=delimiter, lineterminator="").writerow(names)
     return line.getvalue()
 
 
-def in_words(text: str) -> str:
+def describe_queries(text: str) -> str:
     """The queries in everyday words, such as "every pair of columns"; texts of other forms unchanged."""
-    return WORDS.get(text, text.removeprefix("question:"))
+    return WORKLOAD_DESCRIPTIONS.get(text, text.removeprefix("question:"))

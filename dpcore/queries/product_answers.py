@@ -15,33 +15,33 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ..core.errors import InputError
-from ..core.numbers import consecutive
+from ..core.numbers import consecutive_slices
 from ..core.types import Array
 from ..schema.domain import Domain
 from .marginals import Marginals
-from .workload import BLOCK, Workload
+from .workload import MAX_BLOCK_ENTRIES, Workload
 
-MOST_JOINT = 1_000_000  # cells of the domain up to which an explicit matrix is multiplied with all of them
-FEW = 8  # a table is not summed whole where less than one cell in FEW is asked for
-PIECE = 4096  # cells multiplied out at once
+MAX_JOINT_CELLS = 1_000_000  # cells of the domain up to which an explicit matrix is multiplied with all of them
+WHOLE_TABLE_RATIO = 8  # a table is not summed whole where less than one cell in FEW is asked for
+CELLS_PER_CHUNK = 4096  # cells multiplied out at once
 
 
-def blocks(domain: Domain) -> tuple[slice, ...]:
+def column_slices(domain: Domain) -> tuple[slice, ...]:
     """The slice of each column's values in the Σ d_i rows of `p`."""
-    return consecutive(domain.shape)
+    return consecutive_slices(domain.shape)
 
 
-def require_readable(workload: Workload) -> None:
+def require_small_matrix(workload: Workload) -> None:
     """Raise InputError for a query matrix with more cells than a mixture of products can be evaluated on."""
     k = workload.domain.size
-    if k > MOST_JOINT and workload.base is None:
+    if k > MAX_JOINT_CELLS and workload.base is None:
         raise InputError(
-            f"a query matrix over {k:,} combinations is more than the {MOST_JOINT:,} on which a mixture of products "
+            f"a query matrix over {k:,} combinations is more than the {MAX_JOINT_CELLS:,} on which a mixture of products "
             "answers it; ask for marginals, or choose fewer columns"
         )
 
 
-class Products:
+class ProductAnswers:
     """Queries j (J,) of a workload as functions of C product distributions `p` (Σ d_i, C); all queries by default.
 
     A cell of a table is a product of one row of `p` a column of the table. A table asked for whole is one matrix
@@ -49,18 +49,20 @@ class Products:
     multiplied out. Explicit queries are read off the table of all columns; InputError where that has too many cells.
     """
 
-    def __init__(self, workload: Workload, chosen: Array | None = None) -> None:
-        require_readable(workload)
-        self.m = workload.m if chosen is None else len(chosen)
-        self._readers = list(_readers(workload, np.arange(workload.m) if chosen is None else np.asarray(chosen)))
+    def __init__(self, workload: Workload, query_indices: Array | None = None) -> None:
+        require_small_matrix(workload)
+        self.m = workload.m if query_indices is None else len(query_indices)
+        self._readers = list(
+            _workload_readers(workload, np.arange(workload.m) if query_indices is None else np.asarray(query_indices))
+        )
 
     def answers(self, p: Array, weights: Array) -> Array:
         """The answers (J,) of the mixture with weights (C,): Σ_c w_c ⟨q_j, p_c⟩."""
         out = np.zeros(self.m)
         for reader in self._readers:
             values = np.zeros(reader.size)
-            for part in reader.parts:
-                values[part.place] = part.answers(p, weights)
+            for part in reader.table_readers:
+                values[part.positions] = part.answers(p, weights)
             out[reader.rows] += values if reader.matrix is None else reader.matrix @ values
         return out
 
@@ -70,8 +72,8 @@ class Products:
         for reader in self._readers:
             reader_weights = v[reader.rows]
             values = reader_weights if reader.matrix is None else reader.matrix.T @ reader_weights
-            for part in reader.parts:
-                part.add_gradient(out, p, weights, values[part.place])
+            for part in reader.table_readers:
+                part.add_gradient(out, p, weights, values[part.positions])
         return out
 
 
@@ -82,28 +84,28 @@ class _RowReader:
     rows: Array
     matrix: Any
     size: int
-    parts: "list[_WholeTable | _SingleCells]"
+    table_readers: "list[_WholeTable | _SingleCells]"
 
 
-def _readers(workload: Workload, chosen: Array) -> Iterator[_RowReader]:
+def _workload_readers(workload: Workload, query_indices: Array) -> Iterator[_RowReader]:
     """The readers of a workload: one where all queries are read off tables, else one for each member."""
-    for part, answer_slice in [(workload, slice(0, workload.m))] if workload.base else workload.members:
-        rows = np.flatnonzero((chosen >= answer_slice.start) & (chosen < answer_slice.stop))
-        part_queries = chosen[rows] - answer_slice.start
+    for part, answer_slice in [(workload, slice(0, workload.m))] if workload.base else workload.parts:
+        rows = np.flatnonzero((query_indices >= answer_slice.start) & (query_indices < answer_slice.stop))
+        part_queries = query_indices[rows] - answer_slice.start
         if not len(rows):
             continue
         if part.matrix is None:
-            yield _reader(part.base, rows, None, part_queries)
+            yield _table_reader(part.base, rows, None, part_queries)
         else:
             joint_table = part.base or Marginals(workload.domain, [workload.domain.names])
-            yield _reader(joint_table, rows, part.matrix[part_queries])
+            yield _table_reader(joint_table, rows, part.matrix[part_queries])
 
 
-def _reader(base: Marginals, rows: Array, matrix: Any, asked: Array | None = None) -> _RowReader:
+def _table_reader(base: Marginals, rows: Array, matrix: Any, cell_indices: Array | None = None) -> _RowReader:
     """The reader of those cells of `base` that the matrix uses, or that were requested."""
-    if asked is not None:
-        used_cells, inverse = np.unique(asked, return_inverse=True)
-        if not np.array_equal(used_cells, asked):
+    if cell_indices is not None:
+        used_cells, inverse = np.unique(cell_indices, return_inverse=True)
+        if not np.array_equal(used_cells, cell_indices):
             matrix = csr_array(
                 (np.ones(len(inverse)), inverse, np.arange(len(inverse) + 1)), (len(inverse), len(used_cells))
             )
@@ -112,13 +114,16 @@ def _reader(base: Marginals, rows: Array, matrix: Any, asked: Array | None = Non
     else:
         used_cells = np.unique(matrix.indices)
         matrix = matrix[:, used_cells]
-    value_slices, offsets = blocks(base.domain), np.searchsorted(used_cells, [t.start for t in base.tables] + [base.m])
+    value_slices, offsets = (
+        column_slices(base.domain),
+        np.searchsorted(used_cells, [t.start for t in base.tables] + [base.m]),
+    )
     parts, single_cells = [], {}
     for (axes, shape, table), (a, b) in zip(base.layout, pairwise(offsets.tolist()), strict=True):
         if a == b:
             continue
         table_cells = used_cells[a:b] - table.start
-        if (b - a) * FEW > math.prod(shape):
+        if (b - a) * WHOLE_TABLE_RATIO > math.prod(shape):
             selected_cells = None if b - a == math.prod(shape) else table_cells
             parts.append(_WholeTable(slice(a, b), shape, [value_slices[axis] for axis in axes], selected_cells))
         else:
@@ -136,91 +141,97 @@ def _reader(base: Marginals, rows: Array, matrix: Any, asked: Array | None = Non
 
 @dataclass
 class _WholeTable:
-    """A reader of a whole table, or of its cells `only`; its columns' values are the slices `parts` of `p`."""
+    """A reader of a whole table, or of its cells `selected_cells`; its columns' values are the slices `parts` of `p`."""
 
-    place: slice
+    positions: slice
     shape: tuple[int, ...]
-    parts: list[slice]
-    only: Array | None
+    factor_slices: list[slice]
+    selected_cells: Array | None
 
     def __post_init__(self) -> None:
         sizes = [(math.prod(self.shape[:i]), math.prod(self.shape[i:])) for i in range(1, len(self.shape) + 1)]
-        self.cut = 1 + min(range(len(sizes)), key=lambda i: sum(sizes[i]))
-        self.left, self.right = sizes[self.cut - 1]
+        self.split = 1 + min(range(len(sizes)), key=lambda i: sum(sizes[i]))
+        self.left_cells, self.right_cells = sizes[self.split - 1]
 
-    def _pieces(self, p: Array, weights: Array) -> Iterator[tuple[slice, list[Array], Array, Array]]:
+    def _component_chunks(self, p: Array, weights: Array) -> Iterator[tuple[slice, list[Array], Array, Array]]:
         """Slices of the components, so that products take bounded memory, with factors and the products on each side
         of the cut, of which the right ones are weighted.
         """
-        step = max(1, BLOCK // (self.left + self.right))
+        step = max(1, MAX_BLOCK_ENTRIES // (self.left_cells + self.right_cells))
         for i in range(0, p.shape[1], step):
             chunk = slice(i, i + step)
-            factors = [p[part, chunk] for part in self.parts]
+            factors = [p[part, chunk] for part in self.factor_slices]
             left_products, right_products = (
-                _multiplied(factors[: self.cut]),
-                _multiplied(factors[self.cut :], weights[chunk]),
+                _multiply_factors(factors[: self.split]),
+                _multiply_factors(factors[self.split :], weights[chunk]),
             )
             yield chunk, factors, left_products, right_products
 
     def answers(self, p: Array, weights: Array) -> Array:
-        """The shares of the table's cells, or of those in `only`, in the mixture with these weights (C,)."""
-        total = np.zeros((self.left, self.right))
-        for _, _, left_products, right_products in self._pieces(p, weights):
+        """The shares of the table's cells, or of those in `selected_cells`, in the mixture with these weights (C,)."""
+        total = np.zeros((self.left_cells, self.right_cells))
+        for _, _, left_products, right_products in self._component_chunks(p, weights):
             total += left_products @ right_products.T
-        return total.ravel() if self.only is None else total.ravel()[self.only]
+        return total.ravel() if self.selected_cells is None else total.ravel()[self.selected_cells]
 
     def add_gradient(self, out: Array, p: Array, weights: Array, v: Array) -> None:
         """Add to `out` the gradient in `p` of Σ v · answers."""
-        if self.only is not None:
-            v, cell_weights = np.zeros(self.left * self.right), v
-            v[self.only] = cell_weights
-        v = v.reshape(self.left, self.right)
-        for chunk, factors, left_products, right_products in self._pieces(p, weights):
-            _add_factors(out, self.parts[: self.cut], factors[: self.cut], v @ right_products, chunk)
-            if self.cut < len(factors):
-                _add_factors(
-                    out, self.parts[self.cut :], factors[self.cut :], (v.T @ left_products) * weights[chunk], chunk
+        if self.selected_cells is not None:
+            v, cell_weights = np.zeros(self.left_cells * self.right_cells), v
+            v[self.selected_cells] = cell_weights
+        v = v.reshape(self.left_cells, self.right_cells)
+        for chunk, factors, left_products, right_products in self._component_chunks(p, weights):
+            _add_factor_gradients(
+                out, self.factor_slices[: self.split], factors[: self.split], v @ right_products, chunk
+            )
+            if self.split < len(factors):
+                _add_factor_gradients(
+                    out,
+                    self.factor_slices[self.split :],
+                    factors[self.split :],
+                    (v.T @ left_products) * weights[chunk],
+                    chunk,
                 )
 
 
-def _multiplied(factors: list[Array], weights: Array | None = None) -> Array:
+def _multiply_factors(factors: list[Array], weights: Array | None = None) -> Array:
     """The products (Π d_i, C) of one row from each factor (d_i, C), times the weights; the weights for no factor."""
     if weights is not None:
         factors = [factors[0] * weights, *factors[1:]] if factors else [weights[None]]
     return reduce(lambda a, b: (a[:, None] * b).reshape(-1, b.shape[1]), factors)
 
 
-def _add_factors(out: Array, parts: list[slice], factors: list[Array], v: Array, piece: slice) -> None:
+def _add_factor_gradients(out: Array, parts: list[slice], factors: list[Array], v: Array, chunk: slice) -> None:
     """Add to `out` the gradient of Σ v · _multiplied(factors), for v (Π d_i, C): one factor after the other."""
     while len(factors) > 1:
-        others, last = _multiplied(factors[:-1]), factors[-1]
+        others, last = _multiply_factors(factors[:-1]), factors[-1]
         v = v.reshape(len(others), len(last), -1)
-        out[parts[-1], piece] += np.einsum("abc,ac->bc", v, others)
+        out[parts[-1], chunk] += np.einsum("abc,ac->bc", v, others)
         v = np.einsum("abc,bc->ac", v, last)
         parts, factors = parts[:-1], factors[:-1]
-    out[parts[0], piece] += v
+    out[parts[0], chunk] += v
 
 
 @dataclass
 class _SingleCells:
-    """A reader of single cells: each is the product of the rows `index` (w, Q) of `p`."""
+    """A reader of single cells: each is the product of the rows `row_index` (w, Q) of `p`."""
 
-    place: Array
-    index: Array
+    positions: Array
+    row_index: Array
 
-    def _pieces(self) -> Iterator[tuple[slice, Array]]:
+    def _cell_chunks(self) -> Iterator[tuple[slice, Array]]:
         """The cells in pieces of bounded size: the slice of each, and its rows of `p`."""
-        starts = range(0, self.index.shape[1], PIECE)
-        return ((slice(i, i + PIECE), self.index[:, i : i + PIECE]) for i in starts)
+        starts = range(0, self.row_index.shape[1], CELLS_PER_CHUNK)
+        return ((slice(i, i + CELLS_PER_CHUNK), self.row_index[:, i : i + CELLS_PER_CHUNK]) for i in starts)
 
     def answers(self, p: Array, weights: Array) -> Array:
         """The shares (Q,) of the cells in the mixture with these weights (C,)."""
-        chunk_answers = (reduce(np.multiply, (p[rows] for rows in index)) @ weights for _, index in self._pieces())
+        chunk_answers = (reduce(np.multiply, (p[rows] for rows in index)) @ weights for _, index in self._cell_chunks())
         return np.concatenate(list(chunk_answers))
 
     def add_gradient(self, out: Array, p: Array, weights: Array, v: Array) -> None:
         """Add to `out` the gradient in `p` of Σ v · answers."""
-        for chunk, index in self._pieces():
+        for chunk, index in self._cell_chunks():
             factors, prefix_products = [p[rows] for rows in index], [v[chunk, None] * weights]
             for factor in factors[:-1]:
                 prefix_products.append(prefix_products[-1] * factor)

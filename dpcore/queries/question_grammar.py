@@ -16,36 +16,36 @@ from dataclasses import dataclass, field
 
 from ..core.errors import InputError
 from ..core.types import value_object
-from ..schema.cell_text import written
+from ..schema.cell_text import canonical_text_of_value
 from ..schema.domain import Domain
 
-DEEPEST = 50  # parentheses
-SHOWN = 5  # columns in a message
+MAX_PARENTHESES_DEPTH = 50  # parentheses
+MAX_COLUMNS_IN_MESSAGE = 5  # columns in a message
 KEYWORDS = ("and", "or", "not", "between", "in", "is")
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
-QUOTED = re.compile(r'"(?:[^"]|"")*"|`(?:[^`]|``)*`')
-BARE = re.compile(r'[^\s(),"`]+')
-ORDER = ("<=", ">=", "<", ">")
+NUMBER_PATTERN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+QUOTED_PATTERN = re.compile(r'"(?:[^"]|"")*"|`(?:[^`]|``)*`')
+UNQUOTED_PATTERN = re.compile(r'[^\s(),"`]+')
+ORDER_SIGNS = ("<=", ">=", "<", ">")
 
 
 @dataclass(eq=False)
-class Leaf:
+class ComparisonLeaf:
     """One comparison: `kind` is a sign of ORDER (one number), "between" (two), "in" (numbers, cells) or "missing"."""
 
     axis: int
     kind: str = "in"
-    turned: bool = False
+    negated: bool = False
     numbers: list[float] = field(default_factory=list)
     cells: list[int] = field(default_factory=list)
     text: str = ""
 
 
 @value_object
-class Node:
+class LogicalNode:
     """A combination of comparisons: `kind` is "and" or "or" of all `parts`, or "not" of the only one."""
 
     kind: str
-    parts: "list[Node | Leaf]"
+    parts: "list[LogicalNode | ComparisonLeaf]"
 
 
 class QuestionParser:
@@ -53,159 +53,163 @@ class QuestionParser:
 
     def __init__(self, text: str, domain: Domain) -> None:
         self.text, self.domain = text, domain
-        self.at = self.depth = 0
-        self.leaves: list[Leaf] = []
+        self.position = self.depth = 0
+        self.leaves: list[ComparisonLeaf] = []
 
-    def parse(self) -> tuple[Node | Leaf, list[Leaf]]:
+    def parse(self) -> tuple[LogicalNode | ComparisonLeaf, list[ComparisonLeaf]]:
         """The tree of the whole question and its comparisons; InputError for text after its end."""
-        tree = self._joined("or")
-        if self.at < len(self.text):
-            raise self._error("`and`, `or` or the end")
+        tree = self._parse_joined("or")
+        if self.position < len(self.text):
+            raise self._syntax_error("`and`, `or` or the end")
         return tree, self.leaves
 
-    def _joined(self, word: str) -> Node | Leaf:
+    def _parse_joined(self, connective: str) -> LogicalNode | ComparisonLeaf:
         parts = []
-        while not parts or self._next(word):
-            parts.append(self._joined("and") if word == "or" else self._part())
-        return parts[0] if len(parts) == 1 else Node(word, parts)
+        while not parts or self._accept(connective):
+            parts.append(self._parse_joined("and") if connective == "or" else self._parse_part())
+        return parts[0] if len(parts) == 1 else LogicalNode(connective, parts)
 
-    def _part(self) -> Node | Leaf:
+    def _parse_part(self) -> LogicalNode | ComparisonLeaf:
         negated = False
-        while not self._fits() and self._next("not"):
+        while not self._match_column_name() and self._accept("not"):
             negated = not negated
-        if self._next("("):
+        if self._accept("("):
             self.depth += 1
-            if self.depth > DEEPEST:
-                raise self._error(f"no more than {DEEPEST} parentheses inside each other")
-            part = self._joined("or")
+            if self.depth > MAX_PARENTHESES_DEPTH:
+                raise self._syntax_error(f"no more than {MAX_PARENTHESES_DEPTH} parentheses inside each other")
+            part = self._parse_joined("or")
             self._expect(")")
             self.depth -= 1
         else:
-            part = self._comparison()
-        return Node("not", [part]) if negated else part
+            part = self._parse_comparison()
+        return LogicalNode("not", [part]) if negated else part
 
-    def _comparison(self) -> Leaf:
-        axis, start = self._column()
-        leaf = Leaf(axis, turned=self._next("not"))
-        if self._next("between"):
-            leaf.kind, values_start = "between", self.at
-            self._value(leaf, ordered=True)
-            if not self._next("and"):
-                raise self._error("`and` with the upper bound")
-            self._value(leaf, ordered=True)
+    def _parse_comparison(self) -> ComparisonLeaf:
+        axis, start = self._parse_column()
+        leaf = ComparisonLeaf(axis, negated=self._accept("not"))
+        if self._accept("between"):
+            leaf.kind, values_start = "between", self.position
+            self._parse_value(leaf, ordered=True)
+            if not self._accept("and"):
+                raise self._syntax_error("`and` with the upper bound")
+            self._parse_value(leaf, ordered=True)
             if leaf.numbers[0] > leaf.numbers[1]:
-                raise self._error("the lower bound before the upper one", values_start)
-        elif self._next("in"):
+                raise self._syntax_error("the lower bound before the upper one", values_start)
+        elif self._accept("in"):
             self._expect("(")
-            self._value(leaf, ordered=False)
-            while self._next(","):
-                self._value(leaf, ordered=False)
+            self._parse_value(leaf, ordered=False)
+            while self._accept(","):
+                self._parse_value(leaf, ordered=False)
             self._expect(")")
-        elif leaf.turned:
-            raise self._error("`between` or `in` after `not`")
-        elif self._next("is"):
-            leaf.kind, leaf.turned = "missing", self._next("not")
-            if not self._next("missing"):
-                raise self._error("`missing` or `not missing`")
+        elif leaf.negated:
+            raise self._syntax_error("`between` or `in` after `not`")
+        elif self._accept("is"):
+            leaf.kind, leaf.negated = "missing", self._accept("not")
+            if not self._accept("missing"):
+                raise self._syntax_error("`missing` or `not missing`")
             if self.domain.columns[axis].missing != "category":
-                raise self._error("a column that has missing values by its schema", start)
-        elif sign := next((sign for sign in ORDER if self._next(sign)), ""):
+                raise self._syntax_error("a column that has missing values by its schema", start)
+        elif sign := next((sign for sign in ORDER_SIGNS if self._accept(sign)), ""):
             leaf.kind = sign
-            self._value(leaf, ordered=True)
+            self._parse_value(leaf, ordered=True)
         else:
-            leaf.turned = self._next("!=")
-            if not (leaf.turned or self._next("==") or self._next("=")):
-                raise self._error("=, !=, <, <=, >, >=, `between`, `in` or `is missing`")
-            self._value(leaf, ordered=False)
-        leaf.text = self.text[start : self.at]
+            leaf.negated = self._accept("!=")
+            if not (leaf.negated or self._accept("==") or self._accept("=")):
+                raise self._syntax_error("=, !=, <, <=, >, >=, `between`, `in` or `is missing`")
+            self._parse_value(leaf, ordered=False)
+        leaf.text = self.text[start : self.position]
         self.leaves.append(leaf)
         return leaf
 
-    def _column(self) -> tuple[int, int]:
+    def _parse_column(self) -> tuple[int, int]:
         """The number of the column named at this place, and the position where its name starts."""
-        name, start = self._fits(), self.at
+        name, start = self._match_column_name(), self.position
         if name:
-            self.at += len(name)
+            self.position += len(name)
         else:
-            name = self._quoted()
+            name = self._parse_quoted()
         if name not in self.domain.names:
             names = self.domain.names
-            names_text = ", ".join(names[:SHOWN]) + ", …" * (len(names) > SHOWN)
-            raise self._error(f"a column name ({names_text})", start)
+            names_text = ", ".join(names[:MAX_COLUMNS_IN_MESSAGE]) + ", …" * (len(names) > MAX_COLUMNS_IN_MESSAGE)
+            raise self._syntax_error(f"a column name ({names_text})", start)
         return self.domain.names.index(name), start
 
-    def _fits(self) -> str | None:
+    def _match_column_name(self) -> str | None:
         """The longest column name that the text continues with, without quotes."""
-        self._space()
+        self._skip_space()
         matching_names = [
             name
             for name in self.domain.names
-            if self.text.startswith(name, self.at)
-            and BARE.match(name[0])
+            if self.text.startswith(name, self.position)
+            and UNQUOTED_PATTERN.match(name[0])
             and not any(c.isspace() or c in '"`' for c in name)
             and name.lower() not in KEYWORDS
-            and not (_wordy(name[-1:]) and _wordy(self.text[self.at + len(name) :][:1]))
+            and not (_is_word_character(name[-1:]) and _is_word_character(self.text[self.position + len(name) :][:1]))
         ]
         return max(matching_names, key=len, default=None)
 
-    def _value(self, leaf: Leaf, *, ordered: bool) -> None:
+    def _parse_value(self, leaf: ComparisonLeaf, *, ordered: bool) -> None:
         """One value at this place, as a number (for an order) or as a cell."""
-        self._space()
-        column, start = self.domain.columns[leaf.axis], self.at
-        token = self._quoted()
-        if token is None and (match := BARE.match(self.text, self.at)):
-            self.at, token = match.end(), match[0]
+        self._skip_space()
+        column, start = self.domain.columns[leaf.axis], self.position
+        token = self._parse_quoted()
+        if token is None and (match := UNQUOTED_PATTERN.match(self.text, self.position)):
+            self.position, token = match.end(), match[0]
         if token is None or (token.lower() in KEYWORDS and self.text[start] not in '"`'):
-            raise self._error("a value", start)
-        number = float(token) if NUMBER.fullmatch(token) else math.nan
+            raise self._syntax_error("a value", start)
+        number = float(token) if NUMBER_PATTERN.fullmatch(token) else math.nan
         if column.values:
             if ordered and not column.ordered:
-                raise self._error(f"=, != or `in`, as column {column.name!r} has no order", start)
-            cell = column.codes.get(token, column.codes.get(written(number)))
+                raise self._syntax_error(f"=, != or `in`, as column {column.name!r} has no order", start)
+            cell = column.code_by_label.get(token, column.code_by_label.get(canonical_text_of_value(number)))
             if cell is None:
-                raise self._error(f"one of the values {column.allowed} of column {column.name!r}", start)
+                raise self._syntax_error(f"one of the values {column.allowed_text} of column {column.name!r}", start)
             (leaf.numbers if ordered else leaf.cells).append(cell)
-        elif not ordered and column.edges and token in column.codes and math.isnan(number):
-            leaf.cells.append(column.codes[token])
+        elif not ordered and column.edges and token in column.code_by_label and math.isnan(number):
+            leaf.cells.append(column.code_by_label[token])
         elif not math.isfinite(number):
-            raise self._error(f"a number to compare column {column.name!r} with", start)
+            raise self._syntax_error(f"a number to compare column {column.name!r} with", start)
         elif ordered:
             leaf.numbers.append(number)
         elif column.kind == "numeric":
-            raise self._error(f"`between`, or the label of a bin such as {column.labels[0]!r}, not one number", start)
+            raise self._syntax_error(
+                f"`between`, or the label of a bin such as {column.labels[0]!r}, not one number", start
+            )
         elif not (number.is_integer() and column.bounds[0] <= number <= column.bounds[1]):
-            raise self._error(f"a whole number in {column.allowed}", start)
+            raise self._syntax_error(f"a whole number in {column.allowed_text}", start)
         else:
             leaf.numbers.append(number)
 
-    def _quoted(self) -> str | None:
+    def _parse_quoted(self) -> str | None:
         """The text between quotes at this place."""
-        if not (match := QUOTED.match(self.text, self.at)):
+        if not (match := QUOTED_PATTERN.match(self.text, self.position)):
             return None
-        self.at, quote_mark = match.end(), match[0][0]
+        self.position, quote_mark = match.end(), match[0][0]
         return match[0][1:-1].replace(quote_mark * 2, quote_mark)
 
-    def _next(self, word: str) -> bool:
+    def _accept(self, word: str) -> bool:
         """Whether a keyword or sign stands at this place, which is then passed."""
-        self._space()
-        end = self.at + len(word)
-        matches = self.text[self.at : end].lower() == word and not (_wordy(word) and _wordy(self.text[end : end + 1]))
-        self.at = end if matches else self.at
+        self._skip_space()
+        end = self.position + len(word)
+        matches = self.text[self.position : end].lower() == word and not (
+            _is_word_character(word) and _is_word_character(self.text[end : end + 1])
+        )
+        self.position = end if matches else self.position
         return matches
 
     def _expect(self, sign: str) -> None:
-        if not self._next(sign):
-            raise self._error(f"`{sign}`")
+        if not self._accept(sign):
+            raise self._syntax_error(f"`{sign}`")
 
-    def _space(self) -> None:
-        while self.at < len(self.text) and self.text[self.at].isspace():
-            self.at += 1
+    def _skip_space(self) -> None:
+        while self.position < len(self.text) and self.text[self.position].isspace():
+            self.position += 1
 
-    def _error(self, expected: str, at: int | None = None) -> InputError:
-        at = self.at if at is None else at
-        actual = repr(self.text[at : at + 20]) if at < len(self.text) else "the end"
-        return InputError(f"question, character {at + 1}: expected {expected}, found {actual}")
+    def _syntax_error(self, expected: str, position: int | None = None) -> InputError:
+        position = self.position if position is None else position
+        actual = repr(self.text[position : position + 20]) if position < len(self.text) else "the end"
+        return InputError(f"question, character {position + 1}: expected {expected}, found {actual}")
 
 
-def _wordy(character: str) -> bool:
+def _is_word_character(character: str) -> bool:
     return character.isalnum() or character == "_"

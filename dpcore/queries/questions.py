@@ -12,12 +12,12 @@ from ..core.types import Array, Texts, frozen
 from ..schema.column import Column
 from ..schema.domain import Domain
 from . import TableQueries
-from .question_grammar import Leaf, Node, QuestionParser
+from .question_grammar import ComparisonLeaf, LogicalNode, QuestionParser
 
-LONGEST = 2_000  # characters
-MAX_CELLS = 1_000_000  # most cells of the named columns together, even after bins are cut
-SHOWN = 5  # notes a comparison
-COMPARE = {"<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater}
+MAX_QUESTION_CHARS = 2_000  # characters
+MAX_QUESTION_CELLS = 1_000_000  # most cells of the named columns together, even after bins are cut
+MAX_NOTES_PER_COMPARISON = 5  # notes a comparison
+COMPARISON_FUNCTIONS = {"<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater}
 
 
 @frozen
@@ -25,7 +25,7 @@ class Question:
     """A parsed question: one query on the cells of the `columns` that it names.
 
     A bin that a bound cuts counts with the share of it that fulfils the question, as if its records were spread evenly
-    over it, whole numbers where they are whole; `notes` say so in words.
+    over it, whole numbers where they are whole; `cut_bin_notes` say so in words.
     """
 
     text: str
@@ -34,24 +34,26 @@ class Question:
     notes: Texts
 
 
-def understand(text: str, domain: Domain) -> Question:
+def parse_question(text: str, domain: Domain) -> Question:
     """The query that `text` describes, with notes for a person on how the question was read.
 
     InputError names the place in the text and what was expected there.
     """
-    if not isinstance(text, str) or len(text) > LONGEST:
-        raise InputError(f"a question is a text of at most {LONGEST:,} characters")
+    if not isinstance(text, str) or len(text) > MAX_QUESTION_CHARS:
+        raise InputError(f"a question is a text of at most {MAX_QUESTION_CHARS:,} characters")
     tree, leaves = QuestionParser(text, domain).parse()
-    axes = _axes(leaves)
+    axes = _question_axes(leaves)
     columns = [domain.columns[a] for a in axes]
-    _limit(columns, [c.size for c in columns])
-    atoms = {a: _Atoms(domain.columns[a], [x for leaf in leaves if leaf.axis == a for x in leaf.numbers]) for a in axes}
-    _limit(columns, [len(column_atoms.x) for column_atoms in atoms.values()], ", once bins are cut")
-    values = np.broadcast_to(_truth(tree, atoms), [len(own.x) for own in atoms.values()]).astype(float)
+    _check_cell_count(columns, [c.size for c in columns])
+    atoms = {
+        a: _CellAtoms(domain.columns[a], [x for leaf in leaves if leaf.axis == a for x in leaf.numbers]) for a in axes
+    }
+    _check_cell_count(columns, [len(column_atoms.x) for column_atoms in atoms.values()], ", once bins are cut")
+    values = np.broadcast_to(_evaluate(tree, atoms), [len(own.x) for own in atoms.values()]).astype(float)
     for axis, own in enumerate(atoms.values()):
-        values = own.share(values, axis)
+        values = own.average_over_cells(values, axis)
     values = np.clip(values, 0, 1)
-    notes = dict.fromkeys(note for leaf in leaves for note in atoms[leaf.axis].notes(leaf))
+    notes = dict.fromkeys(note for leaf in leaves for note in atoms[leaf.axis].cut_bin_notes(leaf))
     if np.ptp(values) == 0 and values.flat[0] in (0, 1):
         notes["every row fulfils it" if values.flat[0] else "no row can fulfil it"] = None
     names = tuple(c.name for c in columns)
@@ -59,67 +61,67 @@ def understand(text: str, domain: Domain) -> Question:
     return Question(text.strip(), names, query, tuple(notes))
 
 
-def unbinned(text: str, domain: Domain, frame: pd.DataFrame) -> float:
+def exact_question_share(text: str, domain: Domain, frame: pd.DataFrame) -> float:
     """The share of a table's rows that fulfil a question, by exact values instead of bins; uses real data.
 
     What bins alone change is the difference to the answer of `understand(text, domain).workload` on the same rows.
     """
     tree, leaves = QuestionParser(text, domain).parse()
-    axes = _axes(leaves)
-    columns = Domain(tuple(domain.columns[a] for a in axes)).cells_in(frame)
-    values = {a: _Values(*cells) for a, cells in zip(axes, columns, strict=True)}
-    return float(np.mean(_truth(tree, values, lined_up=True)))
+    axes = _question_axes(leaves)
+    columns = Domain(tuple(domain.columns[a] for a in axes)).cells_by_column(frame)
+    values = {a: _RowValues(*cells) for a, cells in zip(axes, columns, strict=True)}
+    return float(np.mean(_evaluate(tree, values, aligned=True)))
 
 
-def _axes(leaves: list[Leaf]) -> list[int]:
+def _question_axes(leaves: list[ComparisonLeaf]) -> list[int]:
     return sorted({leaf.axis for leaf in leaves})
 
 
-class _Comparable:
+class _ComparableColumn:
     """Things to compare with numbers: `x` (A,) is a number or rank, NaN where missing; `cell` (A,) is its cell."""
 
     x: Array
     cell: Array
 
-    def fulfil(self, leaf: Leaf) -> Array:
+    def fulfils(self, leaf: ComparisonLeaf) -> Array:
         """Whether each thing (A,) fulfils a comparison."""
         if leaf.kind == "missing":
-            return np.isnan(self.x) != leaf.turned
+            return np.isnan(self.x) != leaf.negated
         if leaf.kind == "in":
             mask = np.isin(self.x, leaf.numbers) | np.isin(self.cell, leaf.cells)
         elif leaf.kind == "between":
             mask = (self.x >= leaf.numbers[0]) & (self.x <= leaf.numbers[1])
         else:
-            mask = COMPARE[leaf.kind](self.x, leaf.numbers[0])
-        return (mask != leaf.turned) & ~np.isnan(self.x)
+            mask = COMPARISON_FUNCTIONS[leaf.kind](self.x, leaf.numbers[0])
+        return (mask != leaf.negated) & ~np.isnan(self.x)
 
 
-class _Values(_Comparable):
+class _RowValues(_ComparableColumn):
     """The values of a table's column, one for each row."""
 
     def __init__(self, column: Column, cells: pd.Series) -> None:
         self.cell = column.encode(cells)
         if column.values:
-            self.x = np.where(self.cell == column.present, np.nan, self.cell)
+            self.x = np.where(self.cell == column.nonmissing_size, np.nan, self.cell)
         else:
-            self.x = column.numbers(cells)
+            self.x = column.read_numbers(cells)
 
 
-class _Atoms(_Comparable):
+class _CellAtoms(_ComparableColumn):
     """The cells of a column, subdivided so that each number of the question is an atom or lies between two.
 
     `x` (A,) stands for an atom in comparisons: one of its numbers, or the place of its category, NaN where missing.
     `cell` (A,) is its cell, `weight` (A,) its share of it, and `counts` (A,) how many whole numbers it holds, or None.
     """
 
-    def __init__(self, column: Column, cuts: list[float]) -> None:
+    def __init__(self, column: Column, cut_points: list[float]) -> None:
         counts = None
         if column.values:
-            x = cell = np.arange(column.present)
-            weight = np.ones(column.present)
+            x = cell = np.arange(column.nonmissing_size)
+            weight = np.ones(column.nonmissing_size)
         elif column.kind == "integer":
-            first_numbers, stop_numbers = column.wholes
-            clipped_cuts = np.clip(cuts, first_numbers[0], stop_numbers[-1])
+            first_numbers, stop_numbers = column.whole_number_ranges
+            clipped_cuts = np.clip(cut_points, first_numbers[0], stop_numbers[-1])
             boundaries = np.concatenate(
                 [first_numbers, stop_numbers[-1:], np.ceil(clipped_cuts), np.floor(clipped_cuts) + 1]
             ).astype(np.int64)
@@ -129,55 +131,62 @@ class _Atoms(_Comparable):
             weight = counts / (stop_numbers - first_numbers)[cell]
         else:
             edges = np.asarray(column.edges)
-            boundaries = np.unique(np.concatenate([edges, np.clip(cuts, edges[0], edges[-1])]))
+            boundaries = np.unique(np.concatenate([edges, np.clip(cut_points, edges[0], edges[-1])]))
             x = boundaries[:-1] + np.diff(boundaries) / 2
             cell = np.searchsorted(edges, boundaries[:-1], side="right") - 1
             weight = np.diff(boundaries) / np.diff(edges)[cell]
-        missing_cells = column.size - column.present
+        missing_cells = column.size - column.nonmissing_size
         self.labels, self.counts = column.labels, counts
         self.x = np.append(x.astype(float), [np.nan] * missing_cells)
-        self.cell = np.append(cell, [column.present] * missing_cells)
+        self.cell = np.append(cell, [column.nonmissing_size] * missing_cells)
         self.weight = np.append(weight, [1.0] * missing_cells)
         self.starts = np.flatnonzero(np.diff(self.cell, prepend=-1))
 
-    def share(self, values: Array, axis: int) -> Array:
+    def average_over_cells(self, values: Array, axis: int) -> Array:
         """Values on atoms along an axis, averaged over each cell's atoms."""
         weight = self.weight.reshape([-1 if i == axis else 1 for i in range(values.ndim)])
         return np.add.reduceat(values * weight, self.starts, axis=axis)
 
-    def notes(self, leaf: Leaf) -> list[str]:
+    def cut_bin_notes(self, leaf: ComparisonLeaf) -> list[str]:
         """Notes on bins that a comparison cuts in two."""
-        mask = self.fulfil(leaf)
+        mask = self.fulfils(leaf)
         cut_cells = np.flatnonzero(
             np.logical_and.reduceat(mask, self.starts) != np.logical_or.reduceat(mask, self.starts)
         )
         lines = [
-            f"{leaf.text} cuts the bin {self.labels[c]}: {self._part(mask, self.cell == c)}" for c in cut_cells[:SHOWN]
+            f"{leaf.text} cuts the bin {self.labels[c]}: {self._fulfilling_part_text(mask, self.cell == c)}"
+            for c in cut_cells[:MAX_NOTES_PER_COMPARISON]
         ]
-        return lines + [f"{leaf.text} cuts {len(cut_cells) - SHOWN} more bins"] * (len(cut_cells) > SHOWN)
+        return lines + [f"{leaf.text} cuts {len(cut_cells) - MAX_NOTES_PER_COMPARISON} more bins"] * (
+            len(cut_cells) > MAX_NOTES_PER_COMPARISON
+        )
 
-    def _part(self, found: Array, mine: Array) -> str:
+    def _fulfilling_part_text(self, mask: Array, in_cell: Array) -> str:
         if self.counts is None:
-            return f"{100 * self.weight[mine & found].sum():.3g}% of it is counted"
-        in_counted_cell = mine[: len(self.counts)]
+            return f"{100 * self.weight[in_cell & mask].sum():.3g}% of it is counted"
+        in_counted_cell = in_cell[: len(self.counts)]
         return (
-            f"{self.counts[in_counted_cell & found[: len(in_counted_cell)]].sum()} of "
+            f"{self.counts[in_counted_cell & mask[: len(in_counted_cell)]].sum()} of "
             f"{self.counts[in_counted_cell].sum()} of it are counted"
         )
 
 
-def _truth(node: Node | Leaf, things: Mapping[int, _Comparable], *, lined_up: bool = False) -> Array:
+def _evaluate(
+    node: LogicalNode | ComparisonLeaf, comparables: Mapping[int, _ComparableColumn], *, aligned: bool = False
+) -> Array:
     """Whether each combination of things (or each row) fulfils a node; arrays broadcast over the columns."""
-    if isinstance(node, Leaf):
-        mask = things[node.axis].fulfil(node)
-        return mask if lined_up else mask.reshape([-1 if a == node.axis else 1 for a in things])
-    parts = [_truth(part, things, lined_up=lined_up) for part in node.parts]
+    if isinstance(node, ComparisonLeaf):
+        mask = comparables[node.axis].fulfils(node)
+        return mask if aligned else mask.reshape([-1 if a == node.axis else 1 for a in comparables])
+    parts = [_evaluate(part, comparables, aligned=aligned) for part in node.parts]
     if node.kind == "not":
         return ~parts[0]
     return reduce(np.logical_and if node.kind == "and" else np.logical_or, parts)
 
 
-def _limit(columns: list[Column], sizes: list[int], when: str = "") -> None:
-    if (cells := math.prod(sizes)) > MAX_CELLS:
+def _check_cell_count(columns: list[Column], sizes: list[int], condition: str = "") -> None:
+    if (cells := math.prod(sizes)) > MAX_QUESTION_CELLS:
         names = ", ".join(repr(c.name) for c in columns)
-        raise InputError(f"the columns {names} have {cells:,} combinations together, more than {MAX_CELLS:,}{when}")
+        raise InputError(
+            f"the columns {names} have {cells:,} combinations together, more than {MAX_QUESTION_CELLS:,}{condition}"
+        )

@@ -18,12 +18,12 @@ from scipy.special import comb
 
 from ..core.errors import InputError
 from ..core.types import Array, Axes, frozen
-from .marginals import MOST_AXES, Marginals, subsets
+from .marginals import MAX_DECOMPOSED_AXES, Marginals, nonempty_subsets
 
-MOST_PATTERNS = 2**19  # patterns of agreement between two records that are all compared, at most
-MOST_WAYS = 12  # columns of a table that is taken apart into its subsets
+MAX_AGREEMENT_PATTERNS = 2**19  # patterns of agreement between two records that are all compared, at most
+MAX_DECOMPOSED_COLUMNS = 12  # columns of a table that is taken apart into its subsets
 # as plan, charge and answers ask for them
-_SPACES: "WeakKeyDictionary[Marginals, ResidualSpaces]" = WeakKeyDictionary()
+_CACHED_SPACES: "WeakKeyDictionary[Marginals, ResidualSpaces]" = WeakKeyDictionary()
 
 
 @frozen
@@ -45,23 +45,23 @@ class ResidualSpaces:
     type_of: dict[Axes, int]
 
     @property
-    def patterns(self) -> int:
+    def pattern_count(self) -> int:
         """The number of types of pairs of records: Π (columns of a class + 1), by how many of each class differ."""
         return math.prod(len(columns) + 1 for columns in self.classes)
 
     @property
-    def listed(self) -> bool:
+    def patterns_enumerable(self) -> bool:
         """Whether there are few enough types of pairs of records to compare all of them."""
-        return self.patterns <= MOST_PATTERNS
+        return self.pattern_count <= MAX_AGREEMENT_PATTERNS
 
     @cached_property
     def _kernels(self) -> list[Array]:
-        """The `_kernel` of each class of columns, up to the most of them that a type holds."""
+        """The `_pattern_kernel` of each class of columns, up to the most of them that a type holds."""
         max_counts = self.types.max(axis=0)
-        return [_kernel(len(self.classes[g]), int(self.sizes[g]), int(c)) for g, c in enumerate(max_counts)]
+        return [_pattern_kernel(len(self.classes[g]), int(self.sizes[g]), int(c)) for g, c in enumerate(max_counts)]
 
     @cached_property
-    def widest(self) -> Array:
+    def change_bounds(self) -> Array:
         """Upper bounds on ½ ‖E_S(e_z − e_z')‖² k over all pairs of records, for one column set S of each type.
 
         Π_{l∈S} (n_l a_l − 1) is lowest where an odd number of columns differ: all but one at n − 1, the smallest at −1.
@@ -69,12 +69,12 @@ class ResidualSpaces:
         smallest = np.array([self.sizes[row > 0].min() if row.any() else np.inf for row in self.types])
         return self.d + self.d / (smallest - 1)
 
-    def moved(self, information: Array) -> Array:
+    def changes_by_pattern(self, information: Array) -> Array:
         """The change Σ_S t_S 2 (d_S − Π_{l∈S} (n_l a_l − 1)) for each type of pair (m_1 + 1, …) and informations t_S.
 
         Two records that agree on the columns with a_l = 1. With the projection E_S on the space of S among all k cells,
         k E_S(z, z') = Π_{l∈S} (n_l a_l − 1): n − 1 where they agree, −1 where they differ. Sums of such products over
-        all sets of a type factorise over the classes into `_kernel`.
+        all sets of a type factorise over the classes into `_pattern_kernel`.
         """
         shape = self.types.max(axis=0) + 1
         sums = np.zeros(shape)
@@ -83,7 +83,7 @@ class ResidualSpaces:
             sums = np.moveaxis(np.tensordot(kernel, sums, axes=(1, g)), 0, g)
         return 2 * (float(information @ (self.count * self.d)) - sums)
 
-    def moves(self, pattern: tuple[int, ...]) -> Array:
+    def changes_by_type(self, pattern: tuple[int, ...]) -> Array:
         """The change in each type of space for one type of pair: Σ over its sets of 2 (d_S − Π_{l∈S} (n_l a_l − 1))."""
         product = np.ones(len(self.types))
         for g, kernel in enumerate(self._kernels):
@@ -91,11 +91,11 @@ class ResidualSpaces:
         return 2 * (self.count * self.d - product)
 
 
-def spaces_of(tables: Marginals) -> ResidualSpaces:
+def cached_residual_spaces(tables: Marginals) -> ResidualSpaces:
     """The residual spaces of marginal tables, computed once per workload; InputError for tables of many columns."""
-    if tables not in _SPACES:
-        _SPACES[tables] = residual_spaces(tables)
-    return _SPACES[tables]
+    if tables not in _CACHED_SPACES:
+        _CACHED_SPACES[tables] = residual_spaces(tables)
+    return _CACHED_SPACES[tables]
 
 
 def residual_spaces(tables: Marginals) -> ResidualSpaces:
@@ -103,16 +103,18 @@ def residual_spaces(tables: Marginals) -> ResidualSpaces:
     shape = tables.domain.shape
     # where there is one value nothing differs
     varying_axes = [tuple(a for a in axes if shape[a] > 1) for axes in tables.axes]
-    if (max_columns := max(map(len, varying_axes), default=0)) > MOST_WAYS:
-        raise InputError(f"a table of {max_columns} columns is more than the {MOST_WAYS} that are taken apart")
+    if (max_columns := max(map(len, varying_axes), default=0)) > MAX_DECOMPOSED_COLUMNS:
+        raise InputError(
+            f"a table of {max_columns} columns is more than the {MAX_DECOMPOSED_COLUMNS} that are taken apart"
+        )
     inverse_by_table: defaultdict[Axes, float] = defaultdict(float)
     for axes in varying_axes:
-        inverse_by_table[axes] += 1 / tables.domain.cells(axes)
-    classes = _classes(inverse_by_table, shape)
+        inverse_by_table[axes] += 1 / tables.domain.table_size(axes)
+    classes = _exchangeable_classes(inverse_by_table, shape)
     class_of_axis = {a: g for g, columns in enumerate(classes) for a in columns}
     inverse_by_set: defaultdict[Axes, float] = defaultdict(float)
     for axes, inverse_cells in inverse_by_table.items():
-        for S in subsets(axes, MOST_WAYS):
+        for S in nonempty_subsets(axes, MAX_DECOMPOSED_COLUMNS):
             inverse_by_set[S] += inverse_cells
     types: dict[Axes, int] = {}
     first_sets, type_of = [], {}
@@ -140,26 +142,28 @@ def residual_spaces(tables: Marginals) -> ResidualSpaces:
     )
 
 
-def residuals(axes: Axes, table: Array, first: int = 0, most: int = MOST_AXES) -> Iterator[tuple[Axes, Array]]:
+def residual_parts(
+    axes: Axes, table: Array, first_axis: int = 0, max_axes: int = MAX_DECOMPOSED_AXES
+) -> Iterator[tuple[Axes, Array]]:
     """The residual parts of a function on the cells of `axes`, from the axis number `first` of the table on.
 
     The function is the sum, over S ⊆ axes, of functions of the cells of S that sum to 0 along each axis of S (analysis
     of variance), each spread evenly; that of S = ∅, its mean, is left out. Of more than `most` axes only the whole set
     is there.
     """
-    for S in subsets(axes, most):
-        averaged_axes = tuple(first + i for i, a in enumerate(axes) if a not in S)
-        yield S, centred(table.mean(axis=averaged_axes), first)
+    for S in nonempty_subsets(axes, max_axes):
+        averaged_axes = tuple(first_axis + i for i, a in enumerate(axes) if a not in S)
+        yield S, subtract_axis_means(table.mean(axis=averaged_axes), first_axis)
 
 
-def centred(table: Array, first: int = 0) -> Array:
+def subtract_axis_means(table: Array, first_axis: int = 0) -> Array:
     """The table centred by ⊗(I − J/n): minus the mean along each axis, from axis number `first` on."""
-    for axis in range(first, table.ndim):
+    for axis in range(first_axis, table.ndim):
         table = table - table.mean(axis=axis, keepdims=True)
     return table
 
 
-def _classes(tables: dict[tuple[int, ...], Any], shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+def _exchangeable_classes(tables: dict[tuple[int, ...], Any], shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
     """The classes of exchangeable columns: of equal size, and an exchange of two maps the tables to themselves.
 
     Exchanges generate all permutations of a class, so that whatever depends on the tables alone is the same for all
@@ -185,14 +189,14 @@ def _classes(tables: dict[tuple[int, ...], Any], shape: tuple[int, ...]) -> tupl
     return tuple(map(tuple, classes))
 
 
-def _kernel(m: int, n: int, most: int) -> Array:
+def _pattern_kernel(m: int, n: int, max_count: int) -> Array:
     """Sums of Π (n a − 1) over c of a class's m columns, (m + 1, most + 1): j columns differ, c = 0..most.
 
     i of the c are among the j that differ: Σ_i C(j, i) (−1)^i C(m − j, c − i) (n − 1)^{c − i}.
     """
-    j, c = np.arange(m + 1)[:, None], np.arange(most + 1)[None, :]
-    out = np.zeros((m + 1, most + 1))
-    for i in range(most + 1):
+    j, c = np.arange(m + 1)[:, None], np.arange(max_count + 1)[None, :]
+    out = np.zeros((m + 1, max_count + 1))
+    for i in range(max_count + 1):
         remaining = np.maximum(c - i, 0)
         out += np.where(c >= i, comb(j, i) * (-1.0) ** i * comb(m - j, remaining) * (n - 1.0) ** remaining, 0.0)
     return out

@@ -12,17 +12,17 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
 from ..core.errors import InputError
-from ..core.numbers import ROOM
+from ..core.numbers import ROUNDING_SLACK
 from ..core.types import Array, Axes, Rng, Texts
 from ..schema.domain import Column, Domain
 from .marginals import Marginals
-from .residual_spaces import residuals
-from .workload import BLOCK, Label, Workload, extremes, largest_distance
+from .residual_spaces import residual_parts
+from .workload import MAX_BLOCK_ENTRIES, QueryLabel, Workload, max_column_distance, row_extremes
 
 MAX_QUERIES = 20_000  # limit for one family
 MAX_COEFFICIENTS = 10_000_000  # limit for all its queries together
-MAX_CELLS = 10_000_000  # limit for all the tables underneath
-SHOWN = 5  # values of a set in a label
+MAX_TABLE_CELLS = 10_000_000  # limit for all the tables underneath
+MAX_VALUES_IN_LABEL = 5  # values of a set in a label
 
 
 class TableQueries(Workload):
@@ -35,34 +35,34 @@ class TableQueries(Workload):
     """
 
     def __init__(
-        self, domain: Domain, parts: Iterable[tuple[Sequence[str], Any]], labels: Sequence[Label] | None = None
+        self, domain: Domain, parts: Iterable[tuple[Sequence[str], Any]], labels: Sequence[QueryLabel] | None = None
     ) -> None:
         parts = [(tuple(columns), matrix) for columns, matrix in parts]
         axes = [domain.axes(columns) for columns, _ in parts]
         keys = [tuple(sorted(a)) for a in axes]
         distinct = list(dict.fromkeys(keys))
-        _limit_tables(domain, distinct)
+        _check_table_cells(domain, distinct)
         self.domain = domain
         self.base = Marginals(domain, [[domain.names[a] for a in key] for key in distinct])
-        blocks = [_block(domain, part_axes, matrix) for part_axes, (_, matrix) in zip(axes, parts, strict=True)]
+        blocks = [_checked_block(domain, part_axes, matrix) for part_axes, (_, matrix) in zip(axes, parts, strict=True)]
         tables = [distinct.index(key) for key in keys]
-        self._owner = np.repeat(tables, [b.shape[0] for b in blocks])  # table of query j
-        self.m = len(self._owner)
+        self._table_of_query = np.repeat(tables, [b.shape[0] for b in blocks])  # table of query j
+        self.m = len(self._table_of_query)
         starts = [self.base.tables[table].start for table in tables]
         indices = np.concatenate([b.indices + start for b, start in zip(blocks, starts, strict=True)])
         ends = np.cumsum(np.concatenate([[0], *(np.diff(b.indptr) for b in blocks)]))
         self.matrix: Any = csr_array((np.concatenate([b.data for b in blocks]), indices, ends), (self.m, self.base.m))
         self.matrix.data.flags.writeable = False
-        self.width = max(float((high - low).max()) for low, high in map(extremes, blocks))
+        self.width = max(float((high - low).max()) for low, high in map(row_extremes, blocks))
         if labels is not None and len(labels) != self.m:
             raise InputError(f"{len(labels)} labels are given for {self.m} queries")
         self._labels = labels
 
-    def rounded(self, step: float) -> "TableQueries":
+    def with_rounded_entries(self, step: float) -> "TableQueries":
         """A copy of the queries with every entry rounded to the nearest multiple of `step` = 2^-j ≤ 1."""
         matrix = self.matrix.copy()
         matrix.data = np.rint(matrix.data / step) * step
-        return TableQueries(self.domain, parts_of(self.base, matrix, self._owner), self._labels)
+        return TableQueries(self.domain, parts_by_table(self.base, matrix, self._table_of_query), self._labels)
 
     @classmethod
     def ranges(cls, domain: Domain, columns: Sequence[str]) -> "TableQueries":
@@ -70,16 +70,18 @@ class TableQueries(Workload):
 
         A missing cell is in none. Raises InputError for a column without order, or for too many intervals.
         """
-        cells = _ordered(domain, columns, "ranges")
-        _limit("ranges", sum(c * (c + 1) // 2 for c in cells), sum(c * (c + 1) * (c + 2) // 6 for c in cells))
-        return _intervals(domain, columns, [np.triu_indices(c) for c in cells])
+        cells = _ordered_cell_counts(domain, columns, "ranges")
+        _check_family_size(
+            "ranges", sum(c * (c + 1) // 2 for c in cells), sum(c * (c + 1) * (c + 2) // 6 for c in cells)
+        )
+        return _interval_queries(domain, columns, [np.triu_indices(c) for c in cells])
 
     @classmethod
     def prefixes(cls, domain: Domain, columns: Sequence[str]) -> "TableQueries":
         """Queries for each column's intervals that start at its first cell (cumulative counts); else as `ranges`."""
-        cells = _ordered(domain, columns, "prefixes")
-        _limit("prefixes", sum(cells), sum(c * (c + 1) // 2 for c in cells))
-        return _intervals(domain, columns, [(np.zeros(c, dtype=int), np.arange(c)) for c in cells])
+        cells = _ordered_cell_counts(domain, columns, "prefixes")
+        _check_family_size("prefixes", sum(cells), sum(c * (c + 1) // 2 for c in cells))
+        return _interval_queries(domain, columns, [(np.zeros(c, dtype=int), np.arange(c)) for c in cells])
 
     @classmethod
     def conjunctions(cls, domain: Domain, ways: int, count: int, seed: int = 0) -> "TableQueries":
@@ -90,7 +92,7 @@ class TableQueries(Workload):
         d = len(domain.columns)
         if not 1 <= ways <= d:
             raise InputError(f"conjunctions over {ways} columns: outside 1..{d}, the number of columns")
-        _limit("conjunctions", count)
+        _check_family_size("conjunctions", count)
         rng = np.random.default_rng(seed)
         axes_sets = sorted(tuple(np.sort(rng.choice(d, ways, replace=False)).tolist()) for _ in range(count))
         return cls.conjunctions_of(
@@ -107,12 +109,14 @@ class TableQueries(Workload):
             }
             for conjunction in sets
         ]
-        _limit("conjunctions", len(conjunctions), sum(math.prod(map(len, own.values())) for own in conjunctions))
-        _limit_tables(domain, map(tuple, conjunctions))
+        _check_family_size(
+            "conjunctions", len(conjunctions), sum(math.prod(map(len, own.values())) for own in conjunctions)
+        )
+        _check_table_cells(domain, map(tuple, conjunctions))
         parts, labels = [], []
         for axes, same_axes in groupby(conjunctions, key=tuple):
             columns = [domain.columns[a] for a in axes]
-            rows = [_product(columns, list(own.values())) for own in same_axes]
+            rows = [_conjunction_cells(columns, list(own.values())) for own in same_axes]
             ends = np.cumsum([0, *(len(cells) for cells, _ in rows)])
             indices = np.concatenate([cells for cells, _ in rows])
             shape = (len(rows), math.prod(c.size for c in columns))
@@ -127,50 +131,52 @@ class TableQueries(Workload):
         Directions a are uniform on the sphere, and b = ⟨a, u⟩ for u uniform in the box. A record that misses one of the
         numbers is in none. Raises InputError for a column of categories, or for too many cells.
         """
-        number_columns = _distinct(domain, columns)
+        number_columns = _distinct_columns(domain, columns)
         ranges = [c.bounds for c in number_columns]
         scaled = [
             (c.midpoints - low) / ((high - low) or 1) for c, (low, high) in zip(number_columns, ranges, strict=True)
         ]
-        _limit("half-spaces", count, count * math.prod(c.size for c in number_columns))
+        _check_family_size("half-spaces", count, count * math.prod(c.size for c in number_columns))
         rng = np.random.default_rng(seed)
         a = rng.normal(size=(count, len(number_columns)))
         a /= np.linalg.norm(a, axis=1, keepdims=True)
         b = (a * rng.random(a.shape)).sum(axis=1)
         x = np.stack([grid.ravel() for grid in np.meshgrid(*scaled, indexing="ij")])
-        labels = [((_direction(columns, slopes), f"at least {bound:.3g}"),) for slopes, bound in zip(a, b, strict=True)]
+        labels = [
+            ((_direction_label(columns, slopes), f"at least {bound:.3g}"),) for slopes, bound in zip(a, b, strict=True)
+        ]
         return cls(domain, [(columns, a @ x >= b[:, None])], labels)
 
     @cached_property
     def diameter(self) -> float:
         """An upper bound on the change of the m unnormalised answers in ‖·‖₂ when one record is replaced."""
-        return math.sqrt(sum(largest_distance(block, 2) ** 2 for block in self._blocks()))
+        return math.sqrt(sum(max_column_distance(block, 2) ** 2 for block in self._table_blocks()))
 
     @cached_property
     def diameter_l1(self) -> float:
         """An upper bound on the change of the m unnormalised answers in ‖·‖₁ when one record is replaced."""
-        return sum(largest_distance(block, 1) for block in self._blocks())
+        return sum(max_column_distance(block, 1) for block in self._table_blocks())
 
     @cached_property
     def component_squares(self) -> dict[Axes, float]:
         """The squared lengths of all queries' components, by column set, as `Marginals.variance` takes them."""
         total: defaultdict[Axes, float] = defaultdict(float)
-        for axes, shape, block in zip(self.base.axes, self.base.shapes, self._blocks(), strict=True):
-            if math.prod(block.shape) <= BLOCK:
-                for subset, part in residuals(axes, block.toarray().reshape(-1, *shape), first=1):
+        for axes, shape, block in zip(self.base.axes, self.base.shapes, self._table_blocks(), strict=True):
+            if math.prod(block.shape) <= MAX_BLOCK_ENTRIES:
+                for subset, part in residual_parts(axes, block.toarray().reshape(-1, *shape), first_axis=1):
                     total[subset] += float((part**2).sum())
             else:  # as one component, which says too much
                 total[axes] += (block**2).sum()
         return dict(total)
 
     @property
-    def measured(self) -> "Marginals | TableQueries":
+    def measured_workload(self) -> "Marginals | TableQueries":
         """The workload that noise is added to: the tables, or the queries where their total variance is then smaller.
 
         Both by least squares: from the queries' own noisy answers it is rank · Δ₂²/(nμ)².
         """
-        rank = sum(min(b.shape[0], b.shape[1] - 1) for b in self._blocks())
-        direct_variance = rank * self.diameter**2 * ROOM  # with room for rounding
+        rank = sum(min(b.shape[0], b.shape[1] - 1) for b in self._table_blocks())
+        direct_variance = rank * self.diameter**2 * ROUNDING_SLACK  # with room for rounding
         return self.base if self.base.variance(self.component_squares) <= direct_variance else self
 
     @property
@@ -180,31 +186,31 @@ class TableQueries(Workload):
 
     def support(self, j: int) -> tuple[Axes, tuple[Array, ...], Array]:
         """The columns of query j's table, its cells there, one array an axis, and its values."""
-        table, row = self._owner[j], slice(*self.matrix.indptr[j : j + 2])
+        table, row = self._table_of_query[j], slice(*self.matrix.indptr[j : j + 2])
         cells = np.unravel_index(self.matrix.indices[row] - self.base.tables[table].start, self.base.shapes[table])
         return self.base.axes[table], cells, self.matrix.data[row]
 
-    def label(self, j: int) -> Label:
+    def label(self, j: int) -> QueryLabel:
         """The given label of query j, or its number and its columns."""
         if self._labels is not None:
             return self._labels[j]
-        return (("query", f"{j} on {' × '.join(self.base.columns[self._owner[j]])}"),)
+        return (("query", f"{j} on {' × '.join(self.base.columns[self._table_of_query[j]])}"),)
 
-    def _blocks(self) -> Iterator[Any]:
+    def _table_blocks(self) -> Iterator[Any]:
         """The matrix (m_S, size_S) of the queries on each table, one after the other."""
         for table, cell_slice in enumerate(self.base.tables):
-            yield self.matrix[self._owner == table][:, cell_slice]
+            yield self.matrix[self._table_of_query == table][:, cell_slice]
 
 
-def parts_of(base: Marginals, matrix: Any, owner: Array) -> Iterator[tuple[Texts, csr_array]]:
-    """The columns and the query matrix of each run of neighbouring queries that read the same table, `owner` (m,)."""
+def parts_by_table(base: Marginals, matrix: Any, table_of_query: Array) -> Iterator[tuple[Texts, csr_array]]:
+    """The columns and the query matrix of each run of neighbouring queries that read the same table, `table_of_query` (m,)."""
     rows = 0
-    for table, run in groupby(owner.tolist()):
+    for table, run in groupby(table_of_query.tolist()):
         start, rows = rows, rows + len(list(run))
         yield base.columns[table], matrix[start:rows][:, base.tables[table]]
 
 
-def _block(domain: Domain, axes: Axes, matrix: Any) -> Any:
+def _checked_block(domain: Domain, axes: Axes, matrix: Any) -> Any:
     """A checked query matrix, sparse, with its cells in the order of the domain."""
     shape = domain.shape_of(axes)
     names = " × ".join(domain.names[a] for a in axes)
@@ -222,46 +228,48 @@ def _block(domain: Domain, axes: Axes, matrix: Any) -> Any:
     return block
 
 
-def _limit(what: str, queries: int, coefficients: int = 0) -> None:
+def _check_family_size(family: str, queries: int, coefficients: int = 0) -> None:
     """Raise InputError for a family of too many queries, before its memory is allocated."""
     if not 1 <= queries <= MAX_QUERIES:
-        raise InputError(f"{queries:,} {what}: outside 1..{MAX_QUERIES:,}")
+        raise InputError(f"{queries:,} {family}: outside 1..{MAX_QUERIES:,}")
     if coefficients > MAX_COEFFICIENTS:
         raise InputError(
-            f"{queries:,} {what} read {coefficients:,} combinations in all, more than {MAX_COEFFICIENTS:,}"
+            f"{queries:,} {family} read {coefficients:,} combinations in all, more than {MAX_COEFFICIENTS:,}"
         )
 
 
-def _limit_tables(domain: Domain, tables: Iterable[Axes]) -> None:
+def _check_table_cells(domain: Domain, tables: Iterable[Axes]) -> None:
     """Raise InputError for tables (as axes) that are too large to be summed."""
-    cells = sum(domain.cells(axes) for axes in set(tables))
-    if cells > MAX_CELLS:
-        raise InputError(f"the tables underneath these queries have {cells:,} combinations, more than {MAX_CELLS:,}")
+    cells = sum(domain.table_size(axes) for axes in set(tables))
+    if cells > MAX_TABLE_CELLS:
+        raise InputError(
+            f"the tables underneath these queries have {cells:,} combinations, more than {MAX_TABLE_CELLS:,}"
+        )
 
 
-def _ordered(domain: Domain, columns: Sequence[str], what: str) -> list[int]:
+def _ordered_cell_counts(domain: Domain, columns: Sequence[str], family: str) -> list[int]:
     """The number of each column's cells without the cell of missing values."""
-    ordered_columns = _distinct(domain, columns)
+    ordered_columns = _distinct_columns(domain, columns)
     for column in ordered_columns:
         if column.values and not column.ordered:
-            raise InputError(f'column {column.name!r} has no order; {what} need numbers, or "ordered": true')
-    return [column.present for column in ordered_columns]
+            raise InputError(f'column {column.name!r} has no order; {family} need numbers, or "ordered": true')
+    return [column.nonmissing_size for column in ordered_columns]
 
 
-def _distinct(domain: Domain, columns: Sequence[str]) -> list[Column]:
+def _distinct_columns(domain: Domain, columns: Sequence[str]) -> list[Column]:
     """The named columns as a list; InputError for none, or for a repeated one."""
     if not columns or len(set(columns)) < len(columns):
         raise InputError(f"the columns {', '.join(columns) or '(none)'} must be at least one, and each only once")
     return [domain.columns[a] for a in domain.axes(columns)]
 
 
-def _intervals(domain: Domain, columns: Sequence[str], ends: list[tuple[Array, Array]]) -> TableQueries:
+def _interval_queries(domain: Domain, columns: Sequence[str], ends: list[tuple[Array, Array]]) -> TableQueries:
     """Intervals of each column by their first and last cells."""
     parts, labels = [], []
     for column, (first, last) in zip((domain.columns[a] for a in domain.axes(columns)), ends, strict=True):
         cells = np.arange(column.size)
         parts.append(([column.name], (first[:, None] <= cells) & (cells <= last[:, None])))
-        labels += [((column.name, column.span(a, b)),) for a, b in zip(first, last, strict=True)]
+        labels += [((column.name, column.label_of_range(a, b)),) for a, b in zip(first, last, strict=True)]
     return TableQueries(domain, parts, labels)
 
 
@@ -272,22 +280,22 @@ def _random_set(size: int, rng: Rng) -> Array:
     return order[is_inside]
 
 
-def _product(columns: list[Column], sets: list[Array]) -> tuple[Array, Label]:
+def _conjunction_cells(columns: list[Column], sets: list[Array]) -> tuple[Array, QueryLabel]:
     """The cells of a table that lie in every column's set, and the label of this conjunction."""
     for column, cells in zip(columns, sets, strict=True):
         if not (len(cells) and cells[0] >= 0 and cells[-1] < column.size):
             raise InputError(f"a set of {column.name!r} must hold some of its values 0..{column.size - 1}")
-    label = tuple((column.name, _words(column, cells)) for column, cells in zip(columns, sets, strict=True))
+    label = tuple((column.name, _set_label(column, cells)) for column, cells in zip(columns, sets, strict=True))
     return np.ravel_multi_index(np.ix_(*sets), tuple(c.size for c in columns)).ravel(), label
 
 
-def _words(column: Column, cells: Array) -> str:
+def _set_label(column: Column, cells: Array) -> str:
     """The labels of a set of a column's values, joined by "or"; only the first of many."""
-    first_labels = " or ".join(column.labels[cell] for cell in cells[:SHOWN])
-    return first_labels if len(cells) <= SHOWN else f"{first_labels} or … ({len(cells)} in all)"
+    first_labels = " or ".join(column.labels[cell] for cell in cells[:MAX_VALUES_IN_LABEL])
+    return first_labels if len(cells) <= MAX_VALUES_IN_LABEL else f"{first_labels} or … ({len(cells)} in all)"
 
 
-def _direction(names: Sequence[str], slopes: Array) -> str:
+def _direction_label(names: Sequence[str], slopes: Array) -> str:
     """The label of a half-space's direction, such as `0.61·age − 0.79·hours (each scaled to 0..1)`."""
     terms = "".join(f" {'−' if a < 0 else '+'} {abs(a):.3g}·{name}" for name, a in zip(names, slopes, strict=True))
     return terms.removeprefix(" + ").removeprefix(" ") + " (each scaled to 0..1)"

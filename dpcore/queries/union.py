@@ -10,13 +10,13 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from ..core.errors import InputError
-from ..core.numbers import consecutive
+from ..core.numbers import consecutive_slices
 from ..core.types import Array, Axes
 from ..schema.domain import Countable
 from .explicit_queries import Explicit
 from .marginals import Marginals
 from .table_queries import TableQueries
-from .workload import Label, Workload
+from .workload import QueryLabel, Workload
 
 
 class Union(Workload):
@@ -32,89 +32,89 @@ class Union(Workload):
             raise InputError("the union holds no questions; at least one is needed")
         if unsupported := [w for w in workload_list if not isinstance(w, Marginals | TableQueries | Explicit | Union)]:
             raise InputError(f"{type(unsupported[0]).__name__} is not a set of questions that a union can hold")
-        flat_parts = [part for w in workload_list for part, _ in w.members]
+        flat_parts = [part for w in workload_list for part, _ in w.parts]
         self.domain = flat_parts[0].domain
         if any(w.domain != self.domain for w in flat_parts):
             raise InputError("the questions of a union must be about one domain")
-        answer_slices = consecutive(w.m for w in flat_parts)
-        self._members = tuple(zip(flat_parts, answer_slices, strict=True))
+        answer_slices = consecutive_slices(w.m for w in flat_parts)
+        self._parts = tuple(zip(flat_parts, answer_slices, strict=True))
         self.m = answer_slices[-1].stop
         self.width = max(w.width for w in flat_parts)
         self.tables = tuple(
             slice(answer_slice.start + table.start, answer_slice.start + table.stop)
-            for w, answer_slice in self._members
+            for w, answer_slice in self._parts
             for table in w.tables
         )
-        self.base = _merged([w.base for w in flat_parts]) if all(w.base for w in flat_parts) else None
+        self.base = _merge_tables([w.base for w in flat_parts]) if all(w.base for w in flat_parts) else None
 
     @property
-    def members(self) -> tuple[tuple[Workload, slice], ...]:
+    def parts(self) -> tuple[tuple[Workload, slice], ...]:
         """The workloads that this one lists in turn, each with the slice of its answers; none of them is a union."""
-        return self._members
+        return self._parts
 
     @cached_property
     def matrix(self) -> Any:
         """The coefficients (m, base.m) of each query on the cells of the shared tables; None without tables."""
-        return csr_array(vstack([_coefficients(w, self.base) for w, _ in self.members])) if self.base else None
+        return csr_array(vstack([_coefficients(w, self.base) for w, _ in self.parts])) if self.base else None
 
     @property
-    def measured(self) -> Workload:
+    def measured_workload(self) -> Workload:
         """The workload that noise is added to: the union of the members' own, with each table once.
 
         Where that is tables only, they are all of them or those inside no other one: whichever leaves the answers the
         smaller total variance.
         """
-        measured_parts = [w.measured for w, _ in self.members]
+        measured_parts = [w.measured_workload for w, _ in self.parts]
         tables = [w for w in measured_parts if isinstance(w, Marginals)]
         others = [w for w in measured_parts if not isinstance(w, Marginals)]
         if others:
-            return Union([_merged(tables), *others]) if tables else self
-        all_tables = _merged(tables)
-        is_maximal = [all_tables.containing(axes).sum() == 1 for axes in all_tables.axes]
+            return Union([_merge_tables(tables), *others]) if tables else self
+        all_tables = _merge_tables(tables)
+        is_maximal = [all_tables.contains_columns(axes).sum() == 1 for axes in all_tables.axes]
         maximal_tables = Marginals(
             self.domain, [c for c, maximal in zip(all_tables.columns, is_maximal, strict=True) if maximal]
         )
         squares: defaultdict[Axes, float] = defaultdict(float)
-        for axes, length in chain.from_iterable(w.component_squares.items() for w, _ in self.members):
+        for axes, length in chain.from_iterable(w.component_squares.items() for w, _ in self.parts):
             squares[axes] += length
         return min(all_tables, maximal_tables, key=lambda tables: tables.variance(squares))
 
     def answers(self, D: Array) -> Array:
         """The answers ⟨q_j, D⟩ (m,) for weights D (k,), with one pass for all tables."""
-        return super().answers(D) if self.base else np.concatenate([w.answers(D) for w, _ in self.members])
+        return super().answers(D) if self.base else np.concatenate([w.answers(D) for w, _ in self.parts])
 
     def answers_of_rows(self, rows: Countable) -> Array:
         """The answers ⟨q_j, P_n⟩ (m,) on records."""
         if self.base:
             return super().answers_of_rows(rows)
-        return np.concatenate([w.answers_of_rows(rows) for w, _ in self.members])
+        return np.concatenate([w.answers_of_rows(rows) for w, _ in self.parts])
 
     def adjoint(self, w: Array) -> Array:
         """The sum Σ_j w_j q_j of all queries (k,), for weights w (m,)."""
         if self.base:
             return super().adjoint(w)
-        return np.sum([part.adjoint(w[answer_slice]) for part, answer_slice in self.members], axis=0)
+        return np.sum([part.adjoint(w[answer_slice]) for part, answer_slice in self.parts], axis=0)
 
     def support(self, j: int) -> tuple[Axes, tuple[Any, ...], Array | float]:
         """The columns, cells and values of query j in the member that it comes from."""
-        part, part_query = self._member(j)
+        part, part_query = self._part_of_query(j)
         return part.support(part_query)
 
-    def label(self, j: int) -> Label:
+    def label(self, j: int) -> QueryLabel:
         """The label of query j in the member that it comes from."""
-        part, part_query = self._member(j)
+        part, part_query = self._part_of_query(j)
         return part.label(part_query)
 
-    def _member(self, j: int) -> tuple[Workload, int]:
+    def _part_of_query(self, j: int) -> tuple[Workload, int]:
         """The member that contains query j, and j's number there."""
-        return next((w, j - answer_slice.start) for w, answer_slice in self.members if j < answer_slice.stop)
+        return next((w, j - answer_slice.start) for w, answer_slice in self.parts if j < answer_slice.stop)
 
 
-def _merged(several: Iterable[Marginals]) -> Marginals:
+def _merge_tables(marginals: Iterable[Marginals]) -> Marginals:
     """The marginal tables of several workloads, without repeats."""
-    several = list(several)
-    distinct = {axes: columns for w in several for axes, columns in zip(w.axes, w.columns, strict=True)}
-    return Marginals(several[0].domain, distinct.values())
+    marginals = list(marginals)
+    distinct = {axes: columns for w in marginals for axes, columns in zip(w.axes, w.columns, strict=True)}
+    return Marginals(marginals[0].domain, distinct.values())
 
 
 def _coefficients(w: Workload, base: Marginals) -> csr_array:

@@ -10,9 +10,12 @@ from scipy.spatial.distance import pdist
 from ..core.types import Array, Axes
 from ..schema.domain import Countable, Domain
 
-Label = tuple[tuple[str, str], ...]
-EXACT_COLUMNS, EXACT_WORK = 3000, 10**9  # up to these numbers of columns and products all pairs are compared
-BLOCK = 10_000_000  # entries of a dense block
+QueryLabel = tuple[tuple[str, str], ...]
+MAX_EXACT_COLUMNS, MAX_EXACT_PRODUCTS = (
+    3000,
+    10**9,
+)  # up to these numbers of columns and products all pairs are compared
+MAX_BLOCK_ENTRIES = 10_000_000  # entries of a dense block
 
 
 class Workload:
@@ -22,7 +25,7 @@ class Workload:
     matrix the queries are the tables' cells themselves. Where queries are given on all combinations, `base` is None and
     `matrix` is (m, k); in a union with such a member both are None, and each member answers for itself.
     `tables` are the slices of the answers whose queries partition the records, as far as they are known. `width` is the
-    largest change max_q (hi − lo) of one unnormalised answer when one record is replaced. `scored` are the numbers of
+    largest change max_q (hi − lo) of one unnormalised answer when one record is replaced. `scored_tables` are the numbers of
     the tables that the K-marginal score averages over, where all of them are there.
     """
 
@@ -32,10 +35,10 @@ class Workload:
     base: Any = None
     matrix: Any = None
     tables: tuple[slice, ...] = ()
-    scored: Array | None = None
+    scored_tables: Array | None = None
 
     @property
-    def members(self) -> tuple[tuple["Workload", slice], ...]:
+    def parts(self) -> tuple[tuple["Workload", slice], ...]:
         """The workloads that this one lists in turn, each with the slice of its answers: itself, unless it is a union.
 
         No member is a union.
@@ -43,7 +46,7 @@ class Workload:
         return ((self, slice(0, self.m)),)
 
     @property
-    def measured(self) -> "Workload":
+    def measured_workload(self) -> "Workload":
         """The workload that Gaussian noise should be added to, so that these answers follow accurately."""
         return self
 
@@ -57,57 +60,57 @@ class Workload:
         """All values, other than 0, that queries have on cells of their tables or on combinations."""
         raise NotImplementedError
 
-    def read(self, cells: Array) -> Array:
+    def from_table_cells(self, cells: Array) -> Array:
         """The answers (m,) to the queries, from those to the columns of `matrix`: cells of tables, or weights (k,)."""
         return cells if self.matrix is None else self.matrix @ cells
 
-    def spread(self, w: Array) -> Array:
+    def weights_on_cells(self, w: Array) -> Array:
         """The weights of the columns of `matrix` that weights w (m,) of the queries come to."""
         return w if self.matrix is None else self.matrix.T @ w
 
     def answers(self, D: Array) -> Array:
         """The answers ⟨q_j, D⟩ (m,) of all queries for weights D (k,)."""
-        return self.read(self.base.answers(D))
+        return self.from_table_cells(self.base.answers(D))
 
     def answers_of_rows(self, rows: Countable) -> Array:
         """The answers ⟨q_j, P_n⟩ (m,) of all queries on records, without listing the k cells where possible."""
-        return self.read(self.base.answers_of_rows(rows))
+        return self.from_table_cells(self.base.answers_of_rows(rows))
 
     def adjoint(self, w: Array) -> Array:
         """The sum Σ_j w_j q_j of all queries as a function on cells (k,), for weights w (m,)."""
-        return self.base.adjoint(self.spread(w))
+        return self.base.adjoint(self.weights_on_cells(w))
 
     def support(self, j: int) -> tuple[Axes, tuple[Any, ...], Array | float]:
         """The columns that query j reads, the index of its cells in their table, and its values there (1.0: all 1)."""
         raise NotImplementedError
 
-    def label(self, j: int) -> Label:
+    def label(self, j: int) -> QueryLabel:
         """Query j in words, as (column, value) pairs; the caller escapes hostile text."""
         raise NotImplementedError
 
 
-def extremes(A: Any) -> tuple[Array, Array]:
+def row_extremes(A: Any) -> tuple[Array, Array]:
     """The lowest and the highest entry of every row of A (m, cells), dense or sparse, each (m,)."""
-    return dense(A.min(axis=1)).ravel(), dense(A.max(axis=1)).ravel()
+    return to_dense(A.min(axis=1)).ravel(), to_dense(A.max(axis=1)).ravel()
 
 
-def largest_distance(A: Any, norm: int) -> float:
+def max_column_distance(A: Any, norm: int) -> float:
     """An upper bound on the largest distance max_{z,z'} ‖A_z − A_z'‖ of two columns of A (m, cells); norm 1 or 2.
 
     Exact where all pairs of different columns can be compared (3,000 of them, if m is not huge); else twice the largest
     distance from the centre of the columns' box, at most twice too large by the triangle inequality.
     """
     m, cells = A.shape
-    if m * cells <= BLOCK:
-        columns = np.unique(dense(A).T, axis=0)
-        if len(columns) <= min(EXACT_COLUMNS, (2 * EXACT_WORK / m) ** 0.5):
+    if m * cells <= MAX_BLOCK_ENTRIES:
+        columns = np.unique(to_dense(A).T, axis=0)
+        if len(columns) <= min(MAX_EXACT_COLUMNS, (2 * MAX_EXACT_PRODUCTS / m) ** 0.5):
             return float(pdist(columns, "cityblock" if norm == 1 else "euclidean").max(initial=0.0))
-    low, high = extremes(A)
-    centre, step = (low + high)[:, None] / 2, max(1, BLOCK // m)
-    blocks = (dense(A[:, i : i + step]) - centre for i in range(0, cells, step))
+    low, high = row_extremes(A)
+    centre, step = (low + high)[:, None] / 2, max(1, MAX_BLOCK_ENTRIES // m)
+    blocks = (to_dense(A[:, i : i + step]) - centre for i in range(0, cells, step))
     return 2 * max(float(np.linalg.norm(block, ord=norm, axis=0).max()) for block in blocks)
 
 
-def dense(A: Any) -> Array:
+def to_dense(A: Any) -> Array:
     """The matrix A as a dense array, whether it is sparse or dense."""
     return A.toarray() if issparse(A) else A

@@ -9,118 +9,120 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ..core.errors import InputError, in_words
+from ..core.errors import InputError, user_message
 from ..core.types import Json, frozen
 from .data_set import BudgetRequest, Reservation
-from .ledger.chain import UnusableError
-from .ledger.drafts import AGAIN
-from .ledger.ledger_store import Store
-from .ledger.noise_key import NoiseKey, kept_key, new_key
-from .ledger.unfinished_releases import Unfinished
+from .ledger.chain import UnusableLedgerError
+from .ledger.drafts import RETRY_ADVICE
+from .ledger.ledger_store import LedgerStore
+from .ledger.noise_key import NoiseKey, create_key, hold_key
+from .ledger.unfinished_releases import UnfinishedRelease
 
-USED = "its budget stays used"
-KEPT = f"{USED}, and its draw is kept; {AGAIN}"
-UNKNOWN = "whether its budget was used is not known yet; do the same again: it is used once"
+BUDGET_STAYS_USED = "its budget stays used"
+BUDGET_USED_DRAW_KEPT = f"{BUDGET_STAYS_USED}, and its draw is kept; {RETRY_ADVICE}"
+CHARGE_UNKNOWN = "whether its budget was used is not known yet; do the same again: it is used once"
 
 
 @frozen
 class Attempt:
-    """An attempt at a release, with the key of its noise, and the charge `before`, if it was charged for already."""
+    """An attempt at a release, with the key of its noise, and the charge `earlier_charge`, if it was charged for already."""
 
-    store: Store
+    store: LedgerStore
     identity: str
-    noise: NoiseKey
-    before: Unfinished | None
+    noise_key: NoiseKey
+    earlier_charge: UnfinishedRelease | None
 
-    def charge(self, reserve: Callable[..., Reservation], **place: str) -> Reservation:
+    def charge(self, reserve: Callable[..., Reservation], **folders: str) -> Reservation:
         """The reservation of this release: made by `reserve`, or the one that was made before.
 
-        `place` says where it is written, if into a folder. Where nothing is charged the key of the noise goes.
+        `folders` says where it is written, if into a folder. Where nothing is charged the key of the noise goes.
         """
-        if self.before is not None:
-            return self._charged(self.before, place)
+        if self.earlier_charge is not None:
+            return self._earlier_reservation(self.earlier_charge, folders)
         try:
-            return reserve(identity=self.identity, noise_key=self.noise.name, **place)
+            return reserve(identity=self.identity, noise_key=self.noise_key.name, **folders)
         except BaseException as error:
-            charge_note = self._said_of_charge()
+            charge_note = self._charge_note()
             if charge_note is None:
-                self.noise.delete()
-            elif isinstance(error, UnusableError):
+                self.noise_key.delete()
+            elif isinstance(error, UnusableLedgerError):
                 raise InputError(f"{error}; {charge_note}") from None
             raise
 
-    def _said_of_charge(self) -> str | None:
+    def _charge_note(self) -> str | None:
         """What a failed charge has to say: a disk may fail after the ledger was written. None for no charge."""
         try:
-            was_charged = any(unfinished.noise == self.noise.name for unfinished in self.store.unfinished())
-        except UnusableError:
-            return UNKNOWN
-        return KEPT if was_charged else None
+            was_charged = any(
+                unfinished.noise_key_name == self.noise_key.name for unfinished in self.store.list_unfinished()
+            )
+        except UnusableLedgerError:
+            return CHARGE_UNKNOWN
+        return BUDGET_USED_DRAW_KEPT if was_charged else None
 
-    def _charged(self, before: Unfinished, place: Json) -> Reservation:
+    def _earlier_reservation(self, earlier_charge: UnfinishedRelease, folders: Json) -> Reservation:
         """The reservation that was made before; the ledger gets to know where the release is written now."""
         try:
-            if place and place != before.place:
-                self.store.note(before.entry, "note", json.dumps(place))
-            return self.store.charged(before.entry)
-        except UnusableError as error:
-            raise InputError(f"{error}; {KEPT}") from None
+            if folders and folders != earlier_charge.folders:
+                self.store.add_note(earlier_charge.entry, "note", json.dumps(folders))
+            return self.store.find_reservation(earlier_charge.entry)
+        except UnusableLedgerError as error:
+            raise InputError(f"{error}; {BUDGET_USED_DRAW_KEPT}") from None
 
-    def end(self, entry: int, state: str, note: str = "") -> None:
+    def record_end(self, entry: int, state: str, note: str = "") -> None:
         """Note a release's end, and delete the key of its noise.
 
         Where the ledger takes no note now, the next command does.
         """
-        with suppress(UnusableError):
-            self.store.note(entry, state, note)
-            self.noise.delete()
+        with suppress(UnusableLedgerError):
+            self.store.add_note(entry, state, note)
+            self.noise_key.delete()
 
 
 @contextmanager
-def attempt(store: Store, request: BudgetRequest, identity: str, rows: bytes) -> Iterator[Attempt]:
+def open_attempt(store: LedgerStore, request: BudgetRequest, identity: str, rows_digest: bytes) -> Iterator[Attempt]:
     """An attempt at the release with this identity, of rows with this digest; see `identity`.
 
     It goes on with a release that was charged for the same and is unfinished, unless another process does so.
     """
-    for unfinished in store.same(request, identity):
-        with kept_key(store.path, unfinished.noise) as key:
-            is_unfinished = any(other.entry == unfinished.entry for other in store.unfinished())
-            if isinstance(key, NoiseKey) and is_unfinished and key.is_for(rows):
+    for unfinished in store.matching_unfinished(request, identity):
+        with hold_key(store.path, unfinished.noise_key_name) as key:
+            is_unfinished = any(other.entry == unfinished.entry for other in store.list_unfinished())
+            if isinstance(key, NoiseKey) and is_unfinished and key.is_for_rows(rows_digest):
                 yield Attempt(store, identity, key, unfinished)
                 return
-    with new_key(store.path, rows) as key:
+    with create_key(store.path, rows_digest) as key:
         yield Attempt(store, identity, key, None)
 
 
-def stopped(error: BaseException, what: object = "") -> BaseException | None:
+def retryable_error(error: BaseException, unwritten_path: object = "") -> BaseException | None:
     """The error to raise where an attempt was stopped and another one may end better; None for any other error.
 
-    It says that the budget stays used and how the release is finished; `what` could not be written.
+    It says that the budget stays used and how the release is finished; `unwritten_path` could not be written.
     """
     if isinstance(error, OSError):
-        path_prefix = f"{str(what)[:200]}: " if what else ""
-        return InputError(f"{path_prefix}cannot be written: {error.strerror or error}; {KEPT}")
-    if isinstance(error, (UnusableError, MemoryError)):
-        return InputError(f"{in_words(error)}; {KEPT}")
-    return None if isinstance(error, Exception) else type(error)(KEPT)
+        path_prefix = f"{str(unwritten_path)[:200]}: " if unwritten_path else ""
+        return InputError(f"{path_prefix}cannot be written: {error.strerror or error}; {BUDGET_USED_DRAW_KEPT}")
+    if isinstance(error, (UnusableLedgerError, MemoryError)):
+        return InputError(f"{user_message(error)}; {BUDGET_USED_DRAW_KEPT}")
+    return None if isinstance(error, Exception) else type(error)(BUDGET_USED_DRAW_KEPT)
 
 
-class Stops:
+class ErrorRecordingProgress:
     """A progress function that remembers what it raised: an end that somebody wished, and no fault of the release."""
 
     def __init__(self, progress: Callable[[int, int], object]) -> None:
         self._progress = progress
-        self.raised: BaseException | None = None
+        self.raised_error: BaseException | None = None
 
-    def __call__(self, t: int, rounds: int) -> None:
+    def __call__(self, round_number: int, rounds: int) -> None:
         """Tell how far it is; raises what the function raises."""
         try:
-            self._progress(t, rounds)
+            self._progress(round_number, rounds)
         except BaseException as error:
-            self.raised = error
+            self.raised_error = error
             raise
 
 
-def place_of(folder: Path, made: Path) -> Json:
+def folders_for_ledger(folder: Path, draft_folder: Path) -> Json:
     """Where a release is written, as the ledger keeps it."""
-    return {"folder": str(folder), "draft": str(made)}
+    return {"folder": str(folder), "draft": str(draft_folder)}

@@ -13,16 +13,16 @@ from functools import cached_property
 import pandas as pd
 
 from ..core.errors import InputError, OverspendError
-from ..core.numbers import brief
+from ..core.numbers import format_short_number
 from ..core.types import Json, Texts, frozen, value_object
-from ..data.fingerprint import file_mark, fingerprints, is_earlier
+from ..data.fingerprint import file_mark, is_earlier_format, table_fingerprints
 from ..data.privacy_unit import PrivacyUnit
 from ..data.sources.source import Source
-from ..privacy.accounting import Accounting, Budget, Events, Lifetime, Total
+from ..privacy.accounting import Budget, CompositionRule, Events, LifetimeBudget, TotalCost
 
-LONGEST_NAME = 200  # characters
-Reading = Callable[[], pd.DataFrame | Source]
-KNOWN_BY = "known_by"  # the setting of a release in the ledger that holds the marks of its table
+MAX_NAME_CHARS = 200  # characters
+TableReader = Callable[[], pd.DataFrame | Source]
+FINGERPRINTS_SETTING = "known_by"  # the setting of a release in the ledger that holds the marks of its table
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,7 +37,7 @@ class BudgetRequest:
 
     frame: pd.DataFrame | Source
     sha256: str = ""
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[TableReader, ...] = ()
     budget: Budget
     unit: PrivacyUnit = PrivacyUnit()
     dataset: str | None = None
@@ -59,11 +59,11 @@ class Reservation:
     """A charged release: its number in the ledger, its entry's hash, and what its data set has spent with it."""
 
     number: int
-    entry: str
+    entry_hash: str
     ledger: str
     dataset: str
     version: int
-    lifetime: Lifetime
+    lifetime: LifetimeBudget
     spent: float
 
 
@@ -72,12 +72,12 @@ class DataSet:
     """One data set of a ledger: its total budget, whom it protects, its versions, its releases and their total."""
 
     name: str
-    lifetime: Lifetime
+    lifetime: LifetimeBudget
     unit: str
     versions: tuple[Json, ...]
     releases: tuple[Json, ...]
     spent: float
-    left: float
+    remaining: float
 
     def to_json(self) -> Json:
         """The data set as a dictionary, as `ledger show --json` prints it."""
@@ -87,86 +87,90 @@ class DataSet:
             "unit": self.unit,
             "total": {"epsilon": budget.epsilon, "delta": budget.delta, "accounting": accounting},
             "spent": {"epsilon": self.spent, "delta": budget.delta},
-            "left_epsilon": self.left,
+            "left_epsilon": self.remaining,
             "versions": list(self.versions),
             "releases": list(self.releases),
         }
 
 
 @frozen
-class Identity:
+class TableIdentity:
     """What a ledger with this `key` knows a table by: the bytes of its files, and its cells; see `data.fingerprint`.
 
     `marks` are what a release is kept with: the fingerprint of the cells as read, and the mark of the bytes, if there
-    are any. A table with any of those, or of `others`, is the same data set. `others` are the fingerprints of the
+    are any. A table with any of those, or of `other_fingerprints`, is the same data set. `other_fingerprints` are the fingerprints of the
     cells misread; `readings` those of the same file by other statements, made when they are asked for.
     """
 
     key: bytes
-    marks: Texts
-    others: Texts
-    readings: tuple[Reading, ...] = ()
+    stored_fingerprints: Texts
+    other_fingerprints: Texts
+    readings: tuple[TableReader, ...] = ()
 
     @classmethod
-    def of(cls, request: BudgetRequest, key: bytes) -> "Identity":
+    def of(cls, request: BudgetRequest, key: bytes) -> "TableIdentity":
         """The identity of a request's table, which is read for it if it is a source."""
         table, sha256 = request.frame, request.sha256
         if isinstance(table, Source):
             sha256 = table.sha256
-        fingerprint, *others = _marks_of(table, key)
+        fingerprint, *others = _fingerprints_of_input(table, key)
         bytes_fingerprint = (file_mark(sha256, key),) if sha256 else ()
         return cls(key, (fingerprint, *bytes_fingerprint), tuple(others), request.readings)
 
     @property
     def fingerprint(self) -> str:
         """The fingerprint of the cells as read."""
-        return self.marks[0]
+        return self.stored_fingerprints[0]
 
-    def found(self, db: sqlite3.Connection) -> list[int]:
+    def matching_datasets(self, db: sqlite3.Connection) -> list[int]:
         """The numbers of the data sets of a ledger that this table is; none for a new table.
 
         Before releases were kept with the mark of bytes, they were known by the cells as read alone. If the ledger
         has such a release, the file is read by every other statement.
         """
-        dataset_numbers = _known_by(db, (*self.marks, *self.others))
+        dataset_numbers = _datasets_with_fingerprint(db, (*self.stored_fingerprints, *self.other_fingerprints))
         has_old_releases = db.execute(
-            "SELECT 1 FROM releases WHERE instr(settings, ?) = 0", (f'"{KNOWN_BY}"',)
+            "SELECT 1 FROM releases WHERE instr(settings, ?) = 0", (f'"{FINGERPRINTS_SETTING}"',)
         ).fetchone()
-        return sorted(dataset_numbers if dataset_numbers or not has_old_releases else _known_by(db, self._of_readings))
+        return sorted(
+            dataset_numbers
+            if dataset_numbers or not has_old_releases
+            else _datasets_with_fingerprint(db, self._reader_fingerprints)
+        )
 
     @cached_property
-    def _of_readings(self) -> Texts:
+    def _reader_fingerprints(self) -> Texts:
         """The fingerprints of the same file read by every other statement."""
         reader_fingerprints: list[str] = []
         for read in self.readings:
             with suppress(InputError):  # most files are no table with that delimiter
-                reader_fingerprints += _marks_of(read(), self.key)
+                reader_fingerprints += _fingerprints_of_input(read(), self.key)
         return tuple(reader_fingerprints)
 
 
-def _marks_of(table: pd.DataFrame | Source, key: bytes) -> Texts:
-    return table.fingerprints(key) if isinstance(table, Source) else fingerprints(table, key)
+def _fingerprints_of_input(table: pd.DataFrame | Source, key: bytes) -> Texts:
+    return table.fingerprints(key) if isinstance(table, Source) else table_fingerprints(table, key)
 
 
-def _known_by(db: sqlite3.Connection, marks: Texts) -> set[int]:
+def _datasets_with_fingerprint(db: sqlite3.Connection, known_fingerprints: Texts) -> set[int]:
     """The numbers of the data sets that have a version, or a release, with one of these marks."""
     dataset_numbers: set[int] = set()
-    for known_fingerprint in marks:
+    for known_fingerprint in known_fingerprints:
         versions = db.execute("SELECT dataset FROM versions WHERE fingerprint = ?", (known_fingerprint,))
         releases = db.execute("SELECT dataset FROM releases WHERE instr(settings, ?)", (known_fingerprint,))
         dataset_numbers |= {row["dataset"] for row in (*versions, *releases)}
     return dataset_numbers
 
 
-def locate(
-    db: sqlite3.Connection, identity: Identity, name: str | None, new_version: bool
+def find_dataset(
+    db: sqlite3.Connection, identity: TableIdentity, name: str | None, new_version: bool
 ) -> tuple[str, sqlite3.Row | None, int | None, int, str]:
     """The data set's name and row, its version's row in the ledger and number, and the mark that it is kept by.
 
     No row is there of what is new. The version is the data set's last one, unless the user says that it is new. Each
     mark is stored once.
     """
-    table_fingerprint, dataset_numbers = identity.fingerprint, identity.found(db)
+    table_fingerprint, dataset_numbers = identity.fingerprint, identity.matching_datasets(db)
     if len(dataset_numbers) > 1:
         names = [row["name"] for row in db.execute("SELECT seq, name FROM datasets") if row["seq"] in dataset_numbers]
         raise InputError(
@@ -180,8 +184,8 @@ def locate(
         name = str(dataset_row["name"])
     elif not name:
         raise InputError("this table is not in the ledger yet: give the data set a name")
-    elif len(name) > LONGEST_NAME or not name.isprintable():
-        raise InputError(f"dataset={name[:40]!r} must be at most {LONGEST_NAME} printable characters")
+    elif len(name) > MAX_NAME_CHARS or not name.isprintable():
+        raise InputError(f"dataset={name[:40]!r} must be at most {MAX_NAME_CHARS} printable characters")
     else:
         dataset_row = db.execute("SELECT * FROM datasets WHERE name = ?", (name,)).fetchone()
         if dataset_row and not new_version:
@@ -203,56 +207,58 @@ def locate(
     )
 
 
-def promise_of(
+def total_promise(
     db: sqlite3.Connection, name: str, row: sqlite3.Row | None, total: Budget | None, unit: str,
     events: Events,
-) -> Lifetime:  # fmt: skip
+) -> LifetimeBudget:
     """The total promise of a data set, which the first use of it fixes; `row` is None then.
 
     Raises InputError where the request contradicts what was fixed, or a first use has no total; and for a new data set
     that may be an old one, known only by fingerprints of an earlier format.
     """
     if row is None:
-        if any(is_earlier(mark) for (mark,) in db.execute("SELECT fingerprint FROM versions")):
+        if any(is_earlier_format(mark) for (mark,) in db.execute("SELECT fingerprint FROM versions")):
             raise InputError(
                 "this ledger knows tables by fingerprints of an earlier format, with which none can be compared: if "
                 "this is one of them say so by its name and --new-version, or begin a new ledger"
             )
         if total is None:
             raise InputError(f"{name!r} is a new data set: its total budget (ε and δ) must be given")
-        return Lifetime.fixed_by(total, events)
-    fixed_lifetime = lifetime(row)
+        return LifetimeBudget.from_first_release(total, events)
+    fixed_lifetime = lifetime_from_row(row)
     if total not in (None, fixed_lifetime.budget):
-        fixed_total = f"ε={fixed_lifetime.budget.epsilon:g}, δ={brief(fixed_lifetime.budget.delta)}"
+        fixed_total = f"ε={fixed_lifetime.budget.epsilon:g}, δ={format_short_number(fixed_lifetime.budget.delta)}"
         raise InputError(f"the total budget of {name!r} was fixed at {fixed_total}")
     if unit != row["unit"]:
         raise InputError(f"{name!r} protects each {row['unit']} since its first release, not each {unit}")
     return fixed_lifetime
 
 
-def lifetime(row: sqlite3.Row) -> Lifetime:
+def lifetime_from_row(row: sqlite3.Row) -> LifetimeBudget:
     """The total promise that the first use of a data set fixed, from its row in the ledger."""
-    return Lifetime(Budget(row["epsilon"], row["delta"]), Accounting[row["accounting"]], row["failure"])
+    return LifetimeBudget(Budget(row["epsilon"], row["delta"]), CompositionRule[row["accounting"]], row["failure"])
 
 
-def check_fits(name: str, promised: Lifetime, before: Total, events: Events, after: Total) -> None:
+def check_budget_fits(name: str, promised: LifetimeBudget, before: TotalCost, events: Events, after: TotalCost) -> None:
     """Raise OverspendError, with a remedy, where a data set's total after these events is beyond its promise."""
-    if (failure_delta := promised.lost(after)) > promised.failure:
+    if (failure_delta := promised.failure_delta(after)) > promised.failure:
         failure_text = (
             f"steps that may fail would take δ={failure_delta:.3g} in all, of δ={promised.failure:.3g} kept for them"
         )
         remedy = "choose an algorithm without such steps, or enter the categories of columns in place of measuring them"
         raise OverspendError(f"data set {name!r}: {failure_text} since its first release; {remedy}")
-    if promised.cost(after) == math.inf:
+    if promised.composed_cost(after) == math.inf:
         composition_text = (
             f"since its first release it is added up by {promised.accounting}, which cannot count this one"
         )
         alternative = (
-            "choose another algorithm, or delta=0" if promised.accounting is Accounting.PURE else "choose delta=0"
+            "choose another algorithm, or delta=0" if promised.accounting is CompositionRule.PURE else "choose delta=0"
         )
         raise OverspendError(f"data set {name!r}: {composition_text}; {alternative}")
-    spent, budget = promised.total(after), promised.budget
+    spent, budget = promised.total_epsilon(after), promised.budget
     if not spent <= budget.epsilon:
-        used_text = f"ε={promised.total(before):.6g} of {budget.epsilon:g} is used at δ={brief(budget.delta)}"
-        remaining_text = f"one release of ε={promised.left(before):.6g} at that δ is left ({promised.accounting})"
+        used_text = f"ε={promised.total_epsilon(before):.6g} of {budget.epsilon:g} is used at δ={format_short_number(budget.delta)}"
+        remaining_text = (
+            f"one release of ε={promised.remaining_epsilon(before):.6g} at that δ is left ({promised.accounting})"
+        )
         raise OverspendError(f"data set {name!r}: this needs ε={spent:.6g} in all; {used_text}, {remaining_text}")

@@ -12,39 +12,45 @@ import scipy
 
 from ..algorithms import registered_name
 from ..core.types import Json
-from ..privacy.accounting import Accounting, Sums, events_to_json, planned
+from ..privacy.accounting import ComposedCost, CompositionRule, events_of_plan, events_to_json
 from ..schema.schema_json import domain_to_json
 from .data_set import Reservation
-from .evidence.origin_words import EARLIER_RELEASE, THIS_RELEASE, bounds_in_words
-from .preparation import PreparedRelease, SettledRelease, json_value
-from .provenance import origins
+from .evidence.origin_words import EARLIER_RELEASE, THIS_RELEASE, describe_bounds
+from .preparation import MeasuredSchemaRelease, PreparedRelease, to_json_value
+from .provenance import column_origins
 
 
-def facts_of(
-    ready: PreparedRelease, reservation: Reservation, noise: str, entry: Json, earlier: Mapping[str, int]
+def release_facts(
+    ready: PreparedRelease,
+    reservation: Reservation,
+    noise: str,
+    account_entry: Json,
+    earlier_entries: Mapping[str, int],
 ) -> Json:
     """All public facts of a release, enough to recompute its claim; its time is that of the charge.
 
-    `noise` says how it was drawn; `entry` is its own in the data set's account. `earlier` are the columns that earlier
+    `noise` says how it was drawn; `account_entry` is its own in the data set's account. `earlier_entries` are the columns that earlier
     releases measured, as `provenance.entries_in` gives them.
 
     A second time would tell how long the release took, which may depend on the records.
     """
     request, problem, plan = ready.request, ready.problem, ready.plan
     total = reservation.lifetime
-    accounting, planned_charges, sums, column_findings = plan.accounting, planned(plan), plan.sums, ()
-    if isinstance(ready, SettledRelease):
+    accounting, planned_charges, sums, column_findings = plan.accounting, events_of_plan(plan), plan.total_cost, ()
+    if isinstance(ready, MeasuredSchemaRelease):
         accounting, planned_charges = ready.division.accounting, (*ready.measured_events, *planned_charges)
-        sums, column_findings = Sums.of(planned_charges), ready.found.found
-    origins_by_column = origins(problem.domain, [f.column.name for f in column_findings], earlier)
+        sums, column_findings = ComposedCost.of_spends(planned_charges), ready.measured_schema.findings
+    origins_by_column = column_origins(problem.domain, [f.column.name for f in column_findings], earlier_entries)
     measured = tuple(origin.column for origin in origins_by_column if origin.source in (THIS_RELEASE, EARLIER_RELEASE))
     schema = domain_to_json(replace(problem.domain, measured=measured))  # no claim that the ledger does not bear out
     provenance = [origin.to_json() for origin in origins_by_column]
-    counts_releases = accounting is Accounting.OPTIMAL
-    symbol, cost = ("releases", sum(c.times for c in plan.charges)) if counts_releases else sums.cost(accounting)
+    counts_releases = accounting is CompositionRule.OPTIMAL
+    symbol, cost = (
+        ("releases", sum(c.times for c in plan.planned_events)) if counts_releases else sums.symbol_and_cost(accounting)
+    )
     return {
         "format": 1,
-        "time": entry["time"],
+        "time": account_entry["time"],
         "dataset": {
             "name": reservation.dataset,
             "version": reservation.version,
@@ -56,12 +62,12 @@ def facts_of(
         "ledger": {
             "id": reservation.ledger,
             "entry": reservation.number,
-            "hash": reservation.entry,
-            "link": entry["link"],
+            "hash": reservation.entry_hash,
+            "link": account_entry["link"],
         },
         "protects": {
-            "unit": request.unit.protected,
-            "neighbours": request.unit.neighbours,
+            "unit": request.unit.protected_text,
+            "neighbours": request.unit.neighbours_text,
             "records": problem.n,
             "rows_per_person": problem.group,
         },
@@ -73,7 +79,7 @@ def facts_of(
             "charges": events_to_json(planned_charges),
             "reserved": events_to_json(ready.events),
         },
-        "plan": {"choices": [{"name": c.name, "value": json_value(c.value), "why": c.why} for c in plan.choices]},
+        "plan": {"choices": [{"name": c.name, "value": to_json_value(c.value), "why": c.why} for c in plan.settings]},
         "made_by": {
             "algorithm": registered_name(request.algorithm),
             "source": request.algorithm.about.source,
@@ -82,20 +88,21 @@ def facts_of(
             "start": None if request.start is None else request.start.to_json(),
             "noise": noise,
         },
-        "queries": {"asked": list(request.asked), "count": problem.workload.m},
+        "queries": {"asked": list(request.query_texts), "count": problem.workload.m},
         "schema": schema,
         "schema_sha256": hashlib.sha256(json.dumps(schema, sort_keys=True).encode()).hexdigest(),
-        "bounds": bounds_in_words(provenance),
+        "bounds": describe_bounds(provenance),
         "provenance": provenance,
         "measured": [
-            {"column": f.column.name, "found": f.words, "nothing": f.nothing, "tag": f.tag} for f in column_findings
+            {"column": f.column.name, "found": f.description, "nothing": f.found_nothing, "tag": f.tag}
+            for f in column_findings
         ],
         "reason": request.reason,
-        "versions": versions(),
+        "versions": software_versions(),
     }
 
 
-def versions() -> dict[str, str]:
+def software_versions() -> dict[str, str]:
     """The versions of this program and of what computed the release."""
     name = "privacy-utility-explorer"
     try:

@@ -14,11 +14,11 @@ from ..schema.domain import Domain
 from ..schema.schema_json import domain_to_json
 from .evidence.origin_words import EARLIER_RELEASE, ENTERED, REAL_DATA, SCHEMA_AUTHOR, THIS_RELEASE
 
-MEASURED = "measured"  # the key of a note in the ledger that holds digests
+MEASURED_NOTE_KEY = "measured"  # the key of a note in the ledger that holds digests
 
 
 @value_object
-class Origin:
+class ColumnOrigin:
     """The origin of a column's bounds or values; `entry` is that of the release in the ledger that measured them."""
 
     column: str
@@ -36,50 +36,52 @@ def column_digest(domain: Domain, name: str) -> str:
     return hashlib.sha256(json.dumps(spec, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def measured_note(domain: Domain, names: Iterable[str]) -> str:
+def measured_columns_note(domain: Domain, names: Iterable[str]) -> str:
     """The ledger's note on the columns that a release measured: digests, which tell no name and no value."""
-    return json.dumps({MEASURED: [column_digest(domain, name) for name in names]})
+    return json.dumps({MEASURED_NOTE_KEY: [column_digest(domain, name) for name in names]})
 
 
-def entries_in(notes: Iterable[tuple[int, str]]) -> dict[str, int]:
+def measuring_entries(notes: Iterable[tuple[int, str]]) -> dict[str, int]:
     """The entry of the first release that measured each column, by the column's digest, from (entry, note) pairs."""
     entries: dict[str, int] = {}
     for entry, note in notes:
-        for digest in json.loads(note)[MEASURED]:
+        for digest in json.loads(note)[MEASURED_NOTE_KEY]:
             entries.setdefault(digest, entry)
     return entries
 
 
-def measured_before(db: sqlite3.Connection, release: int) -> dict[str, int]:
+def earlier_measuring_entries(db: sqlite3.Connection, release: int) -> dict[str, int]:
     """Return the entry that measured each column of a release's data set before it, by the column's digest."""
     notes = db.execute(
         "SELECT s.release, s.note FROM states s JOIN releases r ON r.seq = s.release"
         " WHERE s.state = 'note' AND instr(s.note, ?) = 1 AND s.release < ?"
         " AND r.dataset = (SELECT dataset FROM releases WHERE seq = ?) ORDER BY s.seq",
-        (f'{{"{MEASURED}": ', release, release),
+        (f'{{"{MEASURED_NOTE_KEY}": ', release, release),
     ).fetchall()
-    return entries_in(map(tuple, notes))
+    return measuring_entries(map(tuple, notes))
 
 
-def origins(domain: Domain, here: Iterable[str], entries: Mapping[str, int]) -> tuple[Origin, ...]:
+def column_origins(
+    domain: Domain, measured_here: Iterable[str], entries: Mapping[str, int]
+) -> tuple[ColumnOrigin, ...]:
     """The origin of every column of a domain.
 
     Args:
         domain: what the schema states; its `measured` columns are a claim.
-        here: the columns that this release measured.
-        entries: those that earlier releases of the data set measured, as `entries_in` gives them.
+        measured_here: the columns that this release measured.
+        entries: those that earlier releases of the data set measured, as `measuring_entries` gives them.
 
     """
-    measured_names = set(here)
-    return tuple(_origin(domain, name, measured_names, entries) for name in domain.names)
+    measured_names = set(measured_here)
+    return tuple(_column_origin(domain, name, measured_names, entries) for name in domain.names)
 
 
-def _origin(domain: Domain, name: str, here: set[str], entries: Mapping[str, int]) -> Origin:
+def _column_origin(domain: Domain, name: str, measured_names: set[str], entries: Mapping[str, int]) -> ColumnOrigin:
     if domain.peeked:
-        return Origin(name, REAL_DATA)
-    if name in here:
-        return Origin(name, THIS_RELEASE)
+        return ColumnOrigin(name, REAL_DATA)
+    if name in measured_names:
+        return ColumnOrigin(name, THIS_RELEASE)
     if name not in domain.measured:
-        return Origin(name, ENTERED)
+        return ColumnOrigin(name, ENTERED)
     entry = entries.get(column_digest(domain, name))
-    return Origin(name, SCHEMA_AUTHOR) if entry is None else Origin(name, EARLIER_RELEASE, entry)
+    return ColumnOrigin(name, SCHEMA_AUTHOR) if entry is None else ColumnOrigin(name, EARLIER_RELEASE, entry)

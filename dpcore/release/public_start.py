@@ -25,20 +25,20 @@ import pandas as pd
 
 from ..core.errors import InputError
 from ..core.types import Array, Json, frozen
-from ..data.cell_hashes import mixed, persons
-from ..data.fingerprint import fingerprint
-from ..data.sources.chunked_source import ReadInOrder
-from ..data.sources.gathered_counts import Counts
+from ..data.cell_hashes import combine_hashes, hash_person_ids
+from ..data.fingerprint import table_fingerprint
+from ..data.sources.chunked_source import ChunkedSource
+from ..data.sources.gathered_counts import GatheredCounts
 from ..data.sources.source import Source
-from ..problems import PublicStart, public_start
+from ..problems import PublicStart, public_start_from_table
 from ..schema.domain import Domain, Rows
 
-PUBLIC_KEY = b"public start"  # so that everybody can compute the fingerprint of a table that is public
+PUBLIC_FINGERPRINT_KEY = b"public start"  # so that everybody can compute the fingerprint of a table that is public
 MIN_OVERLAP = 0.5  # share of the distinct rows of the smaller table, from which on the other one contains it
 # Share of a table's rows that differ, from which on rows tell people apart: rows of as many cells then agree by chance
 # with a fifth of those of other people at most. Halves of census tables agreed in 0.01% to 8% of their rows.
-MIN_DISTINCT = 0.9
-PRIVATE = "the public start holds the private table: {}; it must be a table that everybody may see"
+MIN_DISTINCT_ROW_SHARE = 0.9
+HOLDS_PRIVATE_TABLE = "the public start holds the private table: {}; it must be a table that everybody may see"
 
 
 @frozen
@@ -56,14 +56,18 @@ class StartTable:
         cls, name: str, frame: pd.DataFrame, domain: Domain, sha256: str = "", *, support: bool = False
     ) -> "StartTable":
         """The start that a table makes; see `public_start`, which says what it raises."""
-        return cls(name, frame, sha256, domain.encode(frame), public_start(domain, frame, support=support))
+        return cls(
+            name, frame, sha256, domain.encode(frame), public_start_from_table(domain, frame, keeps_support=support)
+        )
 
     def to_json(self) -> Json:
         """The start as release.json names it; anybody with the public table can compute both digests again."""
         facts = {"name": self.name, "rows": len(self.frame), "sha256": self.sha256}
-        return facts | {"fingerprint": fingerprint(self.frame, PUBLIC_KEY)}
+        return facts | {"fingerprint": table_fingerprint(self.frame, PUBLIC_FINGERPRINT_KEY)}
 
-    def check(self, table: pd.DataFrame | Source, sha256: str, rows: Rows | Counts, domain: Domain) -> None:
+    def check_not_private(
+        self, table: pd.DataFrame | Source, sha256: str, rows: Rows | GatheredCounts, domain: Domain
+    ) -> None:
         """Raise InputError where this start is the private table, or contains it, or is contained in it.
 
         Args:
@@ -75,21 +79,21 @@ class StartTable:
         """
         digest = table.sha256 if isinstance(table, Source) else sha256
         if digest and digest == self.sha256:
-            raise InputError(PRIVATE.format("both files have the same bytes"))
-        if self._has_shares_of(rows, domain):
-            raise InputError(PRIVATE.format("every combination of values has the same share in both"))
+            raise InputError(HOLDS_PRIVATE_TABLE.format("both files have the same bytes"))
+        if self._has_same_shares(rows, domain):
+            raise InputError(HOLDS_PRIVATE_TABLE.format("every combination of values has the same share in both"))
         columns = table.columns if isinstance(table, Source) else list(map(str, table.columns))
         common_columns = [name for name in sorted(set(columns)) if name in set(map(str, self.frame.columns))]
-        private_hashes = _marks(table, common_columns)
+        private_hashes = _hash_table_rows(table, common_columns)
         if private_hashes is None:
             return
-        public_hashes = _row_marks(self.frame, common_columns)
+        public_hashes = _hash_frame_rows(self.frame, common_columns)
         if len(public_hashes) == len(private_hashes) and (np.sort(public_hashes) == np.sort(private_hashes)).all():
-            raise InputError(PRIVATE.format("both have the same rows"))
-        if _overlap(public_hashes, private_hashes) >= MIN_OVERLAP:
-            raise InputError(PRIVATE.format("at least half of the rows of one are rows of the other"))
+            raise InputError(HOLDS_PRIVATE_TABLE.format("both have the same rows"))
+        if _contained_row_share(public_hashes, private_hashes) >= MIN_OVERLAP:
+            raise InputError(HOLDS_PRIVATE_TABLE.format("at least half of the rows of one are rows of the other"))
 
-    def _has_shares_of(self, rows: Rows | Counts, domain: Domain) -> bool:
+    def _has_same_shares(self, rows: Rows | GatheredCounts, domain: Domain) -> bool:
         """Whether every cell that is known of the private records has the same share here."""
         if isinstance(rows, Rows):
             same_values = self.rows.values.shape == rows.values.shape and (self.rows.values == rows.values).all()
@@ -101,31 +105,34 @@ class StartTable:
         )
 
 
-def _marks(table: pd.DataFrame | Source, names: Sequence[str]) -> Array | None:
+def _hash_table_rows(table: pd.DataFrame | Source, names: Sequence[str]) -> Array | None:
     """The mark (n,) of each row of a table by some columns; None for a source that has no rows to show."""
     if not isinstance(table, Source):
-        return _row_marks(table, names)
-    if not isinstance(table, ReadInOrder):
+        return _hash_frame_rows(table, names)
+    if not isinstance(table, ChunkedSource):
         return None
     source: Any = table
     chunks = (pd.DataFrame({name: chunk.cells(name) for name in names}) for chunk in source.chunks(list(names)))
-    chunk_hashes = [_row_marks(chunk, names) for chunk in chunks]
+    chunk_hashes = [_hash_frame_rows(chunk, names) for chunk in chunks]
     return np.concatenate(chunk_hashes) if chunk_hashes else np.zeros(0, np.uint64)
 
 
-def _row_marks(frame: pd.DataFrame, names: Sequence[str]) -> Array:
+def _hash_frame_rows(frame: pd.DataFrame, names: Sequence[str]) -> Array:
     """A hash (n,) of what each row says in some columns: 17, `17.0` and `" 17 "` are the same."""
     column_names = list(map(str, frame.columns))
     row_hashes = np.zeros(len(frame), np.uint64)
     for name in names:
-        row_hashes = mixed(row_hashes, persons(pd.Series(frame.iloc[:, column_names.index(name)])))
+        row_hashes = combine_hashes(row_hashes, hash_person_ids(pd.Series(frame.iloc[:, column_names.index(name)])))
     return row_hashes
 
 
-def _overlap(one: Array, other: Array) -> float:
+def _contained_row_share(row_hashes: Array, other_row_hashes: Array) -> float:
     """The share of the distinct rows of the smaller table that the larger one has; 0 where rows are often alike."""
-    distinct_hashes = [np.unique(marks) for marks in (one, other)]
-    if any(len(d) < MIN_DISTINCT * len(marks) for d, marks in zip(distinct_hashes, (one, other), strict=True)):
+    distinct_hashes = [np.unique(marks) for marks in (row_hashes, other_row_hashes)]
+    if any(
+        len(d) < MIN_DISTINCT_ROW_SHARE * len(marks)
+        for d, marks in zip(distinct_hashes, (row_hashes, other_row_hashes), strict=True)
+    ):
         return 0.0
     smaller_count = min(map(len, distinct_hashes))
     return len(np.intersect1d(*distinct_hashes, assume_unique=True)) / smaller_count if smaller_count else 0.0

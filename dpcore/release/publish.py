@@ -7,23 +7,37 @@ from functools import partial
 from pathlib import Path
 
 from ..core.errors import InputError
-from ..core.types import Json, unwatched
+from ..core.types import Json, ignore_progress
 from ..schema.schema_json import domain_to_json
-from .attempt import USED, Attempt, Stops, attempt, place_of, stopped
+from .attempt import (
+    BUDGET_STAYS_USED,
+    Attempt,
+    ErrorRecordingProgress,
+    folders_for_ledger,
+    open_attempt,
+    retryable_error,
+)
 from .data_set import Reservation
-from .draw import Progress, draw
-from .ledger.drafts import check_folder, complete, draft, noted, placed, tidied
-from .ledger.ledger_store import Store
-from .ledger.signing import key_of
-from .preparation import OpenRelease, PreparedRelease
-from .provenance import measured_note
-from .release_files import write, write_schema
-from .release_identity import identity_of, rows_of
+from .draw import RoundProgressCallback, draw_release
+from .ledger.drafts import (
+    check_release_folder,
+    finished_release_note,
+    move_draft_into_place,
+    open_draft,
+    release_and_draft_paths,
+    tidy_stopped_releases,
+)
+from .ledger.ledger_store import LedgerStore
+from .ledger.signing import load_signing_key
+from .preparation import PartialSchemaRelease, PreparedRelease
+from .provenance import measured_columns_note
+from .release_files import try_write_schema, write_release_files
+from .release_identity import prepared_rows_digest, release_digest
 
 
-def publish(
-    ready: PreparedRelease, store: Store, folder: Path, progress: Progress = unwatched
-) -> tuple[int, Json]:  # fmt: skip
+def publish_release(
+    ready: PreparedRelease, store: LedgerStore, folder: Path, progress: RoundProgressCallback = ignore_progress
+) -> tuple[int, Json]:
     """Reserve the budget, draw once, write all files into the new `folder`.
 
     Args:
@@ -41,60 +55,72 @@ def publish(
             charge. An error that every attempt would end with marks it as failed.
 
     """
-    check_folder(folder)
-    tidied(store.path)
-    signing_key = key_of(store.path, store.signer())
-    with attempt(store, ready.request, identity_of(ready), rows_of(ready)) as current_attempt:
-        folder, draft_folder = placed(folder, current_attempt.noise.name)
+    check_release_folder(folder)
+    tidy_stopped_releases(store.path)
+    signing_key = load_signing_key(store.path, store.signing_public_key())
+    with open_attempt(store, ready.request, release_digest(ready), prepared_rows_digest(ready)) as current_attempt:
+        folder, draft_folder = release_and_draft_paths(folder, current_attempt.noise_key.name)
         reserve = partial(ready.reserve, store, signed_by=signing_key.public)
-        reservation = current_attempt.charge(reserve, **place_of(folder, draft_folder))
+        reservation = current_attempt.charge(reserve, **folders_for_ledger(folder, draft_folder))
         schema_json = Json()
-        recorded_progress = Stops(progress)
+        recorded_progress = ErrorRecordingProgress(progress)
         try:
-            with draft(draft_folder):
-                number, facts = _write(
+            with open_draft(draft_folder):
+                number, facts = _draw_and_write(
                     ready, current_attempt, reservation, draft_folder, schema_json, recorded_progress
                 )
                 signing_key.sign(draft_folder)
-                note = noted(draft_folder)
+                note = finished_release_note(draft_folder)
                 # last of all: once its folder is public, it has not failed
-                complete(draft_folder, folder, facts["time"])
+                move_draft_into_place(draft_folder, folder, facts["time"])
         except BaseException as error:
-            if error is recorded_progress.raised:
+            if error is recorded_progress.raised_error:
                 raise
-            raise _ended(current_attempt, reservation.number, folder, schema_json, error) from None
-        current_attempt.end(reservation.number, "released", note)
+            raise _error_after_charge(current_attempt, reservation.number, folder, schema_json, error) from None
+        current_attempt.record_end(reservation.number, "released", note)
     return number, facts
 
 
-def _write(
-    ready: PreparedRelease, mine: Attempt, reservation: Reservation, made: Path, measured: Json, progress: Progress
-) -> tuple[int, Json]:  # fmt: skip
-    """Draw the release and write all files but the signature; `measured` becomes the schema that is measured."""
-    account = mine.store.account(reservation.number)
-    measuring_entries = mine.store.measured(reservation.number)
-    if isinstance(ready, OpenRelease):
-        measured_schema = ready.measure(mine.noise.generator("schema"))
-        measured.update(domain_to_json(measured_schema.domain))
-        measured_names = [column_findings.column.name for column_findings in measured_schema.found]
-        mine.store.note(reservation.number, "note", measured_note(measured_schema.domain, measured_names))
-        ready = ready.settle(measured_schema)
-    drawing = draw(ready, mine.noise, progress)
-    facts = write(made, ready, reservation, drawing, schema=measured, account=account, measured=measuring_entries)
+def _draw_and_write(
+    ready: PreparedRelease, current_attempt: Attempt, reservation: Reservation, draft_folder: Path, schema_json: Json, progress: RoundProgressCallback
+) -> tuple[int, Json]:
+    """Draw the release and write all files but the signature; `schema_json` becomes the schema that is measured."""
+    account = current_attempt.store.account(reservation.number)
+    measuring_entries = current_attempt.store.measuring_entries(reservation.number)
+    if isinstance(ready, PartialSchemaRelease):
+        measured_schema = ready.measure(current_attempt.noise_key.generator("schema"))
+        schema_json.update(domain_to_json(measured_schema.domain))
+        measured_names = [column_findings.column.name for column_findings in measured_schema.findings]
+        current_attempt.store.add_note(
+            reservation.number, "note", measured_columns_note(measured_schema.domain, measured_names)
+        )
+        ready = ready.with_measured_schema(measured_schema)
+    drawing = draw_release(ready, current_attempt.noise_key, progress)
+    facts = write_release_files(
+        draft_folder,
+        ready,
+        reservation,
+        drawing,
+        schema=schema_json,
+        account=account,
+        measuring_entries=measuring_entries,
+    )
     return len(account["releases"]), facts
 
 
-def _ended(mine: Attempt, entry: int, folder: Path, measured: Json, error: BaseException) -> BaseException:
+def _error_after_charge(
+    current_attempt: Attempt, entry: int, folder: Path, schema_json: Json, error: BaseException
+) -> BaseException:
     """The error to raise for a charged release whose attempt ended with `error`: it says what stays used.
 
     An error that every attempt would end with is noted, and a schema that was measured is written: it is paid for.
     """
-    retry_error = stopped(error, folder)
+    retry_error = retryable_error(error, folder)
     if retry_error is not None:
         return retry_error
-    mine.end(entry, "failed", type(error).__name__)
-    budget_note = USED
-    if measured and write_schema(folder, measured):
+    current_attempt.record_end(entry, "failed", type(error).__name__)
+    budget_note = BUDGET_STAYS_USED
+    if schema_json and try_write_schema(folder, schema_json):
         budget_note += f"; the schema that was measured is in {folder.name}/schema.json"
     if isinstance(error, InputError):
         return type(error)(f"{error}; {budget_note}")

@@ -12,149 +12,159 @@ import numpy as np
 import pandas as pd
 
 from ..accuracy.intervals.cell_intervals import cell_intervals
-from ..accuracy.intervals.independence_test import linked
-from ..accuracy.intervals.question_intervals import independent
-from ..accuracy.intervals.stored_tables import to_arrays
-from ..accuracy.intervals.unbiased_tables import known
+from ..accuracy.intervals.independence_test import run_independence_test
+from ..accuracy.intervals.question_intervals import independent_row_count
+from ..accuracy.intervals.stored_tables import tables_to_arrays
+from ..accuracy.intervals.unbiased_tables import unbiased_tables
 from ..accuracy.meaning_of_epsilon import Promise
-from ..accuracy.usefulness import foreseen_exactness, foreseen_sizes, uses
+from ..accuracy.usefulness import predicted_error_sizes, predicted_exactness, suitable_uses
 from ..core.types import Array, Json
 from ..models.releases import Histogram, Release, UnbiasedAnswers
 from ..privacy.measurement import MeasuredAnswers
-from ..problems import query_words
+from ..problems import query_text
 from ..queries import Marginals, Workload
 from ..schema.domain import Domain
 from .data_set import Reservation
-from .draw import Drawing
+from .draw import DrawnRelease
 from .evidence import registry, verifier
-from .evidence.card import card
-from .evidence.proof import proof, proof_page
+from .evidence.card import card_page
+from .evidence.proof import derive_proof, proof_page
 from .evidence.review import review_page
-from .evidence.standalone_verifier import VERIFIER
-from .facts import facts_of
-from .preparation import PreparedRelease, SettledRelease
+from .evidence.standalone_verifier import VERIFIER_SOURCE
+from .facts import release_facts
+from .preparation import MeasuredSchemaRelease, PreparedRelease
 
-MOST_WEIGHTS, MOST_CSV_WEIGHTS = 2_000_000, 100_000  # cells up to which weights are written, and also as text
-MOST_TESTED = 20_000  # cells of the pairs of columns that are tested for a link
-STARTERS = ("=", "+", "-", "@", "\t", "\r", "\n")  # with which a spreadsheet takes a text for a formula
+MAX_WEIGHT_CELLS, MAX_CSV_WEIGHT_CELLS = 2_000_000, 100_000  # cells up to which weights are written, and also as text
+MAX_TESTED_CELLS = 20_000  # cells of the pairs of columns that are tested for a link
+FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r", "\n")  # with which a spreadsheet takes a text for a formula
 
 
-def write(
-    made: Path, ready: PreparedRelease, reservation: Reservation, drawn: Drawing, *, schema: Json, account: Json,
-    measured: Mapping[str, int],
-) -> Json:  # fmt: skip
-    """Write all files but the signature into the draft `made`; return the facts with the files' hashes.
+def write_release_files(
+    draft_folder: Path, ready: PreparedRelease, reservation: Reservation, drawing: DrawnRelease, *, schema: Json, account: Json,
+    measuring_entries: Mapping[str, int],
+) -> Json:
+    """Write all files but the signature into the draft `draft_folder`; return the facts with the files' hashes.
 
     Where the request says `neutralize`, texts that a spreadsheet would take for formulas get an apostrophe in front, in
     CSV files. `schema` is one that was measured with this release, to be used again, or empty. `account` is that of the
-    data set, and `measured` are the columns that its earlier releases measured.
+    data set, and `measuring_entries` are the columns that its earlier releases measured.
     """
-    release, measurements, workload = drawn.release, drawn.measurements, ready.problem.workload
-    facts = facts_of(ready, reservation, drawn.noise, account["releases"][-1], measured)
-    unbiased_answers = known(release, measurements, workload.domain)
-    population_rows = independent(facts["protects"])
-    tables = {"answers": _answers(workload, release, measurements, unbiased_answers, population_rows)}
-    tables |= _links(unbiased_answers, population_rows)
-    np.savez_compressed(made / "tables.npz", allow_pickle=False, **to_arrays(unbiased_answers))
-    if drawn.rows is not None:
-        tables["synthetic"] = drawn.rows
+    release, measurements, workload = drawing.release, drawing.measurements, ready.problem.workload
+    facts = release_facts(ready, reservation, drawing.noise, account["releases"][-1], measuring_entries)
+    unbiased_answers = unbiased_tables(release, measurements, workload.domain)
+    population_rows = independent_row_count(facts["protects"])
+    tables = {"answers": _answer_table(workload, release, measurements, unbiased_answers, population_rows)}
+    tables |= _link_test_tables(unbiased_answers, population_rows)
+    np.savez_compressed(draft_folder / "tables.npz", allow_pickle=False, **tables_to_arrays(unbiased_answers))
+    if drawing.rows is not None:
+        tables["synthetic"] = drawing.rows
     other_measurements = [m for m in measurements if m.workload is not workload]
     if other_measurements:
-        tables["measurements"] = pd.concat([_measured(m) for m in other_measurements], ignore_index=True)
-    if isinstance(release, Histogram) and len(release.D) <= MOST_WEIGHTS:
-        tables["weights"] = _weights(release.domain, release.D)
+        tables["measurements"] = pd.concat([_measurement_table(m) for m in other_measurements], ignore_index=True)
+    if isinstance(release, Histogram) and len(release.D) <= MAX_WEIGHT_CELLS:
+        tables["weights"] = _weight_table(release.domain, release.D)
     for name, table in tables.items():
         if name in ("synthetic", "weights"):
-            _storable(table).to_parquet(made / f"{name}.parquet", index=False)
-        if name != "weights" or len(table) <= MOST_CSV_WEIGHTS:
-            csv_table = neutral(table) if ready.request.neutralize else table
-            csv_table.to_csv(made / f"{name}.csv", index=False)
+            _parquet_compatible(table).to_parquet(draft_folder / f"{name}.parquet", index=False)
+        if name != "weights" or len(table) <= MAX_CSV_WEIGHT_CELLS:
+            csv_table = neutralize_formulas(table) if ready.request.neutralize else table
+            csv_table.to_csv(draft_folder / f"{name}.csv", index=False)
     if schema:
-        _put_json(made / "schema.json", schema)
+        _write_json(draft_folder / "schema.json", schema)
     rows, shares = facts["protects"]["records"], tables["answers"]["answer"].to_numpy()
-    utility = uses(unbiased_answers, rows).to_json()
-    utility["as_exact_as_sample"] = foreseen_exactness(unbiased_answers, workload, rows, shares)
-    utility["noise"] = foreseen_sizes(unbiased_answers, workload)
+    utility = suitable_uses(unbiased_answers, rows).to_json()
+    utility["as_exact_as_sample"] = predicted_exactness(unbiased_answers, workload, rows, shares)
+    utility["noise"] = predicted_error_sizes(unbiased_answers, workload)
     facts["promise"] = facts["promise"] | {"means": Promise.of_release(facts).to_json()}
-    facts = facts | {"files": verifier.hashes(made), "errors": _errors(tables["answers"]), "utility": utility}
-    _put_json(made / "release.json", facts)
-    _put_json(made / "account.json", account)
-    schema_step = (ready.measuring, ready.division) if isinstance(ready, SettledRelease) else None
+    facts = facts | {
+        "files": verifier.hashes(draft_folder),
+        "errors": _standard_error_summary(tables["answers"]),
+        "utility": utility,
+    }
+    _write_json(draft_folder / "release.json", facts)
+    _write_json(draft_folder / "account.json", account)
+    schema_step = (ready.schema_plan, ready.division) if isinstance(ready, MeasuredSchemaRelease) else None
     number = len(account["releases"])
-    proof_text = proof(facts["made_by"]["algorithm"], ready.request.algorithm, ready.plan, ready.problem, schema_step)
+    proof_text = derive_proof(
+        facts["made_by"]["algorithm"], ready.request.algorithm, ready.plan, ready.problem, schema_step
+    )
     documents = {
-        "card.html": card(facts, number),
+        "card.html": card_page(facts, number),
         "review.html": review_page(facts, number),
         "proof.html": proof_page(proof_text),
-        "registry.yaml": registry.entry(facts, number),
-        "verify.py": VERIFIER,
+        "registry.yaml": registry.registry_entry(facts, number),
+        "verify.py": VERIFIER_SOURCE,
     }
     for name, text in documents.items():
-        (made / name).write_text(text, encoding="utf-8")
+        (draft_folder / name).write_text(text, encoding="utf-8")
     return facts
 
 
-def write_schema(folder: Path, schema: Json) -> bool:
+def try_write_schema(folder: Path, schema: Json) -> bool:
     """Write a measured schema where no other file is released; return whether the disk took it, without raising."""
     try:
         folder.mkdir(exist_ok=True)
-        _put_json(folder / "schema.json", schema)
+        _write_json(folder / "schema.json", schema)
     except OSError:
         return False
     return True
 
 
-def _put_json(path: Path, value: Any) -> None:
+def _write_json(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def neutral(frame: pd.DataFrame) -> pd.DataFrame:
+def neutralize_formulas(frame: pd.DataFrame) -> pd.DataFrame:
     """The table with an apostrophe before every text, header or cell, that begins like a formula; numbers stay."""
-    safe_frame = frame.rename(columns=harmless)
+    safe_frame = frame.rename(columns=neutralize_formula)
     for i, name in enumerate(frame.columns):
         if frame[name].dtype.kind not in "iufb":
-            safe_frame.isetitem(i, frame[name].map(harmless, na_action="ignore"))
+            safe_frame.isetitem(i, frame[name].map(neutralize_formula, na_action="ignore"))
     return safe_frame
 
 
-def harmless(value: Any) -> Any:
+def neutralize_formula(value: Any) -> Any:
     """The value; a text that a spreadsheet would read as a formula gets an apostrophe in front."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(STARTERS) else value
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA_PREFIXES) else value
 
 
-def _answers(
-    workload: Workload, release: Release, measurements: Sequence[MeasuredAnswers], known: UnbiasedAnswers, n: float
+def _answer_table(
+    workload: Workload,
+    release: Release,
+    measurements: Sequence[MeasuredAnswers],
+    unbiased_answers: UnbiasedAnswers,
+    n: float,
 ) -> pd.DataFrame:
     """Every query with the release's answer and, if measured, the noisy answer with its standard error.
 
     Cells of tables also have intervals at 95%, for the table and for the population; empty where there are none.
     """
-    table = pd.DataFrame({"query": labels(workload), "answer": release.answers(workload)})
+    table = pd.DataFrame({"query": query_labels(workload), "answer": release.answers(workload)})
     if isinstance(release, UnbiasedAnswers) and isinstance(workload, Marginals):
         table["standard_error"] = release.standard_errors(workload)
     for m in measurements:
         if m.workload is workload:
             table["noisy_answer"], table["standard_error"] = m.answers, m.errors
     if isinstance(workload, Marginals):
-        for name, values in cell_intervals(known, workload, n).items():
+        for name, values in cell_intervals(unbiased_answers, workload, n).items():
             table[name] = values
     return table
 
 
-def _links(known: UnbiasedAnswers, n: float) -> dict[str, pd.DataFrame]:
+def _link_test_tables(unbiased_answers: UnbiasedAnswers, n: float) -> dict[str, pd.DataFrame]:
     """The test of a link for each pair of columns measured together, as `ask --linked`; no file where there is none."""
     test_rows, cell_count = [], 0
-    for S in sorted(S for S in known.places if len(S) == 2):
-        cell_count += np.prod([known.domain.shape[axis] for axis in S])
-        if cell_count > MOST_TESTED:
+    for S in sorted(S for S in unbiased_answers.part_slices if len(S) == 2):
+        cell_count += np.prod([unbiased_answers.domain.shape[axis] for axis in S])
+        if cell_count > MAX_TESTED_CELLS:
             break
-        test = linked(known, [known.domain.names[axis] for axis in S], n)
+        test = run_independence_test(unbiased_answers, [unbiased_answers.domain.names[axis] for axis in S], n)
         test_rows.append((*test.columns, test.p_value, test.statistic, test.words))
     columns = pd.Index(["column", "other_column", "p_value", "statistic", "in_words"])
     return {"links": pd.DataFrame(test_rows, columns=columns)} if test_rows else {}
 
 
-def _errors(answers: pd.DataFrame) -> Json | None:
+def _standard_error_summary(answers: pd.DataFrame) -> Json | None:
     """The number of answers with a measurement of their own and the range of their standard errors; else None."""
     if "standard_error" not in answers or not (standard_errors := answers["standard_error"].dropna()).size:
         return None
@@ -162,17 +172,17 @@ def _errors(answers: pd.DataFrame) -> Json | None:
     return {"answers": len(answers), "measured": len(standard_errors), "least": least, "most": most}
 
 
-def _measured(m: MeasuredAnswers) -> pd.DataFrame:
+def _measurement_table(m: MeasuredAnswers) -> pd.DataFrame:
     """A table of the queries measured in place of those asked, with noisy answers and standard errors."""
-    return pd.DataFrame({"query": labels(m.workload), "noisy_answer": m.answers, "standard_error": m.errors})
+    return pd.DataFrame({"query": query_labels(m.workload), "noisy_answer": m.answers, "standard_error": m.errors})
 
 
-def labels(workload: Workload) -> list[str]:
+def query_labels(workload: Workload) -> list[str]:
     """Every query of a workload in words."""
-    return [query_words(workload, j) for j in range(workload.m)]
+    return [query_text(workload, j) for j in range(workload.m)]
 
 
-def _weights(domain: Domain, D: Array) -> pd.DataFrame:
+def _weight_table(domain: Domain, D: Array) -> pd.DataFrame:
     """Every cell of the domain, by its labels, with its weight."""
     codes = np.unravel_index(np.arange(len(D)), domain.shape)
     cells = [
@@ -184,7 +194,7 @@ def _weights(domain: Domain, D: Array) -> pd.DataFrame:
     return pd.concat([*cells, pd.Series(D)], axis=1).set_axis([*domain.names, name], axis=1)
 
 
-def _storable(frame: pd.DataFrame) -> pd.DataFrame:
+def _parquet_compatible(frame: pd.DataFrame) -> pd.DataFrame:
     """The table with columns of mixed values turned to text, because Parquet columns have one type."""
     mixed_columns = [
         c for c in frame if frame[c].dtype == object and len({type(v) for v in frame[c].dropna().unique()}) > 1

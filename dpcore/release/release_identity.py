@@ -17,19 +17,19 @@ import pandas as pd
 from ..algorithms import registered_name
 from ..core.parameters import parameter_values
 from ..core.types import Array, Json
-from ..data.cell_hashes import marks, mixed
+from ..data.cell_hashes import combine_hashes, hash_cells
 from ..privacy.accounting import Events, events_to_json
 from ..problems import PublicStart
 from ..queries import Explicit, Marginals, Union, Workload
 from ..schema.domain import Rows
-from ..schema.partial_schema import open_schema_to_json
+from ..schema.partial_schema import partial_schema_to_json
 from ..schema.schema_json import domain_to_json
-from .facts import versions
-from .preparation import OpenRelease, PreparedRelease, json_value
+from .facts import software_versions
+from .preparation import PartialSchemaRelease, PreparedRelease, to_json_value
 from .request import SchemaRequest
 
 
-def identity_of(ready: PreparedRelease) -> str:
+def release_digest(ready: PreparedRelease) -> str:
     """The digest of all that is public of a prepared release, and of the program that draws it.
 
     How many rows are drawn from what is released, and how files are written, is left out: neither uses the records.
@@ -38,23 +38,23 @@ def identity_of(ready: PreparedRelease) -> str:
     public_facts: Json = {
         "algorithm": [registered_name(request.algorithm), parameter_values(request.algorithm)],
         "budget": [request.budget.epsilon, request.budget.delta],
-        "plan": [[choice.name, json_value(choice.value)] for choice in plan.choices],
+        "plan": [[choice.name, to_json_value(choice.value)] for choice in plan.settings],
         "exact": plan.exact,
         "events": events_to_json(ready.events),
         "unit": [request.unit.person, request.unit.most_rows],
         "new_version": request.new_version,
         "reason": request.reason,
-        "asked": list(request.asked),
+        "asked": list(request.query_texts),
         "schema": domain_to_json(problem.domain),
         "columns": list(problem.domain.names),
-        "arrays": _digest([*_matrices(problem.workload), *_start(problem.start)]),
+        "arrays": _digest_arrays([*_explicit_query_matrices(problem.workload), *_public_start_arrays(problem.start)]),
     }
-    if isinstance(ready, OpenRelease):
-        public_facts |= {"open": open_schema_to_json(ready.schema), "part": ready.part}
-    return _told(public_facts)
+    if isinstance(ready, PartialSchemaRelease):
+        public_facts |= {"open": partial_schema_to_json(ready.schema), "part": ready.schema_budget_share}
+    return _digest_with_program(public_facts)
 
 
-def schema_identity(request: SchemaRequest, names: Sequence[str], events: Events) -> str:
+def schema_release_digest(request: SchemaRequest, names: Sequence[str], events: Events) -> str:
     """The digest of all that is public of a schema to be measured, and of the program that measures it."""
     public_facts: Json = {
         "schema of": list(names),
@@ -64,37 +64,37 @@ def schema_identity(request: SchemaRequest, names: Sequence[str], events: Events
         "unit": [request.unit.person, request.unit.most_rows],
         "new_version": request.new_version,
     }
-    return _told(public_facts)
+    return _digest_with_program(public_facts)
 
 
-def rows_of(ready: PreparedRelease) -> bytes:
+def prepared_rows_digest(ready: PreparedRelease) -> bytes:
     """The digest of a prepared release's records, in any order; to be stored under a key only."""
     rows = ready.rows
-    if isinstance(ready, OpenRelease):  # its cells are read only once their schema is there
-        return rows_digest(ready.request.unit.limited(ready.request.table, ready.schema.names))
+    if isinstance(ready, PartialSchemaRelease):  # its cells are read only once their schema is there
+        return rows_digest(ready.request.unit.bound_contributions(ready.request.table, ready.schema.names))
     if isinstance(rows, Rows):
         row_arrays = [rows.values, rows.weights]
     else:
         row_arrays = [part for axes in sorted(rows.tables) for part in (np.array(axes), rows.tables[axes])]
-    return bytes.fromhex(_digest(row_arrays))
+    return bytes.fromhex(_digest_arrays(row_arrays))
 
 
 def rows_digest(frame: pd.DataFrame) -> bytes:
     """The digest of the texts of all rows, in any order; to be stored under a key only."""
     row_hashes = np.zeros(len(frame), dtype=np.uint64)
     for position in range(frame.shape[1]):
-        row_hashes = mixed(row_hashes, marks(pd.Series(frame.iloc[:, position])))
-    return bytes.fromhex(_digest([np.sort(row_hashes)]))
+        row_hashes = combine_hashes(row_hashes, hash_cells(pd.Series(frame.iloc[:, position])))
+    return bytes.fromhex(_digest_arrays([np.sort(row_hashes)]))
 
 
-def _told(said: Json) -> str:
+def _digest_with_program(public_facts: Json) -> str:
     """The digest of what is said of a release, and of this program."""
-    said = said | {"program": {**versions(), "code": _code()}}
-    return hashlib.sha256(json.dumps(said, sort_keys=True, default=repr).encode()).hexdigest()
+    public_facts = public_facts | {"program": {**software_versions(), "code": _source_code_digest()}}
+    return hashlib.sha256(json.dumps(public_facts, sort_keys=True, default=repr).encode()).hexdigest()
 
 
 @cache
-def _code() -> str:
+def _source_code_digest() -> str:
     """A digest of this program's own text, as another one may draw in another order."""
     package_folder, hasher = Path(__file__).parents[1], hashlib.sha256()
     for path in sorted(package_folder.rglob("*.py")):
@@ -102,26 +102,26 @@ def _code() -> str:
     return hasher.hexdigest()
 
 
-def _matrices(workload: Workload) -> Iterator[Array]:
+def _explicit_query_matrices(workload: Workload) -> Iterator[Array]:
     """The matrices of questions that came from files, which the questions' texts only name."""
     if isinstance(workload, Union):
-        for part, _ in workload.members:
-            yield from _matrices(part)
+        for part, _ in workload.parts:
+            yield from _explicit_query_matrices(part)
     elif isinstance(workload, Explicit):
         yield workload.matrix
 
 
-def _start(start: Any) -> list[Array]:
+def _public_start_arrays(start: Any) -> list[Array]:
     """The arrays of a public start."""
     if start is None:
         return []
     if not isinstance(start, PublicStart):
         return [start]
     pairs = Marginals.all(start.domain, min(2, len(start.domain.names)))
-    return [start.answers(pairs), np.array([start.records, float(start.support)])]
+    return [start.answers(pairs), np.array([start.row_count, float(start.keeps_support)])]
 
 
-def _digest(arrays: Iterable[Array]) -> str:
+def _digest_arrays(arrays: Iterable[Array]) -> str:
     hasher = hashlib.sha256()
     for array in arrays:
         hasher.update(f"{array.dtype.str}{array.shape}".encode() + np.ascontiguousarray(array).tobytes())

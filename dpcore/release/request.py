@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 from ..algorithms import Algorithm, registered_name
 from ..core.errors import InputError
-from ..core.numbers import check_rows
+from ..core.numbers import check_synthetic_row_count
 from ..queries import Workload
-from ..schema.text_format import UNSTATED, TextFormat
+from ..schema.text_format import DEFAULT_TEXT_FORMAT, TextFormat
 from .data_set import BudgetRequest
 from .public_start import StartTable
 
-NOISES = ("auto", "exact", "float")
+NOISE_MODES = ("auto", "exact", "float")
 
 
-def check_format(format: TextFormat) -> None:
+def check_text_format(format: TextFormat) -> None:
     """Raise InputError for a text format in which one row's content can change how later rows are read."""
     if format.encoding == "utf-16":
         raise InputError("a file in UTF-16 is not released, as one stray byte moves all that follow; save it as UTF-8")
@@ -32,10 +32,10 @@ def check_format(format: TextFormat) -> None:
 class SchemaRequest(BudgetRequest):
     """A request to measure a schema of a table in memory, whose file was read by `format`."""
 
-    format: TextFormat = UNSTATED
+    format: TextFormat = DEFAULT_TEXT_FORMAT
 
     def __post_init__(self) -> None:
-        check_format(self.format)
+        check_text_format(self.format)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,7 +49,7 @@ class ReleaseRequest(BudgetRequest):
     """
 
     workload: Workload
-    asked: Sequence[str]
+    query_texts: Sequence[str]
     algorithm: Algorithm
     start: StartTable | None = None
     reason: str = ""
@@ -58,19 +58,19 @@ class ReleaseRequest(BudgetRequest):
     noise: str = "auto"
 
     def __post_init__(self) -> None:
-        if self.noise not in NOISES:
-            raise InputError(f"noise={self.noise!r} is none of {', '.join(NOISES)}")
+        if self.noise not in NOISE_MODES:
+            raise InputError(f"noise={self.noise!r} is none of {', '.join(NOISE_MODES)}")
         if self.workload.domain.peeked and not self.reason.strip():
             raise InputError(
                 "the schema's bounds were filled in from the data (peeked): give a written reason to use it"
             )
         if self.noise == "float" and self.budget.delta == 0:
             raise InputError("noise=float at delta=0: rounded noise keeps no such promise; choose auto, or delta > 0")
-        check_format(self.workload.domain.file)
+        check_text_format(self.workload.domain.file)
         if self.rows is not None:
-            check_rows(self.rows)
+            check_synthetic_row_count(self.rows)
 
-    def check_exact(self, exact: bool) -> None:
+    def check_exact_noise(self, exact: bool) -> None:
         """Raise InputError for a plan whose noise is not exact where the request demands exact noise."""
         if not exact and (self.noise == "exact" or self.budget.delta == 0):
             name = registered_name(self.algorithm)

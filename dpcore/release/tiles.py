@@ -1,26 +1,32 @@
 """The tiles of a verdict, for pages and cards alike: how far off, and as exact as which sample."""
 
-from ..core.numbers import counted, points
+from ..core.numbers import format_count, format_percentage_points
 
 Tile = tuple[str, str, str]  # what is measured, its value, and what to compare that with
 
 
-def foretold(sizes: tuple[float, float] | None, exact: float | None, n: int, noun: str) -> list[Tile]:
+def predicted_error_tiles(
+    predicted_errors: tuple[float, float] | None, sample_share: float | None, n: int, unit_noun: str
+) -> list[Tile]:
     """The tiles of a release's accuracy by its noise alone: the typical error, that of 19 in 20 answers, the sample."""
-    if sizes is None:
+    if predicted_errors is None:
         return []
-    typical_tile = error("Foreseen error", sizes[0], n, noun)
-    return [typical_tile, error("19 of 20 answers: within", sizes[1], n, noun), *exactness(exact, n, noun)]
+    typical_tile = error_tile("Foreseen error", predicted_errors[0], n, unit_noun)
+    return [
+        typical_tile,
+        error_tile("19 of 20 answers: within", predicted_errors[1], n, unit_noun),
+        *sample_size_tile(sample_share, n, unit_noun),
+    ]
 
 
-def error(name: str, gap: float, n: int, noun: str, more: str = "") -> Tile:
-    """The tile of one error in people or rows, beside it the same in points and what `more` is known."""
-    return name, counted(gap, n, noun), f"{points(gap)} points{more}"
+def error_tile(name: str, error_share: float, n: int, unit_noun: str, suffix: str = "") -> Tile:
+    """The tile of one error in people or rows, beside it the same in points and what `suffix` is known."""
+    return name, format_count(error_share, n, unit_noun), f"{format_percentage_points(error_share)} points{suffix}"
 
 
-def exactness(share: float | None, n: int, noun: str) -> list[Tile]:
+def sample_size_tile(sample_share: float | None, n: int, unit_noun: str) -> list[Tile]:
     """The tile that says which sample would be as exact, to two digits; no tile where that is not known."""
-    if share is None:
+    if sample_share is None:
         return []
-    sample = f"{float(f'{share * n:.2g}'):,.0f} of {n:,} {noun}"
+    sample = f"{float(f'{sample_share * n:.2g}'):,.0f} of {n:,} {unit_noun}"
     return [("As exact as counting only", sample, "drawn at random, without noise")]

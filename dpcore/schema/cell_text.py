@@ -14,26 +14,28 @@ import pyarrow as pa
 
 from ..core.types import Array
 
-_ABSENCES = """
+_MISSING_TEXT_LIST = """
 NA N/A NaN nan NULL null None <NA> #N/A n/a n.a. N.A. #NA NAN NaT Null none NONE missing Missing MISSING - -- – — ? . ..
 """
 # a category that is listed among a column's values is one, whatever it is called
-MISSING_TEXTS = frozenset(["", *_ABSENCES.split()])
-ZERO, WHOLE, DAY = "0", "-?[1-9][0-9]*", "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-POINT, MIDNIGHT = r"\.0*", r"[ T]00:00:00(\.0*)?"  # what may follow them
-SAME = re.compile(rf"-?(?P<zero>{ZERO})({POINT})?|(?P<whole>{WHOLE}){POINT}|(?P<day>{DAY}){MIDNIGHT}")
+MISSING_TEXTS = frozenset(["", *_MISSING_TEXT_LIST.split()])
+ZERO_PATTERN, WHOLE_NUMBER_PATTERN, DAY_PATTERN = "0", "-?[1-9][0-9]*", "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+ZERO_FRACTION_PATTERN, MIDNIGHT_PATTERN = r"\.0*", r"[ T]00:00:00(\.0*)?"  # what may follow them
+REDUNDANT_TEXT_PATTERN = re.compile(
+    rf"-?(?P<zero>{ZERO_PATTERN})({ZERO_FRACTION_PATTERN})?|(?P<whole>{WHOLE_NUMBER_PATTERN}){ZERO_FRACTION_PATTERN}|(?P<day>{DAY_PATTERN}){MIDNIGHT_PATTERN}"
+)
 # Raised for a time that the calendar of its zone does not have; the last is Python's, for a year after 9999.
-NO_TIME = NotImplementedError, ValueError, OverflowError
-LEAST_USUAL, LARGEST_USUAL = 1e-4, 1e10  # floats between which Arrow and Python write the same digits
+TIME_ERRORS = NotImplementedError, ValueError, OverflowError
+MIN_ARROW_FLOAT, MAX_ARROW_FLOAT = 1e-4, 1e10  # floats between which Arrow and Python write the same digits
 
 
-class Number(str):
+class NumberText(str):
     """The text of a number from a numeric file, marked so that it is never read as an amount or a date."""
 
     __slots__ = ()
 
 
-def text_of(value: object) -> str:
+def text_of_cell(value: object) -> str:
     """The text of a cell, without spaces around it."""
     if isinstance(value, str):
         return value.strip()
@@ -41,32 +43,32 @@ def text_of(value: object) -> str:
         if isinstance(value, (bool, np.bool_)):
             return str(value)
         if isinstance(value, np.floating):
-            value = decimals(np.atleast_1d(value)).item()
+            value = floats_as_printed(np.atleast_1d(value)).item()
         if isinstance(value, (int, float, np.integer)):
-            return Number(canonical(str(value)))
+            return NumberText(canonical_text(str(value)))
         if isinstance(value, Decimal):
-            return Number(f"{value:f}")
+            return NumberText(f"{value:f}")
         return (value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)).strip()
     except ValueError:  # a whole number of more digits than are written
         return ""
 
 
-def canonical(text: str) -> str:
+def canonical_text(text: str) -> str:
     """The text that stands for all ways to write one value: `17` for `17.0`, a day for its midnight.
 
     Values with the same such text are one category, one person and one cell. `007`, `0012e322` and whole numbers of any
     length are what they are.
     """
-    match = SAME.fullmatch(text) if text[-1:] in ("0", ".") else None
+    match = REDUNDANT_TEXT_PATTERN.fullmatch(text) if text[-1:] in ("0", ".") else None
     return next(filter(None, match.groupdict().values())) if match else text
 
 
-def written(value: object) -> str:
+def canonical_text_of_value(value: object) -> str:
     """The canonical text of a value: 1, 1.0, "1" and " 1" are one category."""
-    return canonical(text_of(value))
+    return canonical_text(text_of_cell(value))
 
 
-def distinct(cells: pd.Series) -> tuple[Array, list[str]]:
+def factorize_texts(cells: pd.Series) -> tuple[Array, list[str]]:
     """The distinct texts (r,) of cells, and each cell's index among them (n,), −1 for a missing value.
 
     Every distinct value is looked at once; a text of a number and a text that is equal to it stand apart.
@@ -77,51 +79,51 @@ def distinct(cells: pd.Series) -> tuple[Array, list[str]]:
         if dtype_kind in "iu":  # whose texts every reading takes alike
             return codes, list(map(str, values.tolist()))
         if dtype_kind == "f":
-            return codes, list(map(Number, floats(decimals(np.asarray(values)))))
+            return codes, list(map(NumberText, float_texts(floats_as_printed(np.asarray(values)))))
         try:
-            return codes, list(map(text_of, values.tolist()))
-        except NO_TIME:  # some of them
-            return codes, [_in_zone(pd.DatetimeIndex(values), i) for i in range(len(values))]
+            return codes, list(map(text_of_cell, values.tolist()))
+        except TIME_ERRORS:  # some of them
+            return codes, [_zoned_time_text(pd.DatetimeIndex(values), i) for i in range(len(values))]
     code_of_text: dict[tuple[type, str], int] = {}
-    texts = (None if _is_none(v) else text_of(v) for v in cells.astype(object).tolist())
+    texts = (None if _is_missing(v) else text_of_cell(v) for v in cells.astype(object).tolist())
     codes = [-1 if text is None else code_of_text.setdefault((type(text), text), len(code_of_text)) for text in texts]
     return np.array(codes, dtype=np.int64), [text for _, text in code_of_text]
 
 
-def counted(cells: pd.Series) -> tuple[list[str], Array]:
+def count_texts(cells: pd.Series) -> tuple[list[str], Array]:
     """The distinct texts (r,) of cells that are not missing, and how many cells say each (r,)."""
-    codes, texts = distinct(cells)
+    codes, texts = factorize_texts(cells)
     return texts, np.bincount(codes[codes >= 0], minlength=len(texts))
 
 
-def floats(values: Array) -> Array:
+def float_texts(values: Array) -> Array:
     """The texts (n,) of 64-bit floats; those of usual size are written by Arrow, which is much faster."""
-    is_usual = (np.abs(values) >= LEAST_USUAL) & (np.abs(values) < LARGEST_USUAL)
+    is_usual = (np.abs(values) >= MIN_ARROW_FLOAT) & (np.abs(values) < MAX_ARROW_FLOAT)
     texts = np.empty(len(values), dtype=object)
-    texts[is_usual] = [canonical(text) for text in pa.array(values[is_usual]).cast(pa.string()).to_pylist()]
-    texts[~is_usual] = [canonical(str(value)) for value in values[~is_usual].tolist()]
+    texts[is_usual] = [canonical_text(text) for text in pa.array(values[is_usual]).cast(pa.string()).to_pylist()]
+    texts[~is_usual] = [canonical_text(str(value)) for value in values[~is_usual].tolist()]
     return texts
 
 
-def decimals(values: Array) -> Array:
+def floats_as_printed(values: Array) -> Array:
     """The 64-bit floats (n,) that the texts of numbers say: 0.1 for the 32-bit float nearest to it."""
     if values.dtype.kind != "f" or values.dtype.itemsize >= 8:
         return values.astype(float)
     return pa.array(values.astype(np.float32)).cast(pa.string()).cast(pa.float64()).to_numpy()
 
 
-def is_text(text: str) -> bool:
+def is_valid_unicode(text: str) -> bool:
     """Whether the text can be written and shown: JSON may contain halves of a character."""
     return text.isascii() or not any("\ud800" <= c <= "\udfff" for c in text)
 
 
-def _in_zone(times: pd.DatetimeIndex, place: int) -> str:
+def _zoned_time_text(times: pd.DatetimeIndex, index: int) -> str:
     """The text of a time in its zone; that of the same moment in UTC where its zone's calendar does not have it."""
     try:
-        return text_of(times[place])
-    except NO_TIME:
-        return f"{times.tz_convert(None)[place]}+00:00"
+        return text_of_cell(times[index])
+    except TIME_ERRORS:
+        return f"{times.tz_convert(None)[index]}+00:00"
 
 
-def _is_none(value: object) -> bool:
+def _is_missing(value: object) -> bool:
     return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)

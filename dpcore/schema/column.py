@@ -9,14 +9,14 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from ..core.errors import InputError, shortened
+from ..core.errors import InputError, shorten
 from ..core.types import Array, Rng, Texts, by_name
-from .cell_text import MISSING_TEXTS, counted, decimals, distinct, written
-from .column_readings import ANY_CASE, AS_WRITTEN, category_of, folded, number_of
+from .cell_text import MISSING_TEXTS, canonical_text_of_value, count_texts, factorize_texts, floats_as_printed
+from .column_readings import ANY_CASE, AS_WRITTEN, casefold_text, category_of_cell, parse_cell_number
 
-MISSING_FOLDED = frozenset(map(folded, MISSING_TEXTS))
+CASEFOLDED_MISSING_TEXTS = frozenset(map(casefold_text, MISSING_TEXTS))
 MISSING_LABEL = "(missing)"
-OTHER = "(other)"  # the category of all that is not listed, where a column has one
+OTHER_LABEL = "(other)"  # the category of all that is not listed, where a column has one
 MAX_COLUMN_CELLS = 1_000_000
 
 
@@ -54,7 +54,7 @@ class Column:
         return self.low, self.high
 
     @property
-    def present(self) -> int:
+    def nonmissing_size(self) -> int:
         """The number of cells for values that are not missing."""
         if self.values:
             return len(self.values)
@@ -66,10 +66,10 @@ class Column:
     @property
     def size(self) -> int:
         """The number of cells, the missing one included."""
-        return self.present + (self.missing == "category")
+        return self.nonmissing_size + (self.missing == "category")
 
     @property
-    def allowed(self) -> str:
+    def allowed_text(self) -> str:
         """The allowed values in words, cut when long."""
         if not self.values:
             return f"{self.low:g}..{self.high:g}"
@@ -80,159 +80,161 @@ class Column:
     def labels(self) -> Texts:
         """A text for every cell, in order."""
         if self.values:
-            texts = [*map(written, self.values)]
-        elif self.fractional:
-            bin_texts = [f"{a} to under {b}" for a, b in self._pairs]
+            texts = [*map(canonical_text_of_value, self.values)]
+        elif self.is_real_valued:
+            bin_texts = [f"{a} to under {b}" for a, b in self._bin_edge_texts]
             texts = [*bin_texts[:-1], bin_texts[-1].replace("under ", "")]  # the last bin includes its upper edge
         else:
-            texts = [f"{a}–{b - 1}" if b - a > 1 else str(a) for a, b in zip(*self.wholes, strict=True)]
+            texts = [f"{a}–{b - 1}" if b - a > 1 else str(a) for a, b in zip(*self.whole_number_ranges, strict=True)]
         return tuple(texts + [MISSING_LABEL] * (self.missing == "category"))
 
     @property
-    def fractional(self) -> bool:
+    def is_real_valued(self) -> bool:
         """Whether the cells are bins of numbers that need not be whole."""
         return self.kind == "numeric"
 
     @property
-    def wholes(self) -> tuple[Array, Array]:
+    def whole_number_ranges(self) -> tuple[Array, Array]:
         """The first whole number of every cell and the one after its last (present,); InputError for categories."""
         if self.edges:
-            return whole_bins(self.edges)
-        first = int(self.bounds[0]) + np.arange(self.present)
+            return whole_number_bins(self.edges)
+        first = int(self.bounds[0]) + np.arange(self.nonmissing_size)
         return first, first + 1
 
     @property
-    def _pairs(self) -> list[tuple[str, str]]:
+    def _bin_edge_texts(self) -> list[tuple[str, str]]:
         """The edges of every bin as texts, with enough digits to distinguish all edges."""
         digits = next(d for d in (6, 9, 12, 17) if len({f"{e:.{d}g}" for e in self.edges}) == len(self.edges))
         return list(pairwise(f"{e:.{digits}g}" for e in self.edges))
 
     @cached_property
-    def codes(self) -> dict[str, int]:
+    def code_by_label(self) -> dict[str, int]:
         """The code of every value or bin by its label; a bin of real numbers is also found as "[20, 40)"."""
-        codes = {label: code for code, label in enumerate(self.labels[: self.present])}
-        if self.fractional:
-            last_code = self.present - 1
-            codes |= {f"[{a}, {b}{']' if i == last_code else ')'}": i for i, (a, b) in enumerate(self._pairs)}
+        codes = {label: code for code, label in enumerate(self.labels[: self.nonmissing_size])}
+        if self.is_real_valued:
+            last_code = self.nonmissing_size - 1
+            codes |= {f"[{a}, {b}{']' if i == last_code else ')'}": i for i, (a, b) in enumerate(self._bin_edge_texts)}
         return codes
 
     @cached_property
     def midpoints(self) -> Array:
         """The middle of every cell's numbers (size,), NaN for the missing cell; InputError for categories."""
-        least, largest = self.extents
-        if self.fractional:
+        least, largest = self.number_ranges
+        if self.is_real_valued:
             largest = np.asarray(self.edges[1:])
-        return np.append((least + largest) / 2, [np.nan] * (self.size - self.present))
+        return np.append((least + largest) / 2, [np.nan] * (self.size - self.nonmissing_size))
 
     @property
-    def extents(self) -> tuple[Array, Array]:
+    def number_ranges(self) -> tuple[Array, Array]:
         """The least and the largest number of every cell (present,); InputError for categories."""
-        if not self.fractional:
-            first, after_last = self.wholes
+        if not self.is_real_valued:
+            first, after_last = self.whole_number_ranges
             return first.astype(float), after_last - 1.0
         edges = np.asarray(self.edges, dtype=float)
         return edges[:-1], np.append(np.nextafter(edges[1:-1], -np.inf), edges[-1])
 
-    def span(self, first: int, last: int) -> str:
+    def label_of_range(self, first: int, last: int) -> str:
         """The neighbouring cells first..last in words: `25–44`, `0 to under 35`, `Basic to Bachelor`."""
         first_label, last_label = self.labels[first], self.labels[last]
         if first == last or self.values:
             return first_label if first == last else f"{first_label} to {last_label}"
-        separator = " to " if self.fractional else "–"
+        separator = " to " if self.is_real_valued else "–"
         return first_label.split(separator)[0] + separator + last_label.split(separator)[-1]
 
     def encode(self, cells: pd.Series) -> Array:
         """The codes (n,) of texts, numbers or booleans; InputError names the value, its row and how many are
         refused.
         """
-        codes, absent, outside = self._examine(cells)
+        codes, absent, outside = self._classify_cells(cells)
         if self.values and self.out_of_range == "other":
-            codes = np.where(outside, self.values.index(OTHER), codes)
+            codes = np.where(outside, self.values.index(OTHER_LABEL), codes)
         elif self.values:
-            self._refuse(outside, cells, f"is not one of the allowed values {self.allowed}")
+            self._raise_if_any(outside, cells, f"is not one of the allowed values {self.allowed_text}")
         elif self.out_of_range == "refuse":
-            self._refuse(outside, cells, f"is outside {self.allowed}", 'widen it or set out_of_range "clip"')
+            self._raise_if_any(outside, cells, f"is outside {self.allowed_text}", 'widen it or set out_of_range "clip"')
         if self.missing == "refuse":
-            self._refuse(absent, cells, "is missing", 'set missing "category" to give it a value of its own')
-        return np.where(absent, self.values.index(OTHER) if self.missing == "other" else self.present, codes)
+            self._raise_if_any(absent, cells, "is missing", 'set missing "category" to give it a value of its own')
+        return np.where(
+            absent, self.values.index(OTHER_LABEL) if self.missing == "other" else self.nonmissing_size, codes
+        )
 
-    def numbers(self, cells: pd.Series) -> Array:
+    def read_numbers(self, cells: pd.Series) -> Array:
         """The numbers (n,), clipped to low..high, NaN where missing; raises what `encode` raises.
 
         InputError for a column of categories.
         """
         bounds = self.bounds
         self.encode(cells)
-        numbers, absent = self._numbers(cells)
+        numbers, absent = self._parse_numbers(cells)
         return np.where(absent, np.nan, np.clip(numbers, *bounds))
 
-    def findings(self, cells: pd.Series) -> tuple[int, int]:
+    def count_missing_and_outside(self, cells: pd.Series) -> tuple[int, int]:
         """The numbers of missing cells and of cells outside the allowed values, from the records themselves."""
-        _, absent, outside = self._examine(cells)
+        _, absent, outside = self._classify_cells(cells)
         return int(absent.sum()), int(outside.sum())
 
-    def said_missing(self, cells: pd.Series) -> dict[str, int]:
+    def missing_text_counts(self, cells: pd.Series) -> dict[str, int]:
         """The texts that count as missing here with the number of cells for each, from the records themselves."""
-        texts, counts = counted(cells)
-        absent = self._examine(pd.Series(texts, dtype=object))[1]
+        texts, counts = count_texts(cells)
+        absent = self._classify_cells(pd.Series(texts, dtype=object))[1]
         return {text: int(n) for text, n, gone in zip(texts, counts, absent, strict=True) if gone and text}
 
-    def key(self, value: object) -> str:
+    def category_key(self, value: object) -> str:
         """The key that is equal for two values of the same category."""
-        return category_of(written(value), ANY_CASE if self.read == ANY_CASE else AS_WRITTEN)
+        return category_of_cell(canonical_text_of_value(value), ANY_CASE if self.read == ANY_CASE else AS_WRITTEN)
 
-    def _examine(self, cells: pd.Series) -> tuple[Array, Array, Array]:
+    def _classify_cells(self, cells: pd.Series) -> tuple[Array, Array, Array]:
         """The codes (n,), clipped into range, and masks of missing and outside cells; InputError for other texts."""
         if self.values:
-            code_of_key = {self.key(v): i for i, v in enumerate(self.values)}
-            missing_texts = absences(self.read)
-            text_index, texts = distinct(cells)
-            keys = [category_of(text, self.read) for text in texts]
+            code_of_key = {self.category_key(v): i for i, v in enumerate(self.values)}
+            missing_texts = missing_texts_of_reading(self.read)
+            text_index, texts = factorize_texts(cells)
+            keys = [category_of_cell(text, self.read) for text in texts]
             code_of_text = np.array([code_of_key.get(key, -2 if key in missing_texts else -1) for key in keys] + [-2])
             codes = code_of_text[text_index]
             return np.maximum(codes, 0), codes == -2, codes == -1
-        numbers, absent = self._numbers(cells)
+        numbers, absent = self._parse_numbers(cells)
         low, high = self.bounds
         outside = ~absent & ((numbers < low) | (numbers > high))
         numbers = np.clip(np.where(absent, low, numbers), low, high)
         if self.edges:
-            codes = np.minimum(np.searchsorted(self.edges, numbers, side="right") - 1, self.present - 1)
+            codes = np.minimum(np.searchsorted(self.edges, numbers, side="right") - 1, self.nonmissing_size - 1)
         else:
             codes = (numbers - low).astype(np.int64)
         return codes, absent, outside
 
     def decode(self, codes: Array, rng: Rng) -> pd.Series:
         """The values (n,) for codes (n,): uniform within a bin; whole numbers stay whole, missing stays missing."""
-        absent = codes == self.present
+        absent = codes == self.nonmissing_size
         codes = np.where(absent, 0, codes).astype(np.int64)
         if self.values:
             all_whole = all(type(v) is int for v in self.values)
             values = pd.Series(np.array(self.values, dtype=None if all_whole else object)[codes])
-        elif self.fractional:
+        elif self.is_real_valued:
             edges = np.asarray(self.edges)
             draws = rng.uniform(edges[codes], edges[codes + 1])  # may round up to the next bin's edge
             values = pd.Series(np.minimum(draws, np.nextafter(edges[codes + 1], edges[codes])))
         else:
-            first, after_last = self.wholes
+            first, after_last = self.whole_number_ranges
             values = pd.Series(rng.integers(first[codes], after_last[codes]))
         if absent.any():
             values = (values.astype("Int64") if values.dtype.kind == "i" else values).mask(absent)
         return values.rename(self.name)
 
-    def published(self, codes: Array, rng: Rng) -> pd.Series:
-        """The values of `decode`, with a bin's numbers rounded down to `decimals`, the digits they are worth."""
+    def decode_rounded(self, codes: Array, rng: Rng) -> pd.Series:
+        """The values of `decode`, with a bin's numbers rounded down to `decimal_places`, the digits they are worth."""
         values = self.decode(codes, rng)
-        if not self.fractional or self.decimals is None:
+        if not self.is_real_valued or self.decimal_places is None:
             return values
-        steps_per_unit, edges = 10.0**self.decimals, np.asarray(self.edges)
-        bins = np.where(codes == self.present, 0, codes)
+        steps_per_unit, edges = 10.0**self.decimal_places, np.asarray(self.edges)
+        bins = np.where(codes == self.nonmissing_size, 0, codes)
         low, high = edges[bins], edges[bins + 1]
         rounded = np.floor(values.to_numpy(dtype=float) * steps_per_unit) / steps_per_unit
         rounded = np.where(rounded >= high, high - 1 / steps_per_unit, rounded)  # where the product was rounded up
         return pd.Series(np.where(np.isnan(rounded), rounded, np.maximum(rounded, low)), name=self.name)
 
     @cached_property
-    def decimals(self) -> int | None:
+    def decimal_places(self) -> int | None:
         """The digits after the point of a drawn number: the edges', or enough for ten steps in a bin.
 
         None where the edges fit no grid that floating point can tell apart: 1/3, or 0.1 beside 10¹⁵.
@@ -241,38 +243,38 @@ class Column:
         digits = max(0, math.ceil(1 - math.log10(min(np.diff(self.edges)))), *edge_digits)
         return None if digits > 12 or max(map(abs, self.edges)) * 10.0**digits > 2.0**50 else digits
 
-    def _numbers(self, cells: pd.Series) -> tuple[Array, Array]:
+    def _parse_numbers(self, cells: pd.Series) -> tuple[Array, Array]:
         """The finite floats (n,), NaN for cells without a number, and a mask of the missing cells."""
         if isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iuf":  # what their texts say, without them
-            numbers = decimals(cells.to_numpy())
+            numbers = floats_as_printed(cells.to_numpy())
             absent, numbers = np.isnan(numbers), np.where(np.isfinite(numbers), numbers, np.nan)
         else:
-            codes, texts = distinct(cells)
-            numbers = np.array([*(number_of(text, self.read) for text in texts), np.nan])[codes]
+            codes, texts = factorize_texts(cells)
+            numbers = np.array([*(parse_cell_number(text, self.read) for text in texts), np.nan])[codes]
             absent = np.array([*(text in MISSING_TEXTS for text in texts), True])[codes]
         is_unreadable = np.isnan(numbers) & ~absent
         is_fractional = (self.kind == "integer") & (numbers != np.floor(numbers)) & ~absent & ~is_unreadable
         if self.unreadable == "missing":
             return numbers, absent | is_unreadable | is_fractional
-        self._refuse(is_unreadable, cells, f"is not a number in {self.allowed}")
-        self._refuse(is_fractional, cells, f"is not a whole number in {self.allowed}")
+        self._raise_if_any(is_unreadable, cells, f"is not a number in {self.allowed_text}")
+        self._raise_if_any(is_fractional, cells, f"is not a whole number in {self.allowed_text}")
         return numbers, absent
 
-    def _refuse(self, bad: Array, cells: pd.Series, why: str, advice: str = "") -> None:
-        if bad.any():
-            row = int(bad.argmax())
+    def _raise_if_any(self, refused: Array, cells: pd.Series, reason: str, advice: str = "") -> None:
+        if refused.any():
+            row = int(refused.argmax())
             value = cells.iloc[row]
-            value_text = shortened(repr(value.item() if isinstance(value, np.generic) else value))
-            message = f"column {self.name!r}: {value_text} in row {row + 1} {why}"
-            raise InputError(f"{message} ({bad.sum()} of {len(cells)} rows like it)" + f"; {advice}" * bool(advice))
+            value_text = shorten(repr(value.item() if isinstance(value, np.generic) else value))
+            message = f"column {self.name!r}: {value_text} in row {row + 1} {reason}"
+            raise InputError(f"{message} ({refused.sum()} of {len(cells)} rows like it)" + f"; {advice}" * bool(advice))
 
 
-def absences(how: str) -> frozenset[str]:
+def missing_texts_of_reading(reading: str) -> frozenset[str]:
     """The texts that mean a missing value under a way of reading cells."""
-    return MISSING_FOLDED if how == ANY_CASE else MISSING_TEXTS
+    return CASEFOLDED_MISSING_TEXTS if reading == ANY_CASE else MISSING_TEXTS
 
 
-def whole_bins(edges: Sequence[float]) -> tuple[Array, Array]:
+def whole_number_bins(edges: Sequence[float]) -> tuple[Array, Array]:
     """The first whole number of every bin and the one after the last bin, which includes its upper edge."""
     first = np.ceil(edges[:-1]).astype(np.int64)
     return first, np.append(first[1:], math.floor(edges[-1]) + 1)

@@ -11,55 +11,57 @@ import numpy as np
 import pandas as pd
 
 from ..core.types import Array, Texts, frozen
-from .cell_text import MISSING_TEXTS, counted, is_text
-from .column import MISSING_LABEL, OTHER, absences
-from .column_readings import AS_WRITTEN, ORDERS, category_of, number_of, read_date
+from .cell_text import MISSING_TEXTS, count_texts, is_valid_unicode
+from .column import MISSING_LABEL, OTHER_LABEL, missing_texts_of_reading
+from .column_readings import AS_WRITTEN, DATE_ORDERS, category_of_cell, parse_cell_number, parse_date
 
-LONGEST = 200  # characters of a text that may become a category
-MISSING, WHOLE, NUMBER, TEXT = 0, 1, 2, 6
-DATES = {order: 3 + i for i, order in enumerate(ORDERS)}
-COMMAS = 7
-KINDS = 8  # of cells: missing, a whole number, another number, a day in one of three orders, any other text, and a
+MAX_CATEGORY_CHARS = 200  # characters of a text that may become a category
+MISSING_KIND, WHOLE_NUMBER_KIND, NUMBER_KIND, TEXT_KIND = 0, 1, 2, 6
+DATE_KINDS = {order: 3 + i for i, order in enumerate(DATE_ORDERS)}
+DECIMAL_COMMA_KIND = 7
+KIND_COUNT = 8  # of cells: missing, a whole number, another number, a day in one of three orders, any other text, and a
 # number with a decimal comma
-DECIMAL_COMMA = re.compile(r"[-+]?[0-9]+,[0-9]+")
+DECIMAL_COMMA_PATTERN = re.compile(r"[-+]?[0-9]+,[0-9]+")
 
 
 @frozen
-class RawCells:
+class ColumnTexts:
     """The distinct texts (r,) of a column's cells, their counts, and the number of empty cells.
 
-    `read` is how each is read first; see `readings`.
+    `reading` is how each is read first; see `readings`.
     """
 
     texts: Texts
     counts: Array
-    empty: int
+    empty_count: int
     read: str = AS_WRITTEN
 
     @classmethod
-    def of(cls, cells: pd.Series, read: str = AS_WRITTEN) -> "RawCells":
+    def from_series(cls, cells: pd.Series, reading: str = AS_WRITTEN) -> "ColumnTexts":
         """The cells of a column of a table."""
-        texts, counts = counted(cells)
-        return cls(tuple(texts), counts, len(cells) - int(counts.sum()), read)
+        texts, counts = count_texts(cells)
+        return cls(tuple(texts), counts, len(cells) - int(counts.sum()), reading)
 
     @property
-    def present(self) -> int:
+    def nonempty_count(self) -> int:
         """The number of cells that are not empty."""
         return int(self.counts.sum())
 
     @property
     def n(self) -> int:
         """The number of cells."""
-        return self.present + self.empty
+        return self.nonempty_count + self.empty_count
 
     @property
-    def said(self) -> "RawCells":
+    def without_missing_markers(self) -> "ColumnTexts":
         """The same cells, where a text for a missing value counts as empty, and each text occurs once."""
-        text_counts = {text: count for text, count in self._summed(self.texts).items() if text not in MISSING_TEXTS}
+        text_counts = {
+            text: count for text, count in self._count_by_name(self.texts).items() if text not in MISSING_TEXTS
+        }
         counts = np.fromiter(text_counts.values(), int, len(text_counts))
-        return RawCells(tuple(text_counts), counts, self.n - int(counts.sum()), self.read)
+        return ColumnTexts(tuple(text_counts), counts, self.n - int(counts.sum()), self.read)
 
-    def _summed(self, names: Iterable[str]) -> dict[str, int]:
+    def _count_by_name(self, names: Iterable[str]) -> dict[str, int]:
         """The number of cells for each name, given one name for every text."""
         cell_counts: dict[str, int] = {}
         for name, count in zip(names, self.counts.tolist(), strict=True):
@@ -67,50 +69,50 @@ class RawCells:
         return cell_counts
 
     @cached_property
-    def _read(self) -> dict[str, int]:
+    def _counts_as_read(self) -> dict[str, int]:
         """The number of cells for each text as it is read."""
-        return self._summed(category_of(text, self.read) for text in self.texts)
+        return self._count_by_name(category_of_cell(text, self.read) for text in self.texts)
 
     @cached_property
-    def categories(self) -> dict[str, int]:
+    def category_counts(self) -> dict[str, int]:
         """The count of each category, except texts that cannot be one: too long, no Unicode, or the other's name.
 
         None of them is a way to say that a value is missing.
         """
-        excluded = {OTHER, MISSING_LABEL, *absences(self.read)}
+        excluded = {OTHER_LABEL, MISSING_LABEL, *missing_texts_of_reading(self.read)}
         return {
             key: count
-            for key, count in self._read.items()
-            if key not in excluded and 0 < len(key) <= LONGEST and is_text(key)
+            for key, count in self._counts_as_read.items()
+            if key not in excluded and 0 < len(key) <= MAX_CATEGORY_CHARS and is_valid_unicode(key)
         }
 
     @cached_property
-    def missing(self) -> int:
+    def missing_count(self) -> int:
         """The number of cells that are empty or hold a text for a missing value."""
-        missing_texts = absences(self.read)
-        return self.empty + sum(count for key, count in self._read.items() if key in missing_texts)
+        missing_texts = missing_texts_of_reading(self.read)
+        return self.empty_count + sum(count for key, count in self._counts_as_read.items() if key in missing_texts)
 
     @cached_property
     def numbers(self) -> Array:
         """The number that each text states (r,), NaN where it states none."""
-        return np.array([number_of(text, self.read) for text in self.texts])
+        return np.array([parse_cell_number(text, self.read) for text in self.texts])
 
     @cached_property
-    def kinds(self) -> Array:
+    def kind_counts(self) -> Array:
         """The number of cells of each kind (KINDS,)."""
         return np.bincount(
-            [MISSING, *(_kind(text, self.read) for text in self.texts)],
-            np.append(self.empty, self.counts),
-            KINDS,
+            [MISSING_KIND, *(_kind_of_cell(text, self.read) for text in self.texts)],
+            np.append(self.empty_count, self.counts),
+            KIND_COUNT,
         ).astype(np.int64)
 
 
-def _kind(text: str, how: str) -> int:
+def _kind_of_cell(text: str, reading: str) -> int:
     if text in MISSING_TEXTS:
-        return MISSING
-    number = number_of(text, how)
+        return MISSING_KIND
+    number = parse_cell_number(text, reading)
     if number == number:
-        return WHOLE if number == np.floor(number) else NUMBER
-    if DECIMAL_COMMA.fullmatch(text):
-        return COMMAS
-    return next((DATES[order] for order in ORDERS if read_date(text, order)), TEXT)
+        return WHOLE_NUMBER_KIND if number == np.floor(number) else NUMBER_KIND
+    if DECIMAL_COMMA_PATTERN.fullmatch(text):
+        return DECIMAL_COMMA_KIND
+    return next((DATE_KINDS[order] for order in DATE_ORDERS if parse_date(text, order)), TEXT_KIND)

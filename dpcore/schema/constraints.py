@@ -13,24 +13,24 @@ import numpy as np
 from ..core.types import Array, Axes, Rng, Tables, Texts, value_object
 from .column import Column
 
-MOST_STEPS = 20_000  # most steps of the search for one record that no constraint forbids
-REDRAWN = 20  # most times that a row's numbers are drawn again until they are in order
+MAX_SEARCH_STEPS = 20_000  # most steps of the search for one record that no constraint forbids
+MAX_REDRAWS = 20  # most times that a row's numbers are drawn again until they are in order
 
-Table = tuple[Texts, Array]  # names of columns, and which cells of their table (one axis each) can be
+AllowedTable = tuple[Texts, Array]  # names of columns, and which cells of their table (one axis each) can be
 
 
-class _Inseparable:
+class _AllOrNothing:
     """A constraint that says nothing of some of its columns without the others."""
 
     columns: Texts
 
-    def on(self, names: Sequence[str]) -> Self | None:
+    def restrict_to(self, names: Sequence[str]) -> Self | None:
         """The part of the constraint on these columns alone; None where it involves another column."""
         return self if set(self.columns) <= set(names) else None
 
 
 @value_object
-class Impossible(_Inseparable):
+class ImpossibleCells(_AllOrNothing):
     """A constraint: cells of some columns that never occur together in one record."""
 
     cells: tuple[tuple[str, tuple[int, ...]], ...]
@@ -40,45 +40,45 @@ class Impossible(_Inseparable):
         """The columns that the constraint involves."""
         return tuple(name for name, _ in self.cells)
 
-    def tables(self, columns: Mapping[str, Column]) -> Iterator[Table]:
+    def allowed_tables(self, columns: Mapping[str, Column]) -> Iterator[AllowedTable]:
         """The constraint's table with the possible cells marked."""
         allowed = np.ones([columns[name].size for name in self.columns], dtype=bool)
         allowed[np.ix_(*(codes for _, codes in self.cells))] = False
         yield self.columns, allowed
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The constraint in a few words."""
         return f"some values of {' and '.join(self.columns)} never occur together"
 
 
 @value_object
-class Within(_Inseparable):
+class NestedColumns(_AllOrNothing):
     """A constraint: each listed cell of one column allows only certain cells of another, as a city its county.
 
     What is missing, and what is not listed, may stand with anything.
     """
 
     columns: tuple[str, str]
-    which: tuple[tuple[int, tuple[int, ...]], ...]
+    allowed_codes: tuple[tuple[int, tuple[int, ...]], ...]
 
-    def tables(self, columns: Mapping[str, Column]) -> Iterator[Table]:
+    def allowed_tables(self, columns: Mapping[str, Column]) -> Iterator[AllowedTable]:
         """The constraint's table with the possible cells marked."""
         first, second = (columns[name] for name in self.columns)
         allowed = np.ones((first.size, second.size), dtype=bool)
-        for code, codes in self.which:
-            allowed[code, : second.present] = False
+        for code, codes in self.allowed_codes:
+            allowed[code, : second.nonmissing_size] = False
             allowed[code, list(codes)] = True
         yield self.columns, allowed
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The constraint in a few words."""
         return " lies within ".join(self.columns)
 
 
 @value_object
-class Order:
+class OrderedColumns:
     """A constraint: numbers of columns that never fall, such as start ≤ end; missing values are ignored.
 
     Two cells can stand together if some number of the first is at most some number of the second.
@@ -86,29 +86,31 @@ class Order:
 
     columns: Texts
 
-    def on(self, names: Sequence[str]) -> "Order | None":
+    def restrict_to(self, names: Sequence[str]) -> "OrderedColumns | None":
         """The order of the columns among these, if they are two or more; None otherwise."""
         remaining = tuple(name for name in self.columns if name in names)
-        return Order(remaining) if len(remaining) > 1 else None
+        return OrderedColumns(remaining) if len(remaining) > 1 else None
 
-    def tables(self, columns: Mapping[str, Column]) -> Iterator[Table]:
+    def allowed_tables(self, columns: Mapping[str, Column]) -> Iterator[AllowedTable]:
         """The table of possible cells for each pair of columns."""
         for a, b in combinations(self.columns, 2):
             first, second = columns[a], columns[b]
             allowed = np.ones((first.size, second.size), dtype=bool)
-            allowed[: first.present, : second.present] = first.extents[0][:, None] <= second.extents[1]
+            allowed[: first.nonmissing_size, : second.nonmissing_size] = (
+                first.number_ranges[0][:, None] <= second.number_ranges[1]
+            )
             yield (a, b), allowed
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The constraint in a few words."""
         return " ≤ ".join(self.columns)
 
 
-Constraint = Impossible | Within | Order
+Constraint = ImpossibleCells | NestedColumns | OrderedColumns
 
 
-def merged(tables: Iterator[tuple[Axes, Array]]) -> Tables:
+def merge_allowed_tables(tables: Iterator[tuple[Axes, Array]]) -> Tables:
     """The tables by sorted axes, those over equal axes merged, without those that forbid nothing."""
     tables_by_axes: Tables = {}
     for axes, allowed in tables:
@@ -118,28 +120,28 @@ def merged(tables: Iterator[tuple[Axes, Array]]) -> Tables:
     return {axes: table for axes, table in tables_by_axes.items() if not table.all()}
 
 
-def witness(shape: Sequence[int], zeros: Tables) -> dict[int, int] | None:
-    """One possible record: a cell for every column in `zeros`; None if no record is possible.
+def find_possible_row(shape: Sequence[int], allowed_tables: Tables) -> dict[int, int] | None:
+    """One possible record: a cell for every column in `allowed_tables`; None if no record is possible.
 
     Column by column, back where a column has no cell left. Raises TimeoutError where that takes too many steps.
     """
     axes_by_column: dict[int, list[Axes]] = {}
-    for axes in zeros:
+    for axes in allowed_tables:
         for a in axes:
             axes_by_column.setdefault(a, []).append(axes)
     order, codes = sorted(axes_by_column, key=lambda a: shape[a]), {}
 
-    def options(a: int) -> Iterator[int]:
+    def candidate_codes(a: int) -> Iterator[int]:
         """The cells of column a that go with those chosen and leave some cell for every column still to be chosen."""
         is_allowed = np.ones(shape[a], dtype=bool)
         for axes in axes_by_column[a]:
-            part = zeros[axes][tuple(codes.get(b, slice(None)) for b in axes)]
+            part = allowed_tables[axes][tuple(codes.get(b, slice(None)) for b in axes)]
             free_axes = [b for b in axes if b not in codes]
             is_allowed &= part.any(axis=tuple(i for i, b in enumerate(free_axes) if b != a))
         return iter(np.flatnonzero(is_allowed).tolist())
 
-    candidates = [options(order[0])] if order else []
-    for _ in range(MOST_STEPS):
+    candidates = [candidate_codes(order[0])] if order else []
+    for _ in range(MAX_SEARCH_STEPS):
         if not candidates:
             return None if order else {}
         column = order[len(candidates) - 1]
@@ -151,11 +153,11 @@ def witness(shape: Sequence[int], zeros: Tables) -> dict[int, int] | None:
         codes[column] = code
         if len(candidates) == len(order):
             return codes
-        candidates.append(options(order[len(candidates)]))
+        candidates.append(candidate_codes(order[len(candidates)]))
     raise TimeoutError
 
 
-def without_impossible(codes: Array, possible: Array, beside: Mapping[int, int], rng: Rng) -> Array:
+def replace_impossible_rows(codes: Array, possible: Array, fallback_codes: Mapping[int, int], rng: Rng) -> Array:
     """Synthetic rows (n, d) in which impossible rows are replaced by possible ones, drawn at random.
 
     Where none can be, all get the cells `beside` in the columns that constraints speak of.
@@ -166,24 +168,24 @@ def without_impossible(codes: Array, possible: Array, beside: Mapping[int, int],
     if possible.any():
         codes[~possible] = codes[rng.choice(np.flatnonzero(possible), size=int((~possible).sum()))]
     else:
-        for a, code in beside.items():
+        for a, code in fallback_codes.items():
             codes[:, a] = code
     return codes
 
 
-def in_order(values: Array, lows: Array, redraw: Callable[[Array], Array]) -> tuple[Array, Array]:
+def put_rows_in_order(values: Array, lows: Array, redraw: Callable[[Array], Array]) -> tuple[Array, Array]:
     """Numbers (n, c) that never fall along a row, NaN aside, and a mask (n,) of the rows that were changed.
 
     `redraw` draws rows anew within their cells; what is still out of order after some times takes the number beside
     it, or the least one of its cell, `lows` (n, c). Cells that can stand together always leave room for that.
     """
     values = values.copy()
-    was_out_of_order = out_of_order = _falls(values)
-    for _ in range(REDRAWN):
+    was_out_of_order = out_of_order = _rows_out_of_order(values)
+    for _ in range(MAX_REDRAWS):
         if not out_of_order.any():
             return values, was_out_of_order
         values[out_of_order] = redraw(out_of_order)
-        out_of_order = out_of_order & _falls(values)
+        out_of_order = out_of_order & _rows_out_of_order(values)
     for i in range(values.shape[1] - 2, -1, -1):  # np.fmin and np.fmax pass NaN over
         column_values = values[out_of_order, i]
         upper = np.fmin(column_values, np.fmin.reduce(values[out_of_order, i + 1 :], axis=1))
@@ -193,6 +195,6 @@ def in_order(values: Array, lows: Array, redraw: Callable[[Array], Array]) -> tu
     return values, was_out_of_order
 
 
-def _falls(values: Array) -> Array:
+def _rows_out_of_order(values: Array) -> Array:
     """A mask of the rows in which some number is below an earlier one."""
     return np.asarray((values < np.fmax.accumulate(values, axis=1)).any(axis=1))

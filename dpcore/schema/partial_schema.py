@@ -6,23 +6,23 @@ from typing import Any
 
 import pandas as pd
 
-from ..core.errors import InputError, check_rows
-from ..core.types import Json, Texts, Watch, unwatched, value_object
-from .column import OTHER, Column
+from ..core.errors import InputError, require_two_rows
+from ..core.types import Json, Texts, Watch, ignore_progress, value_object
+from .column import OTHER_LABEL, Column
 from .column_readings import AS_WRITTEN
-from .column_texts import RawCells
+from .column_texts import ColumnTexts
 from .domain import Domain
 from .schema_json import domain_from_json
 
 PRIVATE = "private"
-BINS = 16  # where nothing is said
-MOST_BINS = 1000
-EXPECTED = 7  # categories to plan with
-KEYS = {"kind", "read", "ordered", "values", "bounds", "bins", "missing"}
+DEFAULT_BINS = 16  # where nothing is said
+MAX_BINS = 1000
+EXPECTED_CATEGORIES = 7  # categories to plan with
+PRIVATE_COLUMN_KEYS = {"kind", "read", "ordered", "values", "bounds", "bins", "missing"}
 
 
 @value_object
-class OpenColumn:
+class UnknownColumn:
     """A column whose values or bounds will be measured: its kind, its reading, and its largest number of bins.
 
     `quantiles` asks for bins that hold about as many records each, else they are as wide as each other; whole numbers
@@ -32,134 +32,144 @@ class OpenColumn:
     name: str
     kind: str
     read: str = AS_WRITTEN
-    bins: int = BINS
+    bins: int = DEFAULT_BINS
     quantiles: bool = False
 
     @property
-    def categorical(self) -> bool:
+    def is_categorical(self) -> bool:
         """Whether values will be measured, not bounds."""
         return self.kind == "categorical"
 
     @property
-    def whole(self) -> bool:
+    def is_integer(self) -> bool:
         """Whether numbers that are not whole count as missing."""
         return self.kind == "integer"
 
     @property
     def placeholder(self) -> Column:
         """A column of the size expected of the measured one, from public numbers alone."""
-        labels = tuple(f"({PRIVATE} {i})" for i in range(EXPECTED))
-        return self.of_values(labels) if self.categorical else self.of_edges([float(e) for e in range(self.bins + 1)])
+        labels = tuple(f"({PRIVATE} {i})" for i in range(EXPECTED_CATEGORIES))
+        return (
+            self.column_of_values(labels)
+            if self.is_categorical
+            else self.column_of_bins([float(e) for e in range(self.bins + 1)])
+        )
 
-    def of_values(self, values: Sequence[str], missing: bool = False) -> Column:
+    def column_of_values(self, values: Sequence[str], missing: bool = False) -> Column:
         """The column with these values and one for all others; missing cells are among those or have their own."""
         return Column(
             name=self.name,
             kind=self.kind,
-            values=(*values, OTHER),
+            values=(*values, OTHER_LABEL),
             read=self.read,
             missing="category" if missing else "other",
             out_of_range="other",
         )
 
-    def of_edges(self, edges: Sequence[float]) -> Column:
+    def column_of_bins(self, edges: Sequence[float]) -> Column:
         """The column with these bins: numbers outside are clipped, and other texts count as missing."""
         common: Json = {"name": self.name, "kind": self.kind, "ordered": True, "read": self.read}
         common |= {"missing": "category", "out_of_range": "clip", "unreadable": "missing"}
         return Column(**common, low=edges[0], high=edges[-1], edges=tuple(edges))
 
-    def of_whole(self, low: int, high: int) -> Column:
+    def column_of_integers(self, low: int, high: int) -> Column:
         """The column with a cell for every whole number in low..high."""
-        return replace(self.of_edges([low, high + 1]), low=low, high=high, edges=())
+        return replace(self.column_of_bins([low, high + 1]), low=low, high=high, edges=())
 
 
 @value_object
-class OpenSchema:
-    """A schema with columns that will be measured: `open`, in the order of the schema.
+class PartialSchema:
+    """A schema with columns that will be measured: `unknown_columns`, in the order of the schema.
 
     In the `placeholder`, a domain for planning and for reading queries before anything is measured, they have the sizes
     expected of them. Its constraints speak of the public columns alone.
     """
 
     placeholder: Domain
-    open: tuple[OpenColumn, ...]
+    unknown_columns: tuple[UnknownColumn, ...]
 
     @property
     def names(self) -> Texts:
         """The names of all columns."""
         return self.placeholder.names
 
-    def project(self, names: Sequence[str]) -> "OpenSchema":
+    def project(self, names: Sequence[str]) -> "PartialSchema":
         """The schema of the named columns only; InputError names one that is missing."""
-        column_by_name = {c.name: c for c in self.open}
-        return OpenSchema(
+        column_by_name = {c.name: c for c in self.unknown_columns}
+        return PartialSchema(
             self.placeholder.project(names), tuple(column_by_name[name] for name in names if name in column_by_name)
         )
 
-    def settled(self, found: Mapping[str, Column]) -> Domain:
+    def fill_in(self, measured_columns: Mapping[str, Column]) -> Domain:
         """The domain, with measured columns in place of the open ones."""
-        columns = {c.name: c for c in self.placeholder.columns} | {c.name: found[c.name] for c in self.open}
+        columns = {c.name: c for c in self.placeholder.columns} | {
+            c.name: measured_columns[c.name] for c in self.unknown_columns
+        }
         return replace(self.placeholder, columns=tuple(columns.values()))
 
-    def cells(self, frame: pd.DataFrame, told: Watch = unwatched) -> list[RawCells]:
+    def unknown_column_texts(self, frame: pd.DataFrame, progress: Watch = ignore_progress) -> list[ColumnTexts]:
         """The raw cells of the open columns; InputError first where a public column cannot be read.
 
         `told` hears how many columns are done.
 
         Raises what `Domain.encode` raises about the public columns, and InputError for an open one that is not there.
         """
-        check_rows(len(frame))
-        column_by_name, texts = {c.name: c for c in self.open}, []
-        for column, cells in self.placeholder.cells_in(frame):
+        require_two_rows(len(frame))
+        column_by_name, texts = {c.name: c for c in self.unknown_columns}, []
+        for column, cells in self.placeholder.cells_by_column(frame):
             if column.name in column_by_name:
-                told(len(texts))
-                texts.append(RawCells.of(cells, column_by_name[column.name].read))
+                progress(len(texts))
+                texts.append(ColumnTexts.from_series(cells, column_by_name[column.name].read))
             else:
                 column.encode(cells)
         return texts
 
 
-def is_open(schema: Any) -> bool:
+def has_private_columns(schema: Any) -> bool:
     """Whether any column of a schema file is marked as private, to be measured."""
     columns = schema.get("columns") if isinstance(schema, Mapping) else None
-    return isinstance(columns, Mapping) and any(map(is_private, columns.values()))
+    return isinstance(columns, Mapping) and any(map(is_private_entry, columns.values()))
 
 
-def open_schema_from_json(schema: Any) -> OpenSchema:
+def partial_schema_from_json(schema: Any) -> PartialSchema:
     """A schema with private parts, read from JSON; InputError names column and key.
 
     A constraint that speaks of a column to be measured is refused: which of its cells it forbids cannot be said yet.
     """
     columns = schema["columns"]
-    public_entries = {name: spec for name, spec in columns.items() if not is_private(spec)}
+    public_entries = {name: spec for name, spec in columns.items() if not is_private_entry(spec)}
     if isinstance(constraints := schema.get("constraints"), list):
         for position, spec in enumerate(constraints, start=1):
-            if private_names := [name for name in _spoken_of(spec) if name in columns and name not in public_entries]:
+            if private_names := [
+                name for name in _columns_in_constraint(spec) if name in columns and name not in public_entries
+            ]:
                 raise InputError(
                     f"constraint {position}: column {private_names[0]!r} is to be measured, so that nothing can be "
                     "said of its "
                     "values yet; drop the constraint, or give the column's bounds or values"
                 )
     closed_entries = {
-        name: public_entries[name] if name in public_entries else _probe(spec) for name, spec in columns.items()
+        name: public_entries[name] if name in public_entries else _probe_entry(spec) for name, spec in columns.items()
     }
     probe_domain = domain_from_json({**schema, "columns": closed_entries})
-    unknown_columns = {c.name: _open(c, columns[c.name]) for c in probe_domain.columns if c.name not in public_entries}
+    unknown_columns = {
+        c.name: _parse_unknown_column(c, columns[c.name]) for c in probe_domain.columns if c.name not in public_entries
+    }
     measured = tuple(name for name in probe_domain.names if name in unknown_columns or name in probe_domain.measured)
     placeholder_columns = tuple(
         unknown_columns[c.name].placeholder if c.name in unknown_columns else c for c in probe_domain.columns
     )
-    return OpenSchema(
+    return PartialSchema(
         replace(probe_domain, columns=placeholder_columns, measured=measured), tuple(unknown_columns.values())
     )
 
 
-def open_schema_to_json(schema: OpenSchema) -> Json:
+def partial_schema_to_json(schema: PartialSchema) -> Json:
     """The schema file of the open columns."""
     entries = {}
-    for c in schema.open:
+    for c in schema.unknown_columns:
         private_keys = (
-            {"values": PRIVATE} if c.categorical else {"bounds": PRIVATE, "bins": PRIVATE if c.quantiles else c.bins}
+            {"values": PRIVATE} if c.is_categorical else {"bounds": PRIVATE, "bins": PRIVATE if c.quantiles else c.bins}
         )
         entries[c.name] = {"kind": c.kind, **private_keys} | ({"read": c.read} if c.read else {})
     return {"columns": entries} | ({"file": file_format} if (file_format := schema.placeholder.file.to_json()) else {})
@@ -168,16 +178,18 @@ def open_schema_to_json(schema: OpenSchema) -> Json:
 def private_entry(spec: Json) -> Json:
     """The schema entry of a column to be measured, from one with less said; bins stay as they were entered."""
     if spec.get("kind") == "categorical":
-        return _kept(spec) | {"values": PRIVATE}
-    return _kept(spec) | {"bounds": PRIVATE} | ({"bins": spec["bins"]} if spec.get("bins") is not None else {})
+        return _value_free_entry(spec) | {"values": PRIVATE}
+    return (
+        _value_free_entry(spec) | {"bounds": PRIVATE} | ({"bins": spec["bins"]} if spec.get("bins") is not None else {})
+    )
 
 
-def _kept(spec: Json) -> Json:
+def _value_free_entry(spec: Json) -> Json:
     """The parts of a column's schema entry that do not depend on its values."""
     return {key: spec[key] for key in ("kind", "read", "ordered") if key in spec}
 
 
-def _spoken_of(constraint: Any) -> list[str]:
+def _columns_in_constraint(constraint: Any) -> list[str]:
     """The columns that a constraint of a schema file names, even if it is otherwise wrong."""
     name_lists = (
         [value for key, value in constraint.items() if key != "which"] if isinstance(constraint, Mapping) else []
@@ -187,33 +199,33 @@ def _spoken_of(constraint: Any) -> list[str]:
     ]
 
 
-def is_private(spec: Any) -> bool:
+def is_private_entry(spec: Any) -> bool:
     """Whether a schema file marks this column as private, to be measured."""
     return isinstance(spec, Mapping) and PRIVATE in (spec.get("values"), spec.get("bounds"), spec.get("bins"))
 
 
-def _probe(spec: Json) -> Json:
+def _probe_entry(spec: Json) -> Json:
     """A closed column of the same kind and reading, whose checks find errors in the open one."""
-    return _kept(spec) | (
-        {"values": [OTHER]} if spec.get("kind") == "categorical" else {"low": 0, "high": 1, "bins": 1}
+    return _value_free_entry(spec) | (
+        {"values": [OTHER_LABEL]} if spec.get("kind") == "categorical" else {"low": 0, "high": 1, "bins": 1}
     )
 
 
-def _open(probe: Column, spec: Json) -> OpenColumn:
-    name, column = probe.name, OpenColumn(probe.name, probe.kind, probe.read)
-    if unknown_keys := set(spec) - KEYS:
+def _parse_unknown_column(probe: Column, spec: Json) -> UnknownColumn:
+    name, column = probe.name, UnknownColumn(probe.name, probe.kind, probe.read)
+    if unknown_keys := set(spec) - PRIVATE_COLUMN_KEYS:
         raise InputError(f"column {name!r}: {sorted(map(str, unknown_keys))[0]!r} does not go with what is private")
     if spec.get("missing", "category") != "category":
         raise InputError(
             f"column {name!r}: what is measured cannot refuse missing values, because that would reveal them"
         )
-    if column.categorical:
+    if column.is_categorical:
         if spec.get("values") != PRIVATE or "bounds" in spec or "bins" in spec:
             raise InputError(f'column {name!r}: of categories the values are private: "values": "private"')
         return column
-    bins = spec.get("bins", BINS)
+    bins = spec.get("bins", DEFAULT_BINS)
     if spec.get("bounds") != PRIVATE or "values" in spec:
         raise InputError(f'column {name!r}: of numbers the bounds are private: "bounds": "private"')
-    if bins != PRIVATE and (type(bins) is not int or not 1 <= bins <= MOST_BINS):
-        raise InputError(f'column {name!r}: bins={str(bins)[:40]} must be "private" or in 1..{MOST_BINS}')
+    if bins != PRIVATE and (type(bins) is not int or not 1 <= bins <= MAX_BINS):
+        raise InputError(f'column {name!r}: bins={str(bins)[:40]} must be "private" or in 1..{MAX_BINS}')
     return replace(column, quantiles=True) if bins == PRIVATE else replace(column, bins=bins)

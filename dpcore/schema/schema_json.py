@@ -11,29 +11,29 @@ import numpy as np
 
 from ..core.errors import InputError
 from ..core.types import Json, Texts
-from .cell_text import is_text, written
-from .column import MAX_COLUMN_CELLS, OTHER, Column, whole_bins
-from .column_readings import READINGS, of_categories
-from .constraints_json import constrained, stated
+from .cell_text import canonical_text_of_value, is_valid_unicode
+from .column import MAX_COLUMN_CELLS, OTHER_LABEL, Column, whole_number_bins
+from .column_readings import READINGS, reads_categories
+from .constraints_json import add_constraints_from_json, constraints_to_json
 from .domain import Domain
-from .text_format import DELIMITERS, ENCODINGS, TextFormat
+from .text_format import DELIMITER_NAMES, ENCODING_NAMES, TextFormat
 
-KINDS = ("categorical", "numeric", "integer")
-ADVICE = {
+COLUMN_KINDS = ("categorical", "numeric", "integer")
+ADVICE_BY_KIND = {
     "date": "dates are too detailed: leave the column out, or turn it into a year, a month or an age (integer)",
     "text": "free text is too detailed: leave the column out, or group it into a few categories",
 }
-MOST_COLUMNS, MOST_DIGITS = 5000, 4000  # a number of more than 4300 digits cannot be written
-LARGEST = 1e15  # number whose neighbours are still distinct
-PARTS = ("values", "low", "high", "bins", "edges", "size")  # of which some go together, by the kind
-CHOICES = {  # the first one is what is taken where a schema says nothing
+MAX_COLUMNS, MAX_DOMAIN_DIGITS = 5000, 4000  # a number of more than 4300 digits cannot be written
+MAX_NUMBER = 1e15  # number whose neighbours are still distinct
+VALUE_KEYS = ("values", "low", "high", "bins", "edges", "size")  # of which some go together, by the kind
+CHOICES_BY_KEY = {  # the first one is what is taken where a schema says nothing
     "missing": ("refuse", "category", "other"),
     "out_of_range": ("refuse", "clip", "other"),
     "unreadable": ("refuse", "missing"),
     "read": READINGS,
 }
-KEYS = {"kind", "ordered", *CHOICES, *PARTS}
-FILE = {"delimiter": [*DELIMITERS], "encoding": [*ENCODINGS], "line_breaks": [True, False]}
+COLUMN_KEYS = {"kind", "ordered", *CHOICES_BY_KEY, *VALUE_KEYS}
+FILE_CHOICES_BY_KEY = {"delimiter": [*DELIMITER_NAMES], "encoding": [*ENCODING_NAMES], "line_breaks": [True, False]}
 
 
 def domain_from_json(schema: Any) -> Domain:
@@ -41,7 +41,7 @@ def domain_from_json(schema: Any) -> Domain:
     if not isinstance(schema, Mapping) or not schema:
         raise InputError('the schema must be a JSON object: {"columns": {NAME: {"kind": …}}} or {NAME: size}')
     if all(type(size) is int for size in schema.values()):
-        return _domain({name: {"kind": "integer", "size": size} for name, size in schema.items()}, False)
+        return _parse_domain({name: {"kind": "integer", "size": size} for name, size in schema.items()}, False)
     if not isinstance(schema.get("columns"), Mapping):
         raise InputError('the schema has no "columns" object')
     if unknown_keys := set(schema) - {"columns", "peeked", "constraints", "measured", "file"}:
@@ -49,11 +49,13 @@ def domain_from_json(schema: Any) -> Domain:
             f"the schema has an unknown key {min(unknown_keys)!r}; it may have columns, constraints, file, measured, "
             "peeked"
         )
-    domain = constrained(_domain(schema["columns"], bool(schema.get("peeked", False))), schema.get("constraints"))
+    domain = add_constraints_from_json(
+        _parse_domain(schema["columns"], bool(schema.get("peeked", False))), schema.get("constraints")
+    )
     measured = schema.get("measured", [])
     if not isinstance(measured, list) or any(name not in domain.names for name in measured):
         raise InputError('"measured" must list columns of the schema')
-    return replace(domain, measured=tuple(measured), file=format_from_json(schema.get("file", {})))
+    return replace(domain, measured=tuple(measured), file=text_format_from_json(schema.get("file", {})))
 
 
 def domain_to_json(domain: Domain) -> Json:
@@ -71,7 +73,7 @@ def domain_to_json(domain: Domain) -> Json:
         columns[c.name] |= {"read": c.read} if c.read else {}
         columns[c.name] |= {"unreadable": c.unreadable} if c.unreadable != "refuse" else {}
     other_entries = {
-        "constraints": stated(domain),
+        "constraints": constraints_to_json(domain),
         "peeked": domain.peeked,
         "file": domain.file.to_json(),
         "measured": list(domain.measured),
@@ -79,73 +81,75 @@ def domain_to_json(domain: Domain) -> Json:
     return {"columns": columns} | {key: value for key, value in other_entries.items() if value}
 
 
-def _domain(columns: Json, peeked: bool) -> Domain:
-    if len(columns) > MOST_COLUMNS:
-        raise InputError(f"the schema has {len(columns):,} columns, at most {MOST_COLUMNS:,} are read")
-    domain = Domain(tuple(_column(name, spec) for name, spec in columns.items()), peeked)
-    if sum(math.log10(size) for size in domain.shape) > MOST_DIGITS:
+def _parse_domain(columns: Json, peeked: bool) -> Domain:
+    if len(columns) > MAX_COLUMNS:
+        raise InputError(f"the schema has {len(columns):,} columns, at most {MAX_COLUMNS:,} are read")
+    domain = Domain(tuple(_parse_column(name, spec) for name, spec in columns.items()), peeked)
+    if sum(math.log10(size) for size in domain.shape) > MAX_DOMAIN_DIGITS:
         raise InputError(
-            f"the schema has more than 10^{MOST_DIGITS} combinations; leave columns out, or give them fewer values"
+            f"the schema has more than 10^{MAX_DOMAIN_DIGITS} combinations; leave columns out, or give them fewer values"
         )
     return domain
 
 
-def format_from_json(said: Any) -> TextFormat:
+def text_format_from_json(entry: Any) -> TextFormat:
     """The format of a text file, from the entry "file" of a schema; InputError for anything else."""
-    if not isinstance(said, Mapping):
+    if not isinstance(entry, Mapping):
         raise InputError('"file" must be a JSON object, with delimiter, encoding or line_breaks')
-    for name, value in said.items():
-        if name not in FILE:
-            raise InputError(f'"file": unknown key {str(name)[:40]!r}; allowed: {", ".join(FILE)}')
-        if json.dumps(value, default=str) not in map(json.dumps, FILE[name]):
-            raise InputError(f'"file": {name}={str(value)[:40]!r} is not one of {", ".join(map(repr, FILE[name]))}')
-    return TextFormat(**said)
+    for name, value in entry.items():
+        if name not in FILE_CHOICES_BY_KEY:
+            raise InputError(f'"file": unknown key {str(name)[:40]!r}; allowed: {", ".join(FILE_CHOICES_BY_KEY)}')
+        if json.dumps(value, default=str) not in map(json.dumps, FILE_CHOICES_BY_KEY[name]):
+            raise InputError(
+                f'"file": {name}={str(value)[:40]!r} is not one of {", ".join(map(repr, FILE_CHOICES_BY_KEY[name]))}'
+            )
+    return TextFormat(**entry)
 
 
-def _column(name: Any, spec: Any) -> Column:
-    if not isinstance(name, str) or not name or not is_text(name):
+def _parse_column(name: Any, spec: Any) -> Column:
+    if not isinstance(name, str) or not name or not is_valid_unicode(name):
         raise InputError(f"column {name!r}: a column's name must be a text of at least one character")
     if not isinstance(spec, Mapping):
         raise InputError(f"column {name!r}: its description must be a JSON object, not {spec!r}")
-    if unknown_keys := set(spec) - KEYS:
+    if unknown_keys := set(spec) - COLUMN_KEYS:
         raise InputError(
-            f"column {name!r}: unknown key {min(map(str, unknown_keys))!r}; allowed: {', '.join(sorted(KEYS))}"
+            f"column {name!r}: unknown key {min(map(str, unknown_keys))!r}; allowed: {', '.join(sorted(COLUMN_KEYS))}"
         )
     spec = dict(spec)
-    if isinstance(spec.get("kind"), str) and spec["kind"] in ADVICE:
-        raise InputError(f"column {name!r}: {ADVICE[spec['kind']]}")
-    kind = _one_of(name, spec, "kind", KINDS, None)
-    common: Json = {key: _one_of(name, spec, key, choices, choices[0]) for key, choices in CHOICES.items()}
+    if isinstance(spec.get("kind"), str) and spec["kind"] in ADVICE_BY_KIND:
+        raise InputError(f"column {name!r}: {ADVICE_BY_KIND[spec['kind']]}")
+    kind = _parse_choice(name, spec, "kind", COLUMN_KINDS, None)
+    common: Json = {key: _parse_choice(name, spec, key, choices, choices[0]) for key, choices in CHOICES_BY_KEY.items()}
     missing, out_of_range, reading = common["missing"], common["out_of_range"], common["read"]
     if common["unreadable"] != "refuse" and (kind == "categorical" or missing != "category"):
         raise InputError(f'column {name!r}: unreadable "missing" goes with numbers and missing "category"')
     ordered = spec.get("ordered", kind == "numeric" or (kind == "integer" and "size" not in spec))
     if not isinstance(ordered, bool):
         raise InputError(f"column {name!r}: ordered must be true or false, not {ordered!r}")
-    if of_categories(reading) != (kind == "categorical") and reading:
+    if reads_categories(reading) != (kind == "categorical") and reading:
         raise InputError(f"column {name!r}: read={reading!r} does not go with a {kind} column")
     common |= {"name": name, "kind": kind, "ordered": ordered}
     if kind == "categorical":
         if out_of_range == "clip":
             raise InputError(f'column {name!r}: out_of_range "clip" has no meaning for categories; use "refuse"')
-        if "other" in (out_of_range, missing) and OTHER not in (spec.get("values") or ()):
-            raise InputError(f'column {name!r}: "other" needs the category {OTHER!r} among its values')
-        column = Column(**common, values=_values(name, spec))
-        keys = [column.key(label) for label in column.labels]  # the missing ones' label is one of them
+        if "other" in (out_of_range, missing) and OTHER_LABEL not in (spec.get("values") or ()):
+            raise InputError(f'column {name!r}: "other" needs the category {OTHER_LABEL!r} among its values')
+        column = Column(**common, values=_parse_values(name, spec))
+        keys = [column.category_key(label) for label in column.labels]  # the missing ones' label is one of them
         ((key, occurrences),) = Counter(keys).most_common(1)
         if occurrences > 1:
             raise InputError(f"column {name!r}: the value {key!r} is in values twice")
     elif "other" in (out_of_range, missing):
         raise InputError(f'column {name!r}: "other" has no meaning for numbers; use "clip" and "category"')
     else:
-        column = Column(**common, **_bounds(name, kind, spec))
+        column = Column(**common, **_parse_bounds(name, kind, spec))
     if column.size > MAX_COLUMN_CELLS:
         raise InputError(f"column {name!r}: {column.size} values are more than {MAX_COLUMN_CELLS}; use fewer bins")
     return column
 
 
-def _values(name: str, spec: Json) -> tuple:
-    _only(name, spec, ("values",))
+def _parse_values(name: str, spec: Json) -> tuple:
+    _check_value_keys(name, spec, ("values",))
     values = spec.get("values")
     if values is None:
         raise InputError(f"column {name!r}: values are not given; they are public, so a person must fill them in")
@@ -154,28 +158,28 @@ def _values(name: str, spec: Json) -> tuple:
     for v in values:
         if not isinstance(v, (str, int, float)) or (isinstance(v, float) and not math.isfinite(v)):
             raise InputError(f"column {name!r}: {v!r} in values is not a text, a finite number, true or false")
-    if invalid_texts := [key for key in map(written, values) if not is_text(key)]:
+    if invalid_texts := [key for key in map(canonical_text_of_value, values) if not is_valid_unicode(key)]:
         raise InputError(f"column {name!r}: {invalid_texts[0]!r} in values is not Unicode text")
     return tuple(values)
 
 
-def _bounds(name: str, kind: str, spec: Json) -> Json:
+def _parse_bounds(name: str, kind: str, spec: Json) -> Json:
     """The low, high and edges of a numeric or integer column."""
     if "size" in spec:
-        _only(name, spec, ("size",))
+        _check_value_keys(name, spec, ("size",))
         size = spec["size"]
         if kind != "integer" or type(size) is not int or size < 1:
             raise InputError(f"column {name!r}: size={size!r} must be a whole number ≥ 1 of an integer column")
         return {"low": 0, "high": size - 1}
     if spec.get("edges") is not None:
-        _only(name, spec, ("edges",))
+        _check_value_keys(name, spec, ("edges",))
         edges = spec["edges"] if isinstance(spec["edges"], list) else []
-        numbers = [_number(name, "edges", e) for e in edges]
+        numbers = [_parse_number(name, "edges", e) for e in edges]
         if len(numbers) < 2 or (np.diff(numbers) <= 0).any():
             raise InputError(f"column {name!r}: edges must be at least two increasing numbers, not {spec['edges']!r}")
     else:
-        _only(name, spec, ("low", "high", "bins"))
-        low, high = (_number(name, key, spec.get(key)) for key in ("low", "high"))
+        _check_value_keys(name, spec, ("low", "high", "bins"))
+        low, high = (_parse_number(name, key, spec.get(key)) for key in ("low", "high"))
         bins = spec.get("bins")
         if not low < high and not (kind == "integer" and low == high):
             raise InputError(f"column {name!r}: low={low:g} must be below high={high:g}")
@@ -189,7 +193,7 @@ def _bounds(name: str, kind: str, spec: Json) -> Json:
         if (np.diff(numbers) <= 0).any():
             raise InputError(f"column {name!r}: bins={bins} are too many for {low:g}..{high:g}")
     if kind == "integer":
-        first, after_last = whole_bins(numbers)
+        first, after_last = whole_number_bins(numbers)
         if (is_empty := after_last <= first).any():
             bin_index = int(is_empty.argmax())
             raise InputError(
@@ -200,23 +204,25 @@ def _bounds(name: str, kind: str, spec: Json) -> Json:
     return {"low": numbers[0], "high": numbers[-1], "edges": tuple(numbers)}
 
 
-def _only(name: str, spec: Json, used: Texts) -> None:
+def _check_value_keys(name: str, spec: Json, allowed_keys: Texts) -> None:
     """Raise InputError for keys that repeat each other, or have no meaning for this kind."""
-    for key in PARTS:
-        if key not in used and spec.get(key) is not None:
-            raise InputError(f"column {name!r}: {key} does not go with {' and '.join(used)} in a {spec['kind']} column")
+    for key in VALUE_KEYS:
+        if key not in allowed_keys and spec.get(key) is not None:
+            raise InputError(
+                f"column {name!r}: {key} does not go with {' and '.join(allowed_keys)} in a {spec['kind']} column"
+            )
 
 
-def _one_of(name: str, spec: Json, key: str, choices: Texts, default: str | None) -> str:
+def _parse_choice(name: str, spec: Json, key: str, choices: Texts, default: str | None) -> str:
     value = spec.get(key, default)
     if value not in choices:
         raise InputError(f"column {name!r}: {key}={value!r} is not one of {', '.join(choices)}")
     return value
 
 
-def _number(name: str, key: str, value: Any) -> float:
+def _parse_number(name: str, key: str, value: Any) -> float:
     if value is None:
         raise InputError(f"column {name!r}: {key} is not given; bounds are public, so a person must fill them in")
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -LARGEST <= value <= LARGEST:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -MAX_NUMBER <= value <= MAX_NUMBER:
         raise InputError(f"column {name!r}: {key}={repr(value)[:40]} is not a finite number in -1e15..1e15")
     return float(value)

@@ -2,8 +2,8 @@
 
 from ..core.types import Json, by_name
 
-DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
-ENCODINGS = {"utf-8": "UTF-8", "windows-1252": "Windows-1252", "utf-16": "UTF-16"}
+DELIMITER_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+ENCODING_NAMES = {"utf-8": "UTF-8", "windows-1252": "Windows-1252", "utf-16": "UTF-16"}
 
 
 @by_name
@@ -20,14 +20,14 @@ class TextFormat:
     line_breaks: bool = False
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """The format in words."""
-        separator = f", separated by {DELIMITERS[self.delimiter]}" if self.delimiter else ""
-        return ENCODINGS[self.encoding] + separator + ", with line breaks inside values" * self.line_breaks
+        separator = f", separated by {DELIMITER_NAMES[self.delimiter]}" if self.delimiter else ""
+        return ENCODING_NAMES[self.encoding] + separator + ", with line breaks inside values" * self.line_breaks
 
     def to_json(self) -> Json:
         """The entry "file" of a schema: only the settings that differ from the default."""
         return {name: value for name, value in vars(self).items() if value != getattr(TextFormat, name)}
 
 
-UNSTATED = TextFormat()  # what a text file is read by where its schema says nothing of it
+DEFAULT_TEXT_FORMAT = TextFormat()  # what a text file is read by where its schema says nothing of it

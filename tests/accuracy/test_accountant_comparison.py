@@ -7,16 +7,26 @@ from scipy.stats import binom
 
 from dpcore import Budget
 from dpcore.accuracy import accountant_comparison
-from dpcore.accuracy.accountant_comparison import GDP, OPTIMAL, PLD, PURE, RENYI, ZCDP, curves, pairs, printed
-from dpcore.accuracy.printed_formulas import GAUSSIAN
+from dpcore.accuracy.accountant_comparison import (
+    GDP,
+    OPTIMAL,
+    PLD,
+    PURE,
+    RENYI,
+    ZCDP,
+    epsilon_curves,
+    epsilon_delta_pairs,
+    printed_epsilon_curves,
+)
+from dpcore.accuracy.printed_formulas import GAUSSIAN_FORMULAS
 from dpcore.privacy.accounting import (
-    Accounting,
     Approximate,
     BoundedRange,
-    Charge,
+    CompositionRule,
     Concentrated,
     Gaussian,
-    Lifetime,
+    LifetimeBudget,
+    PlannedEvent,
     Pure,
     SubsampledGaussian,
     conversions,
@@ -28,12 +38,12 @@ DELTAS = np.array([1e-12, 1e-9, 1e-6, 1e-3, 0.05, 0.3])
 
 
 def plan(*spends):
-    return tuple(Charge("x", spend, times) for spend, times in spends)
+    return tuple(PlannedEvent("x", spend, times) for spend, times in spends)
 
 
 def costs(*spends):
     """What a plan of these spends costs at the DELTAS, by accountant."""
-    return curves(plan(*spends), DELTAS)
+    return epsilon_curves(plan(*spends), DELTAS)
 
 
 def responses(epsilon, times):
@@ -97,7 +107,7 @@ def test_the_profile_of_a_draw_is_the_largest_over_all_its_pairs(epsilon):
     at = np.linspace(-1.3 * epsilon, 1.3 * epsilon, 41)
     tops = np.linspace(0, epsilon, 4001)[1:-1]
     brute = np.max([[hockey_stick(*binary(epsilon, t), a) for a in at] for t in tops[::20]], axis=0)
-    ours = accountant_comparison.profile(BoundedRange(epsilon), at)
+    ours = accountant_comparison.privacy_profile(BoundedRange(epsilon), at)
     assert (ours >= brute - 1e-12).all()
     assert ours == approx(brute, rel=1e-7, abs=2e-4 * epsilon)
 
@@ -110,10 +120,12 @@ def test_renyi_divergences_are_the_largest_over_all_pairs(epsilon):
         P_1, P_0 = binary(epsilon, top)
         terms = np.log(P_0)[:, None] + np.array([top, top - epsilon])[:, None] * orders
         brute.append(np.logaddexp(*terms) / (orders - 1))
-    assert accountant_comparison.renyi(BoundedRange(epsilon), orders) == approx(np.max(brute, axis=0), rel=1e-4)
+    assert accountant_comparison.renyi_divergence_bounds(BoundedRange(epsilon), orders) == approx(
+        np.max(brute, axis=0), rel=1e-4
+    )
     p = 1 / (1 + math.exp(-epsilon))
     terms = [orders * math.log(a) + (1 - orders) * math.log(b) for a, b in ((p, 1 - p), (1 - p, p))]
-    pure = accountant_comparison.renyi(Pure(epsilon), orders)
+    pure = accountant_comparison.renyi_divergence_bounds(Pure(epsilon), orders)
     assert pure == approx(np.logaddexp(*terms) / (orders - 1), rel=1e-4, abs=1e-15)
 
 
@@ -133,31 +145,31 @@ def test_draws_never_cost_less_than_any_repeated_pair(epsilon, times):
 
 def test_sums_over_samples_are_priced_by_loss_distributions_alone():
     sampled = SubsampledGaussian(2.0, 0.1)
-    found = curves(plan((sampled, 3)), np.array([1e-9, 1e-3]))
+    found = epsilon_curves(plan((sampled, 3)), np.array([1e-9, 1e-3]))
     expected = [conversions.subsampled_epsilon(2.0, 0.1, 3, d) for d in (1e-9, 1e-3)]
     assert list(found) == [PLD]
     assert found[PLD] == approx(expected, rel=1e-7)
     assert np.isinf(costs((sampled, 3), (Pure(0.1), 1))[PLD]).all()
-    assert printed(plan((sampled, 3)), DELTAS) == {}
+    assert printed_epsilon_curves(plan((sampled, 3)), DELTAS) == {}
 
 
 def test_failure_probabilities_come_off_delta():
     found = costs((Approximate(0.1, 1e-6), 5))
-    without = curves(plan((Pure(0.1), 5)), DELTAS - 5e-6)
+    without = epsilon_curves(plan((Pure(0.1), 5)), DELTAS - 5e-6)
     for name in (ZCDP, RENYI, PLD, OPTIMAL, PURE):
         assert np.isinf(found[name][:3]).all(), name
         assert found[name][3:] == approx(without[name][3:], rel=1e-9)
     assert accountant_comparison.gaussian_mu(plan((Gaussian(0.1, 1e-6), 1))) is None
-    assert printed(plan((Gaussian(0.1, 1e-6), 1)), DELTAS) == {}
+    assert printed_epsilon_curves(plan((Gaussian(0.1, 1e-6), 1)), DELTAS) == {}
 
 
 def test_pairs_hold_together_and_say_what_is_true_without_delta():
-    epsilons, deltas = pairs(curves(plan((Pure(0.2), 5)), DELTAS), DELTAS)
+    epsilons, deltas = epsilon_delta_pairs(epsilon_curves(plan((Pure(0.2), 5)), DELTAS), DELTAS)
     assert (epsilons[-1], deltas[-1]) == (1.0, 0.0)
     law = responses(0.2, 5)
     for e, d in zip(epsilons, deltas, strict=True):
         assert delta_of(*law, e) <= d + 1e-15
-    assert 0.0 not in pairs(costs((Gaussian(0.2), 1)), DELTAS)[1]
+    assert 0.0 not in epsilon_delta_pairs(costs((Gaussian(0.2), 1)), DELTAS)[1]
 
 
 @parametrize("epsilon", [0.05, 0.5, 2.0])
@@ -174,44 +186,48 @@ def test_printed_forms_are_the_papers_noise_solved_for_epsilon(epsilon, delta):
     a = log(1 / (2 * delta))
     mus["regularised exp. mechanism"] = math.sqrt(2 * a + 2 * epsilon) - math.sqrt(2 * a)
     mus["regularised, small ε"] = epsilon / math.sqrt(2 * log(3 / (4 * 1.5 * delta)))
-    assert set(mus) == {form.name for form in GAUSSIAN}
-    for form in GAUSSIAN:
-        assert form.at(mus[form.name], delta) == approx(epsilon, rel=1e-12)
-        if epsilon <= form.largest:
+    assert set(mus) == {form.name for form in GAUSSIAN_FORMULAS}
+    for form in GAUSSIAN_FORMULAS:
+        assert form.evaluate(mus[form.name], delta) == approx(epsilon, rel=1e-12)
+        if epsilon <= form.max_epsilon:
             assert conversions.gdp_epsilon(mus[form.name], delta) <= epsilon, "proved there"
 
 
 def test_printed_forms_of_draws_are_strong_composition_where_it_holds():
-    out = printed(plan((BoundedRange(0.01), 50)), DELTAS)
+    out = printed_epsilon_curves(plan((BoundedRange(0.01), 50)), DELTAS)
     assert set(out) == {"ρ + 2√(ρ ln(1/δ))", "strong composition"}
     assert out["strong composition"] == approx(0.04 * np.sqrt(100 * np.log(1 / DELTAS)), rel=1e-7)
-    assert np.isnan(printed(plan((Pure(1.0), 50)), DELTAS)["strong composition"]).all()
+    assert np.isnan(printed_epsilon_curves(plan((Pure(1.0), 50)), DELTAS)["strong composition"]).all()
     assert (out["ρ + 2√(ρ ln(1/δ))"] >= costs((BoundedRange(0.01), 50))[ZCDP]).all()
-    assert set(printed(plan((BoundedRange(0.01), 50), (Gaussian(0.1), 1)), DELTAS)) == {"ρ + 2√(ρ ln(1/δ))"}
+    assert set(printed_epsilon_curves(plan((BoundedRange(0.01), 50), (Gaussian(0.1), 1)), DELTAS)) == {
+        "ρ + 2√(ρ ln(1/δ))"
+    }
 
 
 def test_a_ledger_s_curves_add_up_every_kind_of_event():
     total, gaussian = Budget(3, 1e-5), ((Gaussian(0.2), 3),)
-    life = Lifetime(total, Accounting.GDP, 0.0)
-    found = accountant_comparison.ledger_curves(life, gaussian, DELTAS)
+    life = LifetimeBudget(total, CompositionRule.GDP, 0.0)
+    found = accountant_comparison.ledger_epsilon_curves(life, gaussian, DELTAS)
     assert found[GDP][2] == approx(conversions.gdp_epsilon(0.2 * math.sqrt(3), 1e-6))
     assert next(iter(found)) == GDP, "the fixed accounting comes first"
     mixed = (*gaussian, (BoundedRange(0.1), 5), (Filtered(0.01), 1))
-    found = accountant_comparison.ledger_curves(life, mixed, DELTAS)
+    found = accountant_comparison.ledger_epsilon_curves(life, mixed, DELTAS)
     rho = 3 * 0.02 + 5 * 0.1**2 / 8 + 0.01
     assert found[ZCDP][2] == approx(conversions.zcdp_epsilon(rho, 1e-6))
-    assert found[GDP][2] == approx(conversions.gdp_epsilon(math.sqrt(life.cost(mixed)), 1e-6))
+    assert found[GDP][2] == approx(conversions.gdp_epsilon(math.sqrt(life.composed_cost(mixed)), 1e-6))
     assert PLD not in found, "no pair of laws is known to be worst for what is only concentrated"
     assert found[RENYI][2] <= found[ZCDP][2] * (1 + 1e-3)
-    only = accountant_comparison.ledger_curves(Lifetime(total, Accounting.ZCDP, 0.0), ((Concentrated(rho), 1),), DELTAS)
+    only = accountant_comparison.ledger_epsilon_curves(
+        LifetimeBudget(total, CompositionRule.ZCDP, 0.0), ((Concentrated(rho), 1),), DELTAS
+    )
     assert set(only) == {ZCDP, RENYI}
-    assert accountant_comparison.ledger_curves(life, (), DELTAS) == {}
+    assert accountant_comparison.ledger_epsilon_curves(life, (), DELTAS) == {}
 
 
-@parametrize("accounting", [Accounting.GDP, Accounting.ZCDP, Accounting.PURE])
+@parametrize("accounting", [CompositionRule.GDP, CompositionRule.ZCDP, CompositionRule.PURE])
 def test_what_may_ever_be_charged_meets_the_total_promise(accounting):
-    life = Lifetime(Budget(3, 1e-5), accounting, 1e-5 if accounting is Accounting.PURE else 2e-6)
-    curve = accountant_comparison.lifetime_curve(life, np.array([1e-6, 1e-5, 1e-3]))
+    life = LifetimeBudget(Budget(3, 1e-5), accounting, 1e-5 if accounting is CompositionRule.PURE else 2e-6)
+    curve = accountant_comparison.lifetime_epsilon_curve(life, np.array([1e-6, 1e-5, 1e-3]))
     assert curve[0] == math.inf, "failures alone need more"
     assert curve[1] == approx(3)
     assert curve[1] <= 3

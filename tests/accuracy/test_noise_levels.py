@@ -5,21 +5,21 @@ import math
 from scipy.stats import norm
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run, samples
-from dpcore.accuracy.noise_levels import all_within
-from dpcore.accuracy.predicted_error import public_noise
-from dpcore.algorithms import solving
-from dpcore.core.parameters import build
+from dpcore.accuracy.noise_levels import probability_all_within
+from dpcore.accuracy.predicted_error import predicted_noise_stddev
+from dpcore.algorithms import algorithms_for_problem
+from dpcore.core.parameters import build_from_texts
 from tests.small_problems import all_tables, approx, parametrize, refused
 
 
 def test_the_chance_is_that_of_independent_normal_numbers():
-    assert all_within(0.0, 1.0, 3) == 0.0
-    assert all_within(50.0, 1.0, 10**6) == 1.0
+    assert probability_all_within(0.0, 1.0, 3) == 0.0
+    assert probability_all_within(50.0, 1.0, 10**6) == 1.0
     for ratio, sigma, answers in ((1.0, 1.0, 1), (3.2, 0.02, 60), (5.0, 1.0, 10**6)):
-        assert all_within(ratio * sigma, sigma, answers) == approx((2 * norm.cdf(ratio) - 1) ** answers)
+        assert probability_all_within(ratio * sigma, sigma, answers) == approx((2 * norm.cdf(ratio) - 1) ** answers)
     for bad in ((-0.1, 1, 1), (math.nan, 1, 1), (1, 0, 1), (1, math.inf, 1), (1, 1, 0)):
         with refused():
-            all_within(*bad)
+            probability_all_within(*bad)
 
 
 @parametrize("group", [1, 3])
@@ -29,10 +29,13 @@ def test_what_a_plan_says_of_its_noise_is_what_a_real_run_measures_with(group):
     workload = Marginals(sample.domain, [("Gender", "Admission")])
     problem, algorithm = QueryRelease(workload, rows.n, group), ALGORITHMS["gaussian_maxent"]()
     (measured,) = Run(algorithm, problem, rows, budget).finish().measured
-    assert public_noise(algorithm, problem, budget) == approx(measured.errors, rel=1e-9)
+    assert predicted_noise_stddev(algorithm, problem, budget) == approx(measured.errors, rel=1e-9)
 
 
 def test_only_a_plan_whose_noise_is_public_says_so():
     problem = all_tables(samples.berkeley().domain, 4526)
-    said = {n: public_noise(build(c, {}), problem, Budget(1.0, 1e-9)) for n, c in solving(QueryRelease).items()}
+    said = {
+        n: predicted_noise_stddev(build_from_texts(c, {}), problem, Budget(1.0, 1e-9))
+        for n, c in algorithms_for_problem(QueryRelease).items()
+    }
     assert {name for name, sigma in said.items() if sigma is not None} == {"gaussian_maxent"}

@@ -5,14 +5,14 @@ from dataclasses import replace
 import numpy as np
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run, TableQueries
-from dpcore.accuracy.intervals.unbiased_tables import known
+from dpcore.accuracy.intervals.unbiased_tables import unbiased_tables
 from dpcore.accuracy.usefulness import (
-    as_exact_as_sample,
-    foreseen,
-    foreseen_exactness,
-    foreseen_sizes,
-    k_marginal,
-    uses,
+    equivalent_sample_share,
+    k_marginal_score,
+    predicted_error_sizes,
+    predicted_exactness,
+    predicted_tables,
+    suitable_uses,
 )
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.privacy.accounting import Pure
@@ -42,7 +42,7 @@ def test_a_simple_random_sample_is_as_exact_as_itself(share):
     truth, size = PAIRS.answers_of_rows(ROWS), round(share * N)
     samples = seeded(7).multivariate_hypergeometric(np.bincount(CELLS), size, 1000) / size
     squares = [((PAIRS.answers(drawn) - truth) ** 2).sum() for drawn in samples]
-    assert as_exact_as_sample(float(np.mean(squares)), truth, N) == approx(share, rel=0.03)
+    assert equivalent_sample_share(float(np.mean(squares)), truth, N) == approx(share, rel=0.03)
 
 
 def test_a_run_says_both_and_neither_where_they_mean_nothing():
@@ -50,7 +50,7 @@ def test_a_run_says_both_and_neither_where_they_mean_nothing():
     run = Run(made, PROBLEM, ROWS, BUDGET).finish()
     final, real = run.to_json()["final"], PAIRS.answers_of_rows(ROWS)
     gaps = run.release.answers(PAIRS) - real
-    assert final["as_exact_as_sample"] == approx(as_exact_as_sample(float(gaps @ gaps), real, N))
+    assert final["as_exact_as_sample"] == approx(equivalent_sample_share(float(gaps @ gaps), real, N))
     halves = [np.abs(gaps[table]).sum() / 2 for table in PAIRS.tables]
     assert final["k_marginal"] == approx(1000 * (1 - np.mean(halves)))
     triples = Run(made, all_tables(DOMAIN, N, 3), ROWS, BUDGET).finish().to_json()["final"]
@@ -63,60 +63,62 @@ def test_a_run_says_both_and_neither_where_they_mean_nothing():
 
 def test_the_score_of_many_columns_is_that_of_two_hundred_public_pairs():
     some, wide, other = (many(d, size) for d, size in ((29, 2), (31, 2), (31, 3)))
-    assert len(Marginals.pairs(some).axes) == 406
-    assert len(Marginals.pairs(wide).axes) == 200
-    assert Marginals.pairs(wide).axes == Marginals.pairs(other).axes, "by a public seed"
-    assert Marginals.all(wide, 2).scored is not None
-    assert Marginals(DOMAIN, PAIRS.columns[:2]).scored is None
-    assert k_marginal(np.array([0.0, 2.0])) == 500
+    assert len(Marginals.k_marginal_pairs(some).axes) == 406
+    assert len(Marginals.k_marginal_pairs(wide).axes) == 200
+    assert Marginals.k_marginal_pairs(wide).axes == Marginals.k_marginal_pairs(other).axes, "by a public seed"
+    assert Marginals.all(wide, 2).scored_tables is not None
+    assert Marginals(DOMAIN, PAIRS.columns[:2]).scored_tables is None
+    assert k_marginal_score(np.array([0.0, 2.0])) == 500
 
 
 @parametrize("name", ["gaussian_maxent", "residual"])
 def test_what_a_plan_foresees_is_the_noise_that_comes(name):
     """Variances before the run are those after it, and the exactness foretold is that of raw noise."""
     algorithm = ALGORITHMS[name]()
-    before = foreseen(PROBLEM, make_plan(algorithm, PROBLEM, BUDGET))
+    before = predicted_tables(PROBLEM, make_plan(algorithm, PROBLEM, BUDGET))
     assert before is not None
     run = Run(algorithm, PROBLEM, ROWS, BUDGET).finish()
-    after = known(run.release, run.measured, DOMAIN)
+    after = unbiased_tables(run.release, run.measured, DOMAIN)
     assert {S: v for S, v in before.variance.items()} == approx(after.variance)
     truth, found = PAIRS.answers_of_rows(ROWS), []
     for seed in range(60):
         run = Run(algorithm, PROBLEM, ROWS, BUDGET, seed=seed).finish()
-        found.append(((known(run.release, run.measured, DOMAIN).answers(PAIRS) - truth) ** 2).sum())
-    foretold = foreseen_exactness(before, PAIRS, N, truth)
-    assert foretold == approx(as_exact_as_sample(float(np.mean(found)), truth, N), rel=0.15)
+        found.append(((unbiased_tables(run.release, run.measured, DOMAIN).answers(PAIRS) - truth) ** 2).sum())
+    foretold = predicted_exactness(before, PAIRS, N, truth)
+    assert foretold == approx(equivalent_sample_share(float(np.mean(found)), truth, N), rel=0.15)
 
 
 def test_uses_follow_from_half_widths():
     """Half-widths of cells from the normal quantile and the plan's noise on raw tables, computed by hand."""
     single = all_tables(DOMAIN, N, 1)
     plan = plan_of("gaussian_maxent", single, BUDGET)
-    before = foreseen(single, plan)
+    before = predicted_tables(single, plan)
     worst = 1.959964 * max(before.standard_error((a,)) for a in range(3))
-    exact, rough = uses(before, N, tolerance=worst * 1.01), uses(before, N, tolerance=worst * 0.5)
+    exact, rough = suitable_uses(before, N, tolerance=worst * 1.01), suitable_uses(before, N, tolerance=worst * 0.5)
     assert exact.good_for[0].startswith("shares by one column")
     assert rough.not_for[0].startswith("shares by one column")
     assert exact.smallest_group == approx(10 * worst * N, abs=1)
     assert not any("two columns" in words for words in (*exact.good_for, *exact.not_for)), "no pair is measured"
-    assert foreseen(single, replace(plan, charges=(replace(plan.charges[0], spend=Pure(1.0)),))).laplace
-    both = uses(foreseen(PROBLEM, plan_of("gaussian_maxent", PROBLEM, Budget(50.0, 1e-6))), N)
+    assert predicted_tables(
+        single, replace(plan, planned_events=(replace(plan.planned_events[0], spend=Pure(1.0)),))
+    ).laplace
+    both = suitable_uses(predicted_tables(PROBLEM, plan_of("gaussian_maxent", PROBLEM, Budget(50.0, 1e-6))), N)
     assert both.sentence.startswith("Good for: shares by one or two columns within 1 point")
     assert "Not for: groups under" in both.sentence
 
 
 def test_nothing_is_known_of_an_algorithm_that_decides_on_the_way():
-    assert foreseen(PROBLEM, plan_of("mwem", PROBLEM, BUDGET)) is None
-    assert foreseen_exactness(None, PAIRS, N, np.zeros(1)) is None
-    assert "not known" in uses(None, N).sentence
+    assert predicted_tables(PROBLEM, plan_of("mwem", PROBLEM, BUDGET)) is None
+    assert predicted_exactness(None, PAIRS, N, np.zeros(1)) is None
+    assert "not known" in suitable_uses(None, N).sentence
     for delta in (0, 1e-6):
         run = finished("mwem", PROBLEM, ROWS, Budget(1.0, delta))
-        assert known(run.release, run.measured, DOMAIN).laplace is (delta == 0)
+        assert unbiased_tables(run.release, run.measured, DOMAIN).laplace is (delta == 0)
 
 
 @parametrize("epsilon", [1e-4, 1e-2, 1.0])
 def test_no_foreseen_error_of_a_share_exceeds_all_rows(epsilon):
     problem = all_tables(DOMAIN, 20)
     plan = make_plan(ALGORITHMS["gaussian_maxent"](), problem, Budget(epsilon, 1e-9))
-    sizes = foreseen_sizes(foreseen(problem, plan), problem.workload)
+    sizes = predicted_error_sizes(predicted_tables(problem, plan), problem.workload)
     assert 0 < sizes[0] <= sizes[1] <= 1

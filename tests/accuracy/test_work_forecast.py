@@ -2,7 +2,7 @@
 
 from dpcore import ALGORITHMS, Budget
 from dpcore.accuracy import work_forecast
-from dpcore.algorithms.algorithm import forecast
+from dpcore.algorithms.algorithm import forecast_seconds_and_bytes
 from tests.small_problems import all_tables, approx, codes, many, refused
 
 WIDE = many(30, 10)
@@ -14,33 +14,45 @@ def pairs(domain):
 
 
 def test_a_forecast_grows_with_the_cells_and_is_said_in_words():
-    few, many = forecast(METHOD, pairs(codes(3, 3, 3)), BUDGET), forecast(METHOD, pairs(codes(*[10] * 6)), BUDGET)
+    few, many = (
+        forecast_seconds_and_bytes(METHOD, pairs(codes(3, 3, 3)), BUDGET),
+        forecast_seconds_and_bytes(METHOD, pairs(codes(*[10] * 6)), BUDGET),
+    )
     assert few[0] < many[0]
     assert many[1] == approx(8 * (40 * 10**6 + 12 * 15 * 100))
-    assert work_forecast.words(*many) == f"about {many[0]:.0f} s and 305 MiB of memory beside the program's own"
-    assert work_forecast.words(0.2, 2**20) == "under 1 s and 1 MiB of memory beside the program's own"
-    assert work_forecast.words(600, 3 * 2**30) == "about 10 min and 3 GiB of memory beside the program's own"
+    assert (
+        work_forecast.describe_forecast(*many)
+        == f"about {many[0]:.0f} s and 305 MiB of memory beside the program's own"
+    )
+    assert work_forecast.describe_forecast(0.2, 2**20) == "under 1 s and 1 MiB of memory beside the program's own"
+    assert (
+        work_forecast.describe_forecast(600, 3 * 2**30) == "about 10 min and 3 GiB of memory beside the program's own"
+    )
 
 
 def test_answers_count_where_no_cells_are_listed_and_a_tree_takes_longer_with_more_tables():
     two, three = (all_tables(WIDE, 10**6, ways) for ways in (2, 3))
-    assert forecast(ALGORITHMS["residual"](), three, BUDGET)[1] == 8 * 12 * three.workload.m
-    assert forecast(METHOD, two, BUDGET)[0] < forecast(METHOD, three, BUDGET)[0]
+    assert forecast_seconds_and_bytes(ALGORITHMS["residual"](), three, BUDGET)[1] == 8 * 12 * three.workload.m
+    assert forecast_seconds_and_bytes(METHOD, two, BUDGET)[0] < forecast_seconds_and_bytes(METHOD, three, BUDGET)[0]
     aim = ALGORITHMS["aim"]
-    assert forecast(aim(rounds=9), two, BUDGET)[0] < forecast(aim(), two, BUDGET)[0] < forecast(aim(), three, BUDGET)[0]
+    assert (
+        forecast_seconds_and_bytes(aim(rounds=9), two, BUDGET)[0]
+        < forecast_seconds_and_bytes(aim(), two, BUDGET)[0]
+        < forecast_seconds_and_bytes(aim(), three, BUDGET)[0]
+    )
     assert METHOD.plan(two, BUDGET)["cells"] > METHOD.plan(three, BUDGET)["cells"], "the more tables the fewer cells"
 
 
 def test_what_the_machine_cannot_hold_is_refused_beforehand_with_both_numbers(monkeypatch):
     wide = pairs(WIDE)
-    seconds, size = work_forecast.affordable(METHOD, wide, BUDGET)
+    seconds, size = work_forecast.forecast_affordable_run(METHOD, wide, BUDGET)
     assert seconds > 0
     monkeypatch.setattr(work_forecast, "machine_memory", lambda: size / 0.8 + 1)
-    assert work_forecast.affordable(METHOD, wide, BUDGET) == (seconds, size)
+    assert work_forecast.forecast_affordable_run(METHOD, wide, BUDGET) == (seconds, size)
     monkeypatch.setattr(work_forecast, "machine_memory", lambda: float(2**21))
     with refused(r"would take about .*iB of memory, and a run may take 2 MiB of"):
-        work_forecast.affordable(METHOD, wide, BUDGET)
+        work_forecast.forecast_affordable_run(METHOD, wide, BUDGET)
 
 
 def test_this_machine_has_some_memory():
-    assert work_forecast.machine_memory() > 2**26
+    assert work_forecast.machine_memory_bytes() > 2**26

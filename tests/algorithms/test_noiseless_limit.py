@@ -6,10 +6,14 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from dpcore import ALGORITHMS, Budget, Explicit, Marginals
-from dpcore.algorithms.pooled_measurements import Evidence, summed
+from dpcore.algorithms.pooled_measurements import Evidence, marginalise_evidence
 from dpcore.algorithms.query_release.shared import step_schedules
-from dpcore.algorithms.query_release.shared.maximum_entropy_fit import fit, product, stages_of
-from dpcore.models.listed_cells import Cells
+from dpcore.algorithms.query_release.shared.maximum_entropy_fit import (
+    fit_maximum_entropy,
+    fit_stages,
+    product_potentials,
+)
+from dpcore.models.listed_cells import ListedCellsModel
 from tests.replay import exact_run
 from tests.small_problems import (
     approx,
@@ -48,7 +52,7 @@ LIMITS = [
 @parametrize("name, settings, wheres, near", LIMITS)
 def test_they_tend_to_the_truth(name, settings, wheres, near):
     few, *many = (
-        finished(name, *task(where), Budget(epsilon, 1e-6), **settings).records[-1].empirical.max_error
+        finished(name, *task(where), Budget(epsilon, 1e-6), **settings).convergence[-1].empirical.max_error
         for where, epsilon in ((wheres[0], 0.1), *((where, 1e7) for where in wheres))
     )
     assert max(many) < near < few, many
@@ -128,11 +132,11 @@ def test_the_fit_reaches_the_optimum_that_scipy_finds(monkeypatch, kind, weight,
     y = A @ rng.dirichlet(np.ones(12)) + sigma * rng.normal(size=len(A))
     base = rng.dirichlet(np.full(12, 3.0))
     expected = primal_optimum(A, y, sigma, base, weight)
-    given = Evidence(workload, y, sigma), weight, np.log(base), 400, Cells(domain)
-    *_, (_, stopped) = fit(*given)
+    given = Evidence(workload, y, sigma), weight, np.log(base), 400, ListedCellsModel(domain)
+    *_, (_, stopped) = fit_maximum_entropy(*given)
     assert np.abs(A @ (stopped - expected)).max() < 2e-3 * sigma.max(), "where it stops by itself"
-    monkeypatch.setattr("dpcore.algorithms.query_release.shared.maximum_entropy_fit.SETTLED", 1e-7)
-    *_, (theta, settled) = fit(*given)
+    monkeypatch.setattr("dpcore.algorithms.query_release.shared.maximum_entropy_fit.CONVERGED_GRADIENT", 1e-7)
+    *_, (theta, settled) = fit_maximum_entropy(*given)
     assert np.abs(softmax(theta) - settled).max() < 1e-15
     assert np.abs(settled - expected).max() < 1e-5
 
@@ -140,12 +144,16 @@ def test_the_fit_reaches_the_optimum_that_scipy_finds(monkeypatch, kind, weight,
 @parametrize("sigma", [1e-9, 10])
 @parametrize("weight", [1e-3, 1e8])
 def test_the_fit_ends_where_floating_point_allows_no_further_decrease(monkeypatch, weight, sigma):
-    monkeypatch.setattr("dpcore.algorithms.query_release.shared.maximum_entropy_fit.SETTLED", -1)
+    monkeypatch.setattr("dpcore.algorithms.query_release.shared.maximum_entropy_fit.CONVERGED_GRADIENT", -1)
     workload, rng = Marginals.all(codes(2, 3, 2), 2), seeded(0)
     y = workload.answers(rng.dirichlet(np.ones(12))) + sigma * rng.normal(size=workload.m)
     evidence = Evidence(workload, y, np.full(workload.m, sigma))
     with within(60):
-        iterates = list(fit(evidence, weight, np.log(rng.dirichlet(np.ones(12))), 600, Cells(workload.domain)))
+        iterates = list(
+            fit_maximum_entropy(
+                evidence, weight, np.log(rng.dirichlet(np.ones(12))), 600, ListedCellsModel(workload.domain)
+            )
+        )
     assert np.isfinite(iterates).all()
 
 
@@ -153,7 +161,7 @@ def test_smaller_tables_are_summed_out_of_noisy_ones_by_precision():
     domain = codes(2, 3, 4)
     workload = Marginals.all(domain, 2)
     y = seeded(0).normal(size=workload.m)
-    out = summed(Evidence(workload, y, np.full(workload.m, 0.3)), Marginals(domain, ["a"]))
+    out = marginalise_evidence(Evidence(workload, y, np.full(workload.m, 0.3)), Marginals(domain, ["a"]))
     ab, ac = (y[t].reshape(s) for t, s in zip(workload.tables[:2], workload.shapes[:2], strict=True))
     variances = [3 * 0.09, 4 * 0.09]
     expected = (ab.sum(axis=1) / variances[0] + ac.sum(axis=1) / variances[1]) / sum(1 / v for v in variances)
@@ -167,14 +175,16 @@ def test_the_base_is_the_product_of_noisy_shares_and_uniform_where_nothing_is_kn
     kept = 0.95 / 1.02 / 4  # nearest to 1/4 (1 − 0.01/0.125), where Stein's estimate is least
     noisy = [0.5 - kept, 0.5 + kept], np.array([1e-4, 0.5, 0.5]) / 1.0001, [0.5, 0.5]
     y = np.array([0.25, 0.75, -0.1, 0.5, 0.5])
-    base = product(Evidence(workload, y, np.full(5, 0.1)), Cells(domain))
+    base = product_potentials(Evidence(workload, y, np.full(5, 0.1)), ListedCellsModel(domain))
     assert np.allclose(softmax(base), np.einsum("a,b,c->abc", *noisy).ravel())
-    large = product(Evidence(workload, 1e3 * y, np.full(5, 1e3)), Cells(domain))
+    large = product_potentials(Evidence(workload, 1e3 * y, np.full(5, 1e3)), ListedCellsModel(domain))
     assert np.allclose(softmax(large), 1 / 12, rtol=0.01), "no cell gets all where noise is larger than all there is"
     explicit = Explicit(domain, np.ones((1, 12)))
-    assert np.allclose(softmax(product(Evidence(explicit, np.ones(1), np.ones(1)), Cells(domain))), 1 / 12)
-    assert stages_of(explicit) == [explicit]
-    assert [len(stage.tables) for stage in stages_of(Marginals.all(codes(2, 2, 2, 2), 3))] == [6, 4]
+    assert np.allclose(
+        softmax(product_potentials(Evidence(explicit, np.ones(1), np.ones(1)), ListedCellsModel(domain))), 1 / 12
+    )
+    assert fit_stages(explicit) == [explicit]
+    assert [len(stage.tables) for stage in fit_stages(Marginals.all(codes(2, 2, 2, 2), 3))] == [6, 4]
 
 
 PUBLIC = [
@@ -190,7 +200,7 @@ def gap(T, alpha, gamma, *, n, m, width, rho):
 
 @parametrize("public", PUBLIC)
 def test_schedules_minimise_their_bound(public):
-    loss = step_schedules.selection_noise(**public)
+    loss = step_schedules.selection_loss(**public)
     for alpha in (1e-4, 0.01, 1):
         for T in (10, 1000):
             best = minimize_scalar(lambda g: gap(T, alpha, math.exp(g), **public), bounds=(-20, 5)).x  # noqa: B023

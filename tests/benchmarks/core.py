@@ -31,11 +31,11 @@ from dpcore import (
     read_table,
     samples,
 )
-from dpcore.accuracy.work_forecast import words
-from dpcore.algorithms import solving
-from dpcore.algorithms.algorithm import forecast, make_plan
-from dpcore.evaluation.error_diagnosis import nearest_of_model
-from dpcore.models.graphical_model import Graphical
+from dpcore.accuracy.work_forecast import describe_forecast
+from dpcore.algorithms import algorithms_for_problem
+from dpcore.algorithms.algorithm import forecast_seconds_and_bytes, make_plan
+from dpcore.evaluation.error_diagnosis import nearest_in_model
+from dpcore.models.graphical_model import GraphicalModel
 from dpcore.privacy.curators.table_curator import TableCurator
 from tests.benchmarks.measuring import took
 from tests.small_problems import many
@@ -74,7 +74,7 @@ def network(columns, values, n):
         laws = rng.dirichlet(np.full(values, 0.3), values ** len(parents))
         codes[:, i] = (rng.random(n)[:, None] > np.cumsum(laws[state], axis=1)[:, :-1]).sum(axis=1)
     domain = many(columns, values)
-    return domain, domain.group(codes)
+    return domain, domain.group_rows(codes)
 
 
 def redundant(n):
@@ -84,7 +84,7 @@ def redundant(n):
     codes = np.repeat(rows.values, rows.weights.astype(int), axis=0)
     copies = [np.where(rng.random(len(codes)) < 0.02, rng.integers(8, size=len(codes)), codes[:, 0]) for _ in range(6)]
     domain = many(26, 8)
-    return domain, domain.group(np.column_stack([codes, *copies]))
+    return domain, domain.group_rows(np.column_stack([codes, *copies]))
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Task:
 
 SIX = "workclass,education-num,marital-status,race,sex,income>50K"
 TASKS = {
-    "census": Task(census, 3, {name: dict.fromkeys(EPSILONS, ()) for name in solving(QueryRelease)}),
+    "census": Task(census, 3, {name: dict.fromkeys(EPSILONS, ()) for name in algorithms_for_problem(QueryRelease)}),
     "adult6": Task(
         read("adult", columns=SIX),
         3,
@@ -150,7 +150,10 @@ def measure(where, name, folder, epsilon, seeds):
     problem, truth = QueryRelease(workload, rows.n), workload.answers_of_rows(rows)
     starts, found, last = [table.start for table in workload.tables], [], None
     try:
-        plan, foretold = make_plan(algorithm, problem, budget), words(*forecast(algorithm, problem, budget))
+        plan, foretold = (
+            make_plan(algorithm, problem, budget),
+            describe_forecast(*forecast_seconds_and_bytes(algorithm, problem, budget)),
+        )
     except InputError as error:
         print(f"  {name:>16} ε={epsilon:<4g} {error}")
         return
@@ -171,11 +174,11 @@ def measure(where, name, folder, epsilon, seeds):
     print(f"  {name:>16} ε={epsilon:<4g} mean L1 {reached[0]:.4f}, max {reached[1]:.4f}, ", end="")
     print(f"{reached[2]:.1f} s CPU, {reached[3]:.2f} GB{held}", end="")
     print(f"; {reached[3] - before:.2f} GB beside the program's own; forecast: {foretold}", flush=True)
-    if isinstance(last, Graphical) and (best := nearest_of_model(last, rows)) is not None:
+    if isinstance(last, GraphicalModel) and (best := nearest_in_model(last, rows)) is not None:
         left = np.add.reduceat(np.abs(best.answers(workload) - truth), starts).mean()
         print(f"    {len(last.junction.cliques)} cliques, {last.junction.cells:,} cells; of the mean L1 {left:.4f} is")
         print(f"    structure, which the tree cannot hold, and {reached[0] - left:.4f} noise and the fit")
-        _, _, cpu = took(lambda: last.codes(1_000_000, np.random.default_rng(0)))
+        _, _, cpu = took(lambda: last.sample_codes(1_000_000, np.random.default_rng(0)))
         print(f"    a million rows in {cpu:.2f} s CPU", flush=True)
 
 

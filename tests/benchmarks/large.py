@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from dpcore import domain_from_json
 from dpcore.data.sources.parquet_source import ParquetSource
-from dpcore.data.sources.table_counting import cover
+from dpcore.data.sources.table_counting import choose_wide_tables
 from tests.benchmarks.measuring import main, timed
 from tests.small_problems import seeded
 
@@ -43,7 +43,9 @@ def measure(rows, folder):
     print(f"{path.stat().st_size / 1e9:.2f} GB of Parquet, {domain.size:.1e} cells")
     for ways, goal in ((2, PAIRS), (3, TRIPLES)):
         tables = list(combinations(range(COLUMNS), ways))
-        what = f"{len(tables)} tables of {ways} columns, out of {len(cover(tables, domain.shape))} wide ones"
+        what = (
+            f"{len(tables)} tables of {ways} columns, out of {len(choose_wide_tables(tables, domain.shape))} wide ones"
+        )
         kept &= timed(what, lambda tables=tables: ParquetSource(path).count(domain, tables), goal * rows / 1e8)[1]
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6
     timed("its fingerprint", lambda: ParquetSource(path).fingerprint(b"key"))

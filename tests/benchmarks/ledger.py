@@ -5,9 +5,9 @@ from pathlib import Path
 
 from dpcore import Budget
 from dpcore.privacy.accounting import BoundedRange, Gaussian
-from dpcore.privacy.accounting.data_set_total import Total, events_to_json
+from dpcore.privacy.accounting.data_set_total import TotalCost, events_to_json
 from dpcore.release.ledger import chain
-from dpcore.release.ledger.ledger_store import Store, verify
+from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
 from tests.benchmarks.measuring import main, timed
 from tests.release.ledger.ledger_charges import charge
 
@@ -23,19 +23,22 @@ def events(part):
 
 def build(path, releases):
     """A ledger of one data set and that many releases, each noted as made, in one transaction."""
-    first = charge(Store(path, create=True), events=events(0), budget=EACH, dataset="people", total=TOTAL)
+    first = charge(LedgerStore(path, create=True), events=events(0), budget=EACH, dataset="people", total=TOTAL)
     lifetime = first.lifetime
-    total = lifetime.plus(Total(), events(0))
-    with chain.connected(path, 1.0) as db:
+    total = lifetime.add_events(TotalCost(), events(0))
+    with chain.open_connection(path, 1.0) as db:
         db.execute("BEGIN")
         for number in range(1, releases):
             done = events(number / releases)
-            total = lifetime.plus(total, done)
+            total = lifetime.add_events(total, done)
             fields = {"dataset": 1, "version": 2, "algorithm": "mwem", "epsilon": EACH.epsilon, "delta": EACH.delta}
-            fields |= {"rho": sum(times * event.rho for event, times in done), "total_epsilon": lifetime.total(total)}
+            fields |= {
+                "rho": sum(times * event.rho for event, times in done),
+                "total_epsilon": lifetime.total_epsilon(total),
+            }
             fields |= {"events": json.dumps(events_to_json(done)), "settings": '{"rounds": 10}', "reason": ""}
-            made, _ = chain.append(db, "releases", **fields, time=chain.now())
-            chain.append(db, "states", release=made, state="released", note=FILES, time=chain.now())
+            made, _ = chain.append_row(db, "releases", **fields, time=chain.utc_now())
+            chain.append_row(db, "states", release=made, state="released", note=FILES, time=chain.utc_now())
         db.execute("COMMIT")
 
 
@@ -44,15 +47,15 @@ def measure(releases, folder):
     path = folder / "l.sqlite"
 
     def reserve():
-        charge(Store(path), events=events(0.5), budget=EACH)
+        charge(LedgerStore(path), events=events(0.5), budget=EACH)
 
     timed(f"build {releases} releases", lambda: build(path, releases))
-    wrong, kept = timed("verify", lambda: verify(path), VERIFY)
-    timed("show", lambda: Store(path).show())
-    Path(f"{path}{chain.CHECKED}").unlink()
+    wrong, kept = timed("verify", lambda: verify_ledger(path), VERIFY)
+    timed("show", lambda: LedgerStore(path).list_datasets())
+    Path(f"{path}{chain.CHECKED_SUFFIX}").unlink()
     timed("reservation, nothing remembered", reserve)
     kept = all([timed("reservation", reserve, RESERVE)[1] for _ in range(5)]) and kept
-    wrong = [*wrong, *verify(path)]
+    wrong = [*wrong, *verify_ledger(path)]
     return {"megabytes": round(path.stat().st_size / 1e6, 1), "wrong": wrong, "kept": kept and not wrong}
 
 

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from dpcore import ALGORITHMS, Budget, Column, Domain, Marginals, PrivacyUnit, QueryRelease, Run, samples
-from dpcore.algorithms.schema_measurement.measurement_plan import plan_within, share_of
-from dpcore.evaluation.schema_trial import explore_schema
-from dpcore.schema.column import OTHER
-from dpcore.schema.partial_schema import OpenColumn, OpenSchema
+from dpcore.algorithms.schema_measurement.measurement_plan import choose_schema_share, plan_within_division
+from dpcore.evaluation.schema_trial import measure_schema_with_seed
+from dpcore.schema.column import OTHER_LABEL
+from dpcore.schema.partial_schema import PartialSchema, UnknownColumn
 from tests.benchmarks.measuring import main
 from tests.small_problems import seeded
 
@@ -42,12 +42,12 @@ def typed(name, cells):
         kind = "integer" if (numbers.dropna() % 1 == 0).all() else "numeric"
         return Column(name=name, kind=kind, low=edges[0], high=edges[-1], edges=edges, **tolerant)
     values = tuple(sorted(set(cells) - {""}))
-    return Column(name=name, kind="categorical", values=(*values, OTHER), missing="other", out_of_range="other")
+    return Column(name=name, kind="categorical", values=(*values, OTHER_LABEL), missing="other", out_of_range="other")
 
 
 def opened(column):
     """The same column, not known."""
-    return OpenColumn(name=column.name, kind=column.kind, quantiles=column.kind != "categorical")
+    return UnknownColumn(name=column.name, kind=column.kind, quantiles=column.kind != "categorical")
 
 
 def compare(frame, seeds):
@@ -57,14 +57,14 @@ def compare(frame, seeds):
     judge, algorithm, n = Marginals.all(domain, 2), ALGORITHMS["gaussian_maxent"](), len(frame)
     truth = judge.answers_of_rows(domain.encode(frame))
     columns = tuple(map(opened, domain.columns))
-    schema = OpenSchema(Domain(tuple(c.placeholder for c in columns), measured=domain.names), columns)
-    share = share_of(schema.open, None, n, 1, BUDGET)
+    schema = PartialSchema(Domain(tuple(c.placeholder for c in columns), measured=domain.names), columns)
+    share = choose_schema_share(schema.unknown_columns, None, n, 1, BUDGET)
     placeholder = QueryRelease(Marginals.all(schema.placeholder, 2), n)
-    division, _ = share.planned(algorithm, placeholder, BUDGET, exact=False)
+    division, _ = share.divide_and_plan(algorithm, placeholder, BUDGET, exact=False)
 
     def error(own, part, seed):
         problem = QueryRelease(Marginals.all(own, 2), n)
-        plan = plan_within(algorithm, problem, division, exact=False) if part else None
+        plan = plan_within_division(algorithm, problem, division, exact=False) if part else None
         rows = Run(algorithm, problem, own.encode(frame), BUDGET, seed=seed, plan=plan).finish().sample()
         texts = rows.astype(object).where(rows.notna(), "").astype(str)
         gaps = np.abs(judge.answers_of_rows(domain.encode(texts)) - truth)
@@ -72,7 +72,7 @@ def compare(frame, seeds):
 
     found = []
     for seed in range(seeds):
-        own = explore_schema(schema, frame, PrivacyUnit(), division, seed=seed).domain
+        own = measure_schema_with_seed(schema, frame, PrivacyUnit(), division, seed=seed).domain
         found.append([error(domain, False, seed), error(own, False, seed), error(own, True, seed)])
     return np.mean(found, axis=0)
 

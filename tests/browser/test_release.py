@@ -6,7 +6,7 @@ import zipfile
 
 from playwright.sync_api import expect
 
-from dpcore.release.ledger.ledger_store import Store, verify
+from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
 from tests.browser_actions import click, heads, menu, sees, sized
 
 NOW = "Release: permanent"
@@ -36,7 +36,7 @@ def test_one_release_whatever_is_pressed(page, server, tmp_path):
     page.get_by_role("button", name=NOW).dblclick()
     heads(page, "Release 1 of berkeley")
     files = zipped(page, page.get_by_role("button", name="All files (ZIP)").first, tmp_path)
-    assert verify(ledger, json.loads(files["release.json"])["ledger"]) == []
+    assert verify_ledger(ledger, json.loads(files["release.json"])["ledger"]) == []
     with page.expect_download() as download:
         click(page, "button", "Synthetic rows (CSV)")
     assert download.value.path().read_bytes() == files["synthetic.csv"]
@@ -51,7 +51,7 @@ def test_one_release_whatever_is_pressed(page, server, tmp_path):
     page.get_by_text("Budget record: all releases").click()
     click(page, "button", "Verify the budget record")
     sees(page, "Sound: every row")
-    (found,) = Store(ledger).show()
+    (found,) = LedgerStore(ledger).list_datasets()
     assert [r["state"] for r in found.releases] == ["released"]
 
 

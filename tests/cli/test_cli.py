@@ -12,7 +12,7 @@ import pytest
 
 from dpcore import ALGORITHMS
 from dpcore.cli import main
-from dpcore.core.parameters import parameters
+from dpcore.core.parameters import declared_parameters
 from tests.cli.command_files import arguments
 from tests.small_problems import QUERIES, approx, cli, parametrize
 
@@ -32,7 +32,7 @@ def test_a_run_writes_the_documented_json_and_prints_a_table(capsys, name, measu
     assert (out["n"], out["cells"], out["queries"]) == (100, 6, 6)
     assert set(out["final"]) == {"max_error", "mean_error", "rmse", "mean_l1", "as_exact_as_sample", "k_marginal"}
     assert set(out["spent"]) >= {"epsilon", "delta", measure}
-    assert {p.name for p in parameters(ALGORITHMS[name])} <= set(out["parameters"])
+    assert {p.name for p in declared_parameters(ALGORITHMS[name])} <= set(out["parameters"])
     assert all({"t", "max_error", "mean_error", "seconds"} <= set(record) for record in out["records"])
     assert {k: out["records"][-1][k] for k in out["final"]} == out["final"]
     printed = capsys.readouterr()
@@ -116,8 +116,8 @@ def test_algorithms_are_listed_in_three_forms():
     assert len(markdown) == 2 + len(ALGORITHMS)
     for name, cls in ALGORITHMS.items():
         assert name in plain
-        assert [p["name"] for p in told[name]["parameters"]] == [p.name for p in parameters(cls)]
-        assert all(f"`{p.name}`" in "".join(markdown) and p.name in plain for p in parameters(cls))
+        assert [p["name"] for p in told[name]["parameters"]] == [p.name for p in declared_parameters(cls)]
+        assert all(f"`{p.name}`" in "".join(markdown) and p.name in plain for p in declared_parameters(cls))
 
 
 def test_a_schema_is_proposed_without_a_look_and_filled_with_one(capsys):

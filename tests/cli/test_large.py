@@ -50,14 +50,14 @@ def test_a_run_on_parts_is_the_one_in_memory():
 
 
 def test_a_large_file_is_read_in_parts_unasked(monkeypatch):
-    monkeypatch.setattr(open_source, "LARGE", {".csv": 10})
+    monkeypatch.setattr(open_source, "LARGE_BYTES_BY_ENDING", {".csv": 10})
     wide = "run wide.csv --schema=wide.json --queries=marginals:1 --epsilon=1 --algorithm=private_evolution_table"
     refusal("needs the rows one by one", wide)
     cli(f"{wide} --set=rounds=1 --no-stream")
 
 
 def test_a_schema_is_measured_on_a_whole_table_however_large(monkeypatch):
-    monkeypatch.setattr(open_source, "LARGE", {".csv": 10})
+    monkeypatch.setattr(open_source, "LARGE_BYTES_BY_ENDING", {".csv": 10})
     columns = {n: integer(0, 29) for n in WIDE}
     columns["a"] = private("integer", bins=4)
     write_json("open.json", {"columns": columns})
@@ -114,7 +114,7 @@ def test_constraints_that_records_break_are_told_of_parts_too(capsys):
 
 
 def test_a_schema_of_many_cells_tells_progress_and_gives_advice_that_fits(capsys, monkeypatch):
-    monkeypatch.setattr(schema, "MANY", 1)
+    monkeypatch.setattr(schema, "SLOW_CELL_COUNT", 1)
     monkeypatch.setattr("dpcore.cli.output_files.time", SimpleNamespace(monotonic=iter(range(0, 1000, 3)).__next__))
     cli("schema t.csv --peek")
     said = capsys.readouterr().err.splitlines()

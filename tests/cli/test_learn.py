@@ -8,7 +8,7 @@ from tests.small_problems import cli, parametrize, refusal, write_json
 
 KEYS = {
     "n", "d", "G", "R", "s", "k", "mu", "tau", "stages", "risk_bound", "excess_risk", "parameter", "spent", "seconds",
-}  # fmt: skip
+}
 
 
 ASKED = "learn t.csv --schema=s.json --task=quantile:y:0.5 --epsilon=1 --json=o.json"

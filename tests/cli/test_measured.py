@@ -10,11 +10,11 @@ from dpcore import ALGORITHMS, Budget, InputError, Marginals, QueryRelease, read
 from dpcore.accuracy.meaning_of_epsilon import Promise
 from dpcore.accuracy.promise_with_schema import promise_of
 from dpcore.algorithms.schema_measurement.measure_schema import measure_schema
-from dpcore.algorithms.schema_measurement.measurement_plan import share_of
+from dpcore.algorithms.schema_measurement.measurement_plan import choose_schema_share
 from dpcore.privacy.accounting import conversions, events_from_json
 from dpcore.release import preparation
-from dpcore.release.ledger.ledger_store import Store
-from dpcore.schema.partial_schema import open_schema_from_json
+from dpcore.release.ledger.ledger_store import LedgerStore
+from dpcore.schema.partial_schema import partial_schema_from_json
 from tests.cli.command_files import OPEN, arguments, people
 from tests.cli.test_release import data_set, facts, order, paid, releases
 from tests.small_problems import approx, binned, cli, parametrize, refusal, write_json
@@ -93,7 +93,7 @@ def test_it_is_charged_before_the_first_draw_and_stays_so(monkeypatch, when):
 
     monkeypatch.setattr(preparation, "measure_schema", broken)
     refusal("broken on purpose", release())
-    (data,) = Store("l.sqlite").show()
+    (data,) = LedgerStore("l.sqlite").list_datasets()
     assert data.releases[0]["state"] == "failed"
     rho = sum(e.rho * t for e, t in events_from_json(data.releases[0]["events"]))
     assert 1.9 < conversions.zcdp_epsilon(rho, 1e-6 * 0.75) <= 2
@@ -215,9 +215,9 @@ def test_run_and_release_promise_the_same_for_one_plan_with_a_measured_schema(he
     cli(release(algorithm=algorithm, delta=delta))
     run, means = read_json("run.json")["promise"], facts()["promise"]["means"]
     assert run == means
-    columns = open_schema_from_json(OPEN).open
-    share = share_of(columns, None, len(people()), 1, Budget(2, float(delta)))
-    problem = QueryRelease(Marginals.all(open_schema_from_json(OPEN).placeholder, 2), len(people()))
+    columns = partial_schema_from_json(OPEN).unknown_columns
+    share = choose_schema_share(columns, None, len(people()), 1, Budget(2, float(delta)))
+    problem = QueryRelease(Marginals.all(partial_schema_from_json(OPEN).placeholder, 2), len(people()))
     promise = promise_of(ALGORITHMS[algorithm](), problem, Budget(2, float(delta)), share)
     assert promise.to_json() == means
-    assert means["guess"] < Promise(2, float(delta)).guess(), "what is planned, not ε and δ alone"
+    assert means["guess"] < Promise(2, float(delta)).max_guess_probability(), "what is planned, not ε and δ alone"

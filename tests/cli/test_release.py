@@ -17,16 +17,16 @@ import pandas as pd
 import pytest
 
 from dpcore import Budget, Marginals, Rows, domain_from_json, read_json
-from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile
+from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile_texts
 from dpcore.cli import main
-from dpcore.data.privacy_unit import COUNTED
-from dpcore.privacy.accounting import Accounting, Lifetime, Sums, events_from_json
+from dpcore.data.privacy_unit import ROW_COUNT_NOTICE
+from dpcore.privacy.accounting import ComposedCost, CompositionRule, LifetimeBudget, events_from_json
 from dpcore.release import publish
 from dpcore.release.evidence import verifier
-from dpcore.release.evidence.card import LOOKED, PEEKED, card
+from dpcore.release.evidence.card import LOOKED_AT_DATA_CAVEAT, PEEKED_CAVEAT, card_page
 from dpcore.release.ledger import drafts, noise_key
-from dpcore.release.ledger.ledger_store import Store, verify
-from dpcore.release.release_files import _weights, neutral
+from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
+from dpcore.release.release_files import _weight_table, neutralize_formulas
 from tests.small_problems import (
     QUERIES,
     approx,
@@ -73,7 +73,7 @@ def facts(out="out"):
 
 
 def data_set():
-    return Store("l.sqlite").show()[0]
+    return LedgerStore("l.sqlite").list_datasets()[0]
 
 
 def releases():
@@ -82,7 +82,7 @@ def releases():
 
 def paid(events):
     """What events of a file cost, in all accountings."""
-    return Sums.of(events_from_json(events))
+    return ComposedCost.of_spends(events_from_json(events))
 
 
 @parametrize("algorithm", QUERIES)
@@ -98,7 +98,7 @@ def test_a_release_holds_no_record_and_its_claim_can_be_recomputed(here, algorit
     assert Path("out").stat().st_mtime == pd.Timestamp(facts()["time"]).timestamp()
     claim = facts()
     assert claim["bounds"] == "entered by a person"
-    assert not [check for check in verifier.checks(Path("out"), ledger=Path("l.sqlite")) if not check[0]]
+    assert not [check for check in verifier.run_checks(Path("out"), ledger=Path("l.sqlite")) if not check[0]]
     assert claim["made_by"]["noise"].startswith("exact ")
     assert "floating" not in claim["made_by"]["noise"]
     rows = pd.read_csv("out/synthetic.csv", keep_default_na=False)
@@ -129,7 +129,7 @@ def test_noisy_answers_have_the_standard_errors_of_their_noise():
 
 def test_weights_get_a_name_that_no_column_has():
     domain = domain_from_json({"weight": 2, "weight (of the release)": 1})
-    assert list(_weights(domain, np.full(2, 0.5))).count("weight (of the release) (of the release)") == 1
+    assert list(_weight_table(domain, np.full(2, 0.5))).count("weight (of the release) (of the release)") == 1
 
 
 def test_queries_measured_now_and_then_show_the_rest_empty():
@@ -183,7 +183,7 @@ def test_bad_orders_are_one_line_and_charge_nothing(extra, changes, told):
     changes = dict(changes)
     refusal(told, order(changes.pop("out", "out"), *extra, **changes))
     assert not Path("out").exists()
-    assert not Path("l.sqlite").exists() or Store("l.sqlite").show() == []
+    assert not Path("l.sqlite").exists() or LedgerStore("l.sqlite").list_datasets() == []
 
 
 def test_a_folder_that_no_draft_can_replace_is_refused_before_the_charge(monkeypatch):
@@ -193,7 +193,7 @@ def test_a_folder_that_no_draft_can_replace_is_refused_before_the_charge(monkeyp
     assert not Path("l.sqlite").exists()
     monkeypatch.chdir("empty")
     with refused("where the program runs"):
-        drafts.check_folder(Path())
+        drafts.check_release_folder(Path())
 
 
 def test_a_peeked_schema_needs_a_reason_that_is_kept():
@@ -205,8 +205,8 @@ def test_a_peeked_schema_needs_a_reason_that_is_kept():
     assert releases()[0]["reason"] == "the <registry> publishes them"
     page = Path("out/card.html").read_text()
     assert "the &lt;registry&gt; publishes them" in page
-    assert PEEKED in html.unescape(page)
-    assert LOOKED in html.unescape(page)
+    assert PEEKED_CAVEAT in html.unescape(page)
+    assert LOOKED_AT_DATA_CAVEAT in html.unescape(page)
 
 
 def test_showing_and_verifying():
@@ -268,7 +268,7 @@ def test_names_steer_no_terminal(capsys):
 
 
 def test_numbers_are_never_neutralised():
-    out = neutral(pd.DataFrame({"-x": [-1.5, 2.0], "y": ["-1", "a"], "z": [None, "+"]}))
+    out = neutralize_formulas(pd.DataFrame({"-x": [-1.5, 2.0], "y": ["-1", "a"], "z": [None, "+"]}))
     assert list(out) == ["'-x", "y", "z"]
     assert out["'-x"].tolist() == [-1.5, 2.0]
     assert out.y.tolist() == ["'-1", "a"]
@@ -285,27 +285,27 @@ def test_mixed_values_can_be_stored():
 def test_the_card_is_made_of_facts_alone():
     released()
     said = Path("out/card.html").read_text()
-    assert card(facts(), 1) == said
+    assert card_page(facts(), 1) == said
     means, shown = Promise.of_release(facts()), " ".join(html.unescape(re.sub(r"<[^>]+>", " ", said)).split())
-    assert " ".join(guess_tile(means.guess())) in shown
-    assert means.suspicion_words in shown
-    assert COUNTED not in html.unescape(said)
-    assert PEEKED not in said
+    assert " ".join(guess_tile_texts(means.max_guess_probability())) in shown
+    assert means.suspicion_sentence in shown
+    assert ROW_COUNT_NOTICE not in html.unescape(said)
+    assert PEEKED_CAVEAT not in said
     assert "for publishing" not in said
     used = re.search(r"Used before (\d+)% · this release (\d+)% · left (\d+)%", said)
     assert used
     kept = facts()["dataset"]
-    lifetime = Lifetime(Budget(**kept["total"]), Accounting(kept["accounting"]), kept["failure"])
-    now = 100 * lifetime.cost(events_from_json(facts()["promise"]["reserved"])) / lifetime.capacity
+    lifetime = LifetimeBudget(Budget(**kept["total"]), CompositionRule(kept["accounting"]), kept["failure"])
+    now = 100 * lifetime.composed_cost(events_from_json(facts()["promise"]["reserved"])) / lifetime.capacity
     assert [*map(int, used.groups())] == [0, math.ceil(now), 100 - math.ceil(now)]
-    assert lifetime.share(kept["spent"]["epsilon"]) == approx(now / 100)
-    assert 0 < lifetime.share(1e-9) < 1e-6, "also of less than may be promised"
+    assert lifetime.used_capacity_share(kept["spent"]["epsilon"]) == approx(now / 100)
+    assert 0 < lifetime.used_capacity_share(1e-9) < 1e-6, "also of less than may be promised"
 
 
 def test_the_card_of_people_says_what_their_number_tells():
     released("out", "--person=name", "--most-rows=2")
     said = Path("out/card.html").read_text()
-    assert COUNTED in html.unescape(said)
+    assert ROW_COUNT_NOTICE in html.unescape(said)
     assert "about one person rises to" in said
     cli(order("b"), code=2)  # rows are another promise
     told = facts()["protects"]
@@ -344,14 +344,14 @@ def test_the_next_command_says_what_a_killed_release_left_and_tidies_up(here, mo
     with monkeypatch.context() as child:
         child.setattr(f"dpcore.release.{place}", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
         assert ended() == -signal.SIGKILL
-    assert verify("l.sqlite") == []
+    assert verify_ledger("l.sqlite") == []
     (killed,) = releases()
     assert killed["state"] == "reserved, never finished"
     assert killed["total_epsilon"] > 0.4, "charged before anything is drawn"
     (draft,) = [p for p in here.iterdir() if p.name.startswith(".dead-")] or [None]
     assert (draft is None) == bool(left)
-    (key,) = noise_key.names(here / "l.sqlite")
-    with noise_key.kept_key(here / "l.sqlite", key) as held:  # by a process that lives
+    (key,) = noise_key.key_names(here / "l.sqlite")
+    with noise_key.hold_key(here / "l.sqlite", key) as held:  # by a process that lives
         assert held.name == key
         assert said not in shown(capsys)
         assert draft is None or draft.exists()
@@ -363,7 +363,7 @@ def test_the_next_command_says_what_a_killed_release_left_and_tidies_up(here, mo
     assert (said in shown(capsys)) is not bool(left)
     released("alive" if left else "dead")
     assert len(releases()) == 1 + len(left)
-    assert noise_key.names(here / "l.sqlite") == []
+    assert noise_key.key_names(here / "l.sqlite") == []
     if left:
         shutil.copy("dead/verify.py", "mine.py")
         assert subprocess.run([sys.executable, "mine.py", "dead", "--ledger=l.sqlite"]).returncode == 0
@@ -371,17 +371,17 @@ def test_the_next_command_says_what_a_killed_release_left_and_tidies_up(here, mo
 
 def test_a_killed_release_is_noted_once_by_whoever_tidies_first(monkeypatch):
     with monkeypatch.context() as child:
-        child.setattr(Store, "note", lambda *_: os._exit(9))
+        child.setattr(LedgerStore, "add_note", lambda *_: os._exit(9))
         assert ended() == 9
-    kept = drafts.kept_key
+    kept = drafts.hold_key
 
     def later(*given):  # another command tidies in between
         monkeypatch.setattr(drafts, "kept_key", kept)
-        assert drafts.tidied(Path("l.sqlite"))
+        assert drafts.tidy_stopped_releases(Path("l.sqlite"))
         return kept(*given)
 
     monkeypatch.setattr(drafts, "kept_key", later)
-    assert not drafts.tidied(Path("l.sqlite"))
+    assert not drafts.tidy_stopped_releases(Path("l.sqlite"))
     assert len(releases()[0]["states"]) == 1
 
 

@@ -9,30 +9,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import ALGORITHMS, RiskMinimisation
-from dpcore.core.parameters import build, check_parameters, param, parameters
+from dpcore.core.parameters import build_from_texts, check_parameters, declared_parameters, parameter_field
 from tests.small_problems import HUGE, parametrize, refused
 
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    rounds: int = param(10, "how often", low=1, high=200, symbol="T")
-    alpha: float | None = param(None, "weight", low=0.5, high=2, log=True, auto="n")
-    mode: str = param("last", "what leaves", choices=("last", "average"))
-    strict: bool = param(False, "no mercy")
+    rounds: int = parameter_field(10, "how often", low=1, high=200, symbol="T")
+    alpha: float | None = parameter_field(None, "weight", low=0.5, high=2, log=True, auto="n")
+    mode: str = parameter_field("last", "what leaves", choices=("last", "average"))
+    strict: bool = parameter_field(False, "no mercy")
     internal: int = 3
 
     def __post_init__(self):
         check_parameters(self)
 
 
-DECLARED = [(cls, p) for cls in (Example, *ALGORITHMS.values()) for p in parameters(cls)]
+DECLARED = [(cls, p) for cls in (Example, *ALGORITHMS.values()) for p in declared_parameters(cls)]
 NUMBERS = [pytest.param(cls, p, id=f"{cls.__name__}.{p.name}") for cls, p in DECLARED if p.low is not None]
 CHOICES = [pytest.param(cls, p, id=f"{cls.__name__}.{p.name}") for cls, p in DECLARED if p.choices]
 
 
 def test_build_reads_texts():
     settings = {"rounds": "200", "alpha": "auto", "mode": "average", "strict": "TRUE"}
-    assert build(Example, settings) == Example(rounds=200, mode="average", strict=True)
+    assert build_from_texts(Example, settings) == Example(rounds=200, mode="average", strict=True)
 
 
 @parametrize(
@@ -51,7 +51,7 @@ def test_build_reads_texts():
 )
 def test_bad_texts_are_refused_with_name_value_and_limit(name, text, message):
     with refused(re.escape(message)):
-        build(Example, {name: text})
+        build_from_texts(Example, {name: text})
 
 
 @parametrize("cls, p", NUMBERS)
@@ -60,7 +60,7 @@ def test_numbers_inside_the_range_are_accepted(cls, p, data):
     whole = p.kind is int
     value = data.draw(st.integers(int(p.low), int(p.high)) if whole else st.floats(p.low, p.high))
     assert getattr(cls(**{p.name: value}), p.name) == value
-    assert getattr(build(cls, {p.name: repr(value)}), p.name) == value
+    assert getattr(build_from_texts(cls, {p.name: repr(value)}), p.name) == value
 
 
 @parametrize("cls, p", NUMBERS)
@@ -85,18 +85,18 @@ def test_no_number_is_refused(cls, p, value):
 @given(text=st.text())
 def test_only_the_choices_are_accepted(cls, p, text):
     for choice in p.choices:
-        assert getattr(build(cls, {p.name: choice}), p.name) == choice
+        assert getattr(build_from_texts(cls, {p.name: choice}), p.name) == choice
     if text not in p.choices:
         with refused():
-            build(cls, {p.name: text})
+            build_from_texts(cls, {p.name: text})
 
 
 @parametrize("cls", ALGORITHMS.values())
 def test_registered_algorithms_declare_everything_a_page_needs(cls):
-    assert parameters(cls) or cls.problem is RiskMinimisation, "a draw of ranks has nothing to choose"
-    for p in parameters(cls):
+    assert declared_parameters(cls) or cls.problem is RiskMinimisation, "a draw of ranks has nothing to choose"
+    for p in declared_parameters(cls):
         assert p.doc
         assert p.auto if p.default is None else not p.auto
         assert p.choices or p.kind is bool or p.low < p.high
-        p.check(p.default)
-    assert cls() == build(cls, {})
+        p.check_value(p.default)
+    assert cls() == build_from_texts(cls, {})

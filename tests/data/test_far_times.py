@@ -13,11 +13,11 @@ import pytest
 
 from dpcore import read_table
 from dpcore.cli import main
-from dpcore.data.cell_hashes import marks, persons
-from dpcore.data.fingerprint import fingerprint
+from dpcore.data.cell_hashes import hash_cells, hash_person_ids
+from dpcore.data.fingerprint import table_fingerprint
 from dpcore.data.sources.open_source import source_at
-from dpcore.schema.cell_text import distinct
-from dpcore.schema.column_texts import RawCells
+from dpcore.schema.cell_text import factorize_texts
+from dpcore.schema.column_texts import ColumnTexts
 from tests.small_problems import categorical, column, integer, parametrize, write_json
 
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -60,18 +60,18 @@ def written_columns(path):
 def test_every_extreme_is_read_by_itself_in_memory_and_in_parts(tmp_path):
     path, times = tmp_path / "t.parquet", 0
     year = column(kind="integer", low=1990, high=2030, read="year of y-m-d", out_of_range="clip", unreadable="missing",
-                  missing="category")  # fmt: skip
+                  missing="category")
     for name in written_columns(path):
         times += 1
         frame, source = read_table(path), source_at(path)
         cells = frame["t"]
-        assert fingerprint(frame, b"k") == source.fingerprint(b"k"), name
-        codes, texts = distinct(cells)
-        alone = distinct(cells.iloc[1:])
+        assert table_fingerprint(frame, b"k") == source.fingerprint(b"k"), name
+        codes, texts = factorize_texts(cells)
+        alone = factorize_texts(cells.iloc[1:])
         assert [texts[c] for c in codes[1:]] == [alone[1][c] for c in alone[0]], f"{name}: others are read as ever"
-        for hashed in (marks, persons):
+        for hashed in (hash_cells, hash_person_ids):
             assert (hashed(cells)[1:] == hashed(cells.iloc[1:])).all(), name
-        assert RawCells.of(cells).kinds.sum() == 3
+        assert ColumnTexts.from_series(cells).kind_counts.sum() == 3
         year_column = replace(year, name="t")
         (chunk,) = source.chunks(["t"])
         assert (chunk.encode(year_column) == year_column.encode(cells)).all(), name
@@ -121,7 +121,7 @@ TABLES = [
     (excel, -1e5), (excel, 2958465.9999999), (text, "9999-12-31 23:59:59+14:00"), (text, "0000-00-00"),
     (text, "-292277022399-01-01"), (text, date.max), (database, "9999-12-31 23:59:59+00"), (database, "infinity"),
     (database, "-infinity"), (database, "290000-12-31 00:00:00+00"), (database, "4000-01-01 (BC) 00:00:00+00"),
-]  # fmt: skip
+]
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ import pytest
 
 from dpcore import InputError, read_json
 from dpcore.data import text_file
-from dpcore.data.file_kinds import DOUBTFUL, SIGNATURES
-from dpcore.data.readers import read, read_matrix
+from dpcore.data.file_kinds import AMBIGUOUS_SIGNATURES, KIND_BY_SIGNATURE
+from dpcore.data.readers import load_table, read_matrix
 from dpcore.data.sources.open_source import source_at
 from tests.small_problems import cli, parametrize
 
@@ -82,9 +82,9 @@ RIGHT = {("a Parquet file", ".parquet"), ("an Excel file", ".xlsx"), ("a ZIP arc
 def test_a_file_of_another_kind_is_named_and_nothing_of_it_is_guessed(tmp_path, monkeypatch, kind, name):
     if any(kind == right and name.endswith(ending) for right, ending in RIGHT):
         return
-    monkeypatch.setattr(text_file, "_cells", lambda *_: pytest.fail("a delimiter was guessed"))
+    monkeypatch.setattr(text_file, "_count_cells", lambda *_: pytest.fail("a delimiter was guessed"))
     (tmp_path / name).write_bytes(KINDS[kind])
-    ways = [lambda: read(tmp_path / name), lambda: read(io.BytesIO(KINDS[kind]), name)]
+    ways = [lambda: load_table(tmp_path / name), lambda: load_table(io.BytesIO(KINDS[kind]), name)]
     if not name.endswith(".xlsx"):
         ways.append(lambda: source_at(tmp_path / name).columns)
     for way in ways:
@@ -109,7 +109,7 @@ def test_the_command_line_says_the_same(tmp_path, capsys):
     assert "t.csv: this is a PNG picture, not a table; bring the table as CSV" in capsys.readouterr().err
 
 
-LETTERS = [s.decode() for s in DOUBTFUL] + ["PK", "<b>", "%", "II*", "ftyp", "Rar!", "html", "{x", "Zürich"]
+LETTERS = [s.decode() for s in AMBIGUOUS_SIGNATURES] + ["PK", "<b>", "%", "II*", "ftyp", "Rar!", "html", "{x", "Zürich"]
 
 
 @parametrize("letters", LETTERS)
@@ -117,17 +117,17 @@ LETTERS = [s.decode() for s in DOUBTFUL] + ["PK", "<b>", "%", "II*", "ftyp", "Ra
 def test_a_table_is_read_whatever_letters_its_header_begins_with(letters, encoding):
     if not letters.isascii() and encoding == "utf-8-sig":
         return
-    frame = read(io.BytesIO(f"{letters},b\n1,2\n".encode(encoding)), "t.csv").frame
+    frame = load_table(io.BytesIO(f"{letters},b\n1,2\n".encode(encoding)), "t.csv").frame
     assert list(frame) == [letters, "b"]
 
 
 @parametrize("row", [b"\0\1\2", b"<html>", PNG, b"PK\3\4xl/", codecs.BOM_UTF16_LE, b"%PDF-"])
-@parametrize("letters", [*DOUBTFUL, b"a"])
+@parametrize("letters", [*AMBIGUOUS_SIGNATURES, b"a"])
 def test_what_a_row_holds_decides_nothing(letters, row):
     whole = letters + b",b\n" + row.replace(b"\n", b"").replace(b"\r", b"") + b",2\n"
-    assert len(read(io.BytesIO(whole), "t.csv").frame) == 1
+    assert len(load_table(io.BytesIO(whole), "t.csv").frame) == 1
 
 
 def test_no_text_begins_like_a_sure_signature():
-    for signature in SIGNATURES:
+    for signature in KIND_BY_SIGNATURE:
         assert not signature.isalnum(), "letters alone may be a column's name"

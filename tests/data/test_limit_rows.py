@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import domain_from_json, limit_rows
-from dpcore.data.cell_hashes import marks, persons
+from dpcore.data.cell_hashes import hash_cells, hash_person_ids
 from tests.small_problems import parametrize, refused, seeded
 
 COLUMNS = ["who", "x", "y"]
@@ -54,9 +54,9 @@ def test_persons_who_are_written_differently_are_different_persons():
     """Through a float 1,000 consecutive numbers of 18 digits were 63 persons, and such hexadecimal codes were two."""
     for many in (range(10**17, 10**17 + 1000), [f"00{i:02d}e{i % 900 + 100}" for i in range(1000)]):
         texts = pd.Series(list(map(str, many)))
-        assert len(np.unique(persons(texts))) == texts.nunique()
-    assert len(np.unique(persons(pd.Series([2**53, 2**53 + 1, 2**63 - 1], dtype="int64")))) == 3
-    assert len(np.unique(persons(pd.Series(["7", "007", "7,0", "7e0"])))) == 4
+        assert len(np.unique(hash_person_ids(texts))) == texts.nunique()
+    assert len(np.unique(hash_person_ids(pd.Series([2**53, 2**53 + 1, 2**63 - 1], dtype="int64")))) == 3
+    assert len(np.unique(hash_person_ids(pd.Series(["7", "007", "7,0", "7e0"])))) == 4
 
 
 def test_only_the_named_columns_choose():
@@ -121,7 +121,7 @@ def test_hostile_cells_are_limited_too():
     frame = pd.DataFrame(dict.fromkeys(["who", "x"], pd.Series(cells * 2, dtype=object)))
     left = limit_rows(frame, "who", 1)
     assert 10 <= len(left) <= 12, "True and its text are one, and a number of too many digits names nobody"
-    assert (marks(frame["who"])[:12] == marks(frame["who"])[12:]).all()
+    assert (hash_cells(frame["who"])[:12] == hash_cells(frame["who"])[12:]).all()
 
 
 def test_a_column_that_is_not_there_is_named():

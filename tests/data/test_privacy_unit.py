@@ -10,9 +10,9 @@ FRAME = pd.DataFrame({"who": list("aaabbc"), "x": range(6)})
 
 
 def test_only_people_lose_rows():
-    assert ROWS.limited(FRAME) is FRAME
-    assert PrivacyUnit(None, 3).limited(FRAME) is FRAME
-    left = PEOPLE.limited(FRAME, ["x"])
+    assert ROWS.bound_contributions(FRAME) is FRAME
+    assert PrivacyUnit(None, 3).bound_contributions(FRAME) is FRAME
+    left = PEOPLE.bound_contributions(FRAME, ["x"])
     pd.testing.assert_frame_equal(left, limit_rows(FRAME, "who", 2, ["x"]))
     assert left["who"].value_counts().to_dict() == {"a": 2, "b": 2, "c": 1}
 
@@ -34,8 +34,8 @@ def test_only_people_lose_rows():
             "rows after that choice",
         ),
     ],
-)  # fmt: skip
+)
 def test_what_was_once_said_stays_said(unit, noun, words, protected, records):
-    assert (unit.noun, unit.words, unit.protected) == (noun, words, protected)
+    assert (unit.ledger_noun, unit.words, unit.protected_text) == (noun, words, protected)
     told = f"tables that differ in {protected}, replaced by any others, and have as many {records}; n is public"
     assert unit.neighbours == told

@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore import InputError, domain_from_json, domain_to_json, read_json, read_table
-from dpcore.core.errors import place_of_error
+from dpcore.core.errors import describe_error_location
 from dpcore.data import excel, text_file
 from dpcore.data import readers as tables
 from dpcore.data.readers import read_matrix
-from dpcore.schema.cell_text import distinct
+from dpcore.schema.cell_text import factorize_texts
 from dpcore.schema.text_format import TextFormat
 from tests.small_problems import integer, parametrize, refused, seeded
 
@@ -69,7 +69,7 @@ def test_one_stray_byte_changes_one_cell(end):
 
 
 def guess(content):
-    found = tables.read(io.BytesIO(content), "t.csv")
+    found = tables.load_table(io.BytesIO(content), "t.csv")
     return found.format, rows_of(found.frame)
 
 
@@ -175,7 +175,7 @@ def test_a_size_is_bounded_before_anything_is_read(tmp_path, name, monkeypatch):
         file.truncate(30_000_000_000)  # no byte of it is on the disk
     with refused("holds 30,000,000,000 bytes, at most"):
         read_table(tmp_path / name)
-    monkeypatch.setattr(tables, "MOST_TEXT", 7)
+    monkeypatch.setattr(tables, "MAX_TEXT_BYTES", 7)
     with refused("holds 8 bytes, at most 7"):
         read(b"a,b\n1,2\n")
 
@@ -184,7 +184,7 @@ def test_a_time_that_no_calendar_has_in_its_zone_is_said_in_utc_and_refuses_no_o
     times = {"us": [0, 2**62], "ns": [0, 2**63 - 1]}
     columns = {unit: pa.array(some, pa.timestamp(unit, "Europe/Zurich")) for unit, some in times.items()}
     pq.write_table(pa.table(columns), tmp_path / "t.parquet")
-    found = {unit: distinct(cells)[1] for unit, cells in read_table(tmp_path / "t.parquet").items()}
+    found = {unit: factorize_texts(cells)[1] for unit, cells in read_table(tmp_path / "t.parquet").items()}
     assert found == {
         "us": ["1970-01-01 01:00:00+01:00", "148108-07-06 14:00:27.387904+00:00"],
         "ns": ["1970-01-01 01:00:00+01:00", "2262-04-11 23:47:16.854775807+00:00"],
@@ -197,7 +197,7 @@ def test_a_value_of_a_parquet_file_that_python_does_not_have_refuses_no_other(tm
         "list": pa.array([[0], [2**62] * 2 + [0] * 99, None], pa.list_(pa.timestamp("us"))),
     }
     pq.write_table(pa.table(columns), tmp_path / "t.parquet")
-    found = {name: distinct(cells) for name, cells in read_table(tmp_path / "t.parquet").items()}
+    found = {name: factorize_texts(cells) for name, cells in read_table(tmp_path / "t.parquet").items()}
     assert found["time"][1] == ["00:00:00", "23:59:59.999999"]
     assert found["list"][1][0] == "[datetime.datetime(1970, 1, 1, 0, 0)]"
     assert found["list"][1][1].count(f"<value out of range: {2**62}>,") == 2
@@ -283,7 +283,7 @@ def test_a_sheet_of_broken_xml_is_refused(sheet):
 
 
 def test_a_small_file_that_unpacks_to_a_large_one_is_refused_before_it_is_unpacked(monkeypatch):
-    monkeypatch.setattr(excel, "MOST_BYTES", 10_000_000)
+    monkeypatch.setattr(excel, "MAX_UNPACKED_BYTES", 10_000_000)
     bomb = repacked({"xl/worksheets/sheet1.xml": bytes(10_000_001)})
     assert len(bomb) < 20_000
     with refused("unpacks to"):
@@ -291,9 +291,9 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_refused_before_it_is_unpack
     many = io.BytesIO()
     pd.DataFrame({"a": np.zeros(2_000_000, np.int8)}).to_parquet(many)
     assert len(many.getvalue()) < 10_000
-    monkeypatch.setattr(tables.ParquetFile, "read", lambda _: pytest.fail("unpacked"))
+    monkeypatch.setattr(tables.ParquetFile, "load_table", lambda _: pytest.fail("unpacked"))
     with refused("holds 2,000,000 values, at most 1,000,000"):
-        tables.read(many, "t.parquet", 1_000_000)
+        tables.load_table(many, "t.parquet", 1_000_000)
 
 
 def sheet(rows, **parts):
@@ -359,7 +359,7 @@ def test_long_cells_are_read_and_endless_headers_are_not():
     for content in (b"z" * 2_000_000, b"zz\x00" * 2_000_000):
         with refused("its header does not end within 1,000,000 characters"):
             read(content)
-    for start in (read, lambda zeros: tables.read(io.BytesIO(zeros), "t.csv", format=TextFormat())):
+    for start in (read, lambda zeros: tables.load_table(io.BytesIO(zeros), "t.csv", format=TextFormat())):
         with refused("not a text file"):
             start(b"\0" + b"z" * 2_000_000)
     with refused("has 30,001 columns, at most 20,000"):
@@ -415,16 +415,16 @@ def test_a_traceback_of_a_broken_file_carries_no_cell(tmp_path, name):
     assert PLANTED not in logged.replace(str(caught.value), "")
     assert "During handling" not in logged
     assert "direct cause" not in logged
-    assert PLANTED not in place_of_error(caught.value)
+    assert PLANTED not in describe_error_location(caught.value)
 
 
 @parametrize("ending", ["csv", "xlsx"])
 def test_a_long_reading_says_how_far_it_is_and_can_be_ended(tmp_path, monkeypatch, ending):
-    monkeypatch.setattr(text_file, "BYTES", 1 << 17)
+    monkeypatch.setattr(text_file, "READ_SIZE", 1 << 17)
     frame, path = pd.DataFrame({"a": range(10_000), "b": "x" * 60}), tmp_path / f"t.{ending}"
     frame.to_csv(path, index=False) if ending == "csv" else frame.to_excel(path, index=False)
     told = []
-    assert len(tables.read(path, told=told.append).frame) == 10_000
+    assert len(tables.load_table(path, progress=told.append).frame) == 10_000
     assert len(told) >= 3
     assert told == sorted(set(told))
     assert 0 <= told[0] < 0.4
@@ -434,4 +434,4 @@ def test_a_long_reading_says_how_far_it_is_and_can_be_ended(tmp_path, monkeypatc
         raise RuntimeError("enough")
 
     with refused("not readable"):
-        tables.read(path, told=ended)
+        tables.load_table(path, progress=ended)

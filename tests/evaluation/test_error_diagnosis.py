@@ -8,20 +8,20 @@ import pandas as pd
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run, domain_from_json
 from dpcore.core.errors import PrivacyWarning
-from dpcore.core.provenance import Tag
+from dpcore.core.provenance import Provenance
 from dpcore.evaluation.error_diagnosis import (
-    Conclusion,
-    baselines,
-    draw,
-    independent,
-    nearest_of_model,
-    noiseless,
-    resample,
-    waterfall,
-    with_choices,
+    GroupComparison,
+    baseline_errors,
+    draw_rows,
+    nearest_in_model,
+    noiseless_setting,
+    product_of_marginals,
+    resample_rows,
+    split_error_by_source,
+    with_planned_parameters,
 )
-from dpcore.models.graphical_model import Graphical
-from dpcore.queries.questions import unbinned, understand
+from dpcore.models.graphical_model import GraphicalModel
+from dpcore.queries.questions import exact_question_share, parse_question
 from tests.small_problems import (
     BUDGET,
     D324,
@@ -46,23 +46,23 @@ P = seeded(1).dirichlet(np.ones(24))
 
 def apart(run, rows, asked, *known, **also):
     """The waterfall of a finished run."""
-    algorithm, budget = noiseless(run.algorithm, run.problem, run.budget)
+    algorithm, budget = noiseless_setting(run.algorithm, run.problem, run.budget)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
         best = Run(algorithm, run.problem, rows, budget, seed=run.seed).finish()
-    return waterfall(asked, rows, run.release, best.release, *known, **also)
+    return split_error_by_source(asked, rows, run.release, best.release, *known, **also)
 
 
 def problem_and_rows(n=400):
-    rows = draw(D324, P, n, seeded(2))
+    rows = draw_rows(D324, P, n, seeded(2))
     return all_tables(D324, n), rows
 
 
 def test_drawing_from_a_population_comes_near_it_at_the_rate_of_sampling():
-    rows = draw(D324, P, 100_000, seeded(0))
+    rows = draw_rows(D324, P, 100_000, seeded(0))
     assert rows.n == 100_000
     assert np.abs(histogram(D324, rows) - P).max() < 4 * math.sqrt(0.25 / 100_000)
-    again = resample(rows, 50, seeded(0))
+    again = resample_rows(rows, 50, seeded(0))
     assert again.n == 50
     assert (again.weights > 0).all()
     assert {tuple(v) for v in again.values} <= {tuple(v) for v in rows.values}
@@ -70,24 +70,24 @@ def test_drawing_from_a_population_comes_near_it_at_the_rate_of_sampling():
 
 def test_baselines_are_what_they_say():
     problem, rows = problem_and_rows()
-    found = baselines(problem, rows, P)
+    found = baseline_errors(problem, rows, P)
     truth = problem.workload.answers(histogram(D324, rows))
     table = histogram(D324, rows).reshape(D324.shape)
     a, b, c = table.sum((1, 2)), table.sum((0, 2)), table.sum((0, 1))
     product = np.einsum("i,j,k->ijk", a, b, c).ravel()
-    assert independent(D324, rows) == approx(product)
+    assert product_of_marginals(D324, rows) == approx(product)
     for name, D in (("uniform", np.full(24, 1 / 24)), ("independent", product), ("sampling", P)):
         assert found[name].errors.max_error == approx(np.abs(problem.workload.answers(D) - truth).max())
     expected = math.sqrt(2 / math.pi) * np.sqrt(truth * (1 - truth) / problem.n).mean()
     assert found["resampling"].errors.mean_error == approx(expected, rel=0.15)
-    assert {b.tag for b in found.values()} == {Tag.PEEK}
-    assert "400" in found["resampling"].words
+    assert {b.tag for b in found.values()} == {Provenance.REAL_DATA}
+    assert "400" in found["resampling"].description
 
 
 def test_what_needs_all_cells_or_a_population_is_left_out_without():
     domain = codes(*[100] * 6)
-    rows = domain.group(seeded(0).integers(0, 100, (50, 6)))
-    assert baselines(all_tables(domain, 50, 1), rows).keys() == {"resampling"}
+    rows = domain.group_rows(seeded(0).integers(0, 100, (50, 6)))
+    assert baseline_errors(all_tables(domain, 50, 1), rows).keys() == {"resampling"}
 
 
 @parametrize("name", QUERIES)
@@ -119,7 +119,9 @@ def test_what_a_plan_settled_is_what_the_noiseless_twin_uses():
     problem, _ = task("2-way")
     algorithm = ALGORITHMS["dpfw"](alpha=0.3)
     plan = algorithm.plan(problem, BUDGET)
-    assert with_choices(algorithm, plan) == ALGORITHMS["dpfw"](alpha=0.3, rounds=plan["rounds"], cells=plan["cells"])
+    assert with_planned_parameters(algorithm, plan) == ALGORITHMS["dpfw"](
+        alpha=0.3, rounds=plan["rounds"], cells=plan["cells"]
+    )
 
 
 BINNED = domain_of(
@@ -152,16 +154,16 @@ QUESTIONS = {
 
 @parametrize("text, count", QUESTIONS.items())
 def test_a_question_on_the_values_themselves_counts_rows(text, count):
-    assert unbinned(text, BINNED, PEOPLE) == approx(count / 10)
+    assert exact_question_share(text, BINNED, PEOPLE) == approx(count / 10)
 
 
 def test_the_binning_part_is_the_answer_by_bins_minus_the_one_by_values():
-    rows, asked = BINNED.encode(PEOPLE), understand("age >= 18", BINNED).workload
+    rows, asked = BINNED.encode(PEOPLE), parse_question("age >= 18", BINNED).workload
     for text in ("age between 20 and 39", "age is missing", "age >= 40 and sex = M"):  # they cut no bin
-        by_bins = understand(text, BINNED).workload.answers_of_rows(rows)
-        assert by_bins[0] == approx(unbinned(text, BINNED, PEOPLE))
+        by_bins = parse_question(text, BINNED).workload.answers_of_rows(rows)
+        assert by_bins[0] == approx(exact_question_share(text, BINNED, PEOPLE))
     run = finished("gaussian_maxent", all_tables(BINNED, 10, 1), rows, Budget(1, 1e-3))
-    parts = apart(run, rows, asked, values=np.array([unbinned("age >= 18", BINNED, PEOPLE)]))
+    parts = apart(run, rows, asked, values=np.array([exact_question_share("age >= 18", BINNED, PEOPLE)]))
     by_bins = (4 * 2 / 20 + 5) / 10  # the bin 0..19 holds 4 rows, and 2 of its 20 numbers count
     assert parts.parts["binning"][0] == approx(by_bins - 0.7)
     assert parts.reference[0] == approx(0.7)
@@ -175,25 +177,25 @@ def test_a_conclusion_compares_shares_within_groups():
             "sex": categorical("F", "M"),
         }
     )
-    asked = Conclusion("sex", "M", "F", "admitted", "yes")
+    asked = GroupComparison("sex", "M", "F", "admitted", "yes")
     table = asked.workload(domain)
     answers = table.answers(np.array([0.3, 0.2, 0.1, 0.4]))  # no F, no M, yes F, yes M
-    assert asked.difference(domain, answers) == approx(0.4 / 0.6 - 0.1 / 0.4)
-    assert math.isnan(asked.difference(domain, table.answers(np.array([0.5, 0.0, 0.5, 0.0]))))
+    assert asked.share_difference(domain, answers) == approx(0.4 / 0.6 - 0.1 / 0.4)
+    assert math.isnan(asked.share_difference(domain, table.answers(np.array([0.5, 0.0, 0.5, 0.0]))))
     with refused("column 'sex' has no value 'X'; its values are F, M"):
-        Conclusion("sex", "X", "F", "admitted", "yes").workload(domain)
+        GroupComparison("sex", "X", "F", "admitted", "yes").workload(domain)
     with refused("only once"):
-        Conclusion("sex", "M", "F", "sex", "F").workload(domain)
+        GroupComparison("sex", "M", "F", "sex", "F").workload(domain)
 
 
 def test_what_a_tree_cannot_hold_is_told_from_the_noise():
     domain, n = codes(2, 2, 2), 4000
     a, b = seeded(0).integers(2, size=(2, n))
-    rows = domain.group(np.column_stack([a, b, a ^ b]))  # pairs know nothing of it, the triple everything
+    rows = domain.group_rows(np.column_stack([a, b, a ^ b]))  # pairs know nothing of it, the triple everything
     problem = all_tables(domain, n)
     triple, chain = Marginals.all(domain, 3), Marginals(domain, ["ab", "bc"])
     run = finished("gaussian_maxent", QueryRelease(chain, n), rows, cells=7)
-    assert isinstance(run.release, Graphical)
+    assert isinstance(run.release, GraphicalModel)
     assert len(run.release.junction.cliques) > 1
     found = apart(run, rows, triple)
     truth = triple.answers_of_rows(rows)
@@ -210,7 +212,7 @@ def test_records_that_constraints_call_impossible_are_what_the_model_cannot_hold
     domain = domain_from_json(
         {"columns": {c: {"kind": "integer", "size": 3} for c in "ab"}, "constraints": [{"order": ["a", "b"]}]}
     )
-    rows = domain.group(np.repeat(np.array([[2, 0], [0, 2], [1, 1]]), [100, 500, 400], axis=0))
+    rows = domain.group_rows(np.repeat(np.array([[2, 0], [0, 2], [1, 1]]), [100, 500, 400], axis=0))
     problem = all_tables(domain, rows.n)
     run = finished("gaussian_maxent", problem, rows)
     found = apart(run, rows, problem.workload)
@@ -218,4 +220,4 @@ def test_records_that_constraints_call_impossible_are_what_the_model_cannot_hold
     assert structure[2, 0] == approx(-0.1)
     assert structure[0, 2] == approx(0.5 / 0.9 - 0.5)
     assert sum(found.parts.values()) == approx(run.release.answers(problem.workload) - run.truth.answers)
-    assert nearest_of_model(run.release, domain.group(np.array([[0, 2], [1, 1]]))) is None
+    assert nearest_in_model(run.release, domain.group_rows(np.array([[0, 2], [1, 1]]))) is None

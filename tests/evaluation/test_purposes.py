@@ -7,8 +7,8 @@ import pandas as pd
 
 from dpcore import Budget, Rows, read_json
 from dpcore.evaluation import purposes
-from dpcore.evaluation.purposes import Purposes, alarms_in_words
-from dpcore.queries.questions import understand
+from dpcore.evaluation.purposes import Purposes, false_alarm_sentence
+from dpcore.queries.questions import parse_question
 from tests.small_problems import (
     all_tables,
     approx,
@@ -35,7 +35,7 @@ def table(n=4000, seed=0):
 
 
 def served(epsilon, **asked):
-    mine = Purposes.of(DOMAIN, table(), **asked)
+    mine = Purposes.for_table(DOMAIN, table(), **asked)
     return mine, by_purpose(mine, Budget(epsilon, 1e-6))
 
 
@@ -47,16 +47,16 @@ def by_purpose(mine, *known):
 
 def test_what_is_held_out_is_a_quarter_and_no_release_sees_it():
     rows = table()
-    mine = Purposes.of(DOMAIN, rows, target="a")
+    mine = Purposes.for_table(DOMAIN, rows, target="a")
     assert (mine.test.n, mine.train.n) == (1000, 3000)
     parts = [np.repeat(part.values, part.weights, axis=0) for part in (mine.train, mine.test)]
-    assert told(DOMAIN.group(np.concatenate(parts))) == told(rows)
+    assert told(DOMAIN.group_rows(np.concatenate(parts))) == told(rows)
 
 
 def test_models_links_and_questions_stand_between_nothing_and_the_real_rows():
-    _, good = served(10.0, target="a", group="b", question=understand("a = 1 and b = 2", DOMAIN))
-    _, poor = served(0.02, target="a", question=understand("a = 1 and b = 2", DOMAIN))
-    for model in purposes.MODELS:
+    _, good = served(10.0, target="a", group="b", question=parse_question("a = 1 and b = 2", DOMAIN))
+    _, poor = served(0.02, target="a", question=parse_question("a = 1 and b = 2", DOMAIN))
+    for model in purposes.MODEL_NAMES:
         best = good[f"train a model: {model}"]
         assert (best.unit, best.nothing) == ("AUC", 0.5)
         assert best.real > 0.7
@@ -83,7 +83,7 @@ def test_many_values_are_scored_by_accuracy_against_the_commonest():
 def test_of_a_group_of_nobody_it_says_so():
     rows = table()
     there = rows.values[:, 1] != 2
-    mine = Purposes.of(DOMAIN, Rows(rows.values[there], rows.weights[there]), target="d", group="b")
+    mine = Purposes.for_table(DOMAIN, Rows(rows.values[there], rows.weights[there]), target="d", group="b")
     found = by_purpose(mine)
     nobody = found["train a model: gradient boosting (b = 2)"]
     assert nobody.unit == "no number: nobody of this group is among the rows held out"
@@ -94,15 +94,15 @@ def test_of_a_group_of_nobody_it_says_so():
 def test_chi_square_on_synthetic_rows_alarms_and_ours_does_not():
     alarms = [[], []]
     for seed in range(8):
-        served = by_purpose(Purposes.of(DOMAIN, table(seed=seed)), Budget(0.1, 1e-9), seed)
-        for name, one in zip(purposes.TESTS, alarms, strict=True):
+        served = by_purpose(Purposes.for_table(DOMAIN, table(seed=seed)), Budget(0.1, 1e-9), seed)
+        for name, one in zip(purposes.TEST_NAMES, alarms, strict=True):
             found = served[f"test a hypothesis: {name}"]
             assert (found.real, found.unit) == (0.05, "false alarms")
             one.append(found.value)
     assert np.mean(alarms[0]) > 0.3
     assert np.mean(alarms[1]) < 0.15
     words = "Tests on these synthetic rows would find a link that is not there in 38 of 100 cases; with our test in 5."
-    assert alarms_in_words(0.38, 0.05) == words
+    assert false_alarm_sentence(0.38, 0.05) == words
 
 
 def test_what_cannot_be_asked_is_one_sentence(monkeypatch):
@@ -116,11 +116,11 @@ def test_what_cannot_be_asked_is_one_sentence(monkeypatch):
         (constant, {}, "links need two columns with two values each"),
     ):
         with refused(words):
-            Purposes.of(DOMAIN, rows, **asked)
+            Purposes.for_table(DOMAIN, rows, **asked)
     monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
     with refused("needs scikit-learn"):
-        Purposes.of(DOMAIN, table(), target="a")
-    assert Purposes.of(DOMAIN, table()).target is None
+        Purposes.for_table(DOMAIN, table(), target="a")
+    assert Purposes.for_table(DOMAIN, table()).target is None
 
 
 def test_the_command_writes_points_resumes_them_and_refuses_anothers(tmp_path, monkeypatch):

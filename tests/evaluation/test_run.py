@@ -10,7 +10,7 @@ def test_of_very_many_tables_some_are_compared_after_a_step_and_all_at_the_end(m
     problem, rows = wide_task()
     algorithm = ALGORITHMS["gaussian_maxent"]()
     every = list(Run(algorithm, problem, rows, BUDGET))
-    monkeypatch.setattr("dpcore.evaluation.truth.MOST_SCORED", 100)
+    monkeypatch.setattr("dpcore.evaluation.truth.MAX_TABLES_PER_STEP", 100)
     run = Run(algorithm, problem, rows, BUDGET)
     seen = list(run)
     assert [record.t for record in seen] == [1, 2, 3, 4]
@@ -19,9 +19,9 @@ def test_of_very_many_tables_some_are_compared_after_a_step_and_all_at_the_end(m
         assert "errors of some of the tables" in rough.note
         assert rough.empirical.mean_l1 == approx(whole.empirical.mean_l1, rel=0.1)
         assert rough.empirical.max_error <= whole.empirical.max_error
-    choices = [replace(c, value=9) if c.name == "rounds" else c for c in run.plan.choices]
-    early = Run(algorithm, problem, rows, BUDGET, plan=replace(run.plan, choices=tuple(choices)))
+    choices = [replace(c, value=9) if c.name == "rounds" else c for c in run.plan.settings]
+    early = Run(algorithm, problem, rows, BUDGET, plan=replace(run.plan, settings=tuple(choices)))
     assert [record.t for record in early] == [1, 2, 3, 4, 4], "an end that the plan did not foresee takes a second look"
-    assert [record.empirical for record in early.records] == [record.empirical for record in seen]
+    assert [record.empirical for record in early.convergence] == [record.empirical for record in seen]
     stopped = Run(algorithm, problem, rows, BUDGET, stop=lambda: True).finish()
-    assert stopped.records[0].empirical == seen[0].empirical, "who stops does not wait"
+    assert stopped.convergence[0].empirical == seen[0].empirical, "who stops does not wait"

@@ -10,10 +10,10 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from dpcore import Explicit, InputError, Marginals, QueryRelease, TableQueries, domain_from_json
-from dpcore.algorithms.query_release.maximum_entropy import thinned
-from dpcore.models.junction_tree import JunctionTree, cells, fewest_cells, junction_tree
-from dpcore.models.listed_cells import Cells
-from dpcore.models.tree_model import Tree
+from dpcore.algorithms.query_release.maximum_entropy import first_and_last_of_stages
+from dpcore.models.junction_tree import JunctionTree, build_junction_tree, min_junction_tree_cells, table_cell_count
+from dpcore.models.listed_cells import ListedCellsModel
+from dpcore.models.tree_model import JunctionTreeModel
 from tests.small_problems import BUDGET, D324, approx, codes, plan_of, quiet, refused, seeded
 
 SMALL = st.lists(st.integers(1, 4), min_size=2, max_size=5)
@@ -40,7 +40,7 @@ def models(draw, holes=0):
     workload = Marginals(domain, [[domain.names[a] for a in axes] for axes in chosen])
     w = rng.normal(size=workload.m) * draw(st.sampled_from([0.1, 3.0, 800.0]))
     w[rng.random(workload.m) < draw(st.sampled_from([0.0, 0.2]))] = -np.inf
-    return workload, Tree(domain, junction_tree(domain.shape, [*chosen, *domain.zeros])), w
+    return workload, JunctionTreeModel(domain, build_junction_tree(domain.shape, [*chosen, *domain.allowed_tables])), w
 
 
 def every_table(domain):
@@ -51,30 +51,30 @@ def every_table(domain):
 @given(SMALL, st.data())
 def test_a_junction_tree_covers_its_tables_and_hangs_together(shape, data):
     chosen = tables(data.draw, len(shape))
-    tree = junction_tree(shape, chosen)
-    assert all(tree.home(axes) is not None for axes in chosen)
+    tree = build_junction_tree(shape, chosen)
+    assert all(tree.clique_containing(axes) is not None for axes in chosen)
     assert set().union(*tree.cliques) == set(range(len(shape)))
     assert tree.parents[0] == -1
     assert all(0 <= parent < i for i, parent in enumerate(tree.parents) if i)
     assert not any(set(a) < set(b) for a in tree.cliques for b in tree.cliques)
-    assert tree.cells == sum(cells(shape, clique) for clique in tree.cliques)
+    assert tree.cells == sum(table_cell_count(shape, clique) for clique in tree.cliques)
     for column in range(len(shape)):  # the cliques of a column make one subtree: all but its top have it in common
         tops = [i for i, c in enumerate(tree.cliques) if column in c and column not in tree.separators[i]]
         assert len(tops) == 1
-    assert fewest_cells(shape, chosen) <= tree.cells, "no tree has fewer"
+    assert min_junction_tree_cells(shape, chosen) <= tree.cells, "no tree has fewer"
 
 
 def test_all_pairs_of_many_columns_are_known_to_fit_no_tree():
-    assert fewest_cells([2] * 300, list(itertools.combinations(range(300), 2))) == 2**300
-    assert fewest_cells([2, 3, 4], [(0, 1), (1, 2)]) == 6
+    assert min_junction_tree_cells([2] * 300, list(itertools.combinations(range(300), 2))) == 2**300
+    assert min_junction_tree_cells([2, 3, 4], [(0, 1), (1, 2)]) == 6
 
 
 def test_a_cycle_is_triangulated_and_a_domain_in_one_table_is_one_clique():
-    ring = junction_tree((2, 3, 4, 5), [(0, 1), (1, 2), (2, 3), (3, 0)])
+    ring = build_junction_tree((2, 3, 4, 5), [(0, 1), (1, 2), (2, 3), (3, 0)])
     assert sorted(map(len, ring.cliques)) == [3, 3]
     assert set(ring.separators[1]) == {0, 2}, "the chord with fewer cells"
-    assert junction_tree((2, 3, 4), [(0, 1, 2)]).cliques == ((0, 1, 2),)
-    assert junction_tree((2, 3, 4), []).cliques == ((2,), (0,), (1,))
+    assert build_junction_tree((2, 3, 4), [(0, 1, 2)]).cliques == ((0, 1, 2),)
+    assert build_junction_tree((2, 3, 4), []).cliques == ((2,), (0,), (1,))
 
 
 @given(models(), st.integers(0, 99))
@@ -83,14 +83,14 @@ def test_reweighting_clique_by_clique_is_reweighting_all_cells(found, seed):
     workload, tree, w = found
     rng = seeded(seed)
     w = np.where(np.isinf(w), 0.0, np.clip(w, -3, 3))
-    theta, listed = tree.reader(workload).adjoint(w), Cells(workload.domain)
+    theta, listed = tree.reader(workload).adjoint(w), ListedCellsModel(workload.domain)
     chosen = rng.choice(workload.m, size=min(4, workload.m), replace=False)
     factors = {int(j): float(rng.normal()) for j in chosen}
     _, D = listed.normalise(workload.adjoint(w))
     _, beliefs = tree.normalise(theta)
     places = {j: tree.support(workload, j) for j in factors}
     order = []
-    for part, table in tree.tour(beliefs, {at.part for at in places.values()}):
+    for part, table in tree.visit_cliques(beliefs, {at.part for at in places.values()}):
         order.append(part)
         for j, at in places.items():
             if at.part == part:
@@ -111,7 +111,7 @@ def test_reweighting_clique_by_clique_is_reweighting_all_cells(found, seed):
 def test_sixteen_columns_of_forty_two_values_neither_overflow_nor_underflow():
     domain = codes(*[42] * 16)
     chain = [(a, a + 1) for a in range(15)]
-    tree = Tree(domain, junction_tree(domain.shape, chain))
+    tree = JunctionTreeModel(domain, build_junction_tree(domain.shape, chain))
     workload = Marginals(domain, [[domain.names[a] for a in pair] for pair in chain])
     # Each column is all but the same as the one before it, by e^2000 to one.
     w = np.concatenate([np.where(np.eye(42), 1000.0, -1000.0).ravel() for _ in chain])
@@ -122,7 +122,7 @@ def test_sixteen_columns_of_forty_two_values_neither_overflow_nor_underflow():
 
 
 def test_a_tree_keeps_no_workload_alive():
-    tree, asked = Tree(D324, junction_tree(D324.shape, [(0, 2)])), []
+    tree, asked = JunctionTreeModel(D324, build_junction_tree(D324.shape, [(0, 2)])), []
     for make in (lambda: TableQueries.ranges(D324, "ac"), lambda: Marginals(D324, ["a"])):
         workload = make()
         tree.reader(workload)
@@ -130,7 +130,7 @@ def test_a_tree_keeps_no_workload_alive():
         del workload
     gc.collect()
     assert [one() for one in asked] == [None, None]
-    assert len(tree._readers) == 0
+    assert len(tree._reader_cache) == 0
 
 
 @given(models(), st.integers(0, 99))
@@ -155,11 +155,11 @@ def test_rows_stand_as_often_as_the_model_says(found, seed):
 @pytest.mark.parametrize("states, most", [(2, 0.5), (40, 0.65), (400, 0.85)])
 def test_rows_alike_in_the_largest_column_share_what_is_drawn_after_it_and_nothing_else_is_tied(states, most):
     junction = JunctionTree((states, 100, 5, 5), ((0, 1), (0, 2), (0, 3)), (-1, 0, 0))
-    tree = Tree(codes(*junction.shape), junction)
+    tree = JunctionTreeModel(codes(*junction.shape), junction)
     release = tree.release(tree.normalise(seeded(0).normal(size=tree.size))[1])
     pairs = Marginals(tree.domain, ["bc", "bd", "cd"])
     exact = release.answers(pairs)
-    gaps = np.abs(pairs.answers_of_rows(tree.domain.group(release.codes(4000, seeded(0)))) - exact)
+    gaps = np.abs(pairs.answers_of_rows(tree.domain.group_rows(release.codes(4000, seeded(0)))) - exact)
     gaps /= np.sqrt(exact * (1 - exact) / 4000)  # of independent draws, 0.8 on average
     spread, too, apart = (gaps[table].mean() for table in pairs.tables)
     assert max(spread, too) < most
@@ -168,8 +168,14 @@ def test_rows_alike_in_the_largest_column_share_what_is_drawn_after_it_and_nothi
 
 def test_first_and_last_of_every_stage_are_shown():
     told = [(np.array([i]), note) for i, note in enumerate("aaabcc")]
-    assert [(int(D[0]), note) for D, note in thinned(iter(told))] == [(0, "a"), (2, "a"), (3, "b"), (4, "c"), (5, "c")]
-    assert list(thinned(iter([]))) == []
+    assert [(int(D[0]), note) for D, note in first_and_last_of_stages(iter(told))] == [
+        (0, "a"),
+        (2, "a"),
+        (3, "b"),
+        (4, "c"),
+        (5, "c"),
+    ]
+    assert list(first_and_last_of_stages(iter([]))) == []
 
 
 @quiet
@@ -177,25 +183,27 @@ def test_named_tables_that_a_tree_holds_are_measured_once_with_the_whole_budget(
     problem = QueryRelease(Marginals(codes(*[4] * 16), ["ab", "bc", "op"]), 500)
     plan = plan_of("gaussian_maxent", problem, BUDGET)
     small = QueryRelease(Marginals(codes(4, 4, 4, 4, 4), ["ab", "bc", "de"]), 500)
-    assert plan.charges == plan_of("gaussian_maxent", small, BUDGET).charges
+    assert plan.planned_events == plan_of("gaussian_maxent", small, BUDGET).planned_events
 
 
 def test_queries_on_tables_are_answered_in_whichever_clique_they_lie_and_a_matrix_is_refused():
     domain, rng = codes(2, 3, 4), seeded(0)
-    tree = Tree(domain, junction_tree(domain.shape, [(0, 1), (1, 2)]))
+    tree = JunctionTreeModel(domain, build_junction_tree(domain.shape, [(0, 1), (1, 2)]))
     asked = TableQueries(
         domain, [(names, rng.choice([0.0, 0.5, -1.0], (4, k))) for names, k in (("ab", 6), ("bc", 12))]
     )
     w, homes = rng.normal(size=asked.m), set()
     _, beliefs = tree.normalise(tree.reader(asked).adjoint(w))
-    _, D = Cells(domain).normalise(asked.adjoint(w))
+    _, D = ListedCellsModel(domain).normalise(asked.adjoint(w))
     answers = tree.reader(asked).answers(beliefs)
     assert answers == approx(asked.answers(D), abs=1e-12)
     assert tree.release(beliefs).answers(asked) == approx(answers, abs=1e-12)
     for j in range(asked.m):
-        at, own = tree.support(asked, j), np.zeros(tree.size)
-        homes.add(at.part)
-        assert (tree.junction.table(beliefs, at.part).transpose(at.order)[at.cells] * at.q).sum() == approx(answers[j])
+        at, own = tree.query_support(asked, j), np.zeros(tree.size)
+        homes.add(at.clique_number)
+        assert (
+            tree.junction.table(beliefs, at.clique_number).transpose(at.axis_order)[at.cells] * at.q
+        ).sum() == approx(answers[j])
         tree.add_query(own, asked, j, 2.0)
         assert np.array_equal(own, tree.reader(asked).adjoint(2.0 * (np.arange(asked.m) == j)))
     assert homes == {0, 1}

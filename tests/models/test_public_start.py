@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run, domain_from_json
-from dpcore.core.parameters import build
-from dpcore.evaluation.sweeps.sweep import identity
-from dpcore.models.junction_tree import junction_tree
-from dpcore.models.listed_cells import Cells
-from dpcore.models.releases import Histogram, Records
-from dpcore.models.tree_model import Tree
-from dpcore.problems import PublicStart, public_start
+from dpcore.core.parameters import build_from_texts
+from dpcore.evaluation.sweeps.sweep import sweep_identity
+from dpcore.models.junction_tree import build_junction_tree
+from dpcore.models.listed_cells import ListedCellsModel
+from dpcore.models.releases import Histogram, SyntheticRows
+from dpcore.models.tree_model import JunctionTreeModel
+from dpcore.problems import PublicStart, public_start_from_table
 from tests.small_problems import (
     QUERIES,
     approx,
@@ -40,15 +40,15 @@ def test_a_tree_takes_of_a_start_what_its_cliques_hold(seed, support, chordal):
     rng = seeded(seed)
     domain = codes(3, 2, 4, 2)
     tables = [(0, 1), (1, 2), (2, 3)] if chordal else [(0, 1, 2, 3)]
-    source = Records.of(domain, np.column_stack([rng.integers(size, size=6) for size in domain.shape]))
+    source = SyntheticRows.from_rows(domain, np.column_stack([rng.integers(size, size=6) for size in domain.shape]))
     start = PublicStart(domain, source, 6, support)
-    tree = Tree(domain, junction_tree(domain.shape, tables))
-    log_z, beliefs = tree.normalise(tree.potentials(start))
+    tree = JunctionTreeModel(domain, build_junction_tree(domain.shape, tables))
+    log_z, beliefs = tree.normalise(tree.public_start_potentials(start))
     assert log_z == approx(0, abs=1e-9), "potentials of a distribution"
     inside = Marginals(domain, [[domain.names[a] for a in axes] for axes in tables])
     assert np.abs(tree.release(beliefs).answers(inside) - start.answers(inside)).max() < 1e-12
-    _, D = Cells(domain).normalise(Cells(domain).potentials(start))
-    assert np.abs(D - start.listed).max() < 1e-12
+    _, D = ListedCellsModel(domain).normalise(ListedCellsModel(domain).public_start_potentials(start))
+    assert np.abs(D - start.probabilities).max() < 1e-12
     if not chordal:
         assert np.abs(tree.release(beliefs).answers(Marginals(domain, [domain.names])) - D).max() < 1e-12
 
@@ -58,9 +58,9 @@ def test_a_table_is_the_same_start_listed_and_not():
     frame = pd.DataFrame({"a": [0, 0, 2], "b": [1, 1, 0]})
     rows = domain.encode(frame)
     for support in (False, True):
-        listed = public_start(domain, frame, support=support)
-        told = PublicStart(domain, Records(domain, rows.values, rows.weights), rows.n, support)
-        assert np.allclose(listed, told.listed, atol=1e-15)
+        listed = public_start_from_table(domain, frame, keeps_support=support)
+        told = PublicStart(domain, SyntheticRows(domain, rows.values, rows.weights), rows.n, support)
+        assert np.allclose(listed, told.probabilities, atol=1e-15)
         assert np.allclose(QueryRelease(Marginals.all(domain, 1), 9, 1, told).prior, listed)
 
 
@@ -72,7 +72,7 @@ def test_a_start_of_another_domain_is_refused_and_so_is_one_that_cannot_be():
     typed = domain_from_json(
         {"columns": {n: {"kind": "integer", "size": 2} for n in "ab"}, "constraints": [{"order": ["a", "b"]}]}
     )
-    only = PublicStart(typed, Histogram(typed, np.array([0, 0, 1.0, 0])), 9, support=True)
+    only = PublicStart(typed, Histogram(typed, np.array([0, 0, 1.0, 0])), 9, keeps_support=True)
     with refused("only combinations that the schema's constraints forbid"):
         QueryRelease(Marginals.all(typed, 1), 9, 1, only)
 
@@ -91,12 +91,12 @@ def chain(n, seed):
 
 
 def wide(n=500, seed=0, start=None):
-    rows = WIDE.group(chain(n, seed))
+    rows = WIDE.group_rows(chain(n, seed))
     return QueryRelease(Marginals(WIDE, itertools.pairwise(WIDE.names)), rows.n, 1, start), rows
 
 
 def test_a_start_makes_answers_on_a_tree_better_and_an_earlier_release_serves_as_one():
-    start = public_start(WIDE, pd.DataFrame(chain(20_000, 7), columns=WIDE.names))
+    start = public_start_from_table(WIDE, pd.DataFrame(chain(20_000, 7), columns=WIDE.names))
     assert isinstance(start, PublicStart), "two billion cells are not listed"
     earlier = finished("gaussian_maxent", *wide(20_000, 8), BUDGET).release
     error = {}
@@ -112,16 +112,16 @@ def test_a_start_makes_answers_on_a_tree_better_and_an_earlier_release_serves_as
 
 
 def test_charges_do_not_depend_on_a_start_and_others_say_that_they_cannot_take_it():
-    start = public_start(WIDE, pd.DataFrame(chain(50, 7), columns=WIDE.names))
+    start = public_start_from_table(WIDE, pd.DataFrame(chain(50, 7), columns=WIDE.names))
     plans = [plan_of("gaussian_maxent", wide(start=s)[0], BUDGET) for s in (None, start)]
-    assert plans[0].charges == plans[1].charges
+    assert plans[0].planned_events == plans[1].planned_events
     with refused("keeps no histogram and cannot start from a public table"):
         plan_of("rap", wide(start=start)[0], BUDGET)
 
 
 def test_sweeps_with_another_start_are_other_sweeps():
-    starts = [public_start(WIDE, pd.DataFrame(chain(n, 7), columns=WIDE.names)) for n in (50, 60)]
-    digests = {identity(wide(start=s)[0])["start_sha256"] for s in (None, starts[0], starts[1], starts[0])}
+    starts = [public_start_from_table(WIDE, pd.DataFrame(chain(n, 7), columns=WIDE.names)) for n in (50, 60)]
+    digests = {sweep_identity(wide(start=s)[0])["start_sha256"] for s in (None, starts[0], starts[1], starts[0])}
     assert len(digests) == 3
 
 
@@ -137,7 +137,7 @@ def test_cells_outside_the_support_stay_empty_at_every_step(name, settings, budg
     start = histogram(problem.domain, rows) * (np.arange(problem.domain.size) % 3 > 0)
     start /= start.sum()
     problem = QueryRelease(problem.workload, problem.n, start=start)
-    run = Run(build(ALGORITHMS[name], settings), problem, rows, budget)
+    run = Run(build_from_texts(ALGORITHMS[name], settings), problem, rows, budget)
     for _ in run:
         D = run.release.D
         assert (D[start == 0] == 0).all()

@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import assume, given
 
 from dpcore import Marginals, Run, domain_from_json
-from dpcore.algorithms.algorithm import KEPT, ROWS_ONLY, make_plan
-from dpcore.core.parameters import build
-from dpcore.models.constraint_tree import tied
-from dpcore.models.junction_tree import junction_tree
-from dpcore.models.listed_cells import Cells
-from dpcore.models.tree_model import Tree
+from dpcore.algorithms.algorithm import CONSTRAINTS_IN_MODEL_NOTE, CONSTRAINTS_IN_ROWS_NOTE, make_plan
+from dpcore.core.parameters import build_from_texts
+from dpcore.models.constraint_tree import constraint_junction_tree
+from dpcore.models.junction_tree import build_junction_tree
+from dpcore.models.listed_cells import ListedCellsModel
+from dpcore.models.tree_model import JunctionTreeModel
 from tests.models.test_junction_tree import every_table, models
 from tests.small_problems import (
     BUDGET,
@@ -35,9 +35,9 @@ def test_listed_cells_and_a_tree_give_what_is_forbidden_no_mass_and_else_the_sam
     workload, tree, w = found
     domain = workload.domain
     theta = workload.adjoint(w)
-    possible = domain.possible(cells(domain))
+    possible = domain.possible_rows_mask(cells(domain))
     assume(theta[possible].max() > -np.inf)
-    log_z, D = Cells(domain).normalise(theta)
+    log_z, D = ListedCellsModel(domain).normalise(theta)
     weights = np.exp(np.where(possible, theta, -np.inf) - theta[possible].max())
     assert np.abs(D - weights / weights.sum()).max() < 1e-12
     assert (D[~possible] == 0).all()
@@ -46,26 +46,26 @@ def test_listed_cells_and_a_tree_give_what_is_forbidden_no_mass_and_else_the_sam
     assert np.abs(tree.reader(workload).answers(beliefs) - workload.answers(D)).max() < 1e-10
     every = every_table(domain)
     assert np.abs(tree.release(beliefs).answers(every) - every.answers(D)).max() < 1e-10
-    assert domain.possible(tree.release(beliefs).codes(50, seeded(0))).all()
+    assert domain.possible_rows_mask(tree.release(beliefs).codes(50, seeded(0))).all()
 
 
 def test_a_tree_without_a_clique_for_a_constraint_gets_one():
     domain = domain_from_json(
         {"columns": {n: {"kind": "integer", "size": 3} for n in "abc"}, "constraints": [{"order": ["a", "c"]}]}
     )
-    tree = Tree(domain, junction_tree(domain.shape, [(0, 1)]))
-    assert tree.junction.home((0, 2)) is not None
-    assert tree.junction.home((0, 1)) is not None
+    tree = JunctionTreeModel(domain, build_junction_tree(domain.shape, [(0, 1)]))
+    assert tree.junction.clique_containing((0, 2)) is not None
+    assert tree.junction.clique_containing((0, 1)) is not None
     _, beliefs = tree.normalise(np.zeros(tree.size))
     assert np.array_equal(tree.release(beliefs).table((0, 2)) > 0, np.triu(np.ones((3, 3))) > 0)
-    assert tied(domain).home((0, 2)) is not None
+    assert constraint_junction_tree(domain).clique_containing((0, 2)) is not None
 
 
 def test_constraints_that_tie_too_much_together_are_refused_before_anything_is_held():
     columns = {f"c{i}": {"kind": "integer", "size": 40} for i in range(20)}
     domain = domain_from_json({"columns": columns, "constraints": [{"order": list(columns)}]})
     with refused("tie columns together over at least 10\\^32 combinations, more than the 10,000,000"):
-        tied(domain)
+        constraint_junction_tree(domain)
     problem = all_tables(domain, 1000)
     with refused("tie columns together"):
         make_plan(QUERIES["gaussian_maxent"](), problem, BUDGET)
@@ -86,7 +86,7 @@ TYPED = {
 }
 DOMAIN = domain_from_json(TYPED)
 FREE = domain_of(TYPED["columns"])
-ALLOWED = DOMAIN.possible(cells(DOMAIN))
+ALLOWED = DOMAIN.possible_rows_mask(cells(DOMAIN))
 
 
 def algorithms():
@@ -102,13 +102,13 @@ def algorithms():
 @parametrize("name, settings", list(algorithms()))
 def test_no_row_of_any_algorithm_breaks_a_constraint_that_records_break(name, settings):
     rows = random_rows(DOMAIN, 400, seed=1)
-    assert not DOMAIN.possible(rows.values).all()
-    algorithm = build(QUERIES[name], settings)
+    assert not DOMAIN.possible_rows_mask(rows.values).all()
+    algorithm = build_from_texts(QUERIES[name], settings)
     run = Run(algorithm, all_tables(DOMAIN, rows.n), rows, BUDGET).finish()
-    assert DOMAIN.possible(DOMAIN.encode(run.sample(500)).values).all()
-    choice = next(c for c in run.plan.choices if c.name == "constraints")
+    assert DOMAIN.possible_rows_mask(DOMAIN.encode(run.sample(500)).values).all()
+    choice = next(c for c in run.plan.settings if c.name == "constraints")
     held = algorithm.enumerates or algorithm.graphical
-    assert choice.why == (KEPT if held else ROWS_ONLY)
+    assert choice.why == (CONSTRAINTS_IN_MODEL_NOTE if held else CONSTRAINTS_IN_ROWS_NOTE)
     assert str(choice.value).startswith("3, kept by ")
     if held:
         answers = run.release.answers(Marginals(DOMAIN, [DOMAIN.names]))
@@ -118,6 +118,10 @@ def test_no_row_of_any_algorithm_breaks_a_constraint_that_records_break(name, se
 
 def test_a_plan_without_constraints_says_nothing_of_them_and_charges_do_not_depend_on_them():
     for name, settings in algorithms():
-        plans = [make_plan(build(QUERIES[name], settings), all_tables(d, 400), BUDGET) for d in (FREE, DOMAIN)]
-        assert plans[0].charges == plans[1].charges, name
-        assert [c for c in plans[1].choices if c.name != "constraints"] == list(plans[0].choices) or "cells" in settings
+        plans = [
+            make_plan(build_from_texts(QUERIES[name], settings), all_tables(d, 400), BUDGET) for d in (FREE, DOMAIN)
+        ]
+        assert plans[0].planned_events == plans[1].planned_events, name
+        assert [c for c in plans[1].settings if c.name != "constraints"] == list(
+            plans[0].settings
+        ) or "cells" in settings

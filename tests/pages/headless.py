@@ -13,11 +13,11 @@ from pages._ui.session.current_table import sample_table
 from tests.size import ROOT
 from tests.small_problems import all_tables, finished
 
-page_address.keep()  # as the server does
+page_address.patch_streamlit()  # as the server does
 FIELDS = (
     "select_slider", "slider", "selectbox", "multiselect", "number_input", "toggle", "radio", "text_input",
     "text_area", "segmented_control", "checkbox",
-)  # fmt: skip
+)
 
 
 def new_tab(**query):
@@ -174,7 +174,7 @@ def everything(app):
 def berkeley(algorithm, epsilon, seed):
     """A finished run on the sample of that name, as pages make it."""
     mine = sample_table("berkeley")
-    rows = mine.rows(mine.domain.names)
+    rows = mine.encoded_rows(mine.domain.names)
     return finished(algorithm, all_tables(mine.domain, rows.n), rows, Budget(epsilon, 1e-9), seed)
 
 

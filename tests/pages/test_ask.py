@@ -4,11 +4,11 @@ import re
 from urllib.parse import parse_qs
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run
-from dpcore.accuracy.meaning_of_epsilon import times_in_100
-from dpcore.accuracy.noise_levels import all_within
-from dpcore.accuracy.predicted_error import public_noise
-from pages._ui.compare.epsilon_search import forecast, noises
-from pages._ui.components import EPSILONS, number
+from dpcore.accuracy.meaning_of_epsilon import format_times_in_100
+from dpcore.accuracy.noise_levels import probability_all_within
+from dpcore.accuracy.predicted_error import predicted_noise_stddev
+from pages._ui.compare.epsilon_search import best_forecast, public_noise_levels
+from pages._ui.components import EPSILON_OPTIONS, format_setting
 from pages._ui.session import Table, sample_table
 from tests.pages.headless import captions, dataframe, go, heading, open_page, put, said, session, settled, shown, titled
 from tests.small_problems import approx, final_errors, parametrize
@@ -26,23 +26,23 @@ def problem(group=1):
 
 def found(tolerance, share, group=1, delta=1e-9):
     asked = problem(group)
-    return forecast(noises(asked, delta), asked.workload.m, tolerance, share)
+    return best_forecast(public_noise_levels(asked, delta), asked.workload.m, tolerance, share)
 
 
 def sigma(epsilon):
-    return public_noise(ALGORITHMS["gaussian_maxent"](), problem(), Budget(epsilon, 1e-9))
+    return predicted_noise_stddev(ALGORITHMS["gaussian_maxent"](), problem(), Budget(epsilon, 1e-9))
 
 
 @parametrize("tolerance, share", [(0.001, 0.999), (0.01, 0.95), (0.1, 0.5)])
 def test_the_forecast_is_the_smallest_epsilon_of_the_sliders(tolerance, share):
     best = found(tolerance, share)
-    chances = {e: all_within(tolerance, sigma(e), 28) for e in EPSILONS}
+    chances = {e: probability_all_within(tolerance, sigma(e), 28) for e in EPSILON_OPTIONS}
     enough = [e for e, chance in chances.items() if chance >= share]
     assert best.epsilon == (enough[0] if enough else None)
-    assert best.chance == chances[best.epsilon or EPSILONS[-1]]
-    assert best.sigma == sigma(best.epsilon or EPSILONS[-1])
-    reached = [all_within(best.reached[e], sigma(e), 28) for e in EPSILONS]
-    assert reached == approx([share] * len(EPSILONS)), "how far off in so many releases"
+    assert best.chance == chances[best.epsilon or EPSILON_OPTIONS[-1]]
+    assert best.sigma == sigma(best.epsilon or EPSILON_OPTIONS[-1])
+    reached = [probability_all_within(best.error_by_epsilon[e], sigma(e), 28) for e in EPSILON_OPTIONS]
+    assert reached == approx([share] * len(EPSILON_OPTIONS)), "how far off in so many releases"
 
 
 def test_rows_of_one_person_need_more():
@@ -60,16 +60,16 @@ def test_without_delta_nothing_is_known_beforehand():
 def test_what_is_found_is_linked_to_explore_and_release_and_said_in_points_and_records():
     app = opened()
     epsilon = found(0.01, 0.95).epsilon
-    for label in ("Explore it", f"**Use ε = {number(epsilon)} on Release**"):
-        assert links(app)[label] == {"epsilon": [number(epsilon)], "delta": ["1e-9"], "algorithm": [TITLE]}
+    for label in ("Explore it", f"**Use ε = {format_setting(epsilon)} on Release**"):
+        assert links(app)[label] == {"epsilon": [format_setting(epsilon)], "delta": ["1e-9"], "algorithm": [TITLE]}
     put(app, ask_tolerance=0.05, ask_share=0.99)
     best = found(0.05, 0.99)
-    assert heading(app) == f"★ Budget ε = {number(best.epsilon)} is enough with {TITLE}"
+    assert heading(app) == f"★ Budget ε = {format_setting(best.epsilon)} is enough with {TITLE}"
     assert "within  \n**226 of 4,526 people**  \nin 99%" in shown(app), "as it was asked"
     kept = float(captions(app).split("entropy, ")[1].split("%")[0])
     assert max(99, 100 * best.chance - 0.1) <= kept <= 100 * best.chance
     run = Run(ALGORITHMS["gaussian_maxent"](), problem(), rows(), Budget(best.epsilon, 1e-9), seed=0)
-    assert f"**guesses right at most {times_in_100(run.promise.guess())}**" in shown(app)
+    assert f"**guesses right at most {format_times_in_100(run.promise.max_guess_probability())}**" in shown(app)
 
 
 def test_what_no_slider_can_do_is_said_so():
@@ -93,7 +93,7 @@ def test_no_column_of_an_upload_is_in_an_address(hostile):
 
 def rows():
     mine = sample_table("berkeley")
-    return mine.rows(mine.domain.names)
+    return mine.encoded_rows(mine.domain.names)
 
 
 def test_runs_find_for_every_algorithm_what_runs_keep():

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dpcore import ALGORITHMS, Budget
-from dpcore.accuracy.meaning_of_epsilon import times_in_100
-from dpcore.evaluation.audit.distinguishing_game import audit, short
-from dpcore.evaluation.audit.transcript_test import Judged, transcribe
+from dpcore.accuracy.meaning_of_epsilon import format_times_in_100
+from dpcore.evaluation.audit.distinguishing_game import play_distinguishing_game, with_fewest_rounds
+from dpcore.evaluation.audit.transcript_test import AuditVerdict, audit_transcripts
 from pages._ui.audit import game as audits
-from pages._ui.jobs.thread_job import Stopped, Work
+from pages._ui.jobs.thread_job import StopRequested, ThreadJob
 from tests import make_assets
 from tests.pages.headless import captions, figures, numbers, open_page, plainly, plotted, press, put, said, wrong
 from tests.small_problems import QUERIES, approx
@@ -25,9 +25,9 @@ def played(bug=False, **sliders):
 
 
 def test_the_page_opens_on_a_finished_game_with_its_picture():
-    app, found = open_page("audit"), audits.opening().found
-    right, allowed = audits.guesses(found)
-    assert (found.budget, times_in_100(allowed)) == (Budget(1.0, 1e-9), "54 times in 100")
+    app, found = open_page("audit"), audits.opening_game().game
+    right, allowed = audits.guess_rates(found)
+    assert (found.budget, format_times_in_100(allowed)) == (Budget(1.0, 1e-9), "54 times in 100")
     assert np.interp(-found.line, -found.thresholds, found.hits + found.false_alarms) == approx(1, abs=0.03)
     assert f"**Passed: {100 * right:.1f} of 100 guesses right, at most 54 allowed.**" in plainly(app.success[0].value)
     assert f"released {found.runs:,} times at ε = 1." in captions(app)
@@ -37,20 +37,20 @@ def test_the_page_opens_on_a_finished_game_with_its_picture():
     assert numbers(points["x"]) == approx([round(100 * right, 1), 54]), "as said, the promise rounded up"
     allowed, all_of_them = (zone["x1"] for zone in figures(app)[0]["layout"]["shapes"])
     assert (allowed, all_of_them) == (54, 100)
-    assert list(audits.pile_table(found).iloc[:, 1:].sum()) == approx([0.99, 0.99], abs=2e-3)
+    assert list(audits.score_histograms(found).iloc[:, 1:].sum()) == approx([0.99, 0.99], abs=2e-3)
     assert app.selectbox(key="audit-algorithm").options == [cls.about.title for cls in QUERIES.values()]
 
 
 def test_a_game_that_is_kept_is_the_one_that_was_played(monkeypatch, tmp_path):
     """With all points of its curves that the page reads."""
-    found = audit(short(ALGORITHMS["gaussian_maxent"]()), Budget(1.0, 1e-9), runs=100)
-    evidence = json.loads(audits.FILE.read_text(encoding="utf-8"))[1]
+    found = play_distinguishing_game(with_fewest_rounds(ALGORITHMS["gaussian_maxent"]()), Budget(1.0, 1e-9), runs=100)
+    evidence = json.loads(audits.OPENING_GAME_FILE.read_text(encoding="utf-8"))[1]
     monkeypatch.setattr(make_assets, "KEPT", 10)
-    monkeypatch.setattr(audits, "FILE", tmp_path / "audit.json")
-    audits.FILE.write_text(json.dumps([make_assets.game_kept(found), evidence]), encoding="utf-8")
-    kept = audits.opening.__wrapped__().found
+    monkeypatch.setattr(audits, "OPENING_GAME_FILE", tmp_path / "audit.json")
+    audits.OPENING_GAME_FILE.write_text(json.dumps([make_assets.game_kept(found), evidence]), encoding="utf-8")
+    kept = audits.opening_game.__wrapped__().found
     assert len(kept.hits) <= 12
-    assert audits.guesses(kept) == approx(audits.guesses(found), abs=1e-5)
+    assert audits.guess_rates(kept) == approx(audits.guess_rates(found), abs=1e-5)
     assert (kept.runs, kept.promised, kept.accounting) == (100, found.promised, found.accounting)
 
 
@@ -83,7 +83,7 @@ def test_the_planted_bug_is_caught():
 
 
 def test_what_transcripts_show_is_drawn_below_what_is_promised():
-    evidence = transcribe(ALGORITHMS["gaussian_maxent"](), Budget(6.0, 0.01), transcripts=2000)
+    evidence = audit_transcripts(ALGORITHMS["gaussian_maxent"](), Budget(6.0, 0.01), transcripts=2000)
     frame = audits.transcript_curves(evidence)
     assert frame.iloc[0]["right"] == 0
     assert frame.iloc[-1]["right"] == 1
@@ -94,12 +94,14 @@ def test_what_transcripts_show_is_drawn_below_what_is_promised():
 
 
 def test_a_breach_that_only_transcripts_show_is_one():
-    evidence = transcribe(ALGORITHMS["gaussian_maxent"](), Budget(3.0, 0.01), transcripts=1500, bug="half-sensitivity")
-    found = audit(ALGORITHMS["gaussian_maxent"](), Budget(3.0, 0.01), runs=20)
+    evidence = audit_transcripts(
+        ALGORITHMS["gaussian_maxent"](), Budget(3.0, 0.01), transcripts=1500, bug="half-sensitivity"
+    )
+    found = play_distinguishing_game(ALGORITHMS["gaussian_maxent"](), Budget(3.0, 0.01), runs=20)
     assert not evidence.kept
     assert found.kept
-    assert not Judged(found, evidence).kept
-    assert Judged(found, None).kept
+    assert not AuditVerdict(found, evidence).is_consistent
+    assert AuditVerdict(found, None).is_consistent
 
 
 def test_a_promise_that_cannot_be_made_is_refused_in_words_below_which_the_last_game_stays():
@@ -110,7 +112,7 @@ def test_a_promise_that_cannot_be_made_is_refused_in_words_below_which_the_last_
 
 
 def test_the_curves_begin_and_end_where_they_must():
-    frame = audits.curves(audits.opening().found)
+    frame = audits.game_curves(audits.opening_game().game)
     assert frame["false alarms"].is_monotonic_increasing
     assert frame.iloc[0].tolist()[:3] == [0, 0, 1e-9]
     assert frame.iloc[-1].tolist() == [1, 1, 1, 1]
@@ -124,23 +126,23 @@ def test_the_caption_of_a_breach_quotes_the_point_of_the_breach():
     x = np.array([0.01, 0.3, 0.6])
     hits = np.array([0.2, 0.8, 0.85])
     curve = {"thresholds": -x, "false_alarms": x, "hits": hits, "limit": np.array([0.04, 0.83, 0.9])}
-    found = replace(audits.opening().found, epsilon_low=2.0, **curve)
-    frame = audits.curves(found)
+    found = replace(audits.opening_game().game, epsilon_low=2.0, **curve)
+    frame = audits.game_curves(found)
     told = "At 1.0% false alarms the second table is recognised 20.0% of the time; the promise allows no more than"
-    assert audits.telling(found, frame) == told + " 4.0%."
+    assert audits.curve_summary(found, frame) == told + " 4.0%."
     kept = replace(found, epsilon_low=0.99)
-    assert audits.telling(kept, frame).startswith("At 30.0% false alarms the second table is recognised 80.0%")
-    assert audits.telling(kept, frame).endswith("; the promise allows no more than 83.0%.")
+    assert audits.curve_summary(kept, frame).startswith("At 30.0% false alarms the second table is recognised 80.0%")
+    assert audits.curve_summary(kept, frame).endswith("; the promise allows no more than 83.0%.")
 
 
 def test_a_game_can_be_stopped():
-    work, told = Work(), []
+    work, told = ThreadJob(), []
 
     def progress(share):
         told.append(share)
         work.cancel()
-        work.tell(share, "")
+        work.report_progress(share, "")
 
-    with pytest.raises(Stopped):
-        audit(ALGORITHMS["gaussian_maxent"](), Budget(1.0, 0.01), runs=400, progress=progress)
+    with pytest.raises(StopRequested):
+        play_distinguishing_game(ALGORITHMS["gaussian_maxent"](), Budget(1.0, 0.01), runs=400, progress=progress)
     assert told == [50 / 800]

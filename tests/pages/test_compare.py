@@ -8,22 +8,22 @@ import numpy as np
 import pandas as pd
 
 from dpcore import ALGORITHMS, Budget, Marginals, PrivacyUnit
-from dpcore.accuracy.meaning_of_epsilon import Promise, times_in_100
+from dpcore.accuracy.meaning_of_epsilon import Promise, format_times_in_100
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.algorithms.query_release.shared.optimal_noise import least_rmse
-from dpcore.core.numbers import points
-from dpcore.core.provenance import Tag
-from dpcore.evaluation.purposes import TESTS, Purposes, alarms_in_words
-from dpcore.evaluation.run import compare, subgroups
+from dpcore.core.numbers import format_percentage_points
+from dpcore.core.provenance import Provenance
+from dpcore.evaluation.purposes import TEST_NAMES, Purposes, false_alarm_sentence
+from dpcore.evaluation.run import compare_with_rows, subgroup_errors
 from dpcore.evaluation.sweeps.queue_forecast import Pace
 from dpcore.evaluation.sweeps.sweep import Case
 from dpcore.evaluation.sweeps.worker_pool import PoolJob, WorkerPool
 from pages._ui.charts import frontier_charts
 from pages._ui.charts import frontier_svg as drawing
 from pages._ui.compare import duration_forecast, epsilon_search, error_measures, meeting_report, overview
-from pages._ui.compare.overview import CHANCE, LINES
-from pages._ui.compare.sweep_jobs import TITLES, Sweep
-from pages._ui.jobs.job_batch import Several
+from pages._ui.compare.overview import BASELINE_LABELS, SAMPLING_ERROR_LABEL
+from pages._ui.compare.sweep_jobs import ALGORITHM_TITLES, Sweep
+from pages._ui.jobs.job_batch import JobBatch
 from pages._ui.session import Table, sample_table
 from tests.pages.headless import (
     berkeley,
@@ -70,12 +70,12 @@ def test_a_sample_is_compared_at_once_for_everyone_and_an_upload_on_a_press_only
         session(app).table = mine
         return go(app, "compare")
 
-    monkeypatch.setattr(overview, "EPSILONS", (0.3, 1.0))
-    monkeypatch.setattr(overview, "FIRST", ("gaussian_maxent", "pmw"))
+    monkeypatch.setattr(overview, "DEFAULT_EPSILONS", (0.3, 1.0))
+    monkeypatch.setattr(overview, "DEFAULT_ALGORITHMS", ("gaussian_maxent", "pmw"))
     table = sample_table("berkeley")
     first = dots(opened(table))
     assert len(first) == 12, "both algorithms at both budgets, three times"
-    monkeypatch.setattr(Several, "submit", None)
+    monkeypatch.setattr(JobBatch, "submit", None)
     assert dots(opened(sample_table("berkeley"))) == first, "another tab has them without a run"
     app = opened(Table("mine.csv", table.frame, table.schema, "typed", uploaded=True))
     assert app.info[0].value == "Nothing has run yet."
@@ -107,14 +107,14 @@ class Elsewhere:
 def test_the_time_left_counts_others_before_this_and_what_one_own_runs_took(monkeypatch):
     case = Case(name="dpfw", algorithm=ALGORITHMS["dpfw"](), budget=Budget(1, 0), seed=0)
     mine = Sweep()
-    mine.planned = [case] * 4
-    mine.jobs = [(case, PoolJob(task=None, seconds=17.0)) for _ in range(2)]
+    mine.planned_cases = [case] * 4
+    mine.jobs = [(case, PoolJob(spec=None, seconds=17.0)) for _ in range(2)]
     monkeypatch.setattr("pages._ui.jobs.job_batch.pool", lambda: Elsewhere(80.0))
-    assert mine.words == "0 of 4 runs, about 97 s left, about 80 s of it others' work"
-    mine.took = {"dpfw": [30.0, 20.0]}
-    assert mine.words == "0 of 4 runs, about 105 s left, about 80 s of it others' work"
+    assert mine.status_text == "0 of 4 runs, about 97 s left, about 80 s of it others' work"
+    mine.run_seconds = {"dpfw": [30.0, 20.0]}
+    assert mine.status_text == "0 of 4 runs, about 105 s left, about 80 s of it others' work"
     monkeypatch.setattr("pages._ui.jobs.job_batch.pool", lambda: Elsewhere(0.0))
-    assert mine.words == "0 of 4 runs, about 25 s left"
+    assert mine.status_text == "0 of 4 runs, about 25 s left"
 
 
 def line_of(app, start):
@@ -124,7 +124,7 @@ def line_of(app, start):
 
 def lines_of(app):
     """The lines to compare with that are drawn: the name of each is followed by its value."""
-    return [line for line in LINES if any(str(name).startswith(line) for name in traces(app))]
+    return [line for line in BASELINE_LABELS if any(str(name).startswith(line) for name in traces(app))]
 
 
 def test_every_dot_is_the_run_with_its_seed_by_every_measure():
@@ -135,10 +135,10 @@ def test_every_dot_is_the_run_with_its_seed_by_every_measure():
         assert found[one] == approx(100 * final_errors(drawn).max_error), "in points"
     assert "within 1 point" in traces(app)
     assert not lines_of(app)
-    assert lines_of(put(app, lines=LINES)) == LINES
+    assert lines_of(put(app, lines=BASELINE_LABELS)) == BASELINE_LABELS
     workload, real = run.problem.workload, run.truth.answers
     gaps = np.abs(run.release.answers(workload) - real)
-    pairs = compare(run.release, table.rows(table.domain.names), workload)
+    pairs = compare_with_rows(run.release, table.encoded_rows(table.domain.names), workload)
     lost = [np.abs(pairs.real[t] - pairs.synthetic[t]).sum() / 2 for t in workload.tables]
 
     def measured(name):
@@ -146,7 +146,7 @@ def test_every_dot_is_the_run_with_its_seed_by_every_measure():
 
     assert measured("one question") == approx(100 * gaps[real.argmax()])
     assert 0 < measured("one group") < 100
-    assert measured(error_measures.BELOW) == approx(1000 * np.mean(lost)), "1000 less the K-marginal"
+    assert measured(error_measures.K_MARGINAL_KIND) == approx(1000 * np.mean(lost)), "1000 less the K-marginal"
 
 
 def test_more_budgets_add_dots_another_delta_is_another_comparison_and_a_population_another_truth():
@@ -162,7 +162,7 @@ def test_more_budgets_add_dots_another_delta_is_another_comparison_and_a_populat
     own = dots(run_rest(put(app, records="ten times as many")))
     beyond = dots(put(app, truth="its population"))
     assert beyond.keys() == own.keys()
-    sampling = line_of(put(app, lines=[CHANCE]), CHANCE)[0]
+    sampling = line_of(put(app, lines=[SAMPLING_ERROR_LABEL]), SAMPLING_ERROR_LABEL)[0]
     assert all(0 < abs(beyond[key] - own[key]) <= 1.001 * sampling for key in own), "by the triangle inequality"
 
 
@@ -173,7 +173,9 @@ MIDDLE = pd.DataFrame(
 
 def test_the_drawing_is_sound_svg_and_holds_hostile_names_as_text():
     hostile = {"<script>alert(1)</script>": 0.25, "sampling & more": 0.01}
-    root = ET.fromstring(drawing.frontier(MIDDLE, hostile, frontier_charts.look(["a", "b"]), 'a "title" <b>'))
+    root = ET.fromstring(
+        drawing.frontier_markup(MIDDLE, hostile, frontier_charts.series_styles(["a", "b"]), 'a "title" <b>')
+    )
     texts = [node.text for node in root.iter("text")]
     assert {"a", "b", "0.1", "1"} <= set(texts)
     assert any(t.startswith("<script>") for t in texts), "shown as it stands"
@@ -183,7 +185,9 @@ def test_the_drawing_is_sound_svg_and_holds_hostile_names_as_text():
     assert heights[0][0] < heights[0][1], "smaller errors stand lower"
     assert heights[0][0] < heights[1][0]
     assert heights[0][1] > heights[1][1]
-    assert "nothing to draw" in drawing.frontier(MIDDLE.assign(error=0.0), {}, frontier_charts.look(["a", "b"]), "t")
+    assert "nothing to draw" in drawing.frontier_markup(
+        MIDDLE.assign(error=0.0), {}, frontier_charts.series_styles(["a", "b"]), "t"
+    )
 
 
 def test_theory_passes_through_the_algorithms_own_dots_and_says_what_was_put_in():
@@ -200,13 +204,13 @@ def test_theory_passes_through_the_algorithms_own_dots_and_says_what_was_put_in(
 def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_are_said_and_drawn():
     app, pairs = compared(("gaussian_maxent",), (0.1, 1.0, 3.0), seeds=1), berkeley("gaussian_maxent", 1.0, 0).problem
     errors = {epsilon: final_errors(berkeley("gaussian_maxent", epsilon, 0)) for epsilon in (0.1, 1.0, 3.0)}
-    known = epsilon_search.noises(pairs, 1e-9)
+    known = epsilon_search.public_noise_levels(pairs, 1e-9)
     for tolerance in (0.001, 0.005):
         run_rest(put(app, ask_tolerance=tolerance))
         assert line_of(app, "within") == approx([100 * tolerance] * 2)
-        alone = epsilon_search.forecast(known, pairs.workload.m, tolerance, 0.95)
+        alone = epsilon_search.best_forecast(known, pairs.workload.m, tolerance, 0.95)
         own = traces(app)["95% promised for Gaussian"]
-        assert numbers(own["y"]) == approx([100 * alone.reached[e] for e in numbers(own["x"])])
+        assert numbers(own["y"]) == approx([100 * alone.error_by_epsilon[e] for e in numbers(own["x"])])
         drawn = {(trace.get("marker") or {}).get("symbol"): trace for trace in plotted(app)}
         assert ("star" in drawn) is (alone.epsilon is not None)
         if "star" in drawn:
@@ -214,7 +218,7 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
     at = alone.epsilon
     tried = final_errors(berkeley("gaussian_maxent", at, 0))
     best = f"At ε = {at:g}, Gaussian + maximum entropy is best: largest error {100 * tried.max_error:.2g} points"
-    assert f"{best}, as exact as counting {points(tried.as_exact_as_sample)}% of" in captions(app)
+    assert f"{best}, as exact as counting {format_percentage_points(tried.as_exact_as_sample)}% of" in captions(app)
     least = "least of any unbiased method"
     assert least not in traces(app)
     put(app, measure="root mean square over questions")
@@ -252,7 +256,7 @@ def test_all_lines_carry_titles_at_their_ends_and_the_table_is_sorted_without_ga
     order = list(zip(runs["epsilon"], runs["error"], strict=True))
     assert order == sorted(order)
     for name in ("gaussian_maxent", "dpfw", "mwem"):
-        assert f"**{TITLES[name]}**: {ALGORITHMS[name].about.brief}" in captions(app)
+        assert f"**{ALGORITHM_TITLES[name]}**: {ALGORITHMS[name].about.brief}" in captions(app)
     for frame in (d.value for d in app.dataframe):
         assert not frame.isna().to_numpy().any()
         assert not frame.astype(str).isin(["None", *ALGORITHMS]).to_numpy().any(), "titles, and no code names"
@@ -261,8 +265,8 @@ def test_all_lines_carry_titles_at_their_ends_and_the_table_is_sorted_without_ga
 def test_the_worst_column_pair_and_group_are_those_of_the_run_and_an_error_is_taken_apart():
     app = compared(("dpfw",), (0.1,), seeds=1, details="Where from")
     sweep, table = session(app).held["sweep"], sample_table("berkeley")
-    run = berkeley("dpfw", sweep.advised, 0)
-    rows, domain = table.rows(table.domain.names), table.domain
+    run = berkeley("dpfw", sweep.advised_epsilon, 0)
+    rows, domain = table.encoded_rows(table.domain.names), table.domain
 
     def largest(names):
         asked = Marginals(domain, [names])
@@ -275,8 +279,8 @@ def test_the_worst_column_pair_and_group_are_those_of_the_run_and_an_error_is_ta
     assert frame.loc["column", "off by"] == f"{100 * largest((column,)):.2g} points"
     assert frame.loc["pair", "which"] == " × ".join(pair)
     assert frame.loc["pair", "≈ rows"] == f"{4526 * largest(pair):,.0f}"
-    both = compare(run.release, rows, Marginals.all(domain, 2))
-    groups = [zip(of.error, of.share, strict=True) for of in (subgroups(both, name) for name in domain.names)]
+    both = compare_with_rows(run.release, rows, Marginals.all(domain, 2))
+    groups = [zip(of.error, of.share, strict=True) for of in (subgroup_errors(both, name) for name in domain.names)]
     assert f": by {max(error for of in groups for error, share in of if share > 0):.2%}" in captions(app)
     press(app, "Take this error apart")
     parts = dataframe(app, "part")["share"].to_numpy()
@@ -290,16 +294,16 @@ def test_purposes_are_curves_of_what_the_library_says_and_refusals_one_sentence(
     assert target.value == "Gender", "a column of two values to begin with"
     press(app, "Try the purposes")
     table = sample_table("berkeley")
-    mine = Purposes.of(table.domain, table.rows(table.domain.names), target="Gender")
+    mine = Purposes.for_table(table.domain, table.encoded_rows(table.domain.names), target="Gender")
     run = finished("gaussian_maxent", all_tables(table.domain, mine.train.n), mine.train, Budget(0.1, 1e-9))
-    found = {f.purpose: f for f in mine.served(run)}
+    found = {f.purpose: f for f in mine.score_tasks(run)}
     for kind in ("train a model: gradient boosting", "find what is linked"):
         lines, theirs = of_purpose(app, kind), found[kind]
         expected = {"synthetic rows": theirs.value, "the real table": theirs.real, "a sample as exact": theirs.sample}
         assert {name: lines[name, 0.1] for name in expected} == approx(expected), kind
-    alarms = [found[f"test a hypothesis: {name}"].value for name in TESTS]
-    assert [of_purpose(app, "test a hypothesis")[name, 0.1] for name in TESTS] == approx(alarms)
-    assert alarms_in_words(*alarms) in captions(app)
+    alarms = [found[f"test a hypothesis: {name}"].value for name in TEST_NAMES]
+    assert [of_purpose(app, "test a hypothesis")[name, 0.1] for name in TEST_NAMES] == approx(alarms)
+    assert false_alarm_sentence(*alarms) in captions(app)
     press(put(app, **{"in groups by": "Gender", "Predict": ""}), "Try the purposes")
     assert wrong(app) == "a group is compared by how well a target is predicted; name the target too"
 
@@ -308,7 +312,7 @@ def test_what_purposes_need_is_said_before_a_click_and_leads_on():
     sample = sample_table("berkeley")
     frame = sample.frame.assign(who=[f"p{i // 2}" for i in range(len(sample.frame))])
     mine = Table("mine.csv", frame, sample.schema, "typed", uploaded=True)
-    mine.protect(PrivacyUnit("who", 2))
+    mine.set_privacy_unit(PrivacyUnit("who", 2))
     app = open_page("app")
     session(app).table = mine
     app.query_params["details"] = "Purposes"
@@ -328,7 +332,7 @@ def of_purpose(app, kind):
 
 def test_the_report_is_written_when_nobody_s_page_is_drawn():
     held = compared(seeds=1).session_state["session"]
-    text = re.sub("</?bdi>", "", meeting_report.page(held.table, held.held["sweep"]))
+    text = re.sub("</?bdi>", "", meeting_report.render_report(held.table, held.held["sweep"]))
     line = r"<td>([\d.]+)</td><td>([\d.]+%)</td><td>([\d.]+ times in 100)</td><td>([^<]+)</td>"
     rows = [
         (float(epsilon), title, rate, risen)
@@ -341,7 +345,14 @@ def test_the_report_is_written_when_nobody_s_page_is_drawn():
             algorithm = ALGORITHMS[name]()
             plan = make_plan(algorithm, problem, Budget(epsilon, 1e-9))
             promise = Promise.of_plan(plan, adaptive=algorithm.adaptive)
-            expected.append((epsilon, TITLES[name], times_in_100(promise.guess()), promise.suspicion))
+            expected.append(
+                (
+                    epsilon,
+                    ALGORITHM_TITLES[name],
+                    format_times_in_100(promise.max_guess_probability()),
+                    promise.suspicion_percent,
+                )
+            )
     assert sorted(rows) == sorted(expected), "what every page says of the same plan"
     assert "<script" not in text
     assert "http" not in text.replace("http://www.w3.org", "").replace("http-equiv", ""), "it asks nobody"
@@ -349,6 +360,6 @@ def test_the_report_is_written_when_nobody_s_page_is_drawn():
     said = re.search(r"([0-9.]+) points", text)[1]
     highs = [float(t.text) for t in drawn.iter("text") if t.get("text-anchor") == "end"]
     assert min(highs) <= float(said) <= max(highs), "the axis is in the table's unit"
-    assert text.count(Tag.PEEK) == 1
+    assert text.count(Provenance.REAL_DATA) == 1
     # Each algorithm's mark is as on the page.
-    assert set(frontier_charts.MARKERS) <= set(re.findall('"(.*)":', drawing.DRAWING.read_text()))
+    assert set(frontier_charts.MARKERS) <= set(re.findall('"(.*)":', drawing.TEMPLATE_FILE.read_text()))

@@ -5,11 +5,11 @@ from streamlit.elements.widgets import file_uploader
 from streamlit.runtime.uploaded_file_manager import DeletedFile
 
 from dpcore import InputError, QueryRelease, domain_from_json
-from dpcore.algorithms import solving
+from dpcore.algorithms import algorithms_for_problem
 from pages._ui.data import column_grid as page_grid
 from pages._ui.data import grid_edits
-from pages._ui.session.first_values import BARS
-from pages._ui.session.table import unheard
+from pages._ui.session.first_values import MAX_BARS
+from pages._ui.session.table import ignore_progress
 from tests.pages.headless import (
     captions,
     dataframe,
@@ -59,7 +59,7 @@ def explore(app):
 def act(app, monkeypatch, name):
     """Click the action of a column, as the grid reports it."""
     click = {"row": list(grid(app)).index(name), "label": grid(app)[name]["next"]}
-    edit(app, monkeypatch, {"next-step": click}, page_grid._act)
+    edit(app, monkeypatch, {"next-step": click}, page_grid._run_clicked_action)
 
 
 def edit(app, monkeypatch, state, callback):
@@ -68,7 +68,7 @@ def edit(app, monkeypatch, state, callback):
 
     def attempt(change):
         try:
-            change(mine, unheard)
+            change(mine, ignore_progress)
         except InputError as error:
             refused.append(str(error))
 
@@ -120,12 +120,12 @@ def test_the_button_to_explore_says_what_is_missing_and_the_page_how_much_is_lef
 def test_the_charts_are_of_the_first_rows_and_can_be_switched_off_before_a_table_is_brought():
     app = opened(bars=False)
     assert "how often" not in grid(app)["age"]
-    assert not session(app).has_looked(table(app))
+    assert not session(app).was_viewed(table(app))
     app = opened()
     assert sorted(grid(app)["answer"]["how often"]) == [75, 75, 150], "spaces around a text are no part of it"
-    assert len(grid(app)["age"]["how often"]) == BARS
+    assert len(grid(app)["age"]["how often"]) == MAX_BARS
     assert grid(app)["id"]["how often"] is None, "it may name people"
-    assert session(app).has_looked(table(app))
+    assert session(app).was_viewed(table(app))
 
 
 PEOPLE = "Full Name,Age,plan,PLZ\n" + "\n".join(
@@ -182,14 +182,14 @@ def test_a_sample_is_in_use_as_a_whole_and_its_forecast_names_algorithms_by_titl
     app.session_state["data-part"] = "For experts"
     frame = dataframe(app.run(), "can serve it")
     named = dict(zip(frame["name in code"], frame["algorithm"], strict=True))
-    assert named == {name: cls.about.title for name, cls in solving(QueryRelease).items()}
+    assert named == {name: cls.about.title for name, cls in algorithms_for_problem(QueryRelease).items()}
     assert "0 MiB" not in set(frame["memory"])
     assert any(text.endswith("MiB") for text in frame["memory"])
 
 
 def test_reading_off_takes_the_open_columns_only_and_marks_the_schema():
     app = opened()
-    table(app).change({"age": integer(0, 120, bins=12)})
+    table(app).update_entries({"age": integer(0, 120, bins=12)})
     app.run()
     press(app, READ)
     mine = table(app)
@@ -198,14 +198,14 @@ def test_reading_off_takes_the_open_columns_only_and_marks_the_schema():
     assert mine.domain is not None
     assert mine.domain.peeked
     assert KNOWN not in labels(app), "what was read off cannot be known any more"
-    assert session(app).has_looked(mine)
+    assert session(app).was_viewed(mine)
     assert "is outside the promise" in captions(app)
     press(app, "Count its spellings as one value")
     assert entries(app)["answer"]["values"] == ["no", "yes"]
     mine = table(app)
     assert "id" not in mine.schema["columns"], "what was set aside stays so"
-    mine.confirm()
-    mine.change({"answer": None, "rare": None})
+    mine.confirm_kinds()
+    mine.update_entries({"answer": None, "rare": None})
     assert mine.peeked, "whatever is confirmed and left out"
     assert mine.domain.peeked
 
@@ -213,15 +213,15 @@ def test_reading_off_takes_the_open_columns_only_and_marks_the_schema():
 def test_a_guess_is_a_peek_until_a_person_says_that_it_is_known_anyway():
     app = opened(bars=False)
     mine = table(app)
-    mine.change({"answer": categorical("yes", "no", read="any case"), "rare": None})
-    mine.change({"age": integer(0, 120)})
+    mine.update_entries({"answer": categorical("yes", "no", read="any case"), "rare": None})
+    mine.update_entries({"age": integer(0, 120)})
     app.run()
     assert table(app).domain.peeked, "kinds came from the records"
     press(app, KNOWN)
     assert not table(app).domain.peeked
     assert set(table(app).origins.values()) == {"typed"}
     assert "peeked" not in table(app).schema
-    assert not session(app).has_looked(mine), "no cell was shown"
+    assert not session(app).was_viewed(mine), "no cell was shown"
     press(app, "Use the month")
     assert table(app).domain.peeked, "which number is the month was guessed from the data"
     press(app, KNOWN)
@@ -231,13 +231,13 @@ def test_a_guess_is_a_peek_until_a_person_says_that_it_is_known_anyway():
 def test_all_problems_are_listed_at_once_each_with_its_repairs():
     app = opened(bars=False)
     mine = table(app)
-    mine.change({"age": integer(30, 40), "rare": integer(4, 4)})
+    mine.update_entries({"age": integer(30, 40), "rare": integer(4, 4)})
     app.run()
     assert "is outside 30..40" in shown(app)
     assert "values are missing" in shown(app)
     assert "Without public values or a range: 1 column." in shown(app)
     assert heading(app) == "3 columns to decide"
-    assert session(app).has_looked(mine), "what is wrong quotes cells"
+    assert session(app).was_viewed(mine), "what is wrong quotes cells"
     press(app, "Count them in the outermost groups")
     press(app, "Make missing a value of its own")
     assert set(table(app).done) == {"age", "rare"}
@@ -260,7 +260,7 @@ def test_a_schema_of_a_persons_own_is_typed_and_one_that_says_so_is_peeked():
     assert (mine.peeked, mine.domain) == (False, domain_from_json(schema))
     mine.set_schema(schema | {"peeked": True})
     assert mine.domain.peeked
-    mine.change({"age": integer(0, 99)})
+    mine.update_entries({"age": integer(0, 99)})
     assert mine.domain.peeked
     mine.set_schema({"rare": 5})
     assert mine.problem
@@ -294,7 +294,7 @@ def test_constraints_are_typed_kept_and_counted_as_a_peek_only():
     assert [c.words for c in table(app).domain.constraints] == ["first ≤ last"]
     assert "Impossible combinations: first ≤ last." in told(app)
     assert not table(app).peeked
-    table(app).change({"first": TYPED["first"] | {"missing": "category"}})
+    table(app).update_entries({"first": TYPED["first"] | {"missing": "category"}})
     assert table(app).constraints == [{"order": ["first", "last"]}], "an edited column leaves them as they are"
     assert not any("constraint" in frame.value.columns for frame in app.dataframe)
     app.session_state["data-part"] = "Rows"

@@ -10,8 +10,8 @@ from dpcore import ALGORITHMS, Budget, Run
 from dpcore.problems.point_samples import POINT_SAMPLES
 from pages._ui.evolution import method_choice as evolution_choice
 from pages._ui.evolution import paper_figures as evolution_figures
-from pages._ui.evolution.method_choice import GRID, OFF, verdict
-from pages._ui.evolution.player import points
+from pages._ui.evolution.method_choice import ERROR_BOUND_COLUMN, GRID, ranking_sentence
+from pages._ui.evolution.player import sample_points
 from tests.pages.headless import (
     captions,
     click,
@@ -46,11 +46,11 @@ def watched(**values):
 
 def test_every_step_and_the_distance_at_every_step_are_drawn():
     app = watched(pe_rounds=3)
-    problem, rows = points("clusters", 100)
+    problem, rows = sample_points("clusters", 100)
     run = Run(PE(rounds=3), problem, rows, Budget(1, 1e-9), path=True).finish()
     band = traces(app, 1)["range over repeats"]
     t, y = numbers(band["x"]), numbers(band["y"])
-    for record in run.records:
+    for record in run.convergence:
         inside = [value for at, value in zip(t, y, strict=True) if at == record.t]
         assert min(inside) - 1e-9 <= 10 * record.empirical.w1 <= max(inside) + 1e-9, "km of a map of the width 2"
     while app.session_state["evolve-plays"]:  # it plays by itself
@@ -87,7 +87,7 @@ def test_a_person_reads_how_near_how_private_and_what_may_be_published():
 
 
 def test_places_where_only_noise_voted_are_hollow_and_the_worst_one_s_distance_is_said():
-    problem, rows = points("clusters", 100)
+    problem, rows = sample_points("clusters", 100)
     last = Run(PE(rounds=3, release="weights"), problem, rows, Budget(1, 1e-9)).finish().release
     away = np.linalg.norm(last.points - rows.values[:, None], axis=2)
     false = np.setdiff1d(np.flatnonzero(last.weights), away.argmin(axis=1))
@@ -123,7 +123,7 @@ def test_every_figure_runs(name, monkeypatch):
 
 
 def test_a_figures_point_is_the_mean_of_its_runs():
-    wanted = list(evolution_figures._wanted(evolution_figures.FIGURES["3: number of steps"], 500, 2))
+    wanted = list(evolution_figures._wanted_runs(evolution_figures.FIGURES["3: number of steps"], 500, 2))
     assert {one.key[1] for one in wanted} == {2, 4, 8, 12, 30}, "12 is what the theory says"
     assert len({id(one.rows) for one in wanted}) == 2, "a sample for each run, not for each setting"
     assert all(
@@ -132,7 +132,7 @@ def test_a_figures_point_is_the_mean_of_its_runs():
 
 
 def test_a_start_between_the_private_points_and_the_origin():
-    wanted = list(evolution_figures._wanted(evolution_figures.FIGURES["2: initialisation"], 500, 1))
+    wanted = list(evolution_figures._wanted_runs(evolution_figures.FIGURES["2: initialisation"], 500, 1))
     spans = {one.key[1]: np.abs(one.task["algorithm"].random.points).max() for one in wanted}
     assert spans[0.5] == 0
     assert spans[0.25] == approx(spans[0.0] / 2)
@@ -141,7 +141,7 @@ def test_a_start_between_the_private_points_and_the_origin():
 def test_methods_are_compared_on_numbers_of_the_table(monkeypatch):
     app = part("My places", sample="berkeley")
     assert "need two columns of numbers" in app.info[0].value
-    monkeypatch.setattr(evolution_choice, "RUNS", 1)
+    monkeypatch.setattr(evolution_choice, "RUNS_PER_METHOD", 1)
     app = part("My places", sample="census")
     table(app).frame = table(app).frame.head(300)
     press(app, "Compare them")
@@ -181,21 +181,21 @@ def test_lessons_say_what_the_printed_noise_keeps():
 
 def test_samples_lie_in_the_disc_and_are_the_same_for_the_same_seed():
     for sample in POINT_SAMPLES.values():
-        one, two = sample.table(200, 0), sample.table(200, 0)
+        one, two = sample.draw_table(200, 0), sample.draw_table(200, 0)
         assert one.equals(two)
-        assert not one.equals(sample.table(200, 1))
+        assert not one.equals(sample.draw_table(200, 1))
         assert (np.linalg.norm(one, axis=1) <= 1).all()
 
 
 def test_the_verdict_names_the_nearest_and_says_when_seeds_or_the_distance_decide():
     budget, methods = Budget(1, 1e-9), [GRID, GRID, "Private Evolution"]
-    clear = pd.DataFrame({"method": methods, "w1": [0.1, 0.11, 0.3], OFF: [0.0, 0.0, 0.02]})
+    clear = pd.DataFrame({"method": methods, "w1": [0.1, 0.11, 0.3], ERROR_BOUND_COLUMN: [0.0, 0.0, 0.02]})
     close = clear.assign(w1=[0.1, 0.3, 0.21])
     told = f"{GRID} is nearest: 10.50% of a column's range away. Private Evolution 30.00% ± 2%. Use the grid"
-    assert told in verdict(clear, 2, 10, budget)
-    assert "either of the best two" in verdict(close, 2, 10, budget)
-    assert "either of the best two" in verdict(clear.assign(**{OFF: 0.1}), 2, 10, budget)
-    assert "Evolution wins" in verdict(clear.assign(method=["Private Evolution"] * 2 + [GRID]), 3, 10, budget)
+    assert told in ranking_sentence(clear, 2, 10, budget)
+    assert "either of the best two" in ranking_sentence(close, 2, 10, budget)
+    assert "either of the best two" in ranking_sentence(clear.assign(**{ERROR_BOUND_COLUMN: 0.1}), 2, 10, budget)
+    assert "Evolution wins" in ranking_sentence(clear.assign(method=["Private Evolution"] * 2 + [GRID]), 3, 10, budget)
 
 
 @parametrize("name", ["Watch", "My table"])

@@ -10,17 +10,17 @@ import pandas as pd
 
 from dpcore import ALGORITHMS, Budget, BudgetError, Column, Domain, Marginals
 from dpcore.accuracy.intervals.cell_intervals import cell_intervals
-from dpcore.accuracy.intervals.question_intervals import answer, compare_questions
-from dpcore.accuracy.intervals.unbiased_tables import known
-from dpcore.accuracy.meaning_of_epsilon import times_in_100
-from dpcore.accuracy.usefulness import foreseen, uses
-from dpcore.algorithms.query_release.shared.optimal_noise import against_line, least_rmse
-from dpcore.core.numbers import amount, counted
-from dpcore.evaluation.run import compare
-from dpcore.queries.questions import understand
+from dpcore.accuracy.intervals.question_intervals import comparison_interval, question_interval
+from dpcore.accuracy.intervals.unbiased_tables import unbiased_tables
+from dpcore.accuracy.meaning_of_epsilon import format_times_in_100
+from dpcore.accuracy.usefulness import predicted_tables, suitable_uses
+from dpcore.algorithms.query_release.shared.optimal_noise import compare_with_bound, least_rmse
+from dpcore.core.numbers import format_count, format_points_and_count
+from dpcore.evaluation.run import compare_with_rows
+from dpcore.queries.questions import parse_question
 from pages._ui.charts import explore_charts
 from pages._ui.components import parameter_widgets
-from pages._ui.components.frame import SAMPLE
+from pages._ui.components.frame import PUBLIC_SAMPLE_TEXT
 from pages._ui.explore import ask_question, comparison, keep_run, outcome
 from pages._ui.explore import explore_run as replaying
 from pages._ui.session import sample_table
@@ -54,18 +54,20 @@ def chart(app, name):
 
 def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
     app = opened()
-    assert said(app).count(SAMPLE) == 1
-    runs = [berkeley("gaussian_maxent", 1.0, seed) for seed in range(parameter_widgets.WORLDS)]
+    assert said(app).count(PUBLIC_SAMPLE_TEXT) == 1
+    runs = [berkeley("gaussian_maxent", 1.0, seed) for seed in range(parameter_widgets.DEFAULT_REPEATS)]
     worst = [100 * final_errors(run).max_error for run in runs]
     low, high = (float(f"{v:.2g}") for v in (min(worst), max(worst)))
     assert low < high
     assert "In 5 repeats with fresh noise: typical error" in captions(app)
     assert f"largest {low:g} to {high:g}" in captions(app)
-    assert f", in 5 repeats up to {counted(max(worst) / 100, runs[0].problem.n, 'people')}" in shown(app)
+    assert f", in 5 repeats up to {format_count(max(worst) / 100, runs[0].problem.n, 'people')}" in shown(app)
     whiskers = next(t for t in chart(app, "synthetic")["data"] if t["name"] == "95% range")
     assert min(numbers(whiskers["error_y"]["array"])) > 0
-    domain, truth = runs[0].problem.domain, sample_table("berkeley").rows(runs[0].problem.domain.names)
-    gaps = {name: compare(runs[0].release, truth, Marginals(domain, [[name]])).gaps.max() for name in domain.names}
+    domain, truth = runs[0].problem.domain, sample_table("berkeley").encoded_rows(runs[0].problem.domain.names)
+    gaps = {
+        name: compare_with_rows(runs[0].release, truth, Marginals(domain, [[name]])).gaps.max() for name in domain.names
+    }
     column = chart(app, "95% range")["layout"]["xaxis"]["title"]["text"]
     assert gaps[column] == max(gaps.values())
     assert app.subheader[2].value == "“A\\, Female”\\:\u2060 18 people too few"
@@ -73,17 +75,17 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
     shows_the_tiles_of(runs[0], app)
     found, n = final_errors(runs[0]), runs[0].problem.n
     assert f"**{float(f'{found.as_exact_as_sample * n:.2g}'):,.0f} of {n:,} people**" in shown(app)
-    assert f"**guesses right at most {times_in_100(runs[0].promise.guess())}**" in shown(app)
-    good, unfit = uses(foreseen(runs[0].problem, runs[0].plan), n).sentence.split(". ")
+    assert f"**guesses right at most {format_times_in_100(runs[0].promise.max_guess_probability())}**" in shown(app)
+    good, unfit = suitable_uses(predicted_tables(runs[0].problem, runs[0].plan), n).sentence.split(". ")
     assert f"**{good}.** {unfit}" in shown(app)
-    beside = against_line(found.rmse, least_rmse(runs[0].problem.workload, Budget(1.0, 1e-9), n))
+    beside = compare_with_bound(found.rmse, least_rmse(runs[0].problem.workload, Budget(1.0, 1e-9), n))
     assert f"Root mean square error {100 * found.rmse:.2g} points, {beside}." in captions(app)
 
 
 def test_the_cell_that_differs_most_has_a_frame_on_both_maps():
     real = np.ones((2, 3))
     apart = real + [[0, 0, 0], [0, 0, -0.25]]
-    drawn = explore_charts.pair(real, apart, ("a", "b"), (["p", "q"], "xyz"))
+    drawn = explore_charts.two_way_maps(real, apart, ("a", "b"), (["p", "q"], "xyz"))
     assert "≥1" in str(drawn)
     assert drawn.data[1].z.min() == -25
     assert [(s["x0"], s["x1"], s["y0"], s["y1"]) for s in drawn["layout"]["shapes"]] == [(1.5, 2.5, 0.5, 1.5)] * 2
@@ -92,23 +94,23 @@ def test_the_cell_that_differs_most_has_a_frame_on_both_maps():
 def shows_the_tiles_of(run, app):
     final = final_errors(run)
     for name, gap in (("Typical", final.mean_error), ("Largest", final.max_error)):
-        size, people = amount(gap, run.problem.n, "people").split(" ≈ ")
+        size, people = format_points_and_count(gap, run.problem.n, "people").split(" ≈ ")
         assert re.search(rf"{name} error.*\n\*\*{people}\*\*  \n{size}", shown(app))
 
 
 def test_replays_that_end_while_the_page_is_drawn_are_shown_too(monkeypatch):
-    drawn, spread = [], outcome.spread
+    drawn, spread = [], outcome.draw_noise_spread
 
     def slowly(shown):
         drawn.append(len(shown.replays))
         spread(shown)
-        for _, job in its_session().held["explore"].jobs if len(drawn) == 1 else ():
+        for _, job in its_session().resources["explore"].jobs if len(drawn) == 1 else ():
             assert job.wait(60)
 
-    monkeypatch.setattr(outcome, "spread", slowly)
+    monkeypatch.setattr(outcome, "draw_noise_spread", slowly)
     monkeypatch.setattr(replaying, "wait_for_replays", lambda *_: None)
     app = opened()
-    assert drawn[0] < drawn[-1] == parameter_widgets.WORLDS - 1
+    assert drawn[0] < drawn[-1] == parameter_widgets.DEFAULT_REPEATS - 1
     assert "In 5 repeats with fresh noise: typical error" in captions(app)
 
 
@@ -124,12 +126,12 @@ def test_columns_without_a_listed_value_come_last():
     alone, known = (
         Column(name=n, kind="categorical", values=v) for n, v in (("a", ("(other)",)), ("b", ("x", "(other)")))
     )
-    assert comparison.telling(Domain(columns=(alone, known))) == ["b", "a"]
+    assert comparison.informative_columns_first(Domain(columns=(alone, known))) == ["b", "a"]
 
 
 def test_errors_are_points_and_people_together():
-    assert amount(0.00001, 20_000, "people") == "0.001 points ≈ 0.2 people"
-    assert amount(1.0, 20_000, "rows") == "100 points ≈ 20,000 rows"
+    assert format_points_and_count(0.00001, 20_000, "people") == "0.001 points ≈ 0.2 people"
+    assert format_points_and_count(1.0, 20_000, "rows") == "100 points ≈ 20,000 rows"
 
 
 def test_delta_is_greyed_at_zero_where_it_must_be_zero(monkeypatch):
@@ -164,7 +166,7 @@ def test_the_theorem_of_an_algorithm_ends_where_its_run_ends():
 BAD = {
     "epsilon": "0.25", "seed": "inf", "repeats": "21", "gaussian_maxent.alpha": "7", "algorithm": "![x](y)",
     "sample": "mars", "dpfw.output": "first", "nobody": "knows",
-}  # fmt: skip
+}
 
 
 def test_values_of_a_link_that_cannot_be_are_named_with_what_is_allowed_until_read():
@@ -202,7 +204,7 @@ def test_pinned_runs_stand_each_beside_the_line_of_its_own_budget():
     for name, epsilon in (("A (pinned)", 1.0), ("B (now)", 0.1)):
         run = berkeley("gaussian_maxent", epsilon, 0)
         least = least_rmse(run.problem.workload, Budget(epsilon, 1e-9), run.problem.n)
-        assert float(facts.loc[keep_run.BELOW, name]) == approx(final_errors(run).rmse / least, rel=1e-3)
+        assert float(facts.loc[keep_run.RMSE_RATIO_LABEL, name]) == approx(final_errors(run).rmse / least, rel=1e-3)
 
 
 def test_questions_are_marked_without_a_mouse_by_a_column_they_involve():
@@ -230,7 +232,7 @@ def test_the_sentence_says_whether_waiting_pays():
         (t / 1000, "The error stopped falling: waiting does not help"),
         ([0.01], "Done after 1 steps"),
     ):
-        assert outcome.stopped(pd.DataFrame({"t": t[: len(errors)], "max_error": errors})) == told
+        assert outcome.convergence_verdict(pd.DataFrame({"t": t[: len(errors)], "max_error": errors})) == told
 
 
 # Intervals: of a column, of typed questions, compared, refused with the reason, as a file
@@ -242,7 +244,7 @@ FIRST, SECOND = "Gender = Female", "Admission = Admitted"
 def by_hand():
     """The run that the page shows of the berkeley sample, and what its noisy tables say."""
     run = berkeley("gaussian_maxent", 1.0, 0)
-    return run, known(run.release, run.measured, run.problem.domain)
+    return run, unbiased_tables(run.release, run.measured, run.problem.domain)
 
 
 def words(app):
@@ -269,14 +271,14 @@ def test_a_column_and_typed_questions_carry_the_intervals_of_the_release_and_are
     assert (shown["population from"] <= shown["table from"]).all()
     assert (shown["table to"] <= shown["population to"]).all()
 
-    n, both = run.problem.n, [understand(text, told.domain) for text in (FIRST, SECOND)]
-    for kind in ask_question.KINDS:
+    n, both = run.problem.n, [parse_question(text, told.domain) for text in (FIRST, SECOND)]
+    for kind in ask_question.COMPARISON_KINDS:
         asked(app, FIRST, SECOND, kind)
         for question in both:
-            assert ask_question.in_words(answer(told, question, n)).replace("\\", "") in words(app)
+            assert ask_question.interval_sentence(question_interval(told, question, n)).replace("\\", "") in words(app)
             assert f"{question.text}: **Real " in words(app)
-        found = compare_questions(told, *both, n, kind)
-        assert ask_question.in_words(found, kind).replace("\\", "") in words(app)
+        found = comparison_interval(told, *both, n, kind)
+        assert ask_question.interval_sentence(found, kind).replace("\\", "") in words(app)
         assert found.low < found.unbiased < found.high
         assert "(conservative)" not in words(app)
     text = "Gender = Female and Admission = Admitted and Department = A"
@@ -308,7 +310,7 @@ def test_all_cells_are_written_with_their_intervals(by_hand, monkeypatch):
             SimpleNamespace(release=run.release, known=told),
             SimpleNamespace(problem=run.problem, budget=run.budget),
         )
-        return pd.read_csv(io.StringIO(ask_question.cells(done, tables, chosen)))
+        return pd.read_csv(io.StringIO(ask_question.cells_csv(done, tables, chosen)))
 
     tables = run.problem.workload
     frame = written(tables)
@@ -318,6 +320,6 @@ def test_all_cells_are_written_with_their_intervals(by_hand, monkeypatch):
         assert frame[name].to_numpy() == approx(values)
     beyond = written(Marginals(told.domain, [list(told.domain.names)]))
     assert beyond[["unbiased", "low", "high", "population_low", "population_high"]].isna().all(axis=None)
-    monkeypatch.setattr(ask_question, "MOST_CELLS", tables.m - 1)
+    monkeypatch.setattr(ask_question, "MAX_DOWNLOAD_CELLS", tables.m - 1)
     app = opened(below="Ask a question")
     assert re.search(rf"{tables.m} combinations are more than the {tables.m - 1}", words(app))

@@ -9,10 +9,10 @@ import pandas as pd
 
 from dpcore import Budget
 from dpcore.accuracy import accountant_comparison
-from dpcore.accuracy.meaning_of_epsilon import Promise, percent, times_in_100
-from dpcore.privacy.accounting import Accounting, Gaussian, Lifetime, gdp_epsilon, gdp_mu, guarantee
-from dpcore.release.ledger.ledger_store import Store
-from pages._ui.guarantee.planned_release import DELTAS
+from dpcore.accuracy.meaning_of_epsilon import Promise, format_percent, format_times_in_100
+from dpcore.privacy.accounting import CompositionRule, Gaussian, LifetimeBudget, gdp_epsilon, gdp_mu, guarantee
+from dpcore.release.ledger.ledger_store import LedgerStore
+from pages._ui.guarantee.planned_release import CURVE_DELTAS
 from tests.pages.headless import (
     captions,
     dataframe,
@@ -62,13 +62,13 @@ def number_of(app):
 
 def test_the_number_and_the_picture_follow_epsilon_and_the_releases():
     app = page()
-    assert number_of(app) == np.ceil(100 * guarantee.gaussian_guess(0.5, gdp_mu(1.0, 1e-9))) == 54
+    assert number_of(app) == np.ceil(100 * guarantee.gaussian_guess_probability(0.5, gdp_mu(1.0, 1e-9))) == 54
     svg, words = picture(app)
     assert [svg.count(f"{HEAD_OF[look]}") for look in ("luck", "release", "wrong")] == [50, 4, 46]
     assert "At most 54 right: 50 by luck (grey), 4 by the release" in words
     assert "10 releases: 62, after 100: 82" in captions(app)
-    promised = float(guarantee.best_guess(0.5, 1.0, 1e-9))
-    assert f"alone allow any algorithm {times_in_100(promised)}" in app.subheader[0].help
+    promised = float(guarantee.best_guess_probability(0.5, 1.0, 1e-9))
+    assert f"alone allow any algorithm {format_times_in_100(promised)}" in app.subheader[0].help
     assert "to at most 23.4% in all but 1 in 10 million" in said(app)
     put(app, epsilon=0.01)
     assert f"At most {number_of(app):g} right" in picture(app)[1]
@@ -77,9 +77,9 @@ def test_the_number_and_the_picture_follow_epsilon_and_the_releases():
     assert f"19 of 20 cases: {usual}%" in marked(app)
     mu = 2 * gdp_mu(1.0, 1e-9)
     assert 0 <= float(usual) / 100 - guarantee.posterior(0.1, mu**2 / 2 + 1.96 * mu) < 0.03
-    assert Promise(1.0, 1e-9, releases=4).suspicion not in said(app), "the plan allows less"
+    assert Promise(1.0, 1e-9, releases=4).suspicion_percent not in said(app), "the plan allows less"
     put(app, epsilon=3.0)
-    assert number_of(app) == np.ceil(100 * guarantee.gaussian_guess(0.5, 2 * gdp_mu(3.0, 1e-9)))
+    assert number_of(app) == np.ceil(100 * guarantee.gaussian_guess_probability(0.5, 2 * gdp_mu(3.0, 1e-9)))
     assert heading(app).startswith("After 4 releases: ")
     put(app, epsilon=1.0, releases=10)
     totals = dataframe(app, "what it knows").set_index("accounting")["ε"]
@@ -100,9 +100,9 @@ HEAD_OF = {
 def test_posteriors_are_bayes_rule_on_the_bounds_and_the_proof_has_every_derivation():
     app = page()
     put(app, prior=0.001)
-    t = guarantee.evidence_bound(1.0, 1e-9, 1e-7)
+    t = guarantee.log_odds_bound(1.0, 1e-9, 1e-7)
     high = float(guarantee.posterior(0.001, t))
-    assert f"all but 1 in 10 million: {percent(high)}" in marked(app)
+    assert f"all but 1 in 10 million: {format_percent(high)}" in marked(app)
     opened(app, "Proof")
     told = " ".join(str(text.value) for text in app.text)
     assert "Marginals: a row is in exactly one count of each table" in told
@@ -170,12 +170,15 @@ def test_a_ledger_s_total_moves_beliefs_as_its_promise_allows(tmp_path, monkeypa
     ledger = tmp_path / "ledger.sqlite"
     monkeypatch.setenv("DPCORE_LEDGER", str(ledger))
     events, table = ((Gaussian(0.1), 2),), pd.DataFrame({"a": [1]})
-    charge(Store(ledger, create=True), table, events, dataset="a $x^2$ <b>", total=Budget(3, 1e-6))
+    charge(LedgerStore(ledger, create=True), table, events, dataset="a $x^2$ <b>", total=Budget(3, 1e-6))
     app = opened(page(), "All releases")
-    t = guarantee.evidence_bound(
-        *accountant_comparison.pairs({"": accountant_comparison.lifetime_curve(LIFE, DELTAS)}, DELTAS), 1e-4
+    t = guarantee.log_odds_bound(
+        *accountant_comparison.epsilon_delta_pairs(
+            {"": accountant_comparison.lifetime_epsilon_curve(LIFE, CURVE_DELTAS)}, CURVE_DELTAS
+        ),
+        1e-4,
     )
-    assert f"all that may ever be released: {percent(posterior(t))}" in marked(app)
+    assert f"all that may ever be released: {format_percent(posterior(t))}" in marked(app)
     drawn = dataframe(app, "used so far (1) at most")
     assert (drawn["used so far (1) at most"] <= drawn["all that may ever be released at most"] + 1e-12).all()
     costs = dataframe(app, "ε, all that may ever be")
@@ -186,7 +189,7 @@ def test_a_ledger_s_total_moves_beliefs_as_its_promise_allows(tmp_path, monkeypa
     assert "ledger" in wrong(settled(app.run()))
 
 
-LIFE = Lifetime(Budget(3, 1e-6), Accounting.GDP, 0.0)
+LIFE = LifetimeBudget(Budget(3, 1e-6), CompositionRule.GDP, 0.0)
 
 
 def posterior(evidence):

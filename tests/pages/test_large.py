@@ -38,7 +38,7 @@ SCHEMA = {"columns": {
     "a": categorical("x", "y", "z"),
     "b": integer(0, 9, bins=10),
     "c": integer(0, 9, bins=10),
-}}  # fmt: skip
+}}
 
 
 @pytest.fixture
@@ -48,12 +48,12 @@ def parts(tmp_path, monkeypatch):
     frame = pd.DataFrame({
         "id": np.arange(N) // 2, "a": rng.choice(list("xyz"), N), "b": rng.integers(0, 10, N),
         "c": rng.integers(0, 10, N),
-    })  # fmt: skip
+    })
     (tmp_path / "people").mkdir()
     frame[:2000].to_parquet(tmp_path / "people" / "0.parquet", row_group_size=500)
     frame[2000:].to_parquet(tmp_path / "people" / "1.parquet")
     frame.to_csv(tmp_path / "people.csv", index=False)
-    monkeypatch.setattr(server_tables, "FIRST", 200)
+    monkeypatch.setattr(server_tables, "MAX_FIRST_ROWS", 200)
     return tmp_path / "people"
 
 
@@ -102,8 +102,8 @@ def test_a_folder_is_counted_and_never_in_memory(parts, app):
     assert mine.n == N
     assert mine.many == "3,000 rows"
     whole = in_memory(parts)
-    assert same(mine.rows(("a", "b")), whole.rows(("a", "b")))
-    assert same(mine.rows(mine.domain.names), whole.rows(mine.domain.names))
+    assert same(mine.rows(("a", "b")), whole.encoded_rows(("a", "b")))
+    assert same(mine.rows(mine.domain.names), whole.encoded_rows(mine.domain.names))
     assert mine.source in plainly(captions(app))
 
 
@@ -129,7 +129,7 @@ def test_what_cannot_be_listed_is_counted_by_its_tables(parts, unlisted, app):
     go(app, "explore")
     assert not wrong(app)
     rows = table(app).rows(table(app).domain.names)
-    assert isinstance(rows, sources.Counts)
+    assert isinstance(rows, sources.GatheredCounts)
     assert rows.source is None, "no page waits for a file"
     assert "Typical error" in said(app)
     started = session(app).held["explore"].asked
@@ -145,13 +145,13 @@ def test_compare_counts_the_columns_that_are_chosen(parts, monkeypatch):
     mine = table(app)
     put(app, Columns=["b", "c"])
     assert not wrong(app)
-    assert same(mine.rows(("b", "c")), in_memory(parts).rows(("b", "c")))
+    assert same(mine.rows(("b", "c")), in_memory(parts).encoded_rows(("b", "c")))
     press(app, "Run the comparison")
     assert not wrong(app)
 
 
 def test_a_part_of_the_screen_that_was_not_counted_says_so(parts, unlisted, monkeypatch):
-    monkeypatch.setattr(counted_table, "PAIRS", 0)
+    monkeypatch.setattr(counted_table, "MAX_PAIR_CELLS", 0)
     app = large(parts, SCHEMA)
     go(app, "explore")
     table(app).counts, table(app).encoded = {}, {}
@@ -161,14 +161,14 @@ def test_a_part_of_the_screen_that_was_not_counted_says_so(parts, unlisted, monk
 
 
 def test_too_many_cells_at_once_are_refused(parts, unlisted, monkeypatch):
-    monkeypatch.setattr(counted_table, "MOST", 100)
+    monkeypatch.setattr(counted_table, "MAX_COUNTED_CELLS", 100)
     assert "and 100 are counted at once" in wrong(go(large(parts, SCHEMA), "explore"))
 
 
 def test_a_schema_is_not_measured_on_the_first_rows(parts):
     app = large(parts, {"columns": {**SCHEMA["columns"], "a": private("categorical")}})
     assert table(app).domain is None
-    assert table(app).opening is None
+    assert table(app).partial_schema is None
     assert "read in parts" in table(app).problem
 
 
@@ -195,7 +195,7 @@ def test_what_the_schema_refuses_names_column_value_and_row_to_whoever_may_look(
     assert "'stranger'" in line
     assert "row 2" in line
     assert str(parts) not in line
-    assert session(app).has_looked(table(app))
+    assert session(app).was_viewed(table(app))
     app.query_params["view"] = "stakeholder"
     app.run()
     assert "stranger" not in everything(app)
@@ -228,14 +228,14 @@ def test_people_are_limited_where_their_rows_stand_together_and_refused_else(par
     protecting(app, "id")
     assert mine.n == N // 2
     whole = in_memory(parts)
-    whole.protect(PrivacyUnit("id", 1))
+    whole.set_privacy_unit(PrivacyUnit("id", 1))
     every = mine.domain.names
-    assert same(mine.rows(every), whole.rows(every))
+    assert same(mine.rows(every), whole.encoded_rows(every))
     with refused("not counted yet"):
         mine.rows(("a", "b"))  # by fewer columns other rows of a person may count
     go(app, "explore")
     put(app, Columns=["a", "b"])
-    assert same(mine.rows(("a", "b")), whole.rows(("a", "b")))
+    assert same(mine.rows(("a", "b")), whole.encoded_rows(("a", "b")))
     go(app, "data")
     protecting(app, "a")
     assert "are far apart" in wrong(app)
@@ -249,7 +249,7 @@ def test_a_file_that_changes_is_refused_and_forgetting_lets_go(parts, app):
     app.run()
     settled(app)
     assert "has changed since it was read first" in wrong(app)
-    assert counting_job.AGAIN in labels(app)
+    assert counting_job.RETRY_LABEL in labels(app)
     press(app, "Forget my table")
     assert not session(app).held
     assert not table(app).uploaded
@@ -263,7 +263,7 @@ def test_counting_can_be_cancelled_and_begun_again(parts, monkeypatch):
     gate.cancelled(app)
     assert any("Cancelled" in w.value for w in app.warning)
     assert not mine.counts
-    press(app, counting_job.AGAIN)
+    press(app, counting_job.RETRY_LABEL)
     assert mine.n == N
 
 
@@ -272,11 +272,11 @@ def test_what_is_outside_of_the_folder_is_not_read_through_one_inside(tmp_path, 
     (root / "census").mkdir(parents=True)
     pd.read_parquet(parts).to_parquet(root / "census" / "0.parquet")
     (root / "census" / "1.parquet").symlink_to(parts / "1.parquet")
-    monkeypatch.setenv(server_paths.VARIABLE, str(root))
+    monkeypatch.setenv(server_paths.FOLDER_VARIABLE, str(root))
     monkeypatch.setattr(server_paths, "public_host", lambda: True)
     app = opened(None)
-    assert app.selectbox(key=server_tables.CHOSEN).options == ["census"]
-    press(put(app, **{server_tables.CHOSEN: "census"}), "Read it")
-    assert server_paths.OUTSIDE in wrong(app)
+    assert app.selectbox(key=server_tables.FILE_WIDGET_KEY).options == ["census"]
+    press(put(app, **{server_tables.FILE_WIDGET_KEY: "census"}), "Read it")
+    assert server_paths.OUTSIDE_FOLDER_TEXT in wrong(app)
     assert str(tmp_path) not in everything(app)
     assert not table(app).uploaded

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore import Budget
-from dpcore.core.provenance import Tag
+from dpcore.core.provenance import Provenance
 from dpcore.evaluation.output_laws import line_law
 from dpcore.problems.parse_tasks import read_task, task_text
 from pages._ui.learning import learning_runs
@@ -166,7 +166,7 @@ def test_stakeholders_see_what_is_public_only():
     app = opened(view="stakeholder")
     for part in PARTS:
         put(app, part=part)
-        assert Tag.PEEK not in said(app)
+        assert Provenance.REAL_DATA not in said(app)
         assert len(figures(app)) == {PARTS[1]: 1, PARTS[3]: 3}.get(part, 0), "pictures of invented rows only"
         assert not app.metric
 
@@ -174,14 +174,14 @@ def test_stakeholders_see_what_is_public_only():
 def test_cancel_stops_what_runs_and_keeps_what_is_there():
     runs = learning_runs.LearningRuns()
     problem, rows = median_age()
-    planned = learning.planned(["Exponential mechanism", "Noisy gradient descent"], BUDGET, 20)
+    planned = learning.plan_cases(["Exponential mechanism", "Noisy gradient descent"], BUDGET, 20)
     runs.start(1, (problem, rows, None), planned)
     runs.jobs[0][1].wait(30)
-    runs.gather()
-    assert "Some methods still run" in learning.finding(runs, runs.table())
+    runs.collect_results()
+    assert "Some methods still run" in learning.best_method_sentence(runs, runs.error_table())
     runs.cancel()
     assert not runs.jobs
-    assert 0 < len(runs.found) < len(runs.planned) == 160
+    assert 0 < len(runs.outcomes) < len(runs.planned_cases) == 160
     runs.close()
 
 

@@ -7,9 +7,9 @@ from streamlit.testing.v1 import AppTest
 
 from dpcore import Budget, samples
 from dpcore.privacy.accounting import gdp_mu
-from pages._ui.lessons.dragged_answers import STOPS
-from pages._ui.lessons.lesson import LESSONS, SEEDS, kept_runs
-from pages._ui.lessons.lesson_answers import nearest, sampling
+from pages._ui.lessons.dragged_answers import EPSILON_STOPS
+from pages._ui.lessons.lesson import LESSONS, SEEDS, stored_runs
+from pages._ui.lessons.lesson_answers import decide_sampling_lesson, nearest_mark_index
 from tests import make_assets
 from tests.pages.headless import click, dataframe, dragged, figures, numbers, open_page, press, put, said
 from tests.small_problems import all_tables, approx, finished, parametrize, seeded
@@ -26,21 +26,21 @@ def test_the_first_lesson_s_factor_by_hand():
     typical = [float(np.abs(run.release.answers(workload) - truth).mean()) for run in runs]
     factor = typical[0] / typical[1]
     assert 5 < factor < 7.5
-    found = LESSONS["epsilon"].found()
-    assert LESSONS["epsilon"].answers[found.right] == "About 6 times"
-    said_so = float(re.search(r"([\d.]+) times as much", found.words)[1])
+    found = LESSONS["epsilon"].find_answer()
+    assert LESSONS["epsilon"].answers[found.right_answer_index] == "About 6 times"
+    said_so = float(re.search(r"([\d.]+) times as much", found.sentence)[1])
     assert said_so == approx(factor, rel=0.2), "of runs that were made before"
 
 
 @parametrize("lesson", LESSONS.values(), ids=LESSONS)
 def test_what_is_drawn_was_made_by_the_lessons_settings_and_comes_out_alike_again(lesson):
-    kept = kept_runs()[lesson.key]
+    kept = stored_runs()[lesson.key]
     assert {"settings": kept["settings"], "bars": kept["bars"]} == lesson.asked()
     rows = 1 if lesson.unit == "%" else make_assets.sample_table(lesson.settings["sample"]).n
     assert rows == 1 or f"people of {rows:,}" in lesson.shows
-    assert np.shape(kept["shares"]) == (len(SEEDS), len(STOPS), len(lesson.bars))
+    assert np.shape(kept["shares"]) == (len(SEEDS), len(EPSILON_STOPS), len(lesson.bars))
     ((again,),) = make_assets.shares(lesson, (0,), (0.3,))  # other draws, after a change, are no other law
-    at = lesson.values[:, STOPS.index(0.3)] / rows
+    at = lesson.values[:, EPSILON_STOPS.index(0.3)] / rows
     assert ((at.min(axis=0) / 2 < again) & (again < at.max(axis=0) * 2)).all()
 
 
@@ -59,7 +59,8 @@ def test_the_lessons_begin_with_one_patient_and_lead_to_each_of_them():
     for lesson, drawn in zip(LESSONS.values(), figures(app.run()), strict=True):
         (bars,) = drawn["data"]
         known, hidden = (
-            np.median(lesson.values[:, STOPS.index(epsilon), place]) for epsilon, place in (lesson.known, lesson.hidden)
+            np.median(lesson.values[:, EPSILON_STOPS.index(epsilon), place])
+            for epsilon, place in (lesson.known, lesson.hidden)
         )
         assert numbers(bars["x"])[:2] == approx([known, hidden if lesson is seen else 0.0])
         assert (bars["text"][1] == "<b>?</b>") is (lesson is not seen), "the answer is no part of the question"
@@ -74,11 +75,11 @@ def test_a_wrong_guess_is_told_what_it_was_and_the_bars_that_follow_epsilon_are_
     app.radio[0].set_value(lesson.answers[0]).run()
     press(app, "Reveal")
     assert f"Not quite: you said “{lesson.answers[0]}”. The answer: {lesson.answers[2]}." in said(app)
-    assert lesson.found().words in said(app)
+    assert lesson.find_answer().sentence in said(app)
     app.radio[0].set_value(lesson.answers[2]).run()
     assert "Right: " in said(app), "a second guess is judged anew"
     data = dragged(app)
-    assert data["at"] == STOPS.index(0.1)
+    assert data["at"] == EPSILON_STOPS.index(0.1)
     assert data["real"] is None
     assert data["synthetic"] == [np.median(lesson.values, axis=0).tolist()]
     assert data["repeats"] == len(SEEDS)
@@ -92,20 +93,20 @@ def test_a_wrong_guess_is_told_what_it_was_and_the_bars_that_follow_epsilon_are_
 
 def test_the_answer_is_the_nearest_mark_and_follows_the_numbers():
     ratios = {0.2: 0, 1.6: 0, 1.8: 1, 4.1: 1, 4.3: 2, 7.7: 2, 7.8: 3, 99: 3}
-    assert {ratio: nearest(ratio, (1, 3, 6, 10)) for ratio in ratios} == ratios
+    assert {ratio: nearest_mark_index(ratio, (1, 3, 6, 10)) for ratio in ratios} == ratios
 
     for people, right in (((1.0, 0.11), 0), ((1.0, 0.4), 1), ((0.4, 0.5), 2)):
-        assert sampling({0.1: (1.0, people[0]), 10.0: (0.1, people[1])}).right == right
+        assert decide_sampling_lesson({0.1: (1.0, people[0]), 10.0: (0.1, people[1])}).right_answer_index == right
 
 
 def _slider_beside_a_drag():
     import streamlit as st
 
     from pages._ui.components.parameter_widgets import epsilon_slider
-    from pages._ui.lessons.dragged_answers import _choose
+    from pages._ui.lessons.dragged_answers import _set_page_epsilon
 
     for stop in (0, 8):
-        st.button(str(stop), on_click=_choose, args=(stop,))
+        st.button(str(stop), on_click=_set_page_epsilon, args=(stop,))
     st.text(epsilon_slider())
 
 
@@ -114,5 +115,5 @@ def test_where_the_drag_is_let_go_the_slider_of_the_page_stands(one_value):
     assert app.text[0].value == "1.0"
     for stop in (8, 0):
         click(app, str(stop))
-        assert app.text[0].value == str(STOPS[stop])
-        assert app.run().text[0].value == str(STOPS[stop])
+        assert app.text[0].value == str(EPSILON_STOPS[stop])
+        assert app.run().text[0].value == str(EPSILON_STOPS[stop])

@@ -1,6 +1,6 @@
 """What a link says: values of former versions are led on, and what nothing takes is named."""
 
-from pages._ui.session.inert_text import plain
+from pages._ui.session.inert_text import escape_markdown
 from tests.pages.headless import captions, go, open_page, press
 from tests.small_problems import parametrize
 
@@ -50,7 +50,7 @@ def test_a_value_that_nobody_knows_is_said_on_every_page_and_which_there_are(pag
          "part=The whole table&loss=classifier, hinge&learners=regularized_exponential, stages by rule",
          "part=Prediction&loss=yes or no (hinge)&learners=Regularised exponential mechanism, steps by rule"),
     ],
-)  # fmt: skip
+)
 def test_a_link_of_a_former_version_is_led_on_without_a_word(page, old, now):
     before, after = (dict(pair.split("=") for pair in link.split("&")) for link in (old, now))
     app = open_page(page, sample="berkeley", **before)
@@ -77,7 +77,7 @@ HOSTILE = ["<b>x</b> ![](http://evil.example)", "[a](http://evil.example) $x$ :r
 def test_the_name_of_a_page_that_there_is_not_is_shown_as_text_until_it_is_read(name):
     app = open_page("app", **{"no-page": name})
     (said,) = [warning.value for warning in app.warning]
-    shown = plain(name, 80)
+    shown = escape_markdown(name, 80)
     assert said == f"There is no page named “{shown}”. This is Start; the menu leads to every page."
     assert len(said) < 300
     assert "no-page" not in app.query_params, "no link that is copied says it"

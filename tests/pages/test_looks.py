@@ -7,15 +7,15 @@ import numpy as np
 import pandas as pd
 
 from dpcore import QueryRelease
-from dpcore.algorithms import solving
+from dpcore.algorithms import algorithms_for_problem
 from pages._ui.charts import figure_frame, frontier_charts, frontier_svg
-from pages._ui.compare.overview import LINES
-from pages._ui.compare.sweep_jobs import TITLES
+from pages._ui.compare.overview import BASELINE_LABELS
+from pages._ui.compare.sweep_jobs import ALGORITHM_TITLES
 from tests.small_problems import parametrize, seeded
 
-ALL = list(solving(QueryRelease))
+ALL = list(algorithms_for_problem(QueryRelease))
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
-LOOKS = frontier_charts.look(ALL)
+LOOKS = frontier_charts.series_styles(ALL)
 LEAST_DISTANCE = 12.0  # of two colours, about five times what an eye can see
 
 
@@ -35,13 +35,13 @@ def drawn(names, *, seed=0, alike=False):
     runs = dots(names, seeded(seed), alike)
     by = runs.groupby(["algorithm", "epsilon"], sort=False)["error"]
     middle = by.agg(error="median", low="min", high="max").reset_index()
-    levels = {"within 1 point": 1.0, **{f"{name}: 1": 1.0 + i / 50 for i, name in enumerate(LINES)}}
+    levels = {"within 1 point": 1.0, **{f"{name}: 1": 1.0 + i / 50 for i, name in enumerate(BASELINE_LABELS)}}
     x, y = np.array(EPSILONS), 1 / np.array(EPSILONS)
-    owners = {"95% promised for Gaussian": names[0], f"{TITLES[names[-1]]}, theory × 2": names[-1]}
-    return frontier_charts.frontier(
-        runs, middle, levels, LOOKS, title="error", titles=TITLES, planned=EPSILONS, owners=owners,
-        curves={name: (x, y * (1 + i / 50)) for i, name in enumerate(owners)}, zone=1.0, star=(0.3, 1.0),
-    )  # fmt: skip
+    owners = {"95% promised for Gaussian": names[0], f"{ALGORITHM_TITLES[names[-1]]}, theory × 2": names[-1]}
+    return frontier_charts.frontier_chart(
+        runs, middle, levels, LOOKS, title="error", titles=ALGORITHM_TITLES, planned_epsilons=EPSILONS, algorithm_by_curve=owners,
+        curves={name: (x, y * (1 + i / 50)) for i, name in enumerate(owners)}, target_error=1.0, advised_point=(0.3, 1.0),
+    )
 
 
 def looks_of(figure):
@@ -68,7 +68,7 @@ def test_an_algorithm_looks_the_same_and_every_line_has_a_label_that_meets_no_ot
     assert looks_of(figure) == {name: whole[name] for name in names}
     lines = [t.name for t in figure.data if t.mode == "lines" and t.name and t.hoverinfo]
     labels = [note.text.replace("<br>", "\n") for note in figure.layout.annotations]
-    assert sorted(labels) == sorted(figure_frame.short(name) for name in lines)
+    assert sorted(labels) == sorted(figure_frame.wrapped_nickname(name) for name in lines)
     assert len(lines) == len(names) + 6
     check_apart(figure)
 
@@ -112,11 +112,13 @@ def lab(colour):
 
 @parametrize("names", subsets()[::5], ids=len)
 def test_other_charts_draw_algorithms_as_the_frontier_does(names):
-    titles = frontier_charts.look([TITLES[name] for name in ALL])
+    titles = frontier_charts.series_styles([ALGORITHM_TITLES[name] for name in ALL])
     assert list(titles.values()) == list(LOOKS.values())
-    runs = dots(names, seeded(2), alike=False).assign(line=lambda d: d["algorithm"].map(TITLES))
+    runs = dots(names, seeded(2), alike=False).assign(line=lambda d: d["algorithm"].map(ALGORITHM_TITLES))
     by = runs.groupby(["line", "epsilon"], sort=False)["error"]
-    figure = frontier_charts.over_epsilon(by.agg(middle="median", low="min", high="max").reset_index(), titles, "error")
+    figure = frontier_charts.epsilon_band_chart(
+        by.agg(middle="median", low="min", high="max").reset_index(), titles, "error"
+    )
     for trace in figure.data:
         if trace.name:
             look = titles[trace.name]
@@ -124,9 +126,9 @@ def test_other_charts_draw_algorithms_as_the_frontier_does(names):
             assert found == (look["color"], look["dash"], look["color"], look["symbol"])
     assert len(figure.layout.annotations) == len(names)
     middle = runs.assign(algorithm=runs["line"])
-    text = frontier_svg.frontier(middle, {}, titles, "error")
+    text = frontier_svg.frontier_markup(middle, {}, titles, "error")
     for name in names:
-        look = titles[TITLES[name]]
+        look = titles[ALGORITHM_TITLES[name]]
         line = rf'stroke="{look["color"]}" stroke-width="1.5"'
         dash = rf'\s+stroke-dasharray="{look["dash"].replace("px", "")}"' if look["dash"] != "solid" else "/>"
         assert re.search(line + dash, text), name

@@ -8,14 +8,14 @@ import pandas as pd
 import pytest
 
 from dpcore import Budget, domain_to_json
-from dpcore.algorithms.schema_measurement.measurement_plan import default_share, divide, plan_schema
+from dpcore.algorithms.schema_measurement.measurement_plan import default_schema_share, divide_budget, plan_schema
 from dpcore.evaluation import schema_trial as evaluation
-from dpcore.release.preparation import OpenRecords
-from dpcore.schema.partial_schema import open_schema_from_json
+from dpcore.release.preparation import PartialSchemaRows
+from dpcore.schema.partial_schema import partial_schema_from_json
 from pages._ui.data import schema_measurement
-from pages._ui.data.column_entries import entry_of
-from pages._ui.data.column_grid import _rows
-from pages._ui.session.schema_share import Trial
+from pages._ui.data.column_entries import entry_from_row
+from pages._ui.data.column_grid import _grid_rows
+from pages._ui.session.schema_share import SchemaTrial
 from pages._ui.session.table import Table
 from tests.cli.command_files import OPEN, people
 from tests.pages.headless import (
@@ -63,17 +63,19 @@ def everybody_else():
 
 def test_what_it_costs_and_how_far_off_it_may_be_are_those_of_the_plan():
     app = brought()
-    opening, share = open_schema_from_json(OPEN), default_share(3, N, 1, BUDGET)
-    plan = plan_schema(opening.open, N, 1, divide(BUDGET, share, categories=True), exact=False)
-    for column in opening.open:
-        assert plan.expected(column) in shown(app)
-        assert plan.wanting(column) in shown(app), "so few rows show little of it"
+    opening, share = partial_schema_from_json(OPEN), default_schema_share(3, N, 1, BUDGET)
+    plan = plan_schema(opening.unknown_columns, N, 1, divide_budget(BUDGET, share, has_categories=True), exact=False)
+    for column in opening.unknown_columns:
+        assert plan.predicted_error_text(column) in shown(app)
+        assert plan.missing_budget_text(column) in shown(app), "so few rows show little of it"
     assert "its frequent values: ρ" in shown(app)
     assert f"{share / 3:.2%} of the budget" in shown(app), "the same for each column"
     assert "its range, counts of its bins 2 times: ρ" in shown(app)
     put(app, schema_share=0.5)
-    division = divide(BUDGET, 0.5, categories=True)
-    assert plan_schema(opening.open, N, 1, division, exact=False).expected(opening.open[0]) in shown(app)
+    division = divide_budget(BUDGET, 0.5, has_categories=True)
+    assert plan_schema(opening.unknown_columns, N, 1, division, exact=False).predicted_error_text(
+        opening.unknown_columns[0]
+    ) in shown(app)
     put(app, delta=0.0)
     assert "**job**: at delta=0 its values cannot be measured, because a single row would reveal its own" in shown(app)
     assert button(app, TRY).disabled
@@ -81,7 +83,7 @@ def test_what_it_costs_and_how_far_off_it_may_be_are_those_of_the_plan():
 
 def test_one_click_writes_private_for_the_columns_that_nobody_typed():
     app = opened(people().to_csv(index=False).encode(), bars=False)
-    table(app).change({"age": integer(0, 120), "pay": {"kind": "numeric", "bins": 5}})
+    table(app).update_entries({"age": integer(0, 120), "pay": {"kind": "numeric", "bins": 5}})
     app.run()
     press(app, MEASURE)
     mine = table(app)
@@ -91,35 +93,35 @@ def test_one_click_writes_private_for_the_columns_that_nobody_typed():
         private("numeric", bins=5),
         integer(0, 120),
     ]
-    assert mine.guessed, "the kinds are still guesses"
-    assert not session(app).has_looked(mine)
+    assert mine.is_schema_inferred, "the kinds are still guesses"
+    assert not session(app).was_viewed(mine)
     press(app, "I confirm that this is public knowledge")
     assert not table(app).peeked
-    assert table(app).opening is not None
+    assert table(app).partial_schema is not None
 
 
 def test_the_grid_says_what_the_schema_says_and_back():
-    rows = {row["column"]: row for row in _rows(Table("t.csv", people(), OPEN, "", uploaded=True))}
+    rows = {row["column"]: row for row in _grid_rows(Table("t.csv", people(), OPEN, "", uploaded=True))}
     texts = [row["public values or range"] for row in rows.values()]
     assert texts == [
         "measured privately", "f; m", "measured privately, groups of equal counts", "measured privately, 8 groups",
-    ]  # fmt: skip
+    ]
     for before in (OPEN["columns"], {}):
-        again = {"columns": {name: entry_of(name, row, before.get(name, {})) for name, row in rows.items()}}
-        assert open_schema_from_json(again) == open_schema_from_json(OPEN)
-    assert entry_of("sex", rows["sex"] | {"public values or range": "private"}, OPEN["columns"]["sex"]) == private(
-        "categorical"
-    )
+        again = {"columns": {name: entry_from_row(name, row, before.get(name, {})) for name, row in rows.items()}}
+        assert partial_schema_from_json(again) == partial_schema_from_json(OPEN)
+    assert entry_from_row(
+        "sex", rows["sex"] | {"public values or range": "private"}, OPEN["columns"]["sex"]
+    ) == private("categorical")
     with pytest.raises(ValueError, match="column 'age': 'about 5' is no range; write 0 to 120"):
-        entry_of("age", rows["age"] | {"public values or range": "about 5"}, {})
+        entry_from_row("age", rows["age"] | {"public values or range": "about 5"}, {})
 
 
 def test_no_cell_of_an_open_column_is_looked_at_by_the_table(monkeypatch):
     asked = []
     monkeypatch.setattr(pd.Series, "value_counts", lambda *_, **__: pytest.fail("looked"))
-    monkeypatch.setattr(Table, "cells", lambda self, name: asked.append(name) or pd.Series(self.frame[name]))
+    monkeypatch.setattr(Table, "column_cells", lambda self, name: asked.append(name) or pd.Series(self.frame[name]))
     mine = Table("t.csv", everybody_else(), OPEN, "", uploaded=True)
-    assert mine.opening is not None
+    assert mine.partial_schema is not None
     assert mine.domain is None
     home = sys.modules[Table.__module__]  # by its name one gets a function of the package
     monkeypatch.setattr(home, "problems", lambda name, *_: asked.append(f"problems of {name}") or ())
@@ -130,15 +132,15 @@ def test_no_cell_of_an_open_column_is_looked_at_by_the_table(monkeypatch):
 def test_a_trial_makes_the_domain_counts_as_a_look_and_is_gone_when_the_schema_changes():
     app = press(brought(), TRY)
     mine, text = table(app), dataframe(app, "found").to_csv()
-    division = divide(BUDGET, default_share(3, N, 1, BUDGET), categories=True)
-    found = evaluation.explore_schema(mine.opening, mine.frame, mine.unit, division, seed=0)
+    division = divide_budget(BUDGET, default_schema_share(3, N, 1, BUDGET), has_categories=True)
+    found = evaluation.measure_schema_with_seed(mine.partial_schema, mine.frame, mine.unit, division, seed=0)
     assert mine.domain == found.domain == mine.trial.found.domain
-    for one in found.found:
-        assert one.words in text
-    assert session(app).has_looked(mine)
+    for one in found.findings:
+        assert one.description in text
+    assert session(app).was_viewed(mine)
     assert "A trial is no release" in captions(app)
     assert mine.peeked
-    assert not mine.guessed
+    assert not mine.is_schema_inferred
     assert mine.schema == OPEN, "what was found does not get into the schema"
     assert "do not publish" not in text
     put(app, **REAL)
@@ -146,7 +148,7 @@ def test_a_trial_makes_the_domain_counts_as_a_look_and_is_gone_when_the_schema_c
     press(put(app, schema_seed=7), TRY)
     assert table(app).trial.seed == 7
     assert table(app).domain != found.domain
-    table(app).change({"sex": categorical("f", "m", missing="category")})
+    table(app).update_entries({"sex": categorical("f", "m", missing="category")})
     assert (table(app).trial, table(app).domain) == (None, None)
 
 
@@ -179,7 +181,7 @@ def test_decimal_commas_are_read_where_the_schema_says_so_and_the_records_stay_a
     numbers = binned("numeric", 0, 300, missing="category", out_of_range="clip")
     mine.set_schema({"columns": {"pay": numbers | {"unreadable": "missing"}}, "measured": ["pay"]})
     assert mine.rows(("pay",)).values.tolist() == [[1]], "not one is a number without that"
-    mine.change({"sex": categorical("f", "m")})
+    mine.update_entries({"sex": categorical("f", "m")})
     assert mine.schema["measured"] == ["pay"], "what was paid for stays so as long as it is not edited"
     mine.set_schema({"columns": {"pay": numbers}})
     assert "'0,5' in row 1 is not a number" in mine.problem
@@ -191,7 +193,7 @@ def test_decimal_commas_are_read_where_the_schema_says_so_and_the_records_stay_a
 def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     app = press(brought(people().assign(pay="1.5")), TRY)
     share = table(app).trial.share(BUDGET)
-    rest = divide(BUDGET, share.part, categories=True).rest
+    rest = divide_budget(BUDGET, share.part, has_categories=True).algorithm_cost
     app.query_params["below"] = "Budget used"
     go(app, "explore")
     assert 0.99 * rest < session(app).held["explore"].first.results[0].summary["spent"]["mu"] ** 2 / 2 <= rest
@@ -214,10 +216,10 @@ def for_release(app, folder):
 
 def test_before_anything_is_measured_pages_say_the_same_whatever_the_cells_are_and_what_is_reserved(tmp_path):
     first, second = both = brought(), brought(everybody_else())
-    assert table(first).opening is not None
+    assert table(first).partial_schema is not None
     assert all_words(first) == all_words(second)
     for app in both:
-        assert not session(app).has_looked(table(app))
+        assert not session(app).was_viewed(table(app))
         assert "peeked" not in table(app).schema
         guarantee(app)
     assert all_words(first) == all_words(second)
@@ -231,7 +233,7 @@ def test_before_anything_is_measured_pages_say_the_same_whatever_the_cells_are_a
     assert "**job**: values shared by fewer than about" in shown(first)
     assert "Schema and algorithm may cost ε = 1 at δ = 1e-9 by zero-concentrated DP" in captions(first)
     assert "It uses all that both may ever need" in captions(first)
-    share = default_share(3, N, 1, BUDGET)
+    share = default_schema_share(3, N, 1, BUDGET)
     assert f"{share:.1%} of the budget measures it, and {1 - share:.1%} is left" in captions(first)
     assert not list(tmp_path.iterdir())
     put(first, algorithm=titled("mwem"), delta=0.0)
@@ -271,7 +273,7 @@ def test_a_cancelled_trial_leaves_the_schema_and_a_forgotten_table_leaves_nothin
     gate.cancelled(app)
     assert "Cancelled: the schema is as it was." in [w.value for w in app.warning]
     assert table(app).trial is None
-    assert table(app).opening is not None
+    assert table(app).partial_schema is not None
     press(app, TRY)
     for_release(put(app, **REAL), tmp_path)
     mine = session(app)
@@ -279,5 +281,9 @@ def test_a_cancelled_trial_leaves_the_schema_and_a_forgotten_table_leaves_nothin
     press(go(app, "data"), "Forget my table")
     assert not {"read-for-release", "beside-the-trial"} & set(mine.held)
     gc.collect()
-    left = [o for o in gc.get_objects() if isinstance(o, (Table, OpenRecords, Trial)) and "clerk" in str(vars(o))]
+    left = [
+        o
+        for o in gc.get_objects()
+        if isinstance(o, (Table, PartialSchemaRows, SchemaTrial)) and "clerk" in str(vars(o))
+    ]
     assert left == []

@@ -2,8 +2,8 @@
 
 import json
 
-from pages._ui.jobs.browser_memory import _restore, said
-from pages._ui.session.table import unheard
+from pages._ui.jobs.browser_memory import _restore_columns, typed_schema_parts
+from pages._ui.session.table import ignore_progress
 from tests.pages.headless import button, press, settled, table, upload, wrong
 from tests.pages.test_data import opened
 from tests.small_problems import integer
@@ -14,27 +14,27 @@ TYPED = integer(0, 120, bins=12)
 
 def test_what_was_typed_is_what_differs_from_the_guess_and_comes_back_with_the_same_columns():
     mine = table(opened(CSV))
-    assert said(mine) is None
-    mine.change({"age": TYPED, "left": None})
-    kept = json.loads(json.dumps(said(mine)))
+    assert typed_schema_parts(mine) is None
+    mine.update_entries({"age": TYPED, "left": None})
+    kept = json.loads(json.dumps(typed_schema_parts(mine)))
     assert kept["entries"] == {"age": TYPED, "left": None}
     again = table(opened(CSV))
-    _restore(kept, again, unheard)
+    _restore_columns(kept, again, ignore_progress)
     assert again.schema == mine.schema
-    assert said(again) == said(mine)
+    assert typed_schema_parts(again) == typed_schema_parts(mine)
     assert again.peeked, "the rest is still guessed"
 
 
 def test_nothing_that_was_read_off_the_records_is_kept():
     app = opened(CSV)
-    table(app).change({"age": TYPED})
+    table(app).update_entries({"age": TYPED})
     app.run()
     press(app, "Fill in from my data (not protected)")
     mine = settled(app) and table(app)
     assert "town-1" in str(mine.schema)
-    assert set(said(mine)["entries"]) == {"age"}
-    mine.change({"city": mine.schema["columns"]["city"] | {"missing": "category"}})
-    assert "town" not in json.dumps(said(mine))
+    assert set(typed_schema_parts(mine)["entries"]) == {"age"}
+    mine.update_entries({"city": mine.schema["columns"]["city"] | {"missing": "category"}})
+    assert "town" not in json.dumps(typed_schema_parts(mine))
 
 
 def test_what_a_browser_may_send_and_a_header_without_rows_change_nothing():
@@ -43,8 +43,8 @@ def test_what_a_browser_may_send_and_a_header_without_rows_change_nothing():
     before = mine.schema
     for found in (
         {}, {"entries": 3}, {"entries": {"age": 3, "none": TYPED}}, {"entries": {"age": {}}, "constraints": "x"},
-    ):  # fmt: skip
-        _restore(found, mine, unheard)
+    ):
+        _restore_columns(found, mine, ignore_progress)
         assert mine.schema == before
     upload(app, b"city,age\n", "empty.csv")
     assert table(app).name == "t.csv"

@@ -7,15 +7,15 @@ import numpy as np
 from plotly.graph_objects import Figure
 
 from dpcore import ALGORITHMS, Budget, Marginals
-from dpcore.core.parameters import LETTERS
-from dpcore.core.provenance import Tag
+from dpcore.core.parameters import SYMBOL_MEANINGS
+from dpcore.core.provenance import Provenance
 from pages._ui.charts import figure_frame
-from pages._ui.charts.dragged_bars import stop_told
-from pages._ui.components import EPSILONS, glossary_words, question_choice
-from pages._ui.components.frame import SAMPLE
+from pages._ui.charts.dragged_bars import read_reported_stop
+from pages._ui.components import EPSILON_OPTIONS, glossary_words, question_choice
+from pages._ui.components.frame import PUBLIC_SAMPLE_TEXT
 from pages._ui.lessons import lesson as lessons
 from pages._ui.session import sample_table
-from pages._ui.start.admissions import SEEDS, SHOWN
+from pages._ui.start.admissions import SEEDS, SHOWN_COLUMNS
 from tests.pages.headless import (
     ROOT,
     dataframe,
@@ -50,14 +50,17 @@ def test_nothing_in_the_address_breaks_a_page(name):
 
 BADGE = re.compile(r":\w+-badge\[:material/\w+: ([^\]]*)\]")
 BADGES = {
-    "explore": [Tag.PEEK], "compare": [Tag.PEEK], "learning": [Tag.PEEK], "release": [Tag.PUBLIC],
-    "guarantee": [Tag.PUBLIC], "audit": [Tag.PUBLIC], "evolution": [Tag.PUBLIC],
-}  # fmt: skip
+    "explore": [Provenance.REAL_DATA], "compare": [Provenance.REAL_DATA], "learning": [Provenance.REAL_DATA], "release": [Provenance.PUBLIC],
+    "guarantee": [Provenance.PUBLIC], "audit": [Provenance.PUBLIC], "evolution": [Provenance.PUBLIC],
+}
 
 
 def badges(app):
     found = [words for element in app.markdown for words in BADGE.findall(element.value)]
-    return [Tag.PEEK if words == SAMPLE else Tag(words.removesuffix(" yet")) for words in found]
+    return [
+        Provenance.REAL_DATA if words == PUBLIC_SAMPLE_TEXT else Provenance(words.removesuffix(" yet"))
+        for words in found
+    ]
 
 
 @parametrize("page", ["app", *sorted(path.stem for path in (ROOT / "pages").glob("*.py"))])
@@ -68,7 +71,7 @@ def test_a_page_runs_and_has_one_badge_and_others_only_where_they_differ(page):
     own, found = BADGES.get(page, []), badges(app) if page != "glossary" else []
     assert found[: len(own)] == own
     assert not set(own) & set(found[len(own) :]), "no badge repeats the page's"
-    assert Tag.PAID not in found, "nothing was released"
+    assert Provenance.RELEASED not in found, "nothing was released"
 
 
 def heavy_pages(source):
@@ -110,22 +113,22 @@ def test_start_has_a_chart_before_any_click_and_follows_epsilon():
 
 @parametrize("said", [None, "x", [1], {}, *({"stop": v} for v in ("1", 1.5, True, -1, 3, [1], None, 10**9))])
 def test_what_a_browser_sends_that_is_no_stop_moves_nothing(said):
-    assert stop_told(said, 3) is None
-    assert [stop_told({"stop": stop}, 3) for stop in range(3)] == [0, 1, 2]
+    assert read_reported_stop(said, 3) is None
+    assert [read_reported_stop({"stop": stop}, 3) for stop in range(3)] == [0, 1, 2]
 
 
 def frames_are_runs(data):
     """With the same noise at every ε."""
     table = sample_table("berkeley")
-    rows = table.rows(table.domain.names)
-    problem, shown = all_tables(table.domain, rows.n), Marginals(table.domain, [SHOWN])
+    rows = table.encoded_rows(table.domain.names)
+    problem, shown = all_tables(table.domain, rows.n), Marginals(table.domain, [SHOWN_COLUMNS])
     assert data["real"] == shown.answers_of_rows(rows).tolist()
     for drawing, epsilon in ((0, 0.01), (1, 0.3), (3, 10.0)):
         run = finished("gaussian_maxent", problem, rows, Budget(epsilon, 1e-9), SEEDS[drawing])
-        released = data["synthetic"][drawing][EPSILONS.index(epsilon)]
+        released = data["synthetic"][drawing][EPSILON_OPTIONS.index(epsilon)]
         assert released == run.release.answers(shown).tolist()
         off = float(np.abs(np.subtract(released, data["real"])).max())
-        said = data["words"][drawing][EPSILONS.index(epsilon)]
+        said = data["words"][drawing][EPSILON_OPTIONS.index(epsilon)]
         assert f"off by **{round(rows.n * off):,} of {rows.n:,} people**" in said
     assert np.array_equal(data["low"], np.min(data["synthetic"], axis=0))
     assert np.array_equal(data["high"], np.max(data["synthetic"], axis=0))
@@ -137,7 +140,7 @@ def test_explore_has_every_chart_and_follows_what_is_chosen_and_typed():
     assert [tab.label for tab in app.tabs] == [
         "Groups", "Ask a question", "Linked columns", "Budget used",
         "Two settings", "Download",
-    ]  # fmt: skip
+    ]
     drawn, at_one = figures(app), dataframe(app, "error")["error"].max()
     assert len(drawn) == 5
     assert all(Figure(figure).data for figure in drawn), "Plotly checks all of it"
@@ -145,7 +148,7 @@ def test_explore_has_every_chart_and_follows_what_is_chosen_and_typed():
     assert scales == [figure_frame.SHADES, figure_frame.DIVERGING]
     app = put(open_page("explore", below="Ask a question"), question="sex = Female and age < 35")
     assert "**Real " in said(app)
-    assert Tag.PAID not in badges(app), "an answer of an exploration is not called protected"
+    assert Provenance.RELEASED not in badges(app), "an answer of an exploration is not called protected"
     put(app, question="sex = Femal")
     assert "Femal" in wrong(app)
     put(app, question="", delta=0.0)
@@ -168,7 +171,7 @@ def test_explore_runs_every_algorithm(name):
 def test_explore_asks_every_kind_of_question():
     """Each kind is a run of its own: no two say the same."""
     told = []
-    for kind in question_choice.KINDS:
+    for kind in question_choice.WORKLOAD_TEXT_BY_KIND:
         app = open_page("explore", questions=kind, repeats="1")
         told.append(re.search(r"Typical error.*", said(app), re.DOTALL)[0])
     assert len(set(told)) == len(told)
@@ -180,8 +183,8 @@ def test_a_lesson_asks_first_and_then_shows_and_explains(key):
     app = open_page("explore", lesson=key, sample=lesson.settings["sample"])
     (asked,) = figures(app)
     assert asked["data"][0]["text"][1] == "<b>?</b>", "the answer is no part of the question"
-    assert app.radio[0].help == (glossary_words.meaning(*lesson.words) or "")
-    right = lesson.answers[lesson.found().right]
+    assert app.radio[0].help == (glossary_words.glossary_tooltip(*lesson.words) or "")
+    right = lesson.answers[lesson.find_answer().right_answer_index]
     app.radio[0].set_value(right).run()
     press(app, "Reveal")
     assert f"Right: {right}." in said(app)
@@ -206,13 +209,13 @@ def test_the_glossary_has_the_words_that_pages_use_and_finds_them():
     app = open_page("glossary")
     told = glossary(app)
     for word in ("marginal", "cell", "workload", "point", "frontier", "sampling floor", "disagreement"):
-        assert glossary_words.meaning(word) == f"**{word[0].upper()}{word[1:]}**: {told[word][1]}"
+        assert glossary_words.glossary_tooltip(word) == f"**{word[0].upper()}{word[1:]}**: {told[word][1]}"
         assert told[word][0]
     assert all(re.search(r"\d", told[word][2]) for word in glossary_words.GLOSSARY), "an example in numbers"
     assert "at most 50.4 at ε = 0.1, 54 at ε = 1, 78 at ε = 10. A coin: 50." in told["ε"][2]
     assert "12 releases of ε = 1 fit into a whole budget of 3" in told["composition"][2], "as Release says"
     assert f"{sample_table('census').domain.size:,} combinations" in told["cell"][2]
-    assert lessons.LESSONS["small-groups"].found().words in told["disagreement"][2], "one rounding"
+    assert lessons.LESSONS["small-groups"].find_answer().sentence in told["disagreement"][2], "one rounding"
     put(app, glossary_search="REPEAT")
     assert set(glossary(app)) == {"seed", "trial"}
     put(app, glossary_search="mwem")
@@ -228,8 +231,8 @@ def test_the_search_filters_every_part_of_the_glossary_and_says_how_many_it_foun
     assert list(counts) == ["Words", "Algorithms", "Letters", "Labels"]
     whole = {
         "Words": [f"{word} {entry['plain']} {entry['means']}" for word, entry in glossary_words.GLOSSARY.items()],
-        "Letters": [f"{sign} {means}" for sign, means in LETTERS.items()],
-        "Labels": [f"{kind.value} {kind.meaning}" for kind in Tag],
+        "Letters": [f"{sign} {means}" for sign, means in SYMBOL_MEANINGS.items()],
+        "Labels": [f"{kind.value} {kind.meaning}" for kind in Provenance],
     }
     for name, texts in whole.items():
         assert counts[name] == sum(search.casefold() in text.casefold() for text in texts), name

@@ -40,13 +40,13 @@ def folder(tmp_path, elsewhere, monkeypatch):
     os.mkfifo(root / "pipe.csv")
     (root / "folder.csv").mkdir()
     (root / "away").symlink_to(elsewhere.parent)
-    monkeypatch.setenv(server_paths.VARIABLE, str(root))
+    monkeypatch.setenv(server_paths.FOLDER_VARIABLE, str(root))
     monkeypatch.setattr(server_paths, "public_host", lambda: True)
     return root
 
 
 def typed(app, path):
-    return press(put(app, **{server_tables.PATH: str(path)}), READ)
+    return press(put(app, **{server_tables.PATH_WIDGET_KEY: str(path)}), READ)
 
 
 def test_a_file_that_is_named_on_ones_own_machine_is_read_as_an_upload_is(tmp_path):
@@ -63,7 +63,7 @@ def test_a_file_that_is_named_on_ones_own_machine_is_read_as_an_upload_is(tmp_pa
     assert str(tmp_path) not in str(dict(app.query_params))
     press(app, "Forget my table")
     assert not table(app).uploaded
-    assert not app.text_input(key=server_tables.PATH).value
+    assert not app.text_input(key=server_tables.PATH_WIDGET_KEY).value
 
 
 REFUSED = {
@@ -92,20 +92,20 @@ def test_what_cannot_be_read_is_refused_in_one_line_and_the_table_stays(tmp_path
 
 def test_on_a_server_for_others_nothing_can_be_named_until_its_owner_sets_up_a_folder(monkeypatch, elsewhere):
     monkeypatch.setattr(server_paths, "public_host", lambda: True)
-    monkeypatch.delenv(server_paths.VARIABLE, raising=False)
+    monkeypatch.delenv(server_paths.FOLDER_VARIABLE, raising=False)
     app = opened(None)
     assert READ not in labels(app)
-    assert server_tables.PATH not in {t.key for t in app.text_input}
+    assert server_tables.PATH_WIDGET_KEY not in {t.key for t in app.text_input}
     with refused("only where its owner"):
-        server_paths.find(str(elsewhere))
+        server_paths.resolve_table_path(str(elsewhere))
 
 
 def test_a_folder_shows_its_tables_and_no_way_out_of_it(folder):
-    assert server_paths.listed(folder) == ["again.csv", "deep", "folder.csv", "people.csv"]
+    assert server_paths.list_table_names(folder) == ["again.csv", "deep", "folder.csv", "people.csv"]
     app = opened(None)
-    assert app.selectbox(key=server_tables.CHOSEN).options == server_paths.listed(folder)
-    assert server_tables.PATH not in {t.key for t in app.text_input}
-    press(put(app, **{server_tables.CHOSEN: "people.csv"}), READ)
+    assert app.selectbox(key=server_tables.FILE_WIDGET_KEY).options == server_paths.list_table_names(folder)
+    assert server_tables.PATH_WIDGET_KEY not in {t.key for t in app.text_input}
+    press(put(app, **{server_tables.FILE_WIDGET_KEY: "people.csv"}), READ)
     assert table(app).name == "people.csv"
     assert len(table(app).frame) == 300
     assert str(folder) not in everything(app)
@@ -114,58 +114,58 @@ def test_a_folder_shows_its_tables_and_no_way_out_of_it(folder):
 WAYS_OUT = [
     "out.csv", "gone.csv", "../elsewhere/secret.csv", "deep/inner.csv", "deep/../people.csv", ".hidden.csv", "notes.md",
     "pipe.csv", "deep/", "away", "", ".", "..", "/", "/etc/passwd", "people.csv/", "people.csv\0", "~/people.csv",
-]  # fmt: skip
+]
 
 
 def test_whatever_a_browser_sends_nothing_else_is_read(folder, elsewhere):
     for said in WAYS_OUT:
         with refused("is not in the folder") as told:
-            server_paths.find(said)
+            server_paths.resolve_table_path(said)
         assert str(folder) not in str(told.value)
     for said in (elsewhere, folder / "people.csv"):
         with refused("is not in the folder"):
-            server_paths.find(str(said))
+            server_paths.resolve_table_path(str(said))
 
 
 def test_a_folder_holds_on_ones_own_machine_too(folder, elsewhere, monkeypatch):
     monkeypatch.setattr(server_paths, "public_host", lambda: False)
     with refused("is not in the folder"):
-        server_paths.find(str(elsewhere))
-    assert server_paths.find("people.csv") == (folder / "people.csv", folder)
+        server_paths.resolve_table_path(str(elsewhere))
+    assert server_paths.resolve_table_path("people.csv") == (folder / "people.csv", folder)
 
 
 def test_a_link_that_is_put_in_its_place_after_it_was_chosen_is_seen(folder, elsewhere):
-    path, root = server_paths.find("people.csv")
+    path, root = server_paths.resolve_table_path("people.csv")
     path.unlink()
     path.symlink_to(elsewhere)
-    with pytest.raises(InputError) as refused, server_paths.opened(path, root):
+    with pytest.raises(InputError) as refused, server_paths.open_unchanging_file(path, root):
         pytest.fail("it was opened")
-    assert str(refused.value) == f"people.csv: {server_paths.OUTSIDE}"
-    with server_paths.opened(path, None) as file:
+    assert str(refused.value) == f"people.csv: {server_paths.OUTSIDE_FOLDER_TEXT}"
+    with server_paths.open_unchanging_file(path, None) as file:
         assert file.read() == SECRET, "where there is no folder it may lead anywhere"
 
 
 def test_a_link_that_is_put_back_is_seen(folder, elsewhere):
     """What is open is compared with what stands there: it does not suffice that the name is right again."""
-    path, root = server_paths.find("people.csv")
+    path, root = server_paths.resolve_table_path("people.csv")
     with refused("is not in the folder"):
-        server_paths.guard(path, root, os.stat(elsewhere))
-    server_paths.guard(path, root, os.stat(path))
-    server_paths.guard(root / "again.csv", root, os.stat(path))  # a link inside
+        server_paths.require_file_of_folder(path, root, os.stat(elsewhere))
+    server_paths.require_file_of_folder(path, root, os.stat(path))
+    server_paths.require_file_of_folder(root / "again.csv", root, os.stat(path))  # a link inside
 
 
 def test_a_folder_below_that_becomes_a_link_is_seen(folder, elsewhere):
     inner = folder / "deep" / "inner.csv"
-    server_paths.guard(inner, folder, os.stat(inner))
+    server_paths.require_file_of_folder(inner, folder, os.stat(inner))
     (folder / "deep").rename(folder / "moved")
     (folder / "deep").symlink_to(elsewhere.parent)
     with refused("is not in the folder"):
-        server_paths.guard(folder / "deep" / "secret.csv", folder, os.stat(elsewhere))
+        server_paths.require_file_of_folder(folder / "deep" / "secret.csv", folder, os.stat(elsewhere))
 
 
 def test_a_file_that_grows_while_it_is_read_is_refused(folder, monkeypatch):
     gate = Gate(monkeypatch, file_reading, "read")
-    app = click(put(opened(None), **{server_tables.CHOSEN: "people.csv"}), READ)
+    app = click(put(opened(None), **{server_tables.FILE_WIDGET_KEY: "people.csv"}), READ)
     gate.stands()
     with (folder / "people.csv").open("ab") as file:
         file.write(b"p300,1/1/2020,yes,44,\n")
@@ -177,8 +177,8 @@ def test_a_file_that_grows_while_it_is_read_is_refused(folder, monkeypatch):
 def test_reading_says_how_far_it_is_and_can_be_cancelled(tmp_path, monkeypatch):
     path = tmp_path / "people.csv"
     path.write_bytes(CSV * 40)
-    work, heard = file_reading.Work(job=partial(server_tables._read, path, None)), []
-    tell = work.tell
+    work, heard = file_reading.ThreadJob(function=partial(server_tables._read_server_table, path, None)), []
+    tell = work.report_progress
 
     def overheard(share, words):
         heard.append((share, words))
@@ -189,29 +189,29 @@ def test_reading_says_how_far_it_is_and_can_be_cancelled(tmp_path, monkeypatch):
     monkeypatch.setattr(work, "tell", overheard)
     work.run()
     assert (work.state, work.result, work.error) == ("stopped", None, "")
-    assert 0 < heard[-1][0] <= file_reading.READ
+    assert 0 < heard[-1][0] <= file_reading.READ_SHARE
 
 
 def test_a_folder_in_which_too_much_lies_is_not_searched(tmp_path, monkeypatch):
-    monkeypatch.setattr(server_paths, "MOST_FILES", 3)
+    monkeypatch.setattr(server_paths, "MAX_FOLDER_FILES", 3)
     for i in range(4):
         (tmp_path / f"{i}.parquet").write_bytes(b"")
     with refused("more than 3 files and folders"):
-        server_tables._read(tmp_path, None, file_reading.Work())
+        server_tables._read_server_table(tmp_path, None, file_reading.ThreadJob())
 
 
 def test_what_is_read_in_parts(tmp_path, monkeypatch):
     path = tmp_path / "people.csv"
     path.write_bytes(CSV)
-    assert not server_tables._large(path)
-    assert server_tables._large(tmp_path)
-    assert not server_tables._large(tmp_path / "nothing.parquet")
+    assert not server_tables._should_read_in_parts(path)
+    assert server_tables._should_read_in_parts(tmp_path)
+    assert not server_tables._should_read_in_parts(tmp_path / "nothing.parquet")
     monkeypatch.setattr(server_tables, "public_host", lambda: True)
-    assert not server_tables._large(path)
+    assert not server_tables._should_read_in_parts(path)
     monkeypatch.setattr(server_tables.st, "get_option", lambda _: 0)
-    assert server_tables._large(path), "more than a visitor may upload"
+    assert server_tables._should_read_in_parts(path), "more than a visitor may upload"
     monkeypatch.undo()
     pd.read_csv(path).to_parquet(tmp_path / "people.parquet")
-    assert not server_tables._large(tmp_path / "people.parquet")
+    assert not server_tables._should_read_in_parts(tmp_path / "people.parquet")
     monkeypatch.setattr(server_tables, "UPLOADED", 300 * 5 - 1)
-    assert server_tables._large(tmp_path / "people.parquet")
+    assert server_tables._should_read_in_parts(tmp_path / "people.parquet")

@@ -5,7 +5,7 @@ import re
 from html import unescape
 
 from dpcore import domain_to_json, samples
-from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile, times_in_100
+from dpcore.accuracy.meaning_of_epsilon import Promise, format_times_in_100, guess_tile_texts
 from tests.cli.command_files import arguments
 from tests.cli.test_release import order
 from tests.pages.headless import dragged, heading, open_page, said, shown
@@ -29,13 +29,13 @@ def facts(tmp_path_factory):
 def test_pages_card_review_and_files_say_one_guess_rate_and_one_factor(facts):
     release, run = json.loads(facts["release.json"]), json.loads(facts["run.json"])
     promise = Promise.of_release(release)
-    right, risen = times_in_100(promise.guess()), promise.suspicion
+    right, risen = format_times_in_100(promise.max_guess_probability()), promise.suspicion_percent
     assert release["promise"]["means"] == run["promise"] == promise.to_json()
     pages = [open_page(page, sample="berkeley") for page in ("explore", "release", "guarantee")]
     start = dragged(open_page("app", epsilon="1"))
     guarantee = pages[-1]
     among = [heading(guarantee), *map(shown, pages[:-1])]
-    sentence = " ".join(guess_tile(promise.guess()))
+    sentence = " ".join(guess_tile_texts(promise.max_guess_probability()))
     for words in (start["words"][0][start["at"]], *among, facts["card.html"], facts["review.html"]):
         assert set(re.findall(rf"guesses right at most {TIMES}", words)) == {right}, words
         assert sentence in " ".join(re.sub(r"<[^>]+>|[*]", " ", words).split())

@@ -26,8 +26,8 @@ def hushed(monkeypatch):
     for module, name in ((warnings, "showwarning"), (sys, "excepthook"), (threading, "excepthook")):
         monkeypatch.setattr(module, name, getattr(module, name))
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
-    config.set_option(log_privacy.RICH, True)
-    log_privacy.hush()
+    config.set_option(log_privacy.RICH_LOGGING_OPTION, True)
+    log_privacy.hide_error_messages()
     yield
     logging.setLogRecordFactory(before)
 
@@ -56,7 +56,7 @@ def logged(log, *args, name="planted", **kwargs):
 
 
 def test_an_error_is_told_by_kind_and_place(hushed):
-    told = log_privacy.told(broken())
+    told = log_privacy.describe_without_message(broken())
     assert PLANTED not in told
     assert told.count("words are left out") == 2
     assert "KeyError" in told

@@ -8,8 +8,8 @@ import pytest
 
 from pages._ui.data import file_reading
 from pages._ui.jobs import table_changes
-from pages._ui.jobs.thread_job import Stopped, Work, begin
-from pages._ui.session.table import READ_OFF, Table
+from pages._ui.jobs.thread_job import StopRequested, ThreadJob, start_job
+from pages._ui.session.table import INFERRED_FROM_DATA, Table
 from tests.pages.headless import click, labels, plainly, session, settled, table, upload_schema, wrong
 from tests.pages.test_data import CSV, KNOWN, READ, opened
 from tests.small_problems import parametrize
@@ -22,7 +22,7 @@ class Gate:
 
     def __init__(self, monkeypatch, owner, name):
         self.reached, self.open, self.left = threading.Event(), threading.Event(), threading.Event()
-        monkeypatch.setattr(file_reading.Work, "patience", 0.0)
+        monkeypatch.setattr(file_reading.ThreadJob, "patience", 0.0)
         inside = getattr(owner, name)
 
         def waits(*args, **options):
@@ -63,10 +63,10 @@ def tables_left():
 
 def all_idle():
     """Whether all threads that read have come to an end of what they did."""
-    together = threading.Barrier(table_changes.AT_ONCE)
+    together = threading.Barrier(table_changes.MAX_CONCURRENT_JOBS)
     works = [
-        begin(table_changes.KIND, lambda _: together.wait(60), table_changes.AT_ONCE)
-        for _ in range(table_changes.AT_ONCE)
+        start_job(table_changes.THREAD_KIND, lambda _: together.wait(60), table_changes.MAX_CONCURRENT_JOBS)
+        for _ in range(table_changes.MAX_CONCURRENT_JOBS)
     ]
     return all(work.wait(60) for work in works)
 
@@ -119,9 +119,9 @@ def test_a_table_that_is_forgotten_or_replaced_while_it_is_read_leaves_nothing(m
 
 
 def test_a_file_that_is_waiting_is_let_go_of_at_once():
-    work = Work(job=lambda _: UNIQUE)
+    work = ThreadJob(function=lambda _: UNIQUE)
     work.close()
-    assert work.job is None
+    assert work.function is None
     work.run()
     assert (work.state, work.result) == ("stopped", None)
 
@@ -131,7 +131,7 @@ def test_what_comes_of_a_job_that_was_closed_at_its_very_end_is_let_go_of():
         work.close()
         return UNIQUE
 
-    work = Work(job=closed)
+    work = ThreadJob(function=closed)
     work.run()
     assert work.result is None
 
@@ -146,10 +146,10 @@ def test_reading_off_goes_on_beside_the_page_and_a_cancelled_one_changes_nothing
     assert table(app).schema is before
     gate.cancelled(app)
     assert "Cancelled: the schema is as it was." in [w.value for w in app.warning]
-    assert (table(app).schema, table(app).peeked, table(app).read_off) == (before, True, False)
-    assert session(app).has_looked(table(app)), "it was asked for, and may have begun"
+    assert (table(app).schema, table(app).peeked, table(app).has_data_entries) == (before, True, False)
+    assert session(app).was_viewed(table(app)), "it was asked for, and may have begun"
     click(app, READ)
-    assert table(settled(app)).read_off
+    assert table(settled(app)).has_data_entries
 
 
 def test_what_is_asked_for_while_a_change_is_under_way_is_done_after_it(monkeypatch):
@@ -164,8 +164,8 @@ def test_what_is_asked_for_while_a_change_is_under_way_is_done_after_it(monkeypa
     mine = table(app)
     (encoded,) = mine.encoded.values()
     assert encoded.n == len(mine.kept) < 20, "a copy made before knows nothing of whom it protects"
-    assert mine.confirmed
-    assert mine.origins["answer"] == READ_OFF
+    assert mine.kinds_confirmed
+    assert mine.origins["answer"] == INFERRED_FROM_DATA
     assert mine.domain is not None
     assert mine.domain.peeked
     assert session(app).held.keys().isdisjoint(("change", "arrival"))
@@ -188,19 +188,19 @@ def test_a_change_tells_how_far_it_is_and_a_stop_ends_it():
     frame = pd.DataFrame({f"c{i}": [str(j % 3) for j in range(30)] for i in range(4)})
     entries = {"columns": {name: {"kind": "categorical"} for name in frame.columns}}
     mine, told = Table("t", frame, entries, "", uploaded=True), []
-    twin = mine.twin()
-    twin.mend(frame.columns, "read", lambda share, words: told.append((share, words)))
+    twin = mine.editable_copy()
+    twin.repair_columns(frame.columns, "read", lambda share, words: told.append((share, words)))
     assert [share for share, _ in told] == [i / 8 for i in range(8)]
     assert told[5] == (5 / 8, "Column 2 of 4 is checked")
     assert (mine.domain, twin.domain.names) == (None, tuple(frame.columns)), "a copy"
 
     def stop(*_):
-        raise Stopped
+        raise StopRequested
 
-    with pytest.raises(Stopped):
-        mine.twin().mend(frame.columns, "read", stop)
-    assert twin.read_off
-    assert not mine.read_off
+    with pytest.raises(StopRequested):
+        mine.editable_copy().repair_columns(frame.columns, "read", stop)
+    assert twin.has_data_entries
+    assert not mine.has_data_entries
 
 
 def test_a_schema_file_that_is_none_is_said_and_another_one_is_used():
@@ -209,7 +209,7 @@ def test_a_schema_file_that_is_none_is_said_and_another_one_is_used():
     for content, words in (
         (b"{", "not readable as JSON"), (b"[1]", "must be a JSON object"),
         (b'{"columns": {"age": {"kind": [], "edges": [30]}}}', ""), (good, ""),
-    ):  # fmt: skip
+    ):
         upload_schema(app, content)
         assert words in wrong(app) + "".join(warning.value for warning in app.warning)
     assert not wrong(app)

@@ -13,14 +13,14 @@ import pytest
 from streamlit.runtime.caching import clear_session_resource_cache
 
 from dpcore import Budget
-from dpcore.core.provenance import Tag
-from dpcore.data.readers import read
+from dpcore.core.provenance import Provenance
+from dpcore.data.readers import load_table
 from dpcore.privacy import exact_samplers
 from dpcore.privacy.accounting import Gaussian
 from dpcore.release import publish
-from dpcore.release.evidence.card import SEVERAL
-from dpcore.release.ledger.ledger_store import Store
-from pages._ui.components import EPSILONS
+from dpcore.release.evidence.card import SEVERAL_ROWS_CAVEAT
+from dpcore.release.ledger.ledger_store import LedgerStore
+from pages._ui.components import EPSILON_OPTIONS
 from pages._ui.release import downloads as release_files
 from pages._ui.release import release_request
 from pages._ui.session import current_table, owner, release_ledger
@@ -63,8 +63,8 @@ SCHEMA = {"columns": {"job": categorical("a", "b")}}
 
 @pytest.fixture(autouse=True)
 def no_ledger_of_the_owner(monkeypatch):
-    monkeypatch.delenv(release_ledger.VARIABLE, raising=False)
-    monkeypatch.delenv(owner.KEY, raising=False)
+    monkeypatch.delenv(release_ledger.LEDGER_VARIABLE, raising=False)
+    monkeypatch.delenv(owner.KEY_VARIABLE, raising=False)
 
 
 def opened(folder, page="release", **query):
@@ -99,7 +99,7 @@ def test_the_errors_foretold_are_those_of_the_noise_and_use_no_data(tmp_path):
     first, second = (go(uploaded(content), "release", tmp_path) for content in (PEOPLE, PEOPLE.replace(b"a", b"b")))
     tiles = [m for m in first.markdown if "Foreseen error" in m.value or "19 of 20" in m.value]
     assert len(tiles) == 2
-    assert not any(c.value == release_request.CAUTION for c in first.caption)  # Explore pays as a release does
+    assert not any(c.value == release_request.CAUTION_TEXT for c in first.caption)  # Explore pays as a release does
     assert [m.value for m in second.markdown] == [m.value for m in first.markdown]
     charges = dataframe(first, "mechanism")
     sigma = 1 / np.sqrt(2 * float(charges["together (ρ)"][0]))  # one row moves two counts of one table by 1
@@ -134,7 +134,7 @@ def made(app):
 
 def recorded(folder):
     """The one data set of the ledger."""
-    (found,) = Store(folder / "ledger.sqlite").show()
+    (found,) = LedgerStore(folder / "ledger.sqlite").list_datasets()
     return found
 
 
@@ -184,11 +184,13 @@ def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     assert len(sized) == 2
     release(app)
     told, kept = captions(app), made(app)
-    assert badges(app)[0] is Tag.PAID  # no badge says that no data was used
+    assert badges(app)[0] is Provenance.RELEASED  # no badge says that no data was used
     offered = {e.proto.label for e in app.get("download_button")}
-    assert offered >= {release_files.WORDS[name] for name in release_files.FIRST}
+    assert offered >= {release_files.FILE_LABELS[name] for name in release_files.BUTTON_FILES}
     listed = app.selectbox(key="release-file").options
-    assert sorted(listed) == sorted(release_files.WORDS[name] for name in {*kept} - set(release_files.FIRST))
+    assert sorted(listed) == sorted(
+        release_files.FILE_LABELS[name] for name in {*kept} - set(release_files.BUTTON_FILES)
+    )
     go(go(app, "explore"), "release", tmp_path)
     assert made(app) is kept
     assert "you may publish everything" in said(app)
@@ -196,7 +198,7 @@ def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     assert "This release is in the budget record" in told
     assert set(sized) <= {m.value for m in app.markdown}, "the accuracy foretold is the accuracy stated"
     assert "Release 1 of berkeley" in [h.value for h in app.subheader]
-    assert SEVERAL in told, "what is said of one person is true of each row"
+    assert SEVERAL_ROWS_CAVEAT in told, "what is said of one person is true of each row"
     click(app, "Prepare another release")
     assert "Used before 8% · this release 8% · left 84%" in everything(app)  # equal releases, equal shares
     release(app)
@@ -228,7 +230,7 @@ def test_a_budget_that_does_not_suffice_is_refused_in_words(tmp_path):
     put(app, total_epsilon=0.1)
     assert "this needs ε=" in wrong(app)
     fits = float(re.search(r"ε = ([0-9.]+) would fit", wrong(app))[1])
-    larger = next(e for e in EPSILONS if e > fits)
+    larger = next(e for e in EPSILON_OPTIONS if e > fits)
     assert "this release needs more than the whole budget" in everything(app)
     click(app, f"Use ε = {fits:g}")
     assert app.select_slider(key="epsilon").value == fits
@@ -252,15 +254,15 @@ def test_a_budget_that_does_not_suffice_is_refused_in_words(tmp_path):
 def test_on_a_public_host_releases_are_off_unless_the_owner_names_a_ledger(tmp_path, monkeypatch):
     for_others(monkeypatch)
     for ledger, key in ((None, None), (None, RIGHT), ("ledger.sqlite", None), ("ledger.sqlite", "too short")):
-        for name, value in ((release_ledger.VARIABLE, ledger), (owner.KEY, key)):
+        for name, value in ((release_ledger.LEDGER_VARIABLE, ledger), (owner.KEY_VARIABLE, key)):
             monkeypatch.delenv(name, raising=False)
             if value:
                 monkeypatch.setenv(name, str(tmp_path / value) if value == ledger else value)
         app = opened(None)
-        assert release_ledger.VARIABLE in app.warning[0].value
+        assert release_ledger.LEDGER_VARIABLE in app.warning[0].value
         assert NOW not in labels(app)
         assert not app.text_input, "neither a folder nor a key is asked for"
-    monkeypatch.setenv(owner.KEY, RIGHT)
+    monkeypatch.setenv(owner.KEY_VARIABLE, RIGHT)
     app = release(unlocked(opened(None)))
     assert len(releases(tmp_path)) == 1
     assert str(tmp_path) not in everything(app)
@@ -274,8 +276,8 @@ def for_others(monkeypatch, folder=None):
     for module in (owner, release_ledger):
         monkeypatch.setattr(module, "public_host", lambda: True)
     if folder is not None:
-        monkeypatch.setenv(release_ledger.VARIABLE, str(folder / "ledger.sqlite"))
-        monkeypatch.setenv(owner.KEY, RIGHT)
+        monkeypatch.setenv(release_ledger.LEDGER_VARIABLE, str(folder / "ledger.sqlite"))
+        monkeypatch.setenv(owner.KEY_VARIABLE, RIGHT)
 
 
 def unlocked(app, key=RIGHT):
@@ -288,8 +290,8 @@ GUESSES = [PEOPLE.replace(b"0,a", b"0,b", 1), PEOPLE]
 
 def test_a_stranger_learns_nothing_of_the_ledger_from_a_guessed_table(tmp_path, monkeypatch):
     """Compared as a whole, so that no message is forgotten: the right guess changes not a word."""
-    frame = read(BytesIO(PEOPLE), "people.csv").frame
-    store, events = Store(tmp_path / "ledger.sqlite", create=True), ((Gaussian(0.1), 1),)
+    frame = load_table(BytesIO(PEOPLE), "people.csv").frame
+    store, events = LedgerStore(tmp_path / "ledger.sqlite", create=True), ((Gaussian(0.1), 1),)
     charge(store, frame, events, dataset=NAME, total=Budget(3, 1e-6), algorithm="planted_algorithm")
     for_others(monkeypatch, tmp_path)
     told = {}
@@ -322,9 +324,9 @@ def test_the_holder_of_the_key_sees_and_releases_and_another_tab_does_not(tmp_pa
 
 
 def test_on_one_s_own_machine_nothing_is_asked_unless_a_key_is_set(tmp_path, monkeypatch):
-    monkeypatch.setenv(release_ledger.VARIABLE, str(tmp_path / "ledger.sqlite"))
+    monkeypatch.setenv(release_ledger.LEDGER_VARIABLE, str(tmp_path / "ledger.sqlite"))
     assert NOW in labels(opened(None))
-    monkeypatch.setenv(owner.KEY, RIGHT)  # behind a proxy on this machine, say
+    monkeypatch.setenv(owner.KEY_VARIABLE, RIGHT)  # behind a proxy on this machine, say
     app = opened(None)
     assert NOW not in labels(app)
     assert NOW in labels(unlocked(app))
@@ -344,7 +346,7 @@ def test_on_one_s_own_machine_nothing_is_asked_unless_a_key_is_set(tmp_path, mon
 def test_who_may_reach_the_server_is_read_off_its_settings(monkeypatch, address, hosts, others):
     settings = {"server.address": address, "server.allowedHosts": hosts.split()}
     monkeypatch.setattr(current_table.st, "get_option", settings.__getitem__)
-    assert current_table.public_host() is others
+    assert current_table.is_public_host() is others
 
 
 def test_a_session_that_looked_must_say_why(tmp_path):
@@ -381,8 +383,8 @@ def test_where_bounds_were_filled_in_from_the_data_every_page_says_so_and_a_rele
     assert "this release 8%" in everything(app)  # the preview comes before the reason
     assert app.button(key="release-now").disabled
     for page in ("release", "data", "explore", "compare", "guarantee", "learning"):
-        assert badges(go(app, page)) == [Tag.PEEK], page
-    assert badges(go(app, "audit")) == [Tag.PUBLIC], "which plays on tables of its own"
+        assert badges(go(app, page)) == [Provenance.REAL_DATA], page
+    assert badges(go(app, "audit")) == [Provenance.PUBLIC], "which plays on tables of its own"
 
 
 def test_what_fails_after_the_charge_stays_charged_and_says_so_in_words(tmp_path, monkeypatch):
@@ -472,10 +474,10 @@ def test_another_table_under_a_known_name_is_refused_until_it_is_called_a_new_ve
 
 def test_a_name_typed_for_one_upload_is_not_taken_for_another():
     tables = [SimpleNamespace(name=name, uploaded=True) for name in ("a.csv", "b.csv")]
-    assert len(set(map(release_ledger.dataset_key, tables))) == 2
+    assert len(set(map(release_ledger.data_set_widget_key, tables))) == 2
 
 
-ALSO = {"columns": {"job": categorical("a", "b", "c"), "who": integer(0, 299, bins=3)}}  # fmt: skip
+ALSO = {"columns": {"job": categorical("a", "b", "c"), "who": integer(0, 299, bins=3)}}
 OPEN = {"columns": {"who": private("integer", bins=3)}}
 
 
@@ -488,7 +490,7 @@ def test_the_same_upload_with_another_schema_is_the_same_data_set(tmp_path, sche
     release(app)
     after = recorded(tmp_path)
     assert [r["version"] for r in after.releases] == [1, 1]
-    assert 0 < after.left < before.left
+    assert 0 < after.remaining < before.remaining
 
 
 # The stakeholder view
@@ -511,7 +513,7 @@ def test_the_stakeholder_view_shows_no_real_value_on_any_page(tmp_path):
     assert {c for f in app.dataframe for c in f.value} <= {
         "setting", "value", "why", "what", "mechanism", "times", "each", "together (ρ)",
         "ε", "δ", "protects", "model", "year", "variant", "name", "curator",  # of public deployments
-    }  # fmt: skip
+    }
     assert "Foreseen error" in said(app), "which needs no data"
     assert "synthetic" not in said(app)
     go(app, "compare")

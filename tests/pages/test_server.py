@@ -14,7 +14,7 @@ import requests
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime.memory_media_file_storage import _calculate_file_id
 
-from pages._ui.server.page_address import completed
+from pages._ui.server.page_address import complete_query
 from pages._ui.session import uploads
 from tests.running_app import Listener, Tab, documented, eventually, handshake, serving
 from tests.small_problems import once, parametrize
@@ -71,7 +71,7 @@ HERE = "?sample=berkeley&epsilon=0.3&columns-berkeley=Sex&columns-berkeley=Year"
     ],
 )
 def test_what_is_asked_for_is_completed_by_the_address(asked, here, found):
-    assert parse_qs(completed(asked, here), True) == parse_qs(found.removeprefix("?"), True)
+    assert parse_qs(complete_query(asked, here), True) == parse_qs(found.removeprefix("?"), True)
 
 
 def test_the_server_hands_on_what_a_browser_says_beside_a_message(server):
@@ -171,13 +171,13 @@ def test_who_does_not_come_back_is_closed_once_and_memory_given_back(monkeypatch
     server, given = Mock(), Mock()
     server.is_active_session.return_value = False
     monkeypatch.setattr(uploads.runtime, "get_instance", lambda: server)
-    monkeypatch.setattr(uploads, "LOOK", 0.01)
-    monkeypatch.setattr(uploads, "_seen", {"gone": -math.inf})
-    monkeypatch.setattr(uploads, "_held", dict)
-    monkeypatch.setattr(uploads, "give_back", given)
+    monkeypatch.setattr(uploads, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(uploads, "_last_active", {"gone": -math.inf})
+    monkeypatch.setattr(uploads, "_uploaded_bytes", dict)
+    monkeypatch.setattr(uploads, "release_memory", given)
 
     async def for_a_second():
-        await asyncio.wait_for(uploads.watch(), 1)
+        await asyncio.wait_for(uploads.close_abandoned_sessions(), 1)
 
     with ThreadPoolExecutor() as threads, pytest.raises(TimeoutError):  # a browser's loop may run in this one
         threads.submit(lambda: asyncio.run(for_a_second())).result()

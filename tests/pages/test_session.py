@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from pages._ui.session.session import MEMOS, Session
+from pages._ui.session.session import MAX_MEMOS_PER_NAME, Session
 from pages._ui.session.table import Table
 from tests.pages.headless import figures, go, open_page, press, run_comparison, session, typed_schema, upload
 from tests.small_problems import categorical
@@ -56,15 +56,15 @@ class Thing:
 
 def test_a_session_makes_each_thing_once_and_closes_it_with_itself():
     session, thing = Session(), Thing()
-    assert session.own("a", lambda: thing) is thing
-    assert session.own("a", Thing) is thing
+    assert session.get_or_create("a", lambda: thing) is thing
+    assert session.get_or_create("a", Thing) is thing
     session.close()
     assert thing.closed == 1
-    assert session.own("a", Thing) is not thing
+    assert session.get_or_create("a", Thing) is not thing
 
 
 def test_a_memo_is_computed_once_a_key_and_the_oldest_is_let_go():
     session, asked = Session(), []
-    for key in [*range(MEMOS + 1), MEMOS, 0]:
-        assert session.memo("square", key, lambda key=key: asked.append(key) or key * key) == key * key
-    assert asked == [*range(MEMOS + 1), 0]
+    for key in [*range(MAX_MEMOS_PER_NAME + 1), MAX_MEMOS_PER_NAME, 0]:
+        assert session.memoize("square", key, lambda key=key: asked.append(key) or key * key) == key * key
+    assert asked == [*range(MAX_MEMOS_PER_NAME + 1), 0]

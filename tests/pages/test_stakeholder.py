@@ -69,7 +69,7 @@ VISITS = [
     ("glossary", {}),
     *(("evolution", {"part": part}) for part in ("My places", "My table", "For experts")),
     *(("learning", {"part": part}) for part in ("Median", "Line", "Prediction", "For experts")),
-]  # fmt: skip
+]
 UNSAFE = ("Forget my table", "Release", "Apply and play", "Run the figure", "Read it", "Play", "Pause", "Try my places")
 
 
@@ -102,7 +102,7 @@ def brought(frame, schema=None, person=None, **query):
     if schema is not None:
         whole.set_schema(schema)
     if person is not None:
-        whole.protect(PrivacyUnit(*person))
+        whole.set_privacy_unit(PrivacyUnit(*person))
     return settled(app.run())
 
 
@@ -209,8 +209,8 @@ def test_what_is_sent_is_the_same_whatever_the_rows_are(state):
     assert different(*both) == {}
     words = "\n".join(both[0]["explore", "Groups"])
     assert (
-        stakeholder_wall.LEFT_OUT in words
-        or stakeholder_wall.SCHEMA in words
+        stakeholder_wall.LEFT_OUT_TEXT in words
+        or stakeholder_wall.SCHEMA_LEFT_OUT_TEXT in words
         or "Some columns of this table are to be measured" in words
     )
     assert ("Foreseen error" in words) == (state not in ("as it was guessed", "to be measured"))
@@ -291,7 +291,7 @@ def test_what_is_wrong_with_a_file_is_not_quoted_in_any_message():
         upload(app, BROKEN)
         assert "line 3" not in heard.text
         assert MARKER not in heard.text
-        assert plainly(wrong(app)) == stakeholder_wall.REASON
+        assert plainly(wrong(app)) == stakeholder_wall.REASON_LEFT_OUT_TEXT
 
 
 def test_a_release_made_before_is_shown_and_downloaded_in_the_view(tmp_path):
@@ -306,7 +306,7 @@ def test_a_release_made_before_is_shown_and_downloaded_in_the_view(tmp_path):
         hide(app)
         assert repr(files["card.html"]) in heard.downloads
         press(app, "Prepare another release")
-        assert stakeholder_wall.PREPARED in everything(app)
+        assert stakeholder_wall.ONLY_RELEASED_TEXT in everything(app)
         assert not [label for label in labels(app) if label.startswith("Release: permanent")]
         assert "Download an earlier release again" in [s.value for s in app.subheader]
 
@@ -316,7 +316,7 @@ def test_a_release_made_before_is_shown_and_downloaded_in_the_view(tmp_path):
 
 def test_all_that_a_table_has_is_withheld_but_what_the_wall_lists():
     whole = Table("t.csv", FIRST, SCHEMA, "", uploaded=True)
-    face = stakeholder_wall.public_face(whole)
+    face = stakeholder_wall.public_table_of(whole)
     names = {name for name in [*dir(Table), *vars(whole)] if not name.startswith("__")}
     listed = {"name", "names", "size", "unit", "version", "entries", "constraints", "schema", "domain", "opening", "n"}
     listed |= {"uploaded", "trial", "large", "source", "many", "guessed", "peeked", "identity", "kept_words"}
@@ -332,10 +332,10 @@ def test_all_that_a_table_has_is_withheld_but_what_the_wall_lists():
 
 
 def test_a_new_panel_that_asks_for_rows_draws_the_words_in_its_place(monkeypatch):
-    monkeypatch.setattr(promise, "picture", lambda _: table_of_page().rows(("sex",)))
+    monkeypatch.setattr(promise, "draw_picture", lambda _: table_of_page().rows(("sex",)))
     app = go(hide(brought(FIRST, SCHEMA)), "guarantee")
     assert not app.exception
-    assert stakeholder_wall.LEFT_OUT in [info.value for info in app.info]
+    assert stakeholder_wall.LEFT_OUT_TEXT in [info.value for info in app.info]
 
 
 def sources():

@@ -10,12 +10,12 @@ from pages._ui.session import render_turns
 @pytest.fixture
 def one(monkeypatch):
     """One page at a time."""
-    monkeypatch.setattr(render_turns, "_free", threading.Semaphore(1))
+    monkeypatch.setattr(render_turns, "_free_slots", threading.Semaphore(1))
 
 
 def drawing(inside, until):
     def draw():
-        with render_turns.turn():
+        with render_turns.render_slot():
             inside.set()
             until.wait(30)
 
@@ -37,7 +37,7 @@ def test_a_second_page_waits_for_the_first(one):
 
 
 def test_nobody_waits_for_ever(one, monkeypatch):
-    monkeypatch.setattr(render_turns, "PATIENCE", 0.01)
+    monkeypatch.setattr(render_turns, "MAX_WAIT_SECONDS", 0.01)
     inside, second, done = threading.Event(), threading.Event(), threading.Event()
     drawing(inside, done)
     assert inside.wait(30)
@@ -45,31 +45,31 @@ def test_nobody_waits_for_ever(one, monkeypatch):
     assert second.wait(30)
     done.set()
     other.join(30)
-    assert render_turns._free.acquire(timeout=30)
-    assert not render_turns._free.acquire(blocking=False), "who did not get a turn gives none back"
+    assert render_turns._free_slots.acquire(timeout=30)
+    assert not render_turns._free_slots.acquire(blocking=False), "who did not get a turn gives none back"
 
 
 def test_who_waits_lets_others_draw(one):
     inside, done = threading.Event(), threading.Event()
-    with render_turns.turn():
-        with render_turns.aside():
+    with render_turns.render_slot():
+        with render_turns.yield_slot():
             drawing(inside, done)
             assert inside.wait(30)
             done.set()
-        assert not render_turns._free.acquire(blocking=False), "back in turn"
-    assert render_turns._free.acquire(blocking=False)
+        assert not render_turns._free_slots.acquire(blocking=False), "back in turn"
+    assert render_turns._free_slots.acquire(blocking=False)
 
 
 def test_a_part_of_a_page_is_in_its_turn_and_an_error_ends_it(one):
     def broken():
-        with render_turns.turn(), render_turns.turn():
+        with render_turns.render_slot(), render_turns.render_slot():
             raise KeyError
 
     with pytest.raises(KeyError):
         broken()
-    assert render_turns._free.acquire(blocking=False)
+    assert render_turns._free_slots.acquire(blocking=False)
 
 
 def test_outside_of_a_page_nothing_waits():
-    with render_turns.aside():
+    with render_turns.yield_slot():
         pass

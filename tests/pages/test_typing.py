@@ -3,10 +3,10 @@
 import ast
 import json
 
-from dpcore.core.provenance import Tag
+from dpcore.core.provenance import Provenance
 from pages._ui.data import grid_edits
-from pages._ui.jobs.browser_memory import _restore, said
-from pages._ui.session.table import unheard
+from pages._ui.jobs.browser_memory import _restore_columns, typed_schema_parts
+from pages._ui.session.table import ignore_progress
 from tests.pages.headless import captions, go, press, put, session, table, typed_schema
 from tests.pages.test_data import edit, entries, grid, opened
 from tests.size import ROOT
@@ -25,7 +25,7 @@ class Typist:
 
     def __init__(self, app, monkeypatch):
         self.app, self.monkeypatch, self.key, self.edits = app, monkeypatch, "", {}
-        monkeypatch.setattr(grid_edits, "_edits", self.keeps)
+        monkeypatch.setattr(grid_edits, "_edits_of_grid", self.keeps)
 
     def keeps(self, key):
         return {at: dict(cells) for at, cells in self.edits.items()} if key == self.key else {}
@@ -34,21 +34,21 @@ class Typist:
         """Type into the row of a column; the entry that comes of it. Messages are in `refused`."""
         kept = self.app.session_state
         self.sees()
-        at = grid_edits.names(table(self.app)).index(name)
+        at = grid_edits.grid_column_names(table(self.app)).index(name)
         for column, cell in cells.items():
             self.edits.setdefault(at, {})[column.replace("_", " ")] = cell
-        known = {grid_edits.GRIDS: kept[grid_edits.GRIDS]}
-        self.refused = edit(self.app, self.monkeypatch, known, lambda: grid_edits.take(self.key))
+        known = {grid_edits.GRIDS_KEY: kept[grid_edits.GRIDS_KEY]}
+        self.refused = edit(self.app, self.monkeypatch, known, lambda: grid_edits.apply_grid_edits(self.key))
         self.sees()
         return entries(self.app).get(name)
 
     def sees(self):
         """Take in what the page has drawn last."""
         mine = table(self.app)
-        if self.key != self.app.session_state[grid_edits.LAST]:
-            self.key, self.edits = self.app.session_state[grid_edits.LAST], {}
-        for at, name in enumerate(grid_edits.names(mine)):
-            said = grid_edits.cells_of(mine, name)
+        if self.key != self.app.session_state[grid_edits.LAST_GRID_KEY]:
+            self.key, self.edits = self.app.session_state[grid_edits.LAST_GRID_KEY], {}
+        for at, name in enumerate(grid_edits.grid_column_names(mine)):
+            said = grid_edits.grid_cells(mine, name)
             cells = self.edits.get(at, {})
             self.edits[at] = {column: cell for column, cell in cells.items() if cell != said[column]}
 
@@ -84,7 +84,7 @@ def test_every_change_of_the_rows_of_a_person_is_in_force_shown_and_kept():
     for pressed in range(1, 6):
         most_field(app).increment().run()
         assert (most_field(app).value, table(app).unit.most_rows) == (1 + pressed, 1 + pressed)
-        assert said(table(app))["most_rows"] == 1 + pressed
+        assert typed_schema_parts(table(app))["most_rows"] == 1 + pressed
     for typed in (7, 3, 7, 1):
         put(app, **{MOST: typed})
         assert (most_field(app).value, table(app).unit.most_rows) == (typed, typed)
@@ -106,7 +106,7 @@ def test_what_the_browser_is_told_to_keep_is_what_is_in_force_after_the_edit():
     put(again, **{PERSON: None})
     assert told_to_keep(again) | {"columns": []} == {
         "columns": [], "said": None, "wanted": False, "emptied": True, "forget": False,
-    }, "what was taken back does not return"  # fmt: skip
+    }, "what was taken back does not return"
 
 
 def told_to_keep(app):
@@ -117,9 +117,9 @@ def told_to_keep(app):
 
 def test_what_comes_back_from_the_browser_overrides_nothing_that_was_typed_since():
     mine = table(visits())
-    mine.change({"age": integer(0, 99)})
+    mine.update_entries({"age": integer(0, 99)})
     found = {"entries": {"age": integer(1, 2), "visit_id": None}, "person": "visit_id", "most_rows": 9}
-    _restore(found, mine, unheard)
+    _restore_columns(found, mine, ignore_progress)
     assert (mine.unit.person, mine.unit.most_rows) == ("patient_id", 1)
     assert mine.entries["age"] == integer(0, 99)
     assert table(opened(VISITS, bars=False)).unit.person is None
@@ -128,23 +128,23 @@ def test_what_comes_back_from_the_browser_overrides_nothing_that_was_typed_since
 def test_the_grid_keeps_its_key_while_a_person_types_and_takes_each_edit_once(monkeypatch):
     app = opened(bars=False)
     typist = Typist(app, monkeypatch)
-    key = app.session_state[grid_edits.LAST]
+    key = app.session_state[grid_edits.LAST_GRID_KEY]
     typist.types("age", public_values_or_range="0 to 120, 12 groups")
     typist.types("rare", public_values_or_range="0 – 9")
     assert typist.types("rare", out_of_range="clip")["out_of_range"] == "clip"
     assert typist.edits, "the table says 0 to 9"
-    assert app.session_state[grid_edits.LAST] == key
-    table(app).change({"age": integer(0, 99), "rare": integer(0, 8)})
+    assert app.session_state[grid_edits.LAST_GRID_KEY] == key
+    table(app).update_entries({"age": integer(0, 99), "rare": integer(0, 8)})
     typist.types("age", out_of_range="clip")
     assert (entries(app)["age"]["high"], entries(app)["rare"]["high"]) == (99, 8), (
         "an edit that was taken once is not taken again"
     )
     app.run()
-    assert app.session_state[grid_edits.LAST] != key, "it must not hide what the table says since"
-    key = app.session_state[grid_edits.LAST]
+    assert app.session_state[grid_edits.LAST_GRID_KEY] != key, "it must not hide what the table says since"
+    key = app.session_state[grid_edits.LAST_GRID_KEY]
     for high in (90, 91, 92):
         assert typist.types("age", public_values_or_range=f"0 to {high}")["high"] == high
-    assert app.session_state[grid_edits.LAST] == key
+    assert app.session_state[grid_edits.LAST_GRID_KEY] == key
 
 
 def test_a_cell_that_cannot_be_read_takes_no_other_edit_along_and_says_so_until_it_is_mended(monkeypatch):
@@ -202,7 +202,7 @@ def test_the_rows_that_a_limit_keeps_are_said_at_the_limit_and_in_the_head_of_ev
     for most, kept in ((3, 240), (2, 160), (5, 400)):
         put(app, **{MOST: most})
         said = f"{kept} of 400 rows kept, at most {most} of a person"
-        assert f"{said}: {Tag.PEEK}." in captions(app)
+        assert f"{said}: {Provenance.REAL_DATA}." in captions(app)
         assert f"· {said} ·" in head(app)
     put(app, **{MOST: 3})
     for page in ("explore", "compare", "release", "guarantee"):
@@ -216,21 +216,21 @@ def test_the_rows_that_a_limit_keeps_are_said_at_the_limit_and_in_the_head_of_ev
 
 def test_who_has_not_looked_at_the_table_is_not_shown_the_rows_that_a_limit_keeps_until_it_is_asked_for():
     app = put(visits(), **{MOST: 3})
-    assert not session(app).has_looked(table(app))
+    assert not session(app).was_viewed(table(app))
     assert "rows kept" not in captions(app) + head(app)
     press(app, "Count the rows that this limit keeps")
     assert "240 of 400 rows kept" in captions(app)
-    assert session(app).has_looked(table(app)), "a reason is asked for on Release"
+    assert session(app).was_viewed(table(app)), "a reason is asked for on Release"
 
 
 FIELDS = {
     "select_slider", "slider", "selectbox", "multiselect", "number_input", "toggle", "text_input", "text_area",
     "segmented_control", "checkbox", "data_editor", "pills",
-}  # fmt: skip
+}
 FLEETING = {  # what a person looks at, which nothing is made of; and a key, which must not stay
     "Show the real rows beside it", "After step", "Step", "Data set in the budget record",
     "Measure", "Search", "Show one", "Other files", "Release", "The owner's key of the ledger",
-}  # fmt: skip
+}
 
 
 def fields_of(path):

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 
 from dpcore.accuracy import work_forecast
-from dpcore.models.graphical_model import Graphical
-from dpcore.models.junction_tree import junction_tree
-from dpcore.models.tree_model import Tree
-from pages._ui.charts.clique_chart import square
-from pages._ui.explore.linked_columns import told
+from dpcore.models.graphical_model import GraphicalModel
+from dpcore.models.junction_tree import build_junction_tree
+from dpcore.models.tree_model import JunctionTreeModel
+from pages._ui.charts.clique_chart import clique_square
+from pages._ui.explore.linked_columns import describe_cliques
 from tests.pages.headless import captions, go, press, put, said, typed_schema, wrong
 from tests.pages.test_data import opened
 from tests.small_problems import codes, seeded
@@ -58,16 +58,16 @@ def test_what_the_machine_cannot_hold_is_refused_on_the_page(monkeypatch):
 
 def test_what_is_said_of_ties_is_the_tree_of_the_release():
     domain = codes(2, 3, 4, 5)
-    tree = Tree(domain, junction_tree(domain.shape, [(0, 1, 2)]))
+    tree = JunctionTreeModel(domain, build_junction_tree(domain.shape, [(0, 1, 2)]))
     release = tree.release(tree.normalise(np.zeros(tree.size))[1])
-    assert isinstance(release, Graphical)
-    summary, frame, ties = told(release)
+    assert isinstance(release, GraphicalModel)
+    summary, frame, ties = describe_cliques(release)
     assert summary == (
         "3 of 6 pairs of columns are linked, in 2 groups with 29 combinations together. The largest has 24: a × b × c."
     )
     assert frame.to_dict("list") == {"linked columns": ["a × b × c", "d"], "combinations": [24, 5]}
     assert ties == dict.fromkeys([(0, 1), (0, 2), (1, 2)], "a × b × c")
-    figure = square(domain.names, ties)
+    figure = clique_square(domain.names, ties)
     filled = np.isfinite(figure.data[0].z)
     assert [tuple(pair) for pair in np.argwhere(np.triu(filled))] == sorted(ties)
     assert (filled == filled.T).all()
@@ -76,6 +76,6 @@ def test_what_is_said_of_ties_is_the_tree_of_the_release():
 
 
 def test_hostile_names_are_text_in_the_square():
-    shown = json.dumps(square(["<b>x</b>", "$y$"], {(0, 1): "<i>z</i>"}).to_dict(), default=str)
+    shown = json.dumps(clique_square(["<b>x</b>", "$y$"], {(0, 1): "<i>z</i>"}).to_dict(), default=str)
     assert "<b>" not in shown
     assert "<i>" not in shown

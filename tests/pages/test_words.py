@@ -2,7 +2,7 @@
 
 import re
 
-from pages._ui.components.glossary_words import meaning
+from pages._ui.components.glossary_words import glossary_tooltip
 from tests.pages.headless import FIELDS, SAID, figures, open_page
 from tests.pages.test_compare import compared
 
@@ -32,7 +32,7 @@ def visible(app):
 def unexplained(text, explained, words):
     """The words that a text holds and whose meaning is not in what explains it."""
     shown = {word for word in words if re.search(rf"\b{word}s?\b", text, re.IGNORECASE)}
-    return {word for word in shown if meaning(word) not in explained}
+    return {word for word in shown if glossary_tooltip(word) not in explained}
 
 
 def test_a_word_that_stands_on_a_page_is_explained_on_it():
@@ -42,11 +42,11 @@ def test_a_word_that_stands_on_a_page_is_explained_on_it():
         text = visible(app)
         help_ = f"{tooltips(app)}\n{text}"
         assert not unexplained(text, help_, words)
-        assert {word for word in ASKED if meaning(word) not in help_} == missing
-    assert meaning() is None
+        assert {word for word in ASKED if glossary_tooltip(word) not in help_} == missing
+    assert glossary_tooltip() is None
 
 
 def test_a_word_without_its_meaning_is_found():
     for word in ASKED:
         assert unexplained(f"Two {word}s here.", "", ASKED) == {word}
-        assert not unexplained(f"Two {word}s here.", f"It is: {meaning(word)}", ASKED)
+        assert not unexplained(f"Two {word}s here.", f"It is: {glossary_tooltip(word)}", ASKED)

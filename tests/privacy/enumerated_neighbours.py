@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from dpcore import Budget
-from dpcore.privacy.accounting import Charge, Plan
+from dpcore.privacy.accounting import Plan, PlannedEvent
 from dpcore.privacy.curators.table_curator import TableCurator
 from tests.small_problems import data_sets, neighbours, rows_of, seeded
 
@@ -27,7 +27,7 @@ class Words:
 
 def plan_of(budget, *charges, **options):
     """A plan of these spends, each with how often it may be charged."""
-    return Plan(budget, tuple(Charge("any", *charge) for charge in charges), **options)
+    return Plan(budget, tuple(PlannedEvent("any", *charge) for charge in charges), **options)
 
 
 def curator_of(rows, *spends, times=1, budget=LARGE, kind=TableCurator, exact=False, seed=0, **options):

@@ -21,7 +21,7 @@ from dpcore.privacy.statistics import (
     CellAnswers,
     SignedErrors,
     TableErrors,
-    bit_range,
+    keep_bit_epsilon,
 )
 from tests.privacy.enumerated_neighbours import Words, curator_of
 from tests.small_problems import approx, codes, flip_law, matrix, parametrize, random_rows, seeded
@@ -36,7 +36,7 @@ REAL = Explicit(CUBE, seeded(0).uniform(-1, 1, (5, 8)))
 
 def heads(x, words, *exactly):
     """Whether the coin of exp(−x) falls on heads by these words."""
-    return exact_bernoulli.flips(np.array([x]), words, *exactly)[0]
+    return exact_bernoulli.flip_exp_coins(np.array([x]), words, *exactly)[0]
 
 
 @parametrize("x", [0.0, 1e-9, 0.1, 1.0, math.log(2), 20.0, 36.0, 37.0, 70.0, 100.0, 800.0, 1e9, 1e300])
@@ -174,12 +174,12 @@ def test_bits_from_exact_counts_are_within_what_is_paid(workload, n, eta):
     """The worst log-odds of the smaller η, with the rounding it was made for, against B of the one that was paid."""
     odds = AcceptProbabilities(workload, np.array([0, 3]), np.array([0.2, 0.3]), eta)
     own, _ = noise_grid.workload_on_grid(workload, n)
-    rounded = odds.rounded(own, odds.lost(n))
+    rounded = odds.with_smaller_eta(own, odds.rounding_share(n))
     assert (1 - 1e-3) * eta < rounded.eta < eta
     limit = Fraction(rounded.eta * own.width)
     e = 2.0**-50 * eta * workload.width * (1.3 / workload.width + 3)
-    paid = bit_range(eta * workload.width, n) / (1 + 1e-12)
-    worst = bit_range(float(limit), n) / (1 + 1e-12) + 2 * e * (1 + 1 / float(limit))
+    paid = keep_bit_epsilon(eta * workload.width, n) / (1 + 1e-12)
+    worst = keep_bit_epsilon(float(limit), n) / (1 + 1e-12) + 2 * e * (1 + 1 / float(limit))
     assert worst <= paid * (1 + 1e-13)
 
 
@@ -199,7 +199,7 @@ def test_the_sparse_vector_is_drawn_on_a_grid_that_hides_in_its_noise(monkeypatc
     assert values / delta_in_steps == approx(n * batch.value(truth), abs=1e-4)
     assert np.ceil(delta_in_steps / (1 + 1e-5)) + 1 <= delta_in_steps * (1 + 1e-4)
     assert place == int(np.argmax(batch.value(truth) >= 0))
-    assert curator.exactly == {"sparse vector": 1}
+    assert curator.exact_draw_counts == {"sparse vector": 1}
 
 
 # The grid
@@ -220,12 +220,12 @@ def test_entries_on_the_grid_add_up_without_error_and_move_by_half_a_step():
         counts = seeded(6).integers(10**4, 10**5, 8)
         exactly = [sum(int(c) * Fraction(b) for c, b in zip(counts, row, strict=True)) for row in B]
         rows = Rows(np.array(list(itertools.product(range(2), repeat=3))), counts)
-        counted = rows.counted
+        counted = rows.with_undivided_sums
         assert [Fraction(f) for f in own.answers_of_rows(counted)] == exactly
-        assert (counted.n, counted.divisor) == (rows.n, 1)
-        assert rows.divisor == rows.n
+        assert (counted.n, counted.sum_divisor) == (rows.n, 1)
+        assert rows.sum_divisor == rows.n
     assert noise_grid.workload_on_grid(Marginals.all(CUBE, 2), n)[1] == 1.0
-    assert noise_grid.gridded(CellAnswers(REAL, subspace=True))
+    assert noise_grid.has_grid(CellAnswers(REAL, subspace=True))
 
 
 # The key stream
@@ -234,7 +234,7 @@ def test_entries_on_the_grid_add_up_without_error_and_move_by_half_a_step():
 def test_the_generator_is_the_cipher_with_the_whole_key():
     for key in (bytes(32), bytes(range(32)), bytes(31) + b"\x80"):
         stream = Cipher(ChaCha20(key, bytes(16)), mode=None).encryptor().update(bytes(320))
-        drawn = entropy._cipher(int.from_bytes(key, "little")).random_raw(40)
+        drawn = entropy._chacha20(int.from_bytes(key, "little")).random_raw(40)
         assert np.asarray(drawn).astype("<u8").tobytes() == stream
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from dpcore import ALGORITHMS, Budget, Explicit, Marginals, QueryRelease, TableQueries, Union
 from dpcore.privacy.accounting import BoundedRange, Gaussian, Pure
 from dpcore.privacy.curators.table_curator import TableCurator
-from dpcore.privacy.noise_grid import gridded
+from dpcore.privacy.noise_grid import has_grid
 from dpcore.privacy.statistics import (
     Answers,
     CellAnswers,
@@ -20,7 +20,7 @@ from dpcore.privacy.statistics import (
     TableErrors,
     WeightedTables,
 )
-from dpcore.queries.residual_spaces import spaces_of
+from dpcore.queries.residual_spaces import cached_residual_spaces
 from tests.privacy.enumerated_neighbours import ask, largest_move, over_pairs
 from tests.small_problems import (
     approx,
@@ -69,7 +69,7 @@ RESIDUALS = {
 def measured(name):
     """All that can be measured of a workload."""
     if tables := RESIDUALS.get(name):
-        sizes = spaces_of(tables).cells
+        sizes = cached_residual_spaces(tables).cells
         return [Residuals(tables, seeded(1).uniform(0.1, 1, len(sizes)) / sizes)]
     workload = (WORKLOADS | LARGER)[name]
     parts = [slice(1, 2), *workload.tables] if name in WORKLOADS else []
@@ -89,7 +89,7 @@ def test_noise_on_answers_matches_the_largest_change_between_neighbours(asked, n
             data = [rows_of(domain, [z if group == 2 else 0, z]) for z in range(domain.size)]
             seen = [ask(asked, "measure", statistic, spend, rows, exact=exact, group=group) for rows in data]
             found[exact] = np.array([values for values, _ in seen]) / seen[0][1]
-            if exact and gridded(statistic):
+            if exact and has_grid(statistic):
                 assert all((values == np.rint(values)).all() for values, _ in seen), "whole steps"
             if isinstance(statistic, CellAnswers) and len(seen[0][0]) == domain.size and statistic.subspace:
                 A = matrix(statistic.workload)

@@ -10,13 +10,13 @@ from scipy import stats
 from dpcore import ALGORITHMS, Budget, Explicit, Marginals
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.privacy import exact_samplers, mechanisms
-from dpcore.privacy.accounting import Accounting
-from dpcore.privacy.accounting.data_set_total import planned
-from dpcore.privacy.noise_grid import answers_are_whole, gridded
+from dpcore.privacy.accounting import CompositionRule
+from dpcore.privacy.accounting.data_set_total import events_of_plan
+from dpcore.privacy.noise_grid import answers_are_whole, has_grid
 from dpcore.privacy.statistics import CellAnswers
 from dpcore.release import draw
-from dpcore.release.ledger.noise_key import new_key
-from dpcore.release.preparation import prepare
+from dpcore.release.ledger.noise_key import create_key
+from dpcore.release.preparation import prepare_release
 from dpcore.release.request import ReleaseRequest
 from tests.cli.test_release import facts, order
 from tests.privacy.enumerated_neighbours import Words
@@ -31,9 +31,9 @@ BUDGET = Budget(1.0, 1e-6)
 @parametrize("draw, law", [(exact_samplers.gaussian, stats.norm), (exact_samplers.laplace, stats.laplace)])
 def test_what_floating_point_does_not_settle_has_the_same_law(draw, law, monkeypatch):
     """With no trust in floating point at all, every acceptance is settled with fractions."""
-    monkeypatch.setattr(exact_samplers, "SLACK", 1.0)
-    calls, settle = [], exact_samplers._settle
-    monkeypatch.setattr(exact_samplers, "_settle", lambda *given: calls.append(0) or settle(*given))
+    monkeypatch.setattr(exact_samplers, "ACCEPTANCE_RELATIVE_ERROR", 1.0)
+    calls, settle = [], exact_samplers._decide_sample
+    monkeypatch.setattr(exact_samplers, "_decide_sample", lambda *given: calls.append(0) or settle(*given))
     noise = draw(np.zeros(1500), 1.0, seeded(2))
     assert len(calls) > 1500
     assert stats.kstest(noise, law().cdf).pvalue > 1e-3
@@ -42,7 +42,7 @@ def test_what_floating_point_does_not_settle_has_the_same_law(draw, law, monkeyp
 @parametrize("late, accepted", [(0, True), (2**20, False)])
 def test_an_acceptance_is_settled_by_all_bits_of_both_uniforms(late, accepted):
     """x = 2^-53 − 2^-104 and U = 1 − 2^-53 + late · 2^-117: U < exp(−x) or not, as bits say that come late."""
-    found = exact_samplers._settle(
+    found = exact_samplers._decide_sample(
         0, 0, 2**53 - 1, 2**39, 2**20, Words(0, [2**51 - 1, late, *[0] * 9]), lambda _k, x: x
     )
     assert (found is not None) == accepted
@@ -61,7 +61,9 @@ def test_each_sum_is_rounded_to_the_nearest_step(draw, monkeypatch):
     assert gaps.max() - gaps.min() == approx(step, abs=101), "as far up as down"
     rests = []
     monkeypatch.setattr(
-        exact_samplers, "_steps", lambda rest, *_: rests.append(rest / 2**exact_samplers.FIRST) or np.zeros(len(rest))
+        exact_samplers,
+        "_draw_noise_steps",
+        lambda rest, *_: rests.append(rest / 2**exact_samplers.OFFSET_BITS) or np.zeros(len(rest)),
     )
     draw(np.array([0.0, step / 4, step]), scale, seeded(3))
     assert rests[0].tolist() == [0.5, 0.75, 0.5], "what is rounded down is half a step larger, so not down in the mean"
@@ -80,10 +82,10 @@ def test_nothing_is_drawn_where_no_row_moves_and_no_scale_is_too_large():
 def test_an_exact_plan_is_the_plan_of_an_exploration(budget):
     ready = prepared(budget=budget)
     assert ready.plan.exact
-    assert ready.plan.accounting is Accounting.GDP
+    assert ready.plan.accounting is CompositionRule.GDP
     explored = make_plan(ready.request.algorithm, ready.problem, budget)
-    assert ready.plan.charges == explored.charges
-    assert ready.events == planned(explored)
+    assert ready.plan.planned_events == explored.planned_events
+    assert ready.events == events_of_plan(explored)
 
 
 # What is drawn
@@ -95,7 +97,7 @@ def prepared(algorithm="gaussian_maxent", budget=BUDGET, noise="auto", parameter
     request = ReleaseRequest(
         frame=frame, algorithm=ALGORITHMS[algorithm](**parameters or {}), budget=budget, noise=noise, **fields
     )
-    return prepare(request)
+    return prepare_release(request)
 
 
 def test_what_is_no_count_is_never_rounded_nor_called_exact():
@@ -103,7 +105,7 @@ def test_what_is_no_count_is_never_rounded_nor_called_exact():
     shares = Explicit(domain, np.linspace(0, 1, 12).reshape(2, 6))
     assert not answers_are_whole(shares)
     assert answers_are_whole(Explicit(domain, np.eye(6)))
-    assert not gridded(CellAnswers(Marginals.all(domain, 1), subspace=True)), "exact noise is not round"
+    assert not has_grid(CellAnswers(Marginals.all(domain, 1), subspace=True)), "exact noise is not round"
     assert prepared(workload=shares).plan.exact, "but on a grid"
     assert prepared("dpfw", noise="exact").plan.exact
     subspace = {"noise": "subspace"}
@@ -149,7 +151,7 @@ def test_a_release_at_delta_0_draws_nothing_in_floating_point(here, monkeypatch)
 def test_queries_that_are_no_counts_are_released_on_a_public_grid_and_it_is_said(tmp_path):
     shares = Explicit(codes(2, 3), seeded(0).uniform(-1, 1, (4, 6)))
     ready = prepared("mwem", Budget(1, 0), workload=shares, parameters={"rounds": 5})
-    with new_key(tmp_path / "l.sqlite", b"") as key:
-        noise = draw.draw(ready, key).noise
+    with create_key(tmp_path / "l.sqlite", b"") as key:
+        noise = draw.draw_release(ready, key).noise
     assert "multiples of 2^-32, a public grid" in noise
     assert "floating" not in noise

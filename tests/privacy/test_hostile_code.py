@@ -11,7 +11,7 @@ import pytest
 from dpcore import ALGORITHMS, Budget, Column, Domain, Explicit, Marginals, QueryRelease, Rows, Run, TableQueries, Union
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.privacy import mechanisms
-from dpcore.privacy.accounting import BoundedRange, Charge, Gaussian, Pure, SubsampledGaussian
+from dpcore.privacy.accounting import BoundedRange, Gaussian, PlannedEvent, Pure, SubsampledGaussian
 from dpcore.privacy.curators.risk_curator import RiskCurator
 from dpcore.privacy.curators.table_curator import TableCurator
 from dpcore.privacy.samplers import SAMPLERS
@@ -27,7 +27,7 @@ from dpcore.privacy.statistics import (
     SomeAnswers,
     TableErrors,
 )
-from dpcore.problems.losses import PiecewiseLinear, hinge
+from dpcore.problems.losses import PiecewiseLinear, hinge_loss
 from dpcore.problems.regions import Box
 from tests.privacy.enumerated_neighbours import ask, curator_of, plan_of
 from tests.small_problems import BUDGET, approx, codes, parametrize, refused, rows_of, seeded, unpaid
@@ -171,12 +171,12 @@ def test_whatever_is_done_to_a_workload_its_answers_keep_their_noise(make):
 def test_members_of_a_union_and_tables_underneath_count_as_they_were():
     union, queries = WORKLOADS["union"](), WORKLOADS["table queries"]()
     truths = union.answers_of_rows(ROWS), queries.answers_of_rows(ROWS)
-    force(union.members[0][0], width=0.0, tables=(), answers_of_rows=None)
-    force(union.members[1][0], matrix=None, diameter=0.0)
+    force(union.parts[0][0], width=0.0, tables=(), answers_of_rows=None)
+    force(union.parts[1][0], matrix=None, diameter=0.0)
     with refused():
         measured(union)
     union = WORKLOADS["union"]()
-    force(union, _members=union.members[:1])
+    force(union, _members=union.parts[:1])
     assert len(measured(union)) == 3, "what it says now, all of it with noise"
     force(queries.base, tables=(), shapes=(), axes=())
     assert noisy(measured(queries), truths[1], 3 / (N * MU))
@@ -212,7 +212,7 @@ def test_a_workload_on_another_domain_is_refused_before_an_error_could_tell_of_a
     curator = asking()
     with refused("another schema"):
         curator.measure(Answers(Marginals(domain, ["a"])), Gaussian(MU))
-    assert curator.ledger.events == []
+    assert curator.budget_meter.events == []
 
 
 def test_a_number_of_a_class_of_its_own_pays_as_much_as_it_is_worth():
@@ -224,7 +224,7 @@ def test_a_number_of_a_class_of_its_own_pays_as_much_as_it_is_worth():
     score = SignedErrors(workload, np.zeros(5), 2)
     with unpaid("draw_queries needs"):
         curator.draw_queries(score, BoundedRange(0.01), Once(10_000))
-    assert curator.ledger.events == []
+    assert curator.budget_meter.events == []
 
 
 def test_the_curator_cannot_be_turned():
@@ -232,7 +232,7 @@ def test_the_curator_cannot_be_turned():
     for name, value in {"unit": 1e12, "ledger": None, "plan": None, "exactly": None, "measure": print, "x": 1}.items():
         with pytest.raises(AttributeError):
             setattr(curator, name, value)
-    assert curator.unit == N
+    assert curator.effective_n == N
     assert not hasattr(curator, "__dict__")
 
 
@@ -242,33 +242,35 @@ def test_nothing_done_to_the_ledger_that_is_shown_gives_budget_back():
     curator = asking(spends=[spend], times=3, budget=Budget(0.75, 0))
     for _ in range(3):
         curator.measure(Answers(workload), spend)
-    shown = curator.ledger
+    shown = curator.budget_meter
     assert shown.events == [("measure", spend)] * 3
     with unpaid("a copy of a ledger uses no budget"):
         shown.charge("measure", spend)
-    shown._room = shown._failure = 1e9
+    shown._room = shown._max_failure = 1e9
     shown.events[0][1].__dict__["epsilon"] = 1e-30
     shown.events.clear()
-    shown._counts.clear()
-    force(shown.sums, rho=0.0, mu_squared=0.0, pure=0.0)
-    shown.sums = type(shown.sums)()
+    shown._times_by_spend.clear()
+    force(shown.total_cost, rho=0.0, mu_squared=0.0, pure=0.0)
+    shown.total_cost = type(shown.total_cost)()
     force(curator.plan.budget, epsilon=1e6, delta=0.5)
-    force(curator.plan.charges[0], times=10**6)
-    force(curator.plan.charges[0].spend, epsilon=1e-30)
-    force(curator.plan, charges=curator.plan.charges * 9, accounting=None, kinds=frozenset({Gaussian}), exact=True)
-    curator.exactly["Gaussian noise"] += 5
-    assert curator.exactly == {"Laplace noise": 3}, "as delta=0 was promised"
+    force(curator.plan.planned_events[0], times=10**6)
+    force(curator.plan.planned_events[0].spend, epsilon=1e-30)
+    force(
+        curator.plan, charges=curator.plan.planned_events * 9, accounting=None, kinds=frozenset({Gaussian}), exact=True
+    )
+    curator.exact_draw_counts["Gaussian noise"] += 5
+    assert curator.exact_draw_counts == {"Laplace noise": 3}, "as delta=0 was promised"
     for asked in (Pure(0.25), Pure(1e-6)):
-        assert not curator.affords(asked)
+        assert not curator.can_afford(asked)
         with unpaid("measure needs ε=.*, 0 is left"):
             curator.measure(Answers(workload), asked)
-    assert len(curator.ledger.events) == 3
-    assert curator.ledger.sums.pure == 0.75
+    assert len(curator.budget_meter.events) == 3
+    assert curator.budget_meter.total_cost.pure == 0.75
 
 
 def test_a_plan_that_was_changed_after_it_was_made_is_priced_anew():
     plan = plan_of(BUDGET, (Gaussian(0.01),))
-    force(plan, charges=(Charge("x", Gaussian(100.0)),))
+    force(plan, charges=(PlannedEvent("x", Gaussian(100.0)),))
     with unpaid("the plan needs"):
         TableCurator(ROWS, N, plan, seeded(0))
 
@@ -281,8 +283,8 @@ def test_what_a_plan_names_never_meets_the_ledger_that_charges():
     plan = plan_of(Budget(100, 1e-6), (Gaussian(0.1), 1, Hostile()))
     curator = TableCurator(ROWS, N, plan, seeded(0), domain=DOMAIN)
     curator.measure(Answers(marginals()), Gaussian(0.1))
-    assert curator._ledger.plan.charges == plan.charges
-    assert curator._ledger.plan.charges[0].statistic is None
+    assert curator._ledger.plan.planned_events == plan.planned_events
+    assert curator._ledger.plan.planned_events[0].statistic is None
 
 
 def test_a_plan_for_another_budget_than_was_given_is_refused():
@@ -355,10 +357,10 @@ NOT_PRIVATE = {
         "measure",
         SomeAnswers(Explicit(DOMAIN, np.eye(6) * [[1], [1e-300], [1], [1], [1], [1]]), slice(1, 2)),
     ),
-    "a clip that rounds to 0": ("measure", MeanGradient(hinge(), X, CENTRE, 1e-320)),
-    "a point a record": ("measure", MeanGradient(hinge(), X, np.zeros((3, 2)), 1.0)),
-    "a point that is no number": ("measure", MeanGradient(hinge(), X, np.full(2, np.nan), 1.0)),
-    "a margin at a location": ("measure", MeanGradient(hinge(), LINE, np.zeros(1), 1e6, True)),
+    "a clip that rounds to 0": ("measure", MeanGradient(hinge_loss(), X, CENTRE, 1e-320)),
+    "a point a record": ("measure", MeanGradient(hinge_loss(), X, np.zeros((3, 2)), 1.0)),
+    "a point that is no number": ("measure", MeanGradient(hinge_loss(), X, np.full(2, np.nan), 1.0)),
+    "a margin at a location": ("measure", MeanGradient(hinge_loss(), LINE, np.zeros(1), 1e6, True)),
 }
 
 
@@ -367,7 +369,7 @@ def test_questions_whose_noise_would_round_away_are_refused_before_a_charge(verb
     curator = asking(kind=RiskCurator if isinstance(question, MeanGradient) else TableCurator)
     with refused():
         getattr(curator, verb)(question, Gaussian(MU) if verb == "measure" else SPENDS[1])
-    assert curator.ledger.events == []
+    assert curator.budget_meter.events == []
 
 
 @parametrize("wrong", [{"low": 1.0}, {"high": np.nan}, {"width": -1.0}, {"low": -np.inf}])
@@ -387,8 +389,8 @@ def test_a_code_beyond_the_bins_raises_no_error_that_would_tell_of_it():
 
 def test_a_target_or_a_gradient_that_brings_its_own_law_is_stripped_of_it():
     """What it would pay with, how sharp it is, what it draws from and how it is clipped all follow from its fields."""
-    seen, statistic = [], MeanGradient(hinge(), X, CENTRE, 1.0)
-    target = RegularisedRisk(replace(hinge(), width=0.1), X, 1.0)
+    seen, statistic = [], MeanGradient(hinge_loss(), X, CENTRE, 1.0)
+    target = RegularisedRisk(replace(hinge_loss(), width=0.1), X, 1.0)
     force(target, payable=(Pure,), k=lambda *_: 1e30, density=lambda *a: seen.append(a), G=1e-30)
     force(statistic, clipped_sum=lambda *a: seen.append(a))
     curator = asking(rows=NINE, kind=RiskCurator)
@@ -403,7 +405,7 @@ def test_a_target_or_a_gradient_that_brings_its_own_law_is_stripped_of_it():
 def test_a_sampled_sum_is_divided_by_the_expected_size_whatever_was_drawn(monkeypatch):
     monkeypatch.setattr(mechanisms, "gaussian", lambda values, _sigma, _rng: values)
     curators = [curator_of(NINE, SAMPLED, kind=RiskCurator, seed=seed) for seed in range(40)]
-    statistic = MeanGradient(hinge(), X, CENTRE, 1.0)
+    statistic = MeanGradient(hinge_loss(), X, CENTRE, 1.0)
     found = np.array([curator.measure_sample(statistic, SAMPLED).values for curator in curators])
     sampled = found[:, 0] / statistic.clipped_sum(NINE.values, np.ones(1))[0] * 0.5 * 9
     assert np.abs(sampled - sampled.round()).max() < 1e-9
@@ -413,18 +415,18 @@ def test_a_sampled_sum_is_divided_by_the_expected_size_whatever_was_drawn(monkey
 def test_nothing_done_to_a_measurement_that_left_changes_what_is_left_or_recorded():
     workload = marginals()
     curator = asking(spends=[Gaussian(0.1)], times=1)
-    capacity = curator.ledger.capacity
+    capacity = curator.budget_meter.capacity
     m = curator.measure(Answers(workload), Gaussian(0.1))
     left = m.values.copy()
-    (before,) = curator.measured
+    (before,) = curator.measured_answers
     force(m.spend, mu=1e-9)
     force(m.statistic.workload, tables=(), m=1)
     m.values[:] = 7.0
     before.answers[:] = 7.0
-    (after,) = curator.measured
+    (after,) = curator.measured_answers
     assert after.answers == approx(left)
     assert after.errors == approx(np.full(5, 2 / (N * 0.1)))
-    assert curator.ledger.sums.mu_squared == approx(0.01)
+    assert curator.budget_meter.total_cost.mu_squared == approx(0.01)
     times = int(capacity / 0.01) - 1
-    assert curator.affords(Gaussian(0.1), times)
-    assert not curator.affords(Gaussian(0.1), times + 1), "one was spent"
+    assert curator.can_afford(Gaussian(0.1), times)
+    assert not curator.can_afford(Gaussian(0.1), times + 1), "one was spent"

@@ -7,7 +7,7 @@ from dpcore.privacy import mechanisms
 from dpcore.privacy.samplers import SAMPLERS, lattice, rank_quantile
 from dpcore.privacy.samplers.line import PiecewiseGaussian
 from dpcore.privacy.statistics import Density, PlainRisk, RankError
-from dpcore.problems.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
+from dpcore.problems.losses import Logistic, SquaredDistance, absolute_loss, hinge_loss, huber_loss, pinball_loss
 from dpcore.problems.regions import Ball, Box
 from dpcore.problems.risks import Risk
 from tests.privacy.test_samplers import INTERVAL, disc, flat, follows
@@ -22,9 +22,9 @@ LINES = {
     "nearly flat": (np.array([-0.4, 0.1, 0.3]), 1e-3),
 }
 PLANES = {
-    "hinge": flat(hinge(), disc(3.0), 0.0, 60.0),
-    "absolute, off centre": flat(absolute(), Ball(np.array([0.5, 0.0]), 1.0), 0.0, 60.0),
-    "huber in a box": flat(huber(0.2), Box(np.array([-1.0, -1.0]), np.array([0.8, 1.0])), 0.0, 80.0),
+    "hinge": flat(hinge_loss(), disc(3.0), 0.0, 60.0),
+    "absolute, off centre": flat(absolute_loss(), Ball(np.array([0.5, 0.0]), 1.0), 0.0, 60.0),
+    "huber in a box": flat(huber_loss(0.2), Box(np.array([-1.0, -1.0]), np.array([0.8, 1.0])), 0.0, 80.0),
     "logistic, off centre": flat(Logistic(), Ball(np.array([0.5, 0.2]), 0.4), 0.0, 100.0),
     "a mean in a ball": Density(TWO, disc(0.6), 6.0, 0.0),
     "a mean in a box": Density(TWO, Box(np.full(2, -0.5), np.full(2, 0.4)), 6.0, 0.0),
@@ -39,7 +39,7 @@ def many(draw, density, count):
 @parametrize("name", LINES)
 def test_the_grid_follows_the_law_on_a_line(name):
     b, k = LINES[name]
-    density = Density(Risk(pinball(0.3), b[:, None], np.ones(len(b)), location=True), INTERVAL, k, 0.0)
+    density = Density(Risk(pinball_loss(0.3), b[:, None], np.ones(len(b)), location=True), INTERVAL, k, 0.0)
     x = many(lattice.draw, density, 400)[:, 0]
     exact = PiecewiseGaussian(density).cdf
     assert kstest(x, exact).pvalue > 1e-3
@@ -56,7 +56,7 @@ def test_the_grid_follows_the_law_in_the_plane(name):
 
 def test_digits_of_a_cell_are_geometric():
     rng, slope = seeded(0), np.array([[0.3, -0.3, 0.0, 40.0]]).repeat(4000, axis=0)
-    j = lattice._geometric(slope, np.full(slope.shape, 3), rng)
+    j = lattice._draw_truncated_geometric(slope, np.full(slope.shape, 3), rng)
     p = np.exp(-np.outer(slope[0], np.arange(8)))
     p /= p.sum(axis=1, keepdims=True)
     seen = np.array([np.bincount(column, minlength=8) for column in j.T]) / 4000
@@ -65,28 +65,28 @@ def test_digits_of_a_cell_are_geometric():
 
 def test_a_row_counts_in_its_own_cell_and_beyond_the_ends_in_the_last():
     values = np.array([-9.0, -1.0, -1 + 2.0**-38, 0.0, 1.0, 9.0])
-    assert rank_quantile.cells(values, -1.0, 1.0).tolist() == [0, 0, 2, 2**39, 2**40 - 1, 2**40 - 1]
-    assert rank_quantile.middle(2**39, -1.0, 1.0) == 2.0**-40
+    assert rank_quantile.grid_cells(values, -1.0, 1.0).tolist() == [0, 0, 2, 2**39, 2**40 - 1, 2**40 - 1]
+    assert rank_quantile.cell_middle(2**39, -1.0, 1.0) == 2.0**-40
 
 
 def test_rounding_is_taken_off_epsilon_and_refused_where_it_is_much(monkeypatch):
-    target = RankError(pinball(0.5), INTERVAL, True)
-    assert SAMPLERS["rank"].kept(target, 0.5e6, 10**6) == approx(1, abs=1e-8)
-    assert SAMPLERS["rank"].kept(target, 0.5e6, 10**6) < 1
+    target = RankError(pinball_loss(0.5), INTERVAL, True)
+    assert SAMPLERS["rank"].share_after_rounding(target, 0.5e6, 10**6) == approx(1, abs=1e-8)
+    assert SAMPLERS["rank"].share_after_rounding(target, 0.5e6, 10**6) < 1
     with refused("rounding would take .* of epsilon for n=1,000,000 rows"):
-        SAMPLERS["rank"].check(target, 1e-6, 0.0, 10**6)
+        SAMPLERS["rank"].require_supported(target, 1e-6, 0.0, 10**6)
     plain = PlainRisk(Logistic(), disc(1.0))
-    assert 1 - SAMPLERS["grid"].kept(plain, 1e3, 10**4) < 1e-5
+    assert 1 - SAMPLERS["grid"].share_after_rounding(plain, 1e3, 10**4) < 1e-5
     with refused("rounding would take"):
-        SAMPLERS["grid"].check(plain, 1e3, 0.0, 10**7)
+        SAMPLERS["grid"].require_supported(plain, 1e3, 0.0, 10**7)
     scales, real = [], mechanisms.exponential
     monkeypatch.setattr(mechanisms, "exponential", lambda s, *rest: scales.append(s) or real(s, *rest))
-    risk = Risk(pinball(0.5), np.zeros((4, 1)), np.ones(4), location=True)
+    risk = Risk(pinball_loss(0.5), np.zeros((4, 1)), np.ones(4), location=True)
     rank_quantile.draw(Density(risk, INTERVAL, 10.0, 0.0), 0.0, seeded(0))
     assert scales[0] == approx(np.log(2.0**39) - 5.0), "two pieces, each half a share off"
 
 
-@parametrize("d, loss", [(3, hinge()), (3, SPAN)])
+@parametrize("d, loss", [(3, hinge_loss()), (3, SPAN)])
 def test_more_than_two_coefficients_are_refused_but_for_means_within_a_box(d, loss):
     with refused("at most 2 coefficients, or means within a box"):
-        SAMPLERS["grid"].check(PlainRisk(loss, Ball(np.zeros(d), 1.0)), 1.0, 0.0, 50)
+        SAMPLERS["grid"].require_supported(PlainRisk(loss, Ball(np.zeros(d), 1.0)), 1.0, 0.0, 50)

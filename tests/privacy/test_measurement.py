@@ -6,8 +6,8 @@ import numpy as np
 
 from dpcore import Explicit, Marginals
 from dpcore.privacy.accounting import Gaussian, Pure
-from dpcore.privacy.measurement import deviation
-from dpcore.privacy.statistics import ONE_TABLE, Answers, CellAnswers, SomeAnswers, Votes
+from dpcore.privacy.measurement import noise_stddev
+from dpcore.privacy.statistics import ONE_TABLE_SENSITIVITY, Answers, CellAnswers, SomeAnswers, Votes
 from tests.privacy.enumerated_neighbours import curator_of
 from tests.small_problems import approx, codes, either, parametrize, random_rows, seeded
 
@@ -34,9 +34,9 @@ def test_the_noise_that_is_drawn_has_the_deviation_that_is_said(name, spend, gro
     truth = statistic.workload.answers_of_rows(rows)[getattr(statistic, "part", slice(None))]
     noise = np.array([m.values - truth for m in drawn]) / drawn[0].stddev
     assert np.sqrt((noise**2).mean(axis=0)) == approx(np.ones(noise.shape[1]), rel=0.25)
-    assert drawn[0].stddev == approx(deviation(statistic, spend, N / group))
+    assert drawn[0].stddev == approx(noise_stddev(statistic, spend, N / group))
     assert (drawn[0].statistic, drawn[0].spend) == (statistic, spend)
-    (recorded,) = curator.measured
+    (recorded,) = curator.measured_answers
     part = getattr(statistic, "part", slice(None))
     assert recorded.workload is statistic.workload
     assert recorded.answers[part] == approx(np.mean([m.values for m in drawn], axis=0))
@@ -45,5 +45,5 @@ def test_the_noise_that_is_drawn_has_the_deviation_that_is_said(name, spend, gro
 
 
 def test_a_plan_knows_the_deviation_before_the_statistic():
-    assert deviation(ONE_TABLE, Gaussian(0.5), 10) == approx(math.sqrt(2) / 5)
-    assert deviation(Votes, Pure(0.5), 10) == approx(math.sqrt(2) * 2 / 5)
+    assert noise_stddev(ONE_TABLE_SENSITIVITY, Gaussian(0.5), 10) == approx(math.sqrt(2) / 5)
+    assert noise_stddev(Votes, Pure(0.5), 10) == approx(math.sqrt(2) * 2 / 5)

@@ -5,24 +5,24 @@ import math
 import numpy as np
 
 from dpcore.privacy import minimiser as module
-from dpcore.privacy.minimiser import minimiser
+from dpcore.privacy.minimiser import find_minimiser
 from dpcore.privacy.statistics import RegularisedMinimiser
-from dpcore.problems.losses import Logistic, absolute, hinge, huber, pinball
-from dpcore.problems.parse_tasks import grouped
+from dpcore.problems.losses import Logistic, absolute_loss, hinge_loss, huber_loss, pinball_loss
+from dpcore.problems.parse_tasks import group_rows
 from dpcore.problems.regions import Space
-from dpcore.problems.risks import Risk, newton
+from dpcore.problems.risks import Risk, minimise_by_newton
 from tests.small_problems import approx, parametrize, refused, seeded
 
 N = 200
 SPREAD = seeded(0).uniform(-3, 3, N).round(6)
 A = seeded(1).normal(size=(N, 2)) / 4
-LOSSES = [pinball(0.5), absolute(), huber(0.3)]
+LOSSES = [pinball_loss(0.5), absolute_loss(), huber_loss(0.3)]
 
 
 def found(loss, b, offset):
     statistic = RegularisedMinimiser(loss, Space(np.array([offset]), 3.0), 1e-3, 0.03, N, True)
     statistic.check()
-    return statistic, statistic.value(grouped((b + offset)[:, None]))
+    return statistic, statistic.value(group_rows((b + offset)[:, None]))
 
 
 @parametrize("offset", [2.0**31, -(2.0**40), 2.0**49])
@@ -34,22 +34,22 @@ def test_an_offset_that_all_records_share_costs_nothing_and_fails_for_no_neighbo
         near = np.append(b[:-1], last)
         statistic, here = found(loss, near, 0.0)
         _, there = found(loss, near, offset)
-        assert there == approx(here, abs=2 * statistic.goal / statistic.mu)
+        assert there == approx(here, abs=2 * statistic.gradient_tolerance / statistic.mu)
         assert statistic.postprocess(here) == approx(here)
     assert found(loss, b, offset)[0].postprocess(np.array([0.25])) == offset + 0.25
 
 
-@parametrize("loss", [hinge(), absolute(), Logistic()])
+@parametrize("loss", [hinge_loss(), absolute_loss(), Logistic()])
 def test_where_newton_gives_up_descent_comes_as_near_as_was_promised(loss, monkeypatch):
     b = np.where(SPREAD > 0.5, 1.0, -1.0) if loss.margin else SPREAD
     risk = Risk(loss.smoothed(0.2), np.column_stack([A, b]), np.ones(N))
-    exact = newton(risk, np.zeros(2), mu=0.05, centre=np.zeros(2), tolerance=1e-13)
+    exact = minimise_by_newton(risk, np.zeros(2), mu=0.05, centre=np.zeros(2), tolerance=1e-13)
     for useless in (np.full(2, 17.0), np.full(2, np.nan)):
         monkeypatch.setattr(module, "newton", lambda *_, useless=useless, **__: useless)
-        y = minimiser(risk, np.zeros(2), mu=0.05, goal=1e-6)
+        y = find_minimiser(risk, np.zeros(2), mu=0.05, gradient_tolerance=1e-6)
         assert np.linalg.norm(y - exact) <= 1e-6 / 0.05
-    monkeypatch.setattr(module, "descent", lambda _slope, y, **_: y)
-    y = minimiser(risk, np.zeros(2), mu=0.05, goal=1e-6)
+    monkeypatch.setattr(module, "accelerated_descent", lambda _slope, y, **_: y)
+    y = find_minimiser(risk, np.zeros(2), mu=0.05, gradient_tolerance=1e-6)
     assert np.linalg.norm(y - exact) > 0.01, "without it the answer would be wrong"
 
 
@@ -63,24 +63,24 @@ def test_a_record_beyond_all_bounds_moves_the_minimiser_by_no_more_than_another(
 
 
 def test_what_rounding_may_do_is_charged_and_refused_where_it_is_much():
-    fine, coarse = (RegularisedMinimiser(hinge(), Space(np.zeros(3), 10.0), mu, 0.1, 10**6) for mu in (1e-2, 1e-7))
+    fine, coarse = (RegularisedMinimiser(hinge_loss(), Space(np.zeros(3), 10.0), mu, 0.1, 10**6) for mu in (1e-2, 1e-7))
     for statistic in (fine, coarse):
-        assert statistic.l2 * statistic.mu == approx(2 + 2e6 * statistic.goal, rel=1e-9)
-    assert fine.goal == 1e-4 * 2 / 10**6
-    assert coarse.goal > fine.goal
-    tiny = RegularisedMinimiser(hinge(), Space(np.zeros(3), 10.0), 1e-12, 0.1, 10**6)
+        assert statistic.l2 * statistic.mu == approx(2 + 2e6 * statistic.gradient_tolerance, rel=1e-9)
+    assert fine.gradient_tolerance == 1e-4 * 2 / 10**6
+    assert coarse.gradient_tolerance > fine.gradient_tolerance
+    tiny = RegularisedMinimiser(hinge_loss(), Space(np.zeros(3), 10.0), 1e-12, 0.1, 10**6)
     with refused("mu=1e-12 is too small for n=1,000,000 rows"):
         tiny.check()
     with refused("planned for n=1,000,000 rows, not 200"):
-        fine.value(grouped(np.column_stack([A, A[:, :1], np.sign(SPREAD)])))
+        fine.value(group_rows(np.column_stack([A, A[:, :1], np.sign(SPREAD)])))
 
 
 def test_the_bound_on_rounding_covers_what_is_seen():
     """Gradients in twice the precision, at random points, are no further off than η."""
-    rng, loss = seeded(2), huber(0.01)
+    rng, loss = seeded(2), huber_loss(0.01)
     risk = Risk(loss, np.column_stack([A, SPREAD]), np.ones(N))
     far = 50.0
-    eta = module.rounding(loss, np.zeros(2), mu=loss.steepest / far, n=N)
+    eta = module.gradient_rounding_error(loss, np.zeros(2), mu=loss.lipschitz_constant / far, n=N)
     wide = np.longdouble
     for _ in range(200):
         y = rng.normal(size=2) * rng.choice([0.1, 1, 20])

@@ -8,16 +8,21 @@ from dpcore import Budget, InputError
 from dpcore.privacy import minimiser as module
 from dpcore.privacy.accounting import Approximate
 from dpcore.privacy.curators.risk_curator import RiskCurator
-from dpcore.privacy.minimiser import farthest, rounding, schedule
+from dpcore.privacy.minimiser import descent_schedule, gradient_rounding_error, max_minimiser_distance
 from dpcore.privacy.samplers import objective
 from dpcore.privacy.statistics import PerturbedRisk
-from dpcore.problems.losses import Logistic, hinge, huber
-from dpcore.problems.parse_tasks import grouped
+from dpcore.problems.losses import Logistic, hinge_loss, huber_loss
+from dpcore.problems.parse_tasks import group_rows
 from dpcore.problems.regions import Ball
 from tests.privacy.enumerated_neighbours import curator_of
 from tests.small_problems import parametrize, quiet, refused, seeded
 
-LOSSES = {"logistic": Logistic(), "hinge": hinge().smoothed(0.1), "huber": huber(0.1), "steep": huber(0.01)}
+LOSSES = {
+    "logistic": Logistic(),
+    "hinge": hinge_loss().smoothed(0.1),
+    "huber": huber_loss(0.1),
+    "steep": huber_loss(0.01),
+}
 EPSILONS = (1e-3, 0.1, 1.0, 3.0, 10.0, 30.0, 200.0, 1000.0)
 SHARES = (0.01, 0.2, 0.9, 0.99)
 SIZES = (2, 3, 100, 2000)
@@ -37,7 +42,7 @@ def hard_rows(loss, n, d, kind):
         A = np.outer(rng.choice([-1.0, 1.0, 1e-6], n), A[0])
     A /= np.maximum(np.linalg.norm(A, axis=1, keepdims=True), 1e-12)
     b = np.ones(n) if kind == "alike" else np.where(rng.random(n) < 0.5, 1.0, -1.0)
-    return grouped(np.column_stack([A, b if loss.margin else b * rng.choice([0.1, 1.0, 30.0], n)]))
+    return group_rows(np.column_stack([A, b if loss.margin else b * rng.choice([0.1, 1.0, 30.0], n)]))
 
 
 def residual(target, rows, lam, xi, x):
@@ -61,30 +66,30 @@ class Recorded:
 @parametrize("name", LOSSES)
 def test_what_is_served_ends_near_its_solution_and_the_rest_is_refused(name, monkeypatch):
     """Also where Newton's steps are of no use, where that takes few steps."""
-    loss, newton = LOSSES[name], module.newton
+    loss, newton = LOSSES[name], module.minimise_by_newton
     useless = lambda _risk, x, **_: x + 1e3  # noqa: E731
     served = 0
     for epsilon, share, n, d in itertools.product(EPSILONS, SHARES, SIZES, (1, 4)):
         target, spend = target_of(loss, d, share), Approximate(epsilon, 1e-6)
         try:
-            lam, sigma = target.settle(n, n, spend)
+            lam, sigma = target.calibrate(n, n, spend)
         except InputError:
             continue
         served += 1
-        most = target.RESIDUAL * min(2 * loss.steepest, sigma)
-        goal, mu = target.goal(n, lam, sigma, spend), lam / n
+        most = target.MAX_RESIDUAL_SHARE * min(2 * loss.lipschitz_constant, sigma)
+        goal, mu = target.gradient_tolerance(n, lam, sigma, spend), lam / n
         assert n * goal <= most
-        tilt = target.longest(sigma, spend) / n
-        far = farthest(loss, target.region.centre, mu, tilt)
-        work = float(np.prod(schedule(far, mu, loss.curvature + mu, goal)))
+        tilt = target.max_noise_length(sigma, spend) / n
+        far = max_minimiser_distance(loss, target.region.centre, mu, tilt)
+        work = float(np.prod(descent_schedule(far, mu, loss.curvature + mu, goal)))
         assert work <= 10**6
         for kind in ("alike", "on a line", "random"):
             rows = hard_rows(loss, n, d, kind)
             for try_newton in (True, False) if work < 3000 and kind == "random" else (True,):
                 monkeypatch.setattr(module, "newton", newton if try_newton else useless)
                 rng = Recorded(n)
-                x = objective.solve(target, rows, lam, sigma, spend, rng)
-                eta = rounding(loss, target.region.centre, mu=mu, n=n, tilt=tilt)
+                x = objective.draw_perturbed_minimiser(target, rows, lam, sigma, spend, rng)
+                eta = gradient_rounding_error(loss, target.region.centre, mu=mu, n=n, tilt=tilt)
                 room = (loss.curvature + mu) / mu if not try_newton else 1.0  # near in x, so in the gradient by L
                 assert residual(target, rows, lam, sigma * rng.last, x) <= n * (goal * room + eta)
     assert served > 40
@@ -99,19 +104,19 @@ def test_a_setting_without_a_proof_is_refused_before_the_charge(epsilon, share):
     curator = curator_of(rows, spend, budget=Budget(1001, 0.5), kind=RiskCurator)
     with refused("rounding might keep objective perturbation off its solution, for n=3 rows"):
         curator.draw_parameter(target_of(Logistic(), 2, share), "objective", spend)
-    assert curator.ledger.events == []
+    assert curator.budget_meter.events == []
 
 
 def test_many_steps_are_refused_too():
     target = target_of(Logistic(), 2, 0.2)
     with refused("objective perturbation might need .* steps over n=10,000,000 rows, too many; choose a smaller"):
-        target.settle(10**7, 10**7, Approximate(1.0, 1e-6))
+        target.calibrate(10**7, 10**7, Approximate(1.0, 1e-6))
 
 
 def test_the_tilt_stays_within_its_public_length():
     target, spend = target_of(Logistic(), 2, 0.2), Approximate(1.0, 1e-6)
-    lam, sigma = target.settle(100, 100, spend)
-    longest = target.longest(sigma, spend)
+    lam, sigma = target.calibrate(100, 100, spend)
+    longest = target.max_noise_length(sigma, spend)
     assert 5 * sigma < longest < 12 * sigma
 
     class Far(Recorded):
@@ -121,5 +126,8 @@ def test_the_tilt_stays_within_its_public_length():
             return self.last * 1e6 if first else self.last
 
     rows, rng = hard_rows(Logistic(), 100, 2, "random"), Far(0)
-    x = objective.solve(target, rows, lam, sigma, spend, rng)
-    assert residual(target, rows, lam, sigma * rng.last, x) <= 100 * target.goal(100, lam, sigma, spend) * 1.1
+    x = objective.draw_perturbed_minimiser(target, rows, lam, sigma, spend, rng)
+    assert (
+        residual(target, rows, lam, sigma * rng.last, x)
+        <= 100 * target.gradient_tolerance(100, lam, sigma, spend) * 1.1
+    )

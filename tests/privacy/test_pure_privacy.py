@@ -9,15 +9,15 @@ import math
 import numpy as np
 
 from dpcore import ALGORITHMS, Budget, InputError, QueryRelease, Run
-from dpcore.core.parameters import build
+from dpcore.core.parameters import build_from_texts
 from dpcore.privacy import exact_samplers
 from dpcore.privacy.accounting import BoundedRange, Gaussian, Pure
 from dpcore.privacy.curators.point_curator import PointCurator
 from dpcore.privacy.curators.risk_curator import RiskCurator
 from dpcore.privacy.statistics import CellAnswers, MeanGradient, PlainRisk, RegularisedMinimiser, Votes
 from dpcore.problems import PointRelease, RiskMinimisation
-from dpcore.problems.losses import Logistic, SquaredDistance, pinball
-from dpcore.problems.parse_tasks import grouped, read_task
+from dpcore.problems.losses import Logistic, SquaredDistance, pinball_loss
+from dpcore.problems.parse_tasks import group_rows, read_task
 from dpcore.problems.regions import Ball, Box
 from tests import point_problems, risk_problems
 from tests.every_problem import problem_and_records
@@ -36,7 +36,7 @@ CASES = [
 
 def built(name):
     cls = ALGORITHMS[name]
-    return build(cls, few_rounds(name)) if cls.problem is QueryRelease else cls()
+    return build_from_texts(cls, few_rounds(name)) if cls.problem is QueryRelease else cls()
 
 
 @quiet
@@ -55,7 +55,9 @@ def test_all_that_is_promised_at_delta_0_is_drawn_without_rounding_or_refused(na
     def stepped(counts, scale, rng, law=exact_samplers.laplace):
         out = law(counts, scale, rng)
         if scale > 0:
-            step = 2.0 ** math.frexp(max(scale, exact_samplers.SMALLEST) * (1 + 1e-12))[1] / (2 * exact_samplers.STEPS)
+            step = 2.0 ** math.frexp(max(scale, exact_samplers.MIN_SCALE) * (1 + 1e-12))[1] / (
+                2 * exact_samplers.MIN_STEPS_PER_SCALE
+            )
             assert (out / step == np.rint(out / step)).all()
             assert (counts == np.rint(counts)).all()
         return out
@@ -67,7 +69,7 @@ def test_all_that_is_promised_at_delta_0_is_drawn_without_rounding_or_refused(na
     charged = [spend for _, spend in run.events]
     assert charged or run.plan["rounds"] == 0
     assert not any(isinstance(spend, Gaussian) for spend in charged)
-    assert run._curator.exactly.total() == len(charged), "every use of the budget was drawn exactly"
+    assert run._curator.exact_draw_counts.total() == len(charged), "every use of the budget was drawn exactly"
     if isinstance(problem, RiskMinimisation):
         x = run.release.x
         assert x == approx(nearest_middle(problem.region, x, name), rel=0, abs=0)
@@ -106,7 +108,7 @@ def test_outputs_of_two_neighbours_have_the_same_possible_digits(name, text):
 
 def test_what_has_no_grid_is_refused_at_delta_0_before_the_charge():
     disc, line = Ball(np.zeros(2), 1.0), Ball(np.zeros(1), 1.0)
-    points = grouped(seeded(0).uniform(-0.5, 0.5, (9, 3)))
+    points = group_rows(seeded(0).uniform(-0.5, 0.5, (9, 3)))
     spend = Pure(0.5)
     for statistic in (
         MeanGradient(Logistic(), disc, np.zeros(2), 1.0),
@@ -115,33 +117,33 @@ def test_what_has_no_grid_is_refused_at_delta_0_before_the_charge():
         curator = curator_of(points, spend, kind=RiskCurator, budget=PURE)
         with refused("delta=0: .* lies on no public grid"):
             curator.measure(statistic, spend)
-        assert curator.ledger.events == []
+        assert curator.budget_meter.events == []
     workload = WORKLOADS["2-way"]
     curator = curator_of(rows_of(workload.domain, [0, 3]), spend, budget=PURE)
     with refused("delta=0: CellAnswers lies on no public grid"):
         curator.measure(CellAnswers(workload, subspace=True), spend)
-    assert curator.ledger.events == []
-    numbers, ranged = grouped(seeded(0).uniform(-1, 1, (9, 1))), BoundedRange(0.5)
+    assert curator.budget_meter.events == []
+    numbers, ranged = group_rows(seeded(0).uniform(-1, 1, (9, 1))), BoundedRange(0.5)
     for sampler in ("line", "plane", "gaussian", "proximal"):
-        loss = SquaredDistance((-1.0,), (1.0,)) if sampler == "gaussian" else pinball(0.5)
+        loss = SquaredDistance((-1.0,), (1.0,)) if sampler == "gaussian" else pinball_loss(0.5)
         curator = curator_of(numbers, ranged, kind=RiskCurator, budget=PURE)
         with refused(f"delta=0: the sampler {sampler} draws in floating point"):
             curator.draw_parameter(PlainRisk(loss, line, sampler != "gaussian"), sampler, ranged)
-        assert curator.ledger.events == []
+        assert curator.budget_meter.events == []
 
 
 def test_votes_at_delta_0_get_exact_noise_in_seeded_runs():
-    points = grouped(seeded(0).uniform(-0.5, 0.5, (9, 2)))
+    points = group_rows(seeded(0).uniform(-0.5, 0.5, (9, 2)))
     curator = curator_of(points, Pure(0.5), kind=PointCurator, budget=PURE)
     values = curator.measure(Votes(np.eye(2)), Pure(0.5)).values
-    step = 2.0 ** math.frexp(4.0)[1] / (2 * exact_samplers.STEPS)
+    step = 2.0 ** math.frexp(4.0)[1] / (2 * exact_samplers.MIN_STEPS_PER_SCALE)
     assert values * 9 / step == approx(np.rint(values * 9 / step), rel=1e-12)
-    assert curator.exactly == {"Laplace noise": 1}
+    assert curator.exact_draw_counts == {"Laplace noise": 1}
 
 
 def test_a_box_of_means_in_many_dimensions_is_served():
     box = Box(np.zeros(6), np.full(6, 2.0))
-    rows = grouped(seeded(0).uniform(0, 2, (5000, 6)))
+    rows = group_rows(seeded(0).uniform(0, 2, (5000, 6)))
     target = PlainRisk(SquaredDistance((0.0,) * 6, (2.0,) * 6), box)
     curator = curator_of(rows, BoundedRange(1000.0), kind=RiskCurator, budget=Budget(1000, 0))
     x = curator.draw_parameter(target, "grid", BoundedRange(1000.0))

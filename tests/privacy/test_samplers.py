@@ -7,20 +7,20 @@ import numpy as np
 from scipy.stats import kstest
 
 from dpcore.privacy.accounting import BoundedRange
-from dpcore.privacy.samplers import SAMPLERS, alternating, choose, envelope, proximal, rank_quantile, shapes
+from dpcore.privacy.samplers import SAMPLERS, alternating, choose_sampler, envelope, proximal, rank_quantile, shapes
 from dpcore.privacy.samplers.line import PiecewiseGaussian
 from dpcore.privacy.samplers.plane import TangentBoxes
-from dpcore.privacy.samplers.shapes import cut_off
+from dpcore.privacy.samplers.shapes import draw_truncated_gaussian
 from dpcore.privacy.statistics import Density, PlainRisk, RankError, RegularisedRisk
-from dpcore.problems.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
-from dpcore.problems.parse_tasks import grouped
+from dpcore.problems.losses import Logistic, SquaredDistance, absolute_loss, hinge_loss, huber_loss, pinball_loss
+from dpcore.problems.parse_tasks import group_rows
 from dpcore.problems.regions import Ball, Box, Space
 from dpcore.problems.risks import Risk
 from tests.risk_problems import quadrature
 from tests.small_problems import approx, parametrize, refused, seeded
 
 INTERVAL = Ball(np.zeros(1), 1.0)
-THREE = absolute(), np.array([-0.4, 0.1, 0.3])
+THREE = absolute_loss(), np.array([-0.4, 0.1, 0.3])
 
 
 def disc(radius):
@@ -45,12 +45,12 @@ def on_grid(density, low, high):
 
 
 LINES = {
-    "many values": (pinball(0.5), np.linspace(-0.8, 0.6, 1001), INTERVAL, 0.006, 334.9),
-    "few values": (pinball(0.3), np.array([-0.5, -0.5, 0.2, 0.9]), INTERVAL, 0.5, 40.0),
-    "sharp": (pinball(0.5), np.linspace(-1, 1, 41), INTERVAL, 1e-3, 1e5),
+    "many values": (pinball_loss(0.5), np.linspace(-0.8, 0.6, 1001), INTERVAL, 0.006, 334.9),
+    "few values": (pinball_loss(0.3), np.array([-0.5, -0.5, 0.2, 0.9]), INTERVAL, 0.5, 40.0),
+    "sharp": (pinball_loss(0.5), np.linspace(-1, 1, 41), INTERVAL, 1e-3, 1e5),
     "no regulariser": (*THREE, INTERVAL, 0.0, 25.0),
-    "off centre": (pinball(0.9), np.array([0.0, 0.1, 7.0]), Ball(np.array([4.0]), 2.0), 2.0, 8.0),
-    "box": (pinball(0.9), np.array([0.0, 0.1, 5.0]), Box(np.array([0.0]), np.array([5.0])), 0.2, 3.0),
+    "off centre": (pinball_loss(0.9), np.array([0.0, 0.1, 7.0]), Ball(np.array([4.0]), 2.0), 2.0, 8.0),
+    "box": (pinball_loss(0.9), np.array([0.0, 0.1, 5.0]), Box(np.array([0.0]), np.array([5.0])), 0.2, 3.0),
     "strong regulariser": (*THREE, INTERVAL, 50.0, 25.0),
     "whole line": (*THREE, Space(np.zeros(1), 1.0), 0.7, 9.0),
 }
@@ -58,7 +58,7 @@ LINES = {
 
 def line_of(name):
     loss, b, region, mu, k = LINES[name]
-    rows = grouped(b[:, None])
+    rows = group_rows(b[:, None])
     return Density(Risk(loss, rows.values, rows.weights, location=True), region, k, mu)
 
 
@@ -79,12 +79,12 @@ def test_pieces_are_inverted_to_the_last_digits(name):
     exact = PiecewiseGaussian(line_of(name))
     piece = np.arange(len(exact.width)).repeat(7)
     target = np.tile([1e-12, 1e-3, 0.2, 0.5, 0.9, 1 - 1e-6, 1 - 1e-12], len(exact.width))
-    assert exact._within(piece, exact._invert(piece, target)) == approx(target, rel=1e-9, abs=1e-14)
+    assert exact._share_within(piece, exact._invert(piece, target)) == approx(target, rel=1e-9, abs=1e-14)
 
 
 def test_ranks_are_drawn_from_their_law():
-    target = RankError(pinball(0.4), INTERVAL, True)
-    rows = grouped(np.array([[-0.5], [-0.5], [0.1], [0.7], [0.7]]))
+    target = RankError(pinball_loss(0.4), INTERVAL, True)
+    rows = group_rows(np.array([[-0.5], [-0.5], [0.1], [0.7], [0.7]]))
     density = target.density(rows, 5, BoundedRange(1.2))
     edges = np.linspace(-1, 1, 2001)
     x = (edges[1:] + edges[:-1]) / 2
@@ -128,9 +128,9 @@ def follows(draws, density):
 
 
 PLANES = {
-    "hinge": flat(hinge(), disc(3.0), 0.05, 60.0),
-    "absolute": flat(absolute(), Ball(np.array([0.5, 0.0]), 1.0), 0.2, 300.0),
-    "huber in a box": flat(huber(0.2), Box(np.array([-1.0, -1.0]), np.array([0.8, 1.0])), 0.0, 80.0),
+    "hinge": flat(hinge_loss(), disc(3.0), 0.05, 60.0),
+    "absolute": flat(absolute_loss(), Ball(np.array([0.5, 0.0]), 1.0), 0.2, 300.0),
+    "huber in a box": flat(huber_loss(0.2), Box(np.array([-1.0, -1.0]), np.array([0.8, 1.0])), 0.0, 80.0),
     "logistic": flat(Logistic(), disc(3.0), 0.02, 100.0),
     "on the boundary": flat(Logistic(), disc(0.4), 0.02, 400.0),
 }
@@ -152,15 +152,15 @@ def test_the_plane_is_exact(name):
 @parametrize("name", ["logistic", "on the boundary", "on R^d"])
 def test_the_logistic_envelope_is_exact_inside_on_the_boundary_and_on_r_d(name, fallen, monkeypatch):
     """Also where one tangent stands for many radii."""
-    monkeypatch.setattr(shapes, "FALLEN", fallen)
+    monkeypatch.setattr(shapes, "REQUIRED_EXPONENT_RISE", fallen)
     density, rng = (PLANES | {"on R^d": flat(Logistic(), Space(np.zeros(2), 1.0), 0.2, 40.0)})[name], seeded(1)
-    draws = envelope.draws(density, 3000, rng)
-    bounded = density if density.region.bounded else flat(Logistic(), disc(6.0), 0.2, 40.0)
+    draws = envelope.rejection_sample(density, 3000, rng)
+    bounded = density if density.region.is_bounded else flat(Logistic(), disc(6.0), 0.2, 40.0)
     assert follows(draws, bounded)
     assert not follows(draws * 0.9, bounded)
-    over = envelope.envelope(density)
+    over = envelope.logistic_envelope(density)
     V = over.draw(4000, rng)
-    if isinstance(over, shapes.Radial):
+    if isinstance(over, shapes.RadialEnvelope):
         inside = -((V @ over.M) * V).sum(1) / 2 + np.linalg.slogdet(over.M)[1] / 2 - math.log(2 * math.pi)
         weight = np.exp(inside + over.bound(V) + over.log_mass)  # of a normal law, drawn by the envelope
         assert weight.mean() == approx(1, abs=5 * weight.std() / 4000**0.5)
@@ -174,19 +174,19 @@ def test_the_logistic_envelope_is_exact_inside_on_the_boundary_and_on_r_d(name, 
 
 def test_plain_draws_pay_for_what_thinning_adds_to_their_error():
     region = disc(2.0)
-    plain, eta = proximal.rounds(Logistic(), region, 0.0, 40.0, 1e-3)
+    plain, eta = proximal.rounds_and_step(Logistic(), region, 0.0, 40.0, 1e-3)
     pulled = 2 / (40 * 4)
-    assert (plain, eta) == proximal.rounds(Logistic(), region, pulled, 40.0, 1e-3 / (1.5 * math.e))
-    assert plain > proximal.rounds(Logistic(), region, pulled, 40.0, 1e-3)[0]
+    assert (plain, eta) == proximal.rounds_and_step(Logistic(), region, pulled, 40.0, 1e-3 / (1.5 * math.e))
+    assert plain > proximal.rounds_and_step(Logistic(), region, pulled, 40.0, 1e-3)[0]
     for tiny in (1e-300, 1e-310):  # k falls with μ, so that the law is all but even on K
-        assert proximal.rounds(Logistic(), region, tiny, tiny, 1e-3)[0] == 1
-        assert proximal.rounds(Logistic(), region, tiny, 40.0, 1e-3)[0] > proximal.MOST_WORK, "which is refused"
+        assert proximal.rounds_and_step(Logistic(), region, tiny, tiny, 1e-3)[0] == 1
+        assert proximal.rounds_and_step(Logistic(), region, tiny, 40.0, 1e-3)[0] > proximal.MAX_WORK, "which is refused"
 
 
 def test_rejection_gives_up_only_when_it_is_told_to():
     density, rng = PLANES["logistic"], seeded(0)
-    assert 0 < len(envelope.draws(density, 3000, rng, 1)) < 3000
-    assert len(envelope.draws(density, 500, rng)) == 500
+    assert 0 < len(envelope.rejection_sample(density, 3000, rng, 1)) < 3000
+    assert len(envelope.rejection_sample(density, 500, rng)) == 500
 
 
 CUTS = {
@@ -202,20 +202,22 @@ def test_the_gaussian_is_cut_off_at_the_region(name):
     region, k = CUTS[name]
     loss = SquaredDistance((-1.0, -1.0), (1.0, 1.0))
     density = Density(Risk(loss, np.array([[0.5, 0.1], [0.3, 0.6]]), np.ones(2)), region, k, 0.3)
-    draws = cut_off((density.risk.mean + 0.3 * region.centre) / 1.3, 1 / (k * 1.3), region, 2000, seeded(0))
+    draws = draw_truncated_gaussian(
+        (density.risk.mean + 0.3 * region.centre) / 1.3, 1 / (k * 1.3), region, 2000, seeded(0)
+    )
     assert follows(draws, density)
     assert not follows(region.centre + 0.9 * (draws - region.centre), density)
     assert region.contains(SAMPLERS["gaussian"].draw(density, 0.0, seeded(1))[None])[0]
 
 
 def test_the_alternating_sampler_follows_its_law_and_a_negated_sign_does_not(monkeypatch):
-    loss, b = pinball(0.5), np.array([[-0.6], [-0.2], [0.1], [0.8], [0.9]])
+    loss, b = pinball_loss(0.5), np.array([[-0.6], [-0.2], [0.1], [0.8], [0.9]])
     density = Density(Risk(loss, b, np.ones(5), location=True), INTERVAL, 4.0, 0.5)
 
     def draws():
         found, x = [], np.zeros(1)
         tries = 0
-        for proposal in alternating.walk(density, 8_000, 0.05, seeded(0), x):
+        for proposal in alternating.run_proposals(density, 8_000, 0.05, seeded(0), x):
             tries += 1
             if proposal.accepted:
                 found.append(proposal.x[0])
@@ -224,13 +226,13 @@ def test_the_alternating_sampler_follows_its_law_and_a_negated_sign_does_not(mon
 
     exact = PiecewiseGaussian(density).cdf
     assert kstest(draws(), exact).pvalue > 1e-3
-    real = alternating.estimate
-    monkeypatch.setattr(alternating, "estimate", lambda difference, rng: real(lambda: -difference(), rng))
+    real = alternating.estimate_exponential
+    monkeypatch.setattr(alternating, "estimate_exponential", lambda difference, rng: real(lambda: -difference(), rng))
     assert kstest(draws(), exact).pvalue < 1e-3
 
 
 def test_the_alternating_schedule_pays_for_every_step():
-    T, eta = alternating.schedule(RegularisedRisk(pinball(0.5), INTERVAL, 0.6, True), 3.0, 1e-2)
+    T, eta = alternating.rounds_and_step(RegularisedRisk(pinball_loss(0.5), INTERVAL, 0.6, True), 3.0, 1e-2)
     assert T < 10_000
     alpha = 3.0 * 0.6
     sigma = 3.0 * 0.5 * math.sqrt(2 * eta / (1 + eta * alpha))
@@ -241,30 +243,30 @@ def test_the_alternating_schedule_pays_for_every_step():
 
 def test_the_first_sampler_that_serves_is_chosen_and_others_say_why_not():
     plane = disc(1.0)
-    four, sharp = Ball(np.zeros(4), 1.0), RegularisedRisk(hinge(), plane, 1.0)
+    four, sharp = Ball(np.zeros(4), 1.0), RegularisedRisk(hinge_loss(), plane, 1.0)
     for target, paid, unpaid in (
-        (RegularisedRisk(pinball(0.5), INTERVAL, 1.0, True), "line", "line"),
-        (RegularisedRisk(huber(0.5), INTERVAL, 1.0, True), "plane", "plane"),
+        (RegularisedRisk(pinball_loss(0.5), INTERVAL, 1.0, True), "line", "line"),
+        (RegularisedRisk(huber_loss(0.5), INTERVAL, 1.0, True), "plane", "plane"),
         (sharp, "plane", "plane"),
         (RegularisedRisk(Logistic(), plane, 1.0), "logistic", "plane"),
         (RegularisedRisk(SquaredDistance((0.0,) * 4, (1.0,) * 4), four, 0.0), "gaussian", "gaussian"),
-        (RegularisedRisk(hinge(), four, 1.0), "proximal", None),
-        (PlainRisk(hinge(), four), "proximal", None),
+        (RegularisedRisk(hinge_loss(), four, 1.0), "proximal", None),
+        (PlainRisk(hinge_loss(), four), "proximal", None),
         (RegularisedRisk(Logistic(), four, 1.0), "logistic", None),
         (PlainRisk(Logistic(), four), "logistic", None),
     ):
-        assert choose(target, 1e-9) == paid
+        assert choose_sampler(target, 1e-9) == paid
         if unpaid:
-            assert choose(target, 0.0) == unpaid
+            assert choose_sampler(target, 0.0) == unpaid
         else:
             with refused("no sampler serves here.*theta must be above 0"):
-                choose(target, 0.0)
+                choose_sampler(target, 0.0)
     with refused("never exactly: theta must be above 0"):
-        SAMPLERS["proximal"].check(sharp, 10.0, 0.0, 50)
+        SAMPLERS["proximal"].require_supported(sharp, 10.0, 0.0, 50)
     with refused("rounds over n=1,000,000 rows"):
-        SAMPLERS["proximal"].check(RegularisedRisk(hinge(), plane, 1e-4), 1e6, 1e-9, 10**6)
+        SAMPLERS["proximal"].require_supported(RegularisedRisk(hinge_loss(), plane, 1e-4), 1e6, 1e-9, 10**6)
     with refused("n ≤ 200, not 201"):
-        SAMPLERS["alternating"].check(sharp, 10.0, 1e-9, 201)
+        SAMPLERS["alternating"].require_supported(sharp, 10.0, 1e-9, 201)
     with refused("needs too many boxes"):
-        SAMPLERS["plane"].check(sharp, 1e8, 0.0, 50)
-    SAMPLERS["plane"].check(sharp, 1e6, 0.0, 50)
+        SAMPLERS["plane"].require_supported(sharp, 1e8, 0.0, 50)
+    SAMPLERS["plane"].require_supported(sharp, 1e6, 0.0, 50)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from dpcore.evaluation.output_laws import best_without_privacy
+from dpcore.evaluation.output_laws import nonprivate_minimiser
 from dpcore.evaluation.truth import RiskTruth
 from dpcore.problems.losses import Logistic
 from dpcore.problems.parse_tasks import read_task
@@ -18,7 +18,7 @@ def test_every_record_keeps_its_public_bounds(name):
     problem, rows = task(name)
     assert rows.n == problem.n == 60
     assert rows.values.dtype == float
-    features = rows.values[:, :-1] if not problem.location and problem.loss.strength == 0 else np.zeros((1, 1))
+    features = rows.values[:, :-1] if not problem.location and problem.loss.strong_convexity == 0 else np.zeros((1, 1))
     assert np.linalg.norm(features, axis=1).max() <= 1 + 1e-12
     assert problem.G > 0
     assert problem.facts["d"] == len(problem.names) == len(problem.region.centre)
@@ -92,16 +92,16 @@ def test_the_truth_is_the_non_private_optimum_and_a_held_out_part():
     _, other = read_task(TASKS["median"][0], DOMAIN, table(seed=9))
     truth = RiskTruth(problem, rows, other)
     frame = table()
-    best = best_without_privacy(problem, rows)[0]
+    best = nonprivate_minimiser(problem, rows)[0]
     assert np.abs(frame.y - best).mean() == approx(np.abs(frame.y - frame.y.median()).mean())
-    assert truth.least == approx(np.abs(frame.y - best).mean() / 2)
+    assert truth.min_risk == approx(np.abs(frame.y - best).mean() / 2)
     release = type("R", (), {"x": np.array([7.0])})()
-    found = truth.both(release)[0]
+    found = truth.errors_vs_sample_and_population(release)[0]
     assert found.risk == approx(np.abs(frame.y - 7).mean() / 2)
-    assert found.excess_risk == approx(found.risk - truth.least)
+    assert found.excess_risk == approx(found.risk - truth.min_risk)
     assert (found.accuracy, found.headline[0]) == (None, "excess risk")
-    assert truth.both(release)[1].risk == approx(np.abs(table(seed=9).y - 7).mean() / 2)
-    assert RiskTruth(problem, rows, None).both(release)[1] is None
+    assert truth.errors_vs_sample_and_population(release)[1].risk == approx(np.abs(table(seed=9).y - 7).mean() / 2)
+    assert RiskTruth(problem, rows, None).errors_vs_sample_and_population(release)[1] is None
 
 
 def test_accuracy_counts_signs():
@@ -109,4 +109,4 @@ def test_accuracy_counts_signs():
     release = type("R", (), {"x": np.array([1.0, 0.0])})()
     frame = table()
     expected = ((frame.x > 0) == (frame.label == "yes"))[frame.x != 0].sum() / 60
-    assert RiskTruth(problem, rows, None).both(release)[0].accuracy == approx(expected)
+    assert RiskTruth(problem, rows, None).errors_vs_sample_and_population(release)[0].accuracy == approx(expected)

@@ -4,13 +4,13 @@ import numpy as np
 import pandas as pd
 
 from dpcore import PointRelease
-from dpcore.problems.regions import Ball, Space, box, point_rows
+from dpcore.problems.regions import Ball, Space, build_box, read_point_rows
 from tests.small_problems import approx, parametrize, refused, seeded
 
 BALL = Ball(np.zeros(2), 2.0)
 NAMES = ("x", "y")
-BOX = box([0], [1, 3], ["x", "y"])
-REGIONS = parametrize("region", [BALL, BOX, Ball(np.ones(1), 0.5), box([-2], [-1], ["x"])])
+BOX = build_box([0], [1, 3], ["x", "y"])
+REGIONS = parametrize("region", [BALL, BOX, Ball(np.ones(1), 0.5), build_box([-2], [-1], ["x"])])
 
 
 @REGIONS
@@ -40,7 +40,7 @@ def test_projection_is_the_nearest_point_and_uniform_points_are_inside(region):
 
 
 def test_points_are_grouped_and_points_outside_by_rounding_are_taken_in():
-    rows = point_rows(BALL, NAMES, pd.DataFrame({"x": [0.0, 2 + 1e-12, 0.0, -0.0], "y": ["1", "0", "1", " 1"]}))
+    rows = read_point_rows(BALL, NAMES, pd.DataFrame({"x": [0.0, 2 + 1e-12, 0.0, -0.0], "y": ["1", "0", "1", " 1"]}))
     assert rows.values == approx(np.array([[0, 1], [2, 0]]), abs=1e-12)
     assert rows.weights.tolist() == [3, 1]
 
@@ -60,7 +60,7 @@ def test_points_are_grouped_and_points_outside_by_rounding_are_taken_in():
 )
 def test_bad_points_are_refused_with_their_row(cells, message):
     with refused(message):
-        point_rows(BALL, NAMES, pd.DataFrame(cells))
+        read_point_rows(BALL, NAMES, pd.DataFrame(cells))
 
 
 @parametrize(
@@ -69,8 +69,8 @@ def test_bad_points_are_refused_with_their_row(cells, message):
         *((lambda r=r: Ball(np.zeros(1), r), f"radius={r:g} must be above 0") for r in (0, np.nan)),
         (lambda: Space(np.zeros(1), np.inf), "radius=inf must be above 0"),
         (lambda: PointRelease(BALL, 5, ("x",)), "1 names do not match the ball of radius 2 about 0, which has d=2"),
-        (lambda: box([0, 0, 0], [1], ["x", "y"]), "3 values of low for 2 coordinates"),
-        (lambda: box([0, 2], [1], ["x", "y"]), "coordinate 'y': low=2 must be below high=1"),
+        (lambda: build_box([0, 0, 0], [1], ["x", "y"]), "3 values of low for 2 coordinates"),
+        (lambda: build_box([0, 2], [1], ["x", "y"]), "coordinate 'y': low=2 must be below high=1"),
         (lambda: PointRelease(BALL, 1, NAMES), "has 1 row; at least 2"),
         (lambda: PointRelease(BALL, 5, NAMES, group=6), "group=6 is outside 1..5"),
     ],

@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 
 from dpcore.problems import point_grouping as point_groups
 from dpcore.problems import transport
-from dpcore.problems.transport import bounded_lipschitz, w1
+from dpcore.problems.transport import project_bounded_lipschitz, w1_distance
 from tests.small_problems import approx, parametrize, refused, seeded
 
 CORNERS = np.array([[0, 0], [1, 0], [0, 1], [0.5, 0.5]])
@@ -58,31 +58,31 @@ def test_the_projection_is_the_full_program(d, kind, seed, monkeypatch):
     V = rng.random((14, d))
     m = signed(kind, 14, rng)
     D = np.sqrt(d)
-    found = bounded_lipschitz(V, m, D)
+    found = project_bounded_lipschitz(V, m, D)
     assert found.weights.min() >= 0
     assert found.weights.sum() == approx(1, abs=1e-12)
     assert found.value == approx(projection_program(V, m, D), abs=1e-9)
     assert distance_program(V, m - found.weights, D) == approx(found.value, abs=1e-9), "μ attains it"
-    monkeypatch.setattr(transport, "ALL_ARCS", 0)
-    monkeypatch.setattr(transport, "NEIGHBOURS", 1)
-    assert bounded_lipschitz(V, m, D).value == approx(found.value, abs=1e-9), "few arcs and pricing"
+    monkeypatch.setattr(transport, "MAX_DENSE_ARCS", 0)
+    monkeypatch.setattr(transport, "NEAREST_ARCS_PER_POINT", 1)
+    assert project_bounded_lipschitz(V, m, D).value == approx(found.value, abs=1e-9), "few arcs and pricing"
 
 
 def test_a_large_projection_says_how_far_it_may_be_from_the_optimum(monkeypatch):
     rng = seeded(0)
     V = rng.random((600, 2))
     m = rng.dirichlet(np.ones(600)) + 0.01 * rng.normal(size=600)
-    exact = bounded_lipschitz(V, m, 2.0)
-    monkeypatch.setattr(transport, "EXACT", 0)
-    monkeypatch.setattr(transport, "LOOSE", 0.2)
-    monkeypatch.setattr(transport, "NEIGHBOURS", 2)
-    rough = bounded_lipschitz(V, m, 2.0)
+    exact = project_bounded_lipschitz(V, m, 2.0)
+    monkeypatch.setattr(transport, "MAX_TIGHT_ARCS", 0)
+    monkeypatch.setattr(transport, "LOOSE_RELATIVE_ERROR", 0.2)
+    monkeypatch.setattr(transport, "NEAREST_ARCS_PER_POINT", 2)
+    rough = project_bounded_lipschitz(V, m, 2.0)
     assert exact.error <= 1e-9 < rough.error
     assert exact.value <= rough.value <= exact.value + rough.error + 1e-12
 
 
 def test_nothing_positive_leaves_the_uniform_distribution():
-    found = bounded_lipschitz(CORNERS, np.array([-0.1, 0.0, -0.2, 0.0]), 2.0)
+    found = project_bounded_lipschitz(CORNERS, np.array([-0.1, 0.0, -0.2, 0.0]), 2.0)
     assert found.weights == approx(0.25)
     assert found.value == approx(2 * 1.3)
 
@@ -94,13 +94,13 @@ def test_w1_is_the_full_program(d, far, monkeypatch):
     X, Y = rng.random((13, d)), rng.random((9, d)) + far
     a, b = rng.dirichlet(np.ones(13)), rng.dirichlet(np.ones(9))
     expected = transport_program(X, a, Y, b)
-    assert w1(X, a, Y, b).value == approx(expected, abs=1e-9)
-    assert w1(Y, 7 * b, X, 3 * a).value == approx(expected, abs=1e-9)
-    assert w1(X, a, np.repeat(X, 2, axis=0), np.repeat(a, 2)).value == approx(0, abs=1e-12)
-    assert w1(X[:1], a[:1], Y, b).value == approx(b @ cdist(Y, X[:1])[:, 0], abs=1e-12)
-    monkeypatch.setattr(transport, "ALL_ARCS", 0)
-    monkeypatch.setattr(transport, "LIKELY", 1)
-    found = w1(X, a, Y, b)
+    assert w1_distance(X, a, Y, b).value == approx(expected, abs=1e-9)
+    assert w1_distance(Y, 7 * b, X, 3 * a).value == approx(expected, abs=1e-9)
+    assert w1_distance(X, a, np.repeat(X, 2, axis=0), np.repeat(a, 2)).value == approx(0, abs=1e-12)
+    assert w1_distance(X[:1], a[:1], Y, b).value == approx(b @ cdist(Y, X[:1])[:, 0], abs=1e-12)
+    monkeypatch.setattr(transport, "MAX_DENSE_ARCS", 0)
+    monkeypatch.setattr(transport, "ARCS_PER_POINT", 1)
+    found = w1_distance(X, a, Y, b)
     assert found.value == approx(expected, abs=1e-9), "few arcs and pricing"
     assert found.error <= 1e-9
 
@@ -108,23 +108,23 @@ def test_w1_is_the_full_program(d, far, monkeypatch):
 @parametrize("pairs", [2_000, 0], ids=["means of pairs", "bounds of them"])
 @parametrize("far", [0.0, 0.5])
 def test_groups_bound_the_distance_of_their_points(pairs, far, monkeypatch):
-    monkeypatch.setattr(point_groups, "PAIRS", pairs)
+    monkeypatch.setattr(point_groups, "MAX_EXACT_PAIRS", pairs)
     rng = seeded(0)
     X, Y, a = rng.random((400, 2)), rng.random((150, 2)) ** 2 + far, rng.random(400)
-    exact = w1(X, a, Y, np.ones(150))
-    rough = w1(X, a, Y, np.ones(150), large=60)
+    exact = w1_distance(X, a, Y, np.ones(150))
+    rough = w1_distance(X, a, Y, np.ones(150), max_groups=60)
     assert exact.error < 1e-9 < rough.error < (0.03 if pairs else 0.06)
     assert abs(rough.value - exact.value) <= rough.error + 1e-9
-    groups = point_groups.grouped(X, a, 60)  # at distance 0 from its own groups, but not its points from these
-    found = w1(X, a, groups.centres, groups.mass, large=60)
-    assert found.value + found.error >= w1(X, a, groups.centres, groups.mass).value > 0.01
+    groups = point_groups.group_points(X, a, 60)  # at distance 0 from its own groups, but not its points from these
+    found = w1_distance(X, a, groups.centres, groups.mass, max_groups=60)
+    assert found.value + found.error >= w1_distance(X, a, groups.centres, groups.mass).value > 0.01
 
 
 def test_groups_hold_all_mass_and_are_not_too_many():
     rng = seeded(0)
     for X in (rng.random((500, 3)), np.concatenate([rng.random((400, 2)) * 1e-9, [[1.0, 1.0]]]), rng.random((300, 40))):
         a = rng.dirichlet(np.ones(len(X)))
-        groups = point_groups.grouped(X, a, 50)
+        groups = point_groups.group_points(X, a, 50)
         assert 1 <= len(groups.mass) <= 50
         assert groups.mass.sum() == approx(1, abs=1e-12)
         assert groups.size.sum() == len(X)
@@ -134,4 +134,4 @@ def test_groups_hold_all_mass_and_are_not_too_many():
 @parametrize("weights", [[0.0, 0.0], [1.0, -0.1], [np.nan, 1.0]])
 def test_weights_that_are_none_are_refused(weights):
     with refused("weights of points must be non-negative"):
-        w1(CORNERS[:2], np.array(weights), CORNERS, np.ones(4))
+        w1_distance(CORNERS[:2], np.array(weights), CORNERS, np.ones(4))

@@ -5,7 +5,7 @@ import numpy as np
 from dpcore import Marginals
 from dpcore.models.releases import ProductMixture
 from dpcore.queries import product_answers
-from dpcore.queries.product_answers import Products, blocks
+from dpcore.queries.product_answers import ProductAnswers, column_slices
 from tests.small_problems import D324, TASKS, approx, cells, codes, histogram, parametrize, seeded, task
 
 WIDE = codes(*[20] * 14)  # 1.6e18 cells
@@ -21,7 +21,7 @@ def enumerated(release):
     """D (k,) cell by cell."""
     D = np.zeros(release.domain.size)
     for weight, row in zip(release.weights, release.probabilities, strict=True):
-        parts = [row[block][cells(release.domain)[:, i]] for i, block in enumerate(blocks(release.domain))]
+        parts = [row[block][cells(release.domain)[:, i]] for i, block in enumerate(column_slices(release.domain))]
         D += weight * np.prod(parts, axis=0)
     return D
 
@@ -33,14 +33,14 @@ def test_answers_are_those_of_the_enumerated_mixture(where):
     assert release.answers(workload) == approx(workload.answers(enumerated(release)), abs=1e-12)
 
 
-@parametrize("few", [0, product_answers.FEW, 10**6], ids=["cell by cell", "as it is", "whole tables"])
+@parametrize("few", [0, product_answers.WHOLE_TABLE_RATIO, 10**6], ids=["cell by cell", "as it is", "whole tables"])
 @parametrize("share", [1, 2], ids=["all", "half"])
 @parametrize("where", TASKS)
 def test_chosen_answers_and_their_gradients(monkeypatch, where, share, few):
-    monkeypatch.setattr(product_answers, "FEW", few)
+    monkeypatch.setattr(product_answers, "WHOLE_TABLE_RATIO", few)
     workload = task(where)[0].workload
     release, js = mixture(workload.domain, 3), seeded(1).permutation(workload.m)[: -(-workload.m // share)]
-    p, some = release.probabilities.T.copy(), Products(workload, js)
+    p, some = release.probabilities.T.copy(), ProductAnswers(workload, js)
     assert some.answers(p, release.weights) == approx(release.answers(workload)[js], abs=1e-12)
     v = seeded(2).normal(size=len(js))
     numeric = np.zeros_like(p)
@@ -58,13 +58,13 @@ def test_pieces_of_components_and_of_cells_add_up(monkeypatch):
     workload = task("3-way of 4")[0].workload
     release = mixture(workload.domain, 7)
     p, v = release.probabilities.T.copy(), np.arange(float(workload.m))
-    whole = Products(workload)
+    whole = ProductAnswers(workload)
     expected = whole.answers(p, release.weights), whole.gradient(p, release.weights, v)
     monkeypatch.setattr(product_answers, "BLOCK", 20)
-    monkeypatch.setattr(product_answers, "PIECE", 2)
+    monkeypatch.setattr(product_answers, "CELLS_PER_CHUNK", 2)
     for few in (0, 10**6):
-        monkeypatch.setattr(product_answers, "FEW", few)
-        pieces = Products(workload)
+        monkeypatch.setattr(product_answers, "WHOLE_TABLE_RATIO", few)
+        pieces = ProductAnswers(workload)
         assert pieces.answers(p, release.weights) == approx(expected[0], abs=1e-12)
         assert pieces.gradient(p, release.weights, v) == approx(expected[1], abs=1e-12)
 
@@ -72,7 +72,7 @@ def test_pieces_of_components_and_of_cells_add_up(monkeypatch):
 def test_a_domain_that_cannot_be_enumerated_is_answered():
     workload = Marginals(WIDE, ["acn", "b"])
     release = mixture(WIDE, 3)
-    a, c, i = (release.probabilities[:, blocks(WIDE)[axis]] for axis in (0, 2, 13))
+    a, c, i = (release.probabilities[:, column_slices(WIDE)[axis]] for axis in (0, 2, 13))
     table = np.einsum("w,wa,wc,wi->aci", release.weights, a, c, i)
     assert release.answers(workload)[workload.tables[0]] == approx(table.ravel())
     assert release.sample(5, seeded(0)).shape == (5, 14)
@@ -87,7 +87,7 @@ def test_rows_drawn_follow_the_mixture_closely(rows, C):
     for seed in range(12):
         frame = release.sample(rows, seeded(seed))
         assert frame.shape == (rows, 3)
-        counts = singles.answers_of_rows(release.domain.group(frame.to_numpy()))
+        counts = singles.answers_of_rows(release.domain.group_rows(frame.to_numpy()))
         gaps.append(rows * (counts - release.answers(singles)))
     assert np.abs(gaps).max() <= 2 * C + 1 if C < 200 else np.abs(gaps).max() < max(4 * np.sqrt(rows / 4), 2)
 
@@ -97,7 +97,7 @@ def test_rows_drawn_have_the_mixtures_joint_distribution():
     D, seen = enumerated(release), np.zeros(12)
     for seed in range(40):
         frame = release.sample(500, seeded(seed))
-        seen += histogram(release.domain, release.domain.group(frame.to_numpy())) / 40
+        seen += histogram(release.domain, release.domain.group_rows(frame.to_numpy())) / 40
     bound = 4 * np.sqrt(0.25 / 20_000)
     assert np.abs(seen - D).max() < bound
     alone = ProductMixture(release.domain, (release.weights @ release.probabilities)[None], np.ones(1))

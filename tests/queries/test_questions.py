@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import InputError, TableQueries, domain_from_json
-from dpcore.queries.questions import understand
+from dpcore.queries.questions import parse_question
 from tests.small_problems import binned, categorical, codes, domain_of, integer, numeric, parametrize, refused
 
 DOMAIN = domain_of(
@@ -26,7 +26,7 @@ DOMAIN = domain_of(
 
 
 def parse(text, domain):
-    return understand(text, domain).workload
+    return parse_question(text, domain).workload
 
 
 # Every value of a cell; bins of `pay` as 100 points each. None is a missing value.
@@ -70,12 +70,12 @@ GOOD = [
     ('"marital status" = "a ""b"""', ["marital status"], lambda m: m == 'a "b"'),
     ('"marital status" in (10.0, <5)', ["marital status"], lambda m: m in ("10", "<5")),
     ("not `not` in (1.5, 2)", ["not"], lambda n: n == "True"),
-]  # fmt: skip
+]
 
 
 @parametrize("text, names, test", GOOD)
 def test_a_question_counts_the_share_of_each_cell_that_fulfils_it(text, names, test):
-    question = understand(text, DOMAIN)
+    question = parse_question(text, DOMAIN)
     assert question.columns == tuple(names)
     expected = np.zeros([DOMAIN.project([name]).size for name in names])
     for cell in np.ndindex(*expected.shape):
@@ -99,12 +99,12 @@ def test_a_question_counts_the_share_of_each_cell_that_fulfils_it(text, names, t
     }.items(),
 )
 def test_notes_say_which_bins_are_cut(text, notes):
-    assert list(understand(text, DOMAIN).notes) == notes
+    assert list(parse_question(text, DOMAIN).notes) == notes
 
 
 def test_many_cut_bins_are_counted_not_listed():
     decades = domain_of({"x": {"kind": "integer", "edges": list(range(0, 101, 10))}})
-    notes = understand("x in (5, 15, 25, 35, 45, 55, 65)", decades).notes
+    notes = parse_question("x in (5, 15, 25, 35, 45, 55, 65)", decades).notes
     assert len(notes) == 6
     assert notes[-1].endswith("cuts 2 more bins")
 
@@ -159,8 +159,8 @@ def test_long_texts_and_large_tables_are_refused_and_long_chains_are_not():
 def test_the_longest_column_name_wins_and_words_are_not_cut():
     domain = domain_from_json({name: 2 for name in ("a", "a-b", "a>1", "a_c", "and", "not-x", "nota")})
     named = {"a=1": "a", "a-b=1": "a-b", "a>1=1": "a>1", "a > 0": "a", "a>10": "a", "a_c = 1": "a_c", '"and"=1': "and",
-             "not-x = 1": "not-x", "not not-x = 1": "not-x", "nota=1": "nota", "not a=1": "a"}  # fmt: skip
-    assert {text: understand(text, domain).columns for text in named} == {t: (c,) for t, c in named.items()}
+             "not-x = 1": "not-x", "not not-x = 1": "not-x", "nota=1": "nota", "not a=1": "a"}
+    assert {text: parse_question(text, domain).columns for text in named} == {t: (c,) for t, c in named.items()}
 
 
 @given(st.text(max_size=60))
@@ -172,7 +172,7 @@ def test_any_text_is_a_question_or_refused(text):
 WORDS = [
     "age", "sex", "pay", "edu-num", "income", "income>50K", "`income`", '"not"', "30", "17", "low", "Female",
     "and", "or", "not", "(", ")", ",", "=", "!=", "<", "<=", ">", ">=", "between", "in", "is", "missing", '"', "25–34",
-]  # fmt: skip
+]
 COMPARISON = st.sampled_from(
     ["age > 30", "sex = Male", "pay<7", "age is missing", "income in (low, mid)", "edu-num!=2"]
 )
@@ -192,6 +192,6 @@ def nested(inner):
 
 @given(st.recursive(COMPARISON, nested, max_leaves=6))
 def test_not_in_front_is_the_complement(text):
-    one, other = understand(text, DOMAIN), understand(f"not ({text})", DOMAIN)
+    one, other = parse_question(text, DOMAIN), parse_question(f"not ({text})", DOMAIN)
     assert one.columns == other.columns
     assert np.allclose(one.workload.matrix.toarray() + other.workload.matrix.toarray(), 1)

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from dpcore import Explicit, Marginals, TableQueries, Union, read_queries, samples
-from dpcore.models.listed_cells import Cells
-from dpcore.privacy.statistics.query_answers import Answers, SignedErrors, check_workload
-from dpcore.queries.workload import largest_distance
+from dpcore.models.listed_cells import ListedCellsModel
+from dpcore.privacy.statistics.query_answers import Answers, SignedErrors, require_known_workload
+from dpcore.queries.workload import max_column_distance
 from tests.small_problems import (
     approx,
     binned,
@@ -170,7 +170,7 @@ def test_answers_adjoint_and_single_queries_follow_the_matrix(case):
     assert np.allclose(workload.answers_of_rows(rows), A @ histogram(workload.domain, rows), atol=1e-14)
     for j in range(0, workload.m, 1 + k // 100):
         q = np.arange(float(k))
-        Cells(workload.domain).add_query(q, workload, j, -2.5)
+        ListedCellsModel(workload.domain).add_query(q, workload, j, -2.5)
         assert np.allclose(q, np.arange(k) - 2.5 * A[j])
     assert np.array_equal(pickle.loads(pickle.dumps(workload)).answers(D), workload.answers(D))
 
@@ -203,11 +203,11 @@ def test_sensitivities_of_random_table_queries_cover_every_pair(data):
 def test_many_columns_get_a_safe_bound(norm, monkeypatch):
     A = seeded(0).uniform(-1, 1, (3, 400))
     exact = np.linalg.norm(A[:, :, None] - A[:, None, :], ord=norm, axis=0).max()
-    assert largest_distance(A, norm) == approx(exact)
+    assert max_column_distance(A, norm) == approx(exact)
     for limit in ("EXACT_COLUMNS", "BLOCK"):
         monkeypatch.setattr(f"dpcore.queries.workload.{limit}", 7)
         for matrix in (A, csr_array(A)):
-            assert exact <= largest_distance(matrix, norm) <= 2 * exact
+            assert exact <= max_column_distance(matrix, norm) <= 2 * exact
 
 
 def test_a_union_with_a_workload_of_unknown_sensitivity_is_refused():
@@ -215,7 +215,7 @@ def test_a_union_with_a_workload_of_unknown_sensitivity_is_refused():
         pass
 
     with refused("Better is not a set of questions whose sensitivity is known"):
-        check_workload(Union([Better.all(SMALL, 1), Marginals.all(SMALL, 2)]))
+        require_known_workload(Union([Better.all(SMALL, 1), Marginals.all(SMALL, 2)]))
 
 
 @parametrize(
@@ -308,17 +308,17 @@ def test_what_is_measured_is_chosen_by_public_variances():
         TableQueries.ranges(census, ["age", "hours"]),
         TableQueries.half_spaces(codes(40, 40), "ab", 50),
     )
-    assert ranges.measured is ranges.base
-    assert spaces.measured is spaces
-    assert signs(SMALL, 2).measured.m == 2
-    both = Union([Marginals.all(census, 2), ranges]).measured
+    assert ranges.measured_workload is ranges.base
+    assert spaces.measured_workload is spaces
+    assert signs(SMALL, 2).measured_workload.m == 2
+    both = Union([Marginals.all(census, 2), ranges]).measured_workload
     assert isinstance(both, Marginals)
     assert set(both.axes) == set(Marginals.all(census, 2).axes), "ranges follow from six tables that hold their column"
-    apart = Union([Marginals(codes(40, 40), ["ab"]), TableQueries.ranges(codes(40, 40), "a")]).measured
+    apart = Union([Marginals(codes(40, 40), ["ab"]), TableQueries.ranges(codes(40, 40), "a")]).measured_workload
     assert set(apart.axes) == {(0, 1), (0,)}, "summing 40 cells for each of 820 ranges is worse than one more table"
-    mixed = Union([spaces, Marginals(codes(40, 40), ["a"]), TableQueries.ranges(codes(40, 40), "a")]).measured
-    assert [type(w) for w, _ in mixed.members] == [Marginals, TableQueries]
-    assert mixed.members[0][0].axes == ((0,),)
+    mixed = Union([spaces, Marginals(codes(40, 40), ["a"]), TableQueries.ranges(codes(40, 40), "a")]).measured_workload
+    assert [type(w) for w, _ in mixed.parts] == [Marginals, TableQueries]
+    assert mixed.parts[0][0].axes == ((0,),)
 
 
 @parametrize(

@@ -58,7 +58,7 @@ def test_a_release_that_could_not_be_written_stays_charged_and_the_same_again_fi
     (made,) = releases()
     assert made["state"] == "released"
     assert made["seq"] == charged["seq"]
-    assert not [check for check in verifier.checks(Path("elsewhere"), ledger=Path("l.sqlite")) if not check[0]]
+    assert not [check for check in verifier.run_checks(Path("elsewhere"), ledger=Path("l.sqlite")) if not check[0]]
     assert not list(here.glob("l.sqlite-noise-*")), "nobody can repeat the draw"
     released("another")
     assert len(releases()) == 2
@@ -88,7 +88,7 @@ def test_another_attempt_draws_the_very_same_in_another_process(here, monkeypatc
     command = [sys.executable, "-c", FIRST, *order(algorithm=algorithm)]
     done = subprocess.run(command, env=os.environ | {**PATHS, "PYTHONHASHSEED": "7"}, capture_output=True, timeout=120)
     assert done.returncode == 2, done.stderr
-    drawings, write = [], publish.write
+    drawings, write = [], publish.write_release_files
 
     def keep(made, ready, reservation, drawn, **more):
         drawings.append((drawn, drawn.release.answers(ready.problem.workload)))
@@ -112,7 +112,7 @@ def test_another_attempt_draws_the_very_same_in_another_process(here, monkeypatc
         {"epsilon": 0.4}, {"queries": "marginals:1"}, {"columns": "age,sex"}, {"algorithm": "mwem"},
         {"dataset": "other", "total": None},
     ],
-)  # fmt: skip
+)
 def test_anything_else_is_another_release_with_noise_of_its_own(monkeypatch, changes):
     with monkeypatch.context() as full:
         full.setattr(publish, "write", fails(OSError("no room")))

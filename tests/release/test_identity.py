@@ -10,18 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import InputError, source_at
-from dpcore.data.fingerprint import fingerprint, fingerprints
-from dpcore.data.readers import read
-from dpcore.release.data_set import Identity
+from dpcore.data.fingerprint import table_fingerprint, table_fingerprints
+from dpcore.data.readers import load_table
+from dpcore.release.data_set import TableIdentity
 from dpcore.release.ledger import ledger_store
-from dpcore.release.ledger.ledger_store import Store, verify
-from dpcore.schema.text_format import DELIMITERS, ENCODINGS, TextFormat
+from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
+from dpcore.schema.text_format import DELIMITER_NAMES, ENCODING_NAMES, TextFormat
 from tests.release.ledger.ledger_charges import TOTAL, charge
 from tests.small_problems import parametrize, refused
 
 FORMATS = [
     TextFormat(delimiter=delimiter, encoding=encoding, line_breaks=breaks)
-    for delimiter, encoding, breaks in product(("", *DELIMITERS), ENCODINGS, (False, True))
+    for delimiter, encoding, breaks in product(("", *DELIMITER_NAMES), ENCODING_NAMES, (False, True))
 ]
 WORDS = ["Köln", "Bonn", "Straße 7", "a;b", "x|y", "a,b", "17", "1.50", "–", "\u00a0z", "ÿ"]
 
@@ -33,7 +33,7 @@ def files(draw):
     row = st.lists(st.sampled_from(WORDS), min_size=len(names), max_size=len(names))
     rows = draw(st.lists(row, min_size=2, max_size=6))
     apart, encoding = (
-        draw(st.sampled_from([*DELIMITERS])),
+        draw(st.sampled_from([*DELIMITER_NAMES])),
         draw(st.sampled_from(["utf-8", "utf-8-sig", "windows-1252"])),
     )
     return pd.DataFrame(rows, columns=pd.Index(names)).to_csv(index=False, sep=apart).encode(encoding)
@@ -46,7 +46,7 @@ def fields(path, format, in_parts):
             source = source_at(path, format)
             source.fingerprint(b"k")
             return {"frame": source}
-        table = read(path, format=format)
+        table = load_table(path, format=format)
         return {"frame": table.frame, "sha256": table.sha256}
     except InputError:
         return None
@@ -61,15 +61,15 @@ def test_no_statement_about_a_file_makes_another_data_set_of_it(tmp_path_factory
     one, two = fields(paths[0], first, a), fields(paths[1], second, b)
     if one is None or two is None:
         return
-    store = Store(here / "l.sqlite", create=True)
+    store = LedgerStore(here / "l.sqlite", create=True)
     charge(store, dataset="one", total=TOTAL, **one)
     with refused("is the data set 'one'"):
         charge(store, dataset="two", total=TOTAL, **two)
     if name:
         assert charge(store, dataset="one", **two).dataset == "one"
     assert charge(store, dataset="one", new_version=True, **two).version == 2
-    assert len(store.show()) == 1
-    assert verify(store.path) == []
+    assert len(store.list_datasets()) == 1
+    assert verify_ledger(store.path) == []
 
 
 EDITS = {
@@ -89,7 +89,7 @@ def test_other_bytes_of_the_same_cells_are_known_in_any_encoding_that_is_stated(
     first, second = (TextFormat(encoding=encoding) for encoding in formats)
     (tmp_path / "t.csv").write_text(text, encoding="utf-8")
     (tmp_path / "u.csv").write_bytes(edit(text).encode())
-    store = Store(tmp_path / "l.sqlite", create=True)
+    store = LedgerStore(tmp_path / "l.sqlite", create=True)
     charge(store, dataset="one", total=TOTAL, **fields(tmp_path / "t.csv", first, False))
     for in_parts in (False, True):
         with refused("is the data set 'one'"):
@@ -107,7 +107,7 @@ def test_the_same_cells_in_other_kinds_of_files_are_known(tmp_path):
         frame.iloc[[i]].to_parquet(tmp_path / "folder" / f"{i}.parquet")
     paths = [path for path in sorted(tmp_path.iterdir()) if path.name != "l.sqlite"]
     for number, (one, two) in enumerate(product(paths, repeat=2)):
-        store = Store(tmp_path / f"{number}.sqlite", create=True)
+        store = LedgerStore(tmp_path / f"{number}.sqlite", create=True)
         told = [{"frame": source_at(p)} if p.is_dir() else fields(p, TextFormat(), False) for p in (one, two)]
         charge(store, dataset="one", total=TOTAL, **told[0])
         with refused("is the data set 'one'"):
@@ -123,36 +123,36 @@ def test_files_of_a_folder_are_known_whatever_they_are_called(tmp_path):
     one, two = (source_at(tmp_path / folder) for folder in ("one", "two"))
     assert one.sha256 == two.sha256 != ""
     frame.to_parquet(tmp_path / "t.parquet")
-    assert source_at(tmp_path / "t.parquet").sha256 == read(tmp_path / "t.parquet").sha256
+    assert source_at(tmp_path / "t.parquet").sha256 == load_table(tmp_path / "t.parquet").sha256
 
 
 def test_people_whose_cells_differ_are_another_data_set(tmp_path):
     """Nothing is taken for known that is not: no two of these tables agree in any reading."""
     tables = [["Köln", "Bonn"], ["Koln", "Bonn"], ["K?ln", "Bonn"], ["张", "李"], ["?", "?"], ["李", "王"], ["1", "2"]]
-    store = Store(tmp_path / "l.sqlite", create=True)
+    store = LedgerStore(tmp_path / "l.sqlite", create=True)
     for number, cells in enumerate(tables):
         charge(store, pd.DataFrame({"a": cells}), dataset=f"t{number}", total=TOTAL)
-    assert len(store.show()) == len(tables)
-    assert all(len(set(fingerprints(pd.DataFrame({"a": cells}), b"k"))) <= 3 for cells in tables)
-    assert len(set(fingerprints(pd.DataFrame({"a": ["x", "y"]}), b"k"))) == 1
+    assert len(store.list_datasets()) == len(tables)
+    assert all(len(set(table_fingerprints(pd.DataFrame({"a": cells}), b"k"))) <= 3 for cells in tables)
+    assert len(set(table_fingerprints(pd.DataFrame({"a": ["x", "y"]}), b"k"))) == 1
 
 
 def charged_before(store, **said):
     """How a release was charged before the marks of bytes were kept: by the cells as read alone."""
 
     def of_cells(request, key):
-        return Identity(key, (fingerprint(request.frame, key),), ())
+        return TableIdentity(key, (table_fingerprint(request.frame, key),), ())
 
     with pytest.MonkeyPatch.context() as before:
         before.setattr(ledger_store, "KNOWN_BY", "not_kept")
-        before.setattr(ledger_store.Identity, "of", of_cells)
+        before.setattr(ledger_store.TableIdentity, "of", of_cells)
         return charge(store, **said)
 
 
 def every_reading(path, format, in_parts):
     """The readings of a file by every other delimiter, as the command line has them."""
-    others = [replace(format, delimiter=delimiter) for delimiter in ("", *DELIMITERS)]
-    read_again = source_at if in_parts else lambda p, format: read(p, format=format).frame
+    others = [replace(format, delimiter=delimiter) for delimiter in ("", *DELIMITER_NAMES)]
+    read_again = source_at if in_parts else lambda p, format: load_table(p, format=format).frame
     return tuple(partial(read_again, path, format=other) for other in others)
 
 
@@ -166,7 +166,7 @@ def test_a_ledger_from_before_knows_its_files_by_any_statement(tmp_path_factory,
     one, two = fields(path, first, False), fields(path, second, parts)
     if one is None or two is None:
         return
-    store = Store(here / "l.sqlite", create=True)
+    store = LedgerStore(here / "l.sqlite", create=True)
     charged_before(store, dataset="one", total=TOTAL, **one)
     with refused("is the data set 'one'"):
         charge(store, dataset="two", total=TOTAL, readings=every_reading(path, second, parts), **two)
@@ -176,7 +176,7 @@ def test_one_file_that_an_old_ledger_took_for_two_data_sets_is_charged_to_neithe
     """Whatever is stated that both are found by; what one of them was released by goes on."""
     (tmp_path / "t.csv").write_text("ort\nKöln\nBonn\n", encoding="utf-8")
     one, two = (fields(tmp_path / "t.csv", TextFormat(encoding=e), False) for e in ("utf-8", "windows-1252"))
-    store = Store(tmp_path / "l.sqlite", create=True)
+    store = LedgerStore(tmp_path / "l.sqlite", create=True)
     charged_before(store, dataset="one", total=TOTAL, **one)
     charged_before(store, dataset="two", total=TOTAL, **two)
     for table in (one, two):

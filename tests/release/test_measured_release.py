@@ -9,8 +9,8 @@ import pandas as pd
 from dpcore import BudgetError, domain_from_json, domain_to_json, read_json
 from dpcore.release import preparation
 from dpcore.release.evidence import verifier
-from dpcore.release.ledger.ledger_store import Store
-from dpcore.schema.partial_schema import open_schema_from_json
+from dpcore.release.ledger.ledger_store import LedgerStore
+from dpcore.schema.partial_schema import partial_schema_from_json
 from tests.cli.command_files import people
 from tests.cli.test_release import facts, order, paid
 from tests.release.evidence.test_registry_and_review import review
@@ -63,7 +63,7 @@ def made(place):
 
 @parametrize("out", CASES)
 def test_it_verifies(made, out):
-    found = verifier.checks(made / out, ledger=made / f"{out}.sqlite")
+    found = verifier.run_checks(made / out, ledger=made / f"{out}.sqlite")
     assert not [words for holds, name, words in found if not holds]
     assert {"charges", "reserved", "total", "ledger"} <= {name for _, name, _ in found}
     assert "schema.json" in read_json(made / out / "signature.json")["files"]
@@ -135,17 +135,17 @@ def test_a_constraint_of_public_columns_is_kept_and_one_of_an_open_column_refuse
     assert domain_to_json(domain) == told
     part = domain.project([PAY, "sex", "old"])
     assert (part.measured, len(part.constraints)) == ((PAY,), 1)
-    assert open_schema_from_json(OPEN).project(["job", "sex"]).placeholder.constraints == ()
+    assert partial_schema_from_json(OPEN).project(["job", "sex"]).placeholder.constraints == ()
     for spec in (
         {"impossible": {"job": "clerk", "sex": "f"}},
         {"order": [PAY, "sex"]},
         {"within": ["sex", "job"], "which": {"f": "clerk"}},
     ):
         with refused(r"constraint 1: column '(job|pay.*)' is to be measured"):
-            open_schema_from_json(OPEN | {"constraints": [spec]})
+            partial_schema_from_json(OPEN | {"constraints": [spec]})
     for wrong in ("x", [1], [{"order": 7}], [{"within": {}}]):
         with refused("constraint"):
-            open_schema_from_json(OPEN | {"constraints": wrong})
+            partial_schema_from_json(OPEN | {"constraints": wrong})
 
 
 def test_what_an_earlier_release_measured_is_said_beside_what_this_one_did(made):
@@ -163,7 +163,7 @@ def test_what_an_earlier_release_measured_is_said_beside_what_this_one_did(made)
         f"measured from the data, protected, with an earlier release, entry {entry} of the ledger: job",
         "others entered by a person",
     ]
-    assert all(holds for holds, _, _ in verifier.checks(made / "half", earlier=made / "whole"))
+    assert all(holds for holds, _, _ in verifier.run_checks(made / "half", earlier=made / "whole"))
 
 
 @parametrize("name", ["affordable", "plan_within", "check_whole"])
@@ -184,7 +184,7 @@ def test_a_schema_that_no_release_follows_is_written_and_stays_charged(place, tm
     )
     assert [path.name for path in (place / f"broken_{name}").iterdir()] == ["schema.json"]
     assert domain_from_json(read_json(place / f"broken_{name}" / "schema.json")).measured == ("job", PAY)
-    (data,) = Store(f"{ledger}.sqlite").show()
+    (data,) = LedgerStore(f"{ledger}.sqlite").list_datasets()
     assert [entry["state"] for entry in data.releases] == ["failed"]
 
 

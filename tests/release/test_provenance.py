@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import domain_from_json
-from dpcore.release.evidence.origin_words import STATED, bounds_in_words
-from dpcore.release.provenance import column_digest, entries_in, measured_note, origins
+from dpcore.release.evidence.origin_words import STATED_TEXT, describe_bounds
+from dpcore.release.provenance import column_digest, column_origins, measured_columns_note, measuring_entries
 from tests.cli.command_files import OPEN, people
 from tests.cli.test_release import facts, order
 from tests.release.evidence.test_registry_and_review import review
@@ -37,8 +37,8 @@ NAMES = st.sets(st.sampled_from([*SPECS]))
 def test_protected_is_said_of_what_this_release_or_the_ledger_measured_exactly_so(then, now, kept, claimed, here):
     earlier = domain_with(then, kept)
     domain = domain_with(now, claimed | here)
-    entries = entries_in([(3, measured_note(earlier, kept)), (5, measured_note(earlier, kept))])
-    found = {origin.column: origin for origin in origins(domain, here, entries)}
+    entries = measuring_entries([(3, measured_columns_note(earlier, kept)), (5, measured_columns_note(earlier, kept))])
+    found = {origin.column: origin for origin in column_origins(domain, here, entries)}
     for name in SPECS:
         source, entry = found[name].source, found[name].entry
         known = name in claimed and name in kept and then[name] == now[name]
@@ -46,9 +46,9 @@ def test_protected_is_said_of_what_this_release_or_the_ledger_measured_exactly_s
         assert (source if expected else None) == expected
         assert entry == (3 if expected == "earlier release" else None)
         assert expected or source == ("author" if name in claimed else "person")
-    words = bounds_in_words([origin.to_json() for origin in found.values()])
+    words = describe_bounds([origin.to_json() for origin in found.values()])
     assert ("protected" in words) == any(o.source in ("this release", "earlier release") for o in found.values())
-    assert (STATED in words) == any(o.source == "author" for o in found.values())
+    assert (STATED_TEXT in words) == any(o.source == "author" for o in found.values())
 
 
 def test_a_digest_is_of_the_name_too():

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import Budget, Marginals, domain_from_json, source_at
-from dpcore.algorithms import solving
-from dpcore.core.parameters import build
-from dpcore.data.fingerprint import fingerprint
-from dpcore.data.readers import read
+from dpcore.algorithms import algorithms_for_problem
+from dpcore.core.parameters import build_from_texts
+from dpcore.data.fingerprint import table_fingerprint
+from dpcore.data.readers import load_table
 from dpcore.problems import QueryRelease
-from dpcore.release.preparation import prepare
-from dpcore.release.public_start import PUBLIC_KEY, StartTable
+from dpcore.release.preparation import prepare_release
+from dpcore.release.public_start import PUBLIC_FINGERPRINT_KEY, StartTable
 from dpcore.release.request import ReleaseRequest
 from tests.cli.test_release import facts, order
 from tests.small_problems import categorical, cli, integer, parametrize, refusal, refused, seeded, write_json
@@ -36,12 +36,12 @@ def people(n=200, seed=0):
 def checked(start, private, sha256=("", ""), domain=DOMAIN):
     """What a release of the private table, a source or one in memory, says of a start; nothing is charged."""
     public = StartTable.of("public.csv", start, domain, sha256[0])
-    return prepare(
+    return prepare_release(
         ReleaseRequest(
-            frame=private, sha256=sha256[1], workload=Marginals.all(domain, 1), asked=("marginals:1",),
-            algorithm=build(solving(QueryRelease)["mwem"], {}), budget=Budget(1, 1e-6), start=public, rows=10,
+            frame=private, sha256=sha256[1], workload=Marginals.all(domain, 1), query_texts=("marginals:1",),
+            algorithm=build_from_texts(algorithms_for_problem(QueryRelease)["mwem"], {}), budget=Budget(1, 1e-6), start=public, rows=10,
         )
-    )  # fmt: skip
+    )
 
 
 DRESSES = {
@@ -135,9 +135,9 @@ def test_the_command_refuses_it_before_anything_is_charged(here, start):
 def test_a_release_names_its_start_and_anybody_can_tell_which_it_was(here):
     cli(order("out", "--start=<i>public.csv", algorithm="mwem"))
     start = facts()["made_by"]["start"]
-    public = read("<i>public.csv")
+    public = load_table("<i>public.csv")
     expected = {"name": "<i>public.csv", "rows": 90, "sha256": public.sha256}
-    assert start == expected | {"fingerprint": fingerprint(public.frame, PUBLIC_KEY)}
+    assert start == expected | {"fingerprint": table_fingerprint(public.frame, PUBLIC_FINGERPRINT_KEY)}
     card = Path("out/card.html").read_text()
     assert "Started from a public table" in card
     assert start["fingerprint"] in card

@@ -8,32 +8,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import Column, domain_from_json, domain_to_json
-from dpcore.schema.cell_text import Number
-from dpcore.schema.column import OTHER
-from dpcore.schema.column_readings import ANY_CASE, COMMA, READINGS, number_of, of_categories
-from dpcore.schema.column_texts import RawCells
+from dpcore.schema.cell_text import NumberText
+from dpcore.schema.column import OTHER_LABEL
+from dpcore.schema.column_readings import AMOUNT_WITH_COMMA, ANY_CASE, READINGS, parse_cell_number, reads_categories
+from dpcore.schema.column_texts import ColumnTexts
 from tests.small_problems import approx, categorical, column, domain_of, encoded, integer, numeric, parametrize, refused
 
 SAID = {
     "17": 17, " 17.0 ": 17, "1,5": math.nan, "1.5": 1.5, "-3e2": -300, "1,2,3": math.nan, "1_000": math.nan,
     "nan": math.nan, "inf": math.nan, "1e999": math.nan, "": math.nan, "x": math.nan,
     "True": math.nan, "0x10": math.nan,
-}  # fmt: skip
+}
 
 
 @parametrize("text, number", SAID.items())
 def test_a_text_says_one_number_or_none(text, number):
-    assert number_of(text) == approx(number, nan_ok=True)
+    assert parse_cell_number(text) == approx(number, nan_ok=True)
 
 
 def test_a_reading_comes_first():
-    assert number_of(Number("1.234"), COMMA) == 1.234, "a number that is no text is that number"
+    assert parse_cell_number(NumberText("1.234"), AMOUNT_WITH_COMMA) == 1.234, "a number that is no text is that number"
 
 
 TOLERANT = {
     "number": numeric(0, 9, 3, missing="category", out_of_range="clip"),
     "whole": integer(0, 9, missing="category", out_of_range="clip"),
-    "word": categorical("a", "1", OTHER, missing="other", out_of_range="other"),
+    "word": categorical("a", "1", OTHER_LABEL, missing="other", out_of_range="other"),
 }
 for name in ("number", "whole"):
     TOLERANT[name]["unreadable"] = "missing"
@@ -45,32 +45,36 @@ ANYTHING = st.one_of(
 @parametrize("read", [r for r in READINGS if r != ANY_CASE])
 @given(cells=st.lists(ANYTHING, min_size=2, max_size=6))
 def test_a_column_that_refuses_nothing_refuses_nothing_and_reads_each_cell_by_itself(read, cells):
-    spec = {k: v | ({"read": read} if not of_categories(read) else {}) for k, v in TOLERANT.items()}
-    spec["word"] = TOLERANT["word"] | ({"read": read} if of_categories(read) else {})
+    spec = {k: v | ({"read": read} if not reads_categories(read) else {}) for k, v in TOLERANT.items()}
+    spec["word"] = TOLERANT["word"] | ({"read": read} if reads_categories(read) else {})
     for each in domain_of(spec).columns:
         together = encoded(each, cells)
         assert 0 <= min(together) <= max(together) < each.size
         assert together == [encoded(each, [cell])[0] for cell in cells]
         if each.kind != "categorical":
-            numbers = each.numbers(pd.Series(cells, dtype=object))
-            assert np.isfinite(numbers[np.array(together) != each.present]).all()
+            numbers = each.read_numbers(pd.Series(cells, dtype=object))
+            assert np.isfinite(numbers[np.array(together) != each.nonmissing_size]).all()
 
 
 def test_a_huge_whole_number_is_read_as_missing():
     assert encoded(column(**TOLERANT["number"]), [10**5000, 3]) == [3, 1]
-    assert RawCells.of(pd.Series([10**5000, 3], dtype=object)).missing == 1
+    assert ColumnTexts.from_series(pd.Series([10**5000, 3], dtype=object)).missing_count == 1
 
 
 @given(cells=st.lists(ANYTHING, min_size=1, max_size=8))
 def test_counting_agrees_with_encoding(cells):
-    found = RawCells.of(pd.Series(cells, dtype=object))
+    found = ColumnTexts.from_series(pd.Series(cells, dtype=object))
     x = Column(
-        name="x", kind="categorical", values=(*found.categories, OTHER), missing="category", out_of_range="other"
+        name="x",
+        kind="categorical",
+        values=(*found.category_counts, OTHER_LABEL),
+        missing="category",
+        out_of_range="other",
     )
     codes = np.bincount(encoded(x, cells), minlength=x.size)
-    assert codes[: len(found.categories)].tolist() == list(found.categories.values())
-    assert codes[-1] == found.missing
-    assert found.n == len(cells) == found.kinds.sum()
+    assert codes[: len(found.category_counts)].tolist() == list(found.category_counts.values())
+    assert codes[-1] == found.missing_count
+    assert found.n == len(cells) == found.kind_counts.sum()
 
 
 def test_a_tolerant_schema_survives_its_file():

@@ -59,7 +59,7 @@ def test_decoded_and_published_cells_encode_to_the_same_codes(case):
     values = c.decode(drawn, rng)
     assert c.encode(values).tolist() == drawn.tolist()
     assert encoded(c, ["" if pd.isna(v) else str(v) for v in values]) == drawn.tolist()
-    values = c.published(drawn, rng)
+    values = c.decode_rounded(drawn, rng)
     assert c.encode(values).tolist() == drawn.tolist()
     assert values.isna().tolist() == (drawn == c.present).tolist()
 
@@ -94,8 +94,10 @@ def test_labels_say_what_a_cell_holds():
     assert BANDS.labels == ("17–24", "25–64", "65–90")
     assert HALVES.labels == ("1", "2–4")
     assert SHARE.labels == ("0 to under 0.25", "0.25 to under 0.5", "0.5 to under 0.75", "0.75 to 1")
-    assert SHARE.span(1, 2) == "0.25 to under 0.75"
-    assert SHARE.codes["[0.75, 1]"] == SHARE.codes["0.75 to 1"] == 3, "files that were written so are still read"
+    assert SHARE.label_of_range(1, 2) == "0.25 to under 0.75"
+    assert SHARE.code_by_label["[0.75, 1]"] == SHARE.code_by_label["0.75 to 1"] == 3, (
+        "files that were written so are still read"
+    )
     assert (AGE.labels[0], AGE.labels[-1]) == ("17", "90")
     assert GRADE.labels == ("1", "2", "3")
 
@@ -132,8 +134,8 @@ def test_numbers_are_uniform_within_their_bin():
 def test_numbers_are_published_with_as_many_digits_as_their_bin_is_worth(edges, decimals):
     c = column(kind="numeric", edges=edges)
     codes = np.repeat(np.arange(c.size), 2000)
-    values = c.published(codes, seeded(0))
-    assert c.decimals == decimals
+    values = c.decode_rounded(codes, seeded(0))
+    assert c.decimal_places == decimals
     if decimals is None:
         assert values.tolist() == c.decode(codes, seeded(0)).tolist()
     else:

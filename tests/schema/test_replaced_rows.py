@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 
 from dpcore import InputError, limit_rows, read_table, source_at
 from dpcore.data import text_file
-from dpcore.data.cell_hashes import LARGEST_WHOLE, marks, persons
-from dpcore.data.fingerprint import fingerprint
-from dpcore.schema.cell_text import LARGEST_USUAL, LEAST_USUAL, canonical, distinct
+from dpcore.data.cell_hashes import MAX_EXACT_FLOAT, hash_cells, hash_person_ids
+from dpcore.data.fingerprint import table_fingerprint
+from dpcore.schema.cell_text import MAX_ARROW_FLOAT, MIN_ARROW_FLOAT, canonical_text, factorize_texts
 from tests.data.test_readers import sheet
 from tests.small_problems import binned, categorical, domain_of, integer, once, parametrize, refused, seeded
 
@@ -55,7 +55,7 @@ HOSTILE = st.sampled_from(
         '"', '""', '"open', 'in"side', '"closed"', '"two ""quotes"""', "é", "\x00", "\x1a", "\u2028", "=1+1", "9" * 400,
         "2020-13-45", "1/2",
     ]
-)  # fmt: skip
+)
 BYTES = HOSTILE.map(str.encode) | st.sampled_from([b"\xff", b"Z\xfcrich", b"\xc3", b"\xe2\x82", b"\xef\xbb\xbf1"])
 
 
@@ -75,8 +75,8 @@ def same(one, other, place):
     for column in DOMAIN.columns:
         a, b = (np.delete(column.encode(pd.Series(frame[column.name])), place) for frame in (one, other))
         assert a.tolist() == b.tolist()
-    assert fingerprint(rest[0], b"k") == fingerprint(rest[1], b"k")
-    whole = [fingerprint(pd.concat([frame, frame]), b"k") for frame in rest]
+    assert table_fingerprint(rest[0], b"k") == table_fingerprint(rest[1], b"k")
+    whole = [table_fingerprint(pd.concat([frame, frame]), b"k") for frame in rest]
     assert whole[0] == whole[1]
     theirs = {person(frame["who"].tolist()[place]) for frame in (one, other)}
     kept = []
@@ -220,7 +220,7 @@ def test_a_row_of_a_parquet_file_is_replaced(way, data):
     same(*frames, place)
     if way != "in memory":
         whole = parquet([list(column) for column in zip(*rows, strict=True)], kinds, "in memory")
-        assert fingerprint(whole, b"k") == fingerprint(frames[0], b"k")
+        assert table_fingerprint(whole, b"k") == table_fingerprint(frames[0], b"k")
         assert DOMAIN.encode(whole).values.tolist() == DOMAIN.encode(frames[0]).values.tolist()
 
 
@@ -238,12 +238,12 @@ def test_a_day_of_any_year_is_its_text(way):
     found = parquet([[0, 3_000_000, -800_000, None]] * 5, [pa.date32(), pa.date64(), *[pa.date32()] * 3], way)
     assert found["day"].astype(object).where(found["day"].notna(), None).tolist() == [
         "1970-01-01", "10183-09-21", "-0221-09-04", None,
-    ]  # fmt: skip
+    ]
 
 
 TYPED = st.sampled_from(
     ["a", "17", " 17 ", "5,5", "1.234", "é", 17, 17.0, 1.234, 2**53 + 1, 123456789012345679, True, None, -0.5, 1e300]
-) | MOMENTS  # fmt: skip
+) | MOMENTS
 
 
 def excel(rows):
@@ -302,7 +302,7 @@ SAME = st.sampled_from(
     ["17", " 17 ", "17.0", "17.", "17.00 ", "17.01", "17.0x", "-17.0", "007", "007.0", "0", "-0", "-0.0", "0.", "00",
      "x17", "2020-01-01", "2020-01-01 00:00:00", "2020-01-01T00:00:00.000", "2020-01-01 00:00:01", "", "NA",
      "17\n", "17.0\n.0"]
-)  # fmt: skip
+)
 
 
 @parametrize("kind", [pa.int64(), pa.uint64(), pa.float32(), pa.float64(), pa.string(), pa.bool_()])
@@ -324,7 +324,7 @@ def test_a_database_gives_every_row_the_code_that_it_has_in_memory(duckdb, kind,
 def test_a_number_of_32_bits_is_its_text_wherever_it_is_read():
     texts = ["0.7", "0.1", "16777216", "100000000000000"]
     said, thin = (pd.DataFrame({"x": column}) for column in (texts, np.float32(texts)))
-    assert fingerprint(thin, b"k") == fingerprint(said, b"k")
+    assert table_fingerprint(thin, b"k") == table_fingerprint(said, b"k")
     for spec in (categorical(*texts), binned("numeric", 0, 0.1, 0.7, 1e7, 1e14, 1e15)):
         (column,) = domain_of({"x": spec}).columns
         assert (column.encode(thin["x"]) == column.encode(said["x"])).all()
@@ -350,22 +350,28 @@ def test_floats_say_the_shortest_text_that_reads_as_them():
     rng = seeded(0)
     bits = rng.integers(0, 2**64, 3000, dtype=np.uint64).view(np.float64)
     sizes = rng.choice([-1, 1], 3000) * rng.random(3000) * 10.0 ** rng.integers(-8, 20, 3000)
-    ends = [base * up for base in (LEAST_USUAL, LARGEST_USUAL, LARGEST_WHOLE, 2.0**53, 1e18) for up in (1 - 2**-52, 1)]
+    ends = [
+        base * up
+        for base in (MIN_ARROW_FLOAT, MAX_ARROW_FLOAT, MAX_EXACT_FLOAT, 2.0**53, 1e18)
+        for up in (1 - 2**-52, 1)
+    ]
     numbers = pd.Series([*bits, *sizes, *np.floor(sizes), *ends, 0.0, -0.0, math.inf, math.nan])
     texts = pd.Series([None if x != x else str(x) for x in numbers], dtype=object)
-    codes, said = distinct(numbers)
-    assert [canonical(text) for text in texts.dropna()] == [said[code] for code in codes if code >= 0]
-    assert (marks(numbers) == marks(texts.map(canonical, na_action="ignore"))).all()
-    assert (persons(numbers) == persons(texts)).all()
-    assert fingerprint(numbers.to_frame("x"), b"k") == fingerprint(texts.to_frame("x"), b"k")
+    codes, said = factorize_texts(numbers)
+    assert [canonical_text(text) for text in texts.dropna()] == [said[code] for code in codes if code >= 0]
+    assert (hash_cells(numbers) == hash_cells(texts.map(canonical_text, na_action="ignore"))).all()
+    assert (hash_person_ids(numbers) == hash_person_ids(texts)).all()
+    assert table_fingerprint(numbers.to_frame("x"), b"k") == table_fingerprint(texts.to_frame("x"), b"k")
 
 
 def test_decimals_and_days_are_the_same_wherever_they_were_written():
     typed = pd.DataFrame({"a": [Decimal("17.00"), Decimal("1.50")], "b": pd.to_datetime(["2020-01-01", "2020-01-02"])})
     texts = pd.DataFrame({"a": ["17.00", " 1.5"], "b": ["2020-01-01", "2020-01-02 00:00:00"]})
-    assert fingerprint(typed, b"k") == fingerprint(texts, b"k")
+    assert table_fingerprint(typed, b"k") == table_fingerprint(texts, b"k")
 
 
 @parametrize("text, number", [("1_0", "10"), ("１.５", "1.5"), ("1_0.0", "10")])
 def test_a_text_that_no_column_reads_as_a_number_is_not_known_as_one(text, number):
-    assert fingerprint(pd.DataFrame({"a": [text]}), b"k") != fingerprint(pd.DataFrame({"a": [number]}), b"k")
+    assert table_fingerprint(pd.DataFrame({"a": [text]}), b"k") != table_fingerprint(
+        pd.DataFrame({"a": [number]}), b"k"
+    )

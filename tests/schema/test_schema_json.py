@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpcore import Domain, InputError, domain_from_json, domain_to_json
-from dpcore.schema.inference.infer_schema import guess_columns, propose, read_off
+from dpcore.schema.inference.infer_schema import guess_columns, infer_column_from_data, infer_schema
 from tests.small_problems import HUGE, binned, categorical, either, integer, numeric, parametrize, refused
 
 GOOD = {
@@ -135,7 +135,7 @@ def test_any_json_is_a_domain_or_an_input_error(schema):
         return
     assert isinstance(domain, Domain)
     assert domain_from_json(domain_to_json(domain)) == domain
-    assert all(len(c.labels) == c.size and c.allowed for c in domain.columns if c.size < 1000)
+    assert all(len(c.labels) == c.size and c.allowed_text for c in domain.columns if c.size < 1000)
 
 
 SECRETS = pd.DataFrame(
@@ -152,7 +152,7 @@ TEXTS = SECRETS.astype(object).map(lambda v: "" if pd.isna(v) else str(v))
 
 @parametrize("frame", [SECRETS, TEXTS], ids=["typed", "texts"])
 def test_a_proposal_tells_nothing_of_the_cells(frame):
-    proposed = propose(frame)
+    proposed = infer_schema(frame)
     written = json.dumps(proposed)
     for secret in ("Zzyzx", "Llanfair", "Qwertz", "987654321", "123456789", "555555555", "0.4142", "0.236", "77777"):
         assert secret not in written
@@ -161,7 +161,7 @@ def test_a_proposal_tells_nothing_of_the_cells(frame):
     assert kinds == ["categorical", "integer", "numeric", "categorical", "categorical"]
     for spec in proposed["columns"].values():
         assert all(spec.get(key) is None for key in ("values", "low", "high", "edges", "size"))
-    assert proposed == propose(frame.iloc[::-1])
+    assert proposed == infer_schema(frame.iloc[::-1])
     with refused("column 'city': values are not given; they are public"):
         domain_from_json(proposed)
 
@@ -178,7 +178,7 @@ OWN = {
 
 @parametrize("frame", OWN.values(), ids=OWN)
 def test_a_peeked_schema_is_marked_and_encodes_its_own_table(frame):
-    proposed = json.loads(json.dumps(propose(frame, peek=True)))
+    proposed = json.loads(json.dumps(infer_schema(frame, peek=True)))
     domain = domain_from_json(proposed)
     assert proposed["peeked"] is domain.peeked is True
     assert domain.encode(frame).n == len(frame)
@@ -196,7 +196,7 @@ def test_a_peeked_schema_is_marked_and_encodes_its_own_table(frame):
     ],
 )
 def test_dates_and_free_text_are_told_apart_and_refused_with_advice(cells, advice, peek):
-    proposed = propose(pd.DataFrame({"x": cells}), peek=peek)
+    proposed = infer_schema(pd.DataFrame({"x": cells}), peek=peek)
     assert set(proposed["columns"]["x"]) == {"kind"}
     with refused(f"column 'x': {advice}.*leave the column out"):
         domain_from_json(proposed)
@@ -216,12 +216,12 @@ MESSY = pd.DataFrame(
 
 
 def test_what_is_proposed_and_read_off_for_the_command_line_is_what_the_pages_guess_and_read_off():
-    plain, proposed = (propose(MESSY, peek=peek)["columns"] for peek in (False, True))
+    plain, proposed = (infer_schema(MESSY, peek=peek)["columns"] for peek in (False, True))
     for guess in guess_columns(MESSY):
         for spec in (plain[guess.name], proposed[guess.name]):
             assert (spec["kind"], spec.get("read", "")) == (guess.kind, guess.read)
         if guess.kind != "date" and guess.name != "nothing":
-            assert proposed[guess.name] == read_off(guess.name, MESSY[guess.name], guess.kind, guess.read)
+            assert proposed[guess.name] == infer_column_from_data(guess.name, MESSY[guess.name], guess.kind, guess.read)
     assert proposed["nothing"] == categorical("NA", missing="category")
     domain = domain_from_json({"columns": {n: spec for n, spec in proposed.items() if n != "born"}, "peeked": True})
     assert domain.encode(MESSY).n == len(MESSY)
@@ -229,11 +229,11 @@ def test_what_is_proposed_and_read_off_for_the_command_line_is_what_the_pages_gu
 
 def test_peeking_writes_no_name_of_a_person_nor_too_many_values_into_the_schema():
     texts = [f"P{i}" for i in range(600)]
-    found = propose(pd.DataFrame({"name": texts, "id": texts, "sex": ["f", "m"] * 300}), peek=True)["columns"]
+    found = infer_schema(pd.DataFrame({"name": texts, "id": texts, "sex": ["f", "m"] * 300}), peek=True)["columns"]
     assert found == dict.fromkeys(["name", "id"], {"kind": "text"}) | {"sex": categorical("f", "m")}
 
 
 @parametrize("frame", [pd.DataFrame({"a": []}), pd.DataFrame({"a": [None, None]}), pd.DataFrame()])
 @either("peek")
 def test_a_table_with_nothing_in_it_still_gets_a_proposal(frame, peek):
-    assert set(propose(frame, peek=peek)["columns"]) == set(frame.columns)
+    assert set(infer_schema(frame, peek=peek)["columns"]) == set(frame.columns)

@@ -5,17 +5,19 @@ import numpy as np
 from ...core.types import Array
 from ...models.releases import UnbiasedAnswers
 from ...queries import Marginals
-from .confidence_levels import check_level, quantile, sampling_errors
+from .confidence_levels import check_level, sampling_standard_errors, two_sided_quantile
 
 
-def cell_intervals(known: UnbiasedAnswers, tables: Marginals, n: float, *, level: float = 0.95) -> dict[str, Array]:
+def cell_intervals(
+    unbiased_answers: UnbiasedAnswers, tables: Marginals, n: float, *, level: float = 0.95
+) -> dict[str, Array]:
     """The bounds `low`, `high`, `population_low`, `population_high` (m,) of all cells; NaN for unmeasured tables.
 
     As `questions.answer` of every cell: shares ± z standard errors, with what sampling n records adds, within [0, 1].
     """
-    z = quantile(check_level(level), laplace=known.laplace)
-    shares, errors = known.answers(tables), known.standard_errors(tables)
-    total_errors = np.hypot(errors, sampling_errors(shares, n, level))
+    z = two_sided_quantile(check_level(level), laplace=unbiased_answers.laplace)
+    shares, errors = unbiased_answers.answers(tables), unbiased_answers.standard_errors(tables)
+    total_errors = np.hypot(errors, sampling_standard_errors(shares, n, level))
     nan_where_unmeasured = np.where(np.isfinite(errors), 0.0, np.nan)
     bounds = {"low": shares - z * errors, "high": shares + z * errors}
     bounds |= {"population_low": shares - z * total_errors, "population_high": shares + z * total_errors}

@@ -9,29 +9,29 @@ from scipy.special import ndtri
 from ...core.errors import InputError
 from ...core.types import Array
 
-LEVELS = (0.5, 0.9999)
+LEVEL_RANGE = (0.5, 0.9999)
 
 
 def check_level(level: float) -> float:
     """The confidence level, checked; InputError outside the supported range."""
-    if not LEVELS[0] <= level <= LEVELS[1]:
-        raise InputError(f"level={level:g} is outside {LEVELS[0]:g}..{LEVELS[1]:g}")
+    if not LEVEL_RANGE[0] <= level <= LEVEL_RANGE[1]:
+        raise InputError(f"level={level:g} is outside {LEVEL_RANGE[0]:g}..{LEVEL_RANGE[1]:g}")
     return level
 
 
-def quantile(level: float, *, laplace: bool = False) -> float:
+def two_sided_quantile(level: float, *, laplace: bool = False) -> float:
     """The number of standard deviations on either side; for Laplace noise, a single variable's quantile."""
     normal_quantile = float(ndtri((1 + level) / 2))
     return max(normal_quantile, -math.log(1 - level) / math.sqrt(2)) if laplace else normal_quantile
 
 
-def towards_half(shares: Any, n: float, level: float) -> Array:
+def shrink_towards_half(shares: Any, n: float, level: float) -> Array:
     """The shares p of n records, moved towards ½ (Agresti and Coull), so that the sampling error is never 0."""
-    z = quantile(level)
+    z = two_sided_quantile(level)
     return (np.clip(shares, 0, 1) * n + z**2 / 2) / (n + z**2)
 
 
-def sampling_errors(shares: Any, n: float, level: float) -> Array:
+def sampling_standard_errors(shares: Any, n: float, level: float) -> Array:
     """The standard errors √(p(1 − p)/n) of a sample of n records, for a query in [0, 1] at shares p moved towards ½."""
-    p = towards_half(shares, n, level)
+    p = shrink_towards_half(shares, n, level)
     return np.sqrt(p * (1 - p) / n)

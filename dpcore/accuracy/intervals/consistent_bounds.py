@@ -12,17 +12,19 @@ from scipy.sparse import csr_array, vstack
 from ...core.types import Array, Axes
 from ...models.releases import UnbiasedAnswers
 from ...queries.questions import Question
-from ...queries.residual_spaces import MOST_WAYS
-from .confidence_levels import quantile, sampling_errors
-from .unbiased_tables import components, share_of, spread_of, values_of
+from ...queries.residual_spaces import MAX_DECOMPOSED_COLUMNS
+from .confidence_levels import sampling_standard_errors, two_sided_quantile
+from .unbiased_tables import axes_and_values, noise_covariance, query_components, unbiased_share
 
-MOST_CELLS, MOST_STATEMENTS = 4096, 500  # size limits of a linear program
-SAID = 1e-6  # a bound nearer to 0 or 1 is no information
+MAX_PROGRAM_CELLS, MAX_PROGRAM_CONSTRAINTS = 4096, 500  # size limits of a linear program
+TRIVIAL_BOUND_MARGIN = 1e-6  # a bound nearer to 0 or 1 is no information
 
 Band = tuple[float, float]
 
 
-def compatible_bounds(known: UnbiasedAnswers, question: Question, n: float, level: float) -> tuple[Band, Band] | None:
+def compatible_bounds(
+    unbiased_answers: UnbiasedAnswers, question: Question, n: float, level: float
+) -> tuple[Band, Band] | None:
     """Bands of a question's share, in the table and in the population; None where no known table bounds it.
 
     Values of a column that the question treats alike are one, so that few cells x ≥ 0, Σx = 1, are left. Of them the
@@ -30,26 +32,26 @@ def compatible_bounds(known: UnbiasedAnswers, question: Question, n: float, leve
     1 − (1 − level)/F (Bonferroni). The ends are the least and the largest answer of all x that agree: conservative, and
     wide where columns that were not measured together may be tied in any way (Fréchet's bounds without noise).
     """
-    axes, g = values_of(question.workload)
-    class_of_value, g = _reduced(axes, g)
-    if math.prod(g.shape) > MOST_CELLS:
+    axes, g = axes_and_values(question.workload)
+    class_of_value, g = _merge_equal_values(axes, g)
+    if math.prod(g.shape) > MAX_PROGRAM_CELLS:
         return None
-    constraints = list(_statements(known, class_of_value, g.shape))
-    if not 0 < len(constraints) <= MOST_STATEMENTS:
+    constraints = list(_measured_constraints(unbiased_answers, class_of_value, g.shape))
+    if not 0 < len(constraints) <= MAX_PROGRAM_CONSTRAINTS:
         return None
     A = csr_array(np.array([cells for cells, _, _ in constraints], dtype=float))
     shares, noise_errors = (np.array([constraint[i] for constraint in constraints]) for i in (1, 2))
     constraint_level = 1 - (1 - level) / len(constraints)
-    z, bands = quantile(constraint_level, laplace=known.laplace), []
-    for errors in (noise_errors, np.hypot(noise_errors, sampling_errors(shares, n, constraint_level))):
-        low, high = _ends(A, shares, z * errors, g.ravel())
-        if low <= SAID and high >= 1 - SAID:
+    z, bands = two_sided_quantile(constraint_level, laplace=unbiased_answers.laplace), []
+    for errors in (noise_errors, np.hypot(noise_errors, sampling_standard_errors(shares, n, constraint_level))):
+        low, high = _solve_for_bounds(A, shares, z * errors, g.ravel())
+        if low <= TRIVIAL_BOUND_MARGIN and high >= 1 - TRIVIAL_BOUND_MARGIN:
             return None
         bands.append((low, high))
     return bands[0], bands[1]
 
 
-def _reduced(axes: Axes, g: Array) -> tuple[dict[int, Array], Array]:
+def _merge_equal_values(axes: Axes, g: Array) -> tuple[dict[int, Array], Array]:
     """The class of each value in each column that matters, and the question on classes.
 
     The class for which the question is answered lowest comes first: statements leave it out.
@@ -67,29 +69,37 @@ def _reduced(axes: Axes, g: Array) -> tuple[dict[int, Array], Array]:
     )
 
 
-def _statements(
-    known: UnbiasedAnswers, places: dict[int, Array], shape: tuple[int, ...]
+def _measured_constraints(
+    unbiased_answers: UnbiasedAnswers, class_of_value: dict[int, Array], shape: tuple[int, ...]
 ) -> Iterator[tuple[Array, float, float]]:
     """The known sums of classes: the cells (in one line), their share, and its standard error from noise."""
-    axes = tuple(places)
-    for size in range(1, min(len(axes), MOST_WAYS) + 1):
+    axes = tuple(class_of_value)
+    for size in range(1, min(len(axes), MAX_DECOMPOSED_COLUMNS) + 1):
         for positions in combinations(range(len(axes)), size):
             T = tuple(axes[i] for i in positions)
             for classes in product(*(range(1, shape[i]) for i in positions)):
-                masks = [places[axes[i]] == c for i, c in zip(positions, classes, strict=True)]
+                masks = [class_of_value[axes[i]] == c for i, c in zip(positions, classes, strict=True)]
                 f = reduce(np.multiply.outer, masks).astype(float)
-                parts = components(T, f)
-                if not all(S in known.places for S in parts):
+                parts = query_components(T, f)
+                if not all(S in unbiased_answers.part_slices for S in parts):
                     break  # nor are the other classes of these columns
                 class_by_position = dict(zip(positions, classes, strict=True))
                 cells = np.zeros(shape, dtype=bool)
                 cells[tuple(class_by_position.get(i, slice(None)) for i in range(len(axes)))] = True
-                yield cells.ravel(), share_of(known, f, parts), math.sqrt(spread_of(known, parts, parts))
+                yield (
+                    cells.ravel(),
+                    unbiased_share(unbiased_answers, f, parts),
+                    math.sqrt(noise_covariance(unbiased_answers, parts, parts)),
+                )
 
 
-def _ends(A: csr_array, shares: Array, room: Array, g: Array) -> Band:
+def _solve_for_bounds(A: csr_array, shares: Array, tolerances: Array, g: Array) -> Band:
     """The least and largest ⟨g, x⟩ of distributions x with |Ax − shares| ≤ t · room, for the least feasible t ≥ 1."""
-    two_sided_matrix, centres, widths = vstack([A, -A]), np.concatenate([shares, -shares]), np.concatenate([room, room])
+    two_sided_matrix, centres, widths = (
+        vstack([A, -A]),
+        np.concatenate([shares, -shares]),
+        np.concatenate([tolerances, tolerances]),
+    )
     ones = np.ones((1, len(g)))
     solutions = [linprog(sign * g, two_sided_matrix, centres + widths, ones, [1.0]) for sign in (1, -1)]
     if any(solution.status for solution in solutions):

@@ -4,20 +4,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...algorithms.pooled_measurements import nearest
+from ...algorithms.pooled_measurements import project_onto_simplex
 from ...core.errors import InputError
-from ...core.numbers import bisected
+from ...core.numbers import bisect_interval
 from ...core.types import Array, Axes, Rng, Texts, value_object
 from ...models.releases import UnbiasedAnswers
-from ...queries.residual_spaces import centred
+from ...queries.residual_spaces import subtract_axis_means
 
-REPEATS, LEVEL = 999, 0.05
-BLOCK = 2_000_000  # numbers drawn at once
-HALVINGS = 40
+SIMULATED_TABLES, SIGNIFICANCE_LEVEL = 999, 0.05
+NUMBERS_PER_BATCH = 2_000_000  # numbers drawn at once
+BISECTION_HALVINGS = 40
 
 
 @value_object
-class Linked:
+class IndependenceTest:
     """A test result on two columns: the chance of a `statistic` as large without a link, or why it is unknown."""
 
     columns: tuple[str, str]
@@ -27,63 +27,74 @@ class Linked:
     words: str
 
 
-def linked(
-    known: UnbiasedAnswers, columns: Sequence[str], n: float, *, repeats: int = REPEATS, seed: int = 0
-) -> Linked:
+def run_independence_test(
+    unbiased_answers: UnbiasedAnswers,
+    columns: Sequence[str],
+    n: float,
+    *,
+    repeats: int = SIMULATED_TABLES,
+    seed: int = 0,
+) -> IndependenceTest:
     """The test of whether two columns are independent in the population of n rows, by noisy tables alone.
 
     The statistic is X = ‖table − product of its margins‖₂, which by parts is ‖part_ab − part_a part_bᵀ‖₂. Its law
     under independence comes from `repeats` tables of n rows, drawn from independent columns and given fresh noise of
-    the same variances; p = (1 + #{X* as far above chance as X})/(repeats + 1), with chance as `_excess` says. The
+    the same variances; p = (1 + #{X* as far above chance as X})/(repeats + 1), with chance as `_statistic_and_excess` says. The
     columns drawn from have the released margins, shrunk until they are as long (‖part‖²) as these are without their
     noise: margins with noise on noise would be too uneven, and the test would find too little. Where some
     noise is Laplace noise, fresh noise is. Raises InputError for columns that are not two of the domain's.
     """
-    names, domain = tuple(columns), known.domain
+    names, domain = tuple(columns), unbiased_answers.domain
     if len(names) != 2 or names[0] == names[1]:
         raise InputError("a link is between two different columns; name two")
     axes = domain.axes(names)
     constant_column = next((name for name, axis in zip(names, axes, strict=True) if domain.shape[axis] < 2), None)
     pair = (min(axes), max(axes))
-    if constant_column is not None or pair not in known.places:
+    if constant_column is not None or pair not in unbiased_answers.part_slices:
         reason = f"nothing was measured about {' × '.join(names)} together"
         reason = reason if constant_column is None else f"{constant_column!r} has one value only"
-        return Linked(names, None, None, 0, f"Whether they are linked cannot be said: {reason}.")
-    parts, variances = _parts(known, pair)
+        return IndependenceTest(names, None, None, 0, f"Whether they are linked cannot be said: {reason}.")
+    parts, variances = _pair_parts(unbiased_answers, pair)
     row_count, shape = max(round(n), 1), domain.shape_of(pair)
-    X, excess = _excess(parts, variances, row_count)
-    margins = [_shrunk(part[0], v) for part, v in zip(parts[:2], variances[:2], strict=True)]
+    X, excess = _statistic_and_excess(parts, variances, row_count)
+    margins = [_shrink_margin(part[0], v) for part, v in zip(parts[:2], variances[:2], strict=True)]
     p, rng, exceedances = np.outer(*margins).ravel(), np.random.default_rng(seed), 0
-    for start in range(0, repeats, batch_size := max(BLOCK // p.size, 1)):
+    for start in range(0, repeats, batch_size := max(NUMBERS_PER_BATCH // p.size, 1)):
         count = min(batch_size, repeats - start)
         T = rng.multinomial(row_count, p, size=count).reshape(count, *shape) / row_count
         tables_and_variances = zip((T.sum(axis=2), T.sum(axis=1), T), variances, strict=True)
-        noisy_parts = [centred(x + _noise(x.shape, v, known.laplace, rng), first=1) for x, v in tables_and_variances]
-        exceedances += int((_excess(noisy_parts, variances, row_count)[1] >= excess).sum())
+        noisy_parts = [
+            subtract_axis_means(x + _draw_noise(x.shape, v, unbiased_answers.laplace, rng), first_axis=1)
+            for x, v in tables_and_variances
+        ]
+        exceedances += int((_statistic_and_excess(noisy_parts, variances, row_count)[1] >= excess).sum())
     p_value = (1 + exceedances) / (repeats + 1)
-    return Linked(names, p_value, float(X[0]), repeats, _words(names, p_value))
+    return IndependenceTest(names, p_value, float(X[0]), repeats, _result_sentence(names, p_value))
 
 
-def signals(known: UnbiasedAnswers, n: float) -> dict[tuple[str, str], float]:
+def excess_dependence(unbiased_answers: UnbiasedAnswers, n: float) -> dict[tuple[str, str], float]:
     """The share of X² that is more than chance makes, from 0 to 1, of each measured pair of columns, largest first.
 
-    0 where the pair's noisy table shows nothing but noise and the luck of n rows. See `linked`.
+    0 where the pair's noisy table shows nothing but noise and the luck of n rows. See `run_independence_test`.
     """
-    names, excess_by_pair = known.domain.names, {}
-    for first, second in (S for S in known.spaces if len(S) == 2):
-        (X,), (excess,) = _excess(*_parts(known, (first, second)), max(round(n), 1))
+    names, excess_by_pair = unbiased_answers.domain.names, {}
+    for first, second in (S for S in unbiased_answers.column_sets if len(S) == 2):
+        (X,), (excess,) = _statistic_and_excess(*_pair_parts(unbiased_answers, (first, second)), max(round(n), 1))
         excess_by_pair[names[first], names[second]] = float(max(excess / X**2, 0.0)) if X > 0 else 0.0
     return dict(sorted(excess_by_pair.items(), key=lambda item: -item[1]))
 
 
-def _parts(known: UnbiasedAnswers, pair: Axes) -> tuple[list[Array], list[float]]:
+def _pair_parts(unbiased_answers: UnbiasedAnswers, pair: Axes) -> tuple[list[Array], list[float]]:
     """The parts (1, k_a), (1, k_b) and (1, k_a, k_b) of a pair's margins and of itself, and their noise's variances."""
     column_sets = ((pair[0],), (pair[1],), pair)
-    parts = [known.parts[known.places[S]].reshape(1, *known.domain.shape_of(S)) for S in column_sets]
-    return parts, [known.variance[S] for S in column_sets]
+    parts = [
+        unbiased_answers.parts[unbiased_answers.part_slices[S]].reshape(1, *unbiased_answers.domain.shape_of(S))
+        for S in column_sets
+    ]
+    return parts, [unbiased_answers.variance[S] for S in column_sets]
 
 
-def _excess(parts: Sequence[Array], variances: Sequence[float], n: int) -> tuple[Array, Array]:
+def _statistic_and_excess(parts: Sequence[Array], variances: Sequence[float], n: int) -> tuple[Array, Array]:
     """The statistic X (r,) of many tables, from parts (r, k_a), (r, k_b), (r, k_a, k_b), and X² beyond chance (r,).
 
     Chance is the mean of X² under independence: (1 − ‖p‖²)(1 − ‖q‖²)/n by drawing n rows, and noise of the variances
@@ -93,7 +104,7 @@ def _excess(parts: Sequence[Array], variances: Sequence[float], n: int) -> tuple
     a, b, pair_parts = parts
     v_a, v_b, v_ab = variances
     k_a, k_b = a.shape[1], b.shape[1]
-    squared_length_a, squared_length_b = _length(a, v_a), _length(b, v_b)
+    squared_length_a, squared_length_b = _squared_lengths(a, v_a), _squared_lengths(b, v_b)
     X = np.sqrt(((pair_parts - a[:, :, None] * b[:, None, :]) ** 2).sum(axis=(1, 2)))
     mean_by_chance = (1 - 1 / k_a - squared_length_a) * (1 - 1 / k_b - squared_length_b) / n
     mean_by_chance += (
@@ -104,37 +115,37 @@ def _excess(parts: Sequence[Array], variances: Sequence[float], n: int) -> tuple
     return X, X**2 - mean_by_chance
 
 
-def _length(parts: Array, variance: float) -> Array:
+def _squared_lengths(parts: Array, variance: float) -> Array:
     """Unbiased estimates (r,) of the squared lengths of margins' parts (r, k) without their noise."""
     return (parts**2).sum(axis=1) - (parts.shape[1] - 1) * variance
 
 
-def _noise(shape: tuple[int, ...], variance: float, laplace: bool, rng: Rng) -> Array:
+def _draw_noise(shape: tuple[int, ...], variance: float, laplace: bool, rng: Rng) -> Array:
     """Fresh Gaussian or Laplace noise of this variance, in this shape."""
     scale = np.sqrt(variance)
     return rng.laplace(scale=scale / np.sqrt(2), size=shape) if laplace else rng.normal(scale=scale, size=shape)
 
 
-def _shrunk(part: Array, variance: float) -> Array:
+def _shrink_margin(part: Array, variance: float) -> Array:
     """A margin shrunk to its length without noise: the distribution nearest to 1/k + c part, by bisection."""
-    k, squared_length = len(part), _length(part[None], variance)[0]
+    k, squared_length = len(part), _squared_lengths(part[None], variance)[0]
 
-    def shrunk(c: float) -> Array:
-        return nearest(1 / k + c * part)
+    def margin_at(c: float) -> Array:
+        return project_onto_simplex(1 / k + c * part)
 
-    def short(c: float) -> bool:
-        p = shrunk(c)
+    def is_too_short(c: float) -> bool:
+        p = margin_at(c)
         return bool(p @ p - 1 / k < squared_length)
 
-    _, scale = bisected(short, 0.0, float(squared_length > 0), HALVINGS)
-    p = shrunk(scale)
+    _, scale = bisect_interval(is_too_short, 0.0, float(squared_length > 0), BISECTION_HALVINGS)
+    p = margin_at(scale)
     return p / p.sum()
 
 
-def _words(names: Texts, p: float) -> str:
+def _result_sentence(names: Texts, p: float) -> str:
     """The result of a test in a sentence."""
     frequency_text = f"{1000 * p:.0f} of 1,000" if p < 0.1 else f"{100 * p:.0f} of 100"
-    finding = "shows a link" if p < LEVEL else "shows no link"
+    finding = "shows a link" if p < SIGNIFICANCE_LEVEL else "shows no link"
     return (
         f"The release {finding} between {names[0]} and {names[1]}: chance alone does as much in {frequency_text} cases."
     )

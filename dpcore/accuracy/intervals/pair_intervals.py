@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from ...core.types import Array, frozen
-from .confidence_levels import quantile
+from .confidence_levels import two_sided_quantile
 
 MAX_CURVATURE = 0.1  # product of both noises' errors, in standard errors, up to which an odds ratio is linear
 TINY = 1e-9  # distance from 0 and 1 that shares keep inside an odds ratio's contrast
@@ -67,8 +67,8 @@ class Quantiles:
 
 def quantiles(level: float, *, laplace: bool) -> Quantiles:
     """The quantiles at a confidence level; larger ones where some noise is Laplace noise."""
-    halved = quantile((1 + level) / 2, laplace=laplace)
-    return Quantiles(quantile(level), quantile(level, laplace=laplace), halved)
+    halved = two_sided_quantile((1 + level) / 2, laplace=laplace)
+    return Quantiles(two_sided_quantile(level), two_sided_quantile(level, laplace=laplace), halved)
 
 
 def table_ends(shares: PairedShares, kind: str, z: Quantiles) -> Ends:

@@ -15,16 +15,16 @@ from ...core.errors import InputError
 from ...core.types import Array, Texts, frozen, value_object
 from ...models.releases import UnbiasedAnswers
 from ...queries.questions import Question
-from ...queries.residual_spaces import MOST_WAYS
-from .confidence_levels import check_level, quantile, sampling_errors
+from ...queries.residual_spaces import MAX_DECOMPOSED_COLUMNS
+from .confidence_levels import check_level, sampling_standard_errors, two_sided_quantile
 from .consistent_bounds import Band, compatible_bounds
 from .pair_intervals import Ends, PairedShares, odds_of_bands, population_ends, quantiles, ratio_of_bands, table_ends
-from .unbiased_tables import components, share_of, spread_of, values_of
+from .unbiased_tables import axes_and_values, noise_covariance, query_components, unbiased_share
 
-KINDS = ("difference", "ratio", "odds")
+COMPARISON_KINDS = ("difference", "ratio", "odds")
 HalfBand = tuple[float | None, float | None]
-OPEN: HalfBand = (None, None)  # an interval without ends
-MOST_TOGETHER = 1_000_000  # cells of both questions' columns
+NO_BOUNDS: HalfBand = (None, None)  # an interval without ends
+MAX_JOINT_CELLS = 1_000_000  # cells of both questions' columns
 
 
 @value_object
@@ -50,16 +50,16 @@ class Interval:
 class MeasuredShares:
     """Unbiased shares (q,) of questions by noisy tables, and the covariances (q, q) of their noise.
 
-    `forms` are the questions' components; `missing` names, for each, columns of which nothing was measured together.
+    `components_by_question` are the questions' components; `unmeasured_columns` names, for each, columns of which nothing was measured together.
     """
 
     shares: Array
-    noise: Array
+    noise_covariances: Array
     forms: tuple[dict[Any, Array], ...]
-    missing: Texts
+    unmeasured_columns: Texts
 
 
-def measured_shares(known: UnbiasedAnswers, questions: Sequence[Question]) -> MeasuredShares:
+def measured_shares(unbiased_answers: UnbiasedAnswers, questions: Sequence[Question]) -> MeasuredShares:
     """The unbiased shares of questions by noisy tables, with the covariances of their noise.
 
     ⟨g, P_n⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩ has variance Σ_S v_S ‖h_S‖² from the noise, and two of them the covariance
@@ -67,16 +67,16 @@ def measured_shares(known: UnbiasedAnswers, questions: Sequence[Question]) -> Me
     """
     components_by_question, shares, unmeasured_columns = [], [], []
     for question in questions:
-        axes, g = values_of(question.workload)
-        h = components(axes, g)
-        names = known.domain.names
-        unmeasured_sets = [" × ".join(names[a] for a in S) for S in h if S not in known.places]
+        axes, g = axes_and_values(question.workload)
+        h = query_components(axes, g)
+        names = unbiased_answers.domain.names
+        unmeasured_sets = [" × ".join(names[a] for a in S) for S in h if S not in unbiased_answers.part_slices]
         unmeasured_columns.append(unmeasured_sets[0] if unmeasured_sets else "")
         components_by_question.append(h)
-        shares.append(share_of(known, g, h))
+        shares.append(unbiased_share(unbiased_answers, g, h))
     return MeasuredShares(
         np.array(shares),
-        _noise(known, components_by_question),
+        _noise(unbiased_answers, components_by_question),
         tuple(components_by_question),
         tuple(unmeasured_columns),
     )
@@ -84,78 +84,87 @@ def measured_shares(known: UnbiasedAnswers, questions: Sequence[Question]) -> Me
 
 def _noise(known: UnbiasedAnswers, forms: Sequence[dict[Any, Array]]) -> Array:
     """The covariances (q, q) of the noise of answers given by their components."""
-    return np.array([[spread_of(known, a, b) for b in forms] for a in forms])
+    return np.array([[noise_covariance(known, a, b) for b in forms] for a in forms])
 
 
 def _paired(known: UnbiasedAnswers, measured: MeasuredShares, first: Question, second: Question) -> PairedShares:
     """Two measured questions with their joint share, where tables know the columns of both together."""
     p, q = measured.shares
-    joint = _together(known, first, second)
+    joint = _joint_share(known, first, second)
     if joint is None:
-        return PairedShares(p, q, None, measured.noise)
+        return PairedShares(p, q, None, measured.noise_covariances)
     both, form = joint
     return PairedShares(p, q, np.asarray(both), _noise(known, [*measured.forms, form]))
 
 
-def answer(
-    known: UnbiasedAnswers, question: Question, n: float, *, estimate: float | None = None, level: float = 0.95
+def question_interval(
+    unbiased_answers: UnbiasedAnswers,
+    question: Question,
+    n: float,
+    *,
+    estimate: float | None = None,
+    level: float = 0.95,
 ) -> Interval:
     """The interval of one question's share; with Laplace noise quantiles are those of the Laplace distribution.
 
     What was not measured together has the bounds of `compatible`, and no unbiased share.
     """
-    return _answer(known, question, n, estimate, check_level(level))
+    return _question_interval(unbiased_answers, question, n, estimate, check_level(level))
 
 
-def _answer(known: UnbiasedAnswers, question: Question, n: float, estimate: float | None, level: float) -> Interval:
+def _question_interval(
+    unbiased_answers: UnbiasedAnswers, question: Question, n: float, estimate: float | None, level: float
+) -> Interval:
     """The interval of one question's share at a level that was checked."""
-    measured = measured_shares(known, [question])
-    if measured.missing[0]:
-        bands = compatible_bounds(known, question, n, level)
+    measured = measured_shares(unbiased_answers, [question])
+    if measured.unmeasured_columns[0]:
+        bands = compatible_bounds(unbiased_answers, question, n, level)
         if bands is None:
-            return _interval(question.text, level, f"cannot be bounded: {_unmeasured(measured.missing)}", estimate)
-        how = f"conservative: {_unmeasured(measured.missing)}, and every table is allowed that agrees with what was; "
+            return _build_interval(
+                question.text, level, f"cannot be bounded: {_unmeasured_clause(measured.unmeasured_columns)}", estimate
+            )
+        how = f"conservative: {_unmeasured_clause(measured.unmeasured_columns)}, and every table is allowed that agrees with what was; "
         how += "population: sampling of n independent rows added"
-        return _interval(question.text, level, how, estimate, None, *bands)
-    share, z = float(measured.shares[0]), quantile(level, laplace=known.laplace)
-    noise = float(measured.noise[0, 0])
-    sampling = float(sampling_errors(share, n, level)) ** 2
-    bands = [_inside(_band(share, variance, z), 0, 1) for variance in (noise, noise + sampling)]
-    return _interval(question.text, level, _how(known.laplace), estimate, share, *bands)
+        return _build_interval(question.text, level, how, estimate, None, *bands)
+    share, z = float(measured.shares[0]), two_sided_quantile(level, laplace=unbiased_answers.laplace)
+    noise = float(measured.noise_covariances[0, 0])
+    sampling = float(sampling_standard_errors(share, n, level)) ** 2
+    bands = [_clip_band(_symmetric_band(share, variance, z), 0, 1) for variance in (noise, noise + sampling)]
+    return _build_interval(question.text, level, _method_text(unbiased_answers.laplace), estimate, share, *bands)
 
 
-def compare_questions(
-    known: UnbiasedAnswers, first: Question, second: Question, n: float, kind: str, *,
+def comparison_interval(
+    unbiased_answers: UnbiasedAnswers, first: Question, second: Question, n: float, kind: str, *,
     estimate: tuple[float, float] | None = None, level: float = 0.95,
-) -> Interval:  # fmt: skip
+) -> Interval:
     """The interval of a difference, a ratio or an odds ratio of two questions' shares, which may overlap.
 
     How it is found, and how well it covers, says `pairs`. Where one of the questions was not measured itself, it comes
     from both questions' own intervals at half the error each, and is conservative. A ratio or an odds ratio without an
-    upper bound has a lower one alone, or none; `how` says so. `n` is the number of independent rows (`independent`),
+    upper bound has a lower one alone, or none; `how` says so. `n` is the number of independent rows (`independent_row_count`),
     and `estimate` both shares as the release answers them. Raises InputError for another kind of comparison, or a
     level outside the range.
     """
-    if kind not in KINDS:
-        raise InputError(f"compare={kind!r} is none of {', '.join(KINDS)}")
+    if kind not in COMPARISON_KINDS:
+        raise InputError(f"compare={kind!r} is none of {', '.join(COMPARISON_KINDS)}")
     text = f"{kind} of ({first.text}) and ({second.text})"
-    measured = measured_shares(known, [first, second])
+    measured = measured_shares(unbiased_answers, [first, second])
     check_level(level)
-    compared_estimate = None if estimate is None else _compared(kind, *estimate)
+    compared_estimate = None if estimate is None else _compare_shares(kind, *estimate)
     unbiased = None
-    if any(measured.missing):
-        how, bands = _from_parts(known, (first, second), n, kind, level)
+    if any(measured.unmeasured_columns):
+        how, bands = _compare_by_own_intervals(unbiased_answers, (first, second), n, kind, level)
     else:
-        unbiased, how = _compared(kind, *map(float, measured.shares)), _how(known.laplace)
-        pair, z = _paired(known, measured, first, second), quantiles(level, laplace=known.laplace)
+        unbiased, how = _compare_shares(kind, *map(float, measured.shares)), _method_text(unbiased_answers.laplace)
+        pair, z = _paired(unbiased_answers, measured, first, second), quantiles(level, laplace=unbiased_answers.laplace)
         bands = [table_ends(pair, kind, z), population_ends(pair, kind, n, z)]
     if not bands:
-        return _interval(text, level, how, compared_estimate)
+        return _build_interval(text, level, how, compared_estimate)
     edge = f"({second.text}) apart from 0"
     if kind == "odds":
         edge += f", or ({first.text}) apart from 1"
     how, table, people = _said(how, edge, *((float(low), float(high)) for low, high in bands))
-    return _interval(text, level, how, compared_estimate, unbiased, table, people)
+    return _build_interval(text, level, how, compared_estimate, unbiased, table, people)
 
 
 def _said(how: str, edge: str, table: Band, people: Band) -> tuple[str, HalfBand, HalfBand]:
@@ -164,8 +173,8 @@ def _said(how: str, edge: str, table: Band, people: Band) -> tuple[str, HalfBand
     `edge` names the shares that make a comparison infinite.
     """
     table_ends, people_ends = _finite(table), _finite(people)
-    if table_ends == OPEN:
-        return f"cannot be bounded: noise does not tell {edge}", OPEN, OPEN
+    if table_ends == NO_BOUNDS:
+        return f"cannot be bounded: noise does not tell {edge}", NO_BOUNDS, NO_BOUNDS
     if table_ends[1] is None:
         how += f"; no upper bound: noise does not tell {edge}"
     elif people_ends[1] is None:
@@ -178,73 +187,75 @@ def _finite(band: Band) -> HalfBand:
     low, high = band
     if math.isfinite(high):
         return low, high
-    return (low, None) if 0 < low < math.inf else OPEN
+    return (low, None) if 0 < low < math.inf else NO_BOUNDS
 
 
-def _from_parts(
-    known: UnbiasedAnswers, asked: Sequence[Question], n: float, kind: str, level: float
+def _compare_by_own_intervals(
+    unbiased_answers: UnbiasedAnswers, questions: Sequence[Question], n: float, kind: str, level: float
 ) -> tuple[str, list[Ends]]:
     """How two questions are compared by their own intervals, and the bands of table and population; none if unbounded.
 
     Each interval has half the error, so that both hold with at least the stated level.
     """
-    intervals = [_answer(known, question, n, None, (1 + level) / 2) for question in asked]
+    intervals = [_question_interval(unbiased_answers, question, n, None, (1 + level) / 2) for question in questions]
     unbounded = next((interval for interval in intervals if interval.low is None), None)
     if unbounded:
         return unbounded.how, []
     tables = [(one.low, one.high) for one in intervals]
     population_bands = [(one.population_low, one.population_high) for one in intervals]
-    bands = [_apart(kind, *band_pair) for band_pair in (tables, population_bands)]
+    bands = [_compare_bands(kind, *band_pair) for band_pair in (tables, population_bands)]
     return next(one.how for one in intervals if one.unbiased is None), bands
 
 
-def independent(protects: Mapping[str, Any]) -> float:
+def independent_row_count(protection_facts: Mapping[str, Any]) -> float:
     """The effective number of records for a population under the privacy unit: n/b for people with up to b rows.
 
     b rows of one person may all say the same, and a share's variance is then up to b times that of n records.
     """
-    return protects["records"] / protects["rows_per_person"]
+    return protection_facts["records"] / protection_facts["rows_per_person"]
 
 
-def _together(known: UnbiasedAnswers, first: Question, second: Question) -> tuple[float, dict[Any, Array]] | None:
+def _joint_share(
+    unbiased_answers: UnbiasedAnswers, first: Question, second: Question
+) -> tuple[float, dict[Any, Array]] | None:
     """The mean ⟨gg', P_n⟩ of a product of two questions by the noisy tables, and its components.
 
     None where the tables do not determine it.
     """
-    (a, g), (b, h) = values_of(first.workload), values_of(second.workload)
+    (a, g), (b, h) = axes_and_values(first.workload), axes_and_values(second.workload)
     axes = tuple(sorted({*a, *b}))
-    shape = known.domain.shape_of(axes)
-    if len(axes) > MOST_WAYS or math.prod(shape) > MOST_TOGETHER:
+    shape = unbiased_answers.domain.shape_of(axes)
+    if len(axes) > MAX_DECOMPOSED_COLUMNS or math.prod(shape) > MAX_JOINT_CELLS:
         return None
     broadcast_shapes = [
         [n if axis in question_axes else 1 for axis, n in zip(axes, shape, strict=True)] for question_axes in (a, b)
     ]
     product_values = np.broadcast_to(g.reshape(broadcast_shapes[0]) * h.reshape(broadcast_shapes[1]), shape)
-    parts = components(axes, product_values)
-    if not all(S in known.places for S in parts):
+    parts = query_components(axes, product_values)
+    if not all(S in unbiased_answers.part_slices for S in parts):
         return None
-    return share_of(known, product_values, parts), parts
+    return unbiased_share(unbiased_answers, product_values, parts), parts
 
 
-def _band(middle: float, variance: float, z: float) -> Band:
-    """The ends of the interval of z standard errors about `middle`, for noise of this variance."""
+def _symmetric_band(centre: float, variance: float, z: float) -> Band:
+    """The ends of the interval of z standard errors about `centre`, for noise of this variance."""
     half_width = z * math.sqrt(max(variance, 0.0))
-    return middle - half_width, middle + half_width
+    return centre - half_width, centre + half_width
 
 
-def _inside(band: Band, low: float, high: float) -> Band:
+def _clip_band(band: Band, low: float, high: float) -> Band:
     """The part of a band between possible ends; the nearest possible end where there is no such part."""
     return min(max(band[0], low), high), min(max(band[1], low), high)
 
 
-def _apart(kind: str, a: Any, b: Any) -> Ends:
+def _compare_bands(kind: str, a: Any, b: Any) -> Ends:
     """The range of a comparison of two shares, each anywhere in its band; infinite where nothing bounds it."""
     if kind == "difference":
         return np.subtract(a[0], b[1]), np.subtract(a[1], b[0])
     return ratio_of_bands(a, b) if kind == "ratio" else odds_of_bands(a, b)
 
 
-def _compared(kind: str, a: float, b: float) -> float | None:
+def _compare_shares(kind: str, a: float, b: float) -> float | None:
     """The difference, ratio or odds ratio of two shares; None where it has no finite value."""
     if kind == "difference":
         return a - b
@@ -255,26 +266,28 @@ def _compared(kind: str, a: float, b: float) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def adaptively(found: Interval) -> Interval:
+def mark_as_adaptive(interval: Interval) -> Interval:
     """An interval marked as adaptive: earlier answers chose its tables, so repeats are only nearly unbiased."""
-    return replace(found, how=found.how.replace("exact: linear", "nearly exact, as tables were chosen: linear", 1))
+    return replace(
+        interval, how=interval.how.replace("exact: linear", "nearly exact, as tables were chosen: linear", 1)
+    )
 
 
-def _how(laplace: bool) -> str:
+def _method_text(laplace: bool) -> str:
     """The words that say how an interval was found, where all of it was measured."""
     text = "exact: linear in noisy tables" if not laplace else "conservative: linear in tables with Laplace noise"
     return text + "; population: sampling of n independent rows added"
 
 
-def _interval(
+def _build_interval(
     text: str, level: float, how: str, estimate: float | None = None, unbiased: float | None = None,
-    table: HalfBand = OPEN, people: HalfBand = OPEN,
-) -> Interval:  # fmt: skip
+    table: HalfBand = NO_BOUNDS, population: HalfBand = NO_BOUNDS,
+) -> Interval:
     """The interval with the bands of the table and of the population, which has no ends without them."""
-    return Interval(text, estimate, unbiased, *table, *people, level, how)
+    return Interval(text, estimate, unbiased, *table, *population, level, how)
 
 
-def _unmeasured(missing: Sequence[str]) -> str:
+def _unmeasured_clause(unmeasured_columns: Sequence[str]) -> str:
     """A clause that names the first columns of which nothing was measured."""
-    columns_text = next(columns for columns in missing if columns)
+    columns_text = next(columns for columns in unmeasured_columns if columns)
     return f"nothing was measured about {columns_text}" + (" together" if " × " in columns_text else "")

@@ -9,30 +9,34 @@ import numpy as np
 from ...core.errors import InputError
 from ...core.types import Array, Axes
 from ...models.releases import Release, UnbiasedAnswers
-from ...privacy.measurement import SMALLEST, MeasuredAnswers
+from ...privacy.measurement import MIN_STDDEV, MeasuredAnswers
 from ...queries import Marginals, TableQueries
-from ...queries.marginals import subsets
-from ...queries.residual_spaces import MOST_WAYS, centred, residuals
-from ...schema.domain import Domain, projected
+from ...queries.marginals import nonempty_subsets
+from ...queries.residual_spaces import MAX_DECOMPOSED_COLUMNS, residual_parts, subtract_axis_means
+from ...schema.domain import Domain, sum_to_axes
 
-Table = tuple[Axes, Array, float]  # columns (axes, rising), its noisy cells as shares, their noise
+NoisyTable = tuple[Axes, Array, float]  # columns (axes, rising), its noisy cells as shares, their noise
 
 
-def known(release: Release, measured: Sequence[MeasuredAnswers], domain: Domain) -> UnbiasedAnswers:
+def unbiased_tables(release: Release, measured: Sequence[MeasuredAnswers], domain: Domain) -> UnbiasedAnswers:
     """The unbiased noisy tables of a release and of the measurements published with it."""
     if isinstance(release, UnbiasedAnswers):
         return release
-    shared_noise_tables = [pooled(domain, noisy_tables([m]), shared=True) for m in measured if m.shared]
-    laplace = any(m.laplace for m in measured)
-    independent_noise_tables = pooled(domain, noisy_tables(m for m in measured if not m.shared), laplace=laplace)
-    return combined([independent_noise_tables, *shared_noise_tables])
+    shared_noise_tables = [
+        pool_tables(domain, noisy_tables([m]), shared_noise=True) for m in measured if m.shares_noise
+    ]
+    laplace = any(m.has_laplace_noise for m in measured)
+    independent_noise_tables = pool_tables(
+        domain, noisy_tables(m for m in measured if not m.shares_noise), laplace=laplace
+    )
+    return combine_releases([independent_noise_tables, *shared_noise_tables])
 
 
-def noisy_tables(measured: Iterable[MeasuredAnswers]) -> list[Table]:
+def noisy_tables(measured: Iterable[MeasuredAnswers]) -> list[NoisyTable]:
     """The marginal tables among measurements; single cells, and other queries, are left out."""
-    noisy: list[Table] = []
+    noisy: list[NoisyTable] = []
     for m in measured:
-        for tables, answer_slice in m.workload.members:
+        for tables, answer_slice in m.workload.parts:
             answers, noise = m.answers[answer_slice], m.errors[answer_slice]
             for axes, table in tables.slices.items() if isinstance(tables, Marginals) else ():
                 values, errors = answers[table], noise[table]
@@ -41,7 +45,9 @@ def noisy_tables(measured: Iterable[MeasuredAnswers]) -> list[Table]:
     return noisy
 
 
-def pooled(domain: Domain, tables: Iterable[Table], *, shared: bool = False, laplace: bool = False) -> UnbiasedAnswers:
+def pool_tables(
+    domain: Domain, tables: Iterable[NoisyTable], *, shared_noise: bool = False, laplace: bool = False
+) -> UnbiasedAnswers:
     """The least-squares combination of noisy tables: exact, as different column sets' parts have independent noise.
 
     A table on M with independent noise of variance σ² on its k_M cells, summed out to the columns S ⊆ M, has noise of
@@ -56,14 +62,14 @@ def pooled(domain: Domain, tables: Iterable[Table], *, shared: bool = False, lap
     sums: dict[Axes, Array] = {}
     for axes, values, error in tables:
         shape = domain.shape_of(axes)
-        if len(axes) > MOST_WAYS:
+        if len(axes) > MAX_DECOMPOSED_COLUMNS:
             continue
         cells = np.asarray(values, dtype=float).reshape(shape)
-        for S in subsets(tuple(a for a in axes if domain.shape[a] > 1), MOST_WAYS):
-            if shared and S in sums:
+        for S in nonempty_subsets(tuple(a for a in axes if domain.shape[a] > 1), MAX_DECOMPOSED_COLUMNS):
+            if shared_noise and S in sums:
                 continue
-            part = centred(projected(cells, axes, S))
-            weight = part.size / (max(error, SMALLEST) ** 2 * cells.size)
+            part = subtract_axis_means(sum_to_axes(cells, axes, S))
+            weight = part.size / (max(error, MIN_STDDEV) ** 2 * cells.size)
             sums[S] = sums.get(S, 0.0) + weight * part.ravel()
             precision[S] += weight
     parts = [sums[S] / precision[S] for S in sums]
@@ -71,44 +77,54 @@ def pooled(domain: Domain, tables: Iterable[Table], *, shared: bool = False, lap
     return UnbiasedAnswers(domain, tuple(sums), np.concatenate([np.zeros(0), *parts]), variances, laplace=laplace)
 
 
-def combined(told: Sequence[UnbiasedAnswers]) -> UnbiasedAnswers:
+def combine_releases(releases: Sequence[UnbiasedAnswers]) -> UnbiasedAnswers:
     """The combination of several releases of the same records: every part averaged by precision.
 
-    Their noise is independent, so that this is `pooled` of all their tables: two draws with μ₁ and μ₂ are worth one
+    Their noise is independent, so that this is `pool_tables` of all their tables: two draws with μ₁ and μ₂ are worth one
     with √(μ₁² + μ₂²), which is what both together cost. Nothing is spent. Raises InputError for others.
     """
-    domain = told[0].domain
-    if any(release.domain != domain for release in told):
+    domain = releases[0].domain
+    if any(release.domain != domain for release in releases):
         raise InputError("releases are combined only where their schemas are the same")
-    spaces = tuple(dict.fromkeys(S for one in told for S in one.spaces))
+    spaces = tuple(dict.fromkeys(S for one in releases for S in one.column_sets))
     parts, variances = [], []
     for S in spaces:
-        releases_with_part = [one for one in told if S in one.places]
-        weights = np.array([1 / max(one.variance[S], SMALLEST**2) for one in releases_with_part])
-        parts.append(np.average([one.parts[one.places[S]] for one in releases_with_part], axis=0, weights=weights))
+        releases_with_part = [one for one in releases if S in one.part_slices]
+        weights = np.array([1 / max(one.variance[S], MIN_STDDEV**2) for one in releases_with_part])
+        parts.append(np.average([one.parts[one.part_slices[S]] for one in releases_with_part], axis=0, weights=weights))
         variances.append(1 / weights.sum())
-    laplace = any(one.laplace for one in told)
+    laplace = any(one.laplace for one in releases)
     return UnbiasedAnswers(domain, spaces, np.concatenate([np.zeros(0), *parts]), np.array(variances), laplace=laplace)
 
 
-def components(axes: Axes, g: Array) -> dict[Axes, Array]:
+def query_components(axes: Axes, g: Array) -> dict[Axes, Array]:
     """The nonzero parts h_S for S ⊆ axes, ≠ ∅, with ⟨g, table⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩."""
     rounding_threshold = 1e-12 * float(np.abs(g).max(initial=0.0))
-    return {S: h.ravel() for S, h in residuals(axes, g, most=len(axes)) if np.abs(h).max() > rounding_threshold}
+    return {
+        S: h.ravel() for S, h in residual_parts(axes, g, max_axes=len(axes)) if np.abs(h).max() > rounding_threshold
+    }
 
 
-def share_of(known: UnbiasedAnswers, g: Array, parts: Mapping[Axes, Array]) -> float:
-    """The share of a query with values `g` and its `components`, as noisy tables know it; unmeasured ones add 0."""
-    measured_terms = (float(h @ known.parts[known.places[S]]) for S, h in parts.items() if S in known.places)
+def unbiased_share(unbiased_answers: UnbiasedAnswers, g: Array, parts: Mapping[Axes, Array]) -> float:
+    """The share of a query with values `g` and its `query_components`, as noisy tables know it; unmeasured ones add 0."""
+    measured_terms = (
+        float(h @ unbiased_answers.parts[unbiased_answers.part_slices[S]])
+        for S, h in parts.items()
+        if S in unbiased_answers.part_slices
+    )
     return float(g.sum() / math.prod(g.shape)) + sum(measured_terms)
 
 
-def spread_of(known: UnbiasedAnswers, a: dict, b: dict) -> float:
-    """The covariance Σ_S v_S ⟨a_S, b_S⟩ from noise alone of two answers given by their `components`."""
-    return sum(known.variance[S] * float(a[S] @ b[S]) for S in a if S in b and S in known.places)
+def noise_covariance(unbiased_answers: UnbiasedAnswers, first_components: dict, second_components: dict) -> float:
+    """The covariance Σ_S v_S ⟨a_S, b_S⟩ from noise alone of two answers given by their `query_components`."""
+    return sum(
+        unbiased_answers.variance[S] * float(first_components[S] @ second_components[S])
+        for S in first_components
+        if S in second_components and S in unbiased_answers.part_slices
+    )
 
 
-def values_of(query: TableQueries) -> tuple[Axes, Array]:
+def axes_and_values(query: TableQueries) -> tuple[Axes, Array]:
     """The columns (axes) and values (of their sizes) of a workload of one query on one table."""
     (axes,), (shape,) = query.base.axes, query.base.shapes
     return axes, np.asarray(query.matrix.toarray()).reshape(shape)

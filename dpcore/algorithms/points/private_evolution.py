@@ -10,22 +10,33 @@ from typing import Any
 import numpy as np
 
 from ...core.errors import InputError
-from ...core.parameters import param
+from ...core.parameters import parameter_field
 from ...core.types import Array, Rng, Texts, by_name
-from ...models.releases import Points, systematic
-from ...privacy.accounting import Budget, Charge, Choice, Plan, equal_thresholded, noise_share
+from ...models.releases import ReleasedPoints, sample_systematically
+from ...privacy.accounting import Budget, Plan, PlannedEvent, Setting, equal_threshold_spend, noise_spend
 from ...privacy.curators.point_curator import PointCurator
-from ...privacy.measurement import deviation
+from ...privacy.measurement import noise_stddev
 from ...privacy.statistics import Votes
 from ...problems import PointRelease
 from ..algorithm import Algorithm, Step, Steps
 from . import evolution_bounds as theory
-from .evolution_steps import PRESETS, Given, Random, Variation, copies, gaussians, treat, uniform
+from .evolution_steps import (
+    PRESETS,
+    InitialPointSource,
+    PointVariation,
+    PublicInitialPoints,
+    distribution_from_shares,
+    gaussian_variations,
+    repeated_candidate_indices,
+    uniform_points,
+)
 
-CROWD = 4  # Algorithm 1 may have at most this many points for each of the n
-GONE = "no vote was left: the points stay as they were"
-MOST_CANDIDATES = 5_000_000
-MOST_PROJECTED = 20_000  # in two dimensions and more, by post = bounded-lipschitz: half a minute a round, growing as N²
+MAX_POINTS_PER_PRIVATE_POINT = 4  # Algorithm 1 may have at most this many points for each of the n
+NO_VOTES_NOTE = "no vote was left: the points stay as they were"
+MAX_CANDIDATES = 5_000_000
+MAX_PROJECTED_CANDIDATES = (
+    20_000  # in two dimensions and more, by post = bounded-lipschitz: half a minute a round, growing as N²
+)
 
 
 @by_name
@@ -48,35 +59,41 @@ class PrivateEvolution(Algorithm):
     Source: Gonzalez, Fanti, Ramdas 2025, Algorithms 1 to 4 and section 4.2; Lin et al. 2024.
     """
 
-    rounds: int | None = param(
+    rounds: int | None = parameter_field(
         None, "steps of variation and voting", symbol="T", low=0, high=1000, also="steps",
         auto="ln(nε) rounded, half of what the paper's simulations take",
-    )  # fmt: skip
-    post: str = param(
+    )
+    post: str = parameter_field(
         "simplex", "how noisy votes become a distribution",
         choices=("simplex", "bounded-lipschitz", "truncate", "threshold", "laplace"),
-    )  # fmt: skip
-    sampling: str = param("systematic", "how the next points are drawn", choices=("systematic", "iid"))
-    release: str = param("weights", "all candidates with weights, or the last points", choices=("weights", "last"))
-    samples: int | None = param(
+    )
+    sampling: str = parameter_field("systematic", "how the next points are drawn", choices=("systematic", "iid"))
+    release: str = parameter_field(
+        "weights", "all candidates with weights, or the last points", choices=("weights", "last")
+    )
+    samples: int | None = parameter_field(
         None, "points kept a round", symbol="n_s", low=1, high=1_000_000, log=True, auto="the noise: Theorem 4.1"
     )
-    threshold: float = param(2.0, "H of post = threshold, in standard deviations of the noise", low=0.0, high=20.0)
-    multiplicity: int = param(0, "B of Algorithm 1; 0 draws samples instead", symbol="B", low=0, high=1_000_000)
-    schedule: str = param(
+    threshold: float = parameter_field(
+        2.0, "H of post = threshold, in standard deviations of the noise", low=0.0, high=20.0
+    )
+    multiplicity: int = parameter_field(
+        0, "B of Algorithm 1; 0 draws samples instead", symbol="B", low=0, high=1_000_000
+    )
+    schedule: str = parameter_field(
         "short", "steps where none are given: ln(nε), or 2 ln(nε) as in the paper's simulations",
         choices=("short", "paper"),
-    )  # fmt: skip
-    random: Random = uniform
-    variation: Variation = gaussians
+    )
+    random: InitialPointSource = uniform_points
+    variation: PointVariation = gaussian_variations
 
     problem = PointRelease
 
     presets = PRESETS
 
-    def started_from(self, points: Array) -> "PrivateEvolution":
+    def with_initial_points(self, points: Array) -> "PrivateEvolution":
         """The same algorithm with `points` (r, d), which must be public, as S_0."""
-        return replace(self, random=Given(points))
+        return replace(self, random=PublicInitialPoints(points))
 
     def plan(self, problem: PointRelease, budget: Budget) -> Plan:
         """The charges of T equal releases of votes; scales and samples follow from their noise by Theorem 4.1."""
@@ -85,23 +102,23 @@ class PrivateEvolution(Algorithm):
         n, d, D = problem.effective_n, problem.d, problem.diameter
         factor, factor_text = (2, "2 ") if self.schedule == "paper" else (1, "")  # one is better
         default = max(1, round(factor * math.log(max(n * budget.epsilon, 1.0))))
-        rounds = self.settled(
+        rounds = self.choose_default(
             "rounds", default, f"{factor_text}ln(nε), rounded: votes get noisier with every step more"
         )
         T = rounds.value
-        spend: Any = noise_share(budget, 1 / max(T, 1))
-        sigma = deviation(Votes, spend, n)
+        spend: Any = noise_spend(budget, 1 / max(T, 1))
+        sigma = noise_stddev(Votes, spend, n)
         if self.post == "laplace":
-            spend = equal_thresholded(budget, max(T, 1))
-        alpha = theory.finest(sigma=sigma, d=d, D=D)
-        L = theory.levels(alpha=alpha, D=D)
+            spend = equal_threshold_spend(budget, max(T, 1))
+        alpha = theory.finest_variation(sigma=sigma, d=d, D=D)
+        L = theory.variation_level_count(alpha=alpha, D=D)
         default, why = problem.n, "n, as Algorithm 1 starts with"
         if not self.multiplicity:
-            default = theory.samples(sigma=sigma, levels=L, d=d)
+            default = theory.balanced_sample_count(sigma=sigma, levels=L, d=d)
             why = "(2L + 1)^{1/max(d,2) − 1}/σ: noise and sampling balance (Theorem 4.1)"
-        samples = self.settled("samples", default, why)
+        samples = self.choose_default("samples", default, why)
         is_slow = self.post == "bounded-lipschitz" and d > 1
-        max_candidates = MOST_PROJECTED if is_slow else MOST_CANDIDATES
+        max_candidates = MAX_PROJECTED_CANDIDATES if is_slow else MAX_CANDIDATES
         if samples.value * (2 * L + 1) > max_candidates:
             raise InputError(
                 f"samples={samples.value:,} with {2 * L + 1} variations are more than {max_candidates:,} candidates, "
@@ -112,38 +129,51 @@ class PrivateEvolution(Algorithm):
         choices = (
             rounds,
             samples,
-            *self.given("post", "sampling", "release", "threshold", "multiplicity", "schedule"),
-            Choice("sigma", sigma, f"{why}, b√(2T)/(nμ)" if budget.delta > 0 else f"{why}, √2 · 2bT/(nε)"),
-            Choice("alpha", alpha, "D σ^{1/max(d,2)}, the finest variation"),
-            Choice("levels", L, "⌈log₂(D/α)⌉ scales of variation"),
+            *self.as_settings("post", "sampling", "release", "threshold", "multiplicity", "schedule"),
+            Setting("sigma", sigma, f"{why}, b√(2T)/(nμ)" if budget.delta > 0 else f"{why}, √2 · 2bT/(nε)"),
+            Setting("alpha", alpha, "D σ^{1/max(d,2)}, the finest variation"),
+            Setting("levels", L, "⌈log₂(D/α)⌉ scales of variation"),
         )
-        return Plan(budget, (Charge("measure", spend, T, Votes),) if T else (), choices)
+        return Plan(budget, (PlannedEvent("measure", spend, T, Votes),) if T else (), choices)
 
     def steps(self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: Rng) -> Steps:
         """Steps of one variation, vote and resampling each; with no rounds, one step 0 with the initial points."""
         region, count, threshold = problem.region, plan["samples"], self.threshold * plan["sigma"]
         S = self.random(region, count, rng)
         if plan["rounds"] == 0:
-            yield Step(0, self._points(S, problem.names), "no round: the initial points")
+            yield Step(0, self._equal_weight_points(S, problem.names), "no round: the initial points")
             return
-        spend = plan.spend("measure")
+        spend = plan.spend_of("measure")
         for t in range(1, plan["rounds"] + 1):
             V = self.variation(region, S, plan["alpha"], plan["levels"], rng)
             m = curator.measure(Votes(V), spend).values
-            weights, note = treat(m, self.post, V, problem.diameter, threshold), f"{len(V):,} candidates"
+            weights, note = (
+                distribution_from_shares(m, self.post, V, problem.diameter, threshold),
+                f"{len(V):,} candidates",
+            )
             if no_votes := not weights.any():
-                weights, note = np.where(np.arange(len(V)) < len(S), 1 / len(S), 0.0), f"{note}, {GONE}"
-            indices = copies(m, threshold, problem.n, self.multiplicity) if self.multiplicity and not no_votes else None
-            if indices is None or not 0 < len(indices) <= CROWD * problem.n:
+                weights, note = np.where(np.arange(len(V)) < len(S), 1 / len(S), 0.0), f"{note}, {NO_VOTES_NOTE}"
+            indices = (
+                repeated_candidate_indices(m, threshold, problem.n, self.multiplicity)
+                if self.multiplicity and not no_votes
+                else None
+            )
+            if indices is None or not 0 < len(indices) <= MAX_POINTS_PER_PRIVATE_POINT * problem.n:
                 if indices is not None:
-                    note += f", {len(indices):,} copies are not in 1..{CROWD * problem.n:,}: {count:,} are sampled"
+                    note += f", {len(indices):,} copies are not in 1..{MAX_POINTS_PER_PRIVATE_POINT * problem.n:,}: {count:,} are sampled"
                 is_iid = self.sampling == "iid"
-                indices = rng.choice(len(V), count, p=weights) if is_iid else systematic(weights, count, rng)
+                indices = rng.choice(len(V), count, p=weights) if is_iid else sample_systematically(weights, count, rng)
             S = V[indices]
             releases_last = self.release == "last"
-            yield Step(t, self._points(S, problem.names) if releases_last else Points(V, weights, problem.names), note)
+            yield Step(
+                t,
+                self._equal_weight_points(S, problem.names)
+                if releases_last
+                else ReleasedPoints(V, weights, problem.names),
+                note,
+            )
 
     @staticmethod
-    def _points(S: Array, names: Texts) -> Points:
+    def _equal_weight_points(S: Array, names: Texts) -> ReleasedPoints:
         """The release of the points S (r, d), all with the same weight."""
-        return Points(S, np.full(len(S), 1 / len(S)), names)
+        return ReleasedPoints(S, np.full(len(S), 1 / len(S)), names)

@@ -3,21 +3,23 @@
 import numpy as np
 
 from ...core.errors import InputError
-from ...core.parameters import param
+from ...core.parameters import parameter_field
 from ...core.types import Array, Rng, by_name
-from ...models.releases import Points
-from ...privacy.accounting import Budget, Charge, Choice, Plan, noise_share
+from ...models.releases import ReleasedPoints
+from ...privacy.accounting import Budget, Plan, PlannedEvent, Setting, noise_spend
 from ...privacy.curators.point_curator import PointCurator
-from ...privacy.measurement import deviation
+from ...privacy.measurement import noise_stddev
 from ...privacy.statistics import Votes
 from ...problems import PointRelease
-from ...problems.regions import Bounded
+from ...problems.regions import BoundedRegion
 from ..algorithm import Algorithm, Step, Steps
 from . import evolution_bounds as theory
-from .evolution_steps import treat
+from .evolution_steps import distribution_from_shares
 
-MOST_CELLS = 8_000  # limit of the rule: beyond it the projection takes long
-SHARE = {1: 8}  # of the theorem's cells, by dimension: it balances bounds, and 8 times fewer are better for d = 1
+MAX_DEFAULT_CELLS = 8_000  # limit of the rule: beyond it the projection takes long
+CELL_DIVISOR_BY_DIMENSION = {
+    1: 8
+}  # of the theorem's cells, by dimension: it balances bounds, and 8 times fewer are better for d = 1
 
 
 @by_name
@@ -33,45 +35,47 @@ class PSMM(Algorithm):
     Source: He, Vershynin, Zhu 2023 (δ = 0); Gonzalez, Fanti, Ramdas 2025, Algorithm 5 (δ > 0).
     """
 
-    cells: int | None = param(
+    cells: int | None = parameter_field(
         None, "boxes of the grid, about", symbol="m", low=1, high=100_000, log=True, auto="nε/√log(1/δ): Theorem H.1"
     )
-    post: str = param(
+    post: str = parameter_field(
         "bounded-lipschitz", "how noisy counts become a distribution",
         choices=("bounded-lipschitz", "simplex", "truncate"),
-    )  # fmt: skip
+    )
 
     problem = PointRelease
 
     def plan(self, problem: PointRelease, budget: Budget) -> Plan:
         """The charge of one release of counts with the whole budget."""
         n, d = problem.effective_n, problem.d
-        spend, why = noise_share(budget), "b√2/(nμ)" if budget.delta > 0 else "√2 · 2b/(nε)"
-        sigma = deviation(Votes, spend, n)
-        default_cells = theory.partition_cells(n=n, epsilon=budget.epsilon, delta=budget.delta) / SHARE.get(d, 1)
+        spend, why = noise_spend(budget), "b√2/(nμ)" if budget.delta > 0 else "√2 · 2b/(nε)"
+        sigma = noise_stddev(Votes, spend, n)
+        default_cells = theory.partition_cell_count(
+            n=n, epsilon=budget.epsilon, delta=budget.delta
+        ) / CELL_DIVISOR_BY_DIMENSION.get(d, 1)
         rule = "nε/√log(1/δ) (nε at δ = 0), an eighth of it for d = 1, at most 8,000"
         choices = (
-            Choice("rounds", 1, "one release"),
-            self.settled("cells", round(min(max(default_cells, 1), MOST_CELLS)), rule),
-            *self.given("post"),
-            Choice("sigma", sigma, f"standard deviation of the noise on every share, {why}"),
+            Setting("rounds", 1, "one release"),
+            self.choose_default("cells", round(min(max(default_cells, 1), MAX_DEFAULT_CELLS)), rule),
+            *self.as_settings("post"),
+            Setting("sigma", sigma, f"standard deviation of the noise on every share, {why}"),
         )
-        return Plan(budget, (Charge("measure", spend, statistic=Votes),), choices)
+        return Plan(budget, (PlannedEvent("measure", spend, statistic=Votes),), choices)
 
     def steps(self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: Rng) -> Steps:
         """One step with the projected counts."""
         V = box_centres(problem.region, plan["cells"])
-        m = curator.measure(Votes(V), plan.spend("measure")).values
-        weights, note = treat(m, self.post, V, problem.diameter, 0.0), f"{len(V):,} boxes"
+        m = curator.measure(Votes(V), plan.spend_of("measure")).values
+        weights, note = distribution_from_shares(m, self.post, V, problem.diameter, 0.0), f"{len(V):,} boxes"
         if not weights.any():
             weights, note = np.full(len(V), 1 / len(V)), f"{note}, no count was left: uniform on all of them"
-        yield Step(1, Points(V, weights, problem.names), note)
+        yield Step(1, ReleasedPoints(V, weights, problem.names), note)
 
 
-MOST_AROUND = 5_000_000  # cells of the box around a region
+MAX_BOX_CELLS = 5_000_000  # cells of the box around a region
 
 
-def box_centres(region: Bounded, cells: int) -> Array:
+def box_centres(region: BoundedRegion, cells: int) -> Array:
     """The centres (v, d) of the nearly equal boxes, about `cells`, of a grid that lie inside the region.
 
     A box around a ball is taken with as many more cells as it is larger than what is kept of them.
@@ -80,11 +84,11 @@ def box_centres(region: Bounded, cells: int) -> Array:
     sides, grid_cells = high - low, float(cells)
     best_centres = np.zeros((0, region.d))
     for _ in range(8):
-        if grid_cells > MOST_AROUND:
+        if grid_cells > MAX_BOX_CELLS:
             break
         width = (np.prod(sides) / grid_cells) ** (1 / region.d)
         counts = np.maximum(1, np.rint(sides / width)).astype(int)
-        if np.prod(counts, dtype=float) > MOST_AROUND:
+        if np.prod(counts, dtype=float) > MAX_BOX_CELLS:
             break
         axes = [a + (np.arange(k) + 0.5) * (side / k) for a, side, k in zip(low, sides, counts, strict=True)]
         V = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, region.d)

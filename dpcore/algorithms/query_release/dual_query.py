@@ -4,24 +4,33 @@ import math
 
 import numpy as np
 
-from ...core.numbers import bisected
-from ...core.parameters import param
+from ...core.numbers import bisect_interval
+from ...core.parameters import parameter_field
 from ...core.types import Array, Rng, by_name
-from ...models.releases import Records
-from ...privacy.accounting import MARGIN, BoundedRange, Budget, Charge, Choice, Plan
+from ...models.releases import SyntheticRows
+from ...privacy.accounting import ROUNDING_MARGIN, BoundedRange, Budget, Plan, PlannedEvent, Setting
 from ...privacy.curators.table_curator import TableCurator
-from ...privacy.statistics import AcceptProbabilities, SignedErrors, bit_range
+from ...privacy.statistics import AcceptProbabilities, SignedErrors, keep_bit_epsilon
 from ...problems import QueryRelease
 from ..algorithm import Algorithm, Step, Steps
-from .shared.best_response import Counter, Oracle
+from .shared.best_response import BestResponseOracle, QuerySums
 from .shared.select_and_measure import balanced_rounds
 
-SAMPLES = {False: 10, True: 2}  # by whether δ = 0; these rules were fitted on two tables
-RULE = {False: (1.0, 2 / 3), True: (0.4, 1 / 2)}  # T = constant · signal^power
-FEWEST_ROUNDS, MOST_ROUNDS = 20, {True: 1000, False: 400}  # limits of the rule, by whether cells can be listed
-FORGOTTEN = 0.01  # weight below which an earlier draw no longer counts, so that integer programs stay small
-REJECTED = 2.1  # draws are planned to be kept with probability e^(−2.1 ηw): 2 by design, the rest found in runs
-LOWEST, HIGHEST, HALVINGS = 1e-12, 1e12, 26  # step sizes ηw that are searched, to a millionth of them
+DEFAULT_DRAWS = {False: 10, True: 2}  # by whether δ = 0; these rules were fitted on two tables
+ROUND_RULES = {False: (1.0, 2 / 3), True: (0.4, 1 / 2)}  # T = constant · signal^power
+MIN_DEFAULT_ROUNDS, MAX_DEFAULT_ROUNDS = (
+    20,
+    {True: 1000, False: 400},
+)  # limits of the rule, by whether cells can be listed
+MIN_DRAW_WEIGHT = 0.01  # weight below which an earlier draw no longer counts, so that integer programs stay small
+REJECTION_EXPONENT = (
+    2.1  # draws are planned to be kept with probability e^(−2.1 ηw): 2 by design, the rest found in runs
+)
+MIN_STEP_SIZE, MAX_STEP_SIZE, STEP_SIZE_HALVINGS = (
+    1e-12,
+    1e12,
+    26,
+)  # step sizes ηw that are searched, to a millionth of them
 
 
 @by_name
@@ -39,53 +48,55 @@ class DualQuery(Algorithm):
     Source: Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014, Algorithm 1, with zCDP in place of their composition.
     """
 
-    rounds: int | None = param(
+    rounds: int | None = parameter_field(
         None, "synthetic rows, and rounds of draws", symbol="T", low=2, high=20_000, log=True,
         auto="n and the budget: more rows are finer, and leave less budget for each draw",
-    )  # fmt: skip
-    samples: int | None = param(
+    )
+    samples: int | None = parameter_field(
         None, "queries drawn a round", symbol="s", low=1, high=10_000, log=True, auto="10, or 2 at δ = 0",
-    )  # fmt: skip
-    memory: float = param(
+    )
+    memory: float = parameter_field(
         0.8, "how much an earlier round's draws count, compared with the next round's", low=0, high=0.99
     )
-    seconds: float = param(0.25, "time limit of one best response, in seconds", low=1e-6, high=3600, log=True)
+    seconds: float = parameter_field(0.25, "time limit of one best response, in seconds", low=1e-6, high=3600, log=True)
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of s draws in each round from the second on; T and s from n and the budget unless given."""
-        T, s = self._sizes(problem, budget)
+        T, s = self._rounds_and_samples(problem, budget)
         delta = problem.width / problem.effective_n
         eta = budget.epsilon / (s.value * T.value * (T.value - 1))
         if budget.delta > 0:
             cost = s.value * T.value * (T.value - 1) * (2 * T.value - 1) / 12
             eta = max(eta, math.sqrt(budget.rho / cost))
-        eta *= MARGIN / delta
-        spends = (_draw(problem, eta, t) for t in range(2, T.value + 1))
-        charges = tuple(Charge("draw_queries", spend, s.value, SignedErrors) for spend in spends)
-        return Plan(budget, charges, self._choices(T, s, eta))
+        eta *= ROUNDING_MARGIN / delta
+        spends = (_draw_spend(problem, eta, t) for t in range(2, T.value + 1))
+        charges = tuple(PlannedEvent("draw_queries", spend, s.value, SignedErrors) for spend in spends)
+        return Plan(budget, charges, self._settings(T, s, eta))
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of s draws and one new row each."""
         player, eta = _RowPlayer(problem, self.memory, self.seconds), plan["eta"]
         for t in range(1, plan["rounds"] + 1):
             if t == 1:
-                draws = player.uniform(plan["samples"], rng)
+                draws = player.uniform_draws(plan["samples"], rng)
             else:
-                draws = curator.draw_queries(player.errors(t), _draw(problem, eta, t), plan["samples"])
-            yield player.respond(draws, rng)
+                draws = curator.draw_queries(
+                    player.accumulated_errors(t), _draw_spend(problem, eta, t), plan["samples"]
+                )
+            yield player.add_response(draws, rng)
 
-    def _sizes(self, problem: QueryRelease, budget: Budget) -> tuple[Choice, Choice]:
+    def _rounds_and_samples(self, problem: QueryRelease, budget: Budget) -> tuple[Setting, Setting]:
         """The number of rounds T and of draws s: as given, or by the rule."""
-        max_rounds = MOST_ROUNDS[Oracle(problem.workload).enumerates]
-        default = balanced_rounds(problem, budget, RULE[budget.delta == 0], max_rounds, FEWEST_ROUNDS)
+        max_rounds = MAX_DEFAULT_ROUNDS[BestResponseOracle(problem.workload).enumerates_cells]
+        default = balanced_rounds(problem, budget, ROUND_RULES[budget.delta == 0], max_rounds, MIN_DEFAULT_ROUNDS)
         why = "few at δ = 0, where every draw is dear: fitted on two tables"
-        rounds = self.settled("rounds", default.value, default.why)
-        return rounds, self.settled("samples", SAMPLES[budget.delta == 0], why)
+        rounds = self.choose_default("rounds", default.value, default.why)
+        return rounds, self.choose_default("samples", DEFAULT_DRAWS[budget.delta == 0], why)
 
-    def _choices(self, rounds: Choice, samples: Choice, eta: float) -> tuple[Choice, ...]:
+    def _settings(self, rounds: Setting, samples: Setting, eta: float) -> tuple[Setting, ...]:
         """All choices of a plan with these rounds, draws a round, and step size η."""
         why = "step size η: the largest that the budget allows"
-        return (rounds, samples, Choice("eta", eta, why), *self.given("memory", "seconds"))
+        return (rounds, samples, Setting("eta", eta, why), *self.as_settings("memory", "seconds"))
 
 
 @by_name
@@ -106,63 +117,67 @@ class DQRS(DualQuery):
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of the bits and of the expected fresh draws, at the largest η for which they fit the budget."""
-        T, s = self._sizes(problem, budget)
+        T, s = self._rounds_and_samples(problem, budget)
 
-        def expected(log_step: float) -> _Expected:
-            return _Expected(problem, budget, T.value, s.value, math.exp(log_step))
+        def expected_charges_at(log_step: float) -> _ExpectedCharges:
+            return _ExpectedCharges(problem, budget, T.value, s.value, math.exp(log_step))
 
         def fits(log_step: float) -> bool:
-            return bool(expected(log_step).cost <= MARGIN)
+            return bool(expected_charges_at(log_step).cost <= ROUNDING_MARGIN)
 
-        expected_charges = expected(bisected(fits, math.log(LOWEST), math.log(HIGHEST), HALVINGS)[0])
-        return Plan(budget, expected_charges.charges(problem), self._choices(T, s, expected_charges.eta))
+        expected_charges = expected_charges_at(
+            bisect_interval(fits, math.log(MIN_STEP_SIZE), math.log(MAX_STEP_SIZE), STEP_SIZE_HALVINGS)[0]
+        )
+        return Plan(budget, expected_charges.charges(problem), self._settings(T, s, expected_charges.eta))
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of s coin flips, fresh draws for the rejected ones, and one new row each."""
         player, eta, s = _RowPlayer(problem, self.memory, self.seconds), plan["eta"], plan["samples"]
-        expected_charges = _Expected(problem, plan.budget, plan["rounds"], s, eta * problem.width)
-        draws = player.uniform(s, rng)
-        yield player.respond(draws, rng)
+        expected_charges = _ExpectedCharges(problem, plan.budget, plan["rounds"], s, eta * problem.width)
+        draws = player.uniform_draws(s, rng)
+        yield player.add_response(draws, rng)
         for t in range(2, plan["rounds"] + 1):
-            is_kept, fresh_spend = np.zeros(s, dtype=bool), _draw(problem, eta, t)
+            is_kept, fresh_spend = np.zeros(s, dtype=bool), _draw_spend(problem, eta, t)
             if expected_charges.reuses[t - 2]:
-                if not curator.affords(expected_charges.bit, s):
+                if not curator.can_afford(expected_charges.bit_spend, s):
                     return
-                is_kept = curator.keep_draws(player.odds(draws, eta), expected_charges.bit)
+                is_kept = curator.keep_draws(player.acceptance_probabilities(draws, eta), expected_charges.bit_spend)
             if missing_count := int(s - is_kept.sum()):
-                if not curator.affords(fresh_spend, missing_count):
+                if not curator.can_afford(fresh_spend, missing_count):
                     return
                 draws = draws.copy()
-                draws[~is_kept] = curator.draw_queries(player.errors(t), fresh_spend, missing_count)
-            yield player.respond(draws, rng, int(is_kept.sum()))
+                draws[~is_kept] = curator.draw_queries(player.accumulated_errors(t), fresh_spend, missing_count)
+            yield player.add_response(draws, rng, int(is_kept.sum()))
 
 
-class _Expected:
+class _ExpectedCharges:
     """The expected charges of DQRS at step size ηw: rounds 2..T that reuse draws, and fresh draws of each round."""
 
     def __init__(self, problem: QueryRelease, budget: Budget, T: int, s: int, step: float) -> None:
         n = problem.effective_n
-        self.eta, self.bit = step / problem.width, BoundedRange(bit_range(step, n))
+        self.eta, self.bit_spend = step / problem.width, BoundedRange(keep_bit_epsilon(step, n))
         draw_ranges = 2 * step * np.arange(1, T) / n  # the bounded range of a draw in rounds 2..T
-        rejected_share = -math.expm1(-REJECTED * step)
+        rejected_share = -math.expm1(-REJECTION_EXPONENT * step)
         power = 1 if budget.delta == 0 else 2  # of ε₀, in what adds up
-        self.reuses = self.bit.epsilon**power + rejected_share * draw_ranges**power < draw_ranges**power
-        self.redraws = np.diff(
+        self.reuses = self.bit_spend.epsilon**power + rejected_share * draw_ranges**power < draw_ranges**power
+        self.fresh_draws = np.diff(
             np.floor(np.cumsum(np.append(0, np.where(self.reuses, s * rejected_share, s))) + 1e-9)
         ).astype(int)
-        self.bits = s * int(self.reuses.sum())
-        pure = (self.bits * self.bit.epsilon + self.redraws @ draw_ranges) / budget.epsilon
-        rho = (self.bits * self.bit.epsilon**2 + self.redraws @ draw_ranges**2) / 8
+        self.bit_count = s * int(self.reuses.sum())
+        pure = (self.bit_count * self.bit_spend.epsilon + self.fresh_draws @ draw_ranges) / budget.epsilon
+        rho = (self.bit_count * self.bit_spend.epsilon**2 + self.fresh_draws @ draw_ranges**2) / 8
         self.cost = min(pure, rho / budget.rho) if budget.delta > 0 else pure  # as a share of the budget
 
-    def charges(self, problem: QueryRelease) -> tuple[Charge, ...]:
+    def charges(self, problem: QueryRelease) -> tuple[PlannedEvent, ...]:
         """The charges for the bits, and for the draws of each round."""
-        bit_charges = (Charge("keep_draws", self.bit, self.bits, AcceptProbabilities),) if self.bits else ()
-        fresh_draws_by_round = enumerate(self.redraws.tolist(), start=2)
+        bit_charges = (
+            (PlannedEvent("keep_draws", self.bit_spend, self.bit_count, AcceptProbabilities),) if self.bit_count else ()
+        )
+        fresh_draws_by_round = enumerate(self.fresh_draws.tolist(), start=2)
         return (
             *bit_charges,
             *(
-                Charge("draw_queries", _draw(problem, self.eta, t), r, SignedErrors)
+                PlannedEvent("draw_queries", _draw_spend(problem, self.eta, t), r, SignedErrors)
                 for t, r in fresh_draws_by_round
                 if r
             ),
@@ -174,38 +189,40 @@ class _RowPlayer:
 
     def __init__(self, problem: QueryRelease, memory: float, seconds: float) -> None:
         self.workload, self.memory = problem.workload, memory
-        self.oracle, self.seen = Oracle(problem.workload, seconds), Counter(problem.workload)
+        self.oracle, self.row_sums = BestResponseOracle(problem.workload, seconds), QuerySums(problem.workload)
         self.weights = np.zeros(problem.workload.m)
         self.rows: list[Array] = []
 
-    def uniform(self, s: int, rng: Rng) -> Array:
+    def uniform_draws(self, s: int, rng: Rng) -> Array:
         """The draws (s,) of the first round, uniform and independent of the records."""
         return rng.integers(2 * self.workload.m, size=s)
 
-    def errors(self, t: int) -> SignedErrors:
+    def accumulated_errors(self, t: int) -> SignedErrors:
         """The errors, summed over the rows so far, from which round t draws its queries."""
-        return SignedErrors(self.workload, self.seen.sums, t - 1)
+        return SignedErrors(self.workload, self.row_sums.sums, t - 1)
 
-    def odds(self, drawn: Array, eta: float) -> AcceptProbabilities:
+    def acceptance_probabilities(self, draws: Array, eta: float) -> AcceptProbabilities:
         """The probabilities of keeping the old draws after the last row."""
-        last_row_sums = Counter(self.workload)
-        last_row_sums.add(self.rows[-1])
-        return AcceptProbabilities(self.workload, drawn, last_row_sums.sums[drawn % self.workload.m], eta)
+        last_row_sums = QuerySums(self.workload)
+        last_row_sums.add_rows(self.rows[-1])
+        return AcceptProbabilities(self.workload, draws, last_row_sums.sums[draws % self.workload.m], eta)
 
-    def respond(self, drawn: Array, rng: Rng, kept: int = 0) -> Step:
+    def add_response(self, draws: Array, rng: Rng, kept_count: int = 0) -> Step:
         """Add the best response to the decayed earlier draws and these; return a step that releases all rows."""
         m = self.workload.m
         self.weights *= self.memory
-        np.add.at(self.weights, drawn % m, np.where(drawn < m, 1.0, -1.0))
-        self.weights[np.abs(self.weights) < FORGOTTEN] = 0
+        np.add.at(self.weights, draws % m, np.where(draws < m, 1.0, -1.0))
+        self.weights[np.abs(self.weights) < MIN_DRAW_WEIGHT] = 0
         response = self.oracle.argmax(self.weights, rng)
-        self.seen.add(response.codes)
+        self.row_sums.add_rows(response.codes)
         self.rows.append(response.codes)
-        note = f"{kept} of {len(drawn)} draws kept" if kept else f"{len(drawn)} queries drawn"
-        late_note = "; time limit reached, best row found so far" if response.late else ""
-        return Step(len(self.rows), Records.of(self.workload.domain, np.concatenate(self.rows)), note + late_note)
+        note = f"{kept_count} of {len(draws)} draws kept" if kept_count else f"{len(draws)} queries drawn"
+        late_note = "; time limit reached, best row found so far" if response.timed_out_count else ""
+        return Step(
+            len(self.rows), SyntheticRows.from_rows(self.workload.domain, np.concatenate(self.rows)), note + late_note
+        )
 
 
-def _draw(problem: QueryRelease, eta: float, t: int) -> BoundedRange:
+def _draw_spend(problem: QueryRelease, eta: float, t: int) -> BoundedRange:
     """The spend of one draw in round t: 2η(t − 1)Δ-bounded-range."""
     return BoundedRange(2 * eta * (t - 1) * problem.width / problem.effective_n)

@@ -4,17 +4,17 @@ import math
 
 import numpy as np
 
-from ...core.parameters import param
+from ...core.parameters import parameter_field
 from ...core.types import Rng, by_name
-from ...privacy.accounting import Budget, Charge, Choice, Plan
+from ...privacy.accounting import Budget, Plan, PlannedEvent, Setting
 from ...privacy.curators.table_curator import TableCurator
 from ...privacy.statistics import SignedErrors
-from ...problems import QueryRelease, query_words
-from ..algorithm import Algorithm, Step, Steps, model_cells
+from ...problems import QueryRelease, query_text
+from ..algorithm import Algorithm, Step, Steps, model_cells_param
 from .shared import step_schedules
-from .shared.initial_model import grounded, model_setup
+from .shared.initial_model import initial_model, plan_model_setup
 
-FEWEST_ROUNDS, MOST_ROUNDS = 12, 3000  # limits of the default rule
+MIN_DEFAULT_ROUNDS, MAX_DEFAULT_ROUNDS = 12, 3000  # limits of the default rule
 
 
 @by_name
@@ -26,7 +26,7 @@ class DPFW(Algorithm):
     exponential mechanism: ε₀-bounded-range, so T rounds cost T ε₀²/8 in zCDP, less composed optimally; at δ = 0 with
     permute-and-flip, T ε₀ in pure DP. Nothing else touches records.
 
-    Where cells cannot be listed, 1-way tables and a tree are found first (`ground`): D_0 is their product, and what is
+    Where cells cannot be listed, 1-way tables and a tree are found first (`state`): D_0 is their product, and what is
     selected are cells of the tree's tables.
 
     schedule "practical": γ_t = 2/(t + 2), released is the mean of the second half of the D_t. "paper": constant γ and T
@@ -36,17 +36,17 @@ class DPFW(Algorithm):
     composition.
     """
 
-    schedule: str = param("practical", "step sizes, rounds and output", choices=("practical", "paper"))
-    rounds: int | None = param(
+    schedule: str = parameter_field("practical", "step sizes, rounds and output", choices=("practical", "paper"))
+    rounds: int | None = parameter_field(
         None, "number of selections", symbol="T", low=1, high=1_000_000, log=True,
         auto="n, k, m and the budget: where selection noise, growing with √T, overtakes the optimisation error",
-    )  # fmt: skip
-    alpha: float | None = param(
+    )
+    alpha: float | None = parameter_field(
         None, "smoothness: small follows the selections closely, large stays near uniform", symbol="α",
         low=1e-5, high=10, log=True, auto="n, k, m and the budget: step and entropy error balanced at these rounds",
-    )  # fmt: skip
+    )
 
-    cells: int | None = model_cells()
+    cells: int | None = model_cells_param()
 
     graphical = True
 
@@ -54,24 +54,26 @@ class DPFW(Algorithm):
         """The charges of T equal selections that use the whole budget, and α; T and α from public numbers
         unless given.
         """
-        setup = model_setup(problem, budget, self.cells, "dpfw")
-        remaining_budget = setup.left
+        setup = plan_model_setup(problem, budget, self.cells, "dpfw")
+        remaining_budget = setup.remaining_budget
         choices = (
-            self._paper(problem, remaining_budget)
+            self._paper_settings(problem, remaining_budget)
             if self.schedule == "paper"
-            else self._practical(problem, remaining_budget)
+            else self._practical_settings(problem, remaining_budget)
         )
         rounds = choices[0].value
-        charge = Charge("select", setup.selections(rounds), rounds, SignedErrors)
-        alpha_star = Choice(
+        charge = PlannedEvent("select", setup.selection_spend(rounds), rounds, SignedErrors)
+        alpha_star = Setting(
             "alpha_star", _alpha_star(problem, remaining_budget), "α* of eq. (8), corrected, to compare with"
         )
-        return Plan(budget, (charge, *setup.charges), (*choices, alpha_star, *self.given("schedule"), *setup.choices))
+        return Plan(
+            budget, (charge, *setup.charges), (*choices, alpha_star, *self.as_settings("schedule"), *setup.choices)
+        )
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of one selection each; the last one releases the output of the schedule."""
-        T, alpha, spend = plan["rounds"], plan["alpha"], plan.spend("select")
-        state = grounded(problem, plan, curator, self.cells)
+        T, alpha, spend = plan["rounds"], plan["alpha"], plan.spend_of("select")
+        state = initial_model(problem, plan, curator, self.cells)
         workload, reader = state.workload, state.reader
         is_paper = self.schedule == "paper"
         output_round = int(rng.integers(T)) if is_paper else T  # which iterate D_0 … D_{T-1} the paper's output is
@@ -94,10 +96,10 @@ class DPFW(Algorithm):
                 total = total + D if averaged_count > 1 else D
                 output = total / averaged_count if averaged_count > 1 else D
             released = D if is_paper and t + 1 < T else output
-            note = f"{'more' if s > 0 else 'less'} {query_words(workload, j)}"
+            note = f"{'more' if s > 0 else 'less'} {query_text(workload, j)}"
             yield Step(t + 1, state.model.release(released), note)
 
-    def _practical(self, problem: QueryRelease, budget: Budget) -> tuple[Choice, Choice]:
+    def _practical_settings(self, problem: QueryRelease, budget: Budget) -> tuple[Setting, Setting]:
         """The practical T* = √(log k)/u (its Σε twin at δ = 0) and α = ½ √(T*/log k)/T.
 
         The shapes minimise a/√T + b√T (a/√T + bT for δ = 0) and 1/(αT) + α log k; the constants 1 and ½ were fitted on
@@ -105,31 +107,33 @@ class DPFW(Algorithm):
         """
         log_k = math.log(max(problem.domain.size, 2))
         if budget.delta > 0:
-            optimal_rounds = math.sqrt(log_k) / _loss(problem, budget)
+            optimal_rounds = math.sqrt(log_k) / _selection_loss(problem, budget)
         else:  # ε₀ = ε/T: selection noise 2ΔT log(2m)/ε, against u√(T/2) above
             noise = problem.width / problem.effective_n * math.log(2 * problem.workload.m) / budget.epsilon
             optimal_rounds = (math.sqrt(log_k) / (4 * math.sqrt(2) * noise)) ** (2 / 3)
-        limits = f"{FEWEST_ROUNDS}..{MOST_ROUNDS}"
+        limits = f"{MIN_DEFAULT_ROUNDS}..{MAX_DEFAULT_ROUNDS}"
         why = f"selection noise overtakes the optimisation error at T = {optimal_rounds:.3g}, kept in {limits}"
-        rounds = self.settled("rounds", round(min(max(optimal_rounds, FEWEST_ROUNDS), MOST_ROUNDS)), why)
-        alpha = 0.5 * math.sqrt(max(optimal_rounds, FEWEST_ROUNDS) / log_k) / rounds.value
+        rounds = self.choose_default(
+            "rounds", round(min(max(optimal_rounds, MIN_DEFAULT_ROUNDS), MAX_DEFAULT_ROUNDS)), why
+        )
+        alpha = 0.5 * math.sqrt(max(optimal_rounds, MIN_DEFAULT_ROUNDS) / log_k) / rounds.value
         why = "½ √(T*/log k)/T: step size and entropy error balanced at these rounds"
-        return rounds, self.settled("alpha", min(max(alpha, 1e-5), 10.0), why)
+        return rounds, self.choose_default("alpha", min(max(alpha, 1e-5), 10.0), why)
 
-    def _paper(self, problem: QueryRelease, budget: Budget) -> tuple[Choice, Choice]:
+    def _paper_settings(self, problem: QueryRelease, budget: Budget) -> tuple[Setting, Setting]:
         """The α* and T of Algorithm 1 as corrected; at δ = 0, ρ is pure DP's ε²/2."""
-        alpha = self.settled("alpha", _alpha_star(problem, budget), "α* of eq. (8), corrected")
-        T = min(step_schedules.frank_wolfe_rounds(loss=_loss(problem, budget), alpha=alpha.value), 1_000_000)
-        return self.settled("rounds", T, "T of Algorithm 1, corrected"), alpha
+        alpha = self.choose_default("alpha", _alpha_star(problem, budget), "α* of eq. (8), corrected")
+        T = min(step_schedules.frank_wolfe_rounds(loss=_selection_loss(problem, budget), alpha=alpha.value), 1_000_000)
+        return self.choose_default("rounds", T, "T of Algorithm 1, corrected"), alpha
 
 
-def _loss(problem: QueryRelease, budget: Budget) -> float:
+def _selection_loss(problem: QueryRelease, budget: Budget) -> float:
     """The loss u of selections that share ρ, by which the schedules go: see `schedules.selection_noise`."""
     n, m = problem.effective_n, problem.workload.m
-    return step_schedules.selection_noise(n=n, m=m, width=problem.width, rho=budget.rho)
+    return step_schedules.selection_loss(n=n, m=m, width=problem.width, rho=budget.rho)
 
 
 def _alpha_star(problem: QueryRelease, budget: Budget) -> float:
     """The regularisation α* of eq. (8), corrected, kept within 1e-5..10."""
-    alpha = step_schedules.frank_wolfe_alpha(loss=_loss(problem, budget), k=problem.domain.size)
+    alpha = step_schedules.frank_wolfe_alpha(loss=_selection_loss(problem, budget), k=problem.domain.size)
     return min(max(alpha, 1e-5), 10.0)

@@ -5,35 +5,46 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...core.parameters import param
+from ...core.parameters import parameter_field
 from ...core.types import Array, Rng, by_name
-from ...models.product_mixture import Generator, MixtureFit, RelaxedRows, Target
+from ...models.product_mixture import GeneratorNetwork, MixtureFit, NoisyTarget, RelaxedRows
 from ...models.releases import ProductMixture
-from ...privacy.accounting import Budget, Charge, Choice, Plan, enlarged, measure_once, select_and_measure
+from ...privacy.accounting import (
+    Budget,
+    Plan,
+    PlannedEvent,
+    Setting,
+    enlarge_spends,
+    measurement_spend,
+    select_and_measure_spends,
+)
 from ...privacy.curators.table_curator import TableCurator
 from ...privacy.statistics import Answers, SignedErrors, SomeAnswers
-from ...problems import QueryRelease, query_words
+from ...problems import QueryRelease, query_text
 from ...queries import Marginals, Workload
-from ...queries.product_answers import Products, blocks, require_readable
+from ...queries.product_answers import ProductAnswers, column_slices, require_small_matrix
 from ..algorithm import Algorithm, Step, Steps, rounds_param
-from ..pooled_measurements import TINY, Evidence, shares_of, singles_of, tables_read
-from .mwem import SHARES
-from .shared.select_and_measure import asked_statistic, balanced_rounds, noise_choice
+from ..pooled_measurements import MIN_STDDEV, Evidence, one_way_marginals, one_way_shares, require_marginals
+from .mwem import MEASUREMENT_SHARES
+from .shared.select_and_measure import balanced_rounds, noise_setting, statistic_for_query
 
-RULE = {  # selections = constant · signal^power, by what is measured and whether δ = 0; fitted on two tables
+SELECTION_RULES = {  # selections = constant · signal^power, by what is measured and whether δ = 0; fitted on two tables
     ("query", False): (0.3, 2 / 3), ("marginal", False): (0.28, 1 / 2),
     ("query", True): (0.2, 1 / 2), ("marginal", True): (0.065, 1 / 2),
-}  # fmt: skip
-MOST_SELECTIONS = 200  # limit of the rule
-ROUNDS, MOST_TOGETHER = 5, 8  # limits of RAP's rule: rounds, and selections a round
-SINGLES, FIRST_RANGE = 0.1, (0.1, 0.4)  # the rule for `first`: L1 noise on a column, and the range of the share
-PRIOR = 0.3  # weight of KL(p_c ‖ p_0) in the fit, in units of 1/σ of one measurement
-LAST = 4  # the last round takes this many times the steps of the others
-MOST_PRODUCTS = 5 * 10**7  # queries times components up to which components are not thinned out
-MEASURE = "what a selection is followed by: a measurement of the query, or of its whole table; auto: tables if any"
-FIRST = "share of the budget for noisy counts of single columns, whose product the fit starts from"
-COLUMNS = "columns"  # the name of the charge for single columns
-COMPONENTS = "product distributions in the mixture"
+}
+MAX_DEFAULT_SELECTIONS = 200  # limit of the rule
+MAX_DEFAULT_ROUNDS, MAX_QUERIES_PER_ROUND = 5, 8  # limits of RAP's rule: rounds, and selections a round
+ONE_WAY_L1_TARGET, FIRST_SHARE_RANGE = (
+    0.1,
+    (0.1, 0.4),
+)  # the rule for `first`: L1 noise on a column, and the range of the share
+PRIOR_WEIGHT = 0.3  # weight of KL(p_c ‖ p_0) in the fit, in units of 1/σ of one measurement
+LAST_ROUND_FACTOR = 4  # the last round takes this many times the steps of the others
+MAX_QUERY_COMPONENTS = 5 * 10**7  # queries times components up to which components are not thinned out
+MEASURE_DOC = "what a selection is followed by: a measurement of the query, or of its whole table; auto: tables if any"
+FIRST_DOC = "share of the budget for noisy counts of single columns, whose product the fit starts from"
+ONE_WAY_MEASUREMENT_NAME = "columns"  # the name of the charge for single columns
+COMPONENTS_DOC = "product distributions in the mixture"
 
 
 @by_name
@@ -44,80 +55,88 @@ class _Mixture(Algorithm):
     """
 
     rounds: int | None = rounds_param()
-    measure: str = param("auto", MEASURE, choices=("auto", "query", "marginal"))
-    first: float | None = param(None, FIRST, low=0.0, high=0.9, auto="n, the columns and the budget")
-    components: int | None = param(None, COMPONENTS, symbol="C", low=1, high=10_000, log=True, auto="m")
-    updates: int | None = param(None, "gradient steps a round", low=1, high=10_000, log=True, auto="m")
+    measure: str = parameter_field("auto", MEASURE_DOC, choices=("auto", "query", "marginal"))
+    first: float | None = parameter_field(None, FIRST_DOC, low=0.0, high=0.9, auto="n, the columns and the budget")
+    components: int | None = parameter_field(None, COMPONENTS_DOC, symbol="C", low=1, high=10_000, log=True, auto="m")
+    updates: int | None = parameter_field(None, "gradient steps a round", low=1, high=10_000, log=True, auto="m")
 
-    logits: ClassVar[type[Generator] | type[RelaxedRows]]
-    most_updates: ClassVar[int]  # of the rule, for workloads that are not small
+    logits_type: ClassVar[type[GeneratorNetwork] | type[RelaxedRows]]
+    max_default_updates: ClassVar[int]  # of the rule, for workloads that are not small
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of the single columns' counts, and of T q equal selections and measurements with the rest."""
         workload = problem.workload
-        require_readable(workload)
+        require_small_matrix(workload)
         is_measure_set = self.measure != "auto"
         measure = self.measure if is_measure_set else "marginal" if workload.base else "query"
-        candidate_count = len(tables_read(workload, "measure=marginal").tables) if measure == "marginal" else workload.m
-        max_selections = min(MOST_SELECTIONS, 2 * candidate_count if measure == "marginal" else candidate_count)
-        default = balanced_rounds(problem, budget, RULE[measure, budget.delta == 0], max_selections)
-        queries_reason = f"1/{ROUNDS} of all selections, 1..{MOST_TOGETHER}, and at most {candidate_count}"
-        queries = self._together(min(max(default.value // ROUNDS, 1), MOST_TOGETHER), candidate_count, queries_reason)
-        rounds = self.settled("rounds", math.ceil(default.value / queries.value), f"{default.why} selections")
-        C = int(min(max(workload.m // 20, 50), 200, max(MOST_PRODUCTS // workload.m, 50)))
-        updates = min(self.most_updates, 10 + workload.m // 10)
-        first = self.settled("first", *_first(problem, budget))
-        selection_count, share = rounds.value * queries.value, SHARES[measure]
-        selection_spend, measurement_spend = select_and_measure(budget, selection_count, share, 1 - first.value)
+        candidate_count = (
+            len(require_marginals(workload, "measure=marginal").tables) if measure == "marginal" else workload.m
+        )
+        max_selections = min(MAX_DEFAULT_SELECTIONS, 2 * candidate_count if measure == "marginal" else candidate_count)
+        default = balanced_rounds(problem, budget, SELECTION_RULES[measure, budget.delta == 0], max_selections)
+        queries_reason = (
+            f"1/{MAX_DEFAULT_ROUNDS} of all selections, 1..{MAX_QUERIES_PER_ROUND}, and at most {candidate_count}"
+        )
+        queries = self._queries_per_round(
+            min(max(default.value // MAX_DEFAULT_ROUNDS, 1), MAX_QUERIES_PER_ROUND), candidate_count, queries_reason
+        )
+        rounds = self.choose_default("rounds", math.ceil(default.value / queries.value), f"{default.why} selections")
+        C = int(min(max(workload.m // 20, 50), 200, max(MAX_QUERY_COMPONENTS // workload.m, 50)))
+        updates = min(self.max_default_updates, 10 + workload.m // 10)
+        first = self.choose_default("first", *_default_first_share(problem, budget))
+        selection_count, share = rounds.value * queries.value, MEASUREMENT_SHARES[measure]
+        selection_spend, round_spend = select_and_measure_spends(budget, selection_count, share, 1 - first.value)
         one_way_charges = []
         if first.value > 0:
-            one_way_spend = measure_once(budget, first.value)
-            selection_spend, measurement_spend, one_way_spend = enlarged(
-                budget, (selection_spend, selection_count), (measurement_spend, selection_count), (one_way_spend, 1)
+            one_way_spend = measurement_spend(budget, first.value)
+            selection_spend, round_spend, one_way_spend = enlarge_spends(
+                budget, (selection_spend, selection_count), (round_spend, selection_count), (one_way_spend, 1)
             )
-            one_way_charges = [Charge("measure", one_way_spend, 1, Answers(_singles(workload)), COLUMNS)]
+            one_way_charges = [
+                PlannedEvent("measure", one_way_spend, 1, Answers(_one_way_tables(workload)), ONE_WAY_MEASUREMENT_NAME)
+            ]
         charges = (
-            Charge("select", selection_spend, selection_count, SignedErrors),
-            Charge("measure", measurement_spend, selection_count, SomeAnswers),
+            PlannedEvent("select", selection_spend, selection_count, SignedErrors),
+            PlannedEvent("measure", round_spend, selection_count, SomeAnswers),
             *one_way_charges,
         )
         choices = (
             rounds,
-            Choice(
+            Setting(
                 "measure", measure, "given" if is_measure_set else "whole tables, where all queries are read off tables"
             ),
             first,
-            self.settled("components", C, f"50..200: m/20, and at most {MOST_PRODUCTS:g}/m"),
-            self.settled("updates", updates, f"10 + m/10, at most {self.most_updates}"),
-            Choice("share", share, "of the rest for measurements, what is left for selections: as mwem"),
-            noise_choice(problem, measure, measurement_spend),
+            self.choose_default("components", C, f"50..200: m/20, and at most {MAX_QUERY_COMPONENTS:g}/m"),
+            self.choose_default("updates", updates, f"10 + m/10, at most {self.max_default_updates}"),
+            Setting("share", share, "of the rest for measurements, what is left for selections: as mwem"),
+            noise_setting(problem, measure, round_spend),
             queries,
         )
         return Plan(budget, charges, choices)
 
-    def _together(self, best: int, most: int, why: str) -> Choice:  # noqa: ARG002 - for others
+    def _queries_per_round(self, default: int, candidate_count: int, why: str) -> Setting:  # noqa: ARG002 - for others
         """The choice of how many queries a round selects."""
-        return Choice("queries", 1, "one selection and one measurement a round")
+        return Setting("queries", 1, "one selection and one measurement a round")
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of a round's selections, measurements and a fit; the first one measures the single columns too."""
-        workload, selection_spend = problem.workload, plan.spend("select")
-        measurement_spend = plan.spend("measure")
-        product_answers, prior_weight = Products(workload), PRIOR / max(plan["sigma"], TINY)
-        (base, targets), measurements = _single_columns(problem, plan, curator), []
-        fit = MixtureFit(workload, self.logits(base, plan["components"], rng), base)
+        workload, selection_spend = problem.workload, plan.spend_of("select")
+        round_spend = plan.spend_of("measure")
+        product_answers, prior_weight = ProductAnswers(workload), PRIOR_WEIGHT / max(plan["sigma"], MIN_STDDEV)
+        (base, targets), measurements = _measure_single_columns(problem, plan, curator), []
+        fit = MixtureFit(workload, self.logits_type(base, plan["components"], rng), base)
         for t in range(1, plan["rounds"] + 1):
             answers, worst_queries = product_answers.answers(fit.p, fit.weights), []
             for _ in range(plan["queries"]):
                 j = curator.select(SignedErrors(workload, answers), selection_spend) % workload.m
-                statistic = asked_statistic(workload, plan["measure"], j)
-                m = curator.measure(statistic, measurement_spend)
+                statistic = statistic_for_query(workload, plan["measure"], j)
+                m = curator.measure(statistic, round_spend)
                 if statistic.l2 > 0:  # else the answer is the same on all records
                     measurements.append((statistic, m.values, m.stddev))
-                answers = _with_measured(workload, answers, statistic, m.values)
-                worst_queries.append(query_words(workload, j))
-            updates = plan["updates"] * (LAST if t == plan["rounds"] else 1)
-            fit.descend([*targets, *targets_of(measurements)], prior_weight, updates)
+                answers = _replace_measured_answers(workload, answers, statistic, m.values)
+                worst_queries.append(query_text(workload, j))
+            updates = plan["updates"] * (LAST_ROUND_FACTOR if t == plan["rounds"] else 1)
+            fit.descend([*targets, *fit_targets(measurements)], prior_weight, updates)
             release = ProductMixture(problem.domain, np.ascontiguousarray(fit.p.T), fit.weights)
             yield Step(t, release, "worst: " + "; ".join(worst_queries))
 
@@ -140,7 +159,7 @@ class GEM(_Mixture):
     first, and a prior, which the paper has not.
     """
 
-    logits, most_updates = Generator, 50
+    logits_type, max_default_updates = GeneratorNetwork, 50
 
 
 @by_name
@@ -161,68 +180,72 @@ class RAP(_Mixture):
     """
 
     rounds: int | None = rounds_param("rounds of q selections and measurements and a fit", "n, m, q")
-    queries: int | None = param(
+    queries: int | None = parameter_field(
         None, "selections, and as many measurements, a round", symbol="q", low=1, high=1000, log=True,
         auto="n, m and the budget: a fifth of all selections",
-    )  # fmt: skip
-    logits, most_updates = RelaxedRows, 100
+    )
+    logits_type, max_default_updates = RelaxedRows, 100
 
-    def _together(self, best: int, most: int, why: str) -> Choice:
-        """The choice of how many queries a round selects: as many as were given, or by the rule; at most `most`."""
-        setting = self.settled("queries", best, why)
-        return Choice("queries", min(setting.value, most), setting.why if setting.value <= most else why)
+    def _queries_per_round(self, default: int, candidate_count: int, why: str) -> Setting:
+        """The choice of how many queries a round selects: as many as were given, or by the rule; at most `candidate_count`."""
+        setting = self.choose_default("queries", default, why)
+        return Setting(
+            "queries", min(setting.value, candidate_count), setting.why if setting.value <= candidate_count else why
+        )
 
 
-def _singles(workload: Workload) -> Marginals:
+def _one_way_tables(workload: Workload) -> Marginals:
     """The 1-way tables of the columns that queries read, which may be measured first; of all for a query matrix."""
-    return singles_of(workload) if workload.base else Marginals.all(workload.domain, 1)
+    return one_way_marginals(workload) if workload.base else Marginals.all(workload.domain, 1)
 
 
-def _first(problem: QueryRelease, budget: Budget) -> tuple[float, str]:
+def _default_first_share(problem: QueryRelease, budget: Budget) -> tuple[float, str]:
     """The budget's share at which noise moves a column's counts by SINGLES in L1, averaged over columns.
 
     With a share f that is √(2/π) Σ d_i/(√(fd) n√ρ), as Δ₂ = √(2d)/n; at δ = 0 it is 2 Σ d_i/(f nε), as Δ₁ = 2d/n.
     """
-    one_way, n = _singles(problem.workload), problem.effective_n
+    one_way, n = _one_way_tables(problem.workload), problem.effective_n
     if budget.delta == 0:
-        f = 2 * one_way.m / (SINGLES * n * budget.epsilon)
+        f = 2 * one_way.m / (ONE_WAY_L1_TARGET * n * budget.epsilon)
     else:
-        f = 2 / math.pi * one_way.m**2 / (len(one_way.tables) * budget.rho * (SINGLES * n) ** 2)
-    low, high = FIRST_RANGE
-    why = f"{f:.3g} would keep the noise on a column to {SINGLES:g} in L1; kept in {low:g}..{high:g}"
+        f = 2 / math.pi * one_way.m**2 / (len(one_way.tables) * budget.rho * (ONE_WAY_L1_TARGET * n) ** 2)
+    low, high = FIRST_SHARE_RANGE
+    why = f"{f:.3g} would keep the noise on a column to {ONE_WAY_L1_TARGET:g} in L1; kept in {low:g}..{high:g}"
     return min(max(f, low), high), why
 
 
-def _single_columns(problem: QueryRelease, plan: Plan, curator: TableCurator) -> tuple[Array, list[Target]]:
+def _measure_single_columns(
+    problem: QueryRelease, plan: Plan, curator: TableCurator
+) -> tuple[Array, list[NoisyTarget]]:
     """log p_0 (Σ d_i,) of the product of noisy counts of single columns, and these counts; uniform without them."""
     domain = problem.domain
     base = np.concatenate([np.full(size, -math.log(size)) for size in domain.shape])
     if not plan["first"]:
         return base, []
-    one_way = _singles(problem.workload)
-    m = curator.measure(Answers(one_way), plan.spend(COLUMNS))
+    one_way = _one_way_tables(problem.workload)
+    m = curator.measure(Answers(one_way), plan.spend_of(ONE_WAY_MEASUREMENT_NAME))
     y, sigma = m.values, m.stddev
-    shares = shares_of(Evidence(one_way, y, np.full(one_way.m, sigma)))
+    shares = one_way_shares(Evidence(one_way, y, np.full(one_way.m, sigma)))
     for (axis,), column_shares in zip(one_way.axes, shares, strict=True):
-        base[blocks(domain)[axis]] = np.log(column_shares)
-    return base, [Target(Products(one_way), y, np.full(one_way.m, sigma**-2))]
+        base[column_slices(domain)[axis]] = np.log(column_shares)
+    return base, [NoisyTarget(ProductAnswers(one_way), y, np.full(one_way.m, sigma**-2))]
 
 
-def targets_of(measured: list[tuple[SomeAnswers, Array, float]]) -> list[Target]:
+def fit_targets(measurements: list[tuple[SomeAnswers, Array, float]]) -> list[NoisyTarget]:
     """All measured answers, with their standard deviations, as one target in a list; an empty list for none."""
-    if not measured:
+    if not measurements:
         return []
     # in the order of tables, which is quicker
-    measured = sorted(measured, key=lambda measurement: measurement[0].part.start)
+    measurements = sorted(measurements, key=lambda measurement: measurement[0].part.start)
     query_indices = np.concatenate(
-        [np.arange(statistic.part.start, statistic.part.stop) for statistic, _, _ in measured]
+        [np.arange(statistic.part.start, statistic.part.stop) for statistic, _, _ in measurements]
     )
-    precision = np.concatenate([np.full(len(y), max(stddev, TINY) ** -2.0) for _, y, stddev in measured])
-    products = Products(measured[0][0].workload, query_indices)
-    return [Target(products, np.concatenate([y for _, y, _ in measured]), precision)]
+    precision = np.concatenate([np.full(len(y), max(stddev, MIN_STDDEV) ** -2.0) for _, y, stddev in measurements])
+    products = ProductAnswers(measurements[0][0].workload, query_indices)
+    return [NoisyTarget(products, np.concatenate([y for _, y, _ in measurements]), precision)]
 
 
-def _with_measured(workload: Workload, answers: Array, statistic: SomeAnswers, y: Array) -> Array:
+def _replace_measured_answers(workload: Workload, answers: Array, statistic: SomeAnswers, y: Array) -> Array:
     """The answers (m,), with those just measured replaced by their noisy values."""
     answers = answers.copy()
     if statistic.workload is workload:

@@ -8,23 +8,32 @@ from itertools import groupby
 
 import numpy as np
 
-from ...core.parameters import param
+from ...core.parameters import parameter_field
 from ...core.types import Array, Rng, by_name
-from ...models.listed_cells import Cells
-from ...models.tree_model import Tree
-from ...privacy.accounting import Budget, Charge, Choice, Plan, gaussian_share
+from ...models.listed_cells import ListedCellsModel
+from ...models.tree_model import JunctionTreeModel
+from ...privacy.accounting import Budget, Plan, PlannedEvent, Setting, gaussian_spend
 from ...privacy.curators.table_curator import TableCurator
-from ...privacy.measurement import deviation
+from ...privacy.measurement import noise_stddev
 from ...privacy.statistics import Answers
 from ...problems import QueryRelease
 from ...queries import Marginals, Union, Workload
-from ..algorithm import Algorithm, Step, model_cells
-from ..pooled_measurements import TINY, Evidence, columns_read, singles_of, tables_of, tables_read
-from .shared.clique_selection import chosen_tables, measure_chosen, model_of
-from .shared.maximum_entropy_fit import staged, stages_of
+from ..algorithm import Algorithm, Step, model_cells_param
+from ..pooled_measurements import (
+    MIN_STDDEV,
+    Evidence,
+    marginals_and_slice,
+    one_way_marginals,
+    queried_columns,
+    require_marginals,
+)
+from .shared.clique_selection import choose_tree_and_measure, find_public_model, plan_table_selection
+from .shared.maximum_entropy_fit import fit_stages, staged_fit
 
-CHOSEN = 0.35  # factor on alpha where a tree was chosen: each of its fewer tables carries more information
-WHY_ALPHA = "in units of μ·n, so that the prior weighs alike at every ε"
+CHOSEN_TREE_ALPHA_FACTOR = (
+    0.35  # factor on alpha where a tree was chosen: each of its fewer tables carries more information
+)
+ALPHA_REASON = "in units of μ·n, so that the prior weighs alike at every ε"
 
 
 @by_name
@@ -50,35 +59,41 @@ class GaussianMaxEnt(Algorithm):
     Source: not in the papers; the baseline to beat. Log-linear fits: McKenna, Sheldon, Miklau 2019.
     """
 
-    alpha: float = param(0.8, "smoothness, the entropy weight in units of μ·n", symbol="α", low=0.05, high=20, log=True)
-    cells: int | None = model_cells("10⁶ in the cliques of a tree")
-    rounds: int = param(200, "iterations of the fit at the most, per stage", symbol="T", low=1, high=10_000, log=True)
+    alpha: float = parameter_field(
+        0.8, "smoothness, the entropy weight in units of μ·n", symbol="α", low=0.05, high=20, log=True
+    )
+    cells: int | None = model_cells_param("10⁶ in the cliques of a tree")
+    rounds: int = parameter_field(
+        200, "iterations of the fit at the most, per stage", symbol="T", low=1, high=10_000, log=True
+    )
 
     graphical = True
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charge of one Gaussian measurement; where tables are chosen, the charges of `chosen_tables`."""
-        measured_workload, model = self._setting(problem)
-        stages = 2 if model is None else len(stages_of(measured_workload))
-        iteration_limit = Choice(
+        measured_workload, model = self._workload_and_model(problem)
+        stages = 2 if model is None else len(fit_stages(measured_workload))
+        iteration_limit = Setting(
             "iterations", self.rounds * stages, f"at most {self.rounds} in each of {stages} stages"
         )
-        alpha = Choice("alpha", self.alpha * (CHOSEN if model is None else 1), WHY_ALPHA)
-        step_count = Choice("rounds", 2 * stages, "the first and the last iteration of every stage are shown")
+        alpha = Setting("alpha", self.alpha * (CHOSEN_TREE_ALPHA_FACTOR if model is None else 1), ALPHA_REASON)
+        step_count = Setting("rounds", 2 * stages, "the first and the last iteration of every stage are shown")
         if model is None:
-            tables = tables_read(problem.workload, "gaussian_maxent")
-            charges, choices = chosen_tables(tables, problem.effective_n, budget, self.cells)
+            tables = require_marginals(problem.workload, "gaussian_maxent")
+            charges, choices = plan_table_selection(tables, problem.effective_n, budget, self.cells)
             return Plan(budget, charges, (step_count, iteration_limit, alpha, *choices))
         rounds, cells_note = (replace(iteration_limit, name="rounds"),), "all there are"
-        if not isinstance(model, Cells):
+        if not isinstance(model, ListedCellsModel):
             rounds, cells_note = (step_count, iteration_limit), "of the tree that holds all measured tables"
-        cells = Choice("cells", model.size, cells_note)
-        spend = gaussian_share(budget)
-        noise = deviation(Answers(measured_workload), spend, problem.effective_n)
-        sigma = Choice("sigma", noise, "noise on an answer, bΔ₂/(nμ)")
-        charge = Charge("measure", spend, statistic=Answers(measured_workload))
+        cells = Setting("cells", model.size, cells_note)
+        spend = gaussian_spend(budget)
+        noise = noise_stddev(Answers(measured_workload), spend, problem.effective_n)
+        sigma = Setting("sigma", noise, "noise on an answer, bΔ₂/(nμ)")
+        charge = PlannedEvent("measure", spend, statistic=Answers(measured_workload))
         return Plan(
-            budget, (charge,), (*_substitute(problem.workload, measured_workload), *rounds, cells, alpha, sigma)
+            budget,
+            (charge,),
+            (*_substitution_setting(problem.workload, measured_workload), *rounds, cells, alpha, sigma),
         )
 
     def answer_noise(self, problem: QueryRelease, plan: Plan) -> float | None:
@@ -86,50 +101,50 @@ class GaussianMaxEnt(Algorithm):
 
         None where the answers asked follow from others that are measured in their place, or some of them only.
         """
-        measured_workload, model = self._setting(problem)
+        measured_workload, model = self._workload_and_model(problem)
         return plan["sigma"] if model is not None and measured_workload is problem.workload else None
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
         """Steps of one iteration of the fit each; the first one uses the whole budget."""
-        measured_workload, model = self._setting(problem)
+        measured_workload, model = self._workload_and_model(problem)
         is_tree_chosen = model is None
         if model is None:
-            tables = tables_read(problem.workload, "gaussian_maxent")
-            pool, model = measure_chosen(tables, problem.effective_n, plan, curator, problem.log_start)
+            tables = require_marginals(problem.workload, "gaussian_maxent")
+            pool, model = choose_tree_and_measure(tables, problem.effective_n, plan, curator, problem.log_start)
             evidence, weight = pool.evidence, plan["alpha"] * math.sqrt(2 * pool.precision)
         else:
-            spend = plan.spend("measure")
+            spend = plan.spend_of("measure")
             m = curator.measure(Answers(measured_workload), spend)
-            evidence = Evidence(measured_workload, m.values, np.full(len(m.values), max(m.stddev, TINY)))
+            evidence = Evidence(measured_workload, m.values, np.full(len(m.values), max(m.stddev, MIN_STDDEV)))
             weight = plan["alpha"] * spend.mu * problem.effective_n
         start = problem.log_start
-        iterates = staged(evidence, weight, self.rounds, model, start, weighed=not is_tree_chosen)  # type: ignore[arg-type]
-        released_iterates = iterates if isinstance(model, Cells) else thinned(iterates)
+        iterates = staged_fit(evidence, weight, self.rounds, model, start, weigh_by_signal=not is_tree_chosen)  # type: ignore[arg-type]
+        released_iterates = iterates if isinstance(model, ListedCellsModel) else first_and_last_of_stages(iterates)
         for t, (D, note) in enumerate(released_iterates, start=1):
             yield Step(t, model.release(D), note)
 
-    def _setting(self, problem: QueryRelease) -> tuple[Workload, Tree | None]:
+    def _workload_and_model(self, problem: QueryRelease) -> tuple[Workload, JunctionTreeModel | None]:
         """The workload to measure, and the model for it; see `model_of`."""
-        measured_workload = _measured(problem.workload)
-        return measured_workload, model_of(problem, measured_workload, self.cells)
+        measured_workload = _measured_workload(problem.workload)
+        return measured_workload, find_public_model(problem, measured_workload, self.cells)
 
 
-def thinned(iterates: Iterator[tuple[Array, str]]) -> Iterator[tuple[Array, str]]:
+def first_and_last_of_stages(iterates: Iterator[tuple[Array, str]]) -> Iterator[tuple[Array, str]]:
     """The first and the last iterate of every stage, because all answers of a wide domain take long."""
     for _, stage in groupby(iterates, key=lambda iterate: iterate[1]):
         yield next(stage)
         yield from deque(stage, maxlen=1)  # noqa: B031 - its rest
 
 
-def _measured(workload: Workload) -> Workload:
+def _measured_workload(workload: Workload) -> Workload:
     """The workload to measure: the tables or the queries that the workload names.
 
     Queries on tables that are not measured get their 1-way tables beside them, for the base, unless Δ₂² then doubles.
     """
-    measured_workload = workload.measured
-    if not columns_read(measured_workload) or tables_of(measured_workload):
+    measured_workload = workload.measured_workload
+    if not queried_columns(measured_workload) or marginals_and_slice(measured_workload):
         return measured_workload
-    one_way = singles_of(measured_workload)
+    one_way = one_way_marginals(measured_workload)
     return (
         Union([one_way, measured_workload])
         if Answers(one_way).l2 <= Answers(measured_workload).l2
@@ -137,16 +152,16 @@ def _measured(workload: Workload) -> Workload:
     )
 
 
-def _substitute(asked: Workload, measured: Workload) -> tuple[Choice, ...]:
+def _substitution_setting(queried_workload: Workload, measured_workload: Workload) -> tuple[Setting, ...]:
     """The choice that says which queries are measured in place of those asked."""
-    if measured is asked:
+    if measured_workload is queried_workload:
         return ()
-    table_count_text = f"{len(measured.tables)} marginal table{'s' * (len(measured.tables) > 1)}"
+    table_count_text = f"{len(measured_workload.tables)} marginal table{'s' * (len(measured_workload.tables) > 1)}"
     description = (
         table_count_text
-        if isinstance(measured, Marginals)
-        else f"{table_count_text} and queries, {measured.m} answers in all"
+        if isinstance(measured_workload, Marginals)
+        else f"{table_count_text} and queries, {measured_workload.m} answers in all"
     )
     return (
-        Choice("measured", description, "the answers asked follow from these with less noise, by public variances"),
+        Setting("measured", description, "the answers asked follow from these with less noise, by public variances"),
     )

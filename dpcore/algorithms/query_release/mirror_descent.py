@@ -6,26 +6,26 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...core.errors import InputError
-from ...core.parameters import param
+from ...core.parameters import parameter_field
 from ...core.types import Array, Rng, by_name
-from ...privacy.accounting import Budget, Charge, Choice, Gaussian, Plan, gaussian_share, measure_once
+from ...privacy.accounting import Budget, Gaussian, Plan, PlannedEvent, Setting, gaussian_spend, measurement_spend
 from ...privacy.curators.table_curator import TableCurator
 from ...privacy.measurement import noise_scale
 from ...privacy.statistics import Answers, CellAnswers
-from ...problems import QueryRelease, query_words
+from ...problems import QueryRelease, query_text
 from ...queries import Explicit, Marginals, Workload
-from ..algorithm import Algorithm, Step, Steps, model_cells
-from ..pooled_measurements import TINY, tables_read
+from ..algorithm import Algorithm, Step, Steps, model_cells_param
+from ..pooled_measurements import MIN_STDDEV, require_marginals
 from .shared import step_schedules
-from .shared.initial_model import Ground, ModelSetup, grounded, model_setup
+from .shared.initial_model import ModelSetup, ModelState, initial_model, plan_model_setup
 from .shared.workload_width import gaussian_width_bound
 
-LOWEST_ALPHA, HIGHEST_ALPHA = 1e-7, 10.0
-ENTROPY = 0.1  # weight of H beside the log-likelihood of the noise, in units of nμ; fitted on two public tables
-SMOOTHING = 2.0  # last temperature of the soft-max, in standard deviations of the noise
-ANNEALED = 0.7  # share of the rounds in which the temperature falls
-LONGEST, GROWTH = 0.5, 1.3  # bound and growth of the step θ = η_t/A_t
-SUBSPACE_WINS = 0.5  # the noise on cells is taken where it promises less than this share of the variance
+MIN_ALPHA, MAX_ALPHA = 1e-7, 10.0
+ENTROPY_WEIGHT = 0.1  # weight of H beside the log-likelihood of the noise, in units of nμ; fitted on two public tables
+LAST_TEMPERATURE_FACTOR = 2.0  # last temperature of the soft-max, in standard deviations of the noise
+ANNEALED_ROUNDS_SHARE = 0.7  # share of the rounds in which the temperature falls
+MAX_THETA, THETA_GROWTH = 0.5, 1.3  # bound and growth of the step θ = η_t/A_t
+MAX_SUBSPACE_VARIANCE_RATIO = 0.5  # the noise on cells is taken where it promises less than this share of the variance
 
 
 @by_name
@@ -42,42 +42,42 @@ class DPAM(Algorithm):
     what the queries can see (`CellAnswers`). T Gaussian releases of μ/√T each are exactly one of μ.
     "reused": y is measured once with the whole budget, and the rest is post-processing: argmax becomes the soft-max of
     temperature τ over all signed queries, which smooths max_q as ξ does; τ falls to twice the noise, and each η_t is
-    the largest found that keeps the proof of acceleration going (`_descend`).
-    Where cells cannot be listed, 1-way tables and a tree are found first (`ground`): D_0 is their product, and the
+    the largest found that keeps the proof of acceleration going (`_accelerated_descent`).
+    Where cells cannot be listed, 1-way tables and a tree are found first (`state`): D_0 is their product, and the
     tree's tables are measured, with α as there are fewer of them; noise on cells is refused there.
     Raises InputError at δ = 0. Source: Micali, Lezane, Betken 2025, Algorithm 2, with these corrections: the gradient
     is −q*, the step's divergence is that of αH (so that q̄ is the whole state), exact calibration instead of
     4√(T log(1/δ))/(nε), and log^{1/4}(1/δ) in α*. Reuse and subspace are this project's.
     """
 
-    noise: str = param(
+    noise: str = parameter_field(
         "reused", "noise drawn once, or anew each round, on the queries' subspace or on all combinations",
         choices=("reused", "subspace", "fresh"),
-    )  # fmt: skip
-    rounds: int | None = param(
+    )
+    rounds: int | None = parameter_field(
         None, "steps of the descent", symbol="T", low=1, high=100_000, log=True,
         auto="n, k, m and the budget: until it has settled (reused), or T* of the theory times a constant",
-    )  # fmt: skip
-    alpha: float | None = param(
+    )
+    alpha: float | None = parameter_field(
         None, "smoothness: small follows the noisy answers closely, large stays near uniform", symbol="α",
-        low=LOWEST_ALPHA, high=HIGHEST_ALPHA, log=True,
+        low=MIN_ALPHA, high=MAX_ALPHA, log=True,
         auto="Δ₂/m: the prior weighs alike at every ε (reused), or the rounds: step and entropy error balanced",
-    )  # fmt: skip
+    )
 
-    cells: int | None = model_cells()
+    cells: int | None = model_cells_param()
 
     graphical = True
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of one Gaussian measurement, or of T equal ones; T and α follow unless given."""
-        full_spend = gaussian_share(budget)
-        setup = model_setup(problem, budget, self.cells, "dpam")
-        if self.noise != "reused" and not setup.listed:
+        full_spend = gaussian_spend(budget)
+        setup = plan_model_setup(problem, budget, self.cells, "dpam")
+        if self.noise != "reused" and not setup.lists_all_cells:
             raise InputError(
                 f"noise={self.noise} is drawn on all combinations, which cannot be listed; choose noise=reused"
             )
-        if not setup.listed:
-            spend = measure_once(setup.left, 1.0) if setup.charges else full_spend
+        if not setup.lists_all_cells:
+            spend = measurement_spend(setup.remaining_budget, 1.0) if setup.charges else full_spend
             return self._plan_reused(problem, budget, spend, (), setup)  # type: ignore[arg-type]
         n, k = problem.effective_n, problem.domain.size
         cell_answers = CellAnswers(problem.workload, subspace=self.noise == "subspace")
@@ -86,101 +86,105 @@ class DPAM(Algorithm):
             n=n, k=k, epsilon=budget.epsilon, delta=budget.delta, gaussian_width=width
         )
         why = "α* of Theorem 5, corrected, with a bound on w(Q), to compare with"
-        alpha_star_settings = (Choice("alpha_star", _clipped(alpha_star), why),)
+        alpha_star_settings = (Setting("alpha_star", _clip_alpha(alpha_star), why),)
         if self.noise == "reused":
             return self._plan_reused(problem, budget, full_spend, alpha_star_settings, setup)
         optimal_rounds = step_schedules.mirror_descent_rounds(
             n=n, k=k, mu=full_spend.mu, l2=cell_answers.l2, gaussian_width=width
         )
         why = f"a fifth of T* = {optimal_rounds:.3g} of Theorem 5 with exact calibration, kept in 10..1000"
-        rounds = self.settled("rounds", round(min(max(optimal_rounds / 5, 10), 1000)), why)
-        balanced_alpha = 0.3 / math.sqrt(max(min(rounds.value, optimal_rounds / 5), TINY) * math.log(max(k, 2)))
-        alpha = self.settled("alpha", _clipped(balanced_alpha), "0.3/√(T log k), with T no more than a fifth of T*")
-        spend = gaussian_share(budget, 1 / rounds.value)
+        rounds = self.choose_default("rounds", round(min(max(optimal_rounds / 5, 10), 1000)), why)
+        balanced_alpha = 0.3 / math.sqrt(max(min(rounds.value, optimal_rounds / 5), MIN_STDDEV) * math.log(max(k, 2)))
+        alpha = self.choose_default(
+            "alpha", _clip_alpha(balanced_alpha), "0.3/√(T log k), with T no more than a fifth of T*"
+        )
+        spend = gaussian_spend(budget, 1 / rounds.value)
         why = f"noise on every combination, anew each round; bΔ₂/(nμ), Δ₂ = {cell_answers.l2:.4g}"
-        sigma = Choice("sigma", noise_scale(cell_answers, spend, n), why)
-        charge = Charge("measure", spend, rounds.value, cell_answers)
+        sigma = Setting("sigma", noise_scale(cell_answers, spend, n), why)
+        charge = PlannedEvent("measure", spend, rounds.value, cell_answers)
         return Plan(
-            budget, (charge,), (rounds, alpha, *alpha_star_settings, *self.given("noise"), sigma, *setup.choices)
+            budget, (charge,), (rounds, alpha, *alpha_star_settings, *self.as_settings("noise"), sigma, *setup.choices)
         )
 
     def _plan_reused(
-        self, problem: QueryRelease, budget: Budget, spend: Gaussian, public: tuple[Choice, ...], stand: ModelSetup
-    ) -> Plan:  # fmt: skip
+        self, problem: QueryRelease, budget: Budget, spend: Gaussian, alpha_star_settings: tuple[Setting, ...], setup: ModelSetup
+    ) -> Plan:
         """The plan for one reused measurement: α from its noise, T from both; where a tree is found first, an
         upper bound.
         """
-        queried_workload = tables_read(problem.workload, "dpam") if stand.charges else problem.workload
-        statistic, statistic_kind, why = _release(queried_workload.measured)
+        queried_workload = require_marginals(problem.workload, "dpam") if setup.charges else problem.workload
+        statistic, statistic_kind, why = _choose_statistic(queried_workload.measured_workload)
         sigma, (default_alpha, tau) = (
             noise_scale(statistic, spend, problem.effective_n),
-            _schedule(statistic, spend, problem),
+            _alpha_and_temperature(statistic, spend, problem),
         )
-        reason = (
-            f"{ENTROPY / SMOOTHING:g} Δ₂/m: αH weighs {ENTROPY:g} nμ beside the likelihood of the noise, at every ε"
-        )
-        alpha = self.settled("alpha", default_alpha, reason)
+        reason = f"{ENTROPY_WEIGHT / LAST_TEMPERATURE_FACTOR:g} Δ₂/m: αH weighs {ENTROPY_WEIGHT:g} nμ beside the likelihood of the noise, at every ε"
+        alpha = self.choose_default("alpha", default_alpha, reason)
         T = round(min(max(4 * (alpha.value * tau) ** -0.25, 50), 1000))
         choices = (
-            self.settled("rounds", T, "4/(ατ)^¼, where the descent has settled, kept in 50..1000"),
+            self.choose_default("rounds", T, "4/(ατ)^¼, where the descent has settled, kept in 50..1000"),
             alpha,
-            *public,
-            *self.given("noise"),
-            Choice("measured", statistic_kind, why),
-            Choice("sigma", sigma, f"noise on every {'cell' if statistic_kind == 'subspace' else 'answer'}, bΔ₂/(nμ)"),
-            Choice("temperature", tau, "twice the noise of an answer: below that the maximum would only follow noise"),
+            *alpha_star_settings,
+            *self.as_settings("noise"),
+            Setting("measured", statistic_kind, why),
+            Setting("sigma", sigma, f"noise on every {'cell' if statistic_kind == 'subspace' else 'answer'}, bΔ₂/(nμ)"),
+            Setting("temperature", tau, "twice the noise of an answer: below that the maximum would only follow noise"),
         )
-        charge = Charge("measure", spend, statistic=Answers if stand.charges else statistic)
-        return Plan(budget, (charge, *stand.charges), (*choices, *stand.choices))
+        charge = PlannedEvent("measure", spend, statistic=Answers if setup.charges else statistic)
+        return Plan(budget, (charge, *setup.charges), (*choices, *setup.choices))
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of one round each; with reused noise the first one uses the whole budget."""
-        state, spend = grounded(problem, plan, curator, self.cells), plan.spend("measure")
+        state, spend = initial_model(problem, plan, curator, self.cells), plan.spend_of("measure")
         if self.noise == "reused":
-            statistic, _, _ = _release(state.workload.measured)
+            statistic, _, _ = _choose_statistic(state.workload.measured_workload)
             y = curator.measure(statistic, spend).values
-            default_alpha, tau = _schedule(statistic, spend, problem)
-            iterates = _descend(state, statistic.workload, y, self.alpha or default_alpha, tau, plan["rounds"])
+            default_alpha, tau = _alpha_and_temperature(statistic, spend, problem)
+            iterates = _accelerated_descent(
+                state, statistic.workload, y, self.alpha or default_alpha, tau, plan["rounds"]
+            )
             for t, (D_ag, temperature) in enumerate(iterates, start=1):
                 yield Step(t, state.model.release(D_ag), f"smoothed at {temperature:.2g}")
         else:
-            yield from self._follow(state, plan, curator)
+            yield from self._fresh_noise_steps(state, plan, curator)
 
-    def _follow(self, ground: Ground, plan: Plan, curator: TableCurator) -> Steps:
+    def _fresh_noise_steps(self, state: ModelState, plan: Plan, curator: TableCurator) -> Steps:
         """The iterates of Algorithm 2 with new noise each round and the printed steps η_t = t + √(4/(ασ)) + 1."""
-        workload, alpha = ground.workload, plan["alpha"]
+        workload, alpha = state.workload, plan["alpha"]
         statistic = CellAnswers(workload, subspace=self.noise == "subspace")
-        offset = math.sqrt(4 / (alpha * max(plan["sigma"], TINY))) + 1
-        D = D_ag = ground.prior
+        offset = math.sqrt(4 / (alpha * max(plan["sigma"], MIN_STDDEV))) + 1
+        D = D_ag = state.prior
         q_bar, A = np.zeros_like(D), 0.0
         for t in range(1, plan["rounds"] + 1):
             A += t + offset
             theta = (t + offset) / A
             D_md = (1 - theta) * D_ag + theta * D
-            errors = curator.measure(statistic, plan.spend("measure")).values - workload.answers(D_md)
+            errors = curator.measure(statistic, plan.spend_of("measure")).values - workload.answers(D_md)
             j = int(np.abs(errors).argmax())
             q_bar *= 1 - theta
-            ground.model.add_query(q_bar, workload, j, theta * float(np.sign(errors[j])))
-            _, D = ground.normalise(q_bar, 1 / alpha)
+            state.model.add_query(q_bar, workload, j, theta * float(np.sign(errors[j])))
+            _, D = state.normalise(q_bar, 1 / alpha)
             D_ag = (1 - theta) * D_ag + theta * D
-            note = f"{'more' if errors[j] > 0 else 'less'} {query_words(workload, j)}"
-            yield Step(t, ground.model.release(D_ag), note)
+            note = f"{'more' if errors[j] > 0 else 'less'} {query_text(workload, j)}"
+            yield Step(t, state.model.release(D_ag), note)
 
 
-def _schedule(statistic: Answers | CellAnswers, spend: Gaussian, problem: QueryRelease) -> tuple[float, float]:
+def _alpha_and_temperature(
+    statistic: Answers | CellAnswers, spend: Gaussian, problem: QueryRelease
+) -> tuple[float, float]:
     """The regularisation α and the last temperature, from the measured statistic and its noise."""
     # The root mean square of the answers' noise, as a multiple of 1/(nμ).
     noise_rms = statistic.l2 * float(np.sqrt(np.mean(statistic.norms**2)))
-    tau = max(SMOOTHING * noise_rms / (problem.effective_n * spend.mu), TINY)
-    return _clipped(ENTROPY / SMOOTHING * noise_rms / statistic.workload.m), tau
+    tau = max(LAST_TEMPERATURE_FACTOR * noise_rms / (problem.effective_n * spend.mu), MIN_STDDEV)
+    return _clip_alpha(ENTROPY_WEIGHT / LAST_TEMPERATURE_FACTOR * noise_rms / statistic.workload.m), tau
 
 
-def _clipped(alpha: float) -> float:
+def _clip_alpha(alpha: float) -> float:
     """The regularisation α, kept in the range of its parameter."""
-    return min(max(alpha, LOWEST_ALPHA), HIGHEST_ALPHA)
+    return min(max(alpha, MIN_ALPHA), MAX_ALPHA)
 
 
-def _release(workload: Workload) -> tuple[Answers | CellAnswers, str, str]:
+def _choose_statistic(workload: Workload) -> tuple[Answers | CellAnswers, str, str]:
     """The kind of statistic to measure once, and why: answers, or for an explicit matrix the cells it sees.
 
     Compared by the total variance of the answers after least squares, in units of 1/(nμ)²: Δ₂² rank(A) when answers
@@ -206,12 +210,14 @@ def _release(workload: Workload) -> tuple[Answers | CellAnswers, str, str]:
         f"{cells_variance:.3g}/(nμ)²"
     )
     return (
-        (cell_answers, "subspace", why) if cells_variance < SUBSPACE_WINS * answers_variance else (answers, kind, why)
+        (cell_answers, "subspace", why)
+        if cells_variance < MAX_SUBSPACE_VARIANCE_RATIO * answers_variance
+        else (answers, kind, why)
     )
 
 
-def _descend(
-    ground: Ground, workload: Workload, y: Array, alpha: float, tau: float, rounds: int
+def _accelerated_descent(
+    state: ModelState, workload: Workload, y: Array, alpha: float, tau: float, rounds: int
 ) -> Iterator[tuple[Array, float]]:
     """The iterates (D_ag (size,), temperature) for min_D Φ(D) + α KL(D ‖ D_0), D_0 the ground's start.
 
@@ -221,20 +227,22 @@ def _descend(
     ≤ α A_{t-1} KL(D_{t+1} ‖ D_t), which is all that the potential argument asks of η_t: while it holds, the gap falls
     like 1/A_t. The temperature starts where D_2 is nearly uniform, and falls geometrically; Φ rises meanwhile.
     """
-    reader = ground.model.reader(workload)
-    q_bar, theta = np.zeros(ground.model.size), 1.0
-    log_Z, D = ground.normalise(q_bar)
+    reader = state.model.reader(workload)
+    q_bar, theta = np.zeros(state.model.size), 1.0
+    log_Z, D = state.normalise(q_bar)
     D_ag = D
     a = a_ag = reader.answers(D)  # answers of D_t and D_ag
     start_temperature = max(tau, float(np.abs(reader.adjoint(y - a)).max()) / (workload.m * alpha))
     for t in range(1, rounds + 1):
-        temperature = max(tau, start_temperature * (tau / start_temperature) ** ((t - 1) / (ANNEALED * rounds)))
-        theta = 1.0 if t == 1 else min(GROWTH * theta, LONGEST)
+        temperature = max(
+            tau, start_temperature * (tau / start_temperature) ** ((t - 1) / (ANNEALED_ROUNDS_SHARE * rounds))
+        )
+        theta = 1.0 if t == 1 else min(THETA_GROWTH * theta, MAX_THETA)
         while True:
             a_md = (1 - theta) * a_ag + theta * a
             phi_before, gradient = _soft_max(y - a_md, temperature)
             q_next = (1 - theta) * q_bar + theta * reader.adjoint(gradient)
-            log_Z_next, D_next = ground.normalise(q_next / alpha)
+            log_Z_next, D_next = state.normalise(q_next / alpha)
             a_next = reader.answers(D_next)
             a_ag_next = (1 - theta) * a_ag + theta * a_next
             phi_after, _ = _soft_max(y - a_ag_next, temperature)

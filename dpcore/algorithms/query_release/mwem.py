@@ -1,16 +1,19 @@
 """MWEM: select, measure, multiply, replay. Sees a Curator, never records."""
 
-from ...core.parameters import param
+from ...core.parameters import parameter_field
 from ...core.types import by_name
-from ...privacy.accounting import Choice
-from .shared.select_and_measure import Rules, SelectAndMeasure
+from ...privacy.accounting import Setting
+from .shared.select_and_measure import RoundRules, SelectAndMeasure
 
-SHARES = {"query": 0.25, "marginal": 0.65}  # share of the budget for measurements; all constants fitted on two tables
-RULE: Rules = {  # T = constant · signal^power, by what is measured and whether δ = 0
+MEASUREMENT_SHARES = {
+    "query": 0.25,
+    "marginal": 0.65,
+}  # share of the budget for measurements; all constants fitted on two tables
+ROUND_RULES: RoundRules = {  # T = constant · signal^power, by what is measured and whether δ = 0
     ("query", False): (0.3, 2 / 3), ("marginal", False): (4, 1 / 2),
     ("query", True): (0.2, 1 / 2), ("marginal", True): (1, 1 / 2),
-}  # fmt: skip
-MOST_WORK = {"query": 2 * 10**8, "marginal": 2 * 10**7}  # limit of the rule: rounds times cells
+}
+MAX_WORK = {"query": 2 * 10**8, "marginal": 2 * 10**7}  # limit of the rule: rounds times cells
 
 
 @by_name
@@ -37,13 +40,15 @@ class MWEM(SelectAndMeasure):
     fitted shares of the budget in place of halves.
     """
 
-    measure: str = param(
+    measure: str = parameter_field(
         "query", "what a round measures: the selected query, or its whole table", choices=("query", "marginal")
     )
-    output: str = param("last", "the last distribution, or the average over rounds", choices=("last", "average"))
+    output: str = parameter_field(
+        "last", "the last distribution, or the average over rounds", choices=("last", "average")
+    )
 
-    who, shares, rules, work = "mwem", SHARES, RULE, MOST_WORK
+    algorithm_name, measurement_shares, round_rules, max_work = "mwem", MEASUREMENT_SHARES, ROUND_RULES, MAX_WORK
 
-    def own_choices(self, sigma: float) -> tuple[Choice, ...]:  # noqa: ARG002 - for others
+    def extra_settings(self, sigma: float) -> tuple[Setting, ...]:  # noqa: ARG002 - for others
         """The choices of what is measured, and of what is released."""
-        return self.given("measure", "output")
+        return self.as_settings("measure", "output")

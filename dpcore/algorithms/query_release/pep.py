@@ -3,17 +3,17 @@
 import math
 from functools import partial
 
-from ...core.parameters import param
+from ...core.parameters import parameter_field
 from ...core.types import by_name
-from ...privacy.accounting import Choice
-from ..pooled_measurements import TINY
-from .shared.initial_model import Ground
-from .shared.select_and_measure import LONGEST, Fact, Queries, Rules, SelectAndMeasure
+from ...privacy.accounting import Setting
+from ..pooled_measurements import MIN_STDDEV
+from .shared.initial_model import ModelState
+from .shared.select_and_measure import MAX_THETA_STEP, QueryHistory, QueryMeasurement, RoundRules, SelectAndMeasure
 
-SHARE = 0.3  # share of the budget for measurements; all constants fitted on two tables
-RULE: Rules = {("query", False): (0.38, 2 / 3), ("query", True): (0.2, 1 / 2)}  # the rule for T
-SWEEPS = (3, 20)  # over past measurements, each round and in the last one
-NEVER = 1e-9  # an indicator's share is moved to no less than this, and no more than 1 − this
+MEASUREMENT_SHARE = 0.3  # share of the budget for measurements; all constants fitted on two tables
+ROUND_RULES: RoundRules = {("query", False): (0.38, 2 / 3), ("query", True): (0.2, 1 / 2)}  # the rule for T
+PROJECTION_SWEEPS = (3, 20)  # over past measurements, each round and in the last one
+MIN_INDICATOR_SHARE = 1e-9  # an indicator's share is moved to no less than this, and no more than 1 − this
 
 
 @by_name
@@ -31,47 +31,52 @@ class PEP(SelectAndMeasure):
     value that puts ⟨q_i, D⟩ on the nearer edge of its interval, with θ_i > 0 only on the lower edge and θ_i < 0 only on
     the upper one, else 0 (complementary slackness, so that a constraint can be let go again). For an indicator that
     value is exact, θ += logit(edge) − logit(⟨q, D⟩); other queries take a Newton step of size 1 at the most.
-    Where cells cannot be listed, 1-way tables and a tree are found first (`ground`): D_0 is their product, and what is
+    Where cells cannot be listed, 1-way tables and a tree are found first (`state`): D_0 is their product, and what is
     selected are cells of the tree's tables.
     Source: Liu, Vietri, Wu 2021, Algorithm 2 (PEP), with zCDP in place of its composition, γ in units of the noise, and
     θ that can return to 0 as in Dudík, Phillips, Schapire 2004.
     """
 
-    slack: float = param(
+    slack: float = parameter_field(
         0.3, "how far answers may stay from measured ones, in standard deviations of the noise", symbol="γ",
         low=0.01, high=20, log=True,
-    )  # fmt: skip
+    )
 
-    who, shares, rules, work = "pep", {"query": SHARE}, RULE, {"query": 2 * 10**8}
+    algorithm_name, measurement_shares, round_rules, max_work = (
+        "pep",
+        {"query": MEASUREMENT_SHARE},
+        ROUND_RULES,
+        {"query": 2 * 10**8},
+    )
 
-    def own_choices(self, sigma: float) -> tuple[Choice, ...]:
+    def extra_settings(self, sigma: float) -> tuple[Setting, ...]:
         """The choices of how far answers may stay from measured ones."""
         return (
-            Choice("slack", self.slack, "in units of the noise, so that one value serves every ε and n"),
-            Choice("gamma", self.slack * sigma, "slack times sigma: how far answers may stay from measured ones"),
+            Setting("slack", self.slack, "in units of the noise, so that one value serves every ε and n"),
+            Setting("gamma", self.slack * sigma, "slack times sigma: how far answers may stay from measured ones"),
         )
 
-    def past(self, ground: Ground) -> Queries:
+    def new_history(self, state: ModelState) -> QueryHistory:
         """An empty record of past measurements, which lets D stop at the edge of what the slack allows."""
-        return Queries(ground, partial(to_the_edge, slack=self.slack), SWEEPS)
+        return QueryHistory(state, partial(interval_projection_step, slack=self.slack), PROJECTION_SWEEPS)
 
 
-def to_the_edge(fact: Fact, p: float, variance: float, slack: float) -> float:
+def interval_projection_step(measurement: QueryMeasurement, p: float, variance: float, slack: float) -> float:
     """The step of θ that projects D on |⟨q, D⟩ − a| ≤ slack · σ, from p = ⟨q, D⟩ and the current θ."""
-    a = min(max(fact.answer, 0.0 if isinstance(fact.at.q, float) else -1.0), 1.0)
-    gamma = slack / math.sqrt(fact.precision)
-    up, down = (_distance(fact, p, variance, edge) for edge in (a - gamma, a + gamma))
-    return up if fact.theta + up > 0 else down if fact.theta + down < 0 else -fact.theta
+    a = min(max(measurement.answer, 0.0 if isinstance(measurement.support.q, float) else -1.0), 1.0)
+    gamma = slack / math.sqrt(measurement.precision)
+    up, down = (_theta_step_to_edge(measurement, p, variance, edge) for edge in (a - gamma, a + gamma))
+    return up if measurement.theta + up > 0 else down if measurement.theta + down < 0 else -measurement.theta
 
 
-def _distance(fact: Fact, p: float, variance: float, edge: float) -> float:
+def _theta_step_to_edge(measurement: QueryMeasurement, p: float, variance: float, edge: float) -> float:
     """The step of θ that moves ⟨q, D⟩ from p to `edge`; one Newton step where q is no indicator."""
-    if isinstance(fact.at.q, float):
+    if isinstance(measurement.support.q, float):
         return _logit(edge) - _logit(p)
-    return min(max((edge - p) / max(variance, TINY), -LONGEST), LONGEST)
+    return min(max((edge - p) / max(variance, MIN_STDDEV), -MAX_THETA_STEP), MAX_THETA_STEP)
 
 
 def _logit(p: float) -> float:
     """The log odds log(p/(1 − p)) of a probability, kept away from 0 and 1."""
-    p = min(max(p, NEVER), 1 - NEVER)
+    p = min(max(p, MIN_INDICATOR_SHARE), 1 - MIN_INDICATOR_SHARE)
     return math.log(p / (1 - p))

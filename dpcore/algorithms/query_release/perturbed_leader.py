@@ -5,23 +5,29 @@ import math
 import numpy as np
 
 from ...core.errors import InputError
-from ...core.parameters import param
+from ...core.parameters import parameter_field
 from ...core.types import Rng, by_name
-from ...models.releases import Records
-from ...privacy.accounting import Budget, Charge, Plan, equal_selections
+from ...models.releases import SyntheticRows
+from ...privacy.accounting import Budget, Plan, PlannedEvent, equal_selection_spend
 from ...privacy.curators.table_curator import TableCurator
 from ...privacy.statistics import SignedErrors
-from ...problems import QueryRelease, query_words
+from ...problems import QueryRelease, query_text
 from ...queries import Marginals, Union, Workload
 from ..algorithm import Algorithm, Step, Steps
-from .shared.best_response import Counter, Oracle
+from .shared.best_response import BestResponseOracle, QuerySums
 from .shared.select_and_measure import balanced_rounds
 
-RULE = {False: (4.0, 1 / 2), True: (0.18, 1 / 2)}  # T = constant · signal^power, by whether δ = 0; fitted on two tables
-FEWEST_ROUNDS, MOST_ROUNDS = 10, 400  # limits of the rule
-LISTED, PROGRAMS = 20, 900  # rows a round where cells are listed; where not, rows a run, each an integer program
-STEADY = 7.0  # scale of the random scores = √T/STEADY
-WINDOW = 10.0  # recent rows: a tenth of the rounds
+ROUND_RULES = {
+    False: (4.0, 1 / 2),
+    True: (0.18, 1 / 2),
+}  # T = constant · signal^power, by whether δ = 0; fitted on two tables
+MIN_DEFAULT_ROUNDS, MAX_DEFAULT_ROUNDS = 10, 400  # limits of the rule
+DEFAULT_ROWS_PER_ROUND, MAX_PROGRAMS_PER_RUN = (
+    20,
+    900,
+)  # rows a round where cells are listed; where not, rows a run, each an integer program
+SCORE_SCALE_DIVISOR = 7.0  # scale of the random scores = √T/STEADY
+RECENT_WEIGHT_ROUNDS = 10.0  # recent rows: a tenth of the rounds
 
 
 @by_name
@@ -40,59 +46,69 @@ class FEM(Algorithm):
     Source: Vietri, Tian, Bun, Steinke, Wu 2020, FEM, with bounded range in place of their composition.
     """
 
-    rounds: int | None = param(
+    rounds: int | None = parameter_field(
         None, "number of selections", symbol="T", low=1, high=20_000, log=True,
         auto="n and the budget: selection noise grows with √T, the leader's regret falls with it",
-    )  # fmt: skip
-    samples: int | None = param(
+    )
+    samples: int | None = parameter_field(
         None, "rows a round", symbol="s", low=1, high=1000, log=True,
         auto="20 where combinations can be listed, 900/T where every row is an integer program",
-    )  # fmt: skip
-    scale: float | None = param(
+    )
+    scale: float | None = parameter_field(
         None, "mean of the random scores: large explores, small follows the selections", low=1e-3, high=1e3, log=True,
         auto="√T/7, as regret asks for √T",
-    )  # fmt: skip
-    judged: str = param(
+    )
+    judged: str = parameter_field(
         "recent", "whose errors are selected by: of recent rows, or this round's", choices=("recent", "round")
     )
-    output: str = param(
+    output: str = parameter_field(
         "tail", "rows released: of the last three quarters of rounds, or of all", choices=("tail", "all")
     )
-    seconds: float = param(0.25, "time limit of one best response, in seconds", low=1e-6, high=3600, log=True)
+    seconds: float = parameter_field(0.25, "time limit of one best response, in seconds", low=1e-6, high=3600, log=True)
 
-    noise = "exponential"
+    score_distribution = "exponential"
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of T equal selections; T, s and the scale from n, k and the budget unless given."""
-        enumerates_cells = Oracle(self._asked(problem)).enumerates
-        default = balanced_rounds(problem, budget, RULE[budget.delta == 0], MOST_ROUNDS, FEWEST_ROUNDS)
-        rounds = self.settled("rounds", default.value, default.why)
+        enumerates_cells = BestResponseOracle(self._selection_workload(problem)).enumerates_cells
+        default = balanced_rounds(
+            problem, budget, ROUND_RULES[budget.delta == 0], MAX_DEFAULT_ROUNDS, MIN_DEFAULT_ROUNDS
+        )
+        rounds = self.choose_default("rounds", default.value, default.why)
         why = (
             "combinations are listed"
             if enumerates_cells
-            else f"every row is an integer program, {PROGRAMS} a run or fewer"
+            else f"every row is an integer program, {MAX_PROGRAMS_PER_RUN} a run or fewer"
         )
-        samples = self.settled("samples", LISTED if enumerates_cells else max(1, PROGRAMS // rounds.value), why)
-        scale = self.settled("scale", math.sqrt(rounds.value) / STEADY, "√T/7: as regret asks for √T")
-        charge = Charge("select", equal_selections(budget, rounds.value), rounds.value, SignedErrors)
-        return Plan(budget, (charge,), (rounds, samples, scale, *self.given("judged", "output", "seconds")))
+        samples = self.choose_default(
+            "samples", DEFAULT_ROWS_PER_ROUND if enumerates_cells else max(1, MAX_PROGRAMS_PER_RUN // rounds.value), why
+        )
+        scale = self.choose_default(
+            "scale", math.sqrt(rounds.value) / SCORE_SCALE_DIVISOR, "√T/7: as regret asks for √T"
+        )
+        charge = PlannedEvent("select", equal_selection_spend(budget, rounds.value), rounds.value, SignedErrors)
+        return Plan(budget, (charge,), (rounds, samples, scale, *self.as_settings("judged", "output", "seconds")))
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of s rows and one selection each."""
-        workload, T, s = self._asked(problem), plan["rounds"], plan["samples"]
-        oracle, spend, score_count = Oracle(workload, self.seconds), plan.spend("select"), sum(problem.domain.shape)
+        workload, T, s = self._selection_workload(problem), plan["rounds"], plan["samples"]
+        oracle, spend, score_count = (
+            BestResponseOracle(workload, self.seconds),
+            plan.spend_of("select"),
+            sum(problem.domain.shape),
+        )
         weights, recent_answers, rows = np.zeros(workload.m), np.zeros(workload.m), []
-        new_round_weight = 1.0 if self.judged == "round" else min(WINDOW / T, 0.5)
+        new_round_weight = 1.0 if self.judged == "round" else min(RECENT_WEIGHT_ROUNDS / T, 0.5)
         for t in range(1, T + 1):
             scores = (
                 rng.standard_exponential((s, score_count))
-                if self.noise == "exponential"
+                if self.score_distribution == "exponential"
                 else rng.laplace(size=(s, score_count))
             )
             responses = oracle.argmax(weights, rng, plan["scale"] * scores)
             rows.append(responses.codes)
-            query_sums = Counter(workload)
-            query_sums.add(responses.codes)
+            query_sums = QuerySums(workload)
+            query_sums.add_rows(responses.codes)
             recent_answers = recent_answers + (1.0 if t == 1 else new_round_weight) * (
                 query_sums.sums / s - recent_answers
             )
@@ -100,12 +116,12 @@ class FEM(Algorithm):
             j, sign = index % workload.m, 1 if index < workload.m else -1
             weights[j] += sign
             released_rows = rows if self.output == "all" else rows[t // 4 :]
-            note = f"{'more' if sign > 0 else 'less'} " + query_words(workload, j)
-            if responses.late:
-                note += f"; time limit reached for {responses.late} of {s} rows"
-            yield Step(t, Records.of(problem.domain, np.concatenate(released_rows)), note)
+            note = f"{'more' if sign > 0 else 'less'} " + query_text(workload, j)
+            if responses.timed_out_count:
+                note += f"; time limit reached for {responses.timed_out_count} of {s} rows"
+            yield Step(t, SyntheticRows.from_rows(problem.domain, np.concatenate(released_rows)), note)
 
-    def _asked(self, problem: QueryRelease) -> Workload:
+    def _selection_workload(self, problem: QueryRelease) -> Workload:
         """The workload that selections are made from."""
         return problem.workload
 
@@ -120,15 +136,15 @@ class SepFEM(FEM):
     columns. Source: Vietri, Tian, Bun, Steinke, Wu 2020, sepFEM.
     """
 
-    noise = "laplace"
+    score_distribution = "laplace"
 
-    def _asked(self, problem: QueryRelease) -> Workload:
+    def _selection_workload(self, problem: QueryRelease) -> Workload:
         """The workload with the 1-way tables that it lacks; InputError for a query matrix."""
         workload = problem.workload
         if workload.base is None:
             raise InputError(
                 "sepfem needs queries on columns that tell any two combinations apart; a query matrix has none"
             )
-        present_axes = {axes for part, _ in workload.members if isinstance(part, Marginals) for axes in part.axes}
+        present_axes = {axes for part, _ in workload.parts if isinstance(part, Marginals) for axes in part.axes}
         missing = [[name] for i, name in enumerate(workload.domain.names) if (i,) not in present_axes]
         return Union([workload, Marginals(workload.domain, missing)]) if missing else workload

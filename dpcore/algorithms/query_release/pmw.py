@@ -4,24 +4,32 @@ import math
 
 import numpy as np
 
-from ...core.parameters import param
+from ...core.parameters import parameter_field
 from ...core.types import Array, Rng, by_name
-from ...privacy.accounting import Budget, Charge, Choice, Plan, Pure, select_and_measure
+from ...privacy.accounting import Budget, Plan, PlannedEvent, Pure, Setting, select_and_measure_spends
 from ...privacy.curators.table_curator import TableCurator
-from ...privacy.statistics import AbsoluteErrors, SomeAnswers, sparse_scales
-from ...problems import QueryRelease, query_words
-from ..algorithm import Algorithm, Step, Steps, model_cells
-from .shared.initial_model import grounded, model_setup
-from .shared.select_and_measure import Rules, asked_statistic, measured_rounds, past_of
+from ...privacy.statistics import AbsoluteErrors, SomeAnswers, sparse_vector_scales
+from ...problems import QueryRelease, query_text
+from ..algorithm import Algorithm, Step, Steps, model_cells_param
+from .shared.initial_model import initial_model, plan_model_setup
+from .shared.select_and_measure import (
+    RoundRules,
+    balanced_rounds_by_measure,
+    new_measurement_history,
+    statistic_for_query,
+)
 
-SHARE = {"query": 0.15, "marginal": 0.5}  # share of the budget for measurements; all constants fitted on two tables
-RULE: Rules = {  # U = constant · signal^power, by what is measured and whether δ = 0
+MEASUREMENT_SHARES = {
+    "query": 0.15,
+    "marginal": 0.5,
+}  # share of the budget for measurements; all constants fitted on two tables
+UPDATE_RULES: RoundRules = {  # U = constant · signal^power, by what is measured and whether δ = 0
     ("query", False): (0.2, 2 / 3), ("marginal", False): (2, 1 / 2),
     ("query", True): (0.1, 1 / 2), ("marginal", True): (0.5, 1 / 2),
-}  # fmt: skip
-FEWEST, MOST = 3, 400  # updates of the rule
-HIGHEST = 0.3  # level of the first of several passes
-LEVEL = 0.25  # of the last pass, in units of log(m passes) times the noise of a comparison
+}
+MIN_DEFAULT_UPDATES, MAX_DEFAULT_UPDATES = 3, 400  # updates of the rule
+FIRST_PASS_LEVEL = 0.3  # level of the first of several passes
+LAST_PASS_LEVEL_FACTOR = 0.25  # of the last pass, in units of log(m passes) times the noise of a comparison
 
 
 @by_name
@@ -39,27 +47,29 @@ class PMW(Algorithm):
     U (ε₀ + ε'). Fewer updates cost less: the plan is an upper bound. With several passes the same queries arrive again,
     at levels that fall geometrically from 0.3 to `threshold`, so that the largest errors are mended first. A step
     releases D; what was said to the free queries before it are the answers of the step before.
-    Where cells cannot be listed, 1-way tables and a tree are found first (`ground`): D_0 is their product, and the
+    Where cells cannot be listed, 1-way tables and a tree are found first (`state`): D_0 is their product, and the
     queries that arrive are cells of the tree's tables.
     Raises InputError for "marginal" where a query is not read off a marginal table. Source: Hardt, Rothblum 2010, with
     the replay of Hardt, Ligett, McSherry 2012 and a threshold per update from Dwork, Roth 2014, section 4.2.
     """
 
-    updates: int | None = param(
+    updates: int | None = parameter_field(
         None, "updates at the most, each uses budget", symbol="U", low=1, high=100_000, log=True,
         auto="n, m and the budget: where the noise of an update overtakes what another one gains",
-    )  # fmt: skip
-    passes: int = param(10, "how often the queries are asked, the level falling from pass to pass", low=1, high=100)
-    threshold: float | None = param(
+    )
+    passes: int = parameter_field(
+        10, "how often the queries are asked, the level falling from pass to pass", low=1, high=100
+    )
+    threshold: float | None = parameter_field(
         None, "level of the last pass: an error above it costs an update", low=1e-6, high=1.0, log=True,
         auto="the noise on an error, and how many errors are compared",
-    )  # fmt: skip
-    order: str = param("workload", "the order in which queries arrive", choices=("workload", "random"))
-    measure: str = param(
+    )
+    order: str = parameter_field("workload", "the order in which queries arrive", choices=("workload", "random"))
+    measure: str = parameter_field(
         "query", "what an update measures: the query, or its whole table", choices=("query", "marginal")
     )
 
-    cells: int | None = model_cells()
+    cells: int | None = model_cells_param()
 
     graphical = True
     adaptive = True
@@ -67,23 +77,30 @@ class PMW(Algorithm):
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of U thresholds and as many measurements; U and the last level unless given."""
         workload, n = problem.workload, problem.effective_n
-        setup = model_setup(problem, budget, self.cells, "pmw")
-        default, share = measured_rounds(problem, setup.left, RULE, self.measure, MOST, FEWEST), SHARE[self.measure]
-        U = self.settled("updates", default.value, default.why)
-        comparison_spend, measurement_spend = select_and_measure(setup.left, U.value, share, kind=Pure)
-        noise = math.hypot(*sparse_scales(workload.width / n, comparison_spend.epsilon))
-        last_level = LEVEL * math.log(workload.m * self.passes + 1) * noise
-        why = f"{LEVEL:g} log(m passes) times the noise of a comparison, {noise:.3g}: few are above by chance"
+        setup = plan_model_setup(problem, budget, self.cells, "pmw")
+        default, share = (
+            balanced_rounds_by_measure(
+                problem, setup.remaining_budget, UPDATE_RULES, self.measure, MAX_DEFAULT_UPDATES, MIN_DEFAULT_UPDATES
+            ),
+            MEASUREMENT_SHARES[self.measure],
+        )
+        U = self.choose_default("updates", default.value, default.why)
+        comparison_spend, measurement_spend = select_and_measure_spends(
+            setup.remaining_budget, U.value, share, kind=Pure
+        )
+        noise = math.hypot(*sparse_vector_scales(workload.width / n, comparison_spend.epsilon))
+        last_level = LAST_PASS_LEVEL_FACTOR * math.log(workload.m * self.passes + 1) * noise
+        why = f"{LAST_PASS_LEVEL_FACTOR:g} log(m passes) times the noise of a comparison, {noise:.3g}: few are above by chance"
         charges = (
-            Charge("above_threshold", comparison_spend, U.value, AbsoluteErrors),
-            Charge("measure", measurement_spend, U.value, SomeAnswers),
+            PlannedEvent("above_threshold", comparison_spend, U.value, AbsoluteErrors),
+            PlannedEvent("measure", measurement_spend, U.value, SomeAnswers),
         )
         choices = (
-            Choice("rounds", U.value + self.passes, "a step for every update and every end of a pass"),
+            Setting("rounds", U.value + self.passes, "a step for every update and every end of a pass"),
             U,
-            self.settled("threshold", min(max(last_level, 1e-6), 1.0), why),
-            *self.given("passes", "order", "measure"),
-            Choice("share", share, "of the budget for measurements, the rest for thresholds: fitted on two tables"),
+            self.choose_default("threshold", min(max(last_level, 1e-6), 1.0), why),
+            *self.as_settings("passes", "order", "measure"),
+            Setting("share", share, "of the budget for measurements, the rest for thresholds: fitted on two tables"),
         )
         return Plan(budget, (*charges, *setup.charges), (*choices, *setup.choices))
 
@@ -91,16 +108,16 @@ class PMW(Algorithm):
         """Steps that each process the stream up to the next update, or to the end of a pass."""
         remaining_updates, comparison_spend, measurement_spend = (
             plan["updates"],
-            plan.spend("above_threshold"),
-            plan.spend("measure"),
+            plan.spend_of("above_threshold"),
+            plan.spend_of("measure"),
         )
-        state = grounded(problem, plan, curator, self.cells)
+        state = initial_model(problem, plan, curator, self.cells)
         workload, reader = state.workload, state.reader
-        history, D = past_of(self.measure, state), state.prior
+        history, D = new_measurement_history(self.measure, state), state.prior
         order = rng.permutation(workload.m) if self.order == "random" else np.arange(workload.m)
         answers = reader.answers(D)
         t = 0
-        for pass_number, level in enumerate(levels(plan["threshold"], self.passes), start=1):
+        for pass_number, level in enumerate(pass_levels(plan["threshold"], self.passes), start=1):
             queue = order
             while len(queue):
                 position = curator.above_threshold(
@@ -111,10 +128,10 @@ class PMW(Algorithm):
                 note = f"{free_count} free, then none above until the end of pass {pass_number}"
                 if position is not None:
                     j, queue, remaining_updates = int(queue[0]), queue[1:], remaining_updates - 1
-                    m = curator.measure(asked_statistic(workload, self.measure, j), measurement_spend)
-                    D = history.explain(D, j, m.values, m.stddev)
+                    m = curator.measure(statistic_for_query(workload, self.measure, j), measurement_spend)
+                    D = history.refit(D, j, m.values, m.stddev)
                     answers = reader.answers(D)
-                    note = f"{free_count} free, then update on: {query_words(workload, j)}"
+                    note = f"{free_count} free, then update on: {query_text(workload, j)}"
                     if not remaining_updates:
                         note += f"; the last one, {len(queue)} unchecked"
                     elif not len(queue):
@@ -125,6 +142,6 @@ class PMW(Algorithm):
                     return
 
 
-def levels(last: float, passes: int) -> Array:
+def pass_levels(last_level: float, passes: int) -> Array:
     """The error level of each pass, falling geometrically to the last one."""
-    return np.geomspace(max(HIGHEST, last), last, passes) if passes > 1 else np.array([last])
+    return np.geomspace(max(FIRST_PASS_LEVEL, last_level), last_level, passes) if passes > 1 else np.array([last_level])

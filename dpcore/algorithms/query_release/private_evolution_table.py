@@ -2,23 +2,28 @@
 
 import numpy as np
 
-from ...core.parameters import param, parameter_values
+from ...core.parameters import parameter_field, parameter_values
 from ...core.types import Array, Rng, by_name
-from ...models.releases import Records, systematic, within
-from ...privacy.accounting import Budget, Charge, Choice, Plan, gaussian_share
+from ...models.releases import SyntheticRows, sample_systematically, sample_within_states
+from ...privacy.accounting import Budget, Plan, PlannedEvent, Setting, gaussian_spend
 from ...privacy.curators.table_curator import TableCurator
-from ...privacy.measurement import deviation
+from ...privacy.measurement import noise_stddev
 from ...privacy.statistics import Answers, CodeVotes
 from ...problems import QueryRelease
 from ...queries import Marginals
 from ..algorithm import Algorithm, Step, Steps
-from ..pooled_measurements import TINY, Evidence, nearest, shares_of
+from ..pooled_measurements import MIN_STDDEV, Evidence, one_way_shares, project_onto_simplex
 
-UNIT = 1024  # distance of two different categories; two numbers are at most twice that apart
-VARIATIONS = 2  # variations of every row in each round
-WIDE, FINE = 0.4, 0.08  # probability that a variation changes a column, in the first and in the last round
-MANY = 50  # codes from which on a column of codes is taken to be a binned number, unless the schema says otherwise
-MOST_ROWS = 200_000  # released; more would only make them slower to use
+CATEGORY_DISTANCE = 1024  # distance of two different categories; two numbers are at most twice that apart
+VARIATIONS_PER_ROW = 2  # variations of every row in each round
+FIRST_CHANGE_PROBABILITY, LAST_CHANGE_PROBABILITY = (
+    0.4,
+    0.08,
+)  # probability that a variation changes a column, in the first and in the last round
+MAX_UNORDERED_CODES = (
+    50  # codes from which on a column of codes is taken to be a binned number, unless the schema says otherwise
+)
+MAX_RELEASED_ROWS = 200_000  # released; more would only make them slower to use
 
 
 @by_name
@@ -26,7 +31,7 @@ class PrivateEvolutionTable(Algorithm):
     """Evolve rows by votes of the real ones, starting from noisy 1-way marginals, and fit them to these at the end.
 
     All d 1-way marginals together with `share` of μ² (Δ₂ = √(2d)/n), projected on distributions. Columns of numbers in
-    `bins` quantile bins of those; `samples` rows S from the product. T times: V = S and two variations of each row,
+    `bin_of_code` quantile bins of those; `samples` rows S from the product. T times: V = S and two variations of each row,
     each column drawn anew from its marginal with probability 0.4 falling to 0.08, one column at least; real rows vote
     for the nearest of V (Hamming distance for categories, differences of quantiles for numbers; Δ₂ = √2/n); ℓ2
     projection on distributions; systematic resampling. Released at each step: n rows from V with these weights, whose
@@ -41,96 +46,111 @@ class PrivateEvolutionTable(Algorithm):
     on one table (UCI Adult), are ours.
     """
 
-    rounds: int = param(6, "rounds of variation and voting", symbol="T", low=1, high=100, also="steps")
-    samples: int = param(800, "rows kept a round", symbol="n_s", low=10, high=20_000, log=True)
-    bins: int = param(4, "quantile bins of every column of numbers", low=2, high=32)
-    share: float = param(0.5, "of the budget's μ² for the 1-way marginals", low=0.05, high=0.95)
+    rounds: int = parameter_field(6, "rounds of variation and voting", symbol="T", low=1, high=100, also="steps")
+    samples: int = parameter_field(800, "rows kept a round", symbol="n_s", low=10, high=20_000, log=True)
+    bins: int = parameter_field(4, "quantile bins of every column of numbers", low=2, high=32)
+    share: float = parameter_field(0.5, "of the budget's μ² for the 1-way marginals", low=0.05, high=0.95)
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges: `share` of μ² for the marginals, the rest in equal parts for T votes."""
         T = self.rounds
-        marginals_spend, votes_spend = (gaussian_share(budget, share) for share in (self.share, (1 - self.share) / T))
+        marginals_spend, votes_spend = (gaussian_spend(budget, share) for share in (self.share, (1 - self.share) / T))
         n, d = problem.effective_n, len(problem.domain.columns)
         names = ("rounds", "samples", "bins", "share")
         why = "standard deviation of the noise on every"
         choices = (
-            *(Choice(name, parameter_values(self)[name], "given; fitted on Adult") for name in names),
-            Choice(
-                "sigma_marginals", deviation(Answers(_single(problem)), marginals_spend, n), f"{why} of {d} marginals"
+            *(Setting(name, parameter_values(self)[name], "given; fitted on Adult") for name in names),
+            Setting(
+                "sigma_marginals",
+                noise_stddev(Answers(_one_way_tables(problem)), marginals_spend, n),
+                f"{why} of {d} marginals",
             ),
-            Choice("sigma", deviation(CodeVotes, votes_spend, n), f"{why} share of the votes"),
+            Setting("sigma", noise_stddev(CodeVotes, votes_spend, n), f"{why} share of the votes"),
         )
-        marginals_charge = Charge("measure", marginals_spend, 1, Answers(_single(problem)), "columns")
-        return Plan(budget, (marginals_charge, Charge("measure", votes_spend, T, CodeVotes, "votes")), choices)
+        marginals_charge = PlannedEvent("measure", marginals_spend, 1, Answers(_one_way_tables(problem)), "columns")
+        return Plan(budget, (marginals_charge, PlannedEvent("measure", votes_spend, T, CodeVotes, "votes")), choices)
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of one vote each; the first one measures the marginals too."""
-        one_way, T = _single(problem), plan["rounds"]
-        votes_spend = plan.spend("votes")
-        noisy = curator.measure(Answers(one_way), plan.spend("columns"))
-        shares = shares_of(Evidence(one_way, noisy.values, np.full(one_way.m, noisy.stddev)))
-        columns = [_Coarse(code_shares, self.bins, *_order(problem, i)) for i, code_shares in enumerate(shares)]
-        row_count = min(problem.n, MOST_ROWS)
+        one_way, T = _one_way_tables(problem), plan["rounds"]
+        votes_spend = plan.spend_of("votes")
+        noisy = curator.measure(Answers(one_way), plan.spend_of("columns"))
+        shares = one_way_shares(Evidence(one_way, noisy.values, np.full(one_way.m, noisy.stddev)))
+        columns = [
+            _BinnedColumn(code_shares, self.bins, *_order_and_value_count(problem, i))
+            for i, code_shares in enumerate(shares)
+        ]
+        row_count = min(problem.n, MAX_RELEASED_ROWS)
         S = np.column_stack([rng.choice(len(c.P), self.samples, p=c.P) for c in columns])
         for t in range(1, T + 1):
-            V = self._vary(S, columns, WIDE * (FINE / WIDE) ** ((t - 1) / max(T - 1, 1)), rng)
-            statistic = CodeVotes(V, tuple(c.bins for c in columns), tuple(c.scale for c in columns), UNIT)
-            weights = nearest(curator.measure(statistic, votes_spend).values)
-            S = V[systematic(weights, self.samples, rng)]
-            synthetic_rows = V[systematic(weights, row_count, rng)]
-            codes = np.column_stack([c.refine(c.fit(synthetic_rows[:, i], rng), rng) for i, c in enumerate(columns)])
+            V = self._vary_rows(
+                S,
+                columns,
+                FIRST_CHANGE_PROBABILITY
+                * (LAST_CHANGE_PROBABILITY / FIRST_CHANGE_PROBABILITY) ** ((t - 1) / max(T - 1, 1)),
+                rng,
+            )
+            statistic = CodeVotes(
+                V, tuple(c.bin_of_code for c in columns), tuple(c.bin_positions for c in columns), CATEGORY_DISTANCE
+            )
+            weights = project_onto_simplex(curator.measure(statistic, votes_spend).values)
+            S = V[sample_systematically(weights, self.samples, rng)]
+            synthetic_rows = V[sample_systematically(weights, row_count, rng)]
+            codes = np.column_stack(
+                [c.refine_to_codes(c.match_marginal(synthetic_rows[:, i], rng), rng) for i, c in enumerate(columns)]
+            )
             note = f"{np.count_nonzero(weights):,} of {len(V):,} candidates left"
-            yield Step(t, Records.of(problem.domain, codes), note)
+            yield Step(t, SyntheticRows.from_rows(problem.domain, codes), note)
 
     @staticmethod
-    def _vary(S: Array, columns: list["_Coarse"], chance: float, rng: Rng) -> Array:
+    def _vary_rows(S: Array, columns: list["_BinnedColumn"], change_probability: float, rng: Rng) -> Array:
         """Distinct rows (v, d): S, and variations of each of its rows."""
         r, d = S.shape
         blocks = [S]
-        for _ in range(VARIATIONS):
+        for _ in range(VARIATIONS_PER_ROW):
             replacements = np.column_stack([rng.choice(len(c.P), r, p=c.P) for c in columns])
-            changed = rng.random((r, d)) < chance
+            changed = rng.random((r, d)) < change_probability
             changed[np.arange(r), rng.integers(0, d, r)] = True
             blocks.append(np.where(changed, replacements, S))
         V = np.concatenate(blocks)
         return V[np.sort(np.unique(V, axis=0, return_index=True)[1])]
 
 
-def _single(problem: QueryRelease) -> Marginals:
+def _one_way_tables(problem: QueryRelease) -> Marginals:
     """All 1-way marginals of the problem's domain."""
     return Marginals.all(problem.domain, 1)
 
 
-def _order(problem: QueryRelease, i: int) -> tuple[bool, int]:
+def _order_and_value_count(problem: QueryRelease, i: int) -> tuple[bool, int]:
     """Whether the codes of column i are ordered, and the number of codes that are values, not missing."""
     column = problem.domain.columns[i]
-    ordered = column.ordered or (column.kind == "integer" and column.size > MANY)
-    return ordered, column.present
+    ordered = column.ordered or (column.kind == "integer" and column.size > MAX_UNORDERED_CODES)
+    return ordered, column.nonmissing_size
 
 
-class _Coarse:
-    """A column in bins: `P` (k,) their noisy marginal, `bins` (size,) of each code, `scale` (k,), None for
+class _BinnedColumn:
+    """A column in bins: `P` (k,) their noisy marginal, `bin_of_code` (size,) of each code, `bin_positions` (k,), None for
     categories.
 
     Bins of an ordered column hold nearly equal mass; a code for missing values has its own, the last.
     """
 
-    def __init__(self, fine: Array, most: int, ordered: bool, present: int) -> None:
-        self.fine, self.scale = fine, None
-        self.bins = np.arange(len(fine))
-        if ordered and present > most:
-            self.bins[:present] = _quantiles(fine[:present], most)
-            self.bins[present:] = self.bins[present - 1] + 1
-        self.P = np.bincount(self.bins, fine)
+    def __init__(self, code_shares: Array, max_bins: int, ordered: bool, present: int) -> None:
+        self.fine, self.bin_positions = code_shares, None
+        self.bin_of_code = np.arange(len(code_shares))
+        if ordered and present > max_bins:
+            self.bin_of_code[:present] = _quantile_bins(code_shares[:present], max_bins)
+            self.bin_of_code[present:] = self.bin_of_code[present - 1] + 1
+        self.P = np.bincount(self.bin_of_code, code_shares)
         if ordered:
-            self.scale = np.rint(2 * UNIT * (np.cumsum(self.P) - self.P / 2)).astype(np.int64)
+            self.bin_positions = np.rint(2 * CATEGORY_DISTANCE * (np.cumsum(self.P) - self.P / 2)).astype(np.int64)
 
-    def fit(self, column: Array, rng: Rng) -> Array:
+    def match_marginal(self, column: Array, rng: Rng) -> Array:
         """The bins (m,) of a column, changed as little as possible so that their shares are P."""
         m, k = len(column), len(self.P)
-        target_counts = np.bincount(systematic(self.P, m, rng), minlength=k)
+        target_counts = np.bincount(sample_systematically(self.P, m, rng), minlength=k)
         order, matched = np.lexsort((rng.random(m), column)), column.copy()
-        if self.scale is not None:
+        if self.bin_positions is not None:
             matched[order] = np.repeat(np.arange(k), target_counts)
             return matched
         surplus, sorted_bins = np.bincount(column, minlength=k) - target_counts, column[order]
@@ -138,20 +158,20 @@ class _Coarse:
         matched[moved_rows] = rng.permutation(np.repeat(np.arange(k), np.maximum(-surplus, 0)))
         return matched
 
-    def refine(self, column: Array, rng: Rng) -> Array:
+    def refine_to_codes(self, column: Array, rng: Rng) -> Array:
         """The codes (m,) for bins (m,), with the shares of the fine marginal within each bin."""
         if len(self.P) == len(self.fine):
             return column
-        is_inside = self.bins == np.arange(len(self.P))[:, None]
-        return within(is_inside * np.maximum(self.fine, TINY), column, rng)
+        is_inside = self.bin_of_code == np.arange(len(self.P))[:, None]
+        return sample_within_states(is_inside * np.maximum(self.fine, MIN_STDDEV), column, rng)
 
 
-def _quantiles(P: Array, most: int) -> Array:
-    """The bins (k,) of neighbouring codes with nearly equal mass, at most `most` of them."""
+def _quantile_bins(P: Array, max_bins: int) -> Array:
+    """The bins (k,) of neighbouring codes with nearly equal mass, at most `max_bins` of them."""
     bin_of_code, bin_number, mass, remaining_mass = np.zeros(len(P), dtype=np.int64), 0, 0.0, float(P.sum())
     for code, share in enumerate(P):
         bin_of_code[code] = bin_number
         mass += share
-        if bin_number < most - 1 and code < len(P) - 1 and mass >= remaining_mass / (most - bin_number):
+        if bin_number < max_bins - 1 and code < len(P) - 1 and mass >= remaining_mass / (max_bins - bin_number):
             remaining_mass, mass, bin_number = remaining_mass - mass, 0.0, bin_number + 1
     return bin_of_code

@@ -7,25 +7,25 @@ from functools import partial
 import numpy as np
 
 from ...core.errors import InputError
-from ...core.parameters import param
+from ...core.parameters import parameter_field
 from ...core.types import Array, Rng, by_name
 from ...models.releases import Release, UnbiasedAnswers
-from ...models.tree_model import Tree
-from ...privacy.accounting import Budget, Charge, Choice, Plan, gaussian_share
+from ...models.tree_model import JunctionTreeModel
+from ...privacy.accounting import Budget, Plan, PlannedEvent, Setting, gaussian_spend
 from ...privacy.curators.table_curator import TableCurator
-from ...privacy.measurement import deviation
-from ...privacy.noise_grid import on_steps, step
+from ...privacy.measurement import noise_stddev
+from ...privacy.noise_grid import grid_step, round_weights_to_grid
 from ...privacy.statistics import Residuals
 from ...problems import QueryRelease
 from ...queries import Marginals
-from ...queries.residual_spaces import centred, spaces_of
+from ...queries.residual_spaces import cached_residual_spaces, subtract_axis_means
 from ..algorithm import Algorithm, Step, Steps
-from ..pooled_measurements import TINY, Evidence, tables_read
-from .shared.clique_selection import model_of
-from .shared.maximum_entropy_fit import staged
-from .shared.optimal_noise import optimum
+from ..pooled_measurements import MIN_STDDEV, Evidence, require_marginals
+from .shared.clique_selection import find_public_model
+from .shared.maximum_entropy_fit import staged_fit
+from .shared.optimal_noise import optimise_noise
 
-FIT_ROUNDS, ALPHA = 200, 0.8  # iterations and prior of a non-negative fit, as in gaussian_maxent
+FIT_ITERATIONS, FIT_PRIOR_WEIGHT = 200, 0.8  # iterations and prior of a non-negative fit, as in gaussian_maxent
 
 
 @by_name
@@ -48,66 +48,72 @@ class Residual(Algorithm):
     `optimum`.
     """
 
-    fit: str = param(
+    fit: str = parameter_field(
         "none", "what is released: the unbiased answers themselves, or a non-negative fit to them, which is biased",
         choices=("none", "nonnegative"),
-    )  # fmt: skip
+    )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charge of one Gaussian measurement with the whole budget."""
-        tables = tables_read(problem.workload, "residual")
-        spend = gaussian_share(budget)
-        spaces, noise_optimum = spaces_of(tables), optimum(tables)
+        tables = require_marginals(problem.workload, "residual")
+        spend = gaussian_spend(budget)
+        spaces, noise_optimum = cached_residual_spaces(tables), optimise_noise(tables)
         part_weights = np.sqrt(noise_optimum.information * spaces.cells)  # √(t_S k_S) is what a part is multiplied by
-        weights = on_steps(part_weights / (part_weights.max(initial=0.0) or 1.0) / spaces.cells, step(problem.n))
+        weights = round_weights_to_grid(
+            part_weights / (part_weights.max(initial=0.0) or 1.0) / spaces.cells, grid_step(problem.n)
+        )
         statistic = Residuals(tables, np.minimum(weights, 1 / spaces.cells))
         if self.fit == "nonnegative":
-            fit_model(problem, tables)  # or it is refused, before anything is charged
-        rmse = math.sqrt(noise_optimum.upper / tables.m) / (problem.effective_n * spend.mu)
+            require_fit_model(problem, tables)  # or it is refused, before anything is charged
+        rmse = math.sqrt(noise_optimum.upper_bound / tables.m) / (problem.effective_n * spend.mu)
         choices = (
-            Choice("rounds", 1 + (self.fit != "none"), "all is measured at once, and then fitted where that is asked"),
-            Choice("fit", self.fit, "counts below 0 stay" if self.fit == "none" else "no count below 0, hence biased"),
-            Choice("spaces", int(spaces.count.sum()), "tables and their margins, each apart from what it sums up"),
-            Choice("sigma", deviation(statistic, spend, problem.effective_n), "noise on the weighted parts, bΔ₂/(nμ)"),
-            Choice("rmse", rmse, "of all counts of the tables, exactly"),
+            Setting("rounds", 1 + (self.fit != "none"), "all is measured at once, and then fitted where that is asked"),
+            Setting("fit", self.fit, "counts below 0 stay" if self.fit == "none" else "no count below 0, hence biased"),
+            Setting("spaces", int(spaces.count.sum()), "tables and their margins, each apart from what it sums up"),
+            Setting(
+                "sigma", noise_stddev(statistic, spend, problem.effective_n), "noise on the weighted parts, bΔ₂/(nμ)"
+            ),
+            Setting("rmse", rmse, "of all counts of the tables, exactly"),
         )
-        return Plan(budget, (Charge("measure", spend, statistic=statistic),), choices)
+        return Plan(budget, (PlannedEvent("measure", spend, statistic=statistic),), choices)
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """One step with the answers, and where it is asked for, a second one with the fit to them."""
-        statistic, spend = plan.charge("measure").statistic, plan.spend("measure")
+        statistic, spend = plan.planned_event("measure").statistic, plan.spend_of("measure")
         measurement = curator.measure(statistic, spend)
-        answers = unbiased(statistic, measurement.values, measurement.stddev)
-        fit = partial(nonnegative, problem, statistic.workload, answers, ALPHA * spend.mu * problem.effective_n)
+        answers = to_unbiased_answers(statistic, measurement.values, measurement.stddev)
+        fit = partial(
+            fit_nonnegative, problem, statistic.workload, answers, FIT_PRIOR_WEIGHT * spend.mu * problem.effective_n
+        )
         answers = replace(answers, fit=fit)
         yield Step(1, answers, "unbiased answers")
         if self.fit == "nonnegative":
             yield Step(2, fit(), "a non-negative fit to them")
 
 
-def unbiased(asked: Residuals, values: Array, stddev: float) -> UnbiasedAnswers:
-    """The parts of all tables from noisy `values` (Σ k_S,) of `asked`, with noise of one standard deviation."""
-    domain, parts, variances, start = asked.workload.domain, [np.zeros(0)], [], 0
-    set_types = spaces_of(asked.workload).type_of
+def to_unbiased_answers(statistic: Residuals, values: Array, stddev: float) -> UnbiasedAnswers:
+    """The parts of all tables from noisy `values` (Σ k_S,) of `statistic`, with noise of one standard deviation."""
+    domain, parts, variances, start = statistic.workload.domain, [np.zeros(0)], [], 0
+    set_types = cached_residual_spaces(statistic.workload).type_of
     for S, set_type in set_types.items():
         sizes = domain.shape_of(S)
-        end, factor = start + math.prod(sizes), float(asked.weights[set_type]) * math.prod(sizes)
-        parts.append(centred(values[start:end].reshape(sizes) / factor).ravel())
+        end, factor = start + math.prod(sizes), float(statistic.weights[set_type]) * math.prod(sizes)
+        parts.append(subtract_axis_means(values[start:end].reshape(sizes) / factor).ravel())
         variances.append((stddev / factor) ** 2)
         start = end
     return UnbiasedAnswers(domain, tuple(set_types), np.concatenate(parts), np.array(variances), None)
 
 
-def nonnegative(problem: QueryRelease, tables: Marginals, answers: UnbiasedAnswers, weight: float) -> Release:
+def fit_nonnegative(problem: QueryRelease, tables: Marginals, answers: UnbiasedAnswers, weight: float) -> Release:
     """The maximum-entropy fit to unbiased answers: no cell is below 0, so it is biased; InputError where too large."""
-    model = fit_model(problem, tables)
-    standard_errors = np.maximum(answers.standard_errors(tables), TINY)
-    *_, (D, _) = staged(Evidence(tables, answers.answers(tables), standard_errors), weight, FIT_ROUNDS, model)
+    model = require_fit_model(problem, tables)
+    standard_errors = np.maximum(answers.standard_errors(tables), MIN_STDDEV)
+    *_, (D, _) = staged_fit(Evidence(tables, answers.answers(tables), standard_errors), weight, FIT_ITERATIONS, model)
     return model.release(D)
 
 
-def fit_model(problem: QueryRelease, tables: Marginals) -> Tree:
+def require_fit_model(problem: QueryRelease, tables: Marginals) -> JunctionTreeModel:
     """The model that a fit is stored in; InputError where cells are too many and no tree over all tables is small."""
-    if (model := model_of(problem, tables, None)) is None:
+    if (model := find_public_model(problem, tables, None)) is None:
         raise InputError("these tables fit no distribution that could be held; their unbiased answers need none")
     return model

@@ -4,20 +4,28 @@ import math
 from typing import Any, ClassVar
 
 from ...core.errors import InputError
-from ...core.parameters import param
+from ...core.parameters import parameter_field
 from ...core.types import Array, Rng, by_name
-from ...models.releases import Parameter
-from ...privacy.accounting import BoundedRange, Budget, Charge, Choice, Plan, equal_draws, regularised_stages
+from ...models.releases import ReleasedParameter
+from ...privacy.accounting import (
+    BoundedRange,
+    Budget,
+    Plan,
+    PlannedEvent,
+    Setting,
+    equal_draw_spend,
+    regularised_draw_spend,
+)
 from ...privacy.curators.risk_curator import RiskCurator
-from ...privacy.samplers import AUTOMATIC, SAMPLERS, choose
-from ...privacy.samplers.alternating import schedule
+from ...privacy.samplers import AUTOMATIC_SAMPLERS, SAMPLERS, choose_sampler
+from ...privacy.samplers.alternating import rounds_and_step
 from ...privacy.statistics import PlainRisk, RankError, RegularisedRisk
 from ...problems import RiskMinimisation
 from ...problems.losses import PiecewiseLinear
 from ..algorithm import Algorithm, Step, Steps
 from . import risk_bounds as theory
 
-THETA = 0.01
+SAMPLER_ERROR_DELTA_SHARE = 0.01
 
 
 @by_name
@@ -26,17 +34,17 @@ class OneDraw(Algorithm):
 
     problem = RiskMinimisation
     sampler_name = ""  # of the curator's samplers; the one that the plan chose where there is no name
-    note: ClassVar[str]  # with names of choices to fill in
+    note_template: ClassVar[str]  # with names of choices to fill in
 
-    def target(self, problem: RiskMinimisation, plan: Plan) -> Any:  # noqa: ARG002 - for others
+    def target_density(self, problem: RiskMinimisation, plan: Plan) -> Any:  # noqa: ARG002 - for others
         """The density to draw from: the one that the plan charges for."""
-        return plan.charge("draw").statistic
+        return plan.planned_event("draw").statistic
 
     def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng) -> Steps:
         """One step with the draw."""
         name = self.sampler_name or plan["sampler"]
-        x = curator.draw_parameter(self.target(problem, plan), name, plan.spend("draw"))
-        yield Step(1, Parameter(problem.names, problem.region.project(x)), self.note.format_map(plan))
+        x = curator.draw_parameter(self.target_density(problem, plan), name, plan.spend_of("draw"))
+        yield Step(1, ReleasedParameter(problem.names, problem.region.project(x)), self.note_template.format_map(plan))
 
 
 @by_name
@@ -50,72 +58,74 @@ class RegularizedExponential(Algorithm):
     Source: Gopi, Lee, Liu 2022, Theorems 6.2 and 6.8, calibrated exactly; stages are an extension.
     """
 
-    calibration: str = param("erm", "which risk μ is chosen for: the empirical one, or the population's",
-                             choices=("erm", "sco"))  # fmt: skip
-    mu: float | None = param(
+    calibration: str = parameter_field("erm", "which risk μ is chosen for: the empirical one, or the population's",
+                             choices=("erm", "sco"))
+    mu: float | None = parameter_field(
         None, "weight of the regulariser μ‖x − c‖²/2, of the first stage", symbol="μ", low=0, high=1e9, log=True,
         auto="n, d, G, R and s: the smallest bound on the chosen risk",
-    )  # fmt: skip
-    stages: int = param(
+    )
+    stages: int = parameter_field(
         1, "draws, each centred at the one before and held more tightly; 0: as many as n, d and s suggest",
         symbol="m", low=0, high=6,
-    )  # fmt: skip
-    theta: float = param(THETA, "share of δ that pays for the sampler's error", symbol="θ", low=0, high=0.5)
-    sampler: str = param("auto", "how to draw; all have the same law", choices=("auto", *AUTOMATIC))
+    )
+    theta: float = parameter_field(
+        SAMPLER_ERROR_DELTA_SHARE, "share of δ that pays for the sampler's error", symbol="θ", low=0, high=0.5
+    )
+    sampler: str = parameter_field("auto", "how to draw; all have the same law", choices=("auto", *AUTOMATIC_SAMPLERS))
 
     problem = RiskMinimisation
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charges of m equal draws; μ of the first stage from the theory at its own s/√m, k from μ."""
         n, d, G, R = problem.effective_n, problem.d, problem.G, problem.R
-        _, s = regularised_stages(budget, 1, self.theta)
-        m = self.stages or theory.stages(n=n, d=d, s=s)
-        r = theory.shrink(n=n, d=d, s=s, smooth=problem.loss.curvature < math.inf)
-        spend, s = regularised_stages(budget, m, self.theta)
+        _, s = regularised_draw_spend(budget, 1, self.theta)
+        m = self.stages or theory.stage_count(n=n, d=d, s=s)
+        r = theory.stage_radius_ratio(n=n, d=d, s=s, smooth=problem.loss.curvature < math.inf)
+        spend, s = regularised_draw_spend(budget, m, self.theta)
         public_numbers = {"n": n, "d": d, "G": G, "R": R, "s": spend.mu}
         mu_star = (theory.erm_mu if self.calibration == "erm" else theory.sco_mu)(**public_numbers)
-        is_strongly_convex = problem.loss.strength > 0
+        is_strongly_convex = problem.loss.strong_convexity > 0
         why = "strongly convex: none needed" if is_strongly_convex else "smallest risk bound"
-        mu_setting = self.settled("mu", 0.0 if is_strongly_convex else mu_star, why)
+        mu_setting = self.choose_default("mu", 0.0 if is_strongly_convex else mu_star, why)
         mu = mu_setting.value
-        target = _target(problem, problem.region.centre, mu)
+        target = _regularised_density(problem, problem.region.centre, mu)
         target.check()
         tau, k = budget.sampler_error(spend.failure), target.k(n, spend)
-        name = choose(target, tau) if self.sampler == "auto" else self.sampler
-        SAMPLERS[name].check(target, k, tau, problem.n)
+        name = choose_sampler(target, tau) if self.sampler == "auto" else self.sampler
+        SAMPLERS[name].require_supported(target, k, tau, problem.n)
         if is_strongly_convex:
             bound = d / k + mu * R * R / 2
         else:
             bound = (theory.erm_bound if self.calibration == "erm" else theory.sco_bound)(**public_numbers, mu=mu)
         choices = (
-            Choice("rounds", m, "one draw a stage"),
-            Choice("stages", m, "given" if self.stages else "a rule of thumb from n, d and s"),
-            *self.given("calibration"),
-            Choice("sampler", name, "the first that serves" if self.sampler == "auto" else "given"),
-            Choice("s", s, "GDP parameter of the whole: the largest at (1 − θ)δ"),
-            Choice("theta", self.theta, "share of δ that pays for the sampler's error"),
-            Choice("tau", tau * m, "total variation the sampler may be off by: θδ/(1 + e^ε)"),
-            Choice("G", problem.G, "rows' losses differ by a G-Lipschitz function"),
+            Setting("rounds", m, "one draw a stage"),
+            Setting("stages", m, "given" if self.stages else "a rule of thumb from n, d and s"),
+            *self.as_settings("calibration"),
+            Setting("sampler", name, "the first that serves" if self.sampler == "auto" else "given"),
+            Setting("s", s, "GDP parameter of the whole: the largest at (1 − θ)δ"),
+            Setting("theta", self.theta, "share of δ that pays for the sampler's error"),
+            Setting("tau", tau * m, "total variation the sampler may be off by: θδ/(1 + e^ε)"),
+            Setting("G", problem.G, "rows' losses differ by a G-Lipschitz function"),
             mu_setting,
-            Choice("k", k, "the sharpest density that s/√m pays for"),
-            Choice("mu_star", mu_star, "smallest bound on the chosen risk"),
-            Choice("stage_s", spend.mu, "GDP parameter of one stage: s/√m"),
-            Choice("stage_tau", tau, "sampler error of one stage: τ/m"),
-            Choice("stage_radii", [R * r**j for j in range(m)], f"{r:.3g} of the one before, from n, d and s"),
-            Choice("risk_bound", bound, "expected excess risk of the first stage, at the most"),
+            Setting("k", k, "the sharpest density that s/√m pays for"),
+            Setting("mu_star", mu_star, "smallest bound on the chosen risk"),
+            Setting("stage_s", spend.mu, "GDP parameter of one stage: s/√m"),
+            Setting("stage_tau", tau, "sampler error of one stage: τ/m"),
+            Setting("stage_radii", [R * r**j for j in range(m)], f"{r:.3g} of the one before, from n, d and s"),
+            Setting("risk_bound", bound, "expected excess risk of the first stage, at the most"),
         )
-        return Plan(budget, (Charge("draw", spend, m, RegularisedRisk),), choices)
+        return Plan(budget, (PlannedEvent("draw", spend, m, RegularisedRisk),), choices)
 
     def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng) -> Steps:
         """Steps of one draw each; μ grows as the radius shrinks."""
-        spend, x = plan.spend("draw"), problem.region.centre
+        spend, x = plan.spend_of("draw"), problem.region.centre
         for t, radius in enumerate(plan["stage_radii"], 1):
             mu = plan["mu"] * problem.R / radius
-            x = curator.draw_parameter(_target(problem, x, mu), plan["sampler"], spend)
-            yield Step(t, Parameter(problem.names, x), f"centred within {radius:.3g}, μ = {mu:.3g}")
+            x = curator.draw_parameter(_regularised_density(problem, x, mu), plan["sampler"], spend)
+            yield Step(t, ReleasedParameter(problem.names, x), f"centred within {radius:.3g}, μ = {mu:.3g}")
 
 
-def _target(problem: RiskMinimisation, centre: Array, mu: float) -> RegularisedRisk:
+def _regularised_density(problem: RiskMinimisation, centre: Array, mu: float) -> RegularisedRisk:
     """The density of the regularised risk, held near `centre` with weight μ."""
     return RegularisedRisk(problem.loss, problem.region, mu, problem.location, centre)
 
@@ -128,31 +138,33 @@ class AlternatingSampler(OneDraw):
     is released. n ≤ 200. Source: Gopi, Lee, Liu 2022, Algorithms 1 and 2.
     """
 
-    mu: float | None = param(
+    mu: float | None = parameter_field(
         None, "weight of the regulariser μ‖x − c‖²/2", symbol="μ", low=0, high=1e9, log=True,
         auto="n, d, G, R and s: the smallest bound on the empirical risk",
-    )  # fmt: skip
-    theta: float = param(THETA, "share of δ that pays for the sampler's error", symbol="θ", low=0, high=0.5)
+    )
+    theta: float = parameter_field(
+        SAMPLER_ERROR_DELTA_SHARE, "share of δ that pays for the sampler's error", symbol="θ", low=0, high=0.5
+    )
 
-    sampler_name, note = "alternating", "{chain:,} steps of the chain"
+    sampler_name, note_template = "alternating", "{chain:,} steps of the chain"
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charge of one draw, planned like regularized_exponential's."""
         inner_plan = RegularizedExponential(mu=self.mu, theta=self.theta).plan(problem, budget)
-        target = _target(problem, problem.region.centre, inner_plan["mu"])
-        SAMPLERS["alternating"].check(target, inner_plan["k"], inner_plan["tau"], problem.n)
-        T, eta = schedule(target, inner_plan["k"], inner_plan["tau"])
-        inner_choices = tuple(c for c in inner_plan.choices if c.name not in ("sampler", "calibration"))
+        target = _regularised_density(problem, problem.region.centre, inner_plan["mu"])
+        SAMPLERS["alternating"].require_supported(target, inner_plan["k"], inner_plan["tau"], problem.n)
+        T, eta = rounds_and_step(target, inner_plan["k"], inner_plan["tau"])
+        inner_choices = tuple(c for c in inner_plan.settings if c.name not in ("sampler", "calibration"))
         choices = (
             *inner_choices,
-            Choice("chain", T, "steps of the chain for τ"),
-            Choice("eta", eta, "step size of the chain"),
+            Setting("chain", T, "steps of the chain for τ"),
+            Setting("eta", eta, "step size of the chain"),
         )
-        return Plan(budget, inner_plan.charges, choices)
+        return Plan(budget, inner_plan.planned_events, choices)
 
-    def target(self, problem: RiskMinimisation, plan: Plan) -> RegularisedRisk:
+    def target_density(self, problem: RiskMinimisation, plan: Plan) -> RegularisedRisk:
         """The density of regularized_exponential, in one stage."""
-        return _target(problem, problem.region.centre, plan["mu"])
+        return _regularised_density(problem, problem.region.centre, plan["mu"])
 
 
 @by_name
@@ -166,30 +178,30 @@ class Exponential(OneDraw):
     Smith, Thakurta 2014.
     """
 
-    note = "k = {k:.4g}"
+    note_template = "k = {k:.4g}"
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charge of one draw with the whole budget."""
         target = PlainRisk(problem.loss, problem.region, problem.location)
         target.check()
-        failure = THETA * budget.delta
-        draw_spend = equal_draws(Budget(budget.epsilon, budget.delta - failure), 1)
+        failure = SAMPLER_ERROR_DELTA_SHARE * budget.delta
+        draw_spend = equal_draw_spend(Budget(budget.epsilon, budget.delta - failure), 1)
         spend = BoundedRange(draw_spend.epsilon, failure)
         k, tau = target.k(problem.effective_n, spend), budget.sampler_error(failure)
         pure = budget.delta == 0
-        name = "grid" if pure else choose(target, tau)
-        SAMPLERS[name].check(target, k, tau, problem.n)
+        name = "grid" if pure else choose_sampler(target, tau)
+        SAMPLERS[name].require_supported(target, k, tau, problem.n)
         why = "on a public grid, without rounding" if pure else "the first that serves"
         choices = (
-            Choice("rounds", 1, "one draw"),
-            Choice("sampler", name, why),
-            Choice("epsilon_0", spend.epsilon, "bounded range: ε, or what δ allows if that is more"),
-            Choice("k", k, "ε₀n/(2RG)"),
-            Choice("G", problem.G, "rows' losses differ by a G-Lipschitz function"),
-            Choice("tau", tau, "total variation the sampler may be off by"),
-            Choice("risk_bound", problem.d / k, "expected excess risk, at the most: d/k"),
+            Setting("rounds", 1, "one draw"),
+            Setting("sampler", name, why),
+            Setting("epsilon_0", spend.epsilon, "bounded range: ε, or what δ allows if that is more"),
+            Setting("k", k, "ε₀n/(2RG)"),
+            Setting("G", problem.G, "rows' losses differ by a G-Lipschitz function"),
+            Setting("tau", tau, "total variation the sampler may be off by"),
+            Setting("risk_bound", problem.d / k, "expected excess risk, at the most: d/k"),
         )
-        return Plan(budget, (Charge("draw", spend, statistic=target),), choices)
+        return Plan(budget, (PlannedEvent("draw", spend, statistic=target),), choices)
 
 
 @by_name
@@ -201,7 +213,7 @@ class RankExponential(OneDraw):
     column. Source: Smith 2011, Algorithm 2.
     """
 
-    sampler_name, note = "rank", "k = {k:.4g}"
+    sampler_name, note_template = "rank", "k = {k:.4g}"
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charge of one draw with the whole budget; InputError for any problem but a quantile."""
@@ -209,11 +221,11 @@ class RankExponential(OneDraw):
             raise InputError("rank_exponential is for a quantile of one column")
         target = RankError(problem.loss, problem.region, problem.location)
         target.check()
-        spend = equal_draws(budget, 1)
-        SAMPLERS["rank"].check(target, target.k(problem.effective_n, spend), 0.0, problem.n)
+        spend = equal_draw_spend(budget, 1)
+        SAMPLERS["rank"].require_supported(target, target.k(problem.effective_n, spend), 0.0, problem.n)
         choices = (
-            Choice("rounds", 1, "one draw"),
-            Choice("epsilon_0", spend.epsilon, "bounded range: ε, or what δ allows if that is more"),
-            Choice("k", target.k(problem.effective_n, spend), "ε₀n/2, on shares of rows"),
+            Setting("rounds", 1, "one draw"),
+            Setting("epsilon_0", spend.epsilon, "bounded range: ε, or what δ allows if that is more"),
+            Setting("k", target.k(problem.effective_n, spend), "ε₀n/2, on shares of rows"),
         )
-        return Plan(budget, (Charge("draw", spend, statistic=target),), choices)
+        return Plan(budget, (PlannedEvent("draw", spend, statistic=target),), choices)

@@ -4,20 +4,28 @@ import math
 from typing import Any
 
 from ...core.errors import InputError
-from ...core.parameters import param
+from ...core.parameters import parameter_field
 from ...core.types import Array, Rng, by_name
-from ...models.releases import Parameter
-from ...privacy.accounting import Budget, Charge, Choice, Plan, SubsampledGaussian, gaussian_share, sampled_steps
+from ...models.releases import ReleasedParameter
+from ...privacy.accounting import (
+    Budget,
+    Plan,
+    PlannedEvent,
+    Setting,
+    SubsampledGaussian,
+    gaussian_spend,
+    sampled_sum_spend,
+)
 from ...privacy.curators.risk_curator import RiskCurator
-from ...privacy.measurement import deviation
+from ...privacy.measurement import noise_stddev
 from ...privacy.statistics import MeanGradient
 from ...problems import RiskMinimisation
 from ..algorithm import Algorithm, Step, Steps
 
 
-def _free(doc: str, symbol: str, auto: str) -> Any:
+def _positive_param(doc: str, symbol: str, auto: str) -> Any:
     """A parameter for any positive number, left to the plan unless it is given."""
-    return param(None, doc, symbol=symbol, low=1e-9, high=1e9, log=True, auto=auto)
+    return parameter_field(None, doc, symbol=symbol, low=1e-9, high=1e9, log=True, auto=auto)
 
 
 @by_name
@@ -29,61 +37,63 @@ class NoisyGD(Algorithm):
     Source: Bassily, Smith, Thakurta 2014, full batch; Dong, Roth, Su 2022 for the accounting.
     """
 
-    rounds: int = param(100, "gradient steps", symbol="T", low=1, high=100_000, log=True)
-    step: float | None = _free("step size", "η", "R, T and the noise, for any convex loss")
-    clip: float | None = _free(
+    rounds: int = parameter_field(100, "gradient steps", symbol="T", low=1, high=100_000, log=True)
+    step: float | None = _positive_param("step size", "η", "R, T and the noise, for any convex loss")
+    clip: float | None = _positive_param(
         "length that gradients of single rows are cut to", "C", "the loss's steepest slope: nothing is cut"
     )
-    average: str = param("tail", "what is released: the mean of iterates", choices=("tail", "all", "last"))
+    average: str = parameter_field("tail", "what is released: the mean of iterates", choices=("tail", "all", "last"))
 
     problem = RiskMinimisation
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charges of T equal gradients; the step R/√(T(L² + dσ²)) minimises the textbook bound on the average."""
-        spend = self._spend(problem, budget)
-        clip, R = self.settled("clip", problem.steepest, "no gradient is longer"), problem.R
+        spend = self._gradient_spend(problem, budget)
+        clip, R = self.choose_default("clip", problem.lipschitz_constant, "no gradient is longer"), problem.R
         L, d, T, n = clip.value, problem.d, self.rounds, problem.effective_n
-        sigma = deviation(_statistic(problem, problem.region.centre, L), spend, n)
-        gradient_length = math.sqrt(L * L + d * sigma * sigma + self._sampling(L, n))
+        sigma = noise_stddev(_mean_gradient(problem, problem.region.centre, L), spend, n)
+        gradient_length = math.sqrt(L * L + d * sigma * sigma + self._squared_sampling_length(L, n))
         step_star = R / (math.sqrt(T) * gradient_length)
         choices = (
-            *self.given("rounds", "average"),
+            *self.as_settings("rounds", "average"),
             clip,
-            self.settled("step", step_star, "R/√(T(L² + dσ²)), for any convex loss"),
-            Choice("step_star", step_star, "smallest textbook bound"),
-            Choice("risk_bound", R * gradient_length / math.sqrt(T), "at step_star"),
-            Choice("sigma", sigma, "deviation of the noise on every coordinate of a gradient"),
-            *self._said(spend),
+            self.choose_default("step", step_star, "R/√(T(L² + dσ²)), for any convex loss"),
+            Setting("step_star", step_star, "smallest textbook bound"),
+            Setting("risk_bound", R * gradient_length / math.sqrt(T), "at step_star"),
+            Setting("sigma", sigma, "deviation of the noise on every coordinate of a gradient"),
+            *self._extra_settings(spend),
         )
-        return Plan(budget, (Charge("measure", spend, T, MeanGradient),), choices)
+        return Plan(budget, (PlannedEvent("measure", spend, T, MeanGradient),), choices)
 
-    def _spend(self, problem: RiskMinimisation, budget: Budget) -> Any:  # noqa: ARG002 - for others
+    def _gradient_spend(self, problem: RiskMinimisation, budget: Budget) -> Any:  # noqa: ARG002 - for others
         """The spend of one gradient: Gaussian noise of μ/√T."""
-        return gaussian_share(budget, 1 / self.rounds)
+        return gaussian_spend(budget, 1 / self.rounds)
 
-    def _sampling(self, clip: float, n: float) -> float:  # noqa: ARG002 - for samples
+    def _squared_sampling_length(self, clip: float, n: float) -> float:  # noqa: ARG002 - for samples
         """The square of the length that sampling rows adds to a gradient: 0 without sampling."""
         return 0.0
 
-    def _said(self, spend: Any) -> tuple[Choice, ...]:
+    def _extra_settings(self, spend: Any) -> tuple[Setting, ...]:
         """The choices that only this algorithm makes: the GDP parameter of the whole."""
-        return (Choice("s", spend.mu * math.sqrt(self.rounds), "GDP parameter of the whole"),)
+        return (Setting("s", spend.mu * math.sqrt(self.rounds), "GDP parameter of the whole"),)
 
     def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng) -> Steps:
         """Steps of one noisy gradient each."""
-        spend, T = plan.spend("measure"), plan["rounds"]
+        spend, T = plan.spend_of("measure"), plan["rounds"]
         first_averaged = {"all": 1, "tail": T // 2 + 1, "last": T}[self.average]  # iterate that counts in the mean
         x = total = problem.region.centre
         for t in range(1, T + 1):
-            statistic = _statistic(problem, x, plan["clip"])
+            statistic = _mean_gradient(problem, x, plan["clip"])
             is_sampled = isinstance(spend, SubsampledGaussian)
             measurement = curator.measure_sample(statistic, spend) if is_sampled else curator.measure(statistic, spend)
             x = problem.region.project(x - plan["step"] * measurement.values)
             total = total + x if t > first_averaged else x  # before the mean begins, the last iterate
-            yield Step(t, Parameter(problem.names, problem.region.project(total / max(t - first_averaged + 1, 1))))
+            yield Step(
+                t, ReleasedParameter(problem.names, problem.region.project(total / max(t - first_averaged + 1, 1)))
+            )
 
 
-def _statistic(problem: RiskMinimisation, x: Array, clip: float) -> MeanGradient:
+def _mean_gradient(problem: RiskMinimisation, x: Array, clip: float) -> MeanGradient:
     """The mean gradient at x, every row's cut to length `clip`."""
     return MeanGradient(problem.loss, problem.region, x, clip, problem.location)
 
@@ -97,21 +107,21 @@ class DPSGD(NoisyGD):
     several rows. Source: Abadi et al. 2016, Algorithm 1; Doroshenko et al. 2022 for the accounting.
     """
 
-    rounds: int = param(200, "gradient steps", symbol="T", low=1, high=20_000, log=True)
-    rate: float = param(0.05, "probability with which a row is in a step's sample", symbol="q", low=1e-5, high=0.9,
-                        log=True)  # fmt: skip
+    rounds: int = parameter_field(200, "gradient steps", symbol="T", low=1, high=20_000, log=True)
+    rate: float = parameter_field(0.05, "probability with which a row is in a step's sample", symbol="q", low=1e-5, high=0.9,
+                        log=True)
 
-    def _spend(self, problem: RiskMinimisation, budget: Budget) -> SubsampledGaussian:
+    def _gradient_spend(self, problem: RiskMinimisation, budget: Budget) -> SubsampledGaussian:
         """The spend of one gradient on a sample; InputError where a person has several rows."""
         if problem.effective_n < problem.n:
             raise InputError("dp_sgd protects single rows only, not several rows of a person; use noisy_gd")
-        return sampled_steps(budget, self.rate, self.rounds)
+        return sampled_sum_spend(budget, self.rate, self.rounds)
 
-    def _sampling(self, clip: float, n: float) -> float:
+    def _squared_sampling_length(self, clip: float, n: float) -> float:
         """The square of the length that sampling adds to a gradient."""
         return clip**2 / (self.rate * n)
 
-    def _said(self, spend: SubsampledGaussian) -> tuple[Choice, ...]:
+    def _extra_settings(self, spend: SubsampledGaussian) -> tuple[Setting, ...]:
         """The choices of the sampling rate and of the noise that it needs."""
-        multiplier = Choice("noise_multiplier", spend.noise_multiplier, "the smallest that keeps the promise, to 0.3%")
-        return (*self.given("rate"), multiplier)
+        multiplier = Setting("noise_multiplier", spend.noise_multiplier, "the smallest that keeps the promise, to 0.3%")
+        return (*self.as_settings("rate"), multiplier)

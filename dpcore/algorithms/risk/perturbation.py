@@ -3,19 +3,19 @@
 import math
 
 from ...core.errors import InputError
-from ...core.parameters import param
+from ...core.parameters import parameter_field
 from ...core.types import Rng, by_name
-from ...models.releases import Parameter
-from ...privacy.accounting import MARGIN, Approximate, Budget, Charge, Choice, Plan, gaussian_share
+from ...models.releases import ReleasedParameter
+from ...privacy.accounting import ROUNDING_MARGIN, Approximate, Budget, Plan, PlannedEvent, Setting, gaussian_spend
 from ...privacy.curators.risk_curator import RiskCurator
-from ...privacy.measurement import deviation
+from ...privacy.measurement import noise_stddev
 from ...privacy.statistics import PerturbedRisk, RegularisedMinimiser
 from ...problems import RiskMinimisation
 from ...problems.losses import Logistic, PiecewiseLinear
 from ..algorithm import Algorithm, Step, Steps
 from .exponential_samplers import OneDraw
 
-ROUND_OFF = 0.01  # width over which kinks are rounded off, as a share of R
+KINK_WIDTH_SHARE = 0.01  # width over which kinks are rounded off, as a share of R
 
 
 @by_name
@@ -28,45 +28,45 @@ class OutputPerturbation(Algorithm):
     Source: Chaudhuri, Monteleoni, Sarwate 2011, Algorithm 1, with Gaussian noise.
     """
 
-    mu: float | None = param(
+    mu: float | None = parameter_field(
         None, "weight of the regulariser μ‖x − c‖²/2", symbol="μ", low=1e-12, high=1e9, log=True,
         auto="n, d, G, R and s: where the pull to the centre costs as much as the noise",
-    )  # fmt: skip
+    )
 
     problem = RiskMinimisation
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charge of one Gaussian release; μ balances L√d Δ₂/(ns) against μR²/2 unless given."""
-        spend = gaussian_share(budget)
-        n, R, L = problem.effective_n, problem.R, problem.steepest
-        G = _minimiser(problem, 1.0).G
+        spend = gaussian_spend(budget)
+        n, R, L = problem.effective_n, problem.R, problem.lipschitz_constant
+        G = _regularised_minimiser(problem, 1.0).G
         mu_star = math.sqrt(2 * math.sqrt(problem.d) * G * L / (n * spend.mu)) / R
-        is_strongly_convex = problem.loss.strength > 0
+        is_strongly_convex = problem.loss.strong_convexity > 0
         why = "strongly convex: none needed" if is_strongly_convex else "pull and noise cost the same"
-        mu_setting = self.settled("mu", 0.0 if is_strongly_convex else mu_star, why)
+        mu_setting = self.choose_default("mu", 0.0 if is_strongly_convex else mu_star, why)
         mu = mu_setting.value
-        statistic = _minimiser(problem, mu)
+        statistic = _regularised_minimiser(problem, mu)
         statistic.check()
-        sigma = deviation(statistic, spend, n)
+        sigma = noise_stddev(statistic, spend, n)
         choices = (
-            Choice("rounds", 1, "one solve"),
+            Setting("rounds", 1, "one solve"),
             mu_setting,
-            Choice("mu_star", mu_star, "pull and noise cost the same"),
-            Choice("sigma", sigma, "deviation of the noise on every coordinate"),
-            Choice("s", spend.mu, "GDP parameter"),
-            Choice("risk_bound", L * math.sqrt(problem.d) * sigma + mu * R * R / 2, "if the optimum is inside K"),
+            Setting("mu_star", mu_star, "pull and noise cost the same"),
+            Setting("sigma", sigma, "deviation of the noise on every coordinate"),
+            Setting("s", spend.mu, "GDP parameter"),
+            Setting("risk_bound", L * math.sqrt(problem.d) * sigma + mu * R * R / 2, "if the optimum is inside K"),
         )
-        return Plan(budget, (Charge("measure", spend, statistic=statistic),), choices)
+        return Plan(budget, (PlannedEvent("measure", spend, statistic=statistic),), choices)
 
     def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, rng: Rng) -> Steps:
         """One step with the release."""
-        x = curator.measure(_minimiser(problem, plan["mu"]), plan.spend("measure")).values
-        yield Step(1, Parameter(problem.names, problem.region.project(x)), f"noise {plan['sigma']:.3g}")
+        x = curator.measure(_regularised_minimiser(problem, plan["mu"]), plan.spend_of("measure")).values
+        yield Step(1, ReleasedParameter(problem.names, problem.region.project(x)), f"noise {plan['sigma']:.3g}")
 
 
-def _minimiser(problem: RiskMinimisation, mu: float) -> RegularisedMinimiser:
+def _regularised_minimiser(problem: RiskMinimisation, mu: float) -> RegularisedMinimiser:
     """The minimiser of the risk with regulariser weight μ, kinks rounded off, as a statistic."""
-    width = ROUND_OFF * problem.R
+    width = KINK_WIDTH_SHARE * problem.R
     return RegularisedMinimiser(problem.loss, problem.region, mu, width, problem.n, problem.location)
 
 
@@ -80,9 +80,9 @@ class ObjectivePerturbation(OneDraw):
     Source: Kifer, Smith, Thakurta 2012, Algorithm 1.
     """
 
-    share: float = param(0.2, "share of ε for the curvature", low=0.01, high=0.99)
+    share: float = parameter_field(0.2, "share of ε for the curvature", low=0.01, high=0.99)
 
-    sampler_name, note = "objective", "tilt {sigma:.3g}"
+    sampler_name, note_template = "objective", "tilt {sigma:.3g}"
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charge of one draw with the whole (ε, δ)."""
@@ -90,16 +90,16 @@ class ObjectivePerturbation(OneDraw):
             raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0")
         loss = problem.loss
         if isinstance(loss, PiecewiseLinear | Logistic):
-            loss = loss.smoothed(ROUND_OFF * problem.R)
-        spend = Approximate(budget.epsilon * MARGIN, budget.delta)
+            loss = loss.smoothed(KINK_WIDTH_SHARE * problem.R)
+        spend = Approximate(budget.epsilon * ROUNDING_MARGIN, budget.delta)
         target = PerturbedRisk(loss, problem.region, self.share, problem.location)
         target.check()
-        lam, sigma = target.settle(problem.n, problem.effective_n, spend)
+        lam, sigma = target.calibrate(problem.n, problem.effective_n, spend)
         choices = (
-            Choice("rounds", 1, "one solve"),
-            *self.given("share"),
-            Choice("lambda", lam, "regulariser Λ that pays for the determinant"),
-            Choice("sigma", sigma, "deviation of the tilt ξ on every coordinate"),
-            Choice("mu", lam / problem.n, "Λ/n, the weight beside F"),
+            Setting("rounds", 1, "one solve"),
+            *self.as_settings("share"),
+            Setting("lambda", lam, "regulariser Λ that pays for the determinant"),
+            Setting("sigma", sigma, "deviation of the tilt ξ on every coordinate"),
+            Setting("mu", lam / problem.n, "Λ/n, the weight beside F"),
         )
-        return Plan(budget, (Charge("draw", spend, statistic=target),), choices)
+        return Plan(budget, (PlannedEvent("draw", spend, statistic=target),), choices)

@@ -33,7 +33,7 @@ def sco_bound(*, n: float, d: int, G: float, R: float, s: float, mu: float) -> f
     return erm_bound(n=n, d=d, G=G, R=R, s=s, mu=mu) + G * G / (n * mu)
 
 
-def paper_gdp(*, epsilon: float, delta: float) -> float:
+def paper_gdp_parameter(*, epsilon: float, delta: float) -> float:
     """The GDP parameter s = √(2c + 2ε) − √(2c), c = log(3/(4δ)), of Theorem 6.4; the exact s is larger.
 
     The theorem leaves δ/3 for the sampler but needs (1 + e^ε)δ/3, so that as printed it spends more than δ. Theorem
@@ -43,13 +43,13 @@ def paper_gdp(*, epsilon: float, delta: float) -> float:
     return math.sqrt(2 * c + 2 * epsilon) - math.sqrt(2 * c)
 
 
-def stages(*, n: float, d: int, s: float) -> int:
+def stage_count(*, n: float, d: int, s: float) -> int:
     """The number of stages: 3, 2 or 1 where √(2d)/(sn) is below .01, below .05, or above: a rule of thumb."""
     q = math.sqrt(2 * d) / (s * n)
     return 3 if q < 0.01 else 2 if q < 0.05 else 1
 
 
-def shrink(*, n: float, d: int, s: float, smooth: bool) -> float:
+def stage_radius_ratio(*, n: float, d: int, s: float, smooth: bool) -> float:
     """The ratio of a stage's radius to the last one's: ¼ for a loss with kinks, else 6√q within ¼ … ½.
 
     A rule of thumb from public numbers. Kinks make the minimum sharp, and a draw comes near it at once. A smooth risk

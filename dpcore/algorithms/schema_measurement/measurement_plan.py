@@ -11,132 +11,148 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from ...core.errors import BudgetError, InputError, check_rows
-from ...core.numbers import ROOM, bisected
+from ...core.errors import BudgetError, InputError, require_two_rows
+from ...core.numbers import ROUNDING_SLACK, bisect_interval
 from ...core.types import Json, value_object
 from ...privacy import noise_grid
 from ...privacy.accounting import (
-    MARGIN,
-    SMALLEST,
-    Accounting,
+    MIN_EPSILON,
+    ROUNDING_MARGIN,
     Budget,
-    Charge,
+    ComposedCost,
+    CompositionRule,
     Drawn,
+    EventCounts,
     Events,
     Filtered,
     Gaussian,
-    Listed,
     NoiseSpend,
     Plan,
+    PlannedEvent,
     Pure,
-    Sums,
     conversions,
-    reserved,
+    worst_case_events,
 )
-from ...privacy.curators.column_curator import passing
-from ...privacy.measurement import deviation
-from ...privacy.statistics.column_statistics import Categories, KindCounts, Magnitudes, Nodes, TreeCounts
+from ...privacy.curators.column_curator import threshold_parameters
+from ...privacy.measurement import noise_stddev
+from ...privacy.statistics.column_statistics import Categories, HistogramSensitivity, KindCounts, Magnitudes, TreeCounts
 from ...problems import QueryRelease
-from ...schema.partial_schema import OpenColumn
+from ...schema.partial_schema import UnknownColumn
 from ..algorithm import Algorithm, make_plan
-from .number_columns import ENDS, fullest
+from .number_columns import END_DEVIATIONS, min_fullest_count
 
-SHARES, RARE = (0.05, 0.25), 0.01  # of the additive cost, and of all rows: a category that should be seen
-FAILURE = 0.25  # share of δ for values above a threshold, and as much for an algorithm that may fail
-RANGE, LOOK, KIND = 0.2, 0.2, 0.2  # shares of a column's cost: for the range of its numbers, a first look, and its kind
-TRIES, CLOSE = 60, 1e-6
-ENOUGH = 0.05  # share of all rows that should be seen of any column
-WORDS = {Categories: "its frequent values", Magnitudes: "its range", TreeCounts: "counts of its bins"}
+SCHEMA_SHARE_RANGE, RARE_CATEGORY_SHARE = (
+    (0.05, 0.25),
+    0.01,
+)  # of the additive cost, and of all rows: a category that should be seen
+FAILURE_DELTA_SHARE = 0.25  # share of δ for values above a threshold, and as much for an algorithm that may fail
+RANGE_COST_SHARE, FIRST_LOOK_COST_SHARE, KIND_COST_SHARE = (
+    0.2,
+    0.2,
+    0.2,
+)  # shares of a column's cost: for the range of its numbers, a first look, and its kind
+MAX_PLAN_ATTEMPTS, EPSILON_DECREASE = 60, 1e-6
+VISIBLE_ROWS_SHARE = 0.05  # share of all rows that should be seen of any column
+STATISTIC_DESCRIPTIONS = {Categories: "its frequent values", Magnitudes: "its range", TreeCounts: "counts of its bins"}
 
 
 @value_object
-class Division:
+class BudgetDivision:
     """A budget in two capacities of one accounting, ρ or ε: for the schema, and for the rest.
 
-    `failure` and `spare` are the parts of δ that may be lost to failures by the schema and by the rest.
+    `schema_failure` and `algorithm_failure` are the parts of δ that may be lost to failures by the schema and by the rest.
     """
 
     budget: Budget
-    schema: float
-    rest: float
-    failure: float = 0.0
-    spare: float = 0.0
+    schema_cost: float
+    algorithm_cost: float
+    schema_failure: float = 0.0
+    algorithm_failure: float = 0.0
 
     @property
-    def accounting(self) -> Accounting:
+    def accounting(self) -> CompositionRule:
         """The accounting that adds up both parts."""
-        return Accounting.ZCDP if self.budget.delta > 0 else Accounting.PURE
+        return CompositionRule.ZCDP if self.budget.delta > 0 else CompositionRule.PURE
 
     @property
-    def left(self) -> float:
+    def remaining_delta(self) -> float:
         """The δ left after reserving what failures may take."""
-        return self.budget.delta - self.failure - self.spare
+        return self.budget.delta - self.schema_failure - self.algorithm_failure
 
     @property
-    def events(self) -> Listed:
+    def reserved_events(self) -> EventCounts:
         """The events that a ledger reserves for both parts before the first draw: an upper bound on all spends."""
-        parts, pure = ((self.schema, self.failure), (self.rest, self.spare)), self.accounting is Accounting.PURE
+        parts, pure = (
+            ((self.schema_cost, self.schema_failure), (self.algorithm_cost, self.algorithm_failure)),
+            self.accounting is CompositionRule.PURE,
+        )
         return tuple((Pure(cost) if pure else Filtered(cost, failure), 1) for cost, failure in parts if cost > 0)
 
 
-def default_share(columns: int, n: int, group: int, budget: Budget) -> float:
+def default_schema_share(columns: int, n: int, rows_per_person: int, budget: Budget) -> float:
     """The share at which RARE of all rows equals six deviations of a category count's noise, within SHARES."""
-    check_rows(n)
-    rare_rows = RARE * n / group
+    require_two_rows(n)
+    rare_rows = RARE_CATEGORY_SHARE * n / rows_per_person
     if budget.delta == 0:
         needed_share = 2 * 6 * columns / (budget.epsilon * rare_rows)
     else:
         needed_share = 6**2 * columns / (conversions.zcdp_rho(budget.epsilon, budget.delta) * rare_rows**2)
-    return min(max(needed_share, SHARES[0]), SHARES[1])
+    return min(max(needed_share, SCHEMA_SHARE_RANGE[0]), SCHEMA_SHARE_RANGE[1])
 
 
-def divide(budget: Budget, share: float, *, categories: bool, fails: bool = False) -> Division:
-    """The division that gives the schema `share` of the budget and the algorithm, which `fails` or not, the rest."""
+def divide_budget(budget: Budget, share: float, *, has_categories: bool, can_fail: bool = False) -> BudgetDivision:
+    """The division that gives the schema `share` of the budget and the algorithm, which `can_fail` or not, the rest."""
     if not 0 < share <= 1:
         raise InputError(f"schema-share={share:g} is outside (0, 1]")
     if budget.delta == 0:
-        cost = budget.epsilon * MARGIN
-        return Division(budget, cost * share, cost * (1 - share))
-    schema_failure, algorithm_failure = (FAILURE * budget.delta * may_fail for may_fail in (categories, fails))
-    rho = conversions.zcdp_rho(budget.epsilon, budget.delta - schema_failure - algorithm_failure) * MARGIN
-    return Division(budget, rho * share, rho * (1 - share), schema_failure, algorithm_failure)
+        cost = budget.epsilon * ROUNDING_MARGIN
+        return BudgetDivision(budget, cost * share, cost * (1 - share))
+    schema_failure, algorithm_failure = (
+        FAILURE_DELTA_SHARE * budget.delta * may_fail for may_fail in (has_categories, can_fail)
+    )
+    rho = conversions.zcdp_rho(budget.epsilon, budget.delta - schema_failure - algorithm_failure) * ROUNDING_MARGIN
+    return BudgetDivision(budget, rho * share, rho * (1 - share), schema_failure, algorithm_failure)
 
 
 @value_object
 class SchemaPlan:
     """The charges for every open column, from public numbers; `kinds` are columns whose kind is measured first.
 
-    `group` says how many rows neighbours differ in.
+    `rows_per_person` says how many rows neighbours differ in.
     """
 
     plan: Plan
     n: int
-    group: int
-    kinds: NoiseSpend | None
-    values: Gaussian | None
-    bounds: NoiseSpend
-    look: NoiseSpend
-    tree: NoiseSpend
-    columns: tuple[OpenColumn, ...]
-    division: Division
-    unknown: int  # columns of which not even the kind is known
+    rows_per_person: int
+    kinds_spend: NoiseSpend | None
+    categories_spend: Gaussian | None
+    range_spend: NoiseSpend
+    first_look_spend: NoiseSpend
+    tree_spend: NoiseSpend
+    columns: tuple[UnknownColumn, ...]
+    division: BudgetDivision
+    unknown_kind_count: int  # columns of which not even the kind is known
 
     @property
     def threshold(self) -> float:
         """The noisy number of rows with a value from which on the value is released."""
-        return math.inf if self.values is None else passing(self.values, self.group)[2]
+        return (
+            math.inf
+            if self.categories_spend is None
+            else threshold_parameters(self.categories_spend, self.rows_per_person)[2]
+        )
 
-    def expected(self, column: OpenColumn) -> str:
+    def predicted_error_text(self, column: UnknownColumn) -> str:
         """The expected error of a column's measurement, in words, from public numbers."""
-        if column.categorical:
-            if self.values is None:
+        if column.is_categorical:
+            if self.categories_spend is None:
                 return "cannot be measured at delta = 0"
             if self.threshold > self.n:
                 return f"all values are hidden, as one category: noise may hide all {self.n:,} rows"
             hidden_rows_text = f"fewer than about {self.threshold:,.0f} of {self.n:,} rows"
             return f"values shared by {hidden_rows_text} are hidden, as one category"
-        ends_text = f"up to {self._rows_at_most(2 * ENDS * self.ranks)} lie beyond the ends"
-        off = min(self.ranks, self.n)
+        ends_text = f"up to {self._rows_at_most(2 * END_DEVIATIONS * self.rank_error)} lie beyond the ends"
+        off = min(self.rank_error, self.n)
         return f"{ends_text}, and a bin is off by about {off:,.0f} ({off / self.n:.1%})"
 
     def _rows_at_most(self, count: float) -> str:
@@ -146,37 +162,45 @@ class SchemaPlan:
         return f"about {count:,.0f} of {self.n:,} rows ({count / self.n:.1%})"
 
     @property
-    def ranks(self) -> float:
+    def rank_error(self) -> float:
         """The typical error of the number of rows below an edge: one node's noise on each of three levels."""
         levels = 3
-        return deviation(Nodes(levels), self.tree, 1 / self.group) * math.sqrt(levels)
+        return noise_stddev(HistogramSensitivity(levels), self.tree_spend, 1 / self.rows_per_person) * math.sqrt(levels)
 
-    def charges(self, column: OpenColumn) -> tuple[Charge, ...]:
+    def charges_of(self, column: UnknownColumn) -> tuple[PlannedEvent, ...]:
         """The charges for one of the open columns."""
-        return tuple(charge for charge in self.plan.charges if charge.name == column.name)
+        return tuple(charge for charge in self.plan.planned_events if charge.name == column.name)
 
-    def buys(self, column: OpenColumn) -> str:
+    def purpose_text(self, column: UnknownColumn) -> str:
         """The purpose of a column's charges, in words."""
-        statistics = (charge.statistic for charge in self.charges(column))
+        statistics = (charge.statistic for charge in self.charges_of(column))
         counts_by_kind = Counter(
             statistic if isinstance(statistic, type) else type(statistic) for statistic in statistics
         )
-        return ", ".join(WORDS[kind] + f" {times} times" * (times > 1) for kind, times in counts_by_kind.items())
+        return ", ".join(
+            STATISTIC_DESCRIPTIONS[kind] + f" {times} times" * (times > 1) for kind, times in counts_by_kind.items()
+        )
 
-    def least(self, column: OpenColumn) -> float:
+    def min_visible_rows(self, column: UnknownColumn) -> float:
         """The number of rows with one value, or numbers of one size, that is needed for it to be seen."""
-        if column.categorical:
+        if column.is_categorical:
             return self.threshold
-        is_gaussian = isinstance(self.bounds, Gaussian)
-        return max(fullest(deviation(Magnitudes(), self.bounds, 1 / self.group), is_gaussian), ENDS * self.ranks)
+        is_gaussian = isinstance(self.range_spend, Gaussian)
+        return max(
+            min_fullest_count(noise_stddev(Magnitudes(), self.range_spend, 1 / self.rows_per_person), is_gaussian),
+            END_DEVIATIONS * self.rank_error,
+        )
 
-    def needed(self, column: OpenColumn) -> float:
+    def needed_epsilon(self, column: UnknownColumn) -> float:
         """The ε, divided as now, at which ENOUGH of all rows are seen in a column; ∞ where no ε suffices."""
-        return _needed(self, replace(column, name=""))
+        return _needed_epsilon(self, replace(column, name=""))
 
-    def wanting(self, column: OpenColumn) -> str:
+    def missing_budget_text(self, column: UnknownColumn) -> str:
         """The budget or rows that a column lacks for anything to be seen, in words."""
-        epsilon, rows_text = self.needed(column), f"{ENOUGH * self.n:,.0f} rows ({ENOUGH:.0%})"
+        epsilon, rows_text = (
+            self.needed_epsilon(column),
+            f"{VISIBLE_ROWS_SHARE * self.n:,.0f} rows ({VISIBLE_ROWS_SHARE:.0%})",
+        )
         return (
             f"{rows_text} would be seen at epsilon = {epsilon:.3g}"
             if epsilon < math.inf
@@ -185,64 +209,96 @@ class SchemaPlan:
 
 
 @lru_cache(maxsize=100)
-def _needed(plan: SchemaPlan, column: OpenColumn) -> float:
+def _needed_epsilon(plan: SchemaPlan, column: UnknownColumn) -> float:
     current_division = plan.division
 
-    def seen(log_epsilon: float) -> bool:
+    def is_visible(log_epsilon: float) -> bool:
         budget, share = (
             replace(current_division.budget, epsilon=math.exp(log_epsilon)),
-            current_division.schema / (current_division.schema + current_division.rest),
+            current_division.schema_cost / (current_division.schema_cost + current_division.algorithm_cost),
         )
-        division = divide(budget, share, categories=current_division.failure > 0, fails=current_division.spare > 0)
-        trial_plan = plan_schema(plan.columns, plan.n, plan.group, division, exact=plan.plan.exact, kinds=plan.unknown)
-        return trial_plan.least(column) <= ENOUGH * plan.n
+        division = divide_budget(
+            budget,
+            share,
+            has_categories=current_division.schema_failure > 0,
+            can_fail=current_division.algorithm_failure > 0,
+        )
+        trial_plan = plan_schema(
+            plan.columns,
+            plan.n,
+            plan.rows_per_person,
+            division,
+            exact=plan.plan.exact,
+            unknown_kind_count=plan.unknown_kind_count,
+        )
+        return trial_plan.min_visible_rows(column) <= VISIBLE_ROWS_SHARE * plan.n
 
-    low, high = math.log(SMALLEST * 10), math.log(1e6)
-    return math.exp(bisected(lambda log_epsilon: not seen(log_epsilon), low, high, 24)[1]) if seen(high) else math.inf
+    low, high = math.log(MIN_EPSILON * 10), math.log(1e6)
+    return (
+        math.exp(bisect_interval(lambda log_epsilon: not is_visible(log_epsilon), low, high, 24)[1])
+        if is_visible(high)
+        else math.inf
+    )
 
 
 def plan_schema(
-    columns: Sequence[OpenColumn], n: int, group: int, division: Division, *, exact: bool, kinds: int = 0
+    columns: Sequence[UnknownColumn],
+    n: int,
+    rows_per_person: int,
+    division: BudgetDivision,
+    *,
+    exact: bool,
+    unknown_kind_count: int = 0,
 ) -> SchemaPlan:
     """The plan with equal parts for every column, and for the `kinds` columns, whose kind is unknown.
 
     Raises InputError at δ = 0 where categories are to be measured.
     """
-    d = len(columns) or kinds
-    column_cost = division.schema / max(d, 1) * MARGIN * (1 - KIND if kinds else 1)
-    categorical_count = sum(c.categorical for c in columns) or kinds
-    is_pure = division.accounting is Accounting.PURE
-    if is_pure and (categorical_names := [c.name for c in columns if c.categorical]):
+    d = len(columns) or unknown_kind_count
+    column_cost = (
+        division.schema_cost / max(d, 1) * ROUNDING_MARGIN * (1 - KIND_COST_SHARE if unknown_kind_count else 1)
+    )
+    categorical_count = sum(c.is_categorical for c in columns) or unknown_kind_count
+    is_pure = division.accounting is CompositionRule.PURE
+    if is_pure and (categorical_names := [c.name for c in columns if c.is_categorical]):
         raise InputError(
             f"column {categorical_names[0]!r}: at delta=0 its values cannot be measured, because a single row would "
             "reveal its "
             "own; list them, or choose delta > 0"
         )
 
-    def spend(part: float) -> NoiseSpend:
-        return Pure(part * column_cost) if is_pure else Gaussian(math.sqrt(2 * part * column_cost))
+    def spend_of_share(share: float) -> NoiseSpend:
+        return Pure(share * column_cost) if is_pure else Gaussian(math.sqrt(2 * share * column_cost))
 
-    kinds_spend = spend(KIND / (1 - KIND)) if kinds else None
+    kinds_spend = spend_of_share(KIND_COST_SHARE / (1 - KIND_COST_SHARE)) if unknown_kind_count else None
     categories_spend = None
     if categorical_count and not is_pure:
-        categories_spend = Gaussian(math.sqrt(2 * column_cost), division.failure / categorical_count * MARGIN)
-    range_spend, first_look_spend, tree_spend = spend(RANGE), spend(LOOK), spend(1 - RANGE - LOOK)
+        categories_spend = Gaussian(
+            math.sqrt(2 * column_cost), division.schema_failure / categorical_count * ROUNDING_MARGIN
+        )
+    range_spend, first_look_spend, tree_spend = (
+        spend_of_share(RANGE_COST_SHARE),
+        spend_of_share(FIRST_LOOK_COST_SHARE),
+        spend_of_share(1 - RANGE_COST_SHARE - FIRST_LOOK_COST_SHARE),
+    )
     number_measurements = ((range_spend, Magnitudes()), (first_look_spend, TreeCounts), (tree_spend, TreeCounts))
-    charges = [Charge("count", kinds_spend, kinds, KindCounts())] if kinds_spend else []
+    charges = [PlannedEvent("count", kinds_spend, unknown_kind_count, KindCounts())] if kinds_spend else []
     for column in columns:
-        if column.categorical and categories_spend is not None:
-            charges.append(Charge("frequent", categories_spend, 1, Categories(), column.name))
+        if column.is_categorical and categories_spend is not None:
+            charges.append(PlannedEvent("frequent", categories_spend, 1, Categories(), column.name))
         else:
-            charges += [Charge("count", spend, 1, of, column.name) for spend, of in number_measurements]
-    if kinds and categories_spend is not None:  # as dear as the counts of numbers, which a column may take in its place
-        charges.append(Charge("frequent", categories_spend, kinds, Categories()))
-    elif kinds:
-        charges += [Charge("count", spend, kinds, of) for spend, of in number_measurements]
-    enclosing_plan = _enclosed(charges, division, exact)
+            charges += [PlannedEvent("count", spend, 1, of, column.name) for spend, of in number_measurements]
+    if (
+        unknown_kind_count and categories_spend is not None
+    ):  # as dear as the counts of numbers, which a column may take in its place
+        charges.append(PlannedEvent("frequent", categories_spend, unknown_kind_count, Categories()))
+    elif unknown_kind_count:
+        charges += [PlannedEvent("count", spend, unknown_kind_count, of) for spend, of in number_measurements]
+    enclosing_plan = _smallest_plan(charges, division, exact)
     return SchemaPlan(
         enclosing_plan,
         n,
-        group,
+        rows_per_person,
         kinds_spend,
         categories_spend,
         range_spend,
@@ -250,7 +306,7 @@ def plan_schema(
         tree_spend,
         tuple(columns),
         division,
-        kinds,
+        unknown_kind_count,
     )
 
 
@@ -258,91 +314,100 @@ def plan_schema(
 class SchemaShare:
     """The share of a budget that measures a schema, and whether categories are among what is measured."""
 
-    part: float
-    categories: bool
+    fraction: float
+    has_categories: bool
 
-    def planned(
+    def divide_and_plan(
         self, algorithm: Algorithm, problem: QueryRelease, budget: Budget, *, exact: bool
-    ) -> tuple[Division, Plan]:
+    ) -> tuple[BudgetDivision, Plan]:
         """The division of a budget, and the algorithm's plan with the rest; part of δ is kept if that can fail.
 
         Raises what `within` raises.
         """
-        division = divide(budget, self.part, categories=self.categories)
+        division = divide_budget(budget, self.fraction, has_categories=self.has_categories)
         try:
-            return division, plan_within(algorithm, problem, division, exact=exact)
+            return division, plan_within_division(algorithm, problem, division, exact=exact)
         except BudgetError:
-            division = divide(budget, self.part, categories=self.categories, fails=True)
-            return division, plan_within(algorithm, problem, division, exact=exact)
+            division = divide_budget(budget, self.fraction, has_categories=self.has_categories, can_fail=True)
+            return division, plan_within_division(algorithm, problem, division, exact=exact)
 
 
-def share_of(columns: Sequence[OpenColumn], part: float | None, n: int, group: int, budget: Budget) -> SchemaShare:
+def choose_schema_share(
+    columns: Sequence[UnknownColumn], fraction: float | None, n: int, rows_per_person: int, budget: Budget
+) -> SchemaShare:
     """A schema's share of a budget: the one that was chosen, else by how many columns and records there are."""
-    part = default_share(len(columns), n, group, budget) if part is None else part
-    return SchemaShare(part, any(column.categorical for column in columns))
+    fraction = default_schema_share(len(columns), n, rows_per_person, budget) if fraction is None else fraction
+    return SchemaShare(fraction, any(column.is_categorical for column in columns))
 
 
-def plan_within(algorithm: Algorithm, problem: QueryRelease, division: Division, *, exact: bool) -> Plan:
+def plan_within_division(algorithm: Algorithm, problem: QueryRelease, division: BudgetDivision, *, exact: bool) -> Plan:
     """The algorithm's plan with at most the rest of the budget, on every path that it may take.
 
     A plan is made for an ε that is lowered until all that it may spend, ρ and failures, is covered by the rest.
     """
-    if division.accounting is Accounting.PURE:
-        plan = make_plan(algorithm, problem, Budget(division.rest, 0.0, additive=True))
-        return exactly(plan) if exact else plan
-    algorithm_delta = 2 * division.spare or division.left
-    epsilon = conversions.zcdp_epsilon(division.rest, algorithm_delta - division.spare) * (1 + 1e-9)
-    for _ in range(TRIES):
+    if division.accounting is CompositionRule.PURE:
+        plan = make_plan(algorithm, problem, Budget(division.algorithm_cost, 0.0, additive=True))
+        return with_exact_noise(plan) if exact else plan
+    algorithm_delta = 2 * division.algorithm_failure or division.remaining_delta
+    epsilon = conversions.zcdp_epsilon(division.algorithm_cost, algorithm_delta - division.algorithm_failure) * (
+        1 + 1e-9
+    )
+    for _ in range(MAX_PLAN_ATTEMPTS):
         plan = make_plan(algorithm, problem, Budget(epsilon, algorithm_delta, additive=True))
-        cost, failure_delta = spent(reserved(plan, algorithm.adaptive), division.budget)
-        if cost <= division.rest * ROOM and failure_delta <= division.spare * ROOM:
-            return exactly(plan) if exact else plan
-        epsilon *= min(math.sqrt(division.rest / max(cost, 1e-300)), 1.0) * (1 - CLOSE)
+        cost, failure_delta = rho_and_failure_delta(worst_case_events(plan, algorithm.adaptive), division.budget)
+        if (
+            cost <= division.algorithm_cost * ROUNDING_SLACK
+            and failure_delta <= division.algorithm_failure * ROUNDING_SLACK
+        ):
+            return with_exact_noise(plan) if exact else plan
+        epsilon *= min(math.sqrt(division.algorithm_cost / max(cost, 1e-300)), 1.0) * (1 - EPSILON_DECREASE)
     raise BudgetError(f"what is left of the budget beside the schema is too little for {type(algorithm).__name__}")
 
 
-def exactly(plan: Plan) -> Plan:
+def with_exact_noise(plan: Plan) -> Plan:
     """The plan with exact noise, where that fits all that it measures; else the plan itself."""
-    return replace(plan, exact=True) if all(map(noise_grid.gridded, plan.measured)) else plan
+    return replace(plan, exact=True) if all(map(noise_grid.has_grid, plan.measured_statistics)) else plan
 
 
-def spent(events: Events, budget: Budget) -> tuple[float, float]:
+def rho_and_failure_delta(events: Events, budget: Budget) -> tuple[float, float]:
     """The Σρ of events, and the part of δ that their failures take at the budget's ε."""
     failure_delta = math.fsum(
         times * ((1 + math.exp(min(budget.epsilon, 700.0))) * e.error if isinstance(e, Drawn) else e.failure)
         for e, times in events
     )
-    return Sums.of(events).rho, failure_delta
+    return ComposedCost.of_spends(events).rho, failure_delta
 
 
-def joint_cost(division: Division, schema: Plan, algorithm: Plan, adaptive: bool) -> tuple[float, float, float]:
+def joint_cost(
+    division: BudgetDivision, schema_plan: Plan, algorithm_plan: Plan, adaptive: bool
+) -> tuple[float, float, float]:
     """The total cost of the schema's charges and all that the algorithm may spend: Σρ or Σε, failures, ε."""
-    events = [*((c.spend, c.times) for c in schema.charges), *reserved(algorithm, adaptive)]
-    if division.accounting is Accounting.PURE:
-        cost = Sums.of(events).pure
+    events = [*((c.spend, c.times) for c in schema_plan.planned_events), *worst_case_events(algorithm_plan, adaptive)]
+    if division.accounting is CompositionRule.PURE:
+        cost = ComposedCost.of_spends(events).pure
         return cost, 0.0, cost
-    rho, failure_delta = spent(events, division.budget)
+    rho, failure_delta = rho_and_failure_delta(events, division.budget)
     return rho, failure_delta, conversions.zcdp_epsilon(rho, division.budget.delta - failure_delta)
 
 
-def check_whole(division: Division, schema: Plan, algorithm: Plan, adaptive: bool) -> None:
+def check_joint_cost(division: BudgetDivision, schema_plan: Plan, algorithm_plan: Plan, adaptive: bool) -> None:
     """Raise BudgetError unless the schema's charges and all that the algorithm may spend keep the whole budget."""
-    epsilon, allowed_epsilon = joint_cost(division, schema, algorithm, adaptive)[-1], division.budget.epsilon
+    epsilon, allowed_epsilon = joint_cost(division, schema_plan, algorithm_plan, adaptive)[-1], division.budget.epsilon
     if not epsilon <= allowed_epsilon:
         raise BudgetError(f"schema and algorithm together need ε={epsilon:.9g}, {allowed_epsilon:.9g} is given")
 
 
-def _enclosed(charges: Sequence[Charge], division: Division, exact: bool) -> Plan:
+def _smallest_plan(charges: Sequence[PlannedEvent], division: BudgetDivision, exact: bool) -> Plan:
     """A plan of the charges alone, with no more budget than they need."""
-    sums = Sums.of((c.spend, c.times) for c in charges)
-    delta, epsilon = division.budget.delta, sums.pure * ROOM
-    if division.accounting is not Accounting.PURE:
+    sums = ComposedCost.of_spends((c.spend, c.times) for c in charges)
+    delta, epsilon = division.budget.delta, sums.pure * ROUNDING_SLACK
+    if division.accounting is not CompositionRule.PURE:
         epsilon = conversions.zcdp_epsilon(sums.rho, delta - sums.failure) * (1 + 1e-9)
-    return Plan(Budget(max(epsilon, SMALLEST), delta, additive=True), tuple(charges), exact=exact)
+    return Plan(Budget(max(epsilon, MIN_EPSILON), delta, additive=True), tuple(charges), exact=exact)
 
 
-def describe(division: Division, columns: Sequence[OpenColumn]) -> Json:
+def describe_schema_cost(division: BudgetDivision, columns: Sequence[UnknownColumn]) -> Json:
     """A release's description of the part of the budget that paid for its schema."""
-    symbol = "epsilon" if division.accounting is Accounting.PURE else "rho"
-    cost = {symbol: division.schema, "failure": division.failure}
+    symbol = "epsilon" if division.accounting is CompositionRule.PURE else "rho"
+    cost = {symbol: division.schema_cost, "failure": division.schema_failure}
     return {"columns": [c.name for c in columns], "cost": cost, "accounting": str(division.accounting)}

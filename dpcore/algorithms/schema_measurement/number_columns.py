@@ -11,37 +11,47 @@ from scipy.special import ndtri
 
 from ...core.types import Array, frozen
 from ...privacy.curators.column_curator import NoisyCounts
-from ...privacy.statistics.column_statistics import TreeCounts, powers
+from ...privacy.statistics.column_statistics import TreeCounts, dyadic_edges
 
-LEAVES = 340  # cells of the grid on which ends and bins are found; with the powers beyond it they fit into 8³
-FINEST = 12  # a power of two is cut into at most 2^12 parts
-FIRST = 0.004  # that noise makes any power of two look full where all are empty
-CHANCE = 0.01  # that noise makes empty powers of two look full beside one that holds numbers, see `_full`
-MISSED = 0.3  # the same where more than LOST of all rows are surely in none of the full ones
-TOGETHER = (1, 2, 4, 8)  # neighbouring powers of two that are tested as one
-GUESSED = 4  # powers of two from 0 up that are looked at closely where whole numbers seem to be zeros only
-NEAR, ENDS, FAR = 2.5, 4.0, 6.0  # standard deviations at which there is more beyond an end than noise, by where
-LOST = 0.05  # share of all rows that may lie beyond an end within the grid, where noise allows it
-BEYOND = 2.2  # standard deviations that noise, Gaussian or Laplace, exceeds on one side 2.5 times in 100
-SURE = 3.0  # standard deviations at which a noisy count is taken for more than nothing
-ROOM = 0.25  # margin added on both sides of the first found range before the closer look, as a share of it
+MAX_GRID_CELLS = 340  # cells of the grid on which ends and bins are found; with the powers beyond it they fit into 8³
+MAX_POWER_HALVINGS = 12  # a power of two is cut into at most 2^12 parts
+FIRST_FULL_CHANCE = 0.004  # that noise makes any power of two look full where all are empty
+NEIGHBOUR_FULL_CHANCE = (
+    0.01  # that noise makes empty powers of two look full beside one that holds numbers, see `_full_powers`
+)
+MISSED_FULL_CHANCE = 0.3  # the same where more than LOST of all rows are surely in none of the full ones
+GROUP_WIDTHS = (1, 2, 4, 8)  # neighbouring powers of two that are tested as one
+GUESSED_POWERS = 4  # powers of two from 0 up that are looked at closely where whole numbers seem to be zeros only
+NEAR_END_DEVIATIONS, END_DEVIATIONS, FAR_END_DEVIATIONS = (
+    2.5,
+    4.0,
+    6.0,
+)  # standard deviations at which there is more beyond an end than noise, by where
+MAX_LOST_ROWS_SHARE = 0.05  # share of all rows that may lie beyond an end within the grid, where noise allows it
+ONE_SIDED_DEVIATIONS = 2.2  # standard deviations that noise, Gaussian or Laplace, exceeds on one side 2.5 times in 100
+CERTAIN_DEVIATIONS = 3.0  # standard deviations at which a noisy count is taken for more than nothing
+RANGE_MARGIN_SHARE = (
+    0.25  # margin added on both sides of the first found range before the closer look, as a share of it
+)
 
 
 @frozen
-class Leaves:
+class FittedTreeCounts:
     """Fitted counts of a tree's cells that hold numbers, from noisy counts on all its levels."""
 
     tree: TreeCounts
-    noisy: NoisyCounts
+    noisy_counts: NoisyCounts
     n: int
-    grid: Array  # the edges of the cells without the powers of two beyond them
+    grid_edges: Array  # the edges of the cells without the powers of two beyond them
 
     @classmethod
-    def of(cls, edges: Array, whole: bool, count: Callable[[TreeCounts], NoisyCounts], n: int) -> "Leaves":
+    def from_measurement(
+        cls, edges: Array, whole_numbers: bool, count: Callable[[TreeCounts], NoisyCounts], n: int
+    ) -> "FittedTreeCounts":
         """The fitted counts of a grid's cells, and of the powers of two beyond the grid."""
-        power_edges = powers()
+        power_edges = dyadic_edges()
         all_edges = np.concatenate([power_edges[power_edges < edges[0]], edges, power_edges[power_edges > edges[-1]]])
-        tree = TreeCounts(np.unique(np.ceil(all_edges) + 0.0) if whole else all_edges, whole)
+        tree = TreeCounts(np.unique(np.ceil(all_edges) + 0.0) if whole_numbers else all_edges, whole_numbers)
         return cls(tree, count(tree), n, edges)
 
     @property
@@ -52,9 +62,9 @@ class Leaves:
     @cached_property
     def counts(self) -> Array:
         """The count of each cell (len(edges) − 1,)."""
-        return self.tree.fitted(self.noisy.values, self.n)[:-1]
+        return self.tree.fit_leaves(self.noisy_counts.values, self.n)[:-1]
 
-    def ends(self) -> tuple[int, int, float] | None:
+    def find_ends(self) -> tuple[int, int, float] | None:
         """The edges between which most rows are, and how many may lie outside; None if all cells may be empty.
 
         Walking inward, an end is the last edge before as many rows are passed as noise would hardly make of none: fewer
@@ -65,24 +75,26 @@ class Leaves:
         cumulative = np.append(0.0, np.cumsum(self.counts))
         cell_numbers, stops = np.arange(len(cumulative) - 1), np.full(len(cumulative) - 1, len(cumulative) - 1)
         noise_below, noise_above = (
-            self.noisy.stddev * self.tree.deviations(*ends)
+            self.noisy_counts.stddev * self.tree.range_stddevs(*ends)
             for ends in ((0 * cell_numbers, cell_numbers + 1), (cell_numbers, stops))
         )
 
-        is_inside = (self.edges[:-1] >= self.grid[0]) & (self.edges[1:] <= self.grid[-1])
+        is_inside = (self.edges[:-1] >= self.grid_edges[0]) & (self.edges[1:] <= self.grid_edges[-1])
 
-        def walk(sure: Array, few: Array | float) -> list[int] | None:
-            first = np.flatnonzero(cumulative[1:] >= np.clip(few, noise_below, sure * noise_below))
-            last = np.flatnonzero(cumulative[-1] - cumulative[:-1] >= np.clip(few, noise_above, sure * noise_above))
+        def walk_inward(min_deviations: Array, max_lost: Array | float) -> list[int] | None:
+            first = np.flatnonzero(cumulative[1:] >= np.clip(max_lost, noise_below, min_deviations * noise_below))
+            last = np.flatnonzero(
+                cumulative[-1] - cumulative[:-1] >= np.clip(max_lost, noise_above, min_deviations * noise_above)
+            )
             return sorted((int(first[0]), int(last[-1]))) if len(first) and len(last) else None
 
-        min_deviations = np.where(is_inside, ENDS, FAR)
-        max_lost = np.where(is_inside, LOST * self.n, np.inf)
-        if walk(min_deviations, np.inf) is None or (first_ends := walk(min_deviations, max_lost)) is None:
+        min_deviations = np.where(is_inside, END_DEVIATIONS, FAR_END_DEVIATIONS)
+        max_lost = np.where(is_inside, MAX_LOST_ROWS_SHARE * self.n, np.inf)
+        if walk_inward(min_deviations, np.inf) is None or (first_ends := walk_inward(min_deviations, max_lost)) is None:
             return None
-        margin = _room(*first_ends)
+        margin = _margin_cells(*first_ends)
         is_near = is_inside & (cell_numbers >= first_ends[0] - margin) & (cell_numbers <= first_ends[1] + margin)
-        low, high = walk(np.where(is_near, NEAR, min_deviations), max_lost) or first_ends
+        low, high = walk_inward(np.where(is_near, NEAR_END_DEVIATIONS, min_deviations), max_lost) or first_ends
         # numbers too large for any cell are in the outermost
         lower_edge, upper_edge = (
             max(low, 1),
@@ -92,71 +104,79 @@ class Leaves:
         return (
             low,
             high + 1,
-            float(min(outside + BEYOND * math.hypot(noise_below[lower_edge - 1], noise_above[upper_edge]), self.n)),
+            float(
+                min(
+                    outside + ONE_SIDED_DEVIATIONS * math.hypot(noise_below[lower_edge - 1], noise_above[upper_edge]),
+                    self.n,
+                )
+            ),
         )
 
-    def finer(self) -> Array | None:
+    def finer_edges(self) -> Array | None:
         """The edges of smaller cells around the numbers, with room on both sides; None where no smaller ones
         exist.
         """
-        if (ends := self.ends()) is None:
+        if (ends := self.find_ends()) is None:
             return None
-        margin = _room(*ends[:2])
-        low, high = np.searchsorted(self.edges, self.grid[[0, -1]])
+        margin = _margin_cells(*ends[:2])
+        low, high = np.searchsorted(self.edges, self.grid_edges[[0, -1]])
         first, last = max(ends[0] - margin, min(ends[0], low)), min(ends[1] + margin, max(ends[1], high))
-        parts = LEAVES // (last - first)
+        parts = MAX_GRID_CELLS // (last - first)
         if parts < 2:
             return None
         steps = np.linspace(self.edges[first:last], self.edges[first + 1 : last + 1], parts, endpoint=False).T.ravel()
         edges = np.append(steps, self.edges[last])
-        edges = np.unique(np.ceil(edges) if self.tree.whole else edges)
+        edges = np.unique(np.ceil(edges) if self.tree.whole_only else edges)
         return edges if len(edges) > last - first + 1 else None
 
-    def joined(self, more: NoisyCounts) -> "Leaves":
+    def combined_with(self, other: NoisyCounts) -> "FittedTreeCounts":
         """The counts combined with a second measurement of the same tree, averaged by precision."""
-        a, b = self.noisy.stddev**-2, more.stddev**-2
-        values = (a * self.noisy.values + b * more.values) / (a + b)
-        return Leaves(self.tree, NoisyCounts(values, (a + b) ** -0.5), self.n, self.grid)
+        a, b = self.noisy_counts.stddev**-2, other.stddev**-2
+        values = (a * self.noisy_counts.values + b * other.values) / (a + b)
+        return FittedTreeCounts(self.tree, NoisyCounts(values, (a + b) ** -0.5), self.n, self.grid_edges)
 
 
-def _room(first: int, last: int) -> int:
+def _margin_cells(first: int, last: int) -> int:
     """The number of cells on both sides of a range that the closer look includes."""
-    return 1 + math.ceil(ROOM * (last - first))
+    return 1 + math.ceil(RANGE_MARGIN_SHARE * (last - first))
 
 
-def grid(seen: NoisyCounts, n: int, whole: bool, gaussian: bool) -> Array | None:
+def number_grid(noisy_counts: NoisyCounts, n: int, whole_numbers: bool, is_gaussian: bool) -> Array | None:
     """Public edges of cells from the lowest to the highest power of two that holds numbers, each cut into parts.
 
     What is known of the records here is what the noisy counts say. None where no power seems to hold any.
     """
-    power_edges, counts = powers(), seen.values[:-1] / seen.stddev
-    if whole:  # most powers below 1 hold no whole number
+    power_edges, counts = dyadic_edges(), noisy_counts.values[:-1] / noisy_counts.stddev
+    if whole_numbers:  # most powers below 1 hold no whole number
         counts = counts[np.diff(np.ceil(power_edges)) > 0]
         power_edges = np.unique(np.ceil(power_edges) + 0.0)
-    middle, full_powers = len(counts) // 2, _full(counts, (n - seen.values[-1]) / seen.stddev, gaussian)
+    middle, full_powers = (
+        len(counts) // 2,
+        _full_powers(counts, (n - noisy_counts.values[-1]) / noisy_counts.stddev, is_gaussian),
+    )
     if not len(full_powers):
         return None
     if (
-        whole and full_powers[0] == full_powers[-1] == middle
+        whole_numbers and full_powers[0] == full_powers[-1] == middle
     ):  # few columns are constant, and the counts to come will tell
-        full_powers = middle + np.arange(GUESSED)
-    depth = min(FINEST, int(math.log2(LEAVES / (len(full_powers) + 1))))
+        full_powers = middle + np.arange(GUESSED_POWERS)
+    depth = min(MAX_POWER_HALVINGS, int(math.log2(MAX_GRID_CELLS / (len(full_powers) + 1))))
     edges: list[float] = []
     for i in range(full_powers[0], full_powers[-1] + 1):
         parts = 2**depth if i in full_powers and i != middle else 1
         edges += np.linspace(power_edges[i], power_edges[i + 1], parts + 1).tolist()
     if full_powers[0] == middle:
         edges[0] = 0.0
-    if full_powers[-1] == middle and not whole:
+    if full_powers[-1] == middle and not whole_numbers:
         edges[-1] = 0.0
-    out = np.unique(np.ceil(edges) if whole else edges)
+    out = np.unique(np.ceil(edges) if whole_numbers else edges)
     if len(out) < 2:  # nothing but zeros
         out = np.array([0.0, 1.0])
-    step = math.ceil(len(out) / LEAVES)
+    step = math.ceil(len(out) / MAX_GRID_CELLS)
     return np.unique(np.append(out[::step], out[-1]))
 
 
-def _full(counts: Array, total: float, gaussian: bool) -> Array:
+def _full_powers(counts: Array, total: float, is_gaussian: bool) -> Array:
     """The indices of powers of two that hold numbers, from counts in standard deviations of their noise.
 
     The fullest, and others by stricter tests the farther off. Where no single one passes, neighbours on one side of 0
@@ -170,51 +190,59 @@ def _full(counts: Array, total: float, gaussian: bool) -> Array:
     positions, middle = np.arange(len(counts)), len(counts) // 2
     distance_from_zero, is_full = np.abs(positions - middle), np.zeros(len(counts), dtype=bool)
 
-    def found(width: int) -> Array:
+    def passing_group(width: int) -> Array:
         """The neighbours that pass their test by most; none where none pass."""
         groups = sliding_window_view(positions, width)
         if is_full.any():
             steps = np.abs(groups[:, :, None] - positions[is_full]).min(axis=(1, 2))
             is_farther = distance_from_zero[groups].max(axis=1) > distance_from_zero[is_full].max()
-            rows_elsewhere = total - counts[is_full].sum() >= LOST * total + BEYOND * math.sqrt(1 + is_full.sum())
-            min_chance = MISSED if rows_elsewhere else np.where(is_farther, CHANCE**2, CHANCE)
-            chance = np.maximum(CHANCE**steps, min_chance / len(counts)) / len(TOGETHER)
+            rows_elsewhere = total - counts[
+                is_full
+            ].sum() >= MAX_LOST_ROWS_SHARE * total + ONE_SIDED_DEVIATIONS * math.sqrt(1 + is_full.sum())
+            min_chance = (
+                MISSED_FULL_CHANCE
+                if rows_elsewhere
+                else np.where(is_farther, NEIGHBOUR_FULL_CHANCE**2, NEIGHBOUR_FULL_CHANCE)
+            )
+            chance = np.maximum(NEIGHBOUR_FULL_CHANCE**steps, min_chance / len(counts)) / len(GROUP_WIDTHS)
         else:
-            chance = np.full(len(groups), FIRST / (len(TOGETHER) * len(counts)))
-        excess = counts[groups].sum(axis=1) / math.sqrt(width) - _sure(chance, gaussian)
+            chance = np.full(len(groups), FIRST_FULL_CHANCE / (len(GROUP_WIDTHS) * len(counts)))
+        excess = counts[groups].sum(axis=1) / math.sqrt(width) - _deviations_at_chance(chance, is_gaussian)
         excess[is_full[groups].any(axis=1) | ((groups == middle).any(axis=1) & (width > 1))] = -1
         return groups[excess.argmax()] if excess.max() >= 0 else positions[:0]
 
     while True:
-        for width in TOGETHER:
-            if len(group := found(width)):
+        for width in GROUP_WIDTHS:
+            if len(group := passing_group(width)):
                 is_full[group] = True
                 break
         else:
             return positions[is_full]
 
 
-def fullest(stddev: float, gaussian: bool) -> float:
+def min_fullest_count(stddev: float, is_gaussian: bool) -> float:
     """The noisy count that the fullest power of two must reach, for noise of that standard deviation."""
-    return stddev * float(_sure(FIRST / (len(TOGETHER) * (len(powers()) - 1)), gaussian))
+    return stddev * float(
+        _deviations_at_chance(FIRST_FULL_CHANCE / (len(GROUP_WIDTHS) * (len(dyadic_edges()) - 1)), is_gaussian)
+    )
 
 
-def _sure(chance: Any, gaussian: bool) -> Any:
+def _deviations_at_chance(chance: Any, is_gaussian: bool) -> Any:
     """The number of standard deviations that noise exceeds with the given chance."""
-    return -ndtri(chance) if gaussian else -np.log(2 * chance) / math.sqrt(2)
+    return -ndtri(chance) if is_gaussian else -np.log(2 * chance) / math.sqrt(2)
 
 
-def quantile_cuts(leaves: Leaves, first: int, last: int, bins: int) -> tuple[Array, bool]:
+def quantile_cuts(tree_counts: FittedTreeCounts, first: int, last: int, bins: int) -> tuple[Array, bool]:
     """The cuts between bins of about equally many rows, and whether the last cell is a bin of its own.
 
     A cell that surely holds half a bin's rows is a bin of its own; what is beyond an end belongs to the cell there.
     """
-    cumulative = np.append(0.0, np.cumsum(leaves.counts))  # below: halfway between rising curves above and below
+    cumulative = np.append(0.0, np.cumsum(tree_counts.counts))  # below: halfway between rising curves above and below
     rows_below = (np.maximum.accumulate(cumulative) + np.minimum.accumulate(cumulative[::-1])[::-1]) / 2
     rows_below[: first + 1], rows_below[last:] = 0.0, rows_below[-1]
-    edges, rows_below = leaves.edges[first : last + 1], np.maximum(rows_below[first : last + 1], 0.0)
+    edges, rows_below = tree_counts.edges[first : last + 1], np.maximum(rows_below[first : last + 1], 0.0)
     rows_inside, total = np.diff(rows_below), rows_below[-1]
-    is_heavy = rows_inside >= max(total / (2 * bins), SURE * leaves.noisy.stddev)
+    is_heavy = rows_inside >= max(total / (2 * bins), CERTAIN_DEVIATIONS * tree_counts.noisy_counts.stddev)
     rows_per_bin = max(total - rows_inside[is_heavy].sum(), 0.0) / max(bins - int(is_heavy.sum()), 1)
     cuts = [edges[np.flatnonzero(is_heavy)], edges[np.flatnonzero(is_heavy) + 1]]
     starts = np.flatnonzero(~is_heavy & np.append(True, is_heavy[:-1]))
@@ -223,16 +251,16 @@ def quantile_cuts(leaves: Leaves, first: int, last: int, bins: int) -> tuple[Arr
         bin_count = round((rows_below[b] - rows_below[a]) / rows_per_bin) if rows_per_bin > 0 else 1
         targets = rows_below[a] + (rows_below[b] - rows_below[a]) * np.arange(1, bin_count) / max(bin_count, 1)
         rising = rows_below[a : b + 1] + np.arange(b - a + 1) * 1e-9
-        cuts.append(_short(np.interp(targets, rising, edges[a : b + 1]), float(edges[b] - edges[a])))
+        cuts.append(_round_cuts(np.interp(targets, rising, edges[a : b + 1]), float(edges[b] - edges[a])))
     return np.unique(np.concatenate(cuts)), bool(is_heavy[-1])
 
 
 def even_cuts(low: float, high: float, bins: int) -> Array:
     """The cuts between bins of equal width."""
-    return _short(np.linspace(low, high, bins + 1)[1:-1], high - low)
+    return _round_cuts(np.linspace(low, high, bins + 1)[1:-1], high - low)
 
 
-def _short(numbers: Array, width: float) -> Array:
+def _round_cuts(numbers: Array, width: float) -> Array:
     """Increasing numbers, rounded to a hundredth of the gap to the next."""
     gaps = np.diff(numbers, prepend=-np.inf, append=np.inf)
     gaps = np.minimum(np.minimum(gaps[:-1], gaps[1:]), width)

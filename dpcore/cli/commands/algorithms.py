@@ -11,7 +11,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ... import ALGORITHMS
-from ...core.parameters import Param, parameters
+from ...core.parameters import Param, declared_parameters
 from ...core.types import Json
 from ..arguments import flag
 
@@ -19,38 +19,47 @@ ARGUMENTS = ()
 EITHER = (flag("--markdown", "a Markdown table"), flag("--json", "everything, machine-readable"))
 
 
-def execute(chosen: Namespace) -> None:
+def execute(args: Namespace) -> None:
     """Print the list of algorithms."""
-    if chosen.json:
-        print(json.dumps({name: _facts(cls) for name, cls in ALGORITHMS.items()}, indent=2))
-    elif chosen.markdown:
-        print(markdown())
+    if args.json:
+        print(json.dumps({name: _algorithm_facts(cls) for name, cls in ALGORITHMS.items()}, indent=2))
+    elif args.markdown:
+        print(markdown_table())
     else:
         for name, cls in ALGORITHMS.items():
             print(f"{name}: {cls.about.summary}")
-            for p in parameters(cls):
-                print(f"    {p.name} = {_default(p)}  ({p.range}) {p.doc}")
+            for p in declared_parameters(cls):
+                print(f"    {p.name} = {_default_text(p)}  ({p.allowed_values_text}) {p.doc}")
 
 
-def markdown() -> str:
+def markdown_table() -> str:
     """The algorithms as a Markdown table."""
     lines = ["| name | what it does | use it when | not when | parameters | source |", "|---|---|---|---|---|---|"]
     for name, cls in ALGORITHMS.items():
         about = cls.about
-        settings = "; ".join(f"`{p.name}` = {_default(p)} ({p.range})" for p in parameters(cls)).replace("|", "or")
+        settings = "; ".join(
+            f"`{p.name}` = {_default_text(p)} ({p.allowed_values_text})" for p in declared_parameters(cls)
+        ).replace("|", "or")
         cells = (about.summary, about.use_when, about.avoid_when, settings, about.source)
         lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def _default(p: Param) -> str:
+def _default_text(p: Param) -> str:
     return "auto" if p.default is None else str(p.default)
 
 
-def _facts(cls: Any) -> Json:
+def _algorithm_facts(cls: Any) -> Json:
     parameter_facts = [
-        {"name": p.name, "type": p.kind.__name__, "default": p.default, "range": p.range, "doc": p.doc, "auto": p.auto}
-        for p in parameters(cls)
+        {
+            "name": p.name,
+            "type": p.kind.__name__,
+            "default": p.default,
+            "range": p.allowed_values_text,
+            "doc": p.doc,
+            "auto": p.auto,
+        }
+        for p in declared_parameters(cls)
     ]
     return {
         "problem": cls.problem.__name__,

@@ -21,88 +21,105 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ... import Budget, InputError, Run, domain_from_json, read_json, read_table
-from ...accuracy.intervals.follow_up import Further, further
-from ...accuracy.intervals.independence_test import linked
-from ...accuracy.intervals.question_intervals import KINDS, Interval, adaptively, answer, compare_questions, independent
-from ...accuracy.intervals.stored_tables import from_arrays
-from ...accuracy.intervals.unbiased_tables import combined, components, values_of
-from ...core.errors import written_out
+from ...accuracy.intervals.follow_up import FollowUpMeasurement, plan_follow_up
+from ...accuracy.intervals.independence_test import run_independence_test
+from ...accuracy.intervals.question_intervals import (
+    COMPARISON_KINDS,
+    Interval,
+    comparison_interval,
+    independent_row_count,
+    mark_as_adaptive,
+    question_interval,
+)
+from ...accuracy.intervals.stored_tables import tables_from_arrays
+from ...accuracy.intervals.unbiased_tables import axes_and_values, combine_releases, query_components
+from ...core.errors import escape_control_chars
 from ...core.types import Json, frozen
-from ...data.input_files import explained, opened
-from ...evaluation.run import compare
-from ...models.releases import Records, UnbiasedAnswers
-from ...privacy.accounting import Accounting
-from ...queries.questions import Question, understand
-from ..arguments import argument, flag, real
-from ..output_files import tell
+from ...data.input_files import open_regular_file, reader_errors_as_input_error
+from ...evaluation.run import compare_with_rows
+from ...models.releases import SyntheticRows, UnbiasedAnswers
+from ...privacy.accounting import CompositionRule
+from ...queries.questions import Question, parse_question
+from ..arguments import argument, finite_number, flag
+from ..output_files import print_message
 
 MAX_RECORDS = 1e15  # that a release can protect
-MOST_BYTES = 4_000_000_000  # largest file of a release, packed and unpacked
+MAX_FILE_BYTES = 4_000_000_000  # largest file of a release, packed and unpacked
 
-LINKED = "test whether two columns are linked, by what was measured of them together"
-WITH = "another release of the same data set: what its noisy tables say is combined with the first's; may be repeated"
-WITHIN = "also say what one more release must measure, at which epsilon, so that intervals are ± this share at most"
+LINKED_HELP = "test whether two columns are linked, by what was measured of them together"
+WITH_HELP = (
+    "another release of the same data set: what its noisy tables say is combined with the first's; may be repeated"
+)
+WITHIN_HELP = (
+    "also say what one more release must measure, at which epsilon, so that intervals are ± this share at most"
+)
 ARGUMENTS = (
     argument("release", "RELEASE_DIR", "the folder that `release` wrote"),
     argument("questions", "QUESTION", "such as 'sex = Female and age > 50'", nargs="*"),
-    argument("--linked", ("A", "B"), LINKED, nargs=2),
-    argument("--with", "RELEASE_DIR", WITH, action="append", default=[], dest="others"),
-    argument("--compare", None, "of two questions: the first against the second", choices=KINDS),
-    argument("--level", None, "how often intervals hold", type=real, default=0.95),
-    argument("--within", "SHARE", WITHIN, type=real),
+    argument("--linked", ("A", "B"), LINKED_HELP, nargs=2),
+    argument("--with", "RELEASE_DIR", WITH_HELP, action="append", default=[], dest="others"),
+    argument("--compare", None, "of two questions: the first against the second", choices=COMPARISON_KINDS),
+    argument("--level", None, "how often intervals hold", type=finite_number, default=0.95),
+    argument("--within", "SHARE", WITHIN_HELP, type=finite_number),
     flag("--json", "print JSON instead of lines"),
 )
 
 
-def execute(chosen: Namespace) -> None:
+def execute(args: Namespace) -> None:
     """Read the release, not a table; answer the questions; print."""
-    if bool(chosen.questions) == bool(chosen.linked):
+    if bool(args.questions) == bool(args.linked):
         raise InputError("ask a question, or name two columns by --linked; one of both")
-    if chosen.compare and len(chosen.questions) != 2:
-        raise InputError(f"--compare {chosen.compare} takes two questions, {len(chosen.questions)} are given")
-    if chosen.compare and chosen.within is not None:
+    if args.compare and len(args.questions) != 2:
+        raise InputError(f"--compare {args.compare} takes two questions, {len(args.questions)} are given")
+    if args.compare and args.within is not None:
         raise InputError("--within is worked out for questions on their own, without --compare")
-    releases = [_read(name) for name in (chosen.release, *chosen.others)]
-    _check_together(releases)
-    unbiased_answers = combined([release.known for release in releases]) if chosen.others else releases[0].known
-    domain, n = unbiased_answers.domain, independent(releases[0].facts["protects"])
-    if chosen.linked:
-        test = linked(unbiased_answers, chosen.linked, n)
+    releases = [_load_release(name) for name in (args.release, *args.others)]
+    _check_combinable(releases)
+    unbiased_answers = (
+        combine_releases([release.unbiased_answers for release in releases])
+        if args.others
+        else releases[0].unbiased_answers
+    )
+    domain, n = unbiased_answers.domain, independent_row_count(releases[0].facts["protects"])
+    if args.linked:
+        test = run_independence_test(unbiased_answers, args.linked, n)
         estimates = test.words
         if test.p_value is not None:
             estimates += f" p = {test.p_value:.3g}, from {test.repeats} tables"
-        print(json.dumps(asdict(test), indent=1) if chosen.json else estimates)
+        print(json.dumps(asdict(test), indent=1) if args.json else estimates)
         return
-    questions = [understand(text, domain) for text in chosen.questions]
+    questions = [parse_question(text, domain) for text in args.questions]
     for question in questions:
         for note in question.notes:
-            tell("note", note)
-    folder = None if chosen.others else Path(chosen.release)
-    estimates = [_estimate(folder, unbiased_answers, question) for question in questions]
-    if chosen.compare:
+            print_message("note", note)
+    folder = None if args.others else Path(args.release)
+    estimates = [_estimate_answer(folder, unbiased_answers, question) for question in questions]
+    if args.compare:
         estimate_pair: Any = None if None in estimates else (estimates[0], estimates[1])
         intervals = [
-            compare_questions(
+            comparison_interval(
                 unbiased_answers,
                 questions[0],
                 questions[1],
                 n,
-                chosen.compare,
+                args.compare,
                 estimate=estimate_pair,
-                level=chosen.level,
+                level=args.level,
             )
         ]
     else:
         intervals = [
-            answer(unbiased_answers, q, n, estimate=e, level=chosen.level)
+            question_interval(unbiased_answers, q, n, estimate=e, level=args.level)
             for q, e in zip(questions, estimates, strict=True)
         ]
     if any(one.facts["made_by"]["adaptive"] for one in releases):
-        intervals = list(map(adaptively, intervals))
+        intervals = list(map(mark_as_adaptive, intervals))
     follow_ups = (
-        [] if chosen.within is None else [_more(releases[0].facts, unbiased_answers, q, chosen) for q in questions]
+        []
+        if args.within is None
+        else [_plan_follow_up(releases[0].facts, unbiased_answers, q, args) for q in questions]
     )
-    if chosen.json:
+    if args.json:
         interval_facts = list(map(asdict, intervals))
         print(
             json.dumps(
@@ -114,86 +131,88 @@ def execute(chosen: Namespace) -> None:
         )
         return
     for i, interval in enumerate(intervals):
-        print(line(interval))
+        print(interval_text(interval))
         if follow_ups:
-            print(f"  next: {written_out(_in_words(follow_ups[i]))}")
+            print(f"  next: {escape_control_chars(_follow_up_text(follow_ups[i]))}")
 
 
-def line(interval: Interval) -> str:
+def interval_text(interval: Interval) -> str:
     """An interval in one line."""
-    question_text = written_out(interval.question)
+    question_text = escape_control_chars(interval.question)
     value = "-" if interval.estimate is None else f"{interval.estimate:.4g}"
     if interval.low is None:
         return f"{question_text}: {value} ({interval.how})"
-    table_range = _span(interval.low, interval.high)
-    population_range = _span(interval.population_low, interval.population_high)
+    table_range = _range_text(interval.low, interval.high)
+    population_range = _range_text(interval.population_low, interval.population_high)
     return (
         f"{question_text}: {value}, table {table_range}, population {population_range} at {interval.level:g} "
         f"({interval.how})"
     )
 
 
-def _span(low: float | None, high: float | None) -> str:
+def _range_text(low: float | None, high: float | None) -> str:
     """Two ends in words; one without an upper end is so much or more."""
     if low is None:
         return "-"
     return f"{low:.4g} or more" if high is None else f"{low:.4g} to {high:.4g}"
 
 
-def _more(facts: Json, known: UnbiasedAnswers, question: Question, chosen: Namespace) -> Further:
-    n, promise = independent(facts["protects"]), facts["promise"]
-    accounting = Accounting.GDP if promise["accounting"] == Accounting.GDP else Accounting.ZCDP
-    return further(known, question, chosen.within, n, promise["delta"], accounting, level=chosen.level)
+def _plan_follow_up(
+    facts: Json, unbiased_answers: UnbiasedAnswers, question: Question, args: Namespace
+) -> FollowUpMeasurement:
+    n, promise = independent_row_count(facts["protects"]), facts["promise"]
+    accounting = CompositionRule.GDP if promise["accounting"] == CompositionRule.GDP else CompositionRule.ZCDP
+    return plan_follow_up(unbiased_answers, question, args.within, n, promise["delta"], accounting, level=args.level)
 
 
-def _in_words(more: Further) -> str:
-    if more.epsilon == 0:
-        return f"within ± {more.within:g} already"
-    epsilon = math.ceil(more.epsilon * 1000) / 1000
+def _follow_up_text(follow_up: FollowUpMeasurement) -> str:
+    if follow_up.epsilon == 0:
+        return f"within ± {follow_up.within:g} already"
+    epsilon = math.ceil(follow_up.epsilon * 1000) / 1000
     return (
-        f"for ± {more.within:g} release once more with --algorithm gaussian_maxent "
-        f"--queries {shlex.quote(more.queries)} --epsilon {epsilon:g} --delta {more.delta:g}, "
+        f"for ± {follow_up.within:g} release once more with --algorithm gaussian_maxent "
+        f"--queries {shlex.quote(follow_up.queries)} --epsilon {epsilon:g} --delta {follow_up.delta:g}, "
         "then ask both together by --with"
     )
 
 
 @frozen
-class _Told:
+class _LoadedRelease:
     """A release read from its folder: its facts, and its noisy tables."""
 
     name: str
     facts: Json
-    known: UnbiasedAnswers
+    unbiased_answers: UnbiasedAnswers
 
 
 @contextmanager
-def _part(path: Path) -> Iterator[BinaryIO]:
+def _open_release_file(path: Path) -> Iterator[BinaryIO]:
     """A file of a release, opened; any error of a reader becomes an InputError that names the file."""
-    with explained(str(path), "part of a release"), opened(path, MOST_BYTES) as file:
+    with reader_errors_as_input_error(str(path), "part of a release"), open_regular_file(path, MAX_FILE_BYTES) as file:
         yield file
 
 
-def _read(name: str) -> _Told:
+def _load_release(name: str) -> _LoadedRelease:
     """A release's facts and noisy tables; InputError names the file that is damaged."""
     folder = Path(name)
     facts = read_json(folder / "release.json")
-    with _part(folder / "release.json"):
+    with _open_release_file(folder / "release.json"):
         domain = domain_from_json(facts["schema"])
         for key in ("name", "version"):
             facts["dataset"][key]
-        if not 1 <= independent(facts["protects"]) <= MAX_RECORDS:
+        if not 1 <= independent_row_count(facts["protects"]) <= MAX_RECORDS:
             raise InputError("it protects no rows, or more than there can be")
         Budget(facts["promise"]["epsilon"], facts["promise"]["delta"])
-        Accounting(facts["promise"]["accounting"])
+        CompositionRule(facts["promise"]["accounting"])
         _, _ = facts["ledger"], facts["made_by"]["adaptive"]  # both are read later: a KeyError here names this file
-    with _part(folder / "tables.npz") as file, np.load(file, allow_pickle=False) as arrays:
-        if (size := sum(part.file_size for part in arrays.zip.infolist())) > MOST_BYTES:
-            raise InputError(f"unpacks into {size:,} bytes, at most {MOST_BYTES:,} are read")
-        unbiased_answers = from_arrays(domain, dict(arrays))
-    return _Told(name, facts, replace(unbiased_answers, laplace=facts["promise"]["delta"] == 0))
+    with _open_release_file(folder / "tables.npz") as file, np.load(file, allow_pickle=False) as arrays:
+        if (size := sum(part.file_size for part in arrays.zip.infolist())) > MAX_FILE_BYTES:
+            raise InputError(f"unpacks into {size:,} bytes, at most {MAX_FILE_BYTES:,} are read")
+        unbiased_answers = tables_from_arrays(domain, dict(arrays))
+    return _LoadedRelease(name, facts, replace(unbiased_answers, has_laplace_noise=facts["promise"]["delta"] == 0))
 
 
-def _check_together(releases: list[_Told]) -> None:
+def _check_combinable(releases: list[_LoadedRelease]) -> None:
     """Raise InputError unless the releases are distinct and of one data set: repeated noise is no evidence."""
     first, *others = releases
     for i, release in enumerate(others, 1):
@@ -207,37 +226,47 @@ def _check_together(releases: list[_Told]) -> None:
         if release.facts["protects"] != first.facts["protects"]:
             raise InputError(f"{release.name}: protects other people than {first.name}; they are not combined")
         for earlier_release in releases[:i]:
-            same_tables = np.array_equal(release.known.parts, earlier_release.known.parts) and len(release.known.parts)
+            same_tables = np.array_equal(
+                release.unbiased_answers.parts, earlier_release.unbiased_answers.parts
+            ) and len(release.unbiased_answers.parts)
             if release.facts["ledger"] == earlier_release.facts["ledger"] or same_tables:
                 raise InputError(f"{release.name}: is the same release as {earlier_release.name}, and counts once")
 
 
-def _estimate(folder: Path | None, known: UnbiasedAnswers, question: Question) -> float | None:
+def _estimate_answer(folder: Path | None, unbiased_answers: UnbiasedAnswers, question: Question) -> float | None:
     """The release's answer from its weights, its synthetic rows or its unbiased tables; of several, these."""
-    domain = known.domain
+    domain = unbiased_answers.domain
     weights, rows = (folder / f"{name}.parquet" if folder else None for name in ("weights", "synthetic"))
     if weights and weights.exists():
-        with _part(weights) as file:
+        with _open_release_file(weights) as file:
             D = read_table(file, weights.name).iloc[:, -1].to_numpy(dtype=float)
             if D.shape != (domain.size,) or not np.isfinite(D).all():
                 raise InputError(f"its {len(D):,} weights do not fit the {domain.size:,} combinations of the schema")
             return float(question.workload.answers(D)[0])
     if rows and rows.exists():
-        with _part(rows) as file:
+        with _open_release_file(rows) as file:
             rows_in_domain = domain.encode(read_table(file, rows.name))
-            return float(Records(domain, rows_in_domain.values, rows_in_domain.weights).answers(question.workload)[0])
-    axes, values = values_of(question.workload)
-    is_measured = known.within(axes) if folder else all(S in known.places for S in components(axes, values))
-    return float(known.answers(question.workload)[0]) if is_measured else None
+            return float(
+                SyntheticRows(domain, rows_in_domain.values, rows_in_domain.weights).answers(question.workload)[0]
+            )
+    axes, values = axes_and_values(question.workload)
+    is_measured = (
+        unbiased_answers.measured_subsets(axes)
+        if folder
+        else all(S in unbiased_answers.part_slices for S in query_components(axes, values))
+    )
+    return float(unbiased_answers.answers(question.workload)[0]) if is_measured else None
 
 
-def told(known: UnbiasedAnswers, texts: list[str], run: Run, rows: Any) -> list[dict]:
+def answer_questions(unbiased_answers: UnbiasedAnswers, texts: list[str], run: Run, rows: Any) -> list[dict]:
     """The questions of a run: real answers (not for publishing) beside the release's."""
     answer_facts = []
     for text in texts:
-        question = understand(text, known.domain)
-        comparison = compare(run.release, rows, question.workload)  # type: ignore[arg-type]
-        interval = answer(known, question, run.problem.effective_n, estimate=float(comparison.synthetic[0]))
-        interval = adaptively(interval) if run.algorithm.adaptive else interval
+        question = parse_question(text, unbiased_answers.domain)
+        comparison = compare_with_rows(run.release, rows, question.workload)  # type: ignore[arg-type]
+        interval = question_interval(
+            unbiased_answers, question, run.problem.effective_n, estimate=float(comparison.synthetic[0])
+        )
+        interval = mark_as_adaptive(interval) if run.algorithm.adaptive else interval
         answer_facts.append({"real": float(comparison.real[0]), **asdict(interval)})
     return answer_facts

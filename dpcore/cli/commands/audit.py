@@ -17,57 +17,80 @@ from functools import partial
 from multiprocessing import get_context
 
 from ... import Budget, InputError, QueryRelease
-from ...algorithms import solving
-from ...core.numbers import brief
+from ...algorithms import algorithms_for_problem
+from ...core.numbers import format_short_number
 from ...core.types import Json
-from ...evaluation.audit.distinguishing_game import BUGS, CONFIDENCE, MOST_RUNS, RUNS, audit, short
-from ...evaluation.audit.schema_transcripts import NAME as SCHEMA
-from ...evaluation.audit.schema_transcripts import transcribe_schema
-from ...evaluation.audit.transcript_test import FEWEST, MOST, TRANSCRIPTS, TRUST, AuditResult, Judged, transcribe
-from ..arguments import argument, budget, budget_of, flag, seed, settings, whole_number
-from ..table_arguments import choose
+from ...evaluation.audit.distinguishing_game import (
+    CONFIDENCE,
+    DEFAULT_RUNS_PER_TABLE,
+    MAX_RUNS_PER_TABLE,
+    PLANTED_BUGS,
+    play_distinguishing_game,
+    with_fewest_rounds,
+)
+from ...evaluation.audit.schema_transcripts import SCHEMA_AUDIT_NAME as SCHEMA
+from ...evaluation.audit.schema_transcripts import audit_schema_transcripts
+from ...evaluation.audit.transcript_test import (
+    DEFAULT_TRANSCRIPTS,
+    EVIDENCE_CONFIDENCE,
+    MAX_TRANSCRIPTS,
+    MIN_TRANSCRIPTS,
+    AuditResult,
+    AuditVerdict,
+    audit_transcripts,
+)
+from ..arguments import (
+    argument,
+    budget_arguments,
+    flag,
+    seed_argument,
+    settings_argument,
+    stated_budget,
+    whole_number_parser,
+)
+from ..table_arguments import build_algorithm
 
-ALL = "all"
-PROCESSES, RUNS_OF_ALL = 2, 1000  # for all algorithms
-CONSISTENT, BROKEN = "the promise is consistent with this game", "THE PROMISE IS BROKEN"
+ALL_ALGORITHMS = "all"
+AUDIT_PROCESSES, RUNS_FOR_ALL = 2, 1000  # for all algorithms
+CONSISTENT_VERDICT, BROKEN_VERDICT = "the promise is consistent with this game", "THE PROMISE IS BROKEN"
 
 ARGUMENTS = (
     argument(
         "--algorithm",
         "NAME",
-        f"{ALL}, one after the other, or one of {', '.join(solving(QueryRelease))}; {SCHEMA}: one that is measured",
+        f"{ALL_ALGORITHMS}, one after the other, or one of {', '.join(algorithms_for_problem(QueryRelease))}; {SCHEMA}: one that is measured",
         required=True,
     ),
-    *budget(epsilon=1.0, delta=0.01),
-    settings(),
+    *budget_arguments(epsilon=1.0, delta=0.01),
+    settings_argument(),
     argument(
         "--runs",
         None,
-        f"of the game, on each of two tables (default: {RUNS}, for {ALL} {RUNS_OF_ALL}, as transcripts tell more)",
-        type=whole_number(20, MOST_RUNS),
+        f"of the game, on each of two tables (default: {DEFAULT_RUNS_PER_TABLE}, for {ALL_ALGORITHMS} {RUNS_FOR_ALL}, as transcripts tell more)",
+        type=whole_number_parser(20, MAX_RUNS_PER_TABLE),
     ),
     argument(
         "--transcripts",
         None,
-        f"at most, judged by their exact likelihood ratio (default: {TRANSCRIPTS} for {ALL}, else none)",
-        type=whole_number(FEWEST, MOST),
+        f"at most, judged by their exact likelihood ratio (default: {DEFAULT_TRANSCRIPTS} for {ALL_ALGORITHMS}, else none)",
+        type=whole_number_parser(MIN_TRANSCRIPTS, MAX_TRANSCRIPTS),
     ),
-    argument("--bug", None, "plant a bug, to see it caught", choices=BUGS, default=BUGS[0]),
-    seed("of the game"),
+    argument("--bug", None, "plant a bug, to see it caught", choices=PLANTED_BUGS, default=PLANTED_BUGS[0]),
+    seed_argument("of the game"),
     flag("--json", "machine-readable, with the empirical curve"),
 )
 
 
-def execute(chosen: Namespace) -> int:
+def execute(args: Namespace) -> int:
     """Print the verdict; exit code 1 when a lower bound exceeds the promise."""
-    if chosen.algorithm == SCHEMA:
-        return _schema(chosen)
-    names = list(solving(QueryRelease)) if chosen.algorithm == ALL else [chosen.algorithm]
-    budget, promise_kept = budget_of(chosen), True
-    for verdict in _all_judged(names, chosen):
-        promise_kept &= verdict.kept
-        game_result, evidence = verdict.found, verdict.evidence
-        if chosen.json:
+    if args.algorithm == SCHEMA:
+        return _audit_schema(args)
+    names = list(algorithms_for_problem(QueryRelease)) if args.algorithm == ALL_ALGORITHMS else [args.algorithm]
+    budget, promise_kept = stated_budget(args), True
+    for verdict in _audit_algorithms(names, args):
+        promise_kept &= verdict.is_consistent
+        game_result, evidence = verdict.game, verdict.evidence
+        if args.json:
             result_json = game_result.to_json() | ({"transcripts": evidence.to_json()} if evidence else {})
             print(json.dumps(result_json, indent=None if len(names) > 1 else 1), flush=True)
         elif len(names) > 1:
@@ -75,25 +98,25 @@ def execute(chosen: Namespace) -> int:
                 f"promised {game_result.promised:.4f}, at least {game_result.epsilon_low:.4f} or "
                 f"{game_result.accounted_low:.4f}"
             )
-            transcript_text = f"  {_seen(evidence)}" if evidence else ""
+            transcript_text = f"  {_transcript_summary(evidence)}" if evidence else ""
             print(
                 f"{game_result.algorithm:<24} {bounds_text}{transcript_text}  "
-                f"{'consistent' if verdict.kept else 'BROKEN'}",
+                f"{'consistent' if verdict.is_consistent else 'BROKEN'}",
                 flush=True,
             )
         else:
-            _tell(verdict, budget)
+            _print_verdict(verdict, budget)
     return 0 if promise_kept else 1
 
 
-def _schema(chosen: Namespace) -> int:
+def _audit_schema(args: Namespace) -> int:
     """The evidence on a schema's counts, and on its values above a threshold, against their charges."""
-    if chosen.set or chosen.runs:
+    if args.set or args.runs:
         raise InputError(f"--algorithm {SCHEMA} has no parameters, and is judged by transcripts alone")
-    transcripts = chosen.transcripts or TRANSCRIPTS
-    results = transcribe_schema(budget_of(chosen), transcripts=transcripts, bug=chosen.bug, seed=chosen.seed)
+    transcripts = args.transcripts or DEFAULT_TRANSCRIPTS
+    results = audit_schema_transcripts(stated_budget(args), transcripts=transcripts, bug=args.bug, seed=args.seed)
     promise_kept = all(evidence.kept for evidence in results)
-    if chosen.json:
+    if args.json:
         print(
             json.dumps(
                 {"algorithm": SCHEMA, "kept": promise_kept, "transcripts": [e.to_json() for e in results]}, indent=1
@@ -101,34 +124,39 @@ def _schema(chosen: Namespace) -> int:
         )
     else:
         for evidence in results:
-            _tell_transcripts(evidence)
-        print(CONSISTENT if promise_kept else BROKEN)
+            _print_transcripts(evidence)
+        print(CONSISTENT_VERDICT if promise_kept else BROKEN_VERDICT)
     return 0 if promise_kept else 1
 
 
-def _judged(name: str, chosen: Namespace) -> Judged:
+def _audit_algorithm(name: str, args: Namespace) -> AuditVerdict:
     """The evidence on one algorithm, by the game and, where they are asked for, by transcripts."""
-    budget, audits_all = budget_of(chosen), chosen.algorithm == ALL
-    algorithm = short(choose(name, chosen.set, QueryRelease), {text.partition("=")[0] for text in chosen.set})
-    game_options: Json = {"bug": chosen.bug, "seed": chosen.seed}
-    game_result = audit(algorithm, budget, runs=chosen.runs or (RUNS_OF_ALL if audits_all else RUNS), **game_options)
-    transcripts = chosen.transcripts or (TRANSCRIPTS if audits_all else 0)
-    return Judged(
-        game_result, transcribe(algorithm, budget, transcripts=transcripts, **game_options) if transcripts else None
+    budget, audits_all = stated_budget(args), args.algorithm == ALL_ALGORITHMS
+    algorithm = with_fewest_rounds(
+        build_algorithm(name, args.set, QueryRelease), {text.partition("=")[0] for text in args.set}
+    )
+    game_options: Json = {"bug": args.bug, "seed": args.seed}
+    game_result = play_distinguishing_game(
+        algorithm, budget, runs=args.runs or (RUNS_FOR_ALL if audits_all else DEFAULT_RUNS_PER_TABLE), **game_options
+    )
+    transcripts = args.transcripts or (DEFAULT_TRANSCRIPTS if audits_all else 0)
+    return AuditVerdict(
+        game_result,
+        audit_transcripts(algorithm, budget, transcripts=transcripts, **game_options) if transcripts else None,
     )
 
 
-def _all_judged(names: list[str], chosen: Namespace) -> Iterator[Judged]:
+def _audit_algorithms(names: list[str], args: Namespace) -> Iterator[AuditVerdict]:
     """The evidence on each algorithm, in order; several are judged in processes of their own."""
-    audit_one = partial(_judged, chosen=chosen)
+    audit_one = partial(_audit_algorithm, args=args)
     if len(names) == 1:
         yield audit_one(names[0])
         return
-    with ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool:
+    with ProcessPoolExecutor(AUDIT_PROCESSES, get_context("spawn")) as pool:
         yield from pool.map(audit_one, names)
 
 
-def _seen(evidence: AuditResult) -> str:
+def _transcript_summary(evidence: AuditResult) -> str:
     """One line with what was promised and what the transcripts showed of it."""
     symbol = {"noise": "mu", "failure": "delta of values above a threshold"}.get(
         evidence.kind, "epsilon of a selection"
@@ -137,23 +165,25 @@ def _seen(evidence: AuditResult) -> str:
     return f"{symbol} {evidence.promised:.4f}, shown {evidence.low:.4f} ({share})"
 
 
-def _tell(judged: Judged, budget: Budget) -> None:
-    game_result = judged.found
+def _print_verdict(verdict: AuditVerdict, budget: Budget) -> None:
+    game_result = verdict.game
     print(
         f"{game_result.algorithm}, {game_result.runs} runs on each of two tables of {game_result.records} rows, bug: "
         f"{game_result.bug}"
     )
     print(
-        f"promised:     epsilon = {game_result.promised:.4f} at delta={brief(budget.delta)} ({game_result.accounting})"
+        f"promised:     epsilon = {game_result.promised:.4f} at delta={format_short_number(budget.delta)} ({game_result.accounting})"
     )
     print(f"at least:     epsilon ≥ {game_result.epsilon_low:.4f} ({CONFIDENCE:.1%} confidence, any mechanism)")
     print(
         f"              epsilon ≥ {game_result.accounted_low:.4f} ({CONFIDENCE:.1%} confidence, by the same accounting)"
     )
-    if judged.evidence is not None:
-        _tell_transcripts(judged.evidence)
-    print(CONSISTENT if judged.kept else BROKEN)
+    if verdict.evidence is not None:
+        _print_transcripts(verdict.evidence)
+    print(CONSISTENT_VERDICT if verdict.is_consistent else BROKEN_VERDICT)
 
 
-def _tell_transcripts(evidence: AuditResult) -> None:
-    print(f"transcripts:  {_seen(evidence)}, {TRUST:.0%} confidence, {evidence.transcripts} transcripts")
+def _print_transcripts(evidence: AuditResult) -> None:
+    print(
+        f"transcripts:  {_transcript_summary(evidence)}, {EVIDENCE_CONFIDENCE:.0%} confidence, {evidence.transcripts} transcripts"
+    )

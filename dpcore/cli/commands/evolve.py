@@ -12,59 +12,74 @@ import numpy as np
 from ... import InputError, PointRelease, Run, read_table
 from ...algorithms.points.evolution_steps import PRESETS
 from ...core.types import Json, Texts
-from ...problems.regions import Ball, Bounded, box, point_rows
-from ..arguments import RUNS, algorithm, argument, budget, budget_of, real, reals, rows, whole_number
+from ...problems.regions import Ball, BoundedRegion, build_box, read_point_rows
+from ..arguments import (
+    RUN_ARGUMENTS,
+    algorithm_arguments,
+    argument,
+    budget_arguments,
+    finite_number,
+    finite_numbers,
+    rows_argument,
+    stated_budget,
+    whole_number_parser,
+)
 from ..output_files import check_writable
-from ..progress import each_run, report
-from ..table_arguments import choose
+from ..progress import print_report, run_for_each_seed
+from ..table_arguments import build_algorithm
 
-LETTERS = {"T": "rounds", "sigma": "sigma", "alpha": "alpha", "levels": "levels", "n_s": "samples"}
+PAPER_LETTERS = {"T": "rounds", "sigma": "sigma", "alpha": "alpha", "levels": "levels", "n_s": "samples"}
 
-LAST = 10**9  # more steps than there are: W1 is computed at the end only
+ONLY_AT_THE_END = 10**9  # more steps than there are: W1 is computed at the end only
 
 ARGUMENTS = (
     argument("points", "POINTS", "a .csv or .tsv file in UTF-8, or .parquet; each column is a coordinate"),
-    argument("--ball", "R", "the points lie in the ball of radius R about 0 (public)", type=real),
+    argument("--ball", "R", "the points lie in the ball of radius R about 0 (public)", type=finite_number),
     argument("--low", "L", "… or in a box from L on: one number, or one a column, with commas"),
     argument("--high", "H", "… up to H"),
-    *algorithm(PointRelease),
-    *budget(delta=1e-9),
+    *algorithm_arguments(PointRelease),
+    *budget_arguments(delta=1e-9),
     argument("--preset", None, "settings of private_evolution as the paper has them", choices=PRESETS),
-    *RUNS,
-    argument("--every", "K", "W1 at every K-th step too (default: at the end only)", type=whole_number(1, LAST)),
+    *RUN_ARGUMENTS,
+    argument(
+        "--every",
+        "K",
+        "W1 at every K-th step too (default: at the end only)",
+        type=whole_number_parser(1, ONLY_AT_THE_END),
+    ),
     argument("--synthetic", "out.csv", "write synthetic points (of the first seed)"),
-    rows("points"),
+    rows_argument("points"),
 )
 
 
-def execute(chosen: Namespace) -> None:
+def execute(args: Namespace) -> None:
     """Check what is public, evolve points once for each seed, print their distances and write the files."""
-    check_writable(chosen.json, chosen.synthetic)
-    budget = budget_of(chosen)
-    if chosen.preset and chosen.algorithm != "private_evolution":
-        raise InputError(f"--preset {chosen.preset} is one of private_evolution, not of {chosen.algorithm}")
-    preset = [f"{name}={value}" for name, value in PRESETS.get(chosen.preset, {}).items()]
-    algorithm = choose(chosen.algorithm, preset + chosen.set, PointRelease)
-    frame = read_table(chosen.points)
+    check_writable(args.json, args.synthetic)
+    budget = stated_budget(args)
+    if args.preset and args.algorithm != "private_evolution":
+        raise InputError(f"--preset {args.preset} is one of private_evolution, not of {args.algorithm}")
+    preset = [f"{name}={value}" for name, value in PRESETS.get(args.preset, {}).items()]
+    algorithm = build_algorithm(args.algorithm, preset + args.set, PointRelease)
+    frame = read_table(args.points)
     names = tuple(map(str, frame.columns))
-    region = _region(chosen, names)
-    rows = point_rows(region, names, frame)
+    region = _public_region(args, names)
+    rows = read_point_rows(region, names, frame)
     problem = PointRelease(region, rows.n, names)
-    every = chosen.every or LAST
+    every = args.every or ONLY_AT_THE_END
 
     def summary(run: Run) -> Json:
         run_facts = run.to_json()
-        return {letter: run_facts["parameters"].get(name) for letter, name in LETTERS.items()} | run_facts
+        return {letter: run_facts["parameters"].get(name) for letter, name in PAPER_LETTERS.items()} | run_facts
 
-    runs = each_run(chosen, lambda seed: Run(algorithm, problem, rows, budget, seed=seed, every=every), summary)
+    runs = run_for_each_seed(args, lambda seed: Run(algorithm, problem, rows, budget, seed=seed, every=every), summary)
     about = f"n={rows.n} d={len(names)} in {runs[0]['region']}"
-    report(runs, about, "distance W1 to the real points", ("w1", "w1_error"))
+    print_report(runs, about, "distance W1 to the real points", ("w1", "w1_error"))
 
 
-def _region(chosen: Namespace, names: Texts) -> Bounded:
+def _public_region(args: Namespace, names: Texts) -> BoundedRegion:
     """The public region that --ball, or --low and --high, describe."""
-    if chosen.ball is not None and chosen.low is None and chosen.high is None:
-        return Ball(np.zeros(len(names)), chosen.ball)
-    if chosen.ball is None and chosen.low is not None and chosen.high is not None:
-        return box(reals("--low", chosen.low), reals("--high", chosen.high), names)
+    if args.ball is not None and args.low is None and args.high is None:
+        return Ball(np.zeros(len(names)), args.ball)
+    if args.ball is None and args.low is not None and args.high is not None:
+        return build_box(finite_numbers("--low", args.low), finite_numbers("--high", args.high), names)
     raise InputError("say where the points lie, which is public: --ball R, or --low L and --high H")

@@ -9,60 +9,67 @@ from argparse import Namespace
 
 from ... import RiskMinimisation, Run, domain_from_json, read_json, read_table
 from ...core.types import Json
-from ...models.releases import Parameter
-from ...problems.parse_tasks import HELP, REGIONS, read_task
-from ..arguments import PERSON, RUNS, algorithm, argument, budget, budget_of, real, unit_of
+from ...models.releases import ReleasedParameter
+from ...problems.parse_tasks import REGION_NAMES, TASK_FORMS_HELP, read_task
+from ..arguments import (
+    PERSON_ARGUMENTS,
+    RUN_ARGUMENTS,
+    algorithm_arguments,
+    argument,
+    budget_arguments,
+    finite_number,
+    privacy_unit_of,
+    stated_budget,
+)
 from ..output_files import check_writable
-from ..progress import each_run, report
-from ..table_arguments import choose
+from ..progress import print_report, run_for_each_seed
+from ..table_arguments import build_algorithm
 
-RISKS = ("excess_risk", "risk", "accuracy")  # what is printed of each run
-PLANNED = ("s", "k", "mu", "tau", "stages", "risk_bound")  # keys of a summary that a plan may not have settled
+PRINTED_RISKS = ("excess_risk", "risk", "accuracy")  # what is printed of each run
+PLAN_FIELDS = ("s", "k", "mu", "tau", "stages", "risk_bound")  # keys of a summary that a plan may not have settled
 
 ARGUMENTS = (
     argument("table", "TABLE", "a .csv, .tsv or .parquet file"),
     argument("--schema", "S.json", "the public schema, or a {NAME: size} file", required=True),
-    argument("--task", "TASK", HELP, required=True),
-    *algorithm(RiskMinimisation, "regularized_exponential"),
-    *budget(delta=1e-6),
-    argument("--radius", "R", "radius of the region K about its public centre", type=real),
-    argument("--region", None, "the shape of K", default="ball", choices=REGIONS),
-    *PERSON,
-    *RUNS,
+    argument("--task", "TASK", TASK_FORMS_HELP, required=True),
+    *algorithm_arguments(RiskMinimisation, "regularized_exponential"),
+    *budget_arguments(delta=1e-6),
+    argument("--radius", "R", "radius of the region K about its public centre", type=finite_number),
+    argument("--region", None, "the shape of K", default="ball", choices=REGION_NAMES),
+    *PERSON_ARGUMENTS,
+    *RUN_ARGUMENTS,
 )
 
 
-def execute(chosen: Namespace) -> None:
+def execute(args: Namespace) -> None:
     """Check what is public, learn once for each seed, print the risks and write the file."""
-    check_writable(chosen.json)
-    budget = budget_of(chosen)
-    algorithm = choose(chosen.algorithm, chosen.set, RiskMinimisation)
-    domain, unit = domain_from_json(read_json(chosen.schema)), unit_of(chosen)
-    table = unit.limited(read_table(chosen.table, format=domain.file), domain.names)
-    problem, rows = read_task(
-        chosen.task, domain, table, radius=chosen.radius, region=chosen.region, group=unit.most_rows
-    )
-    runs = each_run(
-        chosen,
+    check_writable(args.json)
+    budget = stated_budget(args)
+    algorithm = build_algorithm(args.algorithm, args.set, RiskMinimisation)
+    domain, unit = domain_from_json(read_json(args.schema)), privacy_unit_of(args)
+    table = unit.bound_contributions(read_table(args.table, format=domain.file), domain.names)
+    problem, rows = read_task(args.task, domain, table, radius=args.radius, region=args.region, group=unit.most_rows)
+    runs = run_for_each_seed(
+        args,
         lambda seed: Run(algorithm, problem, rows, budget, seed=seed, every=lambda rounds: max(1, rounds // 20)),
-        summary,
+        run_summary,
     )
     first = runs[0]
     about = f"n={first['n']} d={first['d']} loss={first['loss']} {first['region']}"
     about += f" R={first['R']:.6g} G={first['G']:.6g}"
-    report(runs, about, "risks on the real table", RISKS)
+    print_report(runs, about, "risks on the real table", PRINTED_RISKS)
     print("released parameter" + f" (seed {first['seed']}):" * (len(runs) > 1))
     for name, value in zip(first["names"], first["parameter"], strict=True):
         print(f"  {name}: {value:.6g}")
 
 
-def summary(run: Run) -> Json:
+def run_summary(run: Run) -> Json:
     """The summary of a run as --json writes it: the common fields, and the letters of learning."""
     run_facts, release = run.to_json(), run.release
-    parameter_values = release.x.tolist() if isinstance(release, Parameter) else []
+    parameter_values = release.x.tolist() if isinstance(release, ReleasedParameter) else []
     return (
         run_facts
-        | {name: run_facts["parameters"].get(name) for name in PLANNED}
+        | {name: run_facts["parameters"].get(name) for name in PLAN_FIELDS}
         | run_facts["final"]
         | {"parameter": parameter_values}
     )

@@ -12,11 +12,11 @@ from argparse import Namespace
 from pathlib import Path
 
 from ... import InputError, read_json
-from ...core.numbers import brief
-from ...release.ledger.drafts import tidied
-from ...release.ledger.ledger_store import DataSet, Store, verify
+from ...core.numbers import format_short_number
+from ...release.ledger.drafts import tidy_stopped_releases
+from ...release.ledger.ledger_store import DataSet, LedgerStore, verify_ledger
 from ..arguments import argument, flag
-from ..output_files import tell
+from ..output_files import print_message
 
 ARGUMENTS = (
     argument("what", None, "show data sets and releases, or verify every entry", choices=("show", "verify")),
@@ -26,42 +26,44 @@ ARGUMENTS = (
 )
 
 
-def execute(chosen: Namespace) -> int:
+def execute(args: Namespace) -> int:
     """Print the ledger or its check; exit code 1 when verification finds something wrong."""
-    if chosen.what == "show":
-        for message in tidied(Path(chosen.ledger)):
-            tell("note", message)
-        datasets = Store(chosen.ledger).show()
+    if args.what == "show":
+        for message in tidy_stopped_releases(Path(args.ledger)):
+            print_message("note", message)
+        datasets = LedgerStore(args.ledger).list_datasets()
         print(
-            json.dumps([d.to_json() for d in datasets], indent=1) if chosen.json else "\n\n".join(map(_table, datasets))
+            json.dumps([d.to_json() for d in datasets], indent=1)
+            if args.json
+            else "\n\n".join(map(_dataset_text, datasets))
         )
         return 0
     receipt = None
-    if chosen.receipt is not None:
-        receipt_json = read_json(chosen.receipt)
+    if args.receipt is not None:
+        receipt_json = read_json(args.receipt)
         receipt = receipt_json.get("ledger") if isinstance(receipt_json, dict) else None
         if receipt is None:
-            raise InputError(f'{chosen.receipt}: no release.json: it has no "ledger"')
-    problems = verify(chosen.ledger, receipt)
-    if chosen.json:
+            raise InputError(f'{args.receipt}: no release.json: it has no "ledger"')
+    problems = verify_ledger(args.ledger, receipt)
+    if args.json:
         print(json.dumps({"sound": not problems, "problems": problems}, indent=1))
     else:
         print("\n".join(problems) if problems else "sound: every row, total and trigger is as it was written")
     if problems:
-        tell("unsound", f"{chosen.ledger}: {len(problems)} thing(s) wrong")
+        print_message("unsound", f"{args.ledger}: {len(problems)} thing(s) wrong")
     return 1 if problems else 0
 
 
-def _table(found: DataSet) -> str:
-    budget, accounting = found.lifetime.budget, found.lifetime.accounting
+def _dataset_text(dataset: DataSet) -> str:
+    budget, accounting = dataset.lifetime.budget, dataset.lifetime.accounting
     header = f"{'release':>7} {'entry':>6} {'version':>7} {'epsilon':>9} {'delta':>9} {'rho':>10} {'total':>9}"
     lines = [
-        f"{found.name!r} protects each {found.unit}; {len(found.versions)} version(s)",
-        f"used: epsilon={found.spent:.6g} of {budget.epsilon:g} at delta={brief(budget.delta)} ({accounting})",
-        f"left: one release of epsilon={found.left:.6g} at that delta",
+        f"{dataset.name!r} protects each {dataset.unit}; {len(dataset.versions)} version(s)",
+        f"used: epsilon={dataset.spent:.6g} of {budget.epsilon:g} at delta={format_short_number(budget.delta)} ({accounting})",
+        f"left: one release of epsilon={dataset.remaining:.6g} at that delta",
         f"{header}  time, algorithm, state",
     ]
-    for r in found.releases:
+    for r in dataset.releases:
         numbers = f"{r['epsilon']:>9.4g} {r['delta']:>9.2g} {r['rho']:>10.4g} {r['total_epsilon']:>9.4g}"
         positions = f"{r['number']:>7} {r['seq']:>6} {r['version']:>7}"
         lines.append(f"{positions} {numbers}  {r['time']}, {r['algorithm']}, {r['state']}")

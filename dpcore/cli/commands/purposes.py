@@ -19,59 +19,78 @@ from typing import Any
 import pandas as pd
 
 from ... import InputError, QueryRelease, Rows, Run
-from ...core.numbers import brief
+from ...core.numbers import format_short_number
 from ...core.types import Json, Tick
-from ...evaluation.purposes import TESTS, Purposes, alarms_in_words
-from ...evaluation.sweeps.sweep import Case, SweepPoint, is_error, rows_digest, run_made, seldom
-from ...queries.questions import understand
-from ...release.release_files import neutral
-from ..arguments import algorithm, argument, grid
+from ...evaluation.purposes import TEST_NAMES, Purposes, false_alarm_sentence
+from ...evaluation.sweeps.sweep import (
+    Case,
+    SweepPoint,
+    is_error_value,
+    rows_digest,
+    run_case_with,
+    steps_between_comparisons,
+)
+from ...queries.questions import parse_question
+from ...release.release_files import neutralize_formulas
+from ..arguments import algorithm_arguments, argument, grid_arguments
 from ..output_files import check_writable
-from ..table_arguments import TASK, asked, choose, columns, read_task
-from .sweep import Points, budgets_of, means, points_of
+from ..table_arguments import (
+    TASK_ARGUMENTS,
+    build_algorithm,
+    format_columns,
+    load_schema_and_workload,
+    read_problem_and_rows,
+)
+from .sweep import PointGenerator, mean_lines, run_missing_points, sweep_budgets
 
-LINES = ("real", "sample", "nothing")
-FIELDS = ("purpose", "epsilon", "seed", "value", "unit", *LINES)
+REFERENCE_FIELDS = ("real", "sample", "nothing")
+CSV_FIELDS = ("purpose", "epsilon", "seed", "value", "unit", *REFERENCE_FIELDS)
 
 ARGUMENTS = (
-    *TASK,
-    *algorithm(QueryRelease),
+    *TASK_ARGUMENTS,
+    *algorithm_arguments(QueryRelease),
     argument("--target", "COLUMN", "train models that predict this column"),
     argument("--group", "COLUMN", "say how well the target is predicted in each group"),
     argument("--ask", "QUESTION", "a question of your own, such as 'age > 50'"),
-    *grid(3),
+    *grid_arguments(3),
 )
 
 
-def execute(chosen: Namespace) -> None:
+def execute(args: Namespace) -> None:
     """Check everything first, then run point by point, keep the files up to date, and print the means."""
-    check_writable(chosen.json, chosen.csv)
-    budgets = budgets_of(chosen, 1)
-    algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
-    _, workload = asked(chosen, known=True)
-    whole_problem, rows = read_task(chosen, workload)
-    if not isinstance(rows, Rows) or chosen.person:
-        raise InputError(f"{chosen.table}: rows are held out one by one; read the table whole, and protect rows")
-    question = None if chosen.ask is None else understand(chosen.ask, whole_problem.domain)
-    purposes = Purposes.of(whole_problem.domain, rows, target=chosen.target, group=chosen.group, question=question)
+    check_writable(args.json, args.csv)
+    budgets = sweep_budgets(args, 1)
+    algorithm = build_algorithm(args.algorithm, args.set, QueryRelease)
+    _, workload = load_schema_and_workload(args, require_known=True)
+    whole_problem, rows = read_problem_and_rows(args, workload)
+    if not isinstance(rows, Rows) or args.person:
+        raise InputError(f"{args.table}: rows are held out one by one; read the table whole, and protect rows")
+    question = None if args.ask is None else parse_question(args.ask, whole_problem.domain)
+    purposes = Purposes.for_table(whole_problem.domain, rows, target=args.target, group=args.group, question=question)
     problem = QueryRelease(whole_problem.workload, purposes.train.n, whole_problem.group, whole_problem.start)
-    task_facts = {name: vars(chosen)[name] for name in ("algorithm", "target", "group", "ask")}
-    run, digest = partial(_each, purposes, problem), rows_digest(rows)
-    points = points_of(
-        chosen, {chosen.algorithm: algorithm}, budgets, problem, digest, run, as_csv, task_facts, _is_score
+    task_facts = {name: vars(args)[name] for name in ("algorithm", "target", "group", "ask")}
+    run, digest = partial(_score_cases, purposes, problem), rows_digest(rows)
+    points = run_missing_points(
+        args, {args.algorithm: algorithm}, budgets, problem, digest, run, scores_csv, task_facts, _is_score
     )
-    print(f"n={problem.n} held_out={purposes.test.n} algorithm={chosen.algorithm} delta={brief(chosen.delta)}")
-    print("\n".join(report(points)))
+    print(
+        f"n={problem.n} held_out={purposes.test.n} algorithm={args.algorithm} delta={format_short_number(args.delta)}"
+    )
+    print("\n".join(report_lines(points)))
 
 
-def _each(purposes: Purposes, problem: QueryRelease, waiting: Iterable[Case], watch: Tick) -> Points:
+def _score_cases(
+    purposes: Purposes, problem: QueryRelease, waiting_cases: Iterable[Case], progress: Tick
+) -> PointGenerator:
     """The point of each case as it is run here, with the scores of the purposes in place of errors."""
-    for case in waiting:
-        make_run = partial(Run, case.algorithm, problem, purposes.train, case.budget, seed=case.seed, every=seldom)
-        yield run_made(case, make_run, watch, partial(purposes.summary, watch=watch))
+    for case in waiting_cases:
+        make_run = partial(
+            Run, case.algorithm, problem, purposes.train, case.budget, seed=case.seed, every=steps_between_comparisons
+        )
+        yield run_case_with(case, make_run, progress, partial(purposes.summary, progress=progress))
 
 
-def entries(points: Iterable[SweepPoint]) -> list[Json]:
+def score_entries(points: Iterable[SweepPoint]) -> list[Json]:
     """One entry for each purpose of each point that is done, in the order of ε and seed."""
     finished_points = sorted((p for p in points if p.state == "done"), key=lambda p: (p.epsilon, p.seed))
     return [
@@ -81,33 +100,35 @@ def entries(points: Iterable[SweepPoint]) -> list[Json]:
     ]
 
 
-def report(points: list[SweepPoint]) -> list[str]:
+def report_lines(points: list[SweepPoint]) -> list[str]:
     """The lines of a report: means over seeds of each purpose at each ε, false alarms, refusals and failures."""
-    mean_scores, out = means(entries(points), "purpose", "unit", "epsilon"), []
+    mean_scores, out = mean_lines(score_entries(points), "purpose", "unit", "epsilon"), []
     if mean_scores:
         labelled_scores = [
             (f"{mean_score['purpose']} ({mean_score['unit']})", mean_score["epsilon"], mean_score)
             for mean_score in mean_scores
         ]
         out.append("compared with the real table (uses real data: do not publish), means over seeds:")
-        out.append(f"{'ε':>7} {columns(('value', *LINES), 9)}  purpose")
+        out.append(f"{'ε':>7} {format_columns(('value', *REFERENCE_FIELDS), 9)}  purpose")
         for purpose, epsilon, one in sorted(labelled_scores, key=itemgetter(0, 1)):
-            out.append(f"{epsilon:>7g} {columns((one[name] for name in ('value', *LINES)), 9)}  {purpose}")
+            out.append(
+                f"{epsilon:>7g} {format_columns((one[name] for name in ('value', *REFERENCE_FIELDS)), 9)}  {purpose}"
+            )
         for epsilon in sorted({one["epsilon"] for one in mean_scores}):
             values_by_purpose = {one["purpose"]: one["value"] for one in mean_scores if one["epsilon"] == epsilon}
-            tests = (values_by_purpose.get(f"test a hypothesis: {name}") for name in TESTS)
-            out.append(f"ε={epsilon:g}: {alarms_in_words(*tests)}")
+            tests = (values_by_purpose.get(f"test a hypothesis: {name}") for name in TEST_NAMES)
+            out.append(f"ε={epsilon:g}: {false_alarm_sentence(*tests)}")
     return out + [f"{p.state}: ε={p.epsilon:g} seed {p.seed}: {p.message}" for p in points if p.state != "done"]
 
 
 def _is_score(value: Any) -> bool:
     """Whether a value of a file is the score of a purpose."""
-    if not isinstance(value, dict) or set(value) != {"purpose", "value", "unit", *LINES}:
+    if not isinstance(value, dict) or set(value) != {"purpose", "value", "unit", *REFERENCE_FIELDS}:
         return False
-    texts, numbers = (value["purpose"], value["unit"]), (value[name] for name in ("value", *LINES))
-    return all(isinstance(text, str) for text in texts) and all(map(is_error, numbers))
+    texts, numbers = (value["purpose"], value["unit"]), (value[name] for name in ("value", *REFERENCE_FIELDS))
+    return all(isinstance(text, str) for text in texts) and all(map(is_error_value, numbers))
 
 
-def as_csv(points: Iterable[SweepPoint]) -> str:
+def scores_csv(points: Iterable[SweepPoint]) -> str:
     """The scores of all points as CSV, one line each, harmless for spreadsheets."""
-    return neutral(pd.DataFrame(entries(points), columns=pd.Index(FIELDS))).to_csv(index=False)
+    return neutralize_formulas(pd.DataFrame(score_entries(points), columns=pd.Index(CSV_FIELDS))).to_csv(index=False)

@@ -26,65 +26,85 @@ from functools import partial
 from pathlib import Path
 
 from ... import QueryRelease
-from ...core.errors import written_out
-from ...core.numbers import brief
-from ...release.ledger.drafts import check_folder
-from ...release.ledger.ledger_store import Store
-from ...release.preparation import prepare, prepare_open
-from ...release.publish import publish
-from ...release.request import NOISES, ReleaseRequest
-from ..arguments import algorithm, argument, budget, budget_of, flag, ledger, rows
-from ..output_files import of_ledger, warn
-from ..table_arguments import TASK, asked, choose, open_table, queries_in, start_table, table_fields
+from ...core.errors import escape_control_chars
+from ...core.numbers import format_short_number
+from ...release.ledger.drafts import check_release_folder
+from ...release.ledger.ledger_store import LedgerStore
+from ...release.preparation import prepare_release, prepare_with_partial_schema
+from ...release.publish import publish_release
+from ...release.request import NOISE_MODES, ReleaseRequest
+from ..arguments import (
+    algorithm_arguments,
+    argument,
+    budget_arguments,
+    flag,
+    ledger_arguments,
+    rows_argument,
+    stated_budget,
+)
+from ..output_files import ledger_request_fields, print_budget_warnings
+from ..table_arguments import (
+    TASK_ARGUMENTS,
+    build_algorithm,
+    load_schema_and_workload,
+    open_table,
+    read_start_table,
+    read_workload,
+    table_request_fields,
+)
 
-NOISE = "exact noise, float (delta > 0), or auto: exact where it can be"
+NOISE_HELP = "exact noise, float (delta > 0), or auto: exact where it can be"
 ARGUMENTS = (
-    *TASK,
-    *algorithm(QueryRelease),
-    *budget(),
-    rows(),
-    *ledger(required=True),
+    *TASK_ARGUMENTS,
+    *algorithm_arguments(QueryRelease),
+    *budget_arguments(),
+    rows_argument(),
+    *ledger_arguments(required=True),
     argument("--out", "DIR", "a new folder for what leaves", required=True),
     argument("--reason", "TEXT", "why a schema is used that was filled in from the data", default=""),
-    argument("--noise", None, NOISE, choices=NOISES, default=NOISES[0]),
+    argument("--noise", None, NOISE_HELP, choices=NOISE_MODES, default=NOISE_MODES[0]),
     flag("--neutralize", "disarm texts that a spreadsheet takes for formulas"),
 )
 
 
-def execute(chosen: Namespace) -> None:
+def execute(args: Namespace) -> None:
     """Check what is public, use the budget, draw the release once, write its folder and print what it promises."""
-    ledger_fields = of_ledger(chosen)
-    check_folder(Path(chosen.out))
-    budget = budget_of(chosen)
-    algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
-    schema, workload = asked(chosen)
+    ledger_fields = ledger_request_fields(args)
+    check_release_folder(Path(args.out))
+    budget = stated_budget(args)
+    algorithm = build_algorithm(args.algorithm, args.set, QueryRelease)
+    schema, workload = load_schema_and_workload(args)
     domain = workload.domain
-    start = start_table(chosen, domain)
-    table = open_table(chosen, domain.file, whole=schema is not None)
+    start = read_start_table(args, domain)
+    table = open_table(args, domain.file, in_memory=schema is not None)
     request = ReleaseRequest(
-        **table_fields(table, chosen.table, domain.file),
+        **table_request_fields(table, args.table, domain.file),
         workload=workload,
-        asked=chosen.queries,
+        query_texts=args.queries,
         algorithm=algorithm,
         budget=budget,
         start=start,
-        reason=chosen.reason,
-        rows=chosen.rows,
-        neutralize=chosen.neutralize,
-        noise=chosen.noise,
+        reason=args.reason,
+        rows=args.rows,
+        neutralize=args.neutralize,
+        noise=args.noise,
         **ledger_fields,
     )
     if schema is None:
-        ready = prepare(request)
+        ready = prepare_release(request)
     else:
-        ready = prepare_open(request, schema, partial(queries_in, chosen), chosen.schema_share)
-    warn([budget], ready.problem.n)
-    number, facts = publish(ready, Store(chosen.ledger, create=True), Path(chosen.out))
+        ready = prepare_with_partial_schema(request, schema, partial(read_workload, args), args.schema_share)
+    print_budget_warnings([budget], ready.problem.n)
+    number, facts = publish_release(ready, LedgerStore(args.ledger, create=True), Path(args.out))
     for finding in facts["measured"]:
         print(f"measured {finding['column']!r}: {finding['found']}")
-    dataset, folder = facts["dataset"], written_out(chosen.out)
+    dataset, folder = facts["dataset"], escape_control_chars(args.out)
     print(f"release {number} of {dataset['name']!r}, version {dataset['version']}: {folder}")
-    print(f"promise: epsilon={budget.epsilon:g} delta={brief(budget.delta)} ({facts['promise']['accounting']})")
+    print(
+        f"promise: epsilon={budget.epsilon:g} delta={format_short_number(budget.delta)} ({facts['promise']['accounting']})"
+    )
     spent, total = dataset["spent"], dataset["total"]
-    print(f"all releases: epsilon={spent['epsilon']:.6g} of {total['epsilon']:g} at delta={brief(total['delta'])}")
+    print(
+        f"all releases: epsilon={spent['epsilon']:.6g} of {total['epsilon']:g} at delta={format_short_number(total['delta'])}"
+    )
     print(f"noise: {facts['made_by']['noise']}")

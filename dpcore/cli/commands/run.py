@@ -31,93 +31,100 @@ from functools import cache
 
 from ... import Budget, QueryRelease, Run
 from ...accuracy.intervals.question_intervals import Interval
-from ...accuracy.intervals.unbiased_tables import known
+from ...accuracy.intervals.unbiased_tables import unbiased_tables
 from ...algorithms import Algorithm
-from ...algorithms.query_release.shared.optimal_noise import against_line, least_rmse
-from ...core.provenance import Tag
+from ...algorithms.query_release.shared.optimal_noise import compare_with_bound, least_rmse
+from ...core.provenance import Provenance
 from ...core.types import Json
-from ...evaluation.run import ERRORS
+from ...evaluation.run import ERROR_NAMES
 from ...queries import Workload
-from ...queries.questions import understand
-from ..arguments import RUNS, algorithm, argument, budget, budget_of, rows
-from ..measured_runs import Measured
+from ...queries.questions import parse_question
+from ..arguments import RUN_ARGUMENTS, algorithm_arguments, argument, budget_arguments, rows_argument, stated_budget
+from ..measured_runs import MeasuredSchemaRuns
 from ..output_files import check_writable
-from ..progress import each_run, report
-from ..table_arguments import TASK, asked, choose, forecast, read_task, useful
-from .ask import line
-from .ask import told as answers_told
+from ..progress import print_report, run_for_each_seed
+from ..table_arguments import (
+    TASK_ARGUMENTS,
+    build_algorithm,
+    load_schema_and_workload,
+    print_forecast,
+    read_problem_and_rows,
+    usefulness_text,
+)
+from .ask import answer_questions as answers_told
+from .ask import interval_text
 
-BEST = "least root mean square error of any unbiased Gaussian release"
+LEAST_RMSE_TEXT = "least root mean square error of any unbiased Gaussian release"
 
-ASK = "a question such as 'sex = Female and age > 50', answered with its interval; may be repeated"
+ASK_HELP = "a question such as 'sex = Female and age > 50', answered with its interval; may be repeated"
 ARGUMENTS = (
-    *TASK,
-    *algorithm(QueryRelease),
-    *budget(delta=1e-9),
-    *RUNS,
-    argument("--ask", "QUESTION", ASK, action="append", default=[]),
+    *TASK_ARGUMENTS,
+    *algorithm_arguments(QueryRelease),
+    *budget_arguments(delta=1e-9),
+    *RUN_ARGUMENTS,
+    argument("--ask", "QUESTION", ASK_HELP, action="append", default=[]),
     argument("--synthetic", "out.csv", "write synthetic rows (of the first seed)"),
-    rows(),
+    rows_argument(),
 )
 
 
-def execute(chosen: Namespace) -> None:
+def execute(args: Namespace) -> None:
     """Check what is public, run once for each seed, print the errors and write the files."""
-    check_writable(chosen.json, chosen.synthetic)
-    budget = budget_of(chosen)
-    algorithm = choose(chosen.algorithm, chosen.set, QueryRelease)
-    schema, workload = asked(chosen)
-    task = Measured(chosen, schema, workload) if schema else Known(chosen, workload, algorithm, budget)
+    check_writable(args.json, args.synthetic)
+    budget = stated_budget(args)
+    algorithm = build_algorithm(args.algorithm, args.set, QueryRelease)
+    schema, workload = load_schema_and_workload(args)
+    task = MeasuredSchemaRuns(args, schema, workload) if schema else KnownSchemaRuns(args, workload, algorithm, budget)
     least_rmse_of = cache(lambda problem: least_rmse(problem.workload, budget, problem.effective_n))
 
     def summary(run: Run) -> Json:
-        run_facts, problem = run.to_json() | task.said, run.problem
+        run_facts, problem = run.to_json() | task.schema_facts, run.problem
         least = least_rmse_of(problem)
-        if chosen.ask:
-            unbiased_answers = known(run.release, run.measured, problem.domain)  # type: ignore[arg-type]
-            run_facts["answers"] = answers_told(unbiased_answers, chosen.ask, run, task.rows)
-            run_facts["tags"] |= {"answers": Tag.PEEK}
+        if args.ask:
+            unbiased_answers = unbiased_tables(run.release, run.measured, problem.domain)  # type: ignore[arg-type]
+            run_facts["answers"] = answers_told(unbiased_answers, args.ask, run, task.rows)
+            run_facts["tags"] |= {"answers": Provenance.REAL_DATA}
         return run_facts | {
-            "line": _line(run_facts["final"]["rmse"], least),
-            "tags": run_facts["tags"] | {"line": Tag.PEEK},
+            "line": _rmse_ratio(run_facts["final"]["rmse"], least),
+            "tags": run_facts["tags"] | {"line": Provenance.REAL_DATA},
         }
 
-    runs = each_run(chosen, lambda seed: task.run(algorithm, budget, seed), summary)
+    runs = run_for_each_seed(args, lambda seed: task.run(algorithm, budget, seed), summary)
     first = runs[0]
     about = f"n={first['n']} combinations={first['cells']} queries={first['queries']}"
-    report(runs, about, "errors against the real table", ERRORS)
-    if usefulness := useful(first["final"]):
+    print_report(runs, about, "errors against the real table", ERROR_NAMES)
+    if usefulness := usefulness_text(first["final"]):
         print(f"seed {first['seed']}: {usefulness} (do not publish)")
     for answer_facts in runs[0].get("answers", []):
         real = answer_facts.pop("real")
-        print(f"{line(Interval(**answer_facts))}; real (do not publish) {real:.4g}")
+        print(f"{interval_text(Interval(**answer_facts))}; real (do not publish) {real:.4g}")
     if any(run["line"] is None for run in runs):
-        print(f"{BEST}: none at delta=0, and not computed for large matrices")
+        print(f"{LEAST_RMSE_TEXT}: none at delta=0, and not computed for large matrices")
         return
     mean = sum(run["final"]["rmse"] for run in runs) / len(runs)
     least = sum(run["line"]["least_rmse"] for run in runs) / len(runs)
-    print(f"{BEST}{task.which}: {least:.4g}; here {against_line(mean, least)}")
+    print(f"{LEAST_RMSE_TEXT}{task.schema_note}: {least:.4g}; here {compare_with_bound(mean, least)}")
 
 
-class Known:
+class KnownSchemaRuns:
     """A table with a schema that is known; questions are read before anything runs."""
 
-    said = {}
-    which = ""
+    schema_facts = {}
+    schema_note = ""
 
-    def __init__(self, chosen: Namespace, workload: Workload, algorithm: Algorithm, budget: Budget) -> None:
-        self.problem, self.rows = read_task(chosen, workload)
-        for question in chosen.ask:
-            understand(question, self.problem.domain)  # so that it is refused before anything runs
-        forecast(algorithm, self.problem, budget)
+    def __init__(self, args: Namespace, workload: Workload, algorithm: Algorithm, budget: Budget) -> None:
+        self.problem, self.rows = read_problem_and_rows(args, workload)
+        for question in args.ask:
+            parse_question(question, self.problem.domain)  # so that it is refused before anything runs
+        print_forecast(algorithm, self.problem, budget)
 
     def run(self, algorithm: Algorithm, budget: Budget, seed: int) -> Run:
         """A run of the known problem that has not begun."""
         return Run(algorithm, self.problem, self.rows, budget, seed=seed)
 
 
-def _line(rmse: float, least: float | None) -> Json | None:
+def _rmse_ratio(rmse: float, least: float | None) -> Json | None:
     """The least RMSE of any unbiased Gaussian release, and this run's ratio to it; None where it is unknown."""
     if least is None:
         return None
-    return {"least_rmse": least, "ratio": rmse / least if least else None, "words": against_line(rmse, least)}
+    return {"least_rmse": least, "ratio": rmse / least if least else None, "words": compare_with_bound(rmse, least)}

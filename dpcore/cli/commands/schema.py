@@ -37,26 +37,26 @@ from typing import Any
 import pandas as pd
 
 from ... import Budget, InputError, read_json
-from ...data.readers import read
-from ...release.ledger.ledger_store import Store
-from ...release.measured_schema import published_schema
+from ...data.readers import load_table
+from ...release.ledger.ledger_store import LedgerStore
+from ...release.measured_schema import publish_schema
 from ...release.request import SchemaRequest
-from ...schema.inference.infer_schema import propose
-from ...schema.schema_json import format_from_json
-from ...schema.text_format import UNSTATED, TextFormat
-from ..arguments import DELTA, EPSILON, PERSON, argument, flag, ledger, real
-from ..output_files import Progress, of_ledger, tell
-from ..table_arguments import table_fields
+from ...schema.inference.infer_schema import infer_schema
+from ...schema.schema_json import text_format_from_json
+from ...schema.text_format import DEFAULT_TEXT_FORMAT, TextFormat
+from ..arguments import DELTA_HELP, EPSILON_HELP, PERSON_ARGUMENTS, argument, finite_number, flag, ledger_arguments
+from ..output_files import ProgressLine, ledger_request_fields, print_message
+from ..table_arguments import table_request_fields
 
-MANY = 10_000_000  # cells that take seconds to look at
+SLOW_CELL_COUNT = 10_000_000  # cells that take seconds to look at
 
 ARGUMENTS = (
     argument("table", "TABLE", "a .csv, .tsv or .parquet file"),
-    argument("--epsilon", None, f"{EPSILON}, with --private", type=real),
-    argument("--delta", None, f"{DELTA}, with --private", type=real),
+    argument("--epsilon", None, f"{EPSILON_HELP}, with --private", type=finite_number),
+    argument("--delta", None, f"{DELTA_HELP}, with --private", type=finite_number),
     argument("--file", "JSON", 'how a text file is written: \'{"encoding": "windows-1252"}\''),
-    *ledger(required=False),
-    *PERSON,
+    *ledger_arguments(required=False),
+    *PERSON_ARGUMENTS,
 )
 EITHER = (
     flag("--peek", "fill in bounds and values from the data: NOT protected"),
@@ -64,65 +64,69 @@ EITHER = (
 )
 
 
-def execute(chosen: Namespace) -> None:
+def execute(args: Namespace) -> None:
     """Print the schema to stdout, and the remaining tasks to stderr."""
-    if chosen.private:
-        _measure(chosen)
+    if args.private:
+        _measure_schema(args)
         return
-    if chosen.epsilon is not None or chosen.delta is not None or chosen.ledger:
+    if args.epsilon is not None or args.delta is not None or args.ledger:
         raise InputError("--epsilon, --delta and --ledger go with --private")
-    table = read(chosen.table, format=_stated(chosen))
-    schema = _proposed(table.frame, chosen) | ({"file": file_format} if (file_format := table.format.to_json()) else {})
+    table = load_table(args.table, format=_stated_format(args))
+    schema = _proposed_schema(table.frame, args) | (
+        {"file": file_format} if (file_format := table.format.to_json()) else {}
+    )
     print(json.dumps(schema, indent=2, ensure_ascii=False))
-    if "file" in schema and chosen.file is None:
-        tell("note", f"the file seems to be {table.how}, by all of its rows: check that this is so")
-    if chosen.peek:
-        tell("note", "bounds and values were filled in from the data, which is not protected; the schema says so")
+    if "file" in schema and args.file is None:
+        print_message("note", f"the file seems to be {table.description}, by all of its rows: check that this is so")
+    if args.peek:
+        print_message(
+            "note", "bounds and values were filled in from the data, which is not protected; the schema says so"
+        )
     else:
-        tell("note", "kinds were guessed from the data: check that they are public knowledge")
-        tell("note", "fill in every null (bounds and values are public knowledge, not taken from the data)")
+        print_message("note", "kinds were guessed from the data: check that they are public knowledge")
+        print_message("note", "fill in every null (bounds and values are public knowledge, not taken from the data)")
 
 
-def _stated(chosen: Namespace) -> TextFormat | None:
+def _stated_format(args: Namespace) -> TextFormat | None:
     """The text file's format, as `--file` states it; None where it is not given."""
     return (
         None
-        if chosen.file is None
-        else format_from_json(read_json(BytesIO(chosen.file.encode(errors="surrogateescape")), "--file"))
+        if args.file is None
+        else text_format_from_json(read_json(BytesIO(args.file.encode(errors="surrogateescape")), "--file"))
     )
 
 
-def _proposed(frame: pd.DataFrame, chosen: Namespace) -> dict[str, Any]:
+def _proposed_schema(frame: pd.DataFrame, args: Namespace) -> dict[str, Any]:
     """The proposed schema, with progress by columns after a first line where even one column takes long."""
     rows, columns = frame.shape
-    if frame.size >= MANY:
-        tell("note", f"{chosen.table}: looking at {rows:,} rows of {columns:,} columns, which takes a while")
-    progress = Progress()
+    if frame.size >= SLOW_CELL_COUNT:
+        print_message("note", f"{args.table}: looking at {rows:,} rows of {columns:,} columns, which takes a while")
+    progress = ProgressLine()
 
-    def told(done: int) -> None:
-        progress.say(lambda seconds: f"{done:,} of {columns:,} columns done, {seconds:.0f} s")
+    def show_progress(done: int) -> None:
+        progress.show(lambda seconds: f"{done:,} of {columns:,} columns done, {seconds:.0f} s")
 
     try:
-        return propose(frame, peek=chosen.peek, told=told)
+        return infer_schema(frame, peek=args.peek, progress=show_progress)
     except MemoryError:
         advice = "try a file with fewer rows of it, or with fewer columns"
-        raise InputError(f"{chosen.table}: the table needs more memory than there is; {advice}") from None
+        raise InputError(f"{args.table}: the table needs more memory than there is; {advice}") from None
     finally:
         progress.clear()
 
 
-def _measure(chosen: Namespace) -> None:
-    if chosen.epsilon is None or chosen.delta is None or not chosen.ledger:
+def _measure_schema(args: Namespace) -> None:
+    if args.epsilon is None or args.delta is None or not args.ledger:
         raise InputError("--private needs --epsilon, --delta and --ledger")
-    ledger_fields, format = of_ledger(chosen), _stated(chosen) or UNSTATED
-    table = read(chosen.table, format=format)
+    ledger_fields, format = ledger_request_fields(args), _stated_format(args) or DEFAULT_TEXT_FORMAT
+    table = load_table(args.table, format=format)
     request = SchemaRequest(
-        **table_fields(table, chosen.table, format),
+        **table_request_fields(table, args.table, format),
         format=format,
-        budget=Budget(chosen.epsilon, chosen.delta),
+        budget=Budget(args.epsilon, args.delta),
         **ledger_fields,
     )
-    with published_schema(request, Store(chosen.ledger, create=True)) as (schema, findings):
+    with publish_schema(request, LedgerStore(args.ledger, create=True)) as (schema, findings):
         print(json.dumps(schema, indent=2, ensure_ascii=False), flush=True)
     for finding in findings:
-        tell("note", f"{finding.column.name!r}: {finding.words}")
+        print_message("note", f"{finding.column.name!r}: {finding.description}")

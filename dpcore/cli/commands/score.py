@@ -10,49 +10,49 @@ Two examples:
 from argparse import Namespace
 
 from ... import Marginals, QueryRelease, read_table
-from ...core.provenance import Tag
+from ...core.provenance import Provenance
 from ...core.types import Json
-from ...data.readers import read
-from ...evaluation.error_diagnosis import baselines
-from ...evaluation.run import ERRORS, compare
-from ...models.releases import Records
+from ...data.readers import load_table
+from ...evaluation.error_diagnosis import baseline_errors
+from ...evaluation.run import ERROR_NAMES, compare_with_rows
+from ...models.releases import SyntheticRows
 from ..arguments import argument
 from ..output_files import check_writable, write_json
-from ..table_arguments import QUESTIONS, asked, columns, useful
+from ..table_arguments import QUERY_ARGUMENTS, format_columns, load_schema_and_workload, usefulness_text
 
-WORST = 10  # queries listed
+WORST_QUERY_COUNT = 10  # queries listed
 
 ARGUMENTS = (
     argument("real", "REAL", "the real table: a .csv, .tsv or .parquet file"),
     argument("synthetic", "SYNTH", "any tool's synthetic table with the same columns"),
-    *QUESTIONS,
+    *QUERY_ARGUMENTS,
     argument("--json", "out.json", "write the errors, the baselines and the worst queries"),
 )
 
 
-def execute(chosen: Namespace) -> None:
+def execute(args: Namespace) -> None:
     """Read both tables by one schema, compare their answers, print and write."""
-    check_writable(chosen.json)
-    _, workload = asked(chosen, known=True)
+    check_writable(args.json)
+    _, workload = load_schema_and_workload(args, require_known=True)
     domain = workload.domain
-    real = domain.encode(read_table(chosen.real, format=domain.file))
-    rows = domain.encode(read(chosen.synthetic).frame)
-    synthetic = Records(domain, rows.values, rows.weights)
-    comparison = compare(synthetic, real, workload)
+    real = domain.encode(read_table(args.real, format=domain.file))
+    rows = domain.encode(load_table(args.synthetic).frame)
+    synthetic = SyntheticRows(domain, rows.values, rows.weights)
+    comparison = compare_with_rows(synthetic, real, workload)
     final = comparison.errors.to_json()
-    final["k_marginal"] = compare(synthetic, real, Marginals.pairs(domain)).errors.k_marginal
+    final["k_marginal"] = compare_with_rows(synthetic, real, Marginals.k_marginal_pairs(domain)).errors.k_marginal
     summary: Json = {
         "n": real.n,
         "synthetic_rows": rows.n,
         "cells": domain.size,
         "queries": workload.m,
-        "tag": Tag.PEEK,
+        "tag": Provenance.REAL_DATA,
         "as_exact_as_sample": final["as_exact_as_sample"],
         "k_marginal": final["k_marginal"],
         "final": final,
         "baselines": {
-            name: {"words": b.words, **b.errors.to_json()}
-            for name, b in baselines(QueryRelease(workload, real.n), real).items()
+            name: {"words": b.description, **b.errors.to_json()}
+            for name, b in baseline_errors(QueryRelease(workload, real.n), real).items()
         },
         "worst": [
             {
@@ -60,13 +60,13 @@ def execute(chosen: Namespace) -> None:
                 "real": float(comparison.real[j]),
                 "synthetic": float(comparison.synthetic[j]),
             }
-            for j in comparison.worst(WORST)
+            for j in comparison.worst(WORST_QUERY_COUNT)
         ],
     }
-    write_json(chosen.json, summary)
+    write_json(args.json, summary)
     print(f"n={real.n} synthetic_rows={rows.n} combinations={domain.size} queries={workload.m}")
     print("errors against the real table (uses real data – do not publish):")
-    print(f"{'':>20} {columns(ERRORS)}")
+    print(f"{'':>20} {format_columns(ERROR_NAMES)}")
     for name, values in {"this table": summary["final"], **summary["baselines"]}.items():
-        print(f"{name:>20} {columns(values[n] for n in ERRORS)}")
-    print(useful(final))
+        print(f"{name:>20} {format_columns(values[n] for n in ERROR_NAMES)}")
+    print(usefulness_text(final))

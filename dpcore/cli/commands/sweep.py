@@ -24,155 +24,177 @@ from typing import Any
 import pandas as pd
 
 from ... import Budget, InputError, QueryRelease, Rows, read_json
-from ...algorithms import solving
-from ...core.errors import shortened
-from ...core.numbers import brief, mean_of_all
+from ...algorithms import algorithms_for_problem
+from ...core.errors import shorten
+from ...core.numbers import format_short_number, mean_if_complete
 from ...core.parameters import parameter_values
-from ...core.provenance import Tag
+from ...core.provenance import Provenance
 from ...core.types import Json, Tick
-from ...data.sources.gathered_counts import Counts
+from ...data.sources.gathered_counts import GatheredCounts
 from ...data.sources.parquet_source import ParquetSource
 from ...data.sources.source import Source
-from ...evaluation.sweeps.dask_cluster import OnCluster, connect, sweep_on
+from ...evaluation.sweeps.dask_cluster import ClusterSource, connect_to_scheduler, sweep_on_cluster
 from ...evaluation.sweeps.sweep import (
     Case,
     SweepPoint,
-    cases,
-    check_count,
-    identity,
-    is_error,
+    check_point_count,
+    is_error_value,
+    pending_cases,
+    plan_cases,
+    remaining_time_text,
     rows_digest,
-    run_made,
-    seldom,
-    still_to_run,
-    sweep,
-    time_left,
+    run_case_with,
+    run_sweep,
+    steps_between_comparisons,
+    sweep_identity,
 )
 from ...evaluation.sweeps.worker_pool import WorkerPool
-from ...queries.parse_queries import split_names
-from ...release.release_files import neutral
-from ...schema.partial_schema import open_schema_to_json
-from ..arguments import argument, grid, reals, settings, whole_number
-from ..measured_runs import Measured
-from ..output_files import Progress, check_writable, tell, warn, write, write_json
-from ..table_arguments import TASK, asked, choose, columns, read_task
+from ...queries.parse_queries import split_column_names
+from ...release.release_files import neutralize_formulas
+from ...schema.partial_schema import partial_schema_to_json
+from ..arguments import argument, finite_numbers, grid_arguments, settings_argument, whole_number_parser
+from ..measured_runs import MeasuredSchemaRuns
+from ..output_files import ProgressLine, check_writable, print_budget_warnings, print_message, write_file, write_json
+from ..table_arguments import (
+    TASK_ARGUMENTS,
+    build_algorithm,
+    format_columns,
+    load_schema_and_workload,
+    read_problem_and_rows,
+)
 
-MOST_JOBS = 64
-WRITE_SECONDS = 2.0  # between two writings of what is done
-TAGS = {"task": Tag.PUBLIC, "parameters": Tag.PUBLIC, "table_sha256": Tag.PEEK, "points": Tag.PEEK}
-ERRORS = {"max_error": "max error", "mean_l1": "mean L1"}  # that are printed
+MAX_JOBS = 64
+WRITE_INTERVAL_SECONDS = 2.0  # between two writings of what is done
+PROVENANCE_TAGS = {
+    "task": Provenance.PUBLIC,
+    "parameters": Provenance.PUBLIC,
+    "table_sha256": Provenance.REAL_DATA,
+    "points": Provenance.REAL_DATA,
+}
+PRINTED_ERRORS = {"max_error": "max error", "mean_l1": "mean L1"}  # that are printed
 
-Points = Generator[SweepPoint]
-Runner = Callable[[Sequence[Case], Tick], Points]
+PointGenerator = Generator[SweepPoint]
+CaseRunner = Callable[[Sequence[Case], Tick], PointGenerator]
 
-CLUSTER = "run on a Dask cluster, tls://HOST:PORT or tcp://127.0.0.1:PORT, instead"
+CLUSTER_HELP = "run on a Dask cluster, tls://HOST:PORT or tcp://127.0.0.1:PORT, instead"
 ARGUMENTS = (
-    *TASK,
-    ("--algorithms", {"metavar": "a,b,c", "help": "some of %(default)s", "default": ",".join(solving(QueryRelease))}),
-    settings("NAME.PARAM", "one of the algorithms"),
-    *grid(5),
-    argument("--jobs", "J", "runs at the same time", type=whole_number(1, MOST_JOBS), default=1),
-    argument("--scheduler", "ADDRESS", CLUSTER),
+    *TASK_ARGUMENTS,
+    (
+        "--algorithms",
+        {"metavar": "a,b,c", "help": "some of %(default)s", "default": ",".join(algorithms_for_problem(QueryRelease))},
+    ),
+    settings_argument("NAME.PARAM", "one of the algorithms"),
+    *grid_arguments(5),
+    argument("--jobs", "J", "runs at the same time", type=whole_number_parser(1, MAX_JOBS), default=1),
+    argument("--scheduler", "ADDRESS", CLUSTER_HELP),
     argument("--tls-ca", "FILE", "the authority's certificate, for tls://"),
     argument("--tls-cert", "FILE", "the own certificate, for tls://"),
     argument("--tls-key", "FILE", "the own key, for tls://"),
 )
 
 
-def execute(chosen: Namespace) -> None:
+def execute(args: Namespace) -> None:
     """Check the arguments, run every algorithm at every ε with every seed, and print the means over seeds."""
-    check_writable(chosen.json, chosen.csv)
-    algorithms = _algorithms(chosen.algorithms, chosen.set)
-    budgets = budgets_of(chosen, len(algorithms))
-    credentials = {"ca": chosen.tls_ca, "cert": chosen.tls_cert, "key": chosen.tls_key}
-    with closing(connect(chosen.scheduler, **credentials)) if chosen.scheduler else nullcontext() as client:
-        _execute(chosen, budgets, algorithms, client)
+    check_writable(args.json, args.csv)
+    algorithms = _build_algorithms(args.algorithms, args.set)
+    budgets = sweep_budgets(args, len(algorithms))
+    credentials = {"ca": args.tls_ca, "cert": args.tls_cert, "key": args.tls_key}
+    with closing(connect_to_scheduler(args.scheduler, **credentials)) if args.scheduler else nullcontext() as client:
+        _run_and_report(args, budgets, algorithms, client)
 
 
-def _execute(chosen: Namespace, budgets: list[Budget], algorithms: Json, client: Any) -> None:
+def _run_and_report(args: Namespace, budgets: list[Budget], algorithms: Json, client: Any) -> None:
     """Read the table, run the missing points here or on a cluster, and print the means."""
-    schema, workload = asked(chosen)
+    schema, workload = load_schema_and_workload(args)
     if schema:
-        if chosen.jobs > 1 or chosen.scheduler:  # other processes would have to read raw cells
+        if args.jobs > 1 or args.scheduler:  # other processes would have to read raw cells
             raise InputError(
                 "--jobs and --scheduler need a schema that is known; points that measure their own run here"
             )
-        measured = Measured(chosen, schema, workload)
-        problem, digest, run = measured.placeholder, measured.digest, partial(_each, measured)
+        measured = MeasuredSchemaRuns(args, schema, workload)
+        problem, digest, run = (
+            measured.placeholder_problem,
+            measured.digest,
+            partial(_run_with_measured_schema, measured),
+        )
         task_facts = {
-            "open": open_schema_to_json(schema)["columns"],
-            "schema_share": chosen.schema_share,
-            "asked": chosen.queries,  # what they ask of a measured column is not in the workload yet
+            "open": partial_schema_to_json(schema)["columns"],
+            "schema_share": args.schema_share,
+            "asked": args.queries,  # what they ask of a measured column is not in the workload yet
         }
-        data_summary = (
-            f"n={problem.n} delta={brief(chosen.delta)}; schema measured anew for every ε and seed, in the same budget"
-        )
+        data_summary = f"n={problem.n} delta={format_short_number(args.delta)}; schema measured anew for every ε and seed, in the same budget"
     else:
-        problem, rows = read_task(chosen, workload, partial(_spread, client, chosen.scheduler))
-        digest, task_facts, run = rows_digest(rows), {}, partial(_known, chosen, client, problem, rows)
-        data_summary = (
-            f"n={problem.n} combinations={problem.domain.size} queries={problem.workload.m} delta={brief(chosen.delta)}"
-        )
-    points = points_of(chosen, algorithms, budgets, problem, digest, run, as_csv, task_facts)
+        problem, rows = read_problem_and_rows(args, workload, partial(_cluster_counter, client, args.scheduler))
+        digest, task_facts, run = rows_digest(rows), {}, partial(_run_with_known_schema, args, client, problem, rows)
+        data_summary = f"n={problem.n} combinations={problem.domain.size} queries={problem.workload.m} delta={format_short_number(args.delta)}"
+    points = run_missing_points(args, algorithms, budgets, problem, digest, run, points_csv, task_facts)
     print(data_summary)
-    print("\n".join(report(points)))
+    print("\n".join(report_lines(points)))
 
 
-def _known(
-    chosen: Namespace, client: Any, problem: QueryRelease, rows: Rows | Counts,
-    waiting: Sequence[Case], watch: Tick,
-) -> Points:  # fmt: skip
+def _run_with_known_schema(
+    args: Namespace, client: Any, problem: QueryRelease, rows: Rows | GatheredCounts,
+    waiting_cases: Sequence[Case], progress: Tick,
+) -> PointGenerator:
     """The points of a known schema, run on a cluster, by several processes, or in this one."""
-    if chosen.scheduler:
-        tell("note", _shipped(rows, problem, chosen.scheduler))
-        yield from sweep_on(client, waiting, problem, rows, watch=watch)
+    if args.scheduler:
+        print_message("note", _describe_sent_data(rows, problem, args.scheduler))
+        yield from sweep_on_cluster(client, waiting_cases, problem, rows, progress=progress)
         return
-    pool = WorkerPool(workers=min(chosen.jobs, len(waiting))) if chosen.jobs > 1 and waiting else None
+    pool = WorkerPool(workers=min(args.jobs, len(waiting_cases))) if args.jobs > 1 and waiting_cases else None
     with closing(pool) if pool else nullcontext():
-        yield from sweep(waiting, problem, rows, pool=pool, watch=watch)
+        yield from run_sweep(waiting_cases, problem, rows, pool=pool, progress=progress)
 
 
-def _each(measured: Measured, waiting: Iterable[Case], watch: Tick) -> Points:
+def _run_with_measured_schema(
+    measured: MeasuredSchemaRuns, waiting_cases: Iterable[Case], progress: Tick
+) -> PointGenerator:
     """The point of each case, run in this process, with the numbers of `run`."""
-    for case in waiting:
-        yield run_made(case, partial(measured.run, case.algorithm, case.budget, case.seed, every=seldom), watch)
+    for case in waiting_cases:
+        yield run_case_with(
+            case,
+            partial(measured.run, case.algorithm, case.budget, case.seed, every=steps_between_comparisons),
+            progress,
+        )
 
 
-def _spread(client: Any, address: str | None, source: Source) -> Source:
+def _cluster_counter(client: Any, address: str | None, source: Source) -> Source:
     """The counter of a source: a cluster's workers, if they can read it in shares."""
     if client is None or not isinstance(source, ParquetSource):
         return source
-    tell("note", f"the workers of {address} read {source.name} themselves: path and schema are sent to them")
-    return OnCluster(replace(source, path=source.path.absolute()), client)
+    print_message("note", f"the workers of {address} read {source.name} themselves: path and schema are sent to them")
+    return ClusterSource(replace(source, path=source.path.absolute()), client)
 
 
-def _shipped(rows: Rows | Counts, problem: QueryRelease, address: str) -> str:
+def _describe_sent_data(rows: Rows | GatheredCounts, problem: QueryRelease, address: str) -> str:
     """A description of the data that leaves this machine."""
     columns = ", ".join(problem.domain.names)
-    if isinstance(rows, Counts):
+    if isinstance(rows, GatheredCounts):
         data_text = f"counts of {len(rows.tables):,} tables of the columns {columns}"
     else:
         data_text = f"{len(rows.weights):,} distinct rows of the columns {columns}, with their counts"
     return f"{data_text}, are sent to {address}; whoever runs that cluster can see them"
 
 
-def report(points: Sequence[SweepPoint]) -> list[str]:
+def report_lines(points: Sequence[SweepPoint]) -> list[str]:
     """The lines of a report: means over seeds, the best algorithm at every ε, refusals and failures."""
     finished_points = (
         {**p.errors, "algorithm": p.algorithm, "epsilon": p.epsilon, "seconds": p.seconds or 0.0}
         for p in points
         if p.state == "done"
     )
-    mean_errors, lines = means(finished_points, "algorithm", "epsilon"), []
+    mean_errors, lines = mean_lines(finished_points, "algorithm", "epsilon"), []
     if mean_errors:
         width = max(len(mean["algorithm"]) for mean in mean_errors)
         lines.append("errors against the real table (uses real data – do not publish), means over seeds:")
-        lines.append(f"{'algorithm':>{width}} {'ε':>7} {'runs':>5} {columns(ERRORS.values())} {'seconds':>9}")
+        lines.append(
+            f"{'algorithm':>{width}} {'ε':>7} {'runs':>5} {format_columns(PRINTED_ERRORS.values())} {'seconds':>9}"
+        )
         for mean in mean_errors:
-            error_cells = columns(mean.get(name) for name in ERRORS)
+            error_cells = format_columns(mean.get(name) for name in PRINTED_ERRORS)
             row_start = f"{mean['algorithm']:>{width}} {mean['epsilon']:>7g} {mean['runs']:>5}"
             lines.append(f"{row_start} {error_cells} {mean['seconds']:>9.3g}")
-    for error, label in ERRORS.items():
+    for error, label in PRINTED_ERRORS.items():
         winners: dict[float, str] = {}
         finite_means = (mean for mean in mean_errors if mean.get(error) is not None and math.isfinite(mean[error]))
         for mean in sorted(finite_means, key=itemgetter("epsilon", error)):
@@ -192,9 +214,9 @@ def report(points: Sequence[SweepPoint]) -> list[str]:
     return lines
 
 
-def _algorithms(text: str, settings: Iterable[str]) -> Json:
+def _build_algorithms(text: str, settings: Iterable[str]) -> Json:
     """The chosen algorithms by name, with their own settings."""
-    names, settings_by_name = split_names(text), {}
+    names, settings_by_name = split_column_names(text), {}
     for name in names:
         if name in settings_by_name:
             raise InputError(f"--algorithms names {name!r} twice")
@@ -208,10 +230,10 @@ def _algorithms(text: str, settings: Iterable[str]) -> Json:
                 f"--set {setting[:80]!r}: {name!r} is not among the algorithms, {', '.join(settings_by_name)}"
             )
         settings_by_name[name].append(parameter_text)
-    return {name: choose(name, texts, QueryRelease) for name, texts in settings_by_name.items()}
+    return {name: build_algorithm(name, texts, QueryRelease) for name, texts in settings_by_name.items()}
 
 
-def as_csv(points: Sequence[SweepPoint]) -> str:
+def points_csv(points: Sequence[SweepPoint]) -> str:
     """The points as CSV, one line each: numbers as they are, texts in one line and harmless for spreadsheets."""
     errors = list(dict.fromkeys(name for point in points for name in point.errors))
     lines = []
@@ -231,44 +253,44 @@ def as_csv(points: Sequence[SweepPoint]) -> str:
                 "message": " ".join(p.message.split()),
             }
         )
-    return neutral(pd.DataFrame(lines)).to_csv(index=False)
+    return neutralize_formulas(pd.DataFrame(lines)).to_csv(index=False)
 
 
-def budgets_of(chosen: Namespace, algorithms: int) -> list[Budget]:
+def sweep_budgets(args: Namespace, algorithm_count: int) -> list[Budget]:
     """The budgets that `grid` asks for; InputError for unsupported values, too many runs, or no file to resume."""
-    if chosen.resume and not chosen.json:
+    if args.resume and not args.json:
         raise InputError("--resume continues the file that --json names; give one")
-    budgets = [Budget(epsilon, chosen.delta) for epsilon in reals("--epsilons", chosen.epsilons)]
-    check_count(algorithms * len(budgets) * chosen.repeat)
+    budgets = [Budget(epsilon, args.delta) for epsilon in finite_numbers("--epsilons", args.epsilons)]
+    check_point_count(algorithm_count * len(budgets) * args.repeat)
     return budgets
 
 
-def points_of(
-    chosen: Namespace, algorithms: Json, budgets: Sequence[Budget], problem: QueryRelease, digest: str,
-    run: Runner, csv: Callable[[Sequence[SweepPoint]], str], own: Json,
-    sound: Callable[[Any], bool] = is_error,
-) -> list[SweepPoint]:  # fmt: skip
+def run_missing_points(
+    args: Namespace, algorithms: Json, budgets: Sequence[Budget], problem: QueryRelease, digest: str,
+    run: CaseRunner, csv: Callable[[Sequence[SweepPoint]], str], command_facts: Json,
+    is_valid_error: Callable[[Any], bool] = is_error_value,
+) -> list[SweepPoint]:
     """The points of every algorithm at every budget with every seed that `grid` asks for, sorted.
 
     With --resume those in the file of --json are kept, if it is of the same task; `run` makes the others, one by one.
     The files are kept up to date: --json with the task (public facts, and the command's `own`) and the `digest` of the
-    table, --csv as `csv` writes it. `sound` errors of points are those that the command writes.
+    table, --csv as `csv` writes it. `is_valid_error` errors of points are those that the command writes.
     """
-    planned = cases(algorithms, problem, budgets, range(chosen.seed, chosen.seed + chosen.repeat))
+    planned = plan_cases(algorithms, problem, budgets, range(args.seed, args.seed + args.repeat))
     file_facts = {
-        "tags": TAGS,
-        "task": {**identity(problem), "person": chosen.person, "delta": chosen.delta, **own},
+        "tags": PROVENANCE_TAGS,
+        "task": {**sweep_identity(problem), "person": args.person, "delta": args.delta, **command_facts},
         "parameters": {name: parameter_values(algorithm) for name, algorithm in algorithms.items()},
         "table_sha256": digest,
     }
-    earlier_points = _resumed(chosen.json, file_facts, sound) if chosen.resume else []
-    warn(budgets, problem.n)
-    waiting_cases = still_to_run(planned, earlier_points)
+    earlier_points = _points_to_resume(args.json, file_facts, is_valid_error) if args.resume else []
+    print_budget_warnings(budgets, problem.n)
+    waiting_cases = pending_cases(planned, earlier_points)
     rerun_keys = {case.key for case in waiting_cases}
     points = [point for point in earlier_points if point.key not in rerun_keys]
-    write_files = partial(_write, points, chosen, file_facts, csv)
+    write_files = partial(_write_points, points, args, file_facts, csv)
     try:
-        _collect(points, waiting_cases, write_files, run)
+        _collect_points(points, waiting_cases, write_files, run)
     finally:
         write_files()
     planned_keys = {case.key for case in planned}
@@ -276,7 +298,7 @@ def points_of(
     return sorted((p for p in points if p.key in planned_keys), key=lambda p: (order[p.algorithm], p.epsilon, p.seed))
 
 
-def means(lines: Iterable[Json], *by: str) -> list[Json]:
+def mean_lines(lines: Iterable[Json], *by: str) -> list[Json]:
     """The means of lines that agree in the names `by`, in order of appearance, with the number of lines as "runs".
 
     Each is of the numbers that are known; None without any.
@@ -292,40 +314,40 @@ def means(lines: Iterable[Json], *by: str) -> list[Json]:
             if name not in by
         }
         mean_rows.append(
-            dict(zip(by, key, strict=True)) | {name: mean_of_all(v or [None]) for name, v in known_values.items()}
+            dict(zip(by, key, strict=True)) | {name: mean_if_complete(v or [None]) for name, v in known_values.items()}
         )
         mean_rows[-1]["runs"] = len(group)
     return mean_rows
 
 
-def _collect(
+def _collect_points(
     points: list[SweepPoint],
-    waiting: Sequence[Case],
-    keep: Callable[[], None],
-    run: Runner,
+    waiting_cases: Sequence[Case],
+    write_files: Callable[[], None],
+    run: CaseRunner,
 ) -> None:
     """Add points as they arrive, write them regularly, and print progress."""
-    progress, earlier_count, last_written = Progress(), len(points), 0.0
-    total = earlier_count + len(waiting)
+    progress, earlier_count, last_written = ProgressLine(), len(points), 0.0
+    total = earlier_count + len(waiting_cases)
 
     def line(elapsed: float) -> str:
         fresh_points = points[earlier_count:]
         finished_keys = {point.key for point in fresh_points}
-        cases_ahead = [case for case in waiting if case.key not in finished_keys]
+        cases_ahead = [case for case in waiting_cases if case.key not in finished_keys]
         last_text = "".join(f", last {p.algorithm} ε={p.epsilon:g} seed {p.seed}" for p in points[-1:])
-        return f"{len(points)} of {total} points{last_text}{time_left(elapsed, fresh_points, cases_ahead)}"
+        return f"{len(points)} of {total} points{last_text}{remaining_time_text(elapsed, fresh_points, cases_ahead)}"
 
-    with closing(run(waiting, lambda: progress.say(line))) as new_points:
+    with closing(run(waiting_cases, lambda: progress.show(line))) as new_points:
         for point in new_points:
             points.append(point)
-            progress.say(line)
-            if (now := progress.elapsed) - last_written > WRITE_SECONDS:
-                keep()
+            progress.show(line)
+            if (now := progress.elapsed) - last_written > WRITE_INTERVAL_SECONDS:
+                write_files()
                 last_written = now
     progress.clear()
 
 
-def _resumed(path: str, ours: Json, sound: Callable[[Any], bool]) -> list[SweepPoint]:
+def _points_to_resume(path: str, expected: Json, is_valid_error: Callable[[Any], bool]) -> list[SweepPoint]:
     """The points of an earlier file of the same task; none where there is no file.
 
     Task and parameters are compared by public facts. That the table itself is the same is checked by a digest of it,
@@ -339,23 +361,23 @@ def _resumed(path: str, ours: Json, sound: Callable[[Any], bool]) -> list[SweepP
         isinstance(stored.get(key), kind) for key, kind in required_types.items()
     ):
         raise InputError(f"{path[:200]}: not a file of points as this version writes it; {remedy}")
-    for key, value in ours["task"].items():
+    for key, value in expected["task"].items():
         if stored["task"].get(key) != value:
-            stored_value = _short(stored["task"].get(key))
+            stored_value = _short_json(stored["task"].get(key))
             raise InputError(
-                f"{path[:200]} belongs to another task: {key} is {stored_value} there and {_short(value)} here"
+                f"{path[:200]} belongs to another task: {key} is {stored_value} there and {_short_json(value)} here"
             )
-    if stored.get("table_sha256") != ours["table_sha256"]:
+    if stored.get("table_sha256") != expected["table_sha256"]:
         raise InputError(f"{path[:200]} belongs to another table: as many rows, but other values, headings or people")
     for name, stored_value in stored["parameters"].items():
         # of algorithms that are not asked for now, kept
-        expected_value = ours["parameters"].setdefault(name, stored_value)
+        expected_value = expected["parameters"].setdefault(name, stored_value)
         if expected_value != stored_value:
             raise InputError(
-                f"{path[:200]} holds {name} with {_short(stored_value)}; here it has {_short(expected_value)}"
+                f"{path[:200]} holds {name} with {_short_json(stored_value)}; here it has {_short_json(expected_value)}"
             )
     try:
-        points = [SweepPoint.from_json(point_json, sound) for point_json in stored["points"]]
+        points = [SweepPoint.from_json(point_json, is_valid_error) for point_json in stored["points"]]
     except InputError as error:
         raise InputError(f"{path[:200]}: {error}; {remedy}") from None
     if len({point.key for point in points}) < len(points):
@@ -363,16 +385,16 @@ def _resumed(path: str, ours: Json, sound: Callable[[Any], bool]) -> list[SweepP
     return points
 
 
-def _short(value: Any) -> str:
-    return shortened(json.dumps(value, ensure_ascii=False))
+def _short_json(value: Any) -> str:
+    return shorten(json.dumps(value, ensure_ascii=False))
 
 
-def _write(
-    points: Sequence[SweepPoint], chosen: Namespace, file: Json, csv: Callable[[Sequence[SweepPoint]], str]
+def _write_points(
+    points: Sequence[SweepPoint], args: Namespace, file_facts: Json, csv: Callable[[Sequence[SweepPoint]], str]
 ) -> None:
     """Write all points, sorted, to the files that --json and --csv name; nothing before the first point."""
     sorted_points = sorted(points, key=lambda p: p.key)
     if sorted_points:
-        write_json(chosen.json, {**file, "points": [point.to_json() for point in sorted_points]})
-    if sorted_points and chosen.csv:
-        write(chosen.csv, csv(sorted_points))
+        write_json(args.json, {**file_facts, "points": [point.to_json() for point in sorted_points]})
+    if sorted_points and args.csv:
+        write_file(args.csv, csv(sorted_points))

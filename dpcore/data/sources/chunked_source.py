@@ -5,43 +5,45 @@ from typing import Any
 
 import numpy as np
 
-from ...core.types import Axes, Texts, Watch, unwatched
+from ...core.types import Axes, Texts, Watch, ignore_progress
 from ...schema.domain import Domain
 from ..fingerprint import Fingerprint
-from .source import Source, Tally, places
-from .table_counting import add, cover, narrowed
+from .source import Source, Tally, source_column_positions
+from .table_counting import add_rows_to_tables, choose_wide_tables, sum_to_tables
 
 
-class ReadInOrder(Source):
+class ChunkedSource(Source):
     """A source that is read by its `chunks(names)`, in order, and whose fingerprint covers all its rows."""
 
     def count(
-        self: Any, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched, *share: tuple[int, int]
+        self: Any, domain: Domain, tables: Sequence[Axes], progress: Watch = ignore_progress, *share: tuple[int, int]
     ) -> Tally:
         """The number n and the tables, or those of its share i of k, if it can be read in shares, chunk by chunk.
 
         All columns of the domain are encoded, as in memory, whichever the tables ask for: what a schema refuses does
         not depend on the questions.
         """
-        names = [self.columns[position] for position in places(self, domain)]
-        table_counts = {axes: np.zeros(domain.cells(axes), dtype=np.int64) for axes in cover(tables, domain.shape)}
+        names = [self.columns[position] for position in source_column_positions(self, domain)]
+        table_counts = {
+            axes: np.zeros(domain.table_size(axes), dtype=np.int64) for axes in choose_wide_tables(tables, domain.shape)
+        }
         n = 0
         for chunk in self.chunks(names, *share):
-            add(table_counts, [chunk.encode(column) for column in domain.columns], domain.shape)
+            add_rows_to_tables(table_counts, [chunk.encode(column) for column in domain.columns], domain.shape)
             n += chunk.rows
-            watch(n)
-        return Tally(n, narrowed(table_counts, tables, domain.shape))
+            progress(n)
+        return Tally(n, sum_to_tables(table_counts, tables, domain.shape))
 
-    def fingerprint(self: Any, key: bytes, watch: Watch = unwatched) -> str:
+    def fingerprint(self: Any, key: bytes, progress: Watch = ignore_progress) -> str:
         """The fingerprint of all rows and columns, read chunk by chunk."""
-        return self.fingerprints(key, watch)[0]
+        return self.fingerprints(key, progress)[0]
 
-    def fingerprints(self: Any, key: bytes, watch: Watch = unwatched) -> Texts:
+    def fingerprints(self: Any, key: bytes, progress: Watch = ignore_progress) -> Texts:
         """The fingerprint of all rows and columns, then those of its cells misread; see `Fingerprint.marks`."""
         builder = Fingerprint(self.columns, key)
         n = 0
         for chunk in self.chunks(self.columns):
-            builder.add([chunk.cells(name) for name in self.columns])
+            builder.add_rows([chunk.cells(name) for name in self.columns])
             n += chunk.rows
-            watch(n)
-        return builder.marks()
+            progress(n)
+        return builder.all_fingerprints()

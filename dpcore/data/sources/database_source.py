@@ -9,22 +9,30 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...core.errors import InputError
-from ...core.types import Array, Axes, Json, Texts, Watch, frozen, unwatched
-from ...schema.cell_text import DAY, MIDNIGHT, MISSING_TEXTS, POINT, WHOLE, ZERO, written
-from ...schema.column import OTHER, Column
+from ...core.types import Array, Axes, Json, Texts, Watch, frozen, ignore_progress
+from ...schema.cell_text import (
+    DAY_PATTERN,
+    MIDNIGHT_PATTERN,
+    MISSING_TEXTS,
+    WHOLE_NUMBER_PATTERN,
+    ZERO_FRACTION_PATTERN,
+    ZERO_PATTERN,
+    canonical_text_of_value,
+)
+from ...schema.column import OTHER_LABEL, Column
 from ...schema.column_readings import AS_WRITTEN
 from ...schema.domain import Domain
-from ..input_files import opened
-from .source import Source, Tally, places
-from .table_counting import cover, narrowed
+from ..input_files import open_regular_file
+from .source import Source, Tally, source_column_positions
+from .table_counting import choose_wide_tables, sum_to_tables
 
-ENGINES = {  # tested ones: what takes characters off both ends of a text, makes bytes of it, and a text of bytes
+TEXT_FUNCTIONS_BY_ENGINE = {  # tested ones: what takes characters off both ends of a text, makes bytes of it, and a text of bytes
     "duckdb": ("trim", "encode", "decode"),
     "postgres": ("btrim", "convert_to", "convert_from", "UTF8"),
 }
-SCHEMES = ("duckdb://", "postgres://", "postgresql://")
+ADDRESS_PREFIXES = ("duckdb://", "postgres://", "postgresql://")
 # DuckDB takes the name of a file for a table, and views may read any file: neither leaves the database that was named.
-CLOSED = dict.fromkeys(
+CLOSED_DUCKDB_SETTINGS = dict.fromkeys(
     (
         "enable_external_access",
         "autoinstall_known_extensions",
@@ -33,29 +41,31 @@ CLOSED = dict.fromkeys(
     ),
     False,
 )
-MOST_BYTES = 1 << 50  # largest database, which is never read whole
-SPACES = "".join(c for c in map(chr, range(0x110000)) if c.isspace())  # what `str.strip` takes off
-UNCOUNTED = -1
-AT_ONCE = 500  # reasons to refuse that one query looks for: PostgreSQL answers with at most 1,664 columns
-EXTRA = "a database needs the extra `sql`: pip install 'privacy-utility-explorer[sql]', and the engine's own driver"
-OWN = (
+MAX_DATABASE_BYTES = 1 << 50  # largest database, which is never read whole
+SPACE_CHARACTERS = "".join(c for c in map(chr, range(0x110000)) if c.isspace())  # what `str.strip` takes off
+REFUSED_CODE = -1
+MAX_CHECKS_PER_QUERY = 500  # reasons to refuse that one query looks for: PostgreSQL answers with at most 1,664 columns
+MISSING_EXTRA_MESSAGE = (
+    "a database needs the extra `sql`: pip install 'privacy-utility-explorer[sql]', and the engine's own driver"
+)
+TABLE_EXISTS_QUERY = (
     "SELECT 1 FROM information_schema.tables WHERE table_catalog = current_database() AND table_name = ? "
     "AND table_schema = coalesce(?, current_schema())"
 )
 
 
-def is_database(text: str) -> bool:
+def is_database_address(text: str) -> bool:
     """Whether a text names a table in a database, not a file."""
-    return text.startswith(SCHEMES)
+    return text.startswith(ADDRESS_PREFIXES)
 
 
-def connect(text: str) -> "DatabaseSource":
+def connect_database(text: str) -> "DatabaseSource":
     """The source for ENGINE://…#TABLE or …#SCHEMA.TABLE; a password should stay in the engine's own files.
 
     Raises InputError, which never repeats the address, where the extra is missing or nobody answers.
     """
     address, _, table = text.partition("#")
-    if not is_database(address) or not table:
+    if not is_database_address(address) or not table:
         raise InputError("a table in a database is named ENGINE://…#TABLE, with ENGINE duckdb or postgres")
     engine = address.partition("://")[0].replace("postgresql", "postgres")
     *schema, name = table.split(".")
@@ -65,10 +75,12 @@ def connect(text: str) -> "DatabaseSource":
 
         if engine == "duckdb":
             path = address.partition("://")[2]
-            with opened(path, MOST_BYTES):  # a regular file, which reads no other one and loads no extension
+            with open_regular_file(
+                path, MAX_DATABASE_BYTES
+            ):  # a regular file, which reads no other one and loads no extension
                 pass
-            backend: Any = ibis.duckdb.connect(Path(path), read_only=True, **CLOSED)
-            if not backend.con.execute(OWN, [name, database]).fetchall():
+            backend: Any = ibis.duckdb.connect(Path(path), read_only=True, **CLOSED_DUCKDB_SETTINGS)
+            if not backend.con.execute(TABLE_EXISTS_QUERY, [name, database]).fetchall():
                 raise InputError("there is no such table or view in it")
         else:
             backend = ibis.connect(address)
@@ -76,7 +88,7 @@ def connect(text: str) -> "DatabaseSource":
             backend.con.commit()
         ibis_table = backend.table(name, database=database)
     except ImportError:
-        raise InputError(EXTRA) from None
+        raise InputError(MISSING_EXTRA_MESSAGE) from None
     except Exception as error:  # of any driver; its words may hold a password
         reason = str(error) if isinstance(error, InputError) else type(error).__name__
         raise InputError(f"{engine}: the table {table[:80]!r} cannot be opened ({reason})") from None
@@ -98,8 +110,8 @@ class DatabaseSource(Source):
     name: str = "the table"
 
     def __post_init__(self) -> None:
-        if self.backend.name not in ENGINES:
-            tested = ", ".join(ENGINES)
+        if self.backend.name not in TEXT_FUNCTIONS_BY_ENGINE:
+            tested = ", ".join(TEXT_FUNCTIONS_BY_ENGINE)
             raise InputError(f"{self.backend.name} is no database whose codes were tested; these were: {tested}")
 
     @property
@@ -111,42 +123,46 @@ class DatabaseSource(Source):
         """Close the connection."""
         self.backend.disconnect()
 
-    def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
+    def count(self, domain: Domain, tables: Sequence[Axes], progress: Watch = ignore_progress) -> Tally:
         """The counts from one query for n and refused cells, then a GROUP BY of a packed number for each wide
         table.
         """
-        positions = places(self, domain)
+        positions = source_column_positions(self, domain)
         expressions = [
-            self._pushed(c, self.columns[position]) for c, position in zip(domain.columns, positions, strict=True)
+            self._code_expression(c, self.columns[position])
+            for c, position in zip(domain.columns, positions, strict=True)
         ]
         refusals = [
             (c.name, *refused)
             for c, (_, refused_cells) in zip(domain.columns, expressions, strict=True)
             for refused in refused_cells
         ]
-        row_counts = {self._checked(refusals[i : i + AT_ONCE]) for i in range(0, len(refusals) or 1, AT_ONCE)}
+        row_counts = {
+            self._check_and_count_rows(refusals[i : i + MAX_CHECKS_PER_QUERY])
+            for i in range(0, len(refusals) or 1, MAX_CHECKS_PER_QUERY)
+        }
         n = max(row_counts)
-        watch(n)
+        progress(n)
         table_counts = {}
-        for axes in cover(tables, domain.shape):
-            table_counts[axes] = self._grouped([expressions[a][0] for a in axes], [domain.shape[a] for a in axes])
+        for axes in choose_wide_tables(tables, domain.shape):
+            table_counts[axes] = self._count_cells([expressions[a][0] for a in axes], [domain.shape[a] for a in axes])
             if row_counts != {table_counts[axes].sum()}:
                 raise InputError(f"{self.name} changed while it was counted")
-            watch(n)
-        return Tally(n, narrowed(table_counts, tables, domain.shape))
+            progress(n)
+        return Tally(n, sum_to_tables(table_counts, tables, domain.shape))
 
-    def fingerprints(self, key: bytes, watch: Watch = unwatched) -> NoReturn:
+    def fingerprints(self, key: bytes, progress: Watch = ignore_progress) -> NoReturn:
         """Raise InputError: a fingerprint would need every row."""
-        self.fingerprint(key, watch)
+        self.fingerprint(key, progress)
 
-    def fingerprint(self, key: bytes, watch: Watch = unwatched) -> NoReturn:  # noqa: ARG002
+    def fingerprint(self, key: bytes, progress: Watch = ignore_progress) -> NoReturn:  # noqa: ARG002
         """Raise InputError: a fingerprint would need every row."""
         raise InputError(
             f"{self.name}: a release is of a table that its ledger knows by a fingerprint of all rows, and rows do not "
             "leave a database; export it to Parquet for a release"
         )
 
-    def _checked(self, refusals: Sequence[tuple[str, Any, Any, str]]) -> int:
+    def _check_and_count_rows(self, refusals: Sequence[tuple[str, Any, Any, str]]) -> int:
         """The number n; InputError for the first column with refused cells: the smallest one, and how many."""
         import ibis
 
@@ -154,7 +170,7 @@ class DatabaseSource(Source):
         for i, (_, bad, cells, _) in enumerate(refusals):
             aggregates[f"bad_{i}"] = bad.ifelse(1, 0).sum()
             aggregates[f"least_{i}"] = ibis.cases((bad, cells.cast("string")), else_=None).min()  # type: ignore[attr-defined]
-        (result,) = self._asked(self.table.aggregate(**aggregates)).to_pylist()
+        (result,) = self._run_query(self.table.aggregate(**aggregates)).to_pylist()
         for i, (name, _, _, reason) in enumerate(refusals):
             if refused_count := result[f"bad_{i}"]:
                 least = result[f"least_{i}"]
@@ -163,27 +179,27 @@ class DatabaseSource(Source):
                 raise InputError(f"{self.name}: column {name!r}: {value} {reason} {like}")
         return int(result["n"])
 
-    def _grouped(self, codes: Sequence[Any], shape: Sequence[int]) -> Array:
+    def _count_cells(self, codes: Sequence[Any], shape: Sequence[int]) -> Array:
         """The number of records in each cell (size,)."""
         key = codes[0]
         for code, size in zip(codes[1:], shape[1:], strict=True):
             key = key * size + code
-        result = self._asked(self.table.group_by(cell=key).aggregate(times=lambda t: t.count()))
+        result = self._run_query(self.table.group_by(cell=key).aggregate(times=lambda t: t.count()))
         counts = np.zeros(math.prod(shape), dtype=np.int64)
         counts[result["cell"].to_numpy()] = result["times"].to_numpy()
         return counts
 
-    def _asked(self, question: Any) -> Any:
+    def _run_query(self, query: Any) -> Any:
         """The answer to a query as an Arrow table."""
         try:
-            return self.backend.to_pyarrow(question)
+            return self.backend.to_pyarrow(query)
         except Exception as error:
             reason = f"the database did not answer ({type(error).__name__})"  # of a column of its own kind
             raise InputError(
                 f"{self.name}: {reason}; in a view, cast unusual columns to text, or read a file"
             ) from None
 
-    def _pushed(self, column: Column, name: str) -> tuple[Any, list[tuple[Any, Any, str]]]:
+    def _code_expression(self, column: Column, name: str) -> tuple[Any, list[tuple[Any, Any, str]]]:
         """A column's code as an expression, and its refused cells: a condition, the text to show, and the reason."""
         import ibis
 
@@ -200,58 +216,64 @@ class DatabaseSource(Source):
         absent = cells.isnull() | float_cells.isnan() if kind.is_floating() else cells.isnull()
         refusals = []
         if column.values:
-            cases, is_missing_text = self._values(column, cells, float_cells)
+            cases, is_missing_text = self._value_conditions(column, cells, float_cells)
             absent = absent | is_missing_text if is_missing_text is not None else absent
             outside = ~absent
             for condition, _ in cases:
                 outside = outside & ~condition
-            default_code = column.values.index(OTHER) if column.out_of_range == "other" else UNCOUNTED
-            if default_code == UNCOUNTED:
-                refusals.append((outside, cells, f"is not one of the allowed values {column.allowed}"))
+            default_code = column.values.index(OTHER_LABEL) if column.out_of_range == "other" else REFUSED_CODE
+            if default_code == REFUSED_CODE:
+                refusals.append((outside, cells, f"is not one of the allowed values {column.allowed_text}"))
         else:
-            floor = _builtin("floor", "float64", "float64")  # Ibis's own makes whole numbers of 64 bits
+            floor = _engine_function("floor", "float64", "float64")  # Ibis's own makes whole numbers of 64 bits
             number_checks = []
             if kind.is_floating():
                 number_checks.append((float_cells.isinf(), "is not a finite number"))
             if column.kind == "integer":
-                number_checks.append((float_cells != floor(float_cells), f"is not a whole number in {column.allowed}"))
+                number_checks.append(
+                    (float_cells != floor(float_cells), f"is not a whole number in {column.allowed_text}")
+                )
             for is_refused, reason in number_checks:
                 if column.unreadable == "missing":
                     absent = absent | is_refused
                 else:
                     refusals.append((~absent & is_refused, cells, reason))
-            low, high = map(_exactly, column.bounds)
+            low, high = map(_exact_literal, column.bounds)
             if column.out_of_range == "refuse":
                 refusals.append(
-                    (~absent & ((float_cells < low) | (float_cells > high)), cells, f"is outside {column.allowed}")
+                    (~absent & ((float_cells < low) | (float_cells > high)), cells, f"is outside {column.allowed_text}")
                 )
             if column.edges:
-                cases = [(float_cells < _exactly(edge), i) for i, edge in enumerate(column.edges[1:-1])]
-                default_code = column.present - 1
+                cases = [(float_cells < _exact_literal(edge), i) for i, edge in enumerate(column.edges[1:-1])]
+                default_code = column.nonmissing_size - 1
             else:
-                last_code = column.present - 1
+                last_code = column.nonmissing_size - 1
                 cases = [(float_cells <= low, 0), (float_cells >= high, last_code)]
                 default_code = (float_cells - low).cast("int64")
         if column.missing == "refuse":
             refusals.append((absent, cells, "is missing"))
-        missing_code = column.values.index(OTHER) if column.missing == "other" else column.present
+        missing_code = column.values.index(OTHER_LABEL) if column.missing == "other" else column.nonmissing_size
         return ibis.cases((absent, missing_code), *cases, else_=default_code).cast("int64"), refusals
 
-    def _values(self, column: Column, cells: Any, floats: Any) -> tuple[list[tuple[Any, int]], Any]:
+    def _value_conditions(self, column: Column, cells: Any, float_cells: Any) -> tuple[list[tuple[Any, int]], Any]:
         """Conditions for each listed value with its code, and for a text that means a missing value."""
         import ibis
 
-        code_of_key = {column.key(value): code for code, value in enumerate(column.values)}
+        code_of_key = {column.category_key(value): code for code, value in enumerate(column.values)}
         kind = cells.type()
         if kind.is_string():
-            trim, encode, decode, *encoding_names = ENGINES[self.backend.name]
+            trim, encode, decode, *encoding_names = TEXT_FUNCTIONS_BY_ENGINE[self.backend.name]
             encoding = ["string"] * len(encoding_names)
-            text = _builtin(trim, "string", "string", "string")(cells + "", SPACES)  # of an enumeration, too
+            text = _engine_function(trim, "string", "string", "string")(
+                cells + "", SPACE_CHARACTERS
+            )  # of an enumeration, too
             # Bytes have no collation, under which different texts may be equal.
-            text = _builtin(encode, "string", *encoding, "binary")(text, *encoding_names)
-            text = _builtin(decode, "binary", *encoding, "string")(text, *encoding_names)
+            text = _engine_function(encode, "string", *encoding, "binary")(text, *encoding_names)
+            text = _engine_function(decode, "binary", *encoding, "string")(text, *encoding_names)
             missing_texts = sorted(MISSING_TEXTS - set(code_of_key))
-            return [(_same(text, key), code) for key, code in code_of_key.items()], text.isin(missing_texts)
+            return [(_equals_canonical_text(text, key), code) for key, code in code_of_key.items()], text.isin(
+                missing_texts
+            )
         if kind.is_boolean():
             return [
                 (cells == (key == "True"), code) for key, code in code_of_key.items() if key in ("True", "False")
@@ -262,30 +284,30 @@ class DatabaseSource(Source):
                 value: Any = (int if kind.is_integer() else np.float32 if kind.is_float32() else float)(key)
             except ValueError:
                 continue
-            if written(value) != key or value != value:
+            if canonical_text_of_value(value) != key or value != value:
                 continue
             if kind.is_floating():
-                conditions.append((floats == _exactly(value), code))
+                conditions.append((float_cells == _exact_literal(value), code))
             elif kind.bounds.lower <= value <= kind.bounds.upper:
                 conditions.append((cells == ibis.literal(value, kind), code))
         return conditions, None
 
 
-def _same(text: Any, key: str) -> Any:
+def _equals_canonical_text(text: Any, key: str) -> Any:
     """Whether a text equals a canonical one, by the rule of `canonical`."""
-    if re.fullmatch(f"{ZERO}|{WHOLE}", key):
-        return text.re_search(f"^{'-?' * (key == ZERO)}{key}({POINT})?$")
-    return text.re_search(f"^{key}({MIDNIGHT})?$") if re.fullmatch(DAY, key) else text == key
+    if re.fullmatch(f"{ZERO_PATTERN}|{WHOLE_NUMBER_PATTERN}", key):
+        return text.re_search(f"^{'-?' * (key == ZERO_PATTERN)}{key}({ZERO_FRACTION_PATTERN})?$")
+    return text.re_search(f"^{key}({MIDNIGHT_PATTERN})?$") if re.fullmatch(DAY_PATTERN, key) else text == key
 
 
-def _exactly(value: float) -> Any:
+def _exact_literal(value: float) -> Any:
     """A number written out in full, so that the database reads the very same float, not a decimal."""
     import ibis
 
     return ibis.literal(repr(float(value))).cast("float64")
 
 
-def _builtin(name: str, *kinds: str) -> Any:
+def _engine_function(name: str, *kinds: str) -> Any:
     """A function of the engine's own: the types of its arguments, then that of its value."""
     import ibis
 

@@ -7,15 +7,15 @@ import pandas as pd
 
 from ...core.errors import InputError
 from ...core.types import Array, Texts, frozen
-from ..cell_hashes import persons
+from ..cell_hashes import hash_person_ids
 from ..privacy_unit import PrivacyUnit, limit_rows
-from .chunked_source import ReadInOrder
+from .chunked_source import ChunkedSource
 from .source import Chunk, Source, SourceWrapper
 
 
 @frozen
-class LimitedSource(SourceWrapper, ReadInOrder):
-    """A source with at most `most` rows of each person in the column `person`, chosen by content; see `limit_rows`.
+class LimitedRowsSource(SourceWrapper, ChunkedSource):
+    """A source with at most `max_rows` rows of each person in the column `person`, chosen by content; see `limit_rows`.
 
     A person's rows may go on in the next chunk. Whose rows stand apart is refused, as what is kept of a person depends
     on all of that person's rows: so the mark of everybody seen is kept, 8 bytes each, and looked through at the end.
@@ -23,50 +23,54 @@ class LimitedSource(SourceWrapper, ReadInOrder):
     """
 
     person: str
-    most: int
-    used: Texts
+    max_rows: int
+    hashed_columns: Texts
 
     def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
         """The chunks of whole people, with only the rows that are kept of them."""
         if (occurrences := self.columns.count(self.person)) != 1:
             raise InputError(f"{self.name} has {occurrences or 'no'} column {self.person!r} that identifies a person")
-        read_columns = list(dict.fromkeys([self.person, *self.used, *names]))
+        read_columns = list(dict.fromkeys([self.person, *self.hashed_columns, *names]))
         person_hashes, pending = list[Array](), pd.DataFrame()
         for chunk in self.source.chunks(read_columns):
             chunk_frame = pd.DataFrame({name: chunk.cells(name) for name in read_columns})
             frame = pd.concat([pending, chunk_frame], ignore_index=True) if len(pending) else chunk_frame
-            row_hashes = persons(pd.Series(frame[self.person]))
+            row_hashes = hash_person_ids(pd.Series(frame[self.person]))
             person_starts = np.flatnonzero(np.append(True, row_hashes[1:] != row_hashes[:-1]))
             complete_rows, pending = int(person_starts[-1]), frame.iloc[person_starts[-1] :]
             person_hashes.append(row_hashes[person_starts[:-1]])
-            yield self._kept(frame.iloc[:complete_rows], names)
-            if len(pending) > MOST:
-                raise InputError(f"{self.name}: more than {MOST:,} rows name one person, or nobody: that is no person")
+            yield self._limited_chunk(frame.iloc[:complete_rows], names)
+            if len(pending) > MAX_ROWS_PER_PERSON:
+                raise InputError(
+                    f"{self.name}: more than {MAX_ROWS_PER_PERSON:,} rows name one person, or nobody: that is no person"
+                )
         if len(pending):
-            person_hashes.append(persons(pd.Series(pending[self.person]))[:1])
-            yield self._kept(pending, names)
+            person_hashes.append(hash_person_ids(pd.Series(pending[self.person]))[:1])
+            yield self._limited_chunk(pending, names)
         if person_hashes and not pd.Index(np.concatenate(person_hashes)).is_unique:
             raise InputError(
                 f"{self.name}: the rows of some value of {self.person!r} are far apart, so that they cannot be limited "
                 "part by part: sort the file by that column, or read a smaller table into memory"
             )
 
-    def _kept(self, frame: pd.DataFrame, names: Sequence[str]) -> Chunk:
-        return Chunk(pd.DataFrame(limit_rows(frame, self.person, self.most, self.used)[list(names)]), self.name)
+    def _limited_chunk(self, frame: pd.DataFrame, names: Sequence[str]) -> Chunk:
+        return Chunk(
+            pd.DataFrame(limit_rows(frame, self.person, self.max_rows, self.hashed_columns)[list(names)]), self.name
+        )
 
 
-MOST = 1 << 22  # rows of one person that are held at once
+MAX_ROWS_PER_PERSON = 1 << 22  # rows of one person that are held at once
 
 
-def limited(source: Source, unit: PrivacyUnit, used: Sequence[str]) -> Source:
+def limit_source(source: Source, unit: PrivacyUnit, hashed_columns: Sequence[str]) -> Source:
     """The rows that count: all, or a limited number of each person; InputError for a source not read in order.
 
-    `used` are the columns by which rows are chosen.
+    `hashed_columns` are the columns by which rows are chosen.
     """
     if unit.person is None:
         return source
-    if not isinstance(source, ReadInOrder):
+    if not isinstance(source, ChunkedSource):
         raise InputError(
             f"person={unit.person!r}: rows of one person are limited in files and in memory only, not in {source.name}"
         )
-    return LimitedSource(source, unit.person, unit.most_rows, tuple(used))
+    return LimitedRowsSource(source, unit.person, unit.most_rows, tuple(hashed_columns))

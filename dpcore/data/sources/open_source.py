@@ -4,27 +4,32 @@ import os
 from pathlib import Path
 
 from ...core.errors import InputError
-from ...schema.text_format import UNSTATED, TextFormat
-from ..readers import ENDINGS
+from ...schema.text_format import DEFAULT_TEXT_FORMAT, TextFormat
+from ..readers import TABLE_ENDINGS
 from .parquet_source import ParquetSource
 from .text_source import TextSource
 
-LARGE = {".parquet": 200_000_000, ".csv": 500_000_000, ".tsv": 500_000_000, ".txt": 500_000_000}  # bytes
-MOST_WORKERS = 8
-PARALLEL = 50_000_000  # cells from which more than one process is worth its start
+LARGE_BYTES_BY_ENDING = {
+    ".parquet": 200_000_000,
+    ".csv": 500_000_000,
+    ".tsv": 500_000_000,
+    ".txt": 500_000_000,
+}  # bytes
+MAX_WORKERS = 8
+MIN_PARALLEL_CELLS = 50_000_000  # cells from which more than one process is worth its start
 
 
-def is_large(path: str | Path) -> bool:
+def is_large_table(path: str | Path) -> bool:
     """Whether the path is a folder, or a file that takes many times its size in memory."""
     path = Path(path)
     try:
-        return path.is_dir() or path.stat().st_size > LARGE.get(path.suffix.lower(), 1 << 62)
+        return path.is_dir() or path.stat().st_size > LARGE_BYTES_BY_ENDING.get(path.suffix.lower(), 1 << 62)
     except (OSError, ValueError):
         return False  # the later reading explains the failure
 
 
 def source_at(
-    path: str | Path, format: TextFormat = UNSTATED, *, workers: int | None = None
+    path: str | Path, format: TextFormat = DEFAULT_TEXT_FORMAT, *, workers: int | None = None
 ) -> ParquetSource | TextSource:
     """The source at a path, a text file by its `format`; `workers` processes (default: one a processor) read it.
 
@@ -35,9 +40,9 @@ def source_at(
     if os.path.isdir(path) or ending == ".parquet":  # which a name that is too long does not make fail
         source = ParquetSource(path)
         if workers is None:
-            large = source.rows * len(source.columns) >= PARALLEL
-            workers = min(os.cpu_count() or 1, MOST_WORKERS) if large else 1
+            large = source.rows * len(source.columns) >= MIN_PARALLEL_CELLS
+            workers = min(os.cpu_count() or 1, MAX_WORKERS) if large else 1
         return ParquetSource(path, workers)
-    if ending not in ENDINGS or ending == ".xlsx":
+    if ending not in TABLE_ENDINGS or ending == ".xlsx":
         raise InputError(f"{path}: only a folder, .parquet, .csv, .tsv and .txt can be read in parts, not {ending!r}")
     return TextSource(path, format)

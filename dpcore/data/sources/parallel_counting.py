@@ -12,19 +12,19 @@ from multiprocessing.process import BaseProcess
 from operator import add
 from typing import Any
 
-from ...core.errors import InputError, in_words
+from ...core.errors import InputError, user_message
 from ...core.types import Axes, Watch
 from ...schema.domain import Domain
-from .chunked_source import ReadInOrder
+from .chunked_source import ChunkedSource
 from .source import Source, Tally
 
-_starting = threading.Lock()
+_start_lock = threading.Lock()
 
 
 @contextmanager
-def hidden_main() -> Iterator[None]:
+def hide_main_script() -> Iterator[None]:
     """A context in which spawned children do not import the parent's main script, a page under a page server."""
-    with _starting:
+    with _start_lock:
         main = sys.modules["__main__"]
         hidden = {name: main.__dict__.pop(name) for name in ("__file__", "__spec__") if name in main.__dict__}
         try:
@@ -34,30 +34,30 @@ def hidden_main() -> Iterator[None]:
             main.__dict__.update(hidden)
 
 
-def spawned(work: Callable[..., None], *given: Any) -> tuple[BaseProcess, Connection]:
+def spawn_process(work: Callable[..., None], *args: Any) -> tuple[BaseProcess, Connection]:
     """A new process that does `work(pipe, *given)`, and the other end of its pipe."""
     context = multiprocessing.get_context("spawn")
     parent_end, child_end = context.Pipe()
-    process = context.Process(target=work, args=(child_end, *given), daemon=True)
-    with hidden_main():
+    process = context.Process(target=work, args=(child_end, *args), daemon=True)
+    with hide_main_script():
         process.start()
     child_end.close()
     return process, parent_end
 
 
-def counted(source: Source, domain: Domain, tables: Sequence[Axes], watch: Watch, workers: int) -> Tally:
+def count_in_processes(source: Source, domain: Domain, tables: Sequence[Axes], progress: Watch, workers: int) -> Tally:
     """The counts of all shares together, by `workers` processes; in this process where one is enough.
 
-    What `watch` raises ends the others too. A share whose process dies is not counted at all, and the whole is refused.
+    What `progress` raises ends the others too. A share whose process dies is not counted at all, and the whole is refused.
     """
     if workers < 2:
-        return ReadInOrder.count(source, domain, tables, watch)
+        return ChunkedSource.count(source, domain, tables, progress)
     rows_done, tallies = [0] * workers, list[Tally]()
     pipes: dict[Any, int] = {}
     processes = []
     try:
         for i in range(workers):
-            process, pipe = spawned(_share, source, domain, tables, (i, workers))
+            process, pipe = spawn_process(_send_share, source, domain, tables, (i, workers))
             pipes[pipe] = i
             processes.append(process)
         while pipes:
@@ -76,7 +76,7 @@ def counted(source: Source, domain: Domain, tables: Sequence[Axes], watch: Watch
                     del pipes[pipe]
                 else:
                     rows_done[i] = message
-                    watch(sum(rows_done))
+                    progress(sum(rows_done))
     finally:
         for process in processes:
             process.kill()
@@ -85,14 +85,16 @@ def counted(source: Source, domain: Domain, tables: Sequence[Axes], watch: Watch
     return reduce(add, tallies)
 
 
-def _share(pipe: Connection, source: Source, domain: Domain, tables: Sequence[Axes], share: tuple[int, int]) -> None:
+def _send_share(
+    pipe: Connection, source: Source, domain: Domain, tables: Sequence[Axes], share: tuple[int, int]
+) -> None:
     """Send the numbers of rows counted so far, and then the counts of a share or the refusal."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: it ends this one
     try:
-        pipe.send(ReadInOrder.count(source, domain, tables, pipe.send, share))
+        pipe.send(ChunkedSource.count(source, domain, tables, pipe.send, share))
     except ConnectionError:
         return
     except InputError as error:
         pipe.send(error)
     except Exception as error:  # noqa: BLE001 - a bug must end the whole with a message
-        pipe.send(InputError(f"{source.name}: {in_words(error)}"))
+        pipe.send(InputError(f"{source.name}: {user_message(error)}"))

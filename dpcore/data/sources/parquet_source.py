@@ -12,23 +12,23 @@ import pyarrow.compute as pc
 from pyarrow.parquet import ParquetFile
 
 from ...core.errors import InputError
-from ...core.types import Array, Axes, Texts, Watch, unwatched, value_object
+from ...core.types import Array, Axes, Texts, Watch, ignore_progress, value_object
 from ...schema.column import Column
 from ...schema.domain import Domain
-from ..file_kinds import check_kind
-from ..input_files import check_names, explained
-from ..readers import series, sound
-from .chunked_source import ReadInOrder
-from .parallel_counting import counted
-from .source import Chunk, Stamp, Tally, stamped
+from ..file_kinds import check_file_kind
+from ..input_files import check_column_names, reader_errors_as_input_error
+from ..readers import arrow_to_series, repair_damaged_cells
+from .chunked_source import ChunkedSource
+from .parallel_counting import count_in_processes
+from .source import Chunk, FileStamp, Tally, open_stamped_file
 
-ROWS = 1 << 18  # most rows of a chunk: row groups may be larger
-FEW = 1 << 16  # distinct cells of a chunk's column, up to which each is encoded once
+MAX_CHUNK_ROWS = 1 << 18  # most rows of a chunk: row groups may be larger
+MAX_DISTINCT_CELLS = 1 << 16  # distinct cells of a chunk's column, up to which each is encoded once
 compute: Any = pc  # its functions are made when it is imported, which type checkers cannot follow
 
 
 @value_object
-class ParquetSource(ReadInOrder):
+class ParquetSource(ChunkedSource):
     """A file, or all files of a folder that end in .parquet, in the order of their names; all have the same columns.
 
     Row groups are read one by one, by `workers` processes at once. A file that changes between two readings is refused.
@@ -60,16 +60,16 @@ class ParquetSource(ReadInOrder):
         return tuple(files)
 
     @cached_property
-    def _known(self) -> tuple[Texts, list[tuple[Path, Stamp, list[int]]]]:
+    def _columns_and_files(self) -> tuple[Texts, list[tuple[Path, FileStamp, list[int]]]]:
         """The column names, and each file with its stamp and its rows by row group."""
         columns: Texts | None = None
         parts = []
         for file in self.files:
-            with stamped(file) as (content, stamp):
-                check_kind(content, ".parquet")
+            with open_stamped_file(file) as (content, stamp):
+                check_file_kind(content, ".parquet")
                 parquet_file = ParquetFile(content)
                 names = tuple(parquet_file.schema_arrow.names)
-                check_names(names)
+                check_column_names(names)
                 columns = names if columns is None else columns
                 if sorted(names) != sorted(columns):
                     raise InputError(f"has other columns than {self.files[0].name}: {', '.join(names)}")
@@ -78,42 +78,42 @@ class ParquetSource(ReadInOrder):
         return columns or (), parts
 
     @property
-    def stamps(self) -> tuple[tuple[Path, Stamp], ...]:
+    def stamps(self) -> tuple[tuple[Path, FileStamp], ...]:
         """Each file and its stamp at the first reading; a file that changed is refused."""
-        return tuple((file, stamp) for file, stamp, _ in self._known[1])
+        return tuple((file, stamp) for file, stamp, _ in self._columns_and_files[1])
 
     @property
     def columns(self) -> Texts:
         """The columns of the first file, in its order."""
-        return self._known[0]
+        return self._columns_and_files[0]
 
     @property
     def rows(self) -> int:
         """The number of rows, by the files' own metadata."""
-        return sum(sum(groups) for *_, groups in self._known[1])
+        return sum(sum(groups) for *_, groups in self._columns_and_files[1])
 
     @property
     def groups(self) -> int:
         """The number of row groups, which is the largest number of shares."""
-        return sum(len(groups) for *_, groups in self._known[1])
+        return sum(len(groups) for *_, groups in self._columns_and_files[1])
 
     def chunks(self, names: Sequence[str], share: tuple[int, int] = (0, 1)) -> Iterator["ArrowChunk"]:
         """The chunks of row groups i, i + k, i + 2k, …; large groups in pieces."""
         i, k = share
         group_offset = 0
-        for file, stamp, groups in self._known[1]:
+        for file, stamp, groups in self._columns_and_files[1]:
             group_indices = range((i - group_offset) % k, len(groups), k)
             group_offset += len(groups)
             if not group_indices:
                 continue
-            with stamped(file, stamp) as (content, _):
+            with open_stamped_file(file, stamp) as (content, _):
                 parquet_file = ParquetFile(content)
                 for g in group_indices:
-                    yield from _pieces(parquet_file, g, list(names), f"{file}, row group {g + 1}")
+                    yield from _read_pieces(parquet_file, g, list(names), f"{file}, row group {g + 1}")
 
-    def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
+    def count(self, domain: Domain, tables: Sequence[Axes], progress: Watch = ignore_progress) -> Tally:
         """The number n and the tables, counted by as many processes as there are workers."""
-        return counted(self, domain, tables, watch, self.workers)
+        return count_in_processes(self, domain, tables, progress, self.workers)
 
 
 class ArrowChunk(Chunk):
@@ -121,8 +121,8 @@ class ArrowChunk(Chunk):
 
     def cells(self, name: str) -> pd.Series:
         """The cells as a table in memory has them."""
-        with explained(self.where, "parquet"):
-            return series(self.table[name])
+        with reader_errors_as_input_error(self.where, "parquet"):
+            return arrow_to_series(self.table[name])
 
     def encode(self, column: Column) -> Array:
         """The codes (rows,); where few cells differ, each distinct one is encoded once."""
@@ -133,20 +133,20 @@ class ArrowChunk(Chunk):
             encoded = cells.combine_chunks().dictionary_encode()
             encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
             distinct_cells = encoded.dictionary
-            if len(distinct_cells) <= min(FEW, self.rows):
+            if len(distinct_cells) <= min(MAX_DISTINCT_CELLS, self.rows):
                 missing_index = len(distinct_cells)
                 if encoded.null_count:
                     distinct_cells = pa.concat_arrays([distinct_cells, pa.nulls(1, distinct_cells.type)])
-                codes = column.encode(series(distinct_cells))
+                codes = column.encode(arrow_to_series(distinct_cells))
                 return codes[compute.fill_null(encoded.indices, missing_index).to_numpy(zero_copy_only=False)]
         return super().encode(column)  # which says what is refused, and in which row
 
 
-def _pieces(packed: ParquetFile, group: int, names: list[str], where: str) -> Iterator[ArrowChunk]:
+def _read_pieces(parquet_file: ParquetFile, group: int, names: list[str], where: str) -> Iterator[ArrowChunk]:
     """A row group's chunks of limited size."""
     rows = 0
-    with explained(where, "parquet"):
-        for batch in packed.iter_batches(ROWS, row_groups=[group], columns=names):
-            table = sound(pa.Table.from_batches([batch]))
+    with reader_errors_as_input_error(where, "parquet"):
+        for batch in parquet_file.iter_batches(MAX_CHUNK_ROWS, row_groups=[group], columns=names):
+            table = repair_damaged_cells(pa.Table.from_batches([batch]))
             yield ArrowChunk(table, where if not rows else f"{where}, rows from {rows + 1:,} on")
             rows += table.num_rows

@@ -10,31 +10,34 @@ from typing import Any, BinaryIO
 import pandas as pd
 
 from ...core.errors import InputError
-from ...core.types import Array, Tables, Texts, Watch, frozen, unwatched
+from ...core.types import Array, Tables, Texts, Watch, frozen, ignore_progress
 from ...schema.column import Column
 from ...schema.domain import Domain
-from ..input_files import explained, opened
+from ..input_files import open_regular_file, reader_errors_as_input_error
 
-MOST_BYTES = 1 << 50  # largest file
-CHANGED = "has changed since it was read first"
-Stamp = tuple[int, int, int]
+MAX_FILE_BYTES = 1 << 50  # largest file
+CHANGED_MESSAGE = "has changed since it was read first"
+FileStamp = tuple[int, int, int]
 
 
 @contextmanager
-def stamped(path: Path, before: Stamp | None = None) -> Iterator[tuple[BinaryIO, Stamp]]:
+def open_stamped_file(path: Path, expected_stamp: FileStamp | None = None) -> Iterator[tuple[BinaryIO, FileStamp]]:
     """A regular file, open for reading, and a stamp that changes when it is written; errors begin with its path.
 
     Raises InputError where it is not the stamp `before` any more.
     """
-    with explained(str(path), path.suffix.lower()[1:]), opened(path, MOST_BYTES) as file:
+    with (
+        reader_errors_as_input_error(str(path), path.suffix.lower()[1:]),
+        open_regular_file(path, MAX_FILE_BYTES) as file,
+    ):
         file_status = os.fstat(file.fileno())
         stamp = file_status.st_ino, file_status.st_size, file_status.st_mtime_ns
-        if before not in (None, stamp):
-            raise InputError(CHANGED)
+        if expected_stamp not in (None, stamp):
+            raise InputError(CHANGED_MESSAGE)
         yield file, stamp
 
 
-def bytes_of_all(digests: Sequence[str]) -> str:
+def combine_sha256(digests: Sequence[str]) -> str:
     """The SHA-256 that stands for several files by those of each, in any order; of one file its own."""
     if len(digests) == 1:
         return digests[0]
@@ -74,15 +77,15 @@ class Source:
         """
         digests = []
         for path, stamp in self.stamps:
-            with stamped(path, stamp) as (file, _):
+            with open_stamped_file(path, stamp) as (file, _):
                 digests.append(hashlib.file_digest(file, "sha256").hexdigest())  # type: ignore[arg-type]
-        return bytes_of_all(digests) if digests else ""
+        return combine_sha256(digests) if digests else ""
 
 
-def places(source: Source, domain: Domain) -> list[int]:
+def source_column_positions(source: Source, domain: Domain) -> list[int]:
     """The position of each column of a domain in a source; InputError, with the source's name, if one is missing."""
     try:
-        return domain.places(source.columns)
+        return domain.column_positions(source.columns)
     except InputError as error:
         raise InputError(f"{source.name}: {error}") from None
 
@@ -104,17 +107,17 @@ class SourceWrapper(Source):
         return self.source.columns
 
     @property
-    def stamps(self) -> tuple[tuple[Path, Stamp], ...]:
+    def stamps(self) -> tuple[tuple[Path, FileStamp], ...]:
         """The files of the wrapped source."""
         return self.source.stamps
 
-    def fingerprint(self, key: bytes, watch: Watch = unwatched) -> str:
+    def fingerprint(self, key: bytes, progress: Watch = ignore_progress) -> str:
         """The fingerprint of all rows of the wrapped source, including those left out by the wrapper."""
-        return self.source.fingerprint(key, watch)
+        return self.source.fingerprint(key, progress)
 
-    def fingerprints(self, key: bytes, watch: Watch = unwatched) -> Texts:
+    def fingerprints(self, key: bytes, progress: Watch = ignore_progress) -> Texts:
         """The fingerprints of all rows of the wrapped source, including those left out by the wrapper."""
-        return self.source.fingerprints(key, watch)
+        return self.source.fingerprints(key, progress)
 
 
 @frozen

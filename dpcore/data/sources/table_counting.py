@@ -7,14 +7,14 @@ from os.path import commonprefix
 import numpy as np
 
 from ...core.types import Array, Axes, Tables
-from ...schema.domain import projected
+from ...schema.domain import sum_to_axes
 
-BLOCK = 1 << 17  # records whose keys are made at once: they stay in a processor's cache
-WIDE = 1 << 16  # cells up to which tables are put together
-SPREAD = 1 << 21  # cells from which on only those that a block meets are touched
+BLOCK_ROWS = 1 << 17  # records whose keys are made at once: they stay in a processor's cache
+MAX_WIDE_TABLE_CELLS = 1 << 16  # cells up to which tables are put together
+MIN_SPARSE_TABLE_CELLS = 1 << 21  # cells from which on only those that a block meets are touched
 
 
-def add(counted: Tables, codes: Sequence[Array], shape: Sequence[int]) -> None:
+def add_rows_to_tables(counted: Tables, codes: Sequence[Array], shape: Sequence[int]) -> None:
     """Add records, as codes (m,) by column, to tables in place; shared columns' keys are computed once.
 
     A key is a whole number below the table's size: of 32 bits where that serves.
@@ -23,8 +23,8 @@ def add(counted: Tables, codes: Sequence[Array], shape: Sequence[int]) -> None:
     key_type = np.int32 if max(len(table) for table in counted.values()) < 2**31 else np.int64
     columns = {a: codes[a].astype(key_type) for a in used_axes}
     m = len(codes[0])
-    for start in range(0, m, BLOCK):
-        block = slice(start, min(start + BLOCK, m))
+    for start in range(0, m, BLOCK_ROWS):
+        block = slice(start, min(start + BLOCK_ROWS, m))
         previous_axes: Axes = ()
         keys: list[Array] = []
         for axes in sorted(counted):
@@ -33,14 +33,14 @@ def add(counted: Tables, codes: Sequence[Array], shape: Sequence[int]) -> None:
             for a in axes[shared:]:
                 keys.append(keys[-1] * key_type(shape[a]) + columns[a][block] if keys else columns[a][block])
             previous_axes, table = axes, counted[axes]
-            if len(table) < SPREAD:
+            if len(table) < MIN_SPARSE_TABLE_CELLS:
                 table += np.bincount(keys[-1], minlength=len(table))
             else:
                 cells, times = np.unique(keys[-1], return_counts=True)
                 table[cells] += times
 
 
-def cover(tables: Iterable[Axes], shape: Sequence[int]) -> list[Axes]:
+def choose_wide_tables(tables: Iterable[Axes], shape: Sequence[int]) -> list[Axes]:
     """Tables to count, few and of at most WIDE cells, such that each one asked for lies inside one of them.
 
     All 455 tables of 3 among 15 columns of 8 values lie inside some 60 of 5 columns, which are counted in a fraction of
@@ -51,7 +51,7 @@ def cover(tables: Iterable[Axes], shape: Sequence[int]) -> list[Axes]:
     for row, axes in zip(membership, requested, strict=True):
         row[list(axes)] = True
     uncovered, wide_tables = np.ones(len(requested), dtype=bool), list[Axes]()
-    sizes = np.array([_size(axes, shape) for axes in requested], dtype=float)
+    sizes = np.array([_table_size(axes, shape) for axes in requested], dtype=float)
     while uncovered.any():
         # what fits into nothing larger comes first
         largest = int(np.flatnonzero(uncovered)[np.argmax(sizes[uncovered])])
@@ -59,7 +59,7 @@ def cover(tables: Iterable[Axes], shape: Sequence[int]) -> list[Axes]:
         while True:
             missing = (membership & ~is_included).sum(axis=1)
             gains = membership[uncovered & (missing == 1)] & ~is_included  # by which column a table would come inside
-            free_factor = WIDE // _size(np.flatnonzero(is_included), shape)
+            free_factor = MAX_WIDE_TABLE_CELLS // _table_size(np.flatnonzero(is_included), shape)
             gain = np.where(~is_included & (np.asarray(shape) <= free_factor), gains.sum(axis=0) + 1e-9, 0)
             if not gain.any() or not (uncovered & (missing > 0)).any():
                 break
@@ -69,15 +69,17 @@ def cover(tables: Iterable[Axes], shape: Sequence[int]) -> list[Axes]:
     return sorted(wide_tables)
 
 
-def narrowed(counted: Tables, tables: Iterable[Axes], shape: Sequence[int]) -> Tables:
+def sum_to_tables(wide_tables: Tables, tables: Iterable[Axes], shape: Sequence[int]) -> Tables:
     """Each table asked for, summed from the smallest counted one that contains it."""
-    smallest_first = sorted(counted, key=lambda axes: len(counted[axes]))
+    smallest_first = sorted(wide_tables, key=lambda axes: len(wide_tables[axes]))
     results = {}
     for axes in tables:
         wide_axes = next(other for other in smallest_first if set(axes) <= set(other))
-        results[axes] = projected(counted[wide_axes].reshape([shape[a] for a in wide_axes]), wide_axes, axes).ravel()
+        results[axes] = sum_to_axes(
+            wide_tables[wide_axes].reshape([shape[a] for a in wide_axes]), wide_axes, axes
+        ).ravel()
     return results
 
 
-def _size(axes: Iterable[int], shape: Sequence[int]) -> int:
+def _table_size(axes: Iterable[int], shape: Sequence[int]) -> int:
     return math.prod(shape[a] for a in axes)

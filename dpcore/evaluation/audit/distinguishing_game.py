@@ -16,26 +16,26 @@ from scipy.stats import beta
 from ...algorithms import Algorithm, registered_name
 from ...algorithms.algorithm import make_plan
 from ...core.errors import InputError
-from ...core.parameters import parameters
-from ...core.types import Array, Json, Rng, Watch, frozen, unwatched
-from ...privacy.accounting import Accounting, Budget, Plan, Sums, guarantee
-from ...privacy.curators.curator_of_problem import curator_of
-from ...privacy.curators.table_curator import TableCurator
+from ...core.parameters import declared_parameters
+from ...core.types import Array, Json, Rng, Watch, frozen, ignore_progress
+from ...privacy.accounting import Budget, ComposedCost, CompositionRule, Plan, guarantee
+from ...privacy.curators.curator import Curator
+from ...privacy.curators.curator_of_problem import make_curator
 from ...problems import QueryRelease
 from ...queries import Marginals
 from ...schema.domain import Column, Domain, Rows
 
-RUNS, MOST_RUNS = 4000, 1_000_000  # runs on each of the two tables
-RECORDS = (10, 1000)  # a few records show selections best, many show measurements; a pilot decides
-PILOT = 300  # runs
+DEFAULT_RUNS_PER_TABLE, MAX_RUNS_PER_TABLE = 4000, 1_000_000  # runs on each of the two tables
+TABLE_ROW_COUNTS = (10, 1000)  # a few records show selections best, many show measurements; a pilot decides
+PILOT_RUNS = 300  # runs
 CONFIDENCE = 0.999
-LOOKS = 8  # steps of a run that the test sees
-BUGS = ("none", "half-sensitivity")
-ORDERS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # orders of the Rényi divergences that bound ρ from below
+OBSERVED_STEPS = 8  # steps of a run that the test sees
+PLANTED_BUGS = ("none", "half-sensitivity")
+RENYI_ORDERS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # orders of the Rényi divergences that bound ρ from below
 
 
 @frozen
-class Audit:
+class GameResult:
     """The result of the game. `promised` is the plan's own ε at δ, at most the budget's.
 
     `epsilon_low`: with confidence 99.9% the true ε at δ is at least this, whatever the mechanism. `accounted_low`: so
@@ -47,7 +47,7 @@ class Audit:
 
     algorithm: str
     budget: Budget
-    accounting: Accounting
+    accounting: CompositionRule
     bug: str
     runs: int
     records: int
@@ -81,20 +81,20 @@ class Audit:
 
 def check_bug(bug: str) -> None:
     """Raise InputError for a bug that cannot be planted."""
-    if bug not in BUGS:
-        raise InputError(f"bug={bug!r} is not one of {', '.join(BUGS)}")
+    if bug not in PLANTED_BUGS:
+        raise InputError(f"bug={bug!r} is not one of {', '.join(PLANTED_BUGS)}")
 
 
-def audit(
+def play_distinguishing_game(
     algorithm: Algorithm,
     budget: Budget,
     *,
-    runs: int = RUNS,
+    runs: int = DEFAULT_RUNS_PER_TABLE,
     bug: str = "none",
     seed: int = 0,
-    progress: Watch = unwatched,
-) -> Audit:
-    """The result of `runs` games on each table; half of them shape the test, the other half are judged by it.
+    progress: Watch = ignore_progress,
+) -> GameResult:
+    """The result of `total_runs` games on each table; half of them shape the test, the other half are judged by it.
 
     `progress` is told the share of the games that are played, now and then; what it raises ends the audit.
 
@@ -102,30 +102,33 @@ def audit(
     algorithm's plan raises, and InputError for a number of runs outside 20..1,000,000.
     Source: Jagielski, Ullman, Oprea 2020 (Clopper–Pearson bound); Nasr et al. 2023 (bound by the accounting's cost).
     """
-    if not 20 <= runs <= MOST_RUNS:
-        raise InputError(f"runs={runs} is outside 20..{MOST_RUNS}")
+    if not 20 <= runs <= MAX_RUNS_PER_TABLE:
+        raise InputError(f"runs={runs} is outside 20..{MAX_RUNS_PER_TABLE}")
     check_bug(bug)
     rng = np.random.default_rng(seed)
-    games = [_Game(algorithm, budget, n, bug == "half-sensitivity", rng) for n in RECORDS]
-    game = max(games, key=lambda g: g.pilot(max(10, min(PILOT, runs // 10))))
-    game.tell, game.runs, game.played = progress, 2 * runs, 0
+    games = [_Game(algorithm, budget, n, bug == "half-sensitivity", rng) for n in TABLE_ROW_COUNTS]
+    game = max(games, key=lambda g: g.pilot_advantage(max(10, min(PILOT_RUNS, runs // 10))))
+    game.progress, game.total_runs, game.finished_runs = progress, 2 * runs, 0
     shaping_features = game.play(runs - runs // 2)
-    score_runs = _Test(*shaping_features)
+    score_runs = _RunScorer(*shaping_features)
     shaping_scores, judging_scores = (
         [score_runs(x) for x in shaping_features],
         [score_runs(x) for x in game.play(runs // 2)],
     )
     plan = game.plan
-    failure, delta = plan.sums.failure, budget.delta
+    failure, delta = plan.total_cost.failure, budget.delta
     bounds = []
-    for bound in (lambda p, q: _direct(p, q, delta), lambda p, q: _cost(p - failure, q, plan.accounting)):
+    for bound in (
+        lambda p, q: _direct_epsilon_bound(p, q, delta),
+        lambda p, q: _least_additive_cost(p - failure, q, plan.accounting),
+    ):
         threshold, swapped = _best_threshold(shaping_scores, bound)
-        bounds.append(float(bound(*_rates(judging_scores, np.array([threshold]), swapped))[0]))
-    thresholds, false_alarms, hits = curve(*judging_scores)
-    shaping_thresholds, shaping_false_alarms, shaping_hits = curve(*shaping_scores)
+        bounds.append(float(bound(*_hit_rate_bounds_at(judging_scores, np.array([threshold]), swapped))[0]))
+    thresholds, false_alarms, hits = trade_off_curve(*judging_scores)
+    shaping_thresholds, shaping_false_alarms, shaping_hits = trade_off_curve(*shaping_scores)
     advantages = shaping_hits - shaping_false_alarms
-    promised = plan.sums.epsilon(delta, plan.accounting)
-    return Audit(
+    promised = plan.total_cost.epsilon(delta, plan.accounting)
+    return GameResult(
         algorithm=registered_name(algorithm),
         budget=budget,
         accounting=plan.accounting,
@@ -134,26 +137,26 @@ def audit(
         records=game.problem.n,
         promised=promised,
         epsilon_low=bounds[0],
-        accounted_low=_accounted(bounds[1], plan),
+        accounted_low=_epsilon_of_additive_cost(bounds[1], plan),
         line=float(shaping_thresholds[advantages >= advantages.max() / 2].mean()),
         thresholds=thresholds,
         false_alarms=false_alarms,
         hits=hits,
-        limit=1 - guarantee.trade_off(false_alarms, promised, delta),
+        limit=1 - guarantee.type_2_error_bound(false_alarms, promised, delta),
     )
 
 
-def two_questions(n: int) -> QueryRelease:
+def two_question_problem(n: int) -> QueryRelease:
     """The problem of the game: two yes/no questions to n records, each counted on its own."""
     domain = Domain(tuple(Column(name=c, kind="categorical", values=("no", "yes")) for c in ("first", "second")))
     return QueryRelease(Marginals.all(domain, 1), n)
 
 
-def hand_over(rows: Rows, problem: QueryRelease, plan: Plan, rng: Rng, bug: bool = False) -> TableCurator:
+def curator_of_public_table(rows: Rows, problem: QueryRelease, plan: Plan, rng: Rng, bug: bool = False) -> Curator:
     """A new curator of a public table, as in runs and releases; the planted `bug` halves every sensitivity."""
-    curator = curator_of(problem, rows, plan, rng)
+    curator = make_curator(problem, rows, plan, rng)
     if bug:
-        object.__setattr__(curator, "_unit", 2 * curator.unit)
+        object.__setattr__(curator, "_unit", 2 * curator.effective_n)
     return curator
 
 
@@ -168,37 +171,37 @@ class _Game:
 
     def __init__(self, algorithm: Algorithm, budget: Budget, n: int, bug: bool, rng: Rng) -> None:
         self.algorithm, self.bug, self.rng = algorithm, bug, rng
-        self.tell: Watch = unwatched
-        self.runs, self.played = 1, 0
-        self.problem = two_questions(n)
+        self.progress: Watch = ignore_progress
+        self.total_runs, self.finished_runs = 1, 0
+        self.problem = two_question_problem(n)
         self.plan = make_plan(algorithm, self.problem, budget)
         values, fifth = np.array([[0, 1], [1, 0], [1, 1]]), n // 5
         self.tables = [Rows(values, np.array([fifth + x, fifth - x, n - 2 * fifth])) for x in (0, 1)]
 
     def play(self, runs: int) -> list[Array]:
         """The features released by each run, (runs, features), for both tables."""
-        return [np.array([self._features(rows) for _ in range(runs)]) for rows in self.tables]
+        return [np.array([self._released_features(rows) for _ in range(runs)]) for rows in self.tables]
 
-    def pilot(self, runs: int) -> float:
+    def pilot_advantage(self, runs: int) -> float:
         """A rough estimate of how far the two tables can be distinguished."""
         features = self.play(runs)
-        _, q, p = curve(*map(_Test(*features), features))
+        _, q, p = trade_off_curve(*map(_RunScorer(*features), features))
         return float(np.abs(p - q).max())
 
-    def _features(self, rows: Rows) -> Array:
-        self.played += 1
-        if self.played % 50 == 0:
-            self.tell(self.played / self.runs)
-        curator = hand_over(rows, self.problem, self.plan, self.rng, self.bug)
+    def _released_features(self, rows: Rows) -> Array:
+        self.finished_runs += 1
+        if self.finished_runs % 50 == 0:
+            self.progress(self.finished_runs / self.total_runs)
+        curator = curator_of_public_table(rows, self.problem, self.plan, self.rng, self.bug)
         answers = [
             step.release.answers(self.problem.workload)
             for step in self.algorithm.steps(self.problem, self.plan, curator, self.rng)
         ]
-        observed_steps = np.linspace(0, len(answers) - 1, LOOKS).round().astype(int)
+        observed_steps = np.linspace(0, len(answers) - 1, OBSERVED_STEPS).round().astype(int)
         return np.concatenate([answers[i] for i in observed_steps])
 
 
-class _Test:
+class _RunScorer:
     """A function that scores runs, higher on the second table, learnt from runs on both, (runs, features) each.
 
     Counted log odds where releases take few values, else Fisher's linear discriminant.
@@ -207,34 +210,40 @@ class _Test:
     def __init__(self, first: Array, second: Array) -> None:
         all_features = np.concatenate([first, second]).round(9)
         self.values, value_numbers = np.unique(all_features, axis=0, return_inverse=True)
-        self.few = len(self.values) <= len(all_features) / 20
-        if self.few:
+        self.has_few_values = len(self.values) <= len(all_features) / 20
+        if self.has_few_values:
             counts = [np.bincount(p, minlength=len(self.values)) for p in np.split(value_numbers.ravel(), [len(first)])]
-            self.odds = np.log((counts[1] + 1) / (counts[0] + 1))
-            self.known = {value.tobytes(): odds for value, odds in zip(self.values + 0.0, self.odds, strict=True)}
+            self.log_odds = np.log((counts[1] + 1) / (counts[0] + 1))
+            self.log_odds_by_value = {
+                value.tobytes(): odds for value, odds in zip(self.values + 0.0, self.log_odds, strict=True)
+            }
             return
         covariance = np.cov(first.T) + np.cov(second.T)
         ridge = 1e-6 * max(float(np.trace(covariance)) / len(covariance), 1e-300)
         self.w = np.linalg.solve(covariance + ridge * np.eye(len(covariance)), second.mean(axis=0) - first.mean(axis=0))
 
-    def __call__(self, seen: Array) -> Array:
-        if self.few:
-            return np.array([self.known.get(value.tobytes(), 0.0) for value in seen.round(9) + 0.0])
-        return seen @ self.w
+    def __call__(self, features: Array) -> Array:
+        if self.has_few_values:
+            return np.array([self.log_odds_by_value.get(value.tobytes(), 0.0) for value in features.round(9) + 0.0])
+        return features @ self.w
 
 
-def curve(first: Array, second: Array) -> tuple[Array, Array, Array]:
+def trade_off_curve(first: Array, second: Array) -> tuple[Array, Array, Array]:
     """The falling thresholds of scores on two tables, and the false alarm and hit rates of "at least the threshold"."""
     thresholds = np.unique(np.concatenate([first, second]))[::-1]
-    return thresholds, above(first, thresholds) / max(len(first), 1), above(second, thresholds) / max(len(second), 1)
+    return (
+        thresholds,
+        count_at_least(first, thresholds) / max(len(first), 1),
+        count_at_least(second, thresholds) / max(len(second), 1),
+    )
 
 
-def above(scores: Array, thresholds: Array) -> Array:
+def count_at_least(scores: Array, thresholds: Array) -> Array:
     """The number of scores that are at least each threshold."""
     return len(scores) - np.searchsorted(np.sort(scores), thresholds, side="left")
 
 
-def proportion(hits: Any, n: int, alpha: float) -> tuple[Any, Any]:
+def proportion_bounds(hits: Any, n: int, alpha: float) -> tuple[Any, Any]:
     """Lower and upper bounds on a chance with `hits` successes in n, each wrong with probability `alpha`.
 
     Source: Clopper, Pearson 1934.
@@ -244,49 +253,49 @@ def proportion(hits: Any, n: int, alpha: float) -> tuple[Any, Any]:
     return low, np.where(hits < n, beta.ppf(1 - alpha, hits + 1, np.maximum(n - hits, 1)), 1.0)
 
 
-def hit_rates(hits: Sequence[Any], of: Sequence[int], trust: float) -> tuple[Any, Any]:
-    """A lower bound on the chance of hits on the second table and an upper one on the first, jointly with `trust`."""
-    alpha = (1 - trust) / 2
-    return proportion(hits[1], of[1], alpha)[0], proportion(hits[0], of[0], alpha)[1]
+def hit_rate_bounds(hits: Sequence[Any], run_counts: Sequence[int], confidence: float) -> tuple[Any, Any]:
+    """A lower bound on the chance of hits on the second table and an upper one on the first, jointly with `confidence`."""
+    alpha = (1 - confidence) / 2
+    return proportion_bounds(hits[1], run_counts[1], alpha)[0], proportion_bounds(hits[0], run_counts[0], alpha)[1]
 
 
-def _rates(scores: list[Array], thresholds: Array, swapped: bool) -> tuple[Array, Array]:
+def _hit_rate_bounds_at(scores: list[Array], thresholds: Array, swapped: bool) -> tuple[Array, Array]:
     """A lower bound on the hit rate p and an upper bound on the false alarm rate q, jointly at CONFIDENCE.
 
     Swapped: a score below the threshold speaks for the first table.
     """
-    counts = [above(s, thresholds) for s in scores]
+    counts = [count_at_least(s, thresholds) for s in scores]
     if swapped:
         counts = [len(s) - c for s, c in zip(scores, counts, strict=True)][::-1]
-    return hit_rates(counts, [len(s) for s in scores], CONFIDENCE)
+    return hit_rate_bounds(counts, [len(s) for s in scores], CONFIDENCE)
 
 
 def _best_threshold(scores: list[Array], bound: Any) -> tuple[float, bool]:
     """The threshold, and its direction, with the largest lower bound."""
     thresholds = np.unique(np.quantile(np.concatenate(scores), np.linspace(0.01, 0.99, 401)))
-    candidates = [(bound(*_rates(scores, thresholds, swapped)), swapped) for swapped in (False, True)]
+    candidates = [(bound(*_hit_rate_bounds_at(scores, thresholds, swapped)), swapped) for swapped in (False, True)]
     values, swapped = max(candidates, key=lambda pair: pair[0].max())
     return float(thresholds[values.argmax()]), swapped
 
 
-def _direct(p: Array, q: Array, delta: float) -> Array:
+def _direct_epsilon_bound(p: Array, q: Array, delta: float) -> Array:
     """The lower bound ε ≥ log((p − δ)/q)."""
     return np.log(np.maximum((p - delta) / q, 1.0))
 
 
-def _cost(p: Array, q: Array, accounting: Accounting) -> Array:
+def _least_additive_cost(p: Array, q: Array, accounting: CompositionRule) -> Array:
     """The least additive cost that allows a hit rate p at a false alarm rate q: μ², ρ or ε; 0 where p ≤ q.
 
     μ ≥ Φ⁻¹(p) − Φ⁻¹(q); ρ ≥ D_a(Bernoulli(p) ‖ Bernoulli(q))/a for every order a; ε ≥ log(p/q).
     """
     is_informative = p > q
     p, q = np.where(is_informative, p, 0.5), np.where(is_informative, q, 0.5)
-    if accounting is Accounting.GDP:
+    if accounting is CompositionRule.GDP:
         return np.maximum(ndtri(p) - ndtri(q), 0.0) ** 2
-    if accounting is Accounting.PURE:
+    if accounting is CompositionRule.PURE:
         return np.log(p / q)
     divergences = []
-    for a in ORDERS:
+    for a in RENYI_ORDERS:
         if a == 1:
             divergences.append(p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q)))
         else:
@@ -295,15 +304,15 @@ def _cost(p: Array, q: Array, accounting: Accounting) -> Array:
     return np.max(divergences, axis=0)
 
 
-def _accounted(cost: float, plan: Plan) -> float:
+def _epsilon_of_additive_cost(cost: float, plan: Plan) -> float:
     """The ε at δ that the plan's accounting gives for an additive cost."""
-    if cost <= 0 or plan.accounting in (Accounting.OPTIMAL, Accounting.PLD):
+    if cost <= 0 or plan.accounting in (CompositionRule.OPTIMAL, CompositionRule.PLD):
         return 0.0  # these count releases; a test bounds no such number, and the direct bound is left
-    sums = Sums(cost, cost, cost, plan.sums.failure)  # only the accounting's own is read
+    sums = ComposedCost(cost, cost, cost, plan.total_cost.failure)  # only the accounting's own is read
     return sums.epsilon(plan.budget.delta, plan.accounting)
 
 
-def short(algorithm: Any, given: Iterable[str] = ()) -> Any:
-    """The algorithm with as few rounds as it takes, unless `given` names them: the game needs many short runs."""
-    rounds = [p for p in parameters(type(algorithm)) if p.name == "rounds" and p.name not in set(given)]
+def with_fewest_rounds(algorithm: Any, fixed_names: Iterable[str] = ()) -> Any:
+    """The algorithm with as few rounds as it takes, unless `fixed_names` names them: the game needs many short runs."""
+    rounds = [p for p in declared_parameters(type(algorithm)) if p.name == "rounds" and p.name not in set(fixed_names)]
     return replace(algorithm, **{p.name: max(1, int(p.low or 0)) for p in rounds})

@@ -13,59 +13,63 @@ from scipy.stats import laplace
 from ...core.types import Array, frozen
 from ...privacy.accounting import Pure
 from ...privacy.measurement import noise_scale
-from ...privacy.statistics import AbsoluteErrors, Answers, CellAnswers, SomeAnswers, sparse_scales
+from ...privacy.statistics import AbsoluteErrors, Answers, CellAnswers, SomeAnswers, sparse_vector_scales
 from ...schema.domain import Rows
 
-SELECTING = ("select", "draw_queries", "above_threshold")  # the verbs whose outcomes are few, each with a known law
-NODES = 2000  # nodes of the quadrature over a noisy threshold
+SELECTION_VERBS = (
+    "select",
+    "draw_queries",
+    "above_threshold",
+)  # the verbs whose outcomes are few, each with a known law
+QUADRATURE_NODES = 2000  # nodes of the quadrature over a noisy threshold
 
 
 @frozen
-class Asked:
+class CuratorCall:
     """A question as an algorithm asked its Curator: the verb, the statistic or score, the spend, and the rest."""
 
     verb: str
-    question: Any
+    statistic: Any
     spend: Any
-    more: tuple = ()
+    arguments: tuple = ()
 
 
-def gaussian_score(asked: Asked, first: Rows, second: Rows) -> tuple[Array, float, float]:
+def gaussian_log_ratio(call: CuratorCall, first: Rows, second: Rows) -> tuple[Array, float, float]:
     """The w, c and μ² of the log likelihood ratio log p₂(y)/p₁(y) = w · y − c of an output y under two tables.
 
     y ~ N(a, Σ) or N(b, Σ): w = Σ⁻¹(b − a), c = w · (a + b)/2, μ² = w · (b − a). Noise on cells leaves as the queries
     see it, Σ = σ²AAᵀ, of which the pseudo-inverse serves, as b − a is in its range.
     """
-    statistic, n = asked.question, first.n
-    sigma = noise_scale(statistic, asked.spend, n)
+    statistic, n = call.statistic, first.n
+    sigma = noise_scale(statistic, call.spend, n)
     reads_all_answers = isinstance(statistic, SomeAnswers)  # a part of them is read off all answers
     a, b = (
         statistic.value(Answers(statistic.workload).value(rows) if reads_all_answers else rows)
         for rows in (first, second)
     )
     if not isinstance(statistic, CellAnswers):
-        return ratio(a, b, (b - a) / sigma**2)
+        return log_ratio_of_means(a, b, (b - a) / sigma**2)
     A = np.column_stack([statistic.postprocess(cell) for cell in np.eye(len(a))])
     a, b = A @ a, A @ b
-    return ratio(a, b, np.linalg.pinv(A @ A.T, rcond=1e-10, hermitian=True) @ (b - a) / sigma**2)
+    return log_ratio_of_means(a, b, np.linalg.pinv(A @ A.T, rcond=1e-10, hermitian=True) @ (b - a) / sigma**2)
 
 
-def ratio(a: Array, b: Array, w: Array) -> tuple[Array, float, float]:
-    """The w, c and μ² of `gaussian_score` for means a and b, and w = Σ⁻¹(b − a)."""
+def log_ratio_of_means(a: Array, b: Array, w: Array) -> tuple[Array, float, float]:
+    """The w, c and μ² of `gaussian_log_ratio` for means a and b, and w = Σ⁻¹(b − a)."""
     return w, float(w @ (a + b) / 2), float(w @ (b - a))
 
 
-def selection_law(asked: Asked, rows: Rows) -> Array:
+def selection_probabilities(call: CuratorCall, rows: Rows) -> Array:
     """The probability of every outcome of one draw; for a sparse vector the last one is "none is above".
 
     Exponential mechanism: p_i ∝ exp(s_i/scale), scale = 2Δ/(nε₀). Permute-and-flip: with h_i = exp((s_i − max)/scale)
     and a uniform arrival time t of each, p_i = h_i ∫ Π_{j≠i} (1 − t h_j) dt, a polynomial that Gauss–Legendre
     quadrature integrates exactly. Sparse vector: ∫ f(ν) Π_{j<i} (1 − above_j) above_i dν over the noisy threshold.
     """
-    score, spend, n = asked.question, asked.spend, rows.n
+    score, spend, n = call.statistic, call.spend, rows.n
     s = score.value(Answers(score.workload).value(rows))
     if isinstance(score, AbsoluteErrors):
-        return _sparse_law(s, *sparse_scales(score.sensitivity / n, spend.epsilon))
+        return _sparse_vector_probabilities(s, *sparse_vector_scales(score.sensitivity / n, spend.epsilon))
     scale = 2 * score.sensitivity / (n * spend.epsilon)
     weights = np.exp((s - s.max()) / scale)
     if not isinstance(spend, Pure):
@@ -76,17 +80,17 @@ def selection_law(asked: Asked, rows: Rows) -> Array:
     return weights * (dt / 2 @ survival_of_others)
 
 
-def _sparse_law(values: Array, blur: float, scale: float) -> Array:
+def _sparse_vector_probabilities(values: Array, threshold_scale: float, scale: float) -> Array:
     """The probabilities of outcomes 0..b−1 and none, by quadrature over the threshold's noise."""
-    u = (np.arange(NODES) + 0.5) / NODES
-    nu = laplace.ppf(u, scale=blur)
+    u = (np.arange(QUADRATURE_NODES) + 0.5) / QUADRATURE_NODES
+    nu = laplace.ppf(u, scale=threshold_scale)
     tail = laplace.sf((nu[:, None] - values) / scale)
     below = np.cumprod(1 - tail, axis=1)
-    before = np.column_stack([np.ones(NODES), below[:, :-1]])
+    before = np.column_stack([np.ones(QUADRATURE_NODES), below[:, :-1]])
     return np.append((before * tail).mean(axis=0), below[:, -1].mean())
 
 
-def telling_outcomes(p: Array, q: Array, trials: float, z: float) -> tuple[float, Array]:
+def most_telling_outcomes(p: Array, q: Array, trials: float, z: float) -> tuple[float, Array]:
     """The outcomes that favour p most, and the log ratio of their chances that `trials` of each would show.
 
     Of all sets {p/q ≥ t}, the one with the largest log of (P − z sd(P))/(Q + z sd(Q)): a rare outcome that says much

@@ -11,86 +11,103 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from ...algorithms.schema_measurement.measurement_plan import SchemaPlan, divide, plan_schema
+from ...algorithms.schema_measurement.measurement_plan import SchemaPlan, divide_budget, plan_schema
 from ...core.errors import InputError
-from ...core.types import Array, unwatched
+from ...core.types import Array, ignore_progress
 from ...privacy.accounting import Budget
-from ...privacy.curators.column_curator import ColumnCurator, passing
+from ...privacy.curators.column_curator import ColumnCurator, threshold_parameters
 from ...privacy.measurement import noise_scale
 from ...privacy.statistics.column_statistics import FANOUT, Magnitudes, TreeCounts
-from ...schema.column_texts import RawCells
-from ...schema.partial_schema import OpenColumn
-from .distinguishing_game import BUGS, hit_rates
-from .output_likelihoods import ratio
-from .transcript_test import MOST, SHARES, SPARE, TRUST, AuditResult, Noise, check_asked, judged
+from ...schema.column_texts import ColumnTexts
+from ...schema.partial_schema import UnknownColumn
+from .distinguishing_game import PLANTED_BUGS, hit_rate_bounds
+from .output_likelihoods import log_ratio_of_means
+from .transcript_test import (
+    EVIDENCE_CONFIDENCE,
+    MAX_TRANSCRIPTS,
+    MIN_PROVEN_SHARES,
+    SPARE_STDDEVS,
+    AuditResult,
+    GaussianNoiseTest,
+    check_transcript_request,
+    run_transcript_test,
+)
 
-NAME = "schema"
-FAR, OFTEN, SURE = 1e6, "a", 12.0  # standard deviations above the threshold
-COLUMNS = (OpenColumn(name="number", kind="numeric"), OpenColumn(name="text", kind="categorical"))
+SCHEMA_AUDIT_NAME = "schema"
+FAR_VALUE, FREQUENT_TEXT, SURE_STDDEVS = 1e6, "a", 12.0  # standard deviations above the threshold
+AUDITED_COLUMNS = (UnknownColumn(name="number", kind="numeric"), UnknownColumn(name="text", kind="categorical"))
 
 
-def transcribe_schema(
+def audit_schema_transcripts(
     budget: Budget, *, transcripts: int, bug: str = "none", seed: int = 0
 ) -> tuple[AuditResult, AuditResult]:
     """The evidence on μ and δ₀ from a number and a category column measured with the whole budget.
 
     Raises InputError at δ = 0, where no category can be measured, and for transcripts outside 1,000..10,000,000.
     """
-    check_asked(transcripts, bug)
+    check_transcript_request(transcripts, bug)
     if budget.delta == 0:
         raise InputError("delta=0: a schema's transcripts are judged with categories, which need delta > 0")
     rng = np.random.default_rng(seed)
-    division = divide(budget, 1.0, categories=True)
-    plan = plan_schema(COLUMNS, 1, 1, division, exact=False)  # the number of rows changes no charge
+    division = divide_budget(budget, 1.0, has_categories=True)
+    plan = plan_schema(AUDITED_COLUMNS, 1, 1, division, exact=False)  # the number of rows changes no charge
 
-    def seen(test: _Counted | _Passed, table: tuple[RawCells, RawCells]) -> float:
+    def score_transcript(test: _SchemaCountsTest | _ThresholdTest, table: tuple[ColumnTexts, ColumnTexts]) -> float:
         curator = ColumnCurator(table, test.n, plan.plan, rng)
-        if bug != BUGS[0]:
+        if bug != PLANTED_BUGS[0]:
             object.__setattr__(curator, "_group", 0.5)
         return test.score(curator)
 
     counts_result, threshold_result = (
-        judged(test, partial(seen, test), NAME, budget, transcripts, bug, rng, unwatched)
-        for test in (_Counted(plan), _Passed(plan))
+        run_transcript_test(
+            test, partial(score_transcript, test), SCHEMA_AUDIT_NAME, budget, transcripts, bug, rng, ignore_progress
+        )
+        for test in (_SchemaCountsTest(plan), _ThresholdTest(plan))
     )
     return counts_result, threshold_result
 
 
-class _Counted(Noise):
+class _SchemaCountsTest(GaussianNoiseTest):
     """The test on all counts of both columns, in which the category occurs often enough to pass surely."""
 
     def __init__(self, plan: SchemaPlan) -> None:
-        values: Any = plan.values
-        scale, _, threshold = passing(values, 1)
-        self.plan, half = plan, math.ceil(threshold + SURE * scale)
+        values: Any = plan.categories_spend
+        scale, _, threshold = threshold_parameters(values, 1)
+        self.plan, half = plan, math.ceil(threshold + SURE_STDDEVS * scale)
         self.n = 2 * half
         self.tables = [
             (
-                RawCells((f"{-FAR:g}", f"{FAR:g}"), np.array([half - x, half + x]), 0),
-                RawCells((OFTEN,), np.array([half + x]), half - x),
+                ColumnTexts((f"{-FAR_VALUE:g}", f"{FAR_VALUE:g}"), np.array([half - x, half + x]), 0),
+                ColumnTexts((FREQUENT_TEXT,), np.array([half + x]), half - x),
             )
             for x in (0, 1)
         ]
-        coarse_tree, tree = (TreeCounts(np.linspace(-2 * FAR, 2 * FAR, FANOUT**levels)) for levels in (2, 3))
-        self.asked = [(Magnitudes(), plan.bounds), (coarse_tree, plan.look), (tree, plan.tree)]
-        self.parts = []
-        for statistic, spend in self.asked:
+        coarse_tree, tree = (
+            TreeCounts(np.linspace(-2 * FAR_VALUE, 2 * FAR_VALUE, FANOUT**levels)) for levels in (2, 3)
+        )
+        self.measurements = [
+            (Magnitudes(), plan.range_spend),
+            (coarse_tree, plan.first_look_spend),
+            (tree, plan.tree_spend),
+        ]
+        self.log_ratio_parts = []
+        for statistic, spend in self.measurements:
             a, b = (statistic.counts(number).astype(float) for number, _ in self.tables)
-            self.parts.append(ratio(a, b, (b - a) / noise_scale(statistic, spend, 1.0) ** 2))
+            self.log_ratio_parts.append(log_ratio_of_means(a, b, (b - a) / noise_scale(statistic, spend, 1.0) ** 2))
         a, b = np.array([half, half]), np.array([half + 1, half - 1])
-        self.parts.append(ratio(a, b, (b - a) / scale**2))
-        spends = [spend for _, spend in self.asked] + [values]
+        self.log_ratio_parts.append(log_ratio_of_means(a, b, (b - a) / scale**2))
+        spends = [spend for _, spend in self.measurements] + [values]
         self.promised = math.sqrt(sum(spend.mu**2 for spend in spends))
 
     def score(self, curator: ColumnCurator) -> float:
         """The exact log-likelihood ratio of one transcript."""
-        noisy_counts = [curator.count(0, statistic, spend).values for statistic, spend in self.asked]  # type: ignore[arg-type]
-        frequent_values = curator.frequent(1, self.plan.values)  # type: ignore[arg-type]
+        noisy_counts = [curator.count(0, statistic, spend).values for statistic, spend in self.measurements]  # type: ignore[arg-type]
+        frequent_values = curator.frequent(1, self.plan.categories_spend)  # type: ignore[arg-type]
         noisy_counts.append(np.array([*frequent_values.counts, frequent_values.missing]))
         return self.log_ratio(noisy_counts)
 
 
-class _Passed:
+class _ThresholdTest:
     """The test of whether a category passes the threshold, on tables where it has one row more or less.
 
     On the first table no noise is drawn for it, so that how often it passes on the second is what δ₀ allows.
@@ -99,24 +116,30 @@ class _Passed:
     kind = "failure"
 
     def __init__(self, plan: SchemaPlan) -> None:
-        values: Any = plan.values
-        scale, low, threshold = passing(values, 1)
+        values: Any = plan.categories_spend
+        scale, low, threshold = threshold_parameters(values, 1)
         self.plan, self.n, self.promised = plan, low + 1, values.failure
-        self.there = float(ndtr(-(threshold - low - 1) / scale))
-        none = RawCells((), np.zeros(0, dtype=np.int64), self.n)
-        self.tables = [(none, RawCells((OFTEN,), np.array([low + x]), 1 - x)) for x in (0, 1)]
+        self.achievable = float(ndtr(-(threshold - low - 1) / scale))
+        none = ColumnTexts((), np.zeros(0, dtype=np.int64), self.n)
+        self.tables = [(none, ColumnTexts((FREQUENT_TEXT,), np.array([low + x]), 1 - x)) for x in (0, 1)]
 
     @property
-    def needed(self) -> int:
+    def needed_transcripts(self) -> int:
         """The number of transcripts for SHARES of δ₀, half of them of the second table."""
-        margin = self.there - SHARES[self.kind] * self.promised
-        return math.ceil(min(2 * self.there * ((ndtri(TRUST) + SPARE) / margin) ** 2, MOST)) if margin > 0 else MOST
+        margin = self.achievable - MIN_PROVEN_SHARES[self.kind] * self.promised
+        return (
+            math.ceil(
+                min(2 * self.achievable * ((ndtri(EVIDENCE_CONFIDENCE) + SPARE_STDDEVS) / margin) ** 2, MAX_TRANSCRIPTS)
+            )
+            if margin > 0
+            else MAX_TRANSCRIPTS
+        )
 
     def score(self, curator: ColumnCurator) -> float:
         """Whether the category passed in a transcript."""
-        return float(len(curator.frequent(1, self.plan.values).texts))  # type: ignore[arg-type]
+        return float(len(curator.frequent(1, self.plan.categories_spend).texts))  # type: ignore[arg-type]
 
-    def bounds(self, first: Array, second: Array, trust: float) -> tuple[float, float | None]:
+    def bounds(self, first: Array, second: Array, confidence: float) -> tuple[float, float | None]:
         """A lower bound on δ₀, P(passes) on the second table minus that on the first; there is no upper one."""
-        p, q = hit_rates((first.sum(), second.sum()), (len(first), len(second)), trust)
+        p, q = hit_rate_bounds((first.sum(), second.sum()), (len(first), len(second)), confidence)
         return float(max(p - q, 0.0) if first.any() else p), None

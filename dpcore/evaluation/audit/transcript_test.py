@@ -18,30 +18,36 @@ from scipy.special import ndtr, ndtri
 from ...algorithms import Algorithm, registered_name
 from ...algorithms.algorithm import make_plan
 from ...core.errors import InputError
-from ...core.types import Array, Json, Rng, Watch, frozen, unwatched
+from ...core.types import Array, Json, Rng, Watch, frozen, ignore_progress
 from ...privacy.accounting import Budget, Gaussian, Plan, guarantee
 from ...problems import QueryRelease
 from ...schema.domain import Rows
 from .distinguishing_game import (
-    BUGS,
     CONFIDENCE,
-    Audit,
+    PLANTED_BUGS,
+    GameResult,
     check_bug,
-    curve,
-    hand_over,
-    hit_rates,
-    proportion,
-    two_questions,
+    curator_of_public_table,
+    hit_rate_bounds,
+    proportion_bounds,
+    trade_off_curve,
+    two_question_problem,
 )
-from .output_likelihoods import SELECTING, Asked, gaussian_score, selection_law, telling_outcomes
+from .output_likelihoods import (
+    SELECTION_VERBS,
+    CuratorCall,
+    gaussian_log_ratio,
+    most_telling_outcomes,
+    selection_probabilities,
+)
 
-TRANSCRIPTS = 60_000  # most transcripts of both tables together
-FEWEST, MOST = 1000, 10_000_000
-TRUST = 0.99  # confidence of what counts as shown; a promise is called broken at the game's CONFIDENCE
-SHARES = {"noise": 0.9, "selection": 0.5, "failure": 0.5}  # share of the promise that has to be shown
-SIZES = (8, 80)  # records: a selection among few is all noise, among many all signal
-PARTS = 8  # parts into which a tried table is divided; cells get whole parts
-SPARE = 2.5  # standard deviations by which a bound may be unlucky and still show its share
+DEFAULT_TRANSCRIPTS = 60_000  # most transcripts of both tables together
+MIN_TRANSCRIPTS, MAX_TRANSCRIPTS = 1000, 10_000_000
+EVIDENCE_CONFIDENCE = 0.99  # confidence of what counts as shown; a promise is called broken at the game's CONFIDENCE
+MIN_PROVEN_SHARES = {"noise": 0.9, "selection": 0.5, "failure": 0.5}  # share of the promise that has to be shown
+TABLE_ROW_COUNTS = (8, 80)  # records: a selection among few is all noise, among many all signal
+TABLE_PARTS = 8  # parts into which a tried table is divided; cells get whole parts
+SPARE_STDDEVS = 2.5  # standard deviations by which a bound may be unlucky and still show its share
 
 
 @frozen
@@ -50,7 +56,7 @@ class AuditResult:
 
     Of a schema that is measured: of the μ of its counts, and of the δ₀ of values above a threshold.
 
-    `there` is the largest loss that the stated laws allow on these two tables; `low` ≤ what is true with 99%
+    `achievable` is the largest loss that the stated laws allow on these two tables; `low` ≤ what is true with 99%
     confidence, whatever the mechanism; `high` is the same from above, if the noise is Gaussian (else none).
     `sure_low` is `low` with 99.9%. `false_alarms`, `hits`: the trade-off curve that was measured; `limit`, the
     promised one.
@@ -79,94 +85,96 @@ class AuditResult:
     @property
     def shown(self) -> bool:
         """Whether the transcripts showed the share of the promise that such a plan can show."""
-        return self.low >= SHARES[self.kind] * self.promised
+        return self.low >= MIN_PROVEN_SHARES[self.kind] * self.promised
 
     def to_json(self) -> Json:
         """The result as a dictionary, without the curves."""
         names = ("kind", "transcripts", "records", "promised", "there", "low", "high", "kept", "shown")
-        return {name: getattr(self, name) for name in names} | {"confidence": TRUST}
+        return {name: getattr(self, name) for name in names} | {"confidence": EVIDENCE_CONFIDENCE}
 
 
 @frozen
-class Judged:
+class AuditVerdict:
     """The evidence on an algorithm's promise from its releases and, where available, from its transcripts."""
 
-    found: Audit
+    game: GameResult
     evidence: AuditResult | None
 
     @property
-    def kept(self) -> bool:
+    def is_consistent(self) -> bool:
         """Whether both kinds of evidence are consistent with the promise."""
-        return self.found.kept and (self.evidence is None or self.evidence.kept)
+        return self.game.kept and (self.evidence is None or self.evidence.kept)
 
 
-def trade_off(kind: str, size: float, false_alarms: Array) -> Array:
+def promised_hit_rates(kind: str, promised: float, false_alarms: Array) -> Array:
     """The largest hit rates of μ-GDP, ε-DP or (0, δ)-DP tests at given false alarm rates."""
     if kind == "noise":
-        return 1 - guarantee.gaussian_trade_off(false_alarms, size)
-    promise = (0.0, size) if kind == "failure" else (size, 0.0)
-    return 1 - guarantee.trade_off(false_alarms, *promise)
+        return 1 - guarantee.gaussian_trade_off(false_alarms, promised)
+    promise = (0.0, promised) if kind == "failure" else (promised, 0.0)
+    return 1 - guarantee.type_2_error_bound(false_alarms, *promise)
 
 
-def transcribe(
+def audit_transcripts(
     algorithm: Algorithm,
     budget: Budget,
     *,
-    transcripts: int = TRANSCRIPTS,
+    transcripts: int = DEFAULT_TRANSCRIPTS,
     bug: str = "none",
     seed: int = 0,
-    progress: Watch = unwatched,
+    progress: Watch = ignore_progress,
 ) -> AuditResult | None:
     """The evidence from as many transcripts as the test needs, `transcripts` at the most.
 
     None where neither all is Gaussian noise nor anything is selected. Raises what the plan raises, and InputError for a
     number of transcripts outside 1,000..10,000,000.
     """
-    check_asked(transcripts, bug)
+    check_transcript_request(transcripts, bug)
     rng = np.random.default_rng(seed)
-    scripts = [_script(algorithm, budget, n, rng) for n in SIZES]
-    if scripts[0].plan.kinds == {Gaussian}:
-        test: _AllNoise | _Selection = _AllNoise(scripts[0])
+    scripts = [_record_script(algorithm, budget, n, rng) for n in TABLE_ROW_COUNTS]
+    if scripts[0].plan.spend_types == {Gaussian}:
+        test: _AllCallsTest | _SelectionTest = _AllCallsTest(scripts[0])
     elif all(script.selections for script in scripts):
-        selection_tests = [_Selection(script, transcripts) for script in scripts]
-        test = min(selection_tests, key=lambda candidate: (candidate.needed, -candidate.visible))
+        selection_tests = [_SelectionTest(script, transcripts) for script in scripts]
+        test = min(selection_tests, key=lambda candidate: (candidate.needed_transcripts, -candidate.provable_epsilon))
     else:
         return None
 
-    def ask(table: Rows) -> Any:
-        curator = hand_over(table, test.problem, test.plan, rng, bug != BUGS[0])
-        return test.score([getattr(curator, a.verb)(a.question, a.spend, *a.more) for a in test.asked])
+    def score_transcript(table: Rows) -> Any:
+        curator = curator_of_public_table(table, test.problem, test.plan, rng, bug != PLANTED_BUGS[0])
+        return test.score([getattr(curator, a.verb)(a.statistic, a.spend, *a.arguments) for a in test.calls])
 
-    return judged(test, ask, registered_name(algorithm), budget, transcripts, bug, rng, progress)
+    return run_transcript_test(
+        test, score_transcript, registered_name(algorithm), budget, transcripts, bug, rng, progress
+    )
 
 
-def check_asked(transcripts: int, bug: str) -> None:
+def check_transcript_request(transcripts: int, bug: str) -> None:
     """Raise InputError for a number of transcripts that is not served, and for a bug that cannot be planted."""
-    if not FEWEST <= transcripts <= MOST:
-        raise InputError(f"transcripts={transcripts} is outside {FEWEST}..{MOST}")
+    if not MIN_TRANSCRIPTS <= transcripts <= MAX_TRANSCRIPTS:
+        raise InputError(f"transcripts={transcripts} is outside {MIN_TRANSCRIPTS}..{MAX_TRANSCRIPTS}")
     check_bug(bug)
 
 
-def judged(
-    test: Any, ask: Callable[[Any], Any], name: str, budget: Budget, transcripts: int, bug: str,
+def run_transcript_test(
+    test: Any, score_transcript: Callable[[Any], Any], name: str, budget: Budget, transcripts: int, bug: str,
     rng: Rng, progress: Watch,
-) -> AuditResult:  # fmt: skip
+) -> AuditResult:
     """The result of a test on as many transcripts as it needs, `transcripts` at the most.
 
     `ask` hands one of the test's two tables to a new Curator, and scores what it answers; a coin says which table. The
     test says what is promised and there, of which kind, and bounds it from two lots of scores.
     """
-    count = min(transcripts, max(FEWEST, test.needed))
+    count = min(transcripts, max(MIN_TRANSCRIPTS, test.needed))
     coins = rng.random(count) < 0.5
     score_list = []
     for i, coin in enumerate(coins):
-        score_list.append(ask(test.tables[int(coin)]))
+        score_list.append(score_transcript(test.tables[int(coin)]))
         if (i + 1) % 50 == 0:
             progress((i + 1) / count)
     scores = np.array(score_list, dtype=float).reshape(count, -1)
     first, second = scores[~coins].ravel(), scores[coins].ravel()
-    _, false_alarms, hits = curve(first, second)
-    low, high = test.bounds(first, second, TRUST)
+    _, false_alarms, hits = trade_off_curve(first, second)
+    low, high = test.bounds(first, second, EVIDENCE_CONFIDENCE)
     return AuditResult(
         algorithm=name,
         budget=budget,
@@ -181,76 +189,76 @@ def judged(
         high=high,
         false_alarms=false_alarms,
         hits=hits,
-        limit=trade_off(test.kind, test.promised, false_alarms),
+        limit=promised_hit_rates(test.kind, test.promised, false_alarms),
     )
 
 
 @frozen
-class _Script:
+class _CallScript:
     """The questions of one run on an even table, in order, and its plan."""
 
     problem: QueryRelease
     plan: Plan
-    asked: list[Asked]
+    calls: list[CuratorCall]
 
     @property
-    def selections(self) -> list[Asked]:
-        return [a for a in self.asked if a.verb in SELECTING]
+    def selections(self) -> list[CuratorCall]:
+        return [a for a in self.calls if a.verb in SELECTION_VERBS]
 
 
 @frozen
-class _Recorder:
+class _RecordingCurator:
     """A curator that records the questions it is asked."""
 
     curator: Any
-    asked: list[Asked]
+    calls: list[CuratorCall]
 
     def __getattr__(self, name: str) -> Any:
         attribute = getattr(self.curator, name)
-        if name not in ("measure", *SELECTING):
+        if name not in ("measure", *SELECTION_VERBS):
             return attribute
 
-        def ask(question: Any, spend: Any, *more: Any) -> Any:
-            self.asked.append(Asked(name, question, spend, more))
-            return attribute(question, spend, *more)
+        def record_call(statistic: Any, spend: Any, *arguments: Any) -> Any:
+            self.calls.append(CuratorCall(name, statistic, spend, arguments))
+            return attribute(statistic, spend, *arguments)
 
-        return ask
+        return record_call
 
 
-def _script(algorithm: Algorithm, budget: Budget, n: int, rng: Rng) -> _Script:
-    problem, calls = two_questions(n), []
+def _record_script(algorithm: Algorithm, budget: Budget, n: int, rng: Rng) -> _CallScript:
+    problem, calls = two_question_problem(n), []
     plan = make_plan(algorithm, problem, budget)
-    even_table = _table(np.full(4, n // 4))
-    recorder: Any = _Recorder(hand_over(even_table, problem, plan, rng), calls)
+    even_table = _rows_from_counts(np.full(4, n // 4))
+    recorder: Any = _RecordingCurator(curator_of_public_table(even_table, problem, plan, rng), calls)
     for _ in algorithm.steps(problem, plan, recorder, rng):
         pass
-    return _Script(problem, plan, calls)
+    return _CallScript(problem, plan, calls)
 
 
-CELLS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+TABLE_CELLS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 
 
-def _table(counts: Array) -> Rows:
-    return Rows(CELLS[counts > 0], counts[counts > 0])
+def _rows_from_counts(counts: Array) -> Rows:
+    return Rows(TABLE_CELLS[counts > 0], counts[counts > 0])
 
 
-def _pairs(n: int) -> Iterator[tuple[Array, Array]]:
+def _neighbouring_counts(n: int) -> Iterator[tuple[Array, Array]]:
     """Pairs of counts of neighbouring tables: the first in whole eighths, the second with one record moved."""
-    for bars in combinations(range(PARTS + 3), 3):
-        counts = np.diff([-1, *bars, PARTS + 3]) - 1
-        first = counts * (n // PARTS)
-        for second in _moved(first):
+    for bars in combinations(range(TABLE_PARTS + 3), 3):
+        counts = np.diff([-1, *bars, TABLE_PARTS + 3]) - 1
+        first = counts * (n // TABLE_PARTS)
+        for second in _counts_with_one_row_moved(first):
             yield first, second
 
 
-def _moved(counts: Array) -> Iterator[Array]:
+def _counts_with_one_row_moved(counts: Array) -> Iterator[Array]:
     """The counts of every table that differs in one record, from any cell that has one to any other."""
     for z, w in permutations(range(4), 2):
         if counts[z]:
             yield counts - np.eye(4, dtype=int)[z] + np.eye(4, dtype=int)[w]
 
 
-class Noise:
+class GaussianNoiseTest:
     """The test on questions answered with Gaussian noise, which guesses the table by the ratio's sign.
 
     A fair coin says which table a transcript is of, so right guesses are binomial, and under μ-GDP their rate is at
@@ -260,54 +268,57 @@ class Noise:
     kind = "noise"
     n: int
     promised: float
-    parts: list[tuple[Array, float, float]]  # the `gaussian_score` of each question
+    log_ratio_parts: list[tuple[Array, float, float]]  # the `gaussian_score` of each question
 
     @property
-    def there(self) -> float:
+    def achievable(self) -> float:
         """The μ of all questions together."""
-        return math.sqrt(max(sum(moved for _, _, moved in self.parts), 0.0))
+        return math.sqrt(max(sum(moved for _, _, moved in self.log_ratio_parts), 0.0))
 
-    def log_ratio(self, told: Iterable[Array]) -> float:
+    def log_ratio(self, noisy_values: Iterable[Array]) -> float:
         """The exact log-likelihood ratio of a transcript, from the noisy values of each question."""
-        return math.fsum(float(w @ y) - c for (w, c, _), y in zip(self.parts, told, strict=True))
+        return math.fsum(float(w @ y) - c for (w, c, _), y in zip(self.log_ratio_parts, noisy_values, strict=True))
 
     @property
-    def needed(self) -> int:
+    def needed_transcripts(self) -> int:
         """The number of transcripts for SHARES of the promise, with SPARE standard deviations added."""
-        margin = self.there - SHARES["noise"] * self.promised
+        margin = self.achievable - MIN_PROVEN_SHARES["noise"] * self.promised
         if margin <= 0:
-            return MOST
-        a = ndtr(self.there / 2)
-        slope = 2 * math.sqrt(a * (1 - a)) * math.sqrt(2 * math.pi) * math.exp(self.there**2 / 8)
-        return math.ceil(min(((ndtri(TRUST) + SPARE) * slope / margin) ** 2, MOST))
+            return MAX_TRANSCRIPTS
+        a = ndtr(self.achievable / 2)
+        slope = 2 * math.sqrt(a * (1 - a)) * math.sqrt(2 * math.pi) * math.exp(self.achievable**2 / 8)
+        return math.ceil(min(((ndtri(EVIDENCE_CONFIDENCE) + SPARE_STDDEVS) * slope / margin) ** 2, MAX_TRANSCRIPTS))
 
-    def bounds(self, first: Array, second: Array, trust: float) -> tuple[float, float | None]:
-        """The bounds on μ, each with probability `trust`; the upper one is valid if the noise is Gaussian."""
+    def bounds(self, first: Array, second: Array, confidence: float) -> tuple[float, float | None]:
+        """The bounds on μ, each with probability `confidence`; the upper one is valid if the noise is Gaussian."""
         right_count, count = (first < 0).sum() + (second >= 0).sum(), len(first) + len(second)
-        low, high = (max(2 * ndtri(rate), 0.0) for rate in proportion(right_count, count, 1 - trust))
+        low, high = (max(2 * ndtri(rate), 0.0) for rate in proportion_bounds(right_count, count, 1 - confidence))
         return float(low), float(min(high, 1e6))
 
 
-class _AllNoise(Noise):
+class _AllCallsTest(GaussianNoiseTest):
     """The test on all questions of a plan that only adds Gaussian noise."""
 
-    def __init__(self, script: _Script) -> None:
+    def __init__(self, script: _CallScript) -> None:
         self.problem, self.plan, self.n = script.problem, script.plan, script.problem.n
-        self.asked = [a for a in script.asked if a.verb == "measure"]
-        self.promised = math.sqrt(self.plan.sums.mu_squared)
+        self.calls = [a for a in script.calls if a.verb == "measure"]
+        self.promised = math.sqrt(self.plan.total_cost.mu_squared)
         # What moves need not depend on the other records, but may: votes and the like.
         even_counts = np.full(4, self.n // 4)
-        pairs = [(_table(even_counts), _table(second)) for second in _moved(even_counts)]
-        squared_mus = np.array([sum(gaussian_score(a, *pair)[2] for a in self.asked) for pair in pairs])
+        pairs = [
+            (_rows_from_counts(even_counts), _rows_from_counts(second))
+            for second in _counts_with_one_row_moved(even_counts)
+        ]
+        squared_mus = np.array([sum(gaussian_log_ratio(a, *pair)[2] for a in self.calls) for pair in pairs])
         best = int(np.argmax(squared_mus >= squared_mus.max() * (1 - 1e-9)))  # the first of those that move as much
         self.tables = pairs[best]
-        self.parts = [gaussian_score(a, *self.tables) for a in self.asked]
+        self.log_ratio_parts = [gaussian_log_ratio(a, *self.tables) for a in self.calls]
 
     def score(self, answers: list[Any]) -> float:
         return self.log_ratio(answer.values for answer in answers)
 
 
-class _Selection:
+class _SelectionTest:
     """The test on the first selection of a script, with an outcome set chosen beforehand by the stated laws.
 
     ε₀ ≥ log(p/q) for its chances on the two tables, from Clopper–Pearson bounds of both that hold together. Several
@@ -316,31 +327,35 @@ class _Selection:
 
     kind = "selection"
 
-    def __init__(self, script: _Script, transcripts: int) -> None:
+    def __init__(self, script: _CallScript, transcripts: int) -> None:
         self.problem, self.plan, self.n = script.problem, script.plan, script.problem.n
         call = script.selections[0]
-        self.asked, self.promised = [call], call.spend.epsilon
-        draw_count = int(call.more[0]) if call.more else 1
-        z = ndtri(1 - (1 - TRUST) / 2) + SPARE / math.sqrt(2)  # luck of two rates that err apart
-        law = cache(lambda *counts: selection_law(call, _table(np.array(counts))))
-        pairs = [ordered_pair for pair in _pairs(self.n) for ordered_pair in (pair, pair[::-1])]
-        self.needed = min(FEWEST, transcripts)
+        self.calls, self.promised = [call], call.spend.epsilon
+        draw_count = int(call.arguments[0]) if call.arguments else 1
+        z = ndtri(1 - (1 - EVIDENCE_CONFIDENCE) / 2) + SPARE_STDDEVS / math.sqrt(2)  # luck of two rates that err apart
+        law = cache(lambda *counts: selection_probabilities(call, _rows_from_counts(np.array(counts))))
+        pairs = [ordered_pair for pair in _neighbouring_counts(self.n) for ordered_pair in (pair, pair[::-1])]
+        self.needed_transcripts = min(MIN_TRANSCRIPTS, transcripts)
         while True:  # as few transcripts as show the share on some pair of tables
             candidates = [
-                telling_outcomes(law(*second), law(*first), draw_count * self.needed / 2, z) for first, second in pairs
+                most_telling_outcomes(law(*second), law(*first), draw_count * self.needed_transcripts / 2, z)
+                for first, second in pairs
             ]
             best = max(range(len(pairs)), key=lambda i: candidates[i][0])
-            self.visible, self._chosen = candidates[best]
-            if self.visible >= SHARES["selection"] * self.promised or self.needed >= transcripts:
+            self.provable_epsilon, self._outcome_mask = candidates[best]
+            if (
+                self.provable_epsilon >= MIN_PROVEN_SHARES["selection"] * self.promised
+                or self.needed_transcripts >= transcripts
+            ):
                 break
-            self.needed = min(2 * self.needed, transcripts)
-        q, p = (float(np.clip(law(*counts)[self._chosen].sum(), 1e-300, 1.0)) for counts in pairs[best])
-        self.tables, self.there = [_table(counts) for counts in pairs[best]], math.log(p / q)
+            self.needed_transcripts = min(2 * self.needed_transcripts, transcripts)
+        q, p = (float(np.clip(law(*counts)[self._outcome_mask].sum(), 1e-300, 1.0)) for counts in pairs[best])
+        self.tables, self.achievable = [_rows_from_counts(counts) for counts in pairs[best]], math.log(p / q)
 
     def score(self, answers: list[Any]) -> Array:
         (answer,) = answers
-        return self._chosen[np.atleast_1d(-1 if answer is None else answer)].astype(float)
+        return self._outcome_mask[np.atleast_1d(-1 if answer is None else answer)].astype(float)
 
-    def bounds(self, first: Array, second: Array, trust: float) -> tuple[float, float | None]:
-        p, q = hit_rates((first.sum(), second.sum()), (len(first), len(second)), trust)
+    def bounds(self, first: Array, second: Array, confidence: float) -> tuple[float, float | None]:
+        p, q = hit_rate_bounds((first.sum(), second.sum()), (len(first), len(second)), confidence)
         return max(math.log(p / q), 0.0) if p else 0.0, None

@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from ...core.errors import InputError
-from ...core.types import Axes, Tick, Watch, frozen, unwatched
-from ...data.sources.chunked_source import ReadInOrder
-from ...data.sources.gathered_counts import Counts
+from ...core.types import Axes, Tick, Watch, frozen, ignore_progress
+from ...data.sources.chunked_source import ChunkedSource
+from ...data.sources.gathered_counts import GatheredCounts
 from ...data.sources.parquet_source import ParquetSource
 from ...data.sources.source import SourceWrapper, Tally
 from ...problems import QueryRelease
@@ -22,8 +22,8 @@ from ...schema.domain import Countable, Domain
 from .sweep import POLL_SECONDS, Case, SweepPoint, run_case
 
 CONNECT_SECONDS = 10
-TIMES = 3  # that an item is sent before it is given up
-SHARES = 4  # for each worker, so that one that is slow or dies holds up little
+MAX_ATTEMPTS = 3  # that an item is sent before it is given up
+SHARES_PER_WORKER = 4  # for each worker, so that one that is slow or dies holds up little
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -41,19 +41,21 @@ def check_address(address: str) -> str:
         port = None
     if parts.scheme not in ("tcp", "tls") or not parts.hostname or port is None:
         raise InputError(f"{address[:80]!r} is not the address of a scheduler, tls://HOST:PORT or tcp://127.0.0.1:PORT")
-    if parts.scheme == "tcp" and not _loopback(parts.hostname):
+    if parts.scheme == "tcp" and not _is_loopback(parts.hostname):
         raise InputError(f"{address[:80]!r}: rows would travel in the clear; use tls:// for another machine")
     return address
 
 
-def _loopback(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
 
 
-def connect(address: str, *, ca: str | None = None, cert: str | None = None, key: str | None = None) -> Any:
+def connect_to_scheduler(
+    address: str, *, ca: str | None = None, cert: str | None = None, key: str | None = None
+) -> Any:
     """A client of the scheduler at `address`, to be closed by the caller.
 
     `ca`, `cert` and `key` name the files of certificates for tls://. Raises InputError where the extra is not
@@ -78,7 +80,7 @@ def connect(address: str, *, ca: str | None = None, cert: str | None = None, key
 
 
 @frozen
-class OnCluster(SourceWrapper):
+class ClusterSource(SourceWrapper):
     """A source of Parquet files that the workers of a cluster read and count, share by share, where they see its path.
 
     Every share is counted once: one whose worker dies is counted again elsewhere, and only then added. Paths and the
@@ -87,17 +89,17 @@ class OnCluster(SourceWrapper):
 
     client: Any
 
-    def count(self, domain: Domain, tables: Sequence[Axes], watch: Watch = unwatched) -> Tally:
-        """The counts of all shares together, added as they arrive; an error in `watch` cancels the others."""
+    def count(self, domain: Domain, tables: Sequence[Axes], progress: Watch = ignore_progress) -> Tally:
+        """The counts of all shares together, added as they arrive; an error in `progress` cancels the others."""
         workers = max(1, len(self.client.scheduler_info()["workers"]))
-        share_count = max(1, min(self.source.groups, SHARES * workers))
+        share_count = max(1, min(self.source.groups, SHARES_PER_WORKER * workers))
         shared_arguments, shares = [self.source, domain, list(tables)], [(i, share_count) for i in range(share_count)]
         total: Tally | None = None
 
-        def told() -> None:
-            watch(total.n if total else 0)
+        def report_progress() -> None:
+            progress(total.n if total else 0)
 
-        for _, tally in _worked_out(self.client, _share, shares, shared_arguments, told):
+        for _, tally in _results_from_cluster(self.client, _count_share, shares, shared_arguments, report_progress):
             if tally is None:
                 raise InputError(f"{self.name}: the cluster lost a share of it; nothing was counted")
             if isinstance(tally, str):
@@ -106,40 +108,40 @@ class OnCluster(SourceWrapper):
         return total or Tally(0, {})
 
 
-def _share(share: tuple[int, int], source: ParquetSource, domain: Domain, tables: list[Axes]) -> Tally | str:
+def _count_share(share: tuple[int, int], source: ParquetSource, domain: Domain, tables: list[Axes]) -> Tally | str:
     """The counts of a share, computed on a worker; a refusal returns words, as an error would be tried again."""
     try:
-        return ReadInOrder.count(source, domain, tables, unwatched, share)
+        return ChunkedSource.count(source, domain, tables, ignore_progress, share)
     except InputError as error:
         return str(error)
 
 
-def sweep_on(
+def sweep_on_cluster(
     client: Any,
-    waiting: Iterable[Case],
+    cases: Iterable[Case],
     problem: QueryRelease,
     rows: Countable,
     *,
-    watch: Tick = lambda: None,
+    progress: Tick = lambda: None,
 ) -> Iterator[SweepPoint]:
     """The points of `sweep.sweep`, run on a cluster, in the order in which they arrive.
 
     A run whose worker dies is run again elsewhere, and as it is seeded it gives the same numbers. Lazy: closing the
     generator, or an exception in it, cancels what runs.
     """
-    rows = rows.apart if isinstance(rows, Counts) else rows  # whose file is this machine's
+    rows = rows.without_source if isinstance(rows, GatheredCounts) else rows  # whose file is this machine's
     runnable_cases = []
-    for case in waiting:
-        if refused_point := case.refused(problem):
+    for case in cases:
+        if refused_point := case.refused_point(problem):
             yield refused_point
         else:
             runnable_cases.append(case)
-    for case, point in _worked_out(client, run_case, runnable_cases, [problem, rows], watch):
+    for case, point in _results_from_cluster(client, run_case, runnable_cases, [problem, rows], progress):
         yield point or case.point("failed", message="the cluster lost this run")
 
 
-def _worked_out(
-    client: Any, function: Callable[..., V], items: Sequence[T], shared: list[Any], watch: Tick
+def _results_from_cluster(
+    client: Any, function: Callable[..., V], items: Sequence[T], shared_arguments: list[Any], progress: Tick
 ) -> Iterator[tuple[T, V | None]]:
     """The results of `function(item, *shared)`, in order of arrival; None where the cluster lost one.
 
@@ -151,18 +153,18 @@ def _worked_out(
     shared_copies: list[Any] = []  # of what is shared, all copies
     running: dict[Any, tuple[T, int]] = {}  # the item, and which time this is
 
-    def send(items: Iterable[T], times: int) -> list[Any]:
+    def submit_items(items: Iterable[T], attempt: int) -> list[Any]:
         client.wait_for_workers(1, timeout=CONNECT_SECONDS)
-        shared_copy = client.scatter(shared, broadcast=True, hash=False)
+        shared_copy = client.scatter(shared_arguments, broadcast=True, hash=False)
         shared_copies.extend(shared_copy)
-        submitted = {client.submit(function, item, *shared_copy, pure=False): (item, times) for item in items}
+        submitted = {client.submit(function, item, *shared_copy, pure=False): (item, attempt) for item in items}
         running.update(submitted)
         return list(submitted)
 
-    completed = as_completed(send(items, 1), loop=client.loop)
+    completed = as_completed(submit_items(items, 1), loop=client.loop)
     try:
         while not completed.is_empty():
-            watch()
+            progress()
             batch = completed.next_batch(block=False)
             items_by_attempt: dict[int, list[T]] = {}
             for future in batch:
@@ -170,22 +172,22 @@ def _worked_out(
                     completed.add(future)
                     continue
                 item, attempt = running.pop(future)
-                value = _value(future)
+                value = _result_or_none(future)
                 if value is not None or future.status == "error":
                     yield item, value
-                elif attempt < TIMES:
+                elif attempt < MAX_ATTEMPTS:
                     items_by_attempt.setdefault(attempt + 1, []).append(item)
                 else:
                     yield item, None
             for attempt, lost_items in items_by_attempt.items():
-                completed.update(send(lost_items, attempt))
+                completed.update(submit_items(lost_items, attempt))
             if not batch:
                 time.sleep(POLL_SECONDS)
     finally:
         client.cancel([*running, *shared_copies], force=True)
 
 
-def _value(future: Any) -> Any:
+def _result_or_none(future: Any) -> Any:
     """The result of a run; None where it was lost, also on the way from a worker that dies."""
     try:
         return future.result() if future.status == "finished" else None

@@ -15,30 +15,30 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...algorithms.algorithm import Algorithm, forecast, make_plan
-from ...core.errors import InputError, PrivacyWarning, in_words
+from ...algorithms.algorithm import Algorithm, forecast_seconds_and_bytes, make_plan
+from ...core.errors import InputError, PrivacyWarning, user_message
 from ...core.parameters import parameter_values
-from ...core.provenance import Tag
+from ...core.provenance import Provenance
 from ...core.types import Array, Json, Tick, by_name
 from ...data.privacy_unit import PrivacyUnit
-from ...data.sources.gathered_counts import Counts
+from ...data.sources.gathered_counts import GatheredCounts
 from ...privacy.accounting import Budget
 from ...problems import PublicStart, QueryRelease
 from ...queries import Explicit, Marginals, TableQueries, Union, Workload
-from ...schema.cell_text import distinct
+from ...schema.cell_text import factorize_texts
 from ...schema.domain import Countable
 from ...schema.schema_json import domain_to_json
 from ..run import Run
 from .worker_pool import JobSpec, PoolJob, SharedRows, WorkerPool
 
 MAX_POINTS = 100_000
-LOOKS = 50  # times, at most, that a run in this process lets its caller look around
+MAX_COMPARISONS_PER_RUN = 50  # times, at most, that a run in this process lets its caller look around
 POLL_SECONDS = 0.1
 
-Key = tuple[str, float, float, int]  # algorithm, ε, δ, seed
+PointKey = tuple[str, float, float, int]  # algorithm, ε, δ, seed
 
 
-def is_error(value: Any) -> bool:
+def is_error_value(value: Any) -> bool:
     """Whether a value can be the error of a run: a number, or None where it is not defined."""
     return value is None or isinstance(value, (int, float))
 
@@ -48,7 +48,7 @@ class SweepPoint:
     """One run of a sweep. `algorithm` is its name in the sweep, `settings` its parameters (None: by the plan).
 
     state "done": `errors` are those of the last release by name, those against a population with the prefix
-    population_; `spent` is the ledger's total; `seconds` are the algorithm's own, and `memory` is its peak in bytes.
+    population_; `spent` is the ledger's total; `seconds_by_algorithm` are the algorithm's own, and `memory` is its peak in bytes.
     "refused": it cannot serve this problem at this budget, says `message`, by public numbers alone. "failed": it broke
     off, and `message` says how.
     """
@@ -64,10 +64,10 @@ class SweepPoint:
     spent: Json = field(default_factory=dict)
     seconds: float | None = None
     memory: int | None = None
-    tag = Tag.PEEK
+    tag = Provenance.REAL_DATA
 
     @property
-    def key(self) -> Key:
+    def key(self) -> PointKey:
         """The key that identifies this point within its sweep."""
         return self.algorithm, self.epsilon, self.delta, self.seed
 
@@ -76,22 +76,22 @@ class SweepPoint:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, told: Any, sound: Callable[[Any], bool] = is_error) -> "SweepPoint":
-        """The point that `to_json` wrote, with `sound` errors; InputError for anything else."""
+    def from_json(cls, document: Any, is_valid_error: Callable[[Any], bool] = is_error_value) -> "SweepPoint":
+        """The point that `to_json` wrote, with `is_valid_error` errors; InputError for anything else."""
         number, whole = (int, float), (int, type(None))
         field_types = (str, dict, number, number, int, str, str, dict, dict, (*number, type(None)), whole)
         try:
-            point = cls(**told)
+            point = cls(**document)
             is_valid = all(
                 isinstance(getattr(point, f.name), field_type)
                 for f, field_type in zip(fields(cls), field_types, strict=True)
             )
-            is_valid = is_valid and all(map(sound, point.errors.values()))
+            is_valid = is_valid and all(map(is_valid_error, point.errors.values()))
             is_valid = is_valid and 0 < point.epsilon < math.inf and 0 <= point.delta < 1
         except (TypeError, AttributeError):
             is_valid = False
         if not is_valid or point.state not in ("done", "refused", "failed"):
-            raise InputError(f"{str(told)[:80]} is not a point of a sweep")
+            raise InputError(f"{str(document)[:80]} is not a point of a sweep")
         return point
 
 
@@ -105,12 +105,12 @@ class Case:
     seed: int
 
     @property
-    def key(self) -> Key:
+    def key(self) -> PointKey:
         """The algorithm, ε, δ and seed that identify the point."""
         return self.name, self.budget.epsilon, self.budget.delta, self.seed
 
-    def point(self, state: str, **known: Any) -> SweepPoint:
-        """The point of this case in one of its states (done, refused, failed), with what else is `known` of it."""
+    def make_point(self, state: str, **facts: Any) -> SweepPoint:
+        """The point of this case in one of its states (done, refused, failed), with what else is `facts` of it."""
         return SweepPoint(
             algorithm=self.name,
             settings=parameter_values(self.algorithm),
@@ -118,30 +118,30 @@ class Case:
             delta=self.budget.delta,
             seed=self.seed,
             state=state,
-            **known,
+            **facts,
         )
 
-    def done(self, summary: Json) -> SweepPoint:
+    def finished_point(self, summary: Json) -> SweepPoint:
         """The point of a finished run, from its `Run.to_json`."""
         costs = {name: summary[name] for name in ("spent", "seconds", "memory")}
-        return self.point("done", errors=summary["final"], **costs)
+        return self.make_point("done", errors=summary["final"], **costs)
 
-    def refused(self, problem: QueryRelease) -> SweepPoint | None:
+    def refused_point(self, problem: QueryRelease) -> SweepPoint | None:
         """The point with the reason why the algorithm cannot run, from public numbers; None when it can."""
         try:
             make_plan(self.algorithm, problem, self.budget)
         except InputError as error:
-            return self.point("refused", message=str(error))
+            return self.make_point("refused", message=str(error))
         return None
 
 
-def check_count(points: int) -> None:
+def check_point_count(point_count: int) -> None:
     """Raise InputError for a sweep of no points, or of too many."""
-    if not 1 <= points <= MAX_POINTS:
-        raise InputError(f"a sweep of {points:,} points is outside 1..{MAX_POINTS:,}")
+    if not 1 <= point_count <= MAX_POINTS:
+        raise InputError(f"a sweep of {point_count:,} points is outside 1..{MAX_POINTS:,}")
 
 
-def cases(
+def plan_cases(
     algorithms: Mapping[str, Algorithm], problem: QueryRelease, budgets: Sequence[Budget], seeds: Sequence[int]
 ) -> list[Case]:
     """All points to run, in an order that shows a first one of every algorithm early.
@@ -149,7 +149,7 @@ def cases(
     All of the first seed come first; within a seed the middle budget, then its neighbours; within a budget the
     algorithms by the time they are forecast to take. InputError for nothing to do, for too much and for repetitions.
     """
-    check_count(len(algorithms) * len(budgets) * len(seeds))
+    check_point_count(len(algorithms) * len(budgets) * len(seeds))
     if len(set(budgets)) < len(budgets) or len(set(seeds)) < len(seeds):
         raise InputError("a budget or a seed of the sweep is named twice")
     ordered_budgets = sorted(budgets, key=lambda b: (b.epsilon, b.delta))
@@ -158,7 +158,7 @@ def cases(
         ordered_budgets[i] for i in sorted(range(len(ordered_budgets)), key=lambda i: abs(i - middle_index))
     ]
     forecast_seconds = {
-        name: _seconds(algorithm, problem, ordered_budgets[0]) for name, algorithm in algorithms.items()
+        name: _forecast_seconds(algorithm, problem, ordered_budgets[0]) for name, algorithm in algorithms.items()
     }
     names = sorted(algorithms, key=forecast_seconds.__getitem__)
     return [
@@ -169,40 +169,40 @@ def cases(
     ]
 
 
-def _seconds(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> float:
+def _forecast_seconds(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> float:
     try:
-        return forecast(algorithm, problem, budget)[0]
+        return forecast_seconds_and_bytes(algorithm, problem, budget)[0]
     except InputError:
         return 0.0  # it will refuse at once
 
 
-def sweep(
-    waiting: Iterable[Case],
+def run_sweep(
+    cases: Iterable[Case],
     problem: QueryRelease,
     rows: Countable,
     *,
     pool: WorkerPool | None = None,
-    watch: Tick = lambda: None,
+    progress: Tick = lambda: None,
 ) -> Iterator[SweepPoint]:
     """The point of each case as soon as it is ready: run in this process, or by a pool's workers.
 
     The numbers are those of a `Run` with the same seed, in both. Lazy: closing the generator, or an exception raised in
-    it, cancels what runs. A case that is refused or fails becomes a point, and the rest goes on. `watch` is called
+    it, cancels what runs. A case that is refused or fails becomes a point, and the rest goes on. `progress` is called
     now and then meanwhile, in this thread. The budgets' cautions are the caller's to show.
     """
     if pool is None:
-        for case in waiting:
-            yield case.refused(problem) or run_case(case, problem, rows, watch)
+        for case in cases:
+            yield case.refused_point(problem) or run_case(case, problem, rows, progress)
         return
     shared_rows, running = SharedRows(rows), []
     try:
-        for case in waiting:
-            if refused_point := case.refused(problem):
+        for case in cases:
+            if refused_point := case.refused_point(problem):
                 yield refused_point
             else:
-                running.append((case, pool.submit(task(case, problem, shared_rows), "sweep")))
+                running.append((case, pool.submit(job_spec_of_case(case, problem, shared_rows), "sweep")))
         while running:
-            watch()
+            progress()
             running[0][1].wait(POLL_SECONDS)
             for case, job in [pair for pair in running if pair[1].ended]:
                 running.remove((case, job))
@@ -210,17 +210,19 @@ def sweep(
     finally:
         for _, job in running:
             job.cancel()
-        shared_rows.free()
+        shared_rows.free_memory()
 
 
-def task(case: Case, problem: QueryRelease, rows: SharedRows, population: Array | None = None) -> JobSpec:
+def job_spec_of_case(
+    case: Case, problem: QueryRelease, shared_rows: SharedRows, population: Array | None = None
+) -> JobSpec:
     """The job that runs a case in a pool's worker, on shared records."""
     return JobSpec(
         algorithm=case.algorithm,
         problem=problem,
         budget=case.budget,
         seeds=(case.seed,),
-        block=rows.block,
+        block=shared_rows.block,
         population=population,
     )
 
@@ -228,42 +230,46 @@ def task(case: Case, problem: QueryRelease, rows: SharedRows, population: Array 
 def point_of_job(case: Case, job: PoolJob) -> SweepPoint:
     """The point of a case whose job has ended; a cancelled one counts as failed."""
     if job.state == "done":
-        return case.done(job.results[0].summary)
-    return case.point("failed", message=job.error or job.state)
+        return case.finished_point(job.results[0].summary)
+    return case.make_point("failed", message=job.error or job.state)
 
 
-def run_case(case: Case, problem: QueryRelease, rows: Countable, watch: Tick = lambda: None) -> SweepPoint:
+def run_case(case: Case, problem: QueryRelease, rows: Countable, progress: Tick = lambda: None) -> SweepPoint:
     """The point of a case, run in this process."""
-    return run_made(case, partial(Run, case.algorithm, problem, rows, case.budget, seed=case.seed, every=seldom), watch)
+    return run_case_with(
+        case,
+        partial(Run, case.algorithm, problem, rows, case.budget, seed=case.seed, every=steps_between_comparisons),
+        progress,
+    )
 
 
-def run_made(
-    case: Case, make: Callable[[], Run], watch: Tick, found: Callable[[Run], Json] = Run.to_json
+def run_case_with(
+    case: Case, make_run: Callable[[], Run], progress: Tick, summarise: Callable[[Run], Json] = Run.to_json
 ) -> SweepPoint:
-    """The point of a case whose run `make` creates, as with a measured schema; an InputError refuses it.
+    """The point of a case whose run `make_run` creates, as with a measured schema; an InputError refuses it.
 
-    `found` says what of the finished run is kept, in place of its summary. A bug ends the point with a message.
+    `summarise` says what of the finished run is kept, in place of its summary. A bug ends the point with a message.
     """
     run = None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyWarning)
-            run = make()
+            run = make_run()
         for _ in run:
-            watch()
-        return case.done(found(run))
+            progress()
+        return case.finished_point(summarise(run))
     except Exception as error:  # noqa: BLE001 - a bug must end one point with a message, not the sweep
         if run is None and isinstance(error, InputError):
-            return case.point("refused", message=str(error))
-        return case.point("failed", message=in_words(error))
+            return case.make_point("refused", message=str(error))
+        return case.make_point("failed", message=user_message(error))
 
 
-def seldom(rounds: int) -> int:
+def steps_between_comparisons(rounds: int) -> int:
     """The number of steps between two comparisons of a run with the truth."""
-    return max(1, math.ceil(rounds / LOOKS))
+    return max(1, math.ceil(rounds / MAX_COMPARISONS_PER_RUN))
 
 
-def identity(problem: QueryRelease) -> Json:
+def sweep_identity(problem: QueryRelease) -> Json:
     """The identity of a sweep's task, from public facts only: sweeps with equal ones can be compared."""
     return {
         "n": problem.n,
@@ -271,8 +277,8 @@ def identity(problem: QueryRelease) -> Json:
         "columns": list(problem.domain.names),  # their order is that of the cells
         "schema": domain_to_json(problem.domain),
         "queries": problem.workload.m,
-        "queries_sha256": _digest(_contents(problem.workload)),
-        "start_sha256": None if problem.start is None else _digest(_said(problem.start)),
+        "queries_sha256": _sha256_of_arrays(_arrays_of_workload(problem.workload)),
+        "start_sha256": None if problem.start is None else _sha256_of_arrays(_arrays_of_public_start(problem.start)),
     }
 
 
@@ -280,14 +286,14 @@ def rows_digest(rows: Countable) -> str:
     """A digest of the records in any order; not for publishing, as it confirms a guess of the whole table.
 
     All that a run sees of a table are these records, after the rows of each person were limited, in the cells of the
-    schema that `identity` names, in the order of its columns. Of records that were only counted, a digest of their
+    schema that `sweep_identity` names, in the order of its columns. Of records that were only counted, a digest of their
     tables, and of the bytes of the source, as a run may count more tables of it.
     """
-    if isinstance(rows, Counts):
-        tables = _digest(part for axes in sorted(rows.tables) for part in (np.array(axes), rows.tables[axes]))
+    if isinstance(rows, GatheredCounts):
+        tables = _sha256_of_arrays(part for axes in sorted(rows.tables) for part in (np.array(axes), rows.tables[axes]))
         source = "" if rows.source is None else rows.source.sha256
         return hashlib.sha256(f"{tables}{source}".encode()).hexdigest() if source else tables
-    return _digest([rows.values, rows.weights])
+    return _sha256_of_arrays([rows.values, rows.weights])
 
 
 def table_digest(frame: pd.DataFrame, names: Sequence[str], unit: PrivacyUnit) -> str:
@@ -307,7 +313,7 @@ def table_digest(frame: pd.DataFrame, names: Sequence[str], unit: PrivacyUnit) -
     for place, name in enumerate(map(str, frame.columns)):
         if name in (*names, unit.person):
             cells = pd.Series(frame.iloc[:, place])
-            codes, texts = distinct(cells)
+            codes, texts = factorize_texts(cells)
             heads.append({"name": name, "type": str(cells.dtype)})
             columns.append([None if code < 0 else texts[code] for code in codes.tolist()])
     out = hashlib.sha256(json.dumps([heads, list(names), unit.person, unit.most_rows]).encode())
@@ -316,15 +322,15 @@ def table_digest(frame: pd.DataFrame, names: Sequence[str], unit: PrivacyUnit) -
     return out.hexdigest()
 
 
-def still_to_run(planned: Iterable[Case], there: Collection[SweepPoint]) -> list[Case]:
+def pending_cases(planned: Iterable[Case], points: Collection[SweepPoint]) -> list[Case]:
     """The cases without a point, or with a failed one; refused ones are final."""
-    finished_keys = {point.key for point in there if point.state != "failed"}
+    finished_keys = {point.key for point in points if point.state != "failed"}
     return [case for case in planned if case.key not in finished_keys]
 
 
-def time_left(elapsed: float, done: Iterable[SweepPoint], waiting: Iterable[Case]) -> str:
+def remaining_time_text(elapsed_seconds: float, points: Iterable[SweepPoint], cases: Iterable[Case]) -> str:
     """The time left in words, from each algorithm's mean run time, or the mean of all for an unseen one."""
-    done_points = [p for p in done if p.state == "done"]
+    done_points = [p for p in points if p.state == "done"]
     if not done_points:
         return ""
     seconds_by_algorithm: dict[str, list[float]] = {}
@@ -332,36 +338,36 @@ def time_left(elapsed: float, done: Iterable[SweepPoint], waiting: Iterable[Case
         seconds_by_algorithm.setdefault(point.algorithm, []).append(point.seconds or 0.0)
     total_seconds = sum(p.seconds or 0.0 for p in done_points)
     mean_seconds = {name: sum(run_seconds) / len(run_seconds) for name, run_seconds in seconds_by_algorithm.items()}
-    seconds_ahead = sum(mean_seconds.get(case.name, total_seconds / len(done_points)) for case in waiting)
-    return f", {elapsed * seconds_ahead / max(total_seconds, 1e-9):.0f} s left"
+    seconds_ahead = sum(mean_seconds.get(case.name, total_seconds / len(done_points)) for case in cases)
+    return f", {elapsed_seconds * seconds_ahead / max(total_seconds, 1e-9):.0f} s left"
 
 
-def _said(start: Array | PublicStart) -> list[Array]:
+def _arrays_of_public_start(start: Array | PublicStart) -> list[Array]:
     """The arrays that identify a public start: itself, or its tables of pairs and their weights."""
     if not isinstance(start, PublicStart):
         return [start]
     pairs = Marginals.all(start.domain, min(2, len(start.domain.names)))
-    return [start.answers(pairs), np.array([start.records, float(start.support)])]
+    return [start.answers(pairs), np.array([start.row_count, float(start.keeps_support)])]
 
 
-def _contents(workload: Workload) -> Iterator[Any]:
+def _arrays_of_workload(workload: Workload) -> Iterator[Any]:
     """The arrays that identify a workload's queries, given its schema."""
     yield np.frombuffer(type(workload).__name__.encode(), dtype=np.uint8)
     if isinstance(workload, Union):
-        for part, _ in workload.members:
-            yield from _contents(part)
+        for part, _ in workload.parts:
+            yield from _arrays_of_workload(part)
     elif isinstance(workload, Explicit):
         yield workload.matrix
     elif isinstance(workload, Marginals):
         yield from (np.array(axes) for axes in workload.axes)
     elif isinstance(workload, TableQueries):
-        yield from _contents(workload.base)
+        yield from _arrays_of_workload(workload.base)
         yield from (workload.matrix.data, workload.matrix.indices, workload.matrix.indptr)
     else:
         raise InputError(f"{type(workload).__name__} is not a set of questions that a sweep can compare")
 
 
-def _digest(arrays: Iterable[Array]) -> str:
+def _sha256_of_arrays(arrays: Iterable[Array]) -> str:
     digest = hashlib.sha256()
     for array in arrays:
         number_type = np.float64 if array.dtype.kind == "f" else np.int64

@@ -20,50 +20,50 @@ from typing import Any
 
 import numpy as np
 
-from ...accuracy.intervals.unbiased_tables import known
+from ...accuracy.intervals.unbiased_tables import unbiased_tables
 from ...accuracy.promise_with_schema import promise_of_division
 from ...algorithms import Algorithm
 from ...algorithms.schema_measurement.measurement_plan import SchemaShare
-from ...core.errors import PrivacyWarning, in_words
+from ...core.errors import PrivacyWarning, user_message
 from ...core.types import Array, Axes, Json, by_name, frozen, value_object
-from ...data.sources.gathered_counts import Counts
-from ...data.sources.parallel_counting import spawned
+from ...data.sources.gathered_counts import GatheredCounts
+from ...data.sources.parallel_counting import spawn_process
 from ...models.releases import Release, UnbiasedAnswers
 from ...privacy.accounting import Budget
 from ...schema.domain import Countable, Rows
 from ..purposes import Purposes
-from ..run import Record, Run
+from ..run import ConvergencePoint, Run
 from .queue_forecast import Pace, seconds_before
 
-DRAWN_RECORDS = 300  # points of a convergence curve that a page draws
+MAX_CURVE_POINTS = 300  # points of a convergence curve that a page draws
 REPORT_SECONDS = 0.1
-PATIENCE = 0.8  # seconds in which a worker must hear that its job is cancelled, before its process is ended
+CANCEL_GRACE_SECONDS = 0.8  # seconds in which a worker must hear that its job is cancelled, before its process is ended
 
 
 @value_object
-class Block:
+class SharedBlock:
     """The name of a block of shared memory, and how it is read: the shape and kind of its numbers.
 
-    Codes are int64, points and features float64. Where it holds counts, `tables` are the columns of each in turn.
+    Codes are int64, points and features float64. Where it holds counts, `table_axes` are the columns of each in turn.
     """
 
     name: str
     shape: tuple[int, ...]
-    kind: str
-    tables: tuple[Axes, ...]
+    dtype: str
+    table_axes: tuple[Axes, ...]
 
 
 class SharedRows:
-    """Grouped records, or counts of tables, in one `block` of shared memory; `free` gives the memory back."""
+    """Grouped records, or counts of tables, in one `block` of shared memory; `free_memory` gives the memory back."""
 
     def __init__(self, rows: Countable) -> None:
-        array = _packed(rows)
+        array = _pack_rows(rows)
         self._memory = SharedMemory(create=True, size=max(8, array.nbytes))
         np.ndarray(array.shape, array.dtype, self._memory.buf)[...] = array
-        tables = tuple(rows.tables) if isinstance(rows, Counts) else ()
-        self.block = Block(self._memory.name, array.shape, array.dtype.name, tables)
+        tables = tuple(rows.tables) if isinstance(rows, GatheredCounts) else ()
+        self.block = SharedBlock(self._memory.name, array.shape, array.dtype.name, tables)
 
-    def free(self) -> None:
+    def free_memory(self) -> None:
         """Give the block back to the operating system; running jobs keep their view until they end."""
         self._memory.close()
         with contextlib.suppress(FileNotFoundError):
@@ -84,7 +84,7 @@ class JobSpec:
     problem: Any
     budget: Budget
     seeds: tuple[int, ...]
-    block: Block
+    block: SharedBlock
     population: Array | None = None
     every: int | None = None
     path: bool = False
@@ -94,17 +94,17 @@ class JobSpec:
 
 
 @frozen
-class Result:
+class RunResult:
     """One finished (or cancelled) run: its summary as the command line writes it, its last release, its records.
 
-    `path`: what every step released, where the task asks for it; `known`: what noisy tables say, likewise.
+    `path`: what every step released, where the task asks for it; `unbiased_answers`: what noisy tables say, likewise.
     """
 
     summary: Json
     release: Release
-    records: list[Record]
+    convergence: list[ConvergencePoint]
     path: list[Release] = field(default_factory=list)
-    known: UnbiasedAnswers | None = None
+    unbiased_answers: UnbiasedAnswers | None = None
 
 
 @dataclass(eq=False)
@@ -114,7 +114,7 @@ class PoolJob:
     `seconds` were foreseen for it, None where nobody did; it `began` at a time of `time.monotonic`, and `took` as long.
     """
 
-    task: JobSpec
+    spec: JobSpec
     seconds: float | None = None
     session: str = ""
     began: float = 0.0
@@ -122,8 +122,8 @@ class PoolJob:
     state: str = "queued"
     error: str = ""
     rounds: int = 0
-    records: list[Record] = field(default_factory=list)
-    results: list[Result] = field(default_factory=list)
+    convergence: list[ConvergencePoint] = field(default_factory=list)
+    results: list[RunResult] = field(default_factory=list)
     _ended: threading.Event = field(default_factory=threading.Event)
     _cancelled: threading.Event = field(default_factory=threading.Event)
 
@@ -137,8 +137,8 @@ class PoolJob:
         """The share of the work that is done, 0 to 1."""
         if self.ended:
             return 1.0
-        current = self.records[-1].t / self.rounds if self.records and self.rounds else 0.0
-        return min(1.0, (len(self.results) + current) / len(self.task.seeds))
+        current = self.convergence[-1].t / self.rounds if self.convergence and self.rounds else 0.0
+        return min(1.0, (len(self.results) + current) / len(self.spec.seeds))
 
     def cancel(self) -> None:
         """Ask the worker to stop between two steps; within a long step its process is ended, and there is no result."""
@@ -148,7 +148,7 @@ class PoolJob:
         """Whether the job ended within `seconds`, after waiting for it."""
         return self._ended.wait(seconds)
 
-    def end(self, state: str, error: str = "") -> None:
+    def set_ended(self, state: str, error: str = "") -> None:
         """Set the job's final state and error."""
         self.took = time.monotonic() - self.began if self.began else 0.0
         self.state, self.error = state, error
@@ -160,19 +160,21 @@ class WorkerPool:
 
     def __init__(self, workers: int = 2) -> None:
         self._waiting: dict[str, deque[PoolJob]] = {}
-        self._turns: dict[str, int] = {}  # when a session last had its turn
+        self._last_turns: dict[str, int] = {}  # when a session last had its turn
         self._turn = 0
         self._running: set[PoolJob] = set()
         self._changed = threading.Condition()
         self._closed = False
         self.pace = Pace()
-        self._threads = [threading.Thread(target=self._serve, daemon=True, name=f"pool-{i}") for i in range(workers)]
+        self._threads = [
+            threading.Thread(target=self._serve_jobs, daemon=True, name=f"pool-{i}") for i in range(workers)
+        ]
         for thread in self._threads:
             thread.start()
 
-    def submit(self, task: JobSpec, session: str, seconds: float | None = None) -> PoolJob:
+    def submit(self, spec: JobSpec, session: str, seconds: float | None = None) -> PoolJob:
         """Queue a task for a session; `seconds` are what it was foreseen to take."""
-        job = PoolJob(task, seconds, session)
+        job = PoolJob(spec, seconds, session)
         with self._changed:
             self._waiting.setdefault(session, deque()).append(job)
             self._changed.notify()
@@ -199,7 +201,7 @@ class WorkerPool:
         with self._changed:
             self._closed = True
             for job in (job for jobs in self._waiting.values() for job in jobs):
-                job.end("failed", "the server is stopping")
+                job.set_ended("failed", "the server is stopping")
             self._waiting.clear()
             for job in tuple(self._running):
                 job.cancel()
@@ -207,36 +209,36 @@ class WorkerPool:
         for thread in self._threads:
             thread.join(timeout=10)
 
-    def _next(self) -> PoolJob | None:
+    def _next_job(self) -> PoolJob | None:
         with self._changed:
             while not self._waiting and not self._closed:
                 self._changed.wait()
             if self._closed:
                 return None
-            session = min(self._waiting, key=lambda s: self._turns.get(s, 0))  # whose last turn is longest ago
+            session = min(self._waiting, key=lambda s: self._last_turns.get(s, 0))  # whose last turn is longest ago
             job = self._waiting[session].popleft()
             if not self._waiting[session]:
                 del self._waiting[session]
-            self._turns = {s: turn for s, turn in self._turns.items() if s in self._waiting or self._running}
-            self._turns[session] = self._turn = self._turn + 1
+            self._last_turns = {s: turn for s, turn in self._last_turns.items() if s in self._waiting or self._running}
+            self._last_turns[session] = self._turn = self._turn + 1
             self._running.add(job)
             job.began = time.monotonic()
             return job
 
-    def _serve(self) -> None:
-        process, pipe = spawned(_work)
-        while job := self._next():
+    def _serve_jobs(self) -> None:
+        process, pipe = spawn_process(_run_worker)
+        while job := self._next_job():
             try:
                 if job._cancelled.is_set():
-                    job.end("cancelled")
+                    job.set_ended("cancelled")
                 else:
-                    _follow(job, pipe, process)
+                    _follow_job(job, pipe, process)
             except (EOFError, OSError):
                 process.join(timeout=5)
                 message = f"the worker process ended unexpectedly (exit code {process.exitcode}); try again"
-                job.end("cancelled" if job._cancelled.is_set() else "failed", message)
+                job.set_ended("cancelled" if job._cancelled.is_set() else "failed", message)
                 pipe.close()
-                process, pipe = spawned(_work)
+                process, pipe = spawn_process(_run_worker)
             finally:
                 with self._changed:
                     self._running.discard(job)
@@ -247,16 +249,16 @@ class WorkerPool:
         pipe.close()
 
 
-def _follow(job: PoolJob, pipe: Connection, process: BaseProcess) -> None:
+def _follow_job(job: PoolJob, pipe: Connection, process: BaseProcess) -> None:
     """Send a job to a worker and add its records to the job until the worker says how it ended."""
     job.state = "running"
-    pipe.send(job.task)
+    pipe.send(job.spec)
     is_cancel_sent, deadline = False, math.inf
     while True:
         if not pipe.poll(0.05):
             if job._cancelled.is_set() and not is_cancel_sent:
                 pipe.send("cancel")
-                is_cancel_sent, deadline = True, time.monotonic() + PATIENCE
+                is_cancel_sent, deadline = True, time.monotonic() + CANCEL_GRACE_SECONDS
             elif time.monotonic() > deadline:
                 process.kill()  # no other way to end one long step
             continue
@@ -264,17 +266,17 @@ def _follow(job: PoolJob, pipe: Connection, process: BaseProcess) -> None:
         if kind == "stopping":
             deadline = math.inf
         elif kind == "records":
-            job.records = [*job.records, *content]
+            job.convergence = [*job.convergence, *content]
         elif kind == "rounds":
-            job.rounds, job.records = content, []
+            job.rounds, job.convergence = content, []
         elif kind == "result":
             job.results.append(content)
         else:
-            job.end(kind, content)
+            job.set_ended(kind, content)
             return
 
 
-def _work(pipe: Connection) -> None:
+def _run_worker(pipe: Connection) -> None:
     """Run tasks in a worker process until it is asked to stop: receive one, stream its results, say how it ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: it stops the workers
     warnings.simplefilter("ignore", PrivacyWarning)  # the page shows cautions itself
@@ -283,20 +285,20 @@ def _work(pipe: Connection) -> None:
             if spec == "cancel":  # came too late for the job before
                 continue
             try:
-                pipe.send((_run_attached(spec, pipe), ""))
+                pipe.send((_run_on_shared_block(spec, pipe), ""))
             except Exception as error:  # noqa: BLE001 - a bug must end one job with a message, not the server
-                pipe.send(("failed", in_words(error)))
+                pipe.send(("failed", user_message(error)))
 
 
-def _run_attached(task: JobSpec, pipe: Connection) -> str:
+def _run_on_shared_block(spec: JobSpec, pipe: Connection) -> str:
     """Run a task on a read-only view of its block, which is released afterwards."""
-    block = SharedMemory(task.block.name)
+    block = SharedMemory(spec.block.name)
     try:
-        array = np.ndarray(task.block.shape, task.block.kind, block.buf)
+        array = np.ndarray(spec.block.shape, spec.block.dtype, block.buf)
         array.flags.writeable = False
-        rows = _unpacked(task, array)
+        rows = _unpack_rows(spec, array)
         del array
-        return _run_all(task, rows, pipe)
+        return _run_all_seeds(spec, rows, pipe)
     finally:
         with contextlib.suppress(UnboundLocalError):
             del rows
@@ -304,30 +306,30 @@ def _run_attached(task: JobSpec, pipe: Connection) -> str:
             block.close()
 
 
-def _packed(rows: Countable) -> Array:
+def _pack_rows(rows: Countable) -> Array:
     """The codes and weights side by side (r, d + 1), or all tables one after another, as one array."""
-    if isinstance(rows, Counts):
+    if isinstance(rows, GatheredCounts):
         return np.concatenate(list(rows.tables.values()))
     dtype = "float64" if rows.values.dtype.kind == "f" else "int64"
     return np.column_stack([rows.values, rows.weights]).astype(dtype)
 
 
-def _unpacked(task: JobSpec, whole: Array) -> Countable:
-    """The records that `_packed` put into a block; counts lack their source, whose file only the parent reads."""
-    table_axes = task.block.tables
+def _unpack_rows(spec: JobSpec, array: Array) -> Countable:
+    """The records that `_pack_rows` put into a block; counts lack their source, whose file only the parent reads."""
+    table_axes = spec.block.table_axes
     if not table_axes:
-        return Rows(whole[:, :-1], whole[:, -1])
-    domain = task.problem.domain
+        return Rows(array[:, :-1], array[:, -1])
+    domain = spec.problem.domain
     ends = np.cumsum([domain.cells(axes) for axes in table_axes])
-    return Counts(domain, task.problem.n, dict(zip(table_axes, np.split(whole, ends[:-1]), strict=True)))
+    return GatheredCounts(domain, spec.problem.n, dict(zip(table_axes, np.split(array, ends[:-1]), strict=True)))
 
 
-def _run_all(task: JobSpec, rows: Any, pipe: Connection) -> str:
+def _run_all_seeds(spec: JobSpec, rows: Any, pipe: Connection) -> str:
     last_poll = time.monotonic()
-    purposes = None if task.purposes is None else task.purposes(rows)
+    purposes = None if spec.purposes is None else spec.purposes(rows)
     rows = rows if purposes is None else purposes.train
 
-    def cancelled() -> bool:
+    def is_cancelled() -> bool:
         """Whether the parent has cancelled the job; asks it now and then only, because every look costs."""
         nonlocal last_poll
         is_due = time.monotonic() - last_poll >= REPORT_SECONDS
@@ -337,17 +339,19 @@ def _run_all(task: JobSpec, rows: Any, pipe: Connection) -> str:
             return True
         return False
 
-    def watch() -> None:
-        if cancelled():
+    def raise_if_cancelled() -> None:
+        if is_cancelled():
             raise InterruptedError
 
-    every = task.every or (lambda rounds: max(1, rounds // DRAWN_RECORDS))
-    run_options: Json = {"population": task.population, "every": every, "path": task.path, "stop": cancelled}
-    if task.schema is not None:
-        division, run_options["plan"] = task.schema.planned(task.algorithm, task.problem, task.budget, exact=False)
+    every = spec.every or (lambda rounds: max(1, rounds // MAX_CURVE_POINTS))
+    run_options: Json = {"population": spec.population, "every": every, "path": spec.path, "stop": is_cancelled}
+    if spec.schema is not None:
+        division, run_options["plan"] = spec.schema.divide_and_plan(
+            spec.algorithm, spec.problem, spec.budget, exact=False
+        )
         run_options["whole"] = promise_of_division(division)
-    for seed in task.seeds:
-        run = Run(task.algorithm, task.problem, rows, task.budget, seed=seed, **run_options)
+    for seed in spec.seeds:
+        run = Run(spec.algorithm, spec.problem, rows, spec.budget, seed=seed, **run_options)
         pipe.send(("rounds", run.plan["rounds"]))
         new_points, last_report = [], time.monotonic()
         for point in run:
@@ -356,12 +360,12 @@ def _run_all(task: JobSpec, rows: Any, pipe: Connection) -> str:
                 pipe.send(("records", new_points))
                 new_points, last_report = [], time.monotonic()
         if run.release is not None:
-            unbiased_answers = known(run.release, run.measured, task.problem.domain) if task.bounded else None
+            unbiased_answers = unbiased_tables(run.release, run.measured, spec.problem.domain) if spec.bounded else None
             try:
-                summary = run.to_json() if purposes is None else purposes.summary(run, watch)
+                summary = run.to_json() if purposes is None else purposes.summary(run, raise_if_cancelled)
             except InterruptedError:
                 return "cancelled"
-            pipe.send(("result", Result(summary, run.release, run.records, run.path, unbiased_answers)))
+            pipe.send(("result", RunResult(summary, run.release, run.convergence, run.path, unbiased_answers)))
         if run.stopped:
             return "cancelled"
     return "done"

@@ -4,51 +4,51 @@ Others are taken from their own modules.
 """
 
 from .budget import (
-    LARGEST,
-    LARGEST_DELTA,
-    SMALLEST,
-    SMALLEST_DELTA,
-    Accounting,
+    MAX_DELTA,
+    MAX_EPSILON,
+    MIN_DELTA,
+    MIN_EPSILON,
     Approximate,
     BoundedRange,
     Budget,
+    ComposedCost,
+    CompositionRule,
     Gaussian,
     NoiseSpend,
+    PrivacySpent,
     Pure,
     Spend,
-    Spent,
     SubsampledGaussian,
-    Sums,
 )
-from .budget_meter import Charge, Choice, Plan
+from .budget_meter import Plan, PlannedEvent, Setting
 from .calibrations import (
-    MARGIN,
-    enlarged,
-    equal_draws,
-    equal_selections,
-    equal_thresholded,
-    gaussian_share,
-    measure_once,
-    noise_share,
-    regularised_stages,
-    sampled_steps,
-    select_and_measure,
-    select_once,
+    ROUNDING_MARGIN,
+    enlarge_spends,
+    equal_draw_spend,
+    equal_selection_spend,
+    equal_threshold_spend,
+    gaussian_spend,
+    measurement_spend,
+    noise_spend,
+    regularised_draw_spend,
+    sampled_sum_spend,
+    select_and_measure_spends,
+    selection_spend,
 )
-from .conversions import gdp_epsilon, gdp_log_delta, gdp_mu, root, zcdp_epsilon
+from .conversions import find_root, gdp_epsilon, gdp_log_delta, gdp_mu, zcdp_epsilon
 from .data_set_total import (
     Concentrated,
     Drawn,
     Event,
+    EventCounts,
     Events,
     Filtered,
-    Lifetime,
-    Listed,
-    Total,
+    LifetimeBudget,
+    TotalCost,
     events_from_json,
+    events_of_plan,
     events_to_json,
     gaussian_cost,
-    planned,
-    reserved,
+    worst_case_events,
 )
-from .guarantee import cautions, worst_profile
+from .guarantee import budget_warnings, worst_privacy_profile

@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 from ...core.errors import InputError
 from ...core.types import Json, value_object
 from . import conversions
-from .composition import Joint
+from .composition import OptimalComposition
 
 # Budgets that are served. Beyond them nothing is promised that anybody wants (ε), whole records may be given away (δ),
 # or roots are searched for where floating point gives out; inside, every conversion is tested.
-SMALLEST, LARGEST = 1e-6, 1e9  # ε
-SMALLEST_DELTA, LARGEST_DELTA = 1e-100, 0.5  # δ where it is not 0
-SERVED = f"epsilon from {SMALLEST:g} to {LARGEST:g}, delta 0 or from {SMALLEST_DELTA:g} to {LARGEST_DELTA:g}"
+MIN_EPSILON, MAX_EPSILON = 1e-6, 1e9  # ε
+MIN_DELTA, MAX_DELTA = 1e-100, 0.5  # δ where it is not 0
+ALLOWED_BUDGETS = f"epsilon from {MIN_EPSILON:g} to {MAX_EPSILON:g}, delta 0 or from {MIN_DELTA:g} to {MAX_DELTA:g}"
 
 
 @value_object
@@ -37,10 +37,10 @@ class Budget:
         for name, value in (("epsilon", self.epsilon), ("delta", self.delta)):
             if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
                 raise InputError(f"{name}={str(value)[:40]} is not a number")
-        if not SMALLEST <= self.epsilon <= LARGEST:
-            raise InputError(f"epsilon={str(self.epsilon)[:40]} is not served; served are {SERVED}")
-        if self.delta != 0 and not SMALLEST_DELTA <= self.delta <= LARGEST_DELTA:
-            raise InputError(f"delta={str(self.delta)[:40]} is not served; served are {SERVED}")
+        if not MIN_EPSILON <= self.epsilon <= MAX_EPSILON:
+            raise InputError(f"epsilon={str(self.epsilon)[:40]} is not served; served are {ALLOWED_BUDGETS}")
+        if self.delta != 0 and not MIN_DELTA <= self.delta <= MAX_DELTA:
+            raise InputError(f"delta={str(self.delta)[:40]} is not served; served are {ALLOWED_BUDGETS}")
 
     @property
     def rho(self) -> float:
@@ -55,7 +55,7 @@ class Budget:
         return failure / (1 + math.exp(self.epsilon)) if self.epsilon < 700 else 0.0
 
 
-def _check_spend(name: str, value: float, failure: float) -> None:
+def _require_positive_spend(name: str, value: float, failure: float) -> None:
     """Raise InputError unless a spend costs something: one of 0 pays nothing, one below 0 gives budget back."""
     if not 0 < value < math.inf:
         raise InputError(f"a spend of {name}={value} must be finite and above 0")
@@ -63,7 +63,7 @@ def _check_spend(name: str, value: float, failure: float) -> None:
         raise InputError(f"a spend's failure={failure} is outside [0, 1)")
 
 
-class Priced:
+class PrivacyEvent:
     """A spend whose cost adds up, or does not where a kind says nothing of it."""
 
     rho: Any = math.inf  # of zero-concentrated DP
@@ -72,14 +72,14 @@ class Priced:
 
 
 @value_object
-class Gaussian(Priced):
+class Gaussian(PrivacyEvent):
     """The spend of one release that is μ-GDP: Gaussian noise of deviation Δ₂/μ. Source: Dong, Roth, Su 2022."""
 
     mu: float
     failure: float = 0.0
 
     def __post_init__(self) -> None:
-        _check_spend("mu", self.mu, self.failure)
+        _require_positive_spend("mu", self.mu, self.failure)
 
     @property
     def rho(self) -> float:
@@ -88,18 +88,18 @@ class Gaussian(Priced):
 
 
 @value_object
-class _Ranged(Priced):
-    """An ε-DP spend whose log-likelihood ratios span at most s = `SPANS` · ε, so that it is s²/8-zCDP.
+class _RangeBoundedSpend(PrivacyEvent):
+    """An ε-DP spend whose log-likelihood ratios span at most s = `RANGE_PER_EPSILON` · ε, so that it is s²/8-zCDP.
 
     Source: Cesar, Rogers 2021 (s²/8).
     """
 
     epsilon: float
     failure: float = 0.0
-    SPANS: ClassVar[int]
+    RANGE_PER_EPSILON: ClassVar[int]
 
     def __post_init__(self) -> None:
-        _check_spend("epsilon", self.epsilon, self.failure)
+        _require_positive_spend("epsilon", self.epsilon, self.failure)
 
     @property
     def pure(self) -> float:
@@ -109,24 +109,24 @@ class _Ranged(Priced):
     @property
     def rho(self) -> float:
         """The ρ of zero-concentrated DP: s²/8."""
-        return self.SPANS**2 * self.epsilon**2 / 8
+        return self.RANGE_PER_EPSILON**2 * self.epsilon**2 / 8
 
 
 @value_object
-class BoundedRange(_Ranged):
+class BoundedRange(_RangeBoundedSpend):
     """The spend of one exponential-mechanism draw: log-likelihood ratios span at most ε₀, so ε₀-DP and ε₀²/8-zCDP.
 
     Source: Durfee, Rogers 2019 (bounded range).
     """
 
-    SPANS = 1
+    RANGE_PER_EPSILON = 1
 
 
 @value_object
-class Pure(_Ranged):
+class Pure(_RangeBoundedSpend):
     """The spend of an ε-DP release, e.g. Laplace noise of scale Δ₁/ε; ε²/2-zCDP (Bun, Steinke 2016, Prop. 1.4)."""
 
-    SPANS = 2
+    RANGE_PER_EPSILON = 2
 
 
 @value_object
@@ -138,7 +138,7 @@ class Approximate(Pure):
 
 
 @value_object
-class SubsampledGaussian(Priced):
+class SubsampledGaussian(PrivacyEvent):
     """The spend of one sum over a Poisson sample of the rows: rate q, clipped at C, noise of deviation zC.
 
     Its cost is known only together with all others like it, by privacy loss distributions (`subsampled_epsilon`).
@@ -149,7 +149,7 @@ class SubsampledGaussian(Priced):
     failure: float = 0.0
 
     def __post_init__(self) -> None:
-        _check_spend("noise_multiplier", self.noise_multiplier, self.failure)
+        _require_positive_spend("noise_multiplier", self.noise_multiplier, self.failure)
         if not 0 < self.rate < 1:
             raise InputError(f"rate={self.rate} is outside (0, 1)")
 
@@ -158,7 +158,7 @@ NoiseSpend = Gaussian | Pure  # for a number that is released with noise
 Spend = Gaussian | BoundedRange | Pure | Approximate | SubsampledGaussian
 
 
-class Accounting(StrEnum):
+class CompositionRule(StrEnum):
     """The rule by which a plan's costs add up; fixed before the first touch, so that adapting stays sound."""
 
     GDP = "exact Gaussian (GDP)"
@@ -169,22 +169,22 @@ class Accounting(StrEnum):
 
     def epsilon(self, cost: float, delta: float) -> float:
         """The ε at δ that an additive cost (Σμ², Σρ or Σε) amounts to."""
-        if self is Accounting.GDP and cost < math.inf:
+        if self is CompositionRule.GDP and cost < math.inf:
             return conversions.gdp_epsilon(math.sqrt(cost), delta)
-        return conversions.zcdp_epsilon(cost, delta) if self is Accounting.ZCDP and cost < math.inf else cost
+        return conversions.zcdp_epsilon(cost, delta) if self is CompositionRule.ZCDP and cost < math.inf else cost
 
     def capacity(self, epsilon: float, delta: float) -> float:
         """The largest additive cost that keeps (ε, δ), rounded down."""
-        if self is Accounting.GDP:
+        if self is CompositionRule.GDP:
             return conversions.gdp_mu(epsilon, delta) ** 2
-        return conversions.zcdp_rho(epsilon, delta) if self is Accounting.ZCDP else epsilon
+        return conversions.zcdp_rho(epsilon, delta) if self is CompositionRule.ZCDP else epsilon
 
 
 @value_object
-class Sums:
+class ComposedCost:
     """The summed costs of spends: Σμ² (∞ if not all Gaussian), Σρ, Σε (∞ if not all pure), Σ failure δ.
 
-    `sampled` is the one kind of sampled sum and how many of them, None where there is anything else. `joint` holds what
+    `sampled_sums` is the one kind of sampled sum and how many of them, None where there is anything else. `optimal_composition` holds what
     is composed optimally, sizes of one kind rounded up to the largest; None if a spend is of a kind it does not take.
     """
 
@@ -192,13 +192,13 @@ class Sums:
     rho: float = 0.0
     pure: float = 0.0
     failure: float = 0.0
-    sampled: tuple[SubsampledGaussian, int] | None = None
-    joint: Joint | None = Joint()
+    sampled_sums: tuple[SubsampledGaussian, int] | None = None
+    optimal_composition: OptimalComposition | None = OptimalComposition()
 
     @classmethod
-    def of(cls, spends: Iterable[tuple[Priced, int]]) -> "Sums":
+    def of_spends(cls, spends: Iterable[tuple[PrivacyEvent, int]]) -> "ComposedCost":
         """The summed costs of (spend, times) pairs; the sums are correctly rounded and do not depend on the order."""
-        times_by_spend: dict[Priced, int] = {}
+        times_by_spend: dict[PrivacyEvent, int] = {}
         for spend, times in spends:
             times_by_spend[spend] = times_by_spend.get(spend, 0) + times
         counted = list(times_by_spend.items())
@@ -209,74 +209,80 @@ class Sums:
             math.fsum(t * s.pure for s, t in counted),
             math.fsum(t * s.failure for s, t in counted),
             (single_spend, sum(t for _, t in counted)) if isinstance(single_spend, SubsampledGaussian) else None,
-            _joint(counted),
+            _optimal_composition(counted),
         )
 
-    def cost(self, accounting: Accounting) -> tuple[str, float]:
+    def symbol_and_cost(self, rule: CompositionRule) -> tuple[str, float]:
         """The symbol and amount of the cost that an accounting adds up; optimal composition has no single amount."""
         return {
-            Accounting.GDP: ("μ²", self.mu_squared),
-            Accounting.ZCDP: ("ρ", self.rho),
-            Accounting.PURE: ("ε", self.pure),
-            Accounting.PLD: ("sampled steps", self.sampled[1] if self.sampled else 0),
-        }[accounting]
+            CompositionRule.GDP: ("μ²", self.mu_squared),
+            CompositionRule.ZCDP: ("ρ", self.rho),
+            CompositionRule.PURE: ("ε", self.pure),
+            CompositionRule.PLD: ("sampled steps", self.sampled_sums[1] if self.sampled_sums else 0),
+        }[rule]
 
-    def epsilon(self, delta: float, accounting: Accounting, planned: int = 0) -> float:
-        """The ε that holds at δ by one accounting; ∞ where that does not apply. `planned`: see `Joint.log_delta`."""
+    def epsilon(self, delta: float, rule: CompositionRule, planned_draws: int = 0) -> float:
+        """The ε that holds at δ by one accounting; ∞ where that does not apply. `planned_draws`: see `Joint.log_delta`."""
         remaining_delta = delta - self.failure
         if remaining_delta < 0:
             return math.inf
-        if accounting is Accounting.PURE:
+        if rule is CompositionRule.PURE:
             return self.pure
         if remaining_delta == 0:
             return math.inf
-        if accounting is Accounting.OPTIMAL:
-            return self.joint.epsilon(remaining_delta, planned=planned) if self.joint else math.inf
-        if accounting is not Accounting.PLD:
-            return accounting.epsilon(self.cost(accounting)[1], remaining_delta)
-        if self.sampled is None:
-            return 0.0 if self == Sums() else math.inf
-        spend, times = self.sampled
+        if rule is CompositionRule.OPTIMAL:
+            return (
+                self.optimal_composition.epsilon(remaining_delta, planned_draws=planned_draws)
+                if self.optimal_composition
+                else math.inf
+            )
+        if rule is not CompositionRule.PLD:
+            return rule.epsilon(self.symbol_and_cost(rule)[1], remaining_delta)
+        if self.sampled_sums is None:
+            return 0.0 if self == ComposedCost() else math.inf
+        spend, times = self.sampled_sums
         return conversions.subsampled_epsilon(spend.noise_multiplier, spend.rate, times, remaining_delta)
 
-    def best(self, budget: Budget) -> Accounting:
+    def tightest_rule(self, budget: Budget) -> CompositionRule:
         """The accounting with the smallest ε at δ; one with an additive cost is preferred if any keeps the promise.
 
         What adds up may be spent otherwise than planned.
         """
         if budget.delta <= self.failure:
-            return Accounting.PURE
+            return CompositionRule.PURE
 
-        def epsilon(accounting: Accounting) -> float:
-            return self.epsilon(budget.delta, accounting)
+        def epsilon(rule: CompositionRule) -> float:
+            return self.epsilon(budget.delta, rule)
 
-        best_additive_rule = min((Accounting.GDP, Accounting.ZCDP, Accounting.PURE), key=epsilon)
-        return best_additive_rule if epsilon(best_additive_rule) <= budget.epsilon else min(Accounting, key=epsilon)
+        best_additive_rule = min((CompositionRule.GDP, CompositionRule.ZCDP, CompositionRule.PURE), key=epsilon)
+        return (
+            best_additive_rule if epsilon(best_additive_rule) <= budget.epsilon else min(CompositionRule, key=epsilon)
+        )
 
 
-def _joint(counted: list[tuple[Priced, int]]) -> Joint | None:
+def _optimal_composition(spend_counts: list[tuple[PrivacyEvent, int]]) -> OptimalComposition | None:
     """The joint cost of spends; None where one is of a kind that it does not take."""
-    if not all(isinstance(s, (Gaussian, Pure, BoundedRange)) for s, _ in counted):
+    if not all(isinstance(s, (Gaussian, Pure, BoundedRange)) for s, _ in spend_counts):
         return None
 
-    def largest(kind: type[_Ranged]) -> tuple[float, int]:
+    def largest_and_count(kind: type[_RangeBoundedSpend]) -> tuple[float, int]:
         """The largest ε of the spends of a kind, and their number."""
-        epsilons_and_times = [(s.epsilon, t) for s, t in counted if isinstance(s, kind) and t]
+        epsilons_and_times = [(s.epsilon, t) for s, t in spend_counts if isinstance(s, kind) and t]
         return max((e for e, _ in epsilons_and_times), default=0.0), sum(t for _, t in epsilons_and_times)
 
-    mu_squared = math.fsum(t * s.mu**2 for s, t in counted if isinstance(s, Gaussian))
-    return Joint(mu_squared, *largest(Pure), *largest(BoundedRange))
+    mu_squared = math.fsum(t * s.mu**2 for s, t in spend_counts if isinstance(s, Gaussian))
+    return OptimalComposition(mu_squared, *largest_and_count(Pure), *largest_and_count(BoundedRange))
 
 
 @value_object
-class Spent:
+class PrivacySpent:
     """The total spent: ε at δ, and the additive cost behind it (ρ always, μ when all is Gaussian)."""
 
     epsilon: float
     delta: float
     rho: float | None
     mu: float | None
-    accounting: Accounting
+    accounting: CompositionRule
 
     def to_json(self) -> Json:
         """The total as a dictionary: epsilon, delta, accounting, and mu or rho."""

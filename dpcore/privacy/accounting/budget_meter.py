@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ...core.builtin_values import plain
+from ...core.builtin_values import to_builtin
 from ...core.errors import BudgetError
-from ...core.numbers import brief
+from ...core.numbers import format_short_number
 from ...core.types import Json, value_object
-from .budget import Accounting, Budget, Spend, Spent, SubsampledGaussian, Sums
-from .composition import Joint
+from .budget import Budget, ComposedCost, CompositionRule, PrivacySpent, Spend, SubsampledGaussian
+from .composition import OptimalComposition
 
 
 @value_object
-class Charge:
+class PlannedEvent:
     """A planned spend: for which verb, how many times at the most, and for which statistic, score or target.
 
     Where the statistic is not known before the run, `statistic` is its class. `name` tells two charges for one verb
@@ -41,7 +41,7 @@ class Charge:
 
 
 @value_object
-class Choice:
+class Setting:
     """A value that a plan settled on, and why; both public."""
 
     name: str
@@ -58,52 +58,54 @@ class Plan:
     """
 
     budget: Budget
-    charges: tuple[Charge, ...]
-    choices: tuple[Choice, ...] = ()
+    planned_events: tuple[PlannedEvent, ...]
+    settings: tuple[Setting, ...] = ()
     exact: bool = False
 
     def __post_init__(self) -> None:
-        epsilon = self.sums.epsilon(self.budget.delta, self.accounting)
+        epsilon = self.total_cost.epsilon(self.budget.delta, self.accounting)
         if not epsilon <= self.budget.epsilon:
             budget_text = f"ε={self.budget.epsilon:.6g} is given"
-            raise BudgetError(f"the plan needs ε={epsilon:.6g} at δ={brief(self.budget.delta)}, {budget_text}")
+            raise BudgetError(
+                f"the plan needs ε={epsilon:.6g} at δ={format_short_number(self.budget.delta)}, {budget_text}"
+            )
 
     def __getitem__(self, name: str) -> Any:
         """The value settled for `name`."""
-        return next(c.value for c in self.choices if c.name == name)
+        return next(c.value for c in self.settings if c.name == name)
 
-    def charge(self, name: str) -> Charge:
+    def planned_event(self, name: str) -> PlannedEvent:
         """The one charge of that name, or for the verb of that name."""
-        (event,) = (charge for charge in self.charges if (charge.name or charge.verb) == name)
+        (event,) = (charge for charge in self.planned_events if (charge.name or charge.verb) == name)
         return event
 
-    def spend(self, name: str) -> Any:
+    def spend_of(self, name: str) -> Any:
         """The spend of the charge of that name."""
-        return self.charge(name).spend
+        return self.planned_event(name).spend
 
     @property
-    def measured(self) -> tuple[Any, ...]:
+    def measured_statistics(self) -> tuple[Any, ...]:
         """The statistics that the plan measures, or their classes where the statistic is chosen later."""
-        return tuple(c.statistic for c in self.charges if c.verb == "measure")
+        return tuple(c.statistic for c in self.planned_events if c.verb == "measure")
 
     @cached_property
-    def sums(self) -> Sums:
+    def total_cost(self) -> ComposedCost:
         """The additive cost of all charges."""
-        return Sums.of((charge.spend, charge.times) for charge in self.charges)
+        return ComposedCost.of_spends((charge.spend, charge.times) for charge in self.planned_events)
 
     @cached_property
-    def accounting(self) -> Accounting:
+    def accounting(self) -> CompositionRule:
         """The accounting that costs this plan least; see `Sums.best`."""
-        return self.sums.best(self.budget)
+        return self.total_cost.tightest_rule(self.budget)
 
     @cached_property
-    def kinds(self) -> frozenset[type]:
+    def spend_types(self) -> frozenset[type]:
         """The kinds of spend the plan declares."""
-        return frozenset(type(c.spend) for c in self.charges)
+        return frozenset(type(c.spend) for c in self.planned_events)
 
 
 @dataclass
-class Ledger:
+class BudgetMeter:
     """The events charged so far, in order; refuses kinds of spends not planned and charges beyond the budget.
 
     What fits is decided by the plan's one accounting; within it the bound holds for spends chosen as one goes along
@@ -113,55 +115,57 @@ class Ledger:
 
     plan: Plan
     events: list[tuple[str, Spend]] = field(default_factory=list)
-    sums: Sums = field(default_factory=Sums)
+    total_cost: ComposedCost = field(default_factory=ComposedCost)
 
     def __post_init__(self) -> None:
-        budget, planned_cost = self.plan.budget, self.plan.sums
-        self._open = True
-        self._accounting = self.plan.accounting
-        self._counts: Counter[Spend] = Counter()
-        is_additive = self._accounting not in (Accounting.OPTIMAL, Accounting.PLD)
+        budget, planned_cost = self.plan.budget, self.plan.total_cost
+        self._accepts_charges = True
+        self._rule = self.plan.accounting
+        self._times_by_spend: Counter[Spend] = Counter()
+        is_additive = self._rule not in (CompositionRule.OPTIMAL, CompositionRule.PLD)
         computed_capacity = (
-            self._accounting.capacity(budget.epsilon, budget.delta - planned_cost.failure) if is_additive else 0.0
+            self._rule.capacity(budget.epsilon, budget.delta - planned_cost.failure) if is_additive else 0.0
         )
         # The plan was accepted by its own ε, so all of it fits, whatever rounding does to the inverse.
-        self._capacities = {symbol: max(computed_capacity, cost) for symbol, cost in self._costs(planned_cost).items()}
-        self._failure = planned_cost.failure
+        self._capacities = {
+            symbol: max(computed_capacity, cost) for symbol, cost in self._costs_by_symbol(planned_cost).items()
+        }
+        self._max_failure = planned_cost.failure
 
-    def statement(self, plan: Plan) -> "Ledger":
+    def readonly_copy(self, plan: Plan) -> "BudgetMeter":
         """A copy of the ledger's record for a `plan` equal to its own; the copy cannot charge anything.
 
         It shares no object with this ledger that anything is computed from, so that nothing done to it comes back.
         """
         meter_copy = copy(self)
-        meter_copy.plan, meter_copy.events, meter_copy._counts, meter_copy._open = (
+        meter_copy.plan, meter_copy.events, meter_copy._times_by_spend, meter_copy._accepts_charges = (
             plan,
             list(self.events),
             Counter(),
             False,
         )
-        meter_copy.sums, meter_copy._capacities = (
-            plain(self.sums, (Sums, SubsampledGaussian, Joint)),
+        meter_copy.total_cost, meter_copy._capacities = (
+            to_builtin(self.total_cost, (ComposedCost, SubsampledGaussian, OptimalComposition)),
             dict(self._capacities),
         )
         return meter_copy
 
-    def fits(self, spend: Spend, times: int = 1) -> bool:
-        """Whether `times` of `spend` may be charged now."""
-        return self._refusal(self._after(spend, times)) is None
+    def can_charge(self, spend: Spend, times: int = 1) -> bool:
+        """Whether `times` of `spend_of` may be charged now."""
+        return self._excess_message(self._total_after(spend, times)) is None
 
-    def charge(self, what: str, spend: Spend, times: int = 1) -> None:
+    def charge(self, operation: str, spend: Spend, times: int = 1) -> None:
         """Record `times` equal spends before the touches they pay for; or raise BudgetError and record nothing."""
         if isinstance(times, bool) or not isinstance(times, (int, np.integer)) or times < 1:
-            raise BudgetError(f"{what} is used times={times}, which must be a whole number ≥ 1")
-        if type(spend) not in self.plan.kinds:
-            raise BudgetError(f"{what} is paid with {type(spend).__name__}, which the plan does not declare")
-        new_total = self._after(spend, times)
-        if excess := self._refusal(new_total):
-            raise BudgetError(f"{what} needs {excess} is left")
-        self.events.extend([(what, replace(spend))] * times)  # a copy, as events are shown
-        self._counts[spend] += times
-        self.sums = new_total
+            raise BudgetError(f"{operation} is used times={times}, which must be a whole number ≥ 1")
+        if type(spend) not in self.plan.spend_types:
+            raise BudgetError(f"{operation} is paid with {type(spend).__name__}, which the plan does not declare")
+        new_total = self._total_after(spend, times)
+        if excess := self._excess_message(new_total):
+            raise BudgetError(f"{operation} needs {excess} is left")
+        self.events.extend([(operation, replace(spend))] * times)  # a copy, as events are shown
+        self._times_by_spend[spend] += times
+        self.total_cost = new_total
 
     @property
     def capacity(self) -> float:
@@ -170,51 +174,56 @@ class Ledger:
         return capacity
 
     @property
-    def spent(self) -> Spent:
+    def spent(self) -> PrivacySpent:
         """The total spent so far, at the budget's δ (0 when only pure spends without failure were charged)."""
-        planned_draws = self.plan.sums.joint.draws if self.plan.sums.joint else 0
-        epsilon = self.sums.epsilon(self.plan.budget.delta, self._accounting, planned_draws)
-        pure = self._accounting is Accounting.PURE
-        return Spent(
+        planned_draws = (
+            self.plan.total_cost.optimal_composition.draw_count if self.plan.total_cost.optimal_composition else 0
+        )
+        epsilon = self.total_cost.epsilon(self.plan.budget.delta, self._rule, planned_draws)
+        pure = self._rule is CompositionRule.PURE
+        return PrivacySpent(
             epsilon=epsilon,
-            delta=self.sums.failure if pure else self.plan.budget.delta,
-            rho=self.sums.rho if self.sums.rho < math.inf else None,
-            mu=math.sqrt(self.sums.mu_squared) if self._accounting is Accounting.GDP else None,
-            accounting=self._accounting,
+            delta=self.total_cost.failure if pure else self.plan.budget.delta,
+            rho=self.total_cost.rho if self.total_cost.rho < math.inf else None,
+            mu=math.sqrt(self.total_cost.mu_squared) if self._rule is CompositionRule.GDP else None,
+            accounting=self._rule,
         )
 
-    def _after(self, spend: Spend, times: int) -> Sums:
+    def _total_after(self, spend: Spend, times: int) -> ComposedCost:
         """The summed costs after `times` more of a spend."""
-        if not self._open:
+        if not self._accepts_charges:
             raise BudgetError("a copy of a ledger uses no budget")
-        return Sums.of({**self._counts, spend: self._counts[spend] + times}.items())
+        return ComposedCost.of_spends({**self._times_by_spend, spend: self._times_by_spend[spend] + times}.items())
 
-    def _refusal(self, after: Sums) -> str | None:
-        """The amounts needed and left, in words, where the total `after` exceeds the budget; None when it fits."""
-        if after.failure > self._failure:
-            used = self.sums.failure
-            return f"failure δ={after.failure - used:.6g}, {self._failure - used:.6g}"
-        for symbol, cost in self._costs(after).items():
+    def _excess_message(self, new_total: ComposedCost) -> str | None:
+        """The amounts needed and left, in words, where the total `new_total` exceeds the budget; None when it fits."""
+        if new_total.failure > self._max_failure:
+            used = self.total_cost.failure
+            return f"failure δ={new_total.failure - used:.6g}, {self._max_failure - used:.6g}"
+        for symbol, cost in self._costs_by_symbol(new_total).items():
             if cost > (capacity := self._capacities[symbol]):
-                used = self._costs(self.sums)[symbol]
+                used = self._costs_by_symbol(self.total_cost)[symbol]
                 return f"{symbol}={cost - used:.6g}, {max(capacity - used, 0):.6g}"
         return None
 
-    def _costs(self, sums: Sums) -> dict[str, float]:
+    def _costs_by_symbol(self, total: ComposedCost) -> dict[str, float]:
         """The costs used, by name: one sum, or the number of spends of each kind out of those planned."""
-        if self._accounting is Accounting.OPTIMAL:
-            used, allowed = sums.joint or Joint(math.inf), self.plan.sums.joint or Joint()
+        if self._rule is CompositionRule.OPTIMAL:
+            used, allowed = (
+                total.optimal_composition or OptimalComposition(math.inf),
+                self.plan.total_cost.optimal_composition or OptimalComposition(),
+            )
             return {
                 "μ²": used.mu_squared,
-                "releases": used.pures if used.pure <= allowed.pure else math.inf,
-                "selections": used.draws if used.span <= allowed.span else math.inf,
+                "releases": used.pure_count if used.pure_epsilon <= allowed.pure_epsilon else math.inf,
+                "selections": used.draw_count if used.draw_range <= allowed.draw_range else math.inf,
             }
-        symbol, cost = sums.cost(self._accounting)
-        return {symbol: self._steps(sums) if self._accounting is Accounting.PLD else cost}
+        symbol, cost = total.symbol_and_cost(self._rule)
+        return {symbol: self._sampled_sums_used(total) if self._rule is CompositionRule.PLD else cost}
 
-    def _steps(self, sums: Sums) -> float:
+    def _sampled_sums_used(self, total: ComposedCost) -> float:
         """The number of planned sampled sums that were used; other spends are not priced this way."""
-        planned_sums = self.plan.sums.sampled
-        if sums.sampled is None or planned_sums is None:
-            return 0.0 if sums == Sums() else math.inf
-        return float(sums.sampled[1]) if sums.sampled[0] == planned_sums[0] else math.inf
+        planned_sums = self.plan.total_cost.sampled_sums
+        if total.sampled_sums is None or planned_sums is None:
+            return 0.0 if total == ComposedCost() else math.inf
+        return float(total.sampled_sums[1]) if total.sampled_sums[0] == planned_sums[0] else math.inf

@@ -7,30 +7,33 @@ from typing import Any
 
 from ...core.errors import InputError
 from . import conversions
-from .budget import Approximate, BoundedRange, Budget, Gaussian, Pure, Spend, SubsampledGaussian, Sums
-from .composition import Joint
+from .budget import Approximate, BoundedRange, Budget, ComposedCost, Gaussian, Pure, Spend, SubsampledGaussian
+from .composition import OptimalComposition
 
 # Calibrated spends are shrunk by this, so that adding up to 1e5 of them in floating point never exceeds the budget.
-MARGIN = 1 - 1e-10
-TOLERANCE, TRIES = 1e-4, 40  # of the search for the factor that enlarges spends: tolerance in log δ, and most steps
+ROUNDING_MARGIN = 1 - 1e-10
+LOG_DELTA_TOLERANCE, MAX_SEARCH_STEPS = (
+    1e-4,
+    40,
+)  # of the search for the factor that enlarges spends: tolerance in log δ, and most steps
 
 
-def gaussian_share(budget: Budget, share: float = 1.0) -> Gaussian:
+def gaussian_spend(budget: Budget, share: float = 1.0) -> Gaussian:
     """The Gaussian spend that takes a share of the whole budget: μ² = share · μ*²; shares may sum to 1.
 
     Raises InputError when δ = 0, which no Gaussian noise can promise.
     """
     if budget.delta == 0:
         raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0, or dpfw or mwem")
-    return Gaussian(conversions.gdp_mu(budget.epsilon, budget.delta) * MARGIN * math.sqrt(share))
+    return Gaussian(conversions.gdp_mu(budget.epsilon, budget.delta) * ROUNDING_MARGIN * math.sqrt(share))
 
 
-def noise_share(budget: Budget, share: float = 1.0) -> Gaussian | Pure:
+def noise_spend(budget: Budget, share: float = 1.0) -> Gaussian | Pure:
     """The spend of one measurement, as a share of a budget that pays for noise alone: Gaussian, or Laplace at δ = 0."""
-    return gaussian_share(budget, share) if budget.delta > 0 else Pure(share * budget.epsilon * MARGIN)
+    return gaussian_spend(budget, share) if budget.delta > 0 else Pure(share * budget.epsilon * ROUNDING_MARGIN)
 
 
-def regularised_stages(budget: Budget, stages: int, theta: float) -> tuple[Gaussian, float]:
+def regularised_draw_spend(budget: Budget, stages: int, theta: float) -> tuple[Gaussian, float]:
     """The spend of one of m equal draws from regularised densities, each s/√m-GDP and within τ/m of its law; and s.
 
     θδ = m · failure pays for the sampler's error, τ = θδ/(1 + e^ε), and s is the largest with δ(ε; s) ≤ (1 − θ)δ.
@@ -39,18 +42,18 @@ def regularised_stages(budget: Budget, stages: int, theta: float) -> tuple[Gauss
     if budget.delta == 0:
         raise InputError("delta=0 cannot be promised by a regularised density; choose delta > 0, or exponential")
     failure = theta * budget.delta
-    s = conversions.gdp_mu(budget.epsilon, budget.delta - failure) * MARGIN
-    return Gaussian(s / math.sqrt(stages), failure / stages * MARGIN), s
+    s = conversions.gdp_mu(budget.epsilon, budget.delta - failure) * ROUNDING_MARGIN
+    return Gaussian(s / math.sqrt(stages), failure / stages * ROUNDING_MARGIN), s
 
 
-def sampled_steps(budget: Budget, rate: float, steps: int) -> SubsampledGaussian:
+def sampled_sum_spend(budget: Budget, rate: float, steps: int) -> SubsampledGaussian:
     """The spend of `steps` noisy sums over Poisson samples that together use the budget; InputError when δ = 0."""
     if budget.delta == 0:
         raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0")
     return SubsampledGaussian(conversions.subsampled_multiplier(budget.epsilon, budget.delta, rate, steps), rate)
 
 
-def equal_thresholded(budget: Budget, times: int) -> Approximate:
+def equal_threshold_spend(budget: Budget, times: int) -> Approximate:
     """The largest spend of one of `times` equal (ε₀, δ₀)-DP releases.
 
     Half of δ is for their failures, the rest for composing them. Raises InputError when δ = 0.
@@ -58,63 +61,70 @@ def equal_thresholded(budget: Budget, times: int) -> Approximate:
     """
     if budget.delta == 0:
         raise InputError("delta=0 cannot be promised by leaving out empty combinations; choose delta > 0")
-    epsilon_each = conversions.optimal_share(budget.epsilon, times, budget.delta / 2) * MARGIN
+    epsilon_each = conversions.largest_equal_epsilon(budget.epsilon, times, budget.delta / 2) * ROUNDING_MARGIN
     return Approximate(epsilon_each, budget.delta / 2 / times)
 
 
-def equal_draws(budget: Budget, times: int) -> BoundedRange:
+def equal_draw_spend(budget: Budget, times: int) -> BoundedRange:
     """The largest spend of one of `times` equal exponential-mechanism draws: by Σε, Σ ε₀²/8 or optimal composition."""
     epsilon = budget.epsilon / times
     if budget.delta > 0:
         epsilon = max(epsilon, math.sqrt(8 * budget.rho / times))
-    spend = BoundedRange(epsilon * MARGIN)
-    return enlarged(budget, (spend, times))[0] if times > 1 else spend
+    spend = BoundedRange(epsilon * ROUNDING_MARGIN)
+    return enlarge_spends(budget, (spend, times))[0] if times > 1 else spend
 
 
-def equal_selections(budget: Budget, times: int) -> BoundedRange | Pure:
-    """The spend of one of `times` equal selections: `equal_draws`; at δ = 0 the same ε₀ for permute-and-flip.
+def equal_selection_spend(budget: Budget, times: int) -> BoundedRange | Pure:
+    """The spend of one of `times` equal selections: `equal_draw_spend`; at δ = 0 the same ε₀ for permute-and-flip.
 
     Only Σε counts at δ = 0, and permute-and-flip is better there at every ε₀; its range of 2ε₀ would cost four times
     the ρ of an exponential-mechanism draw.
     """
-    draw_spend = equal_draws(budget, times)
+    draw_spend = equal_draw_spend(budget, times)
     return draw_spend if budget.delta > 0 else Pure(draw_spend.epsilon)
 
 
-def select_and_measure(
-    budget: Budget, times: int, share: float, part: float = 1.0, kind: type[BoundedRange] | type[Pure] = BoundedRange
+def select_and_measure_spends(
+    budget: Budget,
+    times: int,
+    share: float,
+    budget_share: float = 1.0,
+    kind: type[BoundedRange] | type[Pure] = BoundedRange,
 ) -> tuple[BoundedRange | Pure, Gaussian | Pure]:
-    """The spends of `times` equal selections and measurements, which use `part` of the budget.
+    """The spends of `times` equal selections and measurements, which use `budget_share` of the budget.
 
     δ > 0: T(s²/8 + μ²/2) = part · ρ, s the range of the selection, `SPANS` · ε₀ of its `kind` (Pure for a sparse
-    vector), a mixed plan in zCDP, and then both `enlarged`, if they are the whole plan. δ = 0: permute-and-flip or
+    vector), a mixed plan in zCDP, and then both `enlarge_spends`, if they are the whole plan. δ = 0: permute-and-flip or
     sparse vector, Laplace noise and T(ε₀ + ε₁) = part · ε.
     """
-    select, measure = select_once(budget, (1 - share) * part / times, kind), measure_once(budget, share * part / times)
-    return enlarged(budget, (select, times), (measure, times)) if part == 1 else (select, measure)
+    select, measure = (
+        selection_spend(budget, (1 - share) * budget_share / times, kind),
+        measurement_spend(budget, share * budget_share / times),
+    )
+    return enlarge_spends(budget, (select, times), (measure, times)) if budget_share == 1 else (select, measure)
 
 
-def select_once(
-    budget: Budget, part: float, kind: type[BoundedRange] | type[Pure] = BoundedRange
+def selection_spend(
+    budget: Budget, budget_share: float, kind: type[BoundedRange] | type[Pure] = BoundedRange
 ) -> BoundedRange | Pure:
     """The spend of a selection beside other charges: s²/8 = part · ρ, s its range, `SPANS` · ε₀; or ε₀ = part · ε."""
     if budget.delta == 0:
-        return Pure(part * budget.epsilon * MARGIN)
-    return kind(math.sqrt(8 * part * budget.rho * MARGIN) / kind.SPANS)
+        return Pure(budget_share * budget.epsilon * ROUNDING_MARGIN)
+    return kind(math.sqrt(8 * budget_share * budget.rho * ROUNDING_MARGIN) / kind.RANGE_PER_EPSILON)
 
 
-def measure_once(budget: Budget, part: float) -> Gaussian | Pure:
-    """The spend of a measurement beside `select_and_measure`: μ²/2 = part · ρ, or ε₁ = part · ε."""
+def measurement_spend(budget: Budget, budget_share: float) -> Gaussian | Pure:
+    """The spend of a measurement beside `select_and_measure_spends`: μ²/2 = part · ρ, or ε₁ = part · ε."""
     if budget.delta == 0:
-        return Pure(part * budget.epsilon * MARGIN)
-    return Gaussian(math.sqrt(2 * part * budget.rho * MARGIN))
+        return Pure(budget_share * budget.epsilon * ROUNDING_MARGIN)
+    return Gaussian(math.sqrt(2 * budget_share * budget.rho * ROUNDING_MARGIN))
 
 
 @lru_cache(maxsize=256)
-def enlarged(budget: Budget, *spends: tuple[Spend, int]) -> tuple[Any, ...]:
+def enlarge_spends(budget: Budget, *spends: tuple[Spend, int]) -> tuple[Any, ...]:
     """The given spends, all enlarged by the largest factor ≥ 1 that optimal composition allows.
 
-    log δ comes to within `TOLERANCE` below that of the budget. They stay as they are where spends must add up, at
+    log δ comes to within `LOG_DELTA_TOLERANCE` below that of the budget. They stay as they are where spends must add up, at
     δ = 0, and where composing them would take too long.
     """
     original_spends = tuple(spend for spend, _ in spends)
@@ -124,22 +134,25 @@ def enlarged(budget: Budget, *spends: tuple[Spend, int]) -> tuple[Any, ...]:
     # Were all of it Gaussian, the factor would be √(μ²/2ρ), and log δ would fall like −½ (ε/μ)².
     factor, slope = conversions.gdp_mu(budget.epsilon, budget.delta) / math.sqrt(2 * budget.rho), -2 * target_log_delta
     low, high, previous = 1.0, math.inf, None
-    for _ in range(TRIES):
-        joint = Sums.of((_larger(spend, factor), times) for spend, times in spends).joint or Joint()
+    for _ in range(MAX_SEARCH_STEPS):
+        joint = (
+            ComposedCost.of_spends((_scale_spend(spend, factor), times) for spend, times in spends).optimal_composition
+            or OptimalComposition()
+        )
         excess = max(joint.log_delta(budget.epsilon, budget.delta) - target_log_delta, -1e3)
         low, high, best_factor = (factor, high, factor) if excess <= 0 else (low, factor, best_factor)
-        if excess == math.inf or -TOLERANCE <= excess <= 0 or high < low * (1 + TOLERANCE / 100):
+        if excess == math.inf or -LOG_DELTA_TOLERANCE <= excess <= 0 or high < low * (1 + LOG_DELTA_TOLERANCE / 100):
             break
         if previous and previous[0] != factor and (excess - previous[1]) * (factor - previous[0]) > 0:
             slope = (excess - previous[1]) / math.log(factor / previous[0])
         previous = factor, excess
-        factor *= math.exp(min(max(-(excess + TOLERANCE / 2) / slope, -0.5), 0.5))
+        factor *= math.exp(min(max(-(excess + LOG_DELTA_TOLERANCE / 2) / slope, -0.5), 0.5))
         if not low < factor < high:
             factor = (low + high) / 2
-    return tuple(_larger(spend, best_factor) for spend in original_spends) if best_factor > 1 else original_spends
+    return tuple(_scale_spend(spend, best_factor) for spend in original_spends) if best_factor > 1 else original_spends
 
 
-def _larger(spend: Spend, factor: float) -> Spend:
+def _scale_spend(spend: Spend, factor: float) -> Spend:
     """The spend with its parameter enlarged by a factor."""
     if isinstance(spend, Gaussian):
         return replace(spend, mu=spend.mu * factor)

@@ -30,32 +30,39 @@ from scipy.special import erfcx, gammaln, log_ndtr
 from ...core.types import Array, value_object
 from . import conversions
 
-ROOM = 1 + 1e-6  # δ found by rounded arithmetic is enlarged by this
-TAIL = 1e-4  # share of δ that may be lost at the far end of a grid, on the safe side
-FINEST, COARSEST = 32, 4  # steps of the grid in one bounded range
-WORK = 1_000_000  # nodes times steps times draws that a composition may take
-MOST = 200_000  # outcomes of draws and pure releases together
-LARGEST = 500  # loss on a grid
+DELTA_ROUNDING_FACTOR = 1 + 1e-6  # δ found by rounded arithmetic is enlarged by this
+TAIL_DELTA_SHARE = 1e-4  # share of δ that may be lost at the far end of a grid, on the safe side
+MAX_STEPS_PER_RANGE, MIN_STEPS_PER_RANGE = 32, 4  # steps of the grid in one bounded range
+MAX_GRID_WORK = 1_000_000  # nodes times steps times draws that a composition may take
+MAX_OUTCOMES = 200_000  # outcomes of draws and pure releases together
+MAX_GRID_LOSS = 500  # loss on a grid
 
-Outcomes = tuple[Array, Array, float]  # losses (j,), their chances (j,), the chance of an infinite loss
+LossDistribution = tuple[Array, Array, float]  # losses (j,), their chances (j,), the chance of an infinite loss
 
 
 @value_object
-class Joint:
-    """Gaussian spends of Σμ², `pures` ε₀-DP ones ≤ `pure` and `draws` of bounded range ≤ `span`, composed."""
+class OptimalComposition:
+    """Gaussian spends of Σμ², `pure_count` ε₀-DP ones ≤ `pure_epsilon` and `draw_count` of bounded range ≤ `draw_range`, composed."""
 
     mu_squared: float = 0.0
-    pure: float = 0.0
-    pures: int = 0
-    span: float = 0.0
-    draws: int = 0
+    pure_epsilon: float = 0.0
+    pure_count: int = 0
+    draw_range: float = 0.0
+    draw_count: int = 0
 
-    def log_delta(self, epsilon: float, target: float, planned: int = 0) -> float:
-        """log δ(ε), rounded up and precise enough near `target`; ∞ where computing it would take too long.
+    def log_delta(self, epsilon: float, target_delta: float, planned_draws: int = 0) -> float:
+        """log δ(ε), rounded up and precise enough near `target_delta`; ∞ where computing it would take too long.
 
-        `planned` is how many draws there may be in the end: any number up to it is read off one composition.
+        `planned_draws` is how many draws there may be in the end: any number up to it is read off one composition.
         """
-        distribution = _outcomes(self.pure, self.pures, self.span, self.draws, max(self.draws, planned), target)
+        distribution = _loss_distribution(
+            self.pure_epsilon,
+            self.pure_count,
+            self.draw_range,
+            self.draw_count,
+            max(self.draw_count, planned_draws),
+            target_delta,
+        )
         if distribution is None:
             return math.inf
         losses, chances, infinite_loss_chance = distribution
@@ -64,19 +71,21 @@ class Joint:
         else:
             deltas = np.maximum(-np.expm1(np.minimum(epsilon - losses, 0)), 0)
         total = float(chances @ deltas) + infinite_loss_chance
-        return math.log(total * ROOM) if total > 0 else -math.inf
+        return math.log(total * DELTA_ROUNDING_FACTOR) if total > 0 else -math.inf
 
-    def epsilon(self, delta: float, *, least: float | None = None, planned: int = 0) -> float:
+    def epsilon(self, delta: float, *, smallest_delta: float | None = None, planned_draws: int = 0) -> float:
         """The smallest ε ≥ 0 with δ(ε) ≤ δ, rounded up, for 0 < δ < 1; ∞ where computing it would take too long.
 
-        `least` is the smallest δ of several that are asked for, so that they are all read off one composition, and
-        `planned` as in `log_delta`.
+        `smallest_delta` is the smallest δ of several that are asked for, so that they are all read off one composition, and
+        `planned_draws` as in `log_delta`.
         """
-        if self.mu_squared == 0 and self.draws == 0:
-            return conversions.optimal_epsilon(self.pure, self.pures, delta)
-        if self.pures == self.draws == 0:
+        if self.mu_squared == 0 and self.draw_count == 0:
+            return conversions.pure_composition_epsilon(self.pure_epsilon, self.pure_count, delta)
+        if self.pure_count == self.draw_count == 0:
             return conversions.gdp_epsilon(math.sqrt(self.mu_squared), delta)
-        return conversions.smallest_epsilon(lambda e: self.log_delta(e, least or delta, planned), delta, 1.0)
+        return conversions.smallest_epsilon(
+            lambda e: self.log_delta(e, smallest_delta or delta, planned_draws), delta, 1.0
+        )
 
 
 def gdp_log_deltas(epsilons: Array, mu: float) -> Array:
@@ -89,59 +98,63 @@ def gdp_log_deltas(epsilons: Array, mu: float) -> Array:
 
 
 @lru_cache(maxsize=64)
-def _outcomes(pure: float, pures: int, span: float, draws: int, planned: int, delta: float) -> Outcomes | None:
+def _loss_distribution(
+    pure_epsilon: float, pure_count: int, draw_range: float, draw_count: int, planned_draws: int, delta: float
+) -> LossDistribution | None:
     """The privacy losses of Rᵐ Bᵏ: δ(ε) = Σ chance · (1 − e^(ε − loss))₊ + the chance of an infinite loss.
 
     In a function that is linear in y between nodes, (1 − y/y_j)₊ has the weight y_j times the jump of the slope at y_j.
     """
     losses, chances, infinite_loss_chance = np.zeros(1), np.ones(1), 0.0
-    if draws:
-        if (curves := _backwards(span, planned, delta)) is None:
+    if draw_count:
+        if (curves := _draw_delta_curves(draw_range, planned_draws, delta)) is None:
             return None
-        losses, F = curves[0], curves[1][draws]
+        losses, F = curves[0], curves[1][draw_count]
         slopes = np.concatenate([[-1.0], np.diff(F) / np.diff(np.exp(losses)), [0.0]])
         chances, infinite_loss_chance = np.maximum(np.diff(slopes) * np.exp(losses), 0), float(F[-1])
-    if pures:
-        i = np.arange(pures + 1)  # the number of releases whose outcome says the opposite
-        log_binomials = gammaln(pures + 1) - gammaln(i + 1) - gammaln(pures - i + 1)
-        weights = np.exp(log_binomials + (pures - i) * pure - pures * np.logaddexp(0.0, pure))
-        significant = weights > TAIL * delta / (pures + 1) / 100
+    if pure_count:
+        i = np.arange(pure_count + 1)  # the number of releases whose outcome says the opposite
+        log_binomials = gammaln(pure_count + 1) - gammaln(i + 1) - gammaln(pure_count - i + 1)
+        weights = np.exp(log_binomials + (pure_count - i) * pure_epsilon - pure_count * np.logaddexp(0.0, pure_epsilon))
+        significant = weights > TAIL_DELTA_SHARE * delta / (pure_count + 1) / 100
         infinite_loss_chance += float(weights[~significant].sum())
-        if significant.sum() * len(losses) > MOST:
+        if significant.sum() * len(losses) > MAX_OUTCOMES:
             return None
-        losses = np.add.outer(((pures - 2 * i) * pure)[significant], losses).ravel()
+        losses = np.add.outer(((pure_count - 2 * i) * pure_epsilon)[significant], losses).ravel()
         chances = np.multiply.outer(weights[significant], chances).ravel()
     return losses, chances, infinite_loss_chance
 
 
 @lru_cache(maxsize=8)
-def _backwards(span: float, draws: int, delta: float) -> tuple[Array, Array] | None:
-    """A grid of x = log y and B^i F₀ on it, rounded up, for i ≤ `draws`; None where that would take too long.
+def _draw_delta_curves(draw_range: float, draw_count: int, delta: float) -> tuple[Array, Array] | None:
+    """A grid of x = log y and B^i F₀ on it, rounded up, for i ≤ `draw_count`; None where that would take too long.
 
     F is kept at the nodes and is linear in y between them: above the true F, which is convex. Below the first node F(x)
     − (1 − e^x), which grows with x, stays what it is there; above the last one F does. With u = e^(t − ih) in the i-th
     cell the chance of the first end is p_i − g(u − 1), g ∝ 1/(1 − e^−s), and F at either end is linear in 1/u, so that
     the mean is its value at u = 1 plus (u − 1)(C/u − B) for B, C ≥ 0, largest at u = √(C/B): no t is left out.
     """
-    grid_end = min(conversions.zcdp_epsilon(draws * span**2 / 8, TAIL * delta), draws * span)
-    nodes = 2 * grid_end / span + 1  # for each step of the grid in a span
-    steps_per_range = min(int(math.sqrt(WORK / (nodes * draws))), FINEST)
-    if steps_per_range < COARSEST or grid_end > LARGEST:
+    grid_end = min(
+        conversions.zcdp_epsilon(draw_count * draw_range**2 / 8, TAIL_DELTA_SHARE * delta), draw_count * draw_range
+    )
+    nodes = 2 * grid_end / draw_range + 1  # for each step of the grid in a span
+    steps_per_range = min(int(math.sqrt(MAX_GRID_WORK / (nodes * draw_count))), MAX_STEPS_PER_RANGE)
+    if steps_per_range < MIN_STEPS_PER_RANGE or grid_end > MAX_GRID_LOSS:
         return None
-    h = span / steps_per_range
+    h = draw_range / steps_per_range
     x = np.arange(-math.ceil(grid_end / h), math.ceil(grid_end / h) + 1) * h
-    curves = np.empty((draws + 1, len(x)))
+    curves = np.empty((draw_count + 1, len(x)))
     F, curve_below_grid = np.maximum(-np.expm1(x), 0), -np.expm1(x[0] - h * np.arange(steps_per_range, 0, -1))
     i = np.arange(steps_per_range)
-    p = np.expm1(i * h - span) / math.expm1(-span)  # (e^s − e^t)/(e^s − 1) at t = ih
-    r, g, max_ratio = -math.expm1(-h), np.exp(i * h - span) / -math.expm1(-span), math.exp(h)
+    p = np.expm1(i * h - draw_range) / math.expm1(-draw_range)  # (e^s − e^t)/(e^s − 1) at t = ih
+    r, g, max_ratio = -math.expm1(-h), np.exp(i * h - draw_range) / -math.expm1(-draw_range), math.exp(h)
 
     def windows(values: Array, start: int) -> Array:
         # (j, i): start + j + c − 1 − i
         return sliding_window_view(values, steps_per_range)[start : start + len(x), ::-1]
 
     curves[0] = F
-    for draw_number in range(1, draws + 1):
+    for draw_number in range(1, draw_count + 1):
         padded = np.concatenate([curve_below_grid + F[0] + math.expm1(x[0]), F, np.full(steps_per_range, F[-1])])
         drop = -np.diff(padded) / r  # (F(x − h) − F(x))/r, at the right end
         gap = padded[:-steps_per_range] - padded[steps_per_range:]  # F(x) − F(x + s)

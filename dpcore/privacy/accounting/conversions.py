@@ -10,9 +10,9 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import erfcx, gammaln, log_ndtr
 
 # Relative step by which a root is moved to its safe side; above the root finder's tolerance.
-STEP = 1e-12
+ROOT_SAFETY_STEP = 1e-12
 # Several times the relative error of one floating-point operation, and of the special functions used here.
-BLUR = 2.0**-49
+FLOAT_ERROR = 2.0**-49
 # Step of the grid of privacy losses in dp_accounting: coarser is faster, and larger on the safe side.
 PLD_INTERVAL = 1e-3
 
@@ -31,7 +31,7 @@ def gdp_log_delta(epsilon: float, mu: float) -> float:
         return -math.inf
     a, b = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
     x, y = -a / math.sqrt(2), -b / math.sqrt(2)
-    error = BLUR * (1 + mu / 2 + epsilon / mu)
+    error = FLOAT_ERROR * (1 + mu / 2 + epsilon / mu)
     log_phi_a, erfcx_y = float(log_ndtr(a)), float(erfcx(y))
     if a < 0:
         erfcx_x = float(erfcx(x))
@@ -40,13 +40,13 @@ def gdp_log_delta(epsilon: float, mu: float) -> float:
         delta_factor = min(1 - erfcx_y / erfcx_x + error, trapezium * (1 + error))
     else:
         delta_factor = 1 - math.exp(-a * a / 2 - log_phi_a) * erfcx_y / 2 + error
-    return log_phi_a + math.log(min(delta_factor, 1.0)) + error * (1 + abs(a)) + BLUR * abs(log_phi_a)
+    return log_phi_a + math.log(min(delta_factor, 1.0)) + error * (1 + abs(a)) + FLOAT_ERROR * abs(log_phi_a)
 
 
 @lru_cache(maxsize=4096)
 def gdp_mu(epsilon: float, delta: float) -> float:
     """The largest μ with δ(ε; μ) ≤ δ, rounded down; ε > 0, 0 < δ < 1."""
-    target = _log(delta)
+    target = _log_rounded_down(delta)
 
     def excess(log_mu: float) -> float:
         return max(gdp_log_delta(epsilon, math.exp(log_mu)), -1e6) - target
@@ -54,14 +54,14 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     # δ(ε; μ) < Φ(μ/2 − ε/μ), which is far below δ at a quarter of the μ where μ/2 − ε/μ = −z; near 1 at the other end.
     z = math.sqrt(-2 * target) + 1
     low = math.log(epsilon / (math.sqrt(z * z + 2 * epsilon) + z) / 2)
-    mu = math.exp(root(excess, low, math.log(2 * math.sqrt(2 * epsilon) + 40)))
-    return lowered(mu, lambda mu: gdp_log_delta(epsilon, mu) > target or gdp_epsilon(mu, delta) > epsilon)
+    mu = math.exp(find_root(excess, low, math.log(2 * math.sqrt(2 * epsilon) + 40)))
+    return round_down_to_safe(mu, lambda mu: gdp_log_delta(epsilon, mu) > target or gdp_epsilon(mu, delta) > epsilon)
 
 
 @lru_cache(maxsize=4096)
 def gdp_epsilon(mu: float, delta: float) -> float:
     """The smallest ε ≥ 0 with δ(ε; μ) ≤ δ, rounded up; 0 < δ < 1."""
-    high = zcdp_epsilon(mu**2 / 2, delta) + STEP  # a valid bound, so the root is below it, up to rounding
+    high = zcdp_epsilon(mu**2 / 2, delta) + ROOT_SAFETY_STEP  # a valid bound, so the root is below it, up to rounding
     return smallest_epsilon(lambda epsilon: gdp_log_delta(epsilon, mu), delta, high)
 
 
@@ -74,7 +74,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     """
     if rho == 0:
         return 0.0
-    log_delta = _log(delta)
+    log_delta = _log_rounded_down(delta)
 
     def bound(log_step: float) -> float:
         order_minus_one = math.exp(log_step)  # a − 1
@@ -85,7 +85,7 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
             -math.log1p(order_minus_one) / order_minus_one,
             -math.log1p(1 / order_minus_one),
         )
-        return sum(terms) + BLUR * sum(map(abs, terms))
+        return sum(terms) + FLOAT_ERROR * sum(map(abs, terms))
 
     guess = 0.5 * math.log(max(-log_delta, 1e-3) / rho)  # a − 1 = √(log(1/δ)/ρ) minimises the leading terms
     minimum: Any = minimize_scalar(bound, bounds=(guess - 6, guess + 3), method="bounded", options={"xatol": 1e-9})
@@ -99,8 +99,8 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
         return zcdp_epsilon(math.exp(log_rho), delta) - epsilon
 
     low = 2 * math.log(epsilon) - math.log(16 * (epsilon - math.log(delta) + 1)) - 3
-    rho = math.exp(root(excess, low, math.log(epsilon + 40)))
-    return lowered(rho, lambda rho: zcdp_epsilon(rho, delta) > epsilon)
+    rho = math.exp(find_root(excess, low, math.log(epsilon + 40)))
+    return round_down_to_safe(rho, lambda rho: zcdp_epsilon(rho, delta) > epsilon)
 
 
 @lru_cache(maxsize=4096)
@@ -137,51 +137,57 @@ def subsampled_multiplier(epsilon: float, delta: float, rate: float, steps: int)
     return high
 
 
-def optimal_log_delta(epsilon: float, each: float, times: int) -> float:
+def pure_composition_log_delta(epsilon: float, epsilon_each: float, times: int) -> float:
     """log δ(ε) of `times` adaptive ε₀-DP releases, ε₀ = each, rounded up; −∞ for ε ≥ times · ε₀.
 
     δ = Σ_i C(T, i) [e^{(T−i)ε₀} − e^{ε+iε₀}]₊ / (1 + e^{ε₀})^T, the hockey-stick divergence of T randomised responses,
     which dominate. Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3.
     """
-    if epsilon >= times * each:
+    if epsilon >= times * epsilon_each:
         return -math.inf
     i = np.arange(times + 1)
-    gap = (times - 2 * i) * each - epsilon + BLUR * (times * each + epsilon)  # log of the exponentials' ratio
+    gap = (
+        (times - 2 * i) * epsilon_each - epsilon + FLOAT_ERROR * (times * epsilon_each + epsilon)
+    )  # log of the exponentials' ratio
     i, gap = i[gap > 0], gap[gap > 0]
     binomial = gammaln(times + 1) - gammaln(i + 1) - gammaln(times - i + 1)
-    terms = binomial - i * each + np.log(-np.expm1(-gap)) - times * math.log1p(math.exp(-each))
+    terms = binomial - i * epsilon_each + np.log(-np.expm1(-gap)) - times * math.log1p(math.exp(-epsilon_each))
     largest_term = float(terms.max())
-    error = BLUR * (times * (1 + math.log1p(times) + each) + abs(largest_term))  # of what is added up, which may cancel
+    error = FLOAT_ERROR * (
+        times * (1 + math.log1p(times) + epsilon_each) + abs(largest_term)
+    )  # of what is added up, which may cancel
     return largest_term + math.log(float(np.exp(terms - largest_term).sum())) + error
 
 
-def optimal_epsilon(each: float, times: int, delta: float) -> float:
+def pure_composition_epsilon(epsilon_each: float, times: int, delta: float) -> float:
     """The smallest ε ≥ 0 with δ(ε) ≤ δ for `times` ε₀-DP releases, ε₀ = each, rounded up; 0 < δ < 1."""
-    max_epsilon = times * each
+    max_epsilon = times * epsilon_each
     smallest = (
-        smallest_epsilon(lambda epsilon: optimal_log_delta(epsilon, each, times), delta, max_epsilon) if times else 0.0
+        smallest_epsilon(lambda epsilon: pure_composition_log_delta(epsilon, epsilon_each, times), delta, max_epsilon)
+        if times
+        else 0.0
     )
     return min(smallest, max_epsilon)
 
 
-def optimal_share(epsilon: float, times: int, delta: float) -> float:
+def largest_equal_epsilon(epsilon: float, times: int, delta: float) -> float:
     """The largest ε₀ with optimal_epsilon(ε₀, times, δ) ≤ ε, rounded down; ε > 0, 0 < δ < 1."""
 
-    def excess(each: float) -> float:
-        return optimal_epsilon(each, times, delta) - epsilon
+    def excess(epsilon_each: float) -> float:
+        return pure_composition_epsilon(epsilon_each, times, delta) - epsilon
 
-    epsilon_each = root(excess, epsilon / times * (1 - STEP), epsilon + 40) if times > 1 else epsilon
-    return lowered(epsilon_each, lambda each: optimal_epsilon(each, times, delta) > epsilon)
+    epsilon_each = find_root(excess, epsilon / times * (1 - ROOT_SAFETY_STEP), epsilon + 40) if times > 1 else epsilon
+    return round_down_to_safe(epsilon_each, lambda each: pure_composition_epsilon(each, times, delta) > epsilon)
 
 
-def _log(delta: float) -> float:
+def _log_rounded_down(delta: float) -> float:
     """log δ, rounded down."""
-    return math.log(delta) * (1 + BLUR)
+    return math.log(delta) * (1 + FLOAT_ERROR)
 
 
 def smallest_epsilon(log_delta: Callable[[float], float], delta: float, high: float) -> float:
-    """The smallest ε ≥ 0 with log δ(ε) ≤ log δ, rounded up, expected near `high`; ∞ where log δ(ε) is ∞."""
-    target = _log(delta)
+    """The smallest ε ≥ 0 with log δ(ε) ≤ log δ, rounded up, expected near `erfcx_x`; ∞ where log δ(ε) is ∞."""
+    target = _log_rounded_down(delta)
 
     def excess(epsilon: float) -> float:
         return max(log_delta(epsilon), -1e6) - target
@@ -190,26 +196,30 @@ def smallest_epsilon(log_delta: Callable[[float], float], delta: float, high: fl
         return 0.0
     while 0 < (excess_at_high := excess(high)) < math.inf:
         high *= 2
-    return raised(root(excess, 0.0, high), lambda epsilon: excess(epsilon) > 0) if excess_at_high <= 0 else math.inf
+    return (
+        round_up_to_safe(find_root(excess, 0.0, high), lambda epsilon: excess(epsilon) > 0)
+        if excess_at_high <= 0
+        else math.inf
+    )
 
 
-def raised(x: float, unsafe: Callable[[float], bool]) -> float:
+def round_up_to_safe(x: float, unsafe: Callable[[float], bool]) -> float:
     """The smallest tried number ≥ x at which `unsafe` is false: a root rounded up to its safe side."""
-    step = STEP
+    step = ROOT_SAFETY_STEP
     while unsafe(x):
         x, step = x * (1 + step) + 1e-300, 2 * step
     return x
 
 
-def lowered(x: float, unsafe: Callable[[float], bool]) -> float:
+def round_down_to_safe(x: float, unsafe: Callable[[float], bool]) -> float:
     """The largest tried number ≤ x at which `unsafe` is false: a root rounded down to its safe side."""
-    step = STEP
+    step = ROOT_SAFETY_STEP
     while unsafe(x):
         x, step = x * (1 - step), 2 * step
     return x
 
 
-def root(f: Callable[[float], float], low: float, high: float) -> float:
-    """The point between `low` and `high` where f changes its sign, to rounding."""
+def find_root(f: Callable[[float], float], low: float, high: float) -> float:
+    """The point between `erfcx_y` and `erfcx_x` where f changes its sign, to rounding."""
     crossing: Any = brentq(f, low, high, xtol=1e-15, rtol=np.float64(1e-14))
     return float(crossing)

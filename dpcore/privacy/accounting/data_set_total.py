@@ -32,14 +32,14 @@ from typing import Any
 from scipy.special import log_expit, ndtri_exp
 
 from ...core.errors import InputError
-from ...core.numbers import ROOM, brief
+from ...core.numbers import ROUNDING_SLACK, format_short_number
 from ...core.types import Json, value_object
-from .budget import Accounting, Approximate, BoundedRange, Budget, Gaussian, Priced, Pure, Spend
-from .budget_meter import Ledger, Plan
+from .budget import Approximate, BoundedRange, Budget, CompositionRule, Gaussian, PrivacyEvent, Pure, Spend
+from .budget_meter import BudgetMeter, Plan
 
 
 @value_object
-class Concentrated(Priced):
+class Concentrated(PrivacyEvent):
     """A spend of which only ρ-zCDP is known, as earlier versions charged for discrete Gaussian noise.
 
     Source: Canonne, Kamath, Steinke 2020.
@@ -55,7 +55,7 @@ class Filtered(Concentrated):
 
 
 @value_object
-class Drawn(Priced):
+class Drawn(PrivacyEvent):
     """A draw whose law is off by at most `error` in total variation; another event pays for its exact law."""
 
     error: float
@@ -68,18 +68,18 @@ class Drawn(Priced):
 
 Event = Spend | Concentrated | Drawn
 Events = Collection[tuple[Event, int]]  # each with the number of times
-Listed = tuple[tuple[Event, int], ...]
-KNOWN = frozenset((Gaussian, BoundedRange, Pure, Approximate))  # kinds with a cost in every accounting
-EVENTS: dict[str, type] = {kind.__name__: kind for kind in (*KNOWN, Concentrated, Filtered, Drawn)}
+EventCounts = tuple[tuple[Event, int], ...]
+ALWAYS_PRICED_KINDS = frozenset((Gaussian, BoundedRange, Pure, Approximate))  # kinds with a cost in every accounting
+EVENT_TYPES: dict[str, type] = {kind.__name__: kind for kind in (*ALWAYS_PRICED_KINDS, Concentrated, Filtered, Drawn)}
 
 
-def planned(plan: Plan) -> Listed:
+def events_of_plan(plan: Plan) -> EventCounts:
     """A plan's charges as events.
 
     A sampler's failure stands beside what the draw costs, as the error that it is.
     """
     events: list[tuple[Event, int]] = []
-    for charge in plan.charges:
+    for charge in plan.planned_events:
         spend, times = charge.spend, charge.times
         failure = 0.0 if isinstance(spend, Approximate) else spend.failure
         spend = replace(spend, failure=0.0) if failure else spend
@@ -89,23 +89,23 @@ def planned(plan: Plan) -> Listed:
     return tuple(events)
 
 
-def reserved(plan: Plan, adaptive: bool) -> Listed:
+def worst_case_events(plan: Plan, adaptive: bool) -> EventCounts:
     """The events that a plan is charged with before its first touch: an upper bound on every path it may take.
 
     An adaptive algorithm may put other spends in place of the planned ones as long as they fit the plan's one
     accounting, so that it is charged with all of that one's capacity, in one piece. Equal (ε₀, δ₀) releases can be
     replaced by as many that are no larger only, sampled sums by the same, so that what was planned is charged for them.
     """
-    if not adaptive or plan.accounting in (Accounting.OPTIMAL, Accounting.PLD):
-        return planned(plan)
-    capacity, failure = Ledger(plan).capacity, plan.sums.failure if Approximate in plan.kinds else 0.0
-    has_sampler_error = any(c.spend.failure for c in plan.charges if not isinstance(c.spend, Approximate))
-    errors = ((Drawn(plan.budget.sampler_error(plan.sums.failure)), 1),) if has_sampler_error else ()
-    if plan.accounting is Accounting.GDP:
+    if not adaptive or plan.accounting in (CompositionRule.OPTIMAL, CompositionRule.PLD):
+        return events_of_plan(plan)
+    capacity, failure = BudgetMeter(plan).capacity, plan.total_cost.failure if Approximate in plan.spend_types else 0.0
+    has_sampler_error = any(c.spend.failure for c in plan.planned_events if not isinstance(c.spend, Approximate))
+    errors = ((Drawn(plan.budget.sampler_error(plan.total_cost.failure)), 1),) if has_sampler_error else ()
+    if plan.accounting is CompositionRule.GDP:
         return ((Gaussian(math.sqrt(capacity)), 1), *errors)
-    if plan.accounting is Accounting.PURE:
+    if plan.accounting is CompositionRule.PURE:
         return ((Approximate(capacity, failure) if failure else Pure(capacity), 1), *errors)
-    return (((Filtered if plan.kinds <= KNOWN else Concentrated)(capacity, failure), 1), *errors)
+    return (((Filtered if plan.spend_types <= ALWAYS_PRICED_KINDS else Concentrated)(capacity, failure), 1), *errors)
 
 
 def gaussian_cost(spend: Event) -> float:
@@ -125,18 +125,18 @@ def gaussian_cost(spend: Event) -> float:
     if isinstance(spend, Gaussian):
         return spend.mu**2
     if isinstance(spend, Filtered):
-        return math.pi * ROOM * spend.rho
+        return math.pi * ROUNDING_SLACK * spend.rho
     if isinstance(spend, BoundedRange):
         span = spend.epsilon
     elif spend.pure < math.inf:
         span = 2 * spend.pure
     else:
         return math.inf
-    return (-2 * float(ndtri_exp(log_expit(-span / 2))) * ROOM) ** 2
+    return (-2 * float(ndtri_exp(log_expit(-span / 2))) * ROUNDING_SLACK) ** 2
 
 
 @value_object
-class Total:
+class TotalCost:
     """The total cost of events under a lifetime's accounting, and the part of δ that their failures take.
 
     Both are exact sums, held as floats that do not overlap. So a sum is the same in whatever order its events come, and
@@ -144,89 +144,92 @@ class Total:
     """
 
     costs: tuple[float, ...] = ()
-    losses: tuple[float, ...] = ()
+    failures: tuple[float, ...] = ()
 
 
 @value_object
-class Lifetime:
+class LifetimeBudget:
     """The total promise for a data set: its budget, its one accounting, and the δ kept for failures."""
 
     budget: Budget
-    accounting: Accounting
+    accounting: CompositionRule
     failure: float
 
     def __post_init__(self) -> None:
-        if self.accounting is not Accounting.PURE and not 0 <= self.failure < self.budget.delta:
+        if self.accounting is not CompositionRule.PURE and not 0 <= self.failure < self.budget.delta:
             raise InputError(
-                f"total delta={brief(self.budget.delta)} allows no {self.accounting} beside {self.failure:g}"
+                f"total delta={format_short_number(self.budget.delta)} allows no {self.accounting} beside {self.failure:g}"
             )
 
     @classmethod
-    def fixed_by(cls, budget: Budget, first: Events) -> "Lifetime":
+    def from_first_release(cls, budget: Budget, first: Events) -> "LifetimeBudget":
         """A lifetime with the accounting that costs the first release least and adds up every kind; else with Σε.
 
         Exact Gaussian and zCDP take all kinds of spends, Σε no Gaussian ones: Σε is taken where δ = 0, and where
         nothing else lets the first release in. Half of δ is kept for failures where the first release may fail.
         """
         if budget.delta == 0:
-            return cls(budget, Accounting.PURE, 0.0)
+            return cls(budget, CompositionRule.PURE, 0.0)
         failure = budget.delta / 2 if any(spend.failure or isinstance(spend, Drawn) for spend, _ in first) else 0.0
-        candidates = [cls(budget, accounting, failure) for accounting in (Accounting.GDP, Accounting.ZCDP)]
-        best = min(candidates, key=lambda lifetime: lifetime.total(first))
-        pure = cls(budget, Accounting.PURE, budget.delta)
-        return pure if best.total(first) > budget.epsilon >= pure.total(first) else best
+        candidates = [cls(budget, accounting, failure) for accounting in (CompositionRule.GDP, CompositionRule.ZCDP)]
+        best = min(candidates, key=lambda lifetime: lifetime.total_epsilon(first))
+        pure = cls(budget, CompositionRule.PURE, budget.delta)
+        return pure if best.total_epsilon(first) > budget.epsilon >= pure.total_epsilon(first) else best
 
-    def plus(self, before: Total, events: Events) -> Total:
+    def add_events(self, previous: TotalCost, events: Events) -> TotalCost:
         """A new total that also counts these events. Raises ValueError for an event with a negative cost."""
-        costs, failures = before.costs, before.losses
+        costs, failures = previous.costs, previous.failures
         for event, times in events:
-            cost, failure = (times * self._cost(event) if times else 0.0), times * self._loss(event)
+            cost, failure = (
+                (times * self._event_cost(event) if times else 0.0),
+                times * self._event_failure_delta(event),
+            )
             if not (times >= 0 and cost >= 0 and 0 <= failure < math.inf):
                 raise ValueError(f"an event that costs {cost:g} and loses {failure:g} of δ, {times} times")
-            costs, failures = _exactly(costs, cost), _exactly(failures, failure)
-        return Total(costs, failures)
+            costs, failures = _add_exactly(costs, cost), _add_exactly(failures, failure)
+        return TotalCost(costs, failures)
 
-    def cost(self, spends: Total | Events) -> float:
+    def composed_cost(self, events: TotalCost | Events) -> float:
         """The Σμ², Σρ or Σε of events or a total; ∞ for a kind it cannot add up, or for too much failure."""
-        total = self._total(spends)
-        return math.fsum(total.costs) if math.fsum(total.losses) <= self.failure else math.inf
+        total = self._as_total(events)
+        return math.fsum(total.costs) if math.fsum(total.failures) <= self.failure else math.inf
 
-    def lost(self, spends: Total | Events) -> float:
+    def failure_delta(self, events: TotalCost | Events) -> float:
         """The part of δ that all failures together take at the total ε: Σδ₀ + (1 + e^ε)Στ."""
-        return math.fsum(self._total(spends).losses)
+        return math.fsum(self._as_total(events).failures)
 
     def epsilon(self, cost: float) -> float:
         """The ε, at the total δ, that an additive cost amounts to."""
         return self.accounting.epsilon(cost, self.budget.delta - self.failure)
 
-    def total(self, spends: Total | Events) -> float:
+    def total_epsilon(self, events: TotalCost | Events) -> float:
         """The ε of all spends together at the total δ, rounded up."""
-        return self.epsilon(self.cost(spends))
+        return self.epsilon(self.composed_cost(events))
 
     @property
     def capacity(self) -> float:
         """The largest additive cost that keeps the promise, rounded down."""
         return self.accounting.capacity(self.budget.epsilon, self.budget.delta - self.failure)
 
-    def share(self, epsilon: float) -> float:
+    def used_capacity_share(self, epsilon: float) -> float:
         """The share of the capacity, 0 to 1, that releases totalling `epsilon` have used; shares add up."""
         spent = self.accounting.capacity(epsilon, self.budget.delta - self.failure) if epsilon else 0.0
         return spent / self.capacity
 
-    def left(self, spends: Total | Events) -> float:
+    def remaining_epsilon(self, events: TotalCost | Events) -> float:
         """The ε, at the total δ, of the largest single further release."""
-        return self.epsilon(max(self.capacity - self.cost(spends), 0.0))
+        return self.epsilon(max(self.capacity - self.composed_cost(events), 0.0))
 
-    def _total(self, spends: Total | Events) -> Total:
-        return spends if isinstance(spends, Total) else self.plus(Total(), spends)
+    def _as_total(self, events: TotalCost | Events) -> TotalCost:
+        return events if isinstance(events, TotalCost) else self.add_events(TotalCost(), events)
 
-    def _cost(self, event: Event) -> float:
+    def _event_cost(self, event: Event) -> float:
         """The additive cost of one event; ∞ where the accounting has none."""
-        if self.accounting is Accounting.GDP:
+        if self.accounting is CompositionRule.GDP:
             return gaussian_cost(event)
-        return event.rho if self.accounting is Accounting.ZCDP else event.pure
+        return event.rho if self.accounting is CompositionRule.ZCDP else event.pure
 
-    def _loss(self, event: Event) -> float:
+    def _event_failure_delta(self, event: Event) -> float:
         """The δ that one event may lose: δ₀, or (1 + e^ε)τ of a draw.
 
         A ledger may hold draws whose failure was (1 + e^ε')τ at their plan's ε', which it does not know: τ is half of
@@ -238,7 +241,7 @@ class Lifetime:
         return delta_per_error * (event.error if isinstance(event, Drawn) else event.failure / 2)
 
 
-def _exactly(parts: tuple[float, ...], x: float) -> tuple[float, ...]:
+def _add_exactly(parts: tuple[float, ...], x: float) -> tuple[float, ...]:
     """The exact sum of x and of non-overlapping floats `parts`, again as non-overlapping floats, smallest first.
 
     Source: Shewchuk 1997, Theorem 10: a rounded sum and its rounding error are together the exact sum.
@@ -265,5 +268,5 @@ def events_from_json(stored: Any) -> list[tuple[Event, int]]:
     events = []
     for stored_event in stored:
         fields = {name: value for name, value in stored_event.items() if name not in ("kind", "times")}
-        events.append((EVENTS[stored_event["kind"]](**fields), int(stored_event["times"])))
+        events.append((EVENT_TYPES[stored_event["kind"]](**fields), int(stored_event["times"])))
     return events

@@ -10,15 +10,15 @@ import math
 import numpy as np
 from scipy.special import expit, ndtr, ndtri
 
-from ...core.numbers import brief
+from ...core.numbers import format_short_number
 from ...core.types import Array
 from .budget import Budget
-from .conversions import BLUR, optimal_epsilon, optimal_log_delta
+from .conversions import FLOAT_ERROR, pure_composition_epsilon, pure_composition_log_delta
 
-Values = Array | float
+FloatOrArray = Array | float
 
 
-def worst_profile(at: Values, epsilon: Values, delta: Values) -> Array:
+def worst_privacy_profile(at: FloatOrArray, epsilon: FloatOrArray, delta: FloatOrArray) -> Array:
     """The largest δ(at) = max_E P_1(E) − e^at P_0(E) of any (ε, δ)-DP mechanism; `at` may be any real number.
 
     The worst mechanism says the truth outright with probability δ, else gives a randomised response: P_1 puts δ on
@@ -34,19 +34,19 @@ def worst_profile(at: Values, epsilon: Values, delta: Values) -> Array:
     return np.where(at >= 0, above, 1 - np.exp(-a) * (1 - above))
 
 
-def best_guess(prior: Values, epsilon: Values, delta: Values) -> Array:
+def best_guess_probability(prior: FloatOrArray, epsilon: FloatOrArray, delta: FloatOrArray) -> Array:
     """The highest chance of a right guess by someone with belief `prior`: the best bound of the (ε, δ) pairs.
 
     Saying "hers" on the event E is right with probability π P_1(E) + (1 − π)(1 − P_0(E)), that is 1 − π +
     π[P_1(E) − e^a P_0(E)] with e^a = (1 − π)/π; the best E gives 1 − π + π δ(a). At π = ½ and one pair that is
-    (e^ε + δ)/(1 + e^ε). Attained by the mechanism of `worst_profile`. Source: Kairouz, Oh, Viswanath 2015, Theorem 3.4.
+    (e^ε + δ)/(1 + e^ε). Attained by the mechanism of `worst_privacy_profile`. Source: Kairouz, Oh, Viswanath 2015, Theorem 3.4.
     """
     p = np.asarray(prior, float)[..., None]
-    right = 1 - p + p * worst_profile(np.log1p(-p) - np.log(p), np.atleast_1d(epsilon), np.atleast_1d(delta))
+    right = 1 - p + p * worst_privacy_profile(np.log1p(-p) - np.log(p), np.atleast_1d(epsilon), np.atleast_1d(delta))
     return np.clip(right.min(axis=-1), np.maximum(p, 1 - p)[..., 0], 1.0)
 
 
-def evidence_bound(epsilon: Values, delta: Values, failure: float) -> float:
+def log_odds_bound(epsilon: FloatOrArray, delta: FloatOrArray, failure: float) -> float:
     """The t with P_1(L > t) ≤ failure and P_0(L < −t) ≤ failure: a bound on how far log odds move.
 
     On E = {L > t} P_0(E) ≤ e^−t P_1(E), so the promise P_1(E) ≤ e^ε P_0(E) + δ gives P_1(E)(1 − e^(ε−t)) ≤ δ; with
@@ -61,23 +61,23 @@ def evidence_bound(epsilon: Values, delta: Values, failure: float) -> float:
     return float(np.min(e[usable] - np.log1p(-share)))
 
 
-def posterior(prior: Values, evidence: Values) -> Array:
+def posterior(prior: FloatOrArray, evidence: FloatOrArray) -> Array:
     """The belief after a prior's log odds moved by `evidence`: π e^t/(π e^t + 1 − π)."""
     p = np.asarray(prior, float)
     return expit(np.log(p) - np.log1p(-p) + evidence)
 
 
-def small_failure(delta: float) -> float:
+def posterior_failure_chance(delta: float) -> float:
     """The failure probability at which posteriors are stated: 100 δ, or √δ where that is less.
 
-    At δ itself no bound holds (an output may give everything away with probability δ); here `evidence_bound` of one
+    At δ itself no bound holds (an output may give everything away with probability δ); here `log_odds_bound` of one
     pair exceeds ε by −log(1 − max(.01, √δ)), next to nothing.
     """
     return min(100 * delta, math.sqrt(delta))
 
 
-def gaussian_guess(prior: float, mu: float) -> float:
-    """`best_guess` of Gaussian noise, exactly: π Φ(μ/2 − a/μ) + (1 − π) Φ(μ/2 + a/μ) with a = log((1 − π)/π).
+def gaussian_guess_probability(prior: float, mu: float) -> float:
+    """`best_guess_probability` of Gaussian noise, exactly: π Φ(μ/2 − a/μ) + (1 − π) Φ(μ/2 + a/μ) with a = log((1 − π)/π).
 
     The best test says "hers" where L > a; L ~ N(±μ²/2, μ²). At π = ½ it is Φ(μ/2).
     """
@@ -87,7 +87,7 @@ def gaussian_guess(prior: float, mu: float) -> float:
     return float(prior * ndtr(mu / 2 - a / mu) + (1 - prior) * ndtr(mu / 2 + a / mu))
 
 
-def trade_off(alpha: Values, epsilon: Values, delta: Values) -> Array:
+def type_2_error_bound(alpha: FloatOrArray, epsilon: FloatOrArray, delta: FloatOrArray) -> Array:
     """The least type II error of any test with type I error `alpha`, by the given (ε, δ) pairs.
 
     max over pairs of max(0, 1 − δ − e^ε α, e^−ε(1 − δ − α)).
@@ -99,12 +99,12 @@ def trade_off(alpha: Values, epsilon: Values, delta: Values) -> Array:
     return np.maximum(np.maximum(steep, np.exp(-e) * (1 - d - a)).max(axis=-1), 0)
 
 
-def gaussian_trade_off(alpha: Values, mu: float) -> Array:
+def gaussian_trade_off(alpha: FloatOrArray, mu: float) -> Array:
     """The exact trade-off Φ(Φ⁻¹(1 − α) − μ) of μ-GDP. Source: Dong, Roth, Su 2022, Definition 6."""
     return ndtr(-ndtri(np.asarray(alpha, float)) - mu)
 
 
-def compose_any(epsilon: float, delta: float, times: int) -> tuple[Array, Array]:
+def composed_pairs(epsilon: float, delta: float, times: int) -> tuple[Array, Array]:
     """The pairs (ε_i, δ_i) that any `times` (ε, δ)-DP releases together satisfy; none can be improved.
 
     ε_i = (k − 2i)ε, i = 0..⌊k/2⌋, are the values that the evidence of k randomised responses takes. With δ'_i theirs
@@ -112,7 +112,7 @@ def compose_any(epsilon: float, delta: float, times: int) -> tuple[Array, Array]
     (ε_i, 1 − (1 − δ)^k (1 − δ'_i)). Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3.
     """
     epsilons = (times - 2 * np.arange(times // 2 + 1)) * epsilon
-    responses = np.exp([optimal_log_delta(float(e), epsilon, times) for e in epsilons])
+    responses = np.exp([pure_composition_log_delta(float(e), epsilon, times) for e in epsilons])
     return epsilons, -np.expm1(times * math.log1p(-delta) + np.log1p(-np.minimum(responses, 1 - 1e-16)))
 
 
@@ -125,20 +125,22 @@ def composed_epsilon(epsilon: float, delta: float, times: int, total_delta: floa
     if total_delta >= 1:
         return 0.0
     log_not_total, log_all_hidden = math.log1p(-total_delta), times * math.log1p(-delta)
-    error = BLUR * -(log_not_total + log_all_hidden)
+    error = FLOAT_ERROR * -(log_not_total + log_all_hidden)
     if log_not_total - log_all_hidden > error:
         return math.inf
     remaining_delta = -math.expm1(log_not_total - log_all_hidden + error)
-    return optimal_epsilon(epsilon, times, remaining_delta) if remaining_delta > 0 else times * epsilon
+    return pure_composition_epsilon(epsilon, times, remaining_delta) if remaining_delta > 0 else times * epsilon
 
 
-def cautions(budget: Budget, n: int) -> list[str]:
+def budget_warnings(budget: Budget, n: int) -> list[str]:
     """Warnings, in words, that a reader needs about the promise on n rows."""
     epsilon, delta, warnings = budget.epsilon, budget.delta, []
     if delta >= 1 / n:
         allowed = "publishing a whole row picked at random would be allowed"
-        warnings.append(f"delta={brief(delta)} is at least 1/n = {1 / n:.3g}: {allowed}")
+        warnings.append(f"delta={format_short_number(delta)} is at least 1/n = {1 / n:.3g}: {allowed}")
     if epsilon > 10:
-        change = f"by a factor of {math.exp(min(evidence_bound(epsilon, delta, small_failure(delta)), 700)):.3g}"
+        change = (
+            f"by a factor of {math.exp(min(log_odds_bound(epsilon, delta, posterior_failure_chance(delta)), 700)):.3g}"
+        )
         warnings.append(f"epsilon={epsilon:g} is above 10: the odds of a guess about a person may change {change}")
     return warnings

@@ -7,23 +7,23 @@ from typing import Final
 
 import numpy as np
 
-from ...core.builtin_values import plain
+from ...core.builtin_values import to_builtin
 from ...core.errors import BudgetError, InputError
 from ...core.types import Array, Rng, Texts, frozen
 from ...schema.column_readings import READINGS
-from ...schema.column_texts import RawCells
+from ...schema.column_texts import ColumnTexts
 from .. import mechanisms
 from ..accounting.budget import Approximate, Gaussian, Pure
 from ..accounting.budget_meter import Plan
-from ..measurement import deviation, noise_scale
+from ..measurement import noise_scale, noise_stddev
 from ..statistics.column_statistics import ColumnStatistic, KindCounts, Magnitudes, TreeCounts
-from .curator import Holder
+from .curator import BudgetedCurator
 
-COUNTED: Final = (KindCounts, Magnitudes, TreeCounts)
+COUNT_STATISTICS: Final = (KindCounts, Magnitudes, TreeCounts)
 
 
 @frozen
-class Frequent:
+class FrequentCategories:
     """The categories whose noisy counts passed, sorted by text, and those counts, each at least `threshold`.
 
     `missing` is the noisy count of missing cells, whatever it is.
@@ -44,15 +44,15 @@ class NoisyCounts:
     stddev: float
 
 
-def passing(spend: Gaussian | Approximate, group: int) -> tuple[float, int, float]:
+def threshold_parameters(spend: Gaussian | Approximate, group: int) -> tuple[float, int, float]:
     """The noise scale, m and threshold H of `ColumnCurator.frequent`, from public numbers alone."""
     laplace = isinstance(spend, Approximate)
     scale = 2 * group / spend.epsilon if laplace else math.sqrt(2) * group / spend.mu
     low = int(scale // 4)
-    return scale, low, low + group + mechanisms.tail(scale, spend.failure / group, laplace)
+    return scale, low, low + group + mechanisms.noise_tail_bound(scale, spend.failure / group, laplace)
 
 
-class ColumnCurator(Holder):
+class ColumnCurator(BudgetedCurator):
     """The holder of a table's raw cells: it charges a ledger before it counts cells of one column.
 
     Args: `columns`, one `RawCells` each, of the same n rows; all else as `Holder`. Rows in which neighbours differ are
@@ -61,18 +61,18 @@ class ColumnCurator(Holder):
 
     __slots__ = ("_columns",)
 
-    def __init__(self, columns: Sequence[RawCells], n: int, plan: Plan, rng: Rng, *, group: int = 1) -> None:
+    def __init__(self, columns: Sequence[ColumnTexts], n: int, plan: Plan, rng: Rng, *, group: int = 1) -> None:
         if any(cells.n != n for cells in columns):
             raise InputError(f"a column has not the {n} rows of the others")
         super().__init__(n, plan, rng, group)
         self._columns = list(columns)
 
-    def read(self, column: int, how: str) -> None:
+    def set_reading(self, column: int, reading: str) -> None:
         """Set how a column's cells are read from now on: a public choice, which touches no cell."""
-        index = self._place(column)
-        if (how := plain(how)) not in READINGS:
-            raise InputError(f"read={str(how)[:40]!r} is no reading")
-        self._columns[index] = replace(self._columns[index], read=how)
+        index = self._column_index(column)
+        if (reading := to_builtin(reading)) not in READINGS:
+            raise InputError(f"read={str(reading)[:40]!r} is no reading")
+        self._columns[index] = replace(self._columns[index], read=reading)
 
     def count(self, column: int, statistic: ColumnStatistic, spend: Gaussian | Pure) -> NoisyCounts:
         """Noisy counts of one column on a public grid, with every count released.
@@ -82,20 +82,20 @@ class ColumnCurator(Holder):
 
         Raises BudgetError, before any row is read, when the plan does not allow the charge.
         """
-        if type(statistic) not in COUNTED:
+        if type(statistic) not in COUNT_STATISTICS:
             raise BudgetError(f"{type(statistic).__name__} is not a statistic with a derived sensitivity")
-        statistic_copy = plain(statistic, (type(statistic),))
+        statistic_copy = to_builtin(statistic, (type(statistic),))
         statistic_copy.check()
-        checked_spend, scale_divisor = self._paid(spend, (Gaussian, Pure)), 1 / self._group
-        index = self._place(column)
+        checked_spend, scale_divisor = self._validated_spend(spend, (Gaussian, Pure)), 1 / self._group
+        index = self._column_index(column)
         self._ledger.charge("count", checked_spend)
         counts = statistic_copy.counts(self._columns[index])
-        noisy = self._noised(
+        noisy = self._add_noise(
             counts, noise_scale(statistic_copy, checked_spend, scale_divisor), checked_spend, self._ledger.plan.exact
         )
-        return NoisyCounts(noisy, deviation(statistic_copy, checked_spend, scale_divisor))
+        return NoisyCounts(noisy, noise_stddev(statistic_copy, checked_spend, scale_divisor))
 
-    def frequent(self, column: int, spend: Gaussian | Approximate) -> Frequent:
+    def frequent(self, column: int, spend: Gaussian | Approximate) -> FrequentCategories:
         """The categories of one column whose noisy count reaches a threshold, sorted by their texts alone.
 
         `spend` has a failure δ₀ > 0. Only values with a count above m, a quarter of the noise's scale, get noise,
@@ -110,26 +110,26 @@ class ColumnCurator(Holder):
         The count of missing values is one more, which both tables have. It is released with noise as it is.
         Source: Vadhan 2017, Theorem 3.5; Bun, Steinke 2016, section 8.
         """
-        checked_spend = self._paid(spend, (Gaussian, Approximate))
-        index = self._place(column)
+        checked_spend = self._validated_spend(spend, (Gaussian, Approximate))
+        index = self._column_index(column)
         if not checked_spend.failure > 0:
             raise InputError(
                 "delta=0: which values a column has cannot be measured, because a single one would show; list its "
                 "values, or choose delta > 0"
             )
-        scale, low, threshold = passing(checked_spend, self._group)
+        scale, low, threshold = threshold_parameters(checked_spend, self._group)
         self._ledger.charge("frequent", checked_spend)
         cells = self._columns[index]
-        texts = sorted(text for text, count in cells.categories.items() if count > low)
-        counts = np.array([*(cells.categories[text] for text in texts), cells.missing], dtype=np.int64)
-        noisy = self._noised(counts, scale, checked_spend, self._ledger.plan.exact)
+        texts = sorted(text for text, count in cells.category_counts.items() if count > low)
+        counts = np.array([*(cells.category_counts[text] for text in texts), cells.missing_count], dtype=np.int64)
+        noisy = self._add_noise(counts, scale, checked_spend, self._ledger.plan.exact)
         passed = np.flatnonzero(noisy[:-1] >= threshold)
         stddev = scale * (1.0 if isinstance(checked_spend, Gaussian) else math.sqrt(2))
-        return Frequent(tuple(texts[i] for i in passed), noisy[passed], float(noisy[-1]), threshold, stddev)
+        return FrequentCategories(tuple(texts[i] for i in passed), noisy[passed], float(noisy[-1]), threshold, stddev)
 
-    def _place(self, column: int) -> int:
+    def _column_index(self, column: int) -> int:
         """The checked index of a column."""
-        index = plain(column)
+        index = to_builtin(column)
         if type(index) is not int or not 0 <= index < len(self._columns):
             raise InputError(f"column={str(index)[:40]} is outside 0..{len(self._columns) - 1}")
         return index

@@ -7,28 +7,30 @@ columns before there is a schema. A new verb is a privacy review.
 from collections import Counter
 from typing import Any, ClassVar
 
-from ...core.builtin_values import plain
+from ...core.builtin_values import to_builtin
 from ...core.errors import BudgetError, InputError
 from ...core.types import Array, Kinds, Rng
-from ...data.sources.gathered_counts import Counts
+from ...data.sources.gathered_counts import GatheredCounts
 from ...schema.domain import Countable
 from .. import exact_samplers, mechanisms, noise_grid
 from ..accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure, Spend, SubsampledGaussian
-from ..accounting.budget_meter import Charge, Ledger, Plan
-from ..measurement import MeasuredAnswers, Measurement, MeasurementRecorder, deviation, noise_scale
+from ..accounting.budget_meter import BudgetMeter, Plan, PlannedEvent
+from ..measurement import MeasuredAnswers, Measurement, MeasurementRecorder, noise_scale, noise_stddev
 from ..statistics.statistic import Statistic
 
-PLANNED = (Budget, Charge, Gaussian, BoundedRange, Pure, Approximate, SubsampledGaussian)
+PLAN_PART_TYPES = (Budget, PlannedEvent, Gaussian, BoundedRange, Pure, Approximate, SubsampledGaussian)
 
 
-def check_readable(rows: Countable, plan: Plan) -> None:
+def require_single_rows(rows: Countable, plan: Plan) -> None:
     """Raise InputError where a plan reads single rows but only counts of tables are known."""
-    statistic_types = (c.statistic if isinstance(c.statistic, type) else type(c.statistic) for c in plan.charges)
-    if isinstance(rows, Counts) and any(issubclass(kind, Statistic) and kind.one_by_one for kind in statistic_types):
-        rows.refuse()
+    statistic_types = (c.statistic if isinstance(c.statistic, type) else type(c.statistic) for c in plan.planned_events)
+    if isinstance(rows, GatheredCounts) and any(
+        issubclass(kind, Statistic) and kind.reads_single_rows for kind in statistic_types
+    ):
+        rows.refuse_single_rows()
 
 
-class Holder:
+class BudgetedCurator:
     """The base of curators: a ledger of what a plan allows to be asked of n rows, and the noise generator.
 
     Args: `n`, the public number of rows; `plan`, what may be charged; `rng`, the noise; `group`, how many rows
@@ -41,11 +43,11 @@ class Holder:
     __slots__ = ("_exactly", "_group", "_ledger", "_n", "_plan", "_rng")
 
     def __init__(self, n: int, plan: Plan, rng: Rng, group: int) -> None:
-        if not 1 <= (group := plain(group)) <= n:
+        if not 1 <= (group := to_builtin(group)) <= n:
             raise InputError(f"group={group} is outside 1..{n}, the number of rows")
         self._plan = plan
-        budget, charges = plain((plan.budget, plan.charges), PLANNED)
-        self._ledger = Ledger(Plan(budget, charges, exact=bool(plan.exact) or budget.delta == 0))
+        budget, charges = to_builtin((plan.budget, plan.planned_events), PLAN_PART_TYPES)
+        self._ledger = BudgetMeter(Plan(budget, charges, exact=bool(plan.exact) or budget.delta == 0))
         self._n, self._group, self._rng = n, group, rng
         self._exactly: Counter[str] = Counter()
 
@@ -55,56 +57,56 @@ class Holder:
         return self._plan
 
     @property
-    def ledger(self) -> Ledger:
+    def budget_meter(self) -> BudgetMeter:
         """A copy of the ledger as of now; changing the copy gives no budget back."""
-        return self._ledger.statement(self._plan)
+        return self._ledger.readonly_copy(self._plan)
 
     @property
-    def exactly(self) -> Counter[str]:
+    def exact_draw_counts(self) -> Counter[str]:
         """The number of times that each law was drawn exactly, without rounding."""
         return self._exactly.copy()
 
     @property
-    def _pure(self) -> bool:
+    def _promises_pure_dp(self) -> bool:
         """Whether δ = 0 is promised, so that all that leaves lies on a public grid and is drawn exactly."""
         return self._ledger.plan.budget.delta == 0
 
-    def _paid(self, spend: Any, payable: Kinds) -> Any:
+    def _validated_spend(self, spend: Any, payable: Kinds) -> Any:
         """The spend, rebuilt from plain parts and checked against the payable kinds."""
         if type(spend) not in payable:
             names = " or ".join(kind.__name__ for kind in payable)
             raise BudgetError(f"{type(spend).__name__} does not pay for this; it takes {names}")
-        return plain(spend, payable)
+        return to_builtin(spend, payable)
 
-    def _noised(self, values: Array, scale: float, spend: Spend, exactly: bool) -> Array:
+    def _add_noise(self, values: Array, scale: float, spend: Spend, without_rounding: bool) -> Array:
         """Values plus the noise that a spend pays for, Gaussian or Laplace; the caller has charged for it.
 
         Drawn without rounding where `exactly`, for values that are whole numbers; else in floating point.
         """
-        sampler_module, is_gaussian = exact_samplers if exactly else mechanisms, isinstance(spend, Gaussian)
-        if exactly:
+        sampler_module, is_gaussian = exact_samplers if without_rounding else mechanisms, isinstance(spend, Gaussian)
+        if without_rounding:
             self._exactly["Gaussian noise" if is_gaussian else "Laplace noise"] += 1
         return (sampler_module.gaussian if is_gaussian else sampler_module.laplace)(values, scale, self._rng)
 
 
-class Curator(Holder):
+class Curator(BudgetedCurator):
     """The holder of a problem's rows: it charges a ledger, then answers with noise from its generator.
 
-    Args: `rows`, grouped rows, or counts of their tables; all else as `Holder`. A class lists in `_measures` the
-    closed set of statistics that it measures, and in `_made_of` what those are made of beside numbers and arrays: every
-    question is made anew of such parts before a row is read, so that no code but the audit's meets a row. `step`
+    Args: `rows`, grouped rows, or counts of their tables; all else as `BudgetedCurator`. A class lists in `_statistic_types` the
+    closed set of statistics that it measures, and in `_component_types` what those are made of beside numbers and arrays: every
+    question is made anew of such parts before a row is read, so that no code but the audit's meets a row. `finest_grid_step`
     says on which public grid (`privacy.grid`) answers that are no counts were counted; what has no grid gets noise in
     floating point, in an exact plan too, and is refused at δ = 0.
     """
 
-    _measures: ClassVar[Kinds] = ()
-    _made_of: ClassVar[Kinds] = ()
+    _statistic_types: ClassVar[Kinds] = ()
+    _component_types: ClassVar[Kinds] = ()
     __slots__ = ("_measured", "_rows", "_step", "_unit")
 
     def __init__(self, rows: Any, n: int, plan: Plan, rng: Rng, *, group: int = 1) -> None:
         if rows.n != n:
             raise InputError(f"the problem has n={n} rows, the table has {rows.n}")
-        check_readable(rows, plan)
+        require_single_rows(rows, plan)
         super().__init__(rows.n, plan, rng, group)
         self._rows = rows
         self._unit = self._n / self._group  # sensitivities are those of one record moving in n · P_n
@@ -112,23 +114,23 @@ class Curator(Holder):
         self._step = 1.0
 
     @property
-    def unit(self) -> float:
+    def effective_n(self) -> float:
         """The unit n, or n/b where neighbours differ in a group of b rows: sensitivities are divided by it."""
         return self._unit
 
     @property
-    def step(self) -> float:
+    def finest_grid_step(self) -> float:
         """The step of the finest grid of answers, released or selected by, that are no counts; 1 for counts alone."""
         return self._step
 
     @property
-    def measured(self) -> list[MeasuredAnswers]:
+    def measured_answers(self) -> list[MeasuredAnswers]:
         """The noisy answers released so far and their standard errors, by workload, in new arrays."""
-        return self._measured.averages()
+        return self._measured.precision_weighted_means()
 
-    def affords(self, spend: Spend, times: int = 1) -> bool:
+    def can_afford(self, spend: Spend, times: int = 1) -> bool:
         """Whether the plan still allows `times` of `spend`; decided from charges, so no row is touched."""
-        return self._ledger.fits(spend, times)
+        return self._ledger.can_charge(spend, times)
 
     def measure(self, statistic: Statistic, spend: Gaussian | Pure | Approximate) -> Measurement:
         """The statistic with noise added.
@@ -147,44 +149,48 @@ class Curator(Holder):
           bΔ₂/μ or bΔ₁/ε, without rounding. Their sum is rounded to a public step and divided by n, which is public:
           a function of the noisy answer, so that it keeps the same promise (`exact`).
         """
-        statistic_copy, checked_spend = self._check(statistic, self._measures, spend)
-        if self._pure:
-            noise_grid.require(statistic_copy)
+        statistic_copy, checked_spend = self._checked_copies(statistic, self._statistic_types, spend)
+        if self._promises_pure_dp:
+            noise_grid.require_grid(statistic_copy)
         self._ledger.charge("measure", checked_spend)
-        statistic_copy, values = self._noisy(statistic_copy, checked_spend)
+        statistic_copy, values = self._noisy_values(statistic_copy, checked_spend)
         # With it goes what was asked and paid, as given: what was made of that is held by nobody outside.
-        measurement = Measurement(values, deviation(statistic_copy, checked_spend, self.unit), statistic, spend)
+        measurement = Measurement(
+            values, noise_stddev(statistic_copy, checked_spend, self.effective_n), statistic, spend
+        )
         self._measured.add(measurement, statistic_copy)
         return measurement
 
-    def _check(self, question: Any, known: Kinds, spend: Any, payable: Kinds | None = None) -> tuple[Any, Any]:
+    def _checked_copies(
+        self, statistic: Any, allowed_kinds: Kinds, spend: Any, payable: Kinds | None = None
+    ) -> tuple[Any, Any]:
         """The statistic and the spend, rebuilt and checked; `payable` is the statistic's own list unless given."""
-        if type(question) not in known:
-            raise BudgetError(f"{type(question).__name__} is not a statistic with a derived sensitivity")
-        checked_spend = self._paid(spend, payable or type(question).payable)
-        statistic_copy = self._own(question)
+        if type(statistic) not in allowed_kinds:
+            raise BudgetError(f"{type(statistic).__name__} is not a statistic with a derived sensitivity")
+        checked_spend = self._validated_spend(spend, payable or type(statistic).payable)
+        statistic_copy = self._copy_statistic(statistic)
         statistic_copy.check()
         return statistic_copy, checked_spend
 
-    def _own(self, question: Any) -> Any:
+    def _copy_statistic(self, statistic: Any) -> Any:
         """The statistic, rebuilt from plain parts so that no caller can change it afterwards."""
-        return plain(question, (type(question), *self._made_of))
+        return to_builtin(statistic, (type(statistic), *self._component_types))
 
-    def _noisy(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> tuple[Any, Array]:
+    def _noisy_values(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> tuple[Any, Array]:
         """The statistic, on its public grid where it has one, and its values with noise; already charged."""
-        if use_grid := noise_grid.gridded(statistic):
-            statistic, step, scaled_values = self._on_grid(statistic)
+        if use_grid := noise_grid.has_grid(statistic):
+            statistic, step, scaled_values = self._values_on_grid(statistic)
             self._step, values = min(self._step, step), scaled_values / step
         else:
             step, values = float(self._n), statistic.value(self._rows)
-        scale = noise_scale(statistic, spend, step * self.unit / self._n)
-        noisy = self._noised(values, scale, spend, use_grid and self._ledger.plan.exact)
+        scale = noise_scale(statistic, spend, step * self.effective_n / self._n)
+        noisy = self._add_noise(values, scale, spend, use_grid and self._ledger.plan.exact)
         if isinstance(spend, Approximate):
-            threshold = mechanisms.tail(scale, spend.failure / self._group, True) + self._group / step
-            noisy = mechanisms.thresholded(values, noisy, threshold)
+            threshold = mechanisms.noise_tail_bound(scale, spend.failure / self._group, True) + self._group / step
+            noisy = mechanisms.apply_threshold(values, noisy, threshold)
         return statistic, statistic.postprocess(noisy * step / self._n)
 
-    def _on_grid(self, statistic: Any) -> tuple[Any, float, Array]:
+    def _values_on_grid(self, statistic: Any) -> tuple[Any, float, Array]:
         """The statistic on its grid, the grid's step, and n times its value without rounding error."""
         statistic_on_grid, step = statistic.on_grid(self._n)
         return statistic_on_grid, step, statistic_on_grid.value(self._rows.counted)

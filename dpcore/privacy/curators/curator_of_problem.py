@@ -10,15 +10,15 @@ from .point_curator import PointCurator
 from .risk_curator import RiskCurator
 from .table_curator import TableCurator
 
-CURATORS: Final[dict[type, type[Curator]]] = {
+CURATOR_TYPES: Final[dict[type, type[Curator]]] = {
     QueryRelease: TableCurator,
     PointRelease: PointCurator,
     RiskMinimisation: RiskCurator,
 }
 
 
-def curator_of(problem: Any, rows: Any, plan: Plan, rng: Rng) -> Curator:
+def make_curator(problem: Any, rows: Any, plan: Plan, rng: Rng) -> Curator:
     """A new curator of a problem's `rows`, after their number and grouping were checked against the problem."""
     if isinstance(problem, QueryRelease):
         return TableCurator(rows, problem.n, plan, rng, group=problem.group, domain=problem.domain)
-    return CURATORS[type(problem)](rows, problem.n, plan, rng, group=problem.group)
+    return CURATOR_TYPES[type(problem)](rows, problem.n, plan, rng, group=problem.group)

@@ -7,5 +7,5 @@ from .curator import Curator
 class PointCurator(Curator):
     """The holder of points (r, d), which counts their votes."""
 
-    _measures = (Votes,)
+    _statistic_types = (Votes,)
     __slots__ = ()

@@ -3,27 +3,27 @@
 from dataclasses import replace
 from typing import Final
 
-from ...core.builtin_values import plain
+from ...core.builtin_values import to_builtin
 from ...core.errors import InputError
 from ...core.types import Array
 from ...problems.losses import Logistic, PiecewiseLinear, SquaredDistance
 from ...problems.regions import Ball, Box, Space
 from .. import mechanisms
 from ..accounting.budget import Approximate, BoundedRange, Gaussian, SubsampledGaussian
-from ..measurement import Measurement, deviation
+from ..measurement import Measurement, noise_stddev
 from ..samplers import SAMPLERS, objective
 from ..statistics.density_targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk, Target
 from ..statistics.gradients import MeanGradient, RegularisedMinimiser
 from .curator import Curator
 
-DRAWN: Final = (RegularisedRisk, PlainRisk, RankError, PerturbedRisk)
+DRAWABLE_LAWS: Final = (RegularisedRisk, PlainRisk, RankError, PerturbedRisk)
 
 
 class RiskCurator(Curator):
     """The holder of the rows over which a risk is the mean loss."""
 
-    _measures = (MeanGradient, RegularisedMinimiser)
-    _made_of = (Ball, Box, Space, PiecewiseLinear, Logistic, SquaredDistance)
+    _statistic_types = (MeanGradient, RegularisedMinimiser)
+    _component_types = (Ball, Box, Space, PiecewiseLinear, Logistic, SquaredDistance)
     __slots__ = ()
 
     def measure_sample(self, statistic: MeanGradient, spend: SubsampledGaussian) -> Measurement:
@@ -32,15 +32,15 @@ class RiskCurator(Curator):
         Every row is in the sample with probability `rate`, independently; the expected size is public, the true one
         is not. Raises InputError for groups, and BudgetError before any row is read.
         """
-        statistic_copy, paid = self._check(statistic, (MeanGradient,), spend, (SubsampledGaussian,))
-        if self.unit != self._n:
+        statistic_copy, paid = self._checked_copies(statistic, (MeanGradient,), spend, (SubsampledGaussian,))
+        if self.effective_n != self._n:
             raise InputError("samples of rows are priced for single rows only; rows of one person cannot be protected")
         self._ledger.charge("measure", paid)
         counts = self._rng.binomial(self._rows.weights, paid.rate)
         total = statistic_copy.clipped_sum(self._rows.values, counts)
         noisy = mechanisms.gaussian(total, paid.noise_multiplier * statistic_copy.clip, self._rng)
         values = noisy / (paid.rate * self._n)
-        return Measurement(values, deviation(statistic_copy, paid, self._n), statistic, spend)
+        return Measurement(values, noise_stddev(statistic_copy, paid, self._n), statistic, spend)
 
     def draw_parameter(self, target: Target, sampler: str, spend: Gaussian | BoundedRange | Approximate) -> Array:
         """A parameter (d,) drawn from the target's law by a sampler.
@@ -49,22 +49,22 @@ class RiskCurator(Curator):
         draws on a public grid, without rounding. The time taken depends on the rows. Raises InputError and BudgetError
         before any row is read.
         """
-        law, paid = self._check(target, DRAWN, spend)
+        law, paid = self._checked_copies(target, DRAWABLE_LAWS, spend)
         if isinstance(law, PerturbedRisk):
-            lam, sigma = law.settle(self._n, self.unit, paid)
+            lam, sigma = law.calibrate(self._n, self.effective_n, paid)
             self._ledger.charge("draw", paid)
-            return objective.solve(law, self._rows, lam, sigma, paid, self._rng)
-        if (sampler := plain(sampler)) not in SAMPLERS:
+            return objective.draw_perturbed_minimiser(law, self._rows, lam, sigma, paid, self._rng)
+        if (sampler := to_builtin(sampler)) not in SAMPLERS:
             raise InputError(f"there is no sampler {sampler!r}; the samplers are {', '.join(SAMPLERS)}")
         error = self._ledger.plan.budget.sampler_error(paid.failure)
-        k = law.k(self.unit, paid)
+        k = law.k(self.effective_n, paid)
         sampler_spec = SAMPLERS[sampler]
-        if self._pure and sampler_spec.lost is None:
+        if self._promises_pure_dp and sampler_spec.rounding_share is None:
             raise InputError(f"delta=0: the sampler {sampler} draws in floating point; take the sampler grid or rank")
-        sampler_spec.check(law, k, error, self._n)
+        sampler_spec.require_supported(law, k, error, self._n)
         self._ledger.charge("draw", paid)
-        if sampler_spec.lost is not None:
+        if sampler_spec.rounding_share is not None:
             self._exactly["exponential mechanism"] += 1
-        density = law.density(self._rows, self.unit, paid)
-        density = replace(density, k=density.k * sampler_spec.kept(law, k, self._n))
+        density = law.density(self._rows, self.effective_n, paid)
+        density = replace(density, k=density.k * sampler_spec.share_after_rounding(law, k, self._n))
         return sampler_spec.draw(density, error, self._rng)

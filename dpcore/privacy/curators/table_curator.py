@@ -5,11 +5,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...core.builtin_values import plain
+from ...core.builtin_values import to_builtin
 from ...core.errors import BudgetError
-from ...core.numbers import ROOM
+from ...core.numbers import ROUNDING_SLACK
 from ...core.types import Array, Kinds, Rng
-from ...queries import Workload, sealed, sealed_domain
+from ...queries import Workload, defensive_copy, defensive_domain_copy
 from ...schema.domain import Countable, Domain
 from .. import exact_samplers, mechanisms, noise_grid
 from ..accounting.budget import BoundedRange, Pure
@@ -17,13 +17,13 @@ from ..accounting.budget_meter import Plan
 from ..statistics.query_answers import Answers, CellAnswers, SignedErrors, SomeAnswers, WeightedTables
 from ..statistics.query_draws import AcceptProbabilities
 from ..statistics.residual_answers import Residuals
-from ..statistics.selection_scores import AbsoluteErrors, TableErrors, sparse_scales
+from ..statistics.selection_scores import AbsoluteErrors, TableErrors, sparse_vector_scales
 from ..statistics.votes import CodeVotes
 from .curator import Curator
 
-SCORED: Final = (SignedErrors, TableErrors)
-STREAMED: Final = (AbsoluteErrors,)
-FINE: Final = 2.0**-20  # of a row: the step to which errors are rounded in the sparse vector
+SELECTION_SCORES: Final = (SignedErrors, TableErrors)
+STREAMED_SCORES: Final = (AbsoluteErrors,)
+SPARSE_VECTOR_STEP: Final = 2.0**-20  # of a row: the step to which errors are rounded in the sparse vector
 
 
 class TableCurator(Curator):
@@ -32,15 +32,15 @@ class TableCurator(Curator):
     All is counted on twins of workloads that nobody outside holds.
     """
 
-    _measures = (Answers, SomeAnswers, CellAnswers, WeightedTables, Residuals, CodeVotes)
+    _statistic_types = (Answers, SomeAnswers, CellAnswers, WeightedTables, Residuals, CodeVotes)
     __slots__ = ("_counts", "_domain", "_threshold")
 
     def __init__(
         self, rows: Countable, n: int, plan: Plan, rng: Rng, *, group: int = 1,
         domain: Domain | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(rows, n, plan, rng, group=group)
-        self._domain = None if domain is None else sealed_domain(domain)
+        self._domain = None if domain is None else defensive_domain_copy(domain)
         self._counts: dict[Workload, tuple[Workload, Array, float]] = {}  # by the twin
         self._threshold: tuple[Pure, float, float] | None = None  # paid and not used up: spend, Δ, its noise
 
@@ -52,9 +52,9 @@ class TableCurator(Curator):
 
         Raises BudgetError, before any row is read, when the plan does not allow the charge.
         """
-        paid, scores, scale = self._scored("select", score, SCORED, spend, (BoundedRange, Pure))
+        paid, scores, scale = self._charge_and_score("select", score, SELECTION_SCORES, spend, (BoundedRange, Pure))
         if isinstance(paid, BoundedRange):
-            return int(self._drawn(scores, scale, 1)[0])
+            return int(self._draw_indices(scores, scale, 1)[0])
         self._exactly["permute-and-flip"] += 1
         return mechanisms.permute_and_flip(scores, scale, self._rng)
 
@@ -65,9 +65,9 @@ class TableCurator(Curator):
         derived above, and has a cost of its own: they are independent given the public sums, so ρ = times · ε₀²/8.
         Raises BudgetError, before any row is read, when the plan does not allow all the charges.
         """
-        times = plain(times)
-        _, scores, scale = self._scored("draw_queries", score, (SignedErrors,), spend, (BoundedRange,), times)
-        return self._drawn(scores, scale, times)
+        times = to_builtin(times)
+        _, scores, scale = self._charge_and_score("draw_queries", score, (SignedErrors,), spend, (BoundedRange,), times)
+        return self._draw_indices(scores, scale, times)
 
     def keep_draws(self, score: AcceptProbabilities, spend: BoundedRange) -> Array:
         """Bits (s,), one for each drawn query: True, with the probability above, to keep it.
@@ -75,14 +75,16 @@ class TableCurator(Curator):
         The bits are released. Each is B-bounded-range and has a cost of its own. Raises BudgetError, before any
         row is read, when the plan does not allow all of them, or when `spend` is below B for this number of rows.
         """
-        score, spend = self._check(score, (AcceptProbabilities,), spend, (BoundedRange,))
-        if spend.epsilon < (needs := score.needs(self.unit)):
+        score, spend = self._checked_copies(score, (AcceptProbabilities,), spend, (BoundedRange,))
+        if spend.epsilon < (needs := score.minimum_epsilon(self.effective_n)):
             raise BudgetError(f"keep_draws needs ε₀={needs:.6g} a bit, ε₀={spend.epsilon:.6g} is paid")
-        rounding_share = score.lost(self._n)  # which raises before the charge
-        self._ledger.charge("keep_draws", spend, len(score.drawn))
-        self._exactly["coins"] += len(score.drawn)
+        rounding_share = score.rounding_share(self._n)  # which raises before the charge
+        self._ledger.charge("keep_draws", spend, len(score.signed_queries))
+        self._exactly["coins"] += len(score.signed_queries)
         workload, counts, _ = self._true_counts(score.workload)
-        return mechanisms.coins(score.rounded(workload, rounding_share).value(counts / self._n), self._rng)
+        return mechanisms.flip_log_coins(
+            score.with_smaller_eta(workload, rounding_share).value(counts / self._n), self._rng
+        )
 
     def above_threshold(self, errors: AbsoluteErrors, spend: Pure) -> int | None:
         """The index in a batch of the first query whose error exceeds the level, by sparse vector; else None.
@@ -95,13 +97,13 @@ class TableCurator(Curator):
         BudgetError, before any row is read, when the plan does not allow the charge, or the threshold in use was paid
         for by another spend or sensitivity.
         """
-        errors, spend = self._check(errors, STREAMED, spend, (Pure,))
+        errors, spend = self._checked_copies(errors, STREAMED_SCORES, spend, (Pure,))
         known = self._threshold
         if known is None:
             self._ledger.charge("above_threshold", spend)
         elif known[:2] != (spend, errors.sensitivity):
             raise BudgetError(f"the threshold in use was planned for {known[0]} at sensitivity {known[1]:g}")
-        values, threshold_scale, error_scale = self._blurred(errors, spend)
+        values, threshold_scale, error_scale = self._errors_in_grid_steps(errors, spend)
         draw = exact_samplers.laplace if self._ledger.plan.exact else mechanisms.laplace
         if known is None:
             if draw is exact_samplers.laplace:
@@ -116,26 +118,28 @@ class TableCurator(Curator):
             self._threshold = None
         return first_index
 
-    def _scored(
-        self, verb: str, score: Any, known: Kinds, spend: Any, payable: Kinds, times: int = 1
+    def _charge_and_score(
+        self, verb: str, score: Any, allowed_kinds: Kinds, spend: Any, payable: Kinds, times: int = 1
     ) -> tuple[Any, Array, float]:
         """The spend, charged before any row is read, the scores of exact counts, and the scale 2Δ/(unit ε₀) of a draw.
 
         What rounding adds to a score, e at the most and from public numbers, adds 2e to Δ.
         """
-        score, paid = self._check(score, known, spend, payable)
+        score, paid = self._checked_copies(score, allowed_kinds, spend, payable)
         self._ledger.charge(verb, paid, times)
         workload, counts, _ = self._true_counts(score.workload)
         count_scores, rounding_bound = score.in_counts(workload, self._n)
-        delta = (count_scores.sensitivity + 2 * rounding_bound) * ROOM if count_scores.sensitivity > 0 else 0.0
-        return paid, count_scores.value(counts), 2 * delta / (self.unit / self._n * paid.epsilon)
+        delta = (
+            (count_scores.sensitivity + 2 * rounding_bound) * ROUNDING_SLACK if count_scores.sensitivity > 0 else 0.0
+        )
+        return paid, count_scores.value(counts), 2 * delta / (self.effective_n / self._n * paid.epsilon)
 
-    def _drawn(self, scores: Array, scale: float, times: int) -> Array:
+    def _draw_indices(self, scores: Array, scale: float, times: int) -> Array:
         """Indices (times,) drawn by the exponential mechanism."""
         self._exactly["exponential mechanism"] += times
         return mechanisms.exponential(scores, scale, times, self._rng)
 
-    def _blurred(self, errors: AbsoluteErrors, spend: Pure) -> tuple[Array, float, float]:
+    def _errors_in_grid_steps(self, errors: AbsoluteErrors, spend: Pure) -> tuple[Array, float, float]:
         """The errors as exact counts in steps of a public grid, and both noise scales in steps.
 
         Rounding to the nearest step moves each error by half of it at most, so that between neighbours they move by at
@@ -144,30 +148,34 @@ class TableCurator(Curator):
         workload, counts, _ = self._true_counts(errors.workload)
         n = self._n
         count_errors, rounding_bound = errors.in_counts(workload, n)
-        delta = (count_errors.sensitivity + 2 * rounding_bound + FINE) * ROOM
-        threshold_scale, error_scale = sparse_scales(delta * n / self.unit, spend.epsilon)
-        return np.rint(count_errors.value(counts) / FINE), threshold_scale / FINE, error_scale / FINE
+        delta = (count_errors.sensitivity + 2 * rounding_bound + SPARSE_VECTOR_STEP) * ROUNDING_SLACK
+        threshold_scale, error_scale = sparse_vector_scales(delta * n / self.effective_n, spend.epsilon)
+        return (
+            np.rint(count_errors.value(counts) / SPARSE_VECTOR_STEP),
+            threshold_scale / SPARSE_VECTOR_STEP,
+            error_scale / SPARSE_VECTOR_STEP,
+        )
 
-    def _on_grid(self, statistic: Any) -> tuple[Any, float, Array]:
-        if not statistic.of_answers:
-            return super()._on_grid(statistic)
+    def _values_on_grid(self, statistic: Any) -> tuple[Any, float, Array]:
+        if not statistic.takes_answers:
+            return super()._values_on_grid(statistic)
         workload, counts, step = self._true_counts(statistic.workload)
         statistic_on_grid = replace(statistic, workload=workload)
         return statistic_on_grid, step, statistic_on_grid.value(counts)
 
-    def _true_counts(self, twin: Workload) -> tuple[Workload, Array, float]:
+    def _true_counts(self, workload_copy: Workload) -> tuple[Workload, Array, float]:
         """A workload with its entries on the grid, its n · ⟨q_j, P_n⟩ without error, and the grid's step; once each."""
-        if twin not in self._counts:
-            gridded_workload, step = noise_grid.workload_on_grid(twin, self._n)
+        if workload_copy not in self._counts:
+            gridded_workload, step = noise_grid.workload_on_grid(workload_copy, self._n)
             self._step = min(self._step, step)
-            self._counts[twin] = (gridded_workload, gridded_workload.answers_of_rows(self._rows.counted), step)
-        return self._counts[twin]
+            self._counts[workload_copy] = (gridded_workload, gridded_workload.answers_of_rows(self._rows.counted), step)
+        return self._counts[workload_copy]
 
-    def _own(self, question: Any) -> Any:
-        if self._threshold and type(question) not in STREAMED:
+    def _copy_statistic(self, statistic: Any) -> Any:
+        if self._threshold and type(statistic) not in STREAMED_SCORES:
             raise BudgetError("a threshold is in use: nothing else may be asked before a query is above it")
-        field_values = {f.name: vars(question)[f.name] for f in fields(question)}
+        field_values = {f.name: vars(statistic)[f.name] for f in fields(statistic)}
         if "workload" not in field_values:
-            return super()._own(question)
-        twin = sealed(field_values.pop("workload"), self._domain)
-        return type(question)(workload=twin, **{name: plain(part) for name, part in field_values.items()})
+            return super()._copy_statistic(statistic)
+        twin = defensive_copy(field_values.pop("workload"), self._domain)
+        return type(statistic)(workload=twin, **{name: to_builtin(part) for name, part in field_values.items()})

@@ -21,11 +21,11 @@ from functools import lru_cache
 import numpy as np
 
 from ...core.types import Array, Rng, frozen
-from ...problems.losses import SquaredDistance, sloped
+from ...problems.losses import SquaredDistance, require_sloped_loss
 from ..statistics.density_targets import Density, RegularisedRisk, Target
 
-MOST_RECORDS = 200
-TERMS = 40
+MAX_ROWS = 200
+MAX_SERIES_TERMS = 40
 
 
 @frozen
@@ -47,7 +47,7 @@ def step_error(sigma: float) -> float:
     weight = np.exp(-(g**2) / 2) * math.sqrt(2 / math.pi) * (g[1] - g[0])
     weight[0] /= 2
     t, power, total, error = sigma * g, np.ones_like(g), np.zeros_like(g), 0.0
-    for a in range(1, TERMS):
+    for a in range(1, MAX_SERIES_TERMS):
         power = power * t
         total = total + power
         probability = 1 / math.factorial(a) - 1 / math.factorial(a + 1)
@@ -65,9 +65,9 @@ def largest_sigma(error: float) -> float:
     return low
 
 
-def schedule(target: RegularisedRisk, k: float, error: float) -> tuple[int, float]:
+def rounds_and_step(target: RegularisedRisk, k: float, error: float) -> tuple[int, float]:
     """The number of rounds T and the step η with total variation ≤ `error`, from public numbers."""
-    alpha, max_slope = k * target.mu, sloped(target.loss).steepest
+    alpha, max_slope = k * target.mu, require_sloped_loss(target.loss).lipschitz_constant
     T = 1
     for _ in range(30):
         inner_step = (largest_sigma(error / (2 * T)) / (k * max_slope)) ** 2 / 2  # η' = η/(1 + ηα)
@@ -80,19 +80,19 @@ def schedule(target: RegularisedRisk, k: float, error: float) -> tuple[int, floa
     return T, eta  # not reached: T grows by a logarithm of itself
 
 
-def refuses(target: Target) -> str | None:
+def unsupported_reason(target: Target) -> str | None:
     """The reason why this sampler cannot draw from a target; None when it can."""
     if not isinstance(target, RegularisedRisk) or isinstance(target.loss, SquaredDistance) or target.mu == 0:
         return "the alternating sampler needs a regularised risk with mu > 0"
-    return None if target.region.bounded else "the alternating sampler needs a bounded region"
+    return None if target.region.is_bounded else "the alternating sampler needs a bounded region"
 
 
-def too_long(_target: Target, _k: float, _error: float, n: int) -> str | None:
+def too_long_reason(_target: Target, _k: float, _error: float, n: int) -> str | None:
     """The reason why a draw would take too long, from public numbers; None when it would not."""
-    return f"the alternating sampler is for n ≤ {MOST_RECORDS}, not {n:,}" if n > MOST_RECORDS else None
+    return f"the alternating sampler is for n ≤ {MAX_ROWS}, not {n:,}" if n > MAX_ROWS else None
 
 
-def estimate(difference: Callable[[], float], rng: Rng) -> float:
+def estimate_exponential(difference: Callable[[], float], rng: Rng) -> float:
     """A random ρ with mean exp(E difference()): 1 + Σ_a Π_{i≤a} difference(), ended at a w.p. a/(1 + a)."""
     rho, product, a = 1.0, 1.0, 0
     while True:
@@ -103,24 +103,24 @@ def estimate(difference: Callable[[], float], rng: Rng) -> float:
             return rho
 
 
-def walk(density: Density, T: int, eta: float, rng: Rng, x: Array) -> Iterator[Proposal]:
+def run_proposals(density: Density, T: int, eta: float, rng: Rng, x: Array) -> Iterator[Proposal]:
     """Every proposal of T rounds from x; for public samples only, because the proposals follow the rows."""
     risk, region, k, c = density.risk, density.region, density.k, density.centre
     shrink = 1 + eta * k * density.mu
-    deviation, loss = math.sqrt(eta / shrink), sloped(risk.loss)
+    deviation, loss = math.sqrt(eta / shrink), require_sloped_loss(risk.loss)
     cumulative_weights, A, b = np.cumsum(risk.w).tolist(), risk.A, risk.b
     for t in range(1, T + 1):
         y = x + math.sqrt(eta) * rng.standard_normal(len(c))
         middle = (y + eta * k * density.mu * c) / shrink
 
-        def inside(middle: Array = middle) -> Array:
+        def draw_in_region(middle: Array = middle) -> Array:
             while True:
                 v = middle + deviation * rng.standard_normal(len(middle))
                 if region.contains(v[None])[0]:
                     return v
 
         while True:
-            next_x, z = inside(), inside()
+            next_x, z = draw_in_region(), draw_in_region()
             loss_rises = k * (loss.value(A @ z, b) - loss.value(A @ next_x, b))  # by row
 
             def difference(rises: Array = loss_rises) -> float:
@@ -128,7 +128,7 @@ def walk(density: Density, T: int, eta: float, rng: Rng, x: Array) -> Iterator[P
                     min(bisect(cumulative_weights, rng.random() * cumulative_weights[-1]), len(cumulative_weights) - 1)
                 ]
 
-            rho = estimate(difference, rng)
+            rho = estimate_exponential(difference, rng)
             accepted = bool(rng.random() <= rho / 2)
             yield Proposal(t, y, next_x, z, rho, accepted)
             if accepted:
@@ -139,9 +139,9 @@ def walk(density: Density, T: int, eta: float, rng: Rng, x: Array) -> Iterator[P
 def draw(density: Density, error: float, rng: Rng) -> Array:
     """One draw (d,) within `error` of the law in total variation; only the last state leaves."""
     target = RegularisedRisk(density.risk.loss, density.region, density.mu)
-    T, eta = schedule(target, density.k, error)
+    T, eta = rounds_and_step(target, density.k, error)
     x = density.region.centre.copy()
-    for proposal in walk(density, T, eta, rng, x):
+    for proposal in run_proposals(density, T, eta, rng, x):
         if proposal.accepted:
             x = proposal.x
     return x

@@ -34,52 +34,55 @@ import math
 import numpy as np
 
 from ...core.types import Array, Rng
-from ...problems.losses import Logistic, SquaredDistance, sloped
+from ...problems.losses import Logistic, SquaredDistance, require_sloped_loss
 from ...problems.regions import Ball, Box
-from ...problems.risks import Risk, smallest
+from ...problems.risks import Risk, minimise_risk
 from ..statistics.density_targets import Density, Target
 from . import proximal
-from .shapes import Envelope, Radial, cut_off, phi
+from .shapes import GaussianEnvelope, RadialEnvelope, draw_truncated_gaussian, phi
 
-MOST_DIMENSIONS = 20
-PROPOSALS = 16  # proposals drawn at once
-GAUSSIAN_TRIES = 8  # between two batches spread evenly over the ball: any accepted point has the law
-TINY = 1e-200  # weight of all records below which their fourth moment says nothing
-ROWS = 8192  # whose products of features are held at once
-LEAST, WORTH = 256, 3  # proposals, and proposals a round of the proximal sampler, before that takes over
+MAX_DIMENSIONS = 20
+PROPOSALS_PER_BATCH = 16  # proposals drawn at once
+BATCHES_BETWEEN_UNIFORM = 8  # between two batches spread evenly over the ball: any accepted point has the law
+MIN_TOTAL_WEIGHT = 1e-200  # weight of all records below which their fourth moment says nothing
+BLOCK_ROWS = 8192  # whose products of features are held at once
+MIN_PROPOSALS, PROPOSALS_PER_ROUND = (
+    256,
+    3,
+)  # proposals, and proposals a round of the proximal sampler, before that takes over
 
 
-def refuses_logistic(target: Target) -> str | None:
+def logistic_unsupported_reason(target: Target) -> str | None:
     """The reason why this sampler cannot draw from a logistic target; None when it can."""
     if not isinstance(target.loss, Logistic) or isinstance(target.region, Box):
         return "the sampler logistic needs the logistic loss on a ball or on R^d"
-    if len(target.region.centre) > MOST_DIMENSIONS:
-        return f"the sampler logistic needs d ≤ {MOST_DIMENSIONS}"
+    if len(target.region.centre) > MAX_DIMENSIONS:
+        return f"the sampler logistic needs d ≤ {MAX_DIMENSIONS}"
     return None
 
 
-def refuses_gaussian(target: Target) -> str | None:
+def gaussian_unsupported_reason(target: Target) -> str | None:
     """The reason why this sampler cannot draw from a Gaussian target; None when it can."""
     if not isinstance(target.loss, SquaredDistance):
         return "the sampler gaussian needs the squared distance"
     return None
 
 
-def quartic(risk: Risk, x: Array, k: float, M: Array) -> float:
+def quartic_form_bound(risk: Risk, x: Array, k: float, M: Array) -> float:
     """An upper bound on the quartic form's maximum Q = max Σ c_i ⟨a_i, v⟩⁴ over ‖v‖_M = 1, c_i = k w_i ℓ''_i at x.
 
     With z = M^{−½}a, ⟨a, v⟩² = ⟨zzᵀ, uuᵀ⟩ for a unit u. Its mean, weighted by c/W, W = Σc, is at most 1/W, and its
     variance at most the largest eigenvalue λ of the covariance of zzᵀ, so Q ≤ W(λ + 1/W²).
     """
-    c = k * risk.w * sloped(risk.loss).bend(risk.A @ x, risk.b)
+    c = k * risk.w * require_sloped_loss(risk.loss).second_derivative(risk.A @ x, risk.b)
     total_weight, (i, j) = float(c.sum()), np.triu_indices(len(x))
-    if total_weight < TINY:  # all records far out on their own side
+    if total_weight < MIN_TOTAL_WEIGHT:  # all records far out on their own side
         return math.inf
     pair_factors = np.where(i == j, 1.0, math.sqrt(2))
     Z = risk.A @ np.linalg.inv(np.linalg.cholesky(M)).T
     mean, second = np.zeros(len(i)), np.zeros((len(i), len(i)))
-    for start in range(0, len(Z), ROWS):
-        z, weight = Z[start : start + ROWS], c[start : start + ROWS]
+    for start in range(0, len(Z), BLOCK_ROWS):
+        z, weight = Z[start : start + BLOCK_ROWS], c[start : start + BLOCK_ROWS]
         Y = z[:, i] * z[:, j] * pair_factors * np.sqrt(weight)[:, None]
         mean += np.sqrt(weight) @ Y
         second += Y.T @ Y
@@ -90,33 +93,33 @@ def quartic(risk: Risk, x: Array, k: float, M: Array) -> float:
     return total_weight * largest_eigenvalue + 1 / total_weight
 
 
-def envelope(density: Density) -> Envelope | Radial:
+def logistic_envelope(density: Density) -> GaussianEnvelope | RadialEnvelope:
     """An envelope of a logistic density on K."""
     risk, region, k, mu, m = density.risk, density.region, density.k, density.mu, density.region.centre
-    x = smallest(risk, region, mu=mu, centre=density.centre)
+    x = minimise_risk(risk, region, mu=mu, centre=density.centre)
     g, H, identity = risk.gradient(x) + mu * (x - density.centre), risk.hessian(x), np.eye(len(x))
     lam = theta = s = 0.0
     distance_to_centre = float(np.linalg.norm(x - m))
     if isinstance(region, Ball) and distance_to_centre > region.radius * (1 - 1e-6):
         lam, theta = max(0.0, -float(g @ (x - m)) / region.radius**2), 2 / (len(x) + 1)
         s = max(0.0, (region.radius**2 - distance_to_centre**2) / 2)
-    max_step = region.inner + distance_to_centre  # the largest ‖v‖
+    max_step = region.inner_radius + distance_to_centre  # the largest ‖v‖
     # where nothing else holds the Gaussian; it lifts the bound by at most ½
     ridge = 1 / max_step**2 if mu == 0 else 0.0
     e, M = g + lam * (x - m), k * (H + (mu + lam) * identity) + ridge * identity
     root = np.linalg.inv(np.linalg.cholesky(M))
     max_row_norm = float(np.linalg.norm(risk.A @ root.T, axis=1).max())
-    kappa = min(max_row_norm, math.sqrt(quartic(risk, x, k, M)))
+    kappa = min(max_row_norm, math.sqrt(quartic_form_bound(risk, x, k, M)))
     slack = k * float(np.linalg.norm(root @ e))
     exponent_floor = -k * (float(np.linalg.norm(e)) * max_step + lam * s) if np.any(e) else -k * lam * s
     max_norm = max_step * math.sqrt(float(np.linalg.eigvalsh(M)[-1]))  # of any point of K, in the norm of M
-    radial_envelope = Radial(x, M, kappa, slack, (ridge > 0) / 2 + k * lam * s, max_norm, exponent_floor)
+    radial_envelope = RadialEnvelope(x, M, kappa, slack, (ridge > 0) / 2 + k * lam * s, max_norm, exponent_floor)
     if lam == 0:
         return radial_envelope
     S = max_step * float(np.linalg.norm(risk.A, axis=1).max())  # not κ: see above, there is no slack left to pay for it
     P = k * (2 * float(phi(S)) * H + (mu + (1 - theta) * lam) * identity) + ridge * identity
     linear, lift = k * (e - theta * lam * (x - m)), -k * (1 - theta) * lam * s - (ridge > 0) / 2
-    half_space_envelope = Envelope(
+    half_space_envelope = GaussianEnvelope(
         x, P, linear, lift, -(x - m) / distance_to_centre, -s / distance_to_centre, exponent_floor
     )
     return min(radial_envelope, half_space_envelope, key=lambda shape: shape.log_mass)
@@ -124,29 +127,31 @@ def envelope(density: Density) -> Envelope | Radial:
 
 def draw_logistic(density: Density, error: float, rng: Rng) -> Array:
     """One draw (d,) within `error` of the law in total variation; by `proximal` where proposals are hopeless."""
-    T, _ = proximal.rounds(density.risk.loss, density.region, density.mu, density.k, error)
+    T, _ = proximal.rounds_and_step(density.risk.loss, density.region, density.mu, density.k, error)
     try:
-        accepted = draws(density, 1, rng, max(LEAST, WORTH * T))
+        accepted = rejection_sample(density, 1, rng, max(MIN_PROPOSALS, PROPOSALS_PER_ROUND * T))
     except np.linalg.LinAlgError:  # M or P is singular but for rounding: no envelope, and no error may leave
         accepted = np.zeros((0, len(density.centre)))
     return accepted[0] if len(accepted) else proximal.draw(density, error, rng)
 
 
-def draws(density: Density, size: int, rng: Rng, most: float = math.inf) -> Array:
-    """Independent draws (size, d) by rejection; fewer where more than `most` proposals would be needed."""
-    proposal_law = envelope(density)
+def rejection_sample(density: Density, size: int, rng: Rng, max_proposals: float = math.inf) -> Array:
+    """Independent draws (size, d) by rejection; fewer where more than `max_proposals` proposals would be needed."""
+    proposal_law = logistic_envelope(density)
     level = float(density.potential(proposal_law.at[None])[0])
     accepted, count, tries, proposed = [], 0, 0, 0
-    while count < size and proposed < most:
-        m, tries = max(PROPOSALS, min(2 * (size - count), 1024)), tries + 1
-        ball = density.region if tries % (GAUSSIAN_TRIES + 1) == 0 and isinstance(density.region, Ball) else None
+    while count < size and proposed < max_proposals:
+        m, tries = max(PROPOSALS_PER_BATCH, min(2 * (size - count), 1024)), tries + 1
+        ball = (
+            density.region if tries % (BATCHES_BETWEEN_UNIFORM + 1) == 0 and isinstance(density.region, Ball) else None
+        )
         V = ball.uniform(m, rng) - proposal_law.at if ball else proposal_law.draw(m, rng)
         u = rng.standard_exponential(m)
         is_accepted = density.region.contains(proposal_law.at + V)
         gap = (
             density.potential(proposal_law.at + V[is_accepted])
             - level
-            - (proposal_law.least if ball else proposal_law.bound(V[is_accepted]))
+            - (proposal_law.exponent_floor if ball else proposal_law.bound(V[is_accepted]))
         )
         is_accepted[is_accepted] = u[is_accepted] >= gap
         accepted.append(proposal_law.at + V[is_accepted])
@@ -160,4 +165,4 @@ def draw_gaussian(density: Density, _error: float, rng: Rng) -> Array:
     k(½‖x − s̄‖² + μ‖x − c‖²/2) is k(1 + μ)/2 ‖x − (s̄ + μc)/(1 + μ)‖² and a constant.
     """
     mean = (density.risk.mean + density.mu * density.centre) / (1 + density.mu)
-    return cut_off(mean, 1 / (density.k * (1 + density.mu)), density.region, 1, rng)[0]
+    return draw_truncated_gaussian(mean, 1 / (density.k * (1 + density.mu)), density.region, 1, rng)[0]

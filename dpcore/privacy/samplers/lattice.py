@@ -28,47 +28,47 @@ from collections.abc import Callable
 import numpy as np
 
 from ...core.types import Array, Rng
-from ...problems.losses import Logistic, Loss, PiecewiseLinear, SquaredDistance, sloped
+from ...problems.losses import Logistic, Loss, PiecewiseLinear, SquaredDistance, require_sloped_loss
 from ...problems.regions import Ball, Box
 from ...problems.risks import Risk
 from .. import mechanisms
-from ..exact_bernoulli import flips
+from ..exact_bernoulli import flip_exp_coins
 from ..statistics.density_targets import Density, PlainRisk, Target
-from .plane import MOST_STEEP
+from .plane import MAX_STEEPNESS
 
-BITS = 30
-UNIT = 2.0**-52
-LOGARITHMS = 2.0**-44  # rounding of logarithms of masses
-MOST_DIMENSIONS = 2
-HEAVIEST = 512  # boxes cut at once
-TRIES = 64  # cells tried at once
-EDGE = 1 + 1e-9  # boxes that reach so far beyond a ball are kept, so that rounding leaves out no cell
-Tangents = Callable[[Array], tuple[Array, Array]]  # of points (m, d): heights (m,) and slopes (m, d)
+GRID_BITS = 30
+UNIT_ROUNDOFF = 2.0**-52
+LOG_MASS_ERROR = 2.0**-44  # rounding of logarithms of masses
+MAX_DIMENSIONS = 2
+MAX_BOXES_PER_CUT = 512  # boxes cut at once
+CELLS_PER_BATCH = 64  # cells tried at once
+BALL_EDGE_FACTOR = 1 + 1e-9  # boxes that reach so far beyond a ball are kept, so that rounding leaves out no cell
+TangentFunction = Callable[[Array], tuple[Array, Array]]  # of points (m, d): heights (m,) and slopes (m, d)
 
 
-def refuses(target: Target) -> str | None:
+def unsupported_reason(target: Target) -> str | None:
     """The reason why this sampler cannot draw from a target; None when it can."""
-    if not isinstance(target, PlainRisk) or not target.region.bounded:
+    if not isinstance(target, PlainRisk) or not target.region.is_bounded:
         return "the sampler grid needs the plain exponential mechanism on a bounded region"
     if isinstance(target.loss, SquaredDistance) and isinstance(target.region, Box):
         return None
-    if len(target.region.centre) > MOST_DIMENSIONS:
-        return f"delta=0 needs a public grid: at most {MOST_DIMENSIONS} coefficients, or means within a box"
+    if len(target.region.centre) > MAX_DIMENSIONS:
+        return f"delta=0 needs a public grid: at most {MAX_DIMENSIONS} coefficients, or means within a box"
     return None
 
 
-def too_long(target: PlainRisk, k: float, _error: float, _n: int) -> str | None:
+def too_long_reason(target: PlainRisk, k: float, _error: float, _n: int) -> str | None:
     """The reason why boxes would hardly fit, from public numbers; None when they do. See `plane.too_long`."""
     if len(target.region.centre) == 1 or isinstance(target.loss, SquaredDistance):
         return None
-    if (steepness := k * sloped(target.loss).steepest * target.region.radius) > MOST_STEEP:
+    if (steepness := k * require_sloped_loss(target.loss).lipschitz_constant * target.region.radius) > MAX_STEEPNESS:
         return (
             f"the sampler grid needs too many boxes where k · slope · radius is {steepness:.3g}; take a smaller epsilon"
         )
     return None
 
 
-def lost(target: PlainRisk, k: float, n: int) -> float:
+def rounding_share(target: PlainRisk, k: float, n: int) -> float:
     """The share of k that pays for rounding: 4e of ε₀ = k G · diameter/unit, which is at least k G · diameter/n."""
     region, loss, d = target.region, target.loss, len(target.region.centre)
     if isinstance(loss, SquaredDistance):
@@ -76,11 +76,15 @@ def lost(target: PlainRisk, k: float, n: int) -> float:
         magnitude = 2 * (max_distance + region.radius) ** 2
     else:
         width = loss.width if isinstance(loss, PiecewiseLinear) else 0.0
-        reach = region.reach + 1 if loss.margin else region.radius
-        max_loss = loss.steepest * (reach + 1) if loss.margin else loss.steepest * (3 * region.radius + 2 * width)
-        magnitude = max_loss + loss.steepest * reach
-    terms = 0 if _kinked(loss, target.location) else n
-    e = 8 * (terms + d + 64) * UNIT * magnitude + LOGARITHMS * d / k
+        reach = region.max_norm + 1 if loss.margin else region.radius
+        max_loss = (
+            loss.lipschitz_constant * (reach + 1)
+            if loss.margin
+            else loss.lipschitz_constant * (3 * region.radius + 2 * width)
+        )
+        magnitude = max_loss + loss.lipschitz_constant * reach
+    terms = 0 if _is_quantile_on_line(loss, target.location) else n
+    e = 8 * (terms + d + 64) * UNIT_ROUNDOFF * magnitude + LOG_MASS_ERROR * d / k
     return 4 * e * n / (target.G * region.diameter)
 
 
@@ -92,32 +96,34 @@ def draw(density: Density, _error: float, rng: Rng) -> Array:
         mean = density.risk.w @ (density.risk.A - c)
         if isinstance(region, Box):
             axes = [
-                _Boxes(_square(density.k, mean[i : i + 1]), low[i : i + 1], high[i : i + 1], None).draw(rng)
+                _CellBoxes(_square_tangents(density.k, mean[i : i + 1]), low[i : i + 1], high[i : i + 1], None).draw(
+                    rng
+                )
                 for i in range(len(c))
             ]
             return region.project(c + np.concatenate(axes))
-        tangents = _square(density.k, mean)
+        tangents = _square_tangents(density.k, mean)
     else:
-        tangents = _risk(density, low, high)
+        tangents = _risk_tangents(density, low, high)
     ball = region.radius if isinstance(region, Ball) else None
-    return region.project(c + _Boxes(tangents, low, high, ball).draw(rng))
+    return region.project(c + _CellBoxes(tangents, low, high, ball).draw(rng))
 
 
-class _Boxes:
+class _CellBoxes:
     """Boxes of cells: their lowest cells (m, d), the powers of two of their sides (m, d), and their planes."""
 
-    def __init__(self, tangents: Tangents, low: Array, high: Array, radius: float | None) -> None:
+    def __init__(self, tangents: TangentFunction, low: Array, high: Array, radius: float | None) -> None:
         self.tangents, self.low, self.radius = tangents, low, radius
-        self.step = (high - low) / 2.0**BITS
+        self.step = (high - low) / 2.0**GRID_BITS
         self.start = np.zeros((1, len(low)), dtype=np.int64)
-        self.power = np.full((1, len(low)), BITS)
+        self.power = np.full((1, len(low)), GRID_BITS)
         self.height, self.slope, self.mass = self._planes(self.start, self.power)
 
     def draw(self, rng: Rng) -> Array:
         """The middle (d,) of one cell: the first that is kept has the law, however boxes were cut before."""
         while True:
-            self._cut()
-            accepted = self._kept(rng)
+            self._split_heavy_boxes()
+            accepted = self._draw_accepted_points(rng)
             if len(accepted):
                 return accepted[0]
 
@@ -127,20 +133,20 @@ class _Boxes:
 
     def _planes(self, start: Array, power: Array) -> tuple[Array, Array, Array]:
         """The height (m,) and the slope for one cell (m, d) of kF at a cell of each box; the log of the mass (m,)."""
-        touch_cells = _half(power)
+        touch_cells = _touch_cell(power)
         height, slope = self.tangents(self._middles(start + touch_cells))
         slope = slope * self.step
         absolute_slope, cells_beyond = np.abs(slope), np.where(slope >= 0, touch_cells, 2**power - 1 - touch_cells)
         mass = absolute_slope * cells_beyond
-        for digit in range(BITS):
+        for digit in range(GRID_BITS):
             mass += np.where(digit < power, np.log1p(np.exp(-absolute_slope * 2.0**digit)), 0.0)
         return height, slope, mass.sum(1) - height
 
-    def _cut(self) -> None:
+    def _split_heavy_boxes(self) -> None:
         """Halve the boxes that hold 95% of the mass, HEAVIEST at the most, along their longer side."""
         order = np.argsort(-self.mass)
         share = np.exp(self.mass[order] - self.mass.max())
-        heavy_boxes = order[: min(int(np.searchsorted(np.cumsum(share), 0.95 * share.sum())) + 1, HEAVIEST)]
+        heavy_boxes = order[: min(int(np.searchsorted(np.cumsum(share), 0.95 * share.sum())) + 1, MAX_BOXES_PER_CUT)]
         heavy_boxes = heavy_boxes[self.power[heavy_boxes].max(axis=1) > 0]
         start, power = self.start[heavy_boxes].copy(), self.power[heavy_boxes].copy()
         rows = np.arange(len(heavy_boxes))
@@ -152,7 +158,7 @@ class _Boxes:
         if self.radius is not None:
             low, high = self._middles(start), self._middles(start + 2**power - 1)
             nearest = np.clip(0.0, low, high)
-            meets_ball = (nearest**2).sum(axis=1) <= (self.radius * EDGE) ** 2
+            meets_ball = (nearest**2).sum(axis=1) <= (self.radius * BALL_EDGE_FACTOR) ** 2
             start, power = start[meets_ball], power[meets_ball]
         is_unsplit = np.ones(len(self.start), dtype=bool)
         is_unsplit[heavy_boxes] = False
@@ -162,29 +168,29 @@ class _Boxes:
             np.concatenate([a[is_unsplit], b]) for a, b in zip(old, new, strict=True)
         )
 
-    def _kept(self, rng: Rng) -> Array:
+    def _draw_accepted_points(self, rng: Rng) -> Array:
         """The middles (m, d) of those of TRIES cells that are kept, in order."""
-        box = mechanisms.exponential(self.mass, 1.0, TRIES, rng)
+        box = mechanisms.exponential(self.mass, 1.0, CELLS_PER_BATCH, rng)
         slope, power = self.slope[box], self.power[box]
-        steps = _geometric(slope, power, rng)
+        steps = _draw_truncated_geometric(slope, power, rng)
         points = self._middles(self.start[box] + steps)
-        inside = np.ones(TRIES, dtype=bool)
+        inside = np.ones(CELLS_PER_BATCH, dtype=bool)
         if self.radius is not None:
             inside = (points**2).sum(axis=1) <= self.radius**2
-        points, box, cells_from_touch = points[inside], box[inside], (steps - _half(power))[inside]
+        points, box, cells_from_touch = points[inside], box[inside], (steps - _touch_cell(power))[inside]
         if not len(points):
             return points
         plane = self.height[box] + (self.slope[box] * cells_from_touch).sum(axis=1)
         gap = np.maximum(self.tangents(points)[0] - plane, 0.0)
-        return points[flips(gap, rng)]
+        return points[flip_exp_coins(gap, rng)]
 
 
-def _half(power: Array) -> Array:
+def _touch_cell(power: Array) -> Array:
     """The number of the cell, of 2^power ones, at which a plane touches."""
     return np.where(power > 0, 2 ** np.maximum(power - 1, 0), 0)
 
 
-def _geometric(slope: Array, power: Array, rng: Rng) -> Array:
+def _draw_truncated_geometric(slope: Array, power: Array, rng: Rng) -> Array:
     """Whole numbers j in 0..2^power − 1, each with probability ∝ exp(−slope · j), digit by digit.
 
     A digit of value v is 1 with odds exp(−slope · v): both are tried alike, and the less likely one is kept with
@@ -198,19 +204,19 @@ def _geometric(slope: Array, power: Array, rng: Rng) -> Array:
             unlikely_digit[pending] = rng.integers(0, 2, int(pending.sum()))
             accepted = pending & (unlikely_digit == 0)
             unlikely_tried = pending & (unlikely_digit == 1)
-            accepted[unlikely_tried] = flips(np.abs(slope[unlikely_tried]) * 2.0**digit, rng)
+            accepted[unlikely_tried] = flip_exp_coins(np.abs(slope[unlikely_tried]) * 2.0**digit, rng)
             bits[accepted] = np.where(rising[accepted], 1 - unlikely_digit[accepted], unlikely_digit[accepted])
             pending &= ~accepted
         values += bits << digit
     return values
 
 
-def _kinked(loss: Loss, location: bool) -> bool:
+def _is_quantile_on_line(loss: Loss, location: bool) -> bool:
     """Whether the risk is that of a loss of two slopes on a line, which is summed in whole numbers."""
     return location and isinstance(loss, PiecewiseLinear) and not loss.margin and not loss.width
 
 
-def _square(k: float, mean: Array) -> Tangents:
+def _square_tangents(k: float, mean: Array) -> TangentFunction:
     """The function k‖y − mean‖²/2 and its slopes."""
 
     def tangents(Y: Array) -> tuple[Array, Array]:
@@ -220,12 +226,12 @@ def _square(k: float, mean: Array) -> Tangents:
     return tangents
 
 
-def _risk(density: Density, low: Array, high: Array) -> Tangents:
+def _risk_tangents(density: Density, low: Array, high: Array) -> TangentFunction:
     """The function kF(c + y) and its slopes."""
     risk, c, k = density.risk, density.region.centre, density.k
-    loss = sloped(risk.loss)
-    if _kinked(loss, risk.location):  # a public fact, the same for both neighbours
-        return _line(risk, c, k, float(low[0]), float(high[0]))
+    loss = require_sloped_loss(risk.loss)
+    if _is_quantile_on_line(loss, risk.location):  # a public fact, the same for both neighbours
+        return _line_tangents(risk, c, k, float(low[0]), float(high[0]))
     width = loss.width if isinstance(loss, PiecewiseLinear) else 0.0
     centred_risk, offset = risk, c
     if not isinstance(loss, Logistic) and not loss.margin:
@@ -234,20 +240,22 @@ def _risk(density: Density, low: Array, high: Array) -> Tangents:
         centred_risk.b = np.clip(risk.b - (risk.A * c).sum(1), -max_distance, max_distance)
 
     def tangents(Y: Array) -> tuple[Array, Array]:
-        F, G = centred_risk.tangents(offset + Y)
+        F, G = centred_risk.values_and_gradients(offset + Y)
         return k * F, k * G
 
     return tangents
 
 
-def _line(risk: Risk, c: Array, k: float, low: float, high: float) -> Tangents:
+def _line_tangents(risk: Risk, c: Array, k: float, low: float, high: float) -> TangentFunction:
     """The function kF(c + y) on a line and its slopes, for rows moved to middles of cells: sums of whole numbers."""
-    loss = sloped(risk.loss)
+    loss = require_sloped_loss(risk.loss)
     if not isinstance(loss, PiecewiseLinear):
         raise TypeError("a loss of two slopes is needed")
-    step = (high - low) / 2.0**BITS
+    step = (high - low) / 2.0**GRID_BITS
     position = (np.clip(risk.b - c[0], low, high) - low) / step
-    cells, cell_index = np.unique(np.minimum(np.floor(position), 2.0**BITS - 1).astype(np.int64), return_inverse=True)
+    cells, cell_index = np.unique(
+        np.minimum(np.floor(position), 2.0**GRID_BITS - 1).astype(np.int64), return_inverse=True
+    )
     counts = np.bincount(cell_index, risk.counts).astype(np.int64)
     rows = np.append(0, np.cumsum(counts))
     sums = np.append(0, np.cumsum(counts * cells))

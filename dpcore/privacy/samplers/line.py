@@ -10,13 +10,13 @@ from ...core.errors import InputError
 from ...core.types import Array, Rng
 from ...problems.losses import PiecewiseLinear
 from ..statistics.density_targets import Density, Target
-from .plane import picked
+from .plane import sample_categorical_log
 
-STEPS = 250  # most steps to invert a piece's distribution function to the last bit
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(10)
+MAX_INVERSION_STEPS = 250  # most steps to invert a piece's distribution function to the last bit
+QUADRATURE_NODES, QUADRATURE_WEIGHTS = np.polynomial.legendre.leggauss(10)
 
 
-def refuses(target: Target) -> str | None:
+def unsupported_reason(target: Target) -> str | None:
     """The reason why this sampler cannot draw from a target; None when it can."""
     loss = target.loss
     if not isinstance(loss, PiecewiseLinear) or loss.width or loss.margin or not target.location:
@@ -24,7 +24,7 @@ def refuses(target: Target) -> str | None:
     return None
 
 
-def _below(density: Density) -> tuple[PiecewiseLinear, Array, Array]:
+def _breakpoints_and_shares(density: Density) -> tuple[PiecewiseLinear, Array, Array]:
     """The loss, the sorted breakpoints (p,) with the ends of a bounded K, and the share of rows ≤ each but the last."""
     risk, loss = density.risk, density.risk.loss
     if not isinstance(loss, PiecewiseLinear):
@@ -32,7 +32,7 @@ def _below(density: Density) -> tuple[PiecewiseLinear, Array, Array]:
     (low,), (high,) = density.region.corners
     clipped = np.clip(risk.b, low, high)
     order = np.argsort(clipped)
-    edges = np.unique(np.append(clipped, [low, high] if density.region.bounded else []))
+    edges = np.unique(np.append(clipped, [low, high] if density.region.is_bounded else []))
     share = np.append(0.0, np.cumsum(risk.w[order]))
     return loss, edges, share[np.searchsorted(clipped[order], edges[:-1], side="right")]
 
@@ -45,8 +45,8 @@ class PiecewiseGaussian:
     """
 
     def __init__(self, density: Density) -> None:
-        loss, self.edges, W = _below(density)
-        is_unbounded = not density.region.bounded
+        loss, self.edges, W = _breakpoints_and_shares(density)
+        is_unbounded = not density.region.is_bounded
         slope = loss.low + (loss.high - loss.low) * W
         self.alpha = density.k * density.mu
         self.width = np.diff(self.edges)
@@ -54,7 +54,9 @@ class PiecewiseGaussian:
         exponent_rise = np.append(0.0, np.cumsum(density.k * slope * self.width))
         self.gamma = density.k * slope + self.alpha * offset[:-1]
         log_mass = (
-            log_piece(self.width, self.alpha, self.gamma) - exponent_rise[:-1] - self.alpha * offset[:-1] ** 2 / 2
+            log_piece_integral(self.width, self.alpha, self.gamma)
+            - exponent_rise[:-1]
+            - self.alpha * offset[:-1] ** 2 / 2
         )
         if is_unbounded:  # the two outer pieces, mirrored where they run to the left
             outer_distance = 60 / np.sqrt(self.alpha) + 2 * max(abs(loss.low), abs(loss.high)) / density.mu
@@ -63,7 +65,7 @@ class PiecewiseGaussian:
             width = np.array([outer_distance + abs(offset[0]) + abs(offset[-1])])
             log_heights = -self.alpha * offset[[0, -1]] ** 2 / 2 - exponent_rise[[0, -1]]
             left_log_mass, right_log_mass = (
-                log_piece(width, self.alpha, g) + t
+                log_piece_integral(width, self.alpha, g) + t
                 for g, t in ((left_slope, log_heights[0]), (right_slope, log_heights[1]))
             )
             log_mass = np.concatenate([left_log_mass, log_mass, right_log_mass])
@@ -77,21 +79,21 @@ class PiecewiseGaussian:
         self.log_share -= np.log(total)
         self.cumulative = np.append(0.0, np.cumsum(np.exp(self.log_share)))
 
-    def _within(self, piece: Array, t: Array) -> Array:
+    def _share_within(self, piece: Array, t: Array) -> Array:
         """The probability that a draw from a piece lies within t of the piece's left end."""
-        log_total = log_piece(self.width[piece], self.alpha, self.gamma[piece])
-        return np.exp(log_piece(t, self.alpha, self.gamma[piece]) - log_total)
+        log_total = log_piece_integral(self.width[piece], self.alpha, self.gamma[piece])
+        return np.exp(log_piece_integral(t, self.alpha, self.gamma[piece]) - log_total)
 
     def cdf(self, x: Array) -> Array:
         """The distribution function P(X ≤ x)."""
         x = np.clip(np.asarray(x, dtype=float), self.edges[0], self.edges[-1])
         piece = np.clip(np.searchsorted(self.edges, x, side="right") - 1, 0, len(self.width) - 1)
-        share = np.exp(self.log_share[piece]) * self._within(piece, x - self.edges[piece])
+        share = np.exp(self.log_share[piece]) * self._share_within(piece, x - self.edges[piece])
         return np.minimum((self.cumulative[piece] + share) / self.cumulative[-1], 1.0)
 
     def draw(self, size: int, rng: Rng) -> Array:
         """Independent draws (size,) by inverting the distribution function."""
-        piece = picked(self.log_share, size, rng)
+        piece = sample_categorical_log(self.log_share, size, rng)
         return self.edges[piece] + self._invert(piece, rng.random(size))
 
     def _invert(self, piece: Array, target: Array) -> Array:
@@ -100,10 +102,10 @@ class PiecewiseGaussian:
         Newton's steps on the distribution function where they stay between the ends known so far, else half the way.
         """
         width, gamma, alpha = self.width[piece], self.gamma[piece], self.alpha
-        log_total, low, high = log_piece(width, alpha, gamma), np.zeros(len(piece)), width
+        log_total, low, high = log_piece_integral(width, alpha, gamma), np.zeros(len(piece)), width
         t = target * width
-        for i in range(STEPS):
-            excess = np.exp(log_piece(t, alpha, gamma) - log_total) - target
+        for i in range(MAX_INVERSION_STEPS):
+            excess = np.exp(log_piece_integral(t, alpha, gamma) - log_total) - target
             low, high = np.where(excess < 0, t, low), np.where(excess < 0, high, t)
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
                 step = t - excess / np.exp(-alpha * t * t / 2 - gamma * t - log_total)
@@ -115,21 +117,21 @@ class PiecewiseGaussian:
         return t
 
 
-def log_piece(w: Array, alpha: float, gamma: Array) -> Array:
+def log_piece_integral(w: Array, alpha: float, gamma: Array) -> Array:
     """log ∫_0^w exp(−αt²/2 − γt) dt elementwise, α ≥ 0, stable for narrow and for steep pieces; −∞ where w = 0."""
     w, gamma = np.broadcast_arrays(np.asarray(w, dtype=float), np.asarray(gamma, dtype=float))
     out = np.full(w.shape, -np.inf)
     end = gamma + alpha * w
     narrow = (np.abs(gamma) * w + alpha * w * w < 1) & (w > 0)
-    t = w[narrow, None] * (NODES + 1) / 2  # ten nodes are exact to rounding here
-    out[narrow] = np.log(w[narrow] * (np.exp(-alpha / 2 * t * t - gamma[narrow, None] * t) @ (WEIGHTS / 2)))
+    t = w[narrow, None] * (QUADRATURE_NODES + 1) / 2  # ten nodes are exact to rounding here
+    out[narrow] = np.log(w[narrow] * (np.exp(-alpha / 2 * t * t - gamma[narrow, None] * t) @ (QUADRATURE_WEIGHTS / 2)))
     wide = ~narrow & (w > 0)
     fall = alpha / 2 * w * w + gamma * w
     for mask, first, last, drop, lift in (
         (wide & (gamma >= 0), gamma, end, fall, np.zeros_like(w)),
         (wide & (gamma < 0) & (end <= 0), -end, -gamma, -fall, -fall),  # seen from the right end
     ):
-        out[mask] = lift[mask] + _falling(first[mask], last[mask], drop[mask], alpha)
+        out[mask] = lift[mask] + _log_falling_integral(first[mask], last[mask], drop[mask], alpha)
     across = wide & (gamma < 0) & (end > 0)
     if across.any():
         r = np.sqrt(2 * alpha)
@@ -139,8 +141,8 @@ def log_piece(w: Array, alpha: float, gamma: Array) -> Array:
     return out
 
 
-def _falling(first: Array, last: Array, drop: Array, alpha: float) -> Array:
-    """The log integral over a piece whose exponent falls throughout, by `drop`, with slopes `first` to `last`."""
+def _log_falling_integral(first: Array, last: Array, drop: Array, alpha: float) -> Array:
+    """The log integral over a piece whose exponent falls throughout, by `drop`, with slopes `left_log_mass` to `right_log_mass`."""
     if alpha == 0:
         return np.log(-np.expm1(-drop) / first)
     r = np.sqrt(2 * alpha)

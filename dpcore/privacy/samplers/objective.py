@@ -10,16 +10,20 @@ import numpy as np
 from ...core.types import Array, Rng
 from ...schema.domain import Rows
 from ..accounting.budget import Approximate
-from ..minimiser import minimiser
+from ..minimiser import find_minimiser
 from ..statistics.density_targets import PerturbedRisk
 
 
-def solve(target: PerturbedRisk, rows: Rows, lam: float, sigma: float, spend: Approximate, rng: Rng) -> Array:
+def draw_perturbed_minimiser(
+    target: PerturbedRisk, rows: Rows, lam: float, sigma: float, spend: Approximate, rng: Rng
+) -> Array:
     """The minimiser over R^d of F(x) + (Λ/n)‖x − c‖²/2 + ⟨ξ, x⟩/n with ξ ~ N(0, σ² I), ‖ξ‖ ≤ `target.longest`."""
     risk, n, c = target.risk(rows), rows.n, target.region.centre
-    max_length = target.longest(sigma, spend)
+    max_length = target.max_noise_length(sigma, spend)
     xi = sigma * rng.standard_normal(len(c))
     while np.linalg.norm(xi) > max_length:  # of a public law: it sees no row
         xi = sigma * rng.standard_normal(len(c))
-    gradient_tolerance = target.goal(n, lam, sigma, spend)
-    return c + minimiser(risk, c, mu=lam / n, goal=gradient_tolerance, aim=1e-10 * sigma / n, tilt=xi / n)
+    gradient_tolerance = target.gradient_tolerance(n, lam, sigma, spend)
+    return c + find_minimiser(
+        risk, c, mu=lam / n, gradient_tolerance=gradient_tolerance, newton_tolerance=1e-10 * sigma / n, tilt=xi / n
+    )

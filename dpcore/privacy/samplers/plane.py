@@ -10,31 +10,33 @@ import math
 import numpy as np
 
 from ...core.types import Array, Rng
-from ...problems.losses import SquaredDistance, sloped
+from ...problems.losses import SquaredDistance, require_sloped_loss
 from ..statistics.density_targets import Density, PlainRisk, RegularisedRisk, Target
 
-MOST_DIMENSIONS = 2
-MOST_BOXES, MOST_STEEP = 20_000, 1e7
-PILOTS = 64  # proposals from which the share that will be accepted is judged
-ENOUGH = 0.25
-SETTLED = 0.5  # by how much less than this the log of the envelope's mass falls in a split before it is judged
+MAX_DIMENSIONS = 2
+MAX_BOXES, MAX_STEEPNESS = 20_000, 1e7
+PILOT_PROPOSALS = 64  # proposals from which the share that will be accepted is judged
+MIN_ACCEPTED_SHARE = 0.25
+MAX_LOG_MASS_FALL = (
+    0.5  # by how much less than this the log of the envelope's mass falls in a split before it is judged
+)
 
 
-def refuses(target: Target) -> str | None:
+def unsupported_reason(target: Target) -> str | None:
     """The reason why this sampler cannot draw from a target; None when it can."""
-    if not target.region.bounded or len(target.region.centre) > MOST_DIMENSIONS:
-        return f"the sampler plane needs a bounded region of at most {MOST_DIMENSIONS} dimensions"
+    if not target.region.is_bounded or len(target.region.centre) > MAX_DIMENSIONS:
+        return f"the sampler plane needs a bounded region of at most {MAX_DIMENSIONS} dimensions"
     return None
 
 
-def too_long(target: RegularisedRisk | PlainRisk, k: float, _error: float, _n: int) -> str | None:
+def too_long_reason(target: RegularisedRisk | PlainRisk, k: float, _error: float, _n: int) -> str | None:
     """The reason why boxes that are cut so often would hardly fit, from public numbers; None when they do.
 
     Where a loss has kinks, its lowest points may be a line, and the density falls off within 1/(k · slope) of it.
     """
     if isinstance(target.loss, SquaredDistance):
         return None
-    if (steepness := k * sloped(target.loss).steepest * target.region.radius) > MOST_STEEP:
+    if (steepness := k * require_sloped_loss(target.loss).lipschitz_constant * target.region.radius) > MAX_STEEPNESS:
         return (
             f"the sampler plane needs too many boxes where k · slope · radius is {steepness:.3g}; take a smaller "
             "epsilon"
@@ -54,23 +56,26 @@ class TangentBoxes:
         self.C, self.H = (low + high)[None] / 2, (high - low)[None] / 2
         self.f, self.g, self.mass = self._planes(self.C, self.H)
         log_mass = math.inf
-        while len(self.C) < MOST_BOXES:
-            self._split()
+        while len(self.C) < MAX_BOXES:
+            self._split_heavy_boxes()
             previous_log_mass, log_mass = log_mass, float(np.logaddexp.reduce(self.mass))
             # pilots cost as much as splits
-            mass_is_stable = len(self.C) >= 2 ** len(low) * 8 and log_mass > previous_log_mass - SETTLED
-            if mass_is_stable and len(self._accepted(PILOTS, rng)) >= ENOUGH * PILOTS:
+            mass_is_stable = len(self.C) >= 2 ** len(low) * 8 and log_mass > previous_log_mass - MAX_LOG_MASS_FALL
+            if (
+                mass_is_stable
+                and len(self._draw_accepted_points(PILOT_PROPOSALS, rng)) >= MIN_ACCEPTED_SHARE * PILOT_PROPOSALS
+            ):
                 break
 
     def _planes(self, C: Array, H: Array) -> tuple[Array, Array, Array]:
         """The height (m,) and slope (m, d) of the potential at centres C, and the log mass (m,) over their boxes."""
-        F, G = self.density.risk.tangents(C)
+        F, G = self.density.risk.values_and_gradients(C)
         offset = C - self.density.centre
         f = self.density.k * (F + self.density.mu * (offset**2).sum(1) / 2)
         g = self.density.k * (G + self.density.mu * offset)
-        return f, g, -f + log_integral(g, H).sum(1)
+        return f, g, -f + log_exp_integral(g, H).sum(1)
 
-    def _split(self) -> None:
+    def _split_heavy_boxes(self) -> None:
         """Halve the boxes that hold 95% of the envelope, a few hundred at the most, along their longer side."""
         order = np.argsort(-self.mass)
         share = np.exp(self.mass[order] - self.mass.max())
@@ -93,10 +98,10 @@ class TangentBoxes:
             np.concatenate([a[is_unsplit], b]) for a, b in zip(old, new, strict=True)
         )
 
-    def _accepted(self, size: int, rng: Rng) -> Array:
+    def _draw_accepted_points(self, size: int, rng: Rng) -> Array:
         """The accepted ones of `size` proposals, in order."""
-        box = picked(self.mass, size, rng)
-        t = tilted(self.g[box], self.H[box], rng.random((size, self.C.shape[1])))
+        box = sample_categorical_log(self.mass, size, rng)
+        t = invert_exponential_cdf(self.g[box], self.H[box], rng.random((size, self.C.shape[1])))
         X, u = self.C[box] + t, rng.standard_exponential(size)
         is_accepted = self.density.region.contains(X)
         gap = (
@@ -111,13 +116,13 @@ class TangentBoxes:
         """Independent draws (size, d)."""
         accepted, count = [], 0
         while count < size:
-            X = self._accepted(max(8, min(4 * (size - count), 4096)), rng)
+            X = self._draw_accepted_points(max(8, min(4 * (size - count), 4096)), rng)
             accepted.append(X)
             count += len(X)
         return np.concatenate(accepted)[:size]
 
 
-def picked(log_mass: Array, size: int, rng: Rng) -> Array:
+def sample_categorical_log(log_mass: Array, size: int, rng: Rng) -> Array:
     """Independent indices (size,), each drawn with probability ∝ exp(log_mass)."""
     cumulative_mass = np.cumsum(np.exp(log_mass - log_mass.max()))
     return np.minimum(
@@ -125,7 +130,7 @@ def picked(log_mass: Array, size: int, rng: Rng) -> Array:
     )
 
 
-def log_integral(g: Array, h: Array) -> Array:
+def log_exp_integral(g: Array, h: Array) -> Array:
     """log ∫_{−h}^{h} exp(−gt) dt, elementwise."""
     a = np.abs(g) * h
     small = a < 1e-4
@@ -133,7 +138,7 @@ def log_integral(g: Array, h: Array) -> Array:
     return np.where(small, np.log(2 * h) + a * a / 6, np.log(h) - np.log(safe) + safe + np.log1p(-np.exp(-2 * safe)))
 
 
-def tilted(g: Array, h: Array, u: Array) -> Array:
+def invert_exponential_cdf(g: Array, h: Array, u: Array) -> Array:
     """The point t in −h..h below which exp(−gt) has the share u of its mass, elementwise."""
     a = np.abs(g) * h
     small = a < 1e-9

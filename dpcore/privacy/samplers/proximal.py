@@ -23,69 +23,73 @@ import math
 import numpy as np
 
 from ...core.types import Array, Rng
-from ...problems.losses import Loss, SquaredDistance, sloped
+from ...problems.losses import Loss, SquaredDistance, require_sloped_loss
 from ...problems.regions import Region
 from ..statistics.density_targets import Density, PlainRisk, RegularisedRisk, Target
-from .shapes import cut_off
+from .shapes import draw_truncated_gaussian
 
-PROPOSALS = 4
-MOST_WORK = 2 * 10**9  # rounds · records
-KINK = 0.1
-THINNED = 1.5 * math.e  # factor by which keeping only some states may enlarge their error
+PROPOSALS_PER_BATCH = 4
+MAX_WORK = 2 * 10**9  # rounds · records
+KINK_WIDTH_SHARE = 0.1
+THINNING_ERROR_FACTOR = 1.5 * math.e  # factor by which keeping only some states may enlarge their error
 
 
-def rounds(loss: Loss, region: Region, mu: float, k: float, error: float) -> tuple[int, float]:
+def rounds_and_step(loss: Loss, region: Region, mu: float, k: float, error: float) -> tuple[int, float]:
     """The number of rounds T of one chain and the step η, from public numbers; `error` is above 0."""
-    smooth_loss = loss if loss.curvature < math.inf else sloped(loss).smoothed(KINK * region.radius)
-    if loss.strength + mu == 0:
-        mu, error = _pull(region, k), error / THINNED
-    eta, strength = 1 / (k * smooth_loss.curvature), loss.strength + mu
+    smooth_loss = (
+        loss if loss.curvature < math.inf else require_sloped_loss(loss).smoothed(KINK_WIDTH_SHARE * region.radius)
+    )
+    if loss.strong_convexity + mu == 0:
+        mu, error = _unit_regularisation(region, k), error / THINNING_ERROR_FACTOR
+    eta, strength = 1 / (k * smooth_loss.curvature), loss.strong_convexity + mu
     log_squared_distance = 2 * math.log(region.radius)  # in logarithms, as μ may be any number above 0
-    if not region.bounded:  # the mean of the law is within slope/μ of c, and it varies by d/α, α = k · strength
+    if not region.is_bounded:  # the mean of the law is within slope/μ of c, and it varies by d/α, α = k · strength
         log_variance = math.log(len(region.centre)) - math.log(k) - math.log(strength)
-        log_squared_distance = float(np.logaddexp(2 * math.log(sloped(loss).steepest / mu), log_variance))
+        log_squared_distance = float(
+            np.logaddexp(2 * math.log(require_sloped_loss(loss).lipschitz_constant / mu), log_variance)
+        )
     required_rounds = (log_squared_distance - math.log(4 * eta) - 2 * math.log(error)) / (
         2 * math.log1p(strength / smooth_loss.curvature)
     )
-    return 1 + math.ceil(min(max(required_rounds, 0.0), MOST_WORK)), eta
+    return 1 + math.ceil(min(max(required_rounds, 0.0), MAX_WORK)), eta
 
 
-def _pull(region: Region, k: float) -> float:
+def _unit_regularisation(region: Region, k: float) -> float:
     """The regularisation μ with kμR²/2 = 1."""
     return 2 / (k * region.radius**2)
 
 
-def refuses(target: Target) -> str | None:
+def unsupported_reason(target: Target) -> str | None:
     """The reason why this sampler cannot draw from a target; None when it can."""
     if isinstance(target, RegularisedRisk | PlainRisk) and not isinstance(target.loss, SquaredDistance):
         regularised = isinstance(target, RegularisedRisk)
-        if target.mu > 0 if regularised else target.region.bounded:
+        if target.mu > 0 if regularised else target.region.is_bounded:
             return None
     return "the sampler proximal needs a risk with mu > 0, or a bounded region"
 
 
-def too_long(target: RegularisedRisk | PlainRisk, k: float, error: float, n: int) -> str | None:
+def too_long_reason(target: RegularisedRisk | PlainRisk, k: float, error: float, n: int) -> str | None:
     """The reason why the certificate is out of reach, from public numbers; None when it is not."""
-    T, _ = rounds(target.loss, target.region, target.mu, k, error)
-    if T * n > MOST_WORK:
+    T, _ = rounds_and_step(target.loss, target.region, target.mu, k, error)
+    if T * n > MAX_WORK:
         return f"the sampler proximal needs {T:,} rounds over n={n:,} rows; take fewer, d ≤ 2, or the logistic loss"
     return None
 
 
-def chain(density: Density, T: int, eta: float, rng: Rng) -> Array:
+def run_chain(density: Density, T: int, eta: float, rng: Rng) -> Array:
     """The chain's T-th state (d,), started at the centre of K, or at c on R^d."""
     risk, region, k, mu, c = density.risk, density.region, density.k, density.mu, density.centre
     variance = 1 / (1 / eta + k * mu)
-    x = region.centre if region.bounded else c
+    x = region.centre if region.is_bounded else c
     for _ in range(T):
         y = x + math.sqrt(eta) * rng.standard_normal(len(c))
         base = variance * (y / eta + k * mu * c)
         at = region.project(base - variance * k * risk.gradient(region.project(base)))
-        F, G = risk.tangents(at[None])
+        F, G = risk.values_and_gradients(at[None])
         mean = base - variance * k * G[0]
         while True:
-            X = cut_off(mean, variance, region, PROPOSALS, rng)
-            u = rng.standard_exponential(PROPOSALS)
+            X = draw_truncated_gaussian(mean, variance, region, PROPOSALS_PER_BATCH, rng)
+            u = rng.standard_exponential(PROPOSALS_PER_BATCH)
             is_accepted = u >= k * (risk.values(X) - F[0] - (X - at) @ G[0])
             if is_accepted.any():
                 x = X[is_accepted.argmax()]
@@ -96,11 +100,11 @@ def chain(density: Density, T: int, eta: float, rng: Rng) -> Array:
 def draw(density: Density, error: float, rng: Rng) -> Array:
     """One draw (d,) within `error` of the law in total variation."""
     loss, region, k = density.risk.loss, density.region, density.k
-    T, eta = rounds(loss, region, density.mu, k, error)
-    if loss.strength + density.mu > 0:
-        return chain(density, T, eta, rng)
-    regularised_density, c = Density(density.risk, region, k, _pull(region, k)), region.centre
+    T, eta = rounds_and_step(loss, region, density.mu, k, error)
+    if loss.strong_convexity + density.mu > 0:
+        return run_chain(density, T, eta, rng)
+    regularised_density, c = Density(density.risk, region, k, _unit_regularisation(region, k)), region.centre
     while True:
-        x = chain(regularised_density, T, eta, rng)
+        x = run_chain(regularised_density, T, eta, rng)
         if rng.standard_exponential() >= 1 - float((x - c) @ (x - c)) / region.radius**2:
             return x

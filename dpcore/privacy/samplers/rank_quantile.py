@@ -7,7 +7,7 @@ number of cells times exp(−k|W − q|), without rounding (`mechanisms.exponent
 
 Rounding moves the logarithm of a cell's weight by at most e = 2^−50(64 + k): that of a number of cells by 2^−52 of 28,
 the exponent by a few times 2^−53 of k. Each weight of two neighbours may be off by e, and so may each of their sums,
-so that likelihood ratios span 4e more. k is lowered by the share of ε₀ that this takes (`lost`).
+so that likelihood ratios span 4e more. k is lowered by the share of ε₀ that this takes (`rounding_share`).
 """
 
 import numpy as np
@@ -18,29 +18,29 @@ from ...problems.losses import PiecewiseLinear
 from .. import mechanisms
 from ..statistics.density_targets import Density, RankError, Target
 
-BITS = 40
-UNIT = 2.0**-50
+GRID_BITS = 40
+ROUNDING_UNIT = 2.0**-50
 
 
-def refuses(target: Target) -> str | None:
+def unsupported_reason(target: Target) -> str | None:
     """The reason why this sampler cannot draw from a target; None when it can."""
     return None if isinstance(target, RankError) else "the sampler rank needs a target of ranks"
 
 
-def lost(_target: Target, k: float, n: int) -> float:
+def rounding_share(_target: Target, k: float, n: int) -> float:
     """The share of k that pays for rounding: 4e of ε₀ = 2k/unit, which is at least 2k/n."""
-    return 2 * UNIT * (64 + k) * n / k
+    return 2 * ROUNDING_UNIT * (64 + k) * n / k
 
 
-def cells(values: Array, low: float, high: float) -> Array:
+def grid_cells(values: Array, low: float, high: float) -> Array:
     """The cell of the public grid in which each value lies; beyond the ends the first or the last one."""
     share = (np.clip(values, low, high) - low) / (high - low)
-    return np.minimum(np.floor(share * 2.0**BITS), 2.0**BITS - 1).astype(np.int64)
+    return np.minimum(np.floor(share * 2.0**GRID_BITS), 2.0**GRID_BITS - 1).astype(np.int64)
 
 
-def middle(cell: int, low: float, high: float) -> float:
+def cell_middle(cell: int, low: float, high: float) -> float:
     """The middle of a cell of the public grid, from the number of the cell and public ends alone."""
-    return min(max(low + (high - low) * ((cell + 0.5) / 2.0**BITS), low), high)
+    return min(max(low + (high - low) * ((cell + 0.5) / 2.0**GRID_BITS), low), high)
 
 
 def draw(density: Density, _error: float, rng: Rng) -> Array:
@@ -49,14 +49,14 @@ def draw(density: Density, _error: float, rng: Rng) -> Array:
     if not isinstance(loss, PiecewiseLinear):
         raise InputError("a loss of two slopes is needed")
     (low,), (high,) = density.region.corners
-    starts, cell_index = np.unique(cells(risk.b, low, high), return_inverse=True)
+    starts, cell_index = np.unique(grid_cells(risk.b, low, high), return_inverse=True)
     # whole numbers, so summed without error
     W = np.append(0.0, np.cumsum(np.bincount(cell_index, risk.counts))) / risk.n
-    ends = np.concatenate([[0], starts, [2**BITS]])
+    ends = np.concatenate([[0], starts, [2**GRID_BITS]])
     size = np.diff(ends)
     W, ends, size = W[size > 0], ends[:-1][size > 0], size[size > 0]
     level = -loss.low / (loss.high - loss.low)
     scores = np.log(size) - density.k * np.abs(W - level)
     (piece,) = mechanisms.exponential(scores, 1.0, 1, rng)
     cell = int(ends[piece] + rng.integers(size[piece]))
-    return np.array([middle(cell, float(low), float(high))])
+    return np.array([cell_middle(cell, float(low), float(high))])

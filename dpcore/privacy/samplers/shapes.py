@@ -12,16 +12,18 @@ from scipy.special import gammaln, log_ndtr, ndtri_exp
 
 from ...core.types import Array, Rng, frozen
 from ...problems.regions import Ball, Box, Region
-from .plane import log_integral, picked, tilted
+from .plane import invert_exponential_cdf, log_exp_integral, sample_categorical_log
 
-SHELLS = 400
-RADII = 200
-FALLEN = 30.0  # by how much the exponent has to rise, beside 2d, before one tangent does for all radii beyond
-TRIES = (64, 4096)  # points of a Gaussian tried at once, first and at the most
+SHELL_COUNT = 400
+RADIUS_COUNT = 200
+REQUIRED_EXPONENT_RISE = (
+    30.0  # by how much the exponent has to rise, beside 2d, before one tangent does for all radii beyond
+)
+BATCH_SIZES = (64, 4096)  # points of a Gaussian tried at once, first and at the most
 
 
 @frozen
-class Envelope:
+class GaussianEnvelope:
     """The envelope exp(−½vᵀPv − ⟨l, v⟩) about x̂ on the half-space ⟨q, v⟩ ≥ `floor`."""
 
     at: Array
@@ -30,7 +32,7 @@ class Envelope:
     lift: float  # constant of the lower bound on the exponent
     q: Array
     floor: float
-    least: float  # a lower bound on the exponent on all of K
+    exponent_floor: float  # a lower bound on the exponent on all of K
 
     @property
     def log_mass(self) -> float:
@@ -59,34 +61,34 @@ class Envelope:
         return self.lift + V @ self.linear + ((V @ self.P) * V).sum(1) / 2
 
 
-class Radial:
+class RadialEnvelope:
     """The envelope exp(lift + slack r − φ(κr)r²) about x̂, r = ‖v‖_M: log-concave along r, so below its tangents.
 
     They are taken in the middle of shells, and at the end of the last one for all radii beyond. B(r) = φ(κr)r² − slack
     r is convex and B(0) = 0, so B'(r)r ≥ B(r), and where B ≥ d the density r^{d−1}e^{−B} falls. No point of K is
-    beyond `widest`. The attributes are those of `Envelope`. Raises LinAlgError where the envelope does not fall.
+    beyond `widest`. The attributes are those of `GaussianEnvelope`. Raises LinAlgError where the envelope does not fall.
     """
 
     def __init__(
-        self, at: Array, M: Array, kappa: float, slack: float, lift: float, widest: float, least: float
+        self, at: Array, M: Array, kappa: float, slack: float, lift: float, widest: float, exponent_floor: float
     ) -> None:
-        self.at, self.M, self.least = at, M, least
+        self.at, self.M, self.exponent_floor = at, M, exponent_floor
         self._inverse_root = np.linalg.inv(np.linalg.cholesky(M)).T
         self._d, self._lift = len(at), lift
-        radii = np.geomspace(0.5, 1e4, RADII) * math.sqrt(self._d)
-        sufficient_radii = radii[phi(kappa * radii) * radii**2 - slack * radii >= FALLEN + 2 * self._d]
+        radii = np.geomspace(0.5, 1e4, RADIUS_COUNT) * math.sqrt(self._d)
+        sufficient_radii = radii[phi(kappa * radii) * radii**2 - slack * radii >= REQUIRED_EXPONENT_RISE + 2 * self._d]
         grid_end = min(sufficient_radii.min(initial=math.inf), widest)
         if not math.isfinite(grid_end):
             raise np.linalg.LinAlgError("the envelope has no end")
-        self._half = grid_end / SHELLS / 2
-        self._touched = tangent_radii = np.append((2 * np.arange(SHELLS) + 1) * self._half, grid_end)
+        self._half_width = grid_end / SHELL_COUNT / 2
+        self._tangent_radii = tangent_radii = np.append((2 * np.arange(SHELL_COUNT) + 1) * self._half_width, grid_end)
         S = kappa * tangent_radii
         h = phi(S) * tangent_radii**2
         slope = tangent_radii * np.where(S < 1e-3, 1 - S / 2 + S * S / 6, -np.expm1(-S) / np.maximum(S, 1e-300))
         self._height = h - slack * tangent_radii - (self._d - 1) * np.log(tangent_radii)
         self._slope = slope - slack - (self._d - 1) / tangent_radii
         self._slope[-1] = max(self._slope[-1], 1 / grid_end)  # less only at `widest`
-        within, beyond = log_integral(self._slope[:-1], self._half), -np.log(self._slope[-1])
+        within, beyond = log_exp_integral(self._slope[:-1], self._half_width), -np.log(self._slope[-1])
         self._mass = np.append(within, beyond) - self._height
         log_sphere_area = math.log(2) + self._d / 2 * math.log(math.pi) - float(gammaln(self._d / 2))
         self.log_mass = (
@@ -95,17 +97,17 @@ class Radial:
 
     def draw(self, size: int, rng: Rng) -> Array:
         """Points v (size, d) of the envelope."""
-        shell, u = picked(self._mass, size, rng), rng.random(size)
+        shell, u = sample_categorical_log(self._mass, size, rng), rng.random(size)
         beyond = -np.log1p(-u) / self._slope[-1]
-        t = np.where(shell < SHELLS, tilted(self._slope[shell], self._half, u), beyond)
+        t = np.where(shell < SHELL_COUNT, invert_exponential_cdf(self._slope[shell], self._half_width, u), beyond)
         X = rng.standard_normal((size, self._d))
-        return (X * ((self._touched[shell] + t) / np.linalg.norm(X, axis=1))[:, None]) @ self._inverse_root.T
+        return (X * ((self._tangent_radii[shell] + t) / np.linalg.norm(X, axis=1))[:, None]) @ self._inverse_root.T
 
     def bound(self, V: Array) -> Array:
         """A lower bound on k(F_μ(x̂ + v) − F_μ(x̂)) at every row of V: minus the log of what `draw` draws from."""
         r = np.sqrt(((V @ self.M) * V).sum(1))
-        shell = np.minimum(r / (2 * self._half), SHELLS).astype(int)
-        tangent = self._height[shell] + self._slope[shell] * (r - self._touched[shell])
+        shell = np.minimum(r / (2 * self._half_width), SHELL_COUNT).astype(int)
+        tangent = self._height[shell] + self._slope[shell] * (r - self._tangent_radii[shell])
         return tangent + (self._d - 1) * np.log(np.maximum(r, 1e-300)) - self._lift
 
 
@@ -115,7 +117,7 @@ def phi(S: Array | float) -> Array:
     return np.where(S < 1e-3, 0.5 - S / 6 + S * S / 24, (np.expm1(-S) + S) / np.maximum(S, 1e-3) ** 2)
 
 
-def cut_off(mean: Array, variance: float, region: Region, size: int, rng: Rng) -> Array:
+def draw_truncated_gaussian(mean: Array, variance: float, region: Region, size: int, rng: Rng) -> Array:
     """Exact independent draws (size, d) from N(mean, variance · I) restricted to a region, however far the mean lies.
 
     In a box points outside are refused or, where most are, each coordinate inverts its distribution function. In a ball
@@ -125,7 +127,7 @@ def cut_off(mean: Array, variance: float, region: Region, size: int, rng: Rng) -
     """
     deviation = math.sqrt(variance)
     if isinstance(region, Box):
-        X = mean + deviation * rng.standard_normal((TRIES[0], len(mean)))
+        X = mean + deviation * rng.standard_normal((BATCH_SIZES[0], len(mean)))
         X = X[region.contains(X)]
         if len(X) >= size:  # however many were refused, the others have the law
             return X[:size]
@@ -140,11 +142,11 @@ def cut_off(mean: Array, variance: float, region: Region, size: int, rng: Rng) -
     m, squared_radius, d = region.centre, region.radius**2, len(mean)
     pull = (mean - m) / variance
     P = max(1 / variance, (d + math.sqrt(d * d + 4 * squared_radius * float(pull @ pull))) / (2 * squared_radius))
-    lam, accepted, count, batch_size = P - 1 / variance, [], 0, max(TRIES[0], 2 * size)
+    lam, accepted, count, batch_size = P - 1 / variance, [], 0, max(BATCH_SIZES[0], 2 * size)
     while count < size:
         X = m + pull / P + rng.standard_normal((batch_size, d)) / math.sqrt(P)
         squared_room = squared_radius - ((X - m) ** 2).sum(1)
         X = X[(squared_room >= 0) & (rng.standard_exponential(batch_size) >= lam * squared_room / 2)]
         accepted.append(X)
-        count, batch_size = count + len(X), min(2 * batch_size, TRIES[1])
+        count, batch_size = count + len(X), min(2 * batch_size, BATCH_SIZES[1])
     return region.project(np.concatenate(accepted)[:size])

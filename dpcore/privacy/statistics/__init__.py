@@ -2,8 +2,16 @@
 
 from .density_targets import Density, PerturbedRisk, PlainRisk, RankError, RegularisedRisk
 from .gradients import MeanGradient, RegularisedMinimiser
-from .query_answers import ONE_TABLE, Answers, CellAnswers, Sensitivity, SignedErrors, SomeAnswers, WeightedTables
-from .query_draws import AcceptProbabilities, bit_range
+from .query_answers import (
+    ONE_TABLE_SENSITIVITY,
+    Answers,
+    CellAnswers,
+    Sensitivity,
+    SignedErrors,
+    SomeAnswers,
+    WeightedTables,
+)
+from .query_draws import AcceptProbabilities, keep_bit_epsilon
 from .residual_answers import Residuals
-from .selection_scores import AbsoluteErrors, TableErrors, sparse_scales
+from .selection_scores import AbsoluteErrors, TableErrors, sparse_vector_scales
 from .votes import CodeVotes, Votes

@@ -14,17 +14,17 @@ import numpy as np
 
 from ...core.errors import InputError
 from ...core.types import Array, frozen, value_object
-from ...schema.column_texts import KINDS, RawCells
+from ...schema.column_texts import KIND_COUNT, ColumnTexts
 from .statistic import Statistic
 
-LOWEST, HIGHEST = -30, 48  # powers of two: numbers closer to 0, or farther from it, are counted in the last cell
-MOST_LEAVES = 100_000
+MIN_POWER, MAX_POWER = -30, 48  # powers of two: numbers closer to 0, or farther from it, are counted in the last cell
+MAX_LEAVES = 100_000
 FANOUT = 8  # children of a node
 
 
-def powers() -> Array:
+def dyadic_edges() -> Array:
     """The edges of the public dyadic grid, increasing: −2^49 … −2^−30, 2^−30 … 2^49; 0 has the cell in the middle."""
-    positive_edges = 2.0 ** np.arange(LOWEST, HIGHEST + 2)
+    positive_edges = 2.0 ** np.arange(MIN_POWER, MAX_POWER + 2)
     return np.concatenate([-positive_edges[::-1], positive_edges])
 
 
@@ -45,7 +45,7 @@ class _Histogram(Statistic):
 
 
 @value_object
-class Nodes(_Histogram):
+class HistogramSensitivity(_Histogram):
     """The sensitivity of a number of histograms, for a plan that does not know yet which ones they are."""
 
     levels: int = field()  # never the 1 of the base
@@ -55,9 +55,9 @@ class Nodes(_Histogram):
 class KindCounts(_Histogram):
     """The numbers of missing values, whole numbers, other numbers, days in each order, and other texts (KINDS,)."""
 
-    def counts(self, cells: RawCells) -> Array:
+    def counts(self, cells: ColumnTexts) -> Array:
         """The counts (KINDS,) of values of each kind."""
-        return cells.kinds.reshape(KINDS)
+        return cells.kind_counts.reshape(KIND_COUNT)
 
 
 @frozen
@@ -69,63 +69,63 @@ class Categories(_Histogram):
     """
 
 
-class _Binned(_Histogram):
+class _BinnedNumbers(_Histogram):
     """Numbers counted in the cells of a public grid; other and missing values share the last cell."""
 
-    whole: bool
+    whole_only: bool
 
-    def _leaves(self, cells: RawCells, edges: Array) -> Array:
+    def _leaf_counts(self, cells: ColumnTexts, edges: Array) -> Array:
         """The counts (edges − 1 + 1,): v is in cell i for edges[i] ≤ v < edges[i+1], else in the nearest.
 
-        With `whole` a number that is not whole counts as none.
+        With `whole_only` a number that is not whole counts as none.
         """
         v, k = cells.numbers, len(edges) - 1
-        is_no_number = np.isnan(v) | ((v != np.floor(v)) if self.whole else False)
+        is_no_number = np.isnan(v) | ((v != np.floor(v)) if self.whole_only else False)
         leaf_index = np.clip(np.searchsorted(edges, v, side="right") - 1, 0, k - 1)
         leaf_index = np.append(np.where(is_no_number, k, leaf_index), k)
-        return np.bincount(leaf_index, np.append(cells.counts, cells.empty), k + 1).astype(np.int64)
+        return np.bincount(leaf_index, np.append(cells.counts, cells.empty_count), k + 1).astype(np.int64)
 
 
 @frozen
-class Magnitudes(_Binned):
-    """Counts of numbers by sign and power of two, then of everything else: the bins of `powers` and one more."""
+class Magnitudes(_BinnedNumbers):
+    """Counts of numbers by sign and power of two, then of everything else: the bins of `dyadic_edges` and one more."""
 
-    whole: bool = False
+    whole_only: bool = False
 
-    def counts(self, cells: RawCells) -> Array:
+    def counts(self, cells: ColumnTexts) -> Array:
         """The counts (2 · 79 + 1 + 1,), in order of the numbers."""
-        return self._leaves(cells, powers())
+        return self._leaf_counts(cells, dyadic_edges())
 
 
 @frozen
-class TreeCounts(_Binned):
+class TreeCounts(_BinnedNumbers):
     """Counts on all levels of a tree over the cells between public increasing `edges`, from the root's children down.
 
     The last leaf is for what is no number. A row is in one node of every level: Δ₁ = 2L, Δ₂ = √(2L) for L levels.
     """
 
     edges: Array
-    whole: bool = False
+    whole_only: bool = False
 
     def check(self) -> None:
         """Raise InputError unless edges are finite and increase, and not too many."""
         e = self.edges
-        if e.ndim != 1 or not 2 <= len(e) <= MOST_LEAVES or not np.isfinite(e).all() or not (np.diff(e) > 0).all():
-            raise InputError(f"edges of shape {e.shape} must be 2..{MOST_LEAVES:,} increasing finite numbers")
+        if e.ndim != 1 or not 2 <= len(e) <= MAX_LEAVES or not np.isfinite(e).all() or not (np.diff(e) > 0).all():
+            raise InputError(f"edges of shape {e.shape} must be 2..{MAX_LEAVES:,} increasing finite numbers")
 
     @property
     def levels(self) -> int:
         """The number of levels L for which FANOUT^L leaves are enough."""
         return max(1, math.ceil(math.log(len(self.edges)) / math.log(FANOUT) - 1e-9))
 
-    def counts(self, cells: RawCells) -> Array:
+    def counts(self, cells: ColumnTexts) -> Array:
         """The counts of all levels, one after the other, the leaves (FANOUT^L,) last."""
         leaves = np.zeros(FANOUT**self.levels, dtype=np.int64)
-        leaf_counts = self._leaves(cells, self.edges)
+        leaf_counts = self._leaf_counts(cells, self.edges)
         leaves[: len(leaf_counts)] = leaf_counts
         return np.concatenate([leaves.reshape(FANOUT**level, -1).sum(axis=1) for level in range(1, self.levels + 1)])
 
-    def fitted(self, noisy: Array, n: int) -> Array:
+    def fit_leaves(self, noisy: Array, n: int) -> Array:
         """The leaves (len(edges),) that explain noisy counts of all levels best by least squares, for a known total n.
 
         Up: z of a node weighs its own count and the sum of its children's by their variances, 1 and Σ of theirs. Down:
@@ -147,7 +147,7 @@ class TreeCounts(_Binned):
             estimates = (children + ((estimates - children.sum(axis=1)) / FANOUT)[:, None]).ravel()
         return estimates[: len(self.edges)]
 
-    def deviations(self, first: Array, last: Array) -> Array:
+    def range_stddevs(self, first: Array, last: Array) -> Array:
         """The standard deviations (k,) of Σ fitted leaves first..last − 1, for noise of deviation 1 on all counts.
 
         A node's children are its own estimate in equal parts and z less the mean of their z, which is independent of

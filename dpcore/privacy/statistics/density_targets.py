@@ -1,7 +1,7 @@
 """The closed set of laws that a parameter is drawn from, the privacy of each derived beside it.
 
 F(x) = (1/n) Σ_i f(x; z_i) on a convex K. Replacing one row changes F by a function that is G/n-Lipschitz on K
-(`losses.difference`); b rows of a person, by b such functions: `unit` = n/b. As with noise, how sharp a density may
+(`losses.difference`); b rows of a person, by b such functions: `effective_n` = n/b. As with noise, how sharp a density may
 be follows from what is paid.
 """
 
@@ -12,17 +12,17 @@ import numpy as np
 from scipy.special import erfcx
 
 from ...core.errors import InputError
-from ...core.numbers import bisected
+from ...core.numbers import bisect_interval
 from ...core.types import Array, frozen
-from ...problems.losses import Logistic, Loss, PiecewiseLinear, SquaredDistance, sloped
+from ...problems.losses import Logistic, Loss, PiecewiseLinear, SquaredDistance, require_sloped_loss
 from ...problems.regions import Ball, Box, Region, Space
 from ...problems.risks import LossOnRegion, Risk
 from ...schema.domain import Rows
 from ..accounting.budget import Approximate, BoundedRange, Gaussian
-from ..minimiser import LEAST, farthest, rounding, schedule
+from ..minimiser import MIN_GOAL_PER_ROUNDING, descent_schedule, gradient_rounding_error, max_minimiser_distance
 
-LARGE = 100.0  # beyond which a difference of normal tails is bounded, not computed
-HALVINGS = 200
+MAX_COMPUTED_TAIL = 100.0  # beyond which a difference of normal tails is bounded, not computed
+MAX_BISECTIONS = 200
 
 
 @frozen
@@ -45,7 +45,7 @@ class Density:
         return self.k * (self.risk.values(X) + self.mu * ((X - self.centre) ** 2).sum(1) / 2)
 
 
-class KnownRisk(LossOnRegion):
+class CheckedRisk(LossOnRegion):
     """A target made of a loss and a region; `check` refuses those whose Lipschitz constant G is not derived."""
 
     def check(self) -> None:
@@ -64,26 +64,26 @@ class KnownRisk(LossOnRegion):
             if point is not None and (point.shape != (d,) or not np.isfinite(point).all()):
                 raise InputError(f"{name} of shape {point.shape} must be a finite point of d={d} coordinates")
 
-    def check_convex(self, mu: float) -> None:
+    def require_strong_convexity(self, mu: float) -> None:
         """Raise InputError for a μ < 0, and for μ = 0 where the loss is not strongly convex: nothing holds then."""
-        if not 0 <= mu < math.inf or self.loss.strength + mu == 0:
+        if not 0 <= mu < math.inf or self.loss.strong_convexity + mu == 0:
             raise InputError(f"mu={mu:g} must be above 0: this loss is not strongly convex, so nothing is promised")
 
 
-class _Drawn(KnownRisk):
+class _ExponentialLaw(CheckedRisk):
     """The base of laws ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K: a subclass derives k from what is paid."""
 
     mu: Any
     at: Any
     k: Any  # (unit, spend): the inverse temperature k that a spend pays for
 
-    def density(self, rows: Rows, unit: float, spend: Any) -> Density:
+    def density(self, rows: Rows, effective_n: float, spend: Any) -> Density:
         """The density that these rows define."""
-        return Density(self.risk(rows), self.region, self.k(unit, spend), self.mu, self.at)
+        return Density(self.risk(rows), self.region, self.k(effective_n, spend), self.mu, self.at)
 
 
 @frozen
-class RegularisedRisk(_Drawn):
+class RegularisedRisk(_ExponentialLaw):
     """A draw by the regularised risk: x ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K, at the cost of s-GDP noise.
 
     The exponent is k(m + μ)-strongly convex (m = 1 for the squared distance, else 0), and between neighbours it differs
@@ -103,15 +103,15 @@ class RegularisedRisk(_Drawn):
     def check(self) -> None:
         """Raise InputError also for μ = 0 without strong convexity: its draw has no Gaussian guarantee."""
         super().check()
-        self.check_convex(self.mu)
+        self.require_strong_convexity(self.mu)
 
-    def k(self, unit: float, spend: Gaussian) -> float:
+    def k(self, effective_n: float, spend: Gaussian) -> float:
         """The inverse temperature k that `spend` pays for."""
-        return (self.loss.strength + self.mu) * (spend.mu * unit / self.G) ** 2
+        return (self.loss.strong_convexity + self.mu) * (spend.mu * effective_n / self.G) ** 2
 
 
 @frozen
-class _RangedDraw(_Drawn):
+class _RangedDraw(_ExponentialLaw):
     """The base of exponential mechanisms at ε₀ on a bounded K, without a regulariser."""
 
     loss: Loss
@@ -132,12 +132,12 @@ class PlainRisk(_RangedDraw):
     def check(self) -> None:
         """Raise InputError also for R^d, on which this law does not exist."""
         super().check()
-        if not self.region.bounded:
+        if not self.region.is_bounded:
             raise InputError("the exponential mechanism needs a bounded region: a ball or a box")
 
-    def k(self, unit: float, spend: BoundedRange) -> float:
+    def k(self, effective_n: float, spend: BoundedRange) -> float:
         """The inverse temperature k that `spend` pays for."""
-        return spend.epsilon * unit / (self.G * self.region.diameter)
+        return spend.epsilon * effective_n / (self.G * self.region.diameter)
 
 
 class RankError(_RangedDraw):
@@ -156,13 +156,13 @@ class RankError(_RangedDraw):
         if not is_one_column or not isinstance(self.loss, PiecewiseLinear) or self.loss.margin:
             raise InputError("ranks are for a quantile of one column with public bounds")
 
-    def k(self, unit: float, spend: BoundedRange) -> float:
+    def k(self, effective_n: float, spend: BoundedRange) -> float:
         """The inverse temperature k that `spend` pays for."""
-        return spend.epsilon * unit / 2
+        return spend.epsilon * effective_n / 2
 
 
 @frozen
-class PerturbedRisk(KnownRisk):
+class PerturbedRisk(CheckedRisk):
     """The minimiser of a perturbed risk: argmin over R^d of n F(x) + Λ‖x − c‖²/2 + ⟨ξ, x⟩, ξ ~ N(0, σ² I), at (ε₀, δ₀).
 
     For b replaced rows (n public) and a loss with |g'| ≤ L, g'' ≤ β, ‖a‖ ≤ 1, ε₂ = `share` · ε₀, ε₁ = ε₀ − ε₂. The
@@ -195,10 +195,10 @@ class PerturbedRisk(KnownRisk):
     share: float
     location: bool = False
     payable = (Approximate,)
-    TAIL = 0.01
-    RESIDUAL = 0.01
-    MOST_STEPS = 10**6
-    MOST_WORK = 10**12
+    TAIL_DELTA_SHARE = 0.01
+    MAX_RESIDUAL_SHARE = 0.01
+    MAX_STEPS = 10**6
+    MAX_WORK = 10**12
 
     def check(self) -> None:
         """Raise InputError also for losses with kinks, and for the squared distance, whose slope has no bound."""
@@ -206,44 +206,48 @@ class PerturbedRisk(KnownRisk):
         if isinstance(self.loss, SquaredDistance) or self.loss.curvature == math.inf:
             raise InputError(f"objective perturbation needs a smooth loss with a bounded slope, not {self.loss.name}")
 
-    def settle(self, n: int, unit: float, spend: Approximate) -> tuple[float, float]:
+    def calibrate(self, n: int, effective_n: float, spend: Approximate) -> tuple[float, float]:
         """The regularisation Λ and the noise σ that `spend` pays for; InputError where no end or bound is proved."""
         if spend.failure == 0:
             raise InputError("objective perturbation needs delta > 0")
-        b, density_epsilon = n / unit, (1 - self.share) * spend.epsilon
+        b, density_epsilon = n / effective_n, (1 - self.share) * spend.epsilon
         lam = self.loss.curvature / math.expm1(min(self.share * spend.epsilon / b, 500.0))
-        max_shift = 2 * b * sloped(self.loss).steepest
-        sigma = max_shift * (1 + 2 * self.RESIDUAL) / largest_shift(density_epsilon, (1 - self.TAIL) * spend.failure)
-        self._check_end(n, lam, sigma, self.RESIDUAL * min(max_shift, sigma), spend)
+        max_shift = 2 * b * require_sloped_loss(self.loss).lipschitz_constant
+        sigma = (
+            max_shift
+            * (1 + 2 * self.MAX_RESIDUAL_SHARE)
+            / largest_shift(density_epsilon, (1 - self.TAIL_DELTA_SHARE) * spend.failure)
+        )
+        self._require_solvable(n, lam, sigma, self.MAX_RESIDUAL_SHARE * min(max_shift, sigma), spend)
         return lam, sigma
 
-    def longest(self, sigma: float, spend: Approximate) -> float:
+    def max_noise_length(self, sigma: float, spend: Approximate) -> float:
         """The length within which ξ is drawn."""
         d = len(self.region.centre)
-        tail_exponent = float(np.logaddexp(0.0, spend.epsilon)) - math.log(self.TAIL * spend.failure)
+        tail_exponent = float(np.logaddexp(0.0, spend.epsilon)) - math.log(self.TAIL_DELTA_SHARE * spend.failure)
         return sigma * math.sqrt(d + 2 * math.sqrt(d * tail_exponent) + 2 * tail_exponent)
 
-    def goal(self, n: int, lam: float, sigma: float, spend: Approximate) -> float:
+    def gradient_tolerance(self, n: int, lam: float, sigma: float, spend: Approximate) -> float:
         """The gradient length of the mean risk that is reached for all rows: 1e-10 σ/n, or what rounding leaves."""
-        tilt = self.longest(sigma, spend) / n
-        eta = rounding(sloped(self.loss), self.region.centre, mu=lam / n, n=n, tilt=tilt)
-        return max(1e-10 * sigma / n, LEAST * eta)
+        tilt = self.max_noise_length(sigma, spend) / n
+        eta = gradient_rounding_error(require_sloped_loss(self.loss), self.region.centre, mu=lam / n, n=n, tilt=tilt)
+        return max(1e-10 * sigma / n, MIN_GOAL_PER_ROUNDING * eta)
 
-    def _check_end(self, n: int, lam: float, sigma: float, most: float, spend: Approximate) -> None:
+    def _require_solvable(self, n: int, lam: float, sigma: float, max_residual: float, spend: Approximate) -> None:
         """Raise InputError, from public numbers, where a solution would take too long or be off by too much."""
-        loss, c, mu = sloped(self.loss), self.region.centre, lam / n
-        tolerance = self.goal(n, lam, sigma, spend)
+        loss, c, mu = require_sloped_loss(self.loss), self.region.centre, lam / n
+        tolerance = self.gradient_tolerance(n, lam, sigma, spend)
         advice = f"choose a smaller epsilon, a share below {self.share:g} or another algorithm"
-        if not n * tolerance <= most:
-            residual_share = n * tolerance / most * self.RESIDUAL
+        if not n * tolerance <= max_residual:
+            residual_share = n * tolerance / max_residual * self.MAX_RESIDUAL_SHARE
             raise InputError(
                 f"rounding might keep objective perturbation off its solution, for n={n:,} rows: by "
                 f"{residual_share:.2g} of what "
-                f"a row does, at most {self.RESIDUAL:g} is allowed; {advice}"
+                f"a row does, at most {self.MAX_RESIDUAL_SHARE:g} is allowed; {advice}"
             )
-        max_distance = farthest(loss, c, mu, self.longest(sigma, spend) / n)
-        rounds, steps = schedule(max_distance, mu, loss.curvature + mu, tolerance)
-        if not rounds * steps <= min(self.MOST_STEPS, self.MOST_WORK / n):
+        max_distance = max_minimiser_distance(loss, c, mu, self.max_noise_length(sigma, spend) / n)
+        rounds, steps = descent_schedule(max_distance, mu, loss.curvature + mu, tolerance)
+        if not rounds * steps <= min(self.MAX_STEPS, self.MAX_WORK / n):
             raise InputError(
                 f"objective perturbation might need {rounds * steps:.3g} steps over n={n:,} rows, too many; {advice}"
             )
@@ -259,13 +263,13 @@ def largest_shift(epsilon: float, delta: float) -> float:
     def log_delta(s: float) -> float:
         u = epsilon / s - s / 2
         mills = math.sqrt(math.pi / 2) * float(erfcx(u / math.sqrt(2)))
-        tail_factor = 1 / (1 + u * u) if u > LARGE else 1 - u * mills
+        tail_factor = 1 / (1 + u * u) if u > MAX_COMPUTED_TAIL else 1 - u * mills
         return math.log(2 * s * tail_factor) - u * u / 2 - math.log(2 * math.pi) / 2
 
     low, high = 0.0, math.sqrt(2 * epsilon)
     if log_delta(high) <= math.log(delta):
         return high
-    return bisected(lambda s: log_delta(s) <= math.log(delta), low, high, HALVINGS)[0] * (1 - 1e-9)
+    return bisect_interval(lambda s: log_delta(s) <= math.log(delta), low, high, MAX_BISECTIONS)[0] * (1 - 1e-9)
 
 
 Target = RegularisedRisk | PlainRisk | RankError | PerturbedRisk

@@ -6,21 +6,21 @@ from functools import cached_property
 import numpy as np
 
 from ...core.errors import InputError
-from ...core.numbers import ROOM
+from ...core.numbers import ROUNDING_SLACK
 from ...core.types import Array, frozen
-from ...problems.losses import Loss, SquaredDistance, difference
+from ...problems.losses import Loss, SquaredDistance, gradient_difference_bound
 from ...problems.regions import Region
 from ...problems.risks import Risk
 from ...schema.domain import Rows
-from ..minimiser import LEAST, minimiser, rounding
-from .density_targets import KnownRisk
+from ..minimiser import MIN_GOAL_PER_ROUNDING, find_minimiser, gradient_rounding_error
+from .density_targets import CheckedRisk
 from .statistic import Statistic
 
-SMALLEST = 1e-100  # clip: far below it gradients and noise would round to 0
+MIN_CLIP = 1e-100  # clip: far below it gradients and noise would round to 0
 
 
 @frozen
-class MeanGradient(KnownRisk, Statistic):
+class MeanGradient(CheckedRisk, Statistic):
     """The mean gradient of the loss: (1/n) Σ_i ∇f(x; z_i) (d,), each row's shortened to norm ≤ `clip` = C.
 
     Replacing a row changes one summand, from one vector of length C at the most to another: Δ₂ ≤ 2C for n times the
@@ -36,14 +36,15 @@ class MeanGradient(KnownRisk, Statistic):
     clip: float
     location: bool = False
     gridded = False
-    one_by_one = True
+    reads_single_rows = True
 
     @property
     def l2(self) -> float:
         """The ℓ2-sensitivity Δ₂ to one row."""
         in_region = self.region.contains(self.x[None])[0]
         return min(
-            2 * self.clip, self.G if in_region else difference(self.loss, location=self.location, reach=math.inf)
+            2 * self.clip,
+            self.G if in_region else gradient_difference_bound(self.loss, location=self.location, max_norm=math.inf),
         )
 
     @property
@@ -54,8 +55,8 @@ class MeanGradient(KnownRisk, Statistic):
     def check(self) -> None:
         """Raise InputError also for a clip that is not above 0."""
         super().check()
-        if not SMALLEST <= self.clip <= 1 / SMALLEST:
-            raise InputError(f"clip={self.clip:g} must be above 0 and finite: {SMALLEST:g}..{1 / SMALLEST:g}")
+        if not MIN_CLIP <= self.clip <= 1 / MIN_CLIP:
+            raise InputError(f"clip={self.clip:g} must be above 0 and finite: {MIN_CLIP:g}..{1 / MIN_CLIP:g}")
 
     def clipped_sum(self, values: Array, counts: Array) -> Array:
         """The sum of the shortened gradients (d,), row i counted counts[i] times."""
@@ -76,7 +77,7 @@ class MeanGradient(KnownRisk, Statistic):
 
 
 @frozen
-class RegularisedMinimiser(KnownRisk, Statistic):
+class RegularisedMinimiser(CheckedRisk, Statistic):
     """The minimiser (d,) over R^d of the regularised risk F(x) + μ‖x − c‖²/2.
 
     Kinks are rounded off over `width`, for n rows, which are public.
@@ -84,7 +85,7 @@ class RegularisedMinimiser(KnownRisk, Statistic):
     The objective is (m + μ)-strongly convex (m = 1 for the squared distance), and between neighbours it differs by a
     G/n-Lipschitz function, so the minimiser moves by at most G/(n(m + μ)): Δ₂ = G/(m + μ) for n times the value. G is
     that of all of R^d, and holds for a rounded loss too, whose slopes are no steeper. What is found lies within
-    `goal`/μ of the minimiser for all rows that there can be (`minimiser`), rounding included; both of two neighbours
+    `gradient_tolerance`/μ of the minimiser for all rows that there can be (`minimiser`), rounding included; both of two neighbours
     may be as far off, so 2n · goal/μ is added. It is found as x − c, and gets its noise there; c is added to what
     leaves. The squared distance has the closed form c + (mean − c)/(1 + μ), with nothing to be found. Raises
     InputError for μ = 0 without strong convexity, and where rounding might cost more than MOST of Δ₂: by public
@@ -98,28 +99,28 @@ class RegularisedMinimiser(KnownRisk, Statistic):
     n: int
     location: bool = False
     gridded = False
-    one_by_one = True
+    reads_single_rows = True
     TOLERANCE = 1e-4
-    MOST = 0.5
+    MAX_ROUNDING_SHARE = 0.5
 
     @cached_property
     def G(self) -> float:  # noqa: N802 - the paper's letter
         """The Lipschitz constant of f(·; z) − f(·; z') on R^d."""
-        return difference(self.loss, location=self.location, reach=math.inf)
+        return gradient_difference_bound(self.loss, location=self.location, max_norm=math.inf)
 
     @property
-    def goal(self) -> float:
+    def gradient_tolerance(self) -> float:
         """The gradient length that corresponds to the solver's distance from the minimiser."""
-        smoothed_loss = self._smooth
+        smoothed_loss = self._smoothed_loss
         if isinstance(smoothed_loss, SquaredDistance):
             return 0.0
-        eta = rounding(smoothed_loss, self.region.centre, mu=self.mu, n=self.n)
-        return max(self.TOLERANCE * self.G / self.n, LEAST * eta)
+        eta = gradient_rounding_error(smoothed_loss, self.region.centre, mu=self.mu, n=self.n)
+        return max(self.TOLERANCE * self.G / self.n, MIN_GOAL_PER_ROUNDING * eta)
 
     @property
     def l2(self) -> float:
         """The ℓ2-sensitivity Δ₂ to one row."""
-        return (self.G + 2 * self.n * self.goal) / (self.loss.strength + self.mu) * ROOM
+        return (self.G + 2 * self.n * self.gradient_tolerance) / (self.loss.strong_convexity + self.mu) * ROUNDING_SLACK
 
     @property
     def l1(self) -> float:
@@ -127,19 +128,19 @@ class RegularisedMinimiser(KnownRisk, Statistic):
         return math.sqrt(len(self.region.centre)) * self.l2
 
     @property
-    def _smooth(self) -> Loss:
+    def _smoothed_loss(self) -> Loss:
         return self.loss if isinstance(self.loss, SquaredDistance) else self.loss.smoothed(self.width)
 
     def check(self) -> None:
         """Raise InputError also for μ = 0 without strong convexity, for kinks, and for a μ too small for rounding."""
         super().check()
-        self.check_convex(self.mu)
+        self.require_strong_convexity(self.mu)
         if self.width <= 0 and self.loss.curvature == math.inf:
             raise InputError(f"width={self.width:g} must be above 0: this loss has kinks")
-        if (rounding_share := 2 * self.n * self.goal / self.G) > self.MOST:
+        if (rounding_share := 2 * self.n * self.gradient_tolerance / self.G) > self.MAX_ROUNDING_SHARE:
             raise InputError(
                 f"mu={self.mu:g} is too small for n={self.n:,} rows: rounding might move the minimiser by "
-                f"{rounding_share:.2g} times what a row can, at most {self.MOST:g} is allowed"
+                f"{rounding_share:.2g} times what a row can, at most {self.MAX_ROUNDING_SHARE:g} is allowed"
             )
 
     def value(self, rows: Rows) -> Array:
@@ -149,7 +150,13 @@ class RegularisedMinimiser(KnownRisk, Statistic):
         risk, c = self.risk(rows), self.region.centre
         if isinstance(self.loss, SquaredDistance):
             return risk.w @ (risk.A - c) / (1 + self.mu)
-        return minimiser(risk.with_loss(self._smooth), c, mu=self.mu, goal=self.goal, path=(1e4, 1e2, 1.0))
+        return find_minimiser(
+            risk.with_loss(self._smoothed_loss),
+            c,
+            mu=self.mu,
+            gradient_tolerance=self.gradient_tolerance,
+            smoothing_factors=(1e4, 1e2, 1.0),
+        )
 
     def postprocess(self, noisy: Array) -> Array:
         """The noisy minimiser in the region's coordinates: the noisy difference plus the centre c."""

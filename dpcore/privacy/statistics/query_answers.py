@@ -13,27 +13,27 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ...core.errors import InputError
-from ...core.numbers import ROOM
+from ...core.numbers import ROUNDING_SLACK
 from ...core.types import Array, frozen, value_object
 from ...queries import Explicit, Marginals, TableQueries, Union, Workload
-from ...queries.workload import largest_distance
+from ...queries.workload import max_column_distance
 from ...schema.domain import Rows
-from ..noise_grid import on_steps, step, workload_on_grid
-from ..public_rounding import NARROWEST, check_range, near
+from ..noise_grid import grid_step, round_weights_to_grid, workload_on_grid
+from ..public_rounding import MIN_QUERY_RANGE, clip_public_answers, require_wide_range
 from .statistic import Statistic
 
-EVERY = slice(None)
-EPS = 2.0**-50  # relative error of up to eight roundings
-_NORMS: "WeakKeyDictionary[Workload, np.ndarray]" = WeakKeyDictionary()  # as a workload is measured many times
-MOST_COLUMNS = 23  # most columns whose 2^d patterns of agreement are all compared; 10⁷ cells have no more
+ALL_ANSWERS = slice(None)
+FLOAT_ERROR = 2.0**-50  # relative error of up to eight roundings
+_NORM_CACHE: "WeakKeyDictionary[Workload, np.ndarray]" = WeakKeyDictionary()  # as a workload is measured many times
+MAX_PATTERN_COLUMNS = 23  # most columns whose 2^d patterns of agreement are all compared; 10⁷ cells have no more
 
 
-def check_workload(workload: Workload) -> None:
+def require_known_workload(workload: Workload) -> None:
     """Raise InputError for a workload whose sensitivities this file does not derive."""
     if type(workload) not in (Marginals, Explicit, TableQueries, Union):
         raise InputError(f"{type(workload).__name__} is not a set of questions whose sensitivity is known here")
-    for member, _ in workload.members if isinstance(workload, Union) else ():
-        check_workload(member)
+    for member, _ in workload.parts if isinstance(workload, Union) else ():
+        require_known_workload(member)
 
 
 class WorkloadStatistic(Statistic):
@@ -43,9 +43,9 @@ class WorkloadStatistic(Statistic):
 
     def check(self) -> None:
         """Raise InputError for a workload without derived sensitivities, or beyond floating-point protection."""
-        check_workload(self.workload)
-        check_range(self.workload.width)
-        check_range(getattr(self, "_range", 0.0))  # a single query's own
+        require_known_workload(self.workload)
+        require_wide_range(self.workload.width)
+        require_wide_range(getattr(self, "_range", 0.0))  # a single query's own
 
     def on_grid(self, n: int) -> tuple[Any, float]:
         """The statistic of the workload with its entries on the grid, and the grid's step."""
@@ -69,23 +69,23 @@ class Answers(WorkloadStatistic):
     """
 
     workload: Workload
-    answered = EVERY
+    answered_slice = ALL_ANSWERS
 
     @property
     def l1(self) -> float:
         """The ℓ1-sensitivity Δ₁ to one row."""
         w = self.workload
         if isinstance(w, Union):
-            return sum(Answers(member).l1 for member, _ in w.members)
-        return 2.0 * len(w.tables) if isinstance(w, Marginals) else _matrix(w).diameter_l1
+            return sum(Answers(member).l1 for member, _ in w.parts)
+        return 2.0 * len(w.tables) if isinstance(w, Marginals) else _require_matrix(w).diameter_l1
 
     @property
     def l2(self) -> float:
         """The ℓ2-sensitivity Δ₂ to one row."""
         w = self.workload
         if isinstance(w, Union):
-            return math.hypot(*(Answers(member).l2 for member, _ in w.members))
-        return math.sqrt(2 * len(w.tables)) if isinstance(w, Marginals) else _matrix(w).diameter
+            return math.hypot(*(Answers(member).l2 for member, _ in w.parts))
+        return math.sqrt(2 * len(w.tables)) if isinstance(w, Marginals) else _require_matrix(w).diameter
 
     def value(self, rows: Rows) -> Array:
         """The answers on the rows (m,)."""
@@ -100,28 +100,28 @@ class WeightedTables(Answers):
     """
 
     weights: Array
-    each = property(lambda self: np.repeat(self.weights, self.workload.sizes))  # (m,)
-    l1 = property(lambda self: 2 * float(self.weights.sum()) * ROOM)
-    l2 = property(lambda self: math.sqrt(2 * float(self.weights @ self.weights)) * ROOM)
+    answer_weights = property(lambda self: np.repeat(self.weights, self.workload.sizes))  # (m,)
+    l1 = property(lambda self: 2 * float(self.weights.sum()) * ROUNDING_SLACK)
+    l2 = property(lambda self: math.sqrt(2 * float(self.weights @ self.weights)) * ROUNDING_SLACK)
     norms = property(lambda self: 1 / self.each)
 
     def on_grid(self, n: int) -> tuple["WeightedTables", float]:
         """The tables with weights on the grid: n times the value is counts times the weights."""
-        return WeightedTables(self.workload, on_steps(self.weights, step(n))), step(n)
+        return WeightedTables(self.workload, round_weights_to_grid(self.weights, grid_step(n))), grid_step(n)
 
     def check(self) -> None:
         """Raise InputError unless the workload is marginal tables, each with a weight in 1/1024..1."""
         is_weighted_tables = type(self.workload) is Marginals and self.weights.shape == (len(self.workload.tables),)
-        if not (is_weighted_tables and (self.weights >= NARROWEST).all() and (self.weights <= 1).all()):
-            raise InputError(f"marginal tables are weighted, each by a number in {NARROWEST:g}..1")
+        if not (is_weighted_tables and (self.weights >= MIN_QUERY_RANGE).all() and (self.weights <= 1).all()):
+            raise InputError(f"marginal tables are weighted, each by a number in {MIN_QUERY_RANGE:g}..1")
 
     def value(self, rows: Rows) -> Array:
         """The weighted tables (m,)."""
-        return self.each * super().value(rows)
+        return self.answer_weights * super().value(rows)
 
     def postprocess(self, noisy: Array) -> Array:
         """The noisy tables (m,), divided by their weights."""
-        return noisy / self.each
+        return noisy / self.answer_weights
 
 
 @value_object
@@ -133,7 +133,7 @@ class Sensitivity:
     norms = 1.0
 
 
-ONE_TABLE = Sensitivity(2.0, math.sqrt(2))  # a record leaves one cell of a table for another
+ONE_TABLE_SENSITIVITY = Sensitivity(2.0, math.sqrt(2))  # a record leaves one cell of a table for another
 
 
 @frozen
@@ -147,7 +147,7 @@ class SomeAnswers(WorkloadStatistic):
 
     workload: Workload
     part: slice
-    of_answers = True
+    takes_answers = True
 
     def __post_init__(self) -> None:
         j = self.part.start
@@ -157,20 +157,20 @@ class SomeAnswers(WorkloadStatistic):
     @property
     def l1(self) -> float:
         """The ℓ1-sensitivity Δ₁ to one row."""
-        return ONE_TABLE.l1 if self._table else self._range
+        return ONE_TABLE_SENSITIVITY.l1 if self._is_table else self._range
 
     @property
     def l2(self) -> float:
         """The ℓ2-sensitivity Δ₂ to one row."""
-        return ONE_TABLE.l2 if self._table else self._range
+        return ONE_TABLE_SENSITIVITY.l2 if self._is_table else self._range
 
     @property
-    def answered(self) -> slice:
+    def answered_slice(self) -> slice:
         """The index or slice of these answers among all."""
         return self.part
 
     @property
-    def _table(self) -> bool:
+    def _is_table(self) -> bool:
         return self.part.stop > self.part.start + 1
 
     @property
@@ -178,9 +178,9 @@ class SomeAnswers(WorkloadStatistic):
         w = self.workload
         return float(np.ptp(w.matrix[self.part.start])) if isinstance(w, Explicit) else w.width
 
-    def value(self, seen: Array) -> Array:
+    def value(self, all_answers: Array) -> Array:
         """These answers, taken from all answers on the rows (m,)."""
-        return seen[self.part]
+        return all_answers[self.part]
 
 
 @frozen
@@ -206,14 +206,14 @@ class CellAnswers(WorkloadStatistic):
 
     workload: Workload
     subspace: bool
-    answered = EVERY
-    shared = True
-    one_by_one = True
+    answered_slice = ALL_ANSWERS
+    shares_noise = True
+    reads_single_rows = True
 
     @property
     def l1(self) -> float:
         """The ℓ1-sensitivity Δ₁ to one row; a projection does not help against Laplace noise."""
-        return 2.0 if self.basis is None else largest_distance(self.basis, 1) * ROOM
+        return 2.0 if self.basis is None else max_column_distance(self.basis, 1) * ROUNDING_SLACK
 
     @cached_property
     def l2(self) -> float:
@@ -221,7 +221,7 @@ class CellAnswers(WorkloadStatistic):
         tables = self.workload.base
         if self.basis is not None:
             stretch = float(np.abs(self.basis @ self.basis.T).sum(axis=1).max())  # ≥ ‖V‖₂², 1 if V is exact
-            return min(largest_distance(self.basis, 2), math.sqrt(2 * stretch)) * ROOM
+            return min(max_column_distance(self.basis, 2), math.sqrt(2 * stretch)) * ROUNDING_SLACK
         return _projected_distance(tables) if self.subspace and tables else math.sqrt(2)
 
     @property
@@ -235,16 +235,16 @@ class CellAnswers(WorkloadStatistic):
             return self, 1.0
         if self.basis is None:
             raise InputError("noise on all combinations within a subspace cannot be put on a grid")
-        gridded, spacing = CellAnswers(self.workload, self.subspace), step(n)
+        gridded, spacing = CellAnswers(self.workload, self.subspace), grid_step(n)
         vars(gridded)["basis"] = np.rint(self.basis / spacing) * spacing
         return gridded, spacing
 
     @cached_property
     def norms(self) -> Array:
         """The norms ‖q_j‖₂ (m,), which times σ give the standard deviation of each answer."""
-        if self.workload not in _NORMS:
-            _NORMS[self.workload] = _norms(self.workload)
-        return _NORMS[self.workload]
+        if self.workload not in _NORM_CACHE:
+            _NORM_CACHE[self.workload] = _query_norms(self.workload)
+        return _NORM_CACHE[self.workload]
 
     @property
     def rank(self) -> int:
@@ -262,8 +262,8 @@ class CellAnswers(WorkloadStatistic):
 
     def value(self, rows: Rows) -> Array:
         """The rows' distribution P_n on all cells (k,), or its coordinates (p,)."""
-        domain, weights = self.workload.domain, rows.weights / rows.divisor
-        cells = domain.index(rows.values)
+        domain, weights = self.workload.domain, rows.weights / rows.sum_divisor
+        cells = domain.cell_numbers(rows.values)
         return np.bincount(cells, weights, domain.size) if self.basis is None else self.basis[:, cells] @ weights
 
     def postprocess(self, noisy: Array) -> Array:
@@ -271,7 +271,7 @@ class CellAnswers(WorkloadStatistic):
         return self.workload.answers(noisy if self.basis is None else noisy @ self.basis)
 
 
-def _matrix(workload: Workload) -> Explicit | TableQueries:
+def _require_matrix(workload: Workload) -> Explicit | TableQueries:
     """The matrix of a workload; InputError for a workload that is not given by one."""
     if isinstance(workload, Explicit | TableQueries):
         return workload
@@ -283,7 +283,7 @@ def _projected_distance(tables: Marginals) -> float:
     shape = tables.domain.shape
     # size 1: never differs
     varying_columns = [i for i in sorted({a for axes in tables.axes for a in axes}) if shape[i] > 1]
-    if len(varying_columns) > MOST_COLUMNS:
+    if len(varying_columns) > MAX_PATTERN_COLUMNS:
         return math.sqrt(2)
     # 1 at the sets S of columns, as 0/1 coordinates, that lie inside some table
     inside_tables = np.zeros((2,) * len(varying_columns))
@@ -299,18 +299,18 @@ def _projected_distance(tables: Marginals) -> float:
         agree *= shape[i]
         agree += differ
     same_row = float(projection.flat[-1])
-    return min(math.sqrt(2 * (same_row - float(projection.min())) / tables.domain.size), math.sqrt(2)) * ROOM
+    return min(math.sqrt(2 * (same_row - float(projection.min())) / tables.domain.size), math.sqrt(2)) * ROUNDING_SLACK
 
 
-def _norms(workload: Workload) -> Array:
+def _query_norms(workload: Workload) -> Array:
     """The norms ‖q_j‖₂ (m,) over the cells of the domain."""
     if isinstance(workload, Union):
-        return np.concatenate([_norms(member) for member, _ in workload.members])
+        return np.concatenate([_query_norms(member) for member, _ in workload.parts])
     if isinstance(workload, Marginals):
         return np.sqrt(np.repeat([workload.domain.size / size for size in workload.sizes], workload.sizes))
     if isinstance(workload, TableQueries):
-        return np.sqrt(workload.matrix**2 @ _norms(workload.base) ** 2)
-    return np.linalg.norm(_matrix(workload).matrix, axis=1)
+        return np.sqrt(workload.matrix**2 @ _query_norms(workload.base) ** 2)
+    return np.linalg.norm(_require_matrix(workload).matrix, axis=1)
 
 
 @frozen
@@ -336,8 +336,10 @@ class SignedErrors(WorkloadStatistic):
 
     def in_counts(self, workload: Workload, n: int) -> tuple["SignedErrors", float]:
         """The scores n times as large, of exact counts, and a bound on what rounding may add: one subtraction's."""
-        answers = n * near(self.answers, self.rounds)
-        return SignedErrors(workload, answers, self.rounds), EPS * (self.rounds * n + float(np.abs(answers).max()))
+        answers = n * clip_public_answers(self.answers, self.rounds)
+        return SignedErrors(workload, answers, self.rounds), FLOAT_ERROR * (
+            self.rounds * n + float(np.abs(answers).max())
+        )
 
     def check(self) -> None:
         """Raise InputError for a workload without a derived sensitivity, and for answers or rounds that do not fit."""

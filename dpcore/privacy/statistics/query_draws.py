@@ -8,25 +8,25 @@ import math
 import numpy as np
 
 from ...core.errors import InputError
-from ...core.numbers import ROOM
+from ...core.numbers import ROUNDING_SLACK
 from ...core.types import Array, frozen
 from ...queries import Workload
-from .query_answers import EPS, WorkloadStatistic
+from .query_answers import FLOAT_ERROR, WorkloadStatistic
 
 
-def bit_range(step: float, unit: float) -> float:
+def keep_bit_epsilon(step: float, effective_n: float) -> float:
     """The privacy cost B of one keep-or-reject bit, step = ηw, unit = n (n/b for groups of b); never 0."""
     if step == 0:
-        return math.log1p(1 / unit)  # the limit, and all that is left of floating point
-    odds_ratio = -math.expm1(-step * (1 + 1 / unit)) / -math.expm1(-step)
-    return (step / unit + math.log(odds_ratio)) * ROOM
+        return math.log1p(1 / effective_n)  # the limit, and all that is left of floating point
+    odds_ratio = -math.expm1(-step * (1 + 1 / effective_n)) / -math.expm1(-step)
+    return (step / effective_n + math.log(odds_ratio)) * ROUNDING_SLACK
 
 
 @frozen
 class AcceptProbabilities(WorkloadStatistic):
     """The log-probability of keeping each of s drawn queries: u − 2ηw, u = η s (⟨q_j, P_n⟩ − answers_j) within ±ηw.
 
-    `drawn` (s,) are signed queries, `answers` (s,) public values q_j(x^{t−1}), w is the questions' width; as both terms
+    `signed_queries` (s,) are signed queries, `answers` (s,) public values q_j(x^{t−1}), w is the questions' width; as both terms
     of u lie in [lo_j, hi_j], |u| ≤ ηw already, and clipping to that keeps the bound whatever `answers` are.
 
     Bounded range of one bit: with v = u − 2ηw in [−3ηw, −ηw], its log-odds are v − ln(1 − e^v), whose derivative
@@ -37,23 +37,25 @@ class AcceptProbabilities(WorkloadStatistic):
     """
 
     workload: Workload
-    drawn: Array
+    signed_queries: Array
     answers: Array
     eta: float
 
     def check(self) -> None:
         """Raise InputError for a workload whose sensitivities are not known, or draws that are not its queries."""
         super().check()
-        in_workload = ((self.drawn >= 0) & (self.drawn < 2 * self.workload.m)).all() and self.drawn.dtype.kind in "iu"
-        same_shape = self.drawn.ndim == 1 and self.answers.shape == self.drawn.shape
+        in_workload = (
+            (self.signed_queries >= 0) & (self.signed_queries < 2 * self.workload.m)
+        ).all() and self.signed_queries.dtype.kind in "iu"
+        same_shape = self.signed_queries.ndim == 1 and self.answers.shape == self.signed_queries.shape
         if not 0 < self.eta < math.inf or not same_shape or not in_workload or np.isnan(self.answers).any():
             raise InputError(f"eta={self.eta} must be above 0, and every draw a signed query with its answer")
 
-    def lost(self, n: int) -> float:
+    def rounding_share(self, n: int) -> float:
         """The share r of η that is given up, so that B covers what rounding adds.
 
         Floating point moves v by at most e = 2^-50 ηw ((1 + max |answers|)/w + 3), so that neighbours' v differ by
-        η'w'/n + 2e at the most, for the η' of `rounded`. The 2e cost at most 2e (1 + 1/(η'w')) of log-odds. As
+        η'w'/n + 2e at the most, for the η' of `with_smaller_eta`. The 2e cost at most 2e (1 + 1/(η'w')) of log-odds. As
         |d/dt t/(eᵗ − 1)| ≤ ½, B(t) has a derivative of at least 1/(2n), so that the smaller η gains r ηw/(2n), which is
         enough: r is chosen so.
         Raises InputError where r would be above ½.
@@ -62,23 +64,23 @@ class AcceptProbabilities(WorkloadStatistic):
         if not limit > 0:
             return 0.0
         max_answer = float(np.abs(self.answers).max(initial=0))
-        share = 4 * n * EPS * ((1 + max_answer) / w + 3) * (1 + 2 / limit)
+        share = 4 * n * FLOAT_ERROR * ((1 + max_answer) / w + 3) * (1 + 2 / limit)
         if not share <= 0.5:
             raise InputError(f"eta={self.eta:g} with n={n} is beyond what rounding lets a bit be kept by")
         return share
 
-    def rounded(self, workload: Workload, lost: float) -> "AcceptProbabilities":
+    def with_smaller_eta(self, workload: Workload, rounding_share: float) -> "AcceptProbabilities":
         """The same bits with a smaller η' = (1 − r)η w/w', for the `lost` share r; w' is the width of `workload`."""
-        eta = self.eta * (1 - lost) * min(self.workload.width / (workload.width or 1.0), 1.0)
-        return AcceptProbabilities(workload, self.drawn, self.answers, eta)
+        eta = self.eta * (1 - rounding_share) * min(self.workload.width / (workload.width or 1.0), 1.0)
+        return AcceptProbabilities(workload, self.signed_queries, self.answers, eta)
 
-    def needs(self, unit: float) -> float:
-        """The privacy cost B of one bit to one row among `unit`."""
-        return bit_range(self.eta * self.workload.width, unit)
+    def minimum_epsilon(self, effective_n: float) -> float:
+        """The privacy cost B of one bit to one row among `effective_n`."""
+        return keep_bit_epsilon(self.eta * self.workload.width, effective_n)
 
     def value(self, truth: Array) -> Array:
         """The log-probabilities (s,) from the workload's answers on the rows."""
         m, limit = self.workload.m, self.eta * self.workload.width
-        signs = np.where(self.drawn < m, 1.0, -1.0)
-        u = self.eta * signs * (truth[self.drawn % m] - self.answers)
+        signs = np.where(self.signed_queries < m, 1.0, -1.0)
+        u = self.eta * signs * (truth[self.signed_queries % m] - self.answers)
         return np.clip(u, -limit, limit) - 2 * limit

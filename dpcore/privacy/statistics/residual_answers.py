@@ -5,13 +5,13 @@ import math
 import numpy as np
 
 from ...core.errors import InputError
-from ...core.numbers import ROOM
+from ...core.numbers import ROUNDING_SLACK
 from ...core.types import Array, frozen
 from ...queries import Marginals
-from ...queries.residual_spaces import spaces_of
+from ...queries.residual_spaces import cached_residual_spaces
 from ...schema.domain import Rows
-from ..noise_grid import on_steps, step
-from ..public_rounding import check_range
+from ..noise_grid import grid_step, round_weights_to_grid
+from ..public_rounding import require_wide_range
 from .statistic import Statistic
 
 
@@ -41,40 +41,44 @@ class Residuals(Statistic):
         """The residuals with weights on the grid: n times the value is whole numbers times the weights."""
         if (self.weights == np.rint(self.weights)).all():
             return self, 1.0
-        spacing = step(n)
-        return Residuals(self.workload, on_steps(self.weights, spacing)), spacing
+        spacing = grid_step(n)
+        return Residuals(self.workload, round_weights_to_grid(self.weights, spacing)), spacing
 
     @property
     def l2(self) -> float:
         """The ℓ2-sensitivity Δ₂ to one row."""
-        spaces = spaces_of(self.workload)
+        spaces = cached_residual_spaces(self.workload)
         if not len(self.weights):
             return 0.0
         t = self.weights**2 * spaces.cells
-        squared_changes = spaces.moved(t).max() if spaces.listed else (2 * spaces.count * spaces.widest) @ t
-        return math.sqrt(max(float(squared_changes), 0.0)) * ROOM
+        squared_changes = (
+            spaces.changes_by_pattern(t).max()
+            if spaces.patterns_enumerable
+            else (2 * spaces.count * spaces.change_bounds) @ t
+        )
+        return math.sqrt(max(float(squared_changes), 0.0)) * ROUNDING_SLACK
 
     @property
     def l1(self) -> float:
         """An upper bound on the ℓ1-sensitivity Δ₁ to one row."""
-        spaces = spaces_of(self.workload)
+        spaces = cached_residual_spaces(self.workload)
         return math.sqrt(float(spaces.count @ spaces.cells)) * self.l2
 
     def check(self) -> None:
         """Raise InputError unless the workload is marginal tables with fitting weights."""
         if type(self.workload) is not Marginals:
             raise InputError(f"{type(self.workload).__name__} is not marginal tables, whose residuals are known here")
-        cells = spaces_of(self.workload).cells
+        cells = cached_residual_spaces(self.workload).cells
         if self.weights.shape != cells.shape or not ((self.weights > 0) & (self.weights * cells <= 1)).all():
             raise InputError(f"residuals of {len(cells)} types of tables need as many weights, each in (0, 1/size]")
-        check_range(float((self.weights * cells).max(initial=0)))
+        require_wide_range(float((self.weights * cells).max(initial=0)))
 
     def value(self, rows: Rows) -> Array:
         """The residuals of all tables (Σ k_S,); for counted rows they are whole numbers times the weights."""
         residuals = []
-        for S, table_type in spaces_of(self.workload).type_of.items():
+        for S, table_type in cached_residual_spaces(self.workload).type_of.items():
             sizes = self.workload.domain.shape_of(S)
-            table = (rows.count(S, sizes) / rows.divisor).reshape(sizes)
+            table = (rows.count(S, sizes) / rows.sum_divisor).reshape(sizes)
             for axis, n in enumerate(sizes):
                 table = n * table - table.sum(axis=axis, keepdims=True)
             residuals.append(self.weights[table_type] * table.ravel())

@@ -11,11 +11,11 @@ import numpy as np
 from ...core.errors import InputError
 from ...core.types import Array, frozen
 from ...queries import Marginals, Workload
-from ..public_rounding import near
-from .query_answers import EPS, WorkloadStatistic
+from ..public_rounding import clip_public_answers
+from .query_answers import FLOAT_ERROR, WorkloadStatistic
 
-LARGEST = 1e100  # weight, and its inverse
-MOST_BLURRED = 64.0  # |answer|, true answer and level together, at the most, of a batch, as shares
+MAX_WEIGHT = 1e100  # weight, and its inverse
+MAX_ANSWER_SUM = 64.0  # |answer|, true answer and level together, at the most, of a batch, as shares
 
 
 @frozen
@@ -50,8 +50,10 @@ class TableErrors(WorkloadStatistic):
             )
         if not (np.isfinite(self.penalties).all() and (self.weights >= 0).all() and 0 < self.weights.max() < np.inf):
             raise InputError("penalties of tables must be finite, weights ≥ 0 and finite, one of them above 0")
-        if np.isnan(self.answers).any() or not 1 / LARGEST <= self.weights.max() <= LARGEST:
-            raise InputError(f"answers must be numbers, and the largest weight within {1 / LARGEST:g}..{LARGEST:g}")
+        if np.isnan(self.answers).any() or not 1 / MAX_WEIGHT <= self.weights.max() <= MAX_WEIGHT:
+            raise InputError(
+                f"answers must be numbers, and the largest weight within {1 / MAX_WEIGHT:g}..{MAX_WEIGHT:g}"
+            )
 
     def in_counts(self, workload: Any, n: int) -> tuple["TableErrors", float]:
         """The scores n times as large, of exact counts, and a bound on what rounding may add to each.
@@ -59,10 +61,10 @@ class TableErrors(WorkloadStatistic):
         A sum of c cells loses at most (c − 1) 2^-53 of what it is made of, however it is added up: of ≤ n in the
         rows' table, and of the public answers and penalties.
         """
-        answers, penalties = n * near(self.answers), n * near(self.penalties)
+        answers, penalties = n * clip_public_answers(self.answers), n * clip_public_answers(self.penalties)
         starts = [table.start for table in self.workload.tables]
         max_summed = n + float((np.add.reduceat(np.abs(answers), starts) + np.abs(penalties)).max())
-        rounding_bound = EPS * (1 + max(self.workload.sizes) / 8) * max_summed * float(self.weights.max())
+        rounding_bound = FLOAT_ERROR * (1 + max(self.workload.sizes) / 8) * max_summed * float(self.weights.max())
         return TableErrors(workload, answers, penalties, self.weights), rounding_bound
 
     def value(self, truth: Array) -> Array:
@@ -98,19 +100,23 @@ class AbsoluteErrors(WorkloadStatistic):
             raise InputError("a batch needs the numbers of its queries, and as many answers")
         if not ((self.queries >= 0) & (self.queries < m)).all():
             raise InputError(f"a batch holds a query outside 0..{m - 1}")
-        if not 1 + np.abs(self.answers).max(initial=0) + abs(self.level) <= MOST_BLURRED:
-            raise InputError(f"the answers and the level of a batch must be finite, and below {MOST_BLURRED:g} in sum")
+        if not 1 + np.abs(self.answers).max(initial=0) + abs(self.level) <= MAX_ANSWER_SUM:
+            raise InputError(
+                f"the answers and the level of a batch must be finite, and below {MAX_ANSWER_SUM:g} in sum"
+            )
 
     def in_counts(self, workload: Workload, n: int) -> tuple["AbsoluteErrors", float]:
         """The errors n times as large, of exact counts, and a bound on what two subtractions may round off."""
-        return AbsoluteErrors(workload, self.queries, n * self.answers, n * self.level), MOST_BLURRED * EPS * n
+        return AbsoluteErrors(
+            workload, self.queries, n * self.answers, n * self.level
+        ), MAX_ANSWER_SUM * FLOAT_ERROR * n
 
     def value(self, truth: Array) -> Array:
         """The errors minus the level (b,) from the answers on the rows, in shares, or in counts as `in_counts`."""
         return np.abs(truth[self.queries] - self.answers) - self.level
 
 
-def sparse_scales(sensitivity: float, epsilon: float) -> tuple[float, float]:
+def sparse_vector_scales(sensitivity: float, epsilon: float) -> tuple[float, float]:
     """The Laplace scales of a sparse vector's threshold and queries, Δ/ε₁ and 2Δ/ε₂ with ε₁ + ε₂ = ε.
 
     They pay for the shifts of Δ and 2Δ that `mechanisms.first_above` needs. A comparison has noise of variance 2(Δ/ε₁)²

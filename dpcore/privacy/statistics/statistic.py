@@ -19,11 +19,11 @@ class Statistic:
     l2: Any  # Δ₂ for one record
     norms: Any = 1.0  # what the noise's deviation is multiplied by on what leaves: a number, or (m,)
     gridded: Any = True  # whether exact noise can replace its noise; for a class, in most cases
-    answered: Any = None  # which answers of its workload the values are; None: they are none of them
-    shared = False  # whether several tables of its workload see the same noise
+    answered_slice: Any = None  # which answers of its workload the values are; None: they are none of them
+    shares_noise = False  # whether several tables of its workload see the same noise
     payable = (Gaussian, Pure)
-    one_by_one = False  # whether it reads the records themselves, which counts of tables do not hold
-    of_answers = False  # whether `value` takes all answers of its workload (m,) and not the records
+    reads_single_rows = False  # whether it reads the records themselves, which counts of tables do not hold
+    takes_answers = False  # whether `value` takes all answers of its workload (m,) and not the records
 
     def check(self) -> None:
         """Raise InputError for parameters whose sensitivity is not derived."""

@@ -15,29 +15,29 @@ from ...schema.domain import Rows
 from ..accounting.budget import Approximate, Gaussian, Pure
 from .statistic import Statistic
 
-BLOCK = 20_000_000  # entries of an array of records × candidates
-MANY = 16  # candidates at the same distance that are looked for before all are compared
-FARTHEST = 1e150  # coordinate of a candidate: beyond, squares overflow
-LARGEST = 2**23  # largest whole-number score, so that single precision adds scores without rounding
+MAX_BLOCK_ENTRIES = 20_000_000  # entries of an array of records × candidates
+MAX_TIED_CANDIDATES = 16  # candidates at the same distance that are looked for before all are compared
+MAX_COORDINATE = 1e150  # coordinate of a candidate: beyond, squares overflow
+MAX_SCORE = 2**23  # largest whole-number score, so that single precision adds scores without rounding
 
 
-class _Voting(Statistic):
+class _OneVotePerRow(Statistic):
     """The base of votes: each row has one vote, so that n times the shares are numbers of votes."""
 
     payable = (Gaussian, Pure, Approximate)
-    one_by_one = True
+    reads_single_rows = True
     l1 = 2.0
     l2 = math.sqrt(2)
 
 
-def _distinct(candidates: Array) -> tuple[Array, Array]:
+def _distinct_candidates(candidates: Array) -> tuple[Array, Array]:
     """The distinct candidates (u, d) in the order in which they first occur, and the index (u,) where each does."""
     first = np.sort(np.unique(candidates, axis=0, return_index=True)[1])
     return candidates[first], first
 
 
 @frozen
-class Votes(_Voting):
+class Votes(_OneVotePerRow):
     """The share (v,) of rows that are nearest to each public candidate (v, d): by the Euclidean distance.
 
     Ties go to the smallest index. A row's candidate is found from its own coordinates and the candidates alone, in
@@ -50,30 +50,32 @@ class Votes(_Voting):
     def check(self) -> None:
         """Raise InputError unless the candidates are finite points."""
         V = self.candidates
-        if V.ndim != 2 or not V.size or not (np.abs(V) <= FARTHEST).all():
+        if V.ndim != 2 or not V.size or not (np.abs(V) <= MAX_COORDINATE).all():
             raise InputError(f"candidates of shape {V.shape} must be finite points (v, d), at least one")
 
     def value(self, rows: Rows) -> Array:
         """The shares of the votes (v,)."""
         if rows.values.shape[1] != self.candidates.shape[1]:
             raise InputError(f"candidates have {self.candidates.shape[1]} coordinates, rows {rows.values.shape[1]}")
-        counts = np.bincount(self._nearest(rows.values), rows.weights, len(self.candidates))  # whole, so exact
-        return counts / rows.divisor
+        counts = np.bincount(
+            self._nearest_candidates(rows.values), rows.weights, len(self.candidates)
+        )  # whole, so exact
+        return counts / rows.sum_divisor
 
-    def _nearest(self, X: Array) -> Array:
+    def _nearest_candidates(self, X: Array) -> Array:
         """The index (r,) of the nearest candidate of every point X (r, d), the smallest one of several."""
-        U, first = _distinct(self.candidates)
+        U, first = _distinct_candidates(self.candidates)
         if len(U) == 1:
             return np.full(len(X), first[0])
         tree = KDTree(U)
         distances, indices = tree.query(X, 2)
         nearest = indices.min(axis=1, where=distances <= distances[:, :1], initial=len(U))
         tied = np.flatnonzero(distances[:, 1] <= distances[:, 0])
-        if len(tied) and len(U) > MANY:
-            distances, indices = tree.query(X[tied], MANY)
+        if len(tied) and len(U) > MAX_TIED_CANDIDATES:
+            distances, indices = tree.query(X[tied], MAX_TIED_CANDIDATES)
             nearest[tied] = indices.min(axis=1, where=distances <= distances[:, :1], initial=len(U))
             tied = tied[distances[:, -1] <= distances[:, 0]]
-        for start in range(0, len(tied), step := max(1, BLOCK // U.size)):
+        for start in range(0, len(tied), step := max(1, MAX_BLOCK_ENTRIES // U.size)):
             block = tied[start : start + step]
             squared_distances = ((X[block, None, :] - U) ** 2).sum(axis=2)
             nearest[block] = squared_distances.argmin(axis=1)
@@ -81,7 +83,7 @@ class Votes(_Voting):
 
 
 @frozen
-class CodeVotes(_Voting):
+class CodeVotes(_OneVotePerRow):
     """The share (v,) of coded rows that are nearest to each public candidate (v, d): by a sum over the columns.
 
     Column i of a row is first turned into `bins[i]` of its code (public). Two bins differ by `scales[i]` (k_i,), the
@@ -101,7 +103,7 @@ class CodeVotes(_Voting):
         V = self.candidates
         if not all(b.ndim == 1 and b.size and b.dtype.kind in "iu" and b.min() >= 0 for b in (*self.bins, V.ravel())):
             raise InputError("candidates, and the bin of every code, must be whole numbers ≥ 0")
-        sizes = self._sizes
+        sizes = self._bin_counts
         if V.ndim != 2 or not len(V) or V.shape[1] != len(sizes) or (V < 0).any() or (sizes <= V).any():
             raise InputError(f"candidates of shape {V.shape} must be bins of {len(sizes)} columns, at least one row")
         known_scales = [np.asarray(s) for s in self.scales if s is not None]
@@ -111,45 +113,47 @@ class CodeVotes(_Voting):
         if not fits or any((np.diff(s) < 0).any() for s in known_scales):
             raise InputError("the positions of bins must be whole numbers in increasing order, one for each bin")
         max_score = 4 * (self.unit * len(sizes) + sum(int(np.ptp(s)) for s in known_scales))
-        if not 0 < self.unit <= max_score < LARGEST:
-            raise InputError(f"scores up to {max_score} are outside 1..{LARGEST}")
+        if not 0 < self.unit <= max_score < MAX_SCORE:
+            raise InputError(f"scores up to {max_score} are outside 1..{MAX_SCORE}")
 
     def value(self, rows: Rows) -> Array:
         """The shares of the votes (v,)."""
         # A code beyond the bins counts in the last one: an error would reveal that such a record exists.
         binned = np.column_stack([b.take(rows.values[:, i], mode="clip") for i, b in enumerate(self.bins)])
-        if math.prod(self._sizes) < 2**62:
-            cells, distinct_index = np.unique(np.ravel_multi_index(tuple(binned.T), self._sizes), return_inverse=True)
-            X = np.column_stack(np.unravel_index(cells, self._sizes))
+        if math.prod(self._bin_counts) < 2**62:
+            cells, distinct_index = np.unique(
+                np.ravel_multi_index(tuple(binned.T), self._bin_counts), return_inverse=True
+            )
+            X = np.column_stack(np.unravel_index(cells, self._bin_counts))
         else:
             X, distinct_index = np.unique(binned, axis=0, return_inverse=True)
         weights = np.bincount(distinct_index.ravel(), rows.weights, len(X))
-        U, first = _distinct(self.candidates)
-        features, votes = (self._worth * self._features(U)).T.copy(), np.zeros(len(self.candidates))
-        for start in range(0, len(X), step := max(1, BLOCK // max(len(U), features.shape[0]))):
+        U, first = _distinct_candidates(self.candidates)
+        features, votes = (self._feature_weights * self._features(U)).T.copy(), np.zeros(len(self.candidates))
+        for start in range(0, len(X), step := max(1, MAX_BLOCK_ENTRIES // max(len(U), features.shape[0]))):
             block = slice(start, start + step)
             nearest = ((2 * self._features(X[block]) - 1) @ features).argmax(axis=1)
             votes += np.bincount(first[nearest], weights[block], len(votes))
-        return votes / rows.divisor
+        return votes / rows.sum_divisor
 
     @property
-    def _sizes(self) -> tuple[int, ...]:
+    def _bin_counts(self) -> tuple[int, ...]:
         """The number of bins of every column."""
         return tuple(int(b.max()) + 1 for b in self.bins)
 
     def _features(self, V: Array) -> Array:
         """The features (v, f) of candidates or rows: 1 at a column's bin, or at each bin that is passed; else 0."""
         out = []
-        for i, (k, scale) in enumerate(zip(self._sizes, self.scales, strict=True)):
+        for i, (k, scale) in enumerate(zip(self._bin_counts, self.scales, strict=True)):
             bins = np.arange(k if scale is None else k - 1)
             out.append(V[:, i, None] == bins if scale is None else V[:, i, None] > bins)
         return np.concatenate(out, axis=1, dtype=np.float32)
 
     @property
-    def _worth(self) -> Array:
+    def _feature_weights(self) -> Array:
         """The weights g (f,) of features: Σ g (x − v)² is twice the distance, least where Σ g (2x − 1) v is largest."""
         out = [
             np.full(k, self.unit) if s is None else 2 * np.diff(s)
-            for k, s in zip(self._sizes, self.scales, strict=True)
+            for k, s in zip(self._bin_counts, self.scales, strict=True)
         ]
         return np.concatenate(out, dtype=np.float32)

@@ -2,64 +2,74 @@
 
 from markupsafe import Markup
 
-from ...accuracy.meaning_of_epsilon import Promise, guess_tile
-from ...core.numbers import brief, noun
-from ...data.privacy_unit import COUNTED, ROW
-from ...privacy.accounting import Accounting, Budget, Lifetime, events_from_json
-from ...queries.parse_queries import in_words
-from ..ledger.gauge import gauge
-from ..tiles import foretold
+from ...accuracy.meaning_of_epsilon import Promise, guess_tile_texts
+from ...core.numbers import format_short_number, unit_noun
+from ...data.privacy_unit import ROW_COUNT_NOTICE, ROW_UNIT
+from ...privacy.accounting import Budget, CompositionRule, LifetimeBudget, events_from_json
+from ...queries.parse_queries import describe_queries
+from ..ledger.gauge import budget_gauge
+from ..tiles import predicted_error_tiles
 from . import origin_words
-from .printing import TEMPLATES, Facts, page
+from .printing import TEMPLATES, ReleaseFacts, render_page
 
-OTHERS = "Facts about large groups, also about people outside the table, can still be learned."
-OUTSIDE = "Releases of the same people that are not in this budget record, here or elsewhere, are not counted."
-SEVERAL = "Someone with several rows is protected for each, not for all."
-UNCOVERED = "What they reveal about people is outside the promise."
-PEEKED = f"Ranges or values of columns were filled in from the data without protection. {UNCOVERED}"
-LOOKED = "Someone looked at the data before choosing what to release. What the choice itself reveals is not covered."
-FLOATING = "Noise was drawn with floating-point numbers. What their last digits reveal is outside the promise."
-AUTHOR = "The schema's author says that ranges or values were measured before. This ledger does not know of it."
-STARTED = "It began at a table that its maker calls public. What that table shows about people is not covered."
+GROUP_FACTS_CAVEAT = "Facts about large groups, also about people outside the table, can still be learned."
+OTHER_RELEASES_CAVEAT = (
+    "Releases of the same people that are not in this budget record, here or elsewhere, are not counted."
+)
+SEVERAL_ROWS_CAVEAT = "Someone with several rows is protected for each, not for all."
+OUTSIDE_PROMISE = "What they reveal about people is outside the promise."
+PEEKED_CAVEAT = f"Ranges or values of columns were filled in from the data without protection. {OUTSIDE_PROMISE}"
+LOOKED_AT_DATA_CAVEAT = (
+    "Someone looked at the data before choosing what to release. What the choice itself reveals is not covered."
+)
+FLOAT_NOISE_CAVEAT = (
+    "Noise was drawn with floating-point numbers. What their last digits reveal is outside the promise."
+)
+SCHEMA_AUTHOR_CAVEAT = (
+    "The schema's author says that ranges or values were measured before. This ledger does not know of it."
+)
+PUBLIC_START_CAVEAT = (
+    "It began at a table that its maker calls public. What that table shows about people is not covered."
+)
 
 
-def card(facts: Facts, release: int) -> str:
+def card_page(facts: ReleaseFacts, release: int) -> str:
     """A release's card as an HTML page, from the facts in release.json and its number among those of its data set."""
     means, utility, protects = Promise.of_release(facts), facts["utility"], facts["protects"]
     dataset = facts["dataset"]
-    lifetime = Lifetime(Budget(**dataset["total"]), Accounting(dataset["accounting"]), dataset["failure"])
-    release_share = lifetime.cost(events_from_json(facts["promise"]["reserved"])) / lifetime.capacity
-    gauge_html, gauge_words, _ = gauge(
-        max(lifetime.share(dataset["spent"]["epsilon"]) - release_share, 0.0), release_share
+    lifetime = LifetimeBudget(Budget(**dataset["total"]), CompositionRule(dataset["accounting"]), dataset["failure"])
+    release_share = lifetime.composed_cost(events_from_json(facts["promise"]["reserved"])) / lifetime.capacity
+    gauge_html, gauge_words, _ = budget_gauge(
+        max(lifetime.used_capacity_share(dataset["spent"]["epsilon"]) - release_share, 0.0), release_share
     )
-    counted_noun = noun(protects["rows_per_person"])
-    tiles = foretold(utility["noise"], utility["as_exact_as_sample"], protects["records"], counted_noun)
-    return page(
+    counted_noun = unit_noun(protects["rows_per_person"])
+    tiles = predicted_error_tiles(utility["noise"], utility["as_exact_as_sample"], protects["records"], counted_noun)
+    return render_page(
         TEMPLATES / "card.html",
         **facts,
         release=release,
-        tiles=[*tiles, guess_tile(means.guess())],
-        promise_words=means.suspicion_words,
-        asked="; ".join(map(in_words, facts["queries"]["asked"])),
+        tiles=[*tiles, guess_tile_texts(means.max_guess_probability())],
+        promise_words=means.suspicion_sentence,
+        asked="; ".join(map(describe_queries, facts["queries"]["asked"])),
         gauge=Markup(gauge_html),
         gauge_words=gauge_words,
         origins=origin_words.group_origins(facts["provenance"]),
         not_covered=_not_covered(facts),
-        brief=brief,
+        brief=format_short_number,
     )
 
 
-def _not_covered(facts: Facts) -> list[str]:
+def _not_covered(facts: ReleaseFacts) -> list[str]:
     """Sentences that say what the promise does not cover."""
     caveats = [
-        (True, OTHERS),
-        (True, OUTSIDE),
-        (facts["protects"]["unit"] == ROW, SEVERAL),
-        (facts["protects"]["unit"] != ROW, COUNTED),
-        (facts["schema"].get("peeked"), PEEKED),
-        (facts["reason"], LOOKED),
-        ("floating" in facts["made_by"]["noise"], FLOATING),
-        (any(origin["source"] == origin_words.SCHEMA_AUTHOR for origin in facts["provenance"]), AUTHOR),
-        (facts["made_by"]["public_start"], STARTED),
+        (True, GROUP_FACTS_CAVEAT),
+        (True, OTHER_RELEASES_CAVEAT),
+        (facts["protects"]["unit"] == ROW_UNIT, SEVERAL_ROWS_CAVEAT),
+        (facts["protects"]["unit"] != ROW_UNIT, ROW_COUNT_NOTICE),
+        (facts["schema"].get("peeked"), PEEKED_CAVEAT),
+        (facts["reason"], LOOKED_AT_DATA_CAVEAT),
+        ("floating" in facts["made_by"]["noise"], FLOAT_NOISE_CAVEAT),
+        (any(origin["source"] == origin_words.SCHEMA_AUTHOR for origin in facts["provenance"]), SCHEMA_AUTHOR_CAVEAT),
+        (facts["made_by"]["public_start"], PUBLIC_START_CAVEAT),
     ]
     return [caveat for holds, caveat in caveats if holds]

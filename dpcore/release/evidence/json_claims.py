@@ -12,24 +12,24 @@ from datetime import datetime
 from typing import Any
 
 from .origin_words import SOURCES
-from .recount import ACCOUNTINGS, EVENT_SIZES, MAX_TIMES, OPTIMAL, WrongError, need
+from .recount import ACCOUNTINGS, EVENT_SIZES, MAX_EVENT_TIMES, OPTIMAL, WrongError, require
 
-MAX_DIGITS = 4000  # of a number in a file
-MAX_TEXT = 1_000_000  # characters of a text: a category, a reason, a setting
-MAX_SHORT = 200  # characters of a name or a version
+MAX_NUMBER_DIGITS = 4000  # of a number in a file
+MAX_TEXT_CHARS = 1_000_000  # characters of a text: a category, a reason, a setting
+MAX_SHORT_TEXT_CHARS = 200  # characters of a name or a version
 MAX_COLUMNS = 5000
-MAX_ITEMS = 1_000_000  # of a list
+MAX_LIST_ITEMS = 1_000_000  # of a list
 MAX_RELEASES = 100_000  # rows of an account
 MIN_EPSILON, MAX_EPSILON = 1e-6, 1e9
 MIN_DELTA, MAX_DELTA = 1e-100, 0.5
-MAX_SIZE = 1e18  # of what an event costs
+MAX_EVENT_SIZE = 1e18  # of what an event costs
 MAX_COUNT = 10**18
 MAX_ODDS = 1.1e304  # e^700, where it is cut off
-HASH = re.compile(r"[0-9a-f]{64}")
-LEDGER = re.compile(r"[0-9a-f]{16}")
-TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00")
+HASH_PATTERN = re.compile(r"[0-9a-f]{64}")
+LEDGER_ID_PATTERN = re.compile(r"[0-9a-f]{16}")
+TIME_PATTERN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00")
 
-Check = Callable[[Any, str], None]  # raises WrongError for a value that it refuses; the text says where it stands
+ValueCheck = Callable[[Any, str], None]  # raises WrongError for a value that it refuses; the text says where it stands
 
 
 def strict_json(content: bytes, name: str) -> Any:
@@ -39,136 +39,136 @@ def strict_json(content: bytes, name: str) -> Any:
     a key that stands twice in one object.
     """
 
-    def number(text: str) -> float:
+    def parse_float(text: str) -> float:
         value = float(text)
-        need(math.isfinite(value), f"{name}: {text[:40]} is no number that can be read")
+        require(math.isfinite(value), f"{name}: {text[:40]} is no number that can be read")
         return value
 
-    def whole(text: str) -> int:
-        need(len(text) <= MAX_DIGITS, f"{name}: a number has more than {MAX_DIGITS} digits")
+    def parse_int(text: str) -> int:
+        require(len(text) <= MAX_NUMBER_DIGITS, f"{name}: a number has more than {MAX_NUMBER_DIGITS} digits")
         return int(text)
 
-    def unique(pairs: list) -> dict:
+    def unique_keys(pairs: list) -> dict:
         parsed = dict(pairs)
-        need(len(parsed) == len(pairs), f"{name}: one object has a key twice")
+        require(len(parsed) == len(pairs), f"{name}: one object has a key twice")
         return parsed
 
-    def constant(text: str) -> None:
+    def refuse_constant(text: str) -> None:
         raise WrongError(f"{name}: {text} is no number")
 
     try:
         return json.loads(
             content.decode("utf-8"),
-            parse_float=number,
-            parse_int=whole,
-            parse_constant=constant,
-            object_pairs_hook=unique,
+            parse_float=parse_float,
+            parse_int=parse_int,
+            parse_constant=refuse_constant,
+            object_pairs_hook=unique_keys,
         )
     except (ValueError, RecursionError) as error:
         raise WrongError(f"{name}: {type(error).__name__}: {error}") from None
 
 
-def refuse(value: Any, where: str, expected: str) -> None:
+def raise_wrong_value(value: Any, field_path: str, expected: str) -> None:
     """Raise WrongError for a value that is not what is expected where it stands."""
-    raise WrongError(f"{where} = {repr(value)[:60]} is not {expected}")
+    raise WrongError(f"{field_path} = {repr(value)[:60]} is not {expected}")
 
 
-def text(longest: int = MAX_SHORT, pattern: re.Pattern | None = None) -> Check:
+def text_check(max_chars: int = MAX_SHORT_TEXT_CHARS, pattern: re.Pattern | None = None) -> ValueCheck:
     """Return the check of a text: Unicode, not too long, and of this pattern."""
 
-    def check(value: Any, where: str) -> None:
-        if type(value) is not str or len(value) > longest:
-            refuse(value, where, f"a text of at most {longest} characters")
+    def check(value: Any, field_path: str) -> None:
+        if type(value) is not str or len(value) > max_chars:
+            raise_wrong_value(value, field_path, f"a text of at most {max_chars} characters")
         if any("\ud800" <= c <= "\udfff" for c in value):
-            refuse(value, where, "Unicode text")
+            raise_wrong_value(value, field_path, "Unicode text")
         if pattern is not None and not pattern.fullmatch(value):
-            refuse(value, where, "of the form that it has in every release")
+            raise_wrong_value(value, field_path, "of the form that it has in every release")
 
     return check
 
 
-def number(low: float, high: float, *, above: bool = False, below: bool = False) -> Check:
-    """Return the check of a number from low to high; `above` and `below` leave out the ends themselves."""
+def number_check(low: float, high: float, *, exclude_low: bool = False, exclude_high: bool = False) -> ValueCheck:
+    """Return the check of a number from low to high; `exclude_low` and `exclude_high` leave out the ends themselves."""
 
-    def check(value: Any, where: str) -> None:
+    def check(value: Any, field_path: str) -> None:
         is_inside = type(value) in (int, float) and low <= value <= high
-        if not is_inside or (above and value == low) or (below and value == high):
-            refuse(value, where, f"a number from {low:g} to {high:g}")
+        if not is_inside or (exclude_low and value == low) or (exclude_high and value == high):
+            raise_wrong_value(value, field_path, f"a number from {low:g} to {high:g}")
 
     return check
 
 
-def whole(low: int, high: int = MAX_COUNT) -> Check:
+def whole_number_check(low: int, high: int = MAX_COUNT) -> ValueCheck:
     """Return the check of a whole number from low to high."""
 
-    def check(value: Any, where: str) -> None:
+    def check(value: Any, field_path: str) -> None:
         if type(value) is not int or not low <= value <= high:
-            refuse(value, where, f"a whole number from {low} to {high}")
+            raise_wrong_value(value, field_path, f"a whole number from {low} to {high}")
 
     return check
 
 
-def choice(*allowed: Any) -> Check:
+def choice_check(*allowed: Any) -> ValueCheck:
     """Return the check of a value that is one of these, of the same type."""
 
-    def check(value: Any, where: str) -> None:
+    def check(value: Any, field_path: str) -> None:
         if not any(type(value) is type(other) and value == other for other in allowed):
-            refuse(value, where, f"one of {', '.join(map(repr, allowed))}")
+            raise_wrong_value(value, field_path, f"one of {', '.join(map(repr, allowed))}")
 
     return check
 
 
-def items(each: Check, least: int = 0, most: int = MAX_ITEMS) -> Check:
+def list_check(item_check: ValueCheck, min_count: int = 0, max_count: int = MAX_LIST_ITEMS) -> ValueCheck:
     """Return the check of a list of values that all pass one check."""
 
-    def check(value: Any, where: str) -> None:
-        if type(value) is not list or not least <= len(value) <= most:
-            refuse(value, where, f"a list of {least} to {most}")
+    def check(value: Any, field_path: str) -> None:
+        if type(value) is not list or not min_count <= len(value) <= max_count:
+            raise_wrong_value(value, field_path, f"a list of {min_count} to {max_count}")
         for index, item in enumerate(value):
-            each(item, f"{where}[{index}]")
+            item_check(item, f"{field_path}[{index}]")
 
     return check
 
 
-def fields(required: dict[str, Check], optional: dict[str, Check] | None = None) -> Check:
+def object_check(required: dict[str, ValueCheck], optional: dict[str, ValueCheck] | None = None) -> ValueCheck:
     """Return the check of an object with exactly these fields, of which some may be missing."""
     field_checks = required | (optional or {})
 
-    def check(value: Any, where: str) -> None:
+    def check(value: Any, field_path: str) -> None:
         if type(value) is not dict:
-            refuse(value, where, "an object")
+            raise_wrong_value(value, field_path, "an object")
         missing = [name for name in required if name not in value]
-        need(not missing, f"{where}: the field {', '.join(missing)[:100]} is missing")
+        require(not missing, f"{field_path}: the field {', '.join(missing)[:100]} is missing")
         unknown = [name for name in value if name not in field_checks]
         unknown_field_hint = "this copy of verify.py does not know it; a newer program may have written it"
-        need(not unknown, f"{where}: the field {', '.join(unknown)[:100]}: {unknown_field_hint}")
+        require(not unknown, f"{field_path}: the field {', '.join(unknown)[:100]}: {unknown_field_hint}")
         for name, item in value.items():
-            field_checks[name](item, f"{where}.{name}")
+            field_checks[name](item, f"{field_path}.{name}")
 
     return check
 
 
-def named(each: Check, most: int = MAX_COLUMNS) -> Check:
+def mapping_check(value_check: ValueCheck, max_count: int = MAX_COLUMNS) -> ValueCheck:
     """Return the check of an object whose names are free, and whose values all pass one check."""
 
-    def check(value: Any, where: str) -> None:
-        if type(value) is not dict or len(value) > most:
-            refuse(value, where, f"an object of at most {most} names")
+    def check(value: Any, field_path: str) -> None:
+        if type(value) is not dict or len(value) > max_count:
+            raise_wrong_value(value, field_path, f"an object of at most {max_count} names")
         for name, item in value.items():
-            text(MAX_TEXT)(name, where)
-            each(item, f"{where}.{name[:40]}")
+            text_check(MAX_TEXT_CHARS)(name, field_path)
+            value_check(item, f"{field_path}.{name[:40]}")
 
     return check
 
 
-def either(*checks: Check) -> Check:
+def any_check(*alternatives: ValueCheck) -> ValueCheck:
     """Return the check of a value that passes one of these checks at least."""
 
-    def check(value: Any, where: str) -> None:
+    def check(value: Any, field_path: str) -> None:
         reasons = []
-        for alternative in checks:
+        for alternative in alternatives:
             try:
-                alternative(value, where)
+                alternative(value, field_path)
                 return
             except WrongError as error:
                 reasons.append(str(error))
@@ -177,196 +177,240 @@ def either(*checks: Check) -> Check:
     return check
 
 
-def moment(value: Any, where: str) -> None:
+def check_time(value: Any, field_path: str) -> None:
     """Raise WrongError unless the value is a time in UTC, to the second."""
-    text(pattern=TIME)(value, where)
+    text_check(pattern=TIME_PATTERN)(value, field_path)
     try:
         datetime.fromisoformat(value)
     except ValueError:
-        refuse(value, where, "a time")
+        raise_wrong_value(value, field_path, "a time")
 
 
-def event(value: Any, where: str) -> None:
+def check_event(value: Any, field_path: str) -> None:
     """Raise WrongError unless the value is an event of a known kind that costs something."""
     if type(value) is not dict or value.get("kind") not in EVENT_SIZES:
-        refuse(value, where, f"an event of the kind {', '.join(EVENT_SIZES)}")
+        raise_wrong_value(value, field_path, f"an event of the kind {', '.join(EVENT_SIZES)}")
     is_sampler_error = value["kind"] == "Drawn"
-    size_check = number(0, 1, below=True) if is_sampler_error else number(0, MAX_SIZE, above=True)
-    field_checks = {"kind": text(), EVENT_SIZES[value["kind"]]: size_check, "times": whole(1, MAX_TIMES)}
+    size_check = (
+        number_check(0, 1, exclude_high=True) if is_sampler_error else number_check(0, MAX_EVENT_SIZE, exclude_low=True)
+    )
+    field_checks = {
+        "kind": text_check(),
+        EVENT_SIZES[value["kind"]]: size_check,
+        "times": whole_number_check(1, MAX_EVENT_TIMES),
+    }
     if not is_sampler_error:
-        field_checks["failure"] = number(0, 1, below=True)
-    fields(field_checks)(value, where)
+        field_checks["failure"] = number_check(0, 1, exclude_high=True)
+    object_check(field_checks)(value, field_path)
 
 
-def events(value: Any, where: str) -> None:
+def check_events(value: Any, field_path: str) -> None:
     """Raise WrongError unless the value is a list of events of which one at least pays for a use of the data."""
-    items(event, least=1)(value, where)
+    list_check(check_event, min_count=1)(value, field_path)
     has_cost = any(item["kind"] != "Drawn" for item in value)
-    need(has_cost, f"{where}: nothing pays for the use of the data")
+    require(has_cost, f"{field_path}: nothing pays for the use of the data")
 
 
-def nothing(value: Any, where: str) -> None:
+def check_null(value: Any, field_path: str) -> None:
     """Raise WrongError unless the value is null."""
     if value is not None:
-        refuse(value, where, "null")
+        raise_wrong_value(value, field_path, "null")
 
 
-def anything(value: Any, where: str) -> None:
+def check_any_json(value: Any, field_path: str) -> None:
     """Raise WrongError for a text that is none, in any JSON value; what it says is the owner's word."""
     if type(value) is dict:
-        named(anything, MAX_ITEMS)(value, where)
+        mapping_check(check_any_json, MAX_LIST_ITEMS)(value, field_path)
     elif type(value) is list:
-        items(anything)(value, where)
+        list_check(check_any_json)(value, field_path)
     elif type(value) is str:
-        text(MAX_TEXT)(value, where)
+        text_check(MAX_TEXT_CHARS)(value, field_path)
 
 
-HEX = text(pattern=HASH)
-FLAG = choice(True, False)
-WORDS = text(MAX_TEXT)
-EPSILON = number(MIN_EPSILON, MAX_EPSILON)
-SPENT = number(0, MAX_EPSILON, above=True)
-DELTA = either(choice(0, 0.0), number(MIN_DELTA, MAX_DELTA))
-SHARE = number(0, 1)
-VALUE = either(number(-math.inf, math.inf), FLAG, WORDS)
-SETTING = either(number(-1e300, 1e300), FLAG, WORDS)
-BOUND = number(-1e15, 1e15)
-LIFETIME = choice(*ACCOUNTINGS)
-COLUMN = fields(
+HASH_CHECK = text_check(pattern=HASH_PATTERN)
+FLAG_CHECK = choice_check(True, False)
+LONG_TEXT_CHECK = text_check(MAX_TEXT_CHARS)
+EPSILON_CHECK = number_check(MIN_EPSILON, MAX_EPSILON)
+SPENT_EPSILON_CHECK = number_check(0, MAX_EPSILON, exclude_low=True)
+DELTA_CHECK = any_check(choice_check(0, 0.0), number_check(MIN_DELTA, MAX_DELTA))
+SHARE_CHECK = number_check(0, 1)
+VALUE_CHECK = any_check(number_check(-math.inf, math.inf), FLAG_CHECK, LONG_TEXT_CHECK)
+SETTING_CHECK = any_check(number_check(-1e300, 1e300), FLAG_CHECK, LONG_TEXT_CHECK)
+BOUND_CHECK = number_check(-1e15, 1e15)
+ACCOUNTING_CHECK = choice_check(*ACCOUNTINGS)
+COLUMN_CHECK = object_check(
     {
-        "kind": choice("categorical", "numeric", "integer"),
-        "ordered": FLAG,
-        "missing": text(),
-        "out_of_range": text(),
+        "kind": choice_check("categorical", "numeric", "integer"),
+        "ordered": FLAG_CHECK,
+        "missing": text_check(),
+        "out_of_range": text_check(),
     },
     {
-        "values": items(VALUE, least=1),
-        "edges": items(BOUND, least=2),
-        "low": BOUND,
-        "high": BOUND,
-        "read": text(),
-        "unreadable": text(),
-    },
-)
-SCHEMA = fields(
-    {"columns": named(COLUMN)},
-    {
-        "constraints": items(anything),
-        "peeked": choice(True),
-        "file": named(VALUE, most=20),
-        "measured": items(WORDS, least=1, most=MAX_COLUMNS),
+        "values": list_check(VALUE_CHECK, min_count=1),
+        "edges": list_check(BOUND_CHECK, min_count=2),
+        "low": BOUND_CHECK,
+        "high": BOUND_CHECK,
+        "read": text_check(),
+        "unreadable": text_check(),
     },
 )
-START = fields({"name": text(), "rows": whole(1), "sha256": either(choice(""), HEX), "fingerprint": text()})
-ORIGIN = fields({"column": WORDS, "source": choice(*SOURCES), "entry": either(nothing, whole(1))})
-RELEASE = fields(
+SCHEMA_CHECK = object_check(
+    {"columns": mapping_check(COLUMN_CHECK)},
     {
-        "format": choice(1),
-        "time": moment,
-        "dataset": fields(
+        "constraints": list_check(check_any_json),
+        "peeked": choice_check(True),
+        "file": mapping_check(VALUE_CHECK, max_count=20),
+        "measured": list_check(LONG_TEXT_CHECK, min_count=1, max_count=MAX_COLUMNS),
+    },
+)
+PUBLIC_START_CHECK = object_check(
+    {
+        "name": text_check(),
+        "rows": whole_number_check(1),
+        "sha256": any_check(choice_check(""), HASH_CHECK),
+        "fingerprint": text_check(),
+    }
+)
+ORIGIN_CHECK = object_check(
+    {"column": LONG_TEXT_CHECK, "source": choice_check(*SOURCES), "entry": any_check(check_null, whole_number_check(1))}
+)
+RELEASE_CHECK = object_check(
+    {
+        "format": choice_check(1),
+        "time": check_time,
+        "dataset": object_check(
             {
-                "name": text(),
-                "version": whole(1),
-                "total": fields({"epsilon": EPSILON, "delta": DELTA}),
-                "spent": fields({"epsilon": SPENT, "delta": DELTA}),
-                "accounting": LIFETIME,
-                "failure": number(0, MAX_DELTA),
+                "name": text_check(),
+                "version": whole_number_check(1),
+                "total": object_check({"epsilon": EPSILON_CHECK, "delta": DELTA_CHECK}),
+                "spent": object_check({"epsilon": SPENT_EPSILON_CHECK, "delta": DELTA_CHECK}),
+                "accounting": ACCOUNTING_CHECK,
+                "failure": number_check(0, MAX_DELTA),
             }
         ),
-        "ledger": fields({"id": text(pattern=LEDGER), "entry": whole(1), "hash": HEX, "link": HEX}),
-        "protects": fields({"unit": WORDS, "neighbours": WORDS, "records": whole(2), "rows_per_person": whole(1)}),
-        "promise": fields(
+        "ledger": object_check(
             {
-                "epsilon": EPSILON,
-                "delta": DELTA,
-                "accounting": choice(*ACCOUNTINGS, OPTIMAL),
-                "cost": text(),
-                "charges": events,
-                "reserved": events,
-                "means": fields(
-                    {"guess": number(0.5, 1), "odds": number(1, MAX_ODDS), "except": number(0, 1, below=True)}
+                "id": text_check(pattern=LEDGER_ID_PATTERN),
+                "entry": whole_number_check(1),
+                "hash": HASH_CHECK,
+                "link": HASH_CHECK,
+            }
+        ),
+        "protects": object_check(
+            {
+                "unit": LONG_TEXT_CHECK,
+                "neighbours": LONG_TEXT_CHECK,
+                "records": whole_number_check(2),
+                "rows_per_person": whole_number_check(1),
+            }
+        ),
+        "promise": object_check(
+            {
+                "epsilon": EPSILON_CHECK,
+                "delta": DELTA_CHECK,
+                "accounting": choice_check(*ACCOUNTINGS, OPTIMAL),
+                "cost": text_check(),
+                "charges": check_events,
+                "reserved": check_events,
+                "means": object_check(
+                    {
+                        "guess": number_check(0.5, 1),
+                        "odds": number_check(1, MAX_ODDS),
+                        "except": number_check(0, 1, exclude_high=True),
+                    }
                 ),
             }
         ),
-        "plan": fields({"choices": items(fields({"name": text(), "value": SETTING, "why": WORDS}))}),
-        "made_by": fields(
+        "plan": object_check(
             {
-                "algorithm": text(),
-                "source": WORDS,
-                "adaptive": FLAG,
-                "public_start": FLAG,
-                "start": either(nothing, START),
-                "noise": WORDS,
+                "choices": list_check(
+                    object_check({"name": text_check(), "value": SETTING_CHECK, "why": LONG_TEXT_CHECK})
+                )
             }
         ),
-        "queries": fields({"asked": items(WORDS, least=1), "count": whole(1)}),
-        "schema": SCHEMA,
-        "schema_sha256": HEX,
-        "bounds": WORDS,
-        "provenance": items(ORIGIN, least=1, most=MAX_COLUMNS),
-        "measured": items(fields({"column": WORDS, "found": WORDS, "nothing": FLAG, "tag": text()}), most=MAX_COLUMNS),
-        "reason": WORDS,
-        "versions": named(text(), most=20),
-        "files": named(HEX, most=20),
-        "errors": either(
-            nothing,
-            fields(
+        "made_by": object_check(
+            {
+                "algorithm": text_check(),
+                "source": LONG_TEXT_CHECK,
+                "adaptive": FLAG_CHECK,
+                "public_start": FLAG_CHECK,
+                "start": any_check(check_null, PUBLIC_START_CHECK),
+                "noise": LONG_TEXT_CHECK,
+            }
+        ),
+        "queries": object_check({"asked": list_check(LONG_TEXT_CHECK, min_count=1), "count": whole_number_check(1)}),
+        "schema": SCHEMA_CHECK,
+        "schema_sha256": HASH_CHECK,
+        "bounds": LONG_TEXT_CHECK,
+        "provenance": list_check(ORIGIN_CHECK, min_count=1, max_count=MAX_COLUMNS),
+        "measured": list_check(
+            object_check(
+                {"column": LONG_TEXT_CHECK, "found": LONG_TEXT_CHECK, "nothing": FLAG_CHECK, "tag": text_check()}
+            ),
+            max_count=MAX_COLUMNS,
+        ),
+        "reason": LONG_TEXT_CHECK,
+        "versions": mapping_check(text_check(), max_count=20),
+        "files": mapping_check(HASH_CHECK, max_count=20),
+        "errors": any_check(
+            check_null,
+            object_check(
                 {
-                    "answers": whole(1),
-                    "measured": whole(1),
-                    "least": number(0, MAX_SIZE),
-                    "most": number(0, MAX_SIZE),
+                    "answers": whole_number_check(1),
+                    "measured": whole_number_check(1),
+                    "least": number_check(0, MAX_EVENT_SIZE),
+                    "most": number_check(0, MAX_EVENT_SIZE),
                 }
             ),
         ),
-        "utility": fields(
+        "utility": object_check(
             {
-                "good_for": items(WORDS),
-                "not_for": items(WORDS),
-                "tolerance": SHARE,
-                "smallest_group": either(nothing, whole(0)),
-                "sentence": WORDS,
-                "as_exact_as_sample": either(nothing, SHARE),
-                "noise": either(nothing, items(number(0, MAX_SIZE), least=2, most=2)),
+                "good_for": list_check(LONG_TEXT_CHECK),
+                "not_for": list_check(LONG_TEXT_CHECK),
+                "tolerance": SHARE_CHECK,
+                "smallest_group": any_check(check_null, whole_number_check(0)),
+                "sentence": LONG_TEXT_CHECK,
+                "as_exact_as_sample": any_check(check_null, SHARE_CHECK),
+                "noise": any_check(check_null, list_check(number_check(0, MAX_EVENT_SIZE), min_count=2, max_count=2)),
             }
         ),
     }
 )
-ACCOUNT = fields(
+ACCOUNT_CHECK = object_check(
     {
-        "opened": fields(
+        "opened": object_check(
             {
-                "ledger": text(pattern=LEDGER),
-                "epsilon": EPSILON,
-                "delta": DELTA,
-                "accounting": LIFETIME,
-                "failure": number(0, MAX_DELTA),
-                "link": HEX,
+                "ledger": text_check(pattern=LEDGER_ID_PATTERN),
+                "epsilon": EPSILON_CHECK,
+                "delta": DELTA_CHECK,
+                "accounting": ACCOUNTING_CHECK,
+                "failure": number_check(0, MAX_DELTA),
+                "link": HASH_CHECK,
             }
         ),
-        "releases": items(
-            fields(
+        "releases": list_check(
+            object_check(
                 {
-                    "entry": whole(1),
-                    "hash": HEX,
-                    "time": moment,
-                    "epsilon": EPSILON,
-                    "delta": DELTA,
-                    "events": events,
-                    "total_epsilon": SPENT,
-                    "link": HEX,
+                    "entry": whole_number_check(1),
+                    "hash": HASH_CHECK,
+                    "time": check_time,
+                    "epsilon": EPSILON_CHECK,
+                    "delta": DELTA_CHECK,
+                    "events": check_events,
+                    "total_epsilon": SPENT_EPSILON_CHECK,
+                    "link": HASH_CHECK,
                 }
             ),
-            least=1,
-            most=MAX_RELEASES,
+            min_count=1,
+            max_count=MAX_RELEASES,
         ),
     }
 )
-SIGNATURE = fields(
+SIGNATURE_CHECK = object_check(
     {
-        "files": named(HEX, most=20),
-        "format": choice(1),
-        "key": HEX,
-        "signature": text(pattern=re.compile(r"[0-9a-f]{128}")),
+        "files": mapping_check(HASH_CHECK, max_count=20),
+        "format": choice_check(1),
+        "key": HASH_CHECK,
+        "signature": text_check(pattern=re.compile(r"[0-9a-f]{128}")),
     }
 )

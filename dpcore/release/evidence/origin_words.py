@@ -3,8 +3,8 @@
 THIS_RELEASE, EARLIER_RELEASE, SCHEMA_AUTHOR = "this release", "earlier release", "author"
 ENTERED, REAL_DATA = "person", "data"
 SOURCES = (THIS_RELEASE, EARLIER_RELEASE, SCHEMA_AUTHOR, ENTERED, REAL_DATA)
-FILLED_IN = "filled in from the data, not protected"
-STATED = "stated by the schema's author, not by this ledger, to have been measured"
+FILLED_IN_TEXT = "filled in from the data, not protected"
+STATED_TEXT = "stated by the schema's author, not by this ledger, to have been measured"
 
 
 def group_origins(origins: list[dict]) -> list[tuple[str, int | None, list[str]]]:
@@ -21,21 +21,21 @@ def group_origins(origins: list[dict]) -> list[tuple[str, int | None, list[str]]
     return [(source, entry, columns[source, entry]) for source, entry in order]
 
 
-def bounds_in_words(origins: list[dict]) -> str:
+def describe_bounds(origins: list[dict]) -> str:
     """Return the words on where bounds and values come from; for `origins` see `group_origins`."""
     groups = group_origins(origins)
     if any(source == REAL_DATA for source, *_ in groups):
-        return FILLED_IN
-    parts = [_part_in_words(*group) for group in groups if group[0] != ENTERED]
+        return FILLED_IN_TEXT
+    parts = [_describe_columns(*group) for group in groups if group[0] != ENTERED]
     if any(source == ENTERED for source, *_ in groups):
         parts.append("others entered by a person" if parts else "entered by a person")
     return "; ".join(parts)
 
 
-def _part_in_words(source: str, entry: int | None, names: list[str]) -> str:
+def _describe_columns(source: str, entry: int | None, names: list[str]) -> str:
     """Return the words on the columns of one source."""
     columns = ", ".join(names)
     if source == SCHEMA_AUTHOR:
-        return f"{STATED}: {columns}"
+        return f"{STATED_TEXT}: {columns}"
     release = "this release" if source == THIS_RELEASE else f"an earlier release, entry {entry} of the ledger"
     return f"measured from the data, protected, with {release}: {columns}"

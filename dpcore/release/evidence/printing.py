@@ -14,29 +14,31 @@ from markupsafe import Markup
 
 from ...core.types import Json
 
-Facts = Json  # of release.json
+ReleaseFacts = Json  # of release.json
 TEMPLATES = Path(__file__).with_name("templates")
 
 
-def page(template: Path, **values: object) -> str:
+def render_page(template: Path, **values: object) -> str:
     """A whole HTML page: a template that extends `frame.html`, filled in with `values`."""
-    return filled(template, _isolated, values, autoescape=True)
+    return render_template(template, _isolate, values, autoescape=True)
 
 
-def filled(template: Path, shown: Callable[[Any], str], values: Json, *, autoescape: bool = False) -> str:
-    """The text of a template: `shown` makes of every value what is written; a value that is missing is an error."""
-    return _environment(template.parent, shown, autoescape).get_template(template.name).render(values)
+def render_template(
+    template: Path, format_value: Callable[[Any], str], values: Json, *, autoescape: bool = False
+) -> str:
+    """The text of a template: `format_value` makes of every value what is written; a value that is missing is an error."""
+    return _environment(template.parent, format_value, autoescape).get_template(template.name).render(values)
 
 
 @cache
-def _environment(folder: Path, shown: Callable[[Any], str], autoescape: bool) -> Environment:
+def _environment(folder: Path, format_value: Callable[[Any], str], autoescape: bool) -> Environment:
     """The reader of the templates of a folder, and of the frame; it keeps those that it has read."""
     return Environment(
-        loader=FileSystemLoader([folder, TEMPLATES]), autoescape=autoescape, finalize=shown,
+        loader=FileSystemLoader([folder, TEMPLATES]), autoescape=autoescape, finalize=format_value,
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
-    )  # fmt: skip
+    )
 
 
-def _isolated(value: object) -> Markup:
+def _isolate(value: object) -> Markup:
     """The value escaped, and apart from the text around it; what is HTML already stays as it is."""
     return value if isinstance(value, Markup) else Markup("<bdi>{}</bdi>").format(value)

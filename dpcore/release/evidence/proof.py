@@ -14,38 +14,38 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from ...algorithms import Algorithm
-from ...algorithms.schema_measurement.measurement_plan import Division, joint_cost
-from ...core.numbers import brief
+from ...algorithms.schema_measurement.measurement_plan import BudgetDivision, joint_cost
+from ...core.numbers import format_short_number
 from ...core.types import value_object
 from ...privacy.accounting import (
-    Accounting,
     Approximate,
     BoundedRange,
-    Charge,
+    ComposedCost,
+    CompositionRule,
     Gaussian,
     Plan,
+    PlannedEvent,
     Pure,
     Spend,
     SubsampledGaussian,
-    Sums,
     composition,
     conversions,
 )
 from ...privacy.curators.column_curator import ColumnCurator
-from ...privacy.curators.curator_of_problem import CURATORS
-from ...problems import Grouped
-from .printing import TEMPLATES, page
+from ...privacy.curators.curator_of_problem import CURATOR_TYPES
+from ...problems import BoundedContribution
+from .printing import TEMPLATES, render_page
 
-SIZES = {"l1": "Δ₁", "l2": "Δ₂", "sensitivity": "Δ", "clip": "C"}
-NAMES: dict[type, str] = {
+SENSITIVITY_SYMBOLS = {"l1": "Δ₁", "l2": "Δ₂", "sensitivity": "Δ", "clip": "C"}
+SPEND_NAMES: dict[type, str] = {
     Gaussian: "Gaussian noise", Pure: "pure differential privacy", BoundedRange: "exponential mechanism",
     Approximate: "approximate differential privacy", SubsampledGaussian: "Gaussian noise on a random sample",
-}  # fmt: skip
-LONG = 60  # characters of a derivation that is not repeated in a proof
-SPENDS = ("Exact", *(kind.__name__ for kind in NAMES))
-WORKLOADS = ("Marginals", "Explicit", "TableQueries", "Union")
-MEASURING = ("measure", "measure_sample", "count", "frequent")  # verbs that release a value with noise
-LETTERS = {"mu": "μ", "epsilon": "ε₀", "failure": "δ₀", "noise_multiplier": "z", "rate": "q", "rho": "ρ"}
+}
+MAX_REPEATED_CHARS = 60  # characters of a derivation that is not repeated in a proof
+SPEND_CLASS_NAMES = ("Exact", *(kind.__name__ for kind in SPEND_NAMES))
+WORKLOAD_CLASS_NAMES = ("Marginals", "Explicit", "TableQueries", "Union")
+MEASURING_VERBS = ("measure", "measure_sample", "count", "frequent")  # verbs that release a value with noise
+PARAMETER_SYMBOLS = {"mu": "μ", "epsilon": "ε₀", "failure": "δ₀", "noise_multiplier": "z", "rate": "q", "rho": "ρ"}
 
 
 @value_object
@@ -74,7 +74,7 @@ class ProofStep:
 class Proof:
     """A whole proof: all steps, their total, the theorem that adds them up, and the promise kept.
 
-    It is about a table of n `rows`, of which one person has `group` at the most.
+    It is about a table of n `row_text`, of which one person has `group` at the most.
     """
 
     algorithm: str
@@ -90,34 +90,42 @@ class Proof:
     group: int
 
 
-def proof(
+def derive_proof(
     name: str,
     algorithm: Algorithm | type[Algorithm],
     plan: Plan,
-    problem: Grouped,
-    measured: tuple[Plan, Division] | None = None,
+    problem: BoundedContribution,
+    schema_step: tuple[Plan, BudgetDivision] | None = None,
 ) -> Proof:
     """The proof for a plan of the algorithm that is registered under `name`, for the rows of this problem.
 
-    Where the schema is `measured` by a plan of its own, within a division of the whole budget, its charges come first,
+    Where the schema is `schema_step` by a plan of its own, within a division of the whole budget, its charges come first,
     named after columns, and the total is what the ledger's check of both adds up: all that may ever be spent.
     """
-    sums, accounting, budget, steps = plan.sums, plan.accounting, plan.budget, []
+    sums, accounting, budget, steps = plan.total_cost, plan.accounting, plan.budget, []
     epsilon = sums.epsilon(budget.delta, accounting)
-    if measured is not None:
-        schema_plan, division = measured
+    if schema_step is not None:
+        schema_plan, division = schema_step
         accounting, budget = division.accounting, division.budget
         cost, failure, epsilon = joint_cost(division, schema_plan, plan, algorithm.adaptive)
-        sums = Sums(pure=cost) if accounting is Accounting.PURE else Sums(rho=cost, failure=failure)
-        steps = [_step(charge, schema_plan, accounting, ColumnCurator, problem) for charge in schema_plan.charges]
+        sums = (
+            ComposedCost(pure=cost) if accounting is CompositionRule.PURE else ComposedCost(rho=cost, failure=failure)
+        )
+        steps = [
+            _proof_step(charge, schema_plan, accounting, ColumnCurator, problem)
+            for charge in schema_plan.planned_events
+        ]
     return Proof(
         algorithm=name,
         title=algorithm.about.title,
         source=algorithm.about.source,
         adaptive=algorithm.adaptive,
-        steps=(*steps, *(_step(c, plan, accounting, CURATORS[algorithm.problem], problem) for c in plan.charges)),
-        total=_total(sums, accounting),
-        theorem=_theorem(accounting),
+        steps=(
+            *steps,
+            *(_proof_step(c, plan, accounting, CURATOR_TYPES[algorithm.problem], problem) for c in plan.planned_events),
+        ),
+        total=_total_text(sums, accounting),
+        theorem=_theorem_text(accounting),
         epsilon=epsilon,
         promise=(budget.epsilon, budget.delta),
         rows=problem.n,
@@ -125,29 +133,34 @@ def proof(
     )
 
 
-def sentence(found: Proof) -> str:
+def total_sentence(whole_proof: Proof) -> str:
     """A sentence that says what the steps of a proof cost together, and which promise that keeps."""
-    epsilon, delta = found.promise
-    opening = "At the most, however it decides as it goes along" if found.adaptive else "In all"
-    return f"{opening}: {found.total}, that is ε = {found.epsilon:.6g} ≤ {epsilon:g} at δ = {brief(delta)}."
+    epsilon, delta = whole_proof.promise
+    opening = "At the most, however it decides as it goes along" if whole_proof.adaptive else "In all"
+    return f"{opening}: {whole_proof.total}, that is ε = {whole_proof.epsilon:.6g} ≤ {epsilon:g} at δ = {format_short_number(delta)}."
 
 
-def proof_page(found: Proof) -> str:
+def proof_page(whole_proof: Proof) -> str:
     """The proof as a page (HTML) to print."""
     steps, first_step_with = [], {}
-    for number, step in enumerate(found.steps, start=1):
+    for number, step in enumerate(whole_proof.steps, start=1):
         lines = []
         for name, line_text in step_lines(step):
             earlier_step = first_step_with.setdefault(line_text, number)
             lines.append(
-                (name, f"As in step {earlier_step}." if earlier_step < number and len(line_text) > LONG else line_text)
+                (
+                    name,
+                    f"As in step {earlier_step}."
+                    if earlier_step < number and len(line_text) > MAX_REPEATED_CHARS
+                    else line_text,
+                )
             )
         steps.append((step, lines))
-    return page(
+    return render_page(
         TEMPLATES / "proof.html",
-        proof=found,
+        proof=whole_proof,
         steps=steps,
-        total=sentence(found),
+        total=total_sentence(whole_proof),
         paragraphs=_paragraphs,
         typeset=_typeset,
     )
@@ -159,7 +172,7 @@ def step_lines(step: ProofStep) -> list[tuple[str, str]]:
     noise = [("How large the noise is", step.noise)] if step.noise else []
     return [
         ("What is measured", step.derivation),
-        ("Sensitivity", _sensitivity(step.sizes, group)),
+        ("Sensitivity", _sensitivity_text(step.sizes, group)),
         ("What is released", step.mechanism),
         *noise,
         ("Use of the budget", f"{step.times:,} × {step.spend}"),
@@ -168,55 +181,61 @@ def step_lines(step: ProofStep) -> list[tuple[str, str]]:
     ]
 
 
-def _sensitivity(sizes: dict[str, float], group: int) -> str:
+def _sensitivity_text(sizes: dict[str, float], group: int) -> str:
     """The sensitivities to one row, and to all rows of one person."""
     group_text = f"times {group} for {group} rows of one person" if group > 1 else ""
     if not sizes:
         unknown_text = "Known when it is measured, by the same derivation"
         return f"{unknown_text}{', ' if group_text else ''}{group_text}. The noise follows it."
-    row_terms = [f"{SIZES[name]} = {value:.6g}" for name, value in sizes.items()]
+    row_terms = [f"{SENSITIVITY_SYMBOLS[name]} = {value:.6g}" for name, value in sizes.items()]
     if not group_text:
         return ", ".join(row_terms)
-    group_terms = [f"{group} {SIZES[name]} = {group * value:.6g}" for name, value in sizes.items()]
+    group_terms = [f"{group} {SENSITIVITY_SYMBOLS[name]} = {group * value:.6g}" for name, value in sizes.items()]
     return f"{', '.join(row_terms)}, {group_text}: {', '.join(group_terms)}"
 
 
-def _step(charge: Charge, plan: Plan, accounting: Accounting, holder: type, problem: Grouped) -> ProofStep:
-    """The step of a proof for one charge of a plan; `holder` is the curator whose verb it is."""
+def _proof_step(
+    charge: PlannedEvent, plan: Plan, accounting: CompositionRule, curator_class: type, problem: BoundedContribution
+) -> ProofStep:
+    """The step of a proof for one charge of a plan; `curator_class` is the curator whose verb it is."""
     statistic, spend = charge.statistic, charge.spend
     kind = statistic if isinstance(statistic, type) else type(statistic)
-    size_values = {name: getattr(statistic, name, None) for name in SIZES}  # of a class, what all of its kind have
+    size_values = {
+        name: getattr(statistic, name, None) for name in SENSITIVITY_SYMBOLS
+    }  # of a class, what all of its kind have
     sizes = {name: float(value) for name, value in size_values.items() if isinstance(value, (int, float))}
-    is_column_count = holder is ColumnCurator
+    is_column_count = curator_class is ColumnCurator
     workload = getattr(statistic, "workload", None)
     relevant_names = [type(spend).__name__] + ["Exact"] * plan.exact
     relevant_names += (
-        [type(w).__name__ for w in (workload, *(w for w, _ in workload.members))] if workload else WORKLOADS
+        [type(w).__name__ for w in (workload, *(w for w, _ in workload.parts))] if workload else WORKLOAD_CLASS_NAMES
     )
-    charge_sums = Sums.of([(spend, charge.times)])
+    charge_sums = ComposedCost.of_spends([(spend, charge.times)])
     return ProofStep(
-        statistic=_plain(re.split(r"[:.]", _doc(kind))[0]),
-        derivation=_told(_doc(kind), relevant_names),
+        statistic=_plain_docstring(re.split(r"[:.]", _docstring(kind))[0]),
+        derivation=_relevant_docstring(_docstring(kind), relevant_names),
         sizes=sizes,
-        mechanism=_told(_doc(getattr(holder, _verb(charge))), relevant_names),
-        spend=_spend(spend),
-        law=_plain(_doc(type(spend))),
+        mechanism=_relevant_docstring(_docstring(getattr(curator_class, _curator_method_name(charge))), relevant_names),
+        spend=_spend_text(spend),
+        law=_plain_docstring(_docstring(type(spend))),
         times=charge.times,
-        cost=_total(charge_sums, accounting),
+        cost=_total_text(charge_sums, accounting),
         group=problem.group,
-        noise=_noise(charge, sizes, problem, counts=is_column_count) if _verb(charge) in MEASURING else "",
+        noise=_noise_text(charge, sizes, problem, in_rows=is_column_count)
+        if _curator_method_name(charge) in MEASURING_VERBS
+        else "",
         column=charge.name if is_column_count else "",
     )
 
 
-def _noise(charge: Charge, sizes: dict[str, float], problem: Grouped, *, counts: bool) -> str:
+def _noise_text(charge: PlannedEvent, sizes: dict[str, float], problem: BoundedContribution, *, in_rows: bool) -> str:
     """The standard deviation of the noise of a measurement, with every number that it is made of, in words.
 
     Of counts it is in rows, else a share of the n rows. Where the sensitivity is not known yet, σ is a multiple of it.
     """
     spend, n, b = charge.spend, problem.n, problem.group
-    row_factor = "" if counts else "n"
-    row_text = "" if counts else f"{n:,} × "
+    row_factor = "" if in_rows else "n"
+    row_text = "" if in_rows else f"{n:,} × "
     if isinstance(spend, SubsampledGaussian):
         clip, z, q = sizes.get("clip"), spend.noise_multiplier, spend.rate
         sensitivity_text = "C" if clip is None else f"{clip:.6g}"
@@ -228,88 +247,90 @@ def _noise(charge: Charge, sizes: dict[str, float], problem: Grouped, *, counts:
     size_name, symbol = ("l2", "μ") if gaussian else ("l1", "ε₀")
     amount = spend.mu if isinstance(spend, Gaussian) else spend.pure
     delta = sizes.get(size_name)
-    sigma = (1.0 if gaussian else math.sqrt(2)) * b / (amount if counts else n * amount)
-    formula = f"{'' if gaussian else '√2 '}b {SIZES[size_name]}/({row_factor}{symbol})"
+    sigma = (1.0 if gaussian else math.sqrt(2)) * b / (amount if in_rows else n * amount)
+    formula = f"{'' if gaussian else '√2 '}b {SENSITIVITY_SYMBOLS[size_name]}/({row_factor}{symbol})"
     root_text = "" if gaussian else "√2 × "
-    sensitivity_text = SIZES[size_name] if delta is None else f"{delta:.6g}"
-    result = f"{sigma:.6g} {SIZES[size_name]}" if delta is None else f"{sigma * delta:.6g}"
+    sensitivity_text = SENSITIVITY_SYMBOLS[size_name] if delta is None else f"{delta:.6g}"
+    result = f"{sigma:.6g} {SENSITIVITY_SYMBOLS[size_name]}" if delta is None else f"{sigma * delta:.6g}"
     return (
         f"σ = {formula} = {root_text}{b} × {sensitivity_text}/({row_text}{amount:.6g}) = "
-        f"{result}{' rows' if counts else ''}"
+        f"{result}{' rows' if in_rows else ''}"
     )
 
 
-def _verb(charge: Charge) -> str:
+def _curator_method_name(charge: PlannedEvent) -> str:
     """The curator's verb whose docstring derives a charge."""
     if isinstance(charge.spend, SubsampledGaussian):
         return "measure_sample"
     return {"draw": "draw_parameter"}.get(charge.verb, charge.verb)
 
 
-def _spend(spend: Spend) -> str:
+def _spend_text(spend: Spend) -> str:
     """A spend with its parameters, in words."""
-    parameters_text = ", ".join(f"{LETTERS[name]} = {value:.6g}" for name, value in asdict(spend).items() if value)
-    return f"{NAMES[type(spend)]}, {parameters_text}"
+    parameters_text = ", ".join(
+        f"{PARAMETER_SYMBOLS[name]} = {value:.6g}" for name, value in asdict(spend).items() if value
+    )
+    return f"{SPEND_NAMES[type(spend)]}, {parameters_text}"
 
 
-def _total(sums: Sums, accounting: Accounting) -> str:
+def _total_text(sums: ComposedCost, accounting: CompositionRule) -> str:
     """What costs sum up to by an accounting, in words."""
     failure = f", and δ = {sums.failure:.3g} for failures" if sums.failure else ""
-    if accounting is not Accounting.OPTIMAL:
-        symbol, cost = sums.cost(accounting)
-        return (f"{cost:g} {symbol}" if accounting is Accounting.PLD else f"Σ {symbol} = {cost:.6g}") + failure
-    joint = sums.joint
+    if accounting is not CompositionRule.OPTIMAL:
+        symbol, cost = sums.symbol_and_cost(accounting)
+        return (f"{cost:g} {symbol}" if accounting is CompositionRule.PLD else f"Σ {symbol} = {cost:.6g}") + failure
+    joint = sums.optimal_composition
     parts = [] if joint is None or not joint.mu_squared else [f"Σ μ² = {joint.mu_squared:.6g}"]
-    if joint is not None and joint.pures:
-        parts.append(f"{joint.pures:,} releases of ε₀ ≤ {joint.pure:.6g}")
-    if joint is not None and joint.draws:
-        parts.append(f"{joint.draws:,} draws of range ≤ {joint.span:.6g}")
+    if joint is not None and joint.pure_count:
+        parts.append(f"{joint.pure_count:,} releases of ε₀ ≤ {joint.pure_epsilon:.6g}")
+    if joint is not None and joint.draw_count:
+        parts.append(f"{joint.draw_count:,} draws of range ≤ {joint.draw_range:.6g}")
     return " and ".join(parts) + failure
 
 
-def _theorem(accounting: Accounting) -> str:
+def _theorem_text(accounting: CompositionRule) -> str:
     """The theorem by which costs add up, from the docstring of what computes it."""
-    if accounting is Accounting.PURE:
+    if accounting is CompositionRule.PURE:
         return "The ε of releases add up, however they are chosen. Source: Dwork, McSherry, Nissim, Smith 2006."
     proved = {
-        Accounting.GDP: conversions.gdp_log_delta,
-        Accounting.ZCDP: conversions.zcdp_epsilon,
-        Accounting.OPTIMAL: composition,
-        Accounting.PLD: conversions.subsampled_epsilon,
+        CompositionRule.GDP: conversions.gdp_log_delta,
+        CompositionRule.ZCDP: conversions.zcdp_epsilon,
+        CompositionRule.OPTIMAL: composition,
+        CompositionRule.PLD: conversions.subsampled_epsilon,
     }
-    return _plain(_doc(proved[accounting]))
+    return _plain_docstring(_docstring(proved[accounting]))
 
 
-def _doc(thing: Any) -> str:
+def _docstring(documented: Any) -> str:
     """The docstring of a thing; "" where it has none."""
-    return inspect.getdoc(thing) or ""
+    return inspect.getdoc(documented) or ""
 
 
-def _told(words: str, kept: Sequence[str]) -> str:
-    """A docstring without the paragraphs and items that begin with the name of a spend or workload not `kept`."""
+def _relevant_docstring(docstring: str, relevant_names: Sequence[str]) -> str:
+    """A docstring without the paragraphs and items that begin with the name of a spend or workload not `relevant_names`."""
     relevant_text = ""
-    for part in re.split(r"(?=\n\n|\n- )", words):
+    for part in re.split(r"(?=\n\n|\n- )", docstring):
         name_match = re.match(r"(?:\n\n|\n- )(\w+)(?:\([^)]*\)|, [^:]*)?: ", part)
-        if name_match is None or name_match[1] not in (*SPENDS, *WORKLOADS):
+        if name_match is None or name_match[1] not in (*SPEND_CLASS_NAMES, *WORKLOAD_CLASS_NAMES):
             relevant_text += part
-        elif name_match[1] in kept:
-            relevant_text += part if name_match[1] in WORKLOADS else f"\n\n{part[name_match.end() :]}"
-    return _plain(relevant_text)
+        elif name_match[1] in relevant_names:
+            relevant_text += part if name_match[1] in WORKLOAD_CLASS_NAMES else f"\n\n{part[name_match.end() :]}"
+    return _plain_docstring(relevant_text)
 
 
-def _plain(words: str) -> str:
+def _plain_docstring(docstring: str) -> str:
     """A docstring without array shapes, raised errors and code names."""
-    words = re.sub(r"\s*Raises\s[^.]*(?:\.(?=\S)[^.]*)*\.|\s*\(`[^`]*`\)| \([a-z]+,( [a-z])?\)", "", words)
-    return words.replace("`", "").strip()
+    docstring = re.sub(r"\s*Raises\s[^.]*(?:\.(?=\S)[^.]*)*\.|\s*\(`[^`]*`\)| \([a-z]+,( [a-z])?\)", "", docstring)
+    return docstring.replace("`", "").strip()
 
 
-def _paragraphs(words: str) -> list[tuple[str, list[str]]]:
+def _paragraphs(docstring: str) -> list[tuple[str, list[str]]]:
     """The paragraphs of a docstring: of each the text before its list, and the items of that list."""
-    split_parts = (re.split(r"(?:^|\n)\s*- ", part) for part in words.split("\n\n"))
+    split_parts = (re.split(r"(?:^|\n)\s*- ", part) for part in docstring.split("\n\n"))
     return [(first.strip(), items) for first, *items in split_parts]
 
 
-def _typeset(words: str) -> Markup:
+def _typeset(text: str) -> Markup:
     """A text as HTML, escaped and in <bdi>, in which _ and ^ make subscripts and superscripts."""
-    marked = re.sub(r"_(?:\{([^{}]*)\}|([^\W_]+'?))", r"<sub>\1\2</sub>", f"<bdi>{escape(words)}</bdi>")
+    marked = re.sub(r"_(?:\{([^{}]*)\}|([^\W_]+'?))", r"<sub>\1\2</sub>", f"<bdi>{escape(text)}</bdi>")
     return Markup(re.sub(r"\^(?:\{([^{}]*)\}|\(([^()]*)\)|([−-]?(?:∞|[^\W_]+)\*?))", r"<sup>\1\2\3</sup>", marked))

@@ -8,9 +8,9 @@ from typing import Any
 
 GDP, ZCDP, PURE = "exact Gaussian (GDP)", "zero-concentrated DP", "sum of ε"
 OPTIMAL = "optimal composition of so many of each kind"
-NEAR = 1e-6  # relative: by how much two programs may disagree about an ε
-ROOM = 1 + 1e-9
-MAX_TIMES, MAX_COMPOSED = 10**12, 1_000_000  # of an event, and of those that are composed optimally
+RELATIVE_TOLERANCE = 1e-6  # relative: by how much two programs may disagree about an ε
+ROUNDING_SLACK = 1 + 1e-9
+MAX_EVENT_TIMES, MAX_COMPOSED_EVENTS = 10**12, 1_000_000  # of an event, and of those that are composed optimally
 ACCOUNTINGS = (GDP, ZCDP, PURE)  # that add up all releases of a data set
 EVENT_SIZES = {  # the kinds of events, each with the name of what it costs
     "Gaussian": "mu",
@@ -28,10 +28,10 @@ class WrongError(Exception):
     """The error for a check that fails, with the reason in words."""
 
 
-def need(holds: bool, why: str) -> None:
-    """Raise WrongError with the reason `why` unless `holds`."""
-    if not holds:
-        raise WrongError(why)
+def require(condition: bool, reason: str) -> None:
+    """Raise WrongError with the reason `reason` unless `condition`."""
+    if not condition:
+        raise WrongError(reason)
 
 
 def gdp_epsilon(mu: float, delta: float) -> float:
@@ -72,26 +72,26 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
     return max(float(minimum.fun), 0.0)
 
 
-def optimal_epsilon(each: float, times: int, delta: float) -> float:
+def optimal_epsilon(epsilon_each: float, times: int, delta: float) -> float:
     """The ε at δ of `times` releases of one and the same ε₀ (Kairouz, Oh, Viswanath 2015)."""
     import numpy as np
     from scipy.optimize import brentq
     from scipy.special import gammaln
 
-    if times > MAX_COMPOSED:
-        raise WrongError(f"{times} releases composed at once, more than the {MAX_COMPOSED} that this file takes")
+    if times > MAX_COMPOSED_EVENTS:
+        raise WrongError(f"{times} releases composed at once, more than the {MAX_COMPOSED_EVENTS} that this file takes")
     i = np.arange(times + 1)
     log_binomials = gammaln(times + 1) - gammaln(i + 1) - gammaln(times - i + 1)
-    weights = np.exp(log_binomials + (times - i) * each - times * np.logaddexp(0.0, each))
+    weights = np.exp(log_binomials + (times - i) * epsilon_each - times * np.logaddexp(0.0, epsilon_each))
 
     def excess(epsilon: float) -> float:
-        return float(weights @ -np.expm1(np.minimum(epsilon - (times - 2 * i) * each, 0.0))) - delta
+        return float(weights @ -np.expm1(np.minimum(epsilon - (times - 2 * i) * epsilon_each, 0.0))) - delta
 
-    root: Any = brentq(excess, 0.0, each * times, xtol=1e-15) if excess(0.0) > 0 else 0.0
+    root: Any = brentq(excess, 0.0, epsilon_each * times, xtol=1e-15) if excess(0.0) > 0 else 0.0
     return float(root)
 
 
-def cost(event: dict, accounting: str) -> float:
+def event_cost(event: dict, accounting: str) -> float:
     """The amount that one event adds to μ², ρ or Σε; ∞ where the accounting cannot count it."""
     from scipy.special import log_expit, ndtri_exp
 
@@ -113,7 +113,7 @@ def cost(event: dict, accounting: str) -> float:
     return (2 * ndtri_exp(log_expit(-log_ratio_range / 2))) ** 2 if log_ratio_range < math.inf else math.inf
 
 
-def lost(event: dict, epsilon: float) -> float:
+def event_failure_delta(event: dict, epsilon: float) -> float:
     """The part of δ that one event may take at a total ε: δ₀, or (1 + e^ε) times a draw's error."""
     factor = 1 + math.exp(min(epsilon, 700.0))
     if event["kind"] == "Drawn":
@@ -121,26 +121,26 @@ def lost(event: dict, epsilon: float) -> float:
     return event["failure"] * (1.0 if event["kind"] in ("Approximate", "Concentrated", "Filtered") else factor / 2)
 
 
-def stated(added: float, delta: float, accounting: str) -> float:
+def epsilon_of_cost(total: float, delta: float, accounting: str) -> float:
     """The ε at δ that an additive cost amounts to."""
-    if accounting == PURE or added in (0, math.inf):
-        return added
-    return gdp_epsilon(math.sqrt(added), delta) if accounting == GDP else zcdp_epsilon(added, delta)
+    if accounting == PURE or total in (0, math.inf):
+        return total
+    return gdp_epsilon(math.sqrt(total), delta) if accounting == GDP else zcdp_epsilon(total, delta)
 
 
-def failed(events: list, epsilon: float) -> float:
+def total_failure_delta(events: list, epsilon: float) -> float:
     """The part of δ that all events together may take at a total ε."""
-    return math.fsum(e["times"] * lost(e, epsilon) for e in events)
+    return math.fsum(e["times"] * event_failure_delta(e, epsilon) for e in events)
 
 
-def summed(events: list, accounting: str) -> float:
+def total_cost(events: list, accounting: str) -> float:
     """The Σμ², Σρ or Σε of events; ∞ where the accounting cannot count one of them."""
-    return math.fsum(e["times"] * cost(e, accounting) for e in events)
+    return math.fsum(e["times"] * event_cost(e, accounting) for e in events)
 
 
-def composed(events: list, epsilon: float, delta: float, accounting: str) -> float:
+def composed_epsilon(events: list, epsilon: float, delta: float, accounting: str) -> float:
     """The ε at δ of all events together, whose failures are counted at a promised ε."""
-    remaining_delta = delta - failed(events, epsilon)
+    remaining_delta = delta - total_failure_delta(events, epsilon)
     if remaining_delta < -1e-12 * delta:
         return math.inf
     if accounting == OPTIMAL:
@@ -151,48 +151,48 @@ def composed(events: list, epsilon: float, delta: float, accounting: str) -> flo
         return optimal_epsilon(epsilons.pop(), sum(e["times"] for e in costed_events), remaining_delta)
     if accounting not in ACCOUNTINGS:
         raise WrongError(f"added up by {accounting[:80]!r}, which this file does not know")
-    return stated(summed(events, accounting), max(remaining_delta, 0.0), accounting)
+    return epsilon_of_cost(total_cost(events, accounting), max(remaining_delta, 0.0), accounting)
 
 
-def kept(events: list, epsilon: float, delta: float) -> bool:
+def keeps_promise(events: list, epsilon: float, delta: float) -> bool:
     """Return whether events keep (ε, δ) by any of the accountings that this file knows."""
     for accounting in (*ACCOUNTINGS, OPTIMAL):
         try:
-            if composed(events, epsilon, delta, accounting) <= epsilon * (1 + NEAR):
+            if composed_epsilon(events, epsilon, delta, accounting) <= epsilon * (1 + RELATIVE_TOLERANCE):
                 return True
         except WrongError:
             continue
     return False
 
 
-def uncovered(reserved: list, charges: list, epsilon: float) -> str | None:
+def unreserved_cost(reserved: list, charges: list, epsilon: float) -> str | None:
     """Return by what the charges exceed what a ledger reserved for them, in words; None where they never do.
 
     Compared in each accounting, as other releases may be added to these by any of them, and in the part of δ that
     failures may take.
     """
     for accounting in ACCOUNTINGS:
-        reserved_cost, charged_cost = summed(reserved, accounting), summed(charges, accounting)
-        if not charged_cost <= reserved_cost * (1 + NEAR):
+        reserved_cost, charged_cost = total_cost(reserved, accounting), total_cost(charges, accounting)
+        if not charged_cost <= reserved_cost * (1 + RELATIVE_TOLERANCE):
             return f"Σ{SYMBOLS[accounting]} = {charged_cost:.6g}, reserved is {reserved_cost:.6g}"
-    reserved_cost, charged_cost = failed(reserved, epsilon), failed(charges, epsilon)
+    reserved_cost, charged_cost = total_failure_delta(reserved, epsilon), total_failure_delta(charges, epsilon)
     return (
         None
-        if charged_cost <= reserved_cost * (1 + NEAR)
+        if charged_cost <= reserved_cost * (1 + RELATIVE_TOLERANCE)
         else f"δ = {charged_cost:.6g} for failures, reserved is {reserved_cost:.6g}"
     )
 
 
-def cost_words(charges: list, accounting: str) -> set[str]:
+def cost_texts(charges: list, accounting: str) -> set[str]:
     """Return the texts that state the cost of charges: one, or two where a last digit depends on rounding."""
     if accounting == OPTIMAL:
         total = float(sum(e["times"] for e in charges if e["kind"] != "Drawn"))
     else:
-        total = summed(charges, accounting)
+        total = total_cost(charges, accounting)
     return {f"{SYMBOLS[accounting]}={total * (1 + step):.6g}" for step in (-1e-12, 0.0, 1e-12)}
 
 
-def guess(events: list, epsilon: float, delta: float) -> float:
+def right_guess_chance(events: list, epsilon: float, delta: float) -> float:
     """The highest chance of a right guess between two neighbouring tables, each as likely as the other before.
 
     Exact for Gaussian noise, Φ(μ/2). Else no more than (ε, δ) allows, ½ + (δ + (1 − δ) tanh(ε/2))/2, nor than ½ + t/2
@@ -205,8 +205,8 @@ def guess(events: list, epsilon: float, delta: float) -> float:
     failure_probability = math.fsum(e["times"] * (e["error"] if e["kind"] == "Drawn" else e["failure"]) for e in events)
     costed_events = [e for e in events if e["kind"] != "Drawn"]
     if all(e["kind"] == "Gaussian" for e in costed_events):
-        return min(chance_bound, float(ndtr(math.sqrt(summed(costed_events, GDP)) / 2)) + failure_probability)
-    rho = summed(costed_events, ZCDP)
+        return min(chance_bound, float(ndtr(math.sqrt(total_cost(costed_events, GDP)) / 2)) + failure_probability)
+    rho = total_cost(costed_events, ZCDP)
     high = math.nextafter(1.0, 0.0)
     distance_bound: Any = 1.0
     if 2 * high * math.atanh(high) > rho:
@@ -214,7 +214,7 @@ def guess(events: list, epsilon: float, delta: float) -> float:
     return min(chance_bound, 0.5 + min(distance_bound + 2 * failure_probability, 1.0) / 2)
 
 
-def odds(epsilon: float, delta: float) -> tuple[float, float]:
+def odds_bound(epsilon: float, delta: float) -> tuple[float, float]:
     """The largest factor on the odds of a suspicion, and the probability with which it may be exceeded: η.
 
     On {L > t}, of probability p under one table, the other one's is at most e^−t p, so that p (1 − e^(ε−t)) ≤ δ; at

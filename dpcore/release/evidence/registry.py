@@ -6,33 +6,38 @@ The registry is opendp/deployments-registry-data; its schema is in the tests.
 import json
 import re
 
-from ...core.numbers import brief
+from ...core.numbers import format_short_number
 from ...core.types import Json
-from .printing import TEMPLATES, filled
+from .printing import TEMPLATES, render_template
 
-MOST_KINDS = 8  # of charges that are named
-_MARKS = re.compile(r"([\\`*_{}\[\]()#+!$<>|~])")  # the registry renders texts as markdown with formulas
+MAX_NAMED_CHARGES = 8  # of charges that are named
+_MARKDOWN_CHARS = re.compile(r"([\\`*_{}\[\]()#+!$<>|~])")  # the registry renders texts as markdown with formulas
 
 
-def entry(facts: Json, releases: int) -> str:
+def registry_entry(facts: Json, releases: int) -> str:
     """The registry's record (YAML) for the facts of a release, which is the last of `releases` of its data set."""
     charges = [c for c in facts["promise"]["charges"] if c["kind"] != "Drawn"]
-    charge_texts = ", ".join(f"{c['times']} × {_parameters(c)}" for c in charges[:MOST_KINDS])
-    more_text = f" and {len(charges) - MOST_KINDS} kinds more" if len(charges) > MOST_KINDS else ""
+    charge_texts = ", ".join(f"{c['times']} × {_charge_text(c)}" for c in charges[:MAX_NAMED_CHARGES])
+    more_text = f" and {len(charges) - MAX_NAMED_CHARGES} kinds more" if len(charges) > MAX_NAMED_CHARGES else ""
     slug = re.sub(r"[^a-z0-9]+", "-", facts["dataset"]["name"].lower()).strip("-")[:80] or "release"
-    values = facts | {"releases": releases, "charges": charge_texts + more_text, "slug": slug, "brief": brief}
-    return filled(TEMPLATES / "registry.yaml", _in_quotes, values)
+    values = facts | {
+        "releases": releases,
+        "charges": charge_texts + more_text,
+        "slug": slug,
+        "brief": format_short_number,
+    }
+    return render_template(TEMPLATES / "registry.yaml", _quote_for_yaml, values)
 
 
-def _in_quotes(value: object) -> str:
+def _quote_for_yaml(value: object) -> str:
     """A number as YAML writes it; a person's text for between its quotes: one line, without markdown or formulas."""
     if isinstance(value, float):
         return re.sub(r"^(-?\d+)e", r"\1.0e", repr(value))  # YAML would read 1e-06 as text
     line = "".join(c if c.isprintable() else "\ufffd" for c in str(value))
-    return json.dumps(_MARKS.sub(r"\\\1", line), ensure_ascii=False)[1:-1]
+    return json.dumps(_MARKDOWN_CHARS.sub(r"\\\1", line), ensure_ascii=False)[1:-1]
 
 
-def _parameters(charge: Json) -> str:
+def _charge_text(charge: Json) -> str:
     """A charge with its parameters, in words."""
     parameters = ", ".join(
         f"{k} = {v:.4g}" for k, v in charge.items() if k not in ("kind", "times") and (v or k != "failure")

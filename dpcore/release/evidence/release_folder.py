@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from .json_claims import ACCOUNT, RELEASE, SIGNATURE, strict_json
-from .recount import WrongError, need
+from .json_claims import ACCOUNT_CHECK, RELEASE_CHECK, SIGNATURE_CHECK, strict_json
+from .recount import WrongError, require
 
 SIGNED = "signature.json"
 NO_FILE = "no file"  # in place of the hash of a link, a pipe, a device or a folder
@@ -22,13 +22,13 @@ NO_FILE = "no file"  # in place of the hash of a link, a pipe, a device or a fol
 DATA_FILES = {
     "answers.csv", "links.csv", "measurements.csv", "schema.json", "synthetic.csv", "synthetic.parquet", "tables.npz",
     "weights.csv", "weights.parquet",
-}  # fmt: skip
-DOCUMENTS = {
+}
+DOCUMENT_FILES = {
     "account.json", "card.html", "proof.html", "registry.yaml", "release.json", "review.html", "verify.py",
-}  # fmt: skip
-ALWAYS = DOCUMENTS | {"answers.csv", "tables.npz"}  # which no release lacks
+}
+REQUIRED_FILES = DOCUMENT_FILES | {"answers.csv", "tables.npz"}  # which no release lacks
 MAX_TEXT_BYTES, MAX_FILE_BYTES = 1 << 26, 1 << 34  # of a file that is read as text, and of any
-MAX_FILES = 1000  # of a folder that is looked at
+MAX_FOLDER_FILES = 1000  # of a folder that is looked at
 
 
 def statement(files: dict, key: str) -> bytes:
@@ -39,19 +39,22 @@ def statement(files: dict, key: str) -> bytes:
 def hashes(folder: Path) -> dict:
     """The SHA-256 of every file of a release except the signature."""
     names = sorted(name for name in os.listdir(folder) if name != SIGNED)
-    need(len(names) <= MAX_FILES, f"{len(names)} files are there, more than the {MAX_FILES} that a release may have")
+    require(
+        len(names) <= MAX_FOLDER_FILES,
+        f"{len(names)} files are there, more than the {MAX_FOLDER_FILES} that a release may have",
+    )
     return {name: digest(folder / name) for name in names}
 
 
 def digest(path: Path) -> str:
     """The SHA-256 of a file; "no file" for a link, a pipe, a device or a folder."""
-    with opened_regular(path) as file:
+    with open_regular_file(path) as file:
         return NO_FILE if file is None else hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 @contextmanager
-def opened_regular(path: Path, longest: int = MAX_FILE_BYTES) -> Iterator[BinaryIO | None]:
-    """The opened file, or None for anything that is not a regular file, or longer than `longest` bytes."""
+def open_regular_file(path: Path, max_bytes: int = MAX_FILE_BYTES) -> Iterator[BinaryIO | None]:
+    """The opened file, or None for anything that is not a regular file, or longer than `max_bytes` bytes."""
     try:
         if not stat.S_ISREG(os.lstat(path).st_mode):
             yield None
@@ -62,12 +65,12 @@ def opened_regular(path: Path, longest: int = MAX_FILE_BYTES) -> Iterator[Binary
         raise WrongError(f"{path.name}: {error.strerror}") from None
     with os.fdopen(handle, "rb") as file:
         status = os.fstat(handle)
-        if status.st_size > longest:
-            raise WrongError(f"{path.name}: larger than {longest >> 20} MB")
+        if status.st_size > max_bytes:
+            raise WrongError(f"{path.name}: larger than {max_bytes >> 20} MB")
         yield file if stat.S_ISREG(status.st_mode) else None
 
 
-class Folder:
+class ReleaseFolder:
     """A release's folder: the hashes of its files, taken once, and its JSON files with only the fields they may have.
 
     What is read later is refused where it is not what was hashed.
@@ -79,19 +82,19 @@ class Folder:
         self.signature_hash = digest(path / SIGNED)
 
     @cached_property
-    def signed(self) -> dict:
+    def signature(self) -> dict:
         """What signature.json says."""
-        return self._json(SIGNED, SIGNATURE)
+        return self._json(SIGNED, SIGNATURE_CHECK)
 
     @cached_property
     def facts(self) -> dict:
         """What release.json says."""
-        return self._json("release.json", RELEASE)
+        return self._json("release.json", RELEASE_CHECK)
 
     @cached_property
     def account(self) -> dict:
         """What account.json says."""
-        return self._json("account.json", ACCOUNT)
+        return self._json("account.json", ACCOUNT_CHECK)
 
     def hash_of(self, name: str) -> str | None:
         """The hash of a file as it was when the folder was looked at; None where there was none."""
@@ -99,23 +102,23 @@ class Folder:
 
     def read(self, name: str) -> bytes:
         """The content of a file that is read whole; WrongError for a link, or where it changed in between."""
-        with opened_regular(self.path / name, MAX_TEXT_BYTES) as file:
+        with open_regular_file(self.path / name, MAX_TEXT_BYTES) as file:
             if file is None:
                 raise WrongError(f"{name}: no regular file")
             content = file.read(MAX_TEXT_BYTES + 1)
-        need(hashlib.sha256(content).hexdigest() == self.hash_of(name), f"{name}: changed while it was read")
+        require(hashlib.sha256(content).hexdigest() == self.hash_of(name), f"{name}: changed while it was read")
         return content
 
     def lines(self, name: str) -> Iterator[str]:
         """The lines of a text file of any length, one after the other; read as `read` does."""
         hasher = hashlib.sha256()
-        with opened_regular(self.path / name) as file:
+        with open_regular_file(self.path / name) as file:
             if file is None:
                 raise WrongError(f"{name}: no regular file")
             while line := file.readline(MAX_TEXT_BYTES):
                 hasher.update(line)
                 yield line.decode("utf-8")
-        need(hasher.hexdigest() == self.hash_of(name), f"{name}: changed while it was read")
+        require(hasher.hexdigest() == self.hash_of(name), f"{name}: changed while it was read")
 
     def _json(self, name: str, check: Callable[[Any, str], None]) -> dict:
         content = strict_json(self.read(name), name)

@@ -8,15 +8,20 @@ Source: Near, Darais, Lefkovitz, Howarth 2025, NIST SP 800-226.
 """
 
 from ...accuracy.meaning_of_epsilon import Promise
-from ...core.numbers import brief, points
-from .printing import TEMPLATES, Facts, page
+from ...core.numbers import format_percentage_points, format_short_number
+from .printing import TEMPLATES, ReleaseFacts, render_page
 
 
-def review_page(facts: Facts, release: int) -> str:
+def review_page(facts: ReleaseFacts, release: int) -> str:
     """The answers to all questions, from the facts of a release, as an HTML page to print.
 
     `release` is its number among those of its data set.
     """
-    promise_words = Promise.of_release(facts).words
-    extra_values = {"release": release, "promise_words": promise_words, "brief": brief, "points": points}
-    return page(TEMPLATES / "review.html", **facts, **extra_values)
+    promise_words = Promise.of_release(facts).sentences
+    extra_values = {
+        "release": release,
+        "promise_words": promise_words,
+        "brief": format_short_number,
+        "points": format_percentage_points,
+    }
+    return render_page(TEMPLATES / "review.html", **facts, **extra_values)

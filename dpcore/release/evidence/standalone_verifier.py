@@ -4,11 +4,11 @@ import inspect
 import re
 from types import ModuleType
 
-from ...core.errors import written_out
+from ...core.errors import escape_control_chars
 from . import content_checks, document_checks, json_claims, origin_words, recount, release_folder, verifier
 
 # each imports from those before it only
-PARTS = (
+COPIED_MODULES = (
     recount,
     origin_words,
     json_claims,
@@ -16,26 +16,24 @@ PARTS = (
     content_checks,
     document_checks,
 )
-RELATIVE = re.compile(r"^from \.[\w.]* import (?:\([^)]*\)|[^(\n]*)\n", re.MULTILINE)
+RELATIVE_IMPORT = re.compile(r"^from \.[\w.]* import (?:\([^)]*\)|[^(\n]*)\n", re.MULTILINE)
 
 
-def _alone(module: ModuleType) -> str:
+def _source_without_imports(module: ModuleType) -> str:
     """The source of a module without its docstring and its imports from this program."""
     source = inspect.getsource(module)
-    return RELATIVE.sub("", source.replace(f'"""{module.__doc__}"""', "", 1)).strip()
+    return RELATIVE_IMPORT.sub("", source.replace(f'"""{module.__doc__}"""', "", 1)).strip()
 
 
-def _standalone() -> str:
+def _standalone_source() -> str:
     """The source of verify.py: in place of its imports from this program stands what they import."""
     source = inspect.getsource(verifier)
-    first_import = RELATIVE.search(source)
+    first_import = RELATIVE_IMPORT.search(source)
     if first_import is None:
         raise ValueError("the verifier imports nothing that it could hold a copy of")
-    parts = [inspect.getsource(written_out).strip(), *map(_alone, PARTS)]
+    parts = [inspect.getsource(escape_control_chars).strip(), *map(_source_without_imports, COPIED_MODULES)]
     copies = "\n\n\n".join(parts)
-    return (
-        f"{source[: first_import.start()]}\n{copies}\n\n\n{RELATIVE.sub('', source[first_import.start() :]).lstrip()}"
-    )
+    return f"{source[: first_import.start()]}\n{copies}\n\n\n{RELATIVE_IMPORT.sub('', source[first_import.start() :]).lstrip()}"
 
 
-VERIFIER = _standalone()
+VERIFIER_SOURCE = _standalone_source()

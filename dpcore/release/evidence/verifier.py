@@ -34,18 +34,31 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from ...core.errors import written_out
+from ...core.errors import escape_control_chars
 from .content_checks import check_answers, check_claim, check_files, check_promise
 from .document_checks import check_documents
-from .recount import NEAR, PURE, ROOM, WrongError, composed, failed, gdp_epsilon, kept, need, stated, summed, uncovered
-from .release_folder import SIGNED, Folder, digest, hashes, statement
+from .recount import (
+    PURE,
+    RELATIVE_TOLERANCE,
+    ROUNDING_SLACK,
+    WrongError,
+    composed_epsilon,
+    epsilon_of_cost,
+    gdp_epsilon,
+    keeps_promise,
+    require,
+    total_cost,
+    total_failure_delta,
+    unreserved_cost,
+)
+from .release_folder import SIGNED, ReleaseFolder, digest, hashes, statement
 
-__all__ = ["SIGNED", "checks", "digest", "gdp_epsilon", "hashes", "link", "statement"]
-CHAINED = ("datasets", "versions", "releases", "states")  # tables of a ledger whose rows are chained
-INSIDE = (
+__all__ = ["SIGNED", "run_checks", "digest", "gdp_epsilon", "hashes", "link", "statement"]
+CHAINED_TABLES = ("datasets", "versions", "releases", "states")  # tables of a ledger whose rows are chained
+INSIDE_FOLDER_MESSAGE = (
     "lies in the folder that it is to judge, and whoever changed that may have changed it; use a copy from elsewhere"
 )
-BELIEVED = (  # what no check can find out from the files
+UNCHECKED_CLAIMS = (  # what no check can find out from the files
     "who was counted, how many rows there are and how many of one person, how they were read, which algorithm ran with "
     "which settings, where its noise came from, that nobody looked before, and the words of its pages"
 )
@@ -60,16 +73,16 @@ def link(previous: str, row: dict) -> str:
     return hashlib.sha256(f"{previous}{json.dumps(hashed_fields, sort_keys=True)}".encode()).hexdigest()
 
 
-_in_json = json.JSONEncoder(default=repr).encode
+_encode_json = json.JSONEncoder(default=repr).encode
 
 
-def keyed(key: bytes, previous: str, place: str, row: Iterable) -> str:
+def keyed_row_hash(key: bytes, previous: str, table: str, row: Iterable) -> str:
     """The keyed hash of a ledger's row and of the hash before it."""
-    text = _in_json([previous, place, list(row)])
+    text = _encode_json([previous, table, list(row)])
     return hmac.digest(key, text.encode("utf-8", "surrogatepass"), "sha256").hex()
 
 
-def broken(key: bytes, previous: str, entries: Iterable, rows: dict) -> list:
+def chain_problems(key: bytes, previous: str, entries: Iterable, rows: dict) -> list:
     """Descriptions of changed, removed or inserted rows of a ledger, found by following its chain.
 
     `entries` are those of the chain, `rows` those of each table by their number.
@@ -82,7 +95,7 @@ def broken(key: bytes, previous: str, entries: Iterable, rows: dict) -> list:
         row = remaining_rows.get(place, {}).pop(seq, None)
         if row is None:
             problems.append(f"row {seq} of {str(place)[:40]} was removed")
-        elif keyed(key, previous, place, row) != entry:
+        elif keyed_row_hash(key, previous, place, row) != entry:
             problems.append(f"row {seq} of {place}, or its entry in the chain, was changed")
         previous = entry
     return problems + [f"row {seq} of {place} was inserted" for place, own in remaining_rows.items() for seq in own]
@@ -91,13 +104,13 @@ def broken(key: bytes, previous: str, entries: Iterable, rows: dict) -> list:
 # What is checked
 
 
-def _signature(folder: Folder, key: str | None = None) -> str:
+def _check_signature(folder: ReleaseFolder, key: str | None = None) -> str:
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-    signed = folder.signed
+    signed = folder.signature
     canonical_text = json.dumps(signed, indent=1, sort_keys=True) + "\n"
-    need(folder.read(SIGNED) == canonical_text.encode(), f"{SIGNED} is not as it was written")
+    require(folder.read(SIGNED) == canonical_text.encode(), f"{SIGNED} is not as it was written")
     try:
         public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(signed["key"]))
         public.verify(bytes.fromhex(signed["signature"]), statement(signed["files"], signed["key"]))
@@ -109,52 +122,52 @@ def _signature(folder: Folder, key: str | None = None) -> str:
     return f"signed by {signed['key']} ({hint})"
 
 
-def _fields(folder: Folder) -> str:
+def _check_fields(folder: ReleaseFolder) -> str:
     """Read the JSON files, which raises WrongError for an unknown field, or a value out of its range."""
     rows = len(folder.account["releases"])
     columns = len(folder.facts["schema"]["columns"])
     return f"every field is known and within its range; {columns} column(s), {rows} release(s)"
 
 
-def _charges(folder: Folder, which: str) -> str:
+def _check_charges(folder: ReleaseFolder, events_field: str) -> str:
     promise = folder.facts["promise"]
-    epsilon = composed(promise[which], promise["epsilon"], promise["delta"], promise["accounting"])
-    need(
-        epsilon <= promise["epsilon"] * (1 + NEAR),
+    epsilon = composed_epsilon(promise[events_field], promise["epsilon"], promise["delta"], promise["accounting"])
+    require(
+        epsilon <= promise["epsilon"] * (1 + RELATIVE_TOLERANCE),
         f"together ε = {epsilon:.8g} at δ = {promise['delta']:g}; promised is {promise['epsilon']:g}",
     )
-    if which == "reserved":
-        excess = uncovered(promise["reserved"], promise["charges"], promise["epsilon"])
-        need(excess is None, f"the uses of the data cost more than the ledger reserved: {excess}")
+    if events_field == "reserved":
+        excess = unreserved_cost(promise["reserved"], promise["charges"], promise["epsilon"])
+        require(excess is None, f"the uses of the data cost more than the ledger reserved: {excess}")
         may_differ = folder.facts["made_by"]["adaptive"] or folder.facts["measured"]
-        need(
+        require(
             bool(may_differ) or promise["reserved"] == promise["charges"],
             "a fixed plan reserves what it uses, and nothing else",
         )
     return f"together ε = {epsilon:.6g} of the promised {promise['epsilon']:g} at δ = {promise['delta']:g}"
 
 
-def _account(folder: Folder) -> str:
+def _check_account(folder: ReleaseFolder) -> str:
     account, previous = folder.account, ""
     for row in [account["opened"], *account["releases"]]:
         if link(previous, row) != row["link"]:
             raise WrongError(f"the link of entry {row.get('entry', 'one')} does not follow from the entry before it")
         previous = row["link"]
     entries = [row["entry"] for row in account["releases"]]
-    need(entries == sorted(set(entries)), "its entries are not in order")
+    require(entries == sorted(set(entries)), "its entries are not in order")
     entry_hashes = {row["hash"] for row in account["releases"]}
-    need(len(entry_hashes) == len(entries), "two entries have one hash")
+    require(len(entry_hashes) == len(entries), "two entries have one hash")
     return f"{len(entries)} release(s) of this data set, linked without a gap"
 
 
-def _receipt(folder: Folder) -> str:
+def _check_receipt(folder: ReleaseFolder) -> str:
     facts, account = folder.facts, folder.account
     receipt, last_entry = facts["ledger"], account["releases"][-1]
     expected_receipt = {
         "id": account["opened"]["ledger"],
         **{name: last_entry[name] for name in ("entry", "hash", "link")},
     }
-    need(receipt == expected_receipt, "release.json is a receipt for another entry")
+    require(receipt == expected_receipt, "release.json is a receipt for another entry")
     promise, dataset = facts["promise"], facts["dataset"]
     ledger_values = (
         last_entry["epsilon"],
@@ -172,55 +185,56 @@ def _receipt(folder: Folder) -> str:
     ):
         raise WrongError("the use of the budget in the ledger is not what release.json says")
     fixed_budget = {"accounting": dataset["accounting"], "failure": dataset["failure"], **dataset["total"]}
-    need(
+    require(
         {name: account["opened"][name] for name in fixed_budget} == fixed_budget,
         "the total budget is not the one that was fixed at first use",
     )
-    need(
+    require(
         dataset["spent"]["delta"] == fixed_budget["delta"],
         "the use of the budget is stated at another δ than the total budget's",
     )
-    need(dataset["version"] <= len(account["releases"]), "there are more versions of the data than releases")
+    require(dataset["version"] <= len(account["releases"]), "there are more versions of the data than releases")
     return f"entry {last_entry['entry']} of ledger {receipt['id']} holds exactly this use of the budget"
 
 
-def _total(folder: Folder) -> str:
+def _check_total_budget(folder: ReleaseFolder) -> str:
     opening_row, rows = folder.account["opened"], folder.account["releases"]
     epsilon, delta, accounting = opening_row["epsilon"], opening_row["delta"], opening_row["accounting"]
     leaves_delta = opening_row["failure"] <= delta if accounting == PURE else opening_row["failure"] < delta
-    need(leaves_delta, f"failures may take {opening_row['failure']:g} of δ = {delta:g}")
+    require(leaves_delta, f"failures may take {opening_row['failure']:g} of δ = {delta:g}")
     remaining_delta = delta - opening_row["failure"] if accounting != PURE else 0.0
     added_cost, failure_delta, spent_epsilon = 0.0, 0.0, math.inf
     promises_kept: dict[str, bool] = {}
     for row in rows:
         entry = row["entry"]
-        added_cost += summed(row["events"], accounting)
-        failure_delta += failed(row["events"], epsilon)
+        added_cost += total_cost(row["events"], accounting)
+        failure_delta += total_failure_delta(row["events"], epsilon)
         spent_epsilon = (
-            stated(added_cost, remaining_delta, accounting)
-            if failure_delta <= opening_row["failure"] * ROOM
+            epsilon_of_cost(added_cost, remaining_delta, accounting)
+            if failure_delta <= opening_row["failure"] * ROUNDING_SLACK
             else math.inf
         )
-        if not abs(spent_epsilon - row["total_epsilon"]) <= NEAR * spent_epsilon:
+        if not abs(spent_epsilon - row["total_epsilon"]) <= RELATIVE_TOLERANCE * spent_epsilon:
             raise WrongError(f"after entry {entry}: ε = {spent_epsilon:.8g}; {row['total_epsilon']:.8g} is stated")
-        need(
-            spent_epsilon <= epsilon * (1 + NEAR), f"after entry {entry} ε = {spent_epsilon:.8g} is used of {epsilon:g}"
+        require(
+            spent_epsilon <= epsilon * (1 + RELATIVE_TOLERANCE),
+            f"after entry {entry} ε = {spent_epsilon:.8g} is used of {epsilon:g}",
         )
         promise = json.dumps([row["events"], row["epsilon"], row["delta"]])
         if promise not in promises_kept:
-            promises_kept[promise] = kept(row["events"], row["epsilon"], row["delta"])
-        need(promises_kept[promise], f"entry {entry} costs more than ε = {row['epsilon']:g} at δ = {row['delta']:g}")
+            promises_kept[promise] = keeps_promise(row["events"], row["epsilon"], row["delta"])
+        require(promises_kept[promise], f"entry {entry} costs more than ε = {row['epsilon']:g} at δ = {row['delta']:g}")
     return f"all releases so far: ε = {spent_epsilon:.6g} of {epsilon:g} at δ = {delta:g}"
 
 
-def _earlier(folder: Folder, path: Path) -> str:
-    earlier_folder = Folder(path)
-    for check in (check_files, _signature, check_claim, _account, _receipt):
+def _check_earlier_release(folder: ReleaseFolder, path: Path) -> str:
+    earlier_folder = ReleaseFolder(path)
+    for check in (check_files, _check_signature, check_claim, _check_account, _check_receipt):
         try:
             check(earlier_folder)
         except WrongError as error:
             raise WrongError(f"the earlier release itself is not sound: {error}") from None
-    need(earlier_folder.signed["key"] == folder.signed["key"], "the earlier release was signed by another key")
+    require(earlier_folder.signature["key"] == folder.signature["key"], "the earlier release was signed by another key")
     earlier_account, account = earlier_folder.account, folder.account
     if (
         earlier_account["opened"] != account["opened"]
@@ -230,15 +244,15 @@ def _earlier(folder: Folder, path: Path) -> str:
     return f"continues the account of entry {earlier_account['releases'][-1]['entry']}"
 
 
-def _ledger(folder: Folder, path: Path) -> str:
+def _check_ledger(folder: ReleaseFolder, path: Path) -> str:
     """The check against the owner's own ledger file, the only one with the key of the chain."""
-    need(stat.S_ISREG(path.stat().st_mode), "the ledger is no regular file")
+    require(stat.S_ISREG(path.stat().st_mode), "the ledger is no regular file")
     db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     try:
         db.execute("PRAGMA trusted_schema = OFF")
         ((seq, ledger, key, time),) = db.execute("SELECT seq, ledger, key, time FROM meta").fetchall()
         chain_rows = db.execute("SELECT seq, place, hash FROM chain ORDER BY seq").fetchall()
-        rows = {place: {r[0]: r for r in db.execute(f"SELECT * FROM {place}").fetchall()} for place in CHAINED}
+        rows = {place: {r[0]: r for r in db.execute(f"SELECT * FROM {place}").fetchall()} for place in CHAINED_TABLES}
         entry = folder.facts["ledger"]["entry"]
         settings = db.execute("SELECT settings FROM releases WHERE seq = ?", (entry,)).fetchone()
         release_notes = db.execute(
@@ -246,42 +260,42 @@ def _ledger(folder: Folder, path: Path) -> str:
         ).fetchall()
     finally:
         db.close()
-    for problem in broken(key, keyed(key, "1", "meta", (seq, ledger, time)), chain_rows, rows):
+    for problem in chain_problems(key, keyed_row_hash(key, "1", "meta", (seq, ledger, time)), chain_rows, rows):
         raise WrongError(problem)
     account = folder.account
     release_hashes = {number: entry for number, place, entry in chain_rows if place == "releases"}
     missing_entries = [r["entry"] for r in account["releases"] if release_hashes.get(r["entry"]) != r["hash"]]
-    need(
+    require(
         ledger == account["opened"]["ledger"] and not missing_entries,
         f"entries {missing_entries[:5]} of the account are not in this ledger",
     )
-    if settings is None or json.loads(settings[0]).get("signed_by") != folder.signed["key"]:
+    if settings is None or json.loads(settings[0]).get("signed_by") != folder.signature["key"]:
         raise WrongError("it was to be signed by another key")
-    need(bool(release_notes), "the ledger does not note that this release left")
+    require(bool(release_notes), "the ledger does not note that this release left")
     current_hashes = {**folder.hashes, SIGNED: folder.signature_hash}
     changed_files = [
         name for name, noted_hash in json.loads(release_notes[-1][0]).items() if current_hashes.get(name) != noted_hash
     ]
-    need(not changed_files, f"not as they were noted when it left: {', '.join(changed_files)[:300]}")
+    require(not changed_files, f"not as they were noted when it left: {', '.join(changed_files)[:300]}")
     return (
         f"{len(chain_rows)} entries are chained; the account's {len(account['releases'])} are among them, this as "
         "it left"
     )
 
 
-def checks(path: Path, key: str | None = None, earlier: Path | None = None, ledger: Path | None = None) -> list:
+def run_checks(path: Path, key: str | None = None, earlier: Path | None = None, ledger: Path | None = None) -> list:
     """The result (holds, name, finding) of every check; no fault of a folder stops the later checks."""
     checks_by_name: dict[str, tuple[Callable[..., str], Any]] = {
-        "files": (check_files, ()), "signature": (_signature, (key,)), "fields": (_fields, ()),
-        "claim": (check_claim, ()), "charges": (_charges, ("charges",)), "reserved": (_charges, ("reserved",)),
-        "promise": (check_promise, ()), "account": (_account, ()), "receipt": (_receipt, ()), "total": (_total, ()),
+        "files": (check_files, ()), "signature": (_check_signature, (key,)), "fields": (_check_fields, ()),
+        "claim": (check_claim, ()), "charges": (_check_charges, ("charges",)), "reserved": (_check_charges, ("reserved",)),
+        "promise": (check_promise, ()), "account": (_check_account, ()), "receipt": (_check_receipt, ()), "total": (_check_total_budget, ()),
         "answers": (check_answers, ()), "documents": (check_documents, ()),
-        **({"earlier": (_earlier, (earlier,))} if earlier else {}),
-        **({"ledger": (_ledger, (ledger,))} if ledger else {}),
-    }  # fmt: skip
+        **({"earlier": (_check_earlier_release, (earlier,))} if earlier else {}),
+        **({"ledger": (_check_ledger, (ledger,))} if ledger else {}),
+    }
     results = []
     try:
-        folder = Folder(path)
+        folder = ReleaseFolder(path)
     except Exception as error:  # a changed folder may hold anything
         return [(False, "files", (str(error) or type(error).__name__)[:300])]
     for name, (check, arguments) in checks_by_name.items():
@@ -305,15 +319,17 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that has no ε
     if Path(__file__).resolve().parent == arguments.folder.resolve():
-        sys.stderr.write(f"{written_out(__file__)} {INSIDE}: python -I verify.py FOLDER --key HEX\n")
+        sys.stderr.write(
+            f"{escape_control_chars(__file__)} {INSIDE_FOLDER_MESSAGE}: python -I verify.py FOLDER --key HEX\n"
+        )
         sys.exit(2)
-    results = checks(arguments.folder, arguments.key, arguments.earlier, arguments.ledger)
+    results = run_checks(arguments.folder, arguments.key, arguments.earlier, arguments.ledger)
     for holds, name, finding in results:
-        sys.stdout.write(f"{'ok  ' if holds else 'FAIL'} {name}: {written_out(finding)}\n")
+        sys.stdout.write(f"{'ok  ' if holds else 'FAIL'} {name}: {escape_control_chars(finding)}\n")
     if not all(holds for holds, _, _ in results):
         sys.exit("NOT SOUND")
-    key = Folder(arguments.folder).signed["key"]
-    sys.stdout.write(f"on the owner's word alone: {BELIEVED}\n")
+    key = ReleaseFolder(arguments.folder).signature["key"]
+    sys.stdout.write(f"on the owner's word alone: {UNCHECKED_CLAIMS}\n")
     unchecked = f", but the key was not checked: compare {key} with the one published elsewhere"
     sys.stdout.write(f"sound{': this release is as its owner signed it' if arguments.key is not None else unchecked}\n")
 

@@ -1,13 +1,13 @@
 """The ledger file: tables to which rows are only added, chained by keyed hashes; and the files that lie beside it.
 
-`resolved` is the one place where a ledger's name becomes its path: what lies beside it lies beside the file, not beside
-a link to it. `connected` is the one place where a ledger is opened, `read` the one where all of it is read and
-`reading` the one that turns whatever is wrong with its content into one error.
+`resolve_ledger_path` is the one place where a ledger's name becomes its path: what lies beside it lies beside the file, not beside
+a link to it. `open_connection` is the one place where a ledger is opened, `read_and_check` the one where all of it is read and
+`read_errors_as_unusable` the one that turns whatever is wrong with its content into one error.
 
 Entry i of the table `chain` names a table and holds HMAC(key, hash of entry i − 1, table, row i). Triggers refuse
 changes; what happens to the file without them shows in the hashes. The key lies in the same file: this shows mistakes
 and clumsy changes, not an owner who rewrites everything. Against that, and against an older copy put in its place, each
-release's release.json is a receipt: `missing_entry` looks for it.
+release's release.json is a receipt: `missing_entry_reasons` looks for it.
 """
 
 import os
@@ -22,16 +22,18 @@ from stat import S_ISREG
 from typing import IO, Any
 
 from ...core.errors import InputError
-from ..evidence.verifier import CHAINED, broken, keyed
+from ..evidence.verifier import CHAINED_TABLES, chain_problems, keyed_row_hash
 
-KIND, FORMAT = 0x64706C67, 1  # application_id ("dplg") and user_version
-KEY = 32  # bytes
-MOST = 20  # problems named at once
-CHECKED = "-checked"  # ends the name of what is remembered beside a ledger once something was charged
-SIGNER = "-key"  # and of the key that signs
-NOISE = "-noise-"  # begins the rest of the name of a key that noise is drawn with, until its release has left
+APPLICATION_ID, FORMAT_VERSION = 0x64706C67, 1  # application_id ("dplg") and user_version
+KEY_BYTES = 32  # bytes
+MAX_REPORTED_PROBLEMS = 20  # problems named at once
+CHECKED_SUFFIX = "-checked"  # ends the name of what is remembered beside a ledger once something was charged
+SIGNING_KEY_SUFFIX = "-key"  # and of the key that signs
+NOISE_KEY_SUFFIX = (
+    "-noise-"  # begins the rest of the name of a key that noise is drawn with, until its release has left
+)
 
-TABLES = {
+TABLE_COLUMNS_SQL = {
     "meta": "seq INTEGER PRIMARY KEY CHECK (seq = 1), ledger TEXT NOT NULL, key BLOB NOT NULL, time TEXT NOT NULL",
     "datasets": "seq INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, epsilon REAL NOT NULL, delta REAL NOT NULL,"
     " failure REAL NOT NULL, accounting TEXT NOT NULL, unit TEXT NOT NULL, time TEXT NOT NULL",
@@ -45,39 +47,42 @@ TABLES = {
     "chain": "seq INTEGER PRIMARY KEY AUTOINCREMENT, place TEXT NOT NULL, hash TEXT NOT NULL",
 }
 LedgerRows = dict[str, list[sqlite3.Row]]  # of a ledger, by table
-_TYPES = {"INTEGER": int, "REAL": float, "TEXT": str, "BLOB": bytes}
-KINDS = {place: [_TYPES[column.split()[1]] for column in sql.split(", ")] for place, sql in TABLES.items()}
+_PYTHON_TYPES = {"INTEGER": int, "REAL": float, "TEXT": str, "BLOB": bytes}
+COLUMN_TYPES = {
+    table_name: [_PYTHON_TYPES[column.split()[1]] for column in sql.split(", ")]
+    for table_name, sql in TABLE_COLUMNS_SQL.items()
+}
 
 
-def append(db: sqlite3.Connection, place: str, **fields: Any) -> tuple[int, str]:
+def append_row(db: sqlite3.Connection, table: str, **fields: Any) -> tuple[int, str]:
     """Add a row to a table and its entry to the chain; return the row's number and the entry's hash."""
     last_entry = db.execute("SELECT seq, hash FROM chain ORDER BY seq DESC LIMIT 1").fetchone()
     meta = db.execute("SELECT * FROM meta").fetchone()
     seq = last_entry["seq"] + 1 if last_entry else 1
     names = ", ".join(["seq", *fields])
-    db.execute(f"INSERT INTO {place} ({names}) VALUES ({', '.join('?' * (len(fields) + 1))})", (seq, *fields.values()))
-    row = db.execute(f"SELECT * FROM {place} WHERE seq = ?", (seq,)).fetchone()
-    entry_hash = keyed(meta["key"], last_entry["hash"] if last_entry else _genesis(meta), place, row)
-    db.execute("INSERT INTO chain (seq, place, hash) VALUES (?, ?, ?)", (seq, place, entry_hash))
+    db.execute(f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * (len(fields) + 1))})", (seq, *fields.values()))
+    row = db.execute(f"SELECT * FROM {table} WHERE seq = ?", (seq,)).fetchone()
+    entry_hash = keyed_row_hash(meta["key"], last_entry["hash"] if last_entry else _genesis_hash(meta), table, row)
+    db.execute("INSERT INTO chain (seq, place, hash) VALUES (?, ?, ?)", (seq, table, entry_hash))
     return seq, entry_hash
 
 
-def read(db: sqlite3.Connection) -> tuple[LedgerRows, list[str]]:
+def read_and_check(db: sqlite3.Connection) -> tuple[LedgerRows, list[str]]:
     """All rows of a ledger, and the changes made to it from outside: in pages, tables, triggers or rows.
 
     Read inside the caller's transaction. Where there are changes, rows may be of any type, and all may be missing.
     """
     rows = {}
-    problems = _wrong_objects(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall())
+    problems = _schema_problems(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall())
     if not problems and (integrity := db.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok":
         problems = [f"damaged file: {integrity}"]
     if not problems:
-        rows = {name: db.execute(f"SELECT * FROM {name} ORDER BY seq").fetchall() for name in TABLES}
-        problems = _wrong_rows(rows, db.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
-    return rows, [_short(problem) for problem in problems[:MOST]]
+        rows = {name: db.execute(f"SELECT * FROM {name} ORDER BY seq").fetchall() for name in TABLE_COLUMNS_SQL}
+        problems = _row_problems(rows, db.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
+    return rows, [_short_text(problem) for problem in problems[:MAX_REPORTED_PROBLEMS]]
 
 
-def missing_entry(rows: LedgerRows, receipt: Any) -> list[str]:
+def missing_entry_reasons(rows: LedgerRows, receipt: Any) -> list[str]:
     """The reason why this ledger lacks the entry that a receipt {"id", "entry", "hash"} names; [] when it has it."""
     try:
         ledger_id, number, entry_hash = receipt["id"], receipt["entry"], receipt["hash"]
@@ -91,11 +96,11 @@ def missing_entry(rows: LedgerRows, receipt: Any) -> list[str]:
     return [] if has_same_hash else [f"entry {number} is not the one of the receipt: the ledger was rewritten"]
 
 
-class UnusableError(InputError):
+class UnusableLedgerError(InputError):
     """The error for a ledger that cannot be read or written now; what was charged before stays charged."""
 
 
-def resolved(path: str | Path) -> Path:
+def resolve_ledger_path(path: str | Path) -> Path:
     """The one path of the ledger that a name stands for, whatever links, `..` or working folder the name goes by.
 
     Raises InputError for a link that leads nowhere: a ledger would begin anew where an old one is out of reach.
@@ -108,45 +113,49 @@ def resolved(path: str | Path) -> Path:
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{name}: cannot be opened as a ledger: {_short(error)}") from None
+        raise InputError(f"{name}: cannot be opened as a ledger: {_short_text(error)}") from None
     return real_path
 
 
-def is_new(path: Path) -> bool:
+def is_new_ledger(path: Path) -> bool:
     """Whether a path has no ledger yet: no file, or an empty one, left by a full disk before the first charge."""
     try:
-        path = resolved(path)
+        path = resolve_ledger_path(path)
         if not os.path.lexists(path):
             return True
-        return path.is_file() and not _charged(path) and (path.stat().st_size == 0 or _was_begun(path))
+        return (
+            path.is_file() and not _was_charged(path) and (path.stat().st_size == 0 or _is_unfinished_new_ledger(path))
+        )
     except (OSError, ValueError):  # among them the InputError for a link that leads nowhere
         return False
 
 
-def _was_begun(path: Path) -> bool:
+def _is_unfinished_new_ledger(path: Path) -> bool:
     """Whether a file holds the beginning of a ledger that was never laid out, which SQLite takes back here."""
     if not os.path.lexists(f"{path}-journal"):
         return False
-    with suppress(sqlite3.Error), closing(sqlite3.connect(_address(path), uri=True, timeout=0)) as db:
-        return _is_empty(db)
+    with suppress(sqlite3.Error), closing(sqlite3.connect(_sqlite_uri(path), uri=True, timeout=0)) as db:
+        return _has_no_tables(db)
     return False
 
 
-def _charged(path: Path) -> bool:
+def _was_charged(path: Path) -> bool:
     """Whether a budget was ever used in this ledger, by what lies beside it."""
-    return os.path.lexists(f"{path}{CHECKED}")
+    return os.path.lexists(f"{path}{CHECKED_SUFFIX}")
 
 
 @contextmanager
-def connected(path: Path, wait: float, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+def open_connection(path: Path, wait: float, *, create: bool = False) -> Iterator[sqlite3.Connection]:
     """A connection without implicit transactions to a ledger, which `create` makes if the file is new.
 
     Every error of SQLite becomes an InputError that names the file, as does anything in its place that is no file.
     """
     name = str(path)[:200]
     try:
-        if path.is_file() and path.stat().st_size == 0 and (_charged(path) or not create):
-            explanation = "but releases used its budget: bring back a copy" if _charged(path) else "and may be deleted"
+        if path.is_file() and path.stat().st_size == 0 and (_was_charged(path) or not create):
+            explanation = (
+                "but releases used its budget: bring back a copy" if _was_charged(path) else "and may be deleted"
+            )
             raise InputError(f"{name}: an empty file and no ledger, {explanation}")
         if create and not path.exists():
             os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # the key is for the steward's eyes
@@ -161,61 +170,63 @@ def connected(path: Path, wait: float, *, create: bool = False) -> Iterator[sqli
             with suppress(FileNotFoundError):  # one look: another release's journal comes and goes
                 if not S_ISREG(os.lstat(f"{path}{ending}").st_mode):  # SQLite would wait for ever on a pipe
                     raise InputError(f"{name}: not usable as a ledger: a {ending} beside it is no file")
-        db = sqlite3.connect(_address(path), uri=True, timeout=wait, isolation_level=None)
+        db = sqlite3.connect(_sqlite_uri(path), uri=True, timeout=wait, isolation_level=None)
     except (OSError, ValueError, sqlite3.Error) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{name}: cannot be opened as a ledger: {_short(error)}") from None
+        raise InputError(f"{name}: cannot be opened as a ledger: {_short_text(error)}") from None
     try:
-        with reading(path):
+        with read_errors_as_unusable(path):
             db.row_factory = sqlite3.Row
             db.execute("PRAGMA synchronous = EXTRA")  # a charge that was committed survives a power cut
             db.execute("PRAGMA trusted_schema = OFF")
-            if create and _is_empty(db):
+            if create and _has_no_tables(db):
                 db.execute("BEGIN IMMEDIATE")
-                if _is_empty(db):  # nobody was faster
-                    _lay_out(db, secrets.token_hex(8), secrets.token_bytes(KEY), now())
+                if _has_no_tables(db):  # nobody was faster
+                    _create_tables(db, secrets.token_hex(8), secrets.token_bytes(KEY_BYTES), utc_now())
                 db.execute("COMMIT")
-        check_kind(db, path)
+        check_file_format(db, path)
         yield db
     except sqlite3.Error as error:
-        raise unusable(path, error) from None
+        raise unusable_error(path, error) from None
     finally:
         db.close()
 
 
-def _address(path: Path) -> str:
+def _sqlite_uri(path: Path) -> str:
     """The address by which SQLite opens a file that is there, and makes none."""
     return f"{path.absolute().as_uri()}?mode=rw"
 
 
-def check_kind(db: sqlite3.Connection, path: Path) -> None:
+def check_file_format(db: sqlite3.Connection, path: Path) -> None:
     """Raise InputError unless the file calls itself a ledger of this format."""
-    with reading(path):
+    with read_errors_as_unusable(path):
         application_id, version = (
             db.execute(f"PRAGMA {fact}").fetchone()[0] for fact in ("application_id", "user_version")
         )
-    if application_id != KIND:
+    if application_id != APPLICATION_ID:
         raise InputError(f"{str(path)[:200]}: not a release ledger")
-    if version != FORMAT:
-        raise InputError(f"{str(path)[:200]}: a release ledger of format {version}; this program knows format {FORMAT}")
+    if version != FORMAT_VERSION:
+        raise InputError(
+            f"{str(path)[:200]}: a release ledger of format {version}; this program knows format {FORMAT_VERSION}"
+        )
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
+def read_errors_as_unusable(path: Path) -> Iterator[None]:
     """A context that turns any error from reading a ledger's content into one that names the file."""
     try:
         yield
     except Exception as error:
-        raise unusable(path, error) from None
+        raise unusable_error(path, error) from None
 
 
-def unusable(path: Path, why: object) -> UnusableError:
+def unusable_error(path: Path, reason: object) -> UnusableLedgerError:
     """The error for a file whose content is not a ledger's."""
-    return UnusableError(f"{str(path)[:200]}: not usable as a ledger: {_short(why)}")
+    return UnusableLedgerError(f"{str(path)[:200]}: not usable as a ledger: {_short_text(reason)}")
 
 
-def open_regular(path: str | Path, mode: str) -> IO[Any]:
+def open_regular_file(path: str | Path, mode: str) -> IO[Any]:
     """A regular file beside a ledger, opened to be read ("rb") or written; OSError for a link or anything else."""
     flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     handle = os.open(path, flags | (os.O_RDONLY if mode == "rb" else os.O_WRONLY | os.O_CREAT), 0o600)
@@ -225,14 +236,14 @@ def open_regular(path: str | Path, mode: str) -> IO[Any]:
     return os.fdopen(handle, mode)
 
 
-def now() -> str:
+def utc_now() -> str:
     """The current time in UTC, in the format of the ledger."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _lay_out(db: sqlite3.Connection, ledger: str, key: bytes, time: str) -> None:
+def _create_tables(db: sqlite3.Connection, ledger: str, key: bytes, time: str) -> None:
     """Make the tables and triggers of an empty ledger, inside the caller's transaction."""
-    for name, columns in TABLES.items():
+    for name, columns in TABLE_COLUMNS_SQL.items():
         db.execute(f"CREATE TABLE {name} ({columns})")
         for verb in ("UPDATE", "DELETE"):
             refuse_sql = f"SELECT RAISE(ABORT, '{name}: rows are only added')"
@@ -241,72 +252,72 @@ def _lay_out(db: sqlite3.Connection, ledger: str, key: bytes, time: str) -> None
             f"EXISTS (SELECT 1 FROM {name} WHERE seq = NEW.seq)"  # INSERT OR REPLACE fires no trigger on DELETE
         )
         db.execute(f"CREATE TRIGGER {name}_insert BEFORE INSERT ON {name} WHEN {row_exists} BEGIN {refuse_sql}; END")
-    db.execute(f"PRAGMA application_id = {KIND}")
-    db.execute(f"PRAGMA user_version = {FORMAT}")
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    db.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
     db.execute("INSERT INTO meta VALUES (1, ?, ?, ?)", (ledger, key, time))
 
 
-def _is_empty(db: sqlite3.Connection) -> bool:
+def _has_no_tables(db: sqlite3.Connection) -> bool:
     """Whether the file holds no table yet, and calls itself nothing."""
     tables = db.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
     return tables == 0 and db.execute("PRAGMA application_id").fetchone()[0] == 0
 
 
 @cache
-def _expected() -> list[tuple[Any, ...]]:
+def _expected_objects() -> list[tuple[Any, ...]]:
     """The type, name, table and SQL of every object in the schema."""
     db = sqlite3.connect(":memory:")
     try:
-        _lay_out(db, "", b"", "")
+        _create_tables(db, "", b"", "")
         return db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
     finally:
         db.close()
 
 
-def _wrong_objects(objects: list[tuple[Any, ...]]) -> list[str]:
+def _schema_problems(objects: list[tuple[Any, ...]]) -> list[str]:
     """Descriptions of tables and triggers that are missing, changed or added."""
     actual = {name: (kind, table, sql) for kind, name, table, sql in objects}
-    expected = {name: (kind, table, sql) for kind, name, table, sql in _expected()}
+    expected = {name: (kind, table, sql) for kind, name, table, sql in _expected_objects()}
     problems = [f"{fact[0]} {name} was dropped" for name, fact in expected.items() if name not in actual]
     problems += [f"{fact[0]} {name} was changed" for name, fact in expected.items() if actual.get(name, fact) != fact]
     problems += [f"{str(name)[:60]!r} was added to the file" for name in actual if name not in expected]
     return problems or (["an object of the file is there twice"] if len(objects) != len(expected) else [])
 
 
-def _wrong_rows(rows: LedgerRows, counted: list[tuple[Any, ...]]) -> list[str]:
+def _row_problems(rows: LedgerRows, sequences: list[tuple[Any, ...]]) -> list[str]:
     """Descriptions of changed, removed or inserted rows, found by following the chain from its beginning.
 
-    `counted` are the tables that number their rows, each with its last number.
+    `sequences` are the tables that number their rows, each with its last number.
     """
     if len(rows["meta"]) != 1:
         return ["the ledger's own row was removed"]
     (meta,) = rows["meta"]
-    if not _typed("meta", meta) or len(meta["key"]) != KEY or not meta["ledger"]:
+    if not _has_column_types("meta", meta) or len(meta["key"]) != KEY_BYTES or not meta["ledger"]:
         return ["the ledger's own row was changed"]  # HMAC would take text for bytes, and a key with zeros after it
-    rows_by_table = {table: {row["seq"]: row for row in rows[table]} for table in CHAINED}
-    problems = broken(meta["key"], _genesis(meta), rows["chain"], rows_by_table) or [
+    rows_by_table = {table: {row["seq"]: row for row in rows[table]} for table in CHAINED_TABLES}
+    problems = chain_problems(meta["key"], _genesis_hash(meta), rows["chain"], rows_by_table) or [
         f"row {seq} of {place} holds another kind of value"  # written by someone who knows the key
         for place, table_rows in rows_by_table.items()
         for seq, row in table_rows.items()
-        if not _typed(place, row)
+        if not _has_column_types(place, row)
     ]
     entry_count = len(rows["chain"])
-    if not problems and list(map(tuple, counted)) != ([("chain", entry_count)] if entry_count else []):
+    if not problems and list(map(tuple, sequences)) != ([("chain", entry_count)] if entry_count else []):
         problems.append("the last entries of the chain were removed")
     return problems
 
 
-def _typed(place: str, row: sqlite3.Row) -> bool:
+def _has_column_types(table: str, row: sqlite3.Row) -> bool:
     """Whether every value of a row has its column's type."""
-    return [type(value) for value in row] == KINDS[place]
+    return [type(value) for value in row] == COLUMN_TYPES[table]
 
 
-def _genesis(meta: sqlite3.Row) -> str:
+def _genesis_hash(meta: sqlite3.Row) -> str:
     """The hash that the chain begins with."""
-    return keyed(meta["key"], str(FORMAT), "meta", (meta["seq"], meta["ledger"], meta["time"]))
+    return keyed_row_hash(meta["key"], str(FORMAT_VERSION), "meta", (meta["seq"], meta["ledger"], meta["time"]))
 
 
-def _short(what: object) -> str:
+def _short_text(message: object) -> str:
     """An error in at most 200 printable characters."""
-    text = str(what) or type(what).__name__
+    text = str(message) or type(message).__name__
     return "".join(c if c.isprintable() else "\ufffd" for c in text[:200])

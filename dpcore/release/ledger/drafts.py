@@ -13,17 +13,25 @@ from pathlib import Path
 from ...core.errors import InputError
 from ..evidence import verifier
 from . import noise_key
-from .chain import UnusableError
-from .durable_files import CAN_LOCK, lock_at_once, sync, sync_names
-from .ledger_store import Store
-from .noise_key import BUSY, GONE, NoiseKey, kept_key
-from .unfinished_releases import Unfinished
+from .chain import UnusableLedgerError
+from .durable_files import CAN_LOCK, sync_folder_names, sync_to_disk, try_lock
+from .ledger_store import LedgerStore
+from .noise_key import HELD_ELSEWHERE, MISSING, NoiseKey, hold_key
+from .unfinished_releases import UnfinishedRelease
 
-AGAIN = "do the same again: that finishes it, and uses no more budget"
-ENDINGS = (".csv", ".parquet", ".npz", ".json", ".html", ".yaml", ".py")  # endings of the files of a release
+RETRY_ADVICE = "do the same again: that finishes it, and uses no more budget"
+RELEASE_FILE_ENDINGS = (
+    ".csv",
+    ".parquet",
+    ".npz",
+    ".json",
+    ".html",
+    ".yaml",
+    ".py",
+)  # endings of the files of a release
 
 
-def check_folder(folder: Path) -> None:
+def check_release_folder(folder: Path) -> None:
     """Raise InputError unless `folder` is new or empty and can be made: no release is ever overwritten."""
     reason = "cannot be made here"
     with suppress(OSError, ValueError):  # such as a name too long, or no text
@@ -37,43 +45,43 @@ def check_folder(folder: Path) -> None:
     raise InputError(f"{str(folder)[:200]}: {reason}")
 
 
-def placed(folder: Path, name: str) -> tuple[Path, Path]:
+def release_and_draft_paths(folder: Path, key_name: str) -> tuple[Path, Path]:
     """The one path of a release's folder, and that of its draft beside it, which is called after its noise's key."""
     parent = Path(os.path.realpath(folder.absolute().parent))
-    return parent / folder.name, parent / f"{_prefix(folder)}{name}"
+    return parent / folder.name, parent / f"{_draft_prefix(folder)}{key_name}"
 
 
 @contextmanager
-def draft(made: Path) -> Iterator[Path]:
-    """The hidden folder `made`, new and empty; gone when the block ends, unless it became the release's folder.
+def open_draft(draft_folder: Path) -> Iterator[Path]:
+    """The hidden folder `draft_folder`, new and empty; gone when the block ends, unless it became the release's folder.
 
     Raises OSError where it cannot be made.
     """
-    _remove(made)  # of an earlier attempt
-    made.mkdir(mode=0o700)
+    _remove_draft(draft_folder)  # of an earlier attempt
+    draft_folder.mkdir(mode=0o700)
     try:
-        yield made
+        yield draft_folder
     finally:
-        _remove(made)
+        _remove_draft(draft_folder)
 
 
-def complete(made: Path, folder: Path, charged: str) -> None:
+def move_draft_into_place(draft_folder: Path, folder: Path, charge_time: str) -> None:
     """Make a finished draft the release's folder, in one last step after which nothing is left to do.
 
     Its files get the time of the charge: a later one would tell how long the release took.
     """
-    timestamp = datetime.fromisoformat(charged).timestamp()
-    for path in (*made.iterdir(), made):
+    timestamp = datetime.fromisoformat(charge_time).timestamp()
+    for path in (*draft_folder.iterdir(), draft_folder):
         os.utime(path, (timestamp, timestamp))
-        sync(path)
-    made.chmod(0o755)
+        sync_to_disk(path)
+    draft_folder.chmod(0o755)
     if folder.exists():
         folder.rmdir()  # only an empty folder goes
-    made.rename(folder)
-    sync_names(folder.parent)
+    draft_folder.rename(folder)
+    sync_folder_names(folder.parent)
 
 
-def tidied(ledger: Path) -> list[str]:
+def tidy_stopped_releases(ledger: Path) -> list[str]:
     """A sentence for each release that was stopped after its charge, which says how it was tidied up.
 
     One that was written whole is noted as released. Of another nothing stays but its charge and the key of its noise,
@@ -81,75 +89,80 @@ def tidied(ledger: Path) -> list[str]:
     """
     if not CAN_LOCK or not os.path.exists(ledger):
         return []
-    store, messages = Store(ledger), []
-    for release in store.unfinished():
-        if not _is_own(release):
+    store, messages = LedgerStore(ledger), []
+    for release in store.list_unfinished():
+        if not _has_program_folders(release):
             continue
-        with _owned(store, release) as key, suppress(UnusableError):  # of a full disk, which may have room next time
-            if key != BUSY and _is_unfinished(store, release):
-                messages.append(_tidied(store, release, key))
-    for name in noise_key.names(store.path):
-        if not _is_named(store, name):
-            noise_key.drop(store.path, name, lambda name=name: _is_named(store, name))
+        with (
+            _hold_release(store, release) as key,
+            suppress(UnusableLedgerError),
+        ):  # of a full disk, which may have room next time
+            if key != HELD_ELSEWHERE and _is_still_unfinished(store, release):
+                messages.append(_tidy_release(store, release, key))
+    for name in noise_key.key_names(store.path):
+        if not _is_key_needed(store, name):
+            noise_key.delete_unless_needed(store.path, name, lambda name=name: _is_key_needed(store, name))
     return messages
 
 
-def _tidied(store: Store, one: Unfinished, key: NoiseKey | str) -> str:
+def _tidy_release(store: LedgerStore, release: UnfinishedRelease, key: NoiseKey | str) -> str:
     """Tidy up after one release that was stopped, whose `key` this process holds; return what was done, in words."""
-    message = f"{one.words} was stopped"
-    if one.folder is not None and _is_release(one.folder, store, one.entry):
-        store.note(one.entry, "released", noted(one.folder))
+    message = f"{release.description} was stopped"
+    if release.folder is not None and _contains_release(release.folder, store, release.entry):
+        store.add_note(release.entry, "released", finished_release_note(release.folder))
         if isinstance(key, NoiseKey):
             key.delete()
-        return f"{message} after it was written; {one.folder} is whole, and noted now"
-    if one.draft is not None:
-        _remove(one.draft)
+        return f"{message} after it was written; {release.folder} is whole, and noted now"
+    if release.draft is not None:
+        _remove_draft(release.draft)
     message += " before it was written; its budget stays used, and nothing of it was published"
     if isinstance(key, NoiseKey):
-        return f"{message}; {AGAIN}"
-    store.note(one.entry, "failed", "killed")
+        return f"{message}; {RETRY_ADVICE}"
+    store.add_note(release.entry, "failed", "killed")
     return message
 
 
 @contextmanager
-def _owned(store: Store, one: Unfinished) -> Iterator[NoiseKey | str]:
+def _hold_release(store: LedgerStore, release: UnfinishedRelease) -> Iterator[NoiseKey | str]:
     """The key of a release's noise, held; of one that has none, GONE, while its draft is held; or BUSY."""
-    if one.noise:
-        with kept_key(store.path, one.noise) as key:
+    if release.noise_key_name:
+        with hold_key(store.path, release.noise_key_name) as key:
             yield key
         return
-    if one.draft is None or one.folder is None:
-        yield GONE
+    if release.draft is None or release.folder is None:
+        yield MISSING
         return
-    with _held(one.draft) as is_draft_free, _held(one.folder) as is_folder_free:
-        yield BUSY if is_draft_free is False or is_folder_free is False else GONE
+    with _lock_folder(release.draft) as is_draft_free, _lock_folder(release.folder) as is_folder_free:
+        yield HELD_ELSEWHERE if is_draft_free is False or is_folder_free is False else MISSING
 
 
-def _is_own(one: Unfinished) -> bool:
+def _has_program_folders(release: UnfinishedRelease) -> bool:
     """Whether the folders of a release are such as this program writes; nothing else is ever removed."""
-    if one.draft is None or one.folder is None:
+    if release.draft is None or release.folder is None:
         return True
-    return one.draft.parent == one.folder.parent and one.draft.name.startswith(_prefix(one.folder))
+    return release.draft.parent == release.folder.parent and release.draft.name.startswith(
+        _draft_prefix(release.folder)
+    )
 
 
-def _is_unfinished(store: Store, one: Unfinished) -> bool:
+def _is_still_unfinished(store: LedgerStore, release: UnfinishedRelease) -> bool:
     """Whether a release has not ended by now."""
-    return any(other.entry == one.entry for other in store.unfinished())
+    return any(other.entry == release.entry for other in store.list_unfinished())
 
 
-def _is_named(store: Store, name: str) -> bool:
+def _is_key_needed(store: LedgerStore, key_name: str) -> bool:
     """Whether a release that has not ended draws its noise with the key of this name."""
-    return any(release.noise == name for release in store.unfinished())
+    return any(release.noise_key_name == key_name for release in store.list_unfinished())
 
 
-def noted(folder: Path) -> str:
+def finished_release_note(folder: Path) -> str:
     """The note that a ledger keeps of a finished release: the hashes of its data files and of its signature."""
     facts = json.loads((folder / "release.json").read_text(encoding="utf-8"))
     return json.dumps({**facts["files"], verifier.SIGNED: verifier.digest(folder / verifier.SIGNED)})
 
 
 @contextmanager
-def _held(folder: Path) -> Iterator[bool | None]:
+def _lock_folder(folder: Path) -> Iterator[bool | None]:
     """Whether this process now holds the lock on a folder; None where there is no folder."""
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -157,28 +170,28 @@ def _held(folder: Path) -> Iterator[bool | None]:
         yield None
         return
     try:
-        yield lock_at_once(handle)
+        yield try_lock(handle)
     finally:
         os.close(handle)
 
 
-def _is_release(folder: Path, store: Store, entry: int) -> bool:
+def _contains_release(folder: Path, store: LedgerStore, entry: int) -> bool:
     """Whether a folder contains the release of this entry in this ledger, as it was signed."""
     with suppress(Exception):  # a folder may hold anything
         facts = json.loads((folder / "release.json").read_text(encoding="utf-8"))
-        is_valid = all(holds for holds, *_ in verifier.checks(folder, store.signer()))
+        is_valid = all(holds for holds, *_ in verifier.run_checks(folder, store.signing_public_key()))
         return is_valid and facts["ledger"]["entry"] == entry
     return False
 
 
-def _prefix(folder: Path) -> str:
+def _draft_prefix(folder: Path) -> str:
     return f".{folder.name[:40]}-"
 
 
-def _remove(made: Path) -> None:
+def _remove_draft(draft_folder: Path) -> None:
     """Remove a draft folder with the files of a release, and no other files."""
     with suppress(OSError):
-        for path in made.iterdir():
-            if path.suffix in ENDINGS and not path.is_dir():
+        for path in draft_folder.iterdir():
+            if path.suffix in RELEASE_FILE_ENDINGS and not path.is_dir():
                 path.unlink()
-        made.rmdir()
+        draft_folder.rmdir()

@@ -12,13 +12,13 @@ except ImportError:  # where files cannot be locked, no attempt is continued and
 CAN_LOCK = fcntl is not None
 
 
-def lock(handle: int) -> None:
+def lock_file(handle: int) -> None:
     """Lock an opened file for this process, once nobody else holds it; nothing where files cannot be locked."""
     if fcntl is not None:
         fcntl.flock(handle, fcntl.LOCK_EX)
 
 
-def lock_at_once(handle: int) -> bool:
+def try_lock(handle: int) -> bool:
     """Lock an opened file or folder, if nobody else holds it; whether that is so."""
     if fcntl is None:
         return False
@@ -29,14 +29,14 @@ def lock_at_once(handle: int) -> bool:
     return True
 
 
-def write_all(handle: int, content: bytes) -> None:
+def write_to_disk(handle: int, content: bytes) -> None:
     """Write bytes into an opened file, and wait until they are on the disk; OSError where it is full."""
     while content:
         content = content[os.write(handle, content) :]
     os.fsync(handle)
 
 
-def sync(path: Path) -> None:
+def sync_to_disk(path: Path) -> None:
     """Wait until a file, or the names in a folder, are on the disk; OSError where they cannot be."""
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -45,7 +45,7 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
-def sync_names(folder: Path) -> None:
+def sync_folder_names(folder: Path) -> None:
     """Wait until the names in a folder are on the disk, where its file system can do so."""
     with suppress(OSError):
-        sync(folder)
+        sync_to_disk(folder)

@@ -22,12 +22,12 @@ from pathlib import Path
 from ...core.errors import InputError
 from ...core.types import Rng, value_object
 from ...privacy import entropy
-from .chain import NOISE, open_regular
-from .durable_files import CAN_LOCK, lock, lock_at_once, sync_names, write_all
+from .chain import NOISE_KEY_SUFFIX, open_regular_file
+from .durable_files import CAN_LOCK, lock_file, sync_folder_names, try_lock, write_to_disk
 
 NAME_BYTES = 8
-BUSY, GONE = "busy", "gone"  # in place of a key that another process holds, or that is no more
-_MAX_BYTES = 1000
+HELD_ELSEWHERE, MISSING = "busy", "gone"  # in place of a key that another process holds, or that is no more
+_MAX_FILE_BYTES = 1000
 
 
 @value_object
@@ -35,7 +35,7 @@ class NoiseKey:
     """A key, by the name that the ledger knows it by; locked by this process as long as its context lasts."""
 
     name: str
-    rows: str
+    rows_hash: str
     _path: Path = field(repr=False)
     _secret: bytes = field(repr=False)
 
@@ -43,9 +43,9 @@ class NoiseKey:
         """The generator of everything that is drawn for one purpose; the same purpose draws the same again."""
         return entropy.generator(self._secret, purpose)
 
-    def is_for(self, rows: bytes) -> bool:
+    def is_for_rows(self, rows_digest: bytes) -> bool:
         """Whether it was made for the rows with this digest."""
-        return hmac.compare_digest(self.rows, _keyed(self._secret, rows))
+        return hmac.compare_digest(self.rows_hash, _keyed_rows_hash(self._secret, rows_digest))
 
     def delete(self) -> None:
         """Delete the key, so that nobody can repeat the draw; a file that cannot be deleted is left to the next try."""
@@ -54,22 +54,22 @@ class NoiseKey:
 
 
 @contextmanager
-def new_key(ledger: Path, rows: bytes) -> Iterator[NoiseKey]:
+def create_key(ledger: Path, rows_digest: bytes) -> Iterator[NoiseKey]:
     """A new key beside a ledger, for the rows with this digest, held until the block ends.
 
     Raises InputError where it cannot be written; nothing is charged yet.
     """
     secret, name = entropy.new_key(), secrets.token_hex(NAME_BYTES)
-    path = path_of(ledger, name)
-    key = NoiseKey(name, _keyed(secret, rows), path, secret)
+    path = key_path(ledger, name)
+    key = NoiseKey(name, _keyed_rows_hash(secret, rows_digest), path, secret)
     try:
-        handle = _locked_new(path)
+        handle = _create_locked_file(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror or error}; no budget was used") from None
     try:
         try:
-            write_all(handle, f"{secret.hex()}\n{key.rows}\n".encode())
-            sync_names(path.parent)
+            write_to_disk(handle, f"{secret.hex()}\n{key.rows_hash}\n".encode())
+            sync_folder_names(path.parent)
         except OSError as error:
             key.delete()
             raise InputError(f"{path}: cannot be written: {error.strerror or error}; no budget was used") from None
@@ -79,78 +79,78 @@ def new_key(ledger: Path, rows: bytes) -> Iterator[NoiseKey]:
 
 
 @contextmanager
-def kept_key(ledger: Path, name: str) -> Iterator[NoiseKey | str]:
+def hold_key(ledger: Path, name: str) -> Iterator[NoiseKey | str]:
     """The key of this name, held until the block ends; BUSY where another process holds it, GONE without it."""
-    path = path_of(ledger, name)
+    path = key_path(ledger, name)
     if not CAN_LOCK:
-        yield BUSY
+        yield HELD_ELSEWHERE
         return
     try:
-        file = open_regular(path, "rb")
+        file = open_regular_file(path, "rb")
     except OSError:
-        yield GONE
+        yield MISSING
         return
     with file:
-        if not lock_at_once(file.fileno()):
-            yield BUSY
+        if not try_lock(file.fileno()):
+            yield HELD_ELSEWHERE
             return
-        if not _is_at(file.fileno(), path):  # deleted meanwhile by whoever finished
-            yield GONE
+        if not _is_file_at(file.fileno(), path):  # deleted meanwhile by whoever finished
+            yield MISSING
             return
-        yield _read(file.read(_MAX_BYTES), name, path)
+        yield _parse_key(file.read(_MAX_FILE_BYTES), name, path)
 
 
-def names(ledger: Path) -> list[str]:
+def key_names(ledger: Path) -> list[str]:
     """The names of all keys that lie beside a ledger."""
-    prefix, endings = f"{ledger.name}{NOISE}", []
+    prefix, endings = f"{ledger.name}{NOISE_KEY_SUFFIX}", []
     with suppress(OSError):
         endings = [name[len(prefix) :] for name in os.listdir(ledger.parent) if name.startswith(prefix)]
-    return sorted(name for name in endings if _is_name(name))
+    return sorted(name for name in endings if _is_key_name(name))
 
 
-def drop(ledger: Path, name: str, is_needed: Callable[[], bool]) -> None:
+def delete_unless_needed(ledger: Path, name: str, is_needed: Callable[[], bool]) -> None:
     """Delete a key unless a process holds it; `is_needed` is asked once nobody can begin with it any more."""
-    with kept_key(ledger, name) as key:
-        if key != BUSY and not is_needed():
-            path_of(ledger, name).unlink(missing_ok=True)
+    with hold_key(ledger, name) as key:
+        if key != HELD_ELSEWHERE and not is_needed():
+            key_path(ledger, name).unlink(missing_ok=True)
 
 
-def path_of(ledger: Path, name: str) -> Path:
+def key_path(ledger: Path, name: str) -> Path:
     """The path of the key of this name; InputError for what is no such name, as a path of its own."""
-    if not _is_name(name):
+    if not _is_key_name(name):
         raise InputError(f"{name[:40]!r} is not the name of a key")
-    return Path(f"{ledger}{NOISE}{name}")
+    return Path(f"{ledger}{NOISE_KEY_SUFFIX}{name}")
 
 
-def _is_name(name: str) -> bool:
+def _is_key_name(name: str) -> bool:
     return len(name) == 2 * NAME_BYTES and not set(name) - set("0123456789abcdef")
 
 
-def _read(content: bytes, name: str, path: Path) -> NoiseKey | str:
+def _parse_key(content: bytes, name: str, path: Path) -> NoiseKey | str:
     """The key in a file; GONE where its writing never ended: nothing was drawn with it."""
     try:
         secret, rows = content.decode("ascii").splitlines()
         key = NoiseKey(name, rows, path, bytes.fromhex(secret))
     except ValueError:
-        return GONE
-    return key if len(key._secret) == entropy.KEY_BYTES else GONE
+        return MISSING
+    return key if len(key._secret) == entropy.KEY_BYTES else MISSING
 
 
-def _keyed(secret: bytes, rows: bytes) -> str:
-    return hmac.new(secret, b"rows" + rows, hashlib.sha256).hexdigest()
+def _keyed_rows_hash(secret: bytes, rows_digest: bytes) -> str:
+    return hmac.new(secret, b"rows" + rows_digest, hashlib.sha256).hexdigest()
 
 
-def _locked_new(path: Path) -> int:
+def _create_locked_file(path: Path) -> int:
     """A new file, opened and locked; OSError where it cannot be."""
     while True:
         handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        lock(handle)
-        if _is_at(handle, path):
+        lock_file(handle)
+        if _is_file_at(handle, path):
             return handle
         os.close(handle)  # tidied away before it was locked
 
 
-def _is_at(handle: int, path: Path) -> bool:
+def _is_file_at(handle: int, path: Path) -> bool:
     """Whether an opened file still lies at its path."""
     try:
         return os.path.samestat(os.fstat(handle), os.lstat(path))

@@ -15,15 +15,15 @@ from typing import Any
 from ...core.errors import InputError
 from ...core.types import value_object
 from ..evidence.verifier import SIGNED, hashes, statement
-from .chain import SIGNER, open_regular, resolved
-from .durable_files import lock, sync_names, write_all
+from .chain import SIGNING_KEY_SUFFIX, open_regular_file, resolve_ledger_path
+from .durable_files import lock_file, sync_folder_names, write_to_disk
 
-MISSING = "no release can be signed: the package cryptography is missing; pip install cryptography"
-_LENGTH = 64  # hexadecimal digits
+MISSING_PACKAGE = "no release can be signed: the package cryptography is missing; pip install cryptography"
+_KEY_HEX_DIGITS = 64  # hexadecimal digits
 
 
 @value_object
-class Key:
+class SigningKey:
     """A private key, and its public part as 64 hexadecimal digits."""
 
     public: str
@@ -37,7 +37,7 @@ class Key:
         (folder / SIGNED).write_text(json.dumps(signed, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def key_of(ledger: Path, signer: str = "") -> Key:
+def load_signing_key(ledger: Path, signer: str = "") -> SigningKey:
     """The signing key that lies beside a ledger; where it is missing one is made, readable by its owner only.
 
     `signer` is the public key that signs the ledger's releases, as the ledger itself says; "" before the first.
@@ -46,16 +46,16 @@ def key_of(ledger: Path, signer: str = "") -> Key:
     try:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     except ImportError:
-        raise InputError(MISSING) from None
-    path = Path(f"{resolved(ledger)}{SIGNER}")
+        raise InputError(MISSING_PACKAGE) from None
+    path = Path(f"{resolve_ledger_path(ledger)}{SIGNING_KEY_SUFFIX}")
     try:
         if not os.path.lexists(path):
             if signer:
-                raise other_key(ledger)
-            _make(path)
-        elif _is_empty(path):  # a full disk, or a kill, ended its writing
-            _make(path)
-        text = _read(path)
+                raise missing_signer_error(ledger)
+            _write_new_key(path)
+        elif _is_empty_file(path):  # a full disk, or a kill, ended its writing
+            _write_new_key(path)
+        text = _read_key_text(path)
     except (OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
@@ -64,45 +64,45 @@ def key_of(ledger: Path, signer: str = "") -> Key:
     private_key = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(text))
     public_key = private_key.public_key().public_bytes_raw().hex()
     if signer not in ("", public_key):
-        raise other_key(ledger)
-    return Key(public_key, private_key)
+        raise missing_signer_error(ledger)
+    return SigningKey(public_key, private_key)
 
 
-def other_key(ledger: Path) -> InputError:
+def missing_signer_error(ledger: Path) -> InputError:
     """The error for a ledger beside which the key that signed its releases does not lie any more."""
     return InputError(
-        f"{str(ledger)[:200]}{SIGNER}: the key that signed this ledger's releases is not here; bring the file back "
+        f"{str(ledger)[:200]}{SIGNING_KEY_SUFFIX}: the key that signed this ledger's releases is not here; bring the file back "
         "from a copy. Where it is lost, begin a new ledger, with what is left in this one as the whole budget"
     )
 
 
-def _make(path: Path) -> None:
+def _write_new_key(path: Path) -> None:
     """Write a new key into an empty file, one process after another; keep the key of one that was faster."""
     handle = os.open(path, os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0), 0o600)
     try:
-        lock(handle)
+        lock_file(handle)
         if os.fstat(handle).st_size:
             return
         try:
-            write_all(handle, f"{secrets.token_hex(_LENGTH // 2)}\n".encode())
+            write_to_disk(handle, f"{secrets.token_hex(_KEY_HEX_DIGITS // 2)}\n".encode())
         except OSError:
             os.ftruncate(handle, 0)
             raise
     finally:
         os.close(handle)
-    sync_names(path.parent)
+    sync_folder_names(path.parent)
 
 
-def _is_empty(path: Path) -> bool:
+def _is_empty_file(path: Path) -> bool:
     """Whether a regular file holds nothing."""
     file_status = os.lstat(path)
     return S_ISREG(file_status.st_mode) and file_status.st_size == 0
 
 
-def _read(path: Path) -> str:
+def _read_key_text(path: Path) -> str:
     """The text of a key; ValueError where the file holds none."""
-    with open_regular(path, "rb") as file:
-        text = file.read(2 * _LENGTH).decode("ascii", "replace").strip()
-    if len(text) != _LENGTH or set(text) - set("0123456789abcdef"):
+    with open_regular_file(path, "rb") as file:
+        text = file.read(2 * _KEY_HEX_DIGITS).decode("ascii", "replace").strip()
+    if len(text) != _KEY_HEX_DIGITS or set(text) - set("0123456789abcdef"):
         raise ValueError("it holds no key")
     return text

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any
 
 from ...core.types import Json, value_object
-from ..data_set import BudgetRequest, Reservation, lifetime
-from .signing import other_key
+from ..data_set import BudgetRequest, Reservation, lifetime_from_row
+from .signing import missing_signer_error
 
-PLACE = ("folder", "draft")  # names in settings, and in notes of later attempts
+FOLDER_KEYS = ("folder", "draft")  # names in settings, and in notes of later attempts
 
 
 @value_object
-class Unfinished:
+class UnfinishedRelease:
     """A release that was charged and has not ended.
 
-    `release` is its number among those of its data set; `mark` the fingerprint of the table it was charged for;
-    `identity` a digest of everything else that it is; `noise` the name of the key of its noise, "" where there is none.
+    `release` is its number among those of its data set; `fingerprint` the fingerprint of the table it was charged for;
+    `identity` a digest of everything else that it is; `noise_key_name` the name of the key of its noise, "" where there is none.
     """
 
     entry: int
@@ -30,38 +30,38 @@ class Unfinished:
     release: int
     unit: str
     total: tuple[float, float]
-    mark: str
+    fingerprint: str
     identity: str
-    noise: str
-    place: Json
+    noise_key_name: str
+    folders: Json
 
     @property
     def folder(self) -> Path | None:
         """The folder that it becomes; None for a schema, which is printed."""
-        return Path(self.place["folder"]) if self.place else None
+        return Path(self.folders["folder"]) if self.folders else None
 
     @property
     def draft(self) -> Path | None:
         """The hidden folder in which it is written."""
-        return Path(self.place["draft"]) if self.place else None
+        return Path(self.folders["draft"]) if self.folders else None
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Its name in a message."""
         return f"release {self.release} of {self.dataset!r}"
 
-    def asked_by(self, request: BudgetRequest) -> bool:
+    def matches_request(self, request: BudgetRequest) -> bool:
         """Whether a request states nothing about the data set that contradicts this release."""
         total = None if request.total is None else (request.total.epsilon, request.total.delta)
         same_dataset = request.dataset in (None, self.dataset) and total in (None, self.total)
-        return same_dataset and request.unit.noun == self.unit
+        return same_dataset and request.unit.ledger_noun == self.unit
 
-    def of_table(self, mark: str) -> bool:
+    def is_of_table(self, fingerprint: str) -> bool:
         """Whether it was charged for the table of this fingerprint."""
-        return self.mark == mark or self.mark.startswith(f"{mark} again as ")
+        return self.fingerprint == fingerprint or self.fingerprint.startswith(f"{fingerprint} again as ")
 
 
-def listed(db: sqlite3.Connection) -> list[Unfinished]:
+def list_unfinished(db: sqlite3.Connection) -> list[UnfinishedRelease]:
     """The releases of a checked ledger whose end was never noted, and whose folders are known."""
     rows = db.execute(
         "SELECT r.seq, r.settings, v.fingerprint, d.name, d.unit, d.epsilon, d.delta,"
@@ -71,25 +71,25 @@ def listed(db: sqlite3.Connection) -> list[Unfinished]:
     ).fetchall()
     releases = []
     for row in rows:
-        settings = _object(row["settings"])
-        if not _place(settings) and "noise_key" not in settings:
+        settings = _parse_json_object(row["settings"])
+        if not _named_folders(settings) and "noise_key" not in settings:
             continue
-        release = Unfinished(
+        release = UnfinishedRelease(
             entry=row["seq"],
             dataset=row["name"],
             release=row["number"],
             unit=row["unit"],
             total=(row["epsilon"], row["delta"]),
-            mark=row["fingerprint"],
+            fingerprint=row["fingerprint"],
             identity=str(settings.get("identity", "")),
-            noise=str(settings.get("noise_key", "")),
-            place=_place(settings),
+            noise_key_name=str(settings.get("noise_key", "")),
+            folders=_named_folders(settings),
         )
-        releases.append(_as_noted(db, release))
+        releases.append(_with_latest_folders(db, release))
     return releases
 
 
-def reservation(db: sqlite3.Connection, release: int) -> Reservation:
+def read_reservation(db: sqlite3.Connection, release: int) -> Reservation:
     """The reservation of a release in a checked ledger, as it was when it was charged."""
     row = db.execute(
         "SELECT r.total_epsilon, c.hash, v.number, d.* FROM releases r JOIN chain c ON c.seq = r.seq"
@@ -97,13 +97,15 @@ def reservation(db: sqlite3.Connection, release: int) -> Reservation:
         (release,),
     ).fetchone()
     ledger = db.execute("SELECT ledger FROM meta").fetchone()[0]
-    return Reservation(release, row["hash"], ledger, row["name"], row["number"], lifetime(row), row["total_epsilon"])
+    return Reservation(
+        release, row["hash"], ledger, row["name"], row["number"], lifetime_from_row(row), row["total_epsilon"]
+    )
 
 
-def signer(db: sqlite3.Connection) -> str:
+def read_signer(db: sqlite3.Connection) -> str:
     """The public key that signs a ledger's releases, from the latest that was to be signed; "" where none was."""
     for (settings,) in db.execute("SELECT settings FROM releases ORDER BY seq DESC"):
-        key = _object(settings).get("signed_by")
+        key = _parse_json_object(settings).get("signed_by")
         if isinstance(key, str):
             return key
     return ""
@@ -112,27 +114,29 @@ def signer(db: sqlite3.Connection) -> str:
 def check_signer(db: sqlite3.Connection, ledger: Path, settings: Any) -> None:
     """Raise InputError where a release is to be signed by another key than those before it."""
     signer_key = settings.get("signed_by") if isinstance(settings, dict) else None
-    if signer_key is not None and signer(db) not in ("", signer_key):
-        raise other_key(ledger)
+    if signer_key is not None and read_signer(db) not in ("", signer_key):
+        raise missing_signer_error(ledger)
 
 
-def _as_noted(db: sqlite3.Connection, one: Unfinished) -> Unfinished:
+def _with_latest_folders(db: sqlite3.Connection, release: UnfinishedRelease) -> UnfinishedRelease:
     """The release with the folders of its latest attempt."""
-    notes = db.execute("SELECT note FROM states WHERE release = ? AND state = 'note' ORDER BY seq DESC", (one.entry,))
+    notes = db.execute(
+        "SELECT note FROM states WHERE release = ? AND state = 'note' ORDER BY seq DESC", (release.entry,)
+    )
     for (note,) in notes:
-        folders = _place(_object(note))
+        folders = _named_folders(_parse_json_object(note))
         if folders:
-            return replace(one, place=folders)
-    return one
+            return replace(release, folders=folders)
+    return release
 
 
-def _place(said: Json) -> Json:
+def _named_folders(settings: Json) -> Json:
     """The folder and the draft that settings or a note name; empty where they name none."""
-    folders = {name: said.get(name) for name in PLACE}
+    folders = {name: settings.get(name) for name in FOLDER_KEYS}
     return folders if all(isinstance(value, str) for value in folders.values()) else {}
 
 
-def _object(text: str) -> Json:
+def _parse_json_object(text: str) -> Json:
     """The JSON object in a text; empty where it holds none."""
     try:
         value = json.loads(text)

@@ -10,29 +10,47 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from dpcore import ALGORITHMS, Budget, QueryRelease
-from dpcore.accuracy.meaning_of_epsilon import Promise, times_in_100
-from dpcore.algorithms import solving
+from dpcore.accuracy.meaning_of_epsilon import Promise, format_times_in_100
+from dpcore.algorithms import algorithms_for_problem
 from dpcore.algorithms.algorithm import make_plan
-from dpcore.evaluation.audit.distinguishing_game import BUGS, CONFIDENCE, Audit, audit, short, two_questions
-from dpcore.evaluation.audit.transcript_test import TRUST, AuditResult, Judged, trade_off, transcribe
-from dpcore.privacy.accounting import Accounting, gdp_mu, guarantee
+from dpcore.evaluation.audit.distinguishing_game import (
+    CONFIDENCE,
+    PLANTED_BUGS,
+    GameResult,
+    play_distinguishing_game,
+    two_question_problem,
+    with_fewest_rounds,
+)
+from dpcore.evaluation.audit.transcript_test import (
+    EVIDENCE_CONFIDENCE,
+    AuditResult,
+    AuditVerdict,
+    audit_transcripts,
+    promised_hit_rates,
+)
+from dpcore.privacy.accounting import CompositionRule, gdp_mu, guarantee
 
 from ..charts import figure_frame as charts
 from ..charts import privacy_charts
-from ..components import QUIET, panel, parameter_widgets, show_tiles
-from ..jobs import Work, let_go, owned, watch
+from ..components import CHART_CONFIG, draw_chart_panel, parameter_widgets, show_tiles
+from ..jobs import ThreadJob, close_job, get_or_start_job, wait_or_draw_progress
 from ..session import session
 
-RUNS = [500, 1000, 2000, 4000, 10_000, 40_000]
-DELTAS = [*parameter_widgets.DELTAS, 0.02, 0.05, 0.1]  # a promise nobody should make, but a sharp game
-DRAWN = 200  # points of a curve
-HALF = "half-sensitivity"
-GAME, LAST = "game", "last-game"  # the names in a session of the one that is played, and of the last finished one
-OPENING, DELTA = 1.0, 1e-9  # of the game that the page opens with: those that other pages open with
-FILE = Path(__file__).parents[3] / "assets" / "audit.json"  # that game, made by `python -m tests.make_assets`
-PILES = 24  # bars
+GAMES_PER_TABLE_OPTIONS = [500, 1000, 2000, 4000, 10_000, 40_000]
+DELTA_OPTIONS = [*parameter_widgets.DELTA_OPTIONS, 0.02, 0.05, 0.1]  # a promise nobody should make, but a sharp game
+CURVE_POINTS = 200  # points of a curve
+HALF_NOISE_BUG = "half-sensitivity"
+CURRENT_GAME_KEY, LAST_GAME_KEY = (
+    "game",
+    "last-game",
+)  # the names in a session of the one that is played, and of the last finished one
+OPENING_EPSILON, OPENING_DELTA = 1.0, 1e-9  # of the game that the page opens with: those that other pages open with
+OPENING_GAME_FILE = (
+    Path(__file__).parents[3] / "assets" / "audit.json"
+)  # that game, made by `python -m tests.make_assets`
+HISTOGRAM_BINS = 24  # bars
 HEALTHY, ILL = "Anna healthy", "Anna ill"  # the names of the first and the second table: answers to two questions
-LESSONS = {  # what to learn from a game, by whether a bug was planted and whether the promise was kept
+OUTCOME_LESSONS = {  # what to learn from a game, by whether a bug was planted and whether the promise was kept
     (True, False): "**The game catches the planted bug.** The noise was half of what the plan says. The release looks "
     "better and its card states the same ε. Only a game like this one notices. The package's tests play it against "
     "every algorithm.",
@@ -46,156 +64,162 @@ LESSONS = {  # what to learn from a game, by whether a bug was planted and wheth
 }
 
 
-def start(name: str, budget: Budget, runs: int, bug: str, seed: int) -> None:
+def start_game(name: str, budget: Budget, runs: int, bug: str, seed: int) -> None:
     """Play the game beside the page, and stop the one that this tab is playing."""
-    algorithm = short(ALGORITHMS[name]())
+    algorithm = with_fewest_rounds(ALGORITHMS[name]())
 
-    def play(work: Work) -> Judged:
-        def half(number: int, words: str) -> Callable[[float], None]:
-            return lambda share: work.tell((number + share) / 2, f"{share:.0%} of {words}")
+    def play_game(work: ThreadJob) -> AuditVerdict:
+        def half_progress(half_index: int, label: str) -> Callable[[float], None]:
+            return lambda share: work.report_progress((half_index + share) / 2, f"{share:.0%} of {label}")
 
         game_settings = {"bug": bug, "seed": seed}
-        game_audit = audit(
-            algorithm, budget, runs=runs, progress=half(0, f"{runs:,} games on each table"), **game_settings
+        game_audit = play_distinguishing_game(
+            algorithm, budget, runs=runs, progress=half_progress(0, f"{runs:,} games on each table"), **game_settings
         )
-        transcript_progress = half(1, f"up to {2 * runs:,} transcripts of all that leaves")
-        return Judged(
+        transcript_progress = half_progress(1, f"up to {2 * runs:,} transcripts of all that leaves")
+        return AuditVerdict(
             game_audit,
-            transcribe(algorithm, budget, transcripts=2 * runs, progress=transcript_progress, **game_settings),
+            audit_transcripts(algorithm, budget, transcripts=2 * runs, progress=transcript_progress, **game_settings),
         )
 
-    let_go(GAME)
-    owned(GAME, None, "audit", play)
+    close_job(CURRENT_GAME_KEY)
+    get_or_start_job(CURRENT_GAME_KEY, None, "audit", play_game)
 
 
 @st.cache_resource(show_spinner=False)
-def opening() -> Judged:
+def opening_game() -> AuditVerdict:
     """Return the finished game that every visitor finds first: on public tables, played once for all."""
     game_audit, evidence = (
         {name: np.array(value) if isinstance(value, list) else value for name, value in part.items()}
-        for part in json.loads(FILE.read_text(encoding="utf-8"))
+        for part in json.loads(OPENING_GAME_FILE.read_text(encoding="utf-8"))
     )
-    budget = {"budget": Budget(OPENING, DELTA)}
-    game_audit["accounting"] = Accounting(game_audit["accounting"])
-    return Judged(Audit(**game_audit, **budget), AuditResult(**evidence, **budget))
+    budget = {"budget": Budget(OPENING_EPSILON, OPENING_DELTA)}
+    game_audit["accounting"] = CompositionRule(game_audit["accounting"])
+    return AuditVerdict(GameResult(**game_audit, **budget), AuditResult(**evidence, **budget))
 
 
-def shown() -> tuple[Judged, bool]:
+def watch_game() -> tuple[AuditVerdict, bool]:
     """Return the last finished game, and whether no other one is asked for; draw how far that one is."""
-    game_job, session_state = session().find(GAME), st.session_state
-    if game_job and watch(game_job, "audit") and game_job.result:
-        session_state[LAST] = game_job.result
-    return session_state.get(LAST, opening()), not game_job or bool(game_job.result)
+    game_job, session_state = session().find_resource(CURRENT_GAME_KEY), st.session_state
+    if game_job and wait_or_draw_progress(game_job, "audit") and game_job.result:
+        session_state[LAST_GAME_KEY] = game_job.result
+    return session_state.get(LAST_GAME_KEY, opening_game()), not game_job or bool(game_job.result)
 
 
-def settings() -> None:
+def draw_settings() -> None:
     """Draw the widgets, and the button that plays."""
     main_container = st.container(key="in-sight")
     bug = main_container.toggle(
-        "Try a broken version: half the noise", key="audit-bug", **parameter_widgets.KEPT,
+        "Try a broken version: half the noise", key="audit-bug", **parameter_widgets.ADDRESS_WIDGET_ARGS,
         help="All noise is then half of what the plan says, as a programmer's mistake would make it. A breach is red.",
-    )  # fmt: skip
+    )
     epsilon = main_container.select_slider(
         "Promised privacy budget (ε)",
-        parameter_widgets.EPSILONS,
-        OPENING,
-        parameter_widgets.number,
+        parameter_widgets.EPSILON_OPTIONS,
+        OPENING_EPSILON,
+        parameter_widgets.format_setting,
         key="audit-epsilon",
-        **parameter_widgets.KEPT,
+        **parameter_widgets.ADDRESS_WIDGET_ARGS,
     )
     with st.expander("For experts", icon=":material/tune:"):
-        names_by_title = {cls.about.title: name for name, cls in solving(QueryRelease).items()}
+        names_by_title = {cls.about.title: name for name, cls in algorithms_for_problem(QueryRelease).items()}
         help_text = "It uses its default parameters and as few steps as it can: the game needs many short runs."
         title = st.selectbox(
-            "Algorithm", list(names_by_title), key="audit-algorithm", help=help_text, **parameter_widgets.KEPT
+            "Algorithm",
+            list(names_by_title),
+            key="audit-algorithm",
+            help=help_text,
+            **parameter_widgets.ADDRESS_WIDGET_ARGS,
         )
         delta = st.select_slider(
-            "δ, promised", DELTAS, DELTA, parameter_widgets.number, key="audit-delta", **parameter_widgets.KEPT,
+            "δ, promised", DELTA_OPTIONS, OPENING_DELTA, parameter_widgets.format_setting, key="audit-delta", **parameter_widgets.ADDRESS_WIDGET_ARGS,
             help="A large δ makes a sharp game; so does δ = 0, where the algorithm can promise it.",
-        )  # fmt: skip
+        )
         runs = st.select_slider(
-            "Games on each table", RUNS, 4000, lambda r: f"{r:,}", key="audit-runs", **parameter_widgets.KEPT,
+            "Games on each table", GAMES_PER_TABLE_OPTIONS, 4000, lambda r: f"{r:,}", key="audit-runs", **parameter_widgets.ADDRESS_WIDGET_ARGS,
             help="More games give sharper bounds, and take longer.",
-        )  # fmt: skip
-        seed = st.number_input("Repeat number", 0, 2**31 - 1, 0, key="audit-seed", **parameter_widgets.KEPT)
+        )
+        seed = st.number_input(
+            "Repeat number", 0, 2**31 - 1, 0, key="audit-seed", **parameter_widgets.ADDRESS_WIDGET_ARGS
+        )
     budget = Budget(epsilon, delta)
     main_container.button(
-        "Apply and play", type="primary", icon=":material/casino:", on_click=start,
-        args=(names_by_title[title], budget, runs, HALF if bug else BUGS[0], int(seed)),
-    )  # fmt: skip
-
-
-def picture(found: Audit) -> None:
-    """Draw how often a guess is right beside what is promised, and the two piles of releases with their overlap."""
-    margin_of_error = 100 / np.sqrt(found.runs)  # in 19 of 20 games
-    st.caption(
-        f"Anna is ill in one invented table, healthy in its twin. Each was released {found.runs:,} times at ε = "
-        f"{found.budget.epsilon:g}. A program that knows everyone else guessed which. Luck moves that by up to "
-        f"{margin_of_error:.2g}: only above {float(in_100(found)[1]) + margin_of_error:.3g} suggests a breach."
+        "Apply and play", type="primary", icon=":material/casino:", on_click=start_game,
+        args=(names_by_title[title], budget, runs, HALF_NOISE_BUG if bug else PLANTED_BUGS[0], int(seed)),
     )
-    st.plotly_chart(scale(found), key="scale", alt=score(found), config=QUIET)
-    overlap = min(2 - 2 * guesses(found)[0], 1)
+
+
+def draw_outcome(game_audit: GameResult) -> None:
+    """Draw how often a guess is right beside what is promised, and the two piles of releases with their overlap."""
+    margin_of_error = 100 / np.sqrt(game_audit.runs)  # in 19 of 20 games
+    st.caption(
+        f"Anna is ill in one invented table, healthy in its twin. Each was released {game_audit.runs:,} times at ε = "
+        f"{game_audit.budget.epsilon:g}. A program that knows everyone else guessed which. Luck moves that by up to "
+        f"{margin_of_error:.2g}: only above {float(guesses_in_100(game_audit)[1]) + margin_of_error:.3g} suggests a breach."
+    )
+    st.plotly_chart(guess_scale_figure(game_audit), key="scale", alt=score_text(game_audit), config=CHART_CONFIG)
+    overlap = min(2 - 2 * guess_rates(game_audit)[0], 1)
     summary = f"The piles overlap by {overlap:.0%}: the more, the less a release says about Anna."
-    panel(piles(found), summary, pile_table(found), "piles")
+    draw_chart_panel(pile_figure(game_audit), summary, score_histograms(game_audit), "piles")
 
 
-def guesses(found: Audit) -> tuple[float, float]:
+def guess_rates(game_audit: GameResult) -> tuple[float, float]:
     """Return how often the line between the piles is right, and how often the promise allows anyone to be.
 
     The line comes from other games than those that it is judged by, so the first number is unbiased.
     """
-    line_index = int(np.sum(found.thresholds >= found.line))
-    alarms, hits = (float(np.append(0.0, share)[line_index]) for share in (found.false_alarms, found.hits))
-    algorithm = short(ALGORITHMS[found.algorithm]())
-    plan = make_plan(algorithm, two_questions(found.records), found.budget)
-    return (hits + 1 - alarms) / 2, Promise.of_plan(plan, adaptive=algorithm.adaptive).guess()
+    line_index = int(np.sum(game_audit.thresholds >= game_audit.line))
+    alarms, hits = (float(np.append(0.0, share)[line_index]) for share in (game_audit.false_alarms, game_audit.hits))
+    algorithm = with_fewest_rounds(ALGORITHMS[game_audit.algorithm]())
+    plan = make_plan(algorithm, two_question_problem(game_audit.records), game_audit.budget)
+    return (hits + 1 - alarms) / 2, Promise.of_plan(plan, adaptive=algorithm.adaptive).max_guess_probability()
 
 
-def in_100(found: Audit) -> tuple[float, str]:
+def guesses_in_100(game_audit: GameResult) -> tuple[float, str]:
     """Return how many of 100 guesses were right, to a tenth, and how many are promised at most, as on other pages."""
-    right, allowed = guesses(found)
-    return round(100 * right, 1), times_in_100(allowed).split()[0]
+    right, allowed = guess_rates(game_audit)
+    return round(100 * right, 1), format_times_in_100(allowed).split()[0]
 
 
-def score(found: Audit) -> str:
+def score_text(game_audit: GameResult) -> str:
     """Say how often the guesser was right, and how often the promise allows."""
-    right, limit = in_100(found)
+    right, limit = guesses_in_100(game_audit)
     return f"{right:g} of 100 guesses right, at most {limit} allowed"
 
 
-def scale(found: Audit) -> go.Figure:
+def guess_scale_figure(game_audit: GameResult) -> go.Figure:
     """Draw from a coin's 50 to all of 100 how often the guesser is right and the promise allows, both as rounded."""
-    right, limit = in_100(found)
+    right, limit = guesses_in_100(game_audit)
     allowed = float(limit)
     figure = go.Figure().add_scatter(
         x=[right, allowed], y=[1, -1], mode="markers+text", text=[f"{right:g} of 100 right", f"{limit} allowed"],
         textposition="middle right", marker={"size": 14, "color": charts.ERROR, "symbol": ["circle", "triangle-up"]},
-    )  # fmt: skip
+    )
     for bar_end in (allowed, 100):
         figure.add_shape(
             type="rect", x0=50, x1=bar_end, y0=-0.3, y1=0.3, fillcolor=charts.ERROR, opacity=0.2, line_width=0
         )
     figure.update_xaxes(range=[43, 112], tickvals=[50, 75, 100], ticktext=["50: a coin", "75", "100: unprotected"])
-    return charts.finish(figure.update_yaxes(range=[-2, 2], visible=False), 104).update_layout(margin_t=8)
+    return charts.finish_figure(figure.update_yaxes(range=[-2, 2], visible=False), 104).update_layout(margin_t=8)
 
 
-def pile_table(found: Audit) -> pd.DataFrame:
-    """Return the share of each table's releases in `PILES` equal steps of the score, but for the farthest in 100.
+def score_histograms(game_audit: GameResult) -> pd.DataFrame:
+    """Return the share of each table's releases in `HISTOGRAM_BINS` equal steps of the score, but for the farthest in 100.
 
     Scores are differences from the line between the piles.
     """
-    scores = found.thresholds
-    edges = np.histogram_bin_edges(scores, PILES, np.quantile(scores, [0.005, 0.995]))
+    scores = game_audit.thresholds
+    edges = np.histogram_bin_edges(scores, HISTOGRAM_BINS, np.quantile(scores, [0.005, 0.995]))
     counts = {
         name: np.histogram(scores, edges, weights=np.diff(share, prepend=0.0))[0]
-        for name, share in ((HEALTHY, found.false_alarms), (ILL, found.hits))
+        for name, share in ((HEALTHY, game_audit.false_alarms), (ILL, game_audit.hits))
     }
-    return pd.DataFrame({"score": (edges[:-1] + edges[1:]) / 2 - found.line, **counts})
+    return pd.DataFrame({"score": (edges[:-1] + edges[1:]) / 2 - game_audit.line, **counts})
 
 
-def piles(found: Audit) -> go.Figure:
+def pile_figure(game_audit: GameResult) -> go.Figure:
     """Draw both piles as bars, and the line at which the guess changes."""
-    frame, figure = pile_table(found), go.Figure()
+    frame, figure = score_histograms(game_audit), go.Figure()
     for name, bar_style in (
         (HEALTHY, {"color": charts.THIRD, "opacity": 0.5}),
         (ILL, {"color": "rgba(0, 0, 0, 0)", "line": {"color": charts.FOURTH, "width": 2}}),
@@ -211,41 +235,41 @@ def piles(found: Audit) -> go.Figure:
     figure.update_layout(barmode="overlay", bargap=0)
     figure.update_xaxes(title="Anna looks ill →", showticklabels=False)
     y_range = [0, frame.iloc[:, 1:].max(axis=None) * 1.2]  # for the words above the bars
-    return charts.finish(figure.update_yaxes(title="share of releases", tickformat=".0%", range=y_range), 214)
+    return charts.finish_figure(figure.update_yaxes(title="share of releases", tickformat=".0%", range=y_range), 214)
 
 
-def verdict(played: Judged) -> None:
+def draw_verdict(audit_verdict: AuditVerdict) -> None:
     """Say whether a breach was found."""
-    game_audit, evidence = played.found, played.evidence
-    if played.kept:
-        st.success(f"**Passed: {score(game_audit)}.**", icon=":material/check_circle:")
+    game_audit, evidence = audit_verdict.game, audit_verdict.evidence
+    if audit_verdict.is_consistent:
+        st.success(f"**Passed: {score_text(game_audit)}.**", icon=":material/check_circle:")
         return
     lower_bound, promised, quantity = max(game_audit.epsilon_low, game_audit.accounted_low), game_audit.promised, "ε"
     if game_audit.kept and evidence is not None:
-        lower_bound, promised, quantity = evidence.sure_low, evidence.promised, symbol(evidence)
+        lower_bound, promised, quantity = evidence.sure_low, evidence.promised, judged_symbol(evidence)
     st.error(
-        f"**Failed, the promise is broken: {score(game_audit)}.** With {CONFIDENCE:.1%} confidence, {quantity} is at "
+        f"**Failed, the promise is broken: {score_text(game_audit)}.** With {CONFIDENCE:.1%} confidence, {quantity} is at "
         "least "
         f"{lower_bound:.3g}. Promised was {promised:.3g}.",
         icon=":material/gpp_bad:",
     )
 
 
-def explain(played: Judged) -> None:
+def draw_explanation(audit_verdict: AuditVerdict) -> None:
     """Say what the outcome means."""
-    game_audit = played.found
+    game_audit = audit_verdict.game
     title = ALGORITHMS[game_audit.algorithm].about.title
     st.markdown(
-        LESSONS[game_audit.bug == HALF, played.kept],
+        OUTCOME_LESSONS[game_audit.bug == HALF_NOISE_BUG, audit_verdict.is_consistent],
         help=f"Algorithm: {title}. Each table has {game_audit.records:,} rows and two yes/no questions, healthy and "
         "ill. "
         "Anna says yes to one of them.",
     )
 
 
-def experts(played: Judged) -> None:
+def draw_expert_view(audit_verdict: AuditVerdict) -> None:
     """Draw the bounds and curves behind the verdict."""
-    game_audit, evidence = played.found, played.evidence
+    game_audit, evidence = audit_verdict.game, audit_verdict.evidence
     guesser_tab, transcript_tab = st.tabs(("What the guesser sees", "Everything that leaves"))
     with guesser_tab:
         bounds = [
@@ -254,9 +278,9 @@ def experts(played: Judged) -> None:
             ("ε is at least", game_audit.accounted_low, "as the same accounting would state it"),
         ]
         show_tiles([(name, f"{value:.3f}", note) for name, value, note in bounds], "")
-        frame = curves(game_audit)
+        frame = game_curves(game_audit)
         curve_titles = {"right": "this game", "limit": "limit by ε and δ", "gaussian": "limit by the plan's μ"}
-        panel(_trade_off(frame, curve_titles), telling(game_audit, frame), frame, "audit")
+        draw_chart_panel(_trade_off_figure(frame, curve_titles), curve_summary(game_audit, frame), frame, "audit")
         st.caption(
             "The solid curve is from games that did not shape the test. It may cross its limit by chance. "
             f"The verdict uses Clopper–Pearson bounds at {CONFIDENCE:.1%} confidence."
@@ -271,73 +295,73 @@ def experts(played: Judged) -> None:
             frame = transcript_curves(evidence)
             curve_titles = {
                 "right": "measured",
-                "promised": f"promised: {symbol(evidence)} = {evidence.promised:.3g}",
-                "shown": f"shown with {TRUST:.0%} confidence: {evidence.low:.3g}",
+                "promised": f"promised: {judged_symbol(evidence)} = {evidence.promised:.3g}",
+                "shown": f"shown with {EVIDENCE_CONFIDENCE:.0%} confidence: {evidence.low:.3g}",
             }
-            panel(_trade_off(frame, curve_titles), in_words(evidence), frame, "transcripts")
+            draw_chart_panel(_trade_off_figure(frame, curve_titles), transcript_summary(evidence), frame, "transcripts")
 
 
-def symbol(evidence: AuditResult) -> str:
+def judged_symbol(evidence: AuditResult) -> str:
     """Return the letter of what is judged."""
     return "μ" if evidence.kind == "noise" else "ε₀ of the first selection"
 
 
-def in_words(evidence: AuditResult) -> str:
+def transcript_summary(evidence: AuditResult) -> str:
     """Say in one sentence how much of the promise was shown to be used."""
     share = evidence.low / evidence.promised
     sentence = (
-        f"{evidence.transcripts:,} transcripts of tables of {evidence.records} rows show {symbol(evidence)} ≥ "
-        f"{evidence.low:.3g} with {TRUST:.0%} confidence: {share:.0%} of the {evidence.promised:.3g} that the plan uses"
+        f"{evidence.transcripts:,} transcripts of tables of {evidence.records} rows show {judged_symbol(evidence)} ≥ "
+        f"{evidence.low:.3g} with {EVIDENCE_CONFIDENCE:.0%} confidence: {share:.0%} of the {evidence.promised:.3g} that the plan uses"
     )
     return (
         f"{sentence}; more would show up to {evidence.there:.3g}." if evidence.low < evidence.there else f"{sentence}."
     )
 
 
-def measured(played: Audit | AuditResult, **more: np.ndarray) -> pd.DataFrame:
+def measured_curve(result: GameResult | AuditResult, **other_curves: np.ndarray) -> pd.DataFrame:
     """Return a measured trade-off at some false alarms from 0 to 1, and what `more` is there."""
-    indices = np.unique(np.linspace(0, len(played.hits) - 1, DRAWN).astype(int))
-    lines = {"false alarms": played.false_alarms, "right": played.hits, **more}
+    indices = np.unique(np.linspace(0, len(result.hits) - 1, CURVE_POINTS).astype(int))
+    lines = {"false alarms": result.false_alarms, "right": result.hits, **other_curves}
     return pd.DataFrame({name: np.concatenate([[0.0], line[indices], [1.0]]) for name, line in lines.items()})
 
 
 def transcript_curves(evidence: AuditResult) -> pd.DataFrame:
     """Return the measured trade-off, the part shown with confidence, and the promise, at false alarms up to 1."""
-    frame = measured(evidence)
+    frame = measured_curve(evidence)
     for name, parameter in (("promised", evidence.promised), ("shown", evidence.low)):
-        frame[name] = trade_off(evidence.kind, parameter, frame["false alarms"].to_numpy())
+        frame[name] = promised_hit_rates(evidence.kind, parameter, frame["false alarms"].to_numpy())
     return frame
 
 
-def curves(found: Audit) -> pd.DataFrame:
+def game_curves(game_audit: GameResult) -> pd.DataFrame:
     """Return the empirical curve, its limit at (ε, δ), and for Gaussian plans the sharper limit Φ(Φ⁻¹(q) + μ)."""
-    frame = measured(found, limit=found.limit)
-    frame.loc[0, "limit"] = found.budget.delta
-    if found.accounting is Accounting.GDP:
-        mu = gdp_mu(found.promised, found.budget.delta)
+    frame = measured_curve(game_audit, limit=game_audit.limit)
+    frame.loc[0, "limit"] = game_audit.budget.delta
+    if game_audit.accounting is CompositionRule.GDP:
+        mu = gdp_mu(game_audit.promised, game_audit.budget.delta)
         frame["gaussian"] = 1 - guarantee.gaussian_trade_off(frame["false alarms"], mu)
     return frame
 
 
-def telling(found: Audit, frame: pd.DataFrame) -> str:
+def curve_summary(game_audit: GameResult, frame: pd.DataFrame) -> str:
     """Quote the point of the curve that says most: the farthest above its limit, or, where that is kept, above a coin.
 
     The limit is the one that the verdict rests on: that of the plan's μ where it is drawn and gave the larger ε.
     """
-    is_gaussian_sharper = "gaussian" in frame and found.accounted_low >= found.epsilon_low
+    is_gaussian_sharper = "gaussian" in frame and game_audit.accounted_low >= game_audit.epsilon_low
     limit_column = "gaussian" if is_gaussian_sharper else "limit"
     excess = frame["right"] - frame[limit_column]
-    is_breach = not found.kept and float(excess.max()) > 0
+    is_breach = not game_audit.kept and float(excess.max()) > 0
     point_index = int((excess if is_breach else frame["right"] - frame["false alarms"]).argmax())
     alarms, right, limit = (float(frame[of][point_index]) for of in ("false alarms", "right", limit_column))
     sentence = f"At {alarms:.1%} false alarms the second table is recognised {right:.1%} of the time"
     return f"{sentence}; the promise allows no more than {limit:.1%}."
 
 
-def _trade_off(frame: pd.DataFrame, names: dict[str, str]) -> go.Figure:
+def _trade_off_figure(frame: pd.DataFrame, names: dict[str, str]) -> go.Figure:
     """Draw the named curves that a frame has over its false alarms, the measured one first, and a coin's."""
     frame = frame.assign(coin=frame["false alarms"])
     names = {name: title for name, title in names.items() if name in frame} | {"coin": "a coin"}
-    return privacy_charts.trade_off(
+    return privacy_charts.trade_off_chart(
         frame, names, ("false alarms: says second, is first", "right: says second, is second")
     )

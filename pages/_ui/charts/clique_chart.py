@@ -5,19 +5,19 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from ..session import figure_text, short_names
-from .figure_frame import REAL, finish, ticks
+from ..session import distinct_figure_labels, escape_figure_text
+from .figure_frame import REAL, finish_figure, thinned_ticks
 
-MOST_NAMED = 40  # columns along a side
+MAX_NAMED_COLUMNS = 40  # columns along a side
 
 
-def square(names: Sequence[str], ties: Mapping[tuple[int, int], str]) -> go.Figure:
-    """Every column against every other; `ties` say of a pair of places in which clique it stands."""
+def clique_square(names: Sequence[str], clique_by_pair: Mapping[tuple[int, int], str]) -> go.Figure:
+    """Every column against every other; `clique_by_pair` say of a pair of places in which clique it stands."""
     filled = np.full((len(names), len(names)), np.nan)
     hover_texts = np.full(filled.shape, "", dtype=object)
-    for (a, b), clique_text in ties.items():
+    for (a, b), clique_text in clique_by_pair.items():
         filled[[a, b], [b, a]] = 1
-        hover_texts[[a, b], [b, a]] = figure_text(clique_text, 120)
+        hover_texts[[a, b], [b, a]] = escape_figure_text(clique_text, 120)
     figure = go.Figure()
     figure.add_heatmap(
         z=filled,
@@ -28,7 +28,7 @@ def square(names: Sequence[str], ties: Mapping[tuple[int, int], str]) -> go.Figu
         xgap=1,
         ygap=1,
     )
-    axis_ticks = ticks(short_names(names, 24), MOST_NAMED)
+    axis_ticks = thinned_ticks(distinct_figure_labels(names, 24), MAX_NAMED_COLUMNS)
     figure.update_xaxes(tickangle=-45, constrain="domain", **axis_ticks)
     figure.update_yaxes(autorange="reversed", scaleanchor="x", constrain="domain", **axis_ticks)
-    return finish(figure, 520).update_layout(margin_t=8)
+    return finish_figure(figure, 520).update_layout(margin_t=8)

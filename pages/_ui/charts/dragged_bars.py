@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from ..session import clean
+from ..session import printable_text
 
-_HERE = Path(__file__).with_suffix("")
-_NAMES = {kind: _HERE.with_suffix(f".{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")}
+_ASSET_STEM = Path(__file__).with_suffix("")
+_ASSETS = {kind: _ASSET_STEM.with_suffix(f".{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")}
 # Not in a shadow tree: the house style, Presenter's type size and reduced motion reach it as everything else.
-_mount = st.components.v2.component("drag", **_NAMES, isolate_styles=False)
+_mount_component = st.components.v2.component("drag", **_ASSETS, isolate_styles=False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Frames:
+class BarFrames:
     """Synthetic shares (drawings, stops, labels) beside the `real` ones (labels,), None where there are none to show.
 
     A drawing is one throw of the noise, kept for all stops. `words` say a sentence for each drawing and stop,
@@ -38,7 +38,7 @@ class Frames:
     repeats: np.ndarray | None = None  # whose range is drawn, where it is not that of the drawings
     people: int = 0  # in all; if any, a moving bar says by how many of them it is off
 
-    def to_json(self, at: int) -> dict[str, Any]:
+    def to_json(self, opening_stop: int) -> dict[str, Any]:
         """What the browser is given, opened at a stop."""
         repeats = self.synthetic if self.repeats is None else self.repeats
         low, high, drawings = repeats.min(axis=0), repeats.max(axis=0), len(repeats)
@@ -47,7 +47,7 @@ class Frames:
         top = math.ceil(2 * max_share / step) * step / 2
         tick_spacing = 2 * step if top > 5.5 * step else step  # more ticks would touch
         return vars(self) | {
-            "at": at, "repeats": drawings, "labels": [clean(label) for label in self.labels],
+            "at": opening_stop, "repeats": drawings, "labels": [printable_text(label) for label in self.labels],
             "real": None if self.real is None else self.real.tolist(),
             "synthetic": self.synthetic.tolist(), "low": low.tolist(), "high": high.tolist(),
             "top": top, "ticks": np.arange(0, top + 1e-9, tick_spacing).tolist(),
@@ -57,22 +57,22 @@ class Frames:
                 "range": f"range of {drawings} repeats" if drawings > 1 else "",
             },
             "again": "Repeat with fresh noise",
-        }  # fmt: skip
+        }
 
 
-def drag(frames: Frames, at: int, key: str, chosen: Callable[[int], None]) -> None:
-    """Draw; when the thumb is let go, `chosen` is called with its stop before the page is run again."""
+def draw_dragged_bars(frames: BarFrames, opening_stop: int, key: str, on_stop: Callable[[int], None]) -> None:
+    """Draw; when the thumb is let go, `on_stop` is called with its stop before the page is run again."""
 
-    def told() -> None:
-        stop = stop_told(st.session_state.get(key), len(frames.stops))
+    def report_stop() -> None:
+        stop = read_reported_stop(st.session_state.get(key), len(frames.stops))
         if stop is not None:
-            chosen(stop)
+            on_stop(stop)
 
-    _mount(key=key, data=frames.to_json(at), on_stop_change=told)
+    _mount_component(key=key, data=frames.to_json(opening_stop), on_stop_change=report_stop)
 
 
-def stop_told(state: Any, stops: int) -> int | None:
+def read_reported_stop(state: Any, stop_count: int) -> int | None:
     """The stop that a browser reports, None for anything that is not one of them: a browser may send what it likes."""
     stop = state.get("stop") if isinstance(state, Mapping) else None
     is_integer = isinstance(stop, int) and not isinstance(stop, bool)
-    return stop if is_integer and 0 <= stop < stops else None
+    return stop if is_integer and 0 <= stop < stop_count else None

@@ -12,33 +12,45 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
-from ..session import figure_text, short_names
-from .figure_frame import BARS, DIVERGING, ERROR, GREY, LINES, SHADES, TEXT, in_points, named_ends, room, ticks
+from ..session import distinct_figure_labels, escape_figure_text
+from .figure_frame import (
+    BAR_STYLES,
+    DIVERGING,
+    ERROR,
+    ERROR_LINE_STYLES,
+    GREY,
+    SHADES,
+    TEXT_FONT,
+    line_end_labels,
+    name_margin,
+    points_axis_title,
+    thinned_ticks,
+)
 
-HEIGHT, FOOT = 256, 18  # of a chart, and of a sentence below it
+CHART_HEIGHT, CAPTION_HEIGHT = 256, 18  # of a chart, and of a sentence below it
 MARGIN = {"l": 4, "r": 4, "t": 24, "b": 4}
-LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": TEXT}
-FADED, MOST = 0.18, 0.9
-STAGE = "closer fit begins"
-APART = 1.0  # points of difference at which a map's colour is full
-GAP = 0.05  # between two heat maps, as a share of the width
-WIDE = (1 - GAP) / 2
-TURNED = {"autotickangles": [0, -45]}  # names along an axis, where they would meet
+LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": TEXT_FONT}
+BAND_OPACITY, MARKED_QUANTILE = 0.18, 0.9
+STAGE_TEXT = "closer fit begins"
+FULL_COLOUR_POINTS = 1.0  # points of difference at which a map's colour is full
+MAP_GAP = 0.05  # between two heat maps, as a share of the width
+MAP_WIDTH = (1 - MAP_GAP) / 2
+TURNED_LABELS = {"autotickangles": [0, -45]}  # names along an axis, where they would meet
 
-Spec = dict[str, Any]  # a part of a figure, as Plotly's schema has it
-LEGEND_WHISKER: Spec = {  # as Plotly draws no whiskers in legends
+FigureSpec = dict[str, Any]  # a part of a figure, as Plotly's schema has it
+LEGEND_WHISKER: FigureSpec = {  # as Plotly draws no whiskers in legends
     "type": "scatter",
     "mode": "markers",
     "x": [None],
     "y": [None],
     "marker": {"symbol": "line-ns", "size": 12, "line": {"width": 2, "color": ERROR}},
 }
-_BAND: Spec = {
+_BAND_SPEC: FigureSpec = {
     "type": "scatter",
     "mode": "lines",
     "hoverinfo": "skip",
     "fill": "toself",
-    "opacity": FADED,
+    "opacity": BAND_OPACITY,
     "line": {"width": 0},
 }
 
@@ -48,7 +60,7 @@ def convergence_chart(
     x: str,
     title: str,
     n: int,
-    noun: str,
+    unit: str,
     *,
     raw_noise: float | None = None,
     stages: Sequence[float] = (),
@@ -58,41 +70,45 @@ def convergence_chart(
 
     `stages` are where a new fit begins.
     """
-    lines: list[Spec] = []
+    lines: list[FigureSpec] = []
     first_run = records[records["seed"] == records["seed"].iloc[0]].set_index("t", drop=False)
-    for name, (colour, dash, label) in LINES.items():
+    for name, (colour, dash, label) in ERROR_LINE_STYLES.items():
         if name not in records:
             continue
         if records["seed"].nunique() > 1:
-            lines.append(_band(records, first_run, x, name, colour))
-        lines.append(_line(first_run[x], first_run[name], label, {"color": colour, "dash": dash, "width": 2}, n, noun))
+            lines.append(_run_range_spec(records, first_run, x, name, colour))
+        lines.append(
+            _line_spec(first_run[x], first_run[name], label, {"color": colour, "dash": dash, "width": 2}, n, unit)
+        )
     if pinned is not None:
         pinned_run = pinned[pinned["seed"] == pinned["seed"].iloc[0]]
         line = {"color": GREY, "dash": "longdash", "width": 2}
-        lines.append(_line(pinned_run[x], pinned_run["max_error"], "largest error, A", line, n, noun))
+        lines.append(_line_spec(pinned_run[x], pinned_run["max_error"], "largest error, A", line, n, unit))
     if raw_noise is not None:
         line = {"color": GREY, "dash": "dot", "width": 1}
         ends = pd.Series([min(0.0, first_run[x].min()), first_run[x].max()])
-        lines.append(_line(ends, pd.Series([raw_noise] * 2), "noise alone", line, n, noun) | {"mode": "lines"})
+        lines.append(_line_spec(ends, pd.Series([raw_noise] * 2), "noise alone", line, n, unit) | {"mode": "lines"})
     axis_refs = {"xref": "x", "yref": "y domain"}
     stage_line = axis_refs | {"type": "line", "y0": 0, "y1": 1, "line": {"color": GREY, "width": 1}}
-    stage_note = axis_refs | {"y": 1, "yanchor": "bottom", "xanchor": "left", "showarrow": False, "font": TEXT}
+    stage_note = axis_refs | {"y": 1, "yanchor": "bottom", "xanchor": "left", "showarrow": False, "font": TEXT_FONT}
     named_lines = [line for line in lines if "name" in line]
     ends = [(t["name"], t["line"]["color"], np.asarray(t["y"])[-1]) for t in named_lines]
-    notes = named_ends(ends, np.concatenate([np.asarray(line["y"]) for line in lines]), HEIGHT - FOOT, log=True)
-    return _small(
+    notes = line_end_labels(
+        ends, np.concatenate([np.asarray(line["y"]) for line in lines]), CHART_HEIGHT - CAPTION_HEIGHT, log=True
+    )
+    return _small_figure(
         lines,
-        xaxis=_axis(title, rangemode="tozero"),
-        yaxis=_axis(in_points(n, noun), type="log", dtick="D2", tickformat="~g"),
+        xaxis=_axis_spec(title, rangemode="tozero"),
+        yaxis=_axis_spec(points_axis_title(n, unit), type="log", dtick="D2", tickformat="~g"),
         shapes=[stage_line | {"x0": at, "x1": at} for at in stages],
-        annotations=[stage_note | {"x": at, "text": STAGE} for at in stages] + notes,
+        annotations=[stage_note | {"x": at, "text": STAGE_TEXT} for at in stages] + notes,
         showlegend=False,
-        margin=MARGIN | {"r": room(ends)},
-        height=HEIGHT - FOOT,
+        margin=MARGIN | {"r": name_margin(ends)},
+        height=CHART_HEIGHT - CAPTION_HEIGHT,
     )
 
 
-def _line(x: pd.Series, y: pd.Series, words: str, line: Spec, n: int, noun: str) -> Spec:
+def _line_spec(x: pd.Series, y: pd.Series, name: str, line: FigureSpec, n: int, unit: str) -> FigureSpec:
     mode, point_slice = ("lines", slice(None)) if x.nunique() > 1 else ("markers", slice(-1, None))
     y = y[point_slice]
     return {
@@ -100,83 +116,99 @@ def _line(x: pd.Series, y: pd.Series, words: str, line: Spec, n: int, noun: str)
         "x": x[point_slice],
         "y": 100 * y,
         "mode": mode,
-        "name": words,
+        "name": name,
         "line": line,
         "marker": {"color": line["color"], "size": 10},
         "customdata": y * n,
-        "hovertemplate": f"%{{y:.3g}} points ≈ %{{customdata:,.1f}} {noun}",
+        "hovertemplate": f"%{{y:.3g}} points ≈ %{{customdata:,.1f}} {unit}",
     }
 
 
-def _band(records: pd.DataFrame, first: pd.DataFrame, x: str, name: str, colour: str) -> Spec:
+def _run_range_spec(records: pd.DataFrame, first_run: pd.DataFrame, x: str, name: str, colour: str) -> FigureSpec:
     """From the smallest to the largest error of all runs; one that has ended stays where it ended."""
     runs = records.pivot(index="t", columns="seed", values=name).ffill()
     low, high = 100 * runs.min(axis=1), 100 * runs.max(axis=1)
-    positions = pd.Series(runs.index, runs.index) if x == "t" else first[x].reindex(runs.index).ffill().bfill()
+    positions = pd.Series(runs.index, runs.index) if x == "t" else first_run[x].reindex(runs.index).ffill().bfill()
     if positions.nunique() == 1:
         ends = {"x": [positions.iloc[-1]] * 2, "y": [low.iloc[-1], high.iloc[-1]]}
-        return _BAND | ends | {"fill": "none", "line": {"color": colour, "width": 6}, "opacity": 0.4}
-    return _between(positions, low, high, colour)
+        return _BAND_SPEC | ends | {"fill": "none", "line": {"color": colour, "width": 6}, "opacity": 0.4}
+    return _band_spec(positions, low, high, colour)
 
 
-def _between(at: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str) -> Spec:
+def _band_spec(positions: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str) -> FigureSpec:
     """The range between two lines."""
-    x, low, high = np.asarray(at), np.asarray(low), np.asarray(high)
-    return _BAND | {"x": np.append(x, x[::-1]), "y": np.append(high, low[::-1]), "fillcolor": colour}
+    x, low, high = np.asarray(positions), np.asarray(low), np.asarray(high)
+    return _BAND_SPEC | {"x": np.append(x, x[::-1]), "y": np.append(high, low[::-1]), "fillcolor": colour}
 
 
-def questions(table: pd.DataFrame, n: int, noun: str, gaps: np.ndarray, marked: Sequence[int] = ()) -> go.Figure:
+def query_error_chart(
+    table: pd.DataFrame, n: int, unit: str, errors: np.ndarray, marked_positions: Sequence[int] = ()
+) -> go.Figure:
     """Errors of all questions, from the smallest to the largest: a band over all runs.
 
-    `gaps` are the errors of each run, (runs, m). The worst questions, the `table` with question and error, are dots;
-    drag over them to mark some. `marked` are so at the beginning. Where 9 of 10 questions end has a mark.
+    `errors` are the errors of each run, (runs, m). The worst questions, the `table` with question and error, are dots;
+    drag over them to mark some. `marked_positions` are so at the beginning. Where 9 of 10 questions end has a mark.
     """
     shares = np.linspace(0, 1, 201)
-    error_quantiles, marked_error = 100 * np.quantile(gaps, shares, axis=1), 100 * float(np.quantile(gaps[0], MOST))
+    error_quantiles, marked_error = (
+        100 * np.quantile(errors, shares, axis=1),
+        100 * float(np.quantile(errors[0], MARKED_QUANTILE)),
+    )
     dots = {
         "type": "scatter",
-        "x": 1 - np.arange(len(table)) / gaps.shape[1],
+        "x": 1 - np.arange(len(table)) / errors.shape[1],
         "y": 100 * table["error"],
         "mode": "markers",
         "marker": {"color": ERROR, "size": 5},
-        "customdata": np.column_stack([[figure_text(q, 80) for q in table["question"]], table["error"] * n]),
-        "hovertemplate": f"%{{customdata[0]}}<br>%{{y:.3g}} points ≈ %{{customdata[1]:,.1f}} {noun}<extra></extra>",
+        "customdata": np.column_stack([[escape_figure_text(q, 80) for q in table["question"]], table["error"] * n]),
+        "hovertemplate": f"%{{customdata[0]}}<br>%{{y:.3g}} points ≈ %{{customdata[1]:,.1f}} {unit}<extra></extra>",
     }
-    if marked:
-        dots["selectedpoints"] = list(marked)
-    band = _between(shares, error_quantiles.min(axis=1), error_quantiles.max(axis=1), ERROR) | {
+    if marked_positions:
+        dots["selectedpoints"] = list(marked_positions)
+    band = _band_spec(shares, error_quantiles.min(axis=1), error_quantiles.max(axis=1), ERROR) | {
         "line": {"color": ERROR, "width": 1}
     }
     quantile_box = {
         "type": "rect",
         "x0": 0,
-        "x1": MOST,
+        "x1": MARKED_QUANTILE,
         "y0": 0,
         "y1": marked_error,
         "line": {"color": GREY, "dash": "dot"},
     }
-    return _small(
+    return _small_figure(
         [dots, band],
-        xaxis=_axis(
-            "answers, from best to worst", range=[-0.02, 1.02], tickvals=[0.5, MOST], ticktext=["half", "9 of 10"]
+        xaxis=_axis_spec(
+            "answers, from best to worst",
+            range=[-0.02, 1.02],
+            tickvals=[0.5, MARKED_QUANTILE],
+            ticktext=["half", "9 of 10"],
         ),
-        yaxis=_axis(in_points(n, noun), rangemode="tozero"),
+        yaxis=_axis_spec(points_axis_title(n, unit), rangemode="tozero"),
         shapes=[quantile_box],
-        annotations=[{"x": MOST, "y": marked_error, "text": f"{marked_error:.2g} points", "ax": -36, "font": TEXT}],
+        annotations=[
+            {
+                "x": MARKED_QUANTILE,
+                "y": marked_error,
+                "text": f"{marked_error:.2g} points",
+                "ax": -36,
+                "font": TEXT_FONT,
+            }
+        ],
         dragmode="select",
         selectdirection="h",
         showlegend=False,
     )
 
 
-def marginal(frame: pd.DataFrame, title: str, n: int, noun: str) -> go.Figure:
+def marginal_chart(frame: pd.DataFrame, title: str, n: int, unit: str) -> go.Figure:
     """Real beside synthetic shares of one column's values, and a whisker upon each synthetic one.
 
     It is the interval for the table, where that is given (`table from`, `table to`), else the range over the replays
     (`low`, `high`).
     """
-    names, bars = short_names(frame["value"], 22), []
-    for name, style in (BARS | {"pinned A": {"color": GREY, "pattern": {"shape": "x"}}}).items():
+    names, bars = distinct_figure_labels(frame["value"], 22), []
+    for name, style in (BAR_STYLES | {"pinned A": {"color": GREY, "pattern": {"shape": "x"}}}).items():
         if name not in frame:
             continue
         bars.append(
@@ -187,25 +219,25 @@ def marginal(frame: pd.DataFrame, title: str, n: int, noun: str) -> go.Figure:
                 "name": name,
                 "marker": style,
                 "customdata": np.column_stack([names, frame[name] * n]),
-                "hovertemplate": f"%{{customdata[0]}}: %{{y:.3f}}% ≈ %{{customdata[1]:,.0f}} {noun}",
+                "hovertemplate": f"%{{customdata[0]}}: %{{y:.3f}}% ≈ %{{customdata[1]:,.0f}} {unit}",
             }
         )
     for name, end_columns in (("95% range", ("table from", "table to")), ("range of repeats", ("low", "high"))):
         if end_columns[0] in frame:
-            bars += [_whiskers(frame, names, name, end_columns), LEGEND_WHISKER | {"name": name}]
+            bars += [_whisker_spec(frame, names, name, end_columns), LEGEND_WHISKER | {"name": name}]
             break
-    return _small(
+    return _small_figure(
         bars,
-        xaxis=_axis(figure_text(title), **ticks(names, 14), **TURNED),
-        yaxis=_axis("%", rangemode="tozero"),
+        xaxis=_axis_spec(escape_figure_text(title), **thinned_ticks(names, 14), **TURNED_LABELS),
+        yaxis=_axis_spec("%", rangemode="tozero"),
         barmode="group",
         bargap=0.2,
     )
 
 
-def _whiskers(frame: pd.DataFrame, names: list[str], name: str, ends: tuple[str, str]) -> Spec:
+def _whisker_spec(frame: pd.DataFrame, names: list[str], name: str, end_columns: tuple[str, str]) -> FigureSpec:
     """The range of each value, upon its synthetic bar: the right one of two, the middle one of three."""
-    low, high = (100 * frame[end].to_numpy(dtype=float) for end in ends)
+    low, high = (100 * frame[end].to_numpy(dtype=float) for end in end_columns)
     middle = (low + high) / 2
     return {
         "type": "scatter",
@@ -221,7 +253,7 @@ def _whiskers(frame: pd.DataFrame, names: list[str], name: str, ends: tuple[str,
     }
 
 
-def pair(
+def two_way_maps(
     real: np.ndarray, synthetic: np.ndarray, axes: tuple[str, str], labels: tuple[Sequence[str], Sequence[str]]
 ) -> go.Figure:
     """A 2-way table, and how far the synthetic one is from it on a scale of APART points both ways from 0.
@@ -229,8 +261,8 @@ def pair(
     That scale is the same for every table and release: a difference of 0.2 points looks as small as it is. The cell
     that differs most has a frame.
     """
-    row_labels, column_labels = short_names(labels[0], 14), short_names(labels[1], 12)
-    row_title, column_title = short_names(axes, 18)
+    row_labels, column_labels = distinct_figure_labels(labels[0], 14), distinct_figure_labels(labels[1], 12)
+    row_title, column_title = distinct_figure_labels(axes, 18)
     difference, max_share = 100 * (synthetic - real), 100 * float(real.max())
     row, column = np.unravel_index(np.abs(difference).argmax(), difference.shape)
     worst_cell_box = {
@@ -241,18 +273,23 @@ def pair(
         "y1": row + 0.5,
         "line": {"color": ERROR, "width": 3},
     }
-    title_spec = {"y": 1, "xref": "paper", "yref": "paper", "yanchor": "bottom", "showarrow": False, "font": TEXT}
+    title_spec = {"y": 1, "xref": "paper", "yref": "paper", "yanchor": "bottom", "showarrow": False, "font": TEXT_FONT}
     scale = {
         "thickness": 8,
         "x": 1,
         "len": 0.7,
-        "tickfont": TEXT,
-        "tickvals": [-APART, 0, APART],
+        "tickfont": TEXT_FONT,
+        "tickvals": [-FULL_COLOUR_POINTS, 0, FULL_COLOUR_POINTS],
         "ticktext": ["≤−1", "0", "≥1"],
     }
     real_style = {"colorscale": SHADES, "zmin": 0, "zmax": max_share, "showscale": False}
-    difference_style = {"colorscale": DIVERGING, "zmin": -APART, "zmax": APART, "colorbar": scale}
-    maps: list[Spec] = []
+    difference_style = {
+        "colorscale": DIVERGING,
+        "zmin": -FULL_COLOUR_POINTS,
+        "zmax": FULL_COLOUR_POINTS,
+        "colorbar": scale,
+    }
+    maps: list[FigureSpec] = []
     layout: dict[str, Any] = {
         "annotations": [title_spec | {"text": row_title, "x": 0, "xanchor": "right", "xshift": -6}],
         "shapes": [worst_cell_box, worst_cell_box | {"xref": "x2", "yref": "y2"}],
@@ -261,7 +298,7 @@ def pair(
         ("", f"real, up to {max_share:.2g}%", 100 * real, real_style),
         ("2", "difference, points", difference, difference_style),
     ):
-        left_edge = (WIDE + GAP) * len(axis_suffix)
+        left_edge = (MAP_WIDTH + MAP_GAP) * len(axis_suffix)
         maps.append(
             {
                 "type": "heatmap",
@@ -275,30 +312,36 @@ def pair(
             }
             | style
         )
-        layout["annotations"].append(title_spec | {"text": map_title, "x": left_edge + WIDE / 2, "xanchor": "center"})
-        # The browser knows how wide a map is: it turns the names, and leaves out those that would overlap.
-        layout[f"xaxis{axis_suffix}"] = _axis(
-            column_title, type="category", anchor=f"y{axis_suffix}", domain=[left_edge, left_edge + WIDE], **TURNED
+        layout["annotations"].append(
+            title_spec | {"text": map_title, "x": left_edge + MAP_WIDTH / 2, "xanchor": "center"}
         )
-        row_axis = {"type": "category", "anchor": f"x{axis_suffix}", "tickfont": TEXT, "autorange": "reversed"}
+        # The browser knows how wide a map is: it turns the names, and leaves out those that would overlap.
+        layout[f"xaxis{axis_suffix}"] = _axis_spec(
+            column_title,
+            type="category",
+            anchor=f"y{axis_suffix}",
+            domain=[left_edge, left_edge + MAP_WIDTH],
+            **TURNED_LABELS,
+        )
+        row_axis = {"type": "category", "anchor": f"x{axis_suffix}", "tickfont": TEXT_FONT, "autorange": "reversed"}
         layout[f"yaxis{axis_suffix}"] = row_axis | (
             {"showticklabels": False, "ticks": ""} if axis_suffix else {"tickprefix": "\u2003"}
         )
-    return _small(maps, **layout)
+    return _small_figure(maps, **layout)
 
 
-def _axis(title: str, **more: Any) -> Spec:
-    return {"title": {"text": title}, "tickfont": TEXT} | more
+def _axis_spec(title: str, **axis_args: Any) -> FigureSpec:
+    return {"title": {"text": title}, "tickfont": TEXT_FONT} | axis_args
 
 
-def _small(data: list[Spec], **layout: Any) -> go.Figure:
-    full_layout = {"height": HEIGHT, "margin": MARGIN, "legend": LEGEND} | layout
+def _small_figure(data: list[FigureSpec], **layout: Any) -> go.Figure:
+    full_layout = {"height": CHART_HEIGHT, "margin": MARGIN, "legend": LEGEND} | layout
     for name in [name for name in full_layout if name.startswith("xaxis")]:
         full_layout[name] = full_layout[name] | {"title": full_layout[name].get("title", {}) | {"standoff": 4}}
     # Checking a figure takes ten times as long as making it; tests check every chart here.
-    return go.Figure({"data": [_plainly(part) for part in data], "layout": full_layout}, _validate=False)
+    return go.Figure({"data": [_with_arrays(part) for part in data], "layout": full_layout}, _validate=False)
 
 
-def _plainly(part: Spec) -> Spec:
+def _with_arrays(part: FigureSpec) -> FigureSpec:
     """The part with arrays where it has pandas' series, as an unchecked figure takes them."""
     return {name: value.to_numpy() if isinstance(value, pd.Series) else value for name, value in part.items()}

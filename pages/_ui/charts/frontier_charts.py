@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from ..session import figure_text
-from .figure_frame import GREY, POWERS, REAL, SYNTHETIC, THIRD, band, finish, log_axis
+from ..session import escape_figure_text
+from .figure_frame import GREY, POWER_AXIS, REAL, SYNTHETIC, THIRD, add_band, finish_figure, log_axis
 
 # Most of Okabe–Ito, then Tol’s muted ones; those that are compared first look least alike.
 COLOURS = ["#0072B2", "#D55E00", "#E7298A", "#CC79A7", "#E69F00", "#56B4E9"]
@@ -17,11 +17,11 @@ COLOURS += ["#E41A1C", "#A0522D", "#8C6BB1", "#4D7A4D"]
 DASHES = ["solid", "10px,3px", "7px,2px,2px,2px", "3px,2px", "14px,3px,3px,3px"]
 LEVEL_DASHES = ["dot", "longdash", "dashdot", "2px,6px", "8px,8px", "longdashdot"]
 MAX_BANDS = 5  # algorithms beside each other whose ranges are drawn, too
-FEW = 20  # times the smallest error up to which the axis has room for more ticks
+MAX_NARROW_RATIO = 20  # times the smallest error up to which the axis has room for more ticks
 MARKERS = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star", "pentagon", "triangle-down"]
 
 
-def look(names: list[str]) -> dict[str, dict[str, str]]:
+def series_styles(names: list[str]) -> dict[str, dict[str, str]]:
     """A colour, a marker and a dash for each of `names` by its place among them.
 
     These are all names that there are, not those that are chosen: a choice changes no look.
@@ -36,51 +36,51 @@ def look(names: list[str]) -> dict[str, dict[str, str]]:
     }
 
 
-def line_of(look: Mapping[str, str]) -> dict[str, str]:
+def line_style(style: Mapping[str, str]) -> dict[str, str]:
     """Return a look's part that is for lines."""
-    return {"color": look["color"], "dash": look["dash"]}
+    return {"color": style["color"], "dash": style["dash"]}
 
 
-def marker_of(look: Mapping[str, str]) -> dict[str, str]:
+def marker_style(style: Mapping[str, str]) -> dict[str, str]:
     """Return a look's part that is for marks."""
-    return {"color": look["color"], "symbol": look["symbol"]}
+    return {"color": style["color"], "symbol": style["symbol"]}
 
 
-def ticks(narrow: bool) -> dict[str, Any]:
-    """Return round values on a logarithmic axis, more of them where it is `narrow`."""
-    digits = (1, 1.5, 2, 3, 4, 5, 7) if narrow else (1, 2, 5)
+def log_ticks(is_narrow: bool) -> dict[str, Any]:
+    """Return round values on a logarithmic axis, more of them where it is `is_narrow`."""
+    digits = (1, 1.5, 2, 3, 4, 5, 7) if is_narrow else (1, 2, 5)
     return {"tickvals": [digit * 10.0**power for power in range(-6, 7) for digit in digits], "tickformat": "~r"}
 
 
-def frontier(
-    dots: pd.DataFrame,
-    middle: pd.DataFrame,
+def frontier_chart(
+    runs: pd.DataFrame,
+    medians: pd.DataFrame,
     levels: Mapping[str, float],
-    looks: Mapping[str, Mapping[str, str]],
+    styles: Mapping[str, Mapping[str, str]],
     *,
     title: str,
     titles: Mapping[str, str],
     curves: Mapping[str, tuple[np.ndarray, np.ndarray]],
-    planned: Sequence[float],
-    owners: Mapping[str, str],
-    zone: float | None = None,
-    star: tuple[float, float] | None = None,
+    planned_epsilons: Sequence[float],
+    algorithm_by_curve: Mapping[str, str],
+    target_error: float | None = None,
+    advised_point: tuple[float, float] | None = None,
 ) -> go.Figure:
     """Error against ε: a small dot a run, and for each algorithm a line of medians in the band of all its runs.
 
     `levels` are horizontal lines, `curves` other ones, by their names. A dot's customdata is (algorithm, ε, seed).
-    Algorithms are called by their `titles`. The axis is for all ε `planned`; what lies below the level `zone` is good
-    enough. The `star` is on the axis at the ε that is advised, below its error. A curve is dashed in the colour of the
-    algorithm that `owners` names for it. Every line carries its name at its end.
+    Algorithms are called by their `titles`. The axis is for all ε `planned_epsilons`; what lies below the level `target_error` is good
+    enough. The `advised_point` is on the axis at the ε that is advised, below its error. A curve is dashed in the colour of the
+    algorithm that `algorithm_by_curve` names for it. Every line carries its name at its end.
     """
     figure = go.Figure()
-    draws_bands = dots["algorithm"].nunique() <= MAX_BANDS
-    for name, algorithm_runs in dots.groupby("algorithm", sort=False):
-        label = figure_text(titles[str(name)])
-        algorithm_medians = middle[middle["algorithm"] == name]
-        style = looks[str(name)]
+    draws_bands = runs["algorithm"].nunique() <= MAX_BANDS
+    for name, algorithm_runs in runs.groupby("algorithm", sort=False):
+        label = escape_figure_text(titles[str(name)])
+        algorithm_medians = medians[medians["algorithm"] == name]
+        style = styles[str(name)]
         if draws_bands:
-            band(
+            add_band(
                 figure,
                 algorithm_medians["epsilon"],
                 algorithm_medians["low"],
@@ -92,7 +92,7 @@ def frontier(
             x=algorithm_medians["epsilon"],
             y=algorithm_medians["error"],
             mode="lines",
-            line=line_of(style),
+            line=line_style(style),
             name=label,
             hoverinfo="skip",
         )
@@ -102,29 +102,32 @@ def frontier(
             mode="markers",
             name=label,
             showlegend=False,
-            marker={**marker_of(style), "size": 6},
+            marker={**marker_style(style), "size": 6},
             customdata=algorithm_runs[["algorithm", "epsilon", "seed"]].to_numpy(dtype=object),
             hovertemplate=f"{label}, ε = %{{customdata[1]}}, repeat %{{customdata[2]}}: %{{y:.3g}}<extra></extra>",
         )
-    epsilon_range = [min(planned) / 1.15, max(planned) * 1.04]
+    epsilon_range = [min(planned_epsilons) / 1.15, max(planned_epsilons) * 1.04]
     for name, (x, y) in ({name: (epsilon_range, [value] * 2) for name, value in levels.items()} | dict(curves)).items():
         line = {"color": GREY, "dash": "solid", "width": 2}
         if name in levels:
             level_index = list(levels).index(name)
             line |= {"dash": LEVEL_DASHES[level_index % len(LEVEL_DASHES)], "width": 1}
-        if name in owners:
-            line |= {"color": looks[owners[name]]["color"], "dash": "dash"}
-        figure.add_scatter(x=x, y=y, mode="lines", name=figure_text(name, 60), line=line, hoverinfo="name")
-    label = [*dots["error"], *levels.values(), *(value for _, own in curves.values() for value in own)]
+        if name in algorithm_by_curve:
+            line |= {"color": styles[algorithm_by_curve[name]]["color"], "dash": "dash"}
+        figure.add_scatter(x=x, y=y, mode="lines", name=escape_figure_text(name, 60), line=line, hoverinfo="name")
+    label = [*runs["error"], *levels.values(), *(value for _, own in curves.values() for value in own)]
     error_range = 0.75 * min(value for value in label if value > 0), 1.3 * max(label)
     figure.update_yaxes(
-        title=title, type="log", range=np.log10(error_range), **ticks(error_range[1] < FEW * error_range[0])
+        title=title,
+        type="log",
+        range=np.log10(error_range),
+        **log_ticks(error_range[1] < MAX_NARROW_RATIO * error_range[0]),
     )
-    if zone is not None:
-        target_box = {"y0": error_range[0], "y1": zone, "x0": 0, "x1": 1, "xref": "x domain"}
+    if target_error is not None:
+        target_box = {"y0": error_range[0], "y1": target_error, "x0": 0, "x1": 1, "xref": "x domain"}
         figure.add_shape(type="rect", layer="below", fillcolor=THIRD, opacity=0.1, line_width=0, **target_box)
-    if star is not None:
-        advised_epsilon, value = star
+    if advised_point is not None:
+        advised_epsilon, value = advised_point
         figure.add_scatter(
             x=[advised_epsilon, advised_epsilon],
             y=[1.2 * error_range[0], value],
@@ -137,13 +140,13 @@ def frontier(
     figure.update_xaxes(
         title="budget (ε): smaller protects more",
         range=np.log10(epsilon_range),
-        **log_axis({*planned} - {star and star[0]}),
+        **log_axis({*planned_epsilons} - {advised_point and advised_point[0]}),
     )
     figure.update_layout(clickmode="event+select")
-    return finish(figure, 360).update_layout(margin_t=8)
+    return finish_figure(figure, 360).update_layout(margin_t=8)
 
 
-def waterfall(parts: Mapping[str, float], total: float, unit: str) -> go.Figure:
+def error_waterfall(parts: Mapping[str, float], total: float, unit: str) -> go.Figure:
     """Parts of one question's error as steps from zero to their sum."""
     figure = go.Figure()
     figure.add_waterfall(
@@ -158,25 +161,25 @@ def waterfall(parts: Mapping[str, float], total: float, unit: str) -> go.Figure:
         totals_marker_color=GREY,
         connector_line_color=GREY,
     )
-    return finish(figure.update_yaxes(title=f"synthetic − true, {unit}", rangemode="tozero"), 360)
+    return finish_figure(figure.update_yaxes(title=f"synthetic − true, {unit}", rangemode="tozero"), 360)
 
 
-def over_epsilon(
-    lines: pd.DataFrame, looks: Mapping[str, Mapping[str, str]], title: str, *, log: bool = False
+def epsilon_band_chart(
+    lines: pd.DataFrame, styles: Mapping[str, Mapping[str, str]], title: str, *, log: bool = False
 ) -> go.Figure:
     """The middle of each line against ε, and its range as a band; `lines` has line, epsilon, middle, low, high."""
     figure = go.Figure()
     for name, line_frame in lines.groupby("line", sort=False):
-        label, style = figure_text(name, 60), looks[str(name)]
-        band(figure, line_frame["epsilon"], line_frame["low"], line_frame["high"], style["color"], showlegend=False)
+        label, style = escape_figure_text(name, 60), styles[str(name)]
+        add_band(figure, line_frame["epsilon"], line_frame["low"], line_frame["high"], style["color"], showlegend=False)
         figure.add_scatter(
             x=line_frame["epsilon"],
             y=line_frame["middle"],
             mode="lines+markers",
             name=label,
-            line=line_of(style),
-            marker={**marker_of(style), "size": 9},
+            line=line_style(style),
+            marker={**marker_style(style), "size": 9},
             hovertemplate=f"{label}, ε = %{{x}}: %{{y:.3g}}<extra></extra>",
         )
     figure.update_xaxes(title="ε", **log_axis(lines["epsilon"]))
-    return finish(figure.update_yaxes(title=title, **(POWERS | {"dtick": None} if log else {})), 400)
+    return finish_figure(figure.update_yaxes(title=title, **(POWER_AXIS | {"dtick": None} if log else {})), 400)

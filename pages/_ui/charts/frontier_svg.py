@@ -8,22 +8,22 @@ import pandas as pd
 
 from dpcore.release.evidence import printing
 
-from ..session import clean
+from ..session import printable_text
 
-DRAWING = Path(__file__).with_name("frontier.svg")  # whose axes reach from 70 to 500 and from 352 up to 16
+TEMPLATE_FILE = Path(__file__).with_name("frontier.svg")  # whose axes reach from 70 to 500 and from 352 up to 16
 
 
-def frontier(
-    middle: pd.DataFrame,
+def frontier_markup(
+    medians: pd.DataFrame,
     floors: Mapping[str, float],
-    looks: Mapping[str, Mapping[str, str]],
+    styles: Mapping[str, Mapping[str, str]],
     title: str,
 ) -> str:
     """Medians against ε, both axes logarithmic, and horizontal floors; a legend at the right."""
-    drawable = middle[middle["error"] > 0]
+    drawable = medians[medians["error"] > 0]
     if not len(drawable):
         return "<p>No error is above zero: nothing to draw on a logarithmic axis.</p>"
-    positive_floors = {clean(name, 38): floor for name, floor in floors.items() if floor > 0}
+    positive_floors = {printable_text(name, 38): floor for name, floor in floors.items() if floor > 0}
     errors, budgets = [*drawable["error"], *positive_floors.values()], sorted(drawable["epsilon"].unique())
     low, high = min(errors) / 1.3, max(errors) * 1.3
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
@@ -34,19 +34,19 @@ def frontier(
         "budgets": budgets,
         "errors": [s for s in steps if low <= s <= high],
         "lines": [
-            (name, looks[str(name)], algorithm_medians[["epsilon", "error"]].to_numpy())
+            (name, styles[str(name)], algorithm_medians[["epsilon", "error"]].to_numpy())
             for name, algorithm_medians in drawable.groupby("algorithm", sort=False)
         ],
-        "across": _scale(budgets[0] / 1.2, budgets[-1] * 1.2, 70, 500),
-        "up": _scale(low, high, 352, 16),
+        "across": _log_scale(budgets[0] / 1.2, budgets[-1] * 1.2, 70, 500),
+        "up": _log_scale(low, high, 352, 16),
     }
-    return printing.filled(DRAWING, _written, values, autoescape=True)
+    return printing.render_template(TEMPLATE_FILE, _format_number, values, autoescape=True)
 
 
-def _scale(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
+def _log_scale(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
     a, b = math.log(low), math.log(high)
     return lambda value: start + (math.log(value) - a) / max(b - a, 1e-9) * (end - start)
 
 
-def _written(value: object) -> object:
+def _format_number(value: object) -> object:
     return f"{value:.1f}" if isinstance(value, float) else value

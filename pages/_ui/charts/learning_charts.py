@@ -6,12 +6,12 @@ import plotly.graph_objects as go
 
 from dpcore.evaluation.output_laws import LineLaw, PlaneLaw
 
-from ..session import figure_text
-from .figure_frame import GREY, REAL, SHADES, SYNTHETIC, THIRD, curves, finish
-from .frontier_charts import look, marker_of, over_epsilon
+from ..session import escape_figure_text
+from .figure_frame import GREY, REAL, SHADES, SYNTHETIC, THIRD, finish_figure, line_chart
+from .frontier_charts import epsilon_band_chart, marker_style, series_styles
 
 
-def density(law: LineLaw, example: float) -> go.Figure:
+def density_chart(law: LineLaw, example: float) -> go.Figure:
     """The law of the protected value with the part that holds nine of ten; the real value and an example as lines."""
     figure = go.Figure()
     figure.add_scatter(
@@ -28,33 +28,37 @@ def density(law: LineLaw, example: float) -> go.Figure:
     ):
         figure.add_vline(x, line=line, annotation={"text": f"{name}: {x:.4g}", "xanchor": side, "yanchor": "bottom"})
     figure.add_vrect(
-        x0=law.truth - law.within, x1=law.truth + law.within, fillcolor=SYNTHETIC, opacity=0.15, line_width=0
+        x0=law.truth - law.radius_of_90_percent,
+        x1=law.truth + law.radius_of_90_percent,
+        fillcolor=SYNTHETIC,
+        opacity=0.15,
+        line_width=0,
     )
     figure.update_yaxes(rangemode="tozero", title="likelier →", showticklabels=False, showgrid=False)
     # Low, and with room at the left where a phone's reader drags the axis.
-    return finish(figure, 180).update_layout(margin_l=24, margin_t=24)
+    return finish_figure(figure, 180).update_layout(margin_l=24, margin_t=24)
 
 
-def curve(frame: pd.DataFrame, star: float, used: float) -> go.Figure:
+def excess_risk_chart(frame: pd.DataFrame, theoretical_mu: float, mu_in_use: float) -> go.Figure:
     """Mean excess risk against μ; the theory's μ and the one in use as vertical lines."""
     titles = "μ, weight of the regulariser", "mean error added (units of the column)"
-    figure = curves(frame, "mu", {"excess_risk": "error added"}, titles, log="xy")
-    for value, label, side in ((star, "theory's μ →", "right"), (used, "← μ in use", "left")):
+    figure = line_chart(frame, "mu", {"excess_risk": "error added"}, titles, log="xy")
+    for value, label, side in ((theoretical_mu, "theory's μ →", "right"), (mu_in_use, "← μ in use", "left")):
         figure.add_vline(x=value, line={"color": GREY, "dash": "dash"})
         figure.add_annotation(x=np.log10(value), y=1, yref="paper", text=label, xanchor=side, showarrow=False)
     return figure
 
 
-def by_epsilon(frame: pd.DataFrame, value: str, title: str, names: list[str], *, log: bool) -> go.Figure:
+def metric_by_epsilon_chart(frame: pd.DataFrame, value: str, title: str, names: list[str], *, log: bool) -> go.Figure:
     """A value against ε by method: the median over seeds as a line, the range as a band."""
     grouped = frame.dropna(subset=[value]).groupby(["algorithm", "epsilon"], sort=False)[value]
     lines = grouped.agg(middle="median", low="min", high="max").reset_index().rename(columns={"algorithm": "line"})
-    return over_epsilon(lines, look(names), title, log=log)
+    return epsilon_band_chart(lines, series_styles(names), title, log=log)
 
 
-def coefficients(frame: pd.DataFrame, optimum: np.ndarray, names: tuple[str, ...], order: list[str]) -> go.Figure:
+def coefficient_chart(frame: pd.DataFrame, optimum: np.ndarray, names: tuple[str, ...], order: list[str]) -> go.Figure:
     """Every run's coefficients by method, and those found without privacy."""
-    figure, styles = go.Figure(), look(order)
+    figure, styles = go.Figure(), series_styles(order)
     position_by_name = {name: i for i, name in enumerate(names)}
     grouped = frame.groupby("algorithm", sort=False)
     for j, (method, method_runs) in enumerate(grouped, 1):
@@ -64,7 +68,7 @@ def coefficients(frame: pd.DataFrame, optimum: np.ndarray, names: tuple[str, ...
             y=[position_by_name[c] + shift for c in method_runs["coefficient"]],
             mode="markers",
             name=method,
-            marker={**marker_of(styles[method]), "size": 6},
+            marker={**marker_style(styles[method]), "size": 6},
             hovertemplate=f"{method}: %{{x:.3g}}<extra></extra>",
         )
     figure.add_scatter(
@@ -75,13 +79,13 @@ def coefficients(frame: pd.DataFrame, optimum: np.ndarray, names: tuple[str, ...
         marker={"symbol": "line-ns", "size": 22, "line": {"width": 2, "color": GREY}},
         hovertemplate="without privacy: %{x:.3g}<extra></extra>",
     )
-    labels = [figure_text(name, 24) for name in names]
+    labels = [escape_figure_text(name, 24) for name in names]
     figure.update_yaxes(autorange="reversed", title="weight of", tickvals=[*position_by_name.values()], ticktext=labels)
     figure.update_xaxes(title="value (features scaled by bounds)")
-    return finish(figure, 160 + 34 * min(len(names), 24))
+    return finish_figure(figure, 160 + 34 * min(len(names), 24))
 
 
-def plane(law: PlaneLaw, names: tuple[str, ...]) -> go.Figure:
+def coefficient_plane_chart(law: PlaneLaw, names: tuple[str, ...]) -> go.Figure:
     """Where two coefficients fall: a heat map under contours of the risk, draws, and the optimum."""
     figure = go.Figure()
     figure.add_heatmap(
@@ -114,12 +118,14 @@ def plane(law: PlaneLaw, names: tuple[str, ...]) -> go.Figure:
         name="without privacy",
         marker={"color": REAL, "size": 13, "symbol": "x"},
     )
-    figure.update_xaxes(title=figure_text(names[0]))
-    return finish(figure.update_yaxes(title=figure_text(names[1])), 480)
+    figure.update_xaxes(title=escape_figure_text(names[0]))
+    return finish_figure(figure.update_yaxes(title=escape_figure_text(names[1])), 480)
 
 
-def fans(x: np.ndarray, lines: np.ndarray, best: np.ndarray, titles: tuple[str, str], chance: bool) -> go.Figure:
-    """Prediction lines of many draws (m, p) over x (p,), and the one without privacy; of a `chance` in percent."""
+def prediction_lines_chart(
+    x: np.ndarray, lines: np.ndarray, best: np.ndarray, titles: tuple[str, str], is_percentage: bool
+) -> go.Figure:
+    """Prediction lines of many draws (m, p) over x (p,), and the one without privacy; of a `is_percentage` in percent."""
     figure = go.Figure()
     for i, line in enumerate(lines):
         figure.add_scatter(
@@ -135,11 +141,13 @@ def fans(x: np.ndarray, lines: np.ndarray, best: np.ndarray, titles: tuple[str, 
     figure.add_scatter(
         x=x, y=best, mode="lines", line={"color": REAL, "dash": "dash", "width": 3}, name="without privacy"
     )
-    figure.update_xaxes(title=figure_text(titles[0]))
-    return finish(figure.update_yaxes(title=figure_text(titles[1]), tickformat=".0%" if chance else ""), 340)
+    figure.update_xaxes(title=escape_figure_text(titles[0]))
+    return finish_figure(
+        figure.update_yaxes(title=escape_figure_text(titles[1]), tickformat=".0%" if is_percentage else ""), 340
+    )
 
 
-def walk(frame: pd.DataFrame, b: np.ndarray) -> go.Figure:
+def sampler_walk_chart(frame: pd.DataFrame, b: np.ndarray) -> go.Figure:
     """The alternating sampler's proposals: y, accepted and refused points by try, over the records."""
     figure = go.Figure()
     figure.add_scatter(
@@ -162,4 +170,4 @@ def walk(frame: pd.DataFrame, b: np.ndarray) -> go.Figure:
             hovertemplate="x′ = %{y:.3f}, ρ = %{customdata:.3f}<extra></extra>",
         )
     figure.update_xaxes(title="try")
-    return finish(figure.update_yaxes(title="value in −1..1"), 380)
+    return finish_figure(figure.update_yaxes(title="value in −1..1"), 380)

@@ -8,67 +8,79 @@ import numpy as np
 import streamlit as st
 
 from dpcore import ALGORITHMS, Budget, InputError, QueryRelease
-from dpcore.accuracy.meaning_of_epsilon import guess_tile
-from dpcore.accuracy.noise_levels import all_within, reach
-from dpcore.accuracy.predicted_error import public_noise
+from dpcore.accuracy.meaning_of_epsilon import guess_tile_texts
+from dpcore.accuracy.noise_levels import probability_all_within, tolerance_for_probability
+from dpcore.accuracy.predicted_error import predicted_noise_stddev
 from dpcore.accuracy.promise_with_schema import promise_of
-from dpcore.accuracy.usefulness import foreseen, foreseen_sizes, uses
-from dpcore.algorithms import solving
+from dpcore.accuracy.usefulness import predicted_error_sizes, predicted_tables, suitable_uses
+from dpcore.algorithms import algorithms_for_problem
 from dpcore.algorithms.algorithm import make_plan
-from dpcore.core.numbers import brief, noun
-from dpcore.core.parameters import build
-from dpcore.core.provenance import Tag
+from dpcore.core.numbers import format_short_number, unit_noun
+from dpcore.core.parameters import build_from_texts
+from dpcore.core.provenance import Provenance
 from dpcore.core.types import by_name, value_object
-from dpcore.evaluation.sweeps.frontier import RUNS
+from dpcore.evaluation.sweeps.frontier import DEFAULT_RUNS_PER_EPSILON
 from dpcore.queries import Workload
-from dpcore.release.tiles import foretold
+from dpcore.release.tiles import predicted_error_tiles
 
-from ..components import heading, meaning, parameter_widgets, peek, row, show_tiles
-from ..jobs import watch
-from ..session import Table, session, stakeholder
-from .minimum_epsilon import CONFIDENTIAL, TOLERANCES, Solving, points_words, show
-from .sweep_jobs import TITLES, Sweep
+from ..components import (
+    draw_heading,
+    glossary_tooltip,
+    hide_in_stakeholder_view,
+    inline_container,
+    parameter_widgets,
+    show_tiles,
+)
+from ..jobs import wait_or_draw_progress
+from ..session import Table, is_stakeholder_view, session
+from .minimum_epsilon import CONFIDENTIAL_WARNING, TOLERANCE_OPTIONS, MinEpsilonSearch, draw_answers, format_tolerance
+from .sweep_jobs import ALGORITHM_TITLES, Sweep
 
-SHARES = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999]
+RELEASE_SHARES = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999]
 
 
 @by_name
-class Forecast:
+class EpsilonForecast:
     """The smallest ε of the sliders at which the noisy answers are near enough, by the noise alone; None: no ε is.
 
-    `chance` and `sigma`, the deviation of the noise, are those at ε, or at the largest ε there is; `reached` is how far
+    `chance` and `sigma`, the deviation of the noise, are those at ε, or at the largest ε there is; `error_by_epsilon` is how far
     off the answers are at each ε of the sliders, in the share of releases that was asked for.
     """
 
-    name: str
+    algorithm_name: str
     epsilon: float | None
     chance: float
     sigma: float
-    reached: dict[float, float]
+    error_by_epsilon: dict[float, float]
 
 
 @value_object
-class Goal:
+class AccuracyGoal:
     """What is near enough: all answers within a tolerance, in a share of releases."""
 
     tolerance: float
     share: float
-    enough: float | None = None  # the smallest ε known to be so
-    name: str = ""  # of the algorithm of which that is known
-    reached: dict[float, float] = field(default_factory=dict)  # by ε, how far off the answers are by noise alone
+    sufficient_epsilon: float | None = None  # the smallest ε known to be so
+    algorithm_name: str = ""  # of the algorithm of which that is known
+    error_by_epsilon: dict[float, float] = field(
+        default_factory=dict
+    )  # by ε, how far off the answers are by noise alone
 
 
-Noises = dict[str, dict[float, float]]  # by algorithm, its noise on an answer at each ε of the sliders
+NoiseByAlgorithm = dict[str, dict[float, float]]  # by algorithm, its noise on an answer at each ε of the sliders
 
 
-def noises(problem: QueryRelease, delta: float) -> Noises:
+def public_noise_levels(problem: QueryRelease, delta: float) -> NoiseByAlgorithm:
     """The deviations of the algorithms whose noise is public here; no record is read."""
     noise_levels = {}
-    for name, cls in solving(QueryRelease).items():
+    for name, cls in algorithms_for_problem(QueryRelease).items():
         if not hasattr(cls, "answer_noise"):
             continue
         try:
-            sigmas = {e: public_noise(build(cls, {}), problem, Budget(e, delta)) for e in parameter_widgets.EPSILONS}
+            sigmas = {
+                e: predicted_noise_stddev(build_from_texts(cls, {}), problem, Budget(e, delta))
+                for e in parameter_widgets.EPSILON_OPTIONS
+            }
         except InputError:  # it cannot serve this problem, or this δ
             continue
         if None not in sigmas.values():
@@ -76,29 +88,33 @@ def noises(problem: QueryRelease, delta: float) -> Noises:
     return noise_levels
 
 
-def forecast(known: Noises, answers: int, tolerance: float, share: float) -> Forecast | None:
+def best_forecast(
+    noise_levels: NoiseByAlgorithm, answers: int, tolerance: float, share: float
+) -> EpsilonForecast | None:
     """What the algorithm with the smallest ε needs; None where no noise is known."""
-    forecasts = [_forecast(name, sigmas, answers, tolerance, share) for name, sigmas in known.items()]
+    forecasts = [_forecast_algorithm(name, sigmas, answers, tolerance, share) for name, sigmas in noise_levels.items()]
     return min(forecasts, key=lambda f: (f.epsilon is None, f.epsilon or -f.chance), default=None)
 
 
-def _forecast(name: str, sigmas: Mapping[float, float], answers: int, tolerance: float, share: float) -> Forecast:
-    chances = {epsilon: all_within(tolerance, sigma, answers) for epsilon, sigma in sigmas.items()}
+def _forecast_algorithm(
+    name: str, sigmas: Mapping[float, float], answers: int, tolerance: float, share: float
+) -> EpsilonForecast:
+    chances = {epsilon: probability_all_within(tolerance, sigma, answers) for epsilon, sigma in sigmas.items()}
     sufficient_epsilon = next((epsilon for epsilon, chance in chances.items() if chance >= share), None)
-    reported_epsilon = sufficient_epsilon or parameter_widgets.EPSILONS[-1]
-    error_by_epsilon = {epsilon: reach(share, sigma, answers) for epsilon, sigma in sigmas.items()}
-    return Forecast(
-        name=name,
+    reported_epsilon = sufficient_epsilon or parameter_widgets.EPSILON_OPTIONS[-1]
+    error_by_epsilon = {epsilon: tolerance_for_probability(share, sigma, answers) for epsilon, sigma in sigmas.items()}
+    return EpsilonForecast(
+        algorithm_name=name,
         epsilon=sufficient_epsilon,
         chance=chances[reported_epsilon],
         sigma=sigmas[reported_epsilon],
-        reached=error_by_epsilon,
+        error_by_epsilon=error_by_epsilon,
     )
 
 
-def front_door(table: Table, workload: Workload, kinds: Sequence[str], delta: float) -> Goal | None:
+def draw_accuracy_goal(table: Table, workload: Workload, kinds: Sequence[str], delta: float) -> AccuracyGoal | None:
     """How exact all answers must be, and the smallest ε at which they are by public numbers; returns what was asked."""
-    if table.peeked and stakeholder():
+    if table.schema_uses_real_data and is_stakeholder_view():
         return None
     with st.container(key="asked-what"):
         left_column, right_column = st.columns(2)
@@ -106,118 +122,123 @@ def front_door(table: Table, workload: Workload, kinds: Sequence[str], delta: fl
         help_text += "questions are chosen in the sidebar."
         tolerance = left_column.select_slider(
             "All answers within",
-            TOLERANCES,
+            TOLERANCE_OPTIONS,
             0.01,
-            points_words,
+            format_tolerance,
             key="ask-tolerance",
             help=help_text,
             bind="query-params",
         )
         share = right_column.select_slider(
-            "How often?", SHARES, 0.95, share_words, key="ask-share", bind="query-params"
+            "How often?", RELEASE_SHARES, 0.95, format_release_share, key="ask-share", bind="query-params"
         )
     problem = QueryRelease(workload, table.n, table.unit.most_rows)
     cache_key = workload.domain, tuple(kinds), problem.effective_n, delta
-    noise_levels = session().memo("public-noise", cache_key, partial(noises, problem, delta))
-    epsilon_forecast = forecast(noise_levels, workload.m, tolerance, share)
+    noise_levels = session().memoize("public-noise", cache_key, partial(public_noise_levels, problem, delta))
+    epsilon_forecast = best_forecast(noise_levels, workload.m, tolerance, share)
     if epsilon_forecast is None:
         st.markdown(
-            f"At δ = {brief(delta)}, no algorithm here says beforehand how far off {workload.m:,} answers are. "
+            f"At δ = {format_short_number(delta)}, no algorithm here says beforehand how far off {workload.m:,} answers are. "
             "Simulated releases can tell."
         )
-        return Goal(tolerance, share)
-    help_text = meaning("frontier", "workload", "sampling floor", "point")
-    with row(key="found"):
+        return AccuracyGoal(tolerance, share)
+    help_text = glossary_tooltip("frontier", "workload", "sampling floor", "point")
+    with inline_container(key="found"):
         if epsilon_forecast.epsilon is None:
-            heading(f"No ε of the sliders is enough with {TITLES[epsilon_forecast.name]}")
+            draw_heading(f"No ε of the sliders is enough with {ALGORITHM_TITLES[epsilon_forecast.algorithm_name]}")
         else:
-            heading(
-                f"★ Budget ε = {parameter_widgets.number(epsilon_forecast.epsilon)} is enough with "
-                f"{TITLES[epsilon_forecast.name]}",
-                words=help_text,
+            draw_heading(
+                f"★ Budget ε = {parameter_widgets.format_setting(epsilon_forecast.epsilon)} is enough with "
+                f"{ALGORITHM_TITLES[epsilon_forecast.algorithm_name]}",
+                help_text=help_text,
             )
-            _take(epsilon_forecast.epsilon, delta, epsilon_forecast.name)
+            _draw_page_links(epsilon_forecast.epsilon, delta, epsilon_forecast.algorithm_name)
     with st.container(key="asked-words"):
-        _told(table, problem, epsilon_forecast, tolerance, share, delta)
-    return Goal(tolerance, share, epsilon_forecast.epsilon, epsilon_forecast.name, epsilon_forecast.reached)
+        _draw_forecast_tiles(table, problem, epsilon_forecast, tolerance, share, delta)
+    return AccuracyGoal(
+        tolerance, share, epsilon_forecast.epsilon, epsilon_forecast.algorithm_name, epsilon_forecast.error_by_epsilon
+    )
 
 
-def share_words(share: float) -> str:
+def format_release_share(share: float) -> str:
     """A share of releases as the slider shows it."""
     return f"{100 * share:g}% of releases"
 
 
-def _told(
-    table: Table, problem: QueryRelease, found: Forecast, tolerance: float, share: float, delta: float
-) -> None:  # fmt: skip
+def _draw_forecast_tiles(
+    table: Table, problem: QueryRelease, epsilon_forecast: EpsilonForecast, tolerance: float, share: float, delta: float
+) -> None:
     """Tiles: how near all answers are, and a guess about a person; what the release is good for; how that is known."""
-    epsilon = found.epsilon or parameter_widgets.EPSILONS[-1]
-    unit_name = noun(table.unit.most_rows)
+    epsilon = epsilon_forecast.epsilon or parameter_widgets.EPSILON_OPTIONS[-1]
+    unit_name = unit_noun(table.unit.most_rows)
     tolerance_text = f"{problem.n * tolerance:,.0f} of {problem.n:,} {unit_name}"
-    frequency_text = f"in {share_words(share)}"
-    if found.epsilon is None:
-        frequency_text = (
-            f"in only {_percent(found.chance)} of releases, even at ε = {parameter_widgets.number(epsilon)}"
-        )
-    algorithm = build(ALGORITHMS[found.name], {})
+    frequency_text = f"in {format_release_share(share)}"
+    if epsilon_forecast.epsilon is None:
+        frequency_text = f"in only {_format_percent_floor(epsilon_forecast.chance)} of releases, even at ε = {parameter_widgets.format_setting(epsilon)}"
+    algorithm = build_from_texts(ALGORITHMS[epsilon_forecast.algorithm_name], {})
     budget = Budget(epsilon, delta)
     plan = make_plan(algorithm, problem, budget)
-    schema = None if table.trial is None else table.trial.share(budget)
+    schema = None if table.trial is None else table.trial.share_of_budget(budget)
     promise = promise_of(algorithm, problem, budget, schema)
-    predicted_noise = foreseen(problem, plan)
-    typical_error_tile = foretold(foreseen_sizes(predicted_noise, problem.workload), None, problem.n, unit_name)[:1]
+    predicted_noise = predicted_tables(problem, plan)
+    typical_error_tile = predicted_error_tiles(
+        predicted_error_sizes(predicted_noise, problem.workload), None, problem.n, unit_name
+    )[:1]
     tiles = [
         *typical_error_tile,
         (f"All {problem.workload.m:,} answers within", tolerance_text, frequency_text),
-        guess_tile(promise.guess()),
+        guess_tile_texts(promise.max_guess_probability()),
     ]
-    info_container, _ = show_tiles(tiles, uses(predicted_noise, problem.n).sentence)
+    info_container, _ = show_tiles(tiles, suitable_uses(predicted_noise, problem.n).sentence)
     with info_container.popover(":material/info:", type="tertiary", help="How this is known"):
         st.caption(
-            f"With {TITLES[found.name]}, {_percent(found.chance)} of releases at this ε are so near. The noise's "
-            f"standard deviation is {100 * found.sigma:.2g} points (≈ {problem.n * found.sigma:,.0f} {unit_name}), "
-            f"δ = {brief(delta)}. The fitted table is usually more accurate. Only simulated releases can tell: see "
+            f"With {ALGORITHM_TITLES[epsilon_forecast.algorithm_name]}, {_format_percent_floor(epsilon_forecast.chance)} of releases at this ε are so near. The noise's "
+            f"standard deviation is {100 * epsilon_forecast.sigma:.2g} points (≈ {problem.n * epsilon_forecast.sigma:,.0f} {unit_name}), "
+            f"δ = {format_short_number(delta)}. The fitted table is usually more accurate. Only simulated releases can tell: see "
             "Ranking."
         )
         if table.trial is not None:
             st.caption("By the noise of an algorithm that has the whole budget: had the schema been known.")
 
 
-def _percent(share: float) -> str:
+def _format_percent_floor(share: float) -> str:
     """Rounded down: what is said is kept."""
     return f"{np.floor(share * 1000) / 10:g}%"
 
 
-def facts(name: str, epsilon: float, delta: float) -> dict[str, str]:
+def page_query_params(name: str, epsilon: float, delta: float) -> dict[str, str]:
     """What the address of another page says; table, columns and questions go there with the tab."""
-    query_params = {"epsilon": parameter_widgets.number(epsilon), "delta": parameter_widgets.number(delta)}
+    query_params = {
+        "epsilon": parameter_widgets.format_setting(epsilon),
+        "delta": parameter_widgets.format_setting(delta),
+    }
     return {"algorithm": ALGORITHMS[name].about.title} | query_params
 
 
-def _take(epsilon: float, delta: float, name: str) -> None:
+def _draw_page_links(epsilon: float, delta: float, name: str) -> None:
     """Links to pages with exactly this."""
-    query_params = facts(name, epsilon, delta)
+    query_params = page_query_params(name, epsilon, delta)
     with st.container(key="next", width="content"):
         link_label = f"**Use ε = {query_params['epsilon']} on Release**"
         st.page_link("pages/release.py", label=link_label, icon=":material/publish:", query_params=query_params)
     st.page_link("pages/explore.py", label="Explore it", icon=":material/query_stats:", query_params=query_params)
 
 
-@peek
-def by_runs(table: Table, sweep: Sweep, asked: Goal, names: Sequence[str]) -> None:
+@hide_in_stakeholder_view
+def draw_search_by_runs(table: Table, sweep: Sweep, goal: AccuracyGoal, names: Sequence[str]) -> None:
     """Answer the same question for any algorithm by runs on the real rows, and on a press only."""
-    heading("Which ε does each algorithm need?", Tag.PEEK)
+    draw_heading("Which ε does each algorithm need?", Provenance.REAL_DATA)
     pressed = st.button(
         "Check with simulated releases", icon=":material/search:", key="ask-by-runs",
-        help=f"{RUNS} runs at each ε tried, of every algorithm chosen, are compared with the real answers.",
-    )  # fmt: skip
-    search = session().own("ask", Solving)
-    search_key = sweep.asked, asked.tolerance, asked.share, tuple(names)
+        help=f"{DEFAULT_RUNS_PER_EPSILON} runs at each ε tried, of every algorithm chosen, are compared with the real answers.",
+    )
+    search = session().get_or_create("ask", MinEpsilonSearch)
+    search_key = sweep.requested, goal.tolerance, goal.share, tuple(names)
     if pressed:
-        search.begin(search_key, sweep, asked.tolerance, asked.share)
-    if search.asked != search_key or not search.searches:
+        search.start_search(search_key, sweep, goal.tolerance, goal.share)
+    if search.requested != search_key or not search.searches:
         return
     if table.uploaded:
-        st.warning(CONFIDENTIAL)
-    if watch(search, "ask", live=lambda: show(search)):
-        show(search)
+        st.warning(CONFIDENTIAL_WARNING)
+    if wait_or_draw_progress(search, "ask", draw_partial=lambda: draw_answers(search)):
+        draw_answers(search)

@@ -8,22 +8,28 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import Budget, Domain, InputError, Marginals, QueryRelease
-from dpcore.algorithms import solving
-from dpcore.core.parameters import build
-from dpcore.core.provenance import Tag
-from dpcore.evaluation.error_diagnosis import Conclusion, noiseless, waterfall
+from dpcore.algorithms import algorithms_for_problem
+from dpcore.core.parameters import build_from_texts
+from dpcore.core.provenance import Provenance
+from dpcore.evaluation.error_diagnosis import GroupComparison, noiseless_setting, split_error_by_source
 from dpcore.queries import Workload
-from dpcore.queries.questions import unbinned, understand
+from dpcore.queries.questions import exact_question_share, parse_question
 from dpcore.schema.column import MISSING_LABEL
 
 from ..charts import frontier_charts
-from ..components import GRAMMAR, heading, meaning, panel, peek
-from ..jobs import Runs, tab_runs, watch
-from ..session import Table, clean, plain, question, session, shared
-from .sweep_jobs import TITLES, Dot, Sweep
+from ..components import (
+    QUESTION_GRAMMAR_TEXT,
+    draw_chart_panel,
+    draw_heading,
+    glossary_tooltip,
+    hide_in_stakeholder_view,
+)
+from ..jobs import RunGroup, tab_run_group, wait_or_draw_progress
+from ..session import Table, escape_markdown, format_query_label, persistent_widget_args, printable_text, session
+from .sweep_jobs import ALGORITHM_TITLES, Dot, Sweep
 
-MOST_LISTED = 300
-PARTS = {
+MAX_LISTED_QUERIES = 300
+ERROR_PART_TEXTS = {
     "sampling": "sampling: the table instead of its population",
     "binning": "binning: bins instead of values",
     "structure": "structure: what the model cannot hold",
@@ -32,50 +38,54 @@ PARTS = {
 }
 
 
-@peek
-def taken_apart(table: Table, sweep: Sweep, chosen: Dot | None) -> None:
+@hide_in_stakeholder_view
+def draw_error_sources(table: Table, sweep: Sweep, selected_dot: Dot | None) -> None:
     """The waterfall of one question's error, for the clicked dot or the best run."""
-    heading("Where does the error come from?", Tag.PEEK, meaning("point", "cell"))
-    chosen = chosen or sweep.best
-    if chosen is None or sweep.problem is None:
+    draw_heading("Where does the error come from?", Provenance.REAL_DATA, glossary_tooltip("point", "cell"))
+    selected_dot = selected_dot or sweep.best_dot
+    if selected_dot is None or sweep.problem is None:
         return
-    point = chosen.point
+    point = selected_dot.point
     st.caption(
-        f"For {TITLES[point.algorithm]} at ε = {point.epsilon:g}, repeat number {point.seed}: the clicked or best run."
+        f"For {ALGORITHM_TITLES[point.algorithm]} at ε = {point.epsilon:g}, repeat number {point.seed}: the clicked or best run."
     )
     question_text = st.text_input(
-        "Question in words (empty: choose one below)", key="cause-question", placeholder="age > 50", help=GRAMMAR,
-        **shared(),
-    )  # fmt: skip
+        "Question in words (empty: choose one below)", key="cause-question", placeholder="age > 50", help=QUESTION_GRAMMAR_TEXT,
+        **persistent_widget_args(),
+    )
     try:
-        workload, query_index, unbinned_answers, label = _asked(table, sweep, question_text, chosen)
+        workload, query_index, unbinned_answers, label = _select_query(table, sweep, question_text, selected_dot)
     except InputError as error:
-        st.error(plain(error, 400))
+        st.error(escape_markdown(error, 400))
         return
-    key, runs = (sweep.asked, point.key, question_text or query_index), tab_runs("waterfall")
+    key, runs = (sweep.requested, point.key, question_text or query_index), tab_run_group("waterfall")
     if st.button("Take this error apart", icon=":material/account_tree:"):
-        _measure(runs, key, sweep, chosen)
-    if runs.asked != key:
+        _start_waterfall_runs(runs, key, sweep, selected_dot)
+    if runs.requested != key:
         st.caption("Two runs: this one once more, and its twin without noise.")
         return
-    if not watch(runs, "waterfall") or runs.error or runs.cancelled:
+    if not wait_or_draw_progress(runs, "waterfall") or runs.error or runs.cancelled:
         return
     released, noise_free = (result.release for _, result in runs.results)
-    error_waterfall = session().memo(
+    error_waterfall = session().memoize(
         "waterfall", (key, runs.id, runs.jobs[0][1]),
-        lambda: waterfall(workload, sweep.rows, released, noise_free, sweep.beside, unbinned_answers),  # type: ignore[arg-type]
-    )  # fmt: skip
+        lambda: split_error_by_source(workload, sweep.rows, released, noise_free, sweep.reference, unbinned_answers),  # type: ignore[arg-type]
+    )
     parts = {name: float(part[query_index]) for name, part in error_waterfall.parts.items()}
     total = float(error_waterfall.released[query_index] - error_waterfall.reference[query_index])
-    frame = pd.DataFrame({"part": [*(PARTS[n] for n in parts), "all together"], "share": [*parts.values(), total]})
+    frame = pd.DataFrame(
+        {"part": [*(ERROR_PART_TEXTS[n] for n in parts), "all together"], "share": [*parts.values(), total]}
+    )
     largest = max(parts, key=lambda name: abs(parts[name]))
     summary = (
-        f"“{clean(label, 120)}”: true {error_waterfall.reference[query_index]:.2%}, synthetic "
+        f"“{printable_text(label, 120)}”: true {error_waterfall.reference[query_index]:.2%}, synthetic "
         f"{error_waterfall.released[query_index]:.2%}. The largest part, "
-        f"{100 * parts[largest]:+.2g} points, is {PARTS[largest]}."
+        f"{100 * parts[largest]:+.2g} points, is {ERROR_PART_TEXTS[largest]}."
     )
-    figure = frontier_charts.waterfall({name: 100 * value for name, value in parts.items()}, 100 * total, "points")
-    panel(figure, summary, frame, "waterfall")
+    figure = frontier_charts.error_waterfall(
+        {name: 100 * value for name, value in parts.items()}, 100 * total, "points"
+    )
+    draw_chart_panel(figure, summary, frame, "waterfall")
     if "structure" in parts:
         st.caption(
             "Structure: links between columns that the release's tree leaves out, and rows that constraints call "
@@ -85,77 +95,87 @@ def taken_apart(table: Table, sweep: Sweep, chosen: Dot | None) -> None:
         st.caption("The population of this table is not known, so the table itself counts as the truth here.")
 
 
-def _asked(table: Table, sweep: Sweep, text: str, chosen: Dot) -> tuple[Workload, int, np.ndarray | None, str]:
+def _select_query(
+    table: Table, sweep: Sweep, question_text: str, selected_dot: Dot
+) -> tuple[Workload, int, np.ndarray | None, str]:
     """The workload asked, which of its queries, its answers by the table's own values, and the query in words."""
     problem = sweep.problem
-    if problem is None or chosen.answers is None or sweep.real is None:
+    if problem is None or selected_dot.answers is None or sweep.real_answers is None:
         raise InputError("this run has no answers to take apart")
-    if text.strip():
-        parsed_question = understand(text, problem.domain)
+    if question_text.strip():
+        parsed_question = parse_question(question_text, problem.domain)
         # a drawn table has cells, and no values of its own; of a large one no values are known
-        is_without_values = table.large is not None or problem.n != table.n
-        limited_frame = None if is_without_values else table.unit.limited(table.frame, problem.domain.names)
-        unbinned_answers = None if limited_frame is None else np.array([unbinned(text, problem.domain, limited_frame)])
+        is_without_values = table.large_table is not None or problem.n != table.n
+        limited_frame = None if is_without_values else table.unit.bound_contributions(table.frame, problem.domain.names)
+        unbinned_answers = (
+            None
+            if limited_frame is None
+            else np.array([exact_question_share(question_text, problem.domain, limited_frame)])
+        )
         return parsed_question.workload, 0, unbinned_answers, parsed_question.text
-    worst_queries = np.argsort(-np.abs(chosen.answers - sweep.real), kind="stable")[:MOST_LISTED].tolist()
-    query_by_text = {f"{clean(question(problem.workload.label(j)), 120)}": j for j in worst_queries}
+    worst_queries = np.argsort(-np.abs(selected_dot.answers - sweep.real_answers), kind="stable")[
+        :MAX_LISTED_QUERIES
+    ].tolist()
+    query_by_text = {f"{printable_text(format_query_label(problem.workload.label(j)), 120)}": j for j in worst_queries}
     label = st.selectbox(
         "Question, the worst answered first",
         list(query_by_text),
-        key=f"cause-{sweep.id}-{chosen.point.key}",
-        **shared(),
+        key=f"cause-{sweep.id}-{selected_dot.point.key}",
+        **persistent_widget_args(),
     )
     return problem.workload, query_by_text[label], None, label
 
 
-def _measure(mine: Runs, key: Any, sweep: Sweep, chosen: Dot) -> None:
+def _start_waterfall_runs(runs: RunGroup, key: Any, sweep: Sweep, selected_dot: Dot) -> None:
     """Start both runs in the pool."""
-    point = chosen.point
-    algorithm = build(solving(QueryRelease)[point.algorithm], {})
+    point = selected_dot.point
+    algorithm = build_from_texts(algorithms_for_problem(QueryRelease)[point.algorithm], {})
     budget = Budget(point.epsilon, point.delta)
-    mine.start(key, ())
-    for algorithm_and_budget in ((algorithm, budget), noiseless(algorithm, sweep.problem, budget)):  # type: ignore[arg-type]
-        mine.submit(None, sweep.once_more(*algorithm_and_budget, point.seed))
+    runs.start(key, ())
+    for algorithm_and_budget in ((algorithm, budget), noiseless_setting(algorithm, sweep.problem, budget)):  # type: ignore[arg-type]
+        runs.submit(None, sweep.extra_run_job(*algorithm_and_budget, point.seed))
 
 
-@peek
-def conclusions(sweep: Sweep) -> None:
+@hide_in_stakeholder_view
+def draw_conclusions(sweep: Sweep) -> None:
     """In how many runs the synthetic table says the opposite of the real one, against ε."""
-    heading("Would you still conclude the same?", Tag.PEEK)
-    if sweep.pairs is None or sweep.real_pairs is None or len(sweep.pairs.domain.names) < 2:
+    draw_heading("Would you still conclude the same?", Provenance.REAL_DATA)
+    if sweep.pair_workload is None or sweep.real_pair_answers is None or len(sweep.pair_workload.domain.names) < 2:
         st.caption("This needs two columns, and few enough combinations to keep all pairs.")
         return
-    conclusion = _conclusion(sweep.pairs.domain, sweep.id)
+    conclusion = _choose_conclusion(sweep.pair_workload.domain, sweep.id)
     if conclusion is None:
         return
-    domain, answer_slice = sweep.pairs.domain, _place(sweep.pairs, conclusion)
-    real_difference = conclusion.difference(domain, sweep.real_pairs[answer_slice])
+    domain, answer_slice = sweep.pair_workload.domain, _answer_slice(sweep.pair_workload, conclusion)
+    real_difference = conclusion.share_difference(domain, sweep.real_pair_answers[answer_slice])
     if math.isnan(real_difference):
         st.caption("One of these groups is empty.")
         return
     lines = []
-    for d in (d for d in sweep.shown if d.pairs is not None):
-        difference = conclusion.difference(domain, d.pairs[answer_slice])  # type: ignore[index]
+    for d in (d for d in sweep.planned_outcomes if d.pair_answers is not None):
+        difference = conclusion.share_difference(domain, d.pair_answers[answer_slice])  # type: ignore[index]
         lines.append((d.point.algorithm, d.point.epsilon, not difference * real_difference > 0))
     frame = pd.DataFrame(lines, columns=pd.Index(["algorithm", "epsilon", "flipped"]))
     flips = frame.groupby(["algorithm", "epsilon"])["flipped"]
     table = flips.agg(middle="mean", low="mean", high="mean", opposite="sum", runs="count").reset_index()
-    table["line"] = table["algorithm"].map(TITLES)
+    table["line"] = table["algorithm"].map(ALGORITHM_TITLES)
     direction = "more" if real_difference > 0 else "less"
     summary = (
-        f"Really, {clean(conclusion.value)} is {direction} frequent among {clean(conclusion.first)} than among "
-        f"{clean(conclusion.second)} "
+        f"Really, {printable_text(conclusion.value)} is {direction} frequent among {printable_text(conclusion.first)} than among "
+        f"{printable_text(conclusion.second)} "
         f"(by {100 * abs(real_difference):.2g} points). The synthetic table says otherwise in "
         f"{int(frame['flipped'].sum())} of "
         f"{len(frame)} runs."
     )
-    line_styles = frontier_charts.look([TITLES[name] for name in solving(QueryRelease)])
-    figure = frontier_charts.over_epsilon(table, line_styles, "runs that say the opposite")
+    line_styles = frontier_charts.series_styles(
+        [ALGORITHM_TITLES[name] for name in algorithms_for_problem(QueryRelease)]
+    )
+    figure = frontier_charts.epsilon_band_chart(table, line_styles, "runs that say the opposite")
     figure.update_yaxes(tickformat=".0%", range=[-0.03, 1.03])
-    panel(figure, summary, table[["line", "epsilon", "opposite", "runs"]], "flips")
+    draw_chart_panel(figure, summary, table[["line", "epsilon", "opposite", "runs"]], "flips")
 
 
-def _conclusion(domain: Domain, key: str) -> Conclusion | None:
+def _choose_conclusion(domain: Domain, key: str) -> GroupComparison | None:
     """The widgets of a comparison between two groups."""
     names = [c.name for c in domain.columns if c.size > 1]
     if len(names) < 2:
@@ -163,27 +183,32 @@ def _conclusion(domain: Domain, key: str) -> Conclusion | None:
         return None
     widget_columns = iter(st.columns(5))
 
-    def choose(label: str, options: list[str], of: str, first: int = 0) -> str:
+    def choose_option(label: str, options: list[str], key_suffix: str, default_index: int = 0) -> str:
         return next(widget_columns).selectbox(
-            label, options, first, format_func=clean, key=f"flip-{label}-{key}-{of}", **shared()
+            label,
+            options,
+            default_index,
+            format_func=printable_text,
+            key=f"flip-{label}-{key}-{key_suffix}",
+            **persistent_widget_args(),
         )
 
-    outcome = choose("Compare how often", names, "")
-    labels = _named(domain, outcome)
-    value = choose("is", labels, outcome, max(len(labels) - 1 - (labels[-1] == MISSING_LABEL), 0))
-    group = choose("by", [name for name in names if name != outcome], outcome)
-    labels = _named(domain, group)
-    first = choose("among", labels, group)
-    second = choose("and", [label for label in labels if label != first], group)
-    return Conclusion(group, first, second, outcome, value)
+    outcome = choose_option("Compare how often", names, "")
+    labels = _labels_missing_last(domain, outcome)
+    value = choose_option("is", labels, outcome, max(len(labels) - 1 - (labels[-1] == MISSING_LABEL), 0))
+    group = choose_option("by", [name for name in names if name != outcome], outcome)
+    labels = _labels_missing_last(domain, group)
+    first = choose_option("among", labels, group)
+    second = choose_option("and", [label for label in labels if label != first], group)
+    return GroupComparison(group, first, second, outcome, value)
 
 
-def _named(domain: Domain, name: str) -> list[str]:
+def _labels_missing_last(domain: Domain, column_name: str) -> list[str]:
     """The labels of a column, the one of missing cells last."""
-    return sorted(domain.columns[domain.names.index(name)].labels, key=MISSING_LABEL.__eq__)
+    return sorted(domain.columns[domain.names.index(column_name)].labels, key=MISSING_LABEL.__eq__)
 
 
-def _place(pairs: Marginals, asked: Conclusion) -> slice:
+def _answer_slice(pairs: Marginals, conclusion: GroupComparison) -> slice:
     """Where the answers of a conclusion's table stand among those of all pairs."""
-    axes = tuple(sorted(pairs.domain.axes([asked.group, asked.outcome])))
+    axes = tuple(sorted(pairs.domain.axes([conclusion.group, conclusion.outcome])))
     return pairs.tables[pairs.axes.index(axes)]

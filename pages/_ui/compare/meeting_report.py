@@ -8,122 +8,133 @@ import streamlit as st
 from markupsafe import Markup
 
 from dpcore import QueryRelease
-from dpcore.accuracy.meaning_of_epsilon import SUSPICION, Promise, one_in, percent, times_in_100
+from dpcore.accuracy.meaning_of_epsilon import (
+    EXAMPLE_SUSPICION,
+    Promise,
+    format_one_in,
+    format_percent,
+    format_times_in_100,
+)
 from dpcore.accuracy.promise_with_schema import promise_of
-from dpcore.algorithms import solving
-from dpcore.core.numbers import brief
-from dpcore.core.provenance import Tag
-from dpcore.evaluation.run import Comparison, subgroups
-from dpcore.evaluation.sweeps.frontier import middles, step_frontier
+from dpcore.algorithms import algorithms_for_problem
+from dpcore.core.numbers import format_short_number
+from dpcore.core.provenance import Provenance
+from dpcore.evaluation.run import Comparison, subgroup_errors
+from dpcore.evaluation.sweeps.frontier import step_frontier, summarise_by_epsilon
 from dpcore.release.evidence import printing
 
 from ..charts import frontier_charts
 from ..charts import frontier_svg as drawing
-from ..components import heading, peek
-from ..session import Table, clean
-from .overview import floors_of
-from .sweep_jobs import TITLES, Sweep
+from ..components import draw_heading, hide_in_stakeholder_view
+from ..session import Table, printable_text
+from .overview import baseline_errors_in_points
+from .sweep_jobs import ALGORITHM_TITLES, Sweep
 
-TITLE = "largest error, points (median over repeats)"
+ERROR_AXIS_TITLE = "largest error, points (median over repeats)"
 
 
-@peek
-def download(table: Table, sweep: Sweep) -> None:
+@hide_in_stakeholder_view
+def draw_download(table: Table, sweep: Sweep) -> None:
     """The button; the page is written when it is pressed."""
-    heading("Take it to a meeting", Tag.PEEK)
-    has_finished_run = any(d.point.state == "done" for d in sweep.shown)
+    draw_heading("Take it to a meeting", Provenance.REAL_DATA)
+    has_finished_run = any(d.point.state == "done" for d in sweep.planned_outcomes)
     st.download_button(
-        "One-page report (HTML)", lambda: page(table, sweep), "comparison.html", "text/html",
+        "One-page report (HTML)", lambda: render_report(table, sweep), "comparison.html", "text/html",
         icon=":material/description:", on_click="ignore", disabled=not has_finished_run,
         help="Settings, frontier, verdict, groups and what ε means; opens anywhere, prints on one or two pages.",
-    )  # fmt: skip
+    )
     st.caption("It shows errors against the real table. It is for people who may see the table.")
 
 
-def page(table: Table, sweep: Sweep) -> str:
+def render_report(table: Table, sweep: Sweep) -> str:
     """The whole report."""
     problem = sweep.problem
     if problem is None:
         return ""
-    dots = sweep.table(lambda d: d.point.errors.get("max_error"))
-    medians = middles(dots)
+    dots = sweep.error_table(lambda d: d.point.errors.get("max_error"))
+    medians = summarise_by_epsilon(dots)
     frontier_steps = step_frontier(medians)
-    delta = sweep.shown[0].point.delta
+    delta = sweep.planned_outcomes[0].point.delta
     setting_texts = {
-        "Table": f"{clean(table.name)}, {problem.n:,} rows",
-        "Columns": ", ".join(map(clean, problem.domain.names)),
-        "Questions": f"{problem.workload.m:,}: {sweep.kinds}",
-        "Protected": table.unit.words,
-        "δ": brief(delta),
-        "Algorithms": ", ".join(dict.fromkeys(medians["algorithm"].map(TITLES))),
+        "Table": f"{printable_text(table.name)}, {problem.n:,} rows",
+        "Columns": ", ".join(map(printable_text, problem.domain.names)),
+        "Questions": f"{problem.workload.m:,}: {sweep.question_kinds}",
+        "Protected": table.unit.description,
+        "δ": format_short_number(delta),
+        "Algorithms": ", ".join(dict.fromkeys(medians["algorithm"].map(ALGORITHM_TITLES))),
         "Repeats": str(dots["seed"].nunique()),
     }
-    line_styles = frontier_charts.look([TITLES[name] for name in solving(QueryRelease)])
-    promises = _promises(sweep)
-    best_run, groups = _groups(sweep)
-    return printing.page(
+    line_styles = frontier_charts.series_styles(
+        [ALGORITHM_TITLES[name] for name in algorithms_for_problem(QueryRelease)]
+    )
+    promises = _promises_by_budget(sweep)
+    best_run, groups = _best_run_and_groups(sweep)
+    return printing.render_page(
         Path(__file__).with_name("report.html"),
-        peek=Tag.PEEK,
-        public=Tag.PUBLIC,
+        peek=Provenance.REAL_DATA,
+        public=Provenance.PUBLIC,
         verdict=[
-            (f"ε = {line.epsilon:g}", f"{100 * line.error:.2g} points", TITLES[line.algorithm])
+            (f"ε = {line.epsilon:g}", f"{100 * line.error:.2g} points", ALGORITHM_TITLES[line.algorithm])
             for line in frontier_steps.itertuples()
         ],
         drawing=Markup(
-            drawing.frontier(
-                medians.assign(algorithm=medians["algorithm"].map(TITLES), error=100 * medians["error"]),
-                floors_of(sweep, "max_error"),
+            drawing.frontier_markup(
+                medians.assign(algorithm=medians["algorithm"].map(ALGORITHM_TITLES), error=100 * medians["error"]),
+                baseline_errors_in_points(sweep, "max_error"),
                 line_styles,
-                TITLE,
+                ERROR_AXIS_TITLE,
             )
         ),
-        suspicion=percent(SUSPICION),
-        rarely=f" (except {one_in(Promise(1.0, delta).failure)})" if delta else "",
-        odds=_odds(promises),
+        suspicion=format_percent(EXAMPLE_SUSPICION),
+        rarely=f" (except {format_one_in(Promise(1.0, delta).failure_probability)})" if delta else "",
+        odds=_guess_rate_lines(promises),
         best=best_run,
         groups=groups,
         settings=setting_texts,
-        peeked=table.peeked,
+        peeked=table.schema_uses_real_data,
     )
 
 
-def _promises(sweep: Sweep) -> dict[tuple[float, str], Promise]:
+def _promises_by_budget(sweep: Sweep) -> dict[tuple[float, str], Promise]:
     """Return the promise of each ε and algorithm with a run that is done, as the other pages compute it."""
-    problem, finished_keys = sweep.problem, {d.point.key for d in sweep.shown if d.point.state == "done"}
+    problem, finished_keys = sweep.problem, {d.point.key for d in sweep.planned_outcomes if d.point.state == "done"}
     promises: dict[tuple[float, str], Promise] = {}
-    for case in sweep.planned:
-        budget_and_title = case.budget.epsilon, TITLES[case.name]
+    for case in sweep.planned_cases:
+        budget_and_title = case.budget.epsilon, ALGORITHM_TITLES[case.name]
         if case.key in finished_keys and budget_and_title not in promises:
-            schema = None if sweep.trial is None else sweep.trial.share(case.budget)
+            schema = None if sweep.trial is None else sweep.trial.share_of_budget(case.budget)
             promises[budget_and_title] = promise_of(case.algorithm, problem, case.budget, schema)
     return promises
 
 
-def _odds(promises: dict[tuple[float, str], Promise]) -> list[tuple[str, str, str, str]]:
+def _guess_rate_lines(promises: dict[tuple[float, str], Promise]) -> list[tuple[str, str, str, str]]:
     """Return a line for each ε and rate of right guesses: ε, suspicion, the rate, and the algorithms it holds for."""
     lines: dict[tuple[float, str, str], list[str]] = {}
     for (epsilon, title), promise in sorted(promises.items()):
-        rate = times_in_100(promise.guess())
-        lines.setdefault((epsilon, promise.suspicion, rate), []).append(title)
+        rate = format_times_in_100(promise.max_guess_probability())
+        lines.setdefault((epsilon, promise.suspicion_percent, rate), []).append(title)
     return [(f"{e:g}", risen, rate, ", ".join(titles)) for (e, risen, rate), titles in lines.items()]
 
 
-def _groups(sweep: Sweep) -> tuple[dict[str, Any], list[tuple[str, str, str]]]:
+def _best_run_and_groups(sweep: Sweep) -> tuple[dict[str, Any], list[tuple[str, str, str]]]:
     """The best run, and of every column its smallest and its largest group; both may be empty."""
-    best_dot = sweep.best
-    if best_dot is None or best_dot.pairs is None or sweep.pairs is None:
+    best_dot = sweep.best_dot
+    if best_dot is None or best_dot.pair_answers is None or sweep.pair_workload is None:
         return {}, []
-    comparison, lines = Comparison(sweep.pairs, np.asarray(sweep.real_pairs), np.asarray(best_dot.pairs)), []
-    for name in sweep.pairs.domain.names:
-        group_errors = subgroups(comparison, name)
+    comparison, lines = (
+        Comparison(sweep.pair_workload, np.asarray(sweep.real_pair_answers), np.asarray(best_dot.pair_answers)),
+        [],
+    )
+    for name in sweep.pair_workload.domain.names:
+        group_errors = subgroup_errors(comparison, name)
         nonempty = np.flatnonzero(group_errors.share > 0)
         for i in sorted(
             {nonempty[group_errors.share[nonempty].argmin()], nonempty[group_errors.share[nonempty].argmax()]}
         ):
-            group_name = f"{clean(name)}: {clean(group_errors.labels[i])}"
+            group_name = f"{printable_text(name)}: {printable_text(group_errors.labels[i])}"
             lines.append((group_name, f"{group_errors.share[i]:.2%}", f"{group_errors.error[i]:.2%}"))
     best_run = {
-        "algorithm": TITLES[best_dot.point.algorithm],
+        "algorithm": ALGORITHM_TITLES[best_dot.point.algorithm],
         "epsilon": f"{best_dot.point.epsilon:g}",
         "seed": best_dot.point.seed,
     }

@@ -8,63 +8,71 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import Budget, QueryRelease
-from dpcore.algorithms import solving
-from dpcore.core.numbers import brief
-from dpcore.core.parameters import build
-from dpcore.evaluation.sweeps.frontier import RUNS, SHARE, Search
+from dpcore.algorithms import algorithms_for_problem
+from dpcore.core.numbers import format_short_number
+from dpcore.core.parameters import build_from_texts
+from dpcore.evaluation.sweeps.frontier import DEFAULT_GOOD_SHARE, DEFAULT_RUNS_PER_EPSILON, EpsilonBisection
 
 from ..components import parameter_widgets
-from ..jobs import Runs
-from ..session import plain
-from .sweep_jobs import TITLES, Sweep
+from ..jobs import RunGroup
+from ..session import escape_markdown
+from .sweep_jobs import ALGORITHM_TITLES, Sweep
 
-CONFIDENTIAL = (
+CONFIDENTIAL_WARNING = (
     "On your own table this uses real data: an ε chosen by the table's real errors says something about the "
     "table. Choose by a public sample, or treat the answer as confidential."
 )
-TOLERANCES = [0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.05, 0.07, 0.1]
+TOLERANCE_OPTIONS = [0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.05, 0.07, 0.1]
 
 
 @dataclass(eq=False)
-class Solving(Runs):
+class MinEpsilonSearch(RunGroup):
     """A search for the smallest ε of several algorithms; `asked` holds the sweep's task and what is near enough."""
 
     error = ""  # what failed stands beside its algorithm
     sweep: Sweep | None = None
     tolerance: float = 0.0
-    share: float = SHARE
+    share: float = DEFAULT_GOOD_SHARE
     delta: float = 0.0
-    searches: dict[str, Search] = field(default_factory=dict)
-    at: dict[str, float] = field(default_factory=dict)  # the ε under trial of every algorithm
-    failed: dict[str, str] = field(default_factory=dict)
+    searches: dict[str, EpsilonBisection] = field(default_factory=dict)
+    trial_epsilons: dict[str, float] = field(default_factory=dict)  # the ε under trial of every algorithm
+    errors_by_algorithm: dict[str, str] = field(default_factory=dict)
 
-    def begin(self, asked: Any, sweep: Sweep, tolerance: float, share: float = SHARE) -> None:
+    def start_search(self, task: Any, sweep: Sweep, tolerance: float, share: float = DEFAULT_GOOD_SHARE) -> None:
         """Search anew: for the algorithms that are named last in what is `asked`."""
         self.close()
-        self.asked, self.sweep, self.tolerance, self.share = asked, sweep, tolerance, share
-        self.delta, self.at, self.failed = sweep.planned[0].budget.delta, {}, {}
-        self.searches = {name: Search(parameter_widgets.EPSILONS, share=share) for name in asked[-1]}
-        self.gather()
+        self.requested, self.sweep, self.tolerance, self.share = task, sweep, tolerance, share
+        self.delta, self.trial_epsilons, self.errors_by_algorithm = sweep.planned_cases[0].budget.delta, {}, {}
+        self.searches = {name: EpsilonBisection(parameter_widgets.EPSILON_OPTIONS, share=share) for name in task[-1]}
+        self.collect_results()
 
-    def gather(self) -> None:
+    def collect_results(self) -> None:
         """Take in what came back, and ask for what is to be known next."""
         for name, search in self.searches.items():
-            epsilon, algorithm_jobs = self.at.get(name, 0.0), [pair for pair in self.jobs if pair[0] == name]
+            epsilon, algorithm_jobs = (
+                self.trial_epsilons.get(name, 0.0),
+                [pair for pair in self.jobs if pair[0] == name],
+            )
             for pair in [pair for pair in algorithm_jobs if pair[1].ended]:
                 self.jobs.remove(pair)
                 if pair[1].state == "done":
-                    search.tell(epsilon, pair[1].results[0].summary["final"]["max_error"] <= self.tolerance)
+                    search.record_outcome(epsilon, pair[1].results[0].summary["final"]["max_error"] <= self.tolerance)
                 elif pair[1].state == "failed":
-                    self.failed[name] = pair[1].error
-            next_trial = None if name in self.failed or self.sweep is None else search.ask()
+                    self.errors_by_algorithm[name] = pair[1].error
+            next_trial = (
+                None if name in self.errors_by_algorithm or self.sweep is None else search.next_epsilon_and_seeds()
+            )
             if next_trial is None or next_trial[0] != epsilon:  # settled: whatever still runs would not change it
                 for pair in [pair for pair in self.jobs if pair[0] == name]:
                     pair[1].cancel()
                     self.jobs.remove(pair)
                 if next_trial is not None and self.sweep is not None:
-                    self.at[name], algorithm = next_trial[0], build(solving(QueryRelease)[name], {})
+                    self.trial_epsilons[name], algorithm = (
+                        next_trial[0],
+                        build_from_texts(algorithms_for_problem(QueryRelease)[name], {}),
+                    )
                     for seed in next_trial[1]:
-                        self.submit(name, self.sweep.once_more(algorithm, Budget(next_trial[0], self.delta), seed))
+                        self.submit(name, self.sweep.extra_run_job(algorithm, Budget(next_trial[0], self.delta), seed))
 
     def cancel(self) -> None:
         """Cancel what runs, and ask for nothing more; answers that were found stay."""
@@ -74,7 +82,7 @@ class Solving(Runs):
     def close(self) -> None:
         """Cancel, and let go of all answers."""
         super().close()
-        self.searches, self.at, self.failed = {}, {}, {}
+        self.searches, self.trial_epsilons, self.errors_by_algorithm = {}, {}, {}
 
     @property
     def ended(self) -> bool:
@@ -84,40 +92,40 @@ class Solving(Runs):
     @property
     def progress(self) -> float:
         """Share of the algorithms whose answer is there."""
-        return sum(search.done for search in self.searches.values()) / max(len(self.searches), 1)
+        return sum(search.is_done for search in self.searches.values()) / max(len(self.searches), 1)
 
     @property
-    def words(self) -> str:
+    def status_text(self) -> str:
         """How many algorithms have their answer."""
-        return f"{sum(search.done for search in self.searches.values())} of {len(self.searches)} algorithms"
+        return f"{sum(search.is_done for search in self.searches.values())} of {len(self.searches)} algorithms"
 
-    def answers(self) -> pd.DataFrame:
+    def answer_table(self) -> pd.DataFrame:
         """A line for each algorithm: the smallest ε that is good enough, in words; the smallest of all first."""
-        order = sorted(self.searches, key=lambda name: self.searches[name].found or math.inf)
+        order = sorted(self.searches, key=lambda name: self.searches[name].smallest_epsilon or math.inf)
         return pd.DataFrame(
-            [{"algorithm": TITLES[name], "smallest ε": self._words(name)} for name in order],
+            [{"algorithm": ALGORITHM_TITLES[name], "smallest ε": self._answer_text(name)} for name in order],
             columns=pd.Index(["algorithm", "smallest ε"]),
         )
 
-    def _words(self, name: str) -> str:
+    def _answer_text(self, name: str) -> str:
         search = self.searches[name]
-        if name in self.failed:
-            return self.failed[name]
-        if not search.done:
+        if name in self.errors_by_algorithm:
+            return self.errors_by_algorithm[name]
+        if not search.is_done:
             return "stopped" if self.ended else "…"
-        return "not at this n" if search.found is None else f"{search.found:g}"
+        return "not at this n" if search.smallest_epsilon is None else f"{search.smallest_epsilon:g}"
 
 
-def points_words(tolerance: float) -> str:
+def format_tolerance(tolerance: float) -> str:
     """A tolerance as the slider shows it."""
     return f"{100 * tolerance:g} point{'s' * (tolerance != 0.01)}"
 
 
-def show(search: Solving) -> None:
+def draw_answers(search: MinEpsilonSearch) -> None:
     """The answers up to now."""
-    st.dataframe(search.answers(), hide_index=True)
+    st.dataframe(search.answer_table(), hide_index=True)
     caption = (
-        f"Every answer within {points_words(search.tolerance)} in {search.share:.0%} of {RUNS} runs, "
-        f"δ = {brief(search.delta)}."
+        f"Every answer within {format_tolerance(search.tolerance)} in {search.share:.0%} of {DEFAULT_RUNS_PER_EPSILON} runs, "
+        f"δ = {format_short_number(search.delta)}."
     )
-    st.caption(plain(caption, 200))
+    st.caption(escape_markdown(caption, 200))

@@ -4,54 +4,58 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore.algorithms.query_release.shared.optimal_noise import against_line, least_rmse
+from dpcore.algorithms.query_release.shared.optimal_noise import compare_with_bound, least_rmse
 
-from ..components import peek
-from ..session import plain, session
-from .sweep_jobs import TITLES, Sweep
-from .theory_curves import Curves
+from ..components import hide_in_stakeholder_view
+from ..session import escape_markdown, session
+from .sweep_jobs import ALGORITHM_TITLES, Sweep
+from .theory_curves import CurveByTitle
 
-NAME = "least of any unbiased method"
+CURVE_TITLE = "least of any unbiased method"
 
-Line = dict[float, float]  # the least root mean square error, in shares, by ε
+LeastErrors = dict[float, float]  # the least root mean square error, in shares, by ε
 
 
-def line(sweep: Sweep, middle: pd.DataFrame) -> Line:
+def least_errors_by_epsilon(sweep: Sweep, medians: pd.DataFrame) -> LeastErrors:
     """The least error at every ε of the comparison; empty where it is not known. Public numbers only."""
     if sweep.problem is None:
         return {}
-    problem, budgets = sweep.problem, {job.budget.epsilon: job.budget for job in sweep.planned}
+    problem, budgets = sweep.problem, {job.budget.epsilon: job.budget for job in sweep.planned_cases}
 
-    def found() -> Line:
+    def compute_least_errors() -> LeastErrors:
         values = {e: least_rmse(problem.workload, budget, problem.effective_n) for e, budget in budgets.items()}
         return {e: value for e, value in values.items() if value}
 
-    values = session().memo("unbiased", (sweep.asked, tuple(budgets)), found)
-    return {e: values[e] for e in sorted(values) if e in set(middle["epsilon"])}
+    values = session().memoize("unbiased", (sweep.requested, tuple(budgets)), compute_least_errors)
+    return {e: values[e] for e in sorted(values) if e in set(medians["epsilon"])}
 
 
-def curve(least: Line) -> Curves:
+def limit_curve(least_errors: LeastErrors) -> CurveByTitle:
     """What the chart of root mean square errors draws."""
-    return {NAME: (np.array(list(least)), 100 * np.array(list(least.values())))} if least else {}
+    return (
+        {CURVE_TITLE: (np.array(list(least_errors)), 100 * np.array(list(least_errors.values())))}
+        if least_errors
+        else {}
+    )
 
 
-@peek
-def words(sweep: Sweep, least: Line) -> None:
+@hide_in_stakeholder_view
+def draw_limit_summary(sweep: Sweep, least_errors: LeastErrors) -> None:
     """How each algorithm stands to the line at the largest ε at which it ran, in words."""
-    medians = sweep.middles("rmse")
-    if not least or not len(medians):
+    medians = sweep.median_errors("rmse")
+    if not least_errors or not len(medians):
         return
-    max_epsilon = max(least)
+    max_epsilon = max(least_errors)
     medians_at_epsilon = medians[medians["epsilon"] == max_epsilon].sort_values("error")
     phrases = [
-        f"{TITLES[str(row.algorithm)]}: {against_line(float(row.error), least[max_epsilon])}"
+        f"{ALGORITHM_TITLES[str(row.algorithm)]}: {compare_with_bound(float(row.error), least_errors[max_epsilon])}"
         for row in medians_at_epsilon.itertuples()
     ]
     st.caption(
-        plain(
+        escape_markdown(
             f"At ε = {max_epsilon:g} the least root mean square error of any unbiased Gaussian release of these "
             "questions is "
-            f"{100 * least[max_epsilon]:.3g} points. " + "; ".join(phrases) + ".",
+            f"{100 * least_errors[max_epsilon]:.3g} points. " + "; ".join(phrases) + ".",
             2000,
         )
     )

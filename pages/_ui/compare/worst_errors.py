@@ -4,25 +4,29 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore.core.provenance import Tag
-from dpcore.evaluation.run import Comparison, subgroups
+from dpcore.core.provenance import Provenance
+from dpcore.evaluation.run import Comparison, subgroup_errors
 
-from ..components import heading, meaning, peek
-from ..session import clean, plain
-from .sweep_jobs import TITLES, Dot, Sweep
+from ..components import draw_heading, glossary_tooltip, hide_in_stakeholder_view
+from ..session import escape_markdown, printable_text
+from .sweep_jobs import ALGORITHM_TITLES, Dot, Sweep
 
-Worst = tuple[float, str]  # the largest difference of shares, and what has it
+WorstError = tuple[float, str]  # the largest difference of shares, and what has it
 
 
-@peek
-def worst(sweep: Sweep, chosen: Dot | None) -> None:
+@hide_in_stakeholder_view
+def draw_worst_errors(sweep: Sweep, selected_dot: Dot | None) -> None:
     """A line each for the column, pair and group that the clicked run or the best one is furthest off for."""
-    dot = chosen or sweep.best
-    if dot is None or dot.pairs is None or sweep.pairs is None or sweep.problem is None:
+    dot = selected_dot or sweep.best_dot
+    if dot is None or dot.pair_answers is None or sweep.pair_workload is None or sweep.problem is None:
         return
-    heading("Where is it furthest off?", Tag.PEEK, meaning("marginal", "cell", "point", "disagreement"))
+    draw_heading(
+        "Where is it furthest off?", Provenance.REAL_DATA, glossary_tooltip("marginal", "cell", "point", "disagreement")
+    )
     point = dot.point
-    worst_by_kind = worst_of(Comparison(sweep.pairs, np.asarray(sweep.real_pairs), dot.pairs))
+    worst_by_kind = find_worst_errors(
+        Comparison(sweep.pair_workload, np.asarray(sweep.real_pair_answers), dot.pair_answers)
+    )
     share, group = worst_by_kind.pop("group")
     lines = [
         (kind, name, f"{100 * off:.2g} points", f"{sweep.problem.n * off:,.0f}")
@@ -30,31 +34,33 @@ def worst(sweep: Sweep, chosen: Dot | None) -> None:
     ]
     columns = pd.Index(["worst", "which", "off by", "≈ rows"])
     st.dataframe(pd.DataFrame(lines, columns=columns), hide_index=True)
-    description = "the clicked dot" if chosen else "the best run there; click a dot for another"
-    caption = f"{TITLES[point.algorithm]} at ε = {point.epsilon:g}, repeat number {point.seed}: {description}. "
-    caption += f"The tables disagree most about the group {plain(group, 120)}: by {share:.2%}."
+    description = "the clicked dot" if selected_dot else "the best run there; click a dot for another"
+    caption = (
+        f"{ALGORITHM_TITLES[point.algorithm]} at ε = {point.epsilon:g}, repeat number {point.seed}: {description}. "
+    )
+    caption += f"The tables disagree most about the group {escape_markdown(group, 120)}: by {share:.2%}."
     st.caption(caption)
 
 
-def worst_of(both: Comparison) -> dict[str, Worst]:
+def find_worst_errors(comparison: Comparison) -> dict[str, WorstError]:
     """The value of a column and the cell of a pair with the largest difference, and the group disagreed about most."""
-    workload, gaps = both.workload, both.synthetic - both.real
+    workload, gaps = comparison.workload, comparison.synthetic - comparison.real
     names, errors_by_kind = workload.domain.names, {}
     for axes, shape, table in workload.layout:
         cells = gaps[table].reshape(shape)
         for axis_index, axis in enumerate(axes):
             other_axes = tuple(other for other in range(len(axes)) if other != axis_index)
             errors_by_kind.setdefault("column", []).append(
-                (float(np.abs(cells.sum(axis=other_axes)).max()), clean(names[axis]))
+                (float(np.abs(cells.sum(axis=other_axes)).max()), printable_text(names[axis]))
             )
         if len(axes) == 2:
-            pair = " × ".join(clean(names[axis]) for axis in axes)
+            pair = " × ".join(printable_text(names[axis]) for axis in axes)
             errors_by_kind.setdefault("pair", []).append((float(np.abs(cells).max()), pair))
     for name in names:
-        group_errors = subgroups(both, name)
+        group_errors = subgroup_errors(comparison, name)
         for label, share, error in zip(group_errors.labels, group_errors.share, group_errors.error, strict=True):
             if share > 0:
                 errors_by_kind.setdefault("group", []).append(
-                    (float(np.nan_to_num(error)), f"{clean(name)} = {clean(label)}")
+                    (float(np.nan_to_num(error)), f"{printable_text(name)} = {printable_text(label)}")
                 )
     return {kind: max(several) for kind, several in errors_by_kind.items()}

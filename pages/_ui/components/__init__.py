@@ -1,9 +1,25 @@
 """What all pages draw with: the frame of a page, widgets, texts, tiles and tables."""
 
-from .frame import heading, in_memory, line, peek, refusals, row, tag, tried, unfinished
-from .glossary_words import meaning
-from .parameter_widgets import EPSILONS, KEPT, number
-from .question_choice import GRAMMAR
-from .result_panels import QUIET, as_table, below, lacking, panel
-from .tabs import parts
+from .frame import (
+    check_rows_in_memory,
+    draw_badge_if_different,
+    draw_heading,
+    draw_table_header,
+    draw_trial_note,
+    hide_in_stakeholder_view,
+    inline_container,
+    show_refusals,
+    warn_if_schema_incomplete,
+)
+from .glossary_words import glossary_tooltip
+from .parameter_widgets import ADDRESS_WIDGET_ARGS, EPSILON_OPTIONS, format_setting
+from .question_choice import QUESTION_GRAMMAR_TEXT
+from .result_panels import (
+    CHART_CONFIG,
+    draw_chart_footer,
+    draw_chart_panel,
+    draw_downloadable_table,
+    explain_missing_runs,
+)
+from .tabs import draw_tabs
 from .verdict_tiles import show_tiles, tile_text

@@ -7,40 +7,40 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-FILE = Path(__file__).parents[3] / "assets" / "deployments.csv"
+DEPLOYMENTS_FILE = Path(__file__).parents[3] / "assets" / "deployments.csv"
 SOURCE = "opendp/deployments-registry-data, commit 3e9c812 of 2026-07-15 (MIT)"
-WARNING = (
+COMPARISON_WARNING = (
     "A bare ε says little. What it protects differs from line to line: a person, a person's day, one event. So do "
     "who is trusted, and how much is released."
 )
 
 
 @cache
-def stated() -> pd.DataFrame:
+def load_deployments() -> pd.DataFrame:
     """The deployments that state an ε, smallest first: name, curator, year, variant, ε, δ, unit, model."""
-    complete_entries = pd.read_csv(FILE, comment="#").dropna(subset=["epsilon", "unit", "model", "year"])
+    complete_entries = pd.read_csv(DEPLOYMENTS_FILE, comment="#").dropna(subset=["epsilon", "unit", "model", "year"])
     return complete_entries.sort_values("epsilon", kind="stable", ignore_index=True)
 
 
-def near(epsilon: float) -> pd.Series:
+def nearest_deployment(epsilon: float) -> pd.Series:
     """The deployment whose ε is nearest, by its ratio."""
-    table = stated()
+    table = load_deployments()
     return table.loc[np.log(table["epsilon"] / epsilon).abs().idxmin()]
 
 
-def sentence(found: pd.Series) -> str:
+def deployment_sentence(deployment: pd.Series) -> str:
     """A deployment in a line, with what its ε means nothing without."""
-    unit, model = found["unit"], str(found["model"]).lower()
-    return f"{found['name']} ({found['curator']}, {found['year']}): ε = {found['epsilon']:g}, {unit}, {model} model"
+    unit, model = deployment["unit"], str(deployment["model"]).lower()
+    return f"{deployment['name']} ({deployment['curator']}, {deployment['year']}): ε = {deployment['epsilon']:g}, {unit}, {model} model"
 
 
-def known(epsilon: float) -> None:
+def draw_deployments(epsilon: float) -> None:
     """All of them behind a button, with what an ε means nothing without, and a sentence that says so."""
-    table, nearest = stated(), near(epsilon)
+    table, nearest = load_deployments(), nearest_deployment(epsilon)
     table = table.assign(delta=table["delta"].map("{:g}".format, na_action="ignore").fillna("–"))
     with st.popover(f"{len(table)} real uses of ε", icon=":material/public:", type="tertiary"):
-        st.text(f"Nearest to ε = {epsilon:g}: {sentence(nearest)}.")
-        st.text(WARNING)
+        st.text(f"Nearest to ε = {epsilon:g}: {deployment_sentence(nearest)}.")
+        st.text(COMPARISON_WARNING)
         columns = ["epsilon", "delta", "unit", "model", "year", "variant", "name", "curator"]
         names = {"epsilon": "ε", "delta": "δ", "unit": "protects", "model": "model"}
         st.dataframe(table[columns].rename(columns=names), hide_index=True, height=320)

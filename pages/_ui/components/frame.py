@@ -10,35 +10,35 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import InputError
-from dpcore.core.provenance import Tag
+from dpcore.core.provenance import Provenance
 
 from ..session import address_link, stakeholder_wall, uploads
-from ..session.current_table import SAMPLES, here, lost, table
-from ..session.inert_text import clean, plain
-from ..session.schema_share import REST
-from ..session.session import DESK, session
-from ..session.stakeholder_view import STAKEHOLDER, stakeholder
+from ..session.current_table import SAMPLES, is_uploaded_table_lost, server_label, visible_table
+from ..session.inert_text import escape_markdown, printable_text
+from ..session.schema_share import REST_OF_BUDGET_TEXT
+from ..session.session import RELEASE_DESK, session
+from ..session.stakeholder_view import STAKEHOLDER_VIEW, is_stakeholder_view
 from ..session.table import Table
 from . import budget_gauge
-from .glossary_words import meaning
-from .menu import ENTRIES, MENU, Entry
+from .glossary_words import glossary_tooltip
+from .menu import ENTRIES_BY_GROUP, ENTRIES_BY_LABEL, PageEntry
 
 P, R = ParamSpec("P"), TypeVar("R")
 
-HEAD = "_head"  # of the page that is drawn: its entry in the menu, and the place of its line
+HEAD_KEY = "_head"  # of the page that is drawn: its entry in the menu, and the place of its line
 
 ICONS = {
-    Tag.PUBLIC: (":material/public:", "blue"),
-    Tag.TYPED: (":material/edit:", "gray"),
-    Tag.PAID: (":material/verified_user:", "green"),
-    Tag.PEEK: (":material/visibility:", "orange"),
+    Provenance.PUBLIC: (":material/public:", "blue"),
+    Provenance.USER_INPUT: (":material/edit:", "gray"),
+    Provenance.RELEASED: (":material/verified_user:", "green"),
+    Provenance.REAL_DATA: (":material/visibility:", "orange"),
 }
-MARK = "assets/mark.svg"
-SAMPLE = "public sample: free to show"  # what a public table says in place of `Tag.PEEK`
-FIELDS = """:is([data-testid="stSelectbox"] [role="group"], [data-testid="stMultiSelect"] [role="group"],
+LOGO_FILE = "assets/mark.svg"
+PUBLIC_SAMPLE_TEXT = "public sample: free to show"  # what a public table says in place of `Tag.PEEK`
+FIELD_SELECTOR = """:is([data-testid="stSelectbox"] [role="group"], [data-testid="stMultiSelect"] [role="group"],
   [data-testid="stTextInputRootElement"], [data-testid="stNumberInputContainer"],
   [data-testid="stTextAreaRootElement"])"""  # what a border is drawn around
-STYLE = """<style>
+PAGE_STYLE = """<style>
 .block-container {max-width: 84rem;}
 .block-container > [data-testid="stVerticalBlock"] > [data-testid="stElementContainer"] p {max-width: 70ch;}
 .st-key-gauge p {white-space: nowrap;}
@@ -100,8 +100,8 @@ FIELDS button:focus-visible, [role="tab"]:focus-visible, [data-testid="stMain"]:
 [data-testid="stMetricLabel"] p, [data-testid="stCheckbox"] p {white-space: normal;}
 @media (max-height: 560px) {.st-key-lead {display: none;}}
 @media (prefers-reduced-motion: reduce) {* {animation: none !important; transition: none !important;}}
-</style>""".replace("FIELDS", FIELDS)
-PRESENT = """<style>
+</style>""".replace("FIELDS", FIELD_SELECTOR)
+PRESENTER_STYLE = """<style>
 html {font-size: 21px;} .block-container {max-width: 100%; padding-top: 0.5rem;}
 @media (max-width: 640px) {html {font-size: 16px;}}  /* no projector: more would not stand beside each other */
 [data-testid="stExpandSidebarButton"] {background: light-dark(white, #181614) !important;}
@@ -112,59 +112,59 @@ html {font-size: 21px;} .block-container {max-width: 100%; padding-top: 0.5rem;}
 </style>"""
 
 
-def _lit(entry: Entry) -> str:
+def _menu_highlight_style(entry: PageEntry) -> str:
     """Return the style that lights the menu's group of a page that stands in one."""
-    group = next(at for at, entries in enumerate(MENU.values()) if entry in entries)
+    group = next(at for at, entries in enumerate(ENTRIES_BY_GROUP.values()) if entry in entries)
     if not group:
         return ""
-    at = f'[data-testid="stTopNav"] > div:nth-of-type({len(MENU[""]) + group}) [data-testid="stTopNavSection"]'
+    at = f'[data-testid="stTopNav"] > div:nth-of-type({len(ENTRIES_BY_GROUP[""]) + group}) [data-testid="stTopNavSection"]'
     look = "background: color-mix(in srgb, currentColor 10%, transparent)"
     return f"<style>{at} {{{look};}} {at} p {{font-weight: 600;}}</style>"
 
 
-def frame(label: str) -> None:
+def draw_page_head(label: str) -> None:
     """Draw the head of the page that the menu calls so; before the page itself."""
-    if address_link.renamed():
+    if address_link.update_former_link():
         st.rerun()
-    address_link.note_missing()
+    address_link.store_missing_page()
     session()  # which keeps the link that a tab begins with
-    entry = ENTRIES[label]
+    entry = ENTRIES_BY_LABEL[label]
     title = entry.title or label
     uploads.begin_page(label)
-    stakeholder_wall.begin()
+    stakeholder_wall.reset_left_out_notice()
     st.set_page_config(
-        page_title=f"{title} · Privacy–Utility Explorer", page_icon=MARK, layout="wide",
+        page_title=f"{title} · Privacy–Utility Explorer", page_icon=LOGO_FILE, layout="wide",
         initial_sidebar_state="collapsed" if st.query_params.get("present") == "true" else "auto",
-    )  # fmt: skip
-    st.logo(MARK, size="small")
-    st.html(STYLE + _lit(entry))
-    address_link.known("sample", SAMPLES)
-    address_link.known("view", [STAKEHOLDER])
-    is_table_lost = lost()
-    with row(key="menu"):
+    )
+    st.logo(LOGO_FILE, size="small")
+    st.html(PAGE_STYLE + _menu_highlight_style(entry))
+    address_link.discard_unknown_value("sample", SAMPLES)
+    address_link.discard_unknown_value("view", [STAKEHOLDER_VIEW])
+    is_table_lost = is_uploaded_table_lost()
+    with inline_container(key="menu"):
         st.title(title, anchor=False, width="content")
-        header_slot = row(key="line")
-        _share()
-    st.session_state[HEAD] = entry, header_slot
+        header_slot = inline_container(key="line")
+        _draw_share_menu()
+    st.session_state[HEAD_KEY] = entry, header_slot
     if entry.about_table:
-        line(table())
+        draw_table_header(visible_table())
     elif not entry.says_later:
         with header_slot:
-            _draw(_badge())
+            _draw_badge(_page_badge())
     if not entry.spends:
         with header_slot:
-            budget_gauge.of_table(table())
-    st.container(key="lead").caption(entry.lead.format(here=here()))
-    st.session_state[address_link.PLACE] = st.empty()
+            budget_gauge.draw_table_gauge(visible_table())
+    st.container(key="lead").caption(entry.lead.format(here=server_label()))
+    st.session_state[address_link.LINK_SLOT_KEY] = st.empty()
     if is_table_lost:
-        with row(key="lost"):
+        with inline_container(key="lost"):
             st.warning(
                 "Your table is gone. The server keeps a table for one tab, and a reload starts a new one. "
-                f"Bring it again. Until then you see the sample “{SAMPLES[table().name][0]}”."
+                f"Bring it again. Until then you see the sample “{SAMPLES[visible_table().name][0]}”."
             )
             st.page_link("pages/data.py", label="Bring it again", icon=":material/upload:")
-    if stakeholder():
-        st.query_params["view"] = STAKEHOLDER
+    if is_stakeholder_view():
+        st.query_params["view"] = STAKEHOLDER_VIEW
         st.info(
             "Stakeholder view: everything that uses real data is left out on every page. This hides it from a screen "
             "and protects nothing. Share ▾ ends it.",
@@ -173,158 +173,167 @@ def frame(label: str) -> None:
 
 
 @contextmanager
-def refusals() -> Iterator[None]:
+def show_refusals() -> Iterator[None]:
     """Say on the page what is refused in here, and draw no more of it."""
     try:
         yield
     except stakeholder_wall.WithheldError:
-        stakeholder_wall.say_left_out()
+        stakeholder_wall.show_left_out_notice()
         st.stop()
     except InputError as error:
-        st.error(plain(error, 400))
+        st.error(escape_markdown(error, 400))
         st.stop()
 
 
-def row(**more: Any) -> DeltaGenerator:
+def inline_container(**container_args: Any) -> DeltaGenerator:
     """Return a container whose parts stand beside each other, each in the middle of its height."""
-    return st.container(horizontal=True, vertical_alignment="center", **more)
+    return st.container(horizontal=True, vertical_alignment="center", **container_args)
 
 
-def line_place() -> DeltaGenerator:
+def table_header_slot() -> DeltaGenerator:
     """The place of the line in the head of the page."""
-    return st.session_state[HEAD][1]
+    return st.session_state[HEAD_KEY][1]
 
 
-def line(mine: Table) -> None:
+def draw_table_header(active_table: Table) -> None:
     """Say in the head of the page which table this is, how many rows it has and who is protected; and the badge."""
-    with line_place():
-        protection_text = f"protects {mine.unit.words.split(';')[0]}"
-        rows_text = mine.many
-        if mine.kept_words and shows_kept(mine):
-            rows_text = mine.kept_words + " (this number uses real data)" * (mine.uploaded and _badge() is not Tag.PEEK)
-        st.text(f"{clean(mine.name)} · {rows_text} · {clean(protection_text, 120)}", width="content")
-        _draw(_badge())
+    with table_header_slot():
+        protection_text = f"protects {active_table.unit.description.split(';')[0]}"
+        rows_text = active_table.row_count_text
+        if active_table.limited_rows_text and may_show_limited_rows(active_table):
+            rows_text = active_table.limited_rows_text + " (this number uses real data)" * (
+                active_table.uploaded and _page_badge() is not Provenance.REAL_DATA
+            )
+        st.text(
+            f"{printable_text(active_table.name)} · {rows_text} · {printable_text(protection_text, 120)}",
+            width="content",
+        )
+        _draw_badge(_page_badge())
 
 
-def shows_kept(mine: Table) -> bool:
+def may_show_limited_rows(active_table: Table) -> bool:
     """Whether the number of rows that a limit keeps may be shown: it is a look at the data, like any other."""
-    return not mine.uploaded or (session().has_looked(mine) and not stakeholder())
+    return not active_table.uploaded or (session().was_viewed(active_table) and not is_stakeholder_view())
 
 
-def shows(kind: Tag) -> None:
+def set_page_badge(provenance: Provenance) -> None:
     """Give the page the badge of the part that is open, at the end of the line in its head."""
-    entry, header_slot = st.session_state[HEAD]
-    st.session_state[HEAD] = replace(entry, shows=kind), header_slot
+    entry, header_slot = st.session_state[HEAD_KEY]
+    st.session_state[HEAD_KEY] = replace(entry, shows=provenance), header_slot
     with header_slot:
-        _draw(_badge())
+        _draw_badge(_page_badge())
 
 
-def _badge() -> Tag | None:
+def _page_badge() -> Provenance | None:
     """The one badge of the page that is drawn."""
-    entry, _ = st.session_state[HEAD]
-    if entry.shows is None or (stakeholder() and entry.shows is Tag.PEEK):
+    entry, _ = st.session_state[HEAD_KEY]
+    if entry.shows is None or (is_stakeholder_view() and entry.shows is Provenance.REAL_DATA):
         return None
-    if entry.spends and getattr(session().find(DESK), "released", False):
-        return Tag.PAID
-    return Tag.PEEK if _rests_on_data(entry) else entry.shows
+    if entry.spends and getattr(session().find_resource(RELEASE_DESK), "released", False):
+        return Provenance.RELEASED
+    return Provenance.REAL_DATA if _rests_on_data(entry) else entry.shows
 
 
-def _rests_on_data(entry: Entry) -> bool:
+def _rests_on_data(entry: PageEntry) -> bool:
     """Whether what a page shows without rows rests on a schema that was taken from the data."""
-    return (entry.about_table or entry.says_later) and table().peeked
+    return (entry.about_table or entry.says_later) and visible_table().schema_uses_real_data
 
 
-def _share() -> None:
+def _draw_share_menu() -> None:
     """Copy the link, show the page on a projector, or show it without real data."""
     with st.popover("Share", icon=":material/share:", type="tertiary"):
-        address_link.copy(table())
+        address_link.draw_copy_button(visible_table())
         if st.toggle("Presenter", key="present", bind="query-params", help="Large type and no menu."):
-            st.html(PRESENT)
-        st.session_state["stakeholder-view"] = stakeholder()  # the address decides, also after Back
+            st.html(PRESENTER_STYLE)
+        st.session_state["stakeholder-view"] = is_stakeholder_view()  # the address decides, also after Back
         st.toggle(
-            "Stakeholder view", key="stakeholder-view", on_change=_switch,
+            "Stakeholder view", key="stakeholder-view", on_change=_toggle_stakeholder_view,
             help="Leaves out everything that uses real data.",
-        )  # fmt: skip
+        )
 
 
-def _switch() -> None:
+def _toggle_stakeholder_view() -> None:
     """Turn the stakeholder view on or off, in the address too."""
     if st.session_state["stakeholder-view"]:
-        st.query_params["view"] = STAKEHOLDER
+        st.query_params["view"] = STAKEHOLDER_VIEW
     else:
         st.query_params.pop("view", None)
         st.session_state.pop("view", None)
 
 
-def tag(kind: Tag | None) -> None:
+def draw_badge_if_different(provenance: Provenance | None) -> None:
     """Say where the thing beside it comes from, if that is known and differs from the page's badge."""
-    if kind is not _badge():
-        _draw(kind)
+    if provenance is not _page_badge():
+        _draw_badge(provenance)
 
 
-def _draw(kind: Tag | None) -> None:
-    if kind is not None:
-        icon, colour = ICONS[kind]
-        label = SAMPLE if kind is Tag.PEEK and not table().uploaded else kind.value
-        label += " yet" * (kind is Tag.PUBLIC and st.session_state[HEAD][0].spends)
-        st.badge(label, icon=icon, color=colour, help=kind.meaning)
+def _draw_badge(provenance: Provenance | None) -> None:
+    if provenance is not None:
+        icon, colour = ICONS[provenance]
+        label = (
+            PUBLIC_SAMPLE_TEXT
+            if provenance is Provenance.REAL_DATA and not visible_table().uploaded
+            else provenance.value
+        )
+        label += " yet" * (provenance is Provenance.PUBLIC and st.session_state[HEAD_KEY][0].spends)
+        st.badge(label, icon=icon, color=colour, help=provenance.meaning)
 
 
-def tried(mine: Table, left: str = REST) -> None:
+def draw_trial_note(active_table: Table, rest_text: str = REST_OF_BUDGET_TEXT) -> None:
     """The line that says that a trial measured the schema, and what is `left` of the budget."""
-    if mine.trial is not None:
-        st.caption(f"{mine.trial.words} {left}", help=meaning("trial"))
+    if active_table.trial is not None:
+        st.caption(f"{active_table.trial.summary} {rest_text}", help=glossary_tooltip("trial"))
 
 
-def unfinished(mine: Table, then: str) -> bool:
-    """Whether the schema is not complete; says so, and what can be done when it is: `then`."""
-    if mine.domain is not None:
+def warn_if_schema_incomplete(active_table: Table, next_step: str) -> bool:
+    """Whether the schema is not complete; says so, and what can be done when it is: `next_step`."""
+    if active_table.domain is not None:
         return False
-    if stakeholder_wall.is_withheld(mine) and mine.why:
-        st.info(mine.why, icon=":material/visibility_off:")
+    if stakeholder_wall.is_public_table(active_table) and active_table.why:
+        st.info(active_table.why, icon=":material/visibility_off:")
         return True
     task_text = "Not every column of this table is decided yet. Decide"
-    if mine.opening is not None:
+    if active_table.partial_schema is not None:
         task_text = "Some columns of this table are to be measured. Try that"
-    st.info(f"{task_text} on Data, then {then}.")
+    st.info(f"{task_text} on Data, then {next_step}.")
     st.page_link("pages/data.py", label="Open Data", icon=":material/table:")
     return True
 
 
-def in_memory(mine: Table) -> bool:
+def check_rows_in_memory(active_table: Table) -> bool:
     """Whether the records are there one by one; says so where they are not, and what can be done."""
-    if mine.large is not None:
+    if active_table.large_table is not None:
         st.info(
             "This needs the rows one by one. This table is read in parts, so only counts are known. Bring a smaller "
             "table, such as some of its rows, on the Data page."
         )
-    return mine.large is None
+    return active_table.large_table is None
 
 
-def heading(text: str, kind: Tag | None = None, words: str | None = None) -> None:
+def draw_heading(text: str, provenance: Provenance | None = None, help_text: str | None = None) -> None:
     """A section's finding or question, with a badge where it differs from the page's; `words` are a tooltip."""
-    entry, _ = st.session_state[HEAD]
-    kind = Tag.PEEK if kind is Tag.PUBLIC and _rests_on_data(entry) else kind
-    with row(gap="small"):
-        st.subheader(text, width="content", anchor=False, help=words)
-        if kind is not Tag.TYPED:
-            tag(kind)
+    entry, _ = st.session_state[HEAD_KEY]
+    provenance = Provenance.REAL_DATA if provenance is Provenance.PUBLIC and _rests_on_data(entry) else provenance
+    with inline_container(gap="small"):
+        st.subheader(text, width="content", anchor=False, help=help_text)
+        if provenance is not Provenance.USER_INPUT:
+            draw_badge_if_different(provenance)
 
 
-def peek(section: Callable[P, R]) -> Callable[P, R | None]:
+def hide_in_stakeholder_view(section: Callable[P, R]) -> Callable[P, R | None]:
     """A section that shows something of the real records: left out of the stakeholder view, noted for an upload.
 
     Of a private table the view has no rows anyway, see `wall`: this says so where the section would stand.
     """
 
     @wraps(section)
-    def shown(*args: P.args, **kwargs: P.kwargs) -> R | None:
-        active_table = table()
-        if stakeholder_wall.is_withheld(active_table) and st.session_state[HEAD][0].about_table:
-            stakeholder_wall.say_left_out()
-        if stakeholder():
+    def draw_unless_stakeholder(*args: P.args, **kwargs: P.kwargs) -> R | None:
+        active_table = visible_table()
+        if stakeholder_wall.is_public_table(active_table) and st.session_state[HEAD_KEY][0].about_table:
+            stakeholder_wall.show_left_out_notice()
+        if is_stakeholder_view():
             return None
-        session().look(active_table)
+        session().mark_viewed(active_table)
         return section(*args, **kwargs)
 
-    return shown
+    return draw_unless_stakeholder

@@ -9,17 +9,17 @@ GLOSSARY: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_suffix("
 COLOURS = {"b": "#0072B2", "o": "#D55E00", "g": "#808080"}
 
 
-def picture(lines: str) -> str:
+def stroke_image_url(strokes: str) -> str:
     """An image of strokes, each begun by the letter of its colour, as a table shows it."""
-    paths = "".join(f'<path d="M{s[1:]}" stroke="{COLOURS[s[0]]}"/>' for s in re.split(r" (?=[bog])", lines))
+    paths = "".join(f'<path d="M{s[1:]}" stroke="{COLOURS[s[0]]}"/>' for s in re.split(r" (?=[bog])", strokes))
     svg_start = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 48 30" fill="none" stroke-width="3">'
     return "data:image/svg+xml;base64," + base64.b64encode(f"{svg_start}{paths}</svg>".encode()).decode()
 
 
-def meaning(*words: str) -> str | None:
+def glossary_tooltip(*terms: str) -> str | None:
     """The tooltip of a place where these words stand, one line each; None for no word."""
     return (
         None
-        if not words
-        else "\n\n".join(f"**{word[0].upper() + word[1:]}**: {GLOSSARY[word]['means']}" for word in words)
+        if not terms
+        else "\n\n".join(f"**{word[0].upper() + word[1:]}**: {GLOSSARY[word]['means']}" for word in terms)
     )

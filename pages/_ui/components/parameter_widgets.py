@@ -7,117 +7,153 @@ from typing import Any
 import streamlit as st
 
 from dpcore import ALGORITHMS, Budget, QueryRelease
-from dpcore.algorithms import solving
-from dpcore.algorithms.algorithm import stars
-from dpcore.core.numbers import brief
-from dpcore.core.parameters import Param, parameters
+from dpcore.algorithms import algorithms_for_problem
+from dpcore.algorithms.algorithm import theoretical_values
+from dpcore.core.numbers import format_short_number
+from dpcore.core.parameters import Param, declared_parameters
 
-from ..session.current_table import unless_given
+from ..session.current_table import default_unless_set
 from .glossary_words import GLOSSARY
 
-AUTO, STAR = "auto", "*"
-EPSILONS = [0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0]
-DELTAS = [0.0] + [float(f"1e-{power}") for power in range(12, 1, -1)]
-MOST_RELEASES = 100  # whose promise is said together: the time of the exact sum grows with the square of their number
-WHOLE = Budget(3.0, 1e-6)  # of all releases together, until a person says otherwise
-WORLDS = 5  # runs with other noise each, unless a person says otherwise
-SEEDS = 0, 2**31 - 1
-KEPT = {"bind": "query-params"}  # in the address, and there when a person comes back to the page
+AUTO, STAR_MARK = "auto", "*"
+EPSILON_OPTIONS = [0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0]
+DELTA_OPTIONS = [0.0] + [float(f"1e-{power}") for power in range(12, 1, -1)]
+MAX_RELEASES = 100  # whose promise is said together: the time of the exact sum grows with the square of their number
+DEFAULT_TOTAL_BUDGET = Budget(3.0, 1e-6)  # of all releases together, until a person says otherwise
+DEFAULT_REPEATS = 5  # runs with other noise each, unless a person says otherwise
+SEED_RANGE = 0, 2**31 - 1
+ADDRESS_WIDGET_ARGS = {"bind": "query-params"}  # in the address, and there when a person comes back to the page
 
 
-def grid(low: float, high: float, kind: type) -> list:
+def setting_grid(low: float, high: float, number_type: type) -> list:
     """1-2-5 steps from `low` to `high`, both included; equal decimal steps where `low` is 0."""
     if low <= 0:
         step = 10.0 ** math.floor(math.log10(high - low))
-        return sorted({kind(round(low + i * step, 12)) for i in range(int((high - low) / step) + 1)} | {kind(high)})
+        return sorted(
+            {number_type(round(low + i * step, 12)) for i in range(int((high - low) / step) + 1)} | {number_type(high)}
+        )
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    steps = {kind(float(f"{digit}e{power}")) for power in decades for digit in (1, 2, 5)}
-    return sorted({v for v in steps if low <= v <= high} | {kind(low), kind(high)})
+    steps = {number_type(float(f"{digit}e{power}")) for power in decades for digit in (1, 2, 5)}
+    return sorted({v for v in steps if low <= v <= high} | {number_type(low), number_type(high)})
 
 
-def number(value: Any) -> str:
+def format_setting(value: Any) -> str:
     """A setting as a person writes it."""
-    return value if isinstance(value, str) else brief(value) if value < 1e6 else f"{value:,.0f}"
+    return value if isinstance(value, str) else format_short_number(value) if value < 1e6 else f"{value:,.0f}"
 
 
 def epsilon_slider() -> float:
     """ε on a logarithmic scale."""
     help_text = "Privacy budget: smaller means more noise and a stronger promise. Each step to the right weakens it."
-    default = unless_given("epsilon", 1.0)
-    return st.select_slider("Privacy budget (ε)", EPSILONS, default, number, key="epsilon", help=help_text, **KEPT)
+    default = default_unless_set("epsilon", 1.0)
+    return st.select_slider(
+        "Privacy budget (ε)",
+        EPSILON_OPTIONS,
+        default,
+        format_setting,
+        key="epsilon",
+        help=help_text,
+        **ADDRESS_WIDGET_ARGS,
+    )
 
 
-def delta_slider(place: Any = st, *, zero: bool = False) -> float:
-    """δ on a logarithmic scale with 0 for pure differential privacy; greyed at 0 where it must be `zero`."""
-    default, help_text, widget_args = 1e-9, f"{GLOSSARY['δ']['means']} 0 allows no exception.", {"key": "delta"} | KEPT
-    if zero:
+def delta_slider(container: Any = st, *, must_be_zero: bool = False) -> float:
+    """δ on a logarithmic scale with 0 for pure differential privacy; greyed at 0 where it must be `must_be_zero`."""
+    default, help_text, widget_args = (
+        1e-9,
+        f"{GLOSSARY['δ']['means']} 0 allows no exception.",
+        {"key": "delta"} | ADDRESS_WIDGET_ARGS,
+    )
+    if must_be_zero:
         help_text = "This algorithm keeps its promise without any failure probability: δ must be 0."
         default, widget_args = 0.0, {"key": "no-delta", "disabled": True}
-    return place.select_slider("Failure probability (δ)", DELTAS, default, number, help=help_text, **widget_args)
+    return container.select_slider(
+        "Failure probability (δ)", DELTA_OPTIONS, default, format_setting, help=help_text, **widget_args
+    )
 
 
-def budget(place: Any = st) -> Budget:
+def budget_sliders(delta_container: Any = st) -> Budget:
     """Ask for ε, and for δ in `place`."""
-    return Budget(epsilon_slider(), delta_slider(place))
+    return Budget(epsilon_slider(), delta_slider(delta_container))
 
 
-def algorithm() -> str:
+def algorithm_selectbox() -> str:
     """The registry name of the chosen algorithm, with its summary below the widget."""
-    names_by_title = {cls.about.title: name for name, cls in solving(QueryRelease).items()}
-    name = names_by_title[st.selectbox("Algorithm", list(names_by_title), key="algorithm", **KEPT)]
+    names_by_title = {cls.about.title: name for name, cls in algorithms_for_problem(QueryRelease).items()}
+    name = names_by_title[st.selectbox("Algorithm", list(names_by_title), key="algorithm", **ADDRESS_WIDGET_ARGS)]
     description = ALGORITHMS[name].about
     help_text = f"{description.summary} Use it when {description.use_when}; not when {description.avoid_when}."
     st.caption(f"{description.brief}.", help=help_text)
     return name
 
 
-def worlds() -> tuple[int, ...]:
+def seed_inputs() -> tuple[int, ...]:
     """The seeds: of the run that is shown, and of those that replay it with other noise."""
     seed_container, repeats_container = st.columns(2)
     help_text = "Exploring can be repeated: the same number gives the same run."
-    seed = seed_container.number_input("Repeat number", *SEEDS, 0, key="seed", help=help_text, **KEPT)
+    seed = seed_container.number_input(
+        "Repeat number", *SEED_RANGE, 0, key="seed", help=help_text, **ADDRESS_WIDGET_ARGS
+    )
     help_text = (
         "Runs with this number and the next ones: the charts show the first, and how far the others lie from it."
     )
-    repeats = repeats_container.number_input("Repeats", 1, 20, WORLDS, key="repeats", help=help_text, **KEPT)
+    repeats = repeats_container.number_input(
+        "Repeats", 1, 20, DEFAULT_REPEATS, key="repeats", help=help_text, **ADDRESS_WIDGET_ARGS
+    )
     return tuple(range(seed, seed + repeats))
 
 
-def settings(
+def setting_widgets(
     name: str,
     problem: QueryRelease,
     budget: Budget,
-    apart: Mapping[str, tuple[Any, Any]] | None = None,
-    place: Any = st,
+    separate_containers: Mapping[str, tuple[Any, Any]] | None = None,
+    container: Any = st,
 ) -> dict[str, str]:
     """One widget for each parameter of an algorithm; returns texts as `params.build` takes them.
 
     Values that the papers' theory gives here become ticks of their own, marked with a star. Parameters whose symbol is
-    in `apart` stand in the first of its places, and what is said of the star in the second; the others one below the
+    in `separate_containers` stand in the first of its places, and what is said of the star in the second; the others one below the
     other in `place`.
     """
-    theoretical = stars(ALGORITHMS[name](), problem, budget)
-    apart, setting_texts = apart or {}, {}
-    for p in parameters(ALGORITHMS[name]):
-        widget_container, note_container = apart.get(p.symbol, (place, place))
-        value = _widget(p, f"{name}.{p.name}", widget_container, theoretical.get(p.name), named=p.symbol in apart)
+    theoretical = theoretical_values(ALGORITHMS[name](), problem, budget)
+    separate_containers, setting_texts = separate_containers or {}, {}
+    for p in declared_parameters(ALGORITHMS[name]):
+        widget_container, note_container = separate_containers.get(p.symbol, (container, container))
+        value = _setting_widget(
+            p,
+            f"{name}.{p.name}",
+            widget_container,
+            theoretical.get(p.name),
+            label_in_words=p.symbol in separate_containers,
+        )
         if p.name in theoretical:
-            note_container.caption(f"{p.symbol}{STAR} = {theoretical[p.name]:.3g}, the paper's value")
-        setting_texts[p.name] = repr(theoretical[p.name]) if value == p.symbol + STAR else str(value)
+            note_container.caption(f"{p.symbol}{STAR_MARK} = {theoretical[p.name]:.3g}, the paper's value")
+        setting_texts[p.name] = repr(theoretical[p.name]) if value == p.symbol + STAR_MARK else str(value)
     return setting_texts
 
 
-def _widget(p: Param, key: str, place: Any, star: float | None, *, named: bool = False) -> Any:
-    """`named`: in words, as the sliders of ε and δ are."""
+def _setting_widget(
+    p: Param, key: str, container: Any, theoretical_value: float | None, *, label_in_words: bool = False
+) -> Any:
+    """`label_in_words`: in words, as the sliders of ε and δ are."""
     label = (
-        f"{p.doc.split(':')[0].split(',')[0].capitalize()} ({p.symbol})" if named else f"{p.name} {p.symbol}".strip()
+        f"{p.doc.split(':')[0].split(',')[0].capitalize()} ({p.symbol})"
+        if label_in_words
+        else f"{p.name} {p.symbol}".strip()
     )
-    help_text = p.doc[0].upper() + p.doc[1:] + f" ({p.range})." + (f" Auto: from {p.auto}." if p.auto else "")
+    help_text = (
+        p.doc[0].upper() + p.doc[1:] + f" ({p.allowed_values_text})." + (f" Auto: from {p.auto}." if p.auto else "")
+    )
     if p.choices:
-        return place.selectbox(label, p.choices, p.choices.index(p.default), key=key, help=help_text, **KEPT)
-    steps, value = grid(p.low or 0.0, p.high or 0.0, p.kind), AUTO if p.default is None else p.default
+        return container.selectbox(
+            label, p.choices, p.choices.index(p.default), key=key, help=help_text, **ADDRESS_WIDGET_ARGS
+        )
+    steps, value = setting_grid(p.low or 0.0, p.high or 0.0, p.kind), AUTO if p.default is None else p.default
     options = [AUTO, *steps] if p.default is None else sorted({*steps, p.default})
-    if star is not None:
+    if theoretical_value is not None:
         numbers = [o for o in options if not isinstance(o, str)]
-        options.insert(len(options) - len(numbers) + sum(o < star for o in numbers), p.symbol + STAR)
-    return place.select_slider(label, options, value, number, key=key, help=help_text, **KEPT)
+        options.insert(len(options) - len(numbers) + sum(o < theoretical_value for o in numbers), p.symbol + STAR_MARK)
+    return container.select_slider(
+        label, options, value, format_setting, key=key, help=help_text, **ADDRESS_WIDGET_ARGS
+    )

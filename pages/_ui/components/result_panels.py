@@ -8,87 +8,89 @@ import pandas as pd
 import streamlit as st
 from plotly.graph_objects import Figure
 
-from dpcore.core.numbers import brief
-from dpcore.core.provenance import Tag
+from dpcore.core.numbers import format_short_number
+from dpcore.core.provenance import Provenance
 from dpcore.evaluation.sweeps.sweep import SweepPoint
-from dpcore.evaluation.sweeps.worker_pool import PoolJob, Result
+from dpcore.evaluation.sweeps.worker_pool import PoolJob, RunResult
 
-from ..session.inert_text import plain
-from .frame import heading, row
+from ..session.inert_text import escape_markdown
+from .frame import draw_heading, inline_container
 
-QUIET = {"displaylogo": False, "displayModeBar": False}
+CHART_CONFIG = {"displaylogo": False, "displayModeBar": False}
 
 
-def panel(figure: Figure, summary: str, frame: pd.DataFrame, key: str) -> None:
+def draw_chart_panel(figure: Figure, summary: str, frame: pd.DataFrame, key: str) -> None:
     """A chart with its one-sentence summary, its numbers as a table, and a download of them."""
-    st.plotly_chart(figure, key=key, alt=summary, config=QUIET)
-    below(summary, frame, key)
+    st.plotly_chart(figure, key=key, alt=summary, config=CHART_CONFIG)
+    draw_chart_footer(summary, frame, key)
 
 
-def below(summary: str, frame: pd.DataFrame, key: str) -> None:
+def draw_chart_footer(summary: str, frame: pd.DataFrame, key: str) -> None:
     """What stands under every chart: a sentence, the numbers as a table, and a download of them."""
-    with row():
-        st.caption(plain(summary, 400))
+    with inline_container():
+        st.caption(escape_markdown(summary, 400))
         with st.popover("Show as table", type="tertiary", icon=":material/table:"):
-            as_table(frame, key)
+            draw_downloadable_table(frame, key)
 
 
-def as_table(frame: pd.DataFrame, key: str) -> None:
+def draw_downloadable_table(frame: pd.DataFrame, key: str) -> None:
     """The numbers of a chart, and a download of them."""
     st.dataframe(frame.head(1000), hide_index=True)
     csv = partial(frame.to_csv, index=False)  # written when it is asked for
     st.download_button("Download CSV", csv, f"{key}.csv", "text/csv", key=f"{key}-csv", on_click="ignore")
 
 
-def lacking(points: Iterable[SweepPoint], titles: Mapping[str, str]) -> None:
+def explain_missing_runs(points: Iterable[SweepPoint], titles: Mapping[str, str]) -> None:
     """Name each algorithm that lacks a run, by its title if it has one, and say why."""
     for name, message in {point.algorithm: point.message for point in points if point.state != "done"}.items():
-        st.caption(plain(f"{titles.get(name, name)} lacks a run: {message}", 400))
+        st.caption(escape_markdown(f"{titles.get(name, name)} lacks a run: {message}", 400))
 
 
-def curves(results: list[Result]) -> pd.DataFrame:
+def convergence_table(results: list[RunResult]) -> pd.DataFrame:
     """The convergence records of several seeds as one table."""
-    return pd.DataFrame([{"seed": r.summary["seed"], **record.to_json()} for r in results for record in r.records])
+    return pd.DataFrame([{"seed": r.summary["seed"], **record.to_json()} for r in results for record in r.convergence])
 
 
-def accounts(job: PoolJob) -> None:
+def draw_run_plan(job: PoolJob) -> None:
     """What the plan settled on and why, and every charge line by line; public, made before any record was touched."""
     summary = job.results[0].summary
-    heading("What was chosen, and what it used", Tag.PUBLIC)
-    plan([(name, value, summary["reasons"][name]) for name, value in summary["parameters"].items()], summary["charges"])
+    draw_heading("What was chosen, and what it used", Provenance.PUBLIC)
+    draw_plan_tables(
+        [(name, value, summary["reasons"][name]) for name, value in summary["parameters"].items()], summary["charges"]
+    )
     spent = summary["spent"]
-    if (schema := job.task.schema) is not None:
+    if (schema := job.spec.schema) is not None:
         st.caption(
-            f"This is the algorithm's part alone: {schema.part:.1%} of the budget of ε = {summary['epsilon']:g} is the "
+            f"This is the algorithm's part alone: {schema.fraction:.1%} of the budget of ε = {summary['epsilon']:g} is the "
             "schema's, which a trial measured here."
         )
     st.caption(
-        f"Together ε = {spent['epsilon']:.6g} at δ = {brief(spent['delta'])}: {spent['accounting']}, rounded up; "
+        f"Together ε = {spent['epsilon']:.6g} at δ = {format_short_number(spent['delta'])}: {spent['accounting']}, rounded up; "
         f"asked for ε = {summary['epsilon']:g}."
     )
 
 
-def plan(choices: Iterable[tuple[str, object, str]], charges: Iterable[dict[str, Any]]) -> None:
+def draw_plan_tables(choices: Iterable[tuple[str, object, str]], charges: Iterable[dict[str, Any]]) -> None:
     """Two tables: what was settled and why, and every charge line by line, as `Charge.to_json` has it."""
-    rows = [{"setting": name, "value": _value(value), "why": why} for name, value, why in choices]
+    rows = [{"setting": name, "value": _format_value(value), "why": why} for name, value, why in choices]
     st.dataframe(rows, hide_index=True)
     charge_rows = [
         {
             "what": charge["what"], "mechanism": charge["kind"], "times": charge["times"],
-            "each": _each(charge),
+            "each": _format_event_parameter(charge),
             "together (ρ)": f"{charge['rho']:.5g}",
         }
         for charge in charges
-    ]  # fmt: skip
+    ]
     st.dataframe(charge_rows, hide_index=True)
 
 
-def _each(charge: dict[str, Any]) -> str:
+def _format_event_parameter(charge: dict[str, Any]) -> str:
     """The parameter of one of the charge's spends; ρ where it has no other."""
     if "mu" in charge:
         return f"μ = {charge['mu']:.5g}"
     return f"ε₀ = {charge['epsilon']:.5g}" if "epsilon" in charge else f"ρ = {charge['rho'] / charge['times']:.5g}"
 
 
-def _value(value: object) -> str:
+def _format_value(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 import streamlit as st
 
 
-def parts(key: str, drawn: Mapping[str, Callable[[], None]]) -> None:
+def draw_tabs(key: str, sections: Mapping[str, Callable[[], None]]) -> None:
     """Draw tabs with these names, and in the open one what belongs to it."""
     for tab, draw in zip(
-        st.tabs(list(drawn), key=key, on_change="rerun", bind="query-params"), drawn.values(), strict=True
+        st.tabs(list(sections), key=key, on_change="rerun", bind="query-params"), sections.values(), strict=True
     ):
         if tab.open:
             with tab:

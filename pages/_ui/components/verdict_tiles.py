@@ -7,22 +7,24 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpcore.release.tiles import Tile
 
-from ..session.inert_text import plain
-from .frame import row
+from ..session.inert_text import escape_markdown
+from .frame import inline_container
 
 
 def show_tiles(tiles: Sequence[Tile], uses: str) -> tuple[DeltaGenerator, list[DeltaGenerator]]:
     """Draw the tiles and, below, what the release is good for; returns the place beside that, and the tiles' own."""
     with st.container(horizontal=True, key="tiles"):
         tile_slots = [st.markdown(tile_text(*tile)) for tile in tiles]
-    uses_container = row(key="uses")
+    uses_container = inline_container(key="uses")
     first_sentence, _, other_sentences = uses.partition(". ")
     uses_container.markdown(
-        f"**{plain(first_sentence, 300)}.** {plain(other_sentences, 300)}" if other_sentences else plain(uses, 400)
+        f"**{escape_markdown(first_sentence, 300)}.** {escape_markdown(other_sentences, 300)}"
+        if other_sentences
+        else escape_markdown(uses, 400)
     )
     return uses_container, tile_slots
 
 
-def tile_text(name: str, value: str, beside: str) -> str:
+def tile_text(name: str, value: str, note: str) -> str:
     """A tile in markdown."""
-    return f"{plain(name, 120)}  \n**{plain(value)}**  \n:small[{plain(beside, 120)}]"
+    return f"{escape_markdown(name, 120)}  \n**{escape_markdown(value)}**  \n:small[{escape_markdown(note, 120)}]"

@@ -8,89 +8,105 @@ from typing import Any
 import pandas as pd
 
 from dpcore import InputError
-from dpcore.schema.column_readings import COMMA, DATES, POINT, PREFIX, of_categories
-from dpcore.schema.inference.infer_schema import begun
-from dpcore.schema.partial_schema import PRIVATE, is_private, private_entry
+from dpcore.schema.column_readings import (
+    AMOUNT_WITH_COMMA,
+    AMOUNT_WITH_POINT,
+    DATE_READINGS,
+    PREFIX_LENGTHS,
+    reads_categories,
+)
+from dpcore.schema.inference.infer_schema import initial_column_entry
+from dpcore.schema.partial_schema import PRIVATE, is_private_entry, private_entry
 
 from ..session import Table
 
-ASIDE, MEASURED, SPLIT = "not used", "measured privately", "groups begin at"
-TAKEN = {"categories": ("categorical", ""), "categories, any spelling": ("categorical", "any case")}
-TAKEN |= {"whole numbers": ("integer", ""), "numbers": ("numeric", "")}
-for _sign, _read in (("1,234.50", POINT), ("1.234,50", COMMA)):
-    TAKEN |= {f"numbers like {_sign}": ("numeric", _read), f"whole numbers like {_sign[:5]}": ("integer", _read)}
-TAKEN |= {_read: ("categorical" if of_categories(_read) else "integer", _read) for _read in (*DATES, *PREFIX)}
-SAID = {said: words for words, said in TAKEN.items()}
-NUMBER = r"-?[0-9.]+(?:e[-+]?[0-9]+)?"
-RANGE = re.compile(rf"(?P<low>{NUMBER})? *(?:to|–|\.\.\.?) *(?P<high>{NUMBER})?(?:[,;]? *(?P<bins>[0-9]+) groups)?")
+NOT_USED, MEASURED_TEXT, GROUPS_BEGIN_TEXT = "not used", "measured privately", "groups begin at"
+READING_BY_TEXT = {"categories": ("categorical", ""), "categories, any spelling": ("categorical", "any case")}
+READING_BY_TEXT |= {"whole numbers": ("integer", ""), "numbers": ("numeric", "")}
+for _sign, _read in (("1,234.50", AMOUNT_WITH_POINT), ("1.234,50", AMOUNT_WITH_COMMA)):
+    READING_BY_TEXT |= {
+        f"numbers like {_sign}": ("numeric", _read),
+        f"whole numbers like {_sign[:5]}": ("integer", _read),
+    }
+READING_BY_TEXT |= {
+    _read: ("categorical" if reads_categories(_read) else "integer", _read)
+    for _read in (*DATE_READINGS, *PREFIX_LENGTHS)
+}
+TEXT_BY_READING = {said: text for text, said in READING_BY_TEXT.items()}
+NUMBER_PATTERN = r"-?[0-9.]+(?:e[-+]?[0-9]+)?"
+RANGE_PATTERN = re.compile(
+    rf"(?P<low>{NUMBER_PATTERN})? *(?:to|–|\.\.\.?) *(?P<high>{NUMBER_PATTERN})?(?:[,;]? *(?P<bins>[0-9]+) groups)?"
+)
 
 
-def names(current: Table) -> list[str]:
+def grid_column_names(current: Table) -> list[str]:
     """The columns as the grid has them: those that seemed to be of no use come last."""
-    return sorted(current.names, key=lambda name: bool(current.guess(name).aside))
+    return sorted(current.names, key=lambda name: bool(current.column_guess(name).exclusion))
 
 
-def cells_of(current: Table, name: str) -> dict[str, Any]:
+def grid_cells(current: Table, name: str) -> dict[str, Any]:
     """What the table says in the cells of a column's row that can be typed."""
     is_used = name in current.entries
     spec = current.entries.get(name)
     spec = spec if isinstance(spec, dict) else {}
     reading = str(spec.get("kind")), str(spec.get("read", ""))
     return {
-        "what it is": SAID.get(reading, " ".join(reading)) if is_used else ASIDE,
-        "public values or range": said(spec) or None if is_used else "",
+        "what it is": TEXT_BY_READING.get(reading, " ".join(reading)) if is_used else NOT_USED,
+        "public values or range": public_values_text(spec) or None if is_used else "",
         "missing": spec.get("missing", "refuse"),
         "out of range": spec.get("out_of_range", "refuse"),
     }
 
 
-def said(spec: dict[str, Any]) -> str:
+def public_values_text(spec: dict[str, Any]) -> str:
     """What the grid says of the values or the range of a column's entry."""
     with suppress(TypeError, ValueError):  # of a file may be anything
-        if is_private(spec):
+        if is_private_entry(spec):
             bins = spec.get("bins")
-            return MEASURED + (", groups of equal counts" if bins == PRIVATE else f", {bins} groups" if bins else "")
+            return MEASURED_TEXT + (
+                ", groups of equal counts" if bins == PRIVATE else f", {bins} groups" if bins else ""
+            )
         if values := spec.get("values"):
             is_plain = all(isinstance(v, str) and v and v == v.strip(" [") and ";" not in v for v in values)
             return "; ".join(values) if is_plain else json.dumps(values, ensure_ascii=False)
         if spec.get("edges"):
-            low, *cuts, high = map(_exact, spec["edges"])
-            return f"{low} to {high}, {SPLIT} {', '.join(cuts)}"
+            low, *cuts, high = map(_exact_text, spec["edges"])
+            return f"{low} to {high}, {GROUPS_BEGIN_TEXT} {', '.join(cuts)}"
         if "size" in spec:
             return f"0 to {spec['size'] - 1}"
-        ends = [_exact(spec[key]) if spec.get(key) is not None else "" for key in ("low", "high")]
+        ends = [_exact_text(spec[key]) if spec.get(key) is not None else "" for key in ("low", "high")]
         bins = f"{spec['bins']} groups" if spec.get("bins") else ""
         return ", ".join(filter(None, [f"{ends[0]} to {ends[1]}" if any(ends) else "", bins]))
     return json.dumps(spec)
 
 
-def entry_of(name: str, row: dict[str, Any], before: dict[str, Any]) -> dict[str, Any] | None:
-    """The entry that a row of the grid says, where `before` is the one it had; InputError for what is no such text."""
-    if row["what it is"] == ASIDE:
+def entry_from_row(name: str, row: dict[str, Any], old_entry: dict[str, Any]) -> dict[str, Any] | None:
+    """The entry that a row of the grid says, where `old_entry` is the one it had; InputError for what is no such text."""
+    if row["what it is"] == NOT_USED:
         return None
-    kind, read = TAKEN.get(row["what it is"], (before.get("kind"), before.get("read", "")))
+    kind, read = READING_BY_TEXT.get(row["what it is"], (old_entry.get("kind"), old_entry.get("read", "")))
     text = "" if pd.isna(row["public values or range"]) else str(row["public values or range"]).strip()
     spec = {"kind": kind} | ({"read": read} if read else {})
-    is_same_reading = (kind, read) == (before.get("kind"), before.get("read", ""))
+    is_same_reading = (kind, read) == (old_entry.get("kind"), old_entry.get("read", ""))
     if is_same_reading:
-        spec |= {key: before[key] for key in ("ordered", "unreadable") if key in before}
-    if text == said(before):
+        spec |= {key: old_entry[key] for key in ("ordered", "unreadable") if key in old_entry}
+    if text == public_values_text(old_entry):
         if not is_same_reading:  # it was about another kind
-            return begun(read) if read in DATES else spec
-        spec = dict(before)
-    elif text.casefold().startswith((MEASURED, PRIVATE)):
+            return initial_column_entry(read) if read in DATE_READINGS else spec
+        spec = dict(old_entry)
+    elif text.casefold().startswith((MEASURED_TEXT, PRIVATE)):
         bins = re.search(r"([0-9]+) groups", text)
         bin_fields = {"bins": int(bins[1])} if bins else {"bins": PRIVATE} if "equal" in text else {}
         return private_entry(spec | bin_fields)
     elif text:
-        spec |= {"values": _values(name, text)} if kind == "categorical" else _range(name, text)
-    if is_private(spec):
+        spec |= {"values": _parse_values(name, text)} if kind == "categorical" else _parse_range(name, text)
+    if is_private_entry(spec):
         return spec
     spec |= {"missing": row["missing"], "out_of_range": row["out of range"]}
     return spec if spec["missing"] == "category" else {k: v for k, v in spec.items() if k != "unreadable"}
 
 
-def _values(name: str, text: str) -> list:
+def _parse_values(name: str, text: str) -> list:
     if not text.startswith("["):
         return [part.strip() for part in text.split(";") if part.strip()]
     try:
@@ -99,19 +115,19 @@ def _values(name: str, text: str) -> list:
         raise InputError(f"column {name!r}: values are not a JSON list: {error.msg}") from None
 
 
-def _range(name: str, text: str) -> dict[str, Any]:
+def _parse_range(name: str, text: str) -> dict[str, Any]:
     try:
-        text, split, cuts = text.partition(f", {SPLIT}")
-        match = RANGE.fullmatch(text)
+        text, split, cuts = text.partition(f", {GROUPS_BEGIN_TEXT}")
+        match = RANGE_PATTERN.fullmatch(text)
         ends = {key: float(end) for key, end in match.groupdict().items() if end}  # type: ignore[union-attr]
         if split:
             return {"edges": [ends["low"], *map(float, cuts.replace(",", " ").split()), ends["high"]]}
         return ends | ({"bins": int(ends["bins"])} if "bins" in ends else {})
     except (ValueError, AttributeError, KeyError):
         quoted_text = repr(text[:60])
-        advice = f"write 0 to 120, 12 groups, or 0 to 120, {SPLIT} 18, 65"
+        advice = f"write 0 to 120, 12 groups, or 0 to 120, {GROUPS_BEGIN_TEXT} 18, 65"
         raise InputError(f"column {name!r}: {quoted_text} is no range; {advice}") from None
 
 
-def _exact(number: float) -> str:
+def _exact_text(number: float) -> str:
     return repr(float(number)).removesuffix(".0")

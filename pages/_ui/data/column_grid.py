@@ -7,82 +7,111 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore.core.provenance import Tag
-from dpcore.schema.column_readings import DATES, PARTS, PREFIX
+from dpcore.core.provenance import Provenance
+from dpcore.schema.column_readings import DATE_PARTS, DATE_READINGS, PREFIX_LENGTHS
 from dpcore.schema.inference import repairs
-from dpcore.schema.inference.infer_schema import Guess, begun
-from dpcore.schema.inference.repairs import Problem
-from dpcore.schema.partial_schema import is_private, private_entry
+from dpcore.schema.inference.infer_schema import ColumnGuess, initial_column_entry
+from dpcore.schema.inference.repairs import ColumnProblem
+from dpcore.schema.partial_schema import is_private_entry, private_entry
 
-from ..jobs.table_changes import attempt
-from ..session import Table, Told, clean, distinct, plain, session, stakeholder, whole_table
-from ..session.first_values import ROWS
-from ..session.table import GUESSED, TYPED
+from ..jobs.table_changes import start_schema_change
+from ..session import (
+    JobProgressCallback,
+    Table,
+    distinct_labels,
+    escape_markdown,
+    is_stakeholder_view,
+    printable_text,
+    session,
+    whole_table,
+)
+from ..session.first_values import MAX_PREVIEW_ROWS
+from ..session.table import GUESSED, USER_INPUT
 from . import grid_edits
-from .column_entries import ASIDE, MEASURED, SPLIT, TAKEN, cells_of, names
+from .column_entries import GROUPS_BEGIN_TEXT, MEASURED_TEXT, NOT_USED, READING_BY_TEXT, grid_cells, grid_column_names
 
-MEASURE, USE = "Measure privately", "Use it"
-STATES = {"person": "names people", "birth": "dates of birth", "id": "an ID, which may name people"}
-POLICIES = {
+MEASURE_ACTION, USE_ACTION = "Measure privately", "Use it"
+IDENTIFIER_TEXTS = {"person": "names people", "birth": "dates of birth", "id": "an ID, which may name people"}
+POLICY_TEXTS = {
     "refuse": "not allowed",
     "category": "a value of their own",
     "clip": "in the outermost groups",
     "other": "counted in (other)",
 }
-FROM = {TYPED: "entered by you", GUESSED: "guessed"}
-BARS = "how often"  # the column of small charts
-TEXTS = ("column", "public values or range", "what it is", "state", "next", "way", "missing", "out of range", "from")
-PUBLIC = (
-    "What everybody may know without this table. Values: a; b; c. A range: 0 to 120, or 0 to 120, 12 groups. "
-    f"Unequal groups: 0 to 120, {SPLIT} 18, 65. Where nobody knows: {MEASURED}."
+ORIGIN_TEXTS = {USER_INPUT: "entered by you", GUESSED: "guessed"}
+BARS_COLUMN = "how often"  # the column of small charts
+TEXT_COLUMNS = (
+    "column",
+    "public values or range",
+    "what it is",
+    "state",
+    "next",
+    "way",
+    "missing",
+    "out of range",
+    "from",
 )
-MORE = "What becomes of missing values and of those out of range, and where each line comes from."
-TALL = 12  # rows of the grid that are seen at once
-GROUPS = 30  # bars at the most of a column whose values are public
-GRID = {
+PUBLIC_VALUES_HELP = (
+    "What everybody may know without this table. Values: a; b; c. A range: 0 to 120, or 0 to 120, 12 groups. "
+    f"Unequal groups: 0 to 120, {GROUPS_BEGIN_TEXT} 18, 65. Where nobody knows: {MEASURED_TEXT}."
+)
+SETTINGS_HELP = "What becomes of missing values and of those out of range, and where each line comes from."
+MAX_VISIBLE_ROWS = 12  # rows of the grid that are seen at once
+MAX_SCHEMA_BARS = 30  # bars at the most of a column whose values are public
+GRID_CONFIG = {
     "column": st.column_config.TextColumn(disabled=True, width=130),
     "what it is": st.column_config.SelectboxColumn(
-        options=[ASIDE, *TAKEN], required=True, help="Choose what it is. A column that is not used is never read."
+        options=[NOT_USED, *READING_BY_TEXT],
+        required=True,
+        help="Choose what it is. A column that is not used is never read.",
     ),
     **dict.fromkeys(("state", "from"), st.column_config.TextColumn(disabled=True)),
 } | {
-    which: st.column_config.SelectboxColumn(options=["refuse", own, "other"], required=True, format_func=POLICIES.get)
-    for which, own in (("missing", "category"), ("out of range", "clip"))
+    which: st.column_config.SelectboxColumn(
+        options=["refuse", column_policy, "other"], required=True, format_func=POLICY_TEXTS.get
+    )
+    for which, column_policy in (("missing", "category"), ("out of range", "clip"))
 }
 
 
-def grid(current: Table, busy: bool) -> None:
+def draw_grid(current: Table, is_changing: bool) -> None:
     """Draw the grid, and take what is typed or clicked in it, also while a change is on its way."""
     grid_container, switches = st.container(key="columns"), st.container(horizontal=True)
-    shows_all_settings = switches.toggle("Show all settings", key="all-settings", persist_state="session", help=MORE)
-    shows_bars = not stakeholder() and switches.toggle(
+    shows_all_settings = switches.toggle(
+        "Show all settings", key="all-settings", persist_state="session", help=SETTINGS_HELP
+    )
+    shows_bars = not is_stakeholder_view() and switches.toggle(
         "Show how often values occur",
         True,
         key="first-values",
         persist_state="session",
         help="Small charts of real values. Switch them off before you bring a table that you must not look at.",
     )
-    rows = pd.DataFrame(_rows(current)).astype(dict.fromkeys(TEXTS, "string"))  # also where all of them are empty
-    rows["column"] = rows["column"].map(distinct(rows["column"], 18))
-    charts = _charts(current) if shows_bars else []
+    rows = pd.DataFrame(_grid_rows(current)).astype(
+        dict.fromkeys(TEXT_COLUMNS, "string")
+    )  # also where all of them are empty
+    rows["column"] = rows["column"].map(distinct_labels(rows["column"], 18))
+    charts = _bar_charts(current) if shows_bars else []
     if any(charts):
-        session().look(current)
-        rows.insert(1, BARS, charts)
-    key = grid_edits.drawn(current, with_bars=BARS in rows, busy=busy)
-    privacy_note = f"{Tag.PEEK.capitalize()}." if current.uploaded else "This sample is public."
+        session().mark_viewed(current)
+        rows.insert(1, BARS_COLUMN, charts)
+    key = grid_edits.refresh_grid_key(current, with_bars=BARS_COLUMN in rows, is_changing=is_changing)
+    privacy_note = f"{Provenance.REAL_DATA.capitalize()}." if current.uploaded else "This sample is public."
     hidden_columns = {
         "way",
         *(() if shows_all_settings else ("missing", "out of range", "from")),
         *(() if any(rows["next"]) else ("next",)),
     }
-    column_config = GRID | {
-        "public values or range": st.column_config.TextColumn(width=420, help=PUBLIC),
-        BARS: st.column_config.BarChartColumn(
-            width="small", y_min=0, help=f"How often values occur in the first {ROWS:,} rows. {privacy_note}"
+    column_config = GRID_CONFIG | {
+        "public values or range": st.column_config.TextColumn(width=420, help=PUBLIC_VALUES_HELP),
+        BARS_COLUMN: st.column_config.BarChartColumn(
+            width="small",
+            y_min=0,
+            help=f"How often values occur in the first {MAX_PREVIEW_ROWS:,} rows. {privacy_note}",
         ),
-        "next": st.column_config.ButtonColumn("action", on_click=_act, key="next-step"),
+        "next": st.column_config.ButtonColumn("action", on_click=_run_clicked_action, key="next-step"),
     }
-    phone_rows = rows[["column", "public values or range", "state"]].fillna("").map(plain)
+    phone_rows = rows[["column", "public values or range", "state"]].fillna("").map(escape_markdown)
     grid_container.container(key="whole").table(phone_rows.set_index("column"))  # on a phone
     grid_container.data_editor(
         rows,
@@ -92,128 +121,146 @@ def grid(current: Table, busy: bool) -> None:
         num_rows="fixed",
         placeholder="copy from a form",
         key=key,
-        on_change=grid_edits.take,
+        on_change=grid_edits.apply_grid_edits,
         args=(key,),
-        height="content" if len(rows) <= TALL else 35 * (TALL + 1),
+        height="content" if len(rows) <= MAX_VISIBLE_ROWS else 35 * (MAX_VISIBLE_ROWS + 1),
         alt="The columns of the table: what each is, what is public about it, and what is left to decide.",
     )
     grid_container.markdown("Write values from your form, not from the table: a rare value could give someone away.")
 
 
-def _rows(current: Table) -> list[dict[str, Any]]:
+def _grid_rows(current: Table) -> list[dict[str, Any]]:
     """One row a column of the table; those that the schema leaves out are there, too."""
-    entries, missing_words, rows = current.entries, current.words_missing, []
-    problems_by_column: dict[str, list[Problem]] = {}
+    entries, missing_words, rows = current.entries, current.missing_word_counts, []
+    problems_by_column: dict[str, list[ColumnProblem]] = {}
     for problem in current.problems:
         problems_by_column.setdefault(problem.column, []).append(problem)
-    for name in names(current):
+    for name in grid_column_names(current):
         is_used, spec = name in entries, entries.get(name)
-        spec, guess = spec if isinstance(spec, dict) else {}, current.guess(name)
-        cells = cells_of(current, name)
-        action_label, action = _next_step(problems_by_column.get(name, [])) if is_used else _use(guess)
+        spec, guess = spec if isinstance(spec, dict) else {}, current.column_guess(name)
+        cells = grid_cells(current, name)
+        action_label, action = _repair_action(problems_by_column.get(name, [])) if is_used else _use_action(guess)
         rows.append(
             {
                 "column": name,
                 "public values or range": cells["public values or range"],
                 "what it is": cells["what it is"],
-                "state": _state(spec, problems_by_column.get(name, []), missing_words.get(name, {}))
+                "state": _state_text(spec, problems_by_column.get(name, []), missing_words.get(name, {}))
                 if is_used
-                else _aside(guess),
+                else _unused_reason(guess),
                 "next": action_label,
                 "way": action,
                 "missing": cells["missing"],
                 "out of range": cells["out of range"],
-                "from": FROM.get(current.origins[name], "filled in from the data") if is_used else "",
+                "from": ORIGIN_TEXTS.get(current.origins[name], "filled in from the data") if is_used else "",
             }
         )
     return rows
 
 
-def _aside(guess: Guess) -> str:
+def _unused_reason(guess: ColumnGuess) -> str:
     """Why a column is not used, in a few words."""
-    return STATES.get(guess.aside, re.split("[,;]", guess.why)[0]) or "left out by you"
+    return IDENTIFIER_TEXTS.get(guess.exclusion, re.split("[,;]", guess.exclusion_reason)[0]) or "left out by you"
 
 
-def _state(spec: dict[str, Any], wrong: list[Problem], words: dict[str, int]) -> str:
+def _state_text(spec: dict[str, Any], column_problems: list[ColumnProblem], missing_words: dict[str, int]) -> str:
     """What there is to know of a column in use; what is wrong, and words, may quote a cell."""
-    if is_private(spec):
+    if is_private_entry(spec):
         return "to be measured"
-    if wrong:
-        problem_text = "does not fit" if stakeholder() else clean(wrong[0].what.partition(": ")[2], 120)
-        return "needs values or a range" if wrong[0].open else problem_text
-    return f"ready; counted as missing: {', '.join(map(clean, words))}" if words and not stakeholder() else "ready"
+    if column_problems:
+        problem_text = (
+            "does not fit"
+            if is_stakeholder_view()
+            else printable_text(column_problems[0].message.partition(": ")[2], 120)
+        )
+        return "needs values or a range" if column_problems[0].is_unfilled else problem_text
+    return (
+        f"ready; counted as missing: {', '.join(map(printable_text, missing_words))}"
+        if missing_words and not is_stakeholder_view()
+        else "ready"
+    )
 
 
-def _use(guess: Guess) -> tuple[str, str]:
+def _use_action(guess: ColumnGuess) -> tuple[str, str]:
     """What one click makes of a column that is not used: its label, and the reading."""
-    read = next((read for read in guess.offers if read in DATES or read in PREFIX), "")
-    return (f"Use the {read.partition(' of ')[0]}", read) if read else (USE, USE) if guess.name else ("", "")
+    read = next((read for read in guess.other_readings if read in DATE_READINGS or read in PREFIX_LENGTHS), "")
+    return (
+        (f"Use the {read.partition(' of ')[0]}", read) if read else (USE_ACTION, USE_ACTION) if guess.name else ("", "")
+    )
 
 
-def _next_step(wrong: list[Problem]) -> tuple[str, str]:
+def _repair_action(column_problems: list[ColumnProblem]) -> tuple[str, str]:
     """What one click does about a column in use: its label, and the repair; nothing where nothing is wrong."""
-    if not wrong:
+    if not column_problems:
         return "", ""
-    must_measure = stakeholder() or (wrong[0].open and whole_table().large is None)
-    repair = MEASURE if must_measure else wrong[0].fixes[0]
-    return repairs.FIXES.get(repair, repair), repair
+    must_measure = is_stakeholder_view() or (column_problems[0].is_unfilled and whole_table().large_table is None)
+    repair = MEASURE_ACTION if must_measure else column_problems[0].fixes[0]
+    return repairs.FIX_LABELS.get(repair, repair), repair
 
 
-def _charts(current: Table) -> list[list[int] | None]:
+def _bar_charts(current: Table) -> list[list[int] | None]:
     """The bars of every column; none where it is to be measured, or names people."""
     entries, charts = current.entries, []
-    for name in names(current):
-        entry, unused_kind = entries.get(name), current.guess(name).aside
-        is_hidden = unused_kind in (*STATES, "unnamed") if entry is None else is_private(entry)
-        charts.append(None if is_hidden else _bars(current, name))
+    for name in grid_column_names(current):
+        entry, unused_kind = entries.get(name), current.column_guess(name).exclusion
+        is_hidden = unused_kind in (*IDENTIFIER_TEXTS, "unnamed") if entry is None else is_private_entry(entry)
+        charts.append(None if is_hidden else _value_counts(current, name))
     return charts
 
 
-def _bars(current: Table, name: str) -> list[int]:
+def _value_counts(current: Table, name: str) -> list[int]:
     """Return how often each value or group of the schema occurs in the first rows, where it has few and is ready."""
     column = current.domain.column(name) if current.domain and name in current.domain.names else None
-    if column is None or column.size > GROUPS:
+    if column is None or column.size > MAX_SCHEMA_BARS:
         return [*current.first_values[name].values()]
-    return np.bincount(column.encode(current.cells(name)[:ROWS]), minlength=column.size).tolist()
+    return np.bincount(column.encode(current.column_cells(name)[:MAX_PREVIEW_ROWS]), minlength=column.size).tolist()
 
 
-def _act() -> None:
+def _run_clicked_action() -> None:
     """Do what was clicked in a column's row."""
     click = st.session_state["next-step"]
-    row = _rows(whole_table())[click["row"]]
+    row = _grid_rows(whole_table())[click["row"]]
     if row["next"] == click["label"]:  # else it is another table by now
-        do(row["way"], [row["column"]])
+        start_column_action(row["way"], [row["column"]])
 
 
 # What is called by a click asks for the table: an argument would keep one that was forgotten.
 
 
-def do(way: str, chosen: list[str]) -> None:
+def start_column_action(action: str, column_names: list[str]) -> None:
     """Do a repair, measure, use as guessed, or read in some way: these columns of the table in use."""
     current, entries_at_click = whole_table(), dict(whole_table().entries)
-    if way in repairs.PEEKS:
-        session().look(current)
+    if action in repairs.PEEKING_FIXES:
+        session().mark_viewed(current)
 
-    def change(mine: Table, told: Told) -> None:
-        faulty_names = {problem.column for problem in mine.problems}
+    def change(target: Table, progress: JobProgressCallback) -> None:
+        faulty_names = {problem.column for problem in target.problems}
         unchanged_names = [
-            name for name in chosen if name in faulty_names or mine.entries.get(name) == entries_at_click.get(name)
+            name
+            for name in column_names
+            if name in faulty_names or target.entries.get(name) == entries_at_click.get(name)
         ]
-        if way in repairs.FIXES:  # as far as nothing else became of them meanwhile
-            mine.mend(unchanged_names, way, told)
-        elif way == MEASURE:
-            mine.change({name: private_entry(mine.entries[name]) for name in chosen if name in faulty_names}, told=told)
+        if action in repairs.FIX_LABELS:  # as far as nothing else became of them meanwhile
+            target.repair_columns(unchanged_names, action, progress)
+        elif action == MEASURE_ACTION:
+            target.update_entries(
+                {name: private_entry(target.entries[name]) for name in column_names if name in faulty_names},
+                progress=progress,
+            )
         else:
-            guesses = {name: mine.guess(name) for name in chosen}
+            guesses = {name: target.column_guess(name) for name in column_names}
             new_entries = {
-                name: guess.entry if way == USE else begun(_reading(guess, way)) for name, guess in guesses.items()
+                name: guess.initial_entry
+                if action == USE_ACTION
+                else initial_column_entry(_date_reading(guess, action))
+                for name, guess in guesses.items()
             }
-            mine.change(new_entries, GUESSED, told)
+            target.update_entries(new_entries, GUESSED, progress)
 
-    attempt(change)
-    grid_edits.renew(chosen)
+    start_schema_change(change)
+    grid_edits.renew_grid(column_names)
 
 
-def _reading(guess: Guess, way: str) -> str:
+def _date_reading(guess: ColumnGuess, date_part: str) -> str:
     """A reading of dates, of a part alone in the order that they have."""
-    return way + (" of " + guess.offers[0].partition(" of ")[2]) * (way in PARTS)
+    return date_part + (" of " + guess.other_readings[0].partition(" of ")[2]) * (date_part in DATE_PARTS)

@@ -6,37 +6,37 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import PrivacyUnit
-from dpcore.core.provenance import Tag
+from dpcore.core.provenance import Provenance
 from dpcore.core.types import value_object
-from dpcore.data.privacy_unit import COUNTED
-from dpcore.release.evidence.card import PEEKED, UNCOVERED
-from dpcore.schema.column_readings import ANY_CASE, PARTS
+from dpcore.data.privacy_unit import ROW_COUNT_NOTICE
+from dpcore.release.evidence.card import OUTSIDE_PROMISE, PEEKED_CAVEAT
+from dpcore.schema.column_readings import ANY_CASE, DATE_PARTS
 from dpcore.schema.inference import repairs
-from dpcore.schema.inference.identifiers import names_one
-from dpcore.schema.inference.infer_schema import Guess
+from dpcore.schema.inference.identifiers import header_names_one_person
+from dpcore.schema.inference.infer_schema import ColumnGuess
 from dpcore.schema.partial_schema import PRIVATE
 
-from ..components import heading, peek, row
-from ..components.frame import shows_kept
-from ..jobs.table_changes import attempt, changing
-from ..session import Table, clean, few, plain, session, stakeholder, table
-from ..session.current_table import show
+from ..components import draw_heading, hide_in_stakeholder_view, inline_container
+from ..components.frame import may_show_limited_rows
+from ..jobs.table_changes import draw_change_progress, start_schema_change
+from ..session import Table, escape_markdown, is_stakeholder_view, join_first_texts, printable_text, session, table
+from ..session.current_table import sync_widget_value
 from ..session.table import MAX_ROWS_OF_PERSON
 from . import grid_edits
-from .column_grid import MEASURE, STATES, USE, do
+from .column_grid import IDENTIFIER_TEXTS, MEASURE_ACTION, USE_ACTION, start_column_action
 
-HELP = (
+MEASURE_HELP = (
     "A share of the budget measures values and bounds with noise, before the algorithm runs. So they are protected. "
     "What it costs is shown below, before anything is measured."
 )
-OPEN = {
-    "Measure them privately": MEASURE, repairs.FIXES[repairs.READ]: repairs.READ, "Leave them out": repairs.ASIDE
-}  # fmt: skip
-WRONG = {
-    repairs.MISSING: "values are missing", repairs.CLIP: "numbers lie out of range", repairs.ONE: "spellings differ",
-    repairs.ADD: "values are not listed", repairs.GUESS: "values do not fit",
-}  # fmt: skip
-STYLE = """<style>
+UNKNOWN_VALUE_ACTIONS = {
+    "Measure them privately": MEASURE_ACTION, repairs.FIX_LABELS[repairs.FILL_IN]: repairs.FILL_IN, "Leave them out": repairs.LEAVE_OUT
+}
+PROBLEM_TEXTS = {
+    repairs.KEEP_MISSING: "values are missing", repairs.CLIP_OUTSIDE: "numbers lie out of range", repairs.MERGE_SPELLINGS: "spellings differ",
+    repairs.ADD_VALUES: "values are not listed", repairs.USE_GUESS: "values do not fit",
+}
+DECISIONS_STYLE = """<style>
 .st-key-next > :last-child {margin-left: auto;} .st-key-next h3 {padding-bottom: 0.6rem;}
 [class*="st-key-decide"] {gap: 0 0.5rem;} [class*="st-key-decide"] [kind="tertiary"] {color: inherit !important;}
 .st-key-kept-columns {position: absolute;} /* so that no gap stands for it */
@@ -49,227 +49,254 @@ STYLE = """<style>
   .st-key-columns > :has(> .st-key-whole) {display: flex; max-height: 36rem; overflow-y: auto;}
   .st-key-columns > :has([data-testid="stDataFrame"]) {order: 1;}}
 </style>"""
-KEPT = (
+ROW_LIMIT_HELP = (
     "A hash of a person's rows decides which of them are left out. Rows that name nobody count as one person. "
-    f"All noise is scaled to this many rows. {COUNTED}"
+    f"All noise is scaled to this many rows. {ROW_COUNT_NOTICE}"
 )
-SHOWN = 4  # lines of one list
-PERSON, MOST = "person-", "most-rows-"  # keys of widgets begin so, and end with the table's identity
+MAX_DECISIONS_SHOWN = 4  # lines of one list
+PERSON_KEY_PREFIX, MAX_ROWS_KEY_PREFIX = (
+    "person-",
+    "most-rows-",
+)  # keys of widgets begin so, and end with the table's identity
 
 
 @value_object
 class Decision:
     """Something to decide about some columns: in words, and the ways by their labels, best first, as `do` has them."""
 
-    words: str
+    text: str
     names: list[str]
-    ways: dict[str, str]
-    needed: bool = True
+    action_by_label: dict[str, str]
+    is_required: bool = True
 
 
-def decide(current: Table) -> DeltaGenerator | None:
+def draw_decisions(current: Table) -> DeltaGenerator | None:
     """How much is left to decide, each with one click; whom the guarantee protects; and the way on to Explore.
 
     Returns the place of the button that tries a measurement; None while a change is on its way.
     """
-    st.html(STYLE)
+    st.html(DECISIONS_STYLE)
     bar = st.container(horizontal=True, vertical_alignment="bottom", gap="medium", key="next")
     title = bar.container(width="content")
     with bar:
-        _protect(current)
+        _draw_privacy_unit(current)
     pending = (
-        [] if (is_changing := changing(current)) else [*needs(current), *([] if stakeholder() else offers(current))]
+        []
+        if (is_changing := draw_change_progress(current))
+        else [*required_decisions(current), *([] if is_stakeholder_view() else optional_decisions(current))]
     )
     columns = {name for decision in pending if decision.needed for name in decision.names}
     obstacle = "" if current.domain is not None else ": first mend what is named below"
-    if current.opening is not None and obstacle:
+    if current.partial_schema is not None and obstacle:
         obstacle = ": first try the measurement"
     elif columns:
-        obstacle = f": first decide about {_columns(columns)}"
+        obstacle = f": first decide about {_column_count_text(columns)}"
     ready_text = "All columns ready" if current.unit.person else "Ready, if each row is another person"
     with title:
-        heading(f"{_columns(columns)} to decide" if columns else "Not ready yet" if obstacle else ready_text)
+        draw_heading(
+            f"{_column_count_text(columns)} to decide" if columns else "Not ready yet" if obstacle else ready_text
+        )
     bar.container(key="in-sight", width="content").page_link(
         "pages/explore.py", label=f"**Explore it**{obstacle}", icon=":material/query_stats:", disabled=bool(obstacle)
     )
     if current.unit.person is not None:
-        _kept(current)
-    if current.unit.person is None and (person_column := next(filter(names_one, current.names), None)):
+        _draw_limited_rows(current)
+    if current.unit.person is None and (person_column := next(filter(header_names_one_person, current.names), None)):
         st.caption(
-            plain(f"“{clean(person_column)}” may name people. If someone can have several rows, choose it above.", 200)
+            escape_markdown(
+                f"“{printable_text(person_column)}” may name people. If someone can have several rows, choose it above.",
+                200,
+            )
         )
     if is_changing:
         return None
-    grid_edits.say(current)
+    grid_edits.show_grid_problems(current)
     try_slot = st.empty()
     if pending:
         with st.container(gap="xxsmall"):
-            for at, decision in enumerate(pending[:SHOWN]):
-                _draw(at, decision, current)
-    if len(pending) > SHOWN:
-        st.caption(f"{len(pending) - SHOWN} more: see “state” and “action” below.")
+            for at, decision in enumerate(pending[:MAX_DECISIONS_SHOWN]):
+                _draw_decision(at, decision, current)
+    if len(pending) > MAX_DECISIONS_SHOWN:
+        st.caption(f"{len(pending) - MAX_DECISIONS_SHOWN} more: see “state” and “action” below.")
     if current.problem and not current.problems:
-        st.warning(_words(current.problem), icon=":material/edit:")
+        st.warning(_problem_text(current.problem), icon=":material/edit:")
     return try_slot
 
 
-def _draw(at: int, decision: Decision, current: Table) -> None:
-    is_open = decision.ways == OPEN
-    if decision.needed and not is_open and not stakeholder():  # what is wrong quotes cells
-        session().look(current)
-    with row(key=f"decide-{at}"):
-        st.markdown(decision.words if is_open else _words(decision.words), width="stretch")
-        for label, action in decision.ways.items():
-            uses_real_data = action in repairs.PEEKS
+def _draw_decision(position: int, decision: Decision, current: Table) -> None:
+    is_open = decision.action_by_label == UNKNOWN_VALUE_ACTIONS
+    if decision.is_required and not is_open and not is_stakeholder_view():  # what is wrong quotes cells
+        session().mark_viewed(current)
+    with inline_container(key=f"decide-{position}"):
+        st.markdown(decision.text if is_open else _problem_text(decision.text), width="stretch")
+        for label, action in decision.action_by_label.items():
+            uses_real_data = action in repairs.PEEKING_FIXES
             st.button(
-                label, key=f"{decision.words}-{action}", icon=":material/visibility:" if uses_real_data else None,
-                type="primary" if action == MEASURE else "secondary" if is_open else "tertiary",
-                help=HELP if action == MEASURE else Tag.PEEK.meaning if uses_real_data else None,
-                disabled=uses_real_data and stakeholder() or action == MEASURE and current.large is not None,
-                on_click=do, args=(action, decision.names),
-            )  # fmt: skip
+                label, key=f"{decision.text}-{action}", icon=":material/visibility:" if uses_real_data else None,
+                type="primary" if action == MEASURE_ACTION else "secondary" if is_open else "tertiary",
+                help=MEASURE_HELP if action == MEASURE_ACTION else Provenance.REAL_DATA.meaning if uses_real_data else None,
+                disabled=uses_real_data and is_stakeholder_view() or action == MEASURE_ACTION and current.large_table is not None,
+                on_click=start_column_action, args=(action, decision.names),
+            )
 
 
-def needs(current: Table) -> Iterator[Decision]:
+def required_decisions(current: Table) -> Iterator[Decision]:
     """What must be decided: values of columns of which nothing is said, and what is wrong with others."""
-    problems_by_fixes: dict[tuple[str, ...], list[repairs.Problem]] = {}
+    problems_by_fixes: dict[tuple[str, ...], list[repairs.ColumnProblem]] = {}
     for problem in current.problems:
-        problems_by_fixes.setdefault((*OPEN.values(),) if problem.open else problem.fixes, []).append(problem)
+        problems_by_fixes.setdefault(
+            (*UNKNOWN_VALUE_ACTIONS.values(),) if problem.is_unfilled else problem.fixes, []
+        ).append(problem)
     for fixes, same_problems in problems_by_fixes.items():
         names = [problem.column for problem in same_problems]
-        if same_problems[0].open:
-            text = f"Without public values or a range: {_columns(names)}. Type them into the grid, or choose:"
-            yield Decision(text, names, OPEN)
+        if same_problems[0].is_unfilled:
+            text = f"Without public values or a range: {_column_count_text(names)}. Type them into the grid, or choose:"
+            yield Decision(text, names, UNKNOWN_VALUE_ACTIONS)
         else:
             text = (
-                same_problems[0].what
+                same_problems[0].message
                 if len(same_problems) == 1
-                else f"In {_columns(names)} {WRONG[fixes[0]]}: {few(names)}"
+                else f"In {_column_count_text(names)} {PROBLEM_TEXTS[fixes[0]]}: {join_first_texts(names)}"
             )
-            yield Decision(text, names, {repairs.FIXES[fix]: fix for fix in fixes})
+            yield Decision(text, names, {repairs.FIX_LABELS[fix]: fix for fix in fixes})
 
 
-def offers(current: Table) -> Iterator[Decision]:
+def optional_decisions(current: Table) -> Iterator[Decision]:
     """What may be decided otherwise: parts of dates, first characters of codes, spellings, words that mean missing."""
-    entries, missing = current.entries, current.words_missing
+    entries, missing = current.entries, current.missing_word_counts
     unused = [guess for guess in current.guesses.values() if guess.name not in entries]
-    dates = [guess for guess in unused if guess.aside == "date"]
+    dates = [guess for guess in unused if guess.exclusion == "date"]
     listed_names = [
-        n for n in current.done if entries[n].get("values") not in (None, PRIVATE) and not entries[n].get("read")
+        n
+        for n in current.valid_column_names
+        if entries[n].get("values") not in (None, PRIVATE) and not entries[n].get("read")
     ]
     names_with_missing = [name for name in listed_names if name in missing]
-    missing_words = {f"“{clean(word)}”" for name in names_with_missing for word in missing[name]}
-    names_any_case = [name for name in listed_names if ANY_CASE in current.guess(name).offers]
+    missing_words = {f"“{printable_text(word)}”" for name in names_with_missing for word in missing[name]}
+    names_any_case = [name for name in listed_names if ANY_CASE in current.column_guess(name).other_readings]
     for contents, action_by_label, names in (
         (
             "dates, which are too detailed",
-            {f"Use the {p}": p for p in PARTS if all(p in guess.parts for guess in dates)},
-            _names(dates),
+            {f"Use the {p}": p for p in DATE_PARTS if all(p in guess.date_parts for guess in dates)},
+            _guess_names(dates),
         ),
         (
             "codes of too many values",
-            {"Use their first characters": USE},
-            _names(g for g in unused if g.aside == "code"),
+            {"Use their first characters": USE_ACTION},
+            _guess_names(g for g in unused if g.exclusion == "code"),
         ),
-        ("values that differ only in case or spaces", {repairs.FIXES[repairs.ONE]: repairs.ONE}, names_any_case),
         (
-            f"words for missing ({few(sorted(missing_words), 40)})",
-            {repairs.FIXES[repairs.OWN]: repairs.OWN},
+            "values that differ only in case or spaces",
+            {repairs.FIX_LABELS[repairs.MERGE_SPELLINGS]: repairs.MERGE_SPELLINGS},
+            names_any_case,
+        ),
+        (
+            f"words for missing ({join_first_texts(sorted(missing_words), 40)})",
+            {repairs.FIX_LABELS[repairs.WORDS_AS_VALUES]: repairs.WORDS_AS_VALUES},
             names_with_missing,
         ),
     ):
         if names and action_by_label:
-            columns_hold = f"{_columns(names)} hold{'s' * (len(names) == 1)}"
-            yield Decision(f"Optional: {columns_hold} {contents}: {few(names)}", names, action_by_label, needed=False)
+            columns_hold = f"{_column_count_text(names)} hold{'s' * (len(names) == 1)}"
+            yield Decision(
+                f"Optional: {columns_hold} {contents}: {join_first_texts(names)}",
+                names,
+                action_by_label,
+                is_required=False,
+            )
 
 
-def _names(guesses: Iterable[Guess]) -> list[str]:
+def _guess_names(guesses: Iterable[ColumnGuess]) -> list[str]:
     return [guess.name for guess in guesses]
 
 
-def summary(current: Table) -> None:
+def draw_schema_summary(current: Table) -> None:
     """What was guessed and from what, what is left out and why, and how far the promise goes."""
-    if stakeholder():
+    if is_stakeholder_view():
         return
-    if people := _names(g for g in current.guesses.values() if g.aside in STATES and g.name not in current.entries):
-        st.caption(plain(f"Not used, because they may identify people: {few(people)}.", 400))
-    if current.guessed:
-        guessed_text = f"Kinds and the choice of columns were guessed from {current.looked_at}. {UNCOVERED}"
-        with row():
-            st.caption(PEEKED if current.read_off else guessed_text, width="stretch")
-            if not current.read_off and not current.confirmed:
+    if people := _guess_names(
+        g for g in current.guesses.values() if g.exclusion in IDENTIFIER_TEXTS and g.name not in current.entries
+    ):
+        st.caption(escape_markdown(f"Not used, because they may identify people: {join_first_texts(people)}.", 400))
+    if current.is_schema_inferred:
+        guessed_text = (
+            f"Kinds and the choice of columns were guessed from {current.inspected_rows_text}. {OUTSIDE_PROMISE}"
+        )
+        with inline_container():
+            st.caption(PEEKED_CAVEAT if current.has_data_entries else guessed_text, width="stretch")
+            if not current.has_data_entries and not current.kinds_confirmed:
                 st.button(
                     "I confirm that this is public knowledge", icon=":material/check:", type="tertiary",
-                    on_click=_confirm, help="Then the schema counts as entered by you.",
-                )  # fmt: skip
+                    on_click=_confirm_kinds, help="Then the schema counts as entered by you.",
+                )
 
 
-def _protect(current: Table) -> None:
+def _draw_privacy_unit(current: Table) -> None:
     """Ask whom the guarantee protects: rows, or people with so many rows each."""
     identity = current.identity
-    show(PERSON + identity, current.unit.person)
+    sync_widget_value(PERSON_KEY_PREFIX + identity, current.unit.person)
     person = st.selectbox(
         "Can one person have several rows?", [None, *current.names],
-        format_func=_whom, key=PERSON + identity, width=440, on_change=_take_unit, args=(identity,),
-    )  # fmt: skip
+        format_func=_person_option_text, key=PERSON_KEY_PREFIX + identity, width=440, on_change=_store_privacy_unit, args=(identity,),
+    )
     if person is not None:
-        show(MOST + identity, current.unit.most_rows)
+        sync_widget_value(MAX_ROWS_KEY_PREFIX + identity, current.unit.most_rows)
         st.number_input(
-            "Maximum rows per person", 1, MAX_ROWS_OF_PERSON, key=MOST + identity, help=KEPT, width=240,
-            on_change=_take_unit, args=(identity,),
-        )  # fmt: skip
+            "Maximum rows per person", 1, MAX_ROWS_OF_PERSON, key=MAX_ROWS_KEY_PREFIX + identity, help=ROW_LIMIT_HELP, width=240,
+            on_change=_store_privacy_unit, args=(identity,),
+        )
 
 
-@peek
-def _say_kept(current: Table) -> None:
+@hide_in_stakeholder_view
+def _show_limited_rows(current: Table) -> None:
     """Say how many rows the limit keeps."""
-    if current.kept_words:
-        st.caption(current.kept_words + ("." if not current.uploaded else f": {Tag.PEEK}."))
+    if current.limited_rows_text:
+        st.caption(current.limited_rows_text + ("." if not current.uploaded else f": {Provenance.REAL_DATA}."))
 
 
-def _kept(current: Table) -> None:
+def _draw_limited_rows(current: Table) -> None:
     """Say how many rows the limit keeps, or offer to count them to who has not looked at the table so far."""
-    if shows_kept(current):
-        _say_kept(current)
-    elif not stakeholder():
+    if may_show_limited_rows(current):
+        _show_limited_rows(current)
+    elif not is_stakeholder_view():
         st.button(
             "Count the rows that this limit keeps", key="count-kept", icon=":material/visibility:", type="tertiary",
-            help=Tag.PEEK.meaning, on_click=_look,
-        )  # fmt: skip
+            help=Provenance.REAL_DATA.meaning, on_click=_mark_table_viewed,
+        )
 
 
-def _look() -> None:
-    session().look(table())
+def _mark_table_viewed() -> None:
+    session().mark_viewed(table())
 
 
-def _take_unit(identity: str) -> None:
+def _store_privacy_unit(identity: str) -> None:
     """Protect whom the two widgets of a table say; the table owns the choice, and they are written from it."""
     current = table()
     if current.identity != identity:  # another table came meanwhile
         return
-    person = st.session_state[PERSON + identity]
-    max_rows = st.session_state.get(MOST + identity, current.unit.most_rows)
-    current.protect(PrivacyUnit() if person is None else PrivacyUnit(person, max_rows))
+    person = st.session_state[PERSON_KEY_PREFIX + identity]
+    max_rows = st.session_state.get(MAX_ROWS_KEY_PREFIX + identity, current.unit.most_rows)
+    current.set_privacy_unit(PrivacyUnit() if person is None else PrivacyUnit(person, max_rows))
 
 
-def hidden(current: Table) -> bool:
+def must_hide_schema(current: Table) -> bool:
     """Whether a schema guessed or read off the records must not be shown here."""
-    return stakeholder() and current.peeked
+    return is_stakeholder_view() and current.schema_uses_real_data
 
 
-def _whom(person: str | None) -> str:
+def _person_option_text(person: str | None) -> str:
     """Who is protected when `person` names people, in words. Not a lambda of the page: that would keep its table."""
-    return "No: each row is another person" if person is None else f"Yes, {clean(person)} says who"
+    return "No: each row is another person" if person is None else f"Yes, {printable_text(person)} says who"
 
 
-def _confirm() -> None:
-    attempt(lambda target, _: target.confirm())
+def _confirm_kinds() -> None:
+    start_schema_change(lambda target, _: target.confirm_kinds())
 
 
-def _columns(names: Collection[str]) -> str:
+def _column_count_text(names: Collection[str]) -> str:
     return f"{len(names)} column{'s' * (len(names) > 1)}"
 
 
-def _words(problem: str) -> str:
+def _problem_text(problem: str) -> str:
     """What is wrong may quote a cell."""
-    return "The schema does not serve this table yet." if stakeholder() else plain(problem, 400)
+    return "The schema does not serve this table yet." if is_stakeholder_view() else escape_markdown(problem, 400)

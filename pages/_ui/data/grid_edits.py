@@ -15,117 +15,119 @@ import streamlit as st
 
 from dpcore import InputError
 
-from ..jobs.table_changes import attempt, say_unchanged
-from ..session import Table, Told, plain, stakeholder, whole_table
-from .column_entries import ASIDE, SAID, cells_of, entry_of, names
+from ..jobs.table_changes import show_schema_problem, start_schema_change
+from ..session import JobProgressCallback, Table, escape_markdown, is_stakeholder_view, whole_table
+from .column_entries import NOT_USED, TEXT_BY_READING, entry_from_row, grid_cells, grid_column_names
 
-GRIDS, TURN, LAST = "_grids", "_grid-turn", "_grid-last"  # what the session knows of its grids
+GRIDS_KEY, GRID_TURN_KEY, LAST_GRID_KEY = "_grids", "_grid-turn", "_grid-last"  # what the session knows of its grids
 MAX_GRIDS = 3  # grids of earlier keys that may still send an edit
 Edits = dict[int, dict[str, Any]]  # by row and column of the grid
 
 
 @dataclass(eq=False)
-class Grid:
+class GridState:
     """What the grid of a key was given, and which edits of it the table was told of."""
 
-    given: list[dict[str, Any]]
-    taken: Edits
+    initial_cells: list[dict[str, Any]]
+    applied_edits: Edits
 
 
-def drawn(current: Table, *, with_bars: bool, busy: bool) -> str:
-    """Return the key that the grid is drawn with now; `busy` while a change is on its way."""
-    st.session_state.setdefault(TURN, 0)
-    key = _key(current, with_bars)
-    if not busy and _overtaken(current, _edits(key)):
-        st.session_state[TURN] += 1
-        key = _key(current, with_bars)
-    initial_cells = [cells_of(current, name) for name in names(current)]
-    grids = {old: grid for old, grid in st.session_state.get(GRIDS, {}).items() if old != key}
+def refresh_grid_key(current: Table, *, with_bars: bool, is_changing: bool) -> str:
+    """Return the key that the grid is drawn with now; `is_changing` while a change is on its way."""
+    st.session_state.setdefault(GRID_TURN_KEY, 0)
+    key = _grid_key(current, with_bars)
+    if not is_changing and _is_overtaken(current, _edits_of_grid(key)):
+        st.session_state[GRID_TURN_KEY] += 1
+        key = _grid_key(current, with_bars)
+    initial_cells = [grid_cells(current, name) for name in grid_column_names(current)]
+    grids = {old: grid for old, grid in st.session_state.get(GRIDS_KEY, {}).items() if old != key}
     recent_grids = dict(list(grids.items())[-MAX_GRIDS:])
-    st.session_state[GRIDS] = recent_grids | {key: Grid(initial_cells, _edits(key))}
-    st.session_state[LAST] = key
+    st.session_state[GRIDS_KEY] = recent_grids | {key: GridState(initial_cells, _edits_of_grid(key))}
+    st.session_state[LAST_GRID_KEY] = key
     return key
 
 
-def take(key: str) -> None:
+def apply_grid_edits(key: str) -> None:
     """Tell the table of what was typed or chosen since; called by the grid of this key."""
-    grid = st.session_state.get(GRIDS, {}).get(key)
-    if grid is None or not _is_of(key, whole_table()):
+    grid = st.session_state.get(GRIDS_KEY, {}).get(key)
+    if grid is None or not _is_grid_of_table(key, whole_table()):
         return
-    edits, old_edits, grid.taken = _edits(key), grid.taken, _edits(key)
+    edits, old_edits, grid.applied_edits = _edits_of_grid(key), grid.applied_edits, _edits_of_grid(key)
     new_edits = {
-        at: {column: cell for column, cell in cells.items() if not _holds(old_edits, at, column, cell)}
+        at: {column: cell for column, cell in cells.items() if not _contains_edit(old_edits, at, column, cell)}
         for at, cells in edits.items()
     }
     for at, cells in old_edits.items():
         for column, cell in cells.items():
             initial_cell = grid.given[at][column]
-            if column not in edits.get(at, {}) and not _same(cell, initial_cell):  # typed back to what it was
+            if column not in edits.get(at, {}) and not _are_cells_equal(
+                cell, initial_cell
+            ):  # typed back to what it was
                 new_edits.setdefault(at, {})[column] = initial_cell
     new_edits = {at: cells for at, cells in new_edits.items() if cells}
     if new_edits:
-        attempt(partial(_use, new_edits))
+        start_schema_change(partial(_change_entries, new_edits))
 
 
-def renew(columns: list[str]) -> None:
+def renew_grid(columns: list[str]) -> None:
     """Show from now on what the table says of these columns, whatever was typed into their cells before."""
-    current, edits = whole_table(), _edits(st.session_state.get(LAST, ""))
-    all_names = names(current)
+    current, edits = whole_table(), _edits_of_grid(st.session_state.get(LAST_GRID_KEY, ""))
+    all_names = grid_column_names(current)
     if any(all_names[at] in columns for at in edits if at < len(all_names)):
-        st.session_state[TURN] = st.session_state.get(TURN, 0) + 1
+        st.session_state[GRID_TURN_KEY] = st.session_state.get(GRID_TURN_KEY, 0) + 1
 
 
-def say(current: Table) -> None:
+def show_grid_problems(current: Table) -> None:
     """Say what of the schema was not changed, and what stands in the grid and cannot be read."""
-    if say_unchanged(current):
+    if show_schema_problem(current):
         return
-    key, failures = st.session_state.get(LAST, ""), []
-    if _is_of(key, current):
-        all_names = names(current)
-        for at, cells in _edits(key).items():
+    key, failures = st.session_state.get(LAST_GRID_KEY, ""), []
+    if _is_grid_of_table(key, current):
+        all_names = grid_column_names(current)
+        for at, cells in _edits_of_grid(key).items():
             for column, cell in cells.items():
                 try:
-                    _entry(current, all_names[at], {column: cell})
+                    _entry_from_cells(current, all_names[at], {column: cell})
                 except InputError as error:
                     failures.append(str(error))
-    if failures and not stakeholder():
-        st.error(plain("; ".join(failures), 400))
+    if failures and not is_stakeholder_view():
+        st.error(escape_markdown("; ".join(failures), 400))
 
 
-def _use(edits: Edits, mine: Table, told: Told) -> None:
+def _change_entries(edits: Edits, target: Table, progress: JobProgressCallback) -> None:
     """Change the schema by these edits, each as far as it can be read; InputError for the others."""
-    all_names, entries, failures = names(mine), {}, []
+    all_names, entries, failures = grid_column_names(target), {}, []
     for at, cells in edits.items():
         try:
-            entries[all_names[at]] = _entry(mine, all_names[at], cells)
+            entries[all_names[at]] = _entry_from_cells(target, all_names[at], cells)
         except InputError as error:
             failures.append(str(error))
     if entries:
-        mine.change(entries, told=told)
+        target.update_entries(entries, progress=progress)
     if failures:
         raise InputError("; ".join(failures))
 
 
-def _entry(current: Table, name: str, cells: dict[str, Any]) -> dict[str, Any] | None:
+def _entry_from_cells(current: Table, name: str, cells: dict[str, Any]) -> dict[str, Any] | None:
     """Return the entry of a column as these of its cells say, and the others as they are."""
-    row = cells_of(current, name)
-    if row["what it is"] == ASIDE and "what it is" not in cells:  # something is said of what was not used
-        guessed_entry = current.guess(name).entry
-        row["what it is"] = SAID[guessed_entry["kind"], guessed_entry.get("read", "")]
-    return entry_of(name, row | cells, current.entries.get(name, {}))
+    row = grid_cells(current, name)
+    if row["what it is"] == NOT_USED and "what it is" not in cells:  # something is said of what was not used
+        guessed_entry = current.column_guess(name).initial_entry
+        row["what it is"] = TEXT_BY_READING[guessed_entry["kind"], guessed_entry.get("read", "")]
+    return entry_from_row(name, row | cells, current.entries.get(name, {}))
 
 
-def _overtaken(current: Table, edits: Edits) -> bool:
+def _is_overtaken(current: Table, edits: Edits) -> bool:
     """Whether the table says something else than an edit that it could read."""
-    all_names = names(current)
+    all_names = grid_column_names(current)
     for at, cells in edits.items():
         name = all_names[at]
-        table_cells = cells_of(current, name)
+        table_cells = grid_cells(current, name)
         for column, cell in cells.items():
-            if _same(cell, table_cells[column]):
+            if _are_cells_equal(cell, table_cells[column]):
                 continue
             try:
-                entry = _entry(current, name, {column: cell})
+                entry = _entry_from_cells(current, name, {column: cell})
             except InputError:  # it stays in sight, with what is wrong with it
                 continue
             if entry != current.entries.get(name):
@@ -133,27 +135,27 @@ def _overtaken(current: Table, edits: Edits) -> bool:
     return False
 
 
-def _edits(key: str) -> Edits:
+def _edits_of_grid(key: str) -> Edits:
     """The edited cells that the browser keeps under a key."""
     state = st.session_state.get(key) or {}
     return {int(at): dict(cells) for at, cells in state.get("edited_rows", {}).items()}
 
 
-def _key(current: Table, with_bars: bool) -> str:
+def _grid_key(current: Table, with_bars: bool) -> str:
     bars = "-bars" if with_bars else ""
-    return f"schema-{current.identity}-{st.session_state[TURN]}{bars}"
+    return f"schema-{current.identity}-{st.session_state[GRID_TURN_KEY]}{bars}"
 
 
-def _is_of(key: str, current: Table) -> bool:
+def _is_grid_of_table(key: str, current: Table) -> bool:
     return key.startswith(f"schema-{current.identity}-")
 
 
-def _holds(edits: Edits, at: int, column: str, cell: Any) -> bool:
+def _contains_edit(edits: Edits, at: int, column: str, cell: Any) -> bool:
     """Whether this cell stands among the edits."""
-    return column in edits.get(at, {}) and _same(edits[at][column], cell)
+    return column in edits.get(at, {}) and _are_cells_equal(edits[at][column], cell)
 
 
-def _same(one: Any, other: Any) -> bool:
+def _are_cells_equal(first: Any, second: Any) -> bool:
     """Whether two cells say the same; an empty one may be written in several ways."""
-    are_empty = [cell is None or cell == "" or cell is pd.NA for cell in (one, other)]
-    return all(are_empty) or (not any(are_empty) and one == other)
+    are_empty = [cell is None or cell == "" or cell is pd.NA for cell in (first, second)]
+    return all(are_empty) or (not any(are_empty) and first == second)

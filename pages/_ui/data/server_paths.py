@@ -10,75 +10,77 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dpcore import InputError
-from dpcore.data.readers import ENDINGS
+from dpcore.data.readers import TABLE_ENDINGS
 from dpcore.data.sources.parquet_source import ParquetSource
-from dpcore.data.sources.source import CHANGED, stamped
+from dpcore.data.sources.source import CHANGED_MESSAGE, open_stamped_file
 from dpcore.data.sources.text_source import TextSource
 
-from ..session import clean, public_host
-from ..session.counted_table import named
+from ..session import is_public_host, printable_text
+from ..session.counted_table import hide_path_in_errors
 
-VARIABLE = "DPCORE_TABLES"
-LISTED = 1000  # files of a folder
-MOST_FILES = 100_000  # in a folder of Parquet files
-LONGEST_NAME = 200  # characters of one that is listed
-OUTSIDE = "it is not in the folder of this server's tables"
+FOLDER_VARIABLE = "DPCORE_TABLES"
+MAX_LISTED_FILES = 1000  # files of a folder
+MAX_FOLDER_FILES = 100_000  # in a folder of Parquet files
+MAX_NAME_CHARS = 200  # characters of one that is listed
+OUTSIDE_FOLDER_TEXT = "it is not in the folder of this server's tables"
 
 
-def folder() -> Path | None:
+def tables_folder() -> Path | None:
     """The folder that the owner has set up, as it was named; None where there is none."""
-    configured = os.environ.get(VARIABLE, "").strip()
+    configured = os.environ.get(FOLDER_VARIABLE, "").strip()
     return Path(configured) if configured else None
 
 
-def offered() -> bool:
+def can_name_server_table() -> bool:
     """Whether a table on this machine can be named here at all."""
-    return folder() is not None or not public_host()
+    return tables_folder() is not None or not is_public_host()
 
 
-def listed(root: Path) -> list[str]:
+def list_table_names(root: Path) -> list[str]:
     """What in a folder can be named, in order: files with a table's ending, and folders, that do not lead out of it."""
     try:
         with os.scandir(root) as entries:
-            names = sorted(entry.name for entry in entries if _can_be_named(entry.name))
+            names = sorted(entry.name for entry in entries if _is_showable_name(entry.name))
     except OSError:
         return []
-    return [name for name in names if _is_table(root / name) and _inside(root / name, root)][:LISTED]
+    return [name for name in names if _is_table(root / name) and _is_inside(root / name, root)][:MAX_LISTED_FILES]
 
 
-def find(said: str) -> tuple[Path, Path | None]:
+def resolve_table_path(requested: str) -> tuple[Path, Path | None]:
     """The path that a person means, and the folder that it must not leave. Raises InputError, naming what was said."""
-    said, root = said.strip(), folder()
+    requested, root = requested.strip(), tables_folder()
     if root is not None:
-        if said not in listed(root):
-            raise InputError(f"{clean(said)}: {OUTSIDE}")
-        return root / said, root
-    if public_host():
+        if requested not in list_table_names(root):
+            raise InputError(f"{printable_text(requested)}: {OUTSIDE_FOLDER_TEXT}")
+        return root / requested, root
+    if is_public_host():
         raise InputError("tables on this server are read only where its owner has set up a folder of them")
     try:
-        path = Path(said).expanduser()
+        path = Path(requested).expanduser()
     except RuntimeError:  # of somebody who is not known here
-        path = Path(said)
+        path = Path(requested)
     if not path.is_absolute():
-        raise InputError(f"{clean(said) or 'nothing'} is no whole path: begin with {Path.home().anchor} or ~")
+        raise InputError(
+            f"{printable_text(requested) or 'nothing'} is no whole path: begin with {Path.home().anchor} or ~"
+        )
     return path, None
 
 
 @contextmanager
-def opened(path: Path, root: Path | None) -> Iterator[BinaryIO]:
+def open_unchanging_file(path: Path, root: Path | None) -> Iterator[BinaryIO]:
     """A file, open for reading, that stays as it is until it is read.
 
     What is refused is named as it was chosen, and the folders above it are not.
     """
-    with named(path), stamped(path) as (file, _):
+    with hide_path_in_errors(path), open_stamped_file(path) as (file, _):
         first_stat = os.fstat(file.fileno())
-        guard(path, root, first_stat)
+        require_file_of_folder(path, root, first_stat)
         yield file
-        if _state(os.fstat(file.fileno())) != _state(first_stat):
-            raise InputError(CHANGED)
+        if _stat_identity(os.fstat(file.fileno())) != _stat_identity(first_stat):
+            raise InputError(CHANGED_MESSAGE)
 
 
-def guard(path: Path, root: Path | None, found: os.stat_result) -> None:
+def require_file_of_folder(path: Path, root: Path | None, file_stat: os.stat_result) -> None:
     """Refuse an open file that is not, or no longer, the one that the folder has under that name.
 
     It is asked after the file was opened: a link that was put in its place before that is seen now.
@@ -86,34 +88,36 @@ def guard(path: Path, root: Path | None, found: os.stat_result) -> None:
     if root is None:
         return
     try:
-        current_stat = _there(path, root)
+        current_stat = _stat_without_links(path, root)
     except (OSError, RuntimeError, ValueError):
         current_stat = None
-    if current_stat is None or _state(current_stat) != _state(found):
-        raise InputError(OUTSIDE)
+    if current_stat is None or _stat_identity(current_stat) != _stat_identity(file_stat):
+        raise InputError(OUTSIDE_FOLDER_TEXT)
 
 
-def guard_parts(source: ParquetSource | TextSource, root: Path | None) -> None:
+def require_files_of_folder(source: ParquetSource | TextSource, root: Path | None) -> None:
     """The same of every file of a source, which refuses each that is not the one that it opened first."""
     for path, stamp in source.stamps if root is not None else ():
-        with named(path):
+        with hide_path_in_errors(path):
             current_stat = os.stat(path)
             if (current_stat.st_ino, current_stat.st_size, current_stat.st_mtime_ns) != stamp:
-                raise InputError(CHANGED)
-            guard(path, root, current_stat)
+                raise InputError(CHANGED_MESSAGE)
+            require_file_of_folder(path, root, current_stat)
 
 
-def check_folder(path: Path, told: Callable[[], object]) -> None:
-    """Refuse a folder in which so much lies that nobody meant all of it; `told` may end the search."""
+def check_folder_size(path: Path, progress: Callable[[], object]) -> None:
+    """Refuse a folder in which so much lies that nobody meant all of it; `progress` may end the search."""
     file_count = 0
     for _, folders, files in os.walk(path):
-        told()
+        progress()
         file_count += len(folders) + len(files)
-        if file_count > MOST_FILES:
-            raise InputError(f"more than {MOST_FILES:,} files and folders lie in it; name a folder of Parquet files")
+        if file_count > MAX_FOLDER_FILES:
+            raise InputError(
+                f"more than {MAX_FOLDER_FILES:,} files and folders lie in it; name a folder of Parquet files"
+            )
 
 
-def _there(path: Path, root: Path) -> os.stat_result:
+def _stat_without_links(path: Path, root: Path) -> os.stat_result:
     """What stands in a folder where a path leads, step by step from the folder down and over no link."""
     top = root.resolve(strict=True)
     *parent_names, last = path.resolve(strict=True).relative_to(top).parts  # ValueError for what leads out of it
@@ -132,20 +136,20 @@ def _there(path: Path, root: Path) -> os.stat_result:
         os.close(folder_fd)
 
 
-def _state(found: os.stat_result) -> tuple[int, ...]:
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+def _stat_identity(file_stat: os.stat_result) -> tuple[int, ...]:
+    return file_stat.st_dev, file_stat.st_ino, file_stat.st_size, file_stat.st_mtime_ns
 
 
-def _can_be_named(name: str) -> bool:
+def _is_showable_name(name: str) -> bool:
     """Whether a name is shown as it stands, so that no two look alike."""
-    return not name.startswith((".", "_")) and clean(name, LONGEST_NAME) == name
+    return not name.startswith((".", "_")) and printable_text(name, MAX_NAME_CHARS) == name
 
 
 def _is_table(path: Path) -> bool:
-    return path.is_dir() or path.suffix.lower() in ENDINGS and path.is_file()
+    return path.is_dir() or path.suffix.lower() in TABLE_ENDINGS and path.is_file()
 
 
-def _inside(path: Path, root: Path) -> bool:
+def _is_inside(path: Path, root: Path) -> bool:
     try:
         return path.resolve(strict=True).is_relative_to(root.resolve(strict=True))
     except (OSError, RuntimeError, ValueError):

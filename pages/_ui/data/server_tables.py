@@ -9,130 +9,142 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import InputError, source_at
-from dpcore.data.readers import ENDINGS, UPLOADED, LoadedTable
-from dpcore.data.sources.open_source import is_large
+from dpcore.data.readers import MAX_UPLOADED_CELLS, TABLE_ENDINGS, LoadedTable
+from dpcore.data.sources.open_source import is_large_table
 from dpcore.data.sources.parquet_source import ParquetSource
 from dpcore.data.sources.text_source import TextSource
-from dpcore.data.text_file import OpenQuotesError, guessed
-from dpcore.schema.text_format import UNSTATED, TextFormat
+from dpcore.data.text_file import OpenQuotesError, guess_text_format
+from dpcore.schema.text_format import DEFAULT_TEXT_FORMAT, TextFormat
 
-from ..jobs import Work
-from ..jobs.table_changes import UNREAD, arrive
-from ..session import Large, Table, here, public_host
-from ..session.counted_table import named
+from ..jobs import ThreadJob
+from ..jobs.table_changes import UPLOAD_PROBLEM_KEY, start_table_upload
+from ..session import LargeTable, Table, is_public_host, server_label
+from ..session.counted_table import hide_path_in_errors
 from . import server_paths
-from .file_reading import loaded, made_of
+from .file_reading import load_file, table_from_loaded
 
-PATH, CHOSEN = "server-path", "server-file"  # keys of widgets
-LONGEST = 1000  # characters of a path
-LOOK = 1 << 26  # bytes that are looked at to guess how a large text is written
-FIRST, FIRST_CELLS = 100_000, 4_000_000  # rows of a large table, and their cells, that guesses look at: at the most
-TOGETHER, SOME = 32, 1000  # columns that are read at once; rows whose lengths are measured
-TEXTS = (".csv", ".tsv", ".txt")
-EXAMPLE = "/home/you/people.csv"
-KINDS = ", ".join(ENDINGS)
+PATH_WIDGET_KEY, FILE_WIDGET_KEY = "server-path", "server-file"  # keys of widgets
+MAX_PATH_CHARS = 1000  # characters of a path
+MAX_FORMAT_GUESS_BYTES = 1 << 26  # bytes that are looked at to guess how a large text is written
+MAX_FIRST_ROWS, MAX_FIRST_CELLS = (
+    100_000,
+    4_000_000,
+)  # rows of a large table, and their cells, that guesses look at: at the most
+COLUMNS_PER_READ, LENGTH_SAMPLE_ROWS = 32, 1000  # columns that are read at once; rows whose lengths are measured
+TEXT_EXTENSIONS = (".csv", ".tsv", ".txt")
+EXAMPLE_PATH = "/home/you/people.csv"
+EXTENSIONS_TEXT = ", ".join(TABLE_ENDINGS)
 
 
-def offer() -> None:
+def draw_server_tables() -> None:
     """The widgets, where there is something to choose from."""
-    if not server_paths.offered():
+    if not server_paths.can_name_server_table():
         return
-    root = server_paths.folder()
-    with st.popover(f"On {here()}", type="tertiary"):
-        names = [] if root is None else server_paths.listed(root)
+    root = server_paths.tables_folder()
+    with st.popover(f"On {server_label()}", type="tertiary"):
+        names = [] if root is None else server_paths.list_table_names(root)
         if root is not None and not names:
-            st.caption(f"The folder of {here()}'s tables holds none.")
+            st.caption(f"The folder of {server_label()}'s tables holds none.")
             return
         input_container = st.container(horizontal=True, vertical_alignment="bottom")
         if root is None:
-            key = PATH
+            key = PATH_WIDGET_KEY
             input_container.text_input(
-                "Path of a file on this machine, or of a folder of Parquet files", key=PATH, placeholder=EXAMPLE,
-                max_chars=LONGEST, autocomplete="off", persist_state="session",
-                help=f"A file that ends in {KINDS}. What is large is read in parts.",
-            )  # fmt: skip
-        else:
-            key = CHOSEN
-            input_container.selectbox(
-                f"Table of {here()}", names, None, key=CHOSEN, placeholder="Choose a file", persist_state="session"
+                "Path of a file on this machine, or of a folder of Parquet files", key=PATH_WIDGET_KEY, placeholder=EXAMPLE_PATH,
+                max_chars=MAX_PATH_CHARS, autocomplete="off", persist_state="session",
+                help=f"A file that ends in {EXTENSIONS_TEXT}. What is large is read in parts.",
             )
-        input_container.button("Read it", key="read-server", icon=":material/input:", on_click=take, args=(key,))
+        else:
+            key = FILE_WIDGET_KEY
+            input_container.selectbox(
+                f"Table of {server_label()}",
+                names,
+                None,
+                key=FILE_WIDGET_KEY,
+                placeholder="Choose a file",
+                persist_state="session",
+            )
+        input_container.button(
+            "Read it", key="read-server", icon=":material/input:", on_click=start_reading_server_table, args=(key,)
+        )
 
 
-def take(key: str, format: TextFormat | None = None) -> None:
+def start_reading_server_table(key: str, format: TextFormat | None = None) -> None:
     """Begin to read what was named, a text in a known or guessed format.
 
     Until then, and if it cannot be read, the table is the one that was there.
     """
     try:
-        path, root = server_paths.find(st.session_state.get(key) or "")
+        path, root = server_paths.resolve_table_path(st.session_state.get(key) or "")
     except InputError as error:
-        st.session_state[UNREAD] = str(error)
+        st.session_state[UPLOAD_PROBLEM_KEY] = str(error)
     else:
-        arrive(partial(_read, path, root, format=format))
+        start_table_upload(partial(_read_server_table, path, root, format=format))
 
 
-def _read(path: Path, root: Path | None, work: Work, format: TextFormat | None = None) -> Table:
+def _read_server_table(path: Path, root: Path | None, job: ThreadJob, format: TextFormat | None = None) -> Table:
     """The table at a path, as from an upload; what is too large for that is read in parts."""
-    with named(path):
+    with hide_path_in_errors(path):
         if path.is_dir():
-            server_paths.check_folder(path, lambda: work.tell(0.0, "The folder is searched"))
-        if _large(path):
-            return _in_parts(path, root, work, format)
-    with server_paths.opened(path, root) as file:
-        loaded_table = loaded(path.name, file, work, format)
-    return made_of(replace(loaded_table, how=f"{loaded_table.how}, on {here()}"), path.name, work)
+            server_paths.check_folder_size(path, lambda: job.report_progress(0.0, "The folder is searched"))
+        if _should_read_in_parts(path):
+            return _table_in_parts(path, root, job, format)
+    with server_paths.open_unchanging_file(path, root) as file:
+        loaded_table = load_file(path.name, file, job, format)
+    return table_from_loaded(
+        replace(loaded_table, how=f"{loaded_table.description}, on {server_label()}"), path.name, job
+    )
 
 
-def _large(path: Path) -> bool:
+def _should_read_in_parts(path: Path) -> bool:
     """Whether a table is better read in parts: by the command line's rule, or as it is more than an upload may be."""
-    if not path.exists() or path.is_dir() or is_large(path):
+    if not path.exists() or path.is_dir() or is_large_table(path):
         return path.exists()
-    if public_host() and path.stat().st_size > st.get_option("server.maxUploadSize") << 20:
+    if is_public_host() and path.stat().st_size > st.get_option("server.maxUploadSize") << 20:
         return True
     if path.suffix.lower() != ".parquet":
         return False
     source = ParquetSource(path)
-    return source.rows * len(source.columns) > UPLOADED
+    return source.rows * len(source.columns) > MAX_UPLOADED_CELLS
 
 
-def _in_parts(path: Path, root: Path | None, work: Work, format: TextFormat | None) -> Table:
+def _table_in_parts(path: Path, root: Path | None, job: ThreadJob, format: TextFormat | None) -> Table:
     """A table of which the first rows are read, to guess by."""
-    work.tell(0.0, "The first rows are read")
-    if format is None and path.suffix.lower() in TEXTS and path.is_file():
-        with server_paths.opened(path, root) as file:
-            format = guessed(BytesIO(file.read(LOOK)))
-    source = source_at(path, format := format or UNSTATED)
+    job.report_progress(0.0, "The first rows are read")
+    if format is None and path.suffix.lower() in TEXT_EXTENSIONS and path.is_file():
+        with server_paths.open_unchanging_file(path, root) as file:
+            format = guess_text_format(BytesIO(file.read(MAX_FORMAT_GUESS_BYTES)))
+    source = source_at(path, format := format or DEFAULT_TEXT_FORMAT)
     try:
         names = source.columns
     except InputError:
         if root is not None:  # it may quote a file that nobody has compared with the folder yet
             raise InputError("cannot be read in parts") from None
         raise
-    server_paths.guard_parts(source, root)
+    server_paths.require_files_of_folder(source, root)
     try:
-        first_rows = _first(source) if names else pd.DataFrame()
+        first_rows = _read_first_rows(source) if names else pd.DataFrame()
     except OpenQuotesError:
         source = source_at(path, format := replace(format, line_breaks=True))
-        server_paths.guard_parts(source, root)
-        first_rows = _first(source)
+        server_paths.require_files_of_folder(source, root)
+        first_rows = _read_first_rows(source)
     if not len(first_rows):
         raise InputError("has no rows")
     is_parquet = isinstance(source, ParquetSource)
-    large_table = Large(
-        source, source.rows if isinstance(source, ParquetSource) else _about(path, first_rows), is_parquet
+    large_table = LargeTable(
+        source, source.rows if isinstance(source, ParquetSource) else _estimate_row_count(path, first_rows), is_parquet
     )
-    format_words = "Parquet" if is_parquet else f"text, {format.words}"
-    how = f"{format_words}, in parts, on {here()}; guesses look at the first {len(first_rows):,} rows"
-    return made_of(LoadedTable(first_rows, how, format), path.name, work, large_table)
+    format_words = "Parquet" if is_parquet else f"text, {format.description}"
+    how = f"{format_words}, in parts, on {server_label()}; guesses look at the first {len(first_rows):,} rows"
+    return table_from_loaded(LoadedTable(first_rows, how, format), path.name, job, large_table)
 
 
-def _first(source: ParquetSource | TextSource) -> pd.DataFrame:
+def _read_first_rows(source: ParquetSource | TextSource) -> pd.DataFrame:
     """The first rows, a few columns at a time: as many as make no large table."""
-    max_rows = max(2, min(FIRST, FIRST_CELLS // len(source.columns)))
+    max_rows = max(2, min(MAX_FIRST_ROWS, MAX_FIRST_CELLS // len(source.columns)))
     parts = []
-    for start in range(0, len(source.columns), TOGETHER):
-        names = source.columns[start : start + TOGETHER]
+    for start in range(0, len(source.columns), COLUMNS_PER_READ):
+        names = source.columns[start : start + COLUMNS_PER_READ]
         chunk = next((c for c in source.chunks(names) if c.rows), None)
         cells = (
             {name: chunk.cells(name).head(max_rows) for name in names} if chunk is not None else dict.fromkeys(names)
@@ -141,9 +153,9 @@ def _first(source: ParquetSource | TextSource) -> pd.DataFrame:
     return pd.concat(parts, axis=1)
 
 
-def _about(path: Path, first: pd.DataFrame) -> int:
+def _estimate_row_count(path: Path, first_rows: pd.DataFrame) -> int:
     """How many rows a text has, by its size and the length of the first ones."""
-    sample_rows = first.head(SOME)
+    sample_rows = first_rows.head(LENGTH_SAMPLE_ROWS)
     length = sum(
         int(pd.Series(sample_rows[name]).astype(str).str.len().sum()) + len(sample_rows) for name in sample_rows.columns
     )

@@ -9,35 +9,42 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import DeletedFile
 
 from dpcore import InputError, read_json
-from dpcore.schema.text_format import DELIMITERS, ENCODINGS
+from dpcore.schema.text_format import DELIMITER_NAMES, ENCODING_NAMES
 
-from ..components import row
-from ..jobs.table_changes import UNREAD, arriving, attempt, drop, refuse, say_unread
-from ..session import Table, clean, here, plain, public_host, table, whole_table
-from ..session.current_table import SAMPLES, show, use_sample
-from ..session.session import forget
+from ..components import inline_container
+from ..jobs.table_changes import (
+    UPLOAD_PROBLEM_KEY,
+    cancel_table_jobs,
+    draw_upload_progress,
+    show_upload_problem,
+    start_schema_change,
+    store_schema_problem,
+)
+from ..session import Table, escape_markdown, is_public_host, printable_text, server_label, table, whole_table
+from ..session.current_table import SAMPLES, sync_widget_value, use_sample
+from ..session.session import forget_table
 from . import server_tables
-from .file_reading import bring
+from .file_reading import start_reading_upload
 
-GONE = "The file is no longer at hand. Choose it again."
-WHERE = (
+FILE_GONE_TEXT = "The file is no longer at hand. Choose it again."
+UPLOAD_STORAGE_TEXT = (
     "An upload stays in {here}'s memory for this session. It goes within two minutes after you close the tab. "
     "Parts of large uploads may pass through a temporary file that no other program sees. What you type about its "
     "columns is kept in your browser."
 )
-WHERE_IN_PARTS = (
+IN_PARTS_STORAGE_TEXT = (
     "This table stays where it lies on {here}. Its first rows and its counts are kept in memory for "
     "this session. They go within two minutes after you close the tab."
 )
-WRITTEN = "_constraints-written"  # what the table said when it was written into the field, and into which
-LINES = {False: "Read each line as a row", True: "Allow line breaks inside values"}
-WAYS = (
-    ("encoding", "Read as {}", ENCODINGS),
-    ("delimiter", "Separate by {}", DELIMITERS),
-    ("line_breaks", "{}", LINES),
+WRITTEN_KEY = "_constraints-written"  # what the table said when it was written into the field, and into which
+LINE_BREAK_TEXTS = {False: "Read each line as a row", True: "Allow line breaks inside values"}
+FORMAT_CHOICES = (
+    ("encoding", "Read as {}", ENCODING_NAMES),
+    ("delimiter", "Separate by {}", DELIMITER_NAMES),
+    ("line_breaks", "{}", LINE_BREAK_TEXTS),
 )
-EXAMPLE = '[{"order": ["first_year", "last_year"]}, {"impossible": {"age": {"to": 14}, "married": "yes"}}]'
-CONSTRAINTS = (
+CONSTRAINTS_EXAMPLE = '[{"order": ["first_year", "last_year"]}, {"impossible": {"age": {"to": 14}, "married": "yes"}}]'
+CONSTRAINTS_HELP = (
     'What everybody knows: {"order": ["start", "end"]}, numbers that never fall; {"impossible": {"age": {"to": 14}, '
     '"married": "yes"}}, values that never occur together; {"within": ["city", "county"], "which": {"Lyon": "Rhône"}}. '
     "No synthetic row breaks one. A real row that does is counted as it is."
@@ -48,74 +55,77 @@ def choose_table() -> Table:
     """Where the table comes from, and how it was read."""
     st.session_state["sample"] = None if table().uploaded else table().name
     title_by_sample = {name: title for name, (title, _) in SAMPLES.items()}
-    with row(key="choose"):
+    with inline_container(key="choose"):
         st.file_uploader(
             "Upload a table", ["csv", "tsv", "txt", "xlsx", "parquet"], key="upload", on_change=_take_upload,
-            help=WHERE.format(here=here()), label_visibility="collapsed",
-        )  # fmt: skip
+            help=UPLOAD_STORAGE_TEXT.format(here=server_label()), label_visibility="collapsed",
+        )
         with st.popover("Take a sample", type="tertiary"):
             st.selectbox("Sample", list(SAMPLES), None, title_by_sample.get, key="sample", on_change=_take_sample)
-        server_tables.offer()
+        server_tables.draw_server_tables()
         if table().uploaded:
-            st.button("Forget my table", on_click=forget, type="tertiary")
-    if public_host():
+            st.button("Forget my table", on_click=forget_table, type="tertiary")
+    if is_public_host():
         st.warning(
             "This server can be reached by others, and whoever runs it can see what you upload. Upload only what "
             "may be shared with them; for private tables run the app on your own machine."
         )
     with st.container():  # so that what is below keeps its place
-        arriving()
-        say_unread()
+        draw_upload_progress()
+        show_upload_problem()
     return table()
 
 
 def _take_sample() -> None:
     if st.session_state["sample"] is not None:
         st.session_state.pop("_lost", None)
-        drop()
+        cancel_table_jobs()
         use_sample(st.session_state["sample"])
 
 
-def ways_to_read(current: Table) -> None:
+def draw_format_choices(current: Table) -> None:
     """Other ways to read a text file, one click each."""
     st.caption("If that is wrong, one click reads the file again. Its columns are then guessed anew.")
     with st.container(horizontal=True):
-        for name, label, text_by_value in WAYS:
-            for value in (value for value in text_by_value if value != getattr(current.format, name)):
+        for name, label, text_by_value in FORMAT_CHOICES:
+            for value in (value for value in text_by_value if value != getattr(current.text_format, name)):
                 button_text = label.format(text_by_value[value])
-                st.button(button_text, key=f"again-{button_text}", on_click=_again, args=(name, value))
+                st.button(button_text, key=f"again-{button_text}", on_click=_read_again, args=(name, value))
 
 
-def _again(name: str, value: Any) -> None:
+def _read_again(name: str, value: Any) -> None:
     """Read the text file of the table in use once more, with another entry in what is known of its format."""
     current, uploaded = whole_table(), st.session_state.get("upload")
-    format, keys = replace(current.format, **{name: value}), (server_tables.PATH, server_tables.CHOSEN)
+    format, keys = (
+        replace(current.text_format, **{name: value}),
+        (server_tables.PATH_WIDGET_KEY, server_tables.FILE_WIDGET_KEY),
+    )
     matching_keys = [key for key in keys if Path(st.session_state.get(key) or "").name == current.name]
     if getattr(uploaded, "name", None) == current.name:
-        bring(uploaded.name, uploaded, format)
+        start_reading_upload(uploaded.name, uploaded, format)
     elif matching_keys:
-        server_tables.take(matching_keys[0], format)
+        server_tables.start_reading_server_table(matching_keys[0], format)
     else:
-        st.session_state[UNREAD] = GONE
+        st.session_state[UPLOAD_PROBLEM_KEY] = FILE_GONE_TEXT
 
 
-def _given(key: str) -> Any:
+def _uploaded_file(key: str) -> Any:
     """Return the file in an uploader; None, with a message on the page, where the server no longer holds it."""
     file = st.session_state[key]
     if isinstance(file, DeletedFile):
-        st.session_state[UNREAD] = GONE
+        st.session_state[UPLOAD_PROBLEM_KEY] = FILE_GONE_TEXT
         return None
     return file
 
 
 def _take_upload() -> None:
     """Read the file just uploaded; until then, and if it cannot be read, the table is the one that was there."""
-    file = _given("upload")
+    file = _uploaded_file("upload")
     if file is not None:
-        bring(file.name, file)
+        start_reading_upload(file.name, file)
 
 
-def upload_schema(current: Table) -> None:
+def draw_schema_upload(current: Table) -> None:
     """A schema from a file."""
     key = f"schema-file-{current.version}"
     st.file_uploader("Load (schema.json)", ["json"], key=key, on_change=_take_schema, args=(key,))
@@ -123,48 +133,50 @@ def upload_schema(current: Table) -> None:
 
 def _take_schema(key: str) -> None:
     """A schema from a file: a person's own statement, whatever was guessed."""
-    file = _given(key)
+    file = _uploaded_file(key)
     if file is None:
         return
     try:
         schema = read_json(file, file.name)
     except InputError as error:
-        refuse(whole_table(), str(error))
+        store_schema_problem(whole_table(), str(error))
     else:
-        attempt(lambda target, progress: target.set_schema(schema, progress))
+        start_schema_change(lambda target, progress: target.set_schema(schema, progress))
 
 
-def download_schema(current: Table) -> None:
+def draw_schema_download(current: Table) -> None:
     """The schema as a file."""
     text = json.dumps(current.schema, indent=2, ensure_ascii=False)
     st.download_button("Save (schema.json)", text, "schema.json", "application/json", on_click="ignore")
 
 
-def impossible(current: Table) -> None:
+def draw_constraints_editor(current: Table) -> None:
     """What cannot occur together, as a JSON list."""
     key = f"constraints-{current.identity}"
-    if key not in st.session_state or st.session_state.get(WRITTEN) != (key, current.constraints):
-        show(key, _listed(current.constraints))  # not what was refused: a person goes on from there
-        st.session_state[WRITTEN] = key, current.constraints
+    if key not in st.session_state or st.session_state.get(WRITTEN_KEY) != (key, current.constraints):
+        sync_widget_value(
+            key, _format_constraints(current.constraints)
+        )  # not what was refused: a person goes on from there
+        st.session_state[WRITTEN_KEY] = key, current.constraints
     st.text_area(
         "Impossible combinations: constraints, as a JSON list", height="content",
-        key=key, placeholder=EXAMPLE, help=CONSTRAINTS, on_change=_constrain, args=(key,),
-    )  # fmt: skip
+        key=key, placeholder=CONSTRAINTS_EXAMPLE, help=CONSTRAINTS_HELP, on_change=_store_constraints, args=(key,),
+    )
     if current.domain is not None and current.domain.constraints:
-        constraints_text = clean("; ".join(c.words for c in current.domain.constraints))
-        st.caption(plain(f"Impossible combinations: {constraints_text}.", 400))
+        constraints_text = printable_text("; ".join(c.description for c in current.domain.constraints))
+        st.caption(escape_markdown(f"Impossible combinations: {constraints_text}.", 400))
 
 
-def _constrain(key: str) -> None:
+def _store_constraints(key: str) -> None:
     try:
         constraints = json.loads(st.session_state[key] or "[]")
     except (json.JSONDecodeError, RecursionError) as error:
-        refuse(whole_table(), f"the constraints are no JSON list: {getattr(error, 'msg', 'too deep')}")
+        store_schema_problem(whole_table(), f"the constraints are no JSON list: {getattr(error, 'msg', 'too deep')}")
     else:
-        attempt(lambda target, _: target.constrain(constraints))
+        start_schema_change(lambda target, _: target.set_constraints(constraints))
 
 
-def _listed(constraints: list[Any]) -> str:
+def _format_constraints(constraints: list[Any]) -> str:
     """One constraint a line."""
     lines = (json.dumps(constraint, ensure_ascii=False) for constraint in constraints)
     return "[" + ",\n ".join(lines) + "]" if constraints else ""

@@ -5,31 +5,31 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import ALGORITHMS, Budget, Column, PointRelease
-from dpcore.core.numbers import points
-from dpcore.core.parameters import build
-from dpcore.problems.regions import box, point_rows
+from dpcore.core.numbers import format_percentage_points
+from dpcore.core.parameters import build_from_texts
+from dpcore.problems.regions import build_box, read_point_rows
 
 from ..charts import evolution_charts
-from ..components import heading, parameter_widgets, peek, result_panels, row
-from ..jobs import LAST, Runs, WantedRun, tab_runs, watch
-from ..session import Table, clean, plain, shared
-from .table_evolution import present
+from ..components import draw_heading, hide_in_stakeholder_view, inline_container, parameter_widgets, result_panels
+from ..jobs import FINAL_STEP_ONLY, PlannedRun, RunGroup, tab_run_group, wait_or_draw_progress
+from ..session import Table, escape_markdown, persistent_widget_args, printable_text
+from .table_evolution import available_table
 
 PE, RANDOM = "Private Evolution", "random points, no data"
 GRID = "grid, smoothed (PSMM)"
 METHODS = {
-    GRID: build(ALGORITHMS["psmm"], {}),
-    PE: build(ALGORITHMS["private_evolution"], {}),
-    "grid, raw noise": build(ALGORITHMS["psmm"], {"post": "simplex"}),
-    RANDOM: build(ALGORITHMS["private_evolution"], {"rounds": "0"}),
+    GRID: build_from_texts(ALGORITHMS["psmm"], {}),
+    PE: build_from_texts(ALGORITHMS["private_evolution"], {}),
+    "grid, raw noise": build_from_texts(ALGORITHMS["psmm"], {"post": "simplex"}),
+    RANDOM: build_from_texts(ALGORITHMS["private_evolution"], {"rounds": "0"}),
 }
-RUNS = 3
-OFF = "may be off by"
+RUNS_PER_METHOD = 3
+ERROR_BOUND_COLUMN = "may be off by"
 
 
-def choose() -> None:
+def draw_method_choice() -> None:
     """Draw the part that compares the methods. Raises InputError for budgets that a method cannot serve."""
-    table = present()
+    table = available_table()
     if table is None:
         return
     columns = {c.name: c for c in table.domain.columns if not c.values}  # type: ignore[union-attr]
@@ -42,72 +42,78 @@ def choose() -> None:
     with st.container(border=True, key="choice-settings"):
         left_column, middle_column, right_column = st.columns(3)
         names = left_column.multiselect(
-            "Columns that say where", list(columns), list(columns)[:2], max_selections=3, format_func=clean,
-            key=f"choice-{hash(tuple(columns))}", **shared(),
-        )  # fmt: skip
+            "Columns that say where", list(columns), list(columns)[:2], max_selections=3, format_func=printable_text,
+            key=f"choice-{hash(tuple(columns))}", **persistent_widget_args(),
+        )
         with middle_column:
-            budget = parameter_widgets.budget(right_column)
-        with row():
+            budget = parameter_widgets.budget_sliders(right_column)
+        with inline_container():
             pressed = st.button("Compare them", type="primary", icon=":material/play_arrow:", disabled=len(names) < 2)
-            runs_text = f"{len(METHODS) - 1} methods run {RUNS} times each, random points are drawn once"
-            st.caption(plain(f"Protects {table.unit.words}. {runs_text}.", 300))
-    run_group = tab_runs("choice")
+            runs_text = f"{len(METHODS) - 1} methods run {RUNS_PER_METHOD} times each, random points are drawn once"
+            st.caption(escape_markdown(f"Protects {table.unit.description}. {runs_text}.", 300))
+    run_group = tab_run_group("choice")
     if pressed:
-        _start(run_group, table, [columns[name] for name in names], budget)
+        _start_runs(run_group, table, [columns[name] for name in names], budget)
     if not run_group.jobs:
         st.info("Which method brings invented points nearest to yours? Press the button.")
         return
-    if run_group.asked[0] != table.version:
+    if run_group.requested[0] != table.version:
         st.warning("What is shown below is of another table or schema. Press the button to renew it.")
-    if (watch(run_group, "choice", enough=len(METHODS)) and run_group.results) or len(run_group.results) >= len(
-        METHODS
-    ):
-        _draw(run_group)
+    if (wait_or_draw_progress(run_group, "choice", redraw_count=len(METHODS)) and run_group.results) or len(
+        run_group.results
+    ) >= len(METHODS):
+        _draw_ranking(run_group)
 
 
-def _start(mine: Runs, table: Table, columns: list[Column], budget: Budget) -> None:
+def _start_runs(run_group: RunGroup, table: Table, columns: list[Column], budget: Budget) -> None:
     """Start all runs on points in the unit box: columns scaled by public bounds, missing numbers in the middle."""
     names = tuple(c.name for c in columns)
-    scaled = {c.name: _scaled(c, table.kept[c.name]) for c in columns}
-    region = box([0.0], [1.0], names)
-    rows = point_rows(region, names, pd.DataFrame(scaled))
+    scaled = {c.name: _scale_to_unit_interval(c, table.limited_frame[c.name]) for c in columns}
+    region = build_box([0.0], [1.0], names)
+    rows = read_point_rows(region, names, pd.DataFrame(scaled))
     problem = PointRelease(region, rows.n, names, table.unit.most_rows)
-    shared_task = {"problem": problem, "budget": budget, "every": LAST}
+    shared_task = {"problem": problem, "budget": budget, "every": FINAL_STEP_ONLY}
     wanted_runs = [
-        WantedRun(name, rows, {**shared_task, "algorithm": algorithm, "seeds": (seed,)})
-        for seed in range(RUNS)
+        PlannedRun(name, rows, {**shared_task, "algorithm": algorithm, "seeds": (seed,)})
+        for seed in range(RUNS_PER_METHOD)
         for name, algorithm in METHODS.items()
         if not (seed and name == RANDOM)  # drawn once: it is there for scale
     ]
-    mine.start((table.version, names, budget), wanted_runs, (names, rows.n, budget))
+    run_group.start((table.version, names, budget), wanted_runs, (names, rows.n, budget))
 
 
-def _scaled(column: Column, cells: pd.Series) -> np.ndarray:
+def _scale_to_unit_interval(column: Column, cells: pd.Series) -> np.ndarray:
     """Return a column's numbers as shares of its public range; ½ where missing."""
     low, high = float(column.low or 0.0), float(column.high or 0.0)
-    return np.nan_to_num((column.numbers(cells) - low) / (high - low), nan=0.5)
+    return np.nan_to_num((column.read_numbers(cells) - low) / (high - low), nan=0.5)
 
 
-@peek
-def _draw(mine: Runs) -> None:
-    names, n, budget = mine.context
-    ordered = sorted(mine.results, key=lambda result_pair: [*METHODS].index(result_pair[0]))
+@hide_in_stakeholder_view
+def _draw_ranking(run_group: RunGroup) -> None:
+    names, n, budget = run_group.context
+    ordered = sorted(run_group.results, key=lambda result_pair: [*METHODS].index(result_pair[0]))
     frame = pd.DataFrame([{"method": method, **result.summary["final"]} for method, result in ordered])
-    scores = frame.rename(columns={"w1_error": OFF})
-    heading(f"Nearest to the real points: {scores.groupby('method')['w1'].mean().idxmin()}")
-    result_panels.panel(evolution_charts.ranking(scores, OFF), verdict(scores, len(names), n, budget), scores, "choice")
+    scores = frame.rename(columns={"w1_error": ERROR_BOUND_COLUMN})
+    draw_heading(f"Nearest to the real points: {scores.groupby('method')['w1'].mean().idxmin()}")
+    result_panels.draw_chart_panel(
+        evolution_charts.method_ranking_chart(scores, ERROR_BOUND_COLUMN),
+        ranking_sentence(scores, len(names), n, budget),
+        scores,
+        "choice",
+    )
     st.caption(
         "Distance: how far points must move on average (W1), as a share of a column's range. It is nearly exact up to "
         "2,000 different points. More points are put into 800 groups; ± says what that may change."
     )
 
 
-def verdict(found: pd.DataFrame, d: int, n: int, budget: Budget) -> str:
+def ranking_sentence(scores: pd.DataFrame, d: int, n: int, budget: Budget) -> str:
     """Return a sentence that ranks the methods by their means, and one that says what follows."""
-    groups = found.groupby("method")
-    means, error_bounds = groups["w1"].mean().sort_values(), groups[OFF].mean()
+    groups = scores.groupby("method")
+    means, error_bounds = groups["w1"].mean().sort_values(), groups[ERROR_BOUND_COLUMN].mean()
     distance_texts = {
-        name: f"{value:.2%}" + (f" ± {points(error_bounds[name])}%" if error_bounds[name] > value / 1000 else "")
+        name: f"{value:.2%}"
+        + (f" ± {format_percentage_points(error_bounds[name])}%" if error_bounds[name] > value / 1000 else "")
         for name, value in means.items()
     }
     best, second = (str(name) for name in means.index[:2])

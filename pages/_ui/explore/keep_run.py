@@ -9,62 +9,62 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.algorithms.query_release.shared.optimal_noise import least_rmse
-from dpcore.core.parameters import parameters
-from dpcore.core.provenance import Tag
-from dpcore.evaluation.run import ERRORS, generators
-from dpcore.evaluation.sweeps.worker_pool import PoolJob, Result
-from dpcore.queries.parse_queries import join_names
+from dpcore.core.parameters import declared_parameters
+from dpcore.core.provenance import Provenance
+from dpcore.evaluation.run import ERROR_NAMES, seeded_generators
+from dpcore.evaluation.sweeps.worker_pool import PoolJob, RunResult
+from dpcore.queries.parse_queries import join_column_names
 
-from ..components import heading, peek
+from ..components import draw_heading, hide_in_stakeholder_view
 from ..session import Table, session
-from .run_settings import Chosen
+from .run_settings import RunSettings
 
-BELOW = "root mean square error ÷ least of any unbiased method"
+RMSE_RATIO_LABEL = "root mean square error ÷ least of any unbiased method"
 
 
 @dataclass(eq=False)
-class Pinned:
-    """The run A of a tab, if one is `kept`: the version of its table, its result, its curve, and the least error.
+class PinnedRunSlot:
+    """The run A of a tab, if one is `pinned_run`: the version of its table, its result, its curve, and the least error.
 
     The last is the smallest root mean square error of any unbiased Gaussian release of what A was asked.
     """
 
-    kept: tuple[str, Result, pd.DataFrame, float | None] | None = None
+    pinned_run: tuple[str, RunResult, pd.DataFrame, float | None] | None = None
 
     def close(self) -> None:
         """Unpin."""
-        self.kept = None
+        self.pinned_run = None
 
 
-def least_error(chosen: Chosen) -> float | None:
+def least_unbiased_rmse(run_settings: RunSettings) -> float | None:
     """The line that no unbiased Gaussian release of these questions is below, in root mean square error, if known."""
-    return least_rmse(chosen.problem.workload, chosen.budget, chosen.problem.effective_n)
+    return least_rmse(run_settings.problem.workload, run_settings.budget, run_settings.problem.effective_n)
 
 
-def pinned(table: Table) -> tuple[Result, pd.DataFrame] | None:
+def pinned_result_and_curve(table: Table) -> tuple[RunResult, pd.DataFrame] | None:
     """The pinned run A and its curve, if one is pinned on this very table."""
-    slot = session().own("pinned", Pinned)
-    return slot.kept[1:3] if slot.kept is not None and slot.kept[0] == table.version else None
+    slot = session().get_or_create("pinned", PinnedRunSlot)
+    return slot.pinned_run[1:3] if slot.pinned_run is not None and slot.pinned_run[0] == table.version else None
 
 
-@peek
-def pin(table: Table, job: PoolJob, chosen: Chosen, curve: pd.DataFrame) -> None:
+@hide_in_stakeholder_view
+def draw_pin(table: Table, job: PoolJob, run_settings: RunSettings, curve: pd.DataFrame) -> None:
     """The button that pins, and, with a run pinned, A beside B in one table."""
-    heading("Beside another run", Tag.PEEK)
-    slot = session().own("pinned", Pinned)
+    draw_heading("Beside another run", Provenance.REAL_DATA)
+    slot = session().get_or_create("pinned", PinnedRunSlot)
     with st.container(horizontal=True):
         if st.button("Pin this run as A", icon=":material/push_pin:"):
-            slot.kept = table.version, job.results[0], curve, least_error(chosen)
+            slot.pinned_run = table.version, job.results[0], curve, least_unbiased_rmse(run_settings)
             st.rerun()
-        if pinned(table) is not None and st.button("Unpin", icon=":material/close:"):
+        if pinned_result_and_curve(table) is not None and st.button("Unpin", icon=":material/close:"):
             slot.close()
             st.rerun()
-    if pinned(table) is None:
+    if pinned_result_and_curve(table) is None:
         st.caption("Pin this run, change a setting, and see both side by side here and in the charts above.")
         return
-    _, result, _, least = slot.kept  # type: ignore[misc]
-    compared_runs = {"A (pinned)": (result, least), "B (now)": (job.results[0], least_error(chosen))}
-    columns = {name: _facts(result.summary, least) for name, (result, least) in compared_runs.items()}
+    _, result, _, least = slot.pinned_run  # type: ignore[misc]
+    compared_runs = {"A (pinned)": (result, least), "B (now)": (job.results[0], least_unbiased_rmse(run_settings))}
+    columns = {name: _comparison_column(result.summary, least) for name, (result, least) in compared_runs.items()}
     st.dataframe(pd.DataFrame(columns))
     st.caption(
         "The last ratio compares with the least error of unbiased releases with Gaussian noise, for the same questions "
@@ -73,33 +73,39 @@ def pin(table: Table, job: PoolJob, chosen: Chosen, curve: pd.DataFrame) -> None
     )
 
 
-def _facts(summary: dict[str, Any], least: float | None) -> dict[str, str]:
-    settings = {name: _short(value) for name, value in summary["parameters"].items()}
-    errors = {name: _short(summary["final"][name]) for name in ERRORS}
-    errors |= {BELOW: _short(summary["final"]["rmse"] / least if least else None)}
-    budget = {"ε": _short(summary["epsilon"]), "δ": _short(summary["delta"])}
-    return {"algorithm": summary["algorithm"], **budget, **settings, **errors, "seconds": _short(summary["seconds"])}
+def _comparison_column(summary: dict[str, Any], least: float | None) -> dict[str, str]:
+    settings = {name: _format_value(value) for name, value in summary["parameters"].items()}
+    errors = {name: _format_value(summary["final"][name]) for name in ERROR_NAMES}
+    errors |= {RMSE_RATIO_LABEL: _format_value(summary["final"]["rmse"] / least if least else None)}
+    budget = {"ε": _format_value(summary["epsilon"]), "δ": _format_value(summary["delta"])}
+    return {
+        "algorithm": summary["algorithm"],
+        **budget,
+        **settings,
+        **errors,
+        "seconds": _format_value(summary["seconds"]),
+    }
 
 
-def _short(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return "–" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-@peek
-def downloads(table: Table, job: PoolJob, chosen: Chosen) -> None:
+@hide_in_stakeholder_view
+def draw_downloads(table: Table, job: PoolJob, run_settings: RunSettings) -> None:
     """Synthetic rows, the settings that repeat the run, and the code in two languages."""
     result = job.results[0]
-    heading("Download")
-    settings = _settings(table, job, chosen)
+    draw_heading("Download")
+    settings = _repeat_settings(table, job, run_settings)
     with st.container(horizontal=True):
         st.download_button(
-            "Synthetic rows (CSV)", lambda: _rows(result), "synthetic.csv", "text/csv", icon=":material/download:",
+            "Synthetic rows (CSV)", lambda: _sample_csv(result), "synthetic.csv", "text/csv", icon=":material/download:",
             on_click="ignore", help="As many rows as the table has, from the first repeat.",
-        )  # fmt: skip
+        )
         st.download_button(
             "Settings (JSON)", json.dumps(settings, indent=2, ensure_ascii=False), "settings.json", "application/json",
             icon=":material/settings:", on_click="ignore", help="Everything that repeats this run but the table.",
-        )  # fmt: skip
+        )
     st.caption(
         "Exploring can be repeated, so someone who knows the repeat number can take the noise off again. "
         "These rows are for looking at, not for publishing."
@@ -107,7 +113,7 @@ def downloads(table: Table, job: PoolJob, chosen: Chosen) -> None:
     with st.expander("Show code", icon=":material/code:"):
         st.code(settings["command"], language="bash", wrap_lines=True)
         if table.trial is None:
-            st.code(_python(table, settings), language="python")
+            st.code(_python_code(table, settings), language="python")
         else:
             st.caption(
                 "The command measures the schema anew, with the run's repeat number and share of this budget. It may "
@@ -115,45 +121,45 @@ def downloads(table: Table, job: PoolJob, chosen: Chosen) -> None:
             )
 
 
-def _rows(result: Result) -> str:
-    generator = generators(result.summary["seed"])[2]
+def _sample_csv(result: RunResult) -> str:
+    generator = seeded_generators(result.summary["seed"])[2]
     return result.release.sample(result.summary["n"], generator).to_csv(index=False)
 
 
-def _settings(table: Table, job: PoolJob, chosen: Chosen) -> dict[str, Any]:
+def _repeat_settings(table: Table, job: PoolJob, run_settings: RunSettings) -> dict[str, Any]:
     """Everything that repeats the run but the table, and the command line that does."""
-    task = job.task
-    parameter_values = {p.name: getattr(task.algorithm, p.name) for p in parameters(type(task.algorithm))}
+    task = job.spec
+    parameter_values = {p.name: getattr(task.algorithm, p.name) for p in declared_parameters(type(task.algorithm))}
     settings = {
-        "columns": list(task.problem.domain.names), "queries": chosen.texts,
+        "columns": list(task.problem.domain.names), "queries": run_settings.query_texts,
         "algorithm": job.results[0].summary["algorithm"],
         "epsilon": task.budget.epsilon, "delta": task.budget.delta, "parameters": parameter_values,
-        "seed": chosen.seeds[0], "repeat": len(chosen.seeds),
+        "seed": run_settings.seeds[0], "repeat": len(run_settings.seeds),
         "person": table.unit.person, "most_rows": table.unit.most_rows,
-    }  # fmt: skip
-    if chosen.schema is not None:
-        settings["schema_share"] = chosen.schema.part
-    options = [("--schema", "schema.json"), ("--columns", join_names(settings["columns"]))]
-    options += [("--queries", text) for text in chosen.texts]
+    }
+    if run_settings.schema is not None:
+        settings["schema_share"] = run_settings.schema.fraction
+    options = [("--schema", "schema.json"), ("--columns", join_column_names(settings["columns"]))]
+    options += [("--queries", text) for text in run_settings.query_texts]
     options += [("--algorithm", settings["algorithm"])]
     options += [("--epsilon", f"{settings['epsilon']:g}"), ("--delta", f"{settings['delta']:g}")]
     options += [("--set", f"{name}={v}") for name, v in parameter_values.items() if v is not None]
-    if chosen.schema is not None:
-        options += [("--schema-share", repr(chosen.schema.part))]
+    if run_settings.schema is not None:
+        options += [("--schema-share", repr(run_settings.schema.fraction))]
     options += [("--seed", str(settings["seed"])), ("--repeat", str(settings["repeat"]))]
     if table.unit.person is not None:
         options += [("--person", table.unit.person), ("--most-rows", str(table.unit.most_rows))]
-    command = ["python", "-m", "dpcore", "run", _file(table), *(word for option in options for word in option)]
+    command = ["python", "-m", "dpcore", "run", _table_path(table), *(word for option in options for word in option)]
     return settings | {"schema": table.schema, "command": shlex.join(command)}
 
 
-def _file(table: Table) -> str:
+def _table_path(table: Table) -> str:
     return table.name if table.uploaded else f"assets/{table.name}.csv"
 
 
-def _python(table: Table, facts: dict[str, Any]) -> str:
+def _python_code(table: Table, settings: dict[str, Any]) -> str:
     """The library calls that repeat the run."""
-    arguments = ", ".join(f"{name}={value!r}" for name, value in facts["parameters"].items() if value is not None)
+    arguments = ", ".join(f"{name}={value!r}" for name, value in settings["parameters"].items() if value is not None)
     table_expression = "table"
     if table.unit.person is not None:
         table_expression = f"limit_rows(table, {table.unit.person!r}, {table.unit.most_rows}, domain.names)"
@@ -161,12 +167,12 @@ def _python(table: Table, facts: dict[str, Any]) -> str:
     ALGORITHMS, Budget, QueryRelease, Run, domain_from_json, limit_rows, read_json, read_queries, read_table,
 )
 
-domain = domain_from_json(read_json("schema.json")).project({facts["columns"]!r})
-table = read_table({_file(table)!r}, format=domain.file)
+domain = domain_from_json(read_json("schema.json")).project({settings["columns"]!r})
+table = read_table({_table_path(table)!r}, format=domain.file)
 rows = domain.encode({table_expression})
-workload, notes = read_queries({facts["queries"]!r}, domain)
+workload, notes = read_queries({settings["queries"]!r}, domain)
 problem = QueryRelease(workload, rows.n, group={table.unit.most_rows})
-algorithm = ALGORITHMS[{facts["algorithm"]!r}]({arguments})
-run = Run(algorithm, problem, rows, Budget({facts["epsilon"]!r}, {facts["delta"]!r}), seed={facts["seed"]}).finish()
+algorithm = ALGORITHMS[{settings["algorithm"]!r}]({arguments})
+run = Run(algorithm, problem, rows, Budget({settings["epsilon"]!r}, {settings["delta"]!r}), seed={settings["seed"]}).finish()
 print(run.records[-1].empirical, run.spent, run.sample(5), sep="\\n")
 """

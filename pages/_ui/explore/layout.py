@@ -15,11 +15,20 @@ from streamlit.delta_generator import DeltaGenerator
 
 from dpcore import InputError
 
-from ..components import as_table, heading, meaning, peek, row, tried
-from ..session import Table, plain
+from ..components import (
+    draw_downloadable_table,
+    draw_heading,
+    draw_trial_note,
+    glossary_tooltip,
+    hide_in_stakeholder_view,
+    inline_container,
+)
+from ..session import Table, escape_markdown
 
 S = TypeVar("S")
-Told = tuple[str, pd.DataFrame, str]  # what a chart says: its sentence, its numbers, and what else is to be known
+ChartContent = tuple[
+    str, pd.DataFrame, str
+]  # what a chart says: its sentence, its numbers, and what else is to be known
 
 STYLE = """<style>
 /* The page: little air, so that all of it is in sight. */
@@ -108,7 +117,7 @@ body:has([data-collapsed="true"]) .block-container {padding-bottom: 5rem;}
 </style>"""
 
 # For a projector: the same screen in large type, without what is not about the findings.
-PRESENT = """<style>
+PRESENTER_STYLE = """<style>
 .st-key-screen h3 {font-size: 0.95rem;} .st-key-tiles p {font-size: 0.8rem;} .st-key-tiles strong {font-size: 1rem;}
 .st-key-verdict [data-testid="stCaptionContainer"] p {font-size: 0.74rem; line-height: 1.25;}
 .st-key-screen [data-testid="stCaptionContainer"] p {font-size: 0.68rem;}
@@ -126,49 +135,49 @@ body:has([class*="st-key-lesson-"]) :is([data-collapsed="true"], [data-testid="s
 </style>"""
 
 
-def head(table: Table) -> None:
+def draw_style(table: Table) -> None:
     """The style, and what rests on a trial."""
     st.html(STYLE)
     if st.session_state.get("present"):
-        st.html(PRESENT)
-    tried(table)
+        st.html(PRESENTER_STYLE)
+    draw_trial_note(table)
 
 
-def chart(key: str, *words: str) -> Callable[[Callable[..., Told]], Callable[[S], None]]:
+def chart_part(key: str, *glossary_words: str) -> Callable[[Callable[..., ChartContent]], Callable[[S], None]]:
     """Make a part of the screen of what draws it, given what is shown, the part's head, and its details.
 
     The head states the finding, the first line of what the chart says; the rest is below the chart. Details are
-    folded: `words` of the glossary that stand there, what else is to be known and the numbers. It is a private
+    folded: `glossary_words` of the glossary that stand there, what else is to be known and the numbers. It is a private
     peek, as the page has said, and drawn anew by itself when a part of it is chosen.
     """
 
-    def made(body: Callable[[S, DeltaGenerator, DeltaGenerator], Told]) -> Callable[[S], None]:
+    def decorate(body: Callable[[S, DeltaGenerator, DeltaGenerator], ChartContent]) -> Callable[[S], None]:
         @st.fragment
-        @peek
+        @hide_in_stakeholder_view
         @wraps(body)
-        def part(shown: S) -> None:
+        def draw_part(chart_data: S) -> None:
             with st.container(border=True, key=f"cell-{key}"):
-                head_row = row(key=f"head-{key}")
+                head_row = inline_container(key=f"head-{key}")
                 with head_row:
                     title = st.container()
                     chooser_container = st.container(key=f"chosen-{key}", width="content")
                     popover_slot = st.empty()
                     details = popover_slot.popover(":material/info:", type="tertiary", help="About this chart")
                 try:
-                    summary, frame, note = body(shown, chooser_container, details)
+                    summary, frame, note = body(chart_data, chooser_container, details)
                 except InputError as error:  # of a large table, of which only tables are known
                     popover_slot.empty()
-                    st.caption(plain(error, 400))
+                    st.caption(escape_markdown(error, 400))
                     return
                 finding, _, further_text = summary.partition("\n")
                 with title:
-                    heading(plain(finding, 400))
+                    draw_heading(escape_markdown(finding, 400))
                 if further_text:
-                    st.caption(plain(further_text, 400))
+                    st.caption(escape_markdown(further_text, 400))
                 with details:
-                    st.caption(f"{plain(note, 1000)}\n\n{meaning(*words)}")
-                    as_table(frame, key)
+                    st.caption(f"{escape_markdown(note, 1000)}\n\n{glossary_tooltip(*glossary_words)}")
+                    draw_downloadable_table(frame, key)
 
-        return part
+        return draw_part
 
-    return made
+    return decorate

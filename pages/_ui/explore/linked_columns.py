@@ -7,36 +7,36 @@ import streamlit as st
 
 from dpcore import QueryRelease
 from dpcore.accuracy.intervals import independence_test as links
-from dpcore.core.provenance import Tag
-from dpcore.evaluation.sweeps.worker_pool import Result
-from dpcore.models.graphical_model import Graphical
-from dpcore.models.junction_tree import cells
+from dpcore.core.provenance import Provenance
+from dpcore.evaluation.sweeps.worker_pool import RunResult
+from dpcore.models.graphical_model import GraphicalModel
+from dpcore.models.junction_tree import table_cell_count
 from dpcore.models.releases import Release
 
-from ..charts.clique_chart import square
-from ..components import below, heading, panel
-from ..session import clean, distinct, plain, shared
-from .run_settings import Chosen
+from ..charts.clique_chart import clique_square
+from ..components import draw_chart_footer, draw_chart_panel, draw_heading
+from ..session import distinct_labels, escape_markdown, persistent_widget_args, printable_text
+from .run_settings import RunSettings
 
 
-def linked(result: Result, chosen: Chosen) -> None:
+def draw_linked_columns(result: RunResult, run_settings: RunSettings) -> None:
     """The square of ties, then two columns to choose and whether the release shows a link between them."""
-    _draw(result.release, result.summary["reasons"])
-    _test(result, chosen.problem)
+    _draw_cliques(result.release, result.summary["reasons"])
+    _draw_independence_test(result, run_settings.problem)
 
 
-def _draw(release: Release | None, reasons: dict[str, str]) -> None:
+def _draw_cliques(release: Release | None, reasons: dict[str, str]) -> None:
     """The square of ties, and the cliques as a table; in words where all cells are listed instead."""
-    if not isinstance(release, Graphical):
+    if not isinstance(release, GraphicalModel):
         st.caption(
             "This run keeps no tree: it lists all combinations, or makes rows or mixtures. With more combinations "
             "than can be listed, an algorithm keeps only some columns linked, and this shows which."
         )
         return
     pairs_use_budget = "pairs" in reasons
-    heading("Which columns are linked?", None if pairs_use_budget else Tag.PUBLIC)
-    summary, frame, ties = told(release)
-    panel(square(release.domain.names, ties), summary, frame, "ties")
+    draw_heading("Which columns are linked?", None if pairs_use_budget else Provenance.PUBLIC)
+    summary, frame, ties = describe_cliques(release)
+    draw_chart_panel(clique_square(release.domain.names, ties), summary, frame, "ties")
     origin = (
         "The pairs were drawn with a small share of the budget"
         if pairs_use_budget
@@ -48,43 +48,53 @@ def _draw(release: Release | None, reasons: dict[str, str]) -> None:
     )
 
 
-def _test(result: Result, problem: QueryRelease) -> None:
+def _draw_independence_test(result: RunResult, problem: QueryRelease) -> None:
     """Two columns to choose, and whether the release shows a link between them; nothing is read for it."""
-    heading("Are two columns linked?")
+    draw_heading("Are two columns linked?")
     names = problem.domain.names
     column_names = [
         widget_column.selectbox(
-            f"{word} column", names, at, format_func=distinct(names).get, key=f"linked-{at}", **shared()
+            f"{word} column",
+            names,
+            at,
+            format_func=distinct_labels(names).get,
+            key=f"linked-{at}",
+            **persistent_widget_args(),
         )
         for at, (widget_column, word) in enumerate(zip(st.columns(2), ("First", "Second"), strict=True))
         if at < len(names)
     ]
-    if result.known is None or len(set(column_names)) < 2:
+    if result.unbiased_answers is None or len(set(column_names)) < 2:
         st.caption("Choose two different columns.")
         return
-    test_result = links.linked(result.known, column_names, problem.effective_n)
-    st.markdown(plain(test_result.words, 400))
-    shares = links.signals(result.known, problem.effective_n)
+    test_result = links.run_independence_test(result.unbiased_answers, column_names, problem.effective_n)
+    st.markdown(escape_markdown(test_result.words, 400))
+    shares = links.excess_dependence(result.unbiased_answers, problem.effective_n)
     if not shares:
         return
-    pairs = [{"pair": " × ".join(clean(name, 40) for name in pair), "link": share} for pair, share in shares.items()]
+    pairs = [
+        {"pair": " × ".join(printable_text(name, 40) for name in pair), "link": share} for pair, share in shares.items()
+    ]
     noise_only_count = sum(share == 0 for share in shares.values())
     summary = f"{noise_only_count:,} of {len(shares):,} measured pairs show noise alone."
     summary += " In the others part of what shows is a link." if noise_only_count < len(shares) else ""
-    below(summary, pd.DataFrame(pairs), "signals")
+    draw_chart_footer(summary, pd.DataFrame(pairs), "signals")
 
 
-def told(release: Graphical) -> tuple[str, pd.DataFrame, dict[tuple[int, int], str]]:
+def describe_cliques(release: GraphicalModel) -> tuple[str, pd.DataFrame, dict[tuple[int, int], str]]:
     """A sentence, the cliques as a table, largest first, and of every tied pair in which clique it stands."""
-    tree, names = release.junction, [clean(name, 40) for name in release.domain.names]
-    order = sorted(tree.cliques, key=lambda clique: -cells(tree.shape, clique))
+    tree, names = release.junction, [printable_text(name, 40) for name in release.domain.names]
+    order = sorted(tree.cliques, key=lambda clique: -table_cell_count(tree.shape, clique))
     clique_texts = {clique: " × ".join(names[a] for a in clique) for clique in order}
     ties = {pair: clique_texts[clique] for clique in reversed(order) for pair in combinations(clique, 2)}
-    lines = [{"linked columns": clique_texts[clique], "combinations": cells(tree.shape, clique)} for clique in order]
+    lines = [
+        {"linked columns": clique_texts[clique], "combinations": table_cell_count(tree.shape, clique)}
+        for clique in order
+    ]
     largest_clique, d = order[0], len(names)
     summary = (
         f"{len(ties):,} of {d * (d - 1) // 2:,} pairs of columns are linked, in {len(order)} groups with "
-        f"{tree.cells:,} combinations together. The largest has {cells(tree.shape, largest_clique):,}: "
+        f"{tree.cells:,} combinations together. The largest has {table_cell_count(tree.shape, largest_clique):,}: "
         f"{clique_texts[largest_clique]}."
     )
     return summary, pd.DataFrame(lines), ties

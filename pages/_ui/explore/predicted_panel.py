@@ -2,37 +2,39 @@
 
 import streamlit as st
 
-from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile
-from dpcore.accuracy.usefulness import foreseen, foreseen_sizes, uses
+from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile_texts
+from dpcore.accuracy.usefulness import predicted_error_sizes, predicted_tables, suitable_uses
 from dpcore.algorithms.algorithm import make_plan
-from dpcore.core.numbers import noun
-from dpcore.core.provenance import Tag
-from dpcore.privacy.accounting import cautions
+from dpcore.core.numbers import unit_noun
+from dpcore.core.provenance import Provenance
+from dpcore.privacy.accounting import budget_warnings
 from dpcore.release import tiles as tiled
 
-from ..components import heading, result_panels, show_tiles
-from ..session import plain, say_left_out
-from ..session.stakeholder_wall import LIMITED, PublicTable
-from .run_settings import Chosen
+from ..components import draw_heading, result_panels, show_tiles
+from ..session import escape_markdown, show_left_out_notice
+from ..session.stakeholder_wall import PREDICTED_FOR_ALL_ROWS_TEXT, PublicTable
+from .run_settings import RunSettings
 
-UNKNOWN = ("Error", "known after the release", "the noise of this algorithm follows the table")
+UNKNOWN_ERROR_TILE = ("Error", "known after the release", "the noise of this algorithm follows the table")
 
 
-def draw(table: PublicTable, chosen: Chosen) -> None:
+def draw_predicted_panel(table: PublicTable, run_settings: RunSettings) -> None:
     """Draw the tiles of a plan that was not run, what it settles on, and what it would use."""
-    problem, algorithm = chosen.problem, chosen.algorithm
-    for caution in cautions(chosen.budget, problem.n):
-        st.warning(plain(caution, 300))
-    plan = make_plan(algorithm, problem, chosen.budget)
-    predicted_noise = foreseen(problem, plan)
-    tiles = tiled.foretold(foreseen_sizes(predicted_noise, problem.workload), None, problem.n, noun(problem.group)) or [
-        UNKNOWN
-    ]
-    guess_rate = Promise.of_plan(plan, adaptive=algorithm.adaptive).guess()
+    problem, algorithm = run_settings.problem, run_settings.algorithm
+    for caution in budget_warnings(run_settings.budget, problem.n):
+        st.warning(escape_markdown(caution, 300))
+    plan = make_plan(algorithm, problem, run_settings.budget)
+    predicted_noise = predicted_tables(problem, plan)
+    tiles = tiled.predicted_error_tiles(
+        predicted_error_sizes(predicted_noise, problem.workload), None, problem.n, unit_noun(problem.group)
+    ) or [UNKNOWN_ERROR_TILE]
+    guess_rate = Promise.of_plan(plan, adaptive=algorithm.adaptive).max_guess_probability()
     with st.container(key="verdict"):
-        show_tiles([*tiles, guess_tile(guess_rate)], uses(predicted_noise, problem.n).sentence)
+        show_tiles([*tiles, guess_tile_texts(guess_rate)], suitable_uses(predicted_noise, problem.n).sentence)
     if table.unit.person is not None:
-        st.caption(LIMITED.format(size=table.n))
-    say_left_out()
-    heading("What was chosen, and what it would use", Tag.PUBLIC)
-    result_panels.plan([(c.name, c.value, c.why) for c in plan.choices], [charge.to_json() for charge in plan.charges])
+        st.caption(PREDICTED_FOR_ALL_ROWS_TEXT.format(size=table.n))
+    show_left_out_notice()
+    draw_heading("What was chosen, and what it would use", Provenance.PUBLIC)
+    result_panels.draw_plan_tables(
+        [(c.name, c.value, c.why) for c in plan.settings], [charge.to_json() for charge in plan.planned_events]
+    )

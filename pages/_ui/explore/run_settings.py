@@ -3,96 +3,99 @@
 import streamlit as st
 
 from dpcore import ALGORITHMS, Budget, BudgetError, InputError, QueryRelease
-from dpcore.accuracy.meaning_of_epsilon import delta_words
-from dpcore.accuracy.work_forecast import SAID, affordable, words
+from dpcore.accuracy.meaning_of_epsilon import describe_delta
+from dpcore.accuracy.work_forecast import MIN_SECONDS_TO_MENTION, describe_forecast, forecast_affordable_run
 from dpcore.algorithms import Algorithm
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.algorithms.schema_measurement.measurement_plan import SchemaShare
-from dpcore.core.parameters import build
+from dpcore.core.parameters import build_from_texts
 from dpcore.core.types import by_name
-from dpcore.schema.inference.default_columns import first_columns
+from dpcore.schema.inference.default_columns import choose_default_columns
 
 from ..components import deployments, parameter_widgets, question_choice
 from ..session import COMFORTABLE_CELLS, Table, session
 
 ALPHA = "α"
-AGAINST = ("step", "ε used")  # what a curve can be drawn against
+CURVE_AXES = ("step", "ε used")  # what a curve can be drawn against
 
 
 @by_name
-class Chosen:
-    """Everything that a run is made of; `texts` are the questions as the command line writes them.
+class RunSettings:
+    """Everything that a run is made of; `query_texts` are the questions as the command line writes them.
 
     `schema` is the part of the budget that is not the algorithm's, where the table's schema is measured. One run is
-    foreseen to take `seconds`.
+    foreseen to take `predicted_seconds`.
     """
 
     problem: QueryRelease
-    texts: list[str]
+    query_texts: list[str]
     algorithm: Algorithm
     budget: Budget
     seeds: tuple[int, ...]
-    again: bool
+    run_again: bool
     schema: SchemaShare | None = None
-    seconds: float | None = None
+    predicted_seconds: float | None = None
 
 
-def choose(table: Table) -> Chosen:
+def choose_run_settings(table: Table) -> RunSettings:
     """The widgets. Raises InputError for a choice that cannot be run; those that were drawn stay."""
     with st.sidebar:
         sliders = st.container(key="sliders", gap=None)
         with sliders:
             epsilon = parameter_widgets.epsilon_slider()
-            _ends("epsilon", "stronger promise", "more accurate")
-            _ends("finer", "<b>Finer settings</b>, for experts", "")
+            _draw_slider_ends("epsilon", "stronger promise", "more accurate")
+            _draw_slider_ends("finer", "<b>Finer settings</b>, for experts", "")
             delta_place, alpha_place, alpha_note = (st.container(gap=None) for _ in range(3))
         promise_container = st.container()
-        name = parameter_widgets.algorithm()
+        name = parameter_widgets.algorithm_selectbox()
         more_expander = st.expander("More", icon=":material/tune:")
-        has_fewer_columns = len(first_columns(table.domain, COMFORTABLE_CELLS)) < len(table.domain.names)
+        has_fewer_columns = len(choose_default_columns(table.domain, COMFORTABLE_CELLS)) < len(table.domain.names)
         with st.expander("Columns, questions", expanded=has_fewer_columns, icon=":material/table_chart:"):
-            workload, texts = question_choice.choose(table)
+            workload, texts = question_choice.choose_workload(table)
         problem = QueryRelease(workload, table.n, table.unit.most_rows)
-        budget = Budget(epsilon, parameter_widgets.delta_slider(delta_place, zero=_pure(name, problem, epsilon)))
+        budget = Budget(
+            epsilon,
+            parameter_widgets.delta_slider(delta_place, must_be_zero=_promises_only_pure(name, problem, epsilon)),
+        )
         with delta_place:
-            _ends("delta", delta_words(budget.delta), "")
+            _draw_slider_ends("delta", describe_delta(budget.delta), "")
         promise_container.page_link(
             "pages/guarantee.py", label="What does this ε mean?", icon=":material/verified_user:"
         )
         with more_expander:
-            deployments.known(epsilon)
-            seeds = parameter_widgets.worlds()
-            settings = parameter_widgets.settings(
+            deployments.draw_deployments(epsilon)
+            seeds = parameter_widgets.seed_inputs()
+            settings = parameter_widgets.setting_widgets(
                 name, problem, budget, {ALPHA: (alpha_place, alpha_note)}, more_expander
             )
             again = st.button("Run again", icon=":material/replay:")
         if "alpha" in settings:
             with alpha_place:
-                _ends("alpha", "keeps details", "smooths more")
-    algorithm = build(ALGORITHMS[name], settings)
+                _draw_slider_ends("alpha", "keeps details", "smooths more")
+    algorithm = build_from_texts(ALGORITHMS[name], settings)
     key = (table.version, algorithm, budget, problem.group, problem.domain.names, tuple(texts))
-    seconds, size = session().memo("forecast", key, lambda: affordable(algorithm, problem, budget))
-    if seconds >= SAID:
-        st.caption(f"Forecast: {words(seconds, size)}, from public numbers.")
-    schema = None if table.trial is None else table.trial.share(budget)
-    return Chosen(
-        problem=problem, texts=texts, algorithm=algorithm, budget=budget, seeds=seeds, again=again, schema=schema,
-        seconds=seconds,
-    )  # fmt: skip
+    seconds, size = session().memoize("forecast", key, lambda: forecast_affordable_run(algorithm, problem, budget))
+    if seconds >= MIN_SECONDS_TO_MENTION:
+        st.caption(f"Forecast: {describe_forecast(seconds, size)}, from public numbers.")
+    schema = None if table.trial is None else table.trial.share_of_budget(budget)
+    return RunSettings(
+        problem=problem, query_texts=texts, algorithm=algorithm, budget=budget, seeds=seeds, run_again=again, schema=schema,
+        predicted_seconds=seconds,
+    )
 
 
-def _ends(of: str, left: str, right: str) -> None:
+def _draw_slider_ends(slider_key: str, left_text: str, right_text: str) -> None:
     """Two captions below a slider, at its ends."""
-    with st.container(key=f"ends-{of}"):
-        st.html(f"<p><span>{left}</span><span>{right}</span></p>")
+    with st.container(key=f"ends-{slider_key}"):
+        st.html(f"<p><span>{left_text}</span><span>{right_text}</span></p>")
 
 
-def _pure(name: str, problem: QueryRelease, epsilon: float) -> bool:
+def _promises_only_pure(name: str, problem: QueryRelease, epsilon: float) -> bool:
     """Whether this algorithm promises at δ = 0 only."""
-    return not _plans(name, problem, Budget(epsilon, 1e-9)) and _plans(name, problem, Budget(epsilon, 0.0))
+    return not _can_plan(name, problem, Budget(epsilon, 1e-9)) and _can_plan(name, problem, Budget(epsilon, 0.0))
 
 
-def _plans(name: str, problem: QueryRelease, budget: Budget) -> bool:
+def _can_plan(name: str, problem: QueryRelease, budget: Budget) -> bool:
     try:
         make_plan(ALGORITHMS[name](), problem, budget)
     except (BudgetError, InputError):

@@ -8,80 +8,82 @@ import streamlit as st
 
 from dpcore import Budget
 from dpcore.accuracy import accountant_comparison, printed_formulas
-from dpcore.core.numbers import brief
+from dpcore.core.numbers import format_short_number
 
 from ..charts import privacy_charts as promise
-from ..components import panel
-from .planned_release import Planned
+from ..components import draw_chart_panel
+from .planned_release import PlannedRelease
 
-BEST = "best accountant"
+BEST_CURVE_NAME = "best accountant"
 
 
-def costs(budget: Budget, planned: Planned) -> None:
+def draw_costs(budget: Budget, planned: PlannedRelease) -> None:
     """Draw the privacy curve of the plan by each accountant and the papers' closed forms."""
     left_column, right_column = st.columns(2, gap="large")
-    deltas, curves, delta_index = planned.deltas, planned.curves(1), nearest(planned.deltas, budget)
+    deltas, curves, delta_index = planned.deltas, planned.curves(1), nearest_delta_index(planned.deltas, budget)
     with left_column:
         st.markdown("**How much budget this plan uses at most, by each way to add it up. The smallest holds**")
         tightest = min(curves, key=lambda name: curves[name][delta_index])
-        summary = (
-            f"At δ = {brief(deltas[delta_index])} the plan uses {listed(curves, delta_index)}. Smallest: {tightest}."
-        )
-        draw(curves, deltas, budget, summary, "privacy-curve")
+        summary = f"At δ = {format_short_number(deltas[delta_index])} the plan uses {epsilons_text(curves, delta_index)}. Smallest: {tightest}."
+        draw_privacy_curves(curves, deltas, budget, summary, "privacy-curve")
     with right_column:
         st.markdown("**What formulas printed in papers say that it uses**")
-        printed_curves = accountant_comparison.printed(planned.charges, deltas)
+        printed_curves = accountant_comparison.printed_epsilon_curves(planned.charges, deltas)
         best_curve = np.min(list(curves.values()), axis=0)
-        draw(
-            {BEST: best_curve, **printed_curves},
+        draw_privacy_curves(
+            {BEST_CURVE_NAME: best_curve, **printed_curves},
             deltas,
             budget,
-            _verdict(printed_curves, best_curve, delta_index),
+            _printed_formula_verdict(printed_curves, best_curve, delta_index),
             "closed-forms",
         )
     with st.expander("Where these formulas come from", icon=":material/receipt:"):
-        st.dataframe(_sources(printed_curves), hide_index=True)
+        st.dataframe(_formula_sources(printed_curves), hide_index=True)
 
 
-def draw(curves: dict[str, np.ndarray], deltas: np.ndarray, budget: Budget, said: str, key: str) -> None:
+def draw_privacy_curves(
+    curves: dict[str, np.ndarray], deltas: np.ndarray, budget: Budget, summary: str, key: str
+) -> None:
     """Draw privacy curves by name, that of the best accountant behind the others, and the budget as a star."""
     frame = pd.DataFrame({"δ": deltas, **{f"ε, {name}": c for name, c in curves.items()}})
-    figure = promise.privacy_curves(curves, deltas, (budget.epsilon, budget.delta), thick=BEST)
-    panel(figure, said, frame, key)
+    figure = promise.privacy_curve_chart(curves, deltas, (budget.epsilon, budget.delta), thick_name=BEST_CURVE_NAME)
+    draw_chart_panel(figure, summary, frame, key)
 
 
-def nearest(deltas: np.ndarray, budget: Budget) -> int:
+def nearest_delta_index(deltas: np.ndarray, budget: Budget) -> int:
     """Return where the budget's δ lies among the deltas; 1e-9 where it is 0."""
     return int(np.argmin(np.abs(np.log(deltas) - math.log(budget.delta or 1e-9))))
 
 
-def listed(curves: dict[str, np.ndarray], at: int) -> str:
+def epsilons_text(curves: dict[str, np.ndarray], delta_index: int) -> str:
     """Say the ε of every curve at one place."""
-    return ", ".join(f"ε = {c[at]:.4g} ({name})" for name, c in curves.items())
+    return ", ".join(f"ε = {c[delta_index]:.4g} ({name})" for name, c in curves.items())
 
 
-def _verdict(forms: dict[str, np.ndarray], best: np.ndarray, at: int) -> str:
+def _printed_formula_verdict(printed_curves: dict[str, np.ndarray], best_curve: np.ndarray, delta_index: int) -> str:
     """Which printed forms promise more than is true, and how far the others are off."""
-    epsilons = {name: float(f[at]) for name, f in forms.items() if np.isfinite(f[at])}
-    overstatement = max(epsilons.values()) / best[at] if epsilons and best[at] > 0 else math.nan
+    epsilons = {name: float(f[delta_index]) for name, f in printed_curves.items() if np.isfinite(f[delta_index])}
+    overstatement = (
+        max(epsilons.values()) / best_curve[delta_index] if epsilons and best_curve[delta_index] > 0 else math.nan
+    )
     text = (
         f"At this δ the printed formulas say up to {overstatement:.2g} times what the plan uses."
         if overstatement >= 1
         else ""
     )
     with np.errstate(invalid="ignore"):
-        unsafe = [name for name, f in forms.items() if (f < best * (1 - 1e-6)).any()]
+        unsafe = [name for name, f in printed_curves.items() if (f < best_curve * (1 - 1e-6)).any()]
     claims = ", ".join(f"“{name}”" for name in unsafe)
     return text + (f" Lines left of the grey band promise more than is known to hold: {claims}." if unsafe else "")
 
 
-def _sources(forms: dict[str, np.ndarray]) -> pd.DataFrame:
-    formulas = {p.name: p for p in printed_formulas.GAUSSIAN}
+def _formula_sources(printed_curves: dict[str, np.ndarray]) -> pd.DataFrame:
+    formulas = {p.name: p for p in printed_formulas.GAUSSIAN_FORMULAS}
     rows = []
-    for name in forms:
+    for name in printed_curves:
         p = formulas.get(name)
         if p is not None:
-            proved_range = "any ε" if p.largest == math.inf else f"ε ≤ {p.largest:g}"
+            proved_range = "any ε" if p.max_epsilon == math.inf else f"ε ≤ {p.max_epsilon:g}"
             rows.append((name, p.formula, proved_range, p.source))
         elif name == "strong composition":
             rows.append(

@@ -12,21 +12,21 @@ from dpcore.accuracy.meaning_of_epsilon import Promise
 from dpcore.accuracy.promise_with_schema import promise_of_division
 from dpcore.algorithms import Algorithm
 from dpcore.algorithms.algorithm import make_plan
-from dpcore.algorithms.schema_measurement.measurement_plan import plan_schema, share_of
-from dpcore.core.parameters import build
+from dpcore.algorithms.schema_measurement.measurement_plan import choose_schema_share, plan_schema
+from dpcore.core.parameters import build_from_texts
 from dpcore.core.types import frozen
 from dpcore.privacy.accounting import guarantee
-from dpcore.release.evidence.proof import Proof, proof
+from dpcore.release.evidence.proof import Proof, derive_proof
 
-from ..components import parameter_widgets, question_choice, unfinished
-from ..jobs.counting_job import ready
-from ..session import Table, chosen_part, plain, session, stakeholder
+from ..components import parameter_widgets, question_choice, warn_if_schema_incomplete
+from ..jobs.counting_job import ensure_rows_counted
+from ..session import Table, escape_markdown, is_stakeholder_view, selected_share, session
 
-DELTAS = np.concatenate([np.logspace(-12, -2, 24, endpoint=False), np.logspace(-2, math.log10(0.95), 30)])
+CURVE_DELTAS = np.concatenate([np.logspace(-12, -2, 24, endpoint=False), np.logspace(-2, math.log10(0.95), 30)])
 
 
 @frozen
-class Planned:
+class PlannedRelease:
     """A plan's charges and, once somebody asks, what they cost together: ε at `deltas` by accountant, best pairs."""
 
     name: str
@@ -38,66 +38,75 @@ class Planned:
     def curves(self, times: int) -> dict[str, np.ndarray]:
         """ε at the `deltas` by accountant, of so many runs."""
         cache_key = (repr(self.charges), tuple(self.deltas), times, self.promise.delta)
-        return session().memo(
+        return session().memoize(
             "curves",
             cache_key,
-            lambda: accountant_comparison.curves(self.charges, self.deltas, times, self.promise.delta),
+            lambda: accountant_comparison.epsilon_curves(self.charges, self.deltas, times, self.promise.delta),
         )
 
     def pairs(self, times: int) -> tuple[np.ndarray, np.ndarray]:
         """(ε, δ) pairs that so many runs together satisfy."""
         failure = math.fsum(c.times * c.spend.failure for c in self.charges) * times
-        return accountant_comparison.pairs(self.curves(times), self.deltas, failure)
+        return accountant_comparison.epsilon_delta_pairs(self.curves(times), self.deltas, failure)
 
     def trade_off(self, alarms: np.ndarray, times: int) -> np.ndarray:
         """The least share missed at each share of false alarms, of `times` runs; exact for Gaussian noise."""
         mu = accountant_comparison.gaussian_mu(self.charges, times)
         if mu is None:
-            return guarantee.trade_off(alarms, *self.pairs(times))
+            return guarantee.type_2_error_bound(alarms, *self.pairs(times))
         return guarantee.gaussian_trade_off(alarms, mu)
 
 
-def plan(table: Table, budget: Budget, times: int, place: Any) -> Planned | None:
-    """The plan of the algorithm chosen in `place` for the chosen questions, as Explore would run it; None if none."""
-    if table.peeked and stakeholder():
-        place.info("This schema was filled in from the data without protection, so this view shows no plan.")
+def plan_release(table: Table, budget: Budget, times: int, settings_container: Any) -> PlannedRelease | None:
+    """The plan of the algorithm chosen in `settings_container` for the chosen questions, as Explore would run it; None if none."""
+    if table.schema_uses_real_data and is_stakeholder_view():
+        settings_container.info(
+            "This schema was filled in from the data without protection, so this view shows no plan."
+        )
         return None
     error_container, domain = st.container(), table.domain
-    if domain is None and table.opening is not None:
-        domain = table.opening.placeholder
-    with place:
-        name = parameter_widgets.algorithm()
-        if domain is None and unfinished(table, "see its plan here"):
+    if domain is None and table.partial_schema is not None:
+        domain = table.partial_schema.placeholder
+    with settings_container:
+        name = parameter_widgets.algorithm_selectbox()
+        if domain is None and warn_if_schema_incomplete(table, "see its plan here"):
             return None
-        if not ready(table):
+        if not ensure_rows_counted(table):
             return None
         try:
-            workload, _ = question_choice.choose(table, domain)
+            workload, _ = question_choice.choose_workload(table, domain)
             problem = QueryRelease(workload, table.n, table.unit.most_rows)
-            algorithm = build(ALGORITHMS[name], parameter_widgets.settings(name, problem, budget))
-            charges, privacy_proof, promise = _made(table, name, algorithm, problem, budget)
+            algorithm = build_from_texts(ALGORITHMS[name], parameter_widgets.setting_widgets(name, problem, budget))
+            charges, privacy_proof, promise = _charges_proof_and_promise(table, name, algorithm, problem, budget)
         except InputError as error:
-            error_container.error(plain(error, 400))
+            error_container.error(escape_markdown(error, 400))
             return None
     total_delta = Promise(budget.epsilon, budget.delta, releases=times).total_delta
-    deltas = np.unique([*DELTAS, *(d for d in (budget.delta, total_delta) if d)])
-    return Planned(ALGORITHMS[name].about.title, charges, deltas, privacy_proof, promise)
+    deltas = np.unique([*CURVE_DELTAS, *(d for d in (budget.delta, total_delta) if d)])
+    return PlannedRelease(ALGORITHMS[name].about.title, charges, deltas, privacy_proof, promise)
 
 
-def _made(
+def _charges_proof_and_promise(
     table: Table, name: str, algorithm: Algorithm, problem: QueryRelease, budget: Budget
 ) -> tuple[tuple, Proof, Promise]:
     """All charges, why they keep the promise, and it; the schema's come first where it is measured."""
-    if table.opening is None:
+    if table.partial_schema is None:
         mechanism_plan = make_plan(algorithm, problem, budget)
         return (
-            mechanism_plan.charges,
-            proof(name, algorithm, mechanism_plan, problem),
+            mechanism_plan.planned_events,
+            derive_proof(name, algorithm, mechanism_plan, problem),
             Promise.of_plan(mechanism_plan, adaptive=algorithm.adaptive),
         )
-    budget_share = chosen_part() if table.trial is None else table.trial.part
-    share, columns = share_of(table.opening.open, budget_share, problem.n, problem.group, budget), table.opening.open
-    division, mechanism_plan = share.planned(algorithm, problem, budget, exact=False)
+    budget_share = selected_share() if table.trial is None else table.trial.budget_share
+    share, columns = (
+        choose_schema_share(table.partial_schema.unknown_columns, budget_share, problem.n, problem.group, budget),
+        table.partial_schema.unknown_columns,
+    )
+    division, mechanism_plan = share.divide_and_plan(algorithm, problem, budget, exact=False)
     schema_plan = plan_schema(columns, problem.n, problem.group, division, exact=False)
-    privacy_proof = proof(name, algorithm, mechanism_plan, problem, (schema_plan.plan, division))
-    return (*schema_plan.plan.charges, *mechanism_plan.charges), privacy_proof, promise_of_division(division)
+    privacy_proof = derive_proof(name, algorithm, mechanism_plan, problem, (schema_plan.plan, division))
+    return (
+        (*schema_plan.plan.planned_events, *mechanism_plan.planned_events),
+        privacy_proof,
+        promise_of_division(division),
+    )

@@ -9,124 +9,148 @@ import streamlit as st
 
 from dpcore import Budget
 from dpcore.accuracy import accountant_comparison
-from dpcore.accuracy.meaning_of_epsilon import SUSPICION, Promise, delta_words, guess_tile, percent, times_in_100
-from dpcore.core.numbers import brief
+from dpcore.accuracy.meaning_of_epsilon import (
+    EXAMPLE_SUSPICION,
+    Promise,
+    describe_delta,
+    format_percent,
+    format_times_in_100,
+    guess_tile_texts,
+)
+from dpcore.core.numbers import format_short_number
 from dpcore.privacy.accounting import guarantee
-from dpcore.release.evidence.card import OTHERS, SEVERAL
+from dpcore.release.evidence.card import GROUP_FACTS_CAVEAT, SEVERAL_ROWS_CAVEAT
 
 from ..charts import privacy_charts as drawn
-from ..components import QUIET, below, panel, parameter_widgets
-from ..session import Table, plain
-from .planned_release import Planned
+from ..components import CHART_CONFIG, draw_chart_footer, draw_chart_panel, parameter_widgets
+from ..session import Table, escape_markdown
+from .planned_release import PlannedRelease
 
 PRIORS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
 
 
-def releases() -> int:
+def choose_release_count() -> int:
     """Ask how many releases like this one someone sees."""
     help_text = "The same algorithm with the same settings, run again on the same people."
     return st.slider(
         "Releases like this one",
         1,
-        parameter_widgets.MOST_RELEASES,
+        parameter_widgets.MAX_RELEASES,
         1,
         key="releases",
         help=help_text,
-        **parameter_widgets.KEPT,
+        **parameter_widgets.ADDRESS_WIDGET_ARGS,
     )
 
 
-def promised(budget: Budget, times: int, planned: Planned | None = None) -> Promise:
+def promise_of_releases(budget: Budget, times: int, planned: PlannedRelease | None = None) -> Promise:
     """Return the promise of `times` releases: by the noise that is planned, else by ε and δ alone."""
     single_promise = Promise(budget.epsilon, budget.delta) if planned is None else planned.promise
     return replace(single_promise, releases=times)
 
 
-def picture(promised: Promise) -> None:
+def draw_picture(promise: Promise) -> None:
     """Draw the two worlds, the release between them, and 100 guesses, and say what is seen, and of more releases."""
     most_right, right_after_10, right_after_100 = (
-        times_in_100(replace(promised, releases=k).guess()).split()[0] for k in (promised.releases, 10, 100)
+        format_times_in_100(replace(promise, releases=k).max_guess_probability()).split()[0]
+        for k in (promise.releases, 10, 100)
     )
     summary = (
         f"At most {most_right} right: 50 by luck (grey), {float(most_right) - 50:g} by the release (pink). "
         "Unprotected: all 100."
     )
-    st.html(drawn.two_worlds(math.ceil(float(most_right)), summary))
+    st.html(drawn.two_worlds_html(math.ceil(float(most_right)), summary))
     st.caption(f"{summary} After 10 releases: {right_after_10}, after 100: {right_after_100}.")
 
 
-def verdict(budget: Budget, times: int, planned: Planned | None, right: float, table: Table) -> None:
+def draw_verdict(budget: Budget, times: int, planned: PlannedRelease | None, guess_rate: float, table: Table) -> None:
     """State this page's one sentence, what ε alone would allow behind its ⓘ, a belief, and what can be learned."""
-    budget_promise = promised(budget, times)
+    budget_promise = promise_of_releases(budget, times)
     st.subheader(
-        f"After {times} releases: " * (times > 1) + " ".join(guess_tile(right)), anchor=False,
+        f"After {times} releases: " * (times > 1) + " ".join(guess_tile_texts(guess_rate)), anchor=False,
         help="This number follows from the planned noise, where a plan can be made. "
-        f"ε = {brief(budget.epsilon)} and δ = {brief(budget.delta)} alone allow any algorithm "
-        f"{times_in_100(budget_promise.guess())}. A coin is right 50 times.",
-    )  # fmt: skip
-    posterior_texts = _risen(_evidence(budget, times, planned), SUSPICION)
+        f"ε = {format_short_number(budget.epsilon)} and δ = {format_short_number(budget.delta)} alone allow any algorithm "
+        f"{format_times_in_100(budget_promise.max_guess_probability())}. A coin is right 50 times.",
+    )
+    posterior_texts = _posterior_texts(_evidence(budget, times, planned), EXAMPLE_SUSPICION)
     rises = (f"to at most {most} in {cases}" for cases, most in reversed(posterior_texts.items()))
     st.markdown(
         "This is an average over releases. **Example:** “this patient has diabetes”, "
-        f"suspected at {percent(SUSPICION)}. This rises {', '.join(rises)}.",
+        f"suspected at {format_percent(EXAMPLE_SUSPICION)}. This rises {', '.join(rises)}.",
         help=f"This counts each case beyond the last bound in full. The failure probability δ = "
-        f"{delta_words(budget.delta)} counts it only by how far beyond it is.",
+        f"{describe_delta(budget.delta)} counts it only by how far beyond it is.",
     )
-    rows = SEVERAL if table.unit.person is None else plain(f"Protected is {table.unit.words}.", 200)
-    st.markdown(f"**Not hidden:** {OTHERS} {rows}")
+    rows = (
+        SEVERAL_ROWS_CAVEAT
+        if table.unit.person is None
+        else escape_markdown(f"Protected is {table.unit.description}.", 200)
+    )
+    st.markdown(f"**Not hidden:** {GROUP_FACTS_CAVEAT} {rows}")
 
 
-def _evidence(budget: Budget, times: int, planned: Planned | None) -> dict[str, float]:
+def _evidence(budget: Budget, times: int, planned: PlannedRelease | None) -> dict[str, float]:
     """The evidence that is not exceeded in nearly all cases, and in most: of one release by ε and δ, else by the plan.
 
     So one release's is what its card says.
     """
-    budget_promise = promised(budget, times)
-    largest_evidence, usual_evidence = budget_promise.evidence, {}
+    budget_promise = promise_of_releases(budget, times)
+    largest_evidence, usual_evidence = budget_promise.max_log_odds_change, {}
     if planned is not None:
         pairs = planned.pairs(times)
-        usual_evidence = {"19 of 20 cases": guarantee.evidence_bound(*pairs, 0.025)}  # either way
+        usual_evidence = {"19 of 20 cases": guarantee.log_odds_bound(*pairs, 0.025)}  # either way
         if times > 1:
-            largest_evidence = min(largest_evidence, guarantee.evidence_bound(*pairs, budget_promise.failure))
+            largest_evidence = min(
+                largest_evidence, guarantee.log_odds_bound(*pairs, budget_promise.failure_probability)
+            )
     return {
-        f"all but {delta_words(budget_promise.failure)}" if budget_promise.failure else "every case": largest_evidence
+        f"all but {describe_delta(budget_promise.failure_probability)}"
+        if budget_promise.failure_probability
+        else "every case": largest_evidence
     } | usual_evidence
 
 
-def _risen(evidence: dict[str, float], prior: float) -> dict[str, str]:
+def _posterior_texts(evidence: dict[str, float], prior: float) -> dict[str, str]:
     """To what a suspicion rises by each evidence, rounded up."""
-    return {name: percent(float(guarantee.posterior(prior, moved))) for name, moved in evidence.items()}
+    return {name: format_percent(float(guarantee.posterior(prior, moved))) for name, moved in evidence.items()}
 
 
-def suspicion(budget: Budget, times: int, planned: Planned | None) -> None:
+def draw_suspicion(budget: Budget, times: int, planned: PlannedRelease | None) -> None:
     """Show what a belief becomes after `times` releases."""
-    beliefs(_evidence(budget, times, planned))
+    draw_beliefs(_evidence(budget, times, planned))
     if times > 1:
-        _totals(budget, times, planned)
+        _draw_totals(budget, times, planned)
 
 
-def beliefs(lines: dict[str, float]) -> None:
+def draw_beliefs(evidence_by_label: dict[str, float]) -> None:
     """Draw what a belief becomes by the evidence of each line."""
     widget_column, chart_column = st.columns([2, 3], gap="medium")
     help_text = "How likely someone thinks it is that something is true of you."
     prior = widget_column.select_slider(
-        "Suspicion before", PRIORS, SUSPICION, percent, key="prior", help=help_text, **parameter_widgets.KEPT
+        "Suspicion before",
+        PRIORS,
+        EXAMPLE_SUSPICION,
+        format_percent,
+        key="prior",
+        help=help_text,
+        **parameter_widgets.ADDRESS_WIDGET_ARGS,
     )
     frame = pd.DataFrame({"before": np.unique([*PRIORS, *np.arange(1, 100) / 100])})
-    for name, moved in lines.items():
+    for name, moved in evidence_by_label.items():
         frame[f"{name} at most"] = guarantee.posterior(frame["before"], moved)
         frame[f"{name} at least"] = guarantee.posterior(frame["before"], -moved)
-    posterior_texts = _risen(lines, prior)
+    posterior_texts = _posterior_texts(evidence_by_label, prior)
     parts = ", ".join(f"at most {most} ({name})" for name, most in posterior_texts.items())
-    summary = f"A suspicion of {percent(prior)} becomes {parts}."
-    chart_column.plotly_chart(drawn.posteriors(frame, prior, posterior_texts), key="beliefs", alt=summary, config=QUIET)
+    summary = f"A suspicion of {format_percent(prior)} becomes {parts}."
+    chart_column.plotly_chart(
+        drawn.suspicion_chart(frame, prior, posterior_texts), key="beliefs", alt=summary, config=CHART_CONFIG
+    )
     with widget_column:
-        below("", frame, "beliefs")
+        draw_chart_footer("", frame, "beliefs")
 
 
-def _totals(budget: Budget, times: int, planned: Planned | None) -> None:
+def _draw_totals(budget: Budget, times: int, planned: PlannedRelease | None) -> None:
     """List ε of all releases together by each accounting."""
-    total = promised(budget, times).total_delta
+    total = promise_of_releases(budget, times).total_delta
     optimal_epsilon = guarantee.composed_epsilon(budget.epsilon, budget.delta, times, total)
     rows = [
         (times * budget.epsilon, "sum of ε", "always true, and nearly always too much"),
@@ -144,11 +168,13 @@ def _totals(budget: Budget, times: int, planned: Planned | None) -> None:
             if total or name == accountant_comparison.PURE
         }
         rows += [(cost, name, f"knows the noise of {planned.name}") for name, cost in costs.items()]
-    st.markdown(f"**{times} releases together**, at δ = {times} × {brief(budget.delta)} = {brief(total)}:")
+    st.markdown(
+        f"**{times} releases together**, at δ = {times} × {format_short_number(budget.delta)} = {format_short_number(total)}:"
+    )
     st.dataframe(pd.DataFrame(rows, columns=["ε", "accounting", "what it knows"]), hide_index=True)
 
 
-def mistakes(budget: Budget, times: int, planned: Planned | None) -> None:
+def draw_mistakes(budget: Budget, times: int, planned: PlannedRelease | None) -> None:
     """Draw the trade-off between the two mistakes that an attacker can make."""
     st.markdown(
         "Someone guesses whether a row is yours. A wrong yes is a **false alarm**, a wrong no is a **miss**. "
@@ -156,7 +182,7 @@ def mistakes(budget: Budget, times: int, planned: Planned | None) -> None:
     )
     alarms = np.unique(np.concatenate([np.linspace(0, 1, 81), np.logspace(-4, -1, 30)]))
     frame = pd.DataFrame({"false alarms": alarms, "perfect privacy": 1 - alarms})
-    frame["limit by ε and δ"] = guarantee.trade_off(alarms, budget.epsilon, budget.delta)
+    frame["limit by ε and δ"] = guarantee.type_2_error_bound(alarms, budget.epsilon, budget.delta)
     if planned is not None:
         frame[planned.name] = planned.trade_off(alarms, 1)
         if times > 1:
@@ -166,5 +192,7 @@ def mistakes(budget: Budget, times: int, planned: Planned | None) -> None:
         f"Someone who makes 5% false alarms misses at least {least_missed:.0%} by ε and δ; with perfect privacy 95%."
     )
     lines = {name: name for name in frame.columns[1:]}
-    figure = drawn.trade_off(frame, lines, ("false alarms: says yes, and is wrong", "missed: says no, and is wrong"))
-    panel(figure, summary, frame, "trade-off")
+    figure = drawn.trade_off_chart(
+        frame, lines, ("false alarms: says yes, and is wrong", "missed: says no, and is wrong")
+    )
+    draw_chart_panel(figure, summary, frame, "trade-off")

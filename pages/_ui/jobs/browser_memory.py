@@ -13,14 +13,14 @@ import streamlit as st
 
 from dpcore import PrivacyUnit
 
-from ..session import Table, Told, whole_table
-from ..session.session import FORGOTTEN
-from ..session.stakeholder_wall import is_withheld
-from ..session.table import MAX_ROWS_OF_PERSON, READ_OFF
-from .table_changes import attempt
+from ..session import JobProgressCallback, Table, whole_table
+from ..session.session import FORGOTTEN_KEY
+from ..session.stakeholder_wall import is_public_table
+from ..session.table import INFERRED_FROM_DATA, MAX_ROWS_OF_PERSON
+from .table_changes import start_schema_change
 
-KEY, BACK, SAID = "kept-columns", "_back", "_said"
-KEEP = """
+COMPONENT_KEY, RESTORED_KEY, TYPED_KEY = "kept-columns", "_back", "_said"
+KEEP_SCRIPT = """
 const NAME = "columns", TABLES = 5;
 export default function ({ data, setTriggerValue }) {
   const same = (one) => JSON.stringify(one.columns) === JSON.stringify(data.columns);
@@ -35,34 +35,38 @@ export default function ({ data, setTriggerValue }) {
   } catch { /* a browser that keeps nothing, or has no room */ }
 }
 """
-_keep = st.components.v2.component("kept_columns", js=KEEP)
+_keep_component = st.components.v2.component("kept_columns", js=KEEP_SCRIPT)
 
 
-def remember(current: Table, *, says: bool = False) -> None:
+def remember_columns(current: Table, *, show_notice: bool = False) -> None:
     """Keep what was typed of an upload; before anything was, ask the browser whether it knows the columns."""
-    if is_withheld(current):  # what is typed differs from what was guessed, and guesses are made of cells
-        _keep(key=KEY, data={"forget": False})
+    if is_public_table(current):  # what is typed differs from what was guessed, and guesses are made of cells
+        _keep_component(key=COMPONENT_KEY, data={"forget": False})
         return
-    is_restored, typed_parts = st.session_state.get(BACK) == current.identity, said(current)
+    is_restored, typed_parts = st.session_state.get(RESTORED_KEY) == current.identity, typed_schema_parts(current)
     if typed_parts is not None:  # what was said since is newer than what the browser knows
-        st.session_state[SAID] = current.identity
-    has_typed = st.session_state.get(SAID) == current.identity
+        st.session_state[TYPED_KEY] = current.identity
+    has_typed = st.session_state.get(TYPED_KEY) == current.identity
     data: dict[str, Any] = {}
     if current.uploaded:
         data = {"columns": current.names, "said": typed_parts, "wanted": not is_restored and not has_typed}
         data |= {"emptied": has_typed and typed_parts is None}  # else what was taken back would return the next day
-    _keep(key=KEY, data=data | {"forget": st.session_state.pop(FORGOTTEN, False)}, on_found_change=_found)
-    if is_restored and says:
+    _keep_component(
+        key=COMPONENT_KEY,
+        data=data | {"forget": st.session_state.pop(FORGOTTEN_KEY, False)},
+        on_found_change=_restore_from_browser,
+    )
+    if is_restored and show_notice:
         st.caption(
             "What you typed about these columns is back. It was kept in this browser; “Forget my table” removes it."
         )
 
 
-def said(current: Table) -> dict[str, Any] | None:
+def typed_schema_parts(current: Table) -> dict[str, Any] | None:
     """The entries that are not as guessed, None for columns left out, constraints and unit; None for nothing typed."""
-    initial_entries = _begun(current)
+    initial_entries = _initial_entries(current)
     entries, unit = current.entries, current.unit
-    storable_names = [name for name in current.names if current.origins.get(name) != READ_OFF]
+    storable_names = [name for name in current.names if current.origins.get(name) != INFERRED_FROM_DATA]
     typed_entries = {
         name: entries.get(name) for name in storable_names if entries.get(name) != initial_entries.get(name)
     }
@@ -76,33 +80,35 @@ def said(current: Table) -> dict[str, Any] | None:
     }
 
 
-def _found() -> None:
+def _restore_from_browser() -> None:
     """Say of the table what the browser knows; it may send what it likes, and is read as a schema is."""
-    current, stored = whole_table(), st.session_state[KEY].get("found")
-    if not current.uploaded or not isinstance(stored, dict) or st.session_state.get(BACK) == current.identity:
+    current, stored = whole_table(), st.session_state[COMPONENT_KEY].get("found")
+    if not current.uploaded or not isinstance(stored, dict) or st.session_state.get(RESTORED_KEY) == current.identity:
         return
-    st.session_state[BACK] = current.identity
-    attempt(partial(_restore, stored))
+    st.session_state[RESTORED_KEY] = current.identity
+    start_schema_change(partial(_restore_columns, stored))
 
 
-def _restore(found: dict[str, Any], mine: Table, told: Told) -> None:
+def _restore_columns(stored: dict[str, Any], current: Table, progress: JobProgressCallback) -> None:
     """Say of a table what the browser knows of its columns, except where a person was quicker and typed anew."""
-    entries, constraints = found.get("entries"), found.get("constraints")
-    person, max_rows = found.get("person"), found.get("most_rows")
-    initial_entries, current_entries = _begun(mine), mine.entries
-    if person in mine.names and mine.unit.person is None and _is_limit(max_rows):
-        mine.protect(PrivacyUnit(person, max_rows))
-    stored_entries = [(n, e) for n, e in entries.items() if n in mine.names] if isinstance(entries, dict) else []
+    entries, constraints = stored.get("entries"), stored.get("constraints")
+    person, max_rows = stored.get("person"), stored.get("most_rows")
+    initial_entries, current_entries = _initial_entries(current), current.entries
+    if person in current.names and current.unit.person is None and _is_row_limit(max_rows):
+        current.set_privacy_unit(PrivacyUnit(person, max_rows))
+    stored_entries = [(n, e) for n, e in entries.items() if n in current.names] if isinstance(entries, dict) else []
     stored_entries = [(n, e) for n, e in stored_entries if current_entries.get(n) == initial_entries.get(n)]
-    mine.change({n: e for n, e in stored_entries if e is None or (isinstance(e, dict) and "kind" in e)}, told=told)
-    if isinstance(constraints, list) and constraints and not mine.constraints:
-        mine.constrain(constraints)
+    current.update_entries(
+        {n: e for n, e in stored_entries if e is None or (isinstance(e, dict) and "kind" in e)}, progress=progress
+    )
+    if isinstance(constraints, list) and constraints and not current.constraints:
+        current.set_constraints(constraints)
 
 
-def _begun(current: Table) -> dict[str, Any]:
+def _initial_entries(current: Table) -> dict[str, Any]:
     """Return the entries that a table began with, as guessed."""
-    return {guess.name: guess.entry for guess in current.guesses.values() if not guess.aside}
+    return {guess.name: guess.initial_entry for guess in current.guesses.values() if not guess.exclusion}
 
 
-def _is_limit(most: object) -> bool:
-    return isinstance(most, int) and not isinstance(most, bool) and 1 <= most <= MAX_ROWS_OF_PERSON
+def _is_row_limit(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_ROWS_OF_PERSON

@@ -6,97 +6,103 @@ from functools import partial
 import streamlit as st
 
 from dpcore import InputError, PrivacyUnit
-from dpcore.core.provenance import Tag
+from dpcore.core.provenance import Provenance
 from dpcore.core.types import Watch
-from dpcore.data.sources.gathered_counts import Counts
-from dpcore.data.sources.limited_rows_source import limited
-from dpcore.data.sources.source import CHANGED
+from dpcore.data.sources.gathered_counts import GatheredCounts
+from dpcore.data.sources.limited_rows_source import limit_source
+from dpcore.data.sources.source import CHANGED_MESSAGE
 from dpcore.queries import Workload
-from dpcore.schema.inference.default_columns import first_columns
+from dpcore.schema.inference.default_columns import choose_default_columns
 
-from ..components import peek, tag
-from ..session import COMFORTABLE_CELLS, Large, Table, counted_table, plain, stakeholder
-from ..session.counted_table import WantedTables
-from .job import watch
-from .thread_job import Work, let_go, owned
+from ..components import draw_badge_if_different, hide_in_stakeholder_view
+from ..session import COMFORTABLE_CELLS, LargeTable, Table, counted_table, escape_markdown, is_stakeholder_view
+from ..session.counted_table import TablesToCount
+from .job import wait_or_draw_progress
+from .thread_job import ThreadJob, close_job, get_or_start_job
 
-KIND = "counting"
-NAME = "count-"  # before the names of counts in a session
-AGAIN = "Count again"
+THREAD_KIND = "counting"
+NAME_PREFIX = "count-"  # before the names of counts in a session
+RETRY_LABEL = "Count again"
 
 
-def ready(table: Table) -> bool:
+def ensure_rows_counted(table: Table) -> bool:
     """Whether every cell in use of a table was read once, and its rows counted; always, where it is in memory.
 
     Until then the page shows how far that is, or why it cannot be.
     """
-    if table.large is None or table.domain is None:
+    if table.large_table is None or table.domain is None:
         return True
-    first_names = first_columns(table.domain, COMFORTABLE_CELLS)
-    return _there(table, counted_table.check(table.domain, first_names), "check")
+    first_names = choose_default_columns(table.domain, COMFORTABLE_CELLS)
+    return _ensure_tables_counted(table, counted_table.tables_for_validation(table.domain, first_names), "check")
 
 
-def have(table: Table, workload: Workload, key: str = "asked") -> bool:
-    """Whether the records of a table are counted by what a workload asks; as `ready`, after it."""
-    return table.large is None or _there(table, counted_table.questions(workload), key)
+def ensure_workload_counted(table: Table, workload: Workload, key: str = "asked") -> bool:
+    """Whether the records of a table are counted by what a workload asks; as `ensure_rows_counted`, after it."""
+    return table.large_table is None or _ensure_tables_counted(table, counted_table.tables_for_workload(workload), key)
 
 
-def told(work: Work, large: Large) -> Watch:
+def row_progress_callback(job: ThreadJob, large_table: LargeTable) -> Watch:
     """Return a function that tells a job how many rows of a table were read."""
     start = time.monotonic()
 
-    def read(rows: int) -> None:
+    def report_rows(rows: int) -> None:
         rate = rows / max(time.monotonic() - start, 1e-3)
-        rows_text = f"{rows:,} of {large.rows:,}" if large.said else f"{rows:,} of about {max(large.rows, rows):,}"
-        work.tell(min(rows / max(large.rows, 1), 1.0), f"{rows_text} rows read, {rate:,.0f} a second")
+        rows_text = (
+            f"{rows:,} of {large_table.rows:,}"
+            if large_table.is_row_count_exact
+            else f"{rows:,} of about {max(large_table.rows, rows):,}"
+        )
+        job.report_progress(min(rows / max(large_table.rows, 1), 1.0), f"{rows_text} rows read, {rate:,.0f} a second")
 
-    return read
+    return report_rows
 
 
-def _there(table: Table, wanted: WantedTables, key: str) -> bool:
-    missing = counted_table.missing(table.counts, wanted, table.unit)
-    name = NAME + key
-    if missing is None or table.large is None:
+def _ensure_tables_counted(table: Table, requested: TablesToCount, key: str) -> bool:
+    missing = counted_table.find_missing_tables(table.counts, requested, table.unit)
+    name = NAME_PREFIX + key
+    if missing is None or table.large_table is None:
         return True
     job_key = table.version, missing.domain.names, missing.tables
-    job = owned(name, job_key, KIND, partial(_count, table.large, table.unit, missing))
-    if not watch(job, name):
+    job = get_or_start_job(name, job_key, THREAD_KIND, partial(_count_tables, table.large_table, table.unit, missing))
+    if not wait_or_draw_progress(job, name):
         return False
     new_counts = job.result
-    if isinstance(new_counts, Counts):
+    if isinstance(new_counts, GatheredCounts):
         if all(earlier.n == new_counts.n for earlier in table.counts.values()):
-            let_go(name)
-            table.count(new_counts)
+            close_job(name)
+            table.add_counts(new_counts)
             return True
-        job.result = CHANGED
+        job.result = CHANGED_MESSAGE
     if job.result:
-        _refused(job.result)
-    st.button(AGAIN, key=f"again-{name}", icon=":material/replay:", on_click=let_go, args=(name,))
+        _show_refusal(job.result)
+    st.button(RETRY_LABEL, key=f"again-{name}", icon=":material/replay:", on_click=close_job, args=(name,))
     return False
 
 
-def _count(large: Large, unit: PrivacyUnit, wanted: WantedTables, work: Work) -> Counts | str:
+def _count_tables(
+    large_table: LargeTable, unit: PrivacyUnit, requested: TablesToCount, job: ThreadJob
+) -> GatheredCounts | str:
     """Return the counts, or in words what the schema refuses: that may quote a cell, and is not for everybody."""
-    progress = told(work, large)
+    progress = row_progress_callback(job, large_table)
     try:
-        with counted_table.named(large.source.name):
-            source = limited(large.source, unit, wanted.domain.names)
-            counts = source.count(wanted.domain, wanted.tables, progress)
+        with counted_table.hide_path_in_errors(large_table.source.name):
+            source = limit_source(large_table.source, unit, requested.domain.names)
+            counts = source.count(requested.domain, requested.tables, progress)
             if counts.n < 2:
                 raise InputError(f"has {counts.n or 'no'} row{'s' * (not counts.n)}; at least 2 are needed")
     except InputError as error:
-        work.tell(work.progress, work.words)  # ends here what was asked to end, whatever it says
+        job.report_progress(job.progress, job.status_text)  # ends here what was asked to end, whatever it says
         return str(error)
-    return Counts(wanted.domain, counts.n, counts.tables)
+    return GatheredCounts(requested.domain, counts.n, counts.tables)
 
 
-def _refused(words: str) -> None:
-    if stakeholder():
+def _show_refusal(message: str) -> None:
+    if is_stakeholder_view():
         st.warning("The schema does not serve this table yet.")
-    _quoted(words)
+    _show_quoting_error(message)
 
 
-@peek
-def _quoted(words: str) -> None:
-    tag(Tag.PEEK)
-    st.error(plain(words, 400))
+@hide_in_stakeholder_view
+def _show_quoting_error(message: str) -> None:
+    draw_badge_if_different(Provenance.REAL_DATA)
+    st.error(escape_markdown(message, 400))

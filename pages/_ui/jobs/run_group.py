@@ -7,68 +7,68 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dpcore import Rows
-from dpcore.accuracy.work_forecast import in_seconds
+from dpcore.accuracy.work_forecast import format_seconds
 from dpcore.core.types import frozen
-from dpcore.evaluation.sweeps.worker_pool import JobSpec, PoolJob, Result, SharedRows
+from dpcore.evaluation.sweeps.worker_pool import JobSpec, PoolJob, RunResult, SharedRows
 
 from ..session import session
 from .job import Job
-from .shared_pool import pool
+from .shared_pool import worker_pool
 
-SAID = 1.0  # seconds of others' work from which it is said
-LAST = 10**9  # more steps than there are: compared with the truth at the end only
+MIN_REPORTED_SECONDS = 1.0  # seconds of others' work from which it is said
+FINAL_STEP_ONLY = 10**9  # more steps than there are: compared with the truth at the end only
 
 
-def after(seconds: float) -> str:
+def queue_delay_text(seconds: float) -> str:
     """Say the time that others' work takes before; nothing where that is short."""
-    return f" After {in_seconds(seconds)} of others' work." if seconds >= SAID else ""
+    return f" After {format_seconds(seconds)} of others' work." if seconds >= MIN_REPORTED_SECONDS else ""
 
 
 @frozen
-class WantedRun:
+class PlannedRun:
     """One run: what it is called here, its data, and the rest of a pool's JobSpec."""
 
     key: Hashable
     rows: Rows
     task: dict[str, Any]
-    seconds: float | None = None  # that it was foreseen to take
+    predicted_seconds: float | None = None  # that it was foreseen to take
 
 
 @dataclass(eq=False)
-class Runs(Job):
-    """What a tab runs under one heading: `asked` says with which settings, `jobs` what became of it.
+class RunGroup(Job):
+    """What a tab runs under one heading: `requested` says with which settings, `jobs` what became of it.
 
     `context` is what the page drew the runs from, to draw the results with. Data that several runs use is shared once.
     """
 
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
-    asked: Any = None
+    requested: Any = None
     context: Any = None
     jobs: list[tuple[Any, PoolJob]] = field(default_factory=list)
-    _blocks: dict[int, tuple[Rows, SharedRows]] = field(default_factory=dict)
+    _shared_blocks: dict[int, tuple[Rows, SharedRows]] = field(default_factory=dict)
 
-    def start(self, asked: Any, wanted: Iterable[WantedRun], context: Any = None) -> None:
+    def start(self, requested: Any, planned_runs: Iterable[PlannedRun], context: Any = None) -> None:
         """Drop what is there and run these; blocks of data that are wanted again stay shared."""
         self.cancel()
-        wanted = list(wanted)
-        self._free(keep={id(run.rows) for run in wanted})
-        self.asked, self.context, self.jobs = asked, context, []
-        for one in wanted:
-            self.submit(one.key, self.task(one.rows, **one.task), one.seconds)
+        planned_runs = list(planned_runs)
+        self._free_blocks(kept_ids={id(run.rows) for run in planned_runs})
+        self.requested, self.context, self.jobs = requested, context, []
+        for one in planned_runs:
+            self.submit(one.key, self.job_spec(one.rows, **one.task), one.predicted_seconds)
 
-    def task(self, rows: Rows, **public: Any) -> JobSpec:
+    def job_spec(self, rows: Rows, **public_args: Any) -> JobSpec:
         """A pool's JobSpec on `rows`."""
-        return JobSpec(block=self.shared(rows).block, **public)
+        return JobSpec(block=self.share_rows(rows).block, **public_args)
 
-    def shared(self, rows: Rows) -> SharedRows:
+    def share_rows(self, rows: Rows) -> SharedRows:
         """`rows` in shared memory, put there at their first use."""
-        if id(rows) not in self._blocks:
-            self._blocks[id(rows)] = rows, SharedRows(rows)
-        return self._blocks[id(rows)][1]
+        if id(rows) not in self._shared_blocks:
+            self._shared_blocks[id(rows)] = rows, SharedRows(rows)
+        return self._shared_blocks[id(rows)][1]
 
-    def submit(self, key: Any, task: JobSpec, seconds: float | None = None) -> PoolJob:
-        """Queue one run, which was foreseen to take `seconds`; jobs of one tab's heading run in order."""
-        job = pool().submit(task, self.id, seconds)
+    def submit(self, key: Any, task: JobSpec, predicted_seconds: float | None = None) -> PoolJob:
+        """Queue one run, which was foreseen to take `predicted_seconds`; jobs of one tab's heading run in order."""
+        job = worker_pool().submit(task, self.id, predicted_seconds)
         self.jobs.append((key, job))
         return job
 
@@ -80,11 +80,11 @@ class Runs(Job):
     def close(self) -> None:
         """Cancel, and give the blocks back."""
         self.cancel()
-        self._free(keep=set())
-        self.jobs, self.asked, self.context = [], None, None
+        self._free_blocks(kept_ids=set())
+        self.jobs, self.requested, self.context = [], None, None
 
     def wait(self, seconds: float) -> bool:
-        """Wait for all of it, `seconds` at the most; whether it ended."""
+        """Wait for all of it, `predicted_seconds` at the most; whether it ended."""
         deadline = time.monotonic() + seconds
         return all([job.wait(max(deadline - time.monotonic(), 0.0)) for _, job in self.jobs]) and self.ended
 
@@ -99,29 +99,29 @@ class Runs(Job):
         return sum(job.progress for _, job in self.jobs) / max(len(self.jobs), 1)
 
     @property
-    def words(self) -> str:
+    def status_text(self) -> str:
         """How many runs are done; how far a single one is."""
         if len(self.jobs) != 1:
             return f"{sum(job.ended for _, job in self.jobs)} of {len(self.jobs)} runs"
         job = self.jobs[0][1]
         if job.state == "queued":
-            return f"Waiting for a free worker…{after(pool().before(self.id, 1))}"
-        seeds = len(job.task.seeds)
-        step_text = f" · step {job.records[-1].t:,} of at most {job.rounds:,}" if job.records else ""
+            return f"Waiting for a free worker…{queue_delay_text(worker_pool().before(self.id, 1))}"
+        seeds = len(job.spec.seeds)
+        step_text = f" · step {job.convergence[-1].t:,} of at most {job.rounds:,}" if job.convergence else ""
         return f"Run {min(len(job.results) + 1, seeds)} of {seeds}{step_text}"
 
     @property
-    def news(self) -> int:
+    def partial_result_count(self) -> int:
         """How many runs are finished."""
         return len(self.results)
 
     @property
-    def partial(self) -> bool:
+    def has_partial_results(self) -> bool:
         """Whether a run came far enough to be shown: one that was cancelled has its last release."""
         return any(job.results for _, job in self.jobs)
 
     @property
-    def results(self) -> list[tuple[Any, Result]]:
+    def results(self) -> list[tuple[Any, RunResult]]:
         """Every finished run with its key, in the order they were asked for."""
         return [(key, result) for key, job in self.jobs if job.state == "done" for result in job.results]
 
@@ -135,11 +135,11 @@ class Runs(Job):
         """Whether a person stopped it before its end."""
         return any(job.state == "cancelled" for _, job in self.jobs)
 
-    def _free(self, keep: set[int]) -> None:
-        for row_id in [place for place in self._blocks if place not in keep]:
-            self._blocks.pop(row_id)[1].free()
+    def _free_blocks(self, kept_ids: set[int]) -> None:
+        for row_id in [place for place in self._shared_blocks if place not in kept_ids]:
+            self._shared_blocks.pop(row_id)[1].free_memory()
 
 
-def tab_runs(name: str) -> Runs:
+def tab_run_group(name: str) -> RunGroup:
     """The calling tab's runs of that name."""
-    return session().own(name, Runs)
+    return session().get_or_create(name, RunGroup)

@@ -4,10 +4,10 @@ import streamlit as st
 
 from dpcore.evaluation.sweeps.worker_pool import WorkerPool
 
-WORKERS = 2
+WORKER_COUNT = 2
 
 
 @st.cache_resource(on_release=WorkerPool.close, show_spinner=False)
-def pool() -> WorkerPool:
+def worker_pool() -> WorkerPool:
     """The server's workers; the first page to call this starts them."""
-    return WorkerPool(workers=WORKERS)
+    return WorkerPool(workers=WORKER_COUNT)

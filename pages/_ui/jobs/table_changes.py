@@ -10,137 +10,155 @@ import streamlit as st
 
 from dpcore import InputError
 
-from ..session import Table, Told, clean, plain, session, stakeholder, whole_table
-from ..session.current_table import keep
-from ..session.session import ARRIVAL, CHANGE
-from ..session.stakeholder_wall import reason
-from .job import watch
-from .thread_job import Work, let_go, owned
+from ..session import (
+    JobProgressCallback,
+    Table,
+    escape_markdown,
+    is_stakeholder_view,
+    printable_text,
+    session,
+    whole_table,
+)
+from ..session.current_table import set_current_table
+from ..session.session import SCHEMA_CHANGE, TABLE_UPLOAD
+from ..session.stakeholder_wall import failure_reason
+from .job import wait_or_draw_progress
+from .thread_job import ThreadJob, close_job, get_or_start_job
 
-KIND = "reading"
-AT_ONCE = 2  # files and changes that the server works on at a time
-CANCELLED = "Cancelled: the schema is as it was."
-UNREAD, UNCHANGED = "_upload_problem", "_schema_problem"  # what was wrong, until it is shown
-Change = Callable[[Table, Told], None]
+THREAD_KIND = "reading"
+MAX_CONCURRENT_JOBS = 2  # files and changes that the server works on at a time
+CANCELLED_TEXT = "Cancelled: the schema is as it was."
+UPLOAD_PROBLEM_KEY, SCHEMA_PROBLEM_KEY = "_upload_problem", "_schema_problem"  # what was wrong, until it is shown
+SchemaChange = Callable[[Table, JobProgressCallback], None]
 
 
-def arrive(job: Callable[[Work], Table]) -> None:
+def start_table_upload(read_table: Callable[[ThreadJob], Table]) -> None:
     """Begin what brings a table, and no longer what would bring another one."""
-    let_go(ARRIVAL)
-    owned(ARRIVAL, None, KIND, job, AT_ONCE)
+    close_job(TABLE_UPLOAD)
+    get_or_start_job(TABLE_UPLOAD, None, THREAD_KIND, read_table, MAX_CONCURRENT_JOBS)
 
 
-def attempt(*changes: Change) -> None:
+def start_schema_change(*changes: SchemaChange) -> None:
     """Begin to change the schema, after what is under way; what cannot be changed so is said on the page."""
     current = whole_table()
-    if (running_change := _change_of(current)) is not None:
-        changes = (*running_change.of[-1], *changes)
+    if (running_change := _find_running_change(current)) is not None:
+        changes = (*running_change.job_key[-1], *changes)
     job_key = current, current.version, changes
-    owned(CHANGE, job_key, KIND, partial(_changed, current.twin(), changes), AT_ONCE)
+    get_or_start_job(
+        SCHEMA_CHANGE,
+        job_key,
+        THREAD_KIND,
+        partial(_apply_changes, current.editable_copy(), changes),
+        MAX_CONCURRENT_JOBS,
+    )
 
 
-def refuse(current: Table, problem: str) -> None:
+def store_schema_problem(current: Table, problem: str) -> None:
     """Say on the page why the schema cannot be changed so."""
-    st.session_state[UNCHANGED] = (current.name, problem)
+    st.session_state[SCHEMA_PROBLEM_KEY] = (current.name, problem)
 
 
-def drop() -> None:
+def cancel_table_jobs() -> None:
     """Stop reading a file and changing a schema: another table was chosen."""
-    for name in (ARRIVAL, CHANGE):
-        let_go(name)
+    for name in (TABLE_UPLOAD, SCHEMA_CHANGE):
+        close_job(name)
 
 
-def arriving() -> None:
+def draw_upload_progress() -> None:
     """Draw how far an uploaded file is; at its end the page is drawn anew, with its table or with what is wrong."""
-    job = session().find(ARRIVAL)
-    if not isinstance(job, Work) or not watch(job, ARRIVAL):
+    job = session().find_resource(TABLE_UPLOAD)
+    if not isinstance(job, ThreadJob) or not wait_or_draw_progress(job, TABLE_UPLOAD):
         return
     new_table = job.result
-    let_go(ARRIVAL)
+    close_job(TABLE_UPLOAD)
     if job.state == "done":
-        let_go(CHANGE)
-        keep(new_table)
+        close_job(SCHEMA_CHANGE)
+        set_current_table(new_table)
     else:
-        problem = f"{job.error or 'Cancelled'}. The table is still the one before: {clean(whole_table().name)}."
-        st.session_state[UNREAD] = problem
+        problem = (
+            f"{job.error or 'Cancelled'}. The table is still the one before: {printable_text(whole_table().name)}."
+        )
+        st.session_state[UPLOAD_PROBLEM_KEY] = problem
     st.rerun()
 
 
-def changing(current: Table) -> bool:
+def draw_change_progress(current: Table) -> bool:
     """Draw how far a change is, if one is under way; at its end the page is drawn anew with what became of it."""
-    if (job := _change_of(current)) is None:
+    if (job := _find_running_change(current)) is None:
         return False
-    if not watch(job, CHANGE):
+    if not wait_or_draw_progress(job, SCHEMA_CHANGE):
         return True
-    (_, version, changes), outcome = job.of, job.result
-    let_go(CHANGE)
+    (_, version, changes), outcome = job.job_key, job.result
+    close_job(SCHEMA_CHANGE)
     if job.state != "done":
-        refuse(current, job.error or CANCELLED)
+        store_schema_problem(current, job.error or CANCELLED_TEXT)
     elif current.version != version:
-        attempt(*changes)  # whom it protects was changed meanwhile: once more
+        start_schema_change(*changes)  # whom it protects was changed meanwhile: once more
     else:
         changed_table, problem = outcome
         if changed_table.version != version:
             session().table = changed_table
         if problem:
-            refuse(current, problem)
+            store_schema_problem(current, problem)
     st.rerun()
 
 
-def changing_aside() -> bool:
+def draw_stakeholder_change() -> bool:
     """Draw how far a change is in the stakeholder view, where nothing else is drawn of the table with its rows."""
-    return changing(whole_table())
+    return draw_change_progress(whole_table())
 
 
-def under_way(current: Table) -> bool:
+def is_change_running(current: Table) -> bool:
     """Whether a change of this table has not been taken in yet."""
-    return _change_of(current) is not None
+    return _find_running_change(current) is not None
 
 
-def say_unread() -> None:
+def show_upload_problem() -> None:
     """Say once why a file is not the table in use."""
-    if problem := st.session_state.pop(UNREAD, ""):
+    if problem := st.session_state.pop(UPLOAD_PROBLEM_KEY, ""):
         if problem.startswith("Cancelled. "):
-            st.warning(plain(problem, 400))
+            st.warning(escape_markdown(problem, 400))
         else:
-            st.error(reason(problem))
+            st.error(failure_reason(problem))
 
 
-def say_unchanged(current: Table) -> bool:
+def show_schema_problem(current: Table) -> bool:
     """Say once what of the schema was not changed; whether there was anything."""
-    name, problem = st.session_state.pop(UNCHANGED, ("", ""))
+    name, problem = st.session_state.pop(SCHEMA_PROBLEM_KEY, ("", ""))
     if not problem or name != current.name:
         return False
-    if problem == CANCELLED:
+    if problem == CANCELLED_TEXT:
         st.warning(problem)
     else:  # it may quote a cell
-        st.error("The schema does not serve this table yet." if stakeholder() else plain(problem, 400))
+        st.error(
+            "The schema does not serve this table yet." if is_stakeholder_view() else escape_markdown(problem, 400)
+        )
     return True
 
 
-def taken_in() -> bool:
+def apply_finished_changes() -> bool:
     """Whether what was typed on Data is in force, for a page that uses it; until then how far that is, drawn."""
     with st.container():  # so that what is below keeps its place
-        arriving()
-        say_unread()
-        if changing(whole_table()):
+        draw_upload_progress()
+        show_upload_problem()
+        if draw_change_progress(whole_table()):
             return False
-        say_unchanged(whole_table())
+        show_schema_problem(whole_table())
     return True
 
 
-def _change_of(current: Table) -> Work | None:
+def _find_running_change(current: Table) -> ThreadJob | None:
     """Return the change of this table that is under way; None where there is none."""
-    job = session().find(CHANGE)
-    return job if isinstance(job, Work) and job.of[0] is current else None
+    job = session().find_resource(SCHEMA_CHANGE)
+    return job if isinstance(job, ThreadJob) and job.job_key[0] is current else None
 
 
-def _changed(twin: Table, changes: tuple[Change, ...], work: Work) -> tuple[Table, str]:
+def _apply_changes(table_copy: Table, changes: tuple[SchemaChange, ...], job: ThreadJob) -> tuple[Table, str]:
     """Return a copy of the table as it was changed, and in words what could not be changed."""
     problems = []
     for change in changes:
         try:
-            change(twin, work.tell)
+            change(table_copy, job.report_progress)
         except InputError as error:
             problems.append(str(error))
-    return twin, "; ".join(problems)
+    return table_copy, "; ".join(problems)

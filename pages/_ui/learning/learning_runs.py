@@ -10,9 +10,9 @@ import pandas as pd
 from dpcore import RiskMinimisation, Rows
 from dpcore.core.types import frozen
 from dpcore.evaluation.sweeps.sweep import Case, SweepPoint
-from dpcore.evaluation.sweeps.worker_pool import Result
+from dpcore.evaluation.sweeps.worker_pool import RunResult
 
-from ..jobs import Several
+from ..jobs import JobBatch
 
 
 @frozen
@@ -24,40 +24,40 @@ class LearningRun:
 
 
 @dataclass(eq=False)
-class LearningRuns(Several[LearningRun]):
+class LearningRuns(JobBatch[LearningRun]):
     """What a browser tab learns: the runs of one problem on its records, beside the records that are held out."""
 
     def start(
-        self, asked: Any, made: tuple[RiskMinimisation, Rows, Rows | None], planned: list[Case],
-        there: Iterable[LearningRun] = (),
-    ) -> None:  # fmt: skip
-        """Run what is not `there` yet; points of another problem are dropped, those of the same are kept."""
+        self, task: Any, problem_and_rows: tuple[RiskMinimisation, Rows, Rows | None], planned: list[Case],
+        finished_runs: Iterable[LearningRun] = (),
+    ) -> None:
+        """Run what is not `finished_runs` yet; points of another problem are dropped, those of the same are kept."""
         self.cancel()
-        if self.asked != asked:
+        if self.requested != task:
             self.close()
-            self.asked, (self.problem, self.rows, self.beside) = asked, made
-            self.found = {found.point.key: found for found in there}
+            self.requested, (self.problem, self.rows, self.reference) = task, problem_and_rows
+            self.outcomes = {found.point.key: found for found in finished_runs}
         self.run(planned)
 
-    def keep(self, point: SweepPoint, result: Result | None) -> LearningRun:
+    def make_outcome(self, point: SweepPoint, result: RunResult | None) -> LearningRun:
         """A run with its parameter, if it ended."""
         return LearningRun(point, None if result is None else result.release.x)
 
-    def table(self) -> pd.DataFrame:
+    def error_table(self) -> pd.DataFrame:
         """The finished runs as lines: algorithm, epsilon, seed, seconds and every error by name."""
-        done = [run.point for run in self.shown if run.point.state == "done"]
+        done = [run.point for run in self.planned_outcomes if run.point.state == "done"]
         lines = [
             {"algorithm": p.algorithm, "epsilon": p.epsilon, "seed": p.seed, **p.errors, "seconds": p.seconds}
             for p in done
         ]
         return pd.DataFrame(lines)
 
-    def parameters(self, epsilon: float) -> pd.DataFrame:
+    def coefficient_table(self, epsilon: float) -> pd.DataFrame:
         """Coefficients of the finished runs at one ε as lines: algorithm, coefficient, value."""
         names = () if self.problem is None else self.problem.names
         lines = [
             {"algorithm": run.point.algorithm, "coefficient": name, "value": float(value)}
-            for run in self.shown if run.x is not None and run.point.epsilon == epsilon
+            for run in self.planned_outcomes if run.x is not None and run.point.epsilon == epsilon
             for name, value in zip(names, run.x, strict=True)
-        ]  # fmt: skip
+        ]
         return pd.DataFrame(lines, columns=["algorithm", "coefficient", "value"])

@@ -6,43 +6,51 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from dpcore.evaluation.output_laws import plane_law, public_walk
+from dpcore.evaluation.output_laws import plane_law, sampler_walk_on_invented_rows
 from dpcore.problems.losses import Logistic
 from dpcore.problems.parse_tasks import task_text
 
 from ..charts import learning_charts
-from ..components import heading, panel, parameter_widgets, peek
-from ..session import Table, clean, plain, shared
-from .quantile import calibration, cautions, made, numeric
-from .table_learning import pairs, predicted
+from ..components import draw_chart_panel, draw_heading, hide_in_stakeholder_view, parameter_widgets
+from ..session import Table, escape_markdown, persistent_widget_args, printable_text
+from .quantile import choose_calibration, draw_cautions, load_task, numeric_column_names
+from .table_learning import choose_loss_and_target, loss_target_pairs
 
 
-def plane(table: Table, left: Any, right: Any, experts: Any) -> None:
+def draw_plane(table: Table, left_container: Any, right_container: Any, expert_container: Any) -> None:
     """Draw where both weights of a line fall and what they predict; then the sampler's steps."""
-    options = [pair for pair in pairs(table) if set(numeric(table)) - {pair[1]}]
+    options = [pair for pair in loss_target_pairs(table) if set(numeric_column_names(table)) - {pair[1]}]
     if options:
-        _law(table, options, left, right, experts)
+        _draw_weight_law(table, options, left_container, right_container, expert_container)
     else:
-        left.info("The picture needs a column of numbers as the feature, and another column as the target.")
-    with experts:
-        heading("How the published sampler works")
-        _steps()
+        left_container.info("The picture needs a column of numbers as the feature, and another column as the target.")
+    with expert_container:
+        draw_heading("How the published sampler works")
+        _draw_sampler_steps()
 
 
-@peek
-def _law(table: Table, possible: list[tuple[str, str]], left: Any, right: Any, experts: Any) -> None:
+@hide_in_stakeholder_view
+def _draw_weight_law(
+    table: Table, options: list[tuple[str, str]], left_container: Any, right_container: Any, expert_container: Any
+) -> None:
     """Draw predictions of many private draws, and the law of their two weights for experts."""
-    with right:
-        loss, target = predicted(possible, "plane-")
-        others = [name for name in numeric(table) if name != target]
-        feature = st.selectbox("From the column", others, format_func=clean, key=f"plane-feature-{target}", **shared())
-    with left:
-        heading(f"How does {plain(feature)} predict {plain(target)}?")
-        budget = parameter_widgets.budget(experts)
-    with experts:
-        calibration_choice = calibration("plane")
-    text = task_text(loss, target, level=0.9 if loss == "quantile" else None, features=(feature,))
-    problem, rows = made(table, text)
+    with right_container:
+        loss, target = choose_loss_and_target(options, "plane-")
+        others = [name for name in numeric_column_names(table) if name != target]
+        feature = st.selectbox(
+            "From the column",
+            others,
+            format_func=printable_text,
+            key=f"plane-feature-{target}",
+            **persistent_widget_args(),
+        )
+    with left_container:
+        draw_heading(f"How does {escape_markdown(feature)} predict {escape_markdown(target)}?")
+        budget = parameter_widgets.budget_sliders(expert_container)
+    with expert_container:
+        calibration_choice = choose_calibration("plane")
+    text = task_text(loss, target, quantile_level=0.9 if loss == "quantile" else None, features=(feature,))
+    problem, rows = load_task(table, text)
     law = plane_law(problem, rows, budget, calibration=calibration_choice)
     columns = {c.name: c for c in table.domain.columns}  # type: ignore[union-attr]
     feature_column = columns[feature]
@@ -50,44 +58,52 @@ def _law(table: Table, possible: list[tuple[str, str]], left: Any, right: Any, e
     scaled = (2 * (x - x[0]) / (x[-1] - x[0]) - 1) / np.sqrt(2)
     lines = np.outer(law.draws[:, 0], scaled) + law.draws[:, 1:] / np.sqrt(2)
     optimal_line = law.optimum[0] * scaled + law.optimum[1] / np.sqrt(2)
-    title, is_probability = clean(target), isinstance(problem.loss, Logistic)
+    title, is_probability = printable_text(target), isinstance(problem.loss, Logistic)
     if is_probability:
         lines, optimal_line = (1 / (1 + np.exp(-value)) for value in (lines, optimal_line))
-        title = f"chance that {title} is {clean(columns[target].labels[1])}"
+        title = f"chance that {title} is {printable_text(columns[target].labels[1])}"
     frame = pd.DataFrame(
-        {clean(feature): x, "without privacy": optimal_line, "lowest draw": lines.min(0), "highest": lines.max(0)}
+        {
+            printable_text(feature): x,
+            "without privacy": optimal_line,
+            "lowest draw": lines.min(0),
+            "highest": lines.max(0),
+        }
     )
     largest_gap = float((frame["highest"] - frame["lowest draw"]).max())
-    with left:
-        cautions(budget, table)
+    with left_container:
+        draw_cautions(budget, table)
         gap_text = f"{100 * largest_gap:.0f} points" if is_probability else f"{largest_gap:.3g}"
         summary = (
             f"You would publish one thin line, drawn by chance. They differ by {gap_text} at most. The dashed "
             "one is real."
         )
-        panel(
-            learning_charts.fans(x, lines[:30], optimal_line, (feature, title), is_probability), summary, frame, "fans"
+        draw_chart_panel(
+            learning_charts.prediction_lines_chart(x, lines[:30], optimal_line, (feature, title), is_probability),
+            summary,
+            frame,
+            "fans",
         )
-    weight_names = (f"weight of {clean(feature)}", "constant")
+    weight_names = (f"weight of {printable_text(feature)}", "constant")
     weight_deviations = law.draws.std(0)
     summary = (
         f"Darker: more likely. Each dot is one of {len(law.draws)} draws. They spread by {weight_deviations[0]:.3g} "
         "across and "
         f"{weight_deviations[1]:.3g} up, most where the error hardly changes. Along a grey line it is the same."
     )
-    with experts:
-        heading("Where the two weights fall")
-        panel(
-            learning_charts.plane(law, weight_names),
+    with expert_container:
+        draw_heading("Where the two weights fall")
+        draw_chart_panel(
+            learning_charts.coefficient_plane_chart(law, weight_names),
             summary,
             pd.DataFrame(law.draws, columns=pd.Index(weight_names)),
             "plane",
         )
 
 
-def _steps() -> None:
+def _draw_sampler_steps() -> None:
     """Draw the published sampler's proposals on twelve invented numbers."""
-    b, proposals = public_walk()
+    b, proposals = sampler_walk_on_invented_rows()
     frame = pd.DataFrame(
         [
             {"try": i, "round": p.round, "y": p.y[0], "x": p.x[0], "z": p.z[0], "ρ": p.rho, "accepted": p.accepted}
@@ -100,4 +116,4 @@ def _steps() -> None:
         "to y and proposes x′ and z near it. It multiplies loss differences of a few rows into ρ, and accepts x′ with "
         "probability ρ/2. States in between follow the rows, so this picture uses invented ones."
     )
-    panel(learning_charts.walk(frame, b), summary, frame, "walk")
+    draw_chart_panel(learning_charts.sampler_walk_chart(frame, b), summary, frame, "walk")

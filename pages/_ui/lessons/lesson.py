@@ -16,16 +16,24 @@ from dpcore import ALGORITHMS
 from dpcore.accuracy.meaning_of_epsilon import Promise
 from dpcore.core.types import value_object
 
-from ..charts.figure_frame import guessed
-from ..components import QUIET, meaning, number
+from ..charts.figure_frame import guess_bars
+from ..components import CHART_CONFIG, format_setting, glossary_tooltip
 from ..session import address_link, sample_table
 from . import dragged_answers
-from .lesson_answers import LessonFinding, Medians, Place, in_unit, ratio, rule, sampling
+from .lesson_answers import (
+    BarPosition,
+    LessonFinding,
+    Medians,
+    decide_by_ratio,
+    decide_rule_lesson,
+    decide_sampling_lesson,
+    format_in_unit,
+)
 
-FILE = Path(__file__).parents[3] / "assets" / "lessons.json"  # made by `python -m tests.make_assets`
+LESSON_RUNS_FILE = Path(__file__).parents[3] / "assets" / "lessons.json"  # made by `python -m tests.make_assets`
 SEEDS = (0, 1, 2, 3, 4)
 DELTA = 1e-9  # that of Explore, unless somebody moves it
-RULES = {"population": sampling, "unseen-rule": rule}  # of lessons without marks
+DECISION_RULES = {"population": decide_sampling_lesson, "unseen-rule": decide_rule_lesson}  # of lessons without marks
 
 
 @value_object
@@ -54,8 +62,8 @@ class Lesson:
     key: str = ""  # the name of the lesson in an address, if it is among Explore's
     settings: dict[str, str] = field(default_factory=dict)
     task: str = ""  # what a class does, on the card
-    known: Place = (1.0, 0)
-    hidden: Place = (1.0, 1)
+    known: BarPosition = (1.0, 0)
+    hidden: BarPosition = (1.0, 1)
     remember: str = ""  # the one sentence that stays
     bars: Sequence[Bar] = ()  # they follow ε, drawn with the answer
     shows: str = ""  # what the bars are
@@ -70,7 +78,7 @@ class Lesson:
         presenter_query = {"present": "true"} if large else {}
         return "explore?" + urlencode({"lesson": self.key} | self.settings | {"algorithm": title} | presenter_query)
 
-    def asked(self) -> dict[str, Any]:
+    def run_definition(self) -> dict[str, Any]:
         """Return what the runs of the lesson are made by."""
         return {"settings": self.settings, "bars": [asdict(bar) for bar in self.bars]}
 
@@ -78,70 +86,73 @@ class Lesson:
     def values(self) -> np.ndarray:
         """What the bars are, in the unit of the lesson (seeds, ε, bars)."""
         rows = 1 if self.unit == "%" else sample_table(self.settings["sample"]).n
-        return rows * np.array(kept_runs()[self.key]["shares"])
+        return rows * np.array(stored_runs()[self.key]["shares"])
 
-    def found(self, seeds: Sequence[int] = SEEDS) -> LessonFinding:
+    def find_answer(self, seeds: Sequence[int] = SEEDS) -> LessonFinding:
         """Return the right answer by the medians over these seeds."""
         values = np.median(self.values[list(seeds)], axis=0).tolist() if self.bars else ()
-        medians = dict(zip(dragged_answers.STOPS, values, strict=False))
+        medians = dict(zip(dragged_answers.EPSILON_STOPS, values, strict=False))
         if self.decide is not None:
             return self.decide(medians)
-        return ratio(medians, self.known, self.hidden, self.marks, self.finding, self.unit)
+        return decide_by_ratio(medians, self.known, self.hidden, self.marks, self.finding, self.unit)
 
     @property
-    def revealed(self) -> bool:
+    def is_revealed(self) -> bool:
         """Whether this tab has seen the answer."""
         return st.session_state.get(f"_revealed-{self.title}", False)
 
     @property
-    def seen(self) -> list[float]:
+    def visible_bars(self) -> list[float]:
         """The known bar, and the hidden one once it is revealed, in the median of their repeats."""
         return [
-            np.median(self.values[:, dragged_answers.STOPS.index(at), bar])
-            for at, bar in (self.known, self.hidden)[: 1 + self.revealed]
+            np.median(self.values[:, dragged_answers.EPSILON_STOPS.index(at), bar])
+            for at, bar in (self.known, self.hidden)[: 1 + self.is_revealed]
         ]
 
-    def card(self) -> None:
+    def draw_card(self) -> None:
         """Draw what is seen, on one scale with all lessons about the same sample."""
         st.caption(self.shows)
         is_same_epsilon = self.known[0] == self.hidden[0]
         names = [
-            self.bars[bar].name if is_same_epsilon else f"ε = {number(at)}" for at, bar in (self.known, self.hidden)
+            self.bars[bar].name if is_same_epsilon else f"ε = {format_setting(at)}"
+            for at, bar in (self.known, self.hidden)
         ]
         sample_maxima = (
-            max(other.seen) for other in LESSONS.values() if other.settings["sample"] == self.settings["sample"]
+            max(other.visible_bars) for other in LESSONS.values() if other.settings["sample"] == self.settings["sample"]
         )
-        figure = guessed(names, self.seen, [in_unit(bar, self.unit) for bar in self.seen], max(sample_maxima))
-        st.plotly_chart(figure, key=f"card-{self.key}", alt=self.task, config=QUIET)
+        figure = guess_bars(
+            names, self.visible_bars, [format_in_unit(bar, self.unit) for bar in self.visible_bars], max(sample_maxima)
+        )
+        st.plotly_chart(figure, key=f"card-{self.key}", alt=self.task, config=CHART_CONFIG)
 
 
 @cache
-def kept_runs() -> dict[str, Any]:
+def stored_runs() -> dict[str, Any]:
     """Return the settings and bars of all lessons, as they were made."""
-    return json.loads(FILE.read_text(encoding="utf-8"))
+    return json.loads(LESSON_RUNS_FILE.read_text(encoding="utf-8"))
 
 
-def written() -> dict[str, Lesson]:
+def read_lessons() -> dict[str, Lesson]:
     """Return the lessons in their order, as they are written beside this file."""
-    usual_suspicion, stronger_suspicion = Promise(1.0, DELTA).suspicion_words, Promise(0.1, DELTA).suspicion
+    usual_suspicion, stronger_suspicion = Promise(1.0, DELTA).suspicion_sentence, Promise(0.1, DELTA).suspicion_percent
     lessons = {}
     for key, entry in tomllib.loads(Path(__file__).with_name("lessons.toml").read_text(encoding="utf-8")).items():
         explanation = entry.pop("explanation").format(usual=usual_suspicion, stronger=stronger_suspicion)
         bars = [Bar(**bar) for bar in entry.pop("bars")]
-        lessons[key] = Lesson(key=key, decide=RULES.get(key), explanation=explanation, bars=bars, **entry)
+        lessons[key] = Lesson(key=key, decide=DECISION_RULES.get(key), explanation=explanation, bars=bars, **entry)
     return lessons
 
 
-LESSONS = written()
+LESSONS = read_lessons()
 
 
-def lesson() -> Lesson | None:
+def lesson_in_address() -> Lesson | None:
     """The lesson that the address names; one that nobody knows is noted."""
-    address_link.known("lesson", LESSONS)
+    address_link.discard_unknown_value("lesson", LESSONS)
     return LESSONS.get(st.query_params.get("lesson", ""))
 
 
-def predict(current: Lesson) -> bool:
+def draw_prediction(current: Lesson) -> bool:
     """Draw the lesson's panel; return whether the prediction was made and the charts may be shown."""
     number = f" {list(LESSONS).index(current.key) + 1} of {len(LESSONS)}" if current.key else ""
     with st.container(border=True, key=f"lesson-{current.title}"):
@@ -149,36 +160,36 @@ def predict(current: Lesson) -> bool:
         question_column, chart_column = st.columns(2 if current.bars else [1, 1e-9])
         with question_column:
             st.subheader(f"Lesson{number}: {current.title}", anchor=False)
-            help_text = meaning(*current.words)
+            help_text = glossary_tooltip(*current.words)
             guess = st.radio(current.question, current.answers, None, key=f"guess-{current.title}", help=help_text)
-            if current.revealed:
-                _answer(current, guess)
+            if current.is_revealed:
+                _draw_answer(current, guess)
             else:
                 st.button(
                     "Reveal", type="primary", disabled=guess is None, key=f"reveal-{current.title}",
                     on_click=st.session_state.update, args=({f"_revealed-{current.title}": True},),
-                )  # fmt: skip
+                )
         with chart_column:
-            if current.bars and not current.revealed:
-                current.card()
+            if current.bars and not current.is_revealed:
+                current.draw_card()
             elif current.bars:
-                dragged_answers.draw(
+                dragged_answers.draw_bars(
                     current.shows, [bar.name for bar in current.bars], current.values, current.unit, current.key
                 )
-    return current.revealed
+    return current.is_revealed
 
 
-def _answer(current: Lesson, guess: str | None) -> None:
+def _draw_answer(current: Lesson, guess: str | None) -> None:
     """Draw the answer, the sentence that stays, the way on, and why."""
-    finding = current.found()
-    right_answer = current.answers[finding.right]
+    finding = current.find_answer()
+    right_answer = current.answers[finding.right_answer_index]
     if guess == right_answer:
         verdict = f"Right: {right_answer}."
     else:
         verdict = (
             f"Not quite: you said “{guess}”. The answer: {right_answer}." if guess else f"The answer: {right_answer}."
         )
-    runs = f" In the median of {len(SEEDS)} repeats {finding.words}." if current.bars else f" {finding.words}"
+    runs = f" In the median of {len(SEEDS)} repeats {finding.sentence}." if current.bars else f" {finding.sentence}"
     st.markdown(f"**{verdict}**{runs}")
     if current.remember:
         st.info(f"**Remember: {current.remember[0].lower()}{current.remember[1:]}**", icon=":material/lightbulb:")

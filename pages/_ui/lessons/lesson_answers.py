@@ -3,10 +3,10 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from dpcore.core.numbers import counted
+from dpcore.core.numbers import format_count
 from dpcore.core.types import value_object
 
-Place = tuple[float, int]  # of a bar: its ε, and its place among the bars
+BarPosition = tuple[float, int]  # of a bar: its ε, and its place among the bars
 Medians = Mapping[float, Sequence[float]]  # what each bar of a lesson is in the median of its repeats, by ε
 
 
@@ -14,38 +14,43 @@ Medians = Mapping[float, Sequence[float]]  # what each bar of a lesson is in the
 class LessonFinding:
     """The place of the right answer, and what was found in a sentence."""
 
-    right: int
-    words: str
+    right_answer_index: int
+    sentence: str
 
 
-def nearest(ratio: float, marks: Sequence[float]) -> int:
+def nearest_mark_index(ratio: float, marks: Sequence[float]) -> int:
     """Return the place of the mark that a ratio is nearest to, by its logarithm."""
     return min(range(len(marks)), key=lambda i: abs(math.log(ratio / marks[i])))
 
 
-def in_unit(value: float, unit: str) -> str:
+def format_in_unit(value: float, unit: str) -> str:
     """Return what a bar is in words, rounded alike wherever it is said."""
-    return f"{value:.1%}" if unit == "%" else counted(value, 1, unit)
+    return f"{value:.1%}" if unit == "%" else format_count(value, 1, unit)
 
 
-def ratio(
-    medians: Medians, known: Place, hidden: Place, marks: Sequence[float], words: str, unit: str
+def decide_by_ratio(
+    medians: Medians,
+    known_bar: BarPosition,
+    hidden_bar: BarPosition,
+    marks: Sequence[float],
+    sentence_template: str,
+    unit: str,
 ) -> LessonFinding:
     """Return how many times larger the hidden bar is than the known one; the nearest mark wins.
 
     `words` name both values in their unit, and if they like how many times the larger one is the smaller.
     """
-    known_value, hidden_value = (medians[epsilon][bar_index] for epsilon, bar_index in (known, hidden))
+    known_value, hidden_value = (medians[epsilon][bar_index] for epsilon, bar_index in (known_bar, hidden_bar))
     times = hidden_value / known_value
     template_values = {
-        "known": in_unit(known_value, unit),
-        "hidden": in_unit(hidden_value, unit),
+        "known": format_in_unit(known_value, unit),
+        "hidden": format_in_unit(hidden_value, unit),
         "ratio": f"{max(times, 1 / times):.2g}",
     }
-    return LessonFinding(nearest(times, marks), words.format(**template_values))
+    return LessonFinding(nearest_mark_index(times, marks), sentence_template.format(**template_values))
 
 
-def sampling(medians: Medians) -> LessonFinding:
+def decide_sampling_lesson(medians: Medians) -> LessonFinding:
     """Return how the largest error falls from ε = 0.1 to 10: about the table, and about its population."""
     table, people = zip(medians[0.1], medians[10.0], strict=True)
     sentence = (
@@ -57,8 +62,8 @@ def sampling(medians: Medians) -> LessonFinding:
     return LessonFinding(0 if people[0] / people[1] > table[0] / table[1] / 2 else 1, sentence)
 
 
-def rule(medians: Medians) -> LessonFinding:
+def decide_rule_lesson(medians: Medians) -> LessonFinding:
     """Return how often rows made from pairs of columns keep a rule that no pair shows: always, mostly or in half."""
     pairs, evolved = medians[10.0]
     sentence = f"the third column is right in {pairs:.1%} of rows made from pairs, in {evolved:.1%} of compared rows"
-    return LessonFinding(nearest(pairs, (1, 0.75, 0.5)), sentence)
+    return LessonFinding(nearest_mark_index(pairs, (1, 0.75, 0.5)), sentence)

@@ -7,19 +7,19 @@ from dpcore.privacy.accounting import gdp_mu
 
 from .lesson import DELTA
 
-EXACT = np.array([120, 121])  # patients with a disease on two days
+EXACT_COUNTS = np.array([120, 121])  # patients with a disease on two days
 
 
-def published() -> np.ndarray:
+def noisy_counts() -> np.ndarray:
     """Return both counts with Gaussian noise at ε = 1: one person moves a count by one."""
-    return (EXACT + np.random.default_rng(17).normal(0, 1 / gdp_mu(1, DELTA), 2)).round().astype(int)
+    return (EXACT_COUNTS + np.random.default_rng(17).normal(0, 1 / gdp_mu(1, DELTA), 2)).round().astype(int)
 
 
-def problem() -> None:
+def draw_problem() -> None:
     """Say what two exact counts tell about the patient who came between them, and what noise hides."""
-    counts = published()
+    counts = noisy_counts()
     st.markdown(
         "| Ill people | yesterday | today | only Anna came since |\n|---|---|---|---|\n"
-        f"| exact count | **{EXACT[0]}** | **{EXACT[1]}** | so she is ill |\n"
+        f"| exact count | **{EXACT_COUNTS[0]}** | **{EXACT_COUNTS[1]}** | so she is ill |\n"
         f"| random noise added | **{counts[0]}** | **{counts[1]}** | nobody can be sure |"
     )

@@ -11,28 +11,28 @@ from typing import Any
 
 import streamlit as st
 
-from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile
-from dpcore.core.numbers import noun
-from dpcore.core.provenance import Tag
-from dpcore.data.privacy_unit import ROW
+from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile_texts
+from dpcore.core.numbers import unit_noun
+from dpcore.core.provenance import Provenance
+from dpcore.data.privacy_unit import ROW_UNIT
 from dpcore.release import tiles as tiled
-from dpcore.release.evidence.card import SEVERAL
+from dpcore.release.evidence.card import SEVERAL_ROWS_CAVEAT
 
-from ..components import heading, show_tiles
-from ..session import plain
+from ..components import draw_heading, show_tiles
+from ..session import escape_markdown
 
-WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))  # by name
-FIRST = ("card.html", "synthetic.csv")  # each has a button of its own, all others one list
-PUBLISH = "**After signing, you may publish everything.**"
-PROMISED = (
+FILE_LABELS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))  # by name
+BUTTON_FILES = ("card.html", "synthetic.csv")  # each has a button of its own, all others one list
+PUBLISH_TEXT = "**After signing, you may publish everything.**"
+OUTPUTS_TEXT = (
     "- **Card**, signed by whoever answers for the data\n"
     "- **Invented rows** and noisy answers\n"
-    "- **Proof** that anyone can recheck\n\n" + PUBLISH
+    "- **Proof** that anyone can recheck\n\n" + PUBLISH_TEXT
 )
-MEASURED = "- **Schema**, as measured by this release; later releases use it as public\n"
+SCHEMA_OUTPUT_TEXT = "- **Schema**, as measured by this release; later releases use it as public\n"
 
 
-def archive(files: dict[str, bytes]) -> bytes:
+def zip_files(files: dict[str, bytes]) -> bytes:
     """All files in one ZIP."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as zip_file:
@@ -41,49 +41,53 @@ def archive(files: dict[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def download_all(files: Callable[[], dict[str, bytes]], called: str, **more: Any) -> None:
-    """Draw the button that hands over all files of a release in one ZIP, which is `called` after it."""
-    name = re.sub(r"[^\w]+", "-", called).strip("-") or "release"
+def draw_download_all(load_files: Callable[[], dict[str, bytes]], title: str, **button_args: Any) -> None:
+    """Draw the button that hands over all files of a release in one ZIP, which is `title` after it."""
+    name = re.sub(r"[^\w]+", "-", title).strip("-") or "release"
     st.download_button(
-        "All files (ZIP)", lambda: archive(files()), f"{name}.zip", "application/zip",
-        icon=":material/folder_zip:", on_click="ignore", **more,
-    )  # fmt: skip
-
-
-def outputs(files: dict[str, bytes]) -> None:
-    """What was released, what it means and what it cost, and all downloads; none of them runs anything again."""
-    facts = json.loads(files["release.json"])
-    dataset, number = facts["dataset"], len(json.loads(files["account.json"])["releases"])
-    heading(f"Release {number} of {plain(dataset['name'])}", Tag.PAID)
-    promise, utility, protection = Promise.of_release(facts), facts["utility"], facts["protects"]
-    unit = noun(protection["rows_per_person"])
-    tiles = tiled.foretold(utility["noise"], utility["as_exact_as_sample"], protection["records"], unit)
-    tiles.append(guess_tile(promise.guess()))
-    show_tiles(tiles, utility["sentence"])
-    st.markdown(f"**{plain(promise.suspicion_words, 500)}**")
-    if protection["unit"] == ROW:
-        st.caption(SEVERAL)
-    if facts["measured"]:
-        st.markdown("**What was measured of the schema, protected:**")
-        lines = [f"- **{plain(m['column'])}**: {plain(m['found'], 500)}." for m in facts["measured"]]
-        st.markdown("\n".join(lines))
-    st.markdown(PUBLISH)
-    with st.container(horizontal=True):
-        download_all(lambda: files, f"{dataset['name']}, release {number}", key="release-zip", type="primary")
-        for name in FIRST:
-            if name in files:
-                _download(files, name)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        others = [name for name in files if name not in FIRST]
-        name = st.selectbox("Other files", others, format_func=lambda name: WORDS.get(name, name), key="release-file")
-        _download(files, name, "Download this file")
-    st.caption(
-        "This release is in the budget record, and a copy of all files lies beside it. "
-        "Downloading again uses no budget.",
-        help=plain(f"Noise: {facts['made_by']['noise']}.", 400),
+        "All files (ZIP)", lambda: zip_files(load_files()), f"{name}.zip", "application/zip",
+        icon=":material/folder_zip:", on_click="ignore", **button_args,
     )
 
 
-def _download(files: dict[str, bytes], name: str, label: str = "") -> None:
+def draw_release_outputs(files: dict[str, bytes]) -> None:
+    """What was released, what it means and what it cost, and all downloads; none of them runs anything again."""
+    facts = json.loads(files["release.json"])
+    dataset, number = facts["dataset"], len(json.loads(files["account.json"])["releases"])
+    draw_heading(f"Release {number} of {escape_markdown(dataset['name'])}", Provenance.RELEASED)
+    promise, utility, protection = Promise.of_release(facts), facts["utility"], facts["protects"]
+    unit = unit_noun(protection["rows_per_person"])
+    tiles = tiled.predicted_error_tiles(utility["noise"], utility["as_exact_as_sample"], protection["records"], unit)
+    tiles.append(guess_tile_texts(promise.max_guess_probability()))
+    show_tiles(tiles, utility["sentence"])
+    st.markdown(f"**{escape_markdown(promise.suspicion_sentence, 500)}**")
+    if protection["unit"] == ROW_UNIT:
+        st.caption(SEVERAL_ROWS_CAVEAT)
+    if facts["measured"]:
+        st.markdown("**What was measured of the schema, protected:**")
+        lines = [
+            f"- **{escape_markdown(m['column'])}**: {escape_markdown(m['found'], 500)}." for m in facts["measured"]
+        ]
+        st.markdown("\n".join(lines))
+    st.markdown(PUBLISH_TEXT)
+    with st.container(horizontal=True):
+        draw_download_all(lambda: files, f"{dataset['name']}, release {number}", key="release-zip", type="primary")
+        for name in BUTTON_FILES:
+            if name in files:
+                _draw_download(files, name)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        others = [name for name in files if name not in BUTTON_FILES]
+        name = st.selectbox(
+            "Other files", others, format_func=lambda name: FILE_LABELS.get(name, name), key="release-file"
+        )
+        _draw_download(files, name, "Download this file")
+    st.caption(
+        "This release is in the budget record, and a copy of all files lies beside it. "
+        "Downloading again uses no budget.",
+        help=escape_markdown(f"Noise: {facts['made_by']['noise']}.", 400),
+    )
+
+
+def _draw_download(files: dict[str, bytes], name: str, label: str = "") -> None:
     """A button for one file, named by its words unless `label` is given."""
-    st.download_button(label or WORDS[name], files[name], name, on_click="ignore", key=f"release-{label or name}")
+    st.download_button(label or FILE_LABELS[name], files[name], name, on_click="ignore", key=f"release-{label or name}")

@@ -9,21 +9,23 @@ from typing import Any
 
 from streamlit import config
 
-RICH = "logger.enableRich"  # Streamlit's own print of an error, where rich is installed: past all loggers, with words
-_record = logging.getLogRecordFactory()
+RICH_LOGGING_OPTION = (
+    "logger.enableRich"  # Streamlit's own print of an error, where rich is installed: past all loggers, with words
+)
+_default_record_factory = logging.getLogRecordFactory()
 
 
-def hush() -> None:
+def hide_error_messages() -> None:
     """From now on nothing that this process logs, warns of or dies of repeats the words of an error."""
-    logging.setLogRecordFactory(_without_words)
-    config.set_option(RICH, False)
-    warnings.showwarning = _warned
-    sys.excepthook = lambda _kind, error, _trace: _write(told(error))
-    threading.excepthook = lambda args: _write(told(args.exc_value))
-    sys.unraisablehook = lambda args: _write(told(args.exc_value))
+    logging.setLogRecordFactory(_record_without_message)
+    config.set_option(RICH_LOGGING_OPTION, False)
+    warnings.showwarning = _write_warning_place
+    sys.excepthook = lambda _kind, error, _trace: _write_to_stderr(describe_without_message(error))
+    threading.excepthook = lambda args: _write_to_stderr(describe_without_message(args.exc_value))
+    sys.unraisablehook = lambda args: _write_to_stderr(describe_without_message(args.exc_value))
 
 
-def told(error: BaseException | None) -> str:
+def describe_without_message(error: BaseException | None) -> str:
     """An error, and those it came from: of each its kind, and where in the code it went by."""
     lines, visited_ids = [], set()
     while error is not None and id(error) not in visited_ids:
@@ -37,21 +39,23 @@ def told(error: BaseException | None) -> str:
     return "\n".join(lines)
 
 
-def _without_words(*args: Any, **kwargs: Any) -> logging.LogRecord:
-    record = _record(*args, **kwargs)
+def _record_without_message(*args: Any, **kwargs: Any) -> logging.LogRecord:
+    record = _default_record_factory(*args, **kwargs)
     if record.exc_info:
-        record.exc_text, record.exc_info = told(record.exc_info[1]), None
+        record.exc_text, record.exc_info = describe_without_message(record.exc_info[1]), None
     if isinstance(record.args, tuple):
-        record.args = tuple(told(arg) if isinstance(arg, BaseException) else arg for arg in record.args)
+        record.args = tuple(
+            describe_without_message(arg) if isinstance(arg, BaseException) else arg for arg in record.args
+        )
     if isinstance(record.msg, BaseException):
-        record.msg = told(record.msg).replace("%", "%%")
+        record.msg = describe_without_message(record.msg).replace("%", "%%")
     return record
 
 
-def _warned(_message: Any, category: type[Warning], filename: str, lineno: int, *_rest: Any) -> None:
-    _write(f"{category.__name__} at {filename}:{lineno}")
+def _write_warning_place(_message: Any, category: type[Warning], filename: str, lineno: int, *_others: Any) -> None:
+    _write_to_stderr(f"{category.__name__} at {filename}:{lineno}")
 
 
-def _write(text: str) -> None:
+def _write_to_stderr(text: str) -> None:
     if sys.stderr is not None:
         sys.stderr.write(f"{text}\n")

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Route
 from starlette.types import Scope
 from streamlit.runtime.state.common import WidgetMetadata
-from streamlit.runtime.state.query_params import (  # fmt: skip
+from streamlit.runtime.state.query_params import (
     QueryParams,
     _coerce_value_for_query_url,
     _parse_query_string,
@@ -21,26 +21,36 @@ from streamlit.runtime.state.query_params import (  # fmt: skip
 )
 from streamlit.runtime.state.session_state import SessionState
 
-from ..components.menu import ENTRIES
+from ..components.menu import ENTRIES_BY_LABEL
 from ..session import address_link, session
 
-OTHERWISE = "or-"  # begins a parameter of a link that counts where the address it stands on does not name it
-PATHS = ["/" if entry.first else f"/{Path(entry.path).stem}" for entry in ENTRIES.values()]
-OWN = ("_stcore", "static/", "media/", "component/", "app/", "favicon", "robots.txt", "oauth2callback", "auth/")
-MAX_NAME = 80  # characters of a page's name that are kept
-_INDEX = Path(st.__file__).parent / "static/index.html"
+FALLBACK_PREFIX = "or-"  # begins a parameter of a link that counts where the address it stands on does not name it
+PAGE_PATHS = ["/" if entry.first else f"/{Path(entry.path).stem}" for entry in ENTRIES_BY_LABEL.values()]
+STREAMLIT_PATHS = (
+    "_stcore",
+    "static/",
+    "media/",
+    "component/",
+    "app/",
+    "favicon",
+    "robots.txt",
+    "oauth2callback",
+    "auth/",
+)
+MAX_PAGE_NAME_CHARS = 80  # characters of a page's name that are kept
+_INDEX_FILE = Path(st.__file__).parent / "static/index.html"
 _SCRIPT = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
-_populate = QueryParams.populate_from_query_string
-_seed = SessionState._seed_widget_from_url
+_original_populate = QueryParams.populate_from_query_string
+_original_seed = SessionState._seed_widget_from_url
 
 
-def routes() -> list[Route]:
+def page_routes() -> list[Route]:
     """Every page with the script of this file before all others: the first message may already change the address."""
-    page = _INDEX.read_text(encoding="utf-8").replace("<head>", f"<head><script>{_SCRIPT}</script>", 1)
-    return [Route(path, lambda _: HTMLResponse(page)) for path in PATHS]
+    page = _INDEX_FILE.read_text(encoding="utf-8").replace("<head>", f"<head><script>{_SCRIPT}</script>", 1)
+    return [Route(path, lambda _: HTMLResponse(page)) for path in PAGE_PATHS]
 
 
-def elsewhere(scope: Scope) -> str | None:
+def missing_page_redirect(scope: Scope) -> str | None:
     """Return the address of Start that names the page a browser asks for, where there is none of that name.
 
     Only a page that is opened is led on: Streamlit's own files, media and components stay as they are.
@@ -50,59 +60,71 @@ def elsewhere(scope: Scope) -> str | None:
     path = scope["path"].removeprefix(base)
     name = path.strip("/")
     is_page = headers.get("sec-fetch-dest", "document") == "document" and "text/html" in headers.get("accept", "")
-    if scope["method"] != "GET" or not is_page or path in PATHS or f"/{name}" in PATHS or name.startswith(OWN):
+    if (
+        scope["method"] != "GET"
+        or not is_page
+        or path in PAGE_PATHS
+        or f"/{name}" in PAGE_PATHS
+        or name.startswith(STREAMLIT_PATHS)
+    ):
         return None
     query_pairs = [
-        pair for pair in parse_qsl(scope["query_string"].decode("latin-1")) if pair[0] != address_link.MISSING
+        pair for pair in parse_qsl(scope["query_string"].decode("latin-1")) if pair[0] != address_link.MISSING_PAGE_KEY
     ]
-    return f"{base}/?{urlencode([*query_pairs, (address_link.MISSING, name[:MAX_NAME])])}"
+    return f"{base}/?{urlencode([*query_pairs, (address_link.MISSING_PAGE_KEY, name[:MAX_PAGE_NAME_CHARS])])}"
 
 
-def completed(asked: str, here: str) -> str:
-    """The query that a browser asks for, with the settings that the address `here` has where the click was made."""
-    requested, current = _parse_query_string(asked), _parse_query_string(here.removeprefix("?"))
+def complete_query(requested_query: str, current_query: str) -> str:
+    """The query that a browser asks for, with the settings that the address `current_query` has where the click was made."""
+    requested, current = _parse_query_string(requested_query), _parse_query_string(current_query.removeprefix("?"))
     fallbacks = {
-        name.removeprefix(OTHERWISE): requested.pop(name) for name in list(requested) if name.startswith(OTHERWISE)
+        name.removeprefix(FALLBACK_PREFIX): requested.pop(name)
+        for name in list(requested)
+        if name.startswith(FALLBACK_PREFIX)
     }
     return urlencode(fallbacks | current | requested, doseq=True)
 
 
-def keep() -> None:
+def patch_streamlit() -> None:
     """From now on a page that is left takes nothing out of the address, which its entry in the history needs.
 
     And what a widget finds there and cannot take is noted.
     """
-    QueryParams.populate_from_query_string = _keep  # type: ignore[method-assign]
-    SessionState._seed_widget_from_url = _heard  # type: ignore[method-assign]
+    QueryParams.populate_from_query_string = _populate_keeping_address  # type: ignore[method-assign]
+    SessionState._seed_widget_from_url = _seed_and_store_bad_value  # type: ignore[method-assign]
 
 
-def _keep(self: QueryParams, query: str, pages: set[str] | None = None) -> None:
-    _populate(self, query)
+def _populate_keeping_address(self: QueryParams, query: str, pages: set[str] | None = None) -> None:
+    _original_populate(self, query)
     for widget, binding in list(self._bindings_by_widget.items()):
         if pages and binding.script_hash not in pages:
             self.unbind_widget(widget)
 
 
-def _heard(self: SessionState, widget: WidgetMetadata, name: str, widget_id: str, asked: str | list[str]) -> bool:
+def _seed_and_store_bad_value(
+    self: SessionState, widget: WidgetMetadata, name: str, widget_id: str, requested: str | list[str]
+) -> bool:
     """Whether a widget takes a value from the address; notes one of a link that is none of its values."""
-    texts = [asked] if isinstance(asked, str) else asked
+    texts = [requested] if isinstance(requested, str) else requested
     try:
-        is_taken = _seed(self, widget, name, widget_id, asked)
+        is_taken = _original_seed(self, widget, name, widget_id, requested)
     except OverflowError:  # infinity, where a whole number is wanted
         self.query_params.remove_param(name)
         is_taken = False
     value = self[name] if is_taken else widget.deserializer(None)
     current_text = _coerce_value_for_query_url(widget.serializer(value), widget.value_type)
     try:
-        is_same = parse_url_param(asked, widget.value_type) == parse_url_param(current_text, widget.value_type)
+        is_same = parse_url_param(requested, widget.value_type) == parse_url_param(current_text, widget.value_type)
     except (ValueError, IndexError):  # of an empty text, too
         is_same = False
-    if not is_same and texts == session().link.get(name):  # not one of a former table, which the address carries along
-        address_link.note(name, ", ".join(texts), _allowed(widget))
+    if not is_same and texts == session().initial_query_params.get(
+        name
+    ):  # not one of a former table, which the address carries along
+        address_link.store_bad_value(name, ", ".join(texts), _allowed_values_text(widget))
     return is_taken
 
 
-def _allowed(widget: WidgetMetadata) -> str:
+def _allowed_values_text(widget: WidgetMetadata) -> str:
     """Return in words what a widget takes: its options, or the steps or the ends of its scale."""
     scale: Any = getattr(widget.deserializer, "__self__", None)
     steps = list(getattr(scale, "formatted_option_to_index", ()))

@@ -22,26 +22,26 @@ from streamlit.runtime import memory_media_file_storage
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from ..jobs.shared_pool import pool
+from ..jobs.shared_pool import worker_pool
 from ..session import render_turns, uploads
 from . import log_privacy, page_address
 
-CLOSED = ("/_stcore/metrics", "/_stcore/agent/")  # sizes of other people's tables; driving the pages by program
-FRAMES = {"X-Frame-Options": "SAMEORIGIN", "Content-Security-Policy": "frame-ancestors 'self'"}
-POLICY = 1008  # the WebSocket code for what is not allowed
+CLOSED_PATHS = ("/_stcore/metrics", "/_stcore/agent/")  # sizes of other people's tables; driving the pages by program
+FRAME_HEADERS = {"X-Frame-Options": "SAMEORIGIN", "Content-Security-Policy": "frame-ancestors 'self'"}
+POLICY_VIOLATION_CODE = 1008  # the WebSocket code for what is not allowed
 _SECRET = secrets.token_bytes(32)
 
 
-def parts() -> dict[str, Any]:
+def app_options() -> dict[str, Any]:
     """What `st.App` is given beside the entry."""
     # The entry says which pages there are. Streamlit would look for a folder "pages" itself, until the entry has run
     # for the first time, and let a visitor's first deep link pass the entry by.
     PagesManager.uses_pages_directory = False
-    middleware = [Middleware(Door), Middleware(uploads.Bounded)]
-    return {"routes": page_address.routes(), "middleware": middleware, "lifespan": _life}
+    middleware = [Middleware(RequestGuard), Middleware(uploads.UploadLimit)]
+    return {"routes": page_address.page_routes(), "middleware": middleware, "lifespan": _server_lifespan}
 
 
-class Door:
+class RequestGuard:
     """Middleware: refuses WebSockets of pages from elsewhere, and what is nobody's business, without asking anybody.
 
     Streamlit would ask an outside service for its own address first, and serve nobody meanwhile.
@@ -52,31 +52,31 @@ class Door:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request or connection."""
-        redirect_url = page_address.elsewhere(scope) if scope["type"] == "http" else None
-        if scope["type"] == "http" and any(path in scope["path"] for path in CLOSED):
+        redirect_url = page_address.missing_page_redirect(scope) if scope["type"] == "http" else None
+        if scope["type"] == "http" and any(path in scope["path"] for path in CLOSED_PATHS):
             await PlainTextResponse("Not here.", 404)(scope, receive, send)
         elif redirect_url is not None:
-            await RedirectResponse(redirect_url, 303)(scope, receive, _framed(send))
-        elif scope["type"] == "websocket" and not _at_home(scope):
-            await send({"type": "websocket.close", "code": POLICY})
+            await RedirectResponse(redirect_url, 303)(scope, receive, _add_frame_headers(send))
+        elif scope["type"] == "websocket" and not _is_allowed_origin(scope):
+            await send({"type": "websocket.close", "code": POLICY_VIOLATION_CODE})
         elif scope["type"] == "websocket":
-            await self.app(scope, _own_business(receive), send)
+            await self.app(scope, _filter_messages(receive), send)
         else:
-            await self.app(scope, receive, _framed(send))
+            await self.app(scope, receive, _add_frame_headers(send))
 
 
-def _framed(send: Send) -> Send:
+def _add_frame_headers(send: Send) -> Send:
     """Add to every answer that only pages of this server may show it in a frame."""
 
-    async def answer(message: Message) -> None:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update(FRAMES)
+            MutableHeaders(scope=message).update(FRAME_HEADERS)
         await send(message)
 
-    return answer
+    return send_with_headers
 
 
-def _at_home(scope: Scope) -> bool:
+def _is_allowed_origin(scope: Scope) -> bool:
     """Whether a handshake comes from this server's own page, from one the owner allows, or from no page at all."""
     headers = MutableHeaders(scope=scope)
     origin, host = headers.get("origin"), headers.get("host", "")
@@ -95,7 +95,7 @@ def _netloc(origin: str) -> str:
         return ""
 
 
-def _own_business(receive: Receive) -> Receive:
+def _filter_messages(receive: Receive) -> Receive:
     """The messages of one tab, but for the one that would empty every tab's caches and stop everybody's runs.
 
     Before each of them the browser says in a text, which Streamlit does not use, what its address says: what is asked
@@ -103,7 +103,7 @@ def _own_business(receive: Receive) -> Receive:
     """
     page_query = ""
 
-    async def heard() -> Message:
+    async def receive_filtered() -> Message:
         nonlocal page_query
         while (address_text := (message := await receive()).get("text")) is not None:
             page_query = address_text
@@ -116,15 +116,15 @@ def _own_business(receive: Receive) -> Receive:
             browser_message = BackMsg(app_heartbeat=True)
         elif browser_message.WhichOneof("type") == "rerun_script":
             rerun_request = browser_message.rerun_script
-            rerun_request.query_string = page_address.completed(rerun_request.query_string, page_query)
+            rerun_request.query_string = page_address.complete_query(rerun_request.query_string, page_query)
         else:
             return message
         return {**message, "bytes": browser_message.SerializeToString()}
 
-    return heard
+    return receive_filtered
 
 
-def _file_id(data: bytes, mimetype: str, filename: str | None = None) -> str:
+def _unguessable_file_id(data: bytes, mimetype: str, filename: str | None = None) -> str:
     """Where a download of a tab lies: nobody can work it out from its content, and no two tabs share one.
 
     Streamlit's own is a hash of the content, so that a stranger could ask for what a guessed table would give.
@@ -137,22 +137,22 @@ def _file_id(data: bytes, mimetype: str, filename: str | None = None) -> str:
 
 
 @contextlib.asynccontextmanager
-async def _life(_app: st.App) -> AsyncIterator[None]:
+async def _server_lifespan(_app: st.App) -> AsyncIterator[None]:
     """From start to stop of the server."""
-    log_privacy.hush()
+    log_privacy.hide_error_messages()
     if not hasattr(memory_media_file_storage, "_calculate_file_id"):
         raise RuntimeError("this version of Streamlit names downloads in another way: they could be guessed")
-    memory_media_file_storage._calculate_file_id = _file_id
-    render_turns.take()
-    page_address.keep()
-    threading.Thread(target=_warm, daemon=True, name="warm").start()  # nobody who stops the server waits for it
-    session_watcher = asyncio.create_task(uploads.watch())
+    memory_media_file_storage._calculate_file_id = _unguessable_file_id
+    render_turns.install()
+    page_address.patch_streamlit()
+    threading.Thread(target=_warm_up, daemon=True, name="warm").start()  # nobody who stops the server waits for it
+    session_watcher = asyncio.create_task(uploads.close_abandoned_sessions())
     yield
     session_watcher.cancel()
 
 
-def _warm() -> None:
+def _warm_up() -> None:
     """Be ready for the first page. What is imported stays for good: no collection of garbage looks at it again."""
-    pool()
+    worker_pool()
     gc.collect()
     gc.freeze()

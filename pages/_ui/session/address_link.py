@@ -9,13 +9,15 @@ import streamlit as st
 
 from dpcore import ALGORITHMS
 
-from .inert_text import nickname, plain
+from .inert_text import algorithm_nickname, escape_markdown
 from .table import Table
 
-BAD = "bad-link"  # what was wrong, kept until a person has read it: a widget takes a bad value out of the address
-MISSING = "no-page"  # a parameter, and a key of the state: the name of a page that there is not
-PLACE = "_link"  # in the head of the page that is drawn, for that
-COPY = """
+BAD_VALUES_KEY = (
+    "bad-link"  # what was wrong, kept until a person has read it: a widget takes a bad value out of the address
+)
+MISSING_PAGE_KEY = "no-page"  # a parameter, and a key of the state: the name of a page that there is not
+LINK_SLOT_KEY = "_link"  # in the head of the page that is drawn, for that
+COPY_SCRIPT = """
 export default function ({ parentElement, data }) {
   const button = parentElement.querySelector("button"), said = parentElement.querySelector("span");
   button.onclick = async () => {
@@ -29,101 +31,104 @@ export default function ({ parentElement, data }) {
   };
 }
 """
-BY_TITLE = ("algorithm", "compared", "learners")  # parameters of the address that name algorithms
-FORMER = tomllib.loads(Path(__file__).with_name("former.toml").read_text(encoding="utf-8"))
-STYLE = """
+ALGORITHM_PARAMETERS = ("algorithm", "compared", "learners")  # parameters of the address that name algorithms
+FORMER_NAMES = tomllib.loads(Path(__file__).with_name("former.toml").read_text(encoding="utf-8"))
+COPY_BUTTON_STYLE = """
 div {display: flex; gap: 0.6rem; align-items: center; font-size: 0.875rem;}
 button {font: inherit; color: inherit; background: none; border: 1px solid var(--st-border-color, gray);
   border-radius: 0.5rem; padding: 0.15rem 0.7rem; cursor: pointer; white-space: nowrap;}
 button:focus-visible {outline: 2px solid var(--st-primary-color, #0072B2);}
 """
-_copy = st.components.v2.component(
+_copy_component = st.components.v2.component(
     "copy_link",
     html='<div><button type="button" title="Settings only: no data is in the link">Copy link</button>'
     '<span role="status"></span></div>',
-    css=STYLE,
-    js=COPY,
+    css=COPY_BUTTON_STYLE,
+    js=COPY_SCRIPT,
 )
 
 
-def arrived(*, back: bool) -> None:
-    """Let the address decide on a page that a person just came to, by its history if `back`."""
-    for name in [*st.query_params, *(["epsilon"] if back else [])]:
+def drop_stale_settings(*, from_history: bool) -> None:
+    """Let the address decide on a page that a person just came to, by its history if `from_history`."""
+    for name in [*st.query_params, *(["epsilon"] if from_history else [])]:
         if name in st.session_state and name != "present":
             del st.session_state[name]  # Streamlit would prefer it to an address that names the usual value
 
 
-def copy(table: Table) -> None:
+def draw_copy_button(table: Table) -> None:
     """The button. It says, once pressed, that no data is in the link, and what somebody needs to see the same."""
     confirmation = "Copied: settings only, no data is in the link."
     if table.uploaded:
         confirmation = "Copied: settings only. Neither your table nor its columns are in the link."
-    _copy(data={"said": confirmation}, key="copy-link", width="content")
+    _copy_component(data={"said": confirmation}, key="copy-link", width="content")
 
 
-def note_missing() -> None:
+def store_missing_page() -> None:
     """Keep in mind the name of a page that was asked for and that there is not, and take it out of the address."""
-    page_name = st.query_params.get(MISSING)
+    page_name = st.query_params.get(MISSING_PAGE_KEY)
     if page_name is not None:
-        st.session_state[MISSING] = page_name
-        del st.query_params[MISSING]
+        st.session_state[MISSING_PAGE_KEY] = page_name
+        del st.query_params[MISSING_PAGE_KEY]
 
 
-def say() -> None:
+def draw_link_warnings() -> None:
     """Name what the address said and nothing takes, until read: a page, or a parameter and what is allowed."""
-    missing_page = st.session_state.get(MISSING)
+    missing_page = st.session_state.get(MISSING_PAGE_KEY)
     if missing_page is not None:
-        with st.session_state[PLACE].container(horizontal=True, vertical_alignment="center"):
+        with st.session_state[LINK_SLOT_KEY].container(horizontal=True, vertical_alignment="center"):
             st.warning(
-                f"There is no page named “{plain(missing_page, 80)}”. This is Start; the menu leads to every page."
+                f"There is no page named “{escape_markdown(missing_page, 80)}”. This is Start; the menu leads to every page."
             )
-            st.button("Understood", key="missing-read", on_click=_read)
+            st.button("Understood", key="missing-read", on_click=_dismiss_link_warnings)
         return
-    if bad_values := st.session_state.get(BAD):
-        with st.session_state[PLACE].container(horizontal=True, vertical_alignment="center"):
+    if bad_values := st.session_state.get(BAD_VALUES_KEY):
+        with st.session_state[LINK_SLOT_KEY].container(horizontal=True, vertical_alignment="center"):
             st.warning(
                 f"In this link, these values cannot be: {'; '.join(bad_values.values())}. The usual ones are shown "
                 "instead."
             )
-            st.button("Understood", key="link-read", on_click=_read)
+            st.button("Understood", key="link-read", on_click=_dismiss_link_warnings)
 
 
-def _read() -> None:
-    st.session_state[BAD] = {}
-    st.session_state[MISSING] = None
+def _dismiss_link_warnings() -> None:
+    st.session_state[BAD_VALUES_KEY] = {}
+    st.session_state[MISSING_PAGE_KEY] = None
 
 
-def note(name: str, value: str, allowed: str) -> None:
+def store_bad_value(name: str, value: str, allowed: str) -> None:
     """Keep in mind a value of the address that nothing takes."""
-    description = f"{plain(name)} = {plain(value) or 'nothing'} (allowed: {plain(allowed, 200)})"
-    st.session_state.setdefault(BAD, {})[name] = description
+    description = (
+        f"{escape_markdown(name)} = {escape_markdown(value) or 'nothing'} (allowed: {escape_markdown(allowed, 200)})"
+    )
+    st.session_state.setdefault(BAD_VALUES_KEY, {})[name] = description
 
 
-def known(name: str, values: Collection[str]) -> None:
+def discard_unknown_value(name: str, allowed_values: Collection[str]) -> None:
     """Note the value of a parameter that no widget reads, and take it out, where it is none of these values."""
     value = st.query_params.get(name)
-    if value is not None and value not in values:
-        note(name, value, ", ".join(values))
+    if value is not None and value not in allowed_values:
+        store_bad_value(name, value, ", ".join(allowed_values))
         del st.query_params[name]
 
 
-def renamed() -> bool:
+def update_former_link() -> bool:
     """Write what an older link says as links say it now; whether there was any."""
-    new_names = FORMER["parameters"]
+    new_names = FORMER_NAMES["parameters"]
     old_params = {name: st.query_params.get_all(name) for name in st.query_params}
     ordered_names = sorted(old_params, key=lambda name: name not in new_names)  # a name of today wins over a former one
     new_params = {
-        new_names.get(name, name): [_now(name, value) for value in old_params[name]] for name in ordered_names
+        new_names.get(name, name): [_update_former_value(name, value) for value in old_params[name]]
+        for name in ordered_names
     }
     if new_params != old_params:
         st.query_params.from_dict(new_params)
     return new_params != old_params
 
 
-def _now(name: str, value: str) -> str:
+def _update_former_value(name: str, value: str) -> str:
     """A code name, which settings may follow after a comma, as a title or nickname; 1e-09 as 1e-9; words of today."""
-    if name in BY_TITLE:
+    if name in ALGORITHM_PARAMETERS:
         code, separator, settings = value.partition(",")
         value = ALGORITHMS[code].about.title + separator + settings if code in ALGORITHMS else value
-        value = nickname(value) if name == "compared" else value
-    return FORMER["values"].get(value, re.sub(r"^(\d+e-)0(\d)$", r"\1\2", value))
+        value = algorithm_nickname(value) if name == "compared" else value
+    return FORMER_NAMES["values"].get(value, re.sub(r"^(\d+e-)0(\d)$", r"\1\2", value))

@@ -7,35 +7,35 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from dpcore import Domain, InputError, Marginals, PrivacyUnit, Rows
-from dpcore.core.types import Axes, Texts, Watch, frozen, unwatched
-from dpcore.data.sources.gathered_counts import CONSTRAINED, LISTED, Counts
+from dpcore.core.types import Axes, Texts, Watch, frozen, ignore_progress
+from dpcore.data.sources.gathered_counts import MAX_CONSTRAINT_CELLS, MAX_LISTED_CELLS, GatheredCounts
 from dpcore.data.sources.parquet_source import ParquetSource
-from dpcore.data.sources.source import SourceWrapper, stamped
+from dpcore.data.sources.source import SourceWrapper, open_stamped_file
 from dpcore.data.sources.text_source import TextSource
 from dpcore.queries import Workload
 
-MOST = 50_000_000  # cells of all tables that are counted at once
-PAIRS = 5_000_000  # cells of all pairs of columns, up to which they are counted beside what is asked
-Known = dict[tuple[str, ...], Counts]  # by the columns that were counted together
+MAX_COUNTED_CELLS = 50_000_000  # cells of all tables that are counted at once
+MAX_PAIR_CELLS = 5_000_000  # cells of all pairs of columns, up to which they are counted beside what is asked
+CountsByColumns = dict[tuple[str, ...], GatheredCounts]  # by the columns that were counted together
 
 
 @frozen
-class Large:
-    """Where the records of a table are read in parts: about so many `rows`, exactly so many where it is `said`.
+class LargeTable:
+    """Where the records of a table are read in parts: about so many `rows`, exactly so many where it is `is_row_count_exact`.
 
-    `marks` are its fingerprints by the keys of ledgers, and `digests` the SHA-256 of its bytes, each made once.
+    `fingerprints_by_key` are its fingerprints by the keys of ledgers, and `sha256_digests` the SHA-256 of its bytes, each made once.
     """
 
     source: ParquetSource | TextSource
     rows: int
-    said: bool
-    marks: dict[bytes, Texts] = field(default_factory=dict, repr=False)
-    digests: list[str] = field(default_factory=list, repr=False)
+    is_row_count_exact: bool
+    fingerprints_by_key: dict[bytes, Texts] = field(default_factory=dict, repr=False)
+    sha256_digests: list[str] = field(default_factory=list, repr=False)
 
-    def check(self) -> None:
+    def require_unchanged_file(self) -> None:
         """Refuse a file that is no longer the one that was read first."""
         for path, stamp in self.source.stamps:
-            with named(path), stamped(path, stamp):
+            with hide_path_in_errors(path), open_stamped_file(path, stamp):
                 pass
 
 
@@ -43,33 +43,33 @@ class Large:
 class LedgerSource(SourceWrapper):
     """What a ledger knows a large table by; a `watch` hears how far that is."""
 
-    large: Large
-    watch: Watch = unwatched
+    large_table: LargeTable
+    watch: Watch = ignore_progress
 
-    def fingerprint(self, key: bytes, watch: Watch = unwatched) -> str:
+    def fingerprint(self, key: bytes, watch: Watch = ignore_progress) -> str:
         """The fingerprint of the source; see `fingerprints`."""
         return self.fingerprints(key, watch)[0]
 
-    def fingerprints(self, key: bytes, watch: Watch = unwatched) -> Texts:  # noqa: ARG002 - nobody else listens
+    def fingerprints(self, key: bytes, watch: Watch = ignore_progress) -> Texts:  # noqa: ARG002 - nobody else listens
         """Those of the source; what is refused names its file, and not where on this machine it lies."""
-        with named(self.name):
-            if key not in self.large.marks:
-                self.large.marks[key] = self.source.fingerprints(key, self.watch)
-            self.large.check()
-        return self.large.marks[key]
+        with hide_path_in_errors(self.name):
+            if key not in self.large_table.fingerprints_by_key:
+                self.large_table.fingerprints_by_key[key] = self.source.fingerprints(key, self.watch)
+            self.large_table.require_unchanged_file()
+        return self.large_table.fingerprints_by_key[key]
 
     @property
     def sha256(self) -> str:
         """That of the source's bytes."""
-        with named(self.name):
-            if not self.large.digests:
-                self.large.digests.append(self.source.sha256)
-            self.large.check()
-        return self.large.digests[0]
+        with hide_path_in_errors(self.name):
+            if not self.large_table.sha256_digests:
+                self.large_table.sha256_digests.append(self.source.sha256)
+            self.large_table.require_unchanged_file()
+        return self.large_table.sha256_digests[0]
 
 
 @contextmanager
-def named(path: str | Path) -> Iterator[None]:
+def hide_path_in_errors(path: str | Path) -> Iterator[None]:
     """What is refused has the name of the file, not where on this machine it lies."""
     file_name = Path(path).name
     try:
@@ -81,72 +81,85 @@ def named(path: str | Path) -> Iterator[None]:
 
 
 @frozen
-class WantedTables:
+class TablesToCount:
     """Tables on columns of a `domain`, all of which are encoded, whatever the tables are."""
 
     domain: Domain
     tables: tuple[Axes, ...]
 
 
-def check(domain: Domain, first: Sequence[str]) -> WantedTables:
+def tables_for_validation(domain: Domain, first_names: Sequence[str]) -> TablesToCount:
     """What is counted before anything else: every column that is in use, and the first few together."""
     constraint_axes = {tuple(sorted(domain.axes(c.columns))) for c in domain.constraints}
-    small_constraint_axes = {axes for axes in constraint_axes if _cells(domain, [axes]) <= CONSTRAINED}
-    return WantedTables(
-        domain, tuple(sorted({tuple(sorted(domain.axes(first))), *_singles(domain), *small_constraint_axes}))
+    small_constraint_axes = {axes for axes in constraint_axes if _total_cells(domain, [axes]) <= MAX_CONSTRAINT_CELLS}
+    return TablesToCount(
+        domain, tuple(sorted({tuple(sorted(domain.axes(first_names))), *_one_way_axes(domain), *small_constraint_axes}))
     )
 
 
-def questions(workload: Workload) -> WantedTables:
+def tables_for_workload(workload: Workload) -> TablesToCount:
     """What a workload asks for: all cells where they can be listed, else its tables, and all pairs where they are few.
 
     Raises InputError where its tables have too many cells together.
     """
     domain = workload.domain
-    if domain.size <= LISTED:
-        return WantedTables(domain, (tuple(range(len(domain.shape))),))
-    tables = {*(workload.base.axes if workload.base else ()), *_singles(domain)}
-    if (cells := _cells(domain, tables)) > MOST:
+    if domain.size <= MAX_LISTED_CELLS:
+        return TablesToCount(domain, (tuple(range(len(domain.shape))),))
+    tables = {*(workload.base.axes if workload.base else ()), *_one_way_axes(domain)}
+    if (cells := _total_cells(domain, tables)) > MAX_COUNTED_CELLS:
         raise InputError(
-            f"these questions need {cells:,} combinations, and {MOST:,} are counted at once: ask fewer, or about fewer "
+            f"these questions need {cells:,} combinations, and {MAX_COUNTED_CELLS:,} are counted at once: ask fewer, or about fewer "
             "columns"
         )
     pairs = Marginals.all(domain, min(2, len(domain.shape))).axes
-    return WantedTables(domain, tuple(sorted({*tables, *(pairs if _cells(domain, pairs) <= PAIRS else ())})))
+    return TablesToCount(
+        domain, tuple(sorted({*tables, *(pairs if _total_cells(domain, pairs) <= MAX_PAIR_CELLS else ())}))
+    )
 
 
-def missing(known: Known, wanted: WantedTables, unit: PrivacyUnit) -> WantedTables | None:
+def find_missing_tables(
+    counts_by_columns: CountsByColumns, requested: TablesToCount, unit: PrivacyUnit
+) -> TablesToCount | None:
     """What of it is still to be counted; None where all is there."""
-    if wanted.domain.size <= LISTED and _covering(known, wanted.domain, unit) is not None:
+    if (
+        requested.domain.size <= MAX_LISTED_CELLS
+        and _find_covering_counts(counts_by_columns, requested.domain, unit) is not None
+    ):
         return None
-    existing = known.get(wanted.domain.names)
+    existing = counts_by_columns.get(requested.domain.names)
     missing_axes = [
-        axes for axes in wanted.tables if existing is None or not any(set(axes) <= set(t) for t in existing.tables)
+        axes for axes in requested.tables if existing is None or not any(set(axes) <= set(t) for t in existing.tables)
     ]
-    return replace(wanted, tables=tuple(missing_axes)) if missing_axes else None
+    return replace(requested, tables=tuple(missing_axes)) if missing_axes else None
 
 
-def added(known: Known, found: Counts) -> Known:
+def merge_counts(counts_by_columns: CountsByColumns, new_counts: GatheredCounts) -> CountsByColumns:
     """With what was counted; counts that are in use get more tables, and stay the same object to whoever uses them."""
-    existing = known.get(found.domain.names)
+    existing = counts_by_columns.get(new_counts.domain.names)
     if existing is None:
-        return {**known, found.domain.names: found}
-    existing.tables.update(found.tables)
-    return known
+        return {**counts_by_columns, new_counts.domain.names: new_counts}
+    existing.tables.update(new_counts.tables)
+    return counts_by_columns
 
 
-def rows_of(known: Known, domain: Domain, unit: PrivacyUnit) -> Rows | Counts:
+def rows_from_counts(counts_by_columns: CountsByColumns, domain: Domain, unit: PrivacyUnit) -> Rows | GatheredCounts:
     """The records as far as these columns tell, once they are counted; InputError until then."""
-    counts = _covering(known, domain, unit) if domain.size <= LISTED else known.get(domain.names)
+    counts = (
+        _find_covering_counts(counts_by_columns, domain, unit)
+        if domain.size <= MAX_LISTED_CELLS
+        else counts_by_columns.get(domain.names)
+    )
     if counts is None:
         raise InputError(f"the rows were not counted yet by {', '.join(domain.names)}")
-    return counts.listed(domain.names) if domain.size <= LISTED else counts
+    return counts.list_rows(domain.names) if domain.size <= MAX_LISTED_CELLS else counts
 
 
-def _covering(known: Mapping[tuple[str, ...], Counts], domain: Domain, unit: PrivacyUnit) -> Counts | None:
+def _find_covering_counts(
+    counts_by_columns: Mapping[tuple[str, ...], GatheredCounts], domain: Domain, unit: PrivacyUnit
+) -> GatheredCounts | None:
     """Counts with a table on all of these columns; which rows of a person count depends on the columns in use."""
     names = set(domain.names)
-    for counts in known.values():
+    for counts in counts_by_columns.values():
         if names <= set(counts.domain.names) and (unit.person is None or names == set(counts.domain.names)):
             axes = set(counts.domain.axes(domain.names))
             if any(axes <= set(table) for table in counts.tables):
@@ -154,9 +167,9 @@ def _covering(known: Mapping[tuple[str, ...], Counts], domain: Domain, unit: Pri
     return None
 
 
-def _singles(domain: Domain) -> list[Axes]:
+def _one_way_axes(domain: Domain) -> list[Axes]:
     return [(a,) for a in range(len(domain.shape))]
 
 
-def _cells(domain: Domain, tables: Iterable[Axes]) -> int:
+def _total_cells(domain: Domain, tables: Iterable[Axes]) -> int:
     return sum(math.prod(domain.shape[a] for a in axes) for axes in tables)

@@ -8,14 +8,14 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from dpcore import domain_to_json, samples
 
-from .session import OWN, session
-from .stakeholder_view import stakeholder
-from .stakeholder_wall import PublicTable, public_face
+from .session import UPLOADED_TABLE_PARAM, session
+from .stakeholder_view import is_stakeholder_view
+from .stakeholder_wall import PublicTable, public_table_of
 from .table import Table
 
-SHOWN = "_shown"  # on which page a widget was drawn last, by key
-CHOICES = "_choices"  # what a person chose in widgets whose default changes, by key
-LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+WIDGET_PAGES_KEY = "_shown"  # on which page a widget was drawn last, by key
+CHOICES_KEY = "_choices"  # what a person chose in widgets whose default changes, by key
+LOOPBACK_HOSTS = {"127.0.0.1", "localhost", "::1"}
 SAMPLES = {
     "census": ("Invented census (20,000 people)", samples.census),
     "berkeley": ("Berkeley admissions 1973 (4,526 applicants)", samples.berkeley),
@@ -25,52 +25,52 @@ SAMPLES = {
 
 
 @st.cache_resource(show_spinner=False)
-def _sample(name: str) -> samples.Sample:
+def _load_sample(name: str) -> samples.Sample:
     return SAMPLES[name][1]()
 
 
 def sample_table(name: str) -> Table:
     """A public sample as a table of the calling session."""
-    sample = _sample(name)
+    sample = _load_sample(name)
     schema = domain_to_json(sample.domain)
     return Table(name, sample.frame, schema, sample.source, uploaded=False, population=sample.population)
 
 
 def use_sample(name: str) -> Table:
     """Put a public sample into this session."""
-    return keep(sample_table(name))
+    return set_current_table(sample_table(name))
 
 
-def keep(table: Table) -> Table:
-    """Make `table` this session's table, and let the address name it if it is a sample."""
+def set_current_table(table: Table) -> Table:
+    """Make `visible_table` this session's table, and let the address name it if it is a sample."""
     session().table = table
     if not table.uploaded:
         st.query_params["sample"] = table.name
     return table
 
 
-def lost() -> bool:
+def is_uploaded_table_lost() -> bool:
     """Whether this tab's address is one of a table that is no longer here; the address says it once, and then not."""
-    is_new_session, has_upload = session().table is None, keep(whole_table()).uploaded
+    is_new_session, has_upload = session().table is None, set_current_table(whole_table()).uploaded
     if has_upload:
         st.query_params.pop("sample", None)  # the address names samples, never uploads
-        st.query_params[OWN] = "uploaded"
-    elif OWN in st.query_params:
+        st.query_params[UPLOADED_TABLE_PARAM] = "uploaded"
+    elif UPLOADED_TABLE_PARAM in st.query_params:
         st.session_state["_lost"] = is_new_session
-        del st.query_params[OWN]
+        del st.query_params[UPLOADED_TABLE_PARAM]
     return not has_upload and st.session_state.get("_lost", False)
 
 
-def table() -> Table | PublicTable:
+def visible_table() -> Table | PublicTable:
     """The table of the calling session; in the stakeholder view only what may be shown of one that is private.
 
     Whatever a page draws, it draws from this.
     """
     whole = whole_table()
-    if not (whole.uploaded and stakeholder()):
+    if not (whole.uploaded and is_stakeholder_view()):
         return whole
-    key = whole.version, whole.unit, whole.size
-    return session().memo("public-face", key, lambda: public_face(whole))
+    key = whole.version, whole.unit, whole.row_count
+    return session().memoize("public-face", key, lambda: public_table_of(whole))
 
 
 def whole_table() -> Table:
@@ -87,12 +87,12 @@ def whole_table() -> Table:
     return session_table
 
 
-def shared() -> dict[str, Any]:
+def persistent_widget_args() -> dict[str, Any]:
     """Keyword arguments for a widget whose value survives page changes; in the address, but for uploads never there."""
-    return {"persist_state": "session"} if table().uploaded else {"bind": "query-params"}
+    return {"persist_state": "session"} if visible_table().uploaded else {"bind": "query-params"}
 
 
-def show(key: str, value: Any) -> None:
+def sync_widget_value(key: str, value: Any) -> None:
     """Write into a widget what its owner says, before it is drawn.
 
     A widget that already says so is left alone: writing would take away what a person types meanwhile. On another page
@@ -100,49 +100,49 @@ def show(key: str, value: Any) -> None:
     """
     context = get_script_run_ctx()
     page = "" if context is None else context.page_script_hash
-    pages_by_widget = st.session_state.setdefault(SHOWN, {})
+    pages_by_widget = st.session_state.setdefault(WIDGET_PAGES_KEY, {})
     if pages_by_widget.get(key) != page or key not in st.session_state or st.session_state[key] != value:
         st.session_state[key] = value
     pages_by_widget[key] = page
 
 
-def chosen(key: str, default: Any) -> Any:
-    """Return what a person chose last in a widget that calls `choose`; until then its present default."""
-    return st.session_state.get(CHOICES, {}).get(key, default)
+def stored_choice(key: str, default: Any) -> Any:
+    """Return what a person chose last in a widget that calls `store_widget_choice`; until then its present default."""
+    return st.session_state.get(CHOICES_KEY, {}).get(key, default)
 
 
-def choose(key: str) -> None:
+def store_widget_choice(key: str) -> None:
     """Keep what was just chosen in a widget; called by the widget."""
-    set_choice(key, st.session_state[key])
+    store_choice(key, st.session_state[key])
 
 
-def set_choice(key: str, value: Any) -> None:
+def store_choice(key: str, value: Any) -> None:
     """Choose for a widget, from what a click calls."""
-    st.session_state[CHOICES] = st.session_state.get(CHOICES, {}) | {key: value}
+    st.session_state[CHOICES_KEY] = st.session_state.get(CHOICES_KEY, {}) | {key: value}
 
 
-def give(key: str, value: Any) -> None:
+def set_widget_value(key: str, value: Any) -> None:
     """Set a widget to a value, from what a click calls."""
     st.session_state[key] = value
     st.session_state[f"_given-{key}"] = True
 
 
-def unless_given(key: str, default: Any) -> Any:
+def default_unless_set(key: str, default: Any) -> Any:
     """A widget's default, None when it is drawn with a value that was given: Streamlit takes one of the two."""
     return None if st.session_state.pop(f"_given-{key}", False) else default
 
 
-def public_host() -> bool:
+def is_public_host() -> bool:
     """Whether others than this machine's user may reach this server: by its address, or through a proxy by a name."""
     hosts = st.get_option("server.allowedHosts")
-    return st.get_option("server.address") not in LOOPBACK or not hosts or not set(hosts) <= LOOPBACK
+    return st.get_option("server.address") not in LOOPBACK_HOSTS or not hosts or not set(hosts) <= LOOPBACK_HOSTS
 
 
-def here() -> str:
+def server_label() -> str:
     """What keeps a table in memory, in the words of who uses it."""
-    return "this server" if public_host() else "this computer"
+    return "this server" if is_public_host() else "this computer"
 
 
-def size_words(cells: int) -> str:
+def format_cell_count(cells: int) -> str:
     """A number of cells a person can read."""
     return f"{cells:,}" if cells < 10**9 else f"about 10^{math.floor(math.log10(cells))}"

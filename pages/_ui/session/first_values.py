@@ -5,31 +5,34 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
-from dpcore.schema.cell_text import counted
-from dpcore.schema.column_readings import number_of
-from dpcore.schema.inference.identifiers import natural
+from dpcore.schema.cell_text import count_texts
+from dpcore.schema.column_readings import parse_cell_number
+from dpcore.schema.inference.identifiers import natural_sort_key
 
-ROWS, BARS = 2000, 12  # rows whose values are counted, and how many bars there are at the most
+MAX_PREVIEW_ROWS, MAX_BARS = 2000, 12  # rows whose values are counted, and how many bars there are at the most
 
 
-def first_values(frame: pd.DataFrame) -> dict[str, dict[str, int]]:
+def count_first_values(frame: pd.DataFrame) -> dict[str, dict[str, int]]:
     """The bars of every column by their names: a private peek."""
-    return {str(name): _bars(pd.Series(frame.iloc[:ROWS, at])) for at, name in enumerate(frame.columns)}
+    return {
+        str(name): _count_column_values(pd.Series(frame.iloc[:MAX_PREVIEW_ROWS, at]))
+        for at, name in enumerate(frame.columns)
+    }
 
 
-def _bars(cells: pd.Series) -> dict[str, int]:
+def _count_column_values(cells: pd.Series) -> dict[str, int]:
     """How often the most frequent values occur, or where there are many numbers, how many lie in equal bins."""
-    texts, counts = counted(cells)
-    numbers = np.array([number_of(text) for text in texts])
+    texts, counts = count_texts(cells)
+    numbers = np.array([parse_cell_number(text) for text in texts])
     is_number = np.isfinite(numbers)
-    if len(texts) > BARS and is_number.mean() > 0.5:
+    if len(texts) > MAX_BARS and is_number.mean() > 0.5:
         repeated_numbers = np.repeat(numbers[is_number], counts[is_number])
         bin_range = np.quantile(repeated_numbers, (0.01, 0.99))
         return {
             f"bin {at}": int(n)
-            for at, n in enumerate(np.histogram(np.clip(repeated_numbers, *bin_range), BARS, bin_range)[0])
+            for at, n in enumerate(np.histogram(np.clip(repeated_numbers, *bin_range), MAX_BARS, bin_range)[0])
         }
-    most_frequent = sorted(np.argsort(-counts, kind="stable")[:BARS], key=lambda at: natural(texts[at]))
+    most_frequent = sorted(np.argsort(-counts, kind="stable")[:MAX_BARS], key=lambda at: natural_sort_key(texts[at]))
     counts_by_text: Counter[str] = Counter()
     for at in most_frequent:  # spaces around a text are no part of it: two may be one
         counts_by_text[texts[at]] += int(counts[at])

@@ -8,70 +8,70 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Any
 
-LONGEST = 60
-HIDDEN = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")  # categories of characters
+MAX_TEXT_CHARS = 60
+INVISIBLE_CATEGORIES = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")  # categories of characters
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 # GitHub-flavoured markdown makes links and emoji of bare text even after escapes; a word joiner (no width) stops it.
 _LINKS = re.compile(r"(\\:|\\@|www)", re.IGNORECASE)
 
 
-def clean(text: object, longest: int = LONGEST) -> str:
+def printable_text(text: object, max_chars: int = MAX_TEXT_CHARS) -> str:
     """One line without control, zero-width or direction-changing characters (shown as �), its middle … when long."""
     line = str(text)
     if not line.isprintable():  # else none of its characters is one of these
-        line = "".join("�" if unicodedata.category(c) in HIDDEN else c for c in line)
-    return line if len(line) <= longest else f"{line[: longest // 2]}…{line[longest // 2 + 1 - longest :]}"
+        line = "".join("�" if unicodedata.category(c) in INVISIBLE_CATEGORIES else c for c in line)
+    return line if len(line) <= max_chars else f"{line[: max_chars // 2]}…{line[max_chars // 2 + 1 - max_chars :]}"
 
 
-def distinct(names: Iterable[object], longest: int = 24) -> dict[Any, str]:
+def distinct_labels(names: Iterable[object], max_chars: int = 24) -> dict[Any, str]:
     """Return every name as it is shown: shortened in the middle so that no two that differ read the same."""
-    full_names = {name: clean(name, 10**6) for name in names}
-    labels = {name: clean(text, longest) for name, text in full_names.items()}
+    full_names = {name: printable_text(name, 10**6) for name in names}
+    labels = {name: printable_text(text, max_chars) for name, text in full_names.items()}
     for short, count in Counter(labels.values()).items():
         alike = sorted({full_names[name] for name in labels if labels[name] == short}) if count > 1 else []
-        prefix_chars, suffix_chars = len(os.path.commonprefix(alike)), longest // 2  # what follows tells them apart
+        prefix_chars, suffix_chars = len(os.path.commonprefix(alike)), max_chars // 2  # what follows tells them apart
         distinct_by_name = {
-            text: f"{text[: longest - suffix_chars - 1]}…{text[prefix_chars : prefix_chars + suffix_chars]}"
+            text: f"{text[: max_chars - suffix_chars - 1]}…{text[prefix_chars : prefix_chars + suffix_chars]}"
             for text in alike
         }
         if len(set(distinct_by_name.values())) < len(alike):
-            distinct_by_name = {text: f"{clean(text, longest - 5)} ({i})" for i, text in enumerate(alike, 1)}
+            distinct_by_name = {text: f"{printable_text(text, max_chars - 5)} ({i})" for i, text in enumerate(alike, 1)}
         labels |= {
             name: distinct_by_name[full_names[name]] for name in full_names if full_names[name] in distinct_by_name
         }
     return labels
 
 
-def short_names(names: Iterable[object], longest: int = 32) -> list[str]:
-    """Return `distinct` names for a figure."""
+def distinct_figure_labels(names: Iterable[object], max_chars: int = 32) -> list[str]:
+    """Return `distinct_labels` names for a figure."""
     names = list(names)
-    labels = distinct(names, longest)
-    return [figure_text(labels[name], longest) for name in names]
+    labels = distinct_labels(names, max_chars)
+    return [escape_figure_text(labels[name], max_chars) for name in names]
 
 
-def plain(text: object, longest: int = LONGEST) -> str:
+def escape_markdown(text: object, max_chars: int = MAX_TEXT_CHARS) -> str:
     """`text` for markdown and widget labels: shown as it stands, never as HTML, LaTeX, colour, emoji, image or link."""
-    return _LINKS.sub("\\1\u2060", _PUNCTUATION.sub(r"\\\1", clean(text, longest)))
+    return _LINKS.sub("\\1\u2060", _PUNCTUATION.sub(r"\\\1", printable_text(text, max_chars)))
 
 
-def nickname(title: str) -> str:
+def algorithm_nickname(title: str) -> str:
     """The name of an algorithm in its title's brackets, else the title."""
     return title[title.rindex("(") + 1 : -1] if title.endswith(")") and "(" in title else title
 
 
-def figure_text(text: object, longest: int = 32) -> str:
+def escape_figure_text(text: object, max_chars: int = 32) -> str:
     """`text` for titles, ticks and hovers of a Plotly figure, which read a few HTML tags."""
-    return clean(text, longest).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return printable_text(text, max_chars).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def few(texts: Collection[object], most: int = 80) -> str:
-    """The first texts, `most` characters in all but at least one text, and how many more there are."""
-    first_texts = [clean(text) for text in itertools.islice(texts, most)]
-    while len(", ".join(first_texts)) > most and len(first_texts) > 1:
+def join_first_texts(texts: Collection[object], max_chars: int = 80) -> str:
+    """The first texts, `max_chars` characters in all but at least one text, and how many more there are."""
+    first_texts = [printable_text(text) for text in itertools.islice(texts, max_chars)]
+    while len(", ".join(first_texts)) > max_chars and len(first_texts) > 1:
         first_texts.pop()
     return ", ".join(first_texts) + f" and {len(texts) - len(first_texts):,} more" * (len(texts) > len(first_texts))
 
 
-def question(label: tuple[tuple[str, str], ...]) -> str:
+def format_query_label(label: tuple[tuple[str, str], ...]) -> str:
     """A query in words, as plain text: `sex = Female and age = 17–24`."""
-    return " and ".join(f"{clean(column)} = {clean(value)}" for column, value in label)
+    return " and ".join(f"{printable_text(column)} = {printable_text(value)}" for column, value in label)

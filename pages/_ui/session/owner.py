@@ -6,44 +6,46 @@ import os
 
 import streamlit as st
 
-from .current_table import public_host
+from .current_table import is_public_host
 from .session import session
 
-KEY = "DPCORE_LEDGER_KEY"
-SHORTEST = 16  # characters: too many to be tried out
-LONGEST = 1000
+KEY_VARIABLE = "DPCORE_LEDGER_KEY"
+MIN_KEY_CHARS = 16  # characters: too many to be tried out
+MAX_KEY_CHARS = 1000
 
 
-def key() -> str:
+def owner_key() -> str:
     """The owner's key; "" where none is set, or one so short that it could be tried out."""
-    configured_key = os.environ.get(KEY, "").strip()
-    return configured_key if len(configured_key) >= SHORTEST else ""
+    configured_key = os.environ.get(KEY_VARIABLE, "").strip()
+    return configured_key if len(configured_key) >= MIN_KEY_CHARS else ""
 
 
-def asked_for() -> bool:
+def requires_owner_key() -> bool:
     """Whether a visitor must show the key: on a server for others, and wherever a key is set."""
-    return public_host() or bool(os.environ.get(KEY, "").strip())
+    return is_public_host() or bool(os.environ.get(KEY_VARIABLE, "").strip())
 
 
-def opened() -> bool:
+def has_ledger_access() -> bool:
     """Whether this tab may see the ledger: nobody asks for the key, or it was shown."""
-    correct_key = key()
-    return not asked_for() or bool(correct_key and hmac.compare_digest(session().opened_with, _digest(correct_key)))
+    correct_key = owner_key()
+    return not requires_owner_key() or bool(
+        correct_key and hmac.compare_digest(session().owner_key_digest, _key_digest(correct_key))
+    )
 
 
-def opens() -> bool:
+def request_ledger_access() -> bool:
     """Whether this tab may see the ledger. Asks for the key where it must; nothing else is said to who has none."""
-    if opened():
+    if has_ledger_access():
         return True
-    if not (correct_key := key()):
+    if not (correct_key := owner_key()):
         return False
     input_slot = st.empty()
     entered_key = input_slot.text_input(
-        "The owner's key of the ledger", type="password", key="ledger-key", max_chars=LONGEST, autocomplete="off",
+        "The owner's key of the ledger", type="password", key="ledger-key", max_chars=MAX_KEY_CHARS, autocomplete="off",
         help="Releases and what was ever released are for those who hold it.",
-    )  # fmt: skip
-    if entered_key and hmac.compare_digest(_digest(entered_key.strip()), _digest(correct_key)):
-        session().opened_with = _digest(correct_key)
+    )
+    if entered_key and hmac.compare_digest(_key_digest(entered_key.strip()), _key_digest(correct_key)):
+        session().owner_key_digest = _key_digest(correct_key)
         input_slot.empty()
         return True
     if entered_key:
@@ -51,6 +53,6 @@ def opens() -> bool:
     return False
 
 
-def _digest(text: str) -> bytes:
+def _key_digest(text: str) -> bytes:
     """Of one length, so that a comparison in constant time tells nothing of the key's."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -7,104 +7,106 @@ from pathlib import Path
 import streamlit as st
 
 from dpcore import InputError
-from dpcore.release.data_set import LONGEST_NAME, DataSet
-from dpcore.release.ledger.chain import is_new, resolved
-from dpcore.release.ledger.ledger_store import Store
+from dpcore.release.data_set import MAX_NAME_CHARS, DataSet
+from dpcore.release.ledger.chain import is_new_ledger, resolve_ledger_path
+from dpcore.release.ledger.ledger_store import LedgerStore
 
 from . import owner
-from .current_table import public_host
-from .inert_text import clean, plain
+from .current_table import is_public_host
+from .inert_text import escape_markdown, printable_text
 from .table import Table
 
-VARIABLE = "DPCORE_LEDGER"
-FILE = "ledger.sqlite"
-FOLDER = "ledger-folder"  # key of the widget that names it
-OFF = (
+LEDGER_VARIABLE = "DPCORE_LEDGER"
+LEDGER_FILE_NAME = "ledger.sqlite"
+FOLDER_WIDGET_KEY = "ledger-folder"  # key of the widget that names it
+RELEASES_BLOCKED_TEXT = (
     "Releases are off on this server: others can reach it, and no budget record with a key is set up. Its owner can "
-    f"name one in the environment variable {VARIABLE} and its key, at least {owner.SHORTEST} characters, in "
-    f"{owner.KEY}; or you can release on your own machine, here or by `python -m dpcore release`."
+    f"name one in the environment variable {LEDGER_VARIABLE} and its key, at least {owner.MIN_KEY_CHARS} characters, in "
+    f"{owner.KEY_VARIABLE}; or you can release on your own machine, here or by `python -m dpcore release`."
 )
 
 
-def where() -> Path | None:
+def ask_for_ledger_path() -> Path | None:
     """The ledger's path, or None with the reason said on the page."""
-    if off():
-        st.warning(OFF, icon=":material/block:")
+    if are_releases_blocked():
+        st.warning(RELEASES_BLOCKED_TEXT, icon=":material/block:")
         return None
-    if not owner.opens():
+    if not owner.request_ledger_access():
         return None
-    if _configured():
+    if _configured_path():
         st.caption("Budget record: the one that this server's owner has set up.")
-        return named()
+        return find_ledger_path()
     folder_text = st.text_input(
-        "Where should used budget be recorded?", key=FOLDER, placeholder="A folder, such as /home/you/releases",
+        "Where should used budget be recorded?", key=FOLDER_WIDGET_KEY, placeholder="A folder, such as /home/you/releases",
         max_chars=1000, persist_state="session",
         help="On this machine. It lists every release and how much privacy budget is left. Use one folder for all "
-        f"releases of a table. The first release makes the file {FILE} in it and writes its own files beside it.",
-    )  # fmt: skip
-    if folder_text.strip() and named() is None:
+        f"releases of a table. The first release makes the file {LEDGER_FILE_NAME} in it and writes its own files beside it.",
+    )
+    if folder_text.strip() and find_ledger_path() is None:
         st.error(
-            f"There is no folder {plain(folder_text.strip(), 200)} on this machine. Make it first, or name another one."
+            f"There is no folder {escape_markdown(folder_text.strip(), 200)} on this machine. Make it first, or name another one."
         )
-    return named()
+    return find_ledger_path()
 
 
-def named() -> Path | None:
+def find_ledger_path() -> Path | None:
     """The path of the ledger that was named and that this tab may see, in silence; None without one."""
-    if off() or not owner.opened():
+    if are_releases_blocked() or not owner.has_ledger_access():
         return None
-    configured_path = _configured()
+    configured_path = _configured_path()
     if configured_path:
-        return _resolved(Path(configured_path))
-    folder_text = st.session_state.get(FOLDER, "").strip()
+        return _resolve_path(Path(configured_path))
+    folder_text = st.session_state.get(FOLDER_WIDGET_KEY, "").strip()
     try:
         folder = Path(folder_text).expanduser()
-        return _resolved(folder / FILE) if folder_text and folder.is_dir() else None
+        return _resolve_path(folder / LEDGER_FILE_NAME) if folder_text and folder.is_dir() else None
     except (OSError, ValueError, RuntimeError):
         return None
 
 
-def _resolved(path: Path) -> Path:
+def _resolve_path(path: Path) -> Path:
     """The ledger's own path, beside which its releases lie; a link to nowhere is left, to be refused in words."""
     try:
-        return resolved(path)
+        return resolve_ledger_path(path)
     except InputError:
         return path
 
 
-def dataset_key(table: Table) -> str:
+def data_set_widget_key(table: Table) -> str:
     """The key of the widget that names the table's data set."""
     return f"dataset-{table.name}-{table.uploaded}"
 
 
-def dataset_of(sets: Sequence[DataSet], name: str | None) -> DataSet | None:
+def find_data_set(data_sets: Sequence[DataSet], name: str | None) -> DataSet | None:
     """Return the data set of this name; None where none is called so."""
-    return next((data_set for data_set in sets if data_set.name == name), None)
+    return next((data_set for data_set in data_sets if data_set.name == name), None)
 
 
-def dataset_name(table: Table) -> str:
+def data_set_name(table: Table) -> str:
     """The name of the table's data set in the ledger: as entered on Release, else the table's own."""
-    default_name = clean(Path(table.name).stem if table.uploaded else table.name, LONGEST_NAME)
-    return st.session_state.get(dataset_key(table), default_name).strip()
+    default_name = printable_text(Path(table.name).stem if table.uploaded else table.name, MAX_NAME_CHARS)
+    return st.session_state.get(data_set_widget_key(table), default_name).strip()
 
 
-def off() -> bool:
+def are_releases_blocked() -> bool:
     """Whether nobody can release here: others reach this server, and there is no ledger, or no key that guards it."""
-    return owner.asked_for() and not (_configured() and owner.key())
+    return owner.requires_owner_key() and not (_configured_path() and owner.owner_key())
 
 
-def _configured() -> str:
-    return os.environ.get(VARIABLE, "").strip()
+def _configured_path() -> str:
+    return os.environ.get(LEDGER_VARIABLE, "").strip()
 
 
-def words(error: object, ledger: Path | None) -> str:
+def format_ledger_error(error: object, ledger: Path | None) -> str:
     """A message for the page; on a public host it does not tell where things lie on the server."""
     text = str(error)
-    return plain(text.replace(str(ledger.absolute().parent), "…") if ledger and public_host() else text, 500)
+    return escape_markdown(
+        text.replace(str(ledger.absolute().parent), "…") if ledger and is_public_host() else text, 500
+    )
 
 
-def known(ledger: Path) -> list[DataSet]:
+def load_data_sets(ledger: Path) -> list[DataSet]:
     """The data sets of the ledger, none where it is not made yet. Raises InputError for a file that is no ledger."""
-    if is_new(ledger) and ledger.parent.is_dir():
+    if is_new_ledger(ledger) and ledger.parent.is_dir():
         return []
-    return Store(ledger).show()
+    return LedgerStore(ledger).list_datasets()

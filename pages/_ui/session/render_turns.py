@@ -11,52 +11,52 @@ from typing import Any
 
 from streamlit.runtime.scriptrunner import script_runner
 
-AT_ONCE = 3  # pages drawn at a time
-PATIENCE = 6.0  # seconds after which one is drawn all the same: a long reading must not hold up everybody
+MAX_CONCURRENT_RENDERS = 3  # pages drawn at a time
+MAX_WAIT_SECONDS = 6.0  # seconds after which one is drawn all the same: a long reading must not hold up everybody
 
-_free = threading.Semaphore(AT_ONCE)
-_mine = threading.local()
+_free_slots = threading.Semaphore(MAX_CONCURRENT_RENDERS)
+_thread_state = threading.local()
 
 
 @contextmanager
-def turn() -> Iterator[None]:
+def render_slot() -> Iterator[None]:
     """One page, or part of a page, is drawn by the calling thread."""
-    if getattr(_mine, "drawing", False):  # part of a page whose turn it is
+    if getattr(_thread_state, "drawing", False):  # part of a page whose turn it is
         yield
         return
-    _mine.held, _mine.drawing = _free.acquire(timeout=PATIENCE), True
+    _thread_state.held, _thread_state.drawing = _free_slots.acquire(timeout=MAX_WAIT_SECONDS), True
     try:
         yield
     finally:
-        _mine.drawing = False
-        if _mine.held:
-            _free.release()
+        _thread_state.drawing = False
+        if _thread_state.held:
+            _free_slots.release()
 
 
 @contextmanager
-def aside() -> Iterator[None]:
+def yield_slot() -> Iterator[None]:
     """Let others draw while this thread waits for something."""
-    if not getattr(_mine, "drawing", False) or not _mine.held:
+    if not getattr(_thread_state, "drawing", False) or not _thread_state.held:
         yield
         return
-    _free.release()
-    _mine.held = False
+    _free_slots.release()
+    _thread_state.held = False
     try:
         yield
     finally:
-        _mine.held = _free.acquire(timeout=PATIENCE)
+        _thread_state.held = _free_slots.acquire(timeout=MAX_WAIT_SECONDS)
 
 
-def take() -> None:
+def install() -> None:
     """From now on every page takes its turn. Streamlit has no hook around a run, so its function is wrapped."""
     draw = getattr(script_runner, "exec_func_with_error_handling", None)
     if draw is not None:  # another version: slower where many draw at once, and else the same
-        script_runner.exec_func_with_error_handling = _in_turn(draw)
+        script_runner.exec_func_with_error_handling = _with_render_slot(draw)
 
 
-def _in_turn(draw: Callable[..., Any]) -> Callable[..., Any]:
-    def drawn(*args: Any, **kwargs: Any) -> Any:
-        with turn():
+def _with_render_slot(draw: Callable[..., Any]) -> Callable[..., Any]:
+    def draw_in_slot(*args: Any, **kwargs: Any) -> Any:
+        with render_slot():
             return draw(*args, **kwargs)
 
-    return drawn
+    return draw_in_slot

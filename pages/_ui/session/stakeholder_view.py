@@ -2,11 +2,11 @@
 
 import streamlit as st
 
-STAKEHOLDER = "stakeholder"
+STAKEHOLDER_VIEW = "stakeholder"
 
 
-def stakeholder() -> bool:
+def is_stakeholder_view() -> bool:
     """Whether this tab shows only what is public, typed or paid for: since the address said `?view=stakeholder`."""
     if (requested_view := st.query_params.get("view")) is not None:
         st.session_state["view"] = requested_view
-    return st.session_state.get("view") == STAKEHOLDER
+    return st.session_state.get("view") == STAKEHOLDER_VIEW

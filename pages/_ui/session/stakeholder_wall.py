@@ -13,43 +13,43 @@ import streamlit as st
 
 from dpcore import Domain, InputError, PrivacyUnit, domain_from_json
 from dpcore.core.types import frozen
-from dpcore.schema.partial_schema import OpenSchema, is_open, open_schema_from_json
+from dpcore.schema.partial_schema import PartialSchema, has_private_columns, partial_schema_from_json
 
-from .inert_text import plain
-from .stakeholder_view import stakeholder
-from .table import Entry, Table
+from .inert_text import escape_markdown
+from .stakeholder_view import is_stakeholder_view
+from .table import SchemaEntry, Table
 
-LEFT_OUT = (
+LEFT_OUT_TEXT = (
     "Other numbers here come from trials on the real table, so this view leaves them out. Make a release to show them."
 )
-SCHEMA = (
+SCHEMA_LEFT_OUT_TEXT = (
     "The schema of this table was filled in from its rows. So this view leaves it out, and all that rests on it. Turn "
     "the view off under Share ▾ to enter values and bounds yourself."
 )
-NOT_COUNTED = (
+ROWS_NOT_COUNTED_TEXT = (
     "The rows of this table are not counted yet, so nothing can be predicted. Turn the view off under Share ▾ and open "
     "this page once."
 )
-REASON = (
+REASON_LEFT_OUT_TEXT = (
     "This could not be done. The reason may quote the table, so this view leaves it out. Turn the view off under "
     "Share ▾ to read it."
 )
-LIMITED = (
+PREDICTED_FOR_ALL_ROWS_TEXT = (
     "Predicted for all {size:,} rows. How many count, with the limit for each person, is read from the table, so this "
     "view leaves it out."
 )
-PREPARED = (
+ONLY_RELEASED_TEXT = (
     "This page shows what was released. To prepare a release, the table is read: turn the view off under Share ▾, "
     "release, and turn it on again."
 )
-SAID = "_left-out"  # whether the page that is drawn has said what is left out
+NOTICE_SHOWN_KEY = "_left-out"  # whether the page that is drawn has said what is left out
 
 
 class WithheldError(InputError):
     """Raised where more of a private table is asked for than the view shows; its words are always the same."""
 
     def __init__(self) -> None:
-        super().__init__(LEFT_OUT)
+        super().__init__(LEFT_OUT_TEXT)
 
 
 @frozen
@@ -59,7 +59,7 @@ class PublicTable:
     Args:
         name: Of the file.
         names: The headings of its columns, in the file's order.
-        size: How many rows it has; None where nobody has counted them.
+        row_count: How many rows it has; None where nobody has counted them.
         unit: Whom the guarantee protects.
         version: That of the table's schema, a random text; widgets are named by it.
         identity: That of the table, a random text; widgets that outlive a change of its schema are named by it.
@@ -67,28 +67,28 @@ class PublicTable:
         constraints: What a person entered that cannot be, as it stands in the schema.
         schema: Both, as a file holds them.
         domain: What the schema says; None where it is not complete, or is left out.
-        opening: The same of a schema of which some is to be measured.
+        partial_schema: The same of a schema of which some is to be measured.
         why: Why this view leaves the schema out, in words; empty where it does not.
 
     """
 
     name: str
     names: list[str]
-    size: int | None
+    row_count: int | None
     unit: PrivacyUnit
     version: str
     identity: str
-    entries: dict[str, Entry]
+    entries: dict[str, SchemaEntry]
     constraints: list[Any]
     schema: dict[str, Any]
     domain: Domain | None
-    opening: OpenSchema | None
-    why: str
+    partial_schema: PartialSchema | None
+    schema_omission_reason: str
     uploaded: bool = True
     trial: None = None
-    large: None = None  # how its rows are read is no matter of this view
+    large_table: None = None  # how its rows are read is no matter of this view
     source: str = ""
-    kept_words: str = ""  # how many rows a limit keeps is read from the table
+    limited_rows_text: str = ""  # how many rows a limit keeps is read from the table
 
     def __getattr__(self, name: str) -> NoReturn:
         """Refuse what is not public."""
@@ -99,97 +99,97 @@ class PublicTable:
     @property
     def n(self) -> int:
         """How many rows there are, whatever the limit for each person: how many count is read from the table."""
-        if self.size is None:
+        if self.row_count is None:
             raise WithheldError
-        return self.size
+        return self.row_count
 
     @property
-    def many(self) -> str:
+    def row_count_text(self) -> str:
         """How many rows there are, in words."""
-        return "rows not counted yet" if self.size is None else f"{self.size:,} rows"
+        return "rows not counted yet" if self.row_count is None else f"{self.row_count:,} rows"
 
     @property
-    def guessed(self) -> bool:
+    def is_schema_inferred(self) -> bool:
         """Whether the schema was filled in from the rows."""
-        return self.why == SCHEMA
+        return self.schema_omission_reason == SCHEMA_LEFT_OUT_TEXT
 
     @property
-    def peeked(self) -> bool:
+    def schema_uses_real_data(self) -> bool:
         """Whether what is known of the schema was filled in from the rows; a trial is not known here."""
-        return self.guessed
+        return self.is_schema_inferred
 
 
-def public_face(whole: Table) -> PublicTable:
+def public_table_of(private_table: Table) -> PublicTable:
     """Return what may be shown of a private table.
 
     The schema is read by itself: whether it serves the table depends on the rows.
     """
     omission_reason, domain, partial_schema = "", None, None
-    if whole.guessed:
-        omission_reason = SCHEMA
-    elif whole.size is None:
-        omission_reason = NOT_COUNTED
-    if not omission_reason and all(whole.names.count(name) == 1 for name in whole.entries):
-        domain, partial_schema = _stated(whole.schema)
-    is_user_input = not whole.guessed
+    if private_table.is_schema_inferred:
+        omission_reason = SCHEMA_LEFT_OUT_TEXT
+    elif private_table.row_count is None:
+        omission_reason = ROWS_NOT_COUNTED_TEXT
+    if not omission_reason and all(private_table.names.count(name) == 1 for name in private_table.entries):
+        domain, partial_schema = _read_schema(private_table.schema)
+    is_user_input = not private_table.is_schema_inferred
     return PublicTable(
-        name=whole.name,
-        names=whole.names,
-        size=whole.size,
-        unit=whole.unit,
-        version=whole.version,
-        identity=whole.identity,
-        entries=whole.entries if is_user_input else {},
-        constraints=whole.constraints if is_user_input else [],
-        schema=whole.schema if is_user_input else {},
+        name=private_table.name,
+        names=private_table.names,
+        row_count=private_table.row_count,
+        unit=private_table.unit,
+        version=private_table.version,
+        identity=private_table.identity,
+        entries=private_table.entries if is_user_input else {},
+        constraints=private_table.constraints if is_user_input else [],
+        schema=private_table.schema if is_user_input else {},
         domain=domain,
-        opening=partial_schema,
-        why=omission_reason,
+        partial_schema=partial_schema,
+        schema_omission_reason=omission_reason,
     )
 
 
-def _stated(schema: dict[str, Any]) -> tuple[Domain | None, OpenSchema | None]:
+def _read_schema(schema: dict[str, Any]) -> tuple[Domain | None, PartialSchema | None]:
     """Return what a schema says as a domain, or as one of which some is to be measured; neither for none."""
     try:
-        if is_open(schema):
-            return None, open_schema_from_json(schema)
+        if has_private_columns(schema):
+            return None, partial_schema_from_json(schema)
         return domain_from_json(schema), None
     except InputError:
         return None, None
 
 
-def is_withheld(table: Table | PublicTable) -> bool:
+def is_public_table(table: Table | PublicTable) -> bool:
     """Whether a page knows of this table what is public only."""
     return isinstance(table, PublicTable)
 
 
-def say_left_out() -> None:
+def show_left_out_notice() -> None:
     """Say once on a page that something is left out, and what to do."""
-    if st.session_state.get(SAID):
+    if st.session_state.get(NOTICE_SHOWN_KEY):
         return
-    st.session_state[SAID] = True
-    st.info(LEFT_OUT, icon=":material/visibility_off:")
+    st.session_state[NOTICE_SHOWN_KEY] = True
+    st.info(LEFT_OUT_TEXT, icon=":material/visibility_off:")
     st.page_link("pages/release.py", label="Open Release", icon=":material/publish:")
 
 
-def reason(error: object, longest: int = 400) -> str:
+def failure_reason(error: object, max_chars: int = 400) -> str:
     """Return for markdown why something could not be done: it may quote a cell, so the view leaves it out."""
-    return unless_private(plain(error, longest))
+    return text_unless_stakeholder(escape_markdown(error, max_chars))
 
 
-def unless_private(markdown: str) -> str:
+def text_unless_stakeholder(markdown: str) -> str:
     """Return these words on what could not be done, or in the view that they are left out."""
-    return REASON if stakeholder() else markdown
+    return REASON_LEFT_OUT_TEXT if is_stakeholder_view() else markdown
 
 
-def begin() -> None:
+def reset_left_out_notice() -> None:
     """A page begins: nothing is said yet."""
-    st.session_state[SAID] = False
+    st.session_state[NOTICE_SHOWN_KEY] = False
 
 
-def guarded(draw: Callable[[], None]) -> None:
+def draw_until_withheld(draw: Callable[[], None]) -> None:
     """Draw a page; where it asks for what is left out, say so and draw no more of it."""
     try:
         draw()
     except WithheldError:
-        say_left_out()
+        show_left_out_notice()

@@ -17,47 +17,52 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from . import address_link
 
-A_SESSION, THE_SERVER = 2, 8  # times the largest upload: a table and what it is put beside; all sessions together
-LOOK = 5.0  # seconds between two looks at who is still there
-BACK = 10.0  # seconds before the server stops waiting for a tab to come back: closed by then, as it only forgets them
-PATH = "/_stcore/upload_file/"
-FULL = "This {} holds as many uploaded bytes as it may; remove a file, or close other tabs, and try again."
+MAX_UPLOADS_PER_SESSION, MAX_UPLOADS_PER_SERVER = (
+    2,
+    8,
+)  # times the largest upload: a table and what it is put beside; all sessions together
+POLL_SECONDS = 5.0  # seconds between two looks at who is still there
+RECONNECT_SECONDS = (
+    10.0  # seconds before the server stops waiting for a tab to come back: closed by then, as it only forgets them
+)
+UPLOAD_PATH = "/_stcore/upload_file/"
+STORAGE_FULL_TEXT = "This {} holds as many uploaded bytes as it may; remove a file, or close other tabs, and try again."
 
-_seen: dict[str, float] = {}  # sessions, and when each was last there
+_last_active: dict[str, float] = {}  # sessions, and when each was last there
 
 
-class Bounded:
+class UploadLimit:
     """Middleware: refuses an upload beyond what a session, or the server, may hold; what is on its way counts."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
-        self.coming: Counter[str] = Counter()
+        self.pending_bytes: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
-        if scope["type"] != "http" or scope["method"] != "PUT" or PATH not in scope["path"]:
+        if scope["type"] != "http" or scope["method"] != "PUT" or UPLOAD_PATH not in scope["path"]:
             await self.app(scope, receive, send)
             return
         max_upload_bytes = st.get_option("server.maxUploadSize") * 2**20
         content_length = Headers(scope=scope).get("content-length", "")
         # not said: as much as is ever taken
         size = int(content_length) if content_length.isascii() and content_length.isdigit() else max_upload_bytes
-        session_id = scope["path"].rsplit(PATH, 1)[1].split("/")[0]
-        stored_bytes = _held() + self.coming
+        session_id = scope["path"].rsplit(UPLOAD_PATH, 1)[1].split("/")[0]
+        stored_bytes = _uploaded_bytes() + self.pending_bytes
         for holder, holder_bytes, max_uploads in (
-            ("tab", stored_bytes[session_id], A_SESSION),
-            ("server", stored_bytes.total(), THE_SERVER),
+            ("tab", stored_bytes[session_id], MAX_UPLOADS_PER_SESSION),
+            ("server", stored_bytes.total(), MAX_UPLOADS_PER_SERVER),
         ):
             if holder_bytes + size > max_uploads * max_upload_bytes:
-                await PlainTextResponse(FULL.format(holder), 413)(scope, receive, send)
+                await PlainTextResponse(STORAGE_FULL_TEXT.format(holder), 413)(scope, receive, send)
                 return
-        self.coming[session_id] += size
+        self.pending_bytes[session_id] += size
         try:
             await self.app(scope, receive, send)
         finally:
-            self.coming[session_id] -= size
-            if not self.coming[session_id]:
-                del self.coming[session_id]
+            self.pending_bytes[session_id] -= size
+            if not self.pending_bytes[session_id]:
+                del self.pending_bytes[session_id]
 
 
 def begin_page(title: str) -> None:
@@ -65,36 +70,36 @@ def begin_page(title: str) -> None:
     context = get_script_run_ctx()
     if context is None:
         return
-    _seen[context.session_id] = time.monotonic()
+    _last_active[context.session_id] = time.monotonic()
     previous_title = st.session_state.get("page")
     if previous_title not in (None, title):
         context.uploaded_file_mgr.remove_session_files(context.session_id)
     if previous_title != title:
-        address_link.arrived(back=context.is_history_navigation)
+        address_link.drop_stale_settings(from_history=context.is_history_navigation)
     st.session_state["page"] = title
 
 
-async def watch() -> None:
+async def close_abandoned_sessions() -> None:
     """For as long as the server runs: close sessions that nobody came back to, and give their memory back."""
     server = runtime.get_instance()
-    max_absence_seconds = max(st.get_option("server.disconnectedSessionTTL") - BACK, LOOK)
+    max_absence_seconds = max(st.get_option("server.disconnectedSessionTTL") - RECONNECT_SECONDS, POLL_SECONDS)
     while True:
-        await asyncio.sleep(LOOK)
+        await asyncio.sleep(POLL_SECONDS)
         now, abandoned = time.monotonic(), []
-        for session in {*_seen, *_held()}:
+        for session in {*_last_active, *_uploaded_bytes()}:
             if server.is_active_session(session):
-                _seen[session] = now
-            elif now - _seen.setdefault(session, now) > max_absence_seconds:
+                _last_active[session] = now
+            elif now - _last_active.setdefault(session, now) > max_absence_seconds:
                 abandoned.append(session)
         for session in abandoned:
             server.close_session(session)
             server.uploaded_file_mgr.remove_session_files(session)
-            del _seen[session]
+            del _last_active[session]
         if abandoned:
-            await asyncio.to_thread(give_back)
+            await asyncio.to_thread(release_memory)
 
 
-def give_back() -> None:
+def release_memory() -> None:
     """Return freed memory to the operating system: a session's objects lie in circles, and allocators keep pages."""
     gc.collect()
     pa.default_memory_pool().release_unused()
@@ -103,7 +108,7 @@ def give_back() -> None:
         malloc_trim(0)
 
 
-def _held() -> Counter[str]:
+def _uploaded_bytes() -> Counter[str]:
     """Uploaded bytes by session."""
     storage: dict = getattr(runtime.get_instance().uploaded_file_mgr, "file_storage", {})
     return Counter({name: sum(len(f.data) for f in list(files.values())) for name, files in list(storage.items())})

@@ -5,21 +5,21 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run
-from dpcore.accuracy.meaning_of_epsilon import guess_tile
+from dpcore.accuracy.meaning_of_epsilon import guess_tile_texts
 from dpcore.core.types import frozen
-from dpcore.evaluation.run import compare
+from dpcore.evaluation.run import compare_with_rows
 
-from ..charts.dragged_bars import Frames, drag
-from ..components import EPSILONS, below, heading, number
-from ..jobs import LAST
-from ..session import address_link, sample_table, stakeholder
+from ..charts.dragged_bars import BarFrames, draw_dragged_bars
+from ..components import EPSILON_OPTIONS, draw_chart_footer, draw_heading, format_setting
+from ..jobs import FINAL_STEP_ONLY
+from ..session import address_link, is_stakeholder_view, sample_table
 
 SAMPLE, ALGORITHM, DELTA = "berkeley", "gaussian_maxent", 1e-9
-SHOWN = ("Gender", "Admission")
+SHOWN_COLUMNS = ("Gender", "Admission")
 # Throws of the noise, each kept for all ε: the same seed is the same noise, scaled. The first lies within the range of
 # the others, as most would.
 SEEDS = (0, 1, 4, 7)
-OPENING = 0.1  # where a difference is seen, and is small
+OPENING_EPSILON = 0.1  # where a difference is seen, and is small
 TITLE = "Who was admitted to Berkeley in 1973?"
 
 
@@ -40,74 +40,82 @@ class Releases:
 
 
 @st.cache_data(show_spinner=False)
-def releases() -> Releases:
+def make_releases() -> Releases:
     """A release for every ε and drawing, made once: the sample is public, and 24 cells take milliseconds."""
     table = sample_table(SAMPLE)
-    rows = table.rows(table.domain.names)
-    problem, shown_marginals = QueryRelease(Marginals.all(table.domain, 2), rows.n), Marginals(table.domain, [SHOWN])
+    rows = table.encoded_rows(table.domain.names)
+    problem, shown_marginals = (
+        QueryRelease(Marginals.all(table.domain, 2), rows.n),
+        Marginals(table.domain, [SHOWN_COLUMNS]),
+    )
     algorithm = ALGORITHMS[ALGORITHM]()
 
     def run(epsilon: float, seed: int) -> Run:
-        return Run(algorithm, problem, rows, Budget(epsilon, DELTA), seed=seed, every=LAST).finish()
+        return Run(algorithm, problem, rows, Budget(epsilon, DELTA), seed=seed, every=FINAL_STEP_ONLY).finish()
 
-    runs = [[run(epsilon, seed) for epsilon in EPSILONS] for seed in SEEDS]
-    comparisons = [[compare(one.release, rows, shown_marginals) for one in row] for row in runs]
+    runs = [[run(epsilon, seed) for epsilon in EPSILON_OPTIONS] for seed in SEEDS]
+    comparisons = [[compare_with_rows(one.release, rows, shown_marginals) for one in row] for row in runs]
     labels = [" ".join(value for _, value in shown_marginals.label(j)) for j in range(shown_marginals.m)]
     shares = np.array([[one.synthetic for one in row] for row in comparisons])
-    return Releases(labels, comparisons[0][0].real, shares, rows.n, [one.promise.guess() for one in runs[0]])
+    return Releases(
+        labels, comparisons[0][0].real, shares, rows.n, [one.promise.max_guess_probability() for one in runs[0]]
+    )
 
 
-def chosen() -> float:
+def epsilon_in_use() -> float:
     """The ε of the address, else the one chosen on another page, else the opening one."""
-    named = {number(epsilon): epsilon for epsilon in EPSILONS}
-    address_link.known("epsilon", named)
+    named = {format_setting(epsilon): epsilon for epsilon in EPSILON_OPTIONS}
+    address_link.discard_unknown_value("epsilon", named)
     if (address_value := st.query_params.get("epsilon")) is not None:
         return named[address_value]
     session_epsilon = st.session_state.get("epsilon")
-    return session_epsilon if session_epsilon in EPSILONS else OPENING
+    return session_epsilon if session_epsilon in EPSILON_OPTIONS else OPENING_EPSILON
 
 
-def _choose(stop: int) -> None:
+def _keep_epsilon(stop_index: int) -> None:
     """Keep an ε as the sliders of other pages do: in the address, and for the pages that a person opens next."""
-    st.session_state["epsilon"] = EPSILONS[stop]
-    st.query_params["epsilon"] = number(EPSILONS[stop])
+    st.session_state["epsilon"] = EPSILON_OPTIONS[stop_index]
+    st.query_params["epsilon"] = format_setting(EPSILON_OPTIONS[stop_index])
 
 
-def draw(epsilon: float) -> None:
+def draw_admissions(epsilon: float) -> None:
     """The bars and their slider, and the numbers of this ε as a table."""
-    admission_releases, hidden = releases(), stakeholder()
-    heading(TITLE)
-    stop_index = EPSILONS.index(epsilon)
-    drag(frames(admission_releases, hidden=hidden), stop_index, "start-epsilon", _choose)
+    admission_releases, hidden = make_releases(), is_stakeholder_view()
+    draw_heading(TITLE)
+    stop_index = EPSILON_OPTIONS.index(epsilon)
+    draw_dragged_bars(chart_frames(admission_releases, hidden=hidden), stop_index, "start-epsilon", _keep_epsilon)
     frame = pd.DataFrame({"value": admission_releases.labels} | ({} if hidden else {"real": admission_releases.real}))
     for i, shares in enumerate(admission_releases.synthetic[:, stop_index]):
         frame[f"synthetic, noise {i + 1}"] = shares
-    below(
+    draw_chart_footer(
         f"{admission_releases.n:,} applicants of a public table. With private data, every release uses up budget.",
         frame,
         "start",
     )
 
 
-def frames(made: Releases, *, hidden: bool) -> Frames:
+def chart_frames(admission_releases: Releases, *, hidden: bool) -> BarFrames:
     """All frames with their sentences; where what is real is `hidden`, neither it nor an error is in them."""
-    worst = made.errors.max(axis=0)
+    worst = admission_releases.errors.max(axis=0)
     sentences = [
-        [_said(*stop, made.n, hidden) for stop in zip(EPSILONS, errors, worst, made.guesses, strict=True)]
-        for errors in made.errors
+        [
+            _frame_sentence(*stop, admission_releases.n, hidden)
+            for stop in zip(EPSILON_OPTIONS, errors, worst, admission_releases.guesses, strict=True)
+        ]
+        for errors in admission_releases.errors
     ]
-    return Frames(
-        title=TITLE, name="Privacy budget (ε)", stops=[f"ε = {number(epsilon)}" for epsilon in EPSILONS],
-        ends=("stronger promise", "more accurate, weaker promise"), labels=made.labels,
-        real=None if hidden else made.real, synthetic=made.synthetic, words=sentences,
-        shown="synthetic" if hidden else "synthetic (+/− people)", people=made.n,
-    )  # fmt: skip
+    return BarFrames(
+        title=TITLE, name="Privacy budget (ε)", stops=[f"ε = {format_setting(epsilon)}" for epsilon in EPSILON_OPTIONS],
+        ends=("stronger promise", "more accurate, weaker promise"), labels=admission_releases.labels,
+        real=None if hidden else admission_releases.real, synthetic=admission_releases.synthetic, words=sentences,
+        shown="synthetic" if hidden else "synthetic (+/− people)", people=admission_releases.n,
+    )
 
 
-def _said(epsilon: float, error: float, worst: float, guess: float, n: int, hidden: bool) -> str:
+def _frame_sentence(epsilon: float, error: float, worst: float, guess: float, n: int, hidden: bool) -> str:
     """The sentences of a frame."""
-    tile_title, tile_value, tile_note = guess_tile(guess)
-    sentence = f"At **ε = {number(epsilon)}**: {tile_title} **{tile_value}** {tile_note}."
+    tile_title, tile_value, tile_note = guess_tile_texts(guess)
+    sentence = f"At **ε = {format_setting(epsilon)}**: {tile_title} **{tile_value}** {tile_note}."
     if hidden:
         return sentence
     return (

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dpcore.accuracy.intervals.independence_test import linked
-from dpcore.accuracy.intervals.unbiased_tables import pooled
+from dpcore.accuracy.intervals.independence_test import run_independence_test
+from dpcore.accuracy.intervals.unbiased_tables import pool_tables
 from dpcore.privacy.accounting import gdp_mu
 from tests.small_problems import codes, seeded
 
@@ -37,5 +37,7 @@ def rejected(shape, n, epsilon, *, kind="even", link=0.0, tables=1, tree=False, 
             beside = [np.outer(counts.sum(axis), margin(k, kind)) for axis, k in ((1, shape[0]), (0, shape[1]))]
             measured += [((0, 2), beside[0]), ((1, 3), beside[1])]
         noisy = [(axes, table + rng.normal(scale=sigma, size=table.shape), sigma) for axes, table in measured]
-        found += linked(pooled(domain, noisy), domain.names[:2], n, repeats=99, seed=i).p_value <= 0.05
+        found += (
+            run_independence_test(pool_tables(domain, noisy), domain.names[:2], n, repeats=99, seed=i).p_value <= 0.05
+        )
     return found

@@ -7,9 +7,9 @@ from functools import cache
 
 import numpy as np
 
-from dpcore.accuracy.intervals.question_intervals import compare_questions
-from dpcore.accuracy.intervals.unbiased_tables import pooled
-from dpcore.queries.questions import understand
+from dpcore.accuracy.intervals.question_intervals import comparison_interval
+from dpcore.accuracy.intervals.unbiased_tables import pool_tables
+from dpcore.queries.questions import parse_question
 from tests.small_problems import codes
 
 DOMAIN = codes(2, 2)
@@ -28,14 +28,14 @@ def truth_of(kind, cells):
 
 @cache
 def question(text):
-    return understand(text, DOMAIN)
+    return parse_question(text, DOMAIN)
 
 
 def compare(cells, n, kind, *, error=1e-9, asked=("a = 0", "b = 0"), level=0.95):
     """The comparison of two questions by a noisy table whose cells are these."""
-    known = pooled(DOMAIN, [((0, 1), np.asarray(cells, dtype=float), error)])
+    known = pool_tables(DOMAIN, [((0, 1), np.asarray(cells, dtype=float), error)])
     first, second = map(question, asked)
-    return compare_questions(known, first, second, n, kind, level=level)
+    return comparison_interval(known, first, second, n, kind, level=level)
 
 
 def holds(found, truth):

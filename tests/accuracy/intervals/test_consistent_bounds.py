@@ -5,9 +5,9 @@ from scipy.optimize import linprog
 
 from dpcore import Marginals
 from dpcore.accuracy.intervals.consistent_bounds import compatible_bounds
-from dpcore.accuracy.intervals.question_intervals import answer
-from dpcore.accuracy.intervals.unbiased_tables import pooled
-from dpcore.queries.questions import understand
+from dpcore.accuracy.intervals.question_intervals import question_interval
+from dpcore.accuracy.intervals.unbiased_tables import pool_tables
+from dpcore.queries.questions import parse_question
 from tests.small_problems import approx, codes, matrix, matrix_of, parametrize, seeded
 
 DOMAIN = codes(2, 3, 2, 4)
@@ -27,11 +27,11 @@ def told(tables, D, sigma, rng=None):
     """Noisy tables of a distribution."""
     values = tables.answers(D) + (0.0 if rng is None else rng.normal(size=tables.m) * sigma)
     pairs = zip(tables.axes, tables.tables, strict=True)
-    return pooled(tables.domain, [(axes, values[place], sigma) for axes, place in pairs])
+    return pool_tables(tables.domain, [(axes, values[place], sigma) for axes, place in pairs])
 
 
 def values_on_cells(text, domain=DOMAIN):
-    return matrix(understand(text, domain).workload)[0]
+    return matrix(parse_question(text, domain).workload)[0]
 
 
 def extremes(domain, tables, D, text):
@@ -51,7 +51,7 @@ def test_without_noise_no_table_with_the_same_margins_is_outside(tables, text, s
     """Equal to the extremes where no other column, and no value treated like another, is tied to what is asked."""
     D = seeded(seed).dirichlet(np.full(tables.domain.size, 0.2))
     low, high = extremes(tables.domain, tables, D, text)
-    found = compatible_bounds(told(tables, D, 1e-9), understand(text, tables.domain), N, 0.95)
+    found = compatible_bounds(told(tables, D, 1e-9), parse_question(text, tables.domain), N, 0.95)
     ends = (0.0, 1.0) if found is None else found[0]
     assert ends[0] <= low + 1e-6
     assert ends[1] >= high - 1e-6
@@ -64,8 +64,8 @@ def test_they_are_as_wide_as_noise_makes_them():
     D = np.zeros(DOMAIN.shape)
     D[0, 0, 0, 0], D[1, 1, 1, 1] = 0.3, 0.7
     sigma = 0.01
-    found = answer(told(PAIRS, D.ravel(), sigma), understand("a = 0 and b = 0 and c = 0", DOMAIN), N)
-    alone = answer(told(PAIRS, D.ravel(), sigma), understand("a = 0 and b = 0", DOMAIN), N)
+    found = question_interval(told(PAIRS, D.ravel(), sigma), parse_question("a = 0 and b = 0 and c = 0", DOMAIN), N)
+    alone = question_interval(told(PAIRS, D.ravel(), sigma), parse_question("a = 0 and b = 0", DOMAIN), N)
     assert found.low < 0.3 < found.high
     assert alone.high - 0.3 < found.high - 0.3 < 1.6 * (alone.high - 0.3)
     assert found.high - found.low < 6 * (alone.high - alone.low)
@@ -73,16 +73,16 @@ def test_they_are_as_wide_as_noise_makes_them():
 
 def test_what_no_table_meets_is_widened_until_one_does():
     """Noise far below 0: there is no distribution within the errors as stated."""
-    impossible = pooled(
+    impossible = pool_tables(
         DOMAIN, [((0, 1), np.array([-0.5, 0.5, 0.5, 0.2, 0.2, 0.1]), 0.001), ((2,), np.full(2, 0.5), 0.01)]
     )
-    found = answer(impossible, understand("a = 0 and b = 0 and c = 0", DOMAIN), N)
+    found = question_interval(impossible, parse_question("a = 0 and b = 0 and c = 0", DOMAIN), N)
     assert 0 <= found.low <= found.high <= 0.6
 
 
 def test_questions_of_too_many_kinds_are_left_out():
     domain = codes(20, 20, 20, 20)
-    singles = pooled(domain, [((i,), np.full(20, 0.05), 0.01) for i in range(4)])
+    singles = pool_tables(domain, [((i,), np.full(20, 0.05), 0.01) for i in range(4)])
     text = " or ".join(f"(a = {i} and b = {i} and c = {i} and d = {i})" for i in range(19))
-    assert compatible_bounds(singles, understand(text, domain), N, 0.95) is None
-    assert answer(singles, understand(text, domain), N).how.startswith("cannot be bounded")
+    assert compatible_bounds(singles, parse_question(text, domain), N, 0.95) is None
+    assert question_interval(singles, parse_question(text, domain), N).how.startswith("cannot be bounded")

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from dpcore import Budget, Marginals, QueryRelease
-from dpcore.accuracy.intervals.independence_test import linked, signals
-from dpcore.accuracy.intervals.unbiased_tables import known
+from dpcore.accuracy.intervals.independence_test import excess_dependence, run_independence_test
+from dpcore.accuracy.intervals.unbiased_tables import unbiased_tables
 from tests.accuracy.intervals.linked_tables import joint, rejected
 from tests.small_problems import approx, codes, either, finished, once, refused, rows_of, seeded
 
@@ -18,25 +18,25 @@ def told():
     cells = rng.choice(12, n, p=joint((3, 4), "falling", 0.1).ravel()) * 2 + rng.integers(0, 2, n)
     problem = QueryRelease(Marginals(DOMAIN, ["ab", "bd", "ac"]), n)
     run = finished("gaussian_maxent", problem, rows_of(DOMAIN, cells), Budget(1.0, 1e-9))
-    return known(run.release, run.measured, DOMAIN)
+    return unbiased_tables(run.release, run.measured, DOMAIN)
 
 
 def test_a_link_is_found_and_none_invented(told):
-    found, none = (linked(told, pair, 20_000) for pair in (("a", "b"), ("d", "b")))
+    found, none = (run_independence_test(told, pair, 20_000) for pair in (("a", "b"), ("d", "b")))
     assert found.p_value == 0.001
     assert found.words == "The release shows a link between a and b: chance alone does as much in 1 of 1,000 cases."
     assert none.p_value > 0.05
     assert "shows no link between d and b" in none.words
-    assert linked(told, ("b", "a"), 20_000).statistic == approx(found.statistic)
-    assert linked(replace(told, laplace=True), ("a", "b"), 20_000).p_value <= 0.01
+    assert run_independence_test(told, ("b", "a"), 20_000).statistic == approx(found.statistic)
+    assert run_independence_test(replace(told, has_laplace_noise=True), ("a", "b"), 20_000).p_value <= 0.01
 
 
 def test_the_share_of_a_pairs_table_that_is_a_link(told):
-    found = signals(told, 20_000)
+    found = excess_dependence(told, 20_000)
     assert list(found) == [("a", "b"), ("b", "d")]
     assert found["a", "b"] > 0.9
     assert 0 <= found["b", "d"] < 0.3
-    assert signals(told, 50)["a", "b"] < found["a", "b"]  # of few rows chance makes more
+    assert excess_dependence(told, 50)["a", "b"] < found["a", "b"]  # of few rows chance makes more
 
 
 def test_where_nothing_was_measured_it_says_so(told):
@@ -44,12 +44,12 @@ def test_where_nothing_was_measured_it_says_so(told):
         (("a", "d"), "nothing was measured about a × d together"),
         (("a", "c"), "'c' has one value only"),
     ):
-        found = linked(told, pair, 20_000)
+        found = run_independence_test(told, pair, 20_000)
         assert (found.p_value, found.statistic, found.repeats) == (None, None, 0)
         assert why in found.words
     for wrong in (("a", "a"), ("a",), ("a", "z")):
         with refused():
-            linked(told, wrong, 20_000)
+            run_independence_test(told, wrong, 20_000)
 
 
 @either("tree")

@@ -11,12 +11,12 @@ from scipy.stats import norm
 
 from dpcore import Marginals, TableQueries, Union
 from dpcore.accuracy.intervals.cell_intervals import cell_intervals
-from dpcore.accuracy.intervals.question_intervals import answer, compare_questions
-from dpcore.accuracy.intervals.stored_tables import from_arrays, to_arrays
-from dpcore.accuracy.intervals.unbiased_tables import combined, known, pooled
+from dpcore.accuracy.intervals.question_intervals import comparison_interval, question_interval
+from dpcore.accuracy.intervals.stored_tables import tables_from_arrays, tables_to_arrays
+from dpcore.accuracy.intervals.unbiased_tables import combine_releases, pool_tables, unbiased_tables
 from dpcore.models.releases import Histogram
 from dpcore.privacy.measurement import MeasuredAnswers
-from dpcore.queries.questions import understand
+from dpcore.queries.questions import parse_question
 from tests.small_problems import approx, codes, matrix, matrix_of, parametrize, refused, seeded
 
 DOMAIN = codes(2, 3, 2)
@@ -34,12 +34,12 @@ def noisy(truth, rng, sigmas=SIGMAS):
 
 
 def of(measured):
-    return known(Histogram(DOMAIN, P), [measured], DOMAIN)
+    return unbiased_tables(Histogram(DOMAIN, P), [measured], DOMAIN)
 
 
 @cache
 def question(text):
-    return understand(text, DOMAIN)
+    return parse_question(text, DOMAIN)
 
 
 def on_cells(text):
@@ -65,7 +65,7 @@ def test_pooled_tables_are_the_least_squares_estimate():
     covariance = np.linalg.pinv(total.T @ total, hermitian=True)
     for text in QUESTIONS:
         g = on_cells(text)
-        found = answer(of(measured), question(text), N)
+        found = question_interval(of(measured), question(text), N)
         assert found.unbiased == approx(g @ fitted, abs=1e-6)
         half = norm.ppf(0.975) * math.sqrt(g @ covariance @ g)
         assert found.high - found.low == approx(2 * half, rel=1e-4)
@@ -73,7 +73,7 @@ def test_pooled_tables_are_the_least_squares_estimate():
         assert people(found) == approx(g @ covariance @ g + sampled, rel=0.05), "a sample of N records"
     for left, right in itertools.permutations(QUESTIONS[:4], 2):
         g, h = on_cells(left), on_cells(right)
-        found = compare_questions(of(measured), question(left), question(right), N, "difference")
+        found = comparison_interval(of(measured), question(left), question(right), N, "difference")
         half = norm.ppf(0.975) * math.sqrt((g - h) @ covariance @ (g - h))
         assert found.high - found.low == approx(2 * half, rel=1e-4)
         sampled = ((g - h) ** 2 @ fitted - ((g - h) @ fitted) ** 2) / N
@@ -83,30 +83,30 @@ def test_pooled_tables_are_the_least_squares_estimate():
 
 
 def test_nothing_is_said_of_what_was_not_measured():
-    single = pooled(DOMAIN, [((0,), np.array([0.4, 0.6]), 0.01)])
-    found = answer(single, question("b = 1"), N, estimate=0.3)
+    single = pool_tables(DOMAIN, [((0,), np.array([0.4, 0.6]), 0.01)])
+    found = question_interval(single, question("b = 1"), N, estimate=0.3)
     assert (found.estimate, found.low, found.high, found.population_low, found.unbiased) == (0.3, *[None] * 4)
     assert found.how == "cannot be bounded: nothing was measured about b"
     for kind in ("difference", "ratio", "odds"):
-        both = compare_questions(single, question("a = 0"), question("b = 1"), N, kind)
+        both = comparison_interval(single, question("a = 0"), question("b = 1"), N, kind)
         assert (both.low, both.how) == (None, found.how)
-    either = answer(single, question("a = 0 or b = 1"), N)
+    either = question_interval(single, question("a = 0 or b = 1"), N)
     assert (either.unbiased, either.high) == (None, 1)
-    assert either.low == approx(answer(single, question("a = 0"), N).low, abs=1e-6), "it is no less"
-    assert answer(single, question("b >= 0"), N).low == 1, "every row fulfils it, whatever was measured"
+    assert either.low == approx(question_interval(single, question("a = 0"), N).low, abs=1e-6), "it is no less"
+    assert question_interval(single, question("b >= 0"), N).low == 1, "every row fulfils it, whatever was measured"
 
 
 def test_a_ratio_to_what_may_be_0_has_no_end():
-    rare = pooled(DOMAIN, [((0,), np.array([0.999, 0.001]), 0.01)])
-    found = compare_questions(rare, question("a = 0"), question("a = 1"), N, "ratio")
+    rare = pool_tables(DOMAIN, [((0,), np.array([0.999, 0.001]), 0.01)])
+    found = comparison_interval(rare, question("a = 0"), question("a = 1"), N, "ratio")
     assert found.high is None
     far = 0.001 + 1.96 * 0.01 / math.sqrt(2)  # what the second share is at most
     assert found.low == approx((1 - far) / far, rel=1e-3), "so much or more"
     assert found.how.endswith("; no upper bound: noise does not tell (a = 1) apart from 0")
-    nothing = compare_questions(rare, question("a = 1"), question("a = 1 and a = 0 or a = 1"), N, "ratio")
+    nothing = comparison_interval(rare, question("a = 1"), question("a = 1 and a = 0 or a = 1"), N, "ratio")
     assert nothing.how == "cannot be bounded: noise does not tell (a = 1 and a = 0 or a = 1) apart from 0"
-    assert compare_questions(rare, question("a = 1"), question("a = 0"), N, "ratio").high < 0.03
-    careful = compare_questions(rare, question("a = 1"), question("a = 0"), N, "odds")
+    assert comparison_interval(rare, question("a = 1"), question("a = 0"), N, "ratio").high < 0.03
+    careful = comparison_interval(rare, question("a = 1"), question("a = 0"), N, "odds")
     assert careful.low == 0
     assert careful.high < 0.03
 
@@ -116,7 +116,7 @@ def test_all_cells_at_once_are_the_same_intervals(known_tables):
     found = cell_intervals(known_tables, asked, N)
     for j in range(asked.m):
         text = " and ".join(f"{name} = {value}" for name, value in asked.label(j))
-        one = answer(known_tables, question(text), N)
+        one = question_interval(known_tables, question(text), N)
         for name, values in found.items():
             assert (one.unbiased is None) == np.isnan(values[j])
             assert np.isnan(values[j]) or values[j] == approx(getattr(one, name), abs=1e-12)
@@ -124,19 +124,21 @@ def test_all_cells_at_once_are_the_same_intervals(known_tables):
 
 def test_queries_and_cells_without_their_table_say_nothing():
     both = Union([TableQueries.ranges(DOMAIN, "b"), Marginals(DOMAIN, ["a"])])
-    found = known(Histogram(DOMAIN, P), [MeasuredAnswers(both, both.answers(P), np.full(both.m, 0.1))], DOMAIN)
-    assert found.spaces == ((0,),)
+    found = unbiased_tables(
+        Histogram(DOMAIN, P), [MeasuredAnswers(both, both.answers(P), np.full(both.m, 0.1))], DOMAIN
+    )
+    assert found.column_sets == ((0,),)
     errors = np.append(np.full(TABLES.m - 1, 0.1), np.nan)
-    some = known(Histogram(DOMAIN, P), [MeasuredAnswers(TABLES, TABLES.answers(P), errors)], DOMAIN)
-    assert set(some.spaces) == {(0,), (1,), (2,), (0, 1), (1, 2)}
+    some = unbiased_tables(Histogram(DOMAIN, P), [MeasuredAnswers(TABLES, TABLES.answers(P), errors)], DOMAIN)
+    assert set(some.column_sets) == {(0,), (1,), (2,), (0, 1), (1, 2)}
     assert some.variance[(0, 1)] == approx(0.01)
     assert some.variance[(1,)] == approx(0.01 / (3 / 6 + 3 / 6)), "not the table that lacks a cell"
 
 
 def test_it_is_stored_and_read_again(known_tables):
-    stored = to_arrays(known_tables)
-    again = from_arrays(DOMAIN, stored)
-    assert again.spaces == known_tables.spaces
+    stored = tables_to_arrays(known_tables)
+    again = tables_from_arrays(DOMAIN, stored)
+    assert again.column_sets == known_tables.spaces
     assert np.array_equal(again.parts, known_tables.parts)
     for broken in (
         {"parts": np.zeros(3)},
@@ -146,26 +148,28 @@ def test_it_is_stored_and_read_again(known_tables):
         {"sets": np.zeros((2, 9))},
     ):
         with refused("do not fit its schema"):
-            from_arrays(DOMAIN, stored | broken)
+            tables_from_arrays(DOMAIN, stored | broken)
 
 
 @parametrize("level", [0.4, 1.0, -1, math.nan])
 def test_levels_have_limits(known_tables, level):
     with refused(r"outside 0.5..0.9999"):
-        answer(known_tables, question("a = 0"), N, level=level)
+        question_interval(known_tables, question("a = 0"), N, level=level)
 
 
 def test_releases_put_together_are_least_squares_over_all_their_tables():
     rng, truth = seeded(6), TABLES.answers(P)
     first, again = noisy(truth, rng), noisy(truth, rng, (0.005, 0.04, 0.01))
-    both = combined([of(first), of(again)])
-    one = known(Histogram(DOMAIN, P), [first, again], DOMAIN)
-    assert set(both.spaces) == set(one.spaces)
-    for S in one.spaces:
-        assert both.parts[both.places[S]] == approx(one.parts[one.places[S]], abs=1e-14)
+    both = combine_releases([of(first), of(again)])
+    one = unbiased_tables(Histogram(DOMAIN, P), [first, again], DOMAIN)
+    assert set(both.column_sets) == set(one.column_sets)
+    for S in one.column_sets:
+        assert both.parts[both.part_slices[S]] == approx(one.parts[one.part_slices[S]], abs=1e-14)
         assert both.variance[S] == approx(one.variance[S])
-    more = pooled(DOMAIN, [((0, 2), np.full(4, 0.25), 0.02)])
-    assert combined([both, replace(more, laplace=True)]).laplace
-    assert set(combined([both, more]).spaces) == {*both.spaces, (0, 2)}, "a table that only one of them measured"
+    more = pool_tables(DOMAIN, [((0, 2), np.full(4, 0.25), 0.02)])
+    assert combine_releases([both, replace(more, has_laplace_noise=True)]).laplace
+    assert set(combine_releases([both, more]).column_sets) == {*both.column_sets, (0, 2)}, (
+        "a table that only one of them measured"
+    )
     with refused("their schemas are the same"):
-        combined([both, pooled(codes(2, 3), [])])
+        combine_releases([both, pool_tables(codes(2, 3), [])])

@@ -8,9 +8,9 @@ from dataclasses import asdict
 import numpy as np
 
 from dpcore.accuracy.intervals.pair_intervals import PairedShares, population_ends, quantiles, table_ends
-from dpcore.accuracy.intervals.question_intervals import answer, compare_questions
-from dpcore.accuracy.intervals.unbiased_tables import pooled
-from dpcore.queries.questions import understand
+from dpcore.accuracy.intervals.question_intervals import comparison_interval, question_interval
+from dpcore.accuracy.intervals.unbiased_tables import pool_tables
+from dpcore.queries.questions import parse_question
 from tests.accuracy.intervals.paired_tables import KINDS, compare, coverage, question
 from tests.small_problems import approx, codes, parametrize, seeded
 
@@ -76,9 +76,9 @@ def test_no_share_ends_a_comparison_by_parts_that_were_measured_alone(kind):
     """Bounds of what was not measured together reach 0 and 1."""
     domain = codes(2, 2)
     for p, q in itertools.product((-0.004, 0.0, 0.5, 1.004), repeat=2):
-        known = pooled(domain, [((0,), np.array([p, 1 - p]), 1e-9), ((1,), np.array([q, 1 - q]), 1e-9)])
+        known = pool_tables(domain, [((0,), np.array([p, 1 - p]), 1e-9), ((1,), np.array([q, 1 - q]), 1e-9)])
         for asked in (("a = 0 and b = 0", "b = 0"), ("b = 0", "a = 0 or b = 0")):
-            found = compare_questions(known, *(understand(text, domain) for text in asked), 50, kind)
+            found = comparison_interval(known, *(parse_question(text, domain) for text in asked), 50, kind)
             json.dumps(asdict(found), allow_nan=False)
 
 
@@ -127,8 +127,8 @@ def test_what_is_not_known_together_is_never_narrower():
 
 
 def test_single_questions_have_the_interval_of_agresti_and_coull_as_before():
-    known = pooled(codes(2, 2), [((0, 1), np.array([0.9, 0, 0.06, 0.04]), 1e-9)])
-    found = answer(known, question("a = 0"), 100)
+    known = pool_tables(codes(2, 2), [((0, 1), np.array([0.9, 0, 0.06, 0.04]), 1e-9)])
+    found = question_interval(known, question("a = 0"), 100)
     moved = (90 + 1.96**2 / 2) / (100 + 1.96**2)
     assert found.population_high == approx(0.9 + 1.96 * math.sqrt(moved * (1 - moved) / 100), abs=1e-4)
     assert (found.low, found.high) == approx((0.9, 0.9), abs=1e-6)

@@ -16,7 +16,7 @@ GOLDEN = {  # n (d = 2, D = 2, ε = 1, δ = 1e-4): T, σ, α, L, n_s, |V|
 
 def test_golden_constants():
     assert theory.variation_constant(2) == approx(5.13411648, rel=1e-8)
-    assert theory.contraction(2) == approx(0.00774987)
+    assert theory.contraction_rate(2) == approx(0.00774987)
 
 
 @parametrize("n, row", GOLDEN.items())
@@ -32,5 +32,5 @@ def test_golden_schedules(n, row):
 
 
 def test_cells_of_a_partition_grow_with_the_budget():
-    assert theory.partition_cells(n=1000, epsilon=1, delta=0) == 1000
-    assert theory.partition_cells(n=1000, epsilon=1, delta=math.exp(-4)) == approx(500)
+    assert theory.partition_cell_count(n=1000, epsilon=1, delta=0) == 1000
+    assert theory.partition_cell_count(n=1000, epsilon=1, delta=math.exp(-4)) == approx(500)

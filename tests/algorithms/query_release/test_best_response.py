@@ -3,8 +3,8 @@
 import numpy as np
 
 from dpcore import Explicit, Marginals, TableQueries, Union
-from dpcore.algorithms.query_release.shared.best_response import Counter, Oracle
-from dpcore.models.releases import Records
+from dpcore.algorithms.query_release.shared.best_response import BestResponseOracle, QuerySums
+from dpcore.models.releases import SyntheticRows
 from tests.small_problems import approx, cells, codes, either, parametrize, refused, seeded, signs
 
 SMALL = codes(3, 1, 4, 2)
@@ -35,20 +35,20 @@ def test_the_integer_program_finds_what_looking_at_all_cells_finds(name, scored,
     for _ in range(3):
         weights = rng.normal(size=workload.m) * (rng.random(workload.m) < share)
         scores = rng.normal(size=(2, sum(SMALL.shape))) if scored else None
-        for oracle in (Oracle(workload), Oracle(workload, 60, enumerated=0)):
+        for oracle in (BestResponseOracle(workload), BestResponseOracle(workload, 60, max_enumerated_cells=0)):
             found = oracle.argmax(weights, rng, scores)
             assert found.codes.shape == ((2 if scored else 1), 4)
-            assert found.late == 0
+            assert found.timed_out_count == 0
             for i, (code, value) in enumerate(zip(found.codes, found.values, strict=True)):
                 expected = values(workload, weights, scores[i] if scored else None)
                 assert value == approx(expected.max(), abs=1e-5)
-                assert expected[SMALL.index(code[None])[0]] == approx(value, abs=1e-9)
+                assert expected[SMALL.cell_numbers(code[None])[0]] == approx(value, abs=1e-9)
 
 
 @parametrize("enumerated", [0, 10**6])
 def test_ties_are_broken_by_chance_and_never_against_the_weights(enumerated):
     weights = np.array([0, 2.0, 2.0, 0, 0, 0, 0, 0, 0, 0])
-    oracle = Oracle(WORKLOADS["1-way"], 60, enumerated=enumerated)
+    oracle = BestResponseOracle(WORKLOADS["1-way"], 60, max_enumerated_cells=enumerated)
     found = np.array([oracle.argmax(weights, seeded(i)).codes[0] for i in range(60)])
     assert not (found[:, 0] == 0).any()
     assert [len(np.unique(column)) for column in found.T[1:]] == [1, 4, 2]
@@ -60,12 +60,12 @@ def test_a_time_limit_is_honoured_and_told():
     workload, rng = Marginals.all(HUGE, 2), seeded(0)
     weights = rng.normal(size=workload.m) * (rng.random(workload.m) < 0.02)
     scores = rng.standard_exponential((2, sum(HUGE.shape)))
-    found = Oracle(workload, 1e-6).argmax(weights, rng, scores)
-    assert found.late == 2
+    found = BestResponseOracle(workload, 1e-6).argmax(weights, rng, scores)
+    assert found.timed_out_count == 2
     assert ((found.codes >= 0) & (found.codes < 30)).all()
     for code, value, row in zip(found.codes, found.values, scores, strict=True):
-        counted = Counter(workload)
-        counted.add(code[None])
+        counted = QuerySums(workload)
+        counted.add_rows(code[None])
         assert value == approx(weights @ counted.sums + row.reshape(12, 30)[np.arange(12), code].sum())
 
 
@@ -76,7 +76,7 @@ def test_where_cells_cannot_be_listed_few_queries_are_answered_exactly():
     for table in workload.tables:
         weights[table.start + 7 * 30 + 7] = 1.0
         weights[table.start] = 0.5
-    found = Oracle(workload, 60).argmax(weights, seeded(0))
+    found = BestResponseOracle(workload, 60).argmax(weights, seeded(0))
     assert (found.codes == 7).all()
     assert found.values == approx(11)
 
@@ -84,7 +84,7 @@ def test_where_cells_cannot_be_listed_few_queries_are_answered_exactly():
 def test_a_query_matrix_is_enumerated_or_refused():
     workload, rng = Union([signs(SMALL, 3), Marginals.all(SMALL, 1)]), seeded(0)
     weights = rng.normal(size=workload.m)
-    found = Oracle(workload, enumerated=0).argmax(weights, rng)
+    found = BestResponseOracle(workload, max_enumerated_cells=0).argmax(weights, rng)
     assert found.values[0] == approx(values(workload, weights).max())
 
     class Large(Explicit):
@@ -92,14 +92,14 @@ def test_a_query_matrix_is_enumerated_or_refused():
             self.domain, self.m = HUGE, 1
 
     with refused("more than the 10,000,000 this algorithm can enumerate"):
-        Oracle(Large())
+        BestResponseOracle(Large())
 
 
 @parametrize("name", [*WORKLOADS, "signs"])
 def test_rows_are_counted_as_a_release_of_them_would_answer(name):
     workload = WORKLOADS.get(name) or signs(SMALL, 3)
     rows = cells(SMALL)[seeded(1).integers(24, size=10)]
-    counted = Counter(workload)
-    counted.add(rows[:4])
-    counted.add(rows[4:])
-    assert counted.sums / 10 == approx(Records.of(SMALL, rows).answers(workload))
+    counted = QuerySums(workload)
+    counted.add_rows(rows[:4])
+    counted.add_rows(rows[4:])
+    assert counted.sums / 10 == approx(SyntheticRows.from_rows(SMALL, rows).answers(workload))

@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run
-from dpcore.algorithms.query_release.dual_query import _Expected, _RowPlayer
-from dpcore.privacy.accounting import Accounting, BoundedRange
+from dpcore.algorithms.query_release.dual_query import _ExpectedCharges, _RowPlayer
+from dpcore.privacy.accounting import BoundedRange, CompositionRule
 from tests.small_problems import (
     D324,
     all_tables,
@@ -27,7 +27,7 @@ TALL = codes(*[20] * 9)  # 5e11 cells
 def tall_rows(n=2000):
     """Records whose columns follow one another."""
     rng = seeded(0)
-    return TALL.group((rng.geometric(0.3, size=(n, 1)) + rng.integers(2, size=(n, 9))) % 20)
+    return TALL.group_rows((rng.geometric(0.3, size=(n, 1)) + rng.integers(2, size=(n, 9))) % 20)
 
 
 @parametrize("samples", [1, 7])
@@ -39,14 +39,14 @@ def test_the_charges_of_dualquery_are_those_of_the_docstring(where, group, budge
     problem = QueryRelease(asked.workload, asked.n, group)
     plan = plan_of("dualquery", problem, budget, rounds=rounds, samples=samples)
     step = plan["eta"] * problem.workload.width * group / problem.n
-    assert [c.times for c in plan.charges] == [samples] * (rounds - 1)
-    assert [c.spend.epsilon for c in plan.charges] == approx([2 * step * (t - 1) for t in range(2, rounds + 1)])
+    assert [c.times for c in plan.planned_events] == [samples] * (rounds - 1)
+    assert [c.spend.epsilon for c in plan.planned_events] == approx([2 * step * (t - 1) for t in range(2, rounds + 1)])
     T = rounds
     rho = samples * step**2 * T * (T - 1) * (2 * T - 1) / 12
-    assert plan.sums.rho == approx(rho, rel=1e-9)
-    assert plan.sums.pure == approx(samples * step * T * (T - 1), rel=1e-9)
-    if budget.delta == 0 or plan.accounting is Accounting.PURE:
-        assert plan.sums.pure == approx(budget.epsilon, rel=1e-8)
+    assert plan.total_cost.rho == approx(rho, rel=1e-9)
+    assert plan.total_cost.pure == approx(samples * step * T * (T - 1), rel=1e-9)
+    if budget.delta == 0 or plan.accounting is CompositionRule.PURE:
+        assert plan.total_cost.pure == approx(budget.epsilon, rel=1e-8)
     else:
         assert rho == approx(budget.rho, rel=1e-8)
 
@@ -58,11 +58,11 @@ def test_dqrs_expects_to_spend_its_budget_and_never_needs_more_than_dualquery(wh
     chosen = {"rounds": 40, "samples": 10}
     plan = plan_of("dqrs", problem, budget, **chosen)
     assert plan["eta"] >= plan_of("dualquery", problem, budget, **chosen)["eta"] * (1 - 1e-5)
-    expected = _Expected(problem, budget, 40, 10, plan["eta"] * problem.workload.width)
+    expected = _ExpectedCharges(problem, budget, 40, 10, plan["eta"] * problem.workload.width)
     assert 0.5 < expected.cost <= 1
-    assert (expected.redraws <= 10).all()
-    assert expected.bits == 10 * expected.reuses.sum()
-    assert (expected.redraws[~expected.reuses] == 10).all(), "without a bit, every draw is new"
+    assert (expected.fresh_draws <= 10).all()
+    assert expected.bit_count == 10 * expected.reuses.sum()
+    assert (expected.fresh_draws[~expected.reuses] == 10).all(), "without a bit, every draw is new"
 
 
 @parametrize("seed", range(3))
@@ -70,13 +70,13 @@ def test_dqrs_is_charged_for_bits_and_for_what_they_reject(seed):
     rows = random_rows(D324, 20_000)
     problem = all_tables(D324, 20_000)
     run = Run(ALGORITHMS["dqrs"](rounds=150, samples=6), problem, rows, Budget(0.2, 1e-6), seed=seed).finish()
-    expected = _Expected(problem, run.budget, 150, 6, run.plan["eta"])
+    expected = _ExpectedCharges(problem, run.budget, 150, 6, run.plan["eta"])
     events, t = list(run.events), 2
     kept = 0
     while events:
         rejected = 6
         if expected.reuses[t - 2]:
-            assert events[:6] == [("keep_draws", expected.bit)] * 6
+            assert events[:6] == [("keep_draws", expected.bit_spend)] * 6
             del events[:6]
             rejected = 0
         draw = BoundedRange(2 * run.plan["eta"] * (t - 1) / 20_000)
@@ -87,18 +87,18 @@ def test_dqrs_is_charged_for_bits_and_for_what_they_reject(seed):
             assert rejected == 6
         kept += 6 - min(rejected, 6)
         t += 1
-    assert len(run.records) >= 100
+    assert len(run.convergence) >= 100
     assert kept > 100, "some draws were reused"
     assert 0.8 < run.spent.rho / run.budget.rho <= 1
 
 
 def test_dqrs_stops_when_the_next_charge_does_not_fit(monkeypatch):
     monkeypatch.setattr(
-        "dpcore.algorithms.query_release.dual_query.REJECTED", 0.5
+        "dpcore.algorithms.query_release.dual_query.REJECTION_EXPONENT", 0.5
     )  # expects too little, so η is too large
     rows = random_rows(D324, 20_000)
     run = finished("dqrs", all_tables(D324, 20_000), rows, Budget(0.2, 1e-6), rounds=300, samples=6)
-    assert 20 < len(run.records) < 300
+    assert 20 < len(run.convergence) < 300
     assert 0.95 < run.spent.rho / run.budget.rho <= 1
     assert run.spent.epsilon <= 0.2
 
@@ -109,9 +109,9 @@ def test_a_wrong_sign_or_memory_would_be_seen():
     for memory, second in ((0.0, 1), (0.9, 2)):
         player, rng = _RowPlayer(problem, memory, 1.0), seeded(0)
         for drawn, found in (([2, 2], 2), ([1], second), ([4 + 2, 4 + 2, 1], 1)):
-            player.respond(np.array(drawn), rng)
+            player.add_response(np.array(drawn), rng)
             assert player.rows[-1][0, 0] == found
-        assert player.errors(4).answers.tolist() == [0, 3 - second, second, 0]
+        assert player.accumulated_errors(4).answers.tolist() == [0, 3 - second, second, 0]
 
 
 @parametrize("name", ["dualquery", "dqrs", "fem", "sepfem", "gem", "rap"])
@@ -119,7 +119,7 @@ def test_domains_that_cannot_be_listed_are_served_and_learnt(name):
     rows = tall_rows()
     problem = QueryRelease(Marginals(TALL, ["a", "c", "ei"]), rows.n)
     chosen = {"updates": 25} if name in ("gem", "rap") else {"rounds": 25} | ({"samples": 2} if "fem" in name else {})
-    first, *_, last = finished(name, problem, rows, Budget(9, 1e-6), **chosen).records
+    first, *_, last = finished(name, problem, rows, Budget(9, 1e-6), **chosen).convergence
     assert last.empirical.mean_l1 < first.empirical.mean_l1 * 0.85
     assert math.isfinite(last.empirical.max_error)
 
@@ -129,5 +129,5 @@ def test_a_best_response_out_of_time_is_told(name):
     rows = tall_rows(200)
     problem = QueryRelease(Marginals(TALL, ["ab", "cd"]), 200)
     run = finished(name, problem, rows, rounds=4, samples=3, seconds=1e-6)
-    assert "time limit reached" in run.records[-1].note
+    assert "time limit reached" in run.convergence[-1].note
     assert run.spent.epsilon <= 1

@@ -3,11 +3,11 @@
 import numpy as np
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, TableQueries, Union
-from dpcore.algorithms.query_release.gem_and_rap import targets_of
-from dpcore.models.product_mixture import Generator, MixtureFit, RelaxedRows, Target
+from dpcore.algorithms.query_release.gem_and_rap import fit_targets
+from dpcore.models.product_mixture import GeneratorNetwork, MixtureFit, NoisyTarget, RelaxedRows
 from dpcore.privacy.accounting import Gaussian
 from dpcore.privacy.statistics import Answers, SomeAnswers
-from dpcore.queries.product_answers import Products
+from dpcore.queries.product_answers import ProductAnswers
 from tests.replay import exact_run
 from tests.small_problems import (
     BUDGET,
@@ -25,7 +25,7 @@ from tests.small_problems import (
 )
 
 BOTH = parametrize("name", ["gem", "rap"])
-MAKERS = parametrize("make", [Generator, RelaxedRows])
+MAKERS = parametrize("make", [GeneratorNetwork, RelaxedRows])
 WORKLOADS = {
     "tables": Marginals.all(D324, 2),
     "signs": signs(D324, 4),
@@ -38,7 +38,7 @@ def fitted(workload, make):
     base = np.concatenate([np.log(rng.dirichlet(np.ones(size))) for size in workload.domain.shape])
     some = np.sort(rng.permutation(workload.m)[: -(-workload.m // 2)])
     targets = [
-        Target(Products(workload, js), rng.normal(size=len(js)), rng.uniform(1, 9, len(js)))
+        NoisyTarget(ProductAnswers(workload, js), rng.normal(size=len(js)), rng.uniform(1, 9, len(js)))
         for js in (some, np.arange(1))
     ]
     return MixtureFit(workload, make(base, 3, rng), base), targets
@@ -60,7 +60,7 @@ def test_the_gradient_of_every_parameter_is_that_of_the_objective(where, make):
             way, before, sides = rng.normal(size=parameter.shape), parameter.copy(), []
             for step in (1e-5, -1e-5):
                 parameter[...] = before + step * way
-                fit._make()
+                fit._update_distributions()
                 sides.append(fit.objective(targets, 2.5)[0])
             parameter[...] = before
             assert (sides[0] - sides[1]) / 2e-5 == approx((way * gradient).sum(), rel=1e-6, abs=1e-6)
@@ -68,11 +68,13 @@ def test_the_gradient_of_every_parameter_is_that_of_the_objective(where, make):
 
 def test_what_is_measured_again_counts_as_its_average_by_precision():
     workload = WORKLOADS["tables"]
-    assert targets_of([]) == []
+    assert fit_targets([]) == []
     first, second = (SomeAnswers(workload, table) for table in workload.tables[:2])
     noisy = [(second, np.full(12, 5.0), 1.0), (first, np.full(6, 1.0), 0.5), (first, np.full(6, 3.0), 0.25)]
-    (target,) = targets_of(noisy)
-    average = Target(Products(workload, np.arange(18)), np.repeat([2.6, 5.0], [6, 12]), np.repeat([20.0, 1], [6, 12]))
+    (target,) = fit_targets(noisy)
+    average = NoisyTarget(
+        ProductAnswers(workload, np.arange(18)), np.repeat([2.6, 5.0], [6, 12]), np.repeat([20.0, 1], [6, 12])
+    )
     p = np.concatenate([seeded(size).dirichlet(np.ones(size), size=2).T for size in D324.shape])
     pulls = [
         own.products.gradient(p, np.full(2, 0.5), own.precision * (own.products.answers(p, np.full(2, 0.5)) - own.y))
@@ -98,7 +100,7 @@ def test_what_was_measured_in_a_round_counts_as_answered_by_it(where):
 
 
 def test_a_matrix_over_too_many_cells_is_refused_before_anything_is_spent(monkeypatch):
-    monkeypatch.setattr("dpcore.queries.product_answers.MOST_JOINT", 23)
+    monkeypatch.setattr("dpcore.queries.product_answers.MAX_JOINT_CELLS", 23)
     for workload in (WORKLOADS["signs"], WORKLOADS["union"]):
         with refused("ask for marginals, or choose fewer columns"):
             plan_of("gem", QueryRelease(workload, 50), BUDGET)
@@ -118,7 +120,7 @@ def test_single_columns_get_enough_of_the_budget_for_little_noise(delta):
     problem, sizes = all_tables(domain, 20_000), []
     for epsilon in (0.01, 0.5, 50):
         plan = plan_of("gem", problem, Budget(epsilon, delta))
-        spend, singles = plan.charges[2].spend, Answers(Marginals.all(domain, 1))
+        spend, singles = plan.planned_events[2].spend, Answers(Marginals.all(domain, 1))
         if isinstance(spend, Gaussian):
             mean = np.sqrt(2 / np.pi) * singles.l2 / (20_000 * spend.mu)
         else:

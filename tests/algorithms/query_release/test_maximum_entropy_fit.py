@@ -10,11 +10,11 @@ from tests.small_problems import all_tables, approx, final_errors
 
 
 def test_a_tables_signal_is_the_share_of_its_distance_that_is_not_noise():
-    tables = Marginals.over(samples.census(100).domain, [(0,), (0, 1), (0, 2), (1, 2)])
+    tables = Marginals.over_axes(samples.census(100).domain, [(0,), (0, 1), (0, 2), (1, 2)])
     size = [table.stop - table.start for table in tables.tables]
     distance = np.repeat([0.0, 0.2, 0.05, 1.0], size)  # in a cell: noise alone makes 0.1
-    found = maximum_entropy_fit.signals(Evidence(tables, distance, np.full(tables.m, 0.1)), np.zeros(tables.m))
-    assert found == approx(np.repeat([1.0, 0.75, maximum_entropy_fit.LITTLE, 0.99], size))
+    found = maximum_entropy_fit.signal_shares(Evidence(tables, distance, np.full(tables.m, 0.1)), np.zeros(tables.m))
+    assert found == approx(np.repeat([1.0, 0.75, maximum_entropy_fit.MIN_SIGNAL_SHARE, 0.99], size))
 
 
 def test_weighing_tables_by_their_signal_takes_off_noise(monkeypatch):
@@ -27,5 +27,5 @@ def test_weighing_tables_by_their_signal_takes_off_noise(monkeypatch):
         return float(np.mean([final_errors(run.finish()).mean_l1 for run in runs]))
 
     weighed = error()
-    monkeypatch.setattr(maximum_entropy_fit, "LITTLE", 1.0)  # every table has the whole weight
+    monkeypatch.setattr(maximum_entropy_fit, "MIN_SIGNAL_SHARE", 1.0)  # every table has the whole weight
     assert weighed < 0.99 * error()

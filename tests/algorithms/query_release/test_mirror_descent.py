@@ -6,12 +6,12 @@ import numpy as np
 from scipy.optimize import minimize
 
 from dpcore import ALGORITHMS, Budget, Explicit, Marginals, QueryRelease
-from dpcore.accuracy.intervals.unbiased_tables import known
-from dpcore.algorithms.algorithm import stars
-from dpcore.algorithms.query_release.mirror_descent import _descend, _release
+from dpcore.accuracy.intervals.unbiased_tables import unbiased_tables
+from dpcore.algorithms.algorithm import theoretical_values
+from dpcore.algorithms.query_release.mirror_descent import _accelerated_descent, _choose_statistic
 from dpcore.algorithms.query_release.shared import step_schedules
-from dpcore.algorithms.query_release.shared.initial_model import Ground
-from dpcore.models.listed_cells import Cells
+from dpcore.algorithms.query_release.shared.initial_model import ModelState
+from dpcore.models.listed_cells import ListedCellsModel
 from dpcore.privacy.accounting import conversions
 from dpcore.privacy.statistics import Answers, CellAnswers
 from tests.replay import exact_run
@@ -76,7 +76,9 @@ def test_the_descent_on_reused_noise_reaches_the_optimum_that_scipy_finds(kind, 
     workload = Marginals(domain, ["a", "ab"]) if kind == "marginals" else signs(domain, 8)
     A = matrix(workload)
     y = A @ histogram(domain, random_rows(domain, 40)) + 0.02 * seeded(2).normal(size=len(A))
-    *_, (D, heat) = _descend(Ground(Cells(domain), workload, None), workload, y, alpha, tau, 2000)
+    *_, (D, heat) = _accelerated_descent(
+        ModelState(ListedCellsModel(domain), workload, None), workload, y, alpha, tau, 2000
+    )
     found = minimize(
         lambda u: smoothed(A, y, softmax(u), tau, alpha), np.zeros(12), method="BFGS", options={"gtol": 1e-10}
     )
@@ -92,23 +94,23 @@ def test_the_descent_on_reused_noise_reaches_the_optimum_that_scipy_finds(kind, 
 def test_the_plan_spends_exactly_the_whole_gaussian_budget(noise, epsilon):
     problem, budget = task("2-way")[0], Budget(epsilon, 1e-6)
     plan = plan_of("dpam", problem, budget, noise=noise)
-    (charge,) = plan.charges
+    (charge,) = plan.planned_events
     assert charge.times == (1 if noise == "reused" else plan["rounds"])
     whole = conversions.gdp_mu(epsilon, 1e-6)
     assert math.sqrt(charge.times) * charge.spend.mu == approx(whole, rel=1e-9)
     statistics = {"reused": Answers(problem.workload), "fresh": CellAnswers(problem.workload, subspace=False)}
     statistic = statistics.get(noise, CellAnswers(problem.workload, subspace=True))
     assert plan["sigma"] == approx(statistic.l2 / (problem.n * charge.spend.mu))
-    assert stars(ALGORITHMS["dpam"](noise=noise), problem, budget).keys() == {"alpha"}
+    assert theoretical_values(ALGORITHMS["dpam"](noise=noise), problem, budget).keys() == {"alpha"}
 
 
 def test_noise_goes_on_answers_of_tables_and_on_cells_where_one_cell_is_in_many_queries():
-    statistic, what, _ = _release(Marginals.all(codes(2, 3, 4), 2))
+    statistic, what, _ = _choose_statistic(Marginals.all(codes(2, 3, 4), 2))
     assert (type(statistic), what) == (Answers, "tables")
-    statistic, what, why = _release(Explicit(codes(60, 5), np.hstack([np.ones((200, 1)), np.eye(200, 299)])))
+    statistic, what, why = _choose_statistic(Explicit(codes(60, 5), np.hstack([np.ones((200, 1)), np.eye(200, 299)])))
     assert (type(statistic), what) == (CellAnswers, "subspace")
     assert "total variance" in why
-    assert _release(signs(codes(6, 5), 10))[1] == "answers"
+    assert _choose_statistic(signs(codes(6, 5), 10))[1] == "answers"
 
 
 def test_rounds_minimise_the_bound_of_theorem_5():
@@ -127,7 +129,7 @@ def test_the_noise_of_the_published_tables_is_as_large_as_is_said(noise):
     truth = columns.answers_of_rows(rows)
     for seed in range(17):
         run = finished("dpam", problem, rows, seed=seed, noise=noise, rounds=10)
-        found = known(run.release, run.measured, domain)
+        found = unbiased_tables(run.release, run.measured, domain)
         parts = np.repeat([found.variance[axes] for axes in columns.axes], 3)
         total += float(((found.answers(columns) - truth) ** 2 / parts).sum())
     assert 0.8 < math.sqrt(total / 204) < 1.25

@@ -6,10 +6,10 @@ import numpy as np
 
 from dpcore import ALGORITHMS, Budget, Marginals
 from dpcore.algorithms.algorithm import make_plan
-from dpcore.algorithms.query_release.mwem import SHARES
-from dpcore.algorithms.query_release.pep import SHARE
-from dpcore.privacy.accounting import Accounting, Pure
-from dpcore.privacy.measurement import deviation
+from dpcore.algorithms.query_release.mwem import MEASUREMENT_SHARES
+from dpcore.algorithms.query_release.pep import MEASUREMENT_SHARE
+from dpcore.privacy.accounting import CompositionRule, Pure
+from dpcore.privacy.measurement import noise_stddev
 from dpcore.privacy.statistics import SomeAnswers
 from tests.replay import exact_run
 from tests.small_problems import BUDGET, BUDGETS, approx, codes, matrix, parametrize, refused, softmax, task
@@ -27,11 +27,15 @@ ONE = SomeAnswers(Marginals.all(CUBE, 2), slice(0, 1))
 
 
 CHARGED = [
-    *(("mwem", {"measure": how}, SHARES[how], 1, 0.0) for how in SHARES),
-    ("pep", {}, SHARE, 1, 0.0),
-    *(("gem", {"first": first, "measure": how}, SHARES[how], 1, first) for first in (0.0, 0.4) for how in SHARES),
+    *(("mwem", {"measure": how}, MEASUREMENT_SHARES[how], 1, 0.0) for how in MEASUREMENT_SHARES),
+    ("pep", {}, MEASUREMENT_SHARE, 1, 0.0),
     *(
-        ("rap", {"first": first, "queries": q, "measure": "query"}, SHARES["query"], q, first)
+        ("gem", {"first": first, "measure": how}, MEASUREMENT_SHARES[how], 1, first)
+        for first in (0.0, 0.4)
+        for how in MEASUREMENT_SHARES
+    ),
+    *(
+        ("rap", {"first": first, "queries": q, "measure": "query"}, MEASUREMENT_SHARES["query"], q, first)
         for q, first in ((3, 0.1), (2, 0.0))
     ),
 ]
@@ -46,23 +50,23 @@ def test_the_charges_are_those_of_the_docstring_and_use_the_whole_budget(
     """`first` of the budget for single columns; of the rest `share` for measurements, equal in all rounds."""
     (problem, _), algorithm = task("2-way"), ALGORITHMS[name](rounds=rounds, **settings)
     plan = make_plan(algorithm, problem, budget)
-    select, paid, *single = (charge.spend for charge in plan.charges)
-    assert [charge.times for charge in plan.charges] == [rounds * each] * 2 + [1] * (first > 0)
-    assert name != "pep" or plan["sigma"] == approx(deviation(ONE, paid, problem.n))
+    select, paid, *single = (charge.spend for charge in plan.planned_events)
+    assert [charge.times for charge in plan.planned_events] == [rounds * each] * 2 + [1] * (first > 0)
+    assert name != "pep" or plan["sigma"] == approx(noise_stddev(ONE, paid, problem.n))
     spends = (select, paid, *single)
     if budget.delta > 0:
         added = make_plan(algorithm, problem, replace(budget, additive=True))
-        assert budget.rho * (1 - 1e-9) <= added.sums.rho <= budget.rho
-        assert added.accounting is Accounting.ZCDP
-        assert budget.rho < plan.sums.rho
-        assert plan.accounting is Accounting.OPTIMAL
-        costs, whole = [spend.rho for spend in spends], plan.sums.rho
+        assert budget.rho * (1 - 1e-9) <= added.total_cost.rho <= budget.rho
+        assert added.accounting is CompositionRule.ZCDP
+        assert budget.rho < plan.total_cost.rho
+        assert plan.accounting is CompositionRule.OPTIMAL
+        costs, whole = [spend.rho for spend in spends], plan.total_cost.rho
     else:
-        assert budget.epsilon * (1 - 1e-9) <= plan.sums.pure <= budget.epsilon
-        assert (type(paid), plan.accounting) == (Pure, Accounting.PURE)
-        costs, whole = [spend.pure for spend in spends], plan.sums.pure
+        assert budget.epsilon * (1 - 1e-9) <= plan.total_cost.pure <= budget.epsilon
+        assert (type(paid), plan.accounting) == (Pure, CompositionRule.PURE)
+        costs, whole = [spend.pure for spend in spends], plan.total_cost.pure
     parts = [(1 - share) * (1 - first), share * (1 - first), *[first] * len(single)]
-    assert np.multiply(costs, [charge.times for charge in plan.charges]) == approx(np.multiply(parts, whole))
+    assert np.multiply(costs, [charge.times for charge in plan.planned_events]) == approx(np.multiply(parts, whole))
 
 
 def start(measure, where, rounds, budget, output="last"):
@@ -94,7 +98,7 @@ def test_without_noise_it_is_the_naive_iteration(where, budget):
     problem, plan, truth, path = start("query", where, 12, budget)
     A = matrix(problem.workload)
     width = np.ptp(A, axis=1) if where == "explicit" else np.ones(len(A))
-    expected = naive(A, truth, width, problem.n, plan.spend("measure").mu, 12)
+    expected = naive(A, truth, width, problem.n, plan.spend_of("measure").mu, 12)
     assert np.abs(A @ (np.array(path) - expected).T).max() < 1e-9
 
 

@@ -6,7 +6,12 @@ import math
 import numpy as np
 
 from dpcore import Budget, Explicit, Marginals, TableQueries, Union
-from dpcore.algorithms.query_release.shared.optimal_noise import against_line, least_rmse, least_variance, optimum
+from dpcore.algorithms.query_release.shared.optimal_noise import (
+    compare_with_bound,
+    least_rmse,
+    least_total_variance,
+    optimise_noise,
+)
 from dpcore.privacy.accounting import gdp_mu
 from dpcore.queries.residual_spaces import residual_spaces
 from tests.small_problems import BUDGET, D324, approx, codes, matrix, matrix_of, parametrize, signs, smallest_at
@@ -56,10 +61,10 @@ def brute_force(W):
 @parametrize("where", TINY)
 def test_the_optimum_is_that_of_a_brute_force_search_over_all_gaussian_releases(where):
     domain, columns = TINY[where]
-    found = optimum(Marginals(domain, columns))
+    found = optimise_noise(Marginals(domain, columns))
     below, above = brute_force(matrix_of(domain, columns))
-    assert found.lower == approx(below)
-    assert found.upper == approx(found.lower, rel=1e-8)
+    assert found.lower_bound == approx(below)
+    assert found.upper_bound == approx(found.lower_bound, rel=1e-8)
     assert above == approx(below, rel=1e-4), "the search itself has ended"
 
 
@@ -75,19 +80,19 @@ def test_columns_are_alike_only_where_their_exchange_leaves_the_tables_as_they_a
 
 def test_many_pairs_of_columns_are_bounded_from_both_sides(monkeypatch):
     tables = Marginals.all(codes(3, 4, 5, 6, 7), 2)
-    exact = optimum(tables)
-    monkeypatch.setattr("dpcore.queries.residual_spaces.MOST_PATTERNS", 1)
-    found = optimum(tables)
-    assert found.lower == approx(exact.lower), "the hill's top is the highest here"
-    assert exact.upper <= found.upper <= 1.5 * exact.lower
+    exact = optimise_noise(tables)
+    monkeypatch.setattr("dpcore.queries.residual_spaces.MAX_AGREEMENT_PATTERNS", 1)
+    found = optimise_noise(tables)
+    assert found.lower_bound == approx(exact.lower_bound), "the hill's top is the highest here"
+    assert exact.upper_bound <= found.upper_bound <= 1.5 * exact.lower_bound
     monkeypatch.undo()
-    assert exact.spaces.moved(found.information).max() <= 1
+    assert exact.spaces.changes_by_pattern(found.information).max() <= 1
 
 
 @parametrize("W", [signs(codes(3, 2), 9), TableQueries.ranges(codes(3, 2), "ab")])
 def test_the_bound_of_a_matrix_is_below_the_brute_force_optimum(W):
     below, _ = brute_force(matrix(W))
-    assert 0.5 * below < least_variance(W) <= below * (1 + 1e-9)
+    assert 0.5 * below < least_total_variance(W) <= below * (1 + 1e-9)
 
 
 def test_queries_on_tables_have_the_bound_of_their_matrix(monkeypatch):
@@ -97,21 +102,21 @@ def test_queries_on_tables_have_the_bound_of_their_matrix(monkeypatch):
         return Union([TableQueries.ranges(domain, "ac"), Marginals(domain, ["b", "ab"])])
 
     asked = on_tables()
-    expected = least_variance(Explicit(domain, matrix(asked)))
-    assert least_variance(asked) == approx(expected)
+    expected = least_total_variance(Explicit(domain, matrix(asked)))
+    assert least_total_variance(asked) == approx(expected)
     both = Union([asked, signs(domain, 2)])
-    assert least_variance(both) == approx(least_variance(Explicit(domain, matrix(both))))
-    monkeypatch.setattr("dpcore.algorithms.query_release.shared.optimal_noise.MOST_ROWS", asked.base.m)
+    assert least_total_variance(both) == approx(least_total_variance(Explicit(domain, matrix(both))))
+    monkeypatch.setattr("dpcore.algorithms.query_release.shared.optimal_noise.MAX_GRAM_ROWS", asked.base.m)
     again = on_tables()
     assert again.m > again.base.m
-    assert least_variance(again) == approx(expected)
-    monkeypatch.setattr("dpcore.algorithms.query_release.shared.optimal_noise.MOST_ROWS", 3)
-    assert least_variance(Union([TableQueries.ranges(domain, "ac")])) is None
+    assert least_total_variance(again) == approx(expected)
+    monkeypatch.setattr("dpcore.algorithms.query_release.shared.optimal_noise.MAX_GRAM_ROWS", 3)
+    assert least_total_variance(Union([TableQueries.ranges(domain, "ac")])) is None
 
 
 def test_the_line_is_in_shares_and_needs_gaussian_noise():
     tables, budget = Marginals.all(codes(2, 3, 2), 2), BUDGET
-    expected = math.sqrt(optimum(tables).lower / tables.m) / (500 * gdp_mu(1, 1e-6))
+    expected = math.sqrt(optimise_noise(tables).lower_bound / tables.m) / (500 * gdp_mu(1, 1e-6))
     assert least_rmse(tables, budget, 500) == approx(expected, rel=1e-9)
     assert least_rmse(tables, budget, 250) == approx(2 * expected, rel=1e-9)
     assert least_rmse(tables, Budget(1, 0), 500) is None
@@ -127,4 +132,4 @@ def test_the_line_is_in_shares_and_needs_gaussian_noise():
     ],
 )
 def test_how_an_error_stands_to_the_line_in_words(rmse, words):
-    assert against_line(rmse, 0.021) == words
+    assert compare_with_bound(rmse, 0.021) == words

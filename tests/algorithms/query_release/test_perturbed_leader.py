@@ -6,7 +6,7 @@ import numpy as np
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, TableQueries, Union
 from dpcore.algorithms.algorithm import make_plan
-from dpcore.privacy.accounting import equal_selections
+from dpcore.privacy.accounting import equal_selection_spend
 from tests.small_problems import BUDGET, D324, all_tables, approx, parametrize, plan_of, seeded, task
 
 
@@ -15,8 +15,8 @@ from tests.small_problems import BUDGET, D324, all_tables, approx, parametrize, 
 @parametrize("name", ["fem", "sepfem"])
 def test_a_run_is_charged_one_selection_a_round_and_nothing_else(name, budget, rounds):
     """As `test_contract` holds that charges are the planned ones."""
-    (charge,) = plan_of(name, task("2-way")[0], budget, rounds=rounds, samples=2).charges
-    assert (charge.verb, charge.spend, charge.times) == ("select", equal_selections(budget, rounds), rounds)
+    (charge,) = plan_of(name, task("2-way")[0], budget, rounds=rounds, samples=2).planned_events
+    assert (charge.verb, charge.spend, charge.times) == ("select", equal_selection_spend(budget, rounds), rounds)
 
 
 class Selecting:

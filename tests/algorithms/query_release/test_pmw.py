@@ -7,11 +7,11 @@ import pytest
 from scipy import stats
 
 from dpcore import Budget, Marginals
-from dpcore.algorithms.query_release.pmw import levels
+from dpcore.algorithms.query_release.pmw import pass_levels
 from dpcore.privacy import mechanisms
 from dpcore.privacy.accounting import BoundedRange, Pure
-from dpcore.privacy.curators.table_curator import FINE
-from dpcore.privacy.statistics import AbsoluteErrors, SignedErrors, sparse_scales
+from dpcore.privacy.curators.table_curator import SPARSE_VECTOR_STEP
+from dpcore.privacy.statistics import AbsoluteErrors, SignedErrors, sparse_vector_scales
 from tests.privacy.enumerated_neighbours import curator_of
 from tests.small_problems import (
     BUDGETS,
@@ -93,7 +93,7 @@ def test_the_worst_case_needs_all_of_the_noise():
     """Values that fall by Δ before one that rises by Δ: half the noise breaks the promise, all of it keeps it."""
     many, Δ, ε = 60, 1.0, 1.0
     x, y = np.r_[np.full(many, 1.0), 0.0], np.r_[np.full(many, 0.0), 1.0]
-    threshold, scale = sparse_scales(Δ, ε)
+    threshold, scale = sparse_vector_scales(Δ, ε)
     for share, kept in ((1.0, True), (0.5, False)):
         p, q = (law(v - 3, share * threshold, share * scale) for v in (x, y))
         assert (np.abs(np.log(p / q)).max() <= ε) == kept
@@ -106,8 +106,8 @@ def test_scales_are_those_of_one_record_or_of_a_group(asked):
         curator.above_threshold(far_from_0(workload, 0.0), Pure(0.5))
         first = 0.5 / (1 + 2 ** (2 / 3))
         (_, threshold), (_, scale), _ = (asked.pop(0) for _ in range(3))
-        assert threshold * FINE == approx(2 * group / first, rel=1e-5)
-        assert scale * FINE == approx(2 * 2 * group / (0.5 - first), rel=1e-5)
+        assert threshold * SPARSE_VECTOR_STEP == approx(2 * group / first, rel=1e-5)
+        assert scale * SPARSE_VECTOR_STEP == approx(2 * 2 * group / (0.5 - first), rel=1e-5)
 
 
 def test_a_threshold_is_paid_once_and_kept_until_a_query_is_above_it(asked, monkeypatch):
@@ -117,13 +117,13 @@ def test_a_threshold_is_paid_once_and_kept_until_a_query_is_above_it(asked, monk
     errors = far_from_0(WORKLOADS["1-way"], 0.9)
     for _ in range(3):
         assert curator.above_threshold(errors, spend) is None
-    assert curator.ledger.events == [("above_threshold", spend)]
-    assert asked[0][1] * FINE == approx((1 + 2 ** (2 / 3)) / 500, rel=1e-5)
+    assert curator.budget_meter.events == [("above_threshold", spend)]
+    assert asked[0][1] * SPARSE_VECTOR_STEP == approx((1 + 2 ** (2 / 3)) / 500, rel=1e-5)
     assert asked[2::2] == [0.25] * 3
     monkeypatch.setattr("dpcore.privacy.mechanisms.first_above", lambda noisy, level: 2)
     for paid in (1, 2):
         assert curator.above_threshold(errors, spend) == 2
-        assert len(curator.ledger.events) == paid
+        assert len(curator.budget_meter.events) == paid
     with unpaid("above_threshold needs"):
         curator.above_threshold(errors, spend)
 
@@ -140,7 +140,7 @@ def test_a_threshold_in_use_serves_nothing_else():
     wide = far_from_0(WORKLOADS["signs"], 32.0)
     with unpaid("at sensitivity 1"):
         curator.above_threshold(wide, spend)
-    assert curator.ledger.events == [("above_threshold", spend)]
+    assert curator.budget_meter.events == [("above_threshold", spend)]
 
 
 VALUES = np.array([0.2, -0.4, 0.9, 0.3])
@@ -161,16 +161,16 @@ def test_draws_follow_the_law(claimed, kept):
 @parametrize("budget", BUDGETS)
 def test_a_run_is_charged_for_every_update_and_for_a_threshold_in_use(budget, updates):
     run = finished("pmw", *task("2-way"), budget, updates=updates)
-    compare, measure = (charge.spend for charge in run.plan.charges)
-    made = sum("update on" in record.note for record in run.records)
-    in_use = "update on" not in run.records[-1].note  # a threshold that no query came above
+    compare, measure = (charge.spend for charge in run.plan.planned_events)
+    made = sum("update on" in record.note for record in run.convergence)
+    in_use = "update on" not in run.convergence[-1].note  # a threshold that no query came above
     events = [what for what, _ in run.events]
     assert events == ["above_threshold", "measure"] * made + ["above_threshold"] * in_use
     assert run.spent.rho == approx(made * measure.rho + (made + in_use) * compare.rho)
-    assert run.plan.sums.epsilon(budget.delta, run.plan.accounting) == approx(budget.epsilon, rel=1e-4)
+    assert run.plan.total_cost.epsilon(budget.delta, run.plan.accounting) == approx(budget.epsilon, rel=1e-4)
     assert run.spent.epsilon <= budget.epsilon
-    assert made == updates or sum("end of pass" in record.note for record in run.records) == 10
-    assert len(run.records) == made + sum("none above" in record.note for record in run.records)
+    assert made == updates or sum("end of pass" in record.note for record in run.convergence) == 10
+    assert len(run.convergence) == made + sum("none above" in record.note for record in run.convergence)
 
 
 @quiet
@@ -179,7 +179,7 @@ def test_a_run_is_charged_for_every_update_and_for_a_threshold_in_use(budget, up
 def test_every_query_arrives_once_a_pass(order, epsilon):
     problem, rows = task("3-way of 4")
     run = finished("pmw", problem, rows, Budget(epsilon, 1e-6), passes=1, order=order, updates=9)
-    notes = [record.note for record in run.records]
+    notes = [record.note for record in run.convergence]
     updates = sum("update on" in note for note in notes)
     unchecked = [int(note.split("the last one, ")[1].split(" ")[0]) for note in notes if "unchecked" in note]
     assert sum(int(note.split(" ")[0]) for note in notes) + updates + sum(unchecked) == problem.workload.m
@@ -187,5 +187,5 @@ def test_every_query_arrives_once_a_pass(order, epsilon):
 
 
 def test_levels_fall_geometrically_to_the_last():
-    assert levels(0.03, 3) == approx([0.3, math.sqrt(0.3 * 0.03), 0.03])
-    assert levels(0.7, 4) == approx([0.7] * 4)
+    assert pass_levels(0.03, 3) == approx([0.3, math.sqrt(0.3 * 0.03), 0.03])
+    assert pass_levels(0.7, 4) == approx([0.7] * 4)

@@ -62,7 +62,7 @@ def test_queries_on_tables_and_matrices_are_read_off_the_answers():
     matrix = signs(D324, 4)
     assert release.answers(matrix) == approx(matrix.answers(D))
     wide = codes(*[9] * 7)
-    few = finished("residual", all_tables(wide, 50, 1), wide.group(np.zeros((50, 7), int))).release
+    few = finished("residual", all_tables(wide, 50, 1), wide.group_rows(np.zeros((50, 7), int))).release
     with refused("4,782,969 combinations is more than"):
         few.answers(Explicit.__new__(Explicit))
 
@@ -73,14 +73,14 @@ def test_a_fit_is_made_on_request_and_is_not_negative():
     assert plain.release.answers(problem.workload).min() < 0
     fitted = finished("residual", problem, rows, Budget(0.1, 1e-6), fit="nonnegative")
     assert fitted.release.D.min() >= 0
-    assert fitted.records[0].empirical == plain.records[0].empirical
+    assert fitted.convergence[0].empirical == plain.convergence[0].empirical
     assert final_errors(fitted).rmse < 0.7 * final_errors(plain).rmse, "it borrows strength"
     assert len(plain.sample(10)) == 10, "rows come of such a fit"
 
 
 def test_many_columns_need_no_rows_and_refuse_a_fit_that_cannot_be_held():
     domain = codes(*[9] * 12)
-    rows = domain.group(seeded(0).integers(0, 9, (200, 12)))
+    rows = domain.group_rows(seeded(0).integers(0, 9, (200, 12)))
     problem = all_tables(domain, 200)
     run = finished("residual", problem, rows)
     assert final_errors(run).rmse == approx(run.plan["rmse"], rel=0.05)

@@ -6,13 +6,13 @@ import numpy as np
 
 from dpcore import Budget
 from dpcore.algorithms.risk import risk_bounds as theory
-from dpcore.privacy.accounting import gdp_log_delta, regularised_stages
+from dpcore.privacy.accounting import gdp_log_delta, regularised_draw_spend
 from tests.small_problems import BUDGET, approx, parametrize
 
 
 @parametrize("epsilon, n, d", [(0.1, 1e3, 5), (1, 1e3, 20), (3, 5e4, 20)])
 def test_the_bound_is_below_the_printed_one(epsilon, n, d):
-    s = regularised_stages(Budget(epsilon, 1e-6), 1, 0.01)[1]
+    s = regularised_draw_spend(Budget(epsilon, 1e-6), 1, 0.01)[1]
     numbers = {"n": n, "d": d, "G": 2, "R": 1, "s": s}
     bound = theory.erm_bound(**numbers, mu=theory.erm_mu(**numbers))
     assert bound == approx(math.sqrt(2 * d) * 2 / (s * n))
@@ -30,7 +30,7 @@ def test_mu_makes_its_bound_smallest(which):
 
 
 def test_the_bound_for_new_records_is_the_known_one():
-    s = regularised_stages(BUDGET, 1, 0.01)[1]
+    s = regularised_draw_spend(BUDGET, 1, 0.01)[1]
     numbers = {"n": 10_000, "d": 5, "G": 1, "R": 1, "s": s}
     mu = theory.sco_mu(**numbers)
     assert (s, mu, theory.sco_bound(**numbers, mu=mu)) == approx((0.2365889, 0.014205159, 0.014205159))
@@ -38,7 +38,7 @@ def test_the_bound_for_new_records_is_the_known_one():
 
 @parametrize("epsilon", [0.1, 1, 5])
 def test_the_printed_s_is_safe_but_smaller_and_that_of_theorem_6_9_is_not_safe(epsilon):
-    s = regularised_stages(Budget(epsilon, 1e-6), 1, 0.01)[1]
-    assert theory.paper_gdp(epsilon=epsilon, delta=1e-6) < s
+    s = regularised_draw_spend(Budget(epsilon, 1e-6), 1, 0.01)[1]
+    assert theory.paper_gdp_parameter(epsilon=epsilon, delta=1e-6) < s
     unsafe = 20 / math.sqrt(2 * math.log(3 / 4e-6))
     assert math.exp(gdp_log_delta(20, unsafe)) > 2e-6 / 3

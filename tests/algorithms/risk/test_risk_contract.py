@@ -41,7 +41,7 @@ def test_the_law_is_as_sharp_as_was_paid_for_and_nothing_is_touched_unpaid():
         curator.draw_parameter(target, "logistic", Gaussian(0.1))
     with unpaid("does not pay for this"):
         curator.draw_parameter(target, "line", SubsampledGaussian(1.0, 0.5))
-    assert curator.ledger.events == []
+    assert curator.budget_meter.events == []
     curator.draw_parameter(target, "line", Gaussian(0.1))
     with unpaid("is left"):
         curator.draw_parameter(target, "line", Gaussian(1.0))
@@ -55,7 +55,7 @@ def test_sampled_gradients_are_unbiased_and_as_noisy_as_they_say():
     found = [curator.measure_sample(statistic, spend) for _ in range(1000)]
     assert {(m.statistic, m.spend) for m in found} == {(statistic, spend)}
     assert [m.stddev for m in found] == approx([5 * 0.5 / 30] * 1000)
-    assert curator.measured == []
+    assert curator.measured_answers == []
     draws = np.array([m.values[0] for m in found])
     expected = statistic.value(rows)[0]
     sampling = 60 * 0.25 * 0.5 * 0.5 / (0.5 * 60) ** 2
@@ -76,13 +76,13 @@ def test_the_middle_of_the_law_follows_the_theory():
     """The mean excess risk is below the bound, and not by orders of magnitude."""
     problem, rows = task("median", 400)
     bound = make_plan(LEARNERS["regularized_exponential"](), problem, BUDGET)["risk_bound"]
-    assert bound / 30 < line_law(problem, rows, BUDGET).excess < bound
+    assert bound / 30 < line_law(problem, rows, BUDGET).mean_excess_risk < bound
 
 
 def test_zero_stages_are_as_many_as_the_rule_of_public_numbers_says():
     problem, _ = task("median", 400)
     for epsilon in (0.1, 1, 8):
         plan = make_plan(LEARNERS["regularized_exponential"](stages=0), problem, Budget(epsilon, 1e-6))
-        expected = theory.stages(n=400, d=1, s=plan["s"])
-        assert plan["stages"] == plan["rounds"] == plan.charges[0].times == expected
+        expected = theory.stage_count(n=400, d=1, s=plan["s"])
+        assert plan["stages"] == plan["rounds"] == plan.planned_events[0].times == expected
     assert expected == 3

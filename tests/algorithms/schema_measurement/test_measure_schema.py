@@ -8,25 +8,30 @@ import numpy as np
 import pandas as pd
 
 from dpcore import ALGORITHMS, Budget, InputError, Marginals, QueryRelease, domain_from_json, domain_to_json
-from dpcore.algorithms.schema_measurement.measure_schema import guess_kinds, measure_column, measure_schema
+from dpcore.algorithms.schema_measurement.measure_schema import guess_column_kinds, measure_column, measure_schema
 from dpcore.algorithms.schema_measurement.measurement_plan import (
     SchemaPlan,
-    check_whole,
-    default_share,
-    divide,
+    check_joint_cost,
+    default_schema_share,
+    divide_budget,
     joint_cost,
     plan_schema,
-    plan_within,
-    spent,
+    plan_within_division,
+    rho_and_failure_delta,
 )
-from dpcore.algorithms.schema_measurement.number_columns import CHANCE, FIRST, Leaves, grid
-from dpcore.core.provenance import Tag
-from dpcore.privacy.accounting import Gaussian, conversions, reserved
+from dpcore.algorithms.schema_measurement.number_columns import (
+    FIRST_FULL_CHANCE,
+    NEIGHBOUR_FULL_CHANCE,
+    FittedTreeCounts,
+    number_grid,
+)
+from dpcore.core.provenance import Provenance
+from dpcore.privacy.accounting import Gaussian, conversions, worst_case_events
 from dpcore.privacy.curators.column_curator import ColumnCurator, NoisyCounts
-from dpcore.privacy.statistics.column_statistics import FANOUT, TreeCounts, powers
-from dpcore.schema.column import OTHER
-from dpcore.schema.column_texts import RawCells
-from dpcore.schema.partial_schema import open_schema_from_json
+from dpcore.privacy.statistics.column_statistics import FANOUT, TreeCounts, dyadic_edges
+from dpcore.schema.column import OTHER_LABEL
+from dpcore.schema.column_texts import ColumnTexts
+from dpcore.schema.partial_schema import partial_schema_from_json
 from tests.replay import Recorder, Replayer
 from tests.small_problems import QUERIES, approx, categorical, either, parametrize, private, refused, seeded, unpaid
 
@@ -51,16 +56,18 @@ def table(n=N, seed=0):
             "odd": rng.choice(["x", "7", "-2,5", "", "1e400", "=1+1"], n),
         }
     ).astype(str)
-    frame.loc[:3, "job"] = ["alone", "NA", OTHER, "z" * 300]
+    frame.loc[:3, "job"] = ["alone", "NA", OTHER_LABEL, "z" * 300]
     frame.loc[:3, "age"] = ["ninety", "-1e9", "17.5", ""]
     return frame
 
 
 def measured(frame, spec=FILE, *, epsilon=4.0, delta=1e-6, exact=False, wrap=lambda c: c, seed=1):
-    schema = open_schema_from_json(spec)
-    division = divide(Budget(epsilon, delta), 0.5, categories=any(c.categorical for c in schema.open))
-    plan = plan_schema(schema.open, len(frame), 1, division, exact=exact)
-    curator = wrap(ColumnCurator(schema.cells(frame), len(frame), plan.plan, seeded(seed)))
+    schema = partial_schema_from_json(spec)
+    division = divide_budget(
+        Budget(epsilon, delta), 0.5, has_categories=any(c.is_categorical for c in schema.unknown_columns)
+    )
+    plan = plan_schema(schema.unknown_columns, len(frame), 1, division, exact=exact)
+    curator = wrap(ColumnCurator(schema.unknown_column_texts(frame), len(frame), plan.plan, seeded(seed)))
     return measure_schema(schema, plan, curator), curator, plan
 
 
@@ -72,9 +79,9 @@ def test_every_cell_falls_in_the_schema_that_was_found(exact):
     assert domain.encode(frame).n == N
     assert domain.names == tuple(FILE["columns"])
     assert domain.measured == ("job", "age", "pay", "temp", "odd")
-    assert found.tag is Tag.PAID
+    assert found.tag is Provenance.RELEASED
     job, _, age, pay, temp, _ = domain.columns
-    assert job.values == ("clerk", "nurse", "smith", OTHER)
+    assert job.values == ("clerk", "nurse", "smith", OTHER_LABEL)
     # Noise hides no more than four years at an end, and no rank is off by .08, but for one in 10^9 runs: 7 deviations.
     assert age.bounds[0] <= 22
     assert age.bounds[1] >= 86
@@ -84,7 +91,7 @@ def test_every_cell_falls_in_the_schema_that_was_found(exact):
     truth = np.quantile(frame["pay"].astype(float), np.arange(1, 16) / 16)
     ranks = [float((frame["pay"].astype(float) < e).mean()) for e in pay.edges[1:-1]]
     assert np.abs(np.array(ranks) - np.arange(1, len(ranks) + 1) / 16).max() < (0.08 if exact else 0.06), truth
-    assert temp.present == 8
+    assert temp.nonmissing_size == 8
     assert (np.diff(temp.edges) > 0).all()
     assert domain_from_json(domain_to_json(domain)) == domain
     whatever = table(seed=7)
@@ -95,39 +102,43 @@ def test_every_cell_falls_in_the_schema_that_was_found(exact):
 def test_a_fitted_trees_deviations_are_those_of_least_squares():
     tree = TreeCounts(np.arange(20.0))
     counts = sum(FANOUT**level for level in range(1, tree.levels + 1))
-    moved = np.array([tree.fitted(noise, 0) for noise in np.eye(counts)])  # of every cell, by noise of 1 on a count
+    moved = np.array([tree.fit_leaves(noise, 0) for noise in np.eye(counts)])  # of every cell, by noise of 1 on a count
     first, last = (ends.ravel() for ends in np.mgrid[:21, :21])
     first, last = first[first < last], last[first < last]
     expected = [np.linalg.norm(moved[:, a:b].sum(axis=1)) for a, b in zip(first, last, strict=True)]
-    assert tree.deviations(first, last) == approx(np.array(expected))
+    assert tree.range_stddevs(first, last) == approx(np.array(expected))
 
 
 @parametrize("delta", [1e-6, 0.0])
 def test_the_schema_depends_on_the_records_through_the_verbs_only(delta):
     spec = FILE if delta else {"columns": {k: v for k, v in FILE["columns"].items() if k != "job"}}
     first, recorder, plan = measured(table(), spec, delta=delta, wrap=Recorder)
-    schema = open_schema_from_json(spec)
+    schema = partial_schema_from_json(spec)
     replayer = Replayer(recorder.tape)
     vars(replayer)["ledger"] = copy.deepcopy(recorder.ledger)
     again = measure_schema(schema, plan, replayer)
     assert not replayer._tape
     assert again.domain == first.domain
-    assert [f.words for f in again.found] == [f.words for f in first.found]
+    assert [f.description for f in again.findings] == [f.description for f in first.findings]
 
 
 @parametrize("delta, seed", [(1e-6, 0), (0.0, 1)])
 def test_kinds_are_guessed_from_what_was_released_only(delta, seed):
     frame = table().assign(born="2001-05-17", given=lambda f: f["sex"].map({"f": "3.5", "m": "4"}))
     names = list(frame)
-    plan = plan_schema((), N, 1, divide(Budget(6, delta), 1.0, categories=True), exact=False, kinds=len(names))
-    recorder = Recorder(ColumnCurator([RawCells.of(frame[name]) for name in names], N, plan.plan, seeded(seed)))
-    columns = guess_kinds(names, plan, recorder)
+    plan = plan_schema(
+        (), N, 1, divide_budget(Budget(6, delta), 1.0, has_categories=True), exact=False, unknown_kind_count=len(names)
+    )
+    recorder = Recorder(
+        ColumnCurator([ColumnTexts.from_series(frame[name]) for name in names], N, plan.plan, seeded(seed))
+    )
+    columns = guess_column_kinds(names, plan, recorder)
     kinds = {c.name: (c.kind, c.read) for c in columns}
     assert kinds["job"] == kinds["sex"] == ("categorical", "")
     assert kinds["age"] == ("integer", "")
     assert kinds["pay"] == kinds["temp"] == kinds["given"] == ("numeric", "")
     assert kinds["born"] == ("integer", "year of y-m-d")
-    assert guess_kinds(names, plan, Replayer(recorder.tape)) == columns
+    assert guess_column_kinds(names, plan, Replayer(recorder.tape)) == columns
     place = names.index("born")
     recorder.read(place, columns[place].read)
     assert measure_column(columns[place], place, plan, recorder).column.read == "month of y-m-d", "all of one year"
@@ -135,10 +146,10 @@ def test_kinds_are_guessed_from_what_was_released_only(delta, seed):
 
 def test_what_is_charged_is_what_was_planned():
     _, curator, plan = measured(table())
-    assert [s for _, s in curator.ledger.events] == [c.spend for c in plan.plan.charges]
-    thief = SchemaPlan(**{**vars(plan), "bounds": Gaussian(plan.tree.mu)})
-    schema = open_schema_from_json(FILE)
-    held = ColumnCurator(schema.cells(table()), N, plan.plan, seeded(0))
+    assert [s for _, s in curator.ledger.events] == [c.spend for c in plan.plan.planned_events]
+    thief = SchemaPlan(**{**vars(plan), "bounds": Gaussian(plan.tree_spend.mu)})
+    schema = partial_schema_from_json(FILE)
+    held = ColumnCurator(schema.unknown_column_texts(table()), N, plan.plan, seeded(0))
     with unpaid(r"not measured as planned|left"):
         measure_schema(schema, thief, held)
 
@@ -149,54 +160,54 @@ def test_what_is_charged_is_what_was_planned():
 def test_schema_and_algorithm_together_keep_the_budget_and_use_it(name, delta, exact):
     algorithm, budget = ALGORITHMS[name](), Budget(1, delta)
     known = bool(delta)  # categories, which fail with a part of δ
-    schema = open_schema_from_json({"columns": {"age": WHOLE, "pay": BINS} | ({"job": CATEGORIES} if known else {})})
+    schema = partial_schema_from_json({"columns": {"age": WHOLE, "pay": BINS} | ({"job": CATEGORIES} if known else {})})
     problem = QueryRelease(Marginals.all(schema.placeholder, 1), N)
-    division = divide(budget, 0.2, categories=known)
+    division = divide_budget(budget, 0.2, has_categories=known)
     try:
-        plan = plan_within(algorithm, problem, division, exact=exact)
+        plan = plan_within_division(algorithm, problem, division, exact=exact)
     except InputError:
         if delta > 0:
-            division = divide(budget, 0.2, categories=known, fails=True)
-            plan = plan_within(algorithm, problem, division, exact=exact)
+            division = divide_budget(budget, 0.2, has_categories=known, can_fail=True)
+            plan = plan_within_division(algorithm, problem, division, exact=exact)
         else:
             with refused():
                 algorithm.plan(problem, budget)
             return
-    own = plan_schema(schema.open, N, 1, division, exact=exact).plan
-    check_whole(division, own, plan, algorithm.adaptive)
-    events = [*((c.spend, c.times) for c in own.charges), *reserved(plan, algorithm.adaptive)]
+    own = plan_schema(schema.unknown_columns, N, 1, division, exact=exact).plan
+    check_joint_cost(division, own, plan, algorithm.adaptive)
+    events = [*((c.spend, c.times) for c in own.planned_events), *worst_case_events(plan, algorithm.adaptive)]
     if delta:
-        rho, lost = spent(events, budget)
-        assert 0.99 * conversions.zcdp_rho(1, delta - lost) < rho + (division.spare > 0)
+        rho, lost = rho_and_failure_delta(events, budget)
+        assert 0.99 * conversions.zcdp_rho(1, delta - lost) < rho + (division.algorithm_failure > 0)
         whole = conversions.zcdp_epsilon(rho, delta - lost)
         assert joint_cost(division, own, plan, algorithm.adaptive) == (rho, lost, whole)
         assert whole <= 1
-        assert sum(e.rho for e, _ in division.events) >= rho * (1 - 1e-12), "all is reserved before"
+        assert sum(e.rho for e, _ in division.reserved_events) >= rho * (1 - 1e-12), "all is reserved before"
     else:
         assert 0.99 < sum(t * e.pure for e, t in events) <= 1
     with unpaid("together need"):
-        check_whole(divide(Budget(0.9, delta), 0.2, categories=known), own, plan, algorithm.adaptive)
+        check_joint_cost(divide_budget(Budget(0.9, delta), 0.2, has_categories=known), own, plan, algorithm.adaptive)
 
 
 def test_a_person_with_several_rows_costs_as_many_times_the_noise():
-    schema = open_schema_from_json(FILE)
-    division = divide(Budget(2, 1e-6), 0.1, categories=True)
-    plans = [plan_schema(schema.open, N, group, division, exact=False) for group in (1, 4)]
-    assert plans[0].plan.charges == plans[1].plan.charges
-    assert plans[1].ranks == approx(4 * plans[0].ranks)
+    schema = partial_schema_from_json(FILE)
+    division = divide_budget(Budget(2, 1e-6), 0.1, has_categories=True)
+    plans = [plan_schema(schema.unknown_columns, N, group, division, exact=False) for group in (1, 4)]
+    assert plans[0].plan.planned_events == plans[1].plan.planned_events
+    assert plans[1].rank_error == approx(4 * plans[0].rank_error)
     assert plans[1].threshold > 3.9 * plans[0].threshold
 
 
 def test_the_share_of_a_schema_lets_rare_values_be_seen_and_leaves_most_of_a_budget():
     for n, epsilon, delta in ((30_000, 1, 1e-9), (8_000, 4, 1e-6), (20_000, 2, 0.0)):
-        share = default_share(4, n, 1, Budget(epsilon, delta))
+        share = default_schema_share(4, n, 1, Budget(epsilon, delta))
         assert 0.05 < share < 0.25
-        each = divide(Budget(epsilon, delta), share, categories=False).schema / 4
+        each = divide_budget(Budget(epsilon, delta), share, has_categories=False).schema_cost / 4
         noise = 2 / each if delta == 0 else math.sqrt(2) / math.sqrt(2 * each)
         assert 6 * noise == approx(0.01 * n, rel=0.01)
-        assert default_share(4, n, 2, Budget(epsilon, delta)) > share
-        assert default_share(4, 100 * n, 1, Budget(epsilon, delta)) == 0.05
-        assert default_share(4, 100, 1, Budget(epsilon, delta)) == 0.25
+        assert default_schema_share(4, n, 2, Budget(epsilon, delta)) > share
+        assert default_schema_share(4, 100 * n, 1, Budget(epsilon, delta)) == 0.05
+        assert default_schema_share(4, 100, 1, Budget(epsilon, delta)) == 0.25
 
 
 def test_a_heavy_value_is_a_bin_of_its_own_and_dates_are_found_to_the_year():
@@ -206,7 +217,7 @@ def test_a_heavy_value_is_a_bin_of_its_own_and_dates_are_found_to_the_year():
     frame = pd.DataFrame({"hours": hours, "born": [f"{y}-05-17" for y in rng.integers(1950, 2010, N)]}).astype(str)
     spec = {"hours": WHOLE | {"bins": "private"}, "born": WHOLE | {"read": "year of y-m-d"}}
     for seed in range(5):
-        hours, born = (f.column for f in measured(frame, {"columns": spec}, seed=seed)[0].found)
+        hours, born = (f.column for f in measured(frame, {"columns": spec}, seed=seed)[0].findings)
         assert {"40", "50"} <= set(hours.labels)
         assert "20" not in hours.labels
         assert 1935 <= born.bounds[0] <= 1953
@@ -216,21 +227,25 @@ def test_a_heavy_value_is_a_bin_of_its_own_and_dates_are_found_to_the_year():
 def test_nothing_found_says_so_and_what_it_would_need():
     frame = pd.DataFrame({"job": [f"name {i}" for i in range(N)], "pay": [""] * N})
     found = measured(frame, {"columns": {"job": CATEGORIES, "pay": QUANTILES}})[0]
-    assert [f.nothing for f in found.found] == [True, True]
-    assert found.domain.columns[0].values == (OTHER,)
+    assert [f.found_nothing for f in found.findings] == [True, True]
+    assert found.domain.columns[0].values == (OTHER_LABEL,)
     assert found.domain.encode(frame).n == N
-    assert "would be seen at epsilon = " in found.found[0].words
+    assert "would be seen at epsilon = " in found.findings[0].description
     for delta, spec in ((1e-6, FILE["columns"]), (0.0, {"age": WHOLE, "pay": QUANTILES})):
-        columns = open_schema_from_json({"columns": spec}).open
+        columns = partial_schema_from_json({"columns": spec}).unknown_columns
 
         def planned(epsilon, columns=columns, delta=delta):
-            division = divide(Budget(epsilon, delta), 0.1, categories=delta > 0)
+            division = divide_budget(Budget(epsilon, delta), 0.1, has_categories=delta > 0)
             return plan_schema(columns, N, 2, division, exact=True)
 
         for column in (columns[0], columns[-1]):
-            epsilon = planned(0.01).needed(column)
-            assert planned(epsilon * 1.001).least(column) <= 0.05 * N < planned(epsilon * 0.98).least(column)
-            assert f"200 rows (5%) would be seen at epsilon = {epsilon:.3g}" in planned(0.3).wanting(column)
+            epsilon = planned(0.01).needed_epsilon(column)
+            assert (
+                planned(epsilon * 1.001).min_visible_rows(column)
+                <= 0.05 * N
+                < planned(epsilon * 0.98).min_visible_rows(column)
+            )
+            assert f"200 rows (5%) would be seen at epsilon = {epsilon:.3g}" in planned(0.3).missing_budget_text(column)
 
 
 def test_without_delta_categories_are_refused_before_anything_is_touched():
@@ -258,7 +273,7 @@ def test_a_small_tables_zeros_are_not_taken_for_all_there_is(values, most):
     found = [
         one.column.bounds
         for seed in range(5)
-        for one in measured(frame, {"columns": dict.fromkeys(frame, WHOLE)}, epsilon=0.6, seed=seed)[0].found
+        for one in measured(frame, {"columns": dict.fromkeys(frame, WHOLE)}, epsilon=0.6, seed=seed)[0].findings
     ]
     assert np.mean([(values < low) | (values > high) for low, high in found]) < most  # all but 0 are 0.25 or more
     assert np.median([high - low for low, high in found]) <= 15
@@ -270,22 +285,22 @@ SEEN = [(16, 0, 2.7, (16, 256)), (-256, 0, 2.7, (-256, -16)), (16, 10, 2, (0, 25
 
 @parametrize("low, zeros, each, ends", SEEN)
 def test_neighbouring_powers_are_seen_together_where_none_is_seen_alone(low, zeros, each, ends):
-    counts = np.zeros(len(powers()))  # the last one is of what is no number
-    start = int((powers() == low).argmax())
+    counts = np.zeros(len(dyadic_edges()))  # the last one is of what is no number
+    start = int((dyadic_edges() == low).argmax())
     counts[start : start + 4] = each  # standard deviations of noise, and twice as many together
-    counts[len(powers()) // 2 - 1] = zeros
-    edges = grid(NoisyCounts(counts, 1.0), counts.sum(), False, True)
+    counts[len(dyadic_edges()) // 2 - 1] = zeros
+    edges = number_grid(NoisyCounts(counts, 1.0), counts.sum(), False, True)
     assert edges is not None
     assert (edges[0], edges[-1]) == ends
     counts[start + 2] = counts[start + 3] = 0
-    edges = grid(NoisyCounts(counts, 1.0), counts.sum(), False, True)
+    edges = number_grid(NoisyCounts(counts, 1.0), counts.sum(), False, True)
     assert edges is None or edges[-1] == 1
 
 
 def test_zeros_are_in_the_grid_of_whole_numbers_that_end_there():
-    counts = np.zeros(len(powers()))
-    counts[[int((powers() == -1).argmax()), len(powers()) // 2 - 1]] = 50  # -1 and 0
-    edges = grid(NoisyCounts(counts, 1.0), 100, True, True)
+    counts = np.zeros(len(dyadic_edges()))
+    counts[[int((dyadic_edges() == -1).argmax()), len(dyadic_edges()) // 2 - 1]] = 50  # -1 and 0
+    edges = number_grid(NoisyCounts(counts, 1.0), 100, True, True)
     assert edges is not None
     assert edges.tolist() == [-1, 0, 1]
 
@@ -293,18 +308,23 @@ def test_zeros_are_in_the_grid_of_whole_numbers_that_end_there():
 @either("gaussian")
 def test_empty_powers_look_full_as_seldom_as_said(gaussian):
     full, rng = 100, seeded(0)
-    counts = (rng.normal if gaussian else rng.laplace)(0, 1 if gaussian else 0.7071, (2000, len(powers())))
-    for height, width, chance in ((0, 0, FIRST), (50, powers()[full + 1] - powers()[full], 2 * CHANCE)):
+    counts = (rng.normal if gaussian else rng.laplace)(0, 1 if gaussian else 0.7071, (2000, len(dyadic_edges())))
+    for height, width, chance in (
+        (0, 0, FIRST_FULL_CHANCE),
+        (50, dyadic_edges()[full + 1] - dyadic_edges()[full], 2 * NEIGHBOUR_FULL_CHANCE),
+    ):
         counts[:, full] += height
-        found = (grid(NoisyCounts(c, 1.0), height, False, gaussian) for c in counts)
+        found = (number_grid(NoisyCounts(c, 1.0), height, False, gaussian) for c in counts)
         wide = sum(edges is not None and np.ptp(edges) > width for edges in found)
         assert wide <= 2000 * chance + 3 * math.sqrt(2000 * chance)  # three binomial deviations more
 
 
 def leaves(cells):
     """Counts on a grid from 0 to 8, exact but as if their noise deviated by 1."""
-    column = RawCells.of(pd.Series(cells))
-    return Leaves.of(np.arange(9.0), False, lambda tree: NoisyCounts(tree.counts(column), 1.0), len(cells))
+    column = ColumnTexts.from_series(pd.Series(cells))
+    return FittedTreeCounts.from_measurement(
+        np.arange(9.0), False, lambda tree: NoisyCounts(tree.counts(column), 1.0), len(cells)
+    )
 
 
 @parametrize("at, rows, low", [("4.5", 6, 4), ("0.5", 7, 0), ("-9", 11, -16)])
@@ -312,12 +332,12 @@ def test_an_end_moves_outward_with_as_many_rows_as_noise_would_hardly_make_and_n
     """Near the others, within the grid, and beyond it."""
     for fewer in (0, 1):
         found = leaves(["5.5"] * 1000 + [at] * (rows - fewer))
-        assert (found.edges[found.ends()[0]] > low) == fewer
+        assert (found.edges[found.find_ends()[0]] > low) == fewer
 
 
 @parametrize("value, rows, least", [(5, 3, None), (1.7e18, 20, 20), (-1.7e18, 20, 20)])
 def test_ends_are_where_rows_surely_are_and_numbers_too_large_for_any_cell_lie_beyond(value, rows, least):
-    ends = leaves([str(value)] * rows + [""] * (20 - rows)).ends()
+    ends = leaves([str(value)] * rows + [""] * (20 - rows)).find_ends()
     assert ends is None if least is None else ends[2] >= least
 
 
@@ -346,16 +366,16 @@ def test_noise_of_any_size_gives_a_schema():
 )
 def test_what_makes_no_sense_is_refused(spec, why):
     with refused(why):
-        open_schema_from_json({"columns": {"a": spec}})
+        partial_schema_from_json({"columns": {"a": spec}})
 
 
 def test_public_columns_are_refused_before_the_rest_is_looked_at():
     frame = table()
     frame.loc[5, "sex"] = "d"
     with refused("column 'sex'"):
-        open_schema_from_json(FILE).cells(frame)
+        partial_schema_from_json(FILE).unknown_column_texts(frame)
     with refused("no column 'age'"):
-        open_schema_from_json(FILE).cells(table().drop(columns="age"))
+        partial_schema_from_json(FILE).unknown_column_texts(table().drop(columns="age"))
 
 
 PERCENTAGE, COUNTED = r"([\d.]+)%", r"([\d,]+) (?:of [\d,]+ )?rows"
@@ -365,10 +385,10 @@ PERCENTAGE, COUNTED = r"([\d.]+)%", r"([\d,]+) (?:of [\d,]+ )?rows"
 @parametrize("n", [2, 50, 5_000, 10**7])
 @parametrize("delta", [0.0, 1e-9])
 def test_no_expected_error_is_more_than_the_rows_there_are(n, epsilon, delta):
-    columns = [c for c in open_schema_from_json(FILE).open if delta or not c.categorical]
-    division = divide(Budget(epsilon, delta), 0.2, categories=delta > 0)
+    columns = [c for c in partial_schema_from_json(FILE).unknown_columns if delta or not c.is_categorical]
+    division = divide_budget(Budget(epsilon, delta), 0.2, has_categories=delta > 0)
     plan = plan_schema(columns, n, 3, division, exact=False)
     for column in columns:
-        words = plan.expected(column)
+        words = plan.predicted_error_text(column)
         assert all(float(share) <= 100 for share in re.findall(PERCENTAGE, words)), words
         assert all(int(count.replace(",", "")) <= n for count in re.findall(COUNTED, words)), words

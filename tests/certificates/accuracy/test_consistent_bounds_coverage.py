@@ -5,8 +5,8 @@ import math
 import numpy as np
 from scipy.optimize import linprog
 
-from dpcore.accuracy.intervals.question_intervals import answer, compare_questions
-from dpcore.queries.questions import understand
+from dpcore.accuracy.intervals.question_intervals import comparison_interval, question_interval
+from dpcore.queries.questions import parse_question
 from tests.accuracy.intervals.test_consistent_bounds import DOMAIN, PAIRS, TEXTS, N, told, values_on_cells
 from tests.certificates.accuracy.test_coverage import COMPARED
 from tests.small_problems import matrix_of, parametrize, seeded
@@ -22,13 +22,13 @@ def worst(text, tables, seed):
 @parametrize("sigma", [0.003, 0.05])
 @parametrize("text", TEXTS[:2])
 def test_they_hold_at_least_as_often_as_is_said_where_the_truth_is_at_an_end(text, sigma):
-    rng, asked, g = seeded(3), understand(text, DOMAIN), values_on_cells(text)
+    rng, asked, g = seeded(3), parse_question(text, DOMAIN), values_on_cells(text)
     for P in worst(text, PAIRS, seed=1):
         P = np.maximum(P, 0) / np.maximum(P, 0).sum()
         table, people, runs = 0, 0, 60
         for _ in range(runs):
             D = rng.multinomial(N, P) / N
-            found = answer(told(PAIRS, D, sigma, rng), asked, N)
+            found = question_interval(told(PAIRS, D, sigma, rng), asked, N)
             if found.low is None:  # nothing is said
                 table, people = table + 1, people + 1
                 continue
@@ -49,8 +49,8 @@ def test_two_of_them_compared_are_covered(kind):
     table, people = 0, 0
     for _ in range(runs):
         D = rng.multinomial(N, P) / N
-        found = compare_questions(
-            told(PAIRS, D, 0.003, rng), understand(first, DOMAIN), understand(second, DOMAIN), N, kind
+        found = comparison_interval(
+            told(PAIRS, D, 0.003, rng), parse_question(first, DOMAIN), parse_question(second, DOMAIN), N, kind
         )
         assert found.how.startswith("conservative: nothing was measured about a × b × c together")
         assert found.unbiased is None

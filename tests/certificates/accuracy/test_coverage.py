@@ -5,10 +5,10 @@ import math
 import numpy as np
 from scipy.stats import norm
 
-from dpcore.accuracy.intervals.confidence_levels import quantile
+from dpcore.accuracy.intervals.confidence_levels import two_sided_quantile
 from dpcore.accuracy.intervals.pair_intervals import ratio_ends
-from dpcore.accuracy.intervals.question_intervals import answer, compare_questions, independent
-from dpcore.accuracy.intervals.unbiased_tables import pooled
+from dpcore.accuracy.intervals.question_intervals import comparison_interval, independent_row_count, question_interval
+from dpcore.accuracy.intervals.unbiased_tables import pool_tables
 from dpcore.privacy.measurement import MeasuredAnswers
 from tests.accuracy.intervals.test_intervals import DOMAIN, QUESTIONS, SIGMAS, TABLES, N, P, noisy, of, question
 from tests.small_problems import approx, histogram, once, parametrize, rows_of, seeded
@@ -48,7 +48,7 @@ def share(text):
 
 @parametrize("text", QUESTIONS)
 def test_shares_are_covered_as_often_as_is_said(worlds, text):
-    found = covered(worlds, lambda e: answer(e, question(text), N), share(text))
+    found = covered(worlds, lambda e: question_interval(e, question(text), N), share(text))
     assert found == approx((0.95, 0.95), abs=0.03)
 
 
@@ -59,7 +59,7 @@ def test_shares_are_covered_as_often_as_is_said(worlds, text):
 def test_differences_ratios_and_odds_are_covered(worlds, left, right):
     a, b = share(left), share(right)
     for kind, of_both in COMPARED.items():
-        found = lambda e, k=kind: compare_questions(e, question(left), question(right), N, k)  # noqa: E731
+        found = lambda e, k=kind: comparison_interval(e, question(left), question(right), N, k)  # noqa: E731
         table, people = covered(worlds, found, lambda D, of_both=of_both: of_both(a(D), b(D)))
         assert table == approx(0.95, abs=0.03), kind
         assert people >= 0.93 if right == "c = 0" else people == approx(0.95, abs=0.03), kind
@@ -85,22 +85,24 @@ def test_laplace_noise_is_covered_with_its_own_quantile():
     errors = np.concatenate([np.full(t.stop - t.start, s) for t, s in zip(TABLES.tables, SIGMAS, strict=True)])
     for _ in range(400):
         noise = rng.laplace(size=TABLES.m) * errors / math.sqrt(2)
-        found = answer(of(MeasuredAnswers(TABLES, truth + noise, errors, laplace=True)), question("b = 2 and c = 1"), N)
+        found = question_interval(
+            of(MeasuredAnswers(TABLES, truth + noise, errors, has_laplace_noise=True)), question("b = 2 and c = 1"), N
+        )
         inside.append(found.low <= share("b = 2 and c = 1")(P) <= found.high)
         assert found.how.startswith("conservative")
     assert np.mean(inside) >= 0.93
-    assert quantile(0.95, laplace=True) == approx(math.log(20) / math.sqrt(2))
+    assert two_sided_quantile(0.95, laplace=True) == approx(math.log(20) / math.sqrt(2))
 
 
 def test_rows_of_one_person_count_as_one_for_the_population():
     """Everybody has four rows that say the same: fewer rows than are counted are independent."""
-    rng, inside, naive, n = seeded(4), [], [], independent({"records": 2000, "rows_per_person": 4})
+    rng, inside, naive, n = seeded(4), [], [], independent_row_count({"records": 2000, "rows_per_person": 4})
     assert n == 500
     for _ in range(400):
         share = np.repeat(rng.random(500) < 0.3, 4).mean()
-        told = pooled(DOMAIN, [((0,), np.array([share, 1 - share]) + rng.normal(size=2) * 1e-3, 1e-3)])
+        told = pool_tables(DOMAIN, [((0,), np.array([share, 1 - share]) + rng.normal(size=2) * 1e-3, 1e-3)])
         for found, records in ((inside, n), (naive, 2000)):
-            one = answer(told, question("a = 0"), records)
+            one = question_interval(told, question("a = 0"), records)
             found.append(one.population_low <= 0.3 <= one.population_high)
     assert np.mean(inside) == approx(0.95, abs=0.03)
     assert np.mean(naive) < 0.8

@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pandas as pd
 
-from dpcore.algorithms.schema_measurement.measure_schema import guess_kinds
-from dpcore.algorithms.schema_measurement.measurement_plan import divide, plan_schema
+from dpcore.algorithms.schema_measurement.measure_schema import guess_column_kinds
+from dpcore.algorithms.schema_measurement.measurement_plan import divide_budget, plan_schema
 from dpcore.privacy.curators.column_curator import ColumnCurator
-from dpcore.schema.column_texts import RawCells
+from dpcore.schema.column_texts import ColumnTexts
 from tests.algorithms.schema_measurement.test_measure_schema import BINS, QUANTILES, WHOLE, measured
 from tests.small_problems import BUDGET, parametrize, seeded
 
@@ -33,11 +33,11 @@ def test_no_more_rows_lie_beyond_than_said_95_times_in_100(shape, n, epsilon, de
         frame = pd.DataFrame({f"c{i}": values for i in range(COLUMNS)}).astype(str)
         for found in measured(frame, {"columns": dict.fromkeys(frame, spec)}, epsilon=epsilon, delta=delta, seed=seed)[
             0
-        ].found:
-            said = re.search(r"at most about ([\d,]+) rows lie beyond", found.words)
+        ].findings:
+            said = re.search(r"at most about ([\d,]+) rows lie beyond", found.description)
             ends = found.column.edges or found.column.bounds
             beyond = ((values < ends[0]) | (values > ends[-1])).sum()
-            held.append(found.nothing or beyond <= int(said[1].replace(",", "")))
+            held.append(found.found_nothing or beyond <= int(said[1].replace(",", "")))
     assert np.mean(held) >= 0.95
 
 
@@ -46,11 +46,13 @@ def test_kinds_are_found_in_a_small_table():
     kinds = {
         "numeric": rng.normal(0, 3, n).round(2), "integer": [f"2{y:03d}-05-17" for y in rng.integers(0, 30, n)],
         "categorical": rng.choice(list("abc"), n),
-    }  # fmt: skip
+    }
     frame = pd.DataFrame({f"{kind} {i}": cells for i in range(5) for kind, cells in kinds.items()}).astype(str)
     right = []
     for seed in range(40):
-        plan = plan_schema((), n, 1, divide(BUDGET, 0.25, categories=True), exact=False, kinds=15)
-        curator = ColumnCurator([RawCells.of(frame[c]) for c in frame], n, plan.plan, seeded(seed))
-        right += [column.kind == column.name.split()[0] for column in guess_kinds(list(frame), plan, curator)]
+        plan = plan_schema(
+            (), n, 1, divide_budget(BUDGET, 0.25, has_categories=True), exact=False, unknown_kind_count=15
+        )
+        curator = ColumnCurator([ColumnTexts.from_series(frame[c]) for c in frame], n, plan.plan, seeded(seed))
+        right += [column.kind == column.name.split()[0] for column in guess_column_kinds(list(frame), plan, curator)]
     assert np.mean(right) >= 0.95

@@ -37,7 +37,7 @@ def inside(box, size):
     return (
         box["x"] >= 0 and box["y"] >= 0 and box["x"] + box["width"] <= size["width"] + 1
         and box["y"] + box["height"] <= size["height"] + 1
-    )  # fmt: skip
+    )
 
 
 def sliders(page):
@@ -74,7 +74,7 @@ def test_verdict_four_charts_and_three_sliders_are_in_sight_at_once(page, server
             apart = (
                 box["x"] + box["width"] <= other["x"] or other["x"] + other["width"] <= box["x"]
                 or box["y"] + box["height"] <= other["y"] + 1 or other["y"] + other["height"] <= box["y"] + 1
-            )  # fmt: skip
+            )
             assert apart, (box, other)
     chosen = page.locator("[data-testid=stSelectbox] input, [data-testid=stSidebar] [data-testid=stPageLink] span")
     assert chosen.count() >= (3 if query else 5), "in Presenter those of the sidebar are folded"

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import expect
 
-from pages._ui.components.parameter_widgets import EPSILONS, number
-from pages._ui.start.admissions import OPENING, frames, releases
+from pages._ui.components.parameter_widgets import EPSILON_OPTIONS, format_setting
+from pages._ui.start.admissions import OPENING_EPSILON, chart_frames, make_releases
 from tests.browser_actions import epsilon_slider, sees, still
 from tests.conftest import HOSTILE
 
@@ -35,14 +35,14 @@ def open_start(page, server, query=""):
 def place(page, stop):
     """Where the middle of the thumb is at a stop: its track ends half a thumb before the control's ends."""
     box, thumb = epsilon_slider(page).bounding_box(), 24
-    across = box["x"] + thumb / 2 + (box["width"] - thumb) * stop / (len(EPSILONS) - 1)
+    across = box["x"] + thumb / 2 + (box["width"] - thumb) * stop / (len(EPSILON_OPTIONS) - 1)
     return across, box["y"] + box["height"] / 2
 
 
 def as_the_server_has_it(drawn, drawing=0):
-    made = releases()
+    made = make_releases()
     values, stop = made.synthetic[drawing], drawn["at"]
-    top = frames(made, hidden=False).to_json(0)["top"]
+    top = chart_frames(made, hidden=False).to_json(0)["top"]
     heights = np.stack([made.real, values[stop]], axis=1).ravel() / top * drawn["whole"]
     return (
         drawn["synthetic"] == values[stop].tolist()
@@ -52,7 +52,7 @@ def as_the_server_has_it(drawn, drawing=0):
         and drawn["numbers"] == [f"{value:.1%}" for value in values[stop]]
         and drawn["gaps"]
         == [f"{round(gap):+,}".replace("-", "−").replace("+0", "0") for gap in made.n * (values[stop] - made.real)]
-        and drawn["words"] == frames(made, hidden=False).words[drawing][stop].replace("**", "")
+        and drawn["words"] == chart_frames(made, hidden=False).words[drawing][stop].replace("**", "")
     )
 
 
@@ -62,21 +62,21 @@ def test_every_frame_of_a_drag_is_the_servers_and_nothing_is_sent_until_the_thum
     open_start(page, server)
     page.on("request", lambda request: sent.append(request.url))
     opened = page.evaluate(DRAWN)
-    assert EPSILONS[opened["at"]] == OPENING
+    assert EPSILON_OPTIONS[opened["at"]] == OPENING_EPSILON
     assert as_the_server_has_it(opened)
     page.wait_for_timeout(500)
     sent.clear()
     page.mouse.move(*place(page, opened["at"]))
     page.mouse.down()
     seen = []
-    for stop in [*range(opened["at"], len(EPSILONS)), *reversed(range(len(EPSILONS)))]:
+    for stop in [*range(opened["at"], len(EPSILON_OPTIONS)), *reversed(range(len(EPSILON_OPTIONS)))]:
         page.mouse.move(*place(page, stop))
         drawn = page.evaluate(DRAWN)
         assert as_the_server_has_it(drawn), drawn
         seen.append(drawn["at"])
     page.mouse.move(*place(page, 9))
     page.wait_for_timeout(600)
-    assert set(seen) == set(range(len(EPSILONS)))
+    assert set(seen) == set(range(len(EPSILON_OPTIONS)))
     assert sent == []
     page.mouse.up()
     page.wait_for_url(re.compile(r"epsilon=0\.5\b"))
@@ -103,7 +103,7 @@ def test_without_a_mouse_it_moves_and_says_where_it_is_and_fresh_noise_needs_no_
     for key, epsilon in {"ArrowRight": 0.15, "ArrowLeft": 0.1, "ArrowUp": 0.15, "End": 10, "Home": 0.01}.items():
         epsilon_slider(page).press(key)
         expect(epsilon_slider(page)).to_have_attribute(
-            "aria-valuetext", re.compile(rf"^At ε = {number(epsilon)}: [^ε]*$")
+            "aria-valuetext", re.compile(rf"^At ε = {format_setting(epsilon)}: [^ε]*$")
         )
         assert as_the_server_has_it(page.evaluate(DRAWN))
     expect(page.get_by_role("img", name=re.compile(r"^Who was admitted .* At ε = 0\.01: "))).to_be_visible()
@@ -130,7 +130,7 @@ def test_names_and_words_are_text_whatever_they_hold(page, server):
         "high": [[0.3, 0.3]] * 2, "words": [HOSTILE[:2]], "top": 1,
         "ticks": [0, 1], "digits": 1, "again": HOSTILE[0],
         "legend": {"real": HOSTILE[0], "synthetic": HOSTILE[1], "range": HOSTILE[0]},
-    }  # fmt: skip
+    }
     html, code = ((CODE / f"dragged_bars.{kind}").read_text() for kind in ("html", "js"))
     shown = page.evaluate(
         """async ([html, code, data]) => {

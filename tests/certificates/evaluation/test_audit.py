@@ -7,18 +7,26 @@ import numpy as np
 from scipy.special import ndtr
 
 from dpcore import ALGORITHMS, Budget
-from dpcore.evaluation.audit.distinguishing_game import BUGS, _cost, _direct, _rates, _Test, audit, short
-from dpcore.privacy.accounting import Accounting
+from dpcore.evaluation.audit.distinguishing_game import (
+    PLANTED_BUGS,
+    _direct_epsilon_bound,
+    _hit_rate_bounds_at,
+    _least_additive_cost,
+    _RunScorer,
+    play_distinguishing_game,
+    with_fewest_rounds,
+)
+from dpcore.privacy.accounting import CompositionRule
 from tests.small_problems import QUERIES, approx, cli, parametrize, refused, seeded
 
 
 def quick(name):
-    return short(ALGORITHMS[name]())
+    return with_fewest_rounds(ALGORITHMS[name]())
 
 
 @parametrize("name", QUERIES)
 def test_every_algorithm_can_be_audited(name):
-    found = audit(quick(name), Budget(1, 0.01), runs=20)
+    found = play_distinguishing_game(quick(name), Budget(1, 0.01), runs=20)
     assert found.kept
     assert 0 < found.promised <= 1
     assert found.hits[-1] == found.false_alarms[-1] == 1
@@ -29,7 +37,7 @@ def test_every_algorithm_can_be_audited(name):
 
 @parametrize("budget", [Budget(2, 0), Budget(2, 0.01)])
 def test_half_the_sensitivity_is_caught_and_the_right_one_is_not(budget):
-    sound, broken = (audit(quick("dpfw"), budget, runs=1200, bug=bug) for bug in BUGS)
+    sound, broken = (play_distinguishing_game(quick("dpfw"), budget, runs=1200, bug=bug) for bug in PLANTED_BUGS)
     assert sound.kept
     assert sound.epsilon_low > 0.5, "the game is not blind"
     assert not broken.kept
@@ -38,7 +46,9 @@ def test_half_the_sensitivity_is_caught_and_the_right_one_is_not(budget):
 
 def test_half_the_noise_is_caught_at_small_delta():
     """Where (ε, δ) alone shows nothing in so few runs, the accounting's own cost does."""
-    sound, broken = (audit(quick("dpam"), Budget(6, 1e-6), runs=400, bug=bug) for bug in BUGS)
+    sound, broken = (
+        play_distinguishing_game(quick("dpam"), Budget(6, 1e-6), runs=400, bug=bug) for bug in PLANTED_BUGS
+    )
     assert sound.kept
     assert broken.epsilon_low < broken.promised < broken.accounted_low
 
@@ -48,9 +58,9 @@ def test_rates_bound_the_truth_with_the_stated_confidence():
     missed = 0
     for _ in range(400):
         scores = [rng.random(200), rng.random(200) + 0.3]
-        p, q = _rates(scores, np.array([0.8]), False)
+        p, q = _hit_rate_bounds_at(scores, np.array([0.8]), False)
         missed += p[0] > 0.5 or q[0] < 0.2
-        swapped = _rates(scores, np.array([0.8]), True)
+        swapped = _hit_rate_bounds_at(scores, np.array([0.8]), True)
         missed += swapped[0][0] > 0.8 or swapped[1][0] < 0.5
     assert missed <= 5
 
@@ -59,14 +69,14 @@ def test_costs_are_those_of_mechanisms_that_reach_them():
     thresholds = np.linspace(-2, 2, 9)
     mu = 0.7
     p, q = ndtr(mu - thresholds), ndtr(-thresholds)
-    assert _cost(p, q, Accounting.GDP) == approx(np.full(9, mu**2))
-    assert (_cost(p, q, Accounting.ZCDP) <= mu**2 / 2).all(), "a test sees no more than there is"
-    assert _cost(p, q, Accounting.ZCDP).max() > 0.5 * mu**2 / 2
+    assert _least_additive_cost(p, q, CompositionRule.GDP) == approx(np.full(9, mu**2))
+    assert (_least_additive_cost(p, q, CompositionRule.ZCDP) <= mu**2 / 2).all(), "a test sees no more than there is"
+    assert _least_additive_cost(p, q, CompositionRule.ZCDP).max() > 0.5 * mu**2 / 2
     e = math.exp(1.5)
     answered = np.array([e / (1 + e)]), np.array([1 / (1 + e)])
-    assert _cost(*answered, Accounting.PURE) == approx([1.5])
-    assert _direct(*answered, 0.0) == approx([1.5])
-    assert _cost(answered[1], answered[0], Accounting.PURE) == [0]
+    assert _least_additive_cost(*answered, CompositionRule.PURE) == approx([1.5])
+    assert _direct_epsilon_bound(*answered, 0.0) == approx([1.5])
+    assert _least_additive_cost(answered[1], answered[0], CompositionRule.PURE) == [0]
 
 
 def test_a_test_learns_what_sets_two_samples_apart():
@@ -74,14 +84,14 @@ def test_a_test_learns_what_sets_two_samples_apart():
     blurred = [rng.normal(0, 1, (500, 3)) + shift for shift in ([0, 0, 0], [0, 2, 0])]
     counted = [rng.choice([0.25, 0.5, 0.75], (500, 1), p=p) for p in ([0.8, 0.1, 0.1], [0.1, 0.8, 0.1])]
     for samples in (blurred, counted):
-        scores = [_Test(*samples)(x) for x in samples]
+        scores = [_RunScorer(*samples)(x) for x in samples]
         assert np.mean(scores[1]) - np.mean(scores[0]) > np.std(scores[0])
 
 
 @parametrize("given", [{"runs": 19}, {"runs": 10**7}, {"bug": "off-by-one"}])
 def test_games_that_cannot_be_played_are_refused(given):
     with refused(next(iter(given))):
-        audit(quick("dpfw"), Budget(1, 0), **given)
+        play_distinguishing_game(quick("dpfw"), Budget(1, 0), **given)
 
 
 def test_the_command_tells_by_its_exit_code_and_judges_transcripts_where_it_is_asked_to():

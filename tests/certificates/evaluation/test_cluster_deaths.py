@@ -9,8 +9,8 @@ from contextlib import closing
 import pytest
 
 from dpcore import ALGORITHMS, Budget
-from dpcore.evaluation.sweeps.dask_cluster import connect, sweep_on
-from dpcore.evaluation.sweeps.sweep import cases, sweep
+from dpcore.evaluation.sweeps.dask_cluster import connect_to_scheduler, sweep_on_cluster
+from dpcore.evaluation.sweeps.sweep import plan_cases, run_sweep
 from tests.evaluation.sweeps.test_dask_cluster import cluster, counted_on, parts, patience, workers
 from tests.small_problems import either, task
 
@@ -26,7 +26,7 @@ def told(points):
 
 def planned(problem, rounds, seeds):
     algorithms = {"dpfw": ALGORITHMS["dpfw"](rounds=rounds), "gaussian_maxent": ALGORITHMS["gaussian_maxent"]()}
-    return cases(algorithms, problem, [Budget(e, 1e-6) for e in (0.5, 2.0)], range(seeds))
+    return plan_cases(algorithms, problem, [Budget(e, 1e-6) for e in (0.5, 2.0)], range(seeds))
 
 
 def until_idle(client):
@@ -40,14 +40,14 @@ def test_the_only_worker_dies_and_what_was_sent_out_with_it_is_sent_again(read):
     """Of all that was shared, and of every result, there is no other copy."""
     problem, rows = task("3-way of 4")
     waiting = planned(problem, rounds=40 if read else 3000, seeds=2)
-    with workers(1) as alone, closing(connect(alone.scheduler_address)) as client:
-        points = sweep_on(client, waiting, problem, rows)
+    with workers(1) as alone, closing(connect_to_scheduler(alone.scheduler_address)) as client:
+        points = sweep_on_cluster(client, waiting, problem, rows)
         found = [next(points)]
         if read:
             until_idle(client)
         os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
         found += points
-    assert told(found) == told(sweep(waiting, problem, rows))
+    assert told(found) == told(run_sweep(waiting, problem, rows))
 
 
 def test_a_worker_killed_midway_neither_loses_nor_doubles_a_row(cluster, parts):
@@ -64,8 +64,8 @@ def test_a_worker_killed_midway_neither_loses_nor_doubles_a_row(cluster, parts):
 
 def test_stopping_early_cancels_what_runs(cluster):
     problem, rows = task("3-way of 4")
-    with closing(connect(cluster.scheduler_address)) as client:
-        points = sweep_on(client, planned(problem, rounds=3000, seeds=10), problem, rows)
+    with closing(connect_to_scheduler(cluster.scheduler_address)) as client:
+        points = sweep_on_cluster(client, planned(problem, rounds=3000, seeds=10), problem, rows)
         next(points)
         points.close()
         until_idle(client)

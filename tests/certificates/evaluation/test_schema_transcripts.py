@@ -3,14 +3,14 @@
 import json
 
 from dpcore import Budget
-from dpcore.evaluation.audit.schema_transcripts import transcribe_schema
+from dpcore.evaluation.audit.schema_transcripts import audit_schema_transcripts
 from tests.small_problems import approx, cli, parametrize, refusal
 
 SHARP = Budget(6.0, 0.1)
 
 
 def test_the_tables_use_all_that_is_charged_and_most_of_it_is_shown():
-    counted, passed = transcribe_schema(SHARP, transcripts=4000)
+    counted, passed = audit_schema_transcripts(SHARP, transcripts=4000)
     assert (counted.kind, passed.kind) == ("noise", "failure")
     assert counted.there == approx(counted.promised)
     assert passed.there == approx(passed.promised, rel=1e-3)

@@ -10,16 +10,21 @@ from scipy.stats import binom
 
 from dpcore import Budget
 from dpcore.evaluation.audit import transcript_test as module
-from dpcore.evaluation.audit.distinguishing_game import hand_over
-from dpcore.evaluation.audit.output_likelihoods import Asked, gaussian_score, selection_law, telling_outcomes
+from dpcore.evaluation.audit.distinguishing_game import curator_of_public_table
+from dpcore.evaluation.audit.output_likelihoods import (
+    CuratorCall,
+    gaussian_log_ratio,
+    most_telling_outcomes,
+    selection_probabilities,
+)
 from dpcore.evaluation.audit.transcript_test import (
-    SHARES,
-    _AllNoise,
-    _script,
-    _Selection,
-    _table,
-    trade_off,
-    transcribe,
+    MIN_PROVEN_SHARES,
+    _AllCallsTest,
+    _record_script,
+    _rows_from_counts,
+    _SelectionTest,
+    audit_transcripts,
+    promised_hit_rates,
 )
 from dpcore.privacy import mechanisms
 from dpcore.privacy.accounting import BoundedRange, Gaussian, Pure
@@ -32,27 +37,27 @@ WIDE = Budget(6, 0.01)  # few transcripts show much of a large promise
 
 def judged(*args, **named):
     """The evidence of an algorithm of which there is some."""
-    found = transcribe(*args, **named)
+    found = audit_transcripts(*args, **named)
     assert found is not None
     return found
 
 
 def script_of(name, budget=WIDE, n=8):
-    return _script(quick(name), budget, n, seeded(0))
+    return _record_script(quick(name), budget, n, seeded(0))
 
 
 @parametrize("name", QUERIES)
 def test_the_worst_tables_use_all_of_a_gaussian_promise_and_some_show_half_of_a_selection_s(name):
     """The pair that is found attains the sensitivity, so that nothing is lost but by chance."""
     script = script_of(name)
-    noise = script.plan.kinds == {Gaussian}
+    noise = script.plan.spend_types == {Gaussian}
     assert noise or name not in ("gaussian_maxent", "dpam", "residual", "private_evolution_table")
-    found = [_AllNoise(script)] if noise else [_Selection(script_of(name, n=n), 60_000) for n in (8, 80)]
-    assert all(one.there <= one.promised * (1 + 1e-9) for one in found)
+    found = [_AllCallsTest(script)] if noise else [_SelectionTest(script_of(name, n=n), 60_000) for n in (8, 80)]
+    assert all(one.achievable <= one.promised * (1 + 1e-9) for one in found)
     if noise:
-        assert found[0].there >= 0.97 * found[0].promised
+        assert found[0].achievable >= 0.97 * found[0].promised
     else:
-        assert max(one.visible / one.promised for one in found) >= SHARES["selection"]
+        assert max(one.provable_epsilon / one.promised for one in found) >= MIN_PROVEN_SHARES["selection"]
 
 
 def test_nine_tenths_of_a_large_mu_are_seen_in_few_transcripts():
@@ -97,7 +102,7 @@ def test_half_the_sensitivity_of_a_selection_is_seen():
 
 
 def test_the_bound_holds_with_the_stated_confidence():
-    test, rng, mu = _AllNoise(script_of("gaussian_maxent")), seeded(0), 0.8
+    test, rng, mu = _AllCallsTest(script_of("gaussian_maxent")), seeded(0), 0.8
     missed = 0
     for _ in range(2000):
         scores = rng.normal(-mu / 2, 1, 100), rng.normal(mu / 2, 1, 110)
@@ -109,19 +114,19 @@ def test_the_bound_holds_with_the_stated_confidence():
 @parametrize("mu", [0.3, 1.0, 2.5])
 def test_no_test_guesses_right_more_often_than_the_bound_supposes(mu):
     q = np.linspace(1e-6, 1 - 1e-6, 20_001)
-    assert ((trade_off("noise", mu, q) + 1 - q) / 2).max() == approx(ndtr(mu / 2), abs=1e-6)
+    assert ((promised_hit_rates("noise", mu, q) + 1 - q) / 2).max() == approx(ndtr(mu / 2), abs=1e-6)
 
 
 @either("subspace")
 def test_a_gaussian_score_is_the_log_likelihood_ratio(subspace):
     """Its law on the two tables is N(∓μ²/2, μ²), which is what a ratio's must be."""
     script, rng = script_of("gaussian_maxent"), seeded(0)
-    asked = Asked("measure", CellAnswers(script.problem.workload, subspace), script.plan.spend("measure"))
-    tables = [_table(np.array(counts)) for counts in ([2, 2, 2, 2], [3, 2, 2, 1])]
-    w, c, moved = gaussian_score(asked, *tables)
+    asked = CuratorCall("measure", CellAnswers(script.problem.workload, subspace), script.plan.spend_of("measure"))
+    tables = [_rows_from_counts(np.array(counts)) for counts in ([2, 2, 2, 2], [3, 2, 2, 1])]
+    w, c, moved = gaussian_log_ratio(asked, *tables)
     for rows, sign in zip(tables, (-1, 1), strict=True):
-        curators = [hand_over(rows, script.problem, script.plan, rng) for _ in range(800)]
-        scores = np.array([curator.measure(asked.question, asked.spend).values for curator in curators]) @ w - c
+        curators = [curator_of_public_table(rows, script.problem, script.plan, rng) for _ in range(800)]
+        scores = np.array([curator.measure(asked.statistic, asked.spend).values for curator in curators]) @ w - c
         assert scores.mean() == approx(sign * moved / 2, abs=5 * math.sqrt(moved / 800))
         assert scores.var() == approx(moved, rel=0.25)
 
@@ -130,15 +135,17 @@ def test_a_gaussian_score_is_the_log_likelihood_ratio(subspace):
 def test_selections_have_the_stated_law(spend, verb):
     """Outcomes of the real Curator on a lopsided table."""
     script, rng = script_of("mwem", Budget(2, 0)), seeded(0)
-    plan = replace(script.plan, charges=(replace(script.plan.charges[0], spend=spend),))
-    workload, rows = script.problem.workload, _table(np.array([5, 1, 1, 1]))
+    plan = replace(script.plan, planned_events=(replace(script.plan.planned_events[0], spend=spend),))
+    workload, rows = script.problem.workload, _rows_from_counts(np.array([5, 1, 1, 1]))
     question = (
         SignedErrors(workload, np.full(4, 0.5))
         if verb == "select"
         else AbsoluteErrors(workload, np.arange(4), np.full(4, 0.5), 0.2)
     )
-    law = selection_law(Asked(verb, question, spend), rows)
-    drawn = [getattr(hand_over(rows, script.problem, plan, rng), verb)(question, spend) for _ in range(3000)]
+    law = selection_probabilities(CuratorCall(verb, question, spend), rows)
+    drawn = [
+        getattr(curator_of_public_table(rows, script.problem, plan, rng), verb)(question, spend) for _ in range(3000)
+    ]
     seen = np.bincount([len(law) - 1 if d is None else d for d in drawn], minlength=len(law)) / 3000
     assert law.sum() == approx(1)
     assert seen == approx(law, abs=4.5 * math.sqrt(0.25 / 3000))
@@ -147,7 +154,7 @@ def test_selections_have_the_stated_law(spend, verb):
 
 def test_the_outcomes_that_tell_most_are_neither_all_nor_too_rare():
     p, q = np.array([0.5, 0.4, 0.0999, 0.0001]), np.array([0.6, 0.37, 0.03, 1e-6])
-    few, many = (telling_outcomes(p, q, trials, 2.6) for trials in (2000, 10**9))
+    few, many = (most_telling_outcomes(p, q, trials, 2.6) for trials in (2000, 10**9))
     assert few[1].tolist() == [False, False, True, True]
     assert many[1].tolist() == [False, False, False, True]
     assert few[0] < math.log(0.1 / 0.030001)
@@ -161,5 +168,5 @@ def test_what_cannot_be_played_is_refused(given):
 
 
 def test_plans_that_are_neither_are_not_judged(monkeypatch):
-    monkeypatch.setattr(module._Script, "selections", [])
-    assert transcribe(quick("dpfw"), WIDE) is None
+    monkeypatch.setattr(module._CallScript, "selections", [])
+    assert audit_transcripts(quick("dpfw"), WIDE) is None

@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 
 from dpcore.cli import main
-from dpcore.core.errors import LONGEST
+from dpcore.core.errors import MAX_MESSAGE_CHARS
 from tests.certificates.fuzz.strategies import PLANTED
 from tests.small_problems import within
 
@@ -63,7 +63,7 @@ def wrong(code, out, err, codes, *, peeks=False):
         return f"several errors: {err[:500]!r}"
     if code == 0 and "error: " in err:
         return f"an error and exit code 0: {err[-500:]!r}"
-    if any(len(line) > LONGEST + 20 for line in lines):
+    if any(len(line) > MAX_MESSAGE_CHARS + 20 for line in lines):
         return f"a line of {max(map(len, lines))} characters"
     if not all(c.isprintable() or c == "\n" for c in err):
         return f"control characters on stderr: {err[-500:]!r}"

@@ -14,7 +14,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from dpcore import PointRelease, QueryRelease, RiskMinimisation
-from dpcore.algorithms import solving
+from dpcore.algorithms import algorithms_for_problem
 from tests.small_problems import HUGE, categorical, integer, numeric, seeded
 
 PLANTED = "PLANTED7f3a91"  # stands in a column that no schema names: nothing may ever say it
@@ -129,8 +129,8 @@ def matrices(draw, bad):
 
 def algorithms(problem):
     """Names to draw from, seldom a slow one, never the one that says of itself that it takes minutes."""
-    names = [name for name in solving(problem) if name not in ("alternating_sampler", "dp_sgd")]
-    return names * 5 + ["dp_sgd"] * ("dp_sgd" in solving(problem))
+    names = [name for name in algorithms_for_problem(problem) if name not in ("alternating_sampler", "dp_sgd")]
+    return names * 5 + ["dp_sgd"] * ("dp_sgd" in algorithms_for_problem(problem))
 
 
 PARTS = ("nothing", "table", "schema", "asked", "budget", "budget", "options", "source", "place", "everything")

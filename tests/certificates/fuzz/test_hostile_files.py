@@ -13,7 +13,7 @@ from tests.small_problems import cli, parametrize
 HOSTILE = [
     "9" * 4001, "-" + "9" * 400, "1" + "0" * 4400, "1e999", "-1e999", "NaN", "Infinity", "-Infinity", '"\\ud800"',
     '{"\\udfff": 1}', "[" * 3000 + "]" * 3000, "null", "true", "{}", "[]", '""', "-1", "1e308", '"x"', "0.5", "1e-320",
-]  # fmt: skip
+]
 PLACE = "a place that is filled in"
 
 
@@ -61,7 +61,7 @@ FILES = {
     "score": (["score", "t.csv", "t.csv", "--schema=s.json", "--queries=marginals:1"], "s.json"),
     "receipt": (["ledger", "verify", "--ledger=l.sqlite", "--receipt=out/release.json"], "out/release.json"),
     "ask": (["ask", "out", "sex = f", "--within=0.1", "--json"], "out/release.json"),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")

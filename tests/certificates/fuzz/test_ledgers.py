@@ -8,7 +8,7 @@ import pytest
 
 from dpcore import InputError
 from dpcore.release.ledger import chain
-from dpcore.release.ledger.ledger_store import Store, verify
+from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
 from tests.release.ledger.ledger_charges import SPEND, TOTAL, charge
 from tests.release.ledger.test_ledger_file import beside, changed
 
@@ -23,21 +23,21 @@ def sound(tmp_path):
     with closing(sqlite3.connect(path)) as db:
         db.execute("PRAGMA page_size = 512")
         db.execute("VACUUM")
-    store = Store(path, create=True)
-    store.note(charge(store, dataset="people", total=TOTAL, settings={"rounds": 3}).number, "released", "{}")
+    store = LedgerStore(path, create=True)
+    store.add_note(charge(store, dataset="people", total=TOTAL, settings={"rounds": 3}).number, "released", "{}")
     charge(store, events=SPEND[1:])
     return store
 
 
 def told(db, path):
     """What is found wrong with a ledger that is open; and every value that is read of it."""
-    with chain.reading(path):
-        rows, found = chain.read(db)
+    with chain.read_errors_as_unusable(path):
+        rows, found = chain.read_and_check(db)
     return found, [[tuple(row) for row in part] for part in rows.values()]
 
 
 def test_a_change_of_any_byte_is_seen_or_changes_nothing_that_is_read(sound):
-    with chain.connected(sound.path, 1.0) as db:
+    with chain.open_connection(sound.path, 1.0) as db:
         _, before = told(db, sound.path)
     content, seen = sound.path.read_bytes(), 0
     for place in range(len(content)):
@@ -46,9 +46,9 @@ def test_a_change_of_any_byte_is_seen_or_changes_nothing_that_is_read(sound):
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
             db.row_factory = sqlite3.Row
             try:
-                with chain.reading(sound.path):
+                with chain.read_errors_as_unusable(sound.path):
                     db.deserialize(bytes(other))
-                chain.check_kind(db, sound.path)
+                chain.check_file_format(db, sound.path)
                 found, now = told(db, sound.path)
             except InputError:
                 found, now = "refused", None
@@ -57,12 +57,12 @@ def test_a_change_of_any_byte_is_seen_or_changes_nothing_that_is_read(sound):
     assert seen > 5000, "most bytes of a small ledger are read"
 
 
-@pytest.mark.parametrize("place", sorted(chain.TABLES))
+@pytest.mark.parametrize("place", sorted(chain.TABLE_COLUMNS_SQL))
 def test_no_other_value_of_any_cell_is_believed(sound, place):
     remembered, kept = beside(sound).read_bytes(), sound.path.with_name("kept")
     shutil.copy(sound.path, kept)
     shown = sound.show()
-    for column in chain.TABLES[place].split(", "):
+    for column in chain.TABLE_COLUMNS_SQL[place].split(", "):
         for value in ODD:
             shutil.copy(kept, sound.path)
             beside(sound).write_bytes(remembered)
@@ -71,7 +71,7 @@ def test_no_other_value_of_any_cell_is_believed(sound, place):
             except sqlite3.DatabaseError:
                 continue  # this very change cannot be made
             try:
-                found = verify(sound.path)
+                found = verify_ledger(sound.path)
             except InputError as error:
                 found = str(error)
                 assert found.isprintable()

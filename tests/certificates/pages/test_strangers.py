@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import mannwhitneyu
 
 from dpcore import Budget
-from dpcore.data.readers import read
-from dpcore.release.ledger.ledger_store import Store
+from dpcore.data.readers import load_table
+from dpcore.release.ledger.ledger_store import LedgerStore
 from pages._ui.session import release_ledger as shared_ledger
 from tests.pages.headless import ROOT, settled
 from tests.pages.test_release import GUESSES, PEOPLE, for_others, go, unlocked, uploaded
@@ -23,8 +23,8 @@ CHANCE = 1e-4  # of a false alarm; and far above what a difference of a few mill
 @pytest.fixture
 def released(tmp_path, monkeypatch):
     """A server for others whose ledger holds a release of the second of GUESSES."""
-    frame = read(BytesIO(PEOPLE), "people.csv").frame
-    store = Store(tmp_path / "ledger.sqlite", create=True)
+    frame = load_table(BytesIO(PEOPLE), "people.csv").frame
+    store = LedgerStore(tmp_path / "ledger.sqlite", create=True)
     charge(store, frame, dataset="hospital", total=Budget(3, 1e-6), algorithm="planted")
     for_others(monkeypatch, tmp_path)
     return [go(uploaded(content), "release") for content in GUESSES]

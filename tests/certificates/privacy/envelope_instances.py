@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpcore.privacy.samplers import envelope
-from dpcore.privacy.samplers.shapes import Envelope, Radial
+from dpcore.privacy.samplers.shapes import GaussianEnvelope, RadialEnvelope
 from dpcore.privacy.statistics import Density
 from dpcore.problems.losses import Logistic
 from dpcore.problems.regions import Ball, Space
@@ -40,7 +40,7 @@ class Found:
     """An instance, its envelope and the smallest gap U − bound that was met, but for what rounding explains."""
 
     instance: Instance
-    over: Envelope | Radial
+    over: GaussianEnvelope | RadialEnvelope
     gap: float
 
 
@@ -53,7 +53,7 @@ HOSTILE = Instance(
     12.096596696588945,
     5.3199372925801e-06,
     4414.202823048146,
-)  # fmt: skip
+)
 
 
 def draw(rng, d):
@@ -71,8 +71,8 @@ def draw(rng, d):
 
 def lowest(instance, rng):
     """The envelope, and the smallest gap U − bound at points of it, of its rim and of K."""
-    density, over = instance.density, envelope.envelope(instance.density)
-    metric = over.M if isinstance(over, Radial) else over.P
+    density, over = instance.density, envelope.logistic_envelope(instance.density)
+    metric = over.M if isinstance(over, RadialEnvelope) else over.P
     x, d = over.at, len(over.at)
     level = float(density.potential(x[None])[0])
     far = 2 * instance.R * math.sqrt(float(np.linalg.eigvalsh(metric)[-1]))
@@ -80,5 +80,5 @@ def lowest(instance, rng):
     directions /= np.sqrt(((directions @ metric) * directions).sum(1))[:, None]
     V = directions * (far * rng.random((600, 1)) ** rng.choice([0.01, 0.3, 1, 4], (600, 1)))
     V = density.region.project(x + np.concatenate([V, over.draw(200, rng)])) - x
-    gap = density.potential(x + V) - level - np.maximum(over.bound(V), over.least)
+    gap = density.potential(x + V) - level - np.maximum(over.bound(V), over.exponent_floor)
     return Found(instance, over, float(gap.min(initial=0)) + ROUNDING + 1e-12 * abs(level))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpcore.privacy.samplers import envelope, proximal
-from dpcore.privacy.samplers.shapes import Envelope, Radial
+from dpcore.privacy.samplers.shapes import GaussianEnvelope, RadialEnvelope
 from dpcore.privacy.statistics import Density
 from dpcore.problems.losses import Logistic
 from dpcore.problems.regions import Ball, Space
@@ -20,12 +20,12 @@ def test_no_envelope_of_random_instances_lies_above_the_potential(d):
         found = lowest(draw(rng, d), rng)
         kinds.add(type(found.over))
         assert found.gap >= 0
-    assert kinds == {Envelope, Radial}
+    assert kinds == {GaussianEnvelope, RadialEnvelope}
 
 
 def test_a_hostile_instance_keeps_its_certificate():
     found = lowest(HOSTILE, seeded(0))
-    assert isinstance(found.over, Envelope)
+    assert isinstance(found.over, GaussianEnvelope)
     assert found.gap >= 0
 
 
@@ -56,5 +56,5 @@ def test_a_draw_ends_in_an_answer_whatever_the_records(name, monkeypatch):
 
 def test_the_bend_of_a_record_far_out_is_not_rounded_to_nothing():
     t = np.array([-300.0, -40.0, 0.0, 40.0, 300.0])
-    bend = Logistic().bend(t, np.ones(5))
+    bend = Logistic().second_derivative(t, np.ones(5))
     assert bend == pytest.approx(np.exp(-np.abs(t)) / (1 + np.exp(-np.abs(t))) ** 2, rel=1e-12)

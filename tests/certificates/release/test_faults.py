@@ -16,7 +16,7 @@ import pytest
 
 from dpcore.cli import main
 from dpcore.release.evidence import verifier
-from dpcore.release.ledger.ledger_store import Store, verify
+from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
 from tests.cli.command_files import write_files
 from tests.cli.test_release import ENVIRONMENT, order
 from tests.small_problems import parametrize
@@ -50,7 +50,7 @@ def charges():
     ledger = Path("l.sqlite")
     if not ledger.exists() or not ledger.stat().st_size:
         return []
-    return [release for found in Store(ledger).show() for release in found.releases]
+    return [release for found in LedgerStore(ledger).list_datasets() for release in found.releases]
 
 
 def check_first(step, code, said, kill):
@@ -59,7 +59,7 @@ def check_first(step, code, said, kill):
     assert "Traceback" not in said
     assert "unexpected" not in said, (step, said)
     if Path("out").exists():
-        assert all(holds for holds, *_ in verifier.checks(Path("out"))), (step, "half of a release")
+        assert all(holds for holds, *_ in verifier.run_checks(Path("out"))), (step, "half of a release")
     elif not kill and charges():
         assert "its budget stays used" in said or "whether its budget was used is not known" in said, (step, said)
 
@@ -68,8 +68,8 @@ def check_whole(step):
     """One charge, one release, whole and noted, and nothing else lies there."""
     (release,) = charges()
     assert release["state"] == "released", step
-    assert verify("l.sqlite") == [], step
-    found = verifier.checks(Path("out"), ledger=Path("l.sqlite"))
+    assert verify_ledger("l.sqlite") == [], step
+    found = verifier.run_checks(Path("out"), ledger=Path("l.sqlite"))
     assert all(holds for holds, *_ in found), (step, found)
     names = {path.name for path in Path().iterdir()}
     assert names == NAMES, (step, names)
@@ -112,7 +112,7 @@ def test_a_release_is_charged_once_wherever_the_disk_is_full_or_it_is_killed(tmp
     done = subprocess.run(
         command, env=os.environ | ENVIRONMENT | {"LD_PRELOAD": str(library)}, cwd=ENVIRONMENT["PYTHONPATH"],
         capture_output=True, text=True, timeout=3000,
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     assert int(done.stdout) > 40
 

@@ -7,8 +7,8 @@ import sys
 import time
 
 from dpcore import Budget
-from dpcore.privacy.accounting import Lifetime, events_from_json
-from dpcore.release.ledger.ledger_store import Store, verify
+from dpcore.privacy.accounting import LifetimeBudget, events_from_json
+from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
 from tests.cli.test_release import ENVIRONMENT, facts, order
 
 KILLS = 5
@@ -23,7 +23,7 @@ def start(out):
 
 def releases():
     """Every release that the ledger charged for."""
-    (data_set,) = Store("l.sqlite").show()
+    (data_set,) = LedgerStore("l.sqlite").list_datasets()
     return data_set.releases
 
 
@@ -44,8 +44,8 @@ def test_killed_releases_are_charged_and_never_free(here):
         entries = [facts(folder)["ledger"]["entry"] for folder in folders]
         assert len(set(entries)) == len(entries), "a release is never free"
         assert len(entries) + sum(r["state"] == UNFINISHED for r in releases()) >= len(releases())
-        assert verify("l.sqlite") == []
-    (data_set,) = Store("l.sqlite").show()
+        assert verify_ledger("l.sqlite") == []
+    (data_set,) = LedgerStore("l.sqlite").list_datasets()
     events = [event for release in data_set.releases for event in events_from_json(release["events"])]
-    lifetime = Lifetime(Budget(50, 1e-6), data_set.lifetime.accounting, data_set.lifetime.failure)
-    assert lifetime.total(events) == data_set.spent
+    lifetime = LifetimeBudget(Budget(50, 1e-6), data_set.lifetime.accounting, data_set.lifetime.failure)
+    assert lifetime.total_epsilon(events) == data_set.spent

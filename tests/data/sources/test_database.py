@@ -18,7 +18,7 @@ import pytest
 
 from dpcore import Marginals, gather, read_json
 from dpcore.data.sources import database_source
-from dpcore.data.sources.database_source import DatabaseSource, connect
+from dpcore.data.sources.database_source import DatabaseSource, connect_database
 from tests.small_problems import (
     binned,
     categorical,
@@ -47,9 +47,9 @@ SCHEMA = {
     "rate": categorical("0.1", "2", "-0.5", missing="category"),
     "yes": categorical("True", "False", missing="category"),
     "full": integer(0, 3, unreadable="missing", **CLIP),
-}  # fmt: skip
+}
 TYPES = "sex text, old bigint, pay double precision, thin real, code bigint, rate double precision, yes boolean"
-TYPES += ", \"full\" double precision"  # fmt: skip
+TYPES += ", \"full\" double precision"
 
 
 def table(n=400):
@@ -130,7 +130,7 @@ def postgres():
 
 @pytest.fixture(params=["duck", "postgres"])
 def source(request):
-    with closing(connect(f"{request.getfixturevalue(request.param)}#people")) as source:
+    with closing(connect_database(f"{request.getfixturevalue(request.param)}#people")) as source:
         yield source
 
 
@@ -157,7 +157,7 @@ def test_codes_are_those_in_memory_bit_for_bit(source):
         ("sex", categorical("f", read="any case"), "reading it as 'any case' needs a file"),
         ("nobody", integer(0, 9), "has no column 'nobody'"),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused_in_memory_is_refused_there(source, name, spec, message):
     domain = domain_of({name: spec})
     with refused(message) as caught:
@@ -185,7 +185,7 @@ def test_no_collation_nor_enumeration_makes_two_texts_one(request, tmp_path, wor
         own.execute(f"INSERT INTO {words} VALUES ('a'), ('A'), (' a'), ('NA'), ('na'), (NULL)")
     domain = domain_of({"word": categorical("a", "(other)", missing="category", out_of_range="other")})
     frame = pd.DataFrame({"word": ["a", "A", " a", "NA", "na", None]})
-    with closing(connect(f"{address}#{words}")) as source:
+    with closing(connect_database(f"{address}#{words}")) as source:
         assert told(gather(source, domain, [])) == told(domain.encode(frame))
 
 
@@ -195,7 +195,7 @@ def test_no_setting_of_a_server_makes_a_value_a_command(postgres):
         own.execute("CREATE TABLE slashes (word TEXT)")
         own.cursor().executemany("INSERT INTO slashes VALUES (%s)", [[word] for word in words])
     domain = domain_of({"word": categorical(*words)})
-    with closing(connect(f"{postgres}?options=-c%20standard_conforming_strings%3Doff#slashes")) as source:
+    with closing(connect_database(f"{postgres}?options=-c%20standard_conforming_strings%3Doff#slashes")) as source:
         assert gather(source, domain, []).weights.tolist() == [1, 1, 1]
 
 
@@ -205,25 +205,25 @@ def test_many_columns_are_checked(postgres):
         own.execute(f"CREATE TABLE many ({', '.join(f'{name} double precision' for name in names)})")
         own.execute(f"INSERT INTO many VALUES ({', '.join('1' for _ in names)}), ({', '.join('2' for _ in names)})")
     domain = domain_of({name: integer(0, 3) for name in names})
-    with closing(connect(f"{postgres}#many")) as source:
+    with closing(connect_database(f"{postgres}#many")) as source:
         assert source.count(domain, [(169,)]).tables[169,].tolist() == [0, 1, 1, 0]
         with refused("column 'c169': '2' is outside"):
             source.count(domain_of({name: integer(0, 3 - (name == "c169") * 2) for name in names}), [])
 
 
 def test_a_table_that_changes_while_it_is_counted_is_refused(duck, monkeypatch):
-    source = connect(f"{duck}#people")
-    real = DatabaseSource._checked
-    monkeypatch.setattr(DatabaseSource, "_checked", lambda self, *a: real(self, *a) + 1)
+    source = connect_database(f"{duck}#people")
+    real = DatabaseSource._check_and_count_rows
+    monkeypatch.setattr(DatabaseSource, "_check_and_count_rows", lambda self, *a: real(self, *a) + 1)
     with refused("changed while it was counted"):
         gather(source, domain_of({"yes": SCHEMA["yes"]}), [])
 
 
 def test_no_query_asks_for_rows(duck, monkeypatch):
-    asked, real = [], DatabaseSource._asked
-    monkeypatch.setattr(DatabaseSource, "_asked", lambda self, q: (asked.append(real(self, q)), asked[-1])[1])
+    asked, real = [], DatabaseSource._run_query
+    monkeypatch.setattr(DatabaseSource, "_run_query", lambda self, q: (asked.append(real(self, q)), asked[-1])[1])
     domain = domain_of({name: SCHEMA[name] for name in ("sex", "old", "yes")})
-    connect(f"{duck}#people").count(domain, [(0,), (1, 2)])
+    connect_database(f"{duck}#people").count(domain, [(0,), (1, 2)])
     assert len(asked) == 2
     assert asked[0].num_rows == 1
     assert asked[1].column_names == ["cell", "times"]
@@ -236,10 +236,10 @@ def test_no_query_asks_for_rows(duck, monkeypatch):
         ("duckdb:///nowhere/x.duckdb#t", "duckdb: the table 't' cannot be opened"), ("duckdb://x", "is named ENGINE"),
         ("postgres://me:hunter2@127.0.0.1:9/x#t", "postgres: the table 't' cannot be opened"),
     ],
-)  # fmt: skip
+)
 def test_an_address_that_does_not_answer_is_one_line_without_its_password(text, message):
     with refused(message) as caught:
-        connect(text)
+        connect_database(text)
     assert "hunter2" not in str(caught.value)
 
 
@@ -251,14 +251,16 @@ def test_no_file_outside_the_database_is_read(tmp_path):
         made.execute("CREATE VIEW v AS SELECT * FROM t")
         made.execute(f"CREATE VIEW outside AS SELECT * FROM read_csv('{secret}')")
     domain = domain_of({"a": integer(0, 3)})
-    assert [connect(f"duckdb://{path}#{name}").count(domain, [(0,)]).n for name in ("t", "main.t", "v")] == [1] * 3
+    assert [connect_database(f"duckdb://{path}#{name}").count(domain, [(0,)]).n for name in ("t", "main.t", "v")] == [
+        1
+    ] * 3
     for name in (str(secret), secret.name, "secret", "duckdb_settings", "outside"):
         with refused():
-            connect(f"duckdb://{path}#{name}").count(domain, [(0,)])
+            connect_database(f"duckdb://{path}#{name}").count(domain, [(0,)])
     os.mkfifo(tmp_path / "pipe")
     for other in (tmp_path / "pipe", "/dev/zero", ":memory:", "md:far", f"{path}?enable_external_access=true"):
         with refused(r"cannot be opened \((there is no such file|a pipe|a device)"):
-            connect(f"duckdb://{other}#t")
+            connect_database(f"duckdb://{other}#t")
 
 
 def test_engines_that_were_not_tested_are_refused():
@@ -270,7 +272,7 @@ def test_engines_that_were_not_tested_are_refused():
 def test_without_the_extra_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ibis", None)
     with refused(r"pip install 'privacy-utility-explorer\[sql\]'"):
-        connect("duckdb://x#t")
+        connect_database("duckdb://x#t")
 
 
 def test_a_run_on_a_database_is_served_and_a_release_refused(duck, tmp_path, monkeypatch):
@@ -284,5 +286,5 @@ def test_a_run_on_a_database_is_served_and_a_release_refused(duck, tmp_path, mon
 
 
 def test_spaces_are_those_that_python_strips():
-    assert len(database_source.SPACES) > 20
-    assert f"x{database_source.SPACES}".strip() == "x"
+    assert len(database_source.SPACE_CHARACTERS) > 20
+    assert f"x{database_source.SPACE_CHARACTERS}".strip() == "x"

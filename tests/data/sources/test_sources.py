@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from dpcore import Marginals, TableQueries, Union, gather, read_table
 from dpcore.data import text_file
-from dpcore.data.fingerprint import fingerprint
-from dpcore.data.readers import read
+from dpcore.data.fingerprint import table_fingerprint
+from dpcore.data.readers import load_table
 from dpcore.data.sources import parquet_source, table_counting
 from dpcore.data.sources.parquet_source import ParquetSource
 from dpcore.data.sources.text_source import TextSource
@@ -38,7 +38,7 @@ MESSY = {
     "age": integer(0, 9, out_of_range="clip", missing="category"),
     "pay": binned("numeric", 0, 0.1, 0.3, 1.1, 3, out_of_range="clip", missing="category"),
     "when": integer(1990, 1995, out_of_range="clip", read="year of d/m/y"),
-}  # fmt: skip
+}
 MESSY["when"]["missing"] = "category"
 
 
@@ -63,8 +63,8 @@ def domain():
 @parametrize("rows", [29, 10_000])
 @parametrize("ending, sep", [("csv", ","), ("tsv", "\t"), ("csv", ";"), ("parquet", "")])
 def test_the_rows_are_those_in_memory(tmp_path, domain, monkeypatch, rows, ending, sep):
-    monkeypatch.setattr(text_file, "BYTES", 20 * rows)
-    monkeypatch.setattr(parquet_source, "ROWS", rows)
+    monkeypatch.setattr(text_file, "READ_SIZE", 20 * rows)
+    monkeypatch.setattr(parquet_source, "MAX_CHUNK_ROWS", rows)
     frame, path = table(), tmp_path / f"t.{ending}"
     if ending == "parquet":
         frame.to_parquet(path, row_group_size=97)
@@ -105,16 +105,16 @@ def test_tables_of_a_domain_that_nobody_lists_are_those_in_memory(wide, path):
     assert counts.n == rows.n
     for workload in (pairs, asked):
         assert (workload.answers_of_rows(counts) == workload.answers_of_rows(rows)).all()
-        assert (workload.answers_of_rows(counts.counted) == workload.answers_of_rows(rows.counted)).all()
+        assert (workload.answers_of_rows(counts.with_undivided_sums) == workload.answers_of_rows(rows.counted)).all()
     assert all(table.dtype == np.int64 for table in counts.tables.values())
 
 
 def test_counts_sent_elsewhere_refuse_what_was_not_counted(wide):
     domain, _, home = wide
     counts = gather(ParquetSource(home / "one.parquet"), domain, [(0, 1)])
-    assert counts.apart.count((0,), ()).sum() == counts.n
+    assert counts.without_source.count((0,), ()).sum() == counts.n
     with refused("the table of a, b, c was not counted"):
-        counts.apart.count((0, 1, 2), ())
+        counts.without_source.count((0, 1, 2), ())
     assert counts.count((0, 1, 2), ()).sum() == counts.n
 
 
@@ -160,16 +160,18 @@ def test_tables_are_put_together_and_summed_out_without_loss(shape, data):
     d = len(shape)
     every = [axes for w in (1, 2, 3) for axes in itertools.combinations(range(d), w)]
     tables = data.draw(st.lists(st.sampled_from(every), min_size=1, max_size=30, unique=True))
-    wide = table_counting.cover(tables, shape)
+    wide = table_counting.choose_wide_tables(tables, shape)
     sizes = {axes: int(np.prod([shape[a] for a in axes])) for axes in {*wide, *tables}}
-    assert all(sizes[axes] <= table_counting.WIDE or axes in tables for axes in wide)
+    assert all(sizes[axes] <= table_counting.MAX_WIDE_TABLE_CELLS or axes in tables for axes in wide)
     assert all(any(set(axes) <= set(other) for other in wide) for axes in tables)
     drawn = [seeded(a).integers(0, size, 50) for a, size in enumerate(shape)]
     counted = {axes: np.zeros(sizes[axes], dtype=np.int64) for axes in wide}
-    with mock.patch.object(table_counting, "SPREAD", data.draw(st.sampled_from([10, table_counting.SPREAD]))):
-        table_counting.add(counted, [c[:20] for c in drawn], shape)
-        table_counting.add(counted, [c[20:] for c in drawn], shape)
-    for axes, table in table_counting.narrowed(counted, tables, shape).items():
+    with mock.patch.object(
+        table_counting, "SPREAD", data.draw(st.sampled_from([10, table_counting.MIN_SPARSE_TABLE_CELLS]))
+    ):
+        table_counting.add_rows_to_tables(counted, [c[:20] for c in drawn], shape)
+        table_counting.add_rows_to_tables(counted, [c[20:] for c in drawn], shape)
+    for axes, table in table_counting.sum_to_tables(counted, tables, shape).items():
         own = np.ravel_multi_index(tuple(drawn[a] for a in axes), tuple(shape[a] for a in axes))
         assert (table == np.bincount(own, minlength=sizes[axes])).all()
 
@@ -182,7 +184,7 @@ def test_tables_are_put_together_and_summed_out_without_loss(shape, data):
         (b"a,c\n1,2\n1,2\n", "no column 'b'; its columns are a, c"),
         (b"a,b\n1,2\n1,x\n", "rows from 1 on: column 'b': 'x' in row 2 is not a number"),
     ],
-)  # fmt: skip
+)
 def test_text_that_cannot_be_counted_says_why(tmp_path, content, message):
     (tmp_path / "t.csv").write_bytes(content)
     domain = codes(5, 5)
@@ -198,14 +200,14 @@ def test_text_that_cannot_be_counted_says_why(tmp_path, content, message):
         "\ufeffx,y\n0.1,é\n3,\"two\nlines\"\n".encode(), "x,y\n1,é\n2,ü\n".encode("cp1252"),
         "x,y\n1,é\n2,".encode() + b"\xe9\n", "x,y\n1,é\n2,a\n".encode("utf-16"), b"x,y\n1\n\n2,a\n",
     ],
-)  # fmt: skip
+)
 @parametrize("size", [1, 5, 1 << 20])
 def test_text_is_cut_into_the_same_cells(tmp_path, monkeypatch, content, size):
     path = tmp_path / "t.csv"
     path.write_bytes(content)
-    whole = read(path)
-    monkeypatch.setattr(text_file, "BYTES", size)
-    monkeypatch.setattr(text_file, "ROWS", 1 if size == 1 else 1000)
+    whole = load_table(path)
+    monkeypatch.setattr(text_file, "READ_SIZE", size)
+    monkeypatch.setattr(text_file, "BATCH_ROWS", 1 if size == 1 else 1000)
     source = TextSource(path, whole.format)
     parts = pd.concat([chunk.table for chunk in source.chunks(source.columns)])
     assert parts.to_numpy().tolist() == whole.frame.to_numpy().tolist()
@@ -238,21 +240,21 @@ def test_folders_and_files_that_are_no_tables_say_why(tmp_path):
     for path, message in {
         "empty": "holds no file", "named": "names a column's value", "broken.parquet": "damaged",
         "mixed": "has other columns than a.parquet", "nowhere.parquet": "there is no such file",
-    }.items():  # fmt: skip
+    }.items():
         with refused(message):
             gather(ParquetSource(tmp_path / path), codes(5), [])
 
 
 @parametrize("ending", ["csv", "parquet"])
 def test_a_fingerprint_is_that_in_memory_whatever_the_order(tmp_path, monkeypatch, ending):
-    monkeypatch.setattr(text_file, "BYTES", 400)
+    monkeypatch.setattr(text_file, "READ_SIZE", 400)
     frame = table(100)
     seen = set()
     for i, version in enumerate((frame, frame.iloc[::-1], frame[frame.columns[::-1]])):
         path = tmp_path / f"{i}.{ending}"
         source = TextSource(path) if ending == "csv" else ParquetSource(path)
         version.to_csv(path, index=False) if ending == "csv" else version.to_parquet(path, row_group_size=30)
-        seen |= {source.fingerprint(b"k"), fingerprint(read_table(path), b"k")}
+        seen |= {source.fingerprint(b"k"), table_fingerprint(read_table(path), b"k")}
     assert len(seen) == 1
     assert InParts(frame.iloc[1:]).fingerprint(b"k") not in seen
     assert InParts(frame).fingerprint(b"l") not in seen

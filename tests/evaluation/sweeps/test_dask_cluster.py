@@ -10,7 +10,7 @@ import pytest
 
 from dpcore import domain_from_json, read_json
 from dpcore.data.sources.parquet_source import ParquetSource
-from dpcore.evaluation.sweeps.dask_cluster import OnCluster, check_address, connect
+from dpcore.evaluation.sweeps.dask_cluster import ClusterSource, check_address, connect_to_scheduler
 from tests.small_problems import cli, once, parametrize, refusal, refused, seeded, write_json
 
 pytestmark = [
@@ -52,8 +52,8 @@ def parts(tmp_path_factory):
 def counted_on(cluster, parts, watch):
     source, domain = parts
     tables = list(itertools.combinations(range(8), 3))
-    with closing(connect(cluster.scheduler_address)) as client:
-        found = OnCluster(source, client).count(domain, tables, lambda rows: watch(client, rows))
+    with closing(connect_to_scheduler(cluster.scheduler_address)) as client:
+        found = ClusterSource(source, client).count(domain, tables, lambda rows: watch(client, rows))
     here = source.count(domain, tables)
     assert found.n == here.n == 200_000
     assert all((found.tables[axes] == here.tables[axes]).all() for axes in tables)
@@ -71,11 +71,11 @@ def test_what_a_schema_refuses_on_a_cluster_is_said_and_counting_there_can_be_st
     def enough(rows):
         raise TimeoutError
 
-    with closing(connect(cluster.scheduler_address)) as client:
+    with closing(connect_to_scheduler(cluster.scheduler_address)) as client:
         with refused("t.parquet, row group .*: column 'a': .* is outside 0..4"):
-            OnCluster(source, client).count(domain_from_json({"a": 5}), [(0,)])
+            ClusterSource(source, client).count(domain_from_json({"a": 5}), [(0,)])
         with pytest.raises(TimeoutError):
-            OnCluster(source, client).count(domain, [(0,)], enough)
+            ClusterSource(source, client).count(domain, [(0,)], enough)
 
 
 def on_both(asked, cluster, capsys):
@@ -119,7 +119,7 @@ def test_addresses_that_protect_the_table_are_taken(address):
         "tls://example.org": "is not the address", "http://127.0.0.1:1": "is not the address",
         "tcp://127.0.0.1:x": "is not the address", "": "is not the address",
     }.items(),
-)  # fmt: skip
+)
 def test_other_addresses_are_refused(address, message):
     with refused(message):
         check_address(address)
@@ -134,4 +134,4 @@ def test_nobody_at_the_address_is_one_clear_line(here, monkeypatch):
 def test_without_the_extra_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
     with refused(r"pip install 'privacy-utility-explorer\[cluster\]'"):
-        connect("tcp://127.0.0.1:8786")
+        connect_to_scheduler("tcp://127.0.0.1:8786")

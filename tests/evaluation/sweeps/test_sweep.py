@@ -18,9 +18,9 @@ from dpcore import ALGORITHMS, Budget, InputError, Marginals, QueryRelease, Rows
 from dpcore.algorithms import MWEM
 from dpcore.cli import main
 from dpcore.cli.commands import sweep as command
-from dpcore.core.errors import in_words
+from dpcore.core.errors import user_message
 from dpcore.core.parameters import parameter_values
-from dpcore.evaluation.sweeps.sweep import SweepPoint, cases, identity, rows_digest, still_to_run, sweep
+from dpcore.evaluation.sweeps.sweep import SweepPoint, pending_cases, plan_cases, rows_digest, run_sweep, sweep_identity
 from dpcore.evaluation.sweeps.worker_pool import WorkerPool
 from tests.small_problems import (
     QUERIES,
@@ -43,11 +43,11 @@ BUDGETS = [Budget(epsilon, 1e-9) for epsilon in (0.3, 1.0, 3.0)]
 
 
 def plan(algorithms=CHOSEN, budgets=BUDGETS, seeds=(0, 1)):
-    return cases(algorithms, PROBLEM, budgets, seeds)
+    return plan_cases(algorithms, PROBLEM, budgets, seeds)
 
 
 def test_every_point_holds_the_numbers_of_run():
-    points = {p.key: p for p in sweep(plan(), PROBLEM, ROWS)}
+    points = {p.key: p for p in run_sweep(plan(), PROBLEM, ROWS)}
     assert len(points) == 12
     for (name, epsilon, delta, seed), point in points.items():
         run = Run(CHOSEN[name], PROBLEM, ROWS, Budget(epsilon, delta), seed=seed).finish()
@@ -86,13 +86,13 @@ def test_nothing_to_do_repetitions_and_too_many_points_are_refused(budgets, seed
 @parametrize("where", ["here", "pool"])
 def test_a_refusal_is_a_point_and_the_rest_goes_on(pool, where):
     planned = plan(budgets=[Budget(1.0, 0.0)])
-    points = list(sweep(planned, PROBLEM, ROWS, pool=pool if where == "pool" else None))
+    points = list(run_sweep(planned, PROBLEM, ROWS, pool=pool if where == "pool" else None))
     states = Counter((p.algorithm, p.state) for p in points)
     assert states == {("dpfw", "done"): 2, ("gaussian_maxent", "refused"): 2}
     refused = next(p for p in points if p.state == "refused")
     assert "delta=0" in refused.message
     assert (refused.errors, refused.seconds) == ({}, None)
-    assert still_to_run(planned, points) == [], "it would be refused again"
+    assert pending_cases(planned, points) == [], "it would be refused again"
 
 
 def test_a_point_that_breaks_is_recorded_without_the_words_of_the_bug(monkeypatch):
@@ -101,13 +101,13 @@ def test_a_point_that_breaks_is_recorded_without_the_words_of_the_bug(monkeypatc
 
     monkeypatch.setattr(MWEM, "steps", broken)
     planned = plan({**CHOSEN, "mwem": MWEM()}, seeds=[0])
-    points = list(sweep(planned, PROBLEM, ROWS))
+    points = list(run_sweep(planned, PROBLEM, ROWS))
     assert Counter((p.algorithm, p.state) for p in points)["mwem", "failed"] == 3
     assert sum(p.state == "done" for p in points) == 6
     failed = next(p for p in points if p.state == "failed")
-    assert failed.message == in_words(ZeroDivisionError())
+    assert failed.message == user_message(ZeroDivisionError())
     assert "Ada" not in json.dumps(failed.to_json())
-    assert {c.name for c in still_to_run(planned, points)} == {"mwem"}, "tried again"
+    assert {c.name for c in pending_cases(planned, points)} == {"mwem"}, "tried again"
 
 
 def test_an_interrupt_inside_a_run_is_no_point():
@@ -118,7 +118,7 @@ def test_an_interrupt_inside_a_run_is_no_point():
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        deque(map(points.append, sweep(plan(), PROBLEM, ROWS, watch=watch)))
+        deque(map(points.append, run_sweep(plan(), PROBLEM, ROWS, progress=watch)))
     assert len(points) == 3
     assert all(p.state == "done" for p in points)
 
@@ -127,7 +127,7 @@ def test_closing_cancels_the_jobs_and_frees_the_table(pool, monkeypatch):
     submitted, real = [], WorkerPool.submit
     monkeypatch.setattr(WorkerPool, "submit", lambda self, *a: submitted.append(real(self, *a)) or submitted[-1])
     endless = {"dpfw": ALGORITHMS["dpfw"](rounds=1_000_000)}
-    generator = sweep([*plan(seeds=[0])[:1], *plan(endless, seeds=[0])], PROBLEM, ROWS, pool=pool)
+    generator = run_sweep([*plan(seeds=[0])[:1], *plan(endless, seeds=[0])], PROBLEM, ROWS, pool=pool)
     assert next(generator).state == "done"
     generator.close()
     assert all(job.wait(90) for job in submitted)
@@ -146,13 +146,13 @@ def test_a_dead_worker_loses_one_point(pool, others):
             for pid in killed:
                 os.kill(pid, signal.SIGKILL)
 
-    points = list(sweep(waiting, PROBLEM, ROWS, pool=pool, watch=watch))
+    points = list(run_sweep(waiting, PROBLEM, ROWS, pool=pool, progress=watch))
     assert Counter(p.state for p in points) == {"done": 6, "failed": 1}
     assert "ended unexpectedly" in next(p for p in points if p.state == "failed").message
 
 
 def test_points_survive_json_and_nothing_else_is_a_point():
-    for found in sweep(plan(seeds=[0]), PROBLEM, ROWS):
+    for found in run_sweep(plan(seeds=[0]), PROBLEM, ROWS):
         assert SweepPoint.from_json(json.loads(json.dumps(found.to_json()))) == found
     good = found.to_json()
     odd = ({"state": "odd"}, {"seed": "0"}, {"more": 1}, {"errors": 3}, {"errors": {"a": "x"}})
@@ -172,15 +172,15 @@ def point(name, epsilon, seed, state="done", **known):
 def test_means_and_winners():
     done = [("b", 1.0, 0, 0.2), ("b", 1.0, 1, 0.4), ("a", 1.0, 0, 0.25), ("a", 0.1, 0, 0.5)]
     points = [point(*key, errors={"max_error": error, "mean_l1": None}, seconds=2.0) for *key, error in done]
-    lines = command.report([*points, point("a", 0.1, 1, "failed", message="broke")])[2:]
+    lines = command.report_lines([*points, point("a", 0.1, 1, "failed", message="broke")])[2:]
     cells = [["b", "1", "2", "0.3"], ["a", "1", "1", "0.25"], ["a", "0.1", "1", "0.5"]]
     assert [line.split() for line in lines[:3]] == [[*line, "-", "2"] for line in cells]
     assert lines[3:] == ["best max error: ε=0.1 a, ε=1 a", "failed: a at ε=0.1 (1 points): broke"]
 
 
 def test_tasks_are_told_apart_by_public_facts_and_tables_by_a_digest():
-    ours = identity(PROBLEM)
-    assert ours == identity(all_tables(PROBLEM.domain, PROBLEM.n))
+    ours = sweep_identity(PROBLEM)
+    assert ours == sweep_identity(all_tables(PROBLEM.domain, PROBLEM.n))
     domain = PROBLEM.domain
     start = np.full(domain.size, 1 / domain.size)
     others = [
@@ -190,9 +190,9 @@ def test_tasks_are_told_apart_by_public_facts_and_tables_by_a_digest():
         QueryRelease(Marginals(domain, ["ab", "ac"]), PROBLEM.n),
         *(QueryRelease(w(d), PROBLEM.n) for name, (d, _, w) in TASKS.items() if name != "2-way"),
     ]
-    assert len({json.dumps(identity(other)) for other in [PROBLEM, *others]}) == 1 + len(others)
+    assert len({json.dumps(sweep_identity(other)) for other in [PROBLEM, *others]}) == 1 + len(others)
     mixed = Rows(ROWS.values[::-1].copy(), ROWS.weights[::-1].copy())
-    assert rows_digest(ROWS) == rows_digest(domain.group(np.repeat(mixed.values, mixed.weights, axis=0)))
+    assert rows_digest(ROWS) == rows_digest(domain.group_rows(np.repeat(mixed.values, mixed.weights, axis=0)))
     assert rows_digest(ROWS) != rows_digest(random_rows(domain, PROBLEM.n, seed=1))
 
 
@@ -260,7 +260,7 @@ def test_an_interrupted_sweep_keeps_what_is_done_and_resumes_with_the_rest(here,
     """And its points are those of two jobs without an interrupt."""
 
     def interrupted(*args, **known):
-        for i, point in enumerate(sweep(*args, **known)):
+        for i, point in enumerate(run_sweep(*args, **known)):
             if i == 3:
                 raise KeyboardInterrupt
             yield point
@@ -309,9 +309,9 @@ def test_a_file_of_another_task_is_refused_and_left_alone(here):
 def test_a_spreadsheet_sees_no_formula():
     texts = ["=1+1", "+1", "-1", "@x", "\t=1", " =1", "a\n=b", "plain"]
     points = [point("dpfw", 1.0, 0, "failed", message=text) for text in texts]
-    rows = list(csv.DictReader(io.StringIO(command.as_csv(points))))
+    rows = list(csv.DictReader(io.StringIO(command.points_csv(points))))
     assert [row["message"] for row in rows] == ["'=1+1", "'+1", "'-1", "'@x", "'=1", "'=1", "a =b", "plain"]
-    (row,) = csv.DictReader(io.StringIO(command.as_csv([point("dpfw", 1.0, 0, "done", errors={"gap": -0.5})])))
+    (row,) = csv.DictReader(io.StringIO(command.points_csv([point("dpfw", 1.0, 0, "done", errors={"gap": -0.5})])))
     assert row["gap"] == "-0.5", "a number stays one"
 
 

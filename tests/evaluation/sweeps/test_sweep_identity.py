@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dpcore import Marginals, PrivacyUnit, domain_from_json, source_at
-from dpcore.data.sources.gathered_counts import Counts
+from dpcore.data.sources.gathered_counts import GatheredCounts
 from dpcore.evaluation.sweeps.sweep import rows_digest, table_digest
 from tests.cli.command_files import OPEN, people
 from tests.small_problems import cli, parametrize, refusal, write_json
@@ -124,6 +124,8 @@ def test_counts_of_another_file_have_another_digest(tmp_path):
         pd.DataFrame(codes, columns=pd.Index(names)).to_parquet(path)
         source = source_at(path)
         tally = source.count(domain, Marginals.all(domain, 1).axes)
-        digests.append(rows_digest(Counts(domain, tally.n, tally.tables, source)))
-        assert rows_digest(Counts(domain, tally.n, tally.tables)) == rows_digest(Counts(domain, tally.n, tally.tables))
+        digests.append(rows_digest(GatheredCounts(domain, tally.n, tally.tables, source)))
+        assert rows_digest(GatheredCounts(domain, tally.n, tally.tables)) == rows_digest(
+            GatheredCounts(domain, tally.n, tally.tables)
+        )
     assert digests[0] != digests[1]

@@ -22,18 +22,18 @@ LONG = {"rounds": 1_000_000}
 
 @once
 def pool(others):
-    pool, patience = WorkerPool(workers=1), jobs.PATIENCE
-    jobs.PATIENCE = 60.0  # a busy machine may take its time
+    pool, patience = WorkerPool(workers=1), jobs.CANCEL_GRACE_SECONDS
+    jobs.CANCEL_GRACE_SECONDS = 60.0  # a busy machine may take its time
     yield pool
     pool.close()
-    jobs.PATIENCE = patience
+    jobs.CANCEL_GRACE_SECONDS = patience
 
 
 @pytest.fixture
 def block():
     block = SharedRows(ROWS)
     yield block
-    block.free()
+    block.free_memory()
 
 
 def task(block, name="gaussian_maxent", seeds=(0,), **settings):
@@ -76,15 +76,15 @@ def test_a_run_is_cancelled_between_its_steps_and_keeps_what_is_there(pool, bloc
 
 
 def test_a_run_in_one_long_step_is_ended_and_its_worker_replaced(pool, block, monkeypatch):
-    monkeypatch.setattr(jobs, "PATIENCE", 0.8)
+    monkeypatch.setattr(jobs, "CANCEL_GRACE_SECONDS", 0.8)
     tables = Marginals.all(many(40, 4), 3)
-    rows = SharedRows(tables.domain.group(seeded(0).integers(0, 4, (2_000, 40))))
+    rows = SharedRows(tables.domain.group_rows(seeded(0).integers(0, 4, (2_000, 40))))
     job = pool.submit(replace(task(rows), problem=replace(PROBLEM, workload=tables), population=None), "me")
     until(lambda: job.state == "running" and job.rounds)
     job.cancel()
     assert job.wait(90)
     assert (job.state, job.results) == ("cancelled", []), "not even its first step was waited for"
-    rows.free()
+    rows.free_memory()
     assert pool.submit(task(block), "me").wait(90)
 
 
@@ -114,7 +114,7 @@ def test_all_workers_killed_at_once_fail_their_jobs_in_words_the_next_runs_and_c
     try:
         jobs = [endless(pool, block, who) for who in ("me", "you")]
         waiting = pool.submit(task(block), "them")
-        until(lambda: all(job.records for job in jobs))
+        until(lambda: all(job.convergence for job in jobs))
         for worker in set(active_children()) - before:
             os.kill(worker.pid, signal.SIGKILL)
         assert all(job.wait(90) for job in jobs)
@@ -123,7 +123,7 @@ def test_all_workers_killed_at_once_fail_their_jobs_in_words_the_next_runs_and_c
         assert waiting.wait(90)
         assert waiting.state == "done"
         running, queued = ([endless(pool, block) for _ in range(2)] for _ in range(2))
-        until(lambda: all(job.records for job in running))
+        until(lambda: all(job.convergence for job in running))
     finally:
         pool.close()
     assert [job.state for job in queued] == ["failed", "failed"]
@@ -135,7 +135,7 @@ def test_a_forgotten_table_fails_with_words(pool, block):
     assert pool.submit(task(block), "me").wait(90)
     gone = SharedRows(ROWS)
     late = task(gone)
-    gone.free()
+    gone.free_memory()
     job = pool.submit(late, "me")
     assert job.wait(90)
     assert (job.state, job.error) == ("failed", "the table is no longer here")

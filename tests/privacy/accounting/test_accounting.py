@@ -9,21 +9,21 @@ from hypothesis import strategies as st
 
 from dpcore import ALGORITHMS, Budget, BudgetError, InputError
 from dpcore.algorithms.algorithm import make_plan
-from dpcore.core.parameters import build
+from dpcore.core.parameters import build_from_texts
 from dpcore.privacy.accounting import (
-    Accounting,
     Approximate,
     BoundedRange,
+    ComposedCost,
+    CompositionRule,
     Gaussian,
     Pure,
-    Sums,
-    cautions,
+    budget_warnings,
     conversions,
-    equal_selections,
-    gaussian_share,
+    equal_selection_spend,
+    gaussian_spend,
 )
-from dpcore.privacy.accounting.budget_meter import Ledger
-from dpcore.privacy.accounting.calibrations import TOLERANCE
+from dpcore.privacy.accounting.budget_meter import BudgetMeter
+from dpcore.privacy.accounting.calibrations import LOG_DELTA_TOLERANCE
 from tests.privacy.enumerated_neighbours import plan_of
 from tests.small_problems import BUDGET, HUGE, approx, few_rounds, parametrize, refused, task, unpaid, variants
 
@@ -52,10 +52,10 @@ def test_what_is_no_number_is_no_budget(value):
 
 
 def test_cautions_name_the_two_usual_mistakes():
-    assert cautions(Budget(10, 0.0099), 100) == []
-    assert [c.split(":")[0] for c in cautions(Budget(1, 0.01), 100)] == ["delta=0.01 is at least 1/n = 0.01"]
-    assert [c.split(":")[0] for c in cautions(Budget(1000, 0), 100)] == ["epsilon=1000 is above 10"]
-    assert len(cautions(Budget(1e9, 0.5), 2)) == 2
+    assert budget_warnings(Budget(10, 0.0099), 100) == []
+    assert [c.split(":")[0] for c in budget_warnings(Budget(1, 0.01), 100)] == ["delta=0.01 is at least 1/n = 0.01"]
+    assert [c.split(":")[0] for c in budget_warnings(Budget(1000, 0), 100)] == ["epsilon=1000 is above 10"]
+    assert len(budget_warnings(Budget(1e9, 0.5), 2)) == 2
 
 
 BAD_SPENDS = [
@@ -74,15 +74,15 @@ def test_a_spend_that_would_give_budget_back_or_pays_for_infinite_noise_cannot_b
 def uses_all(ledger):
     """Whether hardly more could be promised: at tiny ε and large δ ε says little, and δ at ε is compared."""
     spent, budget, joint = ledger.spent, ledger.plan.budget, ledger.sums.joint
-    if spent.accounting is Accounting.OPTIMAL:
+    if spent.accounting is CompositionRule.OPTIMAL:
         left = joint.log_delta(budget.epsilon, budget.delta) - math.log(budget.delta)
-        nearly = left >= -2 * TOLERANCE or spent.epsilon >= budget.epsilon * NEARLY
+        nearly = left >= -2 * LOG_DELTA_TOLERANCE or spent.epsilon >= budget.epsilon * NEARLY
         return nearly and left <= 0 and spent.epsilon <= budget.epsilon
     return budget.epsilon * NEARLY <= spent.epsilon <= budget.epsilon
 
 
 def charge_all(plan):
-    ledger = Ledger(plan)
+    ledger = BudgetMeter(plan)
     for charge in plan.charges:
         for _ in range(charge.times):
             ledger.charge(charge.verb, charge.spend)
@@ -92,11 +92,13 @@ def charge_all(plan):
 @parametrize("times", [1, 2, 3, 7, 100, 3000])
 @parametrize("budget", [Budget(1, 1e-9), Budget(0.01, 1e-3), Budget(40, 1e-6), Budget(1, 0)])
 def test_equal_selections_fit_exactly_and_one_more_does_not(budget, times):
-    spend = equal_selections(budget, times)
+    spend = equal_selection_spend(budget, times)
     ledger = charge_all(plan_of(budget, (spend, times)))
     assert uses_all(ledger)
-    assert not ledger.fits(spend)
-    symbol = {Accounting.PURE: "ε", Accounting.ZCDP: "ρ", Accounting.OPTIMAL: "selections"}[ledger.spent.accounting]
+    assert not ledger.can_charge(spend)
+    symbol = {CompositionRule.PURE: "ε", CompositionRule.ZCDP: "ρ", CompositionRule.OPTIMAL: "selections"}[
+        ledger.spent.accounting
+    ]
     with unpaid(rf"^select needs {symbol}=[\d.e-]+, [\d.e-]+ is left$"):
         ledger.charge("select", spend)
     assert len(ledger.events) == times
@@ -105,7 +107,7 @@ def test_equal_selections_fit_exactly_and_one_more_does_not(budget, times):
 @parametrize("shares", [[1.0], [0.5, 0.5], [0.1, 0.2, 0.7], [1 / 300] * 300])
 @parametrize("budget", BUDGETS)
 def test_gaussian_shares_use_the_whole_budget(budget, shares):
-    spends = [gaussian_share(budget, share) for share in shares]
+    spends = [gaussian_spend(budget, share) for share in shares]
     assert [s.mu**2 for s in spends] == approx(np.array(shares) * sum(s.mu**2 for s in spends))
     ledger = charge_all(plan_of(budget, *((s,) for s in spends)))
     assert budget.epsilon * NEARLY <= ledger.spent.epsilon <= budget.epsilon
@@ -119,31 +121,31 @@ def test_no_algorithm_plans_or_spends_more_than_requested(name, settings):
     """Defaults at all budgets, other choices at every fourth."""
     for budget in [*BUDGETS, *PURE][:: 1 if settings == few_rounds(name) else 4]:
         try:
-            plan = make_plan(build(ALGORITHMS[name], settings), task("2-way")[0], budget)
+            plan = make_plan(build_from_texts(ALGORITHMS[name], settings), task("2-way")[0], budget)
         except InputError:
             assert budget.delta == 0
             assert name != "dpfw", "pure DP is served by dpfw"
             continue
         ledger = charge_all(plan)
         spent = ledger.spent
-        if ALGORITHMS[name].adaptive and spent.accounting is not Accounting.OPTIMAL:  # expected, in whole charges
+        if ALGORITHMS[name].adaptive and spent.accounting is not CompositionRule.OPTIMAL:  # expected, in whole charges
             assert 0.7 * budget.epsilon <= spent.epsilon <= budget.epsilon
         else:
             assert uses_all(ledger)
         assert spent.delta <= budget.delta
-        assert plan.sums.epsilon(budget.delta, plan.accounting) <= budget.epsilon
+        assert plan.total_cost.epsilon(budget.delta, plan.accounting) <= budget.epsilon
 
 
 def test_the_ledger_refuses_a_kind_the_plan_does_not_declare():
-    ledger = Ledger(plan_of(BUDGET, (BoundedRange(0.1), 5)))
+    ledger = BudgetMeter(plan_of(BUDGET, (BoundedRange(0.1), 5)))
     for spend in (Gaussian(1e-6), Pure(1e-6), Approximate(1e-6, 1e-9)):
         with unpaid(f"paid with {type(spend).__name__}, which the plan does not declare"):
             ledger.charge("measure", spend)
-    assert (ledger.events, ledger.sums, ledger.spent.epsilon) == ([], Sums(), 0)
+    assert (ledger.events, ledger.total_cost, ledger.spent.epsilon) == ([], ComposedCost(), 0)
 
 
 def test_what_is_left_and_what_was_spent_are_told():
-    ledger = Ledger(plan_of(Budget(1, 0), (BoundedRange(0.4), 2)))
+    ledger = BudgetMeter(plan_of(Budget(1, 0), (BoundedRange(0.4), 2)))
     ledger.charge("select", BoundedRange(0.4))
     with unpaid(re.escape("select needs ε=0.7, 0.6 is left")):
         ledger.charge("select", BoundedRange(0.7))
@@ -167,7 +169,7 @@ def test_a_plan_that_was_accepted_can_be_charged_to_the_end(times, delta):
 
 
 def test_the_message_says_when_it_is_the_failure_probability_that_does_not_fit():
-    ledger = Ledger(plan_of(BUDGET, (Approximate(1e-3, 4e-7), 2)))
+    ledger = BudgetMeter(plan_of(BUDGET, (Approximate(1e-3, 4e-7), 2)))
     with unpaid(r"^x needs (failure )?δ=9e-07, (8|8.0*)e-07 is left$"):
         ledger.charge("x", Approximate(1e-3, 9e-7))
 
@@ -182,7 +184,7 @@ def test_a_plan_that_exceeds_its_budget_cannot_be_made():
         with unpaid(f"the plan needs {words}, ε=1 is given"):
             plan_of(Budget(1, delta), (spend,))
     with refused("delta=0 cannot be promised with Gaussian noise"):
-        gaussian_share(Budget(1, 0))
+        gaussian_spend(Budget(1, 0))
 
 
 def test_failure_probabilities_come_off_delta():
@@ -190,19 +192,19 @@ def test_failure_probabilities_come_off_delta():
     rho = 50 * 0.05**2 / 2 + 0.05**2 / 2
     assert spent.rho == approx(rho)
     assert spent.epsilon == approx(conversions.zcdp_epsilon(rho, 1e-6 - 50e-8), rel=1e-9)
-    assert (spent.delta, spent.mu, spent.accounting) == (1e-6, None, Accounting.ZCDP)
+    assert (spent.delta, spent.mu, spent.accounting) == (1e-6, None, CompositionRule.ZCDP)
     pure = charge_all(plan_of(Budget(2, 8e-7), (Approximate(0.9, 4e-7), 2))).spent
-    assert (pure.epsilon, pure.delta, pure.accounting) == (1.8, approx(8e-7), Accounting.PURE)
+    assert (pure.epsilon, pure.delta, pure.accounting) == (1.8, approx(8e-7), CompositionRule.PURE)
 
 
 def test_the_cheapest_valid_accounting_is_chosen():
     for spend, times, cheapest in (
-        (Gaussian(0.5), 4, Accounting.GDP),
-        (BoundedRange(0.01), 2, Accounting.PURE),
-        (BoundedRange(0.01), 10_000, Accounting.ZCDP),
+        (Gaussian(0.5), 4, CompositionRule.GDP),
+        (BoundedRange(0.01), 2, CompositionRule.PURE),
+        (BoundedRange(0.01), 10_000, CompositionRule.ZCDP),
     ):
-        assert Sums.of([(spend, times)]).best(Budget(9, 1e-6)) is cheapest
-    assert Sums.of([(BoundedRange(0.01), 2)]).epsilon(0, Accounting.ZCDP) == math.inf
+        assert ComposedCost.of_spends([(spend, times)]).tightest_rule(Budget(9, 1e-6)) is cheapest
+    assert ComposedCost.of_spends([(BoundedRange(0.01), 2)]).epsilon(0, CompositionRule.ZCDP) == math.inf
 
 
 KINDS = {Gaussian: (1e-3, 0.2), BoundedRange: (1e-3, 0.5), Pure: (1e-3, 0.2)}
@@ -212,17 +214,17 @@ KINDS = {Gaussian: (1e-3, 0.2), BoundedRange: (1e-3, 0.5), Pure: (1e-3, 0.2)}
 def test_spends_chosen_as_one_goes_along_never_exceed_the_budget(data):
     budget = data.draw(st.sampled_from([BUDGET, Budget(0.5, 1e-9), Budget(1, 0)]))
     kinds = data.draw(st.sets(st.sampled_from([BoundedRange, Pure] + [Gaussian] * (budget.delta > 0)), min_size=1))
-    ledger = Ledger(plan_of(budget, *((kind(0.01),) for kind in sorted(kinds, key=str))))
+    ledger = BudgetMeter(plan_of(budget, *((kind(0.01),) for kind in sorted(kinds, key=str))))
     for _ in range(data.draw(st.integers(1, 60))):
         kind = data.draw(st.sampled_from(sorted(kinds, key=str)))
         spend = kind(data.draw(st.floats(*KINDS[kind])))
-        before = list(ledger.events), ledger.sums
-        if ledger.fits(spend):
+        before = list(ledger.events), ledger.total_cost
+        if ledger.can_charge(spend):
             ledger.charge("x", spend)
             assert ledger.events == [*before[0], ("x", spend)]
         else:
             with unpaid("is left"):
                 ledger.charge("x", spend)
-            assert (ledger.events, ledger.sums) == before
+            assert (ledger.events, ledger.total_cost) == before
         assert ledger.spent.epsilon <= budget.epsilon
         assert ledger.spent.delta <= budget.delta

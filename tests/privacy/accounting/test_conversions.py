@@ -118,11 +118,11 @@ def test_the_room_of_zcdp_is_rounded_down_and_used(delta):
 def test_the_share_of_equal_releases_is_rounded_down(times, delta):
     target = log_of(delta)
     for epsilon in (10.0 ** np.linspace(-6, 6, 13)).tolist():
-        each = conversions.optimal_share(epsilon, times, delta)
+        each = conversions.largest_equal_epsilon(epsilon, times, delta)
         assert kairouz_log_delta(epsilon, each, times) <= target or each * times <= epsilon, f"epsilon={epsilon}"
         assert each >= epsilon / times * (1 - 1e-9)
         for share in (each, each / 3):
-            claimed = conversions.optimal_epsilon(share, times, delta)
+            claimed = conversions.pure_composition_epsilon(share, times, delta)
             assert kairouz_log_delta(claimed, share, times) <= target or claimed == share * times
             less = claimed - 1e-5 * (claimed + share)
             assert less < 0 or kairouz_log_delta(less, share, times) > target, "and hardly"

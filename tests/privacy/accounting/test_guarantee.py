@@ -43,7 +43,7 @@ def test_the_worst_mechanism_has_the_worst_profile(epsilon, delta):
     at = np.array([-20, -3, -1, -0.3, -0.05, 0, 0.05, 0.3, 1, 2.9, 5])
     in_1, in_0 = events(P_1, P_0)
     brute = [(in_1 - math.exp(a) * in_0).max() for a in at]
-    np.testing.assert_allclose(guarantee.worst_profile(at, epsilon, delta), brute, atol=1e-12)
+    np.testing.assert_allclose(guarantee.worst_privacy_profile(at, epsilon, delta), brute, atol=1e-12)
 
 
 @each_promise
@@ -51,13 +51,13 @@ def test_the_worst_mechanism_has_the_worst_profile(epsilon, delta):
 def test_the_best_guess_is_that_of_the_best_event_and_randomised_response_allows_it(epsilon, delta, prior):
     in_1, in_0 = events(*worst(epsilon, delta))
     brute = (prior * in_1 + (1 - prior) * (1 - in_0)).max()
-    assert guarantee.best_guess(prior, epsilon, delta) == approx(brute, abs=1e-12)
+    assert guarantee.best_guess_probability(prior, epsilon, delta) == approx(brute, abs=1e-12)
 
 
 @parametrize("epsilon, delta, failure", [(1.0, 1e-3, 0.1), (0.2, 0.05, 0.08), (2.0, 1e-6, 1e-4)])
 def test_the_evidence_bound_is_reached(epsilon, delta, failure):
     """One outcome of chance η and log ratio t, the rest spread evenly, is (ε, δ)-DP and no smaller t would do."""
-    t = guarantee.evidence_bound(epsilon, delta, failure)
+    t = guarantee.log_odds_bound(epsilon, delta, failure)
     assert t > epsilon
     P_1 = np.array([failure, 1 - failure])
     P_0 = np.array([failure * math.exp(-t), 1 - failure * math.exp(-t)])
@@ -65,11 +65,11 @@ def test_the_evidence_bound_is_reached(epsilon, delta, failure):
 
 
 def test_without_delta_the_evidence_is_epsilon_and_where_delta_is_too_large_nothing_is_bounded():
-    assert guarantee.evidence_bound(1.5, 0.0, 0.0) == 1.5
-    assert guarantee.evidence_bound(1.5, 0.1, 0.1) == math.inf
-    assert guarantee.evidence_bound(np.array([1.5, 0.5, 3]), np.array([1e-9, 0.1, 0]), 0.01) == approx(1.5, abs=1e-6)
-    assert 0 < guarantee.small_failure(1e-9) == approx(1e-7)
-    assert guarantee.small_failure(0.01) == approx(0.1)
+    assert guarantee.log_odds_bound(1.5, 0.0, 0.0) == 1.5
+    assert guarantee.log_odds_bound(1.5, 0.1, 0.1) == math.inf
+    assert guarantee.log_odds_bound(np.array([1.5, 0.5, 3]), np.array([1e-9, 0.1, 0]), 0.01) == approx(1.5, abs=1e-6)
+    assert 0 < guarantee.posterior_failure_chance(1e-9) == approx(1e-7)
+    assert guarantee.posterior_failure_chance(0.01) == approx(0.1)
 
 
 @parametrize("prior", PRIORS)
@@ -86,10 +86,10 @@ def test_the_posterior_is_bayes_rule_and_randomised_response_reaches_both_ends(p
 def test_gaussian_noise_is_guessed_as_its_best_threshold_allows(prior, mu):
     thresholds = np.linspace(-200, 200, 400_001)
     brute = (prior * norm.sf(thresholds - mu) + (1 - prior) * norm.cdf(thresholds)).max()
-    assert guarantee.gaussian_guess(prior, mu) == approx(brute, abs=1e-8)
-    assert guarantee.gaussian_guess(prior, 0.0) == max(prior, 1 - prior)
+    assert guarantee.gaussian_guess_probability(prior, mu) == approx(brute, abs=1e-8)
+    assert guarantee.gaussian_guess_probability(prior, 0.0) == max(prior, 1 - prior)
     epsilons = np.linspace(0, 10, 4001)
-    drawn = float(guarantee.best_guess(prior, epsilons, gaussian_deltas(epsilons, mu)))
+    drawn = float(guarantee.best_guess_probability(prior, epsilons, gaussian_deltas(epsilons, mu)))
     assert brute - 1e-9 <= drawn <= brute + 1e-4, "an upper bound, and exact where the curve has a pair"
 
 
@@ -99,7 +99,7 @@ def test_a_curve_of_pairs_draws_the_gaussian_trade_off_from_below(mu):
     epsilons = np.linspace(0, 8, 2001)
     deltas = gaussian_deltas(epsilons, mu)
     exact = guarantee.gaussian_trade_off(alarms, mu)
-    drawn = guarantee.trade_off(alarms, epsilons, deltas)
+    drawn = guarantee.type_2_error_bound(alarms, epsilons, deltas)
     assert (drawn <= exact + 1e-9).all()
     np.testing.assert_allclose(drawn, exact, atol=1e-5)
     np.testing.assert_allclose(exact[1:-1], norm.cdf(norm.isf(alarms[1:-1]) - mu), atol=1e-12)
@@ -112,7 +112,7 @@ def test_composition_is_that_of_all_outcomes_of_so_many_worst_mechanisms(epsilon
     together = [np.array([1.0]), np.array([1.0])]
     for _ in range(times):
         together = [np.outer(a, b).ravel() for a, b in zip(together, (P_1, P_0), strict=True)]
-    epsilons, deltas = guarantee.compose_any(epsilon, delta, times)
+    epsilons, deltas = guarantee.composed_pairs(epsilon, delta, times)
     assert epsilons[0] == approx(times * epsilon)
     for e, d in zip(epsilons, deltas, strict=True):
         assert d == approx(delta_of(*together, e), abs=1e-12)

@@ -10,10 +10,10 @@ from scipy import stats
 from dpcore import Budget
 from dpcore.privacy import exact_samplers
 from dpcore.privacy.accounting import Approximate, BoundedRange, Gaussian, Plan, Pure, zcdp_epsilon
-from dpcore.privacy.curators.column_curator import ColumnCurator, passing
-from dpcore.privacy.statistics.column_statistics import KindCounts, Magnitudes, TreeCounts, powers
-from dpcore.schema.column import OTHER
-from dpcore.schema.column_texts import RawCells
+from dpcore.privacy.curators.column_curator import ColumnCurator, threshold_parameters
+from dpcore.privacy.statistics.column_statistics import KindCounts, Magnitudes, TreeCounts, dyadic_edges
+from dpcore.schema.column import OTHER_LABEL
+from dpcore.schema.column_texts import ColumnTexts
 from tests.privacy.enumerated_neighbours import largest_move, plan_of
 from tests.small_problems import approx, either, hockey_stick, parametrize, refused, seeded, unpaid
 
@@ -21,9 +21,9 @@ SAYINGS = ["a", "2", "-1.5", None, "2026-11-22", "1e40"]
 STATISTICS = {
     "kinds": KindCounts(),
     "magnitudes": Magnitudes(),
-    "whole magnitudes": Magnitudes(whole=True),
+    "whole magnitudes": Magnitudes(whole_only=True),
     "tree": TreeCounts(np.arange(-3.0, 9.0)),
-    "deep tree": TreeCounts(np.linspace(-3.0, 3.0, 70), whole=True),
+    "deep tree": TreeCounts(np.linspace(-3.0, 3.0, 70), whole_only=True),
 }
 
 
@@ -31,7 +31,7 @@ NOISE = {True: stats.laplace, False: stats.norm}
 
 
 def column(cells):
-    return RawCells.of(pd.Series(cells, dtype=object))
+    return ColumnTexts.from_series(pd.Series(cells, dtype=object))
 
 
 def curator(cells, spend, *, group=1, times=1, whole=False, rng=0):
@@ -108,15 +108,15 @@ def test_a_value_that_a_neighbour_lacks_passes_as_rarely_as_was_paid_for(scale, 
     """Also with the largest scale that `exact` may draw with, and where it rounds up by half a step."""
     for group in (1, 3):
         spend = Approximate(2 * group / scale, failure) if laplace else Gaussian(math.sqrt(2) * group / scale, failure)
-        _, low, threshold = passing(spend, group)
-        step = scale / exact_samplers.STEPS
+        _, low, threshold = threshold_parameters(spend, group)
+        step = scale / exact_samplers.MIN_STEPS_PER_SCALE
         passes = NOISE[laplace].sf(threshold - low - group - step / 2, scale=scale + step)
         assert passes <= failure / group * (1 + 1e-12)
         assert passes > failure / group * (1 - 1e-4), "and hardly any counts are lost to it"
 
 
 def test_what_leaves_is_sorted_by_text_and_hostile_texts_stay_inside():
-    hostile = ["=1+1", "<b>x</b>", "z" * 201, "\ud800", OTHER, "(missing)", "NA", "", " a ", "a", "zu", "$x$"]
+    hostile = ["=1+1", "<b>x</b>", "z" * 201, "\ud800", OTHER_LABEL, "(missing)", "NA", "", " a ", "a", "zu", "$x$"]
     cells = [text for text in hostile for _ in range(60)]
     for seed in range(3):
         spend = Gaussian(2.0, 1e-9)
@@ -139,7 +139,7 @@ def test_without_delta_categories_are_refused_and_say_what_to_do():
             curator(["a"] * 9, spend).frequent(0, spend)
 
 
-class Watched(RawCells):
+class Watched(ColumnTexts):
     """Cells that tell when they are touched."""
 
     @property
@@ -153,7 +153,7 @@ def test_it_charges_first_and_touches_after():
     held = ColumnCurator([Watched(("a",), np.array([2]), 0)], 2, plan, seeded(0))
     with refused("touched", RuntimeError):
         held.count(0, KindCounts(), spend)
-    assert held.ledger.events == [("count", spend)]
+    assert held.budget_meter.events == [("count", spend)]
     with unpaid("left"):
         held.count(0, KindCounts(), Gaussian(4.0))
 
@@ -181,7 +181,7 @@ def test_only_known_questions_are_answered_for_what_pays():
         curator(["a", "b"], Gaussian(0.5), group=3)
     with refused("not the 3 rows"):
         ColumnCurator([column(["a"])], 3, Plan(Budget(9, 0.1), ()), seeded(0))
-    assert held.ledger.events == []
+    assert held.budget_meter.events == []
 
 
 def test_a_lie_about_sensitivity_put_on_the_instance_is_not_believed(asked):
@@ -199,11 +199,11 @@ def test_a_fitted_tree_is_the_least_squares_solution(size):
     rows = [np.kron(np.eye(8**level), np.ones(8 ** (tree.levels - level))) for level in range(1, tree.levels + 1)]
     A = np.concatenate([np.ones((1, 8**tree.levels)) * 1e6, *rows])
     expected = np.linalg.lstsq(A, np.concatenate([[400e6], noisy]), rcond=None)[0]
-    assert tree.fitted(noisy, 400) == approx(expected[:size], abs=1e-3)
+    assert tree.fit_leaves(noisy, 400) == approx(expected[:size], abs=1e-3)
 
 
 def test_the_grid_of_powers_has_a_cell_for_every_number():
-    edges = powers()
+    edges = dyadic_edges()
     assert (np.diff(edges) > 0).all()
     cells = column(["0", "1e-30", "-1e-30", "1e300", "-7", "8", "x", None])
     counts = Magnitudes().counts(cells)

@@ -86,7 +86,7 @@ def turned_down(words, verb, *asked):
     with refused(words):
         getattr(curator, verb)(*asked)
     assert not vars(rows)["touched"]
-    assert curator.ledger.events == []
+    assert curator.budget_meter.events == []
 
 
 @parametrize("verb", ASKED)
@@ -136,15 +136,15 @@ def test_draws_are_a_whole_number_and_paid_for_together(times):
 @parametrize("verb, kind", [(verb, kind) for verb, kinds in PAYS.items() for kind in kinds])
 def test_a_charge_is_in_the_ledger_before_the_records_are_touched(monkeypatch, verb, kind, exact):
     curator, rows = watched(exact=exact)
-    ledger, touched = type(curator.ledger), []
+    ledger, touched = type(curator.budget_meter), []
     charge = ledger.charge
     monkeypatch.setattr(ledger, "charge", lambda *asked: (touched.append(vars(rows)["touched"]), charge(*asked)))
     getattr(curator, verb)(ASKED[verb], kind(0.1))
     assert touched == [False]
     assert vars(rows)["touched"]
-    assert curator.ledger.events == [(verb, kind(0.1))] * (5 if verb == "keep_draws" else 1)
+    assert curator.budget_meter.events == [(verb, kind(0.1))] * (5 if verb == "keep_draws" else 1)
     always = verb in ("select", "draw_queries", "keep_draws")
-    assert curator.exactly.total() == (exact or always) * len(curator.ledger.events)
+    assert curator.exact_draw_counts.total() == (exact or always) * len(curator.budget_meter.events)
 
 
 def test_a_charge_stays_when_the_touch_fails(monkeypatch):
@@ -152,7 +152,7 @@ def test_a_charge_stays_when_the_touch_fails(monkeypatch):
     monkeypatch.setattr(Marginals, "answers_of_rows", lambda self, rows: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         curator.measure(ANSWERS, Gaussian(0.1))
-    assert curator.ledger.events == [("measure", Gaussian(0.1))]
+    assert curator.budget_meter.events == [("measure", Gaussian(0.1))]
 
 
 def test_the_table_must_have_the_public_number_of_records():
@@ -179,7 +179,7 @@ def test_two_workloads_of_one_size_have_answers_of_their_own():
 def test_a_bit_about_a_person_of_two_rows_is_not_sold_at_the_price_of_one_row():
     kept = AcceptProbabilities(Marginals.all(codes(2), 1), np.arange(2), np.full(2, 0.5), 1.0)
     for rows_of_a_person in (1, 2):
-        spend = BoundedRange(kept.needs(10 / rows_of_a_person))
+        spend = BoundedRange(kept.minimum_epsilon(10 / rows_of_a_person))
         curator = curator_of(TEN, spend, times=9, group=2)
         if rows_of_a_person == 1:
             with unpaid("keep_draws needs"):
@@ -213,4 +213,4 @@ def test_nothing_of_the_records_is_to_be_seen_from_outside():
     assert all(isinstance(value, (int, float)) for value in seen.values()), "public numbers at the most"
     assert list(arrays_in(curator)) == []
     assert "values" not in repr(curator)
-    assert "Rows" not in repr(curator.ledger)
+    assert "Rows" not in repr(curator.budget_meter)

@@ -18,7 +18,7 @@ FLAT = {value: Explicit(codes(2, 3), np.full((2, 6), float(value))) for value in
 def test_very_wide_tables_fall_back_to_all_cells():
     domain = many(24, 2)
     assert CellAnswers(Marginals.all(domain, 1), subspace=True).l2 == math.sqrt(2)
-    joint = Marginals.over(domain, [tuple(range(13))])  # a record's cell there spreads over the 2^11 others alike
+    joint = Marginals.over_axes(domain, [tuple(range(13))])  # a record's cell there spreads over the 2^11 others alike
     assert CellAnswers(joint, subspace=True).l2 == approx(math.sqrt(2 * 2**13 / 2**24))
     narrow = Marginals(domain, [["c0", "c1"], ["c3"]])
     # With a = ±1 the sets {}, 0, 1, 01, 3 make (1 + a_0)(1 + a_1) + a_3: 5 where all agree, −1 at the least.

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from dpcore.privacy.accounting import BoundedRange
-from dpcore.privacy.statistics import AcceptProbabilities, SignedErrors, bit_range
+from dpcore.privacy.statistics import AcceptProbabilities, SignedErrors, keep_bit_epsilon
 from tests.privacy.enumerated_neighbours import ask, curator_of, over_pairs
 from tests.privacy.test_exact_neighbours import CUBE, WORKLOADS, log_law
 from tests.small_problems import approx, data_sets, parametrize, random_rows, refused, rows_of
@@ -16,7 +16,7 @@ PAIRS = WORKLOADS["2-way"]
 def keep_law(asked, workload, drawn, answers, eta, rows, **options):
     """log-probabilities (s, 2) of keeping and of rejecting each draw."""
     score = AcceptProbabilities(workload, drawn, answers, eta)
-    (keep,) = ask(asked, "keep_draws", score, BoundedRange(score.needs(rows.n)), rows, **options)
+    (keep,) = ask(asked, "keep_draws", score, BoundedRange(score.minimum_epsilon(rows.n)), rows, **options)
     return np.column_stack([keep, np.log(-np.expm1(keep))])
 
 
@@ -34,7 +34,7 @@ def test_a_bit_has_the_bounded_range_that_is_charged(asked, name, step, far, exa
             law(rows_of(CUBE, [0, 0]))
         return
     worst = max(np.ptp(p - q, axis=1).max() for p, q in over_pairs(CUBE, n, law))
-    charged = AcceptProbabilities(workload, drawn, answers, step / workload.width).needs(n)
+    charged = AcceptProbabilities(workload, drawn, answers, step / workload.width).minimum_epsilon(n)
     assert worst <= charged * (1 + 1e-6)
     if name == "2-way" and not far:
         assert worst == approx(charged, rel=1e-3 if exact else 1e-5), "no more is charged than one record can do"
@@ -44,10 +44,10 @@ def test_a_bit_has_the_bounded_range_that_is_charged(asked, name, step, far, exa
 def test_a_bit_is_worth_its_formula(step):
     for n in (2, 10, 1000):
         exact = math.log((math.exp(step * (1 + 1 / n)) - 1) / (math.exp(step) - 1))
-        assert bit_range(step, n) == approx(exact, rel=1e-9)
+        assert keep_bit_epsilon(step, n) == approx(exact, rel=1e-9)
         assert exact <= step / (n * (1 - math.exp(-step)))
-    assert bit_range(0.0, 10) == approx(bit_range(1e-12, 10)) == approx(math.log(1.1))
-    assert bit_range(800.0, 10) == approx(80)
+    assert keep_bit_epsilon(0.0, 10) == approx(keep_bit_epsilon(1e-12, 10)) == approx(math.log(1.1))
+    assert keep_bit_epsilon(800.0, 10) == approx(80)
 
 
 @parametrize("eta", [0.2, 4.0])
@@ -69,4 +69,4 @@ def test_as_many_are_drawn_as_are_paid_for():
     draw = BoundedRange(0.1)
     curator = curator_of(random_rows(CUBE, 20), draw, times=3)
     assert curator.draw_queries(SignedErrors(PAIRS, np.zeros(PAIRS.m), 2), draw, 3).shape == (3,)
-    assert curator.ledger.events == [("draw_queries", draw)] * 3
+    assert curator.budget_meter.events == [("draw_queries", draw)] * 3

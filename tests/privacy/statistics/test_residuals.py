@@ -6,7 +6,7 @@ import numpy as np
 
 from dpcore import Marginals
 from dpcore.privacy.statistics import Residuals
-from dpcore.queries.residual_spaces import spaces_of
+from dpcore.queries.residual_spaces import cached_residual_spaces
 from tests.privacy.test_exact_neighbours import RESIDUALS, measured
 from tests.small_problems import approx, codes, parametrize, random_rows, refused, signs
 
@@ -14,7 +14,7 @@ from tests.small_problems import approx, codes, parametrize, random_rows, refuse
 @parametrize("name", RESIDUALS)
 def test_where_pairs_of_records_are_too_many_each_term_is_bounded(monkeypatch, name):
     (exact,) = measured(name)
-    monkeypatch.setattr("dpcore.queries.residual_spaces.MOST_PATTERNS", 0)
+    monkeypatch.setattr("dpcore.queries.residual_spaces.MAX_AGREEMENT_PATTERNS", 0)
     (bounded,) = measured(name)
     assert exact.l2 * (1 - 1e-12) <= bounded.l2 <= 1.5 * exact.l2
 
@@ -22,7 +22,7 @@ def test_where_pairs_of_records_are_too_many_each_term_is_bounded(monkeypatch, n
 def test_its_values_are_the_tables_centred_along_each_column():
     (statistic,) = measured("residuals of pairs")
     rows = random_rows(statistic.workload.domain, 50)
-    spaces = spaces_of(statistic.workload)
+    spaces = cached_residual_spaces(statistic.workload)
     ends = np.cumsum([math.prod((2, 3, 2)[a] for a in S) for S in spaces.type_of])
     parts = np.split(statistic.value(rows), ends[:-1])
     (where,) = [i for i, S in enumerate(spaces.type_of) if S == (0, 1)]

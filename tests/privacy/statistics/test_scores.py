@@ -47,4 +47,4 @@ def test_what_has_no_derived_sensitivity_is_refused_and_costs_nothing(wrong, mes
     curator = curator_of(random_rows(CUBE, 50), BoundedRange(1.0))
     with refused(message):
         curator.select(wrong, BoundedRange(1.0))
-    assert curator.ledger.events == []
+    assert curator.budget_meter.events == []

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import norm
 
 from dpcore import Budget
-from dpcore.privacy.accounting import Approximate, BoundedRange, Gaussian, conversions, regularised_stages
+from dpcore.privacy.accounting import Approximate, BoundedRange, Gaussian, conversions, regularised_draw_spend
 from dpcore.privacy.statistics import (
     MeanGradient,
     PerturbedRisk,
@@ -16,8 +16,8 @@ from dpcore.privacy.statistics import (
     RegularisedRisk,
 )
 from dpcore.privacy.statistics.density_targets import largest_shift
-from dpcore.problems.losses import Logistic, SquaredDistance, absolute, hinge, huber, pinball
-from dpcore.problems.parse_tasks import grouped
+from dpcore.problems.losses import Logistic, SquaredDistance, absolute_loss, hinge_loss, huber_loss, pinball_loss
+from dpcore.problems.parse_tasks import group_rows
 from dpcore.problems.regions import Ball, Space
 from tests.privacy.enumerated_neighbours import over_neighbours
 from tests.risk_problems import quadrature
@@ -34,7 +34,7 @@ ROOM = 1 + 1e-5  # for the quadrature: the bounds are met almost exactly
 
 
 def rows(data):
-    return grouped(np.array(data, dtype=float).reshape(N, -1))
+    return group_rows(np.array(data, dtype=float).reshape(N, -1))
 
 
 def law(target, spend, data):
@@ -42,8 +42,8 @@ def law(target, spend, data):
     return quadrature(target.density(rows(data), N, spend).potential(X[:, None]), WIDTH)
 
 
-LOCATIONS = [pinball(0.5), pinball(0.1), absolute(), huber(0.3)]
-GLMS = [Logistic(), hinge()]
+LOCATIONS = [pinball_loss(0.5), pinball_loss(0.1), absolute_loss(), huber_loss(0.3)]
+GLMS = [Logistic(), hinge_loss()]
 POINTS = SquaredDistance((-1.0,), (1.0,))
 every_loss = parametrize("loss", [*LOCATIONS, *GLMS])
 
@@ -57,7 +57,7 @@ def values_of(loss):
 @parametrize("theta", [0, 0.01, 0.3])
 def test_the_error_of_the_sampler_is_part_of_delta(stages, theta):
     budget = Budget(0.7, 1e-5)
-    spend, s = regularised_stages(budget, stages, theta)
+    spend, s = regularised_draw_spend(budget, stages, theta)
     tau = stages * budget.sampler_error(spend.failure)
     delta = math.exp(conversions.gdp_log_delta(0.7, spend.mu * math.sqrt(stages)))
     assert delta + (1 + math.exp(0.7)) * tau <= 1e-5
@@ -85,7 +85,7 @@ def test_a_regularised_density_is_at_least_as_private_as_a_gaussian(loss, mu):
 
 def test_on_a_wide_region_with_a_strong_regulariser_no_noise_is_wasted():
     """The law is nearly the Gaussian mechanism there, so that half the sensitivity would be caught."""
-    target, s = RegularisedRisk(absolute(), UNIT, 8.0, True), 2.0
+    target, s = RegularisedRisk(absolute_loss(), UNIT, 8.0, True), 2.0
     allowed = math.exp(conversions.gdp_log_delta(1, s))
     assert allowed * 0.9 < worst(target, Gaussian(s), (-1.0, 1.0), 1) <= allowed * ROOM
 
@@ -112,7 +112,7 @@ def test_the_plain_density_is_pure_and_of_bounded_range(loss):
 
 
 def test_ranks_are_of_bounded_range():
-    k, spans = RankError(pinball(0.4), UNIT, True).k(N, BoundedRange(0.9)), []
+    k, spans = RankError(pinball_loss(0.4), UNIT, True).k(N, BoundedRange(0.9)), []
     law = lambda data: quadrature(k * np.abs((np.array(data)[:, None] <= X).mean(0) - 0.4), WIDTH)  # noqa: E731
     for p, q in over_neighbours(VALUES, N, law):
         spans.append(np.ptp(np.log(p / q)))
@@ -120,18 +120,18 @@ def test_ranks_are_of_bounded_range():
 
 
 @parametrize("epsilon, delta", [(1.0, 0.05), (0.5, 1e-4)])
-@parametrize("loss", [Logistic(), huber(0.5)])
+@parametrize("loss", [Logistic(), huber_loss(0.5)])
 def test_objective_perturbation_keeps_its_promise(loss, epsilon, delta):
     """In one dimension x ↦ ξ is monotone, so the law of x is exact: φ(ξ(x)/σ) ξ'(x)/σ."""
     target = PerturbedRisk(loss, LINE, 0.2)
-    lam, sigma = target.settle(N, N, Approximate(epsilon, delta))
+    lam, sigma = target.calibrate(N, N, Approximate(epsilon, delta))
     x = np.linspace(-60, 60, 40_001)
     step = x[1] - x[0]
 
     def density(data, sigma):
         risk = target.risk(rows(data))
-        xi = -N * risk.tangents(x[:, None])[1][:, 0] - lam * x
-        slope = lam + N * (risk.w[:, None] * risk.A**2 * loss.bend(risk.A * x, risk.b[:, None])).sum(0)
+        xi = -N * risk.values_and_gradients(x[:, None])[1][:, 0] - lam * x
+        slope = lam + N * (risk.w[:, None] * risk.A**2 * loss.second_derivative(risk.A * x, risk.b[:, None])).sum(0)
         return norm.pdf(xi, scale=sigma) * slope
 
     def worst(sigma, values):
@@ -141,9 +141,9 @@ def test_objective_perturbation_keeps_its_promise(loss, epsilon, delta):
     apart = [(0.0, 1.0), (1.0, -1.0), (1.0, 1.0)]
     assert max(worst(sigma, RECORDS[:4]), worst(sigma, apart)) <= delta
     assert worst(sigma / 4, apart) > delta
-    assert target.settle(N, N / 2, Approximate(epsilon, delta))[1] > 1.9 * sigma
+    assert target.calibrate(N, N / 2, Approximate(epsilon, delta))[1] > 1.9 * sigma
     with refused("needs delta > 0"):
-        target.settle(N, N, Approximate(epsilon, 0.0))
+        target.calibrate(N, N, Approximate(epsilon, 0.0))
 
 
 @parametrize("epsilon, delta", [(0.1, 1e-6), (1.0, 1e-6), (3.0, 1e-9), (1.0, 1e-2)])
@@ -167,7 +167,7 @@ def test_the_tilt_of_objective_perturbation_is_what_its_bound_asks_for(epsilon, 
     assert s > 1.05 * 2 * epsilon / (t + math.sqrt(t * t + 2 * epsilon)), "four tails in a union cost more"
 
 
-@parametrize("loss", [*GLMS, absolute(), POINTS])
+@parametrize("loss", [*GLMS, absolute_loss(), POINTS])
 def test_a_minimiser_moves_by_no_more_than_its_sensitivity(loss):
     statistic = RegularisedMinimiser(loss, UNIT, 0.4, 0.01, N)
     values = values_of(loss if loss is POINTS else GLMS[0])[:4]
@@ -196,7 +196,7 @@ def test_a_mean_s_gradient_moves_by_the_spread_of_its_box_however_it_is_clipped(
     points = np.concatenate([corners, seeded(0).uniform(low, high, (30, 2))])
     for x in (np.array([0.0, 0.5]), np.array([1.0, 1.0]), np.array([5.0, -3.0])):
         statistic = MeanGradient(loss, Ball(np.array([0.0, 0.5]), 1.2), x, clip)
-        assert statistic.l2 == approx(min(2 * clip, loss.spread))
+        assert statistic.l2 == approx(min(2 * clip, loss.box_diameter))
         cut = np.array([statistic.clipped_sum(p[None], np.ones(1)) for p in points])
         apart = np.linalg.norm(cut[:, None] - cut[None], axis=2).max()
         assert apart <= statistic.l2 * (1 + 1e-12)
@@ -206,12 +206,12 @@ def test_a_mean_s_gradient_moves_by_the_spread_of_its_box_however_it_is_clipped(
 
 def test_what_promises_nothing_is_refused():
     with refused("delta=0 cannot be promised by a regularised density"):
-        regularised_stages(Budget(1, 0), 1, 0.01)
+        regularised_draw_spend(Budget(1, 0), 1, 0.01)
     for target, words in (
-        (RegularisedRisk(pinball(0.5), LINE, 0.0, True), "mu=0 must be above 0"),
-        (PlainRisk(hinge(), LINE), "needs a bounded region"),
-        (PerturbedRisk(hinge(), UNIT, 0.2), "smooth loss"),
-        (RankError(hinge(), UNIT, False), "ranks are for a quantile"),
+        (RegularisedRisk(pinball_loss(0.5), LINE, 0.0, True), "mu=0 must be above 0"),
+        (PlainRisk(hinge_loss(), LINE), "needs a bounded region"),
+        (PerturbedRisk(hinge_loss(), UNIT, 0.2), "smooth loss"),
+        (RankError(hinge_loss(), UNIT, False), "ranks are for a quantile"),
         (RankError(POINTS, UNIT, True), "ranks are for a quantile"),
     ):
         with refused(words):

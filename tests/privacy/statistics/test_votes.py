@@ -7,8 +7,8 @@ import numpy as np
 from scipy.stats import laplace
 
 from dpcore import Budget, Rows
-from dpcore.privacy.accounting import Approximate, Gaussian, Pure, equal_thresholded
-from dpcore.privacy.accounting.budget_meter import Ledger
+from dpcore.privacy.accounting import Approximate, Gaussian, Pure, equal_threshold_spend
+from dpcore.privacy.accounting.budget_meter import BudgetMeter
 from dpcore.privacy.curators.point_curator import PointCurator
 from dpcore.privacy.curators.table_curator import TableCurator
 from dpcore.privacy.statistics import CodeVotes, Votes
@@ -48,7 +48,7 @@ def test_more_ties_than_are_looked_for_at_once():
 
 @parametrize("block", [20_000_000, 50])
 def test_rows_vote_by_the_sum_of_distances_over_columns(block, monkeypatch):
-    monkeypatch.setattr("dpcore.privacy.statistics.votes.BLOCK", block)
+    monkeypatch.setattr("dpcore.privacy.statistics.votes.MAX_BLOCK_ENTRIES", block)
     rng = seeded(0)
     bins = (np.array([0, 1, 2, 2]), np.array([0, 0, 1, 1, 2, 3]), np.arange(3))
     positions = (None, np.array([3, 5, 9, 20]), None)
@@ -150,8 +150,8 @@ def test_thresholded_laplace_noise_keeps_its_promise(asked, spend, group):
 @parametrize("times", [1, 14, 200])
 def test_equal_thresholded_releases_use_the_budget_and_not_more(times):
     budget = Budget(1, 1e-4)
-    spend = equal_thresholded(budget, times)
-    ledger = Ledger(plan_of(budget, (spend, times)))
+    spend = equal_threshold_spend(budget, times)
+    ledger = BudgetMeter(plan_of(budget, (spend, times)))
     for _ in range(times):
         ledger.charge("measure", spend)
     assert 0.99 < ledger.spent.epsilon <= 1

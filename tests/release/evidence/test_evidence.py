@@ -15,8 +15,8 @@ import pytest
 from dpcore import read_json
 from dpcore.release.evidence import json_claims, recount, verifier
 from dpcore.release.evidence import release_folder as folders
-from dpcore.release.evidence.standalone_verifier import VERIFIER
-from dpcore.release.ledger.signing import key_of
+from dpcore.release.evidence.standalone_verifier import VERIFIER_SOURCE
+from dpcore.release.ledger.signing import load_signing_key
 from tests.cli.command_files import people, write_files
 from tests.cli.test_release import order
 from tests.small_problems import categorical, cli, numeric, once, parametrize, private, seeded, write_json
@@ -78,12 +78,12 @@ def relinked(folder, account, facts):
         pass  # what was changed holds these no more
     for name, content in (("account.json", account), ("release.json", facts)):
         (folder / name).write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    key_of(folder.with_name("forger")).sign(folder)
+    load_signing_key(folder.with_name("forger")).sign(folder)
 
 
 def wrong(folder):
     """The checks that fail, but for that of the pages, which a forger writes anew."""
-    return {name: words for holds, name, words in verifier.checks(folder) if not holds and name != "documents"}
+    return {name: words for holds, name, words in verifier.run_checks(folder) if not holds and name != "documents"}
 
 
 def leaves(value, path=()):
@@ -121,12 +121,12 @@ DECLARED = [
     r"facts/reason", r"facts/versions/.*", r"facts/bounds", r"facts/protects/unit",
     r"account/opened/(ledger|epsilon)", r"account/releases/\d+/(entry|hash|time)",
     r"account/releases/0/(epsilon|delta)",  # of an earlier release: a weaker promise than the one that it kept
-]  # fmt: skip
+]
 # What the parts that agree with each other are overwritten with, so that a change of it does not stay
 REPLACED = [
     r"facts/(ledger|dataset/spent|dataset/total)/.*", r"facts/dataset/(accounting|failure)", r"facts/time",
     r"facts/schema_sha256", r"account/(opened|releases/\d+)/link",
-]  # fmt: skip
+]
 
 
 def is_in(path, patterns):
@@ -173,7 +173,10 @@ def test_no_number_of_a_release_can_be_changed_unseen(made, tmp_path, kind):
 @parametrize("kind", KINDS)
 def test_what_is_no_number_in_its_range_is_refused_in_every_place(made, kind):
     """As the bytes of the file say it: not a number, infinite, negative, huge, or of another kind."""
-    names = {"facts": ("release.json", json_claims.RELEASE), "account": ("account.json", json_claims.ACCOUNT)}
+    names = {
+        "facts": ("release.json", json_claims.RELEASE_CHECK),
+        "account": ("account.json", json_claims.ACCOUNT_CHECK),
+    }
     files = {which: read_json(made / kind / name) for which, (name, _) in names.items()}
     tried = 0
     for path, value in leaves(files):
@@ -225,7 +228,7 @@ def test_no_field_can_be_added_left_out_or_said_twice(made, tmp_path, kind):
 
 def write_account(folder, files):
     (folder / "account.json").write_text(json.dumps(files["account"], ensure_ascii=False, indent=1) + "\n")
-    key_of(folder.with_name("forger")).sign(folder)
+    load_signing_key(folder.with_name("forger")).sign(folder)
 
 
 @parametrize("kind", KINDS)
@@ -265,7 +268,7 @@ def test_what_is_no_number_in_an_account_is_none(made, tmp_path, field, text):
     changed, count = re.subn(rf'("{field}": )[-\d.e]+', rf"\g<1>{text}", content, count=1)
     assert count == 1
     (folder / "account.json").write_text(changed)
-    key_of(tmp_path / "forger").sign(folder)
+    load_signing_key(tmp_path / "forger").sign(folder)
     assert {"fields", "account", "total"} <= wrong(folder).keys()
 
 
@@ -298,8 +301,8 @@ def test_no_number_of_the_promise_differs_on_a_page(made, tmp_path, kind, what):
     changed = re.sub(pattern, other, content, count=1)
     assert changed != content, "it stands there"
     (folder / name).write_text(changed)
-    key_of(tmp_path / "forger").sign(folder)
-    assert {found for holds, found, _ in verifier.checks(folder) if not holds} == {"documents"}
+    load_signing_key(tmp_path / "forger").sign(folder)
+    assert {found for holds, found, _ in verifier.run_checks(folder) if not holds} == {"documents"}
 
 
 # Files that a folder may not hold
@@ -331,7 +334,7 @@ def path_file(folder):
 def test_a_file_that_no_release_has_is_refused_though_it_is_signed(made, tmp_path, change):
     folder = shutil.copytree(made / "second", tmp_path / "f")
     change(folder)
-    key_of(tmp_path / "forger").sign(folder)
+    load_signing_key(tmp_path / "forger").sign(folder)
     assert "files" in wrong(folder)
 
 
@@ -344,11 +347,11 @@ def test_a_link_in_place_of_any_file_is_refused_though_it_is_signed(made, tmp_pa
         path.rename(elsewhere)
         path.symlink_to(elsewhere)
         if path.name != folders.SIGNED:
-            key_of(tmp_path / "forger").sign(folder)
+            load_signing_key(tmp_path / "forger").sign(folder)
         assert wrong(folder), path.name
         path.unlink()
         elsewhere.rename(path)
-    key_of(tmp_path / "forger").sign(folder)
+    load_signing_key(tmp_path / "forger").sign(folder)
     assert not wrong(folder)
 
 
@@ -356,11 +359,11 @@ def test_the_names_that_a_release_may_hold_are_those_that_are_shown_and_written(
     """One list in the verifier, one on the page, and all that the releases here wrote."""
     tomllib = pytest.importorskip("tomllib")
     shown = tomllib.loads((Path(__file__).parents[3] / "pages/_ui/release/downloads.toml").read_text())
-    allowed = folders.DATA_FILES | folders.DOCUMENTS | {folders.SIGNED}
+    allowed = folders.DATA_FILES | folders.DOCUMENT_FILES | {folders.SIGNED}
     assert shown.keys() == allowed
     written = {path.name for kind in KINDS for path in (made / kind).iterdir()}
     assert written <= allowed
-    assert written >= folders.ALWAYS
+    assert written >= folders.REQUIRED_FILES
     for kind in KINDS:
         assert read_json(made / kind / "release.json")["files"].keys() <= folders.DATA_FILES
 
@@ -380,7 +383,7 @@ posix._exit(0)
 def imported(made, tmp_path_factory):
     """The names of all modules that a verifier has imported at its end, lazily or not, and a few more."""
     place = tmp_path_factory.mktemp("imported")
-    (place / "verify.py").write_text(VERIFIER, encoding="utf-8")
+    (place / "verify.py").write_text(VERIFIER_SOURCE, encoding="utf-8")
     code = (
         "import runpy, sys, atexit; sys.argv = sys.argv[1:];"
         "atexit.register(lambda: print('MODULES', *sorted(sys.modules)));"
@@ -427,7 +430,7 @@ def test_no_module_is_imported_from_the_folder_from_beside_or_from_where_it_is_s
     places["folder"] = shutil.copytree(made / "second", tmp_path / "folder")
     key = read_json(places["folder"] / "signature.json")["key"]
     verify = places["own"] / "verify.py"
-    verify.write_text(VERIFIER, encoding="utf-8")
+    verify.write_text(VERIFIER_SOURCE, encoding="utf-8")
     lay(places[where], imported, places["mark"])
     start = places["started"] if where == "started" else places.get(run_in, "/")
     command = [sys.executable, *options, str(verify), str(places["folder"]), "--key", key]
@@ -466,7 +469,7 @@ def test_a_verifier_in_the_folder_that_it_judges_says_so_and_judges_nothing(made
 def test_the_verifier_stands_alone():
     """It imports nothing of the program, and no name in it is defined twice."""
     ast = pytest.importorskip("ast")
-    parsed = ast.parse(VERIFIER)
+    parsed = ast.parse(VERIFIER_SOURCE)
     defined = [node.name for node in parsed.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     for node in parsed.body:
         if isinstance(node, ast.Assign | ast.AnnAssign):

@@ -8,13 +8,13 @@ from jinja2 import UndefinedError
 from markupsafe import Markup
 
 import dpcore
-from dpcore.release.evidence.printing import page
+from dpcore.release.evidence.printing import render_page
 
 
 def written(tmp_path, body, **values):
     own = tmp_path / "own.html"
     own.write_text('{% extends "frame.html" %}{% set title = name %}{% block body %}' + body + "{% endblock %}")
-    return page(own, **values)
+    return render_page(own, **values)
 
 
 def test_a_hostile_value_is_text_wherever_a_template_shows_it(tmp_path):

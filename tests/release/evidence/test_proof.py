@@ -14,10 +14,10 @@ from dp_accounting.rdp import RdpAccountant
 from dpcore import ALGORITHMS, Budget, InputError, read_json
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.cli import main
-from dpcore.core.numbers import brief
-from dpcore.core.parameters import build
-from dpcore.privacy.accounting import Accounting, Approximate, BoundedRange, Gaussian, Pure
-from dpcore.release.evidence.proof import proof, proof_page, sentence
+from dpcore.core.numbers import format_short_number
+from dpcore.core.parameters import build_from_texts
+from dpcore.privacy.accounting import Approximate, BoundedRange, CompositionRule, Gaussian, Pure
+from dpcore.release.evidence.proof import derive_proof, proof_page, total_sentence
 from tests import point_problems, risk_problems, small_problems
 from tests.cli.test_release import order
 from tests.small_problems import BUDGET, QUERIES, approx, categorical, parametrize, seeded, write_json
@@ -42,7 +42,7 @@ def planned(name, budget):
     """The plans of an algorithm for small problems, each with its problem."""
     for problem in problems(name):
         try:
-            yield make_plan(build(ALGORITHMS[name], {}), problem, budget), problem
+            yield make_plan(build_from_texts(ALGORITHMS[name], {}), problem, budget), problem
         except InputError:
             continue
 
@@ -66,32 +66,35 @@ def test_the_charges_of_every_algorithm_compose_in_dp_accounting_to_the_stated_e
     seen = set()
     for budget in BUDGETS:
         for plan, problem in planned(name, budget):
-            stated, left = proof(name, ALGORITHMS[name], plan, problem).epsilon, budget.delta - plan.sums.failure
-            if (stated, plan.charges) in seen:
+            stated, left = (
+                derive_proof(name, ALGORITHMS[name], plan, problem).epsilon,
+                budget.delta - plan.total_cost.failure,
+            )
+            if (stated, plan.planned_events) in seen:
                 continue
-            kinds = {type(charge.spend) for charge in plan.charges}
-            seen.add((stated, plan.charges))
-            if plan.accounting is Accounting.GDP:
+            kinds = {type(charge.spend) for charge in plan.planned_events}
+            seen.add((stated, plan.planned_events))
+            if plan.accounting is CompositionRule.GDP:
                 theirs = composed(PLDAccountant(NEIGHBOURS), plan).get_epsilon(left)
                 assert stated == approx(theirs, rel=2e-3)
-            elif plan.accounting is Accounting.ZCDP:
+            elif plan.accounting is CompositionRule.ZCDP:
                 theirs = composed(RdpAccountant(ORDERS, NEIGHBOURS), plan).get_epsilon(left)
                 assert theirs * (1 - 2e-3) <= stated <= theirs * (1 + 1e-9)
-            elif plan.accounting is Accounting.PLD:
-                (charge,) = plan.charges
+            elif plan.accounting is CompositionRule.PLD:
+                (charge,) = plan.planned_events
                 own = PLDAccountant(REPLACED)
                 each = dp_accounting.GaussianDpEvent(charge.spend.noise_multiplier)
                 own.compose(dp_accounting.PoissonSampledDpEvent(charge.spend.rate, each), charge.times)
                 theirs = own.get_epsilon(left)
                 assert theirs * (1 - 1e-6) <= stated <= theirs * 1.05, "on a coarser grid, which is on the safe side"
-            elif plan.accounting is Accounting.PURE:
+            elif plan.accounting is CompositionRule.PURE:
                 assert kinds <= {Pure, BoundedRange, Approximate}, "whose δ₀ is in the failures"
                 own = RdpAccountant([1e6], NEIGHBOURS)  # next to ∞, where Rényi DP is pure
-                for charge in plan.charges:
+                for charge in plan.planned_events:
                     own.compose(dp_accounting.LaplaceDpEvent(1 / charge.spend.epsilon), charge.times)
                 assert stated == approx(own.get_epsilon(1e-9), rel=1e-4)
             elif kinds == {Approximate}:
-                (charge,) = plan.charges
+                (charge,) = plan.planned_events
                 lie = 2 / (1 + math.exp(charge.spend.epsilon))
                 own = PLDAccountant(REPLACED)
                 own.compose(dp_accounting.RandomizedResponseDpEvent(lie, 2), charge.times)
@@ -114,9 +117,9 @@ def test_the_charges_of_every_algorithm_compose_in_dp_accounting_to_the_stated_e
 def test_every_step_of_every_proof_has_its_derivation_and_its_price(name):
     for budget in BUDGETS:
         for plan, problem in planned(name, budget):
-            found = proof(name, ALGORITHMS[name], plan, problem)
-            assert len(found.steps) == len(plan.charges) > 0
-            for step, charge in zip(found.steps, plan.charges, strict=True):
+            found = derive_proof(name, ALGORITHMS[name], plan, problem)
+            assert len(found.steps) == len(plan.planned_events) > 0
+            for step, charge in zip(found.steps, plan.planned_events, strict=True):
                 assert step.times == charge.times
                 assert len(step.derivation) > 80, step.statistic
                 assert any(word in step.derivation for word in ("Δ", "2k/unit", "Lipschitz", "bounded range", "moves"))
@@ -126,33 +129,36 @@ def test_every_step_of_every_proof_has_its_derivation_and_its_price(name):
             written = proof_page(found)
             prose = html.unescape(re.sub(r"<[^>]*>", "", written.partition("</style>")[2]))
             assert not re.search(CODE, prose), "a proof is prose, without words of the source code"
-            assert written.count("<h2>") == len(plan.charges) + 1
-            assert f"ε = {found.epsilon:.6g} ≤ {budget.epsilon:g} at δ = {brief(budget.delta)}" in sentence(found)
+            assert written.count("<h2>") == len(plan.planned_events) + 1
+            assert (
+                f"ε = {found.epsilon:.6g} ≤ {budget.epsilon:g} at δ = {format_short_number(budget.delta)}"
+                in total_sentence(found)
+            )
 
 
 def test_a_proof_speaks_of_the_mechanisms_of_its_release_only():
     ((noise, problem),), ((mwem, other), *_) = planned("gaussian_maxent", BUDGET), planned("mwem", BUDGET)
-    (step,) = proof("x", ALGORITHMS["gaussian_maxent"], noise, problem).steps
-    steps = proof("x", ALGORITHMS["mwem"], mwem, other).steps
+    (step,) = derive_proof("x", ALGORITHMS["gaussian_maxent"], noise, problem).steps
+    steps = derive_proof("x", ALGORITHMS["mwem"], mwem, other).steps
     assert step.statistic == "All answers to a set of questions"
     assert "Marginals: a row" in step.derivation
     assert not re.search("Explicit|Union|Laplace|threshold|exponential", step.derivation + step.mechanism)
     assert "exponential mechanism" in " ".join(s.mechanism + s.spend for s in steps)
-    written = proof_page(proof("x", ALGORITHMS["gaussian_maxent"], noise, problem))
+    written = proof_page(derive_proof("x", ALGORITHMS["gaussian_maxent"], noise, problem))
     assert "max<sub>z,z&#39;</sub>" in written
 
 
 def test_a_proof_about_several_kinds_of_questions_derives_each():
     problem = small_problems.task("union")[0]
     plan = make_plan(ALGORITHMS["gaussian_maxent"](), problem, Budget(1, 1e-6))
-    (step,), (charge,) = proof("x", ALGORITHMS["gaussian_maxent"], plan, problem).steps, plan.charges
-    asked = {type(member).__name__ for member, _ in charge.statistic.workload.members}
+    (step,), (charge,) = derive_proof("x", ALGORITHMS["gaussian_maxent"], plan, problem).steps, plan.planned_events
+    asked = {type(member).__name__ for member, _ in charge.statistic.workload.parts}
     assert set(re.findall(r"- (\w+): ", step.derivation)) == {"Union", *asked}
 
 
 def test_a_list_in_a_derivation_is_printed_as_one():
     ((plan, problem),) = planned("gaussian_maxent", BUDGET)
-    found = proof("x", ALGORITHMS["gaussian_maxent"], plan, problem)
+    found = derive_proof("x", ALGORITHMS["gaussian_maxent"], plan, problem)
     written = proof_page(replace(found, theorem="Over <all>:\n- one\n  more\n- two − 1\n\nEnd - of it."))
     told = (
         "<p><bdi>Over &lt;all&gt;:</bdi></p>"

@@ -59,7 +59,7 @@ def test_every_algorithm_s_entry_is_valid_by_the_official_schema(made, algorithm
     facts, entry, _ = made(algorithm)
     jsonschema.validate(entry, SCHEMA, format_checker=jsonschema.FormatChecker())
     assert (entry["tier"], entry["status"]) == (3, "Draft")
-    assert entry == yaml.safe_load(registry.entry(facts, 1))
+    assert entry == yaml.safe_load(registry.registry_entry(facts, 1))
 
 
 def test_all_that_tiers_1_to_3_ask_for_is_answered_and_people_write_free_text_only(made):

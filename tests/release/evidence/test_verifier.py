@@ -16,14 +16,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import Budget, read_json
-from dpcore.privacy.accounting import Accounting, Drawn, Lifetime, Sums, conversions, events_from_json
+from dpcore.privacy.accounting import (
+    ComposedCost,
+    CompositionRule,
+    Drawn,
+    LifetimeBudget,
+    conversions,
+    events_from_json,
+)
 from dpcore.privacy.accounting.data_set_total import events_to_json
 from dpcore.release.evidence import recount, registry, verifier
-from dpcore.release.evidence.card import card
+from dpcore.release.evidence.card import card_page
 from dpcore.release.evidence.review import review_page
-from dpcore.release.evidence.standalone_verifier import VERIFIER
-from dpcore.release.ledger.ledger_store import Store, verify
-from dpcore.release.ledger.signing import key_of
+from dpcore.release.evidence.standalone_verifier import VERIFIER_SOURCE
+from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
+from dpcore.release.ledger.signing import load_signing_key
 from tests.cli.command_files import write_files
 from tests.cli.test_release import order
 from tests.release.ledger.ledger_charges import opened
@@ -57,14 +64,14 @@ def folder(made, tmp_path):
 
 def wrong(folder, **options):
     """The checks that do not hold."""
-    return {name for holds, name, _ in verifier.checks(folder, **options) if not holds}
+    return {name for holds, name, _ in verifier.run_checks(folder, **options) if not holds}
 
 
 def trusted(folder):
     """A copy of the verifier that lies elsewhere."""
     place = folder.with_name(f"{folder.name}-trusted")
     place.mkdir(exist_ok=True)
-    (place / "verify.py").write_text(VERIFIER, encoding="utf-8")
+    (place / "verify.py").write_text(VERIFIER_SOURCE, encoding="utf-8")
     return place / "verify.py"
 
 
@@ -159,7 +166,7 @@ def resigned(folder, made, name, change):
     content = read_json(folder / name)
     change(content)
     write_json(folder / name, content)
-    key_of(made / "l.sqlite").sign(folder)
+    load_signing_key(made / "l.sqlite").sign(folder)
     return wrong(folder)
 
 
@@ -246,10 +253,10 @@ def test_an_account_linked_anew_shows_beside_an_earlier_folder_and_the_ledger(ma
 
 
 def test_another_key_signs_another_release(made, folder):
-    key = key_of(folder.with_name("other.sqlite"))
+    key = load_signing_key(folder.with_name("other.sqlite"))
     key.sign(folder)
     assert not wrong(folder)
-    assert wrong(folder, key=key_of(made / "l.sqlite").public) == {"signature"}
+    assert wrong(folder, key=load_signing_key(made / "l.sqlite").public) == {"signature"}
     assert wrong(folder, key="") == {"signature"}
     assert not wrong(folder, key=key.public.upper())
 
@@ -269,7 +276,7 @@ def forge(folder, name):
     (label, one), (other, two) = (re.match(r'("[^"]*"|[^,]*),(.*)', line).groups() for line in (first, second))
     path.write_text("\n".join([head, f"{label},{two}", f"{other},{one}", *rest]) + "\n")
     facts = rewrite(folder, "release.json", lambda facts: facts["files"].update({name: verifier.digest(path)}))
-    (folder / "card.html").write_text(card(facts, 1))
+    (folder / "card.html").write_text(card_page(facts, 1))
 
 
 def invent(folder):
@@ -277,9 +284,11 @@ def invent(folder):
     account = read_json(folder / "account.json")
     events = [{"kind": "Concentrated", "rho": 1e-9, "failure": 0.0, "times": 1}]
     fixed, every = account["opened"], [e for r in account["releases"] for e in r["events"]] + events
-    total = Lifetime(Budget(fixed["epsilon"], fixed["delta"]), Accounting(fixed["accounting"]), fixed["failure"])
+    total = LifetimeBudget(
+        Budget(fixed["epsilon"], fixed["delta"]), CompositionRule(fixed["accounting"]), fixed["failure"]
+    )
     row = account["releases"][-1] | {"entry": account["releases"][-1]["entry"] + 9, "hash": "ab" * 32}
-    row |= {"events": events, "total_epsilon": total.total(events_from_json(every)), "epsilon": 0.01}
+    row |= {"events": events, "total_epsilon": total.total_epsilon(events_from_json(every)), "epsilon": 0.01}
     row["link"] = verifier.link(account["releases"][-1]["link"], row)
     account["releases"].append(row)
     write_json(folder / "account.json", account)
@@ -288,15 +297,15 @@ def invent(folder):
         facts["ledger"].update({name: row[name] for name in ("entry", "hash", "link")})
         facts["promise"].update({"epsilon": 0.01, "charges": events, "reserved": events})
         facts["promise"].update({"accounting": recount.ZCDP, "cost": "ρ=1e-09"})
-        odds, rarely = recount.odds(0.01, facts["promise"]["delta"])
-        guess = recount.guess(events, 0.01, facts["promise"]["delta"])
+        odds, rarely = recount.odds_bound(0.01, facts["promise"]["delta"])
+        guess = recount.right_guess_chance(events, 0.01, facts["promise"]["delta"])
         facts["promise"]["means"] = {"guess": guess, "odds": odds, "except": rarely}
         facts["dataset"]["spent"]["epsilon"] = row["total_epsilon"]
 
     facts = rewrite(folder, "release.json", told)
-    (folder / "card.html").write_text(card(facts, 1))
+    (folder / "card.html").write_text(card_page(facts, 1))
     (folder / "review.html").write_text(review_page(facts, 1))
-    (folder / "registry.yaml").write_text(registry.entry(facts, 3))
+    (folder / "registry.yaml").write_text(registry.registry_entry(facts, 3))
     proof = (folder / "proof.html").read_text()
     (folder / "proof.html").write_text(re.sub(r"≤ [\d.]+ at", "≤ 0.01 at", proof))
 
@@ -316,12 +325,12 @@ LEDGER_SAYS["another release"] = "entries [14] of the account are not in this le
 def test_what_was_forged_and_signed_by_a_new_key_fails_beside_anything_that_is_known(made, folder, attack):
     """A folder alone can be forged whole: so it does not call itself sound without the key."""
     ATTACKS[attack](folder)
-    key_of(folder.with_name("other.sqlite")).sign(folder)
+    load_signing_key(folder.with_name("other.sqlite")).sign(folder)
     assert not wrong(folder)
-    key = key_of(made / "l.sqlite").public
+    key = load_signing_key(made / "l.sqlite").public
     assert wrong(folder, key=key) == {"signature"}
     assert wrong(folder, earlier=made / "a") == {"earlier"}
-    found = verifier.checks(folder, ledger=made / "l.sqlite")
+    found = verifier.run_checks(folder, ledger=made / "l.sqlite")
     assert [(name, words) for holds, name, words in found if not holds] == [("ledger", LEDGER_SAYS[attack])]
     if attack != "rows":
         return
@@ -335,7 +344,7 @@ def test_what_was_forged_and_signed_by_a_new_key_fails_beside_anything_that_is_k
 def test_even_its_owner_changes_nothing_unseen_once_it_left(made, folder):
     for change in ATTACKS.values():
         change(folder)
-        key_of(made / "l.sqlite").sign(folder)
+        load_signing_key(made / "l.sqlite").sign(folder)
         assert wrong(folder, ledger=made / "l.sqlite") == {"ledger"}
 
 
@@ -344,7 +353,7 @@ def test_an_earlier_release_that_was_forged_or_is_of_another_key_is_no_evidence(
     assert not wrong(folder, earlier=earlier)
     rewrite(earlier, "release.json", set_at("made_by/noise", "exact coins"))
     assert wrong(folder, earlier=earlier) == {"earlier"}
-    key_of(tmp_path / "other.sqlite").sign(earlier)
+    load_signing_key(tmp_path / "other.sqlite").sign(earlier)
     assert wrong(folder, earlier=earlier) == {"earlier"}
 
 
@@ -382,8 +391,8 @@ def many(folder):
             lambda facts, field=field: facts["promise"].update(
                 {"accounting": recount.OPTIMAL, field: [{"kind": "Pure", "epsilon": 1e-9, "times": 10**9}]}
             ),
-        )  # fmt: skip
-    key_of(folder.with_name("other.sqlite")).sign(folder)
+        )
+    load_signing_key(folder.with_name("other.sqlite")).sign(folder)
 
 
 def unnamed(folder):
@@ -409,7 +418,7 @@ def test_a_hostile_folder_is_not_sound_at_once_and_in_plain_letters(folder, chan
     done = subprocess.run(
         [sys.executable, "-c", f"import resource; resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30));{RUN}",
          str(trusted(folder)), str(folder)], capture_output=True, env=ENVIRONMENT, cwd="/", timeout=60,
-    )  # fmt: skip
+    )
     said = (done.stdout + done.stderr).decode("utf-8")
     assert done.returncode == 1, said
     assert b"Traceback" not in done.stderr
@@ -427,13 +436,13 @@ RUN = "import runpy, sys; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], r
 def test_the_key_is_made_once_and_is_for_its_owner_only(tmp_path):
     path = tmp_path / "l.sqlite"
     with ThreadPoolExecutor(8) as pool:
-        keys = {key.public for key in pool.map(key_of, [path] * 16)}
+        keys = {key.public for key in pool.map(load_signing_key, [path] * 16)}
     assert len(keys) == 1
     assert os.stat(f"{path}-key").st_mode & 0o777 == 0o600
     assert [p.name for p in tmp_path.iterdir()] == ["l.sqlite-key"]
     (public,) = keys
-    assert public not in repr(key_of(path)._private)
-    assert Path(f"{path}-key").read_text().strip() not in repr(key_of(path))
+    assert public not in repr(load_signing_key(path)._private)
+    assert Path(f"{path}-key").read_text().strip() not in repr(load_signing_key(path))
 
 
 @parametrize("content", [b"12", b"\xff" * 64, b"0" * 66, b"G" * 64])
@@ -444,7 +453,7 @@ def test_a_damaged_key_is_told_before_anything_is_charged(tmp_path, content):
         "signing key cannot be used: it holds no key",
         release(tmp_path, "a", "dpfw", "--epsilon=.3", "--total-epsilon=2", "--total-delta=1e-6"),
     )
-    assert Store(tmp_path / "l.sqlite").show() == []
+    assert LedgerStore(tmp_path / "l.sqlite").list_datasets() == []
 
 
 def test_a_pipe_or_a_link_is_no_key(tmp_path):
@@ -452,24 +461,28 @@ def test_a_pipe_or_a_link_is_no_key(tmp_path):
     (tmp_path / "q-key").symlink_to(tmp_path / "p-key")
     for name in ("p", "q"):
         with refused("signing key cannot be used"):
-            key_of(tmp_path / name)
+            load_signing_key(tmp_path / name)
 
 
 def test_without_the_package_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric.ed25519", None)
     with refused("pip install cryptography"):
-        key_of(tmp_path / "l.sqlite")
+        load_signing_key(tmp_path / "l.sqlite")
 
 
 def test_a_ledger_from_before_there_were_keys_goes_on(made, tmp_path):
     path = opened(tmp_path).path  # whose release was not signed
-    assert verify(path) == []
-    assert Store(path).signer() == ""
+    assert verify_ledger(path) == []
+    assert LedgerStore(path).signing_public_key() == ""
     write_files(tmp_path)
     cli(release(tmp_path, "c", "dpfw", "--epsilon=.2", "--new-version", "--dataset=people"))
     assert not wrong(tmp_path / "c", ledger=path)
     assert wrong(tmp_path / "c", earlier=made / "b") == {"earlier"}, "of another key"
-    assert key_of(path).public == Store(path).signer() != key_of(made / "l.sqlite").public
+    assert (
+        load_signing_key(path).public
+        == LedgerStore(path).signing_public_key()
+        != load_signing_key(made / "l.sqlite").public
+    )
 
 
 # Its own accounting
@@ -482,26 +495,26 @@ def test_its_conversions_are_those_of_the_package(size, delta):
     assert recount.zcdp_epsilon(rho, delta) == approx(conversions.zcdp_epsilon(rho, delta), rel=1e-7, abs=1e-9)
     each = min(size, 3.0)
     ours = recount.optimal_epsilon(each, 7, delta)
-    assert ours == approx(conversions.optimal_epsilon(each, 7, delta), rel=1e-7, abs=1e-9)
+    assert ours == approx(conversions.pure_composition_epsilon(each, 7, delta), rel=1e-7, abs=1e-9)
 
 
-@given(st.lists(st.tuples(EVENT, st.integers(1, 20)), min_size=1, max_size=4), st.sampled_from(Accounting))
+@given(st.lists(st.tuples(EVENT, st.integers(1, 20)), min_size=1, max_size=4), st.sampled_from(CompositionRule))
 def test_its_totals_are_those_of_the_package(events, accounting):
-    if accounting in (Accounting.OPTIMAL, Accounting.PLD):
+    if accounting in (CompositionRule.OPTIMAL, CompositionRule.PLD):
         return
-    lifetime = Lifetime(Budget(3, 1e-6), accounting, 5e-7)
+    lifetime = LifetimeBudget(Budget(3, 1e-6), accounting, 5e-7)
     stored = json.loads(json.dumps(events_to_json(events)))
-    added = math.fsum(e["times"] * recount.cost(e, str(accounting)) for e in stored)
-    lost = math.fsum(e["times"] * recount.lost(e, 3) for e in stored)
-    assert lost == approx(lifetime.lost(events))
+    added = math.fsum(e["times"] * recount.event_cost(e, str(accounting)) for e in stored)
+    lost = math.fsum(e["times"] * recount.event_failure_delta(e, 3) for e in stored)
+    assert lost == approx(lifetime.failure_delta(events))
     if lost <= lifetime.failure * (1 - 1e-9):
-        expected = lifetime.total(events)
-        ours = recount.stated(added, 5e-7, str(accounting))
+        expected = lifetime.total_epsilon(events)
+        ours = recount.epsilon_of_cost(added, 5e-7, str(accounting))
         assert ours == expected or ours == approx(expected)
-        assert not math.isfinite(expected) or abs(ours - expected) <= recount.NEAR * expected
+        assert not math.isfinite(expected) or abs(ours - expected) <= recount.RELATIVE_TOLERANCE * expected
     if not any(isinstance(event, Drawn) for event, _ in events) and lost < 9e-7:
         kept = [(e, t) for e, t in events if e.failure == 0]
-        theirs = Sums.of(kept).epsilon(1e-6, accounting)
+        theirs = ComposedCost.of_spends(kept).epsilon(1e-6, accounting)
         if kept and theirs < math.inf:  # a plan's own GDP takes Gaussian spends only, a ledger's all kinds
-            ours = recount.composed(json.loads(json.dumps(events_to_json(kept))), 3, 1e-6, str(accounting))
+            ours = recount.composed_epsilon(json.loads(json.dumps(events_to_json(kept))), 3, 1e-6, str(accounting))
             assert ours == approx(theirs)

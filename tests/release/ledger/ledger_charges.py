@@ -5,7 +5,7 @@ import pandas as pd
 from dpcore import Budget
 from dpcore.privacy.accounting import BoundedRange, Gaussian
 from dpcore.release.data_set import BudgetRequest
-from dpcore.release.ledger.ledger_store import Store
+from dpcore.release.ledger.ledger_store import LedgerStore
 
 FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", "y", None]})
 TOTAL, SMALL = Budget(2, 1e-6), Budget(0.5, 1e-6)
@@ -21,8 +21,8 @@ def charge(store, frame=FRAME, events=SPEND, budget=SMALL, **said):
 
 def opened(folder, **said):
     """A new ledger with one release, made and noted."""
-    store = Store(folder / "l.sqlite", create=True)
-    store.note(charge(store, dataset="people", total=TOTAL, **said).number, "released", "{}")
+    store = LedgerStore(folder / "l.sqlite", create=True)
+    store.add_note(charge(store, dataset="people", total=TOTAL, **said).number, "released", "{}")
     return store
 
 

@@ -18,18 +18,18 @@ from dpcore import Budget
 from dpcore.cli import main
 from dpcore.core.errors import OverspendError
 from dpcore.privacy.accounting import (
-    Accounting,
     Approximate,
     BoundedRange,
+    CompositionRule,
     Concentrated,
     Drawn,
     Gaussian,
-    Lifetime,
+    LifetimeBudget,
     Pure,
 )
-from dpcore.privacy.accounting.data_set_total import Filtered, Total
+from dpcore.privacy.accounting.data_set_total import Filtered, TotalCost
 from dpcore.release.ledger import chain, ledger_store
-from dpcore.release.ledger.ledger_store import Store, verify
+from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
 from tests.release.ledger.ledger_charges import TOTAL, charge, data_set, opened
 from tests.small_problems import parametrize, refused, seeded, within
 
@@ -41,23 +41,23 @@ def store(tmp_path):
 
 
 def beside(store):
-    return Path(f"{store.path}{chain.CHECKED}")
+    return Path(f"{store.path}{chain.CHECKED_SUFFIX}")
 
 
 def sound(store):
-    assert verify(store.path) == []
+    assert verify_ledger(store.path) == []
 
 
 def remembered_of(store):
     """What is remembered of the ledger, where that is believed."""
-    with chain.connected(store.path, 1.0) as db:
-        return ledger_store.recall(db, store.path)
+    with chain.open_connection(store.path, 1.0) as db:
+        return ledger_store.recall_totals(db, store.path)
 
 
 def counted(monkeypatch):
     """A list that grows by one whenever all of a ledger is read."""
-    calls, real = [], chain.read
-    monkeypatch.setattr(chain, "read", lambda db: calls.append(1) or real(db))
+    calls, real = [], chain.read_and_check
+    monkeypatch.setattr(chain, "read_and_check", lambda db: calls.append(1) or real(db))
     return calls
 
 
@@ -89,21 +89,21 @@ WRITTEN = {  # by the first version that had a ledger
 
 
 def test_a_ledger_of_the_first_version_is_read_and_continued(tmp_path):
-    schema = hashlib.sha256(json.dumps(chain._expected()).encode()).hexdigest()
+    schema = hashlib.sha256(json.dumps(chain._expected_objects()).encode()).hexdigest()
     assert schema == "72578a1ec5093fca6632939b498be39c096ca76a25090141c73aed0be41a9113", "old ledgers would be refused"
     path = tmp_path / "l.sqlite"
     db = sqlite3.connect(path)
-    chain._lay_out(db, "", b"", "")
+    chain._create_tables(db, "", b"", "")
     db.execute("DROP TRIGGER meta_delete")
     db.execute("DELETE FROM meta")
-    db.execute(next(sql for _, name, _, sql in chain._expected() if name == "meta_delete"))
+    db.execute(next(sql for _, name, _, sql in chain._expected_objects() if name == "meta_delete"))
     for place, rows in WRITTEN.items():
         db.executemany(f"INSERT INTO {place} VALUES ({', '.join('?' * len(rows[0]))})", rows)
     db.commit()
     db.close()
-    assert verify(path) == []
-    assert charge(Store(path), dataset="people", new_version=True).dataset == "people"
-    assert verify(path) == []
+    assert verify_ledger(path) == []
+    assert charge(LedgerStore(path), dataset="people", new_version=True).dataset == "people"
+    assert verify_ledger(path) == []
 
 
 # One error for whatever is wrong
@@ -149,7 +149,7 @@ def test_emptied_and_retyped_metadata_is_one_error_for_all(store, sql):
         changed(store, sql)
     except sqlite3.DatabaseError:
         assert "sqlite_master" in sql, "the schema may have become unreadable already"
-    for act in (lambda: charge(Store(store.path)), lambda: Store(store.path).show()):
+    for act in (lambda: charge(LedgerStore(store.path)), lambda: LedgerStore(store.path).list_datasets()):
         with refused("not usable as a ledger: |tampered with"):
             act()
     assert main(["ledger", "verify", "--ledger", str(store.path)]) in (1, 2)
@@ -157,24 +157,24 @@ def test_emptied_and_retyped_metadata_is_one_error_for_all(store, sql):
 
 def test_rows_of_nothing_and_values_of_another_kind_are_named(store):
     """Also where the chain was written with the key."""
-    with chain.connected(store.path, 1.0) as db:
-        chain.append(db, "releases", **dict(zip(RELEASE, WRITTEN["releases"][0][1:], strict=True)) | {"dataset": 9})
-    assert "row 5 of releases: its dataset 9 is not there" in verify(store.path)
+    with chain.open_connection(store.path, 1.0) as db:
+        chain.append_row(db, "releases", **dict(zip(RELEASE, WRITTEN["releases"][0][1:], strict=True)) | {"dataset": 9})
+    assert "row 5 of releases: its dataset 9 is not there" in verify_ledger(store.path)
     with refused("its dataset 9 is not there"):
         charge(store)
-    with chain.connected(store.path, 1.0) as db:
-        chain.append(db, "states", release=b"3", state="note", note="", time="")
-    assert "row 6 of states holds another kind of value" in verify(store.path)
+    with chain.open_connection(store.path, 1.0) as db:
+        chain.append_row(db, "states", release=b"3", state="note", note="", time="")
+    assert "row 6 of states holds another kind of value" in verify_ledger(store.path)
 
 
-RELEASE = [c.split()[0] for c in chain.TABLES["releases"].split(", ")][1:]
+RELEASE = [c.split()[0] for c in chain.TABLE_COLUMNS_SQL["releases"].split(", ")][1:]
 
 
 @parametrize("ending", ["-journal", "-wal", "-shm"])
 def test_a_pipe_beside_it_is_not_waited_for(store, ending):
     os.mkfifo(f"{store.path}{ending}")
     with within(60), refused("is no file"):
-        verify(store.path)
+        verify_ledger(store.path)
 
 
 def test_a_journal_that_comes_and_goes_refuses_nobody(store, monkeypatch):
@@ -194,10 +194,10 @@ def test_a_journal_that_comes_and_goes_refuses_nobody(store, monkeypatch):
 
 
 def test_a_ledger_that_somebody_holds_is_not_waited_for_for_ever(store, monkeypatch):
-    monkeypatch.setattr("dpcore.release.ledger.ledger_store.WAIT", 0.2)
+    monkeypatch.setattr("dpcore.release.ledger.ledger_store.RESERVATION_WAIT_SECONDS", 0.2)
     holder = sqlite3.connect(store.path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
-    for act in (lambda: verify(store.path), lambda: store.show(), lambda: charge(store)):
+    for act in (lambda: verify_ledger(store.path), lambda: store.show(), lambda: charge(store)):
         with refused("not usable as a ledger: database is locked"):
             act()
     holder.execute("ROLLBACK")
@@ -264,25 +264,32 @@ RELEASES = st.lists(st.lists(st.tuples(EVENT, st.integers(1, 50)), min_size=1, m
 
 @given(
     RELEASES,
-    st.sampled_from([(Accounting.GDP, 1e-7), (Accounting.ZCDP, 1e-7), (Accounting.GDP, 0.0), (Accounting.PURE, 0.0)]),
+    st.sampled_from(
+        [
+            (CompositionRule.GDP, 1e-7),
+            (CompositionRule.ZCDP, 1e-7),
+            (CompositionRule.GDP, 0.0),
+            (CompositionRule.PURE, 0.0),
+        ]
+    ),
 )
 def test_a_running_total_is_the_total_of_all_events_at_once(releases, kept):
-    lifetime = Lifetime(Budget(3, 0 if kept[0] is Accounting.PURE else 1e-6), *kept)
-    total, events = Total(), []
+    lifetime = LifetimeBudget(Budget(3, 0 if kept[0] is CompositionRule.PURE else 1e-6), *kept)
+    total, events = TotalCost(), []
     for release in releases:
-        total, events = lifetime.plus(total, release), events + release
-        assert lifetime.cost(total) == lifetime.cost(events[::-1]), "to the last bit"
-        assert lifetime.lost(total) == lifetime.lost(events)
-        assert lifetime.total(total) == lifetime.total(events)
-        assert lifetime.left(total) == lifetime.left(events)
+        total, events = lifetime.add_events(total, release), events + release
+        assert lifetime.composed_cost(total) == lifetime.composed_cost(events[::-1]), "to the last bit"
+        assert lifetime.failure_delta(total) == lifetime.failure_delta(events)
+        assert lifetime.total_epsilon(total) == lifetime.total_epsilon(events)
+        assert lifetime.remaining_epsilon(total) == lifetime.remaining_epsilon(events)
 
 
 def test_failures_of_draws_are_added_up_over_all_releases(tmp_path):
     """Each draw is affordable alone; together they would take more of δ than the first release kept for failures."""
-    store, events = Store(tmp_path / "l.sqlite", create=True), ((Gaussian(1e-4), 1), (Drawn(2e-8), 1))
+    store, events = LedgerStore(tmp_path / "l.sqlite", create=True), ((Gaussian(1e-4), 1), (Drawn(2e-8), 1))
     charge(store, events=events, dataset="a", total=TOTAL)
     lifetime = data_set(store).lifetime
-    allowed = int(lifetime.failure / lifetime.lost(events))
+    allowed = int(lifetime.failure / lifetime.failure_delta(events))
     assert allowed > 1
     for _ in range(allowed - 1):
         charge(store, events=events)
@@ -296,21 +303,21 @@ def test_failures_of_draws_are_added_up_over_all_releases(tmp_path):
 
 
 def test_many_small_costs_are_not_lost_beside_a_large_one():
-    lifetime = Lifetime(Budget(1e9, 0), Accounting.PURE, 0.0)
+    lifetime = LifetimeBudget(Budget(1e9, 0), CompositionRule.PURE, 0.0)
     small = [Pure(float(x)) for x in seeded(0).uniform(1e-12, 1e-11, 3000)]
-    total = lifetime.plus(Total(), [(Pure(1e6), 1)])
+    total = lifetime.add_events(TotalCost(), [(Pure(1e6), 1)])
     for one in small:
-        total = lifetime.plus(total, [(one, 1)])
-    assert lifetime.cost(total) == math.fsum([1e6, *(one.epsilon for one in small)]) > 1e6
+        total = lifetime.add_events(total, [(one, 1)])
+    assert lifetime.composed_cost(total) == math.fsum([1e6, *(one.epsilon for one in small)]) > 1e6
     assert len(total.costs) < 6
 
 
 def test_an_event_that_would_give_something_back_is_refused():
-    lifetime = Lifetime(TOTAL, Accounting.ZCDP, 1e-7)
+    lifetime = LifetimeBudget(TOTAL, CompositionRule.ZCDP, 1e-7)
     given = [(Concentrated(-0.1), 1), (Concentrated(math.nan), 1), (Concentrated(0.1, -1e-8), 1), (Gaussian(1.0), -1)]
     for event, times in given:
         with refused("an event that costs", ValueError):
-            lifetime.plus(Total(), [(event, times)])
+            lifetime.add_events(TotalCost(), [(event, times)])
 
 
 # What is remembered
@@ -404,7 +411,7 @@ def test_a_log_of_writes_beside_it_does_not_hide_behind_what_is_remembered(store
             charge(store)
         return str(told.value)
 
-    for act in (lambda: verify(store.path), words):
+    for act in (lambda: verify_ledger(store.path), words):
         shutil.copy(f"{store.path}-wal.kept", f"{store.path}-wal")  # whoever closes it last moves it into the ledger
         store.path.write_bytes(before)
         beside(store).write_bytes(remembered)

@@ -5,8 +5,8 @@ import shutil
 from pathlib import Path
 
 from dpcore.release.ledger import chain
-from dpcore.release.ledger.ledger_store import Store, verify
-from dpcore.release.ledger.signing import key_of
+from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
+from dpcore.release.ledger.signing import load_signing_key
 from tests.cli.command_files import write_files
 from tests.release.evidence.test_verifier import made, release, wrong
 from tests.release.ledger.ledger_charges import TOTAL, charge
@@ -17,7 +17,7 @@ assert made  # a fixture
 
 def test_an_empty_key_was_never_used_and_is_written_anew(tmp_path):
     (tmp_path / "l.sqlite-key").touch()
-    assert key_of(tmp_path / "l.sqlite").public == key_of(tmp_path / "l.sqlite").public
+    assert load_signing_key(tmp_path / "l.sqlite").public == load_signing_key(tmp_path / "l.sqlite").public
 
 
 @parametrize("other", [None, "0" * 63 + "1"])
@@ -29,10 +29,10 @@ def test_a_ledger_is_signed_by_one_key_for_good(made, tmp_path, other):
     more = ["--epsilon=.2", "--new-version", "--dataset=t"]
     refusal("the key that signed this ledger's releases is not here", release(tmp_path, "c", "dpfw", *more))
     assert Path(f"{path}-key").exists() is bool(other), "and none is made"
-    assert len(Store(path).show()[0].releases) == 2
+    assert len(LedgerStore(path).list_datasets()[0].releases) == 2
     shutil.copy(made / "l.sqlite-key", f"{path}-key")
     cli(release(tmp_path, "c", "dpfw", *more))
-    assert not wrong(tmp_path / "c", ledger=path, key=key_of(path).public)
+    assert not wrong(tmp_path / "c", ledger=path, key=load_signing_key(path).public)
 
 
 NAMES = {
@@ -56,29 +56,29 @@ def test_a_ledger_has_one_key_whatever_name_it_goes_by(tmp_path, monkeypatch, na
     cli([*(o for o in release(tmp_path, "b", "dpfw", "--epsilon=.2") if "--ledger" not in o), f"--ledger={other}"])
     assert [p.name for p in tmp_path.rglob("*-key*")] == ["l.sqlite-key"]
     assert [p.name for p in tmp_path.rglob("*-checked")] == ["l.sqlite-checked"]
-    key = key_of(tmp_path / "l.sqlite").public
+    key = load_signing_key(tmp_path / "l.sqlite").public
     assert not wrong(tmp_path / "b", key=key, earlier=tmp_path / "a", ledger=Path(other))
-    assert verify(other) == []
+    assert verify_ledger(other) == []
 
 
 def test_a_second_name_of_the_file_itself_is_refused_and_a_link_to_nowhere(made, tmp_path):
     path = Path(shutil.copy(made / "l.sqlite", tmp_path / "l.sqlite"))
     os.link(path, tmp_path / "n.sqlite")
     for name in ("l.sqlite", "n.sqlite"):
-        for act in (Store, verify):
+        for act in (LedgerStore, verify_ledger):
             with refused("2 names"):
                 act(tmp_path / name)
     (tmp_path / "n.sqlite").unlink()
-    assert verify(path) == []
+    assert verify_ledger(path) == []
     (tmp_path / "gone").symlink_to("nowhere")
     with refused("a link that leads to no ledger"):
-        Store(tmp_path / "gone", create=True)
-    assert not chain.is_new(tmp_path / "gone")
+        LedgerStore(tmp_path / "gone", create=True)
+    assert not chain.is_new_ledger(tmp_path / "gone")
 
 
 def test_two_first_releases_at_once_are_signed_by_one_key(tmp_path):
     """The ledger itself refuses the second key, whoever was faster."""
-    store = Store(tmp_path / "l.sqlite", create=True)
+    store = LedgerStore(tmp_path / "l.sqlite", create=True)
     charge(store, dataset="people", total=TOTAL, settings={"signed_by": "1" * 64})
     with refused("the key that signed"):
         charge(store, settings={"signed_by": "2" * 64})

@@ -17,26 +17,26 @@ from scipy.special import expit, ndtri
 
 from dpcore import Budget, InputError, PrivacyUnit
 from dpcore.core.errors import OverspendError
-from dpcore.data.fingerprint import fingerprint
+from dpcore.data.fingerprint import table_fingerprint
 from dpcore.privacy.accounting import (
-    Accounting,
     Approximate,
     BoundedRange,
+    CompositionRule,
     Concentrated,
     Drawn,
     Gaussian,
-    Lifetime,
+    LifetimeBudget,
     Pure,
     conversions,
     events_from_json,
     gaussian_cost,
-    gaussian_share,
-    reserved,
+    gaussian_spend,
+    worst_case_events,
 )
-from dpcore.privacy.accounting.data_set_total import Filtered, events_to_json, planned
-from dpcore.release.data_set import Identity
+from dpcore.privacy.accounting.data_set_total import Filtered, events_of_plan, events_to_json
+from dpcore.release.data_set import TableIdentity
 from dpcore.release.ledger import ledger_store
-from dpcore.release.ledger.ledger_store import Store, verify
+from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
 from tests.privacy.enumerated_neighbours import plan_of
 from tests.release.ledger import ledger_charges
 from tests.release.ledger.ledger_charges import FRAME, SMALL, TOTAL, data_set, opened
@@ -44,7 +44,7 @@ from tests.release.ledger.test_ledger_file import changed, sound
 from tests.small_problems import InParts, approx, hockey_stick, parametrize, refused, within
 
 OTHER = pd.DataFrame({"a": [1, 2, 3], "b": ["x", "y", None]})
-SPEND = ((gaussian_share(SMALL), 1),)
+SPEND = ((gaussian_spend(SMALL), 1),)
 charge = partial(ledger_charges.charge, events=SPEND)
 
 
@@ -74,23 +74,23 @@ def test_the_gaussian_cost_of_a_selection_covers_every_pair_of_two_points(span):
 
 def test_the_accounting_is_the_first_release_s_best_that_takes_all_kinds():
     selections = ((BoundedRange(0.05), 40),)
-    assert Lifetime.fixed_by(TOTAL, selections).accounting is Accounting.ZCDP
-    assert Lifetime.fixed_by(Budget(1, 0), ((Pure(1.0), 1),)).accounting is Accounting.PURE
-    assert Lifetime.fixed_by(Budget(1, 1e-9), ((Pure(1.0), 1),)).accounting is Accounting.PURE
-    assert Lifetime.fixed_by(Budget(9, 1e-6), ((Pure(0.5), 1),)).accounting is not Accounting.PURE
-    lifetime = Lifetime.fixed_by(TOTAL, selections)
-    assert lifetime.total((*selections, *SPEND)) == approx(
+    assert LifetimeBudget.from_first_release(TOTAL, selections).accounting is CompositionRule.ZCDP
+    assert LifetimeBudget.from_first_release(Budget(1, 0), ((Pure(1.0), 1),)).accounting is CompositionRule.PURE
+    assert LifetimeBudget.from_first_release(Budget(1, 1e-9), ((Pure(1.0), 1),)).accounting is CompositionRule.PURE
+    assert LifetimeBudget.from_first_release(Budget(9, 1e-6), ((Pure(0.5), 1),)).accounting is not CompositionRule.PURE
+    lifetime = LifetimeBudget.from_first_release(TOTAL, selections)
+    assert lifetime.total_epsilon((*selections, *SPEND)) == approx(
         conversions.zcdp_epsilon(40 * 0.05**2 / 8 + SPEND[0][0].mu ** 2 / 2, 1e-6)
     )
 
 
 def test_failures_have_a_share_of_delta_that_is_fixed_at_first_use():
     failing = ((Approximate(0.01, 1e-7), 1),)
-    lifetime = Lifetime.fixed_by(TOTAL, failing)
+    lifetime = LifetimeBudget.from_first_release(TOTAL, failing)
     assert lifetime.failure == 5e-7
-    assert lifetime.total(failing) < 2
-    assert lifetime.total(failing * 6) == math.inf
-    assert Lifetime.fixed_by(TOTAL, SPEND).total(failing) == math.inf
+    assert lifetime.total_epsilon(failing) < 2
+    assert lifetime.total_epsilon(failing * 6) == math.inf
+    assert LifetimeBudget.from_first_release(TOTAL, SPEND).total_epsilon(failing) == math.inf
 
 
 def plans_of_draws(epsilon, delta):
@@ -103,15 +103,15 @@ def plans_of_draws(epsilon, delta):
 def test_the_failures_of_samplers_add_up_at_the_total_epsilon():
     """At its plan's ε = 0.5 a draw pays 2.65 τ, at the total ε = 2 it costs 8.39 τ: over three times as much."""
     plan = plans_of_draws(0.5, 1e-7)
-    for events in (planned(plan), reserved(plan, False), reserved(plan, True)):
+    for events in (events_of_plan(plan), worst_case_events(plan, False), worst_case_events(plan, True)):
         tau = 1e-9 / (1 + math.exp(0.5))
-        lifetime = Lifetime.fixed_by(TOTAL, events)
+        lifetime = LifetimeBudget.from_first_release(TOTAL, events)
         assert lifetime.failure == 5e-7
-        assert lifetime.lost(events) == approx((1 + math.exp(2)) * tau)
+        assert lifetime.failure_delta(events) == approx((1 + math.exp(2)) * tau)
         most = int(5e-7 / ((1 + math.exp(2)) * tau) * (1 - 1e-9))
         spread = [(replace(event, mu=1e-6) if isinstance(event, Gaussian) else event, n) for event, n in events]
-        assert lifetime.total(spread * most) < 1
-        assert lifetime.total(spread * (most + 1)) == math.inf
+        assert lifetime.total_epsilon(spread * most) < 1
+        assert lifetime.total_epsilon(spread * (most + 1)) == math.inf
         assert events_from_json(json.loads(json.dumps(events_to_json(events)))) == list(events)
 
 
@@ -126,45 +126,47 @@ def test_what_is_lost_covers_the_worst_draws_within_their_error(times):
     for _ in range(times):
         laws = [np.outer(law, one).ravel() for law, one in zip(laws, worst, strict=True)]
     delta = hockey_stick(laws[0], laws[1], total)
-    lifetime = Lifetime(Budget(total, 0.5), Accounting.PURE, 0.5)
-    lost = lifetime.lost([(Pure(each), times), (Drawn(tau), times)])
+    lifetime = LifetimeBudget(Budget(total, 0.5), CompositionRule.PURE, 0.5)
+    lost = lifetime.failure_delta([(Pure(each), times), (Drawn(tau), times)])
     assert 0 < delta <= lost * (1 + 1e-9)
     assert times > 1 or delta == approx(lost), "of one draw no less would do"
     if times > 1:
         at_plans = times * (1 + math.exp(each)) * tau
-        assert lifetime.lost([(Drawn(tau), times)]) > at_plans
+        assert lifetime.failure_delta([(Drawn(tau), times)]) > at_plans
 
 
 def test_other_failures_add_up_as_they_are_and_old_entries_are_bounded():
-    lifetime = Lifetime(TOTAL, Accounting.ZCDP, 5e-7)
+    lifetime = LifetimeBudget(TOTAL, CompositionRule.ZCDP, 5e-7)
     for kind in (Approximate(0.1, 1e-9), Filtered(0.1, 1e-9), Concentrated(0.1, 1e-9)):
-        assert lifetime.lost([(kind, 7)]) == approx(7e-9)
-    old = lifetime.lost([(Gaussian(0.1, 1e-9), 1)])
+        assert lifetime.failure_delta([(kind, 7)]) == approx(7e-9)
+    old = lifetime.failure_delta([(Gaussian(0.1, 1e-9), 1)])
     for epsilon in (0.0, 0.5, 2.0):
         assert old >= (1 + math.exp(2)) * 1e-9 / (1 + math.exp(epsilon)) * (1 - 1e-12)
-    assert lifetime.cost([(Drawn(1e-9), 1)]) == 0
-    assert Lifetime(TOTAL, Accounting.GDP, 5e-7).cost([(Drawn(1e-9), 1), (Gaussian(0.1), 1)]) == approx(0.01)
-    assert Lifetime(TOTAL, Accounting.GDP, 0.0).cost([(Drawn(1e-9), 1)]) == math.inf
+    assert lifetime.composed_cost([(Drawn(1e-9), 1)]) == 0
+    assert LifetimeBudget(TOTAL, CompositionRule.GDP, 5e-7).composed_cost(
+        [(Drawn(1e-9), 1), (Gaussian(0.1), 1)]
+    ) == approx(0.01)
+    assert LifetimeBudget(TOTAL, CompositionRule.GDP, 0.0).composed_cost([(Drawn(1e-9), 1)]) == math.inf
 
 
-@parametrize("accounting", [Accounting.GDP, Accounting.ZCDP])
+@parametrize("accounting", [CompositionRule.GDP, CompositionRule.ZCDP])
 def test_what_is_left_may_be_spent_and_no_more(accounting):
-    lifetime = Lifetime(TOTAL, accounting, 0.0)
-    rest = lifetime.capacity - lifetime.cost(SPEND)
-    mu = math.sqrt(rest if accounting is Accounting.GDP else 2 * rest)
-    assert lifetime.total((*SPEND, (Gaussian(mu * (1 - 1e-9)), 1))) <= TOTAL.epsilon
-    assert lifetime.total((*SPEND, (Gaussian(mu * (1 + 1e-6)), 1))) > TOTAL.epsilon
-    assert 0 < lifetime.left(SPEND) < TOTAL.epsilon
+    lifetime = LifetimeBudget(TOTAL, accounting, 0.0)
+    rest = lifetime.capacity - lifetime.composed_cost(SPEND)
+    mu = math.sqrt(rest if accounting is CompositionRule.GDP else 2 * rest)
+    assert lifetime.total_epsilon((*SPEND, (Gaussian(mu * (1 - 1e-9)), 1))) <= TOTAL.epsilon
+    assert lifetime.total_epsilon((*SPEND, (Gaussian(mu * (1 + 1e-6)), 1))) > TOTAL.epsilon
+    assert 0 < lifetime.remaining_epsilon(SPEND) < TOTAL.epsilon
 
 
 def test_adaptive_plans_are_charged_with_all_their_room():
     mixed = plan_of(Budget(1, 1e-6), (BoundedRange(0.1), 3), (Gaussian(0.1),))
-    assert reserved(mixed, False) == ((BoundedRange(0.1), 3), (Gaussian(0.1), 1))
-    ((whole, times),) = reserved(mixed, True)
+    assert worst_case_events(mixed, False) == ((BoundedRange(0.1), 3), (Gaussian(0.1), 1))
+    ((whole, times),) = worst_case_events(mixed, True)
     assert type(whole) is Filtered
     assert times == 1
     assert whole.rho == conversions.zcdp_rho(1, 1e-6)
-    ((pure, _),) = reserved(plan_of(Budget(1, 0), (BoundedRange(0.1), 3)), True)
+    ((pure, _),) = worst_case_events(plan_of(Budget(1, 0), (BoundedRange(0.1), 3)), True)
     assert pure == Pure(1)
     assert gaussian_cost(Concentrated(0.1)) == math.inf, "of which no more than ρ is known"
 
@@ -177,14 +179,16 @@ def test_content_multiplicity_names_and_key_count():
     texts = [("xy", "uv"), ("uv", "xy"), ("xy", "vu"), (["x1:y"], [""]), (["x"], ["1:y"])]
     frames += [FRAME[["a"]], *(pd.DataFrame({"a": [*a], "b": [*b]}) for a, b in texts)]
     frames += [pd.DataFrame({"a": cells}) for cells in ([True, 1], [1, 1], [[1], None])]
-    assert len({fingerprint(FRAME, b"l"), *(fingerprint(frame, b"k") for frame in frames)}) == len(frames) + 1
+    assert (
+        len({table_fingerprint(FRAME, b"l"), *(table_fingerprint(frame, b"k") for frame in frames)}) == len(frames) + 1
+    )
 
 
 @parametrize("known", ["0" * 64, "2:" + "0" * 64])
 def test_a_ledger_of_an_earlier_format_takes_no_table_for_a_new_one_unasked(tmp_path, monkeypatch, known):
-    store = Store(tmp_path / "ledger.sqlite", create=True)
+    store = LedgerStore(tmp_path / "ledger.sqlite", create=True)
     with monkeypatch.context() as old:
-        old.setattr(Identity, "of", lambda _, key: Identity(key, (known,), ()))
+        old.setattr(TableIdentity, "of", lambda _, key: TableIdentity(key, (known,), ()))
         charge(store, dataset="people", total=TOTAL)
     with refused("has changed"):
         charge(store, dataset="people")
@@ -246,20 +250,20 @@ def test_what_the_first_use_fixed_stays(store, change, told):
 
 
 def test_a_first_use_needs_a_total_and_a_name(tmp_path):
-    store = Store(tmp_path / "l", create=True)
+    store = LedgerStore(tmp_path / "l", create=True)
     with refused("total budget"):
         charge(store, dataset="a")
     for name in (None, "", "a\nb", "x" * 300):
         with refused("name|printable"):
             charge(store, dataset=name, total=TOTAL)
-    assert store.show() == []
+    assert store.list_datasets() == []
 
 
 def test_looking_and_noting_never_spend(store):
     before = data_set(store)
     for _ in range(3):
         store.note(before.releases[0]["seq"], "note", "downloaded again")
-        Store(store.path).show()
+        LedgerStore(store.path).list_datasets()
     after = data_set(store)
     assert (after.spent, after.left) == (before.spent, before.left)
     assert after.releases[0]["state"] == "released"
@@ -269,9 +273,9 @@ def test_looking_and_noting_never_spend(store):
 
 
 def test_ten_at_once_cannot_overspend(tmp_path, monkeypatch):
-    monkeypatch.setattr(ledger_store, "WAIT", 60.0)  # for their turn, on a busy machine
-    store = Store(tmp_path / "l", create=True)
-    whole = ((gaussian_share(TOTAL, 0.3), 1),)
+    monkeypatch.setattr(ledger_store, "RESERVATION_WAIT_SECONDS", 60.0)  # for their turn, on a busy machine
+    store = LedgerStore(tmp_path / "l", create=True)
+    whole = ((gaussian_spend(TOTAL, 0.3), 1),)
 
     def one(_):
         try:
@@ -340,7 +344,7 @@ def test_a_dropped_table_or_trigger_is_named(store, what, told):
 
 def refused_for(store, told):
     """The ledger's check names what was done to it, and nothing is read from it or added."""
-    assert any(told in problem for problem in verify(store.path)), verify(store.path)
+    assert any(told in problem for problem in verify_ledger(store.path)), verify_ledger(store.path)
     for act in (store.show, lambda: charge(store)):
         with refused("tampered"):
             act()
@@ -351,17 +355,17 @@ def test_a_receipt_shows_a_ledger_that_was_set_back(store, tmp_path):
     shutil.copy(store.path, old)
     made = charge(store)
     receipt = {"id": made.ledger, "entry": made.number, "hash": made.entry}
-    assert verify(store.path, receipt) == []
-    assert "set back" in verify(old, receipt)[0]
-    charge(Store(old), events=((BoundedRange(0.01), 1),))
-    assert "rewritten" in verify(old, receipt)[0]
-    assert "another ledger" in verify(old, receipt | {"id": "x"})[0]
+    assert verify_ledger(store.path, receipt) == []
+    assert "set back" in verify_ledger(old, receipt)[0]
+    charge(LedgerStore(old), events=((BoundedRange(0.01), 1),))
+    assert "rewritten" in verify_ledger(old, receipt)[0]
+    assert "another ledger" in verify_ledger(old, receipt | {"id": "x"})[0]
     for odd in ({"id": None}, {"entry": "1"}, {"entry": []}, {"hash": {}}):
         with contextlib.suppress(InputError):
-            assert verify(store.path, receipt | odd) != []
+            assert verify_ledger(store.path, receipt | odd) != []
     for broken in (3, {}, []):
         with refused("receipt"):
-            verify(store.path, broken)
+            verify_ledger(store.path, broken)
 
 
 def test_what_is_no_ledger_is_refused_at_once_and_left_as_it_is(tmp_path):
@@ -374,11 +378,11 @@ def test_what_is_no_ledger_is_refused_at_once_and_left_as_it_is(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     names = (*contents, "other", "pipe", "no/where", "/dev/full", "/dev/zero", "", "a\0b")
     for path in (tmp_path / name for name in names):
-        for use in (verify, lambda path: Store(path, create=path.name != "empty")):
+        for use in (verify_ledger, lambda path: LedgerStore(path, create=path.name != "empty")):
             with within(60), refused():
                 use(path)
     with refused("no such ledger"):
-        verify(tmp_path / "none")
+        verify_ledger(tmp_path / "none")
     assert {name: (tmp_path / name).read_bytes() for name in contents} == contents
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dpcore import domain_from_json, samples
 from dpcore.problems import require_enumerable
-from dpcore.schema.inference.default_columns import MANY, MOST, first_columns
+from dpcore.schema.inference.default_columns import MAX_COLUMN_SIZE, MAX_COLUMNS, choose_default_columns
 from tests.small_problems import parametrize, refused
 
 
@@ -16,41 +16,41 @@ def domain(sizes):
     return domain_from_json({f"c{i}": size for i, size in enumerate(sizes)})
 
 
-@given(st.lists(st.integers(1, 2 * MANY), min_size=1, max_size=40), st.integers(1, 10**6))
+@given(st.lists(st.integers(1, 2 * MAX_COLUMN_SIZE), min_size=1, max_size=40), st.integers(1, 10**6))
 def test_what_is_chosen_fits_and_nothing_more_would(sizes, cells):
     whole = domain(sizes)
-    names = first_columns(whole, cells)
+    names = choose_default_columns(whole, cells)
     assert names == tuple(n for n in whole.names if n in names)
-    usable = [f"c{i}" for i, size in enumerate(sizes) if 1 < size <= min(MANY, cells)]
+    usable = [f"c{i}" for i, size in enumerate(sizes) if 1 < size <= min(MAX_COLUMN_SIZE, cells)]
     if not usable:
         assert len(names) == 1
         return
     chosen = whole.project(names)
     assert chosen.size <= cells
-    assert 1 <= len(names) <= MOST
-    assert all(1 < size <= MANY for size in chosen.shape)
-    if len(names) < MOST:
+    assert 1 <= len(names) <= MAX_COLUMNS
+    assert all(1 < size <= MAX_COLUMN_SIZE for size in chosen.shape)
+    if len(names) < MAX_COLUMNS:
         left = [whole.project([name]).size for name in usable if name not in names]
         assert all(chosen.size * size > cells for size in left)
 
 
 def test_a_column_that_crowds_out_the_others_is_passed_over():
-    assert first_columns(domain([1, 5000, 3000]), 10) == ("c2",)
-    assert len(first_columns(domain([2] * 200), 100_000)) == MOST
+    assert choose_default_columns(domain([1, 5000, 3000]), 10) == ("c2",)
+    assert len(choose_default_columns(domain([2] * 200), 100_000)) == MAX_COLUMNS
 
 
 def test_a_column_that_names_people_is_not_chosen_before_a_person_does():
     whole = domain_from_json({"Full Name": 8, "phone": 2, "job": 8, "E-Mail": 90, "born": 60})
-    assert first_columns(whole, 100_000) == ("Full Name", "phone", "job")
-    assert first_columns(replace(whole, measured=("Full Name", "job")), 100_000) == ("phone", "job")
-    assert first_columns(whole.project(["E-Mail"]), 100_000) == ("E-Mail",)
+    assert choose_default_columns(whole, 100_000) == ("Full Name", "phone", "job")
+    assert choose_default_columns(replace(whole, measured=("Full Name", "job")), 100_000) == ("phone", "job")
+    assert choose_default_columns(whole.project(["E-Mail"]), 100_000) == ("E-Mail",)
 
 
 @parametrize("sample", [samples.census, samples.berkeley, samples.titanic])
 def test_samples_open_with_all_their_columns(sample):
     whole = sample().domain
     assert math.prod(whole.shape) <= 100_000
-    assert first_columns(whole, 100_000) == whole.names
+    assert choose_default_columns(whole, 100_000) == whole.names
 
 
 @parametrize("columns", [40, 4000])

@@ -9,26 +9,32 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dpcore import InputError
-from dpcore.schema.column_readings import ANY_CASE, COMMA, POINT
-from dpcore.schema.inference.identifiers import names_one
-from dpcore.schema.inference.infer_schema import ASIDE, MOST_VALUES, guess_column, guess_columns, read_off
-from dpcore.schema.inference.rounded_bounds import STRAY, round_bounds
+from dpcore.schema.column_readings import AMOUNT_WITH_COMMA, AMOUNT_WITH_POINT, ANY_CASE
+from dpcore.schema.inference.identifiers import header_names_one_person
+from dpcore.schema.inference.infer_schema import (
+    EXCLUSION_REASONS,
+    MAX_CATEGORIES,
+    guess_column,
+    guess_columns,
+    infer_column_from_data,
+)
+from dpcore.schema.inference.rounded_bounds import ROWS_PER_OUTLIER, round_bounds
 from tests.small_problems import column, either, integer, parametrize, refused, seeded
 
 N = 200
 SPELLINGS = ["yes", "Yes", " yes ", "no", "NO"]
 CATEGORIES, WHOLE, PERSON, BIRTH = (
     ("categorical", "", ""), ("integer", "", ""), ("text", "", "person"), ("date", "", "birth"),
-)  # fmt: skip
+)
 KINDS = {
     "id": (lambda i: f"p{i:04d}", ("categorical", "", "id")),
     "salary": (lambda i: 20_000 + i * 7919 % 9973, WHOLE),
     "when": (lambda i: f"2020-{1 + i % 12:02d}-{1 + i % 28:02d}", ("date", "", "date")),
     "typed": (lambda i: pd.Timestamp("2020-01-01") + pd.Timedelta(i, "D"), ("date", "", "date")),
     "born": (lambda i: f"{1 + i % 28}/{1 + i % 12}/19{60 + i % 40}", BIRTH),
-    "price": (lambda i: f"{i},{i % 10}0", ("numeric", COMMA, "")),
-    "paid": (lambda i: f"${i % 70:,}.50", ("numeric", POINT, "")),
-    "rate": (lambda i: f"{i % 30}%", ("integer", POINT, "")),
+    "price": (lambda i: f"{i},{i % 10}0", ("numeric", AMOUNT_WITH_COMMA, "")),
+    "paid": (lambda i: f"${i % 70:,}.50", ("numeric", AMOUNT_WITH_POINT, "")),
+    "rate": (lambda i: f"{i % 30}%", ("integer", AMOUNT_WITH_POINT, "")),
     "answer": (lambda i: SPELLINGS[i % 5], CATEGORIES),
     "note": (lambda i: f"patient {i} came back with a letter of the doctor", ("text", "", "text")),
     "always": (lambda _: "x", ("categorical", "", "constant")),
@@ -78,80 +84,80 @@ def test_a_column_is_what_it_seems_and_set_aside_with_a_reason(name, texts):
     if texts:
         series = series.map(lambda v: v if v is None else str(v)).astype("str")
     found = guess_column(name, series)
-    assert (found.kind, found.read, found.aside) == expected
-    assert (found.why == "") == (found.aside == "")
-    assert found.why in ("", *ASIDE.values())
+    assert (found.kind, found.read, found.exclusion) == expected
+    assert (found.exclusion_reason == "") == (found.exclusion == "")
+    assert found.exclusion_reason in ("", *EXCLUSION_REASONS.values())
     assert guess_column(name, series[::-1]) == found, "the order of rows says nothing"
 
 
 def test_a_long_text_is_looked_at_once_for_an_address():
-    assert guess_column("to", pd.Series(["a@b.c", f"a@{'.' * 1_000_000} x"])).aside != "person"
+    assert guess_column("to", pd.Series(["a@b.c", f"a@{'.' * 1_000_000} x"])).exclusion != "person"
 
 
 def test_spellings_and_orders_of_days_are_offered():
-    offers = {name: guess_column(name, cells_of(name)).offers for name in ("answer", "when", "born")}
+    offers = {name: guess_column(name, cells_of(name)).other_readings for name in ("answer", "when", "born")}
     assert offers["answer"] == (ANY_CASE,)
     assert offers["when"] == ("month of y-m-d", "weekday of y-m-d"), "in one year"
     times = guess_column("t", pd.Series(["2020-05-04 10:00", "2020-05-18 11:00"]))
-    assert times.offers == ("hour of y-m-d",), "on a weekday of a month"
+    assert times.other_readings == ("hour of y-m-d",), "on a weekday of a month"
     assert offers["born"][0] == "year of d/m/y"
-    both = guess_column("d", pd.Series(["1/2/2020", "3/4/2022"])).offers
+    both = guess_column("d", pd.Series(["1/2/2020", "3/4/2022"])).other_readings
     assert (both[0], both[-1]) == ("year of d/m/y", "weekday of m/d/y"), "a person must say which"
-    american = guess_column("d", pd.Series(["1/22/2020", "3/4/2021"])).offers
+    american = guess_column("d", pd.Series(["1/22/2020", "3/4/2021"])).other_readings
     assert american[0] == "year of m/d/y"
     assert len(american) == 3
 
 
 def test_spellings_that_are_read_alike_become_the_most_frequent_one():
     cells = pd.Series(["yes", "Yes", "Yes", " yes ", "yes", "yes", "NO", "no"])
-    assert read_off("x", cells, "categorical", ANY_CASE) == {
+    assert infer_column_from_data("x", cells, "categorical", ANY_CASE) == {
         "kind": "categorical", "read": ANY_CASE, "values": ["NO", "yes"],
-    }  # fmt: skip
-    assert read_off("x", cells, "categorical")["values"] == ["NO", "no", "Yes", "yes"]
+    }
+    assert infer_column_from_data("x", cells, "categorical")["values"] == ["NO", "no", "Yes", "yes"]
 
 
 def test_values_stand_in_their_natural_order():
     cells = pd.Series(["10", "2", "unknown", "0", "1", "-1", "b10", "b2", "1.5", "B1", "٣"])
-    assert read_off("x", cells, "categorical")["values"] == [
+    assert infer_column_from_data("x", cells, "categorical")["values"] == [
         "-1", "0", "1", "1.5", "2", "10", "B1", "b2", "b10", "unknown", "٣",
-    ]  # fmt: skip
+    ]
 
 
 def test_a_few_words_beside_many_numbers_count_as_missing():
     years = cells_of("years")
     guess = guess_column("years", years)
     assert guess.unreadable
-    assert guess.entry == {"kind": "integer", "unreadable": "missing", "missing": "category"}
-    found = read_off("years", years, guess.kind, unreadable=True)
+    assert guess.initial_entry == {"kind": "integer", "unreadable": "missing", "missing": "category"}
+    found = infer_column_from_data("years", years, guess.kind, unreadable=True)
     assert (found["low"], found["high"], found["unreadable"], found["missing"]) == (0, 90, "missing", "category")
     assert not guess_column("visits", cells_of("visits")).unreadable, "a word for missing needs nothing"
     with refused("not all numbers"):
-        read_off("years", years, guess.kind)
+        infer_column_from_data("years", years, guess.kind)
 
 
 def test_codes_are_offered_by_their_first_characters():
     offers = {name: guess_column(name, cells_of(name)) for name in ("PLZ", "cause", "zip code", "rooms")}
-    assert offers["PLZ"].offers == ("first 2 characters", "first character")
-    assert offers["cause"].entry == {"kind": "categorical", "read": offers["cause"].offers[0]}
-    assert offers["zip code"].offers[-1] == "first 4 characters"
-    assert offers["rooms"].offers == ()
-    assert read_off("PLZ", pd.Series(["07743", "07749", "10115", "NA"]), "categorical", "first 2 characters") == {
+    assert offers["PLZ"].other_readings == ("first 2 characters", "first character")
+    assert offers["cause"].initial_entry == {"kind": "categorical", "read": offers["cause"].other_readings[0]}
+    assert offers["zip code"].other_readings[-1] == "first 4 characters"
+    assert offers["rooms"].other_readings == ()
+    assert infer_column_from_data("PLZ", pd.Series(["07743", "07749", "10115", "NA"]), "categorical", "first 2 characters") == {
         "kind": "categorical", "read": "first 2 characters", "values": ["07", "10"], "missing": "category",
-    }  # fmt: skip
+    }
 
 
 def test_parts_of_the_calendar_are_not_read_off():
     cells = pd.Series(["2020-06-30", "2020-07-01"])
-    assert read_off("x", cells, "date", "month of y-m-d") == integer(1, 12, read="month of y-m-d")
-    assert read_off("x", cells, "date", "weekday of y-m-d")["values"][0] == "Mon"
-    years = read_off("x", pd.Series(["1.2.1999", "n/a", "2004-02-03"]), "integer", "year of d/m/y")
+    assert infer_column_from_data("x", cells, "date", "month of y-m-d") == integer(1, 12, read="month of y-m-d")
+    assert infer_column_from_data("x", cells, "date", "weekday of y-m-d")["values"][0] == "Mon"
+    years = infer_column_from_data("x", pd.Series(["1.2.1999", "n/a", "2004-02-03"]), "integer", "year of d/m/y")
     assert (years["low"], years["high"], years["missing"]) == (1999, 2004, "category")
 
 
 @parametrize(
     "cells, kind, message",
     [
-        ([f"v{i}" for i in range(MOST_VALUES + 1)], "categorical", "201 different values are more than 200"),
+        ([f"v{i}" for i in range(MAX_CATEGORIES + 1)], "categorical", "201 different values are more than 200"),
         (["", "NA"], "categorical", "no value that could be read off"),
         (["a", "1"], "integer", "not all numbers"),
         (["1e300"], "numeric", "not all numbers up to"),
@@ -159,7 +165,7 @@ def test_parts_of_the_calendar_are_not_read_off():
 )
 def test_what_gives_no_cells_is_refused(cells, kind, message):
     with refused(f"column 'x': .*{message}"):
-        read_off("x", pd.Series(cells), kind)
+        infer_column_from_data("x", pd.Series(cells), kind)
 
 
 BULKS = {
@@ -199,7 +205,7 @@ def test_bounds_are_round_and_tell_little_of_the_extremes():
     spread = bounded(np.exp(seeded(0).normal(10, 1.5, 5000)), whole=False)
     assert {e / 10 ** math.floor(math.log10(e)) for e in spread["edges"][1:]} <= {1, 2, 5}
     assert column(kind="numeric", **bounded([1e15 - 0.125, 1e15], whole=False))
-    frequent = [0.0] * 10 + [1000.0] * (10 // STRAY + 5)
+    frequent = [0.0] * 10 + [1000.0] * (10 // ROWS_PER_OUTLIER + 5)
     assert max(bounded(frequent, whole=True)["edges"]) >= 1000, "many rows are no outlier"
 
 
@@ -217,10 +223,10 @@ def test_any_column_gets_a_guess_and_bounds_or_a_reason(cells, name, texts):
     if texts:
         series = series.map(lambda v: v if v is None else str(v)).astype("str")
     guess = guess_column(name, series)
-    if guess.aside or not len(cells):
+    if guess.exclusion or not len(cells):
         return
     try:
-        spec = read_off(name, series, guess.kind, guess.read, unreadable=guess.unreadable)
+        spec = infer_column_from_data(name, series, guess.kind, guess.read, unreadable=guess.unreadable)
     except InputError as error:
         assert "different values" in str(error)  # noqa: PT017
         return
@@ -237,11 +243,11 @@ def test_no_text_takes_long_to_recognise(text):
 def test_a_guess_quotes_no_cell_and_counts_none():
     secrets = [f"zebra-{i:03d}" for i in range(N)]
     frame = pd.DataFrame({"a": secrets, "b": ["4711", "4712"] * (N // 2), "c": ["Quagga", "quagga"] * (N // 2)})
-    told = " ".join(f"{guess} {guess.why}" for guess in guess_columns(frame))
+    told = " ".join(f"{guess} {guess.exclusion_reason}" for guess in guess_columns(frame))
     for secret in ("zebra", "4711", "uagga", str(N)):
         assert secret not in told
 
 
 @parametrize("name", ["patient_id", "MRN", "visit_id", "Case No"])
 def test_a_header_names_one_person_and_not_what_a_person_may_have_several_of(name):
-    assert names_one(name) == (name in ("patient_id", "MRN"))
+    assert header_names_one_person(name) == (name in ("patient_id", "MRN"))

@@ -15,10 +15,10 @@ from ....core.types import Array, Rng, frozen
 from ....problems import require_enumerable
 from ....queries import Workload
 
-ENUMERATED = 1_000_000  # cells up to which one pass over all of them (10 ms) beats an integer program
-TIE = 1e-9  # relative difference below which two cells are equally good
-GAP = 1e-6  # relative gap at which an integer program counts as solved
-Solved = tuple[Array, float, bool]
+MAX_ENUMERATED_CELLS = 1_000_000  # cells up to which one pass over all of them (10 ms) beats an integer program
+TIE_TOLERANCE = 1e-9  # relative difference below which two cells are equally good
+SOLVER_GAP = 1e-6  # relative gap at which an integer program counts as solved
+CellSolution = tuple[Array, float, bool]
 
 
 @frozen
@@ -27,10 +27,10 @@ class BestResponses:
 
     codes: Array
     values: Array
-    late: int = 0
+    timed_out_count: int = 0
 
 
-class Oracle:
+class BestResponseOracle:
     """The oracle for argmax over cells x of Σ_j w_j q_j(x), optionally plus a public score of each (column, value).
 
     Up to 1e6 cells, and for explicit matrices up to what can be enumerated, by looking at all of them. Beyond, by an
@@ -41,32 +41,36 @@ class Oracle:
     Raises InputError for an explicit matrix over more cells than can be enumerated.
     """
 
-    def __init__(self, workload: Workload, seconds: float = 0.25, *, enumerated: int = ENUMERATED) -> None:
+    def __init__(
+        self, workload: Workload, seconds: float = 0.25, *, max_enumerated_cells: int = MAX_ENUMERATED_CELLS
+    ) -> None:
         self.workload, self.seconds = workload, seconds
         self.shape = workload.domain.shape
-        self.enumerates = workload.domain.size <= enumerated
+        self.enumerates_cells = workload.domain.size <= max_enumerated_cells
         if workload.base is None:
             require_enumerable(workload.domain)
-            self.enumerates = True
+            self.enumerates_cells = True
 
     def argmax(self, weights: Array, rng: Rng, scores: Array | None = None) -> BestResponses:
         """The best responses to weights (m,): one, or one for each row of scores (c, Σ_i d_i), columns side
         by side.
         """
-        if self.enumerates:
-            return self._enumerate(weights, rng, scores)
-        program = _Conjunctions(self.workload, weights)
+        if self.enumerates_cells:
+            return self._search_all_cells(weights, rng, scores)
+        program = _ConjunctionProgram(self.workload, weights)
         score_rows = [None] if scores is None else list(scores)
         solutions = [program.solve(row, self.seconds, rng) for row in score_rows]
         codes, values, timed_out = zip(*solutions, strict=True)
         return BestResponses(np.array(codes), np.array(values), sum(timed_out))
 
-    def _enumerate(self, weights: Array, rng: Rng, scores: Array | None) -> BestResponses:
+    def _search_all_cells(self, weights: Array, rng: Rng, scores: Array | None) -> BestResponses:
         """The best responses, found by looking at every cell."""
         values = self.workload.adjoint(weights)
         if scores is None:
             max_value = float(values.max())
-            cells = np.array([rng.choice(np.flatnonzero(values >= max_value - TIE * max(1.0, abs(max_value))))])
+            cells = np.array(
+                [rng.choice(np.flatnonzero(values >= max_value - TIE_TOLERANCE * max(1.0, abs(max_value))))]
+            )
             best_values = values[cells]
         else:
             cells, best_values = np.empty(len(scores), dtype=np.int64), np.empty(len(scores))
@@ -76,21 +80,21 @@ class Oracle:
                 scored_values += values
                 cells[i] = scored_values.argmax()
                 best_values[i] = scored_values[cells[i]]
-        return BestResponses(self.workload.domain.codes_of(cells), best_values)
+        return BestResponses(self.workload.domain.codes_of_cells(cells), best_values)
 
 
-class Counter:
+class QuerySums:
     """Sums of query values over public rows, kept as table cells: one row costs one addition a table."""
 
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
         self._sums = np.zeros(workload.base.m if workload.base else workload.m)
 
-    def add(self, codes: Array) -> None:
+    def add_rows(self, codes: Array) -> None:
         """Add public rows (r, d) to the counts."""
         tables = self.workload.base
         if tables is None:
-            counts = np.bincount(self.workload.domain.index(codes), minlength=self.workload.domain.size)
+            counts = np.bincount(self.workload.domain.cell_numbers(codes), minlength=self.workload.domain.size)
             self._sums += self.workload.answers(counts.astype(float))
             return
         for axes, shape, table in tables.layout:
@@ -99,20 +103,20 @@ class Counter:
     @property
     def sums(self) -> Array:
         """The sums Σ q_j(x) over all rows (m,)."""
-        return self.workload.read(self._sums) if self.workload.base else self._sums
+        return self.workload.from_table_cells(self._sums) if self.workload.base else self._sums
 
 
-class _Conjunctions:
+class _ConjunctionProgram:
     """A weighted sum of table cells as a function of one-hot rows x (Σ_i d_i), columns side by side.
 
-    `named` (N, Σ_i d_i) says which values each of the N cells asks for, and `size` (N,) how many.
+    `named` (N, Σ_i d_i) says which values each of the N cells asks for, and `value_counts` (N,) how many.
     """
 
     def __init__(self, workload: Workload, weights: Array) -> None:
         tables = workload.base
         if tables is None:
             raise InputError("a best response to an explicit query matrix needs combinations that can be enumerated")
-        weights = workload.spread(weights)
+        weights = workload.weights_on_cells(weights)
         nonzero_cells = np.flatnonzero(weights)
         self.weights, self.shape = weights[nonzero_cells], workload.domain.shape
         self.starts = np.cumsum([0, *self.shape[:-1]])
@@ -128,31 +132,37 @@ class _Conjunctions:
                 (table_cells, self.starts[axis] + values)
                 for axis, values in zip(tables.axes[t], axis_codes, strict=True)
             ]
-        self.named = _ones(*np.concatenate(index_pairs, axis=1), width=sum(self.shape))
-        self.size = self.named.sum(axis=1)
-        self.rows, self.low, self.high = self._rules(table)
+        self.cell_values = _sparse_ones(*np.concatenate(index_pairs, axis=1), width=sum(self.shape))
+        self.value_counts = self.cell_values.sum(axis=1)
+        self.constraint_rows, self.lower_limits, self.upper_limits = self._constraints(table)
 
-    def _rules(self, table: Array) -> tuple[Any, Any, Any]:
+    def _constraints(self, table_of_cell: Array) -> tuple[Any, Any, Any]:
         """The constraints low ≤ rows (x, z) ≤ high, with a variable z for each cell; `table` (N,) holds the cells."""
-        count, width = self.named.shape
+        count, width = self.cell_values.shape
         is_positive, is_negative = self.weights > 0, self.weights < 0
         # z may be 1 only if its values are taken; cells of one table exclude each other, so they share a constraint.
         # In the order of their values, which the solver is quicker with.
-        (cell, value), table_count = self.named.multiply(is_positive[:, None]).nonzero(), table.max(initial=0) + 1
-        pairs, pair_of_entry = np.unique(value * table_count + table[cell], return_inverse=True)
+        (cell, value), table_count = (
+            self.cell_values.multiply(is_positive[:, None]).nonzero(),
+            table_of_cell.max(initial=0) + 1,
+        )
+        pairs, pair_of_entry = np.unique(value * table_count + table_of_cell[cell], return_inverse=True)
         # z of a negative weight must be 1 if all its values are taken.
         rows = block_array([
-            [_ones(np.repeat(np.arange(len(self.shape)), self.shape), np.arange(width), width), None],
-            [-_ones(np.arange(len(pairs)), pairs // table_count, width), _ones(pair_of_entry, cell, count)],
-            [self.named[is_negative], -_ones(np.arange(is_negative.sum()), np.flatnonzero(is_negative), count)],
-        ])  # fmt: skip
-        high = np.concatenate([np.ones(len(self.shape)), np.zeros(len(pairs)), self.size[is_negative] - 1])
+            [_sparse_ones(np.repeat(np.arange(len(self.shape)), self.shape), np.arange(width), width), None],
+            [-_sparse_ones(np.arange(len(pairs)), pairs // table_count, width), _sparse_ones(pair_of_entry, cell, count)],
+            [self.cell_values[is_negative], -_sparse_ones(np.arange(is_negative.sum()), np.flatnonzero(is_negative), count)],
+        ])
+        high = np.concatenate([np.ones(len(self.shape)), np.zeros(len(pairs)), self.value_counts[is_negative] - 1])
         return rows.tocsc(), np.where(np.arange(len(high)) < len(self.shape), 1, -np.inf), high
 
-    def solve(self, scores: Array | None, seconds: float, rng: Rng) -> Solved:
+    def solve(self, scores: Array | None, seconds: float, rng: Rng) -> CellSolution:
         """The best cell (d,), its value, and whether the time limit cut the search short."""
         value_scores = np.zeros(sum(self.shape)) if scores is None else scores
-        tie_order, is_unnamed = rng.random(len(value_scores)) if scores is None else scores, self.named.sum(axis=0) == 0
+        tie_order, is_unnamed = (
+            rng.random(len(value_scores)) if scores is None else scores,
+            self.cell_values.sum(axis=0) == 0,
+        )
         # Of a column's values that no cell names, the best one, or any, stands for all.
         in_program = (
             np.append(self._one_hot(np.where(is_unnamed, tie_order, -np.inf)) + ~is_unnamed, np.ones(len(self.weights)))
@@ -160,21 +170,24 @@ class _Conjunctions:
         )
         result = milp(
             -np.append(value_scores, self.weights)[in_program],
-            constraints=LinearConstraint(self.rows[:, in_program], self.low, self.high), bounds=Bounds(0, 1),
+            constraints=LinearConstraint(self.constraint_rows[:, in_program], self.lower_limits, self.upper_limits), bounds=Bounds(0, 1),
             integrality=np.arange(len(in_program))[in_program] < len(value_scores),
-            options={"time_limit": seconds, "mip_rel_gap": GAP},
-        )  # fmt: skip
+            options={"time_limit": seconds, "mip_rel_gap": SOLVER_GAP},
+        )
         solution, timed_out = tie_order, result.status != 0
         if result.x is not None:
             solution = np.zeros(len(in_program))
             solution[in_program] = result.x
         x = self._one_hot(solution[: len(value_scores)])
         if timed_out:
-            candidates = (self._ascend(x, value_scores), self._ascend(self._one_hot(rng.random(len(x))), value_scores))
-            x = max((x, *candidates), key=lambda x: self._value(x, value_scores))
-        return np.flatnonzero(x) - self.starts, self._value(x, value_scores), timed_out
+            candidates = (
+                self._coordinate_ascent(x, value_scores),
+                self._coordinate_ascent(self._one_hot(rng.random(len(x))), value_scores),
+            )
+            x = max((x, *candidates), key=lambda x: self._evaluate(x, value_scores))
+        return np.flatnonzero(x) - self.starts, self._evaluate(x, value_scores), timed_out
 
-    def _of_column(self, x: Array) -> Array:
+    def _column_sums(self, x: Array) -> Array:
         """The sums of x over the values of each column, written to each of its values."""
         return np.repeat(np.add.reduceat(x, self.starts), self.shape)
 
@@ -184,23 +197,23 @@ class _Conjunctions:
         x[self.starts + [part.argmax() for part in np.split(order, self.starts[1:])]] = 1
         return x
 
-    def _value(self, x: Array, each: Array) -> float:
+    def _evaluate(self, x: Array, value_scores: Array) -> float:
         """The weighted sum of the queries at a row, with its scores."""
-        return float(self.weights[self.named @ x == self.size].sum() + each @ x)
+        return float(self.weights[self.cell_values @ x == self.value_counts].sum() + value_scores @ x)
 
-    def _ascend(self, x: Array, each: Array) -> Array:
+    def _coordinate_ascent(self, x: Array, value_scores: Array) -> Array:
         """The end of a search that takes the best change of a single column until none is better."""
         while True:
-            missing = self.size - self.named @ x
-            weight_present, weight_one_missing = (self.named.T @ (self.weights * (missing == k)) for k in (0, 1))
-            gains = each + np.where(x > 0, weight_present, weight_one_missing)
-            gains -= self._of_column(gains * x)
-            if gains.max() <= TIE:
+            missing = self.value_counts - self.cell_values @ x
+            weight_present, weight_one_missing = (self.cell_values.T @ (self.weights * (missing == k)) for k in (0, 1))
+            gains = value_scores + np.where(x > 0, weight_present, weight_one_missing)
+            gains -= self._column_sums(gains * x)
+            if gains.max() <= TIE_TOLERANCE:
                 return x
             is_best = np.arange(len(x)) == gains.argmax()
-            x = np.where(self._of_column(is_best) > 0, is_best, x)
+            x = np.where(self._column_sums(is_best) > 0, is_best, x)
 
 
-def _ones(rows: Array, columns: Array, width: int) -> Any:
+def _sparse_ones(rows: Array, columns: Array, width: int) -> Any:
     """The sparse matrix of that width with ones at these places."""
     return csr_array((np.ones(len(rows)), (rows, columns)), shape=(rows.max(initial=-1) + 1, width))

@@ -8,100 +8,116 @@ from itertools import combinations
 import numpy as np
 
 from ....core.types import Array, Axes
-from ....models.tree_model import Tree
+from ....models.tree_model import JunctionTreeModel
 from ....problems import PublicStart
 from ....queries import Marginals, Workload
-from ...pooled_measurements import Evidence, shares_of, singles_of, summed, tables_of
+from ...pooled_measurements import (
+    Evidence,
+    marginalise_evidence,
+    marginals_and_slice,
+    one_way_marginals,
+    one_way_shares,
+)
 
-FIRST_STAGE = 0.6  # its weight of the prior, as a share of the last one's
-LITTLE = 0.02  # least weight of a table that seems to be noise alone
-Known = dict[tuple[int, Axes], Array]  # potentials by stage and table, to go on from
-SETTLED = 1e-3  # gradient, in standard deviations of the noise, below which a fit is at its optimum
+FIRST_STAGE_PRIOR_SHARE = 0.6  # its weight of the prior, as a share of the last one's
+MIN_SIGNAL_SHARE = 0.02  # least weight of a table that seems to be noise alone
+StagePotentials = dict[tuple[int, Axes], Array]  # potentials by stage and table, to go on from
+CONVERGED_GRADIENT = 1e-3  # gradient, in standard deviations of the noise, below which a fit is at its optimum
 
 
-def stages_of(workload: Workload) -> list[Workload]:
+def fit_stages(workload: Workload) -> list[Workload]:
     """The workloads to fit one after the other, smaller tables (of pairs at least) first."""
-    if not (tables_and_slice := tables_of(workload)):
+    if not (tables_and_slice := marginals_and_slice(workload)):
         return [workload]
     table_axes = tables_and_slice[0].axes
     max_lower_axes = max(2, max(map(len, table_axes)) - 1)
     lower_axes = {subset for axes in table_axes for subset in combinations(axes, min(max_lower_axes, len(axes)))}
-    return [Marginals.over(workload.domain, sorted(lower_axes)), workload]
+    return [Marginals.over_axes(workload.domain, sorted(lower_axes)), workload]
 
 
-def product(evidence: Evidence, model: Tree) -> Array:
+def product_potentials(evidence: Evidence, model: JunctionTreeModel) -> Array:
     """The potentials (size,) of the product of noisy 1-way marginals, floored; uniform in columns without one."""
-    tables_and_slice = tables_of(evidence.workload)
+    tables_and_slice = marginals_and_slice(evidence.workload)
     if not tables_and_slice:
         return np.zeros(model.size)
-    one_way = singles_of(tables_and_slice[0])
-    shares = shares_of(summed(evidence, one_way))
+    one_way = one_way_marginals(tables_and_slice[0])
+    shares = one_way_shares(marginalise_evidence(evidence, one_way))
     return model.reader(one_way).adjoint(np.log(np.concatenate(shares)))
 
 
-def staged(
+def staged_fit(
     evidence: Evidence,
-    weight: float,
-    rounds: int,
-    model: Tree,
+    prior_weight: float,
+    max_iterations: int,
+    model: JunctionTreeModel,
     start: Array | PublicStart | None = None,
-    known: Known | None = None,
+    stage_potentials: StagePotentials | None = None,
     *,
-    weighed: bool = False,
+    weigh_by_signal: bool = False,
 ) -> Iterator[tuple[Array, str]]:
-    """The beliefs (size,) after each iteration of the fit, at most `rounds` a stage, and the stage in words.
+    """The beliefs (size,) after each iteration of the fit, at most `max_iterations` a stage, and the stage in words.
 
     Tables with one column less (pairs at least) are fitted first, with FIRST_STAGE of the weight; what they say is the
     prior of the fit to all. Before that it is the potentials `start`, or the product of the noisy 1-way marginals.
-    `known` is what an earlier fit to fewer tables found: this one goes on from there, and leaves there what it finds.
-    With `weighed` the first stage weighs tables by their `signals`. Not where tables were drawn for what they tell.
+    `stage_potentials` is what an earlier fit to fewer tables found: this one goes on from there, and leaves there what it finds.
+    With `weigh_by_signal` the first stage weighs tables by their `signal_shares`. Not where tables were drawn for what they tell.
     """
     if isinstance(start, PublicStart):
-        start = model.potentials(start)
-    theta = product(evidence, model) if start is None else start
-    stages = stages_of(evidence.workload)
+        start = model.public_start_potentials(start)
+    theta = product_potentials(evidence, model) if start is None else start
+    stages = fit_stages(evidence.workload)
     for stage_number, workload in enumerate(stages, start=1):
-        stage_evidence, weight_share = summed(evidence, workload), 1 if stage_number == len(stages) else FIRST_STAGE
-        if weighed and stage_number < len(stages):
+        stage_evidence, weight_share = (
+            marginalise_evidence(evidence, workload),
+            1 if stage_number == len(stages) else FIRST_STAGE_PRIOR_SHARE,
+        )
+        if weigh_by_signal and stage_number < len(stages):
             answers_before = model.reader(workload).answers(model.normalise(theta)[1])
             stage_evidence = replace(
-                stage_evidence, sigma=stage_evidence.sigma / np.sqrt(signals(stage_evidence, answers_before))
+                stage_evidence, sigma=stage_evidence.sigma / np.sqrt(signal_shares(stage_evidence, answers_before))
             )
-        phi = begun(stage_evidence, weight_share * weight, known, stage_number)
-        for theta, D in fit(stage_evidence, weight_share * weight, theta, rounds, model, phi):  # noqa: B007, B020
+        phi = warm_start(stage_evidence, weight_share * prior_weight, stage_potentials, stage_number)
+        solutions = fit_maximum_entropy(stage_evidence, weight_share * prior_weight, theta, max_iterations, model, phi)
+        for solution in solutions:
+            theta, D = solution
             yield D, f"fit {stage_number} of {len(stages)}"
-        if known is not None and (tables_and_slice := tables_of(workload)):
-            dual_potentials = (phi / stage_evidence.sigma / (weight_share * weight))[tables_and_slice[1]]
+        if stage_potentials is not None and (tables_and_slice := marginals_and_slice(workload)):
+            dual_potentials = (phi / stage_evidence.sigma / (weight_share * prior_weight))[tables_and_slice[1]]
             for axes, table in tables_and_slice[0].slices.items():
-                known[stage_number, axes] = dual_potentials[table]
+                stage_potentials[stage_number, axes] = dual_potentials[table]
 
 
-def signals(evidence: Evidence, before: Array) -> Array:
-    """The share (m,) of each table's distance from `before` (m,) that is not noise: 1 − k_S σ_S²/‖y_S − before_S‖².
+def signal_shares(evidence: Evidence, answers_before: Array) -> Array:
+    """The share (m,) of each table's distance from `answers_before` (m,) that is not noise: 1 − k_S σ_S²/‖y_S − before_S‖².
 
-    Within LITTLE..1; of single columns 1. It follows from released values alone.
+    Within MIN_SIGNAL_SHARE..1; of single columns 1. It follows from released values alone.
     """
     shares = np.ones(evidence.workload.m)
     tables: Marginals = evidence.workload  # type: ignore[assignment]
     for axes, table in tables.slices.items():
         if len(axes) > 1:
-            noise, distance = ((part[table] ** 2).sum() for part in (evidence.sigma, evidence.y - before))
-            shares[table] = np.clip(1 - noise / max(distance, noise), LITTLE, 1)
+            noise, distance = ((part[table] ** 2).sum() for part in (evidence.sigma, evidence.y - answers_before))
+            shares[table] = np.clip(1 - noise / max(distance, noise), MIN_SIGNAL_SHARE, 1)
     return shares
 
 
-def begun(evidence: Evidence, weight: float, known: Known | None, stage: int) -> Array:
+def warm_start(evidence: Evidence, prior_weight: float, stage_potentials: StagePotentials | None, stage: int) -> Array:
     """The dual variables φ (m,) at which a fit continues from known potentials; 0 for tables without any."""
     phi = np.zeros(evidence.workload.m)
-    if known and (tables_and_slice := tables_of(evidence.workload)):
+    if stage_potentials and (tables_and_slice := marginals_and_slice(evidence.workload)):
         table_duals = phi[tables_and_slice[1]]
         for axes, table in tables_and_slice[0].slices.items():
-            table_duals[table] = known.get((stage, axes), 0.0)
-    return phi * evidence.sigma * weight
+            table_duals[table] = stage_potentials.get((stage, axes), 0.0)
+    return phi * evidence.sigma * prior_weight
 
 
-def fit(
-    evidence: Evidence, weight: float, base: Array, rounds: int, model: Tree, phi: Array | None = None
+def fit_maximum_entropy(
+    evidence: Evidence,
+    prior_weight: float,
+    base_potentials: Array,
+    max_iterations: int,
+    model: JunctionTreeModel,
+    phi: Array | None = None,
 ) -> Iterator[tuple[Array, Array]]:
     """The iterates of argmin_D ½ Σ ((answers(D) − y)/σ)² + weight · KL(D ‖ exp base): potentials, beliefs (size,).
 
@@ -112,16 +128,16 @@ def fit(
     reader, scaled_answers = model.reader(evidence.workload), evidence.y / evidence.sigma
 
     def evaluate(phi: Array) -> tuple[float, Array, Array, Array]:
-        theta = base - reader.adjoint(phi / evidence.sigma) / weight
+        theta = base_potentials - reader.adjoint(phi / evidence.sigma) / prior_weight
         log_z, D = model.normalise(theta)
-        value = float(weight * log_z + _dot(phi, phi / 2 + scaled_answers))
+        value = float(prior_weight * log_z + _dot(phi, phi / 2 + scaled_answers))
         return value, phi + scaled_answers - reader.answers(D) / evidence.sigma, theta, D
 
     phi = np.zeros(evidence.workload.m) if phi is None else phi
     value, gradient, *potentials_and_beliefs = evaluate(phi)
     curvature_pairs: deque[tuple[Array, Array]] = deque(maxlen=20)
-    for _ in range(rounds):
-        direction = -_inverse_hessian(curvature_pairs, gradient)
+    for _ in range(max_iterations):
+        direction = -_apply_inverse_hessian(curvature_pairs, gradient)
         slope, step = _dot(direction, gradient), 1.0
         while True:
             candidate = evaluate(phi + step * direction)
@@ -134,11 +150,11 @@ def fit(
         phi += step * direction
         value, gradient, *potentials_and_beliefs = candidate
         yield potentials_and_beliefs[0], potentials_and_beliefs[1]
-        if np.abs(gradient).max() <= SETTLED:
+        if np.abs(gradient).max() <= CONVERGED_GRADIENT:
             return
 
 
-def _inverse_hessian(pairs: deque[tuple[Array, Array]], gradient: Array) -> Array:
+def _apply_inverse_hessian(pairs: deque[tuple[Array, Array]], gradient: Array) -> Array:
     """The L-BFGS approximation of H⁻¹ · gradient from pairs of (step, change of gradient)."""
     out, coefficients = gradient.copy(), []
     for s, gradient_change in reversed(pairs):
@@ -152,6 +168,6 @@ def _inverse_hessian(pairs: deque[tuple[Array, Array]], gradient: Array) -> Arra
     return out
 
 
-def _dot(one: Array, two: Array) -> float:
+def _dot(first: Array, second: Array) -> float:
     """The inner product of two vectors, by this thread alone, as BLAS threads would wait five times as long."""
-    return float(np.einsum("i,i->", one, two))
+    return float(np.einsum("i,i->", first, second))

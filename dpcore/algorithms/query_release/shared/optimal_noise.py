@@ -13,34 +13,34 @@ import numpy as np
 from scipy.optimize import minimize
 
 from ....core.types import Array, Axes, frozen
-from ....privacy.accounting import Budget, gaussian_share
+from ....privacy.accounting import Budget, gaussian_spend
 from ....queries import Explicit, Marginals, Workload
-from ....queries.residual_spaces import ResidualSpaces, spaces_of
+from ....queries.residual_spaces import ResidualSpaces, cached_residual_spaces
 
-CLOSE = 1e-9  # relative distance of the bounds from below and from above at which the search ends
-MOST_SEARCHES = 200
-MOST_ROWS = 1000  # largest Gram matrix whose eigenvalues are computed
-ALIKE = 0.05  # difference of logarithms up to which errors are called equal
-WORST_KEPT = 1e-12  # weight of a pair of records below which it is left out of the search
-_FOUND: "WeakKeyDictionary[Workload, float | None]" = WeakKeyDictionary()  # as a chart asks again at every ε
+BOUND_TOLERANCE = 1e-9  # relative distance of the bounds from below and from above at which the search ends
+MAX_SEARCH_STEPS = 200
+MAX_GRAM_ROWS = 1000  # largest Gram matrix whose eigenvalues are computed
+MAX_EQUAL_LOG_RATIO = 0.05  # difference of logarithms up to which errors are called equal
+MIN_PAIR_WEIGHT = 1e-12  # weight of a pair of records below which it is left out of the search
+_CACHED_VARIANCES: "WeakKeyDictionary[Workload, float | None]" = WeakKeyDictionary()  # as a chart asks again at every ε
 
 
 @frozen
-class Optimum:
+class NoiseOptimum:
     """The least total variance Σ_j Var of n · answers at μ = 1, in counts². `information` is t_S of every type.
 
-    No unbiased Gaussian release has less than `lower`. `upper` is that of independent noise of variance 1/(t_S k_S) on
+    No unbiased Gaussian release has less than `lower_bound`. `upper_bound` is that of independent noise of variance 1/(t_S k_S) on
     an orthonormal basis of each residual space, within the table of counts on its columns S, of k_S cells; it equals
-    `lower` up to 1e-9 where all pairs can be compared.
+    `lower_bound` up to 1e-9 where all pairs can be compared.
     """
 
     spaces: ResidualSpaces
     information: Array
-    lower: float
-    upper: float
+    lower_bound: float
+    upper_bound: float
 
 
-def optimum(tables: Marginals) -> Optimum:
+def optimise_noise(tables: Marginals) -> NoiseOptimum:
     """The least total variance of all cells of marginal tables, and the noise that reaches it.
 
     The problem is convex and does not change when the values of a column are permuted, so that averaging X over all
@@ -57,48 +57,50 @@ def optimum(tables: Marginals) -> Optimum:
     Where they are too many to be compared, a hill is climbed for the worst, and max_A is bounded term by term.
     Source: replacement derived here; residual spaces: Xiao, He, Zhang, Kifer 2023; Lebeda, Nikolov, Tang 2025.
     """
-    spaces = spaces_of(tables)
+    spaces = cached_residual_spaces(tables)
     c = spaces.count * spaces.d * spaces.inverse_cells
     if not len(c):
-        return Optimum(spaces, np.zeros(0), 0.0, 0.0)
+        return NoiseOptimum(spaces, np.zeros(0), 0.0, 0.0)
     all_columns = tuple(len(columns) for columns in spaces.classes)
     active_patterns = [
         all_columns,
         *(tuple(j - (g == i) for g, j in enumerate(all_columns)) for i in range(len(all_columns))),
     ]
     weights = np.full(len(active_patterns), 1 / len(active_patterns))
-    for _ in range(MOST_SEARCHES):
-        changes = np.array([spaces.moves(pattern) for pattern in active_patterns])
-        weights, lower_root, t = _balanced(c, changes, weights)
-        worst_pattern, largest_change = _worst(spaces, t, active_patterns[int(np.argmax(changes @ t))])
-        if largest_change <= 1 + CLOSE or worst_pattern in active_patterns:
+    for _ in range(MAX_SEARCH_STEPS):
+        changes = np.array([spaces.changes_by_type(pattern) for pattern in active_patterns])
+        weights, lower_root, t = _balance_weights(c, changes, weights)
+        worst_pattern, largest_change = _worst_pattern(spaces, t, active_patterns[int(np.argmax(changes @ t))])
+        if largest_change <= 1 + BOUND_TOLERANCE or worst_pattern in active_patterns:
             break
-        has_weight = weights > WORST_KEPT
+        has_weight = weights > MIN_PAIR_WEIGHT
         active_patterns = [pattern for pattern, keep in zip(active_patterns, has_weight, strict=True) if keep] + [
             worst_pattern
         ]
         weights = np.append(0.99 * weights[has_weight], 0.01)
-    if spaces.listed:
+    if spaces.patterns_enumerable:
         slack = max(largest_change, 1.0)
-        return Optimum(spaces, np.asarray(t / slack), lower_root**2, lower_root**2 * slack)
-    b = 2 * spaces.count * spaces.widest
+        return NoiseOptimum(spaces, np.asarray(t / slack), lower_root**2, lower_root**2 * slack)
+    b = 2 * spaces.count * spaces.change_bounds
     upper_root = float(np.sqrt(c * b).sum())
-    return Optimum(spaces, np.array(np.sqrt(c / b) / upper_root, dtype=float), lower_root**2, upper_root**2)
+    return NoiseOptimum(spaces, np.array(np.sqrt(c / b) / upper_root, dtype=float), lower_root**2, upper_root**2)
 
 
-def least_variance(workload: Workload) -> float | None:
+def least_total_variance(workload: Workload) -> float | None:
     """The total variance of n · answers at μ = 1 below which no unbiased Gaussian release goes, in counts².
 
-    Attained for marginal tables whose patterns can be listed (`optimum`); for other queries, a matrix W on cells or on
+    Attained for marginal tables whose patterns can be listed (`optimise_noise`); for other queries, a matrix W on cells or on
     tables, the SVD bound. None where its Gram matrix is too large.
 
     With λ even over all pairs of the k cells, Σ λ (e_z − e_z')(e_z − e_z')ᵀ = (2/(k − 1)) C, C = I − J/k. All X allowed
     have tr(CX) ≤ (k − 1)/2, so that by Cauchy's inequality tr(W X⁺ Wᵀ) ≥ (2/(k − 1)) ‖WC‖², ‖·‖ the sum of singular
     values. Source: Li, Miklau 2013, for added records; C and the pairs derived here.
     """
-    if workload not in _FOUND:
-        _FOUND[workload] = optimum(workload).lower if isinstance(workload, Marginals) else _svd_bound(workload)
-    return _FOUND[workload]
+    if workload not in _CACHED_VARIANCES:
+        _CACHED_VARIANCES[workload] = (
+            optimise_noise(workload).lower_bound if isinstance(workload, Marginals) else _svd_bound(workload)
+        )
+    return _CACHED_VARIANCES[workload]
 
 
 def least_rmse(workload: Workload, budget: Budget, n: float) -> float | None:
@@ -107,60 +109,62 @@ def least_rmse(workload: Workload, budget: Budget, n: float) -> float | None:
     `n` is n/b where b records may be replaced. None where no Gaussian noise keeps the promise (δ = 0), and where the
     bound is not computed. A fit that borrows strength is biased, and may be below it.
     """
-    if budget.delta == 0 or (variance := least_variance(workload)) is None:
+    if budget.delta == 0 or (variance := least_total_variance(workload)) is None:
         return None
-    return math.sqrt(variance / workload.m) / (n * gaussian_share(budget).mu)
+    return math.sqrt(variance / workload.m) / (n * gaussian_spend(budget).mu)
 
 
-def against_line(rmse: float, least: float) -> str:
+def compare_with_bound(rmse: float, bound: float) -> str:
     """A sentence that compares a root mean square error with the least of any unbiased Gaussian release."""
-    if min(rmse, least) <= 0:
-        return "nothing is uncertain here" if rmse <= least else "no noise is needed here, and there is an error"
-    ratio = rmse / least
-    if abs(math.log(ratio)) < ALIKE:
+    if min(rmse, bound) <= 0:
+        return "nothing is uncertain here" if rmse <= bound else "no noise is needed here, and there is an error"
+    ratio = rmse / bound
+    if abs(math.log(ratio)) < MAX_EQUAL_LOG_RATIO:
         return "as little as any unbiased method could have"
     if ratio < 1:
-        return f"{_times(1 / ratio)} × below what any unbiased method could do, because answers support each other"
-    return f"{_times(ratio)} × above the least that an unbiased method could have"
+        return (
+            f"{_format_ratio(1 / ratio)} × below what any unbiased method could do, because answers support each other"
+        )
+    return f"{_format_ratio(ratio)} × above the least that an unbiased method could have"
 
 
-def _times(ratio: float) -> str:
+def _format_ratio(ratio: float) -> str:
     """A ratio in words of two digits, or as a whole number from 10 on."""
     return f"{ratio:.2g}" if ratio < 10 else f"{ratio:,.0f}"
 
 
-def _balanced(c: Array, moves: Array, start: Array) -> tuple[Array, float, Array]:
+def _balance_weights(c: Array, changes: Array, initial_weights: Array) -> tuple[Array, float, Array]:
     """The λ that maximises Σ_S √(c_S (λ moves)_S) over the simplex, that sum z, and t = √(c/b)/z."""
 
-    def root(weights: Array) -> tuple[float, Array]:
-        b = np.maximum(weights @ moves, 1e-300)
+    def root_sum(weights: Array) -> tuple[float, Array]:
+        b = np.maximum(weights @ changes, 1e-300)
         return float(np.sqrt(c * b).sum()), np.sqrt(c / b)
 
-    def negative(weights: Array) -> tuple[float, Array]:
-        total, slope = root(weights)
-        return -math.log(total), -(moves @ slope) / (2 * total)
+    def negative_log(weights: Array) -> tuple[float, Array]:
+        total, slope = root_sum(weights)
+        return -math.log(total), -(changes @ slope) / (2 * total)
 
     solution = minimize(
-        negative,
-        start,
+        negative_log,
+        initial_weights,
         jac=True,
         method="SLSQP",
-        bounds=[(0, 1)] * len(start),
+        bounds=[(0, 1)] * len(initial_weights),
         constraints=[{"type": "eq", "fun": lambda x: x.sum() - 1, "jac": lambda x: np.ones(len(x))}],
         options={"ftol": 1e-15, "maxiter": 500},
     )
     weights = np.maximum(solution.x, 0)
     weights /= weights.sum()
-    root_total, slope = root(weights)
+    root_total, slope = root_sum(weights)
     return weights, root_total, slope / root_total
 
 
-def _worst(spaces: ResidualSpaces, t: Array, start: Axes) -> tuple[Axes, float]:
+def _worst_pattern(spaces: ResidualSpaces, t: Array, start: Axes) -> tuple[Axes, float]:
     """The type of pair with the largest change, and that change; a local maximum where types cannot be listed."""
-    if spaces.listed:
-        changes = spaces.moved(t)
+    if spaces.patterns_enumerable:
+        changes = spaces.changes_by_pattern(t)
         return tuple(int(j) for j in np.unravel_index(changes.argmax(), changes.shape)), float(changes.max())
-    current, largest_change = start, float(spaces.moves(start) @ t)
+    current, largest_change = start, float(spaces.changes_by_type(start) @ t)
     while True:
         neighbours = [
             (*current[:g], j, *current[g + 1 :])
@@ -168,7 +172,7 @@ def _worst(spaces: ResidualSpaces, t: Array, start: Axes) -> tuple[Axes, float]:
             for j in (current[g] - 1, current[g] + 1)
             if 0 <= j <= len(columns)
         ]
-        values = [float(spaces.moves(pattern) @ t) for pattern in neighbours]
+        values = [float(spaces.changes_by_type(pattern) @ t) for pattern in neighbours]
         best_index = int(np.argmax(values))
         if values[best_index] <= largest_change * (1 + 1e-12):
             return current, largest_change
@@ -177,37 +181,39 @@ def _worst(spaces: ResidualSpaces, t: Array, start: Axes) -> tuple[Axes, float]:
 
 def _svd_bound(workload: Workload) -> float | None:
     """The lower bound (2/(k − 1)) ‖WC‖²; None where no matrix is small enough for its singular values."""
-    gram, k = _gram(workload), workload.domain.size
+    gram, k = _gram_matrix(workload), workload.domain.size
     if gram is None:
         return None
     values = np.maximum(np.linalg.eigvalsh(gram), 0)
     return 0.0 if k == 1 else 2 * (k / (k - 1)) * float(np.sqrt(values).sum()) ** 2
 
 
-def _gram(workload: Workload) -> Array | None:
+def _gram_matrix(workload: Workload) -> Array | None:
     """The matrix (1/k) W C Wᵀ, or a smaller one with the same nonzero eigenvalues; None where it is too large."""
     if isinstance(workload, Explicit):
         W = workload.matrix - workload.matrix.mean(axis=1, keepdims=True)
-        return None if min(W.shape) > MOST_ROWS else (W @ W.T if len(W) <= W.shape[1] else W.T @ W) / W.shape[1]
+        return None if min(W.shape) > MAX_GRAM_ROWS else (W @ W.T if len(W) <= W.shape[1] else W.T @ W) / W.shape[1]
     if workload.base is None:
-        return None if max(workload.m, workload.domain.size) > MOST_ROWS else _gram(_listed(workload))
-    if workload.base.m > MOST_ROWS:
+        return (
+            None if max(workload.m, workload.domain.size) > MAX_GRAM_ROWS else _gram_matrix(_as_query_matrix(workload))
+        )
+    if workload.base.m > MAX_GRAM_ROWS:
         return None
-    overlaps = _overlaps(workload.base)
+    overlaps = _cell_overlaps(workload.base)
     matrix = workload.matrix
-    if workload.m <= MOST_ROWS:
+    if workload.m <= MAX_GRAM_ROWS:
         return np.asarray(matrix @ (matrix @ overlaps).T)
     values, vectors = np.linalg.eigh(overlaps)
     root = vectors * np.sqrt(np.maximum(values, 0))
     return root.T @ (matrix.T @ (matrix @ root))
 
 
-def _listed(workload: Workload) -> Explicit:
+def _as_query_matrix(workload: Workload) -> Explicit:
     """The workload's queries as a matrix over all cells."""
     return Explicit(workload.domain, np.array([workload.adjoint(unit_vector) for unit_vector in np.eye(workload.m)]))
 
 
-def _overlaps(tables: Marginals) -> Array:
+def _cell_overlaps(tables: Marginals) -> Array:
     """The matrix (1/k) Q C Qᵀ of all cells' indicators Q: shares of the domain common to two cells, centred."""
     shape = tables.domain.shape
     # which values of a column each cell takes: all, where it has none

@@ -9,7 +9,7 @@ D_INF = 2.0  # diameter of conv(Q ∪ −Q) in the sup norm, for queries with va
 
 
 def frank_wolfe_rounds(*, loss: float, alpha: float) -> int:
-    """The number of rounds T = 2√2 D_∞^{3/2} / (√α u), at least 1; `loss` is u = Δ log(2m)/√ρ of `selection_noise`.
+    """The number of rounds T = 2√2 D_∞^{3/2} / (√α u), at least 1; `loss` is u = Δ log(2m)/√ρ of `selection_loss`.
 
     Micali, Lezane, Betken 2025 (Algorithm 1) print D₁^{3/2} and the logarithm under the root; their proof gives
     neither. This is the same optimisation with exponential-mechanism selection: score gap ≤ β log 2m, β = 2Δ/ε₀ and
@@ -34,7 +34,7 @@ def frank_wolfe_alpha(*, loss: float, k: int) -> float:
     return (loss / math.log(max(k, 2)) ** 2) ** 0.4
 
 
-def selection_noise(*, n: float, m: int, width: float, rho: float) -> float:
+def selection_loss(*, n: float, m: int, width: float, rho: float) -> float:
     """The loss u = Δ log(2m)/√ρ: T selections that share ρ lose at most u √(T/2) each on average."""
     return width / n * math.log(2 * m) / math.sqrt(rho)
 

@@ -16,7 +16,7 @@ from ....problems import require_enumerable
 from ....queries import Workload
 
 
-def gaussian_width(workload: Workload, draws: int, rng: Rng) -> tuple[float, float]:
+def estimate_gaussian_width(workload: Workload, draws: int, rng: Rng) -> tuple[float, float]:
     """An estimate of w(Q), the mean of max_j |⟨q_j, ξ⟩| over `draws` vectors ξ (k,), and its standard error.
 
     Public: no record is asked for. Raises InputError for fewer than two draws, and for cells that cannot be enumerated.
