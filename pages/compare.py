@@ -13,9 +13,19 @@ from pages._ui.compare import (
     worst_errors,
 )
 from pages._ui.compare import overview as compare
-from pages._ui.components import draw_trial_note, inline_container, show_refusals, warn_if_schema_incomplete
+from pages._ui.components import (
+    draw_trial_note,
+    inline_container,
+    show_refusals,
+    warn_if_schema_incomplete,
+)
 from pages._ui.jobs import counting_job, wait_or_draw_progress
-from pages._ui.session import is_public_table, is_stakeholder_view, set_widget_value, show_left_out_notice
+from pages._ui.session import (
+    is_public_table,
+    is_stakeholder_view,
+    set_widget_value,
+    show_left_out_notice,
+)
 from pages._ui.session import table as current_table
 from pages._ui.session.stakeholder_wall import PREDICTED_FOR_ALL_ROWS_TEXT
 
@@ -29,7 +39,8 @@ ORDER_STYLE = """<style>.st-key-lead {display: none;}
 @media (max-width: 640px), (max-height: 760px) {
 :has(> :is(.st-key-asked, .st-key-chart)), .st-key-asked, .st-key-chart {display: contents !important;}
 :has(> .st-key-asked-words) {order: 1;}}</style>"""
-PRESSED_KEY = "compare-pressed"  # kept until it is served: the run that hears a press may end early for a newer one
+# kept until it is served: the run that hears a press may end early for a newer one
+PRESSED_KEY = "compare-pressed"
 
 table, sweep = current_table(), sweep_jobs.current_sweep()
 draw_trial_note(table)
@@ -64,9 +75,15 @@ with show_refusals():
         advised_epsilon,
     )
     starts_unprompted = (
-        is_new_advice and seconds < MAX_UNPROMPTED_SECONDS and not (table.uploaded or is_stakeholder_view())
+        is_new_advice
+        and seconds < MAX_UNPROMPTED_SECONDS
+        and not (table.uploaded or is_stakeholder_view())
     )
-    if st.session_state.pop(PRESSED_KEY, False) or starts_unprompted or (sweep.planned_outcomes and not seconds):
+    if (
+        st.session_state.pop(PRESSED_KEY, False)
+        or starts_unprompted
+        or (sweep.planned_outcomes and not seconds)
+    ):
         start_runs()
         if seconds and sweep.ended:  # all was there: nothing is forecast any more
             st.rerun()
@@ -75,10 +92,17 @@ with chart_container, inline_container(key="all-asked"):
     if wait_or_draw_progress(sweep, "sweep") and (seconds or not sweep.planned_outcomes):
         if sweep.partial_result_count > planned_result_count:  # since the plan
             st.rerun()
-        help_text = "Runs that are there already are kept. Add an algorithm, an ε or repeats, and only those run."
+        help_text = (
+            "Runs that are there already are kept. Add an algorithm, an ε or repeats, "
+            "and only those run."
+        )
         st.button(
-            "Run the comparison", icon=":material/play_arrow:", key="compare-run", help=help_text,
-            on_click=set_widget_value, args=(PRESSED_KEY, True),  # no function of the page, which would keep its table
+            "Run the comparison",
+            icon=":material/play_arrow:",
+            key="compare-run",
+            help=help_text,
+            on_click=set_widget_value,
+            args=(PRESSED_KEY, True),  # no function of the page, which would keep its table
             type="secondary" if epsilon_advice and epsilon_advice.sufficient_epsilon else "primary",
         )
 if not sweep.planned_outcomes or sweep.problem is None:
@@ -97,14 +121,18 @@ ranking_tab, sources_tab, conclusions_tab, purposes_tab, others_tab, report_tab 
 with others_tab:
     other_tool = other_tools.load_other_table(table, sweep)
 with chart_container:
-    selected_run = compare.draw_frontier(sweep, measure, other_tool, experts_expander, epsilon_advice)
+    selected_run = compare.draw_frontier(
+        sweep, measure, other_tool, experts_expander, epsilon_advice
+    )
     if selected_run is not None:
         compare.draw_dot(selected_run)
 with ranking_tab:
     if ranking_tab.open:
         compare.draw_regrets(sweep, measure)
         if epsilon_advice is not None:
-            epsilon_search.draw_search_by_runs(table, sweep, epsilon_advice, st.session_state["compared"])
+            epsilon_search.draw_search_by_runs(
+                table, sweep, epsilon_advice, st.session_state["compared"]
+            )
 with sources_tab:
     if sources_tab.open:
         worst_errors.draw_worst_errors(sweep, selected_run)

@@ -9,7 +9,13 @@ from pages._ui.data.readiness import draw_forecasts, draw_policy_counts
 from pages._ui.data.server_tables import TEXT_EXTENSIONS
 from pages._ui.jobs import browser_memory
 from pages._ui.jobs.counting_job import ensure_rows_counted
-from pages._ui.session import escape_markdown, is_public_table, is_stakeholder_view, server_label, session
+from pages._ui.session import (
+    escape_markdown,
+    is_public_table,
+    is_stakeholder_view,
+    server_label,
+    session,
+)
 
 TABS = ("File and schema", "Rows", "Impossible combinations", "For experts")
 
@@ -31,7 +37,9 @@ else:
 is_ready = current.domain is not None and not is_schema_hidden and ensure_rows_counted(current)
 schema_measurement.draw_measurement_panel(current, try_slot)
 
-files_tab, rows_tab, constraints_tab, forecasts_tab = st.tabs(TABS, key="data-part", on_change="rerun")
+files_tab, rows_tab, constraints_tab, forecasts_tab = st.tabs(
+    TABS, key="data-part", on_change="rerun"
+)
 with rows_tab:
     if is_stakeholder_view():
         st.caption("This view shows no rows.")
@@ -51,19 +59,28 @@ with forecasts_tab:
     elif not is_ready:
         st.caption("Time and memory of every algorithm are known once nothing is left to decide.")
 with files_tab:
-    if current.guesses and current.name.lower().endswith(TEXT_EXTENSIONS) and not is_stakeholder_view():
+    if (
+        current.guesses
+        and current.name.lower().endswith(TEXT_EXTENSIONS)
+        and not is_stakeholder_view()
+    ):
         table_choice.draw_format_choices(current)
     with st.expander("Save or load these settings"):
         if not is_schema_hidden:
             table_choice.draw_schema_download(current)
         table_choice.draw_schema_upload(current)
     st.markdown(
-        "- **Public**: the schema (what the lines above state), the number of rows, questions and all settings.\n"
-        "- **Private**: every value of every row. Columns that are not in the schema are never read.\n"
+        "- **Public**: the schema (what the lines above state), the number of rows, questions "
+        "and all settings.\n"
+        "- **Private**: every value of every row. Columns that are not in the schema are never "
+        "read.\n"
         "- **Protected**: what an algorithm releases; its cost is in the budget record.\n"
-        "- **Uses real data**: errors and real values on these pages. They are for exploring. Do not publish them."
+        "- **Uses real data**: errors and real values on these pages. They are for exploring. Do "
+        "not publish them."
     )
     storage_text = (
-        table_choice.UPLOAD_STORAGE_TEXT if current.large_table is None else table_choice.IN_PARTS_STORAGE_TEXT
+        table_choice.UPLOAD_STORAGE_TEXT
+        if current.large_table is None
+        else table_choice.IN_PARTS_STORAGE_TEXT
     )
     st.caption(storage_text.format(here=server_label()))

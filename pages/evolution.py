@@ -24,7 +24,12 @@ DRAW_BY_PART = {
 }
 
 part = st.segmented_control(
-    "Part", list(DRAW_BY_PART), default=FIRST_PART, required=True, key="part", bind="query-params",
+    "Part",
+    list(DRAW_BY_PART),
+    default=FIRST_PART,
+    required=True,
+    key="part",
+    bind="query-params",
     label_visibility="collapsed",
 )
 with show_refusals():

@@ -7,7 +7,13 @@ import streamlit as st
 
 from dpcore.evaluation.run import compare_with_rows
 from dpcore.privacy.accounting import budget_warnings
-from pages._ui.components import draw_tabs, result_panels, show_refusals, tile_text, warn_if_schema_incomplete
+from pages._ui.components import (
+    draw_tabs,
+    result_panels,
+    show_refusals,
+    tile_text,
+    warn_if_schema_incomplete,
+)
 from pages._ui.explore import ask_question as asking
 from pages._ui.explore import (
     comparison,
@@ -29,7 +35,9 @@ table = current_table()
 lesson = lessons.lesson_in_address()
 revealed = lessons.draw_prediction(lesson) if lesson else True
 layout.draw_style(table)
-if warn_if_schema_incomplete(table, "the charts appear here") or not counting_job.ensure_rows_counted(table):
+if warn_if_schema_incomplete(
+    table, "the charts appear here"
+) or not counting_job.ensure_rows_counted(table):
     st.stop()
 
 with show_refusals():
@@ -75,10 +83,16 @@ if job.results:
     worst_tile.markdown(tile_text(*outcome.largest_error_tile(run_view)))
     with verdict_container:
         outcome.draw_noise_spread(run_view)
-        with st.container(width="content"):  # of its own, so that what runs there is seen until the charts are anew
+        with st.container(
+            width="content"
+        ):  # of its own, so that what runs there is seen until the charts are anew
             explore_run.watch_replays(started_run, len(run_view.replays))
         with st.container(key="next", width="content"):
-            st.page_link("pages/release.py", label="**To publish, make a release**", icon=":material/publish:")
+            st.page_link(
+                "pages/release.py",
+                label="**To publish, make a release**",
+                icon=":material/publish:",
+            )
     with st.container(key="screen"):
         left_column, right_column = st.columns(2)
         with left_column:

@@ -35,8 +35,10 @@ def card_html(word: str, everyday_word: str, meaning: str) -> str:
     example = escape(GLOSSARY[word].get("example") or example_sentences()[word])
     open_attribute = " open" if search_text or word in ("ε", "composition") else ""
     return (
-        f'<details{open_attribute}><summary><img src="{stroke_image_url(GLOSSARY[word]["picture"])}" alt="" width="64">'
-        f"<b>{escape(everyday_word)} ({escape(word)})</b><br>{first_sentence}{full_stop.strip()}</summary>"
+        f"<details{open_attribute}><summary><img "
+        f'src="{stroke_image_url(GLOSSARY[word]["picture"])}" alt="" width="64">'
+        f"<b>{escape(everyday_word)} "
+        f"({escape(word)})</b><br>{first_sentence}{full_stop.strip()}</summary>"
         f"<div>{other_sentences} <i>{example}</i></div></details>"
     )
 
@@ -49,11 +51,17 @@ def matches_search(*texts: str) -> bool:
 def show_algorithm(name: str) -> None:
     """Say of one algorithm what it does, when to use it, and its settings."""
     about = ALGORITHMS[name].about
-    st.markdown(f"{about.summary}\n\n**Use it when** {about.use_when}. **Not when** {about.avoid_when}.")
+    st.markdown(
+        f"{about.summary}\n\n**Use it when** {about.use_when}. **Not when** {about.avoid_when}."
+    )
     settings = [
         {
-            "parameter": p.name, "symbol": p.symbol, "default": "auto" if p.default is None else format_setting(p.default),
-            "range": p.allowed_values_text, "meaning": p.doc, "auto from": p.auto,
+            "parameter": p.name,
+            "symbol": p.symbol,
+            "default": "auto" if p.default is None else format_setting(p.default),
+            "range": p.allowed_values_text,
+            "meaning": p.doc,
+            "auto from": p.auto,
         }
         for p in declared_parameters(ALGORITHMS[name])
     ]
@@ -68,9 +76,14 @@ def show_words(rows: list[tuple[str, str, str]]) -> None:
 def show_algorithms(names: list[str]) -> None:
     """List algorithms, and say more of one of them."""
     abouts = {name: ALGORITHMS[name].about for name in names}
-    rows = [{"algorithm": a.title, "in short": a.brief, "cost": a.cost, "source": a.source} for a in abouts.values()]
+    rows = [
+        {"algorithm": a.title, "in short": a.brief, "cost": a.cost, "source": a.source}
+        for a in abouts.values()
+    ]
     st.dataframe(rows, hide_index=True)
-    name = st.selectbox("Show one", names, format_func=lambda name: abouts[name].title, key="glossary-algorithm")
+    name = st.selectbox(
+        "Show one", names, format_func=lambda name: abouts[name].title, key="glossary-algorithm"
+    )
     show_algorithm(name)
 
 
@@ -87,20 +100,36 @@ def show_labels(tags: list[Provenance]) -> None:
             st.markdown(kind.meaning)
 
 
-search_text = st.text_input(
-    "Search", key="glossary-search", placeholder="Search for a word, a letter or an algorithm",
-    label_visibility="collapsed",
-).casefold().strip()
+search_text = (
+    st.text_input(
+        "Search",
+        key="glossary-search",
+        placeholder="Search for a word, a letter or an algorithm",
+        label_visibility="collapsed",
+    )
+    .casefold()
+    .strip()
+)
 glossary_entries = [(word, entry["plain"], entry["means"]) for word, entry in GLOSSARY.items()]
 descriptions = {name: cls.about for name, cls in ALGORITHMS.items()}
 sections: dict[str, tuple[list, Callable[[list], None]]] = {
     "Words": ([entry for entry in glossary_entries if matches_search(*entry)], show_words),
     "Algorithms": (
-        [n for n, a in descriptions.items() if matches_search(n, a.title, a.brief, a.cost, a.source)],
+        [
+            n
+            for n, a in descriptions.items()
+            if matches_search(n, a.title, a.brief, a.cost, a.source)
+        ],
         show_algorithms,
     ),
-    "Letters": ([entry for entry in SYMBOL_MEANINGS.items() if matches_search(*entry)], show_letters),
-    "Labels": ([kind for kind in Provenance if matches_search(kind.value, kind.meaning)], show_labels),
+    "Letters": (
+        [entry for entry in SYMBOL_MEANINGS.items() if matches_search(*entry)],
+        show_letters,
+    ),
+    "Labels": (
+        [kind for kind in Provenance if matches_search(kind.value, kind.meaning)],
+        show_labels,
+    ),
 }
 labels = {
     name: f"{name} ({len(matching_entries)})" if search_text else name
@@ -116,5 +145,9 @@ for tab, (name, (found, draw_section)) in zip(
             draw_section(found)
             continue
         matching_labels = [label for other, label in labels.items() if sections[other][0]]
-        hint = f"Look behind {', '.join(matching_labels)}." if matching_labels else "Search for a part of it."
+        hint = (
+            f"Look behind {', '.join(matching_labels)}."
+            if matching_labels
+            else "Search for a part of it."
+        )
         st.caption(f"Nothing behind {name} contains “{escape_markdown(search_text, 80)}”. {hint}")

@@ -21,10 +21,14 @@ with settings_column:
         budget = Budget(epsilon, delta)
         release_plan = plan_release(table, budget, release_count, experts_expander)
     if table.peeked:
-        st.warning("This schema was filled in from the data. What rests on the plan uses real data, too.")
+        st.warning(
+            "This schema was filled in from the data. What rests on the plan uses real data, too."
+        )
     total_promise = promise.promise_of_releases(budget, release_count, release_plan)
     with headline_slot:
-        promise.draw_verdict(budget, release_count, release_plan, total_promise.max_guess_probability(), table)
+        promise.draw_verdict(
+            budget, release_count, release_plan, total_promise.max_guess_probability(), table
+        )
 with picture_column:
     promise.draw_picture(total_promise)
 

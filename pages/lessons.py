@@ -14,6 +14,8 @@ for number, (card_slot, lesson) in enumerate(zip(card_slots, LESSONS.values(), s
         if lesson.is_revealed:
             st.markdown(f"Remember: {lesson.remember}")
         st.link_button(
-            "See it again" if lesson.is_revealed else lesson.task, lesson.link(large=st.session_state["present"]),
-            width="stretch", type="secondary" if number > 1 else "primary",
+            "See it again" if lesson.is_revealed else lesson.task,
+            lesson.link(large=st.session_state["present"]),
+            width="stretch",
+            type="secondary" if number > 1 else "primary",
         )

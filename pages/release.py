@@ -42,9 +42,13 @@ with outcome_container:
         if desk.released:
             release_files.draw_release_outputs(desk.job.result)
         else:
-            failure_text = shared_ledger.format_ledger_error(desk.job.error or "The release did not happen.", ledger)
+            failure_text = shared_ledger.format_ledger_error(
+                desk.job.error or "The release did not happen.", ledger
+            )
             st.error(text_unless_stakeholder(failure_text))
-            st.caption("What was used of the budget stays used. The list at the end of this page says so.")
+            st.caption(
+                "What was used of the budget stays used. The list at the end of this page says so."
+            )
         st.button("Prepare another release", icon=":material/add:", on_click=desk.clear)
 try:
     data_sets = [] if ledger is None else shared_ledger.load_data_sets(ledger)
@@ -71,10 +75,16 @@ try:
             draw_heading("2 · What is released?")
             counts_slot, epsilon_slot, tiles_slot = st.container(), st.container(), st.container()
             settings_expander = st.expander("Settings", icon=":material/tune:")
-            fields = release_request.draw_data_set_inputs(table, data_sets, data_set_container, settings_expander)
+            fields = release_request.draw_data_set_inputs(
+                table, data_sets, data_set_container, settings_expander
+            )
             is_reason_required, reason = release_request.draw_reason_input(table)
             request = release_request.draw_request_inputs(
-                table, fields, reason or "not given yet" * is_reason_required, epsilon_slot, settings_expander
+                table,
+                fields,
+                reason or "not given yet" * is_reason_required,
+                epsilon_slot,
+                settings_expander,
             )
             if not counting_job.ensure_workload_counted(table, request.workload):
                 st.stop()
@@ -84,7 +94,9 @@ try:
         plan_key = release_request.make_plan_key(ready, table, ledger, data_sets)
         workload, measures_schema = request.workload, isinstance(ready, PartialSchemaRelease)
         answers = "answers" if measures_schema else f"{workload.m:,} answers"
-        counts_slot.markdown(f"{len(workload.domain.names)} columns, {answers}, {request.rows:,} invented rows.")
+        counts_slot.markdown(
+            f"{len(workload.domain.names)} columns, {answers}, {request.rows:,} invented rows."
+        )
         with tiles_slot:
             release_request.draw_predicted_tiles(ready, plan_key)
         share_text = release_request.draw_budget_share(
@@ -95,7 +107,9 @@ try:
                 st.stop()
         with outputs_container:
             draw_heading("3 · What leaves?")
-            st.markdown(release_files.SCHEMA_OUTPUT_TEXT * measures_schema + release_files.OUTPUTS_TEXT)
+            st.markdown(
+                release_files.SCHEMA_OUTPUT_TEXT * measures_schema + release_files.OUTPUTS_TEXT
+            )
         release_request.check_reservation(ready, ledger, plan_key, data_sets)
         with release_container.container(border=True):
             missing_steps = ["choose a folder"] * (ledger is None)
@@ -104,8 +118,13 @@ try:
             with st.container(key="in-sight"):
                 st.markdown(f"Uses {share_text}, even if it fails.")
                 st.button(
-                    f"Release: permanent{missing_text}", type="primary", icon=":material/publish:", key="release-now",
-                    disabled=bool(missing_steps), on_click=desk.start, args=(desk.offer(plan_key) * (not missing_steps), ready, ledger),
+                    f"Release: permanent{missing_text}",
+                    type="primary",
+                    icon=":material/publish:",
+                    key="release-now",
+                    disabled=bool(missing_steps),
+                    on_click=desk.start,
+                    args=(desk.offer(plan_key) * (not missing_steps), ready, ledger),
                 )
         with settings_expander:
             release_request.draw_plan_details(ready, plan_key)

@@ -31,7 +31,9 @@ STYLE = """<style>
 epsilon = start.epsilon_in_use()
 chart_column, doors_column = st.columns([3, 2], gap="large")
 st.html(STYLE)
-epsilon_param = {"or-epsilon": parameter_widgets.format_setting(epsilon)}  # where the address names none
+epsilon_param = {
+    "or-epsilon": parameter_widgets.format_setting(epsilon)
+}  # where the address names none
 with chart_column:
     start.draw_admissions(epsilon)
     st.page_link(
@@ -42,13 +44,31 @@ with chart_column:
     )
 with doors_column.container(key="doors"):
     for key, page, label, icon, caption, query in (
-        ("table", "pages/data.py", "Use my table", ":material/upload:",
-         f"CSV, Excel or Parquet. Only in {server_label()}'s memory until you close the tab.", {}),
-        ("sample", "pages/explore.py", "Try a sample", ":material/query_stats:",
-         f"These {start.make_releases().n:,} applicants, or {len(SAMPLES) - 1} other public tables.",
-         {"sample": start.SAMPLE, **epsilon_param}),
-        ("class", "pages/lessons.py", "Teach a class", ":material/school:",
-         "Guess, move the bars, see who was right.", {}),
+        (
+            "table",
+            "pages/data.py",
+            "Use my table",
+            ":material/upload:",
+            f"CSV, Excel or Parquet. Only in {server_label()}'s memory until you close the tab.",
+            {},
+        ),
+        (
+            "sample",
+            "pages/explore.py",
+            "Try a sample",
+            ":material/query_stats:",
+            f"These {start.make_releases().n:,} applicants, or {len(SAMPLES) - 1} other public "
+            "tables.",
+            {"sample": start.SAMPLE, **epsilon_param},
+        ),
+        (
+            "class",
+            "pages/lessons.py",
+            "Teach a class",
+            ":material/school:",
+            "Guess, move the bars, see who was right.",
+            {},
+        ),
     ):
         with st.container(key=f"door-{key}"):
             st.page_link(page, label=f"**{label}**", icon=icon, query_params=query, width="stretch")

@@ -38,8 +38,12 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "browser" in item.path.parts:
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.flaky(reruns=2))  # a busy machine may outlast even 30 seconds
-        elif "pages" in item.path.parts:  # these wait for threads, and headless tabs have little patience
+            item.add_marker(
+                pytest.mark.flaky(reruns=2)
+            )  # a busy machine may outlast even 30 seconds
+        elif (
+            "pages" in item.path.parts
+        ):  # these wait for threads, and headless tabs have little patience
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 
@@ -77,7 +81,9 @@ def here(tmp_path, monkeypatch):
 def hostile():
     """A table whose names and values are attacks on a page, and its schema; new for every test."""
     values = ["<b>bold</b>", "**stars** :smile:", "![y](http://evil.example/y.png)", "&lt;i&gt;"]
-    frame = pd.DataFrame({name: [values[(i + j) % 4] for i in range(400)] for j, name in enumerate(HOSTILE)})
+    frame = pd.DataFrame(
+        {name: [values[(i + j) % 4] for i in range(400)] for j, name in enumerate(HOSTILE)}
+    )
     return frame, {"columns": {name: {"kind": "categorical", "values": values} for name in HOSTILE}}
 
 

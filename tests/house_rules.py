@@ -1,9 +1,11 @@
 """The rooms of dpcore and of the pages, and who may know whom: the names that the rules of test_boundary go by.
 
-After a move or a rename this file, `trusted_lines` and `source_rules` are edited. A name that does not exist fails.
+After a move or a rename this file, `trusted_lines` and `source_rules` are edited. A name that does
+not exist fails.
 """
 
-# The rooms in their order: a file imports only from its own room and from rooms that stand before it.
+# The rooms in their order: a file imports only from its own room and from rooms that stand before
+# it.
 ORDER = [
     "core",
     "schema",
@@ -27,9 +29,27 @@ MAX_FILES_AT_THE_TOP, MAX_FILES_IN_A_FOLDER, MAX_LINES = 2, 16, 500
 
 # Rooms.
 ALGORITHMS, PRIVACY, EVALUATION, ACCURACY = "algorithms", "privacy", "evaluation", "accuracy"
-RELEASE, SCHEMA, DATA, QUERIES, PROBLEMS, CLI = "release", "schema", "data", "queries", "problems", "cli"
-HOLDERS = {SCHEMA, DATA, QUERIES, PROBLEMS, PRIVACY, EVALUATION, RELEASE, CLI}  # the rooms that may name records
-HOLDER_MODULES = {"models.releases"}  # a release of synthetic rows groups them as records are grouped
+RELEASE, SCHEMA, DATA, QUERIES, PROBLEMS, CLI = (
+    "release",
+    "schema",
+    "data",
+    "queries",
+    "problems",
+    "cli",
+)
+HOLDERS = {
+    SCHEMA,
+    DATA,
+    QUERIES,
+    PROBLEMS,
+    PRIVACY,
+    EVALUATION,
+    RELEASE,
+    CLI,
+}  # the rooms that may name records
+HOLDER_MODULES = {
+    "models.releases"
+}  # a release of synthetic rows groups them as records are grouped
 UNREACHED_BY_ALGORITHMS = {DATA, EVALUATION}
 # Rooms and modules that no release rests on: nothing that touches rows may need them.
 UNTRUSTED = {ALGORITHMS, EVALUATION, RELEASE, CLI, ACCURACY, "models"}
@@ -53,7 +73,11 @@ BASE_CURATOR, COLUMN_CURATOR = (
     ("privacy.curators.column_curator", "ColumnCurator"),
 )
 CURATOR_OF = ("privacy.curators.curator_of_problem", "curator_of")
-TRUTH = {"Comparison": "evaluation.run", "compare": "evaluation.run", "errors": "evaluation.metrics"}
+TRUTH = {
+    "Comparison": "evaluation.run",
+    "compare": "evaluation.run",
+    "errors": "evaluation.metrics",
+}
 ANSWERS_OF_ROWS = ("queries.workload", "answers_of_rows")  # a method
 GENERATOR, NEW_KEY = ("privacy.entropy", "generator"), ("privacy.entropy", "new_key")
 KEYS = "release.ledger.noise_key"  # which alone asks the operating system for a key
@@ -76,10 +100,18 @@ PLAYERS = {
     "evaluation.audit.schema_transcripts",
 }
 PLAYERS_HELPERS = {"evaluation.audit", "evaluation.audit.output_likelihoods"}
-PLAYERS_USERS = {"cli", "cli.commands.audit", "evaluation.audit.transcript_test", "evaluation.audit.schema_transcripts"}
+PLAYERS_USERS = {
+    "cli",
+    "cli.commands.audit",
+    "evaluation.audit.transcript_test",
+    "evaluation.audit.schema_transcripts",
+}
 TABLES = {"data.readers", "data.samples"}  # where tables come from
 METRICS, TRUTHS = "evaluation.metrics", "evaluation.truth"
-METRICS_USERS, TRUTHS_USERS = {"evaluation.truth", "evaluation.run", "evaluation.error_diagnosis"}, {"evaluation.run"}
+METRICS_USERS, TRUTHS_USERS = (
+    {"evaluation.truth", "evaluation.run", "evaluation.error_diagnosis"},
+    {"evaluation.run"},
+)
 # Releases answer from their own synthetic rows, and a public start from a public table.
 READS_ANSWERS_OF_ROWS = {
     "privacy.statistics.query_answers",
@@ -100,16 +132,30 @@ RELEASES_WITH_ROWS = {
 }
 SCHEMA_FILE, READERS = "schema.schema_json", "data.readers"
 PROBLEM_KINDS = {"problems", "problems.kinds"}
-PACKAGES_OUTSIDE = {"privacy.accounting.conversions": "dp_accounting", "privacy.entropy": "randomgen"}
-ENTROPY, MECHANISMS, LEDGER = "privacy.entropy", "privacy.mechanisms", "privacy.accounting.budget_meter"
+PACKAGES_OUTSIDE = {
+    "privacy.accounting.conversions": "dp_accounting",
+    "privacy.entropy": "randomgen",
+}
+ENTROPY, MECHANISMS, LEDGER = (
+    "privacy.entropy",
+    "privacy.mechanisms",
+    "privacy.accounting.budget_meter",
+)
 STATISTICS = "privacy.statistics"
-PUBLIC_ALGORITHMS = {"algorithms.algorithm"}  # what pages may import, and what is in this folder and these modules
+PUBLIC_ALGORITHMS = {
+    "algorithms.algorithm"
+}  # what pages may import, and what is in this folder and these modules
 PUBLIC_ALGORITHM_FOLDER = "algorithms.schema_measurement."
 PUBLIC_ALGORITHMS |= {"algorithms.points.evolution_bounds", "algorithms.risk.risk_bounds"}
 PUBLIC_ALGORITHMS |= {
-    f"algorithms.query_release.shared.{name}" for name in ("optimal_noise", "step_schedules", "workload_width")
+    f"algorithms.query_release.shared.{name}"
+    for name in ("optimal_noise", "step_schedules", "workload_width")
 }
-# Parts of algorithms that ask no curator: bounds, and schemas, which are measured by a curator of columns.
-NO_ALGORITHM = {"algorithms.query_release.shared.optimal_noise", "algorithms.query_release.shared.workload_width"}
+# Parts of algorithms that ask no curator: bounds, and schemas, which are measured by a curator of
+# columns.
+NO_ALGORITHM = {
+    "algorithms.query_release.shared.optimal_noise",
+    "algorithms.query_release.shared.workload_width",
+}
 NO_ALGORITHM_FOLDER = "algorithms.schema_measurement"
 REGISTRY = {"ALGORITHMS", "Algorithm", "registered_name", "solving", "algorithm"}

@@ -1,7 +1,7 @@
 """What pages show without running it: `python -m tests.make_assets` makes what Lessons, Audit and Learning draw.
 
-It writes lessons.json, audit.json and learning.json in assets, in some minutes. Needed where a lesson, an algorithm
-that they use or the game changes; tests make a part of it again.
+It writes lessons.json, audit.json and learning.json in assets, in some minutes. Needed where a
+lesson, an algorithm that they use or the game changes; tests make a part of it again.
 """
 
 import json
@@ -25,12 +25,17 @@ from pages._ui.session.current_table import sample_table
 
 GAMES = 40_000
 KEPT = 800  # points of a curve
-TASK = task_text("logistic", "income", quantile_level=None, features=("age", "sex", "education", "marital"))
+TASK = task_text(
+    "logistic", "income", quantile_level=None, features=("age", "sex", "education", "marital")
+)
 
 
 def shares(lesson, seeds=lessons.SEEDS, epsilons=EPSILON_STOPS):
     """What each bar of a lesson is, by seed and ε, to four digits."""
-    return [[[float(f"{share(lesson, bar, e, s):.4g}") for bar in lesson.bars] for e in epsilons] for s in seeds]
+    return [
+        [[float(f"{share(lesson, bar, e, s):.4g}") for bar in lesson.bars] for e in epsilons]
+        for s in seeds
+    ]
 
 
 def share(lesson, bar, epsilon, seed):
@@ -40,10 +45,15 @@ def share(lesson, bar, epsilon, seed):
     """
     settings, changed = lesson.settings, dict(bar.changed)
     name = changed.pop("algorithm", settings["algorithm"])
-    own = {key.split(".")[1]: value for key, value in settings.items() if key.startswith(f"{name}.")}
+    own = {
+        key.split(".")[1]: value for key, value in settings.items() if key.startswith(f"{name}.")
+    }
     table = sample_table(settings["sample"])
     domain, rows = table.domain, table.encoded_rows(table.domain.names)
-    method, problem = build_from_texts(ALGORITHMS[name], own | changed), QueryRelease(pairs_with_column(domain), rows.n)
+    method, problem = (
+        build_from_texts(ALGORITHMS[name], own | changed),
+        QueryRelease(pairs_with_column(domain), rows.n),
+    )
     facts = {"seed": seed, "every": FINAL_STEP_ONLY, "population": table.population}
     run = Run(method, problem, rows, Budget(epsilon, lessons.DELTA), **facts).finish()
     last = run.convergence[-1]
@@ -54,7 +64,9 @@ def share(lesson, bar, epsilon, seed):
         return last.population.max_error
     if bar.measure in ("typical", "largest"):
         return last.empirical.mean_error if bar.measure == "typical" else last.empirical.max_error
-    groups = subgroup_errors(compare_with_rows(run.release, rows, pairs_with_column(domain, "Age")), "Age")
+    groups = subgroup_errors(
+        compare_with_rows(run.release, rows, pairs_with_column(domain, "Age")), "Age"
+    )
     return groups.error[list(groups.labels).index(bar.measure)]
 
 
@@ -62,7 +74,10 @@ def thinned(played, *keep):
     """A game without its budget, with its curves at about `KEPT` points and at those to `keep`."""
     at = np.unique([*np.linspace(0, len(played.hits) - 1, KEPT).astype(int), *keep])
     facts = {name: value for name, value in asdict(played).items() if name != "budget"}
-    return {name: v[at].round(6).tolist() if isinstance(v, np.ndarray) else v for name, v in facts.items()}
+    return {
+        name: v[at].round(6).tolist() if isinstance(v, np.ndarray) else v
+        for name, v in facts.items()
+    }
 
 
 def game_kept(found):
@@ -73,20 +88,34 @@ def game_kept(found):
 def learned(cases):
     """These runs as Learning opens with them: of a prediction of the census' income, each with its weights."""
     table = sample_table("census")
-    problem, seen, held_out = table_learning.train_test_split(*read_task(TASK, table.domain, table.limited_frame))
+    problem, seen, held_out = table_learning.train_test_split(
+        *read_task(TASK, table.domain, table.limited_frame)
+    )
     for case in cases:
-        run = Run(case.algorithm, problem, seen, case.budget, seed=case.seed, population=held_out).finish()
+        run = Run(
+            case.algorithm, problem, seen, case.budget, seed=case.seed, population=held_out
+        ).finish()
         yield case.done(run.to_json()).to_json(), run.release.x.tolist()
 
 
 if __name__ == "__main__":
-    opening = list(learned(quantile.plan_cases(table_learning.DEFAULT_METHODS, Budget(1.0, lessons.DELTA), 3)))
+    opening = list(
+        learned(quantile.plan_cases(table_learning.DEFAULT_METHODS, Budget(1.0, lessons.DELTA), 3))
+    )
     table = sample_table("census")
     asked = [table.name, table.schema, table.unit.most_rows, TASK, parameter_widgets.AUTO]
-    table_learning.OPENING_RUNS_FILE.write_text(json.dumps({"asked": asked, "runs": opening}), encoding="utf-8")
-    made = {key: lesson.run_definition() | {"shares": shares(lesson)} for key, lesson in lessons.LESSONS.items()}
+    table_learning.OPENING_RUNS_FILE.write_text(
+        json.dumps({"asked": asked, "runs": opening}), encoding="utf-8"
+    )
+    made = {
+        key: lesson.run_definition() | {"shares": shares(lesson)}
+        for key, lesson in lessons.LESSONS.items()
+    }
     lessons.LESSON_RUNS_FILE.write_text(json.dumps(made), encoding="utf-8")
-    asked = with_fewest_rounds(ALGORITHMS["gaussian_maxent"]()), Budget(game.OPENING_EPSILON, game.OPENING_DELTA)
+    asked = (
+        with_fewest_rounds(ALGORITHMS["gaussian_maxent"]()),
+        Budget(game.OPENING_EPSILON, game.OPENING_DELTA),
+    )
     parts = (
         game_kept(play_distinguishing_game(*asked, runs=GAMES)),
         thinned(audit_transcripts(*asked, transcripts=GAMES)),

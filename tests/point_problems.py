@@ -10,7 +10,11 @@ from dpcore.problems.regions import Ball, build_box, read_point_rows
 from tests.small_problems import other_choices, seeded
 
 BALL = Ball(np.zeros(2), 1.0)
-REGIONS = {"disc": BALL, "line": build_box([0], [1], ["x"]), "cuboid": build_box([0, 0, -1], [1, 1, 1], "abc")}
+REGIONS = {
+    "disc": BALL,
+    "line": build_box([0], [1], ["x"]),
+    "cuboid": build_box([0, 0, -1], [1, 1, 1], "abc"),
+}
 POINTS = algorithms_for_problem(PointRelease)
 
 

@@ -83,7 +83,9 @@ class Cell(Control):
         """Open the cell to type in it; once more where the page moved under the hand."""
         x, y = NAMES
         for _ in range(TRIES):
-            self.box(page).locator(".dvn-scroller").click(position={"x": x, "y": HEADER + ROW * GRID[self.name] + y})
+            self.box(page).locator(".dvn-scroller").click(
+                position={"x": x, "y": HEADER + ROW * GRID[self.name] + y}
+            )
             for _ in range(RIGHT):
                 page.keyboard.press("ArrowRight")
             page.keyboard.press("Enter")
@@ -117,7 +119,9 @@ CELLS = [
     Cell("Data", "stay", [f"0 to {high}" for high in range(15, 40)]),
 ]
 CONTROLS = [
-    MOST, MOST, *CELLS,
+    MOST,
+    MOST,
+    *CELLS,
     Slider("Explore", "Privacy budget (ε)", STEPS, "epsilon", "1"),
     Slider("Explore", "Failure probability (δ)", STEPS, "delta", "1e-9"),
     Control("Explore", "Repeat number", list(range(50)), "seed", "0"),
@@ -168,7 +172,9 @@ class Typist:
     def hurries(self, edits, pauses=PAUSES):
         """Make so many random edits, a short while apart."""
         for _ in range(edits):
-            control = self.choose.choice([c for c in CONTROLS if self.choose.random() < 0.5 or c.page == self.at])
+            control = self.choose.choice(
+                [c for c in CONTROLS if self.choose.random() < 0.5 or c.page == self.at]
+            )
             self.goes(control.page)
             self.edits(control, self.choose.choice(control.values))
             self.page.wait_for_timeout(1000 * self.choose.uniform(*pauses))
@@ -187,7 +193,12 @@ class Typist:
         """Open what is folded on a page; a page that is being drawn takes a moment to have it."""
         fold = FOLDS[self.at]
         if fold is not None:
-            title = self.page.get_by_test_id("stExpander").locator("summary").filter(has_text=fold).first
+            title = (
+                self.page.get_by_test_id("stExpander")
+                .locator("summary")
+                .filter(has_text=fold)
+                .first
+            )
             expect(title).to_be_visible()
             if title.locator("xpath=..").get_attribute("open") is None:
                 title.click()
@@ -196,7 +207,10 @@ class Typist:
         self.log.append(f"{control.page}: {control.name} := {value}")
         expect(control.box(self.page)).to_be_visible()
         control.type(self.page, value)
-        self.last[control.name] = control, control.read(self.page) if isinstance(control, Slider) else value
+        self.last[control.name] = (
+            control,
+            control.read(self.page) if isinstance(control, Slider) else value,
+        )
 
     def checks(self, *pages):
         """Every control shows what was typed last, and so does what is in force."""
@@ -237,7 +251,11 @@ class Typist:
         self.brings()
         sees(self.page, "What you typed about these columns is back")
         heads(self.page, "All columns ready")
-        gone = ("Synthetic rows", "Whole budget (ε)", "Data set")  # of the session only: its table is gone
+        gone = (
+            "Synthetic rows",
+            "Whole budget (ε)",
+            "Data set",
+        )  # of the session only: its table is gone
         self.last = {name: last for name, last in self.last.items() if name not in gone}
 
     def words(self):

@@ -62,7 +62,9 @@ class Exact:
 
     def measure(self, statistic, spend):
         self.asked.append(("measure", statistic, spend))
-        values = statistic.workload.answers_of_rows(self.rows)[getattr(statistic, "part", slice(None))]
+        values = statistic.workload.answers_of_rows(self.rows)[
+            getattr(statistic, "part", slice(None))
+        ]
         return Measurement(values, noise_stddev(statistic, spend, self.problem.n), statistic, spend)
 
 
@@ -78,7 +80,11 @@ def kind(statistic):
 
 def sizes(statistic):
     """What the noise on a statistic depends on."""
-    return {name: getattr(statistic, name) for name in ("l1", "l2", "sensitivity") if hasattr(statistic, name)}
+    return {
+        name: getattr(statistic, name)
+        for name in ("l1", "l2", "sensitivity")
+        if hasattr(statistic, name)
+    }
 
 
 def asked_as_planned(algorithm, plan, asked):
@@ -88,7 +94,9 @@ def asked_as_planned(algorithm, plan, asked):
     for charge in plan.charges:
         said[charge.verb, charge.spend, kind(charge.statistic)] += charge.times
     if algorithm.adaptive:
-        assert {(verb, what) for verb, _, what in counted} <= {(verb, what) for verb, _, what in said}
+        assert {(verb, what) for verb, _, what in counted} <= {
+            (verb, what) for verb, _, what in said
+        }
     else:
         assert counted == said
     for verb, paid, question in asked:
@@ -109,7 +117,9 @@ def replay(run):
     """A recorded run, finished, asked what its plan says; again without data it releases the same bit for bit."""
     asked_as_planned(run.algorithm, run.plan, run._curator.asked)
     replayer = Replayer(run._curator.tape)
-    again = list(run.algorithm.steps(run.problem, run.plan, replayer, seeded_generators(run.seed)[1]))
+    again = list(
+        run.algorithm.steps(run.problem, run.plan, replayer, seeded_generators(run.seed)[1])
+    )
     assert not replayer._tape, "the second run asked for less"
     assert [(s.t, s.note) for s in again] == [(r.t, r.note) for r in run.records]
     for a, b in zip(run.path, again, strict=True):

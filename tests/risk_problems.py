@@ -59,7 +59,11 @@ def variants():
         base |= {"rate": "0.3"} if name == "dp_sgd" else {}
         out.append((name, base))
         out += [(name, base | other) for other in other_choices(cls)]
-    return [*out, ("regularized_exponential", {"stages": "3"}), ("noisy_gd", {"rounds": "8", "clip": "0.3"})]
+    return [
+        *out,
+        ("regularized_exponential", {"stages": "3"}),
+        ("noisy_gd", {"rounds": "8", "clip": "0.3"}),
+    ]
 
 
 def quadrature(potential, width):

@@ -16,4 +16,8 @@ def rule(*breaches):
 
 def cases(registered=REGISTERED):
     """(rule, breach) of every planted breach, with a name for each."""
-    return {f"{check.__name__}-{i}": (check, breach) for check, all_ in registered for i, breach in enumerate(all_)}
+    return {
+        f"{check.__name__}-{i}": (check, breach)
+        for check, all_ in registered
+        for i, breach in enumerate(all_)
+    }

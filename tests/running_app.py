@@ -74,7 +74,11 @@ def serving(log, *options, command=("streamlit", "run", "app.py"), **environment
     ports = ("--server.port", str(port))
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", *command, *ports, *options], cwd=ROOT, env=environment, stdout=out, stderr=out
+            [sys.executable, "-m", *command, *ports, *options],
+            cwd=ROOT,
+            env=environment,
+            stdout=out,
+            stderr=out,
         )
     server = Server(port, process, log)
     try:
@@ -107,8 +111,11 @@ def documented():
 def handshake(port, *, host=None, origin=None):
     """The status of the answer to a WebSocket's opening: 101 when it is let in."""
     headers = {
-        "Host": host or f"127.0.0.1:{port}", "Upgrade": "websocket", "Connection": "Upgrade",
-        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Sec-WebSocket-Version": "13",
+        "Host": host or f"127.0.0.1:{port}",
+        "Upgrade": "websocket",
+        "Connection": "Upgrade",
+        "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+        "Sec-WebSocket-Version": "13",
         "Sec-WebSocket-Protocol": "streamlit",
     } | ({"Origin": origin} if origin else {})
     address = f"http://127.0.0.1:{port}/_stcore/stream"
@@ -147,7 +154,9 @@ class Tab:
         """Read to the end of a run."""
         until, parts = time.monotonic() + seconds, []
         while True:
-            message = ForwardMsg.FromString(self.line.recv(timeout=max(until - time.monotonic(), 0.01)))
+            message = ForwardMsg.FromString(
+                self.line.recv(timeout=max(until - time.monotonic(), 0.01))
+            )
             kind = message.WhichOneof("type")
             if kind == "new_session":
                 parts = []
@@ -155,10 +164,15 @@ class Tab:
                 pages = message.new_session.app_pages or message.navigation.app_pages
                 self.hashes |= {p.url_pathname: p.page_script_hash for p in pages}
             elif kind == "navigation":
-                self.hashes |= {p.url_pathname: p.page_script_hash for p in message.navigation.app_pages}
+                self.hashes |= {
+                    p.url_pathname: p.page_script_hash for p in message.navigation.app_pages
+                }
             elif kind == "delta":
                 parts.append(message.delta)
-            elif kind == "script_finished" and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
+            elif (
+                kind == "script_finished"
+                and message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
+            ):
                 self.parts = parts
                 return
 

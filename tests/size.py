@@ -1,6 +1,7 @@
 """How much code there is, by room: `python -m tests.size` prints tokens, lines and tokens a line. A guide, no gate.
 
-A token is a name, a number, an operator or a string. Docstrings, comments and blank lines count as lines only.
+A token is a name, a number, an operator or a string. Docstrings, comments and blank lines count as
+lines only.
 """
 
 import io
@@ -9,7 +10,11 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-BEGIN = {tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}  # a string behind one of these is a docstring
+BEGIN = {
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+}  # a string behind one of these is a docstring
 FREE = {tokenize.COMMENT, tokenize.NL, tokenize.ENDMARKER, tokenize.ENCODING}
 
 
@@ -44,10 +49,16 @@ def main():
     for top in ("dpcore", "pages", "tests"):
         token_counts, line_counts = rooms(top)
         count, lines = token_counts.total(), line_counts.total()
-        print(f"{top}: {count:,} tokens, {lines:,} lines, {count / lines:.1f} tokens a line, {len(token_counts)} rooms")
+        print(
+            f"{top}: {count:,} tokens, {lines:,} lines, {count / lines:.1f} tokens a line, "
+            f"{len(token_counts)} rooms"
+        )
         for room, count in token_counts.most_common():
             lines = line_counts[room]
-            print(f"  {room}: {count:,} tokens, {lines:,} lines, {count / max(lines, 1):.1f} tokens a line")
+            print(
+                f"  {room}: {count:,} tokens, {lines:,} lines, {count / max(lines, 1):.1f} "
+                "tokens a line"
+            )
     for line in summary(Source.real()):
         print(line)
 

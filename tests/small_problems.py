@@ -171,7 +171,9 @@ def rows_of(domain, indices):
 def random_rows(domain, n, seed=0):
     """n records from a skewed distribution."""
     rng = seeded(seed)
-    return rows_of(domain, rng.choice(domain.size, size=n, p=rng.dirichlet(np.full(domain.size, 0.5))))
+    return rows_of(
+        domain, rng.choice(domain.size, size=n, p=rng.dirichlet(np.full(domain.size, 0.5)))
+    )
 
 
 def histogram(domain, rows):
@@ -205,7 +207,13 @@ def contents(folder):
 
 def told(rows):
     """All that is known of some records, to be compared."""
-    return [rows.values.tolist(), rows.weights.tolist(), rows.n, rows.values.dtype, rows.weights.dtype]
+    return [
+        rows.values.tolist(),
+        rows.weights.tolist(),
+        rows.n,
+        rows.values.dtype,
+        rows.weights.dtype,
+    ]
 
 
 def signs(domain, m, seed=0):
@@ -252,7 +260,12 @@ def few_rounds(name):
 
 def other_choices(cls):
     """One setting for each choice of a parameter that is not its default."""
-    return [{p.name: choice} for p in declared_parameters(cls) for choice in p.choices if choice != p.default]
+    return [
+        {p.name: choice}
+        for p in declared_parameters(cls)
+        for choice in p.choices
+        if choice != p.default
+    ]
 
 
 def variants():
@@ -268,13 +281,21 @@ def variants():
 
 def arrays(release):
     """The numbers a release consists of, by name."""
-    return {f.name: value for f in fields(release) if isinstance(value := getattr(release, f.name), np.ndarray)}
+    return {
+        f.name: value
+        for f in fields(release)
+        if isinstance(value := getattr(release, f.name), np.ndarray)
+    }
 
 
 def identical(a, b):
     """Whether two releases are of one kind and equal bit for bit."""
     ours, theirs = arrays(a), arrays(b)
-    return type(a) is type(b) and bool(ours) and all(np.array_equal(ours[name], theirs[name]) for name in ours)
+    return (
+        type(a) is type(b)
+        and bool(ours)
+        and all(np.array_equal(ours[name], theirs[name]) for name in ours)
+    )
 
 
 def serves(name, settings, where, budget):
@@ -313,7 +334,13 @@ def smallest_at(objective, start, *inside):
     whole = {"type": "eq", "fun": lambda D: D.sum() - 1, "jac": lambda D: np.ones(k)}
     options = {"ftol": 1e-15, "maxiter": 2000}
     return minimize(
-        objective, start, jac=True, method="SLSQP", bounds=[(0, 1)] * k, constraints=[whole, *inside], options=options
+        objective,
+        start,
+        jac=True,
+        method="SLSQP",
+        bounds=[(0, 1)] * k,
+        constraints=[whole, *inside],
+        options=options,
     ).x
 
 
@@ -329,7 +356,9 @@ def wide_task():
     """Sixteen columns of four values, tied in pairs: 4^16 cells, which nobody lists."""
     domain, rng = codes(*[4] * 16), seeded(0)
     halves = np.minimum(*rng.integers(0, 4, (2, 2000, 8)))
-    return QueryRelease(Marginals.all(domain, 2), 2000), domain.group_rows(np.repeat(halves, 2, axis=1))
+    return QueryRelease(Marginals.all(domain, 2), 2000), domain.group_rows(
+        np.repeat(halves, 2, axis=1)
+    )
 
 
 def ways(count):

@@ -42,7 +42,12 @@ class Source:
     def real(cls):
         """The project as it lies on the disk."""
         paths = [ROOT / "app.py", ROOT / "README.md"]
-        paths += [path for top in (CORE, PAGES) for path in sorted((ROOT / top).rglob("*")) if path.suffix in SPOKEN]
+        paths += [
+            path
+            for top in (CORE, PAGES)
+            for path in sorted((ROOT / top).rglob("*"))
+            if path.suffix in SPOKEN
+        ]
         return cls({path.relative_to(ROOT).as_posix(): path.read_text() for path in paths})
 
     def with_breach(self, breach):
@@ -53,17 +58,26 @@ class Source:
     @cached_property
     def core(self):
         """The path of each module of dpcore by its name inside, such as privacy.curator."""
-        paths = (path for path in self.texts if path.startswith(f"{CORE}/") and path.endswith(".py"))
+        paths = (
+            path for path in self.texts if path.startswith(f"{CORE}/") and path.endswith(".py")
+        )
         return {self._inside(path): path for path in paths}
 
     @cached_property
     def pages(self):
         """The paths of all Python files of the pages, and of the app."""
-        return [path for path in self.texts if path.endswith(".py") and not path.startswith(f"{CORE}/")]
+        return [
+            path for path in self.texts if path.endswith(".py") and not path.startswith(f"{CORE}/")
+        ]
 
     @staticmethod
     def _inside(path):
-        return path.removeprefix(f"{CORE}/").removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+        return (
+            path.removeprefix(f"{CORE}/")
+            .removesuffix(".py")
+            .replace("/", ".")
+            .removesuffix(".__init__")
+        )
 
     def tree(self, path):
         return parsed(self.texts[path])
@@ -74,7 +88,11 @@ class Source:
 
     def nodes(self, kind):
         """(module, node) of every node of a kind in the core."""
-        return [(name, node) for name, path in self.core.items() for node in nodes_of(self.texts[path], kind)]
+        return [
+            (name, node)
+            for name, path in self.core.items()
+            for node in nodes_of(self.texts[path], kind)
+        ]
 
     def imports(self, path):
         """(absolute module, name) of everything imported anywhere in a file; name "" for `import module`."""
@@ -114,19 +132,29 @@ class Source:
 
     def naming(self, *names):
         """The modules of dpcore that import one of these names, from wherever."""
-        return {file for file, path in self.core.items() if {*names} & {name for _, name in self.imports(path)}}
+        return {
+            file
+            for file, path in self.core.items()
+            if {*names} & {name for _, name in self.imports(path)}
+        }
 
     def callers(self, *names):
         """The modules of dpcore that call one of these, as a name or as an attribute of a module."""
         calls = ((file, call.func) for file, call in self.nodes(ast.Call))
-        return {file for file, func in calls if getattr(func, "id", getattr(func, "attr", None)) in names}
+        return {
+            file
+            for file, func in calls
+            if getattr(func, "id", getattr(func, "attr", None)) in names
+        }
 
     def defines(self, module, name):
         """Whether a module has a class, a function or a constant of this name at its top."""
         for node in self.module(module).body if module in self.core else []:
             if getattr(node, "name", None) == name:
                 return True
-            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            targets = (
+                node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+            )
             if any(getattr(target, "id", None) == name for target in targets):
                 return True
         return False

@@ -1,7 +1,8 @@
 """The three walls and the order of the house, read off the source: nothing is imported or run here.
 
-Every rule is a function over the source. It finds nothing in the project, and finds each breach that is planted in a
-copy. The names that the rules go by, in `house_rules`, `trusted_lines` and `source_rules`, exist.
+Every rule is a function over the source. It finds nothing in the project, and finds each breach
+that is planted in a copy. The names that the rules go by, in `house_rules`, `trusted_lines` and
+`source_rules`, exist.
 """
 
 import ast
@@ -32,10 +33,17 @@ def imported(module, name):
 def algorithms(source):
     names = [name for name in source.core if room(name) == house_rules.ALGORITHMS]
     apart = house_rules.NO_ALGORITHM_FOLDER
-    return [name for name in names if not name.startswith(apart) and name not in house_rules.NO_ALGORITHM]
+    return [
+        name
+        for name in names
+        if not name.startswith(apart) and name not in house_rules.NO_ALGORITHM
+    ]
 
 
-@rule(dpcore("core.errors", "from ..schema import domain"), dpcore("data.planted", "from ..privacy import curator"))
+@rule(
+    dpcore("core.errors", "from ..schema import domain"),
+    dpcore("data.planted", "from ..privacy import curator"),
+)
 def a_file_imports_only_files_that_stand_before_it(source):
     for name in source.core.keys() - {house_rules.PACKAGE}:
         for other in {room(other) for other in source.needs(name)} - {room(name)}:
@@ -48,17 +56,25 @@ def a_file_imports_only_files_that_stand_before_it(source):
     {f"{house_rules.UI_ROOT}/planted.py": "'''One.'''"},
 )
 def the_top_of_the_house_is_small(source):
-    top = [path for path in source.texts if path.endswith(".py") and path.rpartition("/")[0] == "dpcore"]
+    top = [
+        path
+        for path in source.texts
+        if path.endswith(".py") and path.rpartition("/")[0] == "dpcore"
+    ]
     if len(top) > house_rules.MAX_FILES_AT_THE_TOP:
         yield from top
     yield from (path for path in source.pages if path.rpartition("/")[0] == house_rules.UI_ROOT)
 
 
-@rule({f"dpcore/core/planted{i}.py": "'''One.'''" for i in range(house_rules.MAX_FILES_IN_A_FOLDER)})
+@rule(
+    {f"dpcore/core/planted{i}.py": "'''One.'''" for i in range(house_rules.MAX_FILES_IN_A_FOLDER)}
+)
 def a_folder_holds_few_files(source):
     paths = [path for path in source.texts if path.endswith(".py")]
     counts = Counter(path.rpartition("/")[0] for path in paths)
-    yield from (folder for folder, count in counts.items() if count > house_rules.MAX_FILES_IN_A_FOLDER)
+    yield from (
+        folder for folder, count in counts.items() if count > house_rules.MAX_FILES_IN_A_FOLDER
+    )
 
 
 @rule(
@@ -101,7 +117,9 @@ def algorithms_use_the_verbs_of_a_curator_and_nothing_else(source):
 def methods(source):
     """The public methods of all curators of a problem, by name, and the classes."""
     modules = [house_rules.BASE_CURATOR[0], *house_rules.CURATORS.values(), CURATOR]
-    holders = [n for name in set(modules) for n in source.module(name).body if isinstance(n, ast.ClassDef)]
+    holders = [
+        n for name in set(modules) for n in source.module(name).body if isinstance(n, ast.ClassDef)
+    ]
     inside = [n for holder in holders for n in holder.body if isinstance(n, ast.FunctionDef)]
     return {n.name: n for n in inside if not n.name.startswith("_")}, holders
 
@@ -110,7 +128,10 @@ VERB = "class Planted:\n    def give_rows(self):\n        return 1"
 USE = "class Planted:\n    def _use(self):\n        return self.ledger"
 
 
-@rule(dpcore(house_rules.CURATORS["TableCurator"], VERB), dpcore(house_rules.CURATORS["RiskCurator"], USE))
+@rule(
+    dpcore(house_rules.CURATORS["TableCurator"], VERB),
+    dpcore(house_rules.CURATORS["RiskCurator"], USE),
+)
 def the_verbs_are_those_of_the_curator(source):
     public, holders = methods(source)
     yield from {name for name, node in public.items() if not node.decorator_list} ^ ASKED
@@ -123,13 +144,36 @@ def the_verbs_are_those_of_the_curator(source):
 def test_mistakes_in_a_file_of_algorithms_are_found_and_honest_code_is_not():
     """Test the tester: each line stands in the `steps` of a method."""
     method = (
-        "class Mine:\n    def steps(self, problem, plan, curator, rng):\n        {}\ndef f(other: TableCurator): {}"
+        "class Mine:\n    def steps(self, problem, plan, curator, rng):\n        {}\ndef "
+        "f(other: TableCurator): {}"
     )
     for line in (
-        *("curator.unit", "curator._rows", "c = curator", "ask = curator.measure", "self.c = curator"),
-        *("del curator.unit", "f = lambda c=curator: c", "def f(): return curator", "[c for c in [curator]]"),
-        *("TableCurator(1)", "getattr(problem, 'x')", "x = np.fromfile('t.csv')", "problem.n = 3", "plan.budget._x"),
-        *("problem.workload.answers_of_rows(rows)", "import pandas", "from scipy.stats import norm", "open('x')"),
+        *(
+            "curator.unit",
+            "curator._rows",
+            "c = curator",
+            "ask = curator.measure",
+            "self.c = curator",
+        ),
+        *(
+            "del curator.unit",
+            "f = lambda c=curator: c",
+            "def f(): return curator",
+            "[c for c in [curator]]",
+        ),
+        *(
+            "TableCurator(1)",
+            "getattr(problem, 'x')",
+            "x = np.fromfile('t.csv')",
+            "problem.n = 3",
+            "plan.budget._x",
+        ),
+        *(
+            "problem.workload.answers_of_rows(rows)",
+            "import pandas",
+            "from scipy.stats import norm",
+            "open('x')",
+        ),
         *(
             "from ...privacy.curators import curator",
             "from ..privacy.curators.risk_curator import SAMPLERS",
@@ -140,7 +184,11 @@ def test_mistakes_in_a_file_of_algorithms_are_found_and_honest_code_is_not():
         assert breaches(ast.parse(method.format(line, "pass"))), line
     assert breaches(ast.parse(method.format("pass", "other.unit")))
     for line in (
-        *("x = curator.measure(problem, plan)", "self._mine(1, who=curator)", "self.x, self._y = 1, 2"),
+        *(
+            "x = curator.measure(problem, plan)",
+            "self._mine(1, who=curator)",
+            "self.x, self._y = 1, 2",
+        ),
         *(
             "[curator.select(q, plan) for q in x if curator.affords(q)]",
             "from ...privacy.curators.table_curator import TableCurator",
@@ -154,7 +202,10 @@ def test_mistakes_in_a_file_of_algorithms_are_found_and_honest_code_is_not():
 @rule(
     dpcore(house_rules.CURATORS["PointCurator"], "from ...algorithms import algorithm"),
     dpcore("data.sources.limited_rows_source", "from ...evaluation import truth"),
-    dpcore(house_rules.COLUMN_CURATOR[0], "from ...algorithms.schema_measurement import measurement_plan"),
+    dpcore(
+        house_rules.COLUMN_CURATOR[0],
+        "from ...algorithms.schema_measurement import measurement_plan",
+    ),
 )
 def what_a_release_rests_on_needs_no_algorithm_and_no_page(source):
     for problem in RESTS_ON:
@@ -171,7 +222,11 @@ def rows_and_curators_are_named_by_those_who_bring_them(source):
     naming = source.naming(house_rules.ROWS[1]) - {house_rules.PACKAGE} - house_rules.HOLDER_MODULES
     yield from set(map(room, naming)) - house_rules.HOLDERS
     # Algorithms name the type.
-    allowed = {house_rules.CURATOR_OF[0], "evaluation.audit.distinguishing_game", *algorithms(source)}
+    allowed = {
+        house_rules.CURATOR_OF[0],
+        "evaluation.audit.distinguishing_game",
+        *algorithms(source),
+    }
     yield from source.naming(*house_rules.CURATORS) - allowed
 
 
@@ -183,7 +238,9 @@ def rows_and_curators_are_named_by_those_who_bring_them(source):
 )
 def only_the_doors_make_a_curator(source):
     yield from source.callers(house_rules.CURATOR_OF[1]) ^ house_rules.DOORS
-    yield from source.callers(*house_rules.CURATORS, house_rules.BASE_CURATOR[1]) ^ {house_rules.CURATOR_OF[0]}
+    yield from source.callers(*house_rules.CURATORS, house_rules.BASE_CURATOR[1]) ^ {
+        house_rules.CURATOR_OF[0]
+    }
     yield from source.callers(house_rules.COLUMN_CURATOR[1]) ^ house_rules.COLUMN_DOORS
 
 
@@ -226,7 +283,11 @@ def the_noise_of_a_real_release_cannot_be_seeded(source):
     for name in house_rules.REAL:
         calls = [node for node in ast.walk(source.module(name)) if isinstance(node, ast.Call)]
         yield from (f"{name} makes numpy's generator" for call in calls if is_maker(call))
-    yield from source.callers(house_rules.NEW_RELEASE_KEY[1]) - {house_rules.KEYS} - house_rules.MAKES_RELEASE_KEYS
+    yield from (
+        source.callers(house_rules.NEW_RELEASE_KEY[1])
+        - {house_rules.KEYS}
+        - house_rules.MAKES_RELEASE_KEYS
+    )
     keys = [node for name, node in source.nodes(ast.Call) if name == house_rules.KEYS]
     keys = [call for call in keys if getattr(call.func, "attr", "") == house_rules.NEW_KEY[1]]
     if len(keys) != 1:
@@ -246,8 +307,15 @@ def the_audit_plays_with_public_tables_only(source):
     for player in house_rules.PLAYERS:
         modules = source.needs(player)
         yield from modules & house_rules.TABLES
-        outside = {module for module in modules if module not in house_rules.PLAYERS | house_rules.PLAYERS_HELPERS}
-        yield from {room(module) for module in outside} & {house_rules.EVALUATION, house_rules.RELEASE}
+        outside = {
+            module
+            for module in modules
+            if module not in house_rules.PLAYERS | house_rules.PLAYERS_HELPERS
+        }
+        yield from {room(module) for module in outside} & {
+            house_rules.EVALUATION,
+            house_rules.RELEASE,
+        }
         # The planted bug is out of reach of every run and release.
         yield from source.users(player) - house_rules.PLAYERS_USERS
 
@@ -261,8 +329,14 @@ def the_audit_plays_with_public_tables_only(source):
 def only_evaluation_compares_a_release_with_the_truth(source):
     yield from source.users(house_rules.METRICS) ^ house_rules.METRICS_USERS
     yield from source.users(house_rules.TRUTHS) ^ house_rules.TRUTHS_USERS
-    asking = {name for name, node in source.nodes(ast.Attribute) if node.attr == house_rules.ANSWERS_OF_ROWS[1]}
-    yield from {name for name in asking if room(name) != house_rules.QUERIES} ^ house_rules.READS_ANSWERS_OF_ROWS
+    asking = {
+        name
+        for name, node in source.nodes(ast.Attribute)
+        if node.attr == house_rules.ANSWERS_OF_ROWS[1]
+    }
+    yield from {
+        name for name in asking if room(name) != house_rules.QUERIES
+    } ^ house_rules.READS_ANSWERS_OF_ROWS
     yield from (
         source.users(house_rules.RELEASES) & source.naming(house_rules.ROWS[1])
     ) - house_rules.RELEASES_WITH_ROWS
@@ -285,10 +359,15 @@ def privacy_is_small_and_knows_no_algorithm_table_or_page(source):
         yield from (f"{name} imports {module}" for module in modules if room(module) in rooms)
         own = house_rules.PACKAGES_OUTSIDE.get(name, "numpy")
         allowed = {*sys.stdlib_module_names, "numpy", "scipy", "dpcore", own}
-        yield from (f"{name} imports {package}" for package in source.packages(source.core[name]) - allowed)
+        yield from (
+            f"{name} imports {package}" for package in source.packages(source.core[name]) - allowed
+        )
 
 
-@rule(dpcore("core.numbers", "import streamlit"), dpcore("evaluation.run", "from tests import helpers"))
+@rule(
+    dpcore("core.numbers", "import streamlit"),
+    dpcore("evaluation.run", "from tests import helpers"),
+)
 def the_core_knows_nothing_of_the_page(source):
     for name, path in source.core.items():
         outside = source.packages(path) & {"streamlit", "plotly", "altair", "pages", "app", "tests"}
@@ -298,14 +377,25 @@ def the_core_knows_nothing_of_the_page(source):
 @rule(
     {f"{house_rules.UI_ROOT}/{house_rules.UI[0]}/planted.py": "from ..explore import explore_run"},
     {f"{house_rules.UI_ROOT}/explore/planted.py": "from ..compare import epsilon_search"},
-    {f"{house_rules.UI_ROOT}/{house_rules.UI[0]}/planted.py": f"from .. import {house_rules.UI[1]}"},
+    {
+        f"{house_rules.UI_ROOT}/{house_rules.UI[0]}/planted.py": "from .. import "
+        f"{house_rules.UI[1]}"
+    },
     {"pages/glossary.py": "from pages._ui.release import release_request"},
 )
 def what_pages_share_knows_no_page_and_a_folder_serves_its_own(source):
     for path in source.pages:
         parts = path.removesuffix(".py").split("/")
-        own = parts[2] if parts[:2] == house_rules.UI_ROOT.split("/") else {"app": "start"}.get(parts[-1], parts[-1])
-        before = house_rules.UI if own not in house_rules.UI else house_rules.UI[: house_rules.UI.index(own)]
+        own = (
+            parts[2]
+            if parts[:2] == house_rules.UI_ROOT.split("/")
+            else {"app": "start"}.get(parts[-1], parts[-1])
+        )
+        before = (
+            house_rules.UI
+            if own not in house_rules.UI
+            else house_rules.UI[: house_rules.UI.index(own)]
+        )
         for module, name in source.imports(path):
             whole = [*module.split("."), name]
             if whole[:2] == house_rules.UI_ROOT.split("/") and whole[2] not in (*before, own):
@@ -330,12 +420,16 @@ def a_page_knows_algorithms_by_their_key_and_never_a_curator(source):
     walled |= {name for name in source.core if name.startswith(house_rules.STATISTICS)}
     for path in source.pages:
         modules = source.core_modules(path)
-        direct = {m for m in modules if m.startswith(f"{house_rules.ALGORITHMS}.")} - house_rules.PUBLIC_ALGORITHMS
+        direct = {
+            m for m in modules if m.startswith(f"{house_rules.ALGORITHMS}.")
+        } - house_rules.PUBLIC_ALGORITHMS
         direct = {m for m in direct if not m.startswith(house_rules.PUBLIC_ALGORITHM_FOLDER)}
         yield from (f"{path} imports {module}" for module in direct | (modules & walled))
         if house_rules.CLI in {room(module) for module in modules}:
             yield f"{path} imports the command line"
-        names = {n for module, n in source.imports(path) if module == f"dpcore.{house_rules.ALGORITHMS}"}
+        names = {
+            n for module, n in source.imports(path) if module == f"dpcore.{house_rules.ALGORITHMS}"
+        }
         yield from (f"{path} imports {name}" for name in names - house_rules.REGISTRY)
 
 
@@ -357,19 +451,27 @@ def noise_comes_from_a_generator_that_was_passed_in(source):
         if ast.unparse(node.value) in ("np.random", "numpy.random") and not harmless:
             yield f"{name} uses numpy.random.{node.attr}"
     for name, node in source.nodes(ast.Call):
-        if is_maker(node) and (not node.args or room(name) in (house_rules.PRIVACY, house_rules.ALGORITHMS)):
+        if is_maker(node) and (
+            not node.args or room(name) in (house_rules.PRIVACY, house_rules.ALGORITHMS)
+        ):
             yield f"{name} makes a generator, or one without a seed"
     for name, path in source.core.items():
         if "random" in source.packages(path):
             yield f"{name} imports random"
-        if house_rules.ENTROPY in source.needs(name) and name not in house_rules.REAL | {house_rules.KEYS}:
+        if house_rules.ENTROPY in source.needs(name) and name not in house_rules.REAL | {
+            house_rules.KEYS
+        }:
             yield f"{name} draws what cannot be seeded"
 
 
 @rule(dpcore("data.planted", "print(1)"))
 def nothing_is_printed_outside_the_command_line(source):
-    calls = ((name, node) for name, node in source.nodes(ast.Call) if isinstance(node.func, ast.Name))
-    yield from (name for name, node in calls if node.func.id == "print" and room(name) != house_rules.CLI)
+    calls = (
+        (name, node) for name, node in source.nodes(ast.Call) if isinstance(node.func, ast.Name)
+    )
+    yield from (
+        name for name, node in calls if node.func.id == "print" and room(name) != house_rules.CLI
+    )
 
 
 @rule(
@@ -409,7 +511,9 @@ def missing_names(source):
         house_rules.CURATOR_OF,
         house_rules.GENERATOR,
     ]
-    defined += [(module, name) for name, module in (house_rules.CURATORS | house_rules.TRUTH).items()]
+    defined += [
+        (module, name) for name, module in (house_rules.CURATORS | house_rules.TRUTH).items()
+    ]
     defined.append((CURATOR, CURATOR_CLASS))
     yield from (one for one in defined if not source.defines(*one))
     modules = (
@@ -441,15 +545,21 @@ def missing_names(source):
         house_rules.STATISTICS,
         *house_rules.PACKAGES_OUTSIDE,
     }
-    modules |= house_rules.PUBLIC_ALGORITHMS | {f"{house_rules.PRIVACY}.curators.{name}" for name in HOLDING}
+    modules |= house_rules.PUBLIC_ALGORITHMS | {
+        f"{house_rules.PRIVACY}.curators.{name}" for name in HOLDING
+    }
     modules |= {name for problem in RESTS_ON for name in modules_of(problem)}
     yield from modules - source.core.keys()
     rooms = set(map(room, source.core)) - {house_rules.PACKAGE}
     yield from rooms ^ set(house_rules.ORDER)
     yield from (house_rules.HOLDERS | house_rules.UNTRUSTED) - rooms
-    folders = {path.split("/")[2] for path in source.pages if path.startswith(f"{house_rules.UI_ROOT}/")}
+    folders = {
+        path.split("/")[2] for path in source.pages if path.startswith(f"{house_rules.UI_ROOT}/")
+    }
     yield from set(house_rules.UI) - folders
-    imported_names = {name for path in source.texts if path.endswith(".py") for _, name in source.imports(path)}
+    imported_names = {
+        name for path in source.texts if path.endswith(".py") for _, name in source.imports(path)
+    }
     yield from house_rules.REGISTRY - imported_names
     methods_of = [node.name for _, node in source.nodes(ast.FunctionDef)]
     yield from {house_rules.ANSWERS_OF_ROWS[1], *ASKED} - set(methods_of)
@@ -460,7 +570,15 @@ def test_the_names_that_rules_go_by_exist():
 
 
 @parametrize(
-    "module", sorted({house_rules.RAW_CELLS[0], house_rules.CURATOR_OF[0], house_rules.METRICS, "privacy.minimiser"})
+    "module",
+    sorted(
+        {
+            house_rules.RAW_CELLS[0],
+            house_rules.CURATOR_OF[0],
+            house_rules.METRICS,
+            "privacy.minimiser",
+        }
+    ),
 )
 def test_a_name_that_is_gone_is_found(module):
     renamed = {path: text for path, text in SOURCE.texts.items() if path != SOURCE.core[module]}
@@ -481,7 +599,11 @@ def derived(source, base):
     classes = source.nodes(ast.ClassDef)
     names, found = {base}, set()
     for _ in classes:
-        more = {(m, n.name) for m, n in classes if {ast.unparse(b).rpartition(".")[2] for b in n.bases} & names}
+        more = {
+            (m, n.name)
+            for m, n in classes
+            if {ast.unparse(b).rpartition(".")[2] for b in n.bases} & names
+        }
         if more == found:
             break
         found, names = more, names | {name for _, name in more}
@@ -511,7 +633,9 @@ def unnamed_rooms(source):
 
 def test_the_readme_names_what_a_release_rests_on():
     assert unnamed_rooms(SOURCE) == set()
-    more = SOURCE.with_breach(dpcore("data.sources.limited_rows_source", "from ...models import listed_cells"))
+    more = SOURCE.with_breach(
+        dpcore("data.sources.limited_rows_source", "from ...models import listed_cells")
+    )
     assert unnamed_rooms(more) == {"models"}
     less = SOURCE.texts["README.md"].replace("`data`", "data")
     assert unnamed_rooms(Source(SOURCE.texts | {"README.md": less})) == {house_rules.DATA}

@@ -10,7 +10,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from dpcore import ALGORITHMS, Budget, InputError, Marginals, PointRelease, QueryRelease, RiskMinimisation, Rows, Run
+from dpcore import (
+    ALGORITHMS,
+    Budget,
+    InputError,
+    Marginals,
+    PointRelease,
+    QueryRelease,
+    RiskMinimisation,
+    Rows,
+    Run,
+)
 from dpcore.algorithms.algorithm import Step, make_plan
 from dpcore.core.errors import PrivacyWarning
 from dpcore.core.parameters import build_from_texts, declared_parameters
@@ -49,7 +59,11 @@ KINDS = {
     QueryRelease: (variants(), TASKS, ("mixed", "union")),
     PointRelease: (point_problems.variants(), point_problems.REGIONS, ()),
 }
-KINDS[RiskMinimisation] = (risk_problems.variants(), risk_problems.TASKS, ("mean on R^d", "logistic"))
+KINDS[RiskMinimisation] = (
+    risk_problems.variants(),
+    risk_problems.TASKS,
+    ("mean on R^d", "logistic"),
+)
 COMMON = {QueryRelease: "2-way", PointRelease: "disc", RiskMinimisation: "median"}
 
 
@@ -63,7 +77,13 @@ def grid_of_cases():
             for where in wheres:
                 for budget in BUDGETS[: most if where == COMMON[kind] else 1]:
                     label = "-".join(
-                        [name, *setting.values(), where.replace(" ", "_"), f"{budget.epsilon:g}", f"{budget.delta:g}"]
+                        [
+                            name,
+                            *setting.values(),
+                            where.replace(" ", "_"),
+                            f"{budget.epsilon:g}",
+                            f"{budget.delta:g}",
+                        ]
                     )
                     yield pytest.param(name, setting, where, budget, id=label)
 
@@ -72,12 +92,17 @@ every_case = parametrize("name, settings, where, budget", list(grid_of_cases()))
 every_variant = parametrize("name, settings", variants())
 
 # sepFEM, AIM and residual need queries on columns; these tasks hold a query matrix.
-REFUSED = dict.fromkeys(("sepfem", "aim", "residual"), ("explicit", "union", "one query", "constant queries"))
+REFUSED = dict.fromkeys(
+    ("sepfem", "aim", "residual"), ("explicit", "union", "one query", "constant queries")
+)
 
 
 def served(name, settings, where, budget):
     """The algorithm, its problem, its records and its plan; no plan where the budget or the task is refused."""
-    algorithm, (problem, rows) = build_from_texts(ALGORITHMS[name], settings), problem_and_records(name, where)
+    algorithm, (problem, rows) = (
+        build_from_texts(ALGORITHMS[name], settings),
+        problem_and_records(name, where),
+    )
     for array in (rows.values, rows.weights):
         array.flags.writeable = False
     try:
@@ -93,20 +118,32 @@ def start(name, settings, where, budget, **options):
 
 def same(a, b):
     """Equal in everything but the clock."""
-    return (a.t, a.spent, a.empirical, a.population, a.note) == (b.t, b.spent, b.empirical, b.population, b.note)
+    return (a.t, a.spent, a.empirical, a.population, a.note) == (
+        b.t,
+        b.spent,
+        b.empirical,
+        b.population,
+        b.note,
+    )
 
 
 @parametrize("name", QUERIES)
 def test_every_algorithm_serves_every_task_with_its_defaults_or_says_what_it_needs(name):
     for where in TASKS:
-        with refused(f"{name} needs queries on ") if where in REFUSED.get(name, ()) else nullcontext():
+        with (
+            refused(f"{name} needs queries on ")
+            if where in REFUSED.get(name, ())
+            else nullcontext()
+        ):
             plan_of(name, task(where)[0], BUDGET)
 
 
 def test_every_variant_serves_a_task_of_the_grid():
     for kind, (settings, _, two) in KINDS.items():
         for name, setting in settings:
-            assert any(served(name, setting, where, BUDGET)[-1] for where in (COMMON[kind], *two)), (name, setting)
+            assert any(
+                served(name, setting, where, BUDGET)[-1] for where in (COMMON[kind], *two)
+            ), (name, setting)
     learners = {name for name in risk_problems.LEARNERS if served(name, {}, "median", PURE)[-1]}
     assert learners == {"exponential", "rank_exponential"}
 
@@ -125,9 +162,15 @@ def test_a_run_keeps_the_contract(name, settings, where, budget):
     assert all(map(identical, run.path, copies)), "later steps leave earlier releases alone"
     replay(run)  # on the records the releases depend through the curator only
     # The promise.
-    planned = Counter((charge.verb, charge.spend) for charge in plan.planned_events for _ in range(charge.times))
+    planned = Counter(
+        (charge.verb, charge.spend) for charge in plan.planned_events for _ in range(charge.times)
+    )
     charged = Counter(run.events)
-    assert {type(spend) for _, spend in charged} <= plan.spend_types if algorithm.adaptive else charged == planned
+    assert (
+        {type(spend) for _, spend in charged} <= plan.spend_types
+        if algorithm.adaptive
+        else charged == planned
+    )
     assert run.spent.epsilon <= budget.epsilon
     assert run.spent.delta <= budget.delta
     assert all(record.spent.epsilon <= run.spent.epsilon for record in run.convergence)
@@ -183,13 +226,20 @@ def points_hold(run, rows):
     assert run.problem.region.project(release.points) == approx(release.points, abs=1e-12)
     assert release.weights.min() >= 0
     assert release.weights.sum() == approx(1, abs=1e-12)
-    assert final_errors(run).w1 == w1_distance(rows.values, rows.weights, release.points, release.weights).value
+    assert (
+        final_errors(run).w1
+        == w1_distance(rows.values, rows.weights, release.points, release.weights).value
+    )
     assert run.to_json()["final"] == final_errors(run).to_json()
     frame = run.sample(40)
     assert (len(frame), tuple(frame.columns)) == (40, run.problem.names)
 
 
-RELEASED = {QueryRelease: answers_hold, PointRelease: points_hold, RiskMinimisation: parameter_holds}
+RELEASED = {
+    QueryRelease: answers_hold,
+    PointRelease: points_hold,
+    RiskMinimisation: parameter_holds,
+}
 
 
 @quiet
@@ -198,13 +248,15 @@ def test_same_seed_same_run_whatever_is_recorded_of_it_and_another_seed_another(
     """Fewer records are the same ones, and a population that errors are compared with is not used to fit."""
     P = seeded(3).dirichlet(np.ones(24))
     first, other = (start(name, settings, "2-way", BUDGET, seed=seed).finish() for seed in (4, 5))
-    assert len(first.convergence) != len(other.convergence) or not all(map(same, first.convergence, other.convergence))
+    assert len(first.convergence) != len(other.convergence) or not all(
+        map(same, first.convergence, other.convergence)
+    )
     again = start(name, settings, "2-way", BUDGET, seed=4, every=4, population=P).finish()
     assert identical(first.release, again.release)
     kept = [r for r in first.convergence if r.t % 4 == 0 or r.t == first.convergence[-1].t]
-    assert [same(replace(r, population=None), k) for r, k in zip(again.convergence, kept, strict=True)] == [True] * len(
-        kept
-    )
+    assert [
+        same(replace(r, population=None), k) for r, k in zip(again.convergence, kept, strict=True)
+    ] == [True] * len(kept)
     assert (first.sample(30) == again.sample(30)).all(axis=None)
     assert not first.sample(30).equals(first.sample(30)), "drawn anew each time"
     workload, found = first.problem.workload, again.convergence[-1].population
@@ -217,10 +269,13 @@ def test_same_seed_same_run_whatever_is_recorded_of_it_and_another_seed_another(
 @quiet
 @parametrize("name, settings", [*point_problems.variants(), *risk_problems.variants()[::3]])
 def test_same_seed_same_points_and_parameters_and_another_seed_others(name, settings):
-    algorithm, problem, rows, plan = served(name, settings, COMMON[ALGORITHMS[name].problem], BUDGET)
+    algorithm, problem, rows, plan = served(
+        name, settings, COMMON[ALGORITHMS[name].problem], BUDGET
+    )
     if plan:
         first, again, other = (
-            Run(algorithm, problem, rows, BUDGET, seed=s, plan=plan).finish().release for s in (4, 4, 5)
+            Run(algorithm, problem, rows, BUDGET, seed=s, plan=plan).finish().release
+            for s in (4, 4, 5)
         )
         assert identical(first, again)
         assert not identical(first, other) or len(arrays(first)["points"]) == 1
@@ -240,9 +295,15 @@ def test_stopping_early_costs_what_was_charged_so_far(name, settings):
     if name == "gaussian_maxent":
         assert len(events) == planned, "all is measured before the fit begins"
     elif not run.algorithm.adaptive:
-        found = any(choice.name == "kept" for choice in run.plan.settings)  # a tree, before the first step
-        ground = sum(charge.times for charge in run.plan.planned_events if charge.name) if found else 0
-        assert 1 <= len(events) - ground <= math.ceil(2 * (planned - ground) / run.plan["rounds"]), "steps are lazy"
+        found = any(
+            choice.name == "kept" for choice in run.plan.settings
+        )  # a tree, before the first step
+        ground = (
+            sum(charge.times for charge in run.plan.planned_events if charge.name) if found else 0
+        )
+        assert (
+            1 <= len(events) - ground <= math.ceil(2 * (planned - ground) / run.plan["rounds"])
+        ), "steps are lazy"
     assert run.spent == run.convergence[-1].spent
     assert run.release is not None
     released = run.release
@@ -250,7 +311,9 @@ def test_stopping_early_costs_what_was_charged_so_far(name, settings):
     assert run.release is released
     if len(events) < planned and not run.algorithm.adaptive:
         assert run.spent.epsilon < BUDGET.epsilon * 0.9
-    assert len(run.finish().convergence) > last or run.plan["rounds"] <= 2, "a stopped run goes on where it stopped"
+    assert len(run.finish().convergence) > last or run.plan["rounds"] <= 2, (
+        "a stopped run goes on where it stopped"
+    )
     assert counts_up(run)
 
 
@@ -263,7 +326,9 @@ def test_nothing_is_drawn_before_something_was_released():
 @parametrize("name", [name for name, cls in QUERIES.items() if cls.graphical])
 def test_tables_too_large_are_refused_before_memory_with_their_size(name):
     rows = Rows(np.zeros((1, 6), dtype=int), np.array([10]))
-    with refused("the tables asked have 1,00.*000 combinations, more than 50,000,000; ask for smaller ones"):
+    with refused(
+        "the tables asked have 1,00.*000 combinations, more than 50,000,000; ask for smaller ones"
+    ):
         Run(ALGORITHMS[name](), all_tables(codes(*[1000] * 6), 10, 6), rows, BUDGET)
 
 
@@ -338,7 +403,9 @@ def test_a_subgroups_error_is_the_share_of_all_that_is_said_about_it_on_which_th
     for value in range(2):
         with_a = np.abs((real - synthetic).sum(axis=2)[:, value]).sum()
         with_c = np.abs((real - synthetic).sum(axis=0)[value]).sum()
-        said = 2 * (real[:, value].sum() + synthetic[:, value].sum())  # in two tables, by two tables
+        said = 2 * (
+            real[:, value].sum() + synthetic[:, value].sum()
+        )  # in two tables, by two tables
         assert found.error[value] == approx((with_a + with_c) / said)
     assert found.error == approx(again.error)
     assert found.share == approx(real.sum(axis=(0, 2)))

@@ -45,7 +45,9 @@ def test_the_list_of_what_is_not_to_be_published_names_every_command_that_looks_
     reading = {name for name, module in COMMANDS.items() if READERS & set(vars(module))}
     assert reading > PROTECTED
     (said,) = re.findall(
-        r"Errors and real numbers on the pages and in the output of (.*?) use\s+real data", README, re.DOTALL
+        r"Errors and real numbers on the pages and in the output of (.*?) use\s+real data",
+        README,
+        re.DOTALL,
     )
     assert set(re.findall(r"`(\w+)`", said)) == reading - PROTECTED
 
@@ -54,7 +56,13 @@ def test_the_list_of_what_is_not_to_be_published_names_every_command_that_looks_
 def test_the_help_of_a_command_ends_with_two_examples_that_it_understands(name, capsys):
     with pytest.raises(SystemExit):
         main([name, "--help"])
-    examples = capsys.readouterr().out.split("Two examples:\n")[1].replace("\\\n", " ").strip().splitlines()
+    examples = (
+        capsys.readouterr()
+        .out.split("Two examples:\n")[1]
+        .replace("\\\n", " ")
+        .strip()
+        .splitlines()
+    )
     assert len(examples) == 2
     for example in examples:
         command = shlex.split(re.sub(r" > \S+json$", "", example))

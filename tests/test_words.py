@@ -13,17 +13,24 @@ from tests.source_map import Source
 # What the dictionary replaced: by another word, by the reader's question, or by nothing.
 OLD = (
     r"private peek|typed by|paid for|charge[sd]?|charging|throws?|replays?|truer|turn private",
-    r"off the (records|rows)|have no (cells|combinations)|I know these kinds|what cannot be|leaves if|rows? say",
-    r"protected by itself|rows of one person, at most|names the person|does it settle|rmse|pay most|in common",
-    r"sets? aside|this table bear|ask the fitted tables|of algorithm cost|take (it )?along|ties|tied|spent|borrows?",
-    r"nothing is missing|for ever|somebody|anybody|touch(es|ed)?|last bits?|told|stands?|(?<!budget )records?",
+    r"off the (records|rows)|have no (cells|combinations)|I know these kinds|what cannot "
+    r"be|leaves if|rows? say",
+    r"protected by itself|rows of one person, at most|names the person|does it settle|rmse|pay "
+    r"most|in common",
+    r"sets? aside|this table bear|ask the fitted tables|of algorithm cost|take (it "
+    r")?along|ties|tied|spent|borrows?",
+    r"nothing is missing|for ever|somebody|anybody|touch(es|ed)?|last "
+    r"bits?|told|stands?|(?<!budget )records?",
     r"cells?(?![=_/])|workloads?(?!=)|sampling floor",
 )
 PATTERN = re.compile(rf"\b({'|'.join(OLD)})\b", re.IGNORECASE)
-ON_PAGES = re.compile(r"\b(seeds?|stages?)\b", re.IGNORECASE)  # the command line has an option of that name
+ON_PAGES = re.compile(
+    r"\b(seeds?|stages?)\b", re.IGNORECASE
+)  # the command line has an option of that name
 EXPERTS = {"sampling floor"}  # in the Glossary, beside the reader's words
 DRAWN = re.compile(
-    r"st-key-|<(path|svg|circle|rect|polyline|text|img|figure)\b|Dictionary\[|\bimport [\w(]|export default|[{;] *\w+: "
+    r"st-key-|<(path|svg|circle|rect|polyline|text|img|figure)\b|Dictionary\[|\bimport "
+    r"[\w(]|export default|[{;] *\w+: "
 )
 WORDS = 22
 
@@ -82,7 +89,9 @@ def spoken(source):
     """The texts of every file, and of the help of every command."""
     found = {path: texts_of(path, text) for path, text in source.texts.items()}
     for name in COMMANDS:
-        found[f"the help of {name}"] = [ast.get_docstring(source.module(f"cli.commands.{name}")) or ""]
+        found[f"the help of {name}"] = [
+            ast.get_docstring(source.module(f"cli.commands.{name}")) or ""
+        ]
     return found
 
 
@@ -114,13 +123,19 @@ PLACES = {
 }
 # A sentence for each line of OLD, and for ON_PAGES.
 SENTENCES = (
-    "This is a private peek.", "What cannot be is here.", "Every row is protected by itself.",
-    "It was set aside for now.", "No one touches the last bits.", "All cells of the workload.",
+    "This is a private peek.",
+    "What cannot be is here.",
+    "Every row is protected by itself.",
+    "It was set aside for now.",
+    "No one touches the last bits.",
+    "All cells of the workload.",
 )
 
 
 @pytest.mark.parametrize(
-    "room, pattern", [*((room, PATTERN) for room in ROOMS), ("pages", ON_PAGES)], ids=[*ROOMS, "seeds"]
+    "room, pattern",
+    [*((room, PATTERN) for room in ROOMS), ("pages", ON_PAGES)],
+    ids=[*ROOMS, "seeds"],
 )
 def test_nobody_reads_a_word_that_the_dictionary_replaced(room, pattern):
     said = replaced(SPOKEN, room, pattern)
@@ -140,14 +155,20 @@ def test_every_line_of_replaced_words_finds_its_sentence_and_the_help_is_read():
         assert re.search(rf"\b({words})\b", sentence, re.IGNORECASE)
     assert replaced({"pages/planted.py": ["Choose a seed here."]}, "pages", ON_PAGES)
     path = SOURCE.core["cli.commands.ask"]
-    changed = Source(SOURCE.texts | {path: SOURCE.texts[path].replace('"""', '"""All records. ', 1)})
+    changed = Source(
+        SOURCE.texts | {path: SOURCE.texts[path].replace('"""', '"""All records. ', 1)}
+    )
     assert replaced(spoken(changed), "the help of", PATTERN)
 
 
 def long_sentences(text):
     """The sentences of more words than a reader holds in mind."""
     sentences = re.split(r'(?<=[.!?;])["”)*’]*\s+|\n', text)
-    return [sentence for sentence in sentences if len(re.findall(r"[\w{}][\w{}’'.,^=/%-]*", sentence)) > WORDS]
+    return [
+        sentence
+        for sentence in sentences
+        if len(re.findall(r"[\w{}][\w{}’'.,^=/%-]*", sentence)) > WORDS
+    ]
 
 
 def long_on_pages(spoken_texts):

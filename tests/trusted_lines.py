@@ -19,7 +19,12 @@ COUNTING = (
     "data.sources.parallel_counting",
 )
 DRAWING = ("privacy.entropy", "privacy.curators.curator_of_problem")
-ROWS = {"reading cells": READING, "rows per person": LIMITING, "counting": COUNTING, "randomness": DRAWING[:1]}
+ROWS = {
+    "reading cells": READING,
+    "rows per person": LIMITING,
+    "counting": COUNTING,
+    "randomness": DRAWING[:1],
+}
 # (curator, what it rests on beside its own imports) by problem.
 RESTS_ON = {
     "tables": ("privacy.curators.table_curator", ROWS),
@@ -30,7 +35,10 @@ RESTS_ON = {
     ),
     "columns": ("privacy.curators.column_curator", ROWS),
 }
-CURATOR, CURATOR_CLASS = "privacy.curators.curator", "Holder"  # every curator's class derives from this one
+CURATOR, CURATOR_CLASS = (
+    "privacy.curators.curator",
+    "Holder",
+)  # every curator's class derives from this one
 
 
 def modules_of(problem):
@@ -50,4 +58,7 @@ def summary(source):
     for problem, (_, others) in RESTS_ON.items():
         own, whole = trusted(source, problem)
         also = ", ".join(others)
-        yield f"To trust a release of {problem}: {whole:,} lines; {own:,} of the curator, the rest for {also}"
+        yield (
+            f"To trust a release of {problem}: {whole:,} lines; {own:,} of the curator, the "
+            f"rest for {also}"
+        )

@@ -1,7 +1,8 @@
 """The cost of a plan by each accountant: exact GDP, zCDP, Rényi DP, privacy loss distributions, Σε, the papers' forms.
 
 Neighbours replace one record: the spends hold replace-one sensitivities already, so no
-accountant here is asked to double them, as dp_accounting's REPLACE_ONE does for Gaussian noise and for Rényi does not.
+accountant here is asked to double them, as dp_accounting's REPLACE_ONE does for Gaussian noise and
+for Rényi does not.
 """
 
 import math
@@ -30,13 +31,19 @@ from ..privacy.accounting import (
     gaussian_cost,
     worst_privacy_profile,
 )
-from .printed_formulas import GAUSSIAN_FORMULAS, strong_composition_epsilon, zcdp_epsilon_closed_form
+from .printed_formulas import (
+    GAUSSIAN_FORMULAS,
+    strong_composition_epsilon,
+    zcdp_epsilon_closed_form,
+)
 
 GDP, ZCDP, OPTIMAL, PURE, PLD = (str(accounting) for accounting in CompositionRule)
 RENYI = "Rényi DP"
 RENYI_ORDERS = 1 + np.logspace(-1.9, 6, 500)
 LOSS_GRID_CELLS = 6_000  # cells of the loss grid in 8 standard deviations
-MAX_DISTINCT_SPENDS = 64  # kinds of spends to convolve; of more, neighbours are rounded up to one size
+MAX_DISTINCT_SPENDS = (
+    64  # kinds of spends to convolve; of more, neighbours are rounded up to one size
+)
 TRUNCATION_PROBABILITY = 1e-20  # chance that a composition may cut off, and adds to δ
 
 SpendCounts = list[tuple[Spend, int]]
@@ -61,12 +68,16 @@ def epsilon_curves(
 ) -> dict[str, Array]:
     """The ε at each δ of `deltas` (j,) in (0, 1), by name of every accountant that applies to the plan `times` over.
 
-    Every number is an upper bound of what the plan costs. For an adaptive plan they are the cost of its worst case.
-    Sums over samples of the records are priced by loss distributions alone, and only where there is nothing else.
-    Optimal composition is as precise at `plan_delta`, the plan's δ, as the plan itself; elsewhere one composition serves all.
+    Every number is an upper bound of what the plan costs. For an adaptive plan they are the cost of
+    its worst case. Sums over samples of the records are priced by loss distributions alone, and
+    only where there is nothing else. Optimal composition is as precise at `plan_delta`, the plan's
+    δ, as the plan itself; elsewhere one composition serves all.
     """
     spends = count_spends(charges, times)
-    epsilons_by_accountant, sums = _epsilon_curves_of_spends(spends, deltas), ComposedCost.of_spends(spends)
+    epsilons_by_accountant, sums = (
+        _epsilon_curves_of_spends(spends, deltas),
+        ComposedCost.of_spends(spends),
+    )
     if (
         OPTIMAL in epsilons_by_accountant
         and plan_delta is not None
@@ -82,20 +93,27 @@ def epsilon_curves(
     return epsilons_by_accountant
 
 
-def ledger_epsilon_curves(lifetime: LifetimeBudget, events: Events, deltas: Array) -> dict[str, Array]:
+def ledger_epsilon_curves(
+    lifetime: LifetimeBudget, events: Events, deltas: Array
+) -> dict[str, Array]:
     """The ε at each δ of all charges of a ledger to a data set, by name of every accountant that applies.
 
-    They hold for releases that were all settled before the first was seen. Where later ones were chosen in view of
-    earlier ones, only the accounting that was fixed at first use holds, with all of its capacity: `kept`.
+    They hold for releases that were all settled before the first was seen. Where later ones were
+    chosen in view of earlier ones, only the accounting that was fixed at first use holds, with all
+    of its capacity: `kept`.
     """
     event_counts = Counter[Event]()
     for event, times in events:
         event_counts[event] += times
     remaining_deltas = deltas - lifetime.failure_delta(event_counts.items())
     failure_free_events = [
-        (replace(event, failure=0.0), times) for event, times in event_counts.items() if not isinstance(event, Drawn)
+        (replace(event, failure=0.0), times)
+        for event, times in event_counts.items()
+        if not isinstance(event, Drawn)
     ]
-    epsilons_by_accountant = _epsilon_curves_of_spends(failure_free_events, remaining_deltas) if event_counts else {}
+    epsilons_by_accountant = (
+        _epsilon_curves_of_spends(failure_free_events, remaining_deltas) if event_counts else {}
+    )
     gdp_cost = math.fsum(times * gaussian_cost(event) for event, times in failure_free_events)
     if (
         GDP not in epsilons_by_accountant and 0 < gdp_cost < math.inf
@@ -107,10 +125,14 @@ def ledger_epsilon_curves(lifetime: LifetimeBudget, events: Events, deltas: Arra
         isinstance(event, Drawn) for event in event_counts
     ):  # whose error counts (1 + e^ε) times: so much up to the total
         epsilons_by_accountant = {
-            name: np.where(e <= lifetime.budget.epsilon, e, math.inf) for name, e in epsilons_by_accountant.items()
+            name: np.where(e <= lifetime.budget.epsilon, e, math.inf)
+            for name, e in epsilons_by_accountant.items()
         }
     return (
-        {str(lifetime.accounting): epsilons_by_accountant.pop(str(lifetime.accounting)), **epsilons_by_accountant}
+        {
+            str(lifetime.accounting): epsilons_by_accountant.pop(str(lifetime.accounting)),
+            **epsilons_by_accountant,
+        }
         if epsilons_by_accountant
         else epsilons_by_accountant
     )
@@ -121,7 +143,9 @@ def lifetime_epsilon_curve(lifetime: LifetimeBudget, deltas: Array) -> Array:
     remaining_deltas, capacity = deltas - lifetime.failure, lifetime.capacity
     if lifetime.accounting is CompositionRule.PURE:
         return np.where(remaining_deltas >= 0, capacity, math.inf)
-    return _epsilon_at_each_delta(remaining_deltas, lambda d: lifetime.accounting.epsilon(capacity, d))
+    return _epsilon_at_each_delta(
+        remaining_deltas, lambda d: lifetime.accounting.epsilon(capacity, d)
+    )
 
 
 def _epsilon_curves_of_spends(spends: Events, deltas: Array) -> dict[str, Array]:
@@ -139,7 +163,9 @@ def _epsilon_curves_of_spends(spends: Events, deltas: Array) -> dict[str, Array]
         remaining_deltas, lambda d: CompositionRule.ZCDP.epsilon(sums.rho, d)
     )
     epsilons_by_accountant[RENYI] = _renyi_epsilons(spends, remaining_deltas)
-    if not any(isinstance(spend, Concentrated) for spend, _ in spends):  # no pair of laws is worst for these
+    if not any(
+        isinstance(spend, Concentrated) for spend, _ in spends
+    ):  # no pair of laws is worst for these
         epsilons_by_accountant[PLD] = _loss_distribution_epsilons(
             [(s, n) for s, n in spends if not isinstance(s, Concentrated | Drawn)], remaining_deltas
         )
@@ -165,7 +191,9 @@ def epsilon_delta_pairs(
     is_finite = np.isfinite(smallest_epsilons)
     epsilons, finite_deltas = smallest_epsilons[is_finite], deltas[is_finite]
     if PURE in epsilons_by_accountant and np.isfinite(epsilons_by_accountant[PURE]).any():
-        return np.append(epsilons, epsilons_by_accountant[PURE].min()), np.append(finite_deltas, failure)
+        return np.append(epsilons, epsilons_by_accountant[PURE].min()), np.append(
+            finite_deltas, failure
+        )
     return epsilons, finite_deltas
 
 
@@ -175,11 +203,14 @@ def printed_epsilon_curves(charges: Sequence[PlannedEvent], deltas: Array) -> di
     sums = ComposedCost.of_spends(spends)
     if sums.failure or sums.rho == math.inf:
         return {}
-    epsilons_by_formula = {"ρ + 2√(ρ ln(1/δ))": np.array([zcdp_epsilon_closed_form(sums.rho, d) for d in deltas])}
+    epsilons_by_formula = {
+        "ρ + 2√(ρ ln(1/δ))": np.array([zcdp_epsilon_closed_form(sums.rho, d) for d in deltas])
+    }
     if sums.mu_squared < math.inf:
         mu = math.sqrt(sums.mu_squared)
         return epsilons_by_formula | {
-            formula.name: np.array([formula.evaluate(mu, d) for d in deltas]) for formula in GAUSSIAN_FORMULAS
+            formula.name: np.array([formula.evaluate(mu, d) for d in deltas])
+            for formula in GAUSSIAN_FORMULAS
         }
     if len(spends) == 1 and sums.pure < math.inf:
         (spend, count), *_ = spends
@@ -197,11 +228,11 @@ def _epsilon_at_each_delta(remaining_deltas: Array, epsilon_function: Any) -> Ar
 def renyi_divergence_bounds(spend: Event, orders: Array) -> Array:
     """The exact Rényi divergence bound of one spend at orders a > 1 (j,).
 
-    Gaussian: aμ²/2; aρ where only ρ is known. Pure: that of randomised response with p = 1/(1 + e^−ε₀), which is
-    [log(p^a q^(1−a) + q^a p^(1−a))]/(a − 1).
-    Bounded range: of all binary pairs whose log ratios t and t − ε₀ lie ε₀ apart the worst; with x = e^−t and
-    s = e^−ε₀ the second table says the first outcome with probability (x − s)/(1 − s), so the divergence is
-    log[x^−a (A + Bx)]/(a − 1), B = (1 − s^a)/(1 − s), A = s^a − sB, largest at x = −aA/(B(a − 1)).
+    Gaussian: aμ²/2; aρ where only ρ is known. Pure: that of randomised response with p = 1/(1 +
+    e^−ε₀), which is [log(p^a q^(1−a) + q^a p^(1−a))]/(a − 1). Bounded range: of all binary pairs
+    whose log ratios t and t − ε₀ lie ε₀ apart the worst; with x = e^−t and s = e^−ε₀ the second
+    table says the first outcome with probability (x − s)/(1 − s), so the divergence is log[x^−a (A
+    + Bx)]/(a − 1), B = (1 − s^a)/(1 − s), A = s^a − sB, largest at x = −aA/(B(a − 1)).
     Source: Mironov 2017; Dong, Durfee, Rogers 2020 (worst pairs).
     """
     a = orders
@@ -217,8 +248,12 @@ def renyi_divergence_bounds(spend: Event, orders: Array) -> Array:
     else:
         log_p = -math.log1p(math.exp(-e))
         log_q = log_p - e
-        divergences = np.logaddexp(a * log_p + (1 - a) * log_q, a * log_q + (1 - a) * log_p) / (a - 1)
-    return np.clip(divergences, 0, a * spend.rho)  # zCDP bounds it too, where rounding has eaten the digits
+        divergences = np.logaddexp(a * log_p + (1 - a) * log_q, a * log_q + (1 - a) * log_p) / (
+            a - 1
+        )
+    return np.clip(
+        divergences, 0, a * spend.rho
+    )  # zCDP bounds it too, where rounding has eaten the digits
 
 
 def _renyi_epsilons(spends: Events, remaining_deltas: Array) -> Array:
@@ -236,7 +271,9 @@ def _renyi_epsilons(spends: Events, remaining_deltas: Array) -> Array:
         is_near_best = np.abs(np.log10(RENYI_ORDERS - 1) - best_log_order) < 0.5
         is_near_best = is_near_best if is_near_best.any() else np.ones(len(RENYI_ORDERS), bool)
         return float(
-            compute_epsilon(RENYI_ORDERS[is_near_best].tolist(), total_divergences[is_near_best].tolist(), d)[0]
+            compute_epsilon(
+                RENYI_ORDERS[is_near_best].tolist(), total_divergences[is_near_best].tolist(), d
+            )[0]
         )
 
     return _epsilon_at_each_delta(remaining_deltas, epsilon_at)
@@ -245,22 +282,28 @@ def _renyi_epsilons(spends: Events, remaining_deltas: Array) -> Array:
 def privacy_profile(spend: Spend, epsilons: Array) -> Array:
     """The δ(at) of one spend that is not Gaussian, the largest over all its mechanisms; `epsilons` are any reals (j,).
 
-    Bounded range: the binary pair with log ratios t and t − ε₀ has δ(a) = (1 − e^(t−ε₀))(1 − e^(a−t))/(1 − e^−ε₀), at
-    its largest, t = (a + ε₀)/2, (1 − e^((a−ε₀)/2))²/(1 − e^−ε₀). No one pair is worst at every a, so the curve, though
-    the tightest for one draw, composes worse than Rényi DP does. Source: Dong, Durfee, Rogers 2020.
+    Bounded range: the binary pair with log ratios t and t − ε₀ has δ(a) = (1 − e^(t−ε₀))(1 −
+    e^(a−t))/(1 − e^−ε₀), at its largest, t = (a + ε₀)/2, (1 − e^((a−ε₀)/2))²/(1 − e^−ε₀). No one
+    pair is worst at every a, so the curve, though the tightest for one draw, composes worse than
+    Rényi DP does. Source: Dong, Durfee, Rogers 2020.
     """
     e = spend.pure
     if not isinstance(spend, BoundedRange):
         return worst_privacy_profile(epsilons, e, 0.0)
     inner_deltas = np.expm1((np.clip(epsilons, -e, e) - e) / 2) ** 2 / -math.expm1(-e)
-    return np.where(epsilons >= e, 0.0, np.where(epsilons <= -e, -np.expm1(np.minimum(epsilons, 0)), inner_deltas))
+    return np.where(
+        epsilons >= e,
+        0.0,
+        np.where(epsilons <= -e, -np.expm1(np.minimum(epsilons, 0)), inner_deltas),
+    )
 
 
 def _loss_distribution_epsilons(spends: SpendCounts, remaining_deltas: Array) -> Array:
     """The composed loss distribution of the spends' dominating pairs on one grid, rounded up (connect the dots).
 
     All Gaussian spends are one with μ² = Σ μ_i²; many sizes of one kind are rounded up to a few.
-    Source: Zhu, Dong, Wang 2022, Theorem 10 (adaptive composition of dominating pairs); Doroshenko et al. 2022 (grid).
+    Source: Zhu, Dong, Wang 2022, Theorem 10 (adaptive composition of dominating pairs); Doroshenko
+    et al. 2022 (grid).
     """
     from dp_accounting.pld import pld_pmf, privacy_loss_distribution
 
@@ -269,27 +312,45 @@ def _loss_distribution_epsilons(spends: SpendCounts, remaining_deltas: Array) ->
         return np.full(len(remaining_deltas), math.inf)
     grid_step = max(math.sqrt(2 * sums.rho), sums.rho) * 8 / LOSS_GRID_CELLS
     composed: Any = None
-    mu = math.sqrt(math.fsum(number * spend.mu**2 for spend, number in spends if isinstance(spend, Gaussian)))
+    mu = math.sqrt(
+        math.fsum(number * spend.mu**2 for spend, number in spends if isinstance(spend, Gaussian))
+    )
     if mu > 0:
-        composed = privacy_loss_distribution.from_gaussian_mechanism(1 / mu, value_discretization_interval=grid_step)
+        composed = privacy_loss_distribution.from_gaussian_mechanism(
+            1 / mu, value_discretization_interval=grid_step
+        )
     for spend, number in _round_up_to_few_sizes(spends):
         grid_radius = math.ceil(spend.pure / grid_step)
         grid_points = np.arange(-grid_radius, grid_radius + 1)
-        deltas = np.minimum.accumulate(np.clip(privacy_profile(spend, grid_points * grid_step), 0, 1))
+        deltas = np.minimum.accumulate(
+            np.clip(privacy_profile(spend, grid_points * grid_step), 0, 1)
+        )
         pmf = pld_pmf.create_pmf_pessimistic_connect_dots(grid_step, grid_points, deltas)
         single_spend = privacy_loss_distribution.PrivacyLossDistribution(pmf)
-        repeated_spend = single_spend.self_compose(number, TRUNCATION_PROBABILITY) if number > 1 else single_spend
-        composed = repeated_spend if composed is None else composed.compose(repeated_spend, TRUNCATION_PROBABILITY)
+        repeated_spend = (
+            single_spend.self_compose(number, TRUNCATION_PROBABILITY)
+            if number > 1
+            else single_spend
+        )
+        composed = (
+            repeated_spend
+            if composed is None
+            else composed.compose(repeated_spend, TRUNCATION_PROBABILITY)
+        )
     return _epsilon_at_each_delta(remaining_deltas, composed.get_epsilon_for_delta)
 
 
 def _round_up_to_few_sizes(spends: SpendCounts) -> list[tuple[BoundedRange | Pure, int]]:
     """The spends that are not Gaussian; if more than DISTINCT, sizes are rounded up to that many steps."""
-    non_gaussian = [(spend, number) for spend, number in spends if isinstance(spend, (BoundedRange, Pure))]
+    non_gaussian = [
+        (spend, number) for spend, number in spends if isinstance(spend, (BoundedRange, Pure))
+    ]
     if len(non_gaussian) <= MAX_DISTINCT_SPENDS:
         return non_gaussian
     size_step = max(spend.epsilon for spend, _ in non_gaussian) / MAX_DISTINCT_SPENDS
     counter: Counter[BoundedRange | Pure] = Counter()
     for spend, number in non_gaussian:
-        counter[type(spend)(math.ceil(spend.epsilon / size_step * (1 - 1e-12)) * size_step)] += number
+        counter[type(spend)(math.ceil(spend.epsilon / size_step * (1 - 1e-12)) * size_step)] += (
+            number
+        )
     return list(counter.items())

@@ -1,9 +1,10 @@
 """Error rates that are proved, up to constants: Table 1 and Theorems 3 and 5 of the linear-queries paper, corrected.
 
-"Up to constants" means that only their shapes may be compared with measured errors. |Q| = 2m, the queries and their
-negations. For the population ½(hi − lo) √(2 log|Q| / n) is added to each, the finite-class bound: Theorem 3's
-D₁ √(log k / n) is vacuous, as D₁ is of order k, and Theorem 5, which has no such term, proves only the error on the n
-records that its oracle sees. Source: Micali, Lezane, Betken 2025.
+"Up to constants" means that only their shapes may be compared with measured errors. |Q| = 2m, the
+queries and their negations. For the population ½(hi − lo) √(2 log|Q| / n) is added to each, the
+finite-class bound: Theorem 3's D₁ √(log k / n) is vacuous, as D₁ is of order k, and Theorem 5,
+which has no such term, proves only the error on the n records that its oracle sees. Source: Micali,
+Lezane, Betken 2025.
 """
 
 import math
@@ -28,7 +29,9 @@ class RateParameters:
 
     def __post_init__(self) -> None:
         if not 0 < self.delta < 1:
-            raise InputError(f"delta={self.delta} is outside (0, 1): these rates are of approximate DP")
+            raise InputError(
+                f"delta={self.delta} is outside (0, 1): these rates are of approximate DP"
+            )
         for name in ("n", "k", "m", "epsilon"):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name}={getattr(self, name)} must be above 0")
@@ -37,19 +40,27 @@ class RateParameters:
     def rate_factors(self) -> tuple[float, ...]:
         """The numbers d, log k, log |Q|, log(1/δ), w and nε, of whose powers every rate is a product.
 
-        d is log₂ k: the number of columns where all of them are binary, as the table assumes. log k is at least log 2.
+        d is log₂ k: the number of columns where all of them are binary, as the table assumes. log k
+        is at least log 2.
         """
         log_k, log_queries = math.log(max(self.k, 2)), math.log(2 * self.m)
         n_epsilon = self.n * self.epsilon
-        return log_k / math.log(2), log_k, log_queries, math.log(1 / self.delta), self.gaussian_width, n_epsilon
+        return (
+            log_k / math.log(2),
+            log_k,
+            log_queries,
+            math.log(1 / self.delta),
+            self.gaussian_width,
+            n_epsilon,
+        )
 
 
 @value_object
 class ErrorRate:
     """A row of Table 1: the rate at which an algorithm's error falls, up to constants, by the powers of its sizes.
 
-    The error is max_q ⟨q, P_n − D⟩, on the table itself; for a population ½(hi − lo) √(2 log|Q| / n) is added. `powers`
-    are those of d, log k, log |Q|, log(1/δ), w and nε.
+    The error is max_q ⟨q, P_n − D⟩, on the table itself; for a population ½(hi − lo) √(2 log|Q| /
+    n) is added. `powers` are those of d, log k, log |Q|, log(1/δ), w and nε.
     """
 
     formula: str
@@ -57,7 +68,9 @@ class ErrorRate:
 
     def evaluate(self, parameters: RateParameters) -> float:
         """The rate for these public numbers."""
-        return math.prod(size**power for size, power in zip(parameters.rate_factors, self.powers, strict=True))
+        return math.prod(
+            size**power for size, power in zip(parameters.rate_factors, self.powers, strict=True)
+        )
 
     @property
     def epsilon_power(self) -> float:
@@ -66,19 +79,25 @@ class ErrorRate:
 
 
 ERROR_RATES = {  # by the algorithm's name in the registry
-    # √(d/T) + √(T log(1/δ)) log|Q|/(nε) at its best T has log^¼(1/δ); the printed log^½ is an upper bound.
+    # √(d/T) + √(T log(1/δ)) log|Q|/(nε) at its best T has log^¼(1/δ); the printed log^½ is an upper
+    # bound.
     "mwem": ErrorRate("d^¼ log^½|Q| log^½(1/δ) / (nε)^½", (1 / 4, 0, 1 / 2, 1 / 2, 0, -1 / 2)),
     "dualquery": ErrorRate("d^⅙ log^½|Q| log^⅙(1/δ) / (nε)^⅓", (1 / 6, 0, 1 / 2, 1 / 6, 0, -1 / 3)),
     "fem": ErrorRate("d^¾ log^½|Q| log^½(1/δ) / (nε)^½", (3 / 4, 0, 1 / 2, 1 / 2, 0, -1 / 2)),
     # The table prints d^⅜ in one place and d^⅝ in another; ⅝ is right.
     "sepfem": ErrorRate("d^⅝ log^½|Q| log^½(1/δ) / (nε)^½", (5 / 8, 0, 1 / 2, 1 / 2, 0, -1 / 2)),
     "dqrs": ErrorRate("d^⅕ log^⅗|Q| log^⅕(1/δ) / (nε)^⅖", (1 / 5, 0, 3 / 5, 1 / 5, 0, -2 / 5)),
-    # The empirical rate of Theorem 3. The error at α is A α^{-¼} + α log k with A = log^¼(1/δ) log^½|Q| / (nε)^½; the
-    # best α is (A/(4 log k))^⅘, and both terms are then of order A^⅘ log^⅕ k. (The table writes d for log k.)
+    # The empirical rate of Theorem 3. The error at α is A α^{-¼} + α log k with A = log^¼(1/δ)
+    # log^½|Q| / (nε)^½; the
+    # best α is (A/(4 log k))^⅘, and both terms are then of order A^⅘ log^⅕ k. (The table writes d
+    # for log k.)
     "dpfw": ErrorRate("log^⅕ k log^⅖|Q| log^⅕(1/δ) / (nε)^⅖", (0, 1 / 5, 2 / 5, 1 / 5, 0, -2 / 5)),
-    # The empirical rate of Theorem 5, for n of order w³ log^½(1/δ)/(ε log^{3/2} k). The error is 1/(αT) + α log k +
-    # √(T log(1/δ)) w/(nε). α = 1/√(T log k) makes it √(log k/T) + √(T log(1/δ)) w/(nε), and T* = √(log k/log(1/δ)) nε/w
-    # makes both of these w^½ log^¼ k log^¼(1/δ)/(nε)^½. At T* the α above is log^¼(1/δ) w^½ / (log^¾ k √(nε)); the
+    # The empirical rate of Theorem 5, for n of order w³ log^½(1/δ)/(ε log^{3/2} k). The error is
+    # 1/(αT) + α log k +
+    # √(T log(1/δ)) w/(nε). α = 1/√(T log k) makes it √(log k/T) + √(T log(1/δ)) w/(nε), and T* =
+    # √(log k/log(1/δ)) nε/w
+    # makes both of these w^½ log^¼ k log^¼(1/δ)/(nε)^½. At T* the α above is log^¼(1/δ) w^½ /
+    # (log^¾ k √(nε)); the
     # theorem prints log^½(1/δ), at which α log k alone exceeds its rate. It holds once T* ≥ 1/σ,
     # σ = 4√(T log(1/δ))/(nε), which is the n above; the theorem's has log(1/δ), more than enough.
     "dpam": ErrorRate("log^¼ k w(Q)^½ log^¼(1/δ) / (nε)^½", (0, 1 / 4, 0, 1 / 4, 1 / 2, -1 / 2)),

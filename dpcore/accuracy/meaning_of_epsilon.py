@@ -5,7 +5,15 @@ import re
 
 from ..core.numbers import bisect_interval
 from ..core.types import Json, value_object
-from ..privacy.accounting import ComposedCost, Drawn, Events, Plan, events_from_json, guarantee, worst_case_events
+from ..privacy.accounting import (
+    ComposedCost,
+    Drawn,
+    Events,
+    Plan,
+    events_from_json,
+    guarantee,
+    worst_case_events,
+)
 
 EXAMPLE_SUSPICION = 0.1  # before a release: the example of what it may become
 
@@ -31,28 +39,43 @@ class Promise:
     def of_release(cls, facts: Json) -> "Promise":
         """The promise of a release, from the facts in its release.json."""
         promise_facts = facts["promise"]
-        return cls(promise_facts["epsilon"], promise_facts["delta"], events_from_json(promise_facts["reserved"]))
+        return cls(
+            promise_facts["epsilon"],
+            promise_facts["delta"],
+            events_from_json(promise_facts["reserved"]),
+        )
 
     def max_guess_probability(self, prior: float = 0.5) -> float:
         """The highest chance of a right guess between two neighbouring tables, one of which has the `prior`.
 
-        Exact for Gaussian noise (`guarantee.gaussian_guess`); samplers' errors τ move the law on either table, and so
-        any chance, by at most τ. Else no more than (ε, δ) allows (`guarantee.best_guess`),
-        nor than the plan's ρ: an event of probability p under one table and q under the other has
-        (p − q)(logit p − logit q) ≤ 2ρ, the sum of both divergences after post-processing; at a distance t = p − q the
-        left side is least at p = (1 + t)/2, so t log((1 + t)/(1 − t)) ≤ ρ, and a guess is right at most
-        max(π, 1 − π) + min(π, 1 − π) t of the time. Events of failure and samplers' errors are added to t.
+        Exact for Gaussian noise (`guarantee.gaussian_guess`); samplers' errors τ move the law on
+        either table, and so any chance, by at most τ. Else no more than (ε, δ) allows
+        (`guarantee.best_guess`), nor than the plan's ρ: an event of probability p under one table
+        and q under the other has (p − q)(logit p − logit q) ≤ 2ρ, the sum of both divergences after
+        post-processing; at a distance t = p − q the left side is least at p = (1 + t)/2, so t
+        log((1 + t)/(1 − t)) ≤ ρ, and a guess is right at most max(π, 1 − π) + min(π, 1 − π) t of
+        the time. Events of failure and samplers' errors are added to t.
         """
         bound = float(
-            guarantee.best_guess_probability(prior, *guarantee.composed_pairs(self.epsilon, self.delta, self.releases))
+            guarantee.best_guess_probability(
+                prior, *guarantee.composed_pairs(self.epsilon, self.delta, self.releases)
+            )
         )
         events = [(event, times * self.releases) for event, times in self.events]
-        total_failure = math.fsum(times * (e.error if isinstance(e, Drawn) else e.failure) for e, times in events)
-        sums = ComposedCost.of_spends([(event, times) for event, times in events if not isinstance(event, Drawn)])
+        total_failure = math.fsum(
+            times * (e.error if isinstance(e, Drawn) else e.failure) for e, times in events
+        )
+        sums = ComposedCost.of_spends(
+            [(event, times) for event, times in events if not isinstance(event, Drawn)]
+        )
         if not self.events:
             return bound
         if sums.mu_squared < math.inf:
-            return min(bound, guarantee.gaussian_guess_probability(prior, math.sqrt(sums.mu_squared)) + total_failure)
+            return min(
+                bound,
+                guarantee.gaussian_guess_probability(prior, math.sqrt(sums.mu_squared))
+                + total_failure,
+            )
         if sums.rho == math.inf:
             return bound
         return min(
@@ -75,8 +98,9 @@ class Promise:
     def max_log_odds_change(self) -> float:
         """The largest change of the log odds, except with probability `failure_probability`.
 
-        (ε, δ) does not say that odds move by e^ε but for probability δ: the evidence L of an output may exceed ε much
-        more often than δ says, as P(L > ε) is 33 δ of Gaussian noise at (1, 1e-9), and 271 δ at (0.1, 1e-9).
+        (ε, δ) does not say that odds move by e^ε but for probability δ: the evidence L of an output
+        may exceed ε much more often than δ says, as P(L > ε) is 33 δ of Gaussian noise at (1,
+        1e-9), and 271 δ at (0.1, 1e-9).
         """
         pairs = guarantee.composed_pairs(self.epsilon, self.delta, self.releases)
         return guarantee.log_odds_bound(*pairs, self.failure_probability)
@@ -84,7 +108,9 @@ class Promise:
     @property
     def suspicion_percent(self) -> str:
         """The percentage to which a suspicion of 10% rises at most, except with probability `failure_probability`, rounded up."""
-        return format_percent(float(guarantee.posterior(EXAMPLE_SUSPICION, self.max_log_odds_change)))
+        return format_percent(
+            float(guarantee.posterior(EXAMPLE_SUSPICION, self.max_log_odds_change))
+        )
 
     @property
     def guess_sentence(self) -> str:
@@ -95,9 +121,14 @@ class Promise:
     def suspicion_sentence(self) -> str:
         """The sentence that states what a suspicion may become."""
         exception_clause = (
-            f", except {format_one_in(self.failure_probability)}" if self.delta else ", without exception"
+            f", except {format_one_in(self.failure_probability)}"
+            if self.delta
+            else ", without exception"
         )
-        subject = f"In the unluckiest release a suspicion of {format_percent(EXAMPLE_SUSPICION)} about one person"
+        subject = (
+            f"In the unluckiest release a suspicion of {format_percent(EXAMPLE_SUSPICION)} "
+            "about one person"
+        )
         return f"{subject} rises to {self.suspicion_percent} at most{exception_clause}."
 
     @property
@@ -138,7 +169,11 @@ def _percentage_rounded_up(chance: float, decimals: int) -> float:
 def guess_tile_texts(chance: float) -> tuple[str, str, str]:
     """The one sentence about a right guess as a tile, in three parts: who guesses, how often, and what it is about."""
     frequency_text = f"guesses right at most {format_times_in_100(chance)}"
-    return "Someone who knows everyone else", frequency_text, "whether something is true of one person (a coin: 50)"
+    return (
+        "Someone who knows everyone else",
+        frequency_text,
+        "whether something is true of one person (a coin: 50)",
+    )
 
 
 def format_one_in(chance: float) -> str:

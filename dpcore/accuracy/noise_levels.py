@@ -12,9 +12,15 @@ def probability_all_within(tolerance: float, sigma: float, answer_count: int) ->
     Raises InputError for what is no tolerance, noise or number.
     """
     if not (tolerance >= 0 and 0 < sigma < math.inf and answer_count >= 1):
-        raise InputError(f"tolerance={tolerance:g}, sigma={sigma:g}, answers={answer_count}: out of range")
+        raise InputError(
+            f"tolerance={tolerance:g}, sigma={sigma:g}, answers={answer_count}: out of range"
+        )
     outside_probability = math.erfc(tolerance / (math.sqrt(2) * sigma))
-    return math.exp(answer_count * math.log1p(-outside_probability)) if outside_probability < 1 else 0.0
+    return (
+        math.exp(answer_count * math.log1p(-outside_probability))
+        if outside_probability < 1
+        else 0.0
+    )
 
 
 def tolerance_for_probability(probability: float, sigma: float, answer_count: int) -> float:

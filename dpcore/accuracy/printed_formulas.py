@@ -1,6 +1,7 @@
 """The closed forms that the papers print for ε, applied to a plan.
 
-A Gaussian plan is known by μ = Δ₂/σ of all its releases together (T releases with the same σ have μ = Δ₂√T/σ).
+A Gaussian plan is known by μ = Δ₂/σ of all its releases together (T releases with the same σ have μ
+= Δ₂√T/σ).
 """
 
 import math
@@ -35,30 +36,41 @@ def _classical_epsilon(mu: float, delta: float) -> float:
 # Each solves "σ as printed" for ε with σ = Δ₂√T/μ, Δ₂ = √2/n (replace-one).
 GAUSSIAN_FORMULAS = (
     PrintedFormula(
-        "classical", "ε = μ √(2 ln(1.25/δ))",
-        "linear queries, on the Gaussian mechanism (“for any ε”); proved for ε ≤ 1 by Dwork, Roth 2014, Theorem A.1. "
+        "classical",
+        "ε = μ √(2 ln(1.25/δ))",
+        "linear queries, on the Gaussian mechanism (“for any ε”); proved for ε ≤ 1 by Dwork, "
+        "Roth 2014, Theorem A.1. "
         "Also Private Evolution's proof sketch, σ = √(4T ln(1.25/δ))/(nε)",
-        _classical_epsilon, 1.0,
+        _classical_epsilon,
+        1.0,
     ),
     PrintedFormula(
-        "linear queries", "ε = 2μ √(2 ln(1/δ))",
+        "linear queries",
+        "ε = 2μ √(2 ln(1/δ))",
         "linear queries, Algorithm 2 (DPAM): σ = 4√(T ln(1/δ))/(nε)",
         lambda mu, delta: 2 * mu * math.sqrt(2 * math.log(1 / delta)),
     ),
     PrintedFormula(
-        "Private Evolution", "ε = 2μ √(2 ln(1.25/δ))",
+        "Private Evolution",
+        "ε = 2μ √(2 ln(1.25/δ))",
         "Private Evolution, Theorem 4.1: σ = 4√(T ln(1.25/δ))/(nε), twice what its proof sketch has",
-        lambda mu, delta: 2 * _classical_epsilon(mu, delta), 1.0,
+        lambda mu, delta: 2 * _classical_epsilon(mu, delta),
+        1.0,
     ),
     PrintedFormula(
-        "regularised exp. mechanism", "ε = μ²/2 + μ √(2 ln(1/(2δ)))",
-        "regularised exponential mechanism, Lemma 6.3: s = √(2 ln(1/(2δ)) + 2ε) − √(2 ln(1/(2δ))), here s = μ",
+        "regularised exp. mechanism",
+        "ε = μ²/2 + μ √(2 ln(1/(2δ)))",
+        "regularised exponential mechanism, Lemma 6.3: s = √(2 ln(1/(2δ)) + 2ε) − √(2 "
+        "ln(1/(2δ))), here s = μ",
         lambda mu, delta: mu * mu / 2 + mu * math.sqrt(2 * math.log(1 / (2 * delta))),
     ),
     PrintedFormula(
-        "regularised, small ε", "ε = μ √(2 ln(1/(2δ)))",
-        "regularised exponential mechanism, proof of Theorem 6.9: s = ε/√(2 ln(3/(4δ'))) at 2δ'/3 = δ, ε < 1/10",
-        lambda mu, delta: mu * math.sqrt(2 * math.log(1 / (2 * delta))), 0.1,
+        "regularised, small ε",
+        "ε = μ √(2 ln(1/(2δ)))",
+        "regularised exponential mechanism, proof of Theorem 6.9: s = ε/√(2 ln(3/(4δ'))) at "
+        "2δ'/3 = δ, ε < 1/10",
+        lambda mu, delta: mu * math.sqrt(2 * math.log(1 / (2 * delta))),
+        0.1,
     ),
 )
 
@@ -74,7 +86,8 @@ def zcdp_epsilon_closed_form(rho: float, delta: float) -> float:
 def strong_composition_epsilon(epsilon: float, step_count: int, delta: float) -> float:
     """The strong composition 4ε₀√(2T ln(1/δ)) for T ε₀-DP steps, where ln(1/δ) ≥ ε₀²T; NaN elsewhere.
 
-    Source: the linear-queries paper's Theorem 6 (Dwork, Rothblum, Vadhan 2010), by which its DPFW is calibrated.
+    Source: the linear-queries paper's Theorem 6 (Dwork, Rothblum, Vadhan 2010), by which its DPFW
+    is calibrated.
     """
     if math.log(1 / delta) < epsilon**2 * step_count:
         return math.nan

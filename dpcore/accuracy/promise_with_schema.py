@@ -8,14 +8,17 @@ from ..privacy.accounting import Budget
 from .meaning_of_epsilon import Promise
 
 
-def promise_of(algorithm: Algorithm, problem: Any, budget: Budget, schema: SchemaShare | None = None) -> Promise:
+def promise_of(
+    algorithm: Algorithm, problem: Any, budget: Budget, schema: SchemaShare | None = None
+) -> Promise:
     """The promise of all that an algorithm may spend of a budget, from public numbers.
 
     Args:
         algorithm: The algorithm with its settings.
         problem: What it solves: the questions, and the number of rows.
         budget: The whole budget.
-        schema: The share of the budget that measures the schema first; None for a schema that is known.
+        schema: The share of the budget that measures the schema first; None for a schema that is
+            known.
 
     Raises:
         InputError: The algorithm cannot serve this problem.

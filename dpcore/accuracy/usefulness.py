@@ -29,19 +29,25 @@ MAX_RELATIVE_COUNT_ERROR = 0.1  # largest half-width of a group's count, as a sh
 def equivalent_sample_share(squared_error_sum: float, shares: Array, n: int) -> float:
     """The share f in 0..1 of the rows whose simple random sample has errors as large as these.
 
-    A sample of m = f n of n rows without replacement has Σ_q E(error²) = (S/m) (n − m)/(n − 1) over the questions q,
-    S = Σ_q p_q (1 − p_q), as each counts rows. With E = `squared_error_sum`, the sum of squared errors of the shares p (m,), that
-    gives f = S/(E (n − 1) + S); 1 where nothing is wrong. Source: Cochran 1977, Theorem 3.2.
+    A sample of m = f n of n rows without replacement has Σ_q E(error²) = (S/m) (n − m)/(n − 1) over
+    the questions q, S = Σ_q p_q (1 − p_q), as each counts rows. With E = `squared_error_sum`, the
+    sum of squared errors of the shares p (m,), that gives f = S/(E (n − 1) + S); 1 where nothing is
+    wrong. Source: Cochran 1977, Theorem 3.2.
     """
     p = np.clip(shares, 0, 1)
     variance_sum = max(float(p.sum() - p @ p), 0.0)
-    return variance_sum / (squared_error_sum * (n - 1) + variance_sum) if squared_error_sum > 0 else 1.0
+    return (
+        variance_sum / (squared_error_sum * (n - 1) + variance_sum)
+        if squared_error_sum > 0
+        else 1.0
+    )
 
 
 def k_marginal_score(l1_distances: Array) -> float:
     """The K-marginal score 1000 (1 − mean total variation) of L1 `l1_distances` of tables of pairs (`Marginals.scored`).
 
-    1000 says that all tables are the same, 0 that they have nothing in common; total variation is half the L1 distance.
+    1000 says that all tables are the same, 0 that they have nothing in common; total variation is
+    half the L1 distance.
     Source: Task, Bhagat, Howarth 2023 (SDNist, NIST's reports).
     """
     return 1000 * (1 - float(np.mean(l1_distances)) / 2)
@@ -64,10 +70,13 @@ def predicted_tables(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | Non
             continue
         if isinstance(statistic, Residuals):
             part_cell_count = sum(
-                problem.domain.table_size(S) for S in cached_residual_spaces(statistic.workload).type_of
+                problem.domain.table_size(S)
+                for S in cached_residual_spaces(statistic.workload).type_of
             )
             return to_unbiased_answers(
-                statistic, np.zeros(part_cell_count), noise_stddev(statistic, spend, problem.effective_n)
+                statistic,
+                np.zeros(part_cell_count),
+                noise_stddev(statistic, spend, problem.effective_n),
             )
         if isinstance(statistic, Answers):
             m, laplace = statistic.workload.m, laplace or isinstance(spend, Pure)
@@ -76,7 +85,9 @@ def predicted_tables(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | Non
     return pool_tables(problem.domain, tables, laplace=laplace) if tables else None
 
 
-def predicted_standard_errors(unbiased_answers: UnbiasedAnswers | None, workload: Workload) -> Array | None:
+def predicted_standard_errors(
+    unbiased_answers: UnbiasedAnswers | None, workload: Workload
+) -> Array | None:
     """The standard errors (m,) of the shares of all cells asked, by the noise alone, before any fit.
 
     None where something was asked that was not measured, or no tables.
@@ -87,11 +98,13 @@ def predicted_standard_errors(unbiased_answers: UnbiasedAnswers | None, workload
     return errors if np.isfinite(errors).all() else None
 
 
-def predicted_error_sizes(unbiased_answers: UnbiasedAnswers | None, workload: Workload) -> tuple[float, float] | None:
+def predicted_error_sizes(
+    unbiased_answers: UnbiasedAnswers | None, workload: Workload
+) -> tuple[float, float] | None:
     """The typical error of an answer by noise alone, and the error that at least 19 of 20 answers do not exceed.
 
-    Both are shares; a released share lies in 0..1, and no error of one exceeds 1. None where `predicted_standard_errors` knows
-    none.
+    Both are shares; a released share lies in 0..1, and no error of one exceeds 1. None where
+    `predicted_standard_errors` knows none.
     """
     errors = predicted_standard_errors(unbiased_answers, workload)
     if unbiased_answers is None or errors is None:
@@ -120,8 +133,9 @@ def predicted_exactness(
 class SuitableUses:
     """The uses that answers suit or do not suit, by noise alone, in everyday words, and the basis of that.
 
-    Shares are good where 95% of the half-widths of their 95% intervals are at most `tolerance`; `smallest_group` is
-    the size of which the half-width of a group's count is a tenth, None where no group's count has an interval.
+    Shares are good where 95% of the half-widths of their 95% intervals are at most `tolerance`;
+    `smallest_group` is the size of which the half-width of a group's count is a tenth, None where
+    no group's count has an interval.
     """
 
     good_for: Texts
@@ -135,7 +149,9 @@ class SuitableUses:
         if not self.good_for and not self.not_for:
             return "How exact the answers are is not known before they are compared with the table."
         labelled_uses = (("Good for", self.good_for), ("Not for", self.not_for))
-        return " ".join(f"{label}: {' and '.join(phrases)}." for label, phrases in labelled_uses if phrases)
+        return " ".join(
+            f"{label}: {' and '.join(phrases)}." for label, phrases in labelled_uses if phrases
+        )
 
     def to_json(self) -> Json:
         """The fields and the sentence by name, for JSON."""
@@ -147,8 +163,9 @@ def suitable_uses(
 ) -> SuitableUses:
     """The uses that noisy tables suit, by the half-widths of their cells' intervals.
 
-    `n` rows count. Every cell of a table has the same half-width h; tables of one column and of pairs are looked at. A
-    group is one cell of them: large enough where h n is at most a tenth of its size.
+    `n` rows count. Every cell of a table has the same half-width h; tables of one column and of
+    pairs are looked at. A group is one cell of them: large enough where h n is at most a tenth of
+    its size.
     """
     good_for, not_for, smallest_group = [], [], None
     for ways, number_word in ((1, "one"), (2, "two")):
@@ -166,7 +183,9 @@ def suitable_uses(
     good_for, not_for = (_share_phrases(ways, tolerance) for ways in (good_for, not_for))
     if smallest_group is not None:
         not_for.append(
-            f"groups under {_format_two_digits_up(smallest_group)} rows" if smallest_group < n else "groups of any size"
+            f"groups under {_format_two_digits_up(smallest_group)} rows"
+            if smallest_group < n
+            else "groups of any size"
         )
     return SuitableUses(tuple(good_for), tuple(not_for), tolerance, smallest_group)
 
@@ -175,10 +194,14 @@ def _share_phrases(number_words: list[str], tolerance: float) -> list[str]:
     """A phrase for shares by this many columns; empty for none."""
     noun = "column" if number_words == ["one"] else "columns"
     tolerance_text = f"within {100 * tolerance:.3g} point{'s' * (tolerance != DEFAULT_TOLERANCE)}"
-    return [f"shares by {' or '.join(number_words)} {noun} {tolerance_text}"] if number_words else []
+    return (
+        [f"shares by {' or '.join(number_words)} {noun} {tolerance_text}"] if number_words else []
+    )
 
 
-def _half_width_of_most_cells(unbiased_answers: UnbiasedAnswers, ways: int, z: float) -> float | None:
+def _half_width_of_most_cells(
+    unbiased_answers: UnbiasedAnswers, ways: int, z: float
+) -> float | None:
     """The half-width that 95% of the cells of all tables of `number_words` columns keep; None if more are unbounded."""
     shape = unbiased_answers.domain.shape
     all_column_sets = list(combinations([a for a in range(len(shape)) if shape[a] > 1], ways))

@@ -10,12 +10,15 @@ MIN_SECONDS_TO_MENTION = 5.0  # seconds from which a forecast is said without be
 MAX_MEMORY_SHARE = 0.8  # share of the machine's memory that one run may take
 
 
-def forecast_affordable_run(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[float, float]:
+def forecast_affordable_run(
+    algorithm: Algorithm, problem: QueryRelease, budget: Budget
+) -> tuple[float, float]:
     """The rough seconds and bytes of a run; raises what `make_plan` raises, and InputError for too many bytes."""
     seconds, byte_count = forecast_seconds_and_bytes(algorithm, problem, budget)
     if (max_bytes := MAX_MEMORY_SHARE * machine_memory_bytes()) < byte_count:
         raise InputError(
-            f"this run would take about {format_bytes(byte_count)} of memory, and a run may take {format_bytes(max_bytes)} "
+            f"this run would take about {format_bytes(byte_count)} of memory, and a run may take "
+            f"{format_bytes(max_bytes)} "
             "of this "
             "machine's; choose fewer columns, coarser bins or smaller tables"
         )
@@ -24,7 +27,10 @@ def forecast_affordable_run(algorithm: Algorithm, problem: QueryRelease, budget:
 
 def describe_forecast(seconds: float, byte_count: float) -> str:
     """A sentence with the expected time and memory of a run."""
-    return f"{format_seconds(seconds)} and {format_bytes(byte_count)} of memory beside the program's own"
+    return (
+        f"{format_seconds(seconds)} and {format_bytes(byte_count)} of memory beside the "
+        "program's own"
+    )
 
 
 def format_seconds(seconds: float) -> str:
@@ -38,4 +44,6 @@ def format_bytes(byte_count: float) -> str:
     """A memory size in words: in MiB, or from 1 GiB on in GiB."""
     if byte_count < 2**20:
         return "under 1 MiB"
-    return f"{byte_count / 2**20:,.0f} MiB" if byte_count < 2**30 else f"{byte_count / 2**30:,.3g} GiB"
+    return (
+        f"{byte_count / 2**20:,.0f} MiB" if byte_count < 2**30 else f"{byte_count / 2**30:,.3g} GiB"
+    )

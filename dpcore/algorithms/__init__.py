@@ -15,7 +15,12 @@ from .query_release.perturbed_leader import FEM, SepFEM
 from .query_release.pmw import PMW
 from .query_release.private_evolution_table import PrivateEvolutionTable
 from .query_release.residual import Residual
-from .risk.exponential_samplers import AlternatingSampler, Exponential, RankExponential, RegularizedExponential
+from .risk.exponential_samplers import (
+    AlternatingSampler,
+    Exponential,
+    RankExponential,
+    RegularizedExponential,
+)
 from .risk.gradient_descent import DPSGD, NoisyGD
 from .risk.perturbation import ObjectivePerturbation, OutputPerturbation
 
@@ -56,4 +61,6 @@ def algorithms_for_problem(problem_type: type) -> dict[str, type]:
 def registered_name(algorithm: Algorithm) -> str:
     """The name of an algorithm in ALGORITHMS, or its class's name where it is not registered."""
     cls = type(algorithm)
-    return next((name for name, algorithm_type in ALGORITHMS.items() if algorithm_type is cls), cls.__name__)
+    return next(
+        (name for name, algorithm_type in ALGORITHMS.items() if algorithm_type is cls), cls.__name__
+    )

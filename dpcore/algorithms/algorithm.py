@@ -15,10 +15,12 @@ from ..problems import QueryRelease
 from .pooled_measurements import require_marginals
 
 CONSTRAINTS_IN_MODEL_NOTE = (
-    "the schema's constraints are public: what they forbid has no mass, and noise there is known to be noise"
+    "the schema's constraints are public: what they forbid has no mass, "
+    "and noise there is known to be noise"
 )
 CONSTRAINTS_IN_ROWS_NOTE = (
-    "what it releases can have mass where constraints forbid it; rows drawn from it that break one are redrawn"
+    "what it releases can have mass where constraints forbid it; rows "
+    "drawn from it that break one are redrawn"
 )
 
 
@@ -38,7 +40,8 @@ Steps = Iterator[Step]
 class Algorithm:
     """The base of all algorithms: a dataclass whose fields are its parameters, and which sees a Curator, never records.
 
-    What is said of an algorithm stands in `about.toml` under its name. Raises InputError for a parameter out of range.
+    What is said of an algorithm stands in `about.toml` under its name. Raises InputError for a
+    parameter out of range.
     """
 
     problem = QueryRelease
@@ -64,33 +67,54 @@ class Algorithm:
 
     def choose_default(self, name: str, value: Any, why: str) -> Setting:
         """The named parameter's choice: the user's value, or the plan's `value` for the reason `why`."""
-        return Setting(name, value, why) if parameter_values(self)[name] is None else self.as_settings(name)[0]
+        return (
+            Setting(name, value, why)
+            if parameter_values(self)[name] is None
+            else self.as_settings(name)[0]
+        )
 
 
-def rounds_param(doc: str = "selections, and as many measurements", derived_from: str = "n, m") -> Any:
+def rounds_param(
+    doc: str = "selections, and as many measurements", derived_from: str = "n, m"
+) -> Any:
     """The parameter for the number of rounds; left to the plan, which derives it from `derived_from` the problem."""
-    auto = f"{derived_from} and the budget: where the noise of a round overtakes what another one gains"
+    auto = (
+        f"{derived_from} and the budget: where the noise of a round overtakes what another "
+        "one gains"
+    )
     return parameter_field(None, doc, symbol="T", low=1, high=100_000, log=True, auto=auto)
 
 
-def model_cells_param(tree_limit_text: str = "up to 300,000 in the cliques of a tree, by n and the budget") -> Any:
+def model_cells_param(
+    tree_limit_text: str = "up to 300,000 in the cliques of a tree, by n and the budget",
+) -> Any:
     """The parameter that limits how many numbers a model may hold."""
     auto = f"10⁷ where all combinations can be listed, else {tree_limit_text}"
-    return parameter_field(None, "numbers that the model may hold", low=1, high=100_000_000, log=True, auto=auto)
+    return parameter_field(
+        None, "numbers that the model may hold", low=1, high=100_000_000, log=True, auto=auto
+    )
 
 
 def make_plan(algorithm: Algorithm, problem: Any, budget: Budget) -> Plan:
     """A plan, made after the checks that every algorithm shares: the kind of problem, and k before memory is used."""
     if not isinstance(problem, algorithm.problem):
         name = type(algorithm).__name__
-        raise InputError(f"{name} solves {algorithm.problem.__name__}, not {type(problem).__name__}")
+        raise InputError(
+            f"{name} solves {algorithm.problem.__name__}, not {type(problem).__name__}"
+        )
     if algorithm.enumerates:
         problem.require_enumerable()
-    elif isinstance(problem, QueryRelease) and problem.start is not None and not algorithm.graphical:
-        raise InputError(f"{type(algorithm).__name__} keeps no histogram and cannot start from a public table")
+    elif (
+        isinstance(problem, QueryRelease) and problem.start is not None and not algorithm.graphical
+    ):
+        raise InputError(
+            f"{type(algorithm).__name__} keeps no histogram and cannot start from a public table"
+        )
     plan = algorithm.plan(problem, budget)
     if plan.budget != budget:
-        raise BudgetError(f"{type(algorithm).__name__} made a plan for {plan.budget}, not for {budget}")
+        raise BudgetError(
+            f"{type(algorithm).__name__} made a plan for {plan.budget}, not for {budget}"
+        )
     if budget.delta == 0:
         for statistic in plan.measured_statistics:
             noise_grid.require_grid(statistic)
@@ -109,30 +133,53 @@ def _note_constraints(algorithm: Algorithm, problem: Any, plan: Plan) -> Plan:
         else ("kept by rows only", CONSTRAINTS_IN_ROWS_NOTE)
     )
     return replace(
-        plan, settings=(*plan.settings, Setting("constraints", f"{count}, {value_and_reason[0]}", value_and_reason[1]))
+        plan,
+        settings=(
+            *plan.settings,
+            Setting("constraints", f"{count}, {value_and_reason[0]}", value_and_reason[1]),
+        ),
     )
 
 
-def theoretical_values(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> dict[str, float]:
+def theoretical_values(
+    algorithm: Algorithm, problem: QueryRelease, budget: Budget
+) -> dict[str, float]:
     """The parameter values that the papers' theory gives: every choice of a plan named NAME_star, by NAME."""
     choices = make_plan(algorithm, problem, budget).settings
     return {c.name.removesuffix("_star"): c.value for c in choices if c.name.endswith("_star")}
 
 
-# Seconds that one pass over a cell takes, and how many passes and arrays of k doubles a round takes at the most, and of
-# m answers with those that a run compares them with; cells of a tree are passed over in small pieces, clique by clique.
-# A tree that is chosen takes half of its iterations and answers each table in about one pass. Where pairs are drawn,
-# all are counted three times and tried TRIES times; where a tree grows table by table, all tables are counted on at
-# most DRAWN rows and tried once for every REFIT iterations. COUNTED and TRIED are seconds for a record in a table, and
+# Seconds that one pass over a cell takes, and how many passes and arrays of k doubles a round takes
+# at the most, and of
+# m answers with those that a run compares them with; cells of a tree are passed over in small
+# pieces, clique by clique.
+# A tree that is chosen takes half of its iterations and answers each table in about one pass. Where
+# pairs are drawn,
+# all are counted three times and tried TRIES times; where a tree grows table by table, all tables
+# are counted on at
+# most DRAWN rows and tried once for every REFIT iterations. COUNTED and TRIED are seconds for a
+# record in a table, and
 # for a table that may be tied, beside each column.
-SECONDS_PER_CELL_PASS, MAX_PASSES_PER_ROUND, MAX_TREE_PASSES_PER_ROUND, MAX_CELL_ARRAYS, MAX_ANSWER_ARRAYS = (
+(
+    SECONDS_PER_CELL_PASS,
+    MAX_PASSES_PER_ROUND,
+    MAX_TREE_PASSES_PER_ROUND,
+    MAX_CELL_ARRAYS,
+    MAX_ANSWER_ARRAYS,
+) = (
     2e-9,
     15,
     45,
     40,
     12,
 )
-SECONDS_PER_ROW_COUNT, SECONDS_PER_TABLE_TRIAL, TRIALS_PER_PAIR, MAX_SAMPLED_ROWS, ITERATIONS_PER_REFIT = (
+(
+    SECONDS_PER_ROW_COUNT,
+    SECONDS_PER_TABLE_TRIAL,
+    TRIALS_PER_PAIR,
+    MAX_SAMPLED_ROWS,
+    ITERATIONS_PER_REFIT,
+) = (
     1e-8,
     2.5e-5,
     8,
@@ -141,7 +188,9 @@ SECONDS_PER_ROW_COUNT, SECONDS_PER_TABLE_TRIAL, TRIALS_PER_PAIR, MAX_SAMPLED_ROW
 )
 
 
-def forecast_seconds_and_bytes(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[float, float]:
+def forecast_seconds_and_bytes(
+    algorithm: Algorithm, problem: QueryRelease, budget: Budget
+) -> tuple[float, float]:
     """The rough seconds of a run, and its bytes beside the program's own, from public numbers.
 
     Raises what `make_plan` raises.
@@ -154,7 +203,10 @@ def forecast_seconds_and_bytes(algorithm: Algorithm, problem: QueryRelease, budg
         8.0 * (MAX_CELL_ARRAYS * k + MAX_ANSWER_ARRAYS * m),
         MAX_PASSES_PER_ROUND if k == problem.domain.size else MAX_TREE_PASSES_PER_ROUND,
     )
-    if {"first", "iterations"} <= values.keys() and passes > MAX_PASSES_PER_ROUND:  # a fit on a tree that is chosen
+    if {
+        "first",
+        "iterations",
+    } <= values.keys() and passes > MAX_PASSES_PER_ROUND:  # a fit on a tree that is chosen
         column_count, table_count, n = (
             len(problem.domain.shape),
             len(require_marginals(problem.workload).tables),
@@ -163,12 +215,19 @@ def forecast_seconds_and_bytes(algorithm: Algorithm, problem: QueryRelease, budg
         pair_count = math.comb(column_count, 2)
         table_counts, table_trials = table_count + 3 * pair_count, TRIALS_PER_PAIR * pair_count
         if algorithm.adaptive:
-            n, table_counts = min(2 * n, MAX_SAMPLED_ROWS), rounds / ITERATIONS_PER_REFIT * table_count
+            n, table_counts = (
+                min(2 * n, MAX_SAMPLED_ROWS),
+                rounds / ITERATIONS_PER_REFIT * table_count,
+            )
             table_trials = table_counts
         return (
             SECONDS_PER_ROW_COUNT * n * table_counts
             + SECONDS_PER_TABLE_TRIAL * column_count * table_trials
-            + SECONDS_PER_CELL_PASS * k * (MAX_PASSES_PER_ROUND * rounds / 2 + pair_count + table_count),
+            + SECONDS_PER_CELL_PASS
+            * k
+            * (MAX_PASSES_PER_ROUND * rounds / 2 + pair_count + table_count),
             size_bytes,
         )
-    return rounds * (1e-4 + SECONDS_PER_CELL_PASS * (passes * k + MAX_PASSES_PER_ROUND * 2 * m)), size_bytes
+    return rounds * (
+        1e-4 + SECONDS_PER_CELL_PASS * (passes * k + MAX_PASSES_PER_ROUND * 2 * m)
+    ), size_bytes

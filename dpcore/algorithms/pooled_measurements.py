@@ -25,8 +25,8 @@ class Evidence:
 class PooledMeasurements:
     """Measured tables, each once: repeated measurements are averaged by precision.
 
-    `precision_and_mean` are the precision of a cell and the mean values, by a table's columns; `precision` is that over all
-    measurements.
+    `precision_and_mean` are the precision of a cell and the mean values, by a table's columns;
+    `precision` is that over all measurements.
     """
 
     def __init__(self, workload: Workload) -> None:
@@ -39,7 +39,10 @@ class PooledMeasurements:
         precision = max(stddev, MIN_STDDEV) ** -2.0
         old_precision, mean = self.precision_and_mean.get(axes, (0.0, 0.0))
         total_precision = old_precision + precision
-        self.precision_and_mean[axes] = total_precision, (old_precision * mean + precision * values) / total_precision
+        self.precision_and_mean[axes] = (
+            total_precision,
+            (old_precision * mean + precision * values) / total_precision,
+        )
         self.precision += precision
 
     def add_all(self, tables: Marginals, values: Array, stddev: Array) -> None:
@@ -60,20 +63,35 @@ class PooledMeasurements:
         """All measured tables with their averaged answers and standard deviations."""
         y = np.concatenate([mean for _, mean in self.precision_and_mean.values()])
         sigma = np.concatenate(
-            [np.full(len(mean), precision**-0.5) for precision, mean in self.precision_and_mean.values()]
+            [
+                np.full(len(mean), precision**-0.5)
+                for precision, mean in self.precision_and_mean.values()
+            ]
         )
-        return Evidence(Marginals.over_axes(self.workload.domain, self.precision_and_mean), y, sigma)
+        return Evidence(
+            Marginals.over_axes(self.workload.domain, self.precision_and_mean), y, sigma
+        )
 
 
 def marginals_and_slice(workload: Workload) -> tuple[Marginals, slice] | None:
     """The marginal tables of a workload, and the slice of their answers among all; None if there are none."""
-    return next(((part, answer_slice) for part, answer_slice in workload.parts if isinstance(part, Marginals)), None)
+    return next(
+        (
+            (part, answer_slice)
+            for part, answer_slice in workload.parts
+            if isinstance(part, Marginals)
+        ),
+        None,
+    )
 
 
 def require_marginals(workload: Workload, algorithm_name: str = "this algorithm") -> Marginals:
     """The tables from which all queries are computed; InputError, naming the algorithm, where there are none."""
     if workload.base is None:
-        raise InputError(f"{algorithm_name} needs queries on marginal tables; for a query matrix choose measure=query")
+        raise InputError(
+            f"{algorithm_name} needs queries on marginal tables; for a query matrix choose "
+            "measure=query"
+        )
     return workload.base
 
 
@@ -101,10 +119,11 @@ def floored_distribution(y: Array) -> Array:
 def shrink_to_uniform(one_way: Evidence) -> list[Array]:
     """The noisy 1-way tables, each drawn to even shares by as much as noise makes it uneven; cells may be below 0.
 
-    1/k + c (y − mean y), with the c for which the distribution D_c nearest to it has the least squared error by Stein's
-    unbiased estimate, ‖D_c − y‖² + 2σ² c (cells above 0 − 1) − kσ². c is 0, 0.05..1 times 1/k : (1/k + σ²), as shares
-    of k categories have a mean square distance of at most 1/k from the uniform: were noise larger than all there is,
-    its largest cell would else get all. Source: Stein 1981.
+    1/k + c (y − mean y), with the c for which the distribution D_c nearest to it has the least
+    squared error by Stein's unbiased estimate, ‖D_c − y‖² + 2σ² c (cells above 0 − 1) − kσ². c is
+    0, 0.05..1 times 1/k : (1/k + σ²), as shares of k categories have a mean square distance of at
+    most 1/k from the uniform: were noise larger than all there is, its largest cell would else get
+    all. Source: Stein 1981.
     """
     tables = []
     for table in one_way.workload.tables:
@@ -113,7 +132,9 @@ def shrink_to_uniform(one_way: Evidence) -> list[Array]:
         factors = np.linspace(1, 0, 21) / (1 + k * variance)
         shrunken = np.array([1 / k + c * (noisy - noisy.mean()) for c in factors])
         projected = np.array([project_onto_simplex(y) for y in shrunken])
-        risks = ((projected - noisy) ** 2).sum(axis=1) + 2 * variance * factors * ((projected > 0).sum(axis=1) - 1)
+        risks = ((projected - noisy) ** 2).sum(axis=1) + 2 * variance * factors * (
+            (projected > 0).sum(axis=1) - 1
+        )
         tables.append(shrunken[risks.argmin()])
     return tables
 
@@ -121,7 +142,8 @@ def shrink_to_uniform(one_way: Evidence) -> list[Array]:
 def project_onto_simplex(y: Array) -> Array:
     """The distribution (k,) nearest to y (k,) in ‖·‖₂: max(y − t, 0) with the t that makes it sum to 1.
 
-    Noise on empty cells falls away, where cutting at 0 alone would leave half of it. Source: Held, Wolfe, Crowder 1974.
+    Noise on empty cells falls away, where cutting at 0 alone would leave half of it. Source: Held,
+    Wolfe, Crowder 1974.
     """
     y = y - y.max()  # moves t alone, and keeps the 1 beside noise however large
     descending = np.sort(y)[::-1]
@@ -132,7 +154,8 @@ def project_onto_simplex(y: Array) -> Array:
 def marginalise_evidence(evidence: Evidence, workload: Workload) -> Evidence:
     """Noisy answers of `workload`, summed from larger noisy tables and averaged by precision.
 
-    A cell of table A is the sum of Π_{S∖A} d_i cells of a table S ⊇ A, so its variance is that many times larger.
+    A cell of table A is the sum of Π_{S∖A} d_i cells of a table S ⊇ A, so its variance is that many
+    times larger.
     """
     source_and_slice = marginals_and_slice(evidence.workload)
     if workload is evidence.workload or not source_and_slice or not isinstance(workload, Marginals):
@@ -144,7 +167,11 @@ def marginalise_evidence(evidence: Evidence, workload: Workload) -> Evidence:
         for source_axes, shape, source_slice in source.layout:
             if set(axes) <= set(source_axes):
                 summed_axes = tuple(i for i, a in enumerate(source_axes) if a not in axes)
-                weight = 1 / (sigma[source_slice.start] ** 2 * math.prod(shape[i] for i in summed_axes))
-                y[table] += weight * noisy[source_slice].reshape(shape).sum(axis=summed_axes).ravel()
+                weight = 1 / (
+                    sigma[source_slice.start] ** 2 * math.prod(shape[i] for i in summed_axes)
+                )
+                y[table] += (
+                    weight * noisy[source_slice].reshape(shape).sum(axis=summed_axes).ravel()
+                )
                 precision[table] += weight
     return Evidence(workload, y / precision, 1 / np.sqrt(precision))

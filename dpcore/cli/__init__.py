@@ -11,7 +11,20 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from ..core.errors import InputError, OverspendError, describe_error_location, user_message
-from .commands import algorithms, ask, audit, evolve, learn, ledger, purposes, release, run, schema, score, sweep
+from .commands import (
+    algorithms,
+    ask,
+    audit,
+    evolve,
+    learn,
+    ledger,
+    purposes,
+    release,
+    run,
+    schema,
+    score,
+    sweep,
+)
 from .output_files import EscapingStream, print_message
 
 COMMANDS = {
@@ -29,23 +42,34 @@ COMMANDS = {
     "evolve": evolve,
 }
 
-OUTPUT_ERRNOS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}  # of an output, not of this program
+OUTPUT_ERRNOS = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EIO,
+    errno.EBADF,
+}  # of an output, not of this program
 
 
 class _Parser(argparse.ArgumentParser):
     """A parser of arguments that prints one clear line instead of a usage block."""
 
     def error(self, message: str) -> NoReturn:
-        message = re.sub(r"^argument (--[\w-]+): (?==)", r"\1", message)  # of a number: --epsilon='x' is not …
+        message = re.sub(
+            r"^argument (--[\w-]+): (?==)", r"\1", message
+        )  # of a number: --epsilon='x' is not …
         raise InputError(f"{message} (see: {self.prog} --help)")
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of all commands: the docstring of a command's file is its help, with two examples.
 
-    ARGUMENTS of that file are its arguments, and only one of EITHER may be given, where there are such.
+    ARGUMENTS of that file are its arguments, and only one of EITHER may be given, where there are
+    such.
     """
-    root_parser = _Parser(prog="python -m dpcore", description="What does privacy cost on my table?")
+    root_parser = _Parser(
+        prog="python -m dpcore", description="What does privacy cost on my table?"
+    )
     commands = root_parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     help_formatter = argparse.RawDescriptionHelpFormatter
     for name, module in COMMANDS.items():
@@ -64,16 +88,20 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Exit code 0, or what the command returns; 2 for bad input and 3 when the ledger's budget does
-    not allow it, 70 for an error of this program, each with one line on stderr, 130 when interrupted, 1 when the output
-    cannot be written, and 141 when its reader has left.
+    not allow it, 70 for an error of this program, each with one line on stderr, 130 when
+    interrupted, 1 when the output cannot be written, and 141 when its reader has left.
     """
     if sys.stdout is None:  # closed by whoever started the program, and so nobody reads it
         sys.stdout = io.StringIO()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a name may hold what the terminal cannot show
+            stream.reconfigure(
+                errors="backslashreplace"
+            )  # a name may hold what the terminal cannot show
     try:
-        args = build_parser().parse_args(_require_text_arguments(sys.argv[1:] if arguments is None else arguments))
+        args = build_parser().parse_args(
+            _require_text_arguments(sys.argv[1:] if arguments is None else arguments)
+        )
         with contextlib.redirect_stdout(EscapingStream(sys.stdout)):
             exit_code = COMMANDS[args.command].execute(args) or 0
         sys.stdout.flush()
@@ -91,17 +119,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"interrupted: {error}" if str(error) else "interrupted", file=sys.stderr)
         return 130
     except Exception as error:
-        if type(error) is ArithmeticError:  # raised on purpose, where rounding would break what is promised
-            message = "these numbers are too extreme to be computed as precisely as promised; nothing was released"
+        if (
+            type(error) is ArithmeticError
+        ):  # raised on purpose, where rounding would break what is promised
+            message = (
+                "these numbers are too extreme to be computed as precisely as promised; "
+                "nothing was released"
+            )
             print_message("error", "; ".join([message, *_added_notes(error)]))
             return 2
         if isinstance(error, OSError) and error.filename is None and error.errno in OUTPUT_ERRNOS:
             _close_output()
             print_message(
-                "error", f"the output cannot be written: {error.strerror}; what the command did before stays done"
+                "error",
+                f"the output cannot be written: {error.strerror}; what the command did before "
+                "stays done",
             )
             return 1
-        message = f"unexpected {describe_error_location(error)}; please report it"  # its own words may be data
+        # its own words may be data
+        message = f"unexpected {describe_error_location(error)}; please report it"
         print_message("error", "; ".join([message, *_added_notes(error)]))
         return 70
 

@@ -27,7 +27,9 @@ def finite_number(text: str, kind: type = float, *limits: float):  # noqa: ANN20
     """The finite number in an argument's text, for argparse, which says the argument's name; its user checks it."""
     try:
         return parse_number(text, "", kind, *limits)
-    except InputError as error:  # argparse would put a message of its own in place of a ValueError's
+    except (
+        InputError
+    ) as error:  # argparse would put a message of its own in place of a ValueError's
         raise ArgumentTypeError(str(error)) from None
 
 
@@ -39,7 +41,8 @@ def finite_numbers(name: str, text: str) -> Sequence[float]:
 def argument(name: str, value: str | Texts | None, help_text: str, **options: Any) -> ArgumentSpec:
     """An argument of a command, as argparse takes it; its help is `help_text` and its default.
 
-    `value` is what the help writes in place of a value, or of several; None for the name in capitals, or the choices.
+    `value` is what the help writes in place of a value, or of several; None for the name in
+    capitals, or the choices.
     """
     default_text = "" if options.get("default") in (None, "", []) else " (default: %(default)s)"
     return name, {"metavar": value, "help": help_text + default_text, **options}
@@ -50,7 +53,9 @@ def flag(name: str, help_text: str) -> ArgumentSpec:
     return name, {"action": "store_true", "help": help_text}
 
 
-def budget_arguments(*, epsilon: float | None = None, delta: float | None = None) -> list[ArgumentSpec]:
+def budget_arguments(
+    *, epsilon: float | None = None, delta: float | None = None
+) -> list[ArgumentSpec]:
     """The arguments ε and δ, each with its default or required."""
     option_defaults = (("epsilon", EPSILON_HELP, epsilon), ("delta", DELTA_HELP, delta))
     return [
@@ -62,12 +67,17 @@ def budget_arguments(*, epsilon: float | None = None, delta: float | None = None
 def algorithm_arguments(problem: type, default: str | None = None) -> list[ArgumentSpec]:
     """The arguments for an algorithm of a kind of problem, with its default or required, and for its parameters."""
     help_text = f"one of {', '.join(algorithms_for_problem(problem))}"
-    return [argument("--algorithm", "NAME", help_text, required=default is None, default=default), settings_argument()]
+    return [
+        argument("--algorithm", "NAME", help_text, required=default is None, default=default),
+        settings_argument(),
+    ]
 
 
 def settings_argument(name: str = "NAME", owner: str = "the algorithm") -> ArgumentSpec:
     """The argument for the parameters of an algorithm."""
-    return argument("--set", f"{name}=VALUE", f"a parameter of {owner}", action="append", default=[])
+    return argument(
+        "--set", f"{name}=VALUE", f"a parameter of {owner}", action="append", default=[]
+    )
 
 
 def seed_argument(help_text: str = "seed of the first run") -> ArgumentSpec:
@@ -78,7 +88,9 @@ def seed_argument(help_text: str = "seed of the first run") -> ArgumentSpec:
 def repeat_argument(default: int | None = None) -> ArgumentSpec:
     """The argument for the number of seeds to run."""
     help_text = "R runs with seeds seed, seed + 1, …"
-    return argument("--repeat", "R", help_text, type=whole_number_parser(1, MAX_REPEATS), default=default)
+    return argument(
+        "--repeat", "R", help_text, type=whole_number_parser(1, MAX_REPEATS), default=default
+    )
 
 
 def grid_arguments(default_repeats: int) -> list[ArgumentSpec]:
@@ -104,10 +116,16 @@ def rows_argument(noun: str = "rows") -> ArgumentSpec:
 def ledger_arguments(*, required: bool) -> list[ArgumentSpec]:
     """The arguments for the ledger, and the facts it needs about a data set."""
     return [
-        argument("--ledger", "L.sqlite", "the release ledger; made on first use", required=required),
+        argument(
+            "--ledger", "L.sqlite", "the release ledger; made on first use", required=required
+        ),
         argument("--dataset", "NAME", "its name in the ledger (default: the file's name)"),
-        argument("--total-epsilon", "E", "ε for all releases; given on first use", type=finite_number),
-        argument("--total-delta", "D", "δ for all releases; given on first use", type=finite_number),
+        argument(
+            "--total-epsilon", "E", "ε for all releases; given on first use", type=finite_number
+        ),
+        argument(
+            "--total-delta", "D", "δ for all releases; given on first use", type=finite_number
+        ),
         flag("--new-version", "a new version: other rows, the same people"),
     ]
 
@@ -119,7 +137,13 @@ RUN_ARGUMENTS = (
 )
 PERSON_ARGUMENTS = (
     argument("--person", "COLUMN", "protect people, not rows: the column that identifies a person"),
-    argument("--most-rows", "B", MAX_ROWS_HELP, type=whole_number_parser(1, MAX_SYNTHETIC_ROWS), default=1),
+    argument(
+        "--most-rows",
+        "B",
+        MAX_ROWS_HELP,
+        type=whole_number_parser(1, MAX_SYNTHETIC_ROWS),
+        default=1,
+    ),
 )
 
 

@@ -30,23 +30,32 @@ EveryRounds = int | Callable[[int], int]
 class MeasuredSchemaRuns:
     """A table with an open schema; `schema_facts` and `rows` are the findings and records of the last run.
 
-    `limited_table` are the rows that count, `placeholder_problem` the queries in a schema of public facts alone.
+    `limited_table` are the rows that count, `placeholder_problem` the queries in a schema of public
+    facts alone.
 
-    Questions can be read only when the schema is there: one that does not fit what was found ends the command then.
+    Questions can be read only when the schema is there: one that does not fit what was found ends
+    the command then.
     """
 
     schema_note = ", had the schema been known"
 
     def __init__(self, args: Namespace, schema: PartialSchema, workload: Workload) -> None:
         if args.start is not None:
-            raise InputError("a public start needs a schema that is known: it says how likely each combination is")
+            raise InputError(
+                "a public start needs a schema that is known: it says how likely each "
+                "combination is"
+            )
         self.chosen, self.schema, self.unit = args, schema, privacy_unit_of(args)
         self.frame = read_table(args.table, format=schema.placeholder.file)
         self.limited_table = self.unit.bound_contributions(self.frame, schema.names)
-        self.placeholder_problem = QueryRelease(workload, len(self.limited_table), self.unit.most_rows)
+        self.placeholder_problem = QueryRelease(
+            workload, len(self.limited_table), self.unit.most_rows
+        )
         self.schema_facts: Json = {}
         self.rows: Rows | None = None
-        self._last_schema: tuple[Any, MeasuredSchema] | None = None  # the last one, and what it was measured with
+        self._last_schema: tuple[Any, MeasuredSchema] | None = (
+            None  # the last one, and what it was measured with
+        )
         self._warned_columns: set[str] = set()
 
     @property
@@ -54,15 +63,23 @@ class MeasuredSchemaRuns:
         """A digest of the table as it is used, in any order of records; see `table_digest`; not for publishing."""
         return table_digest(self.frame, self.schema.names, self.unit)
 
-    def run(self, algorithm: Algorithm, budget: Budget, seed: int, *, every: EveryRounds = 1) -> Run:
+    def run(
+        self, algorithm: Algorithm, budget: Budget, seed: int, *, every: EveryRounds = 1
+    ) -> Run:
         """A run that measures its own schema within one budget; the schema is the same for every algorithm."""
         placeholder = self.placeholder_problem
         share = choose_schema_share(
-            self.schema.unknown_columns, self.chosen.schema_share, placeholder.n, placeholder.group, budget
+            self.schema.unknown_columns,
+            self.chosen.schema_share,
+            placeholder.n,
+            placeholder.group,
+            budget,
         )
         division, _ = share.divide_and_plan(algorithm, placeholder, budget, exact=False)
         if self._last_schema is None or self._last_schema[0] != (division, seed):
-            measured_schema = measure_schema_with_seed(self.schema, self.frame, self.unit, division, seed=seed)
+            measured_schema = measure_schema_with_seed(
+                self.schema, self.frame, self.unit, division, seed=seed
+            )
             self._last_schema = (division, seed), measured_schema
         measured_schema = self._last_schema[1]
         domain = measured_schema.domain
@@ -87,4 +104,6 @@ class MeasuredSchemaRuns:
         }
         self.schema_facts, self.rows = {"schema": facts}, rows
         total_promise = promise_of_division(division)
-        return Run(algorithm, problem, rows, budget, seed=seed, plan=plan, whole=total_promise, every=every)
+        return Run(
+            algorithm, problem, rows, budget, seed=seed, plan=plan, whole=total_promise, every=every
+        )

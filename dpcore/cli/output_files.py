@@ -32,7 +32,11 @@ def _is_writable(path: str) -> bool:
         exists, folder = target.exists(), target.resolve().parent
         may_write = not target.is_dir() and (not exists or os.access(target, os.W_OK))
         return may_write and (os.access(folder, os.W_OK) or (exists and not target.is_file()))
-    except (OSError, RuntimeError, ValueError):  # such as a name too long, a circle of links, or no text
+    except (
+        OSError,
+        RuntimeError,
+        ValueError,
+    ):  # such as a name too long, a circle of links, or no text
         return False
 
 
@@ -61,7 +65,9 @@ def write_file(path: str, text: str) -> None:
     """Write a file whole or not at all: beside it first, then in its place. InputError when the disk fails."""
     target = Path(path)
     try:
-        if target.exists() and not target.is_file():  # a device or a pipe, which must stay what it is
+        if (
+            target.exists() and not target.is_file()
+        ):  # a device or a pipe, which must stay what it is
             _write_to_device(target, text)
             return
         target = target.resolve()
@@ -84,7 +90,9 @@ def write_json(path: str | None, content: Any) -> None:
 
 def print_budget_warnings(budgets: Iterable[Budget], n: int) -> None:
     """Print once the warnings about the promises of budgets on n records."""
-    for caution_text in dict.fromkeys(text for budget in budgets for text in budget_warnings(budget, n)):
+    for caution_text in dict.fromkeys(
+        text for budget in budgets for text in budget_warnings(budget, n)
+    ):
         print_message("warning", caution_text)
 
 
@@ -133,6 +141,13 @@ def ledger_request_fields(args: Namespace) -> Json:
         for message in tidy_stopped_releases(Path(args.ledger)):
             print_message("note", message)
     elif total is None:
-        raise InputError(f"{args.ledger}: a new ledger; its data set needs --total-epsilon and --total-delta")
+        raise InputError(
+            f"{args.ledger}: a new ledger; its data set needs --total-epsilon and --total-delta"
+        )
     name = Path(args.table).stem if args.dataset is None else args.dataset
-    return {"dataset": name, "new_version": args.new_version, "total": total, "unit": privacy_unit_of(args)}
+    return {
+        "dataset": name,
+        "new_version": args.new_version,
+        "total": total,
+        "unit": privacy_unit_of(args),
+    }

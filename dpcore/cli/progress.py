@@ -12,10 +12,13 @@ from .output_files import ProgressLine, print_message, write_file, write_json
 from .table_arguments import format_columns, format_value
 
 
-def run_for_each_seed(args: Namespace, make_run: Callable[[int], Run], summary: Callable[[Run], Json]) -> list[Json]:
+def run_for_each_seed(
+    args: Namespace, make_run: Callable[[int], Run], summary: Callable[[Run], Json]
+) -> list[Json]:
     """The summaries of one run for each seed that RUNS ask for, also written to --json.
 
-    The first run also writes --synthetic, where that is asked for; warnings about its budget go to stderr.
+    The first run also writes --synthetic, where that is asked for; warnings about its budget go to
+    stderr.
     """
     runs: list[Json] = []
     for seed in range(args.seed, args.seed + (args.repeat or 1)):
@@ -37,37 +40,55 @@ def run_with_progress(run: Run) -> None:
     rounds, progress = run.plan["rounds"], ProgressLine()
     for point in run:
         progress.show(
-            lambda elapsed, now=point: _progress_text(run, now, elapsed / max(now.t, 1) * max(rounds - now.t, 0))
+            lambda elapsed, now=point: _progress_text(
+                run, now, elapsed / max(now.t, 1) * max(rounds - now.t, 0)
+            )
         )
     progress.clear()
 
 
 def _progress_text(run: Run, point: ConvergencePoint, seconds_left: float) -> str:
     name, value = point.empirical.headline
-    return f"seed {run.seed}: round {point.t}/{run.plan['rounds']}, {name} {value:.4g}, {seconds_left:.0f} s left"
+    return (
+        f"seed {run.seed}: round {point.t}/{run.plan['rounds']}, {name} {value:.4g}, "
+        f"{seconds_left:.0f} s left"
+    )
 
 
 def spent_budget_text(spent: Json) -> str:
     """The budget spent, from its JSON, in one line."""
-    parameter_text = next((f" {name}={spent[name]:.6g}" for name in ("mu", "rho") if spent.get(name) is not None), "")
-    return f"used: epsilon={spent['epsilon']:.6g} delta={format_short_number(spent['delta'])}{parameter_text} ({spent['accounting']})"
+    parameter_text = next(
+        (f" {name}={spent[name]:.6g}" for name in ("mu", "rho") if spent.get(name) is not None), ""
+    )
+    return (
+        f"used: epsilon={spent['epsilon']:.6g} "
+        f"delta={format_short_number(spent['delta'])}{parameter_text} ({spent['accounting']})"
+    )
 
 
-def print_report(runs: list[Json], data_summary: str, heading: str, error_names: Sequence[str]) -> None:
+def print_report(
+    runs: list[Json], data_summary: str, heading: str, error_names: Sequence[str]
+) -> None:
     """Print runs of one algorithm: its settings, `data_summary` the data, the spent budget, then `heading` over a table.
 
-    It shows each run's final errors of these `error_names`, and its seconds; the last line has their means, where every run
-    has the number.
+    It shows each run's final errors of these `error_names`, and its seconds; the last line has
+    their means, where every run has the number.
     """
     first = runs[0]
-    lines = [{name: run["final"][name] for name in error_names} | {"seconds": run["seconds"]} for run in runs]
+    lines = [
+        {name: run["final"][name] for name in error_names} | {"seconds": run["seconds"]}
+        for run in runs
+    ]
     print(
         f"{first['algorithm']}: "
         + ", ".join(f"{name}={format_value(value)}" for name, value in first["parameters"].items())
     )
     print(data_summary)
     print(spent_budget_text(first["spent"]))
-    print("the noise follows from the seed, and can be taken off again: do not publish what a run releases")
+    print(
+        "the noise follows from the seed, and can be taken off again: do not publish what a run "
+        "releases"
+    )
     print(f"{heading} (uses real data – do not publish):")
     print(f"  seed {format_columns(lines[0])}")
     for run, line in zip(runs, lines, strict=True):

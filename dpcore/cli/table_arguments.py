@@ -22,7 +22,11 @@ from .. import (
     read_table,
     source_at,
 )
-from ..accuracy.work_forecast import MIN_SECONDS_TO_MENTION, describe_forecast, forecast_affordable_run
+from ..accuracy.work_forecast import (
+    MIN_SECONDS_TO_MENTION,
+    describe_forecast,
+    forecast_affordable_run,
+)
 from ..algorithms import Algorithm, algorithms_for_problem
 from ..algorithms.schema_measurement.measurement_plan import SCHEMA_SHARE_RANGE
 from ..core.parameters import build_from_texts
@@ -43,11 +47,15 @@ from .arguments import PERSON_ARGUMENTS, argument, finite_number, flag, privacy_
 from .output_files import ProgressLine, print_message
 
 TEXT_FILE_ENDINGS = [ending for ending in TABLE_ENDINGS if ending not in (".xlsx", ".parquet")]
-TABLE_HELP = "a .csv, .tsv or .parquet file, a folder of .parquet files, or duckdb://FILE#TABLE, postgres://…#TABLE"
+TABLE_HELP = (
+    "a .csv, .tsv or .parquet file, a folder of .parquet files, or duckdb://FILE#TABLE, "
+    "postgres://…#TABLE"
+)
 
 
 _SCHEMA_SHARE_HELP = (
-    f'how much of the budget measures what the schema leaves "private" (default: {SCHEMA_SHARE_RANGE[0]:g} to {SCHEMA_SHARE_RANGE[1]:g}, '
+    'how much of the budget measures what the schema leaves "private" (default: '
+    f"{SCHEMA_SHARE_RANGE[0]:g} to {SCHEMA_SHARE_RANGE[1]:g}, "
     "by the numbers of columns and rows)"
 )
 QUERY_ARGUMENTS = (
@@ -56,7 +64,9 @@ QUERY_ARGUMENTS = (
     argument("--columns", "a,b,c", "only these columns of the schema (default: all)"),
     argument("--queries", "Q", QUERY_FORMS_HELP, required=True, action="append"),
 )
-_STREAM_HELP = "read the table in parts, whatever its size, or never (default: a folder, and what is large)"
+_STREAM_HELP = (
+    "read the table in parts, whatever its size, or never (default: a folder, and what is large)"
+)
 TASK_ARGUMENTS = (
     argument("table", "TABLE", TABLE_HELP),
     argument("--stream", None, _STREAM_HELP, action=BooleanOptionalAction),
@@ -67,15 +77,20 @@ TASK_ARGUMENTS = (
 )
 
 
-def load_schema_and_workload(args: Namespace, *, require_known: bool = False) -> tuple[PartialSchema | None, Workload]:
+def load_schema_and_workload(
+    args: Namespace, *, require_known: bool = False
+) -> tuple[PartialSchema | None, Workload]:
     """The schema where parts of it are private, else None; and the workload of --queries, in its placeholder then.
 
-    Notes on reading the queries go to stderr. InputError for such parts where the schema has to be `known`.
+    Notes on reading the queries go to stderr. InputError for such parts where the schema has to be
+    `known`.
     """
     names = split_column_names(args.columns) if args.columns else ()
     schema_json = read_json(args.schema)
     parsed_schema = (
-        partial_schema_from_json(schema_json) if has_private_columns(schema_json) else domain_from_json(schema_json)
+        partial_schema_from_json(schema_json)
+        if has_private_columns(schema_json)
+        else domain_from_json(schema_json)
     )
     parsed_schema = parsed_schema.project(names) if names else parsed_schema
     if isinstance(parsed_schema, PartialSchema):
@@ -96,7 +111,9 @@ def read_workload(args: Namespace, domain: Domain) -> Workload:
     return read_queries(args.queries, domain)[0]
 
 
-def open_table(args: Namespace, format: TextFormat, *, in_memory: bool = False) -> LoadedTable | Source:
+def open_table(
+    args: Namespace, format: TextFormat, *, in_memory: bool = False
+) -> LoadedTable | Source:
     """The table in memory; or its source, where it is large, a folder, or to be read in parts.
 
     What needs the `in_memory` table is read so, however large it is, unless parts were asked for.
@@ -113,10 +130,14 @@ def table_request_fields(table: LoadedTable | Source, path: str, format: TextFor
     """The fields of a `BudgetRequest` about the table at a path, which was read by `format`."""
     read_again = source_at if isinstance(table, Source) else read_table
     other_formats = [
-        replace(format, delimiter=delimiter) for delimiter in ("", *DELIMITER_NAMES) if delimiter != format.delimiter
+        replace(format, delimiter=delimiter)
+        for delimiter in ("", *DELIMITER_NAMES)
+        if delimiter != format.delimiter
     ]
     is_text = Path(path).suffix.lower() in TEXT_FILE_ENDINGS
-    other_readers = tuple(partial(read_again, path, format=other) for other in other_formats) if is_text else ()
+    other_readers = (
+        tuple(partial(read_again, path, format=other) for other in other_formats) if is_text else ()
+    )
     if isinstance(table, Source):
         return {"frame": table, "readings": other_readers}
     return {"frame": table.frame, "sha256": table.sha256, "readings": other_readers}
@@ -127,7 +148,9 @@ def count_source(source: Source, workload: Workload, unit: PrivacyUnit) -> Rows 
     progress = ProgressLine()
 
     def show_progress(rows: int) -> None:
-        progress.show(lambda elapsed: f"{rows:,} rows read, {rows / max(elapsed, 1e-9):,.0f} a second")
+        progress.show(
+            lambda elapsed: f"{rows:,} rows read, {rows / max(elapsed, 1e-9):,.0f} a second"
+        )
 
     rows = encode_table(source, workload, unit, show_progress)
     progress.clear()
@@ -135,7 +158,9 @@ def count_source(source: Source, workload: Workload, unit: PrivacyUnit) -> Rows 
 
 
 def read_problem_and_rows(
-    args: Namespace, workload: Workload, choose_counter: Callable[[Source], Source] = lambda source: source
+    args: Namespace,
+    workload: Workload,
+    choose_counter: Callable[[Source], Source] = lambda source: source,
 ) -> tuple[QueryRelease, Rows | GatheredCounts]:
     """The problem about these queries, and the records; `choose_counter` chooses who counts a source."""
     domain, unit = workload.domain, privacy_unit_of(args)
@@ -150,7 +175,9 @@ def read_problem_and_rows(
             "uses real data – do not publish",
             f"{broken_text}; they are counted as they are, and no synthetic row is like them",
         )
-    return QueryRelease(workload, rows.n, unit.most_rows, read_start_distribution(args, domain)), rows
+    return QueryRelease(
+        workload, rows.n, unit.most_rows, read_start_distribution(args, domain)
+    ), rows
 
 
 def read_start_distribution(args: Namespace, domain: Domain) -> Array | PublicStart | None:
@@ -172,7 +199,9 @@ def print_forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) 
     """Print a rough forecast of a long run; InputError where it exceeds the machine's memory."""
     seconds, bytes_needed = forecast_affordable_run(algorithm, problem, budget)
     if seconds >= MIN_SECONDS_TO_MENTION:
-        print_message("forecast", f"{describe_forecast(seconds, bytes_needed)}, from public numbers")
+        print_message(
+            "forecast", f"{describe_forecast(seconds, bytes_needed)}, from public numbers"
+        )
 
 
 def build_algorithm(name: str, settings: Sequence[str], problem: type) -> Any:
@@ -180,7 +209,9 @@ def build_algorithm(name: str, settings: Sequence[str], problem: type) -> Any:
     algorithms = algorithms_for_problem(problem)
     if name not in algorithms:
         complaint = (
-            f"{name!r} solves another kind of problem" if name in ALGORITHMS else f"there is no algorithm {name!r}"
+            f"{name!r} solves another kind of problem"
+            if name in ALGORITHMS
+            else f"there is no algorithm {name!r}"
         )
         raise InputError(f"{complaint}; the algorithms are {', '.join(algorithms)}")
     return build_from_texts(algorithms[name], dict(parse_setting(text) for text in settings))
@@ -197,7 +228,11 @@ def parse_setting(text: str) -> tuple[str, str]:
 def usefulness_text(final: Mapping[str, Any]) -> str:
     """A line on how useful answers with these errors are; empty where neither number is known."""
     sample_share, score = final["as_exact_as_sample"], final["k_marginal"]
-    parts = [] if sample_share is None else [f"as exact as a sample of {100 * sample_share:.3g}% of the rows"]
+    parts = (
+        []
+        if sample_share is None
+        else [f"as exact as a sample of {100 * sample_share:.3g}% of the rows"]
+    )
     return ", ".join(parts + ([] if score is None else [f"K-marginal score {score:.0f} of 1000"]))
 
 

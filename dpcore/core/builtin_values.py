@@ -1,7 +1,7 @@
 """Values from other code, rebuilt from parts that run no code of their own.
 
-A number, an array or an object may be of a class of its own: its arithmetic is then somebody's code, and would run on
-whatever it is combined with.
+A number, an array or an object may be of a class of its own: its arithmetic is then somebody's
+code, and would run on whatever it is combined with.
 """
 
 from dataclasses import fields
@@ -18,8 +18,9 @@ BUILTIN_SCALAR_TYPES = (type(None), bool, int, float, str)
 def to_builtin(value: Any, dataclass_types: Kinds = ()) -> Any:
     """An equal value of built-in types and read-only arrays; InputError for a value that has none.
 
-    A dataclass whose type is one of `dataclass_types` is made anew from its fields, so that its own checks run once more and
-    nothing else that was put on the instance comes along; fields that no comparison reads take their defaults.
+    A dataclass whose type is one of `dataclass_types` is made anew from its fields, so that its own
+    checks run once more and nothing else that was put on the instance comes along; fields that no
+    comparison reads take their defaults.
     """
     value_type = type(value)
     if value_type in BUILTIN_SCALAR_TYPES:
@@ -52,7 +53,14 @@ def readonly_copy(value: Any) -> Array:
     return copy
 
 
-CONVERTERS = {Array: readonly_copy, np.bool_: bool, int: int, np.integer: int, float: float, np.floating: float}
+CONVERTERS = {
+    Array: readonly_copy,
+    np.bool_: bool,
+    int: int,
+    np.integer: int,
+    float: float,
+    np.floating: float,
+}
 
 
 def frozen_copy(value: Array) -> Array:

@@ -1,7 +1,7 @@
 """Errors that a person can act on, and the single line that states them.
 
-A message may quote what a person brought: it is for the eyes of whoever brought it. A log is not: what is logged names
-the kind of an error and its place in the program, never its words.
+A message may quote what a person brought: it is for the eyes of whoever brought it. A log is not:
+what is logged names the kind of an error and its place in the program, never its words.
 """
 
 import json
@@ -50,7 +50,9 @@ def user_message(error: Exception) -> str:
 
 def escape_control_chars(text: object) -> str:
     """The text with characters that could control a terminal escaped: controls, line ends, marks of direction."""
-    characters = (c if c.isprintable() else json.dumps(c)[1:-1].replace("\x7f", r"\u007f") for c in str(text))
+    characters = (
+        c if c.isprintable() else json.dumps(c)[1:-1].replace("\x7f", r"\u007f") for c in str(text)
+    )
     return "".join(characters)
 
 
@@ -67,7 +69,11 @@ def format_one_line(message: object) -> str:
     text = re.sub(r"[ \t\r\n]+", " ", text).strip()
     text = escape_control_chars(text)
     text = LONG_VALUE_PATTERN.sub(_shorten_match, text)
-    return text if len(text) <= MAX_MESSAGE_CHARS else f"{text[: MAX_MESSAGE_CHARS - 300]} … {text[-297:]}"
+    return (
+        text
+        if len(text) <= MAX_MESSAGE_CHARS
+        else f"{text[: MAX_MESSAGE_CHARS - 300]} … {text[-297:]}"
+    )
 
 
 def _shorten_match(match: re.Match) -> str:
@@ -80,8 +86,12 @@ def describe_error_location(error: BaseException) -> str:
     """The kind of an error and its place in the program, for a log; neither contains data."""
     frames = traceback.extract_tb(error.__traceback__)
     package_folder = Path(__file__).parents[1]
-    package_frames = [frame for frame in frames if package_folder in Path(frame.filename).parents] or frames
+    package_frames = [
+        frame for frame in frames if package_folder in Path(frame.filename).parents
+    ] or frames
     location = (
-        f" in {Path(package_frames[-1].filename).name}, line {package_frames[-1].lineno}" if package_frames else ""
+        f" in {Path(package_frames[-1].filename).name}, line {package_frames[-1].lineno}"
+        if package_frames
+        else ""
     )
     return f"{type(error).__name__}{location}"

@@ -9,12 +9,16 @@ from typing import Any, TypeVar
 from .errors import InputError
 
 N = TypeVar("N", int, float)
-ROUNDING_SLACK = 1 + 1e-12  # sensitivities, scales and μ found by rounded arithmetic are enlarged by this
+ROUNDING_SLACK = (
+    1 + 1e-12
+)  # sensitivities, scales and μ found by rounded arithmetic are enlarged by this
 MAX_SYNTHETIC_ROWS = 100_000_000  # synthetic rows at once
 MAX_NUMBER_CHARS = 400  # characters: more than any number that is served has
 
 
-def parse_number(text: str, name: str, number_type: type[N], low: float = -math.inf, high: float = math.inf) -> N:
+def parse_number(
+    text: str, name: str, number_type: type[N], low: float = -math.inf, high: float = math.inf
+) -> N:
     """The finite number of `number_type` in `text`, within low..high inclusive; InputError names a wrong text, shortened."""
     try:
         value = number_type(text) if len(text) <= MAX_NUMBER_CHARS else None
@@ -22,14 +26,18 @@ def parse_number(text: str, name: str, number_type: type[N], low: float = -math.
         value = None
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         expected = "whole number" if number_type is int else "finite number"
-        allowed_range = f" in {low:g}..{high:g}" if math.isfinite(low) and math.isfinite(high) else ""
+        allowed_range = (
+            f" in {low:g}..{high:g}" if math.isfinite(low) and math.isfinite(high) else ""
+        )
         raise InputError(f"{name}={text[:40]!r} is not a {expected}{allowed_range}")
     if not low <= value <= high:
         raise InputError(f"{name}={text[:40]} is outside {low:g}..{high:g}")
     return value
 
 
-def bisect_interval(is_below: Callable[[float], bool], low: float, high: float, halvings: int) -> tuple[float, float]:
+def bisect_interval(
+    is_below: Callable[[float], bool], low: float, high: float, halvings: int
+) -> tuple[float, float]:
     """The ends of the part of low..high in which `is_below(x)` turns from true to false, after so many halvings."""
     for _ in range(halvings):
         middle = (low + high) / 2

@@ -22,19 +22,24 @@ SYMBOL_MEANINGS = {
     "m": "number of queries; each maps combinations to [-1, 1] and is answered by a mean over rows",
     "d": "number of columns",
     "T": "number of rounds",
-    "ε": "privacy budget, small for a strong promise: replacing one row changes no probability by a factor above e^ε",
+    "ε": "privacy budget, small for a strong promise: replacing one row changes no probability "
+    "by a factor above e^ε",
     "δ": "how far a probability may lie beyond that factor",
     "ρ": "zero-concentrated differential privacy; adds up over releases",
-    "μ": "Gaussian differential privacy: as hard to see as a shift of a standard normal by μ; μ² adds up",
+    "μ": "Gaussian differential privacy: as hard to see as a shift of a standard normal by μ; μ² "
+    "adds up",
     "σ": "standard deviation of Gaussian noise",
-    "α": "entropy weight: large stays near the uniform distribution, small follows the noisy answers",
+    "α": "entropy weight: large stays near the uniform distribution, small follows the noisy "
+    "answers",
     "P": "the population: the distribution that the rows are drawn from, where it is known",
     "P_n": "the real table as a distribution over combinations",
     "D": "the synthetic distribution over combinations",
 }
 
 
-ALGORITHM_DESCRIPTIONS = tomllib.loads(Path(__file__).with_name("about.toml").read_text(encoding="utf-8"))  # by class
+ALGORITHM_DESCRIPTIONS = tomllib.loads(
+    Path(__file__).with_name("about.toml").read_text(encoding="utf-8")
+)  # by class
 
 
 @value_object
@@ -90,7 +95,10 @@ class Param:
     @property
     def bounds(self) -> tuple[float, float]:
         """The smallest and the largest allowed number; ±∞ where none is declared."""
-        return -math.inf if self.low is None else self.low, math.inf if self.high is None else self.high
+        return (
+            -math.inf if self.low is None else self.low,
+            math.inf if self.high is None else self.high,
+        )
 
     def check_value(self, value: Any) -> None:
         """Raise InputError unless `value` is of this parameter's kind and inside its range."""
@@ -136,7 +144,12 @@ def declared_parameters(cls: type) -> tuple[Param, ...]:
     """The parameters of a dataclass, in order of declaration."""
     hints = get_type_hints(cls)
     return tuple(
-        Param(name=f.name, kind=_annotated_type(hints[f.name]), default=_default_or_none(f), **f.metadata)
+        Param(
+            name=f.name,
+            kind=_annotated_type(hints[f.name]),
+            default=_default_or_none(f),
+            **f.metadata,
+        )
         for f in fields(cls)
         if f.metadata
     )
@@ -161,11 +174,20 @@ def build_from_texts(cls: type[T], settings: Mapping[str, str]) -> T:
     for name in settings:
         if name not in names_and_aliases:
             raise InputError(
-                f"there is no parameter {name!r} here; the parameters are {', '.join(declarations) or 'none'}"
+                f"there is no parameter {name!r} here; the parameters are "
+                f"{', '.join(declarations) or 'none'}"
             )
         if names_and_aliases[name].name != name and names_and_aliases[name].name in settings:
-            raise InputError(f"{name} and {names_and_aliases[name].name} are the same parameter; give one of them")
-    return cls(**{names_and_aliases[name].name: names_and_aliases[name].parse(text) for name, text in settings.items()})
+            raise InputError(
+                f"{name} and {names_and_aliases[name].name} are the same parameter; give one of "
+                "them"
+            )
+    return cls(
+        **{
+            names_and_aliases[name].name: names_and_aliases[name].parse(text)
+            for name, text in settings.items()
+        }
+    )
 
 
 def _annotated_type(hint: Any) -> type:

@@ -17,9 +17,12 @@ class Provenance(StrEnum):
         """A sentence that explains the tag, for a tooltip."""
         return {
             Provenance.PUBLIC: "Known without looking at any row of the table.",
-            Provenance.USER_INPUT: "Entered by a person. It is public as long as it was not taken from the data.",
-            Provenance.RELEASED: "Released by the private algorithm. It has used up privacy budget, and may be published.",
-            Provenance.REAL_DATA: "Computed from the real rows without noise. The promise does not cover it: for your eyes only.",
+            Provenance.USER_INPUT: "Entered by a person. It is public as long as it was not "
+            "taken from the data.",
+            Provenance.RELEASED: "Released by the private algorithm. It has used up privacy "
+            "budget, and may be published.",
+            Provenance.REAL_DATA: "Computed from the real rows without noise. The promise does "
+            "not cover it: for your eyes only.",
         }[self]
 
 

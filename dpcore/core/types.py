@@ -14,7 +14,9 @@ Shape = tuple[int, ...]  # the number of cells of each of some columns
 Tables = dict[Axes, Array]  # one value a cell, by the columns of a table
 Texts = tuple[str, ...]
 Kinds = tuple[type, ...]
-Watch = Callable[[Any], object]  # receives how much is done so far; an error that it raises ends the work
+Watch = Callable[
+    [Any], object
+]  # receives how much is done so far; an error that it raises ends the work
 Tick = Callable[[], None]  # is called now and then; an error that it raises ends the work
 T = TypeVar("T")
 

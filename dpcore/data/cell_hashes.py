@@ -17,7 +17,9 @@ GOLDEN_GAMMA, FIRST_MULTIPLIER, SECOND_MULTIPLIER = (
 MAX_HASHED_INTEGER, INTEGER_PATTERN = 10**18, re.compile("0|[1-9][0-9]{0,17}")
 MAX_EXACT_FLOAT = 1e16  # below which the text of a whole float is its digits
 CellHash = Array | np.uint64
-hash_array: Any = keyed_hash  # SipHash; pandas names it by __getattr__, which type checkers cannot follow
+hash_array: Any = (
+    keyed_hash  # SipHash; pandas names it by __getattr__, which type checkers cannot follow
+)
 
 
 def hash_cells(cells: pd.Series) -> Array:
@@ -30,7 +32,9 @@ def hash_person_ids(cells: pd.Series) -> Array:
 
     All ways to say that a value is missing name nobody, who is one person too.
     """
-    return _hash_cell_texts(cells, lambda text: "" if canonical_text(text) in MISSING_TEXTS else canonical_text(text))
+    return _hash_cell_texts(
+        cells, lambda text: "" if canonical_text(text) in MISSING_TEXTS else canonical_text(text)
+    )
 
 
 def _hash_cell_texts(cells: pd.Series, text_to_hash: Callable[[str], str]) -> Array:
@@ -50,7 +54,11 @@ def combine_hashes(first: CellHash, second: CellHash) -> Array:
 
 def _hash_numbers(cells: pd.Series) -> Array | None:
     """The hash (n,) of each number's text, mostly computed without writing it; None for any other column."""
-    if not isinstance(cells.dtype, np.dtype) or cells.dtype.kind not in "iu" and cells.dtype != np.float64:
+    if (
+        not isinstance(cells.dtype, np.dtype)
+        or cells.dtype.kind not in "iu"
+        and cells.dtype != np.float64
+    ):
         return None
     values = cells.to_numpy()
     is_whole = (values >= 0) & (values < MAX_HASHED_INTEGER)
@@ -60,7 +68,11 @@ def _hash_numbers(cells: pd.Series) -> Array | None:
     hashes = combine_hashes(GOLDEN_GAMMA, np.where(is_whole, values, 0).astype(np.uint64))
     if not is_whole.all():
         other_values = values[~is_whole]
-        texts = float_texts(other_values) if other_values.dtype.kind == "f" else other_values.astype(str).astype(object)
+        texts = (
+            float_texts(other_values)
+            if other_values.dtype.kind == "f"
+            else other_values.astype(str).astype(object)
+        )
         texts[other_values != other_values] = ""
         hashes[~is_whole] = _siphash_texts(texts)
     return hashes
@@ -69,8 +81,14 @@ def _hash_numbers(cells: pd.Series) -> Array | None:
 def _hash_texts_and_integers(texts: list[str]) -> Array:
     """The hash of each text; a whole number below LARGEST is hashed as a number."""
     match_integer = INTEGER_PATTERN.fullmatch
-    numbers = np.array([int(text) if match_integer(text) else MAX_HASHED_INTEGER for text in texts], dtype=np.uint64)
-    hashes, text_positions = combine_hashes(GOLDEN_GAMMA, numbers), np.flatnonzero(numbers == MAX_HASHED_INTEGER)
+    numbers = np.array(
+        [int(text) if match_integer(text) else MAX_HASHED_INTEGER for text in texts],
+        dtype=np.uint64,
+    )
+    hashes, text_positions = (
+        combine_hashes(GOLDEN_GAMMA, numbers),
+        np.flatnonzero(numbers == MAX_HASHED_INTEGER),
+    )
     hashes[text_positions] = _siphash_texts([texts[i] for i in text_positions])
     return hashes
 

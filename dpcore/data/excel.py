@@ -1,8 +1,8 @@
 """Read the first sheet of an Excel file as a stream, counting as it goes.
 
-The XML goes through a parser that keeps nothing but the cell at hand, so memory and time are bounded by what is kept
-of a table: a sheet of a few bytes may claim two corner cells or a row 2·10⁹, and a tree of its elements takes a hundred
-times its size.
+The XML goes through a parser that keeps nothing but the cell at hand, so memory and time are
+bounded by what is kept of a table: a sheet of a few bytes may claim two corner cells or a row
+2·10⁹, and a tree of its elements takes a hundred times its size.
 """
 
 import os
@@ -42,15 +42,17 @@ Row = list[Any]
 def read_first_sheet(file: BinaryIO, progress: Watch) -> list[Row]:
     """The rows of the first sheet, all as long as its longest row, empty cells "" and errors None.
 
-    Whole numbers are int, dates and times what openpyxl makes of them, formulas their last value. `progress` hears which
-    share of the sheet is read. InputError for what is no such file, for one that is larger than is read, and for one
-    column that ends with an empty cell: whether that is a row must not depend on what the cell says.
+    Whole numbers are int, dates and times what openpyxl makes of them, formulas their last value.
+    `progress` hears which share of the sheet is read. InputError for what is no such file, for one
+    that is larger than is read, and for one column that ends with an empty cell: whether that is a
+    row must not depend on what the cell says.
     """
     _check_directory(file)
     with zipfile.ZipFile(file) as archive:  # which gives no more bytes than it says there are
         if (size := sum(part.file_size for part in archive.infolist())) > MAX_UNPACKED_BYTES:
             raise InputError(
-                f"unpacks to {size:,} bytes, at most {MAX_UNPACKED_BYTES:,} are read; save it as CSV or Parquet"
+                f"unpacks to {size:,} bytes, at most {MAX_UNPACKED_BYTES:,} are read; save it as "
+                "CSV or Parquet"
             )
         rows, last_row = _read_rows(archive, _Workbook(archive), progress)
     while rows and not rows[-1]:
@@ -58,7 +60,8 @@ def read_first_sheet(file: BinaryIO, progress: Watch) -> list[Row]:
     width = max(map(len, rows), default=0)
     if width == 1 and last_row > len(rows):
         raise InputError(
-            f"row {last_row:,} is an empty value below all others: a sheet with one column does not show whether "
+            f"row {last_row:,} is an empty value below all others: a sheet with one column does "
+            "not show whether "
             "that is a row; write NA into it, or delete the row"
         )
     return [row + [""] * (width - len(row)) for row in rows]
@@ -73,13 +76,17 @@ class _Workbook:
 
         names = set(archive.namelist())
         root = _read_relations(archive, "_rels/.rels", names)
-        main = next((path for kind, path in root.values() if kind == "officeDocument"), "xl/workbook.xml")
+        main = next(
+            (path for kind, path in root.values() if kind == "officeDocument"), "xl/workbook.xml"
+        )
         folder, name = posixpath.split(main)
         relations = _read_relations(archive, f"{folder}/_rels/{name}.rels", names)
         sheets, first_day = [], WINDOWS_EPOCH
         for tag, attributes in _extract_elements(archive, main):
             if tag == "sheet":
-                key = next((v for k, v in attributes.items() if k.endswith("/relationships id")), "")
+                key = next(
+                    (v for k, v in attributes.items() if k.endswith("/relationships id")), ""
+                )
                 kind, path = relations.get(key, ("", ""))
                 sheets += [path] * (kind == "worksheet" and path in names)
             elif tag == "workbookPr" and attributes.get("date1904") in ("1", "true"):
@@ -88,14 +95,20 @@ class _Workbook:
             raise InputError("it has no sheet")
         self.sheet, self.first_day = sheets[0], first_day
         parts = {kind: path for kind, path in relations.values() if path in names}
-        self.texts = _read_shared_texts(archive, parts["sharedStrings"]) if "sharedStrings" in parts else []
+        self.texts = (
+            _read_shared_texts(archive, parts["sharedStrings"]) if "sharedStrings" in parts else []
+        )
         codes: dict[str, str] = {}
         styles: list[str] = []
         section = ""
-        for tag, attributes in _extract_elements(archive, parts["styles"]) if "styles" in parts else ():
+        for tag, attributes in (
+            _extract_elements(archive, parts["styles"]) if "styles" in parts else ()
+        ):
             section = tag if tag in STYLE_SECTIONS else section
             if tag == "numFmt":
-                codes[attributes.get("numFmtId", "")] = attributes.get("formatCode", "")[:MAX_FORMAT_CODE_CHARS]
+                codes[attributes.get("numFmtId", "")] = attributes.get("formatCode", "")[
+                    :MAX_FORMAT_CODE_CHARS
+                ]
             elif tag == "xf" and section == "cellXfs":
                 styles.append(attributes.get("numFmtId", "0"))
         formats = {s: codes.get(s) or builtin_format_code(int(s)) for s in set(styles)}
@@ -145,7 +158,9 @@ def _read_shared_texts(archive: zipfile.ZipFile, name: str) -> list[str]:
     return texts
 
 
-def _read_rows(archive: zipfile.ZipFile, workbook: _Workbook, progress: Watch) -> tuple[list[Row], int]:
+def _read_rows(
+    archive: zipfile.ZipFile, workbook: _Workbook, progress: Watch
+) -> tuple[list[Row], int]:
     """The rows of the sheet, each up to its last cell, and the number of the last row with a cell."""
     rows: list[Row] = []
     cell: dict[str, str] = {}
@@ -165,9 +180,14 @@ def _read_rows(archive: zipfile.ZipFile, workbook: _Workbook, progress: Watch) -
                 cells += [""] * (column - len(cells))
                 cells[column - 1] = value
                 width = max(width, column)
-                if len(rows) * width > MAX_CELLS:  # empty ones included; rows below the last value are not kept
+                if (
+                    len(rows) * width > MAX_CELLS
+                ):  # empty ones included; rows below the last value are not kept
                     extent = f"{len(rows):,} rows and {width:,} columns"
-                    raise InputError(f"the sheet spans {extent}, at most {MAX_CELLS:,} values are read; save it as CSV")
+                    raise InputError(
+                        f"the sheet spans {extent}, at most {MAX_CELLS:,} values are read; save "
+                        "it as CSV"
+                    )
         elif event == "row":
             previous_row, column = row, 0
             row = _parse_index(payload["r"]) if "r" in payload else row + 1
@@ -208,26 +228,38 @@ def _check_directory(file: BinaryIO) -> None:
     end_position = tail.rfind(DIRECTORY_END_SIGNATURE)
     if (
         end_position >= 0
-        and int.from_bytes(tail[end_position + 12 : end_position + 16], "little") > MAX_DIRECTORY_BYTES
+        and int.from_bytes(tail[end_position + 12 : end_position + 16], "little")
+        > MAX_DIRECTORY_BYTES
     ):
         raise InputError("the list of its parts is too long for an Excel file")
     file.seek(0)
 
 
-def _read_relations(archive: zipfile.ZipFile, name: str, names: set[str]) -> dict[str, tuple[str, str]]:
+def _read_relations(
+    archive: zipfile.ZipFile, name: str, names: set[str]
+) -> dict[str, tuple[str, str]]:
     """The kind and path of the parts that a part refers to, by key."""
     relations: dict[str, tuple[str, str]] = {}
     base = posixpath.dirname(posixpath.dirname(name))
     for tag, attributes in _extract_elements(archive, name) if name in names else ():
         if tag == "Relationship":
-            path = posixpath.normpath(posixpath.join("/", base, attributes.get("Target", ""))).lstrip("/")
-            relations[attributes.get("Id", "")] = attributes.get("Type", "").rpartition("/")[2], path
+            path = posixpath.normpath(
+                posixpath.join("/", base, attributes.get("Target", ""))
+            ).lstrip("/")
+            relations[attributes.get("Id", "")] = (
+                attributes.get("Type", "").rpartition("/")[2],
+                path,
+            )
     return relations
 
 
 def _extract_elements(archive: zipfile.ZipFile, name: str) -> list[tuple[str, dict[str, str]]]:
     """The wanted tags and attributes of a small part, in order."""
-    events = (event for event in _parse_events(archive, name, MAX_SMALL_PART_BYTES) if event[0] in EXTRACTED_TAGS)
+    events = (
+        event
+        for event in _parse_events(archive, name, MAX_SMALL_PART_BYTES)
+        if event[0] in EXTRACTED_TAGS
+    )
     elements = list(islice(events, MAX_EXTRACTED_ELEMENTS + 1))
     if len(elements) > MAX_EXTRACTED_ELEMENTS:
         raise InputError(f"it has more than {MAX_EXTRACTED_ELEMENTS:,} sheets or formats")
@@ -239,8 +271,8 @@ def _parse_events(
 ) -> Iterator[tuple[str, Any]]:
     """What a part says, in order, by tags without namespaces.
 
-    An element that begins is its tag and attributes, its end is "/" and the tag; the text in `v` and `t` elements,
-    without phonetic readings, is "=" and the tag, and some of the text.
+    An element that begins is its tag and attributes, its end is "/" and the tag; the text in `v`
+    and `t` elements, without phonetic readings, is "=" and the tag, and some of the text.
     """
     if (size := archive.getinfo(name).file_size) > max_bytes:
         raise InputError(f"its part {name[:80]!r} unpacks to more than {max_bytes:,} bytes")
@@ -270,7 +302,11 @@ def _parse_events(
 
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
-    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, data
+    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = (
+        start,
+        end,
+        data,
+    )
     parser.StartDoctypeDeclHandler = _refuse_document_type
     with archive.open(name) as part:
         while chunk := part.read(CHUNK_BYTES):

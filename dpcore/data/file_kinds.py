@@ -1,6 +1,7 @@
 """The kind of a file by the bytes that it begins with, whatever its name says.
 
-Only the first line counts, as it holds a text's header: whether a table is read must not depend on what a row says.
+Only the first line counts, as it holds a text's header: whether a table is read must not depend on
+what a row says.
 """
 
 import codecs
@@ -31,7 +32,9 @@ class FileKind:
 
 PNG, JPEG, GIF = (FileKind(f"a {name} picture") for name in ("PNG", "JPEG", "GIF"))
 PARQUET = FileKind("a Parquet file", RENAME_TO_PARQUET, (".parquet",))
-ZIP = FileKind("a ZIP archive", UNPACK_ARCHIVE, (".xlsx",))  # whether it is a workbook, its reader says
+ZIP = FileKind(
+    "a ZIP archive", UNPACK_ARCHIVE, (".xlsx",)
+)  # whether it is a workbook, its reader says
 EXCEL = FileKind("an Excel file", RENAME_TO_XLSX, (".xlsx",))
 WORD = FileKind("a Word document")
 OPEN_DOCUMENT = FileKind("an OpenDocument file", SAVE_AS_CSV)
@@ -64,7 +67,8 @@ KIND_BY_SIGNATURE = {  # bytes that no text begins with
     b"\x7fELF": PROGRAM,
     b"\xcf\xfa\xed\xfe": PROGRAM,
 }
-AMBIGUOUS_SIGNATURES = {  # letters that a column's name may begin with: a byte that no text holds must follow
+# letters that a column's name may begin with: a byte that no text holds must follow
+AMBIGUOUS_SIGNATURES = {
     b"GIF87a": GIF,
     b"GIF89a": GIF,
     b"BM": FileKind("a BMP picture"),
@@ -103,7 +107,9 @@ def detect_file_kind(start: bytes, encoding: str = "") -> FileKind | None:
     return None
 
 
-def check_file_kind(file: BinaryIO, ending: str, expected: str = "a table", encoding: str = "") -> None:
+def check_file_kind(
+    file: BinaryIO, ending: str, expected: str = "a table", encoding: str = ""
+) -> None:
     """Refuse an open file that is of another kind than the ending of its name says; it is left at its start.
 
     Args:

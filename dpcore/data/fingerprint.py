@@ -2,15 +2,18 @@
 
 Two marks identify a table, and a match of either is the same data set:
 
-- `file_mark`, of the bytes of the file, or of all files of a folder. The same bytes are the same data set, whatever a
-  schema states about them: encoding, delimiter, line breaks. Neither the name nor the place of a file counts.
-- `Fingerprint`, of what the cells say, before any other part of a schema. Neither the order of rows and columns counts,
-  nor the kind of file, a byte-order mark, the ends of lines or a line break at the end.
+- `file_mark`, of the bytes of the file, or of all files of a folder. The same bytes are the same
+  data set, whatever a schema states about them: encoding, delimiter, line breaks. Neither the name
+  nor the place of a file counts.
+- `Fingerprint`, of what the cells say, before any other part of a schema. Neither the order of rows
+  and columns counts, nor the kind of file, a byte-order mark, the ends of lines or a line break at
+  the end.
 
-A changed file that is also stated to be in another encoding has other bytes and other cells. So a table is also looked
-for by what its cells would say, had UTF-8 been read as Windows-1252, or the reverse: `Fingerprint.marks`. What is not
-known again: a file that was edited in a cell, a heading, a row or a column, and one whose bytes were changed and whose
-delimiter is stated otherwise, both at once. Without the key no mark says anything about the records.
+A changed file that is also stated to be in another encoding has other bytes and other cells. So a
+table is also looked for by what its cells would say, had UTF-8 been read as Windows-1252, or the
+reverse: `Fingerprint.marks`. What is not known again: a file that was edited in a cell, a heading,
+a row or a column, and one whose bytes were changed and whose delimiter is stated otherwise, both at
+once. Without the key no mark says anything about the records.
 """
 
 import hashlib
@@ -27,7 +30,8 @@ from ..schema.column_readings import parse_cell_number
 from .cell_hashes import combine_hashes
 from .misread import MISREADINGS, Misreading, misread_cells, misread_text
 
-FORMAT_PREFIX = "4:"  # what fingerprints begin with; those of earlier formats begin with "2:" or "3:", or are bare
+# what fingerprints begin with; those of earlier formats begin with "2:" or "3:", or are bare
+FORMAT_PREFIX = "4:"
 FILE_PREFIX = "file:"  # what the marks of files begin with
 LANE_COUNT = 4  # number of 64-bit parts of a sum
 
@@ -51,7 +55,9 @@ def table_fingerprints(frame: pd.DataFrame, key: bytes) -> Texts:
 
 def file_mark(sha256: str, key: bytes) -> str:
     """The mark of a file by the SHA-256 of its bytes: HMAC-SHA256, so that nobody without the key can compare it."""
-    return FILE_PREFIX + hmac.new(key, f"{FILE_PREFIX}{sha256}".encode(), hashlib.sha256).hexdigest()
+    return (
+        FILE_PREFIX + hmac.new(key, f"{FILE_PREFIX}{sha256}".encode(), hashlib.sha256).hexdigest()
+    )
 
 
 class _RowSum:
@@ -67,16 +73,19 @@ class _RowSum:
 class Fingerprint:
     """A multiset of rows, added chunk by chunk: HMAC-SHA256 of names, n and a sum over rows.
 
-    Every distinct cell of a column gets 256 bits, BLAKE2b of its column's place and its text under the key; a row is
-    the sum of its cells' bits in four numbers mod 2⁶⁴, each scrambled by a bijection, and the table the sum of its
-    rows. So what is kept does not grow with n, and without the key nobody can look for two tables that agree.
+    Every distinct cell of a column gets 256 bits, BLAKE2b of its column's place and its text under
+    the key; a row is the sum of its cells' bits in four numbers mod 2⁶⁴, each scrambled by a
+    bijection, and the table the sum of its rows. So what is kept does not grow with n, and without
+    the key nobody can look for two tables that agree.
     Source: Clarke, Devadas, van Dijk, Gassend, Suh 2003 (MSet-Add-Hash).
     """
 
     def __init__(self, columns: Iterable[str], key: bytes) -> None:
         column_names = list(columns)
         self._row_sum = _RowSum(column_names)
-        self._misread_sums = {way: _RowSum([misread_text(name, way) for name in column_names]) for way in MISREADINGS}
+        self._misread_sums = {
+            way: _RowSum([misread_text(name, way) for name in column_names]) for way in MISREADINGS
+        }
         self._key = key
         self._cell_key = hashlib.sha256(b"cells" + key).digest()
         self._row_count = 0
@@ -86,15 +95,23 @@ class Fingerprint:
         if not columns:
             return
         rows = np.zeros((len(columns[0]), LANE_COUNT), dtype=np.uint64)
-        changes: dict[Misreading, list[Array]] = {way: [] for way in MISREADINGS}  # made by reading in another way
+        changes: dict[Misreading, list[Array]] = {
+            way: [] for way in MISREADINGS
+        }  # made by reading in another way
         for i, cells in enumerate(columns):
             bits = self._cell_bits(cells, self._row_sum.position_of_column[i])
             rows += bits
             misread_columns = misread_cells(cells)
             for way, row_sum in self._misread_sums.items():
-                if way in misread_columns or row_sum.position_of_column[i] != self._row_sum.position_of_column[i]:
+                if (
+                    way in misread_columns
+                    or row_sum.position_of_column[i] != self._row_sum.position_of_column[i]
+                ):
                     changes[way].append(
-                        self._cell_bits(misread_columns.get(way, cells), row_sum.position_of_column[i]) - bits
+                        self._cell_bits(
+                            misread_columns.get(way, cells), row_sum.position_of_column[i]
+                        )
+                        - bits
                     )
         self._row_count += len(rows)
         chunk_sum = _scrambled_sum(rows)
@@ -122,11 +139,18 @@ class Fingerprint:
         salt = position.to_bytes(8, "little")
         digest_bytes = b"".join(
             hashlib.blake2b(
-                text.encode("utf-8", "surrogatepass"), digest_size=8 * LANE_COUNT, key=self._cell_key, salt=salt
+                text.encode("utf-8", "surrogatepass"),
+                digest_size=8 * LANE_COUNT,
+                key=self._cell_key,
+                salt=salt,
             ).digest()
             for text in identifying_texts
         )
-        return np.frombuffer(digest_bytes, dtype="<u8").reshape(-1, LANE_COUNT).astype(np.uint64)[codes]
+        return (
+            np.frombuffer(digest_bytes, dtype="<u8")
+            .reshape(-1, LANE_COUNT)
+            .astype(np.uint64)[codes]
+        )
 
 
 def _scrambled_sum(rows: Array) -> Array:
@@ -137,8 +161,8 @@ def _scrambled_sum(rows: Array) -> Array:
 def _identifying_text(text: str) -> str:
     """The text that identifies a cell: numbers that are the same float are alike, as 1.50 and 1.5.
 
-    So a table that is saved anew in another format is known again; whole numbers are known by all of their digits, and
-    what no column reads as a number, as `1_0`, by its own signs.
+    So a table that is saved anew in another format is known again; whole numbers are known by all
+    of their digits, and what no column reads as a number, as `1_0`, by its own signs.
     """
     text = canonical_text(text)
     number = parse_cell_number(text)

@@ -33,21 +33,28 @@ def reader_errors_as_input_error(label: str, kind: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise type(error)(str(error) if str(error).startswith(label) else f"{label}: {error}") from None
+        raise type(error)(
+            str(error) if str(error).startswith(label) else f"{label}: {error}"
+        ) from None
     except ImportError:
-        raise InputError(f"{label}: Excel files need openpyxl (pip install openpyxl); or save as CSV") from None
+        raise InputError(
+            f"{label}: Excel files need openpyxl (pip install openpyxl); or save as CSV"
+        ) from None
     except MemoryError:
         raise InputError(f"{label}: needs more memory than there is") from None
     except Exception as error:
-        raise InputError(f"{label}: not readable as {kind}: {_reader_error_reason(error)}") from None
+        raise InputError(
+            f"{label}: not readable as {kind}: {_reader_error_reason(error)}"
+        ) from None
 
 
 @contextmanager
 def open_regular_file(source: FileSource, max_bytes: int) -> Iterator[BinaryIO]:
     """The `source`, opened for reading from its start, with at most `max_bytes` bytes.
 
-    Only regular files are opened: a pipe would wait for a writer, a device may have no end. What was brought as an open
-    file is measured, and left open. Raises InputError, without the name of the file, which the caller knows.
+    Only regular files are opened: a pipe would wait for a writer, a device may have no end. What
+    was brought as an open file is measured, and left open. Raises InputError, without the name of
+    the file, which the caller knows.
     """
     if not isinstance(source, (str, Path)):
         source.seek(0)
@@ -66,7 +73,9 @@ def open_regular_file(source: FileSource, max_bytes: int) -> Iterator[BinaryIO]:
             raise
         raise InputError(getattr(error, "strerror", None) or "that is no name of a file") from None
     with os.fdopen(descriptor, "rb") as file:
-        _check_regular_file(os.fstat(descriptor), max_bytes)  # again: another file may stand there by now
+        _check_regular_file(
+            os.fstat(descriptor), max_bytes
+        )  # again: another file may stand there by now
         yield file
 
 
@@ -91,7 +100,9 @@ def check_column_names(names: Sequence[str]) -> None:
 
 def _check_regular_file(file_status: os.stat_result, max_bytes: int) -> None:
     if not stat.S_ISREG(file_status.st_mode):
-        raise InputError(f"{FILE_TYPE_NAMES.get(stat.S_IFMT(file_status.st_mode), 'something else')}, not a file")
+        raise InputError(
+            f"{FILE_TYPE_NAMES.get(stat.S_IFMT(file_status.st_mode), 'something else')}, not a file"
+        )
     _check_size(file_status.st_size, max_bytes)
 
 

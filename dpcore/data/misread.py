@@ -19,8 +19,9 @@ ESCAPED_BYTE_PATTERN = re.compile(
 def misread_text(text: str, misreading: Misreading) -> str:
     r"""The text that the same bytes are in another encoding; the text itself where the first one cannot write it.
 
-    A byte that an encoding does not have is the text `\xfc` in a cell. A file that holds these four signs themselves is
-    taken for one with the byte: then only its bytes, and its cells as read, are known again.
+    A byte that an encoding does not have is the text `\xfc` in a cell. A file that holds these four
+    signs themselves is taken for one with the byte: then only its bytes, and its cells as read, are
+    known again.
     """
     if _is_encoding_independent(text):
         return text
@@ -41,7 +42,9 @@ def misread_cells(cells: pd.Series) -> dict[Misreading, pd.Series]:
     with suppress(TypeError):  # not all of them are texts
         if _is_encoding_independent("".join(values)):
             return {}
-    distinct_texts = {value for value in map(_text_or_empty, values) if not _is_encoding_independent(value)}
+    distinct_texts = {
+        value for value in map(_text_or_empty, values) if not _is_encoding_independent(value)
+    }
     misread_columns = {}
     for misreading in MISREADINGS:
         misread_texts = {text: misread_text(text, misreading) for text in distinct_texts}

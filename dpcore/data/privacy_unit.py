@@ -11,8 +11,10 @@ from .cell_hashes import combine_hashes, hash_cells, hash_person_ids
 
 ROW_UNIT = "one row"
 ROW_COUNT_NOTICE = (
-    "How many rows are kept is not hidden: someone who knows everyone else's rows reads from it how many this person "
-    "has, up to the limit; and releases with several limits say how many people have at least that many rows."
+    "How many rows are kept is not hidden: someone who knows everyone else's rows reads from it "
+    "how many this person "
+    "has, up to the limit; and releases with several limits say how many people have at least "
+    "that many rows."
 )
 
 
@@ -20,16 +22,22 @@ ROW_COUNT_NOTICE = (
 class PrivacyUnit:
     """The unit of protection: a row, or all rows (at most `most_rows`) of a person in the column `person`.
 
-    Without that column, `most_rows` above 1 is a promise of whoever holds the table: noise is scaled to it, and no row
-    is left out.
+    Without that column, `most_rows` above 1 is a promise of whoever holds the table: noise is
+    scaled to it, and no row is left out.
     """
 
     person: str | None = None
     most_rows: int = 1
 
-    def bound_contributions(self, frame: pd.DataFrame, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    def bound_contributions(
+        self, frame: pd.DataFrame, columns: Sequence[str] | None = None
+    ) -> pd.DataFrame:
         """The rows that count: all, or at most `most_rows` of each person; see `limit_rows`."""
-        return frame if self.person is None else limit_rows(frame, self.person, self.most_rows, columns)
+        return (
+            frame
+            if self.person is None
+            else limit_rows(frame, self.person, self.most_rows, columns)
+        )
 
     @property
     def description(self) -> str:
@@ -49,7 +57,8 @@ class PrivacyUnit:
         if self.person is None:
             return ROW_UNIT
         return (
-            f"all rows of one person, named by the column {self.person!r}, at most {self.most_rows}, chosen by a "
+            f"all rows of one person, named by the column {self.person!r}, at most "
+            f"{self.most_rows}, chosen by a "
             "public hash of that person's rows; rows that name nobody count as one person's"
         )
 
@@ -58,39 +67,59 @@ class PrivacyUnit:
         """A sentence on the neighbouring tables that must be indistinguishable."""
         rows = "rows" if self.person is None else "rows after that choice"
         return (
-            f"tables that differ in {self.protected_text}, replaced by any others, and have as many {rows}; n is public"
+            f"tables that differ in {self.protected_text}, replaced by any others, and have "
+            f"as many {rows}; n is public"
         )
 
 
 def limit_rows(
-    frame: pd.DataFrame, person: str, max_rows: int, columns: Sequence[str] | None = None, seed: int = 0
+    frame: pd.DataFrame,
+    person: str,
+    max_rows: int,
+    columns: Sequence[str] | None = None,
+    seed: int = 0,
 ) -> pd.DataFrame:
     """The table with at most `max_rows` = B rows of every value of the column `person`, in the table's order.
 
-    Each row gets a hash of the seed, its person, what it says in `columns` (default: all that there are), and a copy
-    number, which counts the rows of that person that say the same; the B smallest of each person are kept. So what is
-    kept of mine depends on my rows alone, not on their order in the file or that of the columns, nor on how many rows
-    anybody else has or how they are written: replacing one person's rows replaces at most B rows of the result by at
-    most B others. This holds for every seed, which may be public: who can choose rows with small hashes chooses among
+    Each row gets a hash of the seed, its person, what it says in `columns` (default: all that there
+    are), and a copy number, which counts the rows of that person that say the same; the B smallest
+    of each person are kept. So what is kept of mine depends on my rows alone, not on their order in
+    the file or that of the columns, nor on how many rows anybody else has or how they are written:
+    replacing one person's rows replaces at most B rows of the result by at most B others. This
+    holds for every seed, which may be public: who can choose rows with small hashes chooses among
     their own. How many rows are kept, Σ min(rows of a person, B), is not hidden.
 
-    Persons are one when `persons` says so, and all rows without a person are one person's. Raises InputError when there
-    is no such column.
+    Persons are one when `persons` says so, and all rows without a person are one person's. Raises
+    InputError when there is no such column.
     """
     names = [str(c) for c in frame.columns]
     if names.count(person) != 1:
-        raise InputError(f"the table has no column {person!r} that identifies a person; it has {', '.join(names)}")
+        raise InputError(
+            f"the table has no column {person!r} that identifies a person; it has "
+            f"{', '.join(names)}"
+        )
     person_hashes = hash_person_ids(pd.Series(frame.iloc[:, names.index(person)]))
     person_index = pd.factorize(person_hashes)[0]
     is_left_out = np.bincount(person_index)[person_index] > max_rows
     candidate_rows = np.flatnonzero(is_left_out)
     person_hashes, person_index = person_hashes[candidate_rows], person_index[candidate_rows]
     row_hashes = np.zeros(len(candidate_rows), np.uint64)
-    for _, i in sorted((name, i) for i, name in enumerate(names) if columns is None or name in columns):
-        row_hashes = combine_hashes(row_hashes, hash_cells(pd.Series(frame.iloc[candidate_rows, i])))
-    copy_numbers = pd.Series(row_hashes).groupby([person_index, row_hashes], sort=False).cumcount().to_numpy(np.uint64)
+    for _, i in sorted(
+        (name, i) for i, name in enumerate(names) if columns is None or name in columns
+    ):
+        row_hashes = combine_hashes(
+            row_hashes, hash_cells(pd.Series(frame.iloc[candidate_rows, i]))
+        )
+    copy_numbers = (
+        pd.Series(row_hashes)
+        .groupby([person_index, row_hashes], sort=False)
+        .cumcount()
+        .to_numpy(np.uint64)
+    )
     rank = pd.Series(
-        combine_hashes(combine_hashes(combine_hashes(np.uint64(seed), person_hashes), row_hashes), copy_numbers)
+        combine_hashes(
+            combine_hashes(combine_hashes(np.uint64(seed), person_hashes), row_hashes), copy_numbers
+        )
     )
     is_left_out[candidate_rows] = rank.groupby(person_index).rank(method="first") > max_rows
     return frame.iloc[~is_left_out].reset_index(drop=True)

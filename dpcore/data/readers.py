@@ -1,7 +1,9 @@
 """Read a table file (CSV, TSV, Excel or Parquet), a JSON file or a matrix.
 
-Texts stay texts ("007" is not 7): the schema, not a guess of the reader, says what a cell means. A file was written by
-anybody: readers raise whatever they trip over, and all of it becomes an InputError here, without the error behind it.
+Texts stay texts ("007" is not 7): the schema, not a guess of the reader, says what a cell means. A
+file was written by
+anybody: readers raise whatever they trip over, and all of it becomes an InputError here, without
+  the error behind it.
 """
 
 import hashlib
@@ -25,18 +27,28 @@ from ..schema.cell_text import factorize_texts
 from ..schema.text_format import DEFAULT_TEXT_FORMAT, TextFormat
 from .excel import read_first_sheet
 from .file_kinds import check_file_kind
-from .input_files import FileSource, check_column_names, open_regular_file, read_bytes, reader_errors_as_input_error
+from .input_files import (
+    FileSource,
+    check_column_names,
+    open_regular_file,
+    read_bytes,
+    reader_errors_as_input_error,
+)
 from .text_file import OpenQuotesError, TextRows, guess_text_format
 
 TABLE_ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".parquet")
-MAX_BYTES_BY_ENDING = {".parquet": 20_000_000_000, ".xlsx": 400_000_000}  # largest file of each kind
+MAX_BYTES_BY_ENDING = {
+    ".parquet": 20_000_000_000,
+    ".xlsx": 400_000_000,
+}  # largest file of each kind
 MAX_TEXT_BYTES, MAX_JSON_BYTES, MAX_MATRIX_BYTES = 2_000_000_000, 32_000_000, 4_000_000_000  # bytes
 MAX_CELLS = 1_000_000_000  # most cells of a Parquet file
 MAX_UPLOADED_CELLS = 50_000_000  # cells of a compressed file that a page takes
 MAX_DIGITS = 300  # of a whole number in JSON: all of these are floats
 SURROGATE_PATTERN = re.compile(r"\\u[dD][89a-fA-F]")  # how JSON writes half a character
 NUMERIC_DTYPE_KINDS = "biufc"  # numbers
-# Seconds since 1970 between which a time has a calendar day in every zone: Python's calendar is of the years 1 to 9999.
+# Seconds since 1970 between which a time has a calendar day in every zone: Python's calendar is of
+# the years 1 to 9999.
 MIN_CALENDAR_SECOND, MAX_CALENDAR_SECOND = -62_135_510_400, 253_402_214_400
 TICKS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 NULLABLE_INTEGER_TYPES = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
@@ -55,7 +67,9 @@ class LoadedTable:
     sha256: str = ""
 
 
-def read_table(source: FileSource, name: str = "", format: TextFormat = DEFAULT_TEXT_FORMAT) -> pd.DataFrame:
+def read_table(
+    source: FileSource, name: str = "", format: TextFormat = DEFAULT_TEXT_FORMAT
+) -> pd.DataFrame:
     """The table in `source`, a text file in the schema's format; see `load_table`."""
     return load_table(source, name, format=format).frame
 
@@ -70,11 +84,11 @@ def load_table(
 ) -> LoadedTable:
     """The table in `source`; `name`'s ending (default: the path's) is the kind, `max_cells` a limit for Parquet.
 
-    Of a text file without a `format` the encoding, and whether cells hold line breaks, are guessed from all of its
-    rows, a private peek: a release states what they are. `progress` hears which share of a text or of a sheet is read,
-    Parquet comes in one go; what it raises ends the reading.
-    Raises InputError for a missing, unreadable or empty file, a doubled column, a row with too many cells, or a small
-    file that unpacks into a very large one, before it is unpacked.
+    Of a text file without a `format` the encoding, and whether cells hold line breaks, are guessed
+    from all of its rows, a private peek: a release states what they are. `progress` hears which
+    share of a text or of a sheet is read, Parquet comes in one go; what it raises ends the reading.
+    Raises InputError for a missing, unreadable or empty file, a doubled column, a row with too many
+    cells, or a small file that unpacks into a very large one, before it is unpacked.
     """
     label = name or str(source)
     ending = Path(label).suffix.lower()
@@ -143,7 +157,8 @@ def read_matrix(source: FileSource) -> Array:
         count, byte_count = math.prod(shape), file.seek(0, io.SEEK_END) - start
         if min(shape) < 0 or count * dtype.itemsize != byte_count:
             raise InputError(
-                f"its header says {' × '.join(map(str, shape))} of {dtype}, {byte_count:,} bytes follow it"
+                f"its header says {' × '.join(map(str, shape))} of {dtype}, {byte_count:,} bytes "
+                "follow it"
             )
         file.seek(start)
         flat = np.frombuffer(file.read(byte_count), dtype, count)
@@ -158,7 +173,11 @@ def _read_text(file: BinaryIO, ending: str, format: TextFormat, progress: Watch)
         if file.tell() > bytes_read:  # a short last piece was read together with the one before it
             progress((bytes_read := file.tell()) / size)
         frames.append(frame)
-    frame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=pd.Index(rows.names), dtype=str)
+    frame = (
+        pd.concat(frames, ignore_index=True)
+        if frames
+        else pd.DataFrame(columns=pd.Index(rows.names), dtype=str)
+    )
     return LoadedTable(frame, rows.format.description, format)
 
 
@@ -177,16 +196,24 @@ def _read_with_guessed_format(file: BinaryIO, ending: str, progress: Watch) -> L
 
 def _read_excel(file: BinaryIO, progress: Watch) -> pd.DataFrame:
     rows = read_first_sheet(file, progress)
-    empty_rows = next((index for index, row in enumerate(rows) if any(cell != "" for cell in row)), len(rows))
-    rows = rows[empty_rows:]  # an empty row further down is a row: whether it counts must not depend on what it holds
+    empty_rows = next(
+        (index for index, row in enumerate(rows) if any(cell != "" for cell in row)), len(rows)
+    )
+    rows = rows[
+        empty_rows:
+    ]  # an empty row further down is a row: whether it counts must not depend on what it holds
     if not rows:
         raise InputError("the first sheet is empty")
     header_width = max(place for place, cell in enumerate(rows[0], 1) if cell != "")
     if header_width < len(rows[0]):  # a column without a name would be part of everybody's row
         row_number = next(
-            place for place, row in enumerate(rows, empty_rows + 1) if any(cell != "" for cell in row[header_width:])
+            place
+            for place, row in enumerate(rows, empty_rows + 1)
+            if any(cell != "" for cell in row[header_width:])
         )
-        raise InputError(f"row {row_number} has values to the right of the header, which has {header_width}")
+        raise InputError(
+            f"row {row_number} has values to the right of the header, which has {header_width}"
+        )
     names = list(map(str, rows[0]))
     check_column_names(names)
     return pd.DataFrame(rows[1:], columns=pd.Index(names), dtype=object)
@@ -215,7 +242,10 @@ def repair_damaged_cells(table: pa.Table) -> pa.Table:
         arrow_type = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
         if pa.types.is_string(arrow_type) or pa.types.is_large_string(arrow_type):
             raw_texts = column.cast(pa.large_binary()).to_pylist()
-            cells = [None if text is None else text.decode("utf-8", "backslashreplace") for text in raw_texts]
+            cells = [
+                None if text is None else text.decode("utf-8", "backslashreplace")
+                for text in raw_texts
+            ]
         else:
             cells = [cell if _is_valid(pa.array([cell], arrow_type)) else None for cell in column]
         table = table.set_column(index, field.name, pa.array(cells, arrow_type))
@@ -240,11 +270,17 @@ def arrow_to_series(cells: pa.ChunkedArray | pa.Array) -> pd.Series:
     if pa.types.is_nested(arrow_type) or pa.types.is_time(
         arrow_type
     ):  # one by one: together, whole numbers beside a missing one
-        return pd.Series([_python_value(cell) for cell in cells], dtype=object)  # anywhere would become floats
+        return pd.Series(
+            [_python_value(cell) for cell in cells], dtype=object
+        )  # anywhere would become floats
     values = pd.Series(
         cells.to_pandas(types_mapper=NULLABLE_INTEGER_TYPES.get if cells.null_count else None)
     ).reset_index(drop=True)
-    return _as_texts(values) if pa.types.is_timestamp(cells.type) and _is_beyond_calendar(cells) else values
+    return (
+        _as_texts(values)
+        if pa.types.is_timestamp(cells.type) and _is_beyond_calendar(cells)
+        else values
+    )
 
 
 def _is_beyond_calendar(times: pa.ChunkedArray | pa.Array) -> bool:
@@ -253,7 +289,8 @@ def _is_beyond_calendar(times: pa.ChunkedArray | pa.Array) -> bool:
     ends = pc.min_max(times.cast(pa.timestamp(times.type.unit)).cast(pa.int64()))  # type: ignore[attr-defined]
     low, high = ends["min"].as_py(), ends["max"].as_py()
     return low is not None and (
-        low < MIN_CALENDAR_SECOND * ticks_per_second or high > MAX_CALENDAR_SECOND * ticks_per_second
+        low < MIN_CALENDAR_SECOND * ticks_per_second
+        or high > MAX_CALENDAR_SECOND * ticks_per_second
     )
 
 

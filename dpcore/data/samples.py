@@ -25,7 +25,8 @@ class Sample:
 def berkeley() -> Sample:
     """The 4,526 applicants to the six largest graduate departments of UC Berkeley in autumn 1973.
 
-    Source: Bickel, Hammel, O'Connell, "Sex bias in graduate admissions", Science 187 (1975); Freedman, Pisani, Purves.
+    Source: Bickel, Hammel, O'Connell, "Sex bias in graduate admissions", Science 187 (1975);
+    Freedman, Pisani, Purves.
     """
     return _sample_from_counts("berkeley")
 
@@ -33,7 +34,8 @@ def berkeley() -> Sample:
 def titanic() -> Sample:
     """The 2,201 people on board the Titanic, by class, sex, age and survival.
 
-    Source: British Board of Trade inquiry report 1912, as tabulated by Dawson, J. Statistics Education 3 (1995).
+    Source: British Board of Trade inquiry report 1912, as tabulated by Dawson, J. Statistics
+    Education 3 (1995).
     """
     return _sample_from_counts("titanic")
 
@@ -49,7 +51,10 @@ def _sample_from_counts(name: str) -> Sample:
     rows = [row for *row, times in document["counts"] for _ in range(times)]
     columns = document["columns"]
     frame = pd.DataFrame(rows, columns=pd.Index(columns))
-    schema = {name: {"kind": "categorical", "values": frame[name].drop_duplicates().tolist()} for name in columns}
+    schema = {
+        name: {"kind": "categorical", "values": frame[name].drop_duplicates().tolist()}
+        for name in columns
+    }
     return Sample(frame, domain_from_json({"columns": schema}), document["source"])
 
 
@@ -73,13 +78,17 @@ def census(n: int = 20_000, seed: int = 0) -> Sample:
 def _network_distribution(domain: Domain, logits: Json) -> Array:
     """The P (k,) of a Bayesian network: the product of each column's shares, given the columns before it.
 
-    A column's logits are the sum of its own and, for each column that it depends on, of one row a value of that column.
+    A column's logits are the sum of its own and, for each column that it depends on, of one row a
+    value of that column.
     """
     P = np.ones(domain.shape)
     for axis, (name, terms) in enumerate(logits.items()):
         weights = np.ones(())
         for parent, values in terms.items():
-            shape = [size if c in (parent, name) else 1 for c, size in zip(domain.names, domain.shape, strict=True)]
+            shape = [
+                size if c in (parent, name) else 1
+                for c, size in zip(domain.names, domain.shape, strict=True)
+            ]
             weights = weights * np.exp(np.reshape(values, shape))
         P = P * weights / weights.sum(axis=axis, keepdims=True)
     return P.ravel() / P.sum()

@@ -15,7 +15,9 @@ from ..schema.text_format import DELIMITER_NAMES, TextFormat
 from .file_kinds import check_file_kind
 from .input_files import check_column_names
 
-MAX_FILLED_CELLS = 10_000_000  # cells of a piece of a file, and four a character: more come from short rows only
+MAX_FILLED_CELLS = (
+    10_000_000  # cells of a piece of a file, and four a character: more come from short rows only
+)
 MAX_HEADER_CHARS = 1_000_000  # characters in which a file's header ends
 READ_SIZE = 1 << 24  # bytes, or characters, of a file that are read at once
 BATCH_ROWS = 1 << 17  # that are read at once where a row may have several lines
@@ -26,7 +28,8 @@ ZERO_BYTE_TEXT = r"\x00"  # what a zero byte is written as, like all that no tex
 NOT_TEXT_MESSAGE = "not a text file (it holds zero bytes)"
 QUOTED_CELL_PATTERN = '(?:"[^"]*+(?:""[^"]*+)*+"|(?!"))'  # what may begin a cell
 OPEN_QUOTES_MESSAGE = (
-    'a value in quotes that begins in line {} has no end; if values hold line breaks, say so in the schema: "file": '
+    "a value in quotes that begins in line {} has no end; if values hold line "
+    'breaks, say so in the schema: "file": '
 )
 OPEN_QUOTES_MESSAGE += '{{"line_breaks": true}}'
 
@@ -39,9 +42,10 @@ class OpenQuotesError(InputError):
 class TextRows:
     r"""The rows of an open text file: its column `names`, and its format, known once the header was read.
 
-    Lines end with `\n`, `\r\n` or `\r`. A row with fewer cells than the header has missing ones at its end; one with
-    more, or with a cell in quotes that has no end, is refused by the number of its line. An empty line is a row with an
-    empty cell where there is one column, and none where there are more.
+    Lines end with `\n`, `\r\n` or `\r`. A row with fewer cells than the header has missing ones at
+    its end; one with more, or with a cell in quotes that has no end, is refused by the number of
+    its line. An empty line is a row with an empty cell where there is one column, and none where
+    there are more.
     """
 
     names: Texts
@@ -70,13 +74,19 @@ class TextRows:
             raise InputError(NOT_TEXT_MESSAGE)
         delimiter = format.delimiter or "\t" * (ending == ".tsv")
         # a comma where none cuts it
-        delimiter = delimiter or max(DELIMITER_NAMES, key=lambda candidate: _count_cells(header, candidate))
+        delimiter = delimiter or max(
+            DELIMITER_NAMES, key=lambda candidate: _count_cells(header, candidate)
+        )
         if not _count_cells(header, delimiter):
             raise OpenQuotesError(OPEN_QUOTES_MESSAGE.format(1))
         names = tuple(_parse_csv(header + "\n", delimiter).iloc[0].astype(str))
         check_column_names(names)
-        known_format = TextFormat(delimiter=delimiter, encoding=format.encoding, line_breaks=format.line_breaks)
-        return cls(names, known_format, header, chain(filter(None, [text[len(header) + 1 :]]), pieces))
+        known_format = TextFormat(
+            delimiter=delimiter, encoding=format.encoding, line_breaks=format.line_breaks
+        )
+        return cls(
+            names, known_format, header, chain(filter(None, [text[len(header) + 1 :]]), pieces)
+        )
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
         """Batches of rows, as texts."""
@@ -108,15 +118,25 @@ class TextRows:
         handle: Any = _PieceReader(chain([f"{self.header}\n"], self.pieces))
         skip_blank_lines = len(self.names) > 1
         read: Any = pd.read_csv(
-            handle, chunksize=BATCH_ROWS, skip_blank_lines=skip_blank_lines, **_csv_options(self.format.delimiter)
+            handle,
+            chunksize=BATCH_ROWS,
+            skip_blank_lines=skip_blank_lines,
+            **_csv_options(self.format.delimiter),
         )
         with read as parser:
             for batch_number, frame in enumerate(parser):
-                yield frame.iloc[1:].reset_index(drop=True) if not batch_number else frame.reset_index(drop=True)
+                yield (
+                    frame.iloc[1:].reset_index(drop=True)
+                    if not batch_number
+                    else frame.reset_index(drop=True)
+                )
 
     def _check_filled(self, lines: int, length: int) -> None:
         if (cells := len(self.names) * (lines + 1)) > max(MAX_FILLED_CELLS, 4 * length):
-            raise InputError(f"its rows are much shorter than its header: {cells:,} values of {length:,} characters")
+            raise InputError(
+                f"its rows are much shorter than its header: {cells:,} values of {length:,} "
+                "characters"
+            )
 
     def _raise_bad_line(self, piece: str, line_number: int) -> NoReturn:
         """Raise InputError naming the line that has an unclosed cell, or too many cells."""
@@ -153,11 +173,16 @@ def _read_pieces(file: BinaryIO, encoding: str) -> Iterator[str]:
     r"""A file's text in pieces of whole lines, which end with `\n` except the last one."""
     start = file.read(3)
     if start[:2] in UTF_16_MARKS and encoding != "utf-16":
-        raise InputError('it is UTF-16: save it as UTF-8, or say so in the schema: "file": {"encoding": "utf-16"}')
+        raise InputError(
+            'it is UTF-16: save it as UTF-8, or say so in the schema: "file": {"encoding": '
+            '"utf-16"}'
+        )
     if start[:1] == b"\0" and encoding != "utf-16":
         raise InputError(NOT_TEXT_MESSAGE)
     file.seek(3 if start == codecs.BOM_UTF8 else 0)
-    text = io.TextIOWrapper(file, encoding, "backslashreplace")  # which turns all ends of lines into `\n`
+    text = io.TextIOWrapper(
+        file, encoding, "backslashreplace"
+    )  # which turns all ends of lines into `\n`
     try:
         while piece := text.read(READ_SIZE):
             piece += text.readline(MAX_LINE_CHARS)
@@ -179,7 +204,9 @@ class _PieceReader:
         return self.pieces
 
     def read(self, _size: int = -1) -> str:
-        return next(self.pieces, "")  # pandas takes what it gets, and asks again until that is nothing
+        return next(
+            self.pieces, ""
+        )  # pandas takes what it gets, and asks again until that is nothing
 
 
 def _csv_options(delimiter: str) -> Json:

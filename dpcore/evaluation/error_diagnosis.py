@@ -36,12 +36,15 @@ class Baseline:
     tag = Provenance.REAL_DATA
 
 
-def baseline_errors(problem: QueryRelease, rows: Rows, population: Array | None = None) -> dict[str, Baseline]:
+def baseline_errors(
+    problem: QueryRelease, rows: Rows, population: Array | None = None
+) -> dict[str, Baseline]:
     """The errors to compare with: `uniform`, `product_of_marginals` columns, `resampling` n rows, and `sampling`.
 
-    `resampling` n rows from the table is the floor for every release of n synthetic rows drawn at random, and, where P
-    is not known, the usual estimate of the table's own sampling error. `uniform` and `product_of_marginals` are left out where
-    the cells cannot be enumerated, `sampling` where P (k,) is not given.
+    `resampling` n rows from the table is the floor for every release of n synthetic rows drawn at
+    random, and, where P is not known, the usual estimate of the table's own sampling error.
+    `uniform` and `product_of_marginals` are left out where the cells cannot be enumerated,
+    `sampling` where P (k,) is not given.
     """
     workload = problem.workload
     truth, n = workload.answers_of_rows(rows), rows.n if all_queries_count_rows(workload) else None
@@ -56,10 +59,16 @@ def baseline_errors(problem: QueryRelease, rows: Rows, population: Array | None 
                 "knowing each column, but nothing of how they combine",
             ),
         ):
-            baselines_by_name[name] = Baseline(description, compute_errors(workload.answers(D), truth, workload, n))
+            baselines_by_name[name] = Baseline(
+                description, compute_errors(workload.answers(D), truth, workload, n)
+            )
     rng = np.random.default_rng(0)
-    resampled_answers = (workload.answers_of_rows(resample_rows(rows, rows.n, rng)) for _ in range(RESAMPLED_TABLES))
-    resampled_errors = [compute_errors(answers, truth, workload, n) for answers in resampled_answers]
+    resampled_answers = (
+        workload.answers_of_rows(resample_rows(rows, rows.n, rng)) for _ in range(RESAMPLED_TABLES)
+    )
+    resampled_errors = [
+        compute_errors(answers, truth, workload, n) for answers in resampled_answers
+    ]
     baselines_by_name["resampling"] = Baseline(
         f"drawing {rows.n:,} rows from the table at random", Errors.mean(resampled_errors)
     )
@@ -93,7 +102,9 @@ def split_held_out(rows: Rows, count: int, rng: Rng) -> tuple[Rows, Rows]:
     """Two tables: the records without a simple random sample of `count`, and that sample."""
     weights = rows.weights.astype(np.int64)
     held_out_weights = rng.multivariate_hypergeometric(weights, count, method="marginals")
-    return rows_with_counts(rows.values, weights - held_out_weights), rows_with_counts(rows.values, held_out_weights)
+    return rows_with_counts(rows.values, weights - held_out_weights), rows_with_counts(
+        rows.values, held_out_weights
+    )
 
 
 def draw_rows(domain: Domain, P: Array, n: int, rng: Rng) -> Rows:
@@ -112,10 +123,11 @@ def rows_with_counts(values: Array, counts: Array) -> Rows:
 class ErrorWaterfall:
     """The sources of every query's error: `parts` (m,) by name, which sum to released − reference.
 
-    `reference` (m,) are the answers of the population where it is known, else of the table's own values; `released`
-    (m,) are the release's. The parts, each measured: "sampling" (the table instead of its population), "binning" (cells
-    instead of values), "structure" (what the model cannot hold: ties that its tree leaves out, records that constraints
-    call impossible), "model" (what the algorithm with its settings misses of the rest without noise) and "privacy".
+    `reference` (m,) are the answers of the population where it is known, else of the table's own
+    values; `released` (m,) are the release's. The parts, each measured: "sampling" (the table
+    instead of its population), "binning" (cells instead of values), "structure" (what the model
+    cannot hold: ties that its tree leaves out, records that constraints call impossible), "model"
+    (what the algorithm with its settings misses of the rest without noise) and "privacy".
     """
 
     reference: Array
@@ -134,24 +146,30 @@ def split_error_by_source(
 ) -> ErrorWaterfall:
     """The errors of a release, for any workload of its domain, split into their sources.
 
-    `noiseless_setting` is what `noiseless_setting` of the run released with the same seed; what it gets wrong is the model's part,
-    smoothing that the run does because of the noise it expects included. Where a distribution is held on a tree or
-    under constraints, the best one that it could hold of the records (`nearest_in_model`) tells "structure" from that;
-    as the twin without noise may have chosen another tree, it is held against the best on its own. `unbinned_answers` (m,): the
-    answers by the table's own values (`questions.unbinned`); without them no query is thought to cut a bin.
-    `population`: P (k,), where known.
+    `noiseless_setting` is what `noiseless_setting` of the run released with the same seed; what it
+    gets wrong is the model's part, smoothing that the run does because of the noise it expects
+    included. Where a distribution is held on a tree or under constraints, the best one that it
+    could hold of the records (`nearest_in_model`) tells "structure" from that; as the twin without
+    noise may have chosen another tree, it is held against the best on its own. `unbinned_answers`
+    (m,): the answers by the table's own values (`questions.unbinned`); without them no query is
+    thought to cut a bin. `population`: P (k,), where known.
     """
     binned_answers, released, noiseless_answers = (
         workload.answers_of_rows(rows),
         release.answers(workload),
         noiseless.answers(workload),
     )
-    table_answers = binned_answers if unbinned_answers is None else np.asarray(unbinned_answers, dtype=float)
+    table_answers = (
+        binned_answers if unbinned_answers is None else np.asarray(unbinned_answers, dtype=float)
+    )
     reference = table_answers if population is None else workload.answers(population)
     parts = {"binning": binned_answers - table_answers}
     nearest, nearest_noiseless = (nearest_in_model(model, rows) for model in (release, noiseless))
     if nearest is None or nearest_noiseless is None:
-        parts |= {"model": noiseless_answers - binned_answers, "privacy": released - noiseless_answers}
+        parts |= {
+            "model": noiseless_answers - binned_answers,
+            "privacy": released - noiseless_answers,
+        }
     else:
         nearest_answers, model_error = (
             nearest.answers(workload),
@@ -170,7 +188,8 @@ def split_error_by_source(
 def nearest_in_model(release: Release, rows: Rows) -> Release | None:
     """The likeliest distribution for the records among those a release's model can hold; None if it holds any.
 
-    On a tree it has the records' own clique tables. Records that constraints call impossible are left out.
+    On a tree it has the records' own clique tables. Records that constraints call impossible are
+    left out.
     """
     if not isinstance(release, GraphicalModel | Histogram):
         return None
@@ -180,20 +199,30 @@ def nearest_in_model(release: Release, rows: Rows) -> Release | None:
         return None
     possible_rows = rows_with_counts(rows.values, rows.weights * is_possible)
     if isinstance(release, Histogram):
-        return None if is_possible.all() else SyntheticRows(domain, possible_rows.values, possible_rows.weights)
+        return (
+            None
+            if is_possible.all()
+            else SyntheticRows(domain, possible_rows.values, possible_rows.weights)
+        )
     tree = release.junction
     cliques = Marginals(domain, [[domain.names[a] for a in clique] for clique in tree.cliques])
     return GraphicalModel(domain, tree, cliques.answers_of_rows(possible_rows))
 
 
-def noiseless_setting(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> tuple[Algorithm, Budget]:
+def noiseless_setting(
+    algorithm: Algorithm, problem: QueryRelease, budget: Budget
+) -> tuple[Algorithm, Budget]:
     """The same algorithm with the settings that its plan chose, and a budget so large that noise vanishes."""
-    return with_planned_parameters(algorithm, make_plan(algorithm, problem, budget)), Budget(MAX_EPSILON, budget.delta)
+    return with_planned_parameters(algorithm, make_plan(algorithm, problem, budget)), Budget(
+        MAX_EPSILON, budget.delta
+    )
 
 
 def with_planned_parameters(algorithm: Algorithm, plan: Plan) -> Any:
     """The algorithm with every parameter that was left to its plan set to the plan's choice."""
-    unset_names = [p.name for p in declared_parameters(type(algorithm)) if getattr(algorithm, p.name) is None]
+    unset_names = [
+        p.name for p in declared_parameters(type(algorithm)) if getattr(algorithm, p.name) is None
+    ]
     return replace(algorithm, **{name: plan[name] for name in unset_names})  # type: ignore[type-var]
 
 
@@ -212,12 +241,16 @@ class GroupComparison:
 
     def workload(self, domain: Domain) -> Marginals:
         """The table that answers the comparison. Raises InputError for an unknown label, or one column used twice."""
-        for name, labels in ((self.group, (self.first, self.second)), (self.outcome, (self.value,))):
+        for name, labels in (
+            (self.group, (self.first, self.second)),
+            (self.outcome, (self.value,)),
+        ):
             column_labels = domain.column(name).labels
             for label in labels:
                 if label not in column_labels:
                     raise InputError(
-                        f"column {name!r} has no value {label!r}; its values are {', '.join(column_labels[:8])}"
+                        f"column {name!r} has no value {label!r}; its values are "
+                        f"{', '.join(column_labels[:8])}"
                     )
         return Marginals(domain, [[self.group, self.outcome]])
 

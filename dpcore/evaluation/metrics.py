@@ -31,9 +31,9 @@ class ReleaseErrors:
 class Errors(ReleaseErrors):
     """The errors of all workload cells: largest, mean, root mean square; `mean_l1` is the mean L1 distance of a table.
 
-    `mean_l1` is None for a workload without tables. `as_exact_as_sample` is a share of the rows (None where not every
-    query counts rows, or there are no n rows), and `k_marginal` a score of 1000 at the best (None unless the pairs of
-    columns are among the tables).
+    `mean_l1` is None for a workload without tables. `as_exact_as_sample` is a share of the rows
+    (None where not every query counts rows, or there are no n rows), and `k_marginal` a score of
+    1000 at the best (None unless the pairs of columns are among the tables).
     """
 
     headline_name = "max error"
@@ -54,18 +54,26 @@ class Errors(ReleaseErrors):
         return cls(**means)
 
 
-def compute_errors(answers: Array, truth: Array, workload: Workload, n: int | None = None) -> Errors:
+def compute_errors(
+    answers: Array, truth: Array, workload: Workload, n: int | None = None
+) -> Errors:
     """The errors of `answers` (m,) against `truth` (m,), of n rows where every query counts rows."""
     absolute_errors = np.abs(answers - truth)
     # between two tables there may be other answers
     table_ends = [end for t in workload.tables for end in (t.start, t.stop)]
-    l1 = np.add.reduceat(np.append(absolute_errors, 0), table_ends)[::2] if workload.tables else None
+    l1 = (
+        np.add.reduceat(np.append(absolute_errors, 0), table_ends)[::2] if workload.tables else None
+    )
     mean_square = float(np.mean(absolute_errors**2))
     return Errors(
         float(absolute_errors.max()),
         float(absolute_errors.mean()),
         float(np.sqrt(mean_square)),
         None if l1 is None else float(l1.mean()),
-        None if n is None else equivalent_sample_share(mean_square * len(absolute_errors), truth, n),
-        None if l1 is None or workload.scored_tables is None else k_marginal_score(l1[workload.scored_tables]),
+        None
+        if n is None
+        else equivalent_sample_share(mean_square * len(absolute_errors), truth, n),
+        None
+        if l1 is None or workload.scored_tables is None
+        else k_marginal_score(l1[workload.scored_tables]),
     )

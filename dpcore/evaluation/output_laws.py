@@ -1,11 +1,13 @@
 """The exact law of a private answer on given records, for display only: it uses real data.
 
-Nothing here is released: with the records in hand, a law shows what the mechanism would do with them.
+Nothing here is released: with the records in hand, a law shows what the mechanism would do with
+them.
 
-Of a quantile, several draws may each be centred at the one before. Given a centre c, a stage draws from
-∝ exp(−k(F(x) + μ(x − c)²/2)); the law after it is that density averaged over c, the draw before. Both integrals are
-sums: over PLACES of c, groups of equal mass of the earlier law, and over cells of x on which the exponent counts as
-straight. Cells are narrow where many records share a value.
+Of a quantile, several draws may each be centred at the one before. Given a centre c, a stage draws
+from ∝ exp(−k(F(x) + μ(x − c)²/2)); the law after it is that density averaged over c, the draw
+before. Both integrals are
+sums: over PLACES of c, groups of equal mass of the earlier law, and over cells of x on which the
+exponent counts as straight. Cells are narrow where many records share a value.
 """
 
 import math
@@ -38,7 +40,9 @@ MAX_ATOMS = 20  # values shared by most records, about which cells shrink to a t
 TAIL_MASS = 1e-7  # mass on either side without cells of its own
 LINE_POINTS = 1200
 PLANE_DRAWS, PLANE_GRID_POINTS = 60, 32  # shown on a plane, and grid points of each of its axes
-MAX_CURVE_BINS = 300  # number of bins of a column whose law is only averaged over, for a curve over μ
+MAX_CURVE_BINS = (
+    300  # number of bins of a column whose law is only averaged over, for a curve over μ
+)
 HIDDEN_TAIL_MASS = 1e-4  # mass on either side that a picture may leave out
 
 CellLaw = tuple[Array, Array]  # edges (m + 1,) and the mass of every cell (m,)
@@ -65,7 +69,9 @@ def first_stage_law(density: Density) -> CellLaw:
     return edges, np.diff(law.cdf(edges))
 
 
-def next_stage_law(previous_law: CellLaw, risk: Risk, region: tuple[float, float], k: float, mu: float) -> CellLaw:
+def next_stage_law(
+    previous_law: CellLaw, risk: Risk, region: tuple[float, float], k: float, mu: float
+) -> CellLaw:
     """The law of a draw whose centre is a draw from `previous_law`; `region` holds the ends of K."""
     edges, mass = previous_law
     cumulative = np.append(0.0, np.cumsum(mass)) / mass.sum()
@@ -76,7 +82,9 @@ def next_stage_law(previous_law: CellLaw, risk: Risk, region: tuple[float, float
     U -= U.min(1, keepdims=True)
     exponent_rises = np.abs(np.diff(U))
     mean_densities = np.exp(-np.minimum(U[:, :-1], U[:, 1:])) * np.where(
-        exponent_rises < 1e-6, 1 - exponent_rises / 2, -np.expm1(-exponent_rises) / np.maximum(exponent_rises, 1e-6)
+        exponent_rises < 1e-6,
+        1 - exponent_rises / 2,
+        -np.expm1(-exponent_rises) / np.maximum(exponent_rises, 1e-6),
     )
     cell_masses = mean_densities * np.diff(x)
     return x, (cell_masses / cell_masses.sum(1, keepdims=True)).mean(0)
@@ -91,7 +99,11 @@ def _cell_edges(risk: Risk, k: float, ends: Array, region: tuple[float, float]) 
     atoms = b[np.argsort(-w)[:MAX_ATOMS]]
     steps = np.geomspace(min(0.1 / k, high - low), high - low, 60)
     edges_about_atoms = (atoms[:, None] + np.concatenate([-steps, [0.0], steps])).ravel()
-    return np.unique(np.clip(np.concatenate([np.linspace(low, high, LAW_CELLS + 1), edges_about_atoms]), low, high))
+    return np.unique(
+        np.clip(
+            np.concatenate([np.linspace(low, high, LAW_CELLS + 1), edges_about_atoms]), low, high
+        )
+    )
 
 
 @frozen
@@ -139,13 +151,18 @@ def _first_stage_density(problem: RiskMinimisation, rows: Rows, plan: Plan) -> D
 
 
 def line_law(
-    problem: RiskMinimisation, rows: Rows, budget: Budget, *, calibration: str = "erm", factor: float = 1.0,
+    problem: RiskMinimisation,
+    rows: Rows,
+    budget: Budget,
+    *,
+    calibration: str = "erm",
+    factor: float = 1.0,
     stages: int = 1,
 ) -> LineLaw:
     """The law of a private quantile or median of one column, at `factor` times the theory's μ; else InputError.
 
-    The first stage is exact on cells; later ones are averaged over the law of the stage before by quadrature
-    (`next_stage_law`). 0 stages: by rule.
+    The first stage is exact on cells; later ones are averaged over the law of the stage before by
+    quadrature (`next_stage_law`). 0 stages: by rule.
     """
     plan = _plan_exponential_mechanism(problem, budget, calibration=calibration, stages=stages)
     if factor != 1:
@@ -158,16 +175,25 @@ def line_law(
     cumulative = np.append(0.0, np.cumsum(cell_masses)) / cell_masses.sum()
     ends = np.interp([HIDDEN_TAIL_MASS, 1 - HIDDEN_TAIL_MASS], cumulative, law_edges)
     span = max(ends[1] - ends[0], 1e-9)
-    edges = np.linspace(max(ends[0] - span / 5, law_edges[0]), min(ends[1] + span / 5, law_edges[-1]), LINE_POINTS + 1)
+    edges = np.linspace(
+        max(ends[0] - span / 5, law_edges[0]),
+        min(ends[1] + span / 5, law_edges[-1]),
+        LINE_POINTS + 1,
+    )
     cumulative_at_edges = np.interp(edges, law_edges, cumulative)
     mass = np.diff(cumulative_at_edges)  # masses, so that no narrow peak is missed
     x = (edges[1:] + edges[:-1]) / 2
     distances = abs(x - truth)
     order = distances.argsort()
     return LineLaw(
-        x, mass / np.diff(edges), _mean_excess_risk(law, density.risk, truth), truth.item(),
+        x,
+        mass / np.diff(edges),
+        _mean_excess_risk(law, density.risk, truth),
+        truth.item(),
         np.interp(0.9, mass[order].cumsum(), distances[order]),
-        density.mu, density.k, plan["stages"],
+        density.mu,
+        density.k,
+        plan["stages"],
     )
 
 
@@ -177,7 +203,9 @@ def _last_stage_law(density: Density, plan: Plan) -> CellLaw:
     (low,), (high,) = density.region.corners
     for radius in radii[1:]:
         growth = radii[0] / radius
-        law = next_stage_law(law, density.risk, (float(low), float(high)), density.k * growth, density.mu * growth)
+        law = next_stage_law(
+            law, density.risk, (float(low), float(high)), density.k * growth, density.mu * growth
+        )
     return law
 
 
@@ -192,7 +220,11 @@ def _mean_excess_risk(law: CellLaw, risk: Risk, minimiser: Array) -> float:
     """The mean excess risk E F(X) − F(x*), summed over cells; F is convex, so the error is of second order."""
     edges, mass = law
     midpoints = (edges[1:] + edges[:-1]) / 2
-    return float(mass @ (location_risk_values(risk, midpoints) - location_risk_values(risk, minimiser)) / mass.sum())
+    return float(
+        mass
+        @ (location_risk_values(risk, midpoints) - location_risk_values(risk, minimiser))
+        / mass.sum()
+    )
 
 
 def mean_excess_risk_by_mu(
@@ -221,17 +253,26 @@ def _coarsen_risk(risk: Risk, problem: RiskMinimisation) -> Risk:
     return Risk(risk.loss, midpoints[weights > 0, None], weights[weights > 0], location=True)
 
 
-def plane_law(problem: RiskMinimisation, rows: Rows, budget: Budget, *, calibration: str = "erm") -> PlaneLaw:
+def plane_law(
+    problem: RiskMinimisation, rows: Rows, budget: Budget, *, calibration: str = "erm"
+) -> PlaneLaw:
     """The law of two coefficients on a bounded region, in one stage; InputError for another number of them."""
     if problem.d != 2 or not problem.region.is_bounded:
-        raise InputError(f"the picture of a plane needs two coefficients on a bounded region, not {problem.d}")
-    density = _first_stage_density(problem, rows, _plan_exponential_mechanism(problem, budget, calibration=calibration))
+        raise InputError(
+            f"the picture of a plane needs two coefficients on a bounded region, not {problem.d}"
+        )
+    density = _first_stage_density(
+        problem, rows, _plan_exponential_mechanism(problem, budget, calibration=calibration)
+    )
     X = TangentBoxes(density, np.random.default_rng(0)).draw(PLANE_DRAWS, np.random.default_rng(1))
     optimum = minimise_risk(density.risk, problem.region)
     draws_and_optimum = np.vstack([X, optimum])
     low, high = draws_and_optimum.min(0), draws_and_optimum.max(0)
     margins = 0.25 * np.maximum(high - low, 1e-9)
-    axes = [np.linspace(a, b, PLANE_GRID_POINTS) for a, b in zip(low - margins, high + margins, strict=True)]
+    axes = [
+        np.linspace(a, b, PLANE_GRID_POINTS)
+        for a, b in zip(low - margins, high + margins, strict=True)
+    ]
     grid = np.stack(np.meshgrid(*axes), -1).reshape(-1, 2)
     risks = density.risk.values(grid)
     U = density.k * (risks + density.mu * ((grid - density.centre) ** 2).sum(1) / 2)
@@ -245,19 +286,26 @@ def plane_law(problem: RiskMinimisation, rows: Rows, budget: Budget, *, calibrat
 def sampler_walk_on_invented_rows() -> tuple[Array, list[Proposal]]:
     """Twelve invented numbers (12,) in −1..1, and every proposal of the paper's sampler on them, step by step.
 
-    Its inner states follow the records, so that they are shown for invented ones only. The step size is fit to look at.
+    Its inner states follow the records, so that they are shown for invented ones only. The step
+    size is fit to look at.
     """
     rng = np.random.default_rng(0)
     b = np.clip(rng.normal(0.2, 0.4, 12), -1, 1)
-    density = Density(Risk(absolute_loss(), b[:, None], np.ones(12), location=True), Ball(np.zeros(1), 1.0), 20.0, 0.5)
+    density = Density(
+        Risk(absolute_loss(), b[:, None], np.ones(12), location=True),
+        Ball(np.zeros(1), 1.0),
+        20.0,
+        0.5,
+    )
     return b, list(run_proposals(density, 12, 0.002, rng, np.zeros(1)))
 
 
 def median_delta_curve(budget: Budget, epsilons: Array, n: int) -> tuple[Array, float]:
     """Exact δ(ε) (m,) of a private median between two neighbouring invented tables of n numbers, by quadrature.
 
-    Half the numbers lie at either end of −1..1, and one of them moves to the other end: the larger of both directions.
-    The second value is the GDP parameter s of the promise, whose `gaussian_delta_curve` it must stay below.
+    Half the numbers lie at either end of −1..1, and one of them moves to the other end: the larger
+    of both directions. The second value is the GDP parameter s of the promise, whose
+    `gaussian_delta_curve` it must stay below.
     """
     problem = RiskMinimisation(pinball_loss(0.5), Ball(np.zeros(1), 1.0), n, ("x",), True)
     plan = _plan_exponential_mechanism(problem, budget)
@@ -269,7 +317,10 @@ def median_delta_curve(budget: Budget, epsilons: Array, n: int) -> tuple[Array, 
         laws.append(softmax(-(U.k * (location_risk_values(U.risk, x) + U.mu * x * x / 2))))
     p, q = laws
     return np.array(
-        [max(_hockey_stick_divergence(p, q, e), _hockey_stick_divergence(q, p, e)) for e in epsilons]
+        [
+            max(_hockey_stick_divergence(p, q, e), _hockey_stick_divergence(q, p, e))
+            for e in epsilons
+        ]
     ), float(plan["s"])
 
 
@@ -296,7 +347,13 @@ def calibration_table(delta: float) -> pd.DataFrame:
         )
         spent_delta = delta * (2 / 3 + (1 + math.exp(epsilon)) / 3)
         lines.append(
-            {"epsilon": epsilon, "exact": exact_s, "printed": paper_s, "spent": spent_delta, "promised": delta}
+            {
+                "epsilon": epsilon,
+                "exact": exact_s,
+                "printed": paper_s,
+                "spent": spent_delta,
+                "promised": delta,
+            }
         )
     return pd.DataFrame(lines)
 
@@ -304,7 +361,9 @@ def calibration_table(delta: float) -> pd.DataFrame:
 def split_rows(rows: Rows, second_share: float, seed: int) -> tuple[Rows, Rows]:
     """The records in two random groups, `second_share` of them in the second: one to learn from, one to judge by."""
     total = int(rows.weights.sum())
-    return split_held_out(rows, min(max(1, round(second_share * total)), total - 2), np.random.default_rng(seed))
+    return split_held_out(
+        rows, min(max(1, round(second_share * total)), total - 2), np.random.default_rng(seed)
+    )
 
 
 def nonprivate_minimiser(problem: RiskMinimisation, rows: Rows) -> Array:

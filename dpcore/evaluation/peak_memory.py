@@ -8,8 +8,9 @@ STATUS_FILE, PEAK_RESET_FILE = Path("/proc/self/status"), Path("/proc/self/clear
 class PeakMemory:
     """The peak of this process's memory since this object was made, above its memory then.
 
-    Linux keeps a high-water mark that can be set back; elsewhere `bytes_above_start` is None. Memory that the process had taken
-    before and kept is not seen again, so that small works may show 0.
+    Linux keeps a high-water mark that can be set back; elsewhere `bytes_above_start` is None.
+    Memory that the process had taken before and kept is not seen again, so that small works may
+    show 0.
     """
 
     def __init__(self) -> None:

@@ -23,7 +23,10 @@ from .error_diagnosis import rows_with_counts, split_held_out
 from .run import Run
 
 MIN_NUMERIC_VALUES = 20  # whole numbers from which a target is one to come near to, and not to hit
-HELD_OUT_SHARE, MIN_HELD_OUT_ROWS = 0.25, 50  # share of the rows that models are tested on, and how many at the least
+HELD_OUT_SHARE, MIN_HELD_OUT_ROWS = (
+    0.25,
+    50,
+)  # share of the rows that models are tested on, and how many at the least
 MAX_STRONGEST_LINKS, TEST_REPEATS, INDEPENDENT_RUN_SEED_OFFSET = (
     10,
     199,
@@ -51,7 +54,8 @@ class TaskScore:
 class Purposes:
     """The purposes of a table: a `target` to predict, also by `group`, a `question`, and links between columns.
 
-    `train` is all that any release sees; `test` was held out of it, by a public seed and nothing of the rows.
+    `train` is all that any release sees; `test` was held out of it, by a public seed and nothing of
+    the rows.
     """
 
     domain: Domain
@@ -66,24 +70,39 @@ class Purposes:
 
     @classmethod
     def for_table(
-        cls, domain: Domain, rows: Rows, *, target: str | None = None, group: str | None = None,
+        cls,
+        domain: Domain,
+        rows: Rows,
+        *,
+        target: str | None = None,
+        group: str | None = None,
         question: Question | None = None,
     ) -> "Purposes":
         """The purposes of a table, with a quarter of its rows held out; InputError where they do not fit it."""
         if group is not None and target is None:
-            raise InputError("a group is compared by how well a target is predicted; name the target too")
+            raise InputError(
+                "a group is compared by how well a target is predicted; name the target too"
+            )
         held_out_count = int(HELD_OUT_SHARE * rows.n)
         if held_out_count < MIN_HELD_OUT_ROWS:
             raise InputError(
-                f"{held_out_count} rows can be held out and {MIN_HELD_OUT_ROWS} are needed: the table needs {4 * MIN_HELD_OUT_ROWS} rows"
+                f"{held_out_count} rows can be held out and {MIN_HELD_OUT_ROWS} are needed: the "
+                f"table needs {4 * MIN_HELD_OUT_ROWS} rows"
             )
         train, test = split_held_out(rows, held_out_count, np.random.default_rng(0))
         purposes = cls(domain, train, test, target, group, question)
         for role, name in (("target", target), ("group", group)):
-            if name is not None and min(len(purposes._occurring_codes(part, name)) for part in (train, test)) < 2:
-                raise InputError(f"the {role} {name!r} has one value only in this table; choose another column")
+            if (
+                name is not None
+                and min(len(purposes._occurring_codes(part, name)) for part in (train, test)) < 2
+            ):
+                raise InputError(
+                    f"the {role} {name!r} has one value only in this table; choose another column"
+                )
         if len(purposes._column_pairs) == 0:
-            raise InputError("links need two columns with two values each, and this table has fewer")
+            raise InputError(
+                "links need two columns with two values each, and this table has fewer"
+            )
         if target is not None:
             _import_sklearn()
         return purposes
@@ -96,7 +115,9 @@ class Purposes:
         rng = np.random.default_rng([run.seed, 1])
         sample_size = None if exactness is None else max(1, round(exactness * self.train.n))
         synthetic = self.domain.encode(run.sample())
-        sample_rows = None if sample_size is None else split_held_out(self.train, sample_size, rng)[1]
+        sample_rows = (
+            None if sample_size is None else split_held_out(self.train, sample_size, rng)[1]
+        )
         scores = []
         for score_purpose in (self._score_models, self._score_links, self._score_question):
             progress()
@@ -106,13 +127,17 @@ class Purposes:
 
     def summary(self, run: Run, progress: Tick = lambda: None) -> Json:
         """The run's summary, with the score of each purpose, by name, in place of errors."""
-        return run.to_json() | {"final": {score.purpose: asdict(score) for score in self.score_tasks(run, progress)}}
+        return run.to_json() | {
+            "final": {score.purpose: asdict(score) for score in self.score_tasks(run, progress)}
+        }
 
     def _occurring_codes(self, rows: Rows, name: str) -> Array:
         """The numbers of the different values of a column that occur in the rows."""
         return np.unique(rows.values[:, self.domain.axes([name])[0]])
 
-    def _score_models(self, _release: Any, synthetic: Rows, sample_rows: Rows | None) -> list[TaskScore]:
+    def _score_models(
+        self, _release: Any, synthetic: Rows, sample_rows: Rows | None
+    ) -> list[TaskScore]:
         """The scores of models trained on each table and tested on the rows held out, for all and for each group."""
         if self.target is None:
             return []
@@ -134,10 +159,18 @@ class Purposes:
                 "sample": None if sample_rows is None else self._fit_model(model, sample_rows),
             }
             for label, part in test_parts.items():
-                part_scores = {name: None if scorer is None else scorer(part) for name, scorer in scorers.items()}
+                part_scores = {
+                    name: None if scorer is None else scorer(part)
+                    for name, scorer in scorers.items()
+                }
                 unit, blind_score = self._unit_and_blind_score(part)
                 scores_of_models.append(
-                    TaskScore(f"train a model: {model}{label}", unit=unit, nothing=blind_score, **part_scores)
+                    TaskScore(
+                        f"train a model: {model}{label}",
+                        unit=unit,
+                        nothing=blind_score,
+                        **part_scores,
+                    )
                 )
         return scores_of_models
 
@@ -146,7 +179,8 @@ class Purposes:
         """Whether the target is a number to approximate: one in bins, or one of many whole numbers."""
         column = self.domain.column(self.target or "")
         return column.size > 2 and (
-            bool(column.edges) or (column.kind != "categorical" and column.size > MIN_NUMERIC_VALUES)
+            bool(column.edges)
+            or (column.kind != "categorical" and column.size > MIN_NUMERIC_VALUES)
         )
 
     def _unit_and_blind_score(self, rows: Rows) -> tuple[str, float | None]:
@@ -167,7 +201,10 @@ class Purposes:
         """A model trained on one table, as a function that scores other tables; None where a score is not defined."""
         metrics = _import_sklearn().metrics
         axis = self.domain.axes([self.target or ""])[0]
-        is_numeric, classes = self._target_is_numeric, self._occurring_codes(self.train, self.target or "")
+        is_numeric, classes = (
+            self._target_is_numeric,
+            self._occurring_codes(self.train, self.target or ""),
+        )
         X, y = self._feature_matrix(table, model), table.values[:, axis]
         learner = None
         if len(np.unique(y)) > 1:
@@ -187,7 +224,9 @@ class Purposes:
             if not is_numeric and len(classes) == 2:
                 metric, targets = metrics.roc_auc_score, targets == classes[1]
                 if learner is not None:
-                    predictions = learner.predict_proba(features)[:, list(learner.classes_).index(classes[1])]
+                    predictions = learner.predict_proba(features)[
+                        :, list(learner.classes_).index(classes[1])
+                    ]
             elif learner is not None:
                 predictions = learner.predict(features)
             return float(metric(targets, predictions, sample_weight=weights))
@@ -199,16 +238,27 @@ class Purposes:
         feature_axes = [a for a, name in enumerate(self.domain.names) if name != self.target]
         if model != MODEL_NAMES[0]:
             return rows.values[:, feature_axes].astype(float)
-        return np.concatenate([np.eye(self.domain.shape[a])[rows.values[:, a], 1:] for a in feature_axes], axis=1)
+        return np.concatenate(
+            [np.eye(self.domain.shape[a])[rows.values[:, a], 1:] for a in feature_axes], axis=1
+        )
 
     @property
     def _column_pairs(self) -> list[tuple[str, str]]:
         """The pairs of columns with at least two values each."""
         return list(
-            combinations([name for name in self.domain.names if len(self._occurring_codes(self.train, name)) > 1], 2)
+            combinations(
+                [
+                    name
+                    for name in self.domain.names
+                    if len(self._occurring_codes(self.train, name)) > 1
+                ],
+                2,
+            )
         )
 
-    def _score_links(self, _release: Any, synthetic: Rows, sample_rows: Rows | None) -> list[TaskScore]:
+    def _score_links(
+        self, _release: Any, synthetic: Rows, sample_rows: Rows | None
+    ) -> list[TaskScore]:
         """The share of the real rows' strongest links that are among equally many strongest links of another table."""
         pairs = Marginals(self.domain, self._column_pairs)
         k = max(1, min(MAX_STRONGEST_LINKS, len(self._column_pairs) // 3))
@@ -216,46 +266,69 @@ class Purposes:
         def strongest_links(table: Rows) -> set[int]:
             shares = pairs.answers_of_rows(table)
             strength = [
-                _mutual_information(shares[t].reshape(s)) for t, s in zip(pairs.tables, pairs.shapes, strict=True)
+                _mutual_information(shares[t].reshape(s))
+                for t, s in zip(pairs.tables, pairs.shapes, strict=True)
             ]
             return set(np.argsort(strength)[::-1][:k].tolist())
 
         real_links = strongest_links(self.train)
         value, sample_value = (
-            None if t is None else len(real_links & strongest_links(t)) / k for t in (synthetic, sample_rows)
+            None if t is None else len(real_links & strongest_links(t)) / k
+            for t in (synthetic, sample_rows)
         )
         blind_score = k / len(self._column_pairs)
         return [
-            TaskScore("find what is linked", value, f"share of the {k} strongest links", 1.0, sample_value, blind_score)
+            TaskScore(
+                "find what is linked",
+                value,
+                f"share of the {k} strongest links",
+                1.0,
+                sample_value,
+                blind_score,
+            )
         ]
 
-    def _score_question(self, release: Any, _synthetic: Rows, sample_rows: Rows | None) -> list[TaskScore]:
+    def _score_question(
+        self, release: Any, _synthetic: Rows, sample_rows: Rows | None
+    ) -> list[TaskScore]:
         """The user's question: its share in each table, and the share that the schema alone suggests."""
         if self.question is None:
             return []
         workload = self.question.workload
         real_share, sample_share = (
-            None if t is None else float(workload.answers_of_rows(t)[0]) for t in (self.train, sample_rows)
+            None if t is None else float(workload.answers_of_rows(t)[0])
+            for t in (self.train, sample_rows)
         )
         blind_share = float(axes_and_values(workload)[1].mean())
         released_share = float(release.answers(workload)[0])
         return [
             TaskScore(
-                f"answer: {self.question.text}", released_share, "share of rows", real_share, sample_share, blind_share
+                f"answer: {self.question.text}",
+                released_share,
+                "share of rows",
+                real_share,
+                sample_share,
+                blind_share,
             )
         ]
 
     def _score_false_alarms(self, run: Run, rng: Rng, progress: Tick) -> list[TaskScore]:
         """The rate at which tests find links in a table of independent columns, released by the same plan.
 
-        Its columns have the shares of the release. χ² takes synthetic rows for as many real ones; ours knows the noise.
+        Its columns have the shares of the release. χ² takes synthetic rows for as many real ones;
+        ours knows the noise.
         """
         problem: QueryRelease = run.problem
         one_way = Marginals.all(self.domain, 1)
         shares = np.maximum(run.release.answers(one_way), 0)  # type: ignore[union-attr]
-        columns = [rng.choice(t.stop - t.start, problem.n, p=shares[t] / shares[t].sum()) for t in one_way.tables]
+        columns = [
+            rng.choice(t.stop - t.start, problem.n, p=shares[t] / shares[t].sum())
+            for t in one_way.tables
+        ]
         rows = self.domain.group_rows(np.column_stack(columns))
-        independent_run = Run(run.algorithm, problem, rows, run.budget, seed=run.seed + INDEPENDENT_RUN_SEED_OFFSET)
+        independent_run = Run(
+            run.algorithm, problem, rows, run.budget, seed=run.seed + INDEPENDENT_RUN_SEED_OFFSET
+        )
         for _ in independent_run:
             progress()
         release: Any = independent_run.release
@@ -266,7 +339,9 @@ class Purposes:
             progress()
             axes = self.domain.axes(names)
             counts = synthetic.count(axes, self.domain.shape_of(axes))
-            chi_square_p_values.append(_chi_square_p_value(counts.reshape(self.domain.shape_of(axes))))
+            chi_square_p_values.append(
+                _chi_square_p_value(counts.reshape(self.domain.shape_of(axes)))
+            )
             test = run_independence_test(
                 unbiased_answers, names, problem.effective_n, repeats=TEST_REPEATS, seed=run.seed
             )
@@ -280,7 +355,9 @@ class Purposes:
                 SIGNIFICANCE_LEVEL,
                 SIGNIFICANCE_LEVEL,
             )
-            for name, values in zip(TEST_NAMES, (chi_square_p_values, noise_aware_p_values), strict=True)
+            for name, values in zip(
+                TEST_NAMES, (chi_square_p_values, noise_aware_p_values), strict=True
+            )
         ]
 
 
@@ -289,7 +366,8 @@ def false_alarm_sentence(chi_square_rate: float | None, noise_aware_rate: float 
     if chi_square_rate is None:
         return "No pair of columns could be tested."
     sentence = (
-        f"Tests on these synthetic rows would find a link that is not there in {100 * chi_square_rate:.0f} of 100 cases"
+        "Tests on these synthetic rows would find a link that is not there in "
+        f"{100 * chi_square_rate:.0f} of 100 cases"
     )
     return f"{sentence}; " + (
         "our test has nothing to go by."
@@ -306,7 +384,11 @@ def _mutual_information(table: Array) -> float:
 def _chi_square_p_value(counts: Array) -> float:
     """The p-value of Pearson's χ² test on a table of counts without its empty lines; 1 for a single line."""
     nonempty_counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]
-    result: Any = chi2_contingency(nonempty_counts, correction=False) if min(nonempty_counts.shape) > 1 else None
+    result: Any = (
+        chi2_contingency(nonempty_counts, correction=False)
+        if min(nonempty_counts.shape) > 1
+        else None
+    )
     return 1.0 if result is None else float(result.pvalue)
 
 
@@ -322,7 +404,9 @@ def _import_sklearn() -> Any:
         import sklearn.linear_model
         import sklearn.metrics
     except ImportError:
-        message = "training models needs scikit-learn: pip install scikit-learn, or choose no target"
+        message = (
+            "training models needs scikit-learn: pip install scikit-learn, or choose no target"
+        )
         raise InputError(message) from None
     return sklearn
 
@@ -340,8 +424,15 @@ def _untrained_model(model: str, is_numeric: bool, min_leaf_rows: float) -> Any:
     """An untrained scikit-learn model whose trees have at least `min_leaf_rows` distinct rows in a leaf."""
     library = _import_sklearn()
     if model == MODEL_NAMES[0]:
-        return library.linear_model.Ridge() if is_numeric else library.linear_model.LogisticRegression(max_iter=300)
+        return (
+            library.linear_model.Ridge()
+            if is_numeric
+            else library.linear_model.LogisticRegression(max_iter=300)
+        )
     class_name = "HistGradientBoostingRegressor" if is_numeric else "HistGradientBoostingClassifier"
     return getattr(library.ensemble, class_name)(
-        max_iter=60, early_stopping=False, random_state=0, min_samples_leaf=max(1, round(min_leaf_rows))
+        max_iter=60,
+        early_stopping=False,
+        random_state=0,
+        min_samples_leaf=max(1, round(min_leaf_rows)),
     )

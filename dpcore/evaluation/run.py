@@ -30,7 +30,9 @@ from .metrics import Errors, ReleaseErrors, compute_errors
 from .peak_memory import PeakMemory
 from .truth import TRUTH_BY_PROBLEM
 
-ERROR_NAMES = tuple(f.name for f in fields(Errors))[:4]  # the errors proper, in the order that tables show them
+ERROR_NAMES = tuple(f.name for f in fields(Errors))[
+    :4
+]  # the errors proper, in the order that tables show them
 
 
 @value_object
@@ -52,29 +54,33 @@ class ConvergencePoint:
         """The point as one flat dictionary; population errors carry the prefix population_."""
         out = {"t": self.t, **self.empirical.to_json()}
         if self.population:
-            out |= {f"population_{name}": value for name, value in self.population.to_json().items()}
+            out |= {
+                f"population_{name}": value for name, value in self.population.to_json().items()
+            }
         return out | {"epsilon_spent": self.spent.epsilon, "seconds": self.seconds}
 
 
 def seeded_generators(seed: int) -> tuple[Rng, Rng, Rng]:
     """Independent generators of a seeded run: for the noise, the algorithm, and the rows drawn at the end."""
-    noise_rng, algorithm_rng, sampling_rng = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(3))
+    noise_rng, algorithm_rng, sampling_rng = (
+        np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(3)
+    )
     return noise_rng, algorithm_rng, sampling_rng
 
 
 class Run:
     """A lazy, cancellable, seeded run: iterate over it for Records, stop iterating to cancel.
 
-    With `every` > 1, a number or a function of the plan's rounds, only every so many-th step, and the last one, is
-    compared with the truth and becomes a Record. With `path` what every step released is kept in `path`, in order; else
-    that list stays empty. Of very many tables on a tree only some are compared after a step, and the Record says so;
-    after the last one all are. Where that came before its time, a second Record of the same step takes the rough one's
-    place. `stop` is asked after every step, be it compared or not; the step after which it says yes is the last one,
-    and the run is `stopped`.
-    `plan` is there at once, made for the whole budget unless one is given, as for a part of the budget: then `mass_sum` is
-    the promise of all that the budget pays for; `release` is the last released object;
-    `convergence` what was yielded so far; `truth` what it is compared with. `spent` is the ledger's total so far, `events`
-    what was charged.
+    With `every` > 1, a number or a function of the plan's rounds, only every so many-th step, and
+    the last one, is compared with the truth and becomes a Record. With `path` what every step
+    released is kept in `path`, in order; else that list stays empty. Of very many tables on a tree
+    only some are compared after a step, and the Record says so; after the last one all are. Where
+    that came before its time, a second Record of the same step takes the rough one's place. `stop`
+    is asked after every step, be it compared or not; the step after which it says yes is the last
+    one, and the run is `stopped`. `plan` is there at once, made for the whole budget unless one is
+    given, as for a part of the budget: then `mass_sum` is the promise of all that the budget pays
+    for; `release` is the last released object; `convergence` what was yielded so far; `truth` what
+    it is compared with. `spent` is the ledger's total so far, `events` what was charged.
     """
 
     def __init__(
@@ -165,7 +171,9 @@ class Run:
         seconds, self._peak = 0.0, PeakMemory()
         step, approximate_errors = None, None
         start = time.perf_counter()
-        for step in self.algorithm.steps(self.problem, self.plan, self._curator, self._algorithm_rng):
+        for step in self.algorithm.steps(
+            self.problem, self.plan, self._curator, self._algorithm_rng
+        ):
             seconds += time.perf_counter() - start
             self.release = step.release
             if self._keep_path:
@@ -175,11 +183,15 @@ class Run:
                 break
             if step.t % self.every == 0:
                 approximate_errors = (
-                    None if step.t == self.plan["rounds"] else self.truth.approximate_errors(step.release)
+                    None
+                    if step.t == self.plan["rounds"]
+                    else self.truth.approximate_errors(step.release)
                 )
                 yield self._add_convergence_point(step, seconds, approximate_errors)
             start = time.perf_counter()
-        if step is not None and (self.stopped or step.t % self.every != 0 or approximate_errors is not None):
+        if step is not None and (
+            self.stopped or step.t % self.every != 0 or approximate_errors is not None
+        ):
             yield self._add_convergence_point(
                 step, seconds, self.truth.approximate_errors(step.release) if self.stopped else None
             )
@@ -270,9 +282,10 @@ def compare_with_rows(release: Release, rows: Countable, workload: Workload) -> 
 class SubgroupErrors:
     """The real share and the release's relative error for every value of one column.
 
-    `error` is Σ |synthetic − real| over all cells of the group, in its tables with the other columns, divided by
-    Σ (|synthetic| + |real|): 0 where they say the same, 1 at the most, where they have nothing in common. The same
-    noise weighs more on a small group. NaN where nobody is in it. A private peek.
+    `error` is Σ |synthetic − real| over all cells of the group, in its tables with the other
+    columns, divided by Σ (|synthetic| + |real|): 0 where they say the same, 1 at the most, where
+    they have nothing in common. The same noise weighs more on a small group. NaN where nobody is in
+    it. A private peek.
     """
 
     labels: Texts
@@ -291,12 +304,18 @@ def subgroup_errors(comparison: Comparison, column: str) -> SubgroupErrors:
     for axes, shape, table in pairs.layout:
         if axis in axes:
             mass = np.abs(comparison.synthetic[table]) + comparison.real[table]
-            parts = (part.reshape(shape) for part in (comparison.gaps[table], mass, comparison.real[table]))
+            parts = (
+                part.reshape(shape)
+                for part in (comparison.gaps[table], mass, comparison.real[table])
+            )
             difference_sum, mass_sum, real = (sum_to_axes(part, axes, [axis]) for part in parts)
             difference_sums.append(difference_sum)
             mass_sums.append(mass_sum)
     error = np.divide(
-        np.sum(difference_sums, axis=0), np.sum(mass_sums, axis=0), out=np.full(len(real), np.nan), where=real > 0
+        np.sum(difference_sums, axis=0),
+        np.sum(mass_sums, axis=0),
+        out=np.full(len(real), np.nan),
+        where=real > 0,
     )
     return SubgroupErrors(pairs.domain.columns[axis].labels, real, error)
 

@@ -33,7 +33,9 @@ class Truth(Protocol):
         """The errors on a part of the questions, where computing all takes long; None where it does not."""
         return None
 
-    def errors_vs_sample_and_population(self, release: Any) -> tuple[ReleaseErrors, ReleaseErrors | None]:
+    def errors_vs_sample_and_population(
+        self, release: Any
+    ) -> tuple[ReleaseErrors, ReleaseErrors | None]:
         """The errors against the records, and against the data-generating distribution (None where it is unknown)."""
         ...
 
@@ -62,16 +64,22 @@ class QueryTruth(Truth):
             or not isinstance(release, GraphicalModel)
         ):
             return None
-        table_numbers = np.random.default_rng(0).choice(len(w.tables), SAMPLED_TABLES, replace=False)
+        table_numbers = np.random.default_rng(0).choice(
+            len(w.tables), SAMPLED_TABLES, replace=False
+        )
         sampled_workload = Marginals.over_axes(w.domain, [w.axes[i] for i in table_numbers])
         true_answers = np.concatenate([self.answers[w.tables[i]] for i in table_numbers])
-        return compute_errors(release.answers(sampled_workload), true_answers, sampled_workload, self.n)
+        return compute_errors(
+            release.answers(sampled_workload), true_answers, sampled_workload, self.n
+        )
 
     def errors_vs_sample_and_population(self, release: Release) -> tuple[Errors, Errors | None]:
         """The errors against the records, and against the population; the release is asked once."""
         answers, population_answers = release.answers(self.workload), self.population_answers
         population_errors = (
-            None if population_answers is None else compute_errors(answers, population_answers, self.workload)
+            None
+            if population_answers is None
+            else compute_errors(answers, population_answers, self.workload)
         )
         return compute_errors(answers, self.answers, self.workload, self.n), population_errors
 
@@ -97,9 +105,15 @@ class RiskTruth(Truth):
         self._risk, self.min_risk = self._risk_and_minimum(rows)
         self._held_out_risk = None if population is None else self._risk_and_minimum(population)
 
-    def errors_vs_sample_and_population(self, release: ReleasedParameter) -> tuple[RiskErrors, RiskErrors | None]:
+    def errors_vs_sample_and_population(
+        self, release: ReleasedParameter
+    ) -> tuple[RiskErrors, RiskErrors | None]:
         """The risk of a released parameter on the records, and on the held-out ones."""
-        held_out_errors = None if self._held_out_risk is None else self._risk_errors(release.x, *self._held_out_risk)
+        held_out_errors = (
+            None
+            if self._held_out_risk is None
+            else self._risk_errors(release.x, *self._held_out_risk)
+        )
         return self._risk_errors(release.x, self._risk, self.min_risk), held_out_errors
 
     def _risk_and_minimum(self, rows: Rows) -> tuple[Risk, float]:

@@ -11,9 +11,16 @@ def constraint_junction_tree(domain: Domain) -> JunctionTree:
 
     InputError where that is more than can be held.
     """
-    message = "the schema's constraints tie columns together over {} combinations, more than the {:,} a model may hold"
-    if (min_cells := min_junction_tree_cells(domain.shape, domain.allowed_tables)) > MAX_ENUMERABLE_CELLS:
-        raise InputError(message.format(f"at least 10^{len(str(min_cells)) - 1}", MAX_ENUMERABLE_CELLS))
+    message = (
+        "the schema's constraints tie columns together over {} combinations, more than the "
+        "{:,} a model may hold"
+    )
+    if (
+        min_cells := min_junction_tree_cells(domain.shape, domain.allowed_tables)
+    ) > MAX_ENUMERABLE_CELLS:
+        raise InputError(
+            message.format(f"at least 10^{len(str(min_cells)) - 1}", MAX_ENUMERABLE_CELLS)
+        )
     junction = build_junction_tree(domain.shape, domain.allowed_tables)
     if domain.allowed_tables and junction.cells > MAX_ENUMERABLE_CELLS:
         raise InputError(message.format(f"{junction.cells:,}", MAX_ENUMERABLE_CELLS))

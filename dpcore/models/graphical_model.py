@@ -18,7 +18,9 @@ from .junction_tree import JunctionTree, build_junction_tree
 from .releases import sample_systematically, sample_within_states
 
 Factor = tuple[Array, Axes]  # a table, and its columns in the order of its axes
-MAX_CACHED_MESSAGE_CELLS = 20_000_000  # cells of messages that are kept for other tables, all together
+MAX_CACHED_MESSAGE_CELLS = (
+    20_000_000  # cells of messages that are kept for other tables, all together
+)
 
 
 @frozen
@@ -26,8 +28,9 @@ class GraphicalModel(Released):
     """A distribution on a junction tree, given by its cliques' marginal tables, `beliefs` (cells,), one after
     another.
 
-    A table inside a clique is summed out of its belief; another one is summed along the subtree that spans it, clique
-    by clique: P(carried | separator) upwards, then out of the clique where all its columns meet.
+    A table inside a clique is summed out of its belief; another one is summed along the subtree
+    that spans it, clique by clique: P(carried | separator) upwards, then out of the clique where
+    all its columns meet.
     """
 
     domain: Domain
@@ -53,7 +56,9 @@ class GraphicalModel(Released):
         """The marginal table over sorted columns, one axis each."""
         clique_number = self.junction.clique_containing(axes)
         if clique_number is not None:
-            return sum_to_axes(self._tables[clique_number], self.junction.cliques[clique_number], axes)
+            return sum_to_axes(
+                self._tables[clique_number], self.junction.cliques[clique_number], axes
+            )
         i, junction = 0, self.junction
         while child_cliques := [c for c in junction.children[i] if self._subtree_holds(c, axes)]:
             (i,) = child_cliques
@@ -64,24 +69,32 @@ class GraphicalModel(Released):
         separator = set(self.junction.separators[i])
         return set(axes) <= self._subtree_columns[i] | separator and not set(axes) <= separator
 
-    def _sum_over_subtree(self, i: int, axes: Axes, output_axes: Axes, condition_axes: Axes = ()) -> Array:
+    def _sum_over_subtree(
+        self, i: int, axes: Axes, output_axes: Axes, condition_axes: Axes = ()
+    ) -> Array:
         """The sum over all columns but `kept` of P(clique i | given) times the messages about `axes` from
         below it.
         """
         junction, clique = self.junction, self.junction.cliques[i]
         child_messages = [
-            (c, tuple(sorted(self._subtree_columns[c] & (set(axes) - set(clique))))) for c in junction.children[i]
+            (c, tuple(sorted(self._subtree_columns[c] & (set(axes) - set(clique)))))
+            for c in junction.children[i]
         ]
         child_messages = [(c, message_axes) for c, message_axes in child_messages if message_axes]
-        needed = set(output_axes).union(*(junction.separators[c] for c, _ in child_messages)) & set(clique)
+        needed = set(output_axes).union(*(junction.separators[c] for c, _ in child_messages)) & set(
+            clique
+        )
         factor_axes = tuple(a for a in clique if a in needed)
         factor = sum_to_axes(self._tables[i], clique, factor_axes)
         if condition_axes:
             total = factor.sum(
-                axis=tuple(k for k, a in enumerate(factor_axes) if a not in condition_axes), keepdims=True
+                axis=tuple(k for k, a in enumerate(factor_axes) if a not in condition_axes),
+                keepdims=True,
             )
             factor = divide_or_zero(factor, total)
-        messages = ((self._message(c, own), (*junction.separators[c], *own)) for c, own in child_messages)
+        messages = (
+            (self._message(c, own), (*junction.separators[c], *own)) for c, own in child_messages
+        )
         return contract_factors([(factor, factor_axes), *messages], output_axes)
 
     def _message(self, i: int, message_axes: Axes) -> Array:
@@ -89,8 +102,13 @@ class GraphicalModel(Released):
         conditional = self._messages.get((i, message_axes))
         if conditional is None:
             separator = self.junction.separators[i]
-            conditional = self._sum_over_subtree(i, message_axes, (*separator, *message_axes), separator)
-            if conditional.size + sum(message.size for message in self._messages.values()) > MAX_CACHED_MESSAGE_CELLS:
+            conditional = self._sum_over_subtree(
+                i, message_axes, (*separator, *message_axes), separator
+            )
+            if (
+                conditional.size + sum(message.size for message in self._messages.values())
+                > MAX_CACHED_MESSAGE_CELLS
+            ):
                 self._messages.clear()
             self._messages[i, message_axes] = conditional
         return conditional
@@ -107,7 +125,8 @@ class GraphicalModel(Released):
 
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
         """A sample of `rows` records: each clique's new columns by systematic sampling within every state of
-        its separator, and there about as evenly among rows that are alike in the largest other column drawn before.
+        its separator, and there about as evenly among rows that are alike in the largest other
+        column drawn before.
         """
         return self.domain.decode_rounded(self.sample_codes(rows, rng), rng)
 
@@ -118,15 +137,23 @@ class GraphicalModel(Released):
         for i, (clique, sep) in enumerate(zip(junction.cliques, junction.separators, strict=True)):
             new_columns = [a for a in clique if a not in sep]
             sizes = [junction.shape[a] for a in new_columns]
-            table = sum_to_axes(self._tables[i], clique, (*sep, *new_columns)).reshape(-1, math.prod(sizes))
+            table = sum_to_axes(self._tables[i], clique, (*sep, *new_columns)).reshape(
+                -1, math.prod(sizes)
+            )
             if not sep:
                 joint_codes = sample_systematically(table[0], rows, rng)
             else:
-                state = np.ravel_multi_index(tuple(out[:, a] for a in sep), tuple(junction.shape[a] for a in sep))
+                state = np.ravel_multi_index(
+                    tuple(out[:, a] for a in sep), tuple(junction.shape[a] for a in sep)
+                )
                 largest = max(drawn_columns, key=lambda a: (a not in sep, junction.shape[a]))
-                relabelling = rng.permutation(junction.shape[largest])  # one order would tie columns drawn in turn
+                relabelling = rng.permutation(
+                    junction.shape[largest]
+                )  # one order would tie columns drawn in turn
                 # short keys sort faster
-                joint_codes = sample_within_states(table, state, rng, relabelling.astype(np.uint16)[out[:, largest]])
+                joint_codes = sample_within_states(
+                    table, state, rng, relabelling.astype(np.uint16)[out[:, largest]]
+                )
             drawn_columns += new_columns
             for a, code in zip(new_columns, np.unravel_index(joint_codes, sizes), strict=True):
                 out[:, a] = code
@@ -135,9 +162,10 @@ class GraphicalModel(Released):
     def without_weak_pairs(self, loss_per_cell_share: float) -> JunctionTree:
         """The junction tree without pairs a, b that this D nearly says without their tie, for the cells that they take.
 
-        One in a single clique C, and in no constraint, may go. Of the distributions on C∖a and C∖b in its place the
-        nearest to D keeps all of D's tables there, with a and b independent given the rest R of C. So their table loses
-        ‖D_ab − Σ_R D_aR D_bR/D_R‖₁, which may be `loss_per_cell_share` times the share of the tree's cells that goes.
+        One in a single clique C, and in no constraint, may go. Of the distributions on C∖a and C∖b
+        in its place the nearest to D keeps all of D's tables there, with a and b independent given
+        the rest R of C. So their table loses ‖D_ab − Σ_R D_aR D_bR/D_R‖₁, which may be
+        `loss_per_cell_share` times the share of the tree's cells that goes.
         """
         pending, covered = [*self.junction.cliques], [*self.domain.allowed_tables]
 
@@ -157,7 +185,9 @@ class GraphicalModel(Released):
                         marginal_of_second, marginal_of_first.sum(axis=i, keepdims=True)
                     )
                     l1_loss = np.abs(sum_to_axes(table_change, clique, (a, b))).sum()
-                    freed_share = (table.size - marginal_of_first.size - marginal_of_second.size) / self.junction.cells
+                    freed_share = (
+                        table.size - marginal_of_first.size - marginal_of_second.size
+                    ) / self.junction.cells
                     best = min(best, (l1_loss - loss_per_cell_share * freed_share, (a, b)))
             parts = [tuple(c for c in clique if c != removed) for removed in best[1]]
             pending += [part for part in parts if not is_covered(part)]
@@ -174,8 +204,9 @@ def divide_or_zero(table: Array, divisor: Array) -> Array:
 def contract_factors(operands: list[Factor], output_axes: Axes) -> Array:
     """The sum over all columns but `kept`, in that order, of the product of tables, each with its columns.
 
-    Two at a time, those with the smallest product first, as matrix products for every state of the columns that both
-    have and that stay. (`numpy.einsum` takes a hundred times as long where such columns are many.)
+    Two at a time, those with the smallest product first, as matrix products for every state of the
+    columns that both have and that stay. (`numpy.einsum` takes a hundred times as long where such
+    columns are many.)
     """
     sizes = {a: size for table, axes in operands for a, size in zip(axes, table.shape, strict=True)}
     while len(operands) > 1:
@@ -184,7 +215,9 @@ def contract_factors(operands: list[Factor], output_axes: Axes) -> Array:
             others = [operand for k, operand in enumerate(operands) if k not in (i, j)]
             needed = {*output_axes, *(a for _, axes in others for a in axes)}
             product_axes = {*operands[i][1], *operands[j][1]} & needed
-            candidates.append((math.prod(sizes[a] for a in product_axes), i, j, product_axes, others))
+            candidates.append(
+                (math.prod(sizes[a] for a in product_axes), i, j, product_axes, others)
+            )
         _, i, j, product_axes, others = min(candidates, key=lambda pair: pair[:3])
         operands = [*others, _multiply_factors(operands[i], operands[j], product_axes, sizes)]
     ((table, axes),) = operands
@@ -200,13 +233,20 @@ def _multiply_factors(
         [x for x in a if x in b and x in output_axes],
         [x for x in a if x in b and x not in output_axes],
     )
-    rows, columns = [x for x in a if x not in b and x in output_axes], [x for x in b if x not in a and x in output_axes]
+    rows, columns = (
+        [x for x in a if x not in b and x in output_axes],
+        [x for x in b if x not in a and x in output_axes],
+    )
 
     def as_matrices(table: Array, axes: Axes, *groups: list[int]) -> Array:
         transposed = sum_to_axes(table, axes, [x for group in groups for x in group])
-        return np.ascontiguousarray(transposed).reshape([math.prod(sizes[x] for x in group) for group in groups])
+        return np.ascontiguousarray(transposed).reshape(
+            [math.prod(sizes[x] for x in group) for group in groups]
+        )
 
-    out = as_matrices(first, a, batch, rows, summed_axes) @ as_matrices(second, b, batch, summed_axes, columns)
+    out = as_matrices(first, a, batch, rows, summed_axes) @ as_matrices(
+        second, b, batch, summed_axes, columns
+    )
     axes = (*batch, *rows, *columns)
     return out.reshape([sizes[x] for x in axes]), axes
 
@@ -216,22 +256,29 @@ def tables_by_clique(
 ) -> tuple[list[tuple[slice, Marginals, Array]], list[int]]:
     """The place of each clique in use, the tables inside it and their cells; and the numbers of the tables in none.
 
-    The tables of a clique are on its own little domain, so that all are summed out of its belief together.
+    The tables of a clique are on its own little domain, so that all are summed out of its belief
+    together.
     """
     inside: dict[int | None, list[int]] = {}
     for number, axes in enumerate(tables.axes):
         inside.setdefault(junction.clique_containing(axes), []).append(number)
     outside, clique_tables, all_cells = inside.pop(None, []), [], np.arange(tables.m)
     for clique_number, numbers in inside.items():
-        clique_domain = Domain(tuple(tables.domain.columns[a] for a in junction.cliques[clique_number]))  # type: ignore[index]
+        clique_domain = Domain(
+            tuple(tables.domain.columns[a] for a in junction.cliques[clique_number])
+        )  # type: ignore[index]
         local_tables = Marginals(clique_domain, [tables.columns[number] for number in numbers])
         answer_positions = np.concatenate([all_cells[tables.tables[number]] for number in numbers])
-        clique_tables.append((junction.clique_slices[clique_number], local_tables, answer_positions))  # type: ignore[index]
+        clique_tables.append(
+            (junction.clique_slices[clique_number], local_tables, answer_positions)
+        )  # type: ignore[index]
     return clique_tables, outside
 
 
 def require_base_tables(workload: Workload) -> Marginals:
     """The tables that a workload reads; InputError for others, which a graphical model does not answer."""
     if workload.base is None:
-        raise InputError("a graphical model answers queries on marginal tables; an explicit matrix it does not")
+        raise InputError(
+            "a graphical model answers queries on marginal tables; an explicit matrix it does not"
+        )
     return workload.base

@@ -13,8 +13,9 @@ from ..core.types import Array, Axes, Shape, value_object
 class JunctionTree:
     """Cliques of a chordal graph over the columns of a domain of that `shape`, parents before their children.
 
-    Every column is in some clique. A clique and its `parents` entry (−1 for the root) share the columns of its
-    separator, maybe none; a column's cliques hang together (the running intersection property).
+    Every column is in some clique. A clique and its `parents` entry (−1 for the root) share the
+    columns of its separator, maybe none; a column's cliques hang together (the running intersection
+    property).
     """
 
     shape: Shape
@@ -25,12 +26,16 @@ class JunctionTree:
     def separators(self) -> tuple[Axes, ...]:
         """The columns that each clique shares with its parent; () for the root."""
         pairs = zip(self.cliques, self.parents, strict=True)
-        return tuple(() if p < 0 else tuple(a for a in clique if a in self.cliques[p]) for clique, p in pairs)
+        return tuple(
+            () if p < 0 else tuple(a for a in clique if a in self.cliques[p]) for clique, p in pairs
+        )
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """The child cliques of each clique."""
-        return tuple(tuple(i for i, p in enumerate(self.parents) if p == c) for c in range(len(self.cliques)))
+        return tuple(
+            tuple(i for i, p in enumerate(self.parents) if p == c) for c in range(len(self.cliques))
+        )
 
     @cached_property
     def clique_slices(self) -> tuple[slice, ...]:
@@ -53,7 +58,9 @@ class JunctionTree:
     @cached_property
     def _cliques_by_size(self) -> list[int]:
         """The cliques' numbers, those with the fewest cells first."""
-        return sorted(range(len(self.cliques)), key=lambda i: table_cell_count(self.shape, self.cliques[i]))
+        return sorted(
+            range(len(self.cliques)), key=lambda i: table_cell_count(self.shape, self.cliques[i])
+        )
 
     def broadcast_shape(self, axes: Axes, i: int) -> list[int]:
         """The shape in which a table over some of clique i's columns, in order, goes with that clique's own table."""
@@ -72,24 +79,31 @@ def table_cell_count(shape: Sequence[int], axes: Iterable[int]) -> int:
 def build_junction_tree(shape: Sequence[int], tables: Iterable[Collection[int]]) -> JunctionTree:
     """A tree whose cliques cover all `tables`, with few cells: the best of several greedy triangulations.
 
-    Columns are eliminated in turn, the next one being that whose neighbours lack the fewest edges, or whose clique has
-    the fewest cells, or the least product of both; the order with the smallest Σ of clique cells wins.
+    Columns are eliminated in turn, the next one being that whose neighbours lack the fewest edges,
+    or whose clique has the fewest cells, or the least product of both; the order with the smallest
+    Σ of clique cells wins.
     Source: Kjærulff 1990 (min fill, min weight); Jensen, Jensen 1994 (maximum separators).
     """
     shape, graph = tuple(int(size) for size in shape), _column_neighbours(len(shape), tables)
     candidates = [
-        _maximal_cliques(_eliminate_columns(shape, graph, fill, weight)) for fill, weight in ((1, 0), (0, 1), (1, 1))
+        _maximal_cliques(_eliminate_columns(shape, graph, fill, weight))
+        for fill, weight in ((1, 0), (0, 1), (1, 1))
     ]
     return _join_by_separators(
-        shape, min(candidates, key=lambda cliques: sum(table_cell_count(shape, clique) for clique in cliques))
+        shape,
+        min(
+            candidates,
+            key=lambda cliques: sum(table_cell_count(shape, clique) for clique in cliques),
+        ),
     )
 
 
 def min_junction_tree_cells(shape: Sequence[int], tables: Iterable[Collection[int]]) -> int:
     """A lower bound on the cells of any junction tree for these tables, computed quickly.
 
-    Columns that lean on the fewest others are taken away one after the other. Where that leaves all with g neighbours
-    or more, every tree has a clique of g + 1 columns. Source: Lick, White 1970 (degeneracy); a bound on treewidth.
+    Columns that lean on the fewest others are taken away one after the other. Where that leaves all
+    with g neighbours or more, every tree has a clique of g + 1 columns. Source: Lick, White 1970
+    (degeneracy); a bound on treewidth.
     """
     neighbours, remaining, g = _column_neighbours(len(shape), tables), set(range(len(shape))), 0
     while remaining:
@@ -111,14 +125,21 @@ def _column_neighbours(columns: int, tables: Iterable[Collection[int]]) -> list[
     return neighbours
 
 
-def _eliminate_columns(shape: Shape, graph: Sequence[set[int]], fill: int, weight: int) -> list[set[int]]:
+def _eliminate_columns(
+    shape: Shape, graph: Sequence[set[int]], fill: int, weight: int
+) -> list[set[int]]:
     """The cliques of one elimination order, which takes the least (1 + missing edges)^fill · cells^weight first."""
     neighbours = [set(adjacent) for adjacent in graph]
     sizes = [math.log(size) for size in shape]
 
     def cost(a: int) -> float:
-        missing = sum(len(neighbours[a]) - len(neighbours[b] & neighbours[a]) - 1 for b in neighbours[a]) / 2
-        return fill * math.log1p(missing) + weight * (sizes[a] + sum(sizes[b] for b in neighbours[a]))
+        missing = (
+            sum(len(neighbours[a]) - len(neighbours[b] & neighbours[a]) - 1 for b in neighbours[a])
+            / 2
+        )
+        return fill * math.log1p(missing) + weight * (
+            sizes[a] + sum(sizes[b] for b in neighbours[a])
+        )
 
     remaining, costs, cliques = set(range(len(shape))), [cost(a) for a in range(len(shape))], []
     while remaining:
@@ -159,4 +180,6 @@ def _join_by_separators(shape: Shape, cliques: list[Axes]) -> JunctionTree:
             if (overlap := len(sets[i] & sets[j])) > best_overlap:
                 best[j] = (overlap, i)
     new_numbers = {-1: -1} | {i: new for new, i in enumerate(order)}
-    return JunctionTree(shape, tuple(cliques[i] for i in order), tuple(new_numbers[parent_of[i]] for i in order))
+    return JunctionTree(
+        shape, tuple(cliques[i] for i in order), tuple(new_numbers[parent_of[i]] for i in order)
+    )

@@ -14,7 +14,9 @@ class ListedCellsModel(JunctionTreeModel):
     """The family D ∝ exp(θ) over the k possible cells of a domain, one clique: θ and beliefs D are vectors (k,)."""
 
     def __init__(self, domain: Domain) -> None:
-        super().__init__(domain, JunctionTree(domain.shape, (tuple(range(len(domain.shape))),), (-1,)))
+        super().__init__(
+            domain, JunctionTree(domain.shape, (tuple(range(len(domain.shape))),), (-1,))
+        )
 
     def reader(self, workload: Workload) -> Workload:
         """The reader of a workload's answers from beliefs: the workload, as beliefs are the distribution D."""

@@ -35,7 +35,8 @@ class RelaxedRows:
 class GeneratorNetwork:
     """A two-layer network: logits = B tanh(Az + a) + b, with noise z (INPUTS, C) drawn once for all components.
 
-    A (HIDDEN, INPUTS), a (HIDDEN, 1), B (Σ d_i, HIDDEN), b (Σ d_i, 1); the logits start near `start`, which is b.
+    A (HIDDEN, INPUTS), a (HIDDEN, 1), B (Σ d_i, HIDDEN), b (Σ d_i, 1); the logits start near
+    `start`, which is b.
     """
 
     learning_rate = 0.01
@@ -75,13 +76,18 @@ class NoisyTarget:
 class MixtureFit:
     """A mixture of C product distributions with equal weights (C,), and Adam's state.
 
-    `p` (Σ d_i, C) is the softmax of the logits within every column; `base` (Σ d_i,) is log p_0 of the product
-    distribution that the prior draws towards.
+    `p` (Σ d_i, C) is the softmax of the logits within every column; `base` (Σ d_i,) is log p_0 of
+    the product distribution that the prior draws towards.
     """
 
-    def __init__(self, workload: Workload, logits: "RelaxedRows | GeneratorNetwork", base: Array) -> None:
+    def __init__(
+        self, workload: Workload, logits: "RelaxedRows | GeneratorNetwork", base: Array
+    ) -> None:
         parts = column_slices(workload.domain)
-        self.starts, self.sizes = [part.start for part in parts], [part.stop - part.start for part in parts]
+        self.starts, self.sizes = (
+            [part.start for part in parts],
+            [part.stop - part.start for part in parts],
+        )
         self.logits, self.base, self.t = logits, base[:, None], 0
         self.mean = [np.zeros_like(x) for x in logits.parameters]
         self.square = [np.zeros_like(x) for x in logits.parameters]
@@ -124,9 +130,13 @@ class MixtureFit:
             self.t += 1
             rate = self.logits.learning_rate * (1 + math.cos(math.pi * i / steps)) / 2
             mean_correction, square_correction = (1 - decay**self.t for decay in ADAM_DECAY_RATES)
-            moments = zip(self.mean, self.square, self.logits.parameters, self.logits.backward(g), strict=True)
+            moments = zip(
+                self.mean, self.square, self.logits.parameters, self.logits.backward(g), strict=True
+            )
             for mean, square, parameter, gradient in moments:
                 mean += (1 - ADAM_DECAY_RATES[0]) * (gradient - mean)
                 square += (1 - ADAM_DECAY_RATES[1]) * (gradient**2 - square)
-                parameter -= rate * (mean / mean_correction) / (np.sqrt(square / square_correction) + 1e-12)
+                parameter -= (
+                    rate * (mean / mean_correction) / (np.sqrt(square / square_correction) + 1e-12)
+                )
             self._update_distributions()

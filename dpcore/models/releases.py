@@ -17,7 +17,9 @@ from ..queries.marginals import nonempty_subsets
 from ..queries.product_answers import MAX_JOINT_CELLS, ProductAnswers, column_slices
 from ..schema.domain import Domain, Rows
 
-GOLDEN_SHARE = (math.sqrt(5) - 1) / 2  # the share whose multiples are spread most evenly over a circle
+GOLDEN_SHARE = (
+    math.sqrt(5) - 1
+) / 2  # the share whose multiples are spread most evenly over a circle
 
 
 class Release(Protocol):
@@ -48,16 +50,20 @@ class Histogram(Released):
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
         """A number `rows` of records by systematic sampling: ⌊rows · D⌋ of each cell or one more, then shuffled.
 
-        This rounds far closer than independent draws, whose error 1/√rows would hide the algorithm's own.
+        This rounds far closer than independent draws, whose error 1/√rows would hide the
+        algorithm's own.
         """
-        return self.domain.decode_rounded(self.domain.codes_of_cells(sample_systematically(self.D, rows, rng)), rng)
+        return self.domain.decode_rounded(
+            self.domain.codes_of_cells(sample_systematically(self.D, rows, rng)), rng
+        )
 
 
 @frozen
 class SyntheticRows(Released):
     """Synthetic rows: distinct `codes` (r, d) and their whole `counts` (r,), not all zero.
 
-    Its answers need a pass over the rows for every table and never the k cells, except for explicit matrices.
+    Its answers need a pass over the rows for every table and never the k cells, except for explicit
+    matrices.
     """
 
     domain: Domain
@@ -76,14 +82,17 @@ class SyntheticRows(Released):
 
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
         """A number `rows` of records by systematic sampling of the synthetic ones, as in `Histogram.sample`."""
-        return self.domain.decode_rounded(self.codes[sample_systematically(self.counts, rows, rng)], rng)
+        return self.domain.decode_rounded(
+            self.codes[sample_systematically(self.counts, rows, rng)], rng
+        )
 
 
 @frozen
 class ProductMixture(Released):
     """A released mixture of C product distributions over the columns of a domain with any number of cells.
 
-    `probabilities` (C, Σ d_i): one block a column, each summing to 1; `weights` (C,): non-negative, summing to 1.
+    `probabilities` (C, Σ d_i): one block a column, each summing to 1; `weights` (C,): non-negative,
+    summing to 1.
     """
 
     domain: Domain
@@ -92,7 +101,9 @@ class ProductMixture(Released):
 
     def answers(self, workload: Workload) -> Array:
         """The answers Σ_c w_c ⟨q_j, p_c⟩ (m,); InputError for an explicit matrix over too many cells."""
-        return ProductAnswers(workload).answers(np.ascontiguousarray(self.probabilities.T), self.weights)
+        return ProductAnswers(workload).answers(
+            np.ascontiguousarray(self.probabilities.T), self.weights
+        )
 
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
         """A number `rows` of records: ⌊rows · w_c⌋ or one more from component c, spread evenly over its cells.
@@ -101,7 +112,8 @@ class ProductMixture(Released):
         """
         component = sample_systematically(self.weights, rows, rng)
         codes = [
-            sample_within_states(self.probabilities[:, block], component, rng) for block in column_slices(self.domain)
+            sample_within_states(self.probabilities[:, block], component, rng)
+            for block in column_slices(self.domain)
         ]
         return self.domain.decode_rounded(np.column_stack(codes), rng)
 
@@ -110,12 +122,13 @@ class ProductMixture(Released):
 class UnbiasedAnswers(Released):
     """Unbiased answers to all tables: consistent with each other, but possibly negative, so no distribution.
 
-    `column_sets` are sets of columns (axes, in rising order), each with its part of the answers: the table on these columns
-    less all that smaller tables say, one after the other in `parts` (Σ k_S,), as shares. Each has independent noise of
-    variance `variances` (spaces,) on an orthonormal basis of what such a part can be. Parts of other sets were not
-    measured and are taken to be 0: within a table inside some set nothing is missing, and its cells are unbiased.
-    `laplace` says that some of the noise is Laplace noise, whose quantiles are larger than normal ones.
-    Rows are drawn from what `fit` makes of them when it is called, which is not.
+    `column_sets` are sets of columns (axes, in rising order), each with its part of the answers:
+    the table on these columns less all that smaller tables say, one after the other in `parts` (Σ
+    k_S,), as shares. Each has independent noise of variance `variances` (spaces,) on an orthonormal
+    basis of what such a part can be. Parts of other sets were not measured and are taken to be 0:
+    within a table inside some set nothing is missing, and its cells are unbiased. `laplace` says
+    that some of the noise is Laplace noise, whose quantiles are larger than normal ones. Rows are
+    drawn from what `fit` makes of them when it is called, which is not.
     """
 
     domain: Domain
@@ -128,10 +141,13 @@ class UnbiasedAnswers(Released):
     def answers(self, workload: Workload) -> Array:
         """The answers (m,); InputError for a query matrix over too many cells."""
         if workload.base:
-            return workload.from_table_cells(np.concatenate([self.table(axes).ravel() for axes in workload.base.axes]))
+            return workload.from_table_cells(
+                np.concatenate([self.table(axes).ravel() for axes in workload.base.axes])
+            )
         if self.domain.size > MAX_JOINT_CELLS:
             raise InputError(
-                f"a query matrix over {self.domain.size:,} combinations is more than the {MAX_JOINT_CELLS:,} summed"
+                f"a query matrix over {self.domain.size:,} combinations is more than the "
+                f"{MAX_JOINT_CELLS:,} summed"
             )
         return workload.answers(self.table(tuple(range(len(self.domain.shape)))).ravel())
 
@@ -148,13 +164,21 @@ class UnbiasedAnswers(Released):
         """The measured column sets inside `axes`, and the slices of their parts."""
         if 2 ** len(axes) > len(self.column_sets):
             return [(S, self.part_slices[S]) for S in self.column_sets if set(S) <= set(axes)]
-        return [(S, self.part_slices[S]) for S in nonempty_subsets(axes, len(axes)) if S in self.part_slices]
+        return [
+            (S, self.part_slices[S])
+            for S in nonempty_subsets(axes, len(axes))
+            if S in self.part_slices
+        ]
 
     @cached_property
     def part_slices(self) -> dict[Axes, slice]:
         """The slice of each column set's part in the vector of all parts."""
         return dict(
-            zip(self.column_sets, consecutive_slices(map(self.domain.table_size, self.column_sets)), strict=True)
+            zip(
+                self.column_sets,
+                consecutive_slices(map(self.domain.table_size, self.column_sets)),
+                strict=True,
+            )
         )
 
     @cached_property
@@ -165,25 +189,31 @@ class UnbiasedAnswers(Released):
     def standard_errors(self, workload: Marginals) -> Array:
         """The standard errors (m,) of all cells of tables; NaN for a table with an unmeasured part."""
         tables = zip(workload.axes, workload.shapes, strict=True)
-        return np.concatenate([np.full(math.prod(shape), self.standard_error(axes)) for axes, shape in tables])
+        return np.concatenate(
+            [np.full(math.prod(shape), self.standard_error(axes)) for axes, shape in tables]
+        )
 
     def standard_error(self, axes: Axes) -> float:
         """The standard error of each cell of the table on columns `axes` (in rising order); NaN as above.
 
-        A cell of a table M is 1/k_M of k_S times each part; of unit noise the projection on the space of S leaves
-        d_S/k_S on a cell, so that its variance is Σ_{S ⊆ M} v_S d_S k_S/k_M².
+        A cell of a table M is 1/k_M of k_S times each part; of unit noise the projection on the
+        space of S leaves d_S/k_S on a cell, so that its variance is Σ_{S ⊆ M} v_S d_S k_S/k_M².
         """
         varying_axes = tuple(a for a in axes if self.domain.shape[a] > 1)
         total = 0.0 if not varying_axes or varying_axes in self.part_slices else math.nan
         cells = self.domain.table_size(varying_axes)
         for S, _ in self.measured_subsets(varying_axes):
-            total += self.variance[S] * math.prod(self.domain.shape[a] * (self.domain.shape[a] - 1) for a in S)
+            total += self.variance[S] * math.prod(
+                self.domain.shape[a] * (self.domain.shape[a] - 1) for a in S
+            )
         return math.sqrt(total) / cells
 
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
         """A number `rows` of records of a non-negative fit to these answers; InputError where none can be made."""
         if self.fit is None:
-            raise InputError("unbiased answers are no distribution, and no rows can be drawn from them")
+            raise InputError(
+                "unbiased answers are no distribution, and no rows can be drawn from them"
+            )
         return self.fit().sample(rows, rng)
 
 
@@ -197,11 +227,16 @@ class ReleasedPoints(Released):
 
     def answers(self, workload: Workload) -> Array:
         """Raise InputError: points have no cells to answer queries about."""
-        raise InputError("points are compared by their distance W1; they answer no questions about combinations")
+        raise InputError(
+            "points are compared by their distance W1; they answer no questions about combinations"
+        )
 
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:
         """A number `rows` of points by systematic sampling, as in `Histogram.sample`."""
-        return pd.DataFrame(self.points[sample_systematically(self.weights, rows, rng)], columns=pd.Index(self.names))
+        return pd.DataFrame(
+            self.points[sample_systematically(self.weights, rows, rng)],
+            columns=pd.Index(self.names),
+        )
 
 
 def sample_systematically(weights: Array, rows: int, rng: Rng) -> Array:
@@ -212,19 +247,25 @@ def sample_systematically(weights: Array, rows: int, rng: Rng) -> Array:
     return rng.permutation(np.minimum(np.searchsorted(cumulative, positions, side="right"), last))
 
 
-def sample_within_states(table: Array, state: Array, rng: Rng, companion_codes: Array | None = None) -> Array:
+def sample_within_states(
+    table: Array, state: Array, rng: Rng, companion_codes: Array | None = None
+) -> Array:
     """A column of `table` (S, R) for every row's state (rows,), by systematic sampling among a state's rows.
 
-    r rows of a state get column c ⌊r · share⌋ times or once more, in random order among themselves; what is left over
-    of all states is spread evenly too. With codes `companion_codes` (rows,) rows of a state that have the same code share the
-    columns about as evenly, so that pairs of `companion_codes` and what is drawn come closer to what the model says of them.
-    It should be numbered anew for each drawing, else two of them would be tied. No record is read: no privacy cost.
+    r rows of a state get column c ⌊r · share⌋ times or once more, in random order among themselves;
+    what is left over of all states is spread evenly too. With codes `companion_codes` (rows,) rows
+    of a state that have the same code share the columns about as evenly, so that pairs of
+    `companion_codes` and what is drawn come closer to what the model says of them. It should be
+    numbered anew for each drawing, else two of them would be tied. No record is read: no privacy
+    cost.
     """
     rows = len(state)
     shuffled = rng.permutation(rows)
     if companion_codes is not None:
         shuffled = shuffled[np.argsort(companion_codes[shuffled], kind="stable")]
-    keys = state.astype(np.uint16) if len(table) <= 2**16 else state  # short keys are sorted by radix
+    keys = (
+        state.astype(np.uint16) if len(table) <= 2**16 else state
+    )  # short keys are sorted by radix
     order = shuffled[np.argsort(keys[shuffled], kind="stable")]
     state_counts = np.bincount(state, minlength=len(table))
     first = np.cumsum(state_counts) - state_counts
@@ -236,14 +277,18 @@ def sample_within_states(table: Array, state: Array, rng: Rng, companion_codes: 
     offset = (rng.permutation(len(table)) + rng.random(len(table))) / len(table)
     turn = np.arange(rows) - first[ordered_states]
     if companion_codes is not None:
-        start = rng.integers(np.maximum(state_counts, 1))  # else low codes would come first in every state
-        turn = (turn * _golden_strides(state_counts)[ordered_states] + start[ordered_states]) % state_counts[
-            ordered_states
-        ]
+        start = rng.integers(
+            np.maximum(state_counts, 1)
+        )  # else low codes would come first in every state
+        turn = (
+            turn * _golden_strides(state_counts)[ordered_states] + start[ordered_states]
+        ) % state_counts[ordered_states]
     positions = (turn + offset[ordered_states]) / state_counts[ordered_states]
     flat_cumulative = (cumulative + np.arange(len(table))[:, None]).ravel()
     columns = (
-        np.searchsorted(flat_cumulative, ordered_states + np.minimum(positions, 1 - 1e-9), side="right")
+        np.searchsorted(
+            flat_cumulative, ordered_states + np.minimum(positions, 1 - 1e-9), side="right"
+        )
         - ordered_states * table.shape[1]
     )
     out = np.empty(rows, dtype=np.int64)
@@ -254,7 +299,8 @@ def sample_within_states(table: Array, state: Array, rng: Rng, companion_codes: 
 def _golden_strides(count: Array) -> Array:
     """Steps (S,) of about the golden share of each count: any run of their multiples lies evenly within it.
 
-    None shares a divisor with its count, so that as many multiples as the count visit every place once.
+    None shares a divisor with its count, so that as many multiples as the count visit every place
+    once.
     """
     out = np.rint(GOLDEN_SHARE * count).astype(int)
     while (shares_divisor := np.gcd(out, count) > 1).any():
@@ -274,8 +320,12 @@ class ReleasedParameter(Released):
 
     def answers(self, workload: Workload) -> Array:  # noqa: ARG002 - the protocol's
         """Raise InputError: a parameter answers no queries."""
-        raise InputError("a learned parameter answers no queries; it says nothing of how rows are distributed")
+        raise InputError(
+            "a learned parameter answers no queries; it says nothing of how rows are distributed"
+        )
 
     def sample(self, rows: int, rng: Rng) -> pd.DataFrame:  # noqa: ARG002 - the protocol's
         """Raise InputError: a parameter draws no rows."""
-        raise InputError("a learned parameter cannot draw rows; it says nothing of how rows are distributed")
+        raise InputError(
+            "a learned parameter cannot draw rows; it says nothing of how rows are distributed"
+        )

@@ -1,7 +1,7 @@
 """The models of algorithms that tilt a distribution: log-linear families on a junction tree.
 
-They hold any number of columns, as long as the cliques stay small; one clique of all columns is all cells (`Cells`).
-See answers, never records.
+They hold any number of columns, as long as the cliques stay small; one clique of all columns is all
+cells (`Cells`). See answers, never records.
 """
 
 from collections.abc import Collection, Iterator
@@ -24,8 +24,8 @@ from .releases import Release
 class QuerySupport(NamedTuple):
     """Where a model holds a query: a clique's number, its axes in an order, the query's cells, and their values.
 
-    In the clique's table with its axes in that `axis_order` the query's columns come first, of which `cells` are the query's
-    support. The values `q` are 1.0 for an indicator.
+    In the clique's table with its axes in that `axis_order` the query's columns come first, of
+    which `cells` are the query's support. The values `q` are 1.0 for an indicator.
     """
 
     clique_number: int
@@ -40,20 +40,25 @@ class JunctionTreeModel:
     Beliefs D_C fall into one table for each of the `cliques`; each sums to 1. What the
     domain's constraints forbid has no mass, whatever θ says of it.
 
-    One pass up and one down the tree give log Z and all clique marginals exactly, in log space along separators, so
-    that no potential, however large or −∞, overflows or underflows where it matters. Source: Lauritzen, Spiegelhalter
-    1988; Jensen, Lauritzen, Olesen 1990 (division by separators).
-    Where a table of a constraint lies in no clique of `junction`, the tree is made anew so that all do.
+    One pass up and one down the tree give log Z and all clique marginals exactly, in log space
+    along separators, so that no potential, however large or −∞, overflows or underflows where it
+    matters. Source: Lauritzen, Spiegelhalter 1988; Jensen, Lauritzen, Olesen 1990 (division by
+    separators). Where a table of a constraint lies in no clique of `junction`, the tree is made
+    anew so that all do.
     """
 
     def __init__(self, domain: Domain, junction: JunctionTree) -> None:
         if any(junction.clique_containing(axes) is None for axes in domain.allowed_tables):
-            junction = build_junction_tree(junction.shape, [*junction.cliques, *domain.allowed_tables])
+            junction = build_junction_tree(
+                junction.shape, [*junction.cliques, *domain.allowed_tables]
+            )
         self.domain, self.junction = domain, junction
         self.size, self.cliques = junction.cells, junction.cliques
         # Of each clique: which of its axes are not the separator's.
         pairs = list(zip(junction.cliques, junction.separators, strict=True))
-        self._new_axes = [tuple(i for i, a in enumerate(clique) if a not in sep) for clique, sep in pairs]
+        self._new_axes = [
+            tuple(i for i, a in enumerate(clique) if a not in sep) for clique, sep in pairs
+        ]
         self._reader_cache: WeakKeyDictionary[Workload, TreeAnswerReader] = WeakKeyDictionary()
 
     @cached_property
@@ -110,7 +115,8 @@ class JunctionTreeModel:
         """The potentials θ (size,) of a public distribution's projection, Π_C D_0(x_C) / Π_S D_0(x_S) over
         separators S.
 
-        Of all distributions on the tree it is the one nearest to D_0; what lies in no clique, it does not keep.
+        Of all distributions on the tree it is the one nearest to D_0; what lies in no clique, it
+        does not keep.
         """
         tree = self.junction
         out = start.answers(Marginals.over_axes(self.domain, tree.cliques))
@@ -128,24 +134,31 @@ class JunctionTreeModel:
         """The clique and the cells that query j is read off, with its values; InputError where no clique holds it."""
         axes, cells, q = workload.support(j)
         if (clique_number := self.junction.clique_containing(axes)) is None:
-            raise InputError(f"no clique of the model holds {' × '.join(self.domain.names[a] for a in axes)}")
+            raise InputError(
+                f"no clique of the model holds {' × '.join(self.domain.names[a] for a in axes)}"
+            )
         clique = self.cliques[clique_number]
         if isinstance(q, Array):
             q = q.reshape(*q.shape, *[1] * (len(clique) - len(axes)))
-        return QuerySupport(clique_number, sorted(range(len(clique)), key=lambda i: clique[i] not in axes), cells, q)
+        return QuerySupport(
+            clique_number, sorted(range(len(clique)), key=lambda i: clique[i] not in axes), cells, q
+        )
 
     def add_query(self, theta: Array, workload: Workload, j: int, amount: float) -> None:
         """Add amount · q_j in place to the potentials θ (size,), touching only the support of q_j."""
         support = self.query_support(workload, j)
-        self.junction.table(theta, support.clique_number).transpose(support.axis_order)[support.cells] += (
-            amount * support.q
-        )
+        self.junction.table(theta, support.clique_number).transpose(support.axis_order)[
+            support.cells
+        ] += amount * support.q
 
-    def visit_cliques(self, beliefs: Array, clique_numbers: Collection[int]) -> Iterator[tuple[int, Array]]:
+    def visit_cliques(
+        self, beliefs: Array, clique_numbers: Collection[int]
+    ) -> Iterator[tuple[int, Array]]:
         """Each of these cliques' tables once, from the root down one branch after another and up again.
 
-        What was changed is passed on along separators, by the ratio of the marginal after and before, to the next
-        clique on the way, and at the end to all. Source: Jiroušek, Přeučil 1995 (proportional fitting on trees).
+        What was changed is passed on along separators, by the ratio of the marginal after and
+        before, to the next clique on the way, and at the end to all. Source: Jiroušek, Přeučil 1995
+        (proportional fitting on trees).
         """
         tree, tables = self.junction, self.junction.tables(beliefs)
         on_route = set(clique_numbers)
@@ -192,13 +205,16 @@ class JunctionTreeModel:
     def _separator_marginal(self, belief: Array, i: int) -> Array:
         """The parent's belief on the separator of clique i, shaped to multiply the clique's table."""
         tree, sep = self.junction, self.junction.separators[i]
-        return sum_to_axes(belief, tree.cliques[tree.parents[i]], sep).reshape(tree.broadcast_shape(sep, i))
+        return sum_to_axes(belief, tree.cliques[tree.parents[i]], sep).reshape(
+            tree.broadcast_shape(sep, i)
+        )
 
 
 class TreeAnswerReader:
     """A reader of a workload's answers from a tree's beliefs, and its adjoint. Every table must lie in a clique.
 
-    It does not hold the workload, which a tree remembers its reader by for as long as the workload lives.
+    It does not hold the workload, which a tree remembers its reader by for as long as the workload
+    lives.
     """
 
     def __init__(self, tree: JunctionTreeModel, workload: Workload) -> None:

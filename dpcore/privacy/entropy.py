@@ -1,7 +1,8 @@
 """The generator of everything that a real release draws: ChaCha20, keyed by the operating system.
 
-Numpy's own generators are made for speed: who sees enough of what they drew can find their state, and with it all other
-noise. The key stream of a cipher cannot be told from fair bits by anybody without the key.
+Numpy's own generators are made for speed: who sees enough of what they drew can find their state,
+and with it all other noise. The key stream of a cipher cannot be told from fair bits by anybody
+without the key.
 """
 
 import hashlib

@@ -1,8 +1,8 @@
 """Coins that show heads with probability exactly exp(−x), without rounding.
 
-A coin is heads where a uniform number U in [0, 1) is below exp(−x). The first bits of U, mostly 53, settle nearly all
-of them in floating point, with room for its rounding; where they do not, U gets more bits and exp(−x) more digits until
-they do.
+A coin is heads where a uniform number U in [0, 1) is below exp(−x). The first bits of U, mostly 53,
+settle nearly all of them in floating point, with room for its rounding; where they do not, U gets
+more bits and exp(−x) more digits until they do.
 """
 
 from collections.abc import Callable
@@ -14,20 +14,31 @@ import numpy as np
 from ..core.types import Array, Rng
 
 UNIFORM_BITS = 53
-EXP_RELATIVE_ERROR = 2.0**-40  # relative error of exp(−x) in floating point, x < 64 known to a few ulp: at most 2^-45
+EXP_RELATIVE_ERROR = (
+    2.0**-40
+)  # relative error of exp(−x) in floating point, x < 64 known to a few ulp: at most 2^-45
 EXTRA_BITS = 64  # bits drawn at a time where 53 do not settle it
 
 
-def flip_exp_coins(x: Array, rng: Rng, exact_exponent: Callable[[int], Fraction] | None = None) -> Array:
+def flip_exp_coins(
+    x: Array, rng: Rng, exact_exponent: Callable[[int], Fraction] | None = None
+) -> Array:
     """Independent bits (s,), each True with probability exp(−x[i]), x ≥ 0, if the generator's bits are fair.
 
-    `exact_exponent(i)` is the x that is meant where x[i] is only within a few ulp of it; without it x[i] itself is.
+    `exact_exponent(i)` is the x that is meant where x[i] is only within a few ulp of it; without it
+    x[i] itself is.
     """
-    return uniform_below_exp(rng.integers(0, 2**UNIFORM_BITS, x.shape), UNIFORM_BITS, x, rng, exact_exponent)
+    return uniform_below_exp(
+        rng.integers(0, 2**UNIFORM_BITS, x.shape), UNIFORM_BITS, x, rng, exact_exponent
+    )
 
 
 def uniform_below_exp(
-    leading_bits: Array, bit_count: int, x: Array, rng: Rng, exact_exponent: Callable[[int], Fraction] | None = None
+    leading_bits: Array,
+    bit_count: int,
+    x: Array,
+    rng: Rng,
+    exact_exponent: Callable[[int], Fraction] | None = None,
 ) -> Array:
     """Whether U < exp(−x[i]) (s,) for uniform numbers U whose first `bit_count` bits are `leading_bits` (s,); see `flip_exp_coins`."""
     with np.errstate(under="ignore"):
@@ -46,11 +57,15 @@ def uniform_below_exp(
 
 
 def decide_uniform_below_exp(
-    leading_bits: int, exponent_bounds: Callable[[], tuple[Fraction, Fraction]], rng: Rng, bit_count: int = UNIFORM_BITS
+    leading_bits: int,
+    exponent_bounds: Callable[[], tuple[Fraction, Fraction]],
+    rng: Rng,
+    bit_count: int = UNIFORM_BITS,
 ) -> bool:
     """Whether U < exp(−x) for the uniform U whose first `bit_count` bits are `leading_bits`; further bits are drawn as needed.
 
-    Each call of `exponent_bounds` gives bounds of x, which are narrower than those before or both x itself.
+    Each call of `exponent_bounds` gives bounds of x, which are narrower than those before or both x
+    itself.
     """
     while True:
         low, high = exponent_bounds()

@@ -1,12 +1,13 @@
 """Gaussian and Laplace noise without rounding: real numbers, of which only the nearest step of a public grid is seen.
 
-A float near a noisy answer may not be reachable from every count, so that its last bits tell the count. Here a whole
-number plus real noise is rounded once, correctly, to a grid that depends on public numbers alone. The result is a
-function of the sum and of nothing else, so that it keeps whatever the real law promises: μ-GDP and ε-DP.
+A float near a noisy answer may not be reachable from every count, so that its last bits tell the
+count. Here a whole number plus real noise is rounded once, correctly, to a grid that depends on
+public numbers alone. The result is a function of the sum and of nothing else, so that it keeps
+whatever the real law promises: μ-GDP and ε-DP.
 
-The noise is ±K(k + x) steps of the grid, with a whole number k and a uniform x in [0, 1) of which 40 bits are drawn
-first. Floating point settles nearly all draws from these, with room for its rounding; where it does not, x gets more
-bits and the arithmetic more digits until they do.
+The noise is ±K(k + x) steps of the grid, with a whole number k and a uniform x in [0, 1) of which
+40 bits are drawn first. Floating point settles nearly all draws from these, with room for its
+rounding; where it does not, x gets more bits and the arithmetic more digits until they do.
 """
 
 import math
@@ -22,7 +23,10 @@ from ..core.types import Array, Rng
 from .exact_bernoulli import EXTRA_BITS, UNIFORM_BITS, decide_uniform_below_exp, flip_exp_coins
 
 MAX_EXACT_INTEGER = 2.0**53  # up to which a float is every whole number
-MIN_SCALE, MAX_SCALE = 2.0**-100, 2.0**58  # scales between which whole numbers and 64 bits hold every step
+MIN_SCALE, MAX_SCALE = (
+    2.0**-100,
+    2.0**58,
+)  # scales between which whole numbers and 64 bits hold every step
 MIN_STEPS_PER_SCALE = 2**20  # grid steps in the scale of the noise, at least
 OFFSET_BITS = 40  # bits of x that are drawn at once
 ExponentFunction = Callable[[Any, Any], Any]  # of k and x, in floats or fractions
@@ -34,22 +38,28 @@ ACCEPTANCE_RELATIVE_ERROR = (
 def gaussian(counts: Array, scale: float, rng: Rng) -> Array:
     """Whole numbers `counts` plus independent N(0, scale²) noise, each sum rounded to a step of a public grid.
 
-    μ-GDP with μ = Δ₂/scale for counts of ℓ2-sensitivity Δ₂. The deviation is larger by 10⁻⁶ of it at most. Raises
-    InputError for a scale that is too large. Source: Karney 2016, Algorithm N: k ≥ 0 by e^{−k/2}, x uniform, and both
-    are kept with probability exp(−(k(k − 1) + x(2k + x))/2), which makes e^{−(k + x)²/2} of them.
+    μ-GDP with μ = Δ₂/scale for counts of ℓ2-sensitivity Δ₂. The deviation is larger by 10⁻⁶ of it
+    at most. Raises InputError for a scale that is too large. Source: Karney 2016, Algorithm N: k ≥
+    0 by e^{−k/2}, x uniform, and both are kept with probability exp(−(k(k − 1) + x(2k + x))/2),
+    which makes e^{−(k + x)²/2} of them.
     """
-    return _add_exact_noise(counts, scale, rng, 0.5, lambda k, x: (k * (k - 1) + x * (2 * k + x)) / 2)
+    return _add_exact_noise(
+        counts, scale, rng, 0.5, lambda k, x: (k * (k - 1) + x * (2 * k + x)) / 2
+    )
 
 
 def laplace(counts: Array, scale: float, rng: Rng) -> Array:
     """Whole numbers `counts` plus independent Laplace noise, each sum rounded to a step of a public grid.
 
-    ε-DP with ε = Δ₁/scale for counts of ℓ1-sensitivity Δ₁. All else as `gaussian`: k ≥ 0 by e^{−k}, kept by e^{−x}.
+    ε-DP with ε = Δ₁/scale for counts of ℓ1-sensitivity Δ₁. All else as `gaussian`: k ≥ 0 by e^{−k},
+    kept by e^{−x}.
     """
     return _add_exact_noise(counts, scale, rng, 1.0, lambda k, x: x)
 
 
-def _add_exact_noise(counts: Array, scale: float, rng: Rng, rate: float, exponent: ExponentFunction) -> Array:
+def _add_exact_noise(
+    counts: Array, scale: float, rng: Rng, rate: float, exponent: ExponentFunction
+) -> Array:
     """The counts plus ±K(k + x) steps, rounded to whole steps; e^{−rate k − exponent(k, x)} is the law of k and x."""
     if scale == 0:  # the counts are the same for all records
         return counts
@@ -70,27 +80,35 @@ def _add_exact_noise(counts: Array, scale: float, rng: Rng, rate: float, exponen
     scaled_remainders += 2 ** (OFFSET_BITS - 1)  # half a step more: the nearest
     return (
         steps_below
-        + _draw_noise_steps(scaled_remainders.ravel(), steps_per_scale, rng, rate, exponent).reshape(
-            scaled_remainders.shape
-        )
+        + _draw_noise_steps(
+            scaled_remainders.ravel(), steps_per_scale, rng, rate, exponent
+        ).reshape(scaled_remainders.shape)
     ) * step
 
 
 def _draw_noise_steps(
-    scaled_remainders: Array, steps_per_scale: int, rng: Rng, rate: float, exponent: ExponentFunction
+    scaled_remainders: Array,
+    steps_per_scale: int,
+    rng: Rng,
+    rate: float,
+    exponent: ExponentFunction,
 ) -> Array:
     """The whole numbers ⌊rest/2^40 ± K(k + x)⌋ (s,), drawn until all are accepted."""
     noise_steps, pending = np.empty(len(scaled_remainders)), np.arange(len(scaled_remainders))
     while size := len(pending):
         k, sign = _draw_geometric(size, rate, rng), 2 * rng.integers(0, 2, size) - 1
         x, coin_bits = rng.integers(0, 2**OFFSET_BITS, size), rng.integers(0, 2**UNIFORM_BITS, size)
-        scaled_probability = np.exp(-exponent(k.astype(float), (x + 0.5) / 2.0**OFFSET_BITS)) * 2.0**UNIFORM_BITS
+        scaled_probability = (
+            np.exp(-exponent(k.astype(float), (x + 0.5) / 2.0**OFFSET_BITS)) * 2.0**UNIFORM_BITS
+        )
         interval_start = scaled_remainders[pending] + sign * steps_per_scale * x
         step_number = interval_start >> OFFSET_BITS
         accepted = (coin_bits + 1 <= scaled_probability * (1 - ACCEPTANCE_RELATIVE_ERROR)) & (
             step_number == (interval_start + sign * steps_per_scale) >> OFFSET_BITS
         )
-        rejected = (coin_bits >= scaled_probability * (1 + ACCEPTANCE_RELATIVE_ERROR)) & (coin_bits > 0)
+        rejected = (coin_bits >= scaled_probability * (1 + ACCEPTANCE_RELATIVE_ERROR)) & (
+            coin_bits > 0
+        )
         for i in np.flatnonzero(~(accepted | rejected)):
             decided_step = _decide_sample(
                 int(k[i]),
@@ -118,7 +136,13 @@ def _draw_geometric(size: int, rate: float, rng: Rng) -> Array:
 
 
 def _decide_sample(
-    k: int, x: int, coin_bits: int, scaled_remainder: int, slope: int, rng: Rng, exponent: ExponentFunction
+    k: int,
+    x: int,
+    coin_bits: int,
+    scaled_remainder: int,
+    slope: int,
+    rng: Rng,
+    exponent: ExponentFunction,
 ) -> int | None:
     """⌊rest/2^40 + slope · x⌋ if k and x are accepted, else None; `x` and `coin_bits` are the first bits of uniforms."""
     bit_count = OFFSET_BITS
@@ -126,7 +150,10 @@ def _decide_sample(
     def refine_interval() -> tuple[Fraction, Fraction]:
         """The ends of the interval that x lies in, once it has more bits."""
         nonlocal x, bit_count
-        x, bit_count = x << EXTRA_BITS | int(rng.integers(0, 2**64, dtype=np.uint64)), bit_count + EXTRA_BITS
+        x, bit_count = (
+            x << EXTRA_BITS | int(rng.integers(0, 2**64, dtype=np.uint64)),
+            bit_count + EXTRA_BITS,
+        )
         return Fraction(x, 2**bit_count), Fraction(x + 1, 2**bit_count)
 
     def refine_exponent_bounds() -> tuple[Fraction, Fraction]:
@@ -137,7 +164,8 @@ def _decide_sample(
         return None
     while True:
         lower_step, upper_step = (
-            math.floor(Fraction(scaled_remainder, 2**OFFSET_BITS) + slope * end) for end in refine_interval()
+            math.floor(Fraction(scaled_remainder, 2**OFFSET_BITS) + slope * end)
+            for end in refine_interval()
         )
         if lower_step == upper_step:
             return lower_step

@@ -15,14 +15,17 @@ from .accounting.budget import Gaussian, Pure, SubsampledGaussian
 MIN_STDDEV = 1e-150  # standard deviation where nothing moves, so that it can be divided by
 
 
-def noise_scale(statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, scale_divisor: float) -> float:
+def noise_scale(
+    statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, scale_divisor: float
+) -> float:
     """The parameter of the noise that `spend` pays for: Δ₂/(unit μ) of Gaussian noise, Δ₁/(unit ε) of Laplace noise.
 
-    For a sum over a sample, clipped at C and divided by rate · unit, it is zC/(rate unit), of Gaussian noise.
+    For a sum over a sample, clipped at C and divided by rate · unit, it is zC/(rate unit), of
+    Gaussian noise.
 
-    `scale_divisor` is n/b for shares of n rows and neighbours that differ in b of them (`Curator.unit`, `effective_n`); for n
-    · value in steps of a grid it is step/b. Before it is known which statistic will be measured, a plan names its
-    class or a `Sensitivity`.
+    `scale_divisor` is n/b for shares of n rows and neighbours that differ in b of them
+    (`Curator.unit`, `effective_n`); for n · value in steps of a grid it is step/b. Before it is
+    known which statistic will be measured, a plan names its class or a `Sensitivity`.
     """
     if isinstance(spend, SubsampledGaussian):
         return spend.noise_multiplier * statistic.clip / (spend.rate * scale_divisor)
@@ -33,11 +36,13 @@ def noise_scale(statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, sca
     )
 
 
-def noise_stddev(statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, scale_divisor: float) -> Any:
+def noise_stddev(
+    statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, scale_divisor: float
+) -> Any:
     """The standard deviation of the noise on the released values: one for all, or an array (m,) where they differ.
 
-    The scale for Gaussian noise and √2 times it for Laplace noise (before any threshold); times ‖q_j‖ where noise is
-    drawn on cells and query j sees it.
+    The scale for Gaussian noise and √2 times it for Laplace noise (before any threshold); times
+    ‖q_j‖ where noise is drawn on cells and query j sees it.
     """
     return (
         noise_scale(statistic, spend, scale_divisor)
@@ -50,7 +55,8 @@ def noise_stddev(statistic: Any, spend: Gaussian | Pure | SubsampledGaussian, sc
 class Measurement:
     """A statistic as it was asked for, its noisy `values` as released, and the standard deviation of their noise.
 
-    `stddev` is one number, or (m,) where values differ; 0 where no row moves them. What sampling adds is not in it.
+    `stddev` is one number, or (m,) where values differ; 0 where no row moves them. What sampling
+    adds is not in it.
     """
 
     values: Array
@@ -63,8 +69,8 @@ class Measurement:
 class MeasuredAnswers:
     """A workload's answers (m,), averaged over all its measurements, and standard errors (m,); NaN: not measured.
 
-    Noise is independent on the cells of one table. `shares_noise` says that different tables may see the same noise,
-    `has_laplace_noise` that some of it is Laplace noise.
+    Noise is independent on the cells of one table. `shares_noise` says that different tables may
+    see the same noise, `has_laplace_noise` that some of it is Laplace noise.
     """
 
     workload: Workload
@@ -78,14 +84,17 @@ class MeasurementRecorder:
     """The record of every workload's measurements: repeated ones are averaged by their precision."""
 
     def __init__(self) -> None:
-        self._weighted_sums: dict[int, tuple[Workload, Array, Array]] = {}  # Σ precision · answer, Σ precision
+        self._weighted_sums: dict[
+            int, tuple[Workload, Array, Array]
+        ] = {}  # Σ precision · answer, Σ precision
         self._shared_noise_ids: set[int] = set()
         self._laplace_noise_ids: set[int] = set()
 
     def add(self, measurement: Measurement, statistic_copy: Any) -> None:
         """Add one measurement of a workload's answers. `statistic_copy` is the statistic that no caller can change.
 
-        It says how many answers there are and which ones these are; the workload that was asked about is kept by name.
+        It says how many answers there are and which ones these are; the workload that was asked
+        about is kept by name.
         """
         if (answer_slice := statistic_copy.answered_slice) is None:
             return
@@ -113,7 +122,11 @@ class MeasurementRecorder:
             workload_id = id(workload)
             means.append(
                 MeasuredAnswers(
-                    workload, mean, error, workload_id in self._shared_noise_ids, workload_id in self._laplace_noise_ids
+                    workload,
+                    mean,
+                    error,
+                    workload_id in self._shared_noise_ids,
+                    workload_id in self._laplace_noise_ids,
                 )
             )
         return means

@@ -1,23 +1,28 @@
 """The minimiser of a regularised risk within a distance known beforehand, whatever the rows.
 
-Φ(y) = F(c + y) + μ‖y‖²/2 + ⟨tilt, y⟩ is α = μ strongly convex and bends by at most L = β + μ. Nothing
-here raises or gives up once rows were seen: who sees that would learn which neighbour it was.
+Φ(y) = F(c + y) + μ‖y‖²/2 + ⟨tilt, y⟩ is α = μ strongly convex and bends by at most L = β + μ.
+Nothing here raises or gives up once rows were seen: who sees that would learn which neighbour it
+was.
 
-- Only y = x − c is computed, and targets are moved by ⟨a, c⟩ once, row by row: an offset that all rows share,
-  which K's public centre names, costs no digits (for a margin nothing is to be moved).
-- ∇F is at most `steepest` long, so ‖y*‖ ≤ D = (steepest + ‖tilt‖)/μ. The loss of a margin is at least 0, and at y = 0
-  at most f₀ = steepest(1 + ‖c‖ + width); as Φ(y*) ≤ Φ(0), μ‖y*‖²/2 ≤ f₀ + ‖tilt‖‖y*‖, so that D = √(2f₀/μ) +
+- Only y = x − c is computed, and targets are moved by ⟨a, c⟩ once, row by row: an offset that all
+  rows share, which K's public centre names, costs no digits (for a margin nothing is to be moved).
+- ∇F is at most `steepest` long, so ‖y*‖ ≤ D = (steepest + ‖tilt‖)/μ. The loss of a margin is at
+  least 0, and at y = 0 at most f₀ = steepest(1 + ‖c‖ + width); as Φ(y*) ≤ Φ(0), μ‖y*‖²/2 ≤ f₀ +
+  ‖tilt‖‖y*‖, so that D = √(2f₀/μ) +
   2‖tilt‖/μ serves too, and is mostly far smaller. Targets beyond D + the loss's width are moved
   there: where ‖y‖ ≤ D their slopes, and so y*, stay what they are, and no residual overflows.
-- η bounds the rounding of a gradient at ‖y‖ ≤ 3D: each ⟨a, y⟩ − b is off by (d + 4)u(3D + width + ‖c‖), and its slope
-  by β times that, where it bends; a sum over blocks of BLOCK rows by (BLOCK + n/BLOCK + d)u · steepest; y itself by
-  3uD, as much as 3uDL of its gradient. u is 2^−52, twice a rounding; c is 0 where targets were moved.
-- Newton's steps are the first try: where the gradient found is at most `gradient_tolerance` − η, ‖y − y*‖ ≤ goal/α.
+- η bounds the rounding of a gradient at ‖y‖ ≤ 3D: each ⟨a, y⟩ − b is off by (d + 4)u(3D + width +
+  ‖c‖), and its slope by β times that, where it bends; a sum over blocks of BLOCK rows by (BLOCK +
+  n/BLOCK + d)u · steepest; y itself by
+  3uD, as much as 3uDL of its gradient. u is 2^−52, twice a rounding; c is 0 where targets were
+  moved.
+- Newton's steps are the first try: where the gradient found is at most `gradient_tolerance` − η, ‖y
+  − y*‖ ≤ goal/α.
 - Else comes accelerated gradient descent. N steps from y₀ with gradients off by η bring Φ to within
-  2L/(N + 1)² (‖y₀ − y*‖ + N(N + 1)η/L)² of its smallest value (Schmidt, Le Roux, Bach 2011, Proposition 2), which is
-  at least α/2 ‖y − y*‖². With N + 1 ≥ 4√(L/α), but at most 5√(L/α), ‖y − y*‖ is at most ½(‖y₀ − y*‖ + 25η/α). From
-  ‖y₀ − y*‖ ≤ 2D, j such rounds leave 2D/2^j + 25η/α: at most goal/α for goal ≥ 30η and 2D/2^j ≤ goal/(6α). j and N
-  are public.
+  2L/(N + 1)² (‖y₀ − y*‖ + N(N + 1)η/L)² of its smallest value (Schmidt, Le Roux, Bach 2011,
+  Proposition 2), which is at least α/2 ‖y − y*‖². With N + 1 ≥ 4√(L/α), but at most 5√(L/α), ‖y −
+  y*‖ is at most ½(‖y₀ − y*‖ + 25η/α). From ‖y₀ − y*‖ ≤ 2D, j such rounds leave 2D/2^j + 25η/α: at
+  most goal/α for goal ≥ 30η and 2D/2^j ≤ goal/(6α). j and N are public.
 """
 
 import math
@@ -34,13 +39,17 @@ UNIT_ROUNDOFF = 2.0**-52
 MIN_GOAL_PER_ROUNDING = 30  # η that a goal must hold
 
 
-def gradient_rounding_error(loss: SlopedLoss, c: Array, *, mu: float, n: int, tilt: Array | float = 0.0) -> float:
+def gradient_rounding_error(
+    loss: SlopedLoss, c: Array, *, mu: float, n: int, tilt: Array | float = 0.0
+) -> float:
     """The rounding error η of a gradient, from public numbers; for n rows, about c, as in `find_minimiser`."""
     loss_width, max_distance = (
         loss.width if isinstance(loss, PiecewiseLinear) else 1.0,
         max_minimiser_distance(loss, c, mu, tilt),
     )
-    max_residual = (len(c) + 4) * (3 * max_distance + loss_width + (float(np.linalg.norm(c)) if loss.margin else 0.0))
+    max_residual = (len(c) + 4) * (
+        3 * max_distance + loss_width + (float(np.linalg.norm(c)) if loss.margin else 0.0)
+    )
     return UNIT_ROUNDOFF * (
         (BLOCK_ROWS + n / BLOCK_ROWS + len(c)) * loss.lipschitz_constant
         + loss.curvature * max_residual
@@ -63,17 +72,26 @@ def descent_schedule(
     max_distance: float, mu: float, smoothness: float, gradient_tolerance: float
 ) -> tuple[float, float]:
     """The number of rounds of descent, and of steps in each, from public numbers; see the head of this file."""
-    return max(1.0, math.log2(12 * max_distance * mu / gradient_tolerance)), 4 * math.sqrt(smoothness / mu)
+    return max(1.0, math.log2(12 * max_distance * mu / gradient_tolerance)), 4 * math.sqrt(
+        smoothness / mu
+    )
 
 
 def find_minimiser(
-    risk: Risk, c: Array, *, mu: float, gradient_tolerance: float, newton_tolerance: float | None = None, tilt: Array | float = 0.0,
+    risk: Risk,
+    c: Array,
+    *,
+    mu: float,
+    gradient_tolerance: float,
+    newton_tolerance: float | None = None,
+    tilt: Array | float = 0.0,
     smoothing_factors: tuple[float, ...] = (1.0,),
 ) -> Array:
     """A point y (d,) with ‖y − y*‖ ≤ goal/μ, for a smooth loss, not strongly convex, and a `gradient_tolerance` of at least 30 η.
 
-    Newton's steps go on until a gradient of `newton_tolerance`, goal/4 unless given. `smoothing_factors`: multiples of the loss's width, the last
-    one 1, over which its kink is rounded off on the way.
+    Newton's steps go on until a gradient of `newton_tolerance`, goal/4 unless given.
+    `smoothing_factors`: multiples of the loss's width, the last one 1, over which its kink is
+    rounded off on the way.
     """
     loss = require_sloped_loss(risk.loss)
     tilt_vector = np.broadcast_to(np.asarray(tilt, dtype=float), c.shape)
@@ -85,10 +103,15 @@ def find_minimiser(
     def gradient(y: Array) -> Array:
         return _gradient(centred_risk, offset + y) + mu * y + tilt_vector
 
-    x, newton_tolerance = offset.copy(), gradient_tolerance / 4 if newton_tolerance is None else newton_tolerance
+    x, newton_tolerance = (
+        offset.copy(),
+        gradient_tolerance / 4 if newton_tolerance is None else newton_tolerance,
+    )
     for factor in smoothing_factors:
         smoothed_risk = centred_risk.with_loss(loss.smoothed(factor * loss_width))
-        x = minimise_by_newton(smoothed_risk, x, mu=mu, centre=offset, tilt=tilt_vector, tolerance=newton_tolerance)
+        x = minimise_by_newton(
+            smoothed_risk, x, mu=mu, centre=offset, tilt=tilt_vector, tolerance=newton_tolerance
+        )
     y = _project_onto_ball(x - offset, max_distance)
     if np.linalg.norm(gradient(y)) <= gradient_tolerance - gradient_rounding_error(
         loss, c, mu=mu, n=len(risk.w), tilt=tilt_vector

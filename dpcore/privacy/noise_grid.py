@@ -1,9 +1,10 @@
 """Answers on a public grid, so that they are known without error: counts as they are, other queries rounded first.
 
-Of queries with entries that are no whole numbers, every entry is rounded to the nearest multiple of a public step, a
-power of two. On n rows such an answer is a multiple of the step too, and floating point adds it up without error in
-whatever order. It moves by at most half a step a row. Sensitivities are derived anew, from the rounded entries: each
-coordinate of what one row moves by changes by at most one step, so Δ₁ grows by at most m steps and Δ₂ by √m.
+Of queries with entries that are no whole numbers, every entry is rounded to the nearest multiple of
+a public step, a power of two. On n rows such an answer is a multiple of the step too, and floating
+point adds it up without error in whatever order. It moves by at most half a step a row.
+Sensitivities are derived anew, from the rounded entries: each coordinate of what one row moves by
+changes by at most one step, so Δ₁ grows by at most m steps and Δ₂ by √m.
 """
 
 from typing import Any
@@ -38,7 +39,8 @@ def require_grid(statistic: Any) -> None:
     if not has_grid(statistic):
         class_name = (statistic if isinstance(statistic, type) else type(statistic)).__name__
         raise InputError(
-            f"delta=0: {class_name} lies on no public grid, and rounded noise would show rows; choose delta > 0"
+            f"delta=0: {class_name} lies on no public grid, and rounded noise would show rows; "
+            "choose delta > 0"
         )
 
 

@@ -53,9 +53,10 @@ def query_text(workload: Workload, j: int) -> str:
 class PublicStart:
     """A public distribution over a domain of any size, as a start for algorithms; it answers tables.
 
-    `source` counts as so many `row_count`, beside which one more is spread evenly over all cells, so that every cell
-    stays possible; with `keeps_support` the cells that the source lacks stay empty. A source is public: it is not protected,
-    and nothing is charged for it. It may be what an earlier release was.
+    `source` counts as so many `row_count`, beside which one more is spread evenly over all cells,
+    so that every cell stays possible; with `keeps_support` the cells that the source lacks stay
+    empty. A source is public: it is not protected, and nothing is charged for it. It may be what an
+    earlier release was.
     """
 
     domain: Domain
@@ -93,11 +94,12 @@ class _PublicTable:
 class QueryRelease(BoundedContribution):
     """The problem of answering all queries of a workload on n records, with n public; neighbours replace one record.
 
-    With `group` b > 1 neighbours replace up to b records (all of one person, who has b at the most): every sensitivity
-    is b times that of one record, by the triangle inequality along b single replacements.
+    With `group` b > 1 neighbours replace up to b records (all of one person, who has b at the
+    most): every sensitivity is b times that of one record, by the triangle inequality along b
+    single replacements.
 
-    `start`: a public distribution D_0 to start from, e.g. `public_start_from_table`; cells where it is 0 stay empty. It is listed,
-    (k,), or answers tables.
+    `start`: a public distribution D_0 to start from, e.g. `public_start_from_table`; cells where it
+    is 0 stay empty. It is listed, (k,), or answers tables.
     """
 
     workload: Workload
@@ -151,7 +153,9 @@ class QueryRelease(BoundedContribution):
         D *= possible_cells
         total = float(D.sum())
         if total <= 0:
-            raise InputError("the public start has only combinations that the schema's constraints forbid")
+            raise InputError(
+                "the public start has only combinations that the schema's constraints forbid"
+            )
         return D / total
 
     @cached_property
@@ -174,9 +178,10 @@ class QueryRelease(BoundedContribution):
 class RiskMinimisation(LossOnRegion, BoundedContribution):
     """Find x in K with a small empirical risk F(x) = (1/n) Σ_i f(x; z_i), f convex; n is public as in QueryRelease.
 
-    A record is (a, b): features with ‖a‖ ≤ 1 by public scaling, and a target; for a `location` b alone, with a = 1; for
-    the squared distance a point. `names` (d,) says what each coordinate of x belongs to. With `group` b > 1 neighbours
-    replace up to b records, and F differs b times as much.
+    A record is (a, b): features with ‖a‖ ≤ 1 by public scaling, and a target; for a `location` b
+    alone, with a = 1; for the squared distance a point. `names` (d,) says what each coordinate of x
+    belongs to. With `group` b > 1 neighbours replace up to b records, and F differs b times as
+    much.
     """
 
     loss: Loss
@@ -190,7 +195,9 @@ class RiskMinimisation(LossOnRegion, BoundedContribution):
     def __post_init__(self) -> None:
         self.check_group()
         if len(self.region.centre) != self.d:
-            raise InputError(f"the region has {len(self.region.centre)} dimensions, x has d={self.d}")
+            raise InputError(
+                f"the region has {len(self.region.centre)} dimensions, x has d={self.d}"
+            )
 
     @property
     def d(self) -> int:
@@ -229,9 +236,9 @@ class RiskMinimisation(LossOnRegion, BoundedContribution):
 class PointRelease(BoundedContribution):
     """Release points whose distribution is near that of n private ones in a region, by the distance W1.
 
-    `names` (d,) are those of the coordinates. n is public, as neighbours replace one record; with `group` b > 1 they
-    replace up to b of them (all of one person). Raises InputError for n < 2, a group that is not in 1..n, or names that
-    do not match the region.
+    `names` (d,) are those of the coordinates. n is public, as neighbours replace one record; with
+    `group` b > 1 they replace up to b of them (all of one person). Raises InputError for n < 2, a
+    group that is not in 1..n, or names that do not match the region.
     """
 
     region: BoundedRegion
@@ -241,7 +248,10 @@ class PointRelease(BoundedContribution):
 
     def __post_init__(self) -> None:
         if len(self.names) != self.d:
-            raise InputError(f"{len(self.names)} names do not match {self.region}, which has d={self.d} coordinates")
+            raise InputError(
+                f"{len(self.names)} names do not match {self.region}, which has d={self.d} "
+                "coordinates"
+            )
         self.check_group()
 
     @property
@@ -271,10 +281,15 @@ def require_enumerable(domain: Domain) -> None:
     k = domain.size
     if k > MAX_ENUMERABLE_CELLS:
         is_astronomical = k >= 10**30  # then neither can be read, nor need the bytes be a float
-        sizes_text = f"{len(domain.shape)} columns" if is_astronomical else " × ".join(str(s) for s in domain.shape)
+        sizes_text = (
+            f"{len(domain.shape)} columns"
+            if is_astronomical
+            else " × ".join(str(s) for s in domain.shape)
+        )
         raise InputError(
             (f"about 10^{math.floor(math.log10(k))}" if is_astronomical else f"{k:,}")
-            + f" combinations ({sizes_text}) are more than the {MAX_ENUMERABLE_CELLS:,} this algorithm can enumerate"
+            + f" combinations ({sizes_text}) are more than the {MAX_ENUMERABLE_CELLS:,} this "
+            "algorithm can enumerate"
             + ("" if is_astronomical else f" ({k * 8 / 2**30:.3g} GiB an array)")
             + "; choose fewer columns or coarser bins"
         )
@@ -288,12 +303,14 @@ def check_distribution(D: Array, domain: Domain, name: str) -> Array:
     return D
 
 
-def public_start_from_table(domain: Domain, frame: pd.DataFrame, *, keeps_support: bool = False) -> Array | PublicStart:
+def public_start_from_table(
+    domain: Domain, frame: pd.DataFrame, *, keeps_support: bool = False
+) -> Array | PublicStart:
     """The start D_0 from a public table of the same schema: (k,), or its tables where cells cannot be listed.
 
-    One more record is spread evenly over all cells, so that every cell stays possible; with `keeps_support` the cells that
-    the public table lacks stay empty. The table must be public: it is not protected, and nothing is charged for it.
-    Raises what `Domain.encode` raises.
+    One more record is spread evenly over all cells, so that every cell stays possible; with
+    `keeps_support` the cells that the public table lacks stay empty. The table must be public: it
+    is not protected, and nothing is charged for it. Raises what `Domain.encode` raises.
     Source: Bassily et al. 2020; Liu, Vietri, Steinke, Ullman, Wu 2021 (PMW-Pub).
     """
     rows = domain.encode(frame)

@@ -21,8 +21,9 @@ MIN_HUBER_WIDTH, MAX_HUBER_WIDTH = 1e-12, 1e15  # of a rounded kink: those of a 
 class PiecewiseLinear:
     """A loss g(u), u = ⟨a, x⟩ − b (or b⟨a, x⟩ − 1 for a margin), of slope `low` below u = 0 and `high` above.
 
-    Between −width and width the slope rises evenly, so that g is `low·u` or `high·u` plus at most (high − low)width/4.
-    `offset` is subtracted from g. Made by `pinball_loss`, `absolute_loss`, `hinge_loss` and `huber_loss`.
+    Between −width and width the slope rises evenly, so that g is `low·u` or `high·u` plus at most
+    (high − low)width/4. `offset` is subtracted from g. Made by `pinball_loss`, `absolute_loss`,
+    `hinge_loss` and `huber_loss`.
     """
 
     name: str
@@ -35,7 +36,10 @@ class PiecewiseLinear:
 
     def __post_init__(self) -> None:
         if not (-math.inf < self.low < self.high < math.inf and 0 <= self.width < math.inf):
-            raise InputError(f"the loss {self.name} needs slopes low={self.low:g} < high={self.high:g} and a width ≥ 0")
+            raise InputError(
+                f"the loss {self.name} needs slopes low={self.low:g} < high={self.high:g} and a "
+                "width ≥ 0"
+            )
 
     @property
     def lipschitz_constant(self) -> float:
@@ -68,7 +72,11 @@ class PiecewiseLinear:
     def slope(self, t: Array, b: Array) -> Array:
         """The derivative df/dt of the losses, shaped as t; at a kink the mean of both slopes."""
         u, residual_slope = self.residual(t, b)
-        high_share = np.clip((u + self.width) / (2 * self.width), 0, 1) if self.width else (np.sign(u) + 1) / 2
+        high_share = (
+            np.clip((u + self.width) / (2 * self.width), 0, 1)
+            if self.width
+            else (np.sign(u) + 1) / 2
+        )
         return residual_slope * (self.low + (self.high - self.low) * high_share)
 
     def second_derivative(self, t: Array, b: Array) -> Array:
@@ -98,7 +106,9 @@ def huber_loss(width: float) -> PiecewiseLinear:
     """The Huber loss u²/(2w) for |u| ≤ w, else |u| − w/2, u = t − b: the gradient is clipped at 1."""
     if not MIN_HUBER_WIDTH <= width <= MAX_HUBER_WIDTH:
         allowed_range = f"{MIN_HUBER_WIDTH:g}..{MAX_HUBER_WIDTH:g}"
-        raise InputError(f"huber width={width:g} must be above 0 and finite: it is served in {allowed_range}")
+        raise InputError(
+            f"huber width={width:g} must be above 0 and finite: it is served in {allowed_range}"
+        )
     return PiecewiseLinear(f"huber({width:g})", -1, 1, width, width / 2)
 
 
@@ -119,7 +129,9 @@ class Logistic:
     def value(self, t: Array, b: Array) -> Array:
         """The losses for t = ⟨a, x⟩ (r, …) and targets b that broadcast."""
         u = -b * t
-        return np.maximum(u, 0) + np.log(1 + np.exp(-np.abs(u)))  # faster than log1p, and as exact in a mean
+        return np.maximum(u, 0) + np.log(
+            1 + np.exp(-np.abs(u))
+        )  # faster than log1p, and as exact in a mean
 
     def slope(self, t: Array, b: Array) -> Array:
         """The derivative df/dt of the losses, shaped as t."""
@@ -161,11 +173,12 @@ def require_sloped_loss(loss: Loss) -> SlopedLoss:
 def gradient_difference_bound(loss: Loss, *, location: bool, max_norm: float) -> float:
     """The Lipschitz constant G of f(·; z) − f(·; z') on {‖x‖ ≤ reach}, for all records z, z'.
 
-    - SquaredDistance: its gradient in x is x − s, so the difference has gradient s' − s: G = the box's diameter.
-    - PiecewiseLinear, location (a = 1, d = 1): the slopes lie in low..high, so G = high − low: 1 for pinball, 2 for
-      absolute.
-    - PiecewiseLinear, features: ‖g'a − g'₂a₂‖ ≤ 2 max|g'| as ‖a‖ ≤ 1: 2 for hinge, absolute and Huber (whose gradient
-      ends at 1).
+    - SquaredDistance: its gradient in x is x − s, so the difference has gradient s' − s: G = the
+      box's diameter.
+    - PiecewiseLinear, location (a = 1, d = 1): the slopes lie in low..high, so G = high − low: 1
+      for pinball, 2 for absolute.
+    - PiecewiseLinear, features: ‖g'a − g'₂a₂‖ ≤ 2 max|g'| as ‖a‖ ≤ 1: 2 for hinge, absolute and
+      Huber (whose gradient ends at 1).
     - Logistic: `logistic_difference_bound`, at most 2.
     """
     if isinstance(loss, SquaredDistance):
@@ -179,12 +192,13 @@ def gradient_difference_bound(loss: Loss, *, location: bool, max_norm: float) ->
 def logistic_difference_bound(max_norm: float) -> float:
     """An upper bound, within about 1%, on ‖∇f(x; z) − ∇f(x; z')‖ over ‖x‖ ≤ reach for the logistic loss.
 
-    ∇f = −σ(−⟨w, x⟩)w with w = ba, ‖w‖ ≤ 1. At fixed ⟨w, x⟩ and ⟨w', x⟩ the parts across x may be turned opposite ways
-    and made longest, which only enlarges the norm, so w = (cos α, sin α) and w' = (cos β, −sin β) in a plane with x on
-    its first axis, α, β in 0..π. With p = σ(−r cos α), q = σ(−r cos β), the norm squared is p² + q² − 2pq cos(α + β).
-    The norm moves by at most 1 + r/4 with α and with β, and ½ with r (each σ' ≤ 1/4); boxes of (α, β, r) whose centre
-    plus that cannot be the largest are dropped, the others cut in halves, until the bound is within 1% of a value, or
-    there are too many; it holds at any time, and so does p + q ≤ 2σ(r).
+    ∇f = −σ(−⟨w, x⟩)w with w = ba, ‖w‖ ≤ 1. At fixed ⟨w, x⟩ and ⟨w', x⟩ the parts across x may be
+    turned opposite ways and made longest, which only enlarges the norm, so w = (cos α, sin α) and
+    w' = (cos β, −sin β) in a plane with x on its first axis, α, β in 0..π. With p = σ(−r cos α), q
+    = σ(−r cos β), the norm squared is p² + q² − 2pq cos(α + β). The norm moves by at most 1 + r/4
+    with α and with β, and ½ with r (each σ' ≤ 1/4); boxes of (α, β, r) whose centre plus that
+    cannot be the largest are dropped, the others cut in halves, until the bound is within 1% of a
+    value, or there are too many; it holds at any time, and so does p + q ≤ 2σ(r).
     """
     if max_norm > 20:
         return 2.0
@@ -192,7 +206,8 @@ def logistic_difference_bound(max_norm: float) -> float:
     half_widths = np.array([math.pi, math.pi, max(max_norm, 1e-9)]) / 16
     midpoints = (np.arange(8) * 2 + 1) / 16
     boxes = np.stack(
-        np.meshgrid(math.pi * midpoints, math.pi * midpoints, max_norm * midpoints, indexing="ij"), -1
+        np.meshgrid(math.pi * midpoints, math.pi * midpoints, max_norm * midpoints, indexing="ij"),
+        -1,
     ).reshape(-1, 3)
     best = bound = 0.0
     for _ in range(12):
@@ -206,6 +221,8 @@ def logistic_difference_bound(max_norm: float) -> float:
             break
         boxes = boxes[norm + rates @ half_widths > best]
         half_widths = half_widths / 2
-        corners = np.stack(np.meshgrid(*[(-1, 1)] * 3, indexing="ij"), -1).reshape(-1, 3) * half_widths
+        corners = (
+            np.stack(np.meshgrid(*[(-1, 1)] * 3, indexing="ij"), -1).reshape(-1, 3) * half_widths
+        )
         boxes = (boxes[:, None, :] + corners).reshape(-1, 3)
     return min(bound, 2.0)

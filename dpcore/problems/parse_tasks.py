@@ -1,10 +1,11 @@
 """Learning tasks as text, and the numbers that a task learns from a table.
 
-Features are scaled by the schema's public bounds alone: numbers to −1..1, a category of two to ±1, one of more to a
-coordinate of 0 or 1 for each value but the first, against which the others are measured; with an intercept of 1, all
-divided by √(features + 1), so that ‖a‖ ≤ 1 for every possible record. A coordinate for the first value as well would
-add up with the others to the intercept: the risk would be flat along a line, on which noise has nothing to hold it and
-drives answers to the edge of K, objective perturbation's first of all.
+Features are scaled by the schema's public bounds alone: numbers to −1..1, a category of two to ±1,
+one of more to a coordinate of 0 or 1 for each value but the first, against which the others are
+measured; with an intercept of 1, all divided by √(features + 1), so that ‖a‖ ≤ 1 for every possible
+record. A coordinate for the first value as well would add up with the others to the intercept: the
+risk would be flat along a line, on which noise has nothing to hold it and drives answers to the
+edge of K, objective perturbation's first of all.
 """
 
 import csv
@@ -23,16 +24,17 @@ from .losses import Logistic, SquaredDistance, absolute_loss, hinge_loss, huber_
 from .regions import Ball, Box, Region, Space, check_radius
 
 TASK_FORMS_HELP = (
-    "quantile:COLUMN:0.5 (a quantile), absolute:COLUMN (a median), mean:a,b (a mean), logistic:TARGET:f1,f2 and "
-    "hinge:TARGET:f1,f2 (a classifier of a column with two values), absolute:TARGET:f1,f2, huber:TARGET:f1,f2[:WIDTH] "
+    "quantile:COLUMN:0.5 (a quantile), absolute:COLUMN (a median), mean:a,b (a mean), "
+    "logistic:TARGET:f1,f2 and "
+    "hinge:TARGET:f1,f2 (a classifier of a column with two values), absolute:TARGET:f1,f2, "
+    "huber:TARGET:f1,f2[:WIDTH] "
     "and quantile:TARGET:0.5:f1,f2 (a regression)"
 )
 REGION_NAMES = ("ball", "box", "space")
 CLASSIFIER_RADIUS = 10.0
 HUBER_WIDTH_SHARE = 0.1  # default width of the Huber loss, as a share of the target's half range
-MAX_RADIUS_SCALE = (
-    1e6  # largest multiple of the radius suggested by the bounds; beyond it rounding hides a step's effect
-)
+# largest multiple of the radius suggested by the bounds; beyond it rounding hides a step's effect
+MAX_RADIUS_SCALE = 1e6
 INTERCEPT_NAME = "(intercept)"
 
 
@@ -47,10 +49,11 @@ def read_task(
 ) -> tuple[RiskMinimisation, Rows]:
     """The problem that `text` describes (see HELP), and the records as grouped numbers, not cells.
 
-    K is a ball of `radius` R about a public centre, a box of half width R, or R^d with R a guess. R is by default half
-    the target's range for a location, that times √d for a regression, and 10 for a classifier; for a mean K is the box
-    of the columns' bounds. Raises InputError for a text that is not understood, a column that does not fit, one class
-    only, a feature that is the same in every row, a value outside its public bounds, and R ≤ 0.
+    K is a ball of `radius` R about a public centre, a box of half width R, or R^d with R a guess. R
+    is by default half the target's range for a location, that times √d for a regression, and 10 for
+    a classifier; for a mean K is the box of the columns' bounds. Raises InputError for a text that
+    is not understood, a column that does not fit, one class only, a feature that is the same in
+    every row, a value outside its public bounds, and R ≤ 0.
     """
     kind, parts = _split_task_text(text)
     if region not in REGION_NAMES:
@@ -63,16 +66,28 @@ def read_task(
         """The region K about a centre; its radius is by default `default_radius`."""
         R = default_radius if radius is None else radius
         if not default_radius / MAX_RADIUS_SCALE <= R <= default_radius * MAX_RADIUS_SCALE:
-            allowed_range = f"{default_radius / MAX_RADIUS_SCALE:g}..{default_radius * MAX_RADIUS_SCALE:g}"
-            raise InputError(f"radius={R:g} is outside {allowed_range}, the radii served for these bounds")
+            allowed_range = (
+                f"{default_radius / MAX_RADIUS_SCALE:g}..{default_radius * MAX_RADIUS_SCALE:g}"
+            )
+            raise InputError(
+                f"radius={R:g} is outside {allowed_range}, the radii served for these bounds"
+            )
         if region == "box":
             return Box(centre - R, centre + R)
         return (Ball if region == "ball" else Space)(centre, R)
 
     target, *remaining = parts
-    quantile_level = parse_number(remaining.pop(0), "quantile", float) if kind == "quantile" and remaining else None
+    quantile_level = (
+        parse_number(remaining.pop(0), "quantile", float)
+        if kind == "quantile" and remaining
+        else None
+    )
     features = _named_columns(domain, remaining.pop(0)) if remaining else ()
-    width = parse_number(remaining.pop(0), "huber width", float) if kind == "huber" and remaining else None
+    width = (
+        parse_number(remaining.pop(0), "huber width", float)
+        if kind == "huber" and remaining
+        else None
+    )
     is_classifier, is_mean = kind in ("logistic", "hinge"), kind == "mean"
     is_invalid = quantile_level is None if kind == "quantile" else is_mean and features
     if remaining or is_invalid or (not features and (is_classifier or width)):
@@ -85,14 +100,22 @@ def read_task(
         values = np.column_stack([_column_numbers(column, frame) for column in columns])
         loss = SquaredDistance(tuple(low.tolist()), tuple(high.tolist()))
         use_bounds_box = radius is None and region != "space"
-        K = Box(low, high) if use_bounds_box else region_about(middles, float(np.linalg.norm(halves)))
+        K = (
+            Box(low, high)
+            if use_bounds_box
+            else region_about(middles, float(np.linalg.norm(halves)))
+        )
     else:
         (column,) = columns
         if column in features:
             raise InputError(f"column {column.name!r} is the target and a feature at once")
         if is_classifier:
             loss = Logistic() if kind == "logistic" else hinge_loss()
-            b, middle, half = _class_labels(column, _column_cells(frame, column)), 0.0, CLASSIFIER_RADIUS
+            b, middle, half = (
+                _class_labels(column, _column_cells(frame, column)),
+                0.0,
+                CLASSIFIER_RADIUS,
+            )
         else:
             middle, half = _middle_and_half_range(column)
             b = _column_numbers(column, frame)
@@ -113,10 +136,14 @@ def read_task(
         else:
             K, values = region_about(np.array([middle]), half), b[:, None]
     location = not (is_mean or features)
-    return RiskMinimisation(loss, K, len(values), names, location, group, domain.peeked), group_rows(values)
+    return RiskMinimisation(
+        loss, K, len(values), names, location, group, domain.peeked
+    ), group_rows(values)
 
 
-def task_text(kind: str, target: str, *, quantile_level: float | None = None, features: Texts = ()) -> str:
+def task_text(
+    kind: str, target: str, *, quantile_level: float | None = None, features: Texts = ()
+) -> str:
     """The text that `read_task` reads as this task, with column names quoted where needed."""
     parts = [target] + ([f"{quantile_level:g}"] if quantile_level is not None else [])
     if features:
@@ -127,7 +154,11 @@ def task_text(kind: str, target: str, *, quantile_level: float | None = None, fe
 def _split_task_text(text: str) -> tuple[str, list[str]]:
     kind, _, arguments = text.partition(":")
     parts = next(csv.reader([arguments], delimiter=":"), [])
-    if kind not in ("quantile", "absolute", "mean", "logistic", "hinge", "huber") or not all(parts) or not parts:
+    if (
+        kind not in ("quantile", "absolute", "mean", "logistic", "hinge", "huber")
+        or not all(parts)
+        or not parts
+    ):
         raise InputError(f"task {text[:80]!r} is not understood; give {TASK_FORMS_HELP}")
     return kind, parts
 
@@ -149,7 +180,8 @@ def _column_numbers(column: Column, frame: pd.DataFrame) -> Array:
     numbers = column.read_numbers(_column_cells(frame, column))
     if missing_count := int(np.isnan(numbers).sum()):
         raise InputError(
-            f"column {column.name!r}: {missing_count} of {len(numbers)} values are missing; a number is needed"
+            f"column {column.name!r}: {missing_count} of {len(numbers)} values are missing; a "
+            "number is needed"
         )
     return numbers
 
@@ -165,10 +197,14 @@ def _middle_and_half_range(column: Column) -> tuple[float, float]:
 def _class_labels(column: Column, cells: pd.Series) -> Array:
     """The labels ±1 (n,) of a two-valued column: +1 for its second value."""
     if column.size != 2:
-        raise InputError(f"column {column.name!r} has {column.size} values; a classifier's target needs two")
+        raise InputError(
+            f"column {column.name!r} has {column.size} values; a classifier's target needs two"
+        )
     codes = column.encode(cells)
     if codes.min() == codes.max():
-        raise InputError(f"column {column.name!r} holds one class only, {column.labels[int(codes[0])]!r}")
+        raise InputError(
+            f"column {column.name!r} holds one class only, {column.labels[int(codes[0])]!r}"
+        )
     return codes * 2.0 - 1.0
 
 
@@ -193,7 +229,9 @@ def _feature_matrix(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[A
             blocks.append(np.clip(numbers, -1, 1)[:, None])
             names.append(column.name)
         if is_constant:
-            raise InputError(f"feature {column.name!r} is constant: the same value in every row; leave it out")
+            raise InputError(
+                f"feature {column.name!r} is constant: the same value in every row; leave it out"
+            )
     blocks.append(np.ones((len(frame), 1)))
     return np.hstack(blocks) / math.sqrt(len(columns) + 1), (*names, INTERCEPT_NAME)
 

@@ -6,7 +6,8 @@ from scipy.spatial.distance import cdist
 from ..core.types import Array, frozen
 
 DISTANCES_PER_BLOCK = 4_000_000  # distances computed at once
-MAX_EXACT_PAIRS = 2_000  # largest number of point pairs of two groups whose mean distance is computed, not bounded
+# largest number of point pairs of two groups whose mean distance is computed, not bounded
+MAX_EXACT_PAIRS = 2_000
 
 
 @frozen
@@ -28,16 +29,23 @@ def group_points(X: Array, a: Array, max_groups: int) -> PointGroups:
     group_of_point = np.arange(len(X))
     if len(X) > 2.5 * max_groups:
         low, span = X.min(axis=0), float(np.ptp(X, axis=0).max())
-        coarse, fine = 0.5, 4 * max_groups ** (1 / X.shape[1])  # cells a side: the first is one cell in all
+        coarse, fine = (
+            0.5,
+            4 * max_groups ** (1 / X.shape[1]),
+        )  # cells a side: the first is one cell in all
         for _ in range(12):
             middle = (coarse + fine) / 2
             keys = np.minimum((X - low) / span * middle, middle).astype(np.int64)
             cell_numbers = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
             is_small_enough = cell_numbers.max() < max_groups
             coarse, fine, group_of_point = (
-                (middle, fine, cell_numbers) if is_small_enough else (coarse, middle, group_of_point)
+                (middle, fine, cell_numbers)
+                if is_small_enough
+                else (coarse, middle, group_of_point)
             )
-        group_of_point = group_of_point if group_of_point.max() < max_groups else np.zeros(len(X), dtype=int)
+        group_of_point = (
+            group_of_point if group_of_point.max() < max_groups else np.zeros(len(X), dtype=int)
+        )
     mass, size = np.bincount(group_of_point, a), np.bincount(group_of_point)
     centres = np.column_stack([np.bincount(group_of_point, a * x) / mass for x in X.T])
     return PointGroups(
@@ -50,13 +58,21 @@ def group_points(X: Array, a: Array, max_groups: int) -> PointGroups:
 
 
 def bound_w1_by_groups(
-    X: Array, a: Array, source_groups: PointGroups, Y: Array, b: Array, target_groups: PointGroups,
-    arcs: Array, arc_masses: Array, v: Array,
+    X: Array,
+    a: Array,
+    source_groups: PointGroups,
+    Y: Array,
+    b: Array,
+    target_groups: PointGroups,
+    arcs: Array,
+    arc_masses: Array,
+    v: Array,
 ) -> tuple[float, float]:
     """A lower and an upper bound on W1 between points, from masses `arc_masses` on arcs i · q + j between their groups.
 
-    At most: every point of a group ships to those of another in proportion to their weights. At least: Σ a f(X) −
-    Σ b f(Y) with f(z) = min_j |z − centre_j| − v_j, v (q,) the duals of the flows: 1-Lipschitz whatever they are.
+    At most: every point of a group ships to those of another in proportion to their weights. At
+    least: Σ a f(X) − Σ b f(Y) with f(z) = min_j |z − centre_j| − v_j, v (q,) the duals of the
+    flows: 1-Lipschitz whatever they are.
     """
     i, j = np.divmod(arcs, len(target_groups.mass))
     arc_costs = (
@@ -68,15 +84,21 @@ def bound_w1_by_groups(
     gi, gj = i[exact_arcs], j[exact_arcs]
     count = source_groups.size[gi] * target_groups.size[gj]
     arc = np.repeat(np.arange(len(exact_arcs)), count)
-    k, width = np.arange(len(arc)) - np.repeat(np.cumsum(count) - count, count), target_groups.size[gj][arc]
+    k, width = (
+        np.arange(len(arc)) - np.repeat(np.cumsum(count) - count, count),
+        target_groups.size[gj][arc],
+    )
     x, y = (np.argsort(g.group_of_point, kind="stable") for g in (source_groups, target_groups))
     x = x[(np.cumsum(source_groups.size) - source_groups.size)[gi][arc] + k // width]
     y = y[(np.cumsum(target_groups.size) - target_groups.size)[gj][arc] + k % width]
     shares = a[x] / source_groups.mass[gi][arc] * b[y] / target_groups.mass[gj][arc]
-    arc_costs[exact_arcs] = np.bincount(arc, shares * np.linalg.norm(X[x] - Y[y], axis=1), len(exact_arcs))
+    arc_costs[exact_arcs] = np.bincount(
+        arc, shares * np.linalg.norm(X[x] - Y[y], axis=1), len(exact_arcs)
+    )
     upper_bound = float(arc_masses @ arc_costs)
     lower_bound = float(
-        a @ _lower_potential(X, target_groups.centres, v) - b @ _lower_potential(Y, target_groups.centres, v)
+        a @ _lower_potential(X, target_groups.centres, v)
+        - b @ _lower_potential(Y, target_groups.centres, v)
     )
     return min(lower_bound, upper_bound), upper_bound
 
@@ -84,4 +106,6 @@ def bound_w1_by_groups(
 def _lower_potential(Z: Array, centres: Array, v: Array) -> Array:
     """The function min_j |z − centre_j| − v_j at every point of Z (r,)."""
     step = max(1, DISTANCES_PER_BLOCK // len(centres))
-    return np.concatenate([(cdist(Z[s : s + step], centres) - v).min(axis=1) for s in range(0, len(Z), step)])
+    return np.concatenate(
+        [(cdist(Z[s : s + step], centres) - v).min(axis=1) for s in range(0, len(Z), step)]
+    )

@@ -16,7 +16,10 @@ from ..core.types import Array, Rng, frozen
 from ..schema.domain import Rows
 
 ROUNDING_SHARE = 1e-9  # share of the diameter by which rounding may put a point outside
-MIN_RADIUS, MAX_RADIUS = 1e-12, 1e15  # of a radius; coordinates beyond have neighbours that are more than 1 away
+MIN_RADIUS, MAX_RADIUS = (
+    1e-12,
+    1e15,
+)  # of a radius; coordinates beyond have neighbours that are more than 1 away
 MIN_RELATIVE_SIDE = 1e-9  # side of a box over its largest coordinate, as its points are rounded
 PROJECTION_SHRINKAGE = 1 - 1e-14  # what is projected on a ball is inside, whatever rounding does
 
@@ -76,7 +79,9 @@ class Ball(_BoundedSet):
         """The nearest points of the ball to X (…, d)."""
         V = X - self.centre
         lengths = np.linalg.norm(V, axis=-1, keepdims=True)
-        nearest = self.centre + V * (self.radius / np.maximum(lengths, self.radius) * PROJECTION_SHRINKAGE)
+        nearest = self.centre + V * (
+            self.radius / np.maximum(lengths, self.radius) * PROJECTION_SHRINKAGE
+        )
         return np.where(self.contains(X)[..., None], X, nearest)
 
     def uniform(self, count: int, rng: Rng) -> Array:
@@ -98,7 +103,9 @@ class Box(_BoundedSet):
             raise InputError("a box needs low < high in every coordinate")
 
     def __str__(self) -> str:
-        return "the box " + " × ".join(f"[{a:g}, {b:g}]" for a, b in zip(self.low, self.high, strict=True))
+        return "the box " + " × ".join(
+            f"[{a:g}, {b:g}]" for a, b in zip(self.low, self.high, strict=True)
+        )
 
     @cached_property
     def centre(self) -> Array:
@@ -171,7 +178,9 @@ Region = Ball | Box | Space
 def check_radius(radius: float) -> None:
     """Raise InputError unless the radius lies in the supported range."""
     if not MIN_RADIUS <= radius <= MAX_RADIUS:
-        raise InputError(f"radius={radius:g} must be above 0: it is served in {MIN_RADIUS:g}..{MAX_RADIUS:g}")
+        raise InputError(
+            f"radius={radius:g} must be above 0: it is served in {MIN_RADIUS:g}..{MAX_RADIUS:g}"
+        )
 
 
 def build_box(low: Sequence[float], high: Sequence[float], names: Sequence[str]) -> Box:
@@ -180,37 +189,47 @@ def build_box(low: Sequence[float], high: Sequence[float], names: Sequence[str])
     for bound_name, bound_values in (("low", low), ("high", high)):
         if len(bound_values) not in (1, len(names)):
             raise InputError(
-                f"{len(bound_values)} values of {bound_name} for {len(names)} coordinates; give one, or {len(names)}"
+                f"{len(bound_values)} values of {bound_name} for {len(names)} coordinates; give "
+                f"one, or {len(names)}"
             )
         bounds.append(np.broadcast_to(np.array(bound_values, dtype=float), len(names)))
     for name, a, b in zip(names, *bounds, strict=True):
         if not -MAX_RADIUS <= a < b <= MAX_RADIUS:
-            raise InputError(f"coordinate {name!r}: low={a:g} must be below high={b:g}, both in ±{MAX_RADIUS:g}")
+            raise InputError(
+                f"coordinate {name!r}: low={a:g} must be below high={b:g}, both in ±{MAX_RADIUS:g}"
+            )
         if b - a < max(MIN_RADIUS, MIN_RELATIVE_SIDE * max(abs(a), abs(b))):
-            raise InputError(f"coordinate {name!r}: low={a!r} and high={b!r} are too close to tell points apart")
+            raise InputError(
+                f"coordinate {name!r}: low={a!r} and high={b!r} are too close to tell points apart"
+            )
     return Box(*bounds)
 
 
 def read_point_rows(region: BoundedRegion, names: Sequence[str], frame: pd.DataFrame) -> Rows:
     """The points of a region in a table of numbers, grouped: distinct values (r, d) and their counts.
 
-    `names` are the columns of the coordinates. Points outside by rounding alone are projected. Raises InputError, with
-    the row and the value, for a cell that is no finite number, a point outside, a column that is not there, or one row.
+    `names` are the columns of the coordinates. Points outside by rounding alone are projected.
+    Raises InputError, with the row and the value, for a cell that is no finite number, a point
+    outside, a column that is not there, or one row.
     """
     require_two_rows(len(frame))
     column_names = [str(c) for c in frame.columns]
     if missing_names := [name for name in names if column_names.count(name) != 1]:
         raise InputError(
-            f"the table has no single column {missing_names[0]!r}; its columns are {', '.join(column_names)}"
+            f"the table has no single column {missing_names[0]!r}; its columns are "
+            f"{', '.join(column_names)}"
         )
-    X = np.column_stack([_finite_numbers(frame.iloc[:, column_names.index(name)], name) for name in names])
+    X = np.column_stack(
+        [_finite_numbers(frame.iloc[:, column_names.index(name)], name) for name in names]
+    )
     projected = region.project(X)
     is_outside = np.linalg.norm(projected - X, axis=1) > ROUNDING_SHARE * region.diameter
     if is_outside.any():
         row = int(is_outside.argmax())
         point_text = ", ".join(f"{value:g}" for value in X[row])
         raise InputError(
-            f"the point ({point_text}) in row {row + 1} is outside {region} ({is_outside.sum()} of {len(X)} are)"
+            f"the point ({point_text}) in row {row + 1} is outside {region} ({is_outside.sum()} "
+            f"of {len(X)} are)"
         )
     values, weights = np.unique(projected + 0.0, axis=0, return_counts=True)  # −0.0 + 0.0 is 0.0
     return Rows(values, weights)
@@ -222,5 +241,8 @@ def _finite_numbers(cells: pd.Series, name: str) -> Array:
     is_invalid = ~(np.abs(numbers) <= MAX_RADIUS)
     if is_invalid.any():
         row = int(is_invalid.argmax())
-        raise InputError(f"column {name!r}: {str(cells.iloc[row])[:40]!r} in row {row + 1} is not a finite number")
+        raise InputError(
+            f"column {name!r}: {str(cells.iloc[row])[:40]!r} in row {row + 1} is not a finite "
+            "number"
+        )
     return numbers

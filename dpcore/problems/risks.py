@@ -14,7 +14,13 @@ from scipy.sparse import csr_array, eye_array, hstack
 from ..core.errors import InputError
 from ..core.numbers import bisect_interval
 from ..core.types import Array
-from .losses import Loss, PiecewiseLinear, SquaredDistance, gradient_difference_bound, require_sloped_loss
+from .losses import (
+    Loss,
+    PiecewiseLinear,
+    SquaredDistance,
+    gradient_difference_bound,
+    require_sloped_loss,
+)
 from .regions import Ball, Box, Region
 
 LOSSES_PER_BLOCK = 400_000  # losses computed at once: few enough for a processor's cache
@@ -36,12 +42,15 @@ KINK_WIDTHS = (
 class Risk:
     """The empirical risk F and its derivatives, for records `values` (r, p) that occur `weights` (r,) times.
 
-    With features, the columns are a (d,) and the target b; a is scaled into the unit ball where it is not, which
-    depends on its own record only, so that the sensitivities of `losses.difference` hold whatever was handed over. The
-    same holds for points clipped into their box. Without features (a location) the one column is b and a = 1.
+    With features, the columns are a (d,) and the target b; a is scaled into the unit ball where it
+    is not, which depends on its own record only, so that the sensitivities of `losses.difference`
+    hold whatever was handed over. The same holds for points clipped into their box. Without
+    features (a location) the one column is b and a = 1.
     """
 
-    def __init__(self, loss: Loss, values: Array, weights: Array, *, location: bool = False) -> None:
+    def __init__(
+        self, loss: Loss, values: Array, weights: Array, *, location: bool = False
+    ) -> None:
         self.loss: Loss = loss
         self.location = location
         self.counts = np.asarray(weights, dtype=float)
@@ -113,7 +122,9 @@ class LossOnRegion:
     @cached_property
     def G(self) -> float:  # noqa: N802 - the paper's letter
         """The Lipschitz constant of f(·; z) − f(·; z') on K, for all records z, z'."""
-        return gradient_difference_bound(self.loss, location=self.location, max_norm=self.region.max_norm)
+        return gradient_difference_bound(
+            self.loss, location=self.location, max_norm=self.region.max_norm
+        )
 
     def risk(self, rows: Any) -> Risk:
         """The risk F on the rows."""
@@ -132,8 +143,8 @@ def minimise_by_newton(
 ) -> Array:
     """The minimiser of F(x) + μ‖x − c‖²/2 + ⟨tilt, x⟩ over R^d, or a ball, for a smooth loss: damped Newton from x.
 
-    On R^d it ends when the gradient's norm is at most `tolerance`, or when rounding hides any further fall: it promises
-    nothing of what it reached, and raises nothing.
+    On R^d it ends when the gradient's norm is at most `tolerance`, or when rounding hides any
+    further fall: it promises nothing of what it reached, and raises nothing.
     """
     tilt = np.broadcast_to(np.asarray(tilt, dtype=float), x.shape)
 
@@ -190,12 +201,15 @@ def _minimise_on_sphere(H: Array, g: Array, x: Array, ball: Ball) -> Array:
     return ball.project(ball.centre + Q @ (r / (eigenvalues + math.exp(log_lam))))
 
 
-def minimise_risk(risk: Risk, region: Region, *, mu: float = 0.0, centre: Array | None = None) -> Array:
+def minimise_risk(
+    risk: Risk, region: Region, *, mu: float = 0.0, centre: Array | None = None
+) -> Array:
     """The minimiser (d,) over the region of F(x) + μ‖x − c‖²/2, c the region's centre unless given.
 
-    Kinks are rounded off over a width that shrinks to 1e-8 of the range of residuals, each time from the last solution,
-    so that the value found is too large by about that much at the most. Raises InputError where there is no smallest
-    value within reach: separable classes on R^d without a regulariser.
+    Kinks are rounded off over a width that shrinks to 1e-8 of the range of residuals, each time
+    from the last solution, so that the value found is too large by about that much at the most.
+    Raises InputError where there is no smallest value within reach: separable classes on R^d
+    without a regulariser.
     """
     c = region.centre if centre is None else centre
     loss = risk.loss
@@ -211,13 +225,19 @@ def minimise_risk(risk: Risk, region: Region, *, mu: float = 0.0, centre: Array 
         if isinstance(region, Box):
             x = _minimise_in_box(smooth_risk, region, x, mu, c)
         else:
-            x = minimise_by_newton(smooth_risk, x, mu=mu, centre=c, ball=region if isinstance(region, Ball) else None)
+            x = minimise_by_newton(
+                smooth_risk, x, mu=mu, centre=c, ball=region if isinstance(region, Ball) else None
+            )
     if kinked_loss and len(risk.w) <= MAX_LINEAR_PROGRAM_ROWS:
         exact_minimiser = _solve_linear_program(risk, kinked_loss, region)
-        if region.contains(exact_minimiser[None])[0] and risk.value(exact_minimiser) < risk.value(x):
+        if region.contains(exact_minimiser[None])[0] and risk.value(exact_minimiser) < risk.value(
+            x
+        ):
             x = exact_minimiser
     if mu == 0 and not region.is_bounded and np.linalg.norm(x - c) > 1e4 * region.radius:
-        raise InputError("the risk has no smallest value on R^d (separable classes?); choose a ball or mu > 0")
+        raise InputError(
+            "the risk has no smallest value on R^d (separable classes?); choose a ball or mu > 0"
+        )
     return x
 
 
@@ -228,7 +248,9 @@ def _minimise_in_box(risk: Risk, region: Box, x: Array, mu: float, c: Array) -> 
 
     bounds = list(zip(region.low, region.high, strict=True))
     options = {"maxiter": 2000, "ftol": 1e-16, "gtol": 1e-12}
-    result: Any = minimize(value_and_gradient, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    result: Any = minimize(
+        value_and_gradient, x, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+    )
     return result.x
 
 

@@ -1,8 +1,9 @@
 """Optimal transport of points: the distance W1, and the bounded-Lipschitz projection.
 
-All of it is one linear program, least-cost shipping from sources to sinks, which HiGHS solves on few arcs at a time:
-those to near neighbours, then those whose reduced cost says that they pay.
-The dual values of the last solve bound the optimum from below, so what is returned comes with its error.
+All of it is one linear program, least-cost shipping from sources to sinks, which HiGHS solves on
+few arcs at a time: those to near neighbours, then those whose reduced cost says that they pay. The
+dual values of the last solve bound the optimum from below, so what is returned comes with its
+error.
 """
 
 from typing import Any
@@ -19,7 +20,10 @@ from .point_grouping import bound_w1_by_groups, group_points
 
 MAX_DENSE_ARCS = 20_000  # up to this number of arcs, the first solve contains all of them
 NEAREST_ARCS_PER_POINT = 16  # arcs of every point at first
-ARCS_PER_POINT, ARCS_PER_GROUP = 4, 16  # arcs of every point, or group of points, at first, by entropic transport
+ARCS_PER_POINT, ARCS_PER_GROUP = (
+    4,
+    16,
+)  # arcs of every point, or group of points, at first, by entropic transport
 TEMPERATURE_HALVINGS, SCALINGS_PER_TEMPERATURE = (
     9,
     15,
@@ -31,11 +35,12 @@ MAX_TIGHT_ARCS, LOOSE_RELATIVE_ERROR = (
     1e-3,
 )  # arcs beyond which a solve may stop at that relative error, which is then returned
 GROUP_RELATIVE_ERROR = 2e-2  # that relative error for groups, whose own error is larger
-TIGHT_RELATIVE_ERROR = (
-    1e-10  # relative error at which pricing stops; feasibility tolerances of the solver, the least it takes
-)
+# relative error at which pricing stops; feasibility tolerances of the solver, the least it takes
+TIGHT_RELATIVE_ERROR = 1e-10
 DISTANCES_PER_BLOCK = 4_000_000  # distances computed at once
-MAX_W1_GROUPS = 800  # groups that `w1_distance` makes of the points of a distribution that has many more
+MAX_W1_GROUPS = (
+    800  # groups that `w1_distance` makes of the points of a distribution that has many more
+)
 
 
 @value_object
@@ -50,7 +55,8 @@ class Distance:
 class Projection:
     """The nearest distribution `weights` (m,) to a signed measure, and its bounded-Lipschitz distance `value`.
 
-    `error`: by how much `value` may exceed the smallest one; 0 but for rounding where it was computed exactly.
+    `error`: by how much `value` may exceed the smallest one; 0 but for rounding where it was
+    computed exactly.
     """
 
     weights: Array
@@ -58,17 +64,21 @@ class Projection:
     error: float = 0.0
 
 
-def w1_distance(X: Array, a: Array, Y: Array, b: Array, *, max_groups: int = MAX_W1_GROUPS) -> Distance:
+def w1_distance(
+    X: Array, a: Array, Y: Array, b: Array, *, max_groups: int = MAX_W1_GROUPS
+) -> Distance:
     """The W1 distance between the distributions Σ a_i δ(X_i) and Σ b_j δ(Y_j), X (r, d), Y (s, d), normalised.
 
-    d = 1: the closed form. Else up to 2.5 · `max_groups` points on a side as they are; more of them are grouped by the cells
-    of a grid, `max_groups` at most. What the groups ship tells W1 of the points themselves from above and from below: the
-    value is the middle, the error half of what is between.
-    Raises InputError for weights that are negative or all 0.
+    d = 1: the closed form. Else up to 2.5 · `max_groups` points on a side as they are; more of them
+    are grouped by the cells of a grid, `max_groups` at most. What the groups ship tells W1 of the
+    points themselves from above and from below: the value is the middle, the error half of what is
+    between. Raises InputError for weights that are negative or all 0.
     """
     (X, a), (Y, b) = _normalised_distribution(X, a), _normalised_distribution(Y, b)
     if X.shape[1] == 1:
-        from scipy.stats import wasserstein_distance  # here, as it takes longer to load than all of this package
+        from scipy.stats import (
+            wasserstein_distance,
+        )  # here, as it takes longer to load than all of this package
 
         return Distance(float(wasserstein_distance(X[:, 0], Y[:, 0], a, b)), 0.0)
     if len(X) == 1 or len(Y) == 1:
@@ -93,12 +103,13 @@ def w1_distance(X: Array, a: Array, Y: Array, b: Array, *, max_groups: int = MAX
 def project_bounded_lipschitz(V: Array, m: Array, D: float) -> Projection:
     """The distribution μ on V (k, d) with the least D_BL(m, μ), for a signed measure m (k,) of diameter ≤ D.
 
-    D_BL(m, μ) = sup {Σ f_i (m_i − μ_i): |f| ≤ D, f 1-Lipschitz}. With P and N the positive and the negative mass of m
-    and M = P − N, every distance is at most 2D, so a surplus or lack of mass costs D|M − 1| whatever is done, and the
-    rest is shipping: the negative part is filled from the positive one at cost ρ, or at no cost from a dustbin of mass
-    (1 − M)₊, and what is left of the positive part, max(M, 1) less what the dustbin gave, is μ once normalised. P ≤ 1:
-    nothing is shipped, μ = m₊/P. No positive part: μ is uniform.
-    d = 1: arcs between neighbours on the line. The minimiser is not unique, the value is.
+    D_BL(m, μ) = sup {Σ f_i (m_i − μ_i): |f| ≤ D, f 1-Lipschitz}. With P and N the positive and the
+    negative mass of m and M = P − N, every distance is at most 2D, so a surplus or lack of mass
+    costs D|M − 1| whatever is done, and the rest is shipping: the negative part is filled from the
+    positive one at cost ρ, or at no cost from a dustbin of mass (1 − M)₊, and what is left of the
+    positive part, max(M, 1) less what the dustbin gave, is μ once normalised. P ≤ 1: nothing is
+    shipped, μ = m₊/P. No positive part: μ is uniform. d = 1: arcs between neighbours on the line.
+    The minimiser is not unique, the value is.
     Source: He, Vershynin, Zhu 2023, Algorithm 2, as a flow.
     """
     positive, negative = np.flatnonzero(m > 0), np.flatnonzero(m < 0)
@@ -107,7 +118,13 @@ def project_bounded_lipschitz(V: Array, m: Array, D: float) -> Projection:
         return Projection(np.full(len(m), 1 / len(m)), D * abs(M - 1))
     remaining_mass, cost, error = np.maximum(m, 0.0), 0.0, 0.0
     if P > 1 and len(negative):
-        X, a, Y, b, dustbin_mass = V[positive], m[positive], V[negative], -m[negative], max(1 - M, 0.0)
+        X, a, Y, b, dustbin_mass = (
+            V[positive],
+            m[positive],
+            V[negative],
+            -m[negative],
+            max(1 - M, 0.0),
+        )
         is_line = V.shape[1] == 1
         flows = (
             _solve_transport_on_line(X[:, 0], a, Y[:, 0], b, dustbin_mass)
@@ -126,7 +143,8 @@ def project_bounded_lipschitz(V: Array, m: Array, D: float) -> Projection:
 class _TransportPlan:
     """The result of a transport: the mass that left each source (p,), its cost, and a bound on the excess cost.
 
-    `arcs` i · q + j and the `arc_masses` on them, where it is positive; `v` (q,) the duals of the sinks.
+    `arcs` i · q + j and the `arc_masses` on them, where it is positive; `v` (q,) the duals of the
+    sinks.
     """
 
     shipped_mass: Array
@@ -138,20 +156,29 @@ class _TransportPlan:
 
 
 def _solve_transport(
-    X: Array, a: Array, Y: Array, b: Array, *,
-    arcs: Array, dustbin_mass: float | None = None, relative_error: float | None = None,
+    X: Array,
+    a: Array,
+    Y: Array,
+    b: Array,
+    *,
+    arcs: Array,
+    dustbin_mass: float | None = None,
+    relative_error: float | None = None,
 ) -> _TransportPlan:
     """The cheapest transport from sources a (p,) at X to sinks b (q,) at Y, on `arcs` i · q + j first, then on all.
 
-    `relative_error`: the relative error to stop at, by default as tight as rounding allows, looser for very many arcs.
+    `relative_error`: the relative error to stop at, by default as tight as rounding allows, looser
+    for very many arcs.
 
-    With `dustbin_mass` there is one more source of that mass, and one more sink that takes what is left, all at no cost.
-    Duals u, v with u_i + v_j ≤ c_ij on all arcs give the lower bound Σ a u + Σ b v; v, lowered until that holds, is one
-    whatever arcs were solved.
+    With `dustbin_mass` there is one more source of that mass, and one more sink that takes what is
+    left, all at no cost. Duals u, v with u_i + v_j ≤ c_ij on all arcs give the lower bound Σ a u +
+    Σ b v; v, lowered until that holds, is one whatever arcs were solved.
     """
     p, q, has_dustbin = len(X), len(Y), dustbin_mass is not None
     source_masses, sink_masses = (
-        (a, b) if dustbin_mass is None else (np.append(a, dustbin_mass), np.append(b, a.sum() + dustbin_mass - b.sum()))
+        (a, b)
+        if dustbin_mass is None
+        else (np.append(a, dustbin_mass), np.append(b, a.sum() + dustbin_mass - b.sum()))
     )
     mass_unit, lower_bound = source_masses.sum() / len(source_masses), -np.inf
     if relative_error is None:
@@ -167,13 +194,18 @@ def _solve_transport(
         cost, u, v = float(c @ x) * mass_unit, u * scale, v * scale
         sink_prices, new_arcs = _price_sinks(X, Y, u[:p], v[:q], scale * TIGHT_RELATIVE_ERROR)
         lower_bound = max(
-            lower_bound, float(a @ u[:p] + b @ sink_prices + (source_masses[p:] @ u[p:] + sink_masses[q:] @ v[q:]))
+            lower_bound,
+            float(
+                a @ u[:p] + b @ sink_prices + (source_masses[p:] @ u[p:] + sink_masses[q:] @ v[q:])
+            ),
         )
         new_arcs = np.setdiff1d(new_arcs, arcs, assume_unique=True)
         if not len(new_arcs) or cost - lower_bound <= relative_error * cost:
             is_used = x > 0
             shipped, mass = np.bincount(i, x, p) * mass_unit, x[is_used] * mass_unit
-            return _TransportPlan(shipped, cost, max(cost - lower_bound, 0.0), arcs[is_used], mass, v[:q])
+            return _TransportPlan(
+                shipped, cost, max(cost - lower_bound, 0.0), arcs[is_used], mass, v[:q]
+            )
         arcs = np.concatenate([arcs, new_arcs])
 
 
@@ -187,19 +219,32 @@ def _solve_flow_program(
         j = np.concatenate([j, np.full(p + 1, q), np.arange(q)])
     columns = np.arange(len(i))
     rows = np.concatenate([i, len(a) + j])
-    balance = sp.csr_matrix((np.ones(2 * len(i)), (rows, np.tile(columns, 2))), shape=(len(a) + len(b), len(i)))
-    x, duals = _solve_linear_program(np.append(c, np.zeros(len(i) - count)), balance, np.concatenate([a, b]))
+    balance = sp.csr_matrix(
+        (np.ones(2 * len(i)), (rows, np.tile(columns, 2))), shape=(len(a) + len(b), len(i))
+    )
+    x, duals = _solve_linear_program(
+        np.append(c, np.zeros(len(i) - count)), balance, np.concatenate([a, b])
+    )
     return x[:count], duals[: len(a)], duals[len(a) :]
 
 
 def _solve_linear_program(costs: Array, matrix: Any, right_side: Array) -> tuple[Array, Array]:
     """The minimiser x ≥ 0 of costs · x subject to matrix x = right, and the dual variables."""
     solution: Any = linprog(
-        costs, A_eq=matrix, b_eq=right_side, method="highs-ds",
-        options={"presolve": False, "primal_feasibility_tolerance": TIGHT_RELATIVE_ERROR, "dual_feasibility_tolerance": TIGHT_RELATIVE_ERROR},
+        costs,
+        A_eq=matrix,
+        b_eq=right_side,
+        method="highs-ds",
+        options={
+            "presolve": False,
+            "primal_feasibility_tolerance": TIGHT_RELATIVE_ERROR,
+            "dual_feasibility_tolerance": TIGHT_RELATIVE_ERROR,
+        },
     )
     if solution.status != 0:
-        raise InputError(f"a transport with {len(right_side)} points could not be solved: {solution.message}")
+        raise InputError(
+            f"a transport with {len(right_side)} points could not be solved: {solution.message}"
+        )
     return solution.x, solution.eqlin.marginals
 
 
@@ -219,7 +264,10 @@ def _nearest_arcs(X: Array, Y: Array) -> Array:
     p, q = len(X), len(Y)
     if p * q <= MAX_DENSE_ARCS:
         return np.arange(p * q)
-    sinks_per_source, sources_per_sink = min(NEAREST_ARCS_PER_POINT, q), min(NEAREST_ARCS_PER_POINT, p)
+    sinks_per_source, sources_per_sink = (
+        min(NEAREST_ARCS_PER_POINT, q),
+        min(NEAREST_ARCS_PER_POINT, p),
+    )
     j = KDTree(Y).query(X, sinks_per_source)[1].reshape(p, sinks_per_source)
     return _arcs_both_ways(j, KDTree(X).query(Y, sources_per_sink)[1].reshape(q, sources_per_sink))
 
@@ -227,8 +275,10 @@ def _nearest_arcs(X: Array, Y: Array) -> Array:
 def _low_cost_arcs(X: Array, a: Array, Y: Array, b: Array, arcs_per_point: int) -> Array:
     """The arcs of small reduced cost by entropic potentials at falling temperatures, `most` for each point.
 
-    All arcs, if there are few. Near neighbours would not do: between two distributions that lie apart, mass goes far.
-    Source: Cuturi 2013, with the potentials absorbed into the kernel at each temperature (Schmitzer 2019).
+    All arcs, if there are few. Near neighbours would not do: between two distributions that lie
+    apart, mass goes far.
+    Source: Cuturi 2013, with the potentials absorbed into the kernel at each temperature (Schmitzer
+    2019).
     """
     p, q = len(X), len(Y)
     if p * q <= MAX_DENSE_ARCS // 4:
@@ -248,13 +298,19 @@ def _low_cost_arcs(X: Array, a: Array, Y: Array, b: Array, arcs_per_point: int) 
     j = np.argpartition(reduced, sinks_per_source - 1, axis=1)[:, :sinks_per_source]
     reduced -= reduced.min(axis=1)[:, None]
     sources_per_sink = min(arcs_per_point, p)
-    return _arcs_both_ways(j, np.argpartition(reduced, sources_per_sink - 1, axis=0)[:sources_per_sink].T)
+    return _arcs_both_ways(
+        j, np.argpartition(reduced, sources_per_sink - 1, axis=0)[:sources_per_sink].T
+    )
 
 
 def _arcs_both_ways(j: Array, i: Array) -> Array:
     """The arcs i · q + j from every source to its sinks j (p, t), and to every sink from its sources i (q, s)."""
     p, q = len(j), len(i)
-    return np.unique(np.concatenate([(np.arange(p)[:, None] * q + j).ravel(), (i * q + np.arange(q)[:, None]).ravel()]))
+    return np.unique(
+        np.concatenate(
+            [(np.arange(p)[:, None] * q + j).ravel(), (i * q + np.arange(q)[:, None]).ravel()]
+        )
+    )
 
 
 def _price_sinks(X: Array, Y: Array, u: Array, v: Array, slack: float) -> tuple[Array, Array]:
@@ -273,17 +329,27 @@ def _price_sinks(X: Array, Y: Array, u: Array, v: Array, slack: float) -> tuple[
     return prices, np.concatenate(new_arcs) if new_arcs else np.zeros(0, dtype=int)
 
 
-def _solve_transport_on_line(X: Array, a: Array, Y: Array, b: Array, dustbin_mass: float) -> _TransportPlan:
+def _solve_transport_on_line(
+    X: Array, a: Array, Y: Array, b: Array, dustbin_mass: float
+) -> _TransportPlan:
     """The cheapest transport on the real line, as `_solve_transport`: mass moves between neighbours on 2(p + q) arcs."""
     p, k = len(X), len(X) + len(Y)
     order = np.argsort(np.concatenate([X, Y]), kind="stable")
     gaps = np.diff(np.concatenate([X, Y])[order])
     mass_unit, scale = b.sum() / len(b), float(gaps.mean()) or 1.0
-    # Variables: rightward (k − 1,), leftward (k − 1,), left over at every place (k,), and of the dustbin.
-    outflow = sp.eye_array(k, k - 1) - sp.eye_array(k, k - 1, k=-1)  # what leaves each place to the right
-    surplus_sign = np.where(order < p, 1.0, -1.0)  # what a source keeps, what the dustbin gives a sink
+    # Variables: rightward (k − 1,), leftward (k − 1,), left over at every place (k,), and of the
+    # dustbin.
+    outflow = sp.eye_array(k, k - 1) - sp.eye_array(
+        k, k - 1, k=-1
+    )  # what leaves each place to the right
+    surplus_sign = np.where(
+        order < p, 1.0, -1.0
+    )  # what a source keeps, what the dustbin gives a sink
     balance = sp.block_array(
-        [[outflow, -outflow, sp.diags_array(surplus_sign), None], [None, None, (surplus_sign < 0)[None] * 1.0, [[1.0]]]]
+        [
+            [outflow, -outflow, sp.diags_array(surplus_sign), None],
+            [None, None, (surplus_sign < 0)[None] * 1.0, [[1.0]]],
+        ]
     )
     costs = np.concatenate([gaps, gaps, np.zeros(k + 1)]) / scale
     x, _ = _solve_linear_program(
@@ -291,7 +357,9 @@ def _solve_transport_on_line(X: Array, a: Array, Y: Array, b: Array, dustbin_mas
     )
     remaining_mass = np.empty(k)
     remaining_mass[order] = x[2 * (k - 1) : -1] * mass_unit
-    return _TransportPlan(a - remaining_mass[:p], float(costs @ x) * mass_unit * scale, 0.0, *[np.zeros(0)] * 3)
+    return _TransportPlan(
+        a - remaining_mass[:p], float(costs @ x) * mass_unit * scale, 0.0, *[np.zeros(0)] * 3
+    )
 
 
 def _normalised_distribution(X: Array, a: Array) -> tuple[Array, Array]:

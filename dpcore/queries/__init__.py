@@ -1,6 +1,7 @@
 """Workloads: finite sets of linear queries over the cells of a domain.
 
-A query maps cells to [-1, 1]. Every workload is closed under negation by the sign s of (j, s), never by storing −q.
+A query maps cells to [-1, 1]. Every workload is closed under negation by the sign s of (j, s),
+never by storing −q.
 """
 
 from .defensive_copies import defensive_copy, defensive_domain_copy

@@ -1,7 +1,8 @@
 """Private copies of workloads, which the code that made the originals cannot reach.
 
-A Curator counts and calibrates on the twin: what is done to the original between two questions, on purpose or not,
-changes neither the true answers that were kept for it nor the sensitivity that noise is calibrated to.
+A Curator counts and calibrates on the twin: what is done to the original between two questions, on
+purpose or not, changes neither the true answers that were kept for it nor the sensitivity that
+noise is calibrated to.
 """
 
 from collections.abc import Iterator
@@ -20,7 +21,9 @@ from .table_queries import TableQueries, parts_by_table
 from .union import Union
 from .workload import Workload
 
-_DEFENSIVE_COPIES: "WeakKeyDictionary[Any, Workload]" = WeakKeyDictionary()  # so that runs share what a twin found out
+_DEFENSIVE_COPIES: "WeakKeyDictionary[Any, Workload]" = (
+    WeakKeyDictionary()
+)  # so that runs share what a twin found out
 
 
 def defensive_domain_copy(domain: Domain) -> Domain:
@@ -34,14 +37,19 @@ def defensive_domain_copy(domain: Domain) -> Domain:
 def defensive_copy(workload: Workload, domain: Domain | None = None) -> Workload:
     """A private copy of a workload, rebuilt from its domain, columns and matrix alone.
 
-    Made when it is first asked for, and kept as long as the original is. Raises InputError for a type that is not one
-    of this package's own, for a part that does not fit, and where `domain` is given and it speaks of another one.
+    Made when it is first asked for, and kept as long as the original is. Raises InputError for a
+    type that is not one of this package's own, for a part that does not fit, and where `domain` is
+    given and it speaks of another one.
     """
     if type(workload) not in (Marginals, Explicit, TableQueries, Union):
-        raise InputError(f"{type(workload).__name__} is not a set of questions whose sensitivity is known here")
+        raise InputError(
+            f"{type(workload).__name__} is not a set of questions whose sensitivity is known here"
+        )
     private_copy = _DEFENSIVE_COPIES.get(workload)
     if private_copy is None:
-        private_copy = _DEFENSIVE_COPIES[workload] = _rebuild_workload(workload, defensive_domain_copy(workload.domain))
+        private_copy = _DEFENSIVE_COPIES[workload] = _rebuild_workload(
+            workload, defensive_domain_copy(workload.domain)
+        )
     if domain is not None and private_copy.domain.columns != domain.columns:
         raise InputError("the questions are about another schema than the rows")
     return private_copy
@@ -61,7 +69,9 @@ def _rebuild_workload(workload: Any, domain: Domain) -> Workload:
 def _copy_parts(workload: TableQueries) -> Iterator[tuple[tuple[str, ...], csr_array]]:
     """The parts, as `TableQueries` takes them, from copies of the arrays that the workload stores."""
     base = Marginals(workload.domain, to_builtin(workload.base.columns))
-    csr_arrays = (readonly_copy(getattr(workload.matrix, name)) for name in ("data", "indices", "indptr"))
+    csr_arrays = (
+        readonly_copy(getattr(workload.matrix, name)) for name in ("data", "indices", "indptr")
+    )
     matrix: Any = csr_array(tuple(csr_arrays), (int(workload.m), base.m))
     matrix.check_format()
     return parts_by_table(base, matrix, readonly_copy(workload._table_of_query))

@@ -15,7 +15,9 @@ from .workload import QueryLabel, Workload, max_column_distance
 MAX_FACTORISATION_WORK = (
     2 * 10**8
 )  # m · k · min(m, k) up to which a whole row space is computed: about a quarter of a second
-MIN_SKETCH_ENTRIES = 10**5  # entries m · k from which a pass costs enough for a small row space to be looked for
+MIN_SKETCH_ENTRIES = (
+    10**5
+)  # entries m · k from which a pass costs enough for a small row space to be looked for
 MAX_FACTOR_ERROR = 1e-12  # error of an entry of A = C V up to which it serves
 SKETCH_OVERSAMPLING = 8  # random combinations of the rows beyond the rank that is looked for
 
@@ -24,9 +26,10 @@ SKETCH_OVERSAMPLING = 8  # random combinations of the rows beyond the rank that 
 class RowSpace:
     """The factorisation A = C V of A (m, k): an orthonormal `basis` V (p, k) of its rows, and `coordinates` C (m, p).
 
-    A query in these coordinates has at most p non-zeros (the paper says k − p), whatever k is. A pass over A costs
-    O(mk), over C and V O((m + k)p): nothing is gained where the queries are independent, p = m ≤ k, and much where many
-    follow from few. Source: Micali, Lezane, Betken 2025, section 4.
+    A query in these coordinates has at most p non-zeros (the paper says k − p), whatever k is. A
+    pass over A costs O(mk), over C and V O((m + k)p): nothing is gained where the queries are
+    independent, p = m ≤ k, and much where many follow from few. Source: Micali, Lezane, Betken
+    2025, section 4.
     """
 
     basis: Array
@@ -36,15 +39,19 @@ class RowSpace:
 def factorise_row_space(A: Array, max_rank: int | None = None) -> RowSpace | None:
     """The row space of A (m, k) by pivoted QR, in O(mk min(m, k)) steps; None for a rank above `max_rank`.
 
-    Pivoting makes every later column, with what is already explained taken off, no longer than the diagonal entry of R
-    at which the rank is cut: what is lost is at rounding level. The rank may come out too large, for matrices made for
-    that (Kahan 1966), which harms nothing. With `max_rank`, `max_rank` + 8 random combinations of the rows are factorised in
-    their place, in O(mk · most): if their rank is no larger they almost surely span all rows, and A = C V is checked.
+    Pivoting makes every later column, with what is already explained taken off, no longer than the
+    diagonal entry of R at which the rank is cut: what is lost is at rounding level. The rank may
+    come out too large, for matrices made for that (Kahan 1966), which harms nothing. With
+    `max_rank`, `max_rank` + 8 random combinations of the rows are factorised in their place, in
+    O(mk · most): if their rank is no larger they almost surely span all rows, and A = C V is
+    checked.
     Source: Golub, Van Loan 2013, Algorithm 5.4.1; Halko, Martinsson, Tropp 2011, Algorithm 4.1.
     """
     sketch = A
     if max_rank is not None:  # public randomness: the queries are public
-        sketch = np.random.default_rng(0).standard_normal((max_rank + SKETCH_OVERSAMPLING, len(A))) @ A
+        sketch = (
+            np.random.default_rng(0).standard_normal((max_rank + SKETCH_OVERSAMPLING, len(A))) @ A
+        )
     factors: Any = qr(sketch.T, mode="economic", pivoting=True, check_finite=False)
     diagonal = np.abs(np.diag(factors[1]))
     rank = int(np.count_nonzero(diagonal > max(A.shape) * np.finfo(float).eps * diagonal[0]))
@@ -52,7 +59,9 @@ def factorise_row_space(A: Array, max_rank: int | None = None) -> RowSpace | Non
         return None
     V = np.ascontiguousarray(factors[0][:, :rank].T)
     C = A @ V.T
-    return RowSpace(V, C) if max_rank is None or np.abs(C @ V - A).max() <= MAX_FACTOR_ERROR else None
+    return (
+        RowSpace(V, C) if max_rank is None or np.abs(C @ V - A).max() <= MAX_FACTOR_ERROR else None
+    )
 
 
 class Explicit(Workload):
@@ -64,11 +73,15 @@ class Explicit(Workload):
             raise InputError(f"the query matrix holds no real numbers (its type is {matrix.dtype})")
         matrix = frozen_copy(matrix)
         if matrix.ndim != 2 or matrix.shape[0] < 1 or matrix.shape[1] != domain.size:
-            raise InputError(f"the query matrix has shape {matrix.shape}; it must be (m, {domain.size}) with m ≥ 1")
+            raise InputError(
+                f"the query matrix has shape {matrix.shape}; it must be (m, {domain.size}) with "
+                "m ≥ 1"
+            )
         if not (np.abs(matrix) <= 1).all():
             invalid_entry = np.argwhere(~(np.abs(matrix) <= 1))[0]
             raise InputError(
-                f"the query matrix holds {matrix[tuple(invalid_entry)]} in row {invalid_entry[0]}, outside -1..1"
+                f"the query matrix holds {matrix[tuple(invalid_entry)]} in row "
+                f"{invalid_entry[0]}, outside -1..1"
             )
         self.domain = domain
         self.matrix = matrix
@@ -118,7 +131,9 @@ class Explicit(Workload):
 
     def answers_of_rows(self, rows: Countable) -> Array:
         """The answers ⟨q_j, P_n⟩ (m,) on records, from the matrix columns of occupied cells."""
-        return self.matrix[:, self.domain.cell_numbers(rows.values)] @ (rows.weights / rows.sum_divisor)
+        return self.matrix[:, self.domain.cell_numbers(rows.values)] @ (
+            rows.weights / rows.sum_divisor
+        )
 
     def adjoint(self, w: Array) -> Array:
         """The sum Σ_j w_j q_j of all queries (k,), for weights w (m,)."""

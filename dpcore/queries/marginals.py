@@ -17,15 +17,18 @@ from ..schema.domain import Countable, Domain
 from .workload import QueryLabel, Workload
 
 MAX_TABLES = 200_000  # all triples of a hundred columns, and not many more
-MIN_COLUMNS_TO_SAMPLE_PAIRS, SAMPLED_PAIRS = 30, 200  # columns from which on only this many pairs are scored
+MIN_COLUMNS_TO_SAMPLE_PAIRS, SAMPLED_PAIRS = (
+    30,
+    200,
+)  # columns from which on only this many pairs are scored
 MAX_DECOMPOSED_AXES = 6  # most columns of a table whose queries are split into components
 
 
 class Marginals(Workload):
     """Marginal tables on chosen column sets: query j is the indicator of one cell of one table.
 
-    Answers are summed out of shared partial sums along a tree (a 2-way table comes from a 3-way one), so one pass costs
-    a few additions per cell of the domain, not one per table.
+    Answers are summed out of shared partial sums along a tree (a 2-way table comes from a 3-way
+    one), so one pass costs a few additions per cell of the domain, not one per table.
     """
 
     width = 1.0
@@ -38,9 +41,13 @@ class Marginals(Workload):
         self.axes = tuple(tuple(sorted(domain.axes(c))) for c in self.columns)
         for names, axes in zip(self.columns, self.axes, strict=True):
             if not names or len(set(axes)) < len(names):
-                raise InputError(f"the marginal {names!r} must name at least one column, and each only once")
+                raise InputError(
+                    f"the marginal {names!r} must name at least one column, and each only once"
+                )
         if len(set(self.axes)) < len(self.axes):
-            repeated = next(c for c, a in zip(self.columns, self.axes, strict=True) if self.axes.count(a) > 1)
+            repeated = next(
+                c for c, a in zip(self.columns, self.axes, strict=True) if self.axes.count(a) > 1
+            )
             raise InputError(f"the marginal {' × '.join(repeated)} is asked twice")
         self.shapes = tuple(domain.shape_of(axes) for axes in self.axes)
         self.sizes = [math.prod(s) for s in self.shapes]  # cells of each table
@@ -53,9 +60,14 @@ class Marginals(Workload):
     def all(cls, domain: Domain, ways: int) -> "Marginals":
         """All marginals over `ways` columns; InputError when the domain has fewer, or for too many tables."""
         if not 1 <= ways <= len(domain.columns):
-            raise InputError(f"marginals over {ways} columns: outside 1..{len(domain.columns)}, the number of columns")
+            raise InputError(
+                f"marginals over {ways} columns: outside 1..{len(domain.columns)}, the number of "
+                "columns"
+            )
         if (count := math.comb(len(domain.columns), ways)) > MAX_TABLES:
-            raise InputError(f"all marginals over {ways} columns are {count:,} tables, more than {MAX_TABLES:,}")
+            raise InputError(
+                f"all marginals over {ways} columns are {count:,} tables, more than {MAX_TABLES:,}"
+            )
         return cls(domain, combinations(domain.names, ways))
 
     @classmethod
@@ -92,12 +104,17 @@ class Marginals(Workload):
     def _summation_steps(self) -> tuple[tuple[int, tuple[int, int, int], int], ...]:
         """The order of summation: (parent, (before, summed, after), table or -1) of nodes 1, 2, …; 0 is the domain.
 
-        A node is the set of axes summed out, in increasing order: early axes, long contiguous blocks, go first. A node
-        that only leads on to the next axis is skipped, so that a run of axes is summed in one go.
+        A node is the set of axes summed out, in increasing order: early axes, long contiguous
+        blocks, go first. A node that only leads on to the next axis is skipped, so that a run of
+        axes is summed in one go.
         """
         all_axes = range(len(self.domain.shape))
-        targets = {tuple(a for a in all_axes if a not in axes): i for i, axes in enumerate(self.axes)}
-        prefixes = {summed_axes[:i] for summed_axes in targets for i in range(1, len(summed_axes) + 1)}
+        targets = {
+            tuple(a for a in all_axes if a not in axes): i for i, axes in enumerate(self.axes)
+        }
+        prefixes = {
+            summed_axes[:i] for summed_axes in targets for i in range(1, len(summed_axes) + 1)
+        }
         following: dict[Axes, list[int]] = {gone: [] for gone in prefixes | {()}}
         for gone in prefixes:
             following[gone[:-1]].append(gone[-1])
@@ -147,14 +164,19 @@ class Marginals(Workload):
         """The numbers of the tables that the K-marginal score averages over; None unless all of them are here."""
         table_numbers = {axes: i for i, axes in enumerate(self.axes)}
         pair_axes = Marginals.k_marginal_pairs(self.domain).axes
-        return np.array([table_numbers[axes] for axes in pair_axes]) if table_numbers.keys() >= set(pair_axes) else None
+        return (
+            np.array([table_numbers[axes] for axes in pair_axes])
+            if table_numbers.keys() >= set(pair_axes)
+            else None
+        )
 
     def variance(self, squares: Mapping[Axes, float]) -> float:
         """The total variance of least-squares answers from these T tables with Gaussian noise, in units of 1/(nμ)².
 
-        `squares`: Σ ‖g‖² of the answers' components g on the cells of each set B of axes. A cell has variance Δ₂² = 2T,
-        one of B summed out of a table A ⊇ B has size_A/size_B times that, and what all A say is averaged by precision;
-        components of different B have independent errors. ∞ when some B is in no table.
+        `squares`: Σ ‖g‖² of the answers' components g on the cells of each set B of axes. A cell
+        has variance Δ₂² = 2T, one of B summed out of a table A ⊇ B has size_A/size_B times that,
+        and what all A say is averaged by precision; components of different B have independent
+        errors. ∞ when some B is in no table.
         """
         sizes = np.array(self.sizes, dtype=float)
         total = 0.0
@@ -170,7 +192,11 @@ class Marginals(Workload):
         for parent, block_shape, table in self._summation_steps:
             block = partial_sums[parent].reshape(block_shape)
             # numpy sums short inner blocks slowly, einsum does not.
-            total = np.add.reduce(block, axis=1) if block_shape[2] >= 64 else np.einsum("abc->ac", block)
+            total = (
+                np.add.reduce(block, axis=1)
+                if block_shape[2] >= 64
+                else np.einsum("abc->ac", block)
+            )
             partial_sums.append(total)
             if table >= 0:
                 table_answers[table] = total
@@ -188,11 +214,15 @@ class Marginals(Workload):
         parts: list[Array | None] = [None] * (len(self._summation_steps) + 1)
         for parent, block_shape, table in reversed(self._summation_steps):
             table_weights = w[self.tables[table]] if table >= 0 else None
-            node_weights = reduce(np.add, [part for part in (parts.pop(), table_weights) if part is not None])
+            node_weights = reduce(
+                np.add, [part for part in (parts.pop(), table_weights) if part is not None]
+            )
             parent_weights = parts[parent]
             if parent_weights is None:
                 parent_weights = parts[parent] = np.zeros(math.prod(block_shape))
-            parent_weights.reshape(block_shape)[...] += node_weights.reshape(block_shape[0], 1, block_shape[2])
+            parent_weights.reshape(block_shape)[...] += node_weights.reshape(
+                block_shape[0], 1, block_shape[2]
+            )
         q = parts[0] if parts[0] is not None else np.zeros(self.domain.size)
         all_axes = tuple(range(len(self.domain.shape)))
         return q + w[self.slices[all_axes]] if all_axes in self.slices else q
@@ -200,7 +230,11 @@ class Marginals(Workload):
     def support(self, j: int) -> tuple[Axes, tuple[Any, ...], float]:
         """The columns of query j's table, its cell there, and the value 1."""
         table = bisect(self._table_ends, j)
-        return self.axes[table], np.unravel_index(j - self.tables[table].start, self.shapes[table]), 1.0
+        return (
+            self.axes[table],
+            np.unravel_index(j - self.tables[table].start, self.shapes[table]),
+            1.0,
+        )
 
     def label(self, j: int) -> QueryLabel:
         """Query j in words, as (column, value) pairs."""

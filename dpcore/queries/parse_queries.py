@@ -12,13 +12,18 @@ from . import Explicit, Marginals, TableQueries, Union, Workload
 from .questions import parse_question
 
 QUERY_FORMS_HELP = (
-    'marginals:W (all W-way), marginals:[["a","b"],["c"]] (chosen ones), ranges:a,b and prefixes:a,b (1-D, of columns '
-    "with an order), conjunctions:W:N (N random ones over W columns), halfspaces:a,b:N (N random ones over columns of "
-    "numbers), question:sex = Female and age > 50 (one question in words), matrix:FILE.npy (m × k, in -1..1); "
+    'marginals:W (all W-way), marginals:[["a","b"],["c"]] (chosen ones), ranges:a,b and '
+    "prefixes:a,b (1-D, of columns "
+    "with an order), conjunctions:W:N (N random ones over W columns), halfspaces:a,b:N (N random "
+    "ones over columns of "
+    "numbers), question:sex = Female and age > 50 (one question in words), matrix:FILE.npy (m × "
+    "k, in -1..1); "
     "given several times, they are asked together"
 )
 WORKLOAD_DESCRIPTIONS = {
-    "marginals:1": "every single column", "marginals:2": "every pair of columns", "marginals:3": "every three columns",
+    "marginals:1": "every single column",
+    "marginals:2": "every pair of columns",
+    "marginals:3": "every three columns",
 }
 
 
@@ -38,7 +43,10 @@ def _parse_workload(text: str, domain: Domain, notes: list[str]) -> Workload:
     if kind == "marginals":
         try:
             column_sets = json.loads(argument)
-            if all(isinstance(names, list) and all(isinstance(n, str) for n in names) for names in column_sets):
+            if all(
+                isinstance(names, list) and all(isinstance(n, str) for n in names)
+                for names in column_sets
+            ):
                 return Marginals(domain, column_sets)
         except (ValueError, TypeError, RecursionError):
             pass
@@ -64,7 +72,9 @@ def split_column_names(text: str) -> list[str]:
     try:
         return next(csv.reader([text]))
     except (csv.Error, StopIteration):
-        raise InputError(f"{text[:80]!r} is not a list of column names separated by commas") from None
+        raise InputError(
+            f"{text[:80]!r} is not a list of column names separated by commas"
+        ) from None
 
 
 def _is_count(text: str) -> bool:

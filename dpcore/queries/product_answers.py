@@ -1,7 +1,8 @@
 """Answers of product distributions, and their gradients.
 
-A product distribution is one probability vector a column of the table. C of them stand as `p` (Σ d_i, C): one column of
-`p` each, the blocks of the table's columns below one another, so that a value of all of them lies together in memory.
+A product distribution is one probability vector a column of the table. C of them stand as `p` (Σ
+d_i, C): one column of `p` each, the blocks of the table's columns below one another, so that a
+value of all of them lies together in memory.
 """
 
 import math
@@ -21,7 +22,9 @@ from ..schema.domain import Domain
 from .marginals import Marginals
 from .workload import MAX_BLOCK_ENTRIES, Workload
 
-MAX_JOINT_CELLS = 1_000_000  # cells of the domain up to which an explicit matrix is multiplied with all of them
+MAX_JOINT_CELLS = (
+    1_000_000  # cells of the domain up to which an explicit matrix is multiplied with all of them
+)
 WHOLE_TABLE_RATIO = 8  # a table is not summed whole where less than one cell in FEW is asked for
 CELLS_PER_CHUNK = 4096  # cells multiplied out at once
 
@@ -36,7 +39,8 @@ def require_small_matrix(workload: Workload) -> None:
     k = workload.domain.size
     if k > MAX_JOINT_CELLS and workload.base is None:
         raise InputError(
-            f"a query matrix over {k:,} combinations is more than the {MAX_JOINT_CELLS:,} on which a mixture of products "
+            f"a query matrix over {k:,} combinations is more than the {MAX_JOINT_CELLS:,} on "
+            "which a mixture of products "
             "answers it; ask for marginals, or choose fewer columns"
         )
 
@@ -44,16 +48,20 @@ def require_small_matrix(workload: Workload) -> None:
 class ProductAnswers:
     """Queries j (J,) of a workload as functions of C product distributions `p` (Σ d_i, C); all queries by default.
 
-    A cell of a table is a product of one row of `p` a column of the table. A table asked for whole is one matrix
-    product (cells of some columns, C) @ (C, cells of the others); of other tables only the cells asked for are
-    multiplied out. Explicit queries are read off the table of all columns; InputError where that has too many cells.
+    A cell of a table is a product of one row of `p` a column of the table. A table asked for whole
+    is one matrix product (cells of some columns, C) @ (C, cells of the others); of other tables
+    only the cells asked for are multiplied out. Explicit queries are read off the table of all
+    columns; InputError where that has too many cells.
     """
 
     def __init__(self, workload: Workload, query_indices: Array | None = None) -> None:
         require_small_matrix(workload)
         self.m = workload.m if query_indices is None else len(query_indices)
         self._readers = list(
-            _workload_readers(workload, np.arange(workload.m) if query_indices is None else np.asarray(query_indices))
+            _workload_readers(
+                workload,
+                np.arange(workload.m) if query_indices is None else np.asarray(query_indices),
+            )
         )
 
     def answers(self, p: Array, weights: Array) -> Array:
@@ -89,8 +97,12 @@ class _RowReader:
 
 def _workload_readers(workload: Workload, query_indices: Array) -> Iterator[_RowReader]:
     """The readers of a workload: one where all queries are read off tables, else one for each member."""
-    for part, answer_slice in [(workload, slice(0, workload.m))] if workload.base else workload.parts:
-        rows = np.flatnonzero((query_indices >= answer_slice.start) & (query_indices < answer_slice.stop))
+    for part, answer_slice in (
+        [(workload, slice(0, workload.m))] if workload.base else workload.parts
+    ):
+        rows = np.flatnonzero(
+            (query_indices >= answer_slice.start) & (query_indices < answer_slice.stop)
+        )
         part_queries = query_indices[rows] - answer_slice.start
         if not len(rows):
             continue
@@ -101,13 +113,16 @@ def _workload_readers(workload: Workload, query_indices: Array) -> Iterator[_Row
             yield _table_reader(joint_table, rows, part.matrix[part_queries])
 
 
-def _table_reader(base: Marginals, rows: Array, matrix: Any, cell_indices: Array | None = None) -> _RowReader:
+def _table_reader(
+    base: Marginals, rows: Array, matrix: Any, cell_indices: Array | None = None
+) -> _RowReader:
     """The reader of those cells of `base` that the matrix uses, or that were requested."""
     if cell_indices is not None:
         used_cells, inverse = np.unique(cell_indices, return_inverse=True)
         if not np.array_equal(used_cells, cell_indices):
             matrix = csr_array(
-                (np.ones(len(inverse)), inverse, np.arange(len(inverse) + 1)), (len(inverse), len(used_cells))
+                (np.ones(len(inverse)), inverse, np.arange(len(inverse) + 1)),
+                (len(inverse), len(used_cells)),
             )
     elif isinstance(matrix, Array):
         used_cells = np.arange(matrix.shape[1])
@@ -125,7 +140,11 @@ def _table_reader(base: Marginals, rows: Array, matrix: Any, cell_indices: Array
         table_cells = used_cells[a:b] - table.start
         if (b - a) * WHOLE_TABLE_RATIO > math.prod(shape):
             selected_cells = None if b - a == math.prod(shape) else table_cells
-            parts.append(_WholeTable(slice(a, b), shape, [value_slices[axis] for axis in axes], selected_cells))
+            parts.append(
+                _WholeTable(
+                    slice(a, b), shape, [value_slices[axis] for axis in axes], selected_cells
+                )
+            )
         else:
             row_index = [
                 code + value_slices[axis].start
@@ -149,11 +168,16 @@ class _WholeTable:
     selected_cells: Array | None
 
     def __post_init__(self) -> None:
-        sizes = [(math.prod(self.shape[:i]), math.prod(self.shape[i:])) for i in range(1, len(self.shape) + 1)]
+        sizes = [
+            (math.prod(self.shape[:i]), math.prod(self.shape[i:]))
+            for i in range(1, len(self.shape) + 1)
+        ]
         self.split = 1 + min(range(len(sizes)), key=lambda i: sum(sizes[i]))
         self.left_cells, self.right_cells = sizes[self.split - 1]
 
-    def _component_chunks(self, p: Array, weights: Array) -> Iterator[tuple[slice, list[Array], Array, Array]]:
+    def _component_chunks(
+        self, p: Array, weights: Array
+    ) -> Iterator[tuple[slice, list[Array], Array, Array]]:
         """Slices of the components, so that products take bounded memory, with factors and the products on each side
         of the cut, of which the right ones are weighted.
         """
@@ -182,7 +206,11 @@ class _WholeTable:
         v = v.reshape(self.left_cells, self.right_cells)
         for chunk, factors, left_products, right_products in self._component_chunks(p, weights):
             _add_factor_gradients(
-                out, self.factor_slices[: self.split], factors[: self.split], v @ right_products, chunk
+                out,
+                self.factor_slices[: self.split],
+                factors[: self.split],
+                v @ right_products,
+                chunk,
             )
             if self.split < len(factors):
                 _add_factor_gradients(
@@ -201,7 +229,9 @@ def _multiply_factors(factors: list[Array], weights: Array | None = None) -> Arr
     return reduce(lambda a, b: (a[:, None] * b).reshape(-1, b.shape[1]), factors)
 
 
-def _add_factor_gradients(out: Array, parts: list[slice], factors: list[Array], v: Array, chunk: slice) -> None:
+def _add_factor_gradients(
+    out: Array, parts: list[slice], factors: list[Array], v: Array, chunk: slice
+) -> None:
     """Add to `out` the gradient of Σ v · _multiplied(factors), for v (Π d_i, C): one factor after the other."""
     while len(factors) > 1:
         others, last = _multiply_factors(factors[:-1]), factors[-1]
@@ -222,11 +252,17 @@ class _SingleCells:
     def _cell_chunks(self) -> Iterator[tuple[slice, Array]]:
         """The cells in pieces of bounded size: the slice of each, and its rows of `p`."""
         starts = range(0, self.row_index.shape[1], CELLS_PER_CHUNK)
-        return ((slice(i, i + CELLS_PER_CHUNK), self.row_index[:, i : i + CELLS_PER_CHUNK]) for i in starts)
+        return (
+            (slice(i, i + CELLS_PER_CHUNK), self.row_index[:, i : i + CELLS_PER_CHUNK])
+            for i in starts
+        )
 
     def answers(self, p: Array, weights: Array) -> Array:
         """The shares (Q,) of the cells in the mixture with these weights (C,)."""
-        chunk_answers = (reduce(np.multiply, (p[rows] for rows in index)) @ weights for _, index in self._cell_chunks())
+        chunk_answers = (
+            reduce(np.multiply, (p[rows] for rows in index)) @ weights
+            for _, index in self._cell_chunks()
+        )
         return np.concatenate(list(chunk_answers))
 
     def add_gradient(self, out: Array, p: Array, weights: Array, v: Array) -> None:
@@ -236,7 +272,9 @@ class _SingleCells:
             for factor in factors[:-1]:
                 prefix_products.append(prefix_products[-1] * factor)
             suffix_product: Any = 1.0
-            for rows, factor, prefix_product in zip(index[::-1], factors[::-1], prefix_products[::-1], strict=True):
+            for rows, factor, prefix_product in zip(
+                index[::-1], factors[::-1], prefix_products[::-1], strict=True
+            ):
                 count = len(rows)
                 scatter = csr_array((np.ones(count), rows, np.arange(count + 1)), (count, len(p)))
                 out += scatter.T @ (prefix_product * suffix_product)

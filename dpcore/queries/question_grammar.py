@@ -1,13 +1,16 @@
 """The grammar of typed questions, and its parser.
 
-    question   = all, joined by `or`;  all = parts, joined by `and`;  part = [not] (comparison | "(" question ")")
-    comparison = column = value | column != value | column < value | column <= value | column > value | column >= value
-               | column [not] between value and value | column [not] in (value, value, …) | column is [not] missing
+    question   = all, joined by `or`;  all = parts, joined by `and`;  part = [not] (comparison | "("
+    question ")") comparison = column = value | column != value | column < value | column <= value |
+    column > value | column >= value
+               | column [not] between value and value | column [not] in (value, value, …) | column
+               is [not] missing
 
-Keywords may be in capitals. Names and values may stand in double quotes or backticks, a quote inside doubled; they have
-to where they hold spaces, quotes or commas, or are keywords. An unquoted name is the longest column name that fits. A
-value is a category, a number, or the label of a bin. Categories compare with < in ordered columns only. A missing value
-fulfils no comparison, != and `not in` included, while `not` in front of a comparison turns every cell over.
+Keywords may be in capitals. Names and values may stand in double quotes or backticks, a quote
+inside doubled; they have to where they hold spaces, quotes or commas, or are keywords. An unquoted
+name is the longest column name that fits. A value is a category, a number, or the label of a bin.
+Categories compare with < in ordered columns only. A missing value fulfils no comparison, != and
+`not in` included, while `not` in front of a comparison turns every cell over.
 """
 
 import math
@@ -76,7 +79,9 @@ class QuestionParser:
         if self._accept("("):
             self.depth += 1
             if self.depth > MAX_PARENTHESES_DEPTH:
-                raise self._syntax_error(f"no more than {MAX_PARENTHESES_DEPTH} parentheses inside each other")
+                raise self._syntax_error(
+                    f"no more than {MAX_PARENTHESES_DEPTH} parentheses inside each other"
+                )
             part = self._parse_joined("or")
             self._expect(")")
             self.depth -= 1
@@ -130,7 +135,9 @@ class QuestionParser:
             name = self._parse_quoted()
         if name not in self.domain.names:
             names = self.domain.names
-            names_text = ", ".join(names[:MAX_COLUMNS_IN_MESSAGE]) + ", …" * (len(names) > MAX_COLUMNS_IN_MESSAGE)
+            names_text = ", ".join(names[:MAX_COLUMNS_IN_MESSAGE]) + ", …" * (
+                len(names) > MAX_COLUMNS_IN_MESSAGE
+            )
             raise self._syntax_error(f"a column name ({names_text})", start)
         return self.domain.names.index(name), start
 
@@ -144,7 +151,10 @@ class QuestionParser:
             and UNQUOTED_PATTERN.match(name[0])
             and not any(c.isspace() or c in '"`' for c in name)
             and name.lower() not in KEYWORDS
-            and not (_is_word_character(name[-1:]) and _is_word_character(self.text[self.position + len(name) :][:1]))
+            and not (
+                _is_word_character(name[-1:])
+                and _is_word_character(self.text[self.position + len(name) :][:1])
+            )
         ]
         return max(matching_names, key=len, default=None)
 
@@ -160,10 +170,16 @@ class QuestionParser:
         number = float(token) if NUMBER_PATTERN.fullmatch(token) else math.nan
         if column.values:
             if ordered and not column.ordered:
-                raise self._syntax_error(f"=, != or `in`, as column {column.name!r} has no order", start)
-            cell = column.code_by_label.get(token, column.code_by_label.get(canonical_text_of_value(number)))
+                raise self._syntax_error(
+                    f"=, != or `in`, as column {column.name!r} has no order", start
+                )
+            cell = column.code_by_label.get(
+                token, column.code_by_label.get(canonical_text_of_value(number))
+            )
             if cell is None:
-                raise self._syntax_error(f"one of the values {column.allowed_text} of column {column.name!r}", start)
+                raise self._syntax_error(
+                    f"one of the values {column.allowed_text} of column {column.name!r}", start
+                )
             (leaf.numbers if ordered else leaf.cells).append(cell)
         elif not ordered and column.edges and token in column.code_by_label and math.isnan(number):
             leaf.cells.append(column.code_by_label[token])
@@ -173,7 +189,8 @@ class QuestionParser:
             leaf.numbers.append(number)
         elif column.kind == "numeric":
             raise self._syntax_error(
-                f"`between`, or the label of a bin such as {column.labels[0]!r}, not one number", start
+                f"`between`, or the label of a bin such as {column.labels[0]!r}, not one number",
+                start,
             )
         elif not (number.is_integer() and column.bounds[0] <= number <= column.bounds[1]):
             raise self._syntax_error(f"a whole number in {column.allowed_text}", start)
@@ -207,8 +224,12 @@ class QuestionParser:
 
     def _syntax_error(self, expected: str, position: int | None = None) -> InputError:
         position = self.position if position is None else position
-        actual = repr(self.text[position : position + 20]) if position < len(self.text) else "the end"
-        return InputError(f"question, character {position + 1}: expected {expected}, found {actual}")
+        actual = (
+            repr(self.text[position : position + 20]) if position < len(self.text) else "the end"
+        )
+        return InputError(
+            f"question, character {position + 1}: expected {expected}, found {actual}"
+        )
 
 
 def _is_word_character(character: str) -> bool:

@@ -24,8 +24,8 @@ COMPARISON_FUNCTIONS = {"<=": np.less_equal, ">=": np.greater_equal, "<": np.les
 class Question:
     """A parsed question: one query on the cells of the `columns` that it names.
 
-    A bin that a bound cuts counts with the share of it that fulfils the question, as if its records were spread evenly
-    over it, whole numbers where they are whole; `cut_bin_notes` say so in words.
+    A bin that a bound cuts counts with the share of it that fulfils the question, as if its records
+    were spread evenly over it, whole numbers where they are whole; `cut_bin_notes` say so in words.
     """
 
     text: str
@@ -46,10 +46,17 @@ def parse_question(text: str, domain: Domain) -> Question:
     columns = [domain.columns[a] for a in axes]
     _check_cell_count(columns, [c.size for c in columns])
     atoms = {
-        a: _CellAtoms(domain.columns[a], [x for leaf in leaves if leaf.axis == a for x in leaf.numbers]) for a in axes
+        a: _CellAtoms(
+            domain.columns[a], [x for leaf in leaves if leaf.axis == a for x in leaf.numbers]
+        )
+        for a in axes
     }
-    _check_cell_count(columns, [len(column_atoms.x) for column_atoms in atoms.values()], ", once bins are cut")
-    values = np.broadcast_to(_evaluate(tree, atoms), [len(own.x) for own in atoms.values()]).astype(float)
+    _check_cell_count(
+        columns, [len(column_atoms.x) for column_atoms in atoms.values()], ", once bins are cut"
+    )
+    values = np.broadcast_to(_evaluate(tree, atoms), [len(own.x) for own in atoms.values()]).astype(
+        float
+    )
     for axis, own in enumerate(atoms.values()):
         values = own.average_over_cells(values, axis)
     values = np.clip(values, 0, 1)
@@ -64,7 +71,8 @@ def parse_question(text: str, domain: Domain) -> Question:
 def exact_question_share(text: str, domain: Domain, frame: pd.DataFrame) -> float:
     """The share of a table's rows that fulfil a question, by exact values instead of bins; uses real data.
 
-    What bins alone change is the difference to the answer of `understand(text, domain).workload` on the same rows.
+    What bins alone change is the difference to the answer of `understand(text, domain).workload` on
+    the same rows.
     """
     tree, leaves = QuestionParser(text, domain).parse()
     axes = _question_axes(leaves)
@@ -110,8 +118,9 @@ class _RowValues(_ComparableColumn):
 class _CellAtoms(_ComparableColumn):
     """The cells of a column, subdivided so that each number of the question is an atom or lies between two.
 
-    `x` (A,) stands for an atom in comparisons: one of its numbers, or the place of its category, NaN where missing.
-    `cell` (A,) is its cell, `weight` (A,) its share of it, and `counts` (A,) how many whole numbers it holds, or None.
+    `x` (A,) stands for an atom in comparisons: one of its numbers, or the place of its category,
+    NaN where missing. `cell` (A,) is its cell, `weight` (A,) its share of it, and `counts` (A,) how
+    many whole numbers it holds, or None.
     """
 
     def __init__(self, column: Column, cut_points: list[float]) -> None:
@@ -123,7 +132,12 @@ class _CellAtoms(_ComparableColumn):
             first_numbers, stop_numbers = column.whole_number_ranges
             clipped_cuts = np.clip(cut_points, first_numbers[0], stop_numbers[-1])
             boundaries = np.concatenate(
-                [first_numbers, stop_numbers[-1:], np.ceil(clipped_cuts), np.floor(clipped_cuts) + 1]
+                [
+                    first_numbers,
+                    stop_numbers[-1:],
+                    np.ceil(clipped_cuts),
+                    np.floor(clipped_cuts) + 1,
+                ]
             ).astype(np.int64)
             boundaries = np.unique(boundaries[boundaries <= stop_numbers[-1]])
             x, counts = boundaries[:-1], np.diff(boundaries)
@@ -131,7 +145,9 @@ class _CellAtoms(_ComparableColumn):
             weight = counts / (stop_numbers - first_numbers)[cell]
         else:
             edges = np.asarray(column.edges)
-            boundaries = np.unique(np.concatenate([edges, np.clip(cut_points, edges[0], edges[-1])]))
+            boundaries = np.unique(
+                np.concatenate([edges, np.clip(cut_points, edges[0], edges[-1])])
+            )
             x = boundaries[:-1] + np.diff(boundaries) / 2
             cell = np.searchsorted(edges, boundaries[:-1], side="right") - 1
             weight = np.diff(boundaries) / np.diff(edges)[cell]
@@ -154,12 +170,13 @@ class _CellAtoms(_ComparableColumn):
             np.logical_and.reduceat(mask, self.starts) != np.logical_or.reduceat(mask, self.starts)
         )
         lines = [
-            f"{leaf.text} cuts the bin {self.labels[c]}: {self._fulfilling_part_text(mask, self.cell == c)}"
+            f"{leaf.text} cuts the bin {self.labels[c]}: "
+            f"{self._fulfilling_part_text(mask, self.cell == c)}"
             for c in cut_cells[:MAX_NOTES_PER_COMPARISON]
         ]
-        return lines + [f"{leaf.text} cuts {len(cut_cells) - MAX_NOTES_PER_COMPARISON} more bins"] * (
-            len(cut_cells) > MAX_NOTES_PER_COMPARISON
-        )
+        return lines + [
+            f"{leaf.text} cuts {len(cut_cells) - MAX_NOTES_PER_COMPARISON} more bins"
+        ] * (len(cut_cells) > MAX_NOTES_PER_COMPARISON)
 
     def _fulfilling_part_text(self, mask: Array, in_cell: Array) -> str:
         if self.counts is None:
@@ -172,7 +189,10 @@ class _CellAtoms(_ComparableColumn):
 
 
 def _evaluate(
-    node: LogicalNode | ComparisonLeaf, comparables: Mapping[int, _ComparableColumn], *, aligned: bool = False
+    node: LogicalNode | ComparisonLeaf,
+    comparables: Mapping[int, _ComparableColumn],
+    *,
+    aligned: bool = False,
 ) -> Array:
     """Whether each combination of things (or each row) fulfils a node; arrays broadcast over the columns."""
     if isinstance(node, ComparisonLeaf):
@@ -188,5 +208,6 @@ def _check_cell_count(columns: list[Column], sizes: list[int], condition: str = 
     if (cells := math.prod(sizes)) > MAX_QUESTION_CELLS:
         names = ", ".join(repr(c.name) for c in columns)
         raise InputError(
-            f"the columns {names} have {cells:,} combinations together, more than {MAX_QUESTION_CELLS:,}{condition}"
+            f"the columns {names} have {cells:,} combinations together, more than "
+            f"{MAX_QUESTION_CELLS:,}{condition}"
         )

@@ -1,9 +1,11 @@
 """Marginal tables decomposed into residual spaces, and the change of each when one record is replaced.
 
-A function of the columns S alone that sums to zero along each of them lies in the residual space of S. These spaces are
-orthogonal, a table on columns M consists of those of all S ⊆ M, and that of S has d_S = Π_{l∈S} (n_l − 1) dimensions.
-Columns that a workload cannot tell apart (of equal size, in the same tables once their names are exchanged) form a
-class: sets S, and pairs of records, are told apart by how many columns of each class they hold, their type.
+A function of the columns S alone that sums to zero along each of them lies in the residual space of
+S. These spaces are orthogonal, a table on columns M consists of those of all S ⊆ M, and that of S
+has d_S = Π_{l∈S} (n_l − 1) dimensions. Columns that a workload cannot tell apart (of equal size, in
+the same tables once their names are exchanged) form a
+class: sets S, and pairs of records, are told apart by how many columns of each class they hold,
+  their type.
 """
 
 import math
@@ -20,7 +22,9 @@ from ..core.errors import InputError
 from ..core.types import Array, Axes, frozen
 from .marginals import MAX_DECOMPOSED_AXES, Marginals, nonempty_subsets
 
-MAX_AGREEMENT_PATTERNS = 2**19  # patterns of agreement between two records that are all compared, at most
+MAX_AGREEMENT_PATTERNS = (
+    2**19
+)  # patterns of agreement between two records that are all compared, at most
 MAX_DECOMPOSED_COLUMNS = 12  # columns of a table that is taken apart into its subsets
 # as plan, charge and answers ask for them
 _CACHED_SPACES: "WeakKeyDictionary[Marginals, ResidualSpaces]" = WeakKeyDictionary()
@@ -30,9 +34,10 @@ _CACHED_SPACES: "WeakKeyDictionary[Marginals, ResidualSpaces]" = WeakKeyDictiona
 class ResidualSpaces:
     """The residual spaces of marginal tables without the total, grouped by type.
 
-    `classes` are the columns (axes) that are exchangeable; type i holds `types[i, g]` columns of class g, stands for
-    `count[i]` sets, each of `d[i]` dimensions within `cells[i]` cells, and `inverse_cells[i]` is Σ 1/k_M over the
-    tables M ⊇ S. `type_of` says which type a set of axes, in rising order, is of.
+    `classes` are the columns (axes) that are exchangeable; type i holds `types[i, g]` columns of
+    class g, stands for `count[i]` sets, each of `d[i]` dimensions within `cells[i]` cells, and
+    `inverse_cells[i]` is Σ 1/k_M over the tables M ⊇ S. `type_of` says which type a set of axes, in
+    rising order, is of.
     """
 
     classes: tuple[tuple[int, ...], ...]
@@ -58,23 +63,30 @@ class ResidualSpaces:
     def _kernels(self) -> list[Array]:
         """The `_pattern_kernel` of each class of columns, up to the most of them that a type holds."""
         max_counts = self.types.max(axis=0)
-        return [_pattern_kernel(len(self.classes[g]), int(self.sizes[g]), int(c)) for g, c in enumerate(max_counts)]
+        return [
+            _pattern_kernel(len(self.classes[g]), int(self.sizes[g]), int(c))
+            for g, c in enumerate(max_counts)
+        ]
 
     @cached_property
     def change_bounds(self) -> Array:
         """Upper bounds on ½ ‖E_S(e_z − e_z')‖² k over all pairs of records, for one column set S of each type.
 
-        Π_{l∈S} (n_l a_l − 1) is lowest where an odd number of columns differ: all but one at n − 1, the smallest at −1.
+        Π_{l∈S} (n_l a_l − 1) is lowest where an odd number of columns differ: all but one at n − 1,
+        the smallest at −1.
         """
-        smallest = np.array([self.sizes[row > 0].min() if row.any() else np.inf for row in self.types])
+        smallest = np.array(
+            [self.sizes[row > 0].min() if row.any() else np.inf for row in self.types]
+        )
         return self.d + self.d / (smallest - 1)
 
     def changes_by_pattern(self, information: Array) -> Array:
         """The change Σ_S t_S 2 (d_S − Π_{l∈S} (n_l a_l − 1)) for each type of pair (m_1 + 1, …) and informations t_S.
 
-        Two records that agree on the columns with a_l = 1. With the projection E_S on the space of S among all k cells,
-        k E_S(z, z') = Π_{l∈S} (n_l a_l − 1): n − 1 where they agree, −1 where they differ. Sums of such products over
-        all sets of a type factorise over the classes into `_pattern_kernel`.
+        Two records that agree on the columns with a_l = 1. With the projection E_S on the space of
+        S among all k cells, k E_S(z, z') = Π_{l∈S} (n_l a_l − 1): n − 1 where they agree, −1 where
+        they differ. Sums of such products over all sets of a type factorise over the classes into
+        `_pattern_kernel`.
         """
         shape = self.types.max(axis=0) + 1
         sums = np.zeros(shape)
@@ -105,7 +117,8 @@ def residual_spaces(tables: Marginals) -> ResidualSpaces:
     varying_axes = [tuple(a for a in axes if shape[a] > 1) for axes in tables.axes]
     if (max_columns := max(map(len, varying_axes), default=0)) > MAX_DECOMPOSED_COLUMNS:
         raise InputError(
-            f"a table of {max_columns} columns is more than the {MAX_DECOMPOSED_COLUMNS} that are taken apart"
+            f"a table of {max_columns} columns is more than the {MAX_DECOMPOSED_COLUMNS} that "
+            "are taken apart"
         )
     inverse_by_table: defaultdict[Axes, float] = defaultdict(float)
     for axes in varying_axes:
@@ -147,9 +160,9 @@ def residual_parts(
 ) -> Iterator[tuple[Axes, Array]]:
     """The residual parts of a function on the cells of `axes`, from the axis number `first` of the table on.
 
-    The function is the sum, over S ⊆ axes, of functions of the cells of S that sum to 0 along each axis of S (analysis
-    of variance), each spread evenly; that of S = ∅, its mean, is left out. Of more than `most` axes only the whole set
-    is there.
+    The function is the sum, over S ⊆ axes, of functions of the cells of S that sum to 0 along each
+    axis of S (analysis of variance), each spread evenly; that of S = ∅, its mean, is left out. Of
+    more than `most` axes only the whole set is there.
     """
     for S in nonempty_subsets(axes, max_axes):
         averaged_axes = tuple(first_axis + i for i, a in enumerate(axes) if a not in S)
@@ -163,11 +176,14 @@ def subtract_axis_means(table: Array, first_axis: int = 0) -> Array:
     return table
 
 
-def _exchangeable_classes(tables: dict[tuple[int, ...], Any], shape: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+def _exchangeable_classes(
+    tables: dict[tuple[int, ...], Any], shape: tuple[int, ...]
+) -> tuple[tuple[int, ...], ...]:
     """The classes of exchangeable columns: of equal size, and an exchange of two maps the tables to themselves.
 
-    Exchanges generate all permutations of a class, so that whatever depends on the tables alone is the same for all
-    sets of a type. Comparing with one member of a class is enough, as exchanges compose.
+    Exchanges generate all permutations of a class, so that whatever depends on the tables alone is
+    the same for all sets of a type. Comparing with one member of a class is enough, as exchanges
+    compose.
     """
     tables_with_axis: defaultdict[int, list[tuple[int, ...]]] = defaultdict(list)
     for axes in tables:
@@ -177,9 +193,13 @@ def _exchangeable_classes(tables: dict[tuple[int, ...], Any], shape: tuple[int, 
     for a in sorted(tables_with_axis):
         for columns in classes:
             b = columns[0]
-            is_same_size = shape[a] == shape[b] and len(tables_with_axis[a]) == len(tables_with_axis[b])
+            is_same_size = shape[a] == shape[b] and len(tables_with_axis[a]) == len(
+                tables_with_axis[b]
+            )
             exchanged_tables = (
-                tuple(sorted(b if x == a else x for x in axes)) for axes in tables_with_axis[a] if b not in axes
+                tuple(sorted(b if x == a else x for x in axes))
+                for axes in tables_with_axis[a]
+                if b not in axes
             )
             if is_same_size and all(axes in tables for axes in exchanged_tables):
                 columns.append(a)
@@ -198,5 +218,7 @@ def _pattern_kernel(m: int, n: int, max_count: int) -> Array:
     out = np.zeros((m + 1, max_count + 1))
     for i in range(max_count + 1):
         remaining = np.maximum(c - i, 0)
-        out += np.where(c >= i, comb(j, i) * (-1.0) ** i * comb(m - j, remaining) * (n - 1.0) ** remaining, 0.0)
+        out += np.where(
+            c >= i, comb(j, i) * (-1.0) ** i * comb(m - j, remaining) * (n - 1.0) ** remaining, 0.0
+        )
     return out

@@ -28,14 +28,18 @@ MAX_VALUES_IN_LABEL = 5  # values of a set in a label
 class TableQueries(Workload):
     """m queries, each a linear function with values in [-1, 1] of one marginal table.
 
-    Args: `parts`, pairs (columns, matrix): the matrix (m_S, size_S), dense or sparse, acts on the table of `columns`,
-    the last column running fastest; `labels`, one a query in the order of the parts. `base` sums all tables out
-    together, and answers = matrix @ base.answers with `matrix` (m, base.m) sparse. Raises InputError for a matrix that
-    does not fit its table or leaves [-1, 1].
+    Args: `parts`, pairs (columns, matrix): the matrix (m_S, size_S), dense or sparse, acts on the
+    table of `columns`, the last column running fastest; `labels`, one a query in the order of the
+    parts. `base` sums all tables out together, and answers = matrix @ base.answers with `matrix`
+    (m, base.m) sparse. Raises InputError for a matrix that does not fit its table or leaves [-1,
+    1].
     """
 
     def __init__(
-        self, domain: Domain, parts: Iterable[tuple[Sequence[str], Any]], labels: Sequence[QueryLabel] | None = None
+        self,
+        domain: Domain,
+        parts: Iterable[tuple[Sequence[str], Any]],
+        labels: Sequence[QueryLabel] | None = None,
     ) -> None:
         parts = [(tuple(columns), matrix) for columns, matrix in parts]
         axes = [domain.axes(columns) for columns, _ in parts]
@@ -44,14 +48,21 @@ class TableQueries(Workload):
         _check_table_cells(domain, distinct)
         self.domain = domain
         self.base = Marginals(domain, [[domain.names[a] for a in key] for key in distinct])
-        blocks = [_checked_block(domain, part_axes, matrix) for part_axes, (_, matrix) in zip(axes, parts, strict=True)]
+        blocks = [
+            _checked_block(domain, part_axes, matrix)
+            for part_axes, (_, matrix) in zip(axes, parts, strict=True)
+        ]
         tables = [distinct.index(key) for key in keys]
         self._table_of_query = np.repeat(tables, [b.shape[0] for b in blocks])  # table of query j
         self.m = len(self._table_of_query)
         starts = [self.base.tables[table].start for table in tables]
-        indices = np.concatenate([b.indices + start for b, start in zip(blocks, starts, strict=True)])
+        indices = np.concatenate(
+            [b.indices + start for b, start in zip(blocks, starts, strict=True)]
+        )
         ends = np.cumsum(np.concatenate([[0], *(np.diff(b.indptr) for b in blocks)]))
-        self.matrix: Any = csr_array((np.concatenate([b.data for b in blocks]), indices, ends), (self.m, self.base.m))
+        self.matrix: Any = csr_array(
+            (np.concatenate([b.data for b in blocks]), indices, ends), (self.m, self.base.m)
+        )
         self.matrix.data.flags.writeable = False
         self.width = max(float((high - low).max()) for low, high in map(row_extremes, blocks))
         if labels is not None and len(labels) != self.m:
@@ -62,17 +73,22 @@ class TableQueries(Workload):
         """A copy of the queries with every entry rounded to the nearest multiple of `step` = 2^-j ≤ 1."""
         matrix = self.matrix.copy()
         matrix.data = np.rint(matrix.data / step) * step
-        return TableQueries(self.domain, parts_by_table(self.base, matrix, self._table_of_query), self._labels)
+        return TableQueries(
+            self.domain, parts_by_table(self.base, matrix, self._table_of_query), self._labels
+        )
 
     @classmethod
     def ranges(cls, domain: Domain, columns: Sequence[str]) -> "TableQueries":
         """Queries for every interval of neighbouring cells of each column, single cells and the whole column included.
 
-        A missing cell is in none. Raises InputError for a column without order, or for too many intervals.
+        A missing cell is in none. Raises InputError for a column without order, or for too many
+        intervals.
         """
         cells = _ordered_cell_counts(domain, columns, "ranges")
         _check_family_size(
-            "ranges", sum(c * (c + 1) // 2 for c in cells), sum(c * (c + 1) * (c + 2) // 6 for c in cells)
+            "ranges",
+            sum(c * (c + 1) // 2 for c in cells),
+            sum(c * (c + 1) * (c + 2) // 6 for c in cells),
         )
         return _interval_queries(domain, columns, [np.triu_indices(c) for c in cells])
 
@@ -81,36 +97,53 @@ class TableQueries(Workload):
         """Queries for each column's intervals that start at its first cell (cumulative counts); else as `ranges`."""
         cells = _ordered_cell_counts(domain, columns, "prefixes")
         _check_family_size("prefixes", sum(cells), sum(c * (c + 1) // 2 for c in cells))
-        return _interval_queries(domain, columns, [(np.zeros(c, dtype=int), np.arange(c)) for c in cells])
+        return _interval_queries(
+            domain, columns, [(np.zeros(c, dtype=int), np.arange(c)) for c in cells]
+        )
 
     @classmethod
     def conjunctions(cls, domain: Domain, ways: int, count: int, seed: int = 0) -> "TableQueries":
         """A number `count` of random conjunctions "a in A and b in B …" over `ways` columns each, by a public seed.
 
-        Columns are drawn without favour; a set holds each cell with probability ½, but at least one and never all.
+        Columns are drawn without favour; a set holds each cell with probability ½, but at least one
+        and never all.
         """
         d = len(domain.columns)
         if not 1 <= ways <= d:
-            raise InputError(f"conjunctions over {ways} columns: outside 1..{d}, the number of columns")
+            raise InputError(
+                f"conjunctions over {ways} columns: outside 1..{d}, the number of columns"
+            )
         _check_family_size("conjunctions", count)
         rng = np.random.default_rng(seed)
-        axes_sets = sorted(tuple(np.sort(rng.choice(d, ways, replace=False)).tolist()) for _ in range(count))
+        axes_sets = sorted(
+            tuple(np.sort(rng.choice(d, ways, replace=False)).tolist()) for _ in range(count)
+        )
         return cls.conjunctions_of(
-            domain, [{domain.names[a]: _random_set(domain.shape[a], rng) for a in axes} for axes in axes_sets]
+            domain,
+            [
+                {domain.names[a]: _random_set(domain.shape[a], rng) for a in axes}
+                for axes in axes_sets
+            ],
         )
 
     @classmethod
-    def conjunctions_of(cls, domain: Domain, sets: Iterable[Mapping[str, ArrayLike]]) -> "TableQueries":
+    def conjunctions_of(
+        cls, domain: Domain, sets: Iterable[Mapping[str, ArrayLike]]
+    ) -> "TableQueries":
         """Given conjunctions as queries: each maps column names to the numbers of the cells that count."""
         conjunctions = [
             {
                 a: np.unique(cells)
-                for a, cells in sorted(zip(domain.axes(list(conjunction)), conjunction.values(), strict=True))
+                for a, cells in sorted(
+                    zip(domain.axes(list(conjunction)), conjunction.values(), strict=True)
+                )
             }
             for conjunction in sets
         ]
         _check_family_size(
-            "conjunctions", len(conjunctions), sum(math.prod(map(len, own.values())) for own in conjunctions)
+            "conjunctions",
+            len(conjunctions),
+            sum(math.prod(map(len, own.values())) for own in conjunctions),
         )
         _check_table_cells(domain, map(tuple, conjunctions))
         parts, labels = [], []
@@ -120,21 +153,30 @@ class TableQueries(Workload):
             ends = np.cumsum([0, *(len(cells) for cells, _ in rows)])
             indices = np.concatenate([cells for cells, _ in rows])
             shape = (len(rows), math.prod(c.size for c in columns))
-            parts.append(([c.name for c in columns], csr_array((np.ones(len(indices)), indices, ends), shape)))
+            parts.append(
+                (
+                    [c.name for c in columns],
+                    csr_array((np.ones(len(indices)), indices, ends), shape),
+                )
+            )
             labels += [label for _, label in rows]
         return cls(domain, parts, labels)
 
     @classmethod
-    def half_spaces(cls, domain: Domain, columns: Sequence[str], count: int, seed: int = 0) -> "TableQueries":
+    def half_spaces(
+        cls, domain: Domain, columns: Sequence[str], count: int, seed: int = 0
+    ) -> "TableQueries":
         """A number `count` of random half-spaces Σ a_i x_i ≥ b; x are cells' middles scaled to 0..1; public seed.
 
-        Directions a are uniform on the sphere, and b = ⟨a, u⟩ for u uniform in the box. A record that misses one of the
-        numbers is in none. Raises InputError for a column of categories, or for too many cells.
+        Directions a are uniform on the sphere, and b = ⟨a, u⟩ for u uniform in the box. A record
+        that misses one of the numbers is in none. Raises InputError for a column of categories, or
+        for too many cells.
         """
         number_columns = _distinct_columns(domain, columns)
         ranges = [c.bounds for c in number_columns]
         scaled = [
-            (c.midpoints - low) / ((high - low) or 1) for c, (low, high) in zip(number_columns, ranges, strict=True)
+            (c.midpoints - low) / ((high - low) or 1)
+            for c, (low, high) in zip(number_columns, ranges, strict=True)
         ]
         _check_family_size("half-spaces", count, count * math.prod(c.size for c in number_columns))
         rng = np.random.default_rng(seed)
@@ -143,7 +185,8 @@ class TableQueries(Workload):
         b = (a * rng.random(a.shape)).sum(axis=1)
         x = np.stack([grid.ravel() for grid in np.meshgrid(*scaled, indexing="ij")])
         labels = [
-            ((_direction_label(columns, slopes), f"at least {bound:.3g}"),) for slopes, bound in zip(a, b, strict=True)
+            ((_direction_label(columns, slopes), f"at least {bound:.3g}"),)
+            for slopes, bound in zip(a, b, strict=True)
         ]
         return cls(domain, [(columns, a @ x >= b[:, None])], labels)
 
@@ -161,9 +204,13 @@ class TableQueries(Workload):
     def component_squares(self) -> dict[Axes, float]:
         """The squared lengths of all queries' components, by column set, as `Marginals.variance` takes them."""
         total: defaultdict[Axes, float] = defaultdict(float)
-        for axes, shape, block in zip(self.base.axes, self.base.shapes, self._table_blocks(), strict=True):
+        for axes, shape, block in zip(
+            self.base.axes, self.base.shapes, self._table_blocks(), strict=True
+        ):
             if math.prod(block.shape) <= MAX_BLOCK_ENTRIES:
-                for subset, part in residual_parts(axes, block.toarray().reshape(-1, *shape), first_axis=1):
+                for subset, part in residual_parts(
+                    axes, block.toarray().reshape(-1, *shape), first_axis=1
+                ):
                     total[subset] += float((part**2).sum())
             else:  # as one component, which says too much
                 total[axes] += (block**2).sum()
@@ -187,7 +234,9 @@ class TableQueries(Workload):
     def support(self, j: int) -> tuple[Axes, tuple[Array, ...], Array]:
         """The columns of query j's table, its cells there, one array an axis, and its values."""
         table, row = self._table_of_query[j], slice(*self.matrix.indptr[j : j + 2])
-        cells = np.unravel_index(self.matrix.indices[row] - self.base.tables[table].start, self.base.shapes[table])
+        cells = np.unravel_index(
+            self.matrix.indices[row] - self.base.tables[table].start, self.base.shapes[table]
+        )
         return self.base.axes[table], cells, self.matrix.data[row]
 
     def label(self, j: int) -> QueryLabel:
@@ -202,7 +251,9 @@ class TableQueries(Workload):
             yield self.matrix[self._table_of_query == table][:, cell_slice]
 
 
-def parts_by_table(base: Marginals, matrix: Any, table_of_query: Array) -> Iterator[tuple[Texts, csr_array]]:
+def parts_by_table(
+    base: Marginals, matrix: Any, table_of_query: Array
+) -> Iterator[tuple[Texts, csr_array]]:
     """The columns and the query matrix of each run of neighbouring queries that read the same table, `table_of_query` (m,)."""
     rows = 0
     for table, run in groupby(table_of_query.tolist()):
@@ -219,10 +270,17 @@ def _checked_block(domain: Domain, axes: Axes, matrix: Any) -> Any:
         raise InputError(f"the queries on {names} are not numbers (their type is {matrix.dtype})")
     block: Any = csr_array(matrix, dtype=float)
     if block.ndim != 2 or block.shape[0] < 1 or block.shape[1] != math.prod(shape):
-        raise InputError(f"the queries on {names} have shape {block.shape}; it must be (m, {math.prod(shape)}), m ≥ 1")
+        raise InputError(
+            f"the queries on {names} have shape {block.shape}; it must be (m, "
+            f"{math.prod(shape)}), m ≥ 1"
+        )
     if not (np.abs(block.data) <= 1).all():
-        raise InputError(f"a query on {names} holds {block.data[~(np.abs(block.data) <= 1)][0]}, outside -1..1")
-    block = csr_array(block[:, np.arange(block.shape[1]).reshape(shape).transpose(np.argsort(axes)).ravel()])
+        raise InputError(
+            f"a query on {names} holds {block.data[~(np.abs(block.data) <= 1)][0]}, outside -1..1"
+        )
+    block = csr_array(
+        block[:, np.arange(block.shape[1]).reshape(shape).transpose(np.argsort(axes)).ravel()]
+    )
     block.sum_duplicates()
     block.eliminate_zeros()
     return block
@@ -234,7 +292,8 @@ def _check_family_size(family: str, queries: int, coefficients: int = 0) -> None
         raise InputError(f"{queries:,} {family}: outside 1..{MAX_QUERIES:,}")
     if coefficients > MAX_COEFFICIENTS:
         raise InputError(
-            f"{queries:,} {family} read {coefficients:,} combinations in all, more than {MAX_COEFFICIENTS:,}"
+            f"{queries:,} {family} read {coefficients:,} combinations in all, more than "
+            f"{MAX_COEFFICIENTS:,}"
         )
 
 
@@ -243,7 +302,8 @@ def _check_table_cells(domain: Domain, tables: Iterable[Axes]) -> None:
     cells = sum(domain.table_size(axes) for axes in set(tables))
     if cells > MAX_TABLE_CELLS:
         raise InputError(
-            f"the tables underneath these queries have {cells:,} combinations, more than {MAX_TABLE_CELLS:,}"
+            f"the tables underneath these queries have {cells:,} combinations, more than "
+            f"{MAX_TABLE_CELLS:,}"
         )
 
 
@@ -252,24 +312,34 @@ def _ordered_cell_counts(domain: Domain, columns: Sequence[str], family: str) ->
     ordered_columns = _distinct_columns(domain, columns)
     for column in ordered_columns:
         if column.values and not column.ordered:
-            raise InputError(f'column {column.name!r} has no order; {family} need numbers, or "ordered": true')
+            raise InputError(
+                f'column {column.name!r} has no order; {family} need numbers, or "ordered": true'
+            )
     return [column.nonmissing_size for column in ordered_columns]
 
 
 def _distinct_columns(domain: Domain, columns: Sequence[str]) -> list[Column]:
     """The named columns as a list; InputError for none, or for a repeated one."""
     if not columns or len(set(columns)) < len(columns):
-        raise InputError(f"the columns {', '.join(columns) or '(none)'} must be at least one, and each only once")
+        raise InputError(
+            f"the columns {', '.join(columns) or '(none)'} must be at least one, and each only once"
+        )
     return [domain.columns[a] for a in domain.axes(columns)]
 
 
-def _interval_queries(domain: Domain, columns: Sequence[str], ends: list[tuple[Array, Array]]) -> TableQueries:
+def _interval_queries(
+    domain: Domain, columns: Sequence[str], ends: list[tuple[Array, Array]]
+) -> TableQueries:
     """Intervals of each column by their first and last cells."""
     parts, labels = [], []
-    for column, (first, last) in zip((domain.columns[a] for a in domain.axes(columns)), ends, strict=True):
+    for column, (first, last) in zip(
+        (domain.columns[a] for a in domain.axes(columns)), ends, strict=True
+    ):
         cells = np.arange(column.size)
         parts.append(([column.name], (first[:, None] <= cells) & (cells <= last[:, None])))
-        labels += [((column.name, column.label_of_range(a, b)),) for a, b in zip(first, last, strict=True)]
+        labels += [
+            ((column.name, column.label_of_range(a, b)),) for a, b in zip(first, last, strict=True)
+        ]
     return TableQueries(domain, parts, labels)
 
 
@@ -284,18 +354,30 @@ def _conjunction_cells(columns: list[Column], sets: list[Array]) -> tuple[Array,
     """The cells of a table that lie in every column's set, and the label of this conjunction."""
     for column, cells in zip(columns, sets, strict=True):
         if not (len(cells) and cells[0] >= 0 and cells[-1] < column.size):
-            raise InputError(f"a set of {column.name!r} must hold some of its values 0..{column.size - 1}")
-    label = tuple((column.name, _set_label(column, cells)) for column, cells in zip(columns, sets, strict=True))
+            raise InputError(
+                f"a set of {column.name!r} must hold some of its values 0..{column.size - 1}"
+            )
+    label = tuple(
+        (column.name, _set_label(column, cells))
+        for column, cells in zip(columns, sets, strict=True)
+    )
     return np.ravel_multi_index(np.ix_(*sets), tuple(c.size for c in columns)).ravel(), label
 
 
 def _set_label(column: Column, cells: Array) -> str:
     """The labels of a set of a column's values, joined by "or"; only the first of many."""
     first_labels = " or ".join(column.labels[cell] for cell in cells[:MAX_VALUES_IN_LABEL])
-    return first_labels if len(cells) <= MAX_VALUES_IN_LABEL else f"{first_labels} or … ({len(cells)} in all)"
+    return (
+        first_labels
+        if len(cells) <= MAX_VALUES_IN_LABEL
+        else f"{first_labels} or … ({len(cells)} in all)"
+    )
 
 
 def _direction_label(names: Sequence[str], slopes: Array) -> str:
     """The label of a half-space's direction, such as `0.61·age − 0.79·hours (each scaled to 0..1)`."""
-    terms = "".join(f" {'−' if a < 0 else '+'} {abs(a):.3g}·{name}" for name, a in zip(names, slopes, strict=True))
+    terms = "".join(
+        f" {'−' if a < 0 else '+'} {abs(a):.3g}·{name}"
+        for name, a in zip(names, slopes, strict=True)
+    )
     return terms.removeprefix(" + ").removeprefix(" ") + " (each scaled to 0..1)"

@@ -22,16 +22,22 @@ from .workload import QueryLabel, Workload
 class Union(Workload):
     """The queries of several workloads on one domain, one after the other; nested unions are flattened.
 
-    Members that all read marginal tables share them: `base` sums them out once, and `matrix` (m, base.m) reads them.
-    With an explicit member, each member answers for itself.
+    Members that all read marginal tables share them: `base` sums them out once, and `matrix` (m,
+    base.m) reads them. With an explicit member, each member answers for itself.
     """
 
     def __init__(self, workloads: Iterable[Workload]) -> None:
         workload_list = list(workloads)
         if not workload_list:
             raise InputError("the union holds no questions; at least one is needed")
-        if unsupported := [w for w in workload_list if not isinstance(w, Marginals | TableQueries | Explicit | Union)]:
-            raise InputError(f"{type(unsupported[0]).__name__} is not a set of questions that a union can hold")
+        if unsupported := [
+            w
+            for w in workload_list
+            if not isinstance(w, Marginals | TableQueries | Explicit | Union)
+        ]:
+            raise InputError(
+                f"{type(unsupported[0]).__name__} is not a set of questions that a union can hold"
+            )
         flat_parts = [part for w in workload_list for part, _ in w.parts]
         self.domain = flat_parts[0].domain
         if any(w.domain != self.domain for w in flat_parts):
@@ -45,7 +51,9 @@ class Union(Workload):
             for w, answer_slice in self._parts
             for table in w.tables
         )
-        self.base = _merge_tables([w.base for w in flat_parts]) if all(w.base for w in flat_parts) else None
+        self.base = (
+            _merge_tables([w.base for w in flat_parts]) if all(w.base for w in flat_parts) else None
+        )
 
     @property
     def parts(self) -> tuple[tuple[Workload, slice], ...]:
@@ -55,14 +63,18 @@ class Union(Workload):
     @cached_property
     def matrix(self) -> Any:
         """The coefficients (m, base.m) of each query on the cells of the shared tables; None without tables."""
-        return csr_array(vstack([_coefficients(w, self.base) for w, _ in self.parts])) if self.base else None
+        return (
+            csr_array(vstack([_coefficients(w, self.base) for w, _ in self.parts]))
+            if self.base
+            else None
+        )
 
     @property
     def measured_workload(self) -> Workload:
         """The workload that noise is added to: the union of the members' own, with each table once.
 
-        Where that is tables only, they are all of them or those inside no other one: whichever leaves the answers the
-        smaller total variance.
+        Where that is tables only, they are all of them or those inside no other one: whichever
+        leaves the answers the smaller total variance.
         """
         measured_parts = [w.measured_workload for w, _ in self.parts]
         tables = [w for w in measured_parts if isinstance(w, Marginals)]
@@ -72,7 +84,8 @@ class Union(Workload):
         all_tables = _merge_tables(tables)
         is_maximal = [all_tables.contains_columns(axes).sum() == 1 for axes in all_tables.axes]
         maximal_tables = Marginals(
-            self.domain, [c for c, maximal in zip(all_tables.columns, is_maximal, strict=True) if maximal]
+            self.domain,
+            [c for c, maximal in zip(all_tables.columns, is_maximal, strict=True) if maximal],
         )
         squares: defaultdict[Axes, float] = defaultdict(float)
         for axes, length in chain.from_iterable(w.component_squares.items() for w, _ in self.parts):
@@ -81,7 +94,11 @@ class Union(Workload):
 
     def answers(self, D: Array) -> Array:
         """The answers ⟨q_j, D⟩ (m,) for weights D (k,), with one pass for all tables."""
-        return super().answers(D) if self.base else np.concatenate([w.answers(D) for w, _ in self.parts])
+        return (
+            super().answers(D)
+            if self.base
+            else np.concatenate([w.answers(D) for w, _ in self.parts])
+        )
 
     def answers_of_rows(self, rows: Countable) -> Array:
         """The answers ⟨q_j, P_n⟩ (m,) on records."""
@@ -107,20 +124,28 @@ class Union(Workload):
 
     def _part_of_query(self, j: int) -> tuple[Workload, int]:
         """The member that contains query j, and j's number there."""
-        return next((w, j - answer_slice.start) for w, answer_slice in self.parts if j < answer_slice.stop)
+        return next(
+            (w, j - answer_slice.start) for w, answer_slice in self.parts if j < answer_slice.stop
+        )
 
 
 def _merge_tables(marginals: Iterable[Marginals]) -> Marginals:
     """The marginal tables of several workloads, without repeats."""
     marginals = list(marginals)
-    distinct = {axes: columns for w in marginals for axes, columns in zip(w.axes, w.columns, strict=True)}
+    distinct = {
+        axes: columns for w in marginals for axes, columns in zip(w.axes, w.columns, strict=True)
+    }
     return Marginals(marginals[0].domain, distinct.values())
 
 
 def _coefficients(w: Workload, base: Marginals) -> csr_array:
     """The coefficients (m, base.m) of a member's queries on the cells of the shared tables."""
     cell_slices = (base.slices[axes] for axes in w.base.axes)
-    shared_cells = np.concatenate([np.arange(cell_slice.start, cell_slice.stop) for cell_slice in cell_slices])
+    shared_cells = np.concatenate(
+        [np.arange(cell_slice.start, cell_slice.stop) for cell_slice in cell_slices]
+    )
     if w.matrix is None:
         return csr_array((np.ones(w.m), shared_cells, np.arange(w.m + 1)), (w.m, base.m))
-    return csr_array((w.matrix.data, shared_cells[w.matrix.indices], w.matrix.indptr), (w.m, base.m))
+    return csr_array(
+        (w.matrix.data, shared_cells[w.matrix.indices], w.matrix.indptr), (w.m, base.m)
+    )

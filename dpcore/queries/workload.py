@@ -21,11 +21,12 @@ MAX_BLOCK_ENTRIES = 10_000_000  # entries of a dense block
 class Workload:
     """The base of workloads: m linear queries over the cells of `domain`.
 
-    `base` are the marginal tables from which all queries are computed, and `matrix` (m, base.m) does that; without a
-    matrix the queries are the tables' cells themselves. Where queries are given on all combinations, `base` is None and
-    `matrix` is (m, k); in a union with such a member both are None, and each member answers for itself.
-    `tables` are the slices of the answers whose queries partition the records, as far as they are known. `width` is the
-    largest change max_q (hi − lo) of one unnormalised answer when one record is replaced. `scored_tables` are the numbers of
+    `base` are the marginal tables from which all queries are computed, and `matrix` (m, base.m)
+    does that; without a matrix the queries are the tables' cells themselves. Where queries are
+    given on all combinations, `base` is None and `matrix` is (m, k); in a union with such a member
+    both are None, and each member answers for itself. `tables` are the slices of the answers whose
+    queries partition the records, as far as they are known. `width` is the largest change max_q (hi
+    − lo) of one unnormalised answer when one record is replaced. `scored_tables` are the numbers of
     the tables that the K-marginal score averages over, where all of them are there.
     """
 
@@ -97,8 +98,9 @@ def row_extremes(A: Any) -> tuple[Array, Array]:
 def max_column_distance(A: Any, norm: int) -> float:
     """An upper bound on the largest distance max_{z,z'} ‖A_z − A_z'‖ of two columns of A (m, cells); norm 1 or 2.
 
-    Exact where all pairs of different columns can be compared (3,000 of them, if m is not huge); else twice the largest
-    distance from the centre of the columns' box, at most twice too large by the triangle inequality.
+    Exact where all pairs of different columns can be compared (3,000 of them, if m is not huge);
+    else twice the largest distance from the centre of the columns' box, at most twice too large by
+    the triangle inequality.
     """
     m, cells = A.shape
     if m * cells <= MAX_BLOCK_ENTRIES:

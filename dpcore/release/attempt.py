@@ -1,7 +1,7 @@
 """Attempts at a release: one charge, however many attempts it takes until what was drawn has left.
 
-A release is charged once. An attempt that was stopped leaves it unfinished, with the key of its noise; the next attempt
-at the very same draws the very same and goes on without a charge.
+A release is charged once. An attempt that was stopped leaves it unfinished, with the key of its
+noise; the next attempt at the very same draws the very same and goes on without a charge.
 """
 
 import json
@@ -35,7 +35,8 @@ class Attempt:
     def charge(self, reserve: Callable[..., Reservation], **folders: str) -> Reservation:
         """The reservation of this release: made by `reserve`, or the one that was made before.
 
-        `folders` says where it is written, if into a folder. Where nothing is charged the key of the noise goes.
+        `folders` says where it is written, if into a folder. Where nothing is charged the key of
+        the noise goes.
         """
         if self.earlier_charge is not None:
             return self._earlier_reservation(self.earlier_charge, folders)
@@ -53,7 +54,8 @@ class Attempt:
         """What a failed charge has to say: a disk may fail after the ledger was written. None for no charge."""
         try:
             was_charged = any(
-                unfinished.noise_key_name == self.noise_key.name for unfinished in self.store.list_unfinished()
+                unfinished.noise_key_name == self.noise_key.name
+                for unfinished in self.store.list_unfinished()
             )
         except UnusableLedgerError:
             return CHARGE_UNKNOWN
@@ -79,14 +81,19 @@ class Attempt:
 
 
 @contextmanager
-def open_attempt(store: LedgerStore, request: BudgetRequest, identity: str, rows_digest: bytes) -> Iterator[Attempt]:
+def open_attempt(
+    store: LedgerStore, request: BudgetRequest, identity: str, rows_digest: bytes
+) -> Iterator[Attempt]:
     """An attempt at the release with this identity, of rows with this digest; see `identity`.
 
-    It goes on with a release that was charged for the same and is unfinished, unless another process does so.
+    It goes on with a release that was charged for the same and is unfinished, unless another
+    process does so.
     """
     for unfinished in store.matching_unfinished(request, identity):
         with hold_key(store.path, unfinished.noise_key_name) as key:
-            is_unfinished = any(other.entry == unfinished.entry for other in store.list_unfinished())
+            is_unfinished = any(
+                other.entry == unfinished.entry for other in store.list_unfinished()
+            )
             if isinstance(key, NoiseKey) and is_unfinished and key.is_for_rows(rows_digest):
                 yield Attempt(store, identity, key, unfinished)
                 return
@@ -97,11 +104,14 @@ def open_attempt(store: LedgerStore, request: BudgetRequest, identity: str, rows
 def retryable_error(error: BaseException, unwritten_path: object = "") -> BaseException | None:
     """The error to raise where an attempt was stopped and another one may end better; None for any other error.
 
-    It says that the budget stays used and how the release is finished; `unwritten_path` could not be written.
+    It says that the budget stays used and how the release is finished; `unwritten_path` could not
+    be written.
     """
     if isinstance(error, OSError):
         path_prefix = f"{str(unwritten_path)[:200]}: " if unwritten_path else ""
-        return InputError(f"{path_prefix}cannot be written: {error.strerror or error}; {BUDGET_USED_DRAW_KEPT}")
+        return InputError(
+            f"{path_prefix}cannot be written: {error.strerror or error}; {BUDGET_USED_DRAW_KEPT}"
+        )
     if isinstance(error, (UnusableLedgerError, MemoryError)):
         return InputError(f"{user_message(error)}; {BUDGET_USED_DRAW_KEPT}")
     return None if isinstance(error, Exception) else type(error)(BUDGET_USED_DRAW_KEPT)

@@ -22,16 +22,19 @@ from ..privacy.accounting import Budget, CompositionRule, Events, LifetimeBudget
 
 MAX_NAME_CHARS = 200  # characters
 TableReader = Callable[[], pd.DataFrame | Source]
-FINGERPRINTS_SETTING = "known_by"  # the setting of a release in the ledger that holds the marks of its table
+FINGERPRINTS_SETTING = (
+    "known_by"  # the setting of a release in the ledger that holds the marks of its table
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BudgetRequest:
     """A request for a part of a data set's budget: the table as read, the part, whom it protects, and the data set.
 
-    A table may be a source, which is read in parts. Without a name the data set is the one with this content. `total`
-    is the budget of a new one. `sha256` is that of the bytes of the file that a table in memory was read from, empty
-    for none; a source knows its own. `readings` read the same file again, each by another statement that a schema can
+    A table may be a source, which is read in parts. Without a name the data set is the one with
+    this content. `total` is the budget of a new one. `sha256` is that of the bytes of the file that
+    a table in memory was read from, empty for none; a source knows its own. `readings` read the
+    same file again, each by another statement that a schema can
     make: for a ledger that knows earlier releases by their cells alone.
     """
 
@@ -50,7 +53,8 @@ class BudgetRequest:
         if isinstance(self.frame, pd.DataFrame):
             return self.frame
         raise InputError(
-            f"{self.frame.name}: a schema is measured on a whole table in memory, not on one read in parts"
+            f"{self.frame.name}: a schema is measured on a whole table in memory, not on one "
+            "read in parts"
         )
 
 
@@ -97,9 +101,10 @@ class DataSet:
 class TableIdentity:
     """What a ledger with this `key` knows a table by: the bytes of its files, and its cells; see `data.fingerprint`.
 
-    `marks` are what a release is kept with: the fingerprint of the cells as read, and the mark of the bytes, if there
-    are any. A table with any of those, or of `other_fingerprints`, is the same data set. `other_fingerprints` are the fingerprints of the
-    cells misread; `readings` those of the same file by other statements, made when they are asked for.
+    `marks` are what a release is kept with: the fingerprint of the cells as read, and the mark of
+    the bytes, if there are any. A table with any of those, or of `other_fingerprints`, is the same
+    data set. `other_fingerprints` are the fingerprints of the cells misread; `readings` those of
+    the same file by other statements, made when they are asked for.
     """
 
     key: bytes
@@ -125,10 +130,12 @@ class TableIdentity:
     def matching_datasets(self, db: sqlite3.Connection) -> list[int]:
         """The numbers of the data sets of a ledger that this table is; none for a new table.
 
-        Before releases were kept with the mark of bytes, they were known by the cells as read alone. If the ledger
-        has such a release, the file is read by every other statement.
+        Before releases were kept with the mark of bytes, they were known by the cells as read
+        alone. If the ledger has such a release, the file is read by every other statement.
         """
-        dataset_numbers = _datasets_with_fingerprint(db, (*self.stored_fingerprints, *self.other_fingerprints))
+        dataset_numbers = _datasets_with_fingerprint(
+            db, (*self.stored_fingerprints, *self.other_fingerprints)
+        )
         has_old_releases = db.execute(
             "SELECT 1 FROM releases WHERE instr(settings, ?) = 0", (f'"{FINGERPRINTS_SETTING}"',)
         ).fetchone()
@@ -156,8 +163,12 @@ def _datasets_with_fingerprint(db: sqlite3.Connection, known_fingerprints: Texts
     """The numbers of the data sets that have a version, or a release, with one of these marks."""
     dataset_numbers: set[int] = set()
     for known_fingerprint in known_fingerprints:
-        versions = db.execute("SELECT dataset FROM versions WHERE fingerprint = ?", (known_fingerprint,))
-        releases = db.execute("SELECT dataset FROM releases WHERE instr(settings, ?)", (known_fingerprint,))
+        versions = db.execute(
+            "SELECT dataset FROM versions WHERE fingerprint = ?", (known_fingerprint,)
+        )
+        releases = db.execute(
+            "SELECT dataset FROM releases WHERE instr(settings, ?)", (known_fingerprint,)
+        )
         dataset_numbers |= {row["dataset"] for row in (*versions, *releases)}
     return dataset_numbers
 
@@ -167,30 +178,46 @@ def find_dataset(
 ) -> tuple[str, sqlite3.Row | None, int | None, int, str]:
     """The data set's name and row, its version's row in the ledger and number, and the mark that it is kept by.
 
-    No row is there of what is new. The version is the data set's last one, unless the user says that it is new. Each
-    mark is stored once.
+    No row is there of what is new. The version is the data set's last one, unless the user says
+    that it is new. Each mark is stored once.
     """
     table_fingerprint, dataset_numbers = identity.fingerprint, identity.matching_datasets(db)
     if len(dataset_numbers) > 1:
-        names = [row["name"] for row in db.execute("SELECT seq, name FROM datasets") if row["seq"] in dataset_numbers]
+        names = [
+            row["name"]
+            for row in db.execute("SELECT seq, name FROM datasets")
+            if row["seq"] in dataset_numbers
+        ]
         raise InputError(
-            f"this table is in the ledger as several data sets, {', '.join(map(repr, names))}: each has a budget of "
-            "its own for the same people; bring the file back as it was when one of them was released"
+            f"this table is in the ledger as several data sets, {', '.join(map(repr, names))}: "
+            "each has a budget of "
+            "its own for the same people; bring the file back as it was when one of them was "
+            "released"
         )
     if dataset_numbers:
         dataset_row = db.execute("SELECT * FROM datasets WHERE seq = ?", dataset_numbers).fetchone()
         if name not in (None, dataset_row["name"]):
-            raise InputError(f"this table is the data set {dataset_row['name']!r}; use that name, not {name!r}")
+            raise InputError(
+                f"this table is the data set {dataset_row['name']!r}; use that name, not {name!r}"
+            )
         name = str(dataset_row["name"])
     elif not name:
         raise InputError("this table is not in the ledger yet: give the data set a name")
     elif len(name) > MAX_NAME_CHARS or not name.isprintable():
-        raise InputError(f"dataset={name[:40]!r} must be at most {MAX_NAME_CHARS} printable characters")
+        raise InputError(
+            f"dataset={name[:40]!r} must be at most {MAX_NAME_CHARS} printable characters"
+        )
     else:
         dataset_row = db.execute("SELECT * FROM datasets WHERE name = ?", (name,)).fetchone()
         if dataset_row and not new_version:
-            advice = "for data about the same people say that it is a new version, which keeps the old budget"
-            raise InputError(f"the content of {name!r} has changed; {advice}; for other people choose another name")
+            advice = (
+                "for data about the same people say that it is a new version, which keeps "
+                "the old budget"
+            )
+            raise InputError(
+                f"the content of {name!r} has changed; {advice}; for other people choose another "
+                "name"
+            )
         if new_version and not dataset_row:
             raise InputError(f"there is no data set {name!r} of which this could be a new version")
     last_version_query = "SELECT * FROM versions WHERE dataset = ? ORDER BY seq DESC LIMIT 1"
@@ -208,57 +235,88 @@ def find_dataset(
 
 
 def total_promise(
-    db: sqlite3.Connection, name: str, row: sqlite3.Row | None, total: Budget | None, unit: str,
+    db: sqlite3.Connection,
+    name: str,
+    row: sqlite3.Row | None,
+    total: Budget | None,
+    unit: str,
     events: Events,
 ) -> LifetimeBudget:
     """The total promise of a data set, which the first use of it fixes; `row` is None then.
 
-    Raises InputError where the request contradicts what was fixed, or a first use has no total; and for a new data set
-    that may be an old one, known only by fingerprints of an earlier format.
+    Raises InputError where the request contradicts what was fixed, or a first use has no total; and
+    for a new data set that may be an old one, known only by fingerprints of an earlier format.
     """
     if row is None:
-        if any(is_earlier_format(mark) for (mark,) in db.execute("SELECT fingerprint FROM versions")):
+        if any(
+            is_earlier_format(mark) for (mark,) in db.execute("SELECT fingerprint FROM versions")
+        ):
             raise InputError(
-                "this ledger knows tables by fingerprints of an earlier format, with which none can be compared: if "
+                "this ledger knows tables by fingerprints of an earlier format, with which none "
+                "can be compared: if "
                 "this is one of them say so by its name and --new-version, or begin a new ledger"
             )
         if total is None:
-            raise InputError(f"{name!r} is a new data set: its total budget (ε and δ) must be given")
+            raise InputError(
+                f"{name!r} is a new data set: its total budget (ε and δ) must be given"
+            )
         return LifetimeBudget.from_first_release(total, events)
     fixed_lifetime = lifetime_from_row(row)
     if total not in (None, fixed_lifetime.budget):
-        fixed_total = f"ε={fixed_lifetime.budget.epsilon:g}, δ={format_short_number(fixed_lifetime.budget.delta)}"
+        fixed_total = (
+            f"ε={fixed_lifetime.budget.epsilon:g}, "
+            f"δ={format_short_number(fixed_lifetime.budget.delta)}"
+        )
         raise InputError(f"the total budget of {name!r} was fixed at {fixed_total}")
     if unit != row["unit"]:
-        raise InputError(f"{name!r} protects each {row['unit']} since its first release, not each {unit}")
+        raise InputError(
+            f"{name!r} protects each {row['unit']} since its first release, not each {unit}"
+        )
     return fixed_lifetime
 
 
 def lifetime_from_row(row: sqlite3.Row) -> LifetimeBudget:
     """The total promise that the first use of a data set fixed, from its row in the ledger."""
-    return LifetimeBudget(Budget(row["epsilon"], row["delta"]), CompositionRule[row["accounting"]], row["failure"])
+    return LifetimeBudget(
+        Budget(row["epsilon"], row["delta"]), CompositionRule[row["accounting"]], row["failure"]
+    )
 
 
-def check_budget_fits(name: str, promised: LifetimeBudget, before: TotalCost, events: Events, after: TotalCost) -> None:
+def check_budget_fits(
+    name: str, promised: LifetimeBudget, before: TotalCost, events: Events, after: TotalCost
+) -> None:
     """Raise OverspendError, with a remedy, where a data set's total after these events is beyond its promise."""
     if (failure_delta := promised.failure_delta(after)) > promised.failure:
         failure_text = (
-            f"steps that may fail would take δ={failure_delta:.3g} in all, of δ={promised.failure:.3g} kept for them"
+            f"steps that may fail would take δ={failure_delta:.3g} in all, of "
+            f"δ={promised.failure:.3g} kept for them"
         )
-        remedy = "choose an algorithm without such steps, or enter the categories of columns in place of measuring them"
+        remedy = (
+            "choose an algorithm without such steps, or enter the categories of columns in "
+            "place of measuring them"
+        )
         raise OverspendError(f"data set {name!r}: {failure_text} since its first release; {remedy}")
     if promised.composed_cost(after) == math.inf:
         composition_text = (
-            f"since its first release it is added up by {promised.accounting}, which cannot count this one"
+            f"since its first release it is added up by {promised.accounting}, "
+            "which cannot count this one"
         )
         alternative = (
-            "choose another algorithm, or delta=0" if promised.accounting is CompositionRule.PURE else "choose delta=0"
+            "choose another algorithm, or delta=0"
+            if promised.accounting is CompositionRule.PURE
+            else "choose delta=0"
         )
         raise OverspendError(f"data set {name!r}: {composition_text}; {alternative}")
     spent, budget = promised.total_epsilon(after), promised.budget
     if not spent <= budget.epsilon:
-        used_text = f"ε={promised.total_epsilon(before):.6g} of {budget.epsilon:g} is used at δ={format_short_number(budget.delta)}"
-        remaining_text = (
-            f"one release of ε={promised.remaining_epsilon(before):.6g} at that δ is left ({promised.accounting})"
+        used_text = (
+            f"ε={promised.total_epsilon(before):.6g} of {budget.epsilon:g} is used at "
+            f"δ={format_short_number(budget.delta)}"
         )
-        raise OverspendError(f"data set {name!r}: this needs ε={spent:.6g} in all; {used_text}, {remaining_text}")
+        remaining_text = (
+            f"one release of ε={promised.remaining_epsilon(before):.6g} at that δ "
+            f"is left ({promised.accounting})"
+        )
+        raise OverspendError(
+            f"data set {name!r}: this needs ε={spent:.6g} in all; {used_text}, {remaining_text}"
+        )

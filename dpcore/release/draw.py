@@ -18,7 +18,8 @@ from .ledger.noise_key import NoiseKey
 from .preparation import MeasuredSchemaRelease, PreparedRelease
 
 FLOAT_NOISE_TEXT = (
-    "floating-point noise ({}); the proof is about real numbers, and the rounding of floats may reveal more"
+    "floating-point noise ({}); the proof is about real numbers, and the rounding "
+    "of floats may reveal more"
 )
 EXACT_NOISE_TEXT = "exact {} on {} (without rounding, by {})"
 
@@ -46,7 +47,9 @@ def draw_release(
     No generator can be guessed from what it drew; with the same key the very same is drawn again.
     Raises BudgetError where the algorithm did not keep to its plan.
     """
-    noise_rng, choice_rng, row_rng = (key.generator(purpose) for purpose in ("noise", "choices", "rows"))
+    noise_rng, choice_rng, row_rng = (
+        key.generator(purpose) for purpose in ("noise", "choices", "rows")
+    )
     problem, plan, algorithm = ready.problem, ready.plan, ready.request.algorithm
     curator = make_curator(problem, ready.rows, plan, noise_rng)
     release = None
@@ -62,7 +65,10 @@ def draw_release(
             allowed_events[charge.spend] += charge.times
         if Counter[object](spend for _, spend in curator.budget_meter.events) - allowed_events:
             raise BudgetError("the algorithm did not keep to its plan; nothing leaves")
-    if ready.request.budget.delta == 0 and len(curator.budget_meter.events) > curator.exact_draw_counts.total():
+    if (
+        ready.request.budget.delta == 0
+        and len(curator.budget_meter.events) > curator.exact_draw_counts.total()
+    ):
         raise BudgetError("noise in floating point keeps no promise at delta=0; nothing leaves")
     noise_words, rows = _noise_text(curator), None
     if isinstance(ready, MeasuredSchemaRelease):
@@ -80,13 +86,21 @@ def _noise_text(curator: Curator) -> str:
     exact_counts, sentences = curator.exact_draw_counts, []
     noise_target = "counts"
     if curator.finest_grid_step < 1:
-        noise_target = f"queries rounded to multiples of 2^{math.log2(curator.finest_grid_step):.0f}, a public grid, which it covers"
+        noise_target = (
+            "queries rounded to multiples of "
+            f"2^{math.log2(curator.finest_grid_step):.0f}, a public grid, which it covers"
+        )
     if exact_counts:
         sentences.append(
-            EXACT_NOISE_TEXT.format(" and ".join(sorted(exact_counts)), noise_target, entropy.GENERATOR_NAME)
+            EXACT_NOISE_TEXT.format(
+                " and ".join(sorted(exact_counts)), noise_target, entropy.GENERATOR_NAME
+            )
         )
     if len(curator.budget_meter.events) > exact_counts.total():
-        sentences.append(("the rest by " if exact_counts else "") + FLOAT_NOISE_TEXT.format(entropy.GENERATOR_NAME))
+        sentences.append(
+            ("the rest by " if exact_counts else "")
+            + FLOAT_NOISE_TEXT.format(entropy.GENERATOR_NAME)
+        )
     return "; ".join(sentences)
 
 
@@ -95,6 +109,9 @@ def _schema_noise_text(ready: MeasuredSchemaRelease) -> str:
     if not ready.schema_plan.exact:
         return FLOAT_NOISE_TEXT.format(entropy.GENERATOR_NAME)
     noise_names = {
-        "Gaussian noise" if isinstance(c.spend, Gaussian) else "Laplace noise" for c in ready.schema_plan.planned_events
+        "Gaussian noise" if isinstance(c.spend, Gaussian) else "Laplace noise"
+        for c in ready.schema_plan.planned_events
     }
-    return EXACT_NOISE_TEXT.format(" and ".join(sorted(noise_names)), "counts", entropy.GENERATOR_NAME)
+    return EXACT_NOISE_TEXT.format(
+        " and ".join(sorted(noise_names)), "counts", entropy.GENERATOR_NAME
+    )

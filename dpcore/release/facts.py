@@ -29,24 +29,46 @@ def release_facts(
 ) -> Json:
     """All public facts of a release, enough to recompute its claim; its time is that of the charge.
 
-    `noise` says how it was drawn; `account_entry` is its own in the data set's account. `earlier_entries` are the columns that earlier
-    releases measured, as `provenance.entries_in` gives them.
+    `noise` says how it was drawn; `account_entry` is its own in the data set's account.
+    `earlier_entries` are the columns that earlier releases measured, as `provenance.entries_in`
+    gives them.
 
     A second time would tell how long the release took, which may depend on the records.
     """
     request, problem, plan = ready.request, ready.problem, ready.plan
     total = reservation.lifetime
-    accounting, planned_charges, sums, column_findings = plan.accounting, events_of_plan(plan), plan.total_cost, ()
+    accounting, planned_charges, sums, column_findings = (
+        plan.accounting,
+        events_of_plan(plan),
+        plan.total_cost,
+        (),
+    )
     if isinstance(ready, MeasuredSchemaRelease):
-        accounting, planned_charges = ready.division.accounting, (*ready.measured_events, *planned_charges)
-        sums, column_findings = ComposedCost.of_spends(planned_charges), ready.measured_schema.findings
-    origins_by_column = column_origins(problem.domain, [f.column.name for f in column_findings], earlier_entries)
-    measured = tuple(origin.column for origin in origins_by_column if origin.source in (THIS_RELEASE, EARLIER_RELEASE))
-    schema = domain_to_json(replace(problem.domain, measured=measured))  # no claim that the ledger does not bear out
+        accounting, planned_charges = (
+            ready.division.accounting,
+            (*ready.measured_events, *planned_charges),
+        )
+        sums, column_findings = (
+            ComposedCost.of_spends(planned_charges),
+            ready.measured_schema.findings,
+        )
+    origins_by_column = column_origins(
+        problem.domain, [f.column.name for f in column_findings], earlier_entries
+    )
+    measured = tuple(
+        origin.column
+        for origin in origins_by_column
+        if origin.source in (THIS_RELEASE, EARLIER_RELEASE)
+    )
+    schema = domain_to_json(
+        replace(problem.domain, measured=measured)
+    )  # no claim that the ledger does not bear out
     provenance = [origin.to_json() for origin in origins_by_column]
     counts_releases = accounting is CompositionRule.OPTIMAL
     symbol, cost = (
-        ("releases", sum(c.times for c in plan.planned_events)) if counts_releases else sums.symbol_and_cost(accounting)
+        ("releases", sum(c.times for c in plan.planned_events))
+        if counts_releases
+        else sums.symbol_and_cost(accounting)
     )
     return {
         "format": 1,
@@ -79,7 +101,12 @@ def release_facts(
             "charges": events_to_json(planned_charges),
             "reserved": events_to_json(ready.events),
         },
-        "plan": {"choices": [{"name": c.name, "value": to_json_value(c.value), "why": c.why} for c in plan.settings]},
+        "plan": {
+            "choices": [
+                {"name": c.name, "value": to_json_value(c.value), "why": c.why}
+                for c in plan.settings
+            ]
+        },
         "made_by": {
             "algorithm": registered_name(request.algorithm),
             "source": request.algorithm.about.source,
@@ -94,7 +121,12 @@ def release_facts(
         "bounds": describe_bounds(provenance),
         "provenance": provenance,
         "measured": [
-            {"column": f.column.name, "found": f.description, "nothing": f.found_nothing, "tag": f.tag}
+            {
+                "column": f.column.name,
+                "found": f.description,
+                "nothing": f.found_nothing,
+                "tag": f.tag,
+            }
             for f in column_findings
         ],
         "reason": request.reason,

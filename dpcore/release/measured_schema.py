@@ -7,7 +7,11 @@ from functools import partial
 
 import pandas as pd
 
-from ..algorithms.schema_measurement.measure_schema import ColumnFindings, guess_column_kinds, measure_column
+from ..algorithms.schema_measurement.measure_schema import (
+    ColumnFindings,
+    guess_column_kinds,
+    measure_column,
+)
 from ..algorithms.schema_measurement.measurement_plan import SchemaPlan, divide_budget, plan_schema
 from ..core.errors import InputError
 from ..core.types import Json
@@ -26,40 +30,64 @@ SCHEMA_LEDGER_NAME = "schema"  # the name in the ledger, in place of an algorith
 
 
 @contextmanager
-def publish_schema(request: SchemaRequest, store: LedgerStore) -> Iterator[tuple[Json, tuple[ColumnFindings, ...]]]:
+def publish_schema(
+    request: SchemaRequest, store: LedgerStore
+) -> Iterator[tuple[Json, tuple[ColumnFindings, ...]]]:
     """Reserve the budget, measure every column except the person's; the schema's JSON and the findings.
 
-    The header and the number of rows are public. At δ = 0 a column that seems to hold categories is left out. The
-    release ends with the block, which writes the schema: where it cannot be written, the same again measures the very
-    same schema, without another charge. Any other error after the charge leaves it charged.
+    The header and the number of rows are public. At δ = 0 a column that seems to hold categories is
+    left out. The release ends with the block, which writes the schema: where it cannot be written,
+    the same again measures the very same schema, without another charge. Any other error after the
+    charge leaves it charged.
     """
     limited_table = request.unit.bound_contributions(request.table)
-    names = [name for name in map(str, limited_table.columns) if name and name != request.unit.person]
+    names = [
+        name for name in map(str, limited_table.columns) if name and name != request.unit.person
+    ]
     if not names or len(limited_table) < 2:
         raise InputError("a schema needs a column with a name, and at least 2 rows")
     division = divide_budget(request.budget, 1.0, has_categories=request.budget.delta > 0)
     plan = plan_schema(
-        (), len(limited_table), request.unit.most_rows, division, exact=True, unknown_kind_count=len(names)
+        (),
+        len(limited_table),
+        request.unit.most_rows,
+        division,
+        exact=True,
+        unknown_kind_count=len(names),
     )
     column_names = [str(c) for c in limited_table.columns]
     column_texts = [
-        ColumnTexts.from_series(pd.Series(limited_table.iloc[:, column_names.index(name)])) for name in names
+        ColumnTexts.from_series(pd.Series(limited_table.iloc[:, column_names.index(name)]))
+        for name in names
     ]
-    reserve = partial(store.reserve, request, division.reserved_events, algorithm=SCHEMA_LEDGER_NAME)
+    reserve = partial(
+        store.reserve, request, division.reserved_events, algorithm=SCHEMA_LEDGER_NAME
+    )
     with open_attempt(
-        store, request, schema_release_digest(request, names, division.reserved_events), rows_digest(limited_table)
+        store,
+        request,
+        schema_release_digest(request, names, division.reserved_events),
+        rows_digest(limited_table),
     ) as current_attempt:
-        reservation = current_attempt.charge(lambda **leaving: reserve(settings={"columns": names} | leaving))
+        reservation = current_attempt.charge(
+            lambda **leaving: reserve(settings={"columns": names} | leaving)
+        )
         try:
-            domain, findings = _measure_columns(names, column_texts, plan, current_attempt.noise_key)
-            store.add_note(reservation.number, "note", measured_columns_note(domain, domain.measured))
+            domain, findings = _measure_columns(
+                names, column_texts, plan, current_attempt.noise_key
+            )
+            store.add_note(
+                reservation.number, "note", measured_columns_note(domain, domain.measured)
+            )
             yield domain_to_json(replace(domain, file=request.format)), findings
         except BaseException as error:
             raise _error_after_charge(current_attempt, reservation.number, error) from None
         current_attempt.record_end(reservation.number, "released")
 
 
-def _error_after_charge(current_attempt: Attempt, entry: int, error: BaseException) -> BaseException:
+def _error_after_charge(
+    current_attempt: Attempt, entry: int, error: BaseException
+) -> BaseException:
     """The error to raise for a charged schema whose attempt ended with `error`: it says what stays used."""
     retry_error = retryable_error(error)
     if retry_error is not None:
@@ -75,14 +103,23 @@ def _measure_columns(
     names: list[str], column_texts: list[ColumnTexts], plan: SchemaPlan, noise: NoiseKey
 ) -> tuple[Domain, tuple[ColumnFindings, ...]]:
     """The measured domain and the findings on its columns; to be called only after the charge."""
-    curator = ColumnCurator(column_texts, plan.n, plan.plan, noise.generator("schema"), group=plan.rows_per_person)
+    curator = ColumnCurator(
+        column_texts, plan.n, plan.plan, noise.generator("schema"), group=plan.rows_per_person
+    )
     columns = guess_column_kinds(names, plan, curator)
     for position, column in enumerate(columns):
         curator.set_reading(position, column.read)
     measured_positions = [
-        i for i, column in enumerate(columns) if plan.categories_spend is not None or not column.is_categorical
+        i
+        for i, column in enumerate(columns)
+        if plan.categories_spend is not None or not column.is_categorical
     ]
     if not measured_positions:
-        raise InputError("every column seems to hold categories, which cannot be measured at delta=0; choose delta > 0")
+        raise InputError(
+            "every column seems to hold categories, which cannot be measured at delta=0; choose "
+            "delta > 0"
+        )
     findings = tuple(measure_column(columns[i], i, plan, curator) for i in measured_positions)
-    return Domain(tuple(f.column for f in findings), measured=tuple(f.column.name for f in findings)), findings
+    return Domain(
+        tuple(f.column for f in findings), measured=tuple(f.column.name for f in findings)
+    ), findings

@@ -1,6 +1,7 @@
 """Releases prepared for the charge: encoded and planned, while nothing was drawn and no budget is used.
 
-Of a release that measures its schema first, public facts alone are planned; it is charged whole, and then settled.
+Of a release that measures its schema first, public facts alone are planned; it is charged whole,
+and then settled.
 """
 
 import math
@@ -43,7 +44,9 @@ from .ledger.ledger_store import LedgerStore
 from .request import ReleaseRequest
 
 WorkloadForDomain = Callable[[Domain], Workload]
-EXACT_NOISE_REASON = "noise without rounding, so that no last digit reveals more than the budget allows"
+EXACT_NOISE_REASON = (
+    "noise without rounding, so that no last digit reveals more than the budget allows"
+)
 
 
 @frozen
@@ -56,10 +59,13 @@ class PreparedRelease:
     plan: Plan
     events: EventCounts
 
-    def reserve(self, store: LedgerStore, *, preview: bool = False, **extra_settings: str) -> Reservation:
+    def reserve(
+        self, store: LedgerStore, *, preview: bool = False, **extra_settings: str
+    ) -> Reservation:
         """Charge the release in the ledger, or with `preview` only show the charge; see `Store.reserve`.
 
-        `extra_settings` is kept in the ledger with the settings: the key that signs it, and where it is written.
+        `extra_settings` is kept in the ledger with the settings: the key that signs it, and where
+        it is written.
         """
         request = self.request
         settings = {c.name: to_json_value(c.value) for c in self.plan.settings}
@@ -77,8 +83,9 @@ class PreparedRelease:
 class PartialSchemaRelease(PreparedRelease):
     """A prepared release whose `problem`, `rows` and `plan` are placeholders, made of public facts alone.
 
-    `events` are all that schema and algorithm may ever spend; `workload_for` reads the queries in the schema that is found,
-    and `schema_budget_share` is the given part of the budget that measures it, None for the usual one.
+    `events` are all that schema and algorithm may ever spend; `workload_for` reads the queries in
+    the schema that is found, and `schema_budget_share` is the given part of the budget that
+    measures it, None for the usual one.
     """
 
     schema: PartialSchema
@@ -91,7 +98,11 @@ class PartialSchemaRelease(PreparedRelease):
     def measure(self, noise: Rng) -> MeasuredSchema:
         """The measured schema; to be called only after the charge."""
         curator = ColumnCurator(
-            self.column_texts, self.problem.n, self.schema_plan.plan, noise, group=self.problem.group
+            self.column_texts,
+            self.problem.n,
+            self.schema_plan.plan,
+            noise,
+            group=self.problem.group,
         )
         return measure_schema(self.schema, self.schema_plan, curator)
 
@@ -102,7 +113,9 @@ class PartialSchemaRelease(PreparedRelease):
             request.unit.bound_contributions(request.table, measured_schema.domain.names)
         )
         problem = _checked_release_problem(request, self.problem.n)
-        plan = plan_within_division(request.algorithm, problem, self.division, exact=self.schema_plan.plan.exact)
+        plan = plan_within_division(
+            request.algorithm, problem, self.division, exact=self.schema_plan.plan.exact
+        )
         request.check_exact_noise(plan.exact)
         schema_plan = self.schema_plan.plan
         check_joint_cost(self.division, schema_plan, plan, request.algorithm.adaptive)
@@ -112,7 +125,15 @@ class PartialSchemaRelease(PreparedRelease):
             for c in schema_plan.planned_events
         )
         return MeasuredSchemaRelease(
-            request, problem, rows, plan, self.events, measured_schema, schema_plan, self.division, events
+            request,
+            problem,
+            rows,
+            plan,
+            self.events,
+            measured_schema,
+            schema_plan,
+            self.division,
+            events,
         )
 
 
@@ -145,17 +166,24 @@ class PartialSchemaRows:
         progress: Watch = ignore_progress,
     ) -> "PartialSchemaRows":
         """The rows of a table; values that a public column refuses raise here. `progress` receives the progress."""
-        limited_table, step_count = unit.bound_contributions(frame, schema.names), len(schema.unknown_columns) + 1
-        column_texts = schema.unknown_column_texts(limited_table, lambda done: progress(done / step_count))
+        limited_table, step_count = (
+            unit.bound_contributions(frame, schema.names),
+            len(schema.unknown_columns) + 1,
+        )
+        column_texts = schema.unknown_column_texts(
+            limited_table, lambda done: progress(done / step_count)
+        )
         progress(1 - 1 / step_count)
         return cls(column_texts, schema.placeholder.encode(limited_table))
 
 
-def prepare_release(request: ReleaseRequest, rows: Rows | GatheredCounts | None = None) -> PreparedRelease:
+def prepare_release(
+    request: ReleaseRequest, rows: Rows | GatheredCounts | None = None
+) -> PreparedRelease:
     """The prepared release: its table encoded, its plan made. Rows that the schema refuses raise InputError here.
 
-    The plan keeps its promise by what adds up, as the data set's ledger does. `rows` are this very table's, where they
-    are encoded already.
+    The plan keeps its promise by what adds up, as the data set's ledger does. `rows` are this very
+    table's, where they are encoded already.
     """
     if rows is None:
         rows = encode_table(request.frame, request.workload, request.unit)
@@ -167,9 +195,13 @@ def prepare_release(request: ReleaseRequest, rows: Rows | GatheredCounts | None 
         plan = with_exact_noise(plan)
     request.check_exact_noise(plan.exact)
     if plan.exact:
-        plan = replace(plan, settings=(*plan.settings, Setting("noise", "exact", EXACT_NOISE_REASON)))
+        plan = replace(
+            plan, settings=(*plan.settings, Setting("noise", "exact", EXACT_NOISE_REASON))
+        )
     require_single_rows(rows, plan)
-    return PreparedRelease(request, problem, rows, plan, worst_case_events(plan, request.algorithm.adaptive))
+    return PreparedRelease(
+        request, problem, rows, plan, worst_case_events(plan, request.algorithm.adaptive)
+    )
 
 
 def prepare_with_partial_schema(
@@ -181,17 +213,25 @@ def prepare_with_partial_schema(
 ) -> PartialSchemaRelease:
     """An open release, checked and planned with placeholders; it neither draws nor charges anything.
 
-    The schema costs this `schema_budget_share` of the budget, None for the usual one. `table_rows` are those of this very table, where
-    they are read already.
+    The schema costs this `schema_budget_share` of the budget, None for the usual one. `table_rows`
+    are those of this very table, where they are read already.
     """
     if request.start is not None:
-        raise InputError("a public start needs a schema that is known: it says how likely each combination is")
+        raise InputError(
+            "a public start needs a schema that is known: it says how likely each combination is"
+        )
     if table_rows is None:
         table_rows = PartialSchemaRows.of(request.table, schema, request.unit)
-    n, max_rows_per_person, columns = table_rows.rows.n, request.unit.most_rows, schema.unknown_columns
+    n, max_rows_per_person, columns = (
+        table_rows.rows.n,
+        request.unit.most_rows,
+        schema.unknown_columns,
+    )
     problem = _checked_release_problem(request, n)
     exact = request.noise != "float"
-    share = choose_schema_share(columns, schema_budget_share, n, max_rows_per_person, request.budget)
+    share = choose_schema_share(
+        columns, schema_budget_share, n, max_rows_per_person, request.budget
+    )
     division, plan = share.divide_and_plan(request.algorithm, problem, request.budget, exact=exact)
     request.check_exact_noise(plan.exact)
     schema_plan = plan_schema(columns, n, max_rows_per_person, division, exact=exact)
@@ -219,7 +259,10 @@ def _checked_release_problem(request: ReleaseRequest, n: int) -> QueryRelease:
 
 
 def encode_table(
-    table: pd.DataFrame | Source, workload: Workload, unit: PrivacyUnit, progress: Watch = ignore_progress
+    table: pd.DataFrame | Source,
+    workload: Workload,
+    unit: PrivacyUnit,
+    progress: Watch = ignore_progress,
 ) -> Rows | GatheredCounts:
     """A table's rows in a workload's domain; of a source, only counts of the tables asked for.
 
@@ -236,4 +279,8 @@ def to_json_value(value: Any) -> Any:
     """The value of a plan's choice as a number or text that JSON can hold, which has no infinities."""
     builtin_value = value.item() if isinstance(value, np.generic) else value
     is_finite = not isinstance(builtin_value, float) or math.isfinite(builtin_value)
-    return builtin_value if isinstance(builtin_value, (int, float, str)) and is_finite else str(builtin_value)
+    return (
+        builtin_value
+        if isinstance(builtin_value, (int, float, str)) and is_finite
+        else str(builtin_value)
+    )

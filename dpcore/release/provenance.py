@@ -1,7 +1,8 @@
 """Where each column's bounds or values come from: this release, an earlier one in the ledger, a person, the data.
 
-That a column was measured with protection is believed of the ledger alone: it keeps a digest of every column that a
-release of this data set measured. What a schema says of itself beyond that is a statement of its author.
+That a column was measured with protection is believed of the ledger alone: it keeps a digest of
+every column that a release of this data set measured. What a schema says of itself beyond that is a
+statement of its author.
 """
 
 import hashlib
@@ -33,7 +34,9 @@ class ColumnOrigin:
 def column_digest(domain: Domain, name: str) -> str:
     """The SHA-256 of a column's name and of all that the schema says of it."""
     spec = domain_to_json(domain.project([name]))["columns"]
-    return hashlib.sha256(json.dumps(spec, sort_keys=True).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(
+        json.dumps(spec, sort_keys=True).encode("utf-8", "surrogatepass")
+    ).hexdigest()
 
 
 def measured_columns_note(domain: Domain, names: Iterable[str]) -> str:
@@ -69,14 +72,17 @@ def column_origins(
     Args:
         domain: what the schema states; its `measured` columns are a claim.
         measured_here: the columns that this release measured.
-        entries: those that earlier releases of the data set measured, as `measuring_entries` gives them.
+        entries: those that earlier releases of the data set measured, as `measuring_entries` gives
+            them.
 
     """
     measured_names = set(measured_here)
     return tuple(_column_origin(domain, name, measured_names, entries) for name in domain.names)
 
 
-def _column_origin(domain: Domain, name: str, measured_names: set[str], entries: Mapping[str, int]) -> ColumnOrigin:
+def _column_origin(
+    domain: Domain, name: str, measured_names: set[str], entries: Mapping[str, int]
+) -> ColumnOrigin:
     if domain.peeked:
         return ColumnOrigin(name, REAL_DATA)
     if name in measured_names:
@@ -84,4 +90,8 @@ def _column_origin(domain: Domain, name: str, measured_names: set[str], entries:
     if name not in domain.measured:
         return ColumnOrigin(name, ENTERED)
     entry = entries.get(column_digest(domain, name))
-    return ColumnOrigin(name, SCHEMA_AUTHOR) if entry is None else ColumnOrigin(name, EARLIER_RELEASE, entry)
+    return (
+        ColumnOrigin(name, SCHEMA_AUTHOR)
+        if entry is None
+        else ColumnOrigin(name, EARLIER_RELEASE, entry)
+    )

@@ -1,20 +1,22 @@
 """The public table that a release starts from, and what shows that it is the private one after all.
 
-A start is neither protected nor charged: whatever it says about people is in the release as it stands. So a start that
-is the private table, in whole or nearly, is refused, by its content and not by its name:
+A start is neither protected nor charged: whatever it says about people is in the release as it
+stands. So a start that is the private table, in whole or nearly, is refused, by its content and not
+by its name:
 
 - the same bytes: a copy, a link, another name;
 - the same rows in the columns that both have, in any order, from any kind of file;
 - the same shares in every cell of the schema: other spellings, other columns, all rows twice;
 - at least half of the rows of one found in the other, where rows tell people apart.
 
-What cannot be found: a private table in which a cell of most rows was changed, fewer than MIN_OVERLAP of its rows, rows
-that many people share, rows that the start repeats, and tables computed from it, such as its counts in other bins.
-Whoever names a start answers for that.
+What cannot be found: a private table in which a cell of most rows was changed, fewer than
+MIN_OVERLAP of its rows, rows that many people share, rows that the start repeats, and tables
+computed from it, such as its counts in other bins. Whoever names a start answers for that.
 
-A refusal depends on private rows, as do those for a cell that the schema does not allow or a ledger that knows the
-table. It comes before the charge, goes to the person who holds both tables and could compare them alone, and nothing of
-it is released. Someone who sees releases only sees that there is none, for a table that agrees with a public one.
+A refusal depends on private rows, as do those for a cell that the schema does not allow or a ledger
+that knows the table. It comes before the charge, goes to the person who holds both tables and could
+compare them alone, and nothing of it is released. Someone who sees releases only sees that there is
+none, for a table that agrees with a public one.
 """
 
 from collections.abc import Sequence
@@ -33,12 +35,20 @@ from ..data.sources.source import Source
 from ..problems import PublicStart, public_start_from_table
 from ..schema.domain import Domain, Rows
 
-PUBLIC_FINGERPRINT_KEY = b"public start"  # so that everybody can compute the fingerprint of a table that is public
-MIN_OVERLAP = 0.5  # share of the distinct rows of the smaller table, from which on the other one contains it
-# Share of a table's rows that differ, from which on rows tell people apart: rows of as many cells then agree by chance
-# with a fifth of those of other people at most. Halves of census tables agreed in 0.01% to 8% of their rows.
+PUBLIC_FINGERPRINT_KEY = (
+    b"public start"  # so that everybody can compute the fingerprint of a table that is public
+)
+MIN_OVERLAP = (
+    0.5  # share of the distinct rows of the smaller table, from which on the other one contains it
+)
+# Share of a table's rows that differ, from which on rows tell people apart: rows of as many cells
+# then agree by chance
+# with a fifth of those of other people at most. Halves of census tables agreed in 0.01% to 8% of
+# their rows.
 MIN_DISTINCT_ROW_SHARE = 0.9
-HOLDS_PRIVATE_TABLE = "the public start holds the private table: {}; it must be a table that everybody may see"
+HOLDS_PRIVATE_TABLE = (
+    "the public start holds the private table: {}; it must be a table that everybody may see"
+)
 
 
 @frozen
@@ -53,11 +63,21 @@ class StartTable:
 
     @classmethod
     def of(
-        cls, name: str, frame: pd.DataFrame, domain: Domain, sha256: str = "", *, support: bool = False
+        cls,
+        name: str,
+        frame: pd.DataFrame,
+        domain: Domain,
+        sha256: str = "",
+        *,
+        support: bool = False,
     ) -> "StartTable":
         """The start that a table makes; see `public_start`, which says what it raises."""
         return cls(
-            name, frame, sha256, domain.encode(frame), public_start_from_table(domain, frame, keeps_support=support)
+            name,
+            frame,
+            sha256,
+            domain.encode(frame),
+            public_start_from_table(domain, frame, keeps_support=support),
         )
 
     def to_json(self) -> Json:
@@ -81,24 +101,41 @@ class StartTable:
         if digest and digest == self.sha256:
             raise InputError(HOLDS_PRIVATE_TABLE.format("both files have the same bytes"))
         if self._has_same_shares(rows, domain):
-            raise InputError(HOLDS_PRIVATE_TABLE.format("every combination of values has the same share in both"))
+            raise InputError(
+                HOLDS_PRIVATE_TABLE.format("every combination of values has the same share in both")
+            )
         columns = table.columns if isinstance(table, Source) else list(map(str, table.columns))
-        common_columns = [name for name in sorted(set(columns)) if name in set(map(str, self.frame.columns))]
+        common_columns = [
+            name for name in sorted(set(columns)) if name in set(map(str, self.frame.columns))
+        ]
         private_hashes = _hash_table_rows(table, common_columns)
         if private_hashes is None:
             return
         public_hashes = _hash_frame_rows(self.frame, common_columns)
-        if len(public_hashes) == len(private_hashes) and (np.sort(public_hashes) == np.sort(private_hashes)).all():
+        if (
+            len(public_hashes) == len(private_hashes)
+            and (np.sort(public_hashes) == np.sort(private_hashes)).all()
+        ):
             raise InputError(HOLDS_PRIVATE_TABLE.format("both have the same rows"))
         if _contained_row_share(public_hashes, private_hashes) >= MIN_OVERLAP:
-            raise InputError(HOLDS_PRIVATE_TABLE.format("at least half of the rows of one are rows of the other"))
+            raise InputError(
+                HOLDS_PRIVATE_TABLE.format("at least half of the rows of one are rows of the other")
+            )
 
     def _has_same_shares(self, rows: Rows | GatheredCounts, domain: Domain) -> bool:
         """Whether every cell that is known of the private records has the same share here."""
         if isinstance(rows, Rows):
-            same_values = self.rows.values.shape == rows.values.shape and (self.rows.values == rows.values).all()
-            return bool(same_values and (self.rows.weights * rows.n == rows.weights * self.rows.n).all())
-        count_pairs = ((rows.count(axes, ()), self.rows.count(axes, domain.shape_of(axes))) for axes in rows.tables)
+            same_values = (
+                self.rows.values.shape == rows.values.shape
+                and (self.rows.values == rows.values).all()
+            )
+            return bool(
+                same_values and (self.rows.weights * rows.n == rows.weights * self.rows.n).all()
+            )
+        count_pairs = (
+            (rows.count(axes, ()), self.rows.count(axes, domain.shape_of(axes)))
+            for axes in rows.tables
+        )
         return all(
             (private_counts * self.rows.n == public_counts * rows.n).all()
             for private_counts, public_counts in count_pairs
@@ -112,7 +149,10 @@ def _hash_table_rows(table: pd.DataFrame | Source, names: Sequence[str]) -> Arra
     if not isinstance(table, ChunkedSource):
         return None
     source: Any = table
-    chunks = (pd.DataFrame({name: chunk.cells(name) for name in names}) for chunk in source.chunks(list(names)))
+    chunks = (
+        pd.DataFrame({name: chunk.cells(name) for name in names})
+        for chunk in source.chunks(list(names))
+    )
     chunk_hashes = [_hash_frame_rows(chunk, names) for chunk in chunks]
     return np.concatenate(chunk_hashes) if chunk_hashes else np.zeros(0, np.uint64)
 
@@ -122,7 +162,9 @@ def _hash_frame_rows(frame: pd.DataFrame, names: Sequence[str]) -> Array:
     column_names = list(map(str, frame.columns))
     row_hashes = np.zeros(len(frame), np.uint64)
     for name in names:
-        row_hashes = combine_hashes(row_hashes, hash_person_ids(pd.Series(frame.iloc[:, column_names.index(name)])))
+        row_hashes = combine_hashes(
+            row_hashes, hash_person_ids(pd.Series(frame.iloc[:, column_names.index(name)]))
+        )
     return row_hashes
 
 
@@ -135,4 +177,8 @@ def _contained_row_share(row_hashes: Array, other_row_hashes: Array) -> float:
     ):
         return 0.0
     smaller_count = min(map(len, distinct_hashes))
-    return len(np.intersect1d(*distinct_hashes, assume_unique=True)) / smaller_count if smaller_count else 0.0
+    return (
+        len(np.intersect1d(*distinct_hashes, assume_unique=True)) / smaller_count
+        if smaller_count
+        else 0.0
+    )

@@ -1,6 +1,7 @@
 """A real release: use its budget for good, draw it once with unseeded noise, write it.
 
-Nothing here compares a release with the truth: no error is computed, so none can be seen, stored or chosen by.
+Nothing here compares a release with the truth: no error is computed, so none can be seen, stored or
+chosen by.
 """
 
 from functools import partial
@@ -36,7 +37,10 @@ from .release_identity import prepared_rows_digest, release_digest
 
 
 def publish_release(
-    ready: PreparedRelease, store: LedgerStore, folder: Path, progress: RoundProgressCallback = ignore_progress
+    ready: PreparedRelease,
+    store: LedgerStore,
+    folder: Path,
+    progress: RoundProgressCallback = ignore_progress,
 ) -> tuple[int, Json]:
     """Reserve the budget, draw once, write all files into the new `folder`.
 
@@ -44,21 +48,25 @@ def publish_release(
         ready: What to release.
         store: The ledger that is charged.
         folder: The release's folder; new or empty.
-        progress: Called after the charge with 0, then with every round; what it raises stops this attempt.
+        progress: Called after the charge with 0, then with every round; what it raises stops this
+            attempt.
 
     Returns:
         The release's number among those of its data set, and the facts of release.json.
 
     Raises:
         OverspendError: The budget does not allow it; nothing is charged.
-        InputError: It cannot be written, and stays charged: the same again finishes it, with the same draw and no other
-            charge. An error that every attempt would end with marks it as failed.
+        InputError: It cannot be written, and stays charged: the same again finishes it, with the
+            same draw and no other charge. An error that every attempt would end with marks it as
+            failed.
 
     """
     check_release_folder(folder)
     tidy_stopped_releases(store.path)
     signing_key = load_signing_key(store.path, store.signing_public_key())
-    with open_attempt(store, ready.request, release_digest(ready), prepared_rows_digest(ready)) as current_attempt:
+    with open_attempt(
+        store, ready.request, release_digest(ready), prepared_rows_digest(ready)
+    ) as current_attempt:
         folder, draft_folder = release_and_draft_paths(folder, current_attempt.noise_key.name)
         reserve = partial(ready.reserve, store, signed_by=signing_key.public)
         reservation = current_attempt.charge(reserve, **folders_for_ledger(folder, draft_folder))
@@ -67,7 +75,12 @@ def publish_release(
         try:
             with open_draft(draft_folder):
                 number, facts = _draw_and_write(
-                    ready, current_attempt, reservation, draft_folder, schema_json, recorded_progress
+                    ready,
+                    current_attempt,
+                    reservation,
+                    draft_folder,
+                    schema_json,
+                    recorded_progress,
                 )
                 signing_key.sign(draft_folder)
                 note = finished_release_note(draft_folder)
@@ -76,13 +89,20 @@ def publish_release(
         except BaseException as error:
             if error is recorded_progress.raised_error:
                 raise
-            raise _error_after_charge(current_attempt, reservation.number, folder, schema_json, error) from None
+            raise _error_after_charge(
+                current_attempt, reservation.number, folder, schema_json, error
+            ) from None
         current_attempt.record_end(reservation.number, "released", note)
     return number, facts
 
 
 def _draw_and_write(
-    ready: PreparedRelease, current_attempt: Attempt, reservation: Reservation, draft_folder: Path, schema_json: Json, progress: RoundProgressCallback
+    ready: PreparedRelease,
+    current_attempt: Attempt,
+    reservation: Reservation,
+    draft_folder: Path,
+    schema_json: Json,
+    progress: RoundProgressCallback,
 ) -> tuple[int, Json]:
     """Draw the release and write all files but the signature; `schema_json` becomes the schema that is measured."""
     account = current_attempt.store.account(reservation.number)
@@ -90,9 +110,13 @@ def _draw_and_write(
     if isinstance(ready, PartialSchemaRelease):
         measured_schema = ready.measure(current_attempt.noise_key.generator("schema"))
         schema_json.update(domain_to_json(measured_schema.domain))
-        measured_names = [column_findings.column.name for column_findings in measured_schema.findings]
+        measured_names = [
+            column_findings.column.name for column_findings in measured_schema.findings
+        ]
         current_attempt.store.add_note(
-            reservation.number, "note", measured_columns_note(measured_schema.domain, measured_names)
+            reservation.number,
+            "note",
+            measured_columns_note(measured_schema.domain, measured_names),
         )
         ready = ready.with_measured_schema(measured_schema)
     drawing = draw_release(ready, current_attempt.noise_key, progress)
@@ -113,7 +137,8 @@ def _error_after_charge(
 ) -> BaseException:
     """The error to raise for a charged release whose attempt ended with `error`: it says what stays used.
 
-    An error that every attempt would end with is noted, and a schema that was measured is written: it is paid for.
+    An error that every attempt would end with is noted, and a schema that was measured is written:
+    it is paid for.
     """
     retry_error = retryable_error(error, folder)
     if retry_error is not None:

@@ -34,33 +34,59 @@ from .evidence.standalone_verifier import VERIFIER_SOURCE
 from .facts import release_facts
 from .preparation import MeasuredSchemaRelease, PreparedRelease
 
-MAX_WEIGHT_CELLS, MAX_CSV_WEIGHT_CELLS = 2_000_000, 100_000  # cells up to which weights are written, and also as text
+MAX_WEIGHT_CELLS, MAX_CSV_WEIGHT_CELLS = (
+    2_000_000,
+    100_000,
+)  # cells up to which weights are written, and also as text
 MAX_TESTED_CELLS = 20_000  # cells of the pairs of columns that are tested for a link
-FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r", "\n")  # with which a spreadsheet takes a text for a formula
+FORMULA_PREFIXES = (
+    "=",
+    "+",
+    "-",
+    "@",
+    "\t",
+    "\r",
+    "\n",
+)  # with which a spreadsheet takes a text for a formula
 
 
 def write_release_files(
-    draft_folder: Path, ready: PreparedRelease, reservation: Reservation, drawing: DrawnRelease, *, schema: Json, account: Json,
+    draft_folder: Path,
+    ready: PreparedRelease,
+    reservation: Reservation,
+    drawing: DrawnRelease,
+    *,
+    schema: Json,
+    account: Json,
     measuring_entries: Mapping[str, int],
 ) -> Json:
     """Write all files but the signature into the draft `draft_folder`; return the facts with the files' hashes.
 
-    Where the request says `neutralize`, texts that a spreadsheet would take for formulas get an apostrophe in front, in
-    CSV files. `schema` is one that was measured with this release, to be used again, or empty. `account` is that of the
-    data set, and `measuring_entries` are the columns that its earlier releases measured.
+    Where the request says `neutralize`, texts that a spreadsheet would take for formulas get an
+    apostrophe in front, in CSV files. `schema` is one that was measured with this release, to be
+    used again, or empty. `account` is that of the data set, and `measuring_entries` are the columns
+    that its earlier releases measured.
     """
     release, measurements, workload = drawing.release, drawing.measurements, ready.problem.workload
-    facts = release_facts(ready, reservation, drawing.noise, account["releases"][-1], measuring_entries)
+    facts = release_facts(
+        ready, reservation, drawing.noise, account["releases"][-1], measuring_entries
+    )
     unbiased_answers = unbiased_tables(release, measurements, workload.domain)
     population_rows = independent_row_count(facts["protects"])
-    tables = {"answers": _answer_table(workload, release, measurements, unbiased_answers, population_rows)}
+    tables = {
+        "answers": _answer_table(workload, release, measurements, unbiased_answers, population_rows)
+    }
     tables |= _link_test_tables(unbiased_answers, population_rows)
-    np.savez_compressed(draft_folder / "tables.npz", allow_pickle=False, **tables_to_arrays(unbiased_answers))
+    np.savez_compressed(
+        draft_folder / "tables.npz", allow_pickle=False, **tables_to_arrays(unbiased_answers)
+    )
     if drawing.rows is not None:
         tables["synthetic"] = drawing.rows
     other_measurements = [m for m in measurements if m.workload is not workload]
     if other_measurements:
-        tables["measurements"] = pd.concat([_measurement_table(m) for m in other_measurements], ignore_index=True)
+        tables["measurements"] = pd.concat(
+            [_measurement_table(m) for m in other_measurements], ignore_index=True
+        )
     if isinstance(release, Histogram) and len(release.D) <= MAX_WEIGHT_CELLS:
         tables["weights"] = _weight_table(release.domain, release.D)
     for name, table in tables.items():
@@ -83,10 +109,16 @@ def write_release_files(
     }
     _write_json(draft_folder / "release.json", facts)
     _write_json(draft_folder / "account.json", account)
-    schema_step = (ready.schema_plan, ready.division) if isinstance(ready, MeasuredSchemaRelease) else None
+    schema_step = (
+        (ready.schema_plan, ready.division) if isinstance(ready, MeasuredSchemaRelease) else None
+    )
     number = len(account["releases"])
     proof_text = derive_proof(
-        facts["made_by"]["algorithm"], ready.request.algorithm, ready.plan, ready.problem, schema_step
+        facts["made_by"]["algorithm"],
+        ready.request.algorithm,
+        ready.plan,
+        ready.problem,
+        schema_step,
     )
     documents = {
         "card.html": card_page(facts, number),
@@ -137,7 +169,8 @@ def _answer_table(
 ) -> pd.DataFrame:
     """Every query with the release's answer and, if measured, the noisy answer with its standard error.
 
-    Cells of tables also have intervals at 95%, for the table and for the population; empty where there are none.
+    Cells of tables also have intervals at 95%, for the table and for the population; empty where
+    there are none.
     """
     table = pd.DataFrame({"query": query_labels(workload), "answer": release.answers(workload)})
     if isinstance(release, UnbiasedAnswers) and isinstance(workload, Marginals):
@@ -158,7 +191,9 @@ def _link_test_tables(unbiased_answers: UnbiasedAnswers, n: float) -> dict[str, 
         cell_count += np.prod([unbiased_answers.domain.shape[axis] for axis in S])
         if cell_count > MAX_TESTED_CELLS:
             break
-        test = run_independence_test(unbiased_answers, [unbiased_answers.domain.names[axis] for axis in S], n)
+        test = run_independence_test(
+            unbiased_answers, [unbiased_answers.domain.names[axis] for axis in S], n
+        )
         test_rows.append((*test.columns, test.p_value, test.statistic, test.words))
     columns = pd.Index(["column", "other_column", "p_value", "statistic", "in_words"])
     return {"links": pd.DataFrame(test_rows, columns=columns)} if test_rows else {}
@@ -166,7 +201,10 @@ def _link_test_tables(unbiased_answers: UnbiasedAnswers, n: float) -> dict[str, 
 
 def _standard_error_summary(answers: pd.DataFrame) -> Json | None:
     """The number of answers with a measurement of their own and the range of their standard errors; else None."""
-    if "standard_error" not in answers or not (standard_errors := answers["standard_error"].dropna()).size:
+    if (
+        "standard_error" not in answers
+        or not (standard_errors := answers["standard_error"].dropna()).size
+    ):
         return None
     least, most = (float(x) for x in np.quantile(standard_errors.to_numpy(float), [0, 1]))
     return {"answers": len(answers), "measured": len(standard_errors), "least": least, "most": most}
@@ -174,7 +212,9 @@ def _standard_error_summary(answers: pd.DataFrame) -> Json | None:
 
 def _measurement_table(m: MeasuredAnswers) -> pd.DataFrame:
     """A table of the queries measured in place of those asked, with noisy answers and standard errors."""
-    return pd.DataFrame({"query": query_labels(m.workload), "noisy_answer": m.answers, "standard_error": m.errors})
+    return pd.DataFrame(
+        {"query": query_labels(m.workload), "noisy_answer": m.answers, "standard_error": m.errors}
+    )
 
 
 def query_labels(workload: Workload) -> list[str]:
@@ -186,7 +226,8 @@ def _weight_table(domain: Domain, D: Array) -> pd.DataFrame:
     """Every cell of the domain, by its labels, with its weight."""
     codes = np.unravel_index(np.arange(len(D)), domain.shape)
     cells = [
-        pd.Series(pd.Categorical.from_codes(code, c.labels)) for c, code in zip(domain.columns, codes, strict=True)
+        pd.Series(pd.Categorical.from_codes(code, c.labels))
+        for c, code in zip(domain.columns, codes, strict=True)
     ]
     name = "weight"
     while name in domain.names:
@@ -197,6 +238,8 @@ def _weight_table(domain: Domain, D: Array) -> pd.DataFrame:
 def _parquet_compatible(frame: pd.DataFrame) -> pd.DataFrame:
     """The table with columns of mixed values turned to text, because Parquet columns have one type."""
     mixed_columns = [
-        c for c in frame if frame[c].dtype == object and len({type(v) for v in frame[c].dropna().unique()}) > 1
+        c
+        for c in frame
+        if frame[c].dtype == object and len({type(v) for v in frame[c].dropna().unique()}) > 1
     ]
     return frame.assign(**{c: frame[c].map(str, na_action="ignore") for c in mixed_columns})

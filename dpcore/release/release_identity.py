@@ -1,7 +1,7 @@
 """What makes two attempts the same release: one digest of its public part, and one of its rows.
 
-Only an attempt with both may draw with the noise of an earlier one: two draws with the same noise and anything else
-changed would show the difference without any noise.
+Only an attempt with both may draw with the noise of an earlier one: two draws with the same noise
+and anything else changed would show the difference without any noise.
 """
 
 import hashlib
@@ -32,7 +32,8 @@ from .request import SchemaRequest
 def release_digest(ready: PreparedRelease) -> str:
     """The digest of all that is public of a prepared release, and of the program that draws it.
 
-    How many rows are drawn from what is released, and how files are written, is left out: neither uses the records.
+    How many rows are drawn from what is released, and how files are written, is left out: neither
+    uses the records.
     """
     request, problem, plan = ready.request, ready.problem, ready.plan
     public_facts: Json = {
@@ -47,10 +48,15 @@ def release_digest(ready: PreparedRelease) -> str:
         "asked": list(request.query_texts),
         "schema": domain_to_json(problem.domain),
         "columns": list(problem.domain.names),
-        "arrays": _digest_arrays([*_explicit_query_matrices(problem.workload), *_public_start_arrays(problem.start)]),
+        "arrays": _digest_arrays(
+            [*_explicit_query_matrices(problem.workload), *_public_start_arrays(problem.start)]
+        ),
     }
     if isinstance(ready, PartialSchemaRelease):
-        public_facts |= {"open": partial_schema_to_json(ready.schema), "part": ready.schema_budget_share}
+        public_facts |= {
+            "open": partial_schema_to_json(ready.schema),
+            "part": ready.schema_budget_share,
+        }
     return _digest_with_program(public_facts)
 
 
@@ -70,12 +76,18 @@ def schema_release_digest(request: SchemaRequest, names: Sequence[str], events: 
 def prepared_rows_digest(ready: PreparedRelease) -> bytes:
     """The digest of a prepared release's records, in any order; to be stored under a key only."""
     rows = ready.rows
-    if isinstance(ready, PartialSchemaRelease):  # its cells are read only once their schema is there
-        return rows_digest(ready.request.unit.bound_contributions(ready.request.table, ready.schema.names))
+    if isinstance(
+        ready, PartialSchemaRelease
+    ):  # its cells are read only once their schema is there
+        return rows_digest(
+            ready.request.unit.bound_contributions(ready.request.table, ready.schema.names)
+        )
     if isinstance(rows, Rows):
         row_arrays = [rows.values, rows.weights]
     else:
-        row_arrays = [part for axes in sorted(rows.tables) for part in (np.array(axes), rows.tables[axes])]
+        row_arrays = [
+            part for axes in sorted(rows.tables) for part in (np.array(axes), rows.tables[axes])
+        ]
     return bytes.fromhex(_digest_arrays(row_arrays))
 
 
@@ -89,8 +101,12 @@ def rows_digest(frame: pd.DataFrame) -> bytes:
 
 def _digest_with_program(public_facts: Json) -> str:
     """The digest of what is said of a release, and of this program."""
-    public_facts = public_facts | {"program": {**software_versions(), "code": _source_code_digest()}}
-    return hashlib.sha256(json.dumps(public_facts, sort_keys=True, default=repr).encode()).hexdigest()
+    public_facts = public_facts | {
+        "program": {**software_versions(), "code": _source_code_digest()}
+    }
+    return hashlib.sha256(
+        json.dumps(public_facts, sort_keys=True, default=repr).encode()
+    ).hexdigest()
 
 
 @cache
@@ -124,5 +140,7 @@ def _public_start_arrays(start: Any) -> list[Array]:
 def _digest_arrays(arrays: Iterable[Array]) -> str:
     hasher = hashlib.sha256()
     for array in arrays:
-        hasher.update(f"{array.dtype.str}{array.shape}".encode() + np.ascontiguousarray(array).tobytes())
+        hasher.update(
+            f"{array.dtype.str}{array.shape}".encode() + np.ascontiguousarray(array).tobytes()
+        )
     return hasher.hexdigest()

@@ -1,6 +1,7 @@
 """Requests for releases, checked before any row is read or budget is used.
 
-Nothing here compares a release with the truth: no error is computed, so none can be seen, stored or chosen by.
+Nothing here compares a release with the truth: no error is computed, so none can be seen, stored or
+chosen by.
 """
 
 from collections.abc import Sequence
@@ -20,11 +21,16 @@ NOISE_MODES = ("auto", "exact", "float")
 def check_text_format(format: TextFormat) -> None:
     """Raise InputError for a text format in which one row's content can change how later rows are read."""
     if format.encoding == "utf-16":
-        raise InputError("a file in UTF-16 is not released, as one stray byte moves all that follow; save it as UTF-8")
+        raise InputError(
+            "a file in UTF-16 is not released, as one stray byte moves all that follow; save it "
+            "as UTF-8"
+        )
     if format.line_breaks:
         raise InputError(
-            "a text file with line breaks inside values is not released, as one open quote changes all rows that "
-            'follow; save it as Parquet or Excel, and leave "line_breaks" out of the schema\'s "file"'
+            "a text file with line breaks inside values is not released, as one open quote "
+            "changes all rows that "
+            'follow; save it as Parquet or Excel, and leave "line_breaks" out of the schema\'s '
+            '"file"'
         )
 
 
@@ -42,10 +48,11 @@ class SchemaRequest(BudgetRequest):
 class ReleaseRequest(BudgetRequest):
     """A request for a release: the whole table as read, its questions, its algorithm and its budget.
 
-    `reason` says in words why a schema that was read off the records is used all the same. `noise` "exact" asks for
-    noise without rounding, "auto" for that too, but within a subspace seen through tables, where Gaussian noise cannot
-    be had so. Selections are drawn without rounding always. No noise in floating point keeps a promise at δ = 0:
-    "float" is refused there, and "auto" is "exact".
+    `reason` says in words why a schema that was read off the records is used all the same. `noise`
+    "exact" asks for noise without rounding, "auto" for that too, but within a subspace seen through
+    tables, where Gaussian noise cannot be had so. Selections are drawn without rounding always. No
+    noise in floating point keeps a promise at δ = 0: "float" is refused there, and "auto" is
+    "exact".
     """
 
     workload: Workload
@@ -62,10 +69,14 @@ class ReleaseRequest(BudgetRequest):
             raise InputError(f"noise={self.noise!r} is none of {', '.join(NOISE_MODES)}")
         if self.workload.domain.peeked and not self.reason.strip():
             raise InputError(
-                "the schema's bounds were filled in from the data (peeked): give a written reason to use it"
+                "the schema's bounds were filled in from the data (peeked): give a written "
+                "reason to use it"
             )
         if self.noise == "float" and self.budget.delta == 0:
-            raise InputError("noise=float at delta=0: rounded noise keeps no such promise; choose auto, or delta > 0")
+            raise InputError(
+                "noise=float at delta=0: rounded noise keeps no such promise; choose auto, or "
+                "delta > 0"
+            )
         check_text_format(self.workload.domain.file)
         if self.rows is not None:
             check_synthetic_row_count(self.rows)
@@ -75,5 +86,9 @@ class ReleaseRequest(BudgetRequest):
         if not exact and (self.noise == "exact" or self.budget.delta == 0):
             name = registered_name(self.algorithm)
             explanation = f"{name} measures a subspace here, which exact noise does not fit"
-            setting, alternative = ("delta=0", "delta > 0") if self.budget.delta == 0 else ("noise=exact", "float")
-            raise InputError(f"{setting}: {explanation}; choose another algorithm, or {alternative}")
+            setting, alternative = (
+                ("delta=0", "delta > 0") if self.budget.delta == 0 else ("noise=exact", "float")
+            )
+            raise InputError(
+                f"{setting}: {explanation}; choose another algorithm, or {alternative}"
+            )

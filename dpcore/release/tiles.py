@@ -21,7 +21,11 @@ def predicted_error_tiles(
 
 def error_tile(name: str, error_share: float, n: int, unit_noun: str, suffix: str = "") -> Tile:
     """The tile of one error in people or rows, beside it the same in points and what `suffix` is known."""
-    return name, format_count(error_share, n, unit_noun), f"{format_percentage_points(error_share)} points{suffix}"
+    return (
+        name,
+        format_count(error_share, n, unit_noun),
+        f"{format_percentage_points(error_share)} points{suffix}",
+    )
 
 
 def sample_size_tile(sample_share: float | None, n: int, unit_noun: str) -> list[Tile]:

@@ -1,8 +1,9 @@
 """The text of a table's cell, found from that cell alone, whatever reader or database it came from.
 
-A cell of a text file says its text. A value with a type (in Excel, Parquet or a database) says one text: a whole number
-its digits, however many; a float the shortest text that reads as it, in as many bits; a date its ISO text; true and
-false `True` and `False`; a missing value nothing. How a column reads such a text is for `readings`.
+A cell of a text file says its text. A value with a type (in Excel, Parquet or a database) says one
+text: a whole number its digits, however many; a float the shortest text that reads as it, in as
+many bits; a date its ISO text; true and false `True` and `False`; a missing value nothing. How a
+column reads such a text is for `readings`.
 """
 
 import re
@@ -24,9 +25,13 @@ ZERO_FRACTION_PATTERN, MIDNIGHT_PATTERN = r"\.0*", r"[ T]00:00:00(\.0*)?"  # wha
 REDUNDANT_TEXT_PATTERN = re.compile(
     rf"-?(?P<zero>{ZERO_PATTERN})({ZERO_FRACTION_PATTERN})?|(?P<whole>{WHOLE_NUMBER_PATTERN}){ZERO_FRACTION_PATTERN}|(?P<day>{DAY_PATTERN}){MIDNIGHT_PATTERN}"
 )
-# Raised for a time that the calendar of its zone does not have; the last is Python's, for a year after 9999.
+# Raised for a time that the calendar of its zone does not have; the last is Python's, for a year
+# after 9999.
 TIME_ERRORS = NotImplementedError, ValueError, OverflowError
-MIN_ARROW_FLOAT, MAX_ARROW_FLOAT = 1e-4, 1e10  # floats between which Arrow and Python write the same digits
+MIN_ARROW_FLOAT, MAX_ARROW_FLOAT = (
+    1e-4,
+    1e10,
+)  # floats between which Arrow and Python write the same digits
 
 
 class NumberText(str):
@@ -48,7 +53,9 @@ def text_of_cell(value: object) -> str:
             return NumberText(canonical_text(str(value)))
         if isinstance(value, Decimal):
             return NumberText(f"{value:f}")
-        return (value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)).strip()
+        return (
+            value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+        ).strip()
     except ValueError:  # a whole number of more digits than are written
         return ""
 
@@ -56,8 +63,8 @@ def text_of_cell(value: object) -> str:
 def canonical_text(text: str) -> str:
     """The text that stands for all ways to write one value: `17` for `17.0`, a day for its midnight.
 
-    Values with the same such text are one category, one person and one cell. `007`, `0012e322` and whole numbers of any
-    length are what they are.
+    Values with the same such text are one category, one person and one cell. `007`, `0012e322` and
+    whole numbers of any length are what they are.
     """
     match = REDUNDANT_TEXT_PATTERN.fullmatch(text) if text[-1:] in ("0", ".") else None
     return next(filter(None, match.groupdict().values())) if match else text
@@ -71,7 +78,8 @@ def canonical_text_of_value(value: object) -> str:
 def factorize_texts(cells: pd.Series) -> tuple[Array, list[str]]:
     """The distinct texts (r,) of cells, and each cell's index among them (n,), −1 for a missing value.
 
-    Every distinct value is looked at once; a text of a number and a text that is equal to it stand apart.
+    Every distinct value is looked at once; a text of a number and a text that is equal to it stand
+    apart.
     """
     dtype_kind = cells.dtype.kind
     if isinstance(cells.dtype, pd.StringDtype) or dtype_kind in "iufbM":
@@ -83,10 +91,15 @@ def factorize_texts(cells: pd.Series) -> tuple[Array, list[str]]:
         try:
             return codes, list(map(text_of_cell, values.tolist()))
         except TIME_ERRORS:  # some of them
-            return codes, [_zoned_time_text(pd.DatetimeIndex(values), i) for i in range(len(values))]
+            return codes, [
+                _zoned_time_text(pd.DatetimeIndex(values), i) for i in range(len(values))
+            ]
     code_of_text: dict[tuple[type, str], int] = {}
     texts = (None if _is_missing(v) else text_of_cell(v) for v in cells.astype(object).tolist())
-    codes = [-1 if text is None else code_of_text.setdefault((type(text), text), len(code_of_text)) for text in texts]
+    codes = [
+        -1 if text is None else code_of_text.setdefault((type(text), text), len(code_of_text))
+        for text in texts
+    ]
     return np.array(codes, dtype=np.int64), [text for _, text in code_of_text]
 
 
@@ -100,7 +113,9 @@ def float_texts(values: Array) -> Array:
     """The texts (n,) of 64-bit floats; those of usual size are written by Arrow, which is much faster."""
     is_usual = (np.abs(values) >= MIN_ARROW_FLOAT) & (np.abs(values) < MAX_ARROW_FLOAT)
     texts = np.empty(len(values), dtype=object)
-    texts[is_usual] = [canonical_text(text) for text in pa.array(values[is_usual]).cast(pa.string()).to_pylist()]
+    texts[is_usual] = [
+        canonical_text(text) for text in pa.array(values[is_usual]).cast(pa.string()).to_pylist()
+    ]
     texts[~is_usual] = [canonical_text(str(value)) for value in values[~is_usual].tolist()]
     return texts
 
@@ -126,4 +141,9 @@ def _zoned_time_text(times: pd.DatetimeIndex, index: int) -> str:
 
 
 def _is_missing(value: object) -> bool:
-    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
+    return (
+        value is None
+        or value is pd.NA
+        or value is pd.NaT
+        or (isinstance(value, float) and value != value)
+    )

@@ -11,8 +11,20 @@ import pandas as pd
 
 from ..core.errors import InputError, shorten
 from ..core.types import Array, Rng, Texts, by_name
-from .cell_text import MISSING_TEXTS, canonical_text_of_value, count_texts, factorize_texts, floats_as_printed
-from .column_readings import ANY_CASE, AS_WRITTEN, casefold_text, category_of_cell, parse_cell_number
+from .cell_text import (
+    MISSING_TEXTS,
+    canonical_text_of_value,
+    count_texts,
+    factorize_texts,
+    floats_as_printed,
+)
+from .column_readings import (
+    ANY_CASE,
+    AS_WRITTEN,
+    casefold_text,
+    category_of_cell,
+    parse_cell_number,
+)
 
 CASEFOLDED_MISSING_TEXTS = frozenset(map(casefold_text, MISSING_TEXTS))
 MISSING_LABEL = "(missing)"
@@ -24,12 +36,13 @@ MAX_COLUMN_CELLS = 1_000_000
 class Column:
     """One public column: `values` for categories, `low`..`high` for whole numbers one cell each, `edges` for bins.
 
-    Bin i is [edges[i], edges[i+1]); the last bin includes `high`. With missing="category" one more cell stands last.
-    `ordered` says that neighbouring cells are alike, `read` how cells are read first, one by one: see `readings`.
+    Bin i is [edges[i], edges[i+1]); the last bin includes `high`. With missing="category" one more
+    cell stands last. `ordered` says that neighbouring cells are alike, `read` how cells are read
+    first, one by one: see `readings`.
 
-    A column that refuses nothing, as one whose schema was measured, has out_of_range="clip" and unreadable="missing",
-    or the category OTHER, and out_of_range="other": unlisted values are counted there, as missing ones are with
-    missing="other".
+    A column that refuses nothing, as one whose schema was measured, has out_of_range="clip" and
+    unreadable="missing", or the category OTHER, and out_of_range="other": unlisted values are
+    counted there, as missing ones are with missing="other".
     """
 
     name: str
@@ -49,7 +62,8 @@ class Column:
         """`low` and `high` of a column of numbers; InputError for categories, which have none."""
         if self.low is None or self.high is None:
             raise InputError(
-                f"column {self.name!r} holds categories, not numbers; numbers with public bounds are needed here"
+                f"column {self.name!r} holds categories, not numbers; numbers with public bounds "
+                "are needed here"
             )
         return self.low, self.high
 
@@ -83,9 +97,15 @@ class Column:
             texts = [*map(canonical_text_of_value, self.values)]
         elif self.is_real_valued:
             bin_texts = [f"{a} to under {b}" for a, b in self._bin_edge_texts]
-            texts = [*bin_texts[:-1], bin_texts[-1].replace("under ", "")]  # the last bin includes its upper edge
+            texts = [
+                *bin_texts[:-1],
+                bin_texts[-1].replace("under ", ""),
+            ]  # the last bin includes its upper edge
         else:
-            texts = [f"{a}–{b - 1}" if b - a > 1 else str(a) for a, b in zip(*self.whole_number_ranges, strict=True)]
+            texts = [
+                f"{a}–{b - 1}" if b - a > 1 else str(a)
+                for a, b in zip(*self.whole_number_ranges, strict=True)
+            ]
         return tuple(texts + [MISSING_LABEL] * (self.missing == "category"))
 
     @property
@@ -104,7 +124,9 @@ class Column:
     @property
     def _bin_edge_texts(self) -> list[tuple[str, str]]:
         """The edges of every bin as texts, with enough digits to distinguish all edges."""
-        digits = next(d for d in (6, 9, 12, 17) if len({f"{e:.{d}g}" for e in self.edges}) == len(self.edges))
+        digits = next(
+            d for d in (6, 9, 12, 17) if len({f"{e:.{d}g}" for e in self.edges}) == len(self.edges)
+        )
         return list(pairwise(f"{e:.{digits}g}" for e in self.edges))
 
     @cached_property
@@ -113,7 +135,10 @@ class Column:
         codes = {label: code for code, label in enumerate(self.labels[: self.nonmissing_size])}
         if self.is_real_valued:
             last_code = self.nonmissing_size - 1
-            codes |= {f"[{a}, {b}{']' if i == last_code else ')'}": i for i, (a, b) in enumerate(self._bin_edge_texts)}
+            codes |= {
+                f"[{a}, {b}{']' if i == last_code else ')'}": i
+                for i, (a, b) in enumerate(self._bin_edge_texts)
+            }
         return codes
 
     @cached_property
@@ -149,13 +174,24 @@ class Column:
         if self.values and self.out_of_range == "other":
             codes = np.where(outside, self.values.index(OTHER_LABEL), codes)
         elif self.values:
-            self._raise_if_any(outside, cells, f"is not one of the allowed values {self.allowed_text}")
+            self._raise_if_any(
+                outside, cells, f"is not one of the allowed values {self.allowed_text}"
+            )
         elif self.out_of_range == "refuse":
-            self._raise_if_any(outside, cells, f"is outside {self.allowed_text}", 'widen it or set out_of_range "clip"')
+            self._raise_if_any(
+                outside,
+                cells,
+                f"is outside {self.allowed_text}",
+                'widen it or set out_of_range "clip"',
+            )
         if self.missing == "refuse":
-            self._raise_if_any(absent, cells, "is missing", 'set missing "category" to give it a value of its own')
+            self._raise_if_any(
+                absent, cells, "is missing", 'set missing "category" to give it a value of its own'
+            )
         return np.where(
-            absent, self.values.index(OTHER_LABEL) if self.missing == "other" else self.nonmissing_size, codes
+            absent,
+            self.values.index(OTHER_LABEL) if self.missing == "other" else self.nonmissing_size,
+            codes,
         )
 
     def read_numbers(self, cells: pd.Series) -> Array:
@@ -177,11 +213,17 @@ class Column:
         """The texts that count as missing here with the number of cells for each, from the records themselves."""
         texts, counts = count_texts(cells)
         absent = self._classify_cells(pd.Series(texts, dtype=object))[1]
-        return {text: int(n) for text, n, gone in zip(texts, counts, absent, strict=True) if gone and text}
+        return {
+            text: int(n)
+            for text, n, gone in zip(texts, counts, absent, strict=True)
+            if gone and text
+        }
 
     def category_key(self, value: object) -> str:
         """The key that is equal for two values of the same category."""
-        return category_of_cell(canonical_text_of_value(value), ANY_CASE if self.read == ANY_CASE else AS_WRITTEN)
+        return category_of_cell(
+            canonical_text_of_value(value), ANY_CASE if self.read == ANY_CASE else AS_WRITTEN
+        )
 
     def _classify_cells(self, cells: pd.Series) -> tuple[Array, Array, Array]:
         """The codes (n,), clipped into range, and masks of missing and outside cells; InputError for other texts."""
@@ -190,7 +232,9 @@ class Column:
             missing_texts = missing_texts_of_reading(self.read)
             text_index, texts = factorize_texts(cells)
             keys = [category_of_cell(text, self.read) for text in texts]
-            code_of_text = np.array([code_of_key.get(key, -2 if key in missing_texts else -1) for key in keys] + [-2])
+            code_of_text = np.array(
+                [code_of_key.get(key, -2 if key in missing_texts else -1) for key in keys] + [-2]
+            )
             codes = code_of_text[text_index]
             return np.maximum(codes, 0), codes == -2, codes == -1
         numbers, absent = self._parse_numbers(cells)
@@ -198,7 +242,9 @@ class Column:
         outside = ~absent & ((numbers < low) | (numbers > high))
         numbers = np.clip(np.where(absent, low, numbers), low, high)
         if self.edges:
-            codes = np.minimum(np.searchsorted(self.edges, numbers, side="right") - 1, self.nonmissing_size - 1)
+            codes = np.minimum(
+                np.searchsorted(self.edges, numbers, side="right") - 1, self.nonmissing_size - 1
+            )
         else:
             codes = (numbers - low).astype(np.int64)
         return codes, absent, outside
@@ -212,7 +258,9 @@ class Column:
             values = pd.Series(np.array(self.values, dtype=None if all_whole else object)[codes])
         elif self.is_real_valued:
             edges = np.asarray(self.edges)
-            draws = rng.uniform(edges[codes], edges[codes + 1])  # may round up to the next bin's edge
+            draws = rng.uniform(
+                edges[codes], edges[codes + 1]
+            )  # may round up to the next bin's edge
             values = pd.Series(np.minimum(draws, np.nextafter(edges[codes + 1], edges[codes])))
         else:
             first, after_last = self.whole_number_ranges
@@ -230,43 +278,61 @@ class Column:
         bins = np.where(codes == self.nonmissing_size, 0, codes)
         low, high = edges[bins], edges[bins + 1]
         rounded = np.floor(values.to_numpy(dtype=float) * steps_per_unit) / steps_per_unit
-        rounded = np.where(rounded >= high, high - 1 / steps_per_unit, rounded)  # where the product was rounded up
-        return pd.Series(np.where(np.isnan(rounded), rounded, np.maximum(rounded, low)), name=self.name)
+        rounded = np.where(
+            rounded >= high, high - 1 / steps_per_unit, rounded
+        )  # where the product was rounded up
+        return pd.Series(
+            np.where(np.isnan(rounded), rounded, np.maximum(rounded, low)), name=self.name
+        )
 
     @cached_property
     def decimal_places(self) -> int | None:
         """The digits after the point of a drawn number: the edges', or enough for ten steps in a bin.
 
-        None where the edges fit no grid that floating point can tell apart: 1/3, or 0.1 beside 10¹⁵.
+        None where the edges fit no grid that floating point can tell apart: 1/3, or 0.1 beside
+        10¹⁵.
         """
-        edge_digits = (-int(Decimal(repr(float(edge))).normalize().as_tuple().exponent) for edge in self.edges)
+        edge_digits = (
+            -int(Decimal(repr(float(edge))).normalize().as_tuple().exponent) for edge in self.edges
+        )
         digits = max(0, math.ceil(1 - math.log10(min(np.diff(self.edges)))), *edge_digits)
         return None if digits > 12 or max(map(abs, self.edges)) * 10.0**digits > 2.0**50 else digits
 
     def _parse_numbers(self, cells: pd.Series) -> tuple[Array, Array]:
         """The finite floats (n,), NaN for cells without a number, and a mask of the missing cells."""
-        if isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iuf":  # what their texts say, without them
+        if (
+            isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iuf"
+        ):  # what their texts say, without them
             numbers = floats_as_printed(cells.to_numpy())
             absent, numbers = np.isnan(numbers), np.where(np.isfinite(numbers), numbers, np.nan)
         else:
             codes, texts = factorize_texts(cells)
-            numbers = np.array([*(parse_cell_number(text, self.read) for text in texts), np.nan])[codes]
+            numbers = np.array([*(parse_cell_number(text, self.read) for text in texts), np.nan])[
+                codes
+            ]
             absent = np.array([*(text in MISSING_TEXTS for text in texts), True])[codes]
         is_unreadable = np.isnan(numbers) & ~absent
-        is_fractional = (self.kind == "integer") & (numbers != np.floor(numbers)) & ~absent & ~is_unreadable
+        is_fractional = (
+            (self.kind == "integer") & (numbers != np.floor(numbers)) & ~absent & ~is_unreadable
+        )
         if self.unreadable == "missing":
             return numbers, absent | is_unreadable | is_fractional
         self._raise_if_any(is_unreadable, cells, f"is not a number in {self.allowed_text}")
         self._raise_if_any(is_fractional, cells, f"is not a whole number in {self.allowed_text}")
         return numbers, absent
 
-    def _raise_if_any(self, refused: Array, cells: pd.Series, reason: str, advice: str = "") -> None:
+    def _raise_if_any(
+        self, refused: Array, cells: pd.Series, reason: str, advice: str = ""
+    ) -> None:
         if refused.any():
             row = int(refused.argmax())
             value = cells.iloc[row]
             value_text = shorten(repr(value.item() if isinstance(value, np.generic) else value))
             message = f"column {self.name!r}: {value_text} in row {row + 1} {reason}"
-            raise InputError(f"{message} ({refused.sum()} of {len(cells)} rows like it)" + f"; {advice}" * bool(advice))
+            raise InputError(
+                f"{message} ({refused.sum()} of {len(cells)} rows like it)"
+                + f"; {advice}" * bool(advice)
+            )
 
 
 def missing_texts_of_reading(reading: str) -> frozenset[str]:

@@ -1,8 +1,8 @@
 """Ways to read a column's cells before they are counted: dates, amounts, spellings, first characters.
 
-A reading is stated in the schema. It reads every cell by itself, whatever else the column holds, so replacing one
-person's rows changes what is read in those rows only. What it cannot read stays as it was written, and is then missing
-or refused like any other cell.
+A reading is stated in the schema. It reads every cell by itself, whatever else the column holds, so
+replacing one person's rows changes what is read in those rows only. What it cannot read stays as it
+was written, and is then missing or refused like any other cell.
 """
 
 import math
@@ -16,16 +16,33 @@ AMOUNT_WITH_POINT, AMOUNT_WITH_COMMA = "amount, decimal point", "amount, decimal
 DATE_PARTS, DATE_ORDERS = ("year", "month", "weekday", "hour"), ("y-m-d", "d/m/y", "m/d/y")
 DATE_READINGS = tuple(f"{part} of {order}" for part in DATE_PARTS for order in DATE_ORDERS)
 PREFIX_LENGTHS = {"first character": 1} | {f"first {k} characters": k for k in range(2, 7)}
-READINGS = (AS_WRITTEN, ANY_CASE, AMOUNT_WITH_POINT, AMOUNT_WITH_COMMA, *DATE_READINGS, *PREFIX_LENGTHS)
+READINGS = (
+    AS_WRITTEN,
+    ANY_CASE,
+    AMOUNT_WITH_POINT,
+    AMOUNT_WITH_COMMA,
+    *DATE_READINGS,
+    *PREFIX_LENGTHS,
+)
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 CENTURY_PIVOT_YEAR = 69  # two-digit years from here on are of the last century, as POSIX has it
-YEAR_FIRST_PATTERN = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?:[ T].*)?", re.ASCII | re.DOTALL)
-YEAR_LAST_PATTERN = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?:[ T].*)?", re.ASCII | re.DOTALL)
-HOUR_PATTERN = re.compile(r"[^ T]+[ T]+(\d{1,2}):.*?(?:([AP])\.?M\.?)?", re.ASCII | re.DOTALL | re.IGNORECASE)
-SPACES_PATTERN = r"[\s\u00a0\u202f]*+"  # all of them at once: else a text of spaces takes time in their fourth power
-CURRENCY_SIGN_PATTERN = SPACES_PATTERN + r"(?:[$€£¥₹%‰]|(?:USD|EUR|GBP|CHF|JPY|SEK|NOK|DKK|kr)\b\.?)?" + SPACES_PATTERN
+YEAR_FIRST_PATTERN = re.compile(
+    r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?:[ T].*)?", re.ASCII | re.DOTALL
+)
+YEAR_LAST_PATTERN = re.compile(
+    r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?:[ T].*)?", re.ASCII | re.DOTALL
+)
+HOUR_PATTERN = re.compile(
+    r"[^ T]+[ T]+(\d{1,2}):.*?(?:([AP])\.?M\.?)?", re.ASCII | re.DOTALL | re.IGNORECASE
+)
+# all of them at once: else a text of spaces takes time in their fourth power
+SPACES_PATTERN = r"[\s\u00a0\u202f]*+"
+CURRENCY_SIGN_PATTERN = (
+    SPACES_PATTERN + r"(?:[$€£¥₹%‰]|(?:USD|EUR|GBP|CHF|JPY|SEK|NOK|DKK|kr)\b\.?)?" + SPACES_PATTERN
+)
 AMOUNT_PATTERN_TEMPLATE = (
-    r"(?P<sign>[-+\u2212]?){}(?P<whole>[1-9]\d{{0,2}}(?:(?:{}|[ \u00a0\u202f'])\d{{3}})+|\d+)?(?:{}(?P<part>\d+))?{}"
+    r"(?P<sign>[-+\u2212]?){}(?P<whole>[1-9]\d{{0,2}}(?:(?:{}|[ "
+    r"\u00a0\u202f'])\d{{3}})+|\d+)?(?:{}(?P<part>\d+))?{}"
 )
 AMOUNT_PATTERNS = {
     AMOUNT_WITH_POINT: re.compile(
@@ -94,7 +111,11 @@ def parse_date(text: str, order: str) -> date | None:
         day, month, year = match.group(1, 3, 4) if order == "d/m/y" else match.group(3, 1, 4)
     else:
         return None
-    full_year = int(year) if len(year) == 4 else int(year) + (1900 if int(year) >= CENTURY_PIVOT_YEAR else 2000)
+    full_year = (
+        int(year)
+        if len(year) == 4
+        else int(year) + (1900 if int(year) >= CENTURY_PIVOT_YEAR else 2000)
+    )
     try:
         return date(full_year, int(month), int(day))
     except ValueError:

@@ -1,6 +1,7 @@
 """One column's raw cells, grouped by text, before there is a schema; schemas are measured on them.
 
-What a cell reads as, and which of the public kinds it is, depends on that cell and on public things alone.
+What a cell reads as, and which of the public kinds it is, depends on that cell and on public things
+alone.
 """
 
 import re
@@ -13,13 +14,21 @@ import pandas as pd
 from ..core.types import Array, Texts, frozen
 from .cell_text import MISSING_TEXTS, count_texts, is_valid_unicode
 from .column import MISSING_LABEL, OTHER_LABEL, missing_texts_of_reading
-from .column_readings import AS_WRITTEN, DATE_ORDERS, category_of_cell, parse_cell_number, parse_date
+from .column_readings import (
+    AS_WRITTEN,
+    DATE_ORDERS,
+    category_of_cell,
+    parse_cell_number,
+    parse_date,
+)
 
 MAX_CATEGORY_CHARS = 200  # characters of a text that may become a category
 MISSING_KIND, WHOLE_NUMBER_KIND, NUMBER_KIND, TEXT_KIND = 0, 1, 2, 6
 DATE_KINDS = {order: 3 + i for i, order in enumerate(DATE_ORDERS)}
 DECIMAL_COMMA_KIND = 7
-KIND_COUNT = 8  # of cells: missing, a whole number, another number, a day in one of three orders, any other text, and a
+# of cells: missing, a whole number, another number, a day in one of three orders, any other text,
+# and a
+KIND_COUNT = 8
 # number with a decimal comma
 DECIMAL_COMMA_PATTERN = re.compile(r"[-+]?[0-9]+,[0-9]+")
 
@@ -56,7 +65,9 @@ class ColumnTexts:
     def without_missing_markers(self) -> "ColumnTexts":
         """The same cells, where a text for a missing value counts as empty, and each text occurs once."""
         text_counts = {
-            text: count for text, count in self._count_by_name(self.texts).items() if text not in MISSING_TEXTS
+            text: count
+            for text, count in self._count_by_name(self.texts).items()
+            if text not in MISSING_TEXTS
         }
         counts = np.fromiter(text_counts.values(), int, len(text_counts))
         return ColumnTexts(tuple(text_counts), counts, self.n - int(counts.sum()), self.read)
@@ -90,7 +101,9 @@ class ColumnTexts:
     def missing_count(self) -> int:
         """The number of cells that are empty or hold a text for a missing value."""
         missing_texts = missing_texts_of_reading(self.read)
-        return self.empty_count + sum(count for key, count in self._counts_as_read.items() if key in missing_texts)
+        return self.empty_count + sum(
+            count for key, count in self._counts_as_read.items() if key in missing_texts
+        )
 
     @cached_property
     def numbers(self) -> Array:

@@ -1,7 +1,8 @@
 """Public constraints: impossible combinations of cells, entered by a person. No record is read here.
 
-A record that breaks one is counted where it stands, like any other: it is neither refused nor moved nor left out, so
-what happens to it depends on nobody else's records. What is made of noisy answers never has such a combination.
+A record that breaks one is counted where it stands, like any other: it is neither refused nor moved
+nor left out, so what happens to it depends on nobody else's records. What is made of noisy answers
+never has such a combination.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +17,9 @@ from .column import Column
 MAX_SEARCH_STEPS = 20_000  # most steps of the search for one record that no constraint forbids
 MAX_REDRAWS = 20  # most times that a row's numbers are drawn again until they are in order
 
-AllowedTable = tuple[Texts, Array]  # names of columns, and which cells of their table (one axis each) can be
+AllowedTable = tuple[
+    Texts, Array
+]  # names of columns, and which cells of their table (one axis each) can be
 
 
 class _AllOrNothing:
@@ -123,7 +126,8 @@ def merge_allowed_tables(tables: Iterator[tuple[Axes, Array]]) -> Tables:
 def find_possible_row(shape: Sequence[int], allowed_tables: Tables) -> dict[int, int] | None:
     """One possible record: a cell for every column in `allowed_tables`; None if no record is possible.
 
-    Column by column, back where a column has no cell left. Raises TimeoutError where that takes too many steps.
+    Column by column, back where a column has no cell left. Raises TimeoutError where that takes too
+    many steps.
     """
     axes_by_column: dict[int, list[Axes]] = {}
     for axes in allowed_tables:
@@ -157,7 +161,9 @@ def find_possible_row(shape: Sequence[int], allowed_tables: Tables) -> dict[int,
     raise TimeoutError
 
 
-def replace_impossible_rows(codes: Array, possible: Array, fallback_codes: Mapping[int, int], rng: Rng) -> Array:
+def replace_impossible_rows(
+    codes: Array, possible: Array, fallback_codes: Mapping[int, int], rng: Rng
+) -> Array:
     """Synthetic rows (n, d) in which impossible rows are replaced by possible ones, drawn at random.
 
     Where none can be, all get the cells `beside` in the columns that constraints speak of.
@@ -173,11 +179,14 @@ def replace_impossible_rows(codes: Array, possible: Array, fallback_codes: Mappi
     return codes
 
 
-def put_rows_in_order(values: Array, lows: Array, redraw: Callable[[Array], Array]) -> tuple[Array, Array]:
+def put_rows_in_order(
+    values: Array, lows: Array, redraw: Callable[[Array], Array]
+) -> tuple[Array, Array]:
     """Numbers (n, c) that never fall along a row, NaN aside, and a mask (n,) of the rows that were changed.
 
-    `redraw` draws rows anew within their cells; what is still out of order after some times takes the number beside
-    it, or the least one of its cell, `lows` (n, c). Cells that can stand together always leave room for that.
+    `redraw` draws rows anew within their cells; what is still out of order after some times takes
+    the number beside it, or the least one of its cell, `lows` (n, c). Cells that can stand together
+    always leave room for that.
     """
     values = values.copy()
     was_out_of_order = out_of_order = _rows_out_of_order(values)
@@ -189,7 +198,9 @@ def put_rows_in_order(values: Array, lows: Array, redraw: Callable[[Array], Arra
     for i in range(values.shape[1] - 2, -1, -1):  # np.fmin and np.fmax pass NaN over
         column_values = values[out_of_order, i]
         upper = np.fmin(column_values, np.fmin.reduce(values[out_of_order, i + 1 :], axis=1))
-        values[out_of_order, i] = np.where(np.isnan(column_values), np.nan, np.fmax(lows[out_of_order, i], upper))
+        values[out_of_order, i] = np.where(
+            np.isnan(column_values), np.nan, np.fmax(lows[out_of_order, i], upper)
+        )
     running_max = np.fmax.accumulate(values[out_of_order], axis=1)
     values[out_of_order] = np.where(np.isnan(values[out_of_order]), np.nan, running_max)
     return values, was_out_of_order

@@ -14,11 +14,12 @@ from .column import Column
 from .constraints import Constraint, ImpossibleCells, NestedColumns, OrderedColumns
 from .domain import Domain
 
-MAX_CONSTRAINTS, MAX_CONSTRAINT_CELLS = 200, 1_000_000  # constraints, and cells of the tables of all of them
+MAX_CONSTRAINTS, MAX_CONSTRAINT_CELLS = (
+    200,
+    1_000_000,
+)  # constraints, and cells of the tables of all of them
 KEYS_BY_KIND = {"impossible": {"impossible"}, "within": {"within", "which"}, "order": {"order"}}
-ALLOWED_FORMS = (
-    '{"impossible": {NAME: values, …}}, {"within": [NAME, NAME], "which": {value: values}} or {"order": [NAME, …]}'
-)
+ALLOWED_FORMS = '{"impossible": {NAME: values, …}}, {"within": [NAME, NAME], "which": {value: values}} or {"order": [NAME, …]}'
 
 
 def add_constraints_from_json(domain: Domain, constraint_specs: Any) -> Domain:
@@ -28,18 +29,24 @@ def add_constraints_from_json(domain: Domain, constraint_specs: Any) -> Domain:
     if not isinstance(constraint_specs, list):
         raise InputError(f"constraints must be a list of {ALLOWED_FORMS}")
     if len(constraint_specs) > MAX_CONSTRAINTS:
-        raise InputError(f"the schema has {len(constraint_specs):,} constraints, at most {MAX_CONSTRAINTS} are read")
+        raise InputError(
+            f"the schema has {len(constraint_specs):,} constraints, at most {MAX_CONSTRAINTS} "
+            "are read"
+        )
     constraints, total_cells = [], 0
     for position, spec in enumerate(constraint_specs, start=1):
         try:
             constraint = _parse_constraint(domain, spec)
             tables = (
-                combinations(constraint.columns, 2) if isinstance(constraint, OrderedColumns) else [constraint.columns]
+                combinations(constraint.columns, 2)
+                if isinstance(constraint, OrderedColumns)
+                else [constraint.columns]
             )
             total_cells += sum(domain.table_size(domain.axes(names)) for names in tables)
             if total_cells > MAX_CONSTRAINT_CELLS:
                 raise InputError(
-                    f"with {constraint.description} the tables of all constraints have {total_cells:,} combinations, more "
+                    f"with {constraint.description} the tables of all constraints have "
+                    f"{total_cells:,} combinations, more "
                     "than "
                     f"{MAX_CONSTRAINT_CELLS:,}; give {', '.join(constraint.columns)} fewer values"
                 )
@@ -58,10 +65,17 @@ def constraints_to_json(domain: Domain) -> list[Json]:
 
 def _constraint_to_json(constraint: Constraint, domain: Domain) -> Json:
     if isinstance(constraint, ImpossibleCells):
-        return {"impossible": {name: _codes_to_json(domain.column(name), codes) for name, codes in constraint.cells}}
+        return {
+            "impossible": {
+                name: _codes_to_json(domain.column(name), codes) for name, codes in constraint.cells
+            }
+        }
     if isinstance(constraint, NestedColumns):
         first, second = map(domain.column, constraint.columns)
-        which = {first.labels[code]: _codes_to_json(second, beside) for code, beside in constraint.allowed_codes}
+        which = {
+            first.labels[code]: _codes_to_json(second, beside)
+            for code, beside in constraint.allowed_codes
+        }
         return {"within": list(constraint.columns), "which": which}
     return {"order": list(constraint.columns)}
 
@@ -72,9 +86,12 @@ def _parse_constraint(domain: Domain, spec: Any) -> Constraint:
         raise InputError(f"{_short_repr(spec)} is none of {ALLOWED_FORMS}")
     if unknown_keys := set(spec) - KEYS_BY_KIND[kind]:
         raise InputError(
-            f"{_short_repr(sorted(map(str, unknown_keys))[0])} does not go with {kind!r}; write {ALLOWED_FORMS}"
+            f"{_short_repr(sorted(map(str, unknown_keys))[0])} does not go with {kind!r}; write "
+            f"{ALLOWED_FORMS}"
         )
-    return {"impossible": _parse_impossible, "within": _parse_within, "order": _parse_order}[kind](domain, **spec)
+    return {"impossible": _parse_impossible, "within": _parse_within, "order": _parse_order}[kind](
+        domain, **spec
+    )
 
 
 def _parse_impossible(domain: Domain, impossible: Any) -> ImpossibleCells:
@@ -82,7 +99,10 @@ def _parse_impossible(domain: Domain, impossible: Any) -> ImpossibleCells:
         example = f'{{"age": {{"to": 14}}}}, not {_short_repr(impossible)}'
         raise InputError(f"impossible must name columns and their values: {example}")
     return ImpossibleCells(
-        tuple((name, _parse_codes(_find_column(domain, name), values)) for name, values in impossible.items())
+        tuple(
+            (name, _parse_codes(_find_column(domain, name), values))
+            for name, values in impossible.items()
+        )
     )
 
 
@@ -97,9 +117,13 @@ def _parse_order(domain: Domain, order: Any) -> OrderedColumns:
 def _parse_within(domain: Domain, within: Any, which: Any = None) -> NestedColumns:
     columns = _parse_columns(domain, "within", within)
     if len(columns) != 2:
-        raise InputError(f"within must name two columns, the narrower one first, not {len(columns)}")
+        raise InputError(
+            f"within must name two columns, the narrower one first, not {len(columns)}"
+        )
     if not isinstance(which, Mapping) or not which:
-        raise InputError(f'which must say where values lie: {{"Lyon": "Rhône"}}, not {_short_repr(which)}')
+        raise InputError(
+            f'which must say where values lie: {{"Lyon": "Rhône"}}, not {_short_repr(which)}'
+        )
     first, second = columns
     allowed_codes: dict[int, tuple[int, ...]] = {}
     for value, allowed_values in which.items():
@@ -111,7 +135,11 @@ def _parse_within(domain: Domain, within: Any, which: Any = None) -> NestedColum
 
 
 def _parse_columns(domain: Domain, key: str, spec: Any) -> list[Column]:
-    if not isinstance(spec, list) or not 2 <= len(spec) <= 20 or len({str(name) for name in spec}) < len(spec):
+    if (
+        not isinstance(spec, list)
+        or not 2 <= len(spec) <= 20
+        or len({str(name) for name in spec}) < len(spec)
+    ):
         raise InputError(f"{key} must list 2 to 20 different columns, not {_short_repr(spec)}")
     return [_find_column(domain, name) for name in spec]
 
@@ -119,16 +147,23 @@ def _parse_columns(domain: Domain, key: str, spec: Any) -> list[Column]:
 def _find_column(domain: Domain, name: Any) -> Column:
     if name not in domain.names:
         raise InputError(
-            f"there is no column {_short_repr(name)}; the columns are {shorten(', '.join(domain.names), 400)}"
+            f"there is no column {_short_repr(name)}; the columns are "
+            f"{shorten(', '.join(domain.names), 400)}"
         )
     return domain.column(name)
 
 
 def _parse_codes(column: Column, spec: Any) -> tuple[int, ...]:
     """The codes of cells named by a value, a range, null for the missing one, or a list of these."""
-    codes = {code for item in (spec if isinstance(spec, list) else [spec]) for code in _codes_of_item(column, item)}
+    codes = {
+        code
+        for item in (spec if isinstance(spec, list) else [spec])
+        for code in _codes_of_item(column, item)
+    }
     if not codes:
-        raise InputError(f"column {column.name!r}: an empty list names none of its values {column.allowed_text}")
+        raise InputError(
+            f"column {column.name!r}: an empty list names none of its values {column.allowed_text}"
+        )
     return tuple(sorted(codes))
 
 
@@ -136,13 +171,17 @@ def _codes_of_item(column: Column, item: Any) -> Sequence[int]:
     if item is None:
         if column.size == column.nonmissing_size:
             raise InputError(
-                f"column {column.name!r}: null names missing values, and they are no value of their own; set missing"
+                f"column {column.name!r}: null names missing values, and they are no value of "
+                "their own; set missing"
             )
         return [column.nonmissing_size]
     if isinstance(item, Mapping):
         return _codes_in_range(column, item)
     if not isinstance(item, (str, int, float)):
-        raise InputError(f"column {column.name!r}: {_short_repr(item)} names none of its values {column.allowed_text}")
+        raise InputError(
+            f"column {column.name!r}: {_short_repr(item)} names none of its values "
+            f"{column.allowed_text}"
+        )
     if column.values:
         code_of_key = {column.category_key(value): code for code, value in enumerate(column.values)}
         if (code := code_of_key.get(column.category_key(item))) is not None:
@@ -158,23 +197,33 @@ def _codes_of_item(column: Column, item: Any) -> Sequence[int]:
         if column.edges
         else column.allowed_text
     )
-    raise InputError(f"column {column.name!r}: {_short_repr(item)} is none of its values {allowed_text}")
+    raise InputError(
+        f"column {column.name!r}: {_short_repr(item)} is none of its values {allowed_text}"
+    )
 
 
 def _codes_in_range(column: Column, item: Mapping[Any, Any]) -> Sequence[int]:
     """The cells of numbers that lie wholly between two numbers, both included."""
     if column.values or not item or set(item) - {"from", "to"}:
-        expected = "holds categories: list them" if column.values else 'a range is {"from": number, "to": number}'
+        expected = (
+            "holds categories: list them"
+            if column.values
+            else 'a range is {"from": number, "to": number}'
+        )
         raise InputError(f"column {column.name!r}: {expected}, not {_short_repr(dict(item))}")
     for key, end in item.items():
         if isinstance(end, bool) or not isinstance(end, (int, float)) or not abs(end) <= 1e15:
-            raise InputError(f"column {column.name!r}: {key}={_short_repr(end)} is not a finite number in -1e15..1e15")
+            raise InputError(
+                f"column {column.name!r}: {key}={_short_repr(end)} is not a finite number in "
+                "-1e15..1e15"
+            )
     start, end = item.get("from", -math.inf), item.get("to", math.inf)
     low, high = column.number_ranges
     codes = np.flatnonzero((low >= start) & (high <= end))
     if not len(codes):
         raise InputError(
-            f"column {column.name!r}: no whole value or bin lies in {start:g}..{end:g}; its values are {_list_first_labels(column)}"
+            f"column {column.name!r}: no whole value or bin lies in {start:g}..{end:g}; its "
+            f"values are {_list_first_labels(column)}"
         )
     return codes.tolist()
 
@@ -185,10 +234,15 @@ def _codes_to_json(column: Column, codes: Sequence[int]) -> list[Any]:
     missing = [None] * (len(nonmissing_codes) < len(codes))
     if column.values:
         return [*(column.labels[code] for code in nonmissing_codes), *missing]
-    runs = np.split(nonmissing_codes, np.flatnonzero(np.diff(nonmissing_codes) > 1) + 1)  # of neighbouring cells
+    runs = np.split(
+        nonmissing_codes, np.flatnonzero(np.diff(nonmissing_codes) > 1) + 1
+    )  # of neighbouring cells
     low = column.number_ranges[0]
     high = np.asarray(column.edges[1:]) if column.is_real_valued else column.number_ranges[1]
-    return [*({"from": float(low[run[0]]), "to": float(high[run[-1]])} for run in runs if len(run)), *missing]
+    return [
+        *({"from": float(low[run[0]]), "to": float(high[run[-1]])} for run in runs if len(run)),
+        *missing,
+    ]
 
 
 def _list_first_labels(column: Column) -> str:

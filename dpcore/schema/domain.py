@@ -33,16 +33,17 @@ def sum_to_axes(table: Array, axes: Sequence[int], target_axes: Sequence[int]) -
 class Countable:
     """Records whose tables can be counted: `Rows`, or a source's counts, which have no single records to show.
 
-    n is their number, `values` (r, d) are the distinct codes and `weights` (r,) the count of each: InputError where
-    only tables are known. Sums over records are left as they are where it is `undivided`: answers are counts then, and
-    exactly so.
+    n is their number, `values` (r, d) are the distinct codes and `weights` (r,) the count of each:
+    InputError where only tables are known. Sums over records are left as they are where it is
+    `undivided`: answers are counts then, and exactly so.
     """
 
     n: int
     values: Array
     weights: Array
     undivided: bool
-    count: Any  # (axes, shape): the number of records in each cell (size,) of the table on these columns
+    # (axes, shape): the number of records in each cell (size,) of the table on these columns
+    count: Any
 
     @property
     def sum_divisor(self) -> int:
@@ -78,9 +79,10 @@ class Rows(Countable):
 class Domain:
     """The public domain: the product of its columns' cells. `peeked` means that bounds came from the records.
 
-    `constraints` name combinations of cells that cannot be. They bind what is made of noisy answers, never how records
-    are read: a record that breaks one is counted where it stands. `measured` are the names of the columns whose bounds
-    or values were measured privately, and paid for. `file` is what is known of the text file that the table comes in.
+    `constraints` name combinations of cells that cannot be. They bind what is made of noisy
+    answers, never how records are read: a record that breaks one is counted where it stands.
+    `measured` are the names of the columns whose bounds or values were measured privately, and paid
+    for. `file` is what is known of the text file that the table comes in.
     """
 
     columns: tuple[Column, ...]
@@ -93,7 +95,9 @@ class Domain:
         if not self.columns:
             raise InputError("the schema has no columns; at least one is needed")
         if len(set(self.names)) < len(self.names):
-            raise InputError(f"column {max(self.names, key=self.names.count)!r} is in the schema twice")
+            raise InputError(
+                f"column {max(self.names, key=self.names.count)!r} is in the schema twice"
+            )
         for constraint in self.constraints:
             self.axes(constraint.columns)
 
@@ -120,7 +124,9 @@ class Domain:
         """The positions of the named columns; InputError names the first one that is missing."""
         for name in names:
             if name not in self._position_of_name:
-                raise InputError(f"there is no column {name!r}; the columns are {', '.join(self.names)}")
+                raise InputError(
+                    f"there is no column {name!r}; the columns are {', '.join(self.names)}"
+                )
         return tuple(self._position_of_name[name] for name in names)
 
     def column(self, name: str) -> Column:
@@ -138,7 +144,9 @@ class Domain:
     def project(self, names: Sequence[str]) -> "Domain":
         """The domain of the named columns only, in the given order, with the constraints on these alone."""
         constraints = tuple(
-            restricted for constraint in self.constraints if (restricted := constraint.restrict_to(names))
+            restricted
+            for constraint in self.constraints
+            if (restricted := constraint.restrict_to(names))
         )
         columns, measured = (
             tuple(self.columns[i] for i in self.axes(names)),
@@ -150,7 +158,9 @@ class Domain:
     def allowed_tables(self) -> Tables:
         """The possible cells under constraints: for each set of sorted columns a table, one axis a column."""
         columns = {column.name: column for column in self.columns}
-        tables = (table for constraint in self.constraints for table in constraint.allowed_tables(columns))
+        tables = (
+            table for constraint in self.constraints for table in constraint.allowed_tables(columns)
+        )
         return merge_allowed_tables((self.axes(names), allowed) for names, allowed in tables)
 
     @cached_property
@@ -159,7 +169,9 @@ class Domain:
         try:
             row = find_possible_row(self.shape, self.allowed_tables)
         except TimeoutError:
-            raise InputError("the constraints are too entangled to say if any row is possible; drop some") from None
+            raise InputError(
+                "the constraints are too entangled to say if any row is possible; drop some"
+            ) from None
         if row is None:
             raise InputError("the constraints together allow no row at all; drop or correct one")
         return row
@@ -183,23 +195,31 @@ class Domain:
 
     def count_violations(self, rows: "Rows") -> list[tuple[Constraint, int]]:
         """The number of records that break each constraint, as far as cells show it; from the records themselves."""
-        single_constraint_domains = [replace(self, constraints=(constraint,)) for constraint in self.constraints]
+        single_constraint_domains = [
+            replace(self, constraints=(constraint,)) for constraint in self.constraints
+        ]
         counts = (
-            int(rows.weights[~domain.possible_rows_mask(rows.values)].sum()) for domain in single_constraint_domains
+            int(rows.weights[~domain.possible_rows_mask(rows.values)].sum())
+            for domain in single_constraint_domains
         )
         return list(zip(self.constraints, counts, strict=True))
 
     def marginal(self, D: Array, names: Sequence[str]) -> Array:
         """A distribution D (k,) summed down to the named columns, as cells of `project(names)`."""
-        return sum_to_axes(D.reshape(self.shape), range(len(self.columns)), self.axes(names)).ravel()
+        return sum_to_axes(
+            D.reshape(self.shape), range(len(self.columns)), self.axes(names)
+        ).ravel()
 
     def encode(self, frame: pd.DataFrame) -> Rows:
         """The table as grouped codes; columns outside the schema are ignored.
 
-        Raises InputError for an empty table, one row, a missing or doubled column, or a cell the schema refuses.
+        Raises InputError for an empty table, one row, a missing or doubled column, or a cell the
+        schema refuses.
         """
         require_two_rows(len(frame))
-        return self.group_rows(np.column_stack([c.encode(cells) for c, cells in self.cells_by_column(frame)]))
+        return self.group_rows(
+            np.column_stack([c.encode(cells) for c, cells in self.cells_by_column(frame)])
+        )
 
     def cells_by_column(self, frame: pd.DataFrame) -> list[tuple[Column, pd.Series]]:
         """The columns with a table's raw cells (n,) for each; InputError unless each is there exactly once."""
@@ -215,7 +235,9 @@ class Domain:
             occurrences = columns.count(name)
             if occurrences != 1:
                 problem = "no column" if occurrences == 0 else f"{occurrences} columns called"
-                raise InputError(f"the table has {problem} {name!r}; its columns are {', '.join(columns)}")
+                raise InputError(
+                    f"the table has {problem} {name!r}; its columns are {', '.join(columns)}"
+                )
         return [columns.index(name) for name in self.names]
 
     def group_rows(self, codes: Array) -> Rows:
@@ -235,22 +257,31 @@ class Domain:
 
     def decode(self, codes: Array, rng: Rng) -> pd.DataFrame:
         """A table for codes (n, d), with numbers drawn uniformly in their bins."""
-        return pd.DataFrame({c.name: c.decode(codes[:, i], rng) for i, c in enumerate(self.columns)})
+        return pd.DataFrame(
+            {c.name: c.decode(codes[:, i], rng) for i, c in enumerate(self.columns)}
+        )
 
     def decode_rounded(self, codes: Array, rng: Rng) -> pd.DataFrame:
         """A table for codes (n, d) as synthetic rows show it: `decode`, rounded to each column's grain.
 
-        No row breaks a constraint: those that would are others of these rows, and numbers are drawn in order.
+        No row breaks a constraint: those that would are others of these rows, and numbers are drawn
+        in order.
         """
         if self.allowed_tables:
-            codes = replace_impossible_rows(codes, self.possible_rows_mask(codes), self.example_possible_row, rng)
-        frame = pd.DataFrame({c.name: c.decode_rounded(codes[:, i], rng) for i, c in enumerate(self.columns)})
+            codes = replace_impossible_rows(
+                codes, self.possible_rows_mask(codes), self.example_possible_row, rng
+            )
+        frame = pd.DataFrame(
+            {c.name: c.decode_rounded(codes[:, i], rng) for i, c in enumerate(self.columns)}
+        )
         for constraint in self.constraints:
             if isinstance(constraint, OrderedColumns):
                 self._redraw_in_order(frame, codes, constraint.columns, rng)
         return frame
 
-    def _redraw_in_order(self, frame: pd.DataFrame, codes: Array, names: Sequence[str], rng: Rng) -> None:
+    def _redraw_in_order(
+        self, frame: pd.DataFrame, codes: Array, names: Sequence[str], rng: Rng
+    ) -> None:
         """Draw the numbers of these columns again, within their cells, until they never fall along a row."""
         axes = self.axes(names)
         columns = [(self.columns[a], codes[:, a]) for a in axes]
@@ -270,4 +301,6 @@ class Domain:
         for i, name in enumerate(names):
             is_redrawn = changed & ~np.isnan(values[:, i])
             own = values[is_redrawn, i]
-            frame.loc[is_redrawn, name] = own.astype(np.int64) if self.columns[axes[i]].kind == "integer" else own
+            frame.loc[is_redrawn, name] = (
+                own.astype(np.int64) if self.columns[axes[i]].kind == "integer" else own
+            )

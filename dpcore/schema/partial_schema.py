@@ -25,8 +25,8 @@ PRIVATE_COLUMN_KEYS = {"kind", "read", "ordered", "values", "bounds", "bins", "m
 class UnknownColumn:
     """A column whose values or bounds will be measured: its kind, its reading, and its largest number of bins.
 
-    `quantiles` asks for bins that hold about as many records each, else they are as wide as each other; whole numbers
-    get a cell each where there are no more than `bins` of them.
+    `quantiles` asks for bins that hold about as many records each, else they are as wide as each
+    other; whole numbers get a cell each where there are no more than `bins` of them.
     """
 
     name: str
@@ -81,8 +81,8 @@ class UnknownColumn:
 class PartialSchema:
     """A schema with columns that will be measured: `unknown_columns`, in the order of the schema.
 
-    In the `placeholder`, a domain for planning and for reading queries before anything is measured, they have the sizes
-    expected of them. Its constraints speak of the public columns alone.
+    In the `placeholder`, a domain for planning and for reading queries before anything is measured,
+    they have the sizes expected of them. Its constraints speak of the public columns alone.
     """
 
     placeholder: Domain
@@ -97,7 +97,8 @@ class PartialSchema:
         """The schema of the named columns only; InputError names one that is missing."""
         column_by_name = {c.name: c for c in self.unknown_columns}
         return PartialSchema(
-            self.placeholder.project(names), tuple(column_by_name[name] for name in names if name in column_by_name)
+            self.placeholder.project(names),
+            tuple(column_by_name[name] for name in names if name in column_by_name),
         )
 
     def fill_in(self, measured_columns: Mapping[str, Column]) -> Domain:
@@ -107,12 +108,15 @@ class PartialSchema:
         }
         return replace(self.placeholder, columns=tuple(columns.values()))
 
-    def unknown_column_texts(self, frame: pd.DataFrame, progress: Watch = ignore_progress) -> list[ColumnTexts]:
+    def unknown_column_texts(
+        self, frame: pd.DataFrame, progress: Watch = ignore_progress
+    ) -> list[ColumnTexts]:
         """The raw cells of the open columns; InputError first where a public column cannot be read.
 
         `told` hears how many columns are done.
 
-        Raises what `Domain.encode` raises about the public columns, and InputError for an open one that is not there.
+        Raises what `Domain.encode` raises about the public columns, and InputError for an open one
+        that is not there.
         """
         require_two_rows(len(frame))
         column_by_name, texts = {c.name: c for c in self.unknown_columns}, []
@@ -134,33 +138,46 @@ def has_private_columns(schema: Any) -> bool:
 def partial_schema_from_json(schema: Any) -> PartialSchema:
     """A schema with private parts, read from JSON; InputError names column and key.
 
-    A constraint that speaks of a column to be measured is refused: which of its cells it forbids cannot be said yet.
+    A constraint that speaks of a column to be measured is refused: which of its cells it forbids
+    cannot be said yet.
     """
     columns = schema["columns"]
     public_entries = {name: spec for name, spec in columns.items() if not is_private_entry(spec)}
     if isinstance(constraints := schema.get("constraints"), list):
         for position, spec in enumerate(constraints, start=1):
             if private_names := [
-                name for name in _columns_in_constraint(spec) if name in columns and name not in public_entries
+                name
+                for name in _columns_in_constraint(spec)
+                if name in columns and name not in public_entries
             ]:
                 raise InputError(
-                    f"constraint {position}: column {private_names[0]!r} is to be measured, so that nothing can be "
+                    f"constraint {position}: column {private_names[0]!r} is to be measured, so "
+                    "that nothing can be "
                     "said of its "
                     "values yet; drop the constraint, or give the column's bounds or values"
                 )
     closed_entries = {
-        name: public_entries[name] if name in public_entries else _probe_entry(spec) for name, spec in columns.items()
+        name: public_entries[name] if name in public_entries else _probe_entry(spec)
+        for name, spec in columns.items()
     }
     probe_domain = domain_from_json({**schema, "columns": closed_entries})
     unknown_columns = {
-        c.name: _parse_unknown_column(c, columns[c.name]) for c in probe_domain.columns if c.name not in public_entries
+        c.name: _parse_unknown_column(c, columns[c.name])
+        for c in probe_domain.columns
+        if c.name not in public_entries
     }
-    measured = tuple(name for name in probe_domain.names if name in unknown_columns or name in probe_domain.measured)
+    measured = tuple(
+        name
+        for name in probe_domain.names
+        if name in unknown_columns or name in probe_domain.measured
+    )
     placeholder_columns = tuple(
-        unknown_columns[c.name].placeholder if c.name in unknown_columns else c for c in probe_domain.columns
+        unknown_columns[c.name].placeholder if c.name in unknown_columns else c
+        for c in probe_domain.columns
     )
     return PartialSchema(
-        replace(probe_domain, columns=placeholder_columns, measured=measured), tuple(unknown_columns.values())
+        replace(probe_domain, columns=placeholder_columns, measured=measured),
+        tuple(unknown_columns.values()),
     )
 
 
@@ -169,10 +186,14 @@ def partial_schema_to_json(schema: PartialSchema) -> Json:
     entries = {}
     for c in schema.unknown_columns:
         private_keys = (
-            {"values": PRIVATE} if c.is_categorical else {"bounds": PRIVATE, "bins": PRIVATE if c.quantiles else c.bins}
+            {"values": PRIVATE}
+            if c.is_categorical
+            else {"bounds": PRIVATE, "bins": PRIVATE if c.quantiles else c.bins}
         )
         entries[c.name] = {"kind": c.kind, **private_keys} | ({"read": c.read} if c.read else {})
-    return {"columns": entries} | ({"file": file_format} if (file_format := schema.placeholder.file.to_json()) else {})
+    return {"columns": entries} | (
+        {"file": file_format} if (file_format := schema.placeholder.file.to_json()) else {}
+    )
 
 
 def private_entry(spec: Json) -> Json:
@@ -180,7 +201,9 @@ def private_entry(spec: Json) -> Json:
     if spec.get("kind") == "categorical":
         return _value_free_entry(spec) | {"values": PRIVATE}
     return (
-        _value_free_entry(spec) | {"bounds": PRIVATE} | ({"bins": spec["bins"]} if spec.get("bins") is not None else {})
+        _value_free_entry(spec)
+        | {"bounds": PRIVATE}
+        | ({"bins": spec["bins"]} if spec.get("bins") is not None else {})
     )
 
 
@@ -192,40 +215,60 @@ def _value_free_entry(spec: Json) -> Json:
 def _columns_in_constraint(constraint: Any) -> list[str]:
     """The columns that a constraint of a schema file names, even if it is otherwise wrong."""
     name_lists = (
-        [value for key, value in constraint.items() if key != "which"] if isinstance(constraint, Mapping) else []
+        [value for key, value in constraint.items() if key != "which"]
+        if isinstance(constraint, Mapping)
+        else []
     )
     return [
-        name for names in name_lists if isinstance(names, (Mapping, list)) for name in names if isinstance(name, str)
+        name
+        for names in name_lists
+        if isinstance(names, (Mapping, list))
+        for name in names
+        if isinstance(name, str)
     ]
 
 
 def is_private_entry(spec: Any) -> bool:
     """Whether a schema file marks this column as private, to be measured."""
-    return isinstance(spec, Mapping) and PRIVATE in (spec.get("values"), spec.get("bounds"), spec.get("bins"))
+    return isinstance(spec, Mapping) and PRIVATE in (
+        spec.get("values"),
+        spec.get("bounds"),
+        spec.get("bins"),
+    )
 
 
 def _probe_entry(spec: Json) -> Json:
     """A closed column of the same kind and reading, whose checks find errors in the open one."""
     return _value_free_entry(spec) | (
-        {"values": [OTHER_LABEL]} if spec.get("kind") == "categorical" else {"low": 0, "high": 1, "bins": 1}
+        {"values": [OTHER_LABEL]}
+        if spec.get("kind") == "categorical"
+        else {"low": 0, "high": 1, "bins": 1}
     )
 
 
 def _parse_unknown_column(probe: Column, spec: Json) -> UnknownColumn:
     name, column = probe.name, UnknownColumn(probe.name, probe.kind, probe.read)
     if unknown_keys := set(spec) - PRIVATE_COLUMN_KEYS:
-        raise InputError(f"column {name!r}: {sorted(map(str, unknown_keys))[0]!r} does not go with what is private")
+        raise InputError(
+            f"column {name!r}: {sorted(map(str, unknown_keys))[0]!r} does not go with what is "
+            "private"
+        )
     if spec.get("missing", "category") != "category":
         raise InputError(
-            f"column {name!r}: what is measured cannot refuse missing values, because that would reveal them"
+            f"column {name!r}: what is measured cannot refuse missing values, because that would "
+            "reveal them"
         )
     if column.is_categorical:
         if spec.get("values") != PRIVATE or "bounds" in spec or "bins" in spec:
-            raise InputError(f'column {name!r}: of categories the values are private: "values": "private"')
+            raise InputError(
+                f'column {name!r}: of categories the values are private: "values": "private"'
+            )
         return column
     bins = spec.get("bins", DEFAULT_BINS)
     if spec.get("bounds") != PRIVATE or "values" in spec:
         raise InputError(f'column {name!r}: of numbers the bounds are private: "bounds": "private"')
     if bins != PRIVATE and (type(bins) is not int or not 1 <= bins <= MAX_BINS):
-        raise InputError(f'column {name!r}: bins={str(bins)[:40]} must be "private" or in 1..{MAX_BINS}')
+        raise InputError(
+            f'column {name!r}: bins={str(bins)[:40]} must be "private" or in 1..{MAX_BINS}'
+        )
     return replace(column, quantiles=True) if bins == PRIVATE else replace(column, bins=bins)

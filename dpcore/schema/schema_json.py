@@ -20,12 +20,20 @@ from .text_format import DELIMITER_NAMES, ENCODING_NAMES, TextFormat
 
 COLUMN_KINDS = ("categorical", "numeric", "integer")
 ADVICE_BY_KIND = {
-    "date": "dates are too detailed: leave the column out, or turn it into a year, a month or an age (integer)",
+    "date": "dates are too detailed: leave the column out, or turn it into a year, a month or an "
+    "age (integer)",
     "text": "free text is too detailed: leave the column out, or group it into a few categories",
 }
 MAX_COLUMNS, MAX_DOMAIN_DIGITS = 5000, 4000  # a number of more than 4300 digits cannot be written
 MAX_NUMBER = 1e15  # number whose neighbours are still distinct
-VALUE_KEYS = ("values", "low", "high", "bins", "edges", "size")  # of which some go together, by the kind
+VALUE_KEYS = (
+    "values",
+    "low",
+    "high",
+    "bins",
+    "edges",
+    "size",
+)  # of which some go together, by the kind
 CHOICES_BY_KEY = {  # the first one is what is taken where a schema says nothing
     "missing": ("refuse", "category", "other"),
     "out_of_range": ("refuse", "clip", "other"),
@@ -33,29 +41,41 @@ CHOICES_BY_KEY = {  # the first one is what is taken where a schema says nothing
     "read": READINGS,
 }
 COLUMN_KEYS = {"kind", "ordered", *CHOICES_BY_KEY, *VALUE_KEYS}
-FILE_CHOICES_BY_KEY = {"delimiter": [*DELIMITER_NAMES], "encoding": [*ENCODING_NAMES], "line_breaks": [True, False]}
+FILE_CHOICES_BY_KEY = {
+    "delimiter": [*DELIMITER_NAMES],
+    "encoding": [*ENCODING_NAMES],
+    "line_breaks": [True, False],
+}
 
 
 def domain_from_json(schema: Any) -> Domain:
     """The domain of a schema, or of a {"name": size} file of integer codes; InputError names column and key."""
     if not isinstance(schema, Mapping) or not schema:
-        raise InputError('the schema must be a JSON object: {"columns": {NAME: {"kind": …}}} or {NAME: size}')
+        raise InputError(
+            'the schema must be a JSON object: {"columns": {NAME: {"kind": …}}} or {NAME: size}'
+        )
     if all(type(size) is int for size in schema.values()):
-        return _parse_domain({name: {"kind": "integer", "size": size} for name, size in schema.items()}, False)
+        return _parse_domain(
+            {name: {"kind": "integer", "size": size} for name, size in schema.items()}, False
+        )
     if not isinstance(schema.get("columns"), Mapping):
         raise InputError('the schema has no "columns" object')
     if unknown_keys := set(schema) - {"columns", "peeked", "constraints", "measured", "file"}:
         raise InputError(
-            f"the schema has an unknown key {min(unknown_keys)!r}; it may have columns, constraints, file, measured, "
+            f"the schema has an unknown key {min(unknown_keys)!r}; it may have columns, "
+            "constraints, file, measured, "
             "peeked"
         )
     domain = add_constraints_from_json(
-        _parse_domain(schema["columns"], bool(schema.get("peeked", False))), schema.get("constraints")
+        _parse_domain(schema["columns"], bool(schema.get("peeked", False))),
+        schema.get("constraints"),
     )
     measured = schema.get("measured", [])
     if not isinstance(measured, list) or any(name not in domain.names for name in measured):
         raise InputError('"measured" must list columns of the schema')
-    return replace(domain, measured=tuple(measured), file=text_format_from_json(schema.get("file", {})))
+    return replace(
+        domain, measured=tuple(measured), file=text_format_from_json(schema.get("file", {}))
+    )
 
 
 def domain_to_json(domain: Domain) -> Json:
@@ -69,7 +89,11 @@ def domain_to_json(domain: Domain) -> Json:
             spec["edges"] = list(c.edges)
         else:
             spec |= {"low": c.low, "high": c.high}
-        columns[c.name] = spec | {"ordered": c.ordered, "missing": c.missing, "out_of_range": c.out_of_range}
+        columns[c.name] = spec | {
+            "ordered": c.ordered,
+            "missing": c.missing,
+            "out_of_range": c.out_of_range,
+        }
         columns[c.name] |= {"read": c.read} if c.read else {}
         columns[c.name] |= {"unreadable": c.unreadable} if c.unreadable != "refuse" else {}
     other_entries = {
@@ -83,11 +107,14 @@ def domain_to_json(domain: Domain) -> Json:
 
 def _parse_domain(columns: Json, peeked: bool) -> Domain:
     if len(columns) > MAX_COLUMNS:
-        raise InputError(f"the schema has {len(columns):,} columns, at most {MAX_COLUMNS:,} are read")
+        raise InputError(
+            f"the schema has {len(columns):,} columns, at most {MAX_COLUMNS:,} are read"
+        )
     domain = Domain(tuple(_parse_column(name, spec) for name, spec in columns.items()), peeked)
     if sum(math.log10(size) for size in domain.shape) > MAX_DOMAIN_DIGITS:
         raise InputError(
-            f"the schema has more than 10^{MAX_DOMAIN_DIGITS} combinations; leave columns out, or give them fewer values"
+            f"the schema has more than 10^{MAX_DOMAIN_DIGITS} combinations; leave columns out, "
+            "or give them fewer values"
         )
     return domain
 
@@ -98,31 +125,42 @@ def text_format_from_json(entry: Any) -> TextFormat:
         raise InputError('"file" must be a JSON object, with delimiter, encoding or line_breaks')
     for name, value in entry.items():
         if name not in FILE_CHOICES_BY_KEY:
-            raise InputError(f'"file": unknown key {str(name)[:40]!r}; allowed: {", ".join(FILE_CHOICES_BY_KEY)}')
+            raise InputError(
+                f'"file": unknown key {str(name)[:40]!r}; allowed: {", ".join(FILE_CHOICES_BY_KEY)}'
+            )
         if json.dumps(value, default=str) not in map(json.dumps, FILE_CHOICES_BY_KEY[name]):
             raise InputError(
-                f'"file": {name}={str(value)[:40]!r} is not one of {", ".join(map(repr, FILE_CHOICES_BY_KEY[name]))}'
+                f'"file": {name}={str(value)[:40]!r} is not one of '
+                f"{', '.join(map(repr, FILE_CHOICES_BY_KEY[name]))}"
             )
     return TextFormat(**entry)
 
 
 def _parse_column(name: Any, spec: Any) -> Column:
     if not isinstance(name, str) or not name or not is_valid_unicode(name):
-        raise InputError(f"column {name!r}: a column's name must be a text of at least one character")
+        raise InputError(
+            f"column {name!r}: a column's name must be a text of at least one character"
+        )
     if not isinstance(spec, Mapping):
         raise InputError(f"column {name!r}: its description must be a JSON object, not {spec!r}")
     if unknown_keys := set(spec) - COLUMN_KEYS:
         raise InputError(
-            f"column {name!r}: unknown key {min(map(str, unknown_keys))!r}; allowed: {', '.join(sorted(COLUMN_KEYS))}"
+            f"column {name!r}: unknown key {min(map(str, unknown_keys))!r}; allowed: "
+            f"{', '.join(sorted(COLUMN_KEYS))}"
         )
     spec = dict(spec)
     if isinstance(spec.get("kind"), str) and spec["kind"] in ADVICE_BY_KIND:
         raise InputError(f"column {name!r}: {ADVICE_BY_KIND[spec['kind']]}")
     kind = _parse_choice(name, spec, "kind", COLUMN_KINDS, None)
-    common: Json = {key: _parse_choice(name, spec, key, choices, choices[0]) for key, choices in CHOICES_BY_KEY.items()}
+    common: Json = {
+        key: _parse_choice(name, spec, key, choices, choices[0])
+        for key, choices in CHOICES_BY_KEY.items()
+    }
     missing, out_of_range, reading = common["missing"], common["out_of_range"], common["read"]
     if common["unreadable"] != "refuse" and (kind == "categorical" or missing != "category"):
-        raise InputError(f'column {name!r}: unreadable "missing" goes with numbers and missing "category"')
+        raise InputError(
+            f'column {name!r}: unreadable "missing" goes with numbers and missing "category"'
+        )
     ordered = spec.get("ordered", kind == "numeric" or (kind == "integer" and "size" not in spec))
     if not isinstance(ordered, bool):
         raise InputError(f"column {name!r}: ordered must be true or false, not {ordered!r}")
@@ -131,20 +169,31 @@ def _parse_column(name: Any, spec: Any) -> Column:
     common |= {"name": name, "kind": kind, "ordered": ordered}
     if kind == "categorical":
         if out_of_range == "clip":
-            raise InputError(f'column {name!r}: out_of_range "clip" has no meaning for categories; use "refuse"')
+            raise InputError(
+                f'column {name!r}: out_of_range "clip" has no meaning for categories; use "refuse"'
+            )
         if "other" in (out_of_range, missing) and OTHER_LABEL not in (spec.get("values") or ()):
-            raise InputError(f'column {name!r}: "other" needs the category {OTHER_LABEL!r} among its values')
+            raise InputError(
+                f'column {name!r}: "other" needs the category {OTHER_LABEL!r} among its values'
+            )
         column = Column(**common, values=_parse_values(name, spec))
-        keys = [column.category_key(label) for label in column.labels]  # the missing ones' label is one of them
+        keys = [
+            column.category_key(label) for label in column.labels
+        ]  # the missing ones' label is one of them
         ((key, occurrences),) = Counter(keys).most_common(1)
         if occurrences > 1:
             raise InputError(f"column {name!r}: the value {key!r} is in values twice")
     elif "other" in (out_of_range, missing):
-        raise InputError(f'column {name!r}: "other" has no meaning for numbers; use "clip" and "category"')
+        raise InputError(
+            f'column {name!r}: "other" has no meaning for numbers; use "clip" and "category"'
+        )
     else:
         column = Column(**common, **_parse_bounds(name, kind, spec))
     if column.size > MAX_COLUMN_CELLS:
-        raise InputError(f"column {name!r}: {column.size} values are more than {MAX_COLUMN_CELLS}; use fewer bins")
+        raise InputError(
+            f"column {name!r}: {column.size} values are more than {MAX_COLUMN_CELLS}; use fewer "
+            "bins"
+        )
     return column
 
 
@@ -152,13 +201,21 @@ def _parse_values(name: str, spec: Json) -> tuple:
     _check_value_keys(name, spec, ("values",))
     values = spec.get("values")
     if values is None:
-        raise InputError(f"column {name!r}: values are not given; they are public, so a person must fill them in")
+        raise InputError(
+            f"column {name!r}: values are not given; they are public, so a person must fill them in"
+        )
     if not isinstance(values, list) or not values:
-        raise InputError(f"column {name!r}: values must list the allowed categories, not {values!r}")
+        raise InputError(
+            f"column {name!r}: values must list the allowed categories, not {values!r}"
+        )
     for v in values:
         if not isinstance(v, (str, int, float)) or (isinstance(v, float) and not math.isfinite(v)):
-            raise InputError(f"column {name!r}: {v!r} in values is not a text, a finite number, true or false")
-    if invalid_texts := [key for key in map(canonical_text_of_value, values) if not is_valid_unicode(key)]:
+            raise InputError(
+                f"column {name!r}: {v!r} in values is not a text, a finite number, true or false"
+            )
+    if invalid_texts := [
+        key for key in map(canonical_text_of_value, values) if not is_valid_unicode(key)
+    ]:
         raise InputError(f"column {name!r}: {invalid_texts[0]!r} in values is not Unicode text")
     return tuple(values)
 
@@ -169,14 +226,19 @@ def _parse_bounds(name: str, kind: str, spec: Json) -> Json:
         _check_value_keys(name, spec, ("size",))
         size = spec["size"]
         if kind != "integer" or type(size) is not int or size < 1:
-            raise InputError(f"column {name!r}: size={size!r} must be a whole number ≥ 1 of an integer column")
+            raise InputError(
+                f"column {name!r}: size={size!r} must be a whole number ≥ 1 of an integer column"
+            )
         return {"low": 0, "high": size - 1}
     if spec.get("edges") is not None:
         _check_value_keys(name, spec, ("edges",))
         edges = spec["edges"] if isinstance(spec["edges"], list) else []
         numbers = [_parse_number(name, "edges", e) for e in edges]
         if len(numbers) < 2 or (np.diff(numbers) <= 0).any():
-            raise InputError(f"column {name!r}: edges must be at least two increasing numbers, not {spec['edges']!r}")
+            raise InputError(
+                f"column {name!r}: edges must be at least two increasing numbers, not "
+                f"{spec['edges']!r}"
+            )
     else:
         _check_value_keys(name, spec, ("low", "high", "bins"))
         low, high = (_parse_number(name, key, spec.get(key)) for key in ("low", "high"))
@@ -185,10 +247,15 @@ def _parse_bounds(name: str, kind: str, spec: Json) -> Json:
             raise InputError(f"column {name!r}: low={low:g} must be below high={high:g}")
         if kind == "integer" and bins is None:
             if low != int(low) or high != int(high):
-                raise InputError(f"column {name!r}: low={low:g} and high={high:g} must be whole numbers")
+                raise InputError(
+                    f"column {name!r}: low={low:g} and high={high:g} must be whole numbers"
+                )
             return {"low": int(low), "high": int(high)}
         if type(bins) is not int or not 1 <= bins <= MAX_COLUMN_CELLS:
-            raise InputError(f"column {name!r}: bins={bins!r} is outside 1..{MAX_COLUMN_CELLS}; give bins or edges")
+            raise InputError(
+                f"column {name!r}: bins={bins!r} is outside 1..{MAX_COLUMN_CELLS}; give bins or "
+                "edges"
+            )
         numbers = [float(e) for e in np.linspace(low, high, bins + 1)]
         if (np.diff(numbers) <= 0).any():
             raise InputError(f"column {name!r}: bins={bins} are too many for {low:g}..{high:g}")
@@ -197,7 +264,8 @@ def _parse_bounds(name: str, kind: str, spec: Json) -> Json:
         if (is_empty := after_last <= first).any():
             bin_index = int(is_empty.argmax())
             raise InputError(
-                f"column {name!r}: the bin from {numbers[bin_index]:g} to {numbers[bin_index + 1]:g} holds no whole "
+                f"column {name!r}: the bin from {numbers[bin_index]:g} to "
+                f"{numbers[bin_index + 1]:g} holds no whole "
                 "number;"
                 " use fewer bins"
             )
@@ -209,7 +277,8 @@ def _check_value_keys(name: str, spec: Json, allowed_keys: Texts) -> None:
     for key in VALUE_KEYS:
         if key not in allowed_keys and spec.get(key) is not None:
             raise InputError(
-                f"column {name!r}: {key} does not go with {' and '.join(allowed_keys)} in a {spec['kind']} column"
+                f"column {name!r}: {key} does not go with {' and '.join(allowed_keys)} in a "
+                f"{spec['kind']} column"
             )
 
 
@@ -222,7 +291,15 @@ def _parse_choice(name: str, spec: Json, key: str, choices: Texts, default: str 
 
 def _parse_number(name: str, key: str, value: Any) -> float:
     if value is None:
-        raise InputError(f"column {name!r}: {key} is not given; bounds are public, so a person must fill them in")
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -MAX_NUMBER <= value <= MAX_NUMBER:
-        raise InputError(f"column {name!r}: {key}={repr(value)[:40]} is not a finite number in -1e15..1e15")
+        raise InputError(
+            f"column {name!r}: {key} is not given; bounds are public, so a person must fill them in"
+        )
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not -MAX_NUMBER <= value <= MAX_NUMBER
+    ):
+        raise InputError(
+            f"column {name!r}: {key}={repr(value)[:40]} is not a finite number in -1e15..1e15"
+        )
     return float(value)

@@ -10,9 +10,10 @@ ENCODING_NAMES = {"utf-8": "UTF-8", "windows-1252": "Windows-1252", "utf-16": "U
 class TextFormat:
     r"""The format of a text file as a schema states it, so that nothing is inferred from its rows.
 
-    Without a `delimiter` it is the one that the header shows, as names of columns are public. A cell that is not in the
-    `encoding` says its bytes, `Z\xfcrich`, and no other cell is read differently. A line is a row, unless cells in
-    quotes may hold `line_breaks`: then one quote changes which rows follow it.
+    Without a `delimiter` it is the one that the header shows, as names of columns are public. A
+    cell that is not in the `encoding` says its bytes, `Z\xfcrich`, and no other cell is read
+    differently. A line is a row, unless cells in quotes may hold `line_breaks`: then one quote
+    changes which rows follow it.
     """
 
     delimiter: str = ""
@@ -23,11 +24,19 @@ class TextFormat:
     def description(self) -> str:
         """The format in words."""
         separator = f", separated by {DELIMITER_NAMES[self.delimiter]}" if self.delimiter else ""
-        return ENCODING_NAMES[self.encoding] + separator + ", with line breaks inside values" * self.line_breaks
+        return (
+            ENCODING_NAMES[self.encoding]
+            + separator
+            + ", with line breaks inside values" * self.line_breaks
+        )
 
     def to_json(self) -> Json:
         """The entry "file" of a schema: only the settings that differ from the default."""
-        return {name: value for name, value in vars(self).items() if value != getattr(TextFormat, name)}
+        return {
+            name: value for name, value in vars(self).items() if value != getattr(TextFormat, name)
+        }
 
 
-DEFAULT_TEXT_FORMAT = TextFormat()  # what a text file is read by where its schema says nothing of it
+DEFAULT_TEXT_FORMAT = (
+    TextFormat()
+)  # what a text file is read by where its schema says nothing of it

@@ -137,10 +137,14 @@ def test_draws_never_cost_less_than_any_repeated_pair(epsilon, times):
         P_1, _ = binary(epsilon, top)
         law = first * top + (times - first) * (top - epsilon), binom.pmf(first, times, P_1[0])
         never_below(found, law)
-    assert found[RENYI][1] < found[PLD][1], "one pair that is worst everywhere composes worse: said on the page"
+    assert found[RENYI][1] < found[PLD][1], (
+        "one pair that is worst everywhere composes worse: said on the page"
+    )
     assert (found[RENYI] <= found[ZCDP] * (1 + 1e-3)).all()
     assert (found[OPTIMAL] <= 1.005 * found[RENYI]).all()
-    assert (found[OPTIMAL][2:5] < 0.99 * found[RENYI][2:5]).all(), "an opponent who chooses every pair gets less"
+    assert (found[OPTIMAL][2:5] < 0.99 * found[RENYI][2:5]).all(), (
+        "an opponent who chooses every pair gets less"
+    )
 
 
 def test_sums_over_samples_are_priced_by_loss_distributions_alone():
@@ -197,11 +201,13 @@ def test_printed_forms_of_draws_are_strong_composition_where_it_holds():
     out = printed_epsilon_curves(plan((BoundedRange(0.01), 50)), DELTAS)
     assert set(out) == {"ρ + 2√(ρ ln(1/δ))", "strong composition"}
     assert out["strong composition"] == approx(0.04 * np.sqrt(100 * np.log(1 / DELTAS)), rel=1e-7)
-    assert np.isnan(printed_epsilon_curves(plan((Pure(1.0), 50)), DELTAS)["strong composition"]).all()
+    assert np.isnan(
+        printed_epsilon_curves(plan((Pure(1.0), 50)), DELTAS)["strong composition"]
+    ).all()
     assert (out["ρ + 2√(ρ ln(1/δ))"] >= costs((BoundedRange(0.01), 50))[ZCDP]).all()
-    assert set(printed_epsilon_curves(plan((BoundedRange(0.01), 50), (Gaussian(0.1), 1)), DELTAS)) == {
-        "ρ + 2√(ρ ln(1/δ))"
-    }
+    assert set(
+        printed_epsilon_curves(plan((BoundedRange(0.01), 50), (Gaussian(0.1), 1)), DELTAS)
+    ) == {"ρ + 2√(ρ ln(1/δ))"}
 
 
 def test_a_ledger_s_curves_add_up_every_kind_of_event():
@@ -214,7 +220,9 @@ def test_a_ledger_s_curves_add_up_every_kind_of_event():
     found = accountant_comparison.ledger_epsilon_curves(life, mixed, DELTAS)
     rho = 3 * 0.02 + 5 * 0.1**2 / 8 + 0.01
     assert found[ZCDP][2] == approx(conversions.zcdp_epsilon(rho, 1e-6))
-    assert found[GDP][2] == approx(conversions.gdp_epsilon(math.sqrt(life.composed_cost(mixed)), 1e-6))
+    assert found[GDP][2] == approx(
+        conversions.gdp_epsilon(math.sqrt(life.composed_cost(mixed)), 1e-6)
+    )
     assert PLD not in found, "no pair of laws is known to be worst for what is only concentrated"
     assert found[RENYI][2] <= found[ZCDP][2] * (1 + 1e-3)
     only = accountant_comparison.ledger_epsilon_curves(
@@ -226,7 +234,9 @@ def test_a_ledger_s_curves_add_up_every_kind_of_event():
 
 @parametrize("accounting", [CompositionRule.GDP, CompositionRule.ZCDP, CompositionRule.PURE])
 def test_what_may_ever_be_charged_meets_the_total_promise(accounting):
-    life = LifetimeBudget(Budget(3, 1e-5), accounting, 1e-5 if accounting is CompositionRule.PURE else 2e-6)
+    life = LifetimeBudget(
+        Budget(3, 1e-5), accounting, 1e-5 if accounting is CompositionRule.PURE else 2e-6
+    )
     curve = accountant_comparison.lifetime_epsilon_curve(life, np.array([1e-6, 1e-5, 1e-3]))
     assert curve[0] == math.inf, "failures alone need more"
     assert curve[1] == approx(3)

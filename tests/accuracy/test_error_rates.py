@@ -12,7 +12,8 @@ from dpcore.accuracy.error_rates import ERROR_RATES, RateParameters
 from dpcore.algorithms.query_release.shared.workload_width import estimate_gaussian_width
 from tests.small_problems import approx, codes, parametrize, refused, seeded
 
-# n ε = 10^6, d = 16 (log k = 16 log 2), log|Q| = 32 (so that every root is easy), log(1/δ) = 1, w = 4.
+# n ε = 10^6, d = 16 (log k = 16 log 2), log|Q| = 32 (so that every root is easy), log(1/δ) = 1, w =
+# 4.
 BY_HAND = RateParameters(
     n=10**6, k=2**16, m=round(math.exp(32) / 2), epsilon=1.0, delta=math.exp(-1), gaussian_width=4.0
 )
@@ -33,7 +34,9 @@ each_row = parametrize("name", ERROR_RATES)
 def test_a_row_has_the_value_computed_by_hand(name):
     row = ERROR_RATES[name]
     assert row.evaluate(BY_HAND) == approx(VALUES[name], rel=1e-9)
-    assert 2**row.epsilon_power == approx(row.evaluate(replace(USUAL, epsilon=2)) / row.evaluate(USUAL))
+    assert 2**row.epsilon_power == approx(
+        row.evaluate(replace(USUAL, epsilon=2)) / row.evaluate(USUAL)
+    )
 
 
 def test_the_rows_are_those_of_the_table():
@@ -60,7 +63,10 @@ def test_the_width_of_one_query_and_of_orthogonal_ones_is_known():
     one, se = estimate_gaussian_width(Explicit(domain, q[None]), 4000, rng)
     assert one == approx(np.linalg.norm(q) * math.sqrt(2 / math.pi), abs=4 * se)
     assert se == approx(np.linalg.norm(q) * math.sqrt((1 - 2 / math.pi) / 4000), rel=0.1)
-    for workload, norm in ((Explicit(domain, np.eye(24)[:7]), 1), (Marginals(domain, ["ab"]), math.sqrt(2))):
+    for workload, norm in (
+        (Explicit(domain, np.eye(24)[:7]), 1),
+        (Marginals(domain, ["ab"]), math.sqrt(2)),
+    ):
         mean, se = estimate_gaussian_width(workload, 4000, rng)
         assert mean == approx(norm * largest_of(workload.m), abs=4 * se)
         assert 4 * se < 0.05 * mean, "so that 5% more or less is told apart"

@@ -16,7 +16,9 @@ def test_the_chance_is_that_of_independent_normal_numbers():
     assert probability_all_within(0.0, 1.0, 3) == 0.0
     assert probability_all_within(50.0, 1.0, 10**6) == 1.0
     for ratio, sigma, answers in ((1.0, 1.0, 1), (3.2, 0.02, 60), (5.0, 1.0, 10**6)):
-        assert probability_all_within(ratio * sigma, sigma, answers) == approx((2 * norm.cdf(ratio) - 1) ** answers)
+        assert probability_all_within(ratio * sigma, sigma, answers) == approx(
+            (2 * norm.cdf(ratio) - 1) ** answers
+        )
     for bad in ((-0.1, 1, 1), (math.nan, 1, 1), (1, 0, 1), (1, math.inf, 1), (1, 1, 0)):
         with refused():
             probability_all_within(*bad)

@@ -21,4 +21,8 @@ def test_plain_noise_costs_what_is_said_and_gaussian_noise_at_its_worst_a_little
         noise = np.abs(rng.normal(0, np.sqrt(changed) / N / spend.mu, size))
     else:
         noise = np.abs(rng.laplace(0, changed / N / budget.epsilon, size))
-    assert (0.75 if delta else 0.99) * worst < noise.max(axis=1).mean() < (1 if delta else 1.01) * worst
+    assert (
+        (0.75 if delta else 0.99) * worst
+        < noise.max(axis=1).mean()
+        < (1 if delta else 1.01) * worst
+    )

@@ -50,7 +50,9 @@ def test_a_run_says_both_and_neither_where_they_mean_nothing():
     run = Run(made, PROBLEM, ROWS, BUDGET).finish()
     final, real = run.to_json()["final"], PAIRS.answers_of_rows(ROWS)
     gaps = run.release.answers(PAIRS) - real
-    assert final["as_exact_as_sample"] == approx(equivalent_sample_share(float(gaps @ gaps), real, N))
+    assert final["as_exact_as_sample"] == approx(
+        equivalent_sample_share(float(gaps @ gaps), real, N)
+    )
     halves = [np.abs(gaps[table]).sum() / 2 for table in PAIRS.tables]
     assert final["k_marginal"] == approx(1000 * (1 - np.mean(halves)))
     triples = Run(made, all_tables(DOMAIN, N, 3), ROWS, BUDGET).finish().to_json()["final"]
@@ -65,7 +67,9 @@ def test_the_score_of_many_columns_is_that_of_two_hundred_public_pairs():
     some, wide, other = (many(d, size) for d, size in ((29, 2), (31, 2), (31, 3)))
     assert len(Marginals.k_marginal_pairs(some).axes) == 406
     assert len(Marginals.k_marginal_pairs(wide).axes) == 200
-    assert Marginals.k_marginal_pairs(wide).axes == Marginals.k_marginal_pairs(other).axes, "by a public seed"
+    assert Marginals.k_marginal_pairs(wide).axes == Marginals.k_marginal_pairs(other).axes, (
+        "by a public seed"
+    )
     assert Marginals.all(wide, 2).scored_tables is not None
     assert Marginals(DOMAIN, PAIRS.columns[:2]).scored_tables is None
     assert k_marginal_score(np.array([0.0, 2.0])) == 500
@@ -83,7 +87,9 @@ def test_what_a_plan_foresees_is_the_noise_that_comes(name):
     truth, found = PAIRS.answers_of_rows(ROWS), []
     for seed in range(60):
         run = Run(algorithm, PROBLEM, ROWS, BUDGET, seed=seed).finish()
-        found.append(((unbiased_tables(run.release, run.measured, DOMAIN).answers(PAIRS) - truth) ** 2).sum())
+        found.append(
+            ((unbiased_tables(run.release, run.measured, DOMAIN).answers(PAIRS) - truth) ** 2).sum()
+        )
     foretold = predicted_exactness(before, PAIRS, N, truth)
     assert foretold == approx(equivalent_sample_share(float(np.mean(found)), truth, N), rel=0.15)
 
@@ -94,15 +100,22 @@ def test_uses_follow_from_half_widths():
     plan = plan_of("gaussian_maxent", single, BUDGET)
     before = predicted_tables(single, plan)
     worst = 1.959964 * max(before.standard_error((a,)) for a in range(3))
-    exact, rough = suitable_uses(before, N, tolerance=worst * 1.01), suitable_uses(before, N, tolerance=worst * 0.5)
+    exact, rough = (
+        suitable_uses(before, N, tolerance=worst * 1.01),
+        suitable_uses(before, N, tolerance=worst * 0.5),
+    )
     assert exact.good_for[0].startswith("shares by one column")
     assert rough.not_for[0].startswith("shares by one column")
     assert exact.smallest_group == approx(10 * worst * N, abs=1)
-    assert not any("two columns" in words for words in (*exact.good_for, *exact.not_for)), "no pair is measured"
+    assert not any("two columns" in words for words in (*exact.good_for, *exact.not_for)), (
+        "no pair is measured"
+    )
     assert predicted_tables(
         single, replace(plan, planned_events=(replace(plan.planned_events[0], spend=Pure(1.0)),))
     ).laplace
-    both = suitable_uses(predicted_tables(PROBLEM, plan_of("gaussian_maxent", PROBLEM, Budget(50.0, 1e-6))), N)
+    both = suitable_uses(
+        predicted_tables(PROBLEM, plan_of("gaussian_maxent", PROBLEM, Budget(50.0, 1e-6))), N
+    )
     assert both.sentence.startswith("Good for: shares by one or two columns within 1 point")
     assert "Not for: groups under" in both.sentence
 

@@ -24,23 +24,35 @@ def test_a_forecast_grows_with_the_cells_and_is_said_in_words():
         work_forecast.describe_forecast(*many)
         == f"about {many[0]:.0f} s and 305 MiB of memory beside the program's own"
     )
-    assert work_forecast.describe_forecast(0.2, 2**20) == "under 1 s and 1 MiB of memory beside the program's own"
     assert (
-        work_forecast.describe_forecast(600, 3 * 2**30) == "about 10 min and 3 GiB of memory beside the program's own"
+        work_forecast.describe_forecast(0.2, 2**20)
+        == "under 1 s and 1 MiB of memory beside the program's own"
+    )
+    assert (
+        work_forecast.describe_forecast(600, 3 * 2**30)
+        == "about 10 min and 3 GiB of memory beside the program's own"
     )
 
 
 def test_answers_count_where_no_cells_are_listed_and_a_tree_takes_longer_with_more_tables():
     two, three = (all_tables(WIDE, 10**6, ways) for ways in (2, 3))
-    assert forecast_seconds_and_bytes(ALGORITHMS["residual"](), three, BUDGET)[1] == 8 * 12 * three.workload.m
-    assert forecast_seconds_and_bytes(METHOD, two, BUDGET)[0] < forecast_seconds_and_bytes(METHOD, three, BUDGET)[0]
+    assert (
+        forecast_seconds_and_bytes(ALGORITHMS["residual"](), three, BUDGET)[1]
+        == 8 * 12 * three.workload.m
+    )
+    assert (
+        forecast_seconds_and_bytes(METHOD, two, BUDGET)[0]
+        < forecast_seconds_and_bytes(METHOD, three, BUDGET)[0]
+    )
     aim = ALGORITHMS["aim"]
     assert (
         forecast_seconds_and_bytes(aim(rounds=9), two, BUDGET)[0]
         < forecast_seconds_and_bytes(aim(), two, BUDGET)[0]
         < forecast_seconds_and_bytes(aim(), three, BUDGET)[0]
     )
-    assert METHOD.plan(two, BUDGET)["cells"] > METHOD.plan(three, BUDGET)["cells"], "the more tables the fewer cells"
+    assert METHOD.plan(two, BUDGET)["cells"] > METHOD.plan(three, BUDGET)["cells"], (
+        "the more tables the fewer cells"
+    )
 
 
 def test_what_the_machine_cannot_hold_is_refused_beforehand_with_both_numbers(monkeypatch):

@@ -52,7 +52,9 @@ LIMITS = [
 @parametrize("name, settings, wheres, near", LIMITS)
 def test_they_tend_to_the_truth(name, settings, wheres, near):
     few, *many = (
-        finished(name, *task(where), Budget(epsilon, 1e-6), **settings).convergence[-1].empirical.max_error
+        finished(name, *task(where), Budget(epsilon, 1e-6), **settings)
+        .convergence[-1]
+        .empirical.max_error
         for where, epsilon in ((wheres[0], 0.1), *((where, 1e7) for where in wheres))
     )
     assert max(many) < near < few, many
@@ -82,7 +84,9 @@ def both_ways(where, seed=0, **settings):
 
 @parametrize("rounds", [1, 2, 7, 60])
 @parametrize("where", ["2-way", "mixed", "explicit"])
-def test_practical_dpfw_is_the_naive_iteration_and_releases_the_mean_of_the_second_half(where, rounds):
+def test_practical_dpfw_is_the_naive_iteration_and_releases_the_mean_of_the_second_half(
+    where, rounds
+):
     asked, released, A, naive = both_ways(where, rounds=rounds, alpha=0.05)
     D = naive(2 / (t + 2) for t in range(rounds))
     assert np.allclose([score.answers for _, score, _ in asked], D[:-1] @ A.T, atol=1e-10)
@@ -135,7 +139,9 @@ def test_the_fit_reaches_the_optimum_that_scipy_finds(monkeypatch, kind, weight,
     given = Evidence(workload, y, sigma), weight, np.log(base), 400, ListedCellsModel(domain)
     *_, (_, stopped) = fit_maximum_entropy(*given)
     assert np.abs(A @ (stopped - expected)).max() < 2e-3 * sigma.max(), "where it stops by itself"
-    monkeypatch.setattr("dpcore.algorithms.query_release.shared.maximum_entropy_fit.CONVERGED_GRADIENT", 1e-7)
+    monkeypatch.setattr(
+        "dpcore.algorithms.query_release.shared.maximum_entropy_fit.CONVERGED_GRADIENT", 1e-7
+    )
     *_, (theta, settled) = fit_maximum_entropy(*given)
     assert np.abs(softmax(theta) - settled).max() < 1e-15
     assert np.abs(settled - expected).max() < 1e-5
@@ -144,14 +150,20 @@ def test_the_fit_reaches_the_optimum_that_scipy_finds(monkeypatch, kind, weight,
 @parametrize("sigma", [1e-9, 10])
 @parametrize("weight", [1e-3, 1e8])
 def test_the_fit_ends_where_floating_point_allows_no_further_decrease(monkeypatch, weight, sigma):
-    monkeypatch.setattr("dpcore.algorithms.query_release.shared.maximum_entropy_fit.CONVERGED_GRADIENT", -1)
+    monkeypatch.setattr(
+        "dpcore.algorithms.query_release.shared.maximum_entropy_fit.CONVERGED_GRADIENT", -1
+    )
     workload, rng = Marginals.all(codes(2, 3, 2), 2), seeded(0)
     y = workload.answers(rng.dirichlet(np.ones(12))) + sigma * rng.normal(size=workload.m)
     evidence = Evidence(workload, y, np.full(workload.m, sigma))
     with within(60):
         iterates = list(
             fit_maximum_entropy(
-                evidence, weight, np.log(rng.dirichlet(np.ones(12))), 600, ListedCellsModel(workload.domain)
+                evidence,
+                weight,
+                np.log(rng.dirichlet(np.ones(12))),
+                600,
+                ListedCellsModel(workload.domain),
             )
         )
     assert np.isfinite(iterates).all()
@@ -161,10 +173,16 @@ def test_smaller_tables_are_summed_out_of_noisy_ones_by_precision():
     domain = codes(2, 3, 4)
     workload = Marginals.all(domain, 2)
     y = seeded(0).normal(size=workload.m)
-    out = marginalise_evidence(Evidence(workload, y, np.full(workload.m, 0.3)), Marginals(domain, ["a"]))
-    ab, ac = (y[t].reshape(s) for t, s in zip(workload.tables[:2], workload.shapes[:2], strict=True))
+    out = marginalise_evidence(
+        Evidence(workload, y, np.full(workload.m, 0.3)), Marginals(domain, ["a"])
+    )
+    ab, ac = (
+        y[t].reshape(s) for t, s in zip(workload.tables[:2], workload.shapes[:2], strict=True)
+    )
     variances = [3 * 0.09, 4 * 0.09]
-    expected = (ab.sum(axis=1) / variances[0] + ac.sum(axis=1) / variances[1]) / sum(1 / v for v in variances)
+    expected = (ab.sum(axis=1) / variances[0] + ac.sum(axis=1) / variances[1]) / sum(
+        1 / v for v in variances
+    )
     assert np.allclose(out.y, expected)
     assert np.allclose(out.sigma, (1 / sum(1 / v for v in variances)) ** 0.5)
 
@@ -177,18 +195,31 @@ def test_the_base_is_the_product_of_noisy_shares_and_uniform_where_nothing_is_kn
     y = np.array([0.25, 0.75, -0.1, 0.5, 0.5])
     base = product_potentials(Evidence(workload, y, np.full(5, 0.1)), ListedCellsModel(domain))
     assert np.allclose(softmax(base), np.einsum("a,b,c->abc", *noisy).ravel())
-    large = product_potentials(Evidence(workload, 1e3 * y, np.full(5, 1e3)), ListedCellsModel(domain))
-    assert np.allclose(softmax(large), 1 / 12, rtol=0.01), "no cell gets all where noise is larger than all there is"
+    large = product_potentials(
+        Evidence(workload, 1e3 * y, np.full(5, 1e3)), ListedCellsModel(domain)
+    )
+    assert np.allclose(softmax(large), 1 / 12, rtol=0.01), (
+        "no cell gets all where noise is larger than all there is"
+    )
     explicit = Explicit(domain, np.ones((1, 12)))
     assert np.allclose(
-        softmax(product_potentials(Evidence(explicit, np.ones(1), np.ones(1)), ListedCellsModel(domain))), 1 / 12
+        softmax(
+            product_potentials(Evidence(explicit, np.ones(1), np.ones(1)), ListedCellsModel(domain))
+        ),
+        1 / 12,
     )
     assert fit_stages(explicit) == [explicit]
-    assert [len(stage.tables) for stage in fit_stages(Marginals.all(codes(2, 2, 2, 2), 3))] == [6, 4]
+    assert [len(stage.tables) for stage in fit_stages(Marginals.all(codes(2, 2, 2, 2), 3))] == [
+        6,
+        4,
+    ]
 
 
 PUBLIC = [
-    {"n": n, "m": m, "width": w, "rho": rho} for n in (100, 10**5) for m, w in ((5, 1), (4000, 2)) for rho in (0.01, 1)
+    {"n": n, "m": m, "width": w, "rho": rho}
+    for n in (100, 10**5)
+    for m, w in ((5, 1), (4000, 2))
+    for rho in (0.01, 1)
 ]
 
 
@@ -203,14 +234,21 @@ def test_schedules_minimise_their_bound(public):
     loss = step_schedules.selection_loss(**public)
     for alpha in (1e-4, 0.01, 1):
         for T in (10, 1000):
-            best = minimize_scalar(lambda g: gap(T, alpha, math.exp(g), **public), bounds=(-20, 5)).x  # noqa: B023
-            assert step_schedules.frank_wolfe_step(rounds=T, alpha=alpha) == approx(min(1, math.exp(best)), rel=1e-3)
+            best = minimize_scalar(
+                lambda g: gap(T, alpha, math.exp(g), **public), bounds=(-20, 5)
+            ).x  # noqa: B023
+            assert step_schedules.frank_wolfe_step(rounds=T, alpha=alpha) == approx(
+                min(1, math.exp(best)), rel=1e-3
+            )
 
         def over_rounds(t):
             return gap(math.exp(t), alpha, 2 * math.sqrt(alpha / (math.exp(t) * 2)), **public)  # noqa: B023
 
         best = math.exp(minimize_scalar(over_rounds, bounds=(-10, 40), options={"xatol": 1e-9}).x)
-        assert abs(step_schedules.frank_wolfe_rounds(loss=loss, alpha=alpha) - max(1, best)) <= 0.5 + 1e-4 * best
+        assert (
+            abs(step_schedules.frank_wolfe_rounds(loss=loss, alpha=alpha) - max(1, best))
+            <= 0.5 + 1e-4 * best
+        )
 
     def over_alpha(log_alpha, k=20_000):
         alpha = math.exp(log_alpha)

@@ -12,7 +12,18 @@ from tests.running_app import Tab, processor, serving
 
 GOAL = 10.0  # seconds
 EMPTY = 3000  # bytes: a page has more
-PAGES = ("explore", "guarantee", "data", "compare", "release", "learning", "glossary", "audit", "lessons", "evolution")
+PAGES = (
+    "explore",
+    "guarantee",
+    "data",
+    "compare",
+    "release",
+    "learning",
+    "glossary",
+    "audit",
+    "lessons",
+    "evolution",
+)
 
 
 def together(process, tabs, pages):
@@ -53,7 +64,9 @@ def measure(number, folder):
             tab.ask("lessons")
         for tab in tabs:
             tab.wait()
-        found = {name: together(server.process.pid, tabs, pages) for name, pages in patterns.items()}
+        found = {
+            name: together(server.process.pid, tabs, pages) for name, pages in patterns.items()
+        }
     return {"tabs": number, "goal": GOAL, "seconds": found}
 
 

@@ -1,7 +1,8 @@
 """What counting a table that does not fit into memory costs in seconds and memory.
 
-python -m tests.benchmarks.large                      # 10⁷ rows of 15 byte columns, made in a folder of its own
-python -m tests.benchmarks.large --rows 100000000     # 10⁸, about 0.5 GB of Parquet
+python -m tests.benchmarks.large                      # 10⁷ rows of 15 byte columns, made in a
+folder of its own python -m tests.benchmarks.large --rows 100000000     # 10⁸, about 0.5 GB of
+Parquet
 """
 
 import resource
@@ -44,9 +45,12 @@ def measure(rows, folder):
     for ways, goal in ((2, PAIRS), (3, TRIPLES)):
         tables = list(combinations(range(COLUMNS), ways))
         what = (
-            f"{len(tables)} tables of {ways} columns, out of {len(choose_wide_tables(tables, domain.shape))} wide ones"
+            f"{len(tables)} tables of {ways} columns, out of "
+            f"{len(choose_wide_tables(tables, domain.shape))} wide ones"
         )
-        kept &= timed(what, lambda tables=tables: ParquetSource(path).count(domain, tables), goal * rows / 1e8)[1]
+        kept &= timed(
+            what, lambda tables=tables: ParquetSource(path).count(domain, tables), goal * rows / 1e8
+        )[1]
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1e6
     timed("its fingerprint", lambda: ParquetSource(path).fingerprint(b"key"))
     return {"gigabytes": round(peak, 2), "goal": GIGABYTES, "kept": kept and peak <= GIGABYTES}

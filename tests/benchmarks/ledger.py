@@ -13,7 +13,9 @@ from tests.release.ledger.ledger_charges import charge
 
 TOTAL, EACH = Budget(50, 1e-6), Budget(0.05, 1e-6)
 VERIFY, RESERVE = 3.0, 0.1  # seconds of a processor, for 10,000 releases
-FILES = json.dumps({name: "ab" * 32 for name in ("answers.csv", "card.html", "release.json", "synthetic.csv")})
+FILES = json.dumps(
+    {name: "ab" * 32 for name in ("answers.csv", "card.html", "release.json", "synthetic.csv")}
+)
 
 
 def events(part):
@@ -23,7 +25,9 @@ def events(part):
 
 def build(path, releases):
     """A ledger of one data set and that many releases, each noted as made, in one transaction."""
-    first = charge(LedgerStore(path, create=True), events=events(0), budget=EACH, dataset="people", total=TOTAL)
+    first = charge(
+        LedgerStore(path, create=True), events=events(0), budget=EACH, dataset="people", total=TOTAL
+    )
     lifetime = first.lifetime
     total = lifetime.add_events(TotalCost(), events(0))
     with chain.open_connection(path, 1.0) as db:
@@ -31,14 +35,26 @@ def build(path, releases):
         for number in range(1, releases):
             done = events(number / releases)
             total = lifetime.add_events(total, done)
-            fields = {"dataset": 1, "version": 2, "algorithm": "mwem", "epsilon": EACH.epsilon, "delta": EACH.delta}
+            fields = {
+                "dataset": 1,
+                "version": 2,
+                "algorithm": "mwem",
+                "epsilon": EACH.epsilon,
+                "delta": EACH.delta,
+            }
             fields |= {
                 "rho": sum(times * event.rho for event, times in done),
                 "total_epsilon": lifetime.total_epsilon(total),
             }
-            fields |= {"events": json.dumps(events_to_json(done)), "settings": '{"rounds": 10}', "reason": ""}
+            fields |= {
+                "events": json.dumps(events_to_json(done)),
+                "settings": '{"rounds": 10}',
+                "reason": "",
+            }
             made, _ = chain.append_row(db, "releases", **fields, time=chain.utc_now())
-            chain.append_row(db, "states", release=made, state="released", note=FILES, time=chain.utc_now())
+            chain.append_row(
+                db, "states", release=made, state="released", note=FILES, time=chain.utc_now()
+            )
         db.execute("COMMIT")
 
 
@@ -56,7 +72,11 @@ def measure(releases, folder):
     timed("reservation, nothing remembered", reserve)
     kept = all([timed("reservation", reserve, RESERVE)[1] for _ in range(5)]) and kept
     wrong = [*wrong, *verify_ledger(path)]
-    return {"megabytes": round(path.stat().st_size / 1e6, 1), "wrong": wrong, "kept": kept and not wrong}
+    return {
+        "megabytes": round(path.stat().st_size / 1e6, 1),
+        "wrong": wrong,
+        "kept": kept and not wrong,
+    }
 
 
 if __name__ == "__main__":

@@ -20,14 +20,20 @@ def took(work):
 
 
 def _processors():
-    own, ended = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    own, ended = (
+        resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
     return sum(use.ru_utime + use.ru_stime for use in (own, ended))
 
 
 def timed(what, work, goal=math.inf):
     """What the work returns, and whether its seconds of processors are within the goal; prints both."""
     out, clock, processors = took(work)
-    aim = "" if goal == math.inf else f"; the goal is {goal:g} s: {'kept' if processors <= goal else 'MISSED'}"
+    aim = (
+        ""
+        if goal == math.inf
+        else f"; the goal is {goal:g} s: {'kept' if processors <= goal else 'MISSED'}"
+    )
     print(f"{what}: {clock:.3f} s, {processors:.3f} s of processors{aim}", flush=True)
     return out, processors <= goal
 

@@ -1,6 +1,7 @@
 """What reading a table of texts, numbers and days costs in seconds of processors.
 
-python -m tests.benchmarks.reading --rows 1000000    # in the folder of each of two versions, to compare them
+python -m tests.benchmarks.reading --rows 1000000    # in the folder of each of two versions, to
+compare them
 """
 
 import numpy as np
@@ -16,7 +17,9 @@ KINDS = ("csv", "parquet")
 def make(rows):
     """The generated census, and beside it many texts, days and some missing cells."""
     rng, sample = np.random.default_rng(0), samples.census(rows)
-    days = np.datetime_as_string(np.datetime64("1950-01-01") + rng.integers(0, 20_000, rows)).astype(object)
+    days = np.datetime_as_string(
+        np.datetime64("1950-01-01") + rng.integers(0, 20_000, rows)
+    ).astype(object)
     days[rng.random(rows) < 0.01] = None
     frame = sample.frame.assign(person=rng.integers(10**17, 10**17 + rows // 2, rows), x=days)
     day = column(kind="integer", low=1950, high=2010, read="year of y-m-d", missing="category")
@@ -34,7 +37,9 @@ def measured(home, domain):
             "read": lambda path=path: read_table(path),
             "encoded": lambda frame=frame: domain.encode(frame),
             "counted in parts": lambda path=path: source_at(path, workers=1).count(domain, pairs),
-            "fingerprint in parts": lambda path=path: source_at(path, workers=1).fingerprint(b"key"),
+            "fingerprint in parts": lambda path=path: source_at(path, workers=1).fingerprint(
+                b"key"
+            ),
             "rows of a person": lambda frame=frame: limit_rows(frame, "person", 2, domain.names),
         }
         for what, work in ways.items():

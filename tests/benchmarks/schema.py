@@ -1,16 +1,29 @@
 """What a schema measured privately costs in accuracy: mean L1 beside that with a schema that somebody typed.
 
 python -m tests.benchmarks.schema [--seeds 5]
-All releases are judged on the typed schema's pairs of columns: synthetic rows of each are read in it. "Free" is the
-measured schema with the whole budget for the algorithm, so that what it costs to pay for a schema stands apart from
-what its bins and its "(other)" cost.
+All releases are judged on the typed schema's pairs of columns: synthetic rows of each are read in
+it. "Free" is the measured schema with the whole budget for the algorithm, so that what it costs to
+pay for a schema stands apart from what its bins and its "(other)" cost.
 """
 
 import numpy as np
 import pandas as pd
 
-from dpcore import ALGORITHMS, Budget, Column, Domain, Marginals, PrivacyUnit, QueryRelease, Run, samples
-from dpcore.algorithms.schema_measurement.measurement_plan import choose_schema_share, plan_within_division
+from dpcore import (
+    ALGORITHMS,
+    Budget,
+    Column,
+    Domain,
+    Marginals,
+    PrivacyUnit,
+    QueryRelease,
+    Run,
+    samples,
+)
+from dpcore.algorithms.schema_measurement.measurement_plan import (
+    choose_schema_share,
+    plan_within_division,
+)
 from dpcore.evaluation.schema_trial import measure_schema_with_seed
 from dpcore.schema.column import OTHER_LABEL
 from dpcore.schema.partial_schema import PartialSchema, UnknownColumn
@@ -23,7 +36,10 @@ NUMBERS = 20  # different numbers from which on a column is one of bins
 
 def tables():
     """Real and generated tables: a census, a ship's list of 1,306, and incomes with a heavy tail beside rare jobs."""
-    yield "census", samples.census().frame.replace("None", "no job")  # "None" is read as a missing cell
+    yield (
+        "census",
+        samples.census().frame.replace("None", "no job"),
+    )  # "None" is read as a missing cell
     yield "Titanic", samples.titanic().frame
     rng, n, rare = seeded(0), 20_000, np.arange(1, 61) ** -1.2
     sex = rng.choice(["f", "m"], n)
@@ -38,11 +54,22 @@ def typed(name, cells):
     if numbers.nunique() > NUMBERS:
         edges = tuple(np.unique(numbers.quantile(np.arange(17) / 16)).tolist())
         edges = edges if edges[-1] > edges[0] else (edges[0], edges[0] + 1)
-        tolerant = {"missing": "category", "out_of_range": "clip", "unreadable": "missing", "ordered": True}
+        tolerant = {
+            "missing": "category",
+            "out_of_range": "clip",
+            "unreadable": "missing",
+            "ordered": True,
+        }
         kind = "integer" if (numbers.dropna() % 1 == 0).all() else "numeric"
         return Column(name=name, kind=kind, low=edges[0], high=edges[-1], edges=edges, **tolerant)
     values = tuple(sorted(set(cells) - {""}))
-    return Column(name=name, kind="categorical", values=(*values, OTHER_LABEL), missing="other", out_of_range="other")
+    return Column(
+        name=name,
+        kind="categorical",
+        values=(*values, OTHER_LABEL),
+        missing="other",
+        out_of_range="other",
+    )
 
 
 def opened(column):
@@ -57,7 +84,9 @@ def compare(frame, seeds):
     judge, algorithm, n = Marginals.all(domain, 2), ALGORITHMS["gaussian_maxent"](), len(frame)
     truth = judge.answers_of_rows(domain.encode(frame))
     columns = tuple(map(opened, domain.columns))
-    schema = PartialSchema(Domain(tuple(c.placeholder for c in columns), measured=domain.names), columns)
+    schema = PartialSchema(
+        Domain(tuple(c.placeholder for c in columns), measured=domain.names), columns
+    )
     share = choose_schema_share(schema.unknown_columns, None, n, 1, BUDGET)
     placeholder = QueryRelease(Marginals.all(schema.placeholder, 2), n)
     division, _ = share.divide_and_plan(algorithm, placeholder, BUDGET, exact=False)
@@ -65,7 +94,11 @@ def compare(frame, seeds):
     def error(own, part, seed):
         problem = QueryRelease(Marginals.all(own, 2), n)
         plan = plan_within_division(algorithm, problem, division, exact=False) if part else None
-        rows = Run(algorithm, problem, own.encode(frame), BUDGET, seed=seed, plan=plan).finish().sample()
+        rows = (
+            Run(algorithm, problem, own.encode(frame), BUDGET, seed=seed, plan=plan)
+            .finish()
+            .sample()
+        )
         texts = rows.astype(object).where(rows.notna(), "").astype(str)
         gaps = np.abs(judge.answers_of_rows(domain.encode(texts)) - truth)
         return np.add.reduceat(gaps, [table.start for table in judge.tables]).mean()
@@ -82,7 +115,11 @@ def measure(seeds, _):
     worst = 0.0
     for name, frame in tables():
         known, free, paid = compare(frame, seeds)
-        print(f"{name:>8} {len(frame):>7,} rows: typed {known:.4f}, measured {paid:.4f}, free {free:.4f}: ", end="")
+        print(
+            f"{name:>8} {len(frame):>7,} rows: typed {known:.4f}, measured {paid:.4f}, free "
+            f"{free:.4f}: ",
+            end="",
+        )
         print(f"{paid / known:.2f} and {free / known:.2f} times", flush=True)
         worst = max(worst, float(paid / known))
     return {"times": round(worst, 2), "goal": GATE, "kept": worst <= GATE}

@@ -46,7 +46,10 @@ def measure(steps, folder):
         time.sleep(2)
         keys = ["ArrowLeft" if i // 6 % 2 == 0 else "ArrowRight" for i in range(steps + WARM)]
         found = [step(page, key) for key in keys][WARM:]
-    columns = {name: sorted(round(one[name], 2) for one in found) for name in ("dimmed", "verdict", "settled")}
+    columns = {
+        name: sorted(round(one[name], 2) for one in found)
+        for name in ("dimmed", "verdict", "settled")
+    }
     medians = {name: statistics.median(values) for name, values in columns.items()}
     return {"goals": {"verdict": VERDICT, "settled": SETTLED}, "median": medians, "all": columns}
 

@@ -4,7 +4,13 @@ from playwright.sync_api import expect
 
 from tests.browser_actions import still
 
-SIZES = {"wide": (1440, 900), "low": (1280, 720), "short": (1440, 480), "zoomed": (720, 450), "phone": (390, 844)}
+SIZES = {
+    "wide": (1440, 900),
+    "low": (1280, 720),
+    "short": (1440, 480),
+    "zoomed": (720, 450),
+    "phone": (390, 844),
+}
 COVERED = """() => {
   const menu = document.querySelector('[data-testid=stTopNav]'), box = menu.getBoundingClientRect(), found = [];
   const paints = (e, parts) => parts.some(part => part && part.contains(e));
@@ -71,7 +77,10 @@ RING = """() => {
 
 
 # The browser puts the app's own style in place after the page's words.
-IS_STYLED = "() => [...document.querySelectorAll('style')].some(e => e.textContent.includes('.st-key-gauge'))"
+IS_STYLED = (
+    "() => [...document.querySelectorAll('style')].some(e => "
+    "e.textContent.includes('.st-key-gauge'))"
+)
 
 
 def sized(page, size):

@@ -12,7 +12,10 @@ from tests.browser_actions import heads, menu, sees, still
 from tests.running_app import serving
 from tests.small_problems import categorical, integer
 
-PLANTED, TYPED = "planted-4711", "typed-4711"  # in a cell; and in a schema, which the browser may keep
+PLANTED, TYPED = (
+    "planted-4711",
+    "typed-4711",
+)  # in a cell; and in a schema, which the browser may keep
 LARGE = 2 * 2**20  # bytes: uploads of this size pass through a temporary file
 
 
@@ -69,21 +72,29 @@ def test_no_trace_of_a_cell_is_left(chromium, tmp_path):
             menu(page, link)
             heads(page, link)
             addresses.append(page.url)
-        kept = page.evaluate("JSON.stringify([localStorage, sessionStorage, document.cookie, document.title])")
+        kept = page.evaluate(
+            "JSON.stringify([localStorage, sessionStorage, document.cookie, document.title])"
+        )
         seen = json.dumps([addresses, kept, context.cookies()]), server.said()
         context.close()
         files = {str(path): path.read_bytes() for path in place.rglob("*") if path.is_file()}
     assert PLANTED not in "".join(seen)
     log = Path(tmp_path / "log").read_text(errors="replace")
     assert not [mark for mark in (PLANTED, TYPED) if mark in log]
-    assert not [path for path, content in files.items() if PLANTED.encode() in content or PLANTED in path]
+    assert not [
+        path for path, content in files.items() if PLANTED.encode() in content or PLANTED in path
+    ]
 
 
 def send(page, place, name, content):
     """Upload through the page, and wait until it has been taken or refused."""
     field = page.locator("input[type=file]").nth(place)
-    with page.expect_response(lambda r: "/_stcore/upload_file/" in r.url and r.request.method == "PUT"):
-        field.set_input_files({"name": name, "mimeType": "application/octet-stream", "buffer": content})
+    with page.expect_response(
+        lambda r: "/_stcore/upload_file/" in r.url and r.request.method == "PUT"
+    ):
+        field.set_input_files(
+            {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+        )
     page.wait_for_timeout(300)  # in which the browser asks for a run
     still(page)
     expect(field).to_be_attached()  # nothing ends the page

@@ -9,7 +9,9 @@ EDITS = 12
 QUICK = 0.2, 0.7  # seconds between two edits
 
 
-def test_of_quick_edits_on_all_pages_the_last_of_each_control_is_in_force_shown_and_back(page, server):
+def test_of_quick_edits_on_all_pages_the_last_of_each_control_is_in_force_shown_and_back(
+    page, server
+):
     typist = Typist(page, server, SEED)
     try:
         typist.begins()

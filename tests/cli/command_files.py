@@ -30,13 +30,30 @@ def write_files(folder):
             "edu": rng.choice(["x", "y", ""], 200),
         }
     )
-    files = {"t.csv": frame.to_csv(index=False), "s.json": json.dumps(SCHEMA), "cut.json": '{"columns": '}
+    files = {
+        "t.csv": frame.to_csv(index=False),
+        "s.json": json.dumps(SCHEMA),
+        "cut.json": '{"columns": ',
+    }
     codes = pd.DataFrame(rng.integers(0, [3, 2], (100, 2)), columns=["a", "b"])
     files |= {"c.csv": codes.to_csv(index=False), "c.json": '{"a": 3, "b": 2}'}
-    files |= {"empty.csv": "", "header.csv": "a,b\n", "one.csv": "a,b\n1,1\n", "nan.csv": "a,b\n1,1\n2,nan\nNA,0\n"}
-    files |= {"over.csv": "a,b\n1,1\n3,0\n", "array.json": "[1, 2]", "empty.npy": "", "text.npy": "PK\3\4"}
+    files |= {
+        "empty.csv": "",
+        "header.csv": "a,b\n",
+        "one.csv": "a,b\n1,1\n",
+        "nan.csv": "a,b\n1,1\n2,nan\nNA,0\n",
+    }
+    files |= {
+        "over.csv": "a,b\n1,1\n3,0\n",
+        "array.json": "[1, 2]",
+        "empty.npy": "",
+        "text.npy": "PK\3\4",
+    }
     wide = {f"x{i}": 1000 for i in range(7)}
-    files |= {"wide.json": json.dumps(wide), "wide.csv": "\n".join([",".join(wide), *[",".join("0" * 7)] * 3])}
+    files |= {
+        "wide.json": json.dumps(wide),
+        "wide.csv": "\n".join([",".join(wide), *[",".join("0" * 7)] * 3]),
+    }
     for name, text in files.items():
         (folder / name).write_text(text)
     os.mkfifo(folder / "pipe.csv")
@@ -71,10 +88,21 @@ def people(n=3000):
     return pd.DataFrame(columns).astype(str)
 
 
-BASE = {"--schema": "c.json", "--queries": "marginals:2", "--algorithm": "dpfw", "--epsilon": "1", "--delta": "1e-6"}
+BASE = {
+    "--schema": "c.json",
+    "--queries": "marginals:2",
+    "--algorithm": "dpfw",
+    "--epsilon": "1",
+    "--delta": "1e-6",
+}
 
 
 def arguments(table="c.csv", extra=(), **changes):
     """A good run of two coded columns, changed: schema="x" replaces, schema=None leaves out."""
     settings = BASE | {f"--{name}": value for name, value in changes.items()}
-    return ["run", table, *[f"{name}={value}" for name, value in settings.items() if value is not None], *extra]
+    return [
+        "run",
+        table,
+        *[f"{name}={value}" for name, value in settings.items() if value is not None],
+        *extra,
+    ]

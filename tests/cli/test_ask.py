@@ -20,8 +20,17 @@ def asked(*extra):
 
 def test_answers_of_tables_that_were_chosen_by_earlier_answers_are_nearly_exact():
     rich(algorithm="aim")
-    assert asked("sex = m")[0]["how"].startswith("nearly exact, as tables were chosen: linear in noisy tables")
-    what = ["--schema=s.json", "--queries=marginals:2", "--epsilon=5", "--delta=1e-6", "--ask=sex = m", "--json=r.json"]
+    assert asked("sex = m")[0]["how"].startswith(
+        "nearly exact, as tables were chosen: linear in noisy tables"
+    )
+    what = [
+        "--schema=s.json",
+        "--queries=marginals:2",
+        "--epsilon=5",
+        "--delta=1e-6",
+        "--ask=sex = m",
+        "--json=r.json",
+    ]
     for name, words in (("aim", "nearly exact, as "), ("gaussian_maxent", "exact: ")):
         cli("run t.csv", f"--algorithm={name}", *what)
         assert read_json("r.json")["answers"][0]["how"].startswith(words)
@@ -34,7 +43,14 @@ def test_a_release_answers_with_intervals_without_its_table(here, algorithm):
     wide, narrow = (asked("sex = m and age > 21", "--level", level)[0] for level in ("0.99", "0.5"))
     for found in (wide, narrow):
         assert found["how"].startswith("exact: linear in noisy tables")
-        assert 0 <= found["population_low"] <= found["low"] <= found["high"] <= found["population_high"] <= 1
+        assert (
+            0
+            <= found["population_low"]
+            <= found["low"]
+            <= found["high"]
+            <= found["population_high"]
+            <= 1
+        )
         assert found["low"] <= found["unbiased"] <= found["high"]
     assert wide["high"] - wide["low"] > 2 * (narrow["high"] - narrow["low"])
     assert wide["estimate"] == narrow["estimate"]
@@ -69,14 +85,23 @@ def test_a_link_is_tested_from_the_files_alone(here):
     assert 0 < found["p_value"] <= 1
     assert found["statistic"] > 0
     (tested,) = pd.read_csv("out/links.csv").to_dict("records")
-    assert [tested["column"], tested["other_column"]] == found["columns"], "no other pair was measured"
-    assert [tested[name] for name in ("p_value", "statistic")] == approx([found["p_value"], found["statistic"]])
+    assert [tested["column"], tested["other_column"]] == found["columns"], (
+        "no other pair was measured"
+    )
+    assert [tested[name] for name in ("p_value", "statistic")] == approx(
+        [found["p_value"], found["statistic"]]
+    )
     assert tested["in_words"] == found["words"]
     unknown = asked("--linked", "edu", "sex")
     assert unknown["p_value"] is None
     assert "nothing was measured about edu × sex together" in unknown["words"]
     assert f"p = {found['p_value']:.3g}" in cli("ask out --linked age sex")
-    for wrong in (["--linked", "age", "age"], ["--linked", "age", "nose"], ["sex = m", "--linked", "age", "sex"], []):
+    for wrong in (
+        ["--linked", "age", "age"],
+        ["--linked", "age", "nose"],
+        ["sex = m", "--linked", "age", "sex"],
+        [],
+    ):
         refusal("", "ask out", *wrong)
 
 
@@ -89,7 +114,9 @@ def test_a_second_look_is_combined_with_the_first():
     both, other = asked(text, "sex = m and edu = x", "--with", "more")
     assert both["high"] - both["low"] < 0.7 * (alone["high"] - alone["low"])
     assert both["estimate"] == approx(both["unbiased"])
-    assert apart["high"] - apart["low"] >= other["high"] - other["low"], "sex itself was measured again"
+    assert apart["high"] - apart["low"] >= other["high"] - other["low"], (
+        "sex itself was measured again"
+    )
     assert asked("sex = m and edu = x and age = 20", "--with", "more")[0]["estimate"] is None
 
 
@@ -133,13 +160,28 @@ def test_only_different_releases_of_one_data_set_are_combined(here):
 
 def test_bad_questions_are_one_line():
     released()
-    for asked in ("--compare=ratio", "--compare=sum", "--level=1.5", "--within=0.6", "--within=nan", "nonsense ="):
+    for asked in (
+        "--compare=ratio",
+        "--compare=sum",
+        "--level=1.5",
+        "--within=0.6",
+        "--within=nan",
+        "nonsense =",
+    ):
         refusal("within" if "within" in asked else "", "ask out", "sex = m", asked)
 
 
 def test_a_run_answers_questions_beside_the_truth():
     extra = ["--json", "out.json", "--repeat", "2", "--ask", "sex = m", "--ask", "age > 21"]
-    said = cli(arguments("t.csv", schema="s.json", queries="marginals:2", algorithm="gaussian_maxent", extra=extra))
+    said = cli(
+        arguments(
+            "t.csv",
+            schema="s.json",
+            queries="marginals:2",
+            algorithm="gaussian_maxent",
+            extra=extra,
+        )
+    )
     runs = read_json("out.json")
     for run in runs:
         assert [found["question"] for found in run["answers"]] == ["sex = m", "age > 21"]

@@ -20,20 +20,42 @@ from tests.small_problems import QUERIES, approx, cli, parametrize
 def run_json(extra="", **changes):
     """What a good run writes, with these further options as they are typed."""
     cli(arguments(extra=extra.split(), json="out.json", **changes))
-    return json.loads(Path("out.json").read_text(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+    return json.loads(
+        Path("out.json").read_text(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON")
+    )
 
 
 @parametrize("name, measure", [("dpfw", "rho"), ("gaussian_maxent", "mu")])
 def test_a_run_writes_the_documented_json_and_prints_a_table(capsys, name, measure):
     out = run_json(seed="3", algorithm=name)
-    documented = {"algorithm", "parameters", "epsilon", "delta", "spent", "n", "cells", "queries", "final", "records"}
+    documented = {
+        "algorithm",
+        "parameters",
+        "epsilon",
+        "delta",
+        "spent",
+        "n",
+        "cells",
+        "queries",
+        "final",
+        "records",
+    }
     assert documented | {"seconds", "seed"} <= set(out)
     assert (out["algorithm"], out["epsilon"], out["delta"], out["seed"]) == (name, 1, 1e-6, 3)
     assert (out["n"], out["cells"], out["queries"]) == (100, 6, 6)
-    assert set(out["final"]) == {"max_error", "mean_error", "rmse", "mean_l1", "as_exact_as_sample", "k_marginal"}
+    assert set(out["final"]) == {
+        "max_error",
+        "mean_error",
+        "rmse",
+        "mean_l1",
+        "as_exact_as_sample",
+        "k_marginal",
+    }
     assert set(out["spent"]) >= {"epsilon", "delta", measure}
     assert {p.name for p in declared_parameters(ALGORITHMS[name])} <= set(out["parameters"])
-    assert all({"t", "max_error", "mean_error", "seconds"} <= set(record) for record in out["records"])
+    assert all(
+        {"t", "max_error", "mean_error", "seconds"} <= set(record) for record in out["records"]
+    )
     assert {k: out["records"][-1][k] for k in out["final"]} == out["final"]
     printed = capsys.readouterr()
     assert f"{out['final']['max_error']:.4g}" in printed.out
@@ -55,7 +77,9 @@ def test_a_run_stands_beside_the_least_error_of_any_unbiased_method(capsys):
 def test_repeats_are_a_list_with_seeds_counted_up(capsys):
     out = run_json("--seed 5 --repeat 3 --set rounds=4 --set alpha=0.5")
     assert [run["seed"] for run in out] == [5, 6, 7]
-    assert all(run["parameters"]["rounds"] == 4 and run["parameters"]["alpha"] == 0.5 for run in out)
+    assert all(
+        run["parameters"]["rounds"] == 4 and run["parameters"]["alpha"] == 0.5 for run in out
+    )
     assert len({run["final"]["rmse"] for run in out}) > 1
     assert run_json("--seed 6 --set rounds=4 --set alpha=0.5")["final"] == out[1]["final"]
     assert isinstance(run_json(repeat="1"), list)
@@ -82,7 +106,9 @@ def test_synthetic_rows_look_like_the_table():
     [(None, 'marginals:[["sex","age"],["pay"]]', 90, 13), ('"edu",age', "marginals:1", 15, 8)],
 )
 def test_columns_and_queries_choose_the_workload(columns, queries, cells, m):
-    out = run_json("--set rounds=2", table="t.csv", schema="s.json", queries=queries, columns=columns)
+    out = run_json(
+        "--set rounds=2", table="t.csv", schema="s.json", queries=queries, columns=columns
+    )
     assert (out["cells"], out["queries"]) == (cells, m)
 
 
@@ -116,8 +142,12 @@ def test_algorithms_are_listed_in_three_forms():
     assert len(markdown) == 2 + len(ALGORITHMS)
     for name, cls in ALGORITHMS.items():
         assert name in plain
-        assert [p["name"] for p in told[name]["parameters"]] == [p.name for p in declared_parameters(cls)]
-        assert all(f"`{p.name}`" in "".join(markdown) and p.name in plain for p in declared_parameters(cls))
+        assert [p["name"] for p in told[name]["parameters"]] == [
+            p.name for p in declared_parameters(cls)
+        ]
+        assert all(
+            f"`{p.name}`" in "".join(markdown) and p.name in plain for p in declared_parameters(cls)
+        )
 
 
 def test_a_schema_is_proposed_without_a_look_and_filled_with_one(capsys):
@@ -125,7 +155,10 @@ def test_a_schema_is_proposed_without_a_look_and_filled_with_one(capsys):
     blind = capsys.readouterr()
     proposed = json.loads(blind.out)
     assert [c["kind"] for c in proposed["columns"].values()].count("categorical") == 3
-    assert all(c.get("values") is c.get("low") is c.get("high") is None for c in proposed["columns"].values())
+    assert all(
+        c.get("values") is c.get("low") is c.get("high") is None
+        for c in proposed["columns"].values()
+    )
     assert "fill in every null" in blind.err
     assert "kinds were guessed from the data" in blind.err
     cli("schema t.csv --peek")
@@ -147,5 +180,8 @@ def test_the_module_runs_as_a_program():
 def test_a_public_start_is_where_a_run_begins():
     pd.DataFrame({"a": [0, 0, 1], "b": [0, 1, 1]}).to_csv("public.csv", index=False)
     run = "--start public.csv --start-support --synthetic rows.csv --rows 1000"
-    assert [run_json(extra, algorithm="mwem")["public_start"] for extra in ("", run)] == [False, True]
+    assert [run_json(extra, algorithm="mwem")["public_start"] for extra in ("", run)] == [
+        False,
+        True,
+    ]
     assert {tuple(row) for row in pd.read_csv("rows.csv").to_numpy()} <= {(0, 0), (0, 1), (1, 1)}

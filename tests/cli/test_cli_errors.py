@@ -38,7 +38,9 @@ BAD = {
     "schema of no file": ["schema", "no.csv"],
     "both forms": ["algorithms", "--json", "--markdown"],
     **each("table", "no.csv", "empty.csv", "one.csv", ".", "", "z" * 5000 + ".csv", "a\0.csv"),
-    **each("schema", "no.json", "cut.json", "array.json", "", "lone.json", "columns.json", "cells.json"),
+    **each(
+        "schema", "no.json", "cut.json", "array.json", "", "lone.json", "columns.json", "cells.json"
+    ),
     **each("columns", "a,a", ",", "a\rb", '"'),
     **each("epsilon", "nan", "9" * 5000),
     **each("delta", "x"),
@@ -54,11 +56,40 @@ BAD = {
     "a long name, in parts": arguments(table="z" * 5000 + ".csv", extra=["--stream"]),
     "a long name of a ledger": ["ledger", "show", "--ledger", "z" * 5000],
     **each("repeat", "0", "1000000000000"),
-    **each("queries", "", "2", "marginals:", "marginals:0", "marginals:3", "marginals:1.5", "marginals:²"),
-    **each("queries", "marginals:" + "9" * 5000, "marginals:" + "[" * 100_000, "marginals:null", "marginals:[]"),
+    **each(
+        "queries",
+        "",
+        "2",
+        "marginals:",
+        "marginals:0",
+        "marginals:3",
+        "marginals:1.5",
+        "marginals:²",
+    ),
+    **each(
+        "queries",
+        "marginals:" + "9" * 5000,
+        "marginals:" + "[" * 100_000,
+        "marginals:null",
+        "marginals:[]",
+    ),
     **each("queries", "marginals:[[]]", "marginals:[[1]]", 'marginals:["a"]', 'marginals:[["z"]]'),
-    **each("queries", 'marginals:[["a","a"]]', 'marginals:[["a"],["a"]]', "matrix:pipe.csv", "matrix:/dev/zero"),
-    **each("queries", "matrix:", "matrix:.", "matrix:c.csv", "matrix:empty.npy", "matrix:text.npy", "matrix:m.npz"),
+    **each(
+        "queries",
+        'marginals:[["a","a"]]',
+        'marginals:[["a"],["a"]]',
+        "matrix:pipe.csv",
+        "matrix:/dev/zero",
+    ),
+    **each(
+        "queries",
+        "matrix:",
+        "matrix:.",
+        "matrix:c.csv",
+        "matrix:empty.npy",
+        "matrix:text.npy",
+        "matrix:m.npz",
+    ),
     **each("queries", "matrix:wrong.npy", "matrix:large.npy", "matrix:complex.npy"),
 }
 
@@ -72,7 +103,9 @@ def test_bad_input_is_one_line_and_exit_code_2(files, monkeypatch, given):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full, a disk without room")
-@parametrize("target, place", [("json", "/dev/full"), ("synthetic", "/dev/full"), ("json", "pipe.csv")])
+@parametrize(
+    "target, place", [("json", "/dev/full"), ("synthetic", "/dev/full"), ("json", "pipe.csv")]
+)
 def test_a_full_disk_or_a_pipe_that_nobody_reads_is_one_line_too(target, place):
     refusal(place, arguments(**{target: place}))
 
@@ -106,7 +139,9 @@ def test_an_output_that_cannot_be_written_is_no_error_of_the_program(capsys, mon
         monkeypatch.setattr(sys, "stdout", full)
         assert main(["algorithms"]) == 1
         monkeypatch.undo()
-    assert capsys.readouterr().err.startswith("error: the output cannot be written: No space left on device")
+    assert capsys.readouterr().err.startswith(
+        "error: the output cannot be written: No space left on device"
+    )
 
 
 def test_a_closed_output_is_written_to_by_nobody(monkeypatch):
@@ -116,9 +151,14 @@ def test_a_closed_output_is_written_to_by_nobody(monkeypatch):
 
 @parametrize("command", ["run", "sweep"])
 def test_an_empty_table_is_named_before_a_schema_is_measured(here, command):
-    (here / "open.json").write_text('{"columns": {"a": {"kind": "categorical", "values": "private"}}}')
+    (here / "open.json").write_text(
+        '{"columns": {"a": {"kind": "categorical", "values": "private"}}}'
+    )
     s = "s" if command == "sweep" else ""
-    given = f"header.csv --schema=open.json --queries=marginals:1 --algorithm{s}=gaussian_maxent --delta=1e-6"
+    given = (
+        f"header.csv --schema=open.json --queries=marginals:1 --algorithm{s}=gaussian_maxent "
+        "--delta=1e-6"
+    )
     refusal("the table has no rows; at least 2 are needed", f"{command} {given} --epsilon{s}=1")
 
 

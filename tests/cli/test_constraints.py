@@ -7,7 +7,10 @@ from tests.cli.command_files import SCHEMA, arguments
 from tests.cli.test_release import released
 from tests.small_problems import cli, write_json
 
-TYPED = [{"impossible": {"sex": "f", "age": {"to": 21}}}, {"within": ["sex", "edu"], "which": {"m": "x"}}]
+TYPED = [
+    {"impossible": {"sex": "f", "age": {"to": 21}}},
+    {"within": ["sex", "edu"], "which": {"m": "x"}},
+]
 
 
 @pytest.fixture

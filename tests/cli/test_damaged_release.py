@@ -35,7 +35,12 @@ def asked(folder):
 
 @parametrize(
     "kind, name",
-    [("out", "release.json"), ("out", "tables.npz"), ("out", "weights.parquet"), ("rows", "synthetic.parquet")],
+    [
+        ("out", "release.json"),
+        ("out", "tables.npz"),
+        ("out", "weights.parquet"),
+        ("rows", "synthetic.parquet"),
+    ],
 )
 def test_a_damaged_file_is_named(whole, tmp_path, kind, name):
     folder = tmp_path / "r"
@@ -68,7 +73,11 @@ def test_odd_facts_are_refused_or_ignored(whole, tmp_path):
     shutil.copytree(whole / "out", folder)
     facts = read_json(folder / "release.json")
     for key, value in facts.items():
-        inner = [value | {part: ODD[i % 3]} for i, part in enumerate(value)] if isinstance(value, dict) else []
+        inner = (
+            [value | {part: ODD[i % 3]} for i, part in enumerate(value)]
+            if isinstance(value, dict)
+            else []
+        )
         for odd in [*ODD, *inner]:
             write_json(folder / "release.json", facts | {key: odd})
             asked(folder)

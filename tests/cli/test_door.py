@@ -17,7 +17,9 @@ def schema(file="s.json", **columns):
 
 def shares(table, *more):
     """What a run with hardly any noise answers."""
-    order = f"run {table} --schema=s.json --queries=marginals:1 --algorithm=gaussian_maxent {EXACTLY}"
+    order = (
+        f"run {table} --schema=s.json --queries=marginals:1 --algorithm=gaussian_maxent {EXACTLY}"
+    )
     cli(f"{order} --json=run.json --synthetic=rows.csv --rows=2000", *more)
     return pd.read_csv("rows.csv", dtype=str).to_dict("list")
 
@@ -43,17 +45,24 @@ def test_one_stray_byte_does_not_change_everybodys_letters(stream, end):
     schema(city=categorical("Zürich", "(other)", out_of_range="other", missing="other"))
     for stray in (b"x", b"\xff"):
         lines = ["city,free", *["Zürich,x"] * 1999]
-        Path("t.csv").write_bytes(end.join(lines).encode() + end.encode() + "Zürich,".encode() + stray + end.encode())
+        Path("t.csv").write_bytes(
+            end.join(lines).encode() + end.encode() + "Zürich,".encode() + stray + end.encode()
+        )
         assert shares("t.csv", *stream)["city"].count("Zürich") > 1950
 
 
 def release(table, out, *more, schema="s.json"):
-    return order(out, *more, table=table, schema=schema, queries="marginals:1", epsilon=1, total=None)
+    return order(
+        out, *more, table=table, schema=schema, queries="marginals:1", epsilon=1, total=None
+    )
 
 
 def test_one_file_is_one_data_set_whatever_its_schema_and_its_format(capsys):
     schema(a=numeric(0, 100, 4, missing="category") | {"read": "amount, decimal comma"})
-    schema("open.json", a={"kind": "numeric", "bounds": "private", "bins": 4, "read": "amount, decimal comma"})
+    schema(
+        "open.json",
+        a={"kind": "numeric", "bounds": "private", "bins": 4, "read": "amount, decimal comma"},
+    )
     schema("texts.json", b=categorical("x", "y"))
     frame = pd.DataFrame({"a": [f"{i % 90},5" for i in range(400)], "b": ["x", "y"] * 200})
     frame.to_csv("t.csv", index=False, sep=";")
@@ -63,7 +72,9 @@ def test_one_file_is_one_data_set_whatever_its_schema_and_its_format(capsys):
     cli(release("t.csv", "one", *fixed))
     cli(release("copy.tsv", "two", *fixed, schema="open.json"))
     capsys.readouterr()
-    for at, (table, more) in enumerate({"t.csv": [], "copy.tsv": ["--stream"], "copy.parquet": ["--stream"]}.items()):
+    for at, (table, more) in enumerate(
+        {"t.csv": [], "copy.tsv": ["--stream"], "copy.parquet": ["--stream"]}.items()
+    ):
         cli(release(table, f"three{at}", "--epsilon=2", *more, *fixed, schema="texts.json"), code=3)
         assert "data set 't': this needs" in capsys.readouterr().err
         refusal(
@@ -81,7 +92,9 @@ def test_a_release_states_how_its_file_is_written():
         return release("t.csv", "one", *fixed)
 
     refusal("it is UTF-16: save it as UTF-8", written(text.encode("utf-16")))
-    refusal("one stray byte moves all that follow", written(text.encode("utf-16"), encoding="utf-16"))
+    refusal(
+        "one stray byte moves all that follow", written(text.encode("utf-16"), encoding="utf-16")
+    )
     words = "one open quote changes all rows that follow; save it as Parquet or Excel"
     refusal(words, written(b"a\ne\ne\n", line_breaks=True))
     cli(written(text.encode("cp1252"), encoding="windows-1252"))

@@ -55,7 +55,10 @@ def test_what_is_unusual_is_served(arguments):
     [
         (f"p.csv {CHOSEN}", "--ball R, or --low L and --high H"),
         (f"p.csv {CHOSEN} --low=0 --high=a", "--high='a' is not a finite number"),
-        (f"p.csv {GOOD} --algorithm=psmm --preset=algorithm-2", "--preset algorithm-2 is one of private_evolution"),
+        (
+            f"p.csv {GOOD} --algorithm=psmm --preset=algorithm-2",
+            "--preset algorithm-2 is one of private_evolution",
+        ),
     ],
 )
 def test_bad_input_ends_with_one_clear_line(arguments, message):

@@ -31,12 +31,16 @@ def here(here):
 def plain(told):
     """What a file says, but for the clock."""
     if isinstance(told, dict):
-        return {name: plain(part) for name, part in told.items() if name not in ("seconds", "memory")}
+        return {
+            name: plain(part) for name, part in told.items() if name not in ("seconds", "memory")
+        }
     return [plain(part) for part in told] if isinstance(told, list) else told
 
 
 def run(table, schema, *extra, algorithm="aim"):
-    command = f"run {table} --schema={schema} --queries=marginals:2 --algorithm={algorithm} --epsilon=1"
+    command = (
+        f"run {table} --schema={schema} --queries=marginals:2 --algorithm={algorithm} --epsilon=1"
+    )
     cli(f"{command} --json=out.json --synthetic=out.csv", *extra)
     with open("out.json") as told, open("out.csv") as rows:
         return plain(json.load(told)) | {"rows": rows.read()}
@@ -46,12 +50,17 @@ def test_a_run_on_parts_is_the_one_in_memory():
     whole = run("wide.csv", "wide.json", "--no-stream", "--ask=a = 3 and b > 4")
     assert run("parts", "wide.json", "--ask=a = 3 and b > 4") == whole
     assert run("wide.csv", "wide.json", "--stream", "--ask=a = 3 and b > 4") == whole
-    assert run("t.csv", "s.json", "--stream", algorithm="mwem") == run("t.csv", "s.json", algorithm="mwem")
+    assert run("t.csv", "s.json", "--stream", algorithm="mwem") == run(
+        "t.csv", "s.json", algorithm="mwem"
+    )
 
 
 def test_a_large_file_is_read_in_parts_unasked(monkeypatch):
     monkeypatch.setattr(open_source, "LARGE_BYTES_BY_ENDING", {".csv": 10})
-    wide = "run wide.csv --schema=wide.json --queries=marginals:1 --epsilon=1 --algorithm=private_evolution_table"
+    wide = (
+        "run wide.csv --schema=wide.json --queries=marginals:1 --epsilon=1 "
+        "--algorithm=private_evolution_table"
+    )
     refusal("needs the rows one by one", wide)
     cli(f"{wide} --set=rounds=1 --no-stream")
 
@@ -62,13 +71,18 @@ def test_a_schema_is_measured_on_a_whole_table_however_large(monkeypatch):
     columns["a"] = private("integer", bins=4)
     write_json("open.json", {"columns": columns})
     first = ("--schema=open.json", "--epsilon=2", "--total-epsilon=9", "--total-delta=1e-6")
-    refusal("a schema is measured on a whole table in memory", release("wide.csv", "one", *first, "--stream"))
+    refusal(
+        "a schema is measured on a whole table in memory",
+        release("wide.csv", "one", *first, "--stream"),
+    )
     cli(release("wide.csv", "one", *first))
 
 
 @parametrize("jobs", ["1", "2"])
 def test_a_sweep_on_parts_has_the_points_of_one_in_memory(here, jobs):
-    command = "--schema=wide.json --queries=marginals:2 --algorithms=aim,residual --epsilons=1 --repeat=1"
+    command = (
+        "--schema=wide.json --queries=marginals:2 --algorithms=aim,residual --epsilons=1 --repeat=1"
+    )
     cli(f"sweep parts {command} --json=parts.json --jobs={jobs}")
     cli(f"sweep wide.csv {command} --json=whole.json")
     found, whole = (plain(read_json(here / name)) for name in ("parts.json", "whole.json"))
@@ -78,22 +92,37 @@ def test_a_sweep_on_parts_has_the_points_of_one_in_memory(here, jobs):
 
 
 def release(table, out, *extra):
-    asked = {"schema": "wide.json", "queries": "marginals:1", "algorithm": "residual", "total": None}
+    asked = {
+        "schema": "wide.json",
+        "queries": "marginals:1",
+        "algorithm": "residual",
+        "total": None,
+    }
     return order(out, *extra, table=table, **asked)
 
 
 def test_nothing_is_charged_when_a_part_is_refused_or_the_records_are_needed(here):
     total = ("--total-epsilon=2", "--total-delta=1e-6")
-    refusal("needs the rows one by one", release("parts", "one", "--algorithm=private_evolution_table", *total))
-    pd.DataFrame({name: [1, 2, 99] for name in WIDE}).to_parquet("parts/z.parquet", row_group_size=2)
-    refusal("z.parquet, row group 2: column 'a': 99 in row 1 is outside 0..29", release("parts", "one", *total))
+    refusal(
+        "needs the rows one by one",
+        release("parts", "one", "--algorithm=private_evolution_table", *total),
+    )
+    pd.DataFrame({name: [1, 2, 99] for name in WIDE}).to_parquet(
+        "parts/z.parquet", row_group_size=2
+    )
+    refusal(
+        "z.parquet, row group 2: column 'a': 99 in row 1 is outside 0..29",
+        release("parts", "one", *total),
+    )
     assert not (here / "l.sqlite").exists()
 
 
 def test_people_whose_rows_stand_together_are_limited_as_in_memory():
     pd.read_csv("wide.csv").sort_values("a").to_csv("sorted.csv", index=False)
     who = ("--person=a", "--most-rows=3")
-    assert run("sorted.csv", "wide.json", "--stream", *who) == run("wide.csv", "wide.json", "--no-stream", *who)
+    assert run("sorted.csv", "wide.json", "--stream", *who) == run(
+        "wide.csv", "wide.json", "--no-stream", *who
+    )
     cli(release("sorted.csv", "one", "--stream", *who, "--total-epsilon=2", "--total-delta=1e-6"))
     facts = read_json("one/release.json")["protects"]
     assert facts["records"] == 90
@@ -108,14 +137,18 @@ def test_constraints_that_records_break_are_told_of_parts_too(capsys):
     said = []
     for table in ("parts", "wide.csv"):
         cli(f"run {table} {command}")
-        said.append([line for line in capsys.readouterr().err.splitlines() if "uses real data" in line])
+        said.append(
+            [line for line in capsys.readouterr().err.splitlines() if "uses real data" in line]
+        )
     assert said[0] == said[1]
     assert "of 500 rows break" in said[0][0]
 
 
 def test_a_schema_of_many_cells_tells_progress_and_gives_advice_that_fits(capsys, monkeypatch):
     monkeypatch.setattr(schema, "SLOW_CELL_COUNT", 1)
-    monkeypatch.setattr("dpcore.cli.output_files.time", SimpleNamespace(monotonic=iter(range(0, 1000, 3)).__next__))
+    monkeypatch.setattr(
+        "dpcore.cli.output_files.time", SimpleNamespace(monotonic=iter(range(0, 1000, 3)).__next__)
+    )
     cli("schema t.csv --peek")
     said = capsys.readouterr().err.splitlines()
     assert said[0].startswith("note: t.csv: looking at ")

@@ -7,7 +7,20 @@ from tests.risk_problems import DOMAIN, table
 from tests.small_problems import cli, parametrize, refusal, write_json
 
 KEYS = {
-    "n", "d", "G", "R", "s", "k", "mu", "tau", "stages", "risk_bound", "excess_risk", "parameter", "spent", "seconds",
+    "n",
+    "d",
+    "G",
+    "R",
+    "s",
+    "k",
+    "mu",
+    "tau",
+    "stages",
+    "risk_bound",
+    "excess_risk",
+    "parameter",
+    "spent",
+    "seconds",
 }
 
 

@@ -36,7 +36,15 @@ def here(here):
     return here
 
 
-def release(out="out", *extra, schema="s.json", epsilon=2, delta="1e-6", total="20", algorithm="gaussian_maxent"):
+def release(
+    out="out",
+    *extra,
+    schema="s.json",
+    epsilon=2,
+    delta="1e-6",
+    total="20",
+    algorithm="gaussian_maxent",
+):
     budget = {"epsilon": epsilon, "delta": delta, "total": (total, delta)}
     return order(out, *extra, algorithm=algorithm, schema=schema, **budget)
 
@@ -58,8 +66,13 @@ def test_the_schema_is_a_later_releases_public_input():
     assert claim["measured"] == []
     assert "with an earlier release" in claim["bounds"]
     charges = paid(claim["promise"]["charges"])
-    assert 1.9 < conversions.gdp_epsilon(charges.mu_squared**0.5, 1e-6) <= 2, "all of it for the algorithm"
-    refusal("nothing of this schema is private", release("third", "--schema-share=0.2", schema="out/schema.json"))
+    assert 1.9 < conversions.gdp_epsilon(charges.mu_squared**0.5, 1e-6) <= 2, (
+        "all of it for the algorithm"
+    )
+    refusal(
+        "nothing of this schema is private",
+        release("third", "--schema-share=0.2", schema="out/schema.json"),
+    )
 
 
 def test_a_schema_that_a_data_set_cannot_pay_for_any_more_is_refused_with_a_way_on(capsys):
@@ -76,11 +89,18 @@ def test_without_delta_noise_is_exact_also_where_the_first_release_was_not():
     cli(release("out", "--noise=float", total, schema="typed.json", epsilon=1))
     assert str(data_set().lifetime.accounting) == "exact Gaussian (GDP)"
     for algorithm in ("mwem", "dpfw"):
-        cli(release(algorithm, total, schema="numbers.json", delta="0", algorithm=algorithm, epsilon=1))
+        cli(
+            release(
+                algorithm, total, schema="numbers.json", delta="0", algorithm=algorithm, epsilon=1
+            )
+        )
         claim, card = facts(algorithm), Path(f"{algorithm}/card.html").read_text()
         assert "floating" not in claim["made_by"]["noise"] + card
         assert claim["made_by"]["noise"].count("exact ") >= 2
-    cli(release("no", "--noise=float", total, schema="numbers.json", delta="0", algorithm="mwem"), code=2)
+    cli(
+        release("no", "--noise=float", total, schema="numbers.json", delta="0", algorithm="mwem"),
+        code=2,
+    )
 
 
 @parametrize("when", ["before", "while"])
@@ -129,7 +149,9 @@ def test_what_cannot_go_with_an_open_schema_is_refused(here):
 
 def test_every_point_of_a_sweep_measures_its_own_schema_and_is_the_same_as_a_run(here):
     given = "t.csv --schema=s.json --queries=marginals:2 --delta=1e-6 --schema-share=0.2"
-    sweep = f"sweep {given} --epsilons=1,2 --repeat=2 --algorithms=gaussian_maxent,mwem --json=s.out"
+    sweep = (
+        f"sweep {given} --epsilons=1,2 --repeat=2 --algorithms=gaussian_maxent,mwem --json=s.out"
+    )
     assert "schema measured anew for every ε and seed" in cli(sweep)
     told = read_json("s.out")
     assert {p["state"] for p in told["points"]} == {"done"}
@@ -139,7 +161,9 @@ def test_every_point_of_a_sweep_measures_its_own_schema_and_is_the_same_as_a_run
         cli(f"run {given} --algorithm={name} --epsilon=2 --repeat=2 --json=r.out")
         for run in read_json("r.out"):
             (point,) = [
-                p for p in told["points"] if (p["algorithm"], p["epsilon"], p["seed"]) == (name, 2, run["seed"])
+                p
+                for p in told["points"]
+                if (p["algorithm"], p["epsilon"], p["seed"]) == (name, 2, run["seed"])
             ]
             assert point["errors"] == {key: run["final"][key] for key in point["errors"]}
             assert point["spent"] == run["spent"]
@@ -201,15 +225,22 @@ def test_a_private_schema_needs_its_budget_and_ledger(given):
 
 def test_a_column_where_nothing_passes_says_what_epsilon_it_would_need(capsys):
     pd.read_csv("t.csv").assign(job=[f"name {i}" for i in range(3000)]).to_csv("t.csv", index=False)
-    cli("run t.csv --schema=s.json --queries=marginals:1 --algorithm=gaussian_maxent --epsilon=1 --delta=1e-6")
+    cli(
+        "run t.csv --schema=s.json --queries=marginals:1 --algorithm=gaussian_maxent --epsilon=1 "
+        "--delta=1e-6"
+    )
     assert "'job': no value passed the threshold of" in capsys.readouterr().err
     words = cli(release())
     assert "150 rows (5%) would be seen at epsilon = " in words
-    assert words.split("would be seen at epsilon = ")[1].split()[0] in Path("out/card.html").read_text("utf-8")
+    assert words.split("would be seen at epsilon = ")[1].split()[0] in Path(
+        "out/card.html"
+    ).read_text("utf-8")
 
 
 @parametrize("algorithm, delta", [("gaussian_maxent", "1e-6"), ("mwem", "1e-6")])
-def test_run_and_release_promise_the_same_for_one_plan_with_a_measured_schema(here, algorithm, delta):
+def test_run_and_release_promise_the_same_for_one_plan_with_a_measured_schema(
+    here, algorithm, delta
+):
     budget = {"table": "t.csv", "schema": "s.json", "epsilon": 2, "delta": delta}
     cli(arguments(queries="marginals:2", algorithm=algorithm, json="run.json", **budget))
     cli(release(algorithm=algorithm, delta=delta))
@@ -217,7 +248,11 @@ def test_run_and_release_promise_the_same_for_one_plan_with_a_measured_schema(he
     assert run == means
     columns = partial_schema_from_json(OPEN).unknown_columns
     share = choose_schema_share(columns, None, len(people()), 1, Budget(2, float(delta)))
-    problem = QueryRelease(Marginals.all(partial_schema_from_json(OPEN).placeholder, 2), len(people()))
+    problem = QueryRelease(
+        Marginals.all(partial_schema_from_json(OPEN).placeholder, 2), len(people())
+    )
     promise = promise_of(ALGORITHMS[algorithm](), problem, Budget(2, float(delta)), share)
     assert promise.to_json() == means
-    assert means["guess"] < Promise(2, float(delta)).max_guess_probability(), "what is planned, not ε and δ alone"
+    assert means["guess"] < Promise(2, float(delta)).max_guess_probability(), (
+        "what is planned, not ε and δ alone"
+    )

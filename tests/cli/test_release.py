@@ -20,7 +20,12 @@ from dpcore import Budget, Marginals, Rows, domain_from_json, read_json
 from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile_texts
 from dpcore.cli import main
 from dpcore.data.privacy_unit import ROW_COUNT_NOTICE
-from dpcore.privacy.accounting import ComposedCost, CompositionRule, LifetimeBudget, events_from_json
+from dpcore.privacy.accounting import (
+    ComposedCost,
+    CompositionRule,
+    LifetimeBudget,
+    events_from_json,
+)
 from dpcore.release import publish
 from dpcore.release.evidence import verifier
 from dpcore.release.evidence.card import LOOKED_AT_DATA_CAVEAT, PEEKED_CAVEAT, card_page
@@ -54,9 +59,22 @@ def here(here):
     return here
 
 
-def order(out="out", *extra, algorithm="gaussian_maxent", epsilon=0.5, total=("2", "1e-6"), table="t.csv", **changes):
+def order(
+    out="out",
+    *extra,
+    algorithm="gaussian_maxent",
+    epsilon=0.5,
+    total=("2", "1e-6"),
+    table="t.csv",
+    **changes,
+):
     """The arguments of a release."""
-    options = {"schema": "s.json", "queries": "marginals:2", "delta": "1e-6", "ledger": "l.sqlite"} | changes
+    options = {
+        "schema": "s.json",
+        "queries": "marginals:2",
+        "delta": "1e-6",
+        "ledger": "l.sqlite",
+    } | changes
     first = [f"--total-epsilon={total[0]}", f"--total-delta={total[1]}"] if total else []
     pairs = [f"--{name}={value}" for name, value in options.items()]
     fixed = [f"--algorithm={algorithm}", f"--epsilon={epsilon}", f"--out={out}"]
@@ -89,16 +107,26 @@ def paid(events):
 def test_a_release_holds_no_record_and_its_claim_can_be_recomputed(here, algorithm):
     cli(order(algorithm=algorithm, epsilon=2))  # one release may use the whole budget
     names = {path.name for path in Path("out").iterdir()}
-    assert names >= {"synthetic.csv", "synthetic.parquet", "answers.csv", "card.html", "release.json"}
+    assert names >= {
+        "synthetic.csv",
+        "synthetic.parquet",
+        "answers.csv",
+        "card.html",
+        "release.json",
+    }
     for path in Path("out").iterdir():
         assert PLANTED.encode() not in path.read_bytes()
         assert b"extra" not in path.read_bytes(), "no column outside the schema"
         assert str(here).encode() not in path.read_bytes()
-        assert path.stat().st_mtime == pd.Timestamp(facts()["time"]).timestamp(), "how long it took is not told"
+        assert path.stat().st_mtime == pd.Timestamp(facts()["time"]).timestamp(), (
+            "how long it took is not told"
+        )
     assert Path("out").stat().st_mtime == pd.Timestamp(facts()["time"]).timestamp()
     claim = facts()
     assert claim["bounds"] == "entered by a person"
-    assert not [check for check in verifier.run_checks(Path("out"), ledger=Path("l.sqlite")) if not check[0]]
+    assert not [
+        check for check in verifier.run_checks(Path("out"), ledger=Path("l.sqlite")) if not check[0]
+    ]
     assert claim["made_by"]["noise"].startswith("exact ")
     assert "floating" not in claim["made_by"]["noise"]
     rows = pd.read_csv("out/synthetic.csv", keep_default_na=False)
@@ -106,7 +134,9 @@ def test_a_release_holds_no_record_and_its_claim_can_be_recomputed(here, algorit
     assert len(rows) == len(pd.read_parquet("out/synthetic.parquet")) == 200
     state = releases()[0]
     account = read_json("out/account.json")
-    assert claim["time"] == account["releases"][-1]["time"] == state["time"], "how long it took is not told"
+    assert claim["time"] == account["releases"][-1]["time"] == state["time"], (
+        "how long it took is not told"
+    )
     assert len(re.findall(r"\d\d:\d\d:\d\d", Path("out/release.json").read_text())) == 1
     noted = json.loads(state["states"][0]["note"])
     signed = hashlib.sha256(Path("out/signature.json").read_bytes()).hexdigest()
@@ -129,7 +159,12 @@ def test_noisy_answers_have_the_standard_errors_of_their_noise():
 
 def test_weights_get_a_name_that_no_column_has():
     domain = domain_from_json({"weight": 2, "weight (of the release)": 1})
-    assert list(_weight_table(domain, np.full(2, 0.5))).count("weight (of the release) (of the release)") == 1
+    assert (
+        list(_weight_table(domain, np.full(2, 0.5))).count(
+            "weight (of the release) (of the release)"
+        )
+        == 1
+    )
 
 
 def test_queries_measured_now_and_then_show_the_rest_empty():
@@ -159,7 +194,9 @@ def test_no_truth_is_computed(monkeypatch):
 
 def test_other_columns_are_of_the_same_data_set_and_other_rows_a_new_version():
     released("a", dataset="people")
-    refusal("use that name, not 't'", order("b"))  # found by its rows, it would tell if one has changed
+    refusal(
+        "use that name, not 't'", order("b")
+    )  # found by its rows, it would tell if one has changed
     released("b", columns="age,sex", total=None, dataset="people")
     pd.read_csv("t.csv", dtype=str, keep_default_na=False)[1:].to_csv("t.csv", index=False)
     cli(order("c", dataset="people"), code=2)
@@ -242,7 +279,11 @@ def test_hostile_names_stay_text_on_the_card_and_in_spreadsheets(hostile):
     assert "'=1+1" in rows.columns
     assert set(rows["'=1+1"]) <= {"'=cmd()", "'@x"}
     assert "=1+1" in pd.read_parquet("out/synthetic.parquet").columns
-    assert not pd.read_csv("out/answers.csv", dtype=str)["query"].str.startswith(("=", "+", "-", "@")).any()
+    assert (
+        not pd.read_csv("out/answers.csv", dtype=str)["query"]
+        .str.startswith(("=", "+", "-", "@"))
+        .any()
+    )
 
 
 def test_names_steer_no_terminal(capsys):
@@ -255,7 +296,13 @@ def test_names_steer_no_terminal(capsys):
     printed = capsys.readouterr()
     assert json.loads(printed.out)["columns"][name]["values"] == [value, "y"]
     released(out, table="t.parquet", queries="marginals:1")
-    run = ["--schema=s.json", "--queries=marginals:1", "--algorithm=gaussian_maxent", "--epsilon=1", "--delta=1e-6"]
+    run = [
+        "--schema=s.json",
+        "--queries=marginals:1",
+        "--algorithm=gaussian_maxent",
+        "--epsilon=1",
+        "--delta=1e-6",
+    ]
     cli("run t.parquet", *run, f"--ask={question}")
     cli("ask", out, question)
     assert main(["ask", out, f"{name} = {value}"]) in (0, 2)
@@ -277,7 +324,9 @@ def test_numbers_are_never_neutralised():
 
 def test_mixed_values_can_be_stored():
     pd.DataFrame({"a": ["1", "x", "true"] * 20}).to_csv("t.csv", index=False)
-    Path("s.json").write_text('{"columns": {"a": {"kind": "categorical", "values": [1, "x", "true"]}}}')
+    Path("s.json").write_text(
+        '{"columns": {"a": {"kind": "categorical", "values": [1, "x", "true"]}}}'
+    )
     released(queries="marginals:1")
     assert set(pd.read_parquet("out/synthetic.parquet").a) <= {"1", "x", "true"}
 
@@ -286,7 +335,10 @@ def test_the_card_is_made_of_facts_alone():
     released()
     said = Path("out/card.html").read_text()
     assert card_page(facts(), 1) == said
-    means, shown = Promise.of_release(facts()), " ".join(html.unescape(re.sub(r"<[^>]+>", " ", said)).split())
+    means, shown = (
+        Promise.of_release(facts()),
+        " ".join(html.unescape(re.sub(r"<[^>]+>", " ", said)).split()),
+    )
     assert " ".join(guess_tile_texts(means.max_guess_probability())) in shown
     assert means.suspicion_sentence in shown
     assert ROW_COUNT_NOTICE not in html.unescape(said)
@@ -295,8 +347,14 @@ def test_the_card_is_made_of_facts_alone():
     used = re.search(r"Used before (\d+)% · this release (\d+)% · left (\d+)%", said)
     assert used
     kept = facts()["dataset"]
-    lifetime = LifetimeBudget(Budget(**kept["total"]), CompositionRule(kept["accounting"]), kept["failure"])
-    now = 100 * lifetime.composed_cost(events_from_json(facts()["promise"]["reserved"])) / lifetime.capacity
+    lifetime = LifetimeBudget(
+        Budget(**kept["total"]), CompositionRule(kept["accounting"]), kept["failure"]
+    )
+    now = (
+        100
+        * lifetime.composed_cost(events_from_json(facts()["promise"]["reserved"]))
+        / lifetime.capacity
+    )
     assert [*map(int, used.groups())] == [0, math.ceil(now), 100 - math.ceil(now)]
     assert lifetime.used_capacity_share(kept["spent"]["epsilon"]) == approx(now / 100)
     assert 0 < lifetime.used_capacity_share(1e-9) < 1e-6, "also of less than may be promised"
@@ -340,7 +398,9 @@ def shown(capsys):
         ("ledger.ledger_store.Store.note", "stopped after it was written", ("dead",)),
     ],
 )
-def test_the_next_command_says_what_a_killed_release_left_and_tidies_up(here, monkeypatch, capsys, place, said, left):
+def test_the_next_command_says_what_a_killed_release_left_and_tidies_up(
+    here, monkeypatch, capsys, place, said, left
+):
     with monkeypatch.context() as child:
         child.setattr(f"dpcore.release.{place}", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
         assert ended() == -signal.SIGKILL
@@ -366,7 +426,9 @@ def test_the_next_command_says_what_a_killed_release_left_and_tidies_up(here, mo
     assert noise_key.key_names(here / "l.sqlite") == []
     if left:
         shutil.copy("dead/verify.py", "mine.py")
-        assert subprocess.run([sys.executable, "mine.py", "dead", "--ledger=l.sqlite"]).returncode == 0
+        assert (
+            subprocess.run([sys.executable, "mine.py", "dead", "--ledger=l.sqlite"]).returncode == 0
+        )
 
 
 def test_a_killed_release_is_noted_once_by_whoever_tidies_first(monkeypatch):
@@ -393,7 +455,9 @@ def test_what_is_no_draft_of_a_release_is_not_removed(here, monkeypatch):
     monkeypatch.setattr(
         publish.PreparedRelease,
         "reserve",
-        lambda self, store, signed_by, **_: store.reserve(self.request, self.events, settings=settings),
+        lambda self, store, signed_by, **_: store.reserve(
+            self.request, self.events, settings=settings
+        ),
     )
     monkeypatch.setattr(publish, "draw", lambda *_: os._exit(9))
     assert ended() == 9
@@ -413,7 +477,10 @@ def test_a_full_disk_leaves_no_ledger_that_is_refused_for_good():
 def test_the_private_table_is_no_public_start_and_the_card_names_a_public_one():
     Path("same.csv").symlink_to("t.csv")
     for start in ("./t.csv", "same.csv"):
-        refusal("the public start holds the private table", order("a", f"--start={start}", algorithm="mwem"))
+        refusal(
+            "the public start holds the private table",
+            order("a", f"--start={start}", algorithm="mwem"),
+        )
     assert not Path("l.sqlite").exists()
     pd.read_csv("t.csv", dtype=str).iloc[:3].assign(name="else").to_csv("public.csv", index=False)
     for start in ([], ["--start=public.csv"]):
@@ -429,10 +496,25 @@ def test_answers_that_no_distribution_holds_are_released_without_rows():
     write_json("s.json", dict.fromkeys(names, 9))
     released(algorithm="residual")
     files = {path.name for path in Path("out").iterdir()}
-    evidence = {"account.json", "proof.html", "registry.yaml", "review.html", "signature.json", "verify.py"}
-    assert files == evidence | {"answers.csv", "links.csv", "tables.npz", "card.html", "release.json"}
+    evidence = {
+        "account.json",
+        "proof.html",
+        "registry.yaml",
+        "review.html",
+        "signature.json",
+        "verify.py",
+    }
+    assert files == evidence | {
+        "answers.csv",
+        "links.csv",
+        "tables.npz",
+        "card.html",
+        "release.json",
+    }
     table = pd.read_csv("out/answers.csv")
-    real = Marginals.all(domain_from_json(dict.fromkeys(names, 9)), 2).answers_of_rows(Rows(rows, np.ones(200)))
+    real = Marginals.all(domain_from_json(dict.fromkeys(names, 9)), 2).answers_of_rows(
+        Rows(rows, np.ones(200))
+    )
     gaps = (table["answer"] - real) / table["standard_error"]
     assert gaps.std() == approx(1, abs=0.05)
     assert facts()["made_by"]["noise"].startswith("exact Gaussian noise")

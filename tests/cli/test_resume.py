@@ -9,7 +9,14 @@ from dpcore import read_json
 from tests.cli.command_files import write_files
 from tests.small_problems import cli, parametrize, refusal
 
-SWEEP = ["sweep", "t.csv", "--schema=s.json", "--queries=marginals:1", "--algorithms=gaussian_maxent", "--epsilons=1"]
+SWEEP = [
+    "sweep",
+    "t.csv",
+    "--schema=s.json",
+    "--queries=marginals:1",
+    "--algorithms=gaussian_maxent",
+    "--epsilons=1",
+]
 KEPT = ["--repeat=1", "--json=o.json", "--csv=o.csv"]
 
 

@@ -26,16 +26,24 @@ def test_a_table_scores_perfectly_against_itself_and_shuffled(capsys):
 def test_the_score_is_the_largest_and_mean_difference_of_shares():
     real, synthetic = pd.read_csv("c.csv"), pd.DataFrame({"a": [0, 1, 2, 2], "b": [1, 1, 0, 0]})
     synthetic.to_csv("other.csv", index=False)
-    gaps = synthetic.value_counts(normalize=True).sub(real.value_counts(normalize=True), fill_value=0).abs()
+    gaps = (
+        synthetic.value_counts(normalize=True)
+        .sub(real.value_counts(normalize=True), fill_value=0)
+        .abs()
+    )
     out = scored("c.csv", "other.csv")
     assert (out["n"], out["synthetic_rows"]) == (100, 4)
     assert out["final"]["max_error"] == approx(gaps.max())
     assert out["final"]["mean_l1"] == approx(gaps.sum())
     worst = out["worst"][0]
     assert abs(worst["real"] - worst["synthetic"]) == approx(gaps.max())
-    assert [abs(w["real"] - w["synthetic"]) for w in out["worst"]] == approx(sorted(gaps, reverse=True))
+    assert [abs(w["real"] - w["synthetic"]) for w in out["worst"]] == approx(
+        sorted(gaps, reverse=True)
+    )
 
 
-@parametrize("synthetic, message", [("over.csv", "'3' in row 2 is outside 0..2"), ("one.csv", "1 row")])
+@parametrize(
+    "synthetic, message", [("over.csv", "'3' in row 2 is outside 0..2"), ("one.csv", "1 row")]
+)
 def test_a_table_that_does_not_fit_the_schema_is_refused(synthetic, message):
     refusal(message, f"score c.csv {synthetic} --schema c.json --queries marginals:2")

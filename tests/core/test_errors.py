@@ -5,12 +5,20 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.core.errors import MAX_MESSAGE_CHARS, MAX_QUOTED_CHARS, describe_error_location, format_one_line
+from dpcore.core.errors import (
+    MAX_MESSAGE_CHARS,
+    MAX_QUOTED_CHARS,
+    describe_error_location,
+    format_one_line,
+)
 from dpcore.core.numbers import parse_number
 from tests.small_problems import parametrize, refused
 
 
-@given(st.text(max_size=50) | st.sampled_from(["'", '"', "\n", "\x1b[2J", "\u202e", "\udcff"]).map(lambda t: t * 3000))
+@given(
+    st.text(max_size=50)
+    | st.sampled_from(["'", '"', "\n", "\x1b[2J", "\u202e", "\udcff"]).map(lambda t: t * 3000)
+)
 def test_a_message_is_one_line_of_bounded_length_whatever_it_quotes(text):
     for message in (text, f"column {text!r}: bad", f"{text}: {text!r} and {text}"):
         line = format_one_line(message)
@@ -30,7 +38,10 @@ def test_a_value_is_cut_and_what_stands_around_it_is_not():
         format_one_line("z" * 5000 + ".csv: there is no such file")
         == "z" * (MAX_QUOTED_CHARS - 1) + "… there is no such file"
     )
-    assert format_one_line("a column's name 'b' and a person's") == "a column's name 'b' and a person's"
+    assert (
+        format_one_line("a column's name 'b' and a person's")
+        == "a column's name 'b' and a person's"
+    )
     assert format_one_line("two\n\tlines \x07") == "two lines \\u0007"
     assert len(format_one_line("some words " * 1000)) <= MAX_MESSAGE_CHARS
 
@@ -60,5 +71,9 @@ def test_a_number_is_read_in_its_range_or_refused_with_it(text, kind, message):
 
 
 def test_numbers_at_both_ends_of_a_range_are_read():
-    assert [parse_number(text, "n", float, 0, 5) for text in ("0", "5", " 1e-320 ")] == [0, 5, 1e-320]
+    assert [parse_number(text, "n", float, 0, 5) for text in ("0", "5", " 1e-320 ")] == [
+        0,
+        5,
+        1e-320,
+    ]
     assert parse_number("-7", "n", int) == -7

@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import ALGORITHMS, RiskMinimisation
-from dpcore.core.parameters import build_from_texts, check_parameters, declared_parameters, parameter_field
+from dpcore.core.parameters import (
+    build_from_texts,
+    check_parameters,
+    declared_parameters,
+    parameter_field,
+)
 from tests.small_problems import HUGE, parametrize, refused
 
 
@@ -26,7 +31,9 @@ class Example:
 
 
 DECLARED = [(cls, p) for cls in (Example, *ALGORITHMS.values()) for p in declared_parameters(cls)]
-NUMBERS = [pytest.param(cls, p, id=f"{cls.__name__}.{p.name}") for cls, p in DECLARED if p.low is not None]
+NUMBERS = [
+    pytest.param(cls, p, id=f"{cls.__name__}.{p.name}") for cls, p in DECLARED if p.low is not None
+]
 CHOICES = [pytest.param(cls, p, id=f"{cls.__name__}.{p.name}") for cls, p in DECLARED if p.choices]
 
 
@@ -45,7 +52,11 @@ def test_build_reads_texts():
         ("alpha", "nan", "alpha='nan' is not a finite number in 0.5..2"),
         ("mode", "first", "mode=first is outside last | average"),
         ("strict", "yes", "strict=yes is not a bool"),
-        ("speed", "1", "there is no parameter 'speed' here; the parameters are rounds, alpha, mode, strict"),
+        (
+            "speed",
+            "1",
+            "there is no parameter 'speed' here; the parameters are rounds, alpha, mode, strict",
+        ),
         ("internal", "1", "there is no parameter 'internal'"),
     ],
 )
@@ -69,13 +80,17 @@ def test_numbers_outside_the_range_are_refused(cls, p, data):
     if p.kind is int:
         outside = st.integers(max_value=int(p.low) - 1) | st.integers(min_value=int(p.high) + 1)
     else:
-        outside = st.floats(max_value=p.low, exclude_max=True) | st.floats(min_value=p.high, exclude_min=True)
+        outside = st.floats(max_value=p.low, exclude_max=True) | st.floats(
+            min_value=p.high, exclude_min=True
+        )
     with refused(f"{p.name}=.* is outside " + re.escape(f"{p.low:g}..{p.high:g}")):
         cls(**{p.name: data.draw(outside)})
 
 
 @parametrize("cls, p", NUMBERS)
-@parametrize("value", [math.nan, math.inf, -math.inf, True, False, "1", pytest.param(HUGE, id="huge")])
+@parametrize(
+    "value", [math.nan, math.inf, -math.inf, True, False, "1", pytest.param(HUGE, id="huge")]
+)
 def test_no_number_is_refused(cls, p, value):
     with refused():
         cls(**{p.name: value})
@@ -93,7 +108,9 @@ def test_only_the_choices_are_accepted(cls, p, text):
 
 @parametrize("cls", ALGORITHMS.values())
 def test_registered_algorithms_declare_everything_a_page_needs(cls):
-    assert declared_parameters(cls) or cls.problem is RiskMinimisation, "a draw of ranks has nothing to choose"
+    assert declared_parameters(cls) or cls.problem is RiskMinimisation, (
+        "a draw of ranks has nothing to choose"
+    )
     for p in declared_parameters(cls):
         assert p.doc
         assert p.auto if p.default is None else not p.auto

@@ -21,9 +21,25 @@ from dpcore.schema.column_texts import ColumnTexts
 from tests.small_problems import categorical, column, integer, parametrize, write_json
 
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-ZONES = (None, "UTC", "Europe/Berlin", "America/New_York", "Pacific/Kiritimati", "+14:00", "-23:59", "Africa/Monrovia")
+ZONES = (
+    None,
+    "UTC",
+    "Europe/Berlin",
+    "America/New_York",
+    "Pacific/Kiritimati",
+    "+14:00",
+    "-23:59",
+    "Africa/Monrovia",
+)
 LAST_SECOND, FIRST_SECOND = 253402300799, -62135596800  # of the years 9999 and 1
-SECONDS = (LAST_SECOND, LAST_SECOND + 1, LAST_SECOND - 3600, FIRST_SECOND, FIRST_SECOND - 1, FIRST_SECOND + 3600)
+SECONDS = (
+    LAST_SECOND,
+    LAST_SECOND + 1,
+    LAST_SECOND - 3600,
+    FIRST_SECOND,
+    FIRST_SECOND - 1,
+    FIRST_SECOND + 3600,
+)
 COUNTS = (-(2**63), -(2**63) + 1, 2**63 - 1, 2**62, -(2**62), -1, None)
 ORDINARY = 1_700_000_000
 LAST_DAY = 106_751_991_167  # whose milliseconds fit into 64 bits
@@ -39,12 +55,17 @@ def far_columns():
     for unit, each in PER_SECOND.items():
         for end in ends_of(unit):
             values = pa.array([end, ORDINARY * each, 0], pa.int64())
-            yield from ((f"{unit} {zone} {end}", values.view(pa.timestamp(unit, zone))) for zone in ZONES)
+            yield from (
+                (f"{unit} {zone} {end}", values.view(pa.timestamp(unit, zone))) for zone in ZONES
+            )
             yield f"duration {unit} {end}", values.view(pa.duration(unit))
     for day in (-(2**31), 2**31 - 1, 2932896, 2932897, -719162, -719163):
         yield f"date32 {day}", pa.array([day, 19000, 0], pa.int32()).view(pa.date32())
     for day in (LAST_DAY, -LAST_DAY):
-        yield f"date64 {day}", pa.array([day * 86_400_000, 86_400_000, 0], pa.int64()).view(pa.date64())
+        yield (
+            f"date64 {day}",
+            pa.array([day * 86_400_000, 86_400_000, 0], pa.int64()).view(pa.date64()),
+        )
 
 
 def written_columns(path):
@@ -59,8 +80,15 @@ def written_columns(path):
 
 def test_every_extreme_is_read_by_itself_in_memory_and_in_parts(tmp_path):
     path, times = tmp_path / "t.parquet", 0
-    year = column(kind="integer", low=1990, high=2030, read="year of y-m-d", out_of_range="clip", unreadable="missing",
-                  missing="category")
+    year = column(
+        kind="integer",
+        low=1990,
+        high=2030,
+        read="year of y-m-d",
+        out_of_range="clip",
+        unreadable="missing",
+        missing="category",
+    )
     for name in written_columns(path):
         times += 1
         frame, source = read_table(path), source_at(path)
@@ -68,7 +96,9 @@ def test_every_extreme_is_read_by_itself_in_memory_and_in_parts(tmp_path):
         assert table_fingerprint(frame, b"k") == source.fingerprint(b"k"), name
         codes, texts = factorize_texts(cells)
         alone = factorize_texts(cells.iloc[1:])
-        assert [texts[c] for c in codes[1:]] == [alone[1][c] for c in alone[0]], f"{name}: others are read as ever"
+        assert [texts[c] for c in codes[1:]] == [alone[1][c] for c in alone[0]], (
+            f"{name}: others are read as ever"
+        )
         for hashed in (hash_cells, hash_person_ids):
             assert (hashed(cells)[1:] == hashed(cells.iloc[1:])).all(), name
         assert ColumnTexts.from_series(cells).kind_counts.sum() == 3
@@ -104,23 +134,41 @@ def excel(path, end):
 
 
 def text(path, end):
-    pd.DataFrame({"sex": SEXES, "until": [*map(str, DAYS), str(end)]}).to_csv(path / "t.csv", index=False)
+    pd.DataFrame({"sex": SEXES, "until": [*map(str, DAYS), str(end)]}).to_csv(
+        path / "t.csv", index=False
+    )
     return "t.csv"
 
 
 def database(path, end):
     with duckdb.connect(str(path / "d.duckdb")) as made:
         made.execute("SET TimeZone = 'Europe/Berlin'; CREATE TABLE t (sex TEXT, until TIMESTAMPTZ)")
-        made.executemany("INSERT INTO t VALUES (?, ?)", list(zip(SEXES.tolist(), [*map(str, DAYS), end], strict=True)))
+        made.executemany(
+            "INSERT INTO t VALUES (?, ?)",
+            list(zip(SEXES.tolist(), [*map(str, DAYS), end], strict=True)),
+        )
     return "duckdb://d.duckdb#t"
 
 
 FAR = datetime(9999, 12, 31, 23, 59, 59)
 TABLES = [
-    (parquet, FAR), (parquet, datetime.min), (parquet, None), (excel, FAR), (excel, 2958466), (excel, 1e300),
-    (excel, -1e5), (excel, 2958465.9999999), (text, "9999-12-31 23:59:59+14:00"), (text, "0000-00-00"),
-    (text, "-292277022399-01-01"), (text, date.max), (database, "9999-12-31 23:59:59+00"), (database, "infinity"),
-    (database, "-infinity"), (database, "290000-12-31 00:00:00+00"), (database, "4000-01-01 (BC) 00:00:00+00"),
+    (parquet, FAR),
+    (parquet, datetime.min),
+    (parquet, None),
+    (excel, FAR),
+    (excel, 2958466),
+    (excel, 1e300),
+    (excel, -1e5),
+    (excel, 2958465.9999999),
+    (text, "9999-12-31 23:59:59+14:00"),
+    (text, "0000-00-00"),
+    (text, "-292277022399-01-01"),
+    (text, date.max),
+    (database, "9999-12-31 23:59:59+00"),
+    (database, "infinity"),
+    (database, "-infinity"),
+    (database, "290000-12-31 00:00:00+00"),
+    (database, "4000-01-01 (BC) 00:00:00+00"),
 ]
 
 
@@ -143,14 +191,23 @@ def test_no_command_breaks_at_a_far_time(schemas, capsys, make, end):
     budget = ["--ledger=l.sqlite", "--total-epsilon=50", "--total-delta=1e-5", "--dataset=d"]
     stored = not table.startswith("duckdb")
     for name in ("clip", "refuse", "without", "plain"):
-        orders = [["run", table], *([["release", table, *budget, f"--out={name}"]] if stored else [])]
-        orders += [[*order, "--stream"] for order in orders[:1] if table.endswith((".parquet", ".csv"))]
+        orders = [
+            ["run", table],
+            *([["release", table, *budget, f"--out={name}"]] if stored else []),
+        ]
+        orders += [
+            [*order, "--stream"] for order in orders[:1] if table.endswith((".parquet", ".csv"))
+        ]
         for order in orders:
             code = main([*order, *how, f"--schema={name}.json"])
             assert code in (0, 2), capsys.readouterr().err
-            assert code == 0 or name != "without" or not stored, "what is not asked for refuses nothing"
+            assert code == 0 or name != "without" or not stored, (
+                "what is not asked for refuses nothing"
+            )
     if stored:
         assert main(["schema", table, "--peek"]) == 0
         people = [*how, "--schema=without.json", "--person=until", "--most-rows=9"]
-        assert main(["release", table, *people, *budget[:-1], "--dataset=p", "--new-version", "--out=p"]) in (0, 2)
+        assert main(
+            ["release", table, *people, *budget[:-1], "--dataset=p", "--new-version", "--out=p"]
+        ) in (0, 2)
     assert "unexpected" not in capsys.readouterr().err

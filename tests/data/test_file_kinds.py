@@ -79,10 +79,14 @@ RIGHT = {("a Parquet file", ".parquet"), ("an Excel file", ".xlsx"), ("a ZIP arc
 
 @parametrize("name", NAMES)
 @parametrize("kind", KINDS)
-def test_a_file_of_another_kind_is_named_and_nothing_of_it_is_guessed(tmp_path, monkeypatch, kind, name):
+def test_a_file_of_another_kind_is_named_and_nothing_of_it_is_guessed(
+    tmp_path, monkeypatch, kind, name
+):
     if any(kind == right and name.endswith(ending) for right, ending in RIGHT):
         return
-    monkeypatch.setattr(text_file, "_count_cells", lambda *_: pytest.fail("a delimiter was guessed"))
+    monkeypatch.setattr(
+        text_file, "_count_cells", lambda *_: pytest.fail("a delimiter was guessed")
+    )
     (tmp_path / name).write_bytes(KINDS[kind])
     ways = [lambda: load_table(tmp_path / name), lambda: load_table(io.BytesIO(KINDS[kind]), name)]
     if not name.endswith(".xlsx"):
@@ -106,10 +110,23 @@ def test_a_schema_and_a_matrix_of_another_kind_are_named_too(tmp_path, kind):
 def test_the_command_line_says_the_same(tmp_path, capsys):
     (tmp_path / "t.csv").write_bytes(PNG)
     cli(["schema", str(tmp_path / "t.csv")], code=2)
-    assert "t.csv: this is a PNG picture, not a table; bring the table as CSV" in capsys.readouterr().err
+    assert (
+        "t.csv: this is a PNG picture, not a table; bring the table as CSV"
+        in capsys.readouterr().err
+    )
 
 
-LETTERS = [s.decode() for s in AMBIGUOUS_SIGNATURES] + ["PK", "<b>", "%", "II*", "ftyp", "Rar!", "html", "{x", "Zürich"]
+LETTERS = [s.decode() for s in AMBIGUOUS_SIGNATURES] + [
+    "PK",
+    "<b>",
+    "%",
+    "II*",
+    "ftyp",
+    "Rar!",
+    "html",
+    "{x",
+    "Zürich",
+]
 
 
 @parametrize("letters", LETTERS)

@@ -10,9 +10,13 @@ from dpcore.data.cell_hashes import hash_cells, hash_person_ids
 from tests.small_problems import parametrize, refused, seeded
 
 COLUMNS = ["who", "x", "y"]
-CELLS = st.sampled_from(["17", "17.0", " 17", "a", "A", "a ", "", "NA", "1,5", "1.5", "é", "-0", "0"])
+CELLS = st.sampled_from(
+    ["17", "17.0", " 17", "a", "A", "a ", "", "NA", "1,5", "1.5", "é", "-0", "0"]
+)
 ROW = st.tuples(CELLS, CELLS)
-PEOPLE = st.dictionaries(st.sampled_from(["ann", "bob", "7", "8", "eve"]), st.lists(ROW, max_size=6), max_size=5)
+PEOPLE = st.dictionaries(
+    st.sampled_from(["ann", "bob", "7", "8", "eve"]), st.lists(ROW, max_size=6), max_size=5
+)
 
 
 def table(people):
@@ -39,7 +43,12 @@ def test_what_is_kept_of_a_person_follows_from_that_persons_rows(people, most, i
         name: min(most, len(rows)) for name, rows in people.items() if rows
     }
     rest = without(people, "ann")
-    for neighbour in ({**rest, "ann": instead}, {"ann": instead, **rest}, {**rest, "zed": people.get("ann", [])}, rest):
+    for neighbour in (
+        {**rest, "ann": instead},
+        {"ann": instead, **rest},
+        {**rest, "zed": people.get("ann", [])},
+        rest,
+    ):
         assert without(kept(table(neighbour), most), "ann", "zed") == without(whole, "ann")
     frame = table(people)
     places = list(range(len(frame)))
@@ -47,7 +56,9 @@ def test_what_is_kept_of_a_person_follows_from_that_persons_rows(people, most, i
     assert kept(frame.iloc[places, ::-1], most) == whole, "neither rows nor columns have an order"
     frame["who"] = [name + " " * random.randrange(3) for name in frame["who"]]
     again = kept(frame, most)
-    assert {name: len(rows) for name, rows in again.items()} == {name: len(rows) for name, rows in whole.items()}
+    assert {name: len(rows) for name, rows in again.items()} == {
+        name: len(rows) for name, rows in whole.items()
+    }
 
 
 def test_persons_who_are_written_differently_are_different_persons():
@@ -55,15 +66,21 @@ def test_persons_who_are_written_differently_are_different_persons():
     for many in (range(10**17, 10**17 + 1000), [f"00{i:02d}e{i % 900 + 100}" for i in range(1000)]):
         texts = pd.Series(list(map(str, many)))
         assert len(np.unique(hash_person_ids(texts))) == texts.nunique()
-    assert len(np.unique(hash_person_ids(pd.Series([2**53, 2**53 + 1, 2**63 - 1], dtype="int64")))) == 3
+    assert (
+        len(np.unique(hash_person_ids(pd.Series([2**53, 2**53 + 1, 2**63 - 1], dtype="int64"))))
+        == 3
+    )
     assert len(np.unique(hash_person_ids(pd.Series(["7", "007", "7,0", "7e0"])))) == 4
 
 
 def test_only_the_named_columns_choose():
-    frame = pd.DataFrame({"who": ["a"] * 30, "x": range(30), "free text": [f"é {i}" for i in range(30)]})
+    frame = pd.DataFrame(
+        {"who": ["a"] * 30, "x": range(30), "free text": [f"é {i}" for i in range(30)]}
+    )
     changed = frame.assign(**{"free text": "other"})
     assert (
-        limit_rows(frame, "who", 3, ["x", "gone"])["x"].tolist() == limit_rows(changed, "who", 3, ["x"])["x"].tolist()
+        limit_rows(frame, "who", 3, ["x", "gone"])["x"].tolist()
+        == limit_rows(changed, "who", 3, ["x"])["x"].tolist()
     )
     assert limit_rows(frame, "who", 3)["x"].tolist() != limit_rows(changed, "who", 3)["x"].tolist()
     assert domain_from_json({"x": 30}).encode(limit_rows(frame, "who", 3, ["x"])).n == 3
@@ -75,7 +92,12 @@ def test_only_the_named_columns_choose():
         ["A", "A ", " A", "A\t"],
         ["17", "17.0", " 17 ", "17.", "17.000"],
         [17, 17.0, "17", np.int64(17), np.float32(17), "17.0"],
-        [123456789012345678, "123456789012345678", " 123456789012345678.0", np.uint64(123456789012345678)],
+        [
+            123456789012345678,
+            "123456789012345678",
+            " 123456789012345678.0",
+            np.uint64(123456789012345678),
+        ],
         [0.0, -0.0, "0", "-0"],
     ],
 )
@@ -91,20 +113,29 @@ def test_the_type_of_a_column_does_not_matter(dtype):
     plain = pd.DataFrame({"who": rng.integers(0, 50, 400), "x": rng.integers(0, 9, 400)})
     plain["row"] = plain.index
     typed = plain.astype({"who": dtype, "x": dtype})
-    assert limit_rows(typed, "who", 2)["row"].tolist() == limit_rows(plain, "who", 2)["row"].tolist()
+    assert (
+        limit_rows(typed, "who", 2)["row"].tolist() == limit_rows(plain, "who", 2)["row"].tolist()
+    )
 
 
 def test_rows_without_a_person_are_one_persons():
     missing = ["", " ", "NA", "nan", "null", None, np.nan, pd.NA, pd.NaT]
-    left = limit_rows(pd.DataFrame({"who": pd.Series([*missing, "a"], dtype=object), "x": range(10)}), "who", 2)
+    left = limit_rows(
+        pd.DataFrame({"who": pd.Series([*missing, "a"], dtype=object), "x": range(10)}), "who", 2
+    )
     assert len(left) == 3
     assert "a" in left["who"].tolist()
-    assert len(limit_rows(pd.DataFrame({"who": [1.0, np.nan, np.nan, 2.0], "x": range(4)}), "who", 1)) == 3
+    assert (
+        len(limit_rows(pd.DataFrame({"who": [1.0, np.nan, np.nan, 2.0], "x": range(4)}), "who", 1))
+        == 3
+    )
 
 
 def test_equal_rows_count_as_often_as_they_stand():
     frame = pd.DataFrame({"who": np.repeat(np.arange(2000), 10), "x": np.tile([0] * 9 + [1], 2000)})
-    assert 140 < limit_rows(frame, "who", 1)["x"].sum() < 260, "one row in ten is kept, 200 with a deviation of 13"
+    assert 140 < limit_rows(frame, "who", 1)["x"].sum() < 260, (
+        "one row in ten is kept, 200 with a deviation of 13"
+    )
 
 
 def test_the_seed_draws_anew_and_the_table_keeps_its_order():
@@ -117,10 +148,25 @@ def test_the_seed_draws_anew_and_the_table_keeps_its_order():
 
 
 def test_hostile_cells_are_limited_too():
-    cells = ["\ud800", "x" * 10_000, [1, 2], {"a": 1}, np.arange(3), b"\xff", True, "True", 1, 10**400, 1j, "1e999"]
+    cells = [
+        "\ud800",
+        "x" * 10_000,
+        [1, 2],
+        {"a": 1},
+        np.arange(3),
+        b"\xff",
+        True,
+        "True",
+        1,
+        10**400,
+        1j,
+        "1e999",
+    ]
     frame = pd.DataFrame(dict.fromkeys(["who", "x"], pd.Series(cells * 2, dtype=object)))
     left = limit_rows(frame, "who", 1)
-    assert 10 <= len(left) <= 12, "True and its text are one, and a number of too many digits names nobody"
+    assert 10 <= len(left) <= 12, (
+        "True and its text are one, and a number of too many digits names nobody"
+    )
     assert (hash_cells(frame["who"])[:12] == hash_cells(frame["who"])[12:]).all()
 
 

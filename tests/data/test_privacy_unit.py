@@ -20,16 +20,28 @@ def test_only_people_lose_rows():
 @pytest.mark.parametrize(
     "unit, noun, words, protected, records",
     [
-        (ROWS, "row", "each row as one person; someone with several rows is protected less", "one row", "rows"),
         (
-            PEOPLE, "person named by who", "one person with at most 2 rows",
-            "all rows of one person, named by the column 'who', at most 2, chosen by a public hash of that "
+            ROWS,
+            "row",
+            "each row as one person; someone with several rows is protected less",
+            "one row",
+            "rows",
+        ),
+        (
+            PEOPLE,
+            "person named by who",
+            "one person with at most 2 rows",
+            "all rows of one person, named by the column 'who', at most 2, chosen by a public "
+            "hash of that "
             "person's rows; rows that name nobody count as one person's",
             "rows after that choice",
         ),
         (
-            PrivacyUnit("it's"), "person named by it's", "one person with at most 1 row",
-            "all rows of one person, named by the column \"it's\", at most 1, chosen by a public hash of that "
+            PrivacyUnit("it's"),
+            "person named by it's",
+            "one person with at most 1 row",
+            'all rows of one person, named by the column "it\'s", at most 1, chosen by a public '
+            "hash of that "
             "person's rows; rows that name nobody count as one person's",
             "rows after that choice",
         ),
@@ -37,5 +49,8 @@ def test_only_people_lose_rows():
 )
 def test_what_was_once_said_stays_said(unit, noun, words, protected, records):
     assert (unit.ledger_noun, unit.words, unit.protected_text) == (noun, words, protected)
-    told = f"tables that differ in {protected}, replaced by any others, and have as many {records}; n is public"
+    told = (
+        f"tables that differ in {protected}, replaced by any others, and have as many "
+        f"{records}; n is public"
+    )
     assert unit.neighbours == told

@@ -58,7 +58,9 @@ def test_a_short_row_is_missing_at_its_end_and_a_header_only_table_has_no_rows()
     assert read(b"a,b\n").shape == (0, 2)
     assert read(b"a,b").shape == (0, 2)
     for quoted in (b'a\n"x"\n\nz\n', b'a\n"x\ny"\n\nz\n'):
-        assert len(guess(quoted)[1]) == 3, "an empty line is a row where there is one column, quotes or not"
+        assert len(guess(quoted)[1]) == 3, (
+            "an empty line is a row where there is one column, quotes or not"
+        )
 
 
 @parametrize("end", ["\n", "\r", "\r\n"])
@@ -106,7 +108,15 @@ def test_an_empty_line_is_a_row_where_there_is_one_column(content):
 
 
 @parametrize(
-    "said", [[], {"lines": 1}, {"encoding": "latin-1"}, {"delimiter": ", "}, {"line_breaks": "yes"}, {"line_breaks": 1}]
+    "said",
+    [
+        [],
+        {"lines": 1},
+        {"encoding": "latin-1"},
+        {"delimiter": ", "},
+        {"line_breaks": "yes"},
+        {"line_breaks": 1},
+    ],
 )
 def test_a_format_that_is_none_is_refused(said):
     with refused('"file"'):
@@ -117,7 +127,9 @@ def test_a_format_is_part_of_the_schema_file():
     columns = {"a": integer(0, 1)}
     for said in ({}, {"delimiter": ";"}, {"encoding": "windows-1252", "line_breaks": True}):
         domain = domain_from_json({"columns": columns, "file": said})
-        assert domain_to_json(domain).get("file", {}) == said == domain.project(["a"]).file.to_json()
+        assert (
+            domain_to_json(domain).get("file", {}) == said == domain.project(["a"]).file.to_json()
+        )
 
 
 def test_numeric_looking_headers_are_names():
@@ -133,7 +145,11 @@ def test_numeric_looking_headers_are_names():
         (b'a,b\n1,"2\n3,4\n', "t.csv", "a value in quotes that begins in line 2 has no end"),
         (b"a\0,b\n1,2\n", "t.csv", "not a text file"),
         (b"a,b\n1,2\n", "t.xlsx", "not readable as xlsx"),
-        (b"PK\3\4 this is not one", "t.xlsx", "not readable as xlsx: it is damaged, or a file of another kind"),
+        (
+            b"PK\3\4 this is not one",
+            "t.xlsx",
+            "not readable as xlsx: it is damaged, or a file of another kind",
+        ),
         (b"a,b,a\n1,2,3\n", "t.csv", "column 'a' is in the header twice"),
         (b"a,b\n1,2\n", "t.ods", "the ending '.ods' is not one of .csv, .tsv"),
     ],
@@ -182,9 +198,14 @@ def test_a_size_is_bounded_before_anything_is_read(tmp_path, name, monkeypatch):
 
 def test_a_time_that_no_calendar_has_in_its_zone_is_said_in_utc_and_refuses_no_other(tmp_path):
     times = {"us": [0, 2**62], "ns": [0, 2**63 - 1]}
-    columns = {unit: pa.array(some, pa.timestamp(unit, "Europe/Zurich")) for unit, some in times.items()}
+    columns = {
+        unit: pa.array(some, pa.timestamp(unit, "Europe/Zurich")) for unit, some in times.items()
+    }
     pq.write_table(pa.table(columns), tmp_path / "t.parquet")
-    found = {unit: factorize_texts(cells)[1] for unit, cells in read_table(tmp_path / "t.parquet").items()}
+    found = {
+        unit: factorize_texts(cells)[1]
+        for unit, cells in read_table(tmp_path / "t.parquet").items()
+    }
     assert found == {
         "us": ["1970-01-01 01:00:00+01:00", "148108-07-06 14:00:27.387904+00:00"],
         "ns": ["1970-01-01 01:00:00+01:00", "2262-04-11 23:47:16.854775807+00:00"],
@@ -197,7 +218,9 @@ def test_a_value_of_a_parquet_file_that_python_does_not_have_refuses_no_other(tm
         "list": pa.array([[0], [2**62] * 2 + [0] * 99, None], pa.list_(pa.timestamp("us"))),
     }
     pq.write_table(pa.table(columns), tmp_path / "t.parquet")
-    found = {name: factorize_texts(cells) for name, cells in read_table(tmp_path / "t.parquet").items()}
+    found = {
+        name: factorize_texts(cells) for name, cells in read_table(tmp_path / "t.parquet").items()
+    }
     assert found["time"][1] == ["00:00:00", "23:59:59.999999"]
     assert found["list"][1][0] == "[datetime.datetime(1970, 1, 1, 0, 0)]"
     assert found["list"][1][1].count(f"<value out of range: {2**62}>,") == 2
@@ -217,7 +240,16 @@ def test_a_value_of_a_parquet_file_that_python_does_not_have_refuses_no_other(tm
         (b'{"a": ["\\ud83d"]}', "holds half a character"),
         (b'{"\\uDFFFx": 1}', "holds half a character"),
     ],
-    ids=["empty", "cut", "latin-1", "deep", "endless number", "negative", "half a text", "half a name"],
+    ids=[
+        "empty",
+        "cut",
+        "latin-1",
+        "deep",
+        "endless number",
+        "negative",
+        "half a text",
+        "half a name",
+    ],
 )
 def test_a_bad_json_file_is_refused(content, message):
     with refused(rf"^s\.json: .*{message}"):
@@ -247,11 +279,17 @@ def small(ending):
 
 @settings(max_examples=150)
 @given(
-    content=st.binary(max_size=200) | st.text('a1,;"\n\r\t .-€\0\ufeff', max_size=60).map(str.encode), tab=st.booleans()
+    content=st.binary(max_size=200)
+    | st.text('a1,;"\n\r\t .-€\0\ufeff', max_size=60).map(str.encode),
+    tab=st.booleans(),
 )
 def test_any_bytes_are_a_table_or_refused(content, tab):
     with contextlib.suppress(InputError):
-        assert not read_table(io.BytesIO(content), "t.tsv" if tab else "t.csv").columns.duplicated().any()
+        assert (
+            not read_table(io.BytesIO(content), "t.tsv" if tab else "t.csv")
+            .columns.duplicated()
+            .any()
+        )
 
 
 @parametrize("ending", ["xlsx", "parquet"])
@@ -262,7 +300,9 @@ def test_a_damaged_file_is_a_table_or_refused(ending):
         damaged = np.frombuffer(whole, np.uint8).copy()
         places = rng.integers(0, len(damaged), 3)
         damaged[places] = rng.integers(0, 256, 3)
-        content = damaged.tobytes()[: len(damaged) if rng.random() < 0.7 else int(rng.integers(0, len(damaged)))]
+        content = damaged.tobytes()[
+            : len(damaged) if rng.random() < 0.7 else int(rng.integers(0, len(damaged)))
+        ]
         with contextlib.suppress(InputError):
             read_table(io.BytesIO(content), f"t.{ending}")
 
@@ -270,13 +310,19 @@ def test_a_damaged_file_is_a_table_or_refused(ending):
 def repacked(change):
     """An Excel file with other parts in it, all its checksums right."""
     out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(small("xlsx"))) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+    with (
+        zipfile.ZipFile(io.BytesIO(small("xlsx"))) as old,
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
         for name in old.namelist():
             new.writestr(name, change.get(name, old.read(name)))
     return out.getvalue()
 
 
-@parametrize("sheet", [b"", b"<a>", b"<worksheet/>", b"<?xml version='1.0'?><!DOCTYPE x [<!ENTITY y 'z'>]><x>&y;"])
+@parametrize(
+    "sheet",
+    [b"", b"<a>", b"<worksheet/>", b"<?xml version='1.0'?><!DOCTYPE x [<!ENTITY y 'z'>]><x>&y;"],
+)
 def test_a_sheet_of_broken_xml_is_refused(sheet):
     with refused(r"t\.xlsx: "):
         read(repacked({"xl/worksheets/sheet1.xml": sheet}), "t.xlsx")
@@ -305,9 +351,19 @@ def sheet(rows, **parts):
 @parametrize(
     "rows, message",
     [
-        ('<row r="1"><c r="A1"><v>1</v></c></row><row r="100000"><c r="XFD100000"><v>1</v></c></row>', "spans"),
-        ('<row r="2000000000"><c r="A2000000000"><v>1</v></c></row>', "row 2,000,000,000 is outside 1..1,048,576"),
-        ("".join(f'<row r="{i}"><c r="XFD{i}"><v>1</v></c></row>' for i in range(1, 20_001)), "spans 1,221 rows"),
+        (
+            '<row r="1"><c r="A1"><v>1</v></c></row><row r="100000"><c '
+            'r="XFD100000"><v>1</v></c></row>',
+            "spans",
+        ),
+        (
+            '<row r="2000000000"><c r="A2000000000"><v>1</v></c></row>',
+            "row 2,000,000,000 is outside 1..1,048,576",
+        ),
+        (
+            "".join(f'<row r="{i}"><c r="XFD{i}"><v>1</v></c></row>' for i in range(1, 20_001)),
+            "spans 1,221 rows",
+        ),
         ('<row r="1"><c r="ZZZ1"><v>1</v></c></row>', "beyond 16,384"),
         ("<row>" + "<c/>" * 16_385 + "</row>", "beyond 16,384"),
         ('<row r="-1"/>', "'-1' is not the number of a row"),
@@ -327,18 +383,32 @@ def test_a_sheet_that_claims_more_cells_than_it_holds_is_refused_as_it_comes(row
 
 def test_a_cell_that_contradicts_its_kind_is_missing_and_refuses_no_other():
     wrong = ('t="d"', 't="s"', 't="b"', 't="n"', 's="no"')
-    rows = ["<c><v>17</v></c>", *(f"<c {kind}><v>x</v></c>" for kind in wrong), '<c t="s"><v>7</v></c>']
-    assert read(sheet("".join(f"<row>{row}</row>" for row in rows)), "t.xlsx")["17"].tolist() == [None] * 6
+    rows = [
+        "<c><v>17</v></c>",
+        *(f"<c {kind}><v>x</v></c>" for kind in wrong),
+        '<c t="s"><v>7</v></c>',
+    ]
+    assert (
+        read(sheet("".join(f"<row>{row}</row>" for row in rows)), "t.xlsx")["17"].tolist()
+        == [None] * 6
+    )
 
 
 def test_a_sheet_is_read_as_openpyxl_writes_it():
     """Whole numbers, dates, errors, empty cells, texts of several runs: as pandas read them."""
     day = pd.Timestamp("2020-01-02 03:04:05")
-    cells = [[1, 2.5, 10**20, "x", "007", True, day, None], [-3, 1e-9, 0, " y ", "é&<", False, None, "z"]]
+    cells = [
+        [1, 2.5, 10**20, "x", "007", True, day, None],
+        [-3, 1e-9, 0, " y ", "é&<", False, None, "z"],
+    ]
     out = io.BytesIO()
     pd.DataFrame(cells, columns=list("abcdefgh"), dtype=object).to_excel(out, index=False)
     expected = pd.read_excel(
-        io.BytesIO(out.getvalue()), header=None, engine="openpyxl", dtype=object, keep_default_na=False
+        io.BytesIO(out.getvalue()),
+        header=None,
+        engine="openpyxl",
+        dtype=object,
+        keep_default_na=False,
     )
     found = read(out.getvalue(), "t.xlsx")
     assert rows_of(found) == rows_of(expected.iloc[1:])
@@ -359,7 +429,10 @@ def test_long_cells_are_read_and_endless_headers_are_not():
     for content in (b"z" * 2_000_000, b"zz\x00" * 2_000_000):
         with refused("its header does not end within 1,000,000 characters"):
             read(content)
-    for start in (read, lambda zeros: tables.load_table(io.BytesIO(zeros), "t.csv", format=TextFormat())):
+    for start in (
+        read,
+        lambda zeros: tables.load_table(io.BytesIO(zeros), "t.csv", format=TextFormat()),
+    ):
         with refused("not a text file"):
             start(b"\0" + b"z" * 2_000_000)
     with refused("has 30,001 columns, at most 20,000"):
@@ -395,7 +468,9 @@ BROKEN = {
     "short.csv": f"a,b\n1,{PLANTED}\n1,2,{PLANTED}\n".encode(),
     "open.csv": f'a,b\n1,"{PLANTED}\n'.encode(),
     "zero.tsv": f"a\tb\0\n{PLANTED}\t\n".encode(),
-    "cut.xlsx": repacked({"xl/worksheets/sheet1.xml": f"<worksheet><c t='str'><v>{PLANTED}".encode()}),
+    "cut.xlsx": repacked(
+        {"xl/worksheets/sheet1.xml": f"<worksheet><c t='str'><v>{PLANTED}".encode()}
+    ),
     "cut.parquet": small("parquet")[:-5] + PLANTED.encode(),
     "cut.json": f'{{"a": "{PLANTED}"'.encode(),
     "latin.json": f'{{"a": "{PLANTED}\xe9"}}'.encode("latin-1"),

@@ -14,7 +14,9 @@ def test_census_rows_follow_the_stated_population():
     sample = samples.census(200_000, seed=1)
     assert sample.population.sum() == approx(1)
     rows = sample.domain.encode(sample.frame)
-    counts = np.bincount(sample.domain.cell_numbers(rows.values), rows.weights, minlength=sample.domain.size)
+    counts = np.bincount(
+        sample.domain.cell_numbers(rows.values), rows.weights, minlength=sample.domain.size
+    )
     expected = 200_000 * sample.population
     common = expected > 5
     chi_square = ((counts - expected)[common] ** 2 / expected[common]).sum()

@@ -77,7 +77,9 @@ def test_baselines_are_what_they_say():
     product = np.einsum("i,j,k->ijk", a, b, c).ravel()
     assert product_of_marginals(D324, rows) == approx(product)
     for name, D in (("uniform", np.full(24, 1 / 24)), ("independent", product), ("sampling", P)):
-        assert found[name].errors.max_error == approx(np.abs(problem.workload.answers(D) - truth).max())
+        assert found[name].errors.max_error == approx(
+            np.abs(problem.workload.answers(D) - truth).max()
+        )
     expected = math.sqrt(2 / math.pi) * np.sqrt(truth * (1 - truth) / problem.n).mean()
     assert found["resampling"].errors.mean_error == approx(expected, rel=0.15)
     assert {b.tag for b in found.values()} == {Provenance.REAL_DATA}
@@ -99,7 +101,9 @@ def test_the_parts_sum_to_the_error_of_every_query(name):
     total = run.release.answers(asked) - asked.answers(P)
     assert sum(parts.parts.values()) == approx(total, abs=1e-12)
     assert list(parts.parts) == ["sampling", "binning", "model", "privacy"]
-    assert parts.parts["sampling"] == approx(asked.answers_of_rows(rows) - asked.answers(P), abs=1e-15)
+    assert parts.parts["sampling"] == approx(
+        asked.answers_of_rows(rows) - asked.answers(P), abs=1e-15
+    )
     assert (parts.parts["binning"] == 0).all()
     without = apart(run, rows, asked)
     assert list(without.parts) == ["binning", "model", "privacy"]
@@ -159,11 +163,17 @@ def test_a_question_on_the_values_themselves_counts_rows(text, count):
 
 def test_the_binning_part_is_the_answer_by_bins_minus_the_one_by_values():
     rows, asked = BINNED.encode(PEOPLE), parse_question("age >= 18", BINNED).workload
-    for text in ("age between 20 and 39", "age is missing", "age >= 40 and sex = M"):  # they cut no bin
+    for text in (
+        "age between 20 and 39",
+        "age is missing",
+        "age >= 40 and sex = M",
+    ):  # they cut no bin
         by_bins = parse_question(text, BINNED).workload.answers_of_rows(rows)
         assert by_bins[0] == approx(exact_question_share(text, BINNED, PEOPLE))
     run = finished("gaussian_maxent", all_tables(BINNED, 10, 1), rows, Budget(1, 1e-3))
-    parts = apart(run, rows, asked, values=np.array([exact_question_share("age >= 18", BINNED, PEOPLE)]))
+    parts = apart(
+        run, rows, asked, values=np.array([exact_question_share("age >= 18", BINNED, PEOPLE)])
+    )
     by_bins = (4 * 2 / 20 + 5) / 10  # the bin 0..19 holds 4 rows, and 2 of its 20 numbers count
     assert parts.parts["binning"][0] == approx(by_bins - 0.7)
     assert parts.reference[0] == approx(0.7)
@@ -191,7 +201,9 @@ def test_a_conclusion_compares_shares_within_groups():
 def test_what_a_tree_cannot_hold_is_told_from_the_noise():
     domain, n = codes(2, 2, 2), 4000
     a, b = seeded(0).integers(2, size=(2, n))
-    rows = domain.group_rows(np.column_stack([a, b, a ^ b]))  # pairs know nothing of it, the triple everything
+    rows = domain.group_rows(
+        np.column_stack([a, b, a ^ b])
+    )  # pairs know nothing of it, the triple everything
     problem = all_tables(domain, n)
     triple, chain = Marginals.all(domain, 3), Marginals(domain, ["ab", "bc"])
     run = finished("gaussian_maxent", QueryRelease(chain, n), rows, cells=7)
@@ -201,7 +213,9 @@ def test_what_a_tree_cannot_hold_is_told_from_the_noise():
     truth = triple.answers_of_rows(rows)
     assert sum(found.parts.values()) == approx(run.release.answers(triple) - truth, abs=1e-12)
     assert list(found.parts) == ["binning", "structure", "model", "privacy"]
-    assert np.abs(found.parts["structure"]).min() > 0.1, "1/8 in each cell, where the records have 1/4 or none"
+    assert np.abs(found.parts["structure"]).min() > 0.1, (
+        "1/8 in each cell, where the records have 1/4 or none"
+    )
     assert np.abs(found.parts["model"]).max() < 1e-3
     assert 0 < np.abs(found.parts["privacy"]).max() < 0.02
     listed = finished("gaussian_maxent", problem, rows)
@@ -210,7 +224,10 @@ def test_what_a_tree_cannot_hold_is_told_from_the_noise():
 
 def test_records_that_constraints_call_impossible_are_what_the_model_cannot_hold():
     domain = domain_from_json(
-        {"columns": {c: {"kind": "integer", "size": 3} for c in "ab"}, "constraints": [{"order": ["a", "b"]}]}
+        {
+            "columns": {c: {"kind": "integer", "size": 3} for c in "ab"},
+            "constraints": [{"order": ["a", "b"]}],
+        }
     )
     rows = domain.group_rows(np.repeat(np.array([[2, 0], [0, 2], [1, 1]]), [100, 500, 400], axis=0))
     problem = all_tables(domain, rows.n)
@@ -219,5 +236,7 @@ def test_records_that_constraints_call_impossible_are_what_the_model_cannot_hold
     structure = found.parts["structure"].reshape(3, 3)
     assert structure[2, 0] == approx(-0.1)
     assert structure[0, 2] == approx(0.5 / 0.9 - 0.5)
-    assert sum(found.parts.values()) == approx(run.release.answers(problem.workload) - run.truth.answers)
+    assert sum(found.parts.values()) == approx(
+        run.release.answers(problem.workload) - run.truth.answers
+    )
     assert nearest_in_model(run.release, domain.group_rows(np.array([[0, 2], [1, 1]]))) is None

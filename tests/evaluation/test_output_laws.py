@@ -13,8 +13,12 @@ from tests.small_problems import BUDGET, approx, final_errors, parametrize, refu
 
 
 def column(n=5000):
-    b = seeded(0).gamma(2, 0.15, (n, 1)).clip(0, 2).round(1) - 1  # few values, between which a law is no straight line
-    return RiskMinimisation(pinball_loss(0.5), Ball(np.zeros(1), 1.0), n, ("x",), True), group_rows(b)
+    b = (
+        seeded(0).gamma(2, 0.15, (n, 1)).clip(0, 2).round(1) - 1
+    )  # few values, between which a law is no straight line
+    return RiskMinimisation(pinball_loss(0.5), Ball(np.zeros(1), 1.0), n, ("x",), True), group_rows(
+        b
+    )
 
 
 @parametrize("stages, calibration, budget", [(1, "sco", BUDGET), (3, "erm", Budget(8, 1e-6))])
@@ -30,8 +34,12 @@ def test_the_law_of_a_line_is_that_of_the_runs(stages, calibration, budget):
     ends = np.append(law.x, 2 * law.x[-1] - law.x[-2]) - (law.x[1] - law.x[0]) / 2
     assert below[-1] == approx(1, abs=1e-3)
     assert kstest(x, lambda v: np.interp(v, ends, below)).pvalue > 1e-3
-    assert kstest(law.truth + (x - law.truth) * 0.6, lambda v: np.interp(v, ends, below)).pvalue < 1e-3
-    low, high = np.interp([law.truth - law.radius_of_90_percent, law.truth + law.radius_of_90_percent], ends, below)
+    assert (
+        kstest(law.truth + (x - law.truth) * 0.6, lambda v: np.interp(v, ends, below)).pvalue < 1e-3
+    )
+    low, high = np.interp(
+        [law.truth - law.radius_of_90_percent, law.truth + law.radius_of_90_percent], ends, below
+    )
     assert high - low == approx(0.9, abs=2e-3)
     assert law.truth == approx(laws.nonprivate_minimiser(problem, rows)[0])
     assert law.stages == stages
@@ -40,7 +48,9 @@ def test_the_law_of_a_line_is_that_of_the_runs(stages, calibration, budget):
 def test_stages_by_quadrature_are_those_of_finer_grids_and_of_shared_values(monkeypatch):
     problem, rows = column(3000)
     problem = RiskMinimisation(problem.loss, problem.region, 6000, problem.names, True)
-    both = Rows(np.append(rows.values, [[-0.5]], 0), np.append(rows.weights, 3000))  # half of them share a value
+    both = Rows(
+        np.append(rows.values, [[-0.5]], 0), np.append(rows.weights, 3000)
+    )  # half of them share a value
     coarse = laws.line_law(problem, both, BUDGET, stages=3)
     monkeypatch.setattr(laws, "QUADRATURE_CENTRES", 900)
     monkeypatch.setattr(laws, "LAW_CELLS", 6000)
@@ -52,13 +62,20 @@ def test_stages_by_quadrature_are_those_of_finer_grids_and_of_shared_values(monk
 def test_means_of_the_excess_are_those_of_quadrature():
     problem, rows = column(300)
     law = laws.line_law(
-        problem, rows, BUDGET, factor=0.05 / laws._plan_exponential_mechanism(problem, BUDGET)["mu_star"]
+        problem,
+        rows,
+        BUDGET,
+        factor=0.05 / laws._plan_exponential_mechanism(problem, BUDGET)["mu_star"],
     )
-    density = laws._line_density(problem, rows, laws._plan_exponential_mechanism(problem, BUDGET, mu=0.05))
+    density = laws._line_density(
+        problem, rows, laws._plan_exponential_mechanism(problem, BUDGET, mu=0.05)
+    )
     x = np.linspace(-1, 1, 100_001)
     F = laws.location_risk_values(density.risk, x)
     few = np.array([[-0.7], [0.1], [0.8]])
-    assert laws.location_risk_values(density.risk, few[:, 0]) == approx(density.risk.values(few), abs=1e-12)
+    assert laws.location_risk_values(density.risk, few[:, 0]) == approx(
+        density.risk.values(few), abs=1e-12
+    )
     p = np.exp(-density.k * (F + 0.05 * x * x / 2 - F.min()))
     assert law.mean_excess_risk == approx(p @ (F - F.min()) / p.sum(), rel=1e-3)
 
@@ -67,7 +84,9 @@ def test_the_curve_over_mu_passes_through_the_law_at_the_theorys():
     problem, rows = column()
     mus, excess, star = laws.mean_excess_risk_by_mu(problem, rows, BUDGET)
     assert mus[15] == approx(star)
-    assert excess[15] == approx(laws.line_law(problem, rows, BUDGET).mean_excess_risk, rel=0.15), "coarsened"
+    assert excess[15] == approx(laws.line_law(problem, rows, BUDGET).mean_excess_risk, rel=0.15), (
+        "coarsened"
+    )
     assert excess[15] <= 2 * star * 0.5, "within the theory's bound, μR²"
 
 
@@ -79,7 +98,9 @@ def test_the_law_of_a_plane_is_where_the_draws_are(monkeypatch):
     assert law.probability.sum() == approx(1)
     for axis, places in ((0, law.x1), (1, law.x2)):
         mean = law.probability.sum(axis) @ places
-        assert law.draws[:, axis].mean() == approx(mean, abs=4.5 * law.draws[:, axis].std() / 20 + 0.02)
+        assert law.draws[:, axis].mean() == approx(
+            mean, abs=4.5 * law.draws[:, axis].std() / 20 + 0.02
+        )
     assert np.nanmin(law.excess) > -1e-9
     with refused("two coefficients"):
         laws.plane_law(task("logistic")[0], rows, BUDGET)

@@ -8,7 +8,8 @@ import pytest
 from dpcore.evaluation import peak_memory
 from dpcore.evaluation.peak_memory import PeakMemory
 
-# In a process of its own: the mark is one for all threads, and other tests' threads allocate and free.
+# In a process of its own: the mark is one for all threads, and other tests' threads allocate and
+# free.
 WORK = """
 import numpy as np
 from dpcore.evaluation.peak_memory import Peak
@@ -23,7 +24,12 @@ assert before.sum() == 1e7
 
 @pytest.mark.skipif(not peak_memory.PEAK_RESET_FILE.exists(), reason="only Linux tells")
 def test_a_large_array_is_seen_and_what_was_there_before_is_not():
-    idle, busy = map(int, subprocess.run([sys.executable, "-c", WORK], capture_output=True, check=True).stdout.split())
+    idle, busy = map(
+        int,
+        subprocess.run(
+            [sys.executable, "-c", WORK], capture_output=True, check=True
+        ).stdout.split(),
+    )
     assert idle < 20e6
     assert 60e6 < busy < 90e6
 

@@ -54,7 +54,9 @@ def test_what_is_held_out_is_a_quarter_and_no_release_sees_it():
 
 
 def test_models_links_and_questions_stand_between_nothing_and_the_real_rows():
-    _, good = served(10.0, target="a", group="b", question=parse_question("a = 1 and b = 2", DOMAIN))
+    _, good = served(
+        10.0, target="a", group="b", question=parse_question("a = 1 and b = 2", DOMAIN)
+    )
     _, poor = served(0.02, target="a", question=parse_question("a = 1 and b = 2", DOMAIN))
     for model in purposes.MODEL_NAMES:
         best = good[f"train a model: {model}"]
@@ -69,7 +71,9 @@ def test_models_links_and_questions_stand_between_nothing_and_the_real_rows():
     answer = good["answer: a = 1 and b = 2"]
     assert answer.nothing == approx(1 / 6)
     assert answer.value == approx(answer.real, abs=0.01)
-    assert abs(poor["answer: a = 1 and b = 2"].value - answer.real) > abs(answer.value - answer.real)
+    assert abs(poor["answer: a = 1 and b = 2"].value - answer.real) > abs(
+        answer.value - answer.real
+    )
 
 
 def test_many_values_are_scored_by_accuracy_against_the_commonest():
@@ -83,7 +87,9 @@ def test_many_values_are_scored_by_accuracy_against_the_commonest():
 def test_of_a_group_of_nobody_it_says_so():
     rows = table()
     there = rows.values[:, 1] != 2
-    mine = Purposes.for_table(DOMAIN, Rows(rows.values[there], rows.weights[there]), target="d", group="b")
+    mine = Purposes.for_table(
+        DOMAIN, Rows(rows.values[there], rows.weights[there]), target="d", group="b"
+    )
     found = by_purpose(mine)
     nobody = found["train a model: gradient boosting (b = 2)"]
     assert nobody.unit == "no number: nobody of this group is among the rows held out"
@@ -101,7 +107,10 @@ def test_chi_square_on_synthetic_rows_alarms_and_ours_does_not():
             one.append(found.value)
     assert np.mean(alarms[0]) > 0.3
     assert np.mean(alarms[1]) < 0.15
-    words = "Tests on these synthetic rows would find a link that is not there in 38 of 100 cases; with our test in 5."
+    words = (
+        "Tests on these synthetic rows would find a link that is not there in 38 of 100 "
+        "cases; with our test in 5."
+    )
     assert false_alarm_sentence(0.38, 0.05) == words
 
 
@@ -129,14 +138,23 @@ def test_the_command_writes_points_resumes_them_and_refuses_anothers(tmp_path, m
     values = np.repeat(rows.values, rows.weights, axis=0)
     pd.DataFrame(values, columns=list("abcd")).to_csv("t.csv", index=False)
     write_json("s.json", {"a": 2, "b": 3, "c": 2, "d": 4})
-    asked = ["purposes", "t.csv", "--schema=s.json", "--queries=marginals:2", "--algorithm=gaussian_maxent"]
+    asked = [
+        "purposes",
+        "t.csv",
+        "--schema=s.json",
+        "--queries=marginals:2",
+        "--algorithm=gaussian_maxent",
+    ]
     asked += ["--epsilons=1", "--repeat=1", "--json=p.json", "--csv=p.csv", "--target=a"]
     out, first = cli(asked), read_json("p.json")
     assert "n=600 held_out=200" in out
     assert "Tests on these synthetic rows" in out
     ((point,), scores) = first["points"], first["points"][0]["errors"]
     assert (point["epsilon"], point["seed"], first["task"]["target"]) == (1, 0, "a")
-    assert all({"purpose", "value", "unit", "real", "sample", "nothing"} == set(one) for one in scores.values())
+    assert all(
+        {"purpose", "value", "unit", "real", "sample", "nothing"} == set(one)
+        for one in scores.values()
+    )
     monkeypatch.setattr("dpcore.cli.commands.purposes.run_made", None)
     again = [*asked, "--resume"]
     cli(again)  # nothing is run again

@@ -21,7 +21,11 @@ def test_of_very_many_tables_some_are_compared_after_a_step_and_all_at_the_end(m
         assert rough.empirical.max_error <= whole.empirical.max_error
     choices = [replace(c, value=9) if c.name == "rounds" else c for c in run.plan.settings]
     early = Run(algorithm, problem, rows, BUDGET, plan=replace(run.plan, settings=tuple(choices)))
-    assert [record.t for record in early] == [1, 2, 3, 4, 4], "an end that the plan did not foresee takes a second look"
-    assert [record.empirical for record in early.convergence] == [record.empirical for record in seen]
+    assert [record.t for record in early] == [1, 2, 3, 4, 4], (
+        "an end that the plan did not foresee takes a second look"
+    )
+    assert [record.empirical for record in early.convergence] == [
+        record.empirical for record in seen
+    ]
     stopped = Run(algorithm, problem, rows, BUDGET, stop=lambda: True).finish()
     assert stopped.convergence[0].empirical == seen[0].empirical, "who stops does not wait"

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from dpcore import Explicit, InputError, Marginals, QueryRelease, TableQueries, domain_from_json
 from dpcore.algorithms.query_release.maximum_entropy import first_and_last_of_stages
-from dpcore.models.junction_tree import JunctionTree, build_junction_tree, min_junction_tree_cells, table_cell_count
+from dpcore.models.junction_tree import (
+    JunctionTree,
+    build_junction_tree,
+    min_junction_tree_cells,
+    table_cell_count,
+)
 from dpcore.models.listed_cells import ListedCellsModel
 from dpcore.models.tree_model import JunctionTreeModel
 from tests.small_problems import BUDGET, D324, approx, codes, plan_of, quiet, refused, seeded
@@ -31,7 +36,10 @@ def models(draw, holes=0):
     shape, rng = draw(SMALL), seeded(draw(st.integers(0, 2**32)))
     columns = {"abcdef"[a]: {"kind": "integer", "size": size} for a, size in enumerate(shape)}
     forbidden = tables(draw, len(shape))[: draw(st.integers(0, holes))]
-    lacks = [{"impossible": {"abcdef"[a]: int(rng.integers(shape[a])) for a in axes}} for axes in forbidden]
+    lacks = [
+        {"impossible": {"abcdef"[a]: int(rng.integers(shape[a])) for a in axes}}
+        for axes in forbidden
+    ]
     try:
         domain = domain_from_json({"columns": columns, "constraints": lacks})
     except InputError:  # no record is left
@@ -40,12 +48,21 @@ def models(draw, holes=0):
     workload = Marginals(domain, [[domain.names[a] for a in axes] for axes in chosen])
     w = rng.normal(size=workload.m) * draw(st.sampled_from([0.1, 3.0, 800.0]))
     w[rng.random(workload.m) < draw(st.sampled_from([0.0, 0.2]))] = -np.inf
-    return workload, JunctionTreeModel(domain, build_junction_tree(domain.shape, [*chosen, *domain.allowed_tables])), w
+    return (
+        workload,
+        JunctionTreeModel(
+            domain, build_junction_tree(domain.shape, [*chosen, *domain.allowed_tables])
+        ),
+        w,
+    )
 
 
 def every_table(domain):
     names = domain.names
-    return Marginals(domain, [c for ways in range(1, len(names) + 1) for c in itertools.combinations(names, ways)])
+    return Marginals(
+        domain,
+        [c for ways in range(1, len(names) + 1) for c in itertools.combinations(names, ways)],
+    )
 
 
 @given(SMALL, st.data())
@@ -58,8 +75,14 @@ def test_a_junction_tree_covers_its_tables_and_hangs_together(shape, data):
     assert all(0 <= parent < i for i, parent in enumerate(tree.parents) if i)
     assert not any(set(a) < set(b) for a in tree.cliques for b in tree.cliques)
     assert tree.cells == sum(table_cell_count(shape, clique) for clique in tree.cliques)
-    for column in range(len(shape)):  # the cliques of a column make one subtree: all but its top have it in common
-        tops = [i for i, c in enumerate(tree.cliques) if column in c and column not in tree.separators[i]]
+    for column in range(
+        len(shape)
+    ):  # the cliques of a column make one subtree: all but its top have it in common
+        tops = [
+            i
+            for i, c in enumerate(tree.cliques)
+            if column in c and column not in tree.separators[i]
+        ]
         assert len(tops) == 1
     assert min_junction_tree_cells(shape, chosen) <= tree.cells, "no tree has fewer"
 
@@ -96,9 +119,13 @@ def test_reweighting_clique_by_clique_is_reweighting_all_cells(found, seed):
             if at.part == part:
                 view = table.transpose(at.order)
                 before = view[at.cells].sum() / table.sum()
-                assert before == approx(workload.answers(D)[j], abs=1e-10), "in tune when it is visited"
+                assert before == approx(workload.answers(D)[j], abs=1e-10), (
+                    "in tune when it is visited"
+                )
                 view[at.cells] *= np.exp(factors[j] * at.q)
-                listed.add_query(expected := np.zeros(workload.domain.size), workload, j, factors[j])
+                listed.add_query(
+                    expected := np.zeros(workload.domain.size), workload, j, factors[j]
+                )
                 D = D * np.exp(expected)
                 D /= D.sum()
                 tree.add_query(theta, workload, j, factors[j])
@@ -142,7 +169,9 @@ def test_rows_stand_as_often_as_the_model_says(found, seed):
     release = tree.release(tree.normalise(theta)[1])
     n = 2000
     rows = workload.domain.group(release.codes(n, seeded(seed)))
-    whole = Marginals(workload.domain, [[workload.domain.names[a] for a in tree.junction.cliques[0]]])
+    whole = Marginals(
+        workload.domain, [[workload.domain.names[a] for a in tree.junction.cliques[0]]]
+    )
     gaps = np.abs(whole.answers_of_rows(rows) - release.answers(whole))
     assert gaps.max() <= 1 / n + 1e-9, "the first clique by systematic sampling"
     every = every_table(workload.domain)
@@ -153,13 +182,17 @@ def test_rows_stand_as_often_as_the_model_says(found, seed):
 
 
 @pytest.mark.parametrize("states, most", [(2, 0.5), (40, 0.65), (400, 0.85)])
-def test_rows_alike_in_the_largest_column_share_what_is_drawn_after_it_and_nothing_else_is_tied(states, most):
+def test_rows_alike_in_the_largest_column_share_what_is_drawn_after_it_and_nothing_else_is_tied(
+    states, most
+):
     junction = JunctionTree((states, 100, 5, 5), ((0, 1), (0, 2), (0, 3)), (-1, 0, 0))
     tree = JunctionTreeModel(codes(*junction.shape), junction)
     release = tree.release(tree.normalise(seeded(0).normal(size=tree.size))[1])
     pairs = Marginals(tree.domain, ["bc", "bd", "cd"])
     exact = release.answers(pairs)
-    gaps = np.abs(pairs.answers_of_rows(tree.domain.group_rows(release.codes(4000, seeded(0)))) - exact)
+    gaps = np.abs(
+        pairs.answers_of_rows(tree.domain.group_rows(release.codes(4000, seeded(0)))) - exact
+    )
     gaps /= np.sqrt(exact * (1 - exact) / 4000)  # of independent draws, 0.8 on average
     spread, too, apart = (gaps[table].mean() for table in pairs.tables)
     assert max(spread, too) < most
@@ -190,7 +223,8 @@ def test_queries_on_tables_are_answered_in_whichever_clique_they_lie_and_a_matri
     domain, rng = codes(2, 3, 4), seeded(0)
     tree = JunctionTreeModel(domain, build_junction_tree(domain.shape, [(0, 1), (1, 2)]))
     asked = TableQueries(
-        domain, [(names, rng.choice([0.0, 0.5, -1.0], (4, k))) for names, k in (("ab", 6), ("bc", 12))]
+        domain,
+        [(names, rng.choice([0.0, 0.5, -1.0], (4, k))) for names, k in (("ab", 6), ("bc", 12))],
     )
     w, homes = rng.normal(size=asked.m), set()
     _, beliefs = tree.normalise(tree.reader(asked).adjoint(w))

@@ -40,17 +40,24 @@ def test_a_tree_takes_of_a_start_what_its_cliques_hold(seed, support, chordal):
     rng = seeded(seed)
     domain = codes(3, 2, 4, 2)
     tables = [(0, 1), (1, 2), (2, 3)] if chordal else [(0, 1, 2, 3)]
-    source = SyntheticRows.from_rows(domain, np.column_stack([rng.integers(size, size=6) for size in domain.shape]))
+    source = SyntheticRows.from_rows(
+        domain, np.column_stack([rng.integers(size, size=6) for size in domain.shape])
+    )
     start = PublicStart(domain, source, 6, support)
     tree = JunctionTreeModel(domain, build_junction_tree(domain.shape, tables))
     log_z, beliefs = tree.normalise(tree.public_start_potentials(start))
     assert log_z == approx(0, abs=1e-9), "potentials of a distribution"
     inside = Marginals(domain, [[domain.names[a] for a in axes] for axes in tables])
     assert np.abs(tree.release(beliefs).answers(inside) - start.answers(inside)).max() < 1e-12
-    _, D = ListedCellsModel(domain).normalise(ListedCellsModel(domain).public_start_potentials(start))
+    _, D = ListedCellsModel(domain).normalise(
+        ListedCellsModel(domain).public_start_potentials(start)
+    )
     assert np.abs(D - start.probabilities).max() < 1e-12
     if not chordal:
-        assert np.abs(tree.release(beliefs).answers(Marginals(domain, [domain.names])) - D).max() < 1e-12
+        assert (
+            np.abs(tree.release(beliefs).answers(Marginals(domain, [domain.names])) - D).max()
+            < 1e-12
+        )
 
 
 def test_a_table_is_the_same_start_listed_and_not():
@@ -59,7 +66,9 @@ def test_a_table_is_the_same_start_listed_and_not():
     rows = domain.encode(frame)
     for support in (False, True):
         listed = public_start_from_table(domain, frame, keeps_support=support)
-        told = PublicStart(domain, SyntheticRows(domain, rows.values, rows.weights), rows.n, support)
+        told = PublicStart(
+            domain, SyntheticRows(domain, rows.values, rows.weights), rows.n, support
+        )
         assert np.allclose(listed, told.probabilities, atol=1e-15)
         assert np.allclose(QueryRelease(Marginals.all(domain, 1), 9, 1, told).prior, listed)
 
@@ -70,7 +79,10 @@ def test_a_start_of_another_domain_is_refused_and_so_is_one_that_cannot_be():
     with refused("another schema"):
         QueryRelease(Marginals.all(a, 1), 9, 1, flat)
     typed = domain_from_json(
-        {"columns": {n: {"kind": "integer", "size": 2} for n in "ab"}, "constraints": [{"order": ["a", "b"]}]}
+        {
+            "columns": {n: {"kind": "integer", "size": 2} for n in "ab"},
+            "constraints": [{"order": ["a", "b"]}],
+        }
     )
     only = PublicStart(typed, Histogram(typed, np.array([0, 0, 1.0, 0])), 9, keeps_support=True)
     with refused("only combinations that the schema's constraints forbid"):
@@ -100,9 +112,15 @@ def test_a_start_makes_answers_on_a_tree_better_and_an_earlier_release_serves_as
     assert isinstance(start, PublicStart), "two billion cells are not listed"
     earlier = finished("gaussian_maxent", *wide(20_000, 8), BUDGET).release
     error = {}
-    for name, given_ in (("none", None), ("table", start), ("release", PublicStart(WIDE, earlier, 20_000))):
+    for name, given_ in (
+        ("none", None),
+        ("table", start),
+        ("release", PublicStart(WIDE, earlier, 20_000)),
+    ):
         problem, rows = wide(start=given_)
-        runs = (finished("gaussian_maxent", problem, rows, Budget(0.1, 1e-9), seed=s) for s in (0, 1))
+        runs = (
+            finished("gaussian_maxent", problem, rows, Budget(0.1, 1e-9), seed=s) for s in (0, 1)
+        )
         found = list(runs)
         assert found[0].problem.facts["public_start"] == (given_ is not None)
         assert found[0].sample(20).shape == (20, 12)
@@ -120,8 +138,14 @@ def test_charges_do_not_depend_on_a_start_and_others_say_that_they_cannot_take_i
 
 
 def test_sweeps_with_another_start_are_other_sweeps():
-    starts = [public_start_from_table(WIDE, pd.DataFrame(chain(n, 7), columns=WIDE.names)) for n in (50, 60)]
-    digests = {sweep_identity(wide(start=s)[0])["start_sha256"] for s in (None, starts[0], starts[1], starts[0])}
+    starts = [
+        public_start_from_table(WIDE, pd.DataFrame(chain(n, 7), columns=WIDE.names))
+        for n in (50, 60)
+    ]
+    digests = {
+        sweep_identity(wide(start=s)[0])["start_sha256"]
+        for s in (None, starts[0], starts[1], starts[0])
+    }
     assert len(digests) == 3
 
 

@@ -24,7 +24,12 @@ def test_rows_answer_like_their_histogram(workload):
 def test_rows_are_drawn_in_proportion_to_within_one(release, wanted):
     frame = release.sample(wanted, seeded(1))
     assert frame.shape == (wanted, 3)
-    assert np.abs(np.bincount(D324.cell_numbers(frame.to_numpy()), minlength=24) - wanted * SHARES).max() < 1
+    assert (
+        np.abs(
+            np.bincount(D324.cell_numbers(frame.to_numpy()), minlength=24) - wanted * SHARES
+        ).max()
+        < 1
+    )
     again = release.sample(wanted, seeded(2))
     assert wanted == 1 or not frame.equals(again)
 

@@ -6,7 +6,11 @@ import numpy as np
 from hypothesis import assume, given
 
 from dpcore import Marginals, Run, domain_from_json
-from dpcore.algorithms.algorithm import CONSTRAINTS_IN_MODEL_NOTE, CONSTRAINTS_IN_ROWS_NOTE, make_plan
+from dpcore.algorithms.algorithm import (
+    CONSTRAINTS_IN_MODEL_NOTE,
+    CONSTRAINTS_IN_ROWS_NOTE,
+    make_plan,
+)
 from dpcore.core.parameters import build_from_texts
 from dpcore.models.constraint_tree import constraint_junction_tree
 from dpcore.models.junction_tree import build_junction_tree
@@ -51,7 +55,10 @@ def test_listed_cells_and_a_tree_give_what_is_forbidden_no_mass_and_else_the_sam
 
 def test_a_tree_without_a_clique_for_a_constraint_gets_one():
     domain = domain_from_json(
-        {"columns": {n: {"kind": "integer", "size": 3} for n in "abc"}, "constraints": [{"order": ["a", "c"]}]}
+        {
+            "columns": {n: {"kind": "integer", "size": 3} for n in "abc"},
+            "constraints": [{"order": ["a", "c"]}],
+        }
     )
     tree = JunctionTreeModel(domain, build_junction_tree(domain.shape, [(0, 1)]))
     assert tree.junction.clique_containing((0, 2)) is not None
@@ -64,7 +71,9 @@ def test_a_tree_without_a_clique_for_a_constraint_gets_one():
 def test_constraints_that_tie_too_much_together_are_refused_before_anything_is_held():
     columns = {f"c{i}": {"kind": "integer", "size": 40} for i in range(20)}
     domain = domain_from_json({"columns": columns, "constraints": [{"order": list(columns)}]})
-    with refused("tie columns together over at least 10\\^32 combinations, more than the 10,000,000"):
+    with refused(
+        "tie columns together over at least 10\\^32 combinations, more than the 10,000,000"
+    ):
         constraint_junction_tree(domain)
     problem = all_tables(domain, 1000)
     with refused("tie columns together"):
@@ -92,7 +101,9 @@ ALLOWED = DOMAIN.possible_rows_mask(cells(DOMAIN))
 def algorithms():
     """Every algorithm for queries, once on listed cells and once on a tree where it takes one, at δ that it takes."""
     for name, cls in QUERIES.items():
-        for measure in ("query", "marginal") if "measure" in {f.name for f in fields(cls)} else ("",):
+        for measure in (
+            ("query", "marginal") if "measure" in {f.name for f in fields(cls)} else ("",)
+        ):
             base = few_rounds(name) | ({"measure": measure} if measure else {})
             yield name, base
             if cls.graphical:
@@ -119,7 +130,8 @@ def test_no_row_of_any_algorithm_breaks_a_constraint_that_records_break(name, se
 def test_a_plan_without_constraints_says_nothing_of_them_and_charges_do_not_depend_on_them():
     for name, settings in algorithms():
         plans = [
-            make_plan(build_from_texts(QUERIES[name], settings), all_tables(d, 400), BUDGET) for d in (FREE, DOMAIN)
+            make_plan(build_from_texts(QUERIES[name], settings), all_tables(d, 400), BUDGET)
+            for d in (FREE, DOMAIN)
         ]
         assert plans[0].planned_events == plans[1].planned_events, name
         assert [c for c in plans[1].settings if c.name != "constraints"] == list(

@@ -15,8 +15,17 @@ from tests.small_problems import all_tables, finished
 
 page_address.patch_streamlit()  # as the server does
 FIELDS = (
-    "select_slider", "slider", "selectbox", "multiselect", "number_input", "toggle", "radio", "text_input",
-    "text_area", "segmented_control", "checkbox",
+    "select_slider",
+    "slider",
+    "selectbox",
+    "multiselect",
+    "number_input",
+    "toggle",
+    "radio",
+    "text_input",
+    "text_area",
+    "segmented_control",
+    "checkbox",
 )
 
 
@@ -40,7 +49,9 @@ def go(app, page):
 
 def settled(app):
     """Run again, as the page's own polling does, until no job is on its way."""
-    while any(b.label == "Cancel" for b in app.button) or any("Repeats: " in c.value for c in app.caption):
+    while any(b.label == "Cancel" for b in app.button) or any(
+        "Repeats: " in c.value for c in app.caption
+    ):
         time.sleep(0.2)  # a page that is drawn all the time takes from its workers
         app.run()
     assert not app.exception, [error.value for error in app.exception]
@@ -163,12 +174,18 @@ SAID = (
 
 def all_words(app):
     """What a person reads on a page, and on its buttons, one after the other."""
-    return [f"{e.type} {e.label if e.type in SAID[-3:] else e.value}" for e in app.main if e.type in SAID]
+    return [
+        f"{e.type} {e.label if e.type in SAID[-3:] else e.value}"
+        for e in app.main
+        if e.type in SAID
+    ]
 
 
 def everything(app):
     """All that was sent to the browser, as text."""
-    return " ".join(str(node.proto) for node in app._tree if getattr(node, "proto", None) is not None)
+    return " ".join(
+        str(node.proto) for node in app._tree if getattr(node, "proto", None) is not None
+    )
 
 
 def berkeley(algorithm, epsilon, seed):
@@ -198,7 +215,9 @@ def typed_schema(app, schema):
 def upload_schema(app, content):
     """Bring a schema's file on Data, which is open."""
     key = next(u.key for u in app.file_uploader if str(u.key).startswith("schema-file"))
-    return settled(app.file_uploader(key=key).set_value(("s.json", content, "application/json")).run())
+    return settled(
+        app.file_uploader(key=key).set_value(("s.json", content, "application/json")).run()
+    )
 
 
 def upload(app, content, name="t.csv"):

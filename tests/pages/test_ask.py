@@ -10,7 +10,19 @@ from dpcore.accuracy.predicted_error import predicted_noise_stddev
 from pages._ui.compare.epsilon_search import best_forecast, public_noise_levels
 from pages._ui.components import EPSILON_OPTIONS, format_setting
 from pages._ui.session import Table, sample_table
-from tests.pages.headless import captions, dataframe, go, heading, open_page, put, said, session, settled, shown, titled
+from tests.pages.headless import (
+    captions,
+    dataframe,
+    go,
+    heading,
+    open_page,
+    put,
+    said,
+    session,
+    settled,
+    shown,
+    titled,
+)
 from tests.small_problems import approx, final_errors, parametrize
 
 TITLE = titled("gaussian_maxent")
@@ -41,7 +53,9 @@ def test_the_forecast_is_the_smallest_epsilon_of_the_sliders(tolerance, share):
     assert best.epsilon == (enough[0] if enough else None)
     assert best.chance == chances[best.epsilon or EPSILON_OPTIONS[-1]]
     assert best.sigma == sigma(best.epsilon or EPSILON_OPTIONS[-1])
-    reached = [probability_all_within(best.error_by_epsilon[e], sigma(e), 28) for e in EPSILON_OPTIONS]
+    reached = [
+        probability_all_within(best.error_by_epsilon[e], sigma(e), 28) for e in EPSILON_OPTIONS
+    ]
     assert reached == approx([share] * len(EPSILON_OPTIONS)), "how far off in so many releases"
 
 
@@ -61,15 +75,24 @@ def test_what_is_found_is_linked_to_explore_and_release_and_said_in_points_and_r
     app = opened()
     epsilon = found(0.01, 0.95).epsilon
     for label in ("Explore it", f"**Use ε = {format_setting(epsilon)} on Release**"):
-        assert links(app)[label] == {"epsilon": [format_setting(epsilon)], "delta": ["1e-9"], "algorithm": [TITLE]}
+        assert links(app)[label] == {
+            "epsilon": [format_setting(epsilon)],
+            "delta": ["1e-9"],
+            "algorithm": [TITLE],
+        }
     put(app, ask_tolerance=0.05, ask_share=0.99)
     best = found(0.05, 0.99)
     assert heading(app) == f"★ Budget ε = {format_setting(best.epsilon)} is enough with {TITLE}"
     assert "within  \n**226 of 4,526 people**  \nin 99%" in shown(app), "as it was asked"
     kept = float(captions(app).split("entropy, ")[1].split("%")[0])
     assert max(99, 100 * best.chance - 0.1) <= kept <= 100 * best.chance
-    run = Run(ALGORITHMS["gaussian_maxent"](), problem(), rows(), Budget(best.epsilon, 1e-9), seed=0)
-    assert f"**guesses right at most {format_times_in_100(run.promise.max_guess_probability())}**" in shown(app)
+    run = Run(
+        ALGORITHMS["gaussian_maxent"](), problem(), rows(), Budget(best.epsilon, 1e-9), seed=0
+    )
+    assert (
+        f"**guesses right at most {format_times_in_100(run.promise.max_guess_probability())}**"
+        in shown(app)
+    )
 
 
 def test_what_no_slider_can_do_is_said_so():
@@ -103,5 +126,8 @@ def test_runs_find_for_every_algorithm_what_runs_keep():
     assert list(table["algorithm"]) == [TITLE, "PMW"], "the smallest ε first"
     epsilon = float(table["smallest ε"].iloc[0])
     assert epsilon <= found(0.01, 0.95).epsilon
-    runs = [Run(ALGORITHMS["gaussian_maxent"](), problem(), rows(), Budget(epsilon, 1e-9), seed=s) for s in range(20)]
+    runs = [
+        Run(ALGORITHMS["gaussian_maxent"](), problem(), rows(), Budget(epsilon, 1e-9), seed=s)
+        for s in range(20)
+    ]
     assert sum(final_errors(run.finish()).max_error <= 0.01 for run in runs) >= 19

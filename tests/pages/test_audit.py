@@ -14,7 +14,18 @@ from dpcore.evaluation.audit.transcript_test import AuditVerdict, audit_transcri
 from pages._ui.audit import game as audits
 from pages._ui.jobs.thread_job import StopRequested, ThreadJob
 from tests import make_assets
-from tests.pages.headless import captions, figures, numbers, open_page, plainly, plotted, press, put, said, wrong
+from tests.pages.headless import (
+    captions,
+    figures,
+    numbers,
+    open_page,
+    plainly,
+    plotted,
+    press,
+    put,
+    said,
+    wrong,
+)
 from tests.small_problems import QUERIES, approx
 
 
@@ -28,26 +39,38 @@ def test_the_page_opens_on_a_finished_game_with_its_picture():
     app, found = open_page("audit"), audits.opening_game().game
     right, allowed = audits.guess_rates(found)
     assert (found.budget, format_times_in_100(allowed)) == (Budget(1.0, 1e-9), "54 times in 100")
-    assert np.interp(-found.line, -found.thresholds, found.hits + found.false_alarms) == approx(1, abs=0.03)
-    assert f"**Passed: {100 * right:.1f} of 100 guesses right, at most 54 allowed.**" in plainly(app.success[0].value)
+    assert np.interp(-found.line, -found.thresholds, found.hits + found.false_alarms) == approx(
+        1, abs=0.03
+    )
+    assert f"**Passed: {100 * right:.1f} of 100 guesses right, at most 54 allowed.**" in plainly(
+        app.success[0].value
+    )
     assert f"released {found.runs:,} times at ε = 1." in captions(app)
     assert "up to 0.5: only above 54.5 suggests a breach." in captions(app)
     (points,) = plotted(app)
     assert points["text"] == [f"{100 * right:.1f} of 100 right", "54 allowed"]
-    assert numbers(points["x"]) == approx([round(100 * right, 1), 54]), "as said, the promise rounded up"
+    assert numbers(points["x"]) == approx([round(100 * right, 1), 54]), (
+        "as said, the promise rounded up"
+    )
     allowed, all_of_them = (zone["x1"] for zone in figures(app)[0]["layout"]["shapes"])
     assert (allowed, all_of_them) == (54, 100)
     assert list(audits.score_histograms(found).iloc[:, 1:].sum()) == approx([0.99, 0.99], abs=2e-3)
-    assert app.selectbox(key="audit-algorithm").options == [cls.about.title for cls in QUERIES.values()]
+    assert app.selectbox(key="audit-algorithm").options == [
+        cls.about.title for cls in QUERIES.values()
+    ]
 
 
 def test_a_game_that_is_kept_is_the_one_that_was_played(monkeypatch, tmp_path):
     """With all points of its curves that the page reads."""
-    found = play_distinguishing_game(with_fewest_rounds(ALGORITHMS["gaussian_maxent"]()), Budget(1.0, 1e-9), runs=100)
+    found = play_distinguishing_game(
+        with_fewest_rounds(ALGORITHMS["gaussian_maxent"]()), Budget(1.0, 1e-9), runs=100
+    )
     evidence = json.loads(audits.OPENING_GAME_FILE.read_text(encoding="utf-8"))[1]
     monkeypatch.setattr(make_assets, "KEPT", 10)
     monkeypatch.setattr(audits, "OPENING_GAME_FILE", tmp_path / "audit.json")
-    audits.OPENING_GAME_FILE.write_text(json.dumps([make_assets.game_kept(found), evidence]), encoding="utf-8")
+    audits.OPENING_GAME_FILE.write_text(
+        json.dumps([make_assets.game_kept(found), evidence]), encoding="utf-8"
+    )
     kept = audits.opening_game.__wrapped__().found
     assert len(kept.hits) <= 12
     assert audits.guess_rates(kept) == approx(audits.guess_rates(found), abs=1e-5)
@@ -61,11 +84,22 @@ def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
     assert values[0] == approx(1, abs=1e-3)
     assert 0 <= min(values[1:]) <= max(values[1:]) <= values[0]
     _, _, figure, transcripts = figures(app)
-    assert [t["name"] for t in figure["data"]] == ["this game", "limit by ε and δ", "limit by the plan's μ", "a coin"]
+    assert [t["name"] for t in figure["data"]] == [
+        "this game",
+        "limit by ε and δ",
+        "limit by the plan's μ",
+        "a coin",
+    ]
     assert "can miss a small breach. Guarantee shows the reasoning." in said(app)
-    assert [t["name"][:8] for t in transcripts["data"]] == ["measured", "promised", "shown wi", "a coin"]
+    assert [t["name"][:8] for t in transcripts["data"]] == [
+        "measured",
+        "promised",
+        "shown wi",
+        "a coin",
+    ]
     share = re.search(
-        r"show μ ≥ ([\d.]+) with 99% confidence: (\d+)% of the ([\d.]+) that the plan uses", captions(app)
+        r"show μ ≥ ([\d.]+) with 99% confidence: (\d+)% of the ([\d.]+) that the plan uses",
+        captions(app),
     )
     assert float(share[1]) / float(share[3]) == approx(float(share[2]) / 100, abs=0.01)
     assert 0 < float(share[1]) < float(share[3])
@@ -83,13 +117,17 @@ def test_the_planted_bug_is_caught():
 
 
 def test_what_transcripts_show_is_drawn_below_what_is_promised():
-    evidence = audit_transcripts(ALGORITHMS["gaussian_maxent"](), Budget(6.0, 0.01), transcripts=2000)
+    evidence = audit_transcripts(
+        ALGORITHMS["gaussian_maxent"](), Budget(6.0, 0.01), transcripts=2000
+    )
     frame = audits.transcript_curves(evidence)
     assert frame.iloc[0]["right"] == 0
     assert frame.iloc[-1]["right"] == 1
     inner = frame[frame["false alarms"].between(0, 1, inclusive="neither")]
     assert (inner["shown"] < inner["promised"]).all()
-    assert (np.abs(inner["right"] - inner["promised"]) < 0.12).all(), "the tables use all that is promised"
+    assert (np.abs(inner["right"] - inner["promised"]) < 0.12).all(), (
+        "the tables use all that is promised"
+    )
     assert (inner["right"] > inner["shown"]).mean() > 0.75
 
 
@@ -117,7 +155,9 @@ def test_the_curves_begin_and_end_where_they_must():
     assert frame.iloc[0].tolist()[:3] == [0, 0, 1e-9]
     assert frame.iloc[-1].tolist() == [1, 1, 1, 1]
     inner = frame.iloc[1:-1]
-    assert (inner["gaussian"] <= inner["limit"] + 1e-9).all(), "the plan's own curve is within (ε, δ)"
+    assert (inner["gaussian"] <= inner["limit"] + 1e-9).all(), (
+        "the plan's own curve is within (ε, δ)"
+    )
     assert (np.abs(inner["gaussian"] - inner["limit"]) < 1e-3).any(), "and touches it"
 
 
@@ -125,13 +165,23 @@ def test_the_caption_of_a_breach_quotes_the_point_of_the_breach():
     """Not the knee, which may lie within the limit while a corner breaks it."""
     x = np.array([0.01, 0.3, 0.6])
     hits = np.array([0.2, 0.8, 0.85])
-    curve = {"thresholds": -x, "false_alarms": x, "hits": hits, "limit": np.array([0.04, 0.83, 0.9])}
+    curve = {
+        "thresholds": -x,
+        "false_alarms": x,
+        "hits": hits,
+        "limit": np.array([0.04, 0.83, 0.9]),
+    }
     found = replace(audits.opening_game().game, epsilon_low=2.0, **curve)
     frame = audits.game_curves(found)
-    told = "At 1.0% false alarms the second table is recognised 20.0% of the time; the promise allows no more than"
+    told = (
+        "At 1.0% false alarms the second table is recognised 20.0% of the time; the promise "
+        "allows no more than"
+    )
     assert audits.curve_summary(found, frame) == told + " 4.0%."
     kept = replace(found, epsilon_low=0.99)
-    assert audits.curve_summary(kept, frame).startswith("At 30.0% false alarms the second table is recognised 80.0%")
+    assert audits.curve_summary(kept, frame).startswith(
+        "At 30.0% false alarms the second table is recognised 80.0%"
+    )
     assert audits.curve_summary(kept, frame).endswith("; the promise allows no more than 83.0%.")
 
 
@@ -144,5 +194,7 @@ def test_a_game_can_be_stopped():
         work.report_progress(share, "")
 
     with pytest.raises(StopRequested):
-        play_distinguishing_game(ALGORITHMS["gaussian_maxent"](), Budget(1.0, 0.01), runs=400, progress=progress)
+        play_distinguishing_game(
+            ALGORITHMS["gaussian_maxent"](), Budget(1.0, 0.01), runs=400, progress=progress
+        )
     assert told == [50 / 800]

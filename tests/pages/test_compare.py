@@ -20,7 +20,13 @@ from dpcore.evaluation.sweeps.sweep import Case
 from dpcore.evaluation.sweeps.worker_pool import PoolJob, WorkerPool
 from pages._ui.charts import frontier_charts
 from pages._ui.charts import frontier_svg as drawing
-from pages._ui.compare import duration_forecast, epsilon_search, error_measures, meeting_report, overview
+from pages._ui.compare import (
+    duration_forecast,
+    epsilon_search,
+    error_measures,
+    meeting_report,
+    overview,
+)
 from pages._ui.compare.overview import BASELINE_LABELS, SAMPLING_ERROR_LABEL
 from pages._ui.compare.sweep_jobs import ALGORITHM_TITLES, Sweep
 from pages._ui.jobs.job_batch import JobBatch
@@ -49,7 +55,9 @@ from tests.small_problems import all_tables, approx, final_errors, finished
 
 def compared(algorithms=("gaussian_maxent", "dpfw"), epsilons=(0.1, 1.0), seeds=2, **query):
     """The page after a comparison on the Berkeley sample has ended."""
-    return run_comparison(open_page("compare", sample="berkeley", **query), algorithms, epsilons, seeds)
+    return run_comparison(
+        open_page("compare", sample="berkeley", **query), algorithms, epsilons, seeds
+    )
 
 
 def dots(app):
@@ -86,7 +94,9 @@ def test_how_long_all_runs_take_is_said_before_where_it_is_long(monkeypatch):
     app = open_page("compare", sample="berkeley")
     assert "Forecast" not in captions(app)
     monkeypatch.setattr(duration_forecast, "affordable", lambda *_: (30.0, 2.0**30))
-    put(app, compared=["dpam", "dpfw"], sweep_seeds=4, epsilons=[0.2, 2.0])  # which were not forecast yet
+    put(
+        app, compared=["dpam", "dpfw"], sweep_seeds=4, epsilons=[0.2, 2.0]
+    )  # which were not forecast yet
     assert "Forecast: about 6 min for 24 runs, 1 GiB of memory." in captions(app)
     monkeypatch.setattr(WorkerPool, "before", lambda self, session, jobs: 80.0)
     assert "1 GiB of memory. After about 80 s of others' work." in captions(app.run())
@@ -119,18 +129,24 @@ def test_the_time_left_counts_others_before_this_and_what_one_own_runs_took(monk
 
 def line_of(app, start):
     """The values of the line whose name begins so."""
-    return next(numbers(trace["y"]) for name, trace in traces(app).items() if str(name).startswith(start))
+    return next(
+        numbers(trace["y"]) for name, trace in traces(app).items() if str(name).startswith(start)
+    )
 
 
 def lines_of(app):
     """The lines to compare with that are drawn: the name of each is followed by its value."""
-    return [line for line in BASELINE_LABELS if any(str(name).startswith(line) for name in traces(app))]
+    return [
+        line for line in BASELINE_LABELS if any(str(name).startswith(line) for name in traces(app))
+    ]
 
 
 def test_every_dot_is_the_run_with_its_seed_by_every_measure():
     app, key = compared(), ("gaussian_maxent", 1.0, 1)
     found, run, table = dots(app), berkeley(*key), sample_table("berkeley")
-    assert set(found) == {(a, e, s) for a in ("gaussian_maxent", "dpfw") for e in (0.1, 1.0) for s in (0, 1)}
+    assert set(found) == {
+        (a, e, s) for a in ("gaussian_maxent", "dpfw") for e in (0.1, 1.0) for s in (0, 1)
+    }
     for one, drawn in ((key, run), (("dpfw", 0.1, 0), berkeley("dpfw", 0.1, 0))):
         assert found[one] == approx(100 * final_errors(drawn).max_error), "in points"
     assert "within 1 point" in traces(app)
@@ -146,7 +162,9 @@ def test_every_dot_is_the_run_with_its_seed_by_every_measure():
 
     assert measured("one question") == approx(100 * gaps[real.argmax()])
     assert 0 < measured("one group") < 100
-    assert measured(error_measures.K_MARGINAL_KIND) == approx(1000 * np.mean(lost)), "1000 less the K-marginal"
+    assert measured(error_measures.K_MARGINAL_KIND) == approx(1000 * np.mean(lost)), (
+        "1000 less the K-marginal"
+    )
 
 
 def test_more_budgets_add_dots_another_delta_is_another_comparison_and_a_population_another_truth():
@@ -156,25 +174,32 @@ def test_more_budgets_add_dots_another_delta_is_another_comparison_and_a_populat
     assert before.items() <= after.items()
     assert len(after) == 6
     pure = dots(run_rest(put(app, delta=0.0)))
-    assert set(pure) == {("dpfw", epsilon, 0) for epsilon in (0.1, 1.0, 3.0)}, "the one that can serve"
+    assert set(pure) == {("dpfw", epsilon, 0) for epsilon in (0.1, 1.0, 3.0)}, (
+        "the one that can serve"
+    )
     assert pure.items().isdisjoint(after.items())
     assert "promised with Gaussian noise" in captions(app)
     own = dots(run_rest(put(app, records="ten times as many")))
     beyond = dots(put(app, truth="its population"))
     assert beyond.keys() == own.keys()
     sampling = line_of(put(app, lines=[SAMPLING_ERROR_LABEL]), SAMPLING_ERROR_LABEL)[0]
-    assert all(0 < abs(beyond[key] - own[key]) <= 1.001 * sampling for key in own), "by the triangle inequality"
+    assert all(0 < abs(beyond[key] - own[key]) <= 1.001 * sampling for key in own), (
+        "by the triangle inequality"
+    )
 
 
 MIDDLE = pd.DataFrame(
-    [("a", 0.1, 0.3), ("a", 1.0, 0.03), ("b", 0.1, 0.2), ("b", 1.0, 0.1)], columns=["algorithm", "epsilon", "error"]
+    [("a", 0.1, 0.3), ("a", 1.0, 0.03), ("b", 0.1, 0.2), ("b", 1.0, 0.1)],
+    columns=["algorithm", "epsilon", "error"],
 )
 
 
 def test_the_drawing_is_sound_svg_and_holds_hostile_names_as_text():
     hostile = {"<script>alert(1)</script>": 0.25, "sampling & more": 0.01}
     root = ET.fromstring(
-        drawing.frontier_markup(MIDDLE, hostile, frontier_charts.series_styles(["a", "b"]), 'a "title" <b>')
+        drawing.frontier_markup(
+            MIDDLE, hostile, frontier_charts.series_styles(["a", "b"]), 'a "title" <b>'
+        )
     )
     texts = [node.text for node in root.iter("text")]
     assert {"a", "b", "0.1", "1"} <= set(texts)
@@ -202,23 +227,37 @@ def test_theory_passes_through_the_algorithms_own_dots_and_says_what_was_put_in(
 
 
 def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_are_said_and_drawn():
-    app, pairs = compared(("gaussian_maxent",), (0.1, 1.0, 3.0), seeds=1), berkeley("gaussian_maxent", 1.0, 0).problem
-    errors = {epsilon: final_errors(berkeley("gaussian_maxent", epsilon, 0)) for epsilon in (0.1, 1.0, 3.0)}
+    app, pairs = (
+        compared(("gaussian_maxent",), (0.1, 1.0, 3.0), seeds=1),
+        berkeley("gaussian_maxent", 1.0, 0).problem,
+    )
+    errors = {
+        epsilon: final_errors(berkeley("gaussian_maxent", epsilon, 0))
+        for epsilon in (0.1, 1.0, 3.0)
+    }
     known = epsilon_search.public_noise_levels(pairs, 1e-9)
     for tolerance in (0.001, 0.005):
         run_rest(put(app, ask_tolerance=tolerance))
         assert line_of(app, "within") == approx([100 * tolerance] * 2)
         alone = epsilon_search.best_forecast(known, pairs.workload.m, tolerance, 0.95)
         own = traces(app)["95% promised for Gaussian"]
-        assert numbers(own["y"]) == approx([100 * alone.error_by_epsilon[e] for e in numbers(own["x"])])
+        assert numbers(own["y"]) == approx(
+            [100 * alone.error_by_epsilon[e] for e in numbers(own["x"])]
+        )
         drawn = {(trace.get("marker") or {}).get("symbol"): trace for trace in plotted(app)}
         assert ("star" in drawn) is (alone.epsilon is not None)
         if "star" in drawn:
             assert drawn["star"]["x"][0] == alone.epsilon
     at = alone.epsilon
     tried = final_errors(berkeley("gaussian_maxent", at, 0))
-    best = f"At ε = {at:g}, Gaussian + maximum entropy is best: largest error {100 * tried.max_error:.2g} points"
-    assert f"{best}, as exact as counting {format_percentage_points(tried.as_exact_as_sample)}% of" in captions(app)
+    best = (
+        f"At ε = {at:g}, Gaussian + maximum entropy is best: largest error "
+        f"{100 * tried.max_error:.2g} points"
+    )
+    assert (
+        f"{best}, as exact as counting {format_percentage_points(tried.as_exact_as_sample)}% of"
+        in captions(app)
+    )
     least = "least of any unbiased method"
     assert least not in traces(app)
     put(app, measure="root mean square over questions")
@@ -227,16 +266,25 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
     line = traces(app)[least]
     assert numbers(line["x"]) == budgets
     assert numbers(line["y"]) == approx([100 * e for e in expected])
-    assert f"any unbiased Gaussian release of these questions is {100 * expected[-1]:.3g} points" in captions(app)
+    assert (
+        f"any unbiased Gaussian release of these questions is {100 * expected[-1]:.3g} points"
+        in captions(app)
+    )
     ratio = f"{expected[-1] / errors[3.0].rmse:.2g} × below what any unbiased method could do"
     assert f"Gaussian + maximum entropy: {ratio}" in captions(app)
     put(app, measure="largest error")
     table = sample_table("berkeley")
     other = table.frame.sample(400, random_state=0)
-    uploader(app).set_value(("<b>other</b>.csv", other.to_csv(index=False).encode(), "text/csv")).run()
-    theirs, ours = (pairs.workload.answers_of_rows(table.domain.encode(frame)) for frame in (other, table.frame))
+    uploader(app).set_value(
+        ("<b>other</b>.csv", other.to_csv(index=False).encode(), "text/csv")
+    ).run()
+    theirs, ours = (
+        pairs.workload.answers_of_rows(table.domain.encode(frame)) for frame in (other, table.frame)
+    )
     assert line_of(app, "&lt;b&gt;other&lt;") == approx([100 * np.abs(theirs - ours).max()] * 2)
-    settled(uploader(app).set_value(("bad.csv", b"Gender,Department\nX,A\nX,A\n", "text/csv")).run())
+    settled(
+        uploader(app).set_value(("bad.csv", b"Gender,Department\nX,A\nX,A\n", "text/csv")).run()
+    )
     assert "no column" in wrong(app)
 
 
@@ -259,7 +307,9 @@ def test_all_lines_carry_titles_at_their_ends_and_the_table_is_sorted_without_ga
         assert f"**{ALGORITHM_TITLES[name]}**: {ALGORITHMS[name].about.brief}" in captions(app)
     for frame in (d.value for d in app.dataframe):
         assert not frame.isna().to_numpy().any()
-        assert not frame.astype(str).isin(["None", *ALGORITHMS]).to_numpy().any(), "titles, and no code names"
+        assert not frame.astype(str).isin(["None", *ALGORITHMS]).to_numpy().any(), (
+            "titles, and no code names"
+        )
 
 
 def test_the_worst_column_pair_and_group_are_those_of_the_run_and_an_error_is_taken_apart():
@@ -280,8 +330,14 @@ def test_the_worst_column_pair_and_group_are_those_of_the_run_and_an_error_is_ta
     assert frame.loc["pair", "which"] == " × ".join(pair)
     assert frame.loc["pair", "≈ rows"] == f"{4526 * largest(pair):,.0f}"
     both = compare_with_rows(run.release, rows, Marginals.all(domain, 2))
-    groups = [zip(of.error, of.share, strict=True) for of in (subgroup_errors(both, name) for name in domain.names)]
-    assert f": by {max(error for of in groups for error, share in of if share > 0):.2%}" in captions(app)
+    groups = [
+        zip(of.error, of.share, strict=True)
+        for of in (subgroup_errors(both, name) for name in domain.names)
+    ]
+    assert (
+        f": by {max(error for of in groups for error, share in of if share > 0):.2%}"
+        in captions(app)
+    )
     press(app, "Take this error apart")
     parts = dataframe(app, "part")["share"].to_numpy()
     assert parts[:-1].sum() == approx(parts[-1])
@@ -295,17 +351,27 @@ def test_purposes_are_curves_of_what_the_library_says_and_refusals_one_sentence(
     press(app, "Try the purposes")
     table = sample_table("berkeley")
     mine = Purposes.for_table(table.domain, table.encoded_rows(table.domain.names), target="Gender")
-    run = finished("gaussian_maxent", all_tables(table.domain, mine.train.n), mine.train, Budget(0.1, 1e-9))
+    run = finished(
+        "gaussian_maxent", all_tables(table.domain, mine.train.n), mine.train, Budget(0.1, 1e-9)
+    )
     found = {f.purpose: f for f in mine.score_tasks(run)}
     for kind in ("train a model: gradient boosting", "find what is linked"):
         lines, theirs = of_purpose(app, kind), found[kind]
-        expected = {"synthetic rows": theirs.value, "the real table": theirs.real, "a sample as exact": theirs.sample}
+        expected = {
+            "synthetic rows": theirs.value,
+            "the real table": theirs.real,
+            "a sample as exact": theirs.sample,
+        }
         assert {name: lines[name, 0.1] for name in expected} == approx(expected), kind
     alarms = [found[f"test a hypothesis: {name}"].value for name in TEST_NAMES]
-    assert [of_purpose(app, "test a hypothesis")[name, 0.1] for name in TEST_NAMES] == approx(alarms)
+    assert [of_purpose(app, "test a hypothesis")[name, 0.1] for name in TEST_NAMES] == approx(
+        alarms
+    )
     assert false_alarm_sentence(*alarms) in captions(app)
     press(put(app, **{"in groups by": "Gender", "Predict": ""}), "Try the purposes")
-    assert wrong(app) == "a group is compared by how well a target is predicted; name the target too"
+    assert (
+        wrong(app) == "a group is compared by how well a target is predicted; name the target too"
+    )
 
 
 def test_what_purposes_need_is_said_before_a_click_and_leads_on():
@@ -321,7 +387,9 @@ def test_what_purposes_need_is_said_before_a_click_and_leads_on():
     assert "Try the purposes" not in labels(app)
     (said,) = [info.value for info in app.info if "Purposes need" in info.value]
     assert "a person may have several rows" in said
-    assert "data" in {link.proto.page for link in app.get("page_link") if link.proto.label == "Open Data"}
+    assert "data" in {
+        link.proto.page for link in app.get("page_link") if link.proto.label == "Open Data"
+    }
 
 
 def of_purpose(app, kind):
@@ -355,11 +423,15 @@ def test_the_report_is_written_when_nobody_s_page_is_drawn():
             )
     assert sorted(rows) == sorted(expected), "what every page says of the same plan"
     assert "<script" not in text
-    assert "http" not in text.replace("http://www.w3.org", "").replace("http-equiv", ""), "it asks nobody"
+    assert "http" not in text.replace("http://www.w3.org", "").replace("http-equiv", ""), (
+        "it asks nobody"
+    )
     drawn = ET.fromstring(text[text.index("<svg") : text.index("</svg>") + 6])
     said = re.search(r"([0-9.]+) points", text)[1]
     highs = [float(t.text) for t in drawn.iter("text") if t.get("text-anchor") == "end"]
     assert min(highs) <= float(said) <= max(highs), "the axis is in the table's unit"
     assert text.count(Provenance.REAL_DATA) == 1
     # Each algorithm's mark is as on the page.
-    assert set(frontier_charts.MARKERS) <= set(re.findall('"(.*)":', drawing.TEMPLATE_FILE.read_text()))
+    assert set(frontier_charts.MARKERS) <= set(
+        re.findall('"(.*)":', drawing.TEMPLATE_FILE.read_text())
+    )

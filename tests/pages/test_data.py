@@ -84,12 +84,19 @@ def edit(app, monkeypatch, state, callback):
     return refused
 
 
-def test_what_is_no_column_to_count_is_set_aside_with_the_reason_and_comes_back_with_one_click(monkeypatch):
+def test_what_is_no_column_to_count_is_set_aside_with_the_reason_and_comes_back_with_one_click(
+    monkeypatch,
+):
     assert "“patient_id” may name people" in told(opened(CSV.replace(b"id,", b"patient_id,")))
     app = opened()
     assert set(entries(app)) == {"answer", "age", "rare"}
-    assert list(grid(app)) == ["answer", "age", "rare", "id", "when"], "what is not used stands last"
-    assert (grid(app)["id"]["state"], grid(app)["id"]["next"]) == ("an ID, which may name people", "Use it")
+    assert list(grid(app)) == ["answer", "age", "rare", "id", "when"], (
+        "what is not used stands last"
+    )
+    assert (grid(app)["id"]["state"], grid(app)["id"]["next"]) == (
+        "an ID, which may name people",
+        "Use it",
+    )
     assert "may identify people: id." in told(app)
     assert "Optional: 1 column holds dates, which are too detailed: when" in shown(app)
     press(app, "Use the month")
@@ -114,7 +121,10 @@ def test_the_button_to_explore_says_what_is_missing_and_the_page_how_much_is_lef
         ({"rare": private("categorical")}, "try the measurement"),
         ({"rare": integer(0, 3)}, "decide about 1 column"),
     ):
-        assert explore(typed_schema(app, {"columns": columns})) == (False, f"**Explore it**: first {words}")
+        assert explore(typed_schema(app, {"columns": columns})) == (
+            False,
+            f"**Explore it**: first {words}",
+        )
 
 
 def test_the_charts_are_of_the_first_rows_and_can_be_switched_off_before_a_table_is_brought():
@@ -122,7 +132,9 @@ def test_the_charts_are_of_the_first_rows_and_can_be_switched_off_before_a_table
     assert "how often" not in grid(app)["age"]
     assert not session(app).was_viewed(table(app))
     app = opened()
-    assert sorted(grid(app)["answer"]["how often"]) == [75, 75, 150], "spaces around a text are no part of it"
+    assert sorted(grid(app)["answer"]["how often"]) == [75, 75, 150], (
+        "spaces around a text are no part of it"
+    )
     assert len(grid(app)["age"]["how often"]) == MAX_BARS
     assert grid(app)["id"]["how often"] is None, "it may name people"
     assert session(app).was_viewed(table(app))
@@ -144,7 +156,10 @@ def test_names_stay_out_words_beside_numbers_are_said_and_codes_are_cut():
     assert "Ann" not in str(table(app).schema)
     assert (columns["Age"]["kind"], columns["Age"]["unreadable"]) == ("integer", "missing")
     assert grid(app)["Age"]["state"] == "ready; counted as missing: unknown"
-    assert (columns["PLZ"]["read"], columns["PLZ"]["values"][:2]) == ("first 2 characters", ["00", "01"])
+    assert (columns["PLZ"]["read"], columns["PLZ"]["values"][:2]) == (
+        "first 2 characters",
+        ["00", "01"],
+    )
     assert "1 column holds words for missing (“none”): plan" in shown(app)
     press(app, "Make them values of their own")
     assert entries(app)["plan"]["values"] == ["gold", "none"]
@@ -174,7 +189,9 @@ def test_a_file_that_was_read_wrongly_is_read_again_by_one_click():
 
 def test_a_sample_is_in_use_as_a_whole_and_its_forecast_names_algorithms_by_title_and_code():
     app = opened(None, sample="census")
-    age = np.histogram(table(app).frame["age"][:2000].astype(int), (17, 25, 35, 45, 55, 65, 75, 91))[0]
+    age = np.histogram(
+        table(app).frame["age"][:2000].astype(int), (17, 25, 35, 45, 55, 65, 75, 91)
+    )[0]
     assert [*grid(app)["age"]["how often"]] == [*age]
     assert {row["state"] for row in grid(app).values()} == {"ready"}
     assert explore(app)[0]
@@ -182,7 +199,9 @@ def test_a_sample_is_in_use_as_a_whole_and_its_forecast_names_algorithms_by_titl
     app.session_state["data-part"] = "For experts"
     frame = dataframe(app.run(), "can serve it")
     named = dict(zip(frame["name in code"], frame["algorithm"], strict=True))
-    assert named == {name: cls.about.title for name, cls in algorithms_for_problem(QueryRelease).items()}
+    assert named == {
+        name: cls.about.title for name, cls in algorithms_for_problem(QueryRelease).items()
+    }
     assert "0 MiB" not in set(frame["memory"])
     assert any(text.endswith("MiB") for text in frame["memory"])
 
@@ -295,7 +314,9 @@ def test_constraints_are_typed_kept_and_counted_as_a_peek_only():
     assert "Impossible combinations: first ≤ last." in told(app)
     assert not table(app).peeked
     table(app).update_entries({"first": TYPED["first"] | {"missing": "category"}})
-    assert table(app).constraints == [{"order": ["first", "last"]}], "an edited column leaves them as they are"
+    assert table(app).constraints == [{"order": ["first", "last"]}], (
+        "an edited column leaves them as they are"
+    )
     assert not any("constraint" in frame.value.columns for frame in app.dataframe)
     app.session_state["data-part"] = "Rows"
     counted = dataframe(app.run(), "constraint")
@@ -316,7 +337,9 @@ def test_the_person_is_asked_for_above_the_grid_and_rows_a_person_once_there_is_
     hint = "patient_id” may name people"
     most = "Maximum rows per person"
     assert hint in captions(app)
-    assert grid(app)["patient_id"]["state"] == "an ID, which may name people", "and no code of a disease"
+    assert grid(app)["patient_id"]["state"] == "an ID, which may name people", (
+        "and no code of a disease"
+    )
     assert most not in {field.label for field in app.number_input}
     put(app, **{"Can one person": "patient_id"})
     assert hint not in captions(app)

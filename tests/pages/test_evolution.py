@@ -52,12 +52,17 @@ def test_every_step_and_the_distance_at_every_step_are_drawn():
     t, y = numbers(band["x"]), numbers(band["y"])
     for record in run.convergence:
         inside = [value for at, value in zip(t, y, strict=True) if at == record.t]
-        assert min(inside) - 1e-9 <= 10 * record.empirical.w1 <= max(inside) + 1e-9, "km of a map of the width 2"
+        assert min(inside) - 1e-9 <= 10 * record.empirical.w1 <= max(inside) + 1e-9, (
+            "km of a map of the width 2"
+        )
     while app.session_state["evolve-plays"]:  # it plays by itself
         assert app.slider(key="evolve-t-3-playing").disabled
         assert heading(app) == "Random places are becoming a map like the real one"
         app.run()
-    assert heading(app) == f"Done: the map is {numbers(plotted(app, 1)[0]['y'])[-1]:.1f} km off on average"
+    assert (
+        heading(app)
+        == f"Done: the map is {numbers(plotted(app, 1)[0]['y'])[-1]:.1f} km off on average"
+    )
     slider = app.slider(key="evolve-t-3").set_value(0).run().slider(key="evolve-t-3")
     assert (slider.min, slider.max, slider.value) == (0, 3, 0)
     assert len(numbers(plotted(app)[2]["x"])) == run.plan["samples"], "the initial points"
@@ -76,7 +81,9 @@ def test_every_step_and_the_distance_at_every_step_are_drawn():
 
 def test_a_person_reads_how_near_how_private_and_what_may_be_published():
     app = watched(pe_rounds=3)
-    first, *_, last = km = numbers(plotted(app, 1)[0]["y"])  # of two repeats median and mean are one
+    first, *_, last = km = numbers(
+        plotted(app, 1)[0]["y"]
+    )  # of two repeats median and mean are one
     most = next(t for t, y in enumerate(km) if first - y >= 0.9 * (first - last))
     assert heading(app, 1) == f"90% of the gain comes by step {most}"
     assert "ε = 1 covers all steps; their number, 3, is set before" in captions(app)
@@ -94,7 +101,9 @@ def test_places_where_only_noise_voted_are_hollow_and_the_worst_one_s_distance_i
     app = settled(watched(pe_rounds=3))
     while app.session_state["evolve-plays"]:
         app.run()
-    assert f"only noise, up to {10 * away[:, false].min(axis=0).max():.1f} km off" in str(figures(app)[0]["layout"])
+    assert f"only noise, up to {10 * away[:, false].min(axis=0).max():.1f} km off" in str(
+        figures(app)[0]["layout"]
+    )
     assert plotted(app)[2]["marker"]["symbol"].count("diamond-open") == len(false) > 0
 
 
@@ -103,7 +112,10 @@ def test_every_preset_runs():
     for preset in PE.presets:
         put(app, pe_preset=preset)
         assert len(figures(app)) == 2
-        assert dataframe(app, "setting").set_index("setting")["value"]["post"] == PE.presets[preset]["post"]
+        assert (
+            dataframe(app, "setting").set_index("setting")["value"]["post"]
+            == PE.presets[preset]["post"]
+        )
 
 
 def test_settings_that_do_not_go_together_are_said_in_words():
@@ -116,23 +128,32 @@ def test_every_figure_runs(name, monkeypatch):
     if name[0] in "24":  # the others have references for the sizes on offer only
         monkeypatch.setitem(evolution_figures.FIGURES, name, replace(figure, sizes=[100, 1000]))
     app = part("For experts")
-    sized = next(s.key for s in put(app, pe_figure=name).selectbox if str(s.key).startswith("pe-n-"))
-    press(put(app, pe_runs=2, **{sized: evolution_figures.FIGURES[name].sizes[0]}), "Run the figure")
+    sized = next(
+        s.key for s in put(app, pe_figure=name).selectbox if str(s.key).startswith("pe-n-")
+    )
+    press(
+        put(app, pe_runs=2, **{sized: evolution_figures.FIGURES[name].sizes[0]}), "Run the figure"
+    )
     assert plotted(app)
     assert "The smallest mean W1 is" in captions(app)
 
 
 def test_a_figures_point_is_the_mean_of_its_runs():
-    wanted = list(evolution_figures._wanted_runs(evolution_figures.FIGURES["3: number of steps"], 500, 2))
+    wanted = list(
+        evolution_figures._wanted_runs(evolution_figures.FIGURES["3: number of steps"], 500, 2)
+    )
     assert {one.key[1] for one in wanted} == {2, 4, 8, 12, 30}, "12 is what the theory says"
     assert len({id(one.rows) for one in wanted}) == 2, "a sample for each run, not for each setting"
     assert all(
-        one.task["algorithm"].plan(one.task["problem"], Budget(1, 1e-4))["rounds"] == one.key[1] for one in wanted
+        one.task["algorithm"].plan(one.task["problem"], Budget(1, 1e-4))["rounds"] == one.key[1]
+        for one in wanted
     )
 
 
 def test_a_start_between_the_private_points_and_the_origin():
-    wanted = list(evolution_figures._wanted_runs(evolution_figures.FIGURES["2: initialisation"], 500, 1))
+    wanted = list(
+        evolution_figures._wanted_runs(evolution_figures.FIGURES["2: initialisation"], 500, 1)
+    )
     spans = {one.key[1]: np.abs(one.task["algorithm"].random.points).max() for one in wanted}
     assert spans[0.5] == 0
     assert spans[0.25] == approx(spans[0.0] / 2)
@@ -189,13 +210,22 @@ def test_samples_lie_in_the_disc_and_are_the_same_for_the_same_seed():
 
 def test_the_verdict_names_the_nearest_and_says_when_seeds_or_the_distance_decide():
     budget, methods = Budget(1, 1e-9), [GRID, GRID, "Private Evolution"]
-    clear = pd.DataFrame({"method": methods, "w1": [0.1, 0.11, 0.3], ERROR_BOUND_COLUMN: [0.0, 0.0, 0.02]})
+    clear = pd.DataFrame(
+        {"method": methods, "w1": [0.1, 0.11, 0.3], ERROR_BOUND_COLUMN: [0.0, 0.0, 0.02]}
+    )
     close = clear.assign(w1=[0.1, 0.3, 0.21])
-    told = f"{GRID} is nearest: 10.50% of a column's range away. Private Evolution 30.00% ± 2%. Use the grid"
+    told = (
+        f"{GRID} is nearest: 10.50% of a column's range away. Private Evolution 30.00% ± 2%. "
+        "Use the grid"
+    )
     assert told in ranking_sentence(clear, 2, 10, budget)
     assert "either of the best two" in ranking_sentence(close, 2, 10, budget)
-    assert "either of the best two" in ranking_sentence(clear.assign(**{ERROR_BOUND_COLUMN: 0.1}), 2, 10, budget)
-    assert "Evolution wins" in ranking_sentence(clear.assign(method=["Private Evolution"] * 2 + [GRID]), 3, 10, budget)
+    assert "either of the best two" in ranking_sentence(
+        clear.assign(**{ERROR_BOUND_COLUMN: 0.1}), 2, 10, budget
+    )
+    assert "Evolution wins" in ranking_sentence(
+        clear.assign(method=["Private Evolution"] * 2 + [GRID]), 3, 10, budget
+    )
 
 
 @parametrize("name", ["Watch", "My table"])

@@ -55,18 +55,27 @@ def chart(app, name):
 def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
     app = opened()
     assert said(app).count(PUBLIC_SAMPLE_TEXT) == 1
-    runs = [berkeley("gaussian_maxent", 1.0, seed) for seed in range(parameter_widgets.DEFAULT_REPEATS)]
+    runs = [
+        berkeley("gaussian_maxent", 1.0, seed) for seed in range(parameter_widgets.DEFAULT_REPEATS)
+    ]
     worst = [100 * final_errors(run).max_error for run in runs]
     low, high = (float(f"{v:.2g}") for v in (min(worst), max(worst)))
     assert low < high
     assert "In 5 repeats with fresh noise: typical error" in captions(app)
     assert f"largest {low:g} to {high:g}" in captions(app)
-    assert f", in 5 repeats up to {format_count(max(worst) / 100, runs[0].problem.n, 'people')}" in shown(app)
+    assert (
+        f", in 5 repeats up to {format_count(max(worst) / 100, runs[0].problem.n, 'people')}"
+        in shown(app)
+    )
     whiskers = next(t for t in chart(app, "synthetic")["data"] if t["name"] == "95% range")
     assert min(numbers(whiskers["error_y"]["array"])) > 0
-    domain, truth = runs[0].problem.domain, sample_table("berkeley").encoded_rows(runs[0].problem.domain.names)
+    domain, truth = (
+        runs[0].problem.domain,
+        sample_table("berkeley").encoded_rows(runs[0].problem.domain.names),
+    )
     gaps = {
-        name: compare_with_rows(runs[0].release, truth, Marginals(domain, [[name]])).gaps.max() for name in domain.names
+        name: compare_with_rows(runs[0].release, truth, Marginals(domain, [[name]])).gaps.max()
+        for name in domain.names
     }
     column = chart(app, "95% range")["layout"]["xaxis"]["title"]["text"]
     assert gaps[column] == max(gaps.values())
@@ -75,10 +84,17 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
     shows_the_tiles_of(runs[0], app)
     found, n = final_errors(runs[0]), runs[0].problem.n
     assert f"**{float(f'{found.as_exact_as_sample * n:.2g}'):,.0f} of {n:,} people**" in shown(app)
-    assert f"**guesses right at most {format_times_in_100(runs[0].promise.max_guess_probability())}**" in shown(app)
-    good, unfit = suitable_uses(predicted_tables(runs[0].problem, runs[0].plan), n).sentence.split(". ")
+    assert (
+        f"**guesses right at most {format_times_in_100(runs[0].promise.max_guess_probability())}**"
+        in shown(app)
+    )
+    good, unfit = suitable_uses(predicted_tables(runs[0].problem, runs[0].plan), n).sentence.split(
+        ". "
+    )
     assert f"**{good}.** {unfit}" in shown(app)
-    beside = compare_with_bound(found.rmse, least_rmse(runs[0].problem.workload, Budget(1.0, 1e-9), n))
+    beside = compare_with_bound(
+        found.rmse, least_rmse(runs[0].problem.workload, Budget(1.0, 1e-9), n)
+    )
     assert f"Root mean square error {100 * found.rmse:.2g} points, {beside}." in captions(app)
 
 
@@ -88,7 +104,9 @@ def test_the_cell_that_differs_most_has_a_frame_on_both_maps():
     drawn = explore_charts.two_way_maps(real, apart, ("a", "b"), (["p", "q"], "xyz"))
     assert "≥1" in str(drawn)
     assert drawn.data[1].z.min() == -25
-    assert [(s["x0"], s["x1"], s["y0"], s["y1"]) for s in drawn["layout"]["shapes"]] == [(1.5, 2.5, 0.5, 1.5)] * 2
+    assert [(s["x0"], s["x1"], s["y0"], s["y1"]) for s in drawn["layout"]["shapes"]] == [
+        (1.5, 2.5, 0.5, 1.5)
+    ] * 2
 
 
 def shows_the_tiles_of(run, app):
@@ -124,7 +142,8 @@ def test_one_repeat_shows_the_same_first_run_without_bars_or_range():
 
 def test_columns_without_a_listed_value_come_last():
     alone, known = (
-        Column(name=n, kind="categorical", values=v) for n, v in (("a", ("(other)",)), ("b", ("x", "(other)")))
+        Column(name=n, kind="categorical", values=v)
+        for n, v in (("a", ("(other)",)), ("b", ("x", "(other)")))
     )
     assert comparison.informative_columns_first(Domain(columns=(alone, known))) == ["b", "a"]
 
@@ -154,7 +173,11 @@ def test_delta_is_greyed_at_zero_where_it_must_be_zero(monkeypatch):
 
 def test_the_theorem_of_an_algorithm_ends_where_its_run_ends():
     app = opened(algorithm=titled("mwem"), against="ε used")
-    lines = {trace["name"]: trace for trace in chart(settled(app), "whole runs, by theorem")["data"] if "name" in trace}
+    lines = {
+        trace["name"]: trace
+        for trace in chart(settled(app), "whole runs, by theorem")["data"]
+        if "name" in trace
+    }
     proved, end = lines["whole runs, by theorem"], numbers(lines["largest error"]["y"])[-1]
     x, y = numbers(proved["x"]), numbers(proved["y"])
     assert y[-1] == approx(end)
@@ -164,8 +187,14 @@ def test_the_theorem_of_an_algorithm_ends_where_its_run_ends():
 
 
 BAD = {
-    "epsilon": "0.25", "seed": "inf", "repeats": "21", "gaussian_maxent.alpha": "7", "algorithm": "![x](y)",
-    "sample": "mars", "dpfw.output": "first", "nobody": "knows",
+    "epsilon": "0.25",
+    "seed": "inf",
+    "repeats": "21",
+    "gaussian_maxent.alpha": "7",
+    "algorithm": "![x](y)",
+    "sample": "mars",
+    "dpfw.output": "first",
+    "nobody": "knows",
 }
 
 
@@ -183,15 +212,24 @@ def test_values_of_a_link_that_cannot_be_are_named_with_what_is_allowed_until_re
 
 
 def test_lines_are_in_points_with_people_beside_and_the_band_holds_a_run_that_has_ended_where_it_ended():
-    two = {"seed": [0, 0, 1], "t": [1, 2, 1], "epsilon_spent": [0.1, 0.2, 0.1], "max_error": [0.1, 0.05, 0.2]}
-    figure = explore_charts.convergence_chart(pd.DataFrame(two), "epsilon_spent", "ε used", 1000, "people")
+    two = {
+        "seed": [0, 0, 1],
+        "t": [1, 2, 1],
+        "epsilon_spent": [0.1, 0.2, 0.1],
+        "max_error": [0.1, 0.05, 0.2],
+    }
+    figure = explore_charts.convergence_chart(
+        pd.DataFrame(two), "epsilon_spent", "ε used", 1000, "people"
+    )
     band = next(t for t in figure.data if t.fill == "toself")
     assert dict(zip(band.x[:2], band.y[:2], strict=True)) == approx({0.1: 20, 0.2: 20})
     line = next(t for t in figure.data if t.name == "largest error")
     assert line.y[0] == approx(10)
     assert line.customdata[0] == approx(100)
     assert line.x[0] == approx(0.1)
-    assert json.loads(figure.to_json())["layout"]["yaxis"]["title"]["text"] == "points (1 = 10 people)"
+    assert (
+        json.loads(figure.to_json())["layout"]["yaxis"]["title"]["text"] == "points (1 = 10 people)"
+    )
 
 
 def test_pinned_runs_stand_each_beside_the_line_of_its_own_budget():
@@ -204,19 +242,27 @@ def test_pinned_runs_stand_each_beside_the_line_of_its_own_budget():
     for name, epsilon in (("A (pinned)", 1.0), ("B (now)", 0.1)):
         run = berkeley("gaussian_maxent", epsilon, 0)
         least = least_rmse(run.problem.workload, Budget(epsilon, 1e-9), run.problem.n)
-        assert float(facts.loc[keep_run.RMSE_RATIO_LABEL, name]) == approx(final_errors(run).rmse / least, rel=1e-3)
+        assert float(facts.loc[keep_run.RMSE_RATIO_LABEL, name]) == approx(
+            final_errors(run).rmse / least, rel=1e-3
+        )
 
 
 def test_questions_are_marked_without_a_mouse_by_a_column_they_involve():
     app = opened()
-    listed = next(f.value for f in app.dataframe if {"question", "low"} <= set(f.value.columns) and len(f.value) > 10)
+    listed = next(
+        f.value
+        for f in app.dataframe
+        if {"question", "low"} <= set(f.value.columns) and len(f.value) > 10
+    )
     assert "selectedpoints" not in questions_drawn(app)["data"][0]
     put(app, **{"Mark questions about": "Gender"})
     expected = [i for i, text in enumerate(listed["question"]) if "Gender = " in text]
     assert 0 < len(expected) < len(listed)
     assert questions_drawn(app)["data"][0]["selectedpoints"] == expected
     assert f"{len(expected):,} marked questions" in everything(app)
-    means = next(f.value for f in app.dataframe if list(f.value.columns) == ["column", "error", "questions"])
+    means = next(
+        f.value for f in app.dataframe if list(f.value.columns) == ["column", "error", "questions"]
+    )
     assert means.set_index("column").loc["Gender", "questions"] == len(expected)
 
 
@@ -232,7 +278,10 @@ def test_the_sentence_says_whether_waiting_pays():
         (t / 1000, "The error stopped falling: waiting does not help"),
         ([0.01], "Done after 1 steps"),
     ):
-        assert outcome.convergence_verdict(pd.DataFrame({"t": t[: len(errors)], "max_error": errors})) == told
+        assert (
+            outcome.convergence_verdict(pd.DataFrame({"t": t[: len(errors)], "max_error": errors}))
+            == told
+        )
 
 
 # Intervals: of a column, of typed questions, compared, refused with the reason, as a file
@@ -266,7 +315,10 @@ def test_a_column_and_typed_questions_carry_the_intervals_of_the_release_and_are
     assert middle + half == approx(100 * expected["high"])
     assert middle - half == approx(100 * expected["low"])
     assert "95% intervals for this table, from the release alone" in words(app)
-    assert any(button.label == "All combinations with intervals (CSV)" for button in app.get("download_button"))
+    assert any(
+        button.label == "All combinations with intervals (CSV)"
+        for button in app.get("download_button")
+    )
     shown = dataframe(app, "population from")
     assert (shown["population from"] <= shown["table from"]).all()
     assert (shown["table to"] <= shown["population to"]).all()
@@ -275,7 +327,9 @@ def test_a_column_and_typed_questions_carry_the_intervals_of_the_release_and_are
     for kind in ask_question.COMPARISON_KINDS:
         asked(app, FIRST, SECOND, kind)
         for question in both:
-            assert ask_question.interval_sentence(question_interval(told, question, n)).replace("\\", "") in words(app)
+            assert ask_question.interval_sentence(question_interval(told, question, n)).replace(
+                "\\", ""
+            ) in words(app)
             assert f"{question.text}: **Real " in words(app)
         found = comparison_interval(told, *both, n, kind)
         assert ask_question.interval_sentence(found, kind).replace("\\", "") in words(app)
@@ -285,14 +339,18 @@ def test_a_column_and_typed_questions_carry_the_intervals_of_the_release_and_are
     asked(app, text)
     why = "nothing was measured about Department × Gender × Admission together"
     assert re.search(
-        rf"at 95% \(conservative: {why}, and every table is allowed .*?\): in this table 0\.00% to", words(app)
+        rf"at 95% \(conservative: {why}, and every table is allowed .*?\): in this table 0\.00% to",
+        words(app),
     )
     asked(app, FIRST, text, "difference")
     assert words(app).count(why) == 2
     assert "From the release alone, at 95%: in this table" in words(app)
     asked(app, FIRST, text, "ratio")
     assert f"There is no upper bound: noise does not tell ({text}) apart from 0." in words(app)
-    assert re.search(r"in this table \d\S* or more, in the population it was drawn from \d\S* or more\.", words(app))
+    assert re.search(
+        r"in this table \d\S* or more, in the population it was drawn from \d\S* or more\.",
+        words(app),
+    )
 
 
 def test_stakeholders_see_what_the_release_says_and_nothing_real():
@@ -319,7 +377,11 @@ def test_all_cells_are_written_with_their_intervals(by_hand, monkeypatch):
     for name, values in cell_intervals(told, tables, run.problem.n).items():
         assert frame[name].to_numpy() == approx(values)
     beyond = written(Marginals(told.domain, [list(told.domain.names)]))
-    assert beyond[["unbiased", "low", "high", "population_low", "population_high"]].isna().all(axis=None)
+    assert (
+        beyond[["unbiased", "low", "high", "population_low", "population_high"]]
+        .isna()
+        .all(axis=None)
+    )
     monkeypatch.setattr(ask_question, "MAX_DOWNLOAD_CELLS", tables.m - 1)
     app = opened(below="Ask a question")
     assert re.search(rf"{tables.m} combinations are more than the {tables.m - 1}", words(app))

@@ -10,7 +10,14 @@ import pandas as pd
 from dpcore import Budget
 from dpcore.accuracy import accountant_comparison
 from dpcore.accuracy.meaning_of_epsilon import Promise, format_percent, format_times_in_100
-from dpcore.privacy.accounting import CompositionRule, Gaussian, LifetimeBudget, gdp_epsilon, gdp_mu, guarantee
+from dpcore.privacy.accounting import (
+    CompositionRule,
+    Gaussian,
+    LifetimeBudget,
+    gdp_epsilon,
+    gdp_mu,
+    guarantee,
+)
 from dpcore.release.ledger.ledger_store import LedgerStore
 from pages._ui.guarantee.planned_release import CURVE_DELTAS
 from tests.pages.headless import (
@@ -62,7 +69,11 @@ def number_of(app):
 
 def test_the_number_and_the_picture_follow_epsilon_and_the_releases():
     app = page()
-    assert number_of(app) == np.ceil(100 * guarantee.gaussian_guess_probability(0.5, gdp_mu(1.0, 1e-9))) == 54
+    assert (
+        number_of(app)
+        == np.ceil(100 * guarantee.gaussian_guess_probability(0.5, gdp_mu(1.0, 1e-9)))
+        == 54
+    )
     svg, words = picture(app)
     assert [svg.count(f"{HEAD_OF[look]}") for look in ("luck", "release", "wrong")] == [50, 4, 46]
     assert "At most 54 right: 50 by luck (grey), 4 by the release" in words
@@ -79,7 +90,9 @@ def test_the_number_and_the_picture_follow_epsilon_and_the_releases():
     assert 0 <= float(usual) / 100 - guarantee.posterior(0.1, mu**2 / 2 + 1.96 * mu) < 0.03
     assert Promise(1.0, 1e-9, releases=4).suspicion_percent not in said(app), "the plan allows less"
     put(app, epsilon=3.0)
-    assert number_of(app) == np.ceil(100 * guarantee.gaussian_guess_probability(0.5, 2 * gdp_mu(3.0, 1e-9)))
+    assert number_of(app) == np.ceil(
+        100 * guarantee.gaussian_guess_probability(0.5, 2 * gdp_mu(3.0, 1e-9))
+    )
     assert heading(app).startswith("After 4 releases: ")
     put(app, epsilon=1.0, releases=10)
     totals = dataframe(app, "what it knows").set_index("accounting")["ε"]
@@ -144,7 +157,9 @@ def test_without_delta_the_promise_holds_without_exception():
     assert "choose delta > 0" in wrong(app)
     assert number_of(app) == 74
     put(app, algorithm=titled("dpfw"), releases=3)
-    np.testing.assert_allclose(dataframe(app, "what it knows").set_index("accounting")["ε"], 3.0, rtol=1e-6)
+    np.testing.assert_allclose(
+        dataframe(app, "what it knows").set_index("accounting")["ε"], 3.0, rtol=1e-6
+    )
     assert re.search(r"to at most [\d.]+% in every case", said(app))
 
 
@@ -170,7 +185,13 @@ def test_a_ledger_s_total_moves_beliefs_as_its_promise_allows(tmp_path, monkeypa
     ledger = tmp_path / "ledger.sqlite"
     monkeypatch.setenv("DPCORE_LEDGER", str(ledger))
     events, table = ((Gaussian(0.1), 2),), pd.DataFrame({"a": [1]})
-    charge(LedgerStore(ledger, create=True), table, events, dataset="a $x^2$ <b>", total=Budget(3, 1e-6))
+    charge(
+        LedgerStore(ledger, create=True),
+        table,
+        events,
+        dataset="a $x^2$ <b>",
+        total=Budget(3, 1e-6),
+    )
     app = opened(page(), "All releases")
     t = guarantee.log_odds_bound(
         *accountant_comparison.epsilon_delta_pairs(
@@ -180,7 +201,9 @@ def test_a_ledger_s_total_moves_beliefs_as_its_promise_allows(tmp_path, monkeypa
     )
     assert f"all that may ever be released: {format_percent(posterior(t))}" in marked(app)
     drawn = dataframe(app, "used so far (1) at most")
-    assert (drawn["used so far (1) at most"] <= drawn["all that may ever be released at most"] + 1e-12).all()
+    assert (
+        drawn["used so far (1) at most"] <= drawn["all that may ever be released at most"] + 1e-12
+    ).all()
     costs = dataframe(app, "ε, all that may ever be")
     at = costs[np.isclose(costs["δ"], 1e-6, rtol=1e-6, atol=0)].iloc[0]
     assert at["ε, exact Gaussian (GDP)"] == approx(gdp_epsilon(0.1 * math.sqrt(2), 1e-6))

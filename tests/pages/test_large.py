@@ -33,22 +33,28 @@ from tests.pages.test_reading import Gate
 from tests.small_problems import categorical, integer, private, refused, seeded
 
 N = 3000
-SCHEMA = {"columns": {
-    "id": integer(0, N, bins=3),
-    "a": categorical("x", "y", "z"),
-    "b": integer(0, 9, bins=10),
-    "c": integer(0, 9, bins=10),
-}}
+SCHEMA = {
+    "columns": {
+        "id": integer(0, N, bins=3),
+        "a": categorical("x", "y", "z"),
+        "b": integer(0, 9, bins=10),
+        "c": integer(0, 9, bins=10),
+    }
+}
 
 
 @pytest.fixture
 def parts(tmp_path, monkeypatch):
     """A folder of Parquet, of which this session looks at the first rows only."""
     rng = seeded(0)
-    frame = pd.DataFrame({
-        "id": np.arange(N) // 2, "a": rng.choice(list("xyz"), N), "b": rng.integers(0, 10, N),
-        "c": rng.integers(0, 10, N),
-    })
+    frame = pd.DataFrame(
+        {
+            "id": np.arange(N) // 2,
+            "a": rng.choice(list("xyz"), N),
+            "b": rng.integers(0, 10, N),
+            "c": rng.integers(0, 10, N),
+        }
+    )
     (tmp_path / "people").mkdir()
     frame[:2000].to_parquet(tmp_path / "people" / "0.parquet", row_group_size=500)
     frame[2000:].to_parquet(tmp_path / "people" / "1.parquet")
@@ -188,7 +194,9 @@ def test_how_a_large_text_is_written_is_guessed_and_stated(tmp_path, monkeypatch
 
 
 def test_what_the_schema_refuses_names_column_value_and_row_to_whoever_may_look(parts):
-    pd.DataFrame({"id": [1, 2], "a": ["x", "stranger"], "b": [1, 2], "c": [3, 4]}).to_parquet(parts / "2.parquet")
+    pd.DataFrame({"id": [1, 2], "a": ["x", "stranger"], "b": [1, 2], "c": [3, 4]}).to_parquet(
+        parts / "2.parquet"
+    )
     app = large(parts, SCHEMA)
     line = wrong(app)
     assert line.startswith("people/2.parquet, row group 1: column 'a'")

@@ -25,7 +25,16 @@ from tests.pages.headless import (
     session,
     settled,
 )
-from tests.small_problems import BUDGET, approx, categorical, domain_of, final_errors, finished, numeric, parametrize
+from tests.small_problems import (
+    BUDGET,
+    approx,
+    categorical,
+    domain_of,
+    final_errors,
+    finished,
+    numeric,
+    parametrize,
+)
 
 PARTS = list(learning.PARTS)
 
@@ -59,7 +68,10 @@ def test_one_column_asks_a_question_in_words_shows_the_exact_law_and_follows_the
     price, now = plotted(app, 1)
     _, off = numbers(now["x"] + now["y"])
     assert y[abs(x - 42) <= off].sum() / y.sum() == approx(0.9, abs=2e-3)
-    assert heading(app) == f"Protected median age: within {off:.3g} years of the real one, 9 times in 10"
+    assert (
+        heading(app)
+        == f"Protected median age: within {off:.3g} years of the real one, 9 times in 10"
+    )
     costs = dict(zip(numbers(price["x"]), numbers(price["y"]), strict=True))
     assert costs[1] == off
     assert heading(app, 1) == f"Within {costs[0.1]:.2g} years at ε = 0.1, {costs[3]:.2g} at 3"
@@ -118,7 +130,9 @@ def test_a_classifier_is_learned_from_three_quarters_and_judged_by_the_rest():
     accuracy = plain(plotted(app, 1)[1]["y"])
     assert (accuracy > 0.6).all()
     assert (accuracy < 1).all()
-    assert {"Regularised exponential mechanism", "without privacy"} <= {t.get("name") for t in plotted(app, 2)}
+    assert {"Regularised exponential mechanism", "without privacy"} <= {
+        t.get("name") for t in plotted(app, 2)
+    }
 
 
 def test_a_prediction_opens_with_runs_made_beforehand_and_another_one_waits_for_a_press():
@@ -140,7 +154,12 @@ def test_a_prediction_opens_with_runs_made_beforehand_and_another_one_waits_for_
 @parametrize("loss", ["hinge", "absolute", "huber", "quantile"])
 def test_every_loss_makes_a_picture_of_two_coefficients(loss):
     app = opened(part=PARTS[1], plane_loss=loss)
-    assert [trace["type"] for trace in plotted(app, 1)] == ["heatmap", "contour", "scatter", "scatter"]
+    assert [trace["type"] for trace in plotted(app, 1)] == [
+        "heatmap",
+        "contour",
+        "scatter",
+        "scatter",
+    ]
     assert len(figures(app)) == 3
 
 
@@ -167,7 +186,9 @@ def test_stakeholders_see_what_is_public_only():
     for part in PARTS:
         put(app, part=part)
         assert Provenance.REAL_DATA not in said(app)
-        assert len(figures(app)) == {PARTS[1]: 1, PARTS[3]: 3}.get(part, 0), "pictures of invented rows only"
+        assert len(figures(app)) == {PARTS[1]: 1, PARTS[3]: 3}.get(part, 0), (
+            "pictures of invented rows only"
+        )
         assert not app.metric
 
 
@@ -189,7 +210,9 @@ def test_hostile_names_reach_the_task_and_the_page_as_text():
     target, feature = 'a:b,"c', "![x](http://evil)_<b>"
     columns = {target: categorical("n", "y"), feature: numeric(0, 1, 2)}
     frame = pd.DataFrame({target: ["n", "y"] * 5, feature: np.linspace(0, 1, 10)})
-    problem, _ = read_task(task_text("logistic", target, features=(feature,)), domain_of(columns), frame)
+    problem, _ = read_task(
+        task_text("logistic", target, features=(feature,)), domain_of(columns), frame
+    )
     assert problem.d == 2
     app = opened()
     session(app).table = Table("<i>t</i>", frame, {"columns": columns}, "", uploaded=True)

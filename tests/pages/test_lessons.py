@@ -11,7 +11,17 @@ from pages._ui.lessons.dragged_answers import EPSILON_STOPS
 from pages._ui.lessons.lesson import LESSONS, SEEDS, stored_runs
 from pages._ui.lessons.lesson_answers import decide_sampling_lesson, nearest_mark_index
 from tests import make_assets
-from tests.pages.headless import click, dataframe, dragged, figures, numbers, open_page, press, put, said
+from tests.pages.headless import (
+    click,
+    dataframe,
+    dragged,
+    figures,
+    numbers,
+    open_page,
+    press,
+    put,
+    said,
+)
 from tests.small_problems import all_tables, approx, finished, parametrize, seeded
 
 
@@ -22,7 +32,9 @@ def test_the_first_lesson_s_factor_by_hand():
     problem = all_tables(sample.domain, rows.n)
     workload = problem.workload
     truth = workload.answers_of_rows(rows)
-    runs = [finished("gaussian_maxent", problem, rows, Budget(epsilon, 1e-9)) for epsilon in (0.1, 1.0)]
+    runs = [
+        finished("gaussian_maxent", problem, rows, Budget(epsilon, 1e-9)) for epsilon in (0.1, 1.0)
+    ]
     typical = [float(np.abs(run.release.answers(workload) - truth).mean()) for run in runs]
     factor = typical[0] / typical[1]
     assert 5 < factor < 7.5
@@ -39,7 +51,9 @@ def test_what_is_drawn_was_made_by_the_lessons_settings_and_comes_out_alike_agai
     rows = 1 if lesson.unit == "%" else make_assets.sample_table(lesson.settings["sample"]).n
     assert rows == 1 or f"people of {rows:,}" in lesson.shows
     assert np.shape(kept["shares"]) == (len(SEEDS), len(EPSILON_STOPS), len(lesson.bars))
-    ((again,),) = make_assets.shares(lesson, (0,), (0.3,))  # other draws, after a change, are no other law
+    ((again,),) = make_assets.shares(
+        lesson, (0,), (0.3,)
+    )  # other draws, after a change, are no other law
     at = lesson.values[:, EPSILON_STOPS.index(0.3)] / rows
     assert ((at.min(axis=0) / 2 < again) & (again < at.max(axis=0) * 2)).all()
 
@@ -63,9 +77,13 @@ def test_the_lessons_begin_with_one_patient_and_lead_to_each_of_them():
             for epsilon, place in (lesson.known, lesson.hidden)
         )
         assert numbers(bars["x"])[:2] == approx([known, hidden if lesson is seen else 0.0])
-        assert (bars["text"][1] == "<b>?</b>") is (lesson is not seen), "the answer is no part of the question"
+        assert (bars["text"][1] == "<b>?</b>") is (lesson is not seen), (
+            "the answer is no part of the question"
+        )
         assert (lesson.remember in said(app)) is (lesson is seen)
-        assert (lesson.task in [link.proto.label for link in app.get("link_button")]) is (lesson is not seen)
+        assert (lesson.task in [link.proto.label for link in app.get("link_button")]) is (
+            lesson is not seen
+        )
 
 
 def test_a_wrong_guess_is_told_what_it_was_and_the_bars_that_follow_epsilon_are_what_the_page_below_says():
@@ -74,7 +92,9 @@ def test_a_wrong_guess_is_told_what_it_was_and_the_bars_that_follow_epsilon_are_
     app = open_page("explore", lesson="small-groups", sample="titanic", epsilon="0.1")
     app.radio[0].set_value(lesson.answers[0]).run()
     press(app, "Reveal")
-    assert f"Not quite: you said “{lesson.answers[0]}”. The answer: {lesson.answers[2]}." in said(app)
+    assert f"Not quite: you said “{lesson.answers[0]}”. The answer: {lesson.answers[2]}." in said(
+        app
+    )
     assert lesson.find_answer().sentence in said(app)
     app.radio[0].set_value(lesson.answers[2]).run()
     assert "Right: " in said(app), "a second guess is judged anew"
@@ -83,9 +103,13 @@ def test_a_wrong_guess_is_told_what_it_was_and_the_bars_that_follow_epsilon_are_
     assert data["real"] is None
     assert data["synthetic"] == [np.median(lesson.values, axis=0).tolist()]
     assert data["repeats"] == len(SEEDS)
-    below = dataframe(put(app, **{"Groups by": "Age"}), "group", "error").set_index("group")["error"]
+    below = dataframe(put(app, **{"Groups by": "Age"}), "group", "error").set_index("group")[
+        "error"
+    ]
     drawn = data["synthetic"][0][data["at"]]
-    assert drawn == approx(below[["Child", "Adult"]].to_numpy(), rel=0.5), "the same run, unless it was made before"
+    assert drawn == approx(below[["Child", "Adult"]].to_numpy(), rel=0.5), (
+        "the same run, unless it was made before"
+    )
     assert data["words"][0][data["at"]] == f"children: {drawn[0]:.1%}; adults: {drawn[1]:.1%}."
     falling = np.array(data["synthetic"])[0, :, 0]
     assert falling[0] > 5 * falling[-1]
@@ -96,7 +120,12 @@ def test_the_answer_is_the_nearest_mark_and_follows_the_numbers():
     assert {ratio: nearest_mark_index(ratio, (1, 3, 6, 10)) for ratio in ratios} == ratios
 
     for people, right in (((1.0, 0.11), 0), ((1.0, 0.4), 1), ((0.4, 0.5), 2)):
-        assert decide_sampling_lesson({0.1: (1.0, people[0]), 10.0: (0.1, people[1])}).right_answer_index == right
+        assert (
+            decide_sampling_lesson(
+                {0.1: (1.0, people[0]), 10.0: (0.1, people[1])}
+            ).right_answer_index
+            == right
+        )
 
 
 def _slider_beside_a_drag():

@@ -36,19 +36,28 @@ def test_a_value_that_nobody_knows_is_said_on_every_page_and_which_there_are(pag
     "page, old, now",
     [
         ("explore", "against=ε spent", "against=ε used"),
-        ("compare", "measure=mean over questions&ask-share=99% of runs",
-         "measure=typical error&ask-share=99% of releases"),
+        (
+            "compare",
+            "measure=mean over questions&ask-share=99% of runs",
+            "measure=typical error&ask-share=99% of releases",
+        ),
         ("guarantee", "expert=Accountants&pe-epsilon=0.3", "expert=Cost&epsilon=0.3"),
-        ("evolution", "pe-sample=Quarter disc (the paper's)&pe-delta=1e-06",
-         "pe-sample=A quarter of a disc&delta=1e-6"),
+        (
+            "evolution",
+            "pe-sample=Quarter disc (the paper's)&pe-delta=1e-06",
+            "pe-sample=A quarter of a disc&delta=1e-6",
+        ),
         ("evolution", "part=For experts: two lessons", "part=For experts"),
         ("evolution", "part=The paper's figures", "part=For experts"),
         ("evolution", "part=On a table", "part=My table"),
-        ("learning", "part=Two coefficients&learn-delta=1e-06",
-         "part=Line&delta=1e-6"),
-        ("learning",
-         "part=The whole table&loss=classifier, hinge&learners=regularized_exponential, stages by rule",
-         "part=Prediction&loss=yes or no (hinge)&learners=Regularised exponential mechanism, steps by rule"),
+        ("learning", "part=Two coefficients&learn-delta=1e-06", "part=Line&delta=1e-6"),
+        (
+            "learning",
+            "part=The whole table&loss=classifier, hinge&learners=regularized_exponential, "
+            "stages by rule",
+            "part=Prediction&loss=yes or no (hinge)&learners=Regularised exponential mechanism, "
+            "steps by rule",
+        ),
     ],
 )
 def test_a_link_of_a_former_version_is_led_on_without_a_word(page, old, now):
@@ -56,11 +65,16 @@ def test_a_link_of_a_former_version_is_led_on_without_a_word(page, old, now):
     app = open_page(page, sample="berkeley", **before)
     assert not said(app)
     said_now = {name: app.query_params[name] for name in after}
-    assert {name: value if isinstance(value, str) else value[0] for name, value in said_now.items()} == after
+    assert {
+        name: value if isinstance(value, str) else value[0] for name, value in said_now.items()
+    } == after
 
 
 def test_the_budget_that_a_link_names_wins_over_one_of_a_former_page():
-    for settings in ({"epsilon": "0.3", "pe-epsilon": "10"}, {"pe-epsilon": "10", "epsilon": "0.3"}):
+    for settings in (
+        {"epsilon": "0.3", "pe-epsilon": "10"},
+        {"pe-epsilon": "10", "epsilon": "0.3"},
+    ):
         assert "this release 1%" in captions(open_page("release", sample="berkeley", **settings))
 
 

@@ -22,7 +22,12 @@ LEAST_DISTANCE = 12.0  # of two colours, about five times what an eye can see
 def dots(names, rng, alike):
     """Errors of runs, all of them nearly the same where they are `alike`."""
     lines = [
-        (name, epsilon, seed, (1 if alike else 10 ** rng.uniform(-1, 1)) * rng.uniform(0.99, 1.01) / epsilon)
+        (
+            name,
+            epsilon,
+            seed,
+            (1 if alike else 10 ** rng.uniform(-1, 1)) * rng.uniform(0.99, 1.01) / epsilon,
+        )
         for name in names
         for epsilon in EPSILONS
         for seed in range(2)
@@ -35,21 +40,43 @@ def drawn(names, *, seed=0, alike=False):
     runs = dots(names, seeded(seed), alike)
     by = runs.groupby(["algorithm", "epsilon"], sort=False)["error"]
     middle = by.agg(error="median", low="min", high="max").reset_index()
-    levels = {"within 1 point": 1.0, **{f"{name}: 1": 1.0 + i / 50 for i, name in enumerate(BASELINE_LABELS)}}
+    levels = {
+        "within 1 point": 1.0,
+        **{f"{name}: 1": 1.0 + i / 50 for i, name in enumerate(BASELINE_LABELS)},
+    }
     x, y = np.array(EPSILONS), 1 / np.array(EPSILONS)
-    owners = {"95% promised for Gaussian": names[0], f"{ALGORITHM_TITLES[names[-1]]}, theory × 2": names[-1]}
+    owners = {
+        "95% promised for Gaussian": names[0],
+        f"{ALGORITHM_TITLES[names[-1]]}, theory × 2": names[-1],
+    }
     return frontier_charts.frontier_chart(
-        runs, middle, levels, LOOKS, title="error", titles=ALGORITHM_TITLES, planned_epsilons=EPSILONS, algorithm_by_curve=owners,
-        curves={name: (x, y * (1 + i / 50)) for i, name in enumerate(owners)}, target_error=1.0, advised_point=(0.3, 1.0),
+        runs,
+        middle,
+        levels,
+        LOOKS,
+        title="error",
+        titles=ALGORITHM_TITLES,
+        planned_epsilons=EPSILONS,
+        algorithm_by_curve=owners,
+        curves={name: (x, y * (1 + i / 50)) for i, name in enumerate(owners)},
+        target_error=1.0,
+        advised_point=(0.3, 1.0),
     )
 
 
 def looks_of(figure):
     """The look of each algorithm in a figure: of its line and of its dots."""
     by = {trace.customdata[0][0]: trace for trace in figure.data if trace.customdata is not None}
-    lines = {trace.name: trace.line for trace in figure.data if trace.mode == "lines" and trace.name}
+    lines = {
+        trace.name: trace.line for trace in figure.data if trace.mode == "lines" and trace.name
+    }
     return {
-        name: (trace.marker.color, trace.marker.symbol, lines[trace.name].color, lines[trace.name].dash)
+        name: (
+            trace.marker.color,
+            trace.marker.symbol,
+            lines[trace.name].color,
+            lines[trace.name].dash,
+        )
         for name, trace in by.items()
     }
 
@@ -64,7 +91,10 @@ def subsets():
 @parametrize("alike", [False, True], ids=["apart", "alike"])
 def test_an_algorithm_looks_the_same_and_every_line_has_a_label_that_meets_no_other(names, alike):
     figure = drawn(names, alike=alike)
-    whole = {name: (look["color"], look["symbol"], look["color"], look["dash"]) for name, look in LOOKS.items()}
+    whole = {
+        name: (look["color"], look["symbol"], look["color"], look["dash"])
+        for name, look in LOOKS.items()
+    }
     assert looks_of(figure) == {name: whole[name] for name in names}
     lines = [t.name for t in figure.data if t.mode == "lines" and t.name and t.hoverinfo]
     labels = [note.text.replace("<br>", "\n") for note in figure.layout.annotations]
@@ -114,7 +144,9 @@ def lab(colour):
 def test_other_charts_draw_algorithms_as_the_frontier_does(names):
     titles = frontier_charts.series_styles([ALGORITHM_TITLES[name] for name in ALL])
     assert list(titles.values()) == list(LOOKS.values())
-    runs = dots(names, seeded(2), alike=False).assign(line=lambda d: d["algorithm"].map(ALGORITHM_TITLES))
+    runs = dots(names, seeded(2), alike=False).assign(
+        line=lambda d: d["algorithm"].map(ALGORITHM_TITLES)
+    )
     by = runs.groupby(["line", "epsilon"], sort=False)["error"]
     figure = frontier_charts.epsilon_band_chart(
         by.agg(middle="median", low="min", high="max").reset_index(), titles, "error"
@@ -130,5 +162,9 @@ def test_other_charts_draw_algorithms_as_the_frontier_does(names):
     for name in names:
         look = titles[ALGORITHM_TITLES[name]]
         line = rf'stroke="{look["color"]}" stroke-width="1.5"'
-        dash = rf'\s+stroke-dasharray="{look["dash"].replace("px", "")}"' if look["dash"] != "solid" else "/>"
+        dash = (
+            rf'\s+stroke-dasharray="{look["dash"].replace("px", "")}"'
+            if look["dash"] != "solid"
+            else "/>"
+        )
         assert re.search(line + dash, text), name

@@ -8,7 +8,11 @@ import pandas as pd
 import pytest
 
 from dpcore import Budget, domain_to_json
-from dpcore.algorithms.schema_measurement.measurement_plan import default_schema_share, divide_budget, plan_schema
+from dpcore.algorithms.schema_measurement.measurement_plan import (
+    default_schema_share,
+    divide_budget,
+    plan_schema,
+)
 from dpcore.evaluation import schema_trial as evaluation
 from dpcore.release.preparation import PartialSchemaRows
 from dpcore.schema.partial_schema import partial_schema_from_json
@@ -49,7 +53,9 @@ MEASURE, TRY = "Measure them privately", "Try it: measure with noise that can be
 
 def brought(frame=None, **query):
     """The Data page with these people and a schema from a file."""
-    app = opened((people() if frame is None else frame).to_csv(index=False).encode(), bars=False, **query)
+    app = opened(
+        (people() if frame is None else frame).to_csv(index=False).encode(), bars=False, **query
+    )
     return upload_schema(app, json.dumps(OPEN).encode())
 
 
@@ -64,7 +70,13 @@ def everybody_else():
 def test_what_it_costs_and_how_far_off_it_may_be_are_those_of_the_plan():
     app = brought()
     opening, share = partial_schema_from_json(OPEN), default_schema_share(3, N, 1, BUDGET)
-    plan = plan_schema(opening.unknown_columns, N, 1, divide_budget(BUDGET, share, has_categories=True), exact=False)
+    plan = plan_schema(
+        opening.unknown_columns,
+        N,
+        1,
+        divide_budget(BUDGET, share, has_categories=True),
+        exact=False,
+    )
     for column in opening.unknown_columns:
         assert plan.predicted_error_text(column) in shown(app)
         assert plan.missing_budget_text(column) in shown(app), "so few rows show little of it"
@@ -77,7 +89,10 @@ def test_what_it_costs_and_how_far_off_it_may_be_are_those_of_the_plan():
         opening.unknown_columns[0]
     ) in shown(app)
     put(app, delta=0.0)
-    assert "**job**: at delta=0 its values cannot be measured, because a single row would reveal its own" in shown(app)
+    assert (
+        "**job**: at delta=0 its values cannot be measured, because a single row would reveal "
+        "its own" in shown(app)
+    )
     assert button(app, TRY).disabled
 
 
@@ -101,13 +116,22 @@ def test_one_click_writes_private_for_the_columns_that_nobody_typed():
 
 
 def test_the_grid_says_what_the_schema_says_and_back():
-    rows = {row["column"]: row for row in _grid_rows(Table("t.csv", people(), OPEN, "", uploaded=True))}
+    rows = {
+        row["column"]: row for row in _grid_rows(Table("t.csv", people(), OPEN, "", uploaded=True))
+    }
     texts = [row["public values or range"] for row in rows.values()]
     assert texts == [
-        "measured privately", "f; m", "measured privately, groups of equal counts", "measured privately, 8 groups",
+        "measured privately",
+        "f; m",
+        "measured privately, groups of equal counts",
+        "measured privately, 8 groups",
     ]
     for before in (OPEN["columns"], {}):
-        again = {"columns": {name: entry_from_row(name, row, before.get(name, {})) for name, row in rows.items()}}
+        again = {
+            "columns": {
+                name: entry_from_row(name, row, before.get(name, {})) for name, row in rows.items()
+            }
+        }
         assert partial_schema_from_json(again) == partial_schema_from_json(OPEN)
     assert entry_from_row(
         "sex", rows["sex"] | {"public values or range": "private"}, OPEN["columns"]["sex"]
@@ -119,12 +143,16 @@ def test_the_grid_says_what_the_schema_says_and_back():
 def test_no_cell_of_an_open_column_is_looked_at_by_the_table(monkeypatch):
     asked = []
     monkeypatch.setattr(pd.Series, "value_counts", lambda *_, **__: pytest.fail("looked"))
-    monkeypatch.setattr(Table, "column_cells", lambda self, name: asked.append(name) or pd.Series(self.frame[name]))
+    monkeypatch.setattr(
+        Table, "column_cells", lambda self, name: asked.append(name) or pd.Series(self.frame[name])
+    )
     mine = Table("t.csv", everybody_else(), OPEN, "", uploaded=True)
     assert mine.partial_schema is not None
     assert mine.domain is None
     home = sys.modules[Table.__module__]  # by its name one gets a function of the package
-    monkeypatch.setattr(home, "problems", lambda name, *_: asked.append(f"problems of {name}") or ())
+    monkeypatch.setattr(
+        home, "problems", lambda name, *_: asked.append(f"problems of {name}") or ()
+    )
     mine.set_schema(OPEN | {"constraints": []})
     assert not [said for said in asked if said.startswith("problems")]
 
@@ -133,7 +161,9 @@ def test_a_trial_makes_the_domain_counts_as_a_look_and_is_gone_when_the_schema_c
     app = press(brought(), TRY)
     mine, text = table(app), dataframe(app, "found").to_csv()
     division = divide_budget(BUDGET, default_schema_share(3, N, 1, BUDGET), has_categories=True)
-    found = evaluation.measure_schema_with_seed(mine.partial_schema, mine.frame, mine.unit, division, seed=0)
+    found = evaluation.measure_schema_with_seed(
+        mine.partial_schema, mine.frame, mine.unit, division, seed=0
+    )
     assert mine.domain == found.domain == mine.trial.found.domain
     for one in found.findings:
         assert one.description in text
@@ -144,7 +174,9 @@ def test_a_trial_makes_the_domain_counts_as_a_look_and_is_gone_when_the_schema_c
     assert mine.schema == OPEN, "what was found does not get into the schema"
     assert "do not publish" not in text
     put(app, **REAL)
-    assert "2 values: clerk, nurse" in dataframe(app, "found")["real rows (do not publish)"].tolist()
+    assert (
+        "2 values: clerk, nurse" in dataframe(app, "found")["real rows (do not publish)"].tolist()
+    )
     press(put(app, schema_seed=7), TRY)
     assert table(app).trial.seed == 7
     assert table(app).domain != found.domain
@@ -182,7 +214,9 @@ def test_decimal_commas_are_read_where_the_schema_says_so_and_the_records_stay_a
     mine.set_schema({"columns": {"pay": numbers | {"unreadable": "missing"}}, "measured": ["pay"]})
     assert mine.rows(("pay",)).values.tolist() == [[1]], "not one is a number without that"
     mine.update_entries({"sex": categorical("f", "m")})
-    assert mine.schema["measured"] == ["pay"], "what was paid for stays so as long as it is not edited"
+    assert mine.schema["measured"] == ["pay"], (
+        "what was paid for stays so as long as it is not edited"
+    )
     mine.set_schema({"columns": {"pay": numbers}})
     assert "'0,5' in row 1 is not a number" in mine.problem
     mine.set_schema({"columns": {"pay": numbers | {"read": "amount, decimal comma"}}})
@@ -196,9 +230,16 @@ def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     rest = divide_budget(BUDGET, share.part, has_categories=True).algorithm_cost
     app.query_params["below"] = "Budget used"
     go(app, "explore")
-    assert 0.99 * rest < session(app).held["explore"].first.results[0].summary["spent"]["mu"] ** 2 / 2 <= rest
+    assert (
+        0.99 * rest
+        < session(app).held["explore"].first.results[0].summary["spent"]["mu"] ** 2 / 2
+        <= rest
+    )
     words = captions(app)
-    assert f"for {share.part:.1%} of ε = 1 at δ = 1e-9. A release measures it anew. The algorithm has the rest" in words
+    assert (
+        f"for {share.part:.1%} of ε = 1 at δ = 1e-9. A release measures it anew. The algorithm "
+        "has the rest" in words
+    )
     assert "Used: ε = 1 at δ = 1e-9, by the schema and the algorithm together, at the most" in words
     assert f"{share.part:.1%} of the budget of ε = 1 is the schema's" in words
     guarantee(app)
@@ -214,7 +255,9 @@ def for_release(app, folder):
     return put(go(app, "release"), ledger_folder=str(folder))
 
 
-def test_before_anything_is_measured_pages_say_the_same_whatever_the_cells_are_and_what_is_reserved(tmp_path):
+def test_before_anything_is_measured_pages_say_the_same_whatever_the_cells_are_and_what_is_reserved(
+    tmp_path,
+):
     first, second = both = brought(), brought(everybody_else())
     assert table(first).partial_schema is not None
     assert all_words(first) == all_words(second)
@@ -231,13 +274,17 @@ def test_before_anything_is_measured_pages_say_the_same_whatever_the_cells_are_a
         assert not app.error
         assert not app.text_area, "nobody has looked"
     assert "**job**: values shared by fewer than about" in shown(first)
-    assert "Schema and algorithm may cost ε = 1 at δ = 1e-9 by zero-concentrated DP" in captions(first)
+    assert "Schema and algorithm may cost ε = 1 at δ = 1e-9 by zero-concentrated DP" in captions(
+        first
+    )
     assert "It uses all that both may ever need" in captions(first)
     share = default_schema_share(3, N, 1, BUDGET)
     assert f"{share:.1%} of the budget measures it, and {1 - share:.1%} is left" in captions(first)
     assert not list(tmp_path.iterdir())
     put(first, algorithm=titled("mwem"), delta=0.0)
-    assert "column 'job': at delta=0 its values cannot be measured" in wrong(settled(first)).replace("\u2060", "")
+    assert "column 'job': at delta=0 its values cannot be measured" in wrong(
+        settled(first)
+    ).replace("\u2060", "")
     assert NOW not in labels(first)
 
 
@@ -267,7 +314,9 @@ def test_without_open_columns_among_those_asked_a_release_is_like_any_other(tmp_
     assert json.loads(made(release(app))["release.json"])["measured"] == []
 
 
-def test_a_cancelled_trial_leaves_the_schema_and_a_forgotten_table_leaves_nothing(tmp_path, monkeypatch):
+def test_a_cancelled_trial_leaves_the_schema_and_a_forgotten_table_leaves_nothing(
+    tmp_path, monkeypatch
+):
     gate = Gate(monkeypatch, schema_measurement, "explore_schema")
     app = click(brought(), TRY)
     gate.cancelled(app)

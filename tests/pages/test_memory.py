@@ -42,7 +42,10 @@ def test_what_a_browser_may_send_and_a_header_without_rows_change_nothing():
     mine = table(app)
     before = mine.schema
     for found in (
-        {}, {"entries": 3}, {"entries": {"age": 3, "none": TYPED}}, {"entries": {"age": {}}, "constraints": "x"},
+        {},
+        {"entries": 3},
+        {"entries": {"age": 3, "none": TYPED}},
+        {"entries": {"age": {}}, "constraints": "x"},
     ):
         _restore_columns(found, mine, ignore_progress)
         assert mine.schema == before

@@ -34,7 +34,20 @@ from tests.pages.headless import (
 from tests.small_problems import QUERIES, all_tables, finished, parametrize
 from tests.source_map import Source
 
-HOSTILE = ["", "inf", "1e999", "NaN", "-1", "[]", "9" * 400, "<script>", "$x^2$", "x" * 3000, "../../etc/passwd", "1,2"]
+HOSTILE = [
+    "",
+    "inf",
+    "1e999",
+    "NaN",
+    "-1",
+    "[]",
+    "9" * 400,
+    "<script>",
+    "$x^2$",
+    "x" * 3000,
+    "../../etc/passwd",
+    "1,2",
+]
 
 
 @parametrize("name", ["release", "guarantee", "audit", "evolution", "learning", "compare"])
@@ -50,15 +63,22 @@ def test_nothing_in_the_address_breaks_a_page(name):
 
 BADGE = re.compile(r":\w+-badge\[:material/\w+: ([^\]]*)\]")
 BADGES = {
-    "explore": [Provenance.REAL_DATA], "compare": [Provenance.REAL_DATA], "learning": [Provenance.REAL_DATA], "release": [Provenance.PUBLIC],
-    "guarantee": [Provenance.PUBLIC], "audit": [Provenance.PUBLIC], "evolution": [Provenance.PUBLIC],
+    "explore": [Provenance.REAL_DATA],
+    "compare": [Provenance.REAL_DATA],
+    "learning": [Provenance.REAL_DATA],
+    "release": [Provenance.PUBLIC],
+    "guarantee": [Provenance.PUBLIC],
+    "audit": [Provenance.PUBLIC],
+    "evolution": [Provenance.PUBLIC],
 }
 
 
 def badges(app):
     found = [words for element in app.markdown for words in BADGE.findall(element.value)]
     return [
-        Provenance.REAL_DATA if words == PUBLIC_SAMPLE_TEXT else Provenance(words.removesuffix(" yet"))
+        Provenance.REAL_DATA
+        if words == PUBLIC_SAMPLE_TEXT
+        else Provenance(words.removesuffix(" yet"))
         for words in found
     ]
 
@@ -88,7 +108,9 @@ def test_a_page_is_short_and_computes_nothing():
     source = Source.real()
     assert list(heavy_pages(source)) == []
     for path in ("app.py", "pages/explore.py"):
-        assert list(heavy_pages(source.with_breach({path: "import numpy as np"}))) == [f"{path} computes"]
+        assert list(heavy_pages(source.with_breach({path: "import numpy as np"}))) == [
+            f"{path} computes"
+        ]
         assert list(heavy_pages(source.with_breach({path: "\n" * 121}))) == [f"{path} is long"]
 
 
@@ -101,7 +123,9 @@ def test_start_has_a_chart_before_any_click_and_follows_epsilon():
     at = data["at"]
     first, others = np.array(data["synthetic"])[:, at][0], np.array(data["synthetic"])[1:, at]
     assert 0.01 < np.abs(first - data["real"]).max() < 0.03, "seen, and small"
-    assert ((others.min(axis=0) < first) & (first < others.max(axis=0))).all(), "no bar at the end of its range"
+    assert ((others.min(axis=0) < first) & (first < others.max(axis=0))).all(), (
+        "no bar at the end of its range"
+    )
     assert stop(data) == "ε = 0.1"
     assert "ε = 0.1**" in data["words"][0][at]
     assert "50.4 times in 100" in data["words"][0][at]
@@ -111,7 +135,9 @@ def test_start_has_a_chart_before_any_click_and_follows_epsilon():
     assert "54 times in 100" in data["words"][0][data["at"]]
 
 
-@parametrize("said", [None, "x", [1], {}, *({"stop": v} for v in ("1", 1.5, True, -1, 3, [1], None, 10**9))])
+@parametrize(
+    "said", [None, "x", [1], {}, *({"stop": v} for v in ("1", 1.5, True, -1, 3, [1], None, 10**9))]
+)
 def test_what_a_browser_sends_that_is_no_stop_moves_nothing(said):
     assert read_reported_stop(said, 3) is None
     assert [read_reported_stop({"stop": stop}, 3) for stop in range(3)] == [0, 1, 2]
@@ -138,23 +164,36 @@ def frames_are_runs(data):
 def test_explore_has_every_chart_and_follows_what_is_chosen_and_typed():
     app = open_page("explore")
     assert [tab.label for tab in app.tabs] == [
-        "Groups", "Ask a question", "Linked columns", "Budget used",
-        "Two settings", "Download",
+        "Groups",
+        "Ask a question",
+        "Linked columns",
+        "Budget used",
+        "Two settings",
+        "Download",
     ]
     drawn, at_one = figures(app), dataframe(app, "error")["error"].max()
     assert len(drawn) == 5
     assert all(Figure(figure).data for figure in drawn), "Plotly checks all of it"
-    scales = [trace["colorscale"] for figure in drawn for trace in figure["data"] if trace["type"] == "heatmap"]
+    scales = [
+        trace["colorscale"]
+        for figure in drawn
+        for trace in figure["data"]
+        if trace["type"] == "heatmap"
+    ]
     assert scales == [figure_frame.SHADES, figure_frame.DIVERGING]
     app = put(open_page("explore", below="Ask a question"), question="sex = Female and age < 35")
     assert "**Real " in said(app)
-    assert Provenance.RELEASED not in badges(app), "an answer of an exploration is not called protected"
+    assert Provenance.RELEASED not in badges(app), (
+        "an answer of an exploration is not called protected"
+    )
     put(app, question="sex = Femal")
     assert "Femal" in wrong(app)
     put(app, question="", delta=0.0)
     assert "delta=0" in wrong(app)
     put(app, epsilon=0.01, delta=1e-9)
-    assert dataframe(app, "error")["error"].max() > 3 * at_one, "a smaller ε costs more, and no choice is lost"
+    assert dataframe(app, "error")["error"].max() > 3 * at_one, (
+        "a smaller ε costs more, and no choice is lost"
+    )
 
 
 @parametrize("name", QUERIES)
@@ -192,7 +231,10 @@ def test_a_lesson_asks_first_and_then_shows_and_explains(key):
     later = [link.proto.label for link in app.get("link_button")]
     number = list(lessons.LESSONS).index(key)
     assert heading(app).startswith(f"Lesson {number + 1} of {len(lessons.LESSONS)}: ")
-    following = [f"Next lesson: {one.title}" for one in list(lessons.LESSONS.values())[number + 1 : number + 2]]
+    following = [
+        f"Next lesson: {one.title}"
+        for one in list(lessons.LESSONS.values())[number + 1 : number + 2]
+    ]
     assert later == following
     assert figures(app)
 
@@ -202,20 +244,40 @@ def glossary(app):
     body = next(h.proto.body for h in app.get("html") if "<details" in h.proto.body)
     card = r"<b>(.*?) \((.*?)\)</b><br>(.*?)</summary><div>(.*?)(?: <i>(.*?)</i>)?</div>"
     cards = re.findall(card, unescape(body))
-    return {word: (said, f"{first} {rest}".strip(), example) for said, word, first, rest, example in reversed(cards)}
+    return {
+        word: (said, f"{first} {rest}".strip(), example)
+        for said, word, first, rest, example in reversed(cards)
+    }
 
 
 def test_the_glossary_has_the_words_that_pages_use_and_finds_them():
     app = open_page("glossary")
     told = glossary(app)
-    for word in ("marginal", "cell", "workload", "point", "frontier", "sampling floor", "disagreement"):
-        assert glossary_words.glossary_tooltip(word) == f"**{word[0].upper()}{word[1:]}**: {told[word][1]}"
+    for word in (
+        "marginal",
+        "cell",
+        "workload",
+        "point",
+        "frontier",
+        "sampling floor",
+        "disagreement",
+    ):
+        assert (
+            glossary_words.glossary_tooltip(word)
+            == f"**{word[0].upper()}{word[1:]}**: {told[word][1]}"
+        )
         assert told[word][0]
-    assert all(re.search(r"\d", told[word][2]) for word in glossary_words.GLOSSARY), "an example in numbers"
+    assert all(re.search(r"\d", told[word][2]) for word in glossary_words.GLOSSARY), (
+        "an example in numbers"
+    )
     assert "at most 50.4 at ε = 0.1, 54 at ε = 1, 78 at ε = 10. A coin: 50." in told["ε"][2]
-    assert "12 releases of ε = 1 fit into a whole budget of 3" in told["composition"][2], "as Release says"
+    assert "12 releases of ε = 1 fit into a whole budget of 3" in told["composition"][2], (
+        "as Release says"
+    )
     assert f"{sample_table('census').domain.size:,} combinations" in told["cell"][2]
-    assert lessons.LESSONS["small-groups"].find_answer().sentence in told["disagreement"][2], "one rounding"
+    assert lessons.LESSONS["small-groups"].find_answer().sentence in told["disagreement"][2], (
+        "one rounding"
+    )
     put(app, glossary_search="REPEAT")
     assert set(glossary(app)) == {"seed", "trial"}
     put(app, glossary_search="mwem")
@@ -223,25 +285,43 @@ def test_the_glossary_has_the_words_that_pages_use_and_finds_them():
     assert {len(cls.about.brief.split()) <= 7 for cls in ALGORITHMS.values()} == {True}
 
 
-@parametrize("search", ["mwem", "ε", "Sampling", "protected", "noise", "frank-wolfe", "zzz", "<b>*zz*"])
+@parametrize(
+    "search", ["mwem", "ε", "Sampling", "protected", "noise", "frank-wolfe", "zzz", "<b>*zz*"]
+)
 def test_the_search_filters_every_part_of_the_glossary_and_says_how_many_it_found(search):
     app = put(open_page("glossary"), glossary_search=search)
-    counts = {tab.label.partition(" (")[0]: int(re.search(r"\((\d+)\)$", tab.label)[1]) for tab in app.tabs}
+    counts = {
+        tab.label.partition(" (")[0]: int(re.search(r"\((\d+)\)$", tab.label)[1])
+        for tab in app.tabs
+    }
     parts = {tab.label.partition(" (")[0]: tab for tab in app.tabs}
     assert list(counts) == ["Words", "Algorithms", "Letters", "Labels"]
     whole = {
-        "Words": [f"{word} {entry['plain']} {entry['means']}" for word, entry in glossary_words.GLOSSARY.items()],
+        "Words": [
+            f"{word} {entry['plain']} {entry['means']}"
+            for word, entry in glossary_words.GLOSSARY.items()
+        ],
         "Letters": [f"{sign} {means}" for sign, means in SYMBOL_MEANINGS.items()],
         "Labels": [f"{kind.value} {kind.meaning}" for kind in Provenance],
     }
     for name, texts in whole.items():
         assert counts[name] == sum(search.casefold() in text.casefold() for text in texts), name
-    assert counts["Algorithms"] == (len(parts["Algorithms"].dataframe[0].value) if counts["Algorithms"] else 0)
-    assert counts["Algorithms"] >= sum(search.casefold() in cls.about.title.casefold() for cls in ALGORITHMS.values())
-    assert (len(parts["Letters"].dataframe[0].value) if counts["Letters"] else 0) == counts["Letters"]
+    assert counts["Algorithms"] == (
+        len(parts["Algorithms"].dataframe[0].value) if counts["Algorithms"] else 0
+    )
+    assert counts["Algorithms"] >= sum(
+        search.casefold() in cls.about.title.casefold() for cls in ALGORITHMS.values()
+    )
+    assert (len(parts["Letters"].dataframe[0].value) if counts["Letters"] else 0) == counts[
+        "Letters"
+    ]
     assert all(len(frame.value) for frame in app.dataframe), "no table is empty"
     for name, count in counts.items():
-        empty = [caption.value for caption in parts[name].caption if caption.value.startswith("Nothing behind")]
+        empty = [
+            caption.value
+            for caption in parts[name].caption
+            if caption.value.startswith("Nothing behind")
+        ]
         assert bool(empty) == (not count), name
         assert all(other in empty[0] for other, some in counts.items() if some and empty)
 

@@ -55,8 +55,14 @@ def test_a_file_that_is_named_on_ones_own_machine_is_read_as_an_upload_is(tmp_pa
     app = typed(opened(None), path)
     there, uploaded = table(app), table(opened(CSV, "people.csv"))
     assert there.frame.equals(uploaded.frame)
-    assert (there.name, there.schema, there.guesses) == (uploaded.name, uploaded.schema, uploaded.guesses)
-    assert there.uploaded, "it is nobody's sample: its name goes into no address, its results into no shared cache"
+    assert (there.name, there.schema, there.guesses) == (
+        uploaded.name,
+        uploaded.schema,
+        uploaded.guesses,
+    )
+    assert there.uploaded, (
+        "it is nobody's sample: its name goes into no address, its results into no shared cache"
+    )
     assert there.peeked
     assert "on this computer" in there.source
     assert "sample" not in app.query_params
@@ -90,7 +96,9 @@ def test_what_cannot_be_read_is_refused_in_one_line_and_the_table_stays(tmp_path
         assert "no whole path" in wrong(app)
 
 
-def test_on_a_server_for_others_nothing_can_be_named_until_its_owner_sets_up_a_folder(monkeypatch, elsewhere):
+def test_on_a_server_for_others_nothing_can_be_named_until_its_owner_sets_up_a_folder(
+    monkeypatch, elsewhere
+):
     monkeypatch.setattr(server_paths, "public_host", lambda: True)
     monkeypatch.delenv(server_paths.FOLDER_VARIABLE, raising=False)
     app = opened(None)
@@ -101,9 +109,16 @@ def test_on_a_server_for_others_nothing_can_be_named_until_its_owner_sets_up_a_f
 
 
 def test_a_folder_shows_its_tables_and_no_way_out_of_it(folder):
-    assert server_paths.list_table_names(folder) == ["again.csv", "deep", "folder.csv", "people.csv"]
+    assert server_paths.list_table_names(folder) == [
+        "again.csv",
+        "deep",
+        "folder.csv",
+        "people.csv",
+    ]
     app = opened(None)
-    assert app.selectbox(key=server_tables.FILE_WIDGET_KEY).options == server_paths.list_table_names(folder)
+    assert app.selectbox(
+        key=server_tables.FILE_WIDGET_KEY
+    ).options == server_paths.list_table_names(folder)
     assert server_tables.PATH_WIDGET_KEY not in {t.key for t in app.text_input}
     press(put(app, **{server_tables.FILE_WIDGET_KEY: "people.csv"}), READ)
     assert table(app).name == "people.csv"
@@ -112,8 +127,24 @@ def test_a_folder_shows_its_tables_and_no_way_out_of_it(folder):
 
 
 WAYS_OUT = [
-    "out.csv", "gone.csv", "../elsewhere/secret.csv", "deep/inner.csv", "deep/../people.csv", ".hidden.csv", "notes.md",
-    "pipe.csv", "deep/", "away", "", ".", "..", "/", "/etc/passwd", "people.csv/", "people.csv\0", "~/people.csv",
+    "out.csv",
+    "gone.csv",
+    "../elsewhere/secret.csv",
+    "deep/inner.csv",
+    "deep/../people.csv",
+    ".hidden.csv",
+    "notes.md",
+    "pipe.csv",
+    "deep/",
+    "away",
+    "",
+    ".",
+    "..",
+    "/",
+    "/etc/passwd",
+    "people.csv/",
+    "people.csv\0",
+    "~/people.csv",
 ]
 
 
@@ -160,7 +191,9 @@ def test_a_folder_below_that_becomes_a_link_is_seen(folder, elsewhere):
     (folder / "deep").rename(folder / "moved")
     (folder / "deep").symlink_to(elsewhere.parent)
     with refused("is not in the folder"):
-        server_paths.require_file_of_folder(folder / "deep" / "secret.csv", folder, os.stat(elsewhere))
+        server_paths.require_file_of_folder(
+            folder / "deep" / "secret.csv", folder, os.stat(elsewhere)
+        )
 
 
 def test_a_file_that_grows_while_it_is_read_is_refused(folder, monkeypatch):
@@ -177,7 +210,10 @@ def test_a_file_that_grows_while_it_is_read_is_refused(folder, monkeypatch):
 def test_reading_says_how_far_it_is_and_can_be_cancelled(tmp_path, monkeypatch):
     path = tmp_path / "people.csv"
     path.write_bytes(CSV * 40)
-    work, heard = file_reading.ThreadJob(function=partial(server_tables._read_server_table, path, None)), []
+    work, heard = (
+        file_reading.ThreadJob(function=partial(server_tables._read_server_table, path, None)),
+        [],
+    )
     tell = work.report_progress
 
     def overheard(share, words):

@@ -20,10 +20,22 @@ def facts(tmp_path_factory):
     place, sample = tmp_path_factory.mktemp("release"), samples.berkeley()
     sample.frame.to_csv(place / "t.csv", index=False)
     (place / "s.json").write_text(json.dumps(domain_to_json(sample.domain)))
-    asked = {"table": str(place / "t.csv"), "schema": place / "s.json", "epsilon": 1, "delta": "1e-9"}
+    asked = {
+        "table": str(place / "t.csv"),
+        "schema": place / "s.json",
+        "epsilon": 1,
+        "delta": "1e-9",
+    }
     cli(order(place / "out", ledger=place / "l.sqlite", total=(1, "1e-9"), **asked))
-    cli(arguments(queries="marginals:2", algorithm="gaussian_maxent", json=place / "run.json", **asked))
-    return {p.name: unescape(p.read_text()) for p in (*(place / "out").glob("*.[hj][ts][mo]*"), place / "run.json")}
+    cli(
+        arguments(
+            queries="marginals:2", algorithm="gaussian_maxent", json=place / "run.json", **asked
+        )
+    )
+    return {
+        p.name: unescape(p.read_text())
+        for p in (*(place / "out").glob("*.[hj][ts][mo]*"), place / "run.json")
+    }
 
 
 def test_pages_card_review_and_files_say_one_guess_rate_and_one_factor(facts):

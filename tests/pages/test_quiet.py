@@ -87,11 +87,15 @@ def test_what_is_no_error_is_logged_as_it_is(hushed):
 
 
 def test_an_error_on_a_page_reaches_the_log_without_its_words(hushed, capsys):
-    text = logged(handle_user_script_exception, broken(), lambda _error: True, name="streamlit.error_util")
+    text = logged(
+        handle_user_script_exception, broken(), lambda _error: True, name="streamlit.error_util"
+    )
     assert "Uncaught app execution" in text
     assert "KeyError" in text
     assert PLANTED not in text + "".join(capsys.readouterr())
-    assert importlib.util.find_spec("rich"), "or nothing was tried: with it Streamlit prints errors by itself"
+    assert importlib.util.find_spec("rich"), (
+        "or nothing was tried: with it Streamlit prints errors by itself"
+    )
 
 
 def test_warnings_and_what_ends_a_thread_or_is_dropped_say_no_words_either(hushed, capsys):
@@ -107,7 +111,9 @@ def test_warnings_and_what_ends_a_thread_or_is_dropped_say_no_words_either(hushe
 
 
 def test_a_process_that_was_hushed_dies_without_words():
-    code = f"from pages._ui.server import log_privacy; log_privacy.hush(); raise KeyError({PLANTED!r})"
+    code = (
+        f"from pages._ui.server import log_privacy; log_privacy.hush(); raise KeyError({PLANTED!r})"
+    )
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert ended.returncode == 1
     assert "KeyError (its words" in ended.stderr

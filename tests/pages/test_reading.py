@@ -10,7 +10,16 @@ from pages._ui.data import file_reading
 from pages._ui.jobs import table_changes
 from pages._ui.jobs.thread_job import StopRequested, ThreadJob, start_job
 from pages._ui.session.table import INFERRED_FROM_DATA, Table
-from tests.pages.headless import click, labels, plainly, session, settled, table, upload_schema, wrong
+from tests.pages.headless import (
+    click,
+    labels,
+    plainly,
+    session,
+    settled,
+    table,
+    upload_schema,
+    wrong,
+)
 from tests.pages.test_data import CSV, KNOWN, READ, opened
 from tests.small_problems import parametrize
 
@@ -65,7 +74,11 @@ def all_idle():
     """Whether all threads that read have come to an end of what they did."""
     together = threading.Barrier(table_changes.MAX_CONCURRENT_JOBS)
     works = [
-        start_job(table_changes.THREAD_KIND, lambda _: together.wait(60), table_changes.MAX_CONCURRENT_JOBS)
+        start_job(
+            table_changes.THREAD_KIND,
+            lambda _: together.wait(60),
+            table_changes.MAX_CONCURRENT_JOBS,
+        )
         for _ in range(table_changes.MAX_CONCURRENT_JOBS)
     ]
     return all(work.wait(60) for work in works)
@@ -77,7 +90,10 @@ def test_the_table_in_use_stays_until_another_one_is_read(monkeypatch):
     assert "Cancel" in labels(app)
     assert table(app).name == "titanic"
     assert app.selectbox(key="sample").value == "titanic"
-    assert any("The file is read" in bar.proto.text or "Waiting" in bar.proto.text for bar in app.get("progress"))
+    assert any(
+        "The file is read" in bar.proto.text or "Waiting" in bar.proto.text
+        for bar in app.get("progress")
+    )
     gate.let()
     settled(app)
     assert table(app).name == "*mine*.csv"
@@ -146,7 +162,11 @@ def test_reading_off_goes_on_beside_the_page_and_a_cancelled_one_changes_nothing
     assert table(app).schema is before
     gate.cancelled(app)
     assert "Cancelled: the schema is as it was." in [w.value for w in app.warning]
-    assert (table(app).schema, table(app).peeked, table(app).has_data_entries) == (before, True, False)
+    assert (table(app).schema, table(app).peeked, table(app).has_data_entries) == (
+        before,
+        True,
+        False,
+    )
     assert session(app).was_viewed(table(app)), "it was asked for, and may have begun"
     click(app, READ)
     assert table(settled(app)).has_data_entries
@@ -207,8 +227,10 @@ def test_a_schema_file_that_is_none_is_said_and_another_one_is_used():
     app = opened()
     good = b'{"columns": {"age": {"kind": "integer", "low": 0, "high": 120}}}'
     for content, words in (
-        (b"{", "not readable as JSON"), (b"[1]", "must be a JSON object"),
-        (b'{"columns": {"age": {"kind": [], "edges": [30]}}}', ""), (good, ""),
+        (b"{", "not readable as JSON"),
+        (b"[1]", "must be a JSON object"),
+        (b'{"columns": {"age": {"kind": [], "edges": [30]}}}', ""),
+        (good, ""),
     ):
         upload_schema(app, content)
         assert words in wrong(app) + "".join(warning.value for warning in app.warning)

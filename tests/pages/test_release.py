@@ -69,24 +69,38 @@ def no_ledger_of_the_owner(monkeypatch):
 
 def opened(folder, page="release", **query):
     """The page on the Berkeley sample, with the ledger in `folder`."""
-    clear_session_resource_cache("test session id")  # another tab: AppTest gives all the same session
+    clear_session_resource_cache(
+        "test session id"
+    )  # another tab: AppTest gives all the same session
     app = new_tab(**({"sample": "berkeley"} | query))
     app.session_state["first-values"] = False  # nobody looks at an upload
     return go(app, page, folder)
 
 
-def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_what_is_missing(tmp_path):
+def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_what_is_missing(
+    tmp_path,
+):
     app = opened(None)
-    assert everything(app).count("New budget · this release 8%") == 2  # what was used before is not known
+    assert (
+        everything(app).count("New budget · this release 8%") == 2
+    )  # what was used before is not known
     assert button(app, f"{NOW} (choose a folder first)").disabled
     assert "Uses 8%, even if it fails." in said(app)
     assert "4,526 invented rows" in said(app)
     assert "12 such releases, not 3. After 12, a guess is right at most 63" in captions(app)
     put(app, epsilon=0.01)
-    assert "After 100, a guess is right at most" in captions(app)  # no more, whose exact sum would take minutes
+    assert "After 100, a guess is right at most" in captions(
+        app
+    )  # no more, whose exact sum would take minutes
     put(put(app, algorithm=titled("dpfw"), epsilon=1.0, delta=0.0), total_delta=0.0)
     assert "ε = 3 bears 3 such releases. After 3," in captions(app)  # Σε adds up
-    for folder in ("/no/such/folder", "\0", "~nobody-at-all/x", "a" * 900, "![x](http://evil.example)"):
+    for folder in (
+        "/no/such/folder",
+        "\0",
+        "~nobody-at-all/x",
+        "a" * 900,
+        "![x](http://evil.example)",
+    ):
         put(app, ledger_folder=folder)
         assert "There is no folder" in wrong(app)
         assert "](http://evil" not in app.error[0].value
@@ -96,13 +110,20 @@ def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_wh
 
 
 def test_the_errors_foretold_are_those_of_the_noise_and_use_no_data(tmp_path):
-    first, second = (go(uploaded(content), "release", tmp_path) for content in (PEOPLE, PEOPLE.replace(b"a", b"b")))
+    first, second = (
+        go(uploaded(content), "release", tmp_path)
+        for content in (PEOPLE, PEOPLE.replace(b"a", b"b"))
+    )
     tiles = [m for m in first.markdown if "Foreseen error" in m.value or "19 of 20" in m.value]
     assert len(tiles) == 2
-    assert not any(c.value == release_request.CAUTION_TEXT for c in first.caption)  # Explore pays as a release does
+    assert not any(
+        c.value == release_request.CAUTION_TEXT for c in first.caption
+    )  # Explore pays as a release does
     assert [m.value for m in second.markdown] == [m.value for m in first.markdown]
     charges = dataframe(first, "mechanism")
-    sigma = 1 / np.sqrt(2 * float(charges["together (ρ)"][0]))  # one row moves two counts of one table by 1
+    sigma = 1 / np.sqrt(
+        2 * float(charges["together (ρ)"][0])
+    )  # one row moves two counts of one table by 1
     shown = [float(re.search(r"\*\*([0-9.]+) people", m.value.replace("\\", ""))[1]) for m in tiles]
     assert shown == pytest.approx([0.798 * sigma * np.sqrt(2) / 2**0.5, 1.96 * sigma], rel=0.5)
 
@@ -142,7 +163,9 @@ def releases(folder):
     return recorded(folder).releases
 
 
-def test_the_plan_its_cost_and_exact_noise_are_shown_before_anything_is_touched_and_after(tmp_path, monkeypatch):
+def test_the_plan_its_cost_and_exact_noise_are_shown_before_anything_is_touched_and_after(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(exact_samplers, "gaussian", lambda counts, scale, rng: counts + 1)
     app = opened(tmp_path)
     assert "Used before 0%" in everything(app)
@@ -180,7 +203,9 @@ def test_a_second_press_of_the_same_button_finds_its_token_used(tmp_path, monkey
 
 def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     app = opened(tmp_path)
-    sized = [m.value for m in app.markdown if m.value.startswith(("Foreseen error", "19 of 20 answers"))]
+    sized = [
+        m.value for m in app.markdown if m.value.startswith(("Foreseen error", "19 of 20 answers"))
+    ]
     assert len(sized) == 2
     release(app)
     told, kept = captions(app), made(app)
@@ -196,20 +221,32 @@ def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     assert "you may publish everything" in said(app)
     assert NOW not in labels(app)
     assert "This release is in the budget record" in told
-    assert set(sized) <= {m.value for m in app.markdown}, "the accuracy foretold is the accuracy stated"
+    assert set(sized) <= {m.value for m in app.markdown}, (
+        "the accuracy foretold is the accuracy stated"
+    )
     assert "Release 1 of berkeley" in [h.value for h in app.subheader]
     assert SEVERAL_ROWS_CAVEAT in told, "what is said of one person is true of each row"
     click(app, "Prepare another release")
-    assert "Used before 8% · this release 8% · left 84%" in everything(app)  # equal releases, equal shares
+    assert "Used before 8% · this release 8% · left 84%" in everything(
+        app
+    )  # equal releases, equal shares
     release(app)
     assert len(releases(tmp_path)) == 2
-    assert app.selectbox(key="release-again").options == ["berkeley, release 2", "berkeley, release 1"], "newest first"
+    assert app.selectbox(key="release-again").options == [
+        "berkeley, release 2",
+        "berkeley, release 1",
+    ], "newest first"
 
 
-def test_every_page_shows_what_is_left_of_a_named_budget_and_a_damaged_record_is_said_on_release_alone(tmp_path):
+def test_every_page_shows_what_is_left_of_a_named_budget_and_a_damaged_record_is_said_on_release_alone(
+    tmp_path,
+):
     app = release(opened(tmp_path))
     assert "Used 8% · left 92%" in everything(app)
-    ledger, pages = tmp_path / "ledger.sqlite", [page.stem for page in sorted((ROOT / "pages").glob("*.py"))]
+    ledger, pages = (
+        tmp_path / "ledger.sqlite",
+        [page.stem for page in sorted((ROOT / "pages").glob("*.py"))],
+    )
     before = contents(tmp_path)
     for page in pages:
         if page != "release":
@@ -253,7 +290,12 @@ def test_a_budget_that_does_not_suffice_is_refused_in_words(tmp_path):
 
 def test_on_a_public_host_releases_are_off_unless_the_owner_names_a_ledger(tmp_path, monkeypatch):
     for_others(monkeypatch)
-    for ledger, key in ((None, None), (None, RIGHT), ("ledger.sqlite", None), ("ledger.sqlite", "too short")):
+    for ledger, key in (
+        (None, None),
+        (None, RIGHT),
+        ("ledger.sqlite", None),
+        ("ledger.sqlite", "too short"),
+    ):
         for name, value in ((release_ledger.LEDGER_VARIABLE, ledger), (owner.KEY_VARIABLE, key)):
             monkeypatch.delenv(name, raising=False)
             if value:
@@ -300,7 +342,14 @@ def test_a_stranger_learns_nothing_of_the_ledger_from_a_guessed_table(tmp_path, 
         for page in ("guarantee", "release"):
             go(app, page)
             told[content, page] = all_words(app)
-            for word in (NAME, "planted_algorithm", "cannot also be", "has changed", "This release", NOW):
+            for word in (
+                NAME,
+                "planted_algorithm",
+                "cannot also be",
+                "has changed",
+                "This release",
+                NOW,
+            ):
                 assert word not in everything(app)
     for page in ("guarantee", "release"):
         assert told[GUESSES[0], page] == told[GUESSES[1], page] != []
@@ -364,9 +413,15 @@ def test_a_session_that_looked_must_say_why(tmp_path):
     assert "<script" not in card
     assert "http://evil.example" not in said(app)
     shown = [plainly(m.value).rstrip("]").split("  \n") for m in app.markdown]
-    tiles = ["<div>{}<b>{}</b>{}</div>".format(*lines).replace("**", "") for lines in shown if len(lines) == 3]
+    tiles = [
+        "<div>{}<b>{}</b>{}</div>".format(*lines).replace("**", "")
+        for lines in shown
+        if len(lines) == 3
+    ]
     assert "guesses right at most" in tiles[-1]
-    assert "\n".join(tiles) in re.sub("</?bdi>", "", card), "the page and the card have the same tiles"
+    assert "\n".join(tiles) in re.sub("</?bdi>", "", card), (
+        "the page and the card have the same tiles"
+    )
 
 
 def test_a_look_is_remembered_when_the_same_table_is_brought_again(tmp_path):
@@ -378,7 +433,9 @@ def test_a_look_is_remembered_when_the_same_table_is_brought_again(tmp_path):
     assert app.text_area
 
 
-def test_where_bounds_were_filled_in_from_the_data_every_page_says_so_and_a_release_needs_a_reason(tmp_path):
+def test_where_bounds_were_filled_in_from_the_data_every_page_says_so_and_a_release_needs_a_reason(
+    tmp_path,
+):
     app = go(uploaded(schema=SCHEMA | {"peeked": True}), "release", tmp_path)
     assert "this release 8%" in everything(app)  # the preview comes before the reason
     assert app.button(key="release-now").disabled
@@ -453,7 +510,9 @@ def test_a_folder_that_cannot_be_written_is_a_message_and_nothing_is_spent(tmp_p
 def test_hostile_names_are_shown_and_not_interpreted(tmp_path, hostile):
     frame, schema = hostile
     name = "![x](http://evil.example/x.png) <script>$\\alpha$</script> :red[x]"
-    app = go(uploaded(frame.to_csv(index=False).encode(), schema, f"{name}.csv"), "release", tmp_path)
+    app = go(
+        uploaded(frame.to_csv(index=False).encode(), schema, f"{name}.csv"), "release", tmp_path
+    )
     release(put(app, **{"Data set": name}))
     assert not app.error
     assert recorded(tmp_path).name == name
@@ -511,8 +570,22 @@ def test_the_stakeholder_view_shows_no_real_value_on_any_page(tmp_path):
     assert not figures(app)
     assert not app.get("vega_lite_chart")
     assert {c for f in app.dataframe for c in f.value} <= {
-        "setting", "value", "why", "what", "mechanism", "times", "each", "together (ρ)",
-        "ε", "δ", "protects", "model", "year", "variant", "name", "curator",  # of public deployments
+        "setting",
+        "value",
+        "why",
+        "what",
+        "mechanism",
+        "times",
+        "each",
+        "together (ρ)",
+        "ε",
+        "δ",
+        "protects",
+        "model",
+        "year",
+        "variant",
+        "name",
+        "curator",  # of public deployments
     }
     assert "Foreseen error" in said(app), "which needs no data"
     assert "synthetic" not in said(app)
@@ -580,7 +653,10 @@ def test_every_section_of_a_private_peek_can_be_hidden():
 def _peeks(function):
     """Whether the function itself, and not one that stands in it, draws a heading of a private peek."""
     within = {
-        n for f in ast.walk(function) if isinstance(f, ast.FunctionDef) and f is not function for n in ast.walk(f)
+        n
+        for f in ast.walk(function)
+        if isinstance(f, ast.FunctionDef) and f is not function
+        for n in ast.walk(f)
     }
     own = (n for n in ast.walk(function) if n not in within)
     calls = (n for n in own if isinstance(n, ast.Call) and ast.unparse(n.func) == "heading")

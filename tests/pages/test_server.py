@@ -40,7 +40,12 @@ def listener():
 def server(tmp_path_factory, listener):
     """On one's own machine, with everything it asks of others going to the listener."""
     log = tmp_path_factory.mktemp("server") / "log"
-    options = ("--server.maxUploadSize", "2", "--server.corsAllowedOrigins", "https://friend.example")
+    options = (
+        "--server.maxUploadSize",
+        "2",
+        "--server.corsAllowedOrigins",
+        "https://friend.example",
+    )
     with serving(log, *options, **listener.environment()) as found:
         yield found
 
@@ -95,7 +100,13 @@ def test_pages_from_elsewhere_are_refused_at_once_and_nobody_is_asked(server, li
         waiting = [many.submit(handshake, server.port, origin=EVIL) for _ in range(10)]
         assert server.get("/_stcore/health", timeout=5) == 200
         assert {w.result() for w in waiting} == {REFUSED}
-    others = ["null", "http://[", here + "0", f"http://127.0.0.1.evil.example:{server.port}", "http://127.0.0.1"]
+    others = [
+        "null",
+        "http://[",
+        here + "0",
+        f"http://127.0.0.1.evil.example:{server.port}",
+        "http://127.0.0.1",
+    ]
     assert [handshake(server.port, origin=origin) for origin in others] == [REFUSED] * len(others)
     let_in = [None, here, "https://friend.example"]
     assert [handshake(server.port, origin=origin) for origin in let_in] == [LET_IN] * len(let_in)
@@ -179,7 +190,10 @@ def test_who_does_not_come_back_is_closed_once_and_memory_given_back(monkeypatch
     async def for_a_second():
         await asyncio.wait_for(uploads.close_abandoned_sessions(), 1)
 
-    with ThreadPoolExecutor() as threads, pytest.raises(TimeoutError):  # a browser's loop may run in this one
+    with (
+        ThreadPoolExecutor() as threads,
+        pytest.raises(TimeoutError),
+    ):  # a browser's loop may run in this one
         threads.submit(lambda: asyncio.run(for_a_second())).result()
     server.close_session.assert_called_once_with("gone")
     given.assert_called_once_with()
@@ -188,7 +202,10 @@ def test_who_does_not_come_back_is_closed_once_and_memory_given_back(monkeypatch
 def test_a_download_cannot_be_asked_for_by_its_content(server):
     """Its address is not a hash of what is in it: else a stranger could try out what a guessed table would give."""
     with Tab(server.port) as tab, Tab(server.port) as twin:
-        places = [re.findall(r"/media/(\w+)\.json", one.open("data", "sample=berkeley")) for one in (tab, twin)]
+        places = [
+            re.findall(r"/media/(\w+)\.json", one.open("data", "sample=berkeley"))
+            for one in (tab, twin)
+        ]
         assert len(places[0]) == len(places[1]) == 1
         assert places[0] != places[1], "nor shared by tabs that hold the same"
         content = requests.get(f"{server.address}/media/{places[0][0]}.json", timeout=60).content
@@ -231,12 +248,17 @@ def forge(tab, text, button, path):
     return tab.text
 
 
-def test_on_a_server_for_others_no_path_that_a_forged_browser_sends_is_read(server, public, tmp_path):
+def test_on_a_server_for_others_no_path_that_a_forged_browser_sends_is_read(
+    server, public, tmp_path
+):
     planted = tmp_path / "secret.csv"
     planted.write_text("name,word\n" + "root,hunter2\n" * 30)
     with Tab(server.port) as tab:
         tab.open("data")
-        text, button = (re.search(rf'id: "([^"]*-{key})"', tab.text)[1] for key in ("server-path", "read-server"))
+        text, button = (
+            re.search(rf'id: "([^"]*-{key})"', tab.text)[1]
+            for key in ("server-path", "read-server")
+        )
         forge(tab, text, button, str(planted))
         eventually(lambda: "secret.csv" in tab.open("data"))  # on one's own machine it is read
     paths = ["", "a\0", "~/.bashrc", "/etc/passwd", f"{tmp_path}/./secret.csv", str(planted)]
@@ -245,7 +267,9 @@ def test_on_a_server_for_others_no_path_that_a_forged_browser_sends_is_read(serv
         shown = [forge(tab, text, button, path) for path in paths]
         time.sleep(1)  # far longer than either file takes to be read
         shown.append(tab.open("data"))
-        assert not [word for word in ("secret.csv", "hunter2", "root:") for page in shown if word in page]
+        assert not [
+            word for word in ("secret.csv", "hunter2", "root:") for page in shown if word in page
+        ]
         assert "census" in tab.text
         assert "Traceback" not in public.said()
 
@@ -272,16 +296,32 @@ def test_an_address_without_a_page_leads_to_start_which_names_it(server, path, n
         assert "There is no page named" in tab.open("", there.query)
 
 
-OWN_PATHS = ["/", "/explore", "/data", "/glossary", "/static/x.js", "/media/x", "/_stcore/health", "/component/x"]
+OWN_PATHS = [
+    "/",
+    "/explore",
+    "/data",
+    "/glossary",
+    "/static/x.js",
+    "/media/x",
+    "/_stcore/health",
+    "/component/x",
+]
 
 
 @parametrize("path", OWN_PATHS)
 def test_pages_and_streamlit_s_own_files_are_not_led_elsewhere(server, path):
     headers = {"Accept": "text/html", "Sec-Fetch-Dest": "document"}
-    assert requests.get(server.address + path, headers=headers, timeout=60, allow_redirects=False).status_code != 303
+    assert (
+        requests.get(
+            server.address + path, headers=headers, timeout=60, allow_redirects=False
+        ).status_code
+        != 303
+    )
 
 
 @parametrize("headers", [{"Accept": "*/*"}, {"Accept": "text/html", "Sec-Fetch-Dest": "iframe"}])
 def test_only_a_page_that_is_opened_is_led_on(server, headers):
-    answer = requests.get(server.address + "/nosuch", headers=headers, timeout=60, allow_redirects=False)
+    answer = requests.get(
+        server.address + "/nosuch", headers=headers, timeout=60, allow_redirects=False
+    )
     assert answer.status_code != 303

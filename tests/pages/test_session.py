@@ -7,7 +7,16 @@ import pytest
 
 from pages._ui.session.session import MAX_MEMOS_PER_NAME, Session
 from pages._ui.session.table import Table
-from tests.pages.headless import figures, go, open_page, press, run_comparison, session, typed_schema, upload
+from tests.pages.headless import (
+    figures,
+    go,
+    open_page,
+    press,
+    run_comparison,
+    session,
+    typed_schema,
+    upload,
+)
 from tests.small_problems import categorical
 
 UNIQUE = "zebra-crossing-4711"
@@ -15,7 +24,11 @@ UNIQUE = "zebra-crossing-4711"
 
 def blocks(session):
     """The blocks of shared memory that a session holds, by name."""
-    return {rows.block.name for held in session.held.values() for _, rows in getattr(held, "_blocks", {}).values()}
+    return {
+        rows.block.name
+        for held in session.held.values()
+        for _, rows in getattr(held, "_blocks", {}).values()
+    }
 
 
 def uploaded():
@@ -25,7 +38,9 @@ def uploaded():
     return typed_schema(app, {"columns": {"kind": values, "size": {"kind": "integer", "size": 3}}})
 
 
-@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="shared memory has no folder on this system")
+@pytest.mark.skipif(
+    not os.path.isdir("/dev/shm"), reason="shared memory has no folder on this system"
+)
 def test_after_forget_nothing_of_the_table_is_left_in_memory_files_caches_session_or_on_any_page():
     app = uploaded()
     assert session(go(app, "explore")).held["explore"].jobs
@@ -66,5 +81,8 @@ def test_a_session_makes_each_thing_once_and_closes_it_with_itself():
 def test_a_memo_is_computed_once_a_key_and_the_oldest_is_let_go():
     session, asked = Session(), []
     for key in [*range(MAX_MEMOS_PER_NAME + 1), MAX_MEMOS_PER_NAME, 0]:
-        assert session.memoize("square", key, lambda key=key: asked.append(key) or key * key) == key * key
+        assert (
+            session.memoize("square", key, lambda key=key: asked.append(key) or key * key)
+            == key * key
+        )
     assert asked == [*range(MAX_MEMOS_PER_NAME + 1), 0]

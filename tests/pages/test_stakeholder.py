@@ -45,15 +45,28 @@ SCHEMA = {
         "pay": integer(0, 9999, bins=4, out_of_range="clip"),
     }
 }
-OPEN = {"columns": SCHEMA["columns"] | {"job": private("categorical"), "pay": private("integer", bins=4)}}
+OPEN = {
+    "columns": SCHEMA["columns"]
+    | {"job": private("categorical"), "pay": private("integer", bins=4)}
+}
 PERSON = "who"
 # Pages, each with what opens its parts: in the session, as a click leaves it there.
 VISITS = [
     ("start", {}),
-    *(("data", {"data-part": part}) for part in ("File and schema", "Rows", "Impossible combinations", "For experts")),
+    *(
+        ("data", {"data-part": part})
+        for part in ("File and schema", "Rows", "Impossible combinations", "For experts")
+    ),
     *(
         ("explore", {"below": part})
-        for part in ("Groups", "Ask a question", "Linked columns", "Budget used", "Two settings", "Download")
+        for part in (
+            "Groups",
+            "Ask a question",
+            "Linked columns",
+            "Budget used",
+            "Two settings",
+            "Download",
+        )
     ),
     *(
         ("compare", {"details": part})
@@ -70,7 +83,16 @@ VISITS = [
     *(("evolution", {"part": part}) for part in ("My places", "My table", "For experts")),
     *(("learning", {"part": part}) for part in ("Median", "Line", "Prediction", "For experts")),
 ]
-UNSAFE = ("Forget my table", "Release", "Apply and play", "Run the figure", "Read it", "Play", "Pause", "Try my places")
+UNSAFE = (
+    "Forget my table",
+    "Release",
+    "Apply and play",
+    "Run the figure",
+    "Read it",
+    "Play",
+    "Pause",
+    "Try my places",
+)
 
 
 def rows(seed, marker, rare):
@@ -94,7 +116,9 @@ FIRST, SECOND = rows(1, MARKER, 17), rows(2, OTHER_MARKER, 23)
 
 def brought(frame, schema=None, person=None, **query):
     """The Data page in a new tab, with a table and what a person says of it."""
-    clear_session_resource_cache("test session id")  # another tab: AppTest gives all the same session
+    clear_session_resource_cache(
+        "test session id"
+    )  # another tab: AppTest gives all the same session
     app = new_tab(**query)
     go(app, "data")
     upload(app, frame.to_csv(index=False).encode())
@@ -142,7 +166,9 @@ def crawl(app, heard, *, deep=False):
     for page, opened in VISITS:
         if app.session_state["page"] != page.capitalize():
             go(app, page)
-            if page != "evolution":  # it begins with runs on a public sample, whose progress is that of the machine
+            if (
+                page != "evolution"
+            ):  # it begins with runs on a public sample, whose progress is that of the machine
                 seen(page)
             heard.empty()
         visit(app, page, opened)
@@ -154,7 +180,13 @@ def crawl(app, heard, *, deep=False):
     return sent
 
 
-LAST = ("For experts", "Download", "Report", "Proof", "Median")  # parts in which every widget is moved, too
+LAST = (
+    "For experts",
+    "Download",
+    "Report",
+    "Proof",
+    "Median",
+)  # parts in which every widget is moved, too
 
 
 def moved(app):
@@ -162,7 +194,11 @@ def moved(app):
     for kind in ("selectbox", "radio", "toggle", "checkbox", "button"):
         names = [(w.key, w.label) for w in getattr(app, kind) if not w.disabled]
         for key, label in names:
-            if label.startswith(UNSAFE) or key in ("stakeholder-view", "sample") or label == "Cancel":
+            if (
+                label.startswith(UNSAFE)
+                or key in ("stakeholder-view", "sample")
+                or label == "Cancel"
+            ):
                 continue
             found = [w for w in getattr(app, kind) if (w.key, w.label) == (key, label)]
             if not found:  # a change of another one took it away
@@ -185,7 +221,12 @@ def different(one, two):
     found = {}
     for what, sent in one.items():
         if sent != two[what]:
-            pairs = ((a, b) for x, y in zip(sent, two[what]) for a, b in zip(x.split("\n"), y.split("\n")) if a != b)  # noqa: B905
+            pairs = (
+                (a, b)
+                for x, y in zip(sent, two[what])
+                for a, b in zip(x.split("\n"), y.split("\n"))
+                if a != b
+            )  # noqa: B905
             found[what] = next(pairs, (len(sent), len(two[what])))
     return found
 
@@ -195,7 +236,10 @@ STATES = {
     "typed": (SCHEMA, None),
     "to be measured": (OPEN, None),
     "of people": (SCHEMA, (PERSON, 2)),
-    "that does not serve it": ({"columns": {"job": categorical(*JOBS[:2]), "age": integer(0, 50)}}, None),
+    "that does not serve it": (
+        {"columns": {"job": categorical(*JOBS[:2]), "age": integer(0, 50)}},
+        None,
+    ),
     "that serves the first alone": (SCHEMA, None),
 }
 
@@ -204,7 +248,10 @@ STATES = {
 def test_what_is_sent_is_the_same_whatever_the_rows_are(state):
     both = []
     with streamed() as heard:
-        for frame in (FIRST, SECOND.assign(age=200) if state == "that serves the first alone" else SECOND):
+        for frame in (
+            FIRST,
+            SECOND.assign(age=200) if state == "that serves the first alone" else SECOND,
+        ):
             both.append(crawl(hide(brought(frame, *STATES[state])), heard, deep=state == "typed"))
     assert different(*both) == {}
     words = "\n".join(both[0]["explore", "Groups"])
@@ -242,7 +289,9 @@ def test_a_trial_before_the_view_is_not_found_in_it():
             assert table(app).trial is not None
             both.append(crawl(hide(app), heard))
     assert different(*both) == {}
-    assert "values shared by fewer than about" in "\n".join(both[0]["data", "Rows"]), "what it costs needs no data"
+    assert "values shared by fewer than about" in "\n".join(both[0]["data", "Rows"]), (
+        "what it costs needs no data"
+    )
 
 
 def test_the_normal_view_sends_the_marker_and_the_counts():
@@ -318,8 +367,30 @@ def test_all_that_a_table_has_is_withheld_but_what_the_wall_lists():
     whole = Table("t.csv", FIRST, SCHEMA, "", uploaded=True)
     face = stakeholder_wall.public_table_of(whole)
     names = {name for name in [*dir(Table), *vars(whole)] if not name.startswith("__")}
-    listed = {"name", "names", "size", "unit", "version", "entries", "constraints", "schema", "domain", "opening", "n"}
-    listed |= {"uploaded", "trial", "large", "source", "many", "guessed", "peeked", "identity", "kept_words"}
+    listed = {
+        "name",
+        "names",
+        "size",
+        "unit",
+        "version",
+        "entries",
+        "constraints",
+        "schema",
+        "domain",
+        "opening",
+        "n",
+    }
+    listed |= {
+        "uploaded",
+        "trial",
+        "large",
+        "source",
+        "many",
+        "guessed",
+        "peeked",
+        "identity",
+        "kept_words",
+    }
     withheld = set()
     for name in names:
         try:
@@ -327,8 +398,20 @@ def test_all_that_a_table_has_is_withheld_but_what_the_wall_lists():
         except stakeholder_wall.WithheldError:
             withheld.add(name)
     assert names - withheld == listed
-    assert {"frame", "rows", "kept", "cells", "counts", "encoded", "guesses", "problems", "first_values"} <= withheld
-    assert not [v for v in vars(face).values() if isinstance(v, pd.DataFrame | Table)], "no way round leads to the rows"
+    assert {
+        "frame",
+        "rows",
+        "kept",
+        "cells",
+        "counts",
+        "encoded",
+        "guesses",
+        "problems",
+        "first_values",
+    } <= withheld
+    assert not [v for v in vars(face).values() if isinstance(v, pd.DataFrame | Table)], (
+        "no way round leads to the rows"
+    )
 
 
 def test_a_new_panel_that_asks_for_rows_draws_the_words_in_its_place(monkeypatch):
@@ -348,17 +431,35 @@ def reached(attributes, names, tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in names:
             return True
-        if isinstance(node, ast.Attribute) and node.attr in attributes and ast.unparse(node.value) == "session()":
+        if (
+            isinstance(node, ast.Attribute)
+            and node.attr in attributes
+            and ast.unparse(node.value) == "session()"
+        ):
             return True
     return False
 
 
-CHANGE = {f"pages/_ui/data/{name}.py" for name in ("table_choice", "column_grid", "grid_edits", "schema_measurement")}
+CHANGE = {
+    f"pages/_ui/data/{name}.py"
+    for name in ("table_choice", "column_grid", "grid_edits", "schema_measurement")
+}
 CHANGE |= {f"pages/_ui/jobs/{name}.py" for name in ("table_changes", "browser_memory")}
 
 
 def test_only_what_changes_a_table_reaches_round_the_wall():
-    users = {path for path, tree in sources() if reached({"table", "held", "memos"}, {"whole_table"}, tree)}
+    users = {
+        path
+        for path, tree in sources()
+        if reached({"table", "held", "memos"}, {"whole_table"}, tree)
+    }
     assert users == CHANGE | {"pages/_ui/session/current_table.py"}
-    for text in ("whole_table()", "session().table", "session().held['explore']", "session().memos"):
-        assert reached({"table", "held", "memos"}, {"whole_table"}, ast.parse(text)), "the positive control"
+    for text in (
+        "whole_table()",
+        "session().table",
+        "session().held['explore']",
+        "session().memos",
+    ):
+        assert reached({"table", "held", "memos"}, {"whole_table"}, ast.parse(text)), (
+            "the positive control"
+        )

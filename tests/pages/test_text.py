@@ -21,8 +21,13 @@ def test_every_mark_of_markdown_is_escaped(mark):
 
 def test_bare_links_and_emoji_are_broken_without_a_visible_change():
     shown = escape_markdown("http://a.example www.b.example x@y.example :smile:")
-    assert not any(link in shown.replace("\\", "") for link in ("http://", "www.b", "x@y", ":smile"))
-    assert shown.replace("\\", "").replace("\u2060", "") == "http://a.example www.b.example x@y.example :smile:"
+    assert not any(
+        link in shown.replace("\\", "") for link in ("http://", "www.b", "x@y", ":smile")
+    )
+    assert (
+        shown.replace("\\", "").replace("\u2060", "")
+        == "http://a.example www.b.example x@y.example :smile:"
+    )
 
 
 def test_invisible_and_direction_changing_characters_show_as_replacement():

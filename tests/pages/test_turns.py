@@ -46,7 +46,9 @@ def test_nobody_waits_for_ever(one, monkeypatch):
     done.set()
     other.join(30)
     assert render_turns._free_slots.acquire(timeout=30)
-    assert not render_turns._free_slots.acquire(blocking=False), "who did not get a turn gives none back"
+    assert not render_turns._free_slots.acquire(blocking=False), (
+        "who did not get a turn gives none back"
+    )
 
 
 def test_who_waits_lets_others_draw(one):

@@ -38,7 +38,9 @@ class Typist:
         for column, cell in cells.items():
             self.edits.setdefault(at, {})[column.replace("_", " ")] = cell
         known = {grid_edits.GRIDS_KEY: kept[grid_edits.GRIDS_KEY]}
-        self.refused = edit(self.app, self.monkeypatch, known, lambda: grid_edits.apply_grid_edits(self.key))
+        self.refused = edit(
+            self.app, self.monkeypatch, known, lambda: grid_edits.apply_grid_edits(self.key)
+        )
         self.sees()
         return entries(self.app).get(name)
 
@@ -50,7 +52,9 @@ class Typist:
         for at, name in enumerate(grid_edits.grid_column_names(mine)):
             said = grid_edits.grid_cells(mine, name)
             cells = self.edits.get(at, {})
-            self.edits[at] = {column: cell for column, cell in cells.items() if cell != said[column]}
+            self.edits[at] = {
+                column: cell for column, cell in cells.items() if cell != said[column]
+            }
 
 
 def test_what_is_typed_into_the_grid_is_used_at_once(monkeypatch):
@@ -62,12 +66,24 @@ def test_what_is_typed_into_the_grid_is_used_at_once(monkeypatch):
     assert grid(app)["age"]["public values or range"] == "0 to 120, 12 groups"
     assert typed("age", out_of_range="clip")["out_of_range"] == "clip"
     assert typed("age", what_it_is="not used") is None
-    assert typed("age", public_values_or_range="0 to 99, groups begin at 18, 65.5")["edges"] == [0, 18, 65.5, 99]
+    assert typed("age", public_values_or_range="0 to 99, groups begin at 18, 65.5")["edges"] == [
+        0,
+        18,
+        65.5,
+        99,
+    ]
     assert typed("answer", public_values_or_range="yes; no")["values"] == ["yes", "no"]
-    assert typed("answer", what_it_is="categories, any spelling") == {"kind": "categorical", "read": "any case"}
+    assert typed("answer", what_it_is="categories, any spelling") == {
+        "kind": "categorical",
+        "read": "any case",
+    }
     assert typed("when", what_it_is="weekday of d/m/y")["values"][0] == "Mon"
-    assert typed("rare", public_values_or_range="measured privately, 4 groups") == private("integer", bins=4)
-    assert set(table(app).origins.values()) == {"guessed"}, "kinds still are, until a person confirms them"
+    assert typed("rare", public_values_or_range="measured privately, 4 groups") == private(
+        "integer", bins=4
+    )
+    assert set(table(app).origins.values()) == {"guessed"}, (
+        "kinds still are, until a person confirms them"
+    )
 
 
 def most_field(app):
@@ -105,7 +121,11 @@ def test_what_the_browser_is_told_to_keep_is_what_is_in_force_after_the_edit():
     put(again, **{PERSON: "patient_id"})
     put(again, **{PERSON: None})
     assert told_to_keep(again) | {"columns": []} == {
-        "columns": [], "said": None, "wanted": False, "emptied": True, "forget": False,
+        "columns": [],
+        "said": None,
+        "wanted": False,
+        "emptied": True,
+        "forget": False,
     }, "what was taken back does not return"
 
 
@@ -118,7 +138,11 @@ def told_to_keep(app):
 def test_what_comes_back_from_the_browser_overrides_nothing_that_was_typed_since():
     mine = table(visits())
     mine.update_entries({"age": integer(0, 99)})
-    found = {"entries": {"age": integer(1, 2), "visit_id": None}, "person": "visit_id", "most_rows": 9}
+    found = {
+        "entries": {"age": integer(1, 2), "visit_id": None},
+        "person": "visit_id",
+        "most_rows": 9,
+    }
     _restore_columns(found, mine, ignore_progress)
     assert (mine.unit.person, mine.unit.most_rows) == ("patient_id", 1)
     assert mine.entries["age"] == integer(0, 99)
@@ -140,14 +164,18 @@ def test_the_grid_keeps_its_key_while_a_person_types_and_takes_each_edit_once(mo
         "an edit that was taken once is not taken again"
     )
     app.run()
-    assert app.session_state[grid_edits.LAST_GRID_KEY] != key, "it must not hide what the table says since"
+    assert app.session_state[grid_edits.LAST_GRID_KEY] != key, (
+        "it must not hide what the table says since"
+    )
     key = app.session_state[grid_edits.LAST_GRID_KEY]
     for high in (90, 91, 92):
         assert typist.types("age", public_values_or_range=f"0 to {high}")["high"] == high
     assert app.session_state[grid_edits.LAST_GRID_KEY] == key
 
 
-def test_a_cell_that_cannot_be_read_takes_no_other_edit_along_and_says_so_until_it_is_mended(monkeypatch):
+def test_a_cell_that_cannot_be_read_takes_no_other_edit_along_and_says_so_until_it_is_mended(
+    monkeypatch,
+):
     app = opened(bars=False)
     typist = Typist(app, monkeypatch)
     before = entries(app)["age"]
@@ -167,7 +195,10 @@ def test_the_columns_and_rows_that_were_chosen_stay_when_the_schema_changes():
     put(go(app, "data"), **{PERSON: "patient_id"})
     put(app, **{MOST: 3})
     go(app, "explore")
-    assert next(field for field in app.multiselect if field.label == "Columns").value == ["age", "stay"]
+    assert next(field for field in app.multiselect if field.label == "Columns").value == [
+        "age",
+        "stay",
+    ]
     go(app, "release")
     assert next(field for field in app.number_input if field.label == "Synthetic rows").value == 77
 
@@ -177,7 +208,10 @@ def test_the_rows_of_a_release_follow_the_rows_that_are_kept_until_a_person_choo
     for most, rows in ((1, 80), (3, 240)):
         put(go(app, "data"), **{MOST: most})
         go(app, "release")
-        assert next(field for field in app.number_input if field.label == "Synthetic rows").value == rows
+        assert (
+            next(field for field in app.number_input if field.label == "Synthetic rows").value
+            == rows
+        )
 
 
 def test_constraints_that_were_refused_stay_in_the_field_while_something_else_is_edited():
@@ -224,26 +258,58 @@ def test_who_has_not_looked_at_the_table_is_not_shown_the_rows_that_a_limit_keep
 
 
 FIELDS = {
-    "select_slider", "slider", "selectbox", "multiselect", "number_input", "toggle", "text_input", "text_area",
-    "segmented_control", "checkbox", "data_editor", "pills",
+    "select_slider",
+    "slider",
+    "selectbox",
+    "multiselect",
+    "number_input",
+    "toggle",
+    "text_input",
+    "text_area",
+    "segmented_control",
+    "checkbox",
+    "data_editor",
+    "pills",
 }
 FLEETING = {  # what a person looks at, which nothing is made of; and a key, which must not stay
-    "Show the real rows beside it", "After step", "Step", "Data set in the budget record",
-    "Measure", "Search", "Show one", "Other files", "Release", "The owner's key of the ledger",
+    "Show the real rows beside it",
+    "After step",
+    "Step",
+    "Data set in the budget record",
+    "Measure",
+    "Search",
+    "Show one",
+    "Other files",
+    "Release",
+    "The owner's key of the ledger",
 }
 
 
 def fields_of(path):
     """The fields of a file: their label, whether they have a key, and whether something keeps what is typed."""
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in FIELDS:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in FIELDS
+        ):
             named = {keyword.arg for keyword in node.keywords}
-            label = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else ""
-            yield label, bool(named & {"key", None}), bool(named & {"bind", "persist_state", "on_change", None})
+            label = (
+                node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else ""
+            )
+            yield (
+                label,
+                bool(named & {"key", None}),
+                bool(named & {"bind", "persist_state", "on_change", None}),
+            )
 
 
 def test_every_field_has_a_key_and_an_owner_that_keeps_what_is_typed():
-    every = [(str(path), *field) for path in sorted((ROOT / "pages").rglob("*.py")) for field in fields_of(path)]
+    every = [
+        (str(path), *field)
+        for path in sorted((ROOT / "pages").rglob("*.py"))
+        for field in fields_of(path)
+    ]
     assert len(every) > 70
     for path, label, has_key, is_kept in every:
         assert has_key, f"{path}: {label!r} is a new field whenever its default changes"

@@ -63,7 +63,8 @@ def test_what_is_said_of_ties_is_the_tree_of_the_release():
     assert isinstance(release, GraphicalModel)
     summary, frame, ties = describe_cliques(release)
     assert summary == (
-        "3 of 6 pairs of columns are linked, in 2 groups with 29 combinations together. The largest has 24: a × b × c."
+        "3 of 6 pairs of columns are linked, in 2 groups with 29 combinations together. The "
+        "largest has 24: a × b × c."
     )
     assert frame.to_dict("list") == {"linked columns": ["a × b × c", "d"], "combinations": [24, 5]}
     assert ties == dict.fromkeys([(0, 1), (0, 2), (1, 2)], "a × b × c")
@@ -76,6 +77,8 @@ def test_what_is_said_of_ties_is_the_tree_of_the_release():
 
 
 def test_hostile_names_are_text_in_the_square():
-    shown = json.dumps(clique_square(["<b>x</b>", "$y$"], {(0, 1): "<i>z</i>"}).to_dict(), default=str)
+    shown = json.dumps(
+        clique_square(["<b>x</b>", "$y$"], {(0, 1): "<i>z</i>"}).to_dict(), default=str
+    )
     assert "<b>" not in shown
     assert "<i>" not in shown

@@ -12,7 +12,10 @@ PLACES = (*SAID, *FIELDS, "title")
 
 def tooltips(app):
     return "\n".join(
-        element.proto.help for kind in PLACES for element in getattr(app, kind) if hasattr(element.proto, "help")
+        element.proto.help
+        for kind in PLACES
+        for element in getattr(app, kind)
+        if hasattr(element.proto, "help")
     )
 
 

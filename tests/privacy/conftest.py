@@ -13,13 +13,16 @@ def asked(monkeypatch):
 
     def noting(answer):
         def mechanism(values, *noise, **_):
-            notes.append((np.array(values), *(number for number in noise if isinstance(number, float))))
+            notes.append(
+                (np.array(values), *(number for number in noise if isinstance(number, float)))
+            )
             return answer(values, *noise)
 
         return mechanism
 
     patched = dict.fromkeys(
-        itertools.product(["mechanisms", "exact_samplers"], ["gaussian", "laplace"]), lambda v, *_: v
+        itertools.product(["mechanisms", "exact_samplers"], ["gaussian", "laplace"]),
+        lambda v, *_: v,
     )
     patched["mechanisms", "permute_and_flip"] = lambda *_: 0
     patched["mechanisms", "exponential"] = lambda _values, _scale, draws, _rng: np.zeros(draws, int)

@@ -30,7 +30,9 @@ def plan_of(budget, *charges, **options):
     return Plan(budget, tuple(PlannedEvent("any", *charge) for charge in charges), **options)
 
 
-def curator_of(rows, *spends, times=1, budget=LARGE, kind=TableCurator, exact=False, seed=0, **options):
+def curator_of(
+    rows, *spends, times=1, budget=LARGE, kind=TableCurator, exact=False, seed=0, **options
+):
     """A curator of these rows whose plan allows each spend so many times."""
     plan = plan_of(budget, *((spend, times) for spend in spends), exact=exact)
     return kind(rows, rows.n, plan, seeded(seed), **options)
@@ -46,7 +48,9 @@ def largest_move(found, order):
     """How far the values of any two data sets are apart, in the ℓ1- or ℓ2-norm, and the one scale of their noise."""
     (scale,) = {scale for _, scale, *_ in found}
     values = [values for values, *_ in found]
-    return max(float(np.linalg.norm(a - b, ord=order)) for a, b in itertools.combinations(values, 2)), scale
+    return max(
+        float(np.linalg.norm(a - b, ord=order)) for a, b in itertools.combinations(values, 2)
+    ), scale
 
 
 def over_pairs(domain, n, law):

@@ -39,7 +39,9 @@ def heads(x, words, *exactly):
     return exact_bernoulli.flip_exp_coins(np.array([x]), words, *exactly)[0]
 
 
-@parametrize("x", [0.0, 1e-9, 0.1, 1.0, math.log(2), 20.0, 36.0, 37.0, 70.0, 100.0, 800.0, 1e9, 1e300])
+@parametrize(
+    "x", [0.0, 1e-9, 0.1, 1.0, math.log(2), 20.0, 36.0, 37.0, 70.0, 100.0, 800.0, 1e9, 1e300]
+)
 def test_a_coin_is_heads_exactly_where_the_uniform_number_is_below(x):
     """Around exp(−x) word by word, and in the word that holds it bit by bit further on."""
     with localcontext() as context:
@@ -49,7 +51,9 @@ def test_a_coin_is_heads_exactly_where_the_uniform_number_is_below(x):
     for near in range(max(word - 2, 0), min(word + 3, 2**53)):
         if near != word:
             assert heads(x, Words(near)) == (near < word), near
-    if 0 < x <= 70 and x != 37:  # exp(−70) is about 2^-101: the first 53 bits are 0, of the next 64 the first 48
+    if (
+        0 < x <= 70 and x != 37
+    ):  # exp(−70) is about 2^-101: the first 53 bits are 0, of the next 64 the first 48
         near = min(10**6, rest // 2)
         for more in (rest - near, rest + near):
             if 0 <= more < 2**64:
@@ -71,7 +75,10 @@ def test_a_coin_follows_the_fraction_that_is_meant_not_its_rounding():
     x, meant = math.log(2), Fraction(math.log(2)) + Fraction(1, 2**70)
     with localcontext() as context:
         context.prec = 80
-        true = [int(((-Decimal(f.numerator) / Decimal(f.denominator)).exp()) * 2**117) for f in (Fraction(x), meant)]
+        true = [
+            int(((-Decimal(f.numerator) / Decimal(f.denominator)).exp()) * 2**117)
+            for f in (Fraction(x), meant)
+        ]
     assert true[1] < true[0]
     word, between = divmod((true[0] + true[1]) // 2, 2**64)
     assert heads(x, Words(word, [between]))
@@ -98,7 +105,9 @@ def test_all_coins_at_once_are_the_paper_s_algorithm(scale):
     law = by_the_paper(scale)
     assert flip_law(SCORES, scale) == approx(law, rel=1e-12)
     rng = seeded(1)
-    found = np.bincount([mechanisms.permute_and_flip(SCORES, scale, rng) for _ in range(8_000)], minlength=6)
+    found = np.bincount(
+        [mechanisms.permute_and_flip(SCORES, scale, rng) for _ in range(8_000)], minlength=6
+    )
     assert stats.chisquare(found, 8_000 * law).pvalue > 1e-3
     assert stats.chisquare(found, 8_000 * by_the_paper(0.8 * scale)).pvalue < 1e-6
 
@@ -145,7 +154,9 @@ def test_rounding_stays_within_what_is_added_for_it(score):
         answers = size * rng.normal(size=workload.m)
         given = {
             "signed": SignedErrors(workload, answers),
-            "tables": TableErrors(workload, answers, size * rng.normal(size=3), rng.uniform(0, 1, 3)),
+            "tables": TableErrors(
+                workload, answers, size * rng.normal(size=3), rng.uniform(0, 1, 3)
+            ),
             "absolute": AbsoluteErrors(workload, np.arange(12), answers, size * 0.3),
             "summed": SignedErrors(workload, answers, 7),
         }[score]
@@ -164,7 +175,10 @@ def test_rounding_stays_within_what_is_added_for_it(score):
                 return Fraction(whole.weights[j]) * (cells - Fraction(whole.penalties[j]))
             return abs(gap[j]) - Fraction(whole.level) if score == "absolute" else gap[j]
 
-        assert max(abs(Fraction(found[j]) - exactly(j)) for j in range(3 if score == "tables" else 12)) <= room
+        assert (
+            max(abs(Fraction(found[j]) - exactly(j)) for j in range(3 if score == "tables" else 12))
+            <= room
+        )
         assert room < 1e-5 * max(size, 1), "and it is a hair"
 
 
@@ -185,7 +199,9 @@ def test_bits_from_exact_counts_are_within_what_is_paid(workload, n, eta):
 
 def test_the_sparse_vector_is_drawn_on_a_grid_that_hides_in_its_noise(monkeypatch):
     rows, seen = random_rows(CUBE, 40), []
-    monkeypatch.setattr(exact_samplers, "laplace", lambda v, scale, _rng: seen.append((v, scale)) or v)
+    monkeypatch.setattr(
+        exact_samplers, "laplace", lambda v, scale, _rng: seen.append((v, scale)) or v
+    )
     workload, n, spend = Marginals.all(CUBE, 2), 40, Pure(0.5)
     truth = workload.answers_of_rows(rows)
     batch = AbsoluteErrors(workload, np.arange(6), np.full(6, 0.1), 0.05)
@@ -194,7 +210,9 @@ def test_the_sparse_vector_is_drawn_on_a_grid_that_hides_in_its_noise(monkeypatc
     (threshold, first), (values, second) = seen
     assert (values == np.rint(values)).all()
     assert second == approx(2 ** (1 / 3) * first), "2Δ/ε₂ beside Δ/ε₁, with ε₁ : ε₂ = 1 : 2^⅔"
-    delta_in_steps = first * 0.5 / (1 + 2 ** (2 / 3)) / 2  # first · ε₁ of one record among two, Δ = 1 count
+    delta_in_steps = (
+        first * 0.5 / (1 + 2 ** (2 / 3)) / 2
+    )  # first · ε₁ of one record among two, Δ = 1 count
     assert delta_in_steps > 2**17, "fine enough not to matter"
     assert values / delta_in_steps == approx(n * batch.value(truth), abs=1e-4)
     assert np.ceil(delta_in_steps / (1 + 1e-5)) + 1 <= delta_in_steps * (1 + 1e-4)
@@ -240,7 +258,9 @@ def test_the_generator_is_the_cipher_with_the_whole_key():
 
 def test_no_two_generators_share_a_key_and_all_bits_of_it_come_from_the_system(monkeypatch):
     asked = []
-    monkeypatch.setattr(entropy.secrets, "token_bytes", lambda size: asked.append(size) or bytes(size))
+    monkeypatch.setattr(
+        entropy.secrets, "token_bytes", lambda size: asked.append(size) or bytes(size)
+    )
     same = [entropy.generator(entropy.new_key(), "noise").integers(0, 2**63) for _ in range(2)]
     assert same[0] == same[1]
     assert asked == [32, 32]

@@ -1,6 +1,7 @@
 """Privacy by enumeration: all neighbouring data sets of tiny domains, exact output probabilities, no sampling.
 
-The curator under test is the real one; only its noise is replaced by a note of what it was asked for.
+The curator under test is the real one; only its noise is replaced by a note of what it was asked
+for.
 """
 
 import itertools
@@ -52,7 +53,9 @@ LARGER = {
     "a column of one cell": Marginals.all(codes(1, 3, 2), 2),
     "more queries than cells": signs(codes(2, 3), 20),
     "low rank": Explicit(codes(3, 4), np.repeat(signs(codes(3, 4), 2).matrix, 3, axis=0)),
-    "star": Explicit(codes(4, 6), np.hstack([np.ones((20, 1)), np.eye(20, 23)])),  # every query counts cell 0
+    "star": Explicit(
+        codes(4, 6), np.hstack([np.ones((20, 1)), np.eye(20, 23)])
+    ),  # every query counts cell 0
     "ranges": TableQueries(D333, [("ab", np.tril(np.ones((9, 9)))), ("c", np.eye(2, 3))]),
     "union of tables": Union([Marginals.all(D333, 1), TableQueries(D333, [("ab", np.eye(4, 9))])]),
     "union with a matrix": Union([Marginals.all(D333, 1), signs(D333, 3)]),
@@ -83,27 +86,42 @@ def measured(name):
 @parametrize("name", [*WORKLOADS, *LARGER, *RESIDUALS])
 def test_noise_on_answers_matches_the_largest_change_between_neighbours(asked, name, group):
     """Values are linear in the counts, so that one record beside every other, or two of two, are all neighbours."""
-    for statistic, (spend, order) in itertools.product(measured(name), [(Gaussian(0.7), 2), (Pure(0.7), 1)]):
+    for statistic, (spend, order) in itertools.product(
+        measured(name), [(Gaussian(0.7), 2), (Pure(0.7), 1)]
+    ):
         domain, found = statistic.workload.domain, {}
         for exact in (False, True):
             data = [rows_of(domain, [z if group == 2 else 0, z]) for z in range(domain.size)]
-            seen = [ask(asked, "measure", statistic, spend, rows, exact=exact, group=group) for rows in data]
+            seen = [
+                ask(asked, "measure", statistic, spend, rows, exact=exact, group=group)
+                for rows in data
+            ]
             found[exact] = np.array([values for values, _ in seen]) / seen[0][1]
             if exact and has_grid(statistic):
                 assert all((values == np.rint(values)).all() for values, _ in seen), "whole steps"
-            if isinstance(statistic, CellAnswers) and len(seen[0][0]) == domain.size and statistic.subspace:
+            if (
+                isinstance(statistic, CellAnswers)
+                and len(seen[0][0]) == domain.size
+                and statistic.subspace
+            ):
                 A = matrix(statistic.workload)
                 onto = np.linalg.pinv(A, rcond=1e-10) @ A if order == 2 else np.eye(domain.size)
-                seen = [(onto @ values, scale) for values, scale in seen]  # all that leaves of cells
+                seen = [
+                    (onto @ values, scale) for values, scale in seen
+                ]  # all that leaves of cells
             largest, scale = largest_move(seen, order)
             assert largest <= 0.7 * scale * (1 + 1e-9)
-            bounded = isinstance(statistic.workload, TableQueries | Union) or (name in RESIDUALS and order == 1)
+            bounded = isinstance(statistic.workload, TableQueries | Union) or (
+                name in RESIDUALS and order == 1
+            )
             assert bounded or largest == approx(0.7 * scale, rel=1e-5), "no noise is wasted"
             assert largest >= 0.35 * scale * (1 - 1e-5), "so that half the noise would be caught"
         assert found[True] == approx(found[False], abs=1e-4), "the same in steps"
 
 
-SCORES = {f"signed {name}": SignedErrors(w, seeded(1).normal(size=w.m)) for name, w in WORKLOADS.items()}
+SCORES = {
+    f"signed {name}": SignedErrors(w, seeded(1).normal(size=w.m)) for name, w in WORKLOADS.items()
+}
 for name in ("2-way", "signs", "narrow", "conjunctions"):
     past = 5 * seeded(5).uniform(-1, 1, WORKLOADS[name].m)
     SCORES[f"5 summed {name}"] = SignedErrors(WORKLOADS[name], past, 5)
@@ -123,7 +141,9 @@ def log_law(asked, score, spend, rows, **options):
 @parametrize("name", SCORES)
 def test_selection_is_pure_and_bounded_range(asked, name, epsilon, exact):
     score, n = SCORES[name], 3 if name == "tables" else 2
-    pairs = over_pairs(CUBE, n, lambda rows: log_law(asked, score, BoundedRange(epsilon), rows, exact=exact))
+    pairs = over_pairs(
+        CUBE, n, lambda rows: log_law(asked, score, BoundedRange(epsilon), rows, exact=exact)
+    )
     ratios = np.array([p - q for p, q in pairs])
     assert np.abs(ratios).max() <= epsilon * (1 + 1e-9), "ε₀-DP"
     assert np.ptp(ratios, axis=1).max() <= epsilon * (1 + 1e-9), "ε₀-bounded range"
@@ -136,12 +156,19 @@ def test_selection_is_pure_and_bounded_range(asked, name, epsilon, exact):
 def test_permute_and_flip_is_pure_and_not_of_bounded_range(asked, name, epsilon, exact):
     score = SCORES[f"signed {name}"]
     ratios = np.array(
-        [p - q for p, q in over_pairs(CUBE, 2, lambda rows: log_law(asked, score, Pure(epsilon), rows, exact=exact))]
+        [
+            p - q
+            for p, q in over_pairs(
+                CUBE, 2, lambda rows: log_law(asked, score, Pure(epsilon), rows, exact=exact)
+            )
+        ]
     )
     assert np.abs(ratios).max() <= epsilon * (1 + 1e-9), "ε₀-DP"
     if name == "signs":
         assert np.abs(ratios).max() > 0.6 * epsilon, "half the noise would be caught"
-        assert np.ptp(ratios, axis=1).max() > 1.05 * epsilon, "so that it must not be charged as BoundedRange"
+        assert np.ptp(ratios, axis=1).max() > 1.05 * epsilon, (
+            "so that it must not be charged as BoundedRange"
+        )
 
 
 @either("exact")
@@ -149,7 +176,9 @@ def test_permute_and_flip_is_pure_and_not_of_bounded_range(asked, name, epsilon,
 def test_all_records_of_a_person_are_protected_together(asked, name, exact):
     """A person has two of two records: any data set is a neighbour of any other."""
     data = [rows_of(CUBE, d) for d in data_sets(8, 2)]
-    laws = [log_law(asked, SCORES[name], BoundedRange(0.5), rows, group=2, exact=exact) for rows in data]
+    laws = [
+        log_law(asked, SCORES[name], BoundedRange(0.5), rows, group=2, exact=exact) for rows in data
+    ]
     assert max(np.ptp(x - y) for x, y in itertools.combinations(laws, 2)) == approx(0.5, rel=1e-5)
 
 
@@ -213,13 +242,21 @@ def run_law(asked, algorithm, problem, plan, rows):
 
 RUNS = {
     "dpfw": (ALGORITHMS["dpfw"](rounds=2, alpha=0.5), [Budget(1, 0), Budget(1, 0.05)]),
-    "dpfw, paper": (ALGORITHMS["dpfw"](rounds=2, alpha=0.5, schedule="paper"), [Budget(1, 0), Budget(0.3, 0.2)]),
+    "dpfw, paper": (
+        ALGORITHMS["dpfw"](rounds=2, alpha=0.5, schedule="paper"),
+        [Budget(1, 0), Budget(0.3, 0.2)],
+    ),
     "dualquery": (ALGORITHMS["dualquery"](rounds=3, samples=1), [Budget(1, 0), Budget(2, 0.05)]),
-    "dqrs": (ALGORITHMS["dqrs"](rounds=3, samples=1), [Budget(1, 0), Budget(2, 0.05), Budget(6, 0)]),
+    "dqrs": (
+        ALGORITHMS["dqrs"](rounds=3, samples=1),
+        [Budget(1, 0), Budget(2, 0.05), Budget(6, 0)],
+    ),
 }
 
 
-@parametrize("name, budget", [(name, budget) for name, (_, budgets) in RUNS.items() for budget in budgets])
+@parametrize(
+    "name, budget", [(name, budget) for name, (_, budgets) in RUNS.items() for budget in budgets]
+)
 def test_a_run_of_few_rounds_keeps_the_promise(asked, name, budget):
     algorithm, domain = RUNS[name][0], codes(2, 2)
     problem = QueryRelease(Marginals(domain, ["a"]), 2)

@@ -28,12 +28,16 @@ BUDGET = Budget(1.0, 1e-6)
 # Its law
 
 
-@parametrize("draw, law", [(exact_samplers.gaussian, stats.norm), (exact_samplers.laplace, stats.laplace)])
+@parametrize(
+    "draw, law", [(exact_samplers.gaussian, stats.norm), (exact_samplers.laplace, stats.laplace)]
+)
 def test_what_floating_point_does_not_settle_has_the_same_law(draw, law, monkeypatch):
     """With no trust in floating point at all, every acceptance is settled with fractions."""
     monkeypatch.setattr(exact_samplers, "ACCEPTANCE_RELATIVE_ERROR", 1.0)
     calls, settle = [], exact_samplers._decide_sample
-    monkeypatch.setattr(exact_samplers, "_decide_sample", lambda *given: calls.append(0) or settle(*given))
+    monkeypatch.setattr(
+        exact_samplers, "_decide_sample", lambda *given: calls.append(0) or settle(*given)
+    )
     noise = draw(np.zeros(1500), 1.0, seeded(2))
     assert len(calls) > 1500
     assert stats.kstest(noise, law().cdf).pvalue > 1e-3
@@ -66,13 +70,18 @@ def test_each_sum_is_rounded_to_the_nearest_step(draw, monkeypatch):
         lambda rest, *_: rests.append(rest / 2**exact_samplers.OFFSET_BITS) or np.zeros(len(rest)),
     )
     draw(np.array([0.0, step / 4, step]), scale, seeded(3))
-    assert rests[0].tolist() == [0.5, 0.75, 0.5], "what is rounded down is half a step larger, so not down in the mean"
+    assert rests[0].tolist() == [0.5, 0.75, 0.5], (
+        "what is rounded down is half a step larger, so not down in the mean"
+    )
 
 
 def test_nothing_is_drawn_where_no_row_moves_and_no_scale_is_too_large():
     rng = seeded(0)
     assert exact_samplers.gaussian(np.array([3.0]), 0.0, rng).tolist() == [3.0]
-    assert exact_samplers.laplace(np.array([1e19, -1e300, 7.0]), 0.001, rng)[:2].tolist() == [2.0**53, -(2.0**53)]
+    assert exact_samplers.laplace(np.array([1e19, -1e300, 7.0]), 0.001, rng)[:2].tolist() == [
+        2.0**53,
+        -(2.0**53),
+    ]
     for scale in (1e30, math.nan, -1.0):
         with refused("scale"):
             exact_samplers.gaussian(np.array([3.0]), scale, rng)
@@ -95,7 +104,11 @@ def prepared(algorithm="gaussian_maxent", budget=BUDGET, noise="auto", parameter
     frame = pd.DataFrame({"a": np.arange(40) % 2, "b": np.arange(40) % 3})
     fields = {"workload": Marginals.all(codes(2, 3), 1), "asked": ["marginals:1"]} | given
     request = ReleaseRequest(
-        frame=frame, algorithm=ALGORITHMS[algorithm](**parameters or {}), budget=budget, noise=noise, **fields
+        frame=frame,
+        algorithm=ALGORITHMS[algorithm](**parameters or {}),
+        budget=budget,
+        noise=noise,
+        **fields,
     )
     return prepare_release(request)
 
@@ -105,7 +118,9 @@ def test_what_is_no_count_is_never_rounded_nor_called_exact():
     shares = Explicit(domain, np.linspace(0, 1, 12).reshape(2, 6))
     assert not answers_are_whole(shares)
     assert answers_are_whole(Explicit(domain, np.eye(6)))
-    assert not has_grid(CellAnswers(Marginals.all(domain, 1), subspace=True)), "exact noise is not round"
+    assert not has_grid(CellAnswers(Marginals.all(domain, 1), subspace=True)), (
+        "exact noise is not round"
+    )
     assert prepared(workload=shares).plan.exact, "but on a grid"
     assert prepared("dpfw", noise="exact").plan.exact
     subspace = {"noise": "subspace"}
@@ -143,7 +158,9 @@ def test_a_release_at_delta_0_draws_nothing_in_floating_point(here, monkeypatch)
         claim = facts(name)
         assert claim["made_by"]["noise"].startswith(f"exact {law}")
         assert "floating" not in claim["made_by"]["noise"]
-        assert {event["kind"] for event in claim["promise"]["charges"]} == {"Pure"}, "permute-and-flip too"
+        assert {event["kind"] for event in claim["promise"]["charges"]} == {"Pure"}, (
+            "permute-and-flip too"
+        )
     answers = pd.read_csv("mwem/answers.csv").noisy_answer.dropna().to_numpy() * 200
     assert len(answers)
 

@@ -8,7 +8,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpcore import ALGORITHMS, Budget, Column, Domain, Explicit, Marginals, QueryRelease, Rows, Run, TableQueries, Union
+from dpcore import (
+    ALGORITHMS,
+    Budget,
+    Column,
+    Domain,
+    Explicit,
+    Marginals,
+    QueryRelease,
+    Rows,
+    Run,
+    TableQueries,
+    Union,
+)
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.privacy import mechanisms
 from dpcore.privacy.accounting import BoundedRange, Gaussian, PlannedEvent, Pure, SubsampledGaussian
@@ -30,7 +42,16 @@ from dpcore.privacy.statistics import (
 from dpcore.problems.losses import PiecewiseLinear, hinge_loss
 from dpcore.problems.regions import Box
 from tests.privacy.enumerated_neighbours import ask, curator_of, plan_of
-from tests.small_problems import BUDGET, approx, codes, parametrize, refused, rows_of, seeded, unpaid
+from tests.small_problems import (
+    BUDGET,
+    approx,
+    codes,
+    parametrize,
+    refused,
+    rows_of,
+    seeded,
+    unpaid,
+)
 
 DOMAIN = codes(3, 2)
 N = 30
@@ -111,16 +132,31 @@ class Once(int):
 QUESTIONS = {
     "signed": ("select", SignedErrors, BoundedRange(EPSILON)),
     "sums": ("draw_queries", lambda w, a: SignedErrors(w, a, 2), BoundedRange(EPSILON)),
-    "odds": ("keep_draws", lambda w, a: AcceptProbabilities(w, np.arange(5), a, 1e-6), BoundedRange(1.0)),
-    "stream": ("above_threshold", lambda w, a: AbsoluteErrors(w, np.arange(5), a, 0.1), Pure(EPSILON)),
-    "tables": ("select", lambda w, a: TableErrors(w, a, np.zeros(2), np.ones(2)), BoundedRange(EPSILON)),
+    "odds": (
+        "keep_draws",
+        lambda w, a: AcceptProbabilities(w, np.arange(5), a, 1e-6),
+        BoundedRange(1.0),
+    ),
+    "stream": (
+        "above_threshold",
+        lambda w, a: AbsoluteErrors(w, np.arange(5), a, 0.1),
+        Pure(EPSILON),
+    ),
+    "tables": (
+        "select",
+        lambda w, a: TableErrors(w, a, np.zeros(2), np.ones(2)),
+        BoundedRange(EPSILON),
+    ),
 }
 questions = parametrize("verb, make, spend", QUESTIONS.values(), ids=QUESTIONS)
 
 
 @questions
 def test_an_object_in_the_place_of_an_array_never_meets_an_answer(verb, make, spend):
-    for answers, words in ((object(), "is where"), (np.full(5, 0.25, dtype=object), "array of type object")):
+    for answers, words in (
+        (object(), "is where"),
+        (np.full(5, 0.25, dtype=object), "array of type object"),
+    ):
         with refused(words):
             getattr(asking(), verb)(make(marginals(), answers), spend)
 
@@ -157,13 +193,25 @@ def test_whatever_is_done_to_a_workload_its_answers_keep_their_noise(make):
         if asked_before:
             curator.measure(Answers(workload), Gaussian(MU))
         force(workload, width=1e-12, diameter=1e-12, diameter_l1=1e-12, tables=workload.tables[:0])
-        force(workload, answers_of_rows=lambda rows: seen.append(rows), answers=seen.append, row_space=None)
+        force(
+            workload,
+            answers_of_rows=lambda rows: seen.append(rows),
+            answers=seen.append,
+            row_space=None,
+        )
         for spend in (Gaussian(MU), Pure(EPSILON)):
             assert noisy(curator.measure(Answers(workload), spend).values, truth, 3 / (N * MU))
             one = curator.measure(SomeAnswers(workload, slice(0, 1)), spend).values
             assert noisy(one, truth[:1], 1 / (N * MU))
-            assert noisy(curator.measure(CellAnswers(workload, subspace=False), spend).values, truth, 2 / (N * MU))
-        chosen = {curator.select(SignedErrors(workload, truth - 0.1), BoundedRange(EPSILON)) for _ in range(60)}
+            assert noisy(
+                curator.measure(CellAnswers(workload, subspace=False), spend).values,
+                truth,
+                2 / (N * MU),
+            )
+        chosen = {
+            curator.select(SignedErrors(workload, truth - 0.1), BoundedRange(EPSILON))
+            for _ in range(60)
+        }
         assert len(chosen) > 3, "drawn at random still"
         assert seen == []
 
@@ -229,7 +277,14 @@ def test_a_number_of_a_class_of_its_own_pays_as_much_as_it_is_worth():
 
 def test_the_curator_cannot_be_turned():
     curator = asking()
-    for name, value in {"unit": 1e12, "ledger": None, "plan": None, "exactly": None, "measure": print, "x": 1}.items():
+    for name, value in {
+        "unit": 1e12,
+        "ledger": None,
+        "plan": None,
+        "exactly": None,
+        "measure": print,
+        "x": 1,
+    }.items():
         with pytest.raises(AttributeError):
             setattr(curator, name, value)
     assert curator.effective_n == N
@@ -256,7 +311,11 @@ def test_nothing_done_to_the_ledger_that_is_shown_gives_budget_back():
     force(curator.plan.planned_events[0], times=10**6)
     force(curator.plan.planned_events[0].spend, epsilon=1e-30)
     force(
-        curator.plan, charges=curator.plan.planned_events * 9, accounting=None, kinds=frozenset({Gaussian}), exact=True
+        curator.plan,
+        charges=curator.plan.planned_events * 9,
+        accounting=None,
+        kinds=frozenset({Gaussian}),
+        exact=True,
     )
     curator.exact_draw_counts["Gaussian noise"] += 5
     assert curator.exact_draw_counts == {"Laplace noise": 3}, "as delta=0 was promised"
@@ -330,7 +389,10 @@ def test_a_group_that_would_take_noise_away_is_refused(group):
 W = marginals()
 ROUNDED = {
     "infinite answers": ("select", SignedErrors(W, np.array([np.inf, 0, 0, 0, 0]))),
-    "infinite table answers": ("select", TableErrors(W, np.full(5, np.inf), np.full(2, 1e308), np.ones(2))),
+    "infinite table answers": (
+        "select",
+        TableErrors(W, np.full(5, np.inf), np.full(2, 1e308), np.ones(2)),
+    ),
     "far sums": ("draw_queries", SignedErrors(W, np.full(5, 2.0**53), 1)),  # spacing 1 below it
 }
 
@@ -338,8 +400,12 @@ ROUNDED = {
 @parametrize("verb, score", ROUNDED.values(), ids=ROUNDED)
 def test_far_answers_do_not_round_the_true_ones_to_a_bit(asked, verb, score):
     """The scores move by what one record moves them, and not by the spacing of far numbers."""
-    data = [rows_of(DOMAIN, [0] * half + [5] * (N - half)) for half in (15, 16)]  # one record more, past a half
-    (before, scale), (after, _) = (ask(asked, verb, score, BoundedRange(EPSILON), rows) for rows in data)
+    data = [
+        rows_of(DOMAIN, [0] * half + [5] * (N - half)) for half in (15, 16)
+    ]  # one record more, past a half
+    (before, scale), (after, _) = (
+        ask(asked, verb, score, BoundedRange(EPSILON), rows) for rows in data
+    )
     assert np.abs(before - after).max() <= score.sensitivity * (1 + 1e-9)
     assert scale < np.inf, "else a draw may fail after its charge"
 
@@ -348,7 +414,10 @@ NINE, SAMPLED = Rows(np.array([[0.1, 0.2, 1.0]]), np.array([9])), SubsampledGaus
 X, CENTRE = Box(np.array([-1.0, -1.0]), np.array([1.0, 1.0])), np.zeros(2)
 LINE = Box(np.array([-1.0]), np.array([1.0]))
 NOT_PRIVATE = {
-    "weights that round to 0": ("select", TableErrors(W, np.zeros(5), np.zeros(2), np.full(2, 5e-324))),
+    "weights that round to 0": (
+        "select",
+        TableErrors(W, np.zeros(5), np.zeros(2), np.full(2, 5e-324)),
+    ),
     "no numbers": ("select", SignedErrors(W, np.full(5, np.nan))),
     "answers of another shape": ("select", SignedErrors(W, np.zeros((5, 1)))),
     "a narrow query": ("select", SignedErrors(Explicit(DOMAIN, 5e-324 * np.eye(6)), np.zeros(6))),
@@ -359,7 +428,10 @@ NOT_PRIVATE = {
     ),
     "a clip that rounds to 0": ("measure", MeanGradient(hinge_loss(), X, CENTRE, 1e-320)),
     "a point a record": ("measure", MeanGradient(hinge_loss(), X, np.zeros((3, 2)), 1.0)),
-    "a point that is no number": ("measure", MeanGradient(hinge_loss(), X, np.full(2, np.nan), 1.0)),
+    "a point that is no number": (
+        "measure",
+        MeanGradient(hinge_loss(), X, np.full(2, np.nan), 1.0),
+    ),
     "a margin at a location": ("measure", MeanGradient(hinge_loss(), LINE, np.zeros(1), 1e6, True)),
 }
 
@@ -409,7 +481,9 @@ def test_a_sampled_sum_is_divided_by_the_expected_size_whatever_was_drawn(monkey
     found = np.array([curator.measure_sample(statistic, SAMPLED).values for curator in curators])
     sampled = found[:, 0] / statistic.clipped_sum(NINE.values, np.ones(1))[0] * 0.5 * 9
     assert np.abs(sampled - sampled.round()).max() < 1e-9
-    assert len(set(sampled.round())) > 3, "how many were in the sample shows, as it is not divided by"
+    assert len(set(sampled.round())) > 3, (
+        "how many were in the sample shows, as it is not divided by"
+    )
 
 
 def test_nothing_done_to_a_measurement_that_left_changes_what_is_left_or_recorded():

@@ -7,7 +7,14 @@ from dpcore.privacy import mechanisms
 from dpcore.privacy.samplers import SAMPLERS, lattice, rank_quantile
 from dpcore.privacy.samplers.line import PiecewiseGaussian
 from dpcore.privacy.statistics import Density, PlainRisk, RankError
-from dpcore.problems.losses import Logistic, SquaredDistance, absolute_loss, hinge_loss, huber_loss, pinball_loss
+from dpcore.problems.losses import (
+    Logistic,
+    SquaredDistance,
+    absolute_loss,
+    hinge_loss,
+    huber_loss,
+    pinball_loss,
+)
 from dpcore.problems.regions import Ball, Box
 from dpcore.problems.risks import Risk
 from tests.privacy.test_samplers import INTERVAL, disc, flat, follows
@@ -24,7 +31,9 @@ LINES = {
 PLANES = {
     "hinge": flat(hinge_loss(), disc(3.0), 0.0, 60.0),
     "absolute, off centre": flat(absolute_loss(), Ball(np.array([0.5, 0.0]), 1.0), 0.0, 60.0),
-    "huber in a box": flat(huber_loss(0.2), Box(np.array([-1.0, -1.0]), np.array([0.8, 1.0])), 0.0, 80.0),
+    "huber in a box": flat(
+        huber_loss(0.2), Box(np.array([-1.0, -1.0]), np.array([0.8, 1.0])), 0.0, 80.0
+    ),
     "logistic, off centre": flat(Logistic(), Ball(np.array([0.5, 0.2]), 0.4), 0.0, 100.0),
     "a mean in a ball": Density(TWO, disc(0.6), 6.0, 0.0),
     "a mean in a box": Density(TWO, Box(np.full(2, -0.5), np.full(2, 0.4)), 6.0, 0.0),
@@ -39,7 +48,9 @@ def many(draw, density, count):
 @parametrize("name", LINES)
 def test_the_grid_follows_the_law_on_a_line(name):
     b, k = LINES[name]
-    density = Density(Risk(pinball_loss(0.3), b[:, None], np.ones(len(b)), location=True), INTERVAL, k, 0.0)
+    density = Density(
+        Risk(pinball_loss(0.3), b[:, None], np.ones(len(b)), location=True), INTERVAL, k, 0.0
+    )
     x = many(lattice.draw, density, 400)[:, 0]
     exact = PiecewiseGaussian(density).cdf
     assert kstest(x, exact).pvalue > 1e-3
@@ -65,7 +76,14 @@ def test_digits_of_a_cell_are_geometric():
 
 def test_a_row_counts_in_its_own_cell_and_beyond_the_ends_in_the_last():
     values = np.array([-9.0, -1.0, -1 + 2.0**-38, 0.0, 1.0, 9.0])
-    assert rank_quantile.grid_cells(values, -1.0, 1.0).tolist() == [0, 0, 2, 2**39, 2**40 - 1, 2**40 - 1]
+    assert rank_quantile.grid_cells(values, -1.0, 1.0).tolist() == [
+        0,
+        0,
+        2,
+        2**39,
+        2**40 - 1,
+        2**40 - 1,
+    ]
     assert rank_quantile.cell_middle(2**39, -1.0, 1.0) == 2.0**-40
 
 
@@ -80,7 +98,9 @@ def test_rounding_is_taken_off_epsilon_and_refused_where_it_is_much(monkeypatch)
     with refused("rounding would take"):
         SAMPLERS["grid"].require_supported(plain, 1e3, 0.0, 10**7)
     scales, real = [], mechanisms.exponential
-    monkeypatch.setattr(mechanisms, "exponential", lambda s, *rest: scales.append(s) or real(s, *rest))
+    monkeypatch.setattr(
+        mechanisms, "exponential", lambda s, *rest: scales.append(s) or real(s, *rest)
+    )
     risk = Risk(pinball_loss(0.5), np.zeros((4, 1)), np.ones(4), location=True)
     rank_quantile.draw(Density(risk, INTERVAL, 10.0, 0.0), 0.0, seeded(0))
     assert scales[0] == approx(np.log(2.0**39) - 5.0), "two pieces, each half a share off"

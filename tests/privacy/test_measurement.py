@@ -7,7 +7,13 @@ import numpy as np
 from dpcore import Explicit, Marginals
 from dpcore.privacy.accounting import Gaussian, Pure
 from dpcore.privacy.measurement import noise_stddev
-from dpcore.privacy.statistics import ONE_TABLE_SENSITIVITY, Answers, CellAnswers, SomeAnswers, Votes
+from dpcore.privacy.statistics import (
+    ONE_TABLE_SENSITIVITY,
+    Answers,
+    CellAnswers,
+    SomeAnswers,
+    Votes,
+)
 from tests.privacy.enumerated_neighbours import curator_of
 from tests.small_problems import approx, codes, either, parametrize, random_rows, seeded
 
@@ -40,7 +46,9 @@ def test_the_noise_that_is_drawn_has_the_deviation_that_is_said(name, spend, gro
     part = getattr(statistic, "part", slice(None))
     assert recorded.workload is statistic.workload
     assert recorded.answers[part] == approx(np.mean([m.values for m in drawn], axis=0))
-    assert recorded.errors[part] == approx(np.broadcast_to(drawn[0].stddev / math.sqrt(DRAWS), len(truth)))
+    assert recorded.errors[part] == approx(
+        np.broadcast_to(drawn[0].stddev / math.sqrt(DRAWS), len(truth))
+    )
     assert np.isfinite(recorded.errors).sum() == len(truth)
 
 

@@ -32,7 +32,9 @@ def test_additive_noise_is_independent_symmetric_and_new_in_every_cell(name):
     mechanism, _ = NOISE[name]
     rng = seeded(4)
     first, second = (mechanism(np.zeros(DRAWS), 1.0, rng) for _ in range(2))
-    assert len(np.unique(np.concatenate([first, second]))) > 1.95 * DRAWS, "steps of an exact one may meet"
+    assert len(np.unique(np.concatenate([first, second]))) > 1.95 * DRAWS, (
+        "steps of an exact one may meet"
+    )
     assert abs(first.mean()) < 5 * first.std() / DRAWS**0.5
     for other in (second, np.roll(first, 1)):
         assert abs(np.corrcoef(first, other)[0, 1]) < 5 / DRAWS**0.5
@@ -50,7 +52,9 @@ def test_additive_noise_leaves_the_values_alone_and_follows_the_generator(name):
 
 @parametrize("scale", [0.25, 2.0])
 def test_selection_follows_the_exponential_mechanism_and_not_that_of_another_scale(scale):
-    found = np.bincount(mechanisms.exponential(SCORES, scale, DRAWS, seeded(1)), minlength=len(SCORES))
+    found = np.bincount(
+        mechanisms.exponential(SCORES, scale, DRAWS, seeded(1)), minlength=len(SCORES)
+    )
     assert stats.chisquare(found, DRAWS * softmax(SCORES / scale)).pvalue > 1e-3
     for wrong in (0.9, 1.1) if scale < 1 else (0.8, 1.2):
         assert stats.chisquare(found, DRAWS * softmax(SCORES / (wrong * scale))).pvalue < 1e-6

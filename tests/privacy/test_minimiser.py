@@ -63,9 +63,14 @@ def test_a_record_beyond_all_bounds_moves_the_minimiser_by_no_more_than_another(
 
 
 def test_what_rounding_may_do_is_charged_and_refused_where_it_is_much():
-    fine, coarse = (RegularisedMinimiser(hinge_loss(), Space(np.zeros(3), 10.0), mu, 0.1, 10**6) for mu in (1e-2, 1e-7))
+    fine, coarse = (
+        RegularisedMinimiser(hinge_loss(), Space(np.zeros(3), 10.0), mu, 0.1, 10**6)
+        for mu in (1e-2, 1e-7)
+    )
     for statistic in (fine, coarse):
-        assert statistic.l2 * statistic.mu == approx(2 + 2e6 * statistic.gradient_tolerance, rel=1e-9)
+        assert statistic.l2 * statistic.mu == approx(
+            2 + 2e6 * statistic.gradient_tolerance, rel=1e-9
+        )
     assert fine.gradient_tolerance == 1e-4 * 2 / 10**6
     assert coarse.gradient_tolerance > fine.gradient_tolerance
     tiny = RegularisedMinimiser(hinge_loss(), Space(np.zeros(3), 10.0), 1e-12, 0.1, 10**6)
@@ -85,5 +90,7 @@ def test_the_bound_on_rounding_covers_what_is_seen():
     for _ in range(200):
         y = rng.normal(size=2) * rng.choice([0.1, 1, 20])
         t = (risk.A.astype(wide) * y.astype(wide)).sum(1) - risk.b.astype(wide)
-        exact = (np.clip(t / wide(loss.width), -1, 1)[:, None] * risk.A.astype(wide)).sum(0) / wide(N)
+        exact = (np.clip(t / wide(loss.width), -1, 1)[:, None] * risk.A.astype(wide)).sum(0) / wide(
+            N
+        )
         assert math.sqrt(float(((module._gradient(risk, y) - exact) ** 2).sum())) <= eta

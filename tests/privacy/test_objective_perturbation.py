@@ -8,7 +8,11 @@ from dpcore import Budget, InputError
 from dpcore.privacy import minimiser as module
 from dpcore.privacy.accounting import Approximate
 from dpcore.privacy.curators.risk_curator import RiskCurator
-from dpcore.privacy.minimiser import descent_schedule, gradient_rounding_error, max_minimiser_distance
+from dpcore.privacy.minimiser import (
+    descent_schedule,
+    gradient_rounding_error,
+    max_minimiser_distance,
+)
 from dpcore.privacy.samplers import objective
 from dpcore.privacy.statistics import PerturbedRisk
 from dpcore.problems.losses import Logistic, hinge_loss, huber_loss
@@ -42,14 +46,18 @@ def hard_rows(loss, n, d, kind):
         A = np.outer(rng.choice([-1.0, 1.0, 1e-6], n), A[0])
     A /= np.maximum(np.linalg.norm(A, axis=1, keepdims=True), 1e-12)
     b = np.ones(n) if kind == "alike" else np.where(rng.random(n) < 0.5, 1.0, -1.0)
-    return group_rows(np.column_stack([A, b if loss.margin else b * rng.choice([0.1, 1.0, 30.0], n)]))
+    return group_rows(
+        np.column_stack([A, b if loss.margin else b * rng.choice([0.1, 1.0, 30.0], n)])
+    )
 
 
 def residual(target, rows, lam, xi, x):
     """The length of n∇F(x) + Λ(x − c) + ξ."""
     risk, n = target.risk(rows), rows.n
     slopes = risk.loss.slope(risk.A @ x, risk.b)
-    return float(np.linalg.norm(n * (risk.w * slopes) @ risk.A + lam * (x - target.region.centre) + xi))
+    return float(
+        np.linalg.norm(n * (risk.w * slopes) @ risk.A + lam * (x - target.region.centre) + xi)
+    )
 
 
 class Recorded:
@@ -90,7 +98,9 @@ def test_what_is_served_ends_near_its_solution_and_the_rest_is_refused(name, mon
                 rng = Recorded(n)
                 x = objective.draw_perturbed_minimiser(target, rows, lam, sigma, spend, rng)
                 eta = gradient_rounding_error(loss, target.region.centre, mu=mu, n=n, tilt=tilt)
-                room = (loss.curvature + mu) / mu if not try_newton else 1.0  # near in x, so in the gradient by L
+                room = (
+                    (loss.curvature + mu) / mu if not try_newton else 1.0
+                )  # near in x, so in the gradient by L
                 assert residual(target, rows, lam, sigma * rng.last, x) <= n * (goal * room + eta)
     assert served > 40
 
@@ -109,7 +119,10 @@ def test_a_setting_without_a_proof_is_refused_before_the_charge(epsilon, share):
 
 def test_many_steps_are_refused_too():
     target = target_of(Logistic(), 2, 0.2)
-    with refused("objective perturbation might need .* steps over n=10,000,000 rows, too many; choose a smaller"):
+    with refused(
+        "objective perturbation might need .* steps over n=10,000,000 rows, too many; choose a "
+        "smaller"
+    ):
         target.calibrate(10**7, 10**7, Approximate(1.0, 1e-6))
 
 

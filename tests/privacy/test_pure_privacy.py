@@ -1,7 +1,7 @@
 """What is promised at δ = 0 lies on a public grid and is drawn without rounding, in seeded runs too.
 
-The support of an output must not depend on rows: a value that one data set allows and its neighbour does not tells
-them apart for certain, whatever ε is.
+The support of an output must not depend on rows: a value that one data set allows and its neighbour
+does not tells them apart for certain, whatever ε is.
 """
 
 import math
@@ -14,7 +14,13 @@ from dpcore.privacy import exact_samplers
 from dpcore.privacy.accounting import BoundedRange, Gaussian, Pure
 from dpcore.privacy.curators.point_curator import PointCurator
 from dpcore.privacy.curators.risk_curator import RiskCurator
-from dpcore.privacy.statistics import CellAnswers, MeanGradient, PlainRisk, RegularisedMinimiser, Votes
+from dpcore.privacy.statistics import (
+    CellAnswers,
+    MeanGradient,
+    PlainRisk,
+    RegularisedMinimiser,
+    Votes,
+)
 from dpcore.problems import PointRelease, RiskMinimisation
 from dpcore.problems.losses import Logistic, SquaredDistance, pinball_loss
 from dpcore.problems.parse_tasks import group_rows, read_task
@@ -23,7 +29,16 @@ from tests import point_problems, risk_problems
 from tests.every_problem import problem_and_records
 from tests.privacy.enumerated_neighbours import curator_of
 from tests.privacy.test_exact_neighbours import WORKLOADS
-from tests.small_problems import QUERIES, approx, few_rounds, parametrize, quiet, refused, rows_of, seeded
+from tests.small_problems import (
+    QUERIES,
+    approx,
+    few_rounds,
+    parametrize,
+    quiet,
+    refused,
+    rows_of,
+    seeded,
+)
 
 PURE = Budget(1, 0)
 POINTS = {name: cls for name, cls in ALGORITHMS.items() if cls.problem is PointRelease}
@@ -41,7 +56,9 @@ def built(name):
 
 @quiet
 @parametrize("name, where", CASES)
-def test_all_that_is_promised_at_delta_0_is_drawn_without_rounding_or_refused(name, where, monkeypatch):
+def test_all_that_is_promised_at_delta_0_is_drawn_without_rounding_or_refused(
+    name, where, monkeypatch
+):
     """Noise is in whole steps of a size that public numbers give, and no float ever serves as noise."""
     problem, rows = problem_and_records(name, where)
     try:
@@ -69,7 +86,9 @@ def test_all_that_is_promised_at_delta_0_is_drawn_without_rounding_or_refused(na
     charged = [spend for _, spend in run.events]
     assert charged or run.plan["rounds"] == 0
     assert not any(isinstance(spend, Gaussian) for spend in charged)
-    assert run._curator.exact_draw_counts.total() == len(charged), "every use of the budget was drawn exactly"
+    assert run._curator.exact_draw_counts.total() == len(charged), (
+        "every use of the budget was drawn exactly"
+    )
     if isinstance(problem, RiskMinimisation):
         x = run.release.x
         assert x == approx(nearest_middle(problem.region, x, name), rel=0, abs=0)
@@ -88,7 +107,9 @@ def nearest_middle(region, x, name):
 
 @quiet
 @parametrize("name", ["rank_exponential", "exponential"])
-@parametrize("text", ["quantile:y:0.5", "absolute:y", "huber:y:x:1.5", "mean:x,y", "logistic:label:x"])
+@parametrize(
+    "text", ["quantile:y:0.5", "absolute:y", "huber:y:x:1.5", "mean:x,y", "logistic:label:x"]
+)
 def test_outputs_of_two_neighbours_have_the_same_possible_digits(name, text):
     """Each output of either data set is the middle of a cell: a set that no row takes part in."""
     table = risk_problems.table(30)

@@ -7,12 +7,27 @@ import numpy as np
 from scipy.stats import kstest
 
 from dpcore.privacy.accounting import BoundedRange
-from dpcore.privacy.samplers import SAMPLERS, alternating, choose_sampler, envelope, proximal, rank_quantile, shapes
+from dpcore.privacy.samplers import (
+    SAMPLERS,
+    alternating,
+    choose_sampler,
+    envelope,
+    proximal,
+    rank_quantile,
+    shapes,
+)
 from dpcore.privacy.samplers.line import PiecewiseGaussian
 from dpcore.privacy.samplers.plane import TangentBoxes
 from dpcore.privacy.samplers.shapes import draw_truncated_gaussian
 from dpcore.privacy.statistics import Density, PlainRisk, RankError, RegularisedRisk
-from dpcore.problems.losses import Logistic, SquaredDistance, absolute_loss, hinge_loss, huber_loss, pinball_loss
+from dpcore.problems.losses import (
+    Logistic,
+    SquaredDistance,
+    absolute_loss,
+    hinge_loss,
+    huber_loss,
+    pinball_loss,
+)
 from dpcore.problems.parse_tasks import group_rows
 from dpcore.problems.regions import Ball, Box, Space
 from dpcore.problems.risks import Risk
@@ -49,8 +64,20 @@ LINES = {
     "few values": (pinball_loss(0.3), np.array([-0.5, -0.5, 0.2, 0.9]), INTERVAL, 0.5, 40.0),
     "sharp": (pinball_loss(0.5), np.linspace(-1, 1, 41), INTERVAL, 1e-3, 1e5),
     "no regulariser": (*THREE, INTERVAL, 0.0, 25.0),
-    "off centre": (pinball_loss(0.9), np.array([0.0, 0.1, 7.0]), Ball(np.array([4.0]), 2.0), 2.0, 8.0),
-    "box": (pinball_loss(0.9), np.array([0.0, 0.1, 5.0]), Box(np.array([0.0]), np.array([5.0])), 0.2, 3.0),
+    "off centre": (
+        pinball_loss(0.9),
+        np.array([0.0, 0.1, 7.0]),
+        Ball(np.array([4.0]), 2.0),
+        2.0,
+        8.0,
+    ),
+    "box": (
+        pinball_loss(0.9),
+        np.array([0.0, 0.1, 5.0]),
+        Box(np.array([0.0]), np.array([5.0])),
+        0.2,
+        3.0,
+    ),
     "strong regulariser": (*THREE, INTERVAL, 50.0, 25.0),
     "whole line": (*THREE, Space(np.zeros(1), 1.0), 0.7, 9.0),
 }
@@ -65,10 +92,14 @@ def line_of(name):
 @parametrize("name", LINES)
 def test_the_line_is_exact_on_every_shape_of_density(name):
     density = line_of(name)
-    low, high = (-8.0, 8.0) if name == "whole line" else (float(v[0]) for v in density.region.corners)
+    low, high = (
+        (-8.0, 8.0) if name == "whole line" else (float(v[0]) for v in density.region.corners)
+    )
     _, _, edges, cdf = on_grid(density, low, high)
     exact = PiecewiseGaussian(density)
-    assert (exact.cdf(np.array([low - 1, low, high, high + 1])) == [0, 0, 1, 1]).all() or name == "whole line"
+    assert (
+        exact.cdf(np.array([low - 1, low, high, high + 1])) == [0, 0, 1, 1]
+    ).all() or name == "whole line"
     assert np.abs(exact.cdf(edges) - cdf).max() < 1e-9
     assert kstest(exact.draw(4000, seeded(0)), exact.cdf).pvalue > 1e-3
     assert SAMPLERS["line"].draw(density, 0.0, seeded(0)).shape == (1,)
@@ -79,7 +110,9 @@ def test_pieces_are_inverted_to_the_last_digits(name):
     exact = PiecewiseGaussian(line_of(name))
     piece = np.arange(len(exact.width)).repeat(7)
     target = np.tile([1e-12, 1e-3, 0.2, 0.5, 0.9, 1 - 1e-6, 1 - 1e-12], len(exact.width))
-    assert exact._share_within(piece, exact._invert(piece, target)) == approx(target, rel=1e-9, abs=1e-14)
+    assert exact._share_within(piece, exact._invert(piece, target)) == approx(
+        target, rel=1e-9, abs=1e-14
+    )
 
 
 def test_ranks_are_drawn_from_their_law():
@@ -92,7 +125,10 @@ def test_ranks_are_drawn_from_their_law():
     p = quadrature(density.k * np.abs(W - 0.4), 1e-3)
     rng = seeded(0)
     draws = [rank_quantile.draw(density, 0.0, rng)[0] for _ in range(4000)]
-    assert kstest(draws, lambda v: np.interp(v, edges, np.append(0, np.cumsum(p) * 1e-3))).pvalue > 1e-3
+    assert (
+        kstest(draws, lambda v: np.interp(v, edges, np.append(0, np.cumsum(p) * 1e-3))).pvalue
+        > 1e-3
+    )
 
 
 RNG = seeded(3)
@@ -112,7 +148,9 @@ def marginals(density):
     """Distribution functions of x₁ and x₂ on a grid."""
     low, high = density.region.corners
     axes = [np.linspace(a, b, 201) for a, b in zip(low, high, strict=True)]
-    X = np.stack(np.meshgrid(*[(axis[1:] + axis[:-1]) / 2 for axis in axes], indexing="ij"), -1).reshape(-1, 2)
+    X = np.stack(
+        np.meshgrid(*[(axis[1:] + axis[:-1]) / 2 for axis in axes], indexing="ij"), -1
+    ).reshape(-1, 2)
     p = density.potential(X)
     p = np.where(density.region.contains(X), np.exp(p.min() - p), 0).reshape(200, 200)
     p /= p.sum()
@@ -130,7 +168,9 @@ def follows(draws, density):
 PLANES = {
     "hinge": flat(hinge_loss(), disc(3.0), 0.05, 60.0),
     "absolute": flat(absolute_loss(), Ball(np.array([0.5, 0.0]), 1.0), 0.2, 300.0),
-    "huber in a box": flat(huber_loss(0.2), Box(np.array([-1.0, -1.0]), np.array([0.8, 1.0])), 0.0, 80.0),
+    "huber in a box": flat(
+        huber_loss(0.2), Box(np.array([-1.0, -1.0]), np.array([0.8, 1.0])), 0.0, 80.0
+    ),
     "logistic": flat(Logistic(), disc(3.0), 0.02, 100.0),
     "on the boundary": flat(Logistic(), disc(0.4), 0.02, 400.0),
 }
@@ -150,10 +190,15 @@ def test_the_plane_is_exact(name):
 
 @parametrize("fallen", [30.0, -2.5])
 @parametrize("name", ["logistic", "on the boundary", "on R^d"])
-def test_the_logistic_envelope_is_exact_inside_on_the_boundary_and_on_r_d(name, fallen, monkeypatch):
+def test_the_logistic_envelope_is_exact_inside_on_the_boundary_and_on_r_d(
+    name, fallen, monkeypatch
+):
     """Also where one tangent stands for many radii."""
     monkeypatch.setattr(shapes, "REQUIRED_EXPONENT_RISE", fallen)
-    density, rng = (PLANES | {"on R^d": flat(Logistic(), Space(np.zeros(2), 1.0), 0.2, 40.0)})[name], seeded(1)
+    density, rng = (
+        (PLANES | {"on R^d": flat(Logistic(), Space(np.zeros(2), 1.0), 0.2, 40.0)})[name],
+        seeded(1),
+    )
     draws = envelope.rejection_sample(density, 3000, rng)
     bounded = density if density.region.is_bounded else flat(Logistic(), disc(6.0), 0.2, 40.0)
     assert follows(draws, bounded)
@@ -161,8 +206,14 @@ def test_the_logistic_envelope_is_exact_inside_on_the_boundary_and_on_r_d(name, 
     over = envelope.logistic_envelope(density)
     V = over.draw(4000, rng)
     if isinstance(over, shapes.RadialEnvelope):
-        inside = -((V @ over.M) * V).sum(1) / 2 + np.linalg.slogdet(over.M)[1] / 2 - math.log(2 * math.pi)
-        weight = np.exp(inside + over.bound(V) + over.log_mass)  # of a normal law, drawn by the envelope
+        inside = (
+            -((V @ over.M) * V).sum(1) / 2
+            + np.linalg.slogdet(over.M)[1] / 2
+            - math.log(2 * math.pi)
+        )
+        weight = np.exp(
+            inside + over.bound(V) + over.log_mass
+        )  # of a normal law, drawn by the envelope
         assert weight.mean() == approx(1, abs=5 * weight.std() / 4000**0.5)
         assert weight.std() < 2
     V = np.concatenate([V, 3 * V])
@@ -176,11 +227,15 @@ def test_plain_draws_pay_for_what_thinning_adds_to_their_error():
     region = disc(2.0)
     plain, eta = proximal.rounds_and_step(Logistic(), region, 0.0, 40.0, 1e-3)
     pulled = 2 / (40 * 4)
-    assert (plain, eta) == proximal.rounds_and_step(Logistic(), region, pulled, 40.0, 1e-3 / (1.5 * math.e))
+    assert (plain, eta) == proximal.rounds_and_step(
+        Logistic(), region, pulled, 40.0, 1e-3 / (1.5 * math.e)
+    )
     assert plain > proximal.rounds_and_step(Logistic(), region, pulled, 40.0, 1e-3)[0]
     for tiny in (1e-300, 1e-310):  # k falls with μ, so that the law is all but even on K
         assert proximal.rounds_and_step(Logistic(), region, tiny, tiny, 1e-3)[0] == 1
-        assert proximal.rounds_and_step(Logistic(), region, tiny, 40.0, 1e-3)[0] > proximal.MAX_WORK, "which is refused"
+        assert (
+            proximal.rounds_and_step(Logistic(), region, tiny, 40.0, 1e-3)[0] > proximal.MAX_WORK
+        ), "which is refused"
 
 
 def test_rejection_gives_up_only_when_it_is_told_to():
@@ -227,12 +282,18 @@ def test_the_alternating_sampler_follows_its_law_and_a_negated_sign_does_not(mon
     exact = PiecewiseGaussian(density).cdf
     assert kstest(draws(), exact).pvalue > 1e-3
     real = alternating.estimate_exponential
-    monkeypatch.setattr(alternating, "estimate_exponential", lambda difference, rng: real(lambda: -difference(), rng))
+    monkeypatch.setattr(
+        alternating,
+        "estimate_exponential",
+        lambda difference, rng: real(lambda: -difference(), rng),
+    )
     assert kstest(draws(), exact).pvalue < 1e-3
 
 
 def test_the_alternating_schedule_pays_for_every_step():
-    T, eta = alternating.rounds_and_step(RegularisedRisk(pinball_loss(0.5), INTERVAL, 0.6, True), 3.0, 1e-2)
+    T, eta = alternating.rounds_and_step(
+        RegularisedRisk(pinball_loss(0.5), INTERVAL, 0.6, True), 3.0, 1e-2
+    )
     assert T < 10_000
     alpha = 3.0 * 0.6
     sigma = 3.0 * 0.5 * math.sqrt(2 * eta / (1 + eta * alpha))
@@ -249,7 +310,11 @@ def test_the_first_sampler_that_serves_is_chosen_and_others_say_why_not():
         (RegularisedRisk(huber_loss(0.5), INTERVAL, 1.0, True), "plane", "plane"),
         (sharp, "plane", "plane"),
         (RegularisedRisk(Logistic(), plane, 1.0), "logistic", "plane"),
-        (RegularisedRisk(SquaredDistance((0.0,) * 4, (1.0,) * 4), four, 0.0), "gaussian", "gaussian"),
+        (
+            RegularisedRisk(SquaredDistance((0.0,) * 4, (1.0,) * 4), four, 0.0),
+            "gaussian",
+            "gaussian",
+        ),
         (RegularisedRisk(hinge_loss(), four, 1.0), "proximal", None),
         (PlainRisk(hinge_loss(), four), "proximal", None),
         (RegularisedRisk(Logistic(), four, 1.0), "logistic", None),
@@ -264,7 +329,9 @@ def test_the_first_sampler_that_serves_is_chosen_and_others_say_why_not():
     with refused("never exactly: theta must be above 0"):
         SAMPLERS["proximal"].require_supported(sharp, 10.0, 0.0, 50)
     with refused("rounds over n=1,000,000 rows"):
-        SAMPLERS["proximal"].require_supported(RegularisedRisk(hinge_loss(), plane, 1e-4), 1e6, 1e-9, 10**6)
+        SAMPLERS["proximal"].require_supported(
+            RegularisedRisk(hinge_loss(), plane, 1e-4), 1e6, 1e-9, 10**6
+        )
     with refused("n ≤ 200, not 201"):
         SAMPLERS["alternating"].require_supported(sharp, 10.0, 1e-9, 201)
     with refused("needs too many boxes"):

@@ -22,7 +22,11 @@ LOSSES = {
     "absolute": (absolute_loss(), -0.4, lambda t, b: np.abs(t - b)),
     "hinge": (hinge_loss(), -1.0, lambda t, b: np.maximum(0, 1 - b * t)),
     "logistic": (Logistic(), -1.0, lambda t, b: np.log(1 + np.exp(-b * t))),
-    "huber": (huber_loss(0.5), 0.2, lambda t, b: np.where(abs(t - b) <= 0.5, (t - b) ** 2, np.abs(t - b) - 0.25)),
+    "huber": (
+        huber_loss(0.5),
+        0.2,
+        lambda t, b: np.where(abs(t - b) <= 0.5, (t - b) ** 2, np.abs(t - b) - 0.25),
+    ),
 }
 every = parametrize("name", LOSSES)
 
@@ -41,7 +45,9 @@ def test_slopes_and_bends_are_derivatives_and_losses_are_convex(name):
     slope = (loss.value(T + h, b) - loss.value(T - h, b)) / (2 * h)
     assert loss.slope(T, b) == approx(slope, abs=1e-4)
     bend = (loss.slope(T + h, b) - loss.slope(T - h, b)) / (2 * h)
-    smooth = np.abs(loss.second_derivative(T + 2 * h, b) - loss.second_derivative(T - 2 * h, b)) < 1e-3
+    smooth = (
+        np.abs(loss.second_derivative(T + 2 * h, b) - loss.second_derivative(T - 2 * h, b)) < 1e-3
+    )
     assert smooth.mean() > 0.98
     assert loss.second_derivative(T, b)[smooth] == approx(bend[smooth], abs=1e-4)
     assert (loss.second_derivative(T, b) >= 0).all()
@@ -83,7 +89,9 @@ def test_differences_of_the_other_losses():
         gradient_difference_bound(loss, location=False, max_norm=9)
         for loss in (hinge_loss(), absolute_loss(), huber_loss(0.1))
     ] == [2, 2, 2]
-    assert gradient_difference_bound(SquaredDistance((0, 0), (3, 4)), location=False, max_norm=9) == 5
+    assert (
+        gradient_difference_bound(SquaredDistance((0, 0), (3, 4)), location=False, max_norm=9) == 5
+    )
 
 
 @parametrize("level", [0, 1, math.nan])

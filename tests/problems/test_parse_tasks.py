@@ -18,7 +18,11 @@ def test_every_record_keeps_its_public_bounds(name):
     problem, rows = task(name)
     assert rows.n == problem.n == 60
     assert rows.values.dtype == float
-    features = rows.values[:, :-1] if not problem.location and problem.loss.strong_convexity == 0 else np.zeros((1, 1))
+    features = (
+        rows.values[:, :-1]
+        if not problem.location and problem.loss.strong_convexity == 0
+        else np.zeros((1, 1))
+    )
     assert np.linalg.norm(features, axis=1).max() <= 1 + 1e-12
     assert problem.G > 0
     assert problem.facts["d"] == len(problem.names) == len(problem.region.centre)
@@ -30,9 +34,13 @@ def test_numbers_are_kept_and_categories_spread_out():
     assert sorted(np.repeat(rows.values[:, 0], rows.weights)) == sorted(frame.y), "values, not bins"
     assert (problem.region.centre, problem.R, problem.G, problem.names) == ([5], 5, 1, ("y",))
     problem, rows = read_task("logistic:label:x,group", DOMAIN, frame)
-    assert problem.names == ("x", "group = b", "group = c", "(intercept)"), "against the first value"
+    assert problem.names == ("x", "group = b", "group = c", "(intercept)"), (
+        "against the first value"
+    )
     assert isinstance(problem.loss, Logistic)
-    expected = np.column_stack([frame.x / 2, *(frame.group == g for g in "bc"), np.ones(60)]) / math.sqrt(3)
+    expected = np.column_stack(
+        [frame.x / 2, *(frame.group == g for g in "bc"), np.ones(60)]
+    ) / math.sqrt(3)
     expected = np.column_stack([expected, np.where(frame.label == "yes", 1, -1)])
     given = np.repeat(rows.values, rows.weights, axis=0)
     assert sorted(map(tuple, given.round(9))) == sorted(map(tuple, expected.round(9)))
@@ -100,7 +108,9 @@ def test_the_truth_is_the_non_private_optimum_and_a_held_out_part():
     assert found.risk == approx(np.abs(frame.y - 7).mean() / 2)
     assert found.excess_risk == approx(found.risk - truth.min_risk)
     assert (found.accuracy, found.headline[0]) == (None, "excess risk")
-    assert truth.errors_vs_sample_and_population(release)[1].risk == approx(np.abs(table(seed=9).y - 7).mean() / 2)
+    assert truth.errors_vs_sample_and_population(release)[1].risk == approx(
+        np.abs(table(seed=9).y - 7).mean() / 2
+    )
     assert RiskTruth(problem, rows, None).errors_vs_sample_and_population(release)[1] is None
 
 
@@ -109,4 +119,6 @@ def test_accuracy_counts_signs():
     release = type("R", (), {"x": np.array([1.0, 0.0])})()
     frame = table()
     expected = ((frame.x > 0) == (frame.label == "yes"))[frame.x != 0].sum() / 60
-    assert RiskTruth(problem, rows, None).errors_vs_sample_and_population(release)[0].accuracy == approx(expected)
+    assert RiskTruth(problem, rows, None).errors_vs_sample_and_population(release)[
+        0
+    ].accuracy == approx(expected)

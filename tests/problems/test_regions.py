@@ -31,7 +31,9 @@ def test_projection_is_the_nearest_point_and_uniform_points_are_inside(region):
     assert region.contains(P).all()
     assert inside.mean(axis=0) == approx(region.centre, abs=0.15)
     assert np.linalg.norm(inside, axis=1).max() <= region.reach
-    assert np.linalg.norm(inside - region.centre, axis=1).max() <= region.radius == region.diameter / 2
+    assert (
+        np.linalg.norm(inside - region.centre, axis=1).max() <= region.radius == region.diameter / 2
+    )
     assert region.contains(Ball(region.centre, region.inner).uniform(500, rng)).all()
     assert not region.contains(Ball(region.centre, 1.3 * region.inner).uniform(500, rng)).all()
     space = Space(region.centre, 1.0)
@@ -40,7 +42,9 @@ def test_projection_is_the_nearest_point_and_uniform_points_are_inside(region):
 
 
 def test_points_are_grouped_and_points_outside_by_rounding_are_taken_in():
-    rows = read_point_rows(BALL, NAMES, pd.DataFrame({"x": [0.0, 2 + 1e-12, 0.0, -0.0], "y": ["1", "0", "1", " 1"]}))
+    rows = read_point_rows(
+        BALL, NAMES, pd.DataFrame({"x": [0.0, 2 + 1e-12, 0.0, -0.0], "y": ["1", "0", "1", " 1"]})
+    )
     assert rows.values == approx(np.array([[0, 1], [2, 0]]), abs=1e-12)
     assert rows.weights.tolist() == [3, 1]
 
@@ -68,7 +72,10 @@ def test_bad_points_are_refused_with_their_row(cells, message):
     [
         *((lambda r=r: Ball(np.zeros(1), r), f"radius={r:g} must be above 0") for r in (0, np.nan)),
         (lambda: Space(np.zeros(1), np.inf), "radius=inf must be above 0"),
-        (lambda: PointRelease(BALL, 5, ("x",)), "1 names do not match the ball of radius 2 about 0, which has d=2"),
+        (
+            lambda: PointRelease(BALL, 5, ("x",)),
+            "1 names do not match the ball of radius 2 about 0, which has d=2",
+        ),
         (lambda: build_box([0, 0, 0], [1], ["x", "y"]), "3 values of low for 2 coordinates"),
         (lambda: build_box([0, 2], [1], ["x", "y"]), "coordinate 'y': low=2 must be below high=1"),
         (lambda: PointRelease(BALL, 1, NAMES), "has 1 row; at least 2"),

@@ -3,7 +3,14 @@
 import numpy as np
 from scipy.optimize import linprog, minimize
 
-from dpcore.problems.losses import Logistic, SquaredDistance, absolute_loss, hinge_loss, huber_loss, pinball_loss
+from dpcore.problems.losses import (
+    Logistic,
+    SquaredDistance,
+    absolute_loss,
+    hinge_loss,
+    huber_loss,
+    pinball_loss,
+)
 from dpcore.problems.regions import Ball, Box, Space
 from dpcore.problems.risks import Risk, minimise_risk
 from tests.small_problems import approx, parametrize, refused, seeded
@@ -31,21 +38,31 @@ def reference(risk, region, mu):
 
     def f(x):
         F, G = smooth.tangents(x[None])
-        return F[0] + mu * (x - region.centre) @ (x - region.centre) / 2, G[0] + mu * (x - region.centre)
+        return F[0] + mu * (x - region.centre) @ (x - region.centre) / 2, G[0] + mu * (
+            x - region.centre
+        )
 
     options = {"jac": True, "method": "SLSQP", "options": {"ftol": 1e-14, "maxiter": 500}}
     if isinstance(region, Ball):
-        inside = {"type": "ineq", "fun": lambda x: region.radius**2 - (x - region.centre) @ (x - region.centre)}
+        inside = {
+            "type": "ineq",
+            "fun": lambda x: region.radius**2 - (x - region.centre) @ (x - region.centre),
+        }
         options["constraints"] = [inside]
     elif isinstance(region, Box):
         options["bounds"] = list(zip(region.low, region.high, strict=True))
-    found = [minimize(f, start, **options) for start in (region.centre, region.centre + 0.2, region.centre - 0.3)]
+    found = [
+        minimize(f, start, **options)
+        for start in (region.centre, region.centre + 0.2, region.centre - 0.3)
+    ]
     return min(r.fun for r in found)
 
 
 @parametrize("mu", [0.0, 0.3])
 @parametrize("where", REGIONS)
-@parametrize("loss", [Logistic(), hinge_loss(), absolute_loss(), huber_loss(0.4), pinball_loss(0.8)])
+@parametrize(
+    "loss", [Logistic(), hinge_loss(), absolute_loss(), huber_loss(0.4), pinball_loss(0.8)]
+)
 def test_the_smallest_value_is_that_of_an_independent_solver(loss, where, mu):
     risk, region = risk_of(loss), REGIONS[where]
     x = minimise_risk(risk, region, mu=mu)
@@ -61,7 +78,9 @@ def test_a_regression_on_r_d_is_a_linear_program(loss):
     cost = np.concatenate([np.zeros(3), np.full(80, -loss.low) / 80, np.full(80, loss.high) / 80])
     equal = np.hstack([risk_of(loss).A, np.eye(80), -np.eye(80)])
     found = linprog(cost, A_eq=equal, b_eq=TARGETS, bounds=[(None, None)] * 3 + [(0, None)] * 160)
-    assert risk_of(loss).value(minimise_risk(risk_of(loss), REGIONS["space"])) == approx(found.fun, abs=1e-6)
+    assert risk_of(loss).value(minimise_risk(risk_of(loss), REGIONS["space"])) == approx(
+        found.fun, abs=1e-6
+    )
 
 
 def test_quantiles_weights_and_means_are_what_they_are_called():
@@ -72,8 +91,12 @@ def test_quantiles_weights_and_means_are_what_they_are_called():
         (x,) = minimise_risk(risk, Ball(np.array([5.0]), 5.0))
         assert x == np.quantile(flat, level, method="inverted_cdf")
         assert minimise_risk(risk, Ball(np.array([3.5]), 0.5)) == approx(np.clip(x, 3, 4))
-    points = Risk(SquaredDistance((0, 0), (1, 2)), np.array([[0.2, 3.0], [0.4, 1.0]]), np.array([1, 3]))
-    assert minimise_risk(points, Space(np.zeros(2), 1.0)) == approx([0.35, 1.25]), "3 is outside its bounds: 2"
+    points = Risk(
+        SquaredDistance((0, 0), (1, 2)), np.array([[0.2, 3.0], [0.4, 1.0]]), np.array([1, 3])
+    )
+    assert minimise_risk(points, Space(np.zeros(2), 1.0)) == approx([0.35, 1.25]), (
+        "3 is outside its bounds: 2"
+    )
 
 
 def test_records_with_longer_features_are_shortened_so_that_no_one_counts_more():

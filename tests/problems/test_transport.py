@@ -47,7 +47,9 @@ def transport_program(X, a, Y, b):
 
 def signed(kind, k, rng):
     scale = {"little": 0.1, "much": 1.0, "no": 0.0}[kind.split()[0]]
-    return rng.dirichlet(np.ones(k)) * (1.6 if "heavy" in kind else 1.0) + scale * rng.normal(size=k) / np.sqrt(k)
+    return rng.dirichlet(np.ones(k)) * (1.6 if "heavy" in kind else 1.0) + scale * rng.normal(
+        size=k
+    ) / np.sqrt(k)
 
 
 @parametrize("kind", ["little noise", "much noise", "no noise", "much noise, heavy"])
@@ -62,10 +64,14 @@ def test_the_projection_is_the_full_program(d, kind, seed, monkeypatch):
     assert found.weights.min() >= 0
     assert found.weights.sum() == approx(1, abs=1e-12)
     assert found.value == approx(projection_program(V, m, D), abs=1e-9)
-    assert distance_program(V, m - found.weights, D) == approx(found.value, abs=1e-9), "μ attains it"
+    assert distance_program(V, m - found.weights, D) == approx(found.value, abs=1e-9), (
+        "μ attains it"
+    )
     monkeypatch.setattr(transport, "MAX_DENSE_ARCS", 0)
     monkeypatch.setattr(transport, "NEAREST_ARCS_PER_POINT", 1)
-    assert project_bounded_lipschitz(V, m, D).value == approx(found.value, abs=1e-9), "few arcs and pricing"
+    assert project_bounded_lipschitz(V, m, D).value == approx(found.value, abs=1e-9), (
+        "few arcs and pricing"
+    )
 
 
 def test_a_large_projection_says_how_far_it_may_be_from_the_optimum(monkeypatch):
@@ -115,14 +121,20 @@ def test_groups_bound_the_distance_of_their_points(pairs, far, monkeypatch):
     rough = w1_distance(X, a, Y, np.ones(150), max_groups=60)
     assert exact.error < 1e-9 < rough.error < (0.03 if pairs else 0.06)
     assert abs(rough.value - exact.value) <= rough.error + 1e-9
-    groups = point_groups.group_points(X, a, 60)  # at distance 0 from its own groups, but not its points from these
+    groups = point_groups.group_points(
+        X, a, 60
+    )  # at distance 0 from its own groups, but not its points from these
     found = w1_distance(X, a, groups.centres, groups.mass, max_groups=60)
     assert found.value + found.error >= w1_distance(X, a, groups.centres, groups.mass).value > 0.01
 
 
 def test_groups_hold_all_mass_and_are_not_too_many():
     rng = seeded(0)
-    for X in (rng.random((500, 3)), np.concatenate([rng.random((400, 2)) * 1e-9, [[1.0, 1.0]]]), rng.random((300, 40))):
+    for X in (
+        rng.random((500, 3)),
+        np.concatenate([rng.random((400, 2)) * 1e-9, [[1.0, 1.0]]]),
+        rng.random((300, 40)),
+    ):
         a = rng.dirichlet(np.ones(len(X)))
         groups = point_groups.group_points(X, a, 50)
         assert 1 <= len(groups.mass) <= 50

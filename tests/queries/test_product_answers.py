@@ -6,7 +6,17 @@ from dpcore import Marginals
 from dpcore.models.releases import ProductMixture
 from dpcore.queries import product_answers
 from dpcore.queries.product_answers import ProductAnswers, column_slices
-from tests.small_problems import D324, TASKS, approx, cells, codes, histogram, parametrize, seeded, task
+from tests.small_problems import (
+    D324,
+    TASKS,
+    approx,
+    cells,
+    codes,
+    histogram,
+    parametrize,
+    seeded,
+    task,
+)
 
 WIDE = codes(*[20] * 14)  # 1.6e18 cells
 
@@ -21,7 +31,10 @@ def enumerated(release):
     """D (k,) cell by cell."""
     D = np.zeros(release.domain.size)
     for weight, row in zip(release.weights, release.probabilities, strict=True):
-        parts = [row[block][cells(release.domain)[:, i]] for i, block in enumerate(column_slices(release.domain))]
+        parts = [
+            row[block][cells(release.domain)[:, i]]
+            for i, block in enumerate(column_slices(release.domain))
+        ]
         D += weight * np.prod(parts, axis=0)
     return D
 
@@ -33,20 +46,30 @@ def test_answers_are_those_of_the_enumerated_mixture(where):
     assert release.answers(workload) == approx(workload.answers(enumerated(release)), abs=1e-12)
 
 
-@parametrize("few", [0, product_answers.WHOLE_TABLE_RATIO, 10**6], ids=["cell by cell", "as it is", "whole tables"])
+@parametrize(
+    "few",
+    [0, product_answers.WHOLE_TABLE_RATIO, 10**6],
+    ids=["cell by cell", "as it is", "whole tables"],
+)
 @parametrize("share", [1, 2], ids=["all", "half"])
 @parametrize("where", TASKS)
 def test_chosen_answers_and_their_gradients(monkeypatch, where, share, few):
     monkeypatch.setattr(product_answers, "WHOLE_TABLE_RATIO", few)
     workload = task(where)[0].workload
-    release, js = mixture(workload.domain, 3), seeded(1).permutation(workload.m)[: -(-workload.m // share)]
+    release, js = (
+        mixture(workload.domain, 3),
+        seeded(1).permutation(workload.m)[: -(-workload.m // share)],
+    )
     p, some = release.probabilities.T.copy(), ProductAnswers(workload, js)
     assert some.answers(p, release.weights) == approx(release.answers(workload)[js], abs=1e-12)
     v = seeded(2).normal(size=len(js))
     numeric = np.zeros_like(p)
     for place in np.ndindex(*p.shape):
         sides = []
-        for step in (0.5, -0.5):  # answers are linear in each single entry, so that any step is exact
+        for step in (
+            0.5,
+            -0.5,
+        ):  # answers are linear in each single entry, so that any step is exact
             moved = p.copy()
             moved[place] += step
             sides.append(v @ some.answers(moved, release.weights))
@@ -89,7 +112,11 @@ def test_rows_drawn_follow_the_mixture_closely(rows, C):
         assert frame.shape == (rows, 3)
         counts = singles.answers_of_rows(release.domain.group_rows(frame.to_numpy()))
         gaps.append(rows * (counts - release.answers(singles)))
-    assert np.abs(gaps).max() <= 2 * C + 1 if C < 200 else np.abs(gaps).max() < max(4 * np.sqrt(rows / 4), 2)
+    assert (
+        np.abs(gaps).max() <= 2 * C + 1
+        if C < 200
+        else np.abs(gaps).max() < max(4 * np.sqrt(rows / 4), 2)
+    )
 
 
 def test_rows_drawn_have_the_mixtures_joint_distribution():
@@ -100,5 +127,9 @@ def test_rows_drawn_have_the_mixtures_joint_distribution():
         seen += histogram(release.domain, release.domain.group_rows(frame.to_numpy())) / 40
     bound = 4 * np.sqrt(0.25 / 20_000)
     assert np.abs(seen - D).max() < bound
-    alone = ProductMixture(release.domain, (release.weights @ release.probabilities)[None], np.ones(1))
-    assert np.abs(enumerated(alone) - D).max() > 2 * bound, "columns that were independent would be seen"
+    alone = ProductMixture(
+        release.domain, (release.weights @ release.probabilities)[None], np.ones(1)
+    )
+    assert np.abs(enumerated(alone) - D).max() > 2 * bound, (
+        "columns that were independent would be seen"
+    )

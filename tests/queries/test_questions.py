@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 
 from dpcore import InputError, TableQueries, domain_from_json
 from dpcore.queries.questions import parse_question
-from tests.small_problems import binned, categorical, codes, domain_of, integer, numeric, parametrize, refused
+from tests.small_problems import (
+    binned,
+    categorical,
+    codes,
+    domain_of,
+    integer,
+    numeric,
+    parametrize,
+    refused,
+)
 
 DOMAIN = domain_of(
     {
@@ -55,18 +64,37 @@ GOOD = [
     ("age in (17, 18, 30, 25–34)", ["age"], present(lambda age: age in (17, 18) or 25 <= age < 35)),
     ("age is missing", ["age"], lambda age: age is None),
     ("age > 1e300 or age < -1e300", ["age"], lambda age: False),
-    ("sex = Female and age > 50", ["age", "sex"], present(lambda age, sex: sex == "Female" and age > 50)),
-    ("sex=Female or sex=Male and age>50", ["age", "sex"],
-     lambda age, sex: sex == "Female" or (sex == "Male" and age is not None and age > 50)),
-    ("not sex=Female and age>50", ["age", "sex"], lambda age, sex: sex != "Female" and age is not None and age > 50),
-    ("not (sex=Female and age>50)", ["age", "sex"], lambda age, sex: not (sex == "Female" and (age or 0) > 50)),
+    (
+        "sex = Female and age > 50",
+        ["age", "sex"],
+        present(lambda age, sex: sex == "Female" and age > 50),
+    ),
+    (
+        "sex=Female or sex=Male and age>50",
+        ["age", "sex"],
+        lambda age, sex: sex == "Female" or (sex == "Male" and age is not None and age > 50),
+    ),
+    (
+        "not sex=Female and age>50",
+        ["age", "sex"],
+        lambda age, sex: sex != "Female" and age is not None and age > 50,
+    ),
+    (
+        "not (sex=Female and age>50)",
+        ["age", "sex"],
+        lambda age, sex: not (sex == "Female" and (age or 0) > 50),
+    ),
     ("pay between 5 and 8 or pay > 26", ["pay"], lambda pay: 5 <= pay <= 8 or pay > 26),
     ('pay = "0 to under 20"', ["pay"], lambda pay: pay < 20),
     ("income>50K>0", ["income>50K"], lambda high: high == 1),
     ("income>=mid", ["income"], lambda income: income >= 1),
     ('income between low and "very high"', ["income"], lambda income: True),
     ('`income`="very high"', ["income"], lambda income: income == 2),
-    ('`marital status` = "and" or "marital status" = `a "b"`', ["marital status"], lambda m: m in ("and", 'a "b"')),
+    (
+        '`marital status` = "and" or "marital status" = `a "b"`',
+        ["marital status"],
+        lambda m: m in ("and", 'a "b"'),
+    ),
     ('"marital status" = "a ""b"""', ["marital status"], lambda m: m == 'a "b"'),
     ('"marital status" in (10.0, <5)', ["marital status"], lambda m: m in ("10", "<5")),
     ("not `not` in (1.5, 2)", ["not"], lambda n: n == "True"),
@@ -79,8 +107,12 @@ def test_a_question_counts_the_share_of_each_cell_that_fulfils_it(text, names, t
     assert question.columns == tuple(names)
     expected = np.zeros([DOMAIN.project([name]).size for name in names])
     for cell in np.ndindex(*expected.shape):
-        grid = np.meshgrid(*(np.array(VALUES[n][c], dtype=object) for n, c in zip(names, cell, strict=True)))
-        expected[cell] = np.mean([bool(test(*values)) for values in zip(*(g.ravel() for g in grid), strict=True)])
+        grid = np.meshgrid(
+            *(np.array(VALUES[n][c], dtype=object) for n, c in zip(names, cell, strict=True))
+        )
+        expected[cell] = np.mean(
+            [bool(test(*values)) for values in zip(*(g.ravel() for g in grid), strict=True)]
+        )
     assert np.allclose(question.workload.matrix.toarray(), expected.ravel(), atol=1e-12)
     assert question.workload.label(0) == (("question", text.strip()),)
     assert question.workload.width <= 1
@@ -157,10 +189,25 @@ def test_long_texts_and_large_tables_are_refused_and_long_chains_are_not():
 
 
 def test_the_longest_column_name_wins_and_words_are_not_cut():
-    domain = domain_from_json({name: 2 for name in ("a", "a-b", "a>1", "a_c", "and", "not-x", "nota")})
-    named = {"a=1": "a", "a-b=1": "a-b", "a>1=1": "a>1", "a > 0": "a", "a>10": "a", "a_c = 1": "a_c", '"and"=1': "and",
-             "not-x = 1": "not-x", "not not-x = 1": "not-x", "nota=1": "nota", "not a=1": "a"}
-    assert {text: parse_question(text, domain).columns for text in named} == {t: (c,) for t, c in named.items()}
+    domain = domain_from_json(
+        {name: 2 for name in ("a", "a-b", "a>1", "a_c", "and", "not-x", "nota")}
+    )
+    named = {
+        "a=1": "a",
+        "a-b=1": "a-b",
+        "a>1=1": "a>1",
+        "a > 0": "a",
+        "a>10": "a",
+        "a_c = 1": "a_c",
+        '"and"=1': "and",
+        "not-x = 1": "not-x",
+        "not not-x = 1": "not-x",
+        "nota=1": "nota",
+        "not a=1": "a",
+    }
+    assert {text: parse_question(text, domain).columns for text in named} == {
+        t: (c,) for t, c in named.items()
+    }
 
 
 @given(st.text(max_size=60))
@@ -170,8 +217,36 @@ def test_any_text_is_a_question_or_refused(text):
 
 
 WORDS = [
-    "age", "sex", "pay", "edu-num", "income", "income>50K", "`income`", '"not"', "30", "17", "low", "Female",
-    "and", "or", "not", "(", ")", ",", "=", "!=", "<", "<=", ">", ">=", "between", "in", "is", "missing", '"', "25–34",
+    "age",
+    "sex",
+    "pay",
+    "edu-num",
+    "income",
+    "income>50K",
+    "`income`",
+    '"not"',
+    "30",
+    "17",
+    "low",
+    "Female",
+    "and",
+    "or",
+    "not",
+    "(",
+    ")",
+    ",",
+    "=",
+    "!=",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "between",
+    "in",
+    "is",
+    "missing",
+    '"',
+    "25–34",
 ]
 COMPARISON = st.sampled_from(
     ["age > 30", "sex = Male", "pay<7", "age is missing", "income in (low, mid)", "edu-num!=2"]

@@ -1,6 +1,7 @@
 """Workloads against matrices built cell by cell: marginals, ranges, prefixes, conjunctions, half-spaces and unions.
 
-What they cost, what is measured for them, their labels and refusals, and how the command line names them.
+What they cost, what is measured for them, their labels and refusals, and how the command line names
+them.
 """
 
 import itertools
@@ -80,7 +81,12 @@ BUILD = {
         [
             TableQueries.ranges(SMALL, ["age"]),
             Marginals(SMALL, [["sex", "age"], ["pay"]]),
-            Union([Explicit(SMALL, np.sign(np.linspace(-1, 2, 96)).reshape(2, 48)), Marginals(SMALL, [["age"]])]),
+            Union(
+                [
+                    Explicit(SMALL, np.sign(np.linspace(-1, 2, 96)).reshape(2, 48)),
+                    Marginals(SMALL, [["age"]]),
+                ]
+            ),
         ]
     ),
 }
@@ -113,20 +119,38 @@ def by_hand(name):
         case "conjunctions":  # read off the labels
             texts = [c.labels for c in SMALL.columns]
             labels = [BUILD[name]().label(j) for j in range(9)]
-            sets = [{SMALL.names.index(c): value.split(" or ") for c, value in label} for label in labels]
-            return rows_where([lambda z, s=s: all(texts[i][z[i]] in values for i, values in s.items()) for s in sets])
+            sets = [
+                {SMALL.names.index(c): value.split(" or ") for c, value in label}
+                for label in labels
+            ]
+            return rows_where(
+                [
+                    lambda z, s=s: all(texts[i][z[i]] in values for i, values in s.items())
+                    for s in sets
+                ]
+            )
         case "half-spaces":
             rng = seeded(1)
             a = rng.normal(size=(12, 2))
             a /= np.linalg.norm(a, axis=1)[:, None]
             b = (a * rng.random((12, 2))).sum(axis=1)
-            pay, age = [0.5 / 4, 2.5 / 4], [(20.5 - 17) / 33, (29.5 - 17) / 33, (42.5 - 17) / 33, math.nan]
+            pay, age = (
+                [0.5 / 4, 2.5 / 4],
+                [(20.5 - 17) / 33, (29.5 - 17) / 33, (42.5 - 17) / 33, math.nan],
+            )
             return rows_where(
-                [lambda z, s=s, t=t: s[0] * pay[z[2]] + s[1] * age[z[0]] >= t for s, t in zip(a, b, strict=True)]
+                [
+                    lambda z, s=s, t=t: s[0] * pay[z[2]] + s[1] * age[z[0]] >= t
+                    for s, t in zip(a, b, strict=True)
+                ]
             )
         case _:
             explicit = np.sign(np.linspace(-1, 2, 96)).reshape(2, 48)
-            tables = matrix_of(SMALL, [["sex", "age"], ["pay"]]), explicit, matrix_of(SMALL, [["age"]])
+            tables = (
+                matrix_of(SMALL, [["sex", "age"], ["pay"]]),
+                explicit,
+                matrix_of(SMALL, [["age"]]),
+            )
             return np.concatenate([intervals(["age"], prefix=False), *tables])
 
 
@@ -167,7 +191,9 @@ def test_answers_adjoint_and_single_queries_follow_the_matrix(case):
     assert np.array_equal(kept[0], D)
     assert np.array_equal(kept[1], w)
     rows = random_rows(workload.domain, 97)
-    assert np.allclose(workload.answers_of_rows(rows), A @ histogram(workload.domain, rows), atol=1e-14)
+    assert np.allclose(
+        workload.answers_of_rows(rows), A @ histogram(workload.domain, rows), atol=1e-14
+    )
     for j in range(0, workload.m, 1 + k // 100):
         q = np.arange(float(k))
         ListedCellsModel(workload.domain).add_query(q, workload, j, -2.5)
@@ -177,25 +203,37 @@ def test_answers_adjoint_and_single_queries_follow_the_matrix(case):
 
 def test_widths_and_tables_follow_the_matrix(case):
     workload, A = case
-    assert workload.width == SignedErrors(workload, np.zeros(len(A))).sensitivity == approx(np.ptp(A, axis=1).max())
+    assert (
+        workload.width
+        == SignedErrors(workload, np.zeros(len(A))).sensitivity
+        == approx(np.ptp(A, axis=1).max())
+    )
     for table in workload.tables:
         assert (A[table].sum(axis=0) == 1).all()
     counted = sum(table.stop - table.start for table in workload.tables)
-    assert counted == (14 if workload.m == 22 else workload.m * isinstance(workload, Marginals)), "14 of the union's 22"
+    assert counted == (14 if workload.m == 22 else workload.m * isinstance(workload, Marginals)), (
+        "14 of the union's 22"
+    )
 
 
 @given(st.data())
 def test_sensitivities_of_random_table_queries_cover_every_pair(data):
     domain = codes(*data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=3)))
-    every = [c for w in range(1, len(domain.names) + 1) for c in itertools.combinations(domain.names, w)]
+    every = [
+        c for w in range(1, len(domain.names) + 1) for c in itertools.combinations(domain.names, w)
+    ]
     rng = seeded(data.draw(st.integers(0, 99)))
     chosen = data.draw(st.lists(st.sampled_from(every), min_size=1, max_size=4))
-    parts = [(c[::-1], rng.integers(-1, 2, (2, math.prod(domain.project(c).shape)))) for c in chosen]
+    parts = [
+        (c[::-1], rng.integers(-1, 2, (2, math.prod(domain.project(c).shape)))) for c in chosen
+    ]
     workload = TableQueries(domain, parts)
     A = np.array([workload.answers(e) for e in np.eye(domain.size)]).T
     if domain.size > 1:
         assert covered(workload, A)
-        assert covered(Union([workload, TableQueries(domain, parts[:1])]), np.concatenate([A, A[:2]]))
+        assert covered(
+            Union([workload, TableQueries(domain, parts[:1])]), np.concatenate([A, A[:2]])
+        )
     assert np.allclose(workload.adjoint(np.ones(workload.m)), A.sum(axis=0))
 
 
@@ -223,10 +261,21 @@ def test_a_union_with_a_workload_of_unknown_sensitivity_is_refused():
     [
         (
             "ranges",
-            {0: (("edu", "low"),), 1: (("edu", "low to mid"),), 7: (("age", "17–34"),), 11: (("age", "35–50"),)},
+            {
+                0: (("edu", "low"),),
+                1: (("edu", "low to mid"),),
+                7: (("age", "17–34"),),
+                11: (("age", "35–50"),),
+            },
         ),
-        ("prefixes", {3: (("pay", "0 to under 1"),), 4: (("pay", "0 to 4"),), 2: (("age", "17–50"),)}),
-        ("union", {0: (("age", "17–24"),), 6: (("age", "17–24"), ("sex", "f")), 17: (("query", "1"),)}),
+        (
+            "prefixes",
+            {3: (("pay", "0 to under 1"),), 4: (("pay", "0 to 4"),), 2: (("age", "17–50"),)},
+        ),
+        (
+            "union",
+            {0: (("age", "17–24"),), 6: (("age", "17–24"), ("sex", "f")), 17: (("query", "1"),)},
+        ),
     ],
 )
 def test_labels_are_words(name, labels):
@@ -258,30 +307,69 @@ def test_random_conjunctions_are_public_and_never_trivial():
 @parametrize(
     "build, message",
     [
-        (lambda: Marginals.all(FOUR, 0), "marginals over 0 columns: outside 1..4, the number of columns"),
+        (
+            lambda: Marginals.all(FOUR, 0),
+            "marginals over 0 columns: outside 1..4, the number of columns",
+        ),
         (lambda: Marginals(FOUR, []), "the questions have no marginals"),
         (lambda: Marginals(FOUR, ["aa"]), "must name at least one column, and each only once"),
         (lambda: Marginals(FOUR, ["ab", "ba"]), "is asked twice"),
         (lambda: Marginals(FOUR, ["az"]), "there is no column 'z'; the columns are a, b, c, d"),
-        (lambda: Explicit(FOUR, np.ones(48)), "the query matrix has shape (48,); it must be (m, 48) with m ≥ 1"),
-        (lambda: Explicit(FOUR, np.full((2, 48), [[1], [-1.5]])), "the query matrix holds -1.5 in row 1"),
-        (lambda: Explicit(FOUR, np.full((1, 48), np.nan)), "the query matrix holds nan in row 0, outside -1..1"),
-        (lambda: TableQueries.ranges(SMALL, ["sex"]), "column 'sex' has no order; ranges need numbers"),
+        (
+            lambda: Explicit(FOUR, np.ones(48)),
+            "the query matrix has shape (48,); it must be (m, 48) with m ≥ 1",
+        ),
+        (
+            lambda: Explicit(FOUR, np.full((2, 48), [[1], [-1.5]])),
+            "the query matrix holds -1.5 in row 1",
+        ),
+        (
+            lambda: Explicit(FOUR, np.full((1, 48), np.nan)),
+            "the query matrix holds nan in row 0, outside -1..1",
+        ),
+        (
+            lambda: TableQueries.ranges(SMALL, ["sex"]),
+            "column 'sex' has no order; ranges need numbers",
+        ),
         (lambda: TableQueries.ranges(codes(200), "a"), "20,100 ranges: outside 1..20,000"),
-        (lambda: TableQueries.prefixes(codes(5000), "a"), "5,000 prefixes read 12,502,500 combinations in all"),
-        (lambda: TableQueries.conjunctions(SMALL, 5, 3), "conjunctions over 5 columns: outside 1..4"),
+        (
+            lambda: TableQueries.prefixes(codes(5000), "a"),
+            "5,000 prefixes read 12,502,500 combinations in all",
+        ),
+        (
+            lambda: TableQueries.conjunctions(SMALL, 5, 3),
+            "conjunctions over 5 columns: outside 1..4",
+        ),
         (
             lambda: TableQueries.conjunctions_of(SMALL, [{"sex": [2]}]),
             "a set of 'sex' must hold some of its values 0..1",
         ),
         (lambda: TableQueries.conjunctions_of(SMALL, [{}]), "must name at least one column"),
-        (lambda: TableQueries.half_spaces(SMALL, ["sex"], 3), "column 'sex' holds categories, not numbers"),
-        (lambda: TableQueries.half_spaces(codes(5000, 5000), "ab", 3), "75,000,000 combinations in all"),
-        (lambda: TableQueries(SMALL, [(["sex"], np.ones(2))]), "the queries on sex have shape (2,); it must be (m, 2)"),
-        (lambda: TableQueries(SMALL, [(["sex"], [[1.5, 0]])]), "a query on sex holds 1.5, outside -1..1"),
-        (lambda: TableQueries(SMALL, [(["sex"], np.eye(2))], [(("a", "b"),)]), "1 labels are given for 2 queries"),
+        (
+            lambda: TableQueries.half_spaces(SMALL, ["sex"], 3),
+            "column 'sex' holds categories, not numbers",
+        ),
+        (
+            lambda: TableQueries.half_spaces(codes(5000, 5000), "ab", 3),
+            "75,000,000 combinations in all",
+        ),
+        (
+            lambda: TableQueries(SMALL, [(["sex"], np.ones(2))]),
+            "the queries on sex have shape (2,); it must be (m, 2)",
+        ),
+        (
+            lambda: TableQueries(SMALL, [(["sex"], [[1.5, 0]])]),
+            "a query on sex holds 1.5, outside -1..1",
+        ),
+        (
+            lambda: TableQueries(SMALL, [(["sex"], np.eye(2))], [(("a", "b"),)]),
+            "1 labels are given for 2 queries",
+        ),
         (lambda: Union([]), "the union holds no questions"),
-        (lambda: Union([Marginals.all(SMALL, 1), Marginals.all(codes(2), 1)]), "must be about one domain"),
+        (
+            lambda: Union([Marginals.all(SMALL, 1), Marginals.all(codes(2), 1)]),
+            "must be about one domain",
+        ),
     ],
 )
 def test_a_workload_that_makes_no_sense_is_refused(build, message):
@@ -298,7 +386,9 @@ def test_the_variance_of_answers_from_tables_is_that_of_least_squares(name):
     A = np.array([asked.answers(e) for e in np.eye(48)]).T
     known = np.eye(48) - 1 / 48  # the total is known
     covariance = 2 * len(measured.tables) * np.linalg.pinv(known @ M.T @ M @ known, rcond=1e-10)
-    assert measured.variance(asked.component_squares) == approx(np.trace(A @ known @ covariance @ known @ A.T))
+    assert measured.variance(asked.component_squares) == approx(
+        np.trace(A @ known @ covariance @ known @ A.T)
+    )
     assert Marginals(SMALL, [["sex", "pay"]]).variance(asked.component_squares) == math.inf
 
 
@@ -313,10 +403,18 @@ def test_what_is_measured_is_chosen_by_public_variances():
     assert signs(SMALL, 2).measured_workload.m == 2
     both = Union([Marginals.all(census, 2), ranges]).measured_workload
     assert isinstance(both, Marginals)
-    assert set(both.axes) == set(Marginals.all(census, 2).axes), "ranges follow from six tables that hold their column"
-    apart = Union([Marginals(codes(40, 40), ["ab"]), TableQueries.ranges(codes(40, 40), "a")]).measured_workload
-    assert set(apart.axes) == {(0, 1), (0,)}, "summing 40 cells for each of 820 ranges is worse than one more table"
-    mixed = Union([spaces, Marginals(codes(40, 40), ["a"]), TableQueries.ranges(codes(40, 40), "a")]).measured_workload
+    assert set(both.axes) == set(Marginals.all(census, 2).axes), (
+        "ranges follow from six tables that hold their column"
+    )
+    apart = Union(
+        [Marginals(codes(40, 40), ["ab"]), TableQueries.ranges(codes(40, 40), "a")]
+    ).measured_workload
+    assert set(apart.axes) == {(0, 1), (0,)}, (
+        "summing 40 cells for each of 820 ranges is worse than one more table"
+    )
+    mixed = Union(
+        [spaces, Marginals(codes(40, 40), ["a"]), TableQueries.ranges(codes(40, 40), "a")]
+    ).measured_workload
     assert [type(w) for w, _ in mixed.parts] == [Marginals, TableQueries]
     assert mixed.parts[0][0].axes == ((0,),)
 
@@ -365,8 +463,22 @@ def test_queries_given_several_times_are_one_union_with_notes():
 @parametrize(
     "text",
     [
-        *("ranges", "ranges:", "ranges:sex", "ranges:a,", "conjunctions:2:x", "conjunctions:9:9", "halfspaces:age"),
-        *("conjunctions:2:" + "9" * 30, "halfspaces:sex:3", "halfspaces::3", "question:sex", "unions:1"),
+        *(
+            "ranges",
+            "ranges:",
+            "ranges:sex",
+            "ranges:a,",
+            "conjunctions:2:x",
+            "conjunctions:9:9",
+            "halfspaces:age",
+        ),
+        *(
+            "conjunctions:2:" + "9" * 30,
+            "halfspaces:sex:3",
+            "halfspaces::3",
+            "question:sex",
+            "unions:1",
+        ),
     ],
 )
 def test_the_command_line_refuses_what_it_does_not_understand(text):

@@ -58,7 +58,11 @@ def test_a_release_that_could_not_be_written_stays_charged_and_the_same_again_fi
     (made,) = releases()
     assert made["state"] == "released"
     assert made["seq"] == charged["seq"]
-    assert not [check for check in verifier.run_checks(Path("elsewhere"), ledger=Path("l.sqlite")) if not check[0]]
+    assert not [
+        check
+        for check in verifier.run_checks(Path("elsewhere"), ledger=Path("l.sqlite"))
+        if not check[0]
+    ]
     assert not list(here.glob("l.sqlite-noise-*")), "nobody can repeat the draw"
     released("another")
     assert len(releases()) == 2
@@ -86,7 +90,9 @@ sys.exit(main(sys.argv[1:]))
 def test_another_attempt_draws_the_very_same_in_another_process(here, monkeypatch, algorithm):
     """Where sets of texts are in another order; with as many threads, as plans follow from sums in their order."""
     command = [sys.executable, "-c", FIRST, *order(algorithm=algorithm)]
-    done = subprocess.run(command, env=os.environ | {**PATHS, "PYTHONHASHSEED": "7"}, capture_output=True, timeout=120)
+    done = subprocess.run(
+        command, env=os.environ | {**PATHS, "PYTHONHASHSEED": "7"}, capture_output=True, timeout=120
+    )
     assert done.returncode == 2, done.stderr
     drawings, write = [], publish.write_release_files
 
@@ -101,7 +107,9 @@ def test_another_attempt_draws_the_very_same_in_another_process(here, monkeypatc
     for i, measured in enumerate(drawn.measurements):
         assert np.array_equal(first[f"arr_{i}"], measured.answers, equal_nan=True)
     rows = [] if drawn.rows is None else [drawn.rows.to_csv(index=False)]
-    assert first["answers"] == approx(answers, abs=1e-12), "to the rounding of what follows the draw"
+    assert first["answers"] == approx(answers, abs=1e-12), (
+        "to the rounding of what follows the draw"
+    )
     assert first["rows"].tolist() == rows
     assert len(releases()) == 1
 
@@ -109,7 +117,10 @@ def test_another_attempt_draws_the_very_same_in_another_process(here, monkeypatc
 @parametrize(
     "changes",
     [
-        {"epsilon": 0.4}, {"queries": "marginals:1"}, {"columns": "age,sex"}, {"algorithm": "mwem"},
+        {"epsilon": 0.4},
+        {"queries": "marginals:1"},
+        {"columns": "age,sex"},
+        {"algorithm": "mwem"},
         {"dataset": "other", "total": None},
     ],
 )
@@ -150,8 +161,12 @@ def test_an_error_that_every_attempt_would_end_with_marks_it_as_failed(here, mon
     assert not list(here.glob("l.sqlite-noise-*"))
 
 
-@parametrize("error, code", [(KeyError("secret"), 70), (ArithmeticError("x"), 2), (KeyboardInterrupt(), 130)])
-def test_every_end_after_the_charge_says_that_the_budget_stays_used(monkeypatch, capsys, error, code):
+@parametrize(
+    "error, code", [(KeyError("secret"), 70), (ArithmeticError("x"), 2), (KeyboardInterrupt(), 130)]
+)
+def test_every_end_after_the_charge_says_that_the_budget_stays_used(
+    monkeypatch, capsys, error, code
+):
     monkeypatch.setattr(publish, "write", fails(error))
     assert main(order()) == code
     assert "its budget stays used" in capsys.readouterr().err

@@ -21,7 +21,9 @@ from tests.small_problems import parametrize, refused
 
 FORMATS = [
     TextFormat(delimiter=delimiter, encoding=encoding, line_breaks=breaks)
-    for delimiter, encoding, breaks in product(("", *DELIMITER_NAMES), ENCODING_NAMES, (False, True))
+    for delimiter, encoding, breaks in product(
+        ("", *DELIMITER_NAMES), ENCODING_NAMES, (False, True)
+    )
 ]
 WORDS = ["Köln", "Bonn", "Straße 7", "a;b", "x|y", "a,b", "17", "1.50", "–", "\u00a0z", "ÿ"]
 
@@ -29,14 +31,23 @@ WORDS = ["Köln", "Bonn", "Straße 7", "a;b", "x|y", "a,b", "17", "1.50", "–",
 @st.composite
 def files(draw):
     """The bytes of a text file whose headings and cells are no plain English, in one of its encodings."""
-    names = draw(st.lists(st.sampled_from(["Größe", "ort", "größe", "ß", "z"]), min_size=1, max_size=3, unique=True))
+    names = draw(
+        st.lists(
+            st.sampled_from(["Größe", "ort", "größe", "ß", "z"]),
+            min_size=1,
+            max_size=3,
+            unique=True,
+        )
+    )
     row = st.lists(st.sampled_from(WORDS), min_size=len(names), max_size=len(names))
     rows = draw(st.lists(row, min_size=2, max_size=6))
     apart, encoding = (
         draw(st.sampled_from([*DELIMITER_NAMES])),
         draw(st.sampled_from(["utf-8", "utf-8-sig", "windows-1252"])),
     )
-    return pd.DataFrame(rows, columns=pd.Index(names)).to_csv(index=False, sep=apart).encode(encoding)
+    return (
+        pd.DataFrame(rows, columns=pd.Index(names)).to_csv(index=False, sep=apart).encode(encoding)
+    )
 
 
 def fields(path, format, in_parts):
@@ -52,8 +63,17 @@ def fields(path, format, in_parts):
         return None
 
 
-@given(files(), st.sampled_from(FORMATS), st.sampled_from(FORMATS), st.booleans(), st.booleans(), st.booleans())
-def test_no_statement_about_a_file_makes_another_data_set_of_it(tmp_path_factory, content, first, second, a, b, name):
+@given(
+    files(),
+    st.sampled_from(FORMATS),
+    st.sampled_from(FORMATS),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+)
+def test_no_statement_about_a_file_makes_another_data_set_of_it(
+    tmp_path_factory, content, first, second, a, b, name
+):
     here = tmp_path_factory.mktemp("file")
     paths = here / "t.csv", here / "renamed.txt"
     for path in paths:
@@ -77,14 +97,18 @@ EDITS = {
     "mark at the start": lambda text: "\ufeff" + text,
     "ends of lines": lambda text: text.replace("\n", "\r\n"),
     "order of rows": lambda text: "\n".join([text.split("\n")[0], *reversed(text.split("\n")[1:])]),
-    "order of columns": lambda text: "\n".join(";".join(reversed(line.split(";"))) for line in text.split("\n")),
+    "order of columns": lambda text: "\n".join(
+        ";".join(reversed(line.split(";"))) for line in text.split("\n")
+    ),
     "quotes": lambda text: text.replace("Köln", '"Köln"'),
 }
 
 
 @parametrize("edit", EDITS.values(), ids=EDITS)
 @parametrize("formats", [*product(["utf-8", "windows-1252"], repeat=2)], ids="-".join)
-def test_other_bytes_of_the_same_cells_are_known_in_any_encoding_that_is_stated(tmp_path, edit, formats):
+def test_other_bytes_of_the_same_cells_are_known_in_any_encoding_that_is_stated(
+    tmp_path, edit, formats
+):
     text = "größe;ort;zahl\n1;Köln;2\n2;Bonn;3\n7;Straße;4"
     first, second = (TextFormat(encoding=encoding) for encoding in formats)
     (tmp_path / "t.csv").write_text(text, encoding="utf-8")
@@ -93,7 +117,9 @@ def test_other_bytes_of_the_same_cells_are_known_in_any_encoding_that_is_stated(
     charge(store, dataset="one", total=TOTAL, **fields(tmp_path / "t.csv", first, False))
     for in_parts in (False, True):
         with refused("is the data set 'one'"):
-            charge(store, dataset="two", total=TOTAL, **fields(tmp_path / "u.csv", second, in_parts))
+            charge(
+                store, dataset="two", total=TOTAL, **fields(tmp_path / "u.csv", second, in_parts)
+            )
 
 
 def test_the_same_cells_in_other_kinds_of_files_are_known(tmp_path):
@@ -108,7 +134,10 @@ def test_the_same_cells_in_other_kinds_of_files_are_known(tmp_path):
     paths = [path for path in sorted(tmp_path.iterdir()) if path.name != "l.sqlite"]
     for number, (one, two) in enumerate(product(paths, repeat=2)):
         store = LedgerStore(tmp_path / f"{number}.sqlite", create=True)
-        told = [{"frame": source_at(p)} if p.is_dir() else fields(p, TextFormat(), False) for p in (one, two)]
+        told = [
+            {"frame": source_at(p)} if p.is_dir() else fields(p, TextFormat(), False)
+            for p in (one, two)
+        ]
         charge(store, dataset="one", total=TOTAL, **told[0])
         with refused("is the data set 'one'"):
             charge(store, dataset="two", total=TOTAL, **told[1])
@@ -128,12 +157,22 @@ def test_files_of_a_folder_are_known_whatever_they_are_called(tmp_path):
 
 def test_people_whose_cells_differ_are_another_data_set(tmp_path):
     """Nothing is taken for known that is not: no two of these tables agree in any reading."""
-    tables = [["Köln", "Bonn"], ["Koln", "Bonn"], ["K?ln", "Bonn"], ["张", "李"], ["?", "?"], ["李", "王"], ["1", "2"]]
+    tables = [
+        ["Köln", "Bonn"],
+        ["Koln", "Bonn"],
+        ["K?ln", "Bonn"],
+        ["张", "李"],
+        ["?", "?"],
+        ["李", "王"],
+        ["1", "2"],
+    ]
     store = LedgerStore(tmp_path / "l.sqlite", create=True)
     for number, cells in enumerate(tables):
         charge(store, pd.DataFrame({"a": cells}), dataset=f"t{number}", total=TOTAL)
     assert len(store.list_datasets()) == len(tables)
-    assert all(len(set(table_fingerprints(pd.DataFrame({"a": cells}), b"k"))) <= 3 for cells in tables)
+    assert all(
+        len(set(table_fingerprints(pd.DataFrame({"a": cells}), b"k"))) <= 3 for cells in tables
+    )
     assert len(set(table_fingerprints(pd.DataFrame({"a": ["x", "y"]}), b"k"))) == 1
 
 
@@ -157,7 +196,9 @@ def every_reading(path, format, in_parts):
 
 
 @given(files(), st.sampled_from(FORMATS), st.sampled_from(FORMATS), st.booleans())
-def test_a_ledger_from_before_knows_its_files_by_any_statement(tmp_path_factory, content, first, second, parts):
+def test_a_ledger_from_before_knows_its_files_by_any_statement(
+    tmp_path_factory, content, first, second, parts
+):
     if "utf-16" in (first.encoding, second.encoding) or first.line_breaks or second.line_breaks:
         return  # none of which was ever released
     here = tmp_path_factory.mktemp("old")
@@ -169,13 +210,17 @@ def test_a_ledger_from_before_knows_its_files_by_any_statement(tmp_path_factory,
     store = LedgerStore(here / "l.sqlite", create=True)
     charged_before(store, dataset="one", total=TOTAL, **one)
     with refused("is the data set 'one'"):
-        charge(store, dataset="two", total=TOTAL, readings=every_reading(path, second, parts), **two)
+        charge(
+            store, dataset="two", total=TOTAL, readings=every_reading(path, second, parts), **two
+        )
 
 
 def test_one_file_that_an_old_ledger_took_for_two_data_sets_is_charged_to_neither(tmp_path):
     """Whatever is stated that both are found by; what one of them was released by goes on."""
     (tmp_path / "t.csv").write_text("ort\nKöln\nBonn\n", encoding="utf-8")
-    one, two = (fields(tmp_path / "t.csv", TextFormat(encoding=e), False) for e in ("utf-8", "windows-1252"))
+    one, two = (
+        fields(tmp_path / "t.csv", TextFormat(encoding=e), False) for e in ("utf-8", "windows-1252")
+    )
     store = LedgerStore(tmp_path / "l.sqlite", create=True)
     charged_before(store, dataset="one", total=TOTAL, **one)
     charged_before(store, dataset="two", total=TOTAL, **two)

@@ -14,7 +14,17 @@ from dpcore.schema.partial_schema import partial_schema_from_json
 from tests.cli.command_files import people
 from tests.cli.test_release import facts, order, paid
 from tests.release.evidence.test_registry_and_review import review
-from tests.small_problems import approx, categorical, cli, once, parametrize, private, refusal, refused, write_json
+from tests.small_problems import (
+    approx,
+    categorical,
+    cli,
+    once,
+    parametrize,
+    private,
+    refusal,
+    refused,
+    write_json,
+)
 
 PAY = "pay_*a*<i>"  # a hostile name
 OPEN = {
@@ -38,7 +48,10 @@ CASES = {  # what is paid with, by what, and what the options are
 @once
 def place(tmp_path_factory):
     """A table, an open schema and one without open categories."""
-    here, frame = tmp_path_factory.mktemp("measured"), people(2000).rename(columns={"pay": PAY, "age": "old"})
+    here, frame = (
+        tmp_path_factory.mktemp("measured"),
+        people(2000).rename(columns={"pay": PAY, "age": "old"}),
+    )
     frame.assign(old=np.where(frame["old"] > "50", "yes", "no")).to_csv(here / "t.csv", index=False)
     write_json(here / "s.json", OPEN)
     numbers = {name: spec for name, spec in OPEN["columns"].items() if name != "job"}
@@ -48,7 +61,11 @@ def place(tmp_path_factory):
 
 def release(place, out, algorithm, delta, *more, ledger="", schema=""):
     schema = schema or ("s.json" if float(delta) else "numbers.json")
-    paths = {"schema": place / schema, "ledger": place / f"{ledger or out}.sqlite", "table": str(place / "t.csv")}
+    paths = {
+        "schema": place / schema,
+        "ledger": place / f"{ledger or out}.sqlite",
+        "table": str(place / "t.csv"),
+    }
     budget = {"epsilon": 2, "delta": delta, "total": (9, delta)}
     return order(place / out, "--rows=300", *more, algorithm=algorithm, **budget, **paths)
 
@@ -88,7 +105,12 @@ def test_its_proof_names_the_charges_of_the_schema_and_adds_up_both(made, out):
     assert "<i>" not in page
     promise = facts(made / out)["promise"]
     symbol = "ε" if out == "pure" else "ρ"
-    adds = [float(x) for x in re.findall(rf"Cost</bdi></th><td>.*?Σ {symbol} = ([\d.e-]+)", page.replace("\n", ""))]
+    adds = [
+        float(x)
+        for x in re.findall(
+            rf"Cost</bdi></th><td>.*?Σ {symbol} = ([\d.e-]+)", page.replace("\n", "")
+        )
+    ]
     (total,) = re.findall(rf'class="odds">.*?Σ {symbol} = ([\d.e-]+)', page)
     (epsilon,) = re.findall(r"that is ε = ([\d.]+) ≤ 2", page)
     sums = paid(promise["charges"])
@@ -109,11 +131,17 @@ def test_review_and_registry_say_where_its_bounds_come_from(made, out):
     bounds, kind = answers["Where do bounds and categories come from?"]
     assert kind == "declared"
     names = PAY if out == "pure" else f"job, {PAY}"
-    assert f"measured from the data, protected, with this release: {names}; others entered by a person" in bounds
+    assert (
+        f"measured from the data, protected, with this release: {names}; others entered by a person"
+        in bounds
+    )
     assert "among the uses" in bounds
     assert "everybody" not in bounds
     registry = " ".join((made / out / "registry.yaml").read_text().split())
-    assert "a schema whose bounds were measured from the data, protected, with this release" in registry
+    assert (
+        "a schema whose bounds were measured from the data, protected, with this release"
+        in registry
+    )
     assert "but for what was measured privately: the bounds or values of" in registry
     assert ("failure = " in registry) == (out != "pure"), "the part of delta that a schema may take"
     assert PAY not in registry.replace(" ", ""), "a name is no markdown"
@@ -160,14 +188,17 @@ def test_what_an_earlier_release_measured_is_said_beside_what_this_one_did(made)
     assert [found["column"] for found in told["measured"]] == [PAY]
     assert told["bounds"].split("; ") == [
         f"measured from the data, protected, with this release: {PAY}",
-        f"measured from the data, protected, with an earlier release, entry {entry} of the ledger: job",
+        f"measured from the data, protected, with an earlier release, entry {entry} of the "
+        "ledger: job",
         "others entered by a person",
     ]
     assert all(holds for holds, _, _ in verifier.run_checks(made / "half", earlier=made / "whole"))
 
 
 @parametrize("name", ["affordable", "plan_within", "check_whole"])
-def test_a_schema_that_no_release_follows_is_written_and_stays_charged(place, tmp_path, monkeypatch, name):
+def test_a_schema_that_no_release_follows_is_written_and_stays_charged(
+    place, tmp_path, monkeypatch, name
+):
     real, seen = getattr(preparation, name), []
 
     def broken(*given, **more):
@@ -179,21 +210,34 @@ def test_a_schema_that_no_release_follows_is_written_and_stays_charged(place, tm
     monkeypatch.setattr(preparation, name, broken)
     ledger = str(tmp_path / "l")
     refusal(
-        f"too much; its budget stays used; the schema that was measured is in broken_{name}/schema.json",
+        "too much; its budget stays used; the schema that was measured is in "
+        f"broken_{name}/schema.json",
         release(place, f"broken_{name}", "gaussian_maxent", "1e-6", ledger=ledger),
     )
     assert [path.name for path in (place / f"broken_{name}").iterdir()] == ["schema.json"]
-    assert domain_from_json(read_json(place / f"broken_{name}" / "schema.json")).measured == ("job", PAY)
+    assert domain_from_json(read_json(place / f"broken_{name}" / "schema.json")).measured == (
+        "job",
+        PAY,
+    )
     (data,) = LedgerStore(f"{ledger}.sqlite").list_datasets()
     assert [entry["state"] for entry in data.releases] == ["failed"]
 
 
 def test_a_run_answers_questions_of_the_schema_that_it_found(place, tmp_path):
-    order = ["run", str(place / "t.csv"), f"--schema={place / 's.json'}", "--queries=marginals:2", "--epsilon=2"]
+    order = [
+        "run",
+        str(place / "t.csv"),
+        f"--schema={place / 's.json'}",
+        "--queries=marginals:2",
+        "--epsilon=2",
+    ]
     order += ["--algorithm=gaussian_maxent", "--delta=1e-6", f"--json={tmp_path / 'r.json'}"]
     said = cli(order, "--ask=job = nurse")
     run = read_json(tmp_path / "r.json")
     assert run["answers"][0]["real"] == approx(0.5, abs=0.05)
     assert run["line"]["ratio"] > 1
-    assert "least root mean square error of any unbiased Gaussian release, had the schema been known" in said
+    assert (
+        "least root mean square error of any unbiased Gaussian release, had the schema been known"
+        in said
+    )
     refusal("astronaut", order, "--ask=job = astronaut")

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from dpcore import domain_from_json
 from dpcore.release.evidence.origin_words import STATED_TEXT, describe_bounds
-from dpcore.release.provenance import column_digest, column_origins, measured_columns_note, measuring_entries
+from dpcore.release.provenance import (
+    column_digest,
+    column_origins,
+    measured_columns_note,
+    measuring_entries,
+)
 from tests.cli.command_files import OPEN, people
 from tests.cli.test_release import facts, order
 from tests.release.evidence.test_registry_and_review import review
@@ -34,10 +39,14 @@ NAMES = st.sets(st.sampled_from([*SPECS]))
 
 
 @given(CHOICES, CHOICES, NAMES, NAMES, NAMES)
-def test_protected_is_said_of_what_this_release_or_the_ledger_measured_exactly_so(then, now, kept, claimed, here):
+def test_protected_is_said_of_what_this_release_or_the_ledger_measured_exactly_so(
+    then, now, kept, claimed, here
+):
     earlier = domain_with(then, kept)
     domain = domain_with(now, claimed | here)
-    entries = measuring_entries([(3, measured_columns_note(earlier, kept)), (5, measured_columns_note(earlier, kept))])
+    entries = measuring_entries(
+        [(3, measured_columns_note(earlier, kept)), (5, measured_columns_note(earlier, kept))]
+    )
     found = {origin.column: origin for origin in column_origins(domain, here, entries)}
     for name in SPECS:
         source, entry = found[name].source, found[name].entry
@@ -47,7 +56,9 @@ def test_protected_is_said_of_what_this_release_or_the_ledger_measured_exactly_s
         assert entry == (3 if expected == "earlier release" else None)
         assert expected or source == ("author" if name in claimed else "person")
     words = describe_bounds([origin.to_json() for origin in found.values()])
-    assert ("protected" in words) == any(o.source in ("this release", "earlier release") for o in found.values())
+    assert ("protected" in words) == any(
+        o.source in ("this release", "earlier release") for o in found.values()
+    )
     assert (STATED_TEXT in words) == any(o.source == "author" for o in found.values())
 
 
@@ -93,7 +104,12 @@ def test_a_claim_of_this_ledger_names_the_entry_and_one_typed_by_hand_does_not(h
     write_json("typed.json", typed)
     told, words = made("third", "typed.json", total=None)
     sources = {o["column"]: o["source"] for o in told["provenance"]}
-    assert sources == {"job": "author", "sex": "author", "pay": "earlier release", "age": "earlier release"}
+    assert sources == {
+        "job": "author",
+        "sex": "author",
+        "pay": "earlier release",
+        "age": "earlier release",
+    }
     assert sorted(told["schema"]["measured"]) == ["age", "pay"]
     assert "Stated by the schema's author, not by this ledger" in words.replace("&#39;", "'")
     assert "as public knowledge" not in review(told)["Where do bounds and categories come from?"][0]
@@ -110,7 +126,10 @@ def test_a_claim_of_another_ledger_or_data_set_is_its_authors(here, how):
 
 
 def test_a_schema_that_was_measured_alone_is_known_to_the_ledger(here):
-    given = "schema t.csv --private --epsilon=4 --delta=1e-6 --ledger=l.sqlite --total-epsilon=20 --total-delta=1e-6"
+    given = (
+        "schema t.csv --private --epsilon=4 --delta=1e-6 --ledger=l.sqlite "
+        "--total-epsilon=20 --total-delta=1e-6"
+    )
     Path("alone.json").write_text(cli(given))
     told, _ = made("out", "alone.json", total=None)
     assert {o["source"] for o in told["provenance"]} == {"earlier release"}

@@ -18,9 +18,22 @@ from dpcore.release.preparation import prepare_release
 from dpcore.release.public_start import PUBLIC_FINGERPRINT_KEY, StartTable
 from dpcore.release.request import ReleaseRequest
 from tests.cli.test_release import facts, order
-from tests.small_problems import categorical, cli, integer, parametrize, refusal, refused, seeded, write_json
+from tests.small_problems import (
+    categorical,
+    cli,
+    integer,
+    parametrize,
+    refusal,
+    refused,
+    seeded,
+    write_json,
+)
 
-COLUMNS = {"sex": categorical("F", "M"), "age": integer(0, 79, bins=4), "city": categorical("Ulm", "Bonn", "Köln")}
+COLUMNS = {
+    "sex": categorical("F", "M"),
+    "age": integer(0, 79, bins=4),
+    "city": categorical("Ulm", "Bonn", "Köln"),
+}
 DOMAIN = domain_from_json({"columns": COLUMNS})
 FOUND = "the public start holds the private table"
 
@@ -29,7 +42,11 @@ def people(n=200, seed=0):
     """A table of people: three columns of the schema, and two that tell them apart."""
     rng = seeded(seed)
     frame = {"sex": rng.choice(["F", "M"], n), "age": rng.integers(0, 80, n)}
-    frame |= {"city": rng.choice(["Ulm", "Bonn", "Köln"], n), "pay": rng.normal(size=n).round(6), "id": np.arange(n)}
+    frame |= {
+        "city": rng.choice(["Ulm", "Bonn", "Köln"], n),
+        "pay": rng.normal(size=n).round(6),
+        "id": np.arange(n),
+    }
     return pd.DataFrame(frame).astype(str)
 
 
@@ -38,8 +55,14 @@ def checked(start, private, sha256=("", ""), domain=DOMAIN):
     public = StartTable.of("public.csv", start, domain, sha256[0])
     return prepare_release(
         ReleaseRequest(
-            frame=private, sha256=sha256[1], workload=Marginals.all(domain, 1), query_texts=("marginals:1",),
-            algorithm=build_from_texts(algorithms_for_problem(QueryRelease)["mwem"], {}), budget=Budget(1, 1e-6), start=public, rows=10,
+            frame=private,
+            sha256=sha256[1],
+            workload=Marginals.all(domain, 1),
+            query_texts=("marginals:1",),
+            algorithm=build_from_texts(algorithms_for_problem(QueryRelease)["mwem"], {}),
+            budget=Budget(1, 1e-6),
+            start=public,
+            rows=10,
         )
     )
 
@@ -49,13 +72,21 @@ DRESSES = {
     "rows in another order": lambda f, rng: f.sample(frac=1, random_state=int(rng.integers(99))),
     "columns in another order": lambda f, _: f[f.columns[::-1]],
     "columns of the schema alone": lambda f, _: f[["sex", "age", "city"]],
-    "numbers as numbers": lambda f, _: f.assign(age=f["age"].astype(float), pay=f["pay"].astype(float)),
+    "numbers as numbers": lambda f, _: f.assign(
+        age=f["age"].astype(float), pay=f["pay"].astype(float)
+    ),
     "every row twice": lambda f, _: pd.concat([f, f]),
-    "another number in the same bin": lambda f, _: f.assign(age=(f["age"].astype(int) // 20 * 20).astype(str), pay="0"),
-    "with other people": lambda f, rng: pd.concat([f, people(150, int(rng.integers(1, 99))).assign(id="x")]),
+    "another number in the same bin": lambda f, _: f.assign(
+        age=(f["age"].astype(int) // 20 * 20).astype(str), pay="0"
+    ),
+    "with other people": lambda f, rng: pd.concat(
+        [f, people(150, int(rng.integers(1, 99))).assign(id="x")]
+    ),
     "some of its rows": lambda f, _: f.iloc[::3],
     "more columns": lambda f, rng: f.assign(more=rng.integers(0, 9, len(f))),
-    "half of it changed": lambda f, _: f.assign(pay=f["pay"].where(np.arange(len(f)) % 3 > 0, "0.5")),
+    "half of it changed": lambda f, _: f.assign(
+        pay=f["pay"].where(np.arange(len(f)) % 3 > 0, "0.5")
+    ),
 }
 
 
@@ -82,7 +113,10 @@ def test_a_table_of_other_people_is_a_start(seed, n, m, wide):
         one, other = one[["sex", "age", "city"]], other[["sex", "age", "city"]]
     same = n == m and sorted(map(tuple, one.to_numpy())) == sorted(map(tuple, other.to_numpy()))
     shares = [DOMAIN.encode(frame) for frame in (one, other)]
-    alike = len(shares[0].values) == len(shares[1].values) and (shares[0].values == shares[1].values).all()
+    alike = (
+        len(shares[0].values) == len(shares[1].values)
+        and (shares[0].values == shares[1].values).all()
+    )
     if same or (alike and (shares[0].weights * m == shares[1].weights * n).all()):
         return
     assert checked(other, one).request.start.name == "public.csv"
@@ -100,7 +134,12 @@ def test_counts_of_a_large_table_are_compared_too(tmp_path):
     domain = domain_from_json(dict.fromkeys(names, 9))
     frame = pd.DataFrame(seeded(0).integers(0, 9, (300, 12)), columns=pd.Index(names))
     frame.to_parquet(tmp_path / "t.parquet")
-    for start in (frame, frame.sample(frac=1, random_state=0), pd.concat([frame, frame]), frame[:200]):
+    for start in (
+        frame,
+        frame.sample(frac=1, random_state=0),
+        pd.concat([frame, frame]),
+        frame[:200],
+    ):
         with refused(FOUND):
             checked(start, source_at(tmp_path / "t.parquet"), domain=domain)
     other = pd.DataFrame(seeded(1).integers(0, 9, (300, 12)), columns=pd.Index(names))
@@ -124,7 +163,10 @@ def here(tmp_path, monkeypatch):
     return frame
 
 
-@parametrize("start", ["t.csv", "copy.csv", "hard.csv", "soft.csv", "form.parquet", "form.xlsx", "windows.csv"])
+@parametrize(
+    "start",
+    ["t.csv", "copy.csv", "hard.csv", "soft.csv", "form.parquet", "form.xlsx", "windows.csv"],
+)
 def test_the_command_refuses_it_before_anything_is_charged(here, start):
     for how in ("--stream", "--no-stream"):
         refusal(FOUND, order("out", f"--start={start}", how, algorithm="mwem"))
@@ -137,7 +179,9 @@ def test_a_release_names_its_start_and_anybody_can_tell_which_it_was(here):
     start = facts()["made_by"]["start"]
     public = load_table("<i>public.csv")
     expected = {"name": "<i>public.csv", "rows": 90, "sha256": public.sha256}
-    assert start == expected | {"fingerprint": table_fingerprint(public.frame, PUBLIC_FINGERPRINT_KEY)}
+    assert start == expected | {
+        "fingerprint": table_fingerprint(public.frame, PUBLIC_FINGERPRINT_KEY)
+    }
     card = Path("out/card.html").read_text()
     assert "Started from a public table" in card
     assert start["fingerprint"] in card

@@ -17,7 +17,16 @@ from dpcore.schema.column_readings import (
     parse_cell_number,
     parse_date,
 )
-from tests.small_problems import approx, categorical, column, encoded, integer, numeric, parametrize, refused
+from tests.small_problems import (
+    approx,
+    categorical,
+    column,
+    encoded,
+    integer,
+    numeric,
+    parametrize,
+    refused,
+)
 
 AMOUNTS = {
     AMOUNT_WITH_POINT: {
@@ -73,42 +82,78 @@ def test_a_long_text_is_read_without_trying_every_way_to_part_its_spaces(how):
     assert math.isnan(parse_cell_number(f"-{' ' * 100_000}x", how))
 
 
-TIMES = [("", math.nan), ("T10:30", 10), (" 12:05 am", 0), (" 3:00 p.m.", 15), ("T23:59", 23), (" 24:00", math.nan)]
+TIMES = [
+    ("", math.nan),
+    ("T10:30", 10),
+    (" 12:05 am", 0),
+    (" 3:00 p.m.", 15),
+    ("T23:59", 23),
+    (" 24:00", math.nan),
+]
 
 
-@given(st.dates(date(1969, 1, 1), date(2068, 12, 31)), st.sampled_from("-/."), st.booleans(), st.sampled_from(TIMES))
+@given(
+    st.dates(date(1969, 1, 1), date(2068, 12, 31)),
+    st.sampled_from("-/."),
+    st.booleans(),
+    st.sampled_from(TIMES),
+)
 def test_a_day_written_in_an_order_is_read_in_it(day, between, short, timed):
     year = f"{day.year % 100:02d}" if short else str(day.year)
     after, hour = timed
     parts = {"d/m/y": (day.day, day.month, year), "m/d/y": (day.month, day.day, year)}
     for order, written in parts.items():
         assert parse_date(between.join(map(str, written)) + after, order) == day
-        assert parse_date(day.isoformat() + after, order) == day, "four digits first say so themselves"
-        assert category_of_cell(between.join(map(str, written)), f"weekday of {order}") == WEEKDAYS[day.weekday()]
+        assert parse_date(day.isoformat() + after, order) == day, (
+            "four digits first say so themselves"
+        )
+        assert (
+            category_of_cell(between.join(map(str, written)), f"weekday of {order}")
+            == WEEKDAYS[day.weekday()]
+        )
         assert parse_cell_number(between.join(map(str, written)), f"month of {order}") == day.month
-        assert parse_cell_number(day.isoformat() + after, f"hour of {order}") == approx(hour, nan_ok=True)
+        assert parse_cell_number(day.isoformat() + after, f"hour of {order}") == approx(
+            hour, nan_ok=True
+        )
     assert parse_date(between.join(map(str, parts["d/m/y"])), "y-m-d") is None
 
 
-@parametrize("text", ["31/02/2020", "2020-13-01", "1/2", "2020", "1.2-2020", "aa/bb/cccc", "", "0000-01-01"])
+@parametrize(
+    "text", ["31/02/2020", "2020-13-01", "1/2", "2020", "1.2-2020", "aa/bb/cccc", "", "0000-01-01"]
+)
 def test_what_is_no_day_stays_as_it_was(text):
     for how in ("year of y-m-d", "month of d/m/y"):
         assert parse_cell_number(text, how) == approx(parse_cell_number(text), nan_ok=True)
     assert category_of_cell(text, "weekday of m/d/y") == text
 
 
-CUT = {"07743": "07", " 07749 ": "07", "7.0": "7", "2.55": "2", "A B": "A", "x": "x", "N/A": "N/A", "": ""}
+CUT = {
+    "07743": "07",
+    " 07749 ": "07",
+    "7.0": "7",
+    "2.55": "2",
+    "A B": "A",
+    "x": "x",
+    "N/A": "N/A",
+    "": "",
+}
 
 
 @parametrize("text", CUT)
 def test_the_first_characters_of_a_code_are_a_category_and_a_word_for_missing_stays_one(text):
     assert category_of_cell(text.strip(), "first 2 characters") == CUT[text]
-    codes = column(**categorical("07", "7", "2", "A", "x", read="first 2 characters", missing="category"))
-    assert encoded(codes, [text]) == [codes.labels.index(CUT[text]) if CUT[text] in codes.labels else 5]
+    codes = column(
+        **categorical("07", "7", "2", "A", "x", read="first 2 characters", missing="category")
+    )
+    assert encoded(codes, [text]) == [
+        codes.labels.index(CUT[text]) if CUT[text] in codes.labels else 5
+    ]
 
 
 def test_a_column_reads_its_cells_before_it_counts_them():
-    years = column(**integer(2019, 2021, read="year of d/m/y", missing="category", out_of_range="clip"))
+    years = column(
+        **integer(2019, 2021, read="year of d/m/y", missing="category", out_of_range="clip")
+    )
     cells = ["1.2.2019", "2021-03-04", "n/a", "5/6/30", "2020"]
     assert encoded(years, cells) == [0, 2, 3, 2, 1]
     assert encoded(years, [datetime(2019, 5, 1), date(2020, 1, 1)]) == [0, 1]
@@ -126,7 +171,10 @@ def test_a_column_reads_its_cells_before_it_counts_them():
 def test_every_spelling_of_missing_is_missing_unless_it_is_a_listed_value(text):
     assert encoded(column(**integer(1, 2, missing="category")), ["1", f" {text} "]) == [0, 2]
     for read in ("", ANY_CASE):
-        assert encoded(column(**categorical("a", missing="category", read=read)), ["a", text]) == [0, 1]
+        assert encoded(column(**categorical("a", missing="category", read=read)), ["a", text]) == [
+            0,
+            1,
+        ]
     if text:
         assert encoded(column(**categorical("a", text)), [text, "a"]) == [1, 0]
 

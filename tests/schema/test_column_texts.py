@@ -10,14 +10,41 @@ from hypothesis import strategies as st
 from dpcore import Column, domain_from_json, domain_to_json
 from dpcore.schema.cell_text import NumberText
 from dpcore.schema.column import OTHER_LABEL
-from dpcore.schema.column_readings import AMOUNT_WITH_COMMA, ANY_CASE, READINGS, parse_cell_number, reads_categories
+from dpcore.schema.column_readings import (
+    AMOUNT_WITH_COMMA,
+    ANY_CASE,
+    READINGS,
+    parse_cell_number,
+    reads_categories,
+)
 from dpcore.schema.column_texts import ColumnTexts
-from tests.small_problems import approx, categorical, column, domain_of, encoded, integer, numeric, parametrize, refused
+from tests.small_problems import (
+    approx,
+    categorical,
+    column,
+    domain_of,
+    encoded,
+    integer,
+    numeric,
+    parametrize,
+    refused,
+)
 
 SAID = {
-    "17": 17, " 17.0 ": 17, "1,5": math.nan, "1.5": 1.5, "-3e2": -300, "1,2,3": math.nan, "1_000": math.nan,
-    "nan": math.nan, "inf": math.nan, "1e999": math.nan, "": math.nan, "x": math.nan,
-    "True": math.nan, "0x10": math.nan,
+    "17": 17,
+    " 17.0 ": 17,
+    "1,5": math.nan,
+    "1.5": 1.5,
+    "-3e2": -300,
+    "1,2,3": math.nan,
+    "1_000": math.nan,
+    "nan": math.nan,
+    "inf": math.nan,
+    "1e999": math.nan,
+    "": math.nan,
+    "x": math.nan,
+    "True": math.nan,
+    "0x10": math.nan,
 }
 
 
@@ -27,7 +54,9 @@ def test_a_text_says_one_number_or_none(text, number):
 
 
 def test_a_reading_comes_first():
-    assert parse_cell_number(NumberText("1.234"), AMOUNT_WITH_COMMA) == 1.234, "a number that is no text is that number"
+    assert parse_cell_number(NumberText("1.234"), AMOUNT_WITH_COMMA) == 1.234, (
+        "a number that is no text is that number"
+    )
 
 
 TOLERANT = {
@@ -38,14 +67,21 @@ TOLERANT = {
 for name in ("number", "whole"):
     TOLERANT[name]["unreadable"] = "missing"
 ANYTHING = st.one_of(
-    st.text(max_size=8), st.floats(), st.integers(), st.booleans(), st.none(), st.lists(st.integers(), max_size=2)
+    st.text(max_size=8),
+    st.floats(),
+    st.integers(),
+    st.booleans(),
+    st.none(),
+    st.lists(st.integers(), max_size=2),
 )
 
 
 @parametrize("read", [r for r in READINGS if r != ANY_CASE])
 @given(cells=st.lists(ANYTHING, min_size=2, max_size=6))
 def test_a_column_that_refuses_nothing_refuses_nothing_and_reads_each_cell_by_itself(read, cells):
-    spec = {k: v | ({"read": read} if not reads_categories(read) else {}) for k, v in TOLERANT.items()}
+    spec = {
+        k: v | ({"read": read} if not reads_categories(read) else {}) for k, v in TOLERANT.items()
+    }
     spec["word"] = TOLERANT["word"] | ({"read": read} if reads_categories(read) else {})
     for each in domain_of(spec).columns:
         together = encoded(each, cells)

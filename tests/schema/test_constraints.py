@@ -35,7 +35,10 @@ COLUMNS = {
     "married": categorical("no", "yes"),
 }
 CHILD = {"impossible": {"age": {"to": 14}, "married": "yes"}}
-PLACE = {"within": ["city", "county"], "which": {"Oslo": "Oslo", "Bergen": ["Vestland"], "Voss": ["Vestland", "Troms"]}}
+PLACE = {
+    "within": ["city", "county"],
+    "which": {"Oslo": "Oslo", "Bergen": ["Vestland"], "Voss": ["Vestland", "Troms"]},
+}
 TIME = {"order": ["start", "end"]}
 MONEY = {"order": ["rent", "pay"]}
 
@@ -52,13 +55,19 @@ def test_what_constraints_forbid():
     assert set(zeros) == {("age", "married"), ("city", "county"), ("start", "end"), ("pay", "rent")}
     assert zeros["age", "married"].tolist() == [[True, False], [True, True], [True, True]]
     assert ALL.constraints[2].description == "start ≤ end"
-    assert zeros["start", "end"].tolist() == [[e == 5 or s <= e for e in range(6)] for s in range(5)]
+    assert zeros["start", "end"].tolist() == [
+        [e == 5 or s <= e for e in range(6)] for s in range(5)
+    ]
     oslo, bergen, voss, seven, missing = zeros["city", "county"].tolist()
     assert oslo == [True, False, False, True], "what is missing may stand with anything"
     assert (bergen, voss) == ([False, True, False, True], [False, True, True, True])
     assert seven == missing == [True] * 4, "what is not listed too"
     # pay [0, 10) [10, 20.5) [20.5, 40] beside rent [0, 10) [10, 20) [20, 30]: rent ≤ pay
-    assert zeros["pay", "rent"].tolist() == [[True, False, False], [True, True, True], [True, True, True]]
+    assert zeros["pay", "rent"].tolist() == [
+        [True, False, False],
+        [True, True, True],
+        [True, True, True],
+    ]
 
 
 def test_constraints_survive_writing_and_projection():
@@ -66,7 +75,9 @@ def test_constraints_survive_writing_and_projection():
     again = domain_from_json(written)
     assert again == ALL
     assert domain_to_json(again) == written
-    assert written["constraints"][0] == {"impossible": {"age": [{"from": 0, "to": 14}], "married": ["yes"]}}
+    assert written["constraints"][0] == {
+        "impossible": {"age": [{"from": 0, "to": 14}], "married": ["yes"]}
+    }
     plain = domain_of(COLUMNS)
     assert "constraints" not in domain_to_json(plain)
     assert plain != ALL
@@ -77,7 +88,10 @@ def test_constraints_survive_writing_and_projection():
 
 
 def test_projected_axes_follow_the_projected_order():
-    assert ALL.project(["married", "age"]).allowed_tables[0, 1].tolist() == [[True] * 3, [False, True, True]]
+    assert ALL.project(["married", "age"]).allowed_tables[0, 1].tolist() == [
+        [True] * 3,
+        [False, True, True],
+    ]
     with_same = domain_from_json(schema(TIME, {"impossible": {"start": 2000, "end": None}}))
     ((axes, table),) = with_same.allowed_tables.items()
     assert axes == (1, 2)
@@ -91,21 +105,51 @@ WRONG = {
     "a text": (["x"], "constraint 1: 'x' is none of"),
     "empty": ([{}], "is none of"),
     "another key": ([TIME, TIME | {"x": 1}], "constraint 2: 'x' does not go with 'order'"),
-    "an unknown column": ([{"order": ["start", "stop"]}], "no column 'stop'; the columns are age, start"),
-    "a column twice": ([{"order": ["start", "start"]}], "order must list 2 to 20 different columns"),
-    "categories have no order": ([{"order": ["start", "city"]}], "column 'city' holds categories; only numbers"),
-    "a value": ([{"impossible": {"city": "Rome"}}], "column 'city': 'Rome' is none of its values 'Oslo', 'Bergen'"),
-    "a cut cell": ([{"impossible": {"age": {"to": 13}}}], "column 'age': no whole value or bin lies in -inf..13"),
-    "a number in a bin": ([{"impossible": {"age": 20}}], "column 'age': 20 is none of its values 0–14, 15–29, 30–99;"),
+    "an unknown column": (
+        [{"order": ["start", "stop"]}],
+        "no column 'stop'; the columns are age, start",
+    ),
+    "a column twice": (
+        [{"order": ["start", "start"]}],
+        "order must list 2 to 20 different columns",
+    ),
+    "categories have no order": (
+        [{"order": ["start", "city"]}],
+        "column 'city' holds categories; only numbers",
+    ),
+    "a value": (
+        [{"impossible": {"city": "Rome"}}],
+        "column 'city': 'Rome' is none of its values 'Oslo', 'Bergen'",
+    ),
+    "a cut cell": (
+        [{"impossible": {"age": {"to": 13}}}],
+        "column 'age': no whole value or bin lies in -inf..13",
+    ),
+    "a number in a bin": (
+        [{"impossible": {"age": 20}}],
+        "column 'age': 20 is none of its values 0–14, 15–29, 30–99;",
+    ),
     "a huge number": ([{"impossible": {"start": HUGE}}], "is none of its values 2000..2004"),
-    "an object": ([{"impossible": {"city": {"to": 2}}}], "column 'city': holds categories: list them"),
+    "an object": (
+        [{"impossible": {"city": {"to": 2}}}],
+        "column 'city': holds categories: list them",
+    ),
     "no range": ([{"impossible": {"age": {}}}], "a range is"),
-    "a nested list": ([{"impossible": {"city": [["Oslo"]]}}], "column 'city': ['Oslo'] names none of its values"),
+    "a nested list": (
+        [{"impossible": {"city": [["Oslo"]]}}],
+        "column 'city': ['Oslo'] names none of its values",
+    ),
     "no values": ([{"impossible": {"city": []}}], "column 'city': an empty list"),
     "nothing impossible": ([{"impossible": {}}], "impossible must name columns"),
-    "no missing cell": ([{"impossible": {"married": None}}], "column 'married': null names missing values"),
+    "no missing cell": (
+        [{"impossible": {"married": None}}],
+        "column 'married': null names missing values",
+    ),
     "nowhere": ([{"within": ["city", "county"]}], "which must say where values lie"),
-    "a value twice": ([PLACE | {"which": {"7": "Oslo", " 7": "Troms"}}], "column 'city': ' 7' is in which twice"),
+    "a value twice": (
+        [PLACE | {"which": {"7": "Oslo", " 7": "Troms"}}],
+        "column 'city': ' 7' is in which twice",
+    ),
     "nobody is left together": (
         [{"impossible": {"married": "no", "age": {"from": 0}}}, {"impossible": {"married": "yes"}}],
         "allow no row at all",
@@ -144,7 +188,9 @@ def forbidden(draw):
 def test_a_record_is_found_exactly_where_there_is_one(found):
     shape, zeros = found
     every = itertools.product(*map(range, shape))
-    there = any(all(table[tuple(cell[a] for a in axes)] for axes, table in zeros.items()) for cell in every)
+    there = any(
+        all(table[tuple(cell[a] for a in axes)] for axes, table in zeros.items()) for cell in every
+    )
     one = find_possible_row(shape, zeros)
     assert (one is not None) == there
     if one is not None:
@@ -152,7 +198,9 @@ def test_a_record_is_found_exactly_where_there_is_one(found):
         assert set(one) == {a for axes in zeros for a in axes}
 
 
-SMALL = domain_from_json(schema(CHILD, PLACE, columns={n: COLUMNS[n] for n in ("age", "city", "county", "married")}))
+SMALL = domain_from_json(
+    schema(CHILD, PLACE, columns={n: COLUMNS[n] for n in ("age", "city", "county", "married")})
+)
 
 
 def test_listed_cells_and_rows_agree_on_what_can_be():
@@ -163,9 +211,18 @@ def test_listed_cells_and_rows_agree_on_what_can_be():
 
 
 def test_records_are_counted_where_they_stand_whatever_they_break():
-    frame = pd.DataFrame({"age": [3, 40, 50], "city": ["Oslo", "Oslo", "7"], "county": ["Troms", "Oslo", ""],
-                          "married": ["yes", "no", "yes"]})
-    rows, as_ever = SMALL.encode(frame), domain_of({n: COLUMNS[n] for n in SMALL.names}).encode(frame)
+    frame = pd.DataFrame(
+        {
+            "age": [3, 40, 50],
+            "city": ["Oslo", "Oslo", "7"],
+            "county": ["Troms", "Oslo", ""],
+            "married": ["yes", "no", "yes"],
+        }
+    )
+    rows, as_ever = (
+        SMALL.encode(frame),
+        domain_of({n: COLUMNS[n] for n in SMALL.names}).encode(frame),
+    )
     assert np.array_equal(rows.values, as_ever.values)
     assert np.array_equal(rows.weights, as_ever.weights)
     assert [count for _, count in SMALL.count_violations(rows)] == [1, 1]
@@ -177,7 +234,9 @@ def test_no_synthetic_row_breaks_a_constraint(seed):
     frame = SMALL.decode_rounded(codes, seeded(seed))
     assert SMALL.possible_rows_mask(rows := SMALL.encode(frame).values).all(), rows
     fine = SMALL.possible_rows_mask(codes)
-    assert np.array_equal(SMALL.encode(frame.iloc[np.flatnonzero(fine)]).values, np.unique(codes[fine], axis=0))
+    assert np.array_equal(
+        SMALL.encode(frame.iloc[np.flatnonzero(fine)]).values, np.unique(codes[fine], axis=0)
+    )
 
 
 BINNED = domain_from_json(
@@ -208,8 +267,12 @@ def test_numbers_within_bins_are_drawn_in_order_and_stay_in_their_cells(seed):
 
 def test_what_no_drawing_puts_in_order_takes_the_number_beside_it():
     values = np.array([[9.0, 1.0, 5.0], [9.0, np.nan, 2.0], [1.0, 2.0, 3.0]])
-    out, changed = put_rows_in_order(values, np.array([[0.0, 0.0, 0.0]] * 3), lambda chosen: values[chosen])
+    out, changed = put_rows_in_order(
+        values, np.array([[0.0, 0.0, 0.0]] * 3), lambda chosen: values[chosen]
+    )
     assert changed.tolist() == [True, True, False]
     assert np.array_equal(out, [[1, 1, 5], [2, np.nan, 2], [1, 2, 3]], equal_nan=True)
-    out, _ = put_rows_in_order(np.array([[9.0, 1.0]]), np.array([[4.0, 0.0]]), lambda _: np.array([[9.0, 1.0]]))
+    out, _ = put_rows_in_order(
+        np.array([[9.0, 1.0]]), np.array([[4.0, 0.0]]), lambda _: np.array([[9.0, 1.0]])
+    )
     assert out.tolist() == [[4, 4]]

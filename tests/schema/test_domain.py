@@ -35,7 +35,14 @@ GRADE = column(**categorical(1, 2, 3))
 YES = column(**categorical(True, False))
 ODD = column(**categorical("1", 2.5, True, "x"))
 CODE = column(kind="integer", size=4)
-KINDS = {"age": AGE, "bands": BANDS, "halves": HALVES, "share": SHARE, "narrow": NARROW, "city": CITY}
+KINDS = {
+    "age": AGE,
+    "bands": BANDS,
+    "halves": HALVES,
+    "share": SHARE,
+    "narrow": NARROW,
+    "city": CITY,
+}
 KINDS |= {"grade": GRADE, "yes": YES, "odd": ODD, "code": CODE}
 
 
@@ -75,7 +82,11 @@ def test_decoded_and_published_cells_encode_to_the_same_codes(case):
         (ODD, ["1", 1.0, 2.5, "2.5", "True", "x"], [0, 0, 1, 1, 2, 3]),
         (CITY, ["NA", "Rome"], [2, 1]),
         (CODE, ["003", "3", 3.0], [3, 3, 3]),
-        (column(**categorical("007", "7")), ["7", "007"], [1, 0]),  # of numbers, a leading zero does not matter
+        (
+            column(**categorical("007", "7")),
+            ["7", "007"],
+            [1, 0],
+        ),  # of numbers, a leading zero does not matter
         (column(**categorical(True, 1)), [True, 1, 1.0, "1", "True"], [0, 1, 1, 1, 0]),
     ],
 )
@@ -93,7 +104,12 @@ def test_every_cell_has_a_label_of_its_own(c):
 def test_labels_say_what_a_cell_holds():
     assert BANDS.labels == ("17–24", "25–64", "65–90")
     assert HALVES.labels == ("1", "2–4")
-    assert SHARE.labels == ("0 to under 0.25", "0.25 to under 0.5", "0.5 to under 0.75", "0.75 to 1")
+    assert SHARE.labels == (
+        "0 to under 0.25",
+        "0.25 to under 0.5",
+        "0.5 to under 0.75",
+        "0.75 to 1",
+    )
     assert SHARE.label_of_range(1, 2) == "0.25 to under 0.75"
     assert SHARE.code_by_label["[0.75, 1]"] == SHARE.code_by_label["0.75 to 1"] == 3, (
         "files that were written so are still read"
@@ -149,7 +165,9 @@ def test_numbers_are_published_with_as_many_digits_as_their_bin_is_worth(edges, 
 @parametrize("c", [AGE, SHARE, GRADE, CODE])
 def test_missing_is_refused_or_a_cell_of_its_own(c, missing):
     values = [missing, c.low or 1, missing]
-    with refused(r"^column 'x': .* in row 1 is missing \(2 of 3 rows like it\); set missing \"category\""):
+    with refused(
+        r"^column 'x': .* in row 1 is missing \(2 of 3 rows like it\); set missing \"category\""
+    ):
         encoded(c, values)
     assert encoded(with_missing(c), values)[::2] == [c.size, c.size]
 
@@ -157,7 +175,10 @@ def test_missing_is_refused_or_a_cell_of_its_own(c, missing):
 @parametrize("c", [AGE, BANDS, SHARE, CODE])
 def test_out_of_range_is_refused_or_clipped(c):
     values = pd.Series([c.low, c.low - 1, c.high, c.high + 1])
-    told = f'in row 2 is outside {c.low:g}..{c.high:g} (2 of 4 rows like it); widen it or set out_of_range "clip"'
+    told = (
+        f"in row 2 is outside {c.low:g}..{c.high:g} (2 of 4 rows like it); widen it or set "
+        'out_of_range "clip"'
+    )
     with refused(re.escape(told)):
         c.encode(values)
     assert replace(c, out_of_range="clip").encode(values).tolist() == [0, 0, c.size - 1, c.size - 1]
@@ -180,11 +201,21 @@ def test_out_of_range_is_refused_or_clipped(c):
 def test_a_bad_cell_is_named_with_column_row_and_count(c, bad, why, policy):
     good = c.values[0] if c.values else c.low
     c = with_missing(c) if policy == "category" else c
-    with refused("^" + re.escape(f"column 'x': {bad!r} in row 2 {why}") + r".*\(2 of 4 rows like it\)"):
+    with refused(
+        "^" + re.escape(f"column 'x': {bad!r} in row 2 {why}") + r".*\(2 of 4 rows like it\)"
+    ):
         encoded(c, [good, bad, good, bad])
 
 
-JUNK = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.complex_numbers()
+JUNK = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.binary()
+    | st.complex_numbers()
+)
 JUNK |= st.lists(st.integers(), max_size=2) | st.datetimes() | st.decimals(allow_nan=False)
 
 
@@ -208,7 +239,10 @@ PAIR = domain_of({"a": integer(0, 2), "b": integer(0, 1)})
         (pd.DataFrame({"a": [1], "b": [1]}), "the table has 1 row; at least 2 are needed"),
         (pd.DataFrame({"a": [1, 2]}), "the table has no column 'b'; its columns are a"),
         (pd.DataFrame([[1, 1, 1]] * 2, columns=list("aba")), "the table has 2 columns called 'a'"),
-        (pd.DataFrame({"a": [1, 3], "b": [0, 0]}), "column 'a': 3 in row 2 is outside 0..2 (1 of 2 rows like it)"),
+        (
+            pd.DataFrame({"a": [1, 3], "b": [0, 0]}),
+            "column 'a': 3 in row 2 is outside 0..2 (1 of 2 rows like it)",
+        ),
     ],
 )
 def test_a_bad_table_is_refused_with_a_reason(frame, message):
@@ -217,10 +251,14 @@ def test_a_bad_table_is_refused_with_a_reason(frame, message):
 
 
 def test_a_table_becomes_grouped_codes_and_other_columns_are_ignored():
-    frame = pd.DataFrame({"z": ["?"] * 5, "b": [1, 0, 1, 1, 0], "a": [2, 0, 2, 1, 0]}, index=[9, 9, 8, 7, 6])
+    frame = pd.DataFrame(
+        {"z": ["?"] * 5, "b": [1, 0, 1, 1, 0], "a": [2, 0, 2, 1, 0]}, index=[9, 9, 8, 7, 6]
+    )
     rows = PAIR.encode(frame)
     assert rows.n == 5
-    counted = {tuple(v): w for v, w in zip(rows.values.tolist(), rows.weights.tolist(), strict=True)}
+    counted = {
+        tuple(v): w for v, w in zip(rows.values.tolist(), rows.weights.tolist(), strict=True)
+    }
     assert counted == {(0, 0): 2, (1, 1): 1, (2, 1): 2}
 
 
@@ -256,5 +294,7 @@ def test_a_distribution_is_summed_down_to_columns_in_any_order():
 
 
 def test_whole_numbers_beyond_small_codes_are_drawn():
-    drawn = column(**integer(10**12, 10**12 + 3)).decode(np.array([0, 3], dtype=np.int32), seeded(0))
+    drawn = column(**integer(10**12, 10**12 + 3)).decode(
+        np.array([0, 3], dtype=np.int32), seeded(0)
+    )
     assert drawn.tolist() == [10**12, 10**12 + 3]

@@ -1,7 +1,7 @@
 """The neighbour at the door: one row's raw text is replaced by any other, and nothing changes about the other rows.
 
-Whatever reads a table, every other row keeps its codes, its person and its part of the fingerprint, n stays the same,
-and what is refused names that row alone.
+Whatever reads a table, every other row keeps its codes, its person and its part of the fingerprint,
+n stays the same, and what is refused names that row alone.
 """
 
 import io
@@ -24,16 +24,35 @@ from dpcore import InputError, limit_rows, read_table, source_at
 from dpcore.data import text_file
 from dpcore.data.cell_hashes import MAX_EXACT_FLOAT, hash_cells, hash_person_ids
 from dpcore.data.fingerprint import table_fingerprint
-from dpcore.schema.cell_text import MAX_ARROW_FLOAT, MIN_ARROW_FLOAT, canonical_text, factorize_texts
+from dpcore.schema.cell_text import (
+    MAX_ARROW_FLOAT,
+    MIN_ARROW_FLOAT,
+    canonical_text,
+    factorize_texts,
+)
 from tests.data.test_readers import sheet
-from tests.small_problems import binned, categorical, domain_of, integer, once, parametrize, refused, seeded
+from tests.small_problems import (
+    binned,
+    categorical,
+    domain_of,
+    integer,
+    once,
+    parametrize,
+    refused,
+    seeded,
+)
 
 NAMES = ["who", "whole", "amount", "word", "day"]
 TOLERANT = {"missing": "category", "out_of_range": "clip", "unreadable": "missing"}
 LISTED = categorical("a", "Zürich", "17", "(other)", missing="other", out_of_range="other")
 SCHEMA = {
     "whole": integer(0, 9) | TOLERANT,
-    "amount": {"kind": "numeric", "edges": [0, 1, 5.25, 100, 5000, 10**6], "read": "amount, decimal comma"} | TOLERANT,
+    "amount": {
+        "kind": "numeric",
+        "edges": [0, 1, 5.25, 100, 5000, 10**6],
+        "read": "amount, decimal comma",
+    }
+    | TOLERANT,
     "word": LISTED,
     "who": LISTED | {"values": ["90", "12", "00", "(other)"], "read": "first 2 characters"},
     "day": integer(1990, 2030, read="year of y-m-d") | TOLERANT,
@@ -41,7 +60,16 @@ SCHEMA = {
 DOMAIN = domain_of(SCHEMA)
 STRICT = domain_of({"whole": integer(0, 9)})
 
-PEOPLE = [str(2**53), str(2**53 + 1), "123456789012345678", "123456789012345679", "17", "007", "0012e322", "0013e322"]
+PEOPLE = [
+    str(2**53),
+    str(2**53 + 1),
+    "123456789012345678",
+    "123456789012345679",
+    "17",
+    "007",
+    "0012e322",
+    "0013e322",
+]
 ORDINARY = st.tuples(
     st.sampled_from(PEOPLE),
     st.sampled_from("0123456789"),
@@ -51,12 +79,38 @@ ORDINARY = st.tuples(
 )
 HOSTILE = st.sampled_from(
     [
-        *PEOPLE, "", " ", "NA", "1,500,000", "2.5", "1e999", "-1e400", "inf", "17.0", " 17 ", "x" * 400, "True",
-        '"', '""', '"open', 'in"side', '"closed"', '"two ""quotes"""', "é", "\x00", "\x1a", "\u2028", "=1+1", "9" * 400,
-        "2020-13-45", "1/2",
+        *PEOPLE,
+        "",
+        " ",
+        "NA",
+        "1,500,000",
+        "2.5",
+        "1e999",
+        "-1e400",
+        "inf",
+        "17.0",
+        " 17 ",
+        "x" * 400,
+        "True",
+        '"',
+        '""',
+        '"open',
+        'in"side',
+        '"closed"',
+        '"two ""quotes"""',
+        "é",
+        "\x00",
+        "\x1a",
+        "\u2028",
+        "=1+1",
+        "9" * 400,
+        "2020-13-45",
+        "1/2",
     ]
 )
-BYTES = HOSTILE.map(str.encode) | st.sampled_from([b"\xff", b"Z\xfcrich", b"\xc3", b"\xe2\x82", b"\xef\xbb\xbf1"])
+BYTES = HOSTILE.map(str.encode) | st.sampled_from(
+    [b"\xff", b"Z\xfcrich", b"\xc3", b"\xe2\x82", b"\xef\xbb\xbf1"]
+)
 
 
 def few_draws(test):
@@ -73,7 +127,9 @@ def same(one, other, place):
     assert len(one) == len(other)
     rest = [frame.drop(index=frame.index[place]) for frame in (one, other)]
     for column in DOMAIN.columns:
-        a, b = (np.delete(column.encode(pd.Series(frame[column.name])), place) for frame in (one, other))
+        a, b = (
+            np.delete(column.encode(pd.Series(frame[column.name])), place) for frame in (one, other)
+        )
         assert a.tolist() == b.tolist()
     assert table_fingerprint(rest[0], b"k") == table_fingerprint(rest[1], b"k")
     whole = [table_fingerprint(pd.concat([frame, frame]), b"k") for frame in rest]
@@ -82,7 +138,13 @@ def same(one, other, place):
     kept = []
     for frame in (one, other):
         left = limit_rows(frame.assign(row=range(len(frame))), "who", 1, ["row"])
-        kept.append({row for row, who in zip(left["row"], left["who"], strict=True) if person(who) not in theirs})
+        kept.append(
+            {
+                row
+                for row, who in zip(left["row"], left["who"], strict=True)
+                if person(who) not in theirs
+            }
+        )
     assert kept[0] == kept[1], "of everybody else the same row is kept"
 
 
@@ -99,7 +161,10 @@ def written(lines, delimiter, end):
 def parts(path, size=1 << 20):
     with mock.patch.object(text_file, "BYTES", size):
         source = source_at(path, workers=1)
-        chunks = [pd.DataFrame({name: chunk.cells(name) for name in NAMES}) for chunk in source.chunks(NAMES)]
+        chunks = [
+            pd.DataFrame({name: chunk.cells(name) for name in NAMES})
+            for chunk in source.chunks(NAMES)
+        ]
     return pd.concat(chunks, ignore_index=True)
 
 
@@ -152,11 +217,17 @@ def names_the_row_refused(frame):
 
 
 @parametrize("way", TEXTS)
-@given(rows=st.lists(st.sampled_from(["1", "2", ""]), min_size=2, max_size=6), cell=HOSTILE, data=st.data())
+@given(
+    rows=st.lists(st.sampled_from(["1", "2", ""]), min_size=2, max_size=6),
+    cell=HOSTILE,
+    data=st.data(),
+)
 @settings(max_examples=12)
 def test_a_cell_of_the_only_column_is_replaced_also_by_nothing(way, rows, cell, data):
     place = place_in(rows, data)
-    texts = ["\n".join(["a", *some, ""]) for some in (rows, [*rows[:place], cell, *rows[place + 1 :]])]
+    texts = [
+        "\n".join(["a", *some, ""]) for some in (rows, [*rows[:place], cell, *rows[place + 1 :]])
+    ]
     with mock.patch(f"{__name__}.NAMES", ["a"]):
         one = text(texts[0].encode(), "t.csv", way)
         try:
@@ -168,10 +239,14 @@ def test_a_cell_of_the_only_column_is_replaced_also_by_nothing(way, rows, cell, 
     assert one["a"].drop(place).tolist() == other["a"].drop(place).tolist()
 
 
-MOMENTS = st.datetimes(datetime(1990, 1, 1), datetime(2030, 1, 1)).map(lambda day: day.replace(microsecond=0))
+MOMENTS = st.datetimes(datetime(1990, 1, 1), datetime(2030, 1, 1)).map(
+    lambda day: day.replace(microsecond=0)
+)
 PRESENT = {
     pa.int64(): st.sampled_from([0, 7, 17, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)]),
-    pa.float64(): st.sampled_from([0.0, 5.5, 17.0, 1.234, 1e300, float("inf"), float("nan"), 2.0**53]),
+    pa.float64(): st.sampled_from(
+        [0.0, 5.5, 17.0, 1.234, 1e300, float("inf"), float("nan"), 2.0**53]
+    ),
     pa.float32(): st.sampled_from([0.0, 5.5, 17.0, 1.234, 1e6, float("inf"), float("nan")]),
     pa.uint64(): st.sampled_from([0, 7, 17, 2**53 + 1, 2**64 - 1]),
     pa.string(): BYTES,
@@ -188,7 +263,9 @@ VALUES = {kind: st.none() | values for kind, values in PRESENT.items()}
 
 def cells(values, kind):
     """A column whose texts may hold any bytes."""
-    return pa.array(values, pa.binary()).view(kind) if kind == pa.string() else pa.array(values, kind)
+    return (
+        pa.array(values, pa.binary()).view(kind) if kind == pa.string() else pa.array(values, kind)
+    )
 
 
 def parquet(columns, kinds, way):
@@ -215,8 +292,15 @@ def test_a_row_of_a_parquet_file_is_replaced(way, data):
     kinds = [data.draw(st.sampled_from(list(VALUES)), label=name) for name in NAMES]
     rows = data.draw(st.lists(st.tuples(*(VALUES[kind] for kind in kinds)), min_size=2, max_size=6))
     place = place_in(rows, data)
-    other = [*rows[:place], data.draw(st.tuples(*(VALUES[kind] for kind in kinds))), *rows[place + 1 :]]
-    frames = [parquet([list(column) for column in zip(*some, strict=True)], kinds, way) for some in (rows, other)]
+    other = [
+        *rows[:place],
+        data.draw(st.tuples(*(VALUES[kind] for kind in kinds))),
+        *rows[place + 1 :],
+    ]
+    frames = [
+        parquet([list(column) for column in zip(*some, strict=True)], kinds, way)
+        for some in (rows, other)
+    ]
     same(*frames, place)
     if way != "in memory":
         whole = parquet([list(column) for column in zip(*rows, strict=True)], kinds, "in memory")
@@ -235,15 +319,39 @@ def test_a_nested_value_is_read_alike_beside_a_missing_one(kind, way):
 
 @each_way
 def test_a_day_of_any_year_is_its_text(way):
-    found = parquet([[0, 3_000_000, -800_000, None]] * 5, [pa.date32(), pa.date64(), *[pa.date32()] * 3], way)
+    found = parquet(
+        [[0, 3_000_000, -800_000, None]] * 5, [pa.date32(), pa.date64(), *[pa.date32()] * 3], way
+    )
     assert found["day"].astype(object).where(found["day"].notna(), None).tolist() == [
-        "1970-01-01", "10183-09-21", "-0221-09-04", None,
+        "1970-01-01",
+        "10183-09-21",
+        "-0221-09-04",
+        None,
     ]
 
 
-TYPED = st.sampled_from(
-    ["a", "17", " 17 ", "5,5", "1.234", "é", 17, 17.0, 1.234, 2**53 + 1, 123456789012345679, True, None, -0.5, 1e300]
-) | MOMENTS
+TYPED = (
+    st.sampled_from(
+        [
+            "a",
+            "17",
+            " 17 ",
+            "5,5",
+            "1.234",
+            "é",
+            17,
+            17.0,
+            1.234,
+            2**53 + 1,
+            123456789012345679,
+            True,
+            None,
+            -0.5,
+            1e300,
+        ]
+    )
+    | MOMENTS
+)
 
 
 def excel(rows):
@@ -278,13 +386,18 @@ ONE = '<row r="1"><c r="A1" t="str"><v>a</v></c></row>'
 
 def one_column(cells):
     """An Excel file of one column, in which also an empty cell is written; rows in its format alone follow."""
-    written = (f'<row r="{i}"><c r="A{i}" t="str"><v>{cell}</v></c></row>' for i, cell in enumerate(cells, 2))
+    written = (
+        f'<row r="{i}"><c r="A{i}" t="str"><v>{cell}</v></c></row>'
+        for i, cell in enumerate(cells, 2)
+    )
     return sheet(ONE + "".join(written) + f'<row r="{len(cells) + 2}" ht="20"/>')
 
 
 @settings(max_examples=25)
 @given(
-    rows=st.lists(st.sampled_from(["1", ""]), min_size=1, max_size=4), cell=st.just("") | st.just("2"), data=st.data()
+    rows=st.lists(st.sampled_from(["1", ""]), min_size=1, max_size=4),
+    cell=st.just("") | st.just("2"),
+    data=st.data(),
 )
 def test_n_of_an_excel_file_of_one_column_depends_on_no_cell(rows, cell, data):
     place = place_in(rows, data)
@@ -296,12 +409,46 @@ def test_n_of_an_excel_file_of_one_column_depends_on_no_cell(rows, cell, data):
             read_table(io.BytesIO(one_column(cells)), "t.xlsx")
 
 
-LISTED_TEXTS = ("17", "0", "007", "1000000", "True", "1.234", "é", "2020-01-01", str(2**64 - 1), "(other)")
+LISTED_TEXTS = (
+    "17",
+    "0",
+    "007",
+    "1000000",
+    "True",
+    "1.234",
+    "é",
+    "2020-01-01",
+    str(2**64 - 1),
+    "(other)",
+)
 CATEGORIES = domain_of({"x": categorical(*LISTED_TEXTS, missing="other", out_of_range="other")})
 SAME = st.sampled_from(
-    ["17", " 17 ", "17.0", "17.", "17.00 ", "17.01", "17.0x", "-17.0", "007", "007.0", "0", "-0", "-0.0", "0.", "00",
-     "x17", "2020-01-01", "2020-01-01 00:00:00", "2020-01-01T00:00:00.000", "2020-01-01 00:00:01", "", "NA",
-     "17\n", "17.0\n.0"]
+    [
+        "17",
+        " 17 ",
+        "17.0",
+        "17.",
+        "17.00 ",
+        "17.01",
+        "17.0x",
+        "-17.0",
+        "007",
+        "007.0",
+        "0",
+        "-0",
+        "-0.0",
+        "0.",
+        "00",
+        "x17",
+        "2020-01-01",
+        "2020-01-01 00:00:00",
+        "2020-01-01T00:00:00.000",
+        "2020-01-01 00:00:01",
+        "",
+        "NA",
+        "17\n",
+        "17.0\n.0",
+    ]
 )
 
 
@@ -358,14 +505,23 @@ def test_floats_say_the_shortest_text_that_reads_as_them():
     numbers = pd.Series([*bits, *sizes, *np.floor(sizes), *ends, 0.0, -0.0, math.inf, math.nan])
     texts = pd.Series([None if x != x else str(x) for x in numbers], dtype=object)
     codes, said = factorize_texts(numbers)
-    assert [canonical_text(text) for text in texts.dropna()] == [said[code] for code in codes if code >= 0]
+    assert [canonical_text(text) for text in texts.dropna()] == [
+        said[code] for code in codes if code >= 0
+    ]
     assert (hash_cells(numbers) == hash_cells(texts.map(canonical_text, na_action="ignore"))).all()
     assert (hash_person_ids(numbers) == hash_person_ids(texts)).all()
-    assert table_fingerprint(numbers.to_frame("x"), b"k") == table_fingerprint(texts.to_frame("x"), b"k")
+    assert table_fingerprint(numbers.to_frame("x"), b"k") == table_fingerprint(
+        texts.to_frame("x"), b"k"
+    )
 
 
 def test_decimals_and_days_are_the_same_wherever_they_were_written():
-    typed = pd.DataFrame({"a": [Decimal("17.00"), Decimal("1.50")], "b": pd.to_datetime(["2020-01-01", "2020-01-02"])})
+    typed = pd.DataFrame(
+        {
+            "a": [Decimal("17.00"), Decimal("1.50")],
+            "b": pd.to_datetime(["2020-01-01", "2020-01-02"]),
+        }
+    )
     texts = pd.DataFrame({"a": ["17.00", " 1.5"], "b": ["2020-01-01", "2020-01-02 00:00:00"]})
     assert table_fingerprint(typed, b"k") == table_fingerprint(texts, b"k")
 

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from dpcore import Domain, InputError, domain_from_json, domain_to_json
 from dpcore.schema.inference.infer_schema import guess_columns, infer_column_from_data, infer_schema
-from tests.small_problems import HUGE, binned, categorical, either, integer, numeric, parametrize, refused
+from tests.small_problems import (
+    HUGE,
+    binned,
+    categorical,
+    either,
+    integer,
+    numeric,
+    parametrize,
+    refused,
+)
 
 GOOD = {
     "columns": {
@@ -65,9 +74,15 @@ BAD_COLUMNS = {
     "not an object": (3, "must be a JSON object, not 3"),
     "unknown key": ({**NUMERIC, "hight": 1}, "unknown key 'hight'; allowed: "),
     "wrong kind": ({"kind": ["numeric"]}, "is not one of categorical"),
-    "wrong missing": ({**NUMERIC, "missing": "drop"}, "missing='drop' is not one of refuse, category"),
+    "wrong missing": (
+        {**NUMERIC, "missing": "drop"},
+        "missing='drop' is not one of refuse, category",
+    ),
     "ordered": ({**NUMERIC, "ordered": 1}, "ordered must be true or false, not 1"),
-    "null low": (numeric(None, 1, 3), "low is not given; bounds are public, so a person must fill them in"),
+    "null low": (
+        numeric(None, 1, 3),
+        "low is not given; bounds are public, so a person must fill them in",
+    ),
     "low nan": (numeric(math.nan, 1, 3), "low=nan is not a finite number"),
     "high huge": (numeric(0, HUGE, 3), "is not a finite number"),
     "high above 1e15": (numeric(0, 1.1e15, 3), "is not a finite number in -1e15..1e15"),
@@ -84,14 +99,23 @@ BAD_COLUMNS = {
     ),
     "fractional low": (integer(0.5, 3), "low=0.5 and high=3 must be whole numbers"),
     "edges fall": (binned("numeric", 1, 3, 2), "edges must be at least two increasing numbers"),
-    "edges no list": ({"kind": "numeric", "edges": {"0": 1}}, "edges must be at least two increasing numbers"),
+    "edges no list": (
+        {"kind": "numeric", "edges": {"0": 1}},
+        "edges must be at least two increasing numbers",
+    ),
     "edges text": ({"kind": "numeric", "edges": [0, "1"]}, "edges='1' is not a finite number"),
     "edges and bins": (binned("numeric", 0, 1, bins=1), "bins does not go with edges"),
     "size and low": ({"kind": "integer", "size": 3, "low": 0}, "low does not go with size"),
-    "size of numeric": ({"kind": "numeric", "size": 3}, "size=3 must be a whole number ≥ 1 of an integer column"),
+    "size of numeric": (
+        {"kind": "numeric", "size": 3},
+        "size=3 must be a whole number ≥ 1 of an integer column",
+    ),
     "too many cells": (integer(0, 10**9), "1000000001 values are more than 1000000"),
     "no values": ({"kind": "categorical"}, "values are not given; they are public"),
-    "values text": ({"kind": "categorical", "values": "ab"}, "values must list the allowed categories, not 'ab'"),
+    "values text": (
+        {"kind": "categorical", "values": "ab"},
+        "values must list the allowed categories, not 'ab'",
+    ),
     "nested value": (categorical(["a"]), "['a'] in values is not a text"),
     "missing twice": (
         categorical("(missing)", missing="category"),
@@ -101,7 +125,10 @@ BAD_COLUMNS = {
     "clip of categories": (categorical("a", out_of_range="clip"), "has no meaning"),
     "low of categories": (categorical("a", low=0), "low does not go with values"),
 }
-MALFORMED |= {name: ({"columns": {"x": spec}}, f"column 'x': {why}") for name, (spec, why) in BAD_COLUMNS.items()}
+MALFORMED |= {
+    name: ({"columns": {"x": spec}}, f"column 'x': {why}")
+    for name, (spec, why) in BAD_COLUMNS.items()
+}
 
 
 @parametrize("schema, message", MALFORMED.values(), ids=MALFORMED)
@@ -110,9 +137,18 @@ def test_a_malformed_schema_is_refused_with_column_key_and_value(schema, message
         domain_from_json(schema)
 
 
-LEAVES = st.none() | st.booleans() | st.integers() | st.sampled_from([HUGE, -HUGE]) | st.floats() | st.text(max_size=3)
+LEAVES = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.sampled_from([HUGE, -HUGE])
+    | st.floats()
+    | st.text(max_size=3)
+)
 JSON = st.recursive(
-    LEAVES, lambda s: st.lists(s, max_size=3) | st.dictionaries(st.text(max_size=3), s, max_size=3), max_leaves=6
+    LEAVES,
+    lambda s: st.lists(s, max_size=3) | st.dictionaries(st.text(max_size=3), s, max_size=3),
+    max_leaves=6,
 )
 SPEC = st.fixed_dictionaries(
     {"kind": st.sampled_from(["categorical", "numeric", "integer"])},
@@ -120,10 +156,14 @@ SPEC = st.fixed_dictionaries(
         "values": st.lists(LEAVES, max_size=3),
         **dict.fromkeys(("low", "high", "bins", "size"), LEAVES | st.integers(-3, 30)),
         "edges": st.lists(LEAVES | st.integers(-3, 30), max_size=3) | JSON,
-        **dict.fromkeys(("ordered", "missing", "out_of_range"), LEAVES | st.sampled_from(["category", "clip"])),
+        **dict.fromkeys(
+            ("ordered", "missing", "out_of_range"), LEAVES | st.sampled_from(["category", "clip"])
+        ),
     },
 )
-SCHEMAS = JSON | st.fixed_dictionaries({"columns": JSON | st.dictionaries(st.text(max_size=2), SPEC, max_size=2)})
+SCHEMAS = JSON | st.fixed_dictionaries(
+    {"columns": JSON | st.dictionaries(st.text(max_size=2), SPEC, max_size=2)}
+)
 
 
 @settings(max_examples=200)
@@ -154,7 +194,17 @@ TEXTS = SECRETS.astype(object).map(lambda v: "" if pd.isna(v) else str(v))
 def test_a_proposal_tells_nothing_of_the_cells(frame):
     proposed = infer_schema(frame)
     written = json.dumps(proposed)
-    for secret in ("Zzyzx", "Llanfair", "Qwertz", "987654321", "123456789", "555555555", "0.4142", "0.236", "77777"):
+    for secret in (
+        "Zzyzx",
+        "Llanfair",
+        "Qwertz",
+        "987654321",
+        "123456789",
+        "555555555",
+        "0.4142",
+        "0.236",
+        "77777",
+    ):
         assert secret not in written
     assert "peeked" not in proposed
     kinds = [proposed["columns"][name]["kind"] for name in frame]
@@ -172,7 +222,9 @@ OWN = {
     "padded missing": pd.DataFrame({"work": ["a", "NA ", " "], "x": ["1", " NA", "3"]}),
     "infinite": pd.DataFrame({"x": [1.0, math.inf]}),
     "large numbers": pd.DataFrame({"account": [10**16, 10**16 + 5, 3]}),
-    "nullable": pd.DataFrame({"x": pd.array([1, None, 3], dtype="Int64"), "y": pd.Categorical(["a", None, "b"])}),
+    "nullable": pd.DataFrame(
+        {"x": pd.array([1, None, 3], dtype="Int64"), "y": pd.Categorical(["a", None, "b"])}
+    ),
 }
 
 
@@ -190,7 +242,10 @@ def test_a_peeked_schema_is_marked_and_encodes_its_own_table(frame):
     [
         (pd.to_datetime(["2020-01-01", "2021-06-30"]), "dates are too detailed"),
         (
-            ["a story of forty characters and a few more", "another one, as long as it is unlike all others"],
+            [
+                "a story of forty characters and a few more",
+                "another one, as long as it is unlike all others",
+            ],
             "free text",
         ),
     ],
@@ -221,15 +276,21 @@ def test_what_is_proposed_and_read_off_for_the_command_line_is_what_the_pages_gu
         for spec in (plain[guess.name], proposed[guess.name]):
             assert (spec["kind"], spec.get("read", "")) == (guess.kind, guess.read)
         if guess.kind != "date" and guess.name != "nothing":
-            assert proposed[guess.name] == infer_column_from_data(guess.name, MESSY[guess.name], guess.kind, guess.read)
+            assert proposed[guess.name] == infer_column_from_data(
+                guess.name, MESSY[guess.name], guess.kind, guess.read
+            )
     assert proposed["nothing"] == categorical("NA", missing="category")
-    domain = domain_from_json({"columns": {n: spec for n, spec in proposed.items() if n != "born"}, "peeked": True})
+    domain = domain_from_json(
+        {"columns": {n: spec for n, spec in proposed.items() if n != "born"}, "peeked": True}
+    )
     assert domain.encode(MESSY).n == len(MESSY)
 
 
 def test_peeking_writes_no_name_of_a_person_nor_too_many_values_into_the_schema():
     texts = [f"P{i}" for i in range(600)]
-    found = infer_schema(pd.DataFrame({"name": texts, "id": texts, "sex": ["f", "m"] * 300}), peek=True)["columns"]
+    found = infer_schema(
+        pd.DataFrame({"name": texts, "id": texts, "sex": ["f", "m"] * 300}), peek=True
+    )["columns"]
     assert found == dict.fromkeys(["name", "id"], {"kind": "text"}) | {"sex": categorical("f", "m")}
 
 

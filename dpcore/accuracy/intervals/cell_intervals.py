@@ -13,12 +13,16 @@ def cell_intervals(
 ) -> dict[str, Array]:
     """The bounds `low`, `high`, `population_low`, `population_high` (m,) of all cells; NaN for unmeasured tables.
 
-    As `questions.answer` of every cell: shares ± z standard errors, with what sampling n records adds, within [0, 1].
+    As `questions.answer` of every cell: shares ± z standard errors, with what sampling n records
+    adds, within [0, 1].
     """
     z = two_sided_quantile(check_level(level), laplace=unbiased_answers.laplace)
     shares, errors = unbiased_answers.answers(tables), unbiased_answers.standard_errors(tables)
     total_errors = np.hypot(errors, sampling_standard_errors(shares, n, level))
     nan_where_unmeasured = np.where(np.isfinite(errors), 0.0, np.nan)
     bounds = {"low": shares - z * errors, "high": shares + z * errors}
-    bounds |= {"population_low": shares - z * total_errors, "population_high": shares + z * total_errors}
+    bounds |= {
+        "population_low": shares - z * total_errors,
+        "population_high": shares + z * total_errors,
+    }
     return {name: np.clip(values, 0, 1) + nan_where_unmeasured for name, values in bounds.items()}

@@ -27,10 +27,11 @@ def compatible_bounds(
 ) -> tuple[Band, Band] | None:
     """Bands of a question's share, in the table and in the population; None where no known table bounds it.
 
-    Values of a column that the question treats alike are one, so that few cells x ≥ 0, Σx = 1, are left. Of them the
-    noisy tables on some of the question's columns say F shares; all F are within z standard errors at once, with z at
-    1 − (1 − level)/F (Bonferroni). The ends are the least and the largest answer of all x that agree: conservative, and
-    wide where columns that were not measured together may be tied in any way (Fréchet's bounds without noise).
+    Values of a column that the question treats alike are one, so that few cells x ≥ 0, Σx = 1, are
+    left. Of them the noisy tables on some of the question's columns say F shares; all F are within
+    z standard errors at once, with z at 1 − (1 − level)/F (Bonferroni). The ends are the least and
+    the largest answer of all x that agree: conservative, and wide where columns that were not
+    measured together may be tied in any way (Fréchet's bounds without noise).
     """
     axes, g = axes_and_values(question.workload)
     class_of_value, g = _merge_equal_values(axes, g)
@@ -43,7 +44,10 @@ def compatible_bounds(
     shares, noise_errors = (np.array([constraint[i] for constraint in constraints]) for i in (1, 2))
     constraint_level = 1 - (1 - level) / len(constraints)
     z, bands = two_sided_quantile(constraint_level, laplace=unbiased_answers.laplace), []
-    for errors in (noise_errors, np.hypot(noise_errors, sampling_standard_errors(shares, n, constraint_level))):
+    for errors in (
+        noise_errors,
+        np.hypot(noise_errors, sampling_standard_errors(shares, n, constraint_level)),
+    ):
         low, high = _solve_for_bounds(A, shares, z * errors, g.ravel())
         if low <= TRIVIAL_BOUND_MARGIN and high >= 1 - TRIVIAL_BOUND_MARGIN:
             return None
@@ -61,7 +65,9 @@ def _merge_equal_values(axes: Axes, g: Array) -> tuple[dict[int, Array], Array]:
         answers_by_value = np.moveaxis(g, position, 0).reshape(g.shape[position], -1)
         distinct_answers, row_of_value = np.unique(answers_by_value, axis=0, return_inverse=True)
         order = np.argsort(distinct_answers.sum(axis=1), kind="stable")
-        g = np.moveaxis(distinct_answers[order].reshape(-1, *np.delete(g.shape, position)), 0, position)
+        g = np.moveaxis(
+            distinct_answers[order].reshape(-1, *np.delete(g.shape, position)), 0, position
+        )
         class_of_value[axis] = np.argsort(order)[row_of_value.ravel()]
     relevant_positions = [i for i, size in enumerate(g.shape) if size > 1]
     return {axes[i]: class_of_value[axes[i]] for i in relevant_positions}, g.reshape(
@@ -78,7 +84,9 @@ def _measured_constraints(
         for positions in combinations(range(len(axes)), size):
             T = tuple(axes[i] for i in positions)
             for classes in product(*(range(1, shape[i]) for i in positions)):
-                masks = [class_of_value[axes[i]] == c for i, c in zip(positions, classes, strict=True)]
+                masks = [
+                    class_of_value[axes[i]] == c for i, c in zip(positions, classes, strict=True)
+                ]
                 f = reduce(np.multiply.outer, masks).astype(float)
                 parts = query_components(T, f)
                 if not all(S in unbiased_answers.part_slices for S in parts):
@@ -101,11 +109,19 @@ def _solve_for_bounds(A: csr_array, shares: Array, tolerances: Array, g: Array) 
         np.concatenate([tolerances, tolerances]),
     )
     ones = np.ones((1, len(g)))
-    solutions = [linprog(sign * g, two_sided_matrix, centres + widths, ones, [1.0]) for sign in (1, -1)]
+    solutions = [
+        linprog(sign * g, two_sided_matrix, centres + widths, ones, [1.0]) for sign in (1, -1)
+    ]
     if any(solution.status for solution in solutions):
         relaxed_matrix = csr_array(np.column_stack([two_sided_matrix.toarray(), -widths]))
-        t = linprog(np.append(0 * g, 1.0), relaxed_matrix, centres, np.append(ones, [[0.0]], axis=1), [1.0]).x[-1]
-        relaxed_limits = centres + widths * t * (1 + 1e-9) + 1e-9  # the solver's rounding must not leave none
-        solutions = [linprog(sign * g, two_sided_matrix, relaxed_limits, ones, [1.0]) for sign in (1, -1)]
+        t = linprog(
+            np.append(0 * g, 1.0), relaxed_matrix, centres, np.append(ones, [[0.0]], axis=1), [1.0]
+        ).x[-1]
+        relaxed_limits = (
+            centres + widths * t * (1 + 1e-9) + 1e-9
+        )  # the solver's rounding must not leave none
+        solutions = [
+            linprog(sign * g, two_sided_matrix, relaxed_limits, ones, [1.0]) for sign in (1, -1)
+        ]
     low, high = float(solutions[0].fun), -float(solutions[1].fun)
     return min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)

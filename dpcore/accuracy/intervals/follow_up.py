@@ -18,8 +18,8 @@ MIN_HALF_WIDTH = 1e-6  # half of an interval, as a share
 class FollowUpMeasurement:
     """A further release for a question: the table to measure, as --queries, and its ε at δ; 0 if none is needed.
 
-    `half_width` is half of the interval that both releases together give. `mu`: its noise has the standard deviation
-    √2/(nμ) on every cell, n being what is counted for the noise.
+    `half_width` is half of the interval that both releases together give. `mu`: its noise has the
+    standard deviation √2/(nμ) on every cell, n being what is counted for the noise.
     """
 
     queries: str
@@ -30,20 +30,31 @@ class FollowUpMeasurement:
 
 
 def plan_follow_up(
-    unbiased_answers: UnbiasedAnswers, question: Question, half_width: float, n: float, delta: float, accounting: CompositionRule, *,
+    unbiased_answers: UnbiasedAnswers,
+    question: Question,
+    half_width: float,
+    n: float,
+    delta: float,
+    accounting: CompositionRule,
+    *,
     level: float = 0.95,
 ) -> FollowUpMeasurement:
     """The cheapest measurement of the question's own table that makes z standard errors ≤ `half_width`.
 
-    The table M gets Gaussian noise σ on its k_M cells; put together with what is known, part S then has the variance
-    1/(1/v_S + k_S/(σ² k_M)), as in `known.pooled`, and the answer Σ_S ‖h_S‖² times that. σ = √2/(nμ), as one replaced
-    record moves two cells by 1/n (n/b where a person has b rows). Raises InputError for `half_width` outside 1e-6..0.5 and
-    at δ = 0, where no Gaussian noise keeps a promise.
+    The table M gets Gaussian noise σ on its k_M cells; put together with what is known, part S then
+    has the variance 1/(1/v_S + k_S/(σ² k_M)), as in `known.pooled`, and the answer Σ_S ‖h_S‖² times
+    that. σ = √2/(nμ), as one replaced record moves two cells by 1/n (n/b where a person has b
+    rows). Raises InputError for `half_width` outside 1e-6..0.5 and at δ = 0, where no Gaussian
+    noise keeps a promise.
     """
     if not MIN_HALF_WIDTH <= half_width <= 0.5:
-        raise InputError(f"within={half_width:g} is outside {MIN_HALF_WIDTH:g}..0.5, shares of the rows")
+        raise InputError(
+            f"within={half_width:g} is outside {MIN_HALF_WIDTH:g}..0.5, shares of the rows"
+        )
     if delta == 0:
-        raise InputError("delta=0: what more to measure is worked out for Gaussian noise, which needs delta > 0")
+        raise InputError(
+            "delta=0: what more to measure is worked out for Gaussian noise, which needs delta > 0"
+        )
     axes, g = axes_and_values(question.workload)
     parts = query_components(axes, g)
     target_variance = (half_width / two_sided_quantile(check_level(level))) ** 2
@@ -57,7 +68,9 @@ def plan_follow_up(
         for S, h in parts.items():
             new_precision = len(h) / k * (n * mu) ** 2 / 2
             released_precision = (
-                1 / max(unbiased_answers.variance[S], MIN_STDDEV**2) if S in unbiased_answers.part_slices else 0.0
+                1 / max(unbiased_answers.variance[S], MIN_STDDEV**2)
+                if S in unbiased_answers.part_slices
+                else 0.0
             )
             total += float(h @ h) / max(new_precision + released_precision, MIN_STDDEV**2)
         return total
@@ -68,5 +81,9 @@ def plan_follow_up(
     while combined_variance(max_mu) > target_variance:
         max_mu *= 2
     mu = find_root(lambda mu: combined_variance(mu) - target_variance, 0.0, max_mu)
-    epsilon = gdp_epsilon(mu, delta) if accounting is CompositionRule.GDP else zcdp_epsilon(mu**2 / 2, delta)
+    epsilon = (
+        gdp_epsilon(mu, delta)
+        if accounting is CompositionRule.GDP
+        else zcdp_epsilon(mu**2 / 2, delta)
+    )
     return FollowUpMeasurement(queries, half_width, mu, epsilon, delta)

@@ -37,23 +37,29 @@ def run_independence_test(
 ) -> IndependenceTest:
     """The test of whether two columns are independent in the population of n rows, by noisy tables alone.
 
-    The statistic is X = ‖table − product of its margins‖₂, which by parts is ‖part_ab − part_a part_bᵀ‖₂. Its law
-    under independence comes from `repeats` tables of n rows, drawn from independent columns and given fresh noise of
-    the same variances; p = (1 + #{X* as far above chance as X})/(repeats + 1), with chance as `_statistic_and_excess` says. The
-    columns drawn from have the released margins, shrunk until they are as long (‖part‖²) as these are without their
-    noise: margins with noise on noise would be too uneven, and the test would find too little. Where some
-    noise is Laplace noise, fresh noise is. Raises InputError for columns that are not two of the domain's.
+    The statistic is X = ‖table − product of its margins‖₂, which by parts is ‖part_ab − part_a
+    part_bᵀ‖₂. Its law under independence comes from `repeats` tables of n rows, drawn from
+    independent columns and given fresh noise of the same variances; p = (1 + #{X* as far above
+    chance as X})/(repeats + 1), with chance as `_statistic_and_excess` says. The columns drawn from
+    have the released margins, shrunk until they are as long (‖part‖²) as these are without their
+    noise: margins with noise on noise would be too uneven, and the test would find too little.
+    Where some noise is Laplace noise, fresh noise is. Raises InputError for columns that are not
+    two of the domain's.
     """
     names, domain = tuple(columns), unbiased_answers.domain
     if len(names) != 2 or names[0] == names[1]:
         raise InputError("a link is between two different columns; name two")
     axes = domain.axes(names)
-    constant_column = next((name for name, axis in zip(names, axes, strict=True) if domain.shape[axis] < 2), None)
+    constant_column = next(
+        (name for name, axis in zip(names, axes, strict=True) if domain.shape[axis] < 2), None
+    )
     pair = (min(axes), max(axes))
     if constant_column is not None or pair not in unbiased_answers.part_slices:
         reason = f"nothing was measured about {' × '.join(names)} together"
         reason = reason if constant_column is None else f"{constant_column!r} has one value only"
-        return IndependenceTest(names, None, None, 0, f"Whether they are linked cannot be said: {reason}.")
+        return IndependenceTest(
+            names, None, None, 0, f"Whether they are linked cannot be said: {reason}."
+        )
     parts, variances = _pair_parts(unbiased_answers, pair)
     row_count, shape = max(round(n), 1), domain.shape_of(pair)
     X, excess = _statistic_and_excess(parts, variances, row_count)
@@ -64,10 +70,14 @@ def run_independence_test(
         T = rng.multinomial(row_count, p, size=count).reshape(count, *shape) / row_count
         tables_and_variances = zip((T.sum(axis=2), T.sum(axis=1), T), variances, strict=True)
         noisy_parts = [
-            subtract_axis_means(x + _draw_noise(x.shape, v, unbiased_answers.laplace, rng), first_axis=1)
+            subtract_axis_means(
+                x + _draw_noise(x.shape, v, unbiased_answers.laplace, rng), first_axis=1
+            )
             for x, v in tables_and_variances
         ]
-        exceedances += int((_statistic_and_excess(noisy_parts, variances, row_count)[1] >= excess).sum())
+        exceedances += int(
+            (_statistic_and_excess(noisy_parts, variances, row_count)[1] >= excess).sum()
+        )
     p_value = (1 + exceedances) / (repeats + 1)
     return IndependenceTest(names, p_value, float(X[0]), repeats, _result_sentence(names, p_value))
 
@@ -75,12 +85,17 @@ def run_independence_test(
 def excess_dependence(unbiased_answers: UnbiasedAnswers, n: float) -> dict[tuple[str, str], float]:
     """The share of X² that is more than chance makes, from 0 to 1, of each measured pair of columns, largest first.
 
-    0 where the pair's noisy table shows nothing but noise and the luck of n rows. See `run_independence_test`.
+    0 where the pair's noisy table shows nothing but noise and the luck of n rows. See
+    `run_independence_test`.
     """
     names, excess_by_pair = unbiased_answers.domain.names, {}
     for first, second in (S for S in unbiased_answers.column_sets if len(S) == 2):
-        (X,), (excess,) = _statistic_and_excess(*_pair_parts(unbiased_answers, (first, second)), max(round(n), 1))
-        excess_by_pair[names[first], names[second]] = float(max(excess / X**2, 0.0)) if X > 0 else 0.0
+        (X,), (excess,) = _statistic_and_excess(
+            *_pair_parts(unbiased_answers, (first, second)), max(round(n), 1)
+        )
+        excess_by_pair[names[first], names[second]] = (
+            float(max(excess / X**2, 0.0)) if X > 0 else 0.0
+        )
     return dict(sorted(excess_by_pair.items(), key=lambda item: -item[1]))
 
 
@@ -88,18 +103,23 @@ def _pair_parts(unbiased_answers: UnbiasedAnswers, pair: Axes) -> tuple[list[Arr
     """The parts (1, k_a), (1, k_b) and (1, k_a, k_b) of a pair's margins and of itself, and their noise's variances."""
     column_sets = ((pair[0],), (pair[1],), pair)
     parts = [
-        unbiased_answers.parts[unbiased_answers.part_slices[S]].reshape(1, *unbiased_answers.domain.shape_of(S))
+        unbiased_answers.parts[unbiased_answers.part_slices[S]].reshape(
+            1, *unbiased_answers.domain.shape_of(S)
+        )
         for S in column_sets
     ]
     return parts, [unbiased_answers.variance[S] for S in column_sets]
 
 
-def _statistic_and_excess(parts: Sequence[Array], variances: Sequence[float], n: int) -> tuple[Array, Array]:
+def _statistic_and_excess(
+    parts: Sequence[Array], variances: Sequence[float], n: int
+) -> tuple[Array, Array]:
     """The statistic X (r,) of many tables, from parts (r, k_a), (r, k_b), (r, k_a, k_b), and X² beyond chance (r,).
 
-    Chance is the mean of X² under independence: (1 − ‖p‖²)(1 − ‖q‖²)/n by drawing n rows, and noise of the variances
-    v_ab on the pair, and v_a, v_b on the margins that are multiplied. The lengths in it are those of each table's own
-    margins without noise, so that how well lengths are known does not matter.
+    Chance is the mean of X² under independence: (1 − ‖p‖²)(1 − ‖q‖²)/n by drawing n rows, and noise
+    of the variances v_ab on the pair, and v_a, v_b on the margins that are multiplied. The lengths
+    in it are those of each table's own margins without noise, so that how well lengths are known
+    does not matter.
     """
     a, b, pair_parts = parts
     v_a, v_b, v_ab = variances
@@ -123,7 +143,11 @@ def _squared_lengths(parts: Array, variance: float) -> Array:
 def _draw_noise(shape: tuple[int, ...], variance: float, laplace: bool, rng: Rng) -> Array:
     """Fresh Gaussian or Laplace noise of this variance, in this shape."""
     scale = np.sqrt(variance)
-    return rng.laplace(scale=scale / np.sqrt(2), size=shape) if laplace else rng.normal(scale=scale, size=shape)
+    return (
+        rng.laplace(scale=scale / np.sqrt(2), size=shape)
+        if laplace
+        else rng.normal(scale=scale, size=shape)
+    )
 
 
 def _shrink_margin(part: Array, variance: float) -> Array:
@@ -147,5 +171,6 @@ def _result_sentence(names: Texts, p: float) -> str:
     frequency_text = f"{1000 * p:.0f} of 1,000" if p < 0.1 else f"{100 * p:.0f} of 100"
     finding = "shows a link" if p < SIGNIFICANCE_LEVEL else "shows no link"
     return (
-        f"The release {finding} between {names[0]} and {names[1]}: chance alone does as much in {frequency_text} cases."
+        f"The release {finding} between {names[0]} and {names[1]}: chance alone does as much "
+        f"in {frequency_text} cases."
     )

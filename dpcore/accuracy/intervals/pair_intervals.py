@@ -1,26 +1,31 @@
 """Intervals of a difference, a ratio or an odds ratio of two shares of the same rows, which may overlap.
 
-Two questions of one table are paired proportions. Each row lies in one of four cells: both questions hold, only the
-first, only the second, neither. A share of few rows is skew, so that the estimate and its error must move together:
-all four cells get pseudo-rows, and every share follows from the same cells.
+Two questions of one table are paired proportions. Each row lies in one of four cells: both
+questions hold, only the first, only the second, neither. A share of few rows is skew, so that the
+estimate and its error must move together: all four cells get pseudo-rows, and every share follows
+from the same cells.
 
-- Estimate: z²/4 pseudo-rows in each cell, z being the normal quantile. Each share then moves towards ½ by z² rows, as
-  Agresti and Coull do for one share (1998, The American Statistician 52:119), and the joint share moves towards ¼, as
+- Estimate: z²/4 pseudo-rows in each cell, z being the normal quantile. Each share then moves
+  towards ½ by z² rows, as Agresti and Coull do for one share (1998, The American Statistician
+  52:119), and the joint share moves towards ¼, as
   Agresti and Min do for pairs (2005, Statistics in Medicine 24:729).
-- Sampling error: z²/2 pseudo-rows in each cell, so that no cell without rows is taken for certain. Two shares that
-  never disagree in n rows still leave a difference of z²/n, a little above the rule of three.
+- Sampling error: z²/2 pseudo-rows in each cell, so that no cell without rows is taken for certain.
+  Two shares that never disagree in n rows still leave a difference of z²/n, a little above the rule
+  of three.
 - Noise: its covariance is known exactly and is added. It does not depend on the shares.
 
 A sample of n rows gives a contrast α·first − β·second, with α, β ≥ 0, the variance
-(α² p(1 − p) + β² q(1 − q) − 2αβ (m − pq))/n. A question that counts part of a bin has values g in [0, 1]; as
-E g² ≤ E g, the formula of the four cells is never below its variance. The variance falls in the joint share m. Where
-nothing says m, it is the least possible, max(0, p + q − 1).
+(α² p(1 − p) + β² q(1 − q) − 2αβ (m − pq))/n. A question that counts part of a bin has values g in
+[0, 1]; as E g² ≤ E g, the formula of the four cells is never below its variance. The variance falls
+in the joint share m. Where nothing says m, it is the least possible, max(0, p + q − 1).
 
-Noise also makes that variance V uncertain, by the standard error e of (α² p + β² q − 2αβ m)/n. As the coverage
-2Φ(z√v) − 1 is concave in v, an unbiased V covers too rarely; by its second derivative, V + (1 + z²) e²/(4V) makes up
-for it. It is never more than V + z e, which already is an upper bound of V. For a question and itself e is 0.
+Noise also makes that variance V uncertain, by the standard error e of (α² p + β² q − 2αβ m)/n. As
+the coverage 2Φ(z√v) − 1 is concave in v, an unbiased V covers too rarely; by its second derivative,
+V + (1 + z²) e²/(4V) makes up for it. It is never more than V + z e, which already is an upper bound
+of V. For a question and itself e is 0.
 
-Coverage has no closed form: tests/certificates/intervals searches for the cells, sizes and noise where it is worst.
+Coverage has no closed form: tests/certificates/intervals searches for the cells, sizes and noise
+where it is worst.
 """
 
 from typing import Any
@@ -30,7 +35,9 @@ import numpy as np
 from ...core.types import Array, frozen
 from .confidence_levels import two_sided_quantile
 
-MAX_CURVATURE = 0.1  # product of both noises' errors, in standard errors, up to which an odds ratio is linear
+MAX_CURVATURE = (
+    0.1  # product of both noises' errors, in standard errors, up to which an odds ratio is linear
+)
 TINY = 1e-9  # distance from 0 and 1 that shares keep inside an odds ratio's contrast
 
 Ends = tuple[Array, Array]
@@ -41,8 +48,8 @@ Covariance = tuple[Any, Any, Any]  # variance of the first share, covariance, va
 class PairedShares:
     """Unbiased shares of two questions and of both at once, arrays of one shape (s,), and their noise.
 
-    `noise` (3, 3) is the covariance of the noise of the three; (2, 2) and `both` None where nothing says the joint
-    share.
+    `noise` (3, 3) is the covariance of the noise of the three; (2, 2) and `both` None where nothing
+    says the joint share.
     """
 
     first: Array
@@ -135,7 +142,9 @@ def _variance(alpha: Any, beta: Any, covariance: Covariance) -> Array:
     return np.maximum(alpha**2 * first - 2 * alpha * beta * between + beta**2 * second, 0)
 
 
-def _ends(kind: str, p: Array, q: Array, covariance: Covariance, noise: Covariance, z: Quantiles) -> Ends:
+def _ends(
+    kind: str, p: Array, q: Array, covariance: Covariance, noise: Covariance, z: Quantiles
+) -> Ends:
     """The ends of a comparison of two shares by their covariance, of which `noise` is a part."""
     if kind == "difference":
         half = z.noisy * np.sqrt(_variance(1.0, 1.0, covariance))
@@ -148,8 +157,9 @@ def _ends(kind: str, p: Array, q: Array, covariance: Covariance, noise: Covarian
 def ratio_ends(a: Array, b: Array, covariance: Covariance, z: float) -> Ends:
     """The ends of {r ≥ 0: (a − rb)² ≤ z² (V_aa − 2 r V_ab + r² V_bb)}, Fieller's set, exact for normal noise.
 
-    The set is A r² − 2 B r + C ≤ 0. Where A > 0 it lies between two roots. Where A ≤ 0, b may be 0: there is no upper
-    end, and a lower one only where a is clearly above 0. Both are infinite where b is 0 for certain and a is not.
+    The set is A r² − 2 B r + C ≤ 0. Where A > 0 it lies between two roots. Where A ≤ 0, b may be 0:
+    there is no upper end, and a lower one only where a is clearly above 0. Both are infinite where
+    b is 0 for certain and a is not.
     Source: Fieller 1954, Journal of the Royal Statistical Society B 16:175.
     """
     A = b * b - z * z * covariance[2]
@@ -167,9 +177,10 @@ def ratio_ends(a: Array, b: Array, covariance: Covariance, z: float) -> Ends:
 def _odds_ends(p: Array, q: Array, covariance: Covariance, noise: Covariance, z: Quantiles) -> Ends:
     """The ends of the odds ratio, by Fieller's set of the products p(1 − q) and q(1 − p), or by each share's own band.
 
-    The products' covariance is by the delta method. For an odds ratio ω it leaves out (1 − ω)·δp·δq, a product of two
-    errors. Where noise makes that more than a small part of a standard error, each share gets a band at half the
-    error, and the odds ratio the range over both bands: conservative (Bonferroni). Sampling never makes it so large.
+    The products' covariance is by the delta method. For an odds ratio ω it leaves out (1 −
+    ω)·δp·δq, a product of two errors. Where noise makes that more than a small part of a standard
+    error, each share gets a band at half the error, and the odds ratio the range over both bands:
+    conservative (Bonferroni). Sampling never makes it so large.
     """
     first, between, second = covariance
     slopes = ((1 - q, -p), (-q, 1 - p))

@@ -1,7 +1,8 @@
 """Intervals for questions, differences, ratios and odds ratios: for the table, and for the population it comes from.
 
-Everything is linear in noisy tables but ratios. What was not measured together is bounded by what was measured of its
-parts, conservatively; where no table says anything of a question, nothing is claimed.
+Everything is linear in noisy tables but ratios. What was not measured together is bounded by what
+was measured of its parts, conservatively; where no table says anything of a question, nothing is
+claimed.
 """
 
 import math
@@ -18,7 +19,15 @@ from ...queries.questions import Question
 from ...queries.residual_spaces import MAX_DECOMPOSED_COLUMNS
 from .confidence_levels import check_level, sampling_standard_errors, two_sided_quantile
 from .consistent_bounds import Band, compatible_bounds
-from .pair_intervals import Ends, PairedShares, odds_of_bands, population_ends, quantiles, ratio_of_bands, table_ends
+from .pair_intervals import (
+    Ends,
+    PairedShares,
+    odds_of_bands,
+    population_ends,
+    quantiles,
+    ratio_of_bands,
+    table_ends,
+)
 from .unbiased_tables import axes_and_values, noise_covariance, query_components, unbiased_share
 
 COMPARISON_KINDS = ("difference", "ratio", "odds")
@@ -32,7 +41,8 @@ class Interval:
     """An interval for one number: bounds for the table and for the population; None where there are none.
 
     A lower bound without an upper one says "this or more", as for a ratio to a share that may be 0.
-    `estimate` is what the release answers, `unbiased` what the noisy tables alone say; `how` in words, or why not.
+    `estimate` is what the release answers, `unbiased` what the noisy tables alone say; `how` in
+    words, or why not.
     """
 
     question: str
@@ -50,7 +60,8 @@ class Interval:
 class MeasuredShares:
     """Unbiased shares (q,) of questions by noisy tables, and the covariances (q, q) of their noise.
 
-    `components_by_question` are the questions' components; `unmeasured_columns` names, for each, columns of which nothing was measured together.
+    `components_by_question` are the questions' components; `unmeasured_columns` names, for each,
+    columns of which nothing was measured together.
     """
 
     shares: Array
@@ -59,18 +70,22 @@ class MeasuredShares:
     unmeasured_columns: Texts
 
 
-def measured_shares(unbiased_answers: UnbiasedAnswers, questions: Sequence[Question]) -> MeasuredShares:
+def measured_shares(
+    unbiased_answers: UnbiasedAnswers, questions: Sequence[Question]
+) -> MeasuredShares:
     """The unbiased shares of questions by noisy tables, with the covariances of their noise.
 
-    ⟨g, P_n⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩ has variance Σ_S v_S ‖h_S‖² from the noise, and two of them the covariance
-    Σ_S v_S ⟨h_S, h'_S⟩, exactly.
+    ⟨g, P_n⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩ has variance Σ_S v_S ‖h_S‖² from the noise, and two of
+    them the covariance Σ_S v_S ⟨h_S, h'_S⟩, exactly.
     """
     components_by_question, shares, unmeasured_columns = [], [], []
     for question in questions:
         axes, g = axes_and_values(question.workload)
         h = query_components(axes, g)
         names = unbiased_answers.domain.names
-        unmeasured_sets = [" × ".join(names[a] for a in S) for S in h if S not in unbiased_answers.part_slices]
+        unmeasured_sets = [
+            " × ".join(names[a] for a in S) for S in h if S not in unbiased_answers.part_slices
+        ]
         unmeasured_columns.append(unmeasured_sets[0] if unmeasured_sets else "")
         components_by_question.append(h)
         shares.append(unbiased_share(unbiased_answers, g, h))
@@ -87,7 +102,9 @@ def _noise(known: UnbiasedAnswers, forms: Sequence[dict[Any, Array]]) -> Array:
     return np.array([[noise_covariance(known, a, b) for b in forms] for a in forms])
 
 
-def _paired(known: UnbiasedAnswers, measured: MeasuredShares, first: Question, second: Question) -> PairedShares:
+def _paired(
+    known: UnbiasedAnswers, measured: MeasuredShares, first: Question, second: Question
+) -> PairedShares:
     """Two measured questions with their joint share, where tables know the columns of both together."""
     p, q = measured.shares
     joint = _joint_share(known, first, second)
@@ -113,7 +130,11 @@ def question_interval(
 
 
 def _question_interval(
-    unbiased_answers: UnbiasedAnswers, question: Question, n: float, estimate: float | None, level: float
+    unbiased_answers: UnbiasedAnswers,
+    question: Question,
+    n: float,
+    estimate: float | None,
+    level: float,
 ) -> Interval:
     """The interval of one question's share at a level that was checked."""
     measured = measured_shares(unbiased_answers, [question])
@@ -121,28 +142,49 @@ def _question_interval(
         bands = compatible_bounds(unbiased_answers, question, n, level)
         if bands is None:
             return _build_interval(
-                question.text, level, f"cannot be bounded: {_unmeasured_clause(measured.unmeasured_columns)}", estimate
+                question.text,
+                level,
+                f"cannot be bounded: {_unmeasured_clause(measured.unmeasured_columns)}",
+                estimate,
             )
-        how = f"conservative: {_unmeasured_clause(measured.unmeasured_columns)}, and every table is allowed that agrees with what was; "
+        how = (
+            f"conservative: {_unmeasured_clause(measured.unmeasured_columns)}, and every table "
+            "is allowed that agrees with what was; "
+        )
         how += "population: sampling of n independent rows added"
         return _build_interval(question.text, level, how, estimate, None, *bands)
-    share, z = float(measured.shares[0]), two_sided_quantile(level, laplace=unbiased_answers.laplace)
+    share, z = (
+        float(measured.shares[0]),
+        two_sided_quantile(level, laplace=unbiased_answers.laplace),
+    )
     noise = float(measured.noise_covariances[0, 0])
     sampling = float(sampling_standard_errors(share, n, level)) ** 2
-    bands = [_clip_band(_symmetric_band(share, variance, z), 0, 1) for variance in (noise, noise + sampling)]
-    return _build_interval(question.text, level, _method_text(unbiased_answers.laplace), estimate, share, *bands)
+    bands = [
+        _clip_band(_symmetric_band(share, variance, z), 0, 1)
+        for variance in (noise, noise + sampling)
+    ]
+    return _build_interval(
+        question.text, level, _method_text(unbiased_answers.laplace), estimate, share, *bands
+    )
 
 
 def comparison_interval(
-    unbiased_answers: UnbiasedAnswers, first: Question, second: Question, n: float, kind: str, *,
-    estimate: tuple[float, float] | None = None, level: float = 0.95,
+    unbiased_answers: UnbiasedAnswers,
+    first: Question,
+    second: Question,
+    n: float,
+    kind: str,
+    *,
+    estimate: tuple[float, float] | None = None,
+    level: float = 0.95,
 ) -> Interval:
     """The interval of a difference, a ratio or an odds ratio of two questions' shares, which may overlap.
 
-    How it is found, and how well it covers, says `pairs`. Where one of the questions was not measured itself, it comes
-    from both questions' own intervals at half the error each, and is conservative. A ratio or an odds ratio without an
-    upper bound has a lower one alone, or none; `how` says so. `n` is the number of independent rows (`independent_row_count`),
-    and `estimate` both shares as the release answers them. Raises InputError for another kind of comparison, or a
+    How it is found, and how well it covers, says `pairs`. Where one of the questions was not
+    measured itself, it comes from both questions' own intervals at half the error each, and is
+    conservative. A ratio or an odds ratio without an upper bound has a lower one alone, or none;
+    `how` says so. `n` is the number of independent rows (`independent_row_count`), and `estimate`
+    both shares as the release answers them. Raises InputError for another kind of comparison, or a
     level outside the range.
     """
     if kind not in COMPARISON_KINDS:
@@ -155,8 +197,14 @@ def comparison_interval(
     if any(measured.unmeasured_columns):
         how, bands = _compare_by_own_intervals(unbiased_answers, (first, second), n, kind, level)
     else:
-        unbiased, how = _compare_shares(kind, *map(float, measured.shares)), _method_text(unbiased_answers.laplace)
-        pair, z = _paired(unbiased_answers, measured, first, second), quantiles(level, laplace=unbiased_answers.laplace)
+        unbiased, how = (
+            _compare_shares(kind, *map(float, measured.shares)),
+            _method_text(unbiased_answers.laplace),
+        )
+        pair, z = (
+            _paired(unbiased_answers, measured, first, second),
+            quantiles(level, laplace=unbiased_answers.laplace),
+        )
         bands = [table_ends(pair, kind, z), population_ends(pair, kind, n, z)]
     if not bands:
         return _build_interval(text, level, how, compared_estimate)
@@ -191,13 +239,20 @@ def _finite(band: Band) -> HalfBand:
 
 
 def _compare_by_own_intervals(
-    unbiased_answers: UnbiasedAnswers, questions: Sequence[Question], n: float, kind: str, level: float
+    unbiased_answers: UnbiasedAnswers,
+    questions: Sequence[Question],
+    n: float,
+    kind: str,
+    level: float,
 ) -> tuple[str, list[Ends]]:
     """How two questions are compared by their own intervals, and the bands of table and population; none if unbounded.
 
     Each interval has half the error, so that both hold with at least the stated level.
     """
-    intervals = [_question_interval(unbiased_answers, question, n, None, (1 + level) / 2) for question in questions]
+    intervals = [
+        _question_interval(unbiased_answers, question, n, None, (1 + level) / 2)
+        for question in questions
+    ]
     unbounded = next((interval for interval in intervals if interval.low is None), None)
     if unbounded:
         return unbounded.how, []
@@ -210,7 +265,8 @@ def _compare_by_own_intervals(
 def independent_row_count(protection_facts: Mapping[str, Any]) -> float:
     """The effective number of records for a population under the privacy unit: n/b for people with up to b rows.
 
-    b rows of one person may all say the same, and a share's variance is then up to b times that of n records.
+    b rows of one person may all say the same, and a share's variance is then up to b times that of
+    n records.
     """
     return protection_facts["records"] / protection_facts["rows_per_person"]
 
@@ -228,9 +284,12 @@ def _joint_share(
     if len(axes) > MAX_DECOMPOSED_COLUMNS or math.prod(shape) > MAX_JOINT_CELLS:
         return None
     broadcast_shapes = [
-        [n if axis in question_axes else 1 for axis, n in zip(axes, shape, strict=True)] for question_axes in (a, b)
+        [n if axis in question_axes else 1 for axis, n in zip(axes, shape, strict=True)]
+        for question_axes in (a, b)
     ]
-    product_values = np.broadcast_to(g.reshape(broadcast_shapes[0]) * h.reshape(broadcast_shapes[1]), shape)
+    product_values = np.broadcast_to(
+        g.reshape(broadcast_shapes[0]) * h.reshape(broadcast_shapes[1]), shape
+    )
     parts = query_components(axes, product_values)
     if not all(S in unbiased_answers.part_slices for S in parts):
         return None
@@ -269,19 +328,29 @@ def _compare_shares(kind: str, a: float, b: float) -> float | None:
 def mark_as_adaptive(interval: Interval) -> Interval:
     """An interval marked as adaptive: earlier answers chose its tables, so repeats are only nearly unbiased."""
     return replace(
-        interval, how=interval.how.replace("exact: linear", "nearly exact, as tables were chosen: linear", 1)
+        interval,
+        how=interval.how.replace("exact: linear", "nearly exact, as tables were chosen: linear", 1),
     )
 
 
 def _method_text(laplace: bool) -> str:
     """The words that say how an interval was found, where all of it was measured."""
-    text = "exact: linear in noisy tables" if not laplace else "conservative: linear in tables with Laplace noise"
+    text = (
+        "exact: linear in noisy tables"
+        if not laplace
+        else "conservative: linear in tables with Laplace noise"
+    )
     return text + "; population: sampling of n independent rows added"
 
 
 def _build_interval(
-    text: str, level: float, how: str, estimate: float | None = None, unbiased: float | None = None,
-    table: HalfBand = NO_BOUNDS, population: HalfBand = NO_BOUNDS,
+    text: str,
+    level: float,
+    how: str,
+    estimate: float | None = None,
+    unbiased: float | None = None,
+    table: HalfBand = NO_BOUNDS,
+    population: HalfBand = NO_BOUNDS,
 ) -> Interval:
     """The interval with the bands of the table and of the population, which has no ends without them."""
     return Interval(text, estimate, unbiased, *table, *population, level, how)
@@ -290,4 +359,6 @@ def _build_interval(
 def _unmeasured_clause(unmeasured_columns: Sequence[str]) -> str:
     """A clause that names the first columns of which nothing was measured."""
     columns_text = next(columns for columns in unmeasured_columns if columns)
-    return f"nothing was measured about {columns_text}" + (" together" if " × " in columns_text else "")
+    return f"nothing was measured about {columns_text}" + (
+        " together" if " × " in columns_text else ""
+    )

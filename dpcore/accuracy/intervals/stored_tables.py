@@ -13,15 +13,23 @@ from ...schema.domain import Domain
 
 def tables_to_arrays(unbiased_answers: UnbiasedAnswers) -> dict[str, Array]:
     """The noisy tables as arrays: column sets as 0/1 (spaces, d), parts (Σ k_S,) and variances (spaces,)."""
-    column_masks = np.zeros((len(unbiased_answers.column_sets), len(unbiased_answers.domain.shape)), dtype=np.uint8)
+    column_masks = np.zeros(
+        (len(unbiased_answers.column_sets), len(unbiased_answers.domain.shape)), dtype=np.uint8
+    )
     for i, S in enumerate(unbiased_answers.column_sets):
         column_masks[i, list(S)] = 1
-    return {"sets": column_masks, "parts": unbiased_answers.parts, "variances": unbiased_answers.variances}
+    return {
+        "sets": column_masks,
+        "parts": unbiased_answers.parts,
+        "variances": unbiased_answers.variances,
+    }
 
 
 def tables_from_arrays(domain: Domain, arrays: Mapping[str, Any]) -> UnbiasedAnswers:
     """The noisy tables that `tables_to_arrays` wrote; InputError for arrays that do not fit the domain."""
-    column_masks, parts, variances = (np.asarray(arrays[name]) for name in ("sets", "parts", "variances"))
+    column_masks, parts, variances = (
+        np.asarray(arrays[name]) for name in ("sets", "parts", "variances")
+    )
     shapes_fit = (
         column_masks.ndim == 2
         and column_masks.shape[1] == len(domain.shape)
@@ -29,7 +37,9 @@ def tables_from_arrays(domain: Domain, arrays: Mapping[str, Any]) -> UnbiasedAns
     )
     if shapes_fit:
         spaces = tuple(tuple(int(a) for a in np.flatnonzero(row)) for row in column_masks)
-        unbiased_answers = UnbiasedAnswers(domain, spaces, parts.astype(float), variances.astype(float))
+        unbiased_answers = UnbiasedAnswers(
+            domain, spaces, parts.astype(float), variances.astype(float)
+        )
         cells = sum(domain.table_size(S) for S in spaces)
         if parts.shape == (cells,) and np.isfinite(parts).all() and (variances >= 0).all():
             return unbiased_answers

@@ -15,15 +15,21 @@ from ...queries.marginals import nonempty_subsets
 from ...queries.residual_spaces import MAX_DECOMPOSED_COLUMNS, residual_parts, subtract_axis_means
 from ...schema.domain import Domain, sum_to_axes
 
-NoisyTable = tuple[Axes, Array, float]  # columns (axes, rising), its noisy cells as shares, their noise
+NoisyTable = tuple[
+    Axes, Array, float
+]  # columns (axes, rising), its noisy cells as shares, their noise
 
 
-def unbiased_tables(release: Release, measured: Sequence[MeasuredAnswers], domain: Domain) -> UnbiasedAnswers:
+def unbiased_tables(
+    release: Release, measured: Sequence[MeasuredAnswers], domain: Domain
+) -> UnbiasedAnswers:
     """The unbiased noisy tables of a release and of the measurements published with it."""
     if isinstance(release, UnbiasedAnswers):
         return release
     shared_noise_tables = [
-        pool_tables(domain, noisy_tables([m]), shared_noise=True) for m in measured if m.shares_noise
+        pool_tables(domain, noisy_tables([m]), shared_noise=True)
+        for m in measured
+        if m.shares_noise
     ]
     laplace = any(m.has_laplace_noise for m in measured)
     independent_noise_tables = pool_tables(
@@ -46,17 +52,23 @@ def noisy_tables(measured: Iterable[MeasuredAnswers]) -> list[NoisyTable]:
 
 
 def pool_tables(
-    domain: Domain, tables: Iterable[NoisyTable], *, shared_noise: bool = False, laplace: bool = False
+    domain: Domain,
+    tables: Iterable[NoisyTable],
+    *,
+    shared_noise: bool = False,
+    laplace: bool = False,
 ) -> UnbiasedAnswers:
     """The least-squares combination of noisy tables: exact, as different column sets' parts have independent noise.
 
-    A table on M with independent noise of variance σ² on its k_M cells, summed out to the columns S ⊆ M, has noise of
-    variance σ² k_M/k_S on the k_S cells, and so on every orthonormal basis of the part of S. The parts of S that all
-    tables M ⊇ S say are averaged by precision. No other linear unbiased estimate has a smaller variance, since the
-    parts are orthogonal and noise is equal on all cells of a table.
+    A table on M with independent noise of variance σ² on its k_M cells, summed out to the columns S
+    ⊆ M, has noise of variance σ² k_M/k_S on the k_S cells, and so on every orthonormal basis of the
+    part of S. The parts of S that all tables M ⊇ S say are averaged by precision. No other linear
+    unbiased estimate has a smaller variance, since the parts are orthogonal and noise is equal on
+    all cells of a table.
 
-    With `shared` noise on all k cells of the domain, of variance σ², a table on M has σ² k/k_M: every M ⊇ S says the
-    same part, of variance σ² k/k_S, so that only the first is read. `laplace` says that some noise is Laplace noise.
+    With `shared` noise on all k cells of the domain, of variance σ², a table on M has σ² k/k_M:
+    every M ⊇ S says the same part, of variance σ² k/k_S, so that only the first is read. `laplace`
+    says that some noise is Laplace noise.
     """
     precision: defaultdict[Axes, float] = defaultdict(float)
     sums: dict[Axes, Array] = {}
@@ -65,7 +77,9 @@ def pool_tables(
         if len(axes) > MAX_DECOMPOSED_COLUMNS:
             continue
         cells = np.asarray(values, dtype=float).reshape(shape)
-        for S in nonempty_subsets(tuple(a for a in axes if domain.shape[a] > 1), MAX_DECOMPOSED_COLUMNS):
+        for S in nonempty_subsets(
+            tuple(a for a in axes if domain.shape[a] > 1), MAX_DECOMPOSED_COLUMNS
+        ):
             if shared_noise and S in sums:
                 continue
             part = subtract_axis_means(sum_to_axes(cells, axes, S))
@@ -74,14 +88,17 @@ def pool_tables(
             precision[S] += weight
     parts = [sums[S] / precision[S] for S in sums]
     variances = np.array([1 / precision[S] for S in sums])
-    return UnbiasedAnswers(domain, tuple(sums), np.concatenate([np.zeros(0), *parts]), variances, laplace=laplace)
+    return UnbiasedAnswers(
+        domain, tuple(sums), np.concatenate([np.zeros(0), *parts]), variances, laplace=laplace
+    )
 
 
 def combine_releases(releases: Sequence[UnbiasedAnswers]) -> UnbiasedAnswers:
     """The combination of several releases of the same records: every part averaged by precision.
 
-    Their noise is independent, so that this is `pool_tables` of all their tables: two draws with μ₁ and μ₂ are worth one
-    with √(μ₁² + μ₂²), which is what both together cost. Nothing is spent. Raises InputError for others.
+    Their noise is independent, so that this is `pool_tables` of all their tables: two draws with μ₁
+    and μ₂ are worth one with √(μ₁² + μ₂²), which is what both together cost. Nothing is spent.
+    Raises InputError for others.
     """
     domain = releases[0].domain
     if any(release.domain != domain for release in releases):
@@ -91,21 +108,33 @@ def combine_releases(releases: Sequence[UnbiasedAnswers]) -> UnbiasedAnswers:
     for S in spaces:
         releases_with_part = [one for one in releases if S in one.part_slices]
         weights = np.array([1 / max(one.variance[S], MIN_STDDEV**2) for one in releases_with_part])
-        parts.append(np.average([one.parts[one.part_slices[S]] for one in releases_with_part], axis=0, weights=weights))
+        parts.append(
+            np.average(
+                [one.parts[one.part_slices[S]] for one in releases_with_part],
+                axis=0,
+                weights=weights,
+            )
+        )
         variances.append(1 / weights.sum())
     laplace = any(one.laplace for one in releases)
-    return UnbiasedAnswers(domain, spaces, np.concatenate([np.zeros(0), *parts]), np.array(variances), laplace=laplace)
+    return UnbiasedAnswers(
+        domain, spaces, np.concatenate([np.zeros(0), *parts]), np.array(variances), laplace=laplace
+    )
 
 
 def query_components(axes: Axes, g: Array) -> dict[Axes, Array]:
     """The nonzero parts h_S for S ⊆ axes, ≠ ∅, with ⟨g, table⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩."""
     rounding_threshold = 1e-12 * float(np.abs(g).max(initial=0.0))
     return {
-        S: h.ravel() for S, h in residual_parts(axes, g, max_axes=len(axes)) if np.abs(h).max() > rounding_threshold
+        S: h.ravel()
+        for S, h in residual_parts(axes, g, max_axes=len(axes))
+        if np.abs(h).max() > rounding_threshold
     }
 
 
-def unbiased_share(unbiased_answers: UnbiasedAnswers, g: Array, parts: Mapping[Axes, Array]) -> float:
+def unbiased_share(
+    unbiased_answers: UnbiasedAnswers, g: Array, parts: Mapping[Axes, Array]
+) -> float:
     """The share of a query with values `g` and its `query_components`, as noisy tables know it; unmeasured ones add 0."""
     measured_terms = (
         float(h @ unbiased_answers.parts[unbiased_answers.part_slices[S]])
@@ -115,7 +144,9 @@ def unbiased_share(unbiased_answers: UnbiasedAnswers, g: Array, parts: Mapping[A
     return float(g.sum() / math.prod(g.shape)) + sum(measured_terms)
 
 
-def noise_covariance(unbiased_answers: UnbiasedAnswers, first_components: dict, second_components: dict) -> float:
+def noise_covariance(
+    unbiased_answers: UnbiasedAnswers, first_components: dict, second_components: dict
+) -> float:
     """The covariance Σ_S v_S ⟨a_S, b_S⟩ from noise alone of two answers given by their `query_components`."""
     return sum(
         unbiased_answers.variance[S] * float(first_components[S] @ second_components[S])

@@ -1,8 +1,9 @@
 """Schedules and bounds of Private Evolution and of the Private Signed Measure Mechanism, corrected.
 
-n points of diameter D in d dimensions; μ is what the budget allows in Gaussian differential privacy; σ the standard
-deviation of the noise on every share of a histogram of n votes; T steps; L levels of variation; n_s samples.
-Source of all, unless another is named: Gonzalez, Fanti, Ramdas 2025, "Private Evolution Converges".
+n points of diameter D in d dimensions; μ is what the budget allows in Gaussian differential
+privacy; σ the standard deviation of the noise on every share of a histogram of n votes; T steps; L
+levels of variation; n_s samples. Source of all, unless another is named: Gonzalez, Fanti, Ramdas
+2025, "Private Evolution Converges".
 """
 
 import math
@@ -41,8 +42,9 @@ def variation_stddev(*, alpha: float, level: int, d: int) -> float:
 def gaussian_complexity_bound(*, count: int, d: int, D: float) -> float:
     """Corollary D.1's bound on G_count(F_BL), up to the constant of the chaining lemma D.4, which it drops.
 
-    Ten times D √log(2√m)/√m for d = 1, log(2√m)^{3/2}/√m for d = 2, and for d ≥ 3, with r = m^{1/d} (d/2 − 1)^{2/d},
-    √log(2r)/r. As F_BL is bounded by D, G ≤ D √(2/π) as well, and the smaller one is returned.
+    Ten times D √log(2√m)/√m for d = 1, log(2√m)^{3/2}/√m for d = 2, and for d ≥ 3, with r = m^{1/d}
+    (d/2 − 1)^{2/d}, √log(2r)/r. As F_BL is bounded by D, G ≤ D √(2/π) as well, and the smaller one
+    is returned.
     """
     root = math.sqrt(count)
     if d == 1:
@@ -62,11 +64,15 @@ def sampling_distance_bound(*, samples: int, d: int, D: float) -> float:
     return D * samples ** (-1 / max(d, 2))
 
 
-def error_bound(*, alpha: float, sigma: float, levels: int, samples: int, d: int, D: float) -> float:
+def error_bound(
+    *, alpha: float, sigma: float, levels: int, samples: int, d: int, D: float
+) -> float:
     """The error err = (α + 2|V|σG_{|V|} + W(n_s))/γ of equation (2), |V| = n_s(2L + 1), up to constants."""
     count = samples * (2 * levels + 1)
     noise_term = 2 * count * sigma * gaussian_complexity_bound(count=count, d=d, D=D)
-    return (alpha + noise_term + sampling_distance_bound(samples=samples, d=d, D=D)) / contraction_rate(d)
+    return (
+        alpha + noise_term + sampling_distance_bound(samples=samples, d=d, D=D)
+    ) / contraction_rate(d)
 
 
 def partition_cell_count(*, n: float, epsilon: float, delta: float) -> float:

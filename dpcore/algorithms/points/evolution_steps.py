@@ -13,13 +13,17 @@ from ...problems.transport import project_bounded_lipschitz
 from ..pooled_measurements import project_onto_simplex
 from .evolution_bounds import variation_stddev
 
-# A source of about `count` initial points (r, d) of the region, for (region, count, rng). It must not depend on the
+# A source of about `count` initial points (r, d) of the region, for (region, count, rng). It must
+# not depend on the
 # private points, nor use another generator.
 InitialPointSource = Callable[[BoundedRegion, int, Rng], Array]
 
-# A way to vary points S (r, d), for (region, S, alpha, levels, rng): the variations V (v · r, d), all in the region,
-# with the points themselves first. It must not depend on the private points, nor use another generator. Evolution
-# converges if this is a (γ, v, α)-API of Appendix F: the variations of a point z hold z itself and are at most v; and
+# A way to vary points S (r, d), for (region, S, alpha, levels, rng): the variations V (v · r, d),
+# all in the region,
+# with the points themselves first. It must not depend on the private points, nor use another
+# generator. Evolution
+# converges if this is a (γ, v, α)-API of Appendix F: the variations of a point z hold z itself and
+# are at most v; and
 # for every private z' farther than α, the nearest of them is at (1 − γ) of z's distance on average.
 PointVariation = Callable[[BoundedRegion, Array, float, int, Rng], Array]
 
@@ -40,7 +44,9 @@ class PublicInitialPoints:
         return region.project(np.array(self.points, dtype=float))
 
 
-def gaussian_variations(region: BoundedRegion, S: Array, alpha: float, levels: int, rng: Rng) -> Array:
+def gaussian_variations(
+    region: BoundedRegion, S: Array, alpha: float, levels: int, rng: Rng
+) -> Array:
     """Variations by two normal steps at each of L levels, s_l = α 2^{l−1}/(√π c_d), projected: a (γ, 2L + 1, α)-API.
 
     S itself comes first, then a block of |S| varied points for every level and step.
@@ -56,14 +62,19 @@ def gaussian_variations(region: BoundedRegion, S: Array, alpha: float, levels: i
 def distribution_from_shares(m: Array, post: str, V: Array, D: float, threshold: float) -> Array:
     """A distribution (v,) on V from noisy shares m (v,), or 0 everywhere if none are left.
 
-    "truncate" drops negative ones, "threshold" those below `threshold`, "laplace" has them dropped already; all three
-    normalise. "simplex" is the nearest distribution in ℓ2, "bounded-lipschitz" in D_BL (D the diameter of the space).
+    "truncate" drops negative ones, "threshold" those below `threshold`, "laplace" has them dropped
+    already; all three normalise. "simplex" is the nearest distribution in ℓ2, "bounded-lipschitz"
+    in D_BL (D the diameter of the space).
     """
     if post == "bounded-lipschitz":
         return project_bounded_lipschitz(V, m, D).weights if (m > 0).any() else np.zeros(len(m))
     if post == "simplex":
         return project_onto_simplex(m)
-    nonnegative = np.where(m >= threshold, np.maximum(m, 0.0), 0.0) if post == "threshold" else np.maximum(m, 0.0)
+    nonnegative = (
+        np.where(m >= threshold, np.maximum(m, 0.0), 0.0)
+        if post == "threshold"
+        else np.maximum(m, 0.0)
+    )
     total = nonnegative.sum()
     return nonnegative / total if total > 0 else nonnegative
 
@@ -71,7 +82,9 @@ def distribution_from_shares(m: Array, post: str, V: Array, D: float, threshold:
 def repeated_candidate_indices(m: Array, threshold: float, n: int, multiplicity: int) -> Array:
     """The indices of S_t in Algorithm 1: each candidate with a share ≥ height, nint(n m_i/B) · B times."""
     shares = np.where(m >= threshold, np.maximum(m, 0.0), 0.0)
-    return np.repeat(np.arange(len(m)), np.rint(n * shares / multiplicity).astype(int) * multiplicity)
+    return np.repeat(
+        np.arange(len(m)), np.rint(n * shares / multiplicity).astype(int) * multiplicity
+    )
 
 
 # The paper's algorithms by name, as texts for `build`.

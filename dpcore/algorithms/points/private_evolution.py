@@ -1,6 +1,7 @@
 """Private Evolution: vary, let private points vote for the nearest, keep what they chose. Sees a Curator only.
 
-One loop; the paper's Algorithms 1, 2, 3 and section 4.2 are settings of it, `evolution_parts.PRESETS`.
+One loop; the paper's Algorithms 1, 2, 3 and section 4.2 are settings of it,
+`evolution_parts.PRESETS`.
 """
 
 import math
@@ -13,7 +14,14 @@ from ...core.errors import InputError
 from ...core.parameters import parameter_field
 from ...core.types import Array, Rng, Texts, by_name
 from ...models.releases import ReleasedPoints, sample_systematically
-from ...privacy.accounting import Budget, Plan, PlannedEvent, Setting, equal_threshold_spend, noise_spend
+from ...privacy.accounting import (
+    Budget,
+    Plan,
+    PlannedEvent,
+    Setting,
+    equal_threshold_spend,
+    noise_spend,
+)
 from ...privacy.curators.point_curator import PointCurator
 from ...privacy.measurement import noise_stddev
 from ...privacy.statistics import Votes
@@ -34,45 +42,60 @@ from .evolution_steps import (
 MAX_POINTS_PER_PRIVATE_POINT = 4  # Algorithm 1 may have at most this many points for each of the n
 NO_VOTES_NOTE = "no vote was left: the points stay as they were"
 MAX_CANDIDATES = 5_000_000
-MAX_PROJECTED_CANDIDATES = (
-    20_000  # in two dimensions and more, by post = bounded-lipschitz: half a minute a round, growing as N²
-)
+# in two dimensions and more, by post = bounded-lipschitz: half a minute a round, growing as N²
+MAX_PROJECTED_CANDIDATES = 20_000
 
 
 @by_name
 class PrivateEvolution(Algorithm):
     """Refine random points by private votes: T times vary S, count votes of the private points, add noise, resample.
 
-    V = S and two variations of each point at each of L scales; m = shares of the votes of the n private points for
-    their nearest of V (Δ₂ = √2/n), plus N(0, σ²) on all of V, σ = √(2T)/(nμ); at δ = 0 Laplace noise of scale 2T/(nε).
-    μ' = `post`(m), and S = n_s points drawn from μ'. "weights" releases μ'_T on V_T, which costs no more than the last
-    points do ("last") and is nearer.
+    V = S and two variations of each point at each of L scales; m = shares of the votes of the n
+    private points for their nearest of V (Δ₂ = √2/n), plus N(0, σ²) on all of V, σ = √(2T)/(nμ); at
+    δ = 0 Laplace noise of scale 2T/(nε). μ' = `post`(m), and S = n_s points drawn from μ'.
+    "weights" releases μ'_T on V_T, which costs no more than the last points do ("last") and is
+    nearer.
 
-    post "laplace": noise on positive shares only, which leave if they reach H = 2 log(1/(2δ₀))/(nε₀) + 1/n; T of these
-    (ε₀, δ₀) releases are composed optimally. The paper's Appendix E forgets that they compose. multiplicity B > 0: S is
-    every candidate nint(n m_i/B) · B times (Algorithm 1), at most 4n. All votes gone: μ' is uniform on the points as
-    they were before variation.
-    rounds = 0 releases the initial points.
+    post "laplace": noise on positive shares only, which leave if they reach H = 2
+    log(1/(2δ₀))/(nε₀) + 1/n; T of these (ε₀, δ₀) releases are composed optimally. The paper's
+    Appendix E forgets that they compose. multiplicity B > 0: S is every candidate nint(n m_i/B) · B
+    times (Algorithm 1), at most 4n. All votes gone: μ' is uniform on the points as they were before
+    variation. rounds = 0 releases the initial points.
 
-    `random` and `variation` are functions to replace; see `evolution_parts` for what they must keep.
-    Raises InputError for "laplace" at δ = 0, a multiplicity without threshold, or more than 5,000,000 candidates.
+    `random` and `variation` are functions to replace; see `evolution_parts` for what they must
+    keep. Raises InputError for "laplace" at δ = 0, a multiplicity without threshold, or more than
+    5,000,000 candidates.
     Source: Gonzalez, Fanti, Ramdas 2025, Algorithms 1 to 4 and section 4.2; Lin et al. 2024.
     """
 
     rounds: int | None = parameter_field(
-        None, "steps of variation and voting", symbol="T", low=0, high=1000, also="steps",
+        None,
+        "steps of variation and voting",
+        symbol="T",
+        low=0,
+        high=1000,
+        also="steps",
         auto="ln(nε) rounded, half of what the paper's simulations take",
     )
     post: str = parameter_field(
-        "simplex", "how noisy votes become a distribution",
+        "simplex",
+        "how noisy votes become a distribution",
         choices=("simplex", "bounded-lipschitz", "truncate", "threshold", "laplace"),
     )
-    sampling: str = parameter_field("systematic", "how the next points are drawn", choices=("systematic", "iid"))
+    sampling: str = parameter_field(
+        "systematic", "how the next points are drawn", choices=("systematic", "iid")
+    )
     release: str = parameter_field(
         "weights", "all candidates with weights, or the last points", choices=("weights", "last")
     )
     samples: int | None = parameter_field(
-        None, "points kept a round", symbol="n_s", low=1, high=1_000_000, log=True, auto="the noise: Theorem 4.1"
+        None,
+        "points kept a round",
+        symbol="n_s",
+        low=1,
+        high=1_000_000,
+        log=True,
+        auto="the noise: Theorem 4.1",
     )
     threshold: float = parameter_field(
         2.0, "H of post = threshold, in standard deviations of the noise", low=0.0, high=20.0
@@ -81,7 +104,8 @@ class PrivateEvolution(Algorithm):
         0, "B of Algorithm 1; 0 draws samples instead", symbol="B", low=0, high=1_000_000
     )
     schedule: str = parameter_field(
-        "short", "steps where none are given: ln(nε), or 2 ln(nε) as in the paper's simulations",
+        "short",
+        "steps where none are given: ln(nε), or 2 ln(nε) as in the paper's simulations",
         choices=("short", "paper"),
     )
     random: InitialPointSource = uniform_points
@@ -98,12 +122,16 @@ class PrivateEvolution(Algorithm):
     def plan(self, problem: PointRelease, budget: Budget) -> Plan:
         """The charges of T equal releases of votes; scales and samples follow from their noise by Theorem 4.1."""
         if self.multiplicity and self.post != "threshold":
-            raise InputError(f"multiplicity={self.multiplicity} goes with post=threshold only, not {self.post}")
+            raise InputError(
+                f"multiplicity={self.multiplicity} goes with post=threshold only, not {self.post}"
+            )
         n, d, D = problem.effective_n, problem.d, problem.diameter
         factor, factor_text = (2, "2 ") if self.schedule == "paper" else (1, "")  # one is better
         default = max(1, round(factor * math.log(max(n * budget.epsilon, 1.0))))
         rounds = self.choose_default(
-            "rounds", default, f"{factor_text}ln(nε), rounded: votes get noisier with every step more"
+            "rounds",
+            default,
+            f"{factor_text}ln(nε), rounded: votes get noisier with every step more",
         )
         T = rounds.value
         spend: Any = noise_spend(budget, 1 / max(T, 1))
@@ -121,7 +149,8 @@ class PrivateEvolution(Algorithm):
         max_candidates = MAX_PROJECTED_CANDIDATES if is_slow else MAX_CANDIDATES
         if samples.value * (2 * L + 1) > max_candidates:
             raise InputError(
-                f"samples={samples.value:,} with {2 * L + 1} variations are more than {max_candidates:,} candidates, "
+                f"samples={samples.value:,} with {2 * L + 1} variations are more than "
+                f"{max_candidates:,} candidates, "
                 "the most for "
                 f"post={self.post}: set samples to at most {max_candidates // (2 * L + 1):,}"
             )
@@ -129,8 +158,14 @@ class PrivateEvolution(Algorithm):
         choices = (
             rounds,
             samples,
-            *self.as_settings("post", "sampling", "release", "threshold", "multiplicity", "schedule"),
-            Setting("sigma", sigma, f"{why}, b√(2T)/(nμ)" if budget.delta > 0 else f"{why}, √2 · 2bT/(nε)"),
+            *self.as_settings(
+                "post", "sampling", "release", "threshold", "multiplicity", "schedule"
+            ),
+            Setting(
+                "sigma",
+                sigma,
+                f"{why}, b√(2T)/(nμ)" if budget.delta > 0 else f"{why}, √2 · 2bT/(nε)",
+            ),
             Setting("alpha", alpha, "D σ^{1/max(d,2)}, the finest variation"),
             Setting("levels", L, "⌈log₂(D/α)⌉ scales of variation"),
         )
@@ -141,7 +176,9 @@ class PrivateEvolution(Algorithm):
         region, count, threshold = problem.region, plan["samples"], self.threshold * plan["sigma"]
         S = self.random(region, count, rng)
         if plan["rounds"] == 0:
-            yield Step(0, self._equal_weight_points(S, problem.names), "no round: the initial points")
+            yield Step(
+                0, self._equal_weight_points(S, problem.names), "no round: the initial points"
+            )
             return
         spend = plan.spend_of("measure")
         for t in range(1, plan["rounds"] + 1):
@@ -152,7 +189,10 @@ class PrivateEvolution(Algorithm):
                 f"{len(V):,} candidates",
             )
             if no_votes := not weights.any():
-                weights, note = np.where(np.arange(len(V)) < len(S), 1 / len(S), 0.0), f"{note}, {NO_VOTES_NOTE}"
+                weights, note = (
+                    np.where(np.arange(len(V)) < len(S), 1 / len(S), 0.0),
+                    f"{note}, {NO_VOTES_NOTE}",
+                )
             indices = (
                 repeated_candidate_indices(m, threshold, problem.n, self.multiplicity)
                 if self.multiplicity and not no_votes
@@ -160,9 +200,16 @@ class PrivateEvolution(Algorithm):
             )
             if indices is None or not 0 < len(indices) <= MAX_POINTS_PER_PRIVATE_POINT * problem.n:
                 if indices is not None:
-                    note += f", {len(indices):,} copies are not in 1..{MAX_POINTS_PER_PRIVATE_POINT * problem.n:,}: {count:,} are sampled"
+                    note += (
+                        f", {len(indices):,} copies are not in "
+                        f"1..{MAX_POINTS_PER_PRIVATE_POINT * problem.n:,}: {count:,} are sampled"
+                    )
                 is_iid = self.sampling == "iid"
-                indices = rng.choice(len(V), count, p=weights) if is_iid else sample_systematically(weights, count, rng)
+                indices = (
+                    rng.choice(len(V), count, p=weights)
+                    if is_iid
+                    else sample_systematically(weights, count, rng)
+                )
             S = V[indices]
             releases_last = self.release == "last"
             yield Step(

@@ -19,16 +19,18 @@ from .evolution_steps import distribution_from_shares
 MAX_DEFAULT_CELLS = 8_000  # limit of the rule: beyond it the projection takes long
 CELL_DIVISOR_BY_DIMENSION = {
     1: 8
-}  # of the theorem's cells, by dimension: it balances bounds, and 8 times fewer are better for d = 1
+    # of the theorem's cells, by dimension: it balances bounds, and 8 times fewer are better for d = 1
+}
 
 
 @by_name
 class PSMM(Algorithm):
     """Count the points in each cell of a grid with noise, and project the counts on the nearest distribution.
 
-    About m cells with centres V; m_i = share of points nearest to V_i, plus N(0, 2/(nμ)²) with the whole budget, or
-    Laplace noise of scale 2/(nε) at δ = 0; μ' = argmin D_BL(m, ·) over the distributions on V. Algorithm 5 prints the
-    variance log(1/δ)/ε² on counts, which is not (ε, δ)-differentially private: 2/μ² is what is needed.
+    About m cells with centres V; m_i = share of points nearest to V_i, plus N(0, 2/(nμ)²) with the
+    whole budget, or Laplace noise of scale 2/(nε) at δ = 0; μ' = argmin D_BL(m, ·) over the
+    distributions on V. Algorithm 5 prints the variance log(1/δ)/ε² on counts, which is not (ε,
+    δ)-differentially private: 2/μ² is what is needed.
 
     cells m = nε/√log(1/δ) (nε at δ = 0), an eighth of that for d = 1, at most 8,000, unless given.
     Raises InputError for a grid of more than 5,000,000 cells around the region.
@@ -36,10 +38,17 @@ class PSMM(Algorithm):
     """
 
     cells: int | None = parameter_field(
-        None, "boxes of the grid, about", symbol="m", low=1, high=100_000, log=True, auto="nε/√log(1/δ): Theorem H.1"
+        None,
+        "boxes of the grid, about",
+        symbol="m",
+        low=1,
+        high=100_000,
+        log=True,
+        auto="nε/√log(1/δ): Theorem H.1",
     )
     post: str = parameter_field(
-        "bounded-lipschitz", "how noisy counts become a distribution",
+        "bounded-lipschitz",
+        "how noisy counts become a distribution",
         choices=("bounded-lipschitz", "simplex", "truncate"),
     )
 
@@ -56,7 +65,9 @@ class PSMM(Algorithm):
         rule = "nε/√log(1/δ) (nε at δ = 0), an eighth of it for d = 1, at most 8,000"
         choices = (
             Setting("rounds", 1, "one release"),
-            self.choose_default("cells", round(min(max(default_cells, 1), MAX_DEFAULT_CELLS)), rule),
+            self.choose_default(
+                "cells", round(min(max(default_cells, 1), MAX_DEFAULT_CELLS)), rule
+            ),
             *self.as_settings("post"),
             Setting("sigma", sigma, f"standard deviation of the noise on every share, {why}"),
         )
@@ -66,9 +77,15 @@ class PSMM(Algorithm):
         """One step with the projected counts."""
         V = box_centres(problem.region, plan["cells"])
         m = curator.measure(Votes(V), plan.spend_of("measure")).values
-        weights, note = distribution_from_shares(m, self.post, V, problem.diameter, 0.0), f"{len(V):,} boxes"
+        weights, note = (
+            distribution_from_shares(m, self.post, V, problem.diameter, 0.0),
+            f"{len(V):,} boxes",
+        )
         if not weights.any():
-            weights, note = np.full(len(V), 1 / len(V)), f"{note}, no count was left: uniform on all of them"
+            weights, note = (
+                np.full(len(V), 1 / len(V)),
+                f"{note}, no count was left: uniform on all of them",
+            )
         yield Step(1, ReleasedPoints(V, weights, problem.names), note)
 
 
@@ -90,7 +107,10 @@ def box_centres(region: BoundedRegion, cells: int) -> Array:
         counts = np.maximum(1, np.rint(sides / width)).astype(int)
         if np.prod(counts, dtype=float) > MAX_BOX_CELLS:
             break
-        axes = [a + (np.arange(k) + 0.5) * (side / k) for a, side, k in zip(low, sides, counts, strict=True)]
+        axes = [
+            a + (np.arange(k) + 0.5) * (side / k)
+            for a, side, k in zip(low, sides, counts, strict=True)
+        ]
         V = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, region.d)
         V = V[np.all(np.isclose(region.project(V), V, atol=1e-12 * region.diameter), axis=1)]
         if abs(len(V) - cells) < abs(len(best_centres) - cells) or not len(best_centres):
@@ -99,5 +119,8 @@ def box_centres(region: BoundedRegion, cells: int) -> Array:
         if len(V) >= 0.95 * cells:
             break
     if not len(best_centres):
-        raise InputError(f"cells={cells} is too few for a grid in {region}; more, or another algorithm, are needed")
+        raise InputError(
+            f"cells={cells} is too few for a grid in {region}; more, or another algorithm, are "
+            "needed"
+        )
     return best_centres

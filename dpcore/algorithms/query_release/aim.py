@@ -8,7 +8,16 @@ from ...core.parameters import parameter_field
 from ...core.types import Array, Rng, by_name
 from ...models.graphical_model import GraphicalModel
 from ...models.releases import Release, SyntheticRows
-from ...privacy.accounting import ROUNDING_MARGIN, BoundedRange, Budget, Gaussian, Plan, PlannedEvent, Pure, Setting
+from ...privacy.accounting import (
+    ROUNDING_MARGIN,
+    BoundedRange,
+    Budget,
+    Gaussian,
+    Plan,
+    PlannedEvent,
+    Pure,
+    Setting,
+)
 from ...privacy.curators.table_curator import TableCurator
 from ...privacy.measurement import noise_stddev
 from ...privacy.statistics import ONE_TABLE_SENSITIVITY, SomeAnswers, TableErrors
@@ -27,50 +36,62 @@ from .shared.clique_selection import (
 )
 from .shared.maximum_entropy_fit import staged_fit
 
-MEASUREMENT_SHARE = 0.9  # share of a round's budget for its measurement; the rest is for its selection
+MEASUREMENT_SHARE = (
+    0.9  # share of a round's budget for its measurement; the rest is for its selection
+)
 ROUNDS_PER_COLUMN = 16  # rounds for each column, if no round is enlarged; as published
 LIKELY_ROUNDS_PER_ROOT_COLUMN = (
     9  # rounds for each √column, as they are enlarged: 5 to 14 on five tables at ε = .1 and 1
 )
-NOISE_PENALTY = (
-    0.3  # of the noise expected in a table, taken off its score: less than all, as the fit removes most of it
-)
-SMALL_CHANGE_NOISE_SHARE = (
-    0.3  # of that noise: a smaller change of the measured table says that noise is what is left to fit
-)
+# of the noise expected in a table, taken off its score: less than all, as the fit removes most of
+# it
+NOISE_PENALTY = 0.3
+# of that noise: a smaller change of the measured table says that noise is what is left to fit
+SMALL_CHANGE_NOISE_SHARE = 0.3
 ENTROPY_WEIGHT = 0.5  # weight of KL(D ‖ D_0) in units of n √Σμ²
 SAMPLED_ROWS_RULE = (
     2,
     10_000,
     100_000,
 )  # rows that stand for D on a tree when candidates are weighed: times n, and their range
-FIT_ITERATIONS, LAST_FIT_ITERATIONS = 60, 200  # iterations of the fit in each round and in the last one
+FIT_ITERATIONS, LAST_FIT_ITERATIONS = (
+    60,
+    200,
+)  # iterations of the fit in each round and in the last one
 
 
 @by_name
 class AIM(Algorithm):
     """Measure the 1-way tables, then in each round the table that D answers worst for the workload, and refit D to all.
 
-    Candidates (`candidate_tables`) are all tables over subsets of the columns that a query reads together. A round of cost u
-    selects S by
+    Candidates (`candidate_tables`) are all tables over subsets of the columns that a query reads
+    together. A round of cost u selects S by
 
-        w_S · (‖table_S(P_n) − table_S(D)‖₁ − 0.3 · size_S · E|noise|),   Δ = 2 max w/n (`TableErrors`), w ≤ 1,
+        w_S · (‖table_S(P_n) − table_S(D)‖₁ − 0.3 · size_S · E|noise|),   Δ = 2 max w/n
+        (`TableErrors`), w ≤ 1,
 
-    w_S ∝ Σ over the workload's tables A of |S ∩ A|, and measures the whole table with Δ₂ = √2/n: u = ε₀²/8 + μ²/2, nine
-    tenths of it to measure; with Laplace noise at δ = 0, Δ₁ = 2/n and u = ε₀ + ε₁. Where the fit to it changed that
-    table by less than 0.3 of the noise in it, the next round doubles ε₀ and μ: u becomes 4u (2u at δ = 0). A round that
-    would leave less than itself takes all that is left and is the last. The first step costs 0.9u for each column.
-    Every charge depends on released answers and the ledger only, the plan is an upper bound.
+    w_S ∝ Σ over the workload's tables A of |S ∩ A|, and measures the whole table with Δ₂ = √2/n: u
+    = ε₀²/8 + μ²/2, nine tenths of it to measure; with Laplace noise at δ = 0, Δ₁ = 2/n and u = ε₀ +
+    ε₁. Where the fit to it changed that table by less than 0.3 of the noise in it, the next round
+    doubles ε₀ and μ: u becomes 4u (2u at δ = 0). A round that would leave less than itself takes
+    all that is left and is the last. The first step costs 0.9u for each column. Every charge
+    depends on released answers and the ledger only, the plan is an upper bound.
 
-    Where cells cannot be listed D lives on a junction tree, and candidates are the tables that leave it small enough.
-    D is the two-stage maximum-entropy fit of `gaussian_maxent` to all tables measured so far, those measured several
-    times averaged by precision, with weights 1/σ²; its base is the product of the noisy 1-way tables or a public start.
-    Raises InputError where queries are not read off marginal tables. Source: McKenna, Mullins, Sheldon, Miklau 2022,
-    AIM, for replaced records, with weights 1/σ² instead of 1/σ and a regularised fit.
+    Where cells cannot be listed D lives on a junction tree, and candidates are the tables that
+    leave it small enough. D is the two-stage maximum-entropy fit of `gaussian_maxent` to all tables
+    measured so far, those measured several times averaged by precision, with weights 1/σ²; its base
+    is the product of the noisy 1-way tables or a public start. Raises InputError where queries are
+    not read off marginal tables. Source: McKenna, Mullins, Sheldon, Miklau 2022, AIM, for replaced
+    records, with weights 1/σ² instead of 1/σ and a regularised fit.
     """
 
     rounds: int | None = parameter_field(
-        None, "steps at the most: the 1-way tables, then a table each", symbol="T", low=2, high=10_000, log=True,
+        None,
+        "steps at the most: the 1-way tables, then a table each",
+        symbol="T",
+        low=2,
+        high=10_000,
+        log=True,
         auto="16 a column and one; usually far fewer, as rounds are enlarged",
     )
     cells: int | None = model_cells_param()
@@ -90,7 +111,10 @@ class AIM(Algorithm):
             ROUNDS_PER_COLUMN * d + 1,
             f"{ROUNDS_PER_COLUMN} for each of {d} columns, and one for the 1-way tables",
         )
-        T, likely_rounds = rounds.value - 1, min(rounds.value, LIKELY_ROUNDS_PER_ROOT_COLUMN * math.sqrt(d))
+        T, likely_rounds = (
+            rounds.value - 1,
+            min(rounds.value, LIKELY_ROUNDS_PER_ROOT_COLUMN * math.sqrt(d)),
+        )
         total_cost = budget.rho if budget.delta > 0 else budget.epsilon
         first_cost = total_cost / (MEASUREMENT_SHARE * d + T) * ROUNDING_MARGIN
         selection_spend, measurement_spend = _round_spends(first_cost, budget)
@@ -98,13 +122,19 @@ class AIM(Algorithm):
         choices = (
             rounds,
             Setting(
-                "iterations", round(2 * FIT_ITERATIONS * likely_rounds), "of all fits, in the rounds that are likely"
+                "iterations",
+                round(2 * FIT_ITERATIONS * likely_rounds),
+                "of all fits, in the rounds that are likely",
             ),
             Setting("share", MEASUREMENT_SHARE, "of each round for measuring, as published"),
             Setting(
-                "first", first_cost, f"ρ, or ε at δ = 0, of a round before it is enlarged: T and {d} tables use it all"
+                "first",
+                first_cost,
+                f"ρ, or ε at δ = 0, of a round before it is enlarged: T and {d} tables use it all",
             ),
-            Setting("sigma", sigma, "standard deviation of the noise on every count of the first tables"),
+            Setting(
+                "sigma", sigma, "standard deviation of the noise on every count of the first tables"
+            ),
             cell_limit,
         )
         charges = (
@@ -115,10 +145,16 @@ class AIM(Algorithm):
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps: the 1-way tables first, then one selection and one measurement each."""
-        tables, budget, n = require_marginals(problem.workload, "aim"), plan.budget, problem.effective_n
+        tables, budget, n = (
+            require_marginals(problem.workload, "aim"),
+            plan.budget,
+            problem.effective_n,
+        )
         candidates = candidate_tables(tables)
         sizes, weights = np.array(candidates.sizes), coverage_weights(candidates, tables)
-        clique_budget = CliqueBudget(candidates, plan["cells"], lists_all=lists_all_cells(problem, self.cells))
+        clique_budget = CliqueBudget(
+            candidates, plan["cells"], lists_all=lists_all_cells(problem, self.cells)
+        )
         pool, stage_potentials, cost = PooledMeasurements(candidates), {}, plan["first"]
 
         def refit(max_iterations: int) -> Release:
@@ -127,7 +163,9 @@ class AIM(Algorithm):
                 ENTROPY_WEIGHT * math.sqrt(2 * pool.precision),
                 clique_budget.model_holding(pool.precision_and_mean),
             )
-            *_, (D, _) = staged_fit(pool.evidence, weight, max_iterations, model, problem.log_start, stage_potentials)
+            *_, (D, _) = staged_fit(
+                pool.evidence, weight, max_iterations, model, problem.log_start, stage_potentials
+            )
             return model.release(D)
 
         one_way_indices = [i for i, axes in enumerate(candidates.axes) if len(axes) == 1]
@@ -143,7 +181,9 @@ class AIM(Algorithm):
             is_last = t == plan["rounds"] or remaining_cost < 2 * cost
             cost = remaining_cost * ROUNDING_MARGIN if is_last else cost
             selection_spend, measurement_spend = _round_spends(cost, budget)
-            if not curator.can_afford(selection_spend):  # rounding alone, but then nothing may be asked
+            if not curator.can_afford(
+                selection_spend
+            ):  # rounding alone, but then nothing may be asked
                 return
             noise = expected_abs_noise(measurement_spend, 1, n)
             noise_scale = 2 * 2 * weights.max() / (n * selection_spend.epsilon)
@@ -151,7 +191,12 @@ class AIM(Algorithm):
                 NOISE_PENALTY * noise * sizes, weights, clique_budget.still_fits, noise_scale
             )
             i = curator.select(
-                TableErrors(candidates, estimate_candidate_answers(D, candidates, n, rng), penalties, weights),
+                TableErrors(
+                    candidates,
+                    estimate_candidate_answers(D, candidates, n, rng),
+                    penalties,
+                    weights,
+                ),
                 selection_spend,
             )
             i = i if clique_budget.still_fits[i] else one_way_indices[0]  # with probability e^-90
@@ -164,7 +209,10 @@ class AIM(Algorithm):
             yield Step(t, D, f"{' × '.join(candidates.columns[i])}, noise {noise:.2g}")
             if is_last:
                 return
-            if np.abs(D.answers(measured_table) - answers_before).sum() <= SMALL_CHANGE_NOISE_SHARE * noise * sizes[i]:
+            if (
+                np.abs(D.answers(measured_table) - answers_before).sum()
+                <= SMALL_CHANGE_NOISE_SHARE * noise * sizes[i]
+            ):
                 cost *= 4 if budget.delta > 0 else 2
 
 
@@ -175,21 +223,28 @@ def estimate_candidate_answers(D: Release, candidates: Marginals, n: float, rng:
     """
     if not isinstance(D, GraphicalModel):
         return D.answers(candidates)
-    codes = D.sample_codes(int(min(max(SAMPLED_ROWS_RULE[0] * n, SAMPLED_ROWS_RULE[1]), SAMPLED_ROWS_RULE[2])), rng)
+    codes = D.sample_codes(
+        int(min(max(SAMPLED_ROWS_RULE[0] * n, SAMPLED_ROWS_RULE[1]), SAMPLED_ROWS_RULE[2])), rng
+    )
     return SyntheticRows(D.domain, codes, np.ones(len(codes), dtype=int)).answers(candidates)
 
 
 def candidate_tables(tables: Marginals) -> Marginals:
     """All tables over subsets of columns that some table has together, the smaller ones first.
 
-    Of very many, single columns and those with the fewest combinations; a fixed rule mixes those that have as many.
+    Of very many, single columns and those with the fewest combinations; a fixed rule mixes those
+    that have as many.
     """
-    subset_axes = {B for axes in tables.axes for B in (*nonempty_subsets(axes), *((a,) for a in axes))}
+    subset_axes = {
+        B for axes in tables.axes for B in (*nonempty_subsets(axes), *((a,) for a in axes))
+    }
     if len(subset_axes) > MAX_WEIGHED_TABLES:
-        shuffle_keys = {B: sum(a * 7919 ** (i + 1) for i, a in enumerate(B)) % 1009 for B in subset_axes}
-        subset_axes = sorted(subset_axes, key=lambda B: (len(B) > 1, tables.domain.table_size(B), shuffle_keys[B], B))[
-            :MAX_WEIGHED_TABLES
-        ]
+        shuffle_keys = {
+            B: sum(a * 7919 ** (i + 1) for i, a in enumerate(B)) % 1009 for B in subset_axes
+        }
+        subset_axes = sorted(
+            subset_axes, key=lambda B: (len(B) > 1, tables.domain.table_size(B), shuffle_keys[B], B)
+        )[:MAX_WEIGHED_TABLES]
     return Marginals.over_axes(tables.domain, sorted(subset_axes, key=lambda B: (len(B), B)))
 
 

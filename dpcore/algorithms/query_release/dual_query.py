@@ -22,10 +22,11 @@ MIN_DEFAULT_ROUNDS, MAX_DEFAULT_ROUNDS = (
     20,
     {True: 1000, False: 400},
 )  # limits of the rule, by whether cells can be listed
-MIN_DRAW_WEIGHT = 0.01  # weight below which an earlier draw no longer counts, so that integer programs stay small
-REJECTION_EXPONENT = (
-    2.1  # draws are planned to be kept with probability e^(−2.1 ηw): 2 by design, the rest found in runs
+MIN_DRAW_WEIGHT = (
+    0.01  # weight below which an earlier draw no longer counts, so that integer programs stay small
 )
+# draws are planned to be kept with probability e^(−2.1 ηw): 2 by design, the rest found in runs
+REJECTION_EXPONENT = 2.1
 MIN_STEP_SIZE, MAX_STEP_SIZE, STEP_SIZE_HALVINGS = (
     1e-12,
     1e12,
@@ -37,28 +38,46 @@ MIN_STEP_SIZE, MAX_STEP_SIZE, STEP_SIZE_HALVINGS = (
 class DualQuery(Algorithm):
     """Draw queries from weights that favour what the rows so far answer badly; add the row that answers the draws best.
 
-    Round t draws s signed queries with probability ∝ exp(η Σ_{τ<t} s (⟨q, P_n⟩ − q(x^τ))) (t = 1: uniform, free), and
-    x^t = argmax_x Σ over draws of s q(x), a public best response. Draws of earlier rounds count, `memory` times less
-    each round: they are public, their law changes slowly, and this takes noise out of x^t (memory = 0: as published).
-    Released are the rows x^1 … x^t.
+    Round t draws s signed queries with probability ∝ exp(η Σ_{τ<t} s (⟨q, P_n⟩ − q(x^τ))) (t = 1:
+    uniform, free), and x^t = argmax_x Σ over draws of s q(x), a public best response. Draws of
+    earlier rounds count, `memory` times less each round: they are public, their law changes slowly,
+    and this takes noise out of x^t (memory = 0: as published). Released are the rows x^1 … x^t.
 
     A draw in round t is 2η(t − 1)Δ-bounded-range, Δ = w/n with w = max_j (hi_j − lo_j), so that
-    ρ = s Σ_t (2η(t − 1)Δ)²/8 = s (ηΔ)² T(T − 1)(2T − 1)/12, or ε = s ηΔ T(T − 1) in pure DP; η uses the whole budget by
-    the better of the two. An oracle that runs out of time costs accuracy, not privacy.
-    Source: Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014, Algorithm 1, with zCDP in place of their composition.
+    ρ = s Σ_t (2η(t − 1)Δ)²/8 = s (ηΔ)² T(T − 1)(2T − 1)/12, or ε = s ηΔ T(T − 1) in pure DP; η uses
+    the whole budget by the better of the two. An oracle that runs out of time costs accuracy, not
+    privacy.
+    Source: Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014, Algorithm 1, with zCDP in place of their
+    composition.
     """
 
     rounds: int | None = parameter_field(
-        None, "synthetic rows, and rounds of draws", symbol="T", low=2, high=20_000, log=True,
+        None,
+        "synthetic rows, and rounds of draws",
+        symbol="T",
+        low=2,
+        high=20_000,
+        log=True,
         auto="n and the budget: more rows are finer, and leave less budget for each draw",
     )
     samples: int | None = parameter_field(
-        None, "queries drawn a round", symbol="s", low=1, high=10_000, log=True, auto="10, or 2 at δ = 0",
+        None,
+        "queries drawn a round",
+        symbol="s",
+        low=1,
+        high=10_000,
+        log=True,
+        auto="10, or 2 at δ = 0",
     )
     memory: float = parameter_field(
-        0.8, "how much an earlier round's draws count, compared with the next round's", low=0, high=0.99
+        0.8,
+        "how much an earlier round's draws count, compared with the next round's",
+        low=0,
+        high=0.99,
     )
-    seconds: float = parameter_field(0.25, "time limit of one best response, in seconds", low=1e-6, high=3600, log=True)
+    seconds: float = parameter_field(
+        0.25, "time limit of one best response, in seconds", low=1e-6, high=3600, log=True
+    )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of s draws in each round from the second on; T and s from n and the budget unless given."""
@@ -70,7 +89,9 @@ class DualQuery(Algorithm):
             eta = max(eta, math.sqrt(budget.rho / cost))
         eta *= ROUNDING_MARGIN / delta
         spends = (_draw_spend(problem, eta, t) for t in range(2, T.value + 1))
-        charges = tuple(PlannedEvent("draw_queries", spend, s.value, SignedErrors) for spend in spends)
+        charges = tuple(
+            PlannedEvent("draw_queries", spend, s.value, SignedErrors) for spend in spends
+        )
         return Plan(budget, charges, self._settings(T, s, eta))
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
@@ -88,7 +109,9 @@ class DualQuery(Algorithm):
     def _rounds_and_samples(self, problem: QueryRelease, budget: Budget) -> tuple[Setting, Setting]:
         """The number of rounds T and of draws s: as given, or by the rule."""
         max_rounds = MAX_DEFAULT_ROUNDS[BestResponseOracle(problem.workload).enumerates_cells]
-        default = balanced_rounds(problem, budget, ROUND_RULES[budget.delta == 0], max_rounds, MIN_DEFAULT_ROUNDS)
+        default = balanced_rounds(
+            problem, budget, ROUND_RULES[budget.delta == 0], max_rounds, MIN_DEFAULT_ROUNDS
+        )
         why = "few at δ = 0, where every draw is dear: fitted on two tables"
         rounds = self.choose_default("rounds", default.value, default.why)
         return rounds, self.choose_default("samples", DEFAULT_DRAWS[budget.delta == 0], why)
@@ -103,13 +126,15 @@ class DualQuery(Algorithm):
 class DQRS(DualQuery):
     """DualQuery that keeps some of the last round's draws, by rejection sampling, and pays for fresh ones only.
 
-    With u(q) = η s (⟨q, P_n⟩ − q(x^{t−1})), |u| ≤ ηw, an old draw is kept with probability exp(u(q) − 2ηw), else
-    replaced by one from Q^t: for a fixed x^{t−1} it follows exactly Q^t. The bit is released: it is B-bounded-range,
-    B = ln[(e^{ηw(1+1/n)} − 1)/(e^{ηw} − 1)], and costs B²/8; a fresh draw costs η²(t − 1)²w²/(2n²), as in DualQuery.
-    Where bits are dearer than what they are expected to save (early rounds), all draws are fresh ones.
+    With u(q) = η s (⟨q, P_n⟩ − q(x^{t−1})), |u| ≤ ηw, an old draw is kept with probability exp(u(q)
+    − 2ηw), else replaced by one from Q^t: for a fixed x^{t−1} it follows exactly Q^t. The bit is
+    released: it is B-bounded-range, B = ln[(e^{ηw(1+1/n)} − 1)/(e^{ηw} − 1)], and costs B²/8; a
+    fresh draw costs η²(t − 1)²w²/(2n²), as in DualQuery. Where bits are dearer than what they are
+    expected to save (early rounds), all draws are fresh ones.
 
-    How many draws are replaced is only known from the bits, so each charge is made as it comes; the run ends after T
-    rounds, or when the ledger says that the next charge would not fit. η is the largest whose expected charges fit.
+    How many draws are replaced is only known from the bits, so each charge is made as it comes; the
+    run ends after T rounds, or when the ledger says that the next charge would not fit. η is the
+    largest whose expected charges fit.
     Source: Vietri, Tian, Bun, Steinke, Wu 2020 (DQRS), with B in place of their bound.
     """
 
@@ -126,14 +151,24 @@ class DQRS(DualQuery):
             return bool(expected_charges_at(log_step).cost <= ROUNDING_MARGIN)
 
         expected_charges = expected_charges_at(
-            bisect_interval(fits, math.log(MIN_STEP_SIZE), math.log(MAX_STEP_SIZE), STEP_SIZE_HALVINGS)[0]
+            bisect_interval(
+                fits, math.log(MIN_STEP_SIZE), math.log(MAX_STEP_SIZE), STEP_SIZE_HALVINGS
+            )[0]
         )
-        return Plan(budget, expected_charges.charges(problem), self._settings(T, s, expected_charges.eta))
+        return Plan(
+            budget, expected_charges.charges(problem), self._settings(T, s, expected_charges.eta)
+        )
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of s coin flips, fresh draws for the rejected ones, and one new row each."""
-        player, eta, s = _RowPlayer(problem, self.memory, self.seconds), plan["eta"], plan["samples"]
-        expected_charges = _ExpectedCharges(problem, plan.budget, plan["rounds"], s, eta * problem.width)
+        player, eta, s = (
+            _RowPlayer(problem, self.memory, self.seconds),
+            plan["eta"],
+            plan["samples"],
+        )
+        expected_charges = _ExpectedCharges(
+            problem, plan.budget, plan["rounds"], s, eta * problem.width
+        )
         draws = player.uniform_draws(s, rng)
         yield player.add_response(draws, rng)
         for t in range(2, plan["rounds"] + 1):
@@ -141,12 +176,16 @@ class DQRS(DualQuery):
             if expected_charges.reuses[t - 2]:
                 if not curator.can_afford(expected_charges.bit_spend, s):
                     return
-                is_kept = curator.keep_draws(player.acceptance_probabilities(draws, eta), expected_charges.bit_spend)
+                is_kept = curator.keep_draws(
+                    player.acceptance_probabilities(draws, eta), expected_charges.bit_spend
+                )
             if missing_count := int(s - is_kept.sum()):
                 if not curator.can_afford(fresh_spend, missing_count):
                     return
                 draws = draws.copy()
-                draws[~is_kept] = curator.draw_queries(player.accumulated_errors(t), fresh_spend, missing_count)
+                draws[~is_kept] = curator.draw_queries(
+                    player.accumulated_errors(t), fresh_spend, missing_count
+                )
             yield player.add_response(draws, rng, int(is_kept.sum()))
 
 
@@ -159,19 +198,27 @@ class _ExpectedCharges:
         draw_ranges = 2 * step * np.arange(1, T) / n  # the bounded range of a draw in rounds 2..T
         rejected_share = -math.expm1(-REJECTION_EXPONENT * step)
         power = 1 if budget.delta == 0 else 2  # of ε₀, in what adds up
-        self.reuses = self.bit_spend.epsilon**power + rejected_share * draw_ranges**power < draw_ranges**power
+        self.reuses = (
+            self.bit_spend.epsilon**power + rejected_share * draw_ranges**power < draw_ranges**power
+        )
         self.fresh_draws = np.diff(
             np.floor(np.cumsum(np.append(0, np.where(self.reuses, s * rejected_share, s))) + 1e-9)
         ).astype(int)
         self.bit_count = s * int(self.reuses.sum())
-        pure = (self.bit_count * self.bit_spend.epsilon + self.fresh_draws @ draw_ranges) / budget.epsilon
+        pure = (
+            self.bit_count * self.bit_spend.epsilon + self.fresh_draws @ draw_ranges
+        ) / budget.epsilon
         rho = (self.bit_count * self.bit_spend.epsilon**2 + self.fresh_draws @ draw_ranges**2) / 8
-        self.cost = min(pure, rho / budget.rho) if budget.delta > 0 else pure  # as a share of the budget
+        self.cost = (
+            min(pure, rho / budget.rho) if budget.delta > 0 else pure
+        )  # as a share of the budget
 
     def charges(self, problem: QueryRelease) -> tuple[PlannedEvent, ...]:
         """The charges for the bits, and for the draws of each round."""
         bit_charges = (
-            (PlannedEvent("keep_draws", self.bit_spend, self.bit_count, AcceptProbabilities),) if self.bit_count else ()
+            (PlannedEvent("keep_draws", self.bit_spend, self.bit_count, AcceptProbabilities),)
+            if self.bit_count
+            else ()
         )
         fresh_draws_by_round = enumerate(self.fresh_draws.tolist(), start=2)
         return (
@@ -189,7 +236,10 @@ class _RowPlayer:
 
     def __init__(self, problem: QueryRelease, memory: float, seconds: float) -> None:
         self.workload, self.memory = problem.workload, memory
-        self.oracle, self.row_sums = BestResponseOracle(problem.workload, seconds), QuerySums(problem.workload)
+        self.oracle, self.row_sums = (
+            BestResponseOracle(problem.workload, seconds),
+            QuerySums(problem.workload),
+        )
         self.weights = np.zeros(problem.workload.m)
         self.rows: list[Array] = []
 
@@ -205,7 +255,9 @@ class _RowPlayer:
         """The probabilities of keeping the old draws after the last row."""
         last_row_sums = QuerySums(self.workload)
         last_row_sums.add_rows(self.rows[-1])
-        return AcceptProbabilities(self.workload, draws, last_row_sums.sums[draws % self.workload.m], eta)
+        return AcceptProbabilities(
+            self.workload, draws, last_row_sums.sums[draws % self.workload.m], eta
+        )
 
     def add_response(self, draws: Array, rng: Rng, kept_count: int = 0) -> Step:
         """Add the best response to the decayed earlier draws and these; return a step that releases all rows."""
@@ -216,10 +268,18 @@ class _RowPlayer:
         response = self.oracle.argmax(self.weights, rng)
         self.row_sums.add_rows(response.codes)
         self.rows.append(response.codes)
-        note = f"{kept_count} of {len(draws)} draws kept" if kept_count else f"{len(draws)} queries drawn"
-        late_note = "; time limit reached, best row found so far" if response.timed_out_count else ""
+        note = (
+            f"{kept_count} of {len(draws)} draws kept"
+            if kept_count
+            else f"{len(draws)} queries drawn"
+        )
+        late_note = (
+            "; time limit reached, best row found so far" if response.timed_out_count else ""
+        )
         return Step(
-            len(self.rows), SyntheticRows.from_rows(self.workload.domain, np.concatenate(self.rows)), note + late_note
+            len(self.rows),
+            SyntheticRows.from_rows(self.workload.domain, np.concatenate(self.rows)),
+            note + late_note,
         )
 
 

@@ -21,29 +21,43 @@ MIN_DEFAULT_ROUNDS, MAX_DEFAULT_ROUNDS = 12, 3000  # limits of the default rule
 class DPFW(Algorithm):
     """Select the worst-answered query, add a little of it to the potential q, answer from D = softmax(q/α); repeat.
 
-    The dual point q ∈ conv(Q ∪ −Q) starts at 0, the uniform distribution (from a public start D_0, D ∝ D_0 exp(q/α)).
-    Each round selects a signed query by s · ⟨q_j, P_n − D⟩, of sensitivity Δ = max_j (hi_j − lo_j)/n, with the
-    exponential mechanism: ε₀-bounded-range, so T rounds cost T ε₀²/8 in zCDP, less composed optimally; at δ = 0 with
-    permute-and-flip, T ε₀ in pure DP. Nothing else touches records.
+    The dual point q ∈ conv(Q ∪ −Q) starts at 0, the uniform distribution (from a public start D_0,
+    D ∝ D_0 exp(q/α)). Each round selects a signed query by s · ⟨q_j, P_n − D⟩, of sensitivity Δ =
+    max_j (hi_j − lo_j)/n, with the exponential mechanism: ε₀-bounded-range, so T rounds cost T
+    ε₀²/8 in zCDP, less composed optimally; at δ = 0 with permute-and-flip, T ε₀ in pure DP. Nothing
+    else touches records.
 
-    Where cells cannot be listed, 1-way tables and a tree are found first (`state`): D_0 is their product, and what is
-    selected are cells of the tree's tables.
+    Where cells cannot be listed, 1-way tables and a tree are found first (`state`): D_0 is their
+    product, and what is selected are cells of the tree's tables.
 
-    schedule "practical": γ_t = 2/(t + 2), released is the mean of the second half of the D_t. "paper": constant γ and T
-    of Algorithm 1 as corrected in `theory.schedules`, released is one D_t drawn uniformly. Raises InputError for a
-    parameter out of range. Source: Micali, Lezane, Betken 2025, Algorithm 1, with these corrections: Gumbel noise 2Δ/ε₀
-    instead of Laplace Δ/ε₀ (only 2ε₀-DP for a set closed under negation), γ ≤ 1, an accountant instead of their
-    composition.
+    schedule "practical": γ_t = 2/(t + 2), released is the mean of the second half of the D_t.
+    "paper": constant γ and T of Algorithm 1 as corrected in `theory.schedules`, released is one D_t
+    drawn uniformly. Raises InputError for a parameter out of range. Source: Micali, Lezane, Betken
+    2025, Algorithm 1, with these corrections: Gumbel noise 2Δ/ε₀ instead of Laplace Δ/ε₀ (only
+    2ε₀-DP for a set closed under negation), γ ≤ 1, an accountant instead of their composition.
     """
 
-    schedule: str = parameter_field("practical", "step sizes, rounds and output", choices=("practical", "paper"))
+    schedule: str = parameter_field(
+        "practical", "step sizes, rounds and output", choices=("practical", "paper")
+    )
     rounds: int | None = parameter_field(
-        None, "number of selections", symbol="T", low=1, high=1_000_000, log=True,
-        auto="n, k, m and the budget: where selection noise, growing with √T, overtakes the optimisation error",
+        None,
+        "number of selections",
+        symbol="T",
+        low=1,
+        high=1_000_000,
+        log=True,
+        auto="n, k, m and the budget: where selection noise, growing with √T, overtakes the "
+        "optimisation error",
     )
     alpha: float | None = parameter_field(
-        None, "smoothness: small follows the selections closely, large stays near uniform", symbol="α",
-        low=1e-5, high=10, log=True, auto="n, k, m and the budget: step and entropy error balanced at these rounds",
+        None,
+        "smoothness: small follows the selections closely, large stays near uniform",
+        symbol="α",
+        low=1e-5,
+        high=10,
+        log=True,
+        auto="n, k, m and the budget: step and entropy error balanced at these rounds",
     )
 
     cells: int | None = model_cells_param()
@@ -64,10 +78,14 @@ class DPFW(Algorithm):
         rounds = choices[0].value
         charge = PlannedEvent("select", setup.selection_spend(rounds), rounds, SignedErrors)
         alpha_star = Setting(
-            "alpha_star", _alpha_star(problem, remaining_budget), "α* of eq. (8), corrected, to compare with"
+            "alpha_star",
+            _alpha_star(problem, remaining_budget),
+            "α* of eq. (8), corrected, to compare with",
         )
         return Plan(
-            budget, (charge, *setup.charges), (*choices, alpha_star, *self.as_settings("schedule"), *setup.choices)
+            budget,
+            (charge, *setup.charges),
+            (*choices, alpha_star, *self.as_settings("schedule"), *setup.choices),
         )
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
@@ -76,16 +94,23 @@ class DPFW(Algorithm):
         state = initial_model(problem, plan, curator, self.cells)
         workload, reader = state.workload, state.reader
         is_paper = self.schedule == "paper"
-        output_round = int(rng.integers(T)) if is_paper else T  # which iterate D_0 … D_{T-1} the paper's output is
+        output_round = (
+            int(rng.integers(T)) if is_paper else T
+        )  # which iterate D_0 … D_{T-1} the paper's output is
         D = state.prior
         output, total, averaged_count = D, D, 0
-        u, scale = np.zeros_like(D), 1.0  # q = scale · u, so that a step touches the support of one query only
+        u, scale = (
+            np.zeros_like(D),
+            1.0,
+        )  # q = scale · u, so that a step touches the support of one query only
         for t in range(T):
             if t == output_round:
                 output = D
             index = curator.select(SignedErrors(workload, reader.answers(D)), spend)
             j, s = index % workload.m, 1 if index < workload.m else -1
-            gamma = step_schedules.frank_wolfe_step(rounds=T, alpha=alpha) if is_paper else 2 / (t + 2)
+            gamma = (
+                step_schedules.frank_wolfe_step(rounds=T, alpha=alpha) if is_paper else 2 / (t + 2)
+            )
             scale *= 1 - gamma
             if scale < 1e-100:
                 u, scale = u * scale, 1.0
@@ -102,17 +127,25 @@ class DPFW(Algorithm):
     def _practical_settings(self, problem: QueryRelease, budget: Budget) -> tuple[Setting, Setting]:
         """The practical T* = √(log k)/u (its Σε twin at δ = 0) and α = ½ √(T*/log k)/T.
 
-        The shapes minimise a/√T + b√T (a/√T + bT for δ = 0) and 1/(αT) + α log k; the constants 1 and ½ were fitted on
-        four public tables.
+        The shapes minimise a/√T + b√T (a/√T + bT for δ = 0) and 1/(αT) + α log k; the constants 1
+        and ½ were fitted on four public tables.
         """
         log_k = math.log(max(problem.domain.size, 2))
         if budget.delta > 0:
             optimal_rounds = math.sqrt(log_k) / _selection_loss(problem, budget)
         else:  # ε₀ = ε/T: selection noise 2ΔT log(2m)/ε, against u√(T/2) above
-            noise = problem.width / problem.effective_n * math.log(2 * problem.workload.m) / budget.epsilon
+            noise = (
+                problem.width
+                / problem.effective_n
+                * math.log(2 * problem.workload.m)
+                / budget.epsilon
+            )
             optimal_rounds = (math.sqrt(log_k) / (4 * math.sqrt(2) * noise)) ** (2 / 3)
         limits = f"{MIN_DEFAULT_ROUNDS}..{MAX_DEFAULT_ROUNDS}"
-        why = f"selection noise overtakes the optimisation error at T = {optimal_rounds:.3g}, kept in {limits}"
+        why = (
+            f"selection noise overtakes the optimisation error at T = {optimal_rounds:.3g}, "
+            f"kept in {limits}"
+        )
         rounds = self.choose_default(
             "rounds", round(min(max(optimal_rounds, MIN_DEFAULT_ROUNDS), MAX_DEFAULT_ROUNDS)), why
         )
@@ -122,8 +155,15 @@ class DPFW(Algorithm):
 
     def _paper_settings(self, problem: QueryRelease, budget: Budget) -> tuple[Setting, Setting]:
         """The α* and T of Algorithm 1 as corrected; at δ = 0, ρ is pure DP's ε²/2."""
-        alpha = self.choose_default("alpha", _alpha_star(problem, budget), "α* of eq. (8), corrected")
-        T = min(step_schedules.frank_wolfe_rounds(loss=_selection_loss(problem, budget), alpha=alpha.value), 1_000_000)
+        alpha = self.choose_default(
+            "alpha", _alpha_star(problem, budget), "α* of eq. (8), corrected"
+        )
+        T = min(
+            step_schedules.frank_wolfe_rounds(
+                loss=_selection_loss(problem, budget), alpha=alpha.value
+            ),
+            1_000_000,
+        )
         return self.choose_default("rounds", T, "T of Algorithm 1, corrected"), alpha
 
 
@@ -135,5 +175,7 @@ def _selection_loss(problem: QueryRelease, budget: Budget) -> float:
 
 def _alpha_star(problem: QueryRelease, budget: Budget) -> float:
     """The regularisation α* of eq. (8), corrected, kept within 1e-5..10."""
-    alpha = step_schedules.frank_wolfe_alpha(loss=_selection_loss(problem, budget), k=problem.domain.size)
+    alpha = step_schedules.frank_wolfe_alpha(
+        loss=_selection_loss(problem, budget), k=problem.domain.size
+    )
     return min(max(alpha, 1e-5), 10.0)

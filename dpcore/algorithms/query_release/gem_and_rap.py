@@ -24,25 +24,44 @@ from ...problems import QueryRelease, query_text
 from ...queries import Marginals, Workload
 from ...queries.product_answers import ProductAnswers, column_slices, require_small_matrix
 from ..algorithm import Algorithm, Step, Steps, rounds_param
-from ..pooled_measurements import MIN_STDDEV, Evidence, one_way_marginals, one_way_shares, require_marginals
+from ..pooled_measurements import (
+    MIN_STDDEV,
+    Evidence,
+    one_way_marginals,
+    one_way_shares,
+    require_marginals,
+)
 from .mwem import MEASUREMENT_SHARES
 from .shared.select_and_measure import balanced_rounds, noise_setting, statistic_for_query
 
-SELECTION_RULES = {  # selections = constant · signal^power, by what is measured and whether δ = 0; fitted on two tables
-    ("query", False): (0.3, 2 / 3), ("marginal", False): (0.28, 1 / 2),
-    ("query", True): (0.2, 1 / 2), ("marginal", True): (0.065, 1 / 2),
+# selections = constant · signal^power, by what is measured and whether δ = 0; fitted on two tables
+SELECTION_RULES = {
+    ("query", False): (0.3, 2 / 3),
+    ("marginal", False): (0.28, 1 / 2),
+    ("query", True): (0.2, 1 / 2),
+    ("marginal", True): (0.065, 1 / 2),
 }
 MAX_DEFAULT_SELECTIONS = 200  # limit of the rule
-MAX_DEFAULT_ROUNDS, MAX_QUERIES_PER_ROUND = 5, 8  # limits of RAP's rule: rounds, and selections a round
+MAX_DEFAULT_ROUNDS, MAX_QUERIES_PER_ROUND = (
+    5,
+    8,
+)  # limits of RAP's rule: rounds, and selections a round
 ONE_WAY_L1_TARGET, FIRST_SHARE_RANGE = (
     0.1,
     (0.1, 0.4),
 )  # the rule for `first`: L1 noise on a column, and the range of the share
 PRIOR_WEIGHT = 0.3  # weight of KL(p_c ‖ p_0) in the fit, in units of 1/σ of one measurement
 LAST_ROUND_FACTOR = 4  # the last round takes this many times the steps of the others
-MAX_QUERY_COMPONENTS = 5 * 10**7  # queries times components up to which components are not thinned out
-MEASURE_DOC = "what a selection is followed by: a measurement of the query, or of its whole table; auto: tables if any"
-FIRST_DOC = "share of the budget for noisy counts of single columns, whose product the fit starts from"
+MAX_QUERY_COMPONENTS = (
+    5 * 10**7
+)  # queries times components up to which components are not thinned out
+MEASURE_DOC = (
+    "what a selection is followed by: a measurement of the query, or of its whole "
+    "table; auto: tables if any"
+)
+FIRST_DOC = (
+    "share of the budget for noisy counts of single columns, whose product the fit starts from"
+)
 ONE_WAY_MEASUREMENT_NAME = "columns"  # the name of the charge for single columns
 COMPONENTS_DOC = "product distributions in the mixture"
 
@@ -56,9 +75,15 @@ class _Mixture(Algorithm):
 
     rounds: int | None = rounds_param()
     measure: str = parameter_field("auto", MEASURE_DOC, choices=("auto", "query", "marginal"))
-    first: float | None = parameter_field(None, FIRST_DOC, low=0.0, high=0.9, auto="n, the columns and the budget")
-    components: int | None = parameter_field(None, COMPONENTS_DOC, symbol="C", low=1, high=10_000, log=True, auto="m")
-    updates: int | None = parameter_field(None, "gradient steps a round", low=1, high=10_000, log=True, auto="m")
+    first: float | None = parameter_field(
+        None, FIRST_DOC, low=0.0, high=0.9, auto="n, the columns and the budget"
+    )
+    components: int | None = parameter_field(
+        None, COMPONENTS_DOC, symbol="C", low=1, high=10_000, log=True, auto="m"
+    )
+    updates: int | None = parameter_field(
+        None, "gradient steps a round", low=1, high=10_000, log=True, auto="m"
+    )
 
     logits_type: ClassVar[type[GeneratorNetwork] | type[RelaxedRows]]
     max_default_updates: ClassVar[int]  # of the rule, for workloads that are not small
@@ -70,30 +95,53 @@ class _Mixture(Algorithm):
         is_measure_set = self.measure != "auto"
         measure = self.measure if is_measure_set else "marginal" if workload.base else "query"
         candidate_count = (
-            len(require_marginals(workload, "measure=marginal").tables) if measure == "marginal" else workload.m
+            len(require_marginals(workload, "measure=marginal").tables)
+            if measure == "marginal"
+            else workload.m
         )
-        max_selections = min(MAX_DEFAULT_SELECTIONS, 2 * candidate_count if measure == "marginal" else candidate_count)
-        default = balanced_rounds(problem, budget, SELECTION_RULES[measure, budget.delta == 0], max_selections)
+        max_selections = min(
+            MAX_DEFAULT_SELECTIONS,
+            2 * candidate_count if measure == "marginal" else candidate_count,
+        )
+        default = balanced_rounds(
+            problem, budget, SELECTION_RULES[measure, budget.delta == 0], max_selections
+        )
         queries_reason = (
-            f"1/{MAX_DEFAULT_ROUNDS} of all selections, 1..{MAX_QUERIES_PER_ROUND}, and at most {candidate_count}"
+            f"1/{MAX_DEFAULT_ROUNDS} of all selections, 1..{MAX_QUERIES_PER_ROUND}, "
+            f"and at most {candidate_count}"
         )
         queries = self._queries_per_round(
-            min(max(default.value // MAX_DEFAULT_ROUNDS, 1), MAX_QUERIES_PER_ROUND), candidate_count, queries_reason
+            min(max(default.value // MAX_DEFAULT_ROUNDS, 1), MAX_QUERIES_PER_ROUND),
+            candidate_count,
+            queries_reason,
         )
-        rounds = self.choose_default("rounds", math.ceil(default.value / queries.value), f"{default.why} selections")
+        rounds = self.choose_default(
+            "rounds", math.ceil(default.value / queries.value), f"{default.why} selections"
+        )
         C = int(min(max(workload.m // 20, 50), 200, max(MAX_QUERY_COMPONENTS // workload.m, 50)))
         updates = min(self.max_default_updates, 10 + workload.m // 10)
         first = self.choose_default("first", *_default_first_share(problem, budget))
         selection_count, share = rounds.value * queries.value, MEASUREMENT_SHARES[measure]
-        selection_spend, round_spend = select_and_measure_spends(budget, selection_count, share, 1 - first.value)
+        selection_spend, round_spend = select_and_measure_spends(
+            budget, selection_count, share, 1 - first.value
+        )
         one_way_charges = []
         if first.value > 0:
             one_way_spend = measurement_spend(budget, first.value)
             selection_spend, round_spend, one_way_spend = enlarge_spends(
-                budget, (selection_spend, selection_count), (round_spend, selection_count), (one_way_spend, 1)
+                budget,
+                (selection_spend, selection_count),
+                (round_spend, selection_count),
+                (one_way_spend, 1),
             )
             one_way_charges = [
-                PlannedEvent("measure", one_way_spend, 1, Answers(_one_way_tables(workload)), ONE_WAY_MEASUREMENT_NAME)
+                PlannedEvent(
+                    "measure",
+                    one_way_spend,
+                    1,
+                    Answers(_one_way_tables(workload)),
+                    ONE_WAY_MEASUREMENT_NAME,
+                )
             ]
         charges = (
             PlannedEvent("select", selection_spend, selection_count, SignedErrors),
@@ -103,12 +151,22 @@ class _Mixture(Algorithm):
         choices = (
             rounds,
             Setting(
-                "measure", measure, "given" if is_measure_set else "whole tables, where all queries are read off tables"
+                "measure",
+                measure,
+                "given"
+                if is_measure_set
+                else "whole tables, where all queries are read off tables",
             ),
             first,
-            self.choose_default("components", C, f"50..200: m/20, and at most {MAX_QUERY_COMPONENTS:g}/m"),
-            self.choose_default("updates", updates, f"10 + m/10, at most {self.max_default_updates}"),
-            Setting("share", share, "of the rest for measurements, what is left for selections: as mwem"),
+            self.choose_default(
+                "components", C, f"50..200: m/20, and at most {MAX_QUERY_COMPONENTS:g}/m"
+            ),
+            self.choose_default(
+                "updates", updates, f"10 + m/10, at most {self.max_default_updates}"
+            ),
+            Setting(
+                "share", share, "of the rest for measurements, what is left for selections: as mwem"
+            ),
             noise_setting(problem, measure, round_spend),
             queries,
         )
@@ -122,7 +180,10 @@ class _Mixture(Algorithm):
         """Steps of a round's selections, measurements and a fit; the first one measures the single columns too."""
         workload, selection_spend = problem.workload, plan.spend_of("select")
         round_spend = plan.spend_of("measure")
-        product_answers, prior_weight = ProductAnswers(workload), PRIOR_WEIGHT / max(plan["sigma"], MIN_STDDEV)
+        product_answers, prior_weight = (
+            ProductAnswers(workload),
+            PRIOR_WEIGHT / max(plan["sigma"], MIN_STDDEV),
+        )
         (base, targets), measurements = _measure_single_columns(problem, plan, curator), []
         fit = MixtureFit(workload, self.logits_type(base, plan["components"], rng), base)
         for t in range(1, plan["rounds"] + 1):
@@ -145,18 +206,19 @@ class _Mixture(Algorithm):
 class GEM(_Mixture):
     """Select the worst-answered query, measure it, and train a small network whose output explains what was measured.
 
-    D is a mixture of C product distributions with equal weights: D = (1/C) Σ_c Π_i p_c,i, the logits of all p_c being
-    B tanh(Az + a) + b for C inputs of fixed noise z, 16 numbers each, and 64 hidden units: 1,088 + 65 Σ d_i parameters.
-    First all single columns are measured together, with a share `first` of the budget and Δ₂ = √(2d)/n; b starts at the
-    logarithm of these counts, p_0. Then T rounds each select a signed query by s · ⟨q_j, P_n − D⟩ (ε₀-bounded-range,
-    Δ = max_j (hi_j − lo_j)/n) and measure it, Δ₂ = (hi_j − lo_j)/n, or its whole table, Δ₂ = √2/n, with Gaussian noise
-    Δ₂/μ: T (ε₀²/8 + μ²/2) in zCDP, less composed optimally. At δ = 0 noise is Laplace, and costs ε add up. After each
-    round Adam takes `updates` steps down ½ Σ_i (⟨q_i, D⟩ − a_i)²/σ_i² + w Σ_c KL(p_c ‖ p_0)/C over all measurements
-    a_i.
+    D is a mixture of C product distributions with equal weights: D = (1/C) Σ_c Π_i p_c,i, the
+    logits of all p_c being B tanh(Az + a) + b for C inputs of fixed noise z, 16 numbers each, and
+    64 hidden units: 1,088 + 65 Σ d_i parameters. First all single columns are measured together,
+    with a share `first` of the budget and Δ₂ = √(2d)/n; b starts at the logarithm of these counts,
+    p_0. Then T rounds each select a signed query by s · ⟨q_j, P_n − D⟩ (ε₀-bounded-range, Δ = max_j
+    (hi_j − lo_j)/n) and measure it, Δ₂ = (hi_j − lo_j)/n, or its whole table, Δ₂ = √2/n, with
+    Gaussian noise Δ₂/μ: T (ε₀²/8 + μ²/2) in zCDP, less composed optimally. At δ = 0 noise is
+    Laplace, and costs ε add up. After each round Adam takes `updates` steps down ½ Σ_i (⟨q_i, D⟩ −
+    a_i)²/σ_i² + w Σ_c KL(p_c ‖ p_0)/C over all measurements a_i.
 
-    Raises InputError for "marginal" where a query is not read off a marginal table, and for a query matrix over more
-    than 10⁶ cells. Source: Liu, Vietri, Wu 2021, Algorithm 4 (GEM), with a loss weighted by precision, single columns
-    first, and a prior, which the paper has not.
+    Raises InputError for "marginal" where a query is not read off a marginal table, and for a query
+    matrix over more than 10⁶ cells. Source: Liu, Vietri, Wu 2021, Algorithm 4 (GEM), with a loss
+    weighted by precision, single columns first, and a prior, which the paper has not.
     """
 
     logits_type, max_default_updates = GeneratorNetwork, 50
@@ -166,22 +228,31 @@ class GEM(_Mixture):
 class RAP(_Mixture):
     """Select the q worst-answered queries, measure them, and move relaxed rows until they explain what was measured.
 
-    D = (1/C) Σ_c Π_i p_c,i is the mixture of C relaxed rows, each one probability vector a column, the softmax of free
-    logits: C Σ d_i parameters. First all single columns are measured together, with a share `first` of the budget and
-    Δ₂ = √(2d)/n; the logits start at the logarithm of these counts, p_0, plus noise. Then each of T rounds selects and
-    measures q times, as GEM does, without a fit in between: what was just measured counts as answered by its noisy
-    value, which is public, so that it is not chosen again. Tq (ε₀²/8 + μ²/2) in zCDP; at δ = 0 noise is Laplace, and
-    costs ε add up. After each round Adam takes `updates` steps down ½ Σ_i (⟨q_i, D⟩ − a_i)²/σ_i² + w Σ_c KL(p_c ‖
-    p_0)/C over all measurements a_i.
+    D = (1/C) Σ_c Π_i p_c,i is the mixture of C relaxed rows, each one probability vector a column,
+    the softmax of free
+    logits: C Σ d_i parameters. First all single columns are measured together, with a share `first`
+    of the budget and Δ₂ = √(2d)/n; the logits start at the logarithm of these counts, p_0, plus
+    noise. Then each of T rounds selects and measures q times, as GEM does, without a fit in
+    between: what was just measured counts as answered by its noisy value, which is public, so that
+    it is not chosen again. Tq (ε₀²/8 + μ²/2) in zCDP; at δ = 0 noise is Laplace, and costs ε add
+    up. After each round Adam takes `updates` steps down ½ Σ_i (⟨q_i, D⟩ − a_i)²/σ_i² + w Σ_c KL(p_c
+    ‖ p_0)/C over all measurements a_i.
 
-    Raises InputError for "marginal" where a query is not read off a marginal table, and for a query matrix over more
-    than 10⁶ cells. Source: Aydore et al. 2021, Algorithm 3 (adaptive RAP) with SparseMax replaced by softmax, single
-    columns first, and a prior.
+    Raises InputError for "marginal" where a query is not read off a marginal table, and for a query
+    matrix over more than 10⁶ cells. Source: Aydore et al. 2021, Algorithm 3 (adaptive RAP) with
+    SparseMax replaced by softmax, single columns first, and a prior.
     """
 
-    rounds: int | None = rounds_param("rounds of q selections and measurements and a fit", "n, m, q")
+    rounds: int | None = rounds_param(
+        "rounds of q selections and measurements and a fit", "n, m, q"
+    )
     queries: int | None = parameter_field(
-        None, "selections, and as many measurements, a round", symbol="q", low=1, high=1000, log=True,
+        None,
+        "selections, and as many measurements, a round",
+        symbol="q",
+        low=1,
+        high=1000,
+        log=True,
         auto="n, m and the budget: a fifth of all selections",
     )
     logits_type, max_default_updates = RelaxedRows, 100
@@ -190,7 +261,9 @@ class RAP(_Mixture):
         """The choice of how many queries a round selects: as many as were given, or by the rule; at most `candidate_count`."""
         setting = self.choose_default("queries", default, why)
         return Setting(
-            "queries", min(setting.value, candidate_count), setting.why if setting.value <= candidate_count else why
+            "queries",
+            min(setting.value, candidate_count),
+            setting.why if setting.value <= candidate_count else why,
         )
 
 
@@ -202,15 +275,24 @@ def _one_way_tables(workload: Workload) -> Marginals:
 def _default_first_share(problem: QueryRelease, budget: Budget) -> tuple[float, str]:
     """The budget's share at which noise moves a column's counts by SINGLES in L1, averaged over columns.
 
-    With a share f that is √(2/π) Σ d_i/(√(fd) n√ρ), as Δ₂ = √(2d)/n; at δ = 0 it is 2 Σ d_i/(f nε), as Δ₁ = 2d/n.
+    With a share f that is √(2/π) Σ d_i/(√(fd) n√ρ), as Δ₂ = √(2d)/n; at δ = 0 it is 2 Σ d_i/(f nε),
+    as Δ₁ = 2d/n.
     """
     one_way, n = _one_way_tables(problem.workload), problem.effective_n
     if budget.delta == 0:
         f = 2 * one_way.m / (ONE_WAY_L1_TARGET * n * budget.epsilon)
     else:
-        f = 2 / math.pi * one_way.m**2 / (len(one_way.tables) * budget.rho * (ONE_WAY_L1_TARGET * n) ** 2)
+        f = (
+            2
+            / math.pi
+            * one_way.m**2
+            / (len(one_way.tables) * budget.rho * (ONE_WAY_L1_TARGET * n) ** 2)
+        )
     low, high = FIRST_SHARE_RANGE
-    why = f"{f:.3g} would keep the noise on a column to {ONE_WAY_L1_TARGET:g} in L1; kept in {low:g}..{high:g}"
+    why = (
+        f"{f:.3g} would keep the noise on a column to {ONE_WAY_L1_TARGET:g} in L1; kept in "
+        f"{low:g}..{high:g}"
+    )
     return min(max(f, low), high), why
 
 
@@ -240,12 +322,16 @@ def fit_targets(measurements: list[tuple[SomeAnswers, Array, float]]) -> list[No
     query_indices = np.concatenate(
         [np.arange(statistic.part.start, statistic.part.stop) for statistic, _, _ in measurements]
     )
-    precision = np.concatenate([np.full(len(y), max(stddev, MIN_STDDEV) ** -2.0) for _, y, stddev in measurements])
+    precision = np.concatenate(
+        [np.full(len(y), max(stddev, MIN_STDDEV) ** -2.0) for _, y, stddev in measurements]
+    )
     products = ProductAnswers(measurements[0][0].workload, query_indices)
     return [NoisyTarget(products, np.concatenate([y for _, y, _ in measurements]), precision)]
 
 
-def _replace_measured_answers(workload: Workload, answers: Array, statistic: SomeAnswers, y: Array) -> Array:
+def _replace_measured_answers(
+    workload: Workload, answers: Array, statistic: SomeAnswers, y: Array
+) -> Array:
     """The answers (m,), with those just measured replaced by their noisy values."""
     answers = answers.copy()
     if statistic.workload is workload:

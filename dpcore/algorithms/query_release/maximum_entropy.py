@@ -27,12 +27,15 @@ from ..pooled_measurements import (
     queried_columns,
     require_marginals,
 )
-from .shared.clique_selection import choose_tree_and_measure, find_public_model, plan_table_selection
+from .shared.clique_selection import (
+    choose_tree_and_measure,
+    find_public_model,
+    plan_table_selection,
+)
 from .shared.maximum_entropy_fit import fit_stages, staged_fit
 
-CHOSEN_TREE_ALPHA_FACTOR = (
-    0.35  # factor on alpha where a tree was chosen: each of its fewer tables carries more information
-)
+# factor on alpha where a tree was chosen: each of its fewer tables carries more information
+CHOSEN_TREE_ALPHA_FACTOR = 0.35
 ALPHA_REASON = "in units of μ·n, so that the prior weighs alike at every ε"
 
 
@@ -40,31 +43,43 @@ ALPHA_REASON = "in units of μ·n, so that the prior weighs alike at every ε"
 class GaussianMaxEnt(Algorithm):
     """Measure all answers once with the whole budget, then fit D by regularised maximum entropy.
 
-    The only touch of records is one Gaussian release of the workload's answers (Δ₂ derived in `Answers`:
-    √(2 · tables)/n for marginals), or of tables that give them with less noise (`Workload.measured`, from public
-    numbers), exactly μ-GDP with noise σ = Δ₂/μ. All the rest is post-processing:
+    The only touch of records is one Gaussian release of the workload's answers (Δ₂ derived in
+    `Answers`: √(2 · tables)/n for marginals), or of tables that give them with less noise
+    (`Workload.measured`, from public numbers), exactly μ-GDP with noise σ = Δ₂/μ. All the rest is
+    post-processing:
 
-        base    D_0 = product of the noisy 1-way marginals (uniform where no tables are measured), or a public start
-        stage 1 D_1 = argmin_D ½ Σ_j (⟨q_j, D⟩ − y_j)²/σ_j² + 0.6 α μ n KL(D ‖ D_0) on the lower-way marginals
-                (pairs, for 3-way tables) summed out of the noisy ones, those of pairs and more with σ_S²/w_S for
-                σ_S², w_S the share of ‖y_S − D_0‖² that is more than noise (`signals`)
+        base    D_0 = product of the noisy 1-way marginals (uniform where no tables are measured),
+        or a public start stage 1 D_1 = argmin_D ½ Σ_j (⟨q_j, D⟩ − y_j)²/σ_j² + 0.6 α μ n KL(D ‖
+        D_0) on the lower-way marginals
+                (pairs, for 3-way tables) summed out of the noisy ones, those of pairs and more with
+                σ_S²/w_S for σ_S², w_S the share of ‖y_S − D_0‖² that is more than noise (`signals`)
         stage 2 D_2 = argmin_D the same on all answers, with α μ n KL(D ‖ D_1)
 
-    each through its smooth dual, strongly concave in the noise-scaled residuals φ: log D = log base − Σ_j (φ_j/σ_j) q_j
-    /(αμn) − log Z, with gradient φ + (y − answers(D))/σ. α scales with μn so that one value serves every ε and n; the
-    default was chosen on two public tables. D is held on listed cells, or on a junction tree over the measured tables
-    where that is small. Where neither is possible tables are chosen in batches (`measure_chosen`), with CHOSEN · α and
-    all w_S = 1.
+    each through its smooth dual, strongly concave in the noise-scaled residuals φ: log D = log base
+    − Σ_j (φ_j/σ_j) q_j /(αμn) − log Z, with gradient φ + (y − answers(D))/σ. α scales with μn so
+    that one value serves every ε and n; the default was chosen on two public tables. D is held on
+    listed cells, or on a junction tree over the measured tables where that is small. Where neither
+    is possible tables are chosen in batches (`measure_chosen`), with CHOSEN · α and all w_S = 1.
     Raises InputError at δ = 0.
     Source: not in the papers; the baseline to beat. Log-linear fits: McKenna, Sheldon, Miklau 2019.
     """
 
     alpha: float = parameter_field(
-        0.8, "smoothness, the entropy weight in units of μ·n", symbol="α", low=0.05, high=20, log=True
+        0.8,
+        "smoothness, the entropy weight in units of μ·n",
+        symbol="α",
+        low=0.05,
+        high=20,
+        log=True,
     )
     cells: int | None = model_cells_param("10⁶ in the cliques of a tree")
     rounds: int = parameter_field(
-        200, "iterations of the fit at the most, per stage", symbol="T", low=1, high=10_000, log=True
+        200,
+        "iterations of the fit at the most, per stage",
+        symbol="T",
+        low=1,
+        high=10_000,
+        log=True,
     )
 
     graphical = True
@@ -76,15 +91,22 @@ class GaussianMaxEnt(Algorithm):
         iteration_limit = Setting(
             "iterations", self.rounds * stages, f"at most {self.rounds} in each of {stages} stages"
         )
-        alpha = Setting("alpha", self.alpha * (CHOSEN_TREE_ALPHA_FACTOR if model is None else 1), ALPHA_REASON)
-        step_count = Setting("rounds", 2 * stages, "the first and the last iteration of every stage are shown")
+        alpha = Setting(
+            "alpha", self.alpha * (CHOSEN_TREE_ALPHA_FACTOR if model is None else 1), ALPHA_REASON
+        )
+        step_count = Setting(
+            "rounds", 2 * stages, "the first and the last iteration of every stage are shown"
+        )
         if model is None:
             tables = require_marginals(problem.workload, "gaussian_maxent")
             charges, choices = plan_table_selection(tables, problem.effective_n, budget, self.cells)
             return Plan(budget, charges, (step_count, iteration_limit, alpha, *choices))
         rounds, cells_note = (replace(iteration_limit, name="rounds"),), "all there are"
         if not isinstance(model, ListedCellsModel):
-            rounds, cells_note = (step_count, iteration_limit), "of the tree that holds all measured tables"
+            rounds, cells_note = (
+                (step_count, iteration_limit),
+                "of the tree that holds all measured tables",
+            )
         cells = Setting("cells", model.size, cells_note)
         spend = gaussian_spend(budget)
         noise = noise_stddev(Answers(measured_workload), spend, problem.effective_n)
@@ -93,37 +115,58 @@ class GaussianMaxEnt(Algorithm):
         return Plan(
             budget,
             (charge,),
-            (*_substitution_setting(problem.workload, measured_workload), *rounds, cells, alpha, sigma),
+            (
+                *_substitution_setting(problem.workload, measured_workload),
+                *rounds,
+                cells,
+                alpha,
+                sigma,
+            ),
         )
 
     def answer_noise(self, problem: QueryRelease, plan: Plan) -> float | None:
         """The standard deviation of the independent Gaussian noise on every answer asked, as measured and published.
 
-        None where the answers asked follow from others that are measured in their place, or some of them only.
+        None where the answers asked follow from others that are measured in their place, or some of
+        them only.
         """
         measured_workload, model = self._workload_and_model(problem)
-        return plan["sigma"] if model is not None and measured_workload is problem.workload else None
+        return (
+            plan["sigma"] if model is not None and measured_workload is problem.workload else None
+        )
 
-    def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Iterator[Step]:
+    def steps(
+        self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng
+    ) -> Iterator[Step]:
         """Steps of one iteration of the fit each; the first one uses the whole budget."""
         measured_workload, model = self._workload_and_model(problem)
         is_tree_chosen = model is None
         if model is None:
             tables = require_marginals(problem.workload, "gaussian_maxent")
-            pool, model = choose_tree_and_measure(tables, problem.effective_n, plan, curator, problem.log_start)
+            pool, model = choose_tree_and_measure(
+                tables, problem.effective_n, plan, curator, problem.log_start
+            )
             evidence, weight = pool.evidence, plan["alpha"] * math.sqrt(2 * pool.precision)
         else:
             spend = plan.spend_of("measure")
             m = curator.measure(Answers(measured_workload), spend)
-            evidence = Evidence(measured_workload, m.values, np.full(len(m.values), max(m.stddev, MIN_STDDEV)))
+            evidence = Evidence(
+                measured_workload, m.values, np.full(len(m.values), max(m.stddev, MIN_STDDEV))
+            )
             weight = plan["alpha"] * spend.mu * problem.effective_n
         start = problem.log_start
-        iterates = staged_fit(evidence, weight, self.rounds, model, start, weigh_by_signal=not is_tree_chosen)  # type: ignore[arg-type]
-        released_iterates = iterates if isinstance(model, ListedCellsModel) else first_and_last_of_stages(iterates)
+        iterates = staged_fit(
+            evidence, weight, self.rounds, model, start, weigh_by_signal=not is_tree_chosen
+        )  # type: ignore[arg-type]
+        released_iterates = (
+            iterates if isinstance(model, ListedCellsModel) else first_and_last_of_stages(iterates)
+        )
         for t, (D, note) in enumerate(released_iterates, start=1):
             yield Step(t, model.release(D), note)
 
-    def _workload_and_model(self, problem: QueryRelease) -> tuple[Workload, JunctionTreeModel | None]:
+    def _workload_and_model(
+        self, problem: QueryRelease
+    ) -> tuple[Workload, JunctionTreeModel | None]:
         """The workload to measure, and the model for it; see `model_of`."""
         measured_workload = _measured_workload(problem.workload)
         return measured_workload, find_public_model(problem, measured_workload, self.cells)
@@ -139,7 +182,8 @@ def first_and_last_of_stages(iterates: Iterator[tuple[Array, str]]) -> Iterator[
 def _measured_workload(workload: Workload) -> Workload:
     """The workload to measure: the tables or the queries that the workload names.
 
-    Queries on tables that are not measured get their 1-way tables beside them, for the base, unless Δ₂² then doubles.
+    Queries on tables that are not measured get their 1-way tables beside them, for the base, unless
+    Δ₂² then doubles.
     """
     measured_workload = workload.measured_workload
     if not queried_columns(measured_workload) or marginals_and_slice(measured_workload):
@@ -152,16 +196,24 @@ def _measured_workload(workload: Workload) -> Workload:
     )
 
 
-def _substitution_setting(queried_workload: Workload, measured_workload: Workload) -> tuple[Setting, ...]:
+def _substitution_setting(
+    queried_workload: Workload, measured_workload: Workload
+) -> tuple[Setting, ...]:
     """The choice that says which queries are measured in place of those asked."""
     if measured_workload is queried_workload:
         return ()
-    table_count_text = f"{len(measured_workload.tables)} marginal table{'s' * (len(measured_workload.tables) > 1)}"
+    table_count_text = (
+        f"{len(measured_workload.tables)} marginal table{'s' * (len(measured_workload.tables) > 1)}"
+    )
     description = (
         table_count_text
         if isinstance(measured_workload, Marginals)
         else f"{table_count_text} and queries, {measured_workload.m} answers in all"
     )
     return (
-        Setting("measured", description, "the answers asked follow from these with less noise, by public variances"),
+        Setting(
+            "measured",
+            description,
+            "the answers asked follow from these with less noise, by public variances",
+        ),
     )

@@ -8,7 +8,15 @@ import numpy as np
 from ...core.errors import InputError
 from ...core.parameters import parameter_field
 from ...core.types import Array, Rng, by_name
-from ...privacy.accounting import Budget, Gaussian, Plan, PlannedEvent, Setting, gaussian_spend, measurement_spend
+from ...privacy.accounting import (
+    Budget,
+    Gaussian,
+    Plan,
+    PlannedEvent,
+    Setting,
+    gaussian_spend,
+    measurement_spend,
+)
 from ...privacy.curators.table_curator import TableCurator
 from ...privacy.measurement import noise_scale
 from ...privacy.statistics import Answers, CellAnswers
@@ -21,11 +29,16 @@ from .shared.initial_model import ModelSetup, ModelState, initial_model, plan_mo
 from .shared.workload_width import gaussian_width_bound
 
 MIN_ALPHA, MAX_ALPHA = 1e-7, 10.0
-ENTROPY_WEIGHT = 0.1  # weight of H beside the log-likelihood of the noise, in units of nμ; fitted on two public tables
-LAST_TEMPERATURE_FACTOR = 2.0  # last temperature of the soft-max, in standard deviations of the noise
+# weight of H beside the log-likelihood of the noise, in units of nμ; fitted on two public tables
+ENTROPY_WEIGHT = 0.1
+LAST_TEMPERATURE_FACTOR = (
+    2.0  # last temperature of the soft-max, in standard deviations of the noise
+)
 ANNEALED_ROUNDS_SHARE = 0.7  # share of the rounds in which the temperature falls
 MAX_THETA, THETA_GROWTH = 0.5, 1.3  # bound and growth of the step θ = η_t/A_t
-MAX_SUBSPACE_VARIANCE_RATIO = 0.5  # the noise on cells is taken where it promises less than this share of the variance
+MAX_SUBSPACE_VARIANCE_RATIO = (
+    0.5  # the noise on cells is taken where it promises less than this share of the variance
+)
 
 
 @by_name
@@ -38,30 +51,44 @@ class DPAM(Algorithm):
         q̄_t   = (A_{t-1} q̄_{t-1} + η_t q*)/A_t,   D_{t+1} = softmax(q̄_t/α)
         D_ag  = (A_{t-1} D_ag + η_t D_{t+1})/A_t, released.
 
-    noise "fresh": new ξ_t ~ N(0, σ²) on all cells each round, as printed. "subspace": the same, with the smaller Δ₂ of
-    what the queries can see (`CellAnswers`). T Gaussian releases of μ/√T each are exactly one of μ.
-    "reused": y is measured once with the whole budget, and the rest is post-processing: argmax becomes the soft-max of
-    temperature τ over all signed queries, which smooths max_q as ξ does; τ falls to twice the noise, and each η_t is
-    the largest found that keeps the proof of acceleration going (`_accelerated_descent`).
-    Where cells cannot be listed, 1-way tables and a tree are found first (`state`): D_0 is their product, and the
-    tree's tables are measured, with α as there are fewer of them; noise on cells is refused there.
-    Raises InputError at δ = 0. Source: Micali, Lezane, Betken 2025, Algorithm 2, with these corrections: the gradient
-    is −q*, the step's divergence is that of αH (so that q̄ is the whole state), exact calibration instead of
-    4√(T log(1/δ))/(nε), and log^{1/4}(1/δ) in α*. Reuse and subspace are this project's.
+    noise "fresh": new ξ_t ~ N(0, σ²) on all cells each round, as printed. "subspace": the same,
+    with the smaller Δ₂ of what the queries can see (`CellAnswers`). T Gaussian releases of μ/√T
+    each are exactly one of μ. "reused": y is measured once with the whole budget, and the rest is
+    post-processing: argmax becomes the soft-max of temperature τ over all signed queries, which
+    smooths max_q as ξ does; τ falls to twice the noise, and each η_t is the largest found that
+    keeps the proof of acceleration going (`_accelerated_descent`). Where cells cannot be listed,
+    1-way tables and a tree are found first (`state`): D_0 is their product, and the tree's tables
+    are measured, with α as there are fewer of them; noise on cells is refused there. Raises
+    InputError at δ = 0. Source: Micali, Lezane, Betken 2025, Algorithm 2, with these corrections:
+    the gradient is −q*, the step's divergence is that of αH (so that q̄ is the whole state), exact
+    calibration instead of 4√(T log(1/δ))/(nε), and log^{1/4}(1/δ) in α*. Reuse and subspace are
+    this project's.
     """
 
     noise: str = parameter_field(
-        "reused", "noise drawn once, or anew each round, on the queries' subspace or on all combinations",
+        "reused",
+        "noise drawn once, or anew each round, on the queries' subspace or on all combinations",
         choices=("reused", "subspace", "fresh"),
     )
     rounds: int | None = parameter_field(
-        None, "steps of the descent", symbol="T", low=1, high=100_000, log=True,
-        auto="n, k, m and the budget: until it has settled (reused), or T* of the theory times a constant",
+        None,
+        "steps of the descent",
+        symbol="T",
+        low=1,
+        high=100_000,
+        log=True,
+        auto="n, k, m and the budget: until it has settled (reused), or T* of the theory times a "
+        "constant",
     )
     alpha: float | None = parameter_field(
-        None, "smoothness: small follows the noisy answers closely, large stays near uniform", symbol="α",
-        low=MIN_ALPHA, high=MAX_ALPHA, log=True,
-        auto="Δ₂/m: the prior weighs alike at every ε (reused), or the rounds: step and entropy error balanced",
+        None,
+        "smoothness: small follows the noisy answers closely, large stays near uniform",
+        symbol="α",
+        low=MIN_ALPHA,
+        high=MAX_ALPHA,
+        log=True,
+        auto="Δ₂/m: the prior weighs alike at every ε (reused), or the rounds: step and entropy "
+        "error balanced",
     )
 
     cells: int | None = model_cells_param()
@@ -74,7 +101,8 @@ class DPAM(Algorithm):
         setup = plan_model_setup(problem, budget, self.cells, "dpam")
         if self.noise != "reused" and not setup.lists_all_cells:
             raise InputError(
-                f"noise={self.noise} is drawn on all combinations, which cannot be listed; choose noise=reused"
+                f"noise={self.noise} is drawn on all combinations, which cannot be listed; "
+                "choose noise=reused"
             )
         if not setup.lists_all_cells:
             spend = measurement_spend(setup.remaining_budget, 1.0) if setup.charges else full_spend
@@ -92,43 +120,79 @@ class DPAM(Algorithm):
         optimal_rounds = step_schedules.mirror_descent_rounds(
             n=n, k=k, mu=full_spend.mu, l2=cell_answers.l2, gaussian_width=width
         )
-        why = f"a fifth of T* = {optimal_rounds:.3g} of Theorem 5 with exact calibration, kept in 10..1000"
+        why = (
+            f"a fifth of T* = {optimal_rounds:.3g} of Theorem 5 with exact calibration, kept "
+            "in 10..1000"
+        )
         rounds = self.choose_default("rounds", round(min(max(optimal_rounds / 5, 10), 1000)), why)
-        balanced_alpha = 0.3 / math.sqrt(max(min(rounds.value, optimal_rounds / 5), MIN_STDDEV) * math.log(max(k, 2)))
+        balanced_alpha = 0.3 / math.sqrt(
+            max(min(rounds.value, optimal_rounds / 5), MIN_STDDEV) * math.log(max(k, 2))
+        )
         alpha = self.choose_default(
-            "alpha", _clip_alpha(balanced_alpha), "0.3/√(T log k), with T no more than a fifth of T*"
+            "alpha",
+            _clip_alpha(balanced_alpha),
+            "0.3/√(T log k), with T no more than a fifth of T*",
         )
         spend = gaussian_spend(budget, 1 / rounds.value)
         why = f"noise on every combination, anew each round; bΔ₂/(nμ), Δ₂ = {cell_answers.l2:.4g}"
         sigma = Setting("sigma", noise_scale(cell_answers, spend, n), why)
         charge = PlannedEvent("measure", spend, rounds.value, cell_answers)
         return Plan(
-            budget, (charge,), (rounds, alpha, *alpha_star_settings, *self.as_settings("noise"), sigma, *setup.choices)
+            budget,
+            (charge,),
+            (
+                rounds,
+                alpha,
+                *alpha_star_settings,
+                *self.as_settings("noise"),
+                sigma,
+                *setup.choices,
+            ),
         )
 
     def _plan_reused(
-        self, problem: QueryRelease, budget: Budget, spend: Gaussian, alpha_star_settings: tuple[Setting, ...], setup: ModelSetup
+        self,
+        problem: QueryRelease,
+        budget: Budget,
+        spend: Gaussian,
+        alpha_star_settings: tuple[Setting, ...],
+        setup: ModelSetup,
     ) -> Plan:
         """The plan for one reused measurement: α from its noise, T from both; where a tree is found first, an
         upper bound.
         """
-        queried_workload = require_marginals(problem.workload, "dpam") if setup.charges else problem.workload
+        queried_workload = (
+            require_marginals(problem.workload, "dpam") if setup.charges else problem.workload
+        )
         statistic, statistic_kind, why = _choose_statistic(queried_workload.measured_workload)
         sigma, (default_alpha, tau) = (
             noise_scale(statistic, spend, problem.effective_n),
             _alpha_and_temperature(statistic, spend, problem),
         )
-        reason = f"{ENTROPY_WEIGHT / LAST_TEMPERATURE_FACTOR:g} Δ₂/m: αH weighs {ENTROPY_WEIGHT:g} nμ beside the likelihood of the noise, at every ε"
+        reason = (
+            f"{ENTROPY_WEIGHT / LAST_TEMPERATURE_FACTOR:g} Δ₂/m: αH weighs "
+            f"{ENTROPY_WEIGHT:g} nμ beside the likelihood of the noise, at every ε"
+        )
         alpha = self.choose_default("alpha", default_alpha, reason)
         T = round(min(max(4 * (alpha.value * tau) ** -0.25, 50), 1000))
         choices = (
-            self.choose_default("rounds", T, "4/(ατ)^¼, where the descent has settled, kept in 50..1000"),
+            self.choose_default(
+                "rounds", T, "4/(ατ)^¼, where the descent has settled, kept in 50..1000"
+            ),
             alpha,
             *alpha_star_settings,
             *self.as_settings("noise"),
             Setting("measured", statistic_kind, why),
-            Setting("sigma", sigma, f"noise on every {'cell' if statistic_kind == 'subspace' else 'answer'}, bΔ₂/(nμ)"),
-            Setting("temperature", tau, "twice the noise of an answer: below that the maximum would only follow noise"),
+            Setting(
+                "sigma",
+                sigma,
+                f"noise on every {'cell' if statistic_kind == 'subspace' else 'answer'}, bΔ₂/(nμ)",
+            ),
+            Setting(
+                "temperature",
+                tau,
+                "twice the noise of an answer: below that the maximum would only follow noise",
+            ),
         )
         charge = PlannedEvent("measure", spend, statistic=Answers if setup.charges else statistic)
         return Plan(budget, (charge, *setup.charges), (*choices, *setup.choices))
@@ -159,7 +223,9 @@ class DPAM(Algorithm):
             A += t + offset
             theta = (t + offset) / A
             D_md = (1 - theta) * D_ag + theta * D
-            errors = curator.measure(statistic, plan.spend_of("measure")).values - workload.answers(D_md)
+            errors = curator.measure(statistic, plan.spend_of("measure")).values - workload.answers(
+                D_md
+            )
             j = int(np.abs(errors).argmax())
             q_bar *= 1 - theta
             state.model.add_query(q_bar, workload, j, theta * float(np.sign(errors[j])))
@@ -176,7 +242,9 @@ def _alpha_and_temperature(
     # The root mean square of the answers' noise, as a multiple of 1/(nμ).
     noise_rms = statistic.l2 * float(np.sqrt(np.mean(statistic.norms**2)))
     tau = max(LAST_TEMPERATURE_FACTOR * noise_rms / (problem.effective_n * spend.mu), MIN_STDDEV)
-    return _clip_alpha(ENTROPY_WEIGHT / LAST_TEMPERATURE_FACTOR * noise_rms / statistic.workload.m), tau
+    return _clip_alpha(
+        ENTROPY_WEIGHT / LAST_TEMPERATURE_FACTOR * noise_rms / statistic.workload.m
+    ), tau
 
 
 def _clip_alpha(alpha: float) -> float:
@@ -187,18 +255,21 @@ def _clip_alpha(alpha: float) -> float:
 def _choose_statistic(workload: Workload) -> tuple[Answers | CellAnswers, str, str]:
     """The kind of statistic to measure once, and why: answers, or for an explicit matrix the cells it sees.
 
-    Compared by the total variance of the answers after least squares, in units of 1/(nμ)²: Δ₂² rank(A) when answers
-    are measured, Δ₂² ‖A‖²_F when the subspace is. For t marginal tables the first is 2t rank, and the second is not
-    less by more than 2t: its Δ₂² is at least the mean over pairs of cells, 2(rank − 1)/(k − 1), and ‖A‖²_F = tk. Where
-    the two are near, answers did better, as a prior removes noise from weak directions: all 3-way tables of Adult-6 and
-    of the census sample, ε = 1, best α of each: max error .0016 and .0048 from tables, .0035 and .0078 from cells.
+    Compared by the total variance of the answers after least squares, in units of 1/(nμ)²: Δ₂²
+    rank(A) when answers are measured, Δ₂² ‖A‖²_F when the subspace is. For t marginal tables the
+    first is 2t rank, and the second is not less by more than 2t: its Δ₂² is at least the mean over
+    pairs of cells, 2(rank − 1)/(k − 1), and ‖A‖²_F = tk. Where the two are near, answers did
+    better, as a prior removes noise from weak directions: all 3-way tables of Adult-6 and of the
+    census sample, ε = 1, best α of each: max error .0016 and .0048 from tables, .0035 and .0078
+    from cells.
     """
     answers, kind = Answers(workload), "tables" if isinstance(workload, Marginals) else "answers"
     if not isinstance(workload, Explicit):
         return (
             answers,
             kind,
-            "once, with the whole budget: noise on all combinations has no smaller variance on marginal tables",
+            "once, with the whole budget: noise on all combinations has no smaller variance on "
+            "marginal tables",
         )
     cell_answers = CellAnswers(workload, subspace=True)
     answers_variance, cells_variance = (
@@ -206,7 +277,8 @@ def _choose_statistic(workload: Workload) -> tuple[Answers | CellAnswers, str, s
         cell_answers.l2**2 * float((cell_answers.norms**2).sum()),
     )
     why = (
-        f"total variance after least squares: answers {answers_variance:.3g}, combinations seen by the queries "
+        f"total variance after least squares: answers {answers_variance:.3g}, combinations seen "
+        "by the queries "
         f"{cells_variance:.3g}/(nμ)²"
     )
     return (
@@ -223,9 +295,10 @@ def _accelerated_descent(
 
     Φ(D) = τ log mean_{j,s} exp(s(y_j − ⟨q_j, D⟩)/τ).
 
-    The step θ_t = η_t/A_t grows until it violates A_t [Φ(D_ag') − Φ(D_md) − ⟨∇Φ(D_md), D_ag' − D_md⟩]
-    ≤ α A_{t-1} KL(D_{t+1} ‖ D_t), which is all that the potential argument asks of η_t: while it holds, the gap falls
-    like 1/A_t. The temperature starts where D_2 is nearly uniform, and falls geometrically; Φ rises meanwhile.
+    The step θ_t = η_t/A_t grows until it violates A_t [Φ(D_ag') − Φ(D_md) − ⟨∇Φ(D_md), D_ag' −
+    D_md⟩] ≤ α A_{t-1} KL(D_{t+1} ‖ D_t), which is all that the potential argument asks of η_t:
+    while it holds, the gap falls like 1/A_t. The temperature starts where D_2 is nearly uniform,
+    and falls geometrically; Φ rises meanwhile.
     """
     reader = state.model.reader(workload)
     q_bar, theta = np.zeros(state.model.size), 1.0
@@ -235,7 +308,9 @@ def _accelerated_descent(
     start_temperature = max(tau, float(np.abs(reader.adjoint(y - a)).max()) / (workload.m * alpha))
     for t in range(1, rounds + 1):
         temperature = max(
-            tau, start_temperature * (tau / start_temperature) ** ((t - 1) / (ANNEALED_ROUNDS_SHARE * rounds))
+            tau,
+            start_temperature
+            * (tau / start_temperature) ** ((t - 1) / (ANNEALED_ROUNDS_SHARE * rounds)),
         )
         theta = 1.0 if t == 1 else min(THETA_GROWTH * theta, MAX_THETA)
         while True:
@@ -248,7 +323,11 @@ def _accelerated_descent(
             phi_after, _ = _soft_max(y - a_ag_next, temperature)
             divergence = D_next @ (q_next - q_bar) / alpha - (log_Z_next - log_Z)
             curvature = phi_after - phi_before + gradient @ (a_ag_next - a_md)
-            if t == 1 or curvature <= alpha * (1 - theta) * divergence + 1e-13 * (temperature + alpha) or theta < 1e-9:
+            if (
+                t == 1
+                or curvature <= alpha * (1 - theta) * divergence + 1e-13 * (temperature + alpha)
+                or theta < 1e-9
+            ):
                 break
             theta /= 2
         q_bar, D, log_Z, a, a_ag = q_next, D_next, log_Z_next, a_next, a_ag_next
@@ -262,4 +341,6 @@ def _soft_max(errors: Array, tau: float) -> tuple[float, Array]:
     max_scaled = float(scaled.max())
     positive, negative = np.exp(scaled - max_scaled), np.exp(-scaled - max_scaled)
     total = float(positive.sum() + negative.sum())
-    return tau * (max_scaled + math.log(total / (2 * len(errors)))), np.sign(errors) * (positive - negative) / total
+    return tau * (max_scaled + math.log(total / (2 * len(errors)))), np.sign(errors) * (
+        positive - negative
+    ) / total

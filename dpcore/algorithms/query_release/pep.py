@@ -8,38 +8,55 @@ from ...core.types import by_name
 from ...privacy.accounting import Setting
 from ..pooled_measurements import MIN_STDDEV
 from .shared.initial_model import ModelState
-from .shared.select_and_measure import MAX_THETA_STEP, QueryHistory, QueryMeasurement, RoundRules, SelectAndMeasure
+from .shared.select_and_measure import (
+    MAX_THETA_STEP,
+    QueryHistory,
+    QueryMeasurement,
+    RoundRules,
+    SelectAndMeasure,
+)
 
 MEASUREMENT_SHARE = 0.3  # share of the budget for measurements; all constants fitted on two tables
-ROUND_RULES: RoundRules = {("query", False): (0.38, 2 / 3), ("query", True): (0.2, 1 / 2)}  # the rule for T
+ROUND_RULES: RoundRules = {
+    ("query", False): (0.38, 2 / 3),
+    ("query", True): (0.2, 1 / 2),
+}  # the rule for T
 PROJECTION_SWEEPS = (3, 20)  # over past measurements, each round and in the last one
-MIN_INDICATOR_SHARE = 1e-9  # an indicator's share is moved to no less than this, and no more than 1 − this
+MIN_INDICATOR_SHARE = (
+    1e-9  # an indicator's share is moved to no less than this, and no more than 1 − this
+)
 
 
 @by_name
 class PEP(SelectAndMeasure):
     """Select the worst-answered query, measure it, and project D_0 by entropy on all that was measured.
 
-    Each round selects a signed query by s · ⟨q_j, P_n − D⟩ (ε₀-bounded-range; Δ = max_j (hi_j − lo_j)/n) and measures
-    it with Gaussian noise of standard deviation σ_j = Δ₂/(nμ), Δ₂ = hi_j − lo_j, so that T rounds cost T (ε₀²/8 + μ²/2)
-    in zCDP, less composed optimally; at δ = 0 with Laplace noise, and T (ε₀ + ε₁) in all. D then tends to
+    Each round selects a signed query by s · ⟨q_j, P_n − D⟩ (ε₀-bounded-range; Δ = max_j (hi_j −
+    lo_j)/n) and measures it with Gaussian noise of standard deviation σ_j = Δ₂/(nμ), Δ₂ = hi_j −
+    lo_j, so that T rounds cost T (ε₀²/8 + μ²/2) in zCDP, less composed optimally; at δ = 0 with
+    Laplace noise, and T (ε₀ + ε₁) in all. D then tends to
 
         argmin KL(D ‖ D_0)  subject to  |⟨q_i, D⟩ − a_i| ≤ γ σ_i for every query i measured so far,
 
-    D_0 uniform or a public start, a_i the mean of its c measurements (σ_i²/c), clipped to what q_i can be. In the dual
-    D ∝ D_0 exp(Σ θ_i q_i), and the constraints are visited in turn, newest first, three times a round: θ_i becomes the
-    value that puts ⟨q_i, D⟩ on the nearer edge of its interval, with θ_i > 0 only on the lower edge and θ_i < 0 only on
-    the upper one, else 0 (complementary slackness, so that a constraint can be let go again). For an indicator that
-    value is exact, θ += logit(edge) − logit(⟨q, D⟩); other queries take a Newton step of size 1 at the most.
-    Where cells cannot be listed, 1-way tables and a tree are found first (`state`): D_0 is their product, and what is
-    selected are cells of the tree's tables.
-    Source: Liu, Vietri, Wu 2021, Algorithm 2 (PEP), with zCDP in place of its composition, γ in units of the noise, and
-    θ that can return to 0 as in Dudík, Phillips, Schapire 2004.
+    D_0 uniform or a public start, a_i the mean of its c measurements (σ_i²/c), clipped to what q_i
+    can be. In the dual D ∝ D_0 exp(Σ θ_i q_i), and the constraints are visited in turn, newest
+    first, three times a round: θ_i becomes the value that puts ⟨q_i, D⟩ on the nearer edge of its
+    interval, with θ_i > 0 only on the lower edge and θ_i < 0 only on the upper one, else 0
+    (complementary slackness, so that a constraint can be let go again). For an indicator that value
+    is exact, θ += logit(edge) − logit(⟨q, D⟩); other queries take a Newton step of size 1 at the
+    most. Where cells cannot be listed, 1-way tables and a tree are found first (`state`): D_0 is
+    their product, and what is selected are cells of the tree's tables.
+    Source: Liu, Vietri, Wu 2021, Algorithm 2 (PEP), with zCDP in place of its composition, γ in
+    units of the noise, and θ that can return to 0 as in Dudík, Phillips, Schapire 2004.
     """
 
     slack: float = parameter_field(
-        0.3, "how far answers may stay from measured ones, in standard deviations of the noise", symbol="γ",
-        low=0.01, high=20, log=True,
+        0.3,
+        "how far answers may stay from measured ones, in standard deviations of the noise",
+        symbol="γ",
+        low=0.01,
+        high=20,
+        log=True,
     )
 
     algorithm_name, measurement_shares, round_rules, max_work = (
@@ -52,24 +69,44 @@ class PEP(SelectAndMeasure):
     def extra_settings(self, sigma: float) -> tuple[Setting, ...]:
         """The choices of how far answers may stay from measured ones."""
         return (
-            Setting("slack", self.slack, "in units of the noise, so that one value serves every ε and n"),
-            Setting("gamma", self.slack * sigma, "slack times sigma: how far answers may stay from measured ones"),
+            Setting(
+                "slack", self.slack, "in units of the noise, so that one value serves every ε and n"
+            ),
+            Setting(
+                "gamma",
+                self.slack * sigma,
+                "slack times sigma: how far answers may stay from measured ones",
+            ),
         )
 
     def new_history(self, state: ModelState) -> QueryHistory:
         """An empty record of past measurements, which lets D stop at the edge of what the slack allows."""
-        return QueryHistory(state, partial(interval_projection_step, slack=self.slack), PROJECTION_SWEEPS)
+        return QueryHistory(
+            state, partial(interval_projection_step, slack=self.slack), PROJECTION_SWEEPS
+        )
 
 
-def interval_projection_step(measurement: QueryMeasurement, p: float, variance: float, slack: float) -> float:
+def interval_projection_step(
+    measurement: QueryMeasurement, p: float, variance: float, slack: float
+) -> float:
     """The step of θ that projects D on |⟨q, D⟩ − a| ≤ slack · σ, from p = ⟨q, D⟩ and the current θ."""
     a = min(max(measurement.answer, 0.0 if isinstance(measurement.support.q, float) else -1.0), 1.0)
     gamma = slack / math.sqrt(measurement.precision)
-    up, down = (_theta_step_to_edge(measurement, p, variance, edge) for edge in (a - gamma, a + gamma))
-    return up if measurement.theta + up > 0 else down if measurement.theta + down < 0 else -measurement.theta
+    up, down = (
+        _theta_step_to_edge(measurement, p, variance, edge) for edge in (a - gamma, a + gamma)
+    )
+    return (
+        up
+        if measurement.theta + up > 0
+        else down
+        if measurement.theta + down < 0
+        else -measurement.theta
+    )
 
 
-def _theta_step_to_edge(measurement: QueryMeasurement, p: float, variance: float, edge: float) -> float:
+def _theta_step_to_edge(
+    measurement: QueryMeasurement, p: float, variance: float, edge: float
+) -> float:
     """The step of θ that moves ⟨q, D⟩ from p to `edge`; one Newton step where q is no indicator."""
     if isinstance(measurement.support.q, float):
         return _logit(edge) - _logit(p)

@@ -34,37 +34,60 @@ RECENT_WEIGHT_ROUNDS = 10.0  # recent rows: a tenth of the rounds
 class FEM(Algorithm):
     """Select the worst-answered query; answer all selected ones with rows that are best up to random scores; repeat.
 
-    Round t draws s rows x = argmax_x Σ_{τ<t} s_τ q_τ(x) + scale · Σ_i E_{i,x_i}, with fresh standard exponential
-    E_{i,v} for every column i and value v: follow-the-perturbed-leader on one-hot coordinates, all public. Then one
-    signed query is selected by s · (⟨q, P_n⟩ − answer of the rows), ε₀-bounded-range with Δ = max_j (hi_j − lo_j)/n, so
-    T rounds cost T ε₀²/8 in zCDP, less composed optimally, or T ε₀ in pure DP. Released is the union of rows.
+    Round t draws s rows x = argmax_x Σ_{τ<t} s_τ q_τ(x) + scale · Σ_i E_{i,x_i}, with fresh
+    standard exponential E_{i,v} for every column i and value v: follow-the-perturbed-leader on
+    one-hot coordinates, all public. Then one signed query is selected by s · (⟨q, P_n⟩ − answer of
+    the rows), ε₀-bounded-range with Δ = max_j (hi_j − lo_j)/n, so T rounds cost T ε₀²/8 in zCDP,
+    less composed optimally, or T ε₀ in pure DP. Released is the union of rows.
 
-    judged "recent": errors are those of all rows so far, the older the less (a round counts 1 − 10/T as much as the
-    next one), which takes the noise of s random rows out of the selection; "round": of this round's rows, as published.
-    output "tail": the rows of the last three quarters of the rounds; "all": of every round, as published.
-    An oracle that runs out of time costs accuracy, not privacy.
-    Source: Vietri, Tian, Bun, Steinke, Wu 2020, FEM, with bounded range in place of their composition.
+    judged "recent": errors are those of all rows so far, the older the less (a round counts 1 −
+    10/T as much as the next one), which takes the noise of s random rows out of the selection;
+    "round": of this round's rows, as published. output "tail": the rows of the last three quarters
+    of the rounds; "all": of every round, as published. An oracle that runs out of time costs
+    accuracy, not privacy.
+    Source: Vietri, Tian, Bun, Steinke, Wu 2020, FEM, with bounded range in place of their
+    composition.
     """
 
     rounds: int | None = parameter_field(
-        None, "number of selections", symbol="T", low=1, high=20_000, log=True,
+        None,
+        "number of selections",
+        symbol="T",
+        low=1,
+        high=20_000,
+        log=True,
         auto="n and the budget: selection noise grows with √T, the leader's regret falls with it",
     )
     samples: int | None = parameter_field(
-        None, "rows a round", symbol="s", low=1, high=1000, log=True,
+        None,
+        "rows a round",
+        symbol="s",
+        low=1,
+        high=1000,
+        log=True,
         auto="20 where combinations can be listed, 900/T where every row is an integer program",
     )
     scale: float | None = parameter_field(
-        None, "mean of the random scores: large explores, small follows the selections", low=1e-3, high=1e3, log=True,
+        None,
+        "mean of the random scores: large explores, small follows the selections",
+        low=1e-3,
+        high=1e3,
+        log=True,
         auto="√T/7, as regret asks for √T",
     )
     judged: str = parameter_field(
-        "recent", "whose errors are selected by: of recent rows, or this round's", choices=("recent", "round")
+        "recent",
+        "whose errors are selected by: of recent rows, or this round's",
+        choices=("recent", "round"),
     )
     output: str = parameter_field(
-        "tail", "rows released: of the last three quarters of rounds, or of all", choices=("tail", "all")
+        "tail",
+        "rows released: of the last three quarters of rounds, or of all",
+        choices=("tail", "all"),
     )
-    seconds: float = parameter_field(0.25, "time limit of one best response, in seconds", low=1e-6, high=3600, log=True)
+    seconds: float = parameter_field(
+        0.25, "time limit of one best response, in seconds", low=1e-6, high=3600, log=True
+    )
 
     score_distribution = "exponential"
 
@@ -81,13 +104,23 @@ class FEM(Algorithm):
             else f"every row is an integer program, {MAX_PROGRAMS_PER_RUN} a run or fewer"
         )
         samples = self.choose_default(
-            "samples", DEFAULT_ROWS_PER_ROUND if enumerates_cells else max(1, MAX_PROGRAMS_PER_RUN // rounds.value), why
+            "samples",
+            DEFAULT_ROWS_PER_ROUND
+            if enumerates_cells
+            else max(1, MAX_PROGRAMS_PER_RUN // rounds.value),
+            why,
         )
         scale = self.choose_default(
             "scale", math.sqrt(rounds.value) / SCORE_SCALE_DIVISOR, "√T/7: as regret asks for √T"
         )
-        charge = PlannedEvent("select", equal_selection_spend(budget, rounds.value), rounds.value, SignedErrors)
-        return Plan(budget, (charge,), (rounds, samples, scale, *self.as_settings("judged", "output", "seconds")))
+        charge = PlannedEvent(
+            "select", equal_selection_spend(budget, rounds.value), rounds.value, SignedErrors
+        )
+        return Plan(
+            budget,
+            (charge,),
+            (rounds, samples, scale, *self.as_settings("judged", "output", "seconds")),
+        )
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of s rows and one selection each."""
@@ -119,7 +152,9 @@ class FEM(Algorithm):
             note = f"{'more' if sign > 0 else 'less'} " + query_text(workload, j)
             if responses.timed_out_count:
                 note += f"; time limit reached for {responses.timed_out_count} of {s} rows"
-            yield Step(t, SyntheticRows.from_rows(problem.domain, np.concatenate(released_rows)), note)
+            yield Step(
+                t, SyntheticRows.from_rows(problem.domain, np.concatenate(released_rows)), note
+            )
 
     def _selection_workload(self, problem: QueryRelease) -> Workload:
         """The workload that selections are made from."""
@@ -130,10 +165,11 @@ class FEM(Algorithm):
 class SepFEM(FEM):
     """FEM with Laplace scores on the queries of a separator set, a set of queries that tells any two cells apart.
 
-    On a product of columns the indicators 1[x_i = v] are one, so the scores act on one-hot coordinates as in FEM, with
-    scale · Laplace(1) in place of exponential ones. The separators belong to Q: those that the workload lacks are added
-    to what is selected from, as a public matter. Raises InputError for queries given as a matrix, which say nothing of
-    columns. Source: Vietri, Tian, Bun, Steinke, Wu 2020, sepFEM.
+    On a product of columns the indicators 1[x_i = v] are one, so the scores act on one-hot
+    coordinates as in FEM, with scale · Laplace(1) in place of exponential ones. The separators
+    belong to Q: those that the workload lacks are added to what is selected from, as a public
+    matter. Raises InputError for queries given as a matrix, which say nothing of columns. Source:
+    Vietri, Tian, Bun, Steinke, Wu 2020, sepFEM.
     """
 
     score_distribution = "laplace"
@@ -143,8 +179,13 @@ class SepFEM(FEM):
         workload = problem.workload
         if workload.base is None:
             raise InputError(
-                "sepfem needs queries on columns that tell any two combinations apart; a query matrix has none"
+                "sepfem needs queries on columns that tell any two combinations apart; a query "
+                "matrix has none"
             )
-        present_axes = {axes for part, _ in workload.parts if isinstance(part, Marginals) for axes in part.axes}
-        missing = [[name] for i, name in enumerate(workload.domain.names) if (i,) not in present_axes]
+        present_axes = {
+            axes for part, _ in workload.parts if isinstance(part, Marginals) for axes in part.axes
+        }
+        missing = [
+            [name] for i, name in enumerate(workload.domain.names) if (i,) not in present_axes
+        ]
         return Union([workload, Marginals(workload.domain, missing)]) if missing else workload

@@ -6,7 +6,14 @@ import numpy as np
 
 from ...core.parameters import parameter_field
 from ...core.types import Array, Rng, by_name
-from ...privacy.accounting import Budget, Plan, PlannedEvent, Pure, Setting, select_and_measure_spends
+from ...privacy.accounting import (
+    Budget,
+    Plan,
+    PlannedEvent,
+    Pure,
+    Setting,
+    select_and_measure_spends,
+)
 from ...privacy.curators.table_curator import TableCurator
 from ...privacy.statistics import AbsoluteErrors, SomeAnswers, sparse_vector_scales
 from ...problems import QueryRelease, query_text
@@ -24,49 +31,69 @@ MEASUREMENT_SHARES = {
     "marginal": 0.5,
 }  # share of the budget for measurements; all constants fitted on two tables
 UPDATE_RULES: RoundRules = {  # U = constant · signal^power, by what is measured and whether δ = 0
-    ("query", False): (0.2, 2 / 3), ("marginal", False): (2, 1 / 2),
-    ("query", True): (0.1, 1 / 2), ("marginal", True): (0.5, 1 / 2),
+    ("query", False): (0.2, 2 / 3),
+    ("marginal", False): (2, 1 / 2),
+    ("query", True): (0.1, 1 / 2),
+    ("marginal", True): (0.5, 1 / 2),
 }
 MIN_DEFAULT_UPDATES, MAX_DEFAULT_UPDATES = 3, 400  # updates of the rule
 FIRST_PASS_LEVEL = 0.3  # level of the first of several passes
-LAST_PASS_LEVEL_FACTOR = 0.25  # of the last pass, in units of log(m passes) times the noise of a comparison
+LAST_PASS_LEVEL_FACTOR = (
+    0.25  # of the last pass, in units of log(m passes) times the noise of a comparison
+)
 
 
 @by_name
 class PMW(Algorithm):
     """Answer queries from D as they arrive; measure only where a noisy comparison says that D is wrong.
 
-    Query j arrives; the sparse vector asks whether |⟨q_j, P_n⟩ − ⟨q_j, D⟩| is above a level, with noise Lap(Δ/(nε₁))
-    on the level, kept until the next "above", and Lap(2Δ/(nε₂)) on each error, Δ = max_j (hi_j − lo_j), ε₁ + ε₂ = ε₀
-    and ε₁ : ε₂ = 1 : 2^⅔. While it is not, the answer ⟨q_j, D⟩ is free. Where it is, the query (or its whole table) is
-    measured, D is reweighted until it explains all measurements as `mwem` does, and answers the query anew. After U
-    updates the rest is unchecked.
+    Query j arrives; the sparse vector asks whether |⟨q_j, P_n⟩ − ⟨q_j, D⟩| is above a level, with
+    noise Lap(Δ/(nε₁)) on the level, kept until the next "above", and Lap(2Δ/(nε₂)) on each error, Δ
+    = max_j (hi_j − lo_j), ε₁ + ε₂ = ε₀ and ε₁ : ε₂ = 1 : 2^⅔. While it is not, the answer ⟨q_j, D⟩
+    is free. Where it is, the query (or its whole table) is measured, D is reweighted until it
+    explains all measurements as `mwem` does, and answers the query anew. After U updates the rest
+    is unchecked.
 
-    A threshold is paid for when it is drawn, ε₀-DP in all up to its "above": U of them and U measurements cost U
-    randomised responses of ε₀ and one Gaussian release of μ√U, composed optimally; at δ = 0, with Laplace noise of ε',
-    U (ε₀ + ε'). Fewer updates cost less: the plan is an upper bound. With several passes the same queries arrive again,
-    at levels that fall geometrically from 0.3 to `threshold`, so that the largest errors are mended first. A step
+    A threshold is paid for when it is drawn, ε₀-DP in all up to its "above": U of them and U
+    measurements cost U randomised responses of ε₀ and one Gaussian release of μ√U, composed
+    optimally; at δ = 0, with Laplace noise of ε', U (ε₀ + ε'). Fewer updates cost less: the plan is
+    an upper bound. With several passes the same queries arrive again, at levels that fall
+    geometrically from 0.3 to `threshold`, so that the largest errors are mended first. A step
     releases D; what was said to the free queries before it are the answers of the step before.
-    Where cells cannot be listed, 1-way tables and a tree are found first (`state`): D_0 is their product, and the
-    queries that arrive are cells of the tree's tables.
-    Raises InputError for "marginal" where a query is not read off a marginal table. Source: Hardt, Rothblum 2010, with
-    the replay of Hardt, Ligett, McSherry 2012 and a threshold per update from Dwork, Roth 2014, section 4.2.
+    Where cells cannot be listed, 1-way tables and a tree are found first (`state`): D_0 is their
+    product, and the queries that arrive are cells of the tree's tables. Raises InputError for
+    "marginal" where a query is not read off a marginal table. Source: Hardt, Rothblum 2010, with
+    the replay of Hardt, Ligett, McSherry 2012 and a threshold per update from Dwork, Roth 2014,
+    section 4.2.
     """
 
     updates: int | None = parameter_field(
-        None, "updates at the most, each uses budget", symbol="U", low=1, high=100_000, log=True,
+        None,
+        "updates at the most, each uses budget",
+        symbol="U",
+        low=1,
+        high=100_000,
+        log=True,
         auto="n, m and the budget: where the noise of an update overtakes what another one gains",
     )
     passes: int = parameter_field(
         10, "how often the queries are asked, the level falling from pass to pass", low=1, high=100
     )
     threshold: float | None = parameter_field(
-        None, "level of the last pass: an error above it costs an update", low=1e-6, high=1.0, log=True,
+        None,
+        "level of the last pass: an error above it costs an update",
+        low=1e-6,
+        high=1.0,
+        log=True,
         auto="the noise on an error, and how many errors are compared",
     )
-    order: str = parameter_field("workload", "the order in which queries arrive", choices=("workload", "random"))
+    order: str = parameter_field(
+        "workload", "the order in which queries arrive", choices=("workload", "random")
+    )
     measure: str = parameter_field(
-        "query", "what an update measures: the query, or its whole table", choices=("query", "marginal")
+        "query",
+        "what an update measures: the query, or its whole table",
+        choices=("query", "marginal"),
     )
 
     cells: int | None = model_cells_param()
@@ -80,7 +107,12 @@ class PMW(Algorithm):
         setup = plan_model_setup(problem, budget, self.cells, "pmw")
         default, share = (
             balanced_rounds_by_measure(
-                problem, setup.remaining_budget, UPDATE_RULES, self.measure, MAX_DEFAULT_UPDATES, MIN_DEFAULT_UPDATES
+                problem,
+                setup.remaining_budget,
+                UPDATE_RULES,
+                self.measure,
+                MAX_DEFAULT_UPDATES,
+                MIN_DEFAULT_UPDATES,
             ),
             MEASUREMENT_SHARES[self.measure],
         )
@@ -90,17 +122,26 @@ class PMW(Algorithm):
         )
         noise = math.hypot(*sparse_vector_scales(workload.width / n, comparison_spend.epsilon))
         last_level = LAST_PASS_LEVEL_FACTOR * math.log(workload.m * self.passes + 1) * noise
-        why = f"{LAST_PASS_LEVEL_FACTOR:g} log(m passes) times the noise of a comparison, {noise:.3g}: few are above by chance"
+        why = (
+            f"{LAST_PASS_LEVEL_FACTOR:g} log(m passes) times the noise of a comparison, "
+            f"{noise:.3g}: few are above by chance"
+        )
         charges = (
             PlannedEvent("above_threshold", comparison_spend, U.value, AbsoluteErrors),
             PlannedEvent("measure", measurement_spend, U.value, SomeAnswers),
         )
         choices = (
-            Setting("rounds", U.value + self.passes, "a step for every update and every end of a pass"),
+            Setting(
+                "rounds", U.value + self.passes, "a step for every update and every end of a pass"
+            ),
             U,
             self.choose_default("threshold", min(max(last_level, 1e-6), 1.0), why),
             *self.as_settings("passes", "order", "measure"),
-            Setting("share", share, "of the budget for measurements, the rest for thresholds: fitted on two tables"),
+            Setting(
+                "share",
+                share,
+                "of the budget for measurements, the rest for thresholds: fitted on two tables",
+            ),
         )
         return Plan(budget, (*charges, *setup.charges), (*choices, *setup.choices))
 
@@ -128,7 +169,9 @@ class PMW(Algorithm):
                 note = f"{free_count} free, then none above until the end of pass {pass_number}"
                 if position is not None:
                     j, queue, remaining_updates = int(queue[0]), queue[1:], remaining_updates - 1
-                    m = curator.measure(statistic_for_query(workload, self.measure, j), measurement_spend)
+                    m = curator.measure(
+                        statistic_for_query(workload, self.measure, j), measurement_spend
+                    )
                     D = history.refit(D, j, m.values, m.stddev)
                     answers = reader.answers(D)
                     note = f"{free_count} free, then update on: {query_text(workload, j)}"
@@ -144,4 +187,8 @@ class PMW(Algorithm):
 
 def pass_levels(last_level: float, passes: int) -> Array:
     """The error level of each pass, falling geometrically to the last one."""
-    return np.geomspace(max(FIRST_PASS_LEVEL, last_level), last_level, passes) if passes > 1 else np.array([last_level])
+    return (
+        np.geomspace(max(FIRST_PASS_LEVEL, last_level), last_level, passes)
+        if passes > 1
+        else np.array([last_level])
+    )

@@ -14,15 +14,17 @@ from ...queries import Marginals
 from ..algorithm import Algorithm, Step, Steps
 from ..pooled_measurements import MIN_STDDEV, Evidence, one_way_shares, project_onto_simplex
 
-CATEGORY_DISTANCE = 1024  # distance of two different categories; two numbers are at most twice that apart
+CATEGORY_DISTANCE = (
+    1024  # distance of two different categories; two numbers are at most twice that apart
+)
 VARIATIONS_PER_ROW = 2  # variations of every row in each round
 FIRST_CHANGE_PROBABILITY, LAST_CHANGE_PROBABILITY = (
     0.4,
     0.08,
 )  # probability that a variation changes a column, in the first and in the last round
-MAX_UNORDERED_CODES = (
-    50  # codes from which on a column of codes is taken to be a binned number, unless the schema says otherwise
-)
+# codes from which on a column of codes is taken to be a binned number, unless the schema says
+# otherwise
+MAX_UNORDERED_CODES = 50
 MAX_RELEASED_ROWS = 200_000  # released; more would only make them slower to use
 
 
@@ -30,36 +32,49 @@ MAX_RELEASED_ROWS = 200_000  # released; more would only make them slower to use
 class PrivateEvolutionTable(Algorithm):
     """Evolve rows by votes of the real ones, starting from noisy 1-way marginals, and fit them to these at the end.
 
-    All d 1-way marginals together with `share` of μ² (Δ₂ = √(2d)/n), projected on distributions. Columns of numbers in
-    `bin_of_code` quantile bins of those; `samples` rows S from the product. T times: V = S and two variations of each row,
-    each column drawn anew from its marginal with probability 0.4 falling to 0.08, one column at least; real rows vote
-    for the nearest of V (Hamming distance for categories, differences of quantiles for numbers; Δ₂ = √2/n); ℓ2
-    projection on distributions; systematic resampling. Released at each step: n rows from V with these weights, whose
-    columns are moved to the noisy marginals by maximal coupling (categories) or a quantile map (numbers).
+    All d 1-way marginals together with `share` of μ² (Δ₂ = √(2d)/n), projected on distributions.
+    Columns of numbers in `bin_of_code` quantile bins of those; `samples` rows S from the product. T
+    times: V = S and two variations of each row, each column drawn anew from its marginal with
+    probability 0.4 falling to 0.08, one column at least; real rows vote for the nearest of V
+    (Hamming distance for categories, differences of quantiles for numbers; Δ₂ = √2/n); ℓ2
+    projection on distributions; systematic resampling. Released at each step: n rows from V with
+    these weights, whose columns are moved to the noisy marginals by maximal coupling (categories)
+    or a quantile map (numbers).
 
-    Noisy marginals are first drawn towards uniform by as much as noise makes them uneven (`shares_of`), so that a small
-    budget does not end in one cell.
+    Noisy marginals are first drawn towards uniform by as much as noise makes them uneven
+    (`shares_of`), so that a small budget does not end in one cell.
 
-    A column has an order if the schema says so; one of more than 50 integer codes is taken to have one. A wrong guess
-    costs accuracy, never privacy. Raises InputError at δ = 0.
-    Source: after Swanberg et al. 2025 and Gonzalez, Fanti, Ramdas 2025; the recipe and its settings, which were fitted
-    on one table (UCI Adult), are ours.
+    A column has an order if the schema says so; one of more than 50 integer codes is taken to have
+    one. A wrong guess costs accuracy, never privacy. Raises InputError at δ = 0.
+    Source: after Swanberg et al. 2025 and Gonzalez, Fanti, Ramdas 2025; the recipe and its
+    settings, which were fitted on one table (UCI Adult), are ours.
     """
 
-    rounds: int = parameter_field(6, "rounds of variation and voting", symbol="T", low=1, high=100, also="steps")
-    samples: int = parameter_field(800, "rows kept a round", symbol="n_s", low=10, high=20_000, log=True)
+    rounds: int = parameter_field(
+        6, "rounds of variation and voting", symbol="T", low=1, high=100, also="steps"
+    )
+    samples: int = parameter_field(
+        800, "rows kept a round", symbol="n_s", low=10, high=20_000, log=True
+    )
     bins: int = parameter_field(4, "quantile bins of every column of numbers", low=2, high=32)
-    share: float = parameter_field(0.5, "of the budget's μ² for the 1-way marginals", low=0.05, high=0.95)
+    share: float = parameter_field(
+        0.5, "of the budget's μ² for the 1-way marginals", low=0.05, high=0.95
+    )
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges: `share` of μ² for the marginals, the rest in equal parts for T votes."""
         T = self.rounds
-        marginals_spend, votes_spend = (gaussian_spend(budget, share) for share in (self.share, (1 - self.share) / T))
+        marginals_spend, votes_spend = (
+            gaussian_spend(budget, share) for share in (self.share, (1 - self.share) / T)
+        )
         n, d = problem.effective_n, len(problem.domain.columns)
         names = ("rounds", "samples", "bins", "share")
         why = "standard deviation of the noise on every"
         choices = (
-            *(Setting(name, parameter_values(self)[name], "given; fitted on Adult") for name in names),
+            *(
+                Setting(name, parameter_values(self)[name], "given; fitted on Adult")
+                for name in names
+            ),
             Setting(
                 "sigma_marginals",
                 noise_stddev(Answers(_one_way_tables(problem)), marginals_spend, n),
@@ -67,8 +82,14 @@ class PrivateEvolutionTable(Algorithm):
             ),
             Setting("sigma", noise_stddev(CodeVotes, votes_spend, n), f"{why} share of the votes"),
         )
-        marginals_charge = PlannedEvent("measure", marginals_spend, 1, Answers(_one_way_tables(problem)), "columns")
-        return Plan(budget, (marginals_charge, PlannedEvent("measure", votes_spend, T, CodeVotes, "votes")), choices)
+        marginals_charge = PlannedEvent(
+            "measure", marginals_spend, 1, Answers(_one_way_tables(problem)), "columns"
+        )
+        return Plan(
+            budget,
+            (marginals_charge, PlannedEvent("measure", votes_spend, T, CodeVotes, "votes")),
+            choices,
+        )
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of one vote each; the first one measures the marginals too."""
@@ -91,19 +112,27 @@ class PrivateEvolutionTable(Algorithm):
                 rng,
             )
             statistic = CodeVotes(
-                V, tuple(c.bin_of_code for c in columns), tuple(c.bin_positions for c in columns), CATEGORY_DISTANCE
+                V,
+                tuple(c.bin_of_code for c in columns),
+                tuple(c.bin_positions for c in columns),
+                CATEGORY_DISTANCE,
             )
             weights = project_onto_simplex(curator.measure(statistic, votes_spend).values)
             S = V[sample_systematically(weights, self.samples, rng)]
             synthetic_rows = V[sample_systematically(weights, row_count, rng)]
             codes = np.column_stack(
-                [c.refine_to_codes(c.match_marginal(synthetic_rows[:, i], rng), rng) for i, c in enumerate(columns)]
+                [
+                    c.refine_to_codes(c.match_marginal(synthetic_rows[:, i], rng), rng)
+                    for i, c in enumerate(columns)
+                ]
             )
             note = f"{np.count_nonzero(weights):,} of {len(V):,} candidates left"
             yield Step(t, SyntheticRows.from_rows(problem.domain, codes), note)
 
     @staticmethod
-    def _vary_rows(S: Array, columns: list["_BinnedColumn"], change_probability: float, rng: Rng) -> Array:
+    def _vary_rows(
+        S: Array, columns: list["_BinnedColumn"], change_probability: float, rng: Rng
+    ) -> Array:
         """Distinct rows (v, d): S, and variations of each of its rows."""
         r, d = S.shape
         blocks = [S]
@@ -132,7 +161,8 @@ class _BinnedColumn:
     """A column in bins: `P` (k,) their noisy marginal, `bin_of_code` (size,) of each code, `bin_positions` (k,), None for
     categories.
 
-    Bins of an ordered column hold nearly equal mass; a code for missing values has its own, the last.
+    Bins of an ordered column hold nearly equal mass; a code for missing values has its own, the
+    last.
     """
 
     def __init__(self, code_shares: Array, max_bins: int, ordered: bool, present: int) -> None:
@@ -143,7 +173,9 @@ class _BinnedColumn:
             self.bin_of_code[present:] = self.bin_of_code[present - 1] + 1
         self.P = np.bincount(self.bin_of_code, code_shares)
         if ordered:
-            self.bin_positions = np.rint(2 * CATEGORY_DISTANCE * (np.cumsum(self.P) - self.P / 2)).astype(np.int64)
+            self.bin_positions = np.rint(
+                2 * CATEGORY_DISTANCE * (np.cumsum(self.P) - self.P / 2)
+            ).astype(np.int64)
 
     def match_marginal(self, column: Array, rng: Rng) -> Array:
         """The bins (m,) of a column, changed as little as possible so that their shares are P."""
@@ -154,7 +186,9 @@ class _BinnedColumn:
             matched[order] = np.repeat(np.arange(k), target_counts)
             return matched
         surplus, sorted_bins = np.bincount(column, minlength=k) - target_counts, column[order]
-        moved_rows = order[np.arange(m) - np.searchsorted(sorted_bins, sorted_bins) < surplus[sorted_bins]]
+        moved_rows = order[
+            np.arange(m) - np.searchsorted(sorted_bins, sorted_bins) < surplus[sorted_bins]
+        ]
         matched[moved_rows] = rng.permutation(np.repeat(np.arange(k), np.maximum(-surplus, 0)))
         return matched
 
@@ -168,10 +202,19 @@ class _BinnedColumn:
 
 def _quantile_bins(P: Array, max_bins: int) -> Array:
     """The bins (k,) of neighbouring codes with nearly equal mass, at most `max_bins` of them."""
-    bin_of_code, bin_number, mass, remaining_mass = np.zeros(len(P), dtype=np.int64), 0, 0.0, float(P.sum())
+    bin_of_code, bin_number, mass, remaining_mass = (
+        np.zeros(len(P), dtype=np.int64),
+        0,
+        0.0,
+        float(P.sum()),
+    )
     for code, share in enumerate(P):
         bin_of_code[code] = bin_number
         mass += share
-        if bin_number < max_bins - 1 and code < len(P) - 1 and mass >= remaining_mass / (max_bins - bin_number):
+        if (
+            bin_number < max_bins - 1
+            and code < len(P) - 1
+            and mass >= remaining_mass / (max_bins - bin_number)
+        ):
             remaining_mass, mass, bin_number = remaining_mass - mass, 0.0, bin_number + 1
     return bin_of_code

@@ -25,31 +25,38 @@ from .shared.clique_selection import find_public_model
 from .shared.maximum_entropy_fit import staged_fit
 from .shared.optimal_noise import optimise_noise
 
-FIT_ITERATIONS, FIT_PRIOR_WEIGHT = 200, 0.8  # iterations and prior of a non-negative fit, as in gaussian_maxent
+FIT_ITERATIONS, FIT_PRIOR_WEIGHT = (
+    200,
+    0.8,
+)  # iterations and prior of a non-negative fit, as in gaussian_maxent
 
 
 @by_name
 class Residual(Algorithm):
     """Measure the part of each table beyond its margins, once, with the noise split to keep the answers' error least.
 
-    The only touch of records is one Gaussian release of `Residuals` (Δ₂ derived there) with σ = Δ₂/(nμ), exactly μ-GDP.
-    The weights come from `theory.optimal_noise`: no other unbiased Gaussian release of these tables has a smaller total
-    variance. A table is the sum of its parts, so that tables agree on what they share, and cells have exact variances
-    and covariances, whatever the number of columns: nothing is fitted, and nothing is held but the tables.
+    The only touch of records is one Gaussian release of `Residuals` (Δ₂ derived there) with σ =
+    Δ₂/(nμ), exactly μ-GDP. The weights come from `theory.optimal_noise`: no other unbiased Gaussian
+    release of these tables has a smaller total variance. A table is the sum of its parts, so that
+    tables agree on what they share, and cells have exact variances and covariances, whatever the
+    number of columns: nothing is fitted, and nothing is held but the tables.
 
         y       = r_S ⊗(n_l I − J) table_S + N(0, σ²), for all sets S inside some table
-        part_S  = ⊗(I − J/n_l) y_S/(r_S k_S)                    the noise outside of the space is taken off
-        table_M = 1/k_M + Σ_{S ⊆ M} part_S, spread evenly over the other columns of M
+        part_S  = ⊗(I − J/n_l) y_S/(r_S k_S)                    the noise outside of the space is
+        taken off table_M = 1/k_M + Σ_{S ⊆ M} part_S, spread evenly over the other columns of M
 
-    Cells may be below 0: that is what unbiased means. With fit = nonnegative a maximum-entropy distribution is fitted
-    to the tables asked for, as far as one can be held; it is biased, and better where the noise is large.
-    Raises InputError at δ = 0 and for queries that are not read off tables.
-    Source: Xiao, He, Zhang, Kifer 2023 (ResidualPlanner, added records); the split under replaced records is derived in
-    `optimum`.
+    Cells may be below 0: that is what unbiased means. With fit = nonnegative a maximum-entropy
+    distribution is fitted to the tables asked for, as far as one can be held; it is biased, and
+    better where the noise is large. Raises InputError at δ = 0 and for queries that are not read
+    off tables.
+    Source: Xiao, He, Zhang, Kifer 2023 (ResidualPlanner, added records); the split under replaced
+    records is derived in `optimum`.
     """
 
     fit: str = parameter_field(
-        "none", "what is released: the unbiased answers themselves, or a non-negative fit to them, which is biased",
+        "none",
+        "what is released: the unbiased answers themselves, or a non-negative fit to them, which "
+        "is biased",
         choices=("none", "nonnegative"),
     )
 
@@ -58,20 +65,37 @@ class Residual(Algorithm):
         tables = require_marginals(problem.workload, "residual")
         spend = gaussian_spend(budget)
         spaces, noise_optimum = cached_residual_spaces(tables), optimise_noise(tables)
-        part_weights = np.sqrt(noise_optimum.information * spaces.cells)  # √(t_S k_S) is what a part is multiplied by
+        part_weights = np.sqrt(
+            noise_optimum.information * spaces.cells
+        )  # √(t_S k_S) is what a part is multiplied by
         weights = round_weights_to_grid(
-            part_weights / (part_weights.max(initial=0.0) or 1.0) / spaces.cells, grid_step(problem.n)
+            part_weights / (part_weights.max(initial=0.0) or 1.0) / spaces.cells,
+            grid_step(problem.n),
         )
         statistic = Residuals(tables, np.minimum(weights, 1 / spaces.cells))
         if self.fit == "nonnegative":
             require_fit_model(problem, tables)  # or it is refused, before anything is charged
         rmse = math.sqrt(noise_optimum.upper_bound / tables.m) / (problem.effective_n * spend.mu)
         choices = (
-            Setting("rounds", 1 + (self.fit != "none"), "all is measured at once, and then fitted where that is asked"),
-            Setting("fit", self.fit, "counts below 0 stay" if self.fit == "none" else "no count below 0, hence biased"),
-            Setting("spaces", int(spaces.count.sum()), "tables and their margins, each apart from what it sums up"),
             Setting(
-                "sigma", noise_stddev(statistic, spend, problem.effective_n), "noise on the weighted parts, bΔ₂/(nμ)"
+                "rounds",
+                1 + (self.fit != "none"),
+                "all is measured at once, and then fitted where that is asked",
+            ),
+            Setting(
+                "fit",
+                self.fit,
+                "counts below 0 stay" if self.fit == "none" else "no count below 0, hence biased",
+            ),
+            Setting(
+                "spaces",
+                int(spaces.count.sum()),
+                "tables and their margins, each apart from what it sums up",
+            ),
+            Setting(
+                "sigma",
+                noise_stddev(statistic, spend, problem.effective_n),
+                "noise on the weighted parts, bΔ₂/(nμ)",
             ),
             Setting("rmse", rmse, "of all counts of the tables, exactly"),
         )
@@ -83,7 +107,11 @@ class Residual(Algorithm):
         measurement = curator.measure(statistic, spend)
         answers = to_unbiased_answers(statistic, measurement.values, measurement.stddev)
         fit = partial(
-            fit_nonnegative, problem, statistic.workload, answers, FIT_PRIOR_WEIGHT * spend.mu * problem.effective_n
+            fit_nonnegative,
+            problem,
+            statistic.workload,
+            answers,
+            FIT_PRIOR_WEIGHT * spend.mu * problem.effective_n,
         )
         answers = replace(answers, fit=fit)
         yield Step(1, answers, "unbiased answers")
@@ -97,23 +125,34 @@ def to_unbiased_answers(statistic: Residuals, values: Array, stddev: float) -> U
     set_types = cached_residual_spaces(statistic.workload).type_of
     for S, set_type in set_types.items():
         sizes = domain.shape_of(S)
-        end, factor = start + math.prod(sizes), float(statistic.weights[set_type]) * math.prod(sizes)
+        end, factor = (
+            start + math.prod(sizes),
+            float(statistic.weights[set_type]) * math.prod(sizes),
+        )
         parts.append(subtract_axis_means(values[start:end].reshape(sizes) / factor).ravel())
         variances.append((stddev / factor) ** 2)
         start = end
-    return UnbiasedAnswers(domain, tuple(set_types), np.concatenate(parts), np.array(variances), None)
+    return UnbiasedAnswers(
+        domain, tuple(set_types), np.concatenate(parts), np.array(variances), None
+    )
 
 
-def fit_nonnegative(problem: QueryRelease, tables: Marginals, answers: UnbiasedAnswers, weight: float) -> Release:
+def fit_nonnegative(
+    problem: QueryRelease, tables: Marginals, answers: UnbiasedAnswers, weight: float
+) -> Release:
     """The maximum-entropy fit to unbiased answers: no cell is below 0, so it is biased; InputError where too large."""
     model = require_fit_model(problem, tables)
     standard_errors = np.maximum(answers.standard_errors(tables), MIN_STDDEV)
-    *_, (D, _) = staged_fit(Evidence(tables, answers.answers(tables), standard_errors), weight, FIT_ITERATIONS, model)
+    *_, (D, _) = staged_fit(
+        Evidence(tables, answers.answers(tables), standard_errors), weight, FIT_ITERATIONS, model
+    )
     return model.release(D)
 
 
 def require_fit_model(problem: QueryRelease, tables: Marginals) -> JunctionTreeModel:
     """The model that a fit is stored in; InputError where cells are too many and no tree over all tables is small."""
     if (model := find_public_model(problem, tables, None)) is None:
-        raise InputError("these tables fit no distribution that could be held; their unbiased answers need none")
+        raise InputError(
+            "these tables fit no distribution that could be held; their unbiased answers need none"
+        )
     return model

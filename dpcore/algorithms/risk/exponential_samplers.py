@@ -33,45 +33,72 @@ class OneDraw(Algorithm):
     """The base of algorithms that draw one parameter from a density, and release it as a point of K."""
 
     problem = RiskMinimisation
-    sampler_name = ""  # of the curator's samplers; the one that the plan chose where there is no name
+    sampler_name = (
+        ""  # of the curator's samplers; the one that the plan chose where there is no name
+    )
     note_template: ClassVar[str]  # with names of choices to fill in
 
     def target_density(self, problem: RiskMinimisation, plan: Plan) -> Any:  # noqa: ARG002 - for others
         """The density to draw from: the one that the plan charges for."""
         return plan.planned_event("draw").statistic
 
-    def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng) -> Steps:
+    def steps(
+        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng
+    ) -> Steps:
         """One step with the draw."""
         name = self.sampler_name or plan["sampler"]
         x = curator.draw_parameter(self.target_density(problem, plan), name, plan.spend_of("draw"))
-        yield Step(1, ReleasedParameter(problem.names, problem.region.project(x)), self.note_template.format_map(plan))
+        yield Step(
+            1,
+            ReleasedParameter(problem.names, problem.region.project(x)),
+            self.note_template.format_map(plan),
+        )
 
 
 @by_name
 class RegularizedExponential(Algorithm):
     """Draw x ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K; with m stages, again with c the last draw and a larger μ.
 
-    Each of m stages is s/√m-GDP by k = (μ + strength)(s n/(√m G))² (`RegularisedRisk`), together s-GDP, and within τ/m
-    of its law; (1 + e^ε)τ = θδ is charged beside them. Stage j = 0 … m − 1 expects the optimum within r^j R of its c,
-    so its μ is r^−j times that of the first; r (`theory.learning.shrink`) and the rest are fixed beforehand.
-    Raises InputError for δ = 0, μ = 0 without strong convexity, and where no sampler serves.
+    Each of m stages is s/√m-GDP by k = (μ + strength)(s n/(√m G))² (`RegularisedRisk`), together
+    s-GDP, and within τ/m of its law; (1 + e^ε)τ = θδ is charged beside them. Stage j = 0 … m − 1
+    expects the optimum within r^j R of its c, so its μ is r^−j times that of the first; r
+    (`theory.learning.shrink`) and the rest are fixed beforehand. Raises InputError for δ = 0, μ = 0
+    without strong convexity, and where no sampler serves.
     Source: Gopi, Lee, Liu 2022, Theorems 6.2 and 6.8, calibrated exactly; stages are an extension.
     """
 
-    calibration: str = parameter_field("erm", "which risk μ is chosen for: the empirical one, or the population's",
-                             choices=("erm", "sco"))
+    calibration: str = parameter_field(
+        "erm",
+        "which risk μ is chosen for: the empirical one, or the population's",
+        choices=("erm", "sco"),
+    )
     mu: float | None = parameter_field(
-        None, "weight of the regulariser μ‖x − c‖²/2, of the first stage", symbol="μ", low=0, high=1e9, log=True,
+        None,
+        "weight of the regulariser μ‖x − c‖²/2, of the first stage",
+        symbol="μ",
+        low=0,
+        high=1e9,
+        log=True,
         auto="n, d, G, R and s: the smallest bound on the chosen risk",
     )
     stages: int = parameter_field(
-        1, "draws, each centred at the one before and held more tightly; 0: as many as n, d and s suggest",
-        symbol="m", low=0, high=6,
+        1,
+        "draws, each centred at the one before and held more tightly; 0: as many as n, d and s "
+        "suggest",
+        symbol="m",
+        low=0,
+        high=6,
     )
     theta: float = parameter_field(
-        SAMPLER_ERROR_DELTA_SHARE, "share of δ that pays for the sampler's error", symbol="θ", low=0, high=0.5
+        SAMPLER_ERROR_DELTA_SHARE,
+        "share of δ that pays for the sampler's error",
+        symbol="θ",
+        low=0,
+        high=0.5,
     )
-    sampler: str = parameter_field("auto", "how to draw; all have the same law", choices=("auto", *AUTOMATIC_SAMPLERS))
+    sampler: str = parameter_field(
+        "auto", "how to draw; all have the same law", choices=("auto", *AUTOMATIC_SAMPLERS)
+    )
 
     problem = RiskMinimisation
 
@@ -96,12 +123,16 @@ class RegularizedExponential(Algorithm):
         if is_strongly_convex:
             bound = d / k + mu * R * R / 2
         else:
-            bound = (theory.erm_bound if self.calibration == "erm" else theory.sco_bound)(**public_numbers, mu=mu)
+            bound = (theory.erm_bound if self.calibration == "erm" else theory.sco_bound)(
+                **public_numbers, mu=mu
+            )
         choices = (
             Setting("rounds", m, "one draw a stage"),
             Setting("stages", m, "given" if self.stages else "a rule of thumb from n, d and s"),
             *self.as_settings("calibration"),
-            Setting("sampler", name, "the first that serves" if self.sampler == "auto" else "given"),
+            Setting(
+                "sampler", name, "the first that serves" if self.sampler == "auto" else "given"
+            ),
             Setting("s", s, "GDP parameter of the whole: the largest at (1 − θ)δ"),
             Setting("theta", self.theta, "share of δ that pays for the sampler's error"),
             Setting("tau", tau * m, "total variation the sampler may be off by: θδ/(1 + e^ε)"),
@@ -111,18 +142,26 @@ class RegularizedExponential(Algorithm):
             Setting("mu_star", mu_star, "smallest bound on the chosen risk"),
             Setting("stage_s", spend.mu, "GDP parameter of one stage: s/√m"),
             Setting("stage_tau", tau, "sampler error of one stage: τ/m"),
-            Setting("stage_radii", [R * r**j for j in range(m)], f"{r:.3g} of the one before, from n, d and s"),
+            Setting(
+                "stage_radii",
+                [R * r**j for j in range(m)],
+                f"{r:.3g} of the one before, from n, d and s",
+            ),
             Setting("risk_bound", bound, "expected excess risk of the first stage, at the most"),
         )
         return Plan(budget, (PlannedEvent("draw", spend, m, RegularisedRisk),), choices)
 
-    def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng) -> Steps:
+    def steps(
+        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng
+    ) -> Steps:
         """Steps of one draw each; μ grows as the radius shrinks."""
         spend, x = plan.spend_of("draw"), problem.region.centre
         for t, radius in enumerate(plan["stage_radii"], 1):
             mu = plan["mu"] * problem.R / radius
             x = curator.draw_parameter(_regularised_density(problem, x, mu), plan["sampler"], spend)
-            yield Step(t, ReleasedParameter(problem.names, x), f"centred within {radius:.3g}, μ = {mu:.3g}")
+            yield Step(
+                t, ReleasedParameter(problem.names, x), f"centred within {radius:.3g}, μ = {mu:.3g}"
+            )
 
 
 def _regularised_density(problem: RiskMinimisation, centre: Array, mu: float) -> RegularisedRisk:
@@ -134,16 +173,25 @@ def _regularised_density(problem: RiskMinimisation, centre: Array, mu: float) ->
 class AlternatingSampler(OneDraw):
     """The same law as regularized_exponential in one stage, by the paper's own sampler: single records, one at a time.
 
-    s-GDP and within τ of its law, as there; T and η of the chain are fixed from public numbers, and only its last state
-    is released. n ≤ 200. Source: Gopi, Lee, Liu 2022, Algorithms 1 and 2.
+    s-GDP and within τ of its law, as there; T and η of the chain are fixed from public numbers, and
+    only its last state is released. n ≤ 200. Source: Gopi, Lee, Liu 2022, Algorithms 1 and 2.
     """
 
     mu: float | None = parameter_field(
-        None, "weight of the regulariser μ‖x − c‖²/2", symbol="μ", low=0, high=1e9, log=True,
+        None,
+        "weight of the regulariser μ‖x − c‖²/2",
+        symbol="μ",
+        low=0,
+        high=1e9,
+        log=True,
         auto="n, d, G, R and s: the smallest bound on the empirical risk",
     )
     theta: float = parameter_field(
-        SAMPLER_ERROR_DELTA_SHARE, "share of δ that pays for the sampler's error", symbol="θ", low=0, high=0.5
+        SAMPLER_ERROR_DELTA_SHARE,
+        "share of δ that pays for the sampler's error",
+        symbol="θ",
+        low=0,
+        high=0.5,
     )
 
     sampler_name, note_template = "alternating", "{chain:,} steps of the chain"
@@ -152,9 +200,13 @@ class AlternatingSampler(OneDraw):
         """The charge of one draw, planned like regularized_exponential's."""
         inner_plan = RegularizedExponential(mu=self.mu, theta=self.theta).plan(problem, budget)
         target = _regularised_density(problem, problem.region.centre, inner_plan["mu"])
-        SAMPLERS["alternating"].require_supported(target, inner_plan["k"], inner_plan["tau"], problem.n)
+        SAMPLERS["alternating"].require_supported(
+            target, inner_plan["k"], inner_plan["tau"], problem.n
+        )
         T, eta = rounds_and_step(target, inner_plan["k"], inner_plan["tau"])
-        inner_choices = tuple(c for c in inner_plan.settings if c.name not in ("sampler", "calibration"))
+        inner_choices = tuple(
+            c for c in inner_plan.settings if c.name not in ("sampler", "calibration")
+        )
         choices = (
             *inner_choices,
             Setting("chain", T, "steps of the chain for τ"),
@@ -171,11 +223,11 @@ class AlternatingSampler(OneDraw):
 class Exponential(OneDraw):
     """Draw x ∝ exp(−kF(x)) on a bounded K, k = ε₀n/(2RG): ε₀-bounded range, hence ε₀-DP with δ = 0 (`PlainRisk`).
 
-    2R is the diameter of K. ε₀ is ε, or what δ > 0 allows if that is more; 0.01 δ then pays for the sampler's error.
-    At δ = 0 it is drawn on a public grid, without rounding (`samplers.lattice`). Raises InputError on R^d, and where
-    no sampler serves: with δ = 0 nothing pays for an error, and beyond two dimensions, but for means within a box, no
-    exact sampler is certain to end, whatever the records, so none is started. Source: McSherry, Talwar 2007; Bassily,
-    Smith, Thakurta 2014.
+    2R is the diameter of K. ε₀ is ε, or what δ > 0 allows if that is more; 0.01 δ then pays for the
+    sampler's error. At δ = 0 it is drawn on a public grid, without rounding (`samplers.lattice`).
+    Raises InputError on R^d, and where no sampler serves: with δ = 0 nothing pays for an error, and
+    beyond two dimensions, but for means within a box, no exact sampler is certain to end, whatever
+    the records, so none is started. Source: McSherry, Talwar 2007; Bassily, Smith, Thakurta 2014.
     """
 
     note_template = "k = {k:.4g}"
@@ -195,7 +247,9 @@ class Exponential(OneDraw):
         choices = (
             Setting("rounds", 1, "one draw"),
             Setting("sampler", name, why),
-            Setting("epsilon_0", spend.epsilon, "bounded range: ε, or what δ allows if that is more"),
+            Setting(
+                "epsilon_0", spend.epsilon, "bounded range: ε, or what δ allows if that is more"
+            ),
             Setting("k", k, "ε₀n/(2RG)"),
             Setting("G", problem.G, "rows' losses differ by a G-Lipschitz function"),
             Setting("tau", tau, "total variation the sampler may be off by"),
@@ -208,9 +262,9 @@ class Exponential(OneDraw):
 class RankExponential(OneDraw):
     """Draw x with probability density ∝ exp(−ε₀|#{z ≤ x} − qn|/2) on the column's public range (`RankError`).
 
-    Ranks move by at most 1, so it is ε₀-bounded range and ε₀-DP, at δ = 0 too: it is drawn on a public grid, without
-    rounding (`samplers.ranks`). Raises InputError for anything but a quantile of one
-    column. Source: Smith 2011, Algorithm 2.
+    Ranks move by at most 1, so it is ε₀-bounded range and ε₀-DP, at δ = 0 too: it is drawn on a
+    public grid, without rounding (`samplers.ranks`). Raises InputError for anything but a quantile
+    of one column. Source: Smith 2011, Algorithm 2.
     """
 
     sampler_name, note_template = "rank", "k = {k:.4g}"
@@ -222,10 +276,14 @@ class RankExponential(OneDraw):
         target = RankError(problem.loss, problem.region, problem.location)
         target.check()
         spend = equal_draw_spend(budget, 1)
-        SAMPLERS["rank"].require_supported(target, target.k(problem.effective_n, spend), 0.0, problem.n)
+        SAMPLERS["rank"].require_supported(
+            target, target.k(problem.effective_n, spend), 0.0, problem.n
+        )
         choices = (
             Setting("rounds", 1, "one draw"),
-            Setting("epsilon_0", spend.epsilon, "bounded range: ε, or what δ allows if that is more"),
+            Setting(
+                "epsilon_0", spend.epsilon, "bounded range: ε, or what δ allows if that is more"
+            ),
             Setting("k", target.k(problem.effective_n, spend), "ε₀n/2, on shares of rows"),
         )
         return Plan(budget, (PlannedEvent("draw", spend, statistic=target),), choices)

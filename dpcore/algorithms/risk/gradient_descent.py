@@ -32,24 +32,34 @@ def _positive_param(doc: str, symbol: str, auto: str) -> Any:
 class NoisyGD(Algorithm):
     """Noisy gradient descent: x ← Π_K(x − step · (∇F(x) + noise)), T times, on the clipped mean gradient.
 
-    Each gradient is Gaussian(μ*/√T): noise of deviation Δ₂√T/(nμ*), Δ₂ = min(2C, G) (`MeanGradient`),
-    so all T are exactly μ*-GDP. Averages of iterates are post-processing. Raises InputError for δ = 0.
+    Each gradient is Gaussian(μ*/√T): noise of deviation Δ₂√T/(nμ*), Δ₂ = min(2C, G)
+    (`MeanGradient`), so all T are exactly μ*-GDP. Averages of iterates are post-processing. Raises
+    InputError for δ = 0.
     Source: Bassily, Smith, Thakurta 2014, full batch; Dong, Roth, Su 2022 for the accounting.
     """
 
     rounds: int = parameter_field(100, "gradient steps", symbol="T", low=1, high=100_000, log=True)
-    step: float | None = _positive_param("step size", "η", "R, T and the noise, for any convex loss")
-    clip: float | None = _positive_param(
-        "length that gradients of single rows are cut to", "C", "the loss's steepest slope: nothing is cut"
+    step: float | None = _positive_param(
+        "step size", "η", "R, T and the noise, for any convex loss"
     )
-    average: str = parameter_field("tail", "what is released: the mean of iterates", choices=("tail", "all", "last"))
+    clip: float | None = _positive_param(
+        "length that gradients of single rows are cut to",
+        "C",
+        "the loss's steepest slope: nothing is cut",
+    )
+    average: str = parameter_field(
+        "tail", "what is released: the mean of iterates", choices=("tail", "all", "last")
+    )
 
     problem = RiskMinimisation
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charges of T equal gradients; the step R/√(T(L² + dσ²)) minimises the textbook bound on the average."""
         spend = self._gradient_spend(problem, budget)
-        clip, R = self.choose_default("clip", problem.lipschitz_constant, "no gradient is longer"), problem.R
+        clip, R = (
+            self.choose_default("clip", problem.lipschitz_constant, "no gradient is longer"),
+            problem.R,
+        )
         L, d, T, n = clip.value, problem.d, self.rounds, problem.effective_n
         sigma = noise_stddev(_mean_gradient(problem, problem.region.centre, L), spend, n)
         gradient_length = math.sqrt(L * L + d * sigma * sigma + self._squared_sampling_length(L, n))
@@ -77,19 +87,32 @@ class NoisyGD(Algorithm):
         """The choices that only this algorithm makes: the GDP parameter of the whole."""
         return (Setting("s", spend.mu * math.sqrt(self.rounds), "GDP parameter of the whole"),)
 
-    def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng) -> Steps:
+    def steps(
+        self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng
+    ) -> Steps:
         """Steps of one noisy gradient each."""
         spend, T = plan.spend_of("measure"), plan["rounds"]
-        first_averaged = {"all": 1, "tail": T // 2 + 1, "last": T}[self.average]  # iterate that counts in the mean
+        first_averaged = {"all": 1, "tail": T // 2 + 1, "last": T}[
+            self.average
+        ]  # iterate that counts in the mean
         x = total = problem.region.centre
         for t in range(1, T + 1):
             statistic = _mean_gradient(problem, x, plan["clip"])
             is_sampled = isinstance(spend, SubsampledGaussian)
-            measurement = curator.measure_sample(statistic, spend) if is_sampled else curator.measure(statistic, spend)
+            measurement = (
+                curator.measure_sample(statistic, spend)
+                if is_sampled
+                else curator.measure(statistic, spend)
+            )
             x = problem.region.project(x - plan["step"] * measurement.values)
-            total = total + x if t > first_averaged else x  # before the mean begins, the last iterate
+            total = (
+                total + x if t > first_averaged else x
+            )  # before the mean begins, the last iterate
             yield Step(
-                t, ReleasedParameter(problem.names, problem.region.project(total / max(t - first_averaged + 1, 1)))
+                t,
+                ReleasedParameter(
+                    problem.names, problem.region.project(total / max(t - first_averaged + 1, 1))
+                ),
             )
 
 
@@ -102,19 +125,28 @@ def _mean_gradient(problem: RiskMinimisation, x: Array, clip: float) -> MeanGrad
 class DPSGD(NoisyGD):
     """DP-SGD: gradient descent on Poisson samples, rate q: sums clipped at C with noise N(0, (zC)²), over qn.
 
-    z is the smallest for which T such sums are (ε, δ)-DP by privacy loss distributions under replacement
-    (`subsampled_epsilon`, where a replacement moves a sum by 2C). Raises InputError for δ = 0, and where people have
-    several rows. Source: Abadi et al. 2016, Algorithm 1; Doroshenko et al. 2022 for the accounting.
+    z is the smallest for which T such sums are (ε, δ)-DP by privacy loss distributions under
+    replacement (`subsampled_epsilon`, where a replacement moves a sum by 2C). Raises InputError for
+    δ = 0, and where people have several rows. Source: Abadi et al. 2016, Algorithm 1; Doroshenko et
+    al. 2022 for the accounting.
     """
 
     rounds: int = parameter_field(200, "gradient steps", symbol="T", low=1, high=20_000, log=True)
-    rate: float = parameter_field(0.05, "probability with which a row is in a step's sample", symbol="q", low=1e-5, high=0.9,
-                        log=True)
+    rate: float = parameter_field(
+        0.05,
+        "probability with which a row is in a step's sample",
+        symbol="q",
+        low=1e-5,
+        high=0.9,
+        log=True,
+    )
 
     def _gradient_spend(self, problem: RiskMinimisation, budget: Budget) -> SubsampledGaussian:
         """The spend of one gradient on a sample; InputError where a person has several rows."""
         if problem.effective_n < problem.n:
-            raise InputError("dp_sgd protects single rows only, not several rows of a person; use noisy_gd")
+            raise InputError(
+                "dp_sgd protects single rows only, not several rows of a person; use noisy_gd"
+            )
         return sampled_sum_spend(budget, self.rate, self.rounds)
 
     def _squared_sampling_length(self, clip: float, n: float) -> float:
@@ -123,5 +155,9 @@ class DPSGD(NoisyGD):
 
     def _extra_settings(self, spend: SubsampledGaussian) -> tuple[Setting, ...]:
         """The choices of the sampling rate and of the noise that it needs."""
-        multiplier = Setting("noise_multiplier", spend.noise_multiplier, "the smallest that keeps the promise, to 0.3%")
+        multiplier = Setting(
+            "noise_multiplier",
+            spend.noise_multiplier,
+            "the smallest that keeps the promise, to 0.3%",
+        )
         return (*self.as_settings("rate"), multiplier)

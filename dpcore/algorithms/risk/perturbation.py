@@ -6,7 +6,15 @@ from ...core.errors import InputError
 from ...core.parameters import parameter_field
 from ...core.types import Rng, by_name
 from ...models.releases import ReleasedParameter
-from ...privacy.accounting import ROUNDING_MARGIN, Approximate, Budget, Plan, PlannedEvent, Setting, gaussian_spend
+from ...privacy.accounting import (
+    ROUNDING_MARGIN,
+    Approximate,
+    Budget,
+    Plan,
+    PlannedEvent,
+    Setting,
+    gaussian_spend,
+)
 from ...privacy.curators.risk_curator import RiskCurator
 from ...privacy.measurement import noise_stddev
 from ...privacy.statistics import PerturbedRisk, RegularisedMinimiser
@@ -22,14 +30,20 @@ KINK_WIDTH_SHARE = 0.01  # width over which kinks are rounded off, as a share of
 class OutputPerturbation(Algorithm):
     """Output perturbation: argmin F(x) + μ‖x − c‖²/2 over R^d, plus Gaussian noise, projected onto K.
 
-    The minimiser moves by Δ₂/n, Δ₂ = G/(m + μ), when a record is replaced (`RegularisedMinimiser`), so noise of
-    deviation Δ₂/(ns) is exactly s-GDP. Kinks are rounded off over 0.01 R, which costs at most that much risk. Raises
-    InputError for δ = 0, and for a μ so small that rounding would count.
+    The minimiser moves by Δ₂/n, Δ₂ = G/(m + μ), when a record is replaced (`RegularisedMinimiser`),
+    so noise of deviation Δ₂/(ns) is exactly s-GDP. Kinks are rounded off over 0.01 R, which costs
+    at most that much risk. Raises InputError for δ = 0, and for a μ so small that rounding would
+    count.
     Source: Chaudhuri, Monteleoni, Sarwate 2011, Algorithm 1, with Gaussian noise.
     """
 
     mu: float | None = parameter_field(
-        None, "weight of the regulariser μ‖x − c‖²/2", symbol="μ", low=1e-12, high=1e9, log=True,
+        None,
+        "weight of the regulariser μ‖x − c‖²/2",
+        symbol="μ",
+        low=1e-12,
+        high=1e9,
+        log=True,
         auto="n, d, G, R and s: where the pull to the centre costs as much as the noise",
     )
 
@@ -42,7 +56,9 @@ class OutputPerturbation(Algorithm):
         G = _regularised_minimiser(problem, 1.0).G
         mu_star = math.sqrt(2 * math.sqrt(problem.d) * G * L / (n * spend.mu)) / R
         is_strongly_convex = problem.loss.strong_convexity > 0
-        why = "strongly convex: none needed" if is_strongly_convex else "pull and noise cost the same"
+        why = (
+            "strongly convex: none needed" if is_strongly_convex else "pull and noise cost the same"
+        )
         mu_setting = self.choose_default("mu", 0.0 if is_strongly_convex else mu_star, why)
         mu = mu_setting.value
         statistic = _regularised_minimiser(problem, mu)
@@ -54,29 +70,42 @@ class OutputPerturbation(Algorithm):
             Setting("mu_star", mu_star, "pull and noise cost the same"),
             Setting("sigma", sigma, "deviation of the noise on every coordinate"),
             Setting("s", spend.mu, "GDP parameter"),
-            Setting("risk_bound", L * math.sqrt(problem.d) * sigma + mu * R * R / 2, "if the optimum is inside K"),
+            Setting(
+                "risk_bound",
+                L * math.sqrt(problem.d) * sigma + mu * R * R / 2,
+                "if the optimum is inside K",
+            ),
         )
         return Plan(budget, (PlannedEvent("measure", spend, statistic=statistic),), choices)
 
     def steps(self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, rng: Rng) -> Steps:
         """One step with the release."""
-        x = curator.measure(_regularised_minimiser(problem, plan["mu"]), plan.spend_of("measure")).values
-        yield Step(1, ReleasedParameter(problem.names, problem.region.project(x)), f"noise {plan['sigma']:.3g}")
+        x = curator.measure(
+            _regularised_minimiser(problem, plan["mu"]), plan.spend_of("measure")
+        ).values
+        yield Step(
+            1,
+            ReleasedParameter(problem.names, problem.region.project(x)),
+            f"noise {plan['sigma']:.3g}",
+        )
 
 
 def _regularised_minimiser(problem: RiskMinimisation, mu: float) -> RegularisedMinimiser:
     """The minimiser of the risk with regulariser weight μ, kinks rounded off, as a statistic."""
     width = KINK_WIDTH_SHARE * problem.R
-    return RegularisedMinimiser(problem.loss, problem.region, mu, width, problem.n, problem.location)
+    return RegularisedMinimiser(
+        problem.loss, problem.region, mu, width, problem.n, problem.location
+    )
 
 
 @by_name
 class ObjectivePerturbation(OneDraw):
     """Objective perturbation: argmin of F(x) + Λ‖x − c‖²/(2n) + ⟨ξ, x⟩/n, ξ Gaussian, projected onto K.
 
-    Λ pays for the determinant with `share` of ε, ξ for the rest, as derived in `PerturbedRisk`: (ε, δ)-DP, charged as
-    Approximate(ε, δ). A loss with kinks is first rounded off over 0.01 R. Raises InputError for δ = 0, for the squared
-    distance, and where public numbers do not prove that a solution is found, and near enough.
+    Λ pays for the determinant with `share` of ε, ξ for the rest, as derived in `PerturbedRisk`: (ε,
+    δ)-DP, charged as Approximate(ε, δ). A loss with kinks is first rounded off over 0.01 R. Raises
+    InputError for δ = 0, for the squared distance, and where public numbers do not prove that a
+    solution is found, and near enough.
     Source: Kifer, Smith, Thakurta 2012, Algorithm 1.
     """
 

@@ -1,7 +1,8 @@
 """Risk bounds of the regularised exponential mechanism as functions of public numbers, corrected.
 
-n records, d dimensions, f(·; z) − f(·; z') G-Lipschitz, R = max ‖x − c‖ on K, s the GDP parameter of the whole draw.
-Source throughout: Gopi, Lee, Liu 2022; the corrections are said beside each formula.
+n records, d dimensions, f(·; z) − f(·; z') G-Lipschitz, R = max ‖x − c‖ on K, s the GDP parameter
+of the whole draw. Source throughout: Gopi, Lee, Liu 2022; the corrections are said beside each
+formula.
 """
 
 import math
@@ -10,7 +11,8 @@ import math
 def erm_mu(*, n: float, d: int, G: float, R: float, s: float) -> float:
     """The regularisation μ = √(2d) G/(snR) that minimises `erm_bound`.
 
-    Theorem 6.4 has a diameter D for R and a closed form for s; centring K at c makes ‖x* − c‖ ≤ R enough.
+    Theorem 6.4 has a diameter D for R and a closed form for s; centring K at c makes ‖x* − c‖ ≤ R
+    enough.
     """
     return math.sqrt(2 * d) * G / (s * n * R)
 
@@ -36,8 +38,8 @@ def sco_bound(*, n: float, d: int, G: float, R: float, s: float, mu: float) -> f
 def paper_gdp_parameter(*, epsilon: float, delta: float) -> float:
     """The GDP parameter s = √(2c + 2ε) − √(2c), c = log(3/(4δ)), of Theorem 6.4; the exact s is larger.
 
-    The theorem leaves δ/3 for the sampler but needs (1 + e^ε)δ/3, so that as printed it spends more than δ. Theorem
-    6.9's s = ε/√(2c) is not even safe at large ε.
+    The theorem leaves δ/3 for the sampler but needs (1 + e^ε)δ/3, so that as printed it spends more
+    than δ. Theorem 6.9's s = ε/√(2c) is not even safe at large ε.
     """
     c = math.log(3 / (4 * delta))
     return math.sqrt(2 * c + 2 * epsilon) - math.sqrt(2 * c)
@@ -52,7 +54,8 @@ def stage_count(*, n: float, d: int, s: float) -> int:
 def stage_radius_ratio(*, n: float, d: int, s: float, smooth: bool) -> float:
     """The ratio of a stage's radius to the last one's: ¼ for a loss with kinks, else 6√q within ¼ … ½.
 
-    A rule of thumb from public numbers. Kinks make the minimum sharp, and a draw comes near it at once. A smooth risk
-    is flat there, so that a draw of little budget finds the optimum no better than to about √q of the radius.
+    A rule of thumb from public numbers. Kinks make the minimum sharp, and a draw comes near it at
+    once. A smooth risk is flat there, so that a draw of little budget finds the optimum no better
+    than to about √q of the radius.
     """
     return min(0.5, max(0.25, 6 * math.sqrt(math.sqrt(2 * d) / (s * n)))) if smooth else 0.25

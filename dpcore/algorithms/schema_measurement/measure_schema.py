@@ -58,7 +58,10 @@ class MeasuredSchema(Released):
 
 
 def measure_schema(
-    schema: PartialSchema, plan: SchemaPlan, curator: ColumnCurator, progress: Watch = ignore_progress
+    schema: PartialSchema,
+    plan: SchemaPlan,
+    curator: ColumnCurator,
+    progress: Watch = ignore_progress,
 ) -> MeasuredSchema:
     """The schema with every open column measured, in order; BudgetError when the charges differ from the plan.
 
@@ -71,7 +74,9 @@ def measure_schema(
     planned_spends = [c.spend for c in plan.plan.planned_events for _ in range(c.times)]
     if [spend for _, spend in curator.budget_meter.events] != planned_spends:
         raise BudgetError("the schema was not measured as planned; nothing leaves")
-    return MeasuredSchema(schema.fill_in({f.column.name: f.column for f in findings}), tuple(findings))
+    return MeasuredSchema(
+        schema.fill_in({f.column.name: f.column for f in findings}), tuple(findings)
+    )
 
 
 def measure_column(
@@ -81,14 +86,18 @@ def measure_column(
     if column.is_categorical:
         return _categorical_findings(column, column_index, plan, curator)
     magnitude_counts = curator.count(column_index, Magnitudes(column.is_integer), plan.range_spend)
-    edges = number_grid(magnitude_counts, plan.n, column.is_integer, isinstance(plan.range_spend, Gaussian))
+    edges = number_grid(
+        magnitude_counts, plan.n, column.is_integer, isinstance(plan.range_spend, Gaussian)
+    )
 
     def count_cells(edges: Array, spend: NoiseSpend) -> FittedTreeCounts:
         return FittedTreeCounts.from_measurement(
             edges, column.is_integer, lambda tree: curator.count(column_index, tree, spend), plan.n
         )
 
-    tree_counts = count_cells(np.array([0.0, 1.0]) if edges is None else edges, plan.first_look_spend)
+    tree_counts = count_cells(
+        np.array([0.0, 1.0]) if edges is None else edges, plan.first_look_spend
+    )
     finer_edges = tree_counts.finer_edges()
     tree_counts = (
         tree_counts.combined_with(curator.count(column_index, tree_counts.tree, plan.tree_spend))
@@ -98,7 +107,9 @@ def measure_column(
     return _numeric_findings(column, tree_counts, plan)
 
 
-def guess_column_kinds(names: Sequence[str], plan: SchemaPlan, curator: ColumnCurator) -> list[UnknownColumn]:
+def guess_column_kinds(
+    names: Sequence[str], plan: SchemaPlan, curator: ColumnCurator
+) -> list[UnknownColumn]:
     """The likely kind of every column, by private shares of cells that read as numbers or dates."""
     out = []
     for column_index, name in enumerate(names):
@@ -107,8 +118,13 @@ def guess_column_kinds(names: Sequence[str], plan: SchemaPlan, curator: ColumnCu
         counts = kind_counts.values + (plan.n - kind_counts.values.sum()) / KIND_COUNT
         date_counts = counts[list(DATE_KINDS.values())]
         fractional_count = counts[NUMBER_KIND] + counts[DECIMAL_COMMA_KIND]
-        numbers, dates, texts = counts[WHOLE_NUMBER_KIND] + fractional_count, date_counts.sum(), counts[TEXT_KIND]
-        # No count is cut off at 0: sums of many such would see other kinds where noise is all there is.
+        numbers, dates, texts = (
+            counts[WHOLE_NUMBER_KIND] + fractional_count,
+            date_counts.sum(),
+            counts[TEXT_KIND],
+        )
+        # No count is cut off at 0: sums of many such would see other kinds where noise is all there
+        # is.
         max_other_count = (1 - MIN_KIND_SHARE) * max(
             plan.n - counts[MISSING_KIND], 0.0
         ) + ONE_SIDED_DEVIATIONS * kind_counts.stddev
@@ -117,12 +133,15 @@ def guess_column_kinds(names: Sequence[str], plan: SchemaPlan, curator: ColumnCu
             reading = (
                 AMOUNT_WITH_COMMA
                 if kind == "numeric"
-                and counts[DECIMAL_COMMA_KIND] > counts[NUMBER_KIND] + CERTAIN_DEVIATIONS * kind_counts.stddev
+                and counts[DECIMAL_COMMA_KIND]
+                > counts[NUMBER_KIND] + CERTAIN_DEVIATIONS * kind_counts.stddev
                 else AS_WRITTEN
             )
             out.append(UnknownColumn(name, kind, reading, quantiles=kind == "numeric"))
         elif numbers + texts <= min(max_other_count, dates):
-            out.append(UnknownColumn(name, "integer", f"year of {DATE_ORDERS[date_counts.argmax()]}"))
+            out.append(
+                UnknownColumn(name, "integer", f"year of {DATE_ORDERS[date_counts.argmax()]}")
+            )
         else:
             out.append(UnknownColumn(name, "categorical"))
     return out
@@ -133,39 +152,56 @@ def _categorical_findings(
 ) -> ColumnFindings:
     frequent_values = curator.frequent(column_index, plan.categories_spend)  # type: ignore[arg-type]
     has_missing = frequent_values.missing >= CERTAIN_DEVIATIONS * frequent_values.stddev
-    other_rows = max(plan.n - frequent_values.counts.sum() - frequent_values.missing * has_missing, 0.0)
+    other_rows = max(
+        plan.n - frequent_values.counts.sum() - frequent_values.missing * has_missing, 0.0
+    )
     measured_column = column.column_of_values(frequent_values.texts, has_missing)
     if not frequent_values.texts:
         return ColumnFindings(
             measured_column,
-            f"no value passed the threshold of {frequent_values.threshold:,.0f} rows: all are one category; "
+            f"no value passed the threshold of {frequent_values.threshold:,.0f} rows: all are "
+            "one category; "
             f"{plan.missing_budget_text(column)}",
             True,
         )
     count_text = (
-        f"{len(frequent_values.texts)} value{'s' * (len(frequent_values.texts) > 1)} passed the threshold "
+        f"{len(frequent_values.texts)} value{'s' * (len(frequent_values.texts) > 1)} passed the "
+        "threshold "
         f"of {frequent_values.threshold:,.0f} rows"
     )
-    missing_text = "missing ones have a category of their own" if has_missing else "missing ones are among the others"
+    missing_text = (
+        "missing ones have a category of their own"
+        if has_missing
+        else "missing ones are among the others"
+    )
     return ColumnFindings(
         measured_column,
-        f"{count_text}; about {other_rows:,.0f} rows have other values, which are one category; {missing_text}",
+        f"{count_text}; about {other_rows:,.0f} rows have other values, which are one category; "
+        f"{missing_text}",
     )
 
 
-def _numeric_findings(column: UnknownColumn, tree_counts: FittedTreeCounts, plan: SchemaPlan) -> ColumnFindings:
+def _numeric_findings(
+    column: UnknownColumn, tree_counts: FittedTreeCounts, plan: SchemaPlan
+) -> ColumnFindings:
     """The ends and bins of a column, from noisy counts of a grid's cells."""
     if (ends := tree_counts.find_ends()) is None:
-        description = f"too few numbers were seen: all of them are one bin; {plan.missing_budget_text(column)}"
+        description = (
+            "too few numbers were seen: all of them are one bin; "
+            f"{plan.missing_budget_text(column)}"
+        )
         return ColumnFindings(column.column_of_bins([0.0, 1.0]), description, True)
     first, last, beyond = ends
     low, high = float(tree_counts.edges[first]), float(tree_counts.edges[last])
     beyond_text = f"at most about {beyond:,.0f} rows lie beyond the ends (19 times in 20)"
     if column.is_integer:
         if column.read.startswith("year") and high - low == 1 and plan.unknown_kind_count:
-            months_column = replace(column, read=column.read.replace("year", "month")).column_of_integers(1, 12)
+            months_column = replace(
+                column, read=column.read.replace("year", "month")
+            ).column_of_integers(1, 12)
             return ColumnFindings(
-                months_column, f"nearly all dates are of {low:g}: months, or read weekday or hour; {beyond_text}"
+                months_column,
+                f"nearly all dates are of {low:g}: months, or read weekday or hour; {beyond_text}",
             )
         if (
             high - low == 1 and beyond > MAX_LOST_ROWS_SHARE * plan.n
@@ -173,12 +209,18 @@ def _numeric_findings(column: UnknownColumn, tree_counts: FittedTreeCounts, plan
             low, high = tree_counts.grid_edges[[0, -1]]
         low, high = int(low), int(high) - 1
         if high - low < column.bins:
-            return ColumnFindings(column.column_of_integers(low, high), f"{low} to {high}; {beyond_text}")
+            return ColumnFindings(
+                column.column_of_integers(low, high), f"{low} to {high}; {beyond_text}"
+            )
     elif last == first + 1:
-        return ColumnFindings(column.column_of_bins([low, high]), f"{low:g} to {high:g}, one bin; {beyond_text}")
+        return ColumnFindings(
+            column.column_of_bins([low, high]), f"{low:g} to {high:g}, one bin; {beyond_text}"
+        )
     even_edges = even_cuts(low, high, column.bins)
     inner_edges, is_last_cell_alone = (
-        quantile_cuts(tree_counts, first, last, column.bins) if column.quantiles else (even_edges, False)
+        quantile_cuts(tree_counts, first, last, column.bins)
+        if column.quantiles
+        else (even_edges, False)
     )
     inner_edges = np.ceil(inner_edges) if column.is_integer else inner_edges
     edges = np.unique([low, *np.clip(inner_edges, low, high), high])
@@ -186,5 +228,6 @@ def _numeric_findings(column: UnknownColumn, tree_counts: FittedTreeCounts, plan
         edges = np.append(edges, high + 0.5)
     bins_text = "bins of about as many rows each" if column.quantiles else "bins"
     return ColumnFindings(
-        column.column_of_bins(edges.tolist()), f"{low:g} to {high:g}, {len(edges) - 1} {bins_text}; {beyond_text}"
+        column.column_of_bins(edges.tolist()),
+        f"{low:g} to {high:g}, {len(edges) - 1} {bins_text}; {beyond_text}",
     )

@@ -1,8 +1,9 @@
 """The cost of measuring a schema, and the rest for an algorithm: one budget, one accounting.
 
-At δ = 0 the ε of all parts add up. At δ > 0 all is zero-concentrated DP: Σρ of the schema's Gaussian counts and of
-whatever the algorithm may do, with Σδ₀ for values above a threshold (`ColumnCurator.frequent`). The two capacities are
-fixed beforehand and each is a valid filter, so that the algorithm may depend on the schema that was found.
+At δ = 0 the ε of all parts add up. At δ > 0 all is zero-concentrated DP: Σρ of the schema's
+Gaussian counts and of whatever the algorithm may do, with Σδ₀ for values above a threshold
+(`ColumnCurator.frequent`). The two capacities are fixed beforehand and each is a valid filter, so
+that the algorithm may depend on the schema that was found.
 """
 
 import math
@@ -35,7 +36,13 @@ from ...privacy.accounting import (
 )
 from ...privacy.curators.column_curator import threshold_parameters
 from ...privacy.measurement import noise_stddev
-from ...privacy.statistics.column_statistics import Categories, HistogramSensitivity, KindCounts, Magnitudes, TreeCounts
+from ...privacy.statistics.column_statistics import (
+    Categories,
+    HistogramSensitivity,
+    KindCounts,
+    Magnitudes,
+    TreeCounts,
+)
 from ...problems import QueryRelease
 from ...schema.partial_schema import UnknownColumn
 from ..algorithm import Algorithm, make_plan
@@ -45,7 +52,9 @@ SCHEMA_SHARE_RANGE, RARE_CATEGORY_SHARE = (
     (0.05, 0.25),
     0.01,
 )  # of the additive cost, and of all rows: a category that should be seen
-FAILURE_DELTA_SHARE = 0.25  # share of δ for values above a threshold, and as much for an algorithm that may fail
+FAILURE_DELTA_SHARE = (
+    0.25  # share of δ for values above a threshold, and as much for an algorithm that may fail
+)
 RANGE_COST_SHARE, FIRST_LOOK_COST_SHARE, KIND_COST_SHARE = (
     0.2,
     0.2,
@@ -53,14 +62,19 @@ RANGE_COST_SHARE, FIRST_LOOK_COST_SHARE, KIND_COST_SHARE = (
 )  # shares of a column's cost: for the range of its numbers, a first look, and its kind
 MAX_PLAN_ATTEMPTS, EPSILON_DECREASE = 60, 1e-6
 VISIBLE_ROWS_SHARE = 0.05  # share of all rows that should be seen of any column
-STATISTIC_DESCRIPTIONS = {Categories: "its frequent values", Magnitudes: "its range", TreeCounts: "counts of its bins"}
+STATISTIC_DESCRIPTIONS = {
+    Categories: "its frequent values",
+    Magnitudes: "its range",
+    TreeCounts: "counts of its bins",
+}
 
 
 @value_object
 class BudgetDivision:
     """A budget in two capacities of one accounting, ρ or ε: for the schema, and for the rest.
 
-    `schema_failure` and `algorithm_failure` are the parts of δ that may be lost to failures by the schema and by the rest.
+    `schema_failure` and `algorithm_failure` are the parts of δ that may be lost to failures by the
+    schema and by the rest.
     """
 
     budget: Budget
@@ -83,10 +97,17 @@ class BudgetDivision:
     def reserved_events(self) -> EventCounts:
         """The events that a ledger reserves for both parts before the first draw: an upper bound on all spends."""
         parts, pure = (
-            ((self.schema_cost, self.schema_failure), (self.algorithm_cost, self.algorithm_failure)),
+            (
+                (self.schema_cost, self.schema_failure),
+                (self.algorithm_cost, self.algorithm_failure),
+            ),
             self.accounting is CompositionRule.PURE,
         )
-        return tuple((Pure(cost) if pure else Filtered(cost, failure), 1) for cost, failure in parts if cost > 0)
+        return tuple(
+            (Pure(cost) if pure else Filtered(cost, failure), 1)
+            for cost, failure in parts
+            if cost > 0
+        )
 
 
 def default_schema_share(columns: int, n: int, rows_per_person: int, budget: Budget) -> float:
@@ -96,11 +117,15 @@ def default_schema_share(columns: int, n: int, rows_per_person: int, budget: Bud
     if budget.delta == 0:
         needed_share = 2 * 6 * columns / (budget.epsilon * rare_rows)
     else:
-        needed_share = 6**2 * columns / (conversions.zcdp_rho(budget.epsilon, budget.delta) * rare_rows**2)
+        needed_share = (
+            6**2 * columns / (conversions.zcdp_rho(budget.epsilon, budget.delta) * rare_rows**2)
+        )
     return min(max(needed_share, SCHEMA_SHARE_RANGE[0]), SCHEMA_SHARE_RANGE[1])
 
 
-def divide_budget(budget: Budget, share: float, *, has_categories: bool, can_fail: bool = False) -> BudgetDivision:
+def divide_budget(
+    budget: Budget, share: float, *, has_categories: bool, can_fail: bool = False
+) -> BudgetDivision:
     """The division that gives the schema `share` of the budget and the algorithm, which `can_fail` or not, the rest."""
     if not 0 < share <= 1:
         raise InputError(f"schema-share={share:g} is outside (0, 1]")
@@ -110,7 +135,10 @@ def divide_budget(budget: Budget, share: float, *, has_categories: bool, can_fai
     schema_failure, algorithm_failure = (
         FAILURE_DELTA_SHARE * budget.delta * may_fail for may_fail in (has_categories, can_fail)
     )
-    rho = conversions.zcdp_rho(budget.epsilon, budget.delta - schema_failure - algorithm_failure) * ROUNDING_MARGIN
+    rho = (
+        conversions.zcdp_rho(budget.epsilon, budget.delta - schema_failure - algorithm_failure)
+        * ROUNDING_MARGIN
+    )
     return BudgetDivision(budget, rho * share, rho * (1 - share), schema_failure, algorithm_failure)
 
 
@@ -151,7 +179,9 @@ class SchemaPlan:
                 return f"all values are hidden, as one category: noise may hide all {self.n:,} rows"
             hidden_rows_text = f"fewer than about {self.threshold:,.0f} of {self.n:,} rows"
             return f"values shared by {hidden_rows_text} are hidden, as one category"
-        ends_text = f"up to {self._rows_at_most(2 * END_DEVIATIONS * self.rank_error)} lie beyond the ends"
+        ends_text = (
+            f"up to {self._rows_at_most(2 * END_DEVIATIONS * self.rank_error)} lie beyond the ends"
+        )
         off = min(self.rank_error, self.n)
         return f"{ends_text}, and a bin is off by about {off:,.0f} ({off / self.n:.1%})"
 
@@ -165,7 +195,9 @@ class SchemaPlan:
     def rank_error(self) -> float:
         """The typical error of the number of rows below an edge: one node's noise on each of three levels."""
         levels = 3
-        return noise_stddev(HistogramSensitivity(levels), self.tree_spend, 1 / self.rows_per_person) * math.sqrt(levels)
+        return noise_stddev(
+            HistogramSensitivity(levels), self.tree_spend, 1 / self.rows_per_person
+        ) * math.sqrt(levels)
 
     def charges_of(self, column: UnknownColumn) -> tuple[PlannedEvent, ...]:
         """The charges for one of the open columns."""
@@ -175,10 +207,12 @@ class SchemaPlan:
         """The purpose of a column's charges, in words."""
         statistics = (charge.statistic for charge in self.charges_of(column))
         counts_by_kind = Counter(
-            statistic if isinstance(statistic, type) else type(statistic) for statistic in statistics
+            statistic if isinstance(statistic, type) else type(statistic)
+            for statistic in statistics
         )
         return ", ".join(
-            STATISTIC_DESCRIPTIONS[kind] + f" {times} times" * (times > 1) for kind, times in counts_by_kind.items()
+            STATISTIC_DESCRIPTIONS[kind] + f" {times} times" * (times > 1)
+            for kind, times in counts_by_kind.items()
         )
 
     def min_visible_rows(self, column: UnknownColumn) -> float:
@@ -187,7 +221,9 @@ class SchemaPlan:
             return self.threshold
         is_gaussian = isinstance(self.range_spend, Gaussian)
         return max(
-            min_fullest_count(noise_stddev(Magnitudes(), self.range_spend, 1 / self.rows_per_person), is_gaussian),
+            min_fullest_count(
+                noise_stddev(Magnitudes(), self.range_spend, 1 / self.rows_per_person), is_gaussian
+            ),
             END_DEVIATIONS * self.rank_error,
         )
 
@@ -215,7 +251,8 @@ def _needed_epsilon(plan: SchemaPlan, column: UnknownColumn) -> float:
     def is_visible(log_epsilon: float) -> bool:
         budget, share = (
             replace(current_division.budget, epsilon=math.exp(log_epsilon)),
-            current_division.schema_cost / (current_division.schema_cost + current_division.algorithm_cost),
+            current_division.schema_cost
+            / (current_division.schema_cost + current_division.algorithm_cost),
         )
         division = divide_budget(
             budget,
@@ -256,44 +293,67 @@ def plan_schema(
     """
     d = len(columns) or unknown_kind_count
     column_cost = (
-        division.schema_cost / max(d, 1) * ROUNDING_MARGIN * (1 - KIND_COST_SHARE if unknown_kind_count else 1)
+        division.schema_cost
+        / max(d, 1)
+        * ROUNDING_MARGIN
+        * (1 - KIND_COST_SHARE if unknown_kind_count else 1)
     )
     categorical_count = sum(c.is_categorical for c in columns) or unknown_kind_count
     is_pure = division.accounting is CompositionRule.PURE
     if is_pure and (categorical_names := [c.name for c in columns if c.is_categorical]):
         raise InputError(
-            f"column {categorical_names[0]!r}: at delta=0 its values cannot be measured, because a single row would "
+            f"column {categorical_names[0]!r}: at delta=0 its values cannot be measured, because "
+            "a single row would "
             "reveal its "
             "own; list them, or choose delta > 0"
         )
 
     def spend_of_share(share: float) -> NoiseSpend:
-        return Pure(share * column_cost) if is_pure else Gaussian(math.sqrt(2 * share * column_cost))
+        return (
+            Pure(share * column_cost) if is_pure else Gaussian(math.sqrt(2 * share * column_cost))
+        )
 
-    kinds_spend = spend_of_share(KIND_COST_SHARE / (1 - KIND_COST_SHARE)) if unknown_kind_count else None
+    kinds_spend = (
+        spend_of_share(KIND_COST_SHARE / (1 - KIND_COST_SHARE)) if unknown_kind_count else None
+    )
     categories_spend = None
     if categorical_count and not is_pure:
         categories_spend = Gaussian(
-            math.sqrt(2 * column_cost), division.schema_failure / categorical_count * ROUNDING_MARGIN
+            math.sqrt(2 * column_cost),
+            division.schema_failure / categorical_count * ROUNDING_MARGIN,
         )
     range_spend, first_look_spend, tree_spend = (
         spend_of_share(RANGE_COST_SHARE),
         spend_of_share(FIRST_LOOK_COST_SHARE),
         spend_of_share(1 - RANGE_COST_SHARE - FIRST_LOOK_COST_SHARE),
     )
-    number_measurements = ((range_spend, Magnitudes()), (first_look_spend, TreeCounts), (tree_spend, TreeCounts))
-    charges = [PlannedEvent("count", kinds_spend, unknown_kind_count, KindCounts())] if kinds_spend else []
+    number_measurements = (
+        (range_spend, Magnitudes()),
+        (first_look_spend, TreeCounts),
+        (tree_spend, TreeCounts),
+    )
+    charges = (
+        [PlannedEvent("count", kinds_spend, unknown_kind_count, KindCounts())]
+        if kinds_spend
+        else []
+    )
     for column in columns:
         if column.is_categorical and categories_spend is not None:
             charges.append(PlannedEvent("frequent", categories_spend, 1, Categories(), column.name))
         else:
-            charges += [PlannedEvent("count", spend, 1, of, column.name) for spend, of in number_measurements]
+            charges += [
+                PlannedEvent("count", spend, 1, of, column.name)
+                for spend, of in number_measurements
+            ]
     if (
         unknown_kind_count and categories_spend is not None
     ):  # as dear as the counts of numbers, which a column may take in its place
         charges.append(PlannedEvent("frequent", categories_spend, unknown_kind_count, Categories()))
     elif unknown_kind_count:
-        charges += [PlannedEvent("count", spend, unknown_kind_count, of) for spend, of in number_measurements]
+        charges += [
+            PlannedEvent("count", spend, unknown_kind_count, of)
+            for spend, of in number_measurements
+        ]
     enclosing_plan = _smallest_plan(charges, division, exact)
     return SchemaPlan(
         enclosing_plan,
@@ -328,51 +388,79 @@ class SchemaShare:
         try:
             return division, plan_within_division(algorithm, problem, division, exact=exact)
         except BudgetError:
-            division = divide_budget(budget, self.fraction, has_categories=self.has_categories, can_fail=True)
+            division = divide_budget(
+                budget, self.fraction, has_categories=self.has_categories, can_fail=True
+            )
             return division, plan_within_division(algorithm, problem, division, exact=exact)
 
 
 def choose_schema_share(
-    columns: Sequence[UnknownColumn], fraction: float | None, n: int, rows_per_person: int, budget: Budget
+    columns: Sequence[UnknownColumn],
+    fraction: float | None,
+    n: int,
+    rows_per_person: int,
+    budget: Budget,
 ) -> SchemaShare:
     """A schema's share of a budget: the one that was chosen, else by how many columns and records there are."""
-    fraction = default_schema_share(len(columns), n, rows_per_person, budget) if fraction is None else fraction
+    fraction = (
+        default_schema_share(len(columns), n, rows_per_person, budget)
+        if fraction is None
+        else fraction
+    )
     return SchemaShare(fraction, any(column.is_categorical for column in columns))
 
 
-def plan_within_division(algorithm: Algorithm, problem: QueryRelease, division: BudgetDivision, *, exact: bool) -> Plan:
+def plan_within_division(
+    algorithm: Algorithm, problem: QueryRelease, division: BudgetDivision, *, exact: bool
+) -> Plan:
     """The algorithm's plan with at most the rest of the budget, on every path that it may take.
 
-    A plan is made for an ε that is lowered until all that it may spend, ρ and failures, is covered by the rest.
+    A plan is made for an ε that is lowered until all that it may spend, ρ and failures, is covered
+    by the rest.
     """
     if division.accounting is CompositionRule.PURE:
         plan = make_plan(algorithm, problem, Budget(division.algorithm_cost, 0.0, additive=True))
         return with_exact_noise(plan) if exact else plan
     algorithm_delta = 2 * division.algorithm_failure or division.remaining_delta
-    epsilon = conversions.zcdp_epsilon(division.algorithm_cost, algorithm_delta - division.algorithm_failure) * (
-        1 + 1e-9
-    )
+    epsilon = conversions.zcdp_epsilon(
+        division.algorithm_cost, algorithm_delta - division.algorithm_failure
+    ) * (1 + 1e-9)
     for _ in range(MAX_PLAN_ATTEMPTS):
         plan = make_plan(algorithm, problem, Budget(epsilon, algorithm_delta, additive=True))
-        cost, failure_delta = rho_and_failure_delta(worst_case_events(plan, algorithm.adaptive), division.budget)
+        cost, failure_delta = rho_and_failure_delta(
+            worst_case_events(plan, algorithm.adaptive), division.budget
+        )
         if (
             cost <= division.algorithm_cost * ROUNDING_SLACK
             and failure_delta <= division.algorithm_failure * ROUNDING_SLACK
         ):
             return with_exact_noise(plan) if exact else plan
-        epsilon *= min(math.sqrt(division.algorithm_cost / max(cost, 1e-300)), 1.0) * (1 - EPSILON_DECREASE)
-    raise BudgetError(f"what is left of the budget beside the schema is too little for {type(algorithm).__name__}")
+        epsilon *= min(math.sqrt(division.algorithm_cost / max(cost, 1e-300)), 1.0) * (
+            1 - EPSILON_DECREASE
+        )
+    raise BudgetError(
+        f"what is left of the budget beside the schema is too little for {type(algorithm).__name__}"
+    )
 
 
 def with_exact_noise(plan: Plan) -> Plan:
     """The plan with exact noise, where that fits all that it measures; else the plan itself."""
-    return replace(plan, exact=True) if all(map(noise_grid.has_grid, plan.measured_statistics)) else plan
+    return (
+        replace(plan, exact=True)
+        if all(map(noise_grid.has_grid, plan.measured_statistics))
+        else plan
+    )
 
 
 def rho_and_failure_delta(events: Events, budget: Budget) -> tuple[float, float]:
     """The Σρ of events, and the part of δ that their failures take at the budget's ε."""
     failure_delta = math.fsum(
-        times * ((1 + math.exp(min(budget.epsilon, 700.0))) * e.error if isinstance(e, Drawn) else e.failure)
+        times
+        * (
+            (1 + math.exp(min(budget.epsilon, 700.0))) * e.error
+            if isinstance(e, Drawn)
+            else e.failure
+        )
         for e, times in events
     )
     return ComposedCost.of_spends(events).rho, failure_delta
@@ -382,7 +470,10 @@ def joint_cost(
     division: BudgetDivision, schema_plan: Plan, algorithm_plan: Plan, adaptive: bool
 ) -> tuple[float, float, float]:
     """The total cost of the schema's charges and all that the algorithm may spend: Σρ or Σε, failures, ε."""
-    events = [*((c.spend, c.times) for c in schema_plan.planned_events), *worst_case_events(algorithm_plan, adaptive)]
+    events = [
+        *((c.spend, c.times) for c in schema_plan.planned_events),
+        *worst_case_events(algorithm_plan, adaptive),
+    ]
     if division.accounting is CompositionRule.PURE:
         cost = ComposedCost.of_spends(events).pure
         return cost, 0.0, cost
@@ -390,11 +481,18 @@ def joint_cost(
     return rho, failure_delta, conversions.zcdp_epsilon(rho, division.budget.delta - failure_delta)
 
 
-def check_joint_cost(division: BudgetDivision, schema_plan: Plan, algorithm_plan: Plan, adaptive: bool) -> None:
+def check_joint_cost(
+    division: BudgetDivision, schema_plan: Plan, algorithm_plan: Plan, adaptive: bool
+) -> None:
     """Raise BudgetError unless the schema's charges and all that the algorithm may spend keep the whole budget."""
-    epsilon, allowed_epsilon = joint_cost(division, schema_plan, algorithm_plan, adaptive)[-1], division.budget.epsilon
+    epsilon, allowed_epsilon = (
+        joint_cost(division, schema_plan, algorithm_plan, adaptive)[-1],
+        division.budget.epsilon,
+    )
     if not epsilon <= allowed_epsilon:
-        raise BudgetError(f"schema and algorithm together need ε={epsilon:.9g}, {allowed_epsilon:.9g} is given")
+        raise BudgetError(
+            f"schema and algorithm together need ε={epsilon:.9g}, {allowed_epsilon:.9g} is given"
+        )
 
 
 def _smallest_plan(charges: Sequence[PlannedEvent], division: BudgetDivision, exact: bool) -> Plan:
@@ -403,11 +501,17 @@ def _smallest_plan(charges: Sequence[PlannedEvent], division: BudgetDivision, ex
     delta, epsilon = division.budget.delta, sums.pure * ROUNDING_SLACK
     if division.accounting is not CompositionRule.PURE:
         epsilon = conversions.zcdp_epsilon(sums.rho, delta - sums.failure) * (1 + 1e-9)
-    return Plan(Budget(max(epsilon, MIN_EPSILON), delta, additive=True), tuple(charges), exact=exact)
+    return Plan(
+        Budget(max(epsilon, MIN_EPSILON), delta, additive=True), tuple(charges), exact=exact
+    )
 
 
 def describe_schema_cost(division: BudgetDivision, columns: Sequence[UnknownColumn]) -> Json:
     """A release's description of the part of the budget that paid for its schema."""
     symbol = "epsilon" if division.accounting is CompositionRule.PURE else "rho"
     cost = {symbol: division.schema_cost, "failure": division.schema_failure}
-    return {"columns": [c.name for c in columns], "cost": cost, "accounting": str(division.accounting)}
+    return {
+        "columns": [c.name for c in columns],
+        "cost": cost,
+        "accounting": str(division.accounting),
+    }

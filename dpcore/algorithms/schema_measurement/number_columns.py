@@ -13,26 +13,34 @@ from ...core.types import Array, frozen
 from ...privacy.curators.column_curator import NoisyCounts
 from ...privacy.statistics.column_statistics import TreeCounts, dyadic_edges
 
-MAX_GRID_CELLS = 340  # cells of the grid on which ends and bins are found; with the powers beyond it they fit into 8³
+# cells of the grid on which ends and bins are found; with the powers beyond it they fit into 8³
+MAX_GRID_CELLS = 340
 MAX_POWER_HALVINGS = 12  # a power of two is cut into at most 2^12 parts
 FIRST_FULL_CHANCE = 0.004  # that noise makes any power of two look full where all are empty
-NEIGHBOUR_FULL_CHANCE = (
-    0.01  # that noise makes empty powers of two look full beside one that holds numbers, see `_full_powers`
+# that noise makes empty powers of two look full beside one that holds numbers, see `_full_powers`
+NEIGHBOUR_FULL_CHANCE = 0.01
+MISSED_FULL_CHANCE = (
+    0.3  # the same where more than LOST of all rows are surely in none of the full ones
 )
-MISSED_FULL_CHANCE = 0.3  # the same where more than LOST of all rows are surely in none of the full ones
 GROUP_WIDTHS = (1, 2, 4, 8)  # neighbouring powers of two that are tested as one
-GUESSED_POWERS = 4  # powers of two from 0 up that are looked at closely where whole numbers seem to be zeros only
+# powers of two from 0 up that are looked at closely where whole numbers seem to be zeros only
+GUESSED_POWERS = 4
 NEAR_END_DEVIATIONS, END_DEVIATIONS, FAR_END_DEVIATIONS = (
     2.5,
     4.0,
     6.0,
 )  # standard deviations at which there is more beyond an end than noise, by where
-MAX_LOST_ROWS_SHARE = 0.05  # share of all rows that may lie beyond an end within the grid, where noise allows it
-ONE_SIDED_DEVIATIONS = 2.2  # standard deviations that noise, Gaussian or Laplace, exceeds on one side 2.5 times in 100
-CERTAIN_DEVIATIONS = 3.0  # standard deviations at which a noisy count is taken for more than nothing
-RANGE_MARGIN_SHARE = (
-    0.25  # margin added on both sides of the first found range before the closer look, as a share of it
+MAX_LOST_ROWS_SHARE = (
+    0.05  # share of all rows that may lie beyond an end within the grid, where noise allows it
 )
+ONE_SIDED_DEVIATIONS = (
+    2.2  # standard deviations that noise, Gaussian or Laplace, exceeds on one side 2.5 times in 100
+)
+CERTAIN_DEVIATIONS = (
+    3.0  # standard deviations at which a noisy count is taken for more than nothing
+)
+# margin added on both sides of the first found range before the closer look, as a share of it
+RANGE_MARGIN_SHARE = 0.25
 
 
 @frozen
@@ -50,8 +58,12 @@ class FittedTreeCounts:
     ) -> "FittedTreeCounts":
         """The fitted counts of a grid's cells, and of the powers of two beyond the grid."""
         power_edges = dyadic_edges()
-        all_edges = np.concatenate([power_edges[power_edges < edges[0]], edges, power_edges[power_edges > edges[-1]]])
-        tree = TreeCounts(np.unique(np.ceil(all_edges) + 0.0) if whole_numbers else all_edges, whole_numbers)
+        all_edges = np.concatenate(
+            [power_edges[power_edges < edges[0]], edges, power_edges[power_edges > edges[-1]]]
+        )
+        tree = TreeCounts(
+            np.unique(np.ceil(all_edges) + 0.0) if whole_numbers else all_edges, whole_numbers
+        )
         return cls(tree, count(tree), n, edges)
 
     @property
@@ -67,34 +79,53 @@ class FittedTreeCounts:
     def find_ends(self) -> tuple[int, int, float] | None:
         """The edges between which most rows are, and how many may lie outside; None if all cells may be empty.
 
-        Walking inward, an end is the last edge before as many rows are passed as noise would hardly make of none: fewer
-        near the ends that are sure, and within the grid no more than LOST of all or one deviation, as a range that is a
-        little too wide costs less than one that cuts rows off. No more rows than said lie beyond the two ends, but for
-        5 of 100 columns; all of an outermost cell may, as the numbers beyond all cells are counted there.
+        Walking inward, an end is the last edge before as many rows are passed as noise would hardly
+        make of none: fewer near the ends that are sure, and within the grid no more than LOST of
+        all or one deviation, as a range that is a little too wide costs less than one that cuts
+        rows off. No more rows than said lie beyond the two ends, but for 5 of 100 columns; all of
+        an outermost cell may, as the numbers beyond all cells are counted there.
         """
         cumulative = np.append(0.0, np.cumsum(self.counts))
-        cell_numbers, stops = np.arange(len(cumulative) - 1), np.full(len(cumulative) - 1, len(cumulative) - 1)
+        cell_numbers, stops = (
+            np.arange(len(cumulative) - 1),
+            np.full(len(cumulative) - 1, len(cumulative) - 1),
+        )
         noise_below, noise_above = (
             self.noisy_counts.stddev * self.tree.range_stddevs(*ends)
             for ends in ((0 * cell_numbers, cell_numbers + 1), (cell_numbers, stops))
         )
 
-        is_inside = (self.edges[:-1] >= self.grid_edges[0]) & (self.edges[1:] <= self.grid_edges[-1])
+        is_inside = (self.edges[:-1] >= self.grid_edges[0]) & (
+            self.edges[1:] <= self.grid_edges[-1]
+        )
 
         def walk_inward(min_deviations: Array, max_lost: Array | float) -> list[int] | None:
-            first = np.flatnonzero(cumulative[1:] >= np.clip(max_lost, noise_below, min_deviations * noise_below))
+            first = np.flatnonzero(
+                cumulative[1:] >= np.clip(max_lost, noise_below, min_deviations * noise_below)
+            )
             last = np.flatnonzero(
-                cumulative[-1] - cumulative[:-1] >= np.clip(max_lost, noise_above, min_deviations * noise_above)
+                cumulative[-1] - cumulative[:-1]
+                >= np.clip(max_lost, noise_above, min_deviations * noise_above)
             )
             return sorted((int(first[0]), int(last[-1]))) if len(first) and len(last) else None
 
         min_deviations = np.where(is_inside, END_DEVIATIONS, FAR_END_DEVIATIONS)
         max_lost = np.where(is_inside, MAX_LOST_ROWS_SHARE * self.n, np.inf)
-        if walk_inward(min_deviations, np.inf) is None or (first_ends := walk_inward(min_deviations, max_lost)) is None:
+        if (
+            walk_inward(min_deviations, np.inf) is None
+            or (first_ends := walk_inward(min_deviations, max_lost)) is None
+        ):
             return None
         margin = _margin_cells(*first_ends)
-        is_near = is_inside & (cell_numbers >= first_ends[0] - margin) & (cell_numbers <= first_ends[1] + margin)
-        low, high = walk_inward(np.where(is_near, NEAR_END_DEVIATIONS, min_deviations), max_lost) or first_ends
+        is_near = (
+            is_inside
+            & (cell_numbers >= first_ends[0] - margin)
+            & (cell_numbers <= first_ends[1] + margin)
+        )
+        low, high = (
+            walk_inward(np.where(is_near, NEAR_END_DEVIATIONS, min_deviations), max_lost)
+            or first_ends
+        )
         # numbers too large for any cell are in the outermost
         lower_edge, upper_edge = (
             max(low, 1),
@@ -106,7 +137,9 @@ class FittedTreeCounts:
             high + 1,
             float(
                 min(
-                    outside + ONE_SIDED_DEVIATIONS * math.hypot(noise_below[lower_edge - 1], noise_above[upper_edge]),
+                    outside
+                    + ONE_SIDED_DEVIATIONS
+                    * math.hypot(noise_below[lower_edge - 1], noise_above[upper_edge]),
                     self.n,
                 )
             ),
@@ -120,11 +153,16 @@ class FittedTreeCounts:
             return None
         margin = _margin_cells(*ends[:2])
         low, high = np.searchsorted(self.edges, self.grid_edges[[0, -1]])
-        first, last = max(ends[0] - margin, min(ends[0], low)), min(ends[1] + margin, max(ends[1], high))
+        first, last = (
+            max(ends[0] - margin, min(ends[0], low)),
+            min(ends[1] + margin, max(ends[1], high)),
+        )
         parts = MAX_GRID_CELLS // (last - first)
         if parts < 2:
             return None
-        steps = np.linspace(self.edges[first:last], self.edges[first + 1 : last + 1], parts, endpoint=False).T.ravel()
+        steps = np.linspace(
+            self.edges[first:last], self.edges[first + 1 : last + 1], parts, endpoint=False
+        ).T.ravel()
         edges = np.append(steps, self.edges[last])
         edges = np.unique(np.ceil(edges) if self.tree.whole_only else edges)
         return edges if len(edges) > last - first + 1 else None
@@ -133,7 +171,9 @@ class FittedTreeCounts:
         """The counts combined with a second measurement of the same tree, averaged by precision."""
         a, b = self.noisy_counts.stddev**-2, other.stddev**-2
         values = (a * self.noisy_counts.values + b * other.values) / (a + b)
-        return FittedTreeCounts(self.tree, NoisyCounts(values, (a + b) ** -0.5), self.n, self.grid_edges)
+        return FittedTreeCounts(
+            self.tree, NoisyCounts(values, (a + b) ** -0.5), self.n, self.grid_edges
+        )
 
 
 def _margin_cells(first: int, last: int) -> int:
@@ -141,10 +181,13 @@ def _margin_cells(first: int, last: int) -> int:
     return 1 + math.ceil(RANGE_MARGIN_SHARE * (last - first))
 
 
-def number_grid(noisy_counts: NoisyCounts, n: int, whole_numbers: bool, is_gaussian: bool) -> Array | None:
+def number_grid(
+    noisy_counts: NoisyCounts, n: int, whole_numbers: bool, is_gaussian: bool
+) -> Array | None:
     """Public edges of cells from the lowest to the highest power of two that holds numbers, each cut into parts.
 
-    What is known of the records here is what the noisy counts say. None where no power seems to hold any.
+    What is known of the records here is what the noisy counts say. None where no power seems to
+    hold any.
     """
     power_edges, counts = dyadic_edges(), noisy_counts.values[:-1] / noisy_counts.stddev
     if whole_numbers:  # most powers below 1 hold no whole number
@@ -179,13 +222,14 @@ def number_grid(noisy_counts: NoisyCounts, n: int, whole_numbers: bool, is_gauss
 def _full_powers(counts: Array, total: float, is_gaussian: bool) -> Array:
     """The indices of powers of two that hold numbers, from counts in standard deviations of their noise.
 
-    The fullest, and others by stricter tests the farther off. Where no single one passes, neighbours on one side of 0
-    are tested together. With w widths to test, empty ones of which the nearest is k steps from a full one are taken
-    with a chance of CHANCE^k / w; or, where that is more, of CHANCE² / w over all places if they widen the range, and
-    of CHANCE / w if they are no farther from 0 than the full ones, as they do little harm; with MISSED / w where the
-    `total` says that many rows must be elsewhere. A group may reach farther than its nearest: beside one full power,
-    Gaussian noise makes empty ones look full in 1.9 of 100 draws, and 8 or more steps off in .6 of 100; Laplace noise
-    in 1.1 and .1. None where even the fullest may be empty.
+    The fullest, and others by stricter tests the farther off. Where no single one passes,
+    neighbours on one side of 0 are tested together. With w widths to test, empty ones of which the
+    nearest is k steps from a full one are taken with a chance of CHANCE^k / w; or, where that is
+    more, of CHANCE² / w over all places if they widen the range, and of CHANCE / w if they are no
+    farther from 0 than the full ones, as they do little harm; with MISSED / w where the `total`
+    says that many rows must be elsewhere. A group may reach farther than its nearest: beside one
+    full power, Gaussian noise makes empty ones look full in 1.9 of 100 draws, and 8 or more steps
+    off in .6 of 100; Laplace noise in 1.1 and .1. None where even the fullest may be empty.
     """
     positions, middle = np.arange(len(counts)), len(counts) // 2
     distance_from_zero, is_full = np.abs(positions - middle), np.zeros(len(counts), dtype=bool)
@@ -198,16 +242,22 @@ def _full_powers(counts: Array, total: float, is_gaussian: bool) -> Array:
             is_farther = distance_from_zero[groups].max(axis=1) > distance_from_zero[is_full].max()
             rows_elsewhere = total - counts[
                 is_full
-            ].sum() >= MAX_LOST_ROWS_SHARE * total + ONE_SIDED_DEVIATIONS * math.sqrt(1 + is_full.sum())
+            ].sum() >= MAX_LOST_ROWS_SHARE * total + ONE_SIDED_DEVIATIONS * math.sqrt(
+                1 + is_full.sum()
+            )
             min_chance = (
                 MISSED_FULL_CHANCE
                 if rows_elsewhere
                 else np.where(is_farther, NEIGHBOUR_FULL_CHANCE**2, NEIGHBOUR_FULL_CHANCE)
             )
-            chance = np.maximum(NEIGHBOUR_FULL_CHANCE**steps, min_chance / len(counts)) / len(GROUP_WIDTHS)
+            chance = np.maximum(NEIGHBOUR_FULL_CHANCE**steps, min_chance / len(counts)) / len(
+                GROUP_WIDTHS
+            )
         else:
             chance = np.full(len(groups), FIRST_FULL_CHANCE / (len(GROUP_WIDTHS) * len(counts)))
-        excess = counts[groups].sum(axis=1) / math.sqrt(width) - _deviations_at_chance(chance, is_gaussian)
+        excess = counts[groups].sum(axis=1) / math.sqrt(width) - _deviations_at_chance(
+            chance, is_gaussian
+        )
         excess[is_full[groups].any(axis=1) | ((groups == middle).any(axis=1) & (width > 1))] = -1
         return groups[excess.argmax()] if excess.max() >= 0 else positions[:0]
 
@@ -223,7 +273,9 @@ def _full_powers(counts: Array, total: float, is_gaussian: bool) -> Array:
 def min_fullest_count(stddev: float, is_gaussian: bool) -> float:
     """The noisy count that the fullest power of two must reach, for noise of that standard deviation."""
     return stddev * float(
-        _deviations_at_chance(FIRST_FULL_CHANCE / (len(GROUP_WIDTHS) * (len(dyadic_edges()) - 1)), is_gaussian)
+        _deviations_at_chance(
+            FIRST_FULL_CHANCE / (len(GROUP_WIDTHS) * (len(dyadic_edges()) - 1)), is_gaussian
+        )
     )
 
 
@@ -232,26 +284,44 @@ def _deviations_at_chance(chance: Any, is_gaussian: bool) -> Any:
     return -ndtri(chance) if is_gaussian else -np.log(2 * chance) / math.sqrt(2)
 
 
-def quantile_cuts(tree_counts: FittedTreeCounts, first: int, last: int, bins: int) -> tuple[Array, bool]:
+def quantile_cuts(
+    tree_counts: FittedTreeCounts, first: int, last: int, bins: int
+) -> tuple[Array, bool]:
     """The cuts between bins of about equally many rows, and whether the last cell is a bin of its own.
 
-    A cell that surely holds half a bin's rows is a bin of its own; what is beyond an end belongs to the cell there.
+    A cell that surely holds half a bin's rows is a bin of its own; what is beyond an end belongs to
+    the cell there.
     """
-    cumulative = np.append(0.0, np.cumsum(tree_counts.counts))  # below: halfway between rising curves above and below
-    rows_below = (np.maximum.accumulate(cumulative) + np.minimum.accumulate(cumulative[::-1])[::-1]) / 2
+    cumulative = np.append(
+        0.0, np.cumsum(tree_counts.counts)
+    )  # below: halfway between rising curves above and below
+    rows_below = (
+        np.maximum.accumulate(cumulative) + np.minimum.accumulate(cumulative[::-1])[::-1]
+    ) / 2
     rows_below[: first + 1], rows_below[last:] = 0.0, rows_below[-1]
-    edges, rows_below = tree_counts.edges[first : last + 1], np.maximum(rows_below[first : last + 1], 0.0)
+    edges, rows_below = (
+        tree_counts.edges[first : last + 1],
+        np.maximum(rows_below[first : last + 1], 0.0),
+    )
     rows_inside, total = np.diff(rows_below), rows_below[-1]
-    is_heavy = rows_inside >= max(total / (2 * bins), CERTAIN_DEVIATIONS * tree_counts.noisy_counts.stddev)
-    rows_per_bin = max(total - rows_inside[is_heavy].sum(), 0.0) / max(bins - int(is_heavy.sum()), 1)
+    is_heavy = rows_inside >= max(
+        total / (2 * bins), CERTAIN_DEVIATIONS * tree_counts.noisy_counts.stddev
+    )
+    rows_per_bin = max(total - rows_inside[is_heavy].sum(), 0.0) / max(
+        bins - int(is_heavy.sum()), 1
+    )
     cuts = [edges[np.flatnonzero(is_heavy)], edges[np.flatnonzero(is_heavy) + 1]]
     starts = np.flatnonzero(~is_heavy & np.append(True, is_heavy[:-1]))
     stops = np.flatnonzero(~is_heavy & np.append(is_heavy[1:], True)) + 1
     for a, b in zip(starts, stops, strict=True):
         bin_count = round((rows_below[b] - rows_below[a]) / rows_per_bin) if rows_per_bin > 0 else 1
-        targets = rows_below[a] + (rows_below[b] - rows_below[a]) * np.arange(1, bin_count) / max(bin_count, 1)
+        targets = rows_below[a] + (rows_below[b] - rows_below[a]) * np.arange(1, bin_count) / max(
+            bin_count, 1
+        )
         rising = rows_below[a : b + 1] + np.arange(b - a + 1) * 1e-9
-        cuts.append(_round_cuts(np.interp(targets, rising, edges[a : b + 1]), float(edges[b] - edges[a])))
+        cuts.append(
+            _round_cuts(np.interp(targets, rising, edges[a : b + 1]), float(edges[b] - edges[a]))
+        )
     return np.unique(np.concatenate(cuts)), bool(is_heavy[-1])
 
 

@@ -22,7 +22,9 @@ EITHER = (flag("--markdown", "a Markdown table"), flag("--json", "everything, ma
 def execute(args: Namespace) -> None:
     """Print the list of algorithms."""
     if args.json:
-        print(json.dumps({name: _algorithm_facts(cls) for name, cls in ALGORITHMS.items()}, indent=2))
+        print(
+            json.dumps({name: _algorithm_facts(cls) for name, cls in ALGORITHMS.items()}, indent=2)
+        )
     elif args.markdown:
         print(markdown_table())
     else:
@@ -34,11 +36,15 @@ def execute(args: Namespace) -> None:
 
 def markdown_table() -> str:
     """The algorithms as a Markdown table."""
-    lines = ["| name | what it does | use it when | not when | parameters | source |", "|---|---|---|---|---|---|"]
+    lines = [
+        "| name | what it does | use it when | not when | parameters | source |",
+        "|---|---|---|---|---|---|",
+    ]
     for name, cls in ALGORITHMS.items():
         about = cls.about
         settings = "; ".join(
-            f"`{p.name}` = {_default_text(p)} ({p.allowed_values_text})" for p in declared_parameters(cls)
+            f"`{p.name}` = {_default_text(p)} ({p.allowed_values_text})"
+            for p in declared_parameters(cls)
         ).replace("|", "or")
         cells = (about.summary, about.use_when, about.avoid_when, settings, about.source)
         lines.append(f"| `{name}` | " + " | ".join(cells) + " |")

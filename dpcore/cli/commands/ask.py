@@ -32,7 +32,11 @@ from ...accuracy.intervals.question_intervals import (
     question_interval,
 )
 from ...accuracy.intervals.stored_tables import tables_from_arrays
-from ...accuracy.intervals.unbiased_tables import axes_and_values, combine_releases, query_components
+from ...accuracy.intervals.unbiased_tables import (
+    axes_and_values,
+    combine_releases,
+    query_components,
+)
 from ...core.errors import escape_control_chars
 from ...core.types import Json, frozen
 from ...data.input_files import open_regular_file, reader_errors_as_input_error
@@ -48,17 +52,24 @@ MAX_FILE_BYTES = 4_000_000_000  # largest file of a release, packed and unpacked
 
 LINKED_HELP = "test whether two columns are linked, by what was measured of them together"
 WITH_HELP = (
-    "another release of the same data set: what its noisy tables say is combined with the first's; may be repeated"
+    "another release of the same data set: what its noisy tables say is combined with "
+    "the first's; may be repeated"
 )
 WITHIN_HELP = (
-    "also say what one more release must measure, at which epsilon, so that intervals are ± this share at most"
+    "also say what one more release must measure, at which epsilon, so that intervals "
+    "are ± this share at most"
 )
 ARGUMENTS = (
     argument("release", "RELEASE_DIR", "the folder that `release` wrote"),
     argument("questions", "QUESTION", "such as 'sex = Female and age > 50'", nargs="*"),
     argument("--linked", ("A", "B"), LINKED_HELP, nargs=2),
     argument("--with", "RELEASE_DIR", WITH_HELP, action="append", default=[], dest="others"),
-    argument("--compare", None, "of two questions: the first against the second", choices=COMPARISON_KINDS),
+    argument(
+        "--compare",
+        None,
+        "of two questions: the first against the second",
+        choices=COMPARISON_KINDS,
+    ),
     argument("--level", None, "how often intervals hold", type=finite_number, default=0.95),
     argument("--within", "SHARE", WITHIN_HELP, type=finite_number),
     flag("--json", "print JSON instead of lines"),
@@ -70,7 +81,9 @@ def execute(args: Namespace) -> None:
     if bool(args.questions) == bool(args.linked):
         raise InputError("ask a question, or name two columns by --linked; one of both")
     if args.compare and len(args.questions) != 2:
-        raise InputError(f"--compare {args.compare} takes two questions, {len(args.questions)} are given")
+        raise InputError(
+            f"--compare {args.compare} takes two questions, {len(args.questions)} are given"
+        )
     if args.compare and args.within is not None:
         raise InputError("--within is worked out for questions on their own, without --compare")
     releases = [_load_release(name) for name in (args.release, *args.others)]
@@ -145,7 +158,8 @@ def interval_text(interval: Interval) -> str:
     table_range = _range_text(interval.low, interval.high)
     population_range = _range_text(interval.population_low, interval.population_high)
     return (
-        f"{question_text}: {value}, table {table_range}, population {population_range} at {interval.level:g} "
+        f"{question_text}: {value}, table {table_range}, population {population_range} at "
+        f"{interval.level:g} "
         f"({interval.how})"
     )
 
@@ -161,8 +175,14 @@ def _plan_follow_up(
     facts: Json, unbiased_answers: UnbiasedAnswers, question: Question, args: Namespace
 ) -> FollowUpMeasurement:
     n, promise = independent_row_count(facts["protects"]), facts["promise"]
-    accounting = CompositionRule.GDP if promise["accounting"] == CompositionRule.GDP else CompositionRule.ZCDP
-    return plan_follow_up(unbiased_answers, question, args.within, n, promise["delta"], accounting, level=args.level)
+    accounting = (
+        CompositionRule.GDP
+        if promise["accounting"] == CompositionRule.GDP
+        else CompositionRule.ZCDP
+    )
+    return plan_follow_up(
+        unbiased_answers, question, args.within, n, promise["delta"], accounting, level=args.level
+    )
 
 
 def _follow_up_text(follow_up: FollowUpMeasurement) -> str:
@@ -171,7 +191,8 @@ def _follow_up_text(follow_up: FollowUpMeasurement) -> str:
     epsilon = math.ceil(follow_up.epsilon * 1000) / 1000
     return (
         f"for ± {follow_up.within:g} release once more with --algorithm gaussian_maxent "
-        f"--queries {shlex.quote(follow_up.queries)} --epsilon {epsilon:g} --delta {follow_up.delta:g}, "
+        f"--queries {shlex.quote(follow_up.queries)} --epsilon {epsilon:g} --delta "
+        f"{follow_up.delta:g}, "
         "then ask both together by --with"
     )
 
@@ -188,7 +209,10 @@ class _LoadedRelease:
 @contextmanager
 def _open_release_file(path: Path) -> Iterator[BinaryIO]:
     """A file of a release, opened; any error of a reader becomes an InputError that names the file."""
-    with reader_errors_as_input_error(str(path), "part of a release"), open_regular_file(path, MAX_FILE_BYTES) as file:
+    with (
+        reader_errors_as_input_error(str(path), "part of a release"),
+        open_regular_file(path, MAX_FILE_BYTES) as file,
+    ):
         yield file
 
 
@@ -204,12 +228,20 @@ def _load_release(name: str) -> _LoadedRelease:
             raise InputError("it protects no rows, or more than there can be")
         Budget(facts["promise"]["epsilon"], facts["promise"]["delta"])
         CompositionRule(facts["promise"]["accounting"])
-        _, _ = facts["ledger"], facts["made_by"]["adaptive"]  # both are read later: a KeyError here names this file
-    with _open_release_file(folder / "tables.npz") as file, np.load(file, allow_pickle=False) as arrays:
+        _, _ = (
+            facts["ledger"],
+            facts["made_by"]["adaptive"],
+        )  # both are read later: a KeyError here names this file
+    with (
+        _open_release_file(folder / "tables.npz") as file,
+        np.load(file, allow_pickle=False) as arrays,
+    ):
         if (size := sum(part.file_size for part in arrays.zip.infolist())) > MAX_FILE_BYTES:
             raise InputError(f"unpacks into {size:,} bytes, at most {MAX_FILE_BYTES:,} are read")
         unbiased_answers = tables_from_arrays(domain, dict(arrays))
-    return _LoadedRelease(name, facts, replace(unbiased_answers, has_laplace_noise=facts["promise"]["delta"] == 0))
+    return _LoadedRelease(
+        name, facts, replace(unbiased_answers, has_laplace_noise=facts["promise"]["delta"] == 0)
+    )
 
 
 def _check_combinable(releases: list[_LoadedRelease]) -> None:
@@ -218,36 +250,54 @@ def _check_combinable(releases: list[_LoadedRelease]) -> None:
     for i, release in enumerate(others, 1):
         for key in ("name", "version"):
             if release.facts["dataset"][key] != first.facts["dataset"][key]:
-                value, first_value = str(release.facts["dataset"][key])[:60], str(first.facts["dataset"][key])[:60]
+                value, first_value = (
+                    str(release.facts["dataset"][key])[:60],
+                    str(first.facts["dataset"][key])[:60],
+                )
                 raise InputError(
-                    f"{release.name}: is of data set {key} {value!r}, {first.name} of {first_value!r}; "
+                    f"{release.name}: is of data set {key} {value!r}, {first.name} of "
+                    f"{first_value!r}; "
                     "only releases of the same rows are combined"
                 )
         if release.facts["protects"] != first.facts["protects"]:
-            raise InputError(f"{release.name}: protects other people than {first.name}; they are not combined")
+            raise InputError(
+                f"{release.name}: protects other people than {first.name}; they are not combined"
+            )
         for earlier_release in releases[:i]:
             same_tables = np.array_equal(
                 release.unbiased_answers.parts, earlier_release.unbiased_answers.parts
             ) and len(release.unbiased_answers.parts)
             if release.facts["ledger"] == earlier_release.facts["ledger"] or same_tables:
-                raise InputError(f"{release.name}: is the same release as {earlier_release.name}, and counts once")
+                raise InputError(
+                    f"{release.name}: is the same release as {earlier_release.name}, and counts "
+                    "once"
+                )
 
 
-def _estimate_answer(folder: Path | None, unbiased_answers: UnbiasedAnswers, question: Question) -> float | None:
+def _estimate_answer(
+    folder: Path | None, unbiased_answers: UnbiasedAnswers, question: Question
+) -> float | None:
     """The release's answer from its weights, its synthetic rows or its unbiased tables; of several, these."""
     domain = unbiased_answers.domain
-    weights, rows = (folder / f"{name}.parquet" if folder else None for name in ("weights", "synthetic"))
+    weights, rows = (
+        folder / f"{name}.parquet" if folder else None for name in ("weights", "synthetic")
+    )
     if weights and weights.exists():
         with _open_release_file(weights) as file:
             D = read_table(file, weights.name).iloc[:, -1].to_numpy(dtype=float)
             if D.shape != (domain.size,) or not np.isfinite(D).all():
-                raise InputError(f"its {len(D):,} weights do not fit the {domain.size:,} combinations of the schema")
+                raise InputError(
+                    f"its {len(D):,} weights do not fit the {domain.size:,} combinations of the "
+                    "schema"
+                )
             return float(question.workload.answers(D)[0])
     if rows and rows.exists():
         with _open_release_file(rows) as file:
             rows_in_domain = domain.encode(read_table(file, rows.name))
             return float(
-                SyntheticRows(domain, rows_in_domain.values, rows_in_domain.weights).answers(question.workload)[0]
+                SyntheticRows(domain, rows_in_domain.values, rows_in_domain.weights).answers(
+                    question.workload
+                )[0]
             )
     axes, values = axes_and_values(question.workload)
     is_measured = (
@@ -258,14 +308,19 @@ def _estimate_answer(folder: Path | None, unbiased_answers: UnbiasedAnswers, que
     return float(unbiased_answers.answers(question.workload)[0]) if is_measured else None
 
 
-def answer_questions(unbiased_answers: UnbiasedAnswers, texts: list[str], run: Run, rows: Any) -> list[dict]:
+def answer_questions(
+    unbiased_answers: UnbiasedAnswers, texts: list[str], run: Run, rows: Any
+) -> list[dict]:
     """The questions of a run: real answers (not for publishing) beside the release's."""
     answer_facts = []
     for text in texts:
         question = parse_question(text, unbiased_answers.domain)
         comparison = compare_with_rows(run.release, rows, question.workload)  # type: ignore[arg-type]
         interval = question_interval(
-            unbiased_answers, question, run.problem.effective_n, estimate=float(comparison.synthetic[0])
+            unbiased_answers,
+            question,
+            run.problem.effective_n,
+            estimate=float(comparison.synthetic[0]),
         )
         interval = mark_as_adaptive(interval) if run.algorithm.adaptive else interval
         answer_facts.append({"real": float(comparison.real[0]), **asdict(interval)})

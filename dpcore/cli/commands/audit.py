@@ -52,13 +52,17 @@ from ..table_arguments import build_algorithm
 
 ALL_ALGORITHMS = "all"
 AUDIT_PROCESSES, RUNS_FOR_ALL = 2, 1000  # for all algorithms
-CONSISTENT_VERDICT, BROKEN_VERDICT = "the promise is consistent with this game", "THE PROMISE IS BROKEN"
+CONSISTENT_VERDICT, BROKEN_VERDICT = (
+    "the promise is consistent with this game",
+    "THE PROMISE IS BROKEN",
+)
 
 ARGUMENTS = (
     argument(
         "--algorithm",
         "NAME",
-        f"{ALL_ALGORITHMS}, one after the other, or one of {', '.join(algorithms_for_problem(QueryRelease))}; {SCHEMA}: one that is measured",
+        f"{ALL_ALGORITHMS}, one after the other, or one of "
+        f"{', '.join(algorithms_for_problem(QueryRelease))}; {SCHEMA}: one that is measured",
         required=True,
     ),
     *budget_arguments(epsilon=1.0, delta=0.01),
@@ -66,16 +70,24 @@ ARGUMENTS = (
     argument(
         "--runs",
         None,
-        f"of the game, on each of two tables (default: {DEFAULT_RUNS_PER_TABLE}, for {ALL_ALGORITHMS} {RUNS_FOR_ALL}, as transcripts tell more)",
+        f"of the game, on each of two tables (default: {DEFAULT_RUNS_PER_TABLE}, for "
+        f"{ALL_ALGORITHMS} {RUNS_FOR_ALL}, as transcripts tell more)",
         type=whole_number_parser(20, MAX_RUNS_PER_TABLE),
     ),
     argument(
         "--transcripts",
         None,
-        f"at most, judged by their exact likelihood ratio (default: {DEFAULT_TRANSCRIPTS} for {ALL_ALGORITHMS}, else none)",
+        f"at most, judged by their exact likelihood ratio (default: {DEFAULT_TRANSCRIPTS} for "
+        f"{ALL_ALGORITHMS}, else none)",
         type=whole_number_parser(MIN_TRANSCRIPTS, MAX_TRANSCRIPTS),
     ),
-    argument("--bug", None, "plant a bug, to see it caught", choices=PLANTED_BUGS, default=PLANTED_BUGS[0]),
+    argument(
+        "--bug",
+        None,
+        "plant a bug, to see it caught",
+        choices=PLANTED_BUGS,
+        default=PLANTED_BUGS[0],
+    ),
     seed_argument("of the game"),
     flag("--json", "machine-readable, with the empirical curve"),
 )
@@ -85,13 +97,19 @@ def execute(args: Namespace) -> int:
     """Print the verdict; exit code 1 when a lower bound exceeds the promise."""
     if args.algorithm == SCHEMA:
         return _audit_schema(args)
-    names = list(algorithms_for_problem(QueryRelease)) if args.algorithm == ALL_ALGORITHMS else [args.algorithm]
+    names = (
+        list(algorithms_for_problem(QueryRelease))
+        if args.algorithm == ALL_ALGORITHMS
+        else [args.algorithm]
+    )
     budget, promise_kept = stated_budget(args), True
     for verdict in _audit_algorithms(names, args):
         promise_kept &= verdict.is_consistent
         game_result, evidence = verdict.game, verdict.evidence
         if args.json:
-            result_json = game_result.to_json() | ({"transcripts": evidence.to_json()} if evidence else {})
+            result_json = game_result.to_json() | (
+                {"transcripts": evidence.to_json()} if evidence else {}
+            )
             print(json.dumps(result_json, indent=None if len(names) > 1 else 1), flush=True)
         elif len(names) > 1:
             bounds_text = (
@@ -112,14 +130,23 @@ def execute(args: Namespace) -> int:
 def _audit_schema(args: Namespace) -> int:
     """The evidence on a schema's counts, and on its values above a threshold, against their charges."""
     if args.set or args.runs:
-        raise InputError(f"--algorithm {SCHEMA} has no parameters, and is judged by transcripts alone")
+        raise InputError(
+            f"--algorithm {SCHEMA} has no parameters, and is judged by transcripts alone"
+        )
     transcripts = args.transcripts or DEFAULT_TRANSCRIPTS
-    results = audit_schema_transcripts(stated_budget(args), transcripts=transcripts, bug=args.bug, seed=args.seed)
+    results = audit_schema_transcripts(
+        stated_budget(args), transcripts=transcripts, bug=args.bug, seed=args.seed
+    )
     promise_kept = all(evidence.kept for evidence in results)
     if args.json:
         print(
             json.dumps(
-                {"algorithm": SCHEMA, "kept": promise_kept, "transcripts": [e.to_json() for e in results]}, indent=1
+                {
+                    "algorithm": SCHEMA,
+                    "kept": promise_kept,
+                    "transcripts": [e.to_json() for e in results],
+                },
+                indent=1,
             )
         )
     else:
@@ -137,12 +164,17 @@ def _audit_algorithm(name: str, args: Namespace) -> AuditVerdict:
     )
     game_options: Json = {"bug": args.bug, "seed": args.seed}
     game_result = play_distinguishing_game(
-        algorithm, budget, runs=args.runs or (RUNS_FOR_ALL if audits_all else DEFAULT_RUNS_PER_TABLE), **game_options
+        algorithm,
+        budget,
+        runs=args.runs or (RUNS_FOR_ALL if audits_all else DEFAULT_RUNS_PER_TABLE),
+        **game_options,
     )
     transcripts = args.transcripts or (DEFAULT_TRANSCRIPTS if audits_all else 0)
     return AuditVerdict(
         game_result,
-        audit_transcripts(algorithm, budget, transcripts=transcripts, **game_options) if transcripts else None,
+        audit_transcripts(algorithm, budget, transcripts=transcripts, **game_options)
+        if transcripts
+        else None,
     )
 
 
@@ -168,15 +200,21 @@ def _transcript_summary(evidence: AuditResult) -> str:
 def _print_verdict(verdict: AuditVerdict, budget: Budget) -> None:
     game_result = verdict.game
     print(
-        f"{game_result.algorithm}, {game_result.runs} runs on each of two tables of {game_result.records} rows, bug: "
+        f"{game_result.algorithm}, {game_result.runs} runs on each of two tables of "
+        f"{game_result.records} rows, bug: "
         f"{game_result.bug}"
     )
     print(
-        f"promised:     epsilon = {game_result.promised:.4f} at delta={format_short_number(budget.delta)} ({game_result.accounting})"
+        f"promised:     epsilon = {game_result.promised:.4f} at "
+        f"delta={format_short_number(budget.delta)} ({game_result.accounting})"
     )
-    print(f"at least:     epsilon ≥ {game_result.epsilon_low:.4f} ({CONFIDENCE:.1%} confidence, any mechanism)")
     print(
-        f"              epsilon ≥ {game_result.accounted_low:.4f} ({CONFIDENCE:.1%} confidence, by the same accounting)"
+        f"at least:     epsilon ≥ {game_result.epsilon_low:.4f} ({CONFIDENCE:.1%} confidence, "
+        "any mechanism)"
+    )
+    print(
+        f"              epsilon ≥ {game_result.accounted_low:.4f} ({CONFIDENCE:.1%} confidence, "
+        "by the same accounting)"
     )
     if verdict.evidence is not None:
         _print_transcripts(verdict.evidence)
@@ -185,5 +223,6 @@ def _print_verdict(verdict: AuditVerdict, budget: Budget) -> None:
 
 def _print_transcripts(evidence: AuditResult) -> None:
     print(
-        f"transcripts:  {_transcript_summary(evidence)}, {EVIDENCE_CONFIDENCE:.0%} confidence, {evidence.transcripts} transcripts"
+        f"transcripts:  {_transcript_summary(evidence)}, {EVIDENCE_CONFIDENCE:.0%} confidence, "
+        f"{evidence.transcripts} transcripts"
     )

@@ -28,18 +28,30 @@ from ..output_files import check_writable
 from ..progress import print_report, run_for_each_seed
 from ..table_arguments import build_algorithm
 
-PAPER_LETTERS = {"T": "rounds", "sigma": "sigma", "alpha": "alpha", "levels": "levels", "n_s": "samples"}
+PAPER_LETTERS = {
+    "T": "rounds",
+    "sigma": "sigma",
+    "alpha": "alpha",
+    "levels": "levels",
+    "n_s": "samples",
+}
 
 ONLY_AT_THE_END = 10**9  # more steps than there are: W1 is computed at the end only
 
 ARGUMENTS = (
-    argument("points", "POINTS", "a .csv or .tsv file in UTF-8, or .parquet; each column is a coordinate"),
-    argument("--ball", "R", "the points lie in the ball of radius R about 0 (public)", type=finite_number),
+    argument(
+        "points", "POINTS", "a .csv or .tsv file in UTF-8, or .parquet; each column is a coordinate"
+    ),
+    argument(
+        "--ball", "R", "the points lie in the ball of radius R about 0 (public)", type=finite_number
+    ),
     argument("--low", "L", "… or in a box from L on: one number, or one a column, with commas"),
     argument("--high", "H", "… up to H"),
     *algorithm_arguments(PointRelease),
     *budget_arguments(delta=1e-9),
-    argument("--preset", None, "settings of private_evolution as the paper has them", choices=PRESETS),
+    argument(
+        "--preset", None, "settings of private_evolution as the paper has them", choices=PRESETS
+    ),
     *RUN_ARGUMENTS,
     argument(
         "--every",
@@ -57,7 +69,9 @@ def execute(args: Namespace) -> None:
     check_writable(args.json, args.synthetic)
     budget = stated_budget(args)
     if args.preset and args.algorithm != "private_evolution":
-        raise InputError(f"--preset {args.preset} is one of private_evolution, not of {args.algorithm}")
+        raise InputError(
+            f"--preset {args.preset} is one of private_evolution, not of {args.algorithm}"
+        )
     preset = [f"{name}={value}" for name, value in PRESETS.get(args.preset, {}).items()]
     algorithm = build_algorithm(args.algorithm, preset + args.set, PointRelease)
     frame = read_table(args.points)
@@ -69,9 +83,13 @@ def execute(args: Namespace) -> None:
 
     def summary(run: Run) -> Json:
         run_facts = run.to_json()
-        return {letter: run_facts["parameters"].get(name) for letter, name in PAPER_LETTERS.items()} | run_facts
+        return {
+            letter: run_facts["parameters"].get(name) for letter, name in PAPER_LETTERS.items()
+        } | run_facts
 
-    runs = run_for_each_seed(args, lambda seed: Run(algorithm, problem, rows, budget, seed=seed, every=every), summary)
+    runs = run_for_each_seed(
+        args, lambda seed: Run(algorithm, problem, rows, budget, seed=seed, every=every), summary
+    )
     about = f"n={rows.n} d={len(names)} in {runs[0]['region']}"
     print_report(runs, about, "distance W1 to the real points", ("w1", "w1_error"))
 
@@ -81,5 +99,7 @@ def _public_region(args: Namespace, names: Texts) -> BoundedRegion:
     if args.ball is not None and args.low is None and args.high is None:
         return Ball(np.zeros(len(names)), args.ball)
     if args.ball is None and args.low is not None and args.high is not None:
-        return build_box(finite_numbers("--low", args.low), finite_numbers("--high", args.high), names)
+        return build_box(
+            finite_numbers("--low", args.low), finite_numbers("--high", args.high), names
+        )
     raise InputError("say where the points lie, which is public: --ball R, or --low L and --high H")

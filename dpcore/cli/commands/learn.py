@@ -26,7 +26,14 @@ from ..progress import print_report, run_for_each_seed
 from ..table_arguments import build_algorithm
 
 PRINTED_RISKS = ("excess_risk", "risk", "accuracy")  # what is printed of each run
-PLAN_FIELDS = ("s", "k", "mu", "tau", "stages", "risk_bound")  # keys of a summary that a plan may not have settled
+PLAN_FIELDS = (
+    "s",
+    "k",
+    "mu",
+    "tau",
+    "stages",
+    "risk_bound",
+)  # keys of a summary that a plan may not have settled
 
 ARGUMENTS = (
     argument("table", "TABLE", "a .csv, .tsv or .parquet file"),
@@ -48,10 +55,14 @@ def execute(args: Namespace) -> None:
     algorithm = build_algorithm(args.algorithm, args.set, RiskMinimisation)
     domain, unit = domain_from_json(read_json(args.schema)), privacy_unit_of(args)
     table = unit.bound_contributions(read_table(args.table, format=domain.file), domain.names)
-    problem, rows = read_task(args.task, domain, table, radius=args.radius, region=args.region, group=unit.most_rows)
+    problem, rows = read_task(
+        args.task, domain, table, radius=args.radius, region=args.region, group=unit.most_rows
+    )
     runs = run_for_each_seed(
         args,
-        lambda seed: Run(algorithm, problem, rows, budget, seed=seed, every=lambda rounds: max(1, rounds // 20)),
+        lambda seed: Run(
+            algorithm, problem, rows, budget, seed=seed, every=lambda rounds: max(1, rounds // 20)
+        ),
         run_summary,
     )
     first = runs[0]

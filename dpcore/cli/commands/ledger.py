@@ -19,7 +19,12 @@ from ..arguments import argument, flag
 from ..output_files import print_message
 
 ARGUMENTS = (
-    argument("what", None, "show data sets and releases, or verify every entry", choices=("show", "verify")),
+    argument(
+        "what",
+        None,
+        "show data sets and releases, or verify every entry",
+        choices=("show", "verify"),
+    ),
     argument("--ledger", "L.sqlite", "the release ledger", required=True),
     argument("--receipt", "release.json", "verify: a release that the ledger must hold"),
     flag("--json", "machine-readable"),
@@ -48,7 +53,11 @@ def execute(args: Namespace) -> int:
     if args.json:
         print(json.dumps({"sound": not problems, "problems": problems}, indent=1))
     else:
-        print("\n".join(problems) if problems else "sound: every row, total and trigger is as it was written")
+        print(
+            "\n".join(problems)
+            if problems
+            else "sound: every row, total and trigger is as it was written"
+        )
     if problems:
         print_message("unsound", f"{args.ledger}: {len(problems)} thing(s) wrong")
     return 1 if problems else 0
@@ -56,15 +65,21 @@ def execute(args: Namespace) -> int:
 
 def _dataset_text(dataset: DataSet) -> str:
     budget, accounting = dataset.lifetime.budget, dataset.lifetime.accounting
-    header = f"{'release':>7} {'entry':>6} {'version':>7} {'epsilon':>9} {'delta':>9} {'rho':>10} {'total':>9}"
+    header = (
+        f"{'release':>7} {'entry':>6} {'version':>7} {'epsilon':>9} {'delta':>9} "
+        f"{'rho':>10} {'total':>9}"
+    )
     lines = [
         f"{dataset.name!r} protects each {dataset.unit}; {len(dataset.versions)} version(s)",
-        f"used: epsilon={dataset.spent:.6g} of {budget.epsilon:g} at delta={format_short_number(budget.delta)} ({accounting})",
+        f"used: epsilon={dataset.spent:.6g} of {budget.epsilon:g} at "
+        f"delta={format_short_number(budget.delta)} ({accounting})",
         f"left: one release of epsilon={dataset.remaining:.6g} at that delta",
         f"{header}  time, algorithm, state",
     ]
     for r in dataset.releases:
-        numbers = f"{r['epsilon']:>9.4g} {r['delta']:>9.2g} {r['rho']:>10.4g} {r['total_epsilon']:>9.4g}"
+        numbers = (
+            f"{r['epsilon']:>9.4g} {r['delta']:>9.2g} {r['rho']:>10.4g} {r['total_epsilon']:>9.4g}"
+        )
         positions = f"{r['number']:>7} {r['seq']:>6} {r['version']:>7}"
         lines.append(f"{positions} {numbers}  {r['time']}, {r['algorithm']}, {r['state']}")
         lines += [f"{'':>18}reason: {r['reason']!r}"] if r["reason"] else []

@@ -64,17 +64,32 @@ def execute(args: Namespace) -> None:
     _, workload = load_schema_and_workload(args, require_known=True)
     whole_problem, rows = read_problem_and_rows(args, workload)
     if not isinstance(rows, Rows) or args.person:
-        raise InputError(f"{args.table}: rows are held out one by one; read the table whole, and protect rows")
+        raise InputError(
+            f"{args.table}: rows are held out one by one; read the table whole, and protect rows"
+        )
     question = None if args.ask is None else parse_question(args.ask, whole_problem.domain)
-    purposes = Purposes.for_table(whole_problem.domain, rows, target=args.target, group=args.group, question=question)
-    problem = QueryRelease(whole_problem.workload, purposes.train.n, whole_problem.group, whole_problem.start)
+    purposes = Purposes.for_table(
+        whole_problem.domain, rows, target=args.target, group=args.group, question=question
+    )
+    problem = QueryRelease(
+        whole_problem.workload, purposes.train.n, whole_problem.group, whole_problem.start
+    )
     task_facts = {name: vars(args)[name] for name in ("algorithm", "target", "group", "ask")}
     run, digest = partial(_score_cases, purposes, problem), rows_digest(rows)
     points = run_missing_points(
-        args, {args.algorithm: algorithm}, budgets, problem, digest, run, scores_csv, task_facts, _is_score
+        args,
+        {args.algorithm: algorithm},
+        budgets,
+        problem,
+        digest,
+        run,
+        scores_csv,
+        task_facts,
+        _is_score,
     )
     print(
-        f"n={problem.n} held_out={purposes.test.n} algorithm={args.algorithm} delta={format_short_number(args.delta)}"
+        f"n={problem.n} held_out={purposes.test.n} algorithm={args.algorithm} "
+        f"delta={format_short_number(args.delta)}"
     )
     print("\n".join(report_lines(points)))
 
@@ -85,14 +100,22 @@ def _score_cases(
     """The point of each case as it is run here, with the scores of the purposes in place of errors."""
     for case in waiting_cases:
         make_run = partial(
-            Run, case.algorithm, problem, purposes.train, case.budget, seed=case.seed, every=steps_between_comparisons
+            Run,
+            case.algorithm,
+            problem,
+            purposes.train,
+            case.budget,
+            seed=case.seed,
+            every=steps_between_comparisons,
         )
         yield run_case_with(case, make_run, progress, partial(purposes.summary, progress=progress))
 
 
 def score_entries(points: Iterable[SweepPoint]) -> list[Json]:
     """One entry for each purpose of each point that is done, in the order of ε and seed."""
-    finished_points = sorted((p for p in points if p.state == "done"), key=lambda p: (p.epsilon, p.seed))
+    finished_points = sorted(
+        (p for p in points if p.state == "done"), key=lambda p: (p.epsilon, p.seed)
+    )
     return [
         {**task_score, "epsilon": p.epsilon, "seed": p.seed}  # type: ignore[dict-item]
         for p in finished_points
@@ -108,27 +131,42 @@ def report_lines(points: list[SweepPoint]) -> list[str]:
             (f"{mean_score['purpose']} ({mean_score['unit']})", mean_score["epsilon"], mean_score)
             for mean_score in mean_scores
         ]
-        out.append("compared with the real table (uses real data: do not publish), means over seeds:")
+        out.append(
+            "compared with the real table (uses real data: do not publish), means over seeds:"
+        )
         out.append(f"{'ε':>7} {format_columns(('value', *REFERENCE_FIELDS), 9)}  purpose")
         for purpose, epsilon, one in sorted(labelled_scores, key=itemgetter(0, 1)):
             out.append(
-                f"{epsilon:>7g} {format_columns((one[name] for name in ('value', *REFERENCE_FIELDS)), 9)}  {purpose}"
+                f"{epsilon:>7g} "
+                f"{format_columns((one[name] for name in ('value', *REFERENCE_FIELDS)), 9)}  "
+                f"{purpose}"
             )
         for epsilon in sorted({one["epsilon"] for one in mean_scores}):
-            values_by_purpose = {one["purpose"]: one["value"] for one in mean_scores if one["epsilon"] == epsilon}
+            values_by_purpose = {
+                one["purpose"]: one["value"] for one in mean_scores if one["epsilon"] == epsilon
+            }
             tests = (values_by_purpose.get(f"test a hypothesis: {name}") for name in TEST_NAMES)
             out.append(f"ε={epsilon:g}: {false_alarm_sentence(*tests)}")
-    return out + [f"{p.state}: ε={p.epsilon:g} seed {p.seed}: {p.message}" for p in points if p.state != "done"]
+    return out + [
+        f"{p.state}: ε={p.epsilon:g} seed {p.seed}: {p.message}"
+        for p in points
+        if p.state != "done"
+    ]
 
 
 def _is_score(value: Any) -> bool:
     """Whether a value of a file is the score of a purpose."""
     if not isinstance(value, dict) or set(value) != {"purpose", "value", "unit", *REFERENCE_FIELDS}:
         return False
-    texts, numbers = (value["purpose"], value["unit"]), (value[name] for name in ("value", *REFERENCE_FIELDS))
+    texts, numbers = (
+        (value["purpose"], value["unit"]),
+        (value[name] for name in ("value", *REFERENCE_FIELDS)),
+    )
     return all(isinstance(text, str) for text in texts) and all(map(is_error_value, numbers))
 
 
 def scores_csv(points: Iterable[SweepPoint]) -> str:
     """The scores of all points as CSV, one line each, harmless for spreadsheets."""
-    return neutralize_formulas(pd.DataFrame(score_entries(points), columns=pd.Index(CSV_FIELDS))).to_csv(index=False)
+    return neutralize_formulas(
+        pd.DataFrame(score_entries(points), columns=pd.Index(CSV_FIELDS))
+    ).to_csv(index=False)

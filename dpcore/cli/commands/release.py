@@ -61,7 +61,9 @@ ARGUMENTS = (
     rows_argument(),
     *ledger_arguments(required=True),
     argument("--out", "DIR", "a new folder for what leaves", required=True),
-    argument("--reason", "TEXT", "why a schema is used that was filled in from the data", default=""),
+    argument(
+        "--reason", "TEXT", "why a schema is used that was filled in from the data", default=""
+    ),
     argument("--noise", None, NOISE_HELP, choices=NOISE_MODES, default=NOISE_MODES[0]),
     flag("--neutralize", "disarm texts that a spreadsheet takes for formulas"),
 )
@@ -93,7 +95,9 @@ def execute(args: Namespace) -> None:
     if schema is None:
         ready = prepare_release(request)
     else:
-        ready = prepare_with_partial_schema(request, schema, partial(read_workload, args), args.schema_share)
+        ready = prepare_with_partial_schema(
+            request, schema, partial(read_workload, args), args.schema_share
+        )
     print_budget_warnings([budget], ready.problem.n)
     number, facts = publish_release(ready, LedgerStore(args.ledger, create=True), Path(args.out))
     for finding in facts["measured"]:
@@ -101,10 +105,12 @@ def execute(args: Namespace) -> None:
     dataset, folder = facts["dataset"], escape_control_chars(args.out)
     print(f"release {number} of {dataset['name']!r}, version {dataset['version']}: {folder}")
     print(
-        f"promise: epsilon={budget.epsilon:g} delta={format_short_number(budget.delta)} ({facts['promise']['accounting']})"
+        f"promise: epsilon={budget.epsilon:g} delta={format_short_number(budget.delta)} "
+        f"({facts['promise']['accounting']})"
     )
     spent, total = dataset["spent"], dataset["total"]
     print(
-        f"all releases: epsilon={spent['epsilon']:.6g} of {total['epsilon']:g} at delta={format_short_number(total['delta'])}"
+        f"all releases: epsilon={spent['epsilon']:.6g} of {total['epsilon']:g} at "
+        f"delta={format_short_number(total['delta'])}"
     )
     print(f"noise: {facts['made_by']['noise']}")

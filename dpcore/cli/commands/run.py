@@ -39,7 +39,14 @@ from ...core.types import Json
 from ...evaluation.run import ERROR_NAMES
 from ...queries import Workload
 from ...queries.questions import parse_question
-from ..arguments import RUN_ARGUMENTS, algorithm_arguments, argument, budget_arguments, rows_argument, stated_budget
+from ..arguments import (
+    RUN_ARGUMENTS,
+    algorithm_arguments,
+    argument,
+    budget_arguments,
+    rows_argument,
+    stated_budget,
+)
 from ..measured_runs import MeasuredSchemaRuns
 from ..output_files import check_writable
 from ..progress import print_report, run_for_each_seed
@@ -56,7 +63,9 @@ from .ask import interval_text
 
 LEAST_RMSE_TEXT = "least root mean square error of any unbiased Gaussian release"
 
-ASK_HELP = "a question such as 'sex = Female and age > 50', answered with its interval; may be repeated"
+ASK_HELP = (
+    "a question such as 'sex = Female and age > 50', answered with its interval; may be repeated"
+)
 ARGUMENTS = (
     *TASK_ARGUMENTS,
     *algorithm_arguments(QueryRelease),
@@ -74,7 +83,11 @@ def execute(args: Namespace) -> None:
     budget = stated_budget(args)
     algorithm = build_algorithm(args.algorithm, args.set, QueryRelease)
     schema, workload = load_schema_and_workload(args)
-    task = MeasuredSchemaRuns(args, schema, workload) if schema else KnownSchemaRuns(args, workload, algorithm, budget)
+    task = (
+        MeasuredSchemaRuns(args, schema, workload)
+        if schema
+        else KnownSchemaRuns(args, workload, algorithm, budget)
+    )
     least_rmse_of = cache(lambda problem: least_rmse(problem.workload, budget, problem.effective_n))
 
     def summary(run: Run) -> Json:
@@ -103,7 +116,9 @@ def execute(args: Namespace) -> None:
         return
     mean = sum(run["final"]["rmse"] for run in runs) / len(runs)
     least = sum(run["line"]["least_rmse"] for run in runs) / len(runs)
-    print(f"{LEAST_RMSE_TEXT}{task.schema_note}: {least:.4g}; here {compare_with_bound(mean, least)}")
+    print(
+        f"{LEAST_RMSE_TEXT}{task.schema_note}: {least:.4g}; here {compare_with_bound(mean, least)}"
+    )
 
 
 class KnownSchemaRuns:
@@ -112,10 +127,14 @@ class KnownSchemaRuns:
     schema_facts = {}
     schema_note = ""
 
-    def __init__(self, args: Namespace, workload: Workload, algorithm: Algorithm, budget: Budget) -> None:
+    def __init__(
+        self, args: Namespace, workload: Workload, algorithm: Algorithm, budget: Budget
+    ) -> None:
         self.problem, self.rows = read_problem_and_rows(args, workload)
         for question in args.ask:
-            parse_question(question, self.problem.domain)  # so that it is refused before anything runs
+            parse_question(
+                question, self.problem.domain
+            )  # so that it is refused before anything runs
         print_forecast(algorithm, self.problem, budget)
 
     def run(self, algorithm: Algorithm, budget: Budget, seed: int) -> Run:
@@ -127,4 +146,8 @@ def _rmse_ratio(rmse: float, least: float | None) -> Json | None:
     """The least RMSE of any unbiased Gaussian release, and this run's ratio to it; None where it is unknown."""
     if least is None:
         return None
-    return {"least_rmse": least, "ratio": rmse / least if least else None, "words": compare_with_bound(rmse, least)}
+    return {
+        "least_rmse": least,
+        "ratio": rmse / least if least else None,
+        "words": compare_with_bound(rmse, least),
+    }

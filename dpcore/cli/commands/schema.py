@@ -44,7 +44,15 @@ from ...release.request import SchemaRequest
 from ...schema.inference.infer_schema import infer_schema
 from ...schema.schema_json import text_format_from_json
 from ...schema.text_format import DEFAULT_TEXT_FORMAT, TextFormat
-from ..arguments import DELTA_HELP, EPSILON_HELP, PERSON_ARGUMENTS, argument, finite_number, flag, ledger_arguments
+from ..arguments import (
+    DELTA_HELP,
+    EPSILON_HELP,
+    PERSON_ARGUMENTS,
+    argument,
+    finite_number,
+    flag,
+    ledger_arguments,
+)
 from ..output_files import ProgressLine, ledger_request_fields, print_message
 from ..table_arguments import table_request_fields
 
@@ -77,14 +85,24 @@ def execute(args: Namespace) -> None:
     )
     print(json.dumps(schema, indent=2, ensure_ascii=False))
     if "file" in schema and args.file is None:
-        print_message("note", f"the file seems to be {table.description}, by all of its rows: check that this is so")
+        print_message(
+            "note",
+            f"the file seems to be {table.description}, by all of its rows: check that this is so",
+        )
     if args.peek:
         print_message(
-            "note", "bounds and values were filled in from the data, which is not protected; the schema says so"
+            "note",
+            "bounds and values were filled in from the data, which is not protected; the schema "
+            "says so",
         )
     else:
-        print_message("note", "kinds were guessed from the data: check that they are public knowledge")
-        print_message("note", "fill in every null (bounds and values are public knowledge, not taken from the data)")
+        print_message(
+            "note", "kinds were guessed from the data: check that they are public knowledge"
+        )
+        print_message(
+            "note",
+            "fill in every null (bounds and values are public knowledge, not taken from the data)",
+        )
 
 
 def _stated_format(args: Namespace) -> TextFormat | None:
@@ -92,7 +110,9 @@ def _stated_format(args: Namespace) -> TextFormat | None:
     return (
         None
         if args.file is None
-        else text_format_from_json(read_json(BytesIO(args.file.encode(errors="surrogateescape")), "--file"))
+        else text_format_from_json(
+            read_json(BytesIO(args.file.encode(errors="surrogateescape")), "--file")
+        )
     )
 
 
@@ -100,7 +120,10 @@ def _proposed_schema(frame: pd.DataFrame, args: Namespace) -> dict[str, Any]:
     """The proposed schema, with progress by columns after a first line where even one column takes long."""
     rows, columns = frame.shape
     if frame.size >= SLOW_CELL_COUNT:
-        print_message("note", f"{args.table}: looking at {rows:,} rows of {columns:,} columns, which takes a while")
+        print_message(
+            "note",
+            f"{args.table}: looking at {rows:,} rows of {columns:,} columns, which takes a while",
+        )
     progress = ProgressLine()
 
     def show_progress(done: int) -> None:
@@ -110,7 +133,9 @@ def _proposed_schema(frame: pd.DataFrame, args: Namespace) -> dict[str, Any]:
         return infer_schema(frame, peek=args.peek, progress=show_progress)
     except MemoryError:
         advice = "try a file with fewer rows of it, or with fewer columns"
-        raise InputError(f"{args.table}: the table needs more memory than there is; {advice}") from None
+        raise InputError(
+            f"{args.table}: the table needs more memory than there is; {advice}"
+        ) from None
     finally:
         progress.clear()
 

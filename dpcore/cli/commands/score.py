@@ -18,7 +18,12 @@ from ...evaluation.run import ERROR_NAMES, compare_with_rows
 from ...models.releases import SyntheticRows
 from ..arguments import argument
 from ..output_files import check_writable, write_json
-from ..table_arguments import QUERY_ARGUMENTS, format_columns, load_schema_and_workload, usefulness_text
+from ..table_arguments import (
+    QUERY_ARGUMENTS,
+    format_columns,
+    load_schema_and_workload,
+    usefulness_text,
+)
 
 WORST_QUERY_COUNT = 10  # queries listed
 
@@ -40,7 +45,9 @@ def execute(args: Namespace) -> None:
     synthetic = SyntheticRows(domain, rows.values, rows.weights)
     comparison = compare_with_rows(synthetic, real, workload)
     final = comparison.errors.to_json()
-    final["k_marginal"] = compare_with_rows(synthetic, real, Marginals.k_marginal_pairs(domain)).errors.k_marginal
+    final["k_marginal"] = compare_with_rows(
+        synthetic, real, Marginals.k_marginal_pairs(domain)
+    ).errors.k_marginal
     summary: Json = {
         "n": real.n,
         "synthetic_rows": rows.n,

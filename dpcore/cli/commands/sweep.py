@@ -52,9 +52,22 @@ from ...evaluation.sweeps.worker_pool import WorkerPool
 from ...queries.parse_queries import split_column_names
 from ...release.release_files import neutralize_formulas
 from ...schema.partial_schema import partial_schema_to_json
-from ..arguments import argument, finite_numbers, grid_arguments, settings_argument, whole_number_parser
+from ..arguments import (
+    argument,
+    finite_numbers,
+    grid_arguments,
+    settings_argument,
+    whole_number_parser,
+)
 from ..measured_runs import MeasuredSchemaRuns
-from ..output_files import ProgressLine, check_writable, print_budget_warnings, print_message, write_file, write_json
+from ..output_files import (
+    ProgressLine,
+    check_writable,
+    print_budget_warnings,
+    print_message,
+    write_file,
+    write_json,
+)
 from ..table_arguments import (
     TASK_ARGUMENTS,
     build_algorithm,
@@ -81,11 +94,17 @@ ARGUMENTS = (
     *TASK_ARGUMENTS,
     (
         "--algorithms",
-        {"metavar": "a,b,c", "help": "some of %(default)s", "default": ",".join(algorithms_for_problem(QueryRelease))},
+        {
+            "metavar": "a,b,c",
+            "help": "some of %(default)s",
+            "default": ",".join(algorithms_for_problem(QueryRelease)),
+        },
     ),
     settings_argument("NAME.PARAM", "one of the algorithms"),
     *grid_arguments(5),
-    argument("--jobs", "J", "runs at the same time", type=whole_number_parser(1, MAX_JOBS), default=1),
+    argument(
+        "--jobs", "J", "runs at the same time", type=whole_number_parser(1, MAX_JOBS), default=1
+    ),
     argument("--scheduler", "ADDRESS", CLUSTER_HELP),
     argument("--tls-ca", "FILE", "the authority's certificate, for tls://"),
     argument("--tls-cert", "FILE", "the own certificate, for tls://"),
@@ -99,7 +118,11 @@ def execute(args: Namespace) -> None:
     algorithms = _build_algorithms(args.algorithms, args.set)
     budgets = sweep_budgets(args, len(algorithms))
     credentials = {"ca": args.tls_ca, "cert": args.tls_cert, "key": args.tls_key}
-    with closing(connect_to_scheduler(args.scheduler, **credentials)) if args.scheduler else nullcontext() as client:
+    with (
+        closing(connect_to_scheduler(args.scheduler, **credentials))
+        if args.scheduler
+        else nullcontext() as client
+    ):
         _run_and_report(args, budgets, algorithms, client)
 
 
@@ -109,7 +132,8 @@ def _run_and_report(args: Namespace, budgets: list[Budget], algorithms: Json, cl
     if schema:
         if args.jobs > 1 or args.scheduler:  # other processes would have to read raw cells
             raise InputError(
-                "--jobs and --scheduler need a schema that is known; points that measure their own run here"
+                "--jobs and --scheduler need a schema that is known; points that measure their "
+                "own run here"
             )
         measured = MeasuredSchemaRuns(args, schema, workload)
         problem, digest, run = (
@@ -122,26 +146,48 @@ def _run_and_report(args: Namespace, budgets: list[Budget], algorithms: Json, cl
             "schema_share": args.schema_share,
             "asked": args.queries,  # what they ask of a measured column is not in the workload yet
         }
-        data_summary = f"n={problem.n} delta={format_short_number(args.delta)}; schema measured anew for every ε and seed, in the same budget"
+        data_summary = (
+            f"n={problem.n} delta={format_short_number(args.delta)}; schema measured "
+            "anew for every ε and seed, in the same budget"
+        )
     else:
-        problem, rows = read_problem_and_rows(args, workload, partial(_cluster_counter, client, args.scheduler))
-        digest, task_facts, run = rows_digest(rows), {}, partial(_run_with_known_schema, args, client, problem, rows)
-        data_summary = f"n={problem.n} combinations={problem.domain.size} queries={problem.workload.m} delta={format_short_number(args.delta)}"
-    points = run_missing_points(args, algorithms, budgets, problem, digest, run, points_csv, task_facts)
+        problem, rows = read_problem_and_rows(
+            args, workload, partial(_cluster_counter, client, args.scheduler)
+        )
+        digest, task_facts, run = (
+            rows_digest(rows),
+            {},
+            partial(_run_with_known_schema, args, client, problem, rows),
+        )
+        data_summary = (
+            f"n={problem.n} combinations={problem.domain.size} "
+            f"queries={problem.workload.m} delta={format_short_number(args.delta)}"
+        )
+    points = run_missing_points(
+        args, algorithms, budgets, problem, digest, run, points_csv, task_facts
+    )
     print(data_summary)
     print("\n".join(report_lines(points)))
 
 
 def _run_with_known_schema(
-    args: Namespace, client: Any, problem: QueryRelease, rows: Rows | GatheredCounts,
-    waiting_cases: Sequence[Case], progress: Tick,
+    args: Namespace,
+    client: Any,
+    problem: QueryRelease,
+    rows: Rows | GatheredCounts,
+    waiting_cases: Sequence[Case],
+    progress: Tick,
 ) -> PointGenerator:
     """The points of a known schema, run on a cluster, by several processes, or in this one."""
     if args.scheduler:
         print_message("note", _describe_sent_data(rows, problem, args.scheduler))
         yield from sweep_on_cluster(client, waiting_cases, problem, rows, progress=progress)
         return
-    pool = WorkerPool(workers=min(args.jobs, len(waiting_cases))) if args.jobs > 1 and waiting_cases else None
+    pool = (
+        WorkerPool(workers=min(args.jobs, len(waiting_cases)))
+        if args.jobs > 1 and waiting_cases
+        else None
+    )
     with closing(pool) if pool else nullcontext():
         yield from run_sweep(waiting_cases, problem, rows, pool=pool, progress=progress)
 
@@ -153,7 +199,13 @@ def _run_with_measured_schema(
     for case in waiting_cases:
         yield run_case_with(
             case,
-            partial(measured.run, case.algorithm, case.budget, case.seed, every=steps_between_comparisons),
+            partial(
+                measured.run,
+                case.algorithm,
+                case.budget,
+                case.seed,
+                every=steps_between_comparisons,
+            ),
             progress,
         )
 
@@ -162,7 +214,10 @@ def _cluster_counter(client: Any, address: str | None, source: Source) -> Source
     """The counter of a source: a cluster's workers, if they can read it in shares."""
     if client is None or not isinstance(source, ParquetSource):
         return source
-    print_message("note", f"the workers of {address} read {source.name} themselves: path and schema are sent to them")
+    print_message(
+        "note",
+        f"the workers of {address} read {source.name} themselves: path and schema are sent to them",
+    )
     return ClusterSource(replace(source, path=source.path.absolute()), client)
 
 
@@ -172,7 +227,9 @@ def _describe_sent_data(rows: Rows | GatheredCounts, problem: QueryRelease, addr
     if isinstance(rows, GatheredCounts):
         data_text = f"counts of {len(rows.tables):,} tables of the columns {columns}"
     else:
-        data_text = f"{len(rows.weights):,} distinct rows of the columns {columns}, with their counts"
+        data_text = (
+            f"{len(rows.weights):,} distinct rows of the columns {columns}, with their counts"
+        )
     return f"{data_text}, are sent to {address}; whoever runs that cluster can see them"
 
 
@@ -186,7 +243,9 @@ def report_lines(points: Sequence[SweepPoint]) -> list[str]:
     mean_errors, lines = mean_lines(finished_points, "algorithm", "epsilon"), []
     if mean_errors:
         width = max(len(mean["algorithm"]) for mean in mean_errors)
-        lines.append("errors against the real table (uses real data – do not publish), means over seeds:")
+        lines.append(
+            "errors against the real table (uses real data – do not publish), means over seeds:"
+        )
         lines.append(
             f"{'algorithm':>{width}} {'ε':>7} {'runs':>5} {format_columns(PRINTED_ERRORS.values())} {'seconds':>9}"
         )
@@ -196,20 +255,30 @@ def report_lines(points: Sequence[SweepPoint]) -> list[str]:
             lines.append(f"{row_start} {error_cells} {mean['seconds']:>9.3g}")
     for error, label in PRINTED_ERRORS.items():
         winners: dict[float, str] = {}
-        finite_means = (mean for mean in mean_errors if mean.get(error) is not None and math.isfinite(mean[error]))
+        finite_means = (
+            mean
+            for mean in mean_errors
+            if mean.get(error) is not None and math.isfinite(mean[error])
+        )
         for mean in sorted(finite_means, key=itemgetter("epsilon", error)):
             winners.setdefault(mean["epsilon"], mean["algorithm"])
         if winners:
-            lines.append(f"best {label}: " + ", ".join(f"ε={epsilon:g} {name}" for epsilon, name in winners.items()))
+            lines.append(
+                f"best {label}: "
+                + ", ".join(f"ε={epsilon:g} {name}" for epsilon, name in winners.items())
+            )
     for state in ("refused", "failed"):
         points_by_message: dict[tuple[str, str], list[SweepPoint]] = {}
         for point in points:
             if point.state == state:
                 points_by_message.setdefault((point.algorithm, point.message), []).append(point)
         for (name, message), same_message in points_by_message.items():
-            epsilon_list = ", ".join(f"{epsilon:g}" for epsilon in sorted({p.epsilon for p in same_message}))
+            epsilon_list = ", ".join(
+                f"{epsilon:g}" for epsilon in sorted({p.epsilon for p in same_message})
+            )
             lines.append(
-                f"{state}: {name} at ε={epsilon_list} ({len(same_message)} points): {' '.join(message.split())}"
+                f"{state}: {name} at ε={epsilon_list} ({len(same_message)} points): "
+                f"{' '.join(message.split())}"
             )
     return lines
 
@@ -227,10 +296,13 @@ def _build_algorithms(text: str, settings: Iterable[str]) -> Json:
             raise InputError(f"--set {setting[:80]!r} is not NAME.PARAM=VALUE")
         if name not in settings_by_name:
             raise InputError(
-                f"--set {setting[:80]!r}: {name!r} is not among the algorithms, {', '.join(settings_by_name)}"
+                f"--set {setting[:80]!r}: {name!r} is not among the algorithms, "
+                f"{', '.join(settings_by_name)}"
             )
         settings_by_name[name].append(parameter_text)
-    return {name: build_algorithm(name, texts, QueryRelease) for name, texts in settings_by_name.items()}
+    return {
+        name: build_algorithm(name, texts, QueryRelease) for name, texts in settings_by_name.items()
+    }
 
 
 def points_csv(points: Sequence[SweepPoint]) -> str:
@@ -238,7 +310,9 @@ def points_csv(points: Sequence[SweepPoint]) -> str:
     errors = list(dict.fromkeys(name for point in points for name in point.errors))
     lines = []
     for p in points:
-        settings = " ".join(f"{name}={value}" for name, value in p.settings.items() if value is not None)
+        settings = " ".join(
+            f"{name}={value}" for name, value in p.settings.items() if value is not None
+        )
         lines.append(
             {
                 "algorithm": p.algorithm,
@@ -260,26 +334,40 @@ def sweep_budgets(args: Namespace, algorithm_count: int) -> list[Budget]:
     """The budgets that `grid` asks for; InputError for unsupported values, too many runs, or no file to resume."""
     if args.resume and not args.json:
         raise InputError("--resume continues the file that --json names; give one")
-    budgets = [Budget(epsilon, args.delta) for epsilon in finite_numbers("--epsilons", args.epsilons)]
+    budgets = [
+        Budget(epsilon, args.delta) for epsilon in finite_numbers("--epsilons", args.epsilons)
+    ]
     check_point_count(algorithm_count * len(budgets) * args.repeat)
     return budgets
 
 
 def run_missing_points(
-    args: Namespace, algorithms: Json, budgets: Sequence[Budget], problem: QueryRelease, digest: str,
-    run: CaseRunner, csv: Callable[[Sequence[SweepPoint]], str], command_facts: Json,
+    args: Namespace,
+    algorithms: Json,
+    budgets: Sequence[Budget],
+    problem: QueryRelease,
+    digest: str,
+    run: CaseRunner,
+    csv: Callable[[Sequence[SweepPoint]], str],
+    command_facts: Json,
     is_valid_error: Callable[[Any], bool] = is_error_value,
 ) -> list[SweepPoint]:
     """The points of every algorithm at every budget with every seed that `grid` asks for, sorted.
 
-    With --resume those in the file of --json are kept, if it is of the same task; `run` makes the others, one by one.
-    The files are kept up to date: --json with the task (public facts, and the command's `own`) and the `digest` of the
-    table, --csv as `csv` writes it. `is_valid_error` errors of points are those that the command writes.
+    With --resume those in the file of --json are kept, if it is of the same task; `run` makes the
+    others, one by one. The files are kept up to date: --json with the task (public facts, and the
+    command's `own`) and the `digest` of the table, --csv as `csv` writes it. `is_valid_error`
+    errors of points are those that the command writes.
     """
     planned = plan_cases(algorithms, problem, budgets, range(args.seed, args.seed + args.repeat))
     file_facts = {
         "tags": PROVENANCE_TAGS,
-        "task": {**sweep_identity(problem), "person": args.person, "delta": args.delta, **command_facts},
+        "task": {
+            **sweep_identity(problem),
+            "person": args.person,
+            "delta": args.delta,
+            **command_facts,
+        },
         "parameters": {name: parameter_values(algorithm) for name, algorithm in algorithms.items()},
         "table_sha256": digest,
     }
@@ -295,7 +383,10 @@ def run_missing_points(
         write_files()
     planned_keys = {case.key for case in planned}
     order = {name: i for i, name in enumerate(algorithms)}
-    return sorted((p for p in points if p.key in planned_keys), key=lambda p: (order[p.algorithm], p.epsilon, p.seed))
+    return sorted(
+        (p for p in points if p.key in planned_keys),
+        key=lambda p: (order[p.algorithm], p.epsilon, p.seed),
+    )
 
 
 def mean_lines(lines: Iterable[Json], *by: str) -> list[Json]:
@@ -309,12 +400,17 @@ def mean_lines(lines: Iterable[Json], *by: str) -> list[Json]:
     mean_rows = []
     for key, group in groups.items():
         known_values = {
-            name: [line_in_group[name] for line_in_group in group if line_in_group.get(name) is not None]
+            name: [
+                line_in_group[name]
+                for line_in_group in group
+                if line_in_group.get(name) is not None
+            ]
             for name in group[0]
             if name not in by
         }
         mean_rows.append(
-            dict(zip(by, key, strict=True)) | {name: mean_if_complete(v or [None]) for name, v in known_values.items()}
+            dict(zip(by, key, strict=True))
+            | {name: mean_if_complete(v or [None]) for name, v in known_values.items()}
         )
         mean_rows[-1]["runs"] = len(group)
     return mean_rows
@@ -334,8 +430,13 @@ def _collect_points(
         fresh_points = points[earlier_count:]
         finished_keys = {point.key for point in fresh_points}
         cases_ahead = [case for case in waiting_cases if case.key not in finished_keys]
-        last_text = "".join(f", last {p.algorithm} ε={p.epsilon:g} seed {p.seed}" for p in points[-1:])
-        return f"{len(points)} of {total} points{last_text}{remaining_time_text(elapsed, fresh_points, cases_ahead)}"
+        last_text = "".join(
+            f", last {p.algorithm} ε={p.epsilon:g} seed {p.seed}" for p in points[-1:]
+        )
+        return (
+            f"{len(points)} of {total} "
+            f"points{last_text}{remaining_time_text(elapsed, fresh_points, cases_ahead)}"
+        )
 
     with closing(run(waiting_cases, lambda: progress.show(line))) as new_points:
         for point in new_points:
@@ -347,15 +448,20 @@ def _collect_points(
     progress.clear()
 
 
-def _points_to_resume(path: str, expected: Json, is_valid_error: Callable[[Any], bool]) -> list[SweepPoint]:
+def _points_to_resume(
+    path: str, expected: Json, is_valid_error: Callable[[Any], bool]
+) -> list[SweepPoint]:
     """The points of an earlier file of the same task; none where there is no file.
 
-    Task and parameters are compared by public facts. That the table itself is the same is checked by a digest of it,
-    which is a private peek like all the errors in the file.
+    Task and parameters are compared by public facts. That the table itself is the same is checked
+    by a digest of it, which is a private peek like all the errors in the file.
     """
     if not Path(path).exists():
         return []
-    stored, remedy = read_json(path), "name another file with --json, or leave out --resume, and it is written over"
+    stored, remedy = (
+        read_json(path),
+        "name another file with --json, or leave out --resume, and it is written over",
+    )
     required_types = {"task": dict, "parameters": dict, "points": list}
     if not isinstance(stored, dict) or not all(
         isinstance(stored.get(key), kind) for key, kind in required_types.items()
@@ -365,19 +471,26 @@ def _points_to_resume(path: str, expected: Json, is_valid_error: Callable[[Any],
         if stored["task"].get(key) != value:
             stored_value = _short_json(stored["task"].get(key))
             raise InputError(
-                f"{path[:200]} belongs to another task: {key} is {stored_value} there and {_short_json(value)} here"
+                f"{path[:200]} belongs to another task: {key} is {stored_value} there and "
+                f"{_short_json(value)} here"
             )
     if stored.get("table_sha256") != expected["table_sha256"]:
-        raise InputError(f"{path[:200]} belongs to another table: as many rows, but other values, headings or people")
+        raise InputError(
+            f"{path[:200]} belongs to another table: as many rows, but other values, headings or "
+            "people"
+        )
     for name, stored_value in stored["parameters"].items():
         # of algorithms that are not asked for now, kept
         expected_value = expected["parameters"].setdefault(name, stored_value)
         if expected_value != stored_value:
             raise InputError(
-                f"{path[:200]} holds {name} with {_short_json(stored_value)}; here it has {_short_json(expected_value)}"
+                f"{path[:200]} holds {name} with {_short_json(stored_value)}; here it has "
+                f"{_short_json(expected_value)}"
             )
     try:
-        points = [SweepPoint.from_json(point_json, is_valid_error) for point_json in stored["points"]]
+        points = [
+            SweepPoint.from_json(point_json, is_valid_error) for point_json in stored["points"]
+        ]
     except InputError as error:
         raise InputError(f"{path[:200]}: {error}; {remedy}") from None
     if len({point.key for point in points}) < len(points):
@@ -390,11 +503,16 @@ def _short_json(value: Any) -> str:
 
 
 def _write_points(
-    points: Sequence[SweepPoint], args: Namespace, file_facts: Json, csv: Callable[[Sequence[SweepPoint]], str]
+    points: Sequence[SweepPoint],
+    args: Namespace,
+    file_facts: Json,
+    csv: Callable[[Sequence[SweepPoint]], str],
 ) -> None:
     """Write all points, sorted, to the files that --json and --csv name; nothing before the first point."""
     sorted_points = sorted(points, key=lambda p: p.key)
     if sorted_points:
-        write_json(args.json, {**file_facts, "points": [point.to_json() for point in sorted_points]})
+        write_json(
+            args.json, {**file_facts, "points": [point.to_json() for point in sorted_points]}
+        )
     if sorted_points and args.csv:
         write_file(args.csv, csv(sorted_points))

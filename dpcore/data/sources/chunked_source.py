@@ -16,20 +16,27 @@ class ChunkedSource(Source):
     """A source that is read by its `chunks(names)`, in order, and whose fingerprint covers all its rows."""
 
     def count(
-        self: Any, domain: Domain, tables: Sequence[Axes], progress: Watch = ignore_progress, *share: tuple[int, int]
+        self: Any,
+        domain: Domain,
+        tables: Sequence[Axes],
+        progress: Watch = ignore_progress,
+        *share: tuple[int, int],
     ) -> Tally:
         """The number n and the tables, or those of its share i of k, if it can be read in shares, chunk by chunk.
 
-        All columns of the domain are encoded, as in memory, whichever the tables ask for: what a schema refuses does
-        not depend on the questions.
+        All columns of the domain are encoded, as in memory, whichever the tables ask for: what a
+        schema refuses does not depend on the questions.
         """
         names = [self.columns[position] for position in source_column_positions(self, domain)]
         table_counts = {
-            axes: np.zeros(domain.table_size(axes), dtype=np.int64) for axes in choose_wide_tables(tables, domain.shape)
+            axes: np.zeros(domain.table_size(axes), dtype=np.int64)
+            for axes in choose_wide_tables(tables, domain.shape)
         }
         n = 0
         for chunk in self.chunks(names, *share):
-            add_rows_to_tables(table_counts, [chunk.encode(column) for column in domain.columns], domain.shape)
+            add_rows_to_tables(
+                table_counts, [chunk.encode(column) for column in domain.columns], domain.shape
+            )
             n += chunk.rows
             progress(n)
         return Tally(n, sum_to_tables(table_counts, tables, domain.shape))

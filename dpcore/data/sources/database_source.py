@@ -26,12 +26,14 @@ from ..input_files import open_regular_file
 from .source import Source, Tally, source_column_positions
 from .table_counting import choose_wide_tables, sum_to_tables
 
-TEXT_FUNCTIONS_BY_ENGINE = {  # tested ones: what takes characters off both ends of a text, makes bytes of it, and a text of bytes
+# tested ones: what takes characters off both ends of a text, makes bytes of it, and a text of bytes
+TEXT_FUNCTIONS_BY_ENGINE = {
     "duckdb": ("trim", "encode", "decode"),
     "postgres": ("btrim", "convert_to", "convert_from", "UTF8"),
 }
 ADDRESS_PREFIXES = ("duckdb://", "postgres://", "postgresql://")
-# DuckDB takes the name of a file for a table, and views may read any file: neither leaves the database that was named.
+# DuckDB takes the name of a file for a table, and views may read any file: neither leaves the
+# database that was named.
 CLOSED_DUCKDB_SETTINGS = dict.fromkeys(
     (
         "enable_external_access",
@@ -42,14 +44,20 @@ CLOSED_DUCKDB_SETTINGS = dict.fromkeys(
     False,
 )
 MAX_DATABASE_BYTES = 1 << 50  # largest database, which is never read whole
-SPACE_CHARACTERS = "".join(c for c in map(chr, range(0x110000)) if c.isspace())  # what `str.strip` takes off
+SPACE_CHARACTERS = "".join(
+    c for c in map(chr, range(0x110000)) if c.isspace()
+)  # what `str.strip` takes off
 REFUSED_CODE = -1
-MAX_CHECKS_PER_QUERY = 500  # reasons to refuse that one query looks for: PostgreSQL answers with at most 1,664 columns
+MAX_CHECKS_PER_QUERY = (
+    500  # reasons to refuse that one query looks for: PostgreSQL answers with at most 1,664 columns
+)
 MISSING_EXTRA_MESSAGE = (
-    "a database needs the extra `sql`: pip install 'privacy-utility-explorer[sql]', and the engine's own driver"
+    "a database needs the extra `sql`: pip install "
+    "'privacy-utility-explorer[sql]', and the engine's own driver"
 )
 TABLE_EXISTS_QUERY = (
-    "SELECT 1 FROM information_schema.tables WHERE table_catalog = current_database() AND table_name = ? "
+    "SELECT 1 FROM information_schema.tables WHERE table_catalog = current_database() AND "
+    "table_name = ? "
     "AND table_schema = coalesce(?, current_schema())"
 )
 
@@ -62,11 +70,14 @@ def is_database_address(text: str) -> bool:
 def connect_database(text: str) -> "DatabaseSource":
     """The source for ENGINE://…#TABLE or …#SCHEMA.TABLE; a password should stay in the engine's own files.
 
-    Raises InputError, which never repeats the address, where the extra is missing or nobody answers.
+    Raises InputError, which never repeats the address, where the extra is missing or nobody
+    answers.
     """
     address, _, table = text.partition("#")
     if not is_database_address(address) or not table:
-        raise InputError("a table in a database is named ENGINE://…#TABLE, with ENGINE duckdb or postgres")
+        raise InputError(
+            "a table in a database is named ENGINE://…#TABLE, with ENGINE duckdb or postgres"
+        )
     engine = address.partition("://")[0].replace("postgresql", "postgres")
     *schema, name = table.split(".")
     database = schema[0] if schema else None
@@ -84,14 +95,18 @@ def connect_database(text: str) -> "DatabaseSource":
                 raise InputError("there is no such table or view in it")
         else:
             backend = ibis.connect(address)
-            backend.con.execute("SET standard_conforming_strings = on")  # else a backslash in a value is a command
+            backend.con.execute(
+                "SET standard_conforming_strings = on"
+            )  # else a backslash in a value is a command
             backend.con.commit()
         ibis_table = backend.table(name, database=database)
     except ImportError:
         raise InputError(MISSING_EXTRA_MESSAGE) from None
     except Exception as error:  # of any driver; its words may hold a password
         reason = str(error) if isinstance(error, InputError) else type(error).__name__
-        raise InputError(f"{engine}: the table {table[:80]!r} cannot be opened ({reason})") from None
+        raise InputError(
+            f"{engine}: the table {table[:80]!r} cannot be opened ({reason})"
+        ) from None
     return DatabaseSource(backend, ibis_table, f"{engine} table {table}")
 
 
@@ -99,10 +114,11 @@ def connect_database(text: str) -> "DatabaseSource":
 class DatabaseSource(Source):
     """A table of an Ibis backend. Its expressions compute the codes of `Column.encode`, bit for bit.
 
-    Numbers are compared as 64-bit floats with edges that are written in full. What cannot be pushed down exactly is
-    refused: dates, decimals, numbers in 32-bit floats (0.7 is less there than its text says), texts that are to be read
-    as numbers, and cells that are read in other ways than as written. The table must not change meanwhile: counts that
-    do not add up to one n are refused.
+    Numbers are compared as 64-bit floats with edges that are written in full. What cannot be pushed
+    down exactly is
+    refused: dates, decimals, numbers in 32-bit floats (0.7 is less there than its text says), texts
+    that are to be read as numbers, and cells that are read in other ways than as written. The table
+    must not change meanwhile: counts that do not add up to one n are refused.
     """
 
     backend: Any
@@ -112,7 +128,9 @@ class DatabaseSource(Source):
     def __post_init__(self) -> None:
         if self.backend.name not in TEXT_FUNCTIONS_BY_ENGINE:
             tested = ", ".join(TEXT_FUNCTIONS_BY_ENGINE)
-            raise InputError(f"{self.backend.name} is no database whose codes were tested; these were: {tested}")
+            raise InputError(
+                f"{self.backend.name} is no database whose codes were tested; these were: {tested}"
+            )
 
     @property
     def columns(self) -> Texts:
@@ -123,7 +141,9 @@ class DatabaseSource(Source):
         """Close the connection."""
         self.backend.disconnect()
 
-    def count(self, domain: Domain, tables: Sequence[Axes], progress: Watch = ignore_progress) -> Tally:
+    def count(
+        self, domain: Domain, tables: Sequence[Axes], progress: Watch = ignore_progress
+    ) -> Tally:
         """The counts from one query for n and refused cells, then a GROUP BY of a packed number for each wide
         table.
         """
@@ -145,7 +165,9 @@ class DatabaseSource(Source):
         progress(n)
         table_counts = {}
         for axes in choose_wide_tables(tables, domain.shape):
-            table_counts[axes] = self._count_cells([expressions[a][0] for a in axes], [domain.shape[a] for a in axes])
+            table_counts[axes] = self._count_cells(
+                [expressions[a][0] for a in axes], [domain.shape[a] for a in axes]
+            )
             if row_counts != {table_counts[axes].sum()}:
                 raise InputError(f"{self.name} changed while it was counted")
             progress(n)
@@ -158,7 +180,8 @@ class DatabaseSource(Source):
     def fingerprint(self, key: bytes, progress: Watch = ignore_progress) -> NoReturn:  # noqa: ARG002
         """Raise InputError: a fingerprint would need every row."""
         raise InputError(
-            f"{self.name}: a release is of a table that its ledger knows by a fingerprint of all rows, and rows do not "
+            f"{self.name}: a release is of a table that its ledger knows by a fingerprint of all "
+            "rows, and rows do not "
             "leave a database; export it to Parquet for a release"
         )
 
@@ -194,7 +217,8 @@ class DatabaseSource(Source):
         try:
             return self.backend.to_pyarrow(query)
         except Exception as error:
-            reason = f"the database did not answer ({type(error).__name__})"  # of a column of its own kind
+            # of a column of its own kind
+            reason = f"the database did not answer ({type(error).__name__})"
             raise InputError(
                 f"{self.name}: {reason}; in a view, cast unusual columns to text, or read a file"
             ) from None
@@ -208,10 +232,16 @@ class DatabaseSource(Source):
         is_supported = is_number or kind.is_boolean() or kind.is_string()
         if not (is_supported if column.values else is_number and not kind.is_float32()):
             holds = f"holds {type(kind).__name__.lower()} in the database"
-            problem = f"{holds}, from which its {'codes' if column.values else 'numbers'} are not made"
-            raise InputError(f"{self.name}: column {column.name!r} {problem}: cast it in a view, or read a file")
+            problem = (
+                f"{holds}, from which its {'codes' if column.values else 'numbers'} are not made"
+            )
+            raise InputError(
+                f"{self.name}: column {column.name!r} {problem}: cast it in a view, or read a file"
+            )
         if column.read != AS_WRITTEN and (column.values or not is_number):
-            raise InputError(f"{self.name}: column {column.name!r}: reading it as {column.read!r} needs a file")
+            raise InputError(
+                f"{self.name}: column {column.name!r}: reading it as {column.read!r} needs a file"
+            )
         float_cells: Any = cells.cast("float64") if is_number else None
         absent = cells.isnull() | float_cells.isnan() if kind.is_floating() else cells.isnull()
         refusals = []
@@ -221,17 +251,26 @@ class DatabaseSource(Source):
             outside = ~absent
             for condition, _ in cases:
                 outside = outside & ~condition
-            default_code = column.values.index(OTHER_LABEL) if column.out_of_range == "other" else REFUSED_CODE
+            default_code = (
+                column.values.index(OTHER_LABEL) if column.out_of_range == "other" else REFUSED_CODE
+            )
             if default_code == REFUSED_CODE:
-                refusals.append((outside, cells, f"is not one of the allowed values {column.allowed_text}"))
+                refusals.append(
+                    (outside, cells, f"is not one of the allowed values {column.allowed_text}")
+                )
         else:
-            floor = _engine_function("floor", "float64", "float64")  # Ibis's own makes whole numbers of 64 bits
+            floor = _engine_function(
+                "floor", "float64", "float64"
+            )  # Ibis's own makes whole numbers of 64 bits
             number_checks = []
             if kind.is_floating():
                 number_checks.append((float_cells.isinf(), "is not a finite number"))
             if column.kind == "integer":
                 number_checks.append(
-                    (float_cells != floor(float_cells), f"is not a whole number in {column.allowed_text}")
+                    (
+                        float_cells != floor(float_cells),
+                        f"is not a whole number in {column.allowed_text}",
+                    )
                 )
             for is_refused, reason in number_checks:
                 if column.unreadable == "missing":
@@ -241,10 +280,17 @@ class DatabaseSource(Source):
             low, high = map(_exact_literal, column.bounds)
             if column.out_of_range == "refuse":
                 refusals.append(
-                    (~absent & ((float_cells < low) | (float_cells > high)), cells, f"is outside {column.allowed_text}")
+                    (
+                        ~absent & ((float_cells < low) | (float_cells > high)),
+                        cells,
+                        f"is outside {column.allowed_text}",
+                    )
                 )
             if column.edges:
-                cases = [(float_cells < _exact_literal(edge), i) for i, edge in enumerate(column.edges[1:-1])]
+                cases = [
+                    (float_cells < _exact_literal(edge), i)
+                    for i, edge in enumerate(column.edges[1:-1])
+                ]
                 default_code = column.nonmissing_size - 1
             else:
                 last_code = column.nonmissing_size - 1
@@ -252,10 +298,18 @@ class DatabaseSource(Source):
                 default_code = (float_cells - low).cast("int64")
         if column.missing == "refuse":
             refusals.append((absent, cells, "is missing"))
-        missing_code = column.values.index(OTHER_LABEL) if column.missing == "other" else column.nonmissing_size
-        return ibis.cases((absent, missing_code), *cases, else_=default_code).cast("int64"), refusals
+        missing_code = (
+            column.values.index(OTHER_LABEL)
+            if column.missing == "other"
+            else column.nonmissing_size
+        )
+        return ibis.cases((absent, missing_code), *cases, else_=default_code).cast(
+            "int64"
+        ), refusals
 
-    def _value_conditions(self, column: Column, cells: Any, float_cells: Any) -> tuple[list[tuple[Any, int]], Any]:
+    def _value_conditions(
+        self, column: Column, cells: Any, float_cells: Any
+    ) -> tuple[list[tuple[Any, int]], Any]:
         """Conditions for each listed value with its code, and for a text that means a missing value."""
         import ibis
 
@@ -271,17 +325,21 @@ class DatabaseSource(Source):
             text = _engine_function(encode, "string", *encoding, "binary")(text, *encoding_names)
             text = _engine_function(decode, "binary", *encoding, "string")(text, *encoding_names)
             missing_texts = sorted(MISSING_TEXTS - set(code_of_key))
-            return [(_equals_canonical_text(text, key), code) for key, code in code_of_key.items()], text.isin(
-                missing_texts
-            )
+            return [
+                (_equals_canonical_text(text, key), code) for key, code in code_of_key.items()
+            ], text.isin(missing_texts)
         if kind.is_boolean():
             return [
-                (cells == (key == "True"), code) for key, code in code_of_key.items() if key in ("True", "False")
+                (cells == (key == "True"), code)
+                for key, code in code_of_key.items()
+                if key in ("True", "False")
             ], None
         conditions = []
         for key, code in code_of_key.items():
             try:
-                value: Any = (int if kind.is_integer() else np.float32 if kind.is_float32() else float)(key)
+                value: Any = (
+                    int if kind.is_integer() else np.float32 if kind.is_float32() else float
+                )(key)
             except ValueError:
                 continue
             if canonical_text_of_value(value) != key or value != value:
@@ -297,7 +355,11 @@ def _equals_canonical_text(text: Any, key: str) -> Any:
     """Whether a text equals a canonical one, by the rule of `canonical`."""
     if re.fullmatch(f"{ZERO_PATTERN}|{WHOLE_NUMBER_PATTERN}", key):
         return text.re_search(f"^{'-?' * (key == ZERO_PATTERN)}{key}({ZERO_FRACTION_PATTERN})?$")
-    return text.re_search(f"^{key}({MIDNIGHT_PATTERN})?$") if re.fullmatch(DAY_PATTERN, key) else text == key
+    return (
+        text.re_search(f"^{key}({MIDNIGHT_PATTERN})?$")
+        if re.fullmatch(DAY_PATTERN, key)
+        else text == key
+    )
 
 
 def _exact_literal(value: float) -> Any:

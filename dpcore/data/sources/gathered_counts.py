@@ -13,16 +13,19 @@ from ...schema.domain import Countable, Domain, Rows
 from .source import Source
 from .table_counting import sum_to_tables
 
-MAX_CONSTRAINT_CELLS = 1_000_000  # cells of a constraint's columns, up to which the records that break it are counted
-MAX_LISTED_CELLS = 10_000_000  # cells up to which a domain is one table: then all is as if the records were in memory
+MAX_CONSTRAINT_CELLS = (
+    1_000_000  # cells of a constraint's columns, up to which the records that break it are counted
+)
+# cells up to which a domain is one table: then all is as if the records were in memory
+MAX_LISTED_CELLS = 10_000_000
 
 
 @frozen
 class GatheredCounts(Countable):
     """Records of which only tables are known: whole counts by columns (axes), and a source for more counts.
 
-    It stands where `Rows` stand for all that asks for tables; memory does not grow with n. Without a `source` a table
-    that lies inside none of those that were counted is refused.
+    It stands where `Rows` stand for all that asks for tables; memory does not grow with n. Without
+    a `source` a table that lies inside none of those that were counted is refused.
     """
 
     domain: Domain
@@ -51,7 +54,8 @@ class GatheredCounts(Countable):
         axes = self.domain.axes(names)
         if (size := self.domain.table_size(axes)) > MAX_LISTED_CELLS:
             raise InputError(
-                f"{size:,} combinations of {', '.join(names)} are more than the {MAX_LISTED_CELLS:,} that are counted at once"
+                f"{size:,} combinations of {', '.join(names)} are more than the "
+                f"{MAX_LISTED_CELLS:,} that are counted at once"
             )
         order = sorted(axes)
         rows = _rows_of_table(self.count(order, ()), [self.domain.shape[a] for a in order])
@@ -60,7 +64,8 @@ class GatheredCounts(Countable):
     def refuse_single_rows(self) -> NoReturn:
         """Raise InputError to any caller that asks for single records."""
         raise InputError(
-            "this needs the rows one by one, and they were only counted: choose fewer columns, coarser bins or "
+            "this needs the rows one by one, and they were only counted: choose fewer columns, "
+            "coarser bins or "
             "another algorithm, or read the whole table into memory"
         )
 
@@ -77,25 +82,38 @@ class GatheredCounts(Countable):
             raise InputError(f"the table of {names} was not counted, and the rows are not here")
         tally = self.source.count(self.domain, [axes])
         if tally.n != self.n:
-            raise InputError(f"{self.source.name} held {self.n:,} rows at first, and holds {tally.n:,} now")
+            raise InputError(
+                f"{self.source.name} held {self.n:,} rows at first, and holds {tally.n:,} now"
+            )
         self.tables.update(tally.tables)
 
 
 def gather(
-    source: Source, domain: Domain, tables: Iterable[Sequence[int]], progress: Watch = ignore_progress
+    source: Source,
+    domain: Domain,
+    tables: Iterable[Sequence[int]],
+    progress: Watch = ignore_progress,
 ) -> Rows | GatheredCounts:
     """A source's records in a domain, from one pass: the very `Rows` that `Domain.encode` makes of them in
     memory where all cells can be listed, else the tables on these columns.
 
-    Raises InputError for fewer than two records, a missing column, or a cell that the schema refuses.
+    Raises InputError for fewer than two records, a missing column, or a cell that the schema
+    refuses.
     """
     is_listable = domain.size <= MAX_LISTED_CELLS
-    requested = [tuple(range(len(domain.shape)))] if is_listable else sorted({tuple(sorted(axes)) for axes in tables})
-    # Single columns are counted also where nothing asks for them: every table needs those of its own.
+    requested = (
+        [tuple(range(len(domain.shape)))]
+        if is_listable
+        else sorted({tuple(sorted(axes)) for axes in tables})
+    )
+    # Single columns are counted also where nothing asks for them: every table needs those of its
+    # own.
     requested = (
         requested
         if is_listable
-        else sorted({*requested, *((a,) for a in range(len(domain.shape))), *_constraint_axes(domain)})
+        else sorted(
+            {*requested, *((a,) for a in range(len(domain.shape))), *_constraint_axes(domain)}
+        )
     )
     tally = source.count(domain, requested, progress)
     require_two_rows(tally.n, source.name)
@@ -109,9 +127,13 @@ def count_violations(domain: Domain, rows: Rows | GatheredCounts) -> list[tuple[
     if isinstance(rows, Rows):
         return domain.count_violations(rows)
     countable_constraints = [
-        c for c in domain.constraints if tuple(sorted(domain.axes(c.columns))) in _constraint_axes(domain)
+        c
+        for c in domain.constraints
+        if tuple(sorted(domain.axes(c.columns))) in _constraint_axes(domain)
     ]
-    single_constraint_domains = [replace(domain.project(c.columns), constraints=(c,)) for c in countable_constraints]
+    single_constraint_domains = [
+        replace(domain.project(c.columns), constraints=(c,)) for c in countable_constraints
+    ]
     return [sub.count_violations(rows.list_rows(sub.names))[0] for sub in single_constraint_domains]
 
 
@@ -124,4 +146,6 @@ def _constraint_axes(domain: Domain) -> set[Axes]:
 def _rows_of_table(table: Array, shape: Sequence[int]) -> Rows:
     """The records of a table of all columns, as `Domain.group` returns them."""
     cells = np.flatnonzero(table)
-    return Rows(np.column_stack(np.unravel_index(cells, tuple(shape))), table[cells].astype(np.int64))
+    return Rows(
+        np.column_stack(np.unravel_index(cells, tuple(shape))), table[cells].astype(np.int64)
+    )

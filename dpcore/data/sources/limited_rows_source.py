@@ -17,9 +17,9 @@ from .source import Chunk, Source, SourceWrapper
 class LimitedRowsSource(SourceWrapper, ChunkedSource):
     """A source with at most `max_rows` rows of each person in the column `person`, chosen by content; see `limit_rows`.
 
-    A person's rows may go on in the next chunk. Whose rows stand apart is refused, as what is kept of a person depends
-    on all of that person's rows: so the mark of everybody seen is kept, 8 bytes each, and looked through at the end.
-    All rows that name nobody are one person's here too.
+    A person's rows may go on in the next chunk. Whose rows stand apart is refused, as what is kept
+    of a person depends on all of that person's rows: so the mark of everybody seen is kept, 8 bytes
+    each, and looked through at the end. All rows that name nobody are one person's here too.
     """
 
     person: str
@@ -29,12 +29,19 @@ class LimitedRowsSource(SourceWrapper, ChunkedSource):
     def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
         """The chunks of whole people, with only the rows that are kept of them."""
         if (occurrences := self.columns.count(self.person)) != 1:
-            raise InputError(f"{self.name} has {occurrences or 'no'} column {self.person!r} that identifies a person")
+            raise InputError(
+                f"{self.name} has {occurrences or 'no'} column {self.person!r} that identifies a "
+                "person"
+            )
         read_columns = list(dict.fromkeys([self.person, *self.hashed_columns, *names]))
         person_hashes, pending = list[Array](), pd.DataFrame()
         for chunk in self.source.chunks(read_columns):
             chunk_frame = pd.DataFrame({name: chunk.cells(name) for name in read_columns})
-            frame = pd.concat([pending, chunk_frame], ignore_index=True) if len(pending) else chunk_frame
+            frame = (
+                pd.concat([pending, chunk_frame], ignore_index=True)
+                if len(pending)
+                else chunk_frame
+            )
             row_hashes = hash_person_ids(pd.Series(frame[self.person]))
             person_starts = np.flatnonzero(np.append(True, row_hashes[1:] != row_hashes[:-1]))
             complete_rows, pending = int(person_starts[-1]), frame.iloc[person_starts[-1] :]
@@ -42,20 +49,25 @@ class LimitedRowsSource(SourceWrapper, ChunkedSource):
             yield self._limited_chunk(frame.iloc[:complete_rows], names)
             if len(pending) > MAX_ROWS_PER_PERSON:
                 raise InputError(
-                    f"{self.name}: more than {MAX_ROWS_PER_PERSON:,} rows name one person, or nobody: that is no person"
+                    f"{self.name}: more than {MAX_ROWS_PER_PERSON:,} rows name one person, or "
+                    "nobody: that is no person"
                 )
         if len(pending):
             person_hashes.append(hash_person_ids(pd.Series(pending[self.person]))[:1])
             yield self._limited_chunk(pending, names)
         if person_hashes and not pd.Index(np.concatenate(person_hashes)).is_unique:
             raise InputError(
-                f"{self.name}: the rows of some value of {self.person!r} are far apart, so that they cannot be limited "
+                f"{self.name}: the rows of some value of {self.person!r} are far apart, so that "
+                "they cannot be limited "
                 "part by part: sort the file by that column, or read a smaller table into memory"
             )
 
     def _limited_chunk(self, frame: pd.DataFrame, names: Sequence[str]) -> Chunk:
         return Chunk(
-            pd.DataFrame(limit_rows(frame, self.person, self.max_rows, self.hashed_columns)[list(names)]), self.name
+            pd.DataFrame(
+                limit_rows(frame, self.person, self.max_rows, self.hashed_columns)[list(names)]
+            ),
+            self.name,
         )
 
 
@@ -71,6 +83,7 @@ def limit_source(source: Source, unit: PrivacyUnit, hashed_columns: Sequence[str
         return source
     if not isinstance(source, ChunkedSource):
         raise InputError(
-            f"person={unit.person!r}: rows of one person are limited in files and in memory only, not in {source.name}"
+            f"person={unit.person!r}: rows of one person are limited in files and in memory "
+            f"only, not in {source.name}"
         )
     return LimitedRowsSource(source, unit.person, unit.most_rows, tuple(hashed_columns))

@@ -23,7 +23,9 @@ def is_large_table(path: str | Path) -> bool:
     """Whether the path is a folder, or a file that takes many times its size in memory."""
     path = Path(path)
     try:
-        return path.is_dir() or path.stat().st_size > LARGE_BYTES_BY_ENDING.get(path.suffix.lower(), 1 << 62)
+        return path.is_dir() or path.stat().st_size > LARGE_BYTES_BY_ENDING.get(
+            path.suffix.lower(), 1 << 62
+        )
     except (OSError, ValueError):
         return False  # the later reading explains the failure
 
@@ -37,12 +39,17 @@ def source_at(
     """
     path = Path(path)
     ending = path.suffix.lower()
-    if os.path.isdir(path) or ending == ".parquet":  # which a name that is too long does not make fail
+    if (
+        os.path.isdir(path) or ending == ".parquet"
+    ):  # which a name that is too long does not make fail
         source = ParquetSource(path)
         if workers is None:
             large = source.rows * len(source.columns) >= MIN_PARALLEL_CELLS
             workers = min(os.cpu_count() or 1, MAX_WORKERS) if large else 1
         return ParquetSource(path, workers)
     if ending not in TABLE_ENDINGS or ending == ".xlsx":
-        raise InputError(f"{path}: only a folder, .parquet, .csv, .tsv and .txt can be read in parts, not {ending!r}")
+        raise InputError(
+            f"{path}: only a folder, .parquet, .csv, .tsv and .txt can be read in parts, not "
+            f"{ending!r}"
+        )
     return TextSource(path, format)

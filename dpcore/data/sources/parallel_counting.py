@@ -26,7 +26,11 @@ def hide_main_script() -> Iterator[None]:
     """A context in which spawned children do not import the parent's main script, a page under a page server."""
     with _start_lock:
         main = sys.modules["__main__"]
-        hidden = {name: main.__dict__.pop(name) for name in ("__file__", "__spec__") if name in main.__dict__}
+        hidden = {
+            name: main.__dict__.pop(name)
+            for name in ("__file__", "__spec__")
+            if name in main.__dict__
+        }
         try:
             main.__spec__ = None
             yield
@@ -45,10 +49,13 @@ def spawn_process(work: Callable[..., None], *args: Any) -> tuple[BaseProcess, C
     return process, parent_end
 
 
-def count_in_processes(source: Source, domain: Domain, tables: Sequence[Axes], progress: Watch, workers: int) -> Tally:
+def count_in_processes(
+    source: Source, domain: Domain, tables: Sequence[Axes], progress: Watch, workers: int
+) -> Tally:
     """The counts of all shares together, by `workers` processes; in this process where one is enough.
 
-    What `progress` raises ends the others too. A share whose process dies is not counted at all, and the whole is refused.
+    What `progress` raises ends the others too. A share whose process dies is not counted at all,
+    and the whole is refused.
     """
     if workers < 2:
         return ChunkedSource.count(source, domain, tables, progress)
@@ -89,7 +96,9 @@ def _send_share(
     pipe: Connection, source: Source, domain: Domain, tables: Sequence[Axes], share: tuple[int, int]
 ) -> None:
     """Send the numbers of rows counted so far, and then the counts of a share or the refusal."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: it ends this one
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C is the parent's to handle: it ends this one
     try:
         pipe.send(ChunkedSource.count(source, domain, tables, pipe.send, share))
     except ConnectionError:

@@ -31,7 +31,8 @@ compute: Any = pc  # its functions are made when it is imported, which type chec
 class ParquetSource(ChunkedSource):
     """A file, or all files of a folder that end in .parquet, in the order of their names; all have the same columns.
 
-    Row groups are read one by one, by `workers` processes at once. A file that changes between two readings is refused.
+    Row groups are read one by one, by `workers` processes at once. A file that changes between two
+    readings is refused.
     """
 
     path: Path
@@ -54,9 +55,14 @@ class ParquetSource(ChunkedSource):
         ]
         if not files:
             raise InputError(f"{self.path}: the folder holds no file that ends in .parquet")
-        if value_folder := next((f.parent for f in files if "=" in str(f.relative_to(self.path).parent)), None):
+        if value_folder := next(
+            (f.parent for f in files if "=" in str(f.relative_to(self.path).parent)), None
+        ):
             folder_name = value_folder.relative_to(self.path)
-            raise InputError(f"{self.path}: the folder {str(folder_name)!r} names a column's value, which is not read")
+            raise InputError(
+                f"{self.path}: the folder {str(folder_name)!r} names a column's value, which is "
+                "not read"
+            )
         return tuple(files)
 
     @cached_property
@@ -72,9 +78,17 @@ class ParquetSource(ChunkedSource):
                 check_column_names(names)
                 columns = names if columns is None else columns
                 if sorted(names) != sorted(columns):
-                    raise InputError(f"has other columns than {self.files[0].name}: {', '.join(names)}")
+                    raise InputError(
+                        f"has other columns than {self.files[0].name}: {', '.join(names)}"
+                    )
                 metadata = parquet_file.metadata
-                parts.append((file, stamp, [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]))
+                parts.append(
+                    (
+                        file,
+                        stamp,
+                        [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)],
+                    )
+                )
         return columns or (), parts
 
     @property
@@ -97,7 +111,9 @@ class ParquetSource(ChunkedSource):
         """The number of row groups, which is the largest number of shares."""
         return sum(len(groups) for *_, groups in self._columns_and_files[1])
 
-    def chunks(self, names: Sequence[str], share: tuple[int, int] = (0, 1)) -> Iterator["ArrowChunk"]:
+    def chunks(
+        self, names: Sequence[str], share: tuple[int, int] = (0, 1)
+    ) -> Iterator["ArrowChunk"]:
         """The chunks of row groups i, i + k, i + 2k, …; large groups in pieces."""
         i, k = share
         group_offset = 0
@@ -109,9 +125,13 @@ class ParquetSource(ChunkedSource):
             with open_stamped_file(file, stamp) as (content, _):
                 parquet_file = ParquetFile(content)
                 for g in group_indices:
-                    yield from _read_pieces(parquet_file, g, list(names), f"{file}, row group {g + 1}")
+                    yield from _read_pieces(
+                        parquet_file, g, list(names), f"{file}, row group {g + 1}"
+                    )
 
-    def count(self, domain: Domain, tables: Sequence[Axes], progress: Watch = ignore_progress) -> Tally:
+    def count(
+        self, domain: Domain, tables: Sequence[Axes], progress: Watch = ignore_progress
+    ) -> Tally:
         """The number n and the tables, counted by as many processes as there are workers."""
         return count_in_processes(self, domain, tables, progress, self.workers)
 
@@ -127,7 +147,11 @@ class ArrowChunk(Chunk):
     def encode(self, column: Column) -> Array:
         """The codes (rows,); where few cells differ, each distinct one is encoded once."""
         cells = self.table[column.name]
-        if pa.types.is_floating(cells.type) or pa.types.is_nested(cells.type) or pa.types.is_dictionary(cells.type):
+        if (
+            pa.types.is_floating(cells.type)
+            or pa.types.is_nested(cells.type)
+            or pa.types.is_dictionary(cells.type)
+        ):
             return super().encode(column)
         with suppress(pa.ArrowNotImplementedError, pa.ArrowInvalid, InputError):
             encoded = cells.combine_chunks().dictionary_encode()
@@ -136,13 +160,19 @@ class ArrowChunk(Chunk):
             if len(distinct_cells) <= min(MAX_DISTINCT_CELLS, self.rows):
                 missing_index = len(distinct_cells)
                 if encoded.null_count:
-                    distinct_cells = pa.concat_arrays([distinct_cells, pa.nulls(1, distinct_cells.type)])
+                    distinct_cells = pa.concat_arrays(
+                        [distinct_cells, pa.nulls(1, distinct_cells.type)]
+                    )
                 codes = column.encode(arrow_to_series(distinct_cells))
-                return codes[compute.fill_null(encoded.indices, missing_index).to_numpy(zero_copy_only=False)]
+                return codes[
+                    compute.fill_null(encoded.indices, missing_index).to_numpy(zero_copy_only=False)
+                ]
         return super().encode(column)  # which says what is refused, and in which row
 
 
-def _read_pieces(parquet_file: ParquetFile, group: int, names: list[str], where: str) -> Iterator[ArrowChunk]:
+def _read_pieces(
+    parquet_file: ParquetFile, group: int, names: list[str], where: str
+) -> Iterator[ArrowChunk]:
     """A row group's chunks of limited size."""
     rows = 0
     with reader_errors_as_input_error(where, "parquet"):

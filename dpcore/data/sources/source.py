@@ -21,7 +21,9 @@ FileStamp = tuple[int, int, int]
 
 
 @contextmanager
-def open_stamped_file(path: Path, expected_stamp: FileStamp | None = None) -> Iterator[tuple[BinaryIO, FileStamp]]:
+def open_stamped_file(
+    path: Path, expected_stamp: FileStamp | None = None
+) -> Iterator[tuple[BinaryIO, FileStamp]]:
     """A regular file, open for reading, and a stamp that changes when it is written; errors begin with its path.
 
     Raises InputError where it is not the stamp `before` any more.
@@ -52,21 +54,31 @@ class Tally:
     tables: Tables
 
     def __add__(self, other: "Tally") -> "Tally":
-        return Tally(self.n + other.n, {axes: table + other.tables[axes] for axes, table in self.tables.items()})
+        return Tally(
+            self.n + other.n,
+            {axes: table + other.tables[axes] for axes, table in self.tables.items()},
+        )
 
 
 class Source:
     """The protocol of a source: records that need not fit into memory.
 
-    Counts are of codes as `Column.encode` makes them, cell by cell: neither the order of records nor where a part
-    begins changes any. What a schema refuses is an InputError with the column, the value and where it stands.
+    Counts are of codes as `Column.encode` makes them, cell by cell: neither the order of records
+    nor where a part begins changes any. What a schema refuses is an InputError with the column, the
+    value and where it stands.
     """
 
     name: Any  # a text, by which messages name the source
     columns: Any  # the names of all its columns, a tuple
-    count: Any  # (domain, tables, watch): a Tally of the tables (size,) on sorted axes, the last axis running fastest
-    fingerprint: Any  # (key, watch): the fingerprint of all its records and columns; see `fingerprint`
-    fingerprints: Any  # (key, watch): that one, then those of its cells misread; see `Fingerprint.marks`
+    # (domain, tables, watch): a Tally of the tables (size,) on sorted axes, the last axis running
+    # fastest
+    count: Any
+    fingerprint: (
+        Any  # (key, watch): the fingerprint of all its records and columns; see `fingerprint`
+    )
+    fingerprints: (
+        Any  # (key, watch): that one, then those of its cells misread; see `Fingerprint.marks`
+    )
     stamps: Any = ()  # each file that it reads, with its stamp at the first reading
 
     @property

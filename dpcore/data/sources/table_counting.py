@@ -31,7 +31,9 @@ def add_rows_to_tables(counted: Tables, codes: Sequence[Array], shape: Sequence[
             shared = len(commonprefix([axes, previous_axes]))
             del keys[shared:]
             for a in axes[shared:]:
-                keys.append(keys[-1] * key_type(shape[a]) + columns[a][block] if keys else columns[a][block])
+                keys.append(
+                    keys[-1] * key_type(shape[a]) + columns[a][block] if keys else columns[a][block]
+                )
             previous_axes, table = axes, counted[axes]
             if len(table) < MIN_SPARSE_TABLE_CELLS:
                 table += np.bincount(keys[-1], minlength=len(table))
@@ -43,8 +45,8 @@ def add_rows_to_tables(counted: Tables, codes: Sequence[Array], shape: Sequence[
 def choose_wide_tables(tables: Iterable[Axes], shape: Sequence[int]) -> list[Axes]:
     """Tables to count, few and of at most WIDE cells, such that each one asked for lies inside one of them.
 
-    All 455 tables of 3 among 15 columns of 8 values lie inside some 60 of 5 columns, which are counted in a fraction of
-    the time.
+    All 455 tables of 3 among 15 columns of 8 values lie inside some 60 of 5 columns, which are
+    counted in a fraction of the time.
     """
     requested = sorted(set(tables))
     membership = np.zeros((len(requested), len(shape)), dtype=bool)
@@ -58,9 +60,13 @@ def choose_wide_tables(tables: Iterable[Axes], shape: Sequence[int]) -> list[Axe
         is_included = membership[largest].copy()
         while True:
             missing = (membership & ~is_included).sum(axis=1)
-            gains = membership[uncovered & (missing == 1)] & ~is_included  # by which column a table would come inside
+            gains = (
+                membership[uncovered & (missing == 1)] & ~is_included
+            )  # by which column a table would come inside
             free_factor = MAX_WIDE_TABLE_CELLS // _table_size(np.flatnonzero(is_included), shape)
-            gain = np.where(~is_included & (np.asarray(shape) <= free_factor), gains.sum(axis=0) + 1e-9, 0)
+            gain = np.where(
+                ~is_included & (np.asarray(shape) <= free_factor), gains.sum(axis=0) + 1e-9, 0
+            )
             if not gain.any() or not (uncovered & (missing > 0)).any():
                 break
             is_included[int(np.argmax(gain / np.log2(np.maximum(shape, 2))))] = True

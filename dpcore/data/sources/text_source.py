@@ -50,5 +50,8 @@ class TextSource(ChunkedSource):
         with open_stamped_file(self.path, self._stamp_and_columns[0]) as (file, _):
             for frame in TextRows.from_file(file, self.format, self.path.suffix.lower()):
                 if len(frame):
-                    yield Chunk(pd.DataFrame(frame[list(names)]), f"{self.path}, rows from {row_number:,} on")
+                    yield Chunk(
+                        pd.DataFrame(frame[list(names)]),
+                        f"{self.path}, rows from {row_number:,} on",
+                    )
                 row_number += len(frame)

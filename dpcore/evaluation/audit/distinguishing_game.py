@@ -1,8 +1,8 @@
 """The distinguishing game: an algorithm's leakage about one record, measured beside its promise.
 
-Two neighbouring public tables, many runs on each, and a test that sees released objects only. Whatever it finds is a
-lower bound on ε. The tables are made here, and so is the bug that the game must catch: half the sensitivity. Neither is
-within reach of a run or a release.
+Two neighbouring public tables, many runs on each, and a test that sees released objects only.
+Whatever it finds is a lower bound on ε. The tables are made here, and so is the bug that the game
+must catch: half the sensitivity. Neither is within reach of a run or a release.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,23 +26,37 @@ from ...queries import Marginals
 from ...schema.domain import Column, Domain, Rows
 
 DEFAULT_RUNS_PER_TABLE, MAX_RUNS_PER_TABLE = 4000, 1_000_000  # runs on each of the two tables
-TABLE_ROW_COUNTS = (10, 1000)  # a few records show selections best, many show measurements; a pilot decides
+TABLE_ROW_COUNTS = (
+    10,
+    1000,
+)  # a few records show selections best, many show measurements; a pilot decides
 PILOT_RUNS = 300  # runs
 CONFIDENCE = 0.999
 OBSERVED_STEPS = 8  # steps of a run that the test sees
 PLANTED_BUGS = ("none", "half-sensitivity")
-RENYI_ORDERS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)  # orders of the Rényi divergences that bound ρ from below
+RENYI_ORDERS = (
+    1.0,
+    1.5,
+    2.0,
+    4.0,
+    8.0,
+    16.0,
+    32.0,
+    64.0,
+)  # orders of the Rényi divergences that bound ρ from below
 
 
 @frozen
 class GameResult:
     """The result of the game. `promised` is the plan's own ε at δ, at most the budget's.
 
-    `epsilon_low`: with confidence 99.9% the true ε at δ is at least this, whatever the mechanism. `accounted_low`: so
-    is the ε that the plan's accounting would have to state, from a lower bound on its additive cost: sharper at small
-    δ. `false_alarms` and `hits` are the empirical trade-off curve of the test, on runs that did not shape it, over its
-    falling `thresholds`; `limit` is the largest hit rate that the promised (ε, δ) allows at each. `line` parts the runs
-    that did shape it: the mean of the thresholds that do so at least half as well as the best, which alone is noisy.
+    `epsilon_low`: with confidence 99.9% the true ε at δ is at least this, whatever the mechanism.
+    `accounted_low`: so is the ε that the plan's accounting would have to state, from a lower bound
+    on its additive cost: sharper at small δ. `false_alarms` and `hits` are the empirical trade-off
+    curve of the test, on runs that did not shape it, over its falling `thresholds`; `limit` is the
+    largest hit rate that the promised (ε, δ) allows at each. `line` parts the runs that did shape
+    it: the mean of the thresholds that do so at least half as well as the best, which alone is
+    noisy.
     """
 
     algorithm: str
@@ -68,8 +82,20 @@ class GameResult:
     def to_json(self) -> Json:
         """The result as a dictionary, with the curve at about a hundred points."""
         indices = np.unique(np.linspace(0, len(self.hits) - 1, 101).astype(int))
-        curve = {name: getattr(self, name)[indices].tolist() for name in ("false_alarms", "hits", "limit")}
-        facts = ("algorithm", "bug", "runs", "records", "promised", "epsilon_low", "accounted_low", "kept")
+        curve = {
+            name: getattr(self, name)[indices].tolist()
+            for name in ("false_alarms", "hits", "limit")
+        }
+        facts = (
+            "algorithm",
+            "bug",
+            "runs",
+            "records",
+            "promised",
+            "epsilon_low",
+            "accounted_low",
+            "kept",
+        )
         return {name: getattr(self, name) for name in facts} | {
             "epsilon": self.budget.epsilon,
             "delta": self.budget.delta,
@@ -96,11 +122,14 @@ def play_distinguishing_game(
 ) -> GameResult:
     """The result of `total_runs` games on each table; half of them shape the test, the other half are judged by it.
 
-    `progress` is told the share of the games that are played, now and then; what it raises ends the audit.
+    `progress` is told the share of the games that are played, now and then; what it raises ends the
+    audit.
 
-    `bug` "half-sensitivity" halves all noise and every selection's scale, as a wrong sensitivity would. Raises what the
-    algorithm's plan raises, and InputError for a number of runs outside 20..1,000,000.
-    Source: Jagielski, Ullman, Oprea 2020 (Clopper–Pearson bound); Nasr et al. 2023 (bound by the accounting's cost).
+    `bug` "half-sensitivity" halves all noise and every selection's scale, as a wrong sensitivity
+    would. Raises what the algorithm's plan raises, and InputError for a number of runs outside
+    20..1,000,000.
+    Source: Jagielski, Ullman, Oprea 2020 (Clopper–Pearson bound); Nasr et al. 2023 (bound by the
+    accounting's cost).
     """
     if not 20 <= runs <= MAX_RUNS_PER_TABLE:
         raise InputError(f"runs={runs} is outside 20..{MAX_RUNS_PER_TABLE}")
@@ -123,7 +152,9 @@ def play_distinguishing_game(
         lambda p, q: _least_additive_cost(p - failure, q, plan.accounting),
     ):
         threshold, swapped = _best_threshold(shaping_scores, bound)
-        bounds.append(float(bound(*_hit_rate_bounds_at(judging_scores, np.array([threshold]), swapped))[0]))
+        bounds.append(
+            float(bound(*_hit_rate_bounds_at(judging_scores, np.array([threshold]), swapped))[0])
+        )
     thresholds, false_alarms, hits = trade_off_curve(*judging_scores)
     shaping_thresholds, shaping_false_alarms, shaping_hits = trade_off_curve(*shaping_scores)
     advantages = shaping_hits - shaping_false_alarms
@@ -148,11 +179,15 @@ def play_distinguishing_game(
 
 def two_question_problem(n: int) -> QueryRelease:
     """The problem of the game: two yes/no questions to n records, each counted on its own."""
-    domain = Domain(tuple(Column(name=c, kind="categorical", values=("no", "yes")) for c in ("first", "second")))
+    domain = Domain(
+        tuple(Column(name=c, kind="categorical", values=("no", "yes")) for c in ("first", "second"))
+    )
     return QueryRelease(Marginals.all(domain, 1), n)
 
 
-def curator_of_public_table(rows: Rows, problem: QueryRelease, plan: Plan, rng: Rng, bug: bool = False) -> Curator:
+def curator_of_public_table(
+    rows: Rows, problem: QueryRelease, plan: Plan, rng: Rng, bug: bool = False
+) -> Curator:
     """A new curator of a public table, as in runs and releases; the planted `bug` halves every sensitivity."""
     curator = make_curator(problem, rows, plan, rng)
     if bug:
@@ -163,10 +198,11 @@ def curator_of_public_table(rows: Rows, problem: QueryRelease, plan: Plan, rng: 
 class _Game:
     """The game on two tables of n records that answer two yes/no questions, and differ in one record.
 
-    Of all answers to a question 80% are yes; one record says (yes, no) in the first table and (no, yes) in the other.
+    Of all answers to a question 80% are yes; one record says (yes, no) in the first table and (no,
+    yes) in the other.
 
-    It moves every answer, and by as much as one record can. So far from even that selections know the sign of an error,
-    the two questions tie on the first table, where a selection tells most.
+    It moves every answer, and by as much as one record can. So far from even that selections know
+    the sign of an error, the two questions tie on the first table, where a selection tells most.
     """
 
     def __init__(self, algorithm: Algorithm, budget: Budget, n: int, bug: bool, rng: Rng) -> None:
@@ -176,11 +212,15 @@ class _Game:
         self.problem = two_question_problem(n)
         self.plan = make_plan(algorithm, self.problem, budget)
         values, fifth = np.array([[0, 1], [1, 0], [1, 1]]), n // 5
-        self.tables = [Rows(values, np.array([fifth + x, fifth - x, n - 2 * fifth])) for x in (0, 1)]
+        self.tables = [
+            Rows(values, np.array([fifth + x, fifth - x, n - 2 * fifth])) for x in (0, 1)
+        ]
 
     def play(self, runs: int) -> list[Array]:
         """The features released by each run, (runs, features), for both tables."""
-        return [np.array([self._released_features(rows) for _ in range(runs)]) for rows in self.tables]
+        return [
+            np.array([self._released_features(rows) for _ in range(runs)]) for rows in self.tables
+        ]
 
     def pilot_advantage(self, runs: int) -> float:
         """A rough estimate of how far the two tables can be distinguished."""
@@ -212,19 +252,30 @@ class _RunScorer:
         self.values, value_numbers = np.unique(all_features, axis=0, return_inverse=True)
         self.has_few_values = len(self.values) <= len(all_features) / 20
         if self.has_few_values:
-            counts = [np.bincount(p, minlength=len(self.values)) for p in np.split(value_numbers.ravel(), [len(first)])]
+            counts = [
+                np.bincount(p, minlength=len(self.values))
+                for p in np.split(value_numbers.ravel(), [len(first)])
+            ]
             self.log_odds = np.log((counts[1] + 1) / (counts[0] + 1))
             self.log_odds_by_value = {
-                value.tobytes(): odds for value, odds in zip(self.values + 0.0, self.log_odds, strict=True)
+                value.tobytes(): odds
+                for value, odds in zip(self.values + 0.0, self.log_odds, strict=True)
             }
             return
         covariance = np.cov(first.T) + np.cov(second.T)
         ridge = 1e-6 * max(float(np.trace(covariance)) / len(covariance), 1e-300)
-        self.w = np.linalg.solve(covariance + ridge * np.eye(len(covariance)), second.mean(axis=0) - first.mean(axis=0))
+        self.w = np.linalg.solve(
+            covariance + ridge * np.eye(len(covariance)), second.mean(axis=0) - first.mean(axis=0)
+        )
 
     def __call__(self, features: Array) -> Array:
         if self.has_few_values:
-            return np.array([self.log_odds_by_value.get(value.tobytes(), 0.0) for value in features.round(9) + 0.0])
+            return np.array(
+                [
+                    self.log_odds_by_value.get(value.tobytes(), 0.0)
+                    for value in features.round(9) + 0.0
+                ]
+            )
         return features @ self.w
 
 
@@ -253,13 +304,19 @@ def proportion_bounds(hits: Any, n: int, alpha: float) -> tuple[Any, Any]:
     return low, np.where(hits < n, beta.ppf(1 - alpha, hits + 1, np.maximum(n - hits, 1)), 1.0)
 
 
-def hit_rate_bounds(hits: Sequence[Any], run_counts: Sequence[int], confidence: float) -> tuple[Any, Any]:
+def hit_rate_bounds(
+    hits: Sequence[Any], run_counts: Sequence[int], confidence: float
+) -> tuple[Any, Any]:
     """A lower bound on the chance of hits on the second table and an upper one on the first, jointly with `confidence`."""
     alpha = (1 - confidence) / 2
-    return proportion_bounds(hits[1], run_counts[1], alpha)[0], proportion_bounds(hits[0], run_counts[0], alpha)[1]
+    return proportion_bounds(hits[1], run_counts[1], alpha)[0], proportion_bounds(
+        hits[0], run_counts[0], alpha
+    )[1]
 
 
-def _hit_rate_bounds_at(scores: list[Array], thresholds: Array, swapped: bool) -> tuple[Array, Array]:
+def _hit_rate_bounds_at(
+    scores: list[Array], thresholds: Array, swapped: bool
+) -> tuple[Array, Array]:
     """A lower bound on the hit rate p and an upper bound on the false alarm rate q, jointly at CONFIDENCE.
 
     Swapped: a score below the threshold speaks for the first table.
@@ -273,7 +330,10 @@ def _hit_rate_bounds_at(scores: list[Array], thresholds: Array, swapped: bool) -
 def _best_threshold(scores: list[Array], bound: Any) -> tuple[float, bool]:
     """The threshold, and its direction, with the largest lower bound."""
     thresholds = np.unique(np.quantile(np.concatenate(scores), np.linspace(0.01, 0.99, 401)))
-    candidates = [(bound(*_hit_rate_bounds_at(scores, thresholds, swapped)), swapped) for swapped in (False, True)]
+    candidates = [
+        (bound(*_hit_rate_bounds_at(scores, thresholds, swapped)), swapped)
+        for swapped in (False, True)
+    ]
     values, swapped = max(candidates, key=lambda pair: pair[0].max())
     return float(thresholds[values.argmax()]), swapped
 
@@ -307,12 +367,20 @@ def _least_additive_cost(p: Array, q: Array, accounting: CompositionRule) -> Arr
 def _epsilon_of_additive_cost(cost: float, plan: Plan) -> float:
     """The ε at δ that the plan's accounting gives for an additive cost."""
     if cost <= 0 or plan.accounting in (CompositionRule.OPTIMAL, CompositionRule.PLD):
-        return 0.0  # these count releases; a test bounds no such number, and the direct bound is left
-    sums = ComposedCost(cost, cost, cost, plan.total_cost.failure)  # only the accounting's own is read
+        return (
+            0.0  # these count releases; a test bounds no such number, and the direct bound is left
+        )
+    sums = ComposedCost(
+        cost, cost, cost, plan.total_cost.failure
+    )  # only the accounting's own is read
     return sums.epsilon(plan.budget.delta, plan.accounting)
 
 
 def with_fewest_rounds(algorithm: Any, fixed_names: Iterable[str] = ()) -> Any:
     """The algorithm with as few rounds as it takes, unless `fixed_names` names them: the game needs many short runs."""
-    rounds = [p for p in declared_parameters(type(algorithm)) if p.name == "rounds" and p.name not in set(fixed_names)]
+    rounds = [
+        p
+        for p in declared_parameters(type(algorithm))
+        if p.name == "rounds" and p.name not in set(fixed_names)
+    ]
     return replace(algorithm, **{p.name: max(1, int(p.low or 0)) for p in rounds})

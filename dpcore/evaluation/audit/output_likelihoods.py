@@ -1,7 +1,8 @@
 """Exact laws of a Curator's outputs, computed independently of it: Gaussian noise, and selections.
 
-For public tables only, whose true values may be known. A likelihood ratio between two of them is the sharpest score of
-a transcript that there is (Neyman, Pearson 1933); wrong noise makes it less sharp, never wrong.
+For public tables only, whose true values may be known. A likelihood ratio between two of them is
+the sharpest score of a transcript that there is (Neyman, Pearson 1933); wrong noise makes it less
+sharp, never wrong.
 """
 
 import math
@@ -13,7 +14,13 @@ from scipy.stats import laplace
 from ...core.types import Array, frozen
 from ...privacy.accounting import Pure
 from ...privacy.measurement import noise_scale
-from ...privacy.statistics import AbsoluteErrors, Answers, CellAnswers, SomeAnswers, sparse_vector_scales
+from ...privacy.statistics import (
+    AbsoluteErrors,
+    Answers,
+    CellAnswers,
+    SomeAnswers,
+    sparse_vector_scales,
+)
 from ...schema.domain import Rows
 
 SELECTION_VERBS = (
@@ -37,8 +44,9 @@ class CuratorCall:
 def gaussian_log_ratio(call: CuratorCall, first: Rows, second: Rows) -> tuple[Array, float, float]:
     """The w, c and μ² of the log likelihood ratio log p₂(y)/p₁(y) = w · y − c of an output y under two tables.
 
-    y ~ N(a, Σ) or N(b, Σ): w = Σ⁻¹(b − a), c = w · (a + b)/2, μ² = w · (b − a). Noise on cells leaves as the queries
-    see it, Σ = σ²AAᵀ, of which the pseudo-inverse serves, as b − a is in its range.
+    y ~ N(a, Σ) or N(b, Σ): w = Σ⁻¹(b − a), c = w · (a + b)/2, μ² = w · (b − a). Noise on cells
+    leaves as the queries see it, Σ = σ²AAᵀ, of which the pseudo-inverse serves, as b − a is in its
+    range.
     """
     statistic, n = call.statistic, first.n
     sigma = noise_scale(statistic, call.spend, n)
@@ -51,7 +59,9 @@ def gaussian_log_ratio(call: CuratorCall, first: Rows, second: Rows) -> tuple[Ar
         return log_ratio_of_means(a, b, (b - a) / sigma**2)
     A = np.column_stack([statistic.postprocess(cell) for cell in np.eye(len(a))])
     a, b = A @ a, A @ b
-    return log_ratio_of_means(a, b, np.linalg.pinv(A @ A.T, rcond=1e-10, hermitian=True) @ (b - a) / sigma**2)
+    return log_ratio_of_means(
+        a, b, np.linalg.pinv(A @ A.T, rcond=1e-10, hermitian=True) @ (b - a) / sigma**2
+    )
 
 
 def log_ratio_of_means(a: Array, b: Array, w: Array) -> tuple[Array, float, float]:
@@ -62,21 +72,26 @@ def log_ratio_of_means(a: Array, b: Array, w: Array) -> tuple[Array, float, floa
 def selection_probabilities(call: CuratorCall, rows: Rows) -> Array:
     """The probability of every outcome of one draw; for a sparse vector the last one is "none is above".
 
-    Exponential mechanism: p_i ∝ exp(s_i/scale), scale = 2Δ/(nε₀). Permute-and-flip: with h_i = exp((s_i − max)/scale)
-    and a uniform arrival time t of each, p_i = h_i ∫ Π_{j≠i} (1 − t h_j) dt, a polynomial that Gauss–Legendre
-    quadrature integrates exactly. Sparse vector: ∫ f(ν) Π_{j<i} (1 − above_j) above_i dν over the noisy threshold.
+    Exponential mechanism: p_i ∝ exp(s_i/scale), scale = 2Δ/(nε₀). Permute-and-flip: with h_i =
+    exp((s_i − max)/scale) and a uniform arrival time t of each, p_i = h_i ∫ Π_{j≠i} (1 − t h_j) dt,
+    a polynomial that Gauss–Legendre quadrature integrates exactly. Sparse vector: ∫ f(ν) Π_{j<i} (1
+    − above_j) above_i dν over the noisy threshold.
     """
     score, spend, n = call.statistic, call.spend, rows.n
     s = score.value(Answers(score.workload).value(rows))
     if isinstance(score, AbsoluteErrors):
-        return _sparse_vector_probabilities(s, *sparse_vector_scales(score.sensitivity / n, spend.epsilon))
+        return _sparse_vector_probabilities(
+            s, *sparse_vector_scales(score.sensitivity / n, spend.epsilon)
+        )
     scale = 2 * score.sensitivity / (n * spend.epsilon)
     weights = np.exp((s - s.max()) / scale)
     if not isinstance(spend, Pure):
         return weights / weights.sum()
     t, dt = np.polynomial.legendre.leggauss(len(s) // 2 + 1)
     survival = 1 - (t[:, None] + 1) / 2 * weights
-    survival_of_others = np.column_stack([np.delete(survival, i, axis=1).prod(axis=1) for i in range(len(s))])
+    survival_of_others = np.column_stack(
+        [np.delete(survival, i, axis=1).prod(axis=1) for i in range(len(s))]
+    )
     return weights * (dt / 2 @ survival_of_others)
 
 
@@ -93,12 +108,15 @@ def _sparse_vector_probabilities(values: Array, threshold_scale: float, scale: f
 def most_telling_outcomes(p: Array, q: Array, trials: float, z: float) -> tuple[float, Array]:
     """The outcomes that favour p most, and the log ratio of their chances that `trials` of each would show.
 
-    Of all sets {p/q ≥ t}, the one with the largest log of (P − z sd(P))/(Q + z sd(Q)): a rare outcome that says much
-    is seen too seldom.
+    Of all sets {p/q ≥ t}, the one with the largest log of (P − z sd(P))/(Q + z sd(Q)): a rare
+    outcome that says much is seen too seldom.
     """
     order = np.argsort(np.log(np.maximum(q, 1e-300)) - np.log(np.maximum(p, 1e-300)), kind="stable")
     P, Q = np.cumsum(p[order]).clip(0, 1), np.cumsum(q[order]).clip(0, 1)
-    low, high = P - z * np.sqrt(P * (1 - P) / trials), Q + z * np.sqrt(Q * (1 - Q) / trials) + 1e-300
+    low, high = (
+        P - z * np.sqrt(P * (1 - P) / trials),
+        Q + z * np.sqrt(Q * (1 - Q) / trials) + 1e-300,
+    )
     provable_log_ratios = np.where(low > 0, np.log(np.maximum(low, 1e-300) / high), -math.inf)
     best = int(provable_log_ratios.argmax())
     outcome_mask = np.zeros(len(p), dtype=bool)

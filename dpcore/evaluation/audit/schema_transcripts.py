@@ -1,7 +1,8 @@
 """The share of its promise that measuring a schema really uses, on a worst pair of public tables.
 
-A record of the first table says −10⁶ and nothing, of the second 10⁶ and "a": it changes power of two, branch of the
-tree and category at once. Where "a" stands as often as values get no noise, or once more, all of δ₀ is used.
+A record of the first table says −10⁶ and nothing, of the second 10⁶ and "a": it changes power of
+two, branch of the tree and category at once. Where "a" stands as often as values get no noise, or
+once more, all of δ₀ is used.
 """
 
 import math
@@ -35,7 +36,10 @@ from .transcript_test import (
 
 SCHEMA_AUDIT_NAME = "schema"
 FAR_VALUE, FREQUENT_TEXT, SURE_STDDEVS = 1e6, "a", 12.0  # standard deviations above the threshold
-AUDITED_COLUMNS = (UnknownColumn(name="number", kind="numeric"), UnknownColumn(name="text", kind="categorical"))
+AUDITED_COLUMNS = (
+    UnknownColumn(name="number", kind="numeric"),
+    UnknownColumn(name="text", kind="categorical"),
+)
 
 
 def audit_schema_transcripts(
@@ -43,16 +47,23 @@ def audit_schema_transcripts(
 ) -> tuple[AuditResult, AuditResult]:
     """The evidence on μ and δ₀ from a number and a category column measured with the whole budget.
 
-    Raises InputError at δ = 0, where no category can be measured, and for transcripts outside 1,000..10,000,000.
+    Raises InputError at δ = 0, where no category can be measured, and for transcripts outside
+    1,000..10,000,000.
     """
     check_transcript_request(transcripts, bug)
     if budget.delta == 0:
-        raise InputError("delta=0: a schema's transcripts are judged with categories, which need delta > 0")
+        raise InputError(
+            "delta=0: a schema's transcripts are judged with categories, which need delta > 0"
+        )
     rng = np.random.default_rng(seed)
     division = divide_budget(budget, 1.0, has_categories=True)
-    plan = plan_schema(AUDITED_COLUMNS, 1, 1, division, exact=False)  # the number of rows changes no charge
+    plan = plan_schema(
+        AUDITED_COLUMNS, 1, 1, division, exact=False
+    )  # the number of rows changes no charge
 
-    def score_transcript(test: _SchemaCountsTest | _ThresholdTest, table: tuple[ColumnTexts, ColumnTexts]) -> float:
+    def score_transcript(
+        test: _SchemaCountsTest | _ThresholdTest, table: tuple[ColumnTexts, ColumnTexts]
+    ) -> float:
         curator = ColumnCurator(table, test.n, plan.plan, rng)
         if bug != PLANTED_BUGS[0]:
             object.__setattr__(curator, "_group", 0.5)
@@ -60,7 +71,14 @@ def audit_schema_transcripts(
 
     counts_result, threshold_result = (
         run_transcript_test(
-            test, partial(score_transcript, test), SCHEMA_AUDIT_NAME, budget, transcripts, bug, rng, ignore_progress
+            test,
+            partial(score_transcript, test),
+            SCHEMA_AUDIT_NAME,
+            budget,
+            transcripts,
+            bug,
+            rng,
+            ignore_progress,
         )
         for test in (_SchemaCountsTest(plan), _ThresholdTest(plan))
     )
@@ -77,13 +95,16 @@ class _SchemaCountsTest(GaussianNoiseTest):
         self.n = 2 * half
         self.tables = [
             (
-                ColumnTexts((f"{-FAR_VALUE:g}", f"{FAR_VALUE:g}"), np.array([half - x, half + x]), 0),
+                ColumnTexts(
+                    (f"{-FAR_VALUE:g}", f"{FAR_VALUE:g}"), np.array([half - x, half + x]), 0
+                ),
                 ColumnTexts((FREQUENT_TEXT,), np.array([half + x]), half - x),
             )
             for x in (0, 1)
         ]
         coarse_tree, tree = (
-            TreeCounts(np.linspace(-2 * FAR_VALUE, 2 * FAR_VALUE, FANOUT**levels)) for levels in (2, 3)
+            TreeCounts(np.linspace(-2 * FAR_VALUE, 2 * FAR_VALUE, FANOUT**levels))
+            for levels in (2, 3)
         )
         self.measurements = [
             (Magnitudes(), plan.range_spend),
@@ -93,7 +114,9 @@ class _SchemaCountsTest(GaussianNoiseTest):
         self.log_ratio_parts = []
         for statistic, spend in self.measurements:
             a, b = (statistic.counts(number).astype(float) for number, _ in self.tables)
-            self.log_ratio_parts.append(log_ratio_of_means(a, b, (b - a) / noise_scale(statistic, spend, 1.0) ** 2))
+            self.log_ratio_parts.append(
+                log_ratio_of_means(a, b, (b - a) / noise_scale(statistic, spend, 1.0) ** 2)
+            )
         a, b = np.array([half, half]), np.array([half + 1, half - 1])
         self.log_ratio_parts.append(log_ratio_of_means(a, b, (b - a) / scale**2))
         spends = [spend for _, spend in self.measurements] + [values]
@@ -101,7 +124,9 @@ class _SchemaCountsTest(GaussianNoiseTest):
 
     def score(self, curator: ColumnCurator) -> float:
         """The exact log-likelihood ratio of one transcript."""
-        noisy_counts = [curator.count(0, statistic, spend).values for statistic, spend in self.measurements]  # type: ignore[arg-type]
+        noisy_counts = [
+            curator.count(0, statistic, spend).values for statistic, spend in self.measurements
+        ]  # type: ignore[arg-type]
         frequent_values = curator.frequent(1, self.plan.categories_spend)  # type: ignore[arg-type]
         noisy_counts.append(np.array([*frequent_values.counts, frequent_values.missing]))
         return self.log_ratio(noisy_counts)
@@ -110,7 +135,8 @@ class _SchemaCountsTest(GaussianNoiseTest):
 class _ThresholdTest:
     """The test of whether a category passes the threshold, on tables where it has one row more or less.
 
-    On the first table no noise is drawn for it, so that how often it passes on the second is what δ₀ allows.
+    On the first table no noise is drawn for it, so that how often it passes on the second is what
+    δ₀ allows.
     """
 
     kind = "failure"
@@ -121,7 +147,9 @@ class _ThresholdTest:
         self.plan, self.n, self.promised = plan, low + 1, values.failure
         self.achievable = float(ndtr(-(threshold - low - 1) / scale))
         none = ColumnTexts((), np.zeros(0, dtype=np.int64), self.n)
-        self.tables = [(none, ColumnTexts((FREQUENT_TEXT,), np.array([low + x]), 1 - x)) for x in (0, 1)]
+        self.tables = [
+            (none, ColumnTexts((FREQUENT_TEXT,), np.array([low + x]), 1 - x)) for x in (0, 1)
+        ]
 
     @property
     def needed_transcripts(self) -> int:
@@ -129,7 +157,12 @@ class _ThresholdTest:
         margin = self.achievable - MIN_PROVEN_SHARES[self.kind] * self.promised
         return (
             math.ceil(
-                min(2 * self.achievable * ((ndtri(EVIDENCE_CONFIDENCE) + SPARE_STDDEVS) / margin) ** 2, MAX_TRANSCRIPTS)
+                min(
+                    2
+                    * self.achievable
+                    * ((ndtri(EVIDENCE_CONFIDENCE) + SPARE_STDDEVS) / margin) ** 2,
+                    MAX_TRANSCRIPTS,
+                )
             )
             if margin > 0
             else MAX_TRANSCRIPTS

@@ -1,9 +1,10 @@
 """The share of its promise that an algorithm really uses, by the sharpest test on small tables.
 
-A transcript is all that leaves the Curator: more than a release shows, and what the plan's price is for. The questions
-of one run on a public table are put again to new Curators of one of two neighbouring tables, by a coin; the score of
-what they answer is the exact log-likelihood ratio under the stated noise. Nothing of the test is chosen by what was
-seen, so every transcript counts towards the bound.
+A transcript is all that leaves the Curator: more than a release shows, and what the plan's price is
+for. The questions of one run on a public table are put again to new Curators of one of two
+neighbouring tables, by a coin; the score of what they answer is the exact log-likelihood ratio
+under the stated noise. Nothing of the test is chosen by what was seen, so every transcript counts
+towards the bound.
 """
 
 import math
@@ -43,8 +44,14 @@ from .output_likelihoods import (
 
 DEFAULT_TRANSCRIPTS = 60_000  # most transcripts of both tables together
 MIN_TRANSCRIPTS, MAX_TRANSCRIPTS = 1000, 10_000_000
-EVIDENCE_CONFIDENCE = 0.99  # confidence of what counts as shown; a promise is called broken at the game's CONFIDENCE
-MIN_PROVEN_SHARES = {"noise": 0.9, "selection": 0.5, "failure": 0.5}  # share of the promise that has to be shown
+EVIDENCE_CONFIDENCE = (
+    0.99  # confidence of what counts as shown; a promise is called broken at the game's CONFIDENCE
+)
+MIN_PROVEN_SHARES = {
+    "noise": 0.9,
+    "selection": 0.5,
+    "failure": 0.5,
+}  # share of the promise that has to be shown
 TABLE_ROW_COUNTS = (8, 80)  # records: a selection among few is all noise, among many all signal
 TABLE_PARTS = 8  # parts into which a tried table is divided; cells get whole parts
 SPARE_STDDEVS = 2.5  # standard deviations by which a bound may be unlucky and still show its share
@@ -56,10 +63,10 @@ class AuditResult:
 
     Of a schema that is measured: of the μ of its counts, and of the δ₀ of values above a threshold.
 
-    `achievable` is the largest loss that the stated laws allow on these two tables; `low` ≤ what is true with 99%
-    confidence, whatever the mechanism; `high` is the same from above, if the noise is Gaussian (else none).
-    `sure_low` is `low` with 99.9%. `false_alarms`, `hits`: the trade-off curve that was measured; `limit`, the
-    promised one.
+    `achievable` is the largest loss that the stated laws allow on these two tables; `low` ≤ what is
+    true with 99% confidence, whatever the mechanism; `high` is the same from above, if the noise is
+    Gaussian (else none). `sure_low` is `low` with 99.9%. `false_alarms`, `hits`: the trade-off
+    curve that was measured; `limit`, the promised one.
     """
 
     algorithm: str
@@ -89,7 +96,17 @@ class AuditResult:
 
     def to_json(self) -> Json:
         """The result as a dictionary, without the curves."""
-        names = ("kind", "transcripts", "records", "promised", "there", "low", "high", "kept", "shown")
+        names = (
+            "kind",
+            "transcripts",
+            "records",
+            "promised",
+            "there",
+            "low",
+            "high",
+            "kept",
+            "shown",
+        )
         return {name: getattr(self, name) for name in names} | {"confidence": EVIDENCE_CONFIDENCE}
 
 
@@ -125,8 +142,8 @@ def audit_transcripts(
 ) -> AuditResult | None:
     """The evidence from as many transcripts as the test needs, `transcripts` at the most.
 
-    None where neither all is Gaussian noise nor anything is selected. Raises what the plan raises, and InputError for a
-    number of transcripts outside 1,000..10,000,000.
+    None where neither all is Gaussian noise nor anything is selected. Raises what the plan raises,
+    and InputError for a number of transcripts outside 1,000..10,000,000.
     """
     check_transcript_request(transcripts, bug)
     rng = np.random.default_rng(seed)
@@ -135,13 +152,20 @@ def audit_transcripts(
         test: _AllCallsTest | _SelectionTest = _AllCallsTest(scripts[0])
     elif all(script.selections for script in scripts):
         selection_tests = [_SelectionTest(script, transcripts) for script in scripts]
-        test = min(selection_tests, key=lambda candidate: (candidate.needed_transcripts, -candidate.provable_epsilon))
+        test = min(
+            selection_tests,
+            key=lambda candidate: (candidate.needed_transcripts, -candidate.provable_epsilon),
+        )
     else:
         return None
 
     def score_transcript(table: Rows) -> Any:
-        curator = curator_of_public_table(table, test.problem, test.plan, rng, bug != PLANTED_BUGS[0])
-        return test.score([getattr(curator, a.verb)(a.statistic, a.spend, *a.arguments) for a in test.calls])
+        curator = curator_of_public_table(
+            table, test.problem, test.plan, rng, bug != PLANTED_BUGS[0]
+        )
+        return test.score(
+            [getattr(curator, a.verb)(a.statistic, a.spend, *a.arguments) for a in test.calls]
+        )
 
     return run_transcript_test(
         test, score_transcript, registered_name(algorithm), budget, transcripts, bug, rng, progress
@@ -151,18 +175,27 @@ def audit_transcripts(
 def check_transcript_request(transcripts: int, bug: str) -> None:
     """Raise InputError for a number of transcripts that is not served, and for a bug that cannot be planted."""
     if not MIN_TRANSCRIPTS <= transcripts <= MAX_TRANSCRIPTS:
-        raise InputError(f"transcripts={transcripts} is outside {MIN_TRANSCRIPTS}..{MAX_TRANSCRIPTS}")
+        raise InputError(
+            f"transcripts={transcripts} is outside {MIN_TRANSCRIPTS}..{MAX_TRANSCRIPTS}"
+        )
     check_bug(bug)
 
 
 def run_transcript_test(
-    test: Any, score_transcript: Callable[[Any], Any], name: str, budget: Budget, transcripts: int, bug: str,
-    rng: Rng, progress: Watch,
+    test: Any,
+    score_transcript: Callable[[Any], Any],
+    name: str,
+    budget: Budget,
+    transcripts: int,
+    bug: str,
+    rng: Rng,
+    progress: Watch,
 ) -> AuditResult:
     """The result of a test on as many transcripts as it needs, `transcripts` at the most.
 
-    `ask` hands one of the test's two tables to a new Curator, and scores what it answers; a coin says which table. The
-    test says what is promised and there, of which kind, and bounds it from two lots of scores.
+    `ask` hands one of the test's two tables to a new Curator, and scores what it answers; a coin
+    says which table. The test says what is promised and there, of which kind, and bounds it from
+    two lots of scores.
     """
     count = min(transcripts, max(MIN_TRANSCRIPTS, test.needed))
     coins = rng.random(count) < 0.5
@@ -229,7 +262,9 @@ def _record_script(algorithm: Algorithm, budget: Budget, n: int, rng: Rng) -> _C
     problem, calls = two_question_problem(n), []
     plan = make_plan(algorithm, problem, budget)
     even_table = _rows_from_counts(np.full(4, n // 4))
-    recorder: Any = _RecordingCurator(curator_of_public_table(even_table, problem, plan, rng), calls)
+    recorder: Any = _RecordingCurator(
+        curator_of_public_table(even_table, problem, plan, rng), calls
+    )
     for _ in algorithm.steps(problem, plan, recorder, rng):
         pass
     return _CallScript(problem, plan, calls)
@@ -261,8 +296,9 @@ def _counts_with_one_row_moved(counts: Array) -> Iterator[Array]:
 class GaussianNoiseTest:
     """The test on questions answered with Gaussian noise, which guesses the table by the ratio's sign.
 
-    A fair coin says which table a transcript is of, so right guesses are binomial, and under μ-GDP their rate is at
-    most max_q ½(Φ(Φ⁻¹(q) + μ) + 1 − q) = Φ(μ/2). A Clopper–Pearson bound a of the rate gives μ ≥ 2Φ⁻¹(a).
+    A fair coin says which table a transcript is of, so right guesses are binomial, and under μ-GDP
+    their rate is at most max_q ½(Φ(Φ⁻¹(q) + μ) + 1 − q) = Φ(μ/2). A Clopper–Pearson bound a of the
+    rate gives μ ≥ 2Φ⁻¹(a).
     """
 
     kind = "noise"
@@ -277,7 +313,10 @@ class GaussianNoiseTest:
 
     def log_ratio(self, noisy_values: Iterable[Array]) -> float:
         """The exact log-likelihood ratio of a transcript, from the noisy values of each question."""
-        return math.fsum(float(w @ y) - c for (w, c, _), y in zip(self.log_ratio_parts, noisy_values, strict=True))
+        return math.fsum(
+            float(w @ y) - c
+            for (w, c, _), y in zip(self.log_ratio_parts, noisy_values, strict=True)
+        )
 
     @property
     def needed_transcripts(self) -> int:
@@ -286,13 +325,23 @@ class GaussianNoiseTest:
         if margin <= 0:
             return MAX_TRANSCRIPTS
         a = ndtr(self.achievable / 2)
-        slope = 2 * math.sqrt(a * (1 - a)) * math.sqrt(2 * math.pi) * math.exp(self.achievable**2 / 8)
-        return math.ceil(min(((ndtri(EVIDENCE_CONFIDENCE) + SPARE_STDDEVS) * slope / margin) ** 2, MAX_TRANSCRIPTS))
+        slope = (
+            2 * math.sqrt(a * (1 - a)) * math.sqrt(2 * math.pi) * math.exp(self.achievable**2 / 8)
+        )
+        return math.ceil(
+            min(
+                ((ndtri(EVIDENCE_CONFIDENCE) + SPARE_STDDEVS) * slope / margin) ** 2,
+                MAX_TRANSCRIPTS,
+            )
+        )
 
     def bounds(self, first: Array, second: Array, confidence: float) -> tuple[float, float | None]:
         """The bounds on μ, each with probability `confidence`; the upper one is valid if the noise is Gaussian."""
         right_count, count = (first < 0).sum() + (second >= 0).sum(), len(first) + len(second)
-        low, high = (max(2 * ndtri(rate), 0.0) for rate in proportion_bounds(right_count, count, 1 - confidence))
+        low, high = (
+            max(2 * ndtri(rate), 0.0)
+            for rate in proportion_bounds(right_count, count, 1 - confidence)
+        )
         return float(low), float(min(high, 1e6))
 
 
@@ -309,8 +358,12 @@ class _AllCallsTest(GaussianNoiseTest):
             (_rows_from_counts(even_counts), _rows_from_counts(second))
             for second in _counts_with_one_row_moved(even_counts)
         ]
-        squared_mus = np.array([sum(gaussian_log_ratio(a, *pair)[2] for a in self.calls) for pair in pairs])
-        best = int(np.argmax(squared_mus >= squared_mus.max() * (1 - 1e-9)))  # the first of those that move as much
+        squared_mus = np.array(
+            [sum(gaussian_log_ratio(a, *pair)[2] for a in self.calls) for pair in pairs]
+        )
+        best = int(
+            np.argmax(squared_mus >= squared_mus.max() * (1 - 1e-9))
+        )  # the first of those that move as much
         self.tables = pairs[best]
         self.log_ratio_parts = [gaussian_log_ratio(a, *self.tables) for a in self.calls]
 
@@ -321,8 +374,8 @@ class _AllCallsTest(GaussianNoiseTest):
 class _SelectionTest:
     """The test on the first selection of a script, with an outcome set chosen beforehand by the stated laws.
 
-    ε₀ ≥ log(p/q) for its chances on the two tables, from Clopper–Pearson bounds of both that hold together. Several
-    draws from the same scores, each of ε₀, are as many trials.
+    ε₀ ≥ log(p/q) for its chances on the two tables, from Clopper–Pearson bounds of both that hold
+    together. Several draws from the same scores, each of ε₀, are as many trials.
     """
 
     kind = "selection"
@@ -332,13 +385,23 @@ class _SelectionTest:
         call = script.selections[0]
         self.calls, self.promised = [call], call.spend.epsilon
         draw_count = int(call.arguments[0]) if call.arguments else 1
-        z = ndtri(1 - (1 - EVIDENCE_CONFIDENCE) / 2) + SPARE_STDDEVS / math.sqrt(2)  # luck of two rates that err apart
-        law = cache(lambda *counts: selection_probabilities(call, _rows_from_counts(np.array(counts))))
-        pairs = [ordered_pair for pair in _neighbouring_counts(self.n) for ordered_pair in (pair, pair[::-1])]
+        z = ndtri(1 - (1 - EVIDENCE_CONFIDENCE) / 2) + SPARE_STDDEVS / math.sqrt(
+            2
+        )  # luck of two rates that err apart
+        law = cache(
+            lambda *counts: selection_probabilities(call, _rows_from_counts(np.array(counts)))
+        )
+        pairs = [
+            ordered_pair
+            for pair in _neighbouring_counts(self.n)
+            for ordered_pair in (pair, pair[::-1])
+        ]
         self.needed_transcripts = min(MIN_TRANSCRIPTS, transcripts)
         while True:  # as few transcripts as show the share on some pair of tables
             candidates = [
-                most_telling_outcomes(law(*second), law(*first), draw_count * self.needed_transcripts / 2, z)
+                most_telling_outcomes(
+                    law(*second), law(*first), draw_count * self.needed_transcripts / 2, z
+                )
                 for first, second in pairs
             ]
             best = max(range(len(pairs)), key=lambda i: candidates[i][0])
@@ -349,8 +412,14 @@ class _SelectionTest:
             ):
                 break
             self.needed_transcripts = min(2 * self.needed_transcripts, transcripts)
-        q, p = (float(np.clip(law(*counts)[self._outcome_mask].sum(), 1e-300, 1.0)) for counts in pairs[best])
-        self.tables, self.achievable = [_rows_from_counts(counts) for counts in pairs[best]], math.log(p / q)
+        q, p = (
+            float(np.clip(law(*counts)[self._outcome_mask].sum(), 1e-300, 1.0))
+            for counts in pairs[best]
+        )
+        self.tables, self.achievable = (
+            [_rows_from_counts(counts) for counts in pairs[best]],
+            math.log(p / q),
+        )
 
     def score(self, answers: list[Any]) -> Array:
         (answer,) = answers

@@ -1,7 +1,8 @@
 """The same sweep on a Dask cluster: the optional extra `cluster`.
 
-The records travel to the cluster's workers, or their counts, and errors come back: whoever runs the cluster can see
-the table. A table that is read in parts stays where it is: the workers read it themselves.
+The records travel to the cluster's workers, or their counts, and errors come back: whoever runs the
+cluster can see the table. A table that is read in parts stays where it is: the workers read it
+themselves.
 """
 
 import ipaddress
@@ -40,9 +41,14 @@ def check_address(address: str) -> str:
     except ValueError:
         port = None
     if parts.scheme not in ("tcp", "tls") or not parts.hostname or port is None:
-        raise InputError(f"{address[:80]!r} is not the address of a scheduler, tls://HOST:PORT or tcp://127.0.0.1:PORT")
+        raise InputError(
+            f"{address[:80]!r} is not the address of a scheduler, tls://HOST:PORT or "
+            "tcp://127.0.0.1:PORT"
+        )
     if parts.scheme == "tcp" and not _is_loopback(parts.hostname):
-        raise InputError(f"{address[:80]!r}: rows would travel in the clear; use tls:// for another machine")
+        raise InputError(
+            f"{address[:80]!r}: rows would travel in the clear; use tls:// for another machine"
+        )
     return address
 
 
@@ -58,8 +64,8 @@ def connect_to_scheduler(
 ) -> Any:
     """A client of the scheduler at `address`, to be closed by the caller.
 
-    `ca`, `cert` and `key` name the files of certificates for tls://. Raises InputError where the extra is not
-    installed, the address is refused or nobody answers.
+    `ca`, `cert` and `key` name the files of certificates for tls://. Raises InputError where the
+    extra is not installed, the address is refused or nobody answers.
     """
     check_address(address)
     try:
@@ -71,7 +77,11 @@ def connect_to_scheduler(
         ) from None
     certificate_files = {"tls_ca_file": ca, "tls_client_cert": cert, "tls_client_key": key}
     try:
-        security = Security(require_encryption=True, **certificate_files) if address.startswith("tls:") else None
+        security = (
+            Security(require_encryption=True, **certificate_files)
+            if address.startswith("tls:")
+            else None
+        )
         return Client(address, timeout=CONNECT_SECONDS, security=security, set_as_default=False)
     except (OSError, TimeoutError, ValueError, TypeError) as error:
         raise InputError(
@@ -83,32 +93,43 @@ def connect_to_scheduler(
 class ClusterSource(SourceWrapper):
     """A source of Parquet files that the workers of a cluster read and count, share by share, where they see its path.
 
-    Every share is counted once: one whose worker dies is counted again elsewhere, and only then added. Paths and the
-    schema travel to the workers, and counts come back.
+    Every share is counted once: one whose worker dies is counted again elsewhere, and only then
+    added. Paths and the schema travel to the workers, and counts come back.
     """
 
     client: Any
 
-    def count(self, domain: Domain, tables: Sequence[Axes], progress: Watch = ignore_progress) -> Tally:
+    def count(
+        self, domain: Domain, tables: Sequence[Axes], progress: Watch = ignore_progress
+    ) -> Tally:
         """The counts of all shares together, added as they arrive; an error in `progress` cancels the others."""
         workers = max(1, len(self.client.scheduler_info()["workers"]))
         share_count = max(1, min(self.source.groups, SHARES_PER_WORKER * workers))
-        shared_arguments, shares = [self.source, domain, list(tables)], [(i, share_count) for i in range(share_count)]
+        shared_arguments, shares = (
+            [self.source, domain, list(tables)],
+            [(i, share_count) for i in range(share_count)],
+        )
         total: Tally | None = None
 
         def report_progress() -> None:
             progress(total.n if total else 0)
 
-        for _, tally in _results_from_cluster(self.client, _count_share, shares, shared_arguments, report_progress):
+        for _, tally in _results_from_cluster(
+            self.client, _count_share, shares, shared_arguments, report_progress
+        ):
             if tally is None:
-                raise InputError(f"{self.name}: the cluster lost a share of it; nothing was counted")
+                raise InputError(
+                    f"{self.name}: the cluster lost a share of it; nothing was counted"
+                )
             if isinstance(tally, str):
                 raise InputError(tally)
             total = tally if total is None else total + tally
         return total or Tally(0, {})
 
 
-def _count_share(share: tuple[int, int], source: ParquetSource, domain: Domain, tables: list[Axes]) -> Tally | str:
+def _count_share(
+    share: tuple[int, int], source: ParquetSource, domain: Domain, tables: list[Axes]
+) -> Tally | str:
     """The counts of a share, computed on a worker; a refusal returns words, as an error would be tried again."""
     try:
         return ChunkedSource.count(source, domain, tables, ignore_progress, share)
@@ -126,27 +147,35 @@ def sweep_on_cluster(
 ) -> Iterator[SweepPoint]:
     """The points of `sweep.sweep`, run on a cluster, in the order in which they arrive.
 
-    A run whose worker dies is run again elsewhere, and as it is seeded it gives the same numbers. Lazy: closing the
-    generator, or an exception in it, cancels what runs.
+    A run whose worker dies is run again elsewhere, and as it is seeded it gives the same numbers.
+    Lazy: closing the generator, or an exception in it, cancels what runs.
     """
-    rows = rows.without_source if isinstance(rows, GatheredCounts) else rows  # whose file is this machine's
+    rows = (
+        rows.without_source if isinstance(rows, GatheredCounts) else rows
+    )  # whose file is this machine's
     runnable_cases = []
     for case in cases:
         if refused_point := case.refused_point(problem):
             yield refused_point
         else:
             runnable_cases.append(case)
-    for case, point in _results_from_cluster(client, run_case, runnable_cases, [problem, rows], progress):
+    for case, point in _results_from_cluster(
+        client, run_case, runnable_cases, [problem, rows], progress
+    ):
         yield point or case.point("failed", message="the cluster lost this run")
 
 
 def _results_from_cluster(
-    client: Any, function: Callable[..., V], items: Sequence[T], shared_arguments: list[Any], progress: Tick
+    client: Any,
+    function: Callable[..., V],
+    items: Sequence[T],
+    shared_arguments: list[Any],
+    progress: Tick,
 ) -> Iterator[tuple[T, V | None]]:
     """The results of `function(item, *shared)`, in order of arrival; None where the cluster lost one.
 
-    What is shared is sent out once. Whatever was on a worker that dies is sent again, with what is shared: no other
-    worker may have had it.
+    What is shared is sent out once. Whatever was on a worker that dies is sent again, with what is
+    shared: no other worker may have had it.
     """
     from distributed import as_completed
 
@@ -157,7 +186,10 @@ def _results_from_cluster(
         client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         shared_copy = client.scatter(shared_arguments, broadcast=True, hash=False)
         shared_copies.extend(shared_copy)
-        submitted = {client.submit(function, item, *shared_copy, pure=False): (item, attempt) for item in items}
+        submitted = {
+            client.submit(function, item, *shared_copy, pure=False): (item, attempt)
+            for item in items
+        }
         running.update(submitted)
         return list(submitted)
 
@@ -168,7 +200,10 @@ def _results_from_cluster(
             batch = completed.next_batch(block=False)
             items_by_attempt: dict[int, list[T]] = {}
             for future in batch:
-                if future.status in ("lost", "pending"):  # it ended, and its worker died before it was read
+                if future.status in (
+                    "lost",
+                    "pending",
+                ):  # it ended, and its worker died before it was read
                     completed.add(future)
                     continue
                 item, attempt = running.pop(future)

@@ -20,12 +20,17 @@ DEFAULT_RUNS_PER_EPSILON, DEFAULT_GOOD_SHARE = (
 def summarise_by_epsilon(runs: pd.DataFrame) -> pd.DataFrame:
     """The median, lowest and highest error over seeds, and median seconds and memory, by algorithm and ε.
 
-    `runs` has algorithm, epsilon, seed, error, seconds, memory; errors that are missing are left out.
+    `runs` has algorithm, epsilon, seed, error, seconds, memory; errors that are missing are left
+    out.
     """
     groups = runs.dropna(subset=["error"]).groupby(["algorithm", "epsilon"], sort=True)
     summary = groups.agg(
-        error=("error", "median"), low=("error", "min"), high=("error", "max"), seconds=("seconds", "median"),
-        memory=("memory", "median"), runs=("seed", "nunique"),
+        error=("error", "median"),
+        low=("error", "min"),
+        high=("error", "max"),
+        seconds=("seconds", "median"),
+        memory=("memory", "median"),
+        runs=("seed", "nunique"),
     )
     return summary.reset_index()
 
@@ -33,14 +38,15 @@ def summarise_by_epsilon(runs: pd.DataFrame) -> pd.DataFrame:
 def step_frontier(medians: pd.DataFrame) -> pd.DataFrame:
     """The step frontier: at each ε the smallest error of any algorithm at that ε or less, and its name.
 
-    Steps and not a convex hull: nobody achieves the points between, while a smaller budget is always allowed.
+    Steps and not a convex hull: nobody achieves the points between, while a smaller budget is
+    always allowed.
     """
     best = medians.sort_values(["epsilon", "error"]).drop_duplicates("epsilon")
     best_errors = best["error"].cummin()
     best_algorithms = best["algorithm"].where(best["error"] == best_errors).ffill()
-    return pd.DataFrame({"epsilon": best["epsilon"], "error": best_errors, "algorithm": best_algorithms}).reset_index(
-        drop=True
-    )
+    return pd.DataFrame(
+        {"epsilon": best["epsilon"], "error": best_errors, "algorithm": best_algorithms}
+    ).reset_index(drop=True)
 
 
 def regret_table(medians: pd.DataFrame) -> pd.DataFrame:
@@ -51,8 +57,15 @@ def regret_table(medians: pd.DataFrame) -> pd.DataFrame:
     best_errors = medians.groupby("epsilon")["error"].transform("min")
     ratio = (medians["error"] / best_errors).where(medians["error"] > 0, 1.0)
     table = medians.assign(ratio=ratio).pivot(index="algorithm", columns="epsilon", values="ratio")
-    order = table.pow(1 / table.notna().sum(axis=1), axis=0).prod(axis=1).sort_values(kind="stable").index
-    costs = medians.groupby("algorithm").agg(seconds=("seconds", "median"), memory=("memory", "max"))
+    order = (
+        table.pow(1 / table.notna().sum(axis=1), axis=0)
+        .prod(axis=1)
+        .sort_values(kind="stable")
+        .index
+    )
+    costs = medians.groupby("algorithm").agg(
+        seconds=("seconds", "median"), memory=("memory", "max")
+    )
     return table.loc[order].join(costs)
 
 
@@ -60,9 +73,10 @@ def regret_table(medians: pd.DataFrame) -> pd.DataFrame:
 class EpsilonBisection:
     """A bisection for the smallest ε at which `share` of `runs` runs are good enough; it runs nothing itself.
 
-    `next_epsilon_and_seeds()` says which ε to try next, with which seeds, or None when done; `record_outcome` takes what became of one of them. An ε
-    is given up as soon as too many of its runs were bad. Noise shrinks as ε grows, so errors are taken to fall with ε
-    (the bisection looks at ⌈log2⌉ of the grid's budgets). `found`: the answer, or None for "not at this n".
+    `next_epsilon_and_seeds()` says which ε to try next, with which seeds, or None when done;
+    `record_outcome` takes what became of one of them. An ε is given up as soon as too many of its
+    runs were bad. Noise shrinks as ε grows, so errors are taken to fall with ε (the bisection looks
+    at ⌈log2⌉ of the grid's budgets). `found`: the answer, or None for "not at this n".
     """
 
     grid: Sequence[float]

@@ -30,7 +30,9 @@ class Pace:
         return foreseen * (self.measured / self.foreseen if self.foreseen else 1.0)
 
 
-def seconds_before(jobs: int, running: Iterable[float], waiting: Iterable[Sequence[float]], workers: int) -> float:
+def seconds_before(
+    jobs: int, running: Iterable[float], waiting: Iterable[Sequence[float]], workers: int
+) -> float:
     """Return the seconds that others' jobs take before the last of a session's own jobs is done.
 
     Sessions take turns, so that before each own job at most one of every other session begins.

@@ -32,7 +32,9 @@ from ..run import Run
 from .worker_pool import JobSpec, PoolJob, SharedRows, WorkerPool
 
 MAX_POINTS = 100_000
-MAX_COMPARISONS_PER_RUN = 50  # times, at most, that a run in this process lets its caller look around
+MAX_COMPARISONS_PER_RUN = (
+    50  # times, at most, that a run in this process lets its caller look around
+)
 POLL_SECONDS = 0.1
 
 PointKey = tuple[str, float, float, int]  # algorithm, ε, δ, seed
@@ -47,10 +49,11 @@ def is_error_value(value: Any) -> bool:
 class SweepPoint:
     """One run of a sweep. `algorithm` is its name in the sweep, `settings` its parameters (None: by the plan).
 
-    state "done": `errors` are those of the last release by name, those against a population with the prefix
-    population_; `spent` is the ledger's total; `seconds_by_algorithm` are the algorithm's own, and `memory` is its peak in bytes.
-    "refused": it cannot serve this problem at this budget, says `message`, by public numbers alone. "failed": it broke
-    off, and `message` says how.
+    state "done": `errors` are those of the last release by name, those against a population with
+    the prefix population_; `spent` is the ledger's total; `seconds_by_algorithm` are the
+    algorithm's own, and `memory` is its peak in bytes. "refused": it cannot serve this problem at
+    this budget, says `message`, by public numbers alone. "failed": it broke off, and `message` says
+    how.
     """
 
     algorithm: str
@@ -76,10 +79,24 @@ class SweepPoint:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, document: Any, is_valid_error: Callable[[Any], bool] = is_error_value) -> "SweepPoint":
+    def from_json(
+        cls, document: Any, is_valid_error: Callable[[Any], bool] = is_error_value
+    ) -> "SweepPoint":
         """The point that `to_json` wrote, with `is_valid_error` errors; InputError for anything else."""
         number, whole = (int, float), (int, type(None))
-        field_types = (str, dict, number, number, int, str, str, dict, dict, (*number, type(None)), whole)
+        field_types = (
+            str,
+            dict,
+            number,
+            number,
+            int,
+            str,
+            str,
+            dict,
+            dict,
+            (*number, type(None)),
+            whole,
+        )
         try:
             point = cls(**document)
             is_valid = all(
@@ -142,12 +159,16 @@ def check_point_count(point_count: int) -> None:
 
 
 def plan_cases(
-    algorithms: Mapping[str, Algorithm], problem: QueryRelease, budgets: Sequence[Budget], seeds: Sequence[int]
+    algorithms: Mapping[str, Algorithm],
+    problem: QueryRelease,
+    budgets: Sequence[Budget],
+    seeds: Sequence[int],
 ) -> list[Case]:
     """All points to run, in an order that shows a first one of every algorithm early.
 
-    All of the first seed come first; within a seed the middle budget, then its neighbours; within a budget the
-    algorithms by the time they are forecast to take. InputError for nothing to do, for too much and for repetitions.
+    All of the first seed come first; within a seed the middle budget, then its neighbours; within a
+    budget the algorithms by the time they are forecast to take. InputError for nothing to do, for
+    too much and for repetitions.
     """
     check_point_count(len(algorithms) * len(budgets) * len(seeds))
     if len(set(budgets)) < len(budgets) or len(set(seeds)) < len(seeds):
@@ -155,10 +176,12 @@ def plan_cases(
     ordered_budgets = sorted(budgets, key=lambda b: (b.epsilon, b.delta))
     middle_index = len(ordered_budgets) // 2
     ordered_budgets = [
-        ordered_budgets[i] for i in sorted(range(len(ordered_budgets)), key=lambda i: abs(i - middle_index))
+        ordered_budgets[i]
+        for i in sorted(range(len(ordered_budgets)), key=lambda i: abs(i - middle_index))
     ]
     forecast_seconds = {
-        name: _forecast_seconds(algorithm, problem, ordered_budgets[0]) for name, algorithm in algorithms.items()
+        name: _forecast_seconds(algorithm, problem, ordered_budgets[0])
+        for name, algorithm in algorithms.items()
     }
     names = sorted(algorithms, key=forecast_seconds.__getitem__)
     return [
@@ -186,9 +209,10 @@ def run_sweep(
 ) -> Iterator[SweepPoint]:
     """The point of each case as soon as it is ready: run in this process, or by a pool's workers.
 
-    The numbers are those of a `Run` with the same seed, in both. Lazy: closing the generator, or an exception raised in
-    it, cancels what runs. A case that is refused or fails becomes a point, and the rest goes on. `progress` is called
-    now and then meanwhile, in this thread. The budgets' cautions are the caller's to show.
+    The numbers are those of a `Run` with the same seed, in both. Lazy: closing the generator, or an
+    exception raised in it, cancels what runs. A case that is refused or fails becomes a point, and
+    the rest goes on. `progress` is called now and then meanwhile, in this thread. The budgets'
+    cautions are the caller's to show.
     """
     if pool is None:
         for case in cases:
@@ -200,7 +224,9 @@ def run_sweep(
             if refused_point := case.refused_point(problem):
                 yield refused_point
             else:
-                running.append((case, pool.submit(job_spec_of_case(case, problem, shared_rows), "sweep")))
+                running.append(
+                    (case, pool.submit(job_spec_of_case(case, problem, shared_rows), "sweep"))
+                )
         while running:
             progress()
             running[0][1].wait(POLL_SECONDS)
@@ -234,21 +260,35 @@ def point_of_job(case: Case, job: PoolJob) -> SweepPoint:
     return case.make_point("failed", message=job.error or job.state)
 
 
-def run_case(case: Case, problem: QueryRelease, rows: Countable, progress: Tick = lambda: None) -> SweepPoint:
+def run_case(
+    case: Case, problem: QueryRelease, rows: Countable, progress: Tick = lambda: None
+) -> SweepPoint:
     """The point of a case, run in this process."""
     return run_case_with(
         case,
-        partial(Run, case.algorithm, problem, rows, case.budget, seed=case.seed, every=steps_between_comparisons),
+        partial(
+            Run,
+            case.algorithm,
+            problem,
+            rows,
+            case.budget,
+            seed=case.seed,
+            every=steps_between_comparisons,
+        ),
         progress,
     )
 
 
 def run_case_with(
-    case: Case, make_run: Callable[[], Run], progress: Tick, summarise: Callable[[Run], Json] = Run.to_json
+    case: Case,
+    make_run: Callable[[], Run],
+    progress: Tick,
+    summarise: Callable[[Run], Json] = Run.to_json,
 ) -> SweepPoint:
     """The point of a case whose run `make_run` creates, as with a measured schema; an InputError refuses it.
 
-    `summarise` says what of the finished run is kept, in place of its summary. A bug ends the point with a message.
+    `summarise` says what of the finished run is kept, in place of its summary. A bug ends the point
+    with a message.
     """
     run = None
     try:
@@ -278,19 +318,24 @@ def sweep_identity(problem: QueryRelease) -> Json:
         "schema": domain_to_json(problem.domain),
         "queries": problem.workload.m,
         "queries_sha256": _sha256_of_arrays(_arrays_of_workload(problem.workload)),
-        "start_sha256": None if problem.start is None else _sha256_of_arrays(_arrays_of_public_start(problem.start)),
+        "start_sha256": None
+        if problem.start is None
+        else _sha256_of_arrays(_arrays_of_public_start(problem.start)),
     }
 
 
 def rows_digest(rows: Countable) -> str:
     """A digest of the records in any order; not for publishing, as it confirms a guess of the whole table.
 
-    All that a run sees of a table are these records, after the rows of each person were limited, in the cells of the
-    schema that `sweep_identity` names, in the order of its columns. Of records that were only counted, a digest of their
-    tables, and of the bytes of the source, as a run may count more tables of it.
+    All that a run sees of a table are these records, after the rows of each person were limited, in
+    the cells of the schema that `sweep_identity` names, in the order of its columns. Of records
+    that were only counted, a digest of their tables, and of the bytes of the source, as a run may
+    count more tables of it.
     """
     if isinstance(rows, GatheredCounts):
-        tables = _sha256_of_arrays(part for axes in sorted(rows.tables) for part in (np.array(axes), rows.tables[axes]))
+        tables = _sha256_of_arrays(
+            part for axes in sorted(rows.tables) for part in (np.array(axes), rows.tables[axes])
+        )
         source = "" if rows.source is None else rows.source.sha256
         return hashlib.sha256(f"{tables}{source}".encode()).hexdigest() if source else tables
     return _sha256_of_arrays([rows.values, rows.weights])
@@ -305,7 +350,8 @@ def table_digest(frame: pd.DataFrame, names: Sequence[str], unit: PrivacyUnit) -
         unit: the column that names people, which decides which rows count, and how many of each.
 
     Returns:
-        The same text where headings and their order, types, cells, people and limit are the same, in any order of rows.
+        The same text where headings and their order, types, cells, people and limit are the same,
+        in any order of rows.
 
     """
     heads: list[Json] = []
@@ -328,7 +374,9 @@ def pending_cases(planned: Iterable[Case], points: Collection[SweepPoint]) -> li
     return [case for case in planned if case.key not in finished_keys]
 
 
-def remaining_time_text(elapsed_seconds: float, points: Iterable[SweepPoint], cases: Iterable[Case]) -> str:
+def remaining_time_text(
+    elapsed_seconds: float, points: Iterable[SweepPoint], cases: Iterable[Case]
+) -> str:
     """The time left in words, from each algorithm's mean run time, or the mean of all for an unseen one."""
     done_points = [p for p in points if p.state == "done"]
     if not done_points:
@@ -337,8 +385,13 @@ def remaining_time_text(elapsed_seconds: float, points: Iterable[SweepPoint], ca
     for point in done_points:
         seconds_by_algorithm.setdefault(point.algorithm, []).append(point.seconds or 0.0)
     total_seconds = sum(p.seconds or 0.0 for p in done_points)
-    mean_seconds = {name: sum(run_seconds) / len(run_seconds) for name, run_seconds in seconds_by_algorithm.items()}
-    seconds_ahead = sum(mean_seconds.get(case.name, total_seconds / len(done_points)) for case in cases)
+    mean_seconds = {
+        name: sum(run_seconds) / len(run_seconds)
+        for name, run_seconds in seconds_by_algorithm.items()
+    }
+    seconds_ahead = sum(
+        mean_seconds.get(case.name, total_seconds / len(done_points)) for case in cases
+    )
     return f", {elapsed_seconds * seconds_ahead / max(total_seconds, 1e-9):.0f} s left"
 
 
@@ -364,12 +417,16 @@ def _arrays_of_workload(workload: Workload) -> Iterator[Any]:
         yield from _arrays_of_workload(workload.base)
         yield from (workload.matrix.data, workload.matrix.indices, workload.matrix.indptr)
     else:
-        raise InputError(f"{type(workload).__name__} is not a set of questions that a sweep can compare")
+        raise InputError(
+            f"{type(workload).__name__} is not a set of questions that a sweep can compare"
+        )
 
 
 def _sha256_of_arrays(arrays: Iterable[Array]) -> str:
     digest = hashlib.sha256()
     for array in arrays:
         number_type = np.float64 if array.dtype.kind == "f" else np.int64
-        digest.update(f"{array.shape}".encode() + np.ascontiguousarray(array, dtype=number_type).tobytes())
+        digest.update(
+            f"{array.shape}".encode() + np.ascontiguousarray(array, dtype=number_type).tobytes()
+        )
     return digest.hexdigest()

@@ -37,14 +37,16 @@ from .queue_forecast import Pace, seconds_before
 
 MAX_CURVE_POINTS = 300  # points of a convergence curve that a page draws
 REPORT_SECONDS = 0.1
-CANCEL_GRACE_SECONDS = 0.8  # seconds in which a worker must hear that its job is cancelled, before its process is ended
+# seconds in which a worker must hear that its job is cancelled, before its process is ended
+CANCEL_GRACE_SECONDS = 0.8
 
 
 @value_object
 class SharedBlock:
     """The name of a block of shared memory, and how it is read: the shape and kind of its numbers.
 
-    Codes are int64, points and features float64. Where it holds counts, `table_axes` are the columns of each in turn.
+    Codes are int64, points and features float64. Where it holds counts, `table_axes` are the
+    columns of each in turn.
     """
 
     name: str
@@ -74,10 +76,11 @@ class SharedRows:
 class JobSpec:
     """An algorithm on a data set with a budget, once for each seed; public except for the block it names.
 
-    `every` and `path` are those of `Run`; without `every` there are as many records as a page draws. With `bounded`
-    what noisy tables say without bias comes back too, for intervals. With `schema` a part of the budget is for the
-    schema, and the algorithm has the rest. `purposes` makes of the rows what is asked of a release: `problem` is
-    of those that it does not hold out, and how each purpose is served takes the place of the summary's errors.
+    `every` and `path` are those of `Run`; without `every` there are as many records as a page
+    draws. With `bounded` what noisy tables say without bias comes back too, for intervals. With
+    `schema` a part of the budget is for the schema, and the algorithm has the rest. `purposes`
+    makes of the rows what is asked of a release: `problem` is of those that it does not hold out,
+    and how each purpose is served takes the place of the summary's errors.
     """
 
     algorithm: Algorithm
@@ -97,7 +100,8 @@ class JobSpec:
 class RunResult:
     """One finished (or cancelled) run: its summary as the command line writes it, its last release, its records.
 
-    `path`: what every step released, where the task asks for it; `unbiased_answers`: what noisy tables say, likewise.
+    `path`: what every step released, where the task asks for it; `unbiased_answers`: what noisy
+    tables say, likewise.
     """
 
     summary: Json
@@ -111,7 +115,8 @@ class RunResult:
 class PoolJob:
     """A submitted task: `state` is queued, running, done, cancelled or failed; the lists grow while it runs.
 
-    `seconds` were foreseen for it, None where nobody did; it `began` at a time of `time.monotonic`, and `took` as long.
+    `seconds` were foreseen for it, None where nobody did; it `began` at a time of `time.monotonic`,
+    and `took` as long.
     """
 
     spec: JobSpec
@@ -167,7 +172,8 @@ class WorkerPool:
         self._closed = False
         self.pace = Pace()
         self._threads = [
-            threading.Thread(target=self._serve_jobs, daemon=True, name=f"pool-{i}") for i in range(workers)
+            threading.Thread(target=self._serve_jobs, daemon=True, name=f"pool-{i}")
+            for i in range(workers)
         ]
         for thread in self._threads:
             thread.start()
@@ -215,11 +221,17 @@ class WorkerPool:
                 self._changed.wait()
             if self._closed:
                 return None
-            session = min(self._waiting, key=lambda s: self._last_turns.get(s, 0))  # whose last turn is longest ago
+            session = min(
+                self._waiting, key=lambda s: self._last_turns.get(s, 0)
+            )  # whose last turn is longest ago
             job = self._waiting[session].popleft()
             if not self._waiting[session]:
                 del self._waiting[session]
-            self._last_turns = {s: turn for s, turn in self._last_turns.items() if s in self._waiting or self._running}
+            self._last_turns = {
+                s: turn
+                for s, turn in self._last_turns.items()
+                if s in self._waiting or self._running
+            }
             self._last_turns[session] = self._turn = self._turn + 1
             self._running.add(job)
             job.began = time.monotonic()
@@ -235,7 +247,10 @@ class WorkerPool:
                     _follow_job(job, pipe, process)
             except (EOFError, OSError):
                 process.join(timeout=5)
-                message = f"the worker process ended unexpectedly (exit code {process.exitcode}); try again"
+                message = (
+                    "the worker process ended unexpectedly (exit code "
+                    f"{process.exitcode}); try again"
+                )
                 job.set_ended("cancelled" if job._cancelled.is_set() else "failed", message)
                 pipe.close()
                 process, pipe = spawn_process(_run_worker)
@@ -278,9 +293,13 @@ def _follow_job(job: PoolJob, pipe: Connection, process: BaseProcess) -> None:
 
 def _run_worker(pipe: Connection) -> None:
     """Run tasks in a worker process until it is asked to stop: receive one, stream its results, say how it ended."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle: it stops the workers
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C is the parent's to handle: it stops the workers
     warnings.simplefilter("ignore", PrivacyWarning)  # the page shows cautions itself
-    with contextlib.suppress(EOFError, BrokenPipeError):  # the server is gone, and nobody listens any more
+    with contextlib.suppress(
+        EOFError, BrokenPipeError
+    ):  # the server is gone, and nobody listens any more
         while (spec := pipe.recv()) is not None:
             if spec == "cancel":  # came too late for the job before
                 continue
@@ -321,7 +340,9 @@ def _unpack_rows(spec: JobSpec, array: Array) -> Countable:
         return Rows(array[:, :-1], array[:, -1])
     domain = spec.problem.domain
     ends = np.cumsum([domain.cells(axes) for axes in table_axes])
-    return GatheredCounts(domain, spec.problem.n, dict(zip(table_axes, np.split(array, ends[:-1]), strict=True)))
+    return GatheredCounts(
+        domain, spec.problem.n, dict(zip(table_axes, np.split(array, ends[:-1]), strict=True))
+    )
 
 
 def _run_all_seeds(spec: JobSpec, rows: Any, pipe: Connection) -> str:
@@ -344,7 +365,12 @@ def _run_all_seeds(spec: JobSpec, rows: Any, pipe: Connection) -> str:
             raise InterruptedError
 
     every = spec.every or (lambda rounds: max(1, rounds // MAX_CURVE_POINTS))
-    run_options: Json = {"population": spec.population, "every": every, "path": spec.path, "stop": is_cancelled}
+    run_options: Json = {
+        "population": spec.population,
+        "every": every,
+        "path": spec.path,
+        "stop": is_cancelled,
+    }
     if spec.schema is not None:
         division, run_options["plan"] = spec.schema.divide_and_plan(
             spec.algorithm, spec.problem, spec.budget, exact=False
@@ -360,12 +386,23 @@ def _run_all_seeds(spec: JobSpec, rows: Any, pipe: Connection) -> str:
                 pipe.send(("records", new_points))
                 new_points, last_report = [], time.monotonic()
         if run.release is not None:
-            unbiased_answers = unbiased_tables(run.release, run.measured, spec.problem.domain) if spec.bounded else None
+            unbiased_answers = (
+                unbiased_tables(run.release, run.measured, spec.problem.domain)
+                if spec.bounded
+                else None
+            )
             try:
-                summary = run.to_json() if purposes is None else purposes.summary(run, raise_if_cancelled)
+                summary = (
+                    run.to_json() if purposes is None else purposes.summary(run, raise_if_cancelled)
+                )
             except InterruptedError:
                 return "cancelled"
-            pipe.send(("result", RunResult(summary, run.release, run.convergence, run.path, unbiased_answers)))
+            pipe.send(
+                (
+                    "result",
+                    RunResult(summary, run.release, run.convergence, run.path, unbiased_answers),
+                )
+            )
         if run.stopped:
             return "cancelled"
     return "done"

@@ -14,19 +14,24 @@ from ...core.types import Json, value_object
 from . import conversions
 from .composition import OptimalComposition
 
-# Budgets that are served. Beyond them nothing is promised that anybody wants (ε), whole records may be given away (δ),
+# Budgets that are served. Beyond them nothing is promised that anybody wants (ε), whole records may
+# be given away (δ),
 # or roots are searched for where floating point gives out; inside, every conversion is tested.
 MIN_EPSILON, MAX_EPSILON = 1e-6, 1e9  # ε
 MIN_DELTA, MAX_DELTA = 1e-100, 0.5  # δ where it is not 0
-ALLOWED_BUDGETS = f"epsilon from {MIN_EPSILON:g} to {MAX_EPSILON:g}, delta 0 or from {MIN_DELTA:g} to {MAX_DELTA:g}"
+ALLOWED_BUDGETS = (
+    f"epsilon from {MIN_EPSILON:g} to {MAX_EPSILON:g}, delta 0 or from "
+    f"{MIN_DELTA:g} to {MAX_DELTA:g}"
+)
 
 
 @value_object
 class Budget:
     """The promise (ε, δ): replacing one row changes no event's probability by more than e^ε and δ.
 
-    `additive` asks for spends that keep it when they are added up, as they are for a data set over all its releases:
-    plans of several kinds are then calibrated by zCDP and not by optimal composition.
+    `additive` asks for spends that keep it when they are added up, as they are for a data set over
+    all its releases: plans of several kinds are then calibrated by zCDP and not by optimal
+    composition.
     """
 
     epsilon: float
@@ -38,19 +43,28 @@ class Budget:
             if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
                 raise InputError(f"{name}={str(value)[:40]} is not a number")
         if not MIN_EPSILON <= self.epsilon <= MAX_EPSILON:
-            raise InputError(f"epsilon={str(self.epsilon)[:40]} is not served; served are {ALLOWED_BUDGETS}")
+            raise InputError(
+                f"epsilon={str(self.epsilon)[:40]} is not served; served are {ALLOWED_BUDGETS}"
+            )
         if self.delta != 0 and not MIN_DELTA <= self.delta <= MAX_DELTA:
-            raise InputError(f"delta={str(self.delta)[:40]} is not served; served are {ALLOWED_BUDGETS}")
+            raise InputError(
+                f"delta={str(self.delta)[:40]} is not served; served are {ALLOWED_BUDGETS}"
+            )
 
     @property
     def rho(self) -> float:
         """The largest ρ whose ρ-zCDP keeps this promise; for δ = 0 the ε²/2 that ε-DP implies."""
-        return conversions.zcdp_rho(self.epsilon, self.delta) if self.delta > 0 else self.epsilon**2 / 2
+        return (
+            conversions.zcdp_rho(self.epsilon, self.delta)
+            if self.delta > 0
+            else self.epsilon**2 / 2
+        )
 
     def sampler_error(self, failure: float) -> float:
         """The total variation τ = failure/(1 + e^ε) that a sampler may err by at a cost of `failure`, on any data.
 
-        P(E) ≤ P*(E) + τ ≤ e^ε Q*(E) + δ₀ + τ ≤ e^ε Q(E) + δ₀ + (1 + e^ε)τ for the laws P, Q of neighbouring data.
+        P(E) ≤ P*(E) + τ ≤ e^ε Q*(E) + δ₀ + τ ≤ e^ε Q(E) + δ₀ + (1 + e^ε)τ for the laws P, Q of
+        neighbouring data.
         """
         return failure / (1 + math.exp(self.epsilon)) if self.epsilon < 700 else 0.0
 
@@ -141,7 +155,8 @@ class Approximate(Pure):
 class SubsampledGaussian(PrivacyEvent):
     """The spend of one sum over a Poisson sample of the rows: rate q, clipped at C, noise of deviation zC.
 
-    Its cost is known only together with all others like it, by privacy loss distributions (`subsampled_epsilon`).
+    Its cost is known only together with all others like it, by privacy loss distributions
+    (`subsampled_epsilon`).
     """
 
     noise_multiplier: float
@@ -171,7 +186,11 @@ class CompositionRule(StrEnum):
         """The ε at δ that an additive cost (Σμ², Σρ or Σε) amounts to."""
         if self is CompositionRule.GDP and cost < math.inf:
             return conversions.gdp_epsilon(math.sqrt(cost), delta)
-        return conversions.zcdp_epsilon(cost, delta) if self is CompositionRule.ZCDP and cost < math.inf else cost
+        return (
+            conversions.zcdp_epsilon(cost, delta)
+            if self is CompositionRule.ZCDP and cost < math.inf
+            else cost
+        )
 
     def capacity(self, epsilon: float, delta: float) -> float:
         """The largest additive cost that keeps (ε, δ), rounded down."""
@@ -184,8 +203,9 @@ class CompositionRule(StrEnum):
 class ComposedCost:
     """The summed costs of spends: Σμ² (∞ if not all Gaussian), Σρ, Σε (∞ if not all pure), Σ failure δ.
 
-    `sampled_sums` is the one kind of sampled sum and how many of them, None where there is anything else. `optimal_composition` holds what
-    is composed optimally, sizes of one kind rounded up to the largest; None if a spend is of a kind it does not take.
+    `sampled_sums` is the one kind of sampled sum and how many of them, None where there is anything
+    else. `optimal_composition` holds what is composed optimally, sizes of one kind rounded up to
+    the largest; None if a spend is of a kind it does not take.
     """
 
     mu_squared: float = 0.0
@@ -208,7 +228,9 @@ class ComposedCost:
             math.fsum(t * s.rho for s, t in counted),
             math.fsum(t * s.pure for s, t in counted),
             math.fsum(t * s.failure for s, t in counted),
-            (single_spend, sum(t for _, t in counted)) if isinstance(single_spend, SubsampledGaussian) else None,
+            (single_spend, sum(t for _, t in counted))
+            if isinstance(single_spend, SubsampledGaussian)
+            else None,
             _optimal_composition(counted),
         )
 
@@ -218,7 +240,10 @@ class ComposedCost:
             CompositionRule.GDP: ("μ²", self.mu_squared),
             CompositionRule.ZCDP: ("ρ", self.rho),
             CompositionRule.PURE: ("ε", self.pure),
-            CompositionRule.PLD: ("sampled steps", self.sampled_sums[1] if self.sampled_sums else 0),
+            CompositionRule.PLD: (
+                "sampled steps",
+                self.sampled_sums[1] if self.sampled_sums else 0,
+            ),
         }[rule]
 
     def epsilon(self, delta: float, rule: CompositionRule, planned_draws: int = 0) -> float:
@@ -241,7 +266,9 @@ class ComposedCost:
         if self.sampled_sums is None:
             return 0.0 if self == ComposedCost() else math.inf
         spend, times = self.sampled_sums
-        return conversions.subsampled_epsilon(spend.noise_multiplier, spend.rate, times, remaining_delta)
+        return conversions.subsampled_epsilon(
+            spend.noise_multiplier, spend.rate, times, remaining_delta
+        )
 
     def tightest_rule(self, budget: Budget) -> CompositionRule:
         """The accounting with the smallest ε at δ; one with an additive cost is preferred if any keeps the promise.
@@ -254,9 +281,13 @@ class ComposedCost:
         def epsilon(rule: CompositionRule) -> float:
             return self.epsilon(budget.delta, rule)
 
-        best_additive_rule = min((CompositionRule.GDP, CompositionRule.ZCDP, CompositionRule.PURE), key=epsilon)
+        best_additive_rule = min(
+            (CompositionRule.GDP, CompositionRule.ZCDP, CompositionRule.PURE), key=epsilon
+        )
         return (
-            best_additive_rule if epsilon(best_additive_rule) <= budget.epsilon else min(CompositionRule, key=epsilon)
+            best_additive_rule
+            if epsilon(best_additive_rule) <= budget.epsilon
+            else min(CompositionRule, key=epsilon)
         )
 
 
@@ -268,10 +299,14 @@ def _optimal_composition(spend_counts: list[tuple[PrivacyEvent, int]]) -> Optima
     def largest_and_count(kind: type[_RangeBoundedSpend]) -> tuple[float, int]:
         """The largest ε of the spends of a kind, and their number."""
         epsilons_and_times = [(s.epsilon, t) for s, t in spend_counts if isinstance(s, kind) and t]
-        return max((e for e, _ in epsilons_and_times), default=0.0), sum(t for _, t in epsilons_and_times)
+        return max((e for e, _ in epsilons_and_times), default=0.0), sum(
+            t for _, t in epsilons_and_times
+        )
 
     mu_squared = math.fsum(t * s.mu**2 for s, t in spend_counts if isinstance(s, Gaussian))
-    return OptimalComposition(mu_squared, *largest_and_count(Pure), *largest_and_count(BoundedRange))
+    return OptimalComposition(
+        mu_squared, *largest_and_count(Pure), *largest_and_count(BoundedRange)
+    )
 
 
 @value_object
@@ -286,5 +321,9 @@ class PrivacySpent:
 
     def to_json(self) -> Json:
         """The total as a dictionary: epsilon, delta, accounting, and mu or rho."""
-        out: Json = {"epsilon": self.epsilon, "delta": self.delta, "accounting": str(self.accounting)}
+        out: Json = {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "accounting": str(self.accounting),
+        }
         return out | ({"mu": self.mu} if self.mu is not None else {"rho": self.rho})

@@ -21,9 +21,9 @@ from .composition import OptimalComposition
 class PlannedEvent:
     """A planned spend: for which verb, how many times at the most, and for which statistic, score or target.
 
-    Where the statistic is not known before the run, `statistic` is its class. `name` tells two charges for one verb
-    apart; without one the charge goes by its verb. Both describe the charge and decide nothing here, so that a ledger's
-    own copy of the charge has neither.
+    Where the statistic is not known before the run, `statistic` is its class. `name` tells two
+    charges for one verb apart; without one the charge goes by its verb. Both describe the charge
+    and decide nothing here, so that a ledger's own copy of the charge has neither.
     """
 
     verb: str
@@ -53,8 +53,8 @@ class Setting:
 class Plan:
     """Calibrated charges and settled choices, made from public numbers before anything is touched.
 
-    With `exact` a Curator draws noise without rounding, as it always does selections. Raises BudgetError when the
-    charges together exceed the budget.
+    With `exact` a Curator draws noise without rounding, as it always does selections. Raises
+    BudgetError when the charges together exceed the budget.
     """
 
     budget: Budget
@@ -67,7 +67,8 @@ class Plan:
         if not epsilon <= self.budget.epsilon:
             budget_text = f"ε={self.budget.epsilon:.6g} is given"
             raise BudgetError(
-                f"the plan needs ε={epsilon:.6g} at δ={format_short_number(self.budget.delta)}, {budget_text}"
+                f"the plan needs ε={epsilon:.6g} at δ={format_short_number(self.budget.delta)}, "
+                f"{budget_text}"
             )
 
     def __getitem__(self, name: str) -> Any:
@@ -76,7 +77,9 @@ class Plan:
 
     def planned_event(self, name: str) -> PlannedEvent:
         """The one charge of that name, or for the verb of that name."""
-        (event,) = (charge for charge in self.planned_events if (charge.name or charge.verb) == name)
+        (event,) = (
+            charge for charge in self.planned_events if (charge.name or charge.verb) == name
+        )
         return event
 
     def spend_of(self, name: str) -> Any:
@@ -91,7 +94,9 @@ class Plan:
     @cached_property
     def total_cost(self) -> ComposedCost:
         """The additive cost of all charges."""
-        return ComposedCost.of_spends((charge.spend, charge.times) for charge in self.planned_events)
+        return ComposedCost.of_spends(
+            (charge.spend, charge.times) for charge in self.planned_events
+        )
 
     @cached_property
     def accounting(self) -> CompositionRule:
@@ -108,9 +113,10 @@ class Plan:
 class BudgetMeter:
     """The events charged so far, in order; refuses kinds of spends not planned and charges beyond the budget.
 
-    What fits is decided by the plan's one accounting; within it the bound holds for spends chosen as one goes along
-    (Σμ², Σρ and Σε are each valid privacy filters, and so are Σμ² and numbers of spends of a size at the most together,
-    see `composition`), so adaptive algorithms may stop when a charge is refused.
+    What fits is decided by the plan's one accounting; within it the bound holds for spends chosen
+    as one goes along (Σμ², Σρ and Σε are each valid privacy filters, and so are Σμ² and numbers of
+    spends of a size at the most together, see `composition`), so adaptive algorithms may stop when
+    a charge is refused.
     """
 
     plan: Plan
@@ -124,21 +130,31 @@ class BudgetMeter:
         self._times_by_spend: Counter[Spend] = Counter()
         is_additive = self._rule not in (CompositionRule.OPTIMAL, CompositionRule.PLD)
         computed_capacity = (
-            self._rule.capacity(budget.epsilon, budget.delta - planned_cost.failure) if is_additive else 0.0
+            self._rule.capacity(budget.epsilon, budget.delta - planned_cost.failure)
+            if is_additive
+            else 0.0
         )
-        # The plan was accepted by its own ε, so all of it fits, whatever rounding does to the inverse.
+        # The plan was accepted by its own ε, so all of it fits, whatever rounding does to the
+        # inverse.
         self._capacities = {
-            symbol: max(computed_capacity, cost) for symbol, cost in self._costs_by_symbol(planned_cost).items()
+            symbol: max(computed_capacity, cost)
+            for symbol, cost in self._costs_by_symbol(planned_cost).items()
         }
         self._max_failure = planned_cost.failure
 
     def readonly_copy(self, plan: Plan) -> "BudgetMeter":
         """A copy of the ledger's record for a `plan` equal to its own; the copy cannot charge anything.
 
-        It shares no object with this ledger that anything is computed from, so that nothing done to it comes back.
+        It shares no object with this ledger that anything is computed from, so that nothing done to
+        it comes back.
         """
         meter_copy = copy(self)
-        meter_copy.plan, meter_copy.events, meter_copy._times_by_spend, meter_copy._accepts_charges = (
+        (
+            meter_copy.plan,
+            meter_copy.events,
+            meter_copy._times_by_spend,
+            meter_copy._accepts_charges,
+        ) = (
             plan,
             list(self.events),
             Counter(),
@@ -157,9 +173,13 @@ class BudgetMeter:
     def charge(self, operation: str, spend: Spend, times: int = 1) -> None:
         """Record `times` equal spends before the touches they pay for; or raise BudgetError and record nothing."""
         if isinstance(times, bool) or not isinstance(times, (int, np.integer)) or times < 1:
-            raise BudgetError(f"{operation} is used times={times}, which must be a whole number ≥ 1")
+            raise BudgetError(
+                f"{operation} is used times={times}, which must be a whole number ≥ 1"
+            )
         if type(spend) not in self.plan.spend_types:
-            raise BudgetError(f"{operation} is paid with {type(spend).__name__}, which the plan does not declare")
+            raise BudgetError(
+                f"{operation} is paid with {type(spend).__name__}, which the plan does not declare"
+            )
         new_total = self._total_after(spend, times)
         if excess := self._excess_message(new_total):
             raise BudgetError(f"{operation} needs {excess} is left")
@@ -177,7 +197,9 @@ class BudgetMeter:
     def spent(self) -> PrivacySpent:
         """The total spent so far, at the budget's δ (0 when only pure spends without failure were charged)."""
         planned_draws = (
-            self.plan.total_cost.optimal_composition.draw_count if self.plan.total_cost.optimal_composition else 0
+            self.plan.total_cost.optimal_composition.draw_count
+            if self.plan.total_cost.optimal_composition
+            else 0
         )
         epsilon = self.total_cost.epsilon(self.plan.budget.delta, self._rule, planned_draws)
         pure = self._rule is CompositionRule.PURE
@@ -193,7 +215,9 @@ class BudgetMeter:
         """The summed costs after `times` more of a spend."""
         if not self._accepts_charges:
             raise BudgetError("a copy of a ledger uses no budget")
-        return ComposedCost.of_spends({**self._times_by_spend, spend: self._times_by_spend[spend] + times}.items())
+        return ComposedCost.of_spends(
+            {**self._times_by_spend, spend: self._times_by_spend[spend] + times}.items()
+        )
 
     def _excess_message(self, new_total: ComposedCost) -> str | None:
         """The amounts needed and left, in words, where the total `new_total` exceeds the budget; None when it fits."""
@@ -215,15 +239,23 @@ class BudgetMeter:
             )
             return {
                 "μ²": used.mu_squared,
-                "releases": used.pure_count if used.pure_epsilon <= allowed.pure_epsilon else math.inf,
-                "selections": used.draw_count if used.draw_range <= allowed.draw_range else math.inf,
+                "releases": used.pure_count
+                if used.pure_epsilon <= allowed.pure_epsilon
+                else math.inf,
+                "selections": used.draw_count
+                if used.draw_range <= allowed.draw_range
+                else math.inf,
             }
         symbol, cost = total.symbol_and_cost(self._rule)
-        return {symbol: self._sampled_sums_used(total) if self._rule is CompositionRule.PLD else cost}
+        return {
+            symbol: self._sampled_sums_used(total) if self._rule is CompositionRule.PLD else cost
+        }
 
     def _sampled_sums_used(self, total: ComposedCost) -> float:
         """The number of planned sampled sums that were used; other spends are not priced this way."""
         planned_sums = self.plan.total_cost.sampled_sums
         if total.sampled_sums is None or planned_sums is None:
             return 0.0 if total == ComposedCost() else math.inf
-        return float(total.sampled_sums[1]) if total.sampled_sums[0] == planned_sums[0] else math.inf
+        return (
+            float(total.sampled_sums[1]) if total.sampled_sums[0] == planned_sums[0] else math.inf
+        )

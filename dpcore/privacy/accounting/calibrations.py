@@ -7,10 +7,20 @@ from typing import Any
 
 from ...core.errors import InputError
 from . import conversions
-from .budget import Approximate, BoundedRange, Budget, ComposedCost, Gaussian, Pure, Spend, SubsampledGaussian
+from .budget import (
+    Approximate,
+    BoundedRange,
+    Budget,
+    ComposedCost,
+    Gaussian,
+    Pure,
+    Spend,
+    SubsampledGaussian,
+)
 from .composition import OptimalComposition
 
-# Calibrated spends are shrunk by this, so that adding up to 1e5 of them in floating point never exceeds the budget.
+# Calibrated spends are shrunk by this, so that adding up to 1e5 of them in floating point never
+# exceeds the budget.
 ROUNDING_MARGIN = 1 - 1e-10
 LOG_DELTA_TOLERANCE, MAX_SEARCH_STEPS = (
     1e-4,
@@ -24,23 +34,33 @@ def gaussian_spend(budget: Budget, share: float = 1.0) -> Gaussian:
     Raises InputError when δ = 0, which no Gaussian noise can promise.
     """
     if budget.delta == 0:
-        raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0, or dpfw or mwem")
-    return Gaussian(conversions.gdp_mu(budget.epsilon, budget.delta) * ROUNDING_MARGIN * math.sqrt(share))
+        raise InputError(
+            "delta=0 cannot be promised with Gaussian noise; choose delta > 0, or dpfw or mwem"
+        )
+    return Gaussian(
+        conversions.gdp_mu(budget.epsilon, budget.delta) * ROUNDING_MARGIN * math.sqrt(share)
+    )
 
 
 def noise_spend(budget: Budget, share: float = 1.0) -> Gaussian | Pure:
     """The spend of one measurement, as a share of a budget that pays for noise alone: Gaussian, or Laplace at δ = 0."""
-    return gaussian_spend(budget, share) if budget.delta > 0 else Pure(share * budget.epsilon * ROUNDING_MARGIN)
+    return (
+        gaussian_spend(budget, share)
+        if budget.delta > 0
+        else Pure(share * budget.epsilon * ROUNDING_MARGIN)
+    )
 
 
 def regularised_draw_spend(budget: Budget, stages: int, theta: float) -> tuple[Gaussian, float]:
     """The spend of one of m equal draws from regularised densities, each s/√m-GDP and within τ/m of its law; and s.
 
-    θδ = m · failure pays for the sampler's error, τ = θδ/(1 + e^ε), and s is the largest with δ(ε; s) ≤ (1 − θ)δ.
-    Raises InputError when δ = 0, which these densities cannot promise.
+    θδ = m · failure pays for the sampler's error, τ = θδ/(1 + e^ε), and s is the largest with δ(ε;
+    s) ≤ (1 − θ)δ. Raises InputError when δ = 0, which these densities cannot promise.
     """
     if budget.delta == 0:
-        raise InputError("delta=0 cannot be promised by a regularised density; choose delta > 0, or exponential")
+        raise InputError(
+            "delta=0 cannot be promised by a regularised density; choose delta > 0, or exponential"
+        )
     failure = theta * budget.delta
     s = conversions.gdp_mu(budget.epsilon, budget.delta - failure) * ROUNDING_MARGIN
     return Gaussian(s / math.sqrt(stages), failure / stages * ROUNDING_MARGIN), s
@@ -50,7 +70,9 @@ def sampled_sum_spend(budget: Budget, rate: float, steps: int) -> SubsampledGaus
     """The spend of `steps` noisy sums over Poisson samples that together use the budget; InputError when δ = 0."""
     if budget.delta == 0:
         raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0")
-    return SubsampledGaussian(conversions.subsampled_multiplier(budget.epsilon, budget.delta, rate, steps), rate)
+    return SubsampledGaussian(
+        conversions.subsampled_multiplier(budget.epsilon, budget.delta, rate, steps), rate
+    )
 
 
 def equal_threshold_spend(budget: Budget, times: int) -> Approximate:
@@ -60,8 +82,12 @@ def equal_threshold_spend(budget: Budget, times: int) -> Approximate:
     Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3.
     """
     if budget.delta == 0:
-        raise InputError("delta=0 cannot be promised by leaving out empty combinations; choose delta > 0")
-    epsilon_each = conversions.largest_equal_epsilon(budget.epsilon, times, budget.delta / 2) * ROUNDING_MARGIN
+        raise InputError(
+            "delta=0 cannot be promised by leaving out empty combinations; choose delta > 0"
+        )
+    epsilon_each = (
+        conversions.largest_equal_epsilon(budget.epsilon, times, budget.delta / 2) * ROUNDING_MARGIN
+    )
     return Approximate(epsilon_each, budget.delta / 2 / times)
 
 
@@ -77,8 +103,8 @@ def equal_draw_spend(budget: Budget, times: int) -> BoundedRange:
 def equal_selection_spend(budget: Budget, times: int) -> BoundedRange | Pure:
     """The spend of one of `times` equal selections: `equal_draw_spend`; at δ = 0 the same ε₀ for permute-and-flip.
 
-    Only Σε counts at δ = 0, and permute-and-flip is better there at every ε₀; its range of 2ε₀ would cost four times
-    the ρ of an exponential-mechanism draw.
+    Only Σε counts at δ = 0, and permute-and-flip is better there at every ε₀; its range of 2ε₀
+    would cost four times the ρ of an exponential-mechanism draw.
     """
     draw_spend = equal_draw_spend(budget, times)
     return draw_spend if budget.delta > 0 else Pure(draw_spend.epsilon)
@@ -93,15 +119,19 @@ def select_and_measure_spends(
 ) -> tuple[BoundedRange | Pure, Gaussian | Pure]:
     """The spends of `times` equal selections and measurements, which use `budget_share` of the budget.
 
-    δ > 0: T(s²/8 + μ²/2) = part · ρ, s the range of the selection, `SPANS` · ε₀ of its `kind` (Pure for a sparse
-    vector), a mixed plan in zCDP, and then both `enlarge_spends`, if they are the whole plan. δ = 0: permute-and-flip or
-    sparse vector, Laplace noise and T(ε₀ + ε₁) = part · ε.
+    δ > 0: T(s²/8 + μ²/2) = part · ρ, s the range of the selection, `SPANS` · ε₀ of its `kind` (Pure
+    for a sparse vector), a mixed plan in zCDP, and then both `enlarge_spends`, if they are the
+    whole plan. δ = 0: permute-and-flip or sparse vector, Laplace noise and T(ε₀ + ε₁) = part · ε.
     """
     select, measure = (
         selection_spend(budget, (1 - share) * budget_share / times, kind),
         measurement_spend(budget, share * budget_share / times),
     )
-    return enlarge_spends(budget, (select, times), (measure, times)) if budget_share == 1 else (select, measure)
+    return (
+        enlarge_spends(budget, (select, times), (measure, times))
+        if budget_share == 1
+        else (select, measure)
+    )
 
 
 def selection_spend(
@@ -124,32 +154,51 @@ def measurement_spend(budget: Budget, budget_share: float) -> Gaussian | Pure:
 def enlarge_spends(budget: Budget, *spends: tuple[Spend, int]) -> tuple[Any, ...]:
     """The given spends, all enlarged by the largest factor ≥ 1 that optimal composition allows.
 
-    log δ comes to within `LOG_DELTA_TOLERANCE` below that of the budget. They stay as they are where spends must add up, at
-    δ = 0, and where composing them would take too long.
+    log δ comes to within `LOG_DELTA_TOLERANCE` below that of the budget. They stay as they are
+    where spends must add up, at δ = 0, and where composing them would take too long.
     """
     original_spends = tuple(spend for spend, _ in spends)
     if budget.delta == 0 or budget.additive:
         return original_spends
     target_log_delta, best_factor = math.log(budget.delta), 1.0
     # Were all of it Gaussian, the factor would be √(μ²/2ρ), and log δ would fall like −½ (ε/μ)².
-    factor, slope = conversions.gdp_mu(budget.epsilon, budget.delta) / math.sqrt(2 * budget.rho), -2 * target_log_delta
+    factor, slope = (
+        conversions.gdp_mu(budget.epsilon, budget.delta) / math.sqrt(2 * budget.rho),
+        -2 * target_log_delta,
+    )
     low, high, previous = 1.0, math.inf, None
     for _ in range(MAX_SEARCH_STEPS):
         joint = (
-            ComposedCost.of_spends((_scale_spend(spend, factor), times) for spend, times in spends).optimal_composition
+            ComposedCost.of_spends(
+                (_scale_spend(spend, factor), times) for spend, times in spends
+            ).optimal_composition
             or OptimalComposition()
         )
         excess = max(joint.log_delta(budget.epsilon, budget.delta) - target_log_delta, -1e3)
-        low, high, best_factor = (factor, high, factor) if excess <= 0 else (low, factor, best_factor)
-        if excess == math.inf or -LOG_DELTA_TOLERANCE <= excess <= 0 or high < low * (1 + LOG_DELTA_TOLERANCE / 100):
+        low, high, best_factor = (
+            (factor, high, factor) if excess <= 0 else (low, factor, best_factor)
+        )
+        if (
+            excess == math.inf
+            or -LOG_DELTA_TOLERANCE <= excess <= 0
+            or high < low * (1 + LOG_DELTA_TOLERANCE / 100)
+        ):
             break
-        if previous and previous[0] != factor and (excess - previous[1]) * (factor - previous[0]) > 0:
+        if (
+            previous
+            and previous[0] != factor
+            and (excess - previous[1]) * (factor - previous[0]) > 0
+        ):
             slope = (excess - previous[1]) / math.log(factor / previous[0])
         previous = factor, excess
         factor *= math.exp(min(max(-(excess + LOG_DELTA_TOLERANCE / 2) / slope, -0.5), 0.5))
         if not low < factor < high:
             factor = (low + high) / 2
-    return tuple(_scale_spend(spend, best_factor) for spend in original_spends) if best_factor > 1 else original_spends
+    return (
+        tuple(_scale_spend(spend, best_factor) for spend in original_spends)
+        if best_factor > 1
+        else original_spends
+    )
 
 
 def _scale_spend(spend: Spend, factor: float) -> Spend:

@@ -11,20 +11,23 @@ from scipy.special import erfcx, gammaln, log_ndtr
 
 # Relative step by which a root is moved to its safe side; above the root finder's tolerance.
 ROOT_SAFETY_STEP = 1e-12
-# Several times the relative error of one floating-point operation, and of the special functions used here.
+# Several times the relative error of one floating-point operation, and of the special functions
+# used here.
 FLOAT_ERROR = 2.0**-49
-# Step of the grid of privacy losses in dp_accounting: coarser is faster, and larger on the safe side.
+# Step of the grid of privacy losses in dp_accounting: coarser is faster, and larger on the safe
+# side.
 PLD_INTERVAL = 1e-3
 
 
 def gdp_log_delta(epsilon: float, mu: float) -> float:
     """log δ(ε) of a μ-GDP mechanism: δ = Φ(a) − e^ε Φ(b), a = μ/2 − ε/μ, b = −μ/2 − ε/μ, rounded up.
 
-    As (a² − b²)/2 = −ε, e^ε Φ(b) is e^(−a²/2) E(y)/2, with E = erfcx, x = −a/√2 and y = −b/√2: nothing large cancels
-    in δ/Φ(a) = 1 − that/Φ(a), which for a < 0 is 1 − E(y)/E(x). For a small μ = √2(y − x) that difference is lost in
-    rounding. But E(x) ∝ ∫_0^∞ e^(−t² − 2xt) dt is completely monotone, so −E'(x) = 2/√π − 2x E(x) is convex, and
-    E(x) − E(y) = ∫_x^y −E' is at most the trapezium below. Rounding leaves a small relative error in a, which moves
-    what is compared by no more than a few times as much; that is added.
+    As (a² − b²)/2 = −ε, e^ε Φ(b) is e^(−a²/2) E(y)/2, with E = erfcx, x = −a/√2 and y = −b/√2:
+    nothing large cancels in δ/Φ(a) = 1 − that/Φ(a), which for a < 0 is 1 − E(y)/E(x). For a small μ
+    = √2(y − x) that difference is lost in rounding. But E(x) ∝ ∫_0^∞ e^(−t² − 2xt) dt is completely
+    monotone, so −E'(x) = 2/√π − 2x E(x) is convex, and E(x) − E(y) = ∫_x^y −E' is at most the
+    trapezium below. Rounding leaves a small relative error in a, which moves what is compared by no
+    more than a few times as much; that is added.
     Source: Balle, Wang 2018, Theorem 8; Dong, Roth, Su 2022, Corollary 2.13.
     """
     if mu == 0:
@@ -40,7 +43,12 @@ def gdp_log_delta(epsilon: float, mu: float) -> float:
         delta_factor = min(1 - erfcx_y / erfcx_x + error, trapezium * (1 + error))
     else:
         delta_factor = 1 - math.exp(-a * a / 2 - log_phi_a) * erfcx_y / 2 + error
-    return log_phi_a + math.log(min(delta_factor, 1.0)) + error * (1 + abs(a)) + FLOAT_ERROR * abs(log_phi_a)
+    return (
+        log_phi_a
+        + math.log(min(delta_factor, 1.0))
+        + error * (1 + abs(a))
+        + FLOAT_ERROR * abs(log_phi_a)
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -51,17 +59,22 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     def excess(log_mu: float) -> float:
         return max(gdp_log_delta(epsilon, math.exp(log_mu)), -1e6) - target
 
-    # δ(ε; μ) < Φ(μ/2 − ε/μ), which is far below δ at a quarter of the μ where μ/2 − ε/μ = −z; near 1 at the other end.
+    # δ(ε; μ) < Φ(μ/2 − ε/μ), which is far below δ at a quarter of the μ where μ/2 − ε/μ = −z; near
+    # 1 at the other end.
     z = math.sqrt(-2 * target) + 1
     low = math.log(epsilon / (math.sqrt(z * z + 2 * epsilon) + z) / 2)
     mu = math.exp(find_root(excess, low, math.log(2 * math.sqrt(2 * epsilon) + 40)))
-    return round_down_to_safe(mu, lambda mu: gdp_log_delta(epsilon, mu) > target or gdp_epsilon(mu, delta) > epsilon)
+    return round_down_to_safe(
+        mu, lambda mu: gdp_log_delta(epsilon, mu) > target or gdp_epsilon(mu, delta) > epsilon
+    )
 
 
 @lru_cache(maxsize=4096)
 def gdp_epsilon(mu: float, delta: float) -> float:
     """The smallest ε ≥ 0 with δ(ε; μ) ≤ δ, rounded up; 0 < δ < 1."""
-    high = zcdp_epsilon(mu**2 / 2, delta) + ROOT_SAFETY_STEP  # a valid bound, so the root is below it, up to rounding
+    high = (
+        zcdp_epsilon(mu**2 / 2, delta) + ROOT_SAFETY_STEP
+    )  # a valid bound, so the root is below it, up to rounding
     return smallest_epsilon(lambda epsilon: gdp_log_delta(epsilon, mu), delta, high)
 
 
@@ -87,8 +100,12 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
         )
         return sum(terms) + FLOAT_ERROR * sum(map(abs, terms))
 
-    guess = 0.5 * math.log(max(-log_delta, 1e-3) / rho)  # a − 1 = √(log(1/δ)/ρ) minimises the leading terms
-    minimum: Any = minimize_scalar(bound, bounds=(guess - 6, guess + 3), method="bounded", options={"xatol": 1e-9})
+    guess = 0.5 * math.log(
+        max(-log_delta, 1e-3) / rho
+    )  # a − 1 = √(log(1/δ)/ρ) minimises the leading terms
+    minimum: Any = minimize_scalar(
+        bound, bounds=(guess - 6, guess + 3), method="bounded", options={"xatol": 1e-9}
+    )
     return max(float(minimum.fun), 0.0)
 
 
@@ -107,9 +124,9 @@ def zcdp_rho(epsilon: float, delta: float) -> float:
 def subsampled_epsilon(noise_multiplier: float, rate: float, steps: int, delta: float) -> float:
     """The ε at δ of `steps` sums over Poisson samples of rate q with Gaussian noise, replacing one row.
 
-    Every row's part is clipped at C and the noise on the SUM has standard deviation z·C, z = `noise_multiplier`;
-    that a replacement moves the sum by up to 2C is accounted for. Privacy loss distributions are rounded to the safe
-    side.
+    Every row's part is clipped at C and the noise on the SUM has standard deviation z·C, z =
+    `noise_multiplier`; that a replacement moves the sum by up to 2C is accounted for. Privacy loss
+    distributions are rounded to the safe side.
     Source: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022, by dp_accounting.
     """
     import dp_accounting  # here, as it takes a second to load
@@ -117,7 +134,8 @@ def subsampled_epsilon(noise_multiplier: float, rate: float, steps: int, delta: 
 
     accountant = PLDAccountant(dp_accounting.NeighboringRelation.REPLACE_ONE, PLD_INTERVAL)
     accountant.compose(
-        dp_accounting.PoissonSampledDpEvent(rate, dp_accounting.GaussianDpEvent(noise_multiplier)), steps
+        dp_accounting.PoissonSampledDpEvent(rate, dp_accounting.GaussianDpEvent(noise_multiplier)),
+        steps,
     )
     return float(accountant.get_epsilon(delta))
 
@@ -140,8 +158,8 @@ def subsampled_multiplier(epsilon: float, delta: float, rate: float, steps: int)
 def pure_composition_log_delta(epsilon: float, epsilon_each: float, times: int) -> float:
     """log δ(ε) of `times` adaptive ε₀-DP releases, ε₀ = each, rounded up; −∞ for ε ≥ times · ε₀.
 
-    δ = Σ_i C(T, i) [e^{(T−i)ε₀} − e^{ε+iε₀}]₊ / (1 + e^{ε₀})^T, the hockey-stick divergence of T randomised responses,
-    which dominate. Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3.
+    δ = Σ_i C(T, i) [e^{(T−i)ε₀} − e^{ε+iε₀}]₊ / (1 + e^{ε₀})^T, the hockey-stick divergence of T
+    randomised responses, which dominate. Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3.
     """
     if epsilon >= times * epsilon_each:
         return -math.inf
@@ -151,7 +169,12 @@ def pure_composition_log_delta(epsilon: float, epsilon_each: float, times: int) 
     )  # log of the exponentials' ratio
     i, gap = i[gap > 0], gap[gap > 0]
     binomial = gammaln(times + 1) - gammaln(i + 1) - gammaln(times - i + 1)
-    terms = binomial - i * epsilon_each + np.log(-np.expm1(-gap)) - times * math.log1p(math.exp(-epsilon_each))
+    terms = (
+        binomial
+        - i * epsilon_each
+        + np.log(-np.expm1(-gap))
+        - times * math.log1p(math.exp(-epsilon_each))
+    )
     largest_term = float(terms.max())
     error = FLOAT_ERROR * (
         times * (1 + math.log1p(times) + epsilon_each) + abs(largest_term)
@@ -163,7 +186,11 @@ def pure_composition_epsilon(epsilon_each: float, times: int, delta: float) -> f
     """The smallest ε ≥ 0 with δ(ε) ≤ δ for `times` ε₀-DP releases, ε₀ = each, rounded up; 0 < δ < 1."""
     max_epsilon = times * epsilon_each
     smallest = (
-        smallest_epsilon(lambda epsilon: pure_composition_log_delta(epsilon, epsilon_each, times), delta, max_epsilon)
+        smallest_epsilon(
+            lambda epsilon: pure_composition_log_delta(epsilon, epsilon_each, times),
+            delta,
+            max_epsilon,
+        )
         if times
         else 0.0
     )
@@ -176,8 +203,14 @@ def largest_equal_epsilon(epsilon: float, times: int, delta: float) -> float:
     def excess(epsilon_each: float) -> float:
         return pure_composition_epsilon(epsilon_each, times, delta) - epsilon
 
-    epsilon_each = find_root(excess, epsilon / times * (1 - ROOT_SAFETY_STEP), epsilon + 40) if times > 1 else epsilon
-    return round_down_to_safe(epsilon_each, lambda each: pure_composition_epsilon(each, times, delta) > epsilon)
+    epsilon_each = (
+        find_root(excess, epsilon / times * (1 - ROOT_SAFETY_STEP), epsilon + 40)
+        if times > 1
+        else epsilon
+    )
+    return round_down_to_safe(
+        epsilon_each, lambda each: pure_composition_epsilon(each, times, delta) > epsilon
+    )
 
 
 def _log_rounded_down(delta: float) -> float:

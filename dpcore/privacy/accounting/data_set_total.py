@@ -1,27 +1,34 @@
 """The total cost of all releases about the same people.
 
-Releases are chosen one after the other, each in view of what the earlier ones showed: fully adaptive composition. Let
-the t-th cost c_t in one additive measure, planned before its data is touched.
+Releases are chosen one after the other, each in view of what the earlier ones showed: fully
+adaptive composition. Let the t-th cost c_t in one additive measure, planned before its data is
+touched.
 
-- ρ: if Σ c_t ≤ ρ on every path, the whole is ρ-zCDP. Source: Feldman, Zrnic 2021, Theorem 3.1 (Rényi filter, for every
-  order at once); Whitehouse, Ramdas, Rogers, Wu 2023, Theorem 1.
-- μ²: if Σ c_t ≤ μ² on every path, the whole is μ-GDP. Source: Smith, Thakurta 2022; Koskela, Tobaben, Honkela 2023.
+- ρ: if Σ c_t ≤ ρ on every path, the whole is ρ-zCDP. Source: Feldman, Zrnic 2021, Theorem 3.1
+  (Rényi filter, for every order at once); Whitehouse, Ramdas, Rogers, Wu 2023, Theorem 1.
+- μ²: if Σ c_t ≤ μ² on every path, the whole is μ-GDP. Source: Smith, Thakurta 2022; Koskela,
+  Tobaben, Honkela 2023.
 - ε: if Σ c_t ≤ ε on every path, the whole is ε-DP. Source: Rogers, Roth, Ullman, Vadhan 2016.
 
-Each holds with a capacity fixed beforehand. "Whatever of the three is smallest today" does not follow: an analyst who
-looks at an early release before deciding which of two capacities to use up gets, for every value of the early privacy
-loss, the worse of both continuations, and the mean of a maximum exceeds the maximum of the means. So a data set's
-accounting is fixed at its first use, as is the part of δ that may be lost to events of failure (for the same reason: a
-capacity that grows where less failure was spent is not fixed beforehand).
+Each holds with a capacity fixed beforehand. "Whatever of the three is smallest today" does not
+follow: an analyst who looks at an early release before deciding which of two capacities to use up
+gets, for every value of the early privacy loss, the worse of both continuations, and the mean of a
+maximum exceeds the maximum of the means. So a data set's accounting is fixed at its first use, as
+is the part of δ that may be lost to events of failure (for the same reason: a capacity that grows
+where less failure was spent is not fixed beforehand).
 
-Failures are of two kinds. Let P, Q be the laws of all releases together about neighbours, ε the total, δ' what is left.
+Failures are of two kinds. Let P, Q be the laws of all releases together about neighbours, ε the
+total, δ' what is left.
 
-- Approximate(ε₀, δ₀): P = (1 − δ₀)P' + δ₀P'', Q = (1 − δ₀)Q' + δ₀Q'', with P' and Q' ε₀-close (Kairouz, Oh, Viswanath
-  2015, Theorem 3.4). Of several, chosen in any way, P = (1 − D)P' + D P'', D = 1 − Π(1 − δ₀) ≤ Σδ₀, Q alike, so P(E) ≤
+- Approximate(ε₀, δ₀): P = (1 − δ₀)P' + δ₀P'', Q = (1 − δ₀)Q' + δ₀Q'', with P' and Q' ε₀-close
+  (Kairouz, Oh, Viswanath 2015, Theorem 3.4). Of several, chosen in any way, P = (1 − D)P' + D P'',
+  D = 1 − Π(1 − δ₀) ≤ Σδ₀, Q alike, so P(E) ≤
   D + (1 − D)(e^ε Q'(E) + δ') ≤ e^ε Q(E) + δ' + Σδ₀: they add up as they are, whatever ε is.
-- A draw within total variation τ of the law P* that is paid for: by the triangle inequality, one release after the
-  other, P and P* of all together are within Στ, and so are Q and Q*. P(E) ≤ P*(E) + Στ ≤ e^ε Q*(E) + δ' + Στ ≤
-  e^ε Q(E) + δ' + (1 + e^ε)Στ. Here ε is the total: a plan calls failure what (1 + e^ε)τ is at its own, smaller, ε.
+- A draw within total variation τ of the law P* that is paid for: by the triangle inequality, one
+  release after the other, P and P* of all together are within Στ, and so are Q and Q*. P(E) ≤ P*(E)
+  + Στ ≤ e^ε Q*(E) + δ' + Στ ≤
+  e^ε Q(E) + δ' + (1 + e^ε)Στ. Here ε is the total: a plan calls failure what (1 + e^ε)τ is at its
+  own, smaller, ε.
 """
 
 import math
@@ -34,7 +41,16 @@ from scipy.special import log_expit, ndtri_exp
 from ...core.errors import InputError
 from ...core.numbers import ROUNDING_SLACK, format_short_number
 from ...core.types import Json, value_object
-from .budget import Approximate, BoundedRange, Budget, CompositionRule, Gaussian, PrivacyEvent, Pure, Spend
+from .budget import (
+    Approximate,
+    BoundedRange,
+    Budget,
+    CompositionRule,
+    Gaussian,
+    PrivacyEvent,
+    Pure,
+    Spend,
+)
 from .budget_meter import BudgetMeter, Plan
 
 
@@ -69,8 +85,12 @@ class Drawn(PrivacyEvent):
 Event = Spend | Concentrated | Drawn
 Events = Collection[tuple[Event, int]]  # each with the number of times
 EventCounts = tuple[tuple[Event, int], ...]
-ALWAYS_PRICED_KINDS = frozenset((Gaussian, BoundedRange, Pure, Approximate))  # kinds with a cost in every accounting
-EVENT_TYPES: dict[str, type] = {kind.__name__: kind for kind in (*ALWAYS_PRICED_KINDS, Concentrated, Filtered, Drawn)}
+ALWAYS_PRICED_KINDS = frozenset(
+    (Gaussian, BoundedRange, Pure, Approximate)
+)  # kinds with a cost in every accounting
+EVENT_TYPES: dict[str, type] = {
+    kind.__name__: kind for kind in (*ALWAYS_PRICED_KINDS, Concentrated, Filtered, Drawn)
+}
 
 
 def events_of_plan(plan: Plan) -> EventCounts:
@@ -92,31 +112,51 @@ def events_of_plan(plan: Plan) -> EventCounts:
 def worst_case_events(plan: Plan, adaptive: bool) -> EventCounts:
     """The events that a plan is charged with before its first touch: an upper bound on every path it may take.
 
-    An adaptive algorithm may put other spends in place of the planned ones as long as they fit the plan's one
-    accounting, so that it is charged with all of that one's capacity, in one piece. Equal (ε₀, δ₀) releases can be
-    replaced by as many that are no larger only, sampled sums by the same, so that what was planned is charged for them.
+    An adaptive algorithm may put other spends in place of the planned ones as long as they fit the
+    plan's one accounting, so that it is charged with all of that one's capacity, in one piece.
+    Equal (ε₀, δ₀) releases can be replaced by as many that are no larger only, sampled sums by the
+    same, so that what was planned is charged for them.
     """
     if not adaptive or plan.accounting in (CompositionRule.OPTIMAL, CompositionRule.PLD):
         return events_of_plan(plan)
-    capacity, failure = BudgetMeter(plan).capacity, plan.total_cost.failure if Approximate in plan.spend_types else 0.0
-    has_sampler_error = any(c.spend.failure for c in plan.planned_events if not isinstance(c.spend, Approximate))
-    errors = ((Drawn(plan.budget.sampler_error(plan.total_cost.failure)), 1),) if has_sampler_error else ()
+    capacity, failure = (
+        BudgetMeter(plan).capacity,
+        plan.total_cost.failure if Approximate in plan.spend_types else 0.0,
+    )
+    has_sampler_error = any(
+        c.spend.failure for c in plan.planned_events if not isinstance(c.spend, Approximate)
+    )
+    errors = (
+        ((Drawn(plan.budget.sampler_error(plan.total_cost.failure)), 1),)
+        if has_sampler_error
+        else ()
+    )
     if plan.accounting is CompositionRule.GDP:
         return ((Gaussian(math.sqrt(capacity)), 1), *errors)
     if plan.accounting is CompositionRule.PURE:
         return ((Approximate(capacity, failure) if failure else Pure(capacity), 1), *errors)
-    return (((Filtered if plan.spend_types <= ALWAYS_PRICED_KINDS else Concentrated)(capacity, failure), 1), *errors)
+    return (
+        (
+            (Filtered if plan.spend_types <= ALWAYS_PRICED_KINDS else Concentrated)(
+                capacity, failure
+            ),
+            1,
+        ),
+        *errors,
+    )
 
 
 def gaussian_cost(spend: Event) -> float:
     """The μ² of one spend; ∞ where none is known.
 
-    Log-likelihood ratios of a spend with bounded range s lie in [t − s, t], 0 ≤ t ≤ s, so neighbours' laws are at least
-    as hard to tell apart as two points with ratios t and t − s. Their trade-off curve f has one corner (a, b), and
-    logit(1 − a) + logit(1 − b) = s: all corners together are the curve of logistic noise shifted by s. A convex G_μ
-    lies below f as soon as it lies below its corner: Φ⁻¹(1 − a) + Φ⁻¹(1 − b) ≤ μ. With g = Φ⁻¹ ∘ expit, odd, and
-    concave above 0 (the normal law precedes the logistic one in van Zwet's order), g(x) + g(s − x) is largest at
-    x = s/2: μ = 2 g(s/2). An ε-DP spend has range 2ε. Source: Dong, Durfee, Rogers 2020 (two points); van Zwet 1964.
+    Log-likelihood ratios of a spend with bounded range s lie in [t − s, t], 0 ≤ t ≤ s, so
+    neighbours' laws are at least as hard to tell apart as two points with ratios t and t − s. Their
+    trade-off curve f has one corner (a, b), and logit(1 − a) + logit(1 − b) = s: all corners
+    together are the curve of logistic noise shifted by s. A convex G_μ lies below f as soon as it
+    lies below its corner: Φ⁻¹(1 − a) + Φ⁻¹(1 − b) ≤ μ. With g = Φ⁻¹ ∘ expit, odd, and concave above
+    0 (the normal law precedes the logistic one in van Zwet's order), g(x) + g(s − x) is largest at
+    x = s/2: μ = 2 g(s/2). An ε-DP spend has range 2ε. Source: Dong, Durfee, Rogers 2020 (two
+    points); van Zwet 1964.
 
     As g is concave, μ ≤ g'(0) s = s√(2π)/4, so μ² ≤ π s²/8 = πρ: the cost of `Filtered` spends.
     """
@@ -139,8 +179,8 @@ def gaussian_cost(spend: Event) -> float:
 class TotalCost:
     """The total cost of events under a lifetime's accounting, and the part of δ that their failures take.
 
-    Both are exact sums, held as floats that do not overlap. So a sum is the same in whatever order its events come, and
-    adding a release takes as long after ten thousand others as after none.
+    Both are exact sums, held as floats that do not overlap. So a sum is the same in whatever order
+    its events come, and adding a release takes as long after ten thousand others as after none.
     """
 
     costs: tuple[float, ...] = ()
@@ -156,25 +196,41 @@ class LifetimeBudget:
     failure: float
 
     def __post_init__(self) -> None:
-        if self.accounting is not CompositionRule.PURE and not 0 <= self.failure < self.budget.delta:
+        if (
+            self.accounting is not CompositionRule.PURE
+            and not 0 <= self.failure < self.budget.delta
+        ):
             raise InputError(
-                f"total delta={format_short_number(self.budget.delta)} allows no {self.accounting} beside {self.failure:g}"
+                f"total delta={format_short_number(self.budget.delta)} allows no "
+                f"{self.accounting} beside {self.failure:g}"
             )
 
     @classmethod
     def from_first_release(cls, budget: Budget, first: Events) -> "LifetimeBudget":
         """A lifetime with the accounting that costs the first release least and adds up every kind; else with Σε.
 
-        Exact Gaussian and zCDP take all kinds of spends, Σε no Gaussian ones: Σε is taken where δ = 0, and where
-        nothing else lets the first release in. Half of δ is kept for failures where the first release may fail.
+        Exact Gaussian and zCDP take all kinds of spends, Σε no Gaussian ones: Σε is taken where δ =
+        0, and where nothing else lets the first release in. Half of δ is kept for failures where
+        the first release may fail.
         """
         if budget.delta == 0:
             return cls(budget, CompositionRule.PURE, 0.0)
-        failure = budget.delta / 2 if any(spend.failure or isinstance(spend, Drawn) for spend, _ in first) else 0.0
-        candidates = [cls(budget, accounting, failure) for accounting in (CompositionRule.GDP, CompositionRule.ZCDP)]
+        failure = (
+            budget.delta / 2
+            if any(spend.failure or isinstance(spend, Drawn) for spend, _ in first)
+            else 0.0
+        )
+        candidates = [
+            cls(budget, accounting, failure)
+            for accounting in (CompositionRule.GDP, CompositionRule.ZCDP)
+        ]
         best = min(candidates, key=lambda lifetime: lifetime.total_epsilon(first))
         pure = cls(budget, CompositionRule.PURE, budget.delta)
-        return pure if best.total_epsilon(first) > budget.epsilon >= pure.total_epsilon(first) else best
+        return (
+            pure
+            if best.total_epsilon(first) > budget.epsilon >= pure.total_epsilon(first)
+            else best
+        )
 
     def add_events(self, previous: TotalCost, events: Events) -> TotalCost:
         """A new total that also counts these events. Raises ValueError for an event with a negative cost."""
@@ -185,7 +241,9 @@ class LifetimeBudget:
                 times * self._event_failure_delta(event),
             )
             if not (times >= 0 and cost >= 0 and 0 <= failure < math.inf):
-                raise ValueError(f"an event that costs {cost:g} and loses {failure:g} of δ, {times} times")
+                raise ValueError(
+                    f"an event that costs {cost:g} and loses {failure:g} of δ, {times} times"
+                )
             costs, failures = _add_exactly(costs, cost), _add_exactly(failures, failure)
         return TotalCost(costs, failures)
 
@@ -213,7 +271,9 @@ class LifetimeBudget:
 
     def used_capacity_share(self, epsilon: float) -> float:
         """The share of the capacity, 0 to 1, that releases totalling `epsilon` have used; shares add up."""
-        spent = self.accounting.capacity(epsilon, self.budget.delta - self.failure) if epsilon else 0.0
+        spent = (
+            self.accounting.capacity(epsilon, self.budget.delta - self.failure) if epsilon else 0.0
+        )
         return spent / self.capacity
 
     def remaining_epsilon(self, events: TotalCost | Events) -> float:
@@ -232,8 +292,8 @@ class LifetimeBudget:
     def _event_failure_delta(self, event: Event) -> float:
         """The δ that one event may lose: δ₀, or (1 + e^ε)τ of a draw.
 
-        A ledger may hold draws whose failure was (1 + e^ε')τ at their plan's ε', which it does not know: τ is half of
-        that at the most.
+        A ledger may hold draws whose failure was (1 + e^ε')τ at their plan's ε', which it does not
+        know: τ is half of that at the most.
         """
         if isinstance(event, (Approximate, Concentrated)):
             return event.failure
@@ -244,7 +304,8 @@ class LifetimeBudget:
 def _add_exactly(parts: tuple[float, ...], x: float) -> tuple[float, ...]:
     """The exact sum of x and of non-overlapping floats `parts`, again as non-overlapping floats, smallest first.
 
-    Source: Shewchuk 1997, Theorem 10: a rounded sum and its rounding error are together the exact sum.
+    Source: Shewchuk 1997, Theorem 10: a rounded sum and its rounding error are together the exact
+    sum.
     """
     sum_parts = []
     for y in parts:
@@ -260,13 +321,17 @@ def _add_exactly(parts: tuple[float, ...], x: float) -> tuple[float, ...]:
 
 def events_to_json(events: Events) -> list[Json]:
     """The events as JSON: kind, parameters and number of times of each."""
-    return [{"kind": type(event).__name__, **asdict(event), "times": times} for event, times in events]
+    return [
+        {"kind": type(event).__name__, **asdict(event), "times": times} for event, times in events
+    ]
 
 
 def events_from_json(stored: Any) -> list[tuple[Event, int]]:
     """The events that `events_to_json` wrote, read back."""
     events = []
     for stored_event in stored:
-        fields = {name: value for name, value in stored_event.items() if name not in ("kind", "times")}
+        fields = {
+            name: value for name, value in stored_event.items() if name not in ("kind", "times")
+        }
         events.append((EVENT_TYPES[stored_event["kind"]](**fields), int(stored_event["times"])))
     return events

@@ -1,7 +1,7 @@
 """The holders of rows: each charges its ledger first and touches its rows after.
 
-There is one for each kind of problem: `table_curator`, `point_curator`, `risk_curator`; and `column_curator` for
-columns before there is a schema. A new verb is a privacy review.
+There is one for each kind of problem: `table_curator`, `point_curator`, `risk_curator`; and
+`column_curator` for columns before there is a schema. A new verb is a privacy review.
 """
 
 from collections import Counter
@@ -13,17 +13,42 @@ from ...core.types import Array, Kinds, Rng
 from ...data.sources.gathered_counts import GatheredCounts
 from ...schema.domain import Countable
 from .. import exact_samplers, mechanisms, noise_grid
-from ..accounting.budget import Approximate, BoundedRange, Budget, Gaussian, Pure, Spend, SubsampledGaussian
+from ..accounting.budget import (
+    Approximate,
+    BoundedRange,
+    Budget,
+    Gaussian,
+    Pure,
+    Spend,
+    SubsampledGaussian,
+)
 from ..accounting.budget_meter import BudgetMeter, Plan, PlannedEvent
-from ..measurement import MeasuredAnswers, Measurement, MeasurementRecorder, noise_scale, noise_stddev
+from ..measurement import (
+    MeasuredAnswers,
+    Measurement,
+    MeasurementRecorder,
+    noise_scale,
+    noise_stddev,
+)
 from ..statistics.statistic import Statistic
 
-PLAN_PART_TYPES = (Budget, PlannedEvent, Gaussian, BoundedRange, Pure, Approximate, SubsampledGaussian)
+PLAN_PART_TYPES = (
+    Budget,
+    PlannedEvent,
+    Gaussian,
+    BoundedRange,
+    Pure,
+    Approximate,
+    SubsampledGaussian,
+)
 
 
 def require_single_rows(rows: Countable, plan: Plan) -> None:
     """Raise InputError where a plan reads single rows but only counts of tables are known."""
-    statistic_types = (c.statistic if isinstance(c.statistic, type) else type(c.statistic) for c in plan.planned_events)
+    statistic_types = (
+        c.statistic if isinstance(c.statistic, type) else type(c.statistic)
+        for c in plan.planned_events
+    )
     if isinstance(rows, GatheredCounts) and any(
         issubclass(kind, Statistic) and kind.reads_single_rows for kind in statistic_types
     ):
@@ -33,11 +58,12 @@ def require_single_rows(rows: Countable, plan: Plan) -> None:
 class BudgetedCurator:
     """The base of curators: a ledger of what a plan allows to be asked of n rows, and the noise generator.
 
-    Args: `n`, the public number of rows; `plan`, what may be charged; `rng`, the noise; `group`, how many rows
-    neighbours may differ in (each sensitivity is that many times larger). Selections are drawn without rounding, from
-    the bits of `rng`, and with a plan that is `exact`, or promises δ = 0, so is noise; `exactly` says which laws were
-    drawn so, and how often. Rounded noise keeps no promise at δ = 0: last bits that one row's data allow and its
-    neighbour's do not have a likelihood ratio without bound, and nothing pays for them.
+    Args: `n`, the public number of rows; `plan`, what may be charged; `rng`, the noise; `group`,
+    how many rows neighbours may differ in (each sensitivity is that many times larger). Selections
+    are drawn without rounding, from the bits of `rng`, and with a plan that is `exact`, or promises
+    δ = 0, so is noise; `exactly` says which laws were drawn so, and how often. Rounded noise keeps
+    no promise at δ = 0: last bits that one row's data allow and its neighbour's do not have a
+    likelihood ratio without bound, and nothing pays for them.
     """
 
     __slots__ = ("_exactly", "_group", "_ledger", "_n", "_plan", "_rng")
@@ -47,7 +73,9 @@ class BudgetedCurator:
             raise InputError(f"group={group} is outside 1..{n}, the number of rows")
         self._plan = plan
         budget, charges = to_builtin((plan.budget, plan.planned_events), PLAN_PART_TYPES)
-        self._ledger = BudgetMeter(Plan(budget, charges, exact=bool(plan.exact) or budget.delta == 0))
+        self._ledger = BudgetMeter(
+            Plan(budget, charges, exact=bool(plan.exact) or budget.delta == 0)
+        )
         self._n, self._group, self._rng = n, group, rng
         self._exactly: Counter[str] = Counter()
 
@@ -78,25 +106,35 @@ class BudgetedCurator:
             raise BudgetError(f"{type(spend).__name__} does not pay for this; it takes {names}")
         return to_builtin(spend, payable)
 
-    def _add_noise(self, values: Array, scale: float, spend: Spend, without_rounding: bool) -> Array:
+    def _add_noise(
+        self, values: Array, scale: float, spend: Spend, without_rounding: bool
+    ) -> Array:
         """Values plus the noise that a spend pays for, Gaussian or Laplace; the caller has charged for it.
 
-        Drawn without rounding where `exactly`, for values that are whole numbers; else in floating point.
+        Drawn without rounding where `exactly`, for values that are whole numbers; else in floating
+        point.
         """
-        sampler_module, is_gaussian = exact_samplers if without_rounding else mechanisms, isinstance(spend, Gaussian)
+        sampler_module, is_gaussian = (
+            exact_samplers if without_rounding else mechanisms,
+            isinstance(spend, Gaussian),
+        )
         if without_rounding:
             self._exactly["Gaussian noise" if is_gaussian else "Laplace noise"] += 1
-        return (sampler_module.gaussian if is_gaussian else sampler_module.laplace)(values, scale, self._rng)
+        return (sampler_module.gaussian if is_gaussian else sampler_module.laplace)(
+            values, scale, self._rng
+        )
 
 
 class Curator(BudgetedCurator):
     """The holder of a problem's rows: it charges a ledger, then answers with noise from its generator.
 
-    Args: `rows`, grouped rows, or counts of their tables; all else as `BudgetedCurator`. A class lists in `_statistic_types` the
-    closed set of statistics that it measures, and in `_component_types` what those are made of beside numbers and arrays: every
-    question is made anew of such parts before a row is read, so that no code but the audit's meets a row. `finest_grid_step`
-    says on which public grid (`privacy.grid`) answers that are no counts were counted; what has no grid gets noise in
-    floating point, in an exact plan too, and is refused at δ = 0.
+    Args: `rows`, grouped rows, or counts of their tables; all else as `BudgetedCurator`. A class
+    lists in `_statistic_types` the closed set of statistics that it measures, and in
+    `_component_types` what those are made of beside numbers and arrays: every question is made anew
+    of such parts before a row is read, so that no code but the audit's meets a row.
+    `finest_grid_step` says on which public grid (`privacy.grid`) answers that are no counts were
+    counted; what has no grid gets noise in floating point, in an exact plan too, and is refused at
+    δ = 0.
     """
 
     _statistic_types: ClassVar[Kinds] = ()
@@ -109,7 +147,9 @@ class Curator(BudgetedCurator):
         require_single_rows(rows, plan)
         super().__init__(rows.n, plan, rng, group)
         self._rows = rows
-        self._unit = self._n / self._group  # sensitivities are those of one record moving in n · P_n
+        self._unit = (
+            self._n / self._group
+        )  # sensitivities are those of one record moving in n · P_n
         self._measured = MeasurementRecorder()
         self._step = 1.0
 
@@ -135,26 +175,34 @@ class Curator(BudgetedCurator):
     def measure(self, statistic: Statistic, spend: Gaussian | Pure | Approximate) -> Measurement:
         """The statistic with noise added.
 
-        Raises BudgetError, before reading rows, where the budget does not suffice, and InputError at δ = 0 for a
-        statistic without a grid.
+        Raises BudgetError, before reading rows, where the budget does not suffice, and InputError
+        at δ = 0 for a statistic without a grid.
 
-        - Gaussian(μ): The noise is N(0, (bΔ₂/(nμ))²), for neighbours that differ in b rows (of one person).
-        - Pure(ε): The noise is Laplace(bΔ₁/(nε)), for neighbours that differ in b rows (of one person).
-        - Approximate(ε₀, δ₀): The votes get noise Laplace(bΔ₁/(nε₀)) on positive shares, which are released only from
-          the threshold H = (bΔ₁/(nε₀)) log(b/(2δ₀)) + b/n on, for neighbours that differ in b rows (the group). A
-          share of c ≤ b votes that the neighbour lacks reaches H with probability ½ e^{−(H − c/n) nε₀/(bΔ₁)} ≤ δ₀/b,
-          and there are b of them at the most: δ₀. Otherwise all such shares stay 0 on both sides, and the others
-          differ by bΔ₁/n in sum: ε₀. Source: Vadhan 2017, Theorem 3.5; Gonzalez et al. 2025, 4.2, where b = 1.
-        - Exact: n · value is whole numbers of steps of a public grid (1 for counts). It gets the same noise, of scale
-          bΔ₂/μ or bΔ₁/ε, without rounding. Their sum is rounded to a public step and divided by n, which is public:
+        - Gaussian(μ): The noise is N(0, (bΔ₂/(nμ))²), for neighbours that differ in b rows (of one
+          person).
+        - Pure(ε): The noise is Laplace(bΔ₁/(nε)), for neighbours that differ in b rows (of one
+          person).
+        - Approximate(ε₀, δ₀): The votes get noise Laplace(bΔ₁/(nε₀)) on positive shares, which are
+          released only from the threshold H = (bΔ₁/(nε₀)) log(b/(2δ₀)) + b/n on, for neighbours
+          that differ in b rows (the group). A
+          share of c ≤ b votes that the neighbour lacks reaches H with probability ½ e^{−(H − c/n)
+          nε₀/(bΔ₁)} ≤ δ₀/b, and there are b of them at the most: δ₀. Otherwise all such shares stay
+          0 on both sides, and the others differ by bΔ₁/n in sum: ε₀. Source: Vadhan 2017, Theorem
+          3.5; Gonzalez et al. 2025, 4.2, where b = 1.
+        - Exact: n · value is whole numbers of steps of a public grid (1 for counts). It gets the
+          same noise, of scale bΔ₂/μ or bΔ₁/ε, without rounding. Their sum is rounded to a public
+          step and divided by n, which is public:
           a function of the noisy answer, so that it keeps the same promise (`exact`).
         """
-        statistic_copy, checked_spend = self._checked_copies(statistic, self._statistic_types, spend)
+        statistic_copy, checked_spend = self._checked_copies(
+            statistic, self._statistic_types, spend
+        )
         if self._promises_pure_dp:
             noise_grid.require_grid(statistic_copy)
         self._ledger.charge("measure", checked_spend)
         statistic_copy, values = self._noisy_values(statistic_copy, checked_spend)
-        # With it goes what was asked and paid, as given: what was made of that is held by nobody outside.
+        # With it goes what was asked and paid, as given: what was made of that is held by nobody
+        # outside.
         measurement = Measurement(
             values, noise_stddev(statistic_copy, checked_spend, self.effective_n), statistic, spend
         )
@@ -166,7 +214,9 @@ class Curator(BudgetedCurator):
     ) -> tuple[Any, Any]:
         """The statistic and the spend, rebuilt and checked; `payable` is the statistic's own list unless given."""
         if type(statistic) not in allowed_kinds:
-            raise BudgetError(f"{type(statistic).__name__} is not a statistic with a derived sensitivity")
+            raise BudgetError(
+                f"{type(statistic).__name__} is not a statistic with a derived sensitivity"
+            )
         checked_spend = self._validated_spend(spend, payable or type(statistic).payable)
         statistic_copy = self._copy_statistic(statistic)
         statistic_copy.check()
@@ -176,7 +226,9 @@ class Curator(BudgetedCurator):
         """The statistic, rebuilt from plain parts so that no caller can change it afterwards."""
         return to_builtin(statistic, (type(statistic), *self._component_types))
 
-    def _noisy_values(self, statistic: Any, spend: Gaussian | Pure | Approximate) -> tuple[Any, Array]:
+    def _noisy_values(
+        self, statistic: Any, spend: Gaussian | Pure | Approximate
+    ) -> tuple[Any, Array]:
         """The statistic, on its public grid where it has one, and its values with noise; already charged."""
         if use_grid := noise_grid.has_grid(statistic):
             statistic, step, scaled_values = self._values_on_grid(statistic)
@@ -186,7 +238,10 @@ class Curator(BudgetedCurator):
         scale = noise_scale(statistic, spend, step * self.effective_n / self._n)
         noisy = self._add_noise(values, scale, spend, use_grid and self._ledger.plan.exact)
         if isinstance(spend, Approximate):
-            threshold = mechanisms.noise_tail_bound(scale, spend.failure / self._group, True) + self._group / step
+            threshold = (
+                mechanisms.noise_tail_bound(scale, spend.failure / self._group, True)
+                + self._group / step
+            )
             noisy = mechanisms.apply_threshold(values, noisy, threshold)
         return statistic, statistic.postprocess(noisy * step / self._n)
 

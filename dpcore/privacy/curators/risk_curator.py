@@ -12,7 +12,13 @@ from .. import mechanisms
 from ..accounting.budget import Approximate, BoundedRange, Gaussian, SubsampledGaussian
 from ..measurement import Measurement, noise_stddev
 from ..samplers import SAMPLERS, objective
-from ..statistics.density_targets import PerturbedRisk, PlainRisk, RankError, RegularisedRisk, Target
+from ..statistics.density_targets import (
+    PerturbedRisk,
+    PlainRisk,
+    RankError,
+    RegularisedRisk,
+    Target,
+)
 from ..statistics.gradients import MeanGradient, RegularisedMinimiser
 from .curator import Curator
 
@@ -29,12 +35,18 @@ class RiskCurator(Curator):
     def measure_sample(self, statistic: MeanGradient, spend: SubsampledGaussian) -> Measurement:
         """The clipped sum (d,) over a Poisson sample of the rows with noise N(0, (zC)²), divided by rate · n.
 
-        Every row is in the sample with probability `rate`, independently; the expected size is public, the true one
-        is not. Raises InputError for groups, and BudgetError before any row is read.
+        Every row is in the sample with probability `rate`, independently; the expected size is
+        public, the true one is not. Raises InputError for groups, and BudgetError before any row is
+        read.
         """
-        statistic_copy, paid = self._checked_copies(statistic, (MeanGradient,), spend, (SubsampledGaussian,))
+        statistic_copy, paid = self._checked_copies(
+            statistic, (MeanGradient,), spend, (SubsampledGaussian,)
+        )
         if self.effective_n != self._n:
-            raise InputError("samples of rows are priced for single rows only; rows of one person cannot be protected")
+            raise InputError(
+                "samples of rows are priced for single rows only; rows of one person cannot be "
+                "protected"
+            )
         self._ledger.charge("measure", paid)
         counts = self._rng.binomial(self._rows.weights, paid.rate)
         total = statistic_copy.clipped_sum(self._rows.values, counts)
@@ -42,12 +54,14 @@ class RiskCurator(Curator):
         values = noisy / (paid.rate * self._n)
         return Measurement(values, noise_stddev(statistic_copy, paid, self._n), statistic, spend)
 
-    def draw_parameter(self, target: Target, sampler: str, spend: Gaussian | BoundedRange | Approximate) -> Array:
+    def draw_parameter(
+        self, target: Target, sampler: str, spend: Gaussian | BoundedRange | Approximate
+    ) -> Array:
         """A parameter (d,) drawn from the target's law by a sampler.
 
-        The error of the sampler (one of `samplers.SAMPLERS`), in total variation, is part of δ; at δ = 0 the sampler
-        draws on a public grid, without rounding. The time taken depends on the rows. Raises InputError and BudgetError
-        before any row is read.
+        The error of the sampler (one of `samplers.SAMPLERS`), in total variation, is part of δ; at
+        δ = 0 the sampler draws on a public grid, without rounding. The time taken depends on the
+        rows. Raises InputError and BudgetError before any row is read.
         """
         law, paid = self._checked_copies(target, DRAWABLE_LAWS, spend)
         if isinstance(law, PerturbedRisk):
@@ -55,12 +69,17 @@ class RiskCurator(Curator):
             self._ledger.charge("draw", paid)
             return objective.draw_perturbed_minimiser(law, self._rows, lam, sigma, paid, self._rng)
         if (sampler := to_builtin(sampler)) not in SAMPLERS:
-            raise InputError(f"there is no sampler {sampler!r}; the samplers are {', '.join(SAMPLERS)}")
+            raise InputError(
+                f"there is no sampler {sampler!r}; the samplers are {', '.join(SAMPLERS)}"
+            )
         error = self._ledger.plan.budget.sampler_error(paid.failure)
         k = law.k(self.effective_n, paid)
         sampler_spec = SAMPLERS[sampler]
         if self._promises_pure_dp and sampler_spec.rounding_share is None:
-            raise InputError(f"delta=0: the sampler {sampler} draws in floating point; take the sampler grid or rank")
+            raise InputError(
+                f"delta=0: the sampler {sampler} draws in floating point; take the sampler grid "
+                "or rank"
+            )
         sampler_spec.require_supported(law, k, error, self._n)
         self._ledger.charge("draw", paid)
         if sampler_spec.rounding_share is not None:

@@ -1,13 +1,14 @@
 """The closed set of samplers, chosen by name: they see rows, and only their last state leaves.
 
-Each says for which targets it serves (`unsupported_reason`, from public facts), whether it is exact up to rounding, and, where it
-is not, when its certificate is out of reach (`too_long_reason`). The error it may make is handed to it, as it was paid for;
-one that is not exact, or not certain to end, is refused where nothing was. Every refusal follows from public numbers
-and comes before the charge; after it a draw always ends in an answer, as an error would depend on the rows. Running
-times depend on the rows: who can time a draw learns something that no budget covers.
+Each says for which targets it serves (`unsupported_reason`, from public facts), whether it is exact
+up to rounding, and, where it is not, when its certificate is out of reach (`too_long_reason`). The
+error it may make is handed to it, as it was paid for; one that is not exact, or not certain to end,
+is refused where nothing was. Every refusal follows from public numbers and comes before the charge;
+after it a draw always ends in an answer, as an error would depend on the rows. Running times depend
+on the rows: who can time a draw learns something that no budget covers.
 
-At δ = 0 only samplers on a public grid serve, `rank` and `grid`: the last digits of a number that was computed from
-rows in floating point tell some data sets from their neighbours for certain.
+At δ = 0 only samplers on a public grid serve, `rank` and `grid`: the last digits of a number that
+was computed from rows in floating point tell some data sets from their neighbours for certain.
 """
 
 from collections.abc import Callable, Mapping
@@ -48,21 +49,28 @@ class Sampler:
         share = 0.0 if self.rounding_share is None else self.rounding_share(target, k, n)
         if share > MAX_ROUNDING_SHARE:
             raise InputError(
-                f"rounding would take {share:.2g} of epsilon for n={n:,} rows, at most {MAX_ROUNDING_SHARE:g} is allowed; "
+                f"rounding would take {share:.2g} of epsilon for n={n:,} rows, at most "
+                f"{MAX_ROUNDING_SHARE:g} is allowed; "
                 "take fewer rows, or choose delta > 0"
             )
         return 1 - share
 
     def unpaid_error_reason(self, error: float) -> str | None:
         """The reason why the sampler needs a total variation that was paid for; None when it does not or has one."""
-        return f"{self.inexactness}: theta must be above 0, and delta too" if self.inexactness and error <= 0 else None
+        return (
+            f"{self.inexactness}: theta must be above 0, and delta too"
+            if self.inexactness and error <= 0
+            else None
+        )
 
 
 # What is put in here would be shown the records.
 SAMPLERS: Mapping[str, Sampler] = MappingProxyType(
     {
         "rank": Sampler(
-            rank_quantile.draw, rank_quantile.unsupported_reason, rounding_share=rank_quantile.rounding_share
+            rank_quantile.draw,
+            rank_quantile.unsupported_reason,
+            rounding_share=rank_quantile.rounding_share,
         ),
         "grid": Sampler(
             lattice.draw,
@@ -77,7 +85,9 @@ SAMPLERS: Mapping[str, Sampler] = MappingProxyType(
             envelope.logistic_unsupported_reason,
             "the sampler logistic may end in proximal, which mixes within τ",
         ),
-        "plane": Sampler(plane.draw, plane.unsupported_reason, too_long_reason=plane.too_long_reason),
+        "plane": Sampler(
+            plane.draw, plane.unsupported_reason, too_long_reason=plane.too_long_reason
+        ),
         "proximal": Sampler(
             proximal.draw,
             proximal.unsupported_reason,
@@ -102,7 +112,10 @@ def choose_sampler(target: Target, error: float) -> str:
     """
     reasons = []
     for name in AUTOMATIC_SAMPLERS:
-        if (reason := SAMPLERS[name].unsupported_reason(target) or SAMPLERS[name].unpaid_error_reason(error)) is None:
+        if (
+            reason := SAMPLERS[name].unsupported_reason(target)
+            or SAMPLERS[name].unpaid_error_reason(error)
+        ) is None:
             return name
         reasons.append(reason)
     raise InputError("no sampler serves here: " + "; ".join(reasons))

@@ -1,16 +1,18 @@
 """The paper's own sampler, Algorithms 1 and 2, for teaching: single rows at random, n ≤ 200.
 
-y ~ N(x, ηI), which may leave K and is not projected. Then x', z are drawn from N((y + ηαc)/(1 + ηα), η/(1 + ηα) I) on
-K, α = kμ; with fresh rows j, p = Π k(f_j(z) − f_j(x')), ρ = 1 + Σ p, where the a-th term is the last with
-probability a/(1 + a); x' is accepted when u ≤ ρ/2. E[ρ | x', z] = Σ Δ^a/a! = exp(k(F(z) − F(x'))), Δ that exponent, so
-accepted points have the law ∝ exp(−kF) times the Gaussian, up to the clipping of ρ to 0..2. There is no cap on the sum,
-nor on the tries: either would change the law.
+y ~ N(x, ηI), which may leave K and is not projected. Then x', z are drawn from N((y + ηαc)/(1 +
+ηα), η/(1 + ηα) I) on K, α = kμ; with fresh rows j, p = Π k(f_j(z) − f_j(x')), ρ = 1 + Σ p, where
+the a-th term is the last with probability a/(1 + a); x' is accepted when u ≤ ρ/2. E[ρ | x', z] = Σ
+Δ^a/a! = exp(k(F(z) − F(x'))), Δ that exponent, so accepted points have the law ∝ exp(−kF) times the
+Gaussian, up to the clipping of ρ to 0..2. There is no cap on the sum, nor on the tries: either
+would change the law.
 
-Error of a step: |clip(ρ) − ρ| ≤ (|ρ − 1| − 1)⁺ and |ρ − 1| ≤ Σ_{a≤N} Π |Δ_j|, P(N ≥ a) = 1/a!. Along one row's
-features x' and z are no wider apart than two draws of N(0, η') (Caffarelli), so |Δ_j| is at most σ|g| in distribution,
-g standard normal, σ = kL√(2η'). Products are largest, in the convex order, when all factors are equal: the error is at
-most E(Σ_{a≤N} (σ|g|)^a − 1)⁺, as the normaliser E ρ ≥ 1 (Jensen). Half of τ pays for T such steps, half for mixing, as
-in `proximal`. Source: Gopi, Lee, Liu 2022, Algorithms 1 and 2, Lemmas 5.4 and 5.5.
+Error of a step: |clip(ρ) − ρ| ≤ (|ρ − 1| − 1)⁺ and |ρ − 1| ≤ Σ_{a≤N} Π |Δ_j|, P(N ≥ a) = 1/a!.
+Along one row's features x' and z are no wider apart than two draws of N(0, η') (Caffarelli), so
+|Δ_j| is at most σ|g| in distribution, g standard normal, σ = kL√(2η'). Products are largest, in the
+convex order, when all factors are equal: the error is at most E(Σ_{a≤N} (σ|g|)^a − 1)⁺, as the
+normaliser E ρ ≥ 1 (Jensen). Half of τ pays for T such steps, half for mixing, as in `proximal`.
+Source: Gopi, Lee, Liu 2022, Algorithms 1 and 2, Lemmas 5.4 and 5.5.
 """
 
 import math
@@ -72,7 +74,9 @@ def rounds_and_step(target: RegularisedRisk, k: float, error: float) -> tuple[in
     for _ in range(30):
         inner_step = (largest_sigma(error / (2 * T)) / (k * max_slope)) ** 2 / 2  # η' = η/(1 + ηα)
         eta = inner_step / (1 - inner_step * alpha) if inner_step * alpha < 0.5 else 1 / alpha
-        required_rounds = math.log(target.region.radius**2 / (eta * error**2)) / (2 * math.log1p(eta * alpha))
+        required_rounds = math.log(target.region.radius**2 / (eta * error**2)) / (
+            2 * math.log1p(eta * alpha)
+        )
         required_rounds = 1 + max(0, math.ceil(required_rounds))
         if required_rounds <= T:
             return T, eta
@@ -82,7 +86,11 @@ def rounds_and_step(target: RegularisedRisk, k: float, error: float) -> tuple[in
 
 def unsupported_reason(target: Target) -> str | None:
     """The reason why this sampler cannot draw from a target; None when it can."""
-    if not isinstance(target, RegularisedRisk) or isinstance(target.loss, SquaredDistance) or target.mu == 0:
+    if (
+        not isinstance(target, RegularisedRisk)
+        or isinstance(target.loss, SquaredDistance)
+        or target.mu == 0
+    ):
         return "the alternating sampler needs a regularised risk with mu > 0"
     return None if target.region.is_bounded else "the alternating sampler needs a bounded region"
 
@@ -125,7 +133,10 @@ def run_proposals(density: Density, T: int, eta: float, rng: Rng, x: Array) -> I
 
             def difference(rises: Array = loss_rises) -> float:
                 return rises[
-                    min(bisect(cumulative_weights, rng.random() * cumulative_weights[-1]), len(cumulative_weights) - 1)
+                    min(
+                        bisect(cumulative_weights, rng.random() * cumulative_weights[-1]),
+                        len(cumulative_weights) - 1,
+                    )
                 ]
 
             rho = estimate_exponential(difference, rng)

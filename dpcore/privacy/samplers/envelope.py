@@ -1,31 +1,36 @@
 """Draws by rejection from one Gaussian: logistic loss in d ≤ 20 dimensions, and the squared distance.
 
-With x̂ near the smallest point of F_μ = F + μ‖x − c‖²/2 on K, g = ∇F_μ(x̂) and H = ∇²F(x̂), every logistic risk has
-F_μ(x̂ + v) ≥ F_μ(x̂) + ⟨g, v⟩ + φ(S) vᵀHv + μ‖v‖²/2 where |⟨a_i, v⟩| ≤ S for all i, φ(S) = (e^{−S} + S − 1)/S²: its
-third derivative along v is at most S times the second, so integrate e^{−St} twice. With M = k(H + μI), ‖v‖²_M = vᵀMv
-and κ = max_i ‖a_i‖ in the norm of M⁻¹, S = κ‖v‖_M serves. So does S = √Q ‖v‖_M, Q the largest Σ c_i ⟨a_i, v⟩⁴ on
-‖v‖_M = 1, c_i = k w_i ℓ''_i: row by row the bound is Σ c_i δ_i² φ(|δ_i|), δ_i = ⟨a_i, v⟩; φ is convex, so that is
-at least Σcδ² φ(Σc|δ|³/Σcδ²) (Jensen), and the argument at most √(Σcδ⁴/Σcδ²) (Cauchy–Schwarz). Where vᵀkHv is a share b
-of ‖v‖²_M only, bφ(S/√b) + (1 − b)/2 is at least φ(S). Many rows make Q small, however far out one of them lies.
+With x̂ near the smallest point of F_μ = F + μ‖x − c‖²/2 on K, g = ∇F_μ(x̂) and H = ∇²F(x̂), every
+logistic risk has F_μ(x̂ + v) ≥ F_μ(x̂) + ⟨g, v⟩ + φ(S) vᵀHv + μ‖v‖²/2 where |⟨a_i, v⟩| ≤ S for all
+i, φ(S) = (e^{−S} + S − 1)/S²: its third derivative along v is at most S times the second, so
+integrate e^{−St} twice. With M = k(H + μI), ‖v‖²_M = vᵀMv and κ = max_i ‖a_i‖ in the norm of M⁻¹, S
+= κ‖v‖_M serves. So does S = √Q ‖v‖_M, Q the largest Σ c_i ⟨a_i, v⟩⁴ on ‖v‖_M = 1, c_i = k w_i
+ℓ''_i: row by row the bound is Σ c_i δ_i² φ(|δ_i|), δ_i = ⟨a_i, v⟩; φ is convex, so that is at least
+Σcδ² φ(Σc|δ|³/Σcδ²) (Jensen), and the argument at most √(Σcδ⁴/Σcδ²) (Cauchy–Schwarz). Where vᵀkHv is
+a share b of ‖v‖²_M only, bφ(S/√b) + (1 − b)/2 is at least φ(S). Many rows make Q small, however far
+out one of them lies.
 
-The envelope is r^{d−1} exp(−φ(κr)r²) along r = ‖v‖_M, which is log-concave. It holds on all of K, so that an accepted
-point has exactly the density's law.
+The envelope is r^{d−1} exp(−φ(κr)r²) along r = ‖v‖_M, which is log-concave. It holds on all of K,
+so that an accepted point has exactly the density's law.
 
-Where x̂ lies on the sphere of a ball about m, g = −λ(x̂ − m) + e. With y = −⟨x̂ − m, v⟩, x̂ + v lies in the ball only
-if y ≥ ‖v‖²/2 − s, s = (R² − ‖x̂ − m‖²)/2. A part θ of the pull λy stays as it is, and tilts the envelope on the
-half-space y ≥ −s; the rest is at least (1 − θ)λ(‖v‖²/2 − s), a Gaussian again. Its S is the longest ‖a_i‖ times the
-largest ‖v‖ of K: each |⟨a_i, v⟩| is at most that, so φ(|⟨a_i, v⟩|) ≥ φ(S) row by row, and Σ c_i ⟨a_i, v⟩² φ(S) =
-φ(S)vᵀkHv needs nothing else. κ would not do: of the rows it promises no more than bφ(κr/√b), and the (1 − b)/2 that
-made up for that above is in this Gaussian already. θ = 2/(d + 1) accepts about one in 1.4 d. Of the two envelopes the
-one of smaller mass is taken.
+Where x̂ lies on the sphere of a ball about m, g = −λ(x̂ − m) + e. With y = −⟨x̂ − m, v⟩, x̂ + v
+lies in the ball only if y ≥ ‖v‖²/2 − s, s = (R² − ‖x̂ − m‖²)/2. A part θ of the pull λy stays as it
+is, and tilts the envelope on the half-space y ≥ −s; the rest is at least (1 − θ)λ(‖v‖²/2 − s), a
+Gaussian again. Its S is the longest ‖a_i‖ times the largest ‖v‖ of K: each |⟨a_i, v⟩| is at most
+that, so φ(|⟨a_i, v⟩|) ≥ φ(S) row by row, and Σ c_i ⟨a_i, v⟩² φ(S) = φ(S)vᵀkHv needs nothing else. κ
+would not do: of the rows it promises no more than bφ(κr/√b), and the (1 − b)/2 that made up for
+that above is in this Gaussian already. θ = 2/(d + 1) accepts about one in 1.4 d. Of the two
+envelopes the one of smaller mass is taken.
 
-Where no proposal is accepted until they cost more than `proximal` would, which public numbers say, or where rounding
-leaves M singular, the draw comes from that one. That keeps the law: an accepted point is distributed as any other,
-however late it comes, and the proximal draw begins anew; so the result is a mixture of two laws, the density's and one
-within the error paid for of it, whatever the rows. Which of the two it was, and the number of proposals, depend on the
-rows: a timing channel; nothing else leaves. An error message, or an output that ignores the rows, would not do in
-its place: how likely proposals are to fail may differ between neighbours by any factor, and whoever sees a failure
-would learn which of them it was. So where no error was paid for, and `proximal` cannot serve, this sampler is refused
+Where no proposal is accepted until they cost more than `proximal` would, which public numbers say,
+or where rounding leaves M singular, the draw comes from that one. That keeps the law: an accepted
+point is distributed as any other, however late it comes, and the proximal draw begins anew; so the
+result is a mixture of two laws, the density's and one within the error paid for of it, whatever the
+rows. Which of the two it was, and the number of proposals, depend on the
+rows: a timing channel; nothing else leaves. An error message, or an output that ignores the rows,
+would not do in its place: how likely proposals are to fail may differ between neighbours by any
+factor, and whoever sees a failure would learn which of them it was. So where no error was paid for,
+and `proximal` cannot serve, this sampler is refused
 beforehand: nothing would surely end it.
 """
 
@@ -43,7 +48,9 @@ from .shapes import GaussianEnvelope, RadialEnvelope, draw_truncated_gaussian, p
 
 MAX_DIMENSIONS = 20
 PROPOSALS_PER_BATCH = 16  # proposals drawn at once
-BATCHES_BETWEEN_UNIFORM = 8  # between two batches spread evenly over the ball: any accepted point has the law
+BATCHES_BETWEEN_UNIFORM = (
+    8  # between two batches spread evenly over the ball: any accepted point has the law
+)
 MIN_TOTAL_WEIGHT = 1e-200  # weight of all records below which their fourth moment says nothing
 BLOCK_ROWS = 8192  # whose products of features are held at once
 MIN_PROPOSALS, PROPOSALS_PER_ROUND = (
@@ -71,8 +78,9 @@ def gaussian_unsupported_reason(target: Target) -> str | None:
 def quartic_form_bound(risk: Risk, x: Array, k: float, M: Array) -> float:
     """An upper bound on the quartic form's maximum Q = max Σ c_i ⟨a_i, v⟩⁴ over ‖v‖_M = 1, c_i = k w_i ℓ''_i at x.
 
-    With z = M^{−½}a, ⟨a, v⟩² = ⟨zzᵀ, uuᵀ⟩ for a unit u. Its mean, weighted by c/W, W = Σc, is at most 1/W, and its
-    variance at most the largest eigenvalue λ of the covariance of zzᵀ, so Q ≤ W(λ + 1/W²).
+    With z = M^{−½}a, ⟨a, v⟩² = ⟨zzᵀ, uuᵀ⟩ for a unit u. Its mean, weighted by c/W, W = Σc, is at
+    most 1/W, and its variance at most the largest eigenvalue λ of the covariance of zzᵀ, so Q ≤ W(λ
+    + 1/W²).
     """
     c = k * risk.w * require_sloped_loss(risk.loss).second_derivative(risk.A @ x, risk.b)
     total_weight, (i, j) = float(c.sum()), np.triu_indices(len(x))
@@ -88,14 +96,21 @@ def quartic_form_bound(risk: Risk, x: Array, k: float, M: Array) -> float:
         second += Y.T @ Y
     covariance = second / total_weight - np.outer(mean, mean) / total_weight**2
     largest_eigenvalue = (
-        max(float(np.linalg.eigvalsh(covariance)[-1]), 0.0) + 1e-12 * float(np.trace(second)) / total_weight
+        max(float(np.linalg.eigvalsh(covariance)[-1]), 0.0)
+        + 1e-12 * float(np.trace(second)) / total_weight
     )
     return total_weight * largest_eigenvalue + 1 / total_weight
 
 
 def logistic_envelope(density: Density) -> GaussianEnvelope | RadialEnvelope:
     """An envelope of a logistic density on K."""
-    risk, region, k, mu, m = density.risk, density.region, density.k, density.mu, density.region.centre
+    risk, region, k, mu, m = (
+        density.risk,
+        density.region,
+        density.k,
+        density.mu,
+        density.region.centre,
+    )
     x = minimise_risk(risk, region, mu=mu, centre=density.centre)
     g, H, identity = risk.gradient(x) + mu * (x - density.centre), risk.hessian(x), np.eye(len(x))
     lam = theta = s = 0.0
@@ -111,12 +126,20 @@ def logistic_envelope(density: Density) -> GaussianEnvelope | RadialEnvelope:
     max_row_norm = float(np.linalg.norm(risk.A @ root.T, axis=1).max())
     kappa = min(max_row_norm, math.sqrt(quartic_form_bound(risk, x, k, M)))
     slack = k * float(np.linalg.norm(root @ e))
-    exponent_floor = -k * (float(np.linalg.norm(e)) * max_step + lam * s) if np.any(e) else -k * lam * s
-    max_norm = max_step * math.sqrt(float(np.linalg.eigvalsh(M)[-1]))  # of any point of K, in the norm of M
-    radial_envelope = RadialEnvelope(x, M, kappa, slack, (ridge > 0) / 2 + k * lam * s, max_norm, exponent_floor)
+    exponent_floor = (
+        -k * (float(np.linalg.norm(e)) * max_step + lam * s) if np.any(e) else -k * lam * s
+    )
+    max_norm = max_step * math.sqrt(
+        float(np.linalg.eigvalsh(M)[-1])
+    )  # of any point of K, in the norm of M
+    radial_envelope = RadialEnvelope(
+        x, M, kappa, slack, (ridge > 0) / 2 + k * lam * s, max_norm, exponent_floor
+    )
     if lam == 0:
         return radial_envelope
-    S = max_step * float(np.linalg.norm(risk.A, axis=1).max())  # not κ: see above, there is no slack left to pay for it
+    S = max_step * float(
+        np.linalg.norm(risk.A, axis=1).max()
+    )  # not κ: see above, there is no slack left to pay for it
     P = k * (2 * float(phi(S)) * H + (mu + (1 - theta) * lam) * identity) + ridge * identity
     linear, lift = k * (e - theta * lam * (x - m)), -k * (1 - theta) * lam * s - (ridge > 0) / 2
     half_space_envelope = GaussianEnvelope(
@@ -130,12 +153,16 @@ def draw_logistic(density: Density, error: float, rng: Rng) -> Array:
     T, _ = proximal.rounds_and_step(density.risk.loss, density.region, density.mu, density.k, error)
     try:
         accepted = rejection_sample(density, 1, rng, max(MIN_PROPOSALS, PROPOSALS_PER_ROUND * T))
-    except np.linalg.LinAlgError:  # M or P is singular but for rounding: no envelope, and no error may leave
+    except (
+        np.linalg.LinAlgError
+    ):  # M or P is singular but for rounding: no envelope, and no error may leave
         accepted = np.zeros((0, len(density.centre)))
     return accepted[0] if len(accepted) else proximal.draw(density, error, rng)
 
 
-def rejection_sample(density: Density, size: int, rng: Rng, max_proposals: float = math.inf) -> Array:
+def rejection_sample(
+    density: Density, size: int, rng: Rng, max_proposals: float = math.inf
+) -> Array:
     """Independent draws (size, d) by rejection; fewer where more than `max_proposals` proposals would be needed."""
     proposal_law = logistic_envelope(density)
     level = float(density.potential(proposal_law.at[None])[0])
@@ -143,7 +170,9 @@ def rejection_sample(density: Density, size: int, rng: Rng, max_proposals: float
     while count < size and proposed < max_proposals:
         m, tries = max(PROPOSALS_PER_BATCH, min(2 * (size - count), 1024)), tries + 1
         ball = (
-            density.region if tries % (BATCHES_BETWEEN_UNIFORM + 1) == 0 and isinstance(density.region, Ball) else None
+            density.region
+            if tries % (BATCHES_BETWEEN_UNIFORM + 1) == 0 and isinstance(density.region, Ball)
+            else None
         )
         V = ball.uniform(m, rng) - proposal_law.at if ball else proposal_law.draw(m, rng)
         u = rng.standard_exponential(m)
@@ -165,4 +194,6 @@ def draw_gaussian(density: Density, _error: float, rng: Rng) -> Array:
     k(½‖x − s̄‖² + μ‖x − c‖²/2) is k(1 + μ)/2 ‖x − (s̄ + μc)/(1 + μ)‖² and a constant.
     """
     mean = (density.risk.mean + density.mu * density.centre) / (1 + density.mu)
-    return draw_truncated_gaussian(mean, 1 / (density.k * (1 + density.mu)), density.region, 1, rng)[0]
+    return draw_truncated_gaussian(
+        mean, 1 / (density.k * (1 + density.mu)), density.region, 1, rng
+    )[0]

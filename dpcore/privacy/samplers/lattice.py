@@ -1,26 +1,31 @@
 """The exponential mechanism x ∝ exp(−kF(x)), drawn exactly on a public grid, for promises at δ = 0.
 
-K's public box is cut into 2^BITS cells along each axis, and an answer is the middle of a cell: its digits follow from
-public ends and whole numbers. F between neighbours differs by a G/unit-Lipschitz function on K, so also on the middles
-that lie in K, and the law on them has the bounded range that `PlainRisk` derives for K.
+K's public box is cut into 2^BITS cells along each axis, and an answer is the middle of a cell: its
+digits follow from public ends and whole numbers. F between neighbours differs by a G/unit-Lipschitz
+function on K, so also on the middles that lie in K, and the law on them has the bounded range that
+`PlainRisk` derives for K.
 
-Boxes of cells, with sides of powers of two, cover K. F is convex, so it lies above its tangent plane at one cell of a
-box. A box is drawn with the mass under exp(−k · plane) (`mechanisms.exponential`). Within it a cell j along an axis has
-weight exp(−γj): the product over its binary digits, so that every digit is an independent coin. The cell is kept with
-probability exp(−gap) (`flips`), gap being how far kF lies above the plane, at least 0. All coins and choices are exact
-for the floats that describe them. How boxes are cut depends on rows and changes no law, only the time.
+Boxes of cells, with sides of powers of two, cover K. F is convex, so it lies above its tangent
+plane at one cell of a box. A box is drawn with the mass under exp(−k · plane)
+(`mechanisms.exponential`). Within it a cell j along an axis has weight exp(−γj): the product over
+its binary digits, so that every digit is an independent coin. The cell is kept with probability
+exp(−gap) (`flips`), gap being how far kF lies above the plane, at least 0. All coins and choices
+are exact for the floats that describe them. How boxes are cut depends on rows and changes no law,
+only the time.
 
-Rounding moves the logarithm of a cell's weight by at most e. With u = 2^−52, `reach` the largest |⟨a, x⟩|, L the
-largest slope and M the largest loss: a loss is off by (d + 4)u(M + L · reach), a mean of at most n of them by nu M
-more, and a slope, which may belong to a point (d + 4)u · reach away, puts the plane too high by a few times as much;
-the gap is three such numbers, and logarithms of masses are off by 2^−44 an axis. So e = 8(terms + d + 64)u k(M + L ·
-reach) + 2^−44 d, terms = n. On a line, rows of a loss of two slopes are moved to middles of cells, each by itself, and
-summed in whole numbers: terms = 0. Both neighbours' weights and sums may be off by e, so k is lowered by 4e of ε₀.
+Rounding moves the logarithm of a cell's weight by at most e. With u = 2^−52, `reach` the largest
+|⟨a, x⟩|, L the largest slope and M the largest loss: a loss is off by (d + 4)u(M + L · reach), a
+mean of at most n of them by nu M more, and a slope, which may belong to a point (d + 4)u · reach
+away, puts the plane too high by a few times as much; the gap is three such numbers, and logarithms
+of masses are off by 2^−44 an axis. So e = 8(terms + d + 64)u k(M + L · reach) + 2^−44 d, terms = n.
+On a line, rows of a loss of two slopes are moved to middles of cells, each by itself, and summed in
+whole numbers: terms = 0. Both neighbours' weights and sums may be off by e, so k is lowered by 4e
+of ε₀.
 
-Targets beyond 2R + width of ⟨a, c⟩ are moved there, row by row: on K their slopes stay what they are, so F changes by a
-constant. Boxes are cut further until a cell is kept, as each is in boxes of one cell: a draw ends, and when it does
-depends on the rows, as running times do (a timing channel). For the squared distance on a box the law is a product over
-the axes, drawn one after the other.
+Targets beyond 2R + width of ⟨a, c⟩ are moved there, row by row: on K their slopes stay what they
+are, so F changes by a constant. Boxes are cut further until a cell is kept, as each is in boxes of
+one cell: a draw ends, and when it does depends on the rows, as running times do (a timing channel).
+For the squared distance on a box the law is a product over the axes, drawn one after the other.
 """
 
 from collections.abc import Callable
@@ -42,8 +47,12 @@ LOG_MASS_ERROR = 2.0**-44  # rounding of logarithms of masses
 MAX_DIMENSIONS = 2
 MAX_BOXES_PER_CUT = 512  # boxes cut at once
 CELLS_PER_BATCH = 64  # cells tried at once
-BALL_EDGE_FACTOR = 1 + 1e-9  # boxes that reach so far beyond a ball are kept, so that rounding leaves out no cell
-TangentFunction = Callable[[Array], tuple[Array, Array]]  # of points (m, d): heights (m,) and slopes (m, d)
+BALL_EDGE_FACTOR = (
+    1 + 1e-9
+)  # boxes that reach so far beyond a ball are kept, so that rounding leaves out no cell
+TangentFunction = Callable[
+    [Array], tuple[Array, Array]
+]  # of points (m, d): heights (m,) and slopes (m, d)
 
 
 def unsupported_reason(target: Target) -> str | None:
@@ -53,7 +62,10 @@ def unsupported_reason(target: Target) -> str | None:
     if isinstance(target.loss, SquaredDistance) and isinstance(target.region, Box):
         return None
     if len(target.region.centre) > MAX_DIMENSIONS:
-        return f"delta=0 needs a public grid: at most {MAX_DIMENSIONS} coefficients, or means within a box"
+        return (
+            f"delta=0 needs a public grid: at most {MAX_DIMENSIONS} coefficients, or means "
+            "within a box"
+        )
     return None
 
 
@@ -61,9 +73,12 @@ def too_long_reason(target: PlainRisk, k: float, _error: float, _n: int) -> str 
     """The reason why boxes would hardly fit, from public numbers; None when they do. See `plane.too_long`."""
     if len(target.region.centre) == 1 or isinstance(target.loss, SquaredDistance):
         return None
-    if (steepness := k * require_sloped_loss(target.loss).lipschitz_constant * target.region.radius) > MAX_STEEPNESS:
+    if (
+        steepness := k * require_sloped_loss(target.loss).lipschitz_constant * target.region.radius
+    ) > MAX_STEEPNESS:
         return (
-            f"the sampler grid needs too many boxes where k · slope · radius is {steepness:.3g}; take a smaller epsilon"
+            "the sampler grid needs too many boxes where k · slope · radius is "
+            f"{steepness:.3g}; take a smaller epsilon"
         )
     return None
 
@@ -72,7 +87,11 @@ def rounding_share(target: PlainRisk, k: float, n: int) -> float:
     """The share of k that pays for rounding: 4e of ε₀ = k G · diameter/unit, which is at least k G · diameter/n."""
     region, loss, d = target.region, target.loss, len(target.region.centre)
     if isinstance(loss, SquaredDistance):
-        max_distance = float(np.linalg.norm(np.maximum(abs(loss.low - region.centre), abs(loss.high - region.centre))))
+        max_distance = float(
+            np.linalg.norm(
+                np.maximum(abs(loss.low - region.centre), abs(loss.high - region.centre))
+            )
+        )
         magnitude = 2 * (max_distance + region.radius) ** 2
     else:
         width = loss.width if isinstance(loss, PiecewiseLinear) else 0.0
@@ -96,9 +115,12 @@ def draw(density: Density, _error: float, rng: Rng) -> Array:
         mean = density.risk.w @ (density.risk.A - c)
         if isinstance(region, Box):
             axes = [
-                _CellBoxes(_square_tangents(density.k, mean[i : i + 1]), low[i : i + 1], high[i : i + 1], None).draw(
-                    rng
-                )
+                _CellBoxes(
+                    _square_tangents(density.k, mean[i : i + 1]),
+                    low[i : i + 1],
+                    high[i : i + 1],
+                    None,
+                ).draw(rng)
                 for i in range(len(c))
             ]
             return region.project(c + np.concatenate(axes))
@@ -112,7 +134,9 @@ def draw(density: Density, _error: float, rng: Rng) -> Array:
 class _CellBoxes:
     """Boxes of cells: their lowest cells (m, d), the powers of two of their sides (m, d), and their planes."""
 
-    def __init__(self, tangents: TangentFunction, low: Array, high: Array, radius: float | None) -> None:
+    def __init__(
+        self, tangents: TangentFunction, low: Array, high: Array, radius: float | None
+    ) -> None:
         self.tangents, self.low, self.radius = tangents, low, radius
         self.step = (high - low) / 2.0**GRID_BITS
         self.start = np.zeros((1, len(low)), dtype=np.int64)
@@ -136,7 +160,10 @@ class _CellBoxes:
         touch_cells = _touch_cell(power)
         height, slope = self.tangents(self._middles(start + touch_cells))
         slope = slope * self.step
-        absolute_slope, cells_beyond = np.abs(slope), np.where(slope >= 0, touch_cells, 2**power - 1 - touch_cells)
+        absolute_slope, cells_beyond = (
+            np.abs(slope),
+            np.where(slope >= 0, touch_cells, 2**power - 1 - touch_cells),
+        )
         mass = absolute_slope * cells_beyond
         for digit in range(GRID_BITS):
             mass += np.where(digit < power, np.log1p(np.exp(-absolute_slope * 2.0**digit)), 0.0)
@@ -146,7 +173,9 @@ class _CellBoxes:
         """Halve the boxes that hold 95% of the mass, HEAVIEST at the most, along their longer side."""
         order = np.argsort(-self.mass)
         share = np.exp(self.mass[order] - self.mass.max())
-        heavy_boxes = order[: min(int(np.searchsorted(np.cumsum(share), 0.95 * share.sum())) + 1, MAX_BOXES_PER_CUT)]
+        heavy_boxes = order[
+            : min(int(np.searchsorted(np.cumsum(share), 0.95 * share.sum())) + 1, MAX_BOXES_PER_CUT)
+        ]
         heavy_boxes = heavy_boxes[self.power[heavy_boxes].max(axis=1) > 0]
         start, power = self.start[heavy_boxes].copy(), self.power[heavy_boxes].copy()
         rows = np.arange(len(heavy_boxes))
@@ -177,7 +206,11 @@ class _CellBoxes:
         inside = np.ones(CELLS_PER_BATCH, dtype=bool)
         if self.radius is not None:
             inside = (points**2).sum(axis=1) <= self.radius**2
-        points, box, cells_from_touch = points[inside], box[inside], (steps - _touch_cell(power))[inside]
+        points, box, cells_from_touch = (
+            points[inside],
+            box[inside],
+            (steps - _touch_cell(power))[inside],
+        )
         if not len(points):
             return points
         plane = self.height[box] + (self.slope[box] * cells_from_touch).sum(axis=1)
@@ -193,8 +226,8 @@ def _touch_cell(power: Array) -> Array:
 def _draw_truncated_geometric(slope: Array, power: Array, rng: Rng) -> Array:
     """Whole numbers j in 0..2^power − 1, each with probability ∝ exp(−slope · j), digit by digit.
 
-    A digit of value v is 1 with odds exp(−slope · v): both are tried alike, and the less likely one is kept with
-    probability exp(−|slope| v). The products are exact, as v is a power of two.
+    A digit of value v is 1 with odds exp(−slope · v): both are tried alike, and the less likely one
+    is kept with probability exp(−|slope| v). The products are exact, as v is a power of two.
     """
     values, rising = np.zeros(slope.shape, dtype=np.int64), slope < 0
     for digit in range(int(power.max(initial=0))):
@@ -204,8 +237,12 @@ def _draw_truncated_geometric(slope: Array, power: Array, rng: Rng) -> Array:
             unlikely_digit[pending] = rng.integers(0, 2, int(pending.sum()))
             accepted = pending & (unlikely_digit == 0)
             unlikely_tried = pending & (unlikely_digit == 1)
-            accepted[unlikely_tried] = flip_exp_coins(np.abs(slope[unlikely_tried]) * 2.0**digit, rng)
-            bits[accepted] = np.where(rising[accepted], 1 - unlikely_digit[accepted], unlikely_digit[accepted])
+            accepted[unlikely_tried] = flip_exp_coins(
+                np.abs(slope[unlikely_tried]) * 2.0**digit, rng
+            )
+            bits[accepted] = np.where(
+                rising[accepted], 1 - unlikely_digit[accepted], unlikely_digit[accepted]
+            )
             pending &= ~accepted
         values += bits << digit
     return values
@@ -263,7 +300,10 @@ def _line_tangents(risk: Risk, c: Array, k: float, low: float, high: float) -> T
     def tangents(Y: Array) -> tuple[Array, Array]:
         cell_number = np.rint((Y[:, 0] - low) / step - 0.5).astype(np.int64)
         i = np.searchsorted(cells, cell_number, side="right")
-        under, over = cell_number * rows[i] - sums[i], (sums[-1] - sums[i]) - cell_number * (rows[-1] - rows[i])
+        under, over = (
+            cell_number * rows[i] - sums[i],
+            (sums[-1] - sums[i]) - cell_number * (rows[-1] - rows[i]),
+        )
         F = (loss.high * under - loss.low * over) * (k * step / risk.n)
         slope = (loss.high * rows[i] + loss.low * (rows[-1] - rows[i])) * (k / risk.n)
         return F, slope[:, None]

@@ -20,7 +20,10 @@ def unsupported_reason(target: Target) -> str | None:
     """The reason why this sampler cannot draw from a target; None when it can."""
     loss = target.loss
     if not isinstance(loss, PiecewiseLinear) or loss.width or loss.margin or not target.location:
-        return "the sampler line needs one column and a loss of two slopes: a quantile or the absolute loss"
+        return (
+            "the sampler line needs one column and a loss of two slopes: a quantile or the "
+            "absolute loss"
+        )
     return None
 
 
@@ -40,8 +43,9 @@ def _breakpoints_and_shares(density: Density) -> tuple[PiecewiseLinear, Array, A
 class PiecewiseGaussian:
     """The density ∝ exp(−k(F(x) + μ(x − c)²/2)) on low..high, in pieces between sorted breakpoints.
 
-    On a piece from e of width w, F has slope (high − low)·W + low of the loss, W the share of rows ≤ e; with α = kμ
-    and γ = k · slope + α(e − c) the exponent falls by αt²/2 + γt from e to e + t. `share` (pieces,) sums to 1.
+    On a piece from e of width w, F has slope (high − low)·W + low of the loss, W the share of rows
+    ≤ e; with α = kμ and γ = k · slope + α(e − c) the exponent falls by αt²/2 + γt from e to e + t.
+    `share` (pieces,) sums to 1.
     """
 
     def __init__(self, density: Density) -> None:
@@ -59,7 +63,9 @@ class PiecewiseGaussian:
             - self.alpha * offset[:-1] ** 2 / 2
         )
         if is_unbounded:  # the two outer pieces, mirrored where they run to the left
-            outer_distance = 60 / np.sqrt(self.alpha) + 2 * max(abs(loss.low), abs(loss.high)) / density.mu
+            outer_distance = (
+                60 / np.sqrt(self.alpha) + 2 * max(abs(loss.low), abs(loss.high)) / density.mu
+            )
             left_slope = np.array([-(density.k * loss.low + self.alpha * offset[0])])
             right_slope = np.array([density.k * loss.high + self.alpha * offset[-1]])
             width = np.array([outer_distance + abs(offset[0]) + abs(offset[-1])])
@@ -70,7 +76,9 @@ class PiecewiseGaussian:
             )
             log_mass = np.concatenate([left_log_mass, log_mass, right_log_mass])
             start = self.edges[0] - width[0]
-            first_slope = np.array([density.k * loss.low + self.alpha * (start - density.centre[0])])
+            first_slope = np.array(
+                [density.k * loss.low + self.alpha * (start - density.centre[0])]
+            )
             self.gamma = np.concatenate([first_slope, self.gamma, right_slope])
             self.width = np.concatenate([width, self.width, width])
             self.edges = np.concatenate([[start], self.edges, self.edges[-1:] + width])
@@ -99,7 +107,8 @@ class PiecewiseGaussian:
     def _invert(self, piece: Array, target: Array) -> Array:
         """The distances t (m,) from the left ends of pieces up to which they hold `target` of their probability.
 
-        Newton's steps on the distribution function where they stay between the ends known so far, else half the way.
+        Newton's steps on the distribution function where they stay between the ends known so far,
+        else half the way.
         """
         width, gamma, alpha = self.width[piece], self.gamma[piece], self.alpha
         log_total, low, high = log_piece_integral(width, alpha, gamma), np.zeros(len(piece)), width
@@ -109,7 +118,9 @@ class PiecewiseGaussian:
             low, high = np.where(excess < 0, t, low), np.where(excess < 0, high, t)
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
                 step = t - excess / np.exp(-alpha * t * t / 2 - gamma * t - log_total)
-            inside = (step > low) & (step < high) & (i % 4 < 3)  # a slow Newton still halves now and then
+            inside = (
+                (step > low) & (step < high) & (i % 4 < 3)
+            )  # a slow Newton still halves now and then
             step = np.where(inside, step, (low + high) / 2)
             if (np.abs(step - t) <= 4e-16 * t).all():
                 break
@@ -124,7 +135,10 @@ def log_piece_integral(w: Array, alpha: float, gamma: Array) -> Array:
     end = gamma + alpha * w
     narrow = (np.abs(gamma) * w + alpha * w * w < 1) & (w > 0)
     t = w[narrow, None] * (QUADRATURE_NODES + 1) / 2  # ten nodes are exact to rounding here
-    out[narrow] = np.log(w[narrow] * (np.exp(-alpha / 2 * t * t - gamma[narrow, None] * t) @ (QUADRATURE_WEIGHTS / 2)))
+    out[narrow] = np.log(
+        w[narrow]
+        * (np.exp(-alpha / 2 * t * t - gamma[narrow, None] * t) @ (QUADRATURE_WEIGHTS / 2))
+    )
     wide = ~narrow & (w > 0)
     fall = alpha / 2 * w * w + gamma * w
     for mask, first, last, drop, lift in (
@@ -146,7 +160,9 @@ def _log_falling_integral(first: Array, last: Array, drop: Array, alpha: float) 
     if alpha == 0:
         return np.log(-np.expm1(-drop) / first)
     r = np.sqrt(2 * alpha)
-    return np.log(np.sqrt(np.pi / (2 * alpha)) * (erfcx(first / r) - np.exp(-drop) * erfcx(last / r)))
+    return np.log(
+        np.sqrt(np.pi / (2 * alpha)) * (erfcx(first / r) - np.exp(-drop) * erfcx(last / r))
+    )
 
 
 def draw(density: Density, _error: float, rng: Rng) -> Array:

@@ -1,8 +1,9 @@
 """The exact minimiser of a randomly tilted risk: objective perturbation.
 
-It is found to a gradient of 1e-10 of the noise, or of what rounding leaves of one, whatever the rows (`minimiser`),
-about the public c, which is added at the end. How long that takes, and what remains, is bounded by public numbers and
-checked before the charge (`PerturbedRisk`), where the remainder is paid for.
+It is found to a gradient of 1e-10 of the noise, or of what rounding leaves of one, whatever the
+rows (`minimiser`), about the public c, which is added at the end. How long that takes, and what
+remains, is bounded by public numbers and checked before the charge (`PerturbedRisk`), where the
+remainder is paid for.
 """
 
 import numpy as np
@@ -25,5 +26,10 @@ def draw_perturbed_minimiser(
         xi = sigma * rng.standard_normal(len(c))
     gradient_tolerance = target.gradient_tolerance(n, lam, sigma, spend)
     return c + find_minimiser(
-        risk, c, mu=lam / n, gradient_tolerance=gradient_tolerance, newton_tolerance=1e-10 * sigma / n, tilt=xi / n
+        risk,
+        c,
+        mu=lam / n,
+        gradient_tolerance=gradient_tolerance,
+        newton_tolerance=1e-10 * sigma / n,
+        tilt=xi / n,
     )

@@ -1,8 +1,9 @@
 """Exact draws in one or two dimensions, any convex loss: boxes, a tangent plane on each, rejection.
 
-F lies above its tangent plane at the middle of a box, so exp(−k · plane) lies above the density there; boxes that hold
-much of that envelope are split until it fits. Every accepted point has exactly the density's law; error: rounding.
-The number of proposals depends on the rows (a timing channel).
+F lies above its tangent plane at the middle of a box, so exp(−k · plane) lies above the density
+there; boxes that hold much of that envelope are split until it fits. Every accepted point has
+exactly the density's law; error: rounding. The number of proposals depends on the rows (a timing
+channel).
 """
 
 import math
@@ -17,9 +18,8 @@ MAX_DIMENSIONS = 2
 MAX_BOXES, MAX_STEEPNESS = 20_000, 1e7
 PILOT_PROPOSALS = 64  # proposals from which the share that will be accepted is judged
 MIN_ACCEPTED_SHARE = 0.25
-MAX_LOG_MASS_FALL = (
-    0.5  # by how much less than this the log of the envelope's mass falls in a split before it is judged
-)
+# by how much less than this the log of the envelope's mass falls in a split before it is judged
+MAX_LOG_MASS_FALL = 0.5
 
 
 def unsupported_reason(target: Target) -> str | None:
@@ -29,16 +29,22 @@ def unsupported_reason(target: Target) -> str | None:
     return None
 
 
-def too_long_reason(target: RegularisedRisk | PlainRisk, k: float, _error: float, _n: int) -> str | None:
+def too_long_reason(
+    target: RegularisedRisk | PlainRisk, k: float, _error: float, _n: int
+) -> str | None:
     """The reason why boxes that are cut so often would hardly fit, from public numbers; None when they do.
 
-    Where a loss has kinks, its lowest points may be a line, and the density falls off within 1/(k · slope) of it.
+    Where a loss has kinks, its lowest points may be a line, and the density falls off within 1/(k ·
+    slope) of it.
     """
     if isinstance(target.loss, SquaredDistance):
         return None
-    if (steepness := k * require_sloped_loss(target.loss).lipschitz_constant * target.region.radius) > MAX_STEEPNESS:
+    if (
+        steepness := k * require_sloped_loss(target.loss).lipschitz_constant * target.region.radius
+    ) > MAX_STEEPNESS:
         return (
-            f"the sampler plane needs too many boxes where k · slope · radius is {steepness:.3g}; take a smaller "
+            "the sampler plane needs too many boxes where k · slope · radius is "
+            f"{steepness:.3g}; take a smaller "
             "epsilon"
         )
     return None
@@ -60,10 +66,14 @@ class TangentBoxes:
             self._split_heavy_boxes()
             previous_log_mass, log_mass = log_mass, float(np.logaddexp.reduce(self.mass))
             # pilots cost as much as splits
-            mass_is_stable = len(self.C) >= 2 ** len(low) * 8 and log_mass > previous_log_mass - MAX_LOG_MASS_FALL
+            mass_is_stable = (
+                len(self.C) >= 2 ** len(low) * 8
+                and log_mass > previous_log_mass - MAX_LOG_MASS_FALL
+            )
             if (
                 mass_is_stable
-                and len(self._draw_accepted_points(PILOT_PROPOSALS, rng)) >= MIN_ACCEPTED_SHARE * PILOT_PROPOSALS
+                and len(self._draw_accepted_points(PILOT_PROPOSALS, rng))
+                >= MIN_ACCEPTED_SHARE * PILOT_PROPOSALS
             ):
                 break
 
@@ -79,7 +89,9 @@ class TangentBoxes:
         """Halve the boxes that hold 95% of the envelope, a few hundred at the most, along their longer side."""
         order = np.argsort(-self.mass)
         share = np.exp(self.mass[order] - self.mass.max())
-        heavy_boxes = order[: min(int(np.searchsorted(np.cumsum(share), 0.95 * share.sum())) + 1, 512)]
+        heavy_boxes = order[
+            : min(int(np.searchsorted(np.cumsum(share), 0.95 * share.sum())) + 1, 512)
+        ]
         C, H = self.C[heavy_boxes], self.H[heavy_boxes].copy()
         rows, axis = np.arange(len(heavy_boxes)), H.argmax(1)
         H[rows, axis] /= 2
@@ -126,7 +138,8 @@ def sample_categorical_log(log_mass: Array, size: int, rng: Rng) -> Array:
     """Independent indices (size,), each drawn with probability ∝ exp(log_mass)."""
     cumulative_mass = np.cumsum(np.exp(log_mass - log_mass.max()))
     return np.minimum(
-        np.searchsorted(cumulative_mass, rng.random(size) * cumulative_mass[-1], side="right"), len(cumulative_mass) - 1
+        np.searchsorted(cumulative_mass, rng.random(size) * cumulative_mass[-1], side="right"),
+        len(cumulative_mass) - 1,
     )
 
 
@@ -135,7 +148,11 @@ def log_exp_integral(g: Array, h: Array) -> Array:
     a = np.abs(g) * h
     small = a < 1e-4
     safe = np.where(small, 1.0, a)
-    return np.where(small, np.log(2 * h) + a * a / 6, np.log(h) - np.log(safe) + safe + np.log1p(-np.exp(-2 * safe)))
+    return np.where(
+        small,
+        np.log(2 * h) + a * a / 6,
+        np.log(h) - np.log(safe) + safe + np.log1p(-np.exp(-2 * safe)),
+    )
 
 
 def invert_exponential_cdf(g: Array, h: Array, u: Array) -> Array:

@@ -1,9 +1,10 @@
 """Counts of one column's raw cells on public grids, measured before there is a schema.
 
-Every row is in exactly one cell of a histogram, and in which one depends on that row's own cell of the table and
-on public things only. So replacing it takes one from a count and gives it to another: Δ₁ = 2, Δ₂ = √2; of `levels`
-histograms together Δ₁ = 2 · levels, Δ₂ = √(2 · levels). Of b rows at once, in one and the same histogram, up to b
-counts fall and b rise, or one by b: Δ₁ = 2b and Δ₂ = √2 b per level. Counts are whole numbers.
+Every row is in exactly one cell of a histogram, and in which one depends on that row's own cell of
+the table and on public things only. So replacing it takes one from a count and gives it to another:
+Δ₁ = 2, Δ₂ = √2; of `levels` histograms together Δ₁ = 2 · levels, Δ₂ = √(2 · levels). Of b rows at
+once, in one and the same histogram, up to b counts fall and b rise, or one by b: Δ₁ = 2b and Δ₂ =
+√2 b per level. Counts are whole numbers.
 """
 
 import math
@@ -17,7 +18,10 @@ from ...core.types import Array, frozen, value_object
 from ...schema.column_texts import KIND_COUNT, ColumnTexts
 from .statistic import Statistic
 
-MIN_POWER, MAX_POWER = -30, 48  # powers of two: numbers closer to 0, or farther from it, are counted in the last cell
+MIN_POWER, MAX_POWER = (
+    -30,
+    48,
+)  # powers of two: numbers closer to 0, or farther from it, are counted in the last cell
 MAX_LEAVES = 100_000
 FANOUT = 8  # children of a node
 
@@ -64,8 +68,9 @@ class KindCounts(_Histogram):
 class Categories(_Histogram):
     """The count of each category: a histogram over all texts, most of them empty.
 
-    A replaced row takes one from a count and gives it to another: Δ₁ = 2, Δ₂ = √2. Which texts occur at all
-    is not public, so that only `frequent`, with its threshold, releases them; it derives what that costs.
+    A replaced row takes one from a count and gives it to another: Δ₁ = 2, Δ₂ = √2. Which texts
+    occur at all is not public, so that only `frequent`, with its threshold, releases them; it
+    derives what that costs.
     """
 
 
@@ -83,7 +88,9 @@ class _BinnedNumbers(_Histogram):
         is_no_number = np.isnan(v) | ((v != np.floor(v)) if self.whole_only else False)
         leaf_index = np.clip(np.searchsorted(edges, v, side="right") - 1, 0, k - 1)
         leaf_index = np.append(np.where(is_no_number, k, leaf_index), k)
-        return np.bincount(leaf_index, np.append(cells.counts, cells.empty_count), k + 1).astype(np.int64)
+        return np.bincount(leaf_index, np.append(cells.counts, cells.empty_count), k + 1).astype(
+            np.int64
+        )
 
 
 @frozen
@@ -101,7 +108,8 @@ class Magnitudes(_BinnedNumbers):
 class TreeCounts(_BinnedNumbers):
     """Counts on all levels of a tree over the cells between public increasing `edges`, from the root's children down.
 
-    The last leaf is for what is no number. A row is in one node of every level: Δ₁ = 2L, Δ₂ = √(2L) for L levels.
+    The last leaf is for what is no number. A row is in one node of every level: Δ₁ = 2L, Δ₂ = √(2L)
+    for L levels.
     """
 
     edges: Array
@@ -110,8 +118,15 @@ class TreeCounts(_BinnedNumbers):
     def check(self) -> None:
         """Raise InputError unless edges are finite and increase, and not too many."""
         e = self.edges
-        if e.ndim != 1 or not 2 <= len(e) <= MAX_LEAVES or not np.isfinite(e).all() or not (np.diff(e) > 0).all():
-            raise InputError(f"edges of shape {e.shape} must be 2..{MAX_LEAVES:,} increasing finite numbers")
+        if (
+            e.ndim != 1
+            or not 2 <= len(e) <= MAX_LEAVES
+            or not np.isfinite(e).all()
+            or not (np.diff(e) > 0).all()
+        ):
+            raise InputError(
+                f"edges of shape {e.shape} must be 2..{MAX_LEAVES:,} increasing finite numbers"
+            )
 
     @property
     def levels(self) -> int:
@@ -123,13 +138,16 @@ class TreeCounts(_BinnedNumbers):
         leaves = np.zeros(FANOUT**self.levels, dtype=np.int64)
         leaf_counts = self._leaf_counts(cells, self.edges)
         leaves[: len(leaf_counts)] = leaf_counts
-        return np.concatenate([leaves.reshape(FANOUT**level, -1).sum(axis=1) for level in range(1, self.levels + 1)])
+        return np.concatenate(
+            [leaves.reshape(FANOUT**level, -1).sum(axis=1) for level in range(1, self.levels + 1)]
+        )
 
     def fit_leaves(self, noisy: Array, n: int) -> Array:
         """The leaves (len(edges),) that explain noisy counts of all levels best by least squares, for a known total n.
 
-        Up: z of a node weighs its own count and the sum of its children's by their variances, 1 and Σ of theirs. Down:
-        what a parent has more than its children's z is shared out equally. Source: Hay et al. 2010, Theorem 3.
+        Up: z of a node weighs its own count and the sum of its children's by their variances, 1 and
+        Σ of theirs. Down: what a parent has more than its children's z is shared out equally.
+        Source: Hay et al. 2010, Theorem 3.
         """
         level_starts = np.cumsum([FANOUT**level for level in range(1, self.levels)])
         levels = np.split(np.asarray(noisy, dtype=float), level_starts)
@@ -150,21 +168,29 @@ class TreeCounts(_BinnedNumbers):
     def range_stddevs(self, first: Array, last: Array) -> Array:
         """The standard deviations (k,) of Σ fitted leaves first..last − 1, for noise of deviation 1 on all counts.
 
-        A node's children are its own estimate in equal parts and z less the mean of their z, which is independent of
-        all above. So a level adds v Σ_nodes (Σ w² − (Σ w)²/FANOUT), w the part of a child that is asked for and v the
-        variance of its z. That is 0 but for nodes which hold an end of the range.
+        A node's children are its own estimate in equal parts and z less the mean of their z, which
+        is independent of all above. So a level adds v Σ_nodes (Σ w² − (Σ w)²/FANOUT), w the part of
+        a child that is asked for and v the variance of its z. That is 0 but for nodes which hold an
+        end of the range.
         """
         out, variance = np.zeros(len(first)), 1.0
         for size in FANOUT ** np.arange(self.levels):
-            f, g = (ends % (FANOUT * size) / size for ends in (first, last))  # in children of the node
+            f, g = (
+                ends % (FANOUT * size) / size for ends in (first, last)
+            )  # in children of the node
             k, m = np.floor(f), np.floor(g)
             left_squares, right_squares = (1 - f + k) ** 2 + FANOUT - 1 - k, m + (g - m) ** 2
-            different_nodes_term = left_squares - (FANOUT - f) ** 2 / FANOUT + right_squares - g**2 / FANOUT
+            different_nodes_term = (
+                left_squares - (FANOUT - f) ** 2 / FANOUT + right_squares - g**2 / FANOUT
+            )
             same_node_term = (
-                np.where(k == m, (g - f) ** 2, left_squares + right_squares - FANOUT) - (g - f) ** 2 / FANOUT
+                np.where(k == m, (g - f) ** 2, left_squares + right_squares - FANOUT)
+                - (g - f) ** 2 / FANOUT
             )
             out += variance * np.where(
-                first // (FANOUT * size) == last // (FANOUT * size), same_node_term, different_nodes_term
+                first // (FANOUT * size) == last // (FANOUT * size),
+                same_node_term,
+                different_nodes_term,
             )
             variance = FANOUT * variance / (1 + FANOUT * variance)
         return np.sqrt(out)

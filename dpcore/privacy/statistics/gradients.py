@@ -23,11 +23,12 @@ MIN_CLIP = 1e-100  # clip: far below it gradients and noise would round to 0
 class MeanGradient(CheckedRisk, Statistic):
     """The mean gradient of the loss: (1/n) Σ_i ∇f(x; z_i) (d,), each row's shortened to norm ≤ `clip` = C.
 
-    Replacing a row changes one summand, from one vector of length C at the most to another: Δ₂ ≤ 2C for n times the
-    value. Before they are shortened the two gradients are at most G apart (`difference`), for a mean the spread of its
-    box; and shortening is the projection on a ball, which brings no two points further apart. So Δ₂ = min(2C, G),
-    whether anything is shortened or not. G is that of K for x in K, else that of R^d.
-    Only Gaussian noise is calibrated to it: Δ₁ ≤ √d Δ₂.
+    Replacing a row changes one summand, from one vector of length C at the most to another: Δ₂ ≤ 2C
+    for n times the value. Before they are shortened the two gradients are at most G apart
+    (`difference`), for a mean the spread of its box; and shortening is the projection on a ball,
+    which brings no two points further apart. So Δ₂ = min(2C, G), whether anything is shortened or
+    not. G is that of K for x in K, else that of R^d. Only Gaussian noise is calibrated to it: Δ₁ ≤
+    √d Δ₂.
     """
 
     loss: Loss
@@ -44,7 +45,9 @@ class MeanGradient(CheckedRisk, Statistic):
         in_region = self.region.contains(self.x[None])[0]
         return min(
             2 * self.clip,
-            self.G if in_region else gradient_difference_bound(self.loss, location=self.location, max_norm=math.inf),
+            self.G
+            if in_region
+            else gradient_difference_bound(self.loss, location=self.location, max_norm=math.inf),
         )
 
     @property
@@ -56,7 +59,9 @@ class MeanGradient(CheckedRisk, Statistic):
         """Raise InputError also for a clip that is not above 0."""
         super().check()
         if not MIN_CLIP <= self.clip <= 1 / MIN_CLIP:
-            raise InputError(f"clip={self.clip:g} must be above 0 and finite: {MIN_CLIP:g}..{1 / MIN_CLIP:g}")
+            raise InputError(
+                f"clip={self.clip:g} must be above 0 and finite: {MIN_CLIP:g}..{1 / MIN_CLIP:g}"
+            )
 
     def clipped_sum(self, values: Array, counts: Array) -> Array:
         """The sum of the shortened gradients (d,), row i counted counts[i] times."""
@@ -82,14 +87,16 @@ class RegularisedMinimiser(CheckedRisk, Statistic):
 
     Kinks are rounded off over `width`, for n rows, which are public.
 
-    The objective is (m + μ)-strongly convex (m = 1 for the squared distance), and between neighbours it differs by a
-    G/n-Lipschitz function, so the minimiser moves by at most G/(n(m + μ)): Δ₂ = G/(m + μ) for n times the value. G is
-    that of all of R^d, and holds for a rounded loss too, whose slopes are no steeper. What is found lies within
-    `gradient_tolerance`/μ of the minimiser for all rows that there can be (`minimiser`), rounding included; both of two neighbours
-    may be as far off, so 2n · goal/μ is added. It is found as x − c, and gets its noise there; c is added to what
-    leaves. The squared distance has the closed form c + (mean − c)/(1 + μ), with nothing to be found. Raises
-    InputError for μ = 0 without strong convexity, and where rounding might cost more than MOST of Δ₂: by public
-    numbers, before any row is read. Source: Chaudhuri, Monteleoni, Sarwate 2011, Algorithm 1.
+    The objective is (m + μ)-strongly convex (m = 1 for the squared distance), and between
+    neighbours it differs by a G/n-Lipschitz function, so the minimiser moves by at most G/(n(m +
+    μ)): Δ₂ = G/(m + μ) for n times the value. G is that of all of R^d, and holds for a rounded loss
+    too, whose slopes are no steeper. What is found lies within `gradient_tolerance`/μ of the
+    minimiser for all rows that there can be (`minimiser`), rounding included; both of two
+    neighbours may be as far off, so 2n · goal/μ is added. It is found as x − c, and gets its noise
+    there; c is added to what leaves. The squared distance has the closed form c + (mean − c)/(1 +
+    μ), with nothing to be found. Raises InputError for μ = 0 without strong convexity, and where
+    rounding might cost more than MOST of Δ₂: by public numbers, before any row is read. Source:
+    Chaudhuri, Monteleoni, Sarwate 2011, Algorithm 1.
     """
 
     loss: Loss
@@ -120,7 +127,11 @@ class RegularisedMinimiser(CheckedRisk, Statistic):
     @property
     def l2(self) -> float:
         """The ℓ2-sensitivity Δ₂ to one row."""
-        return (self.G + 2 * self.n * self.gradient_tolerance) / (self.loss.strong_convexity + self.mu) * ROUNDING_SLACK
+        return (
+            (self.G + 2 * self.n * self.gradient_tolerance)
+            / (self.loss.strong_convexity + self.mu)
+            * ROUNDING_SLACK
+        )
 
     @property
     def l1(self) -> float:
@@ -129,7 +140,9 @@ class RegularisedMinimiser(CheckedRisk, Statistic):
 
     @property
     def _smoothed_loss(self) -> Loss:
-        return self.loss if isinstance(self.loss, SquaredDistance) else self.loss.smoothed(self.width)
+        return (
+            self.loss if isinstance(self.loss, SquaredDistance) else self.loss.smoothed(self.width)
+        )
 
     def check(self) -> None:
         """Raise InputError also for μ = 0 without strong convexity, for kinks, and for a μ too small for rounding."""
@@ -137,10 +150,14 @@ class RegularisedMinimiser(CheckedRisk, Statistic):
         self.require_strong_convexity(self.mu)
         if self.width <= 0 and self.loss.curvature == math.inf:
             raise InputError(f"width={self.width:g} must be above 0: this loss has kinks")
-        if (rounding_share := 2 * self.n * self.gradient_tolerance / self.G) > self.MAX_ROUNDING_SHARE:
+        if (
+            rounding_share := 2 * self.n * self.gradient_tolerance / self.G
+        ) > self.MAX_ROUNDING_SHARE:
             raise InputError(
-                f"mu={self.mu:g} is too small for n={self.n:,} rows: rounding might move the minimiser by "
-                f"{rounding_share:.2g} times what a row can, at most {self.MAX_ROUNDING_SHARE:g} is allowed"
+                f"mu={self.mu:g} is too small for n={self.n:,} rows: rounding might move the "
+                "minimiser by "
+                f"{rounding_share:.2g} times what a row can, at most {self.MAX_ROUNDING_SHARE:g} "
+                "is allowed"
             )
 
     def value(self, rows: Rows) -> Array:

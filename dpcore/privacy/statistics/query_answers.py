@@ -24,14 +24,20 @@ from .statistic import Statistic
 
 ALL_ANSWERS = slice(None)
 FLOAT_ERROR = 2.0**-50  # relative error of up to eight roundings
-_NORM_CACHE: "WeakKeyDictionary[Workload, np.ndarray]" = WeakKeyDictionary()  # as a workload is measured many times
-MAX_PATTERN_COLUMNS = 23  # most columns whose 2^d patterns of agreement are all compared; 10⁷ cells have no more
+_NORM_CACHE: "WeakKeyDictionary[Workload, np.ndarray]" = (
+    WeakKeyDictionary()
+)  # as a workload is measured many times
+MAX_PATTERN_COLUMNS = (
+    23  # most columns whose 2^d patterns of agreement are all compared; 10⁷ cells have no more
+)
 
 
 def require_known_workload(workload: Workload) -> None:
     """Raise InputError for a workload whose sensitivities this file does not derive."""
     if type(workload) not in (Marginals, Explicit, TableQueries, Union):
-        raise InputError(f"{type(workload).__name__} is not a set of questions whose sensitivity is known here")
+        raise InputError(
+            f"{type(workload).__name__} is not a set of questions whose sensitivity is known here"
+        )
     for member, _ in workload.parts if isinstance(workload, Union) else ():
         require_known_workload(member)
 
@@ -59,13 +65,18 @@ class Answers(WorkloadStatistic):
 
     Δ_p = max_{z,z'} ‖A_z − A_z'‖_p over the columns of its matrix A:
 
-    - Marginals: a row is in exactly one count of each table, so replacing it moves two counts of each by 1 at the
+    - Marginals: a row is in exactly one count of each table, so replacing it moves two counts of
+      each by 1 at the
       most: Δ₁ = 2 · tables, Δ₂ = √(2 · tables).
-    - Explicit: Δ_p itself, or twice the largest distance from one centre c, as ‖A_z − A_z'‖ ≤ ‖A_z − c‖ + ‖c − A_z'‖.
-    - TableQueries: the queries on table S are a matrix M_S on its counts, and a row in count z_S of each S moves them
-      by the difference of two columns of M_S, at most d_S, the Explicit bound of M_S. One row moves all tables at
-      once, each query is in one of them, so Δ₂² ≤ Σ_S d_S² and Δ₁ ≤ Σ_S d_S, as if one pair were farthest in all.
-    - Union: likewise Δ₂² ≤ Σ_i Δ₂(i)² and Δ₁ ≤ Σ_i Δ₁(i) over its members, whose answers are listed in turn.
+    - Explicit: Δ_p itself, or twice the largest distance from one centre c, as ‖A_z − A_z'‖ ≤ ‖A_z
+      − c‖ + ‖c − A_z'‖.
+    - TableQueries: the queries on table S are a matrix M_S on its counts, and a row in count z_S of
+      each S moves them by the difference of two columns of M_S, at most d_S, the Explicit bound of
+      M_S. One row moves all tables at
+      once, each query is in one of them, so Δ₂² ≤ Σ_S d_S² and Δ₁ ≤ Σ_S d_S, as if one pair were
+      farthest in all.
+    - Union: likewise Δ₂² ≤ Σ_i Δ₂(i)² and Δ₁ ≤ Σ_i Δ₁(i) over its members, whose answers are listed
+      in turn.
     """
 
     workload: Workload
@@ -85,7 +96,11 @@ class Answers(WorkloadStatistic):
         w = self.workload
         if isinstance(w, Union):
             return math.hypot(*(Answers(member).l2 for member, _ in w.parts))
-        return math.sqrt(2 * len(w.tables)) if isinstance(w, Marginals) else _require_matrix(w).diameter
+        return (
+            math.sqrt(2 * len(w.tables))
+            if isinstance(w, Marginals)
+            else _require_matrix(w).diameter
+        )
 
     def value(self, rows: Rows) -> Array:
         """The answers on the rows (m,)."""
@@ -96,7 +111,8 @@ class Answers(WorkloadStatistic):
 class WeightedTables(Answers):
     """All marginal tables, weighted: noise is added to w_S · table_S(P_n), so table S has 1/w_S times that noise.
 
-    One record leaves one cell of each table for another: Δ₁ = 2 Σ w_S, Δ₂ = √(2 Σ w_S²), for `weights` w (tables,).
+    One record leaves one cell of each table for another: Δ₁ = 2 Σ w_S, Δ₂ = √(2 Σ w_S²), for
+    `weights` w (tables,).
     """
 
     weights: Array
@@ -107,13 +123,23 @@ class WeightedTables(Answers):
 
     def on_grid(self, n: int) -> tuple["WeightedTables", float]:
         """The tables with weights on the grid: n times the value is counts times the weights."""
-        return WeightedTables(self.workload, round_weights_to_grid(self.weights, grid_step(n))), grid_step(n)
+        return WeightedTables(
+            self.workload, round_weights_to_grid(self.weights, grid_step(n))
+        ), grid_step(n)
 
     def check(self) -> None:
         """Raise InputError unless the workload is marginal tables, each with a weight in 1/1024..1."""
-        is_weighted_tables = type(self.workload) is Marginals and self.weights.shape == (len(self.workload.tables),)
-        if not (is_weighted_tables and (self.weights >= MIN_QUERY_RANGE).all() and (self.weights <= 1).all()):
-            raise InputError(f"marginal tables are weighted, each by a number in {MIN_QUERY_RANGE:g}..1")
+        is_weighted_tables = type(self.workload) is Marginals and self.weights.shape == (
+            len(self.workload.tables),
+        )
+        if not (
+            is_weighted_tables
+            and (self.weights >= MIN_QUERY_RANGE).all()
+            and (self.weights <= 1).all()
+        ):
+            raise InputError(
+                f"marginal tables are weighted, each by a number in {MIN_QUERY_RANGE:g}..1"
+            )
 
     def value(self, rows: Rows) -> Array:
         """The weighted tables (m,)."""
@@ -133,16 +159,19 @@ class Sensitivity:
     norms = 1.0
 
 
-ONE_TABLE_SENSITIVITY = Sensitivity(2.0, math.sqrt(2))  # a record leaves one cell of a table for another
+ONE_TABLE_SENSITIVITY = Sensitivity(
+    2.0, math.sqrt(2)
+)  # a record leaves one cell of a table for another
 
 
 @frozen
 class SomeAnswers(WorkloadStatistic):
     """A statistic of one answer, or of all answers of one table.
 
-    One row moves ⟨q_j, n · P_n⟩ by hi_j − lo_j at the most (for an explicit matrix that query's own, else the
-    largest of all): Δ₁ = Δ₂ = hi_j − lo_j. It leaves one count of a table for another: Δ₁ = 2, Δ₂ = √2.
-    Raises InputError where `part` is neither slice(j, j + 1) nor the slice of a table.
+    One row moves ⟨q_j, n · P_n⟩ by hi_j − lo_j at the most (for an explicit matrix that query's
+    own, else the largest of all): Δ₁ = Δ₂ = hi_j − lo_j. It leaves one count of a table for
+    another: Δ₁ = 2, Δ₂ = √2. Raises InputError where `part` is neither slice(j, j + 1) nor the
+    slice of a table.
     """
 
     workload: Workload
@@ -151,8 +180,13 @@ class SomeAnswers(WorkloadStatistic):
 
     def __post_init__(self) -> None:
         j = self.part.start
-        if not (j in range(self.workload.m) and self.part == slice(j, j + 1)) and self.part not in self.workload.tables:
-            raise InputError(f"answers {self.part.start}..{self.part.stop} are neither one answer nor one table")
+        if (
+            not (j in range(self.workload.m) and self.part == slice(j, j + 1))
+            and self.part not in self.workload.tables
+        ):
+            raise InputError(
+                f"answers {self.part.start}..{self.part.stop} are neither one answer nor one table"
+            )
 
     @property
     def l1(self) -> float:
@@ -187,21 +221,26 @@ class SomeAnswers(WorkloadStatistic):
 class CellAnswers(WorkloadStatistic):
     """The answers (m,) after noise on all counts: A(P_n + ξ), A (m, k) their matrix, ξ ~ N(0, σ² I_k).
 
-    The noisy counts are never released, only what the queries see of them. A row moves n · P_n by e_z − e_z': Δ₁ = 2
-    and Δ₂ = √2, which noise without a subspace uses. With Π the projection on the row space of A, A(P_n + ξ) = A(ΠP_n
-    + Πξ), and Πξ is standard Gaussian noise within that space, so that noise in the subspace uses Δ₂ = max_{z,z'}
-    ‖Π(e_z − e_z')‖₂:
+    The noisy counts are never released, only what the queries see of them. A row moves n · P_n by
+    e_z − e_z': Δ₁ = 2 and Δ₂ = √2, which noise without a subspace uses. With Π the projection on
+    the row space of A, A(P_n + ξ) = A(ΠP_n + Πξ), and Πξ is standard Gaussian noise within that
+    space, so that noise in the subspace uses Δ₂ = max_{z,z'} ‖Π(e_z − e_z')‖₂:
 
-    - Marginals: functions of columns S alone that sum to zero over each of them, for all S, are orthogonal and span
-      everything; E_S = ⊗_{i∈S} (I − J/d_i) ⊗_{i∉S} J/d_i projects on them (J all ones), and the indicators of table A
-      span those with S ⊆ A. So Π is the sum of E_S over all S inside some table, and with a_i = 1[z_i = z'_i] Π_zz' =
-      (1/k) Σ_S Π_{i∈S} (d_i a_i − 1). As Π is a projection with constant diagonal, Δ₂² = 2 max_a (Π_zz − Π_zz') over
-      all patterns a of agreement: the maximum is not always where all columns differ. Beyond 23 columns: √2.
-    - TableQueries, and Unions without an explicit member: inside the row space of the tables they read, by its Π.
-    - Explicit: the noise is drawn on coordinates VP_n (p,), V an orthonormal basis of the row space, and AVᵀ of it
-      leaves; Δ₂ is that of VP_n, the largest distance of V's columns or √2 ‖V‖₂, however exact V is, so that V may
-      come from a QR factorisation: an error in it costs accuracy, never privacy. √2, and noise on all counts, where
-      the matrix is too large for that; likewise for a Union with an explicit member.
+    - Marginals: functions of columns S alone that sum to zero over each of them, for all S, are
+      orthogonal and span everything; E_S = ⊗_{i∈S} (I − J/d_i) ⊗_{i∉S} J/d_i projects on them (J
+      all ones), and the indicators of table A
+      span those with S ⊆ A. So Π is the sum of E_S over all S inside some table, and with a_i =
+      1[z_i = z'_i] Π_zz' = (1/k) Σ_S Π_{i∈S} (d_i a_i − 1). As Π is a projection with constant
+      diagonal, Δ₂² = 2 max_a (Π_zz − Π_zz') over all patterns a of agreement: the maximum is not
+      always where all columns differ. Beyond 23 columns: √2.
+    - TableQueries, and Unions without an explicit member: inside the row space of the tables they
+      read, by its Π.
+    - Explicit: the noise is drawn on coordinates VP_n (p,), V an orthonormal basis of the row
+      space, and AVᵀ of it leaves; Δ₂ is that of VP_n, the largest distance of V's columns or √2
+      ‖V‖₂, however exact V is, so that V may
+      come from a QR factorisation: an error in it costs accuracy, never privacy. √2, and noise on
+      all counts, where the matrix is too large for that; likewise for a Union with an explicit
+      member.
     """
 
     workload: Workload
@@ -220,7 +259,9 @@ class CellAnswers(WorkloadStatistic):
         """The ℓ2-sensitivity Δ₂ to one row."""
         tables = self.workload.base
         if self.basis is not None:
-            stretch = float(np.abs(self.basis @ self.basis.T).sum(axis=1).max())  # ≥ ‖V‖₂², 1 if V is exact
+            stretch = float(
+                np.abs(self.basis @ self.basis.T).sum(axis=1).max()
+            )  # ≥ ‖V‖₂², 1 if V is exact
             return min(max_column_distance(self.basis, 2), math.sqrt(2 * stretch)) * ROUNDING_SLACK
         return _projected_distance(tables) if self.subspace and tables else math.sqrt(2)
 
@@ -249,7 +290,11 @@ class CellAnswers(WorkloadStatistic):
     @property
     def rank(self) -> int:
         """An upper bound on the dimension of the row space, exact where it is computed."""
-        return min(self.workload.m, self.workload.domain.size) if self.basis is None else len(self.basis)
+        return (
+            min(self.workload.m, self.workload.domain.size)
+            if self.basis is None
+            else len(self.basis)
+        )
 
     @cached_property
     def basis(self) -> Array | None:
@@ -264,7 +309,11 @@ class CellAnswers(WorkloadStatistic):
         """The rows' distribution P_n on all cells (k,), or its coordinates (p,)."""
         domain, weights = self.workload.domain, rows.weights / rows.sum_divisor
         cells = domain.cell_numbers(rows.values)
-        return np.bincount(cells, weights, domain.size) if self.basis is None else self.basis[:, cells] @ weights
+        return (
+            np.bincount(cells, weights, domain.size)
+            if self.basis is None
+            else self.basis[:, cells] @ weights
+        )
 
     def postprocess(self, noisy: Array) -> Array:
         """The answers (m,) of the noisy cells or coordinates."""
@@ -275,7 +324,9 @@ def _require_matrix(workload: Workload) -> Explicit | TableQueries:
     """The matrix of a workload; InputError for a workload that is not given by one."""
     if isinstance(workload, Explicit | TableQueries):
         return workload
-    raise InputError(f"{type(workload).__name__} is not a set of questions whose sensitivity is known here")
+    raise InputError(
+        f"{type(workload).__name__} is not a set of questions whose sensitivity is known here"
+    )
 
 
 def _projected_distance(tables: Marginals) -> float:
@@ -292,14 +343,18 @@ def _projected_distance(tables: Marginals) -> float:
     for axis in range(len(varying_columns)):
         without, within = np.split(inside_tables, 2, axis)
         np.maximum(without, within, out=without)
-    projection = inside_tables  # coordinate by coordinate from sets S to patterns a: without, within → differ, agree
+    # coordinate by coordinate from sets S to patterns a: without, within → differ, agree
+    projection = inside_tables
     for axis, i in enumerate(varying_columns):
         differ, agree = np.split(projection, 2, axis)
         differ -= agree
         agree *= shape[i]
         agree += differ
     same_row = float(projection.flat[-1])
-    return min(math.sqrt(2 * (same_row - float(projection.min())) / tables.domain.size), math.sqrt(2)) * ROUNDING_SLACK
+    return (
+        min(math.sqrt(2 * (same_row - float(projection.min())) / tables.domain.size), math.sqrt(2))
+        * ROUNDING_SLACK
+    )
 
 
 def _query_norms(workload: Workload) -> Array:
@@ -307,7 +362,9 @@ def _query_norms(workload: Workload) -> Array:
     if isinstance(workload, Union):
         return np.concatenate([_query_norms(member) for member, _ in workload.parts])
     if isinstance(workload, Marginals):
-        return np.sqrt(np.repeat([workload.domain.size / size for size in workload.sizes], workload.sizes))
+        return np.sqrt(
+            np.repeat([workload.domain.size / size for size in workload.sizes], workload.sizes)
+        )
     if isinstance(workload, TableQueries):
         return np.sqrt(workload.matrix**2 @ _query_norms(workload.base) ** 2)
     return np.linalg.norm(_require_matrix(workload).matrix, axis=1)
@@ -317,12 +374,13 @@ def _query_norms(workload: Workload) -> Array:
 class SignedErrors(WorkloadStatistic):
     """The error of every query with both signs: s · (rounds · ⟨q_j, P_n⟩ − answers_j), first all s = +1, then s = −1.
 
-    A signed query is an index in 0..2m−1: j is +q_j and m + j is −q_j. `answers` (m,) are public; they are sums of as
-    many answers to each query as there are `rounds`. One row moves ⟨q_j, P_n⟩ by hi_j − lo_j at the most:
-    Δ = rounds · max_j (hi_j − lo_j). The two signs move opposite ways, so the scores are not monotone and the
-    exponential mechanism keeps its factor 2: as each score moves by −Δ..Δ, a draw with probability ∝ exp(η · score)
-    has log-likelihood ratios η · (change of the score) − (one change of the normaliser) that span 2ηΔ. It is
-    2ηΔ-bounded-range, and η = ε₀/(2Δ) for a range of ε₀.
+    A signed query is an index in 0..2m−1: j is +q_j and m + j is −q_j. `answers` (m,) are public;
+    they are sums of as many answers to each query as there are `rounds`. One row moves ⟨q_j, P_n⟩
+    by hi_j − lo_j at the most: Δ = rounds · max_j (hi_j − lo_j). The two signs move opposite ways,
+    so the scores are not monotone and the exponential mechanism keeps its factor 2: as each score
+    moves by −Δ..Δ, a draw with probability ∝ exp(η · score) has log-likelihood ratios η · (change
+    of the score) − (one change of the normaliser) that span 2ηΔ. It is 2ηΔ-bounded-range, and η =
+    ε₀/(2Δ) for a range of ε₀.
     """
 
     workload: Workload
@@ -347,7 +405,9 @@ class SignedErrors(WorkloadStatistic):
         if not (isinstance(self.rounds, (int, np.integer)) and self.rounds > 0):
             raise InputError(f"rounds={self.rounds} must be a whole number ≥ 1")
         if self.answers.shape != (self.workload.m,) or np.isnan(self.answers).any():
-            raise InputError(f"scores of {self.workload.m} queries need as many answers, each a number")
+            raise InputError(
+                f"scores of {self.workload.m} queries need as many answers, each a number"
+            )
 
     def value(self, truth: Array) -> Array:
         """The scores (2m,) from the answers on the rows, in shares or, as `in_counts` makes them, in counts."""

@@ -1,6 +1,7 @@
 """The closed set of scores that queries are drawn and kept by, each sensitivity derived beside it.
 
-A signed query is an index in 0..2m-1: j is +q_j and m + j is −q_j. P_n, neighbours and units as in `statistics`.
+A signed query is an index in 0..2m-1: j is +q_j and m + j is −q_j. P_n, neighbours and units as in
+`statistics`.
 """
 
 import math
@@ -26,13 +27,15 @@ def keep_bit_epsilon(step: float, effective_n: float) -> float:
 class AcceptProbabilities(WorkloadStatistic):
     """The log-probability of keeping each of s drawn queries: u − 2ηw, u = η s (⟨q_j, P_n⟩ − answers_j) within ±ηw.
 
-    `signed_queries` (s,) are signed queries, `answers` (s,) public values q_j(x^{t−1}), w is the questions' width; as both terms
-    of u lie in [lo_j, hi_j], |u| ≤ ηw already, and clipping to that keeps the bound whatever `answers` are.
+    `signed_queries` (s,) are signed queries, `answers` (s,) public values q_j(x^{t−1}), w is the
+    questions' width; as both terms of u lie in [lo_j, hi_j], |u| ≤ ηw already, and clipping to that
+    keeps the bound whatever `answers` are.
 
-    Bounded range of one bit: with v = u − 2ηw in [−3ηw, −ηw], its log-odds are v − ln(1 − e^v), whose derivative
-    1/(1 − e^v) grows with v. One row moves v by ηw/n at the most, so the log-odds move most between −ηw − ηw/n and
-    −ηw: B = ln[(e^{ηw(1+1/n)} − 1)/(e^{ηw} − 1)]. The two log-likelihood ratios of a bit differ by just that move, so
-    the bit is B-bounded-range. It is independent of the other bits.
+    Bounded range of one bit: with v = u − 2ηw in [−3ηw, −ηw], its log-odds are v − ln(1 − e^v),
+    whose derivative 1/(1 − e^v) grows with v. One row moves v by ηw/n at the most, so the log-odds
+    move most between −ηw − ηw/n and −ηw: B = ln[(e^{ηw(1+1/n)} − 1)/(e^{ηw} − 1)]. The two
+    log-likelihood ratios of a bit differ by just that move, so the bit is B-bounded-range. It is
+    independent of the other bits.
     Source: Vietri et al. 2020 (rejection sampling); B is derived here.
     """
 
@@ -47,16 +50,26 @@ class AcceptProbabilities(WorkloadStatistic):
         in_workload = (
             (self.signed_queries >= 0) & (self.signed_queries < 2 * self.workload.m)
         ).all() and self.signed_queries.dtype.kind in "iu"
-        same_shape = self.signed_queries.ndim == 1 and self.answers.shape == self.signed_queries.shape
-        if not 0 < self.eta < math.inf or not same_shape or not in_workload or np.isnan(self.answers).any():
-            raise InputError(f"eta={self.eta} must be above 0, and every draw a signed query with its answer")
+        same_shape = (
+            self.signed_queries.ndim == 1 and self.answers.shape == self.signed_queries.shape
+        )
+        if (
+            not 0 < self.eta < math.inf
+            or not same_shape
+            or not in_workload
+            or np.isnan(self.answers).any()
+        ):
+            raise InputError(
+                f"eta={self.eta} must be above 0, and every draw a signed query with its answer"
+            )
 
     def rounding_share(self, n: int) -> float:
         """The share r of η that is given up, so that B covers what rounding adds.
 
-        Floating point moves v by at most e = 2^-50 ηw ((1 + max |answers|)/w + 3), so that neighbours' v differ by
-        η'w'/n + 2e at the most, for the η' of `with_smaller_eta`. The 2e cost at most 2e (1 + 1/(η'w')) of log-odds. As
-        |d/dt t/(eᵗ − 1)| ≤ ½, B(t) has a derivative of at least 1/(2n), so that the smaller η gains r ηw/(2n), which is
+        Floating point moves v by at most e = 2^-50 ηw ((1 + max |answers|)/w + 3), so that
+        neighbours' v differ by η'w'/n + 2e at the most, for the η' of `with_smaller_eta`. The 2e
+        cost at most 2e (1 + 1/(η'w')) of log-odds. As |d/dt t/(eᵗ − 1)| ≤ ½, B(t) has a derivative
+        of at least 1/(2n), so that the smaller η gains r ηw/(2n), which is
         enough: r is chosen so.
         Raises InputError where r would be above ½.
         """
@@ -66,12 +79,18 @@ class AcceptProbabilities(WorkloadStatistic):
         max_answer = float(np.abs(self.answers).max(initial=0))
         share = 4 * n * FLOAT_ERROR * ((1 + max_answer) / w + 3) * (1 + 2 / limit)
         if not share <= 0.5:
-            raise InputError(f"eta={self.eta:g} with n={n} is beyond what rounding lets a bit be kept by")
+            raise InputError(
+                f"eta={self.eta:g} with n={n} is beyond what rounding lets a bit be kept by"
+            )
         return share
 
     def with_smaller_eta(self, workload: Workload, rounding_share: float) -> "AcceptProbabilities":
         """The same bits with a smaller η' = (1 − r)η w/w', for the `lost` share r; w' is the width of `workload`."""
-        eta = self.eta * (1 - rounding_share) * min(self.workload.width / (workload.width or 1.0), 1.0)
+        eta = (
+            self.eta
+            * (1 - rounding_share)
+            * min(self.workload.width / (workload.width or 1.0), 1.0)
+        )
         return AcceptProbabilities(workload, self.signed_queries, self.answers, eta)
 
     def minimum_epsilon(self, effective_n: float) -> float:

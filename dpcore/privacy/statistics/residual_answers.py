@@ -19,19 +19,21 @@ from .statistic import Statistic
 class Residuals(Statistic):
     """The part of each table beyond its margins: r_S · (⊗_{l∈S} (n_l I − J)) table_S, J all ones, for all S asked.
 
-    `weights` are r_S, one for each type of table (`spaces_of`), 0 < k_S r_S ≤ 1 for the k_S counts of the table, so
-    that each value is an answer to a query with values in [-1, 1]. n I − J takes the mean off and multiplies by n:
-    they are k_S r_S times the part of the table on S that no smaller table knows, and whole numbers times r_S in
-    counts.
+    `weights` are r_S, one for each type of table (`spaces_of`), 0 < k_S r_S ≤ 1 for the k_S counts
+    of the table, so that each value is an answer to a query with values in [-1, 1]. n I − J takes
+    the mean off and multiplies by n: they are k_S r_S times the part of the table on S that no
+    smaller table knows, and whole numbers times r_S in counts.
 
-    A row in count z of S moves the table by e_z − e_z', and ⊗(n_l I − J) is k_S times the projection E_S on the space
-    of S, with E_S(z, z') = Π_{l∈S} (n_l [z_l = z'_l] − 1)/k_S. So it moves the part of S by a vector of squared length
-    r_S² k_S² 2 (d_S − Π)/k_S, and all together, as the parts are orthogonal, by
+    A row in count z of S moves the table by e_z − e_z', and ⊗(n_l I − J) is k_S times the
+    projection E_S on the space of S, with E_S(z, z') = Π_{l∈S} (n_l [z_l = z'_l] − 1)/k_S. So it
+    moves the part of S by a vector of squared length r_S² k_S² 2 (d_S − Π)/k_S, and all together,
+    as the parts are orthogonal, by
 
         Σ_S (r_S² k_S) 2 (d_S − Π_{l∈S} (n_l [l ∈ A] − 1)),
 
-    A the columns on which z and z' agree. Δ₂² is its maximum over all A, type by type (`ResidualSpaces.moved`), or
-    where those are too many the sum of each term's own maximum. Δ₁ ≤ √(number of values) Δ₂.
+    A the columns on which z and z' agree. Δ₂² is its maximum over all A, type by type
+    (`ResidualSpaces.moved`), or where those are too many the sum of each term's own maximum. Δ₁ ≤
+    √(number of values) Δ₂.
     """
 
     workload: Marginals
@@ -67,10 +69,19 @@ class Residuals(Statistic):
     def check(self) -> None:
         """Raise InputError unless the workload is marginal tables with fitting weights."""
         if type(self.workload) is not Marginals:
-            raise InputError(f"{type(self.workload).__name__} is not marginal tables, whose residuals are known here")
+            raise InputError(
+                f"{type(self.workload).__name__} is not marginal tables, whose residuals are "
+                "known here"
+            )
         cells = cached_residual_spaces(self.workload).cells
-        if self.weights.shape != cells.shape or not ((self.weights > 0) & (self.weights * cells <= 1)).all():
-            raise InputError(f"residuals of {len(cells)} types of tables need as many weights, each in (0, 1/size]")
+        if (
+            self.weights.shape != cells.shape
+            or not ((self.weights > 0) & (self.weights * cells <= 1)).all()
+        ):
+            raise InputError(
+                f"residuals of {len(cells)} types of tables need as many weights, each in (0, "
+                "1/size]"
+            )
         require_wide_range(float((self.weights * cells).max(initial=0)))
 
     def value(self, rows: Rows) -> Array:

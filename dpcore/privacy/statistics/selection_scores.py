@@ -15,17 +15,20 @@ from ..public_rounding import clip_public_answers
 from .query_answers import FLOAT_ERROR, WorkloadStatistic
 
 MAX_WEIGHT = 1e100  # weight, and its inverse
-MAX_ANSWER_SUM = 64.0  # |answer|, true answer and level together, at the most, of a batch, as shares
+MAX_ANSWER_SUM = (
+    64.0  # |answer|, true answer and level together, at the most, of a batch, as shares
+)
 
 
 @frozen
 class TableErrors(WorkloadStatistic):
     """The weighted error of every table: w_S · (‖table_S(P_n) − answers_S‖₁ − penalty_S) (tables,).
 
-    `answers` (m,), `penalties` and `weights` (tables,) ≥ 0 are public. A replaced row leaves one count of a table for
-    another, so table_S(n · P_n) moves by at most 2 in ‖·‖₁, and by the triangle inequality so does its distance from
-    anything fixed; penalties do not move. Δ = 2 max_S w_S. A table's score can rise while another's falls, so the
-    exponential mechanism keeps its factor 2.
+    `answers` (m,), `penalties` and `weights` (tables,) ≥ 0 are public. A replaced row leaves one
+    count of a table for another, so table_S(n · P_n) moves by at most 2 in ‖·‖₁, and by the
+    triangle inequality so does its distance from anything fixed; penalties do not move. Δ = 2 max_S
+    w_S. A table's score can rise while another's falls, so the exponential mechanism keeps its
+    factor 2.
     """
 
     workload: Marginals
@@ -42,44 +45,68 @@ class TableErrors(WorkloadStatistic):
         """Raise InputError for a workload of another kind, and for arrays that do not fit it."""
         super().check()
         if not isinstance(self.workload, Marginals):
-            raise InputError(f"tables of a {type(self.workload).__name__} cannot be scored, those of Marginals can")
-        count = len(self.workload.tables)
-        if not (self.answers.shape == (self.workload.m,) and self.penalties.shape == self.weights.shape == (count,)):
             raise InputError(
-                f"scores of {count} tables need as many penalties and weights, and {self.workload.m} answers"
+                f"tables of a {type(self.workload).__name__} cannot be scored, those of "
+                "Marginals can"
             )
-        if not (np.isfinite(self.penalties).all() and (self.weights >= 0).all() and 0 < self.weights.max() < np.inf):
-            raise InputError("penalties of tables must be finite, weights ≥ 0 and finite, one of them above 0")
+        count = len(self.workload.tables)
+        if not (
+            self.answers.shape == (self.workload.m,)
+            and self.penalties.shape == self.weights.shape == (count,)
+        ):
+            raise InputError(
+                f"scores of {count} tables need as many penalties and weights, and "
+                f"{self.workload.m} answers"
+            )
+        if not (
+            np.isfinite(self.penalties).all()
+            and (self.weights >= 0).all()
+            and 0 < self.weights.max() < np.inf
+        ):
+            raise InputError(
+                "penalties of tables must be finite, weights ≥ 0 and finite, one of them above 0"
+            )
         if np.isnan(self.answers).any() or not 1 / MAX_WEIGHT <= self.weights.max() <= MAX_WEIGHT:
             raise InputError(
-                f"answers must be numbers, and the largest weight within {1 / MAX_WEIGHT:g}..{MAX_WEIGHT:g}"
+                "answers must be numbers, and the largest weight within "
+                f"{1 / MAX_WEIGHT:g}..{MAX_WEIGHT:g}"
             )
 
     def in_counts(self, workload: Any, n: int) -> tuple["TableErrors", float]:
         """The scores n times as large, of exact counts, and a bound on what rounding may add to each.
 
-        A sum of c cells loses at most (c − 1) 2^-53 of what it is made of, however it is added up: of ≤ n in the
-        rows' table, and of the public answers and penalties.
+        A sum of c cells loses at most (c − 1) 2^-53 of what it is made of, however it is added up:
+        of ≤ n in the rows' table, and of the public answers and penalties.
         """
-        answers, penalties = n * clip_public_answers(self.answers), n * clip_public_answers(self.penalties)
+        answers, penalties = (
+            n * clip_public_answers(self.answers),
+            n * clip_public_answers(self.penalties),
+        )
         starts = [table.start for table in self.workload.tables]
         max_summed = n + float((np.add.reduceat(np.abs(answers), starts) + np.abs(penalties)).max())
-        rounding_bound = FLOAT_ERROR * (1 + max(self.workload.sizes) / 8) * max_summed * float(self.weights.max())
+        rounding_bound = (
+            FLOAT_ERROR
+            * (1 + max(self.workload.sizes) / 8)
+            * max_summed
+            * float(self.weights.max())
+        )
         return TableErrors(workload, answers, penalties, self.weights), rounding_bound
 
     def value(self, truth: Array) -> Array:
         """The scores (tables,) from the answers on the rows, in shares or, as `in_counts` makes them, in counts."""
         starts = [table.start for table in self.workload.tables]
-        return self.weights * (np.add.reduceat(np.abs(truth - self.answers), starts) - self.penalties)
+        return self.weights * (
+            np.add.reduceat(np.abs(truth - self.answers), starts) - self.penalties
+        )
 
 
 @frozen
 class AbsoluteErrors(WorkloadStatistic):
     """The errors of some queries above a level: |⟨q_j, P_n⟩ − answer_j| − level (b,), in their order.
 
-    `queries` (b,) are the queries' numbers; `answers` (b,) and `level` are public. One row moves ⟨q_j,
-    n · P_n⟩ by hi_j − lo_j at the most, and so its distance from anything fixed: Δ = max_j (hi_j − lo_j), over all of
-    the questions, so that their batches share one Δ.
+    `queries` (b,) are the queries' numbers; `answers` (b,) and `level` are public. One row moves
+    ⟨q_j, n · P_n⟩ by hi_j − lo_j at the most, and so its distance from anything fixed: Δ = max_j
+    (hi_j − lo_j), over all of the questions, so that their batches share one Δ.
     """
 
     workload: Workload
@@ -96,13 +123,18 @@ class AbsoluteErrors(WorkloadStatistic):
         """Raise InputError for a workload without a derived sensitivity, and for arrays that do not fit it."""
         super().check()
         m = self.workload.m
-        if self.queries.ndim != 1 or self.queries.shape != self.answers.shape or self.queries.dtype.kind not in "iu":
+        if (
+            self.queries.ndim != 1
+            or self.queries.shape != self.answers.shape
+            or self.queries.dtype.kind not in "iu"
+        ):
             raise InputError("a batch needs the numbers of its queries, and as many answers")
         if not ((self.queries >= 0) & (self.queries < m)).all():
             raise InputError(f"a batch holds a query outside 0..{m - 1}")
         if not 1 + np.abs(self.answers).max(initial=0) + abs(self.level) <= MAX_ANSWER_SUM:
             raise InputError(
-                f"the answers and the level of a batch must be finite, and below {MAX_ANSWER_SUM:g} in sum"
+                "the answers and the level of a batch must be finite, and below "
+                f"{MAX_ANSWER_SUM:g} in sum"
             )
 
     def in_counts(self, workload: Workload, n: int) -> tuple["AbsoluteErrors", float]:
@@ -119,9 +151,11 @@ class AbsoluteErrors(WorkloadStatistic):
 def sparse_vector_scales(sensitivity: float, epsilon: float) -> tuple[float, float]:
     """The Laplace scales of a sparse vector's threshold and queries, Δ/ε₁ and 2Δ/ε₂ with ε₁ + ε₂ = ε.
 
-    They pay for the shifts of Δ and 2Δ that `mechanisms.first_above` needs. A comparison has noise of variance 2(Δ/ε₁)²
-    + 2(2Δ/ε₂)², least where 1/ε₁³ = 4/ε₂³: ε₁ : ε₂ = 1 : 2^⅔, 13% below that of halves.
-    Source: Lyu, Su, Li 2017, section 4.2, 1 : (2c)^⅔ for c answers; here every "above" has its own threshold.
+    They pay for the shifts of Δ and 2Δ that `mechanisms.first_above` needs. A comparison has noise
+    of variance 2(Δ/ε₁)² + 2(2Δ/ε₂)², least where 1/ε₁³ = 4/ε₂³: ε₁ : ε₂ = 1 : 2^⅔, 13% below that
+    of halves.
+    Source: Lyu, Su, Li 2017, section 4.2, 1 : (2c)^⅔ for c answers; here every "above" has its own
+    threshold.
     """
     threshold_epsilon = epsilon / (1 + 2 ** (2 / 3))
     return sensitivity / threshold_epsilon, 2 * sensitivity / (epsilon - threshold_epsilon)

@@ -9,21 +9,30 @@ from ..accounting.budget import Gaussian, Pure
 class Statistic:
     """The protocol of a statistic: how far one row moves it, how it is computed, and what is released of it.
 
-    Sensitivities are those of n times the value when one row is replaced; the curator divides by n. A new statistic
-    is one file, which derives its sensitivities and says on which grid its values lie, its test, and its name in the
-    list of what a curator measures. What is said here holds where a statistic does not say otherwise.
+    Sensitivities are those of n times the value when one row is replaced; the curator divides by n.
+    A new statistic is one file, which derives its sensitivities and says on which grid its values
+    lie, its test, and its name in the list of what a curator measures. What is said here holds
+    where a statistic does not say otherwise.
     """
 
     value: Any  # (rows): its value on the rows, before noise is added
     l1: Any  # Δ₁ for one record
     l2: Any  # Δ₂ for one record
-    norms: Any = 1.0  # what the noise's deviation is multiplied by on what leaves: a number, or (m,)
+    norms: Any = (
+        1.0  # what the noise's deviation is multiplied by on what leaves: a number, or (m,)
+    )
     gridded: Any = True  # whether exact noise can replace its noise; for a class, in most cases
-    answered_slice: Any = None  # which answers of its workload the values are; None: they are none of them
+    answered_slice: Any = (
+        None  # which answers of its workload the values are; None: they are none of them
+    )
     shares_noise = False  # whether several tables of its workload see the same noise
     payable = (Gaussian, Pure)
-    reads_single_rows = False  # whether it reads the records themselves, which counts of tables do not hold
-    takes_answers = False  # whether `value` takes all answers of its workload (m,) and not the records
+    reads_single_rows = (
+        False  # whether it reads the records themselves, which counts of tables do not hold
+    )
+    takes_answers = (
+        False  # whether `value` takes all answers of its workload (m,) and not the records
+    )
 
     def check(self) -> None:
         """Raise InputError for parameters whose sensitivity is not derived."""

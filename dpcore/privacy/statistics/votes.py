@@ -1,7 +1,8 @@
 """Votes of private points or rows for public candidates: nearest-neighbour histograms.
 
-Every row votes for one candidate, and for which one depends on that row and public things only. So replacing it
-takes one vote from a candidate and gives it to another: n · P_n moves by e_i − e_j, Δ₁ = 2, Δ₂ = √2, and never by more.
+Every row votes for one candidate, and for which one depends on that row and public things only. So
+replacing it takes one vote from a candidate and gives it to another: n · P_n moves by e_i − e_j, Δ₁
+= 2, Δ₂ = √2, and never by more.
 """
 
 import math
@@ -16,9 +17,13 @@ from ..accounting.budget import Approximate, Gaussian, Pure
 from .statistic import Statistic
 
 MAX_BLOCK_ENTRIES = 20_000_000  # entries of an array of records × candidates
-MAX_TIED_CANDIDATES = 16  # candidates at the same distance that are looked for before all are compared
+MAX_TIED_CANDIDATES = (
+    16  # candidates at the same distance that are looked for before all are compared
+)
 MAX_COORDINATE = 1e150  # coordinate of a candidate: beyond, squares overflow
-MAX_SCORE = 2**23  # largest whole-number score, so that single precision adds scores without rounding
+MAX_SCORE = (
+    2**23
+)  # largest whole-number score, so that single precision adds scores without rounding
 
 
 class _OneVotePerRow(Statistic):
@@ -40,9 +45,9 @@ def _distinct_candidates(candidates: Array) -> tuple[Array, Array]:
 class Votes(_OneVotePerRow):
     """The share (v,) of rows that are nearest to each public candidate (v, d): by the Euclidean distance.
 
-    Ties go to the smallest index. A row's candidate is found from its own coordinates and the candidates alone, in
-    the same arithmetic whatever other rows there are: Δ₁ = 2, Δ₂ = √2. Source: Gonzalez, Fanti, Ramdas 2025,
-    Algorithm 4.
+    Ties go to the smallest index. A row's candidate is found from its own coordinates and the
+    candidates alone, in the same arithmetic whatever other rows there are: Δ₁ = 2, Δ₂ = √2. Source:
+    Gonzalez, Fanti, Ramdas 2025, Algorithm 4.
     """
 
     candidates: Array
@@ -51,12 +56,17 @@ class Votes(_OneVotePerRow):
         """Raise InputError unless the candidates are finite points."""
         V = self.candidates
         if V.ndim != 2 or not V.size or not (np.abs(V) <= MAX_COORDINATE).all():
-            raise InputError(f"candidates of shape {V.shape} must be finite points (v, d), at least one")
+            raise InputError(
+                f"candidates of shape {V.shape} must be finite points (v, d), at least one"
+            )
 
     def value(self, rows: Rows) -> Array:
         """The shares of the votes (v,)."""
         if rows.values.shape[1] != self.candidates.shape[1]:
-            raise InputError(f"candidates have {self.candidates.shape[1]} coordinates, rows {rows.values.shape[1]}")
+            raise InputError(
+                f"candidates have {self.candidates.shape[1]} coordinates, rows "
+                f"{rows.values.shape[1]}"
+            )
         counts = np.bincount(
             self._nearest_candidates(rows.values), rows.weights, len(self.candidates)
         )  # whole, so exact
@@ -86,11 +96,12 @@ class Votes(_OneVotePerRow):
 class CodeVotes(_OneVotePerRow):
     """The share (v,) of coded rows that are nearest to each public candidate (v, d): by a sum over the columns.
 
-    Column i of a row is first turned into `bins[i]` of its code (public). Two bins differ by `scales[i]` (k_i,), the
-    positions of the bins as whole numbers, |scale − scale'|; or, where that is None, by `unit` if they are different.
-    Ties go to the smallest index. Scores are whole numbers below 2^23, so that one matrix product in single precision
-    computes them exactly, and no row's vote depends on how the product was cut up: Δ₁ = 2, Δ₂ = √2.
-    Raises InputError for candidates outside the bins, or scores too large.
+    Column i of a row is first turned into `bins[i]` of its code (public). Two bins differ by
+    `scales[i]` (k_i,), the positions of the bins as whole numbers, |scale − scale'|; or, where that
+    is None, by `unit` if they are different. Ties go to the smallest index. Scores are whole
+    numbers below 2^23, so that one matrix product in single precision computes them exactly, and no
+    row's vote depends on how the product was cut up: Δ₁ = 2, Δ₂ = √2. Raises InputError for
+    candidates outside the bins, or scores too large.
     """
 
     candidates: Array
@@ -101,25 +112,44 @@ class CodeVotes(_OneVotePerRow):
     def check(self) -> None:
         """Raise InputError unless candidates and scales fit the bins."""
         V = self.candidates
-        if not all(b.ndim == 1 and b.size and b.dtype.kind in "iu" and b.min() >= 0 for b in (*self.bins, V.ravel())):
+        if not all(
+            b.ndim == 1 and b.size and b.dtype.kind in "iu" and b.min() >= 0
+            for b in (*self.bins, V.ravel())
+        ):
             raise InputError("candidates, and the bin of every code, must be whole numbers ≥ 0")
         sizes = self._bin_counts
-        if V.ndim != 2 or not len(V) or V.shape[1] != len(sizes) or (V < 0).any() or (sizes <= V).any():
-            raise InputError(f"candidates of shape {V.shape} must be bins of {len(sizes)} columns, at least one row")
+        if (
+            V.ndim != 2
+            or not len(V)
+            or V.shape[1] != len(sizes)
+            or (V < 0).any()
+            or (sizes <= V).any()
+        ):
+            raise InputError(
+                f"candidates of shape {V.shape} must be bins of {len(sizes)} columns, at least "
+                "one row"
+            )
         known_scales = [np.asarray(s) for s in self.scales if s is not None]
         fits = all(
-            s.dtype.kind == "i" and len(s) == k for s, k in zip(self.scales, sizes, strict=True) if s is not None
+            s.dtype.kind == "i" and len(s) == k
+            for s, k in zip(self.scales, sizes, strict=True)
+            if s is not None
         )
         if not fits or any((np.diff(s) < 0).any() for s in known_scales):
-            raise InputError("the positions of bins must be whole numbers in increasing order, one for each bin")
+            raise InputError(
+                "the positions of bins must be whole numbers in increasing order, one for each bin"
+            )
         max_score = 4 * (self.unit * len(sizes) + sum(int(np.ptp(s)) for s in known_scales))
         if not 0 < self.unit <= max_score < MAX_SCORE:
             raise InputError(f"scores up to {max_score} are outside 1..{MAX_SCORE}")
 
     def value(self, rows: Rows) -> Array:
         """The shares of the votes (v,)."""
-        # A code beyond the bins counts in the last one: an error would reveal that such a record exists.
-        binned = np.column_stack([b.take(rows.values[:, i], mode="clip") for i, b in enumerate(self.bins)])
+        # A code beyond the bins counts in the last one: an error would reveal that such a record
+        # exists.
+        binned = np.column_stack(
+            [b.take(rows.values[:, i], mode="clip") for i, b in enumerate(self.bins)]
+        )
         if math.prod(self._bin_counts) < 2**62:
             cells, distinct_index = np.unique(
                 np.ravel_multi_index(tuple(binned.T), self._bin_counts), return_inverse=True
@@ -129,8 +159,13 @@ class CodeVotes(_OneVotePerRow):
             X, distinct_index = np.unique(binned, axis=0, return_inverse=True)
         weights = np.bincount(distinct_index.ravel(), rows.weights, len(X))
         U, first = _distinct_candidates(self.candidates)
-        features, votes = (self._feature_weights * self._features(U)).T.copy(), np.zeros(len(self.candidates))
-        for start in range(0, len(X), step := max(1, MAX_BLOCK_ENTRIES // max(len(U), features.shape[0]))):
+        features, votes = (
+            (self._feature_weights * self._features(U)).T.copy(),
+            np.zeros(len(self.candidates)),
+        )
+        for start in range(
+            0, len(X), step := max(1, MAX_BLOCK_ENTRIES // max(len(U), features.shape[0]))
+        ):
             block = slice(start, start + step)
             nearest = ((2 * self._features(X[block]) - 1) @ features).argmax(axis=1)
             votes += np.bincount(first[nearest], weights[block], len(votes))

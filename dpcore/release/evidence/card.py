@@ -12,24 +12,34 @@ from ..tiles import predicted_error_tiles
 from . import origin_words
 from .printing import TEMPLATES, ReleaseFacts, render_page
 
-GROUP_FACTS_CAVEAT = "Facts about large groups, also about people outside the table, can still be learned."
+GROUP_FACTS_CAVEAT = (
+    "Facts about large groups, also about people outside the table, can still be learned."
+)
 OTHER_RELEASES_CAVEAT = (
-    "Releases of the same people that are not in this budget record, here or elsewhere, are not counted."
+    "Releases of the same people that are not in this budget record, here or "
+    "elsewhere, are not counted."
 )
 SEVERAL_ROWS_CAVEAT = "Someone with several rows is protected for each, not for all."
 OUTSIDE_PROMISE = "What they reveal about people is outside the promise."
-PEEKED_CAVEAT = f"Ranges or values of columns were filled in from the data without protection. {OUTSIDE_PROMISE}"
+PEEKED_CAVEAT = (
+    "Ranges or values of columns were filled in from the data without protection. "
+    f"{OUTSIDE_PROMISE}"
+)
 LOOKED_AT_DATA_CAVEAT = (
-    "Someone looked at the data before choosing what to release. What the choice itself reveals is not covered."
+    "Someone looked at the data before choosing what to release. What the "
+    "choice itself reveals is not covered."
 )
 FLOAT_NOISE_CAVEAT = (
-    "Noise was drawn with floating-point numbers. What their last digits reveal is outside the promise."
+    "Noise was drawn with floating-point numbers. What their last digits reveal "
+    "is outside the promise."
 )
 SCHEMA_AUTHOR_CAVEAT = (
-    "The schema's author says that ranges or values were measured before. This ledger does not know of it."
+    "The schema's author says that ranges or values were measured before. "
+    "This ledger does not know of it."
 )
 PUBLIC_START_CAVEAT = (
-    "It began at a table that its maker calls public. What that table shows about people is not covered."
+    "It began at a table that its maker calls public. What that table shows "
+    "about people is not covered."
 )
 
 
@@ -37,13 +47,20 @@ def card_page(facts: ReleaseFacts, release: int) -> str:
     """A release's card as an HTML page, from the facts in release.json and its number among those of its data set."""
     means, utility, protects = Promise.of_release(facts), facts["utility"], facts["protects"]
     dataset = facts["dataset"]
-    lifetime = LifetimeBudget(Budget(**dataset["total"]), CompositionRule(dataset["accounting"]), dataset["failure"])
-    release_share = lifetime.composed_cost(events_from_json(facts["promise"]["reserved"])) / lifetime.capacity
+    lifetime = LifetimeBudget(
+        Budget(**dataset["total"]), CompositionRule(dataset["accounting"]), dataset["failure"]
+    )
+    release_share = (
+        lifetime.composed_cost(events_from_json(facts["promise"]["reserved"])) / lifetime.capacity
+    )
     gauge_html, gauge_words, _ = budget_gauge(
-        max(lifetime.used_capacity_share(dataset["spent"]["epsilon"]) - release_share, 0.0), release_share
+        max(lifetime.used_capacity_share(dataset["spent"]["epsilon"]) - release_share, 0.0),
+        release_share,
     )
     counted_noun = unit_noun(protects["rows_per_person"])
-    tiles = predicted_error_tiles(utility["noise"], utility["as_exact_as_sample"], protects["records"], counted_noun)
+    tiles = predicted_error_tiles(
+        utility["noise"], utility["as_exact_as_sample"], protects["records"], counted_noun
+    )
     return render_page(
         TEMPLATES / "card.html",
         **facts,
@@ -69,7 +86,10 @@ def _not_covered(facts: ReleaseFacts) -> list[str]:
         (facts["schema"].get("peeked"), PEEKED_CAVEAT),
         (facts["reason"], LOOKED_AT_DATA_CAVEAT),
         ("floating" in facts["made_by"]["noise"], FLOAT_NOISE_CAVEAT),
-        (any(origin["source"] == origin_words.SCHEMA_AUTHOR for origin in facts["provenance"]), SCHEMA_AUTHOR_CAVEAT),
+        (
+            any(origin["source"] == origin_words.SCHEMA_AUTHOR for origin in facts["provenance"]),
+            SCHEMA_AUTHOR_CAVEAT,
+        ),
         (facts["made_by"]["public_start"], PUBLIC_START_CAVEAT),
     ]
     return [caveat for holds, caveat in caveats if holds]

@@ -13,11 +13,19 @@ from typing import Any
 from .json_claims import SCHEMA_CHECK, strict_json
 from .origin_words import EARLIER_RELEASE, REAL_DATA, THIS_RELEASE, describe_bounds
 from .recount import RELATIVE_TOLERANCE, cost_texts, odds_bound, require, right_guess_chance
-from .release_folder import DATA_FILES, DOCUMENT_FILES, NO_FILE, REQUIRED_FILES, SIGNED, ReleaseFolder
+from .release_folder import (
+    DATA_FILES,
+    DOCUMENT_FILES,
+    NO_FILE,
+    REQUIRED_FILES,
+    SIGNED,
+    ReleaseFolder,
+)
 
 ROW_UNIT = "one row"
 PERSON_UNIT_PATTERN = re.compile(
-    r"all rows of one person, named by the column (?P<column>.+), at most (?P<most>[1-9][0-9]*), chosen by a public "
+    r"all rows of one person, named by the column (?P<column>.+), at most (?P<most>[1-9][0-9]*), "
+    r"chosen by a public "
     r"hash of that person's rows; rows that name nobody count as one person's",
     re.DOTALL,
 )
@@ -27,7 +35,9 @@ GROUP_ERROR_SHARE, COVERED_CELL_SHARE = (
     0.95,
 )  # the half-width of a group's count as a share of it; the share of cells that keeps a width
 NORMAL_MEAN_ERROR = math.sqrt(2 / math.pi)  # of the size of Gaussian noise, in standard deviations
-NORMAL_95_STDDEVS = 1.959963984540054  # standard deviations on either side of 95%, of Gaussian and of Laplace noise
+NORMAL_95_STDDEVS = (
+    1.959963984540054  # standard deviations on either side of 95%, of Gaussian and of Laplace noise
+)
 LAPLACE_95_STDDEVS = -math.log(0.05) / math.sqrt(2)
 MAX_UNPACKED_BYTES = 1 << 30  # bytes of the arrays in tables.npz
 VERSIONED_PROGRAMS = {"privacy-utility-explorer", "python", "numpy", "scipy"}
@@ -44,14 +54,21 @@ def check_files(folder: ReleaseFolder) -> str:
     unexpected = sorted(name for name in file_hashes if name not in DATA_FILES | DOCUMENT_FILES)
     require(not unexpected, f"no file of a release: {', '.join(unexpected)[:300]}")
     irregular_files = sorted(
-        name for name, value in [*file_hashes.items(), (SIGNED, folder.signature_hash)] if value == NO_FILE
+        name
+        for name, value in [*file_hashes.items(), (SIGNED, folder.signature_hash)]
+        if value == NO_FILE
     )
-    require(not irregular_files, f"a link, a folder or a device in place of a file: {', '.join(irregular_files)}")
+    require(
+        not irregular_files,
+        f"a link, a folder or a device in place of a file: {', '.join(irregular_files)}",
+    )
     missing_files = sorted(REQUIRED_FILES - file_hashes.keys())
     require(not missing_files, f"missing: {', '.join(missing_files)}")
     signed_hashes = folder.signature["files"]
     differing_files = sorted(
-        name for name in signed_hashes.keys() | file_hashes.keys() if signed_hashes.get(name) != file_hashes.get(name)
+        name
+        for name in signed_hashes.keys() | file_hashes.keys()
+        if signed_hashes.get(name) != file_hashes.get(name)
     )
     require(not differing_files, f"changed, missing or added: {', '.join(differing_files)[:300]}")
     return f"{len(file_hashes)} files are as they were signed"
@@ -62,19 +79,32 @@ def check_claim(folder: ReleaseFolder) -> str:
     facts = folder.facts
     data_hashes = {name: value for name, value in folder.hashes.items() if name in DATA_FILES}
     differing_files = sorted(
-        name for name in data_hashes.keys() | facts["files"].keys() if data_hashes.get(name) != facts["files"].get(name)
+        name
+        for name in data_hashes.keys() | facts["files"].keys()
+        if data_hashes.get(name) != facts["files"].get(name)
     )
-    require(not differing_files, f"release.json names other files: {', '.join(differing_files)[:300]}")
+    require(
+        not differing_files, f"release.json names other files: {', '.join(differing_files)[:300]}"
+    )
     schema = json.dumps(facts["schema"], sort_keys=True).encode()
-    require(hashlib.sha256(schema).hexdigest() == facts["schema_sha256"], "the schema is not the one of its SHA-256")
+    require(
+        hashlib.sha256(schema).hexdigest() == facts["schema_sha256"],
+        "the schema is not the one of its SHA-256",
+    )
     unknown = facts["versions"].keys() ^ VERSIONED_PROGRAMS
     require(not unknown, f"versions are of other programs: {', '.join(sorted(unknown))[:200]}")
     _check_schema(folder)
     _check_unit(facts["protects"])
     start = facts["made_by"]["start"]
-    require((start is not None) == facts["made_by"]["public_start"], "the public start contradicts itself")
+    require(
+        (start is not None) == facts["made_by"]["public_start"],
+        "the public start contradicts itself",
+    )
     if facts["promise"]["delta"] == 0:
-        require("floating" not in facts["made_by"]["noise"], "noise in floating point keeps no promise at δ = 0")
+        require(
+            "floating" not in facts["made_by"]["noise"],
+            "noise in floating point keeps no promise at δ = 0",
+        )
     return "release.json names the data files and the schema that are here"
 
 
@@ -85,12 +115,21 @@ def _check_schema(folder: ReleaseFolder) -> None:
     require(bool(schema["columns"]), "the schema has no columns")
     for name, column in schema["columns"].items():
         range_keys = [column.keys() & {"values", "edges", "low", "high"}]
-        require(range_keys[0] in ({"values"}, {"edges"}, {"low", "high"}), f"column {name[:80]!r} has no one range")
+        require(
+            range_keys[0] in ({"values"}, {"edges"}, {"low", "high"}),
+            f"column {name[:80]!r} has no one range",
+        )
         edges = column.get("edges", [])
-        require(all(a < b for a, b in zip(edges, edges[1:])), f"column {name[:80]!r}: its edges do not rise")  # noqa: B905
+        require(
+            all(a < b for a, b in zip(edges, edges[1:])),
+            f"column {name[:80]!r}: its edges do not rise",
+        )  # noqa: B905
         if "low" in column:
             ends = (column["low"], column["high"])
-            require(all(end == int(end) for end in ends) and ends[0] <= ends[1], f"column {name[:80]!r}: low and high")
+            require(
+                all(end == int(end) for end in ends) and ends[0] <= ends[1],
+                f"column {name[:80]!r}: low and high",
+            )
     measured = schema.get("measured", [])
     require(set(measured) <= schema["columns"].keys(), "a measured column is not in the schema")
     measured_here = [finding["column"] for finding in facts["measured"]]
@@ -107,17 +146,27 @@ def _check_schema(folder: ReleaseFolder) -> None:
         SCHEMA_CHECK(schema_file, "schema.json")
         require(schema_file == schema, "schema.json is not the schema of this release")
     _check_provenance(facts, folder.account)
-    require(bounds == describe_bounds(facts["provenance"]), "the words on bounds contradict where they come from")
+    require(
+        bounds == describe_bounds(facts["provenance"]),
+        "the words on bounds contradict where they come from",
+    )
     if schema.get("peeked"):
-        require(bool(facts["reason"].strip()), "bounds were filled in from the data, and no reason is given")
+        require(
+            bool(facts["reason"].strip()),
+            "bounds were filled in from the data, and no reason is given",
+        )
 
 
 def _check_provenance(facts: dict, account: dict) -> None:
     """Raise WrongError where a column's origin contradicts the schema, this release or the account."""
     schema, origins = facts["schema"], {item["column"]: item for item in facts["provenance"]}
-    require(list(origins) == [each["column"] for each in facts["provenance"]], "a column has two origins")
     require(
-        origins.keys() == schema["columns"].keys(), "the columns whose origin is stated are not those of the schema"
+        list(origins) == [each["column"] for each in facts["provenance"]],
+        "a column has two origins",
+    )
+    require(
+        origins.keys() == schema["columns"].keys(),
+        "the columns whose origin is stated are not those of the schema",
     )
     measured_here = {each["column"] for each in facts["measured"]}
     earlier_entries = {row["entry"] for row in account["releases"][:-1]}
@@ -125,16 +174,25 @@ def _check_provenance(facts: dict, account: dict) -> None:
         source, entry = origin["source"], origin["entry"]
         column = f"column {name[:80]!r}"
         require(
-            (source == REAL_DATA) == bool(schema.get("peeked")), f"{column}: whether it was filled in from the data"
+            (source == REAL_DATA) == bool(schema.get("peeked")),
+            f"{column}: whether it was filled in from the data",
         )
-        require((source == THIS_RELEASE) == (name in measured_here), f"{column}: whether this release measured it")
+        require(
+            (source == THIS_RELEASE) == (name in measured_here),
+            f"{column}: whether this release measured it",
+        )
         is_protected = source in (THIS_RELEASE, EARLIER_RELEASE)
         require(
-            is_protected == (name in schema.get("measured", [])), f"{column}: whether it was measured with protection"
+            is_protected == (name in schema.get("measured", [])),
+            f"{column}: whether it was measured with protection",
         )
-        require((entry is not None) == (source == EARLIER_RELEASE), f"{column}: an entry is that of an earlier release")
         require(
-            entry is None or entry in earlier_entries, f"{column}: entry {entry} is no earlier release of this account"
+            (entry is not None) == (source == EARLIER_RELEASE),
+            f"{column}: an entry is that of an earlier release",
+        )
+        require(
+            entry is None or entry in earlier_entries,
+            f"{column}: entry {entry} is no earlier release of this account",
         )
 
 
@@ -143,7 +201,9 @@ def _check_unit(protects: dict) -> None:
     unit, rows_per_person = protects["unit"], protects["rows_per_person"]
     require(rows_per_person <= protects["records"], "a person has more rows than there are")
     person = PERSON_UNIT_PATTERN.fullmatch(unit)
-    require(unit == ROW_UNIT or person is not None, "it protects something that this file does not know")
+    require(
+        unit == ROW_UNIT or person is not None, "it protects something that this file does not know"
+    )
     if person is not None:
         require(
             int(person["most"]) == rows_per_person,
@@ -151,9 +211,13 @@ def _check_unit(protects: dict) -> None:
         )
     row_words = "rows" if person is None else "rows after that choice"
     expected_neighbours = (
-        f"tables that differ in {unit}, replaced by any others, and have as many {row_words}; n is public"
+        f"tables that differ in {unit}, replaced by any others, and have as "
+        f"many {row_words}; n is public"
     )
-    require(protects["neighbours"] == expected_neighbours, "the neighbouring tables are not those of whom it protects")
+    require(
+        protects["neighbours"] == expected_neighbours,
+        "the neighbouring tables are not those of whom it protects",
+    )
 
 
 def check_promise(folder: ReleaseFolder) -> str:
@@ -167,9 +231,14 @@ def check_promise(folder: ReleaseFolder) -> str:
         "except": exception_probability,
     }
     for name, value in expected.items():
-        require(nearly_equal(means[name], value), f"{name} = {value:.8g}; {means[name]:.8g} is stated")
+        require(
+            nearly_equal(means[name], value), f"{name} = {value:.8g}; {means[name]:.8g} is stated"
+        )
     expected_costs = cost_texts(promise["charges"], promise["accounting"])
-    require(promise["cost"] in expected_costs, f"the cost is {min(expected_costs)}; {promise['cost']} is stated")
+    require(
+        promise["cost"] in expected_costs,
+        f"the cost is {min(expected_costs)}; {promise['cost']} is stated",
+    )
     return (
         f"a guess is right at most {100 * means['guess']:.4g} times in 100, the odds rise at most "
         f"{odds_factor:.4g} times"
@@ -185,11 +254,26 @@ class AnswersSummary:
         self.half_widths: list[float] = []  # of intervals that end within 0 and 1
         rows = csv.reader(folder.lines("answers.csv"), strict=True)
         header = next(rows, [])
-        require(header[:2] == ["query", "answer"] and len(set(header)) == len(header), "answers.csv has other columns")
-        allowed_columns = {"noisy_answer", "standard_error", "low", "high", "population_low", "population_high"}
-        require(set(header[2:]) <= allowed_columns, "answers.csv has columns that this file does not know")
+        require(
+            header[:2] == ["query", "answer"] and len(set(header)) == len(header),
+            "answers.csv has other columns",
+        )
+        allowed_columns = {
+            "noisy_answer",
+            "standard_error",
+            "low",
+            "high",
+            "population_low",
+            "population_high",
+        }
+        require(
+            set(header[2:]) <= allowed_columns,
+            "answers.csv has columns that this file does not know",
+        )
         for row in rows:
-            require(len(row) == len(header), f"answers.csv: line {rows.line_num} has {len(row)} values")
+            require(
+                len(row) == len(header), f"answers.csv: line {rows.line_num} has {len(row)} values"
+            )
             self._add(dict(zip(header, row, strict=True)))
         require(all(map(math.isfinite, self.errors)), "answers.csv: a standard error is no number")
 
@@ -208,20 +292,33 @@ class AnswersSummary:
 
 def _parse_finite(number_text: str) -> float:
     value = float(number_text)
-    require(math.isfinite(value) and len(number_text) < 100, f"answers.csv: {number_text[:40]} is no number")
+    require(
+        math.isfinite(value) and len(number_text) < 100,
+        f"answers.csv: {number_text[:40]} is no number",
+    )
     return value
 
 
 def check_answers(folder: ReleaseFolder) -> str:
     """The numbers about answers and their use follow from answers.csv and tables.npz."""
     facts = folder.facts
-    answers, utility, records = AnswersSummary(folder), facts["utility"], facts["protects"]["records"]
+    answers, utility, records = (
+        AnswersSummary(folder),
+        facts["utility"],
+        facts["protects"]["records"],
+    )
     require(answers.count == facts["queries"]["count"], f"{answers.count} answers are there")
     stated_errors, errors = facts["errors"], answers.errors
-    require((stated_errors is None) == (not errors), "release.json contradicts answers.csv about standard errors")
+    require(
+        (stated_errors is None) == (not errors),
+        "release.json contradicts answers.csv about standard errors",
+    )
     if stated_errors is not None:
         numbers = (stated_errors["answers"], stated_errors["measured"])
-        require(numbers == (answers.count, len(errors)), f"{len(errors)} of {answers.count} answers were measured")
+        require(
+            numbers == (answers.count, len(errors)),
+            f"{len(errors)} of {answers.count} answers were measured",
+        )
         ends_match = nearly_equal(stated_errors["least"], min(errors)) and nearly_equal(
             stated_errors["most"], max(errors)
         )
@@ -236,26 +333,38 @@ def check_answers(folder: ReleaseFolder) -> str:
 def _check_noise(utility: dict, answers: AnswersSummary, errors: list, records: int) -> None:
     """Raise WrongError for sizes of noise, or a sample, that intervals or the `errors` of tables contradict."""
     noise, sample_share = utility["noise"], utility["as_exact_as_sample"]
-    require((noise is None) == (sample_share is None), "the size of the noise and the sample do not go together")
+    require(
+        (noise is None) == (sample_share is None),
+        "the size of the noise and the sample do not go together",
+    )
     if noise is None or sample_share is None:
         return
     typical, largest = noise
-    possible_limits = [z * error for error in errors for z in (NORMAL_95_STDDEVS, LAPLACE_95_STDDEVS)]
+    possible_limits = [
+        z * error for error in errors for z in (NORMAL_95_STDDEVS, LAPLACE_95_STDDEVS)
+    ]
     require(
-        any(nearly_equal(largest, size) for size in possible_limits), f"no table's noise keeps within {largest:.6g}"
+        any(nearly_equal(largest, size) for size in possible_limits),
+        f"no table's noise keeps within {largest:.6g}",
     )
     require(
         NORMAL_MEAN_ERROR * min(errors[1:], default=0.0) <= typical * (1 + RELATIVE_TOLERANCE),
         f"every answer is off by more than {typical:.6g}",
     )
     widest = max(answers.half_widths, default=largest)
-    require(widest <= largest * (1 + RELATIVE_TOLERANCE), f"an answer is off by up to {widest:.6g}, not {largest:.6g}")
+    require(
+        widest <= largest * (1 + RELATIVE_TOLERANCE),
+        f"an answer is off by up to {widest:.6g}, not {largest:.6g}",
+    )
     require(
         typical <= largest * NORMAL_MEAN_ERROR / NORMAL_95_STDDEVS * (1 + RELATIVE_TOLERANCE),
         "the typical error exceeds what 19 of 20 answers keep",
     )
     if len(answers.half_widths) == answers.count:  # else what is cut off at 0 or 1 is not known
-        require(nearly_equal(widest, largest), f"19 of 20 answers are within {widest:.6g}, not {largest:.6g}")
+        require(
+            nearly_equal(widest, largest),
+            f"19 of 20 answers are within {widest:.6g}, not {largest:.6g}",
+        )
         means = [
             math.fsum(answers.half_widths) / answers.count / z * NORMAL_MEAN_ERROR
             for z in (NORMAL_95_STDDEVS, LAPLACE_95_STDDEVS)
@@ -269,7 +378,9 @@ def _check_noise(utility: dict, answers: AnswersSummary, errors: list, records: 
     if spread == 0 or worst == 0:
         return
     # Σ errors² lies between m mean² and m mean · worst, as no error exceeds the worst.
-    low, high = (spread / (answers.count * mean * most * (records - 1) + spread) for most in (worst, mean))
+    low, high = (
+        spread / (answers.count * mean * most * (records - 1) + spread) for most in (worst, mean)
+    )
     require(
         low * (1 - RELATIVE_TOLERANCE) <= sample_share <= high * (1 + RELATIVE_TOLERANCE),
         f"as exact as {low:.4g} to {high:.4g} of the rows",
@@ -278,14 +389,19 @@ def _check_noise(utility: dict, answers: AnswersSummary, errors: list, records: 
 
 def _check_uses(utility: dict, half_widths: list, records: int) -> None:
     """Raise WrongError unless what a release is good for follows from its noisy tables, as its sentence says."""
-    require(utility["tolerance"] == GOOD_USE_TOLERANCE, f"uses are called good at {GOOD_USE_TOLERANCE}")
+    require(
+        utility["tolerance"] == GOOD_USE_TOLERANCE, f"uses are called good at {GOOD_USE_TOLERANCE}"
+    )
     sentences = [
         f"{label}: {' and '.join(phrases)}."
         for label, phrases in (("Good for", utility["good_for"]), ("Not for", utility["not_for"]))
         if phrases
     ]
     unknown = "How exact the answers are is not known before they are compared with the table."
-    require(utility["sentence"] == (" ".join(sentences) or unknown), "the sentence on use contradicts its own lists")
+    require(
+        utility["sentence"] == (" ".join(sentences) or unknown),
+        "the sentence on use contradicts its own lists",
+    )
     expected_uses = [
         _expected_uses(half_widths, z, records) for z in (NORMAL_95_STDDEVS, LAPLACE_95_STDDEVS)
     ]  # what noise it is tables.npz does not say
@@ -305,7 +421,11 @@ def _covering_errors(variances: dict, column_sizes: list) -> list[float | None]:
             for axes in axis_sets
             if axes in variances
         )
-        covered_cells, needed_cells, half_width = 0, COVERED_CELL_SHARE * sum(cell_counts.values()), None
+        covered_cells, needed_cells, half_width = (
+            0,
+            COVERED_CELL_SHARE * sum(cell_counts.values()),
+            None,
+        )
         for error, count in errors:
             covered_cells += count
             if covered_cells >= needed_cells:
@@ -320,7 +440,9 @@ def _cell_standard_error(axes: tuple, variances: dict, column_sizes: list) -> fl
     total = 0.0
     for axis_count in range(1, len(axes) + 1):
         for S in combinations(axes, axis_count):
-            total += variances.get(S, 0.0) * math.prod(column_sizes[a] * (column_sizes[a] - 1) for a in S)
+            total += variances.get(S, 0.0) * math.prod(
+                column_sizes[a] * (column_sizes[a] - 1) for a in S
+            )
     return math.sqrt(total) / math.prod(column_sizes[a] for a in axes)
 
 
@@ -332,15 +454,26 @@ def _read_variances(folder: ReleaseFolder) -> tuple[dict, list]:
     column_sizes = [_column_size(column) for column in columns]
     content = io.BytesIO(folder.read("tables.npz"))
     with zipfile.ZipFile(content) as archive:
-        require({"sets.npy", "parts.npy", "variances.npy"} <= set(archive.namelist()), "tables.npz has other arrays")
-        require(sum(entry.file_size for entry in archive.infolist()) <= MAX_UNPACKED_BYTES, "tables.npz is too large")
+        require(
+            {"sets.npy", "parts.npy", "variances.npy"} <= set(archive.namelist()),
+            "tables.npz has other arrays",
+        )
+        require(
+            sum(entry.file_size for entry in archive.infolist()) <= MAX_UNPACKED_BYTES,
+            "tables.npz is too large",
+        )
     content.seek(0)
     with np.load(content, allow_pickle=False) as arrays:
         sets, variances = arrays["sets"], arrays["variances"]
         kinds = (sets.dtype.kind, variances.dtype.kind, arrays["parts"].dtype.kind)
-    has_right_shapes = sets.ndim == 2 and sets.shape[1] == len(column_sizes) and variances.shape == sets.shape[:1]
+    has_right_shapes = (
+        sets.ndim == 2 and sets.shape[1] == len(column_sizes) and variances.shape == sets.shape[:1]
+    )
     require(has_right_shapes and kinds == ("u", "f", "f"), "tables.npz does not fit the schema")
-    require(bool((variances >= 0).all() and np.isfinite(variances).all()), "tables.npz: a variance is no number")
+    require(
+        bool((variances >= 0).all() and np.isfinite(variances).all()),
+        "tables.npz: a variance is no number",
+    )
     variance_by_axes: dict[Any, float] = {}
     for row, variance in zip(sets, variances.tolist(), strict=True):
         variance_by_axes[tuple(int(a) for a in np.flatnonzero(row))] = variance
@@ -364,12 +497,16 @@ def _expected_uses(half_widths: list, stddevs: float, records: int) -> tuple:
     for half_width, column_word in zip(half_widths, ("one", "two"), strict=True):
         if half_width is None:
             continue
-        (good_counts if stddevs * half_width <= GOOD_USE_TOLERANCE else bad_counts).append(column_word)
+        (good_counts if stddevs * half_width <= GOOD_USE_TOLERANCE else bad_counts).append(
+            column_word
+        )
         group_size = math.ceil(stddevs * half_width * records / GROUP_ERROR_SHARE)
     phrases = [_share_phrases(ways) for ways in (good_counts, bad_counts)]
     if group_size is not None:
         rounding_step = 10 ** max(len(str(group_size)) - 2, 0)
-        group_phrase = f"groups under {math.ceil(group_size / rounding_step) * rounding_step:,} rows"
+        group_phrase = (
+            f"groups under {math.ceil(group_size / rounding_step) * rounding_step:,} rows"
+        )
         phrases[1].append(group_phrase if group_size < records else "groups of any size")
     return (*phrases, group_size)
 
@@ -377,4 +514,6 @@ def _expected_uses(half_widths: list, stddevs: float, records: int) -> tuple:
 def _share_phrases(column_words: list) -> list:
     """A phrase for shares by this many columns; empty for none."""
     column = "column" if column_words == ["one"] else "columns"
-    return [f"shares by {' or '.join(column_words)} {column} within 1 point"] if column_words else []
+    return (
+        [f"shares by {' or '.join(column_words)} {column} within 1 point"] if column_words else []
+    )

@@ -1,6 +1,7 @@
 """What the pages of a release say in numbers, compared with release.json; `verify.py` holds a copy of this.
 
-The words of a page are its owner's. The numbers of the promise in it are those of release.json, in each place.
+The words of a page are its owner's. The numbers of the promise in it are those of release.json, in
+each place.
 """
 
 import html
@@ -13,7 +14,8 @@ from .release_folder import ReleaseFolder
 PAGES = ("card.html", "proof.html", "review.html")
 # In tags only: a name of a column may be any text, but its < and > are escaped.
 ACTIVE_CONTENT = re.compile(
-    r"<\s*(?:script|iframe|object|embed|img|link|base|form|input|template)\b|<[^>]*(?:\son\w+\s*=|javascript:)", re.I
+    r"<\s*(?:script|iframe|object|embed|img|link|base|form|input|template)\b|<[^>]*(?:\son\w+\s*=|javascript:)",
+    re.I,
 )
 HIDDEN_CONTENT = re.compile(
     r"<!--|<[^>]*(?:\shidden\b|display\s*:\s*none|visibility\s*:|font-size\s*:|opacity\s*:)", re.I
@@ -37,7 +39,9 @@ def check_documents(folder: ReleaseFolder) -> str:
     epsilon, delta = promise["epsilon"], promise["delta"]
     chance = right_guess_chance(promise["reserved"], epsilon, delta)
     factor, _ = odds_bound(epsilon, delta)
-    posterior_suspicion = PRIOR_SUSPICION * factor / (PRIOR_SUSPICION * factor + 1 - PRIOR_SUSPICION)
+    posterior_suspicion = (
+        PRIOR_SUSPICION * factor / (PRIOR_SUSPICION * factor + 1 - PRIOR_SUSPICION)
+    )
     digits = 0 if 0.51 <= chance <= 0.99 else 1
     expected = {
         GUESS_PATTERN: f"{_round_percent_up(chance, digits):g}",
@@ -47,12 +51,21 @@ def check_documents(folder: ReleaseFolder) -> str:
         page_text = _visible_text(pages[name])
         for pattern, value in expected.items():
             matches = re.findall(pattern, page_text)
-            require(set(matches) == {value}, f"{name} says {', '.join(matches)[:80]} where {value} follows")
+            require(
+                set(matches) == {value},
+                f"{name} says {', '.join(matches)[:80]} where {value} follows",
+            )
     total_text = f"≤ {epsilon:g} at δ = {_format_brief(delta)}."
-    require(total_text in _visible_text(pages["proof.html"]), f"proof.html does not end with ε {total_text}")
+    require(
+        total_text in _visible_text(pages["proof.html"]),
+        f"proof.html does not end with ε {total_text}",
+    )
     entry = folder.read("registry.yaml").decode("utf-8")
     numbers = dict(re.findall(r"^      (epsilon|delta): (\S+)$", entry, re.MULTILINE))
-    same_promise = {name: float(value) for name, value in numbers.items()} == {"epsilon": epsilon, "delta": delta}
+    same_promise = {name: float(value) for name, value in numbers.items()} == {
+        "epsilon": epsilon,
+        "delta": delta,
+    }
     require(same_promise, "registry.yaml states another promise")
     return "the card, the proof, the review and the registry's entry state this promise"
 
@@ -81,9 +94,13 @@ def _check_rows(folder: ReleaseFolder, card: str) -> None:
         cell_values = [cell_value for row_name, cell_value in rows if row_name == name]
         starts_right = len(cell_values) == 1 and cell_values[0].startswith(_collapse_spaces(value))
         is_right = starts_right and (
-            name in ("All releases together", "About whom") or cell_values[0] == _collapse_spaces(value)
+            name in ("All releases together", "About whom")
+            or cell_values[0] == _collapse_spaces(value)
         )
-        require(is_right, f"card.html: {name}: {'; '.join(cell_values)[:100]} where {value[:100]} follows")
+        require(
+            is_right,
+            f"card.html: {name}: {'; '.join(cell_values)[:100]} where {value[:100]} follows",
+        )
 
 
 def _visible_text(page: str) -> str:

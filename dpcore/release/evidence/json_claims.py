@@ -1,7 +1,8 @@
 """The fields that the JSON files of a release may hold, each with its kind and range; `verify.py` holds a copy of this.
 
-The lists are closed: a field that stands in none of them is refused, as is one that is missing. A new field is added
-here, to RELEASE, ACCOUNT or SIGNATURE, and nowhere else; where it is a number, `verifier` recomputes it too.
+The lists are closed: a field that stands in none of them is refused, as is one that is missing. A
+new field is added here, to RELEASE, ACCOUNT or SIGNATURE, and nowhere else; where it is a number,
+`verifier` recomputes it too.
 """
 
 import json
@@ -29,14 +30,16 @@ HASH_PATTERN = re.compile(r"[0-9a-f]{64}")
 LEDGER_ID_PATTERN = re.compile(r"[0-9a-f]{16}")
 TIME_PATTERN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00")
 
-ValueCheck = Callable[[Any, str], None]  # raises WrongError for a value that it refuses; the text says where it stands
+ValueCheck = Callable[
+    [Any, str], None
+]  # raises WrongError for a value that it refuses; the text says where it stands
 
 
 def strict_json(content: bytes, name: str) -> Any:
     """Return what a JSON file says; WrongError for what two readers may read differently.
 
-    That is: text that is not UTF-8, NaN and infinities, numbers beyond the range of floats or of very many digits, and
-    a key that stands twice in one object.
+    That is: text that is not UTF-8, NaN and infinities, numbers beyond the range of floats or of
+    very many digits, and a key that stands twice in one object.
     """
 
     def parse_float(text: str) -> float:
@@ -45,7 +48,10 @@ def strict_json(content: bytes, name: str) -> Any:
         return value
 
     def parse_int(text: str) -> int:
-        require(len(text) <= MAX_NUMBER_DIGITS, f"{name}: a number has more than {MAX_NUMBER_DIGITS} digits")
+        require(
+            len(text) <= MAX_NUMBER_DIGITS,
+            f"{name}: a number has more than {MAX_NUMBER_DIGITS} digits",
+        )
         return int(text)
 
     def unique_keys(pairs: list) -> dict:
@@ -73,7 +79,9 @@ def raise_wrong_value(value: Any, field_path: str, expected: str) -> None:
     raise WrongError(f"{field_path} = {repr(value)[:60]} is not {expected}")
 
 
-def text_check(max_chars: int = MAX_SHORT_TEXT_CHARS, pattern: re.Pattern | None = None) -> ValueCheck:
+def text_check(
+    max_chars: int = MAX_SHORT_TEXT_CHARS, pattern: re.Pattern | None = None
+) -> ValueCheck:
     """Return the check of a text: Unicode, not too long, and of this pattern."""
 
     def check(value: Any, field_path: str) -> None:
@@ -87,7 +95,9 @@ def text_check(max_chars: int = MAX_SHORT_TEXT_CHARS, pattern: re.Pattern | None
     return check
 
 
-def number_check(low: float, high: float, *, exclude_low: bool = False, exclude_high: bool = False) -> ValueCheck:
+def number_check(
+    low: float, high: float, *, exclude_low: bool = False, exclude_high: bool = False
+) -> ValueCheck:
     """Return the check of a number from low to high; `exclude_low` and `exclude_high` leave out the ends themselves."""
 
     def check(value: Any, field_path: str) -> None:
@@ -118,7 +128,9 @@ def choice_check(*allowed: Any) -> ValueCheck:
     return check
 
 
-def list_check(item_check: ValueCheck, min_count: int = 0, max_count: int = MAX_LIST_ITEMS) -> ValueCheck:
+def list_check(
+    item_check: ValueCheck, min_count: int = 0, max_count: int = MAX_LIST_ITEMS
+) -> ValueCheck:
     """Return the check of a list of values that all pass one check."""
 
     def check(value: Any, field_path: str) -> None:
@@ -130,7 +142,9 @@ def list_check(item_check: ValueCheck, min_count: int = 0, max_count: int = MAX_
     return check
 
 
-def object_check(required: dict[str, ValueCheck], optional: dict[str, ValueCheck] | None = None) -> ValueCheck:
+def object_check(
+    required: dict[str, ValueCheck], optional: dict[str, ValueCheck] | None = None
+) -> ValueCheck:
     """Return the check of an object with exactly these fields, of which some may be missing."""
     field_checks = required | (optional or {})
 
@@ -140,8 +154,12 @@ def object_check(required: dict[str, ValueCheck], optional: dict[str, ValueCheck
         missing = [name for name in required if name not in value]
         require(not missing, f"{field_path}: the field {', '.join(missing)[:100]} is missing")
         unknown = [name for name in value if name not in field_checks]
-        unknown_field_hint = "this copy of verify.py does not know it; a newer program may have written it"
-        require(not unknown, f"{field_path}: the field {', '.join(unknown)[:100]}: {unknown_field_hint}")
+        unknown_field_hint = (
+            "this copy of verify.py does not know it; a newer program may have written it"
+        )
+        require(
+            not unknown, f"{field_path}: the field {', '.join(unknown)[:100]}: {unknown_field_hint}"
+        )
         for name, item in value.items():
             field_checks[name](item, f"{field_path}.{name}")
 
@@ -192,7 +210,9 @@ def check_event(value: Any, field_path: str) -> None:
         raise_wrong_value(value, field_path, f"an event of the kind {', '.join(EVENT_SIZES)}")
     is_sampler_error = value["kind"] == "Drawn"
     size_check = (
-        number_check(0, 1, exclude_high=True) if is_sampler_error else number_check(0, MAX_EVENT_SIZE, exclude_low=True)
+        number_check(0, 1, exclude_high=True)
+        if is_sampler_error
+        else number_check(0, MAX_EVENT_SIZE, exclude_low=True)
     )
     field_checks = {
         "kind": text_check(),
@@ -272,7 +292,11 @@ PUBLIC_START_CHECK = object_check(
     }
 )
 ORIGIN_CHECK = object_check(
-    {"column": LONG_TEXT_CHECK, "source": choice_check(*SOURCES), "entry": any_check(check_null, whole_number_check(1))}
+    {
+        "column": LONG_TEXT_CHECK,
+        "source": choice_check(*SOURCES),
+        "entry": any_check(check_null, whole_number_check(1)),
+    }
 )
 RELEASE_CHECK = object_check(
     {
@@ -324,7 +348,9 @@ RELEASE_CHECK = object_check(
         "plan": object_check(
             {
                 "choices": list_check(
-                    object_check({"name": text_check(), "value": SETTING_CHECK, "why": LONG_TEXT_CHECK})
+                    object_check(
+                        {"name": text_check(), "value": SETTING_CHECK, "why": LONG_TEXT_CHECK}
+                    )
                 )
             }
         ),
@@ -338,14 +364,21 @@ RELEASE_CHECK = object_check(
                 "noise": LONG_TEXT_CHECK,
             }
         ),
-        "queries": object_check({"asked": list_check(LONG_TEXT_CHECK, min_count=1), "count": whole_number_check(1)}),
+        "queries": object_check(
+            {"asked": list_check(LONG_TEXT_CHECK, min_count=1), "count": whole_number_check(1)}
+        ),
         "schema": SCHEMA_CHECK,
         "schema_sha256": HASH_CHECK,
         "bounds": LONG_TEXT_CHECK,
         "provenance": list_check(ORIGIN_CHECK, min_count=1, max_count=MAX_COLUMNS),
         "measured": list_check(
             object_check(
-                {"column": LONG_TEXT_CHECK, "found": LONG_TEXT_CHECK, "nothing": FLAG_CHECK, "tag": text_check()}
+                {
+                    "column": LONG_TEXT_CHECK,
+                    "found": LONG_TEXT_CHECK,
+                    "nothing": FLAG_CHECK,
+                    "tag": text_check(),
+                }
             ),
             max_count=MAX_COLUMNS,
         ),
@@ -371,7 +404,10 @@ RELEASE_CHECK = object_check(
                 "smallest_group": any_check(check_null, whole_number_check(0)),
                 "sentence": LONG_TEXT_CHECK,
                 "as_exact_as_sample": any_check(check_null, SHARE_CHECK),
-                "noise": any_check(check_null, list_check(number_check(0, MAX_EVENT_SIZE), min_count=2, max_count=2)),
+                "noise": any_check(
+                    check_null,
+                    list_check(number_check(0, MAX_EVENT_SIZE), min_count=2, max_count=2),
+                ),
             }
         ),
     }

@@ -11,7 +11,8 @@ def group_origins(origins: list[dict]) -> list[tuple[str, int | None, list[str]]
     """Return each source and entry with the names of its columns, in the order of SOURCES.
 
     Args:
-        origins: what release.json says under "provenance": column, source, and the entry of an earlier release.
+        origins: what release.json says under "provenance": column, source, and the entry of an
+            earlier release.
 
     """
     columns: dict[tuple[str, int | None], list[str]] = {}
@@ -37,5 +38,9 @@ def _describe_columns(source: str, entry: int | None, names: list[str]) -> str:
     columns = ", ".join(names)
     if source == SCHEMA_AUTHOR:
         return f"{STATED_TEXT}: {columns}"
-    release = "this release" if source == THIS_RELEASE else f"an earlier release, entry {entry} of the ledger"
+    release = (
+        "this release"
+        if source == THIS_RELEASE
+        else f"an earlier release, entry {entry} of the ledger"
+    )
     return f"measured from the data, protected, with {release}: {columns}"

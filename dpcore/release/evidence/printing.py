@@ -1,7 +1,7 @@
 """Documents made from the templates in the folder beside this file; pages to print are whole in one file each.
 
-Every value that a page shows is escaped and stands in <bdi>, so that a hostile column name neither runs nor
-reorders the line around it.
+Every value that a page shows is escaped and stands in <bdi>, so that a hostile column name neither
+runs nor reorders the line around it.
 """
 
 from collections.abc import Callable
@@ -27,15 +27,24 @@ def render_template(
     template: Path, format_value: Callable[[Any], str], values: Json, *, autoescape: bool = False
 ) -> str:
     """The text of a template: `format_value` makes of every value what is written; a value that is missing is an error."""
-    return _environment(template.parent, format_value, autoescape).get_template(template.name).render(values)
+    return (
+        _environment(template.parent, format_value, autoescape)
+        .get_template(template.name)
+        .render(values)
+    )
 
 
 @cache
 def _environment(folder: Path, format_value: Callable[[Any], str], autoescape: bool) -> Environment:
     """The reader of the templates of a folder, and of the frame; it keeps those that it has read."""
     return Environment(
-        loader=FileSystemLoader([folder, TEMPLATES]), autoescape=autoescape, finalize=format_value,
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+        loader=FileSystemLoader([folder, TEMPLATES]),
+        autoescape=autoescape,
+        finalize=format_value,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
 
 

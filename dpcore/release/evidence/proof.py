@@ -1,7 +1,7 @@
 """The proof of a plan's promise, written down from the plan and the docstrings of what it uses.
 
-Statistic → sensitivity → charge → total: each derivation stands beside the code that relies on it, and is quoted here,
-so that a proof cannot speak of another program than the one that runs.
+Statistic → sensitivity → charge → total: each derivation stands beside the code that relies on it,
+and is quoted here, so that a proof cannot speak of another program than the one that runs.
 """
 
 import inspect
@@ -38,23 +38,39 @@ from .printing import TEMPLATES, render_page
 
 SENSITIVITY_SYMBOLS = {"l1": "Δ₁", "l2": "Δ₂", "sensitivity": "Δ", "clip": "C"}
 SPEND_NAMES: dict[type, str] = {
-    Gaussian: "Gaussian noise", Pure: "pure differential privacy", BoundedRange: "exponential mechanism",
-    Approximate: "approximate differential privacy", SubsampledGaussian: "Gaussian noise on a random sample",
+    Gaussian: "Gaussian noise",
+    Pure: "pure differential privacy",
+    BoundedRange: "exponential mechanism",
+    Approximate: "approximate differential privacy",
+    SubsampledGaussian: "Gaussian noise on a random sample",
 }
 MAX_REPEATED_CHARS = 60  # characters of a derivation that is not repeated in a proof
 SPEND_CLASS_NAMES = ("Exact", *(kind.__name__ for kind in SPEND_NAMES))
 WORKLOAD_CLASS_NAMES = ("Marginals", "Explicit", "TableQueries", "Union")
-MEASURING_VERBS = ("measure", "measure_sample", "count", "frequent")  # verbs that release a value with noise
-PARAMETER_SYMBOLS = {"mu": "μ", "epsilon": "ε₀", "failure": "δ₀", "noise_multiplier": "z", "rate": "q", "rho": "ρ"}
+MEASURING_VERBS = (
+    "measure",
+    "measure_sample",
+    "count",
+    "frequent",
+)  # verbs that release a value with noise
+PARAMETER_SYMBOLS = {
+    "mu": "μ",
+    "epsilon": "ε₀",
+    "failure": "δ₀",
+    "noise_multiplier": "z",
+    "rate": "q",
+    "rho": "ρ",
+}
 
 
 @value_object
 class ProofStep:
     """One charge of a plan in the proof: its statistic, derivation, mechanism, spend, law and cost, in words.
 
-    `sizes` are the sensitivities of n times the value to one row, where they are known before the run, and `group` is
-    how many rows one person has at most; `noise` is how large the noise is, as text, or "". `cost` is what all `times`
-    of it add to the plan's one sum, as text. `column` is the one whose schema is measured by it.
+    `sizes` are the sensitivities of n times the value to one row, where they are known before the
+    run, and `group` is how many rows one person has at most; `noise` is how large the noise is, as
+    text, or "". `cost` is what all `times` of it add to the plan's one sum, as text. `column` is
+    the one whose schema is measured by it.
     """
 
     statistic: str
@@ -99,8 +115,9 @@ def derive_proof(
 ) -> Proof:
     """The proof for a plan of the algorithm that is registered under `name`, for the rows of this problem.
 
-    Where the schema is `schema_step` by a plan of its own, within a division of the whole budget, its charges come first,
-    named after columns, and the total is what the ledger's check of both adds up: all that may ever be spent.
+    Where the schema is `schema_step` by a plan of its own, within a division of the whole budget,
+    its charges come first, named after columns, and the total is what the ledger's check of both
+    adds up: all that may ever be spent.
     """
     sums, accounting, budget, steps = plan.total_cost, plan.accounting, plan.budget, []
     epsilon = sums.epsilon(budget.delta, accounting)
@@ -109,7 +126,9 @@ def derive_proof(
         accounting, budget = division.accounting, division.budget
         cost, failure, epsilon = joint_cost(division, schema_plan, plan, algorithm.adaptive)
         sums = (
-            ComposedCost(pure=cost) if accounting is CompositionRule.PURE else ComposedCost(rho=cost, failure=failure)
+            ComposedCost(pure=cost)
+            if accounting is CompositionRule.PURE
+            else ComposedCost(rho=cost, failure=failure)
         )
         steps = [
             _proof_step(charge, schema_plan, accounting, ColumnCurator, problem)
@@ -122,7 +141,10 @@ def derive_proof(
         adaptive=algorithm.adaptive,
         steps=(
             *steps,
-            *(_proof_step(c, plan, accounting, CURATOR_TYPES[algorithm.problem], problem) for c in plan.planned_events),
+            *(
+                _proof_step(c, plan, accounting, CURATOR_TYPES[algorithm.problem], problem)
+                for c in plan.planned_events
+            ),
         ),
         total=_total_text(sums, accounting),
         theorem=_theorem_text(accounting),
@@ -136,8 +158,13 @@ def derive_proof(
 def total_sentence(whole_proof: Proof) -> str:
     """A sentence that says what the steps of a proof cost together, and which promise that keeps."""
     epsilon, delta = whole_proof.promise
-    opening = "At the most, however it decides as it goes along" if whole_proof.adaptive else "In all"
-    return f"{opening}: {whole_proof.total}, that is ε = {whole_proof.epsilon:.6g} ≤ {epsilon:g} at δ = {format_short_number(delta)}."
+    opening = (
+        "At the most, however it decides as it goes along" if whole_proof.adaptive else "In all"
+    )
+    return (
+        f"{opening}: {whole_proof.total}, that is ε = {whole_proof.epsilon:.6g} ≤ {epsilon:g} "
+        f"at δ = {format_short_number(delta)}."
+    )
 
 
 def proof_page(whole_proof: Proof) -> str:
@@ -190,12 +217,19 @@ def _sensitivity_text(sizes: dict[str, float], group: int) -> str:
     row_terms = [f"{SENSITIVITY_SYMBOLS[name]} = {value:.6g}" for name, value in sizes.items()]
     if not group_text:
         return ", ".join(row_terms)
-    group_terms = [f"{group} {SENSITIVITY_SYMBOLS[name]} = {group * value:.6g}" for name, value in sizes.items()]
+    group_terms = [
+        f"{group} {SENSITIVITY_SYMBOLS[name]} = {group * value:.6g}"
+        for name, value in sizes.items()
+    ]
     return f"{', '.join(row_terms)}, {group_text}: {', '.join(group_terms)}"
 
 
 def _proof_step(
-    charge: PlannedEvent, plan: Plan, accounting: CompositionRule, curator_class: type, problem: BoundedContribution
+    charge: PlannedEvent,
+    plan: Plan,
+    accounting: CompositionRule,
+    curator_class: type,
+    problem: BoundedContribution,
 ) -> ProofStep:
     """The step of a proof for one charge of a plan; `curator_class` is the curator whose verb it is."""
     statistic, spend = charge.statistic, charge.spend
@@ -203,19 +237,25 @@ def _proof_step(
     size_values = {
         name: getattr(statistic, name, None) for name in SENSITIVITY_SYMBOLS
     }  # of a class, what all of its kind have
-    sizes = {name: float(value) for name, value in size_values.items() if isinstance(value, (int, float))}
+    sizes = {
+        name: float(value) for name, value in size_values.items() if isinstance(value, (int, float))
+    }
     is_column_count = curator_class is ColumnCurator
     workload = getattr(statistic, "workload", None)
     relevant_names = [type(spend).__name__] + ["Exact"] * plan.exact
     relevant_names += (
-        [type(w).__name__ for w in (workload, *(w for w, _ in workload.parts))] if workload else WORKLOAD_CLASS_NAMES
+        [type(w).__name__ for w in (workload, *(w for w, _ in workload.parts))]
+        if workload
+        else WORKLOAD_CLASS_NAMES
     )
     charge_sums = ComposedCost.of_spends([(spend, charge.times)])
     return ProofStep(
         statistic=_plain_docstring(re.split(r"[:.]", _docstring(kind))[0]),
         derivation=_relevant_docstring(_docstring(kind), relevant_names),
         sizes=sizes,
-        mechanism=_relevant_docstring(_docstring(getattr(curator_class, _curator_method_name(charge))), relevant_names),
+        mechanism=_relevant_docstring(
+            _docstring(getattr(curator_class, _curator_method_name(charge))), relevant_names
+        ),
         spend=_spend_text(spend),
         law=_plain_docstring(_docstring(type(spend))),
         times=charge.times,
@@ -228,10 +268,13 @@ def _proof_step(
     )
 
 
-def _noise_text(charge: PlannedEvent, sizes: dict[str, float], problem: BoundedContribution, *, in_rows: bool) -> str:
+def _noise_text(
+    charge: PlannedEvent, sizes: dict[str, float], problem: BoundedContribution, *, in_rows: bool
+) -> str:
     """The standard deviation of the noise of a measurement, with every number that it is made of, in words.
 
-    Of counts it is in rows, else a share of the n rows. Where the sensitivity is not known yet, σ is a multiple of it.
+    Of counts it is in rows, else a share of the n rows. Where the sensitivity is not known yet, σ
+    is a multiple of it.
     """
     spend, n, b = charge.spend, problem.n, problem.group
     row_factor = "" if in_rows else "n"
@@ -241,17 +284,22 @@ def _noise_text(charge: PlannedEvent, sizes: dict[str, float], problem: BoundedC
         sensitivity_text = "C" if clip is None else f"{clip:.6g}"
         sigma = z / (q * n) * (1.0 if clip is None else clip)
         return (
-            f"σ = zC/(qn) = {z:.6g} × {sensitivity_text}/({q:.6g} × {n:,}) = {sigma:.6g}{' C' if clip is None else ''}"
+            f"σ = zC/(qn) = {z:.6g} × {sensitivity_text}/({q:.6g} × {n:,}) = "
+            f"{sigma:.6g}{' C' if clip is None else ''}"
         )
     gaussian = isinstance(spend, Gaussian)
     size_name, symbol = ("l2", "μ") if gaussian else ("l1", "ε₀")
     amount = spend.mu if isinstance(spend, Gaussian) else spend.pure
     delta = sizes.get(size_name)
     sigma = (1.0 if gaussian else math.sqrt(2)) * b / (amount if in_rows else n * amount)
-    formula = f"{'' if gaussian else '√2 '}b {SENSITIVITY_SYMBOLS[size_name]}/({row_factor}{symbol})"
+    formula = (
+        f"{'' if gaussian else '√2 '}b {SENSITIVITY_SYMBOLS[size_name]}/({row_factor}{symbol})"
+    )
     root_text = "" if gaussian else "√2 × "
     sensitivity_text = SENSITIVITY_SYMBOLS[size_name] if delta is None else f"{delta:.6g}"
-    result = f"{sigma:.6g} {SENSITIVITY_SYMBOLS[size_name]}" if delta is None else f"{sigma * delta:.6g}"
+    result = (
+        f"{sigma:.6g} {SENSITIVITY_SYMBOLS[size_name]}" if delta is None else f"{sigma * delta:.6g}"
+    )
     return (
         f"σ = {formula} = {root_text}{b} × {sensitivity_text}/({row_text}{amount:.6g}) = "
         f"{result}{' rows' if in_rows else ''}"
@@ -278,7 +326,11 @@ def _total_text(sums: ComposedCost, accounting: CompositionRule) -> str:
     failure = f", and δ = {sums.failure:.3g} for failures" if sums.failure else ""
     if accounting is not CompositionRule.OPTIMAL:
         symbol, cost = sums.symbol_and_cost(accounting)
-        return (f"{cost:g} {symbol}" if accounting is CompositionRule.PLD else f"Σ {symbol} = {cost:.6g}") + failure
+        return (
+            f"{cost:g} {symbol}"
+            if accounting is CompositionRule.PLD
+            else f"Σ {symbol} = {cost:.6g}"
+        ) + failure
     joint = sums.optimal_composition
     parts = [] if joint is None or not joint.mu_squared else [f"Σ μ² = {joint.mu_squared:.6g}"]
     if joint is not None and joint.pure_count:
@@ -291,7 +343,10 @@ def _total_text(sums: ComposedCost, accounting: CompositionRule) -> str:
 def _theorem_text(accounting: CompositionRule) -> str:
     """The theorem by which costs add up, from the docstring of what computes it."""
     if accounting is CompositionRule.PURE:
-        return "The ε of releases add up, however they are chosen. Source: Dwork, McSherry, Nissim, Smith 2006."
+        return (
+            "The ε of releases add up, however they are chosen. Source: Dwork, McSherry, "
+            "Nissim, Smith 2006."
+        )
     proved = {
         CompositionRule.GDP: conversions.gdp_log_delta,
         CompositionRule.ZCDP: conversions.zcdp_epsilon,
@@ -314,13 +369,17 @@ def _relevant_docstring(docstring: str, relevant_names: Sequence[str]) -> str:
         if name_match is None or name_match[1] not in (*SPEND_CLASS_NAMES, *WORKLOAD_CLASS_NAMES):
             relevant_text += part
         elif name_match[1] in relevant_names:
-            relevant_text += part if name_match[1] in WORKLOAD_CLASS_NAMES else f"\n\n{part[name_match.end() :]}"
+            relevant_text += (
+                part if name_match[1] in WORKLOAD_CLASS_NAMES else f"\n\n{part[name_match.end() :]}"
+            )
     return _plain_docstring(relevant_text)
 
 
 def _plain_docstring(docstring: str) -> str:
     """A docstring without array shapes, raised errors and code names."""
-    docstring = re.sub(r"\s*Raises\s[^.]*(?:\.(?=\S)[^.]*)*\.|\s*\(`[^`]*`\)| \([a-z]+,( [a-z])?\)", "", docstring)
+    docstring = re.sub(
+        r"\s*Raises\s[^.]*(?:\.(?=\S)[^.]*)*\.|\s*\(`[^`]*`\)| \([a-z]+,( [a-z])?\)", "", docstring
+    )
     return docstring.replace("`", "").strip()
 
 
@@ -332,5 +391,11 @@ def _paragraphs(docstring: str) -> list[tuple[str, list[str]]]:
 
 def _typeset(text: str) -> Markup:
     """A text as HTML, escaped and in <bdi>, in which _ and ^ make subscripts and superscripts."""
-    marked = re.sub(r"_(?:\{([^{}]*)\}|([^\W_]+'?))", r"<sub>\1\2</sub>", f"<bdi>{escape(text)}</bdi>")
-    return Markup(re.sub(r"\^(?:\{([^{}]*)\}|\(([^()]*)\)|([−-]?(?:∞|[^\W_]+)\*?))", r"<sup>\1\2\3</sup>", marked))
+    marked = re.sub(
+        r"_(?:\{([^{}]*)\}|([^\W_]+'?))", r"<sub>\1\2</sub>", f"<bdi>{escape(text)}</bdi>"
+    )
+    return Markup(
+        re.sub(
+            r"\^(?:\{([^{}]*)\}|\(([^()]*)\)|([−-]?(?:∞|[^\W_]+)\*?))", r"<sup>\1\2\3</sup>", marked
+        )
+    )

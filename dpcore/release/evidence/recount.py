@@ -10,7 +10,10 @@ GDP, ZCDP, PURE = "exact Gaussian (GDP)", "zero-concentrated DP", "sum of ε"
 OPTIMAL = "optimal composition of so many of each kind"
 RELATIVE_TOLERANCE = 1e-6  # relative: by how much two programs may disagree about an ε
 ROUNDING_SLACK = 1 + 1e-9
-MAX_EVENT_TIMES, MAX_COMPOSED_EVENTS = 10**12, 1_000_000  # of an event, and of those that are composed optimally
+MAX_EVENT_TIMES, MAX_COMPOSED_EVENTS = (
+    10**12,
+    1_000_000,
+)  # of an event, and of those that are composed optimally
 ACCOUNTINGS = (GDP, ZCDP, PURE)  # that add up all releases of a data set
 EVENT_SIZES = {  # the kinds of events, each with the name of what it costs
     "Gaussian": "mu",
@@ -43,9 +46,14 @@ def gdp_epsilon(mu: float, delta: float) -> float:
         return math.inf if delta <= 0 < mu else 0.0
 
     def excess(epsilon: float) -> float:
-        log_first, log_second = log_ndtr(mu / 2 - epsilon / mu), epsilon + log_ndtr(-mu / 2 - epsilon / mu)
+        log_first, log_second = (
+            log_ndtr(mu / 2 - epsilon / mu),
+            epsilon + log_ndtr(-mu / 2 - epsilon / mu),
+        )
         relative_difference = -math.expm1(min(log_second - log_first, 0.0))
-        return (log_first + math.log(relative_difference) if relative_difference > 0 else -1e9) - math.log(delta)
+        return (
+            log_first + math.log(relative_difference) if relative_difference > 0 else -1e9
+        ) - math.log(delta)
 
     high = 1.0
     while excess(high) > 0:
@@ -67,7 +75,10 @@ def zcdp_epsilon(rho: float, delta: float) -> float:
 
     log_order_guess = math.log(max(-math.log(delta), 1e-3) / rho) / 2
     minimum: Any = minimize_scalar(
-        bound, bounds=(log_order_guess - 6, log_order_guess + 3), method="bounded", options={"xatol": 1e-10}
+        bound,
+        bounds=(log_order_guess - 6, log_order_guess + 3),
+        method="bounded",
+        options={"xatol": 1e-10},
     )
     return max(float(minimum.fun), 0.0)
 
@@ -79,13 +90,21 @@ def optimal_epsilon(epsilon_each: float, times: int, delta: float) -> float:
     from scipy.special import gammaln
 
     if times > MAX_COMPOSED_EVENTS:
-        raise WrongError(f"{times} releases composed at once, more than the {MAX_COMPOSED_EVENTS} that this file takes")
+        raise WrongError(
+            f"{times} releases composed at once, more than the {MAX_COMPOSED_EVENTS} that this "
+            "file takes"
+        )
     i = np.arange(times + 1)
     log_binomials = gammaln(times + 1) - gammaln(i + 1) - gammaln(times - i + 1)
-    weights = np.exp(log_binomials + (times - i) * epsilon_each - times * np.logaddexp(0.0, epsilon_each))
+    weights = np.exp(
+        log_binomials + (times - i) * epsilon_each - times * np.logaddexp(0.0, epsilon_each)
+    )
 
     def excess(epsilon: float) -> float:
-        return float(weights @ -np.expm1(np.minimum(epsilon - (times - 2 * i) * epsilon_each, 0.0))) - delta
+        return (
+            float(weights @ -np.expm1(np.minimum(epsilon - (times - 2 * i) * epsilon_each, 0.0)))
+            - delta
+        )
 
     root: Any = brentq(excess, 0.0, epsilon_each * times, xtol=1e-15) if excess(0.0) > 0 else 0.0
     return float(root)
@@ -99,7 +118,9 @@ def event_cost(event: dict, accounting: str) -> float:
     if kind == "Drawn":
         return 0.0
     pure_epsilon = event["epsilon"] if kind in ("Pure", "Approximate", "BoundedRange") else math.inf
-    log_ratio_range = pure_epsilon if kind == "BoundedRange" else 2 * pure_epsilon  # of log-likelihood ratios
+    log_ratio_range = (
+        pure_epsilon if kind == "BoundedRange" else 2 * pure_epsilon
+    )  # of log-likelihood ratios
     if accounting == PURE:
         return pure_epsilon
     if accounting == ZCDP:
@@ -110,7 +131,11 @@ def event_cost(event: dict, accounting: str) -> float:
         return event["mu"] ** 2
     if kind == "Filtered":
         return math.pi * event["rho"]
-    return (2 * ndtri_exp(log_expit(-log_ratio_range / 2))) ** 2 if log_ratio_range < math.inf else math.inf
+    return (
+        (2 * ndtri_exp(log_expit(-log_ratio_range / 2))) ** 2
+        if log_ratio_range < math.inf
+        else math.inf
+    )
 
 
 def event_failure_delta(event: dict, epsilon: float) -> float:
@@ -118,7 +143,9 @@ def event_failure_delta(event: dict, epsilon: float) -> float:
     factor = 1 + math.exp(min(epsilon, 700.0))
     if event["kind"] == "Drawn":
         return factor * event["error"]
-    return event["failure"] * (1.0 if event["kind"] in ("Approximate", "Concentrated", "Filtered") else factor / 2)
+    return event["failure"] * (
+        1.0 if event["kind"] in ("Approximate", "Concentrated", "Filtered") else factor / 2
+    )
 
 
 def epsilon_of_cost(total: float, delta: float, accounting: str) -> float:
@@ -147,8 +174,12 @@ def composed_epsilon(events: list, epsilon: float, delta: float, accounting: str
         costed_events = [e for e in events if e["kind"] != "Drawn"]
         epsilons = {e.get("epsilon") for e in costed_events}
         if len(epsilons) != 1 or not {e["kind"] for e in costed_events} <= {"Pure", "Approximate"}:
-            raise WrongError("spends of several kinds, composed in a way that this file does not know")
-        return optimal_epsilon(epsilons.pop(), sum(e["times"] for e in costed_events), remaining_delta)
+            raise WrongError(
+                "spends of several kinds, composed in a way that this file does not know"
+            )
+        return optimal_epsilon(
+            epsilons.pop(), sum(e["times"] for e in costed_events), remaining_delta
+        )
     if accounting not in ACCOUNTINGS:
         raise WrongError(f"added up by {accounting[:80]!r}, which this file does not know")
     return epsilon_of_cost(total_cost(events, accounting), max(remaining_delta, 0.0), accounting)
@@ -158,7 +189,9 @@ def keeps_promise(events: list, epsilon: float, delta: float) -> bool:
     """Return whether events keep (ε, δ) by any of the accountings that this file knows."""
     for accounting in (*ACCOUNTINGS, OPTIMAL):
         try:
-            if composed_epsilon(events, epsilon, delta, accounting) <= epsilon * (1 + RELATIVE_TOLERANCE):
+            if composed_epsilon(events, epsilon, delta, accounting) <= epsilon * (
+                1 + RELATIVE_TOLERANCE
+            ):
                 return True
         except WrongError:
             continue
@@ -168,14 +201,20 @@ def keeps_promise(events: list, epsilon: float, delta: float) -> bool:
 def unreserved_cost(reserved: list, charges: list, epsilon: float) -> str | None:
     """Return by what the charges exceed what a ledger reserved for them, in words; None where they never do.
 
-    Compared in each accounting, as other releases may be added to these by any of them, and in the part of δ that
-    failures may take.
+    Compared in each accounting, as other releases may be added to these by any of them, and in the
+    part of δ that failures may take.
     """
     for accounting in ACCOUNTINGS:
-        reserved_cost, charged_cost = total_cost(reserved, accounting), total_cost(charges, accounting)
+        reserved_cost, charged_cost = (
+            total_cost(reserved, accounting),
+            total_cost(charges, accounting),
+        )
         if not charged_cost <= reserved_cost * (1 + RELATIVE_TOLERANCE):
             return f"Σ{SYMBOLS[accounting]} = {charged_cost:.6g}, reserved is {reserved_cost:.6g}"
-    reserved_cost, charged_cost = total_failure_delta(reserved, epsilon), total_failure_delta(charges, epsilon)
+    reserved_cost, charged_cost = (
+        total_failure_delta(reserved, epsilon),
+        total_failure_delta(charges, epsilon),
+    )
     return (
         None
         if charged_cost <= reserved_cost * (1 + RELATIVE_TOLERANCE)
@@ -195,17 +234,23 @@ def cost_texts(charges: list, accounting: str) -> set[str]:
 def right_guess_chance(events: list, epsilon: float, delta: float) -> float:
     """The highest chance of a right guess between two neighbouring tables, each as likely as the other before.
 
-    Exact for Gaussian noise, Φ(μ/2). Else no more than (ε, δ) allows, ½ + (δ + (1 − δ) tanh(ε/2))/2, nor than ½ + t/2
-    with t log((1 + t)/(1 − t)) = ρ, of which events of failure and errors of samplers take their part.
+    Exact for Gaussian noise, Φ(μ/2). Else no more than (ε, δ) allows, ½ + (δ + (1 − δ)
+    tanh(ε/2))/2, nor than ½ + t/2 with t log((1 + t)/(1 − t)) = ρ, of which events of failure and
+    errors of samplers take their part.
     """
     from scipy.optimize import brentq
     from scipy.special import ndtr
 
     chance_bound = 0.5 + (delta + (1 - delta) * math.tanh(epsilon / 2)) / 2
-    failure_probability = math.fsum(e["times"] * (e["error"] if e["kind"] == "Drawn" else e["failure"]) for e in events)
+    failure_probability = math.fsum(
+        e["times"] * (e["error"] if e["kind"] == "Drawn" else e["failure"]) for e in events
+    )
     costed_events = [e for e in events if e["kind"] != "Drawn"]
     if all(e["kind"] == "Gaussian" for e in costed_events):
-        return min(chance_bound, float(ndtr(math.sqrt(total_cost(costed_events, GDP)) / 2)) + failure_probability)
+        return min(
+            chance_bound,
+            float(ndtr(math.sqrt(total_cost(costed_events, GDP)) / 2)) + failure_probability,
+        )
     rho = total_cost(costed_events, ZCDP)
     high = math.nextafter(1.0, 0.0)
     distance_bound: Any = 1.0
@@ -217,10 +262,12 @@ def right_guess_chance(events: list, epsilon: float, delta: float) -> float:
 def odds_bound(epsilon: float, delta: float) -> tuple[float, float]:
     """The largest factor on the odds of a suspicion, and the probability with which it may be exceeded: η.
 
-    On {L > t}, of probability p under one table, the other one's is at most e^−t p, so that p (1 − e^(ε−t)) ≤ δ; at
-    t = ε − log(1 − δ/η) that is p ≤ η. η is 100 δ, or √δ where that is less.
+    On {L > t}, of probability p under one table, the other one's is at most e^−t p, so that p (1 −
+    e^(ε−t)) ≤ δ; at t = ε − log(1 − δ/η) that is p ≤ η. η is 100 δ, or √δ where that is less.
     """
     if delta == 0:
         return math.exp(min(epsilon, 700.0)), 0.0
     exceed_probability = min(100 * delta, math.sqrt(delta))
-    return math.exp(min(epsilon - math.log1p(-delta / exceed_probability), 700.0)), exceed_probability
+    return math.exp(
+        min(epsilon - math.log1p(-delta / exceed_probability), 700.0)
+    ), exceed_probability

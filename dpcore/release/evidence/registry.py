@@ -11,14 +11,22 @@ from ...core.types import Json
 from .printing import TEMPLATES, render_template
 
 MAX_NAMED_CHARGES = 8  # of charges that are named
-_MARKDOWN_CHARS = re.compile(r"([\\`*_{}\[\]()#+!$<>|~])")  # the registry renders texts as markdown with formulas
+_MARKDOWN_CHARS = re.compile(
+    r"([\\`*_{}\[\]()#+!$<>|~])"
+)  # the registry renders texts as markdown with formulas
 
 
 def registry_entry(facts: Json, releases: int) -> str:
     """The registry's record (YAML) for the facts of a release, which is the last of `releases` of its data set."""
     charges = [c for c in facts["promise"]["charges"] if c["kind"] != "Drawn"]
-    charge_texts = ", ".join(f"{c['times']} × {_charge_text(c)}" for c in charges[:MAX_NAMED_CHARGES])
-    more_text = f" and {len(charges) - MAX_NAMED_CHARGES} kinds more" if len(charges) > MAX_NAMED_CHARGES else ""
+    charge_texts = ", ".join(
+        f"{c['times']} × {_charge_text(c)}" for c in charges[:MAX_NAMED_CHARGES]
+    )
+    more_text = (
+        f" and {len(charges) - MAX_NAMED_CHARGES} kinds more"
+        if len(charges) > MAX_NAMED_CHARGES
+        else ""
+    )
     slug = re.sub(r"[^a-z0-9]+", "-", facts["dataset"]["name"].lower()).strip("-")[:80] or "release"
     values = facts | {
         "releases": releases,
@@ -40,6 +48,8 @@ def _quote_for_yaml(value: object) -> str:
 def _charge_text(charge: Json) -> str:
     """A charge with its parameters, in words."""
     parameters = ", ".join(
-        f"{k} = {v:.4g}" for k, v in charge.items() if k not in ("kind", "times") and (v or k != "failure")
+        f"{k} = {v:.4g}"
+        for k, v in charge.items()
+        if k not in ("kind", "times") and (v or k != "failure")
     )
     return f"{charge['kind']}({parameters})"

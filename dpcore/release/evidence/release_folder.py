@@ -18,13 +18,27 @@ from .recount import WrongError, require
 
 SIGNED = "signature.json"
 NO_FILE = "no file"  # in place of the hash of a link, a pipe, a device or a folder
-# All names that a release may hold. A new file is added here: what stands in neither list is refused.
+# All names that a release may hold. A new file is added here: what stands in neither list is
+# refused.
 DATA_FILES = {
-    "answers.csv", "links.csv", "measurements.csv", "schema.json", "synthetic.csv", "synthetic.parquet", "tables.npz",
-    "weights.csv", "weights.parquet",
+    "answers.csv",
+    "links.csv",
+    "measurements.csv",
+    "schema.json",
+    "synthetic.csv",
+    "synthetic.parquet",
+    "tables.npz",
+    "weights.csv",
+    "weights.parquet",
 }
 DOCUMENT_FILES = {
-    "account.json", "card.html", "proof.html", "registry.yaml", "release.json", "review.html", "verify.py",
+    "account.json",
+    "card.html",
+    "proof.html",
+    "registry.yaml",
+    "release.json",
+    "review.html",
+    "verify.py",
 }
 REQUIRED_FILES = DOCUMENT_FILES | {"answers.csv", "tables.npz"}  # which no release lacks
 MAX_TEXT_BYTES, MAX_FILE_BYTES = 1 << 26, 1 << 34  # of a file that is read as text, and of any
@@ -59,7 +73,9 @@ def open_regular_file(path: Path, max_bytes: int = MAX_FILE_BYTES) -> Iterator[B
         if not stat.S_ISREG(os.lstat(path).st_mode):
             yield None
             return
-        flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        flags = (
+            getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        )
         handle = os.open(path, os.O_RDONLY | flags)
     except OSError as error:
         raise WrongError(f"{path.name}: {error.strerror}") from None
@@ -106,7 +122,10 @@ class ReleaseFolder:
             if file is None:
                 raise WrongError(f"{name}: no regular file")
             content = file.read(MAX_TEXT_BYTES + 1)
-        require(hashlib.sha256(content).hexdigest() == self.hash_of(name), f"{name}: changed while it was read")
+        require(
+            hashlib.sha256(content).hexdigest() == self.hash_of(name),
+            f"{name}: changed while it was read",
+        )
         return content
 
     def lines(self, name: str) -> Iterator[str]:

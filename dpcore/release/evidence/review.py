@@ -1,9 +1,10 @@
 """The questions of NIST SP 800-226 about a release, answered from its facts: a page to print, and a file of it.
 
-The guidelines draw a pyramid: the guarantee on top (unit, ε), below it how it was made (correctness, utility, bias,
-side channels), at the bottom what all of that stands on (trust, access, exposure of what was collected). Every question
-has one answer: proved, by arithmetic that can be done again; measured, on this release; declared, by whoever made it;
-or not covered, which is said and not left out. The template holds them.
+The guidelines draw a pyramid: the guarantee on top (unit, ε), below it how it was made
+(correctness, utility, bias, side channels), at the bottom what all of that stands on (trust,
+access, exposure of what was collected). Every question has one answer: proved, by arithmetic that
+can be done again; measured, on this release; declared, by whoever made it; or not covered, which is
+said and not left out. The template holds them.
 Source: Near, Darais, Lefkovitz, Howarth 2025, NIST SP 800-226.
 """
 

@@ -5,7 +5,15 @@ import re
 from types import ModuleType
 
 from ...core.errors import escape_control_chars
-from . import content_checks, document_checks, json_claims, origin_words, recount, release_folder, verifier
+from . import (
+    content_checks,
+    document_checks,
+    json_claims,
+    origin_words,
+    recount,
+    release_folder,
+    verifier,
+)
 
 # each imports from those before it only
 COPIED_MODULES = (
@@ -31,7 +39,10 @@ def _standalone_source() -> str:
     first_import = RELATIVE_IMPORT.search(source)
     if first_import is None:
         raise ValueError("the verifier imports nothing that it could hold a copy of")
-    parts = [inspect.getsource(escape_control_chars).strip(), *map(_source_without_imports, COPIED_MODULES)]
+    parts = [
+        inspect.getsource(escape_control_chars).strip(),
+        *map(_source_without_imports, COPIED_MODULES),
+    ]
     copies = "\n\n\n".join(parts)
     return f"{source[: first_import.start()]}\n{copies}\n\n\n{RELATIVE_IMPORT.sub('', source[first_import.start() :]).lstrip()}"
 

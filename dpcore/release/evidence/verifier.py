@@ -3,23 +3,34 @@
 
     python -I verify.py FOLDER --key HEX [--earlier FOLDER] [--ledger L.sqlite]
 
-Keep a copy of this file that you trust, outside of what it judges: whoever changes a folder may change the verify.py
-in it too. `-I` keeps Python from running files of the folder that you are in. One line a check; exit code 0 where all
-hold. It needs scipy and cryptography and nothing of the program that made the release: its accounting is its own.
-Compare the key with the one that the owner of the ledger publishes elsewhere.
+Keep a copy of this file that you trust, outside of what it judges: whoever changes a folder may
+change the verify.py in it too. `-I` keeps Python from running files of the folder that you are in.
+One line a check; exit code 0 where all hold. It needs scipy and cryptography and nothing of the
+program that made the release: its accounting is its own. Compare the key with the one that the
+owner of the ledger publishes elsewhere.
 
-`--earlier` is the folder of an earlier release about the same data set, signed by the same key, which this one's
-account must continue; `--ledger` is for the owner: the whole chain of the ledger, and this release's entry in it, with
-the key that was to sign and the signature that was noted when it left.
+`--earlier` is the folder of an earlier release about the same data set, signed by the same key,
+which this one's account must continue; `--ledger` is for the owner: the whole chain of the ledger,
+and this release's entry in it, with the key that was to sign and the signature that was noted when
+it left.
 """
 
 import sys
 
-if __name__ == "__main__":  # before anything else is imported: neither this file's place nor any named one is a library
-    sys.path[:] = [path for path in sys.path if path not in ("", ".", __file__.replace("\\", "/").rpartition("/")[0])]
+if (
+    __name__ == "__main__"
+):  # before anything else is imported: neither this file's place nor any named one is a library
+    sys.path[:] = [
+        path
+        for path in sys.path
+        if path not in ("", ".", __file__.replace("\\", "/").rpartition("/")[0])
+    ]
     from os.path import abspath, dirname, realpath
 
-    _places = {realpath(path) for path in (dirname(abspath(__file__)), dirname(realpath(__file__)), ".", *sys.argv[1:])}
+    _places = {
+        realpath(path)
+        for path in (dirname(abspath(__file__)), dirname(realpath(__file__)), ".", *sys.argv[1:])
+    }
     sys.path[:] = [path for path in sys.path if realpath(path) not in _places]
 
 import argparse
@@ -54,13 +65,21 @@ from .recount import (
 from .release_folder import SIGNED, ReleaseFolder, digest, hashes, statement
 
 __all__ = ["SIGNED", "run_checks", "digest", "gdp_epsilon", "hashes", "link", "statement"]
-CHAINED_TABLES = ("datasets", "versions", "releases", "states")  # tables of a ledger whose rows are chained
+CHAINED_TABLES = (
+    "datasets",
+    "versions",
+    "releases",
+    "states",
+)  # tables of a ledger whose rows are chained
 INSIDE_FOLDER_MESSAGE = (
-    "lies in the folder that it is to judge, and whoever changed that may have changed it; use a copy from elsewhere"
+    "lies in the folder that it is to judge, and whoever changed that may "
+    "have changed it; use a copy from elsewhere"
 )
 UNCHECKED_CLAIMS = (  # what no check can find out from the files
-    "who was counted, how many rows there are and how many of one person, how they were read, which algorithm ran with "
-    "which settings, where its noise came from, that nobody looked before, and the words of its pages"
+    "who was counted, how many rows there are and how many of one person, how they were read, "
+    "which algorithm ran with "
+    "which settings, where its noise came from, that nobody looked before, and the words of its "
+    "pages"
 )
 
 
@@ -70,7 +89,9 @@ UNCHECKED_CLAIMS = (  # what no check can find out from the files
 def link(previous: str, row: dict) -> str:
     """The hash that links a release to the one before in its data set's account."""
     hashed_fields = {name: value for name, value in row.items() if name != "link"}
-    return hashlib.sha256(f"{previous}{json.dumps(hashed_fields, sort_keys=True)}".encode()).hexdigest()
+    return hashlib.sha256(
+        f"{previous}{json.dumps(hashed_fields, sort_keys=True)}".encode()
+    ).hexdigest()
 
 
 _encode_json = json.JSONEncoder(default=repr).encode
@@ -98,7 +119,9 @@ def chain_problems(key: bytes, previous: str, entries: Iterable, rows: dict) -> 
         elif keyed_row_hash(key, previous, place, row) != entry:
             problems.append(f"row {seq} of {place}, or its entry in the chain, was changed")
         previous = entry
-    return problems + [f"row {seq} of {place} was inserted" for place, own in remaining_rows.items() for seq in own]
+    return problems + [
+        f"row {seq} of {place} was inserted" for place, own in remaining_rows.items() for seq in own
+    ]
 
 
 # What is checked
@@ -131,27 +154,38 @@ def _check_fields(folder: ReleaseFolder) -> str:
 
 def _check_charges(folder: ReleaseFolder, events_field: str) -> str:
     promise = folder.facts["promise"]
-    epsilon = composed_epsilon(promise[events_field], promise["epsilon"], promise["delta"], promise["accounting"])
+    epsilon = composed_epsilon(
+        promise[events_field], promise["epsilon"], promise["delta"], promise["accounting"]
+    )
     require(
         epsilon <= promise["epsilon"] * (1 + RELATIVE_TOLERANCE),
-        f"together ε = {epsilon:.8g} at δ = {promise['delta']:g}; promised is {promise['epsilon']:g}",
+        f"together ε = {epsilon:.8g} at δ = {promise['delta']:g}; promised is "
+        f"{promise['epsilon']:g}",
     )
     if events_field == "reserved":
         excess = unreserved_cost(promise["reserved"], promise["charges"], promise["epsilon"])
-        require(excess is None, f"the uses of the data cost more than the ledger reserved: {excess}")
+        require(
+            excess is None, f"the uses of the data cost more than the ledger reserved: {excess}"
+        )
         may_differ = folder.facts["made_by"]["adaptive"] or folder.facts["measured"]
         require(
             bool(may_differ) or promise["reserved"] == promise["charges"],
             "a fixed plan reserves what it uses, and nothing else",
         )
-    return f"together ε = {epsilon:.6g} of the promised {promise['epsilon']:g} at δ = {promise['delta']:g}"
+    return (
+        f"together ε = {epsilon:.6g} of the promised {promise['epsilon']:g} at δ = "
+        f"{promise['delta']:g}"
+    )
 
 
 def _check_account(folder: ReleaseFolder) -> str:
     account, previous = folder.account, ""
     for row in [account["opened"], *account["releases"]]:
         if link(previous, row) != row["link"]:
-            raise WrongError(f"the link of entry {row.get('entry', 'one')} does not follow from the entry before it")
+            raise WrongError(
+                f"the link of entry {row.get('entry', 'one')} does not follow from the entry "
+                "before it"
+            )
         previous = row["link"]
     entries = [row["entry"] for row in account["releases"]]
     require(entries == sorted(set(entries)), "its entries are not in order")
@@ -184,7 +218,11 @@ def _check_receipt(folder: ReleaseFolder) -> str:
         facts["time"],
     ):
         raise WrongError("the use of the budget in the ledger is not what release.json says")
-    fixed_budget = {"accounting": dataset["accounting"], "failure": dataset["failure"], **dataset["total"]}
+    fixed_budget = {
+        "accounting": dataset["accounting"],
+        "failure": dataset["failure"],
+        **dataset["total"],
+    }
     require(
         {name: account["opened"][name] for name in fixed_budget} == fixed_budget,
         "the total budget is not the one that was fixed at first use",
@@ -193,14 +231,26 @@ def _check_receipt(folder: ReleaseFolder) -> str:
         dataset["spent"]["delta"] == fixed_budget["delta"],
         "the use of the budget is stated at another δ than the total budget's",
     )
-    require(dataset["version"] <= len(account["releases"]), "there are more versions of the data than releases")
-    return f"entry {last_entry['entry']} of ledger {receipt['id']} holds exactly this use of the budget"
+    require(
+        dataset["version"] <= len(account["releases"]),
+        "there are more versions of the data than releases",
+    )
+    return (
+        f"entry {last_entry['entry']} of ledger {receipt['id']} holds exactly this use of the "
+        "budget"
+    )
 
 
 def _check_total_budget(folder: ReleaseFolder) -> str:
     opening_row, rows = folder.account["opened"], folder.account["releases"]
-    epsilon, delta, accounting = opening_row["epsilon"], opening_row["delta"], opening_row["accounting"]
-    leaves_delta = opening_row["failure"] <= delta if accounting == PURE else opening_row["failure"] < delta
+    epsilon, delta, accounting = (
+        opening_row["epsilon"],
+        opening_row["delta"],
+        opening_row["accounting"],
+    )
+    leaves_delta = (
+        opening_row["failure"] <= delta if accounting == PURE else opening_row["failure"] < delta
+    )
     require(leaves_delta, f"failures may take {opening_row['failure']:g} of δ = {delta:g}")
     remaining_delta = delta - opening_row["failure"] if accounting != PURE else 0.0
     added_cost, failure_delta, spent_epsilon = 0.0, 0.0, math.inf
@@ -215,7 +265,10 @@ def _check_total_budget(folder: ReleaseFolder) -> str:
             else math.inf
         )
         if not abs(spent_epsilon - row["total_epsilon"]) <= RELATIVE_TOLERANCE * spent_epsilon:
-            raise WrongError(f"after entry {entry}: ε = {spent_epsilon:.8g}; {row['total_epsilon']:.8g} is stated")
+            raise WrongError(
+                f"after entry {entry}: ε = {spent_epsilon:.8g}; {row['total_epsilon']:.8g} is "
+                "stated"
+            )
         require(
             spent_epsilon <= epsilon * (1 + RELATIVE_TOLERANCE),
             f"after entry {entry} ε = {spent_epsilon:.8g} is used of {epsilon:g}",
@@ -223,7 +276,10 @@ def _check_total_budget(folder: ReleaseFolder) -> str:
         promise = json.dumps([row["events"], row["epsilon"], row["delta"]])
         if promise not in promises_kept:
             promises_kept[promise] = keeps_promise(row["events"], row["epsilon"], row["delta"])
-        require(promises_kept[promise], f"entry {entry} costs more than ε = {row['epsilon']:g} at δ = {row['delta']:g}")
+        require(
+            promises_kept[promise],
+            f"entry {entry} costs more than ε = {row['epsilon']:g} at δ = {row['delta']:g}",
+        )
     return f"all releases so far: ε = {spent_epsilon:.6g} of {epsilon:g} at δ = {delta:g}"
 
 
@@ -234,7 +290,10 @@ def _check_earlier_release(folder: ReleaseFolder, path: Path) -> str:
             check(earlier_folder)
         except WrongError as error:
             raise WrongError(f"the earlier release itself is not sound: {error}") from None
-    require(earlier_folder.signature["key"] == folder.signature["key"], "the earlier release was signed by another key")
+    require(
+        earlier_folder.signature["key"] == folder.signature["key"],
+        "the earlier release was signed by another key",
+    )
     earlier_account, account = earlier_folder.account, folder.account
     if (
         earlier_account["opened"] != account["opened"]
@@ -250,9 +309,14 @@ def _check_ledger(folder: ReleaseFolder, path: Path) -> str:
     db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     try:
         db.execute("PRAGMA trusted_schema = OFF")
-        ((seq, ledger, key, time),) = db.execute("SELECT seq, ledger, key, time FROM meta").fetchall()
+        ((seq, ledger, key, time),) = db.execute(
+            "SELECT seq, ledger, key, time FROM meta"
+        ).fetchall()
         chain_rows = db.execute("SELECT seq, place, hash FROM chain ORDER BY seq").fetchall()
-        rows = {place: {r[0]: r for r in db.execute(f"SELECT * FROM {place}").fetchall()} for place in CHAINED_TABLES}
+        rows = {
+            place: {r[0]: r for r in db.execute(f"SELECT * FROM {place}").fetchall()}
+            for place in CHAINED_TABLES
+        }
         entry = folder.facts["ledger"]["entry"]
         settings = db.execute("SELECT settings FROM releases WHERE seq = ?", (entry,)).fetchone()
         release_notes = db.execute(
@@ -260,11 +324,15 @@ def _check_ledger(folder: ReleaseFolder, path: Path) -> str:
         ).fetchall()
     finally:
         db.close()
-    for problem in chain_problems(key, keyed_row_hash(key, "1", "meta", (seq, ledger, time)), chain_rows, rows):
+    for problem in chain_problems(
+        key, keyed_row_hash(key, "1", "meta", (seq, ledger, time)), chain_rows, rows
+    ):
         raise WrongError(problem)
     account = folder.account
     release_hashes = {number: entry for number, place, entry in chain_rows if place == "releases"}
-    missing_entries = [r["entry"] for r in account["releases"] if release_hashes.get(r["entry"]) != r["hash"]]
+    missing_entries = [
+        r["entry"] for r in account["releases"] if release_hashes.get(r["entry"]) != r["hash"]
+    ]
     require(
         ledger == account["opened"]["ledger"] and not missing_entries,
         f"entries {missing_entries[:5]} of the account are not in this ledger",
@@ -274,22 +342,37 @@ def _check_ledger(folder: ReleaseFolder, path: Path) -> str:
     require(bool(release_notes), "the ledger does not note that this release left")
     current_hashes = {**folder.hashes, SIGNED: folder.signature_hash}
     changed_files = [
-        name for name, noted_hash in json.loads(release_notes[-1][0]).items() if current_hashes.get(name) != noted_hash
+        name
+        for name, noted_hash in json.loads(release_notes[-1][0]).items()
+        if current_hashes.get(name) != noted_hash
     ]
-    require(not changed_files, f"not as they were noted when it left: {', '.join(changed_files)[:300]}")
+    require(
+        not changed_files, f"not as they were noted when it left: {', '.join(changed_files)[:300]}"
+    )
     return (
-        f"{len(chain_rows)} entries are chained; the account's {len(account['releases'])} are among them, this as "
+        f"{len(chain_rows)} entries are chained; the account's {len(account['releases'])} are "
+        "among them, this as "
         "it left"
     )
 
 
-def run_checks(path: Path, key: str | None = None, earlier: Path | None = None, ledger: Path | None = None) -> list:
+def run_checks(
+    path: Path, key: str | None = None, earlier: Path | None = None, ledger: Path | None = None
+) -> list:
     """The result (holds, name, finding) of every check; no fault of a folder stops the later checks."""
     checks_by_name: dict[str, tuple[Callable[..., str], Any]] = {
-        "files": (check_files, ()), "signature": (_check_signature, (key,)), "fields": (_check_fields, ()),
-        "claim": (check_claim, ()), "charges": (_check_charges, ("charges",)), "reserved": (_check_charges, ("reserved",)),
-        "promise": (check_promise, ()), "account": (_check_account, ()), "receipt": (_check_receipt, ()), "total": (_check_total_budget, ()),
-        "answers": (check_answers, ()), "documents": (check_documents, ()),
+        "files": (check_files, ()),
+        "signature": (_check_signature, (key,)),
+        "fields": (_check_fields, ()),
+        "claim": (check_claim, ()),
+        "charges": (_check_charges, ("charges",)),
+        "reserved": (_check_charges, ("reserved",)),
+        "promise": (check_promise, ()),
+        "account": (_check_account, ()),
+        "receipt": (_check_receipt, ()),
+        "total": (_check_total_budget, ()),
+        "answers": (check_answers, ()),
+        "documents": (check_documents, ()),
         **({"earlier": (_check_earlier_release, (earlier,))} if earlier else {}),
         **({"ledger": (_check_ledger, (ledger,))} if ledger else {}),
     }
@@ -302,7 +385,9 @@ def run_checks(path: Path, key: str | None = None, earlier: Path | None = None, 
         try:
             results.append((True, name, check(folder, *arguments)))
         except ImportError as error:
-            results.append((False, name, f"cannot be checked: {error}; pip install scipy cryptography"))
+            results.append(
+                (False, name, f"cannot be checked: {error}; pip install scipy cryptography")
+            )
         except Exception as error:  # as above
             results.append((False, name, (str(error) or type(error).__name__)[:300]))
     return results
@@ -312,15 +397,22 @@ def main() -> None:
     """Print one line for each check; exit with 1 unless all hold, with 2 where nothing can be judged."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="the release to judge")
-    parser.add_argument("--key", metavar="HEX", help="the owner's public key, from another place than this folder")
-    parser.add_argument("--earlier", type=Path, metavar="FOLDER", help="an earlier release about the same data set")
-    parser.add_argument("--ledger", type=Path, metavar="L.sqlite", help="the ledger itself, for its owner")
+    parser.add_argument(
+        "--key", metavar="HEX", help="the owner's public key, from another place than this folder"
+    )
+    parser.add_argument(
+        "--earlier", type=Path, metavar="FOLDER", help="an earlier release about the same data set"
+    )
+    parser.add_argument(
+        "--ledger", type=Path, metavar="L.sqlite", help="the ledger itself, for its owner"
+    )
     arguments = parser.parse_args()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that has no ε
     if Path(__file__).resolve().parent == arguments.folder.resolve():
         sys.stderr.write(
-            f"{escape_control_chars(__file__)} {INSIDE_FOLDER_MESSAGE}: python -I verify.py FOLDER --key HEX\n"
+            f"{escape_control_chars(__file__)} {INSIDE_FOLDER_MESSAGE}: python -I verify.py "
+            "FOLDER --key HEX\n"
         )
         sys.exit(2)
     results = run_checks(arguments.folder, arguments.key, arguments.earlier, arguments.ledger)
@@ -331,7 +423,9 @@ def main() -> None:
     key = ReleaseFolder(arguments.folder).signature["key"]
     sys.stdout.write(f"on the owner's word alone: {UNCHECKED_CLAIMS}\n")
     unchecked = f", but the key was not checked: compare {key} with the one published elsewhere"
-    sys.stdout.write(f"sound{': this release is as its owner signed it' if arguments.key is not None else unchecked}\n")
+    sys.stdout.write(
+        f"sound{': this release is as its owner signed it' if arguments.key is not None else unchecked}\n"
+    )
 
 
 if __name__ == "__main__":

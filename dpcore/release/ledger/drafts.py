@@ -1,6 +1,7 @@
 """The draft of a release: a hidden folder beside its future one, which it becomes when all is written.
 
-It is made after the charge, so that the ledger names every draft that a kill may leave, and the next command tidies up.
+It is made after the charge, so that the ledger names every draft that a kill may leave, and the
+next command tidies up.
 """
 
 import json
@@ -38,8 +39,15 @@ def check_release_folder(folder: Path) -> None:
         parent = folder.absolute().parent
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             reason = "is there already and not empty; a release is never written over"
-        elif folder.is_symlink() or os.path.ismount(folder) or (folder.exists() and folder.samefile(".")):
-            reason = "is a link, a disk of its own, or where the program runs; name a folder that can be replaced"
+        elif (
+            folder.is_symlink()
+            or os.path.ismount(folder)
+            or (folder.exists() and folder.samefile("."))
+        ):
+            reason = (
+                "is a link, a disk of its own, or where the program runs; name a folder "
+                "that can be replaced"
+            )
         elif parent.is_dir() and os.access(parent, os.W_OK):
             return
     raise InputError(f"{str(folder)[:200]}: {reason}")
@@ -84,8 +92,9 @@ def move_draft_into_place(draft_folder: Path, folder: Path, charge_time: str) ->
 def tidy_stopped_releases(ledger: Path) -> list[str]:
     """A sentence for each release that was stopped after its charge, which says how it was tidied up.
 
-    One that was written whole is noted as released. Of another nothing stays but its charge and the key of its noise,
-    with which a later attempt finishes it. Those that another process still works on are left alone.
+    One that was written whole is noted as released. Of another nothing stays but its charge and the
+    key of its noise, with which a later attempt finishes it. Those that another process still works
+    on are left alone.
     """
     if not CAN_LOCK or not os.path.exists(ledger):
         return []
@@ -101,7 +110,9 @@ def tidy_stopped_releases(ledger: Path) -> list[str]:
                 messages.append(_tidy_release(store, release, key))
     for name in noise_key.key_names(store.path):
         if not _is_key_needed(store, name):
-            noise_key.delete_unless_needed(store.path, name, lambda name=name: _is_key_needed(store, name))
+            noise_key.delete_unless_needed(
+                store.path, name, lambda name=name: _is_key_needed(store, name)
+            )
     return messages
 
 
@@ -132,7 +143,10 @@ def _hold_release(store: LedgerStore, release: UnfinishedRelease) -> Iterator[No
     if release.draft is None or release.folder is None:
         yield MISSING
         return
-    with _lock_folder(release.draft) as is_draft_free, _lock_folder(release.folder) as is_folder_free:
+    with (
+        _lock_folder(release.draft) as is_draft_free,
+        _lock_folder(release.folder) as is_folder_free,
+    ):
         yield HELD_ELSEWHERE if is_draft_free is False or is_folder_free is False else MISSING
 
 
@@ -158,7 +172,9 @@ def _is_key_needed(store: LedgerStore, key_name: str) -> bool:
 def finished_release_note(folder: Path) -> str:
     """The note that a ledger keeps of a finished release: the hashes of its data files and of its signature."""
     facts = json.loads((folder / "release.json").read_text(encoding="utf-8"))
-    return json.dumps({**facts["files"], verifier.SIGNED: verifier.digest(folder / verifier.SIGNED)})
+    return json.dumps(
+        {**facts["files"], verifier.SIGNED: verifier.digest(folder / verifier.SIGNED)}
+    )
 
 
 @contextmanager
@@ -179,7 +195,9 @@ def _contains_release(folder: Path, store: LedgerStore, entry: int) -> bool:
     """Whether a folder contains the release of this entry in this ledger, as it was signed."""
     with suppress(Exception):  # a folder may hold anything
         facts = json.loads((folder / "release.json").read_text(encoding="utf-8"))
-        is_valid = all(holds for holds, *_ in verifier.run_checks(folder, store.signing_public_key()))
+        is_valid = all(
+            holds for holds, *_ in verifier.run_checks(folder, store.signing_public_key())
+        )
         return is_valid and facts["ledger"]["entry"] == entry
     return False
 

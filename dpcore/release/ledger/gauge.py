@@ -18,21 +18,35 @@ def budget_gauge(used_share: float | None, release_share: float = 0.0) -> tuple[
 
     None was used before as far as is known where no budget record is named.
 
-    Shares are in whole percent, rounded up, and what is left is what remains of 100. As ε does not add up, the words
-    say how many more releases like this one fit in.
+    Shares are in whole percent, rounded up, and what is left is what remains of 100. As ε does not
+    add up, the words say how many more releases like this one fit in.
     """
     is_known, used_share = used_share is not None, used_share or 0.0
     is_over_budget = used_share + release_share > 1 + SHARE_TOLERANCE
     used_percent = _whole_percent(used_share)
     release_percent = (
-        _whole_percent(release_share) if is_over_budget else min(_whole_percent(release_share), 100 - used_percent)
+        _whole_percent(release_share)
+        if is_over_budget
+        else min(_whole_percent(release_share), 100 - used_percent)
     )
     remaining_percent = 100 - used_percent - release_percent * (not is_over_budget)
-    share_text = "more than the whole budget" if release_share > 1 + SHARE_TOLERANCE else f"{release_percent}%"
-    release_text = [f"this release {'needs ' * is_over_budget}{share_text}"] if release_share else []
-    more_releases = fitting_release_count(1 - used_share - release_share, release_share) if release_share else 0
-    remaining_text = f"left {remaining_percent}%" + f", about {more_releases:,} more" * (more_releases > 0)
-    used_text = f"Used {'before ' if release_share else ''}{used_percent}%" if is_known else "New budget"
+    share_text = (
+        "more than the whole budget"
+        if release_share > 1 + SHARE_TOLERANCE
+        else f"{release_percent}%"
+    )
+    release_text = (
+        [f"this release {'needs ' * is_over_budget}{share_text}"] if release_share else []
+    )
+    more_releases = (
+        fitting_release_count(1 - used_share - release_share, release_share) if release_share else 0
+    )
+    remaining_text = f"left {remaining_percent}%" + f", about {more_releases:,} more" * (
+        more_releases > 0
+    )
+    used_text = (
+        f"Used {'before ' if release_share else ''}{used_percent}%" if is_known else "New budget"
+    )
     summary = " · ".join([used_text, *release_text, remaining_text])
     bars = "".join(
         f'<div style="width:{width}%;background:{colour}"></div>'

@@ -1,11 +1,12 @@
 """The release ledger: all releases about data sets, in one SQLite file.
 
-A budget is reserved here before the data is touched and never given back: a release that fails, or whose process dies,
-stays charged. Rows are only ever added; `chain` sees it when they were changed.
+A budget is reserved here before the data is touched and never given back: a release that fails, or
+whose process dies, stays charged. Rows are only ever added; `chain` sees it when they were changed.
 
-To check everything that was ever released takes time in proportion to it. A ledger whose bytes are the very ones that
-were checked last need not be read again: a release adds to its totals what it costs. Nothing depends on the file that
-says so: where it is missing, damaged, of another moment or cannot be written, everything is checked.
+To check everything that was ever released takes time in proportion to it. A ledger whose bytes are
+the very ones that were checked last need not be read again: a release adds to its totals what it
+costs. Nothing depends on the file that says so: where it is missing, damaged, of another moment or
+cannot be written, everything is checked.
 """
 
 import hashlib
@@ -41,9 +42,12 @@ from .unfinished_releases import UnfinishedRelease
 V = TypeVar("V")
 
 RESERVATION_WAIT_SECONDS = 8.0  # seconds for others to finish their reservations
-NOTE_WAIT_SECONDS = 60.0  # seconds for them when a release is made and only its state is to be noted
+NOTE_WAIT_SECONDS = (
+    60.0  # seconds for them when a release is made and only its state is to be noted
+)
 MAX_CHECKED_FILE_BYTES = 1 << 20  # bytes read of what is remembered
-# Where SQLite counts in its header how often a file was written, and by which version; nothing that is read.
+# Where SQLite counts in its header how often a file was written, and by which version; nothing that
+# is read.
 WRITE_COUNTER_BYTES = (slice(24, 28), slice(92, 100))
 DatasetTotals = dict[int, TotalCost]  # by the data set's number
 FOREIGN_KEYS = (  # rows of a table, by which column, to rows of which table
@@ -52,13 +56,23 @@ FOREIGN_KEYS = (  # rows of a table, by which column, to rows of which table
     ("releases", "version", "versions"),
     ("states", "release", "releases"),
 )
-SHOWN_RELEASE_COLUMNS = ("seq", "algorithm", "epsilon", "delta", "rho", "total_epsilon", "reason", "time")
+SHOWN_RELEASE_COLUMNS = (
+    "seq",
+    "algorithm",
+    "epsilon",
+    "delta",
+    "rho",
+    "total_epsilon",
+    "reason",
+    "time",
+)
 
 
 class LedgerStore:
     """A ledger file, opened for each call and closed after it, so that processes and threads may share it.
 
-    `create` makes it where there is none. Raises InputError for a file that is no ledger, or that was tampered with.
+    `create` makes it where there is none. Raises InputError for a file that is no ledger, or that
+    was tampered with.
     """
 
     def __init__(self, path: str | Path, *, create: bool = False) -> None:
@@ -78,12 +92,13 @@ class LedgerStore:
     ) -> Reservation:
         """Charge a request with `events`; with `preview`, only return what the charge would give.
 
-        The data set's version is how often somebody said `new_version`, whether or not the content is known. Name and
-        number leave, and tell nothing about the content: what is known by another name is refused.
-        Raises OverspendError when the total budget does not allow it;
-        InputError when the content is known under another name, or changed without `new_version`, or a first use has no
-        `total`, or a later one another total or unit. Nothing is charged then. `events` must bound whatever the release
-        will do; the request's budget is its own promise, recorded beside them.
+        The data set's version is how often somebody said `new_version`, whether or not the content
+        is known. Name and number leave, and tell nothing about the content: what is known by
+        another name is refused. Raises OverspendError when the total budget does not allow it;
+        InputError when the content is known under another name, or changed without `new_version`,
+        or a first use has no `total`, or a later one another total or unit. Nothing is charged
+        then. `events` must bound whatever the release will do; the request's budget is its own
+        promise, recorded beside them.
         """
         unit, new_version = request.unit.ledger_noun, request.new_version
         early_identity = self._identify_table(request)
@@ -136,7 +151,9 @@ class LedgerStore:
                 rho=sum(times * event.rho for event, times in events),
                 events=json.dumps(events_to_json(events)),
                 total_epsilon=spent,
-                settings=json.dumps((settings or {}) | {FINGERPRINTS_SETTING: identity.stored_fingerprints}),
+                settings=json.dumps(
+                    (settings or {}) | {FINGERPRINTS_SETTING: identity.stored_fingerprints}
+                ),
                 reason=reason,
                 time=utc_now(),
             )
@@ -160,7 +177,9 @@ class LedgerStore:
         The table is read again only where there may be one.
         """
         candidates = [
-            one for one in self.list_unfinished() if one.identity == identity and one.matches_request(request)
+            one
+            for one in self.list_unfinished()
+            if one.identity == identity and one.matches_request(request)
         ]
         if not candidates:
             return []
@@ -172,14 +191,16 @@ class LedgerStore:
     def _identify_table(self, request: BudgetRequest) -> TableIdentity | None:
         """What a request's table is known by, found before the ledger is locked, as reading it may take minutes.
 
-        Nothing of the ledger was checked yet, so its key may be another one later; None where it has none.
+        Nothing of the ledger was checked yet, so its key may be another one later; None where it
+        has none.
         """
         with chain.open_connection(self.path, RESERVATION_WAIT_SECONDS) as db:
             row = db.execute("SELECT key FROM meta").fetchone()
             if row is None or not isinstance(row["key"], bytes):
                 return None
         identity = TableIdentity.of(request, row["key"])
-        # What is wrong with the ledger is said later: until it is checked, any value may be of any type.
+        # What is wrong with the ledger is said later: until it is checked, any value may be of any
+        # type.
         with (
             suppress(InputError),
             chain.read_errors_as_unusable(self.path),
@@ -194,14 +215,17 @@ class LedgerStore:
         Times, charges and totals only; the hashes are those of the ledger's chain.
         """
         with transaction(self.path, RESERVATION_WAIT_SECONDS) as (db, _):
-            dataset_row = db.execute("SELECT dataset FROM releases WHERE seq = ?", (release,)).fetchone()
+            dataset_row = db.execute(
+                "SELECT dataset FROM releases WHERE seq = ?", (release,)
+            ).fetchone()
             if not dataset_row:
                 raise InputError(f"{self.path}: entry {release} is no release")
             dataset_lifetime = lifetime_from_row(
                 db.execute("SELECT * FROM datasets WHERE seq = ?", (dataset_row[0],)).fetchone()
             )
             rows = db.execute(
-                "SELECT r.seq AS entry, c.hash, r.time, r.epsilon, r.delta, r.events, r.total_epsilon FROM releases r"
+                "SELECT r.seq AS entry, c.hash, r.time, r.epsilon, r.delta, r.events, "
+                "r.total_epsilon FROM releases r"
                 " JOIN chain c ON c.seq = r.seq WHERE r.dataset = ? AND r.seq <= ? ORDER BY r.seq",
                 (dataset_row[0], release),
             ).fetchall()
@@ -214,7 +238,10 @@ class LedgerStore:
             "failure": dataset_lifetime.failure,
         }
         linked_rows, previous_link = [], ""
-        for row in [opening_row, *(dict(row) | {"events": json.loads(row["events"])} for row in rows)]:
+        for row in [
+            opening_row,
+            *(dict(row) | {"events": json.loads(row["events"])} for row in rows),
+        ]:
             previous_link = verifier.link(previous_link, row)
             linked_rows.append(row | {"link": previous_link})
         return {"opened": linked_rows[0], "releases": linked_rows[1:]}
@@ -246,8 +273,8 @@ class LedgerStore:
 def verify_ledger(path: str | Path, receipt: Any = None) -> list[str]:
     """The problems of a ledger, in words; [] when every row, total and trigger is as it was written.
 
-    `receipt`, the "ledger" part of a release's release.json, also shows a ledger that was set back to an older copy or
-    written anew. Raises InputError for a file that is no ledger.
+    `receipt`, the "ledger" part of a release's release.json, also shows a ledger that was set back
+    to an older copy or written anew. Raises InputError for a file that is no ledger.
     """
     path = chain.resolve_ledger_path(path)
     with chain.open_connection(path, RESERVATION_WAIT_SECONDS) as db:
@@ -282,16 +309,25 @@ class LedgerView:
         for row in self.dataset_rows:
             try:
                 dataset_lifetime = lifetime_from_row(row)
-                for release, total in zip(self._releases[row["seq"]], self._running_totals(row)[1:], strict=True):
+                for release, total in zip(
+                    self._releases[row["seq"]], self._running_totals(row)[1:], strict=True
+                ):
                     self._release_json(release, {})  # what cannot be shown is not as it was written
                     spent = dataset_lifetime.total_epsilon(total)
                     if not abs(spent - release["total_epsilon"]) <= 1e-6 * spent:
-                        stored = f"{release['total_epsilon']!r} is stored, its events give {spent!r}"
+                        stored = (
+                            f"{release['total_epsilon']!r} is stored, its events give {spent!r}"
+                        )
                         problems.append(f"entry {release['seq']}: changed total: ε={stored}")
                     if not spent <= dataset_lifetime.budget.epsilon * (1 + 1e-9):
-                        problems.append(f"entry {release['seq']}: its data set's budget is exceeded: ε={spent:.6g}")
+                        problems.append(
+                            f"entry {release['seq']}: its data set's budget is exceeded: "
+                            f"ε={spent:.6g}"
+                        )
             except Exception as error:  # this program never wrote it, so that it may be anything
-                problems.append(f"data set {row['seq']}: unreadable: {str(error)[:100] or type(error).__name__}")
+                problems.append(
+                    f"data set {row['seq']}: unreadable: {str(error)[:100] or type(error).__name__}"
+                )
         return problems
 
     def orphan_rows(self) -> list[str]:
@@ -300,31 +336,62 @@ class LedgerView:
         for table, column, parent_table in FOREIGN_KEYS:
             known = {row["seq"] for row in self._rows[parent_table]}
             orphans = [row for row in self._rows[table] if row[column] not in known]
-            problems += [f"row {row['seq']} of {table}: its {column} {row[column]} is not there" for row in orphans]
+            problems += [
+                f"row {row['seq']} of {table}: its {column} {row[column]} is not there"
+                for row in orphans
+            ]
         return problems
 
     def _running_totals(self, row: sqlite3.Row) -> list[TotalCost]:
         """The total that a data set had spent at its beginning and after each of its releases."""
         dataset_lifetime, totals = lifetime_from_row(row), [TotalCost()]
         for release in self._releases[row["seq"]]:
-            totals.append(dataset_lifetime.add_events(totals[-1], events_from_json(json.loads(release["events"]))))
+            totals.append(
+                dataset_lifetime.add_events(
+                    totals[-1], events_from_json(json.loads(release["events"]))
+                )
+            )
         return totals
 
     def _dataset(self, row: sqlite3.Row) -> DataSet:
         """A data set from its row, with its versions, releases and totals."""
-        dataset_lifetime, total, dataset_number = lifetime_from_row(row), self._running_totals(row)[-1], row["seq"]
-        numbers = {v["seq"]: {"number": v["number"], "time": v["time"]} for v in self._versions[dataset_number]}
+        dataset_lifetime, total, dataset_number = (
+            lifetime_from_row(row),
+            self._running_totals(row)[-1],
+            row["seq"],
+        )
+        numbers = {
+            v["seq"]: {"number": v["number"], "time": v["time"]}
+            for v in self._versions[dataset_number]
+        }
         releases = tuple(
             {"number": number} | self._release_json(release, numbers)
             for number, release in enumerate(self._releases[dataset_number], start=1)
         )
-        spent, remaining = dataset_lifetime.total_epsilon(total), dataset_lifetime.remaining_epsilon(total)
-        return DataSet(row["name"], dataset_lifetime, row["unit"], tuple(numbers.values()), releases, spent, remaining)
+        spent, remaining = (
+            dataset_lifetime.total_epsilon(total),
+            dataset_lifetime.remaining_epsilon(total),
+        )
+        return DataSet(
+            row["name"],
+            dataset_lifetime,
+            row["unit"],
+            tuple(numbers.values()),
+            releases,
+            spent,
+            remaining,
+        )
 
     def _release_json(self, row: sqlite3.Row, numbers: dict[int, Json]) -> Json:
         """A release from its row: its stored facts, its version's number and its states."""
-        states = [{name: state[name] for name in ("state", "note", "time")} for state in self._states[row["seq"]]]
-        state = next((s["state"] for s in reversed(states) if s["state"] != "note"), "reserved, never finished")
+        states = [
+            {name: state[name] for name in ("state", "note", "time")}
+            for state in self._states[row["seq"]]
+        ]
+        state = next(
+            (s["state"] for s in reversed(states) if s["state"] != "note"),
+            "reserved, never finished",
+        )
         return {name: row[name] for name in SHOWN_RELEASE_COLUMNS} | {
             "version": numbers.get(row["version"], {}).get("number"),
             "state": state,
@@ -350,11 +417,13 @@ def _group_by(rows: list[sqlite3.Row], column: str) -> dict[int, list[sqlite3.Ro
 
 
 @contextmanager
-def transaction(path: Path, wait: float, *, write: bool = False) -> Iterator[tuple[sqlite3.Connection, DatasetTotals]]:
+def transaction(
+    path: Path, wait: float, *, write: bool = False
+) -> Iterator[tuple[sqlite3.Connection, DatasetTotals]]:
     """A transaction of a ledger that was checked, and the totals that its data sets have spent.
 
-    With `write` it excludes all other writers, and is kept whole where its block ends without an error; else not at
-    all. Raises InputError where the ledger was changed from outside.
+    With `write` it excludes all other writers, and is kept whole where its block ends without an
+    error; else not at all. Raises InputError where the ledger was changed from outside.
     """
     with chain.open_connection(path, wait) as db:
         db.execute("BEGIN IMMEDIATE" if write else "BEGIN")
@@ -407,7 +476,9 @@ def remember_totals(db: sqlite3.Connection, path: Path, totals: DatasetTotals) -
     with suppress(OSError, AttributeError, MemoryError, sqlite3.Error):
         known = {
             "bytes": _ledger_hash(db),
-            "totals": {dataset_number: [t.costs, t.failures] for dataset_number, t in totals.items()},
+            "totals": {
+                dataset_number: [t.costs, t.failures] for dataset_number, t in totals.items()
+            },
         }
         text = json.dumps(known)
         content = json.dumps({"checked": text, "mac": _keyed_text_hash(db, text)}).encode()

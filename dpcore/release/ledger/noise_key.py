@@ -1,13 +1,14 @@
 """The key that a release's noise is drawn with. It lies beside the ledger until the release has left, or failed.
 
-An attempt may end between the charge and the last file: the disk is full, the machine stops, somebody loses patience.
-Whatever it drew may have been seen, if only as the size that did not fit. Fresh noise would then be a second draw, for
-which nobody paid, and drawing until it fits is a choice by the data. So another attempt draws with the same key, and
-thus the very same: all attempts together show what one draw shows, and that was charged.
+An attempt may end between the charge and the last file: the disk is full, the machine stops,
+somebody loses patience. Whatever it drew may have been seen, if only as the size that did not fit.
+Fresh noise would then be a second draw, for which nobody paid, and drawing until it fits is a
+choice by the data. So another attempt draws with the same key, and thus the very same: all attempts
+together show what one draw shows, and that was charged.
 
-The key comes from the operating system, nobody can choose it, and it is deleted once the release is noted. Its file
-also holds a keyed hash of the rows: other rows are never drawn with it, as the difference of two such draws has no
-noise.
+The key comes from the operating system, nobody can choose it, and it is deleted once the release is
+noted. Its file also holds a keyed hash of the rows: other rows are never drawn with it, as the
+difference of two such draws has no noise.
 """
 
 import hashlib
@@ -26,7 +27,10 @@ from .chain import NOISE_KEY_SUFFIX, open_regular_file
 from .durable_files import CAN_LOCK, lock_file, sync_folder_names, try_lock, write_to_disk
 
 NAME_BYTES = 8
-HELD_ELSEWHERE, MISSING = "busy", "gone"  # in place of a key that another process holds, or that is no more
+HELD_ELSEWHERE, MISSING = (
+    "busy",
+    "gone",
+)  # in place of a key that another process holds, or that is no more
 _MAX_FILE_BYTES = 1000
 
 
@@ -65,14 +69,18 @@ def create_key(ledger: Path, rows_digest: bytes) -> Iterator[NoiseKey]:
     try:
         handle = _create_locked_file(path)
     except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror or error}; no budget was used") from None
+        raise InputError(
+            f"{path}: cannot be written: {error.strerror or error}; no budget was used"
+        ) from None
     try:
         try:
             write_to_disk(handle, f"{secret.hex()}\n{key.rows_hash}\n".encode())
             sync_folder_names(path.parent)
         except OSError as error:
             key.delete()
-            raise InputError(f"{path}: cannot be written: {error.strerror or error}; no budget was used") from None
+            raise InputError(
+                f"{path}: cannot be written: {error.strerror or error}; no budget was used"
+            ) from None
         yield key
     finally:
         os.close(handle)
@@ -104,7 +112,9 @@ def key_names(ledger: Path) -> list[str]:
     """The names of all keys that lie beside a ledger."""
     prefix, endings = f"{ledger.name}{NOISE_KEY_SUFFIX}", []
     with suppress(OSError):
-        endings = [name[len(prefix) :] for name in os.listdir(ledger.parent) if name.startswith(prefix)]
+        endings = [
+            name[len(prefix) :] for name in os.listdir(ledger.parent) if name.startswith(prefix)
+        ]
     return sorted(name for name in endings if _is_key_name(name))
 
 

@@ -1,7 +1,8 @@
 """The ledger owner's signature under a release: one Ed25519 key beside each ledger, made at its first use.
 
-The chain in the ledger is keyed by what lies in the same file; a signature can be checked by everybody and made by the
-owner only. A ledger from before there were keys gets one with its next release.
+The chain in the ledger is keyed by what lies in the same file; a signature can be checked by
+everybody and made by the owner only. A ledger from before there were keys gets one with its next
+release.
 """
 
 import json
@@ -18,7 +19,9 @@ from ..evidence.verifier import SIGNED, hashes, statement
 from .chain import SIGNING_KEY_SUFFIX, open_regular_file, resolve_ledger_path
 from .durable_files import lock_file, sync_folder_names, write_to_disk
 
-MISSING_PACKAGE = "no release can be signed: the package cryptography is missing; pip install cryptography"
+MISSING_PACKAGE = (
+    "no release can be signed: the package cryptography is missing; pip install cryptography"
+)
 _KEY_HEX_DIGITS = 64  # hexadecimal digits
 
 
@@ -34,14 +37,17 @@ class SigningKey:
         files = hashes(folder)
         signed = {"files": files, "format": 1, "key": self.public}
         signed["signature"] = self._private.sign(statement(files, self.public)).hex()
-        (folder / SIGNED).write_text(json.dumps(signed, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        (folder / SIGNED).write_text(
+            json.dumps(signed, indent=1, sort_keys=True) + "\n", encoding="utf-8"
+        )
 
 
 def load_signing_key(ledger: Path, signer: str = "") -> SigningKey:
     """The signing key that lies beside a ledger; where it is missing one is made, readable by its owner only.
 
-    `signer` is the public key that signs the ledger's releases, as the ledger itself says; "" before the first.
-    Raises InputError where cryptography is missing, or the file cannot be made, or holds no key, or another one.
+    `signer` is the public key that signs the ledger's releases, as the ledger itself says; ""
+    before the first. Raises InputError where cryptography is missing, or the file cannot be made,
+    or holds no key, or another one.
     """
     try:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -60,7 +66,9 @@ def load_signing_key(ledger: Path, signer: str = "") -> SigningKey:
         if isinstance(error, InputError):
             raise
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{str(path)[:200]}: the ledger's signing key cannot be used: {reason}") from None
+        raise InputError(
+            f"{str(path)[:200]}: the ledger's signing key cannot be used: {reason}"
+        ) from None
     private_key = Ed25519PrivateKey.from_private_bytes(bytes.fromhex(text))
     public_key = private_key.public_key().public_bytes_raw().hex()
     if signer not in ("", public_key):
@@ -71,8 +79,10 @@ def load_signing_key(ledger: Path, signer: str = "") -> SigningKey:
 def missing_signer_error(ledger: Path) -> InputError:
     """The error for a ledger beside which the key that signed its releases does not lie any more."""
     return InputError(
-        f"{str(ledger)[:200]}{SIGNING_KEY_SUFFIX}: the key that signed this ledger's releases is not here; bring the file back "
-        "from a copy. Where it is lost, begin a new ledger, with what is left in this one as the whole budget"
+        f"{str(ledger)[:200]}{SIGNING_KEY_SUFFIX}: the key that signed this ledger's releases is "
+        "not here; bring the file back "
+        "from a copy. Where it is lost, begin a new ledger, with what is left in this one as the "
+        "whole budget"
     )
 
 

@@ -1,7 +1,7 @@
 """Releases that were charged and have not ended, and the key that signs all of a ledger's releases: read from its rows.
 
-Nothing is written here. What a release was charged for stands in the settings of its row; where another attempt writes
-it into another folder, a note says so.
+Nothing is written here. What a release was charged for stands in the settings of its row; where
+another attempt writes it into another folder, a note says so.
 """
 
 import json
@@ -21,8 +21,9 @@ FOLDER_KEYS = ("folder", "draft")  # names in settings, and in notes of later at
 class UnfinishedRelease:
     """A release that was charged and has not ended.
 
-    `release` is its number among those of its data set; `fingerprint` the fingerprint of the table it was charged for;
-    `identity` a digest of everything else that it is; `noise_key_name` the name of the key of its noise, "" where there is none.
+    `release` is its number among those of its data set; `fingerprint` the fingerprint of the table
+    it was charged for; `identity` a digest of everything else that it is; `noise_key_name` the name
+    of the key of its noise, "" where there is none.
     """
 
     entry: int
@@ -58,14 +59,17 @@ class UnfinishedRelease:
 
     def is_of_table(self, fingerprint: str) -> bool:
         """Whether it was charged for the table of this fingerprint."""
-        return self.fingerprint == fingerprint or self.fingerprint.startswith(f"{fingerprint} again as ")
+        return self.fingerprint == fingerprint or self.fingerprint.startswith(
+            f"{fingerprint} again as "
+        )
 
 
 def list_unfinished(db: sqlite3.Connection) -> list[UnfinishedRelease]:
     """The releases of a checked ledger whose end was never noted, and whose folders are known."""
     rows = db.execute(
         "SELECT r.seq, r.settings, v.fingerprint, d.name, d.unit, d.epsilon, d.delta,"
-        " (SELECT COUNT(*) FROM releases o WHERE o.dataset = r.dataset AND o.seq <= r.seq) AS number"
+        " (SELECT COUNT(*) FROM releases o WHERE o.dataset = r.dataset AND o.seq <= r.seq) AS "
+        "number"
         " FROM releases r JOIN datasets d ON d.seq = r.dataset JOIN versions v ON v.seq = r.version"
         " WHERE r.seq NOT IN (SELECT release FROM states WHERE state != 'note') ORDER BY r.seq"
     ).fetchall()
@@ -92,13 +96,20 @@ def list_unfinished(db: sqlite3.Connection) -> list[UnfinishedRelease]:
 def read_reservation(db: sqlite3.Connection, release: int) -> Reservation:
     """The reservation of a release in a checked ledger, as it was when it was charged."""
     row = db.execute(
-        "SELECT r.total_epsilon, c.hash, v.number, d.* FROM releases r JOIN chain c ON c.seq = r.seq"
+        "SELECT r.total_epsilon, c.hash, v.number, d.* FROM releases r JOIN chain c ON c.seq = "
+        "r.seq"
         " JOIN datasets d ON d.seq = r.dataset JOIN versions v ON v.seq = r.version WHERE r.seq = ?",
         (release,),
     ).fetchone()
     ledger = db.execute("SELECT ledger FROM meta").fetchone()[0]
     return Reservation(
-        release, row["hash"], ledger, row["name"], row["number"], lifetime_from_row(row), row["total_epsilon"]
+        release,
+        row["hash"],
+        ledger,
+        row["name"],
+        row["number"],
+        lifetime_from_row(row),
+        row["total_epsilon"],
     )
 
 
@@ -121,7 +132,8 @@ def check_signer(db: sqlite3.Connection, ledger: Path, settings: Any) -> None:
 def _with_latest_folders(db: sqlite3.Connection, release: UnfinishedRelease) -> UnfinishedRelease:
     """The release with the folders of its latest attempt."""
     notes = db.execute(
-        "SELECT note FROM states WHERE release = ? AND state = 'note' ORDER BY seq DESC", (release.entry,)
+        "SELECT note FROM states WHERE release = ? AND state = 'note' ORDER BY seq DESC",
+        (release.entry,),
     )
     for (note,) in notes:
         folders = _named_folders(_parse_json_object(note))

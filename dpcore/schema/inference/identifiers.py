@@ -8,25 +8,31 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-# Headers in lower case, without accents, of names, addresses, e-mail, phone and person numbers in many languages.
+# Headers in lower case, without accents, of names, addresses, e-mail, phone and person numbers in
+# many languages.
 # One word more may stand before an address, e-mail or phone.
 PERSON_HEADER = re.compile(
     "names?|nome?|nombre|naam|namn|navn|imie|nazwisko|имя|фамилия|фио|姓名|名字|氏名|名前"
     "|(full|first|last|middle|given|family|maiden|patient|customer|employee|client|contact) ?names?"
     "|(sur|fore|vor|nach|familien|for|efter|etter)(name|namn|navn)|prenom|apellidos?|cognome|sobrenome|apelido"
     "|voornaam|achternaam"
-    "|([^ ]+ )?(e ?mail|courriel|correo( electronico)?|address|adresse|anschrift|strasse|direccion|domicilio|indirizzo"
+    "|([^ ]+ )?(e ?mail|courriel|correo( "
+    "electronico)?|address|adresse|anschrift|strasse|direccion|domicilio|indirizzo"
     "|adres|adress|straat|gata|ulica|endereco|morada|адрес|地址|住所|phone|telephone|telefono?|telefone|telefoon"
     "|telefonnummer|handynummer|mobile|mobiltelefon|cellphone|movil|cellulare|телефон|电话|手机|電話番号)"
     "( address| adresse)?( number| no| nr)?"
-    "|(ssn|social security|passport|national id|tax id|driving licen[cs]e|nhs|iban|dni|nif|curp|cpf|bsn|pesel|cpr|nino)"
+    "|(ssn|social security|passport|national id|tax id|driving "
+    "licen[cs]e|nhs|iban|dni|nif|curp|cpf|bsn|pesel|cpr|nino)"
     "( number| no| nr)?"
-    "|person(nummer|alausweis|enkennzeichen)|fodselsnummer|reisepass(nummer)?|codice fiscale|numero de securite sociale"
+    "|person(nummer|alausweis|enkennzeichen)|fodselsnummer|reisepass(nummer)?|codice "
+    "fiscale|numero de securite sociale"
     "|(steuer|sozialversicherungs|ausweis|versicherten) ?(nummer|nr|id)|инн|снилс|身份证(号)?"
 )
 BIRTH_DATE_HEADER = re.compile(
-    "(birth ?(date|day)|(date of )?birth|dob|born|geburts(datum|tag)|geb ?dat(um)?|geboren|(date de )?naissance|ne le"
-    "|(fecha de )?nacimiento|(data di )?nascita|(data de )?nascimento|geboorte ?datum|fodelse(datum|dag)|fodselsdato"
+    "(birth ?(date|day)|(date of )?birth|dob|born|geburts(datum|tag)|geb ?dat(um)?|geboren|(date "
+    "de )?naissance|ne le"
+    "|(fecha de )?nacimiento|(data di )?nascita|(data de )?nascimento|geboorte "
+    "?datum|fodelse(datum|dag)|fodselsdato"
     "|data urodzenia|дата рождения|出生日期|生年月日)( .*)?"
 )
 PERSON_WORDS = (
@@ -34,15 +40,24 @@ PERSON_WORDS = (
     "|mitarbeiter|mitglieds?|cliente?|paciente|utente"
 )
 NUMBER_WORDS = "key|number|nummer|numero|no|nr"
-IDENTIFIER_HEADER = re.compile(f"([^ ]+ )*(ids?|uuid|guid)|({PERSON_WORDS}|case|account|household)s? ?({NUMBER_WORDS})")
-# One person each: not a visit, a stay, a case, a household or a row, of which a person may have several.
+IDENTIFIER_HEADER = re.compile(
+    f"([^ ]+ )*(ids?|uuid|guid)|({PERSON_WORDS}|case|account|household)s? ?({NUMBER_WORDS})"
+)
+# One person each: not a visit, a stay, a case, a household or a row, of which a person may have
+# several.
 ONE_PERSON_HEADER = re.compile(
     f"({PERSON_WORDS})s? ?(ids?|uuid|guid|{NUMBER_WORDS})|ids? ({PERSON_WORDS})s?|person|patient"
-    f"|(mrn|ssn|social security|nhs|national id|dni|nif|curp|cpf|bsn|pesel|cpr|nino)( number| no| nr)?"
-    "|personnummer|fodselsnummer|codice fiscale|(sozialversicherungs|versicherten) ?(nummer|nr|id)|снилс|身份证(号)?"
+    "|(mrn|ssn|social security|nhs|national id|dni|nif|curp|cpf|bsn|pesel|cpr|nino)( number| "
+    "no| nr)?"
+    "|personnummer|fodselsnummer|codice fiscale|(sozialversicherungs|versicherten) "
+    "?(nummer|nr|id)|снилс|身份证(号)?"
 )
-POSTAL_CODE_HEADER = re.compile(r"\b(zip(code)?|postcode|postal|plz|postleitzahl|postnummer|postnr|cep)\b")
-CODE_HEADER = re.compile(r"\b(icd|icd9|icd10|atc|nace|isco|isic|naics|cpt|iso|diagnos(is|e|tico)|codes?)\b")
+POSTAL_CODE_HEADER = re.compile(
+    r"\b(zip(code)?|postcode|postal|plz|postleitzahl|postnummer|postnr|cep)\b"
+)
+CODE_HEADER = re.compile(
+    r"\b(icd|icd9|icd10|atc|nace|isco|isic|naics|cpt|iso|diagnos(is|e|tico)|codes?)\b"
+)
 CODE_TEXT = re.compile(r"[A-Z][0-9]{2}(\.?[0-9A-Z]{1,4})?")  # as in ICD-10 and ATC
 EMAIL_TEXT = re.compile(r"[^@\s]+@(?=.\S*\.\S)[^@\s]+")
 PHONE_TEXT = re.compile(r"(?=(\D*\d){7,15}\D*$)(?=.*[+ ()/-])[+(]?[0-9][0-9 ()./-]+[0-9]")
@@ -64,7 +79,10 @@ IDENTIFIER_TESTS = (
     STREET_TEXT.search,
 )
 MIN_MATCHING_SHARE = 0.9  # share of a column's texts that have a form
-MAX_TEXTS_TESTED, MAX_TEXT_CHARS = 1000, 100  # texts that are looked at for it, and their characters
+MAX_TEXTS_TESTED, MAX_TEXT_CHARS = (
+    1000,
+    100,
+)  # texts that are looked at for it, and their characters
 
 
 def normalize_header(name: str) -> str:
@@ -78,7 +96,9 @@ def header_names_person(name: str) -> bool:
     """Whether a column's name alone suggests that it identifies people: public, as no cell is read."""
     header = normalize_header(name)
     return bool(
-        PERSON_HEADER.fullmatch(header) or BIRTH_DATE_HEADER.fullmatch(header) or IDENTIFIER_HEADER.fullmatch(header)
+        PERSON_HEADER.fullmatch(header)
+        or BIRTH_DATE_HEADER.fullmatch(header)
+        or IDENTIFIER_HEADER.fullmatch(header)
     )
 
 
@@ -90,7 +110,10 @@ def header_names_one_person(name: str) -> bool:
 def looks_like_identifier(texts: Sequence[str]) -> bool:
     """Whether most texts look like e-mail addresses, phone or person numbers, names, or street addresses."""
     sample = [text[:MAX_TEXT_CHARS] for text in heapq.nsmallest(MAX_TEXTS_TESTED, texts)]
-    return any(sum(map(bool, map(form, sample))) >= MIN_MATCHING_SHARE * len(sample) for form in IDENTIFIER_TESTS)
+    return any(
+        sum(map(bool, map(form, sample))) >= MIN_MATCHING_SHARE * len(sample)
+        for form in IDENTIFIER_TESTS
+    )
 
 
 def natural_sort_key(text: str) -> tuple:

@@ -1,8 +1,8 @@
 """Guesses at the kinds and bounds of a new table's columns, from the records themselves.
 
-`guess_columns` says kinds and why a column is set aside, in words that quote no cell and count nothing; `infer_column_from_data`
-gives one column's values or bounds. Whoever uses either marks the schema as peeked. `infer_schema` makes a schema file of
-both, for the command line.
+`guess_columns` says kinds and why a column is set aside, in words that quote no cell and count
+nothing; `infer_column_from_data` gives one column's values or bounds. Whoever uses either marks the
+schema as peeked. `infer_schema` makes a schema file of both, for the command line.
 """
 
 import re
@@ -79,9 +79,10 @@ EXCLUSION_REASONS = {
 class ColumnGuess:
     """A guess about a column: its kind, or "date" or "text"; its reading; the reason if it is not used.
 
-    `other_readings` are other readings that would make something of it: of a date its parts that differ, of codes their first
-    characters, of spellings one value; `date_parts` are those of them that are the same in every order of dates. Where it
-    is `unreadable`, a few texts stand beside its numbers, and count as missing.
+    `other_readings` are other readings that would make something of it: of a date its parts that
+    differ, of codes their first characters, of spellings one value; `date_parts` are those of them
+    that are the same in every order of dates. Where it is `unreadable`, a few texts stand beside
+    its numbers, and count as missing.
     """
 
     name: str
@@ -130,13 +131,23 @@ def guess_column(name: str, cells: pd.Series) -> ColumnGuess:
     constant = len(column_texts.texts) == 1 and not column_texts.empty_count
     if orders := _fitting_date_orders(column_texts.texts):
         parts = [
-            part for part in DATE_PARTS if _readings_differ(f"{part} of {orders[0]}", column_texts.texts)
+            part
+            for part in DATE_PARTS
+            if _readings_differ(f"{part} of {orders[0]}", column_texts.texts)
         ] or DATE_PARTS[:1]
         other_readings = tuple(f"{part} of {order}" for order in orders for part in parts)
-        exclusion = "constant" if constant else "birth" if BIRTH_DATE_HEADER.fullmatch(header) else "date"
-        unambiguous_parts = tuple(part for part in parts if len(orders) == 1 or part in ("year", "hour"))
+        exclusion = (
+            "constant" if constant else "birth" if BIRTH_DATE_HEADER.fullmatch(header) else "date"
+        )
+        unambiguous_parts = tuple(
+            part for part in parts if len(orders) == 1 or part in ("year", "hour")
+        )
         return ColumnGuess(
-            name, DATE_COLUMN, exclusion=exclusion, other_readings=other_readings, date_parts=unambiguous_parts
+            name,
+            DATE_COLUMN,
+            exclusion=exclusion,
+            other_readings=other_readings,
+            date_parts=unambiguous_parts,
         )
     read, numbers, unreadable = _parse_as_numbers(column_texts)
     if not constant and _identifies_people(header, column_texts, numbers is not None):
@@ -167,8 +178,9 @@ def infer_column_from_data(
 ) -> Json:
     """The schema entry of one column with its values, or round bounds and bins, taken from the records.
 
-    Values stand in their natural order. With `unreadable`, texts that are no number count as missing.
-    Raises InputError where that gives no cells: dates and texts as they are, no value, too many different ones.
+    Values stand in their natural order. With `unreadable`, texts that are no number count as
+    missing. Raises InputError where that gives no cells: dates and texts as they are, no value, too
+    many different ones.
     """
     spec: Json = {"kind": kind} | ({"read": reading} if reading else {})
     column_texts = ColumnTexts.from_series(cells, reading).without_missing_markers
@@ -183,7 +195,8 @@ def infer_column_from_data(
         values = sorted(values, key=natural_sort_key)
         if len(values) > MAX_CATEGORIES:
             raise InputError(
-                f"column {name!r}: {len(values)} different values are more than {MAX_CATEGORIES}; leave it out, or group "
+                f"column {name!r}: {len(values)} different values are more than "
+                f"{MAX_CATEGORIES}; leave it out, or group "
                 "its values"
             )
         if not values:
@@ -194,18 +207,28 @@ def infer_column_from_data(
         spec |= UNREADABLE_AS_MISSING
         numbers, counts = numbers[~np.isnan(numbers)], counts[~np.isnan(numbers)]
     if not len(numbers) or not (np.abs(numbers) <= MAX_NUMBER).all():
-        raise InputError(f"column {name!r}: its values are not all numbers up to {MAX_NUMBER:g}; choose another kind")
+        raise InputError(
+            f"column {name!r}: its values are not all numbers up to {MAX_NUMBER:g}; choose "
+            "another kind"
+        )
     whole = kind == "integer" and bool((numbers == np.floor(numbers)).all())
     spec["kind"] = "integer" if whole else "numeric"
-    return spec | round_bounds(numbers, counts, whole=whole) | _missing_policy(column_texts.empty_count)
+    return (
+        spec
+        | round_bounds(numbers, counts, whole=whole)
+        | _missing_policy(column_texts.empty_count)
+    )
 
 
-def infer_schema(frame: pd.DataFrame, *, peek: bool = False, progress: Watch = ignore_progress) -> Json:
+def infer_schema(
+    frame: pd.DataFrame, *, peek: bool = False, progress: Watch = ignore_progress
+) -> Json:
     """A schema of every column's guessed kind; bounds and values are null for the user to fill in.
 
-    Dates, and what has too many values or too large ones, get the kinds "date" and "text", which a schema refuses with
-    advice. With `peek` values and bounds are read off the records, which is not private: the schema is then marked
-    "peeked". `progress` hears before each column how many are done.
+    Dates, and what has too many values or too large ones, get the kinds "date" and "text", which a
+    schema refuses with advice. With `peek` values and bounds are read off the records, which is not
+    private: the schema is then marked "peeked". `progress` hears before each column how many are
+    done.
     """
     columns = {}
     for guess, (_, cells) in zip(guess_columns(frame, progress), frame.items(), strict=True):
@@ -223,7 +246,9 @@ def infer_schema(frame: pd.DataFrame, *, peek: bool = False, progress: Watch = i
             except InputError:  # too many values to list, or numbers too large
                 columns[guess.name] = {"kind": TEXT_COLUMN}
         else:
-            unknown_values = {"values": None} if kind == "categorical" else {"low": None, "high": None}
+            unknown_values = (
+                {"values": None} if kind == "categorical" else {"low": None, "high": None}
+            )
             bins = {"bins": TARGET_BIN_COUNT} if kind == "numeric" else {}
             columns[guess.name] = guess.initial_entry | unknown_values | bins
     return {"columns": columns} | ({"peeked": True} if peek else {})
@@ -272,7 +297,9 @@ def _fitting_date_orders(texts: Sequence[str]) -> Texts:
     """The orders of day, month and year that fit every text, day before month first; none if no order fits all."""
     if not all(re.match(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{2,4}", text) for text in texts):
         return ()
-    fitting_orders = tuple(order for order in DATE_ORDERS if all(parse_date(text, order) for text in texts))
+    fitting_orders = tuple(
+        order for order in DATE_ORDERS if all(parse_date(text, order) for text in texts)
+    )
     return fitting_orders[:1] if fitting_orders[:1] == ("y-m-d",) else fitting_orders
 
 
@@ -285,7 +312,8 @@ def _readings_differ(reading: str, texts: Sequence[str]) -> bool:
 def _parse_as_numbers(column_texts: ColumnTexts) -> tuple[str, Array | None, bool]:
     """The reading of texts as numbers, those (r,), and whether a few words like `unknown` occur among them.
 
-    None where they are no numbers, too large to tell apart, or few: beside few numbers a word is a category like them.
+    None where they are no numbers, too large to tell apart, or few: beside few numbers a word is a
+    category like them.
     """
     for texts, has_words in ((column_texts.texts, False), (_texts_with_digits(column_texts), True)):
         for read in (AS_WRITTEN, AMOUNT_WITH_POINT, AMOUNT_WITH_COMMA):
@@ -302,7 +330,9 @@ def _texts_with_digits(column_texts: ColumnTexts) -> list[str]:
         0 < strays.sum() <= MAX_STRAY_TEXTS
         and column_texts.counts @ strays <= MAX_STRAY_SHARE * column_texts.nonempty_count
     )
-    digit_texts = [text for text, stray in zip(column_texts.texts, strays, strict=True) if not stray]
+    digit_texts = [
+        text for text, stray in zip(column_texts.texts, strays, strict=True) if not stray
+    ]
     return digit_texts if are_few and len(digit_texts) > MIN_INFORMATIVE_ROWS else []
 
 
@@ -314,15 +344,24 @@ def _identifies_people(header: str, column_texts: ColumnTexts, numbers: bool) ->
     if (_has_many_texts(column_texts) or mostly_distinct) and PERSON_HEADER.fullmatch(header):
         return True
     return (
-        not numbers and _has_many_texts(column_texts) and mostly_distinct and looks_like_identifier(column_texts.texts)
+        not numbers
+        and _has_many_texts(column_texts)
+        and mostly_distinct
+        and looks_like_identifier(column_texts.texts)
     )
 
 
-def _guess_categorical(name: str, header: str, column_texts: ColumnTexts, constant: bool) -> ColumnGuess:
+def _guess_categorical(
+    name: str, header: str, column_texts: ColumnTexts, constant: bool
+) -> ColumnGuess:
     """A guess for categories: used, unless the texts are codes, names, free text or a single value."""
     lengths = np.fromiter(map(len, column_texts.texts), int, len(column_texts.texts))
-    has_spellings = len({casefold_text(text) for text in column_texts.texts}) < len(column_texts.texts)
-    is_long = float(lengths @ column_texts.counts) / column_texts.nonempty_count > FREE_TEXT_MEAN_CHARS
+    has_spellings = len({casefold_text(text) for text in column_texts.texts}) < len(
+        column_texts.texts
+    )
+    is_long = (
+        float(lengths @ column_texts.counts) / column_texts.nonempty_count > FREE_TEXT_MEAN_CHARS
+    )
     has_too_many = len(column_texts.texts) > MAX_CATEGORIES or (
         _has_many_texts(column_texts) and 2 * len(column_texts.texts) > column_texts.nonempty_count
     )
@@ -331,9 +370,9 @@ def _guess_categorical(name: str, header: str, column_texts: ColumnTexts, consta
         return ColumnGuess(name, "categorical", exclusion="constant", other_readings=other_readings)
     if is_long:
         return ColumnGuess(name, TEXT_COLUMN, exclusion="text", other_readings=other_readings)
-    look_like_codes = sum(bool(CODE_TEXT.fullmatch(text)) for text in column_texts.texts) >= MIN_MATCHING_SHARE * len(
-        column_texts.texts
-    )
+    look_like_codes = sum(
+        bool(CODE_TEXT.fullmatch(text)) for text in column_texts.texts
+    ) >= MIN_MATCHING_SHARE * len(column_texts.texts)
     header_match = CODE_HEADER.search(header)
     is_coded = (
         POSTAL_CODE_HEADER.search(header)
@@ -348,7 +387,9 @@ def _guess_categorical(name: str, header: str, column_texts: ColumnTexts, consta
         and not header_names_one_person(name)
         and (prefix_readings := _prefix_readings(column_texts.texts))
     ):
-        return ColumnGuess(name, "categorical", exclusion="code" * has_too_many, other_readings=prefix_readings)
+        return ColumnGuess(
+            name, "categorical", exclusion="code" * has_too_many, other_readings=prefix_readings
+        )
     if (
         _nearly_all_differ(column_texts)
         or (has_too_many and ID_WORD_HEADER.search(header))
@@ -376,4 +417,6 @@ def _prefix_readings(texts: Sequence[str]) -> Texts:
 def _most_frequent_spellings(column_texts: ColumnTexts) -> set[str]:
     """The most frequent spelling of each category: one text of all that are read alike."""
     rarest_first = sorted(zip(-column_texts.counts, column_texts.texts, strict=True), reverse=True)
-    return set({casefold_text(text): text for _, text in rarest_first}.values())  # of those alike the last one stays
+    return set(
+        {casefold_text(text): text for _, text in rarest_first}.values()
+    )  # of those alike the last one stays

@@ -14,7 +14,13 @@ from ...core.types import Json, Texts, value_object
 from ..column import Column
 from ..column_readings import ANY_CASE, AS_WRITTEN, READINGS, casefold_text
 from ..schema_json import COLUMN_KINDS, domain_from_json
-from .infer_schema import DATE_COLUMN, TEXT_COLUMN, UNREADABLE_AS_MISSING, guess_column, infer_column_from_data
+from .infer_schema import (
+    DATE_COLUMN,
+    TEXT_COLUMN,
+    UNREADABLE_AS_MISSING,
+    guess_column,
+    infer_column_from_data,
+)
 
 FILL_IN, LEAVE_OUT, KEEP_MISSING, CLIP_OUTSIDE, MERGE_SPELLINGS, ADD_VALUES, USE_GUESS = (
     "read",
@@ -73,7 +79,9 @@ def find_column_problems(name: str, cells: pd.Series, entry: Any) -> tuple[Colum
             if column.values
             else (CLIP_OUTSIDE, LEAVE_OUT)
         )
-        column_problems.append(ColumnProblem(name, _encoding_error(replace(column, missing="category"), cells), fixes))
+        column_problems.append(
+            ColumnProblem(name, _encoding_error(replace(column, missing="category"), cells), fixes)
+        )
     if missing and column.missing == "refuse":
         message = f"column {name!r}: {missing:,} of {len(cells):,} values are missing"
         column_problems.append(ColumnProblem(name, message, (KEEP_MISSING, LEAVE_OUT)))
@@ -106,15 +114,22 @@ def repair_column(name: str, cells: pd.Series, entry: Any, fix: str) -> Json | N
         column, _ = _parse_column_entry(name, entry)
         known_keys = {column.category_key(value) for value in column.values} if column else set()
         return entry | {
-            "values": [*entry["values"], *(v for v in values if column and column.category_key(v) not in known_keys)]
+            "values": [
+                *entry["values"],
+                *(v for v in values if column and column.category_key(v) not in known_keys),
+            ]
         }
     if fix == MERGE_SPELLINGS:
-        return _policies_of_entry(entry) | infer_column_from_data(name, cells, "categorical", ANY_CASE)
+        return _policies_of_entry(entry) | infer_column_from_data(
+            name, cells, "categorical", ANY_CASE
+        )
     if fix == USE_GUESS:
         guess = guess_column(name, cells)
         if guess.kind in (DATE_COLUMN, TEXT_COLUMN) or guess.exclusion == "id":
             raise InputError(f"column {name!r}: {guess.exclusion_reason}; leave it out")
-        return infer_column_from_data(name, cells, guess.kind, guess.read, unreadable=guess.unreadable)
+        return infer_column_from_data(
+            name, cells, guess.kind, guess.read, unreadable=guess.unreadable
+        )
     unreadable = entry.get("unreadable") == "missing"
     inferred = _policies_of_entry(entry) | infer_column_from_data(
         name, cells, entry["kind"], reading, unreadable=unreadable
@@ -125,7 +140,11 @@ def repair_column(name: str, cells: pd.Series, entry: Any, fix: str) -> Json | N
 
 def _policies_of_entry(entry: Json) -> Json:
     """The parts of an entry that the user chose: its policies."""
-    return {key: value for key, value in entry.items() if key in ("ordered", "missing", "out_of_range", "unreadable")}
+    return {
+        key: value
+        for key, value in entry.items()
+        if key in ("ordered", "missing", "out_of_range", "unreadable")
+    }
 
 
 def _keep_user_bounds(inferred: Json, entry: Json) -> Json:
@@ -133,7 +152,9 @@ def _keep_user_bounds(inferred: Json, entry: Json) -> Json:
     user_bounds = {key: entry[key] for key in ("low", "high") if entry.get(key) is not None}
     if user_bounds and "edges" in inferred:
         inferred = {key: value for key, value in inferred.items() if key != "edges"} | {
-            "low": inferred["edges"][0], "high": inferred["edges"][-1], "bins": len(inferred["edges"]) - 1,
+            "low": inferred["edges"][0],
+            "high": inferred["edges"][-1],
+            "bins": len(inferred["edges"]) - 1,
         }
     return (
         inferred

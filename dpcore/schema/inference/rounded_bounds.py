@@ -7,7 +7,10 @@ import numpy as np
 from ...core.types import Array, Json
 from ..schema_json import MAX_NUMBER
 
-MAX_UNBINNED_WIDTH, TARGET_BIN_COUNT = 20, 10  # whole numbers that get a cell each; about BINS bins otherwise
+MAX_UNBINNED_WIDTH, TARGET_BIN_COUNT = (
+    20,
+    10,
+)  # whole numbers that get a cell each; about BINS bins otherwise
 MAX_BIN_SHARE = 0.6  # share of rows in one of equal bins beyond which bins are 1, 2, 5, 10, …
 EQUALITY_TOLERANCE = 1e-12  # relative distance up to which two numbers count as one
 ROWS_PER_OUTLIER = 200  # one row in this many may lie far outside the bounds
@@ -17,14 +20,16 @@ def round_bounds(numbers: Array, counts: Array, *, whole: bool) -> Json:
     """Round bounds and bins (no quantiles) for numbers (r,) that occur `counts` (r,) times.
 
     Bins are equally wide, or 1, 2, 5, 10, … where most numbers ≥ 0 would share one, as incomes do.
-    A few rows (one in STRAY, one at least) that lie further from the others than these from each other are counted in
-    the outermost bins: one outlier does not swallow a column.
+    A few rows (one in STRAY, one at least) that lie further from the others than these from each
+    other are counted in the outermost bins: one outlier does not swallow a column.
     """
     low, high = _bounds_without_outliers(numbers, counts)
     clip_policy = {"out_of_range": "clip"}
     if whole and high - low < MAX_UNBINNED_WIDTH:
         return {"low": int(low), "high": int(high)} | clip_policy
-    is_single_value = high - low <= EQUALITY_TOLERANCE * max(abs(low), abs(high), EQUALITY_TOLERANCE)
+    is_single_value = high - low <= EQUALITY_TOLERANCE * max(
+        abs(low), abs(high), EQUALITY_TOLERANCE
+    )
     step = max(abs(low), 1.0) / 10 if is_single_value else _round_step(high - low, whole)
     first, last = math.floor(low / step), math.ceil(high / step)
     if first == last:
@@ -49,9 +54,16 @@ def round_bounds(numbers: Array, counts: Array, *, whole: bool) -> Json:
 def _decade_edges(high: float, number_type: type) -> list:
     """The edges 0 and the last BINS of 1, 2, 5, 10, 20, … up to the first that is at least `high`."""
     power = math.floor(math.log10(high))
-    series = [_multiply_step(m, 10.0**p) for p in range(power - TARGET_BIN_COUNT // 3, power + 2) for m in (1, 2, 5)]
+    series = [
+        _multiply_step(m, 10.0**p)
+        for p in range(power - TARGET_BIN_COUNT // 3, power + 2)
+        for m in (1, 2, 5)
+    ]
     up_to_high = series[: 1 + next(i for i, v in enumerate(series) if v >= high)]
-    return [number_type(0), *(number_type(v) for v in up_to_high[-TARGET_BIN_COUNT:] if number_type(v) == v > 0)]
+    return [
+        number_type(0),
+        *(number_type(v) for v in up_to_high[-TARGET_BIN_COUNT:] if number_type(v) == v > 0),
+    ]
 
 
 def _bounds_without_outliers(numbers: Array, counts: Array) -> tuple[float, float]:
@@ -62,7 +74,9 @@ def _bounds_without_outliers(numbers: Array, counts: Array) -> tuple[float, floa
     max_outliers = max(1, rows // ROWS_PER_OUTLIER)
     firsts = np.flatnonzero(np.append(0, cumulative_counts[:-1]) <= max_outliers)
     lasts = np.searchsorted(
-        cumulative_counts, rows - max_outliers + np.append(0, cumulative_counts)[firsts], side="left"
+        cumulative_counts,
+        rows - max_outliers + np.append(0, cumulative_counts)[firsts],
+        side="left",
     )
     best = int((numbers[lasts] - numbers[firsts]).argmin())
     first, last = numbers[firsts[best]], numbers[lasts[best]]
@@ -74,7 +88,9 @@ def _bounds_without_outliers(numbers: Array, counts: Array) -> tuple[float, floa
 def _round_step(width: float, whole: bool) -> float:
     """The step, 1, 2 or 5 times a power of ten, that cuts the width into BINS parts or fewer."""
     power = 10.0 ** math.floor(math.log10(width / TARGET_BIN_COUNT))
-    step = next((m * power for m in (1, 2, 5, 10) if width <= m * power * TARGET_BIN_COUNT), 10 * power)
+    step = next(
+        (m * power for m in (1, 2, 5, 10) if width <= m * power * TARGET_BIN_COUNT), 10 * power
+    )
     return max(step, 1.0) if whole else step
 
 

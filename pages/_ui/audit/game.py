@@ -37,29 +37,59 @@ from ..jobs import ThreadJob, close_job, get_or_start_job, wait_or_draw_progress
 from ..session import session
 
 GAMES_PER_TABLE_OPTIONS = [500, 1000, 2000, 4000, 10_000, 40_000]
-DELTA_OPTIONS = [*parameter_widgets.DELTA_OPTIONS, 0.02, 0.05, 0.1]  # a promise nobody should make, but a sharp game
+DELTA_OPTIONS = [
+    *parameter_widgets.DELTA_OPTIONS,
+    0.02,
+    0.05,
+    0.1,
+]  # a promise nobody should make, but a sharp game
 CURVE_POINTS = 200  # points of a curve
 HALF_NOISE_BUG = "half-sensitivity"
 CURRENT_GAME_KEY, LAST_GAME_KEY = (
     "game",
     "last-game",
 )  # the names in a session of the one that is played, and of the last finished one
-OPENING_EPSILON, OPENING_DELTA = 1.0, 1e-9  # of the game that the page opens with: those that other pages open with
+OPENING_EPSILON, OPENING_DELTA = (
+    1.0,
+    1e-9,
+)  # of the game that the page opens with: those that other pages open with
 OPENING_GAME_FILE = (
     Path(__file__).parents[3] / "assets" / "audit.json"
 )  # that game, made by `python -m tests.make_assets`
 HISTOGRAM_BINS = 24  # bars
-HEALTHY, ILL = "Anna healthy", "Anna ill"  # the names of the first and the second table: answers to two questions
-OUTCOME_LESSONS = {  # what to learn from a game, by whether a bug was planted and whether the promise was kept
-    (True, False): "**The game catches the planted bug.** The noise was half of what the plan says. The release looks "
-    "better and its card states the same ε. Only a game like this one notices. The package's tests play it against "
+HEALTHY, ILL = (
+    "Anna healthy",
+    "Anna ill",
+)  # the names of the first and the second table: answers to two questions
+# what to learn from a game, by whether a bug was planted and whether the promise was kept
+OUTCOME_LESSONS = {
+    (
+        True,
+        False,
+    ): "**The game catches the planted bug.** The noise was half of what the plan says. The "
+    "release looks "
+    "better and its card states the same ε. Only a game like this one notices. The package's "
+    "tests play it against "
     "every algorithm.",
-    (True, True): "**The game misses the planted bug this time.** The noise was half of what the plan says, and these "
+    (
+        True,
+        True,
+    ): "**The game misses the planted bug this time.** The noise was half of what the plan says, "
+    "and these "
     "games were too few to prove it. Play more games, or choose a larger δ.",
-    (False, True): "**No breach was found.** The method treats every table alike, also yours. A result just below "
-    "the limit is as planned: more noise only costs accuracy. This tests the software by trying it, and can miss a "
+    (
+        False,
+        True,
+    ): "**No breach was found.** The method treats every table alike, also yours. A result just "
+    "below "
+    "the limit is as planned: more noise only costs accuracy. This tests the software by trying "
+    "it, and can miss a "
     "small breach. Guarantee shows the reasoning.",
-    (False, False): "**No bug was planted, yet the bound exceeds the promise.** This happens by chance in one game of "
+    (
+        False,
+        False,
+    ): "**No bug was planted, yet the bound exceeds the promise.** This happens by chance in one "
+    "game of "
     "a thousand. Play again with another repeat number, and report it if it stays.",
 }
 
@@ -70,16 +100,28 @@ def start_game(name: str, budget: Budget, runs: int, bug: str, seed: int) -> Non
 
     def play_game(work: ThreadJob) -> AuditVerdict:
         def half_progress(half_index: int, label: str) -> Callable[[float], None]:
-            return lambda share: work.report_progress((half_index + share) / 2, f"{share:.0%} of {label}")
+            return lambda share: work.report_progress(
+                (half_index + share) / 2, f"{share:.0%} of {label}"
+            )
 
         game_settings = {"bug": bug, "seed": seed}
         game_audit = play_distinguishing_game(
-            algorithm, budget, runs=runs, progress=half_progress(0, f"{runs:,} games on each table"), **game_settings
+            algorithm,
+            budget,
+            runs=runs,
+            progress=half_progress(0, f"{runs:,} games on each table"),
+            **game_settings,
         )
         transcript_progress = half_progress(1, f"up to {2 * runs:,} transcripts of all that leaves")
         return AuditVerdict(
             game_audit,
-            audit_transcripts(algorithm, budget, transcripts=2 * runs, progress=transcript_progress, **game_settings),
+            audit_transcripts(
+                algorithm,
+                budget,
+                transcripts=2 * runs,
+                progress=transcript_progress,
+                **game_settings,
+            ),
         )
 
     close_job(CURRENT_GAME_KEY)
@@ -90,7 +132,10 @@ def start_game(name: str, budget: Budget, runs: int, bug: str, seed: int) -> Non
 def opening_game() -> AuditVerdict:
     """Return the finished game that every visitor finds first: on public tables, played once for all."""
     game_audit, evidence = (
-        {name: np.array(value) if isinstance(value, list) else value for name, value in part.items()}
+        {
+            name: np.array(value) if isinstance(value, list) else value
+            for name, value in part.items()
+        }
         for part in json.loads(OPENING_GAME_FILE.read_text(encoding="utf-8"))
     )
     budget = {"budget": Budget(OPENING_EPSILON, OPENING_DELTA)}
@@ -110,8 +155,11 @@ def draw_settings() -> None:
     """Draw the widgets, and the button that plays."""
     main_container = st.container(key="in-sight")
     bug = main_container.toggle(
-        "Try a broken version: half the noise", key="audit-bug", **parameter_widgets.ADDRESS_WIDGET_ARGS,
-        help="All noise is then half of what the plan says, as a programmer's mistake would make it. A breach is red.",
+        "Try a broken version: half the noise",
+        key="audit-bug",
+        **parameter_widgets.ADDRESS_WIDGET_ARGS,
+        help="All noise is then half of what the plan says, as a programmer's mistake would make "
+        "it. A breach is red.",
     )
     epsilon = main_container.select_slider(
         "Promised privacy budget (ε)",
@@ -122,8 +170,13 @@ def draw_settings() -> None:
         **parameter_widgets.ADDRESS_WIDGET_ARGS,
     )
     with st.expander("For experts", icon=":material/tune:"):
-        names_by_title = {cls.about.title: name for name, cls in algorithms_for_problem(QueryRelease).items()}
-        help_text = "It uses its default parameters and as few steps as it can: the game needs many short runs."
+        names_by_title = {
+            cls.about.title: name for name, cls in algorithms_for_problem(QueryRelease).items()
+        }
+        help_text = (
+            "It uses its default parameters and as few steps as it can: the game needs "
+            "many short runs."
+        )
         title = st.selectbox(
             "Algorithm",
             list(names_by_title),
@@ -132,20 +185,44 @@ def draw_settings() -> None:
             **parameter_widgets.ADDRESS_WIDGET_ARGS,
         )
         delta = st.select_slider(
-            "δ, promised", DELTA_OPTIONS, OPENING_DELTA, parameter_widgets.format_setting, key="audit-delta", **parameter_widgets.ADDRESS_WIDGET_ARGS,
+            "δ, promised",
+            DELTA_OPTIONS,
+            OPENING_DELTA,
+            parameter_widgets.format_setting,
+            key="audit-delta",
+            **parameter_widgets.ADDRESS_WIDGET_ARGS,
             help="A large δ makes a sharp game; so does δ = 0, where the algorithm can promise it.",
         )
         runs = st.select_slider(
-            "Games on each table", GAMES_PER_TABLE_OPTIONS, 4000, lambda r: f"{r:,}", key="audit-runs", **parameter_widgets.ADDRESS_WIDGET_ARGS,
+            "Games on each table",
+            GAMES_PER_TABLE_OPTIONS,
+            4000,
+            lambda r: f"{r:,}",
+            key="audit-runs",
+            **parameter_widgets.ADDRESS_WIDGET_ARGS,
             help="More games give sharper bounds, and take longer.",
         )
         seed = st.number_input(
-            "Repeat number", 0, 2**31 - 1, 0, key="audit-seed", **parameter_widgets.ADDRESS_WIDGET_ARGS
+            "Repeat number",
+            0,
+            2**31 - 1,
+            0,
+            key="audit-seed",
+            **parameter_widgets.ADDRESS_WIDGET_ARGS,
         )
     budget = Budget(epsilon, delta)
     main_container.button(
-        "Apply and play", type="primary", icon=":material/casino:", on_click=start_game,
-        args=(names_by_title[title], budget, runs, HALF_NOISE_BUG if bug else PLANTED_BUGS[0], int(seed)),
+        "Apply and play",
+        type="primary",
+        icon=":material/casino:",
+        on_click=start_game,
+        args=(
+            names_by_title[title],
+            budget,
+            runs,
+            HALF_NOISE_BUG if bug else PLANTED_BUGS[0],
+            int(seed),
+        ),
     )
 
 
@@ -153,11 +230,16 @@ def draw_outcome(game_audit: GameResult) -> None:
     """Draw how often a guess is right beside what is promised, and the two piles of releases with their overlap."""
     margin_of_error = 100 / np.sqrt(game_audit.runs)  # in 19 of 20 games
     st.caption(
-        f"Anna is ill in one invented table, healthy in its twin. Each was released {game_audit.runs:,} times at ε = "
-        f"{game_audit.budget.epsilon:g}. A program that knows everyone else guessed which. Luck moves that by up to "
-        f"{margin_of_error:.2g}: only above {float(guesses_in_100(game_audit)[1]) + margin_of_error:.3g} suggests a breach."
+        "Anna is ill in one invented table, healthy in its twin. Each was released "
+        f"{game_audit.runs:,} times at ε = "
+        f"{game_audit.budget.epsilon:g}. A program that knows everyone else guessed which. Luck "
+        "moves that by up to "
+        f"{margin_of_error:.2g}: only above "
+        f"{float(guesses_in_100(game_audit)[1]) + margin_of_error:.3g} suggests a breach."
     )
-    st.plotly_chart(guess_scale_figure(game_audit), key="scale", alt=score_text(game_audit), config=CHART_CONFIG)
+    st.plotly_chart(
+        guess_scale_figure(game_audit), key="scale", alt=score_text(game_audit), config=CHART_CONFIG
+    )
     overlap = min(2 - 2 * guess_rates(game_audit)[0], 1)
     summary = f"The piles overlap by {overlap:.0%}: the more, the less a release says about Anna."
     draw_chart_panel(pile_figure(game_audit), summary, score_histograms(game_audit), "piles")
@@ -166,13 +248,19 @@ def draw_outcome(game_audit: GameResult) -> None:
 def guess_rates(game_audit: GameResult) -> tuple[float, float]:
     """Return how often the line between the piles is right, and how often the promise allows anyone to be.
 
-    The line comes from other games than those that it is judged by, so the first number is unbiased.
+    The line comes from other games than those that it is judged by, so the first number is
+    unbiased.
     """
     line_index = int(np.sum(game_audit.thresholds >= game_audit.line))
-    alarms, hits = (float(np.append(0.0, share)[line_index]) for share in (game_audit.false_alarms, game_audit.hits))
+    alarms, hits = (
+        float(np.append(0.0, share)[line_index])
+        for share in (game_audit.false_alarms, game_audit.hits)
+    )
     algorithm = with_fewest_rounds(ALGORITHMS[game_audit.algorithm]())
     plan = make_plan(algorithm, two_question_problem(game_audit.records), game_audit.budget)
-    return (hits + 1 - alarms) / 2, Promise.of_plan(plan, adaptive=algorithm.adaptive).max_guess_probability()
+    return (hits + 1 - alarms) / 2, Promise.of_plan(
+        plan, adaptive=algorithm.adaptive
+    ).max_guess_probability()
 
 
 def guesses_in_100(game_audit: GameResult) -> tuple[float, str]:
@@ -192,15 +280,30 @@ def guess_scale_figure(game_audit: GameResult) -> go.Figure:
     right, limit = guesses_in_100(game_audit)
     allowed = float(limit)
     figure = go.Figure().add_scatter(
-        x=[right, allowed], y=[1, -1], mode="markers+text", text=[f"{right:g} of 100 right", f"{limit} allowed"],
-        textposition="middle right", marker={"size": 14, "color": charts.ERROR, "symbol": ["circle", "triangle-up"]},
+        x=[right, allowed],
+        y=[1, -1],
+        mode="markers+text",
+        text=[f"{right:g} of 100 right", f"{limit} allowed"],
+        textposition="middle right",
+        marker={"size": 14, "color": charts.ERROR, "symbol": ["circle", "triangle-up"]},
     )
     for bar_end in (allowed, 100):
         figure.add_shape(
-            type="rect", x0=50, x1=bar_end, y0=-0.3, y1=0.3, fillcolor=charts.ERROR, opacity=0.2, line_width=0
+            type="rect",
+            x0=50,
+            x1=bar_end,
+            y0=-0.3,
+            y1=0.3,
+            fillcolor=charts.ERROR,
+            opacity=0.2,
+            line_width=0,
         )
-    figure.update_xaxes(range=[43, 112], tickvals=[50, 75, 100], ticktext=["50: a coin", "75", "100: unprotected"])
-    return charts.finish_figure(figure.update_yaxes(range=[-2, 2], visible=False), 104).update_layout(margin_t=8)
+    figure.update_xaxes(
+        range=[43, 112], tickvals=[50, 75, 100], ticktext=["50: a coin", "75", "100: unprotected"]
+    )
+    return charts.finish_figure(
+        figure.update_yaxes(range=[-2, 2], visible=False), 104
+    ).update_layout(margin_t=8)
 
 
 def score_histograms(game_audit: GameResult) -> pd.DataFrame:
@@ -225,7 +328,11 @@ def pile_figure(game_audit: GameResult) -> go.Figure:
         (ILL, {"color": "rgba(0, 0, 0, 0)", "line": {"color": charts.FOURTH, "width": 2}}),
     ):
         figure.add_bar(
-            x=frame["score"], y=frame[name], name=name, marker=bar_style, hovertemplate="%{y:.1%}<extra></extra>"
+            x=frame["score"],
+            y=frame[name],
+            name=name,
+            marker=bar_style,
+            hovertemplate="%{y:.1%}<extra></extra>",
         )
     figure.add_vline(
         x=0,
@@ -235,7 +342,9 @@ def pile_figure(game_audit: GameResult) -> go.Figure:
     figure.update_layout(barmode="overlay", bargap=0)
     figure.update_xaxes(title="Anna looks ill →", showticklabels=False)
     y_range = [0, frame.iloc[:, 1:].max(axis=None) * 1.2]  # for the words above the bars
-    return charts.finish_figure(figure.update_yaxes(title="share of releases", tickformat=".0%", range=y_range), 214)
+    return charts.finish_figure(
+        figure.update_yaxes(title="share of releases", tickformat=".0%", range=y_range), 214
+    )
 
 
 def draw_verdict(audit_verdict: AuditVerdict) -> None:
@@ -244,11 +353,20 @@ def draw_verdict(audit_verdict: AuditVerdict) -> None:
     if audit_verdict.is_consistent:
         st.success(f"**Passed: {score_text(game_audit)}.**", icon=":material/check_circle:")
         return
-    lower_bound, promised, quantity = max(game_audit.epsilon_low, game_audit.accounted_low), game_audit.promised, "ε"
+    lower_bound, promised, quantity = (
+        max(game_audit.epsilon_low, game_audit.accounted_low),
+        game_audit.promised,
+        "ε",
+    )
     if game_audit.kept and evidence is not None:
-        lower_bound, promised, quantity = evidence.sure_low, evidence.promised, judged_symbol(evidence)
+        lower_bound, promised, quantity = (
+            evidence.sure_low,
+            evidence.promised,
+            judged_symbol(evidence),
+        )
     st.error(
-        f"**Failed, the promise is broken: {score_text(game_audit)}.** With {CONFIDENCE:.1%} confidence, {quantity} is at "
+        f"**Failed, the promise is broken: {score_text(game_audit)}.** With {CONFIDENCE:.1%} "
+        f"confidence, {quantity} is at "
         "least "
         f"{lower_bound:.3g}. Promised was {promised:.3g}.",
         icon=":material/gpp_bad:",
@@ -261,7 +379,8 @@ def draw_explanation(audit_verdict: AuditVerdict) -> None:
     title = ALGORITHMS[game_audit.algorithm].about.title
     st.markdown(
         OUTCOME_LESSONS[game_audit.bug == HALF_NOISE_BUG, audit_verdict.is_consistent],
-        help=f"Algorithm: {title}. Each table has {game_audit.records:,} rows and two yes/no questions, healthy and "
+        help=f"Algorithm: {title}. Each table has {game_audit.records:,} rows and two yes/no "
+        "questions, healthy and "
         "ill. "
         "Anna says yes to one of them.",
     )
@@ -279,17 +398,26 @@ def draw_expert_view(audit_verdict: AuditVerdict) -> None:
         ]
         show_tiles([(name, f"{value:.3f}", note) for name, value, note in bounds], "")
         frame = game_curves(game_audit)
-        curve_titles = {"right": "this game", "limit": "limit by ε and δ", "gaussian": "limit by the plan's μ"}
-        draw_chart_panel(_trade_off_figure(frame, curve_titles), curve_summary(game_audit, frame), frame, "audit")
+        curve_titles = {
+            "right": "this game",
+            "limit": "limit by ε and δ",
+            "gaussian": "limit by the plan's μ",
+        }
+        draw_chart_panel(
+            _trade_off_figure(frame, curve_titles), curve_summary(game_audit, frame), frame, "audit"
+        )
         st.caption(
-            "The solid curve is from games that did not shape the test. It may cross its limit by chance. "
+            "The solid curve is from games that did not shape the test. It may cross its limit "
+            "by chance. "
             f"The verdict uses Clopper–Pearson bounds at {CONFIDENCE:.1%} confidence."
         )
     if evidence is not None:
         with transcript_tab:
             st.caption(
-                "A release shows a part of what was drawn from the rows, but the price is for all of it. Here new "
-                "Curators of the worst pair of small tables answer the algorithm's own questions. The exact likelihood "
+                "A release shows a part of what was drawn from the rows, but the price is for "
+                "all of it. Here new "
+                "Curators of the worst pair of small tables answer the algorithm's own "
+                "questions. The exact likelihood "
                 "ratio under the stated noise judges their answers."
             )
             frame = transcript_curves(evidence)
@@ -298,7 +426,12 @@ def draw_expert_view(audit_verdict: AuditVerdict) -> None:
                 "promised": f"promised: {judged_symbol(evidence)} = {evidence.promised:.3g}",
                 "shown": f"shown with {EVIDENCE_CONFIDENCE:.0%} confidence: {evidence.low:.3g}",
             }
-            draw_chart_panel(_trade_off_figure(frame, curve_titles), transcript_summary(evidence), frame, "transcripts")
+            draw_chart_panel(
+                _trade_off_figure(frame, curve_titles),
+                transcript_summary(evidence),
+                frame,
+                "transcripts",
+            )
 
 
 def judged_symbol(evidence: AuditResult) -> str:
@@ -310,11 +443,15 @@ def transcript_summary(evidence: AuditResult) -> str:
     """Say in one sentence how much of the promise was shown to be used."""
     share = evidence.low / evidence.promised
     sentence = (
-        f"{evidence.transcripts:,} transcripts of tables of {evidence.records} rows show {judged_symbol(evidence)} ≥ "
-        f"{evidence.low:.3g} with {EVIDENCE_CONFIDENCE:.0%} confidence: {share:.0%} of the {evidence.promised:.3g} that the plan uses"
+        f"{evidence.transcripts:,} transcripts of tables of {evidence.records} rows show "
+        f"{judged_symbol(evidence)} ≥ "
+        f"{evidence.low:.3g} with {EVIDENCE_CONFIDENCE:.0%} confidence: {share:.0%} of the "
+        f"{evidence.promised:.3g} that the plan uses"
     )
     return (
-        f"{sentence}; more would show up to {evidence.there:.3g}." if evidence.low < evidence.there else f"{sentence}."
+        f"{sentence}; more would show up to {evidence.there:.3g}."
+        if evidence.low < evidence.there
+        else f"{sentence}."
     )
 
 
@@ -322,7 +459,9 @@ def measured_curve(result: GameResult | AuditResult, **other_curves: np.ndarray)
     """Return a measured trade-off at some false alarms from 0 to 1, and what `more` is there."""
     indices = np.unique(np.linspace(0, len(result.hits) - 1, CURVE_POINTS).astype(int))
     lines = {"false alarms": result.false_alarms, "right": result.hits, **other_curves}
-    return pd.DataFrame({name: np.concatenate([[0.0], line[indices], [1.0]]) for name, line in lines.items()})
+    return pd.DataFrame(
+        {name: np.concatenate([[0.0], line[indices], [1.0]]) for name, line in lines.items()}
+    )
 
 
 def transcript_curves(evidence: AuditResult) -> pd.DataFrame:
@@ -346,15 +485,20 @@ def game_curves(game_audit: GameResult) -> pd.DataFrame:
 def curve_summary(game_audit: GameResult, frame: pd.DataFrame) -> str:
     """Quote the point of the curve that says most: the farthest above its limit, or, where that is kept, above a coin.
 
-    The limit is the one that the verdict rests on: that of the plan's μ where it is drawn and gave the larger ε.
+    The limit is the one that the verdict rests on: that of the plan's μ where it is drawn and gave
+    the larger ε.
     """
     is_gaussian_sharper = "gaussian" in frame and game_audit.accounted_low >= game_audit.epsilon_low
     limit_column = "gaussian" if is_gaussian_sharper else "limit"
     excess = frame["right"] - frame[limit_column]
     is_breach = not game_audit.kept and float(excess.max()) > 0
     point_index = int((excess if is_breach else frame["right"] - frame["false alarms"]).argmax())
-    alarms, right, limit = (float(frame[of][point_index]) for of in ("false alarms", "right", limit_column))
-    sentence = f"At {alarms:.1%} false alarms the second table is recognised {right:.1%} of the time"
+    alarms, right, limit = (
+        float(frame[of][point_index]) for of in ("false alarms", "right", limit_column)
+    )
+    sentence = (
+        f"At {alarms:.1%} false alarms the second table is recognised {right:.1%} of the time"
+    )
     return f"{sentence}; the promise allows no more than {limit:.1%}."
 
 

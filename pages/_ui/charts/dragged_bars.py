@@ -12,8 +12,12 @@ import streamlit as st
 from ..session import printable_text
 
 _ASSET_STEM = Path(__file__).with_suffix("")
-_ASSETS = {kind: _ASSET_STEM.with_suffix(f".{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")}
-# Not in a shadow tree: the house style, Presenter's type size and reduced motion reach it as everything else.
+_ASSETS = {
+    kind: _ASSET_STEM.with_suffix(f".{kind}").read_text(encoding="utf-8")
+    for kind in ("html", "css", "js")
+}
+# Not in a shadow tree: the house style, Presenter's type size and reduced motion reach it as
+# everything else.
 _mount_component = st.components.v2.component("drag", **_ASSETS, isolate_styles=False)
 
 
@@ -21,8 +25,9 @@ _mount_component = st.components.v2.component("drag", **_ASSETS, isolate_styles=
 class BarFrames:
     """Synthetic shares (drawings, stops, labels) beside the `real` ones (labels,), None where there are none to show.
 
-    A drawing is one throw of the noise, kept for all stops. `words` say a sentence for each drawing and stop,
-    which names it, on the page and for screen readers; ** begins and ends what is emphasised.
+    A drawing is one throw of the noise, kept for all stops. `words` say a sentence for each drawing
+    and stop, which names it, on the page and for screen readers; ** begins and ends what is
+    emphasised.
     """
 
     title: str
@@ -47,20 +52,28 @@ class BarFrames:
         top = math.ceil(2 * max_share / step) * step / 2
         tick_spacing = 2 * step if top > 5.5 * step else step  # more ticks would touch
         return vars(self) | {
-            "at": opening_stop, "repeats": drawings, "labels": [printable_text(label) for label in self.labels],
+            "at": opening_stop,
+            "repeats": drawings,
+            "labels": [printable_text(label) for label in self.labels],
             "real": None if self.real is None else self.real.tolist(),
-            "synthetic": self.synthetic.tolist(), "low": low.tolist(), "high": high.tolist(),
-            "top": top, "ticks": np.arange(0, top + 1e-9, tick_spacing).tolist(),
+            "synthetic": self.synthetic.tolist(),
+            "low": low.tolist(),
+            "high": high.tolist(),
+            "top": top,
+            "ticks": np.arange(0, top + 1e-9, tick_spacing).tolist(),
             "digits": 1 if step >= 0.1 else 2,
             "legend": {
-                "real": "" if self.real is None else "real", "synthetic": self.shown,
+                "real": "" if self.real is None else "real",
+                "synthetic": self.shown,
                 "range": f"range of {drawings} repeats" if drawings > 1 else "",
             },
             "again": "Repeat with fresh noise",
         }
 
 
-def draw_dragged_bars(frames: BarFrames, opening_stop: int, key: str, on_stop: Callable[[int], None]) -> None:
+def draw_dragged_bars(
+    frames: BarFrames, opening_stop: int, key: str, on_stop: Callable[[int], None]
+) -> None:
     """Draw; when the thumb is let go, `on_stop` is called with its stop before the page is run again."""
 
     def report_stop() -> None:

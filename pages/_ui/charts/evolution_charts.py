@@ -6,7 +6,16 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from ..session import escape_figure_text
-from .figure_frame import GREY, REAL, SYNTHETIC, TEXT_FONT, add_band, finish_figure, line_chart, log_axis
+from .figure_frame import (
+    GREY,
+    REAL,
+    SYNTHETIC,
+    TEXT_FONT,
+    add_band,
+    finish_figure,
+    line_chart,
+    log_axis,
+)
 from .frontier_charts import marker_style, series_styles
 
 MAX_DOT_PIXELS = 26.0  # pixels of the heaviest candidate's dot
@@ -23,24 +32,33 @@ def evolution_step_maps(
 ) -> go.Figure:
     """Draw two maps of the ellipse that fills the box: what stays with you beside what may be published.
 
-    Private points (n, 2) are left, candidates V (r, 2) right; a dot's area is its weight, and where that is `is_noise_only`, it
-    is hollow. The `max_noise_km` of these is so many km off. Below is one of `scale_bars` each.
+    Private points (n, 2) are left, candidates V (r, 2) right; a dot's area is its weight, and where
+    that is `is_noise_only`, it is hollow. The `max_noise_km` of these is so many km off. Below is
+    one of `scale_bars` each.
     """
     low, high = box
     margin = 0.03 * (high - low)
     scale_bar_y = low[1] - 3 * margin[1]
     has_votes = weights > 0
     legend_text = "◆ larger: more votes" + ("" if has_votes.all() else " · × none")
-    legend_text += f"<br>◇ only noise, up to {max_noise_km:.1f} km off" if is_noise_only.any() else "<br>"
+    legend_text += (
+        f"<br>◇ only noise, up to {max_noise_km:.1f} km off" if is_noise_only.any() else "<br>"
+    )
     titles = (
         f"<b>Real</b> (here made up)<br>{len(private):,} people, one place each<br>",
         f"<b>Synthetic</b> (goes out)<br>{legend_text}",
     )
-    figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.03).update_annotations(font=TEXT_FONT)
+    figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.03).update_annotations(
+        font=TEXT_FONT
+    )
     size = np.maximum(MAX_DOT_PIXELS * np.sqrt(weights[has_votes] / weights.max()), 4)
     cloud_styles = (
         ("real points", private, {"color": REAL, "size": 5, "opacity": 0.7}),
-        ("without votes", V[~has_votes], {"color": GREY, "size": 5, "opacity": 0.6, "symbol": "x-thin-open"}),
+        (
+            "without votes",
+            V[~has_votes],
+            {"color": GREY, "size": 5, "opacity": 0.6, "symbol": "x-thin-open"},
+        ),
         (
             "invented points, by votes",
             V[has_votes],
@@ -53,7 +71,8 @@ def evolution_step_maps(
         ),
     )
     clouds = [
-        go.Scatter(x=X[:, 0], y=X[:, 1], mode="markers", name=name, marker=style) for name, X, style in cloud_styles
+        go.Scatter(x=X[:, 0], y=X[:, 1], mode="markers", name=name, marker=style)
+        for name, X, style in cloud_styles
     ]
     figure.add_traces(clouds, 1, [1, 2, 2]).update_traces(hovertemplate="(%{x:.3f}, %{y:.3f})")
     for column, (name, length) in enumerate(scale_bars.items(), 1):
@@ -68,20 +87,41 @@ def evolution_step_maps(
             row=1,
             col=column,
         )
-    figure.add_shape(type="circle", x0=low[0], x1=high[0], y0=low[1], y1=high[1], line_color=GREY, row="all", col="all")
-    axis_style = {"constrain": "domain", "showgrid": False, "zeroline": False, "showticklabels": False}
+    figure.add_shape(
+        type="circle",
+        x0=low[0],
+        x1=high[0],
+        y0=low[1],
+        y1=high[1],
+        line_color=GREY,
+        row="all",
+        col="all",
+    )
+    axis_style = {
+        "constrain": "domain",
+        "showgrid": False,
+        "zeroline": False,
+        "showticklabels": False,
+    }
     figure.update_xaxes(range=(low[0] - margin[0], high[0] + margin[0]), **axis_style)
     figure.update_yaxes(range=(scale_bar_y - 2 * margin[1], high[1] + margin[1]), **axis_style)
     return finish_figure(
         figure
     ).update_layout(  # as high as its place: two maps side by side, below titles of three lines
-        yaxis_scaleanchor="x", yaxis2_scaleanchor="x2", showlegend=False, height=None, margin_l=24, margin_t=58
+        yaxis_scaleanchor="x",
+        yaxis2_scaleanchor="x2",
+        showlegend=False,
+        height=None,
+        margin_l=24,
+        margin_t=58,
     )
 
 
 def distance_chart(distance_by_step: pd.DataFrame) -> go.Figure:
     """Draw the distance against t: the median over repeats and their range, from min to max."""
-    figure = line_chart(distance_by_step.reset_index(), "t", {"median": ""}, ("step", "km"), height=220)
+    figure = line_chart(
+        distance_by_step.reset_index(), "t", {"median": ""}, ("step", "km"), height=220
+    )
     figure.update_traces(mode="lines+markers", marker_size=7, showlegend=False).update_xaxes(
         dtick=max(1, len(distance_by_step) // 10)
     )
@@ -108,12 +148,21 @@ def settings_chart(
 ) -> go.Figure:
     """Mean W1 against a setting with two standard errors; one line for each `line`; reference means as open marks.
 
-    `found` and `reference` have line, x, mean and error. `marked_setting` is a vertical line with its words.
+    `found` and `reference` have line, x, mean and error. `marked_setting` is a vertical line with
+    its words.
     """
-    figure, styles = go.Figure(), series_styles([*dict.fromkeys([*results["line"], *reference["line"]])])
+    figure, styles = (
+        go.Figure(),
+        series_styles([*dict.fromkeys([*results["line"], *reference["line"]])]),
+    )
     for frame, name_suffix, mode, marker_args in (
         (results, "", "lines+markers", {"size": 8}),
-        (reference, ", reference", "markers", {"size": 13, "symbol": "circle-open", "line_width": 2}),
+        (
+            reference,
+            ", reference",
+            "markers",
+            {"size": 13, "symbol": "circle-open", "line_width": 2},
+        ),
     ):
         for name, line_frame in frame.groupby("line", sort=False):
             figure.add_scatter(
@@ -135,14 +184,18 @@ def settings_chart(
             showarrow=False,
         )
     figure.update_xaxes(title=x_title, **(log_axis(results["x"]) if log else {}))
-    return finish_figure(figure.update_yaxes(title="mean W1 (unit of length)", rangemode="tozero"), 460)
+    return finish_figure(
+        figure.update_yaxes(title="mean W1 (unit of length)", rangemode="tozero"), 460
+    )
 
 
 def method_ranking_chart(scores: pd.DataFrame, error_column: str) -> go.Figure:
     """W1 of each method as a bar of its mean, and a dot for each seed; column `error_column` says how far W1 may be off."""
     means = scores.groupby("method", sort=False)["w1"].mean()
     figure = go.Figure()
-    figure.add_bar(x=means, y=means.index, orientation="h", marker_color=REAL, opacity=0.55, name="mean")
+    figure.add_bar(
+        x=means, y=means.index, orientation="h", marker_color=REAL, opacity=0.55, name="mean"
+    )
     figure.add_scatter(
         x=scores["w1"],
         y=scores["method"],
@@ -152,5 +205,7 @@ def method_ranking_chart(scores: pd.DataFrame, error_column: str) -> go.Figure:
         marker={"color": SYNTHETIC, "symbol": "diamond", "size": 9},
     )
     figure.update_yaxes(autorange="reversed", title="method")
-    figure.update_xaxes(title="distance, share of a column's range", rangemode="tozero", tickformat=".1%")
+    figure.update_xaxes(
+        title="distance, share of a column's range", rangemode="tozero", tickformat=".1%"
+    )
     return finish_figure(figure, 150 + 50 * len(means))

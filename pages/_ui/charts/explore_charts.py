@@ -1,7 +1,7 @@
 """The charts of the one screen: small, in percentage points, and never without how far the noise moves them.
 
-Each is said as plain dictionaries and made a figure once: a figure that is added to is checked anew at every addition,
-which took most of the time in which all of them answer a slider.
+Each is said as plain dictionaries and made a figure once: a figure that is added to is checked anew
+at every addition, which took most of the time in which all of them answer a slider.
 """
 
 from collections.abc import Sequence
@@ -78,23 +78,44 @@ def convergence_chart(
         if records["seed"].nunique() > 1:
             lines.append(_run_range_spec(records, first_run, x, name, colour))
         lines.append(
-            _line_spec(first_run[x], first_run[name], label, {"color": colour, "dash": dash, "width": 2}, n, unit)
+            _line_spec(
+                first_run[x],
+                first_run[name],
+                label,
+                {"color": colour, "dash": dash, "width": 2},
+                n,
+                unit,
+            )
         )
     if pinned is not None:
         pinned_run = pinned[pinned["seed"] == pinned["seed"].iloc[0]]
         line = {"color": GREY, "dash": "longdash", "width": 2}
-        lines.append(_line_spec(pinned_run[x], pinned_run["max_error"], "largest error, A", line, n, unit))
+        lines.append(
+            _line_spec(pinned_run[x], pinned_run["max_error"], "largest error, A", line, n, unit)
+        )
     if raw_noise is not None:
         line = {"color": GREY, "dash": "dot", "width": 1}
         ends = pd.Series([min(0.0, first_run[x].min()), first_run[x].max()])
-        lines.append(_line_spec(ends, pd.Series([raw_noise] * 2), "noise alone", line, n, unit) | {"mode": "lines"})
+        lines.append(
+            _line_spec(ends, pd.Series([raw_noise] * 2), "noise alone", line, n, unit)
+            | {"mode": "lines"}
+        )
     axis_refs = {"xref": "x", "yref": "y domain"}
     stage_line = axis_refs | {"type": "line", "y0": 0, "y1": 1, "line": {"color": GREY, "width": 1}}
-    stage_note = axis_refs | {"y": 1, "yanchor": "bottom", "xanchor": "left", "showarrow": False, "font": TEXT_FONT}
+    stage_note = axis_refs | {
+        "y": 1,
+        "yanchor": "bottom",
+        "xanchor": "left",
+        "showarrow": False,
+        "font": TEXT_FONT,
+    }
     named_lines = [line for line in lines if "name" in line]
     ends = [(t["name"], t["line"]["color"], np.asarray(t["y"])[-1]) for t in named_lines]
     notes = line_end_labels(
-        ends, np.concatenate([np.asarray(line["y"]) for line in lines]), CHART_HEIGHT - CAPTION_HEIGHT, log=True
+        ends,
+        np.concatenate([np.asarray(line["y"]) for line in lines]),
+        CHART_HEIGHT - CAPTION_HEIGHT,
+        log=True,
     )
     return _small_figure(
         lines,
@@ -108,7 +129,9 @@ def convergence_chart(
     )
 
 
-def _line_spec(x: pd.Series, y: pd.Series, name: str, line: FigureSpec, n: int, unit: str) -> FigureSpec:
+def _line_spec(
+    x: pd.Series, y: pd.Series, name: str, line: FigureSpec, n: int, unit: str
+) -> FigureSpec:
     mode, point_slice = ("lines", slice(None)) if x.nunique() > 1 else ("markers", slice(-1, None))
     y = y[point_slice]
     return {
@@ -124,21 +147,35 @@ def _line_spec(x: pd.Series, y: pd.Series, name: str, line: FigureSpec, n: int, 
     }
 
 
-def _run_range_spec(records: pd.DataFrame, first_run: pd.DataFrame, x: str, name: str, colour: str) -> FigureSpec:
+def _run_range_spec(
+    records: pd.DataFrame, first_run: pd.DataFrame, x: str, name: str, colour: str
+) -> FigureSpec:
     """From the smallest to the largest error of all runs; one that has ended stays where it ended."""
     runs = records.pivot(index="t", columns="seed", values=name).ffill()
     low, high = 100 * runs.min(axis=1), 100 * runs.max(axis=1)
-    positions = pd.Series(runs.index, runs.index) if x == "t" else first_run[x].reindex(runs.index).ffill().bfill()
+    positions = (
+        pd.Series(runs.index, runs.index)
+        if x == "t"
+        else first_run[x].reindex(runs.index).ffill().bfill()
+    )
     if positions.nunique() == 1:
         ends = {"x": [positions.iloc[-1]] * 2, "y": [low.iloc[-1], high.iloc[-1]]}
-        return _BAND_SPEC | ends | {"fill": "none", "line": {"color": colour, "width": 6}, "opacity": 0.4}
+        return (
+            _BAND_SPEC
+            | ends
+            | {"fill": "none", "line": {"color": colour, "width": 6}, "opacity": 0.4}
+        )
     return _band_spec(positions, low, high, colour)
 
 
 def _band_spec(positions: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str) -> FigureSpec:
     """The range between two lines."""
     x, low, high = np.asarray(positions), np.asarray(low), np.asarray(high)
-    return _BAND_SPEC | {"x": np.append(x, x[::-1]), "y": np.append(high, low[::-1]), "fillcolor": colour}
+    return _BAND_SPEC | {
+        "x": np.append(x, x[::-1]),
+        "y": np.append(high, low[::-1]),
+        "fillcolor": colour,
+    }
 
 
 def query_error_chart(
@@ -146,8 +183,9 @@ def query_error_chart(
 ) -> go.Figure:
     """Errors of all questions, from the smallest to the largest: a band over all runs.
 
-    `errors` are the errors of each run, (runs, m). The worst questions, the `table` with question and error, are dots;
-    drag over them to mark some. `marked_positions` are so at the beginning. Where 9 of 10 questions end has a mark.
+    `errors` are the errors of each run, (runs, m). The worst questions, the `table` with question
+    and error, are dots; drag over them to mark some. `marked_positions` are so at the beginning.
+    Where 9 of 10 questions end has a mark.
     """
     shares = np.linspace(0, 1, 201)
     error_quantiles, marked_error = (
@@ -160,8 +198,11 @@ def query_error_chart(
         "y": 100 * table["error"],
         "mode": "markers",
         "marker": {"color": ERROR, "size": 5},
-        "customdata": np.column_stack([[escape_figure_text(q, 80) for q in table["question"]], table["error"] * n]),
-        "hovertemplate": f"%{{customdata[0]}}<br>%{{y:.3g}} points ≈ %{{customdata[1]:,.1f}} {unit}<extra></extra>",
+        "customdata": np.column_stack(
+            [[escape_figure_text(q, 80) for q in table["question"]], table["error"] * n]
+        ),
+        "hovertemplate": f"%{{customdata[0]}}<br>%{{y:.3g}} points ≈ %{{customdata[1]:,.1f}} "
+        f"{unit}<extra></extra>",
     }
     if marked_positions:
         dots["selectedpoints"] = list(marked_positions)
@@ -204,11 +245,13 @@ def query_error_chart(
 def marginal_chart(frame: pd.DataFrame, title: str, n: int, unit: str) -> go.Figure:
     """Real beside synthetic shares of one column's values, and a whisker upon each synthetic one.
 
-    It is the interval for the table, where that is given (`table from`, `table to`), else the range over the replays
-    (`low`, `high`).
+    It is the interval for the table, where that is given (`table from`, `table to`), else the range
+    over the replays (`low`, `high`).
     """
     names, bars = distinct_figure_labels(frame["value"], 22), []
-    for name, style in (BAR_STYLES | {"pinned A": {"color": GREY, "pattern": {"shape": "x"}}}).items():
+    for name, style in (
+        BAR_STYLES | {"pinned A": {"color": GREY, "pattern": {"shape": "x"}}}
+    ).items():
         if name not in frame:
             continue
         bars.append(
@@ -219,12 +262,19 @@ def marginal_chart(frame: pd.DataFrame, title: str, n: int, unit: str) -> go.Fig
                 "name": name,
                 "marker": style,
                 "customdata": np.column_stack([names, frame[name] * n]),
-                "hovertemplate": f"%{{customdata[0]}}: %{{y:.3f}}% ≈ %{{customdata[1]:,.0f}} {unit}",
+                "hovertemplate": f"%{{customdata[0]}}: %{{y:.3f}}% ≈ %{{customdata[1]:,.0f}} "
+                f"{unit}",
             }
         )
-    for name, end_columns in (("95% range", ("table from", "table to")), ("range of repeats", ("low", "high"))):
+    for name, end_columns in (
+        ("95% range", ("table from", "table to")),
+        ("range of repeats", ("low", "high")),
+    ):
         if end_columns[0] in frame:
-            bars += [_whisker_spec(frame, names, name, end_columns), LEGEND_WHISKER | {"name": name}]
+            bars += [
+                _whisker_spec(frame, names, name, end_columns),
+                LEGEND_WHISKER | {"name": name},
+            ]
             break
     return _small_figure(
         bars,
@@ -235,7 +285,9 @@ def marginal_chart(frame: pd.DataFrame, title: str, n: int, unit: str) -> go.Fig
     )
 
 
-def _whisker_spec(frame: pd.DataFrame, names: list[str], name: str, end_columns: tuple[str, str]) -> FigureSpec:
+def _whisker_spec(
+    frame: pd.DataFrame, names: list[str], name: str, end_columns: tuple[str, str]
+) -> FigureSpec:
     """The range of each value, upon its synthetic bar: the right one of two, the middle one of three."""
     low, high = (100 * frame[end].to_numpy(dtype=float) for end in end_columns)
     middle = (low + high) / 2
@@ -249,19 +301,26 @@ def _whisker_spec(frame: pd.DataFrame, names: list[str], name: str, end_columns:
         "showlegend": False,
         "error_y": {"array": high - middle, "thickness": 2, "width": 7, "color": ERROR},
         "customdata": np.column_stack([names, low, high]),
-        "hovertemplate": f"%{{customdata[0]}}: %{{customdata[1]:.3f}} to %{{customdata[2]:.3f}}%<extra>{name}</extra>",
+        "hovertemplate": f"%{{customdata[0]}}: %{{customdata[1]:.3f}} to "
+        f"%{{customdata[2]:.3f}}%<extra>{name}</extra>",
     }
 
 
 def two_way_maps(
-    real: np.ndarray, synthetic: np.ndarray, axes: tuple[str, str], labels: tuple[Sequence[str], Sequence[str]]
+    real: np.ndarray,
+    synthetic: np.ndarray,
+    axes: tuple[str, str],
+    labels: tuple[Sequence[str], Sequence[str]],
 ) -> go.Figure:
     """A 2-way table, and how far the synthetic one is from it on a scale of APART points both ways from 0.
 
-    That scale is the same for every table and release: a difference of 0.2 points looks as small as it is. The cell
-    that differs most has a frame.
+    That scale is the same for every table and release: a difference of 0.2 points looks as small as
+    it is. The cell that differs most has a frame.
     """
-    row_labels, column_labels = distinct_figure_labels(labels[0], 14), distinct_figure_labels(labels[1], 12)
+    row_labels, column_labels = (
+        distinct_figure_labels(labels[0], 14),
+        distinct_figure_labels(labels[1], 12),
+    )
     row_title, column_title = distinct_figure_labels(axes, 18)
     difference, max_share = 100 * (synthetic - real), 100 * float(real.max())
     row, column = np.unravel_index(np.abs(difference).argmax(), difference.shape)
@@ -273,7 +332,14 @@ def two_way_maps(
         "y1": row + 0.5,
         "line": {"color": ERROR, "width": 3},
     }
-    title_spec = {"y": 1, "xref": "paper", "yref": "paper", "yanchor": "bottom", "showarrow": False, "font": TEXT_FONT}
+    title_spec = {
+        "y": 1,
+        "xref": "paper",
+        "yref": "paper",
+        "yanchor": "bottom",
+        "showarrow": False,
+        "font": TEXT_FONT,
+    }
     scale = {
         "thickness": 8,
         "x": 1,
@@ -308,14 +374,16 @@ def two_way_maps(
                 "xaxis": f"x{axis_suffix}",
                 "yaxis": f"y{axis_suffix}",
                 "customdata": 100 * synthetic,
-                "hovertemplate": "%{y}, %{x}: %{z:.3g}, synthetic %{customdata:.3g}%<extra></extra>",
+                "hovertemplate": "%{y}, %{x}: %{z:.3g}, synthetic "
+                "%{customdata:.3g}%<extra></extra>",
             }
             | style
         )
         layout["annotations"].append(
             title_spec | {"text": map_title, "x": left_edge + MAP_WIDTH / 2, "xanchor": "center"}
         )
-        # The browser knows how wide a map is: it turns the names, and leaves out those that would overlap.
+        # The browser knows how wide a map is: it turns the names, and leaves out those that would
+        # overlap.
         layout[f"xaxis{axis_suffix}"] = _axis_spec(
             column_title,
             type="category",
@@ -323,7 +391,12 @@ def two_way_maps(
             domain=[left_edge, left_edge + MAP_WIDTH],
             **TURNED_LABELS,
         )
-        row_axis = {"type": "category", "anchor": f"x{axis_suffix}", "tickfont": TEXT_FONT, "autorange": "reversed"}
+        row_axis = {
+            "type": "category",
+            "anchor": f"x{axis_suffix}",
+            "tickfont": TEXT_FONT,
+            "autorange": "reversed",
+        }
         layout[f"yaxis{axis_suffix}"] = row_axis | (
             {"showticklabels": False, "ticks": ""} if axis_suffix else {"tickprefix": "\u2003"}
         )
@@ -337,11 +410,18 @@ def _axis_spec(title: str, **axis_args: Any) -> FigureSpec:
 def _small_figure(data: list[FigureSpec], **layout: Any) -> go.Figure:
     full_layout = {"height": CHART_HEIGHT, "margin": MARGIN, "legend": LEGEND} | layout
     for name in [name for name in full_layout if name.startswith("xaxis")]:
-        full_layout[name] = full_layout[name] | {"title": full_layout[name].get("title", {}) | {"standoff": 4}}
+        full_layout[name] = full_layout[name] | {
+            "title": full_layout[name].get("title", {}) | {"standoff": 4}
+        }
     # Checking a figure takes ten times as long as making it; tests check every chart here.
-    return go.Figure({"data": [_with_arrays(part) for part in data], "layout": full_layout}, _validate=False)
+    return go.Figure(
+        {"data": [_with_arrays(part) for part in data], "layout": full_layout}, _validate=False
+    )
 
 
 def _with_arrays(part: FigureSpec) -> FigureSpec:
     """The part with arrays where it has pandas' series, as an unchecked figure takes them."""
-    return {name: value.to_numpy() if isinstance(value, pd.Series) else value for name, value in part.items()}
+    return {
+        name: value.to_numpy() if isinstance(value, pd.Series) else value
+        for name, value in part.items()
+    }

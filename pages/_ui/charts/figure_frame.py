@@ -1,6 +1,7 @@
 """The frame of every chart, and DataFrames as Plotly figures; nothing here computes or knows an algorithm.
 
-Colours are places in the theme's palettes (`.streamlit/config.toml`): the browser puts those of light or dark there.
+Colours are places in the theme's palettes (`.streamlit/config.toml`): the browser puts those of
+light or dark there.
 """
 
 import math
@@ -14,14 +15,19 @@ import plotly.graph_objects as go
 
 from ..session import algorithm_nickname, distinct_figure_labels, escape_figure_text
 
-REAL, SYNTHETIC, THIRD, FOURTH, FIFTH, SIXTH, ERROR, GREY = (f"#{i:06}" for i in (1, 2, 3, 4, 5, 6, 7, 10))
+REAL, SYNTHETIC, THIRD, FOURTH, FIFTH, SIXTH, ERROR, GREY = (
+    f"#{i:06}" for i in (1, 2, 3, 4, 5, 6, 7, 10)
+)
 PAGE_COLOUR = "#000038"  # what the page is painted with
 SHADES, DIVERGING = ([[i / 9, f"#{first + i:06}"] for i in range(10)] for first in (11, 21))
 HATCHED_STYLE = {
     "color": SYNTHETIC,
     "pattern": {"shape": "/", "fillmode": "overlay", "fgcolor": PAGE_COLOUR, "fgopacity": 0.45},
 }
-BAR_STYLES: dict[str, dict[str, Any]] = {"real": {"color": REAL}, "synthetic": HATCHED_STYLE}  # on every page
+BAR_STYLES: dict[str, dict[str, Any]] = {
+    "real": {"color": REAL},
+    "synthetic": HATCHED_STYLE,
+}  # on every page
 TEXT_FONT = {"size": 13}
 POWER_AXIS = {"type": "log", "exponentformat": "power", "dtick": 1}  # an axis
 LETTER_WIDTH = 7  # pixels of one, about
@@ -38,25 +44,41 @@ ERROR_LINE_STYLES = {  # error: colour, dash, words
 def finish_figure(figure: go.Figure, height: int = 380) -> go.Figure:
     """Return a figure in the frame of all figures; lines are named at their ends, not in a legend."""
     legend = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0, "font": TEXT_FONT}
-    figure.update_layout(height=height, margin={"l": 8, "r": 8, "t": 40, "b": 8}, legend=legend, font=TEXT_FONT)
+    figure.update_layout(
+        height=height, margin={"l": 8, "r": 8, "t": 40, "b": 8}, legend=legend, font=TEXT_FONT
+    )
     figure.update_xaxes(tickfont=TEXT_FONT, title_font=TEXT_FONT)
     figure.update_yaxes(tickfont=TEXT_FONT, title_font=TEXT_FONT)
     named_traces = [trace for trace in figure.data if trace.name and trace.showlegend is not False]
-    if named_traces and all(trace.type == "scatter" and trace.mode.startswith("lines") for trace in named_traces):
+    if named_traces and all(
+        trace.type == "scatter" and trace.mode.startswith("lines") for trace in named_traces
+    ):
         lines = [(t.name, t.line.color, t.y[-1]) for t in named_traces]
-        y_values = np.concatenate([np.asarray(t.y, dtype=float) for t in figure.data if t.type == "scatter"])
+        y_values = np.concatenate(
+            [np.asarray(t.y, dtype=float) for t in figure.data if t.type == "scatter"]
+        )
         height = max(height, min_figure_height(lines))
         notes = line_end_labels(lines, y_values, height, log=figure.layout.yaxis.type == "log")
         figure.update_layout(
-            annotations=[*figure.layout.annotations, *notes], showlegend=False, margin_r=name_margin(lines)
+            annotations=[*figure.layout.annotations, *notes],
+            showlegend=False,
+            margin_r=name_margin(lines),
         )
         figure.update_layout(height=height)
     return figure
 
 
-def add_band(figure: go.Figure, x: Sequence, low: Sequence, high: Sequence, colour: str, **style_args: Any) -> None:
+def add_band(
+    figure: go.Figure, x: Sequence, low: Sequence, high: Sequence, colour: str, **style_args: Any
+) -> None:
     """Add the range between two lines over `x`; `style_args` are its other properties."""
-    style = {"mode": "lines", "fill": "toself", "fillcolor": colour, "opacity": 0.15, "line_width": 0} | style_args
+    style = {
+        "mode": "lines",
+        "fill": "toself",
+        "fillcolor": colour,
+        "opacity": 0.15,
+        "line_width": 0,
+    } | style_args
     figure.add_scatter(x=[*x, *x[::-1]], y=[*high, *low[::-1]], hoverinfo="skip", **style)
 
 
@@ -69,10 +91,13 @@ def log_axis(values: Iterable[float]) -> dict[str, Any]:
 LineEnd = tuple[str, str, float]  # of a line: its name and colour, and how high it ends
 
 
-def line_end_labels(lines: Sequence[LineEnd], y_values: np.ndarray, height: float, *, log: bool) -> list[dict]:
+def line_end_labels(
+    lines: Sequence[LineEnd], y_values: np.ndarray, height: float, *, log: bool
+) -> list[dict]:
     """Return labels with the names of lines at their ends, in their colours; names that would meet are moved apart.
 
-    Names are escaped already. `y_values` are all values along the vertical axis, `height` is the figure's in pixels.
+    Names are escaped already. `y_values` are all values along the vertical axis, `height` is the
+    figure's in pixels.
     """
     lines = sorted((line for line in lines if line[2] > 0 or not log), key=lambda line: line[2])
     to_axis = np.log10 if log else np.asarray
@@ -83,7 +108,9 @@ def line_end_labels(lines: Sequence[LineEnd], y_values: np.ndarray, height: floa
     ends = [float(to_axis(line[2])) for line in lines]
     positions = [(end - low) / max(high - low, 1e-9) * MIN_FILLED_SHARE * height for end in ends]
     names = [wrapped_nickname(name).split("\n") for name, *_ in lines]
-    label_positions = spread_labels(positions, [name_height(name) for name, *_ in lines], MIN_FILLED_SHARE * height)
+    label_positions = spread_labels(
+        positions, [name_height(name) for name, *_ in lines], MIN_FILLED_SHARE * height
+    )
     return [
         {
             "x": 1,
@@ -111,7 +138,8 @@ def name_margin(lines: Sequence[LineEnd]) -> int:
     return (
         8
         + LEADER_LENGTH
-        + LETTER_WIDTH * max(len(part) for name, *_ in lines for part in wrapped_nickname(name).split("\n"))
+        + LETTER_WIDTH
+        * max(len(part) for name, *_ in lines for part in wrapped_nickname(name).split("\n"))
     )
 
 
@@ -130,17 +158,23 @@ def wrapped_nickname(title: str) -> str:
     return "\n".join(wrap(algorithm_nickname(title), 15, break_long_words=False))
 
 
-def spread_labels(positions: list[float], heights: list[float], max_position: float = math.inf) -> list[float]:
+def spread_labels(
+    positions: list[float], heights: list[float], max_position: float = math.inf
+) -> list[float]:
     """Return the middles of labels, near their places and no two of them on top of each other; places must rise.
 
     None of them is above `most`, if all have room below it.
     """
     middles: list[float] = []
     for i, position in enumerate(positions):
-        middles.append(position if not i else max(position, middles[-1] + (heights[i - 1] + heights[i]) / 2))
+        middles.append(
+            position if not i else max(position, middles[-1] + (heights[i - 1] + heights[i]) / 2)
+        )
     for i in reversed(range(len(positions) - 1)):  # as far back down as the one below allows
         lowest = positions[i] if not i else middles[i - 1] + (heights[i - 1] + heights[i]) / 2
-        middles[i] = max(lowest, min(middles[i], middles[i + 1] - (heights[i] + heights[i + 1]) / 2))
+        middles[i] = max(
+            lowest, min(middles[i], middles[i + 1] - (heights[i] + heights[i + 1]) / 2)
+        )
     limit = max_position + heights[-1] / 2
     for i in reversed(range(len(positions))):
         middles[i] = min(middles[i], limit - heights[i] / 2)
@@ -155,15 +189,29 @@ def thinned_ticks(labels: list[str], max_ticks: int) -> dict[str, list]:
 
 
 def line_chart(
-    frame: pd.DataFrame, x: str, lines: dict[str, str], titles: tuple[str, str], *, log: str = "", height: int = 380
+    frame: pd.DataFrame,
+    x: str,
+    lines: dict[str, str],
+    titles: tuple[str, str],
+    *,
+    log: str = "",
+    height: int = 380,
 ) -> go.Figure:
     """Draw columns of a table over one of them; `lines` maps columns to words, `log` says which axes are: "xy", "y"."""
     figure = go.Figure()
     styles = zip((SYNTHETIC, REAL, THIRD, FOURTH), ("solid", "dash", "dot", "dashdot"), strict=True)
     for (column, label), (colour, dash) in zip(lines.items(), styles, strict=False):
-        figure.add_scatter(x=frame[x], y=frame[column], mode="lines", name=label, line={"color": colour, "dash": dash})
+        figure.add_scatter(
+            x=frame[x],
+            y=frame[column],
+            mode="lines",
+            name=label,
+            line={"color": colour, "dash": dash},
+        )
     figure.update_xaxes(title=titles[0], **(POWER_AXIS if "x" in log else {}))
-    return finish_figure(figure.update_yaxes(title=titles[1], **(POWER_AXIS if "y" in log else {})), height)
+    return finish_figure(
+        figure.update_yaxes(title=titles[1], **(POWER_AXIS if "y" in log else {})), height
+    )
 
 
 def epsilon_line_chart(frame: pd.DataFrame, lines: dict[str, str], unit: str) -> go.Figure:
@@ -179,7 +227,9 @@ def points_axis_title(n: int, unit: str) -> str:
     return f"points (1 = {n / 100:,g} {unit})"
 
 
-def guess_bars(names: list[str], values: list[float], bar_texts: list[str], top: float) -> go.Figure:
+def guess_bars(
+    names: list[str], values: list[float], bar_texts: list[str], top: float
+) -> go.Figure:
     """Draw bars as parts of `top`, each with what is `bar_texts` of it; a question mark for one without a value."""
     figure = go.Figure()
     figure.add_bar(
@@ -200,7 +250,10 @@ def guess_bars(names: list[str], values: list[float], bar_texts: list[str], top:
 
 def group_error_chart(frame: pd.DataFrame, title: str) -> go.Figure:
     """Draw the error by group, its share of the records beside its name."""
-    names = [f"{g} ({s:.2%})" for g, s in zip(distinct_figure_labels(frame["group"], 20), frame["share"], strict=True)]
+    names = [
+        f"{g} ({s:.2%})"
+        for g, s in zip(distinct_figure_labels(frame["group"], 20), frame["share"], strict=True)
+    ]
     positions = list(range(len(names)))
     bars = {
         "type": "bar",
@@ -211,7 +264,10 @@ def group_error_chart(frame: pd.DataFrame, title: str) -> go.Figure:
         "customdata": names,
         "hovertemplate": "%{customdata}: %{x:.2%}<extra></extra>",
     }
-    group_axis = {"title": {"text": escape_figure_text(title)}, "autorange": "reversed"} | thinned_ticks(names, 30)
+    group_axis = {
+        "title": {"text": escape_figure_text(title)},
+        "autorange": "reversed",
+    } | thinned_ticks(names, 30)
     error_title = "share counted at a wrong value"
     error_axis = {"title": {"text": error_title}, "tickformat": ".2~%", "rangemode": "tozero"}
     figure = go.Figure({"data": [bars], "layout": {"xaxis": error_axis, "yaxis": group_axis}})

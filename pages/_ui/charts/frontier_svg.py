@@ -10,7 +10,9 @@ from dpcore.release.evidence import printing
 
 from ..session import printable_text
 
-TEMPLATE_FILE = Path(__file__).with_name("frontier.svg")  # whose axes reach from 70 to 500 and from 352 up to 16
+TEMPLATE_FILE = Path(__file__).with_name(
+    "frontier.svg"
+)  # whose axes reach from 70 to 500 and from 352 up to 16
 
 
 def frontier_markup(
@@ -23,8 +25,13 @@ def frontier_markup(
     drawable = medians[medians["error"] > 0]
     if not len(drawable):
         return "<p>No error is above zero: nothing to draw on a logarithmic axis.</p>"
-    positive_floors = {printable_text(name, 38): floor for name, floor in floors.items() if floor > 0}
-    errors, budgets = [*drawable["error"], *positive_floors.values()], sorted(drawable["epsilon"].unique())
+    positive_floors = {
+        printable_text(name, 38): floor for name, floor in floors.items() if floor > 0
+    }
+    errors, budgets = (
+        [*drawable["error"], *positive_floors.values()],
+        sorted(drawable["epsilon"].unique()),
+    )
     low, high = min(errors) / 1.3, max(errors) * 1.3
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     steps = [digit * 10.0**power for power in decades for digit in (1, 2, 5)]

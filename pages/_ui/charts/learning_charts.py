@@ -26,7 +26,11 @@ def density_chart(law: LineLaw, example: float) -> go.Figure:
         (law.truth, "real, seen only here", "right", {"color": REAL, "dash": "dash"}),
         (example, "protected, for example", "left", {"color": SYNTHETIC}),
     ):
-        figure.add_vline(x, line=line, annotation={"text": f"{name}: {x:.4g}", "xanchor": side, "yanchor": "bottom"})
+        figure.add_vline(
+            x,
+            line=line,
+            annotation={"text": f"{name}: {x:.4g}", "xanchor": side, "yanchor": "bottom"},
+        )
     figure.add_vrect(
         x0=law.truth - law.radius_of_90_percent,
         x1=law.truth + law.radius_of_90_percent,
@@ -34,7 +38,9 @@ def density_chart(law: LineLaw, example: float) -> go.Figure:
         opacity=0.15,
         line_width=0,
     )
-    figure.update_yaxes(rangemode="tozero", title="likelier →", showticklabels=False, showgrid=False)
+    figure.update_yaxes(
+        rangemode="tozero", title="likelier →", showticklabels=False, showgrid=False
+    )
     # Low, and with room at the left where a phone's reader drags the axis.
     return finish_figure(figure, 180).update_layout(margin_l=24, margin_t=24)
 
@@ -43,20 +49,33 @@ def excess_risk_chart(frame: pd.DataFrame, theoretical_mu: float, mu_in_use: flo
     """Mean excess risk against μ; the theory's μ and the one in use as vertical lines."""
     titles = "μ, weight of the regulariser", "mean error added (units of the column)"
     figure = line_chart(frame, "mu", {"excess_risk": "error added"}, titles, log="xy")
-    for value, label, side in ((theoretical_mu, "theory's μ →", "right"), (mu_in_use, "← μ in use", "left")):
+    for value, label, side in (
+        (theoretical_mu, "theory's μ →", "right"),
+        (mu_in_use, "← μ in use", "left"),
+    ):
         figure.add_vline(x=value, line={"color": GREY, "dash": "dash"})
-        figure.add_annotation(x=np.log10(value), y=1, yref="paper", text=label, xanchor=side, showarrow=False)
+        figure.add_annotation(
+            x=np.log10(value), y=1, yref="paper", text=label, xanchor=side, showarrow=False
+        )
     return figure
 
 
-def metric_by_epsilon_chart(frame: pd.DataFrame, value: str, title: str, names: list[str], *, log: bool) -> go.Figure:
+def metric_by_epsilon_chart(
+    frame: pd.DataFrame, value: str, title: str, names: list[str], *, log: bool
+) -> go.Figure:
     """A value against ε by method: the median over seeds as a line, the range as a band."""
     grouped = frame.dropna(subset=[value]).groupby(["algorithm", "epsilon"], sort=False)[value]
-    lines = grouped.agg(middle="median", low="min", high="max").reset_index().rename(columns={"algorithm": "line"})
+    lines = (
+        grouped.agg(middle="median", low="min", high="max")
+        .reset_index()
+        .rename(columns={"algorithm": "line"})
+    )
     return epsilon_band_chart(lines, series_styles(names), title, log=log)
 
 
-def coefficient_chart(frame: pd.DataFrame, optimum: np.ndarray, names: tuple[str, ...], order: list[str]) -> go.Figure:
+def coefficient_chart(
+    frame: pd.DataFrame, optimum: np.ndarray, names: tuple[str, ...], order: list[str]
+) -> go.Figure:
     """Every run's coefficients by method, and those found without privacy."""
     figure, styles = go.Figure(), series_styles(order)
     position_by_name = {name: i for i, name in enumerate(names)}
@@ -80,7 +99,12 @@ def coefficient_chart(frame: pd.DataFrame, optimum: np.ndarray, names: tuple[str
         hovertemplate="without privacy: %{x:.3g}<extra></extra>",
     )
     labels = [escape_figure_text(name, 24) for name in names]
-    figure.update_yaxes(autorange="reversed", title="weight of", tickvals=[*position_by_name.values()], ticktext=labels)
+    figure.update_yaxes(
+        autorange="reversed",
+        title="weight of",
+        tickvals=[*position_by_name.values()],
+        ticktext=labels,
+    )
     figure.update_xaxes(title="value (features scaled by bounds)")
     return finish_figure(figure, 160 + 34 * min(len(names), 24))
 
@@ -109,7 +133,11 @@ def coefficient_plane_chart(law: PlaneLaw, names: tuple[str, ...]) -> go.Figure:
         hoverinfo="skip",
     )
     figure.add_scatter(
-        x=law.draws[:, 0], y=law.draws[:, 1], mode="markers", name="draws", marker={"color": SYNTHETIC, "size": 5}
+        x=law.draws[:, 0],
+        y=law.draws[:, 1],
+        mode="markers",
+        name="draws",
+        marker={"color": SYNTHETIC, "size": 5},
     )
     figure.add_scatter(
         x=law.optimum[:1],
@@ -139,11 +167,18 @@ def prediction_lines_chart(
             hoverinfo="skip",
         )
     figure.add_scatter(
-        x=x, y=best, mode="lines", line={"color": REAL, "dash": "dash", "width": 3}, name="without privacy"
+        x=x,
+        y=best,
+        mode="lines",
+        line={"color": REAL, "dash": "dash", "width": 3},
+        name="without privacy",
     )
     figure.update_xaxes(title=escape_figure_text(titles[0]))
     return finish_figure(
-        figure.update_yaxes(title=escape_figure_text(titles[1]), tickformat=".0%" if is_percentage else ""), 340
+        figure.update_yaxes(
+            title=escape_figure_text(titles[1]), tickformat=".0%" if is_percentage else ""
+        ),
+        340,
     )
 
 
@@ -155,10 +190,20 @@ def sampler_walk_chart(frame: pd.DataFrame, b: np.ndarray) -> go.Figure:
         y=b,
         mode="markers",
         name="invented rows",
-        marker={"color": GREY, "symbol": "line-ew", "size": 16, "line": {"width": 2, "color": GREY}},
+        marker={
+            "color": GREY,
+            "symbol": "line-ew",
+            "size": 16,
+            "line": {"width": 2, "color": GREY},
+        },
     )
-    figure.add_scatter(x=frame["try"], y=frame["y"], mode="lines+markers", name="y, blurred state", line_color=REAL)
-    for accepted, outcome, colour, symbol in ((True, "accepted", THIRD, "circle"), (False, "refused", SYNTHETIC, "x")):
+    figure.add_scatter(
+        x=frame["try"], y=frame["y"], mode="lines+markers", name="y, blurred state", line_color=REAL
+    )
+    for accepted, outcome, colour, symbol in (
+        (True, "accepted", THIRD, "circle"),
+        (False, "refused", SYNTHETIC, "x"),
+    ):
         proposals = frame[frame["accepted"] == accepted]
         figure.add_scatter(
             x=proposals["try"],

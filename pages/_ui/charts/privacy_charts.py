@@ -31,20 +31,24 @@ BLUE, ORANGE, RELEASE_COLOUR, PERSON_GREY = (
 )  # of a drawing: no palette reaches it
 HEAD_SVG = '<circle cx="5" cy="2.6" r="2"/>'
 BODY_SVG = '<path d="M2.6 13.4V9.5H2V6.2Q2 5.2 3 5.2H7Q8 5.2 8 6.2V9.5H7.4V13.4Z"/>'
-RAISED_ARMS_SVG = '<path d="M2.7 8.4L.8 4.6M7.3 8.4L9.2 4.6" stroke-width="1.1" stroke-linecap="round"/>'
+RAISED_ARMS_SVG = (
+    '<path d="M2.7 8.4L.8 4.6M7.3 8.4L9.2 4.6" stroke-width="1.1" stroke-linecap="round"/>'
+)
 DRAWN_ROW_COUNT, DIFFERING_ROW = 5, 2  # rows of a drawn table, and the one that differs
 
 
 def two_worlds_html(right_guesses: int, alt_text: str) -> str:
     """Return HTML: two tables that differ in one person, one release, and 100 guesses, of which `right_guesses` are right.
 
-    50 figures are right by luck (grey), the others of `right_guesses` because of the release (arms up), the rest wrong
-    (hollow); a row has 25. The drawing is an image, as `st.html` lets no SVG through, and its greys are seen on white
-    and on black. Its headings are text of the page.
+    50 figures are right by luck (grey), the others of `right_guesses` because of the release (arms
+    up), the rest wrong (hollow); a row has 25. The drawing is an image, as `st.html` lets no SVG
+    through, and its greys are seen on white and on black. Its headings are text of the page.
     """
     person_drawings = (
-        f'<g fill="{PERSON_GREY}" stroke="{PERSON_GREY}" stroke-width=".4">{HEAD_SVG}{BODY_SVG}</g>',
-        f'<g fill="{RELEASE_COLOUR}" stroke="{RELEASE_COLOUR}" stroke-width=".4">{HEAD_SVG}{BODY_SVG}{RAISED_ARMS_SVG}</g>',
+        f'<g fill="{PERSON_GREY}" stroke="{PERSON_GREY}" '
+        f'stroke-width=".4">{HEAD_SVG}{BODY_SVG}</g>',
+        f'<g fill="{RELEASE_COLOUR}" stroke="{RELEASE_COLOUR}" '
+        f'stroke-width=".4">{HEAD_SVG}{BODY_SVG}{RAISED_ARMS_SVG}</g>',
         f'<g fill="none" stroke="{PERSON_GREY}" stroke-width=".6">{HEAD_SVG}{BODY_SVG}</g>',
     )
     people = [person_drawings[0 if i < 50 else 1 if i < right_guesses else 2] for i in range(100)]
@@ -55,7 +59,8 @@ def two_worlds_html(right_guesses: int, alt_text: str) -> str:
     parts = [
         _table_svg(40, BLUE),
         _table_svg(248, ORANGE),
-        f'<path d="M92 86V98H300V86M196 98V108" fill="none" stroke="{PERSON_GREY}" stroke-width="2"/>',
+        f'<path d="M92 86V98H300V86M196 98V108" fill="none" stroke="{PERSON_GREY}" '
+        'stroke-width="2"/>',
         f'<path d="M191 105L196 112L201 105Z" fill="{PERSON_GREY}"/>',
         figures,
     ]
@@ -78,25 +83,33 @@ def two_worlds_html(right_guesses: int, alt_text: str) -> str:
 def _table_svg(x: float, colour: str) -> str:
     """Rows of a table, the one of a person in `colour`."""
     rows = (
-        f'<rect x="{x}" y="{26 + 12 * i}" width="104" height="9" rx="2" fill="{colour if i == DIFFERING_ROW else PERSON_GREY}" '
+        f'<rect x="{x}" y="{26 + 12 * i}" width="104" height="9" rx="2" '
+        f'fill="{colour if i == DIFFERING_ROW else PERSON_GREY}" '
         f'opacity="{1 if i == DIFFERING_ROW else 0.35}"/>'
         for i in range(DRAWN_ROW_COUNT)
     )
     return "".join(rows)
 
 
-def suspicion_chart(frame: pd.DataFrame, prior: float, rise_by_name: Mapping[str, str]) -> go.Figure:
+def suspicion_chart(
+    frame: pd.DataFrame, prior: float, rise_by_name: Mapping[str, str]
+) -> go.Figure:
     """Draw suspicions after a release against those before: a band from "… at least" to "… at most" for each name.
 
-    `rise_by_name` says how high the `prior` rises by each name: a point on the band's upper edge, and words in the corner.
+    `rise_by_name` says how high the `prior` rises by each name: a point on the band's upper edge,
+    and words in the corner.
     """
     figure, x = go.Figure(), frame["before"]
-    figure.add_scatter(x=x, y=x, mode="lines", line={"color": GREY, "dash": "dot"}, hoverinfo="skip")
+    figure.add_scatter(
+        x=x, y=x, mode="lines", line={"color": GREY, "dash": "dot"}, hoverinfo="skip"
+    )
     legend_lines = []
     for (name, rise_text), colour in zip(rise_by_name.items(), COLOURS, strict=False):
         low, high = frame[f"{name} at least"], frame[f"{name} at most"]
         add_band(figure, x, low, high, colour, opacity=0.3)
-        figure.add_scatter(x=x[x == prior], y=high[x == prior], mode="markers", marker={"color": colour, "size": 9})
+        figure.add_scatter(
+            x=x[x == prior], y=high[x == prior], mode="markers", marker={"color": colour, "size": 9}
+        )
         legend_lines.append(f'<span style="color:{colour}">●</span> {name}: {rise_text}')
     figure.update_xaxes(title="before").update_yaxes(title="after")
     _with_share_axes(finish_figure(figure, 260)).update_layout(showlegend=False, margin_t=8)
@@ -113,29 +126,52 @@ def suspicion_chart(frame: pd.DataFrame, prior: float, rise_by_name: Mapping[str
 
 
 def privacy_curve_chart(
-    curves: Mapping[str, np.ndarray], deltas: np.ndarray, promise: tuple[float, float], thick_name: str
+    curves: Mapping[str, np.ndarray],
+    deltas: np.ndarray,
+    promise: tuple[float, float],
+    thick_name: str,
 ) -> go.Figure:
     """δ against ε, one line a name; the promise as a star; the line called `thick_name` in grey behind the others."""
     figure = go.Figure()
     thin_curves = {name: e for name, e in curves.items() if name != thick_name}
     if thick_name in curves:
         line = {"color": GREY, "width": 6}
-        figure.add_scatter(x=curves[thick_name], y=deltas, mode="lines", name=thick_name, line=line, opacity=0.5)
+        figure.add_scatter(
+            x=curves[thick_name], y=deltas, mode="lines", name=thick_name, line=line, opacity=0.5
+        )
     for (name, epsilons), colour, dash in zip(thin_curves.items(), COLOURS, DASHES, strict=False):
         figure.add_scatter(
-            x=epsilons, y=deltas, mode="lines", name=name, line={"color": colour, "dash": dash, "width": 2},
+            x=epsilons,
+            y=deltas,
+            mode="lines",
+            name=name,
+            line={"color": colour, "dash": dash, "width": 2},
             hovertemplate=f"{name}: ε = %{{x:.4g}} at δ = %{{y:.1e}}<extra></extra>",
         )
     if promise[1] > 0:
-        marker = {"symbol": "star", "size": 13, "color": GREY, "line": {"width": 1, "color": "white"}}
-        figure.add_scatter(x=[promise[0]], y=[promise[1]], mode="markers", name="asked for", marker=marker)
-    figure.update_yaxes(title="failure probability (δ)", type="log", exponentformat="power", dtick=2)
+        marker = {
+            "symbol": "star",
+            "size": 13,
+            "color": GREY,
+            "line": {"width": 1, "color": "white"},
+        }
+        figure.add_scatter(
+            x=[promise[0]], y=[promise[1]], mode="markers", name="asked for", marker=marker
+        )
+    figure.update_yaxes(
+        title="failure probability (δ)", type="log", exponentformat="power", dtick=2
+    )
     return finish_figure(
-        figure.update_xaxes(title="privacy budget (ε)", range=[0, _epsilon_axis_end(curves, promise[0])]), 400
+        figure.update_xaxes(
+            title="privacy budget (ε)", range=[0, _epsilon_axis_end(curves, promise[0])]
+        ),
+        400,
     )
 
 
-def trade_off_chart(frame: pd.DataFrame, lines: dict[str, str], titles: tuple[str, str]) -> go.Figure:
+def trade_off_chart(
+    frame: pd.DataFrame, lines: dict[str, str], titles: tuple[str, str]
+) -> go.Figure:
     """Draw columns of a frame, each with its words in `lines`, over its "false alarms"; both axes are shares."""
     return _with_share_axes(line_chart(frame, "false alarms", lines, titles))
 
@@ -144,7 +180,11 @@ def _with_share_axes(figure: go.Figure) -> go.Figure:
     """Return the figure with shares on both axes; all its lines meet at their ends, so a legend names them."""
     share = {"tickformat": ".0%", "range": [-0.01, 1.01]}
     figure.layout.annotations = ()
-    return figure.update_xaxes(**share).update_yaxes(**share).update_layout(showlegend=True, margin_r=8)
+    return (
+        figure.update_xaxes(**share)
+        .update_yaxes(**share)
+        .update_layout(showlegend=True, margin_r=8)
+    )
 
 
 def _epsilon_axis_end(curves: Mapping[str, np.ndarray], promised_epsilon: float) -> float:

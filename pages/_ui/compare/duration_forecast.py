@@ -7,7 +7,12 @@ from typing import Any
 import streamlit as st
 
 from dpcore import ALGORITHMS, Budget, InputError, QueryRelease
-from dpcore.accuracy.work_forecast import MIN_SECONDS_TO_MENTION, forecast_affordable_run, format_bytes, format_seconds
+from dpcore.accuracy.work_forecast import (
+    MIN_SECONDS_TO_MENTION,
+    forecast_affordable_run,
+    format_bytes,
+    format_seconds,
+)
 from dpcore.core.parameters import build_from_texts
 from dpcore.evaluation.sweeps.sweep import PointKey, SweepPoint
 
@@ -18,13 +23,19 @@ from .sweep_jobs import Sweep
 
 
 def draw_forecast(
-    problem_key: Any, problem: QueryRelease, names: Iterable[str], budgets: Sequence[Budget], seeds: int, sweep: Sweep,
+    problem_key: Any,
+    problem: QueryRelease,
+    names: Iterable[str],
+    budgets: Sequence[Budget],
+    seeds: int,
+    sweep: Sweep,
     finished_keys: Collection[PointKey],
 ) -> float:
     """Roughly the time and memory of the runs that are not `finished_keys`, if more than a moment; returns the seconds.
 
-    `problem_key` names the problem; what one kind of run takes is worked out once for it, from public numbers. An algorithm that
-    was slower or faster than foreseen in the runs that were `sweep` is so again.
+    `problem_key` names the problem; what one kind of run takes is worked out once for it, from
+    public numbers. An algorithm that was slower or faster than foreseen in the runs that were
+    `sweep` is so again.
     """
     costs = _cached_costs(problem_key)
     runs, seconds, max_bytes = 0, 0.0, 0.0
@@ -35,7 +46,8 @@ def draw_forecast(
                 costs[name, budget] = _run_cost(name, problem, budget)
             run_seconds, run_bytes = costs[name, budget]
             remaining_runs = sum(
-                (name, budget.epsilon, budget.delta, seed) not in finished_keys for seed in range(seeds)
+                (name, budget.epsilon, budget.delta, seed) not in finished_keys
+                for seed in range(seeds)
             )
             runs, seconds, max_bytes = (
                 runs + remaining_runs * (run_bytes > 0),
@@ -44,11 +56,14 @@ def draw_forecast(
             )
     seconds /= min(WORKER_COUNT, max(runs, 1))
     waiting_seconds = worker_pool().before(sweep.id, runs)
-    if seconds + waiting_seconds >= MIN_SECONDS_TO_MENTION and sweep.ended and runs:  # else the bar says how long
+    if (
+        seconds + waiting_seconds >= MIN_SECONDS_TO_MENTION and sweep.ended and runs
+    ):  # else the bar says how long
         st.caption(
             f"Forecast: {format_seconds(seconds)} for {runs} runs, {format_bytes(max_bytes)} of "
             f"memory.{queue_delay_text(waiting_seconds)}",
-            help=f"{WORKER_COUNT} runs at a time, and the memory of the largest. Roughly, from public numbers and from the "
+            help=f"{WORKER_COUNT} runs at a time, and the memory of the largest. Roughly, from "
+            "public numbers and from the "
             "runs that were made. Others' runs take turns with these.",
         )
     return seconds
@@ -65,19 +80,29 @@ def _cached_costs(problem_key: Any) -> dict[tuple[str, Budget], tuple[float, flo
 
 def _slowdown(sweep: Sweep, name: str) -> float:
     """How many times longer the runs of an algorithm took than was foreseen; 1 where none was made."""
-    points = [d.point for d in sweep.outcomes.values() if d.point.algorithm == name and d.point.state == "done"]
+    points = [
+        d.point
+        for d in sweep.outcomes.values()
+        if d.point.algorithm == name and d.point.state == "done"
+    ]
     problem = sweep.problem
     if not points or problem is None:
         return 1.0
     expected_seconds = session().memoize(
         "pace", (sweep.requested, name, len(points)), lambda: _predicted_seconds(points, problem)
     )
-    return sum(point.seconds or 0.0 for point in points) / expected_seconds if expected_seconds else 1.0
+    return (
+        sum(point.seconds or 0.0 for point in points) / expected_seconds
+        if expected_seconds
+        else 1.0
+    )
 
 
 def _predicted_seconds(points: Iterable[SweepPoint], problem: QueryRelease) -> float:
     run_counts = Counter((point.algorithm, Budget(point.epsilon, point.delta)) for point in points)
-    return sum(count * _run_cost(name, problem, budget)[0] for (name, budget), count in run_counts.items())
+    return sum(
+        count * _run_cost(name, problem, budget)[0] for (name, budget), count in run_counts.items()
+    )
 
 
 def _run_cost(name: str, problem: QueryRelease, budget: Budget) -> tuple[float, float]:

@@ -33,7 +33,13 @@ from ..components import (
 )
 from ..jobs import wait_or_draw_progress
 from ..session import Table, is_stakeholder_view, session
-from .minimum_epsilon import CONFIDENTIAL_WARNING, TOLERANCE_OPTIONS, MinEpsilonSearch, draw_answers, format_tolerance
+from .minimum_epsilon import (
+    CONFIDENTIAL_WARNING,
+    TOLERANCE_OPTIONS,
+    MinEpsilonSearch,
+    draw_answers,
+    format_tolerance,
+)
 from .sweep_jobs import ALGORITHM_TITLES, Sweep
 
 RELEASE_SHARES = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999]
@@ -43,8 +49,9 @@ RELEASE_SHARES = [0.5, 0.8, 0.9, 0.95, 0.99, 0.999]
 class EpsilonForecast:
     """The smallest ε of the sliders at which the noisy answers are near enough, by the noise alone; None: no ε is.
 
-    `chance` and `sigma`, the deviation of the noise, are those at ε, or at the largest ε there is; `error_by_epsilon` is how far
-    off the answers are at each ε of the sliders, in the share of releases that was asked for.
+    `chance` and `sigma`, the deviation of the noise, are those at ε, or at the largest ε there is;
+    `error_by_epsilon` is how far off the answers are at each ε of the sliders, in the share of
+    releases that was asked for.
     """
 
     algorithm_name: str
@@ -67,7 +74,9 @@ class AccuracyGoal:
     )  # by ε, how far off the answers are by noise alone
 
 
-NoiseByAlgorithm = dict[str, dict[float, float]]  # by algorithm, its noise on an answer at each ε of the sliders
+NoiseByAlgorithm = dict[
+    str, dict[float, float]
+]  # by algorithm, its noise on an answer at each ε of the sliders
 
 
 def public_noise_levels(problem: QueryRelease, delta: float) -> NoiseByAlgorithm:
@@ -92,17 +101,28 @@ def best_forecast(
     noise_levels: NoiseByAlgorithm, answers: int, tolerance: float, share: float
 ) -> EpsilonForecast | None:
     """What the algorithm with the smallest ε needs; None where no noise is known."""
-    forecasts = [_forecast_algorithm(name, sigmas, answers, tolerance, share) for name, sigmas in noise_levels.items()]
+    forecasts = [
+        _forecast_algorithm(name, sigmas, answers, tolerance, share)
+        for name, sigmas in noise_levels.items()
+    ]
     return min(forecasts, key=lambda f: (f.epsilon is None, f.epsilon or -f.chance), default=None)
 
 
 def _forecast_algorithm(
     name: str, sigmas: Mapping[float, float], answers: int, tolerance: float, share: float
 ) -> EpsilonForecast:
-    chances = {epsilon: probability_all_within(tolerance, sigma, answers) for epsilon, sigma in sigmas.items()}
-    sufficient_epsilon = next((epsilon for epsilon, chance in chances.items() if chance >= share), None)
+    chances = {
+        epsilon: probability_all_within(tolerance, sigma, answers)
+        for epsilon, sigma in sigmas.items()
+    }
+    sufficient_epsilon = next(
+        (epsilon for epsilon, chance in chances.items() if chance >= share), None
+    )
     reported_epsilon = sufficient_epsilon or parameter_widgets.EPSILON_OPTIONS[-1]
-    error_by_epsilon = {epsilon: tolerance_for_probability(share, sigma, answers) for epsilon, sigma in sigmas.items()}
+    error_by_epsilon = {
+        epsilon: tolerance_for_probability(share, sigma, answers)
+        for epsilon, sigma in sigmas.items()
+    }
     return EpsilonForecast(
         algorithm_name=name,
         epsilon=sufficient_epsilon,
@@ -112,13 +132,18 @@ def _forecast_algorithm(
     )
 
 
-def draw_accuracy_goal(table: Table, workload: Workload, kinds: Sequence[str], delta: float) -> AccuracyGoal | None:
+def draw_accuracy_goal(
+    table: Table, workload: Workload, kinds: Sequence[str], delta: float
+) -> AccuracyGoal | None:
     """How exact all answers must be, and the smallest ε at which they are by public numbers; returns what was asked."""
     if table.schema_uses_real_data and is_stakeholder_view():
         return None
     with st.container(key="asked-what"):
         left_column, right_column = st.columns(2)
-        help_text = "1 point is 1% of the rows. An answer says how many rows have a combination of values. Columns and "
+        help_text = (
+            "1 point is 1% of the rows. An answer says how many rows have a combination "
+            "of values. Columns and "
+        )
         help_text += "questions are chosen in the sidebar."
         tolerance = left_column.select_slider(
             "All answers within",
@@ -130,25 +155,37 @@ def draw_accuracy_goal(table: Table, workload: Workload, kinds: Sequence[str], d
             bind="query-params",
         )
         share = right_column.select_slider(
-            "How often?", RELEASE_SHARES, 0.95, format_release_share, key="ask-share", bind="query-params"
+            "How often?",
+            RELEASE_SHARES,
+            0.95,
+            format_release_share,
+            key="ask-share",
+            bind="query-params",
         )
     problem = QueryRelease(workload, table.n, table.unit.most_rows)
     cache_key = workload.domain, tuple(kinds), problem.effective_n, delta
-    noise_levels = session().memoize("public-noise", cache_key, partial(public_noise_levels, problem, delta))
+    noise_levels = session().memoize(
+        "public-noise", cache_key, partial(public_noise_levels, problem, delta)
+    )
     epsilon_forecast = best_forecast(noise_levels, workload.m, tolerance, share)
     if epsilon_forecast is None:
         st.markdown(
-            f"At δ = {format_short_number(delta)}, no algorithm here says beforehand how far off {workload.m:,} answers are. "
+            f"At δ = {format_short_number(delta)}, no algorithm here says beforehand how far off "
+            f"{workload.m:,} answers are. "
             "Simulated releases can tell."
         )
         return AccuracyGoal(tolerance, share)
     help_text = glossary_tooltip("frontier", "workload", "sampling floor", "point")
     with inline_container(key="found"):
         if epsilon_forecast.epsilon is None:
-            draw_heading(f"No ε of the sliders is enough with {ALGORITHM_TITLES[epsilon_forecast.algorithm_name]}")
+            draw_heading(
+                "No ε of the sliders is enough with "
+                f"{ALGORITHM_TITLES[epsilon_forecast.algorithm_name]}"
+            )
         else:
             draw_heading(
-                f"★ Budget ε = {parameter_widgets.format_setting(epsilon_forecast.epsilon)} is enough with "
+                f"★ Budget ε = {parameter_widgets.format_setting(epsilon_forecast.epsilon)} is "
+                "enough with "
                 f"{ALGORITHM_TITLES[epsilon_forecast.algorithm_name]}",
                 help_text=help_text,
             )
@@ -156,7 +193,11 @@ def draw_accuracy_goal(table: Table, workload: Workload, kinds: Sequence[str], d
     with st.container(key="asked-words"):
         _draw_forecast_tiles(table, problem, epsilon_forecast, tolerance, share, delta)
     return AccuracyGoal(
-        tolerance, share, epsilon_forecast.epsilon, epsilon_forecast.algorithm_name, epsilon_forecast.error_by_epsilon
+        tolerance,
+        share,
+        epsilon_forecast.epsilon,
+        epsilon_forecast.algorithm_name,
+        epsilon_forecast.error_by_epsilon,
     )
 
 
@@ -166,7 +207,12 @@ def format_release_share(share: float) -> str:
 
 
 def _draw_forecast_tiles(
-    table: Table, problem: QueryRelease, epsilon_forecast: EpsilonForecast, tolerance: float, share: float, delta: float
+    table: Table,
+    problem: QueryRelease,
+    epsilon_forecast: EpsilonForecast,
+    tolerance: float,
+    share: float,
+    delta: float,
 ) -> None:
     """Tiles: how near all answers are, and a guess about a person; what the release is good for; how that is known."""
     epsilon = epsilon_forecast.epsilon or parameter_widgets.EPSILON_OPTIONS[-1]
@@ -174,7 +220,10 @@ def _draw_forecast_tiles(
     tolerance_text = f"{problem.n * tolerance:,.0f} of {problem.n:,} {unit_name}"
     frequency_text = f"in {format_release_share(share)}"
     if epsilon_forecast.epsilon is None:
-        frequency_text = f"in only {_format_percent_floor(epsilon_forecast.chance)} of releases, even at ε = {parameter_widgets.format_setting(epsilon)}"
+        frequency_text = (
+            f"in only {_format_percent_floor(epsilon_forecast.chance)} of releases, "
+            f"even at ε = {parameter_widgets.format_setting(epsilon)}"
+        )
     algorithm = build_from_texts(ALGORITHMS[epsilon_forecast.algorithm_name], {})
     budget = Budget(epsilon, delta)
     plan = make_plan(algorithm, problem, budget)
@@ -192,13 +241,19 @@ def _draw_forecast_tiles(
     info_container, _ = show_tiles(tiles, suitable_uses(predicted_noise, problem.n).sentence)
     with info_container.popover(":material/info:", type="tertiary", help="How this is known"):
         st.caption(
-            f"With {ALGORITHM_TITLES[epsilon_forecast.algorithm_name]}, {_format_percent_floor(epsilon_forecast.chance)} of releases at this ε are so near. The noise's "
-            f"standard deviation is {100 * epsilon_forecast.sigma:.2g} points (≈ {problem.n * epsilon_forecast.sigma:,.0f} {unit_name}), "
-            f"δ = {format_short_number(delta)}. The fitted table is usually more accurate. Only simulated releases can tell: see "
+            f"With {ALGORITHM_TITLES[epsilon_forecast.algorithm_name]}, "
+            f"{_format_percent_floor(epsilon_forecast.chance)} of releases at this ε are so "
+            "near. The noise's "
+            f"standard deviation is {100 * epsilon_forecast.sigma:.2g} points (≈ "
+            f"{problem.n * epsilon_forecast.sigma:,.0f} {unit_name}), "
+            f"δ = {format_short_number(delta)}. The fitted table is usually more accurate. Only "
+            "simulated releases can tell: see "
             "Ranking."
         )
         if table.trial is not None:
-            st.caption("By the noise of an algorithm that has the whole budget: had the schema been known.")
+            st.caption(
+                "By the noise of an algorithm that has the whole budget: had the schema been known."
+            )
 
 
 def _format_percent_floor(share: float) -> str:
@@ -220,17 +275,32 @@ def _draw_page_links(epsilon: float, delta: float, name: str) -> None:
     query_params = page_query_params(name, epsilon, delta)
     with st.container(key="next", width="content"):
         link_label = f"**Use ε = {query_params['epsilon']} on Release**"
-        st.page_link("pages/release.py", label=link_label, icon=":material/publish:", query_params=query_params)
-    st.page_link("pages/explore.py", label="Explore it", icon=":material/query_stats:", query_params=query_params)
+        st.page_link(
+            "pages/release.py",
+            label=link_label,
+            icon=":material/publish:",
+            query_params=query_params,
+        )
+    st.page_link(
+        "pages/explore.py",
+        label="Explore it",
+        icon=":material/query_stats:",
+        query_params=query_params,
+    )
 
 
 @hide_in_stakeholder_view
-def draw_search_by_runs(table: Table, sweep: Sweep, goal: AccuracyGoal, names: Sequence[str]) -> None:
+def draw_search_by_runs(
+    table: Table, sweep: Sweep, goal: AccuracyGoal, names: Sequence[str]
+) -> None:
     """Answer the same question for any algorithm by runs on the real rows, and on a press only."""
     draw_heading("Which ε does each algorithm need?", Provenance.REAL_DATA)
     pressed = st.button(
-        "Check with simulated releases", icon=":material/search:", key="ask-by-runs",
-        help=f"{DEFAULT_RUNS_PER_EPSILON} runs at each ε tried, of every algorithm chosen, are compared with the real answers.",
+        "Check with simulated releases",
+        icon=":material/search:",
+        key="ask-by-runs",
+        help=f"{DEFAULT_RUNS_PER_EPSILON} runs at each ε tried, of every algorithm chosen, are "
+        "compared with the real answers.",
     )
     search = session().get_or_create("ask", MinEpsilonSearch)
     search_key = sweep.requested, goal.tolerance, goal.share, tuple(names)

@@ -48,16 +48,30 @@ def choose_measure(sweep: Sweep) -> ErrorMeasure:
         return _choose_group_measure(sweep)
     if kind == K_MARGINAL_KIND:
         k_marginal_of_dot = _error_getter("k_marginal")
-        return ErrorMeasure(kind, lambda dot: None if (k := k_marginal_of_dot(dot)) is None else 1000 - k / 100, None)
+        return ErrorMeasure(
+            kind,
+            lambda dot: None if (k := k_marginal_of_dot(dot)) is None else 1000 - k / 100,
+            None,
+        )
     name, truth = ERROR_NAME_BY_KIND[kind] or "", "this table"
     if sweep.reference is not None:
         truth = st.segmented_control(
-            "The truth is", [truth, "its population"], default=truth, required=True, key="truth", bind="query-params"
+            "The truth is",
+            [truth, "its population"],
+            default=truth,
+            required=True,
+            key="truth",
+            bind="query-params",
         )
     unit = points_axis_title(sweep.problem.n, unit_noun(sweep.problem.group))
     if truth == "this table":
         return ErrorMeasure(f"{kind}, {unit}", _error_getter(name), name)
-    return ErrorMeasure(f"{kind} in the population, {unit}", _error_getter(f"population_{name}"), name, population=True)
+    return ErrorMeasure(
+        f"{kind} in the population, {unit}",
+        _error_getter(f"population_{name}"),
+        name,
+        population=True,
+    )
 
 
 def _error_getter(name: str) -> Callable[[Dot], float | None]:
@@ -72,8 +86,15 @@ def _choose_query_measure(sweep: Sweep) -> ErrorMeasure:
     """One query of the workload, the largest real shares first in the list."""
     real, workload = np.asarray(sweep.real_answers), sweep.problem.workload  # type: ignore[union-attr]
     query_indices = np.argsort(-real, kind="stable")[:MAX_LISTED_QUERIES].tolist()
-    names = {f"{printable_text(format_query_label(workload.label(j)), 120)} ({real[j]:.2%})": j for j in query_indices}
-    j = names[st.selectbox("Question", list(names), key=f"measured-question-{sweep.id}", **persistent_widget_args())]
+    names = {
+        f"{printable_text(format_query_label(workload.label(j)), 120)} ({real[j]:.2%})": j
+        for j in query_indices
+    }
+    j = names[
+        st.selectbox(
+            "Question", list(names), key=f"measured-question-{sweep.id}", **persistent_widget_args()
+        )
+    ]
 
     def error_in_points(dot: Dot) -> float | None:
         return None if dot.answers is None else 100 * float(abs(dot.answers[j] - real[j]))
@@ -93,7 +114,11 @@ def _choose_group_measure(sweep: Sweep) -> ErrorMeasure:
     )
     labels = domain.columns[domain.names.index(column)].labels
     label = st.selectbox(
-        "Group", labels, format_func=printable_text, key=f"group-{sweep.id}-{column}", **persistent_widget_args()
+        "Group",
+        labels,
+        format_func=printable_text,
+        key=f"group-{sweep.id}-{column}",
+        **persistent_widget_args(),
     )
 
     def disagreement_in_points(dot: Dot) -> float | None:

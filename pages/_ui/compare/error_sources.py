@@ -11,7 +11,11 @@ from dpcore import Budget, Domain, InputError, Marginals, QueryRelease
 from dpcore.algorithms import algorithms_for_problem
 from dpcore.core.parameters import build_from_texts
 from dpcore.core.provenance import Provenance
-from dpcore.evaluation.error_diagnosis import GroupComparison, noiseless_setting, split_error_by_source
+from dpcore.evaluation.error_diagnosis import (
+    GroupComparison,
+    noiseless_setting,
+    split_error_by_source,
+)
 from dpcore.queries import Workload
 from dpcore.queries.questions import exact_question_share, parse_question
 from dpcore.schema.column import MISSING_LABEL
@@ -25,7 +29,14 @@ from ..components import (
     hide_in_stakeholder_view,
 )
 from ..jobs import RunGroup, tab_run_group, wait_or_draw_progress
-from ..session import Table, escape_markdown, format_query_label, persistent_widget_args, printable_text, session
+from ..session import (
+    Table,
+    escape_markdown,
+    format_query_label,
+    persistent_widget_args,
+    printable_text,
+    session,
+)
 from .sweep_jobs import ALGORITHM_TITLES, Dot, Sweep
 
 MAX_LISTED_QUERIES = 300
@@ -41,24 +52,35 @@ ERROR_PART_TEXTS = {
 @hide_in_stakeholder_view
 def draw_error_sources(table: Table, sweep: Sweep, selected_dot: Dot | None) -> None:
     """The waterfall of one question's error, for the clicked dot or the best run."""
-    draw_heading("Where does the error come from?", Provenance.REAL_DATA, glossary_tooltip("point", "cell"))
+    draw_heading(
+        "Where does the error come from?", Provenance.REAL_DATA, glossary_tooltip("point", "cell")
+    )
     selected_dot = selected_dot or sweep.best_dot
     if selected_dot is None or sweep.problem is None:
         return
     point = selected_dot.point
     st.caption(
-        f"For {ALGORITHM_TITLES[point.algorithm]} at ε = {point.epsilon:g}, repeat number {point.seed}: the clicked or best run."
+        f"For {ALGORITHM_TITLES[point.algorithm]} at ε = {point.epsilon:g}, repeat number "
+        f"{point.seed}: the clicked or best run."
     )
     question_text = st.text_input(
-        "Question in words (empty: choose one below)", key="cause-question", placeholder="age > 50", help=QUESTION_GRAMMAR_TEXT,
+        "Question in words (empty: choose one below)",
+        key="cause-question",
+        placeholder="age > 50",
+        help=QUESTION_GRAMMAR_TEXT,
         **persistent_widget_args(),
     )
     try:
-        workload, query_index, unbinned_answers, label = _select_query(table, sweep, question_text, selected_dot)
+        workload, query_index, unbinned_answers, label = _select_query(
+            table, sweep, question_text, selected_dot
+        )
     except InputError as error:
         st.error(escape_markdown(error, 400))
         return
-    key, runs = (sweep.requested, point.key, question_text or query_index), tab_run_group("waterfall")
+    key, runs = (
+        (sweep.requested, point.key, question_text or query_index),
+        tab_run_group("waterfall"),
+    )
     if st.button("Take this error apart", icon=":material/account_tree:"):
         _start_waterfall_runs(runs, key, sweep, selected_dot)
     if runs.requested != key:
@@ -68,17 +90,24 @@ def draw_error_sources(table: Table, sweep: Sweep, selected_dot: Dot | None) -> 
         return
     released, noise_free = (result.release for _, result in runs.results)
     error_waterfall = session().memoize(
-        "waterfall", (key, runs.id, runs.jobs[0][1]),
-        lambda: split_error_by_source(workload, sweep.rows, released, noise_free, sweep.reference, unbinned_answers),  # type: ignore[arg-type]
+        "waterfall",
+        (key, runs.id, runs.jobs[0][1]),
+        lambda: split_error_by_source(
+            workload, sweep.rows, released, noise_free, sweep.reference, unbinned_answers
+        ),  # type: ignore[arg-type]
     )
     parts = {name: float(part[query_index]) for name, part in error_waterfall.parts.items()}
     total = float(error_waterfall.released[query_index] - error_waterfall.reference[query_index])
     frame = pd.DataFrame(
-        {"part": [*(ERROR_PART_TEXTS[n] for n in parts), "all together"], "share": [*parts.values(), total]}
+        {
+            "part": [*(ERROR_PART_TEXTS[n] for n in parts), "all together"],
+            "share": [*parts.values(), total],
+        }
     )
     largest = max(parts, key=lambda name: abs(parts[name]))
     summary = (
-        f"“{printable_text(label, 120)}”: true {error_waterfall.reference[query_index]:.2%}, synthetic "
+        f"“{printable_text(label, 120)}”: true {error_waterfall.reference[query_index]:.2%}, "
+        "synthetic "
         f"{error_waterfall.released[query_index]:.2%}. The largest part, "
         f"{100 * parts[largest]:+.2g} points, is {ERROR_PART_TEXTS[largest]}."
     )
@@ -88,11 +117,16 @@ def draw_error_sources(table: Table, sweep: Sweep, selected_dot: Dot | None) -> 
     draw_chart_panel(figure, summary, frame, "waterfall")
     if "structure" in parts:
         st.caption(
-            "Structure: links between columns that the release's tree leaves out, and rows that constraints call "
-            "impossible. The best distribution that the model could hold has this error without any noise."
+            "Structure: links between columns that the release's tree leaves out, and rows that "
+            "constraints call "
+            "impossible. The best distribution that the model could hold has this error without "
+            "any noise."
         )
     if "sampling" not in parts:
-        st.caption("The population of this table is not known, so the table itself counts as the truth here.")
+        st.caption(
+            "The population of this table is not known, so the table itself counts as the truth "
+            "here."
+        )
 
 
 def _select_query(
@@ -106,7 +140,11 @@ def _select_query(
         parsed_question = parse_question(question_text, problem.domain)
         # a drawn table has cells, and no values of its own; of a large one no values are known
         is_without_values = table.large_table is not None or problem.n != table.n
-        limited_frame = None if is_without_values else table.unit.bound_contributions(table.frame, problem.domain.names)
+        limited_frame = (
+            None
+            if is_without_values
+            else table.unit.bound_contributions(table.frame, problem.domain.names)
+        )
         unbinned_answers = (
             None
             if limited_frame is None
@@ -116,7 +154,10 @@ def _select_query(
     worst_queries = np.argsort(-np.abs(selected_dot.answers - sweep.real_answers), kind="stable")[
         :MAX_LISTED_QUERIES
     ].tolist()
-    query_by_text = {f"{printable_text(format_query_label(problem.workload.label(j)), 120)}": j for j in worst_queries}
+    query_by_text = {
+        f"{printable_text(format_query_label(problem.workload.label(j)), 120)}": j
+        for j in worst_queries
+    }
     label = st.selectbox(
         "Question, the worst answered first",
         list(query_by_text),
@@ -132,7 +173,10 @@ def _start_waterfall_runs(runs: RunGroup, key: Any, sweep: Sweep, selected_dot: 
     algorithm = build_from_texts(algorithms_for_problem(QueryRelease)[point.algorithm], {})
     budget = Budget(point.epsilon, point.delta)
     runs.start(key, ())
-    for algorithm_and_budget in ((algorithm, budget), noiseless_setting(algorithm, sweep.problem, budget)):  # type: ignore[arg-type]
+    for algorithm_and_budget in (
+        (algorithm, budget),
+        noiseless_setting(algorithm, sweep.problem, budget),
+    ):  # type: ignore[arg-type]
         runs.submit(None, sweep.extra_run_job(*algorithm_and_budget, point.seed))
 
 
@@ -140,13 +184,20 @@ def _start_waterfall_runs(runs: RunGroup, key: Any, sweep: Sweep, selected_dot: 
 def draw_conclusions(sweep: Sweep) -> None:
     """In how many runs the synthetic table says the opposite of the real one, against ε."""
     draw_heading("Would you still conclude the same?", Provenance.REAL_DATA)
-    if sweep.pair_workload is None or sweep.real_pair_answers is None or len(sweep.pair_workload.domain.names) < 2:
+    if (
+        sweep.pair_workload is None
+        or sweep.real_pair_answers is None
+        or len(sweep.pair_workload.domain.names) < 2
+    ):
         st.caption("This needs two columns, and few enough combinations to keep all pairs.")
         return
     conclusion = _choose_conclusion(sweep.pair_workload.domain, sweep.id)
     if conclusion is None:
         return
-    domain, answer_slice = sweep.pair_workload.domain, _answer_slice(sweep.pair_workload, conclusion)
+    domain, answer_slice = (
+        sweep.pair_workload.domain,
+        _answer_slice(sweep.pair_workload, conclusion),
+    )
     real_difference = conclusion.share_difference(domain, sweep.real_pair_answers[answer_slice])
     if math.isnan(real_difference):
         st.caption("One of these groups is empty.")
@@ -157,11 +208,14 @@ def draw_conclusions(sweep: Sweep) -> None:
         lines.append((d.point.algorithm, d.point.epsilon, not difference * real_difference > 0))
     frame = pd.DataFrame(lines, columns=pd.Index(["algorithm", "epsilon", "flipped"]))
     flips = frame.groupby(["algorithm", "epsilon"])["flipped"]
-    table = flips.agg(middle="mean", low="mean", high="mean", opposite="sum", runs="count").reset_index()
+    table = flips.agg(
+        middle="mean", low="mean", high="mean", opposite="sum", runs="count"
+    ).reset_index()
     table["line"] = table["algorithm"].map(ALGORITHM_TITLES)
     direction = "more" if real_difference > 0 else "less"
     summary = (
-        f"Really, {printable_text(conclusion.value)} is {direction} frequent among {printable_text(conclusion.first)} than among "
+        f"Really, {printable_text(conclusion.value)} is {direction} frequent among "
+        f"{printable_text(conclusion.first)} than among "
         f"{printable_text(conclusion.second)} "
         f"(by {100 * abs(real_difference):.2g} points). The synthetic table says otherwise in "
         f"{int(frame['flipped'].sum())} of "
@@ -183,7 +237,9 @@ def _choose_conclusion(domain: Domain, key: str) -> GroupComparison | None:
         return None
     widget_columns = iter(st.columns(5))
 
-    def choose_option(label: str, options: list[str], key_suffix: str, default_index: int = 0) -> str:
+    def choose_option(
+        label: str, options: list[str], key_suffix: str, default_index: int = 0
+    ) -> str:
         return next(widget_columns).selectbox(
             label,
             options,
@@ -195,7 +251,9 @@ def _choose_conclusion(domain: Domain, key: str) -> GroupComparison | None:
 
     outcome = choose_option("Compare how often", names, "")
     labels = _labels_missing_last(domain, outcome)
-    value = choose_option("is", labels, outcome, max(len(labels) - 1 - (labels[-1] == MISSING_LABEL), 0))
+    value = choose_option(
+        "is", labels, outcome, max(len(labels) - 1 - (labels[-1] == MISSING_LABEL), 0)
+    )
     group = choose_option("by", [name for name in names if name != outcome], outcome)
     labels = _labels_missing_last(domain, group)
     first = choose_option("among", labels, group)

@@ -39,9 +39,15 @@ def draw_download(table: Table, sweep: Sweep) -> None:
     draw_heading("Take it to a meeting", Provenance.REAL_DATA)
     has_finished_run = any(d.point.state == "done" for d in sweep.planned_outcomes)
     st.download_button(
-        "One-page report (HTML)", lambda: render_report(table, sweep), "comparison.html", "text/html",
-        icon=":material/description:", on_click="ignore", disabled=not has_finished_run,
-        help="Settings, frontier, verdict, groups and what ε means; opens anywhere, prints on one or two pages.",
+        "One-page report (HTML)",
+        lambda: render_report(table, sweep),
+        "comparison.html",
+        "text/html",
+        icon=":material/description:",
+        on_click="ignore",
+        disabled=not has_finished_run,
+        help="Settings, frontier, verdict, groups and what ε means; opens anywhere, prints on "
+        "one or two pages.",
     )
     st.caption("It shows errors against the real table. It is for people who may see the table.")
 
@@ -74,19 +80,28 @@ def render_report(table: Table, sweep: Sweep) -> str:
         peek=Provenance.REAL_DATA,
         public=Provenance.PUBLIC,
         verdict=[
-            (f"ε = {line.epsilon:g}", f"{100 * line.error:.2g} points", ALGORITHM_TITLES[line.algorithm])
+            (
+                f"ε = {line.epsilon:g}",
+                f"{100 * line.error:.2g} points",
+                ALGORITHM_TITLES[line.algorithm],
+            )
             for line in frontier_steps.itertuples()
         ],
         drawing=Markup(
             drawing.frontier_markup(
-                medians.assign(algorithm=medians["algorithm"].map(ALGORITHM_TITLES), error=100 * medians["error"]),
+                medians.assign(
+                    algorithm=medians["algorithm"].map(ALGORITHM_TITLES),
+                    error=100 * medians["error"],
+                ),
                 baseline_errors_in_points(sweep, "max_error"),
                 line_styles,
                 ERROR_AXIS_TITLE,
             )
         ),
         suspicion=format_percent(EXAMPLE_SUSPICION),
-        rarely=f" (except {format_one_in(Promise(1.0, delta).failure_probability)})" if delta else "",
+        rarely=f" (except {format_one_in(Promise(1.0, delta).failure_probability)})"
+        if delta
+        else "",
         odds=_guess_rate_lines(promises),
         best=best_run,
         groups=groups,
@@ -97,7 +112,10 @@ def render_report(table: Table, sweep: Sweep) -> str:
 
 def _promises_by_budget(sweep: Sweep) -> dict[tuple[float, str], Promise]:
     """Return the promise of each ε and algorithm with a run that is done, as the other pages compute it."""
-    problem, finished_keys = sweep.problem, {d.point.key for d in sweep.planned_outcomes if d.point.state == "done"}
+    problem, finished_keys = (
+        sweep.problem,
+        {d.point.key for d in sweep.planned_outcomes if d.point.state == "done"},
+    )
     promises: dict[tuple[float, str], Promise] = {}
     for case in sweep.planned_cases:
         budget_and_title = case.budget.epsilon, ALGORITHM_TITLES[case.name]
@@ -107,13 +125,17 @@ def _promises_by_budget(sweep: Sweep) -> dict[tuple[float, str], Promise]:
     return promises
 
 
-def _guess_rate_lines(promises: dict[tuple[float, str], Promise]) -> list[tuple[str, str, str, str]]:
+def _guess_rate_lines(
+    promises: dict[tuple[float, str], Promise],
+) -> list[tuple[str, str, str, str]]:
     """Return a line for each ε and rate of right guesses: ε, suspicion, the rate, and the algorithms it holds for."""
     lines: dict[tuple[float, str, str], list[str]] = {}
     for (epsilon, title), promise in sorted(promises.items()):
         rate = format_times_in_100(promise.max_guess_probability())
         lines.setdefault((epsilon, promise.suspicion_percent, rate), []).append(title)
-    return [(f"{e:g}", risen, rate, ", ".join(titles)) for (e, risen, rate), titles in lines.items()]
+    return [
+        (f"{e:g}", risen, rate, ", ".join(titles)) for (e, risen, rate), titles in lines.items()
+    ]
 
 
 def _best_run_and_groups(sweep: Sweep) -> tuple[dict[str, Any], list[tuple[str, str, str]]]:
@@ -122,17 +144,26 @@ def _best_run_and_groups(sweep: Sweep) -> tuple[dict[str, Any], list[tuple[str, 
     if best_dot is None or best_dot.pair_answers is None or sweep.pair_workload is None:
         return {}, []
     comparison, lines = (
-        Comparison(sweep.pair_workload, np.asarray(sweep.real_pair_answers), np.asarray(best_dot.pair_answers)),
+        Comparison(
+            sweep.pair_workload,
+            np.asarray(sweep.real_pair_answers),
+            np.asarray(best_dot.pair_answers),
+        ),
         [],
     )
     for name in sweep.pair_workload.domain.names:
         group_errors = subgroup_errors(comparison, name)
         nonempty = np.flatnonzero(group_errors.share > 0)
         for i in sorted(
-            {nonempty[group_errors.share[nonempty].argmin()], nonempty[group_errors.share[nonempty].argmax()]}
+            {
+                nonempty[group_errors.share[nonempty].argmin()],
+                nonempty[group_errors.share[nonempty].argmax()],
+            }
         ):
             group_name = f"{printable_text(name)}: {printable_text(group_errors.labels[i])}"
-            lines.append((group_name, f"{group_errors.share[i]:.2%}", f"{group_errors.error[i]:.2%}"))
+            lines.append(
+                (group_name, f"{group_errors.share[i]:.2%}", f"{group_errors.error[i]:.2%}")
+            )
     best_run = {
         "algorithm": ALGORITHM_TITLES[best_dot.point.algorithm],
         "epsilon": f"{best_dot.point.epsilon:g}",

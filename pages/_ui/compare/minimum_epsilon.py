@@ -11,7 +11,11 @@ from dpcore import Budget, QueryRelease
 from dpcore.algorithms import algorithms_for_problem
 from dpcore.core.numbers import format_short_number
 from dpcore.core.parameters import build_from_texts
-from dpcore.evaluation.sweeps.frontier import DEFAULT_GOOD_SHARE, DEFAULT_RUNS_PER_EPSILON, EpsilonBisection
+from dpcore.evaluation.sweeps.frontier import (
+    DEFAULT_GOOD_SHARE,
+    DEFAULT_RUNS_PER_EPSILON,
+    EpsilonBisection,
+)
 
 from ..components import parameter_widgets
 from ..jobs import RunGroup
@@ -19,7 +23,8 @@ from ..session import escape_markdown
 from .sweep_jobs import ALGORITHM_TITLES, Sweep
 
 CONFIDENTIAL_WARNING = (
-    "On your own table this uses real data: an ε chosen by the table's real errors says something about the "
+    "On your own table this uses real data: an ε chosen by the table's real errors says "
+    "something about the "
     "table. Choose by a public sample, or treat the answer as confidential."
 )
 TOLERANCE_OPTIONS = [0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03, 0.05, 0.07, 0.1]
@@ -35,15 +40,26 @@ class MinEpsilonSearch(RunGroup):
     share: float = DEFAULT_GOOD_SHARE
     delta: float = 0.0
     searches: dict[str, EpsilonBisection] = field(default_factory=dict)
-    trial_epsilons: dict[str, float] = field(default_factory=dict)  # the ε under trial of every algorithm
+    trial_epsilons: dict[str, float] = field(
+        default_factory=dict
+    )  # the ε under trial of every algorithm
     errors_by_algorithm: dict[str, str] = field(default_factory=dict)
 
-    def start_search(self, task: Any, sweep: Sweep, tolerance: float, share: float = DEFAULT_GOOD_SHARE) -> None:
+    def start_search(
+        self, task: Any, sweep: Sweep, tolerance: float, share: float = DEFAULT_GOOD_SHARE
+    ) -> None:
         """Search anew: for the algorithms that are named last in what is `asked`."""
         self.close()
         self.requested, self.sweep, self.tolerance, self.share = task, sweep, tolerance, share
-        self.delta, self.trial_epsilons, self.errors_by_algorithm = sweep.planned_cases[0].budget.delta, {}, {}
-        self.searches = {name: EpsilonBisection(parameter_widgets.EPSILON_OPTIONS, share=share) for name in task[-1]}
+        self.delta, self.trial_epsilons, self.errors_by_algorithm = (
+            sweep.planned_cases[0].budget.delta,
+            {},
+            {},
+        )
+        self.searches = {
+            name: EpsilonBisection(parameter_widgets.EPSILON_OPTIONS, share=share)
+            for name in task[-1]
+        }
         self.collect_results()
 
     def collect_results(self) -> None:
@@ -56,13 +72,19 @@ class MinEpsilonSearch(RunGroup):
             for pair in [pair for pair in algorithm_jobs if pair[1].ended]:
                 self.jobs.remove(pair)
                 if pair[1].state == "done":
-                    search.record_outcome(epsilon, pair[1].results[0].summary["final"]["max_error"] <= self.tolerance)
+                    search.record_outcome(
+                        epsilon, pair[1].results[0].summary["final"]["max_error"] <= self.tolerance
+                    )
                 elif pair[1].state == "failed":
                     self.errors_by_algorithm[name] = pair[1].error
             next_trial = (
-                None if name in self.errors_by_algorithm or self.sweep is None else search.next_epsilon_and_seeds()
+                None
+                if name in self.errors_by_algorithm or self.sweep is None
+                else search.next_epsilon_and_seeds()
             )
-            if next_trial is None or next_trial[0] != epsilon:  # settled: whatever still runs would not change it
+            if (
+                next_trial is None or next_trial[0] != epsilon
+            ):  # settled: whatever still runs would not change it
                 for pair in [pair for pair in self.jobs if pair[0] == name]:
                     pair[1].cancel()
                     self.jobs.remove(pair)
@@ -72,7 +94,12 @@ class MinEpsilonSearch(RunGroup):
                         build_from_texts(algorithms_for_problem(QueryRelease)[name], {}),
                     )
                     for seed in next_trial[1]:
-                        self.submit(name, self.sweep.extra_run_job(algorithm, Budget(next_trial[0], self.delta), seed))
+                        self.submit(
+                            name,
+                            self.sweep.extra_run_job(
+                                algorithm, Budget(next_trial[0], self.delta), seed
+                            ),
+                        )
 
     def cancel(self) -> None:
         """Cancel what runs, and ask for nothing more; answers that were found stay."""
@@ -97,13 +124,21 @@ class MinEpsilonSearch(RunGroup):
     @property
     def status_text(self) -> str:
         """How many algorithms have their answer."""
-        return f"{sum(search.is_done for search in self.searches.values())} of {len(self.searches)} algorithms"
+        return (
+            f"{sum(search.is_done for search in self.searches.values())} of "
+            f"{len(self.searches)} algorithms"
+        )
 
     def answer_table(self) -> pd.DataFrame:
         """A line for each algorithm: the smallest ε that is good enough, in words; the smallest of all first."""
-        order = sorted(self.searches, key=lambda name: self.searches[name].smallest_epsilon or math.inf)
+        order = sorted(
+            self.searches, key=lambda name: self.searches[name].smallest_epsilon or math.inf
+        )
         return pd.DataFrame(
-            [{"algorithm": ALGORITHM_TITLES[name], "smallest ε": self._answer_text(name)} for name in order],
+            [
+                {"algorithm": ALGORITHM_TITLES[name], "smallest ε": self._answer_text(name)}
+                for name in order
+            ],
             columns=pd.Index(["algorithm", "smallest ε"]),
         )
 
@@ -113,7 +148,9 @@ class MinEpsilonSearch(RunGroup):
             return self.errors_by_algorithm[name]
         if not search.is_done:
             return "stopped" if self.ended else "…"
-        return "not at this n" if search.smallest_epsilon is None else f"{search.smallest_epsilon:g}"
+        return (
+            "not at this n" if search.smallest_epsilon is None else f"{search.smallest_epsilon:g}"
+        )
 
 
 def format_tolerance(tolerance: float) -> str:
@@ -125,7 +162,8 @@ def draw_answers(search: MinEpsilonSearch) -> None:
     """The answers up to now."""
     st.dataframe(search.answer_table(), hide_index=True)
     caption = (
-        f"Every answer within {format_tolerance(search.tolerance)} in {search.share:.0%} of {DEFAULT_RUNS_PER_EPSILON} runs, "
+        f"Every answer within {format_tolerance(search.tolerance)} in {search.share:.0%} of "
+        f"{DEFAULT_RUNS_PER_EPSILON} runs, "
         f"δ = {format_short_number(search.delta)}."
     )
     st.caption(escape_markdown(caption, 200))

@@ -15,8 +15,12 @@ FILE_TYPES = ["csv", "tsv", "parquet", "xlsx"]
 
 def load_other_table(table: Table, sweep: Sweep) -> tuple[str, Comparison] | None:
     """The uploader; the name of the other table, and its answers beside the real ones."""
-    help_text = "Any table with the same columns and values. It becomes a horizontal line of the chart."
-    upload = st.file_uploader("Synthetic table", FILE_TYPES, key=f"other-{table.version}", help=help_text)
+    help_text = (
+        "Any table with the same columns and values. It becomes a horizontal line of the chart."
+    )
+    upload = st.file_uploader(
+        "Synthetic table", FILE_TYPES, key=f"other-{table.version}", help=help_text
+    )
     if upload is None or sweep.problem is None or sweep.rows is None:
         return None
     domain = sweep.problem.domain
@@ -26,11 +30,14 @@ def load_other_table(table: Table, sweep: Sweep) -> tuple[str, Comparison] | Non
         st.error(escape_markdown(error, 400))
         return None
     comparison = compare_with_rows(
-        SyntheticRows(domain, synthetic.values, synthetic.weights), sweep.rows, sweep.problem.workload
+        SyntheticRows(domain, synthetic.values, synthetic.weights),
+        sweep.rows,
+        sweep.problem.workload,
     )
     errors = comparison.errors
     st.caption(
-        f"{escape_markdown(upload.name)}: {synthetic.n:,} rows. Its largest error is {100 * errors.max_error:.2g} points, "
+        f"{escape_markdown(upload.name)}: {synthetic.n:,} rows. Its largest error is "
+        f"{100 * errors.max_error:.2g} points, "
         f"{100 * errors.mean_error:.2g} on average. Its privacy is not known here."
     )
     return printable_text(upload.name, 24), comparison

@@ -41,13 +41,22 @@ DEFAULT_ALGORITHMS = ("gaussian_maxent", "aim", "mwem")
 DEFAULT_EPSILONS = (0.1, 0.3, 0.5, 1.0, 3.0)
 SAMPLING_ERROR_LABEL = "luck of the sample"
 BASELINE_LABELS = [SAMPLING_ERROR_LABEL, "guessing without data", "each column alone"]
-SIZE_FACTORS = {"the table itself": 0.0, "a tenth of its rows": 0.1, "as many rows": 1.0, "ten times as many": 10.0}
+SIZE_FACTORS = {
+    "the table itself": 0.0,
+    "a tenth of its rows": 0.1,
+    "as many rows": 1.0,
+    "ten times as many": 10.0,
+}
 
 
-PlannedSweep = tuple[float, Callable[[], None]]  # the seconds of what has not run yet, and what starts it
+PlannedSweep = tuple[
+    float, Callable[[], None]
+]  # the seconds of what has not run yet, and what starts it
 
 
-def draw_settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[float | None], PlannedSweep]]:
+def draw_settings(
+    table: Table, sweep: Sweep
+) -> tuple[Workload, Callable[[float | None], PlannedSweep]]:
     """The widgets of what to compare; its questions, and what plans it, also at an ε that is advised.
 
     Raises InputError for bad choices.
@@ -66,27 +75,43 @@ def draw_settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[float
             bind="query-params",
         )
         epsilons = st.multiselect(
-            "Privacy budgets (ε)", parameter_widgets.EPSILON_OPTIONS, DEFAULT_EPSILONS, parameter_widgets.format_setting,
-            key="epsilons", bind="query-params",
+            "Privacy budgets (ε)",
+            parameter_widgets.EPSILON_OPTIONS,
+            DEFAULT_EPSILONS,
+            parameter_widgets.format_setting,
+            key="epsilons",
+            bind="query-params",
             help="The budget that is advised is always tried too.",
         )
         help_text = (
-            "The table as it is, or tables drawn at random from its population. For an upload, the upload is taken "
+            "The table as it is, or tables drawn at random from its population. For an "
+            "upload, the upload is taken "
         )
         help_text += "as the population. Then both errors are shown."
-        size_label = st.selectbox("Rows", list(SIZE_FACTORS), key="records", help=help_text, **persistent_widget_args())
+        size_label = st.selectbox(
+            "Rows", list(SIZE_FACTORS), key="records", help=help_text, **persistent_widget_args()
+        )
         help_text = "Runs of each algorithm at each ε, with fresh noise."
-        seeds = st.number_input("Repeats", 1, 20, 3, key="sweep-seeds", bind="query-params", help=help_text)
+        seeds = st.number_input(
+            "Repeats", 1, 20, 3, key="sweep-seeds", bind="query-params", help=help_text
+        )
         delta = parameter_widgets.delta_slider()
 
     n = max(2, round(SIZE_FACTORS[size_label] * table.n)) if SIZE_FACTORS[size_label] else table.n
 
     def make_problem() -> tuple[QueryRelease, Any, np.ndarray | None]:
-        rows, population = table.encoded_rows(workload.domain.names), table.population_on(workload.domain.names)
+        rows, population = (
+            table.encoded_rows(workload.domain.names),
+            table.population_on(workload.domain.names),
+        )
         if not SIZE_FACTORS[size_label]:
             return QueryRelease(workload, n, table.unit.most_rows), rows, population
         P = empirical_distribution(workload.domain, rows) if population is None else population
-        return QueryRelease(workload, n), draw_rows(workload.domain, P, n, np.random.default_rng(0)), P
+        return (
+            QueryRelease(workload, n),
+            draw_rows(workload.domain, P, n, np.random.default_rng(0)),
+            P,
+        )
 
     def plan_sweep(advised: float | None) -> PlannedSweep:
         budgets = [Budget(float(v), delta) for v in sorted({*epsilons, advised} - {None})]
@@ -108,7 +133,14 @@ def draw_settings(table: Table, sweep: Sweep) -> tuple[Workload, Callable[[float
         )
         run_seconds = duration_forecast.predicted_run_seconds(problem_key)
         start = partial(
-            sweep.start, task, make_problem, algorithms, budgets, range(int(seeds)), table.trial, run_seconds
+            sweep.start,
+            task,
+            make_problem,
+            algorithms,
+            budgets,
+            range(int(seeds)),
+            table.trial,
+            run_seconds,
         )
         return seconds, start
 
@@ -120,12 +152,18 @@ def sufficient_epsilon(sweep: Sweep, goal: AccuracyGoal | None) -> float | None:
     if goal is None:
         return None
     max_errors = sweep.median_errors("max_error").groupby("epsilon")["high"].min()
-    return goal.sufficient_epsilon or min(max_errors.index[max_errors <= goal.tolerance], default=None)
+    return goal.sufficient_epsilon or min(
+        max_errors.index[max_errors <= goal.tolerance], default=None
+    )
 
 
 @hide_in_stakeholder_view
 def draw_frontier(
-    sweep: Sweep, measure: ErrorMeasure, other_table: tuple[str, Comparison] | None, settings_container: DeltaGenerator, goal: AccuracyGoal | None
+    sweep: Sweep,
+    measure: ErrorMeasure,
+    other_table: tuple[str, Comparison] | None,
+    settings_container: DeltaGenerator,
+    goal: AccuracyGoal | None,
 ) -> Dot | None:
     """Draw the frontier with its sentence, its settings at `settings_container`; returns the dot that was clicked, if any.
 
@@ -138,10 +176,18 @@ def draw_frontier(
         return None
     least_errors = unbiased_limit.least_errors_by_epsilon(sweep, medians)
     with settings_container:
-        selected_labels = st.multiselect("Lines to compare with", BASELINE_LABELS, key="lines", bind="query-params")
+        selected_labels = st.multiselect(
+            "Lines to compare with", BASELINE_LABELS, key="lines", bind="query-params"
+        )
         curves, curve_owners = theory_curves.choose_theory_curve(sweep, medians)
-    baseline_levels = baseline_errors_in_points(sweep, measure.error_name, population=measure.population)
-    levels = {f"{name}: {floor:.2g}": floor for name, floor in baseline_levels.items() if name in selected_labels}
+    baseline_levels = baseline_errors_in_points(
+        sweep, measure.error_name, population=measure.population
+    )
+    levels = {
+        f"{name}: {floor:.2g}": floor
+        for name, floor in baseline_levels.items()
+        if name in selected_labels
+    }
     planned_epsilons = [case.budget.epsilon for case in sweep.planned_cases]
     tolerance_points, star = None, None
     if goal is not None and measure.error_name == "max_error":
@@ -154,9 +200,15 @@ def draw_frontier(
         }
         if error_by_epsilon:
             promise_label = (
-                f"{100 * goal.share:g}% promised for {ALGORITHM_TITLES[goal.algorithm_name].partition(' + ')[0]}"
+                f"{100 * goal.share:g}% promised for "
+                f"{ALGORITHM_TITLES[goal.algorithm_name].partition(' + ')[0]}"
             )
-            curves |= {promise_label: (np.array([*error_by_epsilon]), np.array([*error_by_epsilon.values()]))}
+            curves |= {
+                promise_label: (
+                    np.array([*error_by_epsilon]),
+                    np.array([*error_by_epsilon.values()]),
+                )
+            }
             curve_owners |= {promise_label: goal.algorithm_name}
         if goal.sufficient_epsilon in error_by_epsilon:
             star = goal.sufficient_epsilon, error_by_epsilon[goal.sufficient_epsilon]
@@ -165,37 +217,59 @@ def draw_frontier(
     if measure.error_name == "rmse" and not measure.population:
         curves |= unbiased_limit.limit_curve(least_errors)
     figure = frontier_charts.frontier_chart(
-        dots.dropna(subset=["error"]), medians, levels, frontier_charts.series_styles(list(algorithms_for_problem(QueryRelease))),
-        title=measure.axis_title, curves=curves, titles=ALGORITHM_TITLES, planned_epsilons=planned_epsilons, target_error=tolerance_points, advised_point=star,
+        dots.dropna(subset=["error"]),
+        medians,
+        levels,
+        frontier_charts.series_styles(list(algorithms_for_problem(QueryRelease))),
+        title=measure.axis_title,
+        curves=curves,
+        titles=ALGORITHM_TITLES,
+        planned_epsilons=planned_epsilons,
+        target_error=tolerance_points,
+        advised_point=star,
         algorithm_by_curve=curve_owners,
     )
     summary = _best_algorithm_summary(sweep, measure, medians, sufficient_epsilon(sweep, goal))
     event = st.plotly_chart(
-        figure, key="frontier", alt=summary, config=CHART_CONFIG, on_select="rerun", selection_mode="points"
+        figure,
+        key="frontier",
+        alt=summary,
+        config=CHART_CONFIG,
+        on_select="rerun",
+        selection_mode="points",
     )
     draw_chart_footer(summary, run_table(dots), "frontier")
     with settings_container:
         unbiased_limit.draw_limit_summary(sweep, least_errors)
     clicked_data = [p["customdata"] for p in event.selection.points if p.get("customdata")]  # type: ignore[union-attr]
     clicked_dots = (
-        d for d in sweep.planned_outcomes if [[d.point.algorithm, d.point.epsilon, d.point.seed]] == clicked_data[:1]
+        d
+        for d in sweep.planned_outcomes
+        if [[d.point.algorithm, d.point.epsilon, d.point.seed]] == clicked_data[:1]
     )
     return next(clicked_dots, None)
 
 
-def _best_algorithm_summary(sweep: Sweep, measure: ErrorMeasure, medians: pd.DataFrame, epsilon: float | None) -> str:
+def _best_algorithm_summary(
+    sweep: Sweep, measure: ErrorMeasure, medians: pd.DataFrame, epsilon: float | None
+) -> str:
     """Which algorithm is best, and how good it and the next are: at an ε if it was tried there, else at the largest.
 
     Over all questions, the best is also as exact as a sample of so many people.
     """
     medians_at_epsilon = medians[
-        medians["epsilon"] == (epsilon if epsilon in set(medians["epsilon"]) else medians["epsilon"].max())
+        medians["epsilon"]
+        == (epsilon if epsilon in set(medians["epsilon"]) else medians["epsilon"].max())
     ]
     best, *others = medians_at_epsilon.nsmallest(2, "error").itertuples()
     summary = f"At ε = {best.epsilon:g}, {ALGORITHM_TITLES[best.algorithm]} is best: "
     summary += f"{measure.axis_title.partition(',')[0]} {best.error:.2g} points"
-    summary += "".join(f" ({ALGORITHM_TITLES[other.algorithm]}: {other.error:.2g})" for other in others)
-    sample_shares = sweep.median_errors("as_exact_as_sample").set_index(["algorithm", "epsilon"])["error"]
+    summary += "".join(
+        f" ({ALGORITHM_TITLES[other.algorithm]}: {other.error:.2g})" for other in others
+    )
+    sample_shares = sweep.median_errors("as_exact_as_sample").set_index(["algorithm", "epsilon"])[
+        "error"
+    ]
     if (sample_share := sample_shares.get((best.algorithm, best.epsilon))) is not None:
         summary += f", as exact as counting {format_percentage_points(sample_share)}% of people"
     return f"{summary}. Marks: unprotected trials on real rows."
@@ -203,21 +277,31 @@ def _best_algorithm_summary(sweep: Sweep, measure: ErrorMeasure, medians: pd.Dat
 
 def run_table(dots: pd.DataFrame) -> pd.DataFrame:
     """The runs as a table: by ε and error, algorithms by their titles, nothing that is not known."""
-    finished_runs = dots.dropna(subset=["error"]).sort_values(["epsilon", "error", "seed"], kind="stable")
+    finished_runs = dots.dropna(subset=["error"]).sort_values(
+        ["epsilon", "error", "seed"], kind="stable"
+    )
     finished_runs = finished_runs.assign(algorithm=finished_runs["algorithm"].map(ALGORITHM_TITLES))
     return finished_runs.dropna(axis="columns", how="any").reset_index(drop=True)
 
 
-def baseline_errors_in_points(sweep: Sweep, error_name: str | None, *, population: bool = False) -> dict[str, float]:
+def baseline_errors_in_points(
+    sweep: Sweep, error_name: str | None, *, population: bool = False
+) -> dict[str, float]:
     """The baselines of an error, in points, against the table or its population, by their words; none without them."""
-    if error_name is None or sweep.problem is None or not isinstance(sweep.rows, Rows):  # counts cannot be drawn from
+    if (
+        error_name is None or sweep.problem is None or not isinstance(sweep.rows, Rows)
+    ):  # counts cannot be drawn from
         return {}
     if sweep.baselines is None:
         sweep.baselines = baseline_errors(sweep.problem, sweep.rows, sweep.reference)
     labels = {"sampling": SAMPLING_ERROR_LABEL}
     if not population:
         labels = dict(zip(("resampling", "uniform", "independent"), BASELINE_LABELS, strict=False))
-    values = {labels[key]: getattr(base.errors, error_name) for key, base in sweep.baselines.items() if key in labels}
+    values = {
+        labels[key]: getattr(base.errors, error_name)
+        for key, base in sweep.baselines.items()
+        if key in labels
+    }
     return {key: 100 * value for key, value in values.items() if value}
 
 
@@ -230,20 +314,33 @@ def draw_regrets(sweep: Sweep, measure: ErrorMeasure) -> None:
         return
     table = regret_table(medians)
     table["memory"] = [format_bytes(float(size)) for size in pd.to_numeric(table["memory"])]
-    table_view = table.rename(columns={c: f"ε = {c:g}" for c in table.columns if not isinstance(c, str)})
+    table_view = table.rename(
+        columns={c: f"ε = {c:g}" for c in table.columns if not isinstance(c, str)}
+    )
     table_view.insert(0, "algorithm", [ALGORITHM_TITLES[str(name)] for name in table_view.index])
     help_text = "Largest peak above the start of a run."
     column_config = {
         "memory": st.column_config.TextColumn(help=help_text),
         "seconds": st.column_config.NumberColumn(help="Median of a run's own time."),
     }
-    for column in (c for c in table_view.columns if c.startswith("ε")):  # as text: an empty number would read "None"
-        table_view[column] = table_view[column].map("{:.2f} ×".format, na_action="ignore").fillna("")
-    st.dataframe(table_view.style.format({"seconds": "{:.2f} s"}), column_config=column_config, hide_index=True)
-    st.caption(
-        "How many times the smallest error at the same ε (median of the repeats). The best on the whole comes first."
+    for column in (
+        c for c in table_view.columns if c.startswith("ε")
+    ):  # as text: an empty number would read "None"
+        table_view[column] = (
+            table_view[column].map("{:.2f} ×".format, na_action="ignore").fillna("")
+        )
+    st.dataframe(
+        table_view.style.format({"seconds": "{:.2f} s"}),
+        column_config=column_config,
+        hide_index=True,
     )
-    briefs = (f"**{ALGORITHM_TITLES[name]}**: {ALGORITHMS[name].about.brief}" for name in table.index)
+    st.caption(
+        "How many times the smallest error at the same ε (median of the repeats). The best on "
+        "the whole comes first."
+    )
+    briefs = (
+        f"**{ALGORITHM_TITLES[name]}**: {ALGORITHMS[name].about.brief}" for name in table.index
+    )
     st.caption(" · ".join(briefs))
     explain_missing_runs([dot.point for dot in sweep.planned_outcomes], ALGORITHM_TITLES)
 
@@ -256,11 +353,18 @@ def draw_dot(selected_dot: Dot) -> None:
         f"{ALGORITHM_TITLES[point.algorithm]} at ε = {point.epsilon:g}, repeat number {point.seed}",
         Provenance.REAL_DATA,
     )
-    errors = ", ".join(f"{name} {value:.4g}" for name, value in point.errors.items() if value is not None)
+    errors = ", ".join(
+        f"{name} {value:.4g}" for name, value in point.errors.items() if value is not None
+    )
     spent = point.spent
     st.caption(
-        f"Used ε = {spent['epsilon']:.4g} at δ = {format_short_number(spent['delta'])}. {errors}. {point.seconds:.2g} s.",
+        f"Used ε = {spent['epsilon']:.4g} at δ = {format_short_number(spent['delta'])}. "
+        f"{errors}. {point.seconds:.2g} s.",
         help=point.algorithm,
     )
-    query_params = page_query_params(point.algorithm, point.epsilon, point.delta) | {"seed": str(point.seed)}
-    st.page_link("pages/explore.py", label="Open exactly this run on Explore", query_params=query_params)
+    query_params = page_query_params(point.algorithm, point.epsilon, point.delta) | {
+        "seed": str(point.seed)
+    }
+    st.page_link(
+        "pages/explore.py", label="Open exactly this run on Explore", query_params=query_params
+    )

@@ -27,7 +27,12 @@ from ..jobs import JobBatch, wait_or_draw_progress
 from ..session import escape_markdown, persistent_widget_args, printable_text, session
 from .sweep_jobs import ALGORITHM_TITLES, Dot, Sweep
 
-LINE_TITLES = {"value": "", "real": "the real table", "sample": "a sample as exact", "nothing": "knowing nothing"}
+LINE_TITLES = {
+    "value": "",
+    "real": "the real table",
+    "sample": "a sample as exact",
+    "nothing": "knowing nothing",
+}
 TEST_PURPOSE, EXPECTED_TEST_LINE = "test a hypothesis", "right: 5%"
 SYNTHETIC_ROWS = "synthetic rows"
 LINE_ORDER = [
@@ -69,7 +74,9 @@ class TaskScoreJobs(JobBatch[Dot]):
         if self.sweep is None:
             raise InputError("the comparison is no longer here; run it again")
         full_table_job = self.sweep.extra_run_job(case.algorithm, case.budget, case.seed)
-        return replace(full_table_job, problem=self.problem, population=None, purposes=self.make_purposes)
+        return replace(
+            full_table_job, problem=self.problem, population=None, purposes=self.make_purposes
+        )
 
     def make_outcome(self, point: SweepPoint, result: RunResult | None) -> Dot:
         """The point alone."""
@@ -78,22 +85,33 @@ class TaskScoreJobs(JobBatch[Dot]):
     def score_table(self) -> pd.DataFrame:
         """A line each purpose and run that ended: purpose, unit, epsilon, value, real, sample, nothing."""
         done = [dot.point for dot in self.planned_outcomes if dot.point.state == "done"]
-        return pd.DataFrame([{"epsilon": p.epsilon, **served} for p in done for served in p.errors.values()])  # type: ignore[dict-item]
+        return pd.DataFrame(
+            [{"epsilon": p.epsilon, **served} for p in done for served in p.errors.values()]
+        )  # type: ignore[dict-item]
 
 
 def refusal_reason(sweep: Sweep) -> str:
     """Return why a comparison's table serves no purposes; empty where it does."""
     if not isinstance(sweep.rows, Rows):
-        return "Purposes need the rows one by one. This table is read in parts, so only counts are known."
+        return (
+            "Purposes need the rows one by one. This table is read in parts, so only counts "
+            "are known."
+        )
     if sweep.problem is not None and sweep.problem.group > 1:
-        return "Purposes need a table with one row for each person. In this one a person may have several rows."
+        return (
+            "Purposes need a table with one row for each person. In this one a person may "
+            "have several rows."
+        )
     return ""
 
 
 def draw_refusal(reason: str) -> None:
     """Say why there are no purposes here, and lead to where another table is brought."""
     with inline_container(key="no-purposes"):
-        st.info(f"{reason} Bring a table with one row for each person on the Data page, such as one visit of each.")
+        st.info(
+            f"{reason} Bring a table with one row for each person on the Data page, such as one "
+            "visit of each."
+        )
         st.page_link("pages/data.py", label="Open Data", icon=":material/table:")
 
 
@@ -114,9 +132,15 @@ def draw_task_scores(sweep: Sweep) -> None:
     domain = sweep.problem.domain
     widget_columns = iter(st.columns(4))
     name = next(widget_columns).selectbox(
-        "Release by", names, format_func=ALGORITHM_TITLES.__getitem__, key="purposes-by", **persistent_widget_args()
+        "Release by",
+        names,
+        format_func=ALGORITHM_TITLES.__getitem__,
+        key="purposes-by",
+        **persistent_widget_args(),
     )
-    binary_column_index = next((i for i, column in enumerate(domain.columns, 1) if column.size == 2), 0)
+    binary_column_index = next(
+        (i for i, column in enumerate(domain.columns, 1) if column.size == 2), 0
+    )
     targets = ["", *domain.names]
     target = next(widget_columns).selectbox(
         "Predict",
@@ -127,7 +151,11 @@ def draw_task_scores(sweep: Sweep) -> None:
         **persistent_widget_args(),
     )
     group = next(widget_columns).selectbox(
-        "in groups by", targets, format_func=_column_label, key=f"among-{sweep.id}", **persistent_widget_args()
+        "in groups by",
+        targets,
+        format_func=_column_label,
+        key=f"among-{sweep.id}",
+        **persistent_widget_args(),
     )
     text = next(widget_columns).text_input(
         "A question",
@@ -141,16 +169,21 @@ def draw_task_scores(sweep: Sweep) -> None:
         if st.button(
             "Try the purposes",
             icon=":material/target:",
-            help="Each release is made once more, without a quarter of the rows. Models are tested on that quarter.",
+            help="Each release is made once more, without a quarter of the rows. Models are "
+            "tested on that quarter.",
         ):
-            jobs.start_runs(sweep, name, target=target or None, group=group or None, question=question)
+            jobs.start_runs(
+                sweep, name, target=target or None, group=group or None, question=question
+            )
     except InputError as error:
         st.error(escape_markdown(error, 400))
         return
     if jobs.requested is None or jobs.requested[0] != sweep.requested:
         return
     wait_or_draw_progress(jobs, "purposes")
-    for message in dict.fromkeys(dot.point.message for dot in jobs.planned_outcomes if dot.point.state != "done"):
+    for message in dict.fromkeys(
+        dot.point.message for dot in jobs.planned_outcomes if dot.point.state != "done"
+    ):
         st.error(escape_markdown(message, 400))
     scores = jobs.score_table()
     if len(scores):
@@ -159,8 +192,12 @@ def draw_task_scores(sweep: Sweep) -> None:
 
 def _draw_purpose_curve(scores: pd.DataFrame) -> None:
     """The curve of one purpose, both tests in one, with its sentence."""
-    kinds = list(dict.fromkeys(TEST_PURPOSE if p.startswith(TEST_PURPOSE) else p for p in scores["purpose"]))
-    kind = st.selectbox("Purpose", kinds, format_func=printable_text, key="purpose", persist_state="session")
+    kinds = list(
+        dict.fromkeys(TEST_PURPOSE if p.startswith(TEST_PURPOSE) else p for p in scores["purpose"])
+    )
+    kind = st.selectbox(
+        "Purpose", kinds, format_func=printable_text, key="purpose", persist_state="session"
+    )
     purpose_scores = (
         scores[scores["purpose"].str.startswith(TEST_PURPOSE)]
         if kind == TEST_PURPOSE
@@ -168,10 +205,16 @@ def _draw_purpose_curve(scores: pd.DataFrame) -> None:
     )
     unit, curve_parts = str(purpose_scores["unit"].iloc[0]), []
     for purpose, test_scores in purpose_scores.groupby("purpose", sort=False):
-        title = str(purpose).removeprefix(f"{TEST_PURPOSE}: ") if kind == TEST_PURPOSE else SYNTHETIC_ROWS
+        title = (
+            str(purpose).removeprefix(f"{TEST_PURPOSE}: ")
+            if kind == TEST_PURPOSE
+            else SYNTHETIC_ROWS
+        )
         curve_parts.append(_summarise_by_epsilon(test_scores, "value", title))
     reference_lines = {
-        line: _summarise_by_epsilon(purpose_scores, line, title) for line, title in LINE_TITLES.items() if title
+        line: _summarise_by_epsilon(purpose_scores, line, title)
+        for line, title in LINE_TITLES.items()
+        if title
     }
     if kind == TEST_PURPOSE:  # where all three are 5%
         reference_lines = {"real": reference_lines["real"].assign(line=EXPECTED_TEST_LINE)}
@@ -201,10 +244,15 @@ def _curve_summary(scores: pd.DataFrame, kind: str, unit: str) -> str:
     scores_at_epsilon = scores[scores["epsilon"] == epsilon]
     if kind == TEST_PURPOSE:
         means = (
-            scores_at_epsilon[scores_at_epsilon["purpose"] == f"{TEST_PURPOSE}: {name}"]["value"].astype(float).mean()
+            scores_at_epsilon[scores_at_epsilon["purpose"] == f"{TEST_PURPOSE}: {name}"]["value"]
+            .astype(float)
+            .mean()
             for name in TEST_NAMES
         )
-        return f"At ε = {epsilon:g}: {false_alarm_sentence(*(None if pd.isna(m) else m for m in means))}"
+        return (
+            f"At ε = {epsilon:g}: "
+            f"{false_alarm_sentence(*(None if pd.isna(m) else m for m in means))}"
+        )
     phrases = (
         f"{title or 'synthetic rows'} {m:.3g}"
         for field, title in LINE_TITLES.items()

@@ -21,7 +21,9 @@ from ..session import algorithm_nickname, session
 from ..session.schema_share import SchemaTrial
 
 ALGORITHM_TITLES = {name: algorithm_nickname(cls.about.title) for name, cls in ALGORITHMS.items()}
-MAX_PAIR_ANSWERS = 200_000  # answers of one run on all pairs that are kept beside those of its questions
+MAX_PAIR_ANSWERS = (
+    200_000  # answers of one run on all pairs that are kept beside those of its questions
+)
 
 
 @frozen
@@ -46,7 +48,9 @@ class Sweep(JobBatch[Dot]):
     trial: SchemaTrial | None = (
         None  # that measured the schema, in which case the algorithms have the rest of each budget
     )
-    shared_dots: dict[Any, Dot] = field(default_factory=dict)  # what all tabs found, for a public sample
+    shared_dots: dict[Any, Dot] = field(
+        default_factory=dict
+    )  # what all tabs found, for a public sample
 
     def start(
         self,
@@ -71,10 +75,16 @@ class Sweep(JobBatch[Dot]):
             self.pair_workload = pairs if pairs.m <= MAX_PAIR_ANSWERS else None
             self.real_answers = self.problem.workload.answers_of_rows(self.rows)
             self.real_pair_answers = (
-                None if self.pair_workload is None else self.pair_workload.answers_of_rows(self.rows)
+                None
+                if self.pair_workload is None
+                else self.pair_workload.answers_of_rows(self.rows)
             )
             public = trial is None and not task[0].uploaded
-            self.shared_dots = _shared_dots(f"{sweep_identity(self.problem)}{rows_digest(self.rows)}") if public else {}
+            self.shared_dots = (
+                _shared_dots(f"{sweep_identity(self.problem)}{rows_digest(self.rows)}")
+                if public
+                else {}
+            )
             self.outcomes = self.shared_dots.copy()
         self.predicted_seconds = dict(run_seconds or {})
         self.run(plan_cases(algorithms, self.problem, budgets, seeds))
@@ -96,7 +106,9 @@ class Sweep(JobBatch[Dot]):
             return Dot(point)
         release = result.release
         pairs = None if self.pair_workload is None else release.answers(self.pair_workload)
-        self.shared_dots[point.key] = dot = Dot(point, release.answers(self.problem.workload), pairs)
+        self.shared_dots[point.key] = dot = Dot(
+            point, release.answers(self.problem.workload), pairs
+        )
         return dot
 
     def close(self) -> None:
@@ -109,7 +121,11 @@ class Sweep(JobBatch[Dot]):
     def best_dot(self) -> Dot | None:
         """The run with the smallest largest error at the ε that is advised, else at the largest."""
         done = [d for d in self.planned_outcomes if d.point.state == "done"]
-        epsilon = max((d.point.epsilon for d in done), key=lambda e: (e == self.advised_epsilon, e), default=0.0)
+        epsilon = max(
+            (d.point.epsilon for d in done),
+            key=lambda e: (e == self.advised_epsilon, e),
+            default=0.0,
+        )
         candidates = (d for d in done if d.point.epsilon == epsilon)
         return min(candidates, key=lambda d: d.point.errors["max_error"] or 0, default=None)
 
@@ -123,7 +139,14 @@ class Sweep(JobBatch[Dot]):
         done = [dot for dot in self.planned_outcomes if dot.point.state == "done"]
         columns = ["algorithm", "epsilon", "seed", "error", "seconds", "memory"]
         lines = [
-            (d.point.algorithm, d.point.epsilon, d.point.seed, error_of_dot(d), d.point.seconds, d.point.memory)
+            (
+                d.point.algorithm,
+                d.point.epsilon,
+                d.point.seed,
+                error_of_dot(d),
+                d.point.seconds,
+                d.point.memory,
+            )
             for d in done
         ]
         return pd.DataFrame(lines, columns=pd.Index(columns))

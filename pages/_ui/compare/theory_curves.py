@@ -23,7 +23,9 @@ def choose_theory_curve(sweep: Sweep, medians: pd.DataFrame) -> tuple[CurveByTit
     """Ask for an algorithm; return its proved rate as a curve by its words, and whose it is, or nothing."""
     sweep_algorithms = set(medians["algorithm"])
     name_by_title = {
-        ALGORITHM_TITLES[algorithm]: algorithm for algorithm in ERROR_RATES if algorithm in sweep_algorithms
+        ALGORITHM_TITLES[algorithm]: algorithm
+        for algorithm in ERROR_RATES
+        if algorithm in sweep_algorithms
     }
     name = st.selectbox(
         "Proved error, up to constants",
@@ -39,17 +41,24 @@ def choose_theory_curve(sweep: Sweep, medians: pd.DataFrame) -> tuple[CurveByTit
     try:
         problem.require_enumerable()
         w, width_error = _workload_width(sweep)
-        rate, algorithm_medians = ERROR_RATES[name_by_title[name]], medians[medians["algorithm"] == name_by_title[name]]
+        rate, algorithm_medians = (
+            ERROR_RATES[name_by_title[name]],
+            medians[medians["algorithm"] == name_by_title[name]],
+        )
         middle_point = algorithm_medians.iloc[(len(algorithm_medians) - 1) // 2]
-        scale = middle_point["error"] / rate.evaluate(_setting(sweep, float(middle_point["epsilon"]), delta, w))
+        scale = middle_point["error"] / rate.evaluate(
+            _setting(sweep, float(middle_point["epsilon"]), delta, w)
+        )
         values = [scale * rate.evaluate(_setting(sweep, float(e), delta, w)) for e in epsilons]
     except InputError as input_error:
         st.caption(escape_markdown(f"No theory here: {input_error}", 300))
         return {}, {}
     st.caption(
         escape_markdown(f"{name}: {rate.formula}, up to constants. ", 200)
-        + f"With n = {problem.effective_n:,.0f}, k = {problem.domain.size:,}, |Q| = {2 * problem.workload.m:,}, "
-        f"δ = {format_short_number(delta)}, w(Q) = {w:.3g} ± {width_error:.1g} (standard error of {WIDTH_DRAWS} draws). The curve is "
+        + f"With n = {problem.effective_n:,.0f}, k = {problem.domain.size:,}, |Q| = "
+        f"{2 * problem.workload.m:,}, "
+        f"δ = {format_short_number(delta)}, w(Q) = {w:.3g} ± {width_error:.1g} (standard error "
+        f"of {WIDTH_DRAWS} draws). The curve is "
         "scaled to "
         "pass through the algorithm's median at a middle ε. Only its shape is proved."
     )
@@ -60,12 +69,16 @@ def choose_theory_curve(sweep: Sweep, medians: pd.DataFrame) -> tuple[CurveByTit
 def _setting(sweep: Sweep, epsilon: float, delta: float, w: float) -> RateParameters:
     problem = sweep.problem
     k, m = problem.domain.size, problem.workload.m  # type: ignore[union-attr]
-    return RateParameters(n=problem.effective_n, k=k, m=m, epsilon=epsilon, delta=delta, gaussian_width=w)  # type: ignore
+    return RateParameters(
+        n=problem.effective_n, k=k, m=m, epsilon=epsilon, delta=delta, gaussian_width=w
+    )  # type: ignore
 
 
 def _workload_width(sweep: Sweep) -> tuple[float, float]:
     """w(Q) and its standard error, once a comparison."""
     workload = sweep.problem.workload  # type: ignore[union-attr]
     return session().memoize(
-        "width", sweep.requested, lambda: estimate_gaussian_width(workload, WIDTH_DRAWS, np.random.default_rng(0))
+        "width",
+        sweep.requested,
+        lambda: estimate_gaussian_width(workload, WIDTH_DRAWS, np.random.default_rng(0)),
     )

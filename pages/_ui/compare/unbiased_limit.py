@@ -20,10 +20,16 @@ def least_errors_by_epsilon(sweep: Sweep, medians: pd.DataFrame) -> LeastErrors:
     """The least error at every ε of the comparison; empty where it is not known. Public numbers only."""
     if sweep.problem is None:
         return {}
-    problem, budgets = sweep.problem, {job.budget.epsilon: job.budget for job in sweep.planned_cases}
+    problem, budgets = (
+        sweep.problem,
+        {job.budget.epsilon: job.budget for job in sweep.planned_cases},
+    )
 
     def compute_least_errors() -> LeastErrors:
-        values = {e: least_rmse(problem.workload, budget, problem.effective_n) for e, budget in budgets.items()}
+        values = {
+            e: least_rmse(problem.workload, budget, problem.effective_n)
+            for e, budget in budgets.items()
+        }
         return {e: value for e, value in values.items() if value}
 
     values = session().memoize("unbiased", (sweep.requested, tuple(budgets)), compute_least_errors)
@@ -48,12 +54,14 @@ def draw_limit_summary(sweep: Sweep, least_errors: LeastErrors) -> None:
     max_epsilon = max(least_errors)
     medians_at_epsilon = medians[medians["epsilon"] == max_epsilon].sort_values("error")
     phrases = [
-        f"{ALGORITHM_TITLES[str(row.algorithm)]}: {compare_with_bound(float(row.error), least_errors[max_epsilon])}"
+        f"{ALGORITHM_TITLES[str(row.algorithm)]}: "
+        f"{compare_with_bound(float(row.error), least_errors[max_epsilon])}"
         for row in medians_at_epsilon.itertuples()
     ]
     st.caption(
         escape_markdown(
-            f"At ε = {max_epsilon:g} the least root mean square error of any unbiased Gaussian release of these "
+            f"At ε = {max_epsilon:g} the least root mean square error of any unbiased Gaussian "
+            "release of these "
             "questions is "
             f"{100 * least_errors[max_epsilon]:.3g} points. " + "; ".join(phrases) + ".",
             2000,

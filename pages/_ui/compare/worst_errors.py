@@ -18,10 +18,17 @@ WorstError = tuple[float, str]  # the largest difference of shares, and what has
 def draw_worst_errors(sweep: Sweep, selected_dot: Dot | None) -> None:
     """A line each for the column, pair and group that the clicked run or the best one is furthest off for."""
     dot = selected_dot or sweep.best_dot
-    if dot is None or dot.pair_answers is None or sweep.pair_workload is None or sweep.problem is None:
+    if (
+        dot is None
+        or dot.pair_answers is None
+        or sweep.pair_workload is None
+        or sweep.problem is None
+    ):
         return
     draw_heading(
-        "Where is it furthest off?", Provenance.REAL_DATA, glossary_tooltip("marginal", "cell", "point", "disagreement")
+        "Where is it furthest off?",
+        Provenance.REAL_DATA,
+        glossary_tooltip("marginal", "cell", "point", "disagreement"),
     )
     point = dot.point
     worst_by_kind = find_worst_errors(
@@ -34,11 +41,16 @@ def draw_worst_errors(sweep: Sweep, selected_dot: Dot | None) -> None:
     ]
     columns = pd.Index(["worst", "which", "off by", "≈ rows"])
     st.dataframe(pd.DataFrame(lines, columns=columns), hide_index=True)
-    description = "the clicked dot" if selected_dot else "the best run there; click a dot for another"
-    caption = (
-        f"{ALGORITHM_TITLES[point.algorithm]} at ε = {point.epsilon:g}, repeat number {point.seed}: {description}. "
+    description = (
+        "the clicked dot" if selected_dot else "the best run there; click a dot for another"
     )
-    caption += f"The tables disagree most about the group {escape_markdown(group, 120)}: by {share:.2%}."
+    caption = (
+        f"{ALGORITHM_TITLES[point.algorithm]} at ε = {point.epsilon:g}, repeat number "
+        f"{point.seed}: {description}. "
+    )
+    caption += (
+        f"The tables disagree most about the group {escape_markdown(group, 120)}: by {share:.2%}."
+    )
     st.caption(caption)
 
 
@@ -58,9 +70,14 @@ def find_worst_errors(comparison: Comparison) -> dict[str, WorstError]:
             errors_by_kind.setdefault("pair", []).append((float(np.abs(cells).max()), pair))
     for name in names:
         group_errors = subgroup_errors(comparison, name)
-        for label, share, error in zip(group_errors.labels, group_errors.share, group_errors.error, strict=True):
+        for label, share, error in zip(
+            group_errors.labels, group_errors.share, group_errors.error, strict=True
+        ):
             if share > 0:
                 errors_by_kind.setdefault("group", []).append(
-                    (float(np.nan_to_num(error)), f"{printable_text(name)} = {printable_text(label)}")
+                    (
+                        float(np.nan_to_num(error)),
+                        f"{printable_text(name)} = {printable_text(label)}",
+                    )
                 )
     return {kind: max(several) for kind, several in errors_by_kind.items()}

@@ -22,7 +22,9 @@ def draw_table_gauge(table: Table) -> None:
         draw_gauge(name, data_set.lifetime, data_set.spent)
 
 
-def draw_gauge(name: str, lifetime: LifetimeBudget, spent: float | None, new_events: Events = ()) -> str:
+def draw_gauge(
+    name: str, lifetime: LifetimeBudget, spent: float | None, new_events: Events = ()
+) -> str:
     """Draw the shares used by releases whose total is `spent` (ε), None if not known, and by the events `new_events`.
 
     Returns the share of `new_events` in words.
@@ -52,7 +54,9 @@ def _readable_data_sets() -> list[DataSet]:
             return []
         file_stat = ledger.stat()
         return session().memoize(
-            "budgets", (ledger, file_stat.st_mtime_ns, file_stat.st_size), lambda: shared_ledger.load_data_sets(ledger)
+            "budgets",
+            (ledger, file_stat.st_mtime_ns, file_stat.st_size),
+            lambda: shared_ledger.load_data_sets(ledger),
         )
     except (InputError, OSError):  # Release says what is wrong with it
         return []

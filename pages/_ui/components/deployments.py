@@ -10,7 +10,8 @@ import streamlit as st
 DEPLOYMENTS_FILE = Path(__file__).parents[3] / "assets" / "deployments.csv"
 SOURCE = "opendp/deployments-registry-data, commit 3e9c812 of 2026-07-15 (MIT)"
 COMPARISON_WARNING = (
-    "A bare ε says little. What it protects differs from line to line: a person, a person's day, one event. So do "
+    "A bare ε says little. What it protects differs from line to line: a person, a person's day, "
+    "one event. So do "
     "who is trusted, and how much is released."
 )
 
@@ -18,7 +19,9 @@ COMPARISON_WARNING = (
 @cache
 def load_deployments() -> pd.DataFrame:
     """The deployments that state an ε, smallest first: name, curator, year, variant, ε, δ, unit, model."""
-    complete_entries = pd.read_csv(DEPLOYMENTS_FILE, comment="#").dropna(subset=["epsilon", "unit", "model", "year"])
+    complete_entries = pd.read_csv(DEPLOYMENTS_FILE, comment="#").dropna(
+        subset=["epsilon", "unit", "model", "year"]
+    )
     return complete_entries.sort_values("epsilon", kind="stable", ignore_index=True)
 
 
@@ -31,7 +34,10 @@ def nearest_deployment(epsilon: float) -> pd.Series:
 def deployment_sentence(deployment: pd.Series) -> str:
     """A deployment in a line, with what its ε means nothing without."""
     unit, model = deployment["unit"], str(deployment["model"]).lower()
-    return f"{deployment['name']} ({deployment['curator']}, {deployment['year']}): ε = {deployment['epsilon']:g}, {unit}, {model} model"
+    return (
+        f"{deployment['name']} ({deployment['curator']}, {deployment['year']}): ε = "
+        f"{deployment['epsilon']:g}, {unit}, {model} model"
+    )
 
 
 def draw_deployments(epsilon: float) -> None:

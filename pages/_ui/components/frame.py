@@ -34,7 +34,9 @@ ICONS = {
     Provenance.REAL_DATA: (":material/visibility:", "orange"),
 }
 LOGO_FILE = "assets/mark.svg"
-PUBLIC_SAMPLE_TEXT = "public sample: free to show"  # what a public table says in place of `Tag.PEEK`
+PUBLIC_SAMPLE_TEXT = (
+    "public sample: free to show"  # what a public table says in place of `Tag.PEEK`
+)
 FIELD_SELECTOR = """:is([data-testid="stSelectbox"] [role="group"], [data-testid="stMultiSelect"] [role="group"],
   [data-testid="stTextInputRootElement"], [data-testid="stNumberInputContainer"],
   [data-testid="stTextAreaRootElement"])"""  # what a border is drawn around
@@ -117,7 +119,10 @@ def _menu_highlight_style(entry: PageEntry) -> str:
     group = next(at for at, entries in enumerate(ENTRIES_BY_GROUP.values()) if entry in entries)
     if not group:
         return ""
-    at = f'[data-testid="stTopNav"] > div:nth-of-type({len(ENTRIES_BY_GROUP[""]) + group}) [data-testid="stTopNavSection"]'
+    at = (
+        f'[data-testid="stTopNav"] > div:nth-of-type({len(ENTRIES_BY_GROUP[""]) + group}) '
+        '[data-testid="stTopNavSection"]'
+    )
     look = "background: color-mix(in srgb, currentColor 10%, transparent)"
     return f"<style>{at} {{{look};}} {at} p {{font-weight: 600;}}</style>"
 
@@ -133,7 +138,9 @@ def draw_page_head(label: str) -> None:
     uploads.begin_page(label)
     stakeholder_wall.reset_left_out_notice()
     st.set_page_config(
-        page_title=f"{title} · Privacy–Utility Explorer", page_icon=LOGO_FILE, layout="wide",
+        page_title=f"{title} · Privacy–Utility Explorer",
+        page_icon=LOGO_FILE,
+        layout="wide",
         initial_sidebar_state="collapsed" if st.query_params.get("present") == "true" else "auto",
     )
     st.logo(LOGO_FILE, size="small")
@@ -159,14 +166,17 @@ def draw_page_head(label: str) -> None:
     if is_table_lost:
         with inline_container(key="lost"):
             st.warning(
-                "Your table is gone. The server keeps a table for one tab, and a reload starts a new one. "
-                f"Bring it again. Until then you see the sample “{SAMPLES[visible_table().name][0]}”."
+                "Your table is gone. The server keeps a table for one tab, and a reload starts a "
+                "new one. "
+                "Bring it again. Until then you see the sample "
+                f"“{SAMPLES[visible_table().name][0]}”."
             )
             st.page_link("pages/data.py", label="Bring it again", icon=":material/upload:")
     if is_stakeholder_view():
         st.query_params["view"] = STAKEHOLDER_VIEW
         st.info(
-            "Stakeholder view: everything that uses real data is left out on every page. This hides it from a screen "
+            "Stakeholder view: everything that uses real data is left out on every page. This "
+            "hides it from a screen "
             "and protects nothing. Share ▾ ends it.",
             icon=":material/visibility_off:",
         )
@@ -205,7 +215,8 @@ def draw_table_header(active_table: Table) -> None:
                 active_table.uploaded and _page_badge() is not Provenance.REAL_DATA
             )
         st.text(
-            f"{printable_text(active_table.name)} · {rows_text} · {printable_text(protection_text, 120)}",
+            f"{printable_text(active_table.name)} · {rows_text} · "
+            f"{printable_text(protection_text, 120)}",
             width="content",
         )
         _draw_badge(_page_badge())
@@ -213,7 +224,9 @@ def draw_table_header(active_table: Table) -> None:
 
 def may_show_limited_rows(active_table: Table) -> bool:
     """Whether the number of rows that a limit keeps may be shown: it is a look at the data, like any other."""
-    return not active_table.uploaded or (session().was_viewed(active_table) and not is_stakeholder_view())
+    return not active_table.uploaded or (
+        session().was_viewed(active_table) and not is_stakeholder_view()
+    )
 
 
 def set_page_badge(provenance: Provenance) -> None:
@@ -243,11 +256,17 @@ def _draw_share_menu() -> None:
     """Copy the link, show the page on a projector, or show it without real data."""
     with st.popover("Share", icon=":material/share:", type="tertiary"):
         address_link.draw_copy_button(visible_table())
-        if st.toggle("Presenter", key="present", bind="query-params", help="Large type and no menu."):
+        if st.toggle(
+            "Presenter", key="present", bind="query-params", help="Large type and no menu."
+        ):
             st.html(PRESENTER_STYLE)
-        st.session_state["stakeholder-view"] = is_stakeholder_view()  # the address decides, also after Back
+        st.session_state["stakeholder-view"] = (
+            is_stakeholder_view()
+        )  # the address decides, also after Back
         st.toggle(
-            "Stakeholder view", key="stakeholder-view", on_change=_toggle_stakeholder_view,
+            "Stakeholder view",
+            key="stakeholder-view",
+            on_change=_toggle_stakeholder_view,
             help="Leaves out everything that uses real data.",
         )
 
@@ -304,16 +323,23 @@ def check_rows_in_memory(active_table: Table) -> bool:
     """Whether the records are there one by one; says so where they are not, and what can be done."""
     if active_table.large_table is not None:
         st.info(
-            "This needs the rows one by one. This table is read in parts, so only counts are known. Bring a smaller "
+            "This needs the rows one by one. This table is read in parts, so only counts are "
+            "known. Bring a smaller "
             "table, such as some of its rows, on the Data page."
         )
     return active_table.large_table is None
 
 
-def draw_heading(text: str, provenance: Provenance | None = None, help_text: str | None = None) -> None:
+def draw_heading(
+    text: str, provenance: Provenance | None = None, help_text: str | None = None
+) -> None:
     """A section's finding or question, with a badge where it differs from the page's; `words` are a tooltip."""
     entry, _ = st.session_state[HEAD_KEY]
-    provenance = Provenance.REAL_DATA if provenance is Provenance.PUBLIC and _rests_on_data(entry) else provenance
+    provenance = (
+        Provenance.REAL_DATA
+        if provenance is Provenance.PUBLIC and _rests_on_data(entry)
+        else provenance
+    )
     with inline_container(gap="small"):
         st.subheader(text, width="content", anchor=False, help=help_text)
         if provenance is not Provenance.USER_INPUT:
@@ -323,13 +349,17 @@ def draw_heading(text: str, provenance: Provenance | None = None, help_text: str
 def hide_in_stakeholder_view(section: Callable[P, R]) -> Callable[P, R | None]:
     """A section that shows something of the real records: left out of the stakeholder view, noted for an upload.
 
-    Of a private table the view has no rows anyway, see `wall`: this says so where the section would stand.
+    Of a private table the view has no rows anyway, see `wall`: this says so where the section would
+    stand.
     """
 
     @wraps(section)
     def draw_unless_stakeholder(*args: P.args, **kwargs: P.kwargs) -> R | None:
         active_table = visible_table()
-        if stakeholder_wall.is_public_table(active_table) and st.session_state[HEAD_KEY][0].about_table:
+        if (
+            stakeholder_wall.is_public_table(active_table)
+            and st.session_state[HEAD_KEY][0].about_table
+        ):
             stakeholder_wall.show_left_out_notice()
         if is_stakeholder_view():
             return None

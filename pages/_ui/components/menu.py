@@ -11,8 +11,8 @@ from dpcore.core.types import value_object
 class PageEntry:
     """A page: its file, its name in the menu, the line below the title, and the title.
 
-    `shows` is its badge. The head of a page that is `about_table` names the table; where the page `says_later`, it does
-    so itself, once it knows which table it is.
+    `shows` is its badge. The head of a page that is `about_table` names the table; where the page
+    `says_later`, it does so itself, once it knows which table it is.
     """
 
     path: str
@@ -29,12 +29,21 @@ class PageEntry:
 def load_menu() -> dict[str, list[PageEntry]]:
     """Return the pages by their groups, "" for none, as they are written beside this file."""
     menu: dict[str, list[PageEntry]] = {}
-    for label, settings in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items():
-        group, shows = settings.pop("group", ""), Provenance.__members__.get(settings.pop("shows", ""))
-        menu.setdefault(group, []).append(PageEntry(f"pages/{label.lower()}.py", label, shows=shows, **settings))
+    for label, settings in tomllib.loads(
+        Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+    ).items():
+        group, shows = (
+            settings.pop("group", ""),
+            Provenance.__members__.get(settings.pop("shows", "")),
+        )
+        menu.setdefault(group, []).append(
+            PageEntry(f"pages/{label.lower()}.py", label, shows=shows, **settings)
+        )
     return menu
 
 
 DATA_PAGE_LABEL = "Data"  # the page that brings and describes a table
 ENTRIES_BY_GROUP = load_menu()
-ENTRIES_BY_LABEL = {entry.label: entry for entries in ENTRIES_BY_GROUP.values() for entry in entries}
+ENTRIES_BY_LABEL = {
+    entry.label: entry for entries in ENTRIES_BY_GROUP.values() for entry in entries
+}

@@ -16,13 +16,35 @@ from ..session.current_table import default_unless_set
 from .glossary_words import GLOSSARY
 
 AUTO, STAR_MARK = "auto", "*"
-EPSILON_OPTIONS = [0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0]
+EPSILON_OPTIONS = [
+    0.01,
+    0.02,
+    0.03,
+    0.05,
+    0.07,
+    0.1,
+    0.15,
+    0.2,
+    0.3,
+    0.5,
+    0.7,
+    1.0,
+    1.5,
+    2.0,
+    3.0,
+    5.0,
+    7.0,
+    10.0,
+]
 DELTA_OPTIONS = [0.0] + [float(f"1e-{power}") for power in range(12, 1, -1)]
-MAX_RELEASES = 100  # whose promise is said together: the time of the exact sum grows with the square of their number
+# whose promise is said together: the time of the exact sum grows with the square of their number
+MAX_RELEASES = 100
 DEFAULT_TOTAL_BUDGET = Budget(3.0, 1e-6)  # of all releases together, until a person says otherwise
 DEFAULT_REPEATS = 5  # runs with other noise each, unless a person says otherwise
 SEED_RANGE = 0, 2**31 - 1
-ADDRESS_WIDGET_ARGS = {"bind": "query-params"}  # in the address, and there when a person comes back to the page
+ADDRESS_WIDGET_ARGS = {
+    "bind": "query-params"
+}  # in the address, and there when a person comes back to the page
 
 
 def setting_grid(low: float, high: float, number_type: type) -> list:
@@ -30,7 +52,8 @@ def setting_grid(low: float, high: float, number_type: type) -> list:
     if low <= 0:
         step = 10.0 ** math.floor(math.log10(high - low))
         return sorted(
-            {number_type(round(low + i * step, 12)) for i in range(int((high - low) / step) + 1)} | {number_type(high)}
+            {number_type(round(low + i * step, 12)) for i in range(int((high - low) / step) + 1)}
+            | {number_type(high)}
         )
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     steps = {number_type(float(f"{digit}e{power}")) for power in decades for digit in (1, 2, 5)}
@@ -39,12 +62,21 @@ def setting_grid(low: float, high: float, number_type: type) -> list:
 
 def format_setting(value: Any) -> str:
     """A setting as a person writes it."""
-    return value if isinstance(value, str) else format_short_number(value) if value < 1e6 else f"{value:,.0f}"
+    return (
+        value
+        if isinstance(value, str)
+        else format_short_number(value)
+        if value < 1e6
+        else f"{value:,.0f}"
+    )
 
 
 def epsilon_slider() -> float:
     """ε on a logarithmic scale."""
-    help_text = "Privacy budget: smaller means more noise and a stronger promise. Each step to the right weakens it."
+    help_text = (
+        "Privacy budget: smaller means more noise and a stronger promise. Each step to "
+        "the right weakens it."
+    )
     default = default_unless_set("epsilon", 1.0)
     return st.select_slider(
         "Privacy budget (ε)",
@@ -68,7 +100,12 @@ def delta_slider(container: Any = st, *, must_be_zero: bool = False) -> float:
         help_text = "This algorithm keeps its promise without any failure probability: δ must be 0."
         default, widget_args = 0.0, {"key": "no-delta", "disabled": True}
     return container.select_slider(
-        "Failure probability (δ)", DELTA_OPTIONS, default, format_setting, help=help_text, **widget_args
+        "Failure probability (δ)",
+        DELTA_OPTIONS,
+        default,
+        format_setting,
+        help=help_text,
+        **widget_args,
     )
 
 
@@ -79,10 +116,17 @@ def budget_sliders(delta_container: Any = st) -> Budget:
 
 def algorithm_selectbox() -> str:
     """The registry name of the chosen algorithm, with its summary below the widget."""
-    names_by_title = {cls.about.title: name for name, cls in algorithms_for_problem(QueryRelease).items()}
-    name = names_by_title[st.selectbox("Algorithm", list(names_by_title), key="algorithm", **ADDRESS_WIDGET_ARGS)]
+    names_by_title = {
+        cls.about.title: name for name, cls in algorithms_for_problem(QueryRelease).items()
+    }
+    name = names_by_title[
+        st.selectbox("Algorithm", list(names_by_title), key="algorithm", **ADDRESS_WIDGET_ARGS)
+    ]
     description = ALGORITHMS[name].about
-    help_text = f"{description.summary} Use it when {description.use_when}; not when {description.avoid_when}."
+    help_text = (
+        f"{description.summary} Use it when {description.use_when}; not when "
+        f"{description.avoid_when}."
+    )
     st.caption(f"{description.brief}.", help=help_text)
     return name
 
@@ -95,7 +139,8 @@ def seed_inputs() -> tuple[int, ...]:
         "Repeat number", *SEED_RANGE, 0, key="seed", help=help_text, **ADDRESS_WIDGET_ARGS
     )
     help_text = (
-        "Runs with this number and the next ones: the charts show the first, and how far the others lie from it."
+        "Runs with this number and the next ones: the charts show the first, and how far "
+        "the others lie from it."
     )
     repeats = repeats_container.number_input(
         "Repeats", 1, 20, DEFAULT_REPEATS, key="repeats", help=help_text, **ADDRESS_WIDGET_ARGS
@@ -112,9 +157,9 @@ def setting_widgets(
 ) -> dict[str, str]:
     """One widget for each parameter of an algorithm; returns texts as `params.build` takes them.
 
-    Values that the papers' theory gives here become ticks of their own, marked with a star. Parameters whose symbol is
-    in `separate_containers` stand in the first of its places, and what is said of the star in the second; the others one below the
-    other in `place`.
+    Values that the papers' theory gives here become ticks of their own, marked with a star.
+    Parameters whose symbol is in `separate_containers` stand in the first of its places, and what
+    is said of the star in the second; the others one below the other in `place`.
     """
     theoretical = theoretical_values(ALGORITHMS[name](), problem, budget)
     separate_containers, setting_texts = separate_containers or {}, {}
@@ -128,13 +173,22 @@ def setting_widgets(
             label_in_words=p.symbol in separate_containers,
         )
         if p.name in theoretical:
-            note_container.caption(f"{p.symbol}{STAR_MARK} = {theoretical[p.name]:.3g}, the paper's value")
-        setting_texts[p.name] = repr(theoretical[p.name]) if value == p.symbol + STAR_MARK else str(value)
+            note_container.caption(
+                f"{p.symbol}{STAR_MARK} = {theoretical[p.name]:.3g}, the paper's value"
+            )
+        setting_texts[p.name] = (
+            repr(theoretical[p.name]) if value == p.symbol + STAR_MARK else str(value)
+        )
     return setting_texts
 
 
 def _setting_widget(
-    p: Param, key: str, container: Any, theoretical_value: float | None, *, label_in_words: bool = False
+    p: Param,
+    key: str,
+    container: Any,
+    theoretical_value: float | None,
+    *,
+    label_in_words: bool = False,
 ) -> Any:
     """`label_in_words`: in words, as the sliders of ε and δ are."""
     label = (
@@ -143,17 +197,31 @@ def _setting_widget(
         else f"{p.name} {p.symbol}".strip()
     )
     help_text = (
-        p.doc[0].upper() + p.doc[1:] + f" ({p.allowed_values_text})." + (f" Auto: from {p.auto}." if p.auto else "")
+        p.doc[0].upper()
+        + p.doc[1:]
+        + f" ({p.allowed_values_text})."
+        + (f" Auto: from {p.auto}." if p.auto else "")
     )
     if p.choices:
         return container.selectbox(
-            label, p.choices, p.choices.index(p.default), key=key, help=help_text, **ADDRESS_WIDGET_ARGS
+            label,
+            p.choices,
+            p.choices.index(p.default),
+            key=key,
+            help=help_text,
+            **ADDRESS_WIDGET_ARGS,
         )
-    steps, value = setting_grid(p.low or 0.0, p.high or 0.0, p.kind), AUTO if p.default is None else p.default
+    steps, value = (
+        setting_grid(p.low or 0.0, p.high or 0.0, p.kind),
+        AUTO if p.default is None else p.default,
+    )
     options = [AUTO, *steps] if p.default is None else sorted({*steps, p.default})
     if theoretical_value is not None:
         numbers = [o for o in options if not isinstance(o, str)]
-        options.insert(len(options) - len(numbers) + sum(o < theoretical_value for o in numbers), p.symbol + STAR_MARK)
+        options.insert(
+            len(options) - len(numbers) + sum(o < theoretical_value for o in numbers),
+            p.symbol + STAR_MARK,
+        )
     return container.select_slider(
         label, options, value, format_setting, key=key, help=help_text, **ADDRESS_WIDGET_ARGS
     )

@@ -24,11 +24,13 @@ from ..session.session import session
 from ..session.table import COMFORTABLE_CELLS, Table
 
 QUESTION_GRAMMAR_TEXT = (
-    "Comparisons with =, !=, <, <=, >, >=, between … and …, in (…), joined by and, or, not and parentheses. "
+    "Comparisons with =, !=, <, <=, >, >=, between … and …, in (…), joined by and, or, not and "
+    "parentheses. "
     "Put names with spaces in double quotes."
 )
 ALL_COLUMNS_HELP = (
-    "Where not all combinations can be listed, some algorithms keep only some columns linked. Others make rows, or say "
+    "Where not all combinations can be listed, some algorithms keep only some columns linked. "
+    "Others make rows, or say "
     "that they cannot. What a run will take is said beforehand."
 )
 WORKLOAD_TEXT_BY_KIND: dict[str, Callable[[Domain], str]] = {  # as the command line writes them
@@ -37,7 +39,9 @@ WORKLOAD_TEXT_BY_KIND: dict[str, Callable[[Domain], str]] = {  # as the command 
     "every triple": lambda d: "marginals:3",
     "ranges of numbers": lambda d: f"ranges:{join_column_names(_ordered_column_names(d))}",
     "thresholds": lambda d: f"prefixes:{join_column_names(_ordered_column_names(d))}",
-    "half-planes of two numbers": lambda d: f"halfspaces:{join_column_names(_ordered_column_names(d)[:2])}:100",
+    "half-planes of two numbers": lambda d: (
+        f"halfspaces:{join_column_names(_ordered_column_names(d)[:2])}:100"
+    ),
     "random conjunctions": lambda d: f"conjunctions:{min(3, len(d.names))}:100",
 }
 
@@ -48,20 +52,33 @@ def choose_workload(table: Table, domain: Domain | None = None) -> tuple[Workloa
     They are read in the table's domain, or in another one of its columns.
     """
     domain = table.domain if domain is None else domain
-    names, default_names = list(domain.names), list(choose_default_columns(domain, COMFORTABLE_CELLS))
+    names, default_names = (
+        list(domain.names),
+        list(choose_default_columns(domain, COMFORTABLE_CELLS)),
+    )
     help_text = "Only these are read. The number of combinations is the product of their values."
     chip_labels = distinct_labels(names, 16)  # a chip shows no more
-    widget_args: dict[str, Any] = {"format_func": chip_labels.get, "help": help_text} | persistent_widget_args()
+    widget_args: dict[str, Any] = {
+        "format_func": chip_labels.get,
+        "help": help_text,
+    } | persistent_widget_args()
     if table.uploaded:  # its columns come and go with its schema, and what was chosen of them stays
         key, set_columns = f"columns-{table.identity}", store_choice
-        sync_widget_value(key, [name for name in stored_choice(key, default_names) if name in names])
-        columns = st.multiselect("Columns", names, key=key, on_change=choose_columns, args=(key,), **widget_args)
+        sync_widget_value(
+            key, [name for name in stored_choice(key, default_names) if name in names]
+        )
+        columns = st.multiselect(
+            "Columns", names, key=key, on_change=choose_columns, args=(key,), **widget_args
+        )
     else:
         key, set_columns = f"columns-{table.name}", set_widget_value
-        columns = st.multiselect("Columns", names, default_unless_set(key, default_names), key=key, **widget_args)
+        columns = st.multiselect(
+            "Columns", names, default_unless_set(key, default_names), key=key, **widget_args
+        )
     if columns == default_names != names:
         st.caption(
-            f"{len(default_names)} of {len(names)} columns to begin with: the first of a handy size that are "
+            f"{len(default_names)} of {len(names)} columns to begin with: the first of a handy "
+            "size that are "
             "together at most "
             f"{COMFORTABLE_CELLS:,} combinations. Choose others above, or:"
         )
@@ -87,13 +104,18 @@ def choose_workload(table: Table, domain: Domain | None = None) -> tuple[Workloa
         raise InputError("choose at least one column and one kind of question")
     domain = domain.project(columns)
     texts = [WORKLOAD_TEXT_BY_KIND[kind](domain) for kind in kinds]
-    # One workload as long as it is asked: what was found of it, such as its answers' least error, is found again.
-    return session().memoize("asked", (domain, texts), lambda: read_queries(texts, domain)[0]), texts
+    # One workload as long as it is asked: what was found of it, such as its answers' least error,
+    # is found again.
+    return session().memoize(
+        "asked", (domain, texts), lambda: read_queries(texts, domain)[0]
+    ), texts
 
 
 def _ordered_column_names(domain: Domain) -> list[str]:
     """Columns of numbers; InputError when there are none."""
     names = [c.name for c in domain.columns if not c.values and c.ordered]
     if not names:
-        raise InputError("none of the chosen columns holds ordered numbers; ranges and thresholds need them")
+        raise InputError(
+            "none of the chosen columns holds ordered numbers; ranges and thresholds need them"
+        )
     return names

@@ -37,18 +37,28 @@ def draw_downloadable_table(frame: pd.DataFrame, key: str) -> None:
     """The numbers of a chart, and a download of them."""
     st.dataframe(frame.head(1000), hide_index=True)
     csv = partial(frame.to_csv, index=False)  # written when it is asked for
-    st.download_button("Download CSV", csv, f"{key}.csv", "text/csv", key=f"{key}-csv", on_click="ignore")
+    st.download_button(
+        "Download CSV", csv, f"{key}.csv", "text/csv", key=f"{key}-csv", on_click="ignore"
+    )
 
 
 def explain_missing_runs(points: Iterable[SweepPoint], titles: Mapping[str, str]) -> None:
     """Name each algorithm that lacks a run, by its title if it has one, and say why."""
-    for name, message in {point.algorithm: point.message for point in points if point.state != "done"}.items():
+    for name, message in {
+        point.algorithm: point.message for point in points if point.state != "done"
+    }.items():
         st.caption(escape_markdown(f"{titles.get(name, name)} lacks a run: {message}", 400))
 
 
 def convergence_table(results: list[RunResult]) -> pd.DataFrame:
     """The convergence records of several seeds as one table."""
-    return pd.DataFrame([{"seed": r.summary["seed"], **record.to_json()} for r in results for record in r.convergence])
+    return pd.DataFrame(
+        [
+            {"seed": r.summary["seed"], **record.to_json()}
+            for r in results
+            for record in r.convergence
+        ]
+    )
 
 
 def draw_run_plan(job: PoolJob) -> None:
@@ -56,27 +66,36 @@ def draw_run_plan(job: PoolJob) -> None:
     summary = job.results[0].summary
     draw_heading("What was chosen, and what it used", Provenance.PUBLIC)
     draw_plan_tables(
-        [(name, value, summary["reasons"][name]) for name, value in summary["parameters"].items()], summary["charges"]
+        [(name, value, summary["reasons"][name]) for name, value in summary["parameters"].items()],
+        summary["charges"],
     )
     spent = summary["spent"]
     if (schema := job.spec.schema) is not None:
         st.caption(
-            f"This is the algorithm's part alone: {schema.fraction:.1%} of the budget of ε = {summary['epsilon']:g} is the "
+            f"This is the algorithm's part alone: {schema.fraction:.1%} of the budget of ε = "
+            f"{summary['epsilon']:g} is the "
             "schema's, which a trial measured here."
         )
     st.caption(
-        f"Together ε = {spent['epsilon']:.6g} at δ = {format_short_number(spent['delta'])}: {spent['accounting']}, rounded up; "
+        f"Together ε = {spent['epsilon']:.6g} at δ = {format_short_number(spent['delta'])}: "
+        f"{spent['accounting']}, rounded up; "
         f"asked for ε = {summary['epsilon']:g}."
     )
 
 
-def draw_plan_tables(choices: Iterable[tuple[str, object, str]], charges: Iterable[dict[str, Any]]) -> None:
+def draw_plan_tables(
+    choices: Iterable[tuple[str, object, str]], charges: Iterable[dict[str, Any]]
+) -> None:
     """Two tables: what was settled and why, and every charge line by line, as `Charge.to_json` has it."""
-    rows = [{"setting": name, "value": _format_value(value), "why": why} for name, value, why in choices]
+    rows = [
+        {"setting": name, "value": _format_value(value), "why": why} for name, value, why in choices
+    ]
     st.dataframe(rows, hide_index=True)
     charge_rows = [
         {
-            "what": charge["what"], "mechanism": charge["kind"], "times": charge["times"],
+            "what": charge["what"],
+            "mechanism": charge["kind"],
+            "times": charge["times"],
             "each": _format_event_parameter(charge),
             "together (ρ)": f"{charge['rho']:.5g}",
         }
@@ -89,7 +108,11 @@ def _format_event_parameter(charge: dict[str, Any]) -> str:
     """The parameter of one of the charge's spends; ρ where it has no other."""
     if "mu" in charge:
         return f"μ = {charge['mu']:.5g}"
-    return f"ε₀ = {charge['epsilon']:.5g}" if "epsilon" in charge else f"ρ = {charge['rho'] / charge['times']:.5g}"
+    return (
+        f"ε₀ = {charge['epsilon']:.5g}"
+        if "epsilon" in charge
+        else f"ρ = {charge['rho'] / charge['times']:.5g}"
+    )
 
 
 def _format_value(value: object) -> str:

@@ -27,4 +27,7 @@ def show_tiles(tiles: Sequence[Tile], uses: str) -> tuple[DeltaGenerator, list[D
 
 def tile_text(name: str, value: str, note: str) -> str:
     """A tile in markdown."""
-    return f"{escape_markdown(name, 120)}  \n**{escape_markdown(value)}**  \n:small[{escape_markdown(note, 120)}]"
+    return (
+        f"{escape_markdown(name, 120)}  \n**{escape_markdown(value)}**  "
+        f"\n:small[{escape_markdown(note, 120)}]"
+    )

@@ -21,7 +21,10 @@ from dpcore.schema.partial_schema import PRIVATE, is_private_entry, private_entr
 from ..session import Table
 
 NOT_USED, MEASURED_TEXT, GROUPS_BEGIN_TEXT = "not used", "measured privately", "groups begin at"
-READING_BY_TEXT = {"categories": ("categorical", ""), "categories, any spelling": ("categorical", "any case")}
+READING_BY_TEXT = {
+    "categories": ("categorical", ""),
+    "categories, any spelling": ("categorical", "any case"),
+}
 READING_BY_TEXT |= {"whole numbers": ("integer", ""), "numbers": ("numeric", "")}
 for _sign, _read in (("1,234.50", AMOUNT_WITH_POINT), ("1.234,50", AMOUNT_WITH_COMMA)):
     READING_BY_TEXT |= {
@@ -35,7 +38,8 @@ READING_BY_TEXT |= {
 TEXT_BY_READING = {said: text for text, said in READING_BY_TEXT.items()}
 NUMBER_PATTERN = r"-?[0-9.]+(?:e[-+]?[0-9]+)?"
 RANGE_PATTERN = re.compile(
-    rf"(?P<low>{NUMBER_PATTERN})? *(?:to|–|\.\.\.?) *(?P<high>{NUMBER_PATTERN})?(?:[,;]? *(?P<bins>[0-9]+) groups)?"
+    rf"(?P<low>{NUMBER_PATTERN})? *(?:to|–|\.\.\.?) *(?P<high>{NUMBER_PATTERN})?(?:[,;]? "
+    r"*(?P<bins>[0-9]+) groups)?"
 )
 
 
@@ -64,28 +68,42 @@ def public_values_text(spec: dict[str, Any]) -> str:
         if is_private_entry(spec):
             bins = spec.get("bins")
             return MEASURED_TEXT + (
-                ", groups of equal counts" if bins == PRIVATE else f", {bins} groups" if bins else ""
+                ", groups of equal counts"
+                if bins == PRIVATE
+                else f", {bins} groups"
+                if bins
+                else ""
             )
         if values := spec.get("values"):
-            is_plain = all(isinstance(v, str) and v and v == v.strip(" [") and ";" not in v for v in values)
+            is_plain = all(
+                isinstance(v, str) and v and v == v.strip(" [") and ";" not in v for v in values
+            )
             return "; ".join(values) if is_plain else json.dumps(values, ensure_ascii=False)
         if spec.get("edges"):
             low, *cuts, high = map(_exact_text, spec["edges"])
             return f"{low} to {high}, {GROUPS_BEGIN_TEXT} {', '.join(cuts)}"
         if "size" in spec:
             return f"0 to {spec['size'] - 1}"
-        ends = [_exact_text(spec[key]) if spec.get(key) is not None else "" for key in ("low", "high")]
+        ends = [
+            _exact_text(spec[key]) if spec.get(key) is not None else "" for key in ("low", "high")
+        ]
         bins = f"{spec['bins']} groups" if spec.get("bins") else ""
         return ", ".join(filter(None, [f"{ends[0]} to {ends[1]}" if any(ends) else "", bins]))
     return json.dumps(spec)
 
 
-def entry_from_row(name: str, row: dict[str, Any], old_entry: dict[str, Any]) -> dict[str, Any] | None:
+def entry_from_row(
+    name: str, row: dict[str, Any], old_entry: dict[str, Any]
+) -> dict[str, Any] | None:
     """The entry that a row of the grid says, where `old_entry` is the one it had; InputError for what is no such text."""
     if row["what it is"] == NOT_USED:
         return None
-    kind, read = READING_BY_TEXT.get(row["what it is"], (old_entry.get("kind"), old_entry.get("read", "")))
-    text = "" if pd.isna(row["public values or range"]) else str(row["public values or range"]).strip()
+    kind, read = READING_BY_TEXT.get(
+        row["what it is"], (old_entry.get("kind"), old_entry.get("read", ""))
+    )
+    text = (
+        "" if pd.isna(row["public values or range"]) else str(row["public values or range"]).strip()
+    )
     spec = {"kind": kind} | ({"read": read} if read else {})
     is_same_reading = (kind, read) == (old_entry.get("kind"), old_entry.get("read", ""))
     if is_same_reading:
@@ -96,14 +114,24 @@ def entry_from_row(name: str, row: dict[str, Any], old_entry: dict[str, Any]) ->
         spec = dict(old_entry)
     elif text.casefold().startswith((MEASURED_TEXT, PRIVATE)):
         bins = re.search(r"([0-9]+) groups", text)
-        bin_fields = {"bins": int(bins[1])} if bins else {"bins": PRIVATE} if "equal" in text else {}
+        bin_fields = (
+            {"bins": int(bins[1])} if bins else {"bins": PRIVATE} if "equal" in text else {}
+        )
         return private_entry(spec | bin_fields)
     elif text:
-        spec |= {"values": _parse_values(name, text)} if kind == "categorical" else _parse_range(name, text)
+        spec |= (
+            {"values": _parse_values(name, text)}
+            if kind == "categorical"
+            else _parse_range(name, text)
+        )
     if is_private_entry(spec):
         return spec
     spec |= {"missing": row["missing"], "out_of_range": row["out of range"]}
-    return spec if spec["missing"] == "category" else {k: v for k, v in spec.items() if k != "unreadable"}
+    return (
+        spec
+        if spec["missing"] == "category"
+        else {k: v for k, v in spec.items() if k != "unreadable"}
+    )
 
 
 def _parse_values(name: str, text: str) -> list:
@@ -121,7 +149,9 @@ def _parse_range(name: str, text: str) -> dict[str, Any]:
         match = RANGE_PATTERN.fullmatch(text)
         ends = {key: float(end) for key, end in match.groupdict().items() if end}  # type: ignore[union-attr]
         if split:
-            return {"edges": [ends["low"], *map(float, cuts.replace(",", " ").split()), ends["high"]]}
+            return {
+                "edges": [ends["low"], *map(float, cuts.replace(",", " ").split()), ends["high"]]
+            }
         return ends | ({"bins": int(ends["bins"])} if "bins" in ends else {})
     except (ValueError, AttributeError, KeyError):
         quoted_text = repr(text[:60])

@@ -28,10 +28,21 @@ from ..session import (
 from ..session.first_values import MAX_PREVIEW_ROWS
 from ..session.table import GUESSED, USER_INPUT
 from . import grid_edits
-from .column_entries import GROUPS_BEGIN_TEXT, MEASURED_TEXT, NOT_USED, READING_BY_TEXT, grid_cells, grid_column_names
+from .column_entries import (
+    GROUPS_BEGIN_TEXT,
+    MEASURED_TEXT,
+    NOT_USED,
+    READING_BY_TEXT,
+    grid_cells,
+    grid_column_names,
+)
 
 MEASURE_ACTION, USE_ACTION = "Measure privately", "Use it"
-IDENTIFIER_TEXTS = {"person": "names people", "birth": "dates of birth", "id": "an ID, which may name people"}
+IDENTIFIER_TEXTS = {
+    "person": "names people",
+    "birth": "dates of birth",
+    "id": "an ID, which may name people",
+}
 POLICY_TEXTS = {
     "refuse": "not allowed",
     "category": "a value of their own",
@@ -52,10 +63,13 @@ TEXT_COLUMNS = (
     "from",
 )
 PUBLIC_VALUES_HELP = (
-    "What everybody may know without this table. Values: a; b; c. A range: 0 to 120, or 0 to 120, 12 groups. "
+    "What everybody may know without this table. Values: a; b; c. A range: 0 to 120, or 0 to "
+    "120, 12 groups. "
     f"Unequal groups: 0 to 120, {GROUPS_BEGIN_TEXT} 18, 65. Where nobody knows: {MEASURED_TEXT}."
 )
-SETTINGS_HELP = "What becomes of missing values and of those out of range, and where each line comes from."
+SETTINGS_HELP = (
+    "What becomes of missing values and of those out of range, and where each line comes from."
+)
 MAX_VISIBLE_ROWS = 12  # rows of the grid that are seen at once
 MAX_SCHEMA_BARS = 30  # bars at the most of a column whose values are public
 GRID_CONFIG = {
@@ -85,7 +99,8 @@ def draw_grid(current: Table, is_changing: bool) -> None:
         True,
         key="first-values",
         persist_state="session",
-        help="Small charts of real values. Switch them off before you bring a table that you must not look at.",
+        help="Small charts of real values. Switch them off before you bring a table that you "
+        "must not look at.",
     )
     rows = pd.DataFrame(_grid_rows(current)).astype(
         dict.fromkeys(TEXT_COLUMNS, "string")
@@ -95,8 +110,12 @@ def draw_grid(current: Table, is_changing: bool) -> None:
     if any(charts):
         session().mark_viewed(current)
         rows.insert(1, BARS_COLUMN, charts)
-    key = grid_edits.refresh_grid_key(current, with_bars=BARS_COLUMN in rows, is_changing=is_changing)
-    privacy_note = f"{Provenance.REAL_DATA.capitalize()}." if current.uploaded else "This sample is public."
+    key = grid_edits.refresh_grid_key(
+        current, with_bars=BARS_COLUMN in rows, is_changing=is_changing
+    )
+    privacy_note = (
+        f"{Provenance.REAL_DATA.capitalize()}." if current.uploaded else "This sample is public."
+    )
     hidden_columns = {
         "way",
         *(() if shows_all_settings else ("missing", "out of range", "from")),
@@ -109,7 +128,9 @@ def draw_grid(current: Table, is_changing: bool) -> None:
             y_min=0,
             help=f"How often values occur in the first {MAX_PREVIEW_ROWS:,} rows. {privacy_note}",
         ),
-        "next": st.column_config.ButtonColumn("action", on_click=_run_clicked_action, key="next-step"),
+        "next": st.column_config.ButtonColumn(
+            "action", on_click=_run_clicked_action, key="next-step"
+        ),
     }
     phone_rows = rows[["column", "public values or range", "state"]].fillna("").map(escape_markdown)
     grid_container.container(key="whole").table(phone_rows.set_index("column"))  # on a phone
@@ -124,9 +145,12 @@ def draw_grid(current: Table, is_changing: bool) -> None:
         on_change=grid_edits.apply_grid_edits,
         args=(key,),
         height="content" if len(rows) <= MAX_VISIBLE_ROWS else 35 * (MAX_VISIBLE_ROWS + 1),
-        alt="The columns of the table: what each is, what is public about it, and what is left to decide.",
+        alt="The columns of the table: what each is, what is public about it, and what is left "
+        "to decide.",
     )
-    grid_container.markdown("Write values from your form, not from the table: a rare value could give someone away.")
+    grid_container.markdown(
+        "Write values from your form, not from the table: a rare value could give someone away."
+    )
 
 
 def _grid_rows(current: Table) -> list[dict[str, Any]]:
@@ -139,20 +163,26 @@ def _grid_rows(current: Table) -> list[dict[str, Any]]:
         is_used, spec = name in entries, entries.get(name)
         spec, guess = spec if isinstance(spec, dict) else {}, current.column_guess(name)
         cells = grid_cells(current, name)
-        action_label, action = _repair_action(problems_by_column.get(name, [])) if is_used else _use_action(guess)
+        action_label, action = (
+            _repair_action(problems_by_column.get(name, [])) if is_used else _use_action(guess)
+        )
         rows.append(
             {
                 "column": name,
                 "public values or range": cells["public values or range"],
                 "what it is": cells["what it is"],
-                "state": _state_text(spec, problems_by_column.get(name, []), missing_words.get(name, {}))
+                "state": _state_text(
+                    spec, problems_by_column.get(name, []), missing_words.get(name, {})
+                )
                 if is_used
                 else _unused_reason(guess),
                 "next": action_label,
                 "way": action,
                 "missing": cells["missing"],
                 "out of range": cells["out of range"],
-                "from": ORIGIN_TEXTS.get(current.origins[name], "filled in from the data") if is_used else "",
+                "from": ORIGIN_TEXTS.get(current.origins[name], "filled in from the data")
+                if is_used
+                else "",
             }
         )
     return rows
@@ -160,10 +190,15 @@ def _grid_rows(current: Table) -> list[dict[str, Any]]:
 
 def _unused_reason(guess: ColumnGuess) -> str:
     """Why a column is not used, in a few words."""
-    return IDENTIFIER_TEXTS.get(guess.exclusion, re.split("[,;]", guess.exclusion_reason)[0]) or "left out by you"
+    return (
+        IDENTIFIER_TEXTS.get(guess.exclusion, re.split("[,;]", guess.exclusion_reason)[0])
+        or "left out by you"
+    )
 
 
-def _state_text(spec: dict[str, Any], column_problems: list[ColumnProblem], missing_words: dict[str, int]) -> str:
+def _state_text(
+    spec: dict[str, Any], column_problems: list[ColumnProblem], missing_words: dict[str, int]
+) -> str:
     """What there is to know of a column in use; what is wrong, and words, may quote a cell."""
     if is_private_entry(spec):
         return "to be measured"
@@ -183,9 +218,16 @@ def _state_text(spec: dict[str, Any], column_problems: list[ColumnProblem], miss
 
 def _use_action(guess: ColumnGuess) -> tuple[str, str]:
     """What one click makes of a column that is not used: its label, and the reading."""
-    read = next((read for read in guess.other_readings if read in DATE_READINGS or read in PREFIX_LENGTHS), "")
+    read = next(
+        (read for read in guess.other_readings if read in DATE_READINGS or read in PREFIX_LENGTHS),
+        "",
+    )
     return (
-        (f"Use the {read.partition(' of ')[0]}", read) if read else (USE_ACTION, USE_ACTION) if guess.name else ("", "")
+        (f"Use the {read.partition(' of ')[0]}", read)
+        if read
+        else (USE_ACTION, USE_ACTION)
+        if guess.name
+        else ("", "")
     )
 
 
@@ -193,7 +235,9 @@ def _repair_action(column_problems: list[ColumnProblem]) -> tuple[str, str]:
     """What one click does about a column in use: its label, and the repair; nothing where nothing is wrong."""
     if not column_problems:
         return "", ""
-    must_measure = is_stakeholder_view() or (column_problems[0].is_unfilled and whole_table().large_table is None)
+    must_measure = is_stakeholder_view() or (
+        column_problems[0].is_unfilled and whole_table().large_table is None
+    )
     repair = MEASURE_ACTION if must_measure else column_problems[0].fixes[0]
     return repairs.FIX_LABELS.get(repair, repair), repair
 
@@ -203,17 +247,25 @@ def _bar_charts(current: Table) -> list[list[int] | None]:
     entries, charts = current.entries, []
     for name in grid_column_names(current):
         entry, unused_kind = entries.get(name), current.column_guess(name).exclusion
-        is_hidden = unused_kind in (*IDENTIFIER_TEXTS, "unnamed") if entry is None else is_private_entry(entry)
+        is_hidden = (
+            unused_kind in (*IDENTIFIER_TEXTS, "unnamed")
+            if entry is None
+            else is_private_entry(entry)
+        )
         charts.append(None if is_hidden else _value_counts(current, name))
     return charts
 
 
 def _value_counts(current: Table, name: str) -> list[int]:
     """Return how often each value or group of the schema occurs in the first rows, where it has few and is ready."""
-    column = current.domain.column(name) if current.domain and name in current.domain.names else None
+    column = (
+        current.domain.column(name) if current.domain and name in current.domain.names else None
+    )
     if column is None or column.size > MAX_SCHEMA_BARS:
         return [*current.first_values[name].values()]
-    return np.bincount(column.encode(current.column_cells(name)[:MAX_PREVIEW_ROWS]), minlength=column.size).tolist()
+    return np.bincount(
+        column.encode(current.column_cells(name)[:MAX_PREVIEW_ROWS]), minlength=column.size
+    ).tolist()
 
 
 def _run_clicked_action() -> None:
@@ -244,7 +296,11 @@ def start_column_action(action: str, column_names: list[str]) -> None:
             target.repair_columns(unchanged_names, action, progress)
         elif action == MEASURE_ACTION:
             target.update_entries(
-                {name: private_entry(target.entries[name]) for name in column_names if name in faulty_names},
+                {
+                    name: private_entry(target.entries[name])
+                    for name in column_names
+                    if name in faulty_names
+                },
                 progress=progress,
             )
         else:
@@ -263,4 +319,6 @@ def start_column_action(action: str, column_names: list[str]) -> None:
 
 def _date_reading(guess: ColumnGuess, date_part: str) -> str:
     """A reading of dates, of a part alone in the order that they have."""
-    return date_part + (" of " + guess.other_readings[0].partition(" of ")[2]) * (date_part in DATE_PARTS)
+    return date_part + (" of " + guess.other_readings[0].partition(" of ")[2]) * (
+        date_part in DATE_PARTS
+    )

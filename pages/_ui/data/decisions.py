@@ -19,22 +19,36 @@ from dpcore.schema.partial_schema import PRIVATE
 from ..components import draw_heading, hide_in_stakeholder_view, inline_container
 from ..components.frame import may_show_limited_rows
 from ..jobs.table_changes import draw_change_progress, start_schema_change
-from ..session import Table, escape_markdown, is_stakeholder_view, join_first_texts, printable_text, session, table
+from ..session import (
+    Table,
+    escape_markdown,
+    is_stakeholder_view,
+    join_first_texts,
+    printable_text,
+    session,
+    table,
+)
 from ..session.current_table import sync_widget_value
 from ..session.table import MAX_ROWS_OF_PERSON
 from . import grid_edits
 from .column_grid import IDENTIFIER_TEXTS, MEASURE_ACTION, USE_ACTION, start_column_action
 
 MEASURE_HELP = (
-    "A share of the budget measures values and bounds with noise, before the algorithm runs. So they are protected. "
+    "A share of the budget measures values and bounds with noise, before the algorithm runs. So "
+    "they are protected. "
     "What it costs is shown below, before anything is measured."
 )
 UNKNOWN_VALUE_ACTIONS = {
-    "Measure them privately": MEASURE_ACTION, repairs.FIX_LABELS[repairs.FILL_IN]: repairs.FILL_IN, "Leave them out": repairs.LEAVE_OUT
+    "Measure them privately": MEASURE_ACTION,
+    repairs.FIX_LABELS[repairs.FILL_IN]: repairs.FILL_IN,
+    "Leave them out": repairs.LEAVE_OUT,
 }
 PROBLEM_TEXTS = {
-    repairs.KEEP_MISSING: "values are missing", repairs.CLIP_OUTSIDE: "numbers lie out of range", repairs.MERGE_SPELLINGS: "spellings differ",
-    repairs.ADD_VALUES: "values are not listed", repairs.USE_GUESS: "values do not fit",
+    repairs.KEEP_MISSING: "values are missing",
+    repairs.CLIP_OUTSIDE: "numbers lie out of range",
+    repairs.MERGE_SPELLINGS: "spellings differ",
+    repairs.ADD_VALUES: "values are not listed",
+    repairs.USE_GUESS: "values do not fit",
 }
 DECISIONS_STYLE = """<style>
 .st-key-next > :last-child {margin-left: auto;} .st-key-next h3 {padding-bottom: 0.6rem;}
@@ -50,7 +64,8 @@ DECISIONS_STYLE = """<style>
   .st-key-columns > :has([data-testid="stDataFrame"]) {order: 1;}}
 </style>"""
 ROW_LIMIT_HELP = (
-    "A hash of a person's rows decides which of them are left out. Rows that name nobody count as one person. "
+    "A hash of a person's rows decides which of them are left out. Rows that name nobody count "
+    "as one person. "
     f"All noise is scaled to this many rows. {ROW_COUNT_NOTICE}"
 )
 MAX_DECISIONS_SHOWN = 4  # lines of one list
@@ -83,7 +98,10 @@ def draw_decisions(current: Table) -> DeltaGenerator | None:
     pending = (
         []
         if (is_changing := draw_change_progress(current))
-        else [*required_decisions(current), *([] if is_stakeholder_view() else optional_decisions(current))]
+        else [
+            *required_decisions(current),
+            *([] if is_stakeholder_view() else optional_decisions(current)),
+        ]
     )
     columns = {name for decision in pending if decision.needed for name in decision.names}
     obstacle = "" if current.domain is not None else ": first mend what is named below"
@@ -91,20 +109,32 @@ def draw_decisions(current: Table) -> DeltaGenerator | None:
         obstacle = ": first try the measurement"
     elif columns:
         obstacle = f": first decide about {_column_count_text(columns)}"
-    ready_text = "All columns ready" if current.unit.person else "Ready, if each row is another person"
+    ready_text = (
+        "All columns ready" if current.unit.person else "Ready, if each row is another person"
+    )
     with title:
         draw_heading(
-            f"{_column_count_text(columns)} to decide" if columns else "Not ready yet" if obstacle else ready_text
+            f"{_column_count_text(columns)} to decide"
+            if columns
+            else "Not ready yet"
+            if obstacle
+            else ready_text
         )
     bar.container(key="in-sight", width="content").page_link(
-        "pages/explore.py", label=f"**Explore it**{obstacle}", icon=":material/query_stats:", disabled=bool(obstacle)
+        "pages/explore.py",
+        label=f"**Explore it**{obstacle}",
+        icon=":material/query_stats:",
+        disabled=bool(obstacle),
     )
     if current.unit.person is not None:
         _draw_limited_rows(current)
-    if current.unit.person is None and (person_column := next(filter(header_names_one_person, current.names), None)):
+    if current.unit.person is None and (
+        person_column := next(filter(header_names_one_person, current.names), None)
+    ):
         st.caption(
             escape_markdown(
-                f"“{printable_text(person_column)}” may name people. If someone can have several rows, choose it above.",
+                f"“{printable_text(person_column)}” may name people. If someone can have several "
+                "rows, choose it above.",
                 200,
             )
         )
@@ -125,18 +155,34 @@ def draw_decisions(current: Table) -> DeltaGenerator | None:
 
 def _draw_decision(position: int, decision: Decision, current: Table) -> None:
     is_open = decision.action_by_label == UNKNOWN_VALUE_ACTIONS
-    if decision.is_required and not is_open and not is_stakeholder_view():  # what is wrong quotes cells
+    if (
+        decision.is_required and not is_open and not is_stakeholder_view()
+    ):  # what is wrong quotes cells
         session().mark_viewed(current)
     with inline_container(key=f"decide-{position}"):
         st.markdown(decision.text if is_open else _problem_text(decision.text), width="stretch")
         for label, action in decision.action_by_label.items():
             uses_real_data = action in repairs.PEEKING_FIXES
             st.button(
-                label, key=f"{decision.text}-{action}", icon=":material/visibility:" if uses_real_data else None,
-                type="primary" if action == MEASURE_ACTION else "secondary" if is_open else "tertiary",
-                help=MEASURE_HELP if action == MEASURE_ACTION else Provenance.REAL_DATA.meaning if uses_real_data else None,
-                disabled=uses_real_data and is_stakeholder_view() or action == MEASURE_ACTION and current.large_table is not None,
-                on_click=start_column_action, args=(action, decision.names),
+                label,
+                key=f"{decision.text}-{action}",
+                icon=":material/visibility:" if uses_real_data else None,
+                type="primary"
+                if action == MEASURE_ACTION
+                else "secondary"
+                if is_open
+                else "tertiary",
+                help=MEASURE_HELP
+                if action == MEASURE_ACTION
+                else Provenance.REAL_DATA.meaning
+                if uses_real_data
+                else None,
+                disabled=uses_real_data
+                and is_stakeholder_view()
+                or action == MEASURE_ACTION
+                and current.large_table is not None,
+                on_click=start_column_action,
+                args=(action, decision.names),
             )
 
 
@@ -150,13 +196,17 @@ def required_decisions(current: Table) -> Iterator[Decision]:
     for fixes, same_problems in problems_by_fixes.items():
         names = [problem.column for problem in same_problems]
         if same_problems[0].is_unfilled:
-            text = f"Without public values or a range: {_column_count_text(names)}. Type them into the grid, or choose:"
+            text = (
+                f"Without public values or a range: {_column_count_text(names)}. Type them "
+                "into the grid, or choose:"
+            )
             yield Decision(text, names, UNKNOWN_VALUE_ACTIONS)
         else:
             text = (
                 same_problems[0].message
                 if len(same_problems) == 1
-                else f"In {_column_count_text(names)} {PROBLEM_TEXTS[fixes[0]]}: {join_first_texts(names)}"
+                else f"In {_column_count_text(names)} {PROBLEM_TEXTS[fixes[0]]}: "
+                f"{join_first_texts(names)}"
             )
             yield Decision(text, names, {repairs.FIX_LABELS[fix]: fix for fix in fixes})
 
@@ -172,12 +222,20 @@ def optional_decisions(current: Table) -> Iterator[Decision]:
         if entries[n].get("values") not in (None, PRIVATE) and not entries[n].get("read")
     ]
     names_with_missing = [name for name in listed_names if name in missing]
-    missing_words = {f"“{printable_text(word)}”" for name in names_with_missing for word in missing[name]}
-    names_any_case = [name for name in listed_names if ANY_CASE in current.column_guess(name).other_readings]
+    missing_words = {
+        f"“{printable_text(word)}”" for name in names_with_missing for word in missing[name]
+    }
+    names_any_case = [
+        name for name in listed_names if ANY_CASE in current.column_guess(name).other_readings
+    ]
     for contents, action_by_label, names in (
         (
             "dates, which are too detailed",
-            {f"Use the {p}": p for p in DATE_PARTS if all(p in guess.date_parts for guess in dates)},
+            {
+                f"Use the {p}": p
+                for p in DATE_PARTS
+                if all(p in guess.date_parts for guess in dates)
+            },
             _guess_names(dates),
         ),
         (
@@ -215,19 +273,29 @@ def draw_schema_summary(current: Table) -> None:
     if is_stakeholder_view():
         return
     if people := _guess_names(
-        g for g in current.guesses.values() if g.exclusion in IDENTIFIER_TEXTS and g.name not in current.entries
+        g
+        for g in current.guesses.values()
+        if g.exclusion in IDENTIFIER_TEXTS and g.name not in current.entries
     ):
-        st.caption(escape_markdown(f"Not used, because they may identify people: {join_first_texts(people)}.", 400))
+        st.caption(
+            escape_markdown(
+                f"Not used, because they may identify people: {join_first_texts(people)}.", 400
+            )
+        )
     if current.is_schema_inferred:
         guessed_text = (
-            f"Kinds and the choice of columns were guessed from {current.inspected_rows_text}. {OUTSIDE_PROMISE}"
+            "Kinds and the choice of columns were guessed from "
+            f"{current.inspected_rows_text}. {OUTSIDE_PROMISE}"
         )
         with inline_container():
             st.caption(PEEKED_CAVEAT if current.has_data_entries else guessed_text, width="stretch")
             if not current.has_data_entries and not current.kinds_confirmed:
                 st.button(
-                    "I confirm that this is public knowledge", icon=":material/check:", type="tertiary",
-                    on_click=_confirm_kinds, help="Then the schema counts as entered by you.",
+                    "I confirm that this is public knowledge",
+                    icon=":material/check:",
+                    type="tertiary",
+                    on_click=_confirm_kinds,
+                    help="Then the schema counts as entered by you.",
                 )
 
 
@@ -236,14 +304,25 @@ def _draw_privacy_unit(current: Table) -> None:
     identity = current.identity
     sync_widget_value(PERSON_KEY_PREFIX + identity, current.unit.person)
     person = st.selectbox(
-        "Can one person have several rows?", [None, *current.names],
-        format_func=_person_option_text, key=PERSON_KEY_PREFIX + identity, width=440, on_change=_store_privacy_unit, args=(identity,),
+        "Can one person have several rows?",
+        [None, *current.names],
+        format_func=_person_option_text,
+        key=PERSON_KEY_PREFIX + identity,
+        width=440,
+        on_change=_store_privacy_unit,
+        args=(identity,),
     )
     if person is not None:
         sync_widget_value(MAX_ROWS_KEY_PREFIX + identity, current.unit.most_rows)
         st.number_input(
-            "Maximum rows per person", 1, MAX_ROWS_OF_PERSON, key=MAX_ROWS_KEY_PREFIX + identity, help=ROW_LIMIT_HELP, width=240,
-            on_change=_store_privacy_unit, args=(identity,),
+            "Maximum rows per person",
+            1,
+            MAX_ROWS_OF_PERSON,
+            key=MAX_ROWS_KEY_PREFIX + identity,
+            help=ROW_LIMIT_HELP,
+            width=240,
+            on_change=_store_privacy_unit,
+            args=(identity,),
         )
 
 
@@ -251,7 +330,10 @@ def _draw_privacy_unit(current: Table) -> None:
 def _show_limited_rows(current: Table) -> None:
     """Say how many rows the limit keeps."""
     if current.limited_rows_text:
-        st.caption(current.limited_rows_text + ("." if not current.uploaded else f": {Provenance.REAL_DATA}."))
+        st.caption(
+            current.limited_rows_text
+            + ("." if not current.uploaded else f": {Provenance.REAL_DATA}.")
+        )
 
 
 def _draw_limited_rows(current: Table) -> None:
@@ -260,8 +342,12 @@ def _draw_limited_rows(current: Table) -> None:
         _show_limited_rows(current)
     elif not is_stakeholder_view():
         st.button(
-            "Count the rows that this limit keeps", key="count-kept", icon=":material/visibility:", type="tertiary",
-            help=Provenance.REAL_DATA.meaning, on_click=_mark_table_viewed,
+            "Count the rows that this limit keeps",
+            key="count-kept",
+            icon=":material/visibility:",
+            type="tertiary",
+            help=Provenance.REAL_DATA.meaning,
+            on_click=_mark_table_viewed,
         )
 
 
@@ -286,7 +372,11 @@ def must_hide_schema(current: Table) -> bool:
 
 def _person_option_text(person: str | None) -> str:
     """Who is protected when `person` names people, in words. Not a lambda of the page: that would keep its table."""
-    return "No: each row is another person" if person is None else f"Yes, {printable_text(person)} says who"
+    return (
+        "No: each row is another person"
+        if person is None
+        else f"Yes, {printable_text(person)} says who"
+    )
 
 
 def _confirm_kinds() -> None:
@@ -299,4 +389,8 @@ def _column_count_text(names: Collection[str]) -> str:
 
 def _problem_text(problem: str) -> str:
     """What is wrong may quote a cell."""
-    return "The schema does not serve this table yet." if is_stakeholder_view() else escape_markdown(problem, 400)
+    return (
+        "The schema does not serve this table yet."
+        if is_stakeholder_view()
+        else escape_markdown(problem, 400)
+    )

@@ -39,14 +39,19 @@ def load_file(name: str, file: Any, job: ThreadJob, format: TextFormat | None) -
     )
 
 
-def table_from_loaded(loaded_table: Read, name: str, job: ThreadJob, large_table: LargeTable | None = None) -> Table:
+def table_from_loaded(
+    loaded_table: Read, name: str, job: ThreadJob, large_table: LargeTable | None = None
+) -> Table:
     """The table of what was read, of a `large_table` one its first rows; bounds are for a person to fill in.
 
-    What its columns seem to be is guessed from the records, so its schema begins as a private peek. Raises InputError
-    for a table without rows: nothing can be said of it, and it must not take the place of another one.
+    What its columns seem to be is guessed from the records, so its schema begins as a private peek.
+    Raises InputError for a table without rows: nothing can be said of it, and it must not take the
+    place of another one.
     """
     if loaded_table.frame.empty:
-        raise InputError(f"{name} has names of columns and no rows: bring a file that has rows, too")
+        raise InputError(
+            f"{name} has names of columns and no rows: bring a file that has rows, too"
+        )
     column_count = len(loaded_table.frame.columns)
 
     def report_inspected(position: int) -> None:
@@ -64,6 +69,14 @@ def table_from_loaded(loaded_table: Read, name: str, job: ThreadJob, large_table
         {"file": file_format} if (file_format := loaded_table.format.to_json()) else {}
     )
     return Table(
-        name, loaded_table.frame, schema, f"Read as {loaded_table.description}.", uploaded=True, guesses=guesses, text_format=loaded_table.format,
-        sha256=loaded_table.sha256, large_table=large_table, progress=report_checked,
+        name,
+        loaded_table.frame,
+        schema,
+        f"Read as {loaded_table.description}.",
+        uploaded=True,
+        guesses=guesses,
+        text_format=loaded_table.format,
+        sha256=loaded_table.sha256,
+        large_table=large_table,
+        progress=report_checked,
     )

@@ -1,9 +1,9 @@
 """What is typed into the grid: the table owns every cell, is told of each edit once, and the grid shows what it says.
 
-The browser keeps the edited cells of a grid under the grid's key. So the key stays the same while a person types, and
-no edit is lost while an earlier one is still being checked. An edit is dropped by the browser once the table says the
-same. The key changes only where the table says something else than an edit: the edit was overtaken by a repair or a
-schema from a file, and must not hide it.
+The browser keeps the edited cells of a grid under the grid's key. So the key stays the same while a
+person types, and no edit is lost while an earlier one is still being checked. An edit is dropped by
+the browser once the table says the same. The key changes only where the table says something else
+than an edit: the edit was overtaken by a repair or a schema from a file, and must not hide it.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,11 @@ from ..jobs.table_changes import show_schema_problem, start_schema_change
 from ..session import JobProgressCallback, Table, escape_markdown, is_stakeholder_view, whole_table
 from .column_entries import NOT_USED, TEXT_BY_READING, entry_from_row, grid_cells, grid_column_names
 
-GRIDS_KEY, GRID_TURN_KEY, LAST_GRID_KEY = "_grids", "_grid-turn", "_grid-last"  # what the session knows of its grids
+GRIDS_KEY, GRID_TURN_KEY, LAST_GRID_KEY = (
+    "_grids",
+    "_grid-turn",
+    "_grid-last",
+)  # what the session knows of its grids
 MAX_GRIDS = 3  # grids of earlier keys that may still send an edit
 Edits = dict[int, dict[str, Any]]  # by row and column of the grid
 
@@ -42,7 +46,9 @@ def refresh_grid_key(current: Table, *, with_bars: bool, is_changing: bool) -> s
     initial_cells = [grid_cells(current, name) for name in grid_column_names(current)]
     grids = {old: grid for old, grid in st.session_state.get(GRIDS_KEY, {}).items() if old != key}
     recent_grids = dict(list(grids.items())[-MAX_GRIDS:])
-    st.session_state[GRIDS_KEY] = recent_grids | {key: GridState(initial_cells, _edits_of_grid(key))}
+    st.session_state[GRIDS_KEY] = recent_grids | {
+        key: GridState(initial_cells, _edits_of_grid(key))
+    }
     st.session_state[LAST_GRID_KEY] = key
     return key
 
@@ -52,9 +58,17 @@ def apply_grid_edits(key: str) -> None:
     grid = st.session_state.get(GRIDS_KEY, {}).get(key)
     if grid is None or not _is_grid_of_table(key, whole_table()):
         return
-    edits, old_edits, grid.applied_edits = _edits_of_grid(key), grid.applied_edits, _edits_of_grid(key)
+    edits, old_edits, grid.applied_edits = (
+        _edits_of_grid(key),
+        grid.applied_edits,
+        _edits_of_grid(key),
+    )
     new_edits = {
-        at: {column: cell for column, cell in cells.items() if not _contains_edit(old_edits, at, column, cell)}
+        at: {
+            column: cell
+            for column, cell in cells.items()
+            if not _contains_edit(old_edits, at, column, cell)
+        }
         for at, cells in edits.items()
     }
     for at, cells in old_edits.items():
@@ -111,7 +125,9 @@ def _change_entries(edits: Edits, target: Table, progress: JobProgressCallback) 
 def _entry_from_cells(current: Table, name: str, cells: dict[str, Any]) -> dict[str, Any] | None:
     """Return the entry of a column as these of its cells say, and the others as they are."""
     row = grid_cells(current, name)
-    if row["what it is"] == NOT_USED and "what it is" not in cells:  # something is said of what was not used
+    if (
+        row["what it is"] == NOT_USED and "what it is" not in cells
+    ):  # something is said of what was not used
         guessed_entry = current.column_guess(name).initial_entry
         row["what it is"] = TEXT_BY_READING[guessed_entry["kind"], guessed_entry.get("read", "")]
     return entry_from_row(name, row | cells, current.entries.get(name, {}))

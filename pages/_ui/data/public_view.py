@@ -16,7 +16,9 @@ from .readiness import draw_forecasts
 def draw_public_view(current: PublicTable) -> None:
     """Draw the schema as a person entered it, what measuring it would cost, and what a run would take."""
     table_changes.draw_stakeholder_change()
-    if st.session_state.get(table_changes.SCHEMA_PROBLEM_KEY):  # kept, so that it is there when the view ends
+    if st.session_state.get(
+        table_changes.SCHEMA_PROBLEM_KEY
+    ):  # kept, so that it is there when the view ends
         st.warning(REASON_LEFT_OUT_TEXT)
     if current.schema_omission_reason:
         st.info(current.schema_omission_reason, icon=":material/visibility_off:")
@@ -24,8 +26,14 @@ def draw_public_view(current: PublicTable) -> None:
         draw_heading("What you entered about its columns")
         draw_downloadable_table(pd.DataFrame(_schema_rows(current)), "entered")
         if current.domain is not None and current.domain.constraints:
-            constraints_text = "; ".join(constraint.description for constraint in current.domain.constraints)
-            st.caption(escape_markdown(f"Impossible combinations: {printable_text(constraints_text)}.", 400))
+            constraints_text = "; ".join(
+                constraint.description for constraint in current.domain.constraints
+            )
+            st.caption(
+                escape_markdown(
+                    f"Impossible combinations: {printable_text(constraints_text)}.", 400
+                )
+            )
         schema_measurement.draw_measurement_panel(current, None)
     if current.domain is not None:
         draw_heading("What a run would take")

@@ -18,11 +18,18 @@ FORECAST_BUDGET = Budget(1.0, 1e-9)
 def draw_forecasts(table: Table) -> None:
     """For every algorithm what a run over all columns' pairs will take, or why it cannot."""
     domain, n = table.domain, table.n
-    st.text(f"{len(domain.names)} columns in use, {format_cell_count(domain.size)} combinations of their values")
+    st.text(
+        f"{len(domain.names)} columns in use, {format_cell_count(domain.size)} combinations of "
+        "their values"
+    )
     max_rows = table.unit.most_rows
-    rows = session().memoize("forecasts", (table.version, n, max_rows), lambda: _forecasts(domain, n, max_rows))
+    rows = session().memoize(
+        "forecasts", (table.version, n, max_rows), lambda: _forecasts(domain, n, max_rows)
+    )
     st.dataframe(rows, hide_index=True)
-    st.caption("All pairs of columns, ε = 1, δ = 1e-9, on one core, from the number of combinations alone.")
+    st.caption(
+        "All pairs of columns, ε = 1, δ = 1e-9, on one core, from the number of combinations alone."
+    )
 
 
 def _forecasts(domain: Domain, n: int, most_rows: int) -> list[dict[str, str]]:
@@ -33,7 +40,14 @@ def _forecasts(domain: Domain, n: int, most_rows: int) -> list[dict[str, str]]:
         line = {"algorithm": cls.about.title, "name in code": name}
         try:
             seconds, size = forecast_affordable_run(cls(), problem, FORECAST_BUDGET)
-            rows.append(line | {"can serve it": "yes", "time": format_seconds(seconds), "memory": format_bytes(size)})
+            rows.append(
+                line
+                | {
+                    "can serve it": "yes",
+                    "time": format_seconds(seconds),
+                    "memory": format_bytes(size),
+                }
+            )
         except InputError as error:
             rows.append(line | {"can serve it": f"no: {error}", "time": "–", "memory": "–"})
     return rows
@@ -45,17 +59,26 @@ def draw_policy_counts(table: Table) -> None:
     rows = []
     if table.large_table is not None:
         st.caption(
-            f"Of {table.inspected_rows_text}; what the schema refuses of any row is said when all of them are counted."
+            f"Of {table.inspected_rows_text}; what the schema refuses of any row is said when "
+            "all of them are counted."
         )
     for column in table.domain.columns:
         missing, out_of_range = column.count_missing_and_outside(table.column_cells(column.name))
         policy = {"missing": column.missing, "out of range": column.out_of_range}
-        rows.append({"column": column.name, "missing values": missing, "values out of range": out_of_range, **policy})
+        rows.append(
+            {
+                "column": column.name,
+                "missing values": missing,
+                "values out of range": out_of_range,
+                **policy,
+            }
+        )
     st.dataframe(rows, hide_index=True)
     if table.domain.constraints:
         broken_counts = _rows_breaking_constraints(table)
         lines = [
-            {"constraint": printable_text(c.description), "rows that break it": count} for c, count in broken_counts
+            {"constraint": printable_text(c.description), "rows that break it": count}
+            for c, count in broken_counts
         ]
         st.dataframe(lines, hide_index=True)
         st.caption("They are counted as they are. No synthetic row is like them.")
@@ -66,6 +89,8 @@ def _rows_breaking_constraints(table: Table) -> list[tuple[Constraint, int]]:
     if table.large_table is not None:
         counts = table.counts.get(table.domain.names)
         return [] if counts is None else count_violations(table.domain, counts)
-    constrained_names = {name for constraint in table.domain.constraints for name in constraint.columns}
+    constrained_names = {
+        name for constraint in table.domain.constraints for name in constraint.columns
+    }
     names = tuple(name for name in table.domain.names if name in constrained_names)
     return table.domain.project(names).count_violations(table.encoded_rows(names))

@@ -47,7 +47,8 @@ from ..session.schema_share import SchemaTrial
 REAL_ROWS_JOB = "beside-the-trial"  # its name in a session
 REAL_ROWS = "real rows (do not publish)"
 NO_RELEASE_TEXT = (
-    "A trial is no release. Its noise can be repeated, so someone who knows its number can take it off again. It uses "
+    "A trial is no release. Its noise can be repeated, so someone who knows its number can take "
+    "it off again. It uses "
     "no budget. What it finds uses real data"
 )
 COUNTS_AS_VIEWED_TEXT = ", and this session counts as having looked at the table"
@@ -65,13 +66,16 @@ def draw_measurement_panel(current: Table, try_slot: DeltaGenerator | None) -> N
     if is_inferred and is_stakeholder_view():
         return
     draw_heading(
-        "What measuring costs, before anything is measured", Provenance.REAL_DATA if is_inferred else Provenance.PUBLIC
+        "What measuring costs, before anything is measured",
+        Provenance.REAL_DATA if is_inferred else Provenance.PUBLIC,
     )
     n, rows_per_person = current.n, current.unit.most_rows
     epsilon_container, delta_container, share_container = st.columns(3)
     with epsilon_container:
         budget = parameter_widgets.budget_sliders(delta_container)
-    default_share = choose_schema_share(partial_schema.unknown_columns, None, n, rows_per_person, budget).fraction
+    default_share = choose_schema_share(
+        partial_schema.unknown_columns, None, n, rows_per_person, budget
+    ).fraction
     with share_container:
         selected_part = share_slider(default_share)
     schema_part, column_count = (
@@ -79,15 +83,20 @@ def draw_measurement_panel(current: Table, try_slot: DeltaGenerator | None) -> N
         len(partial_schema.unknown_columns),
     )
     st.caption(
-        f"From {n:,} rows, {column_count} column{'s' * (column_count > 1)} to be measured and their kinds"
-        + ", which were guessed from the data" * is_inferred
-        + f". No value is read. Of the budget {schema_part:.1%} is the schema's, {1 - schema_part:.1%} is left for "
+        f"From {n:,} rows, {column_count} column{'s' * (column_count > 1)} to be measured and "
+        "their kinds"
+        + ", which were guessed from the data"
+        * is_inferred
+        + f". No value is read. Of the budget {schema_part:.1%} is the schema's, "
+        f"{1 - schema_part:.1%} is left for "
         "the algorithm."
     )
     key = partial_schema.unknown_columns, n, rows_per_person, budget, schema_part
     column_costs.draw_column_costs(
         session().memoize(
-            "schema-plan", key, lambda: _cost_rows(partial_schema, n, rows_per_person, budget, schema_part)
+            "schema-plan",
+            key,
+            lambda: _cost_rows(partial_schema, n, rows_per_person, budget, schema_part),
         )
     )
     if not is_stakeholder_view():
@@ -102,7 +111,9 @@ def _cost_rows(
     """A line for every open column; at δ = 0 those that cannot be measured say so, and cost nothing."""
 
     def plan_columns(columns: Sequence[UnknownColumn]) -> SchemaPlan:
-        division = divide_budget(budget, schema_part, has_categories=any(c.is_categorical for c in columns))
+        division = divide_budget(
+            budget, schema_part, has_categories=any(c.is_categorical for c in columns)
+        )
         return plan_schema(columns, n, rows_per_person, division, exact=False)
 
     try:
@@ -112,7 +123,9 @@ def _cost_rows(
     except InputError as error:
         if budget.delta:
             raise
-        measurable_columns = [column for column in partial_schema.unknown_columns if not column.is_categorical]
+        measurable_columns = [
+            column for column in partial_schema.unknown_columns if not column.is_categorical
+        ]
         return column_costs.column_cost_rows(
             partial_schema.unknown_columns,
             plan_columns(measurable_columns) if measurable_columns else None,
@@ -120,14 +133,23 @@ def _cost_rows(
         )
 
 
-def _draw_try_button(partial_schema: PartialSchema, try_slot: DeltaGenerator, budget: Budget) -> None:
+def _draw_try_button(
+    partial_schema: PartialSchema, try_slot: DeltaGenerator, budget: Budget
+) -> None:
     """Draw the button that tries the measurement."""
     with try_slot, inline_container(key="try-it"):
         column_count = len(partial_schema.unknown_columns)
-        columns_text = f"{column_count} column{'s' * (column_count > 1)} to be measured privately. Its cost is below."
-        is_impossible = budget.delta == 0 and any(column.is_categorical for column in partial_schema.unknown_columns)
+        columns_text = (
+            f"{column_count} column{'s' * (column_count > 1)} to be measured "
+            "privately. Its cost is below."
+        )
+        is_impossible = budget.delta == 0 and any(
+            column.is_categorical for column in partial_schema.unknown_columns
+        )
         st.markdown(
-            "At δ = 0 some of these columns cannot be measured: see below." if is_impossible else columns_text,
+            "At δ = 0 some of these columns cannot be measured: see below."
+            if is_impossible
+            else columns_text,
             width="stretch",
         )
         st.button(
@@ -158,18 +180,23 @@ def _draw_trial(current: Table, budget: Budget, selected_part: float | None) -> 
 
 
 @hide_in_stakeholder_view
-def _draw_trial_results(current: Table, trial: SchemaTrial, budget: Budget, selected_part: float | None) -> None:
+def _draw_trial_results(
+    current: Table, trial: SchemaTrial, budget: Budget, selected_part: float | None
+) -> None:
     """Draw what the last trial found, column by column."""
     draw_heading("What the trial found", Provenance.REAL_DATA, glossary_tooltip("trial"))
     st.caption(trial.summary)
     if (trial.division.budget, trial.budget_share) != (budget, selected_part):
-        st.caption("The sliders were moved since: try it again, to see what a release there would find.")
+        st.caption(
+            "The sliders were moved since: try it again, to see what a release there would find."
+        )
     real_rows = _real_rows_if_requested(current)
     rows = [
         {
             "column": printable_text(measured_column.column.name),
             "found": f"{'⚠ ' * measured_column.found_nothing}{measured_column.description}",
-            "values": f"{measured_column.column.size:,}: {join_first_texts(measured_column.column.labels, 200)}",
+            "values": f"{measured_column.column.size:,}: "
+            f"{join_first_texts(measured_column.column.labels, 200)}",
         }
         | ({REAL_ROWS: real_rows.get(measured_column.column.name, "")} if real_rows else {})
         for measured_column in trial.measured_schema.findings
@@ -191,7 +218,9 @@ def _start_trial() -> None:
         if target.partial_schema is None:
             raise InputError("the schema is not complete, or nothing of it is to be measured")
         n, rows_per_person = target.n, target.unit.most_rows
-        share = choose_schema_share(target.partial_schema.unknown_columns, selected_part, n, rows_per_person, budget)
+        share = choose_schema_share(
+            target.partial_schema.unknown_columns, selected_part, n, rows_per_person, budget
+        )
         division = divide_budget(budget, share.fraction, has_categories=share.has_categories)
         measured_schema = measure_schema_with_seed(
             target.partial_schema,
@@ -227,24 +256,38 @@ def _real_rows_if_requested(current: Table) -> dict[str, str]:
     session().mark_viewed(current)
     read_rows = partial(_describe_real_columns, current, current.partial_schema.unknown_columns)  # type: ignore[union-attr]
     return (
-        job_result(REAL_ROWS_JOB, current.version, THREAD_KIND, read_rows, "Read them again", MAX_CONCURRENT_JOBS) or {}
+        job_result(
+            REAL_ROWS_JOB,
+            current.version,
+            THREAD_KIND,
+            read_rows,
+            "Read them again",
+            MAX_CONCURRENT_JOBS,
+        )
+        or {}
     )
 
 
-def _describe_real_columns(current: Table, columns: Sequence[UnknownColumn], job: ThreadJob) -> dict[str, str]:
+def _describe_real_columns(
+    current: Table, columns: Sequence[UnknownColumn], job: ThreadJob
+) -> dict[str, str]:
     """Return by column what its real rows hold: values, or round bounds, as they would be read off."""
     text_by_column = {}
     for position, column in enumerate(columns):
         job.report_progress(position / len(columns), "What is in the real rows")
         try:
-            entry = infer_column_from_data(column.name, current.column_cells(column.name), column.kind, column.read)
+            entry = infer_column_from_data(
+                column.name, current.column_cells(column.name), column.kind, column.read
+            )
         except InputError as error:
             text_by_column[column.name] = str(error).partition(": ")[2]
             continue
         values = entry.get("values")
         bounds = entry.get("edges") or [entry.get("low"), entry.get("high")]
         text = (
-            f"{len(values):,} values: {join_first_texts(values, 200)}" if values else f"{bounds[0]:g} to {bounds[-1]:g}"
+            f"{len(values):,} values: {join_first_texts(values, 200)}"
+            if values
+            else f"{bounds[0]:g} to {bounds[-1]:g}"
         )
         text_by_column[column.name] = text
     return text_by_column

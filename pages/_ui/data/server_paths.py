@@ -1,6 +1,7 @@
 """Which files of this machine a page may read: any a person names on their own, on a server for others one folder's.
 
-A folder is what its owner set up; whatever a name says, and wherever a link in it leads, nothing outside of it is read.
+A folder is what its owner set up; whatever a name says, and wherever a link in it leads, nothing
+outside of it is read.
 """
 
 import os
@@ -43,7 +44,9 @@ def list_table_names(root: Path) -> list[str]:
             names = sorted(entry.name for entry in entries if _is_showable_name(entry.name))
     except OSError:
         return []
-    return [name for name in names if _is_table(root / name) and _is_inside(root / name, root)][:MAX_LISTED_FILES]
+    return [name for name in names if _is_table(root / name) and _is_inside(root / name, root)][
+        :MAX_LISTED_FILES
+    ]
 
 
 def resolve_table_path(requested: str) -> tuple[Path, Path | None]:
@@ -54,14 +57,17 @@ def resolve_table_path(requested: str) -> tuple[Path, Path | None]:
             raise InputError(f"{printable_text(requested)}: {OUTSIDE_FOLDER_TEXT}")
         return root / requested, root
     if is_public_host():
-        raise InputError("tables on this server are read only where its owner has set up a folder of them")
+        raise InputError(
+            "tables on this server are read only where its owner has set up a folder of them"
+        )
     try:
         path = Path(requested).expanduser()
     except RuntimeError:  # of somebody who is not known here
         path = Path(requested)
     if not path.is_absolute():
         raise InputError(
-            f"{printable_text(requested) or 'nothing'} is no whole path: begin with {Path.home().anchor} or ~"
+            f"{printable_text(requested) or 'nothing'} is no whole path: begin with "
+            f"{Path.home().anchor} or ~"
         )
     return path, None
 
@@ -113,14 +119,17 @@ def check_folder_size(path: Path, progress: Callable[[], object]) -> None:
         file_count += len(folders) + len(files)
         if file_count > MAX_FOLDER_FILES:
             raise InputError(
-                f"more than {MAX_FOLDER_FILES:,} files and folders lie in it; name a folder of Parquet files"
+                f"more than {MAX_FOLDER_FILES:,} files and folders lie in it; name a folder of "
+                "Parquet files"
             )
 
 
 def _stat_without_links(path: Path, root: Path) -> os.stat_result:
     """What stands in a folder where a path leads, step by step from the folder down and over no link."""
     top = root.resolve(strict=True)
-    *parent_names, last = path.resolve(strict=True).relative_to(top).parts  # ValueError for what leads out of it
+    *parent_names, last = (
+        path.resolve(strict=True).relative_to(top).parts
+    )  # ValueError for what leads out of it
     if os.open not in os.supports_dir_fd:
         return os.lstat(top.joinpath(*parent_names, last))
     folder_fd = os.open(top, os.O_RDONLY | os.O_DIRECTORY)

@@ -30,7 +30,10 @@ MAX_FIRST_ROWS, MAX_FIRST_CELLS = (
     100_000,
     4_000_000,
 )  # rows of a large table, and their cells, that guesses look at: at the most
-COLUMNS_PER_READ, LENGTH_SAMPLE_ROWS = 32, 1000  # columns that are read at once; rows whose lengths are measured
+COLUMNS_PER_READ, LENGTH_SAMPLE_ROWS = (
+    32,
+    1000,
+)  # columns that are read at once; rows whose lengths are measured
 TEXT_EXTENSIONS = (".csv", ".tsv", ".txt")
 EXAMPLE_PATH = "/home/you/people.csv"
 EXTENSIONS_TEXT = ", ".join(TABLE_ENDINGS)
@@ -50,8 +53,12 @@ def draw_server_tables() -> None:
         if root is None:
             key = PATH_WIDGET_KEY
             input_container.text_input(
-                "Path of a file on this machine, or of a folder of Parquet files", key=PATH_WIDGET_KEY, placeholder=EXAMPLE_PATH,
-                max_chars=MAX_PATH_CHARS, autocomplete="off", persist_state="session",
+                "Path of a file on this machine, or of a folder of Parquet files",
+                key=PATH_WIDGET_KEY,
+                placeholder=EXAMPLE_PATH,
+                max_chars=MAX_PATH_CHARS,
+                autocomplete="off",
+                persist_state="session",
                 help=f"A file that ends in {EXTENSIONS_TEXT}. What is large is read in parts.",
             )
         else:
@@ -65,7 +72,11 @@ def draw_server_tables() -> None:
                 persist_state="session",
             )
         input_container.button(
-            "Read it", key="read-server", icon=":material/input:", on_click=start_reading_server_table, args=(key,)
+            "Read it",
+            key="read-server",
+            icon=":material/input:",
+            on_click=start_reading_server_table,
+            args=(key,),
         )
 
 
@@ -82,17 +93,23 @@ def start_reading_server_table(key: str, format: TextFormat | None = None) -> No
         start_table_upload(partial(_read_server_table, path, root, format=format))
 
 
-def _read_server_table(path: Path, root: Path | None, job: ThreadJob, format: TextFormat | None = None) -> Table:
+def _read_server_table(
+    path: Path, root: Path | None, job: ThreadJob, format: TextFormat | None = None
+) -> Table:
     """The table at a path, as from an upload; what is too large for that is read in parts."""
     with hide_path_in_errors(path):
         if path.is_dir():
-            server_paths.check_folder_size(path, lambda: job.report_progress(0.0, "The folder is searched"))
+            server_paths.check_folder_size(
+                path, lambda: job.report_progress(0.0, "The folder is searched")
+            )
         if _should_read_in_parts(path):
             return _table_in_parts(path, root, job, format)
     with server_paths.open_unchanging_file(path, root) as file:
         loaded_table = load_file(path.name, file, job, format)
     return table_from_loaded(
-        replace(loaded_table, how=f"{loaded_table.description}, on {server_label()}"), path.name, job
+        replace(loaded_table, how=f"{loaded_table.description}, on {server_label()}"),
+        path.name,
+        job,
     )
 
 
@@ -108,7 +125,9 @@ def _should_read_in_parts(path: Path) -> bool:
     return source.rows * len(source.columns) > MAX_UPLOADED_CELLS
 
 
-def _table_in_parts(path: Path, root: Path | None, job: ThreadJob, format: TextFormat | None) -> Table:
+def _table_in_parts(
+    path: Path, root: Path | None, job: ThreadJob, format: TextFormat | None
+) -> Table:
     """A table of which the first rows are read, to guess by."""
     job.report_progress(0.0, "The first rows are read")
     if format is None and path.suffix.lower() in TEXT_EXTENSIONS and path.is_file():
@@ -132,10 +151,15 @@ def _table_in_parts(path: Path, root: Path | None, job: ThreadJob, format: TextF
         raise InputError("has no rows")
     is_parquet = isinstance(source, ParquetSource)
     large_table = LargeTable(
-        source, source.rows if isinstance(source, ParquetSource) else _estimate_row_count(path, first_rows), is_parquet
+        source,
+        source.rows if isinstance(source, ParquetSource) else _estimate_row_count(path, first_rows),
+        is_parquet,
     )
     format_words = "Parquet" if is_parquet else f"text, {format.description}"
-    how = f"{format_words}, in parts, on {server_label()}; guesses look at the first {len(first_rows):,} rows"
+    how = (
+        f"{format_words}, in parts, on {server_label()}; guesses look at the first "
+        f"{len(first_rows):,} rows"
+    )
     return table_from_loaded(LoadedTable(first_rows, how, format), path.name, job, large_table)
 
 
@@ -147,7 +171,9 @@ def _read_first_rows(source: ParquetSource | TextSource) -> pd.DataFrame:
         names = source.columns[start : start + COLUMNS_PER_READ]
         chunk = next((c for c in source.chunks(names) if c.rows), None)
         cells = (
-            {name: chunk.cells(name).head(max_rows) for name in names} if chunk is not None else dict.fromkeys(names)
+            {name: chunk.cells(name).head(max_rows) for name in names}
+            if chunk is not None
+            else dict.fromkeys(names)
         )
         parts.append(pd.DataFrame(cells, columns=pd.Index(names)))
     return pd.concat(parts, axis=1)
@@ -157,6 +183,7 @@ def _estimate_row_count(path: Path, first_rows: pd.DataFrame) -> int:
     """How many rows a text has, by its size and the length of the first ones."""
     sample_rows = first_rows.head(LENGTH_SAMPLE_ROWS)
     length = sum(
-        int(pd.Series(sample_rows[name]).astype(str).str.len().sum()) + len(sample_rows) for name in sample_rows.columns
+        int(pd.Series(sample_rows[name]).astype(str).str.len().sum()) + len(sample_rows)
+        for name in sample_rows.columns
     )
     return max(1, round(path.stat().st_size * len(sample_rows) / max(length, 1)))

@@ -20,7 +20,15 @@ from ..jobs.table_changes import (
     start_schema_change,
     store_schema_problem,
 )
-from ..session import Table, escape_markdown, is_public_host, printable_text, server_label, table, whole_table
+from ..session import (
+    Table,
+    escape_markdown,
+    is_public_host,
+    printable_text,
+    server_label,
+    table,
+    whole_table,
+)
 from ..session.current_table import SAMPLES, sync_widget_value, use_sample
 from ..session.session import forget_table
 from . import server_tables
@@ -28,24 +36,33 @@ from .file_reading import start_reading_upload
 
 FILE_GONE_TEXT = "The file is no longer at hand. Choose it again."
 UPLOAD_STORAGE_TEXT = (
-    "An upload stays in {here}'s memory for this session. It goes within two minutes after you close the tab. "
-    "Parts of large uploads may pass through a temporary file that no other program sees. What you type about its "
+    "An upload stays in {here}'s memory for this session. It goes within two minutes after you "
+    "close the tab. "
+    "Parts of large uploads may pass through a temporary file that no other program sees. What "
+    "you type about its "
     "columns is kept in your browser."
 )
 IN_PARTS_STORAGE_TEXT = (
-    "This table stays where it lies on {here}. Its first rows and its counts are kept in memory for "
+    "This table stays where it lies on {here}. Its first rows and its counts are kept in memory "
+    "for "
     "this session. They go within two minutes after you close the tab."
 )
-WRITTEN_KEY = "_constraints-written"  # what the table said when it was written into the field, and into which
+WRITTEN_KEY = (
+    "_constraints-written"  # what the table said when it was written into the field, and into which
+)
 LINE_BREAK_TEXTS = {False: "Read each line as a row", True: "Allow line breaks inside values"}
 FORMAT_CHOICES = (
     ("encoding", "Read as {}", ENCODING_NAMES),
     ("delimiter", "Separate by {}", DELIMITER_NAMES),
     ("line_breaks", "{}", LINE_BREAK_TEXTS),
 )
-CONSTRAINTS_EXAMPLE = '[{"order": ["first_year", "last_year"]}, {"impossible": {"age": {"to": 14}, "married": "yes"}}]'
+CONSTRAINTS_EXAMPLE = (
+    '[{"order": ["first_year", "last_year"]}, {"impossible": {"age": {"to": '
+    '14}, "married": "yes"}}]'
+)
 CONSTRAINTS_HELP = (
-    'What everybody knows: {"order": ["start", "end"]}, numbers that never fall; {"impossible": {"age": {"to": 14}, '
+    'What everybody knows: {"order": ["start", "end"]}, numbers that never fall; {"impossible": '
+    '{"age": {"to": 14}, '
     '"married": "yes"}}, values that never occur together; {"within": ["city", "county"], "which": {"Lyon": "Rhône"}}. '
     "No synthetic row breaks one. A real row that does is counted as it is."
 )
@@ -57,17 +74,29 @@ def choose_table() -> Table:
     title_by_sample = {name: title for name, (title, _) in SAMPLES.items()}
     with inline_container(key="choose"):
         st.file_uploader(
-            "Upload a table", ["csv", "tsv", "txt", "xlsx", "parquet"], key="upload", on_change=_take_upload,
-            help=UPLOAD_STORAGE_TEXT.format(here=server_label()), label_visibility="collapsed",
+            "Upload a table",
+            ["csv", "tsv", "txt", "xlsx", "parquet"],
+            key="upload",
+            on_change=_take_upload,
+            help=UPLOAD_STORAGE_TEXT.format(here=server_label()),
+            label_visibility="collapsed",
         )
         with st.popover("Take a sample", type="tertiary"):
-            st.selectbox("Sample", list(SAMPLES), None, title_by_sample.get, key="sample", on_change=_take_sample)
+            st.selectbox(
+                "Sample",
+                list(SAMPLES),
+                None,
+                title_by_sample.get,
+                key="sample",
+                on_change=_take_sample,
+            )
         server_tables.draw_server_tables()
         if table().uploaded:
             st.button("Forget my table", on_click=forget_table, type="tertiary")
     if is_public_host():
         st.warning(
-            "This server can be reached by others, and whoever runs it can see what you upload. Upload only what "
+            "This server can be reached by others, and whoever runs it can see what you upload. "
+            "Upload only what "
             "may be shared with them; for private tables run the app on your own machine."
         )
     with st.container():  # so that what is below keeps its place
@@ -85,12 +114,21 @@ def _take_sample() -> None:
 
 def draw_format_choices(current: Table) -> None:
     """Other ways to read a text file, one click each."""
-    st.caption("If that is wrong, one click reads the file again. Its columns are then guessed anew.")
+    st.caption(
+        "If that is wrong, one click reads the file again. Its columns are then guessed anew."
+    )
     with st.container(horizontal=True):
         for name, label, text_by_value in FORMAT_CHOICES:
-            for value in (value for value in text_by_value if value != getattr(current.text_format, name)):
+            for value in (
+                value for value in text_by_value if value != getattr(current.text_format, name)
+            ):
                 button_text = label.format(text_by_value[value])
-                st.button(button_text, key=f"again-{button_text}", on_click=_read_again, args=(name, value))
+                st.button(
+                    button_text,
+                    key=f"again-{button_text}",
+                    on_click=_read_again,
+                    args=(name, value),
+                )
 
 
 def _read_again(name: str, value: Any) -> None:
@@ -100,7 +138,9 @@ def _read_again(name: str, value: Any) -> None:
         replace(current.text_format, **{name: value}),
         (server_tables.PATH_WIDGET_KEY, server_tables.FILE_WIDGET_KEY),
     )
-    matching_keys = [key for key in keys if Path(st.session_state.get(key) or "").name == current.name]
+    matching_keys = [
+        key for key in keys if Path(st.session_state.get(key) or "").name == current.name
+    ]
     if getattr(uploaded, "name", None) == current.name:
         start_reading_upload(uploaded.name, uploaded, format)
     elif matching_keys:
@@ -147,23 +187,35 @@ def _take_schema(key: str) -> None:
 def draw_schema_download(current: Table) -> None:
     """The schema as a file."""
     text = json.dumps(current.schema, indent=2, ensure_ascii=False)
-    st.download_button("Save (schema.json)", text, "schema.json", "application/json", on_click="ignore")
+    st.download_button(
+        "Save (schema.json)", text, "schema.json", "application/json", on_click="ignore"
+    )
 
 
 def draw_constraints_editor(current: Table) -> None:
     """What cannot occur together, as a JSON list."""
     key = f"constraints-{current.identity}"
-    if key not in st.session_state or st.session_state.get(WRITTEN_KEY) != (key, current.constraints):
+    if key not in st.session_state or st.session_state.get(WRITTEN_KEY) != (
+        key,
+        current.constraints,
+    ):
         sync_widget_value(
             key, _format_constraints(current.constraints)
         )  # not what was refused: a person goes on from there
         st.session_state[WRITTEN_KEY] = key, current.constraints
     st.text_area(
-        "Impossible combinations: constraints, as a JSON list", height="content",
-        key=key, placeholder=CONSTRAINTS_EXAMPLE, help=CONSTRAINTS_HELP, on_change=_store_constraints, args=(key,),
+        "Impossible combinations: constraints, as a JSON list",
+        height="content",
+        key=key,
+        placeholder=CONSTRAINTS_EXAMPLE,
+        help=CONSTRAINTS_HELP,
+        on_change=_store_constraints,
+        args=(key,),
     )
     if current.domain is not None and current.domain.constraints:
-        constraints_text = printable_text("; ".join(c.description for c in current.domain.constraints))
+        constraints_text = printable_text(
+            "; ".join(c.description for c in current.domain.constraints)
+        )
         st.caption(escape_markdown(f"Impossible combinations: {constraints_text}.", 400))
 
 
@@ -171,7 +223,9 @@ def _store_constraints(key: str) -> None:
     try:
         constraints = json.loads(st.session_state[key] or "[]")
     except (json.JSONDecodeError, RecursionError) as error:
-        store_schema_problem(whole_table(), f"the constraints are no JSON list: {getattr(error, 'msg', 'too deep')}")
+        store_schema_problem(
+            whole_table(), f"the constraints are no JSON list: {getattr(error, 'msg', 'too deep')}"
+        )
     else:
         start_schema_change(lambda target, _: target.set_constraints(constraints))
 

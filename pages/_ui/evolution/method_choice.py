@@ -10,7 +10,13 @@ from dpcore.core.parameters import build_from_texts
 from dpcore.problems.regions import build_box, read_point_rows
 
 from ..charts import evolution_charts
-from ..components import draw_heading, hide_in_stakeholder_view, inline_container, parameter_widgets, result_panels
+from ..components import (
+    draw_heading,
+    hide_in_stakeholder_view,
+    inline_container,
+    parameter_widgets,
+    result_panels,
+)
 from ..jobs import FINAL_STEP_ONLY, PlannedRun, RunGroup, tab_run_group, wait_or_draw_progress
 from ..session import Table, escape_markdown, persistent_widget_args, printable_text
 from .table_evolution import available_table
@@ -35,21 +41,35 @@ def draw_method_choice() -> None:
     columns = {c.name: c for c in table.domain.columns if not c.values}  # type: ignore[union-attr]
     if len(columns) < 2:
         st.info(
-            "Places need two columns of numbers with public bounds, such as latitude and longitude. This table has "
+            "Places need two columns of numbers with public bounds, such as latitude and "
+            "longitude. This table has "
             "fewer. Bring one that has them on the Data page, or take the invented census."
         )
         return
     with st.container(border=True, key="choice-settings"):
         left_column, middle_column, right_column = st.columns(3)
         names = left_column.multiselect(
-            "Columns that say where", list(columns), list(columns)[:2], max_selections=3, format_func=printable_text,
-            key=f"choice-{hash(tuple(columns))}", **persistent_widget_args(),
+            "Columns that say where",
+            list(columns),
+            list(columns)[:2],
+            max_selections=3,
+            format_func=printable_text,
+            key=f"choice-{hash(tuple(columns))}",
+            **persistent_widget_args(),
         )
         with middle_column:
             budget = parameter_widgets.budget_sliders(right_column)
         with inline_container():
-            pressed = st.button("Compare them", type="primary", icon=":material/play_arrow:", disabled=len(names) < 2)
-            runs_text = f"{len(METHODS) - 1} methods run {RUNS_PER_METHOD} times each, random points are drawn once"
+            pressed = st.button(
+                "Compare them",
+                type="primary",
+                icon=":material/play_arrow:",
+                disabled=len(names) < 2,
+            )
+            runs_text = (
+                f"{len(METHODS) - 1} methods run {RUNS_PER_METHOD} times each, random "
+                "points are drawn once"
+            )
             st.caption(escape_markdown(f"Protects {table.unit.description}. {runs_text}.", 300))
     run_group = tab_run_group("choice")
     if pressed:
@@ -58,10 +78,12 @@ def draw_method_choice() -> None:
         st.info("Which method brings invented points nearest to yours? Press the button.")
         return
     if run_group.requested[0] != table.version:
-        st.warning("What is shown below is of another table or schema. Press the button to renew it.")
-    if (wait_or_draw_progress(run_group, "choice", redraw_count=len(METHODS)) and run_group.results) or len(
-        run_group.results
-    ) >= len(METHODS):
+        st.warning(
+            "What is shown below is of another table or schema. Press the button to renew it."
+        )
+    if (
+        wait_or_draw_progress(run_group, "choice", redraw_count=len(METHODS)) and run_group.results
+    ) or len(run_group.results) >= len(METHODS):
         _draw_ranking(run_group)
 
 
@@ -92,7 +114,9 @@ def _scale_to_unit_interval(column: Column, cells: pd.Series) -> np.ndarray:
 def _draw_ranking(run_group: RunGroup) -> None:
     names, n, budget = run_group.context
     ordered = sorted(run_group.results, key=lambda result_pair: [*METHODS].index(result_pair[0]))
-    frame = pd.DataFrame([{"method": method, **result.summary["final"]} for method, result in ordered])
+    frame = pd.DataFrame(
+        [{"method": method, **result.summary["final"]} for method, result in ordered]
+    )
     scores = frame.rename(columns={"w1_error": ERROR_BOUND_COLUMN})
     draw_heading(f"Nearest to the real points: {scores.groupby('method')['w1'].mean().idxmin()}")
     result_panels.draw_chart_panel(
@@ -102,7 +126,8 @@ def _draw_ranking(run_group: RunGroup) -> None:
         "choice",
     )
     st.caption(
-        "Distance: how far points must move on average (W1), as a share of a column's range. It is nearly exact up to "
+        "Distance: how far points must move on average (W1), as a share of a column's range. It "
+        "is nearly exact up to "
         "2,000 different points. More points are put into 800 groups; ± says what that may change."
     )
 
@@ -113,11 +138,17 @@ def ranking_sentence(scores: pd.DataFrame, d: int, n: int, budget: Budget) -> st
     means, error_bounds = groups["w1"].mean().sort_values(), groups[ERROR_BOUND_COLUMN].mean()
     distance_texts = {
         name: f"{value:.2%}"
-        + (f" ± {format_percentage_points(error_bounds[name])}%" if error_bounds[name] > value / 1000 else "")
+        + (
+            f" ± {format_percentage_points(error_bounds[name])}%"
+            if error_bounds[name] > value / 1000
+            else ""
+        )
         for name, value in means.items()
     }
     best, second = (str(name) for name in means.index[:2])
-    other_methods = ", ".join(f"{name} {value}" for name, value in distance_texts.items() if name != best)
+    other_methods = ", ".join(
+        f"{name} {value}" for name, value in distance_texts.items() if name != best
+    )
     sentence = f"Of {n:,} points in {d} columns at ε = {budget.epsilon:g}, {best} is nearest: "
     sentence += f"{distance_texts[best]} of a column's range away. {other_methods}."
     if means[second] - means[best] < max(
@@ -125,14 +156,24 @@ def ranking_sentence(scores: pd.DataFrame, d: int, n: int, budget: Budget) -> st
     ):
         return (
             sentence
-            + " Repeats, or what the distances may be off by, differ more, so either of the best two will serve."
+            + " Repeats, or what the distances may be off by, differ more, so either of the best "
+            "two will serve."
         )
     if best == GRID:
         return (
-            sentence + " Use the grid where it can be listed. Evolution pays where none can be, as for images or texts."
+            sentence
+            + " Use the grid where it can be listed. Evolution pays where none can be, as for "
+            "images or texts."
         )
     if best == PE:
-        return sentence + " Evolution wins: the boxes of a grid are too large for these columns and this budget."
+        return (
+            sentence
+            + " Evolution wins: the boxes of a grid are too large for these columns and this "
+            "budget."
+        )
     if best == RANDOM:
-        return sentence + " The budget is too small for any of them: noise alone decided where points went."
+        return (
+            sentence
+            + " The budget is too small for any of them: noise alone decided where points went."
+        )
     return sentence

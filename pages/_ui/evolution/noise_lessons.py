@@ -11,7 +11,13 @@ from dpcore.core.numbers import format_short_number
 from dpcore.privacy.accounting import conversions, equal_threshold_spend
 
 from ..charts.figure_frame import line_chart
-from ..components import ADDRESS_WIDGET_ARGS, EPSILON_OPTIONS, draw_chart_panel, draw_heading, format_setting
+from ..components import (
+    ADDRESS_WIDGET_ARGS,
+    EPSILON_OPTIONS,
+    draw_chart_panel,
+    draw_heading,
+    format_setting,
+)
 from ..components.parameter_widgets import DELTA_OPTIONS
 from ..lessons.lesson import Lesson, draw_prediction
 from ..lessons.lesson_answers import LessonFinding, Medians, nearest_mark_index
@@ -24,7 +30,8 @@ def decide_printed_delta(_medians: Medians) -> LessonFinding:
     printed = theory.printed_partition_noise(epsilon=1.0, delta=1e-4)
     ratio = math.exp(conversions.gdp_log_delta(1.0, math.sqrt(2) / printed)) / 1e-4
     return LessonFinding(
-        nearest_mark_index(ratio, (1, 2, 40)), f"It keeps {1e-4 * ratio:.2g}, {ratio:.2g} times what is claimed."
+        nearest_mark_index(ratio, (1, 2, 40)),
+        f"It keeps {1e-4 * ratio:.2g}, {ratio:.2g} times what is claimed.",
     )
 
 
@@ -32,26 +39,38 @@ def decide_forgotten_rounds(_medians: Medians) -> LessonFinding:
     """Return the ε of all rounds together at ε = 1 each: 1, √14, or the 14 that a plain sum says."""
     composed_epsilon = conversions.pure_composition_epsilon(1.0, ROUNDS, 1e-4)
     sentence = f"At δ = 10⁻⁴ all {ROUNDS} steps together keep ε = {composed_epsilon:.3g} at best."
-    return LessonFinding(nearest_mark_index(composed_epsilon, (1, math.sqrt(ROUNDS), ROUNDS)), sentence)
+    return LessonFinding(
+        nearest_mark_index(composed_epsilon, (1, math.sqrt(ROUNDS), ROUNDS)), sentence
+    )
 
 
 PARTITION_LESSON = Lesson(
     "Noise as Algorithm 5 prints it",
-    "Algorithm 5 (PSMM) adds Gaussian noise of variance log(1/δ)/ε² to its counts and says (ε, δ). At ε = 1 and δ = "
+    "Algorithm 5 (PSMM) adds Gaussian noise of variance log(1/δ)/ε² to its counts and says (ε, "
+    "δ). At ε = 1 and δ = "
     "10⁻⁴, what δ does that noise keep in truth?",
     ("10⁻⁴, as printed", "About 2 times as much", "About 40 times as much"),
     decide_printed_delta,
-    "One replaced person moves two counts, so the counts move by √2; and the variance of a Gaussian must carry the "
-    "constants that a proof up to constants leaves out. The exact standard deviation is √2/μ*; that is what runs here.",
+    "One replaced person moves two counts, so the counts move by √2; and the variance of a "
+    "Gaussian must carry the "
+    "constants that a proof up to constants leaves out. The exact standard deviation is √2/μ*; "
+    "that is what runs here.",
 )
 COMPOSITION_LESSON = Lesson(
     "Noise that forgets its steps",
-    "Appendix E draws Laplace noise for (ε, δ) in every one of its T steps, as if it were the only one. At ε = 1 and "
+    "Appendix E draws Laplace noise for (ε, δ) in every one of its T steps, as if it were the "
+    "only one. At ε = 1 and "
     "14 steps, as for n = 1000, what ε do all steps together keep?",
-    ("Still 1: a threshold hides the rest", "About 4, the square root of the steps", "Far more than 4"),
+    (
+        "Still 1: a threshold hides the rest",
+        "About 4, the square root of the steps",
+        "Far more than 4",
+    ),
     decide_forgotten_rounds,
-    "Every step answers a new question about the same people, so its cost adds up. Half of δ is kept for the "
-    "thresholds of all steps. Composed optimally, each step may use only a small ε₀. Here post = “laplace” does so.",
+    "Every step answers a new question about the same people, so its cost adds up. Half of δ is "
+    "kept for the "
+    "thresholds of all steps. Composed optimally, each step may use only a small ε₀. Here post = "
+    "“laplace” does so.",
 )
 
 
@@ -60,10 +79,20 @@ def draw_lessons() -> None:
     with st.container(border=True, key="lesson-settings"):
         left_column, right_column = st.columns(2)
         epsilon = left_column.select_slider(
-            "ε, as claimed", EPSILON_OPTIONS, 1.0, format_setting, key="lesson-epsilon", **ADDRESS_WIDGET_ARGS
+            "ε, as claimed",
+            EPSILON_OPTIONS,
+            1.0,
+            format_setting,
+            key="lesson-epsilon",
+            **ADDRESS_WIDGET_ARGS,
         )
         delta = right_column.select_slider(
-            "δ, as claimed", DELTA_OPTIONS[1:], 1e-4, format_setting, key="lesson-delta", **ADDRESS_WIDGET_ARGS
+            "δ, as claimed",
+            DELTA_OPTIONS[1:],
+            1e-4,
+            format_setting,
+            key="lesson-delta",
+            **ADDRESS_WIDGET_ARGS,
         )
     if draw_prediction(PARTITION_LESSON):
         _draw_partition_lesson(epsilon, delta)
@@ -79,14 +108,25 @@ def _draw_partition_lesson(epsilon: float, delta: float) -> None:
         printed = theory.printed_partition_noise(epsilon=epsilon, delta=claimed)
         exact = math.sqrt(2) / conversions.gdp_mu(epsilon, claimed)
         true = math.exp(conversions.gdp_log_delta(epsilon, math.sqrt(2) / printed))
-        lines.append({"claimed δ": claimed, "printed noise": printed, "true δ": true, "corrected noise": exact})
+        lines.append(
+            {
+                "claimed δ": claimed,
+                "printed noise": printed,
+                "true δ": true,
+                "corrected noise": exact,
+            }
+        )
     frame = pd.DataFrame(lines)
     table_row = frame[frame["claimed δ"] == delta].iloc[0]
     lines = {"true δ": "printed noise", "claimed δ": "corrected noise"}
-    figure = line_chart(frame, "claimed δ", lines, ("δ that is claimed", "δ that is kept"), log="xy")
+    figure = line_chart(
+        frame, "claimed δ", lines, ("δ that is claimed", "δ that is kept"), log="xy"
+    )
     summary = (
-        f"At ε = {epsilon:g} and δ = {format_short_number(delta)} the printed standard deviation on counts is "
-        f"{table_row['printed noise']:.4g}, its true δ {table_row['true δ']:.2g}, {table_row['true δ'] / delta:.3g} "
+        f"At ε = {epsilon:g} and δ = {format_short_number(delta)} the printed standard deviation "
+        "on counts is "
+        f"{table_row['printed noise']:.4g}, its true δ {table_row['true δ']:.2g}, "
+        f"{table_row['true δ'] / delta:.3g} "
         "times the claim; "
         f"{table_row['corrected noise']:.4g} is needed."
     )
@@ -101,7 +141,12 @@ def _draw_composition_lesson(epsilon: float, delta: float) -> None:
         composed_epsilon = conversions.pure_composition_epsilon(epsilon, T, delta)
         step_epsilon = equal_threshold_spend(Budget(epsilon, delta), T).epsilon
         lines.append(
-            {"steps": T, "true ε": composed_epsilon, "failures δ": T * delta / 2, "corrected ε₀ a step": step_epsilon}
+            {
+                "steps": T,
+                "true ε": composed_epsilon,
+                "failures δ": T * delta / 2,
+                "corrected ε₀ a step": step_epsilon,
+            }
         )
     frame = pd.DataFrame(lines).assign(claimed=epsilon)
     names = {
@@ -112,9 +157,11 @@ def _draw_composition_lesson(epsilon: float, delta: float) -> None:
     figure = line_chart(frame, "steps", names, ("T, steps", "ε"), log="y" if epsilon < 10 else "")
     table_row = frame[frame["steps"] == ROUNDS].iloc[0]
     summary = (
-        f"After {ROUNDS} steps at ε = {epsilon:g} each, the best that can be said is ε = {table_row['true ε']:.3g} "
+        f"After {ROUNDS} steps at ε = {epsilon:g} each, the best that can be said is ε = "
+        f"{table_row['true ε']:.3g} "
         "at δ = "
-        f"{delta + table_row['failures δ']:.2g}; {table_row['corrected ε₀ a step']:.3g} a step keeps the claim, so "
+        f"{delta + table_row['failures δ']:.2g}; {table_row['corrected ε₀ a step']:.3g} a step "
+        "keeps the claim, so "
         "its Laplace "
         f"noise is {epsilon / table_row['corrected ε₀ a step']:.3g} times larger."
     )

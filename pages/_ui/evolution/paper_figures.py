@@ -15,7 +15,13 @@ from dpcore.core.parameters import build_from_texts
 from dpcore.core.types import value_object
 
 from ..charts import evolution_charts
-from ..components import ADDRESS_WIDGET_ARGS, draw_heading, hide_in_stakeholder_view, inline_container, result_panels
+from ..components import (
+    ADDRESS_WIDGET_ARGS,
+    draw_heading,
+    hide_in_stakeholder_view,
+    inline_container,
+    result_panels,
+)
 from ..jobs import FINAL_STEP_ONLY, PlannedRun, RunGroup, tab_run_group, wait_or_draw_progress
 from .player import PE, sample_points
 
@@ -26,10 +32,15 @@ RATIOS = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 BETAS = (0.0, 0.1, 0.25, 0.5)
 TREATMENTS = ("truncate", "bounded-lipschitz", "laplace")
 
-# Means of 100 runs, and their standard errors, of a separate implementation: what is drawn as “reference”.
+# Means of 100 runs, and their standard errors, of a separate implementation: what is drawn as
+# “reference”.
 REFERENCE_FILE = Path(__file__).parents[3] / "assets" / "evolution.csv"
-SAMPLE_BY_RADIUS = {0.02: "tight", 0.5: "spread"}  # samples by the radius of the disc that they fill
-# Each line on the chart and place on its axis, with settings of the algorithm that differ, and its sample.
+SAMPLE_BY_RADIUS = {
+    0.02: "tight",
+    0.5: "spread",
+}  # samples by the radius of the disc that they fill
+# Each line on the chart and place on its axis, with settings of the algorithm that differ, and its
+# sample.
 SettingsByLineAndX = dict[tuple[str, float], dict[str, Any]]
 
 
@@ -46,7 +57,9 @@ class PaperFigure:
 
 
 def _build_simulation(settings: dict[str, Any]) -> Algorithm:
-    return build_from_texts(PE, PE.presets["simulations"] | {name: str(value) for name, value in settings.items()})
+    return build_from_texts(
+        PE, PE.presets["simulations"] | {name: str(value) for name, value in settings.items()}
+    )
 
 
 def _default_plan(n: int) -> Any:
@@ -60,21 +73,35 @@ def _settings_by_sample_count(n: int) -> SettingsByLineAndX:
 
 FIGURES = {
     "2: initialisation": PaperFigure(
-        "How much does the start matter?", "step", lambda _: {(f"β = {beta:g}", beta): {} for beta in BETAS},
-        every=1, sizes=[500, 1000],
+        "How much does the start matter?",
+        "step",
+        lambda _: {(f"β = {beta:g}", beta): {} for beta in BETAS},
+        every=1,
+        sizes=[500, 1000],
     ),
     "3: number of steps": PaperFigure(
-        "How many steps are best?", "T, number of steps",
-        lambda n: {(f"n = {n}", float(T)): {"rounds": T} for T in sorted({*STEP_COUNTS, _default_plan(n)["rounds"]})},
+        "How many steps are best?",
+        "T, number of steps",
+        lambda n: {
+            (f"n = {n}", float(T)): {"rounds": T}
+            for T in sorted({*STEP_COUNTS, _default_plan(n)["rounds"]})
+        },
         mark=lambda n: ("predicted T = 2 ln(nε)", float(_default_plan(n)["rounds"])),
     ),
     "3: number of samples": PaperFigure(
-        "How many samples are best?", "n_s as a multiple of what Theorem 4.1 says", _settings_by_sample_count,
+        "How many samples are best?",
+        "n_s as a multiple of what Theorem 4.1 says",
+        _settings_by_sample_count,
         mark=lambda n: (f"predicted n_s = {_default_plan(n)['samples']}", 1.0),
     ),
     "4: clustered or spread": PaperFigure(
-        "Which noise for clustered points, which for spread ones?", "radius of the disc the points fill",
-        lambda _: {(post, r): {"post": post, "sample": name} for post in TREATMENTS for r, name in SAMPLE_BY_RADIUS.items()},
+        "Which noise for clustered points, which for spread ones?",
+        "radius of the disc the points fill",
+        lambda _: {
+            (post, r): {"post": post, "sample": name}
+            for post in TREATMENTS
+            for r, name in SAMPLE_BY_RADIUS.items()
+        },
         sizes=[1000],
     ),
 }
@@ -84,7 +111,9 @@ def draw_figures() -> None:
     """Draw the widgets that choose a figure, run it in the pool, draw it beside the reference."""
     with st.container(border=True, key="figure-settings"):
         left_column, middle_column, right_column = st.columns(3)
-        name = left_column.selectbox("Figure", list(FIGURES), 1, key="pe-figure", **ADDRESS_WIDGET_ARGS)
+        name = left_column.selectbox(
+            "Figure", list(FIGURES), 1, key="pe-figure", **ADDRESS_WIDGET_ARGS
+        )
         figure = FIGURES[name]
         n = middle_column.selectbox(
             "n, private points",
@@ -94,12 +123,19 @@ def draw_figures() -> None:
             persist_state="session",
         )
         runs = right_column.number_input(
-            "Runs of each setting", 2, 100, 20, key="pe-runs", help="Each with its own sample.", **ADDRESS_WIDGET_ARGS
+            "Runs of each setting",
+            2,
+            100,
+            20,
+            key="pe-runs",
+            help="Each with its own sample.",
+            **ADDRESS_WIDGET_ARGS,
         )
         with inline_container():
             pressed = st.button("Run the figure", type="primary", icon=":material/play_arrow:")
             st.caption(
-                "Settings of Gonzalez, Fanti and Ramdas (2025): ε = 1, δ = 1e-4. Every run ends with an exact W1."
+                "Settings of Gonzalez, Fanti and Ramdas (2025): ε = 1, δ = 1e-4. Every run ends "
+                "with an exact W1."
             )
     run_group = tab_run_group("figures")
     if pressed:
@@ -116,10 +152,17 @@ def _wanted_runs(figure: PaperFigure, n: int, runs: int) -> Iterator[PlannedRun]
         for setting, changed_settings in figure.settings(n).items():
             problem, rows = sample_points(changed_settings.pop("sample", "quarter"), n, seed)
             algorithm = _build_simulation(changed_settings)
-            if figure.every == 1:  # the initialisation: S_0 = (1 − 2β) S, which only a public sample allows
+            if (
+                figure.every == 1
+            ):  # the initialisation: S_0 = (1 − 2β) S, which only a public sample allows
                 S = np.repeat(rows.values, rows.weights, axis=0)
                 algorithm = algorithm.with_initial_points((1 - 2 * setting[1]) * S)  # type: ignore[attr-defined]
-            task = {"algorithm": algorithm, "problem": problem, "budget": PAPER_BUDGET, "seeds": (seed,)}
+            task = {
+                "algorithm": algorithm,
+                "problem": problem,
+                "budget": PAPER_BUDGET,
+                "seeds": (seed,),
+            }
             yield PlannedRun(setting, rows, {**task, "every": figure.every})
 
 
@@ -128,16 +171,22 @@ def _draw_figure(run_group: RunGroup, name: str, n: int) -> None:
     """Draw means and standard errors of what has come back, and how they agree with the reference."""
     figure = FIGURES[name]
     lines = [
-        {"line": line, "x": float(record.t) if figure.every == 1 else x, "w1": record.to_json()["w1"]}
+        {
+            "line": line,
+            "x": float(record.t) if figure.every == 1 else x,
+            "w1": record.to_json()["w1"],
+        }
         for (line, x), result in run_group.results
         for record in result.convergence
     ]
     grouped = pd.DataFrame(lines).groupby(["line", "x"])["w1"]
-    measured = grouped.agg(mean="mean", error=lambda v: v.std(ddof=1) / len(v) ** 0.5, runs="size").reset_index()
+    measured = grouped.agg(
+        mean="mean", error=lambda v: v.std(ddof=1) / len(v) ** 0.5, runs="size"
+    ).reset_index()
     reference_table = pd.read_csv(REFERENCE_FILE)
-    reference = reference_table[(reference_table["figure"] == name) & (reference_table["n"] == n)].drop(
-        columns=["figure", "n"]
-    )
+    reference = reference_table[
+        (reference_table["figure"] == name) & (reference_table["n"] == n)
+    ].drop(columns=["figure", "n"])
     draw_heading(figure.question)
     merged = measured.merge(reference, on=["line", "x"], how="left", suffixes=("", "_reference"))
     compared = merged.dropna(subset="mean_reference")
@@ -148,7 +197,8 @@ def _draw_figure(run_group: RunGroup, name: str, n: int) -> None:
     summary = f"The smallest mean W1 is {best['mean']:.3g} ({best['line']}, at {best['x']:g})."
     if len(compared):
         summary += (
-            f" {int((gap_in_standard_errors <= 4).sum())} of {len(compared)} means lie within four standard "
+            f" {int((gap_in_standard_errors <= 4).sum())} of {len(compared)} means lie within "
+            "four standard "
             "errors of the reference."
         )
     chart = evolution_charts.settings_chart(

@@ -32,9 +32,8 @@ PE = ALGORITHMS["private_evolution"]
 DEFAULT_PRESET, PRESET_VALUE = "our defaults", "as the preset"
 POINT_COUNTS = [100, 200, 500, 1000, 2000]
 ROUND_OPTIONS = [PRESET_VALUE, *range(1, 31)]
-MAPS_STYLE = (
-    "<style>.st-key-maps {aspect-ratio: 2 / 1.3; max-height: min(28rem, 46vh);}</style>"  # as high as two maps are
-)
+# as high as two maps are
+MAPS_STYLE = "<style>.st-key-maps {aspect-ratio: 2 / 1.3; max-height: min(28rem, 46vh);}</style>"
 IS_PLAYING_KEY = "evolve-plays"  # whether it does
 STEP_SECONDS = 0.7  # of a step, while it plays
 KM_PER_UNIT = 10  # in a unit of the map
@@ -50,7 +49,9 @@ def sample_points(sample: str, n: int, seed: int = 0) -> tuple[PointRelease, Row
 def draw_player() -> None:
     """Draw the whole part. Raises InputError for settings that do not go together."""
     set_page_badge(Provenance.PUBLIC)
-    main, side = st.columns([2, 1], gap="medium")  # side by side, so that nothing has to be scrolled while it plays
+    main, side = st.columns(
+        [2, 1], gap="medium"
+    )  # side by side, so that nothing has to be scrolled while it plays
     experts = st.expander("For experts: settings, and budget used")
     with main:
         player_container, button_row = st.container(), inline_container()
@@ -62,13 +63,18 @@ def draw_player() -> None:
     plan = algorithm.plan(problem, budget)
     with promise_container:
         guess_rate = Promise.of_plan(plan, adaptive=algorithm.adaptive).max_guess_probability()
-        show_tiles([guess_tile_texts(guess_rate)], "Protects one place per person; several need more noise.")
+        show_tiles(
+            [guess_tile_texts(guess_rate)],
+            "Protects one place per person; several need more noise.",
+        )
     runs = tab_run_group("evolve")
     task = (sample, n, budget, tuple(sorted(setting_texts.items())), seeds)
     if runs.requested != task:
         runs.start(task, _wanted_runs(setting_texts, problem, rows, budget, plan["samples"], seeds))
     with player_container:
-        wait_or_draw_progress(runs, "evolve", redraw_count=2)  # the path and one start are enough for the player
+        wait_or_draw_progress(
+            runs, "evolve", redraw_count=2
+        )  # the path and one start are enough for the player
     results_by_kind = {}
     for (what, _), result in runs.results:
         results_by_kind.setdefault(what, []).append(result)
@@ -80,33 +86,51 @@ def draw_player() -> None:
         {"5 km": 5 / KM_PER_UNIT},
     )
     if done := runs.ended and "curve" in results_by_kind:
-        distances = result_panels.convergence_table(results_by_kind["start"] + results_by_kind["curve"])
-        km_by_step = (KM_PER_UNIT * distances["w1"]).groupby(distances["t"]).agg(["median", "min", "max"])
+        distances = result_panels.convergence_table(
+            results_by_kind["start"] + results_by_kind["curve"]
+        )
+        km_by_step = (
+            (KM_PER_UNIT * distances["w1"]).groupby(distances["t"]).agg(["median", "min", "max"])
+        )
         final_km = km_by_step["median"].iloc[-1]
         distance_text = f"{final_km:.1f} km off"
         lengths[distance_text] = final_km / KM_PER_UNIT
         if not st.session_state.get(IS_PLAYING_KEY, True):
             title = f"Done: the map is {distance_text} on average"
-        usefulness_text = f"**Good for: areas over {np.ceil(2 * final_km):.0f} km wide.** Not for: streets or homes."
+        usefulness_text = (
+            f"**Good for: areas over {np.ceil(2 * final_km):.0f} km wide.** Not "
+            "for: streets or homes."
+        )
     with player_container:
         draw_heading(title)
         st.markdown(usefulness_text)
         _draw_evolution(
-            rows, results_by_kind["start"][0].release, results_by_kind["path"][0].path, lengths, button_row, experts
+            rows,
+            results_by_kind["start"][0].release,
+            results_by_kind["path"][0].path,
+            lengths,
+            button_row,
+            experts,
         )
     if done:
         with side:
             _draw_distance_curve(budget.epsilon, km_by_step)
         with experts:
-            result_panels.draw_run_plan(next(job for (what, _), job in runs.jobs if what == "curve" and job.results))
+            result_panels.draw_run_plan(
+                next(job for (what, _), job in runs.jobs if what == "curve" and job.results)
+            )
 
 
-def _choose_settings(experts: Any, budget_container: Any) -> tuple[str, int, Budget, dict[str, str], int]:
+def _choose_settings(
+    experts: Any, budget_container: Any
+) -> tuple[str, int, Budget, dict[str, str], int]:
     """Draw the widgets, ε in its `place` and those for `experts` in theirs."""
     titles = {sample.title: name for name, sample in POINT_SAMPLES.items()}
     with inline_container():
         sample = titles[
-            st.selectbox("Example", list(titles), 1, key="pe-sample", **parameter_widgets.ADDRESS_WIDGET_ARGS)
+            st.selectbox(
+                "Example", list(titles), 1, key="pe-sample", **parameter_widgets.ADDRESS_WIDGET_ARGS
+            )
         ]
         st.button("Try my places", on_click=lambda: st.session_state.update(part="My places"))
     with budget_container:
@@ -120,7 +144,9 @@ def _choose_settings(experts: Any, budget_container: Any) -> tuple[str, int, Bud
             key="pe-n",
             **parameter_widgets.ADDRESS_WIDGET_ARGS,
         )
-        help_text = "The paper's algorithms by name; what you choose below replaces what the preset says."
+        help_text = (
+            "The paper's algorithms by name; what you choose below replaces what the preset says."
+        )
         preset = st.selectbox(
             "Preset",
             [DEFAULT_PRESET, *PE.presets],
@@ -142,19 +168,36 @@ def _choose_settings(experts: Any, budget_container: Any) -> tuple[str, int, Bud
             if p.name in ("post", "sampling", "release"):
                 help_text, choices = p.doc[0].upper() + p.doc[1:] + ".", [PRESET_VALUE, *p.choices]
                 selected[p.name] = st.selectbox(
-                    p.name, choices, key=f"pe-{p.name}", help=help_text, **parameter_widgets.ADDRESS_WIDGET_ARGS
+                    p.name,
+                    choices,
+                    key=f"pe-{p.name}",
+                    help=help_text,
+                    **parameter_widgets.ADDRESS_WIDGET_ARGS,
                 )
         help_text = "The chart shows the range over runs with repeat numbers 0, 1, …"
         seeds = st.number_input(
-            "Repeats", 1, 20, 5, key="pe-seeds", help=help_text, **parameter_widgets.ADDRESS_WIDGET_ARGS
+            "Repeats",
+            1,
+            20,
+            5,
+            key="pe-seeds",
+            help=help_text,
+            **parameter_widgets.ADDRESS_WIDGET_ARGS,
         )
-    changed_settings = {name: str(value) for name, value in selected.items() if value != PRESET_VALUE}
+    changed_settings = {
+        name: str(value) for name, value in selected.items() if value != PRESET_VALUE
+    }
     setting_texts = PE.presets.get(preset, {}) | changed_settings
     return sample, n, budget, setting_texts, int(seeds)
 
 
 def _wanted_runs(
-    setting_texts: dict[str, str], problem: PointRelease, rows: Rows, budget: Budget, sample_count: int, seeds: int
+    setting_texts: dict[str, str],
+    problem: PointRelease,
+    rows: Rows,
+    budget: Budget,
+    sample_count: int,
+    seeds: int,
 ) -> Iterator[PlannedRun]:
     """Every step of one run with all its candidates, the initial points, and the distance at every step of all."""
     start = {"rounds": "0", "samples": str(sample_count)}
@@ -191,12 +234,17 @@ def _draw_evolution(
     _draw_playback(private, steps, lengths, button_container)
     with experts:
         result_panels.draw_chart_footer(
-            "What goes out.", pd.DataFrame(V, columns=COORDINATE_NAMES).assign(votes=weights), "evolution"
+            "What goes out.",
+            pd.DataFrame(V, columns=COORDINATE_NAMES).assign(votes=weights),
+            "evolution",
         )
 
 
 def _draw_playback(
-    private: np.ndarray, steps: list[tuple[np.ndarray, ...]], lengths: dict[str, float], button_container: Any
+    private: np.ndarray,
+    steps: list[tuple[np.ndarray, ...]],
+    lengths: dict[str, float],
+    button_container: Any,
 ) -> None:
     """Draw the chart of step t, a slider over t, and in `place` a button that moves it on by itself."""
     T, session_state = len(steps) - 1, st.session_state
@@ -210,13 +258,17 @@ def _draw_playback(
             session_state[step_key] = session_state[shown_step_key]
         else:
             # at its end it begins again
-            session_state[shown_step_key] = -1 if session_state[step_key] >= T else session_state[step_key]
+            session_state[shown_step_key] = (
+                -1 if session_state[step_key] >= T else session_state[step_key]
+            )
 
     def draw_step() -> None:
         # apart: a slow browser still sends steps that were shown before
         key = f"{step_key}-playing" if session_state[IS_PLAYING_KEY] else step_key
         if session_state[IS_PLAYING_KEY]:
-            session_state[key] = session_state[shown_step_key] = min(session_state[shown_step_key] + 1, T)
+            session_state[key] = session_state[shown_step_key] = min(
+                session_state[shown_step_key] + 1, T
+            )
             if session_state[shown_step_key] == T:
                 session_state[IS_PLAYING_KEY], session_state[step_key] = False, T
                 st.rerun()
@@ -225,15 +277,23 @@ def _draw_playback(
         t = st.slider("Step", 0, T, key=key, disabled=session_state[IS_PLAYING_KEY])
         V, weights, false_votes = steps[t]
         largest_gap_km = KM_PER_UNIT * KDTree(private).query(V[false_votes])[0].max(initial=0)
-        alt = f"Step {t} of {T}: {np.count_nonzero(weights):,} of {len(V):,} invented points have votes."
+        alt = (
+            f"Step {t} of {T}: {np.count_nonzero(weights):,} of {len(V):,} invented points "
+            "have votes."
+        )
         figure = evolution_charts.evolution_step_maps(
             private, V, weights, false_votes, UNIT_DISC.corners, largest_gap_km, lengths
         )
-        chart.plotly_chart(figure, key="evolution", alt=alt, config=result_panels.CHART_CONFIG, height="stretch")
+        chart.plotly_chart(
+            figure, key="evolution", alt=alt, config=result_panels.CHART_CONFIG, height="stretch"
+        )
 
     icon = f":material/{'pause' if session_state[IS_PLAYING_KEY] else 'play_arrow'}:"
     button_container.button(
-        "Pause" if session_state[IS_PLAYING_KEY] else "Play", icon=icon, key="evolve-play", on_click=toggle_playing
+        "Pause" if session_state[IS_PLAYING_KEY] else "Play",
+        icon=icon,
+        key="evolve-play",
+        on_click=toggle_playing,
     )
     st.fragment(draw_step, run_every=STEP_SECONDS if session_state[IS_PLAYING_KEY] else None)()
 
@@ -247,7 +307,10 @@ def _draw_distance_curve(epsilon: float, km_by_step: pd.DataFrame) -> None:
         f"90% of the gain comes by step {step}" if last < first else "No gain: noise decided",
         help_text="Shaded: all repeats. Measured, not proved.",
     )
-    summary = f"ε = {epsilon:g} covers all steps; their number, {len(km_by_step) - 1}, is set beforehand. "
+    summary = (
+        f"ε = {epsilon:g} covers all steps; their number, {len(km_by_step) - 1}, is set "
+        "beforehand. "
+    )
     summary += "Each real place votes for the nearest invented one. Noise adds false votes."
     result_panels.draw_chart_panel(
         evolution_charts.distance_chart(km_by_step), summary, km_by_step.reset_index(), "distance"

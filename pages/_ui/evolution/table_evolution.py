@@ -51,7 +51,8 @@ def available_table() -> Table | None:
         return None
     return (
         None
-        if warn_if_schema_incomplete(session_table, "come back") or not check_rows_in_memory(session_table)
+        if warn_if_schema_incomplete(session_table, "come back")
+        or not check_rows_in_memory(session_table)
         else session_table
     )
 
@@ -61,8 +62,14 @@ def draw_table_evolution() -> None:
     session_table = available_table()
     if session_table is None:
         return
-    help_text = f"{RECIPE.about.summary} Its settings were fitted on one table, UCI Adult: say so where you use it."
-    st.caption("Your rows vote for the most similar invented rows, so that these become like yours.", help=help_text)
+    help_text = (
+        f"{RECIPE.about.summary} Its settings were fitted on one table, UCI Adult: say "
+        "so where you use it."
+    )
+    st.caption(
+        "Your rows vote for the most similar invented rows, so that these become like yours.",
+        help=help_text,
+    )
     with st.container(border=True, key="recipe-settings"):
         left_column, middle_column, right_column = st.columns(3)
         with left_column:
@@ -82,7 +89,9 @@ def draw_table_evolution() -> None:
         wanted_run = PlannedRun("recipe", rows, {**task, "seeds": (0,), "every": 1, "path": True})
         runs.start((session_table.version, budget, rounds), [wanted_run], problem)
     if not runs.jobs:
-        st.info("How near do invented rows come to your table? Press the button: it takes some seconds.")
+        st.info(
+            "How near do invented rows come to your table? Press the button: it takes some seconds."
+        )
         return
     if not wait_or_draw_progress(runs, "recipe") or not runs.results:
         return
@@ -91,7 +100,9 @@ def draw_table_evolution() -> None:
         return
     result = runs.results[0][1]
     _draw_errors_by_step(result)
-    _draw_step_comparison(session_table.encoded_rows(session_table.domain.names), result, runs.context)
+    _draw_step_comparison(
+        session_table.encoded_rows(session_table.domain.names), result, runs.context
+    )
     result_panels.draw_run_plan(runs.jobs[0][1])
 
 
@@ -102,8 +113,10 @@ def _draw_errors_by_step(result: RunResult) -> None:
     frame = result_panels.convergence_table([result])
     first, last = frame.iloc[0], frame.iloc[-1]
     summary = (
-        f"The typical error over all pairs of columns goes from {format_percentage_points(first['mean_error'])} points after the first "
-        f"step to {format_percentage_points(last['mean_error'])} after {int(last['t'])}. The largest ends at {format_percentage_points(last['max_error'])}."
+        "The typical error over all pairs of columns goes from "
+        f"{format_percentage_points(first['mean_error'])} points after the first "
+        f"step to {format_percentage_points(last['mean_error'])} after {int(last['t'])}. The "
+        f"largest ends at {format_percentage_points(last['max_error'])}."
     )
     figure = explore_charts.convergence_chart(frame, "t", "step", result.summary["n"], "rows")
     draw_chart_panel(figure, summary, frame, "recipe-errors")
@@ -127,27 +140,51 @@ def _draw_step_comparison(rows: Rows, result: RunResult, problem: QueryRelease) 
     release = result.path[t - 1]
     column_comparison = compare_with_rows(release, rows, Marginals(domain, [[column]]))
     labels = domain.columns[domain.names.index(column)].labels
-    frame = pd.DataFrame({"value": labels, "real": column_comparison.real, "synthetic": column_comparison.synthetic})
+    frame = pd.DataFrame(
+        {"value": labels, "real": column_comparison.real, "synthetic": column_comparison.synthetic}
+    )
     summary = (
         f"{printable_text(column)} after step {t}: the largest difference is "
         f"{format_percentage_points(float(column_comparison.gaps.max()))} points."
     )
-    summary += " Every step sets single columns to their noisy shares. What evolves is how columns go together."
-    draw_chart_panel(explore_charts.marginal_chart(frame, column, rows.n, "rows"), summary, frame, "recipe-column")
+    summary += (
+        " Every step sets single columns to their noisy shares. What evolves is how "
+        "columns go together."
+    )
+    draw_chart_panel(
+        explore_charts.marginal_chart(frame, column, rows.n, "rows"),
+        summary,
+        frame,
+        "recipe-column",
+    )
     if len(domain.names) < 2:
         return
     pairs = {" × ".join(map(printable_text, pair)): pair for pair in combinations(domain.names, 2)}
     pair_names = pairs[
         right_column.selectbox(
-            "Two columns", list(pairs), key=f"recipe-pair-{hash(domain.names)}", **persistent_widget_args()
+            "Two columns",
+            list(pairs),
+            key=f"recipe-pair-{hash(domain.names)}",
+            **persistent_widget_args(),
         )
     ]
     pair_comparison = compare_with_rows(release, rows, Marginals(domain, [pair_names]))
     a, b = (domain.columns[domain.names.index(name)] for name in pair_names)
-    real, synthetic = (np.asarray(v).reshape(a.size, b.size) for v in (pair_comparison.real, pair_comparison.synthetic))
-    index = pd.MultiIndex.from_product([a.labels, b.labels], names=["first", "second"]).to_frame(index=False)
-    summary = f"After step {t} the largest difference in this table is {format_percentage_points(float(pair_comparison.gaps.max()))} points."
+    real, synthetic = (
+        np.asarray(v).reshape(a.size, b.size)
+        for v in (pair_comparison.real, pair_comparison.synthetic)
+    )
+    index = pd.MultiIndex.from_product([a.labels, b.labels], names=["first", "second"]).to_frame(
+        index=False
+    )
+    summary = (
+        f"After step {t} the largest difference in this table is "
+        f"{format_percentage_points(float(pair_comparison.gaps.max()))} points."
+    )
     figure = explore_charts.two_way_maps(real, synthetic, pair_names, (a.labels, b.labels))
     draw_chart_panel(
-        figure, summary, index.assign(real=pair_comparison.real, synthetic=pair_comparison.synthetic), "recipe-pair"
+        figure,
+        summary,
+        index.assign(real=pair_comparison.real, synthetic=pair_comparison.synthetic),
+        "recipe-pair",
     )

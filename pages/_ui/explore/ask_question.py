@@ -21,12 +21,18 @@ from ..session import Table, escape_markdown, is_stakeholder_view, persistent_wi
 from .run_settings import RunSettings
 
 CONFIDENCE_LEVEL = 0.95
-COMPARISON_KINDS = {"difference": "their difference", "ratio": "their ratio", "odds": "their odds ratio"}
+COMPARISON_KINDS = {
+    "difference": "their difference",
+    "ratio": "their ratio",
+    "odds": "their odds ratio",
+}
 MAX_DOWNLOAD_CELLS = 100_000  # that a download holds
 QUESTION_EXAMPLE = "for example: sex = Female and age > 50"
 INTERVAL_MEANING = (
-    f"Intervals made so hold the true value in {CONFIDENCE_LEVEL:.0%} of releases, or more where it is said that they are "
-    "conservative. They come from the noisy answers and public numbers alone: no row is read for them."
+    f"Intervals made so hold the true value in {CONFIDENCE_LEVEL:.0%} of releases, or more where "
+    "it is said that they are "
+    "conservative. They come from the noisy answers and public numbers alone: no row is read for "
+    "them."
 )
 
 
@@ -35,11 +41,19 @@ def draw_questions(table: Table, run_settings: RunSettings, runs: list[RunResult
     draw_heading("Ask a question of your own")
     left_column, middle_column, right_column = st.columns([3, 3, 2])
     text = left_column.text_input(
-        "Question", key="question", placeholder=QUESTION_EXAMPLE, help=QUESTION_GRAMMAR_TEXT, **persistent_widget_args()
+        "Question",
+        key="question",
+        placeholder=QUESTION_EXAMPLE,
+        help=QUESTION_GRAMMAR_TEXT,
+        **persistent_widget_args(),
     )
     help_text = "A second question, to compare the first one with; may stay empty."
     other_text = middle_column.text_input(
-        "Compared with", key="question-with", placeholder="nothing", help=help_text, **persistent_widget_args()
+        "Compared with",
+        key="question-with",
+        placeholder="nothing",
+        help=help_text,
+        **persistent_widget_args(),
     )
     kind = right_column.selectbox(
         "by",
@@ -50,7 +64,11 @@ def draw_questions(table: Table, run_settings: RunSettings, runs: list[RunResult
     )
     problem = run_settings.problem
     try:
-        questions = [parse_question(t, problem.domain) for t in (text, other_text) if t.strip()] if text.strip() else []
+        questions = (
+            [parse_question(t, problem.domain) for t in (text, other_text) if t.strip()]
+            if text.strip()
+            else []
+        )
     except InputError as error:
         st.error(escape_markdown(error, 400))
         questions = []
@@ -66,7 +84,10 @@ def draw_questions(table: Table, run_settings: RunSettings, runs: list[RunResult
     if len(questions) > 1:
         interval = question_interval(runs[0], problem, questions, kind)
         value = "–" if interval.estimate is None else _format_value(interval.estimate, kind)
-        st.markdown(f"**{COMPARISON_KINDS[kind].capitalize()}: {value}.** {interval_sentence(interval, kind)}")
+        st.markdown(
+            f"**{COMPARISON_KINDS[kind].capitalize()}: {value}.** "
+            f"{interval_sentence(interval, kind)}"
+        )
     for note in dict.fromkeys(note for question in questions for note in question.notes):
         st.caption(escape_markdown(note, 300))
     _draw_cell_download(run_settings, runs[0])
@@ -79,19 +100,27 @@ def draw_answers(table: Table, domain: Domain, runs: list[RunResult], question: 
     try:
         if not ensure_workload_counted(table, question.workload, f"question-{hash(question.text)}"):
             return
-        comparisons = [compare_with_rows(result.release, rows, question.workload) for result in runs]
+        comparisons = [
+            compare_with_rows(result.release, rows, question.workload) for result in runs
+        ]
     except InputError as error:  # of a large table, of which only tables are known
         st.error(escape_markdown(error, 400))
         return
     synthetic = [float(f.synthetic[0]) for f in comparisons]
     answer = f"**Real {float(comparisons[0].real[0]):.2%}, synthetic {synthetic[0]:.2%}**"
     if len(comparisons) > 1:
-        answer += f" (from {min(synthetic):.2%} to {max(synthetic):.2%} over {len(comparisons)} runs with other noise)"
+        answer += (
+            f" (from {min(synthetic):.2%} to {max(synthetic):.2%} over {len(comparisons)} "
+            "runs with other noise)"
+        )
     st.markdown(
-        f"{escape_markdown(question.text, 200)}: {answer}, of {rows.n:,} rows. The real answer is not for publishing."
+        f"{escape_markdown(question.text, 200)}: {answer}, of {rows.n:,} rows. The real answer "
+        "is not for publishing."
     )
     if len(comparisons) == 1:
-        st.caption("Set Repeats under More to 5 or more, to see how far the synthetic answer varies.")
+        st.caption(
+            "Set Repeats under More to 5 or more, to see how far the synthetic answer varies."
+        )
 
 
 def question_interval(
@@ -99,18 +128,29 @@ def question_interval(
 ) -> Interval:
     """The interval of one question, or of two compared, from what a run released.
 
-    For the population a person's rows count as one: no more than `effective_n` records are independent.
+    For the population a person's rows count as one: no more than `effective_n` records are
+    independent.
     """
     unbiased_answers = require_unbiased_answers(result)
     estimates = [float(result.release.answers(question.workload)[0]) for question in questions]
     if kind is None:
         return intervals.question_interval(
-            unbiased_answers, questions[0], problem.effective_n, estimate=estimates[0], level=CONFIDENCE_LEVEL
+            unbiased_answers,
+            questions[0],
+            problem.effective_n,
+            estimate=estimates[0],
+            level=CONFIDENCE_LEVEL,
         )
     estimate_pair = (estimates[0], estimates[1])
     n = problem.effective_n
     return intervals.comparison_interval(
-        unbiased_answers, questions[0], questions[1], n, kind, estimate=estimate_pair, level=CONFIDENCE_LEVEL
+        unbiased_answers,
+        questions[0],
+        questions[1],
+        n,
+        kind,
+        estimate=estimate_pair,
+        level=CONFIDENCE_LEVEL,
     )
 
 
@@ -120,19 +160,34 @@ def interval_sentence(interval: Interval, kind: str | None = None) -> str:
         reason = interval.how.removeprefix("cannot be bounded: ")
         return f"How far off that may be cannot be bounded: {escape_markdown(reason, 300)}."
     table_text = f"in this table {_format_range(interval.low, interval.high, kind)}"
-    population_text = "; for the population it was drawn from no bound, as the second share may be 0 there"
+    population_text = (
+        "; for the population it was drawn from no bound, as the second share may be 0 there"
+    )
     if kind == "odds":
-        population_text = "; for the population it was drawn from no bound, as a share may be 0 or 1 there"
+        population_text = (
+            "; for the population it was drawn from no bound, as a share may be 0 or 1 there"
+        )
     if interval.population_low is not None:
         range_text = _format_range(interval.population_low, interval.population_high, kind)
         population_text = f", in the population it was drawn from {range_text}"
     caution_text = ""
     if "conservative" in interval.how:
-        reason = interval.how.partition("; population")[0] if interval.unbiased is None else "conservative"
+        reason = (
+            interval.how.partition("; population")[0]
+            if interval.unbiased is None
+            else "conservative"
+        )
         caution_text = f" ({escape_markdown(reason, 300)})"
     unbounded_reason = interval.how.partition("; no upper bound")[2]
-    reason = f" There is no upper bound{escape_markdown(unbounded_reason, 300)}." if unbounded_reason else ""
-    return f"From the release alone, at {interval.level:.0%}{caution_text}: {table_text}{population_text}.{reason}"
+    reason = (
+        f" There is no upper bound{escape_markdown(unbounded_reason, 300)}."
+        if unbounded_reason
+        else ""
+    )
+    return (
+        f"From the release alone, at {interval.level:.0%}{caution_text}: "
+        f"{table_text}{population_text}.{reason}"
+    )
 
 
 def _format_range(low: float, high: float | None, kind: str | None) -> str:
@@ -156,27 +211,41 @@ def _draw_cell_download(run_settings: RunSettings, result: RunResult) -> None:
         return
     if tables.m > MAX_DOWNLOAD_CELLS:
         st.caption(
-            f"{tables.m:,} combinations are more than the {MAX_DOWNLOAD_CELLS:,} of this page. A real release writes all."
+            f"{tables.m:,} combinations are more than the {MAX_DOWNLOAD_CELLS:,} of this page. A "
+            "real release writes all."
         )
         return
     st.download_button(
-        "All combinations with intervals (CSV)", lambda: cells_csv(result, tables, run_settings), "cells.csv", "text/csv",
-        key="cells", on_click="ignore", icon=":material/download:",
+        "All combinations with intervals (CSV)",
+        lambda: cells_csv(result, tables, run_settings),
+        "cells.csv",
+        "text/csv",
+        key="cells",
+        on_click="ignore",
+        icon=":material/download:",
     )
 
 
 def cells_csv(result: RunResult, tables: Marginals, run_settings: RunSettings) -> str:
     """Every cell with the release's answer and its interval, as CSV; empty where nothing bounds it."""
     frame = pd.DataFrame({"query": query_labels(tables), "answer": result.release.answers(tables)})
-    return neutralize_formulas(frame.assign(**cell_bounds(result, tables, run_settings))).to_csv(index=False)
+    return neutralize_formulas(frame.assign(**cell_bounds(result, tables, run_settings))).to_csv(
+        index=False
+    )
 
 
-def cell_bounds(result: RunResult, tables: Marginals, run_settings: RunSettings) -> dict[str, np.ndarray]:
+def cell_bounds(
+    result: RunResult, tables: Marginals, run_settings: RunSettings
+) -> dict[str, np.ndarray]:
     """What noisy tables say of all cells without bias, and the ends of their intervals; NaN where nothing does."""
     unbiased_answers = require_unbiased_answers(result)
-    interval_ends = cell_intervals(unbiased_answers, tables, run_settings.problem.effective_n, level=CONFIDENCE_LEVEL)
+    interval_ends = cell_intervals(
+        unbiased_answers, tables, run_settings.problem.effective_n, level=CONFIDENCE_LEVEL
+    )
     return {
-        "unbiased": np.where(np.isnan(interval_ends["low"]), np.nan, unbiased_answers.answers(tables)),
+        "unbiased": np.where(
+            np.isnan(interval_ends["low"]), np.nan, unbiased_answers.answers(tables)
+        ),
         **interval_ends,
     }
 

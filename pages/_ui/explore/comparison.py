@@ -17,7 +17,13 @@ from dpcore.schema.column import OTHER_LABEL
 
 from ..charts import explore_charts as charts
 from ..charts import figure_frame
-from ..components import CHART_CONFIG, draw_chart_panel, draw_heading, glossary_tooltip, hide_in_stakeholder_view
+from ..components import (
+    CHART_CONFIG,
+    draw_chart_panel,
+    draw_heading,
+    glossary_tooltip,
+    hide_in_stakeholder_view,
+)
 from ..session import distinct_labels, escape_markdown, persistent_widget_args, printable_text
 from . import ask_question
 from .layout import ChartContent, chart_part
@@ -26,19 +32,24 @@ from .outcome import RunResults, mean_error_by_column
 WORST_OPTION = ""  # no name of a column
 CHOOSER_WIDTH = 230  # pixels of a widget beside a question
 INTERVALS_TEXT = (
-    f"{ask_question.CONFIDENCE_LEVEL:.0%} intervals for this table, from the release alone; the population's are below."
+    f"{ask_question.CONFIDENCE_LEVEL:.0%} intervals for this table, from the "
+    "release alone; the population's are below."
 )
 WHISKERS_TEXT = f"Whiskers: {INTERVALS_TEXT}"
 
 
 @chart_part("queries", "workload", "point")
-def draw_queries(run_results: RunResults, _: DeltaGenerator, details: DeltaGenerator) -> ChartContent:
+def draw_queries(
+    run_results: RunResults, _: DeltaGenerator, details: DeltaGenerator
+) -> ChartContent:
     """Every question's error, worst first, linked to the columns it involves."""
     table, columns = run_results.worst_questions, run_results.worst_questions["column"]
     error_text = format_percentage_points(float(np.quantile(run_results.comparison.gaps, 0.9)))
     summary = f"9 of 10 answers are within {error_text} points"
     names = run_results.settings.problem.domain.names
-    column_labels = {None: "all questions"} | {name: f"about {text}" for name, text in distinct_labels(names).items()}
+    column_labels = {None: "all questions"} | {
+        name: f"about {text}" for name, text in distinct_labels(names).items()
+    }
     selected_column = details.selectbox(
         "Mark questions about",
         list(column_labels),
@@ -47,9 +58,16 @@ def draw_queries(run_results: RunResults, _: DeltaGenerator, details: DeltaGener
         persist_state="session",
     )
     column_rows = [i for i, involved in enumerate(columns) if selected_column in involved]
-    figure = charts.query_error_chart(table, run_results.n, run_results.unit_name, run_results.run_errors, column_rows)
+    figure = charts.query_error_chart(
+        table, run_results.n, run_results.unit_name, run_results.run_errors, column_rows
+    )
     event = st.plotly_chart(
-        figure, key="queries", alt=summary, config=CHART_CONFIG, on_select="rerun", selection_mode=("box",)
+        figure,
+        key="queries",
+        alt=summary,
+        config=CHART_CONFIG,
+        on_select="rerun",
+        selection_mode=("box",),
     )
     brushed = event["selection"]["points"] if event else []  # type: ignore[index]
     marked = [p["point_index"] for p in brushed] or column_rows
@@ -57,17 +75,28 @@ def draw_queries(run_results: RunResults, _: DeltaGenerator, details: DeltaGener
     errors_by_column = mean_error_by_column(rows)
     if marked:
         worst_text = run_results.format_difference(errors_by_column["error"].iloc[0])
-        summary = f"{len(rows):,} marked questions\nThose about {printable_text(errors_by_column['column'].iloc[0])} are off most, "
+        summary = (
+            f"{len(rows):,} marked questions\nThose about "
+            f"{printable_text(errors_by_column['column'].iloc[0])} are off most, "
+        )
         summary += f"{worst_text} on average."
     details.dataframe(errors_by_column, hide_index=True)
-    return summary, table.drop(columns="column"), "Mark some questions: drag over the dots, or choose a column."
+    return (
+        summary,
+        table.drop(columns="column"),
+        "Mark some questions: drag over the dots, or choose a column.",
+    )
 
 
 @st.fragment
 @hide_in_stakeholder_view
 def draw_groups(run_results: RunResults) -> None:
     """Error among the members of each value of a column, in their natural order."""
-    draw_heading("Who gets the least accurate results?", Provenance.REAL_DATA, glossary_tooltip("disagreement"))
+    draw_heading(
+        "Who gets the least accurate results?",
+        Provenance.REAL_DATA,
+        glossary_tooltip("disagreement"),
+    )
     domain = run_results.settings.problem.domain
     column = st.selectbox(
         "Groups by",
@@ -79,16 +108,21 @@ def draw_groups(run_results: RunResults) -> None:
     )
     try:
         comparison = compare_with_rows(
-            run_results.result.release, run_results.table.encoded_rows(domain.names), pairs_with_column(domain, column)
+            run_results.result.release,
+            run_results.table.encoded_rows(domain.names),
+            pairs_with_column(domain, column),
         )
     except InputError as error:  # of a large table, of which only tables are known
         st.caption(escape_markdown(error, 400))
         return
     group_errors = subgroup_errors(comparison, column)
-    frame = pd.DataFrame({"group": group_errors.labels, "share": group_errors.share, "error": group_errors.error})
+    frame = pd.DataFrame(
+        {"group": group_errors.labels, "share": group_errors.share, "error": group_errors.error}
+    )
     frame = frame[frame["share"] > 0].reset_index(drop=True)
     small, large = (
-        f"of {printable_text(row['group'])} {row['error']:.1%} ({run_results.n * row['share'] * row['error']:,.0f} of "
+        f"of {printable_text(row['group'])} {row['error']:.1%} "
+        f"({run_results.n * row['share'] * row['error']:,.0f} of "
         f"{run_results.n * row['share']:,.0f} {run_results.unit_name})"
         for _, row in frame.loc[[frame["share"].idxmin(), frame["share"].idxmax()]].iterrows()
     )
@@ -98,14 +132,24 @@ def draw_groups(run_results: RunResults) -> None:
 
 def informative_columns_first(domain: Domain) -> list[str]:
     """The names of columns, those last of which only the values that are not listed are known."""
-    return sorted(domain.names, key=lambda name: set(domain.columns[domain.names.index(name)].labels) <= {OTHER_LABEL})
+    return sorted(
+        domain.names,
+        key=lambda name: set(domain.columns[domain.names.index(name)].labels) <= {OTHER_LABEL},
+    )
 
 
-def _select_option(container: DeltaGenerator, label: str, options: Collection[str], worst_label: str) -> str:
+def _select_option(
+    container: DeltaGenerator, label: str, options: Collection[str], worst_label: str
+) -> str:
     """Ask for one of what is offered, of which the first is called as the `worst` of now."""
     return container.selectbox(
-        label, list(options), format_func=lambda choice: worst_label if choice == WORST_OPTION else choice, width=CHOOSER_WIDTH,
-        key=f"{label}-{hash(tuple(options))}", label_visibility="collapsed", **persistent_widget_args(),
+        label,
+        list(options),
+        format_func=lambda choice: worst_label if choice == WORST_OPTION else choice,
+        width=CHOOSER_WIDTH,
+        key=f"{label}-{hash(tuple(options))}",
+        label_visibility="collapsed",
+        **persistent_widget_args(),
     )
 
 
@@ -124,7 +168,8 @@ def add_ranges(
         frame = frame.assign(low=run_answers.min(axis=0), high=run_answers.max(axis=0))
         max_errors = np.abs(run_answers - comparison.real).max(axis=1)
         note = (
-            f"In {len(run_answers)} repeats with fresh noise: {run_results.format_difference(max_errors.min())} to "
+            f"In {len(run_answers)} repeats with fresh noise: "
+            f"{run_results.format_difference(max_errors.min())} to "
             f"{run_results.format_difference(max_errors.max())}. "
         )
     bounds = ask_question.cell_bounds(run_results.result, tables, run_results.settings)
@@ -132,11 +177,15 @@ def add_ranges(
         return frame, note + unbounded_text
     names = {"unbiased": "unbiased", "low": "table from", "high": "table to"}
     names |= {"population_low": "population from", "population_high": "population to"}
-    return frame.assign(**{names[name]: values for name, values in bounds.items()}), note + bounded_text
+    return frame.assign(
+        **{names[name]: values for name, values in bounds.items()}
+    ), note + bounded_text
 
 
 @chart_part("marginal", "marginal", "point")
-def draw_marginal(run_results: RunResults, chooser_container: DeltaGenerator, _: DeltaGenerator) -> ChartContent:
+def draw_marginal(
+    run_results: RunResults, chooser_container: DeltaGenerator, _: DeltaGenerator
+) -> ChartContent:
     """One column real beside synthetic, with how far other noise moves the synthetic one."""
     domain = run_results.settings.problem.domain
     names, rows, display_names = (
@@ -150,15 +199,29 @@ def draw_marginal(run_results: RunResults, chooser_container: DeltaGenerator, _:
         dict(zip(names, singles.tables, strict=True)),
     )
     worst_column = max(names, key=lambda name: comparison.gaps[column_slices[name]].max())
-    options = {WORST_OPTION: worst_column} | {display_names[name]: name for name in informative_columns_first(domain)}
-    column = options[_select_option(chooser_container, "Column", options, f"worst: {display_names[worst_column]}")]
+    options = {WORST_OPTION: worst_column} | {
+        display_names[name]: name for name in informative_columns_first(domain)
+    }
+    column = options[
+        _select_option(
+            chooser_container, "Column", options, f"worst: {display_names[worst_column]}"
+        )
+    ]
     single, labels = Marginals(domain, [[column]]), domain.columns[names.index(column)].labels
     column_slice = column_slices[column]
     column_comparison = replace(
-        comparison, workload=single, real=comparison.real[column_slice], synthetic=comparison.synthetic[column_slice]
+        comparison,
+        workload=single,
+        real=comparison.real[column_slice],
+        synthetic=comparison.synthetic[column_slice],
     )
-    frame = pd.DataFrame({"value": labels, "real": column_comparison.real, "synthetic": column_comparison.synthetic})
-    summary = f"“{printable_text(labels[int(column_comparison.worst(1)[0])])}”: {run_results.format_worst_error(column_comparison)}"
+    frame = pd.DataFrame(
+        {"value": labels, "real": column_comparison.real, "synthetic": column_comparison.synthetic}
+    )
+    summary = (
+        f"“{printable_text(labels[int(column_comparison.worst(1)[0])])}”: "
+        f"{run_results.format_worst_error(column_comparison)}"
+    )
     summary += "\nErrors of several answers add up here." * bool(
         column_comparison.gaps.max() > run_results.comparison.gaps.max()
     )
@@ -178,7 +241,9 @@ def draw_marginal(run_results: RunResults, chooser_container: DeltaGenerator, _:
 
 
 @chart_part("pair", "marginal", "cell", "point")
-def draw_pair(run_results: RunResults, chooser_container: DeltaGenerator, _: DeltaGenerator) -> ChartContent:
+def draw_pair(
+    run_results: RunResults, chooser_container: DeltaGenerator, _: DeltaGenerator
+) -> ChartContent:
     """Two columns as heat maps: real, and how far the synthetic table is from it."""
     domain = run_results.settings.problem.domain
     names, display_names = domain.names, distinct_labels(domain.names)
@@ -186,26 +251,54 @@ def draw_pair(run_results: RunResults, chooser_container: DeltaGenerator, _: Del
         raise InputError("Choose a second column to see two of them together.")
     # of the question with the largest error; of a weighted sum it is in words
     worst_columns = run_results.worst_questions["column"].iloc[0]
-    options = {WORST_OPTION: sorted(informative_columns_first(domain), key=lambda name: name not in worst_columns)[:2]}
+    options = {
+        WORST_OPTION: sorted(
+            informative_columns_first(domain), key=lambda name: name not in worst_columns
+        )[:2]
+    }
     options |= {
-        " × ".join(map(display_names.get, two)): two for two in combinations(informative_columns_first(domain), 2)
+        " × ".join(map(display_names.get, two)): two
+        for two in combinations(informative_columns_first(domain), 2)
     }
     worst_label = f"worst: {' × '.join(map(display_names.get, options[WORST_OPTION]))}"
     pair_names = sorted(
-        options[_select_option(chooser_container, "Two columns", options, worst_label)], key=names.index
+        options[_select_option(chooser_container, "Two columns", options, worst_label)],
+        key=names.index,
     )  # as answers lie
     first, second = (domain.columns[names.index(name)] for name in pair_names)
     two = Marginals(domain, [pair_names])
-    comparison = compare_with_rows(run_results.result.release, run_results.table.encoded_rows(names), two)
-    real, synthetic = (answers.reshape(first.size, second.size) for answers in (comparison.real, comparison.synthetic))
-    index = pd.DataFrame([(a, b) for a in first.labels for b in second.labels], columns=pd.Index(["first", "second"]))
+    comparison = compare_with_rows(
+        run_results.result.release, run_results.table.encoded_rows(names), two
+    )
+    real, synthetic = (
+        answers.reshape(first.size, second.size)
+        for answers in (comparison.real, comparison.synthetic)
+    )
+    index = pd.DataFrame(
+        [(a, b) for a in first.labels for b in second.labels], columns=pd.Index(["first", "second"])
+    )
     frame = index.assign(real=comparison.real, synthetic=comparison.synthetic)
-    summary = f"“{', '.join(map(printable_text, index.iloc[int(comparison.worst(1)[0])]))}”: {run_results.format_worst_error(comparison)}"
+    summary = (
+        f"“{', '.join(map(printable_text, index.iloc[int(comparison.worst(1)[0])]))}”: "
+        f"{run_results.format_worst_error(comparison)}"
+    )
     frame, note = add_ranges(
-        run_results, frame, two, comparison, INTERVALS_TEXT, "Nothing was measured about both together."
+        run_results,
+        frame,
+        two,
+        comparison,
+        INTERVALS_TEXT,
+        "Nothing was measured about both together.",
     )
     axes, labels = tuple(pair_names), (first.labels, second.labels)
-    if sum(map(len, first.labels)) < sum(map(len, second.labels)):  # what is long has room at the side
+    if sum(map(len, first.labels)) < sum(
+        map(len, second.labels)
+    ):  # what is long has room at the side
         real, synthetic, axes, labels = real.T, synthetic.T, axes[::-1], labels[::-1]
-    st.plotly_chart(charts.two_way_maps(real, synthetic, axes, labels), key="pair", alt=summary, config=CHART_CONFIG)
+    st.plotly_chart(
+        charts.two_way_maps(real, synthetic, axes, labels),
+        key="pair",
+        alt=summary,
+        config=CHART_CONFIG,
+    )
     return summary, frame, note

@@ -16,14 +16,16 @@ from ..jobs.job import POLL_SECONDS
 from ..session import Table, render_turns, session
 from .run_settings import RunSettings
 
-MAX_QUICK_SECONDS = 1.0  # seconds up to which a run is quick: its replays then use all workers, and are drawn together
+# seconds up to which a run is quick: its replays then use all workers, and are drawn together
+MAX_QUICK_SECONDS = 1.0
 
 
 @dataclass(eq=False)
 class RunWithReplays(RunGroup):
     """One run, the first of its seeds, and replays of it with the others: what watches this watches the first.
 
-    The replays are asked for when the first has ended, so that a long run never keeps two workers busy.
+    The replays are asked for when the first has ended, so that a long run never keeps two workers
+    busy.
     """
 
     remaining_seeds: tuple[int, ...] = ()
@@ -46,12 +48,17 @@ class RunWithReplays(RunGroup):
     @property
     def replays(self) -> list[RunResult]:
         """What has come back of them, in the order of the seeds."""
-        return [result for _, job in self.jobs[1:] if job.state != "failed" for result in job.results]
+        return [
+            result for _, job in self.jobs[1:] if job.state != "failed" for result in job.results
+        ]
 
     @property
     def is_quick(self) -> bool:
         """Whether a run takes no longer than a person waits."""
-        return bool(self.first_job.results) and self.first_job.results[0].summary["seconds"] <= MAX_QUICK_SECONDS
+        return (
+            bool(self.first_job.results)
+            and self.first_job.results[0].summary["seconds"] <= MAX_QUICK_SECONDS
+        )
 
     def wait(self, seconds: float) -> bool:
         """Wait for the first run."""
@@ -102,7 +109,11 @@ def start_runs(table: Table, run_settings: RunSettings) -> RunWithReplays:
             "budget": run_settings.budget,
             "schema": run_settings.schema,
         }
-        first_task = public | {"seeds": run_settings.seeds[:1], "population": population, "bounded": True}
+        first_task = public | {
+            "seeds": run_settings.seeds[:1],
+            "population": population,
+            "bounded": True,
+        }
         runs.start(task_key, [PlannedRun(None, rows, first_task, run_settings.predicted_seconds)])
         runs.remaining_seeds = run_settings.seeds[1:]
     return runs
@@ -128,12 +139,20 @@ def watch_replays(runs: RunWithReplays, drawn_count: int) -> None:
     with inline_container(key="replays"):
         _draw_replay_count(runs, drawn_count)
         if not runs.is_quick:
-            st.button("Stop the repeats", icon=":material/stop_circle:", on_click=runs.cancel, type="tertiary")
+            st.button(
+                "Stop the repeats",
+                icon=":material/stop_circle:",
+                on_click=runs.cancel,
+                type="tertiary",
+            )
 
 
 @st.fragment(run_every=POLL_SECONDS / 2)
 def _draw_replay_count(runs: RunWithReplays, drawn_count: int) -> None:
-    finished_count, total_count = len(runs.replays), sum(len(job.spec.seeds) for _, job in runs.jobs)
+    finished_count, total_count = (
+        len(runs.replays),
+        sum(len(job.spec.seeds) for _, job in runs.jobs),
+    )
     if runs.all_ended or (finished_count > drawn_count and not runs.is_quick):
         st.rerun()
     st.caption(f"Repeats: {finished_count + 1} of {total_count}")

@@ -26,7 +26,8 @@ RMSE_RATIO_LABEL = "root mean square error ÷ least of any unbiased method"
 class PinnedRunSlot:
     """The run A of a tab, if one is `pinned_run`: the version of its table, its result, its curve, and the least error.
 
-    The last is the smallest root mean square error of any unbiased Gaussian release of what A was asked.
+    The last is the smallest root mean square error of any unbiased Gaussian release of what A was
+    asked.
     """
 
     pinned_run: tuple[str, RunResult, pd.DataFrame, float | None] | None = None
@@ -38,13 +39,19 @@ class PinnedRunSlot:
 
 def least_unbiased_rmse(run_settings: RunSettings) -> float | None:
     """The line that no unbiased Gaussian release of these questions is below, in root mean square error, if known."""
-    return least_rmse(run_settings.problem.workload, run_settings.budget, run_settings.problem.effective_n)
+    return least_rmse(
+        run_settings.problem.workload, run_settings.budget, run_settings.problem.effective_n
+    )
 
 
 def pinned_result_and_curve(table: Table) -> tuple[RunResult, pd.DataFrame] | None:
     """The pinned run A and its curve, if one is pinned on this very table."""
     slot = session().get_or_create("pinned", PinnedRunSlot)
-    return slot.pinned_run[1:3] if slot.pinned_run is not None and slot.pinned_run[0] == table.version else None
+    return (
+        slot.pinned_run[1:3]
+        if slot.pinned_run is not None and slot.pinned_run[0] == table.version
+        else None
+    )
 
 
 @hide_in_stakeholder_view
@@ -54,21 +61,39 @@ def draw_pin(table: Table, job: PoolJob, run_settings: RunSettings, curve: pd.Da
     slot = session().get_or_create("pinned", PinnedRunSlot)
     with st.container(horizontal=True):
         if st.button("Pin this run as A", icon=":material/push_pin:"):
-            slot.pinned_run = table.version, job.results[0], curve, least_unbiased_rmse(run_settings)
+            slot.pinned_run = (
+                table.version,
+                job.results[0],
+                curve,
+                least_unbiased_rmse(run_settings),
+            )
             st.rerun()
-        if pinned_result_and_curve(table) is not None and st.button("Unpin", icon=":material/close:"):
+        if pinned_result_and_curve(table) is not None and st.button(
+            "Unpin", icon=":material/close:"
+        ):
             slot.close()
             st.rerun()
     if pinned_result_and_curve(table) is None:
-        st.caption("Pin this run, change a setting, and see both side by side here and in the charts above.")
+        st.caption(
+            "Pin this run, change a setting, and see both side by side here and in the charts "
+            "above."
+        )
         return
     _, result, _, least = slot.pinned_run  # type: ignore[misc]
-    compared_runs = {"A (pinned)": (result, least), "B (now)": (job.results[0], least_unbiased_rmse(run_settings))}
-    columns = {name: _comparison_column(result.summary, least) for name, (result, least) in compared_runs.items()}
+    compared_runs = {
+        "A (pinned)": (result, least),
+        "B (now)": (job.results[0], least_unbiased_rmse(run_settings)),
+    }
+    columns = {
+        name: _comparison_column(result.summary, least)
+        for name, (result, least) in compared_runs.items()
+    }
     st.dataframe(pd.DataFrame(columns))
     st.caption(
-        "The last ratio compares with the least error of unbiased releases with Gaussian noise, for the same questions "
-        "and budget. Below 1 the algorithm is better than raw noise, because answers support each other. The price is "
+        "The last ratio compares with the least error of unbiased releases with Gaussian noise, "
+        "for the same questions "
+        "and budget. Below 1 the algorithm is better than raw noise, because answers support "
+        "each other. The price is "
         "some bias."
     )
 
@@ -99,15 +124,26 @@ def draw_downloads(table: Table, job: PoolJob, run_settings: RunSettings) -> Non
     settings = _repeat_settings(table, job, run_settings)
     with st.container(horizontal=True):
         st.download_button(
-            "Synthetic rows (CSV)", lambda: _sample_csv(result), "synthetic.csv", "text/csv", icon=":material/download:",
-            on_click="ignore", help="As many rows as the table has, from the first repeat.",
+            "Synthetic rows (CSV)",
+            lambda: _sample_csv(result),
+            "synthetic.csv",
+            "text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+            help="As many rows as the table has, from the first repeat.",
         )
         st.download_button(
-            "Settings (JSON)", json.dumps(settings, indent=2, ensure_ascii=False), "settings.json", "application/json",
-            icon=":material/settings:", on_click="ignore", help="Everything that repeats this run but the table.",
+            "Settings (JSON)",
+            json.dumps(settings, indent=2, ensure_ascii=False),
+            "settings.json",
+            "application/json",
+            icon=":material/settings:",
+            on_click="ignore",
+            help="Everything that repeats this run but the table.",
         )
     st.caption(
-        "Exploring can be repeated, so someone who knows the repeat number can take the noise off again. "
+        "Exploring can be repeated, so someone who knows the repeat number can take the noise "
+        "off again. "
         "These rows are for looking at, not for publishing."
     )
     with st.expander("Show code", icon=":material/code:"):
@@ -116,7 +152,8 @@ def draw_downloads(table: Table, job: PoolJob, run_settings: RunSettings) -> Non
             st.code(_python_code(table, settings), language="python")
         else:
             st.caption(
-                "The command measures the schema anew, with the run's repeat number and share of this budget. It may "
+                "The command measures the schema anew, with the run's repeat number and share of "
+                "this budget. It may "
                 "find another one than the trial did."
             )
 
@@ -129,13 +166,20 @@ def _sample_csv(result: RunResult) -> str:
 def _repeat_settings(table: Table, job: PoolJob, run_settings: RunSettings) -> dict[str, Any]:
     """Everything that repeats the run but the table, and the command line that does."""
     task = job.spec
-    parameter_values = {p.name: getattr(task.algorithm, p.name) for p in declared_parameters(type(task.algorithm))}
+    parameter_values = {
+        p.name: getattr(task.algorithm, p.name) for p in declared_parameters(type(task.algorithm))
+    }
     settings = {
-        "columns": list(task.problem.domain.names), "queries": run_settings.query_texts,
+        "columns": list(task.problem.domain.names),
+        "queries": run_settings.query_texts,
         "algorithm": job.results[0].summary["algorithm"],
-        "epsilon": task.budget.epsilon, "delta": task.budget.delta, "parameters": parameter_values,
-        "seed": run_settings.seeds[0], "repeat": len(run_settings.seeds),
-        "person": table.unit.person, "most_rows": table.unit.most_rows,
+        "epsilon": task.budget.epsilon,
+        "delta": task.budget.delta,
+        "parameters": parameter_values,
+        "seed": run_settings.seeds[0],
+        "repeat": len(run_settings.seeds),
+        "person": table.unit.person,
+        "most_rows": table.unit.most_rows,
     }
     if run_settings.schema is not None:
         settings["schema_share"] = run_settings.schema.fraction
@@ -149,7 +193,14 @@ def _repeat_settings(table: Table, job: PoolJob, run_settings: RunSettings) -> d
     options += [("--seed", str(settings["seed"])), ("--repeat", str(settings["repeat"]))]
     if table.unit.person is not None:
         options += [("--person", table.unit.person), ("--most-rows", str(table.unit.most_rows))]
-    command = ["python", "-m", "dpcore", "run", _table_path(table), *(word for option in options for word in option)]
+    command = [
+        "python",
+        "-m",
+        "dpcore",
+        "run",
+        _table_path(table),
+        *(word for option in options for word in option),
+    ]
     return settings | {"schema": table.schema, "command": shlex.join(command)}
 
 
@@ -159,10 +210,14 @@ def _table_path(table: Table) -> str:
 
 def _python_code(table: Table, settings: dict[str, Any]) -> str:
     """The library calls that repeat the run."""
-    arguments = ", ".join(f"{name}={value!r}" for name, value in settings["parameters"].items() if value is not None)
+    arguments = ", ".join(
+        f"{name}={value!r}" for name, value in settings["parameters"].items() if value is not None
+    )
     table_expression = "table"
     if table.unit.person is not None:
-        table_expression = f"limit_rows(table, {table.unit.person!r}, {table.unit.most_rows}, domain.names)"
+        table_expression = (
+            f"limit_rows(table, {table.unit.person!r}, {table.unit.most_rows}, domain.names)"
+        )
     return f"""from dpcore import (
     ALGORITHMS, Budget, QueryRelease, Run, domain_from_json, limit_rows, read_json, read_queries, read_table,
 )

@@ -1,8 +1,9 @@
 """One screen: where things stand on it. All its style is here, and holds on this page only.
 
-At 1440 × 900 the verdict, four charts and the sliders are in sight without scrolling. The sliders stand on top of the
-sidebar and stay there while it scrolls. Where the sidebar is closed, as it is on a phone until somebody opens it, what
-is left of it is a bar of the sliders at the bottom of the screen; the page ends above it.
+At 1440 × 900 the verdict, four charts and the sliders are in sight without scrolling. The sliders
+stand on top of the sidebar and stay there while it scrolls. Where the sidebar is closed, as it is
+on a phone until somebody opens it, what is left of it is a bar of the sliders at the bottom of the
+screen; the page ends above it.
 """
 
 from collections.abc import Callable
@@ -143,15 +144,21 @@ def draw_style(table: Table) -> None:
     draw_trial_note(table)
 
 
-def chart_part(key: str, *glossary_words: str) -> Callable[[Callable[..., ChartContent]], Callable[[S], None]]:
+def chart_part(
+    key: str, *glossary_words: str
+) -> Callable[[Callable[..., ChartContent]], Callable[[S], None]]:
     """Make a part of the screen of what draws it, given what is shown, the part's head, and its details.
 
-    The head states the finding, the first line of what the chart says; the rest is below the chart. Details are
-    folded: `glossary_words` of the glossary that stand there, what else is to be known and the numbers. It is a private
-    peek, as the page has said, and drawn anew by itself when a part of it is chosen.
+    The head states the finding, the first line of what the chart says; the rest is below the chart.
+    Details are
+    folded: `glossary_words` of the glossary that stand there, what else is to be known and the
+    numbers. It is a private peek, as the page has said, and drawn anew by itself when a part of it
+    is chosen.
     """
 
-    def decorate(body: Callable[[S, DeltaGenerator, DeltaGenerator], ChartContent]) -> Callable[[S], None]:
+    def decorate(
+        body: Callable[[S, DeltaGenerator, DeltaGenerator], ChartContent],
+    ) -> Callable[[S], None]:
         @st.fragment
         @hide_in_stakeholder_view
         @wraps(body)
@@ -162,7 +169,9 @@ def chart_part(key: str, *glossary_words: str) -> Callable[[Callable[..., ChartC
                     title = st.container()
                     chooser_container = st.container(key=f"chosen-{key}", width="content")
                     popover_slot = st.empty()
-                    details = popover_slot.popover(":material/info:", type="tertiary", help="About this chart")
+                    details = popover_slot.popover(
+                        ":material/info:", type="tertiary", help="About this chart"
+                    )
                 try:
                     summary, frame, note = body(chart_data, chooser_container, details)
                 except InputError as error:  # of a large table, of which only tables are known
@@ -175,7 +184,9 @@ def chart_part(key: str, *glossary_words: str) -> Callable[[Callable[..., ChartC
                 if further_text:
                     st.caption(escape_markdown(further_text, 400))
                 with details:
-                    st.caption(f"{escape_markdown(note, 1000)}\n\n{glossary_tooltip(*glossary_words)}")
+                    st.caption(
+                        f"{escape_markdown(note, 1000)}\n\n{glossary_tooltip(*glossary_words)}"
+                    )
                     draw_downloadable_table(frame, key)
 
         return draw_part

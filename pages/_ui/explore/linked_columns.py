@@ -29,7 +29,8 @@ def _draw_cliques(release: Release | None, reasons: dict[str, str]) -> None:
     """The square of ties, and the cliques as a table; in words where all cells are listed instead."""
     if not isinstance(release, GraphicalModel):
         st.caption(
-            "This run keeps no tree: it lists all combinations, or makes rows or mixtures. With more combinations "
+            "This run keeps no tree: it lists all combinations, or makes rows or mixtures. With "
+            "more combinations "
             "than can be listed, an algorithm keeps only some columns linked, and this shows which."
         )
         return
@@ -43,7 +44,8 @@ def _draw_cliques(release: Release | None, reasons: dict[str, str]) -> None:
         else "The questions asked decide them"
     )
     st.caption(
-        f"{origin}, with public sizes. Columns without a filled square are linked only through those in between. "
+        f"{origin}, with public sizes. Columns without a filled square are linked only through "
+        "those in between. "
         "The release cannot show any other link between them."
     )
 
@@ -61,40 +63,56 @@ def _draw_independence_test(result: RunResult, problem: QueryRelease) -> None:
             key=f"linked-{at}",
             **persistent_widget_args(),
         )
-        for at, (widget_column, word) in enumerate(zip(st.columns(2), ("First", "Second"), strict=True))
+        for at, (widget_column, word) in enumerate(
+            zip(st.columns(2), ("First", "Second"), strict=True)
+        )
         if at < len(names)
     ]
     if result.unbiased_answers is None or len(set(column_names)) < 2:
         st.caption("Choose two different columns.")
         return
-    test_result = links.run_independence_test(result.unbiased_answers, column_names, problem.effective_n)
+    test_result = links.run_independence_test(
+        result.unbiased_answers, column_names, problem.effective_n
+    )
     st.markdown(escape_markdown(test_result.words, 400))
     shares = links.excess_dependence(result.unbiased_answers, problem.effective_n)
     if not shares:
         return
     pairs = [
-        {"pair": " × ".join(printable_text(name, 40) for name in pair), "link": share} for pair, share in shares.items()
+        {"pair": " × ".join(printable_text(name, 40) for name in pair), "link": share}
+        for pair, share in shares.items()
     ]
     noise_only_count = sum(share == 0 for share in shares.values())
     summary = f"{noise_only_count:,} of {len(shares):,} measured pairs show noise alone."
-    summary += " In the others part of what shows is a link." if noise_only_count < len(shares) else ""
+    summary += (
+        " In the others part of what shows is a link." if noise_only_count < len(shares) else ""
+    )
     draw_chart_footer(summary, pd.DataFrame(pairs), "signals")
 
 
-def describe_cliques(release: GraphicalModel) -> tuple[str, pd.DataFrame, dict[tuple[int, int], str]]:
+def describe_cliques(
+    release: GraphicalModel,
+) -> tuple[str, pd.DataFrame, dict[tuple[int, int], str]]:
     """A sentence, the cliques as a table, largest first, and of every tied pair in which clique it stands."""
     tree, names = release.junction, [printable_text(name, 40) for name in release.domain.names]
     order = sorted(tree.cliques, key=lambda clique: -table_cell_count(tree.shape, clique))
     clique_texts = {clique: " × ".join(names[a] for a in clique) for clique in order}
-    ties = {pair: clique_texts[clique] for clique in reversed(order) for pair in combinations(clique, 2)}
+    ties = {
+        pair: clique_texts[clique] for clique in reversed(order) for pair in combinations(clique, 2)
+    }
     lines = [
-        {"linked columns": clique_texts[clique], "combinations": table_cell_count(tree.shape, clique)}
+        {
+            "linked columns": clique_texts[clique],
+            "combinations": table_cell_count(tree.shape, clique),
+        }
         for clique in order
     ]
     largest_clique, d = order[0], len(names)
     summary = (
-        f"{len(ties):,} of {d * (d - 1) // 2:,} pairs of columns are linked, in {len(order)} groups with "
-        f"{tree.cells:,} combinations together. The largest has {table_cell_count(tree.shape, largest_clique):,}: "
+        f"{len(ties):,} of {d * (d - 1) // 2:,} pairs of columns are linked, in {len(order)} "
+        "groups with "
+        f"{tree.cells:,} combinations together. The largest has "
+        f"{table_cell_count(tree.shape, largest_clique):,}: "
         f"{clique_texts[largest_clique]}."
     )
     return summary, pd.DataFrame(lines), ties

@@ -116,7 +116,9 @@ class RunResults:
     def format_worst_error(self, comparison: Comparison) -> str:
         """By how many people the answer that is off most is too high or too low."""
         gap = (comparison.synthetic - comparison.real)[comparison.worst(1)].item()
-        return f"{format_count(abs(gap), self.n, self.unit_name)} too {'many' if gap > 0 else 'few'}"
+        return (
+            f"{format_count(abs(gap), self.n, self.unit_name)} too {'many' if gap > 0 else 'few'}"
+        )
 
 
 def mean_error_by_column(questions: pd.DataFrame) -> pd.DataFrame:
@@ -131,9 +133,16 @@ def draw_verdict(run_results: RunResults) -> tuple[DeltaGenerator, DeltaGenerato
     """The tiles of the first run; returns the places beside its sentence and of the largest error."""
     summary = run_results.result.summary
     tiles = [
-        tiled.error_tile("Typical error", run_results.comparison.gaps.mean(), run_results.n, run_results.unit_name),
+        tiled.error_tile(
+            "Typical error",
+            run_results.comparison.gaps.mean(),
+            run_results.n,
+            run_results.unit_name,
+        ),
         largest_error_tile(run_results),
-        *tiled.sample_size_tile(summary["final"]["as_exact_as_sample"], run_results.n, run_results.unit_name),
+        *tiled.sample_size_tile(
+            summary["final"]["as_exact_as_sample"], run_results.n, run_results.unit_name
+        ),
         guess_tile_texts(summary["promise"]["guess"]),
     ]
     info_container, tile_containers = show_tiles(tiles, _usefulness_sentence(run_results.settings))
@@ -142,13 +151,24 @@ def draw_verdict(run_results: RunResults) -> tuple[DeltaGenerator, DeltaGenerato
 
 def largest_error_tile(run_results: RunResults) -> tiled.Tile:
     """The tile of the largest error: where it is, and how large it becomes in the repeats that are there."""
-    comparison, display_names = run_results.comparison, distinct_labels(run_results.settings.problem.domain.names)
+    comparison, display_names = (
+        run_results.comparison,
+        distinct_labels(run_results.settings.problem.domain.names),
+    )
     label = comparison.workload.label(int(comparison.worst(1)[0]))
-    question_text = format_query_label(tuple((display_names.get(column, column), value) for column, value in label))
+    question_text = format_query_label(
+        tuple((display_names.get(column, column), value) for column, value in label)
+    )
     largest_text = format_count(run_results.run_errors.max(), run_results.n, run_results.unit_name)
-    repeats_text = f", in {len(run_results.runs)} repeats up to {largest_text}" if run_results.replays else ""
+    repeats_text = (
+        f", in {len(run_results.runs)} repeats up to {largest_text}" if run_results.replays else ""
+    )
     return tiled.error_tile(
-        f"Largest error, at {question_text}", comparison.gaps.max(), run_results.n, run_results.unit_name, repeats_text
+        f"Largest error, at {question_text}",
+        comparison.gaps.max(),
+        run_results.n,
+        run_results.unit_name,
+        repeats_text,
     )
 
 
@@ -168,7 +188,14 @@ def _usefulness_sentence(run_settings: RunSettings) -> str:
             plan = schema_share.divide_and_plan(algorithm, problem, budget, exact=False)[1]
         return suitable_uses(predicted_tables(problem, plan), problem.n).sentence
 
-    key = (problem.domain, tuple(run_settings.query_texts), problem.effective_n, algorithm, budget, schema_share)
+    key = (
+        problem.domain,
+        tuple(run_settings.query_texts),
+        problem.effective_n,
+        algorithm,
+        budget,
+        schema_share,
+    )
     return session().memoize("uses", key, compute)
 
 
@@ -180,8 +207,11 @@ def draw_noise_spread(run_results: RunResults) -> None:
     if run_results.replays:
         typical, worst = run_results.run_errors.mean(axis=1), run_results.run_errors.max(axis=1)
         spread_text = (
-            f"In {runs} repeats with fresh noise: typical error {format_percentage_points(typical.min())} to {format_percentage_points(typical.max())} "
-            f"points, largest {format_percentage_points(worst.min())} to {format_percentage_points(worst.max())}. "
+            f"In {runs} repeats with fresh noise: typical error "
+            f"{format_percentage_points(typical.min())} to "
+            f"{format_percentage_points(typical.max())} "
+            f"points, largest {format_percentage_points(worst.min())} to "
+            f"{format_percentage_points(worst.max())}. "
         )
     privacy_spent = summary["spent"]
     accounting = privacy_spent["accounting"]
@@ -190,8 +220,10 @@ def draw_noise_spread(run_results: RunResults) -> None:
     label = f"{runs} repeats" if run_results.replays else "About these numbers"
     with st.popover(label, type="tertiary", icon=":material/info:"):
         st.caption(
-            f"{spread_text}{_unbiased_limit_sentence(run_results)}{summary['queries']:,} questions, {summary['cells']:,} combinations, "
-            f"{run_results.n:,} rows. Used: ε = {privacy_spent['epsilon']:.4g} at δ = {format_short_number(privacy_spent['delta'])}, by "
+            f"{spread_text}{_unbiased_limit_sentence(run_results)}{summary['queries']:,} "
+            f"questions, {summary['cells']:,} combinations, "
+            f"{run_results.n:,} rows. Used: ε = {privacy_spent['epsilon']:.4g} at δ = "
+            f"{format_short_number(privacy_spent['delta'])}, by "
             f"{accounting}. "
             f"Protected: {run_results.table.unit.description}.",
             help=glossary_tooltip("point", "cell", "workload"),
@@ -204,7 +236,10 @@ def _unbiased_limit_sentence(run_results: RunResults) -> str:
     if not least:
         return ""
     rmse = run_results.comparison.errors.rmse
-    return f"Root mean square error {format_percentage_points(rmse)} points, {compare_with_bound(rmse, least)}. "
+    return (
+        f"Root mean square error {format_percentage_points(rmse)} points, "
+        f"{compare_with_bound(rmse, least)}. "
+    )
 
 
 def convergence_verdict(run_curve: pd.DataFrame) -> str:
@@ -219,7 +254,9 @@ def convergence_verdict(run_curve: pd.DataFrame) -> str:
 
 
 @chart_part("convergence", "point", "sampling floor", "seed")
-def draw_convergence(run_results: RunResults, _: DeltaGenerator, details: DeltaGenerator) -> ChartContent:
+def draw_convergence(
+    run_results: RunResults, _: DeltaGenerator, details: DeltaGenerator
+) -> ChartContent:
     """Error against rounds or against the budget spent, the range over replays, raw noise, a pinned run behind."""
     frame = run_results.curve
     first_curve = frame[frame["seed"] == frame["seed"].iloc[0]]
@@ -229,25 +266,48 @@ def draw_convergence(run_results: RunResults, _: DeltaGenerator, details: DeltaG
         first_curve.iloc[-1],
     )
     axis_label = details.segmented_control(
-        "Draw against", CURVE_AXES, default=CURVE_AXES[0], required=True, key="against", bind="query-params"
+        "Draw against",
+        CURVE_AXES,
+        default=CURVE_AXES[0],
+        required=True,
+        key="against",
+        bind="query-params",
     )
     x = "epsilon_spent" if axis_label == "ε used" else "t"
     summary = convergence_verdict(first_curve)
-    note = "".join(f"{charts.STAGE_TEXT}: {stage_text} " for _, stage_text in stages) + "Bands: all repeats. "
+    note = (
+        "".join(f"{charts.STAGE_TEXT}: {stage_text} " for _, stage_text in stages)
+        + "Bands: all repeats. "
+    )
     if raw_noise is not None:
-        summary += f"\nNoise alone on every answer, nothing fitted: largest error {format_percentage_points(raw_noise)} points."
+        summary += (
+            "\nNoise alone on every answer, nothing fitted: largest error "
+            f"{format_percentage_points(raw_noise)} points."
+        )
     if frame["epsilon_spent"].nunique() == 1:
         note += "The whole budget is used before the first step. "
     elif error_rate := ERROR_RATES.get(run_results.result.summary["algorithm"]):
-        note += f"Its theorem: a whole run with twice the budget has {2**error_rate.epsilon_power:.0%} of the largest error. "
-        if x != "t":  # a theorem says nothing of a step; it holds up to a constant, which each run's end gives
+        note += (
+            "Its theorem: a whole run with twice the budget has "
+            f"{2**error_rate.epsilon_power:.0%} of the largest error. "
+        )
+        if (
+            x != "t"
+            # a theorem says nothing of a step; it holds up to a constant, which each run's end gives
+        ):
             ends = frame.groupby("seed")[["max_error", x]].transform("last")
             frame = frame.assign(
-                proved=ends["max_error"] * (frame[x].where(frame[x] > 0) / ends[x]) ** error_rate.epsilon_power
+                proved=ends["max_error"]
+                * (frame[x].where(frame[x] > 0) / ends[x]) ** error_rate.epsilon_power
             )
     if "population_max_error" in frame:
-        note += f"Against the population the largest error is {format_percentage_points(last_point['population_max_error'])} points."
-    stage_positions = [float(first_curve[x].iloc[i]) for i, _ in stages] if first_curve[x].nunique() > 1 else []
+        note += (
+            "Against the population the largest error is "
+            f"{format_percentage_points(last_point['population_max_error'])} points."
+        )
+    stage_positions = (
+        [float(first_curve[x].iloc[i]) for i, _ in stages] if first_curve[x].nunique() > 1 else []
+    )
     pinned_curve = run_results.pinned[1] if run_results.pinned else None
     figure = charts.convergence_chart(
         frame,
@@ -283,7 +343,9 @@ def _find_stages(result: RunResult, run_curve: pd.DataFrame) -> list[tuple[int, 
         name = note[0] if note else ""
         if i and name != previous_name:
             spent = run_curve["epsilon_spent"].iloc[i] - run_curve["epsilon_spent"].iloc[i - 1]
-            stage_text = f"At step {int(run_curve['t'].iloc[i])}. Errors may jump before they settle."
+            stage_text = (
+                f"At step {int(run_curve['t'].iloc[i])}. Errors may jump before they settle."
+            )
             stage_text += f" It costs ε = {spent:.2g} more." if spent else " It uses no budget."
             stages.append((i, stage_text))
         previous_name = name

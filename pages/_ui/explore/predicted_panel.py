@@ -15,7 +15,11 @@ from ..session import escape_markdown, show_left_out_notice
 from ..session.stakeholder_wall import PREDICTED_FOR_ALL_ROWS_TEXT, PublicTable
 from .run_settings import RunSettings
 
-UNKNOWN_ERROR_TILE = ("Error", "known after the release", "the noise of this algorithm follows the table")
+UNKNOWN_ERROR_TILE = (
+    "Error",
+    "known after the release",
+    "the noise of this algorithm follows the table",
+)
 
 
 def draw_predicted_panel(table: PublicTable, run_settings: RunSettings) -> None:
@@ -26,15 +30,22 @@ def draw_predicted_panel(table: PublicTable, run_settings: RunSettings) -> None:
     plan = make_plan(algorithm, problem, run_settings.budget)
     predicted_noise = predicted_tables(problem, plan)
     tiles = tiled.predicted_error_tiles(
-        predicted_error_sizes(predicted_noise, problem.workload), None, problem.n, unit_noun(problem.group)
+        predicted_error_sizes(predicted_noise, problem.workload),
+        None,
+        problem.n,
+        unit_noun(problem.group),
     ) or [UNKNOWN_ERROR_TILE]
     guess_rate = Promise.of_plan(plan, adaptive=algorithm.adaptive).max_guess_probability()
     with st.container(key="verdict"):
-        show_tiles([*tiles, guess_tile_texts(guess_rate)], suitable_uses(predicted_noise, problem.n).sentence)
+        show_tiles(
+            [*tiles, guess_tile_texts(guess_rate)],
+            suitable_uses(predicted_noise, problem.n).sentence,
+        )
     if table.unit.person is not None:
         st.caption(PREDICTED_FOR_ALL_ROWS_TEXT.format(size=table.n))
     show_left_out_notice()
     draw_heading("What was chosen, and what it would use", Provenance.PUBLIC)
     result_panels.draw_plan_tables(
-        [(c.name, c.value, c.why) for c in plan.settings], [charge.to_json() for charge in plan.planned_events]
+        [(c.name, c.value, c.why) for c in plan.settings],
+        [charge.to_json() for charge in plan.planned_events],
     )

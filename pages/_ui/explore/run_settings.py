@@ -4,7 +4,11 @@ import streamlit as st
 
 from dpcore import ALGORITHMS, Budget, BudgetError, InputError, QueryRelease
 from dpcore.accuracy.meaning_of_epsilon import describe_delta
-from dpcore.accuracy.work_forecast import MIN_SECONDS_TO_MENTION, describe_forecast, forecast_affordable_run
+from dpcore.accuracy.work_forecast import (
+    MIN_SECONDS_TO_MENTION,
+    describe_forecast,
+    forecast_affordable_run,
+)
 from dpcore.algorithms import Algorithm
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.algorithms.schema_measurement.measurement_plan import SchemaShare
@@ -23,8 +27,8 @@ CURVE_AXES = ("step", "ε used")  # what a curve can be drawn against
 class RunSettings:
     """Everything that a run is made of; `query_texts` are the questions as the command line writes them.
 
-    `schema` is the part of the budget that is not the algorithm's, where the table's schema is measured. One run is
-    foreseen to take `predicted_seconds`.
+    `schema` is the part of the budget that is not the algorithm's, where the table's schema is
+    measured. One run is foreseen to take `predicted_seconds`.
     """
 
     problem: QueryRelease
@@ -49,13 +53,19 @@ def choose_run_settings(table: Table) -> RunSettings:
         promise_container = st.container()
         name = parameter_widgets.algorithm_selectbox()
         more_expander = st.expander("More", icon=":material/tune:")
-        has_fewer_columns = len(choose_default_columns(table.domain, COMFORTABLE_CELLS)) < len(table.domain.names)
-        with st.expander("Columns, questions", expanded=has_fewer_columns, icon=":material/table_chart:"):
+        has_fewer_columns = len(choose_default_columns(table.domain, COMFORTABLE_CELLS)) < len(
+            table.domain.names
+        )
+        with st.expander(
+            "Columns, questions", expanded=has_fewer_columns, icon=":material/table_chart:"
+        ):
             workload, texts = question_choice.choose_workload(table)
         problem = QueryRelease(workload, table.n, table.unit.most_rows)
         budget = Budget(
             epsilon,
-            parameter_widgets.delta_slider(delta_place, must_be_zero=_promises_only_pure(name, problem, epsilon)),
+            parameter_widgets.delta_slider(
+                delta_place, must_be_zero=_promises_only_pure(name, problem, epsilon)
+            ),
         )
         with delta_place:
             _draw_slider_ends("delta", describe_delta(budget.delta), "")
@@ -74,12 +84,20 @@ def choose_run_settings(table: Table) -> RunSettings:
                 _draw_slider_ends("alpha", "keeps details", "smooths more")
     algorithm = build_from_texts(ALGORITHMS[name], settings)
     key = (table.version, algorithm, budget, problem.group, problem.domain.names, tuple(texts))
-    seconds, size = session().memoize("forecast", key, lambda: forecast_affordable_run(algorithm, problem, budget))
+    seconds, size = session().memoize(
+        "forecast", key, lambda: forecast_affordable_run(algorithm, problem, budget)
+    )
     if seconds >= MIN_SECONDS_TO_MENTION:
         st.caption(f"Forecast: {describe_forecast(seconds, size)}, from public numbers.")
     schema = None if table.trial is None else table.trial.share_of_budget(budget)
     return RunSettings(
-        problem=problem, query_texts=texts, algorithm=algorithm, budget=budget, seeds=seeds, run_again=again, schema=schema,
+        problem=problem,
+        query_texts=texts,
+        algorithm=algorithm,
+        budget=budget,
+        seeds=seeds,
+        run_again=again,
+        schema=schema,
         predicted_seconds=seconds,
     )
 
@@ -92,7 +110,9 @@ def _draw_slider_ends(slider_key: str, left_text: str, right_text: str) -> None:
 
 def _promises_only_pure(name: str, problem: QueryRelease, epsilon: float) -> bool:
     """Whether this algorithm promises at δ = 0 only."""
-    return not _can_plan(name, problem, Budget(epsilon, 1e-9)) and _can_plan(name, problem, Budget(epsilon, 0.0))
+    return not _can_plan(name, problem, Budget(epsilon, 1e-9)) and _can_plan(
+        name, problem, Budget(epsilon, 0.0)
+    )
 
 
 def _can_plan(name: str, problem: QueryRelease, budget: Budget) -> bool:

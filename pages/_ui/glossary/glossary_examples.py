@@ -4,7 +4,12 @@ import numpy as np
 import streamlit as st
 
 from dpcore import ALGORITHMS, Budget, QueryRelease
-from dpcore.accuracy.meaning_of_epsilon import Promise, describe_delta, format_one_in, format_times_in_100
+from dpcore.accuracy.meaning_of_epsilon import (
+    Promise,
+    describe_delta,
+    format_one_in,
+    format_times_in_100,
+)
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.evaluation.run import pairs_with_column
 from dpcore.privacy.accounting import LifetimeBudget, gdp_mu
@@ -32,9 +37,14 @@ def lesson_medians(lesson: str, epsilon: float) -> list[str]:
 def example_sentences() -> dict[str, str]:
     """Return a sentence with a number for each word whose example is not a fact of the samples."""
     census = sample_table("census")
-    problem, algorithm = QueryRelease(pairs_with_column(census.domain), census.n), ALGORITHMS["gaussian_maxent"]()
+    problem, algorithm = (
+        QueryRelease(pairs_with_column(census.domain), census.n),
+        ALGORITHMS["gaussian_maxent"](),
+    )
     promises = {
-        epsilon: Promise.of_plan(make_plan(algorithm, problem, Budget(epsilon, DELTA)), adaptive=algorithm.adaptive)
+        epsilon: Promise.of_plan(
+            make_plan(algorithm, problem, Budget(epsilon, DELTA)), adaptive=algorithm.adaptive
+        )
         for epsilon in (0.1, EXAMPLE_EPSILON, 10.0)
     }
     guess_texts = ", ".join(
@@ -44,24 +54,33 @@ def example_sentences() -> dict[str, str]:
     events = promises[EXAMPLE_EPSILON].events
     lifetime = LifetimeBudget.from_first_release(parameter_widgets.DEFAULT_TOTAL_BUDGET, events)
     (exact, _), (noisy, _) = patient_counts.EXACT_COUNTS, patient_counts.noisy_counts()
-    typical, sampling_errors = lesson_medians("epsilon", EXAMPLE_EPSILON)[0], lesson_medians("population", 10.0)
+    typical, sampling_errors = (
+        lesson_medians("epsilon", EXAMPLE_EPSILON)[0],
+        lesson_medians("population", 10.0),
+    )
     epsilon_text = f"ε = {format_setting(EXAMPLE_EPSILON)}"
     return {
-        "ε": f"Right guesses of 100, by someone who knows everyone else: at most {guess_texts}. A coin: 50. "
+        "ε": f"Right guesses of 100, by someone who knows everyone else: at most {guess_texts}. "
+        "A coin: 50. "
         "With Gaussian noise, as on Explore.",
         "δ": f"At δ = {describe_delta(DELTA)} a suspicion may rise further than promised "
         f"{format_one_in(Promise(EXAMPLE_EPSILON, DELTA).failure_probability)}.",
         "composition": f"{fitting_release_count(lifetime.capacity, lifetime.composed_cost(events))} releases of {epsilon_text} fit into a "
         "whole budget of "
-        f"{format_setting(parameter_widgets.DEFAULT_TOTAL_BUDGET.epsilon)}, as Release begins: they add up slowly.",
+        f"{format_setting(parameter_widgets.DEFAULT_TOTAL_BUDGET.epsilon)}, as Release begins: "
+        "they add up slowly.",
         "disagreement": f"Titanic at ε = 0.3: {LESSONS['small-groups'].find_answer().sentence}.",
         "α": f"α = {format_setting(algorithm.alpha)}, unless you choose.",
-        "frontier": f"Census: off by {lesson_medians('epsilon', 0.1)[0]} at ε = 0.1, by {typical} at {epsilon_text}.",
-        "noise": f"At {epsilon_text} a count moves by about {1 / gdp_mu(EXAMPLE_EPSILON, DELTA):.0f} people: {exact} become "
+        "frontier": f"Census: off by {lesson_medians('epsilon', 0.1)[0]} at ε = 0.1, by "
+        f"{typical} at {epsilon_text}.",
+        "noise": f"At {epsilon_text} a count moves by about "
+        f"{1 / gdp_mu(EXAMPLE_EPSILON, DELTA):.0f} people: {exact} become "
         f"{noisy}.",
         "release": f"For example {noisy} patients, not the exact {exact}.",
-        "sampling floor": f"Census at ε = 10: off by {sampling_errors[0]} from the table, by {sampling_errors[1]} "
+        "sampling floor": f"Census at ε = 10: off by {sampling_errors[0]} from the table, by "
+        f"{sampling_errors[1]} "
         "from the population.",
-        "synthetic table": f"At {epsilon_text} the answers of the census' copy are off by {typical}.",
+        "synthetic table": f"At {epsilon_text} the answers of the census' copy are off by "
+        f"{typical}.",
         "trial": f"Known noise of {noisy - exact:+d}, taken off {noisy}, is {exact} again.",
     }

@@ -20,11 +20,21 @@ BEST_CURVE_NAME = "best accountant"
 def draw_costs(budget: Budget, planned: PlannedRelease) -> None:
     """Draw the privacy curve of the plan by each accountant and the papers' closed forms."""
     left_column, right_column = st.columns(2, gap="large")
-    deltas, curves, delta_index = planned.deltas, planned.curves(1), nearest_delta_index(planned.deltas, budget)
+    deltas, curves, delta_index = (
+        planned.deltas,
+        planned.curves(1),
+        nearest_delta_index(planned.deltas, budget),
+    )
     with left_column:
-        st.markdown("**How much budget this plan uses at most, by each way to add it up. The smallest holds**")
+        st.markdown(
+            "**How much budget this plan uses at most, by each way to add it up. The smallest "
+            "holds**"
+        )
         tightest = min(curves, key=lambda name: curves[name][delta_index])
-        summary = f"At δ = {format_short_number(deltas[delta_index])} the plan uses {epsilons_text(curves, delta_index)}. Smallest: {tightest}."
+        summary = (
+            f"At δ = {format_short_number(deltas[delta_index])} the plan uses "
+            f"{epsilons_text(curves, delta_index)}. Smallest: {tightest}."
+        )
         draw_privacy_curves(curves, deltas, budget, summary, "privacy-curve")
     with right_column:
         st.markdown("**What formulas printed in papers say that it uses**")
@@ -46,7 +56,9 @@ def draw_privacy_curves(
 ) -> None:
     """Draw privacy curves by name, that of the best accountant behind the others, and the budget as a star."""
     frame = pd.DataFrame({"δ": deltas, **{f"ε, {name}": c for name, c in curves.items()}})
-    figure = promise.privacy_curve_chart(curves, deltas, (budget.epsilon, budget.delta), thick_name=BEST_CURVE_NAME)
+    figure = promise.privacy_curve_chart(
+        curves, deltas, (budget.epsilon, budget.delta), thick_name=BEST_CURVE_NAME
+    )
     draw_chart_panel(figure, summary, frame, key)
 
 
@@ -60,11 +72,19 @@ def epsilons_text(curves: dict[str, np.ndarray], delta_index: int) -> str:
     return ", ".join(f"ε = {c[delta_index]:.4g} ({name})" for name, c in curves.items())
 
 
-def _printed_formula_verdict(printed_curves: dict[str, np.ndarray], best_curve: np.ndarray, delta_index: int) -> str:
+def _printed_formula_verdict(
+    printed_curves: dict[str, np.ndarray], best_curve: np.ndarray, delta_index: int
+) -> str:
     """Which printed forms promise more than is true, and how far the others are off."""
-    epsilons = {name: float(f[delta_index]) for name, f in printed_curves.items() if np.isfinite(f[delta_index])}
+    epsilons = {
+        name: float(f[delta_index])
+        for name, f in printed_curves.items()
+        if np.isfinite(f[delta_index])
+    }
     overstatement = (
-        max(epsilons.values()) / best_curve[delta_index] if epsilons and best_curve[delta_index] > 0 else math.nan
+        max(epsilons.values()) / best_curve[delta_index]
+        if epsilons and best_curve[delta_index] > 0
+        else math.nan
     )
     text = (
         f"At this δ the printed formulas say up to {overstatement:.2g} times what the plan uses."
@@ -74,7 +94,11 @@ def _printed_formula_verdict(printed_curves: dict[str, np.ndarray], best_curve: 
     with np.errstate(invalid="ignore"):
         unsafe = [name for name, f in printed_curves.items() if (f < best_curve * (1 - 1e-6)).any()]
     claims = ", ".join(f"“{name}”" for name in unsafe)
-    return text + (f" Lines left of the grey band promise more than is known to hold: {claims}." if unsafe else "")
+    return text + (
+        f" Lines left of the grey band promise more than is known to hold: {claims}."
+        if unsafe
+        else ""
+    )
 
 
 def _formula_sources(printed_curves: dict[str, np.ndarray]) -> pd.DataFrame:
@@ -87,8 +111,20 @@ def _formula_sources(printed_curves: dict[str, np.ndarray]) -> pd.DataFrame:
             rows.append((name, p.formula, proved_range, p.source))
         elif name == "strong composition":
             rows.append(
-                (name, "ε = 4ε₀ √(2T ln(1/δ))", "ln(1/δ) ≥ ε₀² T", "linear queries, Theorem 6, behind its DPFW")
+                (
+                    name,
+                    "ε = 4ε₀ √(2T ln(1/δ))",
+                    "ln(1/δ) ≥ ε₀² T",
+                    "linear queries, Theorem 6, behind its DPFW",
+                )
             )
         else:
-            rows.append((name, f"ε = {name}", "any ε", "linear queries, proof of Theorem 5; Bun, Steinke 2016"))
+            rows.append(
+                (
+                    name,
+                    f"ε = {name}",
+                    "any ε",
+                    "linear queries, proof of Theorem 5; Bun, Steinke 2016",
+                )
+            )
     return pd.DataFrame(rows, columns=["closed form", "formula", "proved for", "source"])

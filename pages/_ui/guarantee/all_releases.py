@@ -30,11 +30,14 @@ def draw_total(table: Table) -> None:
         return
     if dataset is None:
         return
-    events = tuple(event for release in dataset.releases for event in events_from_json(release["events"]))
+    events = tuple(
+        event for release in dataset.releases for event in events_from_json(release["events"])
+    )
     lifetime, budget = dataset.lifetime, dataset.lifetime.budget
     deltas = np.unique([*CURVE_DELTAS, *([budget.delta] if budget.delta else [])])
     curves, lifetime_curve = session().memoize(
-        "total", (repr((lifetime, events)), tuple(deltas)),
+        "total",
+        (repr((lifetime, events)), tuple(deltas)),
         lambda: (
             accountant_comparison.ledger_epsilon_curves(lifetime, events, deltas),
             accountant_comparison.lifetime_epsilon_curve(lifetime, deltas),
@@ -44,7 +47,8 @@ def draw_total(table: Table) -> None:
         escape_markdown(
             f"Protected: each {dataset.unit}. {len(dataset.releases)} releases so far, added up by "
             f"{lifetime.accounting}. "
-            f"They use ε = {dataset.spent:.4g} of {budget.epsilon:g} at δ = {format_short_number(budget.delta)}.",
+            f"They use ε = {dataset.spent:.4g} of {budget.epsilon:g} at δ = "
+            f"{format_short_number(budget.delta)}.",
             400,
         )
     )
@@ -61,12 +65,20 @@ def draw_total(table: Table) -> None:
     }
     draw_beliefs(evidence_by_label)
     delta_index = nearest_delta_index(deltas, budget)
-    summary = f"At δ = {format_short_number(deltas[delta_index])} what was used so far costs {epsilons_text(curves, delta_index)}."
-    draw_privacy_curves({**curves, "all that may ever be": lifetime_curve}, deltas, budget, summary, "ledger-curve")
+    summary = (
+        f"At δ = {format_short_number(deltas[delta_index])} what was used so far costs "
+        f"{epsilons_text(curves, delta_index)}."
+    )
+    draw_privacy_curves(
+        {**curves, "all that may ever be": lifetime_curve}, deltas, budget, summary, "ledger-curve"
+    )
     st.caption(
-        "“All that may ever be released” holds even if someone chooses later releases in view of earlier ones. The "
-        "whole budget and its accounting were fixed at the first release. “Used so far” holds if the number and kind "
-        "of releases did not depend on what earlier ones showed. The same is true of the other accountants."
+        "“All that may ever be released” holds even if someone chooses later releases in view of "
+        "earlier ones. The "
+        "whole budget and its accounting were fixed at the first release. “Used so far” holds if "
+        "the number and kind "
+        "of releases did not depend on what earlier ones showed. The same is true of the other "
+        "accountants."
     )
 
 

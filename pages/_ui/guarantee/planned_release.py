@@ -22,7 +22,9 @@ from ..components import parameter_widgets, question_choice, warn_if_schema_inco
 from ..jobs.counting_job import ensure_rows_counted
 from ..session import Table, escape_markdown, is_stakeholder_view, selected_share, session
 
-CURVE_DELTAS = np.concatenate([np.logspace(-12, -2, 24, endpoint=False), np.logspace(-2, math.log10(0.95), 30)])
+CURVE_DELTAS = np.concatenate(
+    [np.logspace(-12, -2, 24, endpoint=False), np.logspace(-2, math.log10(0.95), 30)]
+)
 
 
 @frozen
@@ -41,7 +43,9 @@ class PlannedRelease:
         return session().memoize(
             "curves",
             cache_key,
-            lambda: accountant_comparison.epsilon_curves(self.charges, self.deltas, times, self.promise.delta),
+            lambda: accountant_comparison.epsilon_curves(
+                self.charges, self.deltas, times, self.promise.delta
+            ),
         )
 
     def pairs(self, times: int) -> tuple[np.ndarray, np.ndarray]:
@@ -57,11 +61,14 @@ class PlannedRelease:
         return guarantee.gaussian_trade_off(alarms, mu)
 
 
-def plan_release(table: Table, budget: Budget, times: int, settings_container: Any) -> PlannedRelease | None:
+def plan_release(
+    table: Table, budget: Budget, times: int, settings_container: Any
+) -> PlannedRelease | None:
     """The plan of the algorithm chosen in `settings_container` for the chosen questions, as Explore would run it; None if none."""
     if table.schema_uses_real_data and is_stakeholder_view():
         settings_container.info(
-            "This schema was filled in from the data without protection, so this view shows no plan."
+            "This schema was filled in from the data without protection, so this view shows no "
+            "plan."
         )
         return None
     error_container, domain = st.container(), table.domain
@@ -76,8 +83,12 @@ def plan_release(table: Table, budget: Budget, times: int, settings_container: A
         try:
             workload, _ = question_choice.choose_workload(table, domain)
             problem = QueryRelease(workload, table.n, table.unit.most_rows)
-            algorithm = build_from_texts(ALGORITHMS[name], parameter_widgets.setting_widgets(name, problem, budget))
-            charges, privacy_proof, promise = _charges_proof_and_promise(table, name, algorithm, problem, budget)
+            algorithm = build_from_texts(
+                ALGORITHMS[name], parameter_widgets.setting_widgets(name, problem, budget)
+            )
+            charges, privacy_proof, promise = _charges_proof_and_promise(
+                table, name, algorithm, problem, budget
+            )
         except InputError as error:
             error_container.error(escape_markdown(error, 400))
             return None
@@ -99,12 +110,16 @@ def _charges_proof_and_promise(
         )
     budget_share = selected_share() if table.trial is None else table.trial.budget_share
     share, columns = (
-        choose_schema_share(table.partial_schema.unknown_columns, budget_share, problem.n, problem.group, budget),
+        choose_schema_share(
+            table.partial_schema.unknown_columns, budget_share, problem.n, problem.group, budget
+        ),
         table.partial_schema.unknown_columns,
     )
     division, mechanism_plan = share.divide_and_plan(algorithm, problem, budget, exact=False)
     schema_plan = plan_schema(columns, problem.n, problem.group, division, exact=False)
-    privacy_proof = derive_proof(name, algorithm, mechanism_plan, problem, (schema_plan.plan, division))
+    privacy_proof = derive_proof(
+        name, algorithm, mechanism_plan, problem, (schema_plan.plan, division)
+    )
     return (
         (*schema_plan.plan.planned_events, *mechanism_plan.planned_events),
         privacy_proof,

@@ -26,7 +26,25 @@ from ..components import CHART_CONFIG, draw_chart_footer, draw_chart_panel, para
 from ..session import Table, escape_markdown
 from .planned_release import PlannedRelease
 
-PRIORS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99]
+PRIORS = [
+    0.001,
+    0.002,
+    0.005,
+    0.01,
+    0.02,
+    0.05,
+    0.1,
+    0.2,
+    0.3,
+    0.4,
+    0.5,
+    0.6,
+    0.7,
+    0.8,
+    0.9,
+    0.95,
+    0.99,
+]
 
 
 def choose_release_count() -> int:
@@ -43,7 +61,9 @@ def choose_release_count() -> int:
     )
 
 
-def promise_of_releases(budget: Budget, times: int, planned: PlannedRelease | None = None) -> Promise:
+def promise_of_releases(
+    budget: Budget, times: int, planned: PlannedRelease | None = None
+) -> Promise:
     """Return the promise of `times` releases: by the noise that is planned, else by ε and δ alone."""
     single_promise = Promise(budget.epsilon, budget.delta) if planned is None else planned.promise
     return replace(single_promise, releases=times)
@@ -56,20 +76,25 @@ def draw_picture(promise: Promise) -> None:
         for k in (promise.releases, 10, 100)
     )
     summary = (
-        f"At most {most_right} right: 50 by luck (grey), {float(most_right) - 50:g} by the release (pink). "
+        f"At most {most_right} right: 50 by luck (grey), {float(most_right) - 50:g} by the "
+        "release (pink). "
         "Unprotected: all 100."
     )
     st.html(drawn.two_worlds_html(math.ceil(float(most_right)), summary))
     st.caption(f"{summary} After 10 releases: {right_after_10}, after 100: {right_after_100}.")
 
 
-def draw_verdict(budget: Budget, times: int, planned: PlannedRelease | None, guess_rate: float, table: Table) -> None:
+def draw_verdict(
+    budget: Budget, times: int, planned: PlannedRelease | None, guess_rate: float, table: Table
+) -> None:
     """State this page's one sentence, what ε alone would allow behind its ⓘ, a belief, and what can be learned."""
     budget_promise = promise_of_releases(budget, times)
     st.subheader(
-        f"After {times} releases: " * (times > 1) + " ".join(guess_tile_texts(guess_rate)), anchor=False,
+        f"After {times} releases: " * (times > 1) + " ".join(guess_tile_texts(guess_rate)),
+        anchor=False,
         help="This number follows from the planned noise, where a plan can be made. "
-        f"ε = {format_short_number(budget.epsilon)} and δ = {format_short_number(budget.delta)} alone allow any algorithm "
+        f"ε = {format_short_number(budget.epsilon)} and δ = {format_short_number(budget.delta)} "
+        "alone allow any algorithm "
         f"{format_times_in_100(budget_promise.max_guess_probability())}. A coin is right 50 times.",
     )
     posterior_texts = _posterior_texts(_evidence(budget, times, planned), EXAMPLE_SUSPICION)
@@ -100,7 +125,8 @@ def _evidence(budget: Budget, times: int, planned: PlannedRelease | None) -> dic
         usual_evidence = {"19 of 20 cases": guarantee.log_odds_bound(*pairs, 0.025)}  # either way
         if times > 1:
             largest_evidence = min(
-                largest_evidence, guarantee.log_odds_bound(*pairs, budget_promise.failure_probability)
+                largest_evidence,
+                guarantee.log_odds_bound(*pairs, budget_promise.failure_probability),
             )
     return {
         f"all but {describe_delta(budget_promise.failure_probability)}"
@@ -111,7 +137,10 @@ def _evidence(budget: Budget, times: int, planned: PlannedRelease | None) -> dic
 
 def _posterior_texts(evidence: dict[str, float], prior: float) -> dict[str, str]:
     """To what a suspicion rises by each evidence, rounded up."""
-    return {name: format_percent(float(guarantee.posterior(prior, moved))) for name, moved in evidence.items()}
+    return {
+        name: format_percent(float(guarantee.posterior(prior, moved)))
+        for name, moved in evidence.items()
+    }
 
 
 def draw_suspicion(budget: Budget, times: int, planned: PlannedRelease | None) -> None:
@@ -142,7 +171,10 @@ def draw_beliefs(evidence_by_label: dict[str, float]) -> None:
     parts = ", ".join(f"at most {most} ({name})" for name, most in posterior_texts.items())
     summary = f"A suspicion of {format_percent(prior)} becomes {parts}."
     chart_column.plotly_chart(
-        drawn.suspicion_chart(frame, prior, posterior_texts), key="beliefs", alt=summary, config=CHART_CONFIG
+        drawn.suspicion_chart(frame, prior, posterior_texts),
+        key="beliefs",
+        alt=summary,
+        config=CHART_CONFIG,
     )
     with widget_column:
         draw_chart_footer("", frame, "beliefs")
@@ -169,7 +201,8 @@ def _draw_totals(budget: Budget, times: int, planned: PlannedRelease | None) -> 
         }
         rows += [(cost, name, f"knows the noise of {planned.name}") for name, cost in costs.items()]
     st.markdown(
-        f"**{times} releases together**, at δ = {times} × {format_short_number(budget.delta)} = {format_short_number(total)}:"
+        f"**{times} releases together**, at δ = {times} × {format_short_number(budget.delta)} = "
+        f"{format_short_number(total)}:"
     )
     st.dataframe(pd.DataFrame(rows, columns=["ε", "accounting", "what it knows"]), hide_index=True)
 
@@ -177,7 +210,8 @@ def _draw_totals(budget: Budget, times: int, planned: PlannedRelease | None) -> 
 def draw_mistakes(budget: Budget, times: int, planned: PlannedRelease | None) -> None:
     """Draw the trade-off between the two mistakes that an attacker can make."""
     st.markdown(
-        "Someone guesses whether a row is yours. A wrong yes is a **false alarm**, a wrong no is a **miss**. "
+        "Someone guesses whether a row is yours. A wrong yes is a **false alarm**, a wrong no is "
+        "a **miss**. "
         "Nobody gets below these lines: whoever makes fewer false alarms misses more."
     )
     alarms = np.unique(np.concatenate([np.linspace(0, 1, 81), np.logspace(-4, -1, 30)]))
@@ -189,7 +223,8 @@ def draw_mistakes(budget: Budget, times: int, planned: PlannedRelease | None) ->
             frame[f"{times} × {planned.name}"] = planned.trade_off(alarms, times)
     least_missed = float(np.interp(0.05, alarms, frame["limit by ε and δ"]))
     summary = (
-        f"Someone who makes 5% false alarms misses at least {least_missed:.0%} by ε and δ; with perfect privacy 95%."
+        f"Someone who makes 5% false alarms misses at least {least_missed:.0%} by ε and δ; "
+        "with perfect privacy 95%."
     )
     lines = {name: name for name in frame.columns[1:]}
     figure = drawn.trade_off_chart(

@@ -1,9 +1,10 @@
 """What was typed about a table's columns, kept in the browser: after a reload it is back with the same columns.
 
-The browser keeps what is in force after the last edit, also that nothing is typed any more. Every page draws it: a
-change that was typed on Data may end when another page is open.
+The browser keeps what is in force after the last edit, also that nothing is typed any more. Every
+page draws it: a change that was typed on Data may end when another page is open.
 
-Never a cell, and nothing that was read off the records: an entry that was is left out, and so is what was guessed.
+Never a cell, and nothing that was read off the records: an entry that was is left out, and so is
+what was guessed.
 """
 
 from functools import partial
@@ -40,17 +41,28 @@ _keep_component = st.components.v2.component("kept_columns", js=KEEP_SCRIPT)
 
 def remember_columns(current: Table, *, show_notice: bool = False) -> None:
     """Keep what was typed of an upload; before anything was, ask the browser whether it knows the columns."""
-    if is_public_table(current):  # what is typed differs from what was guessed, and guesses are made of cells
+    if is_public_table(
+        current
+    ):  # what is typed differs from what was guessed, and guesses are made of cells
         _keep_component(key=COMPONENT_KEY, data={"forget": False})
         return
-    is_restored, typed_parts = st.session_state.get(RESTORED_KEY) == current.identity, typed_schema_parts(current)
+    is_restored, typed_parts = (
+        st.session_state.get(RESTORED_KEY) == current.identity,
+        typed_schema_parts(current),
+    )
     if typed_parts is not None:  # what was said since is newer than what the browser knows
         st.session_state[TYPED_KEY] = current.identity
     has_typed = st.session_state.get(TYPED_KEY) == current.identity
     data: dict[str, Any] = {}
     if current.uploaded:
-        data = {"columns": current.names, "said": typed_parts, "wanted": not is_restored and not has_typed}
-        data |= {"emptied": has_typed and typed_parts is None}  # else what was taken back would return the next day
+        data = {
+            "columns": current.names,
+            "said": typed_parts,
+            "wanted": not is_restored and not has_typed,
+        }
+        data |= {
+            "emptied": has_typed and typed_parts is None
+        }  # else what was taken back would return the next day
     _keep_component(
         key=COMPONENT_KEY,
         data=data | {"forget": st.session_state.pop(FORGOTTEN_KEY, False)},
@@ -58,7 +70,8 @@ def remember_columns(current: Table, *, show_notice: bool = False) -> None:
     )
     if is_restored and show_notice:
         st.caption(
-            "What you typed about these columns is back. It was kept in this browser; “Forget my table” removes it."
+            "What you typed about these columns is back. It was kept in this browser; “Forget my "
+            "table” removes it."
         )
 
 
@@ -66,9 +79,13 @@ def typed_schema_parts(current: Table) -> dict[str, Any] | None:
     """The entries that are not as guessed, None for columns left out, constraints and unit; None for nothing typed."""
     initial_entries = _initial_entries(current)
     entries, unit = current.entries, current.unit
-    storable_names = [name for name in current.names if current.origins.get(name) != INFERRED_FROM_DATA]
+    storable_names = [
+        name for name in current.names if current.origins.get(name) != INFERRED_FROM_DATA
+    ]
     typed_entries = {
-        name: entries.get(name) for name in storable_names if entries.get(name) != initial_entries.get(name)
+        name: entries.get(name)
+        for name in storable_names
+        if entries.get(name) != initial_entries.get(name)
     }
     if not typed_entries and not current.constraints and unit.person is None:
         return None
@@ -83,7 +100,11 @@ def typed_schema_parts(current: Table) -> dict[str, Any] | None:
 def _restore_from_browser() -> None:
     """Say of the table what the browser knows; it may send what it likes, and is read as a schema is."""
     current, stored = whole_table(), st.session_state[COMPONENT_KEY].get("found")
-    if not current.uploaded or not isinstance(stored, dict) or st.session_state.get(RESTORED_KEY) == current.identity:
+    if (
+        not current.uploaded
+        or not isinstance(stored, dict)
+        or st.session_state.get(RESTORED_KEY) == current.identity
+    ):
         return
     st.session_state[RESTORED_KEY] = current.identity
     start_schema_change(partial(_restore_columns, stored))
@@ -96,10 +117,17 @@ def _restore_columns(stored: dict[str, Any], current: Table, progress: JobProgre
     initial_entries, current_entries = _initial_entries(current), current.entries
     if person in current.names and current.unit.person is None and _is_row_limit(max_rows):
         current.set_privacy_unit(PrivacyUnit(person, max_rows))
-    stored_entries = [(n, e) for n, e in entries.items() if n in current.names] if isinstance(entries, dict) else []
-    stored_entries = [(n, e) for n, e in stored_entries if current_entries.get(n) == initial_entries.get(n)]
+    stored_entries = (
+        [(n, e) for n, e in entries.items() if n in current.names]
+        if isinstance(entries, dict)
+        else []
+    )
+    stored_entries = [
+        (n, e) for n, e in stored_entries if current_entries.get(n) == initial_entries.get(n)
+    ]
     current.update_entries(
-        {n: e for n, e in stored_entries if e is None or (isinstance(e, dict) and "kind" in e)}, progress=progress
+        {n: e for n, e in stored_entries if e is None or (isinstance(e, dict) and "kind" in e)},
+        progress=progress,
     )
     if isinstance(constraints, list) and constraints and not current.constraints:
         current.set_constraints(constraints)
@@ -107,8 +135,12 @@ def _restore_columns(stored: dict[str, Any], current: Table, progress: JobProgre
 
 def _initial_entries(current: Table) -> dict[str, Any]:
     """Return the entries that a table began with, as guessed."""
-    return {guess.name: guess.initial_entry for guess in current.guesses.values() if not guess.exclusion}
+    return {
+        guess.name: guess.initial_entry for guess in current.guesses.values() if not guess.exclusion
+    }
 
 
 def _is_row_limit(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_ROWS_OF_PERSON
+    return (
+        isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_ROWS_OF_PERSON
+    )

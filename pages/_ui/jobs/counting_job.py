@@ -15,7 +15,14 @@ from dpcore.queries import Workload
 from dpcore.schema.inference.default_columns import choose_default_columns
 
 from ..components import draw_badge_if_different, hide_in_stakeholder_view
-from ..session import COMFORTABLE_CELLS, LargeTable, Table, counted_table, escape_markdown, is_stakeholder_view
+from ..session import (
+    COMFORTABLE_CELLS,
+    LargeTable,
+    Table,
+    counted_table,
+    escape_markdown,
+    is_stakeholder_view,
+)
 from ..session.counted_table import TablesToCount
 from .job import wait_or_draw_progress
 from .thread_job import ThreadJob, close_job, get_or_start_job
@@ -33,12 +40,16 @@ def ensure_rows_counted(table: Table) -> bool:
     if table.large_table is None or table.domain is None:
         return True
     first_names = choose_default_columns(table.domain, COMFORTABLE_CELLS)
-    return _ensure_tables_counted(table, counted_table.tables_for_validation(table.domain, first_names), "check")
+    return _ensure_tables_counted(
+        table, counted_table.tables_for_validation(table.domain, first_names), "check"
+    )
 
 
 def ensure_workload_counted(table: Table, workload: Workload, key: str = "asked") -> bool:
     """Whether the records of a table are counted by what a workload asks; as `ensure_rows_counted`, after it."""
-    return table.large_table is None or _ensure_tables_counted(table, counted_table.tables_for_workload(workload), key)
+    return table.large_table is None or _ensure_tables_counted(
+        table, counted_table.tables_for_workload(workload), key
+    )
 
 
 def row_progress_callback(job: ThreadJob, large_table: LargeTable) -> Watch:
@@ -52,7 +63,10 @@ def row_progress_callback(job: ThreadJob, large_table: LargeTable) -> Watch:
             if large_table.is_row_count_exact
             else f"{rows:,} of about {max(large_table.rows, rows):,}"
         )
-        job.report_progress(min(rows / max(large_table.rows, 1), 1.0), f"{rows_text} rows read, {rate:,.0f} a second")
+        job.report_progress(
+            min(rows / max(large_table.rows, 1), 1.0),
+            f"{rows_text} rows read, {rate:,.0f} a second",
+        )
 
     return report_rows
 
@@ -63,7 +77,9 @@ def _ensure_tables_counted(table: Table, requested: TablesToCount, key: str) -> 
     if missing is None or table.large_table is None:
         return True
     job_key = table.version, missing.domain.names, missing.tables
-    job = get_or_start_job(name, job_key, THREAD_KIND, partial(_count_tables, table.large_table, table.unit, missing))
+    job = get_or_start_job(
+        name, job_key, THREAD_KIND, partial(_count_tables, table.large_table, table.unit, missing)
+    )
     if not wait_or_draw_progress(job, name):
         return False
     new_counts = job.result
@@ -75,7 +91,9 @@ def _ensure_tables_counted(table: Table, requested: TablesToCount, key: str) -> 
         job.result = CHANGED_MESSAGE
     if job.result:
         _show_refusal(job.result)
-    st.button(RETRY_LABEL, key=f"again-{name}", icon=":material/replay:", on_click=close_job, args=(name,))
+    st.button(
+        RETRY_LABEL, key=f"again-{name}", icon=":material/replay:", on_click=close_job, args=(name,)
+    )
     return False
 
 
@@ -89,9 +107,13 @@ def _count_tables(
             source = limit_source(large_table.source, unit, requested.domain.names)
             counts = source.count(requested.domain, requested.tables, progress)
             if counts.n < 2:
-                raise InputError(f"has {counts.n or 'no'} row{'s' * (not counts.n)}; at least 2 are needed")
+                raise InputError(
+                    f"has {counts.n or 'no'} row{'s' * (not counts.n)}; at least 2 are needed"
+                )
     except InputError as error:
-        job.report_progress(job.progress, job.status_text)  # ends here what was asked to end, whatever it says
+        job.report_progress(
+            job.progress, job.status_text
+        )  # ends here what was asked to end, whatever it says
         return str(error)
     return GatheredCounts(requested.domain, counts.n, counts.tables)
 

@@ -22,7 +22,9 @@ class Job(ABC):
     status_text: str  # what is going on
     error = ""  # what went wrong first
     cancelled = False  # whether a person stopped it before its end
-    partial_result_count = 0  # partial results: a page that draws them is drawn anew when there are more
+    partial_result_count = (
+        0  # partial results: a page that draws them is drawn anew when there are more
+    )
 
     @property
     def has_partial_results(self) -> bool:
@@ -55,8 +57,9 @@ def wait_or_draw_progress(
 ) -> bool:
     """Wait a moment; for longer work draw progress, `draw_partial` below it, and Cancel. True when all has ended.
 
-    The page is drawn anew at the end, and whenever there is more than it drew; with `redraw_count` only once before the end,
-    when so many partial results are there. Work that cannot be taken back has no Cancel but the words `irrevocable_text`.
+    The page is drawn anew at the end, and whenever there is more than it drew; with `redraw_count`
+    only once before the end, when so many partial results are there. Work that cannot be taken back
+    has no Cancel but the words `irrevocable_text`.
     """
     job.collect_results()
     with render_turns.yield_slot():
@@ -64,13 +67,23 @@ def wait_or_draw_progress(
     if not has_ended:
         result_count = job.partial_result_count
         redraw_above = (
-            result_count if redraw_count is None else redraw_count - 1 if result_count < redraw_count else None
+            result_count
+            if redraw_count is None
+            else redraw_count - 1
+            if result_count < redraw_count
+            else None
         )
         with inline_container():
             _draw_progress(job, redraw_above, draw_partial)
             if not irrevocable_text:
-                # Outside the fragment: a press while the page is drawn anew would be lost with the fragment.
-                st.button("Cancel", icon=":material/stop_circle:", key=f"cancel-{key}", on_click=job.cancel)
+                # Outside the fragment: a press while the page is drawn anew would be lost with the
+                # fragment.
+                st.button(
+                    "Cancel",
+                    icon=":material/stop_circle:",
+                    key=f"cancel-{key}",
+                    on_click=job.cancel,
+                )
         if irrevocable_text:
             st.caption(irrevocable_text)
         return False
@@ -78,12 +91,18 @@ def wait_or_draw_progress(
     if job.error:
         st.error(failure_reason(job.error))
     if job.cancelled:
-        st.warning("Cancelled: what is shown below is as far as it got." if job.has_partial_results else "Cancelled.")
+        st.warning(
+            "Cancelled: what is shown below is as far as it got."
+            if job.has_partial_results
+            else "Cancelled."
+        )
     return True
 
 
 @st.fragment(run_every=POLL_SECONDS)
-def _draw_progress(job: Job, redraw_above: int | None, draw_partial: Callable[[], None] | None) -> None:
+def _draw_progress(
+    job: Job, redraw_above: int | None, draw_partial: Callable[[], None] | None
+) -> None:
     job.collect_results()
     if job.ended or (redraw_above is not None and job.partial_result_count > redraw_above):
         st.rerun()

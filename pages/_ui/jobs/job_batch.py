@@ -7,7 +7,13 @@ from typing import Any, Generic, TypeVar
 
 from dpcore import Rows
 from dpcore.accuracy.work_forecast import format_seconds
-from dpcore.evaluation.sweeps.sweep import Case, SweepPoint, job_spec_of_case, pending_cases, point_of_job
+from dpcore.evaluation.sweeps.sweep import (
+    Case,
+    SweepPoint,
+    job_spec_of_case,
+    pending_cases,
+    point_of_job,
+)
 from dpcore.evaluation.sweeps.worker_pool import JobSpec, RunResult
 
 from .run_group import MIN_REPORTED_SECONDS, RunGroup
@@ -21,16 +27,22 @@ class JobBatch(RunGroup, Generic[RunOutcome]):
     """What a tab runs of one problem; `asked` is what makes runs comparable: table, questions, δ and the like."""
 
     error = ""  # a run that failed is found as such
-    patience_seconds = 0.0  # its page is drawn anew with every run that came back: no time to lose each time
+    patience_seconds = (
+        0.0  # its page is drawn anew with every run that came back: no time to lose each time
+    )
     problem: Any = None
     rows: Rows | None = None
-    reference: Any = None  # what else a run is compared with: the population, or the records held out
+    reference: Any = (
+        None  # what else a run is compared with: the population, or the records held out
+    )
     planned_cases: list[Case] = field(default_factory=list)
     outcomes: dict[Any, RunOutcome] = field(default_factory=dict)
     predicted_seconds: dict[Any, float] = field(
         default_factory=dict
     )  # seconds of a run, by its algorithm's name and budget
-    run_seconds: dict[str, list[float]] = field(default_factory=dict)  # seconds of the runs that are done, by algorithm
+    run_seconds: dict[str, list[float]] = field(
+        default_factory=dict
+    )  # seconds of the runs that are done, by algorithm
 
     @abstractmethod
     def make_outcome(self, point: SweepPoint, result: RunResult | None) -> RunOutcome:
@@ -39,11 +51,15 @@ class JobBatch(RunGroup, Generic[RunOutcome]):
     def run(self, planned_cases: list[Case]) -> None:
         """Run what of the plan is not there yet."""
         self.planned_cases = planned_cases
-        for case in pending_cases(planned_cases, [outcome.point for outcome in self.outcomes.values()]):
+        for case in pending_cases(
+            planned_cases, [outcome.point for outcome in self.outcomes.values()]
+        ):
             if refusal := case.refused_point(self.problem):
                 self.outcomes[case.key] = self.make_outcome(refusal, None)
             else:
-                self.submit(case, self.task_for(case), self.predicted_seconds.get((case.name, case.budget)))
+                self.submit(
+                    case, self.task_for(case), self.predicted_seconds.get((case.name, case.budget))
+                )
 
     def task_for(self, case: Case) -> JobSpec:
         """One run of the problem, as the pool takes it."""
@@ -95,7 +111,11 @@ class JobBatch(RunGroup, Generic[RunOutcome]):
         now, seconds = time.monotonic(), 0.0
         for case, job in self.jobs:
             durations = self.run_seconds.get(case.name)
-            expected = sum(durations) / len(durations) if durations else worker_pool().pace.expect(job.seconds)
+            expected = (
+                sum(durations) / len(durations)
+                if durations
+                else worker_pool().pace.expect(job.seconds)
+            )
             elapsed = now - job.began if job.began else 0.0
             seconds += max(expected - elapsed, 0.0)
         return seconds / max(min(WORKER_COUNT, len(self.jobs)), 1)

@@ -21,7 +21,11 @@ FINAL_STEP_ONLY = 10**9  # more steps than there are: compared with the truth at
 
 def queue_delay_text(seconds: float) -> str:
     """Say the time that others' work takes before; nothing where that is short."""
-    return f" After {format_seconds(seconds)} of others' work." if seconds >= MIN_REPORTED_SECONDS else ""
+    return (
+        f" After {format_seconds(seconds)} of others' work."
+        if seconds >= MIN_REPORTED_SECONDS
+        else ""
+    )
 
 
 @frozen
@@ -38,7 +42,8 @@ class PlannedRun:
 class RunGroup(Job):
     """What a tab runs under one heading: `requested` says with which settings, `jobs` what became of it.
 
-    `context` is what the page drew the runs from, to draw the results with. Data that several runs use is shared once.
+    `context` is what the page drew the runs from, to draw the results with. Data that several runs
+    use is shared once.
     """
 
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -47,7 +52,9 @@ class RunGroup(Job):
     jobs: list[tuple[Any, PoolJob]] = field(default_factory=list)
     _shared_blocks: dict[int, tuple[Rows, SharedRows]] = field(default_factory=dict)
 
-    def start(self, requested: Any, planned_runs: Iterable[PlannedRun], context: Any = None) -> None:
+    def start(
+        self, requested: Any, planned_runs: Iterable[PlannedRun], context: Any = None
+    ) -> None:
         """Drop what is there and run these; blocks of data that are wanted again stay shared."""
         self.cancel()
         planned_runs = list(planned_runs)
@@ -86,7 +93,10 @@ class RunGroup(Job):
     def wait(self, seconds: float) -> bool:
         """Wait for all of it, `predicted_seconds` at the most; whether it ended."""
         deadline = time.monotonic() + seconds
-        return all([job.wait(max(deadline - time.monotonic(), 0.0)) for _, job in self.jobs]) and self.ended
+        return (
+            all([job.wait(max(deadline - time.monotonic(), 0.0)) for _, job in self.jobs])
+            and self.ended
+        )
 
     @property
     def ended(self) -> bool:
@@ -107,7 +117,11 @@ class RunGroup(Job):
         if job.state == "queued":
             return f"Waiting for a free worker…{queue_delay_text(worker_pool().before(self.id, 1))}"
         seeds = len(job.spec.seeds)
-        step_text = f" · step {job.convergence[-1].t:,} of at most {job.rounds:,}" if job.convergence else ""
+        step_text = (
+            f" · step {job.convergence[-1].t:,} of at most {job.rounds:,}"
+            if job.convergence
+            else ""
+        )
         return f"Run {min(len(job.results) + 1, seeds)} of {seeds}{step_text}"
 
     @property
@@ -123,7 +137,9 @@ class RunGroup(Job):
     @property
     def results(self) -> list[tuple[Any, RunResult]]:
         """Every finished run with its key, in the order they were asked for."""
-        return [(key, result) for key, job in self.jobs if job.state == "done" for result in job.results]
+        return [
+            (key, result) for key, job in self.jobs if job.state == "done" for result in job.results
+        ]
 
     @property
     def error(self) -> str:

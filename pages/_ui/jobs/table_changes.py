@@ -1,6 +1,7 @@
 """What brings a table or changes its schema: worked out beside the table in use, which stays as it is until then.
 
-Data draws how far it is. A person may leave Data before its end, so every other page takes it in, too.
+Data draws how far it is. A person may leave Data before its end, so every other page takes it in,
+too.
 """
 
 from collections.abc import Callable
@@ -28,7 +29,10 @@ from .thread_job import ThreadJob, close_job, get_or_start_job
 THREAD_KIND = "reading"
 MAX_CONCURRENT_JOBS = 2  # files and changes that the server works on at a time
 CANCELLED_TEXT = "Cancelled: the schema is as it was."
-UPLOAD_PROBLEM_KEY, SCHEMA_PROBLEM_KEY = "_upload_problem", "_schema_problem"  # what was wrong, until it is shown
+UPLOAD_PROBLEM_KEY, SCHEMA_PROBLEM_KEY = (
+    "_upload_problem",
+    "_schema_problem",
+)  # what was wrong, until it is shown
 SchemaChange = Callable[[Table, JobProgressCallback], None]
 
 
@@ -76,7 +80,8 @@ def draw_upload_progress() -> None:
         set_current_table(new_table)
     else:
         problem = (
-            f"{job.error or 'Cancelled'}. The table is still the one before: {printable_text(whole_table().name)}."
+            f"{job.error or 'Cancelled'}. The table is still the one before: "
+            f"{printable_text(whole_table().name)}."
         )
         st.session_state[UPLOAD_PROBLEM_KEY] = problem
     st.rerun()
@@ -131,7 +136,9 @@ def show_schema_problem(current: Table) -> bool:
         st.warning(problem)
     else:  # it may quote a cell
         st.error(
-            "The schema does not serve this table yet." if is_stakeholder_view() else escape_markdown(problem, 400)
+            "The schema does not serve this table yet."
+            if is_stakeholder_view()
+            else escape_markdown(problem, 400)
         )
     return True
 
@@ -153,7 +160,9 @@ def _find_running_change(current: Table) -> ThreadJob | None:
     return job if isinstance(job, ThreadJob) and job.job_key[0] is current else None
 
 
-def _apply_changes(table_copy: Table, changes: tuple[SchemaChange, ...], job: ThreadJob) -> tuple[Table, str]:
+def _apply_changes(
+    table_copy: Table, changes: tuple[SchemaChange, ...], job: ThreadJob
+) -> tuple[Table, str]:
     """Return a copy of the table as it was changed, and in words what could not be changed."""
     problems = []
     for change in changes:

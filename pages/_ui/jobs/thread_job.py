@@ -22,7 +22,8 @@ class StopRequested(Exception):  # noqa: N818 - not an error: somebody asked for
 class ThreadJob(Job):
     """A piece of work on its way: `state` is waiting, running, done, failed or stopped; `result` what came of it.
 
-    A session that owns it compares `job_key` to find out whether it is still the work that is wanted.
+    A session that owns it compares `job_key` to find out whether it is still the work that is
+    wanted.
     """
 
     state: str = "waiting"
@@ -80,8 +81,12 @@ class ThreadJob(Job):
         except StopRequested:
             self.state = "stopped"
         except Exception as error:  # noqa: BLE001
-            was_stop_requested = self._stop_event.is_set()  # what was asked to stop may say so in its own words
-            self.error, self.state = ("", "stopped") if was_stop_requested else (user_message(error), "failed")
+            was_stop_requested = (
+                self._stop_event.is_set()
+            )  # what was asked to stop may say so in its own words
+            self.error, self.state = (
+                ("", "stopped") if was_stop_requested else (user_message(error), "failed")
+            )
         finally:
             self._end_event.set()
 
@@ -113,12 +118,23 @@ def get_or_start_job(
 
 
 def job_result(
-    name: str, job_key: Any, kind: str, function: Callable[[ThreadJob], Any], retry_label: str, max_threads: int = 1
+    name: str,
+    job_key: Any,
+    kind: str,
+    function: Callable[[ThreadJob], Any],
+    retry_label: str,
+    max_threads: int = 1,
 ) -> Any:
     """Return what came of the session's work under `name`; None on its way, and where a button begins it `retry_label`."""
     thread_job = get_or_start_job(name, job_key, kind, function, max_threads)
     if wait_or_draw_progress(thread_job, name) and thread_job.state != "done":
-        st.button(retry_label, key=f"again-{name}", icon=":material/replay:", on_click=close_job, args=(name,))
+        st.button(
+            retry_label,
+            key=f"again-{name}",
+            icon=":material/replay:",
+            on_click=close_job,
+            args=(name,),
+        )
     return thread_job.result
 
 

@@ -28,7 +28,10 @@ class LearningRuns(JobBatch[LearningRun]):
     """What a browser tab learns: the runs of one problem on its records, beside the records that are held out."""
 
     def start(
-        self, task: Any, problem_and_rows: tuple[RiskMinimisation, Rows, Rows | None], planned: list[Case],
+        self,
+        task: Any,
+        problem_and_rows: tuple[RiskMinimisation, Rows, Rows | None],
+        planned: list[Case],
         finished_runs: Iterable[LearningRun] = (),
     ) -> None:
         """Run what is not `finished_runs` yet; points of another problem are dropped, those of the same are kept."""
@@ -47,7 +50,13 @@ class LearningRuns(JobBatch[LearningRun]):
         """The finished runs as lines: algorithm, epsilon, seed, seconds and every error by name."""
         done = [run.point for run in self.planned_outcomes if run.point.state == "done"]
         lines = [
-            {"algorithm": p.algorithm, "epsilon": p.epsilon, "seed": p.seed, **p.errors, "seconds": p.seconds}
+            {
+                "algorithm": p.algorithm,
+                "epsilon": p.epsilon,
+                "seed": p.seed,
+                **p.errors,
+                "seconds": p.seconds,
+            }
             for p in done
         ]
         return pd.DataFrame(lines)
@@ -57,7 +66,8 @@ class LearningRuns(JobBatch[LearningRun]):
         names = () if self.problem is None else self.problem.names
         lines = [
             {"algorithm": run.point.algorithm, "coefficient": name, "value": float(value)}
-            for run in self.planned_outcomes if run.x is not None and run.point.epsilon == epsilon
+            for run in self.planned_outcomes
+            if run.x is not None and run.point.epsilon == epsilon
             for name, value in zip(names, run.x, strict=True)
         ]
         return pd.DataFrame(lines, columns=["algorithm", "coefficient", "value"])

@@ -56,19 +56,28 @@ METHOD_SETTINGS = (  # registry name, what is special in words, and as settings
     ("output_perturbation", "", {}),
 )
 METHODS = {
-    ALGORITHMS[name].about.title + suffix: (name, settings) for name, suffix, settings in METHOD_SETTINGS
+    ALGORITHMS[name].about.title + suffix: (name, settings)
+    for name, suffix, settings in METHOD_SETTINGS
 }  # by title
 
 
 def choose_calibration(key_prefix: str) -> str:
     """Ask for which risk theory chooses μ: "erm" or "sco"."""
     help_text = (
-        "These rows: the smallest bound on the error in the table itself (empirical risk, ERM). Their population: "
-        "also the distance between the rows and everyone they represent (SCO). That μ is larger and seldom better."
+        "These rows: the smallest bound on the error in the table itself (empirical risk, ERM). "
+        "Their population: "
+        "also the distance between the rows and everyone they represent (SCO). That μ is larger "
+        "and seldom better."
     )
     return st.segmented_control(
-        "μ is chosen for", list(CALIBRATION_LABELS), default="erm", required=True, format_func=CALIBRATION_LABELS.__getitem__,
-        key=f"{key_prefix}-calibration", help=help_text, bind="query-params",
+        "μ is chosen for",
+        list(CALIBRATION_LABELS),
+        default="erm",
+        required=True,
+        format_func=CALIBRATION_LABELS.__getitem__,
+        key=f"{key_prefix}-calibration",
+        help=help_text,
+        bind="query-params",
     )
 
 
@@ -77,21 +86,29 @@ def numeric_column_names(table: Table) -> list[str]:
     return [c.name for c in table.domain.columns if not c.values and c.missing != "category"]  # type: ignore
 
 
-def load_task(table: Table, text: str, radius: float | None = None) -> tuple[RiskMinimisation, Rows]:
+def load_task(
+    table: Table, text: str, radius: float | None = None
+) -> tuple[RiskMinimisation, Rows]:
     """Return a task and its rows, made once for every table, schema and text."""
     return session().memoize(
-        "learned", (table.version, text, radius),
-        lambda: read_task(text, table.domain, table.limited_frame, radius=radius, group=table.unit.most_rows),  # type: ignore
+        "learned",
+        (table.version, text, radius),
+        lambda: read_task(
+            text, table.domain, table.limited_frame, radius=radius, group=table.unit.most_rows
+        ),  # type: ignore
     )
 
 
 @hide_in_stakeholder_view
-def draw_quantile(table: Table, left_container: Any, right_container: Any, expert_container: Any) -> None:
+def draw_quantile(
+    table: Table, left_container: Any, right_container: Any, expert_container: Any
+) -> None:
     """Draw the law of one column's private quantile with an example; other methods and the choice of μ for experts."""
     names = numeric_column_names(table)
     if not names:
         left_container.info(
-            "This table has no column of numbers with public bounds. Choose another table or schema on Data."
+            "This table has no column of numbers with public bounds. Choose another table or "
+            "schema on Data."
         )
         return
     display_names = distinct_labels(names)
@@ -99,18 +116,32 @@ def draw_quantile(table: Table, left_container: Any, right_container: Any, exper
         title = st.container()
         with inline_container():
             column = st.selectbox(
-                "Column", names, format_func=display_names.get, key="learn-column", **persistent_widget_args()
+                "Column",
+                names,
+                format_func=display_names.get,
+                key="learn-column",
+                **persistent_widget_args(),
             )
-            help_text = "50% is the median (50th percentile): half of the rows lie below that value."
+            help_text = (
+                "50% is the median (50th percentile): half of the rows lie below that value."
+            )
             level = st.slider(
-                "Rows below the value", 0.01, 0.99, 0.5, 0.01, "percent", key="level", help=help_text,
+                "Rows below the value",
+                0.01,
+                0.99,
+                0.5,
+                0.01,
+                "percent",
+                key="level",
+                help=help_text,
                 bind="query-params",
             )
         unit = ({} if table.uploaded else UNITS).get(column, f"in {display_names[column]}")
         chart_container = st.container()
         budget = parameter_widgets.budget_sliders(expert_container)
     help_text = (
-        "A small μ lets the answer roam, a large one pulls it to the middle of the public range. 1: as theory says."
+        "A small μ lets the answer roam, a large one pulls it to the middle of the "
+        "public range. 1: as theory says."
     )
     factor = expert_container.select_slider(
         "μ, as a multiple of theory's",
@@ -124,55 +155,92 @@ def draw_quantile(table: Table, left_container: Any, right_container: Any, exper
     with expert_container:
         calibration_choice = choose_calibration("line")
         help_text = (
-            "Draws that share the budget. Each is centred at the one before and held tighter by four times the μ."
+            "Draws that share the budget. Each is centred at the one before and held "
+            "tighter by four times the μ."
         )
         stages = st.segmented_control(
-            "Stages", list(STAGE_LABELS), default=1, required=True, format_func=STAGE_LABELS.__getitem__, key="line-stages",
-            help=help_text, bind="query-params",
+            "Stages",
+            list(STAGE_LABELS),
+            default=1,
+            required=True,
+            format_func=STAGE_LABELS.__getitem__,
+            key="line-stages",
+            help=help_text,
+            bind="query-params",
         )
     problem, rows = load_task(table, task_text("quantile", column, quantile_level=level))
     law_settings = {"calibration": calibration_choice, "factor": factor, "stages": stages}
     law = line_law(problem, rows, budget, **law_settings)
-    how = "exactly" if law.stages == 1 else f"after {law.stages} steps, by quadrature over the draw before"
+    how = (
+        "exactly"
+        if law.stages == 1
+        else f"after {law.stages} steps, by quadrature over the draw before"
+    )
     expert_container.caption(
-        f"n = {problem.n:,}, G = {problem.G:g}, R = {problem.R:g}, μ = {law.mu:.3g}, k = {law.k:.4g} in the first "
+        f"n = {problem.n:,}, G = {problem.G:g}, R = {problem.R:g}, μ = {law.mu:.3g}, k = "
+        f"{law.k:.4g} in the first "
         f"step ({how}). Mean error added {law.mean_excess_risk:.3g}."
     )
     name = escape_markdown(display_names[column])
-    quantile_text = f"median {name}" if level == 0.5 else f"value with {level:.0%} of {name} below it"
+    quantile_text = (
+        f"median {name}" if level == 0.5 else f"value with {level:.0%} of {name} below it"
+    )
     with title:
         draw_heading(
-            f"Protected {quantile_text}: within {law.radius_of_90_percent:.3g} {escape_markdown(unit)} of the real one, 9 times in 10"
+            f"Protected {quantile_text}: within {law.radius_of_90_percent:.3g} "
+            f"{escape_markdown(unit)} of the real one, 9 times in 10"
         )
     with chart_container:
         draw_cautions(budget, table)
         density_table = pd.DataFrame({printable_text(column): law.x, "density": law.density})
-        example = np.interp(0.7, np.cumsum(law.density) / law.density.sum(), law.x)  # it moves with the curve
+        example = np.interp(
+            0.7, np.cumsum(law.density) / law.density.sum(), law.x
+        )  # it moves with the curve
         draw_chart_panel(
-            learning_charts.density_chart(law, example), "Shaded: 9 of 10 protected values.", density_table, "density"
+            learning_charts.density_chart(law, example),
+            "Shaded: 9 of 10 protected values.",
+            density_table,
+            "density",
         )
     with left_container:
-        algorithm = build_from_texts(ALGORITHMS["regularized_exponential"], {"stages": str(law.stages)})
+        algorithm = build_from_texts(
+            ALGORITHMS["regularized_exponential"], {"stages": str(law.stages)}
+        )
         promise = Promise.of_plan(algorithm.plan(problem, budget), adaptive=algorithm.adaptive)
         show_tiles(
             [guess_tile_texts(promise.max_guess_probability())],
-            f"Good for: saying “{example:.3g}, give or take {law.radius_of_90_percent:.2g} {unit}”. "
+            f"Good for: saying “{example:.3g}, give or take {law.radius_of_90_percent:.2g} "
+            f"{unit}”. "
             f"Not for: comparing groups under {2 * law.radius_of_90_percent:.3g} {unit} apart.",
         )
     with right_container:
         errors = session().memoize(
-            "price", (table.version, column, level, budget.delta, *law_settings.values()),
-            lambda: [line_law(problem, rows, Budget(e, budget.delta), **law_settings).radius_of_90_percent for e in EPSILONS],
+            "price",
+            (table.version, column, level, budget.delta, *law_settings.values()),
+            lambda: [
+                line_law(
+                    problem, rows, Budget(e, budget.delta), **law_settings
+                ).radius_of_90_percent
+                for e in EPSILONS
+            ],
         )
         draw_heading(
-            f"Within {errors[0]:.2g} {escape_markdown(unit)} at ε = {EPSILONS[0]:g}, {errors[-1]:.2g} at {EPSILONS[-1]:g}"
+            f"Within {errors[0]:.2g} {escape_markdown(unit)} at ε = {EPSILONS[0]:g}, "
+            f"{errors[-1]:.2g} at {EPSILONS[-1]:g}"
         )
         frame = pd.DataFrame({"epsilon": EPSILONS, "off": errors})
-        figure = epsilon_line_chart(frame, {"off": "9 of 10 values"}, escape_figure_text(f"off by, {unit}", 28))
-        figure.add_scatter(
-            x=[budget.epsilon], y=[law.radius_of_90_percent], mode="markers", marker={"size": 10, "color": SYNTHETIC}
+        figure = epsilon_line_chart(
+            frame, {"off": "9 of 10 values"}, escape_figure_text(f"off by, {unit}", 28)
         )
-        draw_chart_panel(figure, f"The protected value would use all of ε = {budget.epsilon:g}.", frame, "price")
+        figure.add_scatter(
+            x=[budget.epsilon],
+            y=[law.radius_of_90_percent],
+            mode="markers",
+            marker={"size": 10, "color": SYNTHETIC},
+        )
+        draw_chart_panel(
+            figure, f"The protected value would use all of ε = {budget.epsilon:g}.", frame, "price"
+        )
         with st.container(key="next", width="content"):
             st.page_link("pages/release.py", label="**Go to Release**", icon=":material/publish:")
         st.caption("There you publish a protected table. Its median has an error of its own.")
@@ -181,8 +249,12 @@ def draw_quantile(table: Table, left_container: Any, right_container: Any, exper
             draw_tabs(
                 "line-part",
                 {
-                    "Other methods": lambda: _draw_other_methods(table, problem, rows, budget, (column, level)),
-                    "Theory's choice of μ": lambda: _draw_risk_by_mu(problem, rows, budget, calibration_choice, law.mu),
+                    "Other methods": lambda: _draw_other_methods(
+                        table, problem, rows, budget, (column, level)
+                    ),
+                    "Theory's choice of μ": lambda: _draw_risk_by_mu(
+                        problem, rows, budget, calibration_choice, law.mu
+                    ),
                 },
             )
 
@@ -199,19 +271,26 @@ def _draw_risk_by_mu(
     problem: RiskMinimisation, rows: Rows, budget: Budget, calibration_choice: str, mu_in_use: float
 ) -> None:
     """Draw the mean error that privacy adds (excess risk) against μ, with theory's μ and the one in use."""
-    mus, excess, theory_mu = mean_excess_risk_by_mu(problem, rows, budget, calibration=calibration_choice)
+    mus, excess, theory_mu = mean_excess_risk_by_mu(
+        problem, rows, budget, calibration=calibration_choice
+    )
     frame = pd.DataFrame({"mu": mus, "excess_risk": excess})
     best = frame.loc[frame["excess_risk"].idxmin()]
     summary = (
         f"Theory's μ = {theory_mu:.3g} has {excess[len(excess) // 2]:.3g}; the smallest is "
         f"{best['excess_risk']:.3g}, at "
-        f"μ = {best['mu']:.3g}. Theory's μ needs public numbers only. A choice by this curve would use real data "
+        f"μ = {best['mu']:.3g}. Theory's μ needs public numbers only. A choice by this curve "
+        "would use real data "
         "without budget. The curve is of one step and groups columns of many values into 300."
     )
-    draw_chart_panel(learning_charts.excess_risk_chart(frame, theory_mu, mu_in_use), summary, frame, "risk-by-mu")
+    draw_chart_panel(
+        learning_charts.excess_risk_chart(frame, theory_mu, mu_in_use), summary, frame, "risk-by-mu"
+    )
 
 
-def _draw_other_methods(table: Table, problem: RiskMinimisation, rows: Rows, budget: Budget, quantile_key: Any) -> None:
+def _draw_other_methods(
+    table: Table, problem: RiskMinimisation, rows: Rows, budget: Budget, quantile_key: Any
+) -> None:
     """Run every method at several ε; draw their errors."""
     runs = session().get_or_create("line", LearningRuns)
     seeds = st.number_input("Repeats", 1, 20, 5, key="line-seeds", bind="query-params", width=120)
@@ -224,7 +303,9 @@ def _draw_other_methods(table: Table, problem: RiskMinimisation, rows: Rows, bud
 
 def plan_cases(names: list[str], budget: Budget, seeds: int) -> list[Case]:
     """Return the runs of every method at EPSILONS and at the chosen ε."""
-    algorithms = {name: build_from_texts(ALGORITHMS[METHODS[name][0]], METHODS[name][1]) for name in names}
+    algorithms = {
+        name: build_from_texts(ALGORITHMS[METHODS[name][0]], METHODS[name][1]) for name in names
+    }
     return [
         Case(name=name, algorithm=algorithm, budget=Budget(epsilon, budget.delta), seed=seed)
         for seed in range(seeds)
@@ -237,8 +318,15 @@ def best_method_sentence(runs: LearningRuns, frame: pd.DataFrame) -> str:
     """Name the method to which privacy adds least error, once all have run."""
     if not runs.ended:
         return "Some methods still run, so lines may move."
-    last = frame[frame["epsilon"] == frame["epsilon"].max()].groupby("algorithm")["excess_risk"].median()
-    return f"At ε = {frame['epsilon'].max():g} {last.idxmin()} is best: privacy adds an error of {last.min():.3g}."
+    last = (
+        frame[frame["epsilon"] == frame["epsilon"].max()]
+        .groupby("algorithm")["excess_risk"]
+        .median()
+    )
+    return (
+        f"At ε = {frame['epsilon'].max():g} {last.idxmin()} is best: privacy adds an error of "
+        f"{last.min():.3g}."
+    )
 
 
 def draw_excess_by_epsilon(runs: LearningRuns, key: str) -> None:
@@ -246,7 +334,10 @@ def draw_excess_by_epsilon(runs: LearningRuns, key: str) -> None:
     frame = runs.error_table()
     if not len(frame):
         if runs.ended:
-            st.info("How much error does privacy add, by each method? Press “Learn”: it takes some seconds.")
+            st.info(
+                "How much error does privacy add, by each method? Press “Learn”: it takes some "
+                "seconds."
+            )
         return
     positive_risks = frame.assign(excess_risk=frame["excess_risk"].clip(lower=1e-12))
     figure = learning_charts.metric_by_epsilon_chart(
@@ -254,7 +345,8 @@ def draw_excess_by_epsilon(runs: LearningRuns, key: str) -> None:
     )
     draw_chart_panel(
         figure,
-        best_method_sentence(runs, frame) + " Lines: the middle of all repeats. Shaded: all of them.",
+        best_method_sentence(runs, frame)
+        + " Lines: the middle of all repeats. Shaded: all of them.",
         frame,
         key,
     )

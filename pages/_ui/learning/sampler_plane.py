@@ -17,13 +17,20 @@ from .quantile import choose_calibration, draw_cautions, load_task, numeric_colu
 from .table_learning import choose_loss_and_target, loss_target_pairs
 
 
-def draw_plane(table: Table, left_container: Any, right_container: Any, expert_container: Any) -> None:
+def draw_plane(
+    table: Table, left_container: Any, right_container: Any, expert_container: Any
+) -> None:
     """Draw where both weights of a line fall and what they predict; then the sampler's steps."""
-    options = [pair for pair in loss_target_pairs(table) if set(numeric_column_names(table)) - {pair[1]}]
+    options = [
+        pair for pair in loss_target_pairs(table) if set(numeric_column_names(table)) - {pair[1]}
+    ]
     if options:
         _draw_weight_law(table, options, left_container, right_container, expert_container)
     else:
-        left_container.info("The picture needs a column of numbers as the feature, and another column as the target.")
+        left_container.info(
+            "The picture needs a column of numbers as the feature, and another column as the "
+            "target."
+        )
     with expert_container:
         draw_heading("How the published sampler works")
         _draw_sampler_steps()
@@ -31,7 +38,11 @@ def draw_plane(table: Table, left_container: Any, right_container: Any, expert_c
 
 @hide_in_stakeholder_view
 def _draw_weight_law(
-    table: Table, options: list[tuple[str, str]], left_container: Any, right_container: Any, expert_container: Any
+    table: Table,
+    options: list[tuple[str, str]],
+    left_container: Any,
+    right_container: Any,
+    expert_container: Any,
 ) -> None:
     """Draw predictions of many private draws, and the law of their two weights for experts."""
     with right_container:
@@ -49,7 +60,9 @@ def _draw_weight_law(
         budget = parameter_widgets.budget_sliders(expert_container)
     with expert_container:
         calibration_choice = choose_calibration("plane")
-    text = task_text(loss, target, quantile_level=0.9 if loss == "quantile" else None, features=(feature,))
+    text = task_text(
+        loss, target, quantile_level=0.9 if loss == "quantile" else None, features=(feature,)
+    )
     problem, rows = load_task(table, text)
     law = plane_law(problem, rows, budget, calibration=calibration_choice)
     columns = {c.name: c for c in table.domain.columns}  # type: ignore[union-attr]
@@ -75,11 +88,14 @@ def _draw_weight_law(
         draw_cautions(budget, table)
         gap_text = f"{100 * largest_gap:.0f} points" if is_probability else f"{largest_gap:.3g}"
         summary = (
-            f"You would publish one thin line, drawn by chance. They differ by {gap_text} at most. The dashed "
+            f"You would publish one thin line, drawn by chance. They differ by {gap_text} at "
+            "most. The dashed "
             "one is real."
         )
         draw_chart_panel(
-            learning_charts.prediction_lines_chart(x, lines[:30], optimal_line, (feature, title), is_probability),
+            learning_charts.prediction_lines_chart(
+                x, lines[:30], optimal_line, (feature, title), is_probability
+            ),
             summary,
             frame,
             "fans",
@@ -87,9 +103,11 @@ def _draw_weight_law(
     weight_names = (f"weight of {printable_text(feature)}", "constant")
     weight_deviations = law.draws.std(0)
     summary = (
-        f"Darker: more likely. Each dot is one of {len(law.draws)} draws. They spread by {weight_deviations[0]:.3g} "
+        f"Darker: more likely. Each dot is one of {len(law.draws)} draws. They spread by "
+        f"{weight_deviations[0]:.3g} "
         "across and "
-        f"{weight_deviations[1]:.3g} up, most where the error hardly changes. Along a grey line it is the same."
+        f"{weight_deviations[1]:.3g} up, most where the error hardly changes. Along a grey line "
+        "it is the same."
     )
     with expert_container:
         draw_heading("Where the two weights fall")
@@ -106,14 +124,24 @@ def _draw_sampler_steps() -> None:
     b, proposals = sampler_walk_on_invented_rows()
     frame = pd.DataFrame(
         [
-            {"try": i, "round": p.round, "y": p.y[0], "x": p.x[0], "z": p.z[0], "ρ": p.rho, "accepted": p.accepted}
+            {
+                "try": i,
+                "round": p.round,
+                "y": p.y[0],
+                "x": p.x[0],
+                "z": p.z[0],
+                "ρ": p.rho,
+                "accepted": p.accepted,
+            }
             for i, p in enumerate(proposals, 1)
         ]
     )
     rounds = int(frame["round"].max())
     summary = (
-        f"Twelve invented numbers, {rounds} rounds, {len(frame) / rounds:.2f} tries a round. Each try blurs the state "
-        "to y and proposes x′ and z near it. It multiplies loss differences of a few rows into ρ, and accepts x′ with "
+        f"Twelve invented numbers, {rounds} rounds, {len(frame) / rounds:.2f} tries a round. "
+        "Each try blurs the state "
+        "to y and proposes x′ and z near it. It multiplies loss differences of a few rows into "
+        "ρ, and accepts x′ with "
         "probability ρ/2. States in between follow the rows, so this picture uses invented ones."
     )
     draw_chart_panel(learning_charts.sampler_walk_chart(frame, b), summary, frame, "walk")

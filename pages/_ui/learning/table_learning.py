@@ -17,13 +17,27 @@ from dpcore.problems.parse_tasks import task_text
 from ..charts import learning_charts
 from ..components import draw_chart_panel, draw_heading, hide_in_stakeholder_view, parameter_widgets
 from ..jobs import wait_or_draw_progress
-from ..session import Table, distinct_labels, escape_markdown, persistent_widget_args, printable_text, session
+from ..session import (
+    Table,
+    distinct_labels,
+    escape_markdown,
+    persistent_widget_args,
+    printable_text,
+    session,
+)
 from .learning_runs import LearningRun, LearningRuns
 from .quantile import METHODS, draw_cautions, draw_excess_by_epsilon, load_task, plan_cases
 
-OPENING_RUNS_FILE = Path(__file__).parents[3] / "assets" / "learning.json"  # made by `python -m tests.make_assets`
-LOSS_LABELS = {"logistic": "a chance (logistic)", "hinge": "yes or no (hinge)", "absolute": "a number (median)",
-          "huber": "a number (mean-like, Huber)", "quantile": "a number that 90% stay below"}
+OPENING_RUNS_FILE = (
+    Path(__file__).parents[3] / "assets" / "learning.json"
+)  # made by `python -m tests.make_assets`
+LOSS_LABELS = {
+    "logistic": "a chance (logistic)",
+    "hinge": "yes or no (hinge)",
+    "absolute": "a number (median)",
+    "huber": "a number (mean-like, Huber)",
+    "quantile": "a number that 90% stay below",
+}
 RADIUS_OPTIONS = [0.5, 1.0, 2.0, 5.0, 10.0, 20.0]
 HELD_OUT_SHARE = 0.25
 ONE_NUMBER_METHODS = ("exponential", "rank_exponential")  # methods for one number
@@ -84,46 +98,74 @@ def opening_runs(table: Table, text: str, radius: Any) -> list[LearningRun]:
 
 
 @hide_in_stakeholder_view
-def draw_table_learning(table: Table, left_container: Any, right_container: Any, expert_container: Any) -> None:
+def draw_table_learning(
+    table: Table, left_container: Any, right_container: Any, expert_container: Any
+) -> None:
     """Draw the error that privacy adds, then what the methods are worth on new people and how their weights spread."""
     options = loss_target_pairs(table)
     if not options:
-        left_container.info("This table has neither a column of two values nor one of numbers to learn.")
+        left_container.info(
+            "This table has neither a column of two values nor one of numbers to learn."
+        )
         return
     with right_container:
         loss, target = choose_loss_and_target(options, "")
         others = [name for name in table.domain.names if name != target]  # type: ignore[union-attr]
         feature_names = st.multiselect(
-            "From these columns", others, others[:4], format_func=distinct_labels(others).get, key=f"features-{target}",
+            "From these columns",
+            others,
+            others[:4],
+            format_func=distinct_labels(others).get,
+            key=f"features-{target}",
             **persistent_widget_args(),
         )
     with left_container:
         draw_heading(f"How well do other columns predict {escape_markdown(target)}?")
         budget = parameter_widgets.budget_sliders(expert_container)
-    help_text = "How large weights may be: public, chosen by you. Auto: 10 for a classifier, else from public bounds."
+    help_text = (
+        "How large weights may be: public, chosen by you. Auto: 10 for a classifier, "
+        "else from public bounds."
+    )
     radius = expert_container.select_slider(
-        "R, radius of the region", [parameter_widgets.AUTO, *RADIUS_OPTIONS], parameter_widgets.AUTO,
-            parameter_widgets.format_setting, key="radius", help=help_text,
+        "R, radius of the region",
+        [parameter_widgets.AUTO, *RADIUS_OPTIONS],
+        parameter_widgets.AUTO,
+        parameter_widgets.format_setting,
+        key="radius",
+        help=help_text,
         bind="query-params",
     )
     methods = expert_container.multiselect(
         "Methods", list(METHODS), DEFAULT_METHODS, key="learners", bind="query-params"
     )
-    seeds = expert_container.number_input("Repeats", 1, 20, 3, key="table-seeds", bind="query-params")
+    seeds = expert_container.number_input(
+        "Repeats", 1, 20, 3, key="table-seeds", bind="query-params"
+    )
     if not feature_names:
         left_container.info("Choose at least one column to predict from.")
         return
-    text = task_text(loss, target, quantile_level=0.9 if loss == "quantile" else None, features=tuple(feature_names))
+    text = task_text(
+        loss,
+        target,
+        quantile_level=0.9 if loss == "quantile" else None,
+        features=tuple(feature_names),
+    )
     problem, training_rows, held_out = train_test_split(
         *load_task(table, text, None if radius == parameter_widgets.AUTO else float(radius))
     )
-    runs, task = session().get_or_create("classifier", LearningRuns), (table.version, text, radius, budget.delta)
+    runs, task = (
+        session().get_or_create("classifier", LearningRuns),
+        (table.version, text, radius, budget.delta),
+    )
     cases, stored_runs = plan_cases(methods, budget, int(seeds)), opening_runs(table, text, radius)
-    pressed = right_container.button("Learn", type="primary", icon=":material/play_arrow:", key="run-table")
+    pressed = right_container.button(
+        "Learn", type="primary", icon=":material/play_arrow:", key="run-table"
+    )
     with left_container:
         draw_cautions(budget, table)
         if pressed or (
-            runs.requested is None and {case.key for case in cases} <= {run.point.key for run in stored_runs}
+            runs.requested is None
+            and {case.key for case in cases} <= {run.point.key for run in stored_runs}
         ):
             runs.start(task, (problem, training_rows, held_out), cases, stored_runs)
         wait_or_draw_progress(runs, "table")
@@ -133,7 +175,9 @@ def draw_table_learning(table: Table, left_container: Any, right_container: Any,
         st.caption(f"Methods learn from {training_rows.n:,} rows; {held_out.n:,} rows test them.")
     expert_container.caption(f"{problem.d} weights (d), R = {problem.R:g}, G = {problem.G:.4g}.")
     if len(runs.error_table()):
-        accuracy_tab, coefficient_tab = st.tabs(("People it has not seen", "How far its weights spread"))
+        accuracy_tab, coefficient_tab = st.tabs(
+            ("People it has not seen", "How far its weights spread")
+        )
         with accuracy_tab:
             _draw_population_scores(runs)
         with coefficient_tab:
@@ -143,9 +187,14 @@ def draw_table_learning(table: Table, left_container: Any, right_container: Any,
 def _draw_population_scores(runs: LearningRuns) -> None:
     """Draw what a method is worth on people it has not seen: its error and its right answers."""
     frame = runs.error_table()
-    measure_labels = {"population_accuracy": "right answers on new people", "population_risk": "error on new people",
-             "accuracy": "right answers on the rows it saw"}
-    available_measures = [name for name in measure_labels if name in frame and frame[name].notna().any()]
+    measure_labels = {
+        "population_accuracy": "right answers on new people",
+        "population_risk": "error on new people",
+        "accuracy": "right answers on the rows it saw",
+    }
+    available_measures = [
+        name for name in measure_labels if name in frame and frame[name].notna().any()
+    ]
     measure = st.segmented_control(
         "Measure",
         available_measures,
@@ -156,15 +205,23 @@ def _draw_population_scores(runs: LearningRuns) -> None:
     )
     max_epsilon = frame["epsilon"].max()
     medians = frame[frame["epsilon"] == max_epsilon].groupby("algorithm").median(numeric_only=True)
-    gap, method_medians = (medians["population_risk"] - medians["risk"]).abs().max(), medians[measure]
+    gap, method_medians = (
+        (medians["population_risk"] - medians["risk"]).abs().max(),
+        medians[measure],
+    )
     best = method_medians.idxmax() if "accuracy" in measure else method_medians.idxmin()
-    best_text = f"{method_medians[best]:.1%}" if "accuracy" in measure else f"{method_medians[best]:.3g}"
+    best_text = (
+        f"{method_medians[best]:.1%}" if "accuracy" in measure else f"{method_medians[best]:.3g}"
+    )
     summary = (
-        f"At ε = {max_epsilon:g} {best} is best. Its {measure_labels[measure]}: {best_text}. Errors on new people "
+        f"At ε = {max_epsilon:g} {best} is best. Its {measure_labels[measure]}: {best_text}. "
+        "Errors on new people "
         "and on "
         f"the rows it saw differ by {gap:.2g} at most. That is luck of the sample, not privacy."
     )
-    figure = learning_charts.metric_by_epsilon_chart(frame, measure, measure_labels[measure], list(METHODS), log=False)
+    figure = learning_charts.metric_by_epsilon_chart(
+        frame, measure, measure_labels[measure], list(METHODS), log=False
+    )
     draw_chart_panel(figure, summary, frame, "held-out")
 
 
@@ -178,12 +235,18 @@ def _draw_coefficients(runs: LearningRuns, budget: Budget) -> None:
     grouped = frame.groupby(["algorithm", "coefficient"])["value"]
     spread = (grouped.max() - grouped.min()).groupby("algorithm").median()
     summary = (
-        f"At ε = {budget.epsilon:g} the weights of {spread.idxmin()} differ least between repeats: by "
+        f"At ε = {budget.epsilon:g} the weights of {spread.idxmin()} differ least between "
+        "repeats: by "
         f"{spread.min():.3g}. Weights may differ while predictions hardly do."
     )
-    coefficient_table = pd.concat([
-        frame, pd.DataFrame({"algorithm": "without privacy", "coefficient": runs.problem.names, "value": best})
-    ])
+    coefficient_table = pd.concat(
+        [
+            frame,
+            pd.DataFrame(
+                {"algorithm": "without privacy", "coefficient": runs.problem.names, "value": best}
+            ),
+        ]
+    )
     figure = learning_charts.coefficient_chart(frame, best, runs.problem.names, list(METHODS))
     draw_chart_panel(
         figure,

@@ -30,10 +30,15 @@ from .lesson_answers import (
     format_in_unit,
 )
 
-LESSON_RUNS_FILE = Path(__file__).parents[3] / "assets" / "lessons.json"  # made by `python -m tests.make_assets`
+LESSON_RUNS_FILE = (
+    Path(__file__).parents[3] / "assets" / "lessons.json"
+)  # made by `python -m tests.make_assets`
 SEEDS = (0, 1, 2, 3, 4)
 DELTA = 1e-9  # that of Explore, unless somebody moves it
-DECISION_RULES = {"population": decide_sampling_lesson, "unseen-rule": decide_rule_lesson}  # of lessons without marks
+DECISION_RULES = {
+    "population": decide_sampling_lesson,
+    "unseen-rule": decide_rule_lesson,
+}  # of lessons without marks
 
 
 @value_object
@@ -49,9 +54,10 @@ class Bar:
 class Lesson:
     """A question to predict before the charts are shown; `settings` are Explore's address, the algorithm by name.
 
-    The right one of the `answers` is what `decide` finds, from the medians of its bars or from theory; without it, the
-    one of the `marks` that the ratio of two bars is nearest to, with the `finding` in words. The card of a lesson shows
-    its `known` bar and asks for the `hidden` one, each by its ε and its place among the bars.
+    The right one of the `answers` is what `decide` finds, from the medians of its bars or from
+    theory; without it, the one of the `marks` that the ratio of two bars is nearest to, with the
+    `finding` in words. The card of a lesson shows its `known` bar and asks for the `hidden` one,
+    each by its ε and its place among the bars.
     """
 
     title: str
@@ -74,9 +80,13 @@ class Lesson:
 
     def link(self, *, large: bool) -> str:
         """Return the address of the lesson, relative to the app, in `large` type or not."""
-        title = ALGORITHMS[self.settings["algorithm"]].about.title  # what the widget writes into the address
+        title = ALGORITHMS[
+            self.settings["algorithm"]
+        ].about.title  # what the widget writes into the address
         presenter_query = {"present": "true"} if large else {}
-        return "explore?" + urlencode({"lesson": self.key} | self.settings | {"algorithm": title} | presenter_query)
+        return "explore?" + urlencode(
+            {"lesson": self.key} | self.settings | {"algorithm": title} | presenter_query
+        )
 
     def run_definition(self) -> dict[str, Any]:
         """Return what the runs of the lesson are made by."""
@@ -94,7 +104,9 @@ class Lesson:
         medians = dict(zip(dragged_answers.EPSILON_STOPS, values, strict=False))
         if self.decide is not None:
             return self.decide(medians)
-        return decide_by_ratio(medians, self.known, self.hidden, self.marks, self.finding, self.unit)
+        return decide_by_ratio(
+            medians, self.known, self.hidden, self.marks, self.finding, self.unit
+        )
 
     @property
     def is_revealed(self) -> bool:
@@ -118,10 +130,15 @@ class Lesson:
             for at, bar in (self.known, self.hidden)
         ]
         sample_maxima = (
-            max(other.visible_bars) for other in LESSONS.values() if other.settings["sample"] == self.settings["sample"]
+            max(other.visible_bars)
+            for other in LESSONS.values()
+            if other.settings["sample"] == self.settings["sample"]
         )
         figure = guess_bars(
-            names, self.visible_bars, [format_in_unit(bar, self.unit) for bar in self.visible_bars], max(sample_maxima)
+            names,
+            self.visible_bars,
+            [format_in_unit(bar, self.unit) for bar in self.visible_bars],
+            max(sample_maxima),
         )
         st.plotly_chart(figure, key=f"card-{self.key}", alt=self.task, config=CHART_CONFIG)
 
@@ -134,12 +151,21 @@ def stored_runs() -> dict[str, Any]:
 
 def read_lessons() -> dict[str, Lesson]:
     """Return the lessons in their order, as they are written beside this file."""
-    usual_suspicion, stronger_suspicion = Promise(1.0, DELTA).suspicion_sentence, Promise(0.1, DELTA).suspicion_percent
+    usual_suspicion, stronger_suspicion = (
+        Promise(1.0, DELTA).suspicion_sentence,
+        Promise(0.1, DELTA).suspicion_percent,
+    )
     lessons = {}
-    for key, entry in tomllib.loads(Path(__file__).with_name("lessons.toml").read_text(encoding="utf-8")).items():
-        explanation = entry.pop("explanation").format(usual=usual_suspicion, stronger=stronger_suspicion)
+    for key, entry in tomllib.loads(
+        Path(__file__).with_name("lessons.toml").read_text(encoding="utf-8")
+    ).items():
+        explanation = entry.pop("explanation").format(
+            usual=usual_suspicion, stronger=stronger_suspicion
+        )
         bars = [Bar(**bar) for bar in entry.pop("bars")]
-        lessons[key] = Lesson(key=key, decide=DECISION_RULES.get(key), explanation=explanation, bars=bars, **entry)
+        lessons[key] = Lesson(
+            key=key, decide=DECISION_RULES.get(key), explanation=explanation, bars=bars, **entry
+        )
     return lessons
 
 
@@ -161,20 +187,34 @@ def draw_prediction(current: Lesson) -> bool:
         with question_column:
             st.subheader(f"Lesson{number}: {current.title}", anchor=False)
             help_text = glossary_tooltip(*current.words)
-            guess = st.radio(current.question, current.answers, None, key=f"guess-{current.title}", help=help_text)
+            guess = st.radio(
+                current.question,
+                current.answers,
+                None,
+                key=f"guess-{current.title}",
+                help=help_text,
+            )
             if current.is_revealed:
                 _draw_answer(current, guess)
             else:
                 st.button(
-                    "Reveal", type="primary", disabled=guess is None, key=f"reveal-{current.title}",
-                    on_click=st.session_state.update, args=({f"_revealed-{current.title}": True},),
+                    "Reveal",
+                    type="primary",
+                    disabled=guess is None,
+                    key=f"reveal-{current.title}",
+                    on_click=st.session_state.update,
+                    args=({f"_revealed-{current.title}": True},),
                 )
         with chart_column:
             if current.bars and not current.is_revealed:
                 current.draw_card()
             elif current.bars:
                 dragged_answers.draw_bars(
-                    current.shows, [bar.name for bar in current.bars], current.values, current.unit, current.key
+                    current.shows,
+                    [bar.name for bar in current.bars],
+                    current.values,
+                    current.unit,
+                    current.key,
                 )
     return current.is_revealed
 
@@ -187,13 +227,24 @@ def _draw_answer(current: Lesson, guess: str | None) -> None:
         verdict = f"Right: {right_answer}."
     else:
         verdict = (
-            f"Not quite: you said “{guess}”. The answer: {right_answer}." if guess else f"The answer: {right_answer}."
+            f"Not quite: you said “{guess}”. The answer: {right_answer}."
+            if guess
+            else f"The answer: {right_answer}."
         )
-    runs = f" In the median of {len(SEEDS)} repeats {finding.sentence}." if current.bars else f" {finding.sentence}"
+    runs = (
+        f" In the median of {len(SEEDS)} repeats {finding.sentence}."
+        if current.bars
+        else f" {finding.sentence}"
+    )
     st.markdown(f"**{verdict}**{runs}")
     if current.remember:
-        st.info(f"**Remember: {current.remember[0].lower()}{current.remember[1:]}**", icon=":material/lightbulb:")
-    later_lessons = list(LESSONS.values())[list(LESSONS).index(current.key) + 1 :] if current.key else []
+        st.info(
+            f"**Remember: {current.remember[0].lower()}{current.remember[1:]}**",
+            icon=":material/lightbulb:",
+        )
+    later_lessons = (
+        list(LESSONS.values())[list(LESSONS).index(current.key) + 1 :] if current.key else []
+    )
     if later_lessons:
         st.link_button(
             f"Next lesson: {later_lessons[0].title}",

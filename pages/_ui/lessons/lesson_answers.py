@@ -7,7 +7,9 @@ from dpcore.core.numbers import format_count
 from dpcore.core.types import value_object
 
 BarPosition = tuple[float, int]  # of a bar: its ε, and its place among the bars
-Medians = Mapping[float, Sequence[float]]  # what each bar of a lesson is in the median of its repeats, by ε
+Medians = Mapping[
+    float, Sequence[float]
+]  # what each bar of a lesson is in the median of its repeats, by ε
 
 
 @value_object
@@ -38,23 +40,29 @@ def decide_by_ratio(
 ) -> LessonFinding:
     """Return how many times larger the hidden bar is than the known one; the nearest mark wins.
 
-    `words` name both values in their unit, and if they like how many times the larger one is the smaller.
+    `words` name both values in their unit, and if they like how many times the larger one is the
+    smaller.
     """
-    known_value, hidden_value = (medians[epsilon][bar_index] for epsilon, bar_index in (known_bar, hidden_bar))
+    known_value, hidden_value = (
+        medians[epsilon][bar_index] for epsilon, bar_index in (known_bar, hidden_bar)
+    )
     times = hidden_value / known_value
     template_values = {
         "known": format_in_unit(known_value, unit),
         "hidden": format_in_unit(hidden_value, unit),
         "ratio": f"{max(times, 1 / times):.2g}",
     }
-    return LessonFinding(nearest_mark_index(times, marks), sentence_template.format(**template_values))
+    return LessonFinding(
+        nearest_mark_index(times, marks), sentence_template.format(**template_values)
+    )
 
 
 def decide_sampling_lesson(medians: Medians) -> LessonFinding:
     """Return how the largest error falls from ε = 0.1 to 10: about the table, and about its population."""
     table, people = zip(medians[0.1], medians[10.0], strict=True)
     sentence = (
-        f"the largest error about these people falls from {table[0]:.0f} to {table[1]:.0f} people from ε = 0.1 "
+        f"the largest error about these people falls from {table[0]:.0f} to {table[1]:.0f} "
+        "people from ε = 0.1 "
         f"to 10. About everybody it goes from {people[0]:.0f} to {people[1]:.0f}"
     )
     if people[1] >= people[0]:
@@ -65,5 +73,8 @@ def decide_sampling_lesson(medians: Medians) -> LessonFinding:
 def decide_rule_lesson(medians: Medians) -> LessonFinding:
     """Return how often rows made from pairs of columns keep a rule that no pair shows: always, mostly or in half."""
     pairs, evolved = medians[10.0]
-    sentence = f"the third column is right in {pairs:.1%} of rows made from pairs, in {evolved:.1%} of compared rows"
+    sentence = (
+        f"the third column is right in {pairs:.1%} of rows made from pairs, in "
+        f"{evolved:.1%} of compared rows"
+    )
     return LessonFinding(nearest_mark_index(pairs, (1, 0.75, 0.5)), sentence)

@@ -12,7 +12,11 @@ EXACT_COUNTS = np.array([120, 121])  # patients with a disease on two days
 
 def noisy_counts() -> np.ndarray:
     """Return both counts with Gaussian noise at ε = 1: one person moves a count by one."""
-    return (EXACT_COUNTS + np.random.default_rng(17).normal(0, 1 / gdp_mu(1, DELTA), 2)).round().astype(int)
+    return (
+        (EXACT_COUNTS + np.random.default_rng(17).normal(0, 1 / gdp_mu(1, DELTA), 2))
+        .round()
+        .astype(int)
+    )
 
 
 def draw_problem() -> None:

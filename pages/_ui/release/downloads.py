@@ -21,7 +21,9 @@ from dpcore.release.evidence.card import SEVERAL_ROWS_CAVEAT
 from ..components import draw_heading, show_tiles
 from ..session import escape_markdown
 
-FILE_LABELS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))  # by name
+FILE_LABELS = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+)  # by name
 BUTTON_FILES = ("card.html", "synthetic.csv")  # each has a button of its own, all others one list
 PUBLISH_TEXT = "**After signing, you may publish everything.**"
 OUTPUTS_TEXT = (
@@ -41,12 +43,19 @@ def zip_files(files: dict[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def draw_download_all(load_files: Callable[[], dict[str, bytes]], title: str, **button_args: Any) -> None:
+def draw_download_all(
+    load_files: Callable[[], dict[str, bytes]], title: str, **button_args: Any
+) -> None:
     """Draw the button that hands over all files of a release in one ZIP, which is `title` after it."""
     name = re.sub(r"[^\w]+", "-", title).strip("-") or "release"
     st.download_button(
-        "All files (ZIP)", lambda: zip_files(load_files()), f"{name}.zip", "application/zip",
-        icon=":material/folder_zip:", on_click="ignore", **button_args,
+        "All files (ZIP)",
+        lambda: zip_files(load_files()),
+        f"{name}.zip",
+        "application/zip",
+        icon=":material/folder_zip:",
+        on_click="ignore",
+        **button_args,
     )
 
 
@@ -57,7 +66,9 @@ def draw_release_outputs(files: dict[str, bytes]) -> None:
     draw_heading(f"Release {number} of {escape_markdown(dataset['name'])}", Provenance.RELEASED)
     promise, utility, protection = Promise.of_release(facts), facts["utility"], facts["protects"]
     unit = unit_noun(protection["rows_per_person"])
-    tiles = tiled.predicted_error_tiles(utility["noise"], utility["as_exact_as_sample"], protection["records"], unit)
+    tiles = tiled.predicted_error_tiles(
+        utility["noise"], utility["as_exact_as_sample"], protection["records"], unit
+    )
     tiles.append(guess_tile_texts(promise.max_guess_probability()))
     show_tiles(tiles, utility["sentence"])
     st.markdown(f"**{escape_markdown(promise.suspicion_sentence, 500)}**")
@@ -66,19 +77,25 @@ def draw_release_outputs(files: dict[str, bytes]) -> None:
     if facts["measured"]:
         st.markdown("**What was measured of the schema, protected:**")
         lines = [
-            f"- **{escape_markdown(m['column'])}**: {escape_markdown(m['found'], 500)}." for m in facts["measured"]
+            f"- **{escape_markdown(m['column'])}**: {escape_markdown(m['found'], 500)}."
+            for m in facts["measured"]
         ]
         st.markdown("\n".join(lines))
     st.markdown(PUBLISH_TEXT)
     with st.container(horizontal=True):
-        draw_download_all(lambda: files, f"{dataset['name']}, release {number}", key="release-zip", type="primary")
+        draw_download_all(
+            lambda: files, f"{dataset['name']}, release {number}", key="release-zip", type="primary"
+        )
         for name in BUTTON_FILES:
             if name in files:
                 _draw_download(files, name)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         others = [name for name in files if name not in BUTTON_FILES]
         name = st.selectbox(
-            "Other files", others, format_func=lambda name: FILE_LABELS.get(name, name), key="release-file"
+            "Other files",
+            others,
+            format_func=lambda name: FILE_LABELS.get(name, name),
+            key="release-file",
         )
         _draw_download(files, name, "Download this file")
     st.caption(
@@ -90,4 +107,10 @@ def draw_release_outputs(files: dict[str, bytes]) -> None:
 
 def _draw_download(files: dict[str, bytes], name: str, label: str = "") -> None:
     """A button for one file, named by its words unless `label` is given."""
-    st.download_button(label or FILE_LABELS[name], files[name], name, on_click="ignore", key=f"release-{label or name}")
+    st.download_button(
+        label or FILE_LABELS[name],
+        files[name],
+        name,
+        on_click="ignore",
+        key=f"release-{label or name}",
+    )

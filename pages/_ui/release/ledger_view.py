@@ -32,7 +32,8 @@ def draw_ledger(ledger: Path | None, data_sets: Sequence[DataSet]) -> None:
         )
         st.dataframe([_release_row(d, release) for _, d, release in latest], hide_index=True)
         st.caption(
-            "Releases are counted for each data set. “All releases” adds up all so far, at the data set's δ. What "
+            "Releases are counted for each data set. “All releases” adds up all so far, at the "
+            "data set's δ. What "
             "failed after its budget was used stays used. Times are UTC."
         )
         if st.button("Verify the budget record", icon=":material/fact_check:"):
@@ -43,19 +44,30 @@ def _data_set_row(data_set: DataSet) -> dict[str, object]:
     budget = data_set.lifetime.budget
     used = f"{100 * data_set.lifetime.used_capacity_share(data_set.spent):.3g}%"
     return {
-        "data set": printable_text(data_set.name), "protects each": printable_text(data_set.unit), "used": used, "ε in all": budget.epsilon,
-        "ε used": round(data_set.spent, 6), "ε left for one release": round(data_set.remaining, 6), "δ": format_short_number(budget.delta),
+        "data set": printable_text(data_set.name),
+        "protects each": printable_text(data_set.unit),
+        "used": used,
+        "ε in all": budget.epsilon,
+        "ε used": round(data_set.spent, 6),
+        "ε left for one release": round(data_set.remaining, 6),
+        "δ": format_short_number(budget.delta),
         "added up by": str(data_set.lifetime.accounting),
     }
 
 
 def _release_row(data_set: DataSet, release: dict) -> dict[str, object]:
     return {
-        "data set": printable_text(data_set.name), "release": release["number"], "version": release["version"],
-        "time": release["time"], "algorithm": release["algorithm"], "ε": release["epsilon"],
-        "δ": format_short_number(release["delta"]), "ρ": f"{release['rho']:.4g}",
+        "data set": printable_text(data_set.name),
+        "release": release["number"],
+        "version": release["version"],
+        "time": release["time"],
+        "algorithm": release["algorithm"],
+        "ε": release["epsilon"],
+        "δ": format_short_number(release["delta"]),
+        "ρ": f"{release['rho']:.4g}",
         "all releases ε": round(release["total_epsilon"], 6),
-        "state": release["state"], "reason": printable_text(release["reason"], 200),
+        "state": release["state"],
+        "reason": printable_text(release["reason"], 200),
     }
 
 
@@ -67,7 +79,9 @@ def _show_verification(ledger: Path) -> None:
     if problems:
         st.error("Not sound: " + format_ledger_error("; ".join(problems[:10]), ledger))
     else:
-        st.success("Sound: every row, total and trigger is as it was written.", icon=":material/verified:")
+        st.success(
+            "Sound: every row, total and trigger is as it was written.", icon=":material/verified:"
+        )
 
 
 def _draw_earlier_releases(ledger: Path) -> None:
@@ -77,7 +91,9 @@ def _draw_earlier_releases(ledger: Path) -> None:
         try:
             facts = json.loads(claim.read_text(encoding="utf-8"))
             account = json.loads((claim.parent / "account.json").read_text(encoding="utf-8"))
-            label = f"{printable_text(facts['dataset']['name'])}, release {len(account['releases'])}"
+            label = (
+                f"{printable_text(facts['dataset']['name'])}, release {len(account['releases'])}"
+            )
             release_by_entry[int(facts["ledger"]["entry"])] = claim.parent, facts["ledger"], label
         except (OSError, ValueError, TypeError, KeyError):
             continue  # not one of ours
@@ -97,8 +113,14 @@ def _draw_earlier_releases(ledger: Path) -> None:
             is_recorded = not verify_ledger(ledger, receipt)
         except InputError:
             is_recorded = False
-        draw_download_all(partial(read_folder_files, folder), title, key="again-zip", disabled=not is_recorded)
-    st.caption("This release is in the budget record." if is_recorded else "This release is not in this budget record.")
+        draw_download_all(
+            partial(read_folder_files, folder), title, key="again-zip", disabled=not is_recorded
+        )
+    st.caption(
+        "This release is in the budget record."
+        if is_recorded
+        else "This release is not in this budget record."
+    )
 
 
 def read_folder_files(folder: Path) -> dict[str, bytes]:

@@ -29,7 +29,11 @@ READ_JOB = "read-for-release"  # its name in a session
 
 def draw_schema_share(table: Table, names: Sequence[str], budget: Budget) -> None:
     """The widget for the schema's share, where some of the chosen columns are to be measured."""
-    unknown_count = 0 if table.partial_schema is None else len(table.partial_schema.project(names).unknown_columns)
+    unknown_count = (
+        0
+        if table.partial_schema is None
+        else len(table.partial_schema.project(names).unknown_columns)
+    )
     if unknown_count:
         share_slider(default_schema_share(unknown_count, table.n, table.unit.most_rows, budget))
 
@@ -47,7 +51,11 @@ def prepare_measured_release(request: ReleaseRequest, table: Table) -> PreparedR
         return prepare_release(request, records.rows)
     question_texts = list(request.query_texts)
     return prepare_with_partial_schema(
-        request, schema, lambda domain: read_queries(question_texts, domain)[0], selected_share(), records
+        request,
+        schema,
+        lambda domain: read_queries(question_texts, domain)[0],
+        selected_share(),
+        records,
     )
 
 
@@ -56,27 +64,37 @@ def draw_measurement_preview(ready: PartialSchemaRelease) -> None:
     schema_plan, division = ready.schema_plan, ready.division
     schema_part = division.schema_cost / (division.schema_cost + division.algorithm_cost)
     draw_heading(
-        "The schema is measured first", Provenance.REAL_DATA if ready.schema.placeholder.peeked else Provenance.PUBLIC
+        "The schema is measured first",
+        Provenance.REAL_DATA if ready.schema.placeholder.peeked else Provenance.PUBLIC,
     )
     st.caption(
-        f"{schema_part:.1%} of the budget measures it, and {1 - schema_part:.1%} is left for the algorithm. The plan "
+        f"{schema_part:.1%} of the budget measures it, and {1 - schema_part:.1%} is left for the "
+        "algorithm. The plan "
         "below has "
-        f"placeholders: {EXPECTED_CATEGORIES} values for each column of categories, and the bins you entered for numbers. It is "
-        "made anew in the schema that is found, within the same budget. Questions are read in that schema."
+        f"placeholders: {EXPECTED_CATEGORIES} values for each column of categories, and the bins "
+        "you entered for numbers. It is "
+        "made anew in the schema that is found, within the same budget. Questions are read in "
+        "that schema."
     )
     column_costs.draw_column_costs(column_costs.column_cost_rows(schema_plan.columns, schema_plan))
 
 
 def total_epsilon(ready: PartialSchemaRelease) -> float:
     """The ε of all that schema and algorithm may ever spend: what is reserved."""
-    return ComposedCost.of_spends(ready.events).epsilon(ready.request.budget.delta, ready.division.accounting)
+    return ComposedCost.of_spends(ready.events).epsilon(
+        ready.request.budget.delta, ready.division.accounting
+    )
 
 
 def _read_records(table: Table, schema: PartialSchema) -> PartialSchemaRows | None:
     """What can be read beforehand; None while it is read, or where it cannot be."""
     read_records = partial(_read_open_records, table.frame, schema, table.unit)
     return job_result(
-        READ_JOB, (table.version, schema.names), "release-reading", read_records, "Read the columns after all"
+        READ_JOB,
+        (table.version, schema.names),
+        "release-reading",
+        read_records,
+        "Read the columns after all",
     )
 
 

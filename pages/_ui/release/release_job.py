@@ -18,7 +18,8 @@ from ..session.session import RELEASE_DESK
 from .ledger_view import read_folder_files, releases_folder
 
 IRREVOCABLE_TEXT = (
-    "The budget is used before the data is read, so stopping does not bring it back. Whoever releases the same again "
+    "The budget is used before the data is read, so stopping does not bring it back. Whoever "
+    "releases the same again "
     "finishes this release and uses no more budget."
 )
 
@@ -67,15 +68,21 @@ class ReleaseDesk:
                 self.job = None
 
 
-def _run_release(job: ThreadJob, ready: PreparedRelease, ledger: Path, token: str) -> dict[str, bytes]:
+def _run_release(
+    job: ThreadJob, ready: PreparedRelease, ledger: Path, token: str
+) -> dict[str, bytes]:
     parent_folder = releases_folder(ledger)
     try:
         parent_folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise InputError(f"the folder beside the ledger cannot be made: {error.strerror}; no budget is used") from None
+        raise InputError(
+            f"the folder beside the ledger cannot be made: {error.strerror}; no budget is used"
+        ) from None
 
     def report_step(t: int, rounds: int) -> None:
-        job.report_progress(min(1.0, t / max(rounds, 1)), f"Budget used; step {t:,} of at most {rounds:,}")
+        job.report_progress(
+            min(1.0, t / max(rounds, 1)), f"Budget used; step {t:,} of at most {rounds:,}"
+        )
 
     folder = parent_folder / token
     publish_release(ready, LedgerStore(ledger, create=True), folder, report_step)

@@ -19,7 +19,12 @@ from dpcore.core.errors import OverspendError
 from dpcore.core.numbers import MAX_SYNTHETIC_ROWS, format_short_number, unit_noun
 from dpcore.core.parameters import build_from_texts
 from dpcore.data.privacy_unit import ROW_COUNT_NOTICE
-from dpcore.privacy.accounting import CompositionRule, LifetimeBudget, budget_warnings, events_from_json
+from dpcore.privacy.accounting import (
+    CompositionRule,
+    LifetimeBudget,
+    budget_warnings,
+    events_from_json,
+)
 from dpcore.release import tiles as tiled
 from dpcore.release.data_set import MAX_NAME_CHARS, DataSet, Reservation
 from dpcore.release.ledger.chain import is_new_ledger
@@ -38,30 +43,58 @@ from ..components import budget_gauge as shared_gauge
 from ..components import deployments, parameter_widgets, question_choice, show_tiles
 from ..components.result_panels import draw_plan_tables as plan_tables
 from ..jobs import ThreadJob, close_job, counting_job, job_result
-from ..session import LargeTable, Table, escape_markdown, persistent_widget_args, session, set_widget_value
+from ..session import (
+    LargeTable,
+    Table,
+    escape_markdown,
+    persistent_widget_args,
+    session,
+    set_widget_value,
+)
 from ..session.counted_table import LedgerSource
 from ..session.current_table import store_widget_choice, stored_choice, sync_widget_value
-from ..session.release_ledger import LEDGER_FILE_NAME, data_set_name, data_set_widget_key, find_data_set
+from ..session.release_ledger import (
+    LEDGER_FILE_NAME,
+    data_set_name,
+    data_set_widget_key,
+    find_data_set,
+)
 from . import measured_release
 
 NOISE_LABELS = {"auto": "exact where possible", "exact": "exact", "float": "floating point"}
 MAX_REASON_CHARS = 1000  # characters
-LEDGER_CHECK_JOB, THREAD_KIND = "known-again", "fingerprint"  # its name in a session, and the kind of its work
+LEDGER_CHECK_JOB, THREAD_KIND = (
+    "known-again",
+    "fingerprint",
+)  # its name in a session, and the kind of its work
 PLACEHOLDER_FRAME = pd.DataFrame(
     {"nothing": [0, 1]}
 )  # in place of a table, for a ledger that is not made yet and knows none
 NOISE_TEXT_BY_EXACT = {
     True: "Noise is exact: drawn without rounding, so that no last digit reveals more.",
-    False: "Noise is drawn with floating-point numbers. The proof is about real numbers, and rounding may leak "
+    False: "Noise is drawn with floating-point numbers. The proof is about real numbers, and "
+    "rounding may leak "
     "information.",
 }
-CIPHER_TEXT = "A cipher draws it, whose key is the operating system's entropy, and is deleted once the release is made."
-CAUTION_TEXT = "Explore's numbers may differ a little: a release counts what this algorithm uses with more caution."
-NEIGHBOURS_TEXT = "Neighbours, the tables that nobody must be able to tell apart, differ in {} and have as many rows."
+CIPHER_TEXT = (
+    "A cipher draws it, whose key is the operating system's entropy, and is deleted "
+    "once the release is made."
+)
+CAUTION_TEXT = (
+    "Explore's numbers may differ a little: a release counts what this algorithm uses "
+    "with more caution."
+)
+NEIGHBOURS_TEXT = (
+    "Neighbours, the tables that nobody must be able to tell apart, differ in {} "
+    "and have as many rows."
+)
 
 
 def draw_data_set_inputs(
-    table: Table, data_sets: Sequence[DataSet], container: DeltaGenerator, experts_container: DeltaGenerator
+    table: Table,
+    data_sets: Sequence[DataSet],
+    container: DeltaGenerator,
+    experts_container: DeltaGenerator,
 ) -> dict[str, Any]:
     """The name in the ledger and, for a new one, its total budget; as fields of a ReleaseRequest."""
     name_container = container.container(horizontal=True)
@@ -70,13 +103,17 @@ def draw_data_set_inputs(
         data_set_name(table),
         max_chars=MAX_NAME_CHARS,
         key=data_set_widget_key(table),
-        help="One name for all tables about the same people. The budget record knows the rows again, in any order.",
+        help="One name for all tables about the same people. The budget record knows the rows "
+        "again, in any order.",
         persist_state="session",
     ).strip()
     data_set = find_data_set(data_sets, name)
     fields = {"dataset": name, "total": None, "new_version": False}
     if data_set is None:
-        help_text = "Fixed at the first release, for all releases of this data set together. It can never be changed."
+        help_text = (
+            "Fixed at the first release, for all releases of this data set together. It "
+            "can never be changed."
+        )
         epsilon = name_container.number_input(
             "Whole budget (ε)",
             0.01,
@@ -101,7 +138,8 @@ def draw_data_set_inputs(
         fields["new_version"] = container.checkbox(
             "This is a new version: data about the same people",
             key=f"version-{name}-{len(data_set.versions)}",
-            help="Where the rows themselves have changed. Another schema is no new version. The old budget stays.",
+            help="Where the rows themselves have changed. Another schema is no new version. The "
+            "old budget stays.",
             persist_state="session",
         )
     return fields
@@ -177,10 +215,20 @@ def draw_reason_input(table: Table) -> tuple[bool, str]:
     """Whether a written reason is needed, and the one that was typed."""
     if not table.uploaded or not (table.schema_uses_real_data or session().was_viewed(table)):
         return False, ""
-    origin_text = "Kinds, bounds or values of its schema come from the data. " if table.is_schema_inferred else ""
-    origin_text += "Its rows, real errors or a trial of its schema were shown. " if session().was_viewed(table) else ""
+    origin_text = (
+        "Kinds, bounds or values of its schema come from the data. "
+        if table.is_schema_inferred
+        else ""
+    )
+    origin_text += (
+        "Its rows, real errors or a trial of its schema were shown. "
+        if session().was_viewed(table)
+        else ""
+    )
     st.caption(
-        origin_text + "What you choose after such a look can reveal something about the table, which no budget counts."
+        origin_text
+        + "What you choose after such a look can reveal something about the table, which no "
+        "budget counts."
     )
     text = st.text_area(
         "You have looked at this table. Why may it be released?",
@@ -199,11 +247,15 @@ def draw_predicted_tiles(ready: PreparedRelease, plan_key: tuple) -> None:
     n, workload, rows_per_person = problem.n, problem.workload, ready.request.unit.most_rows
     predicted_error = None
     if not isinstance(ready, PartialSchemaRelease):
-        predicted_error = session().memoize("foreseen", plan_key, lambda: predicted_tables(problem, ready.plan))
+        predicted_error = session().memoize(
+            "foreseen", plan_key, lambda: predicted_tables(problem, ready.plan)
+        )
     tiles = tiled.predicted_error_tiles(
         predicted_error_sizes(predicted_error, workload), None, n, unit_noun(rows_per_person)
     )
-    tiles = tiles or [("Error", "known after the release", "Explore shows it with repeats of fresh noise")]
+    tiles = tiles or [
+        ("Error", "known after the release", "Explore shows it with repeats of fresh noise")
+    ]
     guess = Promise(budget.epsilon, budget.delta, ready.events).max_guess_probability()
     show_tiles([*tiles, guess_tile_texts(guess)], suitable_uses(predicted_error, n).sentence)
     if ready.plan.accounting is CompositionRule.ZCDP:
@@ -218,20 +270,30 @@ def draw_budget_share(
 ) -> str:
     """Draw in the `gauge_container` the shares of the budget used before and by this release; returns the latter in words.
 
-    In `place`, say how many such releases the whole budget bears, why not as many as by the sum of ε, and how often a
-    guess is right after them, or after the most that Guarantee speaks of. `data_sets` is None where no record is named.
+    In `place`, say how many such releases the whole budget bears, why not as many as by the sum of
+    ε, and how often a guess is right after them, or after the most that Guarantee speaks of.
+    `data_sets` is None where no record is named.
     """
     request = ready.request
     data_set = find_data_set(data_sets or (), request.dataset)
     if data_set is None and request.total is None:
         return "its share"
-    lifetime = LifetimeBudget.from_first_release(request.total, ready.events) if data_set is None else data_set.lifetime  # type: ignore[arg-type]
+    lifetime = (
+        LifetimeBudget.from_first_release(request.total, ready.events)
+        if data_set is None
+        else data_set.lifetime
+    )  # type: ignore[arg-type]
     spent = None if data_sets is None else 0.0 if data_set is None else data_set.spent
     with gauge_container:
         share_text = shared_gauge.draw_gauge(request.dataset or "", lifetime, spent, ready.events)
-    release_count = fitting_release_count(1.0, lifetime.composed_cost(ready.events) / lifetime.capacity)
+    release_count = fitting_release_count(
+        1.0, lifetime.composed_cost(ready.events) / lifetime.capacity
+    )
     if release_count > 1:
-        total_epsilon, composed_count = lifetime.budget.epsilon, min(release_count, parameter_widgets.MAX_RELEASES)
+        total_epsilon, composed_count = (
+            lifetime.budget.epsilon,
+            min(release_count, parameter_widgets.MAX_RELEASES),
+        )
         count_by_sum = fitting_release_count(total_epsilon, request.budget.epsilon)
         note = f"ε = {total_epsilon:g} bears {release_count:,} such releases"
         if lifetime.accounting is not CompositionRule.PURE and release_count > count_by_sum:
@@ -241,7 +303,8 @@ def draw_budget_share(
         ).max_guess_probability()
         note += f". After {composed_count}, a guess is right at most {format_times_in_100(guess)}."
         note_container.caption(
-            note, help="The whole budget has a failure probability (δ) of its own, which counts, too."
+            note,
+            help="The whole budget has a failure probability (δ) of its own, which counts, too.",
         )
     return share_text
 
@@ -251,13 +314,19 @@ def check_reservation(
 ) -> None:
     """Check the release against the budget record; nothing is charged. `plan_key` is the plan's key.
 
-    Raises what reserving would; of a budget that does not suffice `TooLarge`, with the ε that would fit.
+    Raises what reserving would; of a budget that does not suffice `TooLarge`, with the ε that would
+    fit.
     """
     try:
         _expected_reservation(ready, ledger, plan_key)
     except OverspendError as error:
-        smaller = session().memoize("fits", plan_key, lambda: largest_fitting_epsilon(ready, data_sets))
-        message = f"The budget does not bear this release. {_fitting_epsilon_text(ready, data_sets, smaller)} In numbers: {error}."
+        smaller = session().memoize(
+            "fits", plan_key, lambda: largest_fitting_epsilon(ready, data_sets)
+        )
+        message = (
+            "The budget does not bear this release. "
+            f"{_fitting_epsilon_text(ready, data_sets, smaller)} In numbers: {error}."
+        )
         raise TooLargeError(message, smaller) from None
 
 
@@ -280,32 +349,50 @@ def draw_ways_on(error: InputError) -> None:
                 on_click=set_widget_value,
                 args=("epsilon", smaller),
             )
-        st.page_link("pages/explore.py", label="Choose anew on Explore", icon=":material/query_stats:")
+        st.page_link(
+            "pages/explore.py", label="Choose anew on Explore", icon=":material/query_stats:"
+        )
 
 
 def draw_plan_details(ready: PreparedRelease, plan_key: tuple) -> None:
     """Every charge and setting of the plan, and how its noise is drawn."""
     request, plan, unit = ready.request, ready.plan, ready.request.unit
-    reservation, budget, sums = _expected_reservation(ready, None, plan_key), request.budget, plan.total_cost
+    reservation, budget, sums = (
+        _expected_reservation(ready, None, plan_key),
+        request.budget,
+        plan.total_cost,
+    )
     if isinstance(ready, PartialSchemaRelease):
         measured_release.draw_measurement_preview(ready)
         costs = f"Schema and algorithm may cost ε = {measured_release.total_epsilon(ready):.6g}"
         accounting = ready.division.accounting
     else:
-        costs, accounting = f"The plan costs ε = {sums.epsilon(budget.delta, plan.accounting):.6g}", plan.accounting
+        costs, accounting = (
+            f"The plan costs ε = {sums.epsilon(budget.delta, plan.accounting):.6g}",
+            plan.accounting,
+        )
     st.caption(
         f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} rows. {costs} at δ = "
-        f"{format_short_number(budget.delta)} by {accounting}, rounded up. All releases then cost ε = {reservation.spent:.4g} of "
-        f"{reservation.lifetime.budget.epsilon:g} at δ = {format_short_number(reservation.lifetime.budget.delta)} by "
+        f"{format_short_number(budget.delta)} by {accounting}, rounded up. All releases then "
+        f"cost ε = {reservation.spent:.4g} of "
+        f"{reservation.lifetime.budget.epsilon:g} at δ = "
+        f"{format_short_number(reservation.lifetime.budget.delta)} by "
         f"{reservation.lifetime.accounting}."
         + " The algorithm adapts, so it uses all of that room." * request.algorithm.adaptive
         + " It uses all that both may ever need." * isinstance(ready, PartialSchemaRelease)
     )
-    plan_tables([(c.name, c.value, c.why) for c in plan.settings], [charge.to_json() for charge in plan.planned_events])
-    difference_text = "one row" if unit.person is None else f"all rows of one person ({unit.most_rows} or fewer)"
+    plan_tables(
+        [(c.name, c.value, c.why) for c in plan.settings],
+        [charge.to_json() for charge in plan.planned_events],
+    )
+    difference_text = (
+        "one row" if unit.person is None else f"all rows of one person ({unit.most_rows} or fewer)"
+    )
     counting_note = f" {ROW_COUNT_NOTICE}" * (unit.person is not None)
     st.caption(f"{NOISE_TEXT_BY_EXACT[plan.exact]} {CIPHER_TEXT}")
-    st.caption(f"Protected: {unit.description}. {NEIGHBOURS_TEXT.format(difference_text)}{counting_note}")
+    st.caption(
+        f"Protected: {unit.description}. {NEIGHBOURS_TEXT.format(difference_text)}{counting_note}"
+    )
 
 
 def largest_fitting_epsilon(ready: PreparedRelease, data_sets: Sequence[DataSet]) -> float | None:
@@ -316,7 +403,9 @@ def largest_fitting_epsilon(ready: PreparedRelease, data_sets: Sequence[DataSet]
     if total is None:
         return None
     past_events = (
-        [] if data_set is None else [event for r in data_set.releases for event in events_from_json(r["events"])]
+        []
+        if data_set is None
+        else [event for r in data_set.releases for event in events_from_json(r["events"])]
     )
 
     def fits(epsilon: float) -> bool:
@@ -325,21 +414,33 @@ def largest_fitting_epsilon(ready: PreparedRelease, data_sets: Sequence[DataSet]
             if isinstance(ready, PartialSchemaRelease):
                 records = PartialSchemaRows(ready.column_texts, ready.rows)
                 events = prepare_with_partial_schema(
-                    trial_request, ready.schema, ready.workload_for, ready.schema_budget_share, records
+                    trial_request,
+                    ready.schema,
+                    ready.workload_for,
+                    ready.schema_budget_share,
+                    records,
                 ).events
             else:
                 events = prepare_release(trial_request, ready.rows).events
         except InputError:
             return False
-        lifetime = LifetimeBudget.from_first_release(total, events) if data_set is None else data_set.lifetime
+        lifetime = (
+            LifetimeBudget.from_first_release(total, events)
+            if data_set is None
+            else data_set.lifetime
+        )
         return lifetime.total_epsilon([*past_events, *events]) <= total.epsilon
 
-    smaller_epsilons = [epsilon for epsilon in parameter_widgets.EPSILON_OPTIONS if epsilon < request.budget.epsilon]
+    smaller_epsilons = [
+        epsilon for epsilon in parameter_widgets.EPSILON_OPTIONS if epsilon < request.budget.epsilon
+    ]
     fitting_count = bisect_left(smaller_epsilons, True, key=lambda epsilon: not fits(epsilon))
     return smaller_epsilons[fitting_count - 1] if fitting_count else None
 
 
-def _fitting_epsilon_text(ready: PreparedRelease, data_sets: Sequence[DataSet], smaller: float | None) -> str:
+def _fitting_epsilon_text(
+    ready: PreparedRelease, data_sets: Sequence[DataSet], smaller: float | None
+) -> str:
     """Which ε fits, in words."""
     if smaller is not None:
         return f"ε = {smaller:g} would fit."
@@ -356,7 +457,10 @@ def prepare_request(request: ReleaseRequest, table: Table) -> PreparedRelease | 
 
 
 def check_ledger_searched(
-    table: Table, ready: PreparedRelease | PartialSchemaRelease, ledger: Path | None, plan_key: tuple
+    table: Table,
+    ready: PreparedRelease | PartialSchemaRelease,
+    ledger: Path | None,
+    plan_key: tuple,
 ) -> bool:
     """Whether the ledger has looked whether it knows the table; a large one is read for that, beside the page."""
     if table.large_table is None or session().has_memo("preview", plan_key):
@@ -382,12 +486,16 @@ def _ask_ledger_in_job(
     ledger_content = (
         PLACEHOLDER_FRAME
         if ledger is None or is_new_ledger(ledger)
-        else LedgerSource(large_table.source, large_table, counting_job.row_progress_callback(job, large_table))
+        else LedgerSource(
+            large_table.source, large_table, counting_job.row_progress_callback(job, large_table)
+        )
     )
     return _ask_ledger(replace(ready, request=replace(ready.request, frame=ledger_content)), ledger)
 
 
-def make_plan_key(ready: PreparedRelease, table: Table, ledger: Path | None, data_sets: Sequence[DataSet]) -> tuple:
+def make_plan_key(
+    ready: PreparedRelease, table: Table, ledger: Path | None, data_sets: Sequence[DataSet]
+) -> tuple:
     """All that makes one plan another: its settings, the table's version and where the ledger stands."""
     request = ready.request
     ledger_state = tuple((d.name, len(d.versions), len(d.releases)) for d in data_sets)
@@ -408,7 +516,9 @@ def make_plan_key(ready: PreparedRelease, table: Table, ledger: Path | None, dat
     )
 
 
-def _expected_reservation(ready: PreparedRelease, ledger: Path | None, plan_key: tuple) -> Reservation:
+def _expected_reservation(
+    ready: PreparedRelease, ledger: Path | None, plan_key: tuple
+) -> Reservation:
     """What reserving would give, asked once a plan: a ledger reads the whole table to know it again."""
     reservation = session().memoize("preview", plan_key, lambda: _ask_ledger(ready, ledger))
     if isinstance(reservation, InputError):
@@ -420,7 +530,11 @@ def _ask_ledger(ready: PreparedRelease, ledger: Path | None) -> Reservation | In
     try:
         if ledger is not None and not is_new_ledger(ledger):
             return ready.reserve(LedgerStore(ledger), preview=True)
-        with tempfile.TemporaryDirectory() as empty:  # the ledger itself is made by the first release
-            return ready.reserve(LedgerStore(Path(empty) / LEDGER_FILE_NAME, create=True), preview=True)
+        with (
+            tempfile.TemporaryDirectory() as empty
+        ):  # the ledger itself is made by the first release
+            return ready.reserve(
+                LedgerStore(Path(empty) / LEDGER_FILE_NAME, create=True), preview=True
+            )
     except InputError as error:
         return error

@@ -9,9 +9,8 @@ from typing import Any
 
 from streamlit import config
 
-RICH_LOGGING_OPTION = (
-    "logger.enableRich"  # Streamlit's own print of an error, where rich is installed: past all loggers, with words
-)
+# Streamlit's own print of an error, where rich is installed: past all loggers, with words
+RICH_LOGGING_OPTION = "logger.enableRich"
 _default_record_factory = logging.getLogRecordFactory()
 
 
@@ -45,14 +44,17 @@ def _record_without_message(*args: Any, **kwargs: Any) -> logging.LogRecord:
         record.exc_text, record.exc_info = describe_without_message(record.exc_info[1]), None
     if isinstance(record.args, tuple):
         record.args = tuple(
-            describe_without_message(arg) if isinstance(arg, BaseException) else arg for arg in record.args
+            describe_without_message(arg) if isinstance(arg, BaseException) else arg
+            for arg in record.args
         )
     if isinstance(record.msg, BaseException):
         record.msg = describe_without_message(record.msg).replace("%", "%%")
     return record
 
 
-def _write_warning_place(_message: Any, category: type[Warning], filename: str, lineno: int, *_others: Any) -> None:
+def _write_warning_place(
+    _message: Any, category: type[Warning], filename: str, lineno: int, *_others: Any
+) -> None:
     _write_to_stderr(f"{category.__name__} at {filename}:{lineno}")
 
 

@@ -1,6 +1,7 @@
 """The address of a page: what a person sees is what it says, however a person came there and however quickly left.
 
-Streamlit takes along to another page only what widgets have asked for by then; the rest is added here.
+Streamlit takes along to another page only what widgets have asked for by then; the rest is added
+here.
 """
 
 from pathlib import Path
@@ -24,8 +25,11 @@ from streamlit.runtime.state.session_state import SessionState
 from ..components.menu import ENTRIES_BY_LABEL
 from ..session import address_link, session
 
-FALLBACK_PREFIX = "or-"  # begins a parameter of a link that counts where the address it stands on does not name it
-PAGE_PATHS = ["/" if entry.first else f"/{Path(entry.path).stem}" for entry in ENTRIES_BY_LABEL.values()]
+# begins a parameter of a link that counts where the address it stands on does not name it
+FALLBACK_PREFIX = "or-"
+PAGE_PATHS = [
+    "/" if entry.first else f"/{Path(entry.path).stem}" for entry in ENTRIES_BY_LABEL.values()
+]
 STREAMLIT_PATHS = (
     "_stcore",
     "static/",
@@ -46,20 +50,25 @@ _original_seed = SessionState._seed_widget_from_url
 
 def page_routes() -> list[Route]:
     """Every page with the script of this file before all others: the first message may already change the address."""
-    page = _INDEX_FILE.read_text(encoding="utf-8").replace("<head>", f"<head><script>{_SCRIPT}</script>", 1)
+    page = _INDEX_FILE.read_text(encoding="utf-8").replace(
+        "<head>", f"<head><script>{_SCRIPT}</script>", 1
+    )
     return [Route(path, lambda _: HTMLResponse(page)) for path in PAGE_PATHS]
 
 
 def missing_page_redirect(scope: Scope) -> str | None:
     """Return the address of Start that names the page a browser asks for, where there is none of that name.
 
-    Only a page that is opened is led on: Streamlit's own files, media and components stay as they are.
+    Only a page that is opened is led on: Streamlit's own files, media and components stay as they
+    are.
     """
     headers = Headers(scope=scope)
     base = f"/{st.get_option('server.baseUrlPath').strip('/')}".rstrip("/")
     path = scope["path"].removeprefix(base)
     name = path.strip("/")
-    is_page = headers.get("sec-fetch-dest", "document") == "document" and "text/html" in headers.get("accept", "")
+    is_page = headers.get(
+        "sec-fetch-dest", "document"
+    ) == "document" and "text/html" in headers.get("accept", "")
     if (
         scope["method"] != "GET"
         or not is_page
@@ -69,14 +78,19 @@ def missing_page_redirect(scope: Scope) -> str | None:
     ):
         return None
     query_pairs = [
-        pair for pair in parse_qsl(scope["query_string"].decode("latin-1")) if pair[0] != address_link.MISSING_PAGE_KEY
+        pair
+        for pair in parse_qsl(scope["query_string"].decode("latin-1"))
+        if pair[0] != address_link.MISSING_PAGE_KEY
     ]
     return f"{base}/?{urlencode([*query_pairs, (address_link.MISSING_PAGE_KEY, name[:MAX_PAGE_NAME_CHARS])])}"
 
 
 def complete_query(requested_query: str, current_query: str) -> str:
     """The query that a browser asks for, with the settings that the address `current_query` has where the click was made."""
-    requested, current = _parse_query_string(requested_query), _parse_query_string(current_query.removeprefix("?"))
+    requested, current = (
+        _parse_query_string(requested_query),
+        _parse_query_string(current_query.removeprefix("?")),
+    )
     fallbacks = {
         name.removeprefix(FALLBACK_PREFIX): requested.pop(name)
         for name in list(requested)
@@ -102,7 +116,11 @@ def _populate_keeping_address(self: QueryParams, query: str, pages: set[str] | N
 
 
 def _seed_and_store_bad_value(
-    self: SessionState, widget: WidgetMetadata, name: str, widget_id: str, requested: str | list[str]
+    self: SessionState,
+    widget: WidgetMetadata,
+    name: str,
+    widget_id: str,
+    requested: str | list[str],
 ) -> bool:
     """Whether a widget takes a value from the address; notes one of a link that is none of its values."""
     texts = [requested] if isinstance(requested, str) else requested
@@ -114,7 +132,9 @@ def _seed_and_store_bad_value(
     value = self[name] if is_taken else widget.deserializer(None)
     current_text = _coerce_value_for_query_url(widget.serializer(value), widget.value_type)
     try:
-        is_same = parse_url_param(requested, widget.value_type) == parse_url_param(current_text, widget.value_type)
+        is_same = parse_url_param(requested, widget.value_type) == parse_url_param(
+            current_text, widget.value_type
+        )
     except (ValueError, IndexError):  # of an empty text, too
         is_same = False
     if not is_same and texts == session().initial_query_params.get(

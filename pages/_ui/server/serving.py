@@ -26,19 +26,30 @@ from ..jobs.shared_pool import worker_pool
 from ..session import render_turns, uploads
 from . import log_privacy, page_address
 
-CLOSED_PATHS = ("/_stcore/metrics", "/_stcore/agent/")  # sizes of other people's tables; driving the pages by program
-FRAME_HEADERS = {"X-Frame-Options": "SAMEORIGIN", "Content-Security-Policy": "frame-ancestors 'self'"}
+CLOSED_PATHS = (
+    "/_stcore/metrics",
+    "/_stcore/agent/",
+)  # sizes of other people's tables; driving the pages by program
+FRAME_HEADERS = {
+    "X-Frame-Options": "SAMEORIGIN",
+    "Content-Security-Policy": "frame-ancestors 'self'",
+}
 POLICY_VIOLATION_CODE = 1008  # the WebSocket code for what is not allowed
 _SECRET = secrets.token_bytes(32)
 
 
 def app_options() -> dict[str, Any]:
     """What `st.App` is given beside the entry."""
-    # The entry says which pages there are. Streamlit would look for a folder "pages" itself, until the entry has run
+    # The entry says which pages there are. Streamlit would look for a folder "pages" itself, until
+    # the entry has run
     # for the first time, and let a visitor's first deep link pass the entry by.
     PagesManager.uses_pages_directory = False
     middleware = [Middleware(RequestGuard), Middleware(uploads.UploadLimit)]
-    return {"routes": page_address.page_routes(), "middleware": middleware, "lifespan": _server_lifespan}
+    return {
+        "routes": page_address.page_routes(),
+        "middleware": middleware,
+        "lifespan": _server_lifespan,
+    }
 
 
 class RequestGuard:
@@ -52,7 +63,9 @@ class RequestGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request or connection."""
-        redirect_url = page_address.missing_page_redirect(scope) if scope["type"] == "http" else None
+        redirect_url = (
+            page_address.missing_page_redirect(scope) if scope["type"] == "http" else None
+        )
         if scope["type"] == "http" and any(path in scope["path"] for path in CLOSED_PATHS):
             await PlainTextResponse("Not here.", 404)(scope, receive, send)
         elif redirect_url is not None:
@@ -84,7 +97,9 @@ def _is_allowed_origin(scope: Scope) -> bool:
         return True
     if origin not in st.get_option("server.corsAllowedOrigins"):
         return False
-    headers["origin"] = f"{urlsplit(origin).scheme}://{host}"  # settled here, so that Streamlit need not look it up
+    headers["origin"] = (
+        f"{urlsplit(origin).scheme}://{host}"  # settled here, so that Streamlit need not look it up
+    )
     return True
 
 
@@ -98,8 +113,8 @@ def _netloc(origin: str) -> str:
 def _filter_messages(receive: Receive) -> Receive:
     """The messages of one tab, but for the one that would empty every tab's caches and stop everybody's runs.
 
-    Before each of them the browser says in a text, which Streamlit does not use, what its address says: what is asked
-    for is asked for with these settings.
+    Before each of them the browser says in a text, which Streamlit does not use, what its address
+    says: what is asked for is asked for with these settings.
     """
     page_query = ""
 
@@ -116,7 +131,9 @@ def _filter_messages(receive: Receive) -> Receive:
             browser_message = BackMsg(app_heartbeat=True)
         elif browser_message.WhichOneof("type") == "rerun_script":
             rerun_request = browser_message.rerun_script
-            rerun_request.query_string = page_address.complete_query(rerun_request.query_string, page_query)
+            rerun_request.query_string = page_address.complete_query(
+                rerun_request.query_string, page_query
+            )
         else:
             return message
         return {**message, "bytes": browser_message.SerializeToString()}
@@ -127,11 +144,14 @@ def _filter_messages(receive: Receive) -> Receive:
 def _unguessable_file_id(data: bytes, mimetype: str, filename: str | None = None) -> str:
     """Where a download of a tab lies: nobody can work it out from its content, and no two tabs share one.
 
-    Streamlit's own is a hash of the content, so that a stranger could ask for what a guessed table would give.
+    Streamlit's own is a hash of the content, so that a stranger could ask for what a guessed table
+    would give.
     """
     context = get_script_run_ctx(suppress_warning=True)
     owner_id = context.session_id if context is not None else uuid.uuid4().hex
-    mac = hashlib.blake2b(repr((owner_id, mimetype, filename)).encode(), key=_SECRET, digest_size=28)
+    mac = hashlib.blake2b(
+        repr((owner_id, mimetype, filename)).encode(), key=_SECRET, digest_size=28
+    )
     mac.update(data)
     return mac.hexdigest()
 
@@ -141,11 +161,15 @@ async def _server_lifespan(_app: st.App) -> AsyncIterator[None]:
     """From start to stop of the server."""
     log_privacy.hide_error_messages()
     if not hasattr(memory_media_file_storage, "_calculate_file_id"):
-        raise RuntimeError("this version of Streamlit names downloads in another way: they could be guessed")
+        raise RuntimeError(
+            "this version of Streamlit names downloads in another way: they could be guessed"
+        )
     memory_media_file_storage._calculate_file_id = _unguessable_file_id
     render_turns.install()
     page_address.patch_streamlit()
-    threading.Thread(target=_warm_up, daemon=True, name="warm").start()  # nobody who stops the server waits for it
+    threading.Thread(
+        target=_warm_up, daemon=True, name="warm"
+    ).start()  # nobody who stops the server waits for it
     session_watcher = asyncio.create_task(uploads.close_abandoned_sessions())
     yield
     session_watcher.cancel()

@@ -12,10 +12,11 @@ from dpcore import ALGORITHMS
 from .inert_text import algorithm_nickname, escape_markdown
 from .table import Table
 
-BAD_VALUES_KEY = (
-    "bad-link"  # what was wrong, kept until a person has read it: a widget takes a bad value out of the address
+# what was wrong, kept until a person has read it: a widget takes a bad value out of the address
+BAD_VALUES_KEY = "bad-link"
+MISSING_PAGE_KEY = (
+    "no-page"  # a parameter, and a key of the state: the name of a page that there is not
 )
-MISSING_PAGE_KEY = "no-page"  # a parameter, and a key of the state: the name of a page that there is not
 LINK_SLOT_KEY = "_link"  # in the head of the page that is drawn, for that
 COPY_SCRIPT = """
 export default function ({ parentElement, data }) {
@@ -31,7 +32,11 @@ export default function ({ parentElement, data }) {
   };
 }
 """
-ALGORITHM_PARAMETERS = ("algorithm", "compared", "learners")  # parameters of the address that name algorithms
+ALGORITHM_PARAMETERS = (
+    "algorithm",
+    "compared",
+    "learners",
+)  # parameters of the address that name algorithms
 FORMER_NAMES = tomllib.loads(Path(__file__).with_name("former.toml").read_text(encoding="utf-8"))
 COPY_BUTTON_STYLE = """
 div {display: flex; gap: 0.6rem; align-items: center; font-size: 0.875rem;}
@@ -41,7 +46,8 @@ button:focus-visible {outline: 2px solid var(--st-primary-color, #0072B2);}
 """
 _copy_component = st.components.v2.component(
     "copy_link",
-    html='<div><button type="button" title="Settings only: no data is in the link">Copy link</button>'
+    html='<div><button type="button" title="Settings only: no data is in the link">Copy '
+    "link</button>"
     '<span role="status"></span></div>',
     css=COPY_BUTTON_STYLE,
     js=COPY_SCRIPT,
@@ -52,7 +58,9 @@ def drop_stale_settings(*, from_history: bool) -> None:
     """Let the address decide on a page that a person just came to, by its history if `from_history`."""
     for name in [*st.query_params, *(["epsilon"] if from_history else [])]:
         if name in st.session_state and name != "present":
-            del st.session_state[name]  # Streamlit would prefer it to an address that names the usual value
+            del st.session_state[
+                name
+            ]  # Streamlit would prefer it to an address that names the usual value
 
 
 def draw_copy_button(table: Table) -> None:
@@ -75,16 +83,22 @@ def draw_link_warnings() -> None:
     """Name what the address said and nothing takes, until read: a page, or a parameter and what is allowed."""
     missing_page = st.session_state.get(MISSING_PAGE_KEY)
     if missing_page is not None:
-        with st.session_state[LINK_SLOT_KEY].container(horizontal=True, vertical_alignment="center"):
+        with st.session_state[LINK_SLOT_KEY].container(
+            horizontal=True, vertical_alignment="center"
+        ):
             st.warning(
-                f"There is no page named “{escape_markdown(missing_page, 80)}”. This is Start; the menu leads to every page."
+                f"There is no page named “{escape_markdown(missing_page, 80)}”. This is Start; "
+                "the menu leads to every page."
             )
             st.button("Understood", key="missing-read", on_click=_dismiss_link_warnings)
         return
     if bad_values := st.session_state.get(BAD_VALUES_KEY):
-        with st.session_state[LINK_SLOT_KEY].container(horizontal=True, vertical_alignment="center"):
+        with st.session_state[LINK_SLOT_KEY].container(
+            horizontal=True, vertical_alignment="center"
+        ):
             st.warning(
-                f"In this link, these values cannot be: {'; '.join(bad_values.values())}. The usual ones are shown "
+                f"In this link, these values cannot be: {'; '.join(bad_values.values())}. The "
+                "usual ones are shown "
                 "instead."
             )
             st.button("Understood", key="link-read", on_click=_dismiss_link_warnings)
@@ -98,7 +112,8 @@ def _dismiss_link_warnings() -> None:
 def store_bad_value(name: str, value: str, allowed: str) -> None:
     """Keep in mind a value of the address that nothing takes."""
     description = (
-        f"{escape_markdown(name)} = {escape_markdown(value) or 'nothing'} (allowed: {escape_markdown(allowed, 200)})"
+        f"{escape_markdown(name)} = {escape_markdown(value) or 'nothing'} (allowed: "
+        f"{escape_markdown(allowed, 200)})"
     )
     st.session_state.setdefault(BAD_VALUES_KEY, {})[name] = description
 
@@ -115,7 +130,9 @@ def update_former_link() -> bool:
     """Write what an older link says as links say it now; whether there was any."""
     new_names = FORMER_NAMES["parameters"]
     old_params = {name: st.query_params.get_all(name) for name in st.query_params}
-    ordered_names = sorted(old_params, key=lambda name: name not in new_names)  # a name of today wins over a former one
+    ordered_names = sorted(
+        old_params, key=lambda name: name not in new_names
+    )  # a name of today wins over a former one
     new_params = {
         new_names.get(name, name): [_update_former_value(name, value) for value in old_params[name]]
         for name in ordered_names

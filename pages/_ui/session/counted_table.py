@@ -8,14 +8,20 @@ from pathlib import Path
 
 from dpcore import Domain, InputError, Marginals, PrivacyUnit, Rows
 from dpcore.core.types import Axes, Texts, Watch, frozen, ignore_progress
-from dpcore.data.sources.gathered_counts import MAX_CONSTRAINT_CELLS, MAX_LISTED_CELLS, GatheredCounts
+from dpcore.data.sources.gathered_counts import (
+    MAX_CONSTRAINT_CELLS,
+    MAX_LISTED_CELLS,
+    GatheredCounts,
+)
 from dpcore.data.sources.parquet_source import ParquetSource
 from dpcore.data.sources.source import SourceWrapper, open_stamped_file
 from dpcore.data.sources.text_source import TextSource
 from dpcore.queries import Workload
 
 MAX_COUNTED_CELLS = 50_000_000  # cells of all tables that are counted at once
-MAX_PAIR_CELLS = 5_000_000  # cells of all pairs of columns, up to which they are counted beside what is asked
+MAX_PAIR_CELLS = (
+    5_000_000  # cells of all pairs of columns, up to which they are counted beside what is asked
+)
 CountsByColumns = dict[tuple[str, ...], GatheredCounts]  # by the columns that were counted together
 
 
@@ -23,7 +29,8 @@ CountsByColumns = dict[tuple[str, ...], GatheredCounts]  # by the columns that w
 class LargeTable:
     """Where the records of a table are read in parts: about so many `rows`, exactly so many where it is `is_row_count_exact`.
 
-    `fingerprints_by_key` are its fingerprints by the keys of ledgers, and `sha256_digests` the SHA-256 of its bytes, each made once.
+    `fingerprints_by_key` are its fingerprints by the keys of ledgers, and `sha256_digests` the
+    SHA-256 of its bytes, each made once.
     """
 
     source: ParquetSource | TextSource
@@ -54,7 +61,9 @@ class LedgerSource(SourceWrapper):
         """Those of the source; what is refused names its file, and not where on this machine it lies."""
         with hide_path_in_errors(self.name):
             if key not in self.large_table.fingerprints_by_key:
-                self.large_table.fingerprints_by_key[key] = self.source.fingerprints(key, self.watch)
+                self.large_table.fingerprints_by_key[key] = self.source.fingerprints(
+                    key, self.watch
+                )
             self.large_table.require_unchanged_file()
         return self.large_table.fingerprints_by_key[key]
 
@@ -76,7 +85,9 @@ def hide_path_in_errors(path: str | Path) -> Iterator[None]:
         yield
     except InputError as error:
         text, doubled_name = str(error).replace(str(path), file_name), f"{file_name}: {file_name}"
-        text = file_name + text.removeprefix(doubled_name) if text.startswith(doubled_name) else text
+        text = (
+            file_name + text.removeprefix(doubled_name) if text.startswith(doubled_name) else text
+        )
         raise InputError(text if text.startswith(file_name) else f"{file_name}: {text}") from None
 
 
@@ -91,9 +102,20 @@ class TablesToCount:
 def tables_for_validation(domain: Domain, first_names: Sequence[str]) -> TablesToCount:
     """What is counted before anything else: every column that is in use, and the first few together."""
     constraint_axes = {tuple(sorted(domain.axes(c.columns))) for c in domain.constraints}
-    small_constraint_axes = {axes for axes in constraint_axes if _total_cells(domain, [axes]) <= MAX_CONSTRAINT_CELLS}
+    small_constraint_axes = {
+        axes for axes in constraint_axes if _total_cells(domain, [axes]) <= MAX_CONSTRAINT_CELLS
+    }
     return TablesToCount(
-        domain, tuple(sorted({tuple(sorted(domain.axes(first_names))), *_one_way_axes(domain), *small_constraint_axes}))
+        domain,
+        tuple(
+            sorted(
+                {
+                    tuple(sorted(domain.axes(first_names))),
+                    *_one_way_axes(domain),
+                    *small_constraint_axes,
+                }
+            )
+        ),
     )
 
 
@@ -108,12 +130,14 @@ def tables_for_workload(workload: Workload) -> TablesToCount:
     tables = {*(workload.base.axes if workload.base else ()), *_one_way_axes(domain)}
     if (cells := _total_cells(domain, tables)) > MAX_COUNTED_CELLS:
         raise InputError(
-            f"these questions need {cells:,} combinations, and {MAX_COUNTED_CELLS:,} are counted at once: ask fewer, or about fewer "
+            f"these questions need {cells:,} combinations, and {MAX_COUNTED_CELLS:,} are counted "
+            "at once: ask fewer, or about fewer "
             "columns"
         )
     pairs = Marginals.all(domain, min(2, len(domain.shape))).axes
     return TablesToCount(
-        domain, tuple(sorted({*tables, *(pairs if _total_cells(domain, pairs) <= MAX_PAIR_CELLS else ())}))
+        domain,
+        tuple(sorted({*tables, *(pairs if _total_cells(domain, pairs) <= MAX_PAIR_CELLS else ())})),
     )
 
 
@@ -128,7 +152,9 @@ def find_missing_tables(
         return None
     existing = counts_by_columns.get(requested.domain.names)
     missing_axes = [
-        axes for axes in requested.tables if existing is None or not any(set(axes) <= set(t) for t in existing.tables)
+        axes
+        for axes in requested.tables
+        if existing is None or not any(set(axes) <= set(t) for t in existing.tables)
     ]
     return replace(requested, tables=tuple(missing_axes)) if missing_axes else None
 
@@ -142,7 +168,9 @@ def merge_counts(counts_by_columns: CountsByColumns, new_counts: GatheredCounts)
     return counts_by_columns
 
 
-def rows_from_counts(counts_by_columns: CountsByColumns, domain: Domain, unit: PrivacyUnit) -> Rows | GatheredCounts:
+def rows_from_counts(
+    counts_by_columns: CountsByColumns, domain: Domain, unit: PrivacyUnit
+) -> Rows | GatheredCounts:
     """The records as far as these columns tell, once they are counted; InputError until then."""
     counts = (
         _find_covering_counts(counts_by_columns, domain, unit)
@@ -160,7 +188,9 @@ def _find_covering_counts(
     """Counts with a table on all of these columns; which rows of a person count depends on the columns in use."""
     names = set(domain.names)
     for counts in counts_by_columns.values():
-        if names <= set(counts.domain.names) and (unit.person is None or names == set(counts.domain.names)):
+        if names <= set(counts.domain.names) and (
+            unit.person is None or names == set(counts.domain.names)
+        ):
             axes = set(counts.domain.axes(domain.names))
             if any(axes <= set(table) for table in counts.tables):
                 return counts

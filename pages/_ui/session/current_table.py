@@ -33,7 +33,9 @@ def sample_table(name: str) -> Table:
     """A public sample as a table of the calling session."""
     sample = _load_sample(name)
     schema = domain_to_json(sample.domain)
-    return Table(name, sample.frame, schema, sample.source, uploaded=False, population=sample.population)
+    return Table(
+        name, sample.frame, schema, sample.source, uploaded=False, population=sample.population
+    )
 
 
 def use_sample(name: str) -> Table:
@@ -95,13 +97,18 @@ def persistent_widget_args() -> dict[str, Any]:
 def sync_widget_value(key: str, value: Any) -> None:
     """Write into a widget what its owner says, before it is drawn.
 
-    A widget that already says so is left alone: writing would take away what a person types meanwhile. On another page
-    it is another widget, which begins with its default whatever the session has under its key.
+    A widget that already says so is left alone: writing would take away what a person types
+    meanwhile. On another page it is another widget, which begins with its default whatever the
+    session has under its key.
     """
     context = get_script_run_ctx()
     page = "" if context is None else context.page_script_hash
     pages_by_widget = st.session_state.setdefault(WIDGET_PAGES_KEY, {})
-    if pages_by_widget.get(key) != page or key not in st.session_state or st.session_state[key] != value:
+    if (
+        pages_by_widget.get(key) != page
+        or key not in st.session_state
+        or st.session_state[key] != value
+    ):
         st.session_state[key] = value
     pages_by_widget[key] = page
 
@@ -135,7 +142,11 @@ def default_unless_set(key: str, default: Any) -> Any:
 def is_public_host() -> bool:
     """Whether others than this machine's user may reach this server: by its address, or through a proxy by a name."""
     hosts = st.get_option("server.allowedHosts")
-    return st.get_option("server.address") not in LOOPBACK_HOSTS or not hosts or not set(hosts) <= LOOPBACK_HOSTS
+    return (
+        st.get_option("server.address") not in LOOPBACK_HOSTS
+        or not hosts
+        or not set(hosts) <= LOOPBACK_HOSTS
+    )
 
 
 def server_label() -> str:

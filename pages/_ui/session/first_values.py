@@ -9,7 +9,10 @@ from dpcore.schema.cell_text import count_texts
 from dpcore.schema.column_readings import parse_cell_number
 from dpcore.schema.inference.identifiers import natural_sort_key
 
-MAX_PREVIEW_ROWS, MAX_BARS = 2000, 12  # rows whose values are counted, and how many bars there are at the most
+MAX_PREVIEW_ROWS, MAX_BARS = (
+    2000,
+    12,
+)  # rows whose values are counted, and how many bars there are at the most
 
 
 def count_first_values(frame: pd.DataFrame) -> dict[str, dict[str, int]]:
@@ -30,9 +33,13 @@ def _count_column_values(cells: pd.Series) -> dict[str, int]:
         bin_range = np.quantile(repeated_numbers, (0.01, 0.99))
         return {
             f"bin {at}": int(n)
-            for at, n in enumerate(np.histogram(np.clip(repeated_numbers, *bin_range), MAX_BARS, bin_range)[0])
+            for at, n in enumerate(
+                np.histogram(np.clip(repeated_numbers, *bin_range), MAX_BARS, bin_range)[0]
+            )
         }
-    most_frequent = sorted(np.argsort(-counts, kind="stable")[:MAX_BARS], key=lambda at: natural_sort_key(texts[at]))
+    most_frequent = sorted(
+        np.argsort(-counts, kind="stable")[:MAX_BARS], key=lambda at: natural_sort_key(texts[at])
+    )
     counts_by_text: Counter[str] = Counter()
     for at in most_frequent:  # spaces around a text are no part of it: two may be one
         counts_by_text[texts[at]] += int(counts[at])

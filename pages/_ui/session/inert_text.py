@@ -11,7 +11,8 @@ from typing import Any
 MAX_TEXT_CHARS = 60
 INVISIBLE_CATEGORIES = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")  # categories of characters
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
-# GitHub-flavoured markdown makes links and emoji of bare text even after escapes; a word joiner (no width) stops it.
+# GitHub-flavoured markdown makes links and emoji of bare text even after escapes; a word joiner (no
+# width) stops it.
 _LINKS = re.compile(r"(\\:|\\@|www)", re.IGNORECASE)
 
 
@@ -20,7 +21,11 @@ def printable_text(text: object, max_chars: int = MAX_TEXT_CHARS) -> str:
     line = str(text)
     if not line.isprintable():  # else none of its characters is one of these
         line = "".join("�" if unicodedata.category(c) in INVISIBLE_CATEGORIES else c for c in line)
-    return line if len(line) <= max_chars else f"{line[: max_chars // 2]}…{line[max_chars // 2 + 1 - max_chars :]}"
+    return (
+        line
+        if len(line) <= max_chars
+        else f"{line[: max_chars // 2]}…{line[max_chars // 2 + 1 - max_chars :]}"
+    )
 
 
 def distinct_labels(names: Iterable[object], max_chars: int = 24) -> dict[Any, str]:
@@ -28,16 +33,28 @@ def distinct_labels(names: Iterable[object], max_chars: int = 24) -> dict[Any, s
     full_names = {name: printable_text(name, 10**6) for name in names}
     labels = {name: printable_text(text, max_chars) for name, text in full_names.items()}
     for short, count in Counter(labels.values()).items():
-        alike = sorted({full_names[name] for name in labels if labels[name] == short}) if count > 1 else []
-        prefix_chars, suffix_chars = len(os.path.commonprefix(alike)), max_chars // 2  # what follows tells them apart
+        alike = (
+            sorted({full_names[name] for name in labels if labels[name] == short})
+            if count > 1
+            else []
+        )
+        prefix_chars, suffix_chars = (
+            len(os.path.commonprefix(alike)),
+            max_chars // 2,
+        )  # what follows tells them apart
         distinct_by_name = {
             text: f"{text[: max_chars - suffix_chars - 1]}…{text[prefix_chars : prefix_chars + suffix_chars]}"
             for text in alike
         }
         if len(set(distinct_by_name.values())) < len(alike):
-            distinct_by_name = {text: f"{printable_text(text, max_chars - 5)} ({i})" for i, text in enumerate(alike, 1)}
+            distinct_by_name = {
+                text: f"{printable_text(text, max_chars - 5)} ({i})"
+                for i, text in enumerate(alike, 1)
+            }
         labels |= {
-            name: distinct_by_name[full_names[name]] for name in full_names if full_names[name] in distinct_by_name
+            name: distinct_by_name[full_names[name]]
+            for name in full_names
+            if full_names[name] in distinct_by_name
         }
     return labels
 
@@ -61,7 +78,12 @@ def algorithm_nickname(title: str) -> str:
 
 def escape_figure_text(text: object, max_chars: int = 32) -> str:
     """`text` for titles, ticks and hovers of a Plotly figure, which read a few HTML tags."""
-    return printable_text(text, max_chars).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return (
+        printable_text(text, max_chars)
+        .replace("&", "&amp;")
+        .replace("<", "&lt;")
+        .replace(">", "&gt;")
+    )
 
 
 def join_first_texts(texts: Collection[object], max_chars: int = 80) -> str:
@@ -69,9 +91,13 @@ def join_first_texts(texts: Collection[object], max_chars: int = 80) -> str:
     first_texts = [printable_text(text) for text in itertools.islice(texts, max_chars)]
     while len(", ".join(first_texts)) > max_chars and len(first_texts) > 1:
         first_texts.pop()
-    return ", ".join(first_texts) + f" and {len(texts) - len(first_texts):,} more" * (len(texts) > len(first_texts))
+    return ", ".join(first_texts) + f" and {len(texts) - len(first_texts):,} more" * (
+        len(texts) > len(first_texts)
+    )
 
 
 def format_query_label(label: tuple[tuple[str, str], ...]) -> str:
     """A query in words, as plain text: `sex = Female and age = 17–24`."""
-    return " and ".join(f"{printable_text(column)} = {printable_text(value)}" for column, value in label)
+    return " and ".join(
+        f"{printable_text(column)} = {printable_text(value)}" for column, value in label
+    )

@@ -41,10 +41,16 @@ def request_ledger_access() -> bool:
         return False
     input_slot = st.empty()
     entered_key = input_slot.text_input(
-        "The owner's key of the ledger", type="password", key="ledger-key", max_chars=MAX_KEY_CHARS, autocomplete="off",
+        "The owner's key of the ledger",
+        type="password",
+        key="ledger-key",
+        max_chars=MAX_KEY_CHARS,
+        autocomplete="off",
         help="Releases and what was ever released are for those who hold it.",
     )
-    if entered_key and hmac.compare_digest(_key_digest(entered_key.strip()), _key_digest(correct_key)):
+    if entered_key and hmac.compare_digest(
+        _key_digest(entered_key.strip()), _key_digest(correct_key)
+    ):
         session().owner_key_digest = _key_digest(correct_key)
         input_slot.empty()
         return True

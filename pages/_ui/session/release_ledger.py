@@ -20,9 +20,12 @@ LEDGER_VARIABLE = "DPCORE_LEDGER"
 LEDGER_FILE_NAME = "ledger.sqlite"
 FOLDER_WIDGET_KEY = "ledger-folder"  # key of the widget that names it
 RELEASES_BLOCKED_TEXT = (
-    "Releases are off on this server: others can reach it, and no budget record with a key is set up. Its owner can "
-    f"name one in the environment variable {LEDGER_VARIABLE} and its key, at least {owner.MIN_KEY_CHARS} characters, in "
-    f"{owner.KEY_VARIABLE}; or you can release on your own machine, here or by `python -m dpcore release`."
+    "Releases are off on this server: others can reach it, and no budget record with a key is "
+    "set up. Its owner can "
+    f"name one in the environment variable {LEDGER_VARIABLE} and its key, at least "
+    f"{owner.MIN_KEY_CHARS} characters, in "
+    f"{owner.KEY_VARIABLE}; or you can release on your own machine, here or by `python -m dpcore "
+    "release`."
 )
 
 
@@ -37,14 +40,20 @@ def ask_for_ledger_path() -> Path | None:
         st.caption("Budget record: the one that this server's owner has set up.")
         return find_ledger_path()
     folder_text = st.text_input(
-        "Where should used budget be recorded?", key=FOLDER_WIDGET_KEY, placeholder="A folder, such as /home/you/releases",
-        max_chars=1000, persist_state="session",
-        help="On this machine. It lists every release and how much privacy budget is left. Use one folder for all "
-        f"releases of a table. The first release makes the file {LEDGER_FILE_NAME} in it and writes its own files beside it.",
+        "Where should used budget be recorded?",
+        key=FOLDER_WIDGET_KEY,
+        placeholder="A folder, such as /home/you/releases",
+        max_chars=1000,
+        persist_state="session",
+        help="On this machine. It lists every release and how much privacy budget is left. Use "
+        "one folder for all "
+        f"releases of a table. The first release makes the file {LEDGER_FILE_NAME} in it and "
+        "writes its own files beside it.",
     )
     if folder_text.strip() and find_ledger_path() is None:
         st.error(
-            f"There is no folder {escape_markdown(folder_text.strip(), 200)} on this machine. Make it first, or name another one."
+            f"There is no folder {escape_markdown(folder_text.strip(), 200)} on this machine. "
+            "Make it first, or name another one."
         )
     return find_ledger_path()
 
@@ -84,7 +93,9 @@ def find_data_set(data_sets: Sequence[DataSet], name: str | None) -> DataSet | N
 
 def data_set_name(table: Table) -> str:
     """The name of the table's data set in the ledger: as entered on Release, else the table's own."""
-    default_name = printable_text(Path(table.name).stem if table.uploaded else table.name, MAX_NAME_CHARS)
+    default_name = printable_text(
+        Path(table.name).stem if table.uploaded else table.name, MAX_NAME_CHARS
+    )
     return st.session_state.get(data_set_widget_key(table), default_name).strip()
 
 
@@ -101,7 +112,8 @@ def format_ledger_error(error: object, ledger: Path | None) -> str:
     """A message for the page; on a public host it does not tell where things lie on the server."""
     text = str(error)
     return escape_markdown(
-        text.replace(str(ledger.absolute().parent), "…") if ledger and is_public_host() else text, 500
+        text.replace(str(ledger.absolute().parent), "…") if ledger and is_public_host() else text,
+        500,
     )
 
 

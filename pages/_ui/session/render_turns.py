@@ -1,7 +1,7 @@
 """Pages that are drawn at the same time take turns: many threads in one interpreter only slow each other down.
 
-Each finishes early instead of all at the end, a click that was overtaken by another costs nothing while it waits, and
-the thread that answers the network is not starved.
+Each finishes early instead of all at the end, a click that was overtaken by another costs nothing
+while it waits, and the thread that answers the network is not starved.
 """
 
 import threading
@@ -12,7 +12,9 @@ from typing import Any
 from streamlit.runtime.scriptrunner import script_runner
 
 MAX_CONCURRENT_RENDERS = 3  # pages drawn at a time
-MAX_WAIT_SECONDS = 6.0  # seconds after which one is drawn all the same: a long reading must not hold up everybody
+MAX_WAIT_SECONDS = (
+    6.0  # seconds after which one is drawn all the same: a long reading must not hold up everybody
+)
 
 _free_slots = threading.Semaphore(MAX_CONCURRENT_RENDERS)
 _thread_state = threading.local()

@@ -7,7 +7,11 @@ import streamlit as st
 
 from dpcore import Budget
 from dpcore.algorithms.schema_measurement.measure_schema import MeasuredSchema
-from dpcore.algorithms.schema_measurement.measurement_plan import BudgetDivision, SchemaShare, choose_schema_share
+from dpcore.algorithms.schema_measurement.measurement_plan import (
+    BudgetDivision,
+    SchemaShare,
+    choose_schema_share,
+)
 from dpcore.core.numbers import format_short_number
 from dpcore.schema.partial_schema import PartialSchema
 
@@ -17,14 +21,17 @@ SHARE_OPTIONS = [AUTO, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.
 
 REST_OF_BUDGET_TEXT = "The algorithm has the rest of the budget."
 TRIAL_NOT_REUSED_TEXT = "Nothing that the trial found goes into it."
-WHOLE_BUDGET_TEXT = "Here the method has all of its budget; in a release the schema's part comes out of it."
+WHOLE_BUDGET_TEXT = (
+    "Here the method has all of its budget; in a release the schema's part comes out of it."
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SchemaTrial:
     """A schema that was measured with the noise of a seed, without a charge: a private peek.
 
-    `part` of the budget was its share, None for the usual one; of `n` records, `rows_per_person` of which one person may have.
+    `part` of the budget was its share, None for the usual one; of `n` records, `rows_per_person` of
+    which one person may have.
     """
 
     measured_schema: MeasuredSchema
@@ -38,7 +45,11 @@ class SchemaTrial:
     def share_of_budget(self, budget: Budget) -> SchemaShare:
         """The schema's share of another budget, chosen in the same way."""
         return choose_schema_share(
-            self.partial_schema.unknown_columns, self.budget_share, self.n, self.rows_per_person, budget
+            self.partial_schema.unknown_columns,
+            self.budget_share,
+            self.n,
+            self.rows_per_person,
+            budget,
         )
 
     def other_budget_note(self, budget: Budget) -> str:
@@ -47,33 +58,49 @@ class SchemaTrial:
         if trial_budget == budget:
             return ""
         return (
-            f"The trial measured the schema at ε = {trial_budget.epsilon:g}, δ = {format_short_number(trial_budget.delta)}; at ε = "
+            f"The trial measured the schema at ε = {trial_budget.epsilon:g}, δ = "
+            f"{format_short_number(trial_budget.delta)}; at ε = "
             f"{budget.epsilon:g}, "
-            f"δ = {format_short_number(budget.delta)} a release would find another one. To see it, try it again on the Data page."
+            f"δ = {format_short_number(budget.delta)} a release would find another one. To see "
+            "it, try it again on the Data page."
         )
 
     @cached_property
     def summary(self) -> str:
         """One line that says what rests on it."""
-        empty_columns = sum(measured_column.found_nothing for measured_column in self.measured_schema.findings)
-        empty_columns_note = f" It found nothing in {empty_columns} of {len(self.measured_schema.findings)} columns: their errors say nothing."
+        empty_columns = sum(
+            measured_column.found_nothing for measured_column in self.measured_schema.findings
+        )
+        empty_columns_note = (
+            f" It found nothing in {empty_columns} of "
+            f"{len(self.measured_schema.findings)} columns: their errors say nothing."
+        )
         budget, schema_part = (
             self.division.budget,
             self.division.schema_cost / (self.division.schema_cost + self.division.algorithm_cost),
         )
         return (
             f"Schema: measured in a trial with repeat number {self.seed}, for {schema_part:.1%} of "
-            f"ε = {budget.epsilon:g} at δ = {format_short_number(budget.delta)}. A release measures it "
+            f"ε = {budget.epsilon:g} at δ = {format_short_number(budget.delta)}. A release "
+            "measures it "
             f"anew.{empty_columns_note * bool(empty_columns)}"
         )
 
 
 def share_slider(default_share: float) -> float | None:
     """How much of the budget is for the schema; None for the usual share."""
-    help_text = "The rest is the algorithm's. Auto: by how many columns are measured and how many rows there are."
+    help_text = (
+        "The rest is the algorithm's. Auto: by how many columns are measured and how "
+        "many rows there are."
+    )
     st.select_slider(
-        "Share of the budget for the schema", SHARE_OPTIONS, AUTO, lambda s: f"auto: {default_share:.1%}" if s == AUTO else f"{s:.0%}",
-        key="schema-share", help=help_text, persist_state="session",
+        "Share of the budget for the schema",
+        SHARE_OPTIONS,
+        AUTO,
+        lambda s: f"auto: {default_share:.1%}" if s == AUTO else f"{s:.0%}",
+        key="schema-share",
+        help=help_text,
+        persist_state="session",
     )
     return selected_share()
 

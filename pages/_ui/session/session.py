@@ -38,11 +38,12 @@ H = TypeVar("H", bound=SessionResource)
 class Session:
     """One tab: its `table`, what it `held` under a name each (jobs with shared blocks), its memos, what was looked at.
 
-    `viewed_table_digests` holds keyed digests of uploads of which something was shown. They outlive `forget_table`: what a person has seen
-    stays seen, and a digest says nothing of a table. `initial_query_params` is the address that the tab was opened with.
+    `viewed_table_digests` holds keyed digests of uploads of which something was shown. They outlive
+    `forget_table`: what a person has seen stays seen, and a digest says nothing of a table.
+    `initial_query_params` is the address that the tab was opened with.
 
-    What is run or remembered in the stakeholder view is kept apart from all else, so that nothing that was made of
-    rows outside of it is found there; it waits for the view's end.
+    What is run or remembered in the stakeholder view is kept apart from all else, so that nothing
+    that was made of rows outside of it is found there; it waits for the view's end.
     """
 
     table: Table | None = None
@@ -52,7 +53,9 @@ class Session:
     initial_query_params: dict[str, list[str]] = field(
         default_factory=lambda: {name: st.query_params.get_all(name) for name in st.query_params}
     )
-    owner_key_digest: bytes = b""  # the digest of the ledger key that was typed, kept on the server and not in a widget
+    owner_key_digest: bytes = (
+        b""  # the digest of the ledger key that was typed, kept on the server and not in a widget
+    )
     salt: bytes = field(default_factory=lambda: secrets.token_bytes(16), repr=False)
 
     def get_or_create(self, name: str, make: Callable[[], H]) -> H:
@@ -105,13 +108,21 @@ class Session:
     def _table_digest(self, table: Table) -> int:
         large_table = table.large_table
         # any, where nobody counted them
-        rows = len(table.frame) if large_table is None else large_table.rows if large_table.is_row_count_exact else -1
+        rows = (
+            len(table.frame)
+            if large_table is None
+            else large_table.rows
+            if large_table.is_row_count_exact
+            else -1
+        )
         return hash((self.salt, *sorted(map(str, table.frame.columns)), rows))
 
 
 def _key_in_view(name: str) -> str:
     """The key of what a tab holds under a name: another one in the stakeholder view."""
-    return name if name in IN_BOTH_VIEWS or not is_stakeholder_view() else f"{name}, for stakeholders"
+    return (
+        name if name in IN_BOTH_VIEWS or not is_stakeholder_view() else f"{name}, for stakeholders"
+    )
 
 
 @st.cache_resource(scope="session", on_release=Session.close, show_spinner=False)

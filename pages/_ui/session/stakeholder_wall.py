@@ -1,9 +1,10 @@
 """The wall of the stakeholder view: what a page may know of a private table there, and the words for all the rest.
 
-`session.table` hands every page a `PublicTable` in place of a private `Table` as long as the view is on, and a session
-keeps what was run there apart. So nothing that a page draws can depend on a row: a new panel that asks for rows, or for
-anything made of them, draws the words below until somebody adds what it needs to `PublicTable`, which is the list of
-what may be shown. Only the row count, the file's name and headings, and what a person entered stand on it.
+`session.table` hands every page a `PublicTable` in place of a private `Table` as long as the view
+is on, and a session keeps what was run there apart. So nothing that a page draws can depend on a
+row: a new panel that asks for rows, or for anything made of them, draws the words below until
+somebody adds what it needs to `PublicTable`, which is the list of what may be shown. Only the row
+count, the file's name and headings, and what a person entered stand on it.
 """
 
 from collections.abc import Callable
@@ -13,33 +14,43 @@ import streamlit as st
 
 from dpcore import Domain, InputError, PrivacyUnit, domain_from_json
 from dpcore.core.types import frozen
-from dpcore.schema.partial_schema import PartialSchema, has_private_columns, partial_schema_from_json
+from dpcore.schema.partial_schema import (
+    PartialSchema,
+    has_private_columns,
+    partial_schema_from_json,
+)
 
 from .inert_text import escape_markdown
 from .stakeholder_view import is_stakeholder_view
 from .table import SchemaEntry, Table
 
 LEFT_OUT_TEXT = (
-    "Other numbers here come from trials on the real table, so this view leaves them out. Make a release to show them."
+    "Other numbers here come from trials on the real table, so this view leaves them "
+    "out. Make a release to show them."
 )
 SCHEMA_LEFT_OUT_TEXT = (
-    "The schema of this table was filled in from its rows. So this view leaves it out, and all that rests on it. Turn "
+    "The schema of this table was filled in from its rows. So this view leaves it out, and all "
+    "that rests on it. Turn "
     "the view off under Share ▾ to enter values and bounds yourself."
 )
 ROWS_NOT_COUNTED_TEXT = (
-    "The rows of this table are not counted yet, so nothing can be predicted. Turn the view off under Share ▾ and open "
+    "The rows of this table are not counted yet, so nothing can be predicted. Turn the view off "
+    "under Share ▾ and open "
     "this page once."
 )
 REASON_LEFT_OUT_TEXT = (
-    "This could not be done. The reason may quote the table, so this view leaves it out. Turn the view off under "
+    "This could not be done. The reason may quote the table, so this view leaves it out. Turn "
+    "the view off under "
     "Share ▾ to read it."
 )
 PREDICTED_FOR_ALL_ROWS_TEXT = (
-    "Predicted for all {size:,} rows. How many count, with the limit for each person, is read from the table, so this "
+    "Predicted for all {size:,} rows. How many count, with the limit for each person, is read "
+    "from the table, so this "
     "view leaves it out."
 )
 ONLY_RELEASED_TEXT = (
-    "This page shows what was released. To prepare a release, the table is read: turn the view off under Share ▾, "
+    "This page shows what was released. To prepare a release, the table is read: turn the view "
+    "off under Share ▾, "
     "release, and turn it on again."
 )
 NOTICE_SHOWN_KEY = "_left-out"  # whether the page that is drawn has said what is left out
@@ -62,8 +73,10 @@ class PublicTable:
         row_count: How many rows it has; None where nobody has counted them.
         unit: Whom the guarantee protects.
         version: That of the table's schema, a random text; widgets are named by it.
-        identity: That of the table, a random text; widgets that outlive a change of its schema are named by it.
-        entries: What a person entered about each column; empty where the schema was filled in from the rows.
+        identity: That of the table, a random text; widgets that outlive a change of its schema are
+            named by it.
+        entries: What a person entered about each column; empty where the schema was filled in from
+            the rows.
         constraints: What a person entered that cannot be, as it stands in the schema.
         schema: Both, as a file holds them.
         domain: What the schema says; None where it is not complete, or is left out.
@@ -129,7 +142,9 @@ def public_table_of(private_table: Table) -> PublicTable:
         omission_reason = SCHEMA_LEFT_OUT_TEXT
     elif private_table.row_count is None:
         omission_reason = ROWS_NOT_COUNTED_TEXT
-    if not omission_reason and all(private_table.names.count(name) == 1 for name in private_table.entries):
+    if not omission_reason and all(
+        private_table.names.count(name) == 1 for name in private_table.entries
+    ):
         domain, partial_schema = _read_schema(private_table.schema)
     is_user_input = not private_table.is_schema_inferred
     return PublicTable(

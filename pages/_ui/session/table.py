@@ -24,7 +24,12 @@ from dpcore.schema.inference.repairs import (
     missing_word_counts,
     repair_column,
 )
-from dpcore.schema.partial_schema import PartialSchema, has_private_columns, is_private_entry, partial_schema_from_json
+from dpcore.schema.partial_schema import (
+    PartialSchema,
+    has_private_columns,
+    is_private_entry,
+    partial_schema_from_json,
+)
 from dpcore.schema.text_format import DEFAULT_TEXT_FORMAT, TextFormat
 
 from .counted_table import CountsByColumns, LargeTable, LedgerSource, merge_counts, rows_from_counts
@@ -33,9 +38,15 @@ from .schema_share import SchemaTrial
 
 COMFORTABLE_CELLS = 100_000  # of the columns chosen at first
 MAX_ROWS_OF_PERSON = 1000  # the largest limit that a person may choose
-USER_INPUT, GUESSED, INFERRED_FROM_DATA = "typed", "guessed", "read off"  # where a column's entry comes from
+USER_INPUT, GUESSED, INFERRED_FROM_DATA = (
+    "typed",
+    "guessed",
+    "read off",
+)  # where a column's entry comes from
 SchemaEntry = dict[str, Any]
-JobProgressCallback = Callable[[float, str], object]  # hears how far something is, and in words; what it raises ends it
+JobProgressCallback = Callable[
+    [float, str], object
+]  # hears how far something is, and in words; what it raises ends it
 
 
 def ignore_progress(_share: float, _text: str) -> None:
@@ -46,11 +57,12 @@ def ignore_progress(_share: float, _text: str) -> None:
 class Table:
     """A table in this session: its schema as JSON, and the domain once the schema is complete (else what is wrong).
 
-    `guesses` say what its columns seem to be, `origins` where each entry of the schema comes from. As long as one is
-    guessed, and for ever after one was read off the records, the schema is marked as peeked. `unit` is whom the
-    guarantee protects. A schema of which some is to be measured is an `partial_schema`, and the domain is then that of the
-    last `trial`. `text_format` is what a schema has to say of the file. Of a `large_table` table, which is read
-    in parts, `frame` holds the first rows, to guess by, and `counts` is what was counted of all of them.
+    `guesses` say what its columns seem to be, `origins` where each entry of the schema comes from.
+    As long as one is guessed, and for ever after one was read off the records, the schema is marked
+    as peeked. `unit` is whom the guarantee protects. A schema of which some is to be measured is an
+    `partial_schema`, and the domain is then that of the last `trial`. `text_format` is what a
+    schema has to say of the file. Of a `large_table` table, which is read in parts, `frame` holds
+    the first rows, to guess by, and `counts` is what was counted of all of them.
     """
 
     name: str
@@ -65,13 +77,16 @@ class Table:
     problem: str = ""
     version: str = ""
     origins: dict[str, str] = field(default_factory=dict)
-    kinds_confirmed: bool = (
-        True  # whether a person said that kinds and the choice of columns are known without the table
-    )
+    # whether a person said that kinds and the choice of columns are known without the table
+    kinds_confirmed: bool = True
     has_data_entries: bool = False  # whether values or bounds were ever taken from the records
     problems: tuple[ColumnProblem, ...] = ()
-    encoded_by_columns: dict[tuple[str, ...], Any] = field(default_factory=dict)  # Rows, or Counts of a large table
-    _column_checks: dict[str, tuple[str, tuple[ColumnProblem, ...], dict[str, int]]] = field(default_factory=dict)
+    encoded_by_columns: dict[tuple[str, ...], Any] = field(
+        default_factory=dict
+    )  # Rows, or Counts of a large table
+    _column_checks: dict[str, tuple[str, tuple[ColumnProblem, ...], dict[str, int]]] = field(
+        default_factory=dict
+    )
     large_table: LargeTable | None = None
     counts: CountsByColumns = field(default_factory=dict)
     text_format: TextFormat = DEFAULT_TEXT_FORMAT
@@ -98,11 +113,16 @@ class Table:
         return clone
 
     def set_schema(
-        self, schema: dict[str, Any], progress: JobProgressCallback = ignore_progress, *, is_guessed: bool = False
+        self,
+        schema: dict[str, Any],
+        progress: JobProgressCallback = ignore_progress,
+        *,
+        is_guessed: bool = False,
     ) -> None:
         """Take a whole schema; keep it even when it is not complete yet, and say what is missing.
 
-        A person states it, unless it was `guessed`; one that says itself that it was peeked stays so.
+        A person states it, unless it was `guessed`; one that says itself that it was peeked stays
+        so.
         """
         self.schema, self.kinds_confirmed = schema, not is_guessed
         if not self.entries:  # a plain file of sizes is written out
@@ -111,7 +131,8 @@ class Table:
         uses_real_data = bool(self.entries) and bool(schema.get("peeked"))
         self.has_data_entries = uses_real_data and not is_guessed
         self.origins = dict.fromkeys(
-            self.entries, GUESSED if is_guessed else INFERRED_FROM_DATA if uses_real_data else USER_INPUT
+            self.entries,
+            GUESSED if is_guessed else INFERRED_FROM_DATA if uses_real_data else USER_INPUT,
         )
         self._validate_schema(progress)
 
@@ -123,20 +144,29 @@ class Table:
     ) -> None:
         """Give these columns other entries, or none to leave them out; all others stay as they are.
 
-        An entry that was guessed or read off stays so however it is edited, and a new guess is to be confirmed anew.
+        An entry that was guessed or read off stays so however it is edited, and a new guess is to
+        be confirmed anew.
         """
         self.has_data_entries = self.has_data_entries or origin == INFERRED_FROM_DATA
         self.kinds_confirmed = self.kinds_confirmed and origin != GUESSED
         columns = dict(self.entries)
         for name, entry in entries.items():
             columns.pop(name, None)
-            previous_origin = self.origins.pop(name, USER_INPUT if self.kinds_confirmed else GUESSED)
+            previous_origin = self.origins.pop(
+                name, USER_INPUT if self.kinds_confirmed else GUESSED
+            )
             if entry is not None:
                 columns[name] = entry
                 self.origins[name] = (
-                    INFERRED_FROM_DATA if INFERRED_FROM_DATA in (origin, previous_origin) else previous_origin
+                    INFERRED_FROM_DATA
+                    if INFERRED_FROM_DATA in (origin, previous_origin)
+                    else previous_origin
                 )
-        self._store_schema({name: columns[name] for name in self.names if name in columns}, self.constraints, progress)
+        self._store_schema(
+            {name: columns[name] for name in self.names if name in columns},
+            self.constraints,
+            progress,
+        )
 
     def repair_columns(
         self, names: Iterable[str], repair: str, progress: JobProgressCallback = ignore_progress
@@ -147,9 +177,13 @@ class Table:
         old_entries = self.entries
         names = [name for name in names if name in old_entries]
         for position, name in enumerate(names):
-            progress(position / len(names) / 2, f"Column {position + 1:,} of {len(names):,} is read")
+            progress(
+                position / len(names) / 2, f"Column {position + 1:,} of {len(names):,} is read"
+            )
             try:
-                entries[name] = repair_column(name, self.column_cells(name), old_entries[name], repair)
+                entries[name] = repair_column(
+                    name, self.column_cells(name), old_entries[name], repair
+                )
             except InputError as error:
                 failures.append(str(error))
         origin = INFERRED_FROM_DATA if repair in PEEKING_FIXES and entries else USER_INPUT
@@ -159,7 +193,9 @@ class Table:
 
     def confirm_kinds(self) -> None:
         """A person says that kinds and the choice of columns are known without this table; what was read off stays."""
-        self.origins = {name: USER_INPUT if was == GUESSED else was for name, was in self.origins.items()}
+        self.origins = {
+            name: USER_INPUT if was == GUESSED else was for name, was in self.origins.items()
+        }
         self.kinds_confirmed = True
         self._store_schema(self.entries, self.constraints)
 
@@ -187,7 +223,9 @@ class Table:
         A large table must have been counted by them.
         """
         if names not in self.encoded_by_columns:
-            domain = (domain_from_json(self.schema) if self.domain is None else self.domain).project(names)
+            domain = (
+                domain_from_json(self.schema) if self.domain is None else self.domain
+            ).project(names)
             self.encoded_by_columns[names] = (
                 domain.encode(self.unit.bound_contributions(self.frame, names))
                 if self.large_table is None
@@ -248,9 +286,12 @@ class Table:
     def limited_rows_text(self) -> str:
         """How many rows count under the limit of rows per person, in words; "" without a limit, or not counted yet.
 
-        The number uses real data: it is the sum over people of the smaller of their rows and the limit.
+        The number uses real data: it is the sum over people of the smaller of their rows and the
+        limit.
         """
-        if self.unit.person is None or (self.large_table is not None and not (self.counts or self.encoded_by_columns)):
+        if self.unit.person is None or (
+            self.large_table is not None and not (self.counts or self.encoded_by_columns)
+        ):
             return ""
         total_text = "" if self.row_count is None else f" of {self.row_count:,}"
         return f"{self.n:,}{total_text} rows kept, at most {self.unit.most_rows} of a person"
@@ -258,7 +299,11 @@ class Table:
     @property
     def ledger_content(self) -> pd.DataFrame | Source:
         """What a ledger knows it by: all of its rows and columns, whatever the schema says of them."""
-        return self.frame if self.large_table is None else LedgerSource(self.large_table.source, self.large_table)
+        return (
+            self.frame
+            if self.large_table is None
+            else LedgerSource(self.large_table.source, self.large_table)
+        )
 
     @property
     def inspected_rows_text(self) -> str:
@@ -271,7 +316,9 @@ class Table:
         if self.large_table is not None:
             raise InputError("this table is read in parts, and its rows are not counted yet")
         schema_in_use = self.partial_schema if self.domain is None else self.domain
-        return self.unit.bound_contributions(self.frame, () if schema_in_use is None else schema_in_use.names)
+        return self.unit.bound_contributions(
+            self.frame, () if schema_in_use is None else schema_in_use.names
+        )
 
     @property
     def valid_column_names(self) -> list[str]:
@@ -282,7 +329,11 @@ class Table:
     @property
     def missing_word_counts(self) -> dict[str, dict[str, int]]:
         """By column, as far as cells are looked at, the words that count as missing, and how often each stands."""
-        words_by_column = {name: checked[2] for name, checked in self._column_checks.items() if name in self.entries}
+        words_by_column = {
+            name: checked[2]
+            for name, checked in self._column_checks.items()
+            if name in self.entries
+        }
         return {
             name: word_counts
             for name, word_counts in words_by_column.items()
@@ -333,9 +384,13 @@ class Table:
         """Make this the schema, with its mark, and find out what is wrong with it."""
         old_entries = self.entries
         still_measured = [
-            name for name in self._schema_value("measured") or () if columns.get(name) == old_entries.get(name)
+            name
+            for name in self._schema_value("measured") or ()
+            if columns.get(name) == old_entries.get(name)
         ]
-        self.schema = {"columns": dict(columns)} | ({"constraints": constraints} if constraints else {})
+        self.schema = {"columns": dict(columns)} | (
+            {"constraints": constraints} if constraints else {}
+        )
         self.schema |= {"measured": still_measured} if still_measured else {}
         self.schema |= {"file": file_format} if (file_format := self.text_format.to_json()) else {}
         if self.has_data_entries or not self.kinds_confirmed:
@@ -344,12 +399,20 @@ class Table:
 
     def _validate_schema(self, progress: JobProgressCallback = ignore_progress) -> None:
         """Find the domain and all that is wrong; columns that did not change are not looked at again."""
-        self.encoded_by_columns, self.counts, self._limited_row_count, self.version = {}, {}, None, uuid.uuid4().hex
+        self.encoded_by_columns, self.counts, self._limited_row_count, self.version = (
+            {},
+            {},
+            None,
+            uuid.uuid4().hex,
+        )
         self.domain = self.partial_schema = self.trial = None
         self.problems, self.problem, entries = (), "", self.entries
         try:
             for position, (name, entry) in enumerate(entries.items()):
-                progress(position / len(entries), f"Column {position + 1:,} of {len(entries):,} is checked")
+                progress(
+                    position / len(entries),
+                    f"Column {position + 1:,} of {len(entries):,} is checked",
+                )
                 self.problems += self._column_problems(name, entry)
             if self.problems:
                 self.problem = self.problems[0].message
@@ -365,7 +428,8 @@ class Table:
     def _read_partial_schema(self) -> PartialSchema:
         if self.large_table is not None:
             raise InputError(
-                "some of this schema is to be measured, and this table is read in parts: measuring needs it whole"
+                "some of this schema is to be measured, and this table is read in parts: "
+                "measuring needs it whole"
             )
         partial_schema = partial_schema_from_json(self.schema)
         self._require_same_format(partial_schema.placeholder)
@@ -376,7 +440,8 @@ class Table:
         if domain.file != self.text_format:
             format_text = json.dumps(self.text_format.to_json())
             raise InputError(
-                f'the schema says another "file" than the table was read by: say {format_text}, or save it as UTF-8'
+                f'the schema says another "file" than the table was read by: say {format_text}, '
+                "or save it as UTF-8"
             )
         return domain
 

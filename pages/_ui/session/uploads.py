@@ -22,11 +22,14 @@ MAX_UPLOADS_PER_SESSION, MAX_UPLOADS_PER_SERVER = (
     8,
 )  # times the largest upload: a table and what it is put beside; all sessions together
 POLL_SECONDS = 5.0  # seconds between two looks at who is still there
-RECONNECT_SECONDS = (
-    10.0  # seconds before the server stops waiting for a tab to come back: closed by then, as it only forgets them
-)
+# seconds before the server stops waiting for a tab to come back: closed by then, as it only forgets
+# them
+RECONNECT_SECONDS = 10.0
 UPLOAD_PATH = "/_stcore/upload_file/"
-STORAGE_FULL_TEXT = "This {} holds as many uploaded bytes as it may; remove a file, or close other tabs, and try again."
+STORAGE_FULL_TEXT = (
+    "This {} holds as many uploaded bytes as it may; remove a file, or close "
+    "other tabs, and try again."
+)
 
 _last_active: dict[str, float] = {}  # sessions, and when each was last there
 
@@ -46,7 +49,11 @@ class UploadLimit:
         max_upload_bytes = st.get_option("server.maxUploadSize") * 2**20
         content_length = Headers(scope=scope).get("content-length", "")
         # not said: as much as is ever taken
-        size = int(content_length) if content_length.isascii() and content_length.isdigit() else max_upload_bytes
+        size = (
+            int(content_length)
+            if content_length.isascii() and content_length.isdigit()
+            else max_upload_bytes
+        )
         session_id = scope["path"].rsplit(UPLOAD_PATH, 1)[1].split("/")[0]
         stored_bytes = _uploaded_bytes() + self.pending_bytes
         for holder, holder_bytes, max_uploads in (
@@ -82,7 +89,9 @@ def begin_page(title: str) -> None:
 async def close_abandoned_sessions() -> None:
     """For as long as the server runs: close sessions that nobody came back to, and give their memory back."""
     server = runtime.get_instance()
-    max_absence_seconds = max(st.get_option("server.disconnectedSessionTTL") - RECONNECT_SECONDS, POLL_SECONDS)
+    max_absence_seconds = max(
+        st.get_option("server.disconnectedSessionTTL") - RECONNECT_SECONDS, POLL_SECONDS
+    )
     while True:
         await asyncio.sleep(POLL_SECONDS)
         now, abandoned = time.monotonic(), []
@@ -111,4 +120,9 @@ def release_memory() -> None:
 def _uploaded_bytes() -> Counter[str]:
     """Uploaded bytes by session."""
     storage: dict = getattr(runtime.get_instance().uploaded_file_mgr, "file_storage", {})
-    return Counter({name: sum(len(f.data) for f in list(files.values())) for name, files in list(storage.items())})
+    return Counter(
+        {
+            name: sum(len(f.data) for f in list(files.values()))
+            for name, files in list(storage.items())
+        }
+    )

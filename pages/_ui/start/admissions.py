@@ -16,7 +16,8 @@ from ..session import address_link, is_stakeholder_view, sample_table
 
 SAMPLE, ALGORITHM, DELTA = "berkeley", "gaussian_maxent", 1e-9
 SHOWN_COLUMNS = ("Gender", "Admission")
-# Throws of the noise, each kept for all ε: the same seed is the same noise, scaled. The first lies within the range of
+# Throws of the noise, each kept for all ε: the same seed is the same noise, scaled. The first lies
+# within the range of
 # the others, as most would.
 SEEDS = (0, 1, 4, 7)
 OPENING_EPSILON = 0.1  # where a difference is seen, and is small
@@ -51,14 +52,24 @@ def make_releases() -> Releases:
     algorithm = ALGORITHMS[ALGORITHM]()
 
     def run(epsilon: float, seed: int) -> Run:
-        return Run(algorithm, problem, rows, Budget(epsilon, DELTA), seed=seed, every=FINAL_STEP_ONLY).finish()
+        return Run(
+            algorithm, problem, rows, Budget(epsilon, DELTA), seed=seed, every=FINAL_STEP_ONLY
+        ).finish()
 
     runs = [[run(epsilon, seed) for epsilon in EPSILON_OPTIONS] for seed in SEEDS]
-    comparisons = [[compare_with_rows(one.release, rows, shown_marginals) for one in row] for row in runs]
-    labels = [" ".join(value for _, value in shown_marginals.label(j)) for j in range(shown_marginals.m)]
+    comparisons = [
+        [compare_with_rows(one.release, rows, shown_marginals) for one in row] for row in runs
+    ]
+    labels = [
+        " ".join(value for _, value in shown_marginals.label(j)) for j in range(shown_marginals.m)
+    ]
     shares = np.array([[one.synthetic for one in row] for row in comparisons])
     return Releases(
-        labels, comparisons[0][0].real, shares, rows.n, [one.promise.max_guess_probability() for one in runs[0]]
+        labels,
+        comparisons[0][0].real,
+        shares,
+        rows.n,
+        [one.promise.max_guess_probability() for one in runs[0]],
     )
 
 
@@ -83,12 +94,17 @@ def draw_admissions(epsilon: float) -> None:
     admission_releases, hidden = make_releases(), is_stakeholder_view()
     draw_heading(TITLE)
     stop_index = EPSILON_OPTIONS.index(epsilon)
-    draw_dragged_bars(chart_frames(admission_releases, hidden=hidden), stop_index, "start-epsilon", _keep_epsilon)
-    frame = pd.DataFrame({"value": admission_releases.labels} | ({} if hidden else {"real": admission_releases.real}))
+    draw_dragged_bars(
+        chart_frames(admission_releases, hidden=hidden), stop_index, "start-epsilon", _keep_epsilon
+    )
+    frame = pd.DataFrame(
+        {"value": admission_releases.labels} | ({} if hidden else {"real": admission_releases.real})
+    )
     for i, shares in enumerate(admission_releases.synthetic[:, stop_index]):
         frame[f"synthetic, noise {i + 1}"] = shares
     draw_chart_footer(
-        f"{admission_releases.n:,} applicants of a public table. With private data, every release uses up budget.",
+        f"{admission_releases.n:,} applicants of a public table. With private data, every "
+        "release uses up budget.",
         frame,
         "start",
     )
@@ -105,14 +121,22 @@ def chart_frames(admission_releases: Releases, *, hidden: bool) -> BarFrames:
         for errors in admission_releases.errors
     ]
     return BarFrames(
-        title=TITLE, name="Privacy budget (ε)", stops=[f"ε = {format_setting(epsilon)}" for epsilon in EPSILON_OPTIONS],
-        ends=("stronger promise", "more accurate, weaker promise"), labels=admission_releases.labels,
-        real=None if hidden else admission_releases.real, synthetic=admission_releases.synthetic, words=sentences,
-        shown="synthetic" if hidden else "synthetic (+/− people)", people=admission_releases.n,
+        title=TITLE,
+        name="Privacy budget (ε)",
+        stops=[f"ε = {format_setting(epsilon)}" for epsilon in EPSILON_OPTIONS],
+        ends=("stronger promise", "more accurate, weaker promise"),
+        labels=admission_releases.labels,
+        real=None if hidden else admission_releases.real,
+        synthetic=admission_releases.synthetic,
+        words=sentences,
+        shown="synthetic" if hidden else "synthetic (+/− people)",
+        people=admission_releases.n,
     )
 
 
-def _frame_sentence(epsilon: float, error: float, worst: float, guess: float, n: int, hidden: bool) -> str:
+def _frame_sentence(
+    epsilon: float, error: float, worst: float, guess: float, n: int, hidden: bool
+) -> str:
     """The sentences of a frame."""
     tile_title, tile_value, tile_note = guess_tile_texts(guess)
     sentence = f"At **ε = {format_setting(epsilon)}**: {tile_title} **{tile_value}** {tile_note}."

@@ -10,7 +10,11 @@ from tests.small_problems import codes, seeded
 
 def margin(k, kind):
     """Shares of k values: even, falling, or half of all in the first."""
-    weights = {"even": np.ones(k), "falling": 0.6 ** np.arange(k), "half": np.eye(k)[0] * (k - 1) + np.ones(k)}[kind]
+    weights = {
+        "even": np.ones(k),
+        "falling": 0.6 ** np.arange(k),
+        "half": np.eye(k)[0] * (k - 1) + np.ones(k),
+    }[kind]
     return weights / weights.sum()
 
 
@@ -25,7 +29,9 @@ def joint(shape, kind, link=0.0):
     return table
 
 
-def rejected(shape, n, epsilon, *, kind="even", link=0.0, tables=1, tree=False, releases=200, seed=0):
+def rejected(
+    shape, n, epsilon, *, kind="even", link=0.0, tables=1, tree=False, releases=200, seed=0
+):
     """How many of `releases` have p ≤ .05: a pair measured once, or in a chain of pairs, each with its own noise."""
     rng, sigma = seeded(seed), np.sqrt(2 * tables) / (n * gdp_mu(epsilon, 1e-9))
     domain, found = codes(*shape, *shape) if tree else codes(*shape), 0
@@ -33,11 +39,22 @@ def rejected(shape, n, epsilon, *, kind="even", link=0.0, tables=1, tree=False, 
     for i in range(releases):
         counts = rng.multinomial(n, P.ravel()).reshape(shape) / n
         measured = [((0, 1), counts)]
-        if tree:  # the columns of the pair stand in two more tables, with a copy of the other one each
-            beside = [np.outer(counts.sum(axis), margin(k, kind)) for axis, k in ((1, shape[0]), (0, shape[1]))]
+        if (
+            tree
+        ):  # the columns of the pair stand in two more tables, with a copy of the other one each
+            beside = [
+                np.outer(counts.sum(axis), margin(k, kind))
+                for axis, k in ((1, shape[0]), (0, shape[1]))
+            ]
             measured += [((0, 2), beside[0]), ((1, 3), beside[1])]
-        noisy = [(axes, table + rng.normal(scale=sigma, size=table.shape), sigma) for axes, table in measured]
+        noisy = [
+            (axes, table + rng.normal(scale=sigma, size=table.shape), sigma)
+            for axes, table in measured
+        ]
         found += (
-            run_independence_test(pool_tables(domain, noisy), domain.names[:2], n, repeats=99, seed=i).p_value <= 0.05
+            run_independence_test(
+                pool_tables(domain, noisy), domain.names[:2], n, repeats=99, seed=i
+            ).p_value
+            <= 0.05
         )
     return found

@@ -64,8 +64,12 @@ def test_they_are_as_wide_as_noise_makes_them():
     D = np.zeros(DOMAIN.shape)
     D[0, 0, 0, 0], D[1, 1, 1, 1] = 0.3, 0.7
     sigma = 0.01
-    found = question_interval(told(PAIRS, D.ravel(), sigma), parse_question("a = 0 and b = 0 and c = 0", DOMAIN), N)
-    alone = question_interval(told(PAIRS, D.ravel(), sigma), parse_question("a = 0 and b = 0", DOMAIN), N)
+    found = question_interval(
+        told(PAIRS, D.ravel(), sigma), parse_question("a = 0 and b = 0 and c = 0", DOMAIN), N
+    )
+    alone = question_interval(
+        told(PAIRS, D.ravel(), sigma), parse_question("a = 0 and b = 0", DOMAIN), N
+    )
     assert found.low < 0.3 < found.high
     assert alone.high - 0.3 < found.high - 0.3 < 1.6 * (alone.high - 0.3)
     assert found.high - found.low < 6 * (alone.high - alone.low)
@@ -74,7 +78,8 @@ def test_they_are_as_wide_as_noise_makes_them():
 def test_what_no_table_meets_is_widened_until_one_does():
     """Noise far below 0: there is no distribution within the errors as stated."""
     impossible = pool_tables(
-        DOMAIN, [((0, 1), np.array([-0.5, 0.5, 0.5, 0.2, 0.2, 0.1]), 0.001), ((2,), np.full(2, 0.5), 0.01)]
+        DOMAIN,
+        [((0, 1), np.array([-0.5, 0.5, 0.5, 0.2, 0.2, 0.1]), 0.001), ((2,), np.full(2, 0.5), 0.01)],
     )
     found = question_interval(impossible, parse_question("a = 0 and b = 0 and c = 0", DOMAIN), N)
     assert 0 <= found.low <= found.high <= 0.6
@@ -85,4 +90,6 @@ def test_questions_of_too_many_kinds_are_left_out():
     singles = pool_tables(domain, [((i,), np.full(20, 0.05), 0.01) for i in range(4)])
     text = " or ".join(f"(a = {i} and b = {i} and c = {i} and d = {i})" for i in range(19))
     assert compatible_bounds(singles, parse_question(text, domain), N, 0.95) is None
-    assert question_interval(singles, parse_question(text, domain), N).how.startswith("cannot be bounded")
+    assert question_interval(singles, parse_question(text, domain), N).how.startswith(
+        "cannot be bounded"
+    )

@@ -24,11 +24,18 @@ def told():
 def test_a_link_is_found_and_none_invented(told):
     found, none = (run_independence_test(told, pair, 20_000) for pair in (("a", "b"), ("d", "b")))
     assert found.p_value == 0.001
-    assert found.words == "The release shows a link between a and b: chance alone does as much in 1 of 1,000 cases."
+    assert (
+        found.words
+        == "The release shows a link between a and b: chance alone does as much in 1 of 1,000 "
+        "cases."
+    )
     assert none.p_value > 0.05
     assert "shows no link between d and b" in none.words
     assert run_independence_test(told, ("b", "a"), 20_000).statistic == approx(found.statistic)
-    assert run_independence_test(replace(told, has_laplace_noise=True), ("a", "b"), 20_000).p_value <= 0.01
+    assert (
+        run_independence_test(replace(told, has_laplace_noise=True), ("a", "b"), 20_000).p_value
+        <= 0.01
+    )
 
 
 def test_the_share_of_a_pairs_table_that_is_a_link(told):

@@ -29,7 +29,9 @@ P = seeded(5).dirichlet(np.full(12, 2.0))
 
 def noisy(truth, rng, sigmas=SIGMAS):
     """The measurements of all tables, each with noise of its own size."""
-    errors = np.concatenate([np.full(t.stop - t.start, s) for t, s in zip(TABLES.tables, sigmas, strict=True)])
+    errors = np.concatenate(
+        [np.full(t.stop - t.start, s) for t, s in zip(TABLES.tables, sigmas, strict=True)]
+    )
     return MeasuredAnswers(TABLES, truth + rng.normal(size=TABLES.m) * errors, errors)
 
 
@@ -60,7 +62,9 @@ def known_tables():
 def test_pooled_tables_are_the_least_squares_estimate():
     measured = noisy(TABLES.answers(P), seeded(0))
     W = matrix_of(DOMAIN, TABLES.columns)
-    total = np.vstack([W / measured.errors[:, None], 1e6 * np.ones((1, 12))])  # which is known to be 1
+    total = np.vstack(
+        [W / measured.errors[:, None], 1e6 * np.ones((1, 12))]
+    )  # which is known to be 1
     fitted = np.linalg.pinv(total) @ np.append(measured.answers / measured.errors, 1e6)
     covariance = np.linalg.pinv(total.T @ total, hermitian=True)
     for text in QUESTIONS:
@@ -70,7 +74,9 @@ def test_pooled_tables_are_the_least_squares_estimate():
         half = norm.ppf(0.975) * math.sqrt(g @ covariance @ g)
         assert found.high - found.low == approx(2 * half, rel=1e-4)
         sampled = (g @ fitted) * (1 - g @ fitted) / N
-        assert people(found) == approx(g @ covariance @ g + sampled, rel=0.05), "a sample of N records"
+        assert people(found) == approx(g @ covariance @ g + sampled, rel=0.05), (
+            "a sample of N records"
+        )
     for left, right in itertools.permutations(QUESTIONS[:4], 2):
         g, h = on_cells(left), on_cells(right)
         found = comparison_interval(of(measured), question(left), question(right), N, "difference")
@@ -79,21 +85,30 @@ def test_pooled_tables_are_the_least_squares_estimate():
         sampled = ((g - h) ** 2 @ fitted - ((g - h) @ fitted) ** 2) / N
         least = (half / norm.ppf(0.975)) ** 2 + sampled
         assert people(found) > 0.95 * least
-        assert people(found) < 1.1 * least or {left, right} == {"a = 0", "b = 2 and c = 1"}, "wider where not known"
+        assert people(found) < 1.1 * least or {left, right} == {"a = 0", "b = 2 and c = 1"}, (
+            "wider where not known"
+        )
 
 
 def test_nothing_is_said_of_what_was_not_measured():
     single = pool_tables(DOMAIN, [((0,), np.array([0.4, 0.6]), 0.01)])
     found = question_interval(single, question("b = 1"), N, estimate=0.3)
-    assert (found.estimate, found.low, found.high, found.population_low, found.unbiased) == (0.3, *[None] * 4)
+    assert (found.estimate, found.low, found.high, found.population_low, found.unbiased) == (
+        0.3,
+        *[None] * 4,
+    )
     assert found.how == "cannot be bounded: nothing was measured about b"
     for kind in ("difference", "ratio", "odds"):
         both = comparison_interval(single, question("a = 0"), question("b = 1"), N, kind)
         assert (both.low, both.how) == (None, found.how)
     either = question_interval(single, question("a = 0 or b = 1"), N)
     assert (either.unbiased, either.high) == (None, 1)
-    assert either.low == approx(question_interval(single, question("a = 0"), N).low, abs=1e-6), "it is no less"
-    assert question_interval(single, question("b >= 0"), N).low == 1, "every row fulfils it, whatever was measured"
+    assert either.low == approx(question_interval(single, question("a = 0"), N).low, abs=1e-6), (
+        "it is no less"
+    )
+    assert question_interval(single, question("b >= 0"), N).low == 1, (
+        "every row fulfils it, whatever was measured"
+    )
 
 
 def test_a_ratio_to_what_may_be_0_has_no_end():
@@ -103,8 +118,13 @@ def test_a_ratio_to_what_may_be_0_has_no_end():
     far = 0.001 + 1.96 * 0.01 / math.sqrt(2)  # what the second share is at most
     assert found.low == approx((1 - far) / far, rel=1e-3), "so much or more"
     assert found.how.endswith("; no upper bound: noise does not tell (a = 1) apart from 0")
-    nothing = comparison_interval(rare, question("a = 1"), question("a = 1 and a = 0 or a = 1"), N, "ratio")
-    assert nothing.how == "cannot be bounded: noise does not tell (a = 1 and a = 0 or a = 1) apart from 0"
+    nothing = comparison_interval(
+        rare, question("a = 1"), question("a = 1 and a = 0 or a = 1"), N, "ratio"
+    )
+    assert (
+        nothing.how
+        == "cannot be bounded: noise does not tell (a = 1 and a = 0 or a = 1) apart from 0"
+    )
     assert comparison_interval(rare, question("a = 1"), question("a = 0"), N, "ratio").high < 0.03
     careful = comparison_interval(rare, question("a = 1"), question("a = 0"), N, "odds")
     assert careful.low == 0
@@ -129,7 +149,9 @@ def test_queries_and_cells_without_their_table_say_nothing():
     )
     assert found.column_sets == ((0,),)
     errors = np.append(np.full(TABLES.m - 1, 0.1), np.nan)
-    some = unbiased_tables(Histogram(DOMAIN, P), [MeasuredAnswers(TABLES, TABLES.answers(P), errors)], DOMAIN)
+    some = unbiased_tables(
+        Histogram(DOMAIN, P), [MeasuredAnswers(TABLES, TABLES.answers(P), errors)], DOMAIN
+    )
     assert set(some.column_sets) == {(0,), (1,), (2,), (0, 1), (1, 2)}
     assert some.variance[(0, 1)] == approx(0.01)
     assert some.variance[(1,)] == approx(0.01 / (3 / 6 + 3 / 6)), "not the table that lacks a cell"

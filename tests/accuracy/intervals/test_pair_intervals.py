@@ -7,7 +7,12 @@ from dataclasses import asdict
 
 import numpy as np
 
-from dpcore.accuracy.intervals.pair_intervals import PairedShares, population_ends, quantiles, table_ends
+from dpcore.accuracy.intervals.pair_intervals import (
+    PairedShares,
+    population_ends,
+    quantiles,
+    table_ends,
+)
 from dpcore.accuracy.intervals.question_intervals import comparison_interval, question_interval
 from dpcore.accuracy.intervals.unbiased_tables import pool_tables
 from dpcore.queries.questions import parse_question
@@ -47,9 +52,14 @@ def test_intervals_stay_useful(kind):
     slopes = {"ratio": (1 / q, -p / q**2), "odds": (odds / (p * (1 - p)), -odds / (q * (1 - q)))}
     a, b = slopes.get(kind, (1, -1))
     variance = (a * a * p * (1 - p) + b * b * q * (1 - q) + 2 * a * b * (m - p * q)) / n
-    assert found.population_high - found.population_low == approx(2 * 1.96 * math.sqrt(variance), rel=0.05)
+    assert found.population_high - found.population_low == approx(
+        2 * 1.96 * math.sqrt(variance), rel=0.05
+    )
     nested = compare((0.9, 0, 0.06, 0.04), 100, kind)
-    assert nested.population_high - nested.population_low < {"difference": 0.13, "ratio": 0.14, "odds": 1.0}[kind]
+    assert (
+        nested.population_high - nested.population_low
+        < {"difference": 0.13, "ratio": 0.14, "odds": 1.0}[kind]
+    )
 
 
 @parametrize("kind", KINDS)
@@ -57,14 +67,21 @@ def test_no_share_ends_a_comparison(kind):
     """Shares of 0 and 1, beside them, and beyond them by noise, of a table and with negligible and large noise."""
     sides = (0.0, 1e-12, 0.3, 1 - 1e-12, 1.0, -0.004, 1.004)
     for p, q in itertools.product(sides, sides):
-        for joint, error, n in itertools.product((max(p + q - 1, 0), min(p, q)), (1e-12, 1e-3, 0.2), (1, 50, 10**6)):
+        for joint, error, n in itertools.product(
+            (max(p + q - 1, 0), min(p, q)), (1e-12, 1e-3, 0.2), (1, 50, 10**6)
+        ):
             found = compare((joint, p - joint, q - joint, 1 - p - q + joint), n, kind, error=error)
             json.dumps(asdict(found), allow_nan=False)
-            for low, high in ((found.low, found.high), (found.population_low, found.population_high)):
+            for low, high in (
+                (found.low, found.high),
+                (found.population_low, found.population_high),
+            ):
                 assert low is None or high is None or low <= high
                 assert low is not None or high is None, "what has an upper bound has a lower one"
             if found.low is None:
-                assert found.how.startswith("cannot be bounded: noise does not tell (b = 0) apart from 0")
+                assert found.how.startswith(
+                    "cannot be bounded: noise does not tell (b = 0) apart from 0"
+                )
             elif found.high is None:
                 assert "; no upper bound: noise does not tell (b = 0) apart from 0" in found.how
             elif found.population_high is None:
@@ -76,9 +93,13 @@ def test_no_share_ends_a_comparison_by_parts_that_were_measured_alone(kind):
     """Bounds of what was not measured together reach 0 and 1."""
     domain = codes(2, 2)
     for p, q in itertools.product((-0.004, 0.0, 0.5, 1.004), repeat=2):
-        known = pool_tables(domain, [((0,), np.array([p, 1 - p]), 1e-9), ((1,), np.array([q, 1 - q]), 1e-9)])
+        known = pool_tables(
+            domain, [((0,), np.array([p, 1 - p]), 1e-9), ((1,), np.array([q, 1 - q]), 1e-9)]
+        )
         for asked in (("a = 0 and b = 0", "b = 0"), ("b = 0", "a = 0 or b = 0")):
-            found = comparison_interval(known, *(parse_question(text, domain) for text in asked), 50, kind)
+            found = comparison_interval(
+                known, *(parse_question(text, domain) for text in asked), 50, kind
+            )
             json.dumps(asdict(found), allow_nan=False)
 
 
@@ -107,7 +128,9 @@ def test_a_question_compared_with_itself_is_the_same_for_certain_in_the_table(ki
     assert (found.low, found.high) == approx((same, same), abs=1e-6)
     assert found.population_low < same < found.population_high
     if kind == "difference":
-        assert found.population_high < 4 / 200, "noise in both alike adds nothing; a little more than 3/n is left"
+        assert found.population_high < 4 / 200, (
+            "noise in both alike adds nothing; a little more than 3/n is left"
+        )
 
 
 def test_what_is_not_known_together_is_never_narrower():
@@ -130,5 +153,7 @@ def test_single_questions_have_the_interval_of_agresti_and_coull_as_before():
     known = pool_tables(codes(2, 2), [((0, 1), np.array([0.9, 0, 0.06, 0.04]), 1e-9)])
     found = question_interval(known, question("a = 0"), 100)
     moved = (90 + 1.96**2 / 2) / (100 + 1.96**2)
-    assert found.population_high == approx(0.9 + 1.96 * math.sqrt(moved * (1 - moved) / 100), abs=1e-4)
+    assert found.population_high == approx(
+        0.9 + 1.96 * math.sqrt(moved * (1 - moved) / 100), abs=1e-4
+    )
     assert (found.low, found.high) == approx((0.9, 0.9), abs=1e-6)

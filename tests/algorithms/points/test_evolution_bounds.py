@@ -28,7 +28,9 @@ def test_golden_schedules(n, row):
     assert plan["sigma"] == approx(sigma, rel=1e-8)
     assert plan["alpha"] == approx(alpha, abs=6e-7)
     assert plan["samples"] * (2 * plan["levels"] + 1) == candidates
-    assert ALGORITHMS["private_evolution"]().plan(problem, Budget(1, 1e-4))["rounds"] == round(math.log(n))
+    assert ALGORITHMS["private_evolution"]().plan(problem, Budget(1, 1e-4))["rounds"] == round(
+        math.log(n)
+    )
 
 
 def test_cells_of_a_partition_grow_with_the_budget():

@@ -65,13 +65,24 @@ def test_no_vote_left_leaves_the_points_as_they_were_and_is_said():
 
 def test_algorithm_1_copies_candidates_and_falls_back_when_none_or_too_many_are_left():
     m = np.array([0.24, 0.26, -0.1, 0.04, 0.5])
-    assert np.bincount(repeated_candidate_indices(m, 0.05, 100, 10), minlength=5).tolist() == [20, 30, 0, 0, 50]
+    assert np.bincount(repeated_candidate_indices(m, 0.05, 100, 10), minlength=5).tolist() == [
+        20,
+        30,
+        0,
+        0,
+        50,
+    ]
     X = np.repeat([[0.2, 0.2], [0.7, 0.1]], 400, axis=0)
-    run = finish(build_from_texts(PrivateEvolution, PRESETS["algorithm-1"] | {"multiplicity": "5"}), X, Budget(9, 1e-4))
+    run = finish(
+        build_from_texts(PrivateEvolution, PRESETS["algorithm-1"] | {"multiplicity": "5"}),
+        X,
+        Budget(9, 1e-4),
+    )
     assert run.plan["samples"] == 800
     assert final_errors(run).w1 < 0.1
     flood = finish(
-        PrivateEvolution(post="threshold", threshold=0, multiplicity=1, rounds=1, release="last"), quarter(60)
+        PrivateEvolution(post="threshold", threshold=0, multiplicity=1, rounds=1, release="last"),
+        quarter(60),
     )
     assert "copies are not in 1..240: 60 are sampled" in flood.convergence[-1].note
     with refused("multiplicity=2 goes with post=threshold only, not simplex"):
@@ -93,7 +104,9 @@ class Lattice:
 
     def __call__(self, region, S, alpha, levels, rng):
         axis = np.linspace(-1, 1, 9)
-        return np.concatenate([S, region.project(np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2))])
+        return np.concatenate(
+            [S, region.project(np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2))]
+        )
 
 
 def test_a_projection_that_would_take_hours_is_refused_before_anything_is_measured():
@@ -111,12 +124,16 @@ def test_a_projection_that_would_take_hours_is_refused_before_anything_is_measur
 def test_the_start_and_the_variations_can_be_replaced():
     X = quarter(200)
     run = finish(
-        PrivateEvolution(random=PublicInitialPoints(np.zeros((1, 2))), variation=Lattice(), rounds=2),
+        PrivateEvolution(
+            random=PublicInitialPoints(np.zeros((1, 2))), variation=Lattice(), rounds=2
+        ),
         X,
         Budget(9, 1e-4),
     )
     assert final_errors(run).w1 < 0.2
-    assert final_errors(finish(PrivateEvolution(random=PublicInitialPoints(X), rounds=0), X)).w1 == approx(0, abs=1e-12)
+    assert final_errors(
+        finish(PrivateEvolution(random=PublicInitialPoints(X), rounds=0), X)
+    ).w1 == approx(0, abs=1e-12)
 
 
 def test_steps_are_rounds_in_the_papers_words():
@@ -131,7 +148,10 @@ def test_too_many_candidates_are_refused_before_memory():
 
 
 @parametrize("cells", [1, 10, 300])
-@parametrize("region", [BALL, Ball(np.zeros(1), 2.0), build_box([0, 0], [1, 3], "ab"), Ball(np.zeros(3), 1.0)])
+@parametrize(
+    "region",
+    [BALL, Ball(np.zeros(1), 2.0), build_box([0, 0], [1, 3], "ab"), Ball(np.zeros(3), 1.0)],
+)
 def test_a_grid_has_about_as_many_cells_as_were_asked_for(region, cells):
     V = box_centres(region, cells)
     assert region.project(V) == approx(V, abs=1e-9)

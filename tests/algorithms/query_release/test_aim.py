@@ -6,7 +6,11 @@ import numpy as np
 
 from dpcore import Marginals, domain_from_json
 from dpcore.algorithms.pooled_measurements import PooledMeasurements
-from dpcore.algorithms.query_release.aim import MEASUREMENT_SHARE, candidate_tables, coverage_weights
+from dpcore.algorithms.query_release.aim import (
+    MEASUREMENT_SHARE,
+    candidate_tables,
+    coverage_weights,
+)
 from dpcore.algorithms.query_release.shared.clique_selection import (
     MAX_WEIGHED_TABLES,
     CliqueBudget,
@@ -15,7 +19,18 @@ from dpcore.algorithms.query_release.shared.clique_selection import (
 from dpcore.privacy.accounting import BoundedRange, Gaussian, Pure
 from dpcore.privacy.measurement import noise_stddev
 from dpcore.privacy.statistics import ONE_TABLE_SENSITIVITY
-from tests.small_problems import BUDGET, BUDGETS, all_tables, approx, codes, finished, parametrize, plan_of, quiet, task
+from tests.small_problems import (
+    BUDGET,
+    BUDGETS,
+    all_tables,
+    approx,
+    codes,
+    finished,
+    parametrize,
+    plan_of,
+    quiet,
+    task,
+)
 
 
 def cost(spend, pure):
@@ -28,16 +43,36 @@ def test_of_very_many_tables_the_small_ones_are_candidates_and_every_column_alon
     found = candidate_tables(Marginals.all(domain, 3)).axes
     assert len(found) == MAX_WEIGHED_TABLES
     assert {axes for axes in found if len(axes) == 1} == {(i,) for i in range(26)}
-    assert max(math.prod(shape[a] for a in axes) for axes in found[26:]) == 8, "of 2,024 tables of eight some"
-    assert found == candidate_tables(Marginals.all(domain, 3)).axes, "the same ones whenever they are drawn"
+    assert max(math.prod(shape[a] for a in axes) for axes in found[26:]) == 8, (
+        "of 2,024 tables of eight some"
+    )
+    assert found == candidate_tables(Marginals.all(domain, 3)).axes, (
+        "the same ones whenever they are drawn"
+    )
     assert max(axes[0] for axes in found) > 15, "not the first ones"
     assert plan_of("aim", all_tables(domain, 100, 3), BUDGET)["cells"] > 0
 
 
 def test_candidates_are_all_tables_inside_those_asked_and_weights_say_how_much_of_these_they_cover():
     asked = Marginals(codes(2, 3, 2, 4), ["abc", "d", "bd"])
-    weights = dict(zip(candidate_tables(asked).axes, coverage_weights(candidate_tables(asked), asked), strict=True))
-    covered = {(0,): 1, (1,): 2, (2,): 1, (3,): 2, (0, 1): 3, (0, 2): 2, (1, 2): 3, (1, 3): 4, (0, 1, 2): 4}
+    weights = dict(
+        zip(
+            candidate_tables(asked).axes,
+            coverage_weights(candidate_tables(asked), asked),
+            strict=True,
+        )
+    )
+    covered = {
+        (0,): 1,
+        (1,): 2,
+        (2,): 1,
+        (3,): 2,
+        (0, 1): 3,
+        (0, 2): 2,
+        (1, 2): 3,
+        (1, 3): 4,
+        (0, 1, 2): 4,
+    }
     assert weights == {axes: columns / 4 for axes, columns in covered.items()}
 
 
@@ -80,7 +115,11 @@ def test_a_table_measured_twice_counts_once_with_its_mean_by_precision():
 
 
 def test_a_table_without_room_scores_behind_all_others_whatever_the_records_say():
-    weights, penalties, free = np.array([0.2, 1.0, 0.5]), np.array([3.0, 0.0, 1.0]), np.array([True, False, True])
+    weights, penalties, free = (
+        np.array([0.2, 1.0, 0.5]),
+        np.array([3.0, 0.0, 1.0]),
+        np.array([True, False, True]),
+    )
     scale = 0.01
     barred = exclusion_penalties(penalties, weights, free, scale)
     assert np.array_equal(barred[free], penalties[free])
@@ -93,7 +132,9 @@ def test_tables_have_room_while_their_tree_stays_small():
     candidates = candidate_tables(Marginals.all(codes(4, 4, 4, 4), 2))
     room = CliqueBudget(candidates, 32, lists_all=False)
     room.model_holding([(0, 1), (2, 3)])
-    assert room.still_fits.tolist() == [axes in {(0,), (1,), (2,), (3,), (0, 1), (2, 3)} for axes in candidates.axes]
+    assert room.still_fits.tolist() == [
+        axes in {(0,), (1,), (2,), (3,), (0, 1), (2, 3)} for axes in candidates.axes
+    ]
     wider = CliqueBudget(candidates, 48, lists_all=False)
     assert wider.model_holding([(0, 1), (2, 3)]).size == 32
     assert wider.still_fits.all(), "a third pair joins two trees to one"

@@ -14,7 +14,9 @@ WORKLOADS = {
     "3-way": Marginals.all(SMALL, 3),
     "ranges": TableQueries.ranges(SMALL, "ac"),
     "half-spaces": TableQueries.half_spaces(SMALL, "ac", 9),
-    "union": Union([Marginals.all(SMALL, 3), Marginals.all(SMALL, 1), TableQueries.conjunctions(SMALL, 2, 8)]),
+    "union": Union(
+        [Marginals.all(SMALL, 3), Marginals.all(SMALL, 1), TableQueries.conjunctions(SMALL, 2, 8)]
+    ),
 }
 HUGE = codes(*[30] * 12)
 
@@ -23,7 +25,9 @@ def values(workload, weights, scores=None):
     """Σ_j w_j q_j(x), and the scores of x, for every cell x, by definition."""
     total = np.array([workload.answers(cell) for cell in np.eye(workload.domain.size)]) @ weights
     if scores is not None:
-        total += scores[np.cumsum([0, *workload.domain.shape[:-1]]) + cells(workload.domain)].sum(axis=1)
+        total += scores[np.cumsum([0, *workload.domain.shape[:-1]]) + cells(workload.domain)].sum(
+            axis=1
+        )
     return total
 
 
@@ -35,7 +39,10 @@ def test_the_integer_program_finds_what_looking_at_all_cells_finds(name, scored,
     for _ in range(3):
         weights = rng.normal(size=workload.m) * (rng.random(workload.m) < share)
         scores = rng.normal(size=(2, sum(SMALL.shape))) if scored else None
-        for oracle in (BestResponseOracle(workload), BestResponseOracle(workload, 60, max_enumerated_cells=0)):
+        for oracle in (
+            BestResponseOracle(workload),
+            BestResponseOracle(workload, 60, max_enumerated_cells=0),
+        ):
             found = oracle.argmax(weights, rng, scores)
             assert found.codes.shape == ((2 if scored else 1), 4)
             assert found.timed_out_count == 0
@@ -53,7 +60,9 @@ def test_ties_are_broken_by_chance_and_never_against_the_weights(enumerated):
     assert not (found[:, 0] == 0).any()
     assert [len(np.unique(column)) for column in found.T[1:]] == [1, 4, 2]
     if enumerated:
-        assert len(np.unique(found[:, 0])) == 2, "among equal weights, an integer program may have its favourite"
+        assert len(np.unique(found[:, 0])) == 2, (
+            "among equal weights, an integer program may have its favourite"
+        )
 
 
 def test_a_time_limit_is_honoured_and_told():
@@ -66,7 +75,9 @@ def test_a_time_limit_is_honoured_and_told():
     for code, value, row in zip(found.codes, found.values, scores, strict=True):
         counted = QuerySums(workload)
         counted.add_rows(code[None])
-        assert value == approx(weights @ counted.sums + row.reshape(12, 30)[np.arange(12), code].sum())
+        assert value == approx(
+            weights @ counted.sums + row.reshape(12, 30)[np.arange(12), code].sum()
+        )
 
 
 def test_where_cells_cannot_be_listed_few_queries_are_answered_exactly():

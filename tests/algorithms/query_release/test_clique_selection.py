@@ -62,7 +62,9 @@ def test_the_nearest_distribution_moves_what_is_left_alike_and_cuts_off_what_is_
 
 def test_noisy_columns_are_drawn_to_even_ones_but_not_cut_off_at_0():
     workload, y = Marginals.all(codes(3), 1), np.array([0.7, 0.35, -0.05])
-    (near,), (far,) = (shrink_to_uniform(Evidence(workload, y, np.full(3, sigma))) for sigma in (1e-3, 1e3))
+    (near,), (far,) = (
+        shrink_to_uniform(Evidence(workload, y, np.full(3, sigma))) for sigma in (1e-3, 1e3)
+    )
     assert near == approx(y, abs=1e-4), "with little noise"
     assert far == approx(np.full(3, 1 / 3), abs=1e-4), "with much"
 
@@ -71,16 +73,23 @@ def test_noisy_columns_are_drawn_to_even_ones_but_not_cut_off_at_0():
 def test_single_columns_share_what_is_theirs_with_the_least_noise(budget):
     charges = one_way_charges(TABLES, budget, 0.3)
     sizes = [2, 3, 5, 40]
-    assert [(charge.times, charge.name) for charge in charges] == [(1, one_way_charge_name(size)) for size in sizes]
+    assert [(charge.times, charge.name) for charge in charges] == [
+        (1, one_way_charge_name(size)) for size in sizes
+    ]
     cost = [c.spend.epsilon if isinstance(c.spend, Pure) else c.spend.rho for c in charges]
     whole = budget.epsilon if budget.delta == 0 else budget.rho
     assert sum(cost) == approx(0.3 * whole)
     assert sum(cost) <= 0.3 * whole
-    noise = [size * noise_stddev(ONE_TABLE_SENSITIVITY, c.spend, 100) for size, c in zip(sizes, charges, strict=True)]
+    noise = [
+        size * noise_stddev(ONE_TABLE_SENSITIVITY, c.spend, 100)
+        for size, c in zip(sizes, charges, strict=True)
+    ]
     # Least in sum: more for any of them gains as much, and noise falls with a power of its cost.
     assert np.divide(noise, cost) == approx([noise[0] / cost[0]] * 4)
     twins = Marginals.all(codes(4, 2, 4, 4), 2)
-    assert [c.times for c in one_way_charges(twins, budget, 0.3)] == [1, 3], "columns of one size share a charge"
+    assert [c.times for c in one_way_charges(twins, budget, 0.3)] == [1, 3], (
+        "columns of one size share a charge"
+    )
 
 
 @parametrize("spend", [Gaussian(0.3), Pure(0.3)])
@@ -98,10 +107,20 @@ def found(junction, pairs=()):
 def test_pairs_that_were_drawn_are_measured_and_others_where_noise_hides_little():
     junction = build_junction_tree(DOMAIN.shape, [(0, 1, 2), (3,)])
     at, tables = found(junction, [(0, 2)]), tables_inside_cliques(TABLES, junction)
-    assert tables_worth_measuring(tables, at, Gaussian(1.0), 1e9).axes == ((3,), (0, 1), (0, 2), (1, 2), (0, 1, 2))
-    assert tables_worth_measuring(tables, at, Gaussian(1.0), 1e-9).axes == ((0, 2),), "nothing but noise"
+    assert tables_worth_measuring(tables, at, Gaussian(1.0), 1e9).axes == (
+        (3,),
+        (0, 1),
+        (0, 2),
+        (1, 2),
+        (0, 1, 2),
+    )
+    assert tables_worth_measuring(tables, at, Gaussian(1.0), 1e-9).axes == ((0, 2),), (
+        "nothing but noise"
+    )
     kept = tables_worth_measuring(tables, at, Gaussian(1.0), 1500)
-    assert kept.axes == ((3,), (0, 1), (0, 2)), "six cells, five; 80 and 240 are too many, unless they were drawn"
+    assert kept.axes == ((3,), (0, 1), (0, 2)), (
+        "six cells, five; 80 and 240 are too many, unless they were drawn"
+    )
     noise = expected_abs_noise(Gaussian(1.0), 3, 1500)
     assert (
         max(at.hidden_share(axes, noise) for axes in ((3,), (0, 1)))
@@ -117,7 +136,9 @@ def drawing(pairs, hides, cells, *charges):
     """A plan that draws so many pairs."""
     choices = {"pairs": pairs, "hides": hides, "cells": cells}
     draw = PlannedEvent("select", BoundedRange(0.1), pairs, name=PAIR_SELECTION_NAME)
-    return Plan(Budget(10_000, 1e-6), (*charges, draw), tuple(Setting(*one, "") for one in choices.items()))
+    return Plan(
+        Budget(10_000, 1e-6), (*charges, draw), tuple(Setting(*one, "") for one in choices.items())
+    )
 
 
 def test_pairs_are_drawn_by_what_noise_does_not_hide_of_them_each_once():
@@ -136,7 +157,10 @@ def test_pairs_are_drawn_by_what_noise_does_not_hide_of_them_each_once():
             asked.append(statistic)
             return int(np.argmin(statistic.penalties))
 
-    alone = (PlannedEvent("measure", Gaussian(float(size)), name=one_way_charge_name(size)) for size in (2, 3, 5, 40))
+    alone = (
+        PlannedEvent("measure", Gaussian(float(size)), name=one_way_charge_name(size))
+        for size in (2, 3, 5, 40)
+    )
     chosen = choose_tree(TABLES, 500, drawing(6, 0.02, 100, *alone), Script())
     for a, part in SHARES.items():
         assert chosen.shares[a] == approx(part, abs=MIN_CATEGORY_SHARE)
@@ -145,15 +169,17 @@ def test_pairs_are_drawn_by_what_noise_does_not_hide_of_them_each_once():
     assert len(asked) == 6
     hidden = np.array([chosen.hidden_share(axes, 0.02) for axes in pairs.axes])
     roomy = np.array([math.prod(DOMAIN.shape[a] for a in axes) for axes in pairs.axes]) < 100
-    assert first.penalties == approx(np.where(roomy, HIDDEN_NOISE_PENALTY * hidden, DRAWN_PAIR_PENALTY)), (
-        "none is drawn without room"
-    )
-    assert (last.penalties == DRAWN_PAIR_PENALTY).sum() > (first.penalties == DRAWN_PAIR_PENALTY).sum(), (
-        "none is drawn twice"
-    )
+    assert first.penalties == approx(
+        np.where(roomy, HIDDEN_NOISE_PENALTY * hidden, DRAWN_PAIR_PENALTY)
+    ), "none is drawn without room"
+    assert (last.penalties == DRAWN_PAIR_PENALTY).sum() > (
+        first.penalties == DRAWN_PAIR_PENALTY
+    ).sum(), "none is drawn twice"
     assert 2 + HIDDEN_NOISE_PENALTY < DRAWN_PAIR_PENALTY, "as a score is within −0.5..2"
     assert chosen.junction.cells <= 100
-    assert chosen.drawn_pairs == {axes for axes in pairs.axes if chosen.junction.clique_containing(axes) is not None}
+    assert chosen.drawn_pairs == {
+        axes for axes in pairs.axes if chosen.junction.clique_containing(axes) is not None
+    }
     assert 1 < len(chosen.drawn_pairs) < 6
 
 
@@ -168,7 +194,10 @@ def test_what_measured_pairs_already_say_is_not_drawn_again(monkeypatch):
     def ties(batches):
         batch = PlannedEvent("measure", Gaussian(1.0), batches, name=BATCH_MEASUREMENT_NAME)
         chosen = choose_tree(tables, 500, drawing(3, 1e-4, 100_000, single_charge, batch), curator)
-        assert all(chosen.junction.clique_containing(axes) is not None for axes in chosen.pool.precision_and_mean)
+        assert all(
+            chosen.junction.clique_containing(axes) is not None
+            for axes in chosen.pool.precision_and_mean
+        )
         return chosen.drawn_pairs
 
     assert ties(1) == {(0, 1), (0, 2), (1, 2)}, "against independence all three are the farthest"
@@ -176,9 +205,13 @@ def test_what_measured_pairs_already_say_is_not_drawn_again(monkeypatch):
     assert (3, 4) in ties(3)
     measured = [asked.workload.axes for verb, asked, _ in curator.asked if verb == "measure"]
     batches = [axes for axes in measured if len(axes[0]) == 2]
-    assert [len(axes) for axes in batches] == [1, 1, 1], "each batch is measured, and what it tied alone"
+    assert [len(axes) for axes in batches] == [1, 1, 1], (
+        "each batch is measured, and what it tied alone"
+    )
     assert len(set(batches)) == 3
-    monkeypatch.setattr(GraphicalModel, "without_weak_pairs", lambda D, _: build_junction_tree(D.junction.shape, []))
+    monkeypatch.setattr(
+        GraphicalModel, "without_weak_pairs", lambda D, _: build_junction_tree(D.junction.shape, [])
+    )
     assert len(ties(2)) == 2, "what was cut after a batch is held no more"
     monkeypatch.setattr(clique_selection, "MAX_TRIM_NOISE", 1e-5)
     assert len(ties(2)) == 3, "nothing is cut where noise is large"
@@ -199,7 +232,12 @@ def test_a_pair_is_cut_where_it_loses_less_than_its_cells_are_worth():
         D, cut = model(t, (0, 1, 2), (2, 3)), model(t, (0, 1), (1, 2), (2, 3))
         # 24 of 60 cells go.
         lost = np.abs(cut.table((0, 2)) - D.table((0, 2))).sum()
-        assert D.without_weak_pairs(MAX_TRIM_L1_LOSS) == (cut if lost < MAX_TRIM_L1_LOSS * 24 / 60 else D).junction
+        assert (
+            D.without_weak_pairs(MAX_TRIM_L1_LOSS)
+            == (cut if lost < MAX_TRIM_L1_LOSS * 24 / 60 else D).junction
+        )
     assert lost > 0.2
     for kept in (model(0, (0, 1, 2), (2, 3), zeros=[(0, 2)]), model(0, (0, 1, 2), (0, 2, 3))):
-        assert kept.without_weak_pairs(MAX_TRIM_L1_LOSS) == kept.junction, "(0, 2) holds a constraint, or 3 as well"
+        assert kept.without_weak_pairs(MAX_TRIM_L1_LOSS) == kept.junction, (
+            "(0, 2) holds a constraint, or 3 as well"
+        )

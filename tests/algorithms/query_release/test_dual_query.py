@@ -40,7 +40,9 @@ def test_the_charges_of_dualquery_are_those_of_the_docstring(where, group, budge
     plan = plan_of("dualquery", problem, budget, rounds=rounds, samples=samples)
     step = plan["eta"] * problem.workload.width * group / problem.n
     assert [c.times for c in plan.planned_events] == [samples] * (rounds - 1)
-    assert [c.spend.epsilon for c in plan.planned_events] == approx([2 * step * (t - 1) for t in range(2, rounds + 1)])
+    assert [c.spend.epsilon for c in plan.planned_events] == approx(
+        [2 * step * (t - 1) for t in range(2, rounds + 1)]
+    )
     T = rounds
     rho = samples * step**2 * T * (T - 1) * (2 * T - 1) / 12
     assert plan.total_cost.rho == approx(rho, rel=1e-9)
@@ -69,7 +71,9 @@ def test_dqrs_expects_to_spend_its_budget_and_never_needs_more_than_dualquery(wh
 def test_dqrs_is_charged_for_bits_and_for_what_they_reject(seed):
     rows = random_rows(D324, 20_000)
     problem = all_tables(D324, 20_000)
-    run = Run(ALGORITHMS["dqrs"](rounds=150, samples=6), problem, rows, Budget(0.2, 1e-6), seed=seed).finish()
+    run = Run(
+        ALGORITHMS["dqrs"](rounds=150, samples=6), problem, rows, Budget(0.2, 1e-6), seed=seed
+    ).finish()
     expected = _ExpectedCharges(problem, run.budget, 150, 6, run.plan["eta"])
     events, t = list(run.events), 2
     kept = 0
@@ -80,7 +84,11 @@ def test_dqrs_is_charged_for_bits_and_for_what_they_reject(seed):
             del events[:6]
             rejected = 0
         draw = BoundedRange(2 * run.plan["eta"] * (t - 1) / 20_000)
-        while events and events[0][0] == "draw_queries" and events[0][1].epsilon == approx(draw.epsilon):
+        while (
+            events
+            and events[0][0] == "draw_queries"
+            and events[0][1].epsilon == approx(draw.epsilon)
+        ):
             del events[0]
             rejected += expected.reuses[t - 2]
         if not expected.reuses[t - 2]:
@@ -118,7 +126,11 @@ def test_a_wrong_sign_or_memory_would_be_seen():
 def test_domains_that_cannot_be_listed_are_served_and_learnt(name):
     rows = tall_rows()
     problem = QueryRelease(Marginals(TALL, ["a", "c", "ei"]), rows.n)
-    chosen = {"updates": 25} if name in ("gem", "rap") else {"rounds": 25} | ({"samples": 2} if "fem" in name else {})
+    chosen = (
+        {"updates": 25}
+        if name in ("gem", "rap")
+        else {"rounds": 25} | ({"samples": 2} if "fem" in name else {})
+    )
     first, *_, last = finished(name, problem, rows, Budget(9, 1e-6), **chosen).convergence
     assert last.empirical.mean_l1 < first.empirical.mean_l1 * 0.85
     assert math.isfinite(last.empirical.max_error)

@@ -38,7 +38,9 @@ def fitted(workload, make):
     base = np.concatenate([np.log(rng.dirichlet(np.ones(size))) for size in workload.domain.shape])
     some = np.sort(rng.permutation(workload.m)[: -(-workload.m // 2)])
     targets = [
-        NoisyTarget(ProductAnswers(workload, js), rng.normal(size=len(js)), rng.uniform(1, 9, len(js)))
+        NoisyTarget(
+            ProductAnswers(workload, js), rng.normal(size=len(js)), rng.uniform(1, 9, len(js))
+        )
         for js in (some, np.arange(1))
     ]
     return MixtureFit(workload, make(base, 3, rng), base), targets
@@ -50,7 +52,9 @@ def test_the_gradient_of_every_parameter_is_that_of_the_objective(where, make):
     fit, targets = fitted(WORKLOADS[where], make)
     value, g = fit.objective(targets, 2.5)
     gradients = fit.logits.backward(g)
-    direct = sum(t.precision @ (t.products.answers(fit.p, fit.weights) - t.y) ** 2 for t in targets) / 2
+    direct = (
+        sum(t.precision @ (t.products.answers(fit.p, fit.weights) - t.y) ** 2 for t in targets) / 2
+    )
     prior = (fit.p * np.log(fit.p / np.exp(fit.base))).sum() / 3
     assert value == approx(direct + 2.5 * prior)
     rng = seeded(1)
@@ -63,21 +67,31 @@ def test_the_gradient_of_every_parameter_is_that_of_the_objective(where, make):
                 fit._update_distributions()
                 sides.append(fit.objective(targets, 2.5)[0])
             parameter[...] = before
-            assert (sides[0] - sides[1]) / 2e-5 == approx((way * gradient).sum(), rel=1e-6, abs=1e-6)
+            assert (sides[0] - sides[1]) / 2e-5 == approx(
+                (way * gradient).sum(), rel=1e-6, abs=1e-6
+            )
 
 
 def test_what_is_measured_again_counts_as_its_average_by_precision():
     workload = WORKLOADS["tables"]
     assert fit_targets([]) == []
     first, second = (SomeAnswers(workload, table) for table in workload.tables[:2])
-    noisy = [(second, np.full(12, 5.0), 1.0), (first, np.full(6, 1.0), 0.5), (first, np.full(6, 3.0), 0.25)]
+    noisy = [
+        (second, np.full(12, 5.0), 1.0),
+        (first, np.full(6, 1.0), 0.5),
+        (first, np.full(6, 3.0), 0.25),
+    ]
     (target,) = fit_targets(noisy)
     average = NoisyTarget(
-        ProductAnswers(workload, np.arange(18)), np.repeat([2.6, 5.0], [6, 12]), np.repeat([20.0, 1], [6, 12])
+        ProductAnswers(workload, np.arange(18)),
+        np.repeat([2.6, 5.0], [6, 12]),
+        np.repeat([20.0, 1], [6, 12]),
     )
     p = np.concatenate([seeded(size).dirichlet(np.ones(size), size=2).T for size in D324.shape])
     pulls = [
-        own.products.gradient(p, np.full(2, 0.5), own.precision * (own.products.answers(p, np.full(2, 0.5)) - own.y))
+        own.products.gradient(
+            p, np.full(2, 0.5), own.precision * (own.products.answers(p, np.full(2, 0.5)) - own.y)
+        )
         for own in (target, average)
     ]
     assert pulls[0] == approx(pulls[1])
@@ -87,7 +101,10 @@ def test_what_is_measured_again_counts_as_its_average_by_precision():
 def test_what_was_measured_in_a_round_counts_as_answered_by_it(where):
     algorithm = ALGORITHMS["rap"](rounds=1, queries=4, updates=1)
     plan, curator, _ = exact_run(algorithm, *task(where), Budget(1e6, 1e-6))
-    truth, seen = curator.truth, [score.answers for verb, score, _ in curator.asked if verb == "select"]
+    truth, seen = (
+        curator.truth,
+        [score.answers for verb, score, _ in curator.asked if verb == "select"],
+    )
     assert len(seen) == plan["queries"] > 1
     known = [int(np.isclose(answers, truth, atol=1e-12).sum()) for answers in seen]
     assert known == sorted(set(known)), "each measurement settles more answers"
@@ -109,7 +126,9 @@ def test_a_matrix_over_too_many_cells_is_refused_before_anything_is_spent(monkey
 @BOTH
 def test_columns_nobody_asks_about_are_neither_measured_nor_invented(name):
     problem = QueryRelease(Marginals(D324, ["ac"]), 500)
-    _, curator, _ = exact_run(ALGORITHMS[name](rounds=2, updates=5), problem, random_rows(D324, 500))
+    _, curator, _ = exact_run(
+        ALGORITHMS[name](rounds=2, updates=5), problem, random_rows(D324, 500)
+    )
     assert curator.asked[0][1].workload.columns == (("a",), ("c",))
 
 
@@ -128,4 +147,6 @@ def test_single_columns_get_enough_of_the_budget_for_little_noise(delta):
         sizes.append((plan["first"], 40 * mean))
     assert [share for share, _ in sizes][::2] == [0.4, 0.1]
     assert 0.1 < sizes[1][0] < 0.4
-    assert 0.09 < sizes[1][1] <= 0.1 * (1 + 1e-6), "optimal composition leaves a little less noise than zCDP"
+    assert 0.09 < sizes[1][1] <= 0.1 * (1 + 1e-6), (
+        "optimal composition leaves a little less noise than zCDP"
+    )

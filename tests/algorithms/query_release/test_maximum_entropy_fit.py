@@ -13,7 +13,9 @@ def test_a_tables_signal_is_the_share_of_its_distance_that_is_not_noise():
     tables = Marginals.over_axes(samples.census(100).domain, [(0,), (0, 1), (0, 2), (1, 2)])
     size = [table.stop - table.start for table in tables.tables]
     distance = np.repeat([0.0, 0.2, 0.05, 1.0], size)  # in a cell: noise alone makes 0.1
-    found = maximum_entropy_fit.signal_shares(Evidence(tables, distance, np.full(tables.m, 0.1)), np.zeros(tables.m))
+    found = maximum_entropy_fit.signal_shares(
+        Evidence(tables, distance, np.full(tables.m, 0.1)), np.zeros(tables.m)
+    )
     assert found == approx(np.repeat([1.0, 0.75, maximum_entropy_fit.MIN_SIGNAL_SHARE, 0.99], size))
 
 
@@ -23,9 +25,14 @@ def test_weighing_tables_by_their_signal_takes_off_noise(monkeypatch):
     problem = all_tables(sample.domain, rows.n, 3)
 
     def error() -> float:
-        runs = [Run(ALGORITHMS["gaussian_maxent"](), problem, rows, Budget(0.3, 1e-6), seed=seed) for seed in range(6)]
+        runs = [
+            Run(ALGORITHMS["gaussian_maxent"](), problem, rows, Budget(0.3, 1e-6), seed=seed)
+            for seed in range(6)
+        ]
         return float(np.mean([final_errors(run.finish()).mean_l1 for run in runs]))
 
     weighed = error()
-    monkeypatch.setattr(maximum_entropy_fit, "MIN_SIGNAL_SHARE", 1.0)  # every table has the whole weight
+    monkeypatch.setattr(
+        maximum_entropy_fit, "MIN_SIGNAL_SHARE", 1.0
+    )  # every table has the whole weight
     assert weighed < 0.99 * error()

@@ -57,7 +57,9 @@ def test_without_noise_it_is_the_corrected_algorithm(noise, rounds):
     domain = codes(3, 4)
     workload = Marginals(domain, ["a", "ab"])
     algorithm = ALGORITHMS["dpam"](noise=noise, rounds=rounds, alpha=0.05)
-    plan, curator, (*_, last) = exact_run(algorithm, QueryRelease(workload, 40), random_rows(domain, 40, seed=3))
+    plan, curator, (*_, last) = exact_run(
+        algorithm, QueryRelease(workload, 40), random_rows(domain, 40, seed=3)
+    )
     assert len(curator.asked) == rounds
     expected = naive(matrix(workload), curator.truth, 0.05, plan["sigma"], rounds)
     assert approx(expected, abs=1e-9) == last.release.D
@@ -65,7 +67,9 @@ def test_without_noise_it_is_the_corrected_algorithm(noise, rounds):
 
 def smoothed(A, y, D, tau, alpha):
     errors = (y - A @ D) / tau
-    largest = tau * np.logaddexp.reduce(np.concatenate([errors, -errors])) - tau * math.log(2 * len(y))
+    largest = tau * np.logaddexp.reduce(np.concatenate([errors, -errors])) - tau * math.log(
+        2 * len(y)
+    )
     return largest + alpha * D @ np.log(np.maximum(D, 1e-300))
 
 
@@ -80,7 +84,10 @@ def test_the_descent_on_reused_noise_reaches_the_optimum_that_scipy_finds(kind, 
         ModelState(ListedCellsModel(domain), workload, None), workload, y, alpha, tau, 2000
     )
     found = minimize(
-        lambda u: smoothed(A, y, softmax(u), tau, alpha), np.zeros(12), method="BFGS", options={"gtol": 1e-10}
+        lambda u: smoothed(A, y, softmax(u), tau, alpha),
+        np.zeros(12),
+        method="BFGS",
+        options={"gtol": 1e-10},
     )
     assert heat == approx(tau)
     assert D.sum() == approx(1)
@@ -98,7 +105,10 @@ def test_the_plan_spends_exactly_the_whole_gaussian_budget(noise, epsilon):
     assert charge.times == (1 if noise == "reused" else plan["rounds"])
     whole = conversions.gdp_mu(epsilon, 1e-6)
     assert math.sqrt(charge.times) * charge.spend.mu == approx(whole, rel=1e-9)
-    statistics = {"reused": Answers(problem.workload), "fresh": CellAnswers(problem.workload, subspace=False)}
+    statistics = {
+        "reused": Answers(problem.workload),
+        "fresh": CellAnswers(problem.workload, subspace=False),
+    }
     statistic = statistics.get(noise, CellAnswers(problem.workload, subspace=True))
     assert plan["sigma"] == approx(statistic.l2 / (problem.n * charge.spend.mu))
     assert theoretical_values(ALGORITHMS["dpam"](noise=noise), problem, budget).keys() == {"alpha"}
@@ -107,7 +117,9 @@ def test_the_plan_spends_exactly_the_whole_gaussian_budget(noise, epsilon):
 def test_noise_goes_on_answers_of_tables_and_on_cells_where_one_cell_is_in_many_queries():
     statistic, what, _ = _choose_statistic(Marginals.all(codes(2, 3, 4), 2))
     assert (type(statistic), what) == (Answers, "tables")
-    statistic, what, why = _choose_statistic(Explicit(codes(60, 5), np.hstack([np.ones((200, 1)), np.eye(200, 299)])))
+    statistic, what, why = _choose_statistic(
+        Explicit(codes(60, 5), np.hstack([np.ones((200, 1)), np.eye(200, 299)]))
+    )
     assert (type(statistic), what) == (CellAnswers, "subspace")
     assert "total variance" in why
     assert _choose_statistic(signs(codes(6, 5), 10))[1] == "answers"

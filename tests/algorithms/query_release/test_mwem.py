@@ -12,12 +12,24 @@ from dpcore.privacy.accounting import CompositionRule, Pure
 from dpcore.privacy.measurement import noise_stddev
 from dpcore.privacy.statistics import SomeAnswers
 from tests.replay import exact_run
-from tests.small_problems import BUDGET, BUDGETS, approx, codes, matrix, parametrize, refused, softmax, task
+from tests.small_problems import (
+    BUDGET,
+    BUDGETS,
+    approx,
+    codes,
+    matrix,
+    parametrize,
+    refused,
+    softmax,
+    task,
+)
 
 CUBE = codes(2, 2, 2)
 
 
-@parametrize("part", [slice(0, 2), slice(0, 3), slice(2, 6), slice(30, 31), slice(-1, 0), slice(0, 1, 2)])
+@parametrize(
+    "part", [slice(0, 2), slice(0, 3), slice(2, 6), slice(30, 31), slice(-1, 0), slice(0, 1, 2)]
+)
 def test_other_parts_are_refused(part):
     with refused("neither one answer nor one table"):
         SomeAnswers(Marginals.all(CUBE, 2), part)
@@ -35,7 +47,13 @@ CHARGED = [
         for how in MEASUREMENT_SHARES
     ),
     *(
-        ("rap", {"first": first, "queries": q, "measure": "query"}, MEASUREMENT_SHARES["query"], q, first)
+        (
+            "rap",
+            {"first": first, "queries": q, "measure": "query"},
+            MEASUREMENT_SHARES["query"],
+            q,
+            first,
+        )
         for q, first in ((3, 0.1), (2, 0.0))
     ),
 ]
@@ -51,7 +69,9 @@ def test_the_charges_are_those_of_the_docstring_and_use_the_whole_budget(
     (problem, _), algorithm = task("2-way"), ALGORITHMS[name](rounds=rounds, **settings)
     plan = make_plan(algorithm, problem, budget)
     select, paid, *single = (charge.spend for charge in plan.planned_events)
-    assert [charge.times for charge in plan.planned_events] == [rounds * each] * 2 + [1] * (first > 0)
+    assert [charge.times for charge in plan.planned_events] == [rounds * each] * 2 + [1] * (
+        first > 0
+    )
     assert name != "pep" or plan["sigma"] == approx(noise_stddev(ONE, paid, problem.n))
     spends = (select, paid, *single)
     if budget.delta > 0:
@@ -66,7 +86,9 @@ def test_the_charges_are_those_of_the_docstring_and_use_the_whole_budget(
         assert (type(paid), plan.accounting) == (Pure, CompositionRule.PURE)
         costs, whole = [spend.pure for spend in spends], plan.total_cost.pure
     parts = [(1 - share) * (1 - first), share * (1 - first), *[first] * len(single)]
-    assert np.multiply(costs, [charge.times for charge in plan.planned_events]) == approx(np.multiply(parts, whole))
+    assert np.multiply(costs, [charge.times for charge in plan.planned_events]) == approx(
+        np.multiply(parts, whole)
+    )
 
 
 def start(measure, where, rounds, budget, output="last"):

@@ -14,7 +14,17 @@ from dpcore.algorithms.query_release.shared.optimal_noise import (
 )
 from dpcore.privacy.accounting import gdp_mu
 from dpcore.queries.residual_spaces import residual_spaces
-from tests.small_problems import BUDGET, D324, approx, codes, matrix, matrix_of, parametrize, signs, smallest_at
+from tests.small_problems import (
+    BUDGET,
+    D324,
+    approx,
+    codes,
+    matrix,
+    matrix_of,
+    parametrize,
+    signs,
+    smallest_at,
+)
 
 TINY = {
     "binary pair": (codes(2, 2), ["ab"]),
@@ -30,11 +40,14 @@ TINY = {
 def brute_force(W):
     """The least tr(W X⁺ Wᵀ) over all X ⪰ 0 with (e_z − e_z')ᵀ X (e_z − e_z') ≤ 1, from below and from above.
 
-    Its dual: max over weights of pairs of the squared nuclear norm of W (Σ λ (e_z − e_z')(e_z − e_z')ᵀ)^½.
+    Its dual: max over weights of pairs of the squared nuclear norm of W (Σ λ (e_z − e_z')(e_z −
+    e_z')ᵀ)^½.
     """
     k = W.shape[1]
     pairs = np.array([np.eye(k)[a] - np.eye(k)[b] for a, b in itertools.combinations(range(k), 2)])
-    centre = np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, : k - 1]]))[0][:, 1:]  # sums to 0: n is public
+    centre = np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, : k - 1]]))[0][
+        :, 1:
+    ]  # sums to 0: n is public
     pairs, W = pairs @ centre, W @ centre
     values, vectors = np.linalg.eigh(W.T @ W)
     root = vectors * np.sqrt(np.maximum(values, 0)) @ vectors.T
@@ -105,8 +118,12 @@ def test_queries_on_tables_have_the_bound_of_their_matrix(monkeypatch):
     expected = least_total_variance(Explicit(domain, matrix(asked)))
     assert least_total_variance(asked) == approx(expected)
     both = Union([asked, signs(domain, 2)])
-    assert least_total_variance(both) == approx(least_total_variance(Explicit(domain, matrix(both))))
-    monkeypatch.setattr("dpcore.algorithms.query_release.shared.optimal_noise.MAX_GRAM_ROWS", asked.base.m)
+    assert least_total_variance(both) == approx(
+        least_total_variance(Explicit(domain, matrix(both)))
+    )
+    monkeypatch.setattr(
+        "dpcore.algorithms.query_release.shared.optimal_noise.MAX_GRAM_ROWS", asked.base.m
+    )
     again = on_tables()
     assert again.m > again.base.m
     assert least_total_variance(again) == approx(expected)

@@ -7,7 +7,16 @@ import numpy as np
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, TableQueries, Union
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.privacy.accounting import equal_selection_spend
-from tests.small_problems import BUDGET, D324, all_tables, approx, parametrize, plan_of, seeded, task
+from tests.small_problems import (
+    BUDGET,
+    D324,
+    all_tables,
+    approx,
+    parametrize,
+    plan_of,
+    seeded,
+    task,
+)
 
 
 @parametrize("rounds", [1, 25])
@@ -16,7 +25,11 @@ from tests.small_problems import BUDGET, D324, all_tables, approx, parametrize, 
 def test_a_run_is_charged_one_selection_a_round_and_nothing_else(name, budget, rounds):
     """As `test_contract` holds that charges are the planned ones."""
     (charge,) = plan_of(name, task("2-way")[0], budget, rounds=rounds, samples=2).planned_events
-    assert (charge.verb, charge.spend, charge.times) == ("select", equal_selection_spend(budget, rounds), rounds)
+    assert (charge.verb, charge.spend, charge.times) == (
+        "select",
+        equal_selection_spend(budget, rounds),
+        rounds,
+    )
 
 
 class Selecting:
@@ -83,4 +96,6 @@ def test_separators_are_added_where_they_are_missing():
         asked = curator.scores[0]
         assert asked.workload.m == workload.m + missing
         assert asked.answers.shape == (asked.workload.m,)
-        assert [asked.workload.label(j) for j in range(workload.m)] == [workload.label(j) for j in range(workload.m)]
+        assert [asked.workload.label(j) for j in range(workload.m)] == [
+            workload.label(j) for j in range(workload.m)
+        ]

@@ -39,7 +39,9 @@ def law(values, threshold, scale):
     By Gauss–Legendre between all kinks, far beyond where anything is left.
     """
     reach = 40 * max(threshold, scale)
-    kinks = np.unique([-reach, *(s * reach / 2**i for i in range(1, 12) for s in (-1, 1)), 0, *values, reach])
+    kinks = np.unique(
+        [-reach, *(s * reach / 2**i for i in range(1, 12) for s in (-1, 1)), 0, *values, reach]
+    )
     x, w = np.polynomial.legendre.leggauss(24)
     half = np.diff(kinks)[:, None] / 2
     nu, weight = ((kinks[:-1, None] + half) + half * x).ravel(), (half * w).ravel()
@@ -55,8 +57,13 @@ def law(values, threshold, scale):
 def asked(monkeypatch):
     """What the curator asks for: the threshold and its scale, then the values of a batch and theirs."""
     notes = []
-    monkeypatch.setattr("dpcore.privacy.mechanisms.laplace", lambda v, scale, rng: notes.append((v, scale)) or v + 0.25)
-    monkeypatch.setattr("dpcore.privacy.mechanisms.first_above", lambda noisy, level: notes.append(level))
+    monkeypatch.setattr(
+        "dpcore.privacy.mechanisms.laplace",
+        lambda v, scale, rng: notes.append((v, scale)) or v + 0.25,
+    )
+    monkeypatch.setattr(
+        "dpcore.privacy.mechanisms.first_above", lambda noisy, level: notes.append(level)
+    )
     return notes
 
 
@@ -84,7 +91,10 @@ def laws(asked, name, spend):
 @parametrize("name", WORKLOADS)
 def test_all_answers_up_to_the_first_above_cost_what_was_paid(asked, name, spend):
     found = laws(asked, name, spend)
-    worst = max(np.abs(np.log(found[tuple(sorted(x))] / found[tuple(sorted(y))])).max() for x, y in neighbours(4, N))
+    worst = max(
+        np.abs(np.log(found[tuple(sorted(x))] / found[tuple(sorted(y))])).max()
+        for x, y in neighbours(4, N)
+    )
     assert worst <= spend.epsilon * (1 + 1e-9)
     assert worst > 0.4 * spend.epsilon, "and use it"
 
@@ -167,10 +177,14 @@ def test_a_run_is_charged_for_every_update_and_for_a_threshold_in_use(budget, up
     events = [what for what, _ in run.events]
     assert events == ["above_threshold", "measure"] * made + ["above_threshold"] * in_use
     assert run.spent.rho == approx(made * measure.rho + (made + in_use) * compare.rho)
-    assert run.plan.total_cost.epsilon(budget.delta, run.plan.accounting) == approx(budget.epsilon, rel=1e-4)
+    assert run.plan.total_cost.epsilon(budget.delta, run.plan.accounting) == approx(
+        budget.epsilon, rel=1e-4
+    )
     assert run.spent.epsilon <= budget.epsilon
     assert made == updates or sum("end of pass" in record.note for record in run.convergence) == 10
-    assert len(run.convergence) == made + sum("none above" in record.note for record in run.convergence)
+    assert len(run.convergence) == made + sum(
+        "none above" in record.note for record in run.convergence
+    )
 
 
 @quiet
@@ -181,8 +195,13 @@ def test_every_query_arrives_once_a_pass(order, epsilon):
     run = finished("pmw", problem, rows, Budget(epsilon, 1e-6), passes=1, order=order, updates=9)
     notes = [record.note for record in run.convergence]
     updates = sum("update on" in note for note in notes)
-    unchecked = [int(note.split("the last one, ")[1].split(" ")[0]) for note in notes if "unchecked" in note]
-    assert sum(int(note.split(" ")[0]) for note in notes) + updates + sum(unchecked) == problem.workload.m
+    unchecked = [
+        int(note.split("the last one, ")[1].split(" ")[0]) for note in notes if "unchecked" in note
+    ]
+    assert (
+        sum(int(note.split(" ")[0]) for note in notes) + updates + sum(unchecked)
+        == problem.workload.m
+    )
     assert 0 < updates <= 9
 
 

@@ -17,9 +17,14 @@ def test_coupling_reaches_the_marginal_and_changes_as_little_as_it_can(ordered):
     assert np.abs(shares - 1000 * P).max() <= 1
     if ordered:
         assert (np.diff(moved[np.argsort(column, kind="stable")]) >= -3).all()
-        assert all(moved[column == a].max() <= moved[column == b].min() for a, b in ((0, 2), (1, 3), (0, 3)))
+        assert all(
+            moved[column == a].max() <= moved[column == b].min()
+            for a, b in ((0, 2), (1, 3), (0, 3))
+        )
     else:
-        assert (moved != column).sum() == np.maximum(np.bincount(column, minlength=4) - shares, 0).sum()
+        assert (moved != column).sum() == np.maximum(
+            np.bincount(column, minlength=4) - shares, 0
+        ).sum()
 
 
 def test_refined_bins_have_the_fine_marginal_and_missing_values_stay_apart():

@@ -62,7 +62,9 @@ def test_queries_on_tables_and_matrices_are_read_off_the_answers():
     matrix = signs(D324, 4)
     assert release.answers(matrix) == approx(matrix.answers(D))
     wide = codes(*[9] * 7)
-    few = finished("residual", all_tables(wide, 50, 1), wide.group_rows(np.zeros((50, 7), int))).release
+    few = finished(
+        "residual", all_tables(wide, 50, 1), wide.group_rows(np.zeros((50, 7), int))
+    ).release
     with refused("4,782,969 combinations is more than"):
         few.answers(Explicit.__new__(Explicit))
 

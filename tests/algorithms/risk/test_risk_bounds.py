@@ -17,7 +17,9 @@ def test_the_bound_is_below_the_printed_one(epsilon, n, d):
     bound = theory.erm_bound(**numbers, mu=theory.erm_mu(**numbers))
     assert bound == approx(math.sqrt(2 * d) * 2 / (s * n))
     c = math.log(1e6)
-    paper = 2 * 2 * math.sqrt(d) / (n * (math.sqrt(c + epsilon) - math.sqrt(c)))  # as Theorem 6.4 prints it
+    paper = (
+        2 * 2 * math.sqrt(d) / (n * (math.sqrt(c + epsilon) - math.sqrt(c)))
+    )  # as Theorem 6.4 prints it
     assert bound < paper
 
 
@@ -26,14 +28,18 @@ def test_mu_makes_its_bound_smallest(which):
     mu, bound = (getattr(theory, f"{which}_{what}") for what in ("mu", "bound"))
     numbers = {"n": 700, "d": 4, "G": 1.5, "R": 3, "s": 0.3}
     best = bound(**numbers, mu=mu(**numbers))
-    assert best == min(best, *(bound(**numbers, mu=mu(**numbers) * f) for f in np.geomspace(0.1, 10, 41)))
+    assert best == min(
+        best, *(bound(**numbers, mu=mu(**numbers) * f) for f in np.geomspace(0.1, 10, 41))
+    )
 
 
 def test_the_bound_for_new_records_is_the_known_one():
     s = regularised_draw_spend(BUDGET, 1, 0.01)[1]
     numbers = {"n": 10_000, "d": 5, "G": 1, "R": 1, "s": s}
     mu = theory.sco_mu(**numbers)
-    assert (s, mu, theory.sco_bound(**numbers, mu=mu)) == approx((0.2365889, 0.014205159, 0.014205159))
+    assert (s, mu, theory.sco_bound(**numbers, mu=mu)) == approx(
+        (0.2365889, 0.014205159, 0.014205159)
+    )
 
 
 @parametrize("epsilon", [0.1, 1, 5])

@@ -18,7 +18,9 @@ pytestmark = quiet
 
 def test_people_with_several_rows_cost_as_many_times_the_noise():
     problem, rows = task("median")
-    many = type(problem)(problem.loss, problem.region, problem.n, problem.names, problem.location, group=3)
+    many = type(problem)(
+        problem.loss, problem.region, problem.n, problem.names, problem.location, group=3
+    )
     for name, scale, ratio in (
         ("regularized_exponential", "k", 3),
         ("exponential", "k", 3),
@@ -64,9 +66,14 @@ def test_sampled_gradients_are_unbiased_and_as_noisy_as_they_say():
     assert draws.std() == approx(deviation, rel=0.1)
 
 
-@parametrize("name", ["regularized_exponential", "noisy_gd", "objective_perturbation", "output_perturbation"])
+@parametrize(
+    "name", ["regularized_exponential", "noisy_gd", "objective_perturbation", "output_perturbation"]
+)
 def test_a_large_budget_finds_the_optimum(name):
-    settings = {"noisy_gd": {"rounds": 2000, "step": 2}, "objective_perturbation": {"share": 0.01}}.get(name, {})
+    settings = {
+        "noisy_gd": {"rounds": 2000, "step": 2},
+        "objective_perturbation": {"share": 0.01},
+    }.get(name, {})
     problem, rows = task("logistic on R^d")
     run = Run(LEARNERS[name](**settings), problem, rows, Budget(500, 0.5)).finish()
     assert final_errors(run).excess_risk < 0.02
@@ -82,7 +89,9 @@ def test_the_middle_of_the_law_follows_the_theory():
 def test_zero_stages_are_as_many_as_the_rule_of_public_numbers_says():
     problem, _ = task("median", 400)
     for epsilon in (0.1, 1, 8):
-        plan = make_plan(LEARNERS["regularized_exponential"](stages=0), problem, Budget(epsilon, 1e-6))
+        plan = make_plan(
+            LEARNERS["regularized_exponential"](stages=0), problem, Budget(epsilon, 1e-6)
+        )
         expected = theory.stage_count(n=400, d=1, s=plan["s"])
         assert plan["stages"] == plan["rounds"] == plan.planned_events[0].times == expected
     assert expected == 3

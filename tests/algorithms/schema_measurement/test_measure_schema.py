@@ -7,8 +7,20 @@ import re
 import numpy as np
 import pandas as pd
 
-from dpcore import ALGORITHMS, Budget, InputError, Marginals, QueryRelease, domain_from_json, domain_to_json
-from dpcore.algorithms.schema_measurement.measure_schema import guess_column_kinds, measure_column, measure_schema
+from dpcore import (
+    ALGORITHMS,
+    Budget,
+    InputError,
+    Marginals,
+    QueryRelease,
+    domain_from_json,
+    domain_to_json,
+)
+from dpcore.algorithms.schema_measurement.measure_schema import (
+    guess_column_kinds,
+    measure_column,
+    measure_schema,
+)
 from dpcore.algorithms.schema_measurement.measurement_plan import (
     SchemaPlan,
     check_joint_cost,
@@ -33,14 +45,33 @@ from dpcore.schema.column import OTHER_LABEL
 from dpcore.schema.column_texts import ColumnTexts
 from dpcore.schema.partial_schema import partial_schema_from_json
 from tests.replay import Recorder, Replayer
-from tests.small_problems import QUERIES, approx, categorical, either, parametrize, private, refused, seeded, unpaid
+from tests.small_problems import (
+    QUERIES,
+    approx,
+    categorical,
+    either,
+    parametrize,
+    private,
+    refused,
+    seeded,
+    unpaid,
+)
 
 CATEGORIES = private("categorical")
 WHOLE = private("integer")
 BINS = private("numeric", bins=8)
 QUANTILES = private("numeric", bins="private")
 TYPED = categorical("f", "m")
-FILE = {"columns": {"job": CATEGORIES, "sex": TYPED, "age": WHOLE, "pay": QUANTILES, "temp": BINS, "odd": QUANTILES}}
+FILE = {
+    "columns": {
+        "job": CATEGORIES,
+        "sex": TYPED,
+        "age": WHOLE,
+        "pay": QUANTILES,
+        "temp": BINS,
+        "odd": QUANTILES,
+    }
+}
 N = 4000
 
 
@@ -64,10 +95,14 @@ def table(n=N, seed=0):
 def measured(frame, spec=FILE, *, epsilon=4.0, delta=1e-6, exact=False, wrap=lambda c: c, seed=1):
     schema = partial_schema_from_json(spec)
     division = divide_budget(
-        Budget(epsilon, delta), 0.5, has_categories=any(c.is_categorical for c in schema.unknown_columns)
+        Budget(epsilon, delta),
+        0.5,
+        has_categories=any(c.is_categorical for c in schema.unknown_columns),
     )
     plan = plan_schema(schema.unknown_columns, len(frame), 1, division, exact=exact)
-    curator = wrap(ColumnCurator(schema.unknown_column_texts(frame), len(frame), plan.plan, seeded(seed)))
+    curator = wrap(
+        ColumnCurator(schema.unknown_column_texts(frame), len(frame), plan.plan, seeded(seed))
+    )
     return measure_schema(schema, plan, curator), curator, plan
 
 
@@ -82,15 +117,20 @@ def test_every_cell_falls_in_the_schema_that_was_found(exact):
     assert found.tag is Provenance.RELEASED
     job, _, age, pay, temp, _ = domain.columns
     assert job.values == ("clerk", "nurse", "smith", OTHER_LABEL)
-    # Noise hides no more than four years at an end, and no rank is off by .08, but for one in 10^9 runs: 7 deviations.
+    # Noise hides no more than four years at an end, and no rank is off by .08, but for one in 10^9
+    # runs: 7 deviations.
     assert age.bounds[0] <= 22
     assert age.bounds[1] >= 86
-    if not exact:  # that nothing is taken for an end but what holds numbers has a chance of its own: CHANCE
+    if (
+        not exact
+    ):  # that nothing is taken for an end but what holds numbers has a chance of its own: CHANCE
         assert age.bounds[0] >= 16
         assert age.bounds[1] <= 92
     truth = np.quantile(frame["pay"].astype(float), np.arange(1, 16) / 16)
     ranks = [float((frame["pay"].astype(float) < e).mean()) for e in pay.edges[1:-1]]
-    assert np.abs(np.array(ranks) - np.arange(1, len(ranks) + 1) / 16).max() < (0.08 if exact else 0.06), truth
+    assert np.abs(np.array(ranks) - np.arange(1, len(ranks) + 1) / 16).max() < (
+        0.08 if exact else 0.06
+    ), truth
     assert temp.nonmissing_size == 8
     assert (np.diff(temp.edges) > 0).all()
     assert domain_from_json(domain_to_json(domain)) == domain
@@ -102,7 +142,9 @@ def test_every_cell_falls_in_the_schema_that_was_found(exact):
 def test_a_fitted_trees_deviations_are_those_of_least_squares():
     tree = TreeCounts(np.arange(20.0))
     counts = sum(FANOUT**level for level in range(1, tree.levels + 1))
-    moved = np.array([tree.fit_leaves(noise, 0) for noise in np.eye(counts)])  # of every cell, by noise of 1 on a count
+    moved = np.array(
+        [tree.fit_leaves(noise, 0) for noise in np.eye(counts)]
+    )  # of every cell, by noise of 1 on a count
     first, last = (ends.ravel() for ends in np.mgrid[:21, :21])
     first, last = first[first < last], last[first < last]
     expected = [np.linalg.norm(moved[:, a:b].sum(axis=1)) for a, b in zip(first, last, strict=True)]
@@ -127,10 +169,17 @@ def test_kinds_are_guessed_from_what_was_released_only(delta, seed):
     frame = table().assign(born="2001-05-17", given=lambda f: f["sex"].map({"f": "3.5", "m": "4"}))
     names = list(frame)
     plan = plan_schema(
-        (), N, 1, divide_budget(Budget(6, delta), 1.0, has_categories=True), exact=False, unknown_kind_count=len(names)
+        (),
+        N,
+        1,
+        divide_budget(Budget(6, delta), 1.0, has_categories=True),
+        exact=False,
+        unknown_kind_count=len(names),
     )
     recorder = Recorder(
-        ColumnCurator([ColumnTexts.from_series(frame[name]) for name in names], N, plan.plan, seeded(seed))
+        ColumnCurator(
+            [ColumnTexts.from_series(frame[name]) for name in names], N, plan.plan, seeded(seed)
+        )
     )
     columns = guess_column_kinds(names, plan, recorder)
     kinds = {c.name: (c.kind, c.read) for c in columns}
@@ -141,7 +190,9 @@ def test_kinds_are_guessed_from_what_was_released_only(delta, seed):
     assert guess_column_kinds(names, plan, Replayer(recorder.tape)) == columns
     place = names.index("born")
     recorder.read(place, columns[place].read)
-    assert measure_column(columns[place], place, plan, recorder).column.read == "month of y-m-d", "all of one year"
+    assert measure_column(columns[place], place, plan, recorder).column.read == "month of y-m-d", (
+        "all of one year"
+    )
 
 
 def test_what_is_charged_is_what_was_planned():
@@ -160,7 +211,9 @@ def test_what_is_charged_is_what_was_planned():
 def test_schema_and_algorithm_together_keep_the_budget_and_use_it(name, delta, exact):
     algorithm, budget = ALGORITHMS[name](), Budget(1, delta)
     known = bool(delta)  # categories, which fail with a part of δ
-    schema = partial_schema_from_json({"columns": {"age": WHOLE, "pay": BINS} | ({"job": CATEGORIES} if known else {})})
+    schema = partial_schema_from_json(
+        {"columns": {"age": WHOLE, "pay": BINS} | ({"job": CATEGORIES} if known else {})}
+    )
     problem = QueryRelease(Marginals.all(schema.placeholder, 1), N)
     division = divide_budget(budget, 0.2, has_categories=known)
     try:
@@ -175,24 +228,36 @@ def test_schema_and_algorithm_together_keep_the_budget_and_use_it(name, delta, e
             return
     own = plan_schema(schema.unknown_columns, N, 1, division, exact=exact).plan
     check_joint_cost(division, own, plan, algorithm.adaptive)
-    events = [*((c.spend, c.times) for c in own.planned_events), *worst_case_events(plan, algorithm.adaptive)]
+    events = [
+        *((c.spend, c.times) for c in own.planned_events),
+        *worst_case_events(plan, algorithm.adaptive),
+    ]
     if delta:
         rho, lost = rho_and_failure_delta(events, budget)
         assert 0.99 * conversions.zcdp_rho(1, delta - lost) < rho + (division.algorithm_failure > 0)
         whole = conversions.zcdp_epsilon(rho, delta - lost)
         assert joint_cost(division, own, plan, algorithm.adaptive) == (rho, lost, whole)
         assert whole <= 1
-        assert sum(e.rho for e, _ in division.reserved_events) >= rho * (1 - 1e-12), "all is reserved before"
+        assert sum(e.rho for e, _ in division.reserved_events) >= rho * (1 - 1e-12), (
+            "all is reserved before"
+        )
     else:
         assert 0.99 < sum(t * e.pure for e, t in events) <= 1
     with unpaid("together need"):
-        check_joint_cost(divide_budget(Budget(0.9, delta), 0.2, has_categories=known), own, plan, algorithm.adaptive)
+        check_joint_cost(
+            divide_budget(Budget(0.9, delta), 0.2, has_categories=known),
+            own,
+            plan,
+            algorithm.adaptive,
+        )
 
 
 def test_a_person_with_several_rows_costs_as_many_times_the_noise():
     schema = partial_schema_from_json(FILE)
     division = divide_budget(Budget(2, 1e-6), 0.1, has_categories=True)
-    plans = [plan_schema(schema.unknown_columns, N, group, division, exact=False) for group in (1, 4)]
+    plans = [
+        plan_schema(schema.unknown_columns, N, group, division, exact=False) for group in (1, 4)
+    ]
     assert plans[0].plan.planned_events == plans[1].plan.planned_events
     assert plans[1].rank_error == approx(4 * plans[0].rank_error)
     assert plans[1].threshold > 3.9 * plans[0].threshold
@@ -214,7 +279,9 @@ def test_a_heavy_value_is_a_bin_of_its_own_and_dates_are_found_to_the_year():
     rng = seeded(0)
     hours = rng.choice([40, 50, -1], N, p=[0.5, 0.05, 0.45])
     hours = np.where(hours < 0, rng.integers(0, 90, N), hours)
-    frame = pd.DataFrame({"hours": hours, "born": [f"{y}-05-17" for y in rng.integers(1950, 2010, N)]}).astype(str)
+    frame = pd.DataFrame(
+        {"hours": hours, "born": [f"{y}-05-17" for y in rng.integers(1950, 2010, N)]}
+    ).astype(str)
     spec = {"hours": WHOLE | {"bins": "private"}, "born": WHOLE | {"read": "year of y-m-d"}}
     for seed in range(5):
         hours, born = (f.column for f in measured(frame, {"columns": spec}, seed=seed)[0].findings)
@@ -245,7 +312,9 @@ def test_nothing_found_says_so_and_what_it_would_need():
                 <= 0.05 * N
                 < planned(epsilon * 0.98).min_visible_rows(column)
             )
-            assert f"200 rows (5%) would be seen at epsilon = {epsilon:.3g}" in planned(0.3).missing_budget_text(column)
+            assert f"200 rows (5%) would be seen at epsilon = {epsilon:.3g}" in planned(
+                0.3
+            ).missing_budget_text(column)
 
 
 def test_without_delta_categories_are_refused_before_anything_is_touched():
@@ -273,9 +342,13 @@ def test_a_small_tables_zeros_are_not_taken_for_all_there_is(values, most):
     found = [
         one.column.bounds
         for seed in range(5)
-        for one in measured(frame, {"columns": dict.fromkeys(frame, WHOLE)}, epsilon=0.6, seed=seed)[0].findings
+        for one in measured(
+            frame, {"columns": dict.fromkeys(frame, WHOLE)}, epsilon=0.6, seed=seed
+        )[0].findings
     ]
-    assert np.mean([(values < low) | (values > high) for low, high in found]) < most  # all but 0 are 0.25 or more
+    assert (
+        np.mean([(values < low) | (values > high) for low, high in found]) < most
+    )  # all but 0 are 0.25 or more
     assert np.median([high - low for low, high in found]) <= 15
     assert all(low < high for low, high in found)
 
@@ -308,7 +381,9 @@ def test_zeros_are_in_the_grid_of_whole_numbers_that_end_there():
 @either("gaussian")
 def test_empty_powers_look_full_as_seldom_as_said(gaussian):
     full, rng = 100, seeded(0)
-    counts = (rng.normal if gaussian else rng.laplace)(0, 1 if gaussian else 0.7071, (2000, len(dyadic_edges())))
+    counts = (rng.normal if gaussian else rng.laplace)(
+        0, 1 if gaussian else 0.7071, (2000, len(dyadic_edges()))
+    )
     for height, width, chance in (
         (0, 0, FIRST_FULL_CHANCE),
         (50, dyadic_edges()[full + 1] - dyadic_edges()[full], 2 * NEIGHBOUR_FULL_CHANCE),
@@ -316,7 +391,9 @@ def test_empty_powers_look_full_as_seldom_as_said(gaussian):
         counts[:, full] += height
         found = (number_grid(NoisyCounts(c, 1.0), height, False, gaussian) for c in counts)
         wide = sum(edges is not None and np.ptp(edges) > width for edges in found)
-        assert wide <= 2000 * chance + 3 * math.sqrt(2000 * chance)  # three binomial deviations more
+        assert wide <= 2000 * chance + 3 * math.sqrt(
+            2000 * chance
+        )  # three binomial deviations more
 
 
 def leaves(cells):
@@ -328,7 +405,9 @@ def leaves(cells):
 
 
 @parametrize("at, rows, low", [("4.5", 6, 4), ("0.5", 7, 0), ("-9", 11, -16)])
-def test_an_end_moves_outward_with_as_many_rows_as_noise_would_hardly_make_and_no_fewer(at, rows, low):
+def test_an_end_moves_outward_with_as_many_rows_as_noise_would_hardly_make_and_no_fewer(
+    at, rows, low
+):
     """Near the others, within the grid, and beyond it."""
     for fewer in (0, 1):
         found = leaves(["5.5"] * 1000 + [at] * (rows - fewer))
@@ -336,7 +415,9 @@ def test_an_end_moves_outward_with_as_many_rows_as_noise_would_hardly_make_and_n
 
 
 @parametrize("value, rows, least", [(5, 3, None), (1.7e18, 20, 20), (-1.7e18, 20, 20)])
-def test_ends_are_where_rows_surely_are_and_numbers_too_large_for_any_cell_lie_beyond(value, rows, least):
+def test_ends_are_where_rows_surely_are_and_numbers_too_large_for_any_cell_lie_beyond(
+    value, rows, least
+):
     ends = leaves([str(value)] * rows + [""] * (20 - rows)).find_ends()
     assert ends is None if least is None else ends[2] >= least
 
@@ -385,7 +466,9 @@ PERCENTAGE, COUNTED = r"([\d.]+)%", r"([\d,]+) (?:of [\d,]+ )?rows"
 @parametrize("n", [2, 50, 5_000, 10**7])
 @parametrize("delta", [0.0, 1e-9])
 def test_no_expected_error_is_more_than_the_rows_there_are(n, epsilon, delta):
-    columns = [c for c in partial_schema_from_json(FILE).unknown_columns if delta or not c.is_categorical]
+    columns = [
+        c for c in partial_schema_from_json(FILE).unknown_columns if delta or not c.is_categorical
+    ]
     division = divide_budget(Budget(epsilon, delta), 0.2, has_categories=delta > 0)
     plan = plan_schema(columns, n, 3, division, exact=False)
     for column in columns:

@@ -7,7 +7,14 @@ from scipy.optimize import linprog
 
 from dpcore.accuracy.intervals.question_intervals import comparison_interval, question_interval
 from dpcore.queries.questions import parse_question
-from tests.accuracy.intervals.test_consistent_bounds import DOMAIN, PAIRS, TEXTS, N, told, values_on_cells
+from tests.accuracy.intervals.test_consistent_bounds import (
+    DOMAIN,
+    PAIRS,
+    TEXTS,
+    N,
+    told,
+    values_on_cells,
+)
 from tests.certificates.accuracy.test_coverage import COMPARED
 from tests.small_problems import matrix_of, parametrize, seeded
 
@@ -50,7 +57,11 @@ def test_two_of_them_compared_are_covered(kind):
     for _ in range(runs):
         D = rng.multinomial(N, P) / N
         found = comparison_interval(
-            told(PAIRS, D, 0.003, rng), parse_question(first, DOMAIN), parse_question(second, DOMAIN), N, kind
+            told(PAIRS, D, 0.003, rng),
+            parse_question(first, DOMAIN),
+            parse_question(second, DOMAIN),
+            N,
+            kind,
         )
         assert found.how.startswith("conservative: nothing was measured about a × b × c together")
         assert found.unbiased is None

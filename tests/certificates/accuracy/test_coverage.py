@@ -7,10 +7,24 @@ from scipy.stats import norm
 
 from dpcore.accuracy.intervals.confidence_levels import two_sided_quantile
 from dpcore.accuracy.intervals.pair_intervals import ratio_ends
-from dpcore.accuracy.intervals.question_intervals import comparison_interval, independent_row_count, question_interval
+from dpcore.accuracy.intervals.question_intervals import (
+    comparison_interval,
+    independent_row_count,
+    question_interval,
+)
 from dpcore.accuracy.intervals.unbiased_tables import pool_tables
 from dpcore.privacy.measurement import MeasuredAnswers
-from tests.accuracy.intervals.test_intervals import DOMAIN, QUESTIONS, SIGMAS, TABLES, N, P, noisy, of, question
+from tests.accuracy.intervals.test_intervals import (
+    DOMAIN,
+    QUESTIONS,
+    SIGMAS,
+    TABLES,
+    N,
+    P,
+    noisy,
+    of,
+    question,
+)
 from tests.small_problems import approx, histogram, once, parametrize, rows_of, seeded
 
 RUNS = 500
@@ -54,7 +68,12 @@ def test_shares_are_covered_as_often_as_is_said(worlds, text):
 
 @parametrize(
     "left, right",  # of the last pair, what sampling adds is not known together, and never less
-    [("a = 0", "b = 1"), ("a = 0 and b = 1", "a = 0 and b = 2"), ("b = 1", "b = 2"), ("a = 0", "c = 0")],
+    [
+        ("a = 0", "b = 1"),
+        ("a = 0 and b = 1", "a = 0 and b = 2"),
+        ("b = 1", "b = 2"),
+        ("a = 0", "c = 0"),
+    ],
 )
 def test_differences_ratios_and_odds_are_covered(worlds, left, right):
     a, b = share(left), share(right)
@@ -82,11 +101,15 @@ def test_a_ratio_holds_as_often_as_is_said_however_near_to_0_its_second_share_is
 
 def test_laplace_noise_is_covered_with_its_own_quantile():
     rng, inside, truth = seeded(3), [], TABLES.answers(P)
-    errors = np.concatenate([np.full(t.stop - t.start, s) for t, s in zip(TABLES.tables, SIGMAS, strict=True)])
+    errors = np.concatenate(
+        [np.full(t.stop - t.start, s) for t, s in zip(TABLES.tables, SIGMAS, strict=True)]
+    )
     for _ in range(400):
         noise = rng.laplace(size=TABLES.m) * errors / math.sqrt(2)
         found = question_interval(
-            of(MeasuredAnswers(TABLES, truth + noise, errors, has_laplace_noise=True)), question("b = 2 and c = 1"), N
+            of(MeasuredAnswers(TABLES, truth + noise, errors, has_laplace_noise=True)),
+            question("b = 2 and c = 1"),
+            N,
         )
         inside.append(found.low <= share("b = 2 and c = 1")(P) <= found.high)
         assert found.how.startswith("conservative")
@@ -96,11 +119,18 @@ def test_laplace_noise_is_covered_with_its_own_quantile():
 
 def test_rows_of_one_person_count_as_one_for_the_population():
     """Everybody has four rows that say the same: fewer rows than are counted are independent."""
-    rng, inside, naive, n = seeded(4), [], [], independent_row_count({"records": 2000, "rows_per_person": 4})
+    rng, inside, naive, n = (
+        seeded(4),
+        [],
+        [],
+        independent_row_count({"records": 2000, "rows_per_person": 4}),
+    )
     assert n == 500
     for _ in range(400):
         share = np.repeat(rng.random(500) < 0.3, 4).mean()
-        told = pool_tables(DOMAIN, [((0,), np.array([share, 1 - share]) + rng.normal(size=2) * 1e-3, 1e-3)])
+        told = pool_tables(
+            DOMAIN, [((0,), np.array([share, 1 - share]) + rng.normal(size=2) * 1e-3, 1e-3)]
+        )
         for found, records in ((inside, n), (naive, 2000)):
             one = question_interval(told, question("a = 0"), records)
             found.append(one.population_low <= 0.3 <= one.population_high)

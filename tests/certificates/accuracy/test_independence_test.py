@@ -6,7 +6,9 @@ from tests.accuracy.intervals.linked_tables import rejected
 from tests.small_problems import parametrize
 
 RELEASES = 100
-MOST = 14  # of 100: a test that rejects 5% is above it in 1 of 10,000 cells, one that rejects 20% in nine of ten
+# of 100: a test that rejects 5% is above it in 1 of 10,000 cells, one that rejects 20% in nine of
+# ten
+MOST = 14
 CELLS = list(product((2000, 20_000), (0.1, 1.0), (False, True), ("even", "falling", "half")))
 HARDEST = [(2000, 0.1, "falling"), (2000, 0.1, "even"), (2000, 1.0, "half"), (20_000, 0.1, "half")]
 
@@ -14,7 +16,9 @@ HARDEST = [(2000, 0.1, "falling"), (2000, 0.1, "even"), (2000, 1.0, "half"), (20
 @parametrize("shape", [(2, 2), (4, 7), (16, 16)])
 def test_it_finds_links_that_are_not_there_in_five_of_a_hundred(shape):
     counts = {
-        cell: rejected(shape, cell[0], cell[1], tree=cell[2], kind=cell[3], releases=RELEASES, seed=i)
+        cell: rejected(
+            shape, cell[0], cell[1], tree=cell[2], kind=cell[3], releases=RELEASES, seed=i
+        )
         for i, cell in enumerate(CELLS)
     }
     assert 0.03 <= sum(counts.values()) / (RELEASES * len(CELLS)) <= 0.07, counts

@@ -1,7 +1,8 @@
 """A search for the population, the sample's size and the noise where comparisons of two shares are covered least.
 
-Without noise all samples of a few rows are enumerated; larger samples, and noise, are drawn. The search keeps to no
-kind grid: cells go to 0 one by one, rare cells hold a few rows, and the worst instances are made worse step by step.
+Without noise all samples of a few rows are enumerated; larger samples, and noise, are drawn. The
+search keeps to no kind grid: cells go to 0 one by one, rare cells hold a few rows, and the worst
+instances are made worse step by step.
 """
 
 import math
@@ -64,7 +65,12 @@ def inside(low, high, truth):
 
 def enumerated(n):
     """All counts (4, r) of n rows in four cells."""
-    counts = [(i, j, k, n - i - j - k) for i in range(n + 1) for j in range(n + 1 - i) for k in range(n + 1 - i - j)]
+    counts = [
+        (i, j, k, n - i - j - k)
+        for i in range(n + 1)
+        for j in range(n + 1 - i)
+        for k in range(n + 1 - i - j)
+    ]
     return np.array(counts, dtype=float).T
 
 
@@ -76,7 +82,9 @@ def exactly(kind, counts, ends):
         truth = truth_of(kind, cells)
         if truth is None:
             return 1.0
-        chances = np.exp(ways + sum(xlogy(count, cell) for count, cell in zip(counts, cells, strict=True)))
+        chances = np.exp(
+            ways + sum(xlogy(count, cell) for count, cell in zip(counts, cells, strict=True))
+        )
         return float(chances @ inside(*ends, truth))
 
     return cover
@@ -93,7 +101,9 @@ def each_moved_alone(kind, counts):
     pair = exact_shares(counts)
     p, q = ((n * share + z**2 / 2) / (n + z**2) for share in (pair.first, pair.second))
     most = np.sqrt(p * (1 - p) * q * (1 - q))
-    half = z * np.sqrt((p * (1 - p) + q * (1 - q) - 2 * np.clip(pair.both - p * q, -most, most)) / n)
+    half = z * np.sqrt(
+        (p * (1 - p) + q * (1 - q) - 2 * np.clip(pair.both - p * q, -most, most)) / n
+    )
     return pair.first - pair.second - half, pair.first - pair.second + half
 
 
@@ -120,7 +130,9 @@ def noisy(counts, n, errors, rng):
     forms = np.array([[1, 0, 0], [0, 1, 0], [0.5, 0.5, 1]])
     covariance = forms @ np.diag((errors / n) ** 2) @ forms.T
     joint = share[0] + first / 2 + second / 2 + both
-    return PairedShares(share[0] + share[1] + first, share[0] + share[2] + second, joint, covariance)
+    return PairedShares(
+        share[0] + share[1] + first, share[0] + share[2] + second, joint, covariance
+    )
 
 
 def drawn(kind, n, errors, rng, repeats):
@@ -131,12 +143,19 @@ def drawn(kind, n, errors, rng, repeats):
         if truth is None:
             return 1.0
         counts = rng.multinomial(n, cells, size=repeats).T.astype(float)
-        return float(inside(*population_ends(noisy(counts, n, errors, rng), kind, n, Z), truth).mean())
+        return float(
+            inside(*population_ends(noisy(counts, n, errors, rng), kind, n, Z), truth).mean()
+        )
 
     return cover
 
 
-NOISES = {"negligible": 1e-6, "of a large epsilon": 1.5, "of epsilon 1": 8.0, "of a small epsilon": 80.0}
+NOISES = {
+    "negligible": 1e-6,
+    "of a large epsilon": 1.5,
+    "of epsilon 1": 8.0,
+    "of a small epsilon": 80.0,
+}
 
 
 @parametrize("kind", KINDS)
@@ -146,7 +165,9 @@ def test_large_samples_and_noise(noise, kind):
     rng, worst = seeded(3), []
     for n in SIZES:
         for _ in range(1 if noise in NOISES else 3):
-            errors = np.full(3, NOISES[noise]) if noise in NOISES else 10 ** rng.uniform(-1, 2.5, size=3)
+            errors = (
+                np.full(3, NOISES[noise]) if noise in NOISES else 10 ** rng.uniform(-1, 2.5, size=3)
+            )
             covered, cells = search(drawn(kind, n, errors, rng, 1000), n, rng, starts=150, steps=5)
             worst.append((covered, n, errors, cells))
     worst.sort(key=lambda one: one[0])

@@ -17,7 +17,10 @@ SHAPES = {
     "heavy tail": (QUANTILES, lambda rng, n: np.exp(rng.normal(8, 2, n)).round(2)),
     "many zeros": (WHOLE, lambda rng, n: np.where(rng.random(n) < 0.75, 0, rng.geometric(0.15, n))),
     "two values": (WHOLE, lambda rng, n: np.where(rng.random(n) < 0.9, 0, 1)),
-    "far outliers": (BINS, lambda rng, n: np.where(rng.random(n) < 0.08, 1e5 * (1 + 9 * rng.random(n)), 50.0).round(1)),
+    "far outliers": (
+        BINS,
+        lambda rng, n: np.where(rng.random(n) < 0.08, 1e5 * (1 + 9 * rng.random(n)), 50.0).round(1),
+    ),
     "ages": (WHOLE, lambda rng, n: rng.integers(18, 91, n)),
     "too large": (QUANTILES, lambda rng, n: np.where(rng.random(n) < 0.5, 1.7e18, 3e14)),
 }
@@ -31,9 +34,9 @@ def test_no_more_rows_lie_beyond_than_said_95_times_in_100(shape, n, epsilon, de
     for seed in range(TABLES):
         values = law(seeded(seed), n)
         frame = pd.DataFrame({f"c{i}": values for i in range(COLUMNS)}).astype(str)
-        for found in measured(frame, {"columns": dict.fromkeys(frame, spec)}, epsilon=epsilon, delta=delta, seed=seed)[
-            0
-        ].findings:
+        for found in measured(
+            frame, {"columns": dict.fromkeys(frame, spec)}, epsilon=epsilon, delta=delta, seed=seed
+        )[0].findings:
             said = re.search(r"at most about ([\d,]+) rows lie beyond", found.description)
             ends = found.column.edges or found.column.bounds
             beyond = ((values < ends[0]) | (values > ends[-1])).sum()
@@ -44,15 +47,28 @@ def test_no_more_rows_lie_beyond_than_said_95_times_in_100(shape, n, epsilon, de
 def test_kinds_are_found_in_a_small_table():
     rng, n = seeded(0), 1306
     kinds = {
-        "numeric": rng.normal(0, 3, n).round(2), "integer": [f"2{y:03d}-05-17" for y in rng.integers(0, 30, n)],
+        "numeric": rng.normal(0, 3, n).round(2),
+        "integer": [f"2{y:03d}-05-17" for y in rng.integers(0, 30, n)],
         "categorical": rng.choice(list("abc"), n),
     }
-    frame = pd.DataFrame({f"{kind} {i}": cells for i in range(5) for kind, cells in kinds.items()}).astype(str)
+    frame = pd.DataFrame(
+        {f"{kind} {i}": cells for i in range(5) for kind, cells in kinds.items()}
+    ).astype(str)
     right = []
     for seed in range(40):
         plan = plan_schema(
-            (), n, 1, divide_budget(BUDGET, 0.25, has_categories=True), exact=False, unknown_kind_count=15
+            (),
+            n,
+            1,
+            divide_budget(BUDGET, 0.25, has_categories=True),
+            exact=False,
+            unknown_kind_count=15,
         )
-        curator = ColumnCurator([ColumnTexts.from_series(frame[c]) for c in frame], n, plan.plan, seeded(seed))
-        right += [column.kind == column.name.split()[0] for column in guess_column_kinds(list(frame), plan, curator)]
+        curator = ColumnCurator(
+            [ColumnTexts.from_series(frame[c]) for c in frame], n, plan.plan, seeded(seed)
+        )
+        right += [
+            column.kind == column.name.split()[0]
+            for column in guess_column_kinds(list(frame), plan, curator)
+        ]
     assert np.mean(right) >= 0.95

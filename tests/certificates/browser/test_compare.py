@@ -20,17 +20,29 @@ def dots(page):
 def test_the_frontier_shows_every_run_and_a_click_shows_and_restores_one(page, server):
     sized(page, 1440, 2200)
     algorithms = "compared=Gaussian+%2B+maximum+entropy&compared=DPFW"
-    page.goto(f"{server}/compare?sample=berkeley&{algorithms}&epsilons=0.1&epsilons=1&sweep-seeds=1")
-    expect(page.get_by_role("tab", name="Report")).to_be_visible(timeout=90_000)  # a sample runs at once
+    page.goto(
+        f"{server}/compare?sample=berkeley&{algorithms}&epsilons=0.1&epsilons=1&sweep-seeds=1"
+    )
+    expect(page.get_by_role("tab", name="Report")).to_be_visible(
+        timeout=90_000
+    )  # a sample runs at once
     idle(page, timeout=90_000)
     sees(page, re.compile("At ε = .* is best"))
-    page.wait_for_function("document.querySelectorAll('.js-plotly-plot .scatterlayer .points path').length >= 5")
+    page.wait_for_function(
+        "document.querySelectorAll('.js-plotly-plot .scatterlayer .points path').length >= 5"
+    )
     assert len(dots(page)) == 5
     page.mouse.click(*dots(page)[0])
     link = page.get_by_role("link", name="Open exactly this run on Explore")
     link.wait_for()
-    heading = page.get_by_role("heading", name=re.compile("at ε = .*, repeat number 0")).inner_text()
-    shown = float(re.search(r"max_error ([\d.e-]+)", page.get_by_text(re.compile("max_error")).inner_text())[1])
+    heading = page.get_by_role(
+        "heading", name=re.compile("at ε = .*, repeat number 0")
+    ).inner_text()
+    shown = float(
+        re.search(r"max_error ([\d.e-]+)", page.get_by_text(re.compile("max_error")).inner_text())[
+            1
+        ]
+    )
     assert f"epsilon={heading.split('ε = ')[1].split(',')[0]}" in link.get_attribute("href")
     link.click()
     verdict = page.get_by_text(re.compile(r"Largest error.*\s.*people")).inner_text()

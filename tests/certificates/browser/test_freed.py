@@ -10,19 +10,25 @@ import pytest
 from tests.browser_actions import click, idle
 from tests.running_app import eventually, processor, serving
 
-pytestmark = pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="this system shows no shared memory as files")
+pytestmark = pytest.mark.skipif(
+    not Path("/dev/shm").is_dir(), reason="this system shows no shared memory as files"
+)
 
 
 def family(pid):
     """A process and all below it."""
-    below = " ".join(path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")).split()
+    below = " ".join(
+        path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")
+    ).split()
     return [pid, *(one for child in below for one in family(int(child)))]
 
 
 def blocks(pid):
     """The blocks of shared memory that these processes have mapped."""
     maps = "".join(Path(f"/proc/{one}/maps").read_text() for one in family(pid))
-    return set(re.findall(r"/dev/shm/psm\S+", maps)) & {f"/dev/shm/{name}" for name in os.listdir("/dev/shm")}
+    return set(re.findall(r"/dev/shm/psm\S+", maps)) & {
+        f"/dev/shm/{name}" for name in os.listdir("/dev/shm")
+    }
 
 
 def busy(pid):
@@ -39,7 +45,9 @@ def busy(pid):
 def test_what_is_ended_in_mid_run_leaves_no_worker_busy_and_no_memory_held(chromium, tmp_path):
     with serving(tmp_path / "log", "--server.disconnectedSessionTTL", "12") as server:
         page, pid = chromium.new_page(), server.process.pid
-        page.goto(f"{server.address}/compare?sample=census")  # a sample, whose runs start by themselves
+        page.goto(
+            f"{server.address}/compare?sample=census"
+        )  # a sample, whose runs start by themselves
         for ends in ("Cancel", "the tab"):
             if ends == "the tab":
                 click(page, "button", "Run the comparison")

@@ -13,9 +13,20 @@ from pages._ui.learning.quantile import PARTS
 from tests.browser_actions import idle, sees, sized, still
 from tests.small_problems import parametrize
 
-PAGES = ["/", "/data", "/explore", "/compare", "/release", "/guarantee", "/audit", "/evolution", "/learning"]
+PAGES = [
+    "/",
+    "/data",
+    "/explore",
+    "/compare",
+    "/release",
+    "/guarantee",
+    "/audit",
+    "/evolution",
+    "/learning",
+]
 PAGES += ["/lessons", "/glossary"]
-# Streamlit's own widgets, out of a page's reach: the data grid's canvas and the upload button's hidden input.
+# Streamlit's own widgets, out of a page's reach: the data grid's canvas and the upload button's
+# hidden input.
 FRAMEWORK = {"nested-interactive", "scrollable-region-focusable"}
 
 
@@ -43,7 +54,9 @@ def serious(page, *aside):
     """What axe finds wrong outside the header and `aside`; what is still fading in is looked at again."""
     for _ in range(5):
         found = Axe().run(page, context={"exclude": [["header"], *aside]}).response["violations"]
-        found = [v for v in found if v["impact"] in ("serious", "critical") and v["id"] not in FRAMEWORK]
+        found = [
+            v for v in found if v["impact"] in ("serious", "critical") and v["id"] not in FRAMEWORK
+        ]
         if not found:
             break
         page.wait_for_timeout(1000)
@@ -59,16 +72,22 @@ def keep(page, path, width):
 
 
 @parametrize("width", [1440, 390])
-@parametrize("path", [*PAGES, "/guarantee?releases=10", *(f"/learning?part={part}" for part in list(PARTS)[1::2])])
+@parametrize(
+    "path",
+    [*PAGES, "/guarantee?releases=10", *(f"/learning?part={part}" for part in list(PARTS)[1::2])],
+)
 def test_nothing_is_cut_off(page, server, path, width):
     sized(page, width, 844)
     settle(page, server, path)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     drawn = page.locator(
-        ".drag:not(.js-plotly-plot *), .js-plotly-plot, img[alt*=guess], canvas.marks, table, .words, "
+        ".drag:not(.js-plotly-plot *), .js-plotly-plot, img[alt*=guess], canvas.marks, table, "
+        ".words, "
         "[data-testid=stDataFrame]"
     ).all()
-    areas = [area for box in drawn if (area := box.bounding_box())]  # what lies in a closed tab has none
+    areas = [
+        area for box in drawn if (area := box.bounding_box())
+    ]  # what lies in a closed tab has none
     assert areas or not drawn
     for area in areas:
         assert area["x"] >= 0
@@ -79,7 +98,8 @@ def test_nothing_is_cut_off(page, server, path, width):
     keep(page, path, width)
 
 
-# The sizes of all text of two letters or digits, on the page and in charts, and a few words of each.
+# The sizes of all text of two letters or digits, on the page and in charts, and a few words of
+# each.
 SIZES = """() => {
   const found = {page: {}, chart: {}};
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);

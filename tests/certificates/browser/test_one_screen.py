@@ -35,7 +35,9 @@ def settled(page):
 def inside(box, size):
     """Whether a box lies inside the viewport."""
     return (
-        box["x"] >= 0 and box["y"] >= 0 and box["x"] + box["width"] <= size["width"] + 1
+        box["x"] >= 0
+        and box["y"] >= 0
+        and box["x"] + box["width"] <= size["width"] + 1
         and box["y"] + box["height"] <= size["height"] + 1
     )
 
@@ -62,7 +64,10 @@ def to_the_end(page):
 def test_verdict_four_charts_and_three_sliders_are_in_sight_at_once(page, server, query):
     page.set_viewport_size(WIDE)
     opened(page, server, query)
-    parts = [page.locator(".st-key-verdict"), *(page.locator(f".st-key-cell-{cell}") for cell in CELLS)]
+    parts = [
+        page.locator(".st-key-verdict"),
+        *(page.locator(f".st-key-cell-{cell}") for cell in CELLS),
+    ]
     boxes = [part.bounding_box() for part in parts]
     assert all(inside(box, WIDE) for box in [*boxes, *sliders(page)]), boxes
     for cell in CELLS:
@@ -72,11 +77,15 @@ def test_verdict_four_charts_and_three_sliders_are_in_sight_at_once(page, server
     for number, box in enumerate(boxes):
         for other in boxes[number + 1 :]:
             apart = (
-                box["x"] + box["width"] <= other["x"] or other["x"] + other["width"] <= box["x"]
-                or box["y"] + box["height"] <= other["y"] + 1 or other["y"] + other["height"] <= box["y"] + 1
+                box["x"] + box["width"] <= other["x"]
+                or other["x"] + other["width"] <= box["x"]
+                or box["y"] + box["height"] <= other["y"] + 1
+                or other["y"] + other["height"] <= box["y"] + 1
             )
             assert apart, (box, other)
-    chosen = page.locator("[data-testid=stSelectbox] input, [data-testid=stSidebar] [data-testid=stPageLink] span")
+    chosen = page.locator(
+        "[data-testid=stSelectbox] input, [data-testid=stSidebar] [data-testid=stPageLink] span"
+    )
     assert chosen.count() >= (3 if query else 5), "in Presenter those of the sidebar are folded"
     assert chosen.evaluate_all(CUT) == []
     to_the_end(page)
@@ -85,9 +94,13 @@ def test_verdict_four_charts_and_three_sliders_are_in_sight_at_once(page, server
 
 
 @parametrize(
-    "size, query, charts", [((1280, 720), "?present=true", 2), ((720, 450), "", 0)], ids=["presenter", "zoomed"]
+    "size, query, charts",
+    [((1280, 720), "?present=true", 2), ((720, 450), "", 0)],
+    ids=["presenter", "zoomed"],
 )
-def test_where_the_screen_is_low_the_sliders_are_one_line_and_no_chart_meets_another(page, server, size, query, charts):
+def test_where_the_screen_is_low_the_sliders_are_one_line_and_no_chart_meets_another(
+    page, server, size, query, charts
+):
     size = dict(zip(("width", "height"), size, strict=True))
     page.set_viewport_size(size)
     opened(page, server, query)
@@ -96,12 +109,18 @@ def test_where_the_screen_is_low_the_sliders_are_one_line_and_no_chart_meets_ano
     assert all(inside(box, size) and box["y"] >= bar["y"] - 1 for box in boxes)
     assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"] <= boxes[2]["x"] - boxes[1]["width"]
     cells = [page.locator(f".st-key-cell-{cell}").bounding_box() for cell in CELLS]
-    whole = [cell for cell in cells if inside(cell, size) and cell["y"] + cell["height"] <= bar["y"]]
+    whole = [
+        cell for cell in cells if inside(cell, size) and cell["y"] + cell["height"] <= bar["y"]
+    ]
     assert len(whole) >= charts
     heads = page.locator("[class*=st-key-head-]")
-    assert heads.evaluate_all("all => all.filter(e => e.scrollWidth > e.clientWidth + 8).length") == 0
+    assert (
+        heads.evaluate_all("all => all.filter(e => e.scrollWidth > e.clientWidth + 8).length") == 0
+    )
     assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
-    assert page.get_by_role("button", name="Expand sidebar").is_visible(), "the other settings can be reached"
+    assert page.get_by_role("button", name="Expand sidebar").is_visible(), (
+        "the other settings can be reached"
+    )
     pressed(page)
 
 
@@ -111,7 +130,9 @@ def test_the_sliders_stay_while_the_sidebar_is_scrolled(page, server):
     page.locator("summary", has_text="More").click()
     page.evaluate("document.querySelector('[data-testid=stSidebarUserContent]').scrollTo(0, 1e6)")
     page.wait_for_timeout(300)
-    assert page.evaluate("document.querySelector('[data-testid=stSidebarUserContent]').scrollTop") > 50
+    assert (
+        page.evaluate("document.querySelector('[data-testid=stSidebarUserContent]').scrollTop") > 50
+    )
     assert all(inside(box, {"width": 1440, "height": 500}) for box in sliders(page))
 
 
@@ -188,7 +209,10 @@ def test_questions_are_marked_by_the_keyboard_and_a_column_and_a_pair_chosen_in_
     sees(cell, re.compile(r"\d+ marked questions"))
     page.keyboard.press("Escape")
     told = {"income": "too (many|few)", "sex × income": "“(Fem|M)ale, (low|high)”"}
-    for cell, name, option in (("marginal", "Column", "income"), ("pair", "Two columns", "sex × income")):
+    for cell, name, option in (
+        ("marginal", "Column", "income"),
+        ("pair", "Two columns", "sex × income"),
+    ):
         part = page.locator(f".st-key-cell-{cell}")
         click(part, "combobox", name)
         click(page, "option", option, exact=True)

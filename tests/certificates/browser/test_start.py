@@ -47,16 +47,23 @@ def as_the_server_has_it(drawn, drawing=0):
     return (
         drawn["synthetic"] == values[stop].tolist()
         and drawn["real"] == made.real.tolist()
-        and drawn["ranges"] == np.stack([f(made.synthetic[:, stop], 0) for f in (np.min, np.max)], 1).tolist()
+        and drawn["ranges"]
+        == np.stack([f(made.synthetic[:, stop], 0) for f in (np.min, np.max)], 1).tolist()
         and np.allclose(drawn["heights"], heights, atol=0.6)
         and drawn["numbers"] == [f"{value:.1%}" for value in values[stop]]
         and drawn["gaps"]
-        == [f"{round(gap):+,}".replace("-", "−").replace("+0", "0") for gap in made.n * (values[stop] - made.real)]
-        and drawn["words"] == chart_frames(made, hidden=False).words[drawing][stop].replace("**", "")
+        == [
+            f"{round(gap):+,}".replace("-", "−").replace("+0", "0")
+            for gap in made.n * (values[stop] - made.real)
+        ]
+        and drawn["words"]
+        == chart_frames(made, hidden=False).words[drawing][stop].replace("**", "")
     )
 
 
-def test_every_frame_of_a_drag_is_the_servers_and_nothing_is_sent_until_the_thumb_is_let_go(page, server):
+def test_every_frame_of_a_drag_is_the_servers_and_nothing_is_sent_until_the_thumb_is_let_go(
+    page, server
+):
     sent = []
     page.on("websocket", lambda line: line.on("framesent", lambda data: sent.append(data)))
     open_start(page, server)
@@ -69,7 +76,10 @@ def test_every_frame_of_a_drag_is_the_servers_and_nothing_is_sent_until_the_thum
     page.mouse.move(*place(page, opened["at"]))
     page.mouse.down()
     seen = []
-    for stop in [*range(opened["at"], len(EPSILON_OPTIONS)), *reversed(range(len(EPSILON_OPTIONS)))]:
+    for stop in [
+        *range(opened["at"], len(EPSILON_OPTIONS)),
+        *reversed(range(len(EPSILON_OPTIONS))),
+    ]:
         page.mouse.move(*place(page, stop))
         drawn = page.evaluate(DRAWN)
         assert as_the_server_has_it(drawn), drawn
@@ -81,14 +91,18 @@ def test_every_frame_of_a_drag_is_the_servers_and_nothing_is_sent_until_the_thum
     page.mouse.up()
     page.wait_for_url(re.compile(r"epsilon=0\.5\b"))
     link = page.get_by_role("link", name="What does this ε mean?")
-    expect(link).to_have_attribute("href", re.compile(r"epsilon=0\.5$"))  # what the server was told comes back
+    expect(link).to_have_attribute(
+        "href", re.compile(r"epsilon=0\.5$")
+    )  # what the server was told comes back
     assert sent
     expect(page.locator(".drag-at")).to_have_text("ε = 0.5")
     page.reload()
     expect(page.locator(".drag-at")).to_have_text("ε = 0.5")
 
 
-def test_without_a_mouse_it_moves_and_says_where_it_is_and_fresh_noise_needs_no_server(page, server):
+def test_without_a_mouse_it_moves_and_says_where_it_is_and_fresh_noise_needs_no_server(
+    page, server
+):
     open_start(page, server, "?epsilon=0.1")
     page.wait_for_timeout(500)
     sent = []
@@ -98,15 +112,24 @@ def test_without_a_mouse_it_moves_and_says_where_it_is_and_fresh_noise_needs_no_
         assert as_the_server_has_it(page.evaluate(DRAWN), drawing)
     assert sent == []
     expect(epsilon_slider(page)).to_have_attribute(
-        "aria-valuetext", re.compile(r"^At ε = 0\.1: [^ε]* guesses right at most 50\.4 times in 100 ")
+        "aria-valuetext",
+        re.compile(r"^At ε = 0\.1: [^ε]* guesses right at most 50\.4 times in 100 "),
     )
-    for key, epsilon in {"ArrowRight": 0.15, "ArrowLeft": 0.1, "ArrowUp": 0.15, "End": 10, "Home": 0.01}.items():
+    for key, epsilon in {
+        "ArrowRight": 0.15,
+        "ArrowLeft": 0.1,
+        "ArrowUp": 0.15,
+        "End": 10,
+        "Home": 0.01,
+    }.items():
         epsilon_slider(page).press(key)
         expect(epsilon_slider(page)).to_have_attribute(
             "aria-valuetext", re.compile(rf"^At ε = {format_setting(epsilon)}: [^ε]*$")
         )
         assert as_the_server_has_it(page.evaluate(DRAWN))
-    expect(page.get_by_role("img", name=re.compile(r"^Who was admitted .* At ε = 0\.01: "))).to_be_visible()
+    expect(
+        page.get_by_role("img", name=re.compile(r"^Who was admitted .* At ε = 0\.01: "))
+    ).to_be_visible()
     page.wait_for_url(re.compile(r"epsilon=0\.01"))
     expect(epsilon_slider(page)).to_be_focused()
 
@@ -125,10 +148,21 @@ def test_the_hint_moves_only_where_motion_is_welcome_and_ends_at_the_first_touch
 def test_names_and_words_are_text_whatever_they_hold(page, server):
     open_start(page, server)
     made = {
-        "title": HOSTILE[0], "name": HOSTILE[1], "stops": HOSTILE[:2], "ends": HOSTILE[2:4], "at": 0,
-        "labels": HOSTILE[:2], "real": [0.1, 0.2], "synthetic": [[[0.1, 0.2]] * 2], "low": [[0.1, 0.1]] * 2,
-        "high": [[0.3, 0.3]] * 2, "words": [HOSTILE[:2]], "top": 1,
-        "ticks": [0, 1], "digits": 1, "again": HOSTILE[0],
+        "title": HOSTILE[0],
+        "name": HOSTILE[1],
+        "stops": HOSTILE[:2],
+        "ends": HOSTILE[2:4],
+        "at": 0,
+        "labels": HOSTILE[:2],
+        "real": [0.1, 0.2],
+        "synthetic": [[[0.1, 0.2]] * 2],
+        "low": [[0.1, 0.1]] * 2,
+        "high": [[0.3, 0.3]] * 2,
+        "words": [HOSTILE[:2]],
+        "top": 1,
+        "ticks": [0, 1],
+        "digits": 1,
+        "again": HOSTILE[0],
         "legend": {"real": HOSTILE[0], "synthetic": HOSTILE[1], "range": HOSTILE[0]},
     }
     html, code = ((CODE / f"dragged_bars.{kind}").read_text() for kind in ("html", "js"))

@@ -28,7 +28,10 @@ def messy(path, rows=ROWS):
         return rng.choice(values, rows).tolist()
 
     def holed(cells):
-        return [cell if rng.random() > 0.1 else MISSING[i % len(MISSING)] for i, cell in enumerate(cells)]
+        return [
+            cell if rng.random() > 0.1 else MISSING[i % len(MISSING)]
+            for i, cell in enumerate(cells)
+        ]
 
     days = [(1 + i % 28, 1 + i * 7 % 12, 2015 + i * 3 % 9) for i in range(rows)]
     age = rng.integers(18, 90, rows)
@@ -47,7 +50,9 @@ def messy(path, rows=ROWS):
         "salary": [f"${v:,}" for v in rng.integers(15, 140, rows) * 1000],
         "consent": one("yes", "Yes", " yes ", "no", "NO"),
         "sex": one("F", "M", "f", "m "),
-        "remark": [f"Came on day {i} and said that everything was as it had been" for i in range(rows)],
+        "remark": [
+            f"Came on day {i} and said that everything was as it had been" for i in range(rows)
+        ],
         "nickname": [f"nick{i % 700}" for i in range(rows)],
         "country": ["Utopia"] * rows,
         "version": [3] * rows,
@@ -113,7 +118,10 @@ def test_a_messy_table_goes_from_upload_to_explore_in_six_clicks_and_a_minute_an
     first = time.perf_counter() - start
     idle(page, timeout=600_000)
     whole = time.perf_counter() - start
-    print(f"\nuploaded {uploaded:.1f} s, ready {ready:.1f} s, first dots {first:.1f} s, frontier {whole:.1f} s")
+    print(
+        f"\nuploaded {uploaded:.1f} s, ready {ready:.1f} s, first dots {first:.1f} s, frontier "
+        f"{whole:.1f} s"
+    )
     assert page.locator("img[src*=evil], img[src=x], a[href*=evil], .katex").count() == 0
 
 

@@ -37,7 +37,9 @@ def test_every_algorithm_can_be_audited(name):
 
 @parametrize("budget", [Budget(2, 0), Budget(2, 0.01)])
 def test_half_the_sensitivity_is_caught_and_the_right_one_is_not(budget):
-    sound, broken = (play_distinguishing_game(quick("dpfw"), budget, runs=1200, bug=bug) for bug in PLANTED_BUGS)
+    sound, broken = (
+        play_distinguishing_game(quick("dpfw"), budget, runs=1200, bug=bug) for bug in PLANTED_BUGS
+    )
     assert sound.kept
     assert sound.epsilon_low > 0.5, "the game is not blind"
     assert not broken.kept
@@ -47,7 +49,8 @@ def test_half_the_sensitivity_is_caught_and_the_right_one_is_not(budget):
 def test_half_the_noise_is_caught_at_small_delta():
     """Where (ε, δ) alone shows nothing in so few runs, the accounting's own cost does."""
     sound, broken = (
-        play_distinguishing_game(quick("dpam"), Budget(6, 1e-6), runs=400, bug=bug) for bug in PLANTED_BUGS
+        play_distinguishing_game(quick("dpam"), Budget(6, 1e-6), runs=400, bug=bug)
+        for bug in PLANTED_BUGS
     )
     assert sound.kept
     assert broken.epsilon_low < broken.promised < broken.accounted_low
@@ -70,7 +73,9 @@ def test_costs_are_those_of_mechanisms_that_reach_them():
     mu = 0.7
     p, q = ndtr(mu - thresholds), ndtr(-thresholds)
     assert _least_additive_cost(p, q, CompositionRule.GDP) == approx(np.full(9, mu**2))
-    assert (_least_additive_cost(p, q, CompositionRule.ZCDP) <= mu**2 / 2).all(), "a test sees no more than there is"
+    assert (_least_additive_cost(p, q, CompositionRule.ZCDP) <= mu**2 / 2).all(), (
+        "a test sees no more than there is"
+    )
     assert _least_additive_cost(p, q, CompositionRule.ZCDP).max() > 0.5 * mu**2 / 2
     e = math.exp(1.5)
     answered = np.array([e / (1 + e)]), np.array([1 / (1 + e)])
@@ -82,7 +87,9 @@ def test_costs_are_those_of_mechanisms_that_reach_them():
 def test_a_test_learns_what_sets_two_samples_apart():
     rng = seeded(0)
     blurred = [rng.normal(0, 1, (500, 3)) + shift for shift in ([0, 0, 0], [0, 2, 0])]
-    counted = [rng.choice([0.25, 0.5, 0.75], (500, 1), p=p) for p in ([0.8, 0.1, 0.1], [0.1, 0.8, 0.1])]
+    counted = [
+        rng.choice([0.25, 0.5, 0.75], (500, 1), p=p) for p in ([0.8, 0.1, 0.1], [0.1, 0.8, 0.1])
+    ]
     for samples in (blurred, counted):
         scores = [_RunScorer(*samples)(x) for x in samples]
         assert np.mean(scores[1]) - np.mean(scores[0]) > np.std(scores[0])
@@ -95,10 +102,18 @@ def test_games_that_cannot_be_played_are_refused(given):
 
 
 def test_the_command_tells_by_its_exit_code_and_judges_transcripts_where_it_is_asked_to():
-    game = ["audit", "--algorithm=gaussian_maxent", "--epsilon=6", "--runs=20", "--transcripts=1000"]
+    game = [
+        "audit",
+        "--algorithm=gaussian_maxent",
+        "--epsilon=6",
+        "--runs=20",
+        "--transcripts=1000",
+    ]
     assert "mu " in (told := cli(game))
     assert "99% confidence, 1000 transcripts" in told
-    told = json.loads(cli(game, "--bug=half-sensitivity", "--json", code=1))  # twenty runs show nothing
+    told = json.loads(
+        cli(game, "--bug=half-sensitivity", "--json", code=1)
+    )  # twenty runs show nothing
     assert told["bug"] == "half-sensitivity"
     assert told["kept"]
     assert not told["transcripts"]["kept"]

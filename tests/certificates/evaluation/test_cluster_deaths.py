@@ -20,12 +20,17 @@ pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.flaky(reruns=1)]
 
 def told(points):
     """Everything of the points but the clock, whatever order they came in."""
-    plain = [{k: v for k, v in p.to_json().items() if k not in ("seconds", "memory")} for p in points]
+    plain = [
+        {k: v for k, v in p.to_json().items() if k not in ("seconds", "memory")} for p in points
+    ]
     return sorted(plain, key=lambda p: json.dumps(p, sort_keys=True))
 
 
 def planned(problem, rounds, seeds):
-    algorithms = {"dpfw": ALGORITHMS["dpfw"](rounds=rounds), "gaussian_maxent": ALGORITHMS["gaussian_maxent"]()}
+    algorithms = {
+        "dpfw": ALGORITHMS["dpfw"](rounds=rounds),
+        "gaussian_maxent": ALGORITHMS["gaussian_maxent"](),
+    }
     return plan_cases(algorithms, problem, [Budget(e, 1e-6) for e in (0.5, 2.0)], range(seeds))
 
 

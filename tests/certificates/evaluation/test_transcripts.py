@@ -52,12 +52,19 @@ def test_the_worst_tables_use_all_of_a_gaussian_promise_and_some_show_half_of_a_
     script = script_of(name)
     noise = script.plan.spend_types == {Gaussian}
     assert noise or name not in ("gaussian_maxent", "dpam", "residual", "private_evolution_table")
-    found = [_AllCallsTest(script)] if noise else [_SelectionTest(script_of(name, n=n), 60_000) for n in (8, 80)]
+    found = (
+        [_AllCallsTest(script)]
+        if noise
+        else [_SelectionTest(script_of(name, n=n), 60_000) for n in (8, 80)]
+    )
     assert all(one.achievable <= one.promised * (1 + 1e-9) for one in found)
     if noise:
         assert found[0].achievable >= 0.97 * found[0].promised
     else:
-        assert max(one.provable_epsilon / one.promised for one in found) >= MIN_PROVEN_SHARES["selection"]
+        assert (
+            max(one.provable_epsilon / one.promised for one in found)
+            >= MIN_PROVEN_SHARES["selection"]
+        )
 
 
 def test_nine_tenths_of_a_large_mu_are_seen_in_few_transcripts():
@@ -72,7 +79,9 @@ def test_nine_tenths_of_a_large_mu_are_seen_in_few_transcripts():
     json.dumps(found.to_json(), allow_nan=False)
     inner = (found.false_alarms > 0.05) & (found.hits < 0.95)
     seen = ndtri(found.hits[inner]) - ndtri(found.false_alarms[inner])
-    assert np.abs(seen - found.promised).max() < 0.25, "the measured curve is the promised one, all along"
+    assert np.abs(seen - found.promised).max() < 0.25, (
+        "the measured curve is the promised one, all along"
+    )
 
 
 def test_half_of_a_selection_s_epsilon_is_seen():
@@ -88,7 +97,9 @@ def test_half_of_a_selection_s_epsilon_is_seen():
 def test_less_noise_than_stated_is_seen_and_more_shows_less(monkeypatch, factor, enough):
     """Planted in what the Curator draws: nothing of the score knows of it."""
     honest = mechanisms.gaussian
-    monkeypatch.setattr(mechanisms, "gaussian", lambda values, sigma, rng: honest(values, factor * sigma, rng))
+    monkeypatch.setattr(
+        mechanisms, "gaussian", lambda values, sigma, rng: honest(values, factor * sigma, rng)
+    )
     found = judged(quick("gaussian_maxent"), WIDE, transcripts=enough)
     assert found.kept == (factor > 1) == (found.low < found.promised)
     if factor > 1:
@@ -114,28 +125,43 @@ def test_the_bound_holds_with_the_stated_confidence():
 @parametrize("mu", [0.3, 1.0, 2.5])
 def test_no_test_guesses_right_more_often_than_the_bound_supposes(mu):
     q = np.linspace(1e-6, 1 - 1e-6, 20_001)
-    assert ((promised_hit_rates("noise", mu, q) + 1 - q) / 2).max() == approx(ndtr(mu / 2), abs=1e-6)
+    assert ((promised_hit_rates("noise", mu, q) + 1 - q) / 2).max() == approx(
+        ndtr(mu / 2), abs=1e-6
+    )
 
 
 @either("subspace")
 def test_a_gaussian_score_is_the_log_likelihood_ratio(subspace):
     """Its law on the two tables is N(∓μ²/2, μ²), which is what a ratio's must be."""
     script, rng = script_of("gaussian_maxent"), seeded(0)
-    asked = CuratorCall("measure", CellAnswers(script.problem.workload, subspace), script.plan.spend_of("measure"))
+    asked = CuratorCall(
+        "measure", CellAnswers(script.problem.workload, subspace), script.plan.spend_of("measure")
+    )
     tables = [_rows_from_counts(np.array(counts)) for counts in ([2, 2, 2, 2], [3, 2, 2, 1])]
     w, c, moved = gaussian_log_ratio(asked, *tables)
     for rows, sign in zip(tables, (-1, 1), strict=True):
-        curators = [curator_of_public_table(rows, script.problem, script.plan, rng) for _ in range(800)]
-        scores = np.array([curator.measure(asked.statistic, asked.spend).values for curator in curators]) @ w - c
+        curators = [
+            curator_of_public_table(rows, script.problem, script.plan, rng) for _ in range(800)
+        ]
+        scores = (
+            np.array([curator.measure(asked.statistic, asked.spend).values for curator in curators])
+            @ w
+            - c
+        )
         assert scores.mean() == approx(sign * moved / 2, abs=5 * math.sqrt(moved / 800))
         assert scores.var() == approx(moved, rel=0.25)
 
 
-@parametrize("spend, verb", [(BoundedRange(1.5), "select"), (Pure(1.5), "select"), (Pure(1.5), "above_threshold")])
+@parametrize(
+    "spend, verb",
+    [(BoundedRange(1.5), "select"), (Pure(1.5), "select"), (Pure(1.5), "above_threshold")],
+)
 def test_selections_have_the_stated_law(spend, verb):
     """Outcomes of the real Curator on a lopsided table."""
     script, rng = script_of("mwem", Budget(2, 0)), seeded(0)
-    plan = replace(script.plan, planned_events=(replace(script.plan.planned_events[0], spend=spend),))
+    plan = replace(
+        script.plan, planned_events=(replace(script.plan.planned_events[0], spend=spend),)
+    )
     workload, rows = script.problem.workload, _rows_from_counts(np.array([5, 1, 1, 1]))
     question = (
         SignedErrors(workload, np.full(4, 0.5))
@@ -144,7 +170,8 @@ def test_selections_have_the_stated_law(spend, verb):
     )
     law = selection_probabilities(CuratorCall(verb, question, spend), rows)
     drawn = [
-        getattr(curator_of_public_table(rows, script.problem, plan, rng), verb)(question, spend) for _ in range(3000)
+        getattr(curator_of_public_table(rows, script.problem, plan, rng), verb)(question, spend)
+        for _ in range(3000)
     ]
     seen = np.bincount([len(law) - 1 if d is None else d for d in drawn], minlength=len(law)) / 3000
     assert law.sum() == approx(1)

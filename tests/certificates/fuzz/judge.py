@@ -37,19 +37,27 @@ def fall(case):
 
 def _judge(case):
     out, err, begun, clock = io.StringIO(), io.StringIO(), time.process_time(), time.monotonic()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), warnings.catch_warnings():
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("error")
         try:
             with within(SECONDS):
                 code = main(case.arguments)
         except BaseException:
             return f"raised {traceback.format_exc()}"
-    if time.monotonic() - clock >= SECONDS:  # also where the program took the alarm for an error of the system
+    if (
+        time.monotonic() - clock >= SECONDS
+    ):  # also where the program took the alarm for an error of the system
         return f"took more than {SECONDS} s: {err.getvalue()[-500:]!r}"
     codes = CODES | ({1} if case.arguments[0] == "audit" else set())
     if code == 2 and (took := time.process_time() - begun) > REFUSAL:
         return f"refused after {took:.0f} s: {err.getvalue()[-500:]!r}"
-    return wrong(code, out.getvalue(), err.getvalue(), codes, peeks="--peek" in case.arguments or case.mixed)
+    return wrong(
+        code, out.getvalue(), err.getvalue(), codes, peeks="--peek" in case.arguments or case.mixed
+    )
 
 
 def wrong(code, out, err, codes, *, peeks=False):

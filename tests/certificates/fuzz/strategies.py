@@ -1,7 +1,7 @@
 """What a hostile or unlucky person brings: tables of five formats, schemas, matrices and arguments, as strategies.
 
-Hostile ledgers have generators of their own, beside this file. A `Case` is a folder of files and one command line.
-Everything is good to begin with, and then a little of it is not.
+Hostile ledgers have generators of their own, beside this file. A `Case` is a folder of files and
+one command line. Everything is good to begin with, and then a little of it is not.
 """
 
 import io
@@ -27,7 +27,10 @@ SCHEMA = {
 CORPUS = json.loads((Path(__file__).parent / "corpus.json").read_text())
 LONG = [one * 5000 for one in "z9(["]
 NUMBERS = st.sampled_from([*CORPUS["numbers"], *LONG])
-CELLS, JSONS = st.sampled_from([*CORPUS["cells"], *LONG[:2]]), st.sampled_from([*CORPUS["jsons"], HUGE, *LONG])
+CELLS, JSONS = (
+    st.sampled_from([*CORPUS["cells"], *LONG[:2]]),
+    st.sampled_from([*CORPUS["jsons"], HUGE, *LONG]),
+)
 PLACES = st.integers(0, 2**20)
 
 
@@ -37,7 +40,9 @@ class Case:
 
     arguments: list[str]
     files: dict[str, bytes] = field(default_factory=dict)
-    mixed: bool = False  # bytes of the table were changed, so that its columns may have grown together
+    mixed: bool = (
+        False  # bytes of the table were changed, so that its columns may have grown together
+    )
 
 
 def one(draw, options):
@@ -48,7 +53,9 @@ def one(draw, options):
 def damaged(draw, content):
     """With bytes changed, cut off, doubled, put in, or something else altogether; now and then whole."""
     how = one(draw, ["whole", "changed", "changed", "cut", "doubled", "put in", "other"])
-    place = draw(PLACES) % max(len(content), 1)  # the length of an Excel file depends on the second it is written in
+    place = draw(PLACES) % max(
+        len(content), 1
+    )  # the length of an Excel file depends on the second it is written in
     if how == "changed" and content:
         out = bytearray(content)
         for _ in range(draw(st.integers(1, 8))):
@@ -75,7 +82,11 @@ def packed(frame, ending):
         frame[texts] = frame[texts].map(lambda v: str(v).encode("utf-8", "replace").decode())
         frame.to_parquet(out)
     else:
-        out.write(frame.to_csv(index=False, sep="," if ending == "csv" else "\t").encode("utf-8", "replace"))
+        out.write(
+            frame.to_csv(index=False, sep="," if ending == "csv" else "\t").encode(
+                "utf-8", "replace"
+            )
+        )
     return out.getvalue()
 
 
@@ -103,12 +114,26 @@ def tables(draw, numbers, bad):
 def schemas(draw, bad):
     """The schema of such a table, with a key or two of another kind."""
     columns = {name: dict(spec) for name, spec in SCHEMA.items()}
-    keys = ["kind", "values", "low", "high", "bins", "edges", "size", "ordered", "missing", "out_of_range", "q"]
+    keys = [
+        "kind",
+        "values",
+        "low",
+        "high",
+        "bins",
+        "edges",
+        "size",
+        "ordered",
+        "missing",
+        "out_of_range",
+        "q",
+    ]
     for _ in range(one(draw, [0, 1, 2]) if bad else 0):
         columns[one(draw, "abc")][one(draw, keys)] = draw(JSONS)
     whole = {"columns": columns}
     others = [{"a": 4, "b": 2}, {"a": 0}, {"a": 10**7}, [], 1, "x", {"columns": []}, {"x": whole}]
-    content = json.dumps(one(draw, others) if bad and draw(st.integers(0, 4)) == 0 else whole).encode()
+    content = json.dumps(
+        one(draw, others) if bad and draw(st.integers(0, 4)) == 0 else whole
+    ).encode()
     return draw(damaged(content)) if bad and draw(st.integers(0, 3)) == 0 else content
 
 
@@ -129,20 +154,55 @@ def matrices(draw, bad):
 
 def algorithms(problem):
     """Names to draw from, seldom a slow one, never the one that says of itself that it takes minutes."""
-    names = [name for name in algorithms_for_problem(problem) if name not in ("alternating_sampler", "dp_sgd")]
+    names = [
+        name
+        for name in algorithms_for_problem(problem)
+        if name not in ("alternating_sampler", "dp_sgd")
+    ]
     return names * 5 + ["dp_sgd"] * ("dp_sgd" in algorithms_for_problem(problem))
 
 
-PARTS = ("nothing", "table", "schema", "asked", "budget", "budget", "options", "source", "place", "everything")
-ASKED, SPEND, MORE = "--schema --queries", "--epsilon --delta", "--set --columns --person --rows --most-rows --start"
+PARTS = (
+    "nothing",
+    "table",
+    "schema",
+    "asked",
+    "budget",
+    "budget",
+    "options",
+    "source",
+    "place",
+    "everything",
+)
+ASKED, SPEND, MORE = (
+    "--schema --queries",
+    "--epsilon --delta",
+    "--set --columns --person --rows --most-rows --start",
+)
 EVOLVE = "--set --seed --every --json --rows --preset"
 SWEPT = "--algorithms=gaussian_maxent,mwem --repeat=1 --set=mwem.rounds=2"
-COMMANDS = [  # its weight, how many tables it takes, what its algorithms solve, what it must be given and may be given
+# its weight, how many tables it takes, what its algorithms solve, what it must be given and may be
+# given
+COMMANDS = [
     (3, "run", 1, QueryRelease, f"{ASKED} {SPEND}", f"{MORE} --seed --repeat --json --synthetic"),
-    (3, "learn", 1, RiskMinimisation, f"--schema --task {SPEND}", "--set --radius --seed --json --person --most-rows"),
+    (
+        3,
+        "learn",
+        1,
+        RiskMinimisation,
+        f"--schema --task {SPEND}",
+        "--set --radius --seed --json --person --most-rows",
+    ),
     (1, "evolve", 1, PointRelease, f"--low --high {SPEND}", EVOLVE),
     (1, "evolve", 1, PointRelease, f"--ball {SPEND}", EVOLVE),
-    (1, "release", 1, QueryRelease, f"{ASKED} {SPEND} --total-epsilon --total-delta=0.01 --out --ledger", MORE),
+    (
+        1,
+        "release",
+        1,
+        QueryRelease,
+        f"{ASKED} {SPEND} --total-epsilon --total-delta=0.01 --out --ledger",
+        MORE,
+    ),
     (1, "score", 2, None, ASKED, "--columns --json"),
     (1, "sweep", 1, None, f"{ASKED} --epsilons {SWEPT}", "--delta --columns --json"),
     (1, "schema", 1, None, "", "--peek"),
@@ -165,12 +225,20 @@ def cases(draw):
         known = CORPUS["options"][name]
         if not bad(known["part"]):
             return one(draw, known["good"])
-        return draw(st.sampled_from([*known["bad"], *(known["good"][0] + long for long in LONG)]) | NUMBERS)
+        return draw(
+            st.sampled_from([*known["bad"], *(known["good"][0] + long for long in LONG)]) | NUMBERS
+        )
 
     ending, table = draw(tables(command == "evolve", bad("table")))
-    files = {f"t.{ending}": table, "s.json": draw(schemas(bad("schema"))), "m.npy": draw(matrices(bad("asked")))}
+    files = {
+        f"t.{ending}": table,
+        "s.json": draw(schemas(bad("schema"))),
+        "m.npy": draw(matrices(bad("asked"))),
+    }
     source = (
-        one(draw, [*CORPUS["sources"], LONG[0] + ".csv"]) if bad("source") and draw(st.booleans()) else f"t.{ending}"
+        one(draw, [*CORPUS["sources"], LONG[0] + ".csv"])
+        if bad("source") and draw(st.booleans())
+        else f"t.{ending}"
     )
     arguments = [command, *[source] * sources]
     if problem:

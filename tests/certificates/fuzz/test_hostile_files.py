@@ -11,8 +11,27 @@ from tests.cli.test_release import order
 from tests.small_problems import cli, parametrize
 
 HOSTILE = [
-    "9" * 4001, "-" + "9" * 400, "1" + "0" * 4400, "1e999", "-1e999", "NaN", "Infinity", "-Infinity", '"\\ud800"',
-    '{"\\udfff": 1}', "[" * 3000 + "]" * 3000, "null", "true", "{}", "[]", '""', "-1", "1e308", '"x"', "0.5", "1e-320",
+    "9" * 4001,
+    "-" + "9" * 400,
+    "1" + "0" * 4400,
+    "1e999",
+    "-1e999",
+    "NaN",
+    "Infinity",
+    "-Infinity",
+    '"\\ud800"',
+    '{"\\udfff": 1}',
+    "[" * 3000 + "]" * 3000,
+    "null",
+    "true",
+    "{}",
+    "[]",
+    '""',
+    "-1",
+    "1e308",
+    '"x"',
+    "0.5",
+    "1e-320",
 ]
 PLACE = "a place that is filled in"
 
@@ -48,18 +67,38 @@ def broken_copies(path):
 
 
 TABLE = ["t.csv", "--queries=marginals:1"]
-GRID = ["--epsilons=1", "--repeat=1", "--delta=1e-6", "--json=again.json", "--csv=again.csv", "--resume"]
+GRID = [
+    "--epsilons=1",
+    "--repeat=1",
+    "--delta=1e-6",
+    "--json=again.json",
+    "--csv=again.csv",
+    "--resume",
+]
 RUN = ["--algorithm=gaussian_maxent", "--epsilon=1", "--delta=1e-6"]
 SWEEP = ["sweep", *TABLE, "--schema=s.json", "--algorithms=gaussian_maxent", *GRID]
-PURPOSES = ["purposes", *TABLE, "--schema=s.json", "--algorithm=gaussian_maxent", "--target=sex", *GRID]
+PURPOSES = [
+    "purposes",
+    *TABLE,
+    "--schema=s.json",
+    "--algorithm=gaussian_maxent",
+    "--target=sex",
+    *GRID,
+]
 FILES = {
     "sweep": (SWEEP, "again.json"),
     "purposes": (PURPOSES, "again.json"),
     "run": (["run", *TABLE, "--schema=s.json", *RUN], "s.json"),
     "run of an open schema": (["run", *TABLE, "--schema=open.json", *RUN], "open.json"),
-    "learn": (["learn", "t.csv", "--schema=s.json", "--task=quantile:age:0.5", "--epsilon=1"], "s.json"),
+    "learn": (
+        ["learn", "t.csv", "--schema=s.json", "--task=quantile:age:0.5", "--epsilon=1"],
+        "s.json",
+    ),
     "score": (["score", "t.csv", "t.csv", "--schema=s.json", "--queries=marginals:1"], "s.json"),
-    "receipt": (["ledger", "verify", "--ledger=l.sqlite", "--receipt=out/release.json"], "out/release.json"),
+    "receipt": (
+        ["ledger", "verify", "--ledger=l.sqlite", "--receipt=out/release.json"],
+        "out/release.json",
+    ),
     "ask": (["ask", "out", "sex = f", "--within=0.1", "--json"], "out/release.json"),
 }
 

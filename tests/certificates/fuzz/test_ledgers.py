@@ -13,7 +13,18 @@ from tests.release.ledger.ledger_charges import SPEND, TOTAL, charge
 from tests.release.ledger.test_ledger_file import beside, changed
 
 MASKS = (0x01, 0x80, 0xFF)
-ODD = ("NULL", "''", "'x'", "0", "-1", "1e308", "9223372036854775807", "x'00'", "'[]'", "'[' || zeroblob(9)")
+ODD = (
+    "NULL",
+    "''",
+    "'x'",
+    "0",
+    "-1",
+    "1e308",
+    "9223372036854775807",
+    "x'00'",
+    "'[]'",
+    "'[' || zeroblob(9)",
+)
 
 
 @pytest.fixture
@@ -24,7 +35,11 @@ def sound(tmp_path):
         db.execute("PRAGMA page_size = 512")
         db.execute("VACUUM")
     store = LedgerStore(path, create=True)
-    store.add_note(charge(store, dataset="people", total=TOTAL, settings={"rounds": 3}).number, "released", "{}")
+    store.add_note(
+        charge(store, dataset="people", total=TOTAL, settings={"rounds": 3}).number,
+        "released",
+        "{}",
+    )
     charge(store, events=SPEND[1:])
     return store
 

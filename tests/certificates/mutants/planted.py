@@ -1,10 +1,11 @@
 """The bugs that are planted: one for every known class of errors in libraries for differential privacy.
 
-Sources: the issues of dpsynth (34, 35) and smartnoise-sdk (485); Cebere et al. 2026 (13 violations in 12 libraries);
-Ganev et al. 2025 (MST and AIM).
+Sources: the issues of dpsynth (34, 35) and smartnoise-sdk (485); Cebere et al. 2026 (13 violations
+in 12 libraries); Ganev et al. 2025 (MST and AIM).
 """
 
-# By what each bug is: of which kind; in which file of the package what text gets another; and which test sees it.
+# By what each bug is: of which kind; in which file of the package what text gets another; and which
+# test sees it.
 MUTANTS = {
     "half the sensitivity of a score": (  # sensitivity halved
         "privacy/statistics/selection_scores.py",
@@ -54,7 +55,8 @@ MUTANTS = {
         "return secrets.token_bytes(2).ljust(KEY_BYTES, bytes(1))",
         "tests/privacy/test_exact_bernoulli.py::test_no_two_generators_share_a_key_and_all_bits_of_it_come_from_the_system",
     ),
-    "a quantile between the smallest and largest record": (  # exact minimum and maximum before private quantiles
+    # exact minimum and maximum before private quantiles
+    "a quantile between the smallest and largest record": (
         "privacy/statistics/density_targets.py",
         "return Density(self.risk(rows), self.region, self.k(unit, spend), self.mu, self.at)",
         "region = type(self.region)(rows.values.min(axis=0), rows.values.max(axis=0))\n"
@@ -105,7 +107,8 @@ MUTANTS = {
         "release/ledger/ledger_store.py",
         '        for release in self._releases[row["seq"]]:\n            totals.append',
         '        for release in self._releases[row["seq"]]:\n'
-        '            if any(state["state"] == "failed" for state in self._states[release["seq"]]):\n'
+        '            if any(state["state"] == "failed" for state in '
+        'self._states[release["seq"]]):\n'
         "                continue\n"
         "            totals.append",
         "tests/release/test_attempts.py::test_an_error_that_every_attempt_would_end_with_marks_it_as_failed",
@@ -194,9 +197,11 @@ MUTANTS = {
     ),
     "the sum is clipped": (  # clipping after summing
         "privacy/statistics/gradients.py",
-        "        return (counts * np.minimum(1, self.clip / np.maximum(norms, 1e-300))) @ gradients",
+        "        return (counts * np.minimum(1, self.clip / np.maximum(norms, 1e-300))) @ "
+        "gradients",
         "        total = counts @ gradients\n"
-        "        return total * min(1, self.clip * float(np.abs(counts).sum()) / max(np.linalg.norm(total), 1e-300))",
+        "        return total * min(1, self.clip * float(np.abs(counts).sum()) / "
+        "max(np.linalg.norm(total), 1e-300))",
         "tests/privacy/statistics/test_targets.py::test_a_clipped_gradient_moves_by_no_more_than_its_sensitivity",
     ),
     "a release drawn over an earlier one": (  # a replay that draws new noise
@@ -211,15 +216,18 @@ MUTANTS = {
         "        if True:\n            if draw is exact",
         "tests/algorithms/query_release/test_pmw.py::test_a_threshold_is_paid_once_and_kept_until_a_query_is_above_it",
     ),
-    "a chain that does not hang together": (  # evidence that does not depend on what it is evidence of
+    # evidence that does not depend on what it is evidence of
+    "a chain that does not hang together": (
         "release/evidence/verifier.py",
         "    text = _in_json([previous, place, list(row)])",
         "    text = _in_json([place, list(row)])",
         "tests/release/ledger/test_ledger_file.py::test_a_ledger_of_the_first_version_is_read_and_continued",
     ),
-    "a signature that is not looked at": (  # evidence that does not depend on what it is evidence of
+    # evidence that does not depend on what it is evidence of
+    "a signature that is not looked at": (
         "release/evidence/verifier.py",
-        '        public.verify(bytes.fromhex(signed["signature"]), statement(signed["files"], signed["key"]))\n',
+        '        public.verify(bytes.fromhex(signed["signature"]), statement(signed["files"], '
+        'signed["key"]))\n',
         '        bytes.fromhex(signed["signature"])\n',
         "tests/release/evidence/test_verifier.py::test_a_changed_digit_fails_wherever_it_stands",
     ),

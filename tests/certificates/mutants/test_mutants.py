@@ -39,7 +39,9 @@ def copy(tmp_path_factory):
     """A copy of what the killers need."""
     folder = tmp_path_factory.mktemp("copy")
     for name in ("dpcore", "tests"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "browser"))
+        shutil.copytree(
+            ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "browser")
+        )
     shutil.copy(ROOT / "pyproject.toml", folder)
     return folder
 
@@ -49,7 +51,9 @@ def outcome(place, *killers, limit=LIMIT):
     env = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "pytest", *QUIET, *killers]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, cwd=place, env=env, timeout=limit)
+        done = subprocess.run(
+            command, capture_output=True, text=True, cwd=place, env=env, timeout=limit
+        )
     except subprocess.TimeoutExpired:
         return FAILED, "takes too long"
     return done.returncode, done.stdout[-2000:]

@@ -30,7 +30,9 @@ def test_a_hostile_instance_keeps_its_certificate():
 
 
 def classes(A, b, region, k, mu):
-    return Density(Risk(Logistic(), np.column_stack([A, b]).astype(float), np.ones(len(A))), region, k, mu)
+    return Density(
+        Risk(Logistic(), np.column_stack([A, b]).astype(float), np.ones(len(A))), region, k, mu
+    )
 
 
 FAR = np.array([100.0, 0.0, 0.0])
@@ -38,7 +40,9 @@ AWKWARD = {
     "no record bends": classes([[1, 0, 0]] * 2, [1, 1], Ball(FAR, 5.0), 1e3, 0.0),
     "far out": classes([[1, 0, 0]] * 2, [1, 1], Ball(20 * FAR, 5.0), 1e3, 0.0),
     "far out, wrong side": classes([[1, 0, 0]] * 2, [-1, -1], Ball(FAR, 5.0), 1e3, 0.0),
-    "one direction only": classes([[1, 0, 0], [-1, 0, 0]], [1, 1], Ball(np.zeros(3), 20.0), 1e19, 0.0),
+    "one direction only": classes(
+        [[1, 0, 0], [-1, 0, 0]], [1, 1], Ball(np.zeros(3), 20.0), 1e19, 0.0
+    ),
     "nearly flat": classes([[1, 0, 0]] * 2, [1, 1], Space(np.zeros(3), 1.0), 1e-3, 1e-7),
     "no features": classes([[0, 0, 0]] * 2, [1, -1], Ball(np.zeros(3), 1.0), 50.0, 0.0),
 }

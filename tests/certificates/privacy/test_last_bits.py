@@ -1,7 +1,7 @@
 """A search for outputs at δ = 0 whose last digits tell one data set from its neighbour.
 
-As an audit did: draws of a private quantile began at the smallest row's own float, and of 6,000 draws 87 had digits
-that a neighbour allowed in 2 of 6,000: ε ≥ 1.70 where 0.1 was promised.
+As an audit did: draws of a private quantile began at the smallest row's own float, and of 6,000
+draws 87 had digits that a neighbour allowed in 2 of 6,000: ε ≥ 1.70 where 0.1 was promised.
 """
 
 import math
@@ -35,7 +35,10 @@ def features(x, anchors):
             found += [math.fmod(gap, step) == 0 for step in STEPS]
             found.append(anchor + gap == number)
             found += [math.frexp(gap)[0] * 2**bits % 1 == 0 for bits in (40, 44, 48, 52)]
-            found += [0 < number < anchor / shrink and reached(number, anchor) for shrink in (4, 8, 16, 32)]
+            found += [
+                0 < number < anchor / shrink and reached(number, anchor)
+                for shrink in (4, 8, 16, 32)
+            ]
     return found
 
 
@@ -46,7 +49,9 @@ def least_epsilon(here, there):
     for a, b in ((here, there), (there, here)):
         k, m = a.sum(axis=0), b.sum(axis=0)
         low = np.where(k > 0, beta.ppf(SURE / tests, np.maximum(k, 1), len(a) - k + 1), 0.0)
-        high = np.where(m < len(b), beta.ppf(1 - SURE / tests, m + 1, np.maximum(len(b) - m, 1)), 1.0)
+        high = np.where(
+            m < len(b), beta.ppf(1 - SURE / tests, m + 1, np.maximum(len(b) - m, 1)), 1.0
+        )
         out = max(out, float(np.log(np.maximum(low, 1e-300) / high).max()))
     return out
 
@@ -59,7 +64,9 @@ def drawn(name, text, frame, anchors):
 
 
 @quiet
-@parametrize("name, text", [("rank_exponential", "quantile:y:0.5"), ("exponential", "quantile:y:0.5")])
+@parametrize(
+    "name, text", [("rank_exponential", "quantile:y:0.5"), ("exponential", "quantile:y:0.5")]
+)
 def test_last_digits_of_a_parameter_tell_no_row(name, text):
     table = risk_problems.table(3)
     table["y"] = [5.1, 7.3, 9.75]
@@ -74,7 +81,10 @@ def test_last_digits_of_noise_tell_no_count():
     """Every count leads to multiples of the same public step; rounded noise leads each to floats of its own."""
     rng = np.random.default_rng(0)
     near, far = (exact_samplers.laplace(np.full(DRAWS, count), 10.0, rng) for count in (0, 1))
-    assert least_epsilon(*(np.array([features([v], ()) for v in values]) for values in (near, far))) <= EPSILON
+    assert (
+        least_epsilon(*(np.array([features([v], ()) for v in values]) for values in (near, far)))
+        <= EPSILON
+    )
     loose = (count + rng.laplace(0.0, 10.0, DRAWS) for count in (0, 2**20))
     seen = [np.array([features([v], ()) for v in values]) for values in loose]
     assert least_epsilon(*seen) > 1, "the search sees what it looks for"

@@ -16,8 +16,12 @@ from tests.small_problems import approx, parametrize, seeded
 def rare():
     """Records of a few rare categories, whose risk is far from a quadratic."""
     rng = seeded(3)
-    A = np.eye(6)[rng.choice(6, 2000, p=[0.5, 0.3, 0.15, 0.03, 0.015, 0.005])] * rng.uniform(0.3, 1, (2000, 1))
-    return Risk(Logistic(), np.column_stack([A, np.where(rng.random(2000) < 0.8, 1, -1)]), np.ones(2000))
+    A = np.eye(6)[rng.choice(6, 2000, p=[0.5, 0.3, 0.15, 0.03, 0.015, 0.005])] * rng.uniform(
+        0.3, 1, (2000, 1)
+    )
+    return Risk(
+        Logistic(), np.column_stack([A, np.where(rng.random(2000) < 0.8, 1, -1)]), np.ones(2000)
+    )
 
 
 def test_the_fourth_moment_is_bounded_in_every_direction():
@@ -34,7 +38,11 @@ def test_the_fourth_moment_is_bounded_in_every_direction():
 @parametrize("name", ["logistic", "on the boundary"])
 def test_the_masses_of_both_shapes_are_what_they_say(name):
     over, rng = envelope.logistic_envelope(PLANES[name]), seeded(0)
-    X = np.stack(np.meshgrid(*[np.linspace(-1.5, 1.5, 600)] * 2), -1).reshape(-1, 2) * over.draw(500, rng).std() * 6
+    X = (
+        np.stack(np.meshgrid(*[np.linspace(-1.5, 1.5, 600)] * 2), -1).reshape(-1, 2)
+        * over.draw(500, rng).std()
+        * 6
+    )
     inside = over.q @ X.T >= over.floor if isinstance(over, GaussianEnvelope) else slice(None)
     area = (X[1, 0] - X[0, 0]) ** 2
     assert np.exp(-over.bound(X[inside])).sum() * area == approx(math.exp(over.log_mass), rel=0.03)
@@ -70,6 +78,8 @@ def test_the_proximal_sampler_mixes_within_its_certificate():
     assert 5 < T < 200
     assert proximal.rounds_and_step(Logistic(), region, 0.5, 40.0, 1e-6)[0] > T
     rng = seeded(0)
-    assert follows(np.array([proximal.run_chain(density, T, eta, rng) for _ in range(300)]), density)
+    assert follows(
+        np.array([proximal.run_chain(density, T, eta, rng) for _ in range(300)]), density
+    )
     few = np.array([proximal.run_chain(density, 1, eta / 30, rng) for _ in range(300)])
     assert not follows(few, density), "too short a chain is seen"

@@ -1,8 +1,9 @@
 """A full disk, and a kill, at every single step at which a release changes a file: one charge, one release, no rest.
 
-A library in C stands between the program and the system. It counts the calls that change a file, and at the k-th one
-fails as a full disk does, from then on, or kills the process. k goes over every STRIDE-th of them, over all of them
-with the environment variable STRIDE=1, which takes some ten minutes.
+A library in C stands between the program and the system. It counts the calls that change a file,
+and at the k-th one fails as a full disk does, from then on, or kills the process. k goes over every
+STRIDE-th of them, over all of them with the environment variable STRIDE=1, which takes some ten
+minutes.
 """
 
 import ctypes
@@ -59,9 +60,14 @@ def check_first(step, code, said, kill):
     assert "Traceback" not in said
     assert "unexpected" not in said, (step, said)
     if Path("out").exists():
-        assert all(holds for holds, *_ in verifier.run_checks(Path("out"))), (step, "half of a release")
+        assert all(holds for holds, *_ in verifier.run_checks(Path("out"))), (
+            step,
+            "half of a release",
+        )
     elif not kill and charges():
-        assert "its budget stays used" in said or "whether its budget was used is not known" in said, (step, said)
+        assert (
+            "its budget stays used" in said or "whether its budget was used is not known" in said
+        ), (step, said)
 
 
 def check_whole(step):
@@ -107,11 +113,24 @@ def test_a_release_is_charged_once_wherever_the_disk_is_full_or_it_is_killed(tmp
     if compiler is None or not sys.platform.startswith("linux"):
         pytest.skip("the calls of a program are counted with a C compiler, on Linux")
     library = tmp_path / "faults.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, SOURCE, "-ldl"], check=True, timeout=60)
-    command = [sys.executable, "-m", "tests.certificates.release.test_faults", str(tmp_path), mode, str(library)]
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-o", library, SOURCE, "-ldl"], check=True, timeout=60
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "tests.certificates.release.test_faults",
+        str(tmp_path),
+        mode,
+        str(library),
+    ]
     done = subprocess.run(
-        command, env=os.environ | ENVIRONMENT | {"LD_PRELOAD": str(library)}, cwd=ENVIRONMENT["PYTHONPATH"],
-        capture_output=True, text=True, timeout=3000,
+        command,
+        env=os.environ | ENVIRONMENT | {"LD_PRELOAD": str(library)},
+        cwd=ENVIRONMENT["PYTHONPATH"],
+        capture_output=True,
+        text=True,
+        timeout=3000,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert int(done.stdout) > 40

@@ -18,7 +18,9 @@ SMALL = {"epsilon": 0.05, "total": ("50", "1e-6"), "algorithm": "mwem"}
 
 def start(out):
     command = [sys.executable, "-m", "dpcore", *order(out, "--set=rounds=20", **SMALL)]
-    return subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return subprocess.Popen(
+        command, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
 
 
 def releases():
@@ -46,6 +48,10 @@ def test_killed_releases_are_charged_and_never_free(here):
         assert len(entries) + sum(r["state"] == UNFINISHED for r in releases()) >= len(releases())
         assert verify_ledger("l.sqlite") == []
     (data_set,) = LedgerStore("l.sqlite").list_datasets()
-    events = [event for release in data_set.releases for event in events_from_json(release["events"])]
-    lifetime = LifetimeBudget(Budget(50, 1e-6), data_set.lifetime.accounting, data_set.lifetime.failure)
+    events = [
+        event for release in data_set.releases for event in events_from_json(release["events"])
+    ]
+    lifetime = LifetimeBudget(
+        Budget(50, 1e-6), data_set.lifetime.accounting, data_set.lifetime.failure
+    )
     assert lifetime.total_epsilon(events) == data_set.spent

@@ -39,17 +39,22 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # the drivers' own
 CLIP = {"out_of_range": "clip", "missing": "category"}
 EDGES = [0, 0.1, 0.30000000000000004, 1 / 3, 1.1, 3]
 SCHEMA = {
-    "sex": categorical('f', 'm', "it's", 'NA', missing='category'),
+    "sex": categorical("f", "m", "it's", "NA", missing="category"),
     "old": integer(0, 9, **CLIP),
     "pay": {"kind": "numeric", "edges": EDGES, **CLIP},
     "thin": categorical("0.1", "0.7", "0.5", "2", missing="category"),
-    "code": categorical('1', '007', '9007199254740993', '(other)', missing='other', out_of_range="other"),
+    "code": categorical(
+        "1", "007", "9007199254740993", "(other)", missing="other", out_of_range="other"
+    ),
     "rate": categorical("0.1", "2", "-0.5", missing="category"),
     "yes": categorical("True", "False", missing="category"),
     "full": integer(0, 3, unreadable="missing", **CLIP),
 }
-TYPES = "sex text, old bigint, pay double precision, thin real, code bigint, rate double precision, yes boolean"
-TYPES += ", \"full\" double precision"
+TYPES = (
+    "sex text, old bigint, pay double precision, thin real, code bigint, rate double "
+    "precision, yes boolean"
+)
+TYPES += ', "full" double precision'
 
 
 def table(n=400):
@@ -108,10 +113,15 @@ def postgres():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    data, options = str(home / "data"), f"-p {port} -c listen_addresses=127.0.0.1 -k {home} -c fsync=off"
+    data, options = (
+        str(home / "data"),
+        f"-p {port} -c listen_addresses=127.0.0.1 -k {home} -c fsync=off",
+    )
 
     def run(*command):
-        return subprocess.run([*command, "-D", data], cwd=home, stdout=subprocess.DEVNULL, **who).returncode
+        return subprocess.run(
+            [*command, "-D", data], cwd=home, stdout=subprocess.DEVNULL, **who
+        ).returncode
 
     if run(initdb, "-A", "trust", "-U", "me", "-E", "UTF8") or run(
         control, "start", "-w", "-l", str(home / "log"), "-o", options
@@ -121,7 +131,9 @@ def postgres():
     try:
         with psycopg.connect(address) as own:
             own.execute(f"CREATE TABLE people ({TYPES})")
-            own.cursor().executemany(f"INSERT INTO people VALUES ({', '.join(['%s'] * 8)})", given(table()))
+            own.cursor().executemany(
+                f"INSERT INTO people VALUES ({', '.join(['%s'] * 8)})", given(table())
+            )
         yield address
     finally:
         run(control, "stop", "-m", "fast")
@@ -142,7 +154,10 @@ def test_codes_are_those_in_memory_bit_for_bit(source):
     rows, pairs = domain.encode(table()), Marginals.all(domain, 2)
     found = source.count(domain, pairs.axes)
     assert found.n == rows.n
-    assert all((found.tables[a] == rows.count(a, s)).all() for a, s in zip(pairs.axes, pairs.shapes, strict=True))
+    assert all(
+        (found.tables[a] == rows.count(a, s)).all()
+        for a, s in zip(pairs.axes, pairs.shapes, strict=True)
+    )
 
 
 @parametrize(
@@ -152,7 +167,11 @@ def test_codes_are_those_in_memory_bit_for_bit(source):
         ("old", integer(0, 9, out_of_range="clip"), "a value is missing"),
         ("sex", categorical("f", "m", missing="category"), "not one of the allowed"),
         ("full", binned("numeric", 0, 1, missing="category"), "is not a finite number"),
-        ("thin", binned("numeric", 0, 0.7, 1), "holds float32 in the database, from which its numbers are not made"),
+        (
+            "thin",
+            binned("numeric", 0, 0.7, 1),
+            "holds float32 in the database, from which its numbers are not made",
+        ),
         ("sex", integer(0, 9), "from which its numbers are not made"),
         ("sex", categorical("f", read="any case"), "reading it as 'any case' needs a file"),
         ("nobody", integer(0, 9), "has no column 'nobody'"),
@@ -167,7 +186,9 @@ def test_what_is_refused_in_memory_is_refused_there(source, name, spec, message)
         domain.encode(table())
 
 
-COLLATION = "CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+COLLATION = (
+    "CREATE COLLATION any_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+)
 WORDS = {  # what comes first, and a type
     "duck": ("SELECT 1", "VARCHAR COLLATE NOCASE"),
     "postgres": (COLLATION, "VARCHAR COLLATE any_case"),
@@ -183,7 +204,9 @@ def test_no_collation_nor_enumeration_makes_two_texts_one(request, tmp_path, wor
         own.execute(first)
         own.execute(f"CREATE TABLE {words} (word {kind})")
         own.execute(f"INSERT INTO {words} VALUES ('a'), ('A'), (' a'), ('NA'), ('na'), (NULL)")
-    domain = domain_of({"word": categorical("a", "(other)", missing="category", out_of_range="other")})
+    domain = domain_of(
+        {"word": categorical("a", "(other)", missing="category", out_of_range="other")}
+    )
     frame = pd.DataFrame({"word": ["a", "A", " a", "NA", "na", None]})
     with closing(connect_database(f"{address}#{words}")) as source:
         assert told(gather(source, domain, [])) == told(domain.encode(frame))
@@ -195,33 +218,46 @@ def test_no_setting_of_a_server_makes_a_value_a_command(postgres):
         own.execute("CREATE TABLE slashes (word TEXT)")
         own.cursor().executemany("INSERT INTO slashes VALUES (%s)", [[word] for word in words])
     domain = domain_of({"word": categorical(*words)})
-    with closing(connect_database(f"{postgres}?options=-c%20standard_conforming_strings%3Doff#slashes")) as source:
+    with closing(
+        connect_database(f"{postgres}?options=-c%20standard_conforming_strings%3Doff#slashes")
+    ) as source:
         assert gather(source, domain, []).weights.tolist() == [1, 1, 1]
 
 
 def test_many_columns_are_checked(postgres):
     names = [f"c{i}" for i in range(170)]
     with psycopg.connect(postgres) as own:
-        own.execute(f"CREATE TABLE many ({', '.join(f'{name} double precision' for name in names)})")
-        own.execute(f"INSERT INTO many VALUES ({', '.join('1' for _ in names)}), ({', '.join('2' for _ in names)})")
+        own.execute(
+            f"CREATE TABLE many ({', '.join(f'{name} double precision' for name in names)})"
+        )
+        own.execute(
+            f"INSERT INTO many VALUES ({', '.join('1' for _ in names)}), "
+            f"({', '.join('2' for _ in names)})"
+        )
     domain = domain_of({name: integer(0, 3) for name in names})
     with closing(connect_database(f"{postgres}#many")) as source:
         assert source.count(domain, [(169,)]).tables[169,].tolist() == [0, 1, 1, 0]
         with refused("column 'c169': '2' is outside"):
-            source.count(domain_of({name: integer(0, 3 - (name == "c169") * 2) for name in names}), [])
+            source.count(
+                domain_of({name: integer(0, 3 - (name == "c169") * 2) for name in names}), []
+            )
 
 
 def test_a_table_that_changes_while_it_is_counted_is_refused(duck, monkeypatch):
     source = connect_database(f"{duck}#people")
     real = DatabaseSource._check_and_count_rows
-    monkeypatch.setattr(DatabaseSource, "_check_and_count_rows", lambda self, *a: real(self, *a) + 1)
+    monkeypatch.setattr(
+        DatabaseSource, "_check_and_count_rows", lambda self, *a: real(self, *a) + 1
+    )
     with refused("changed while it was counted"):
         gather(source, domain_of({"yes": SCHEMA["yes"]}), [])
 
 
 def test_no_query_asks_for_rows(duck, monkeypatch):
     asked, real = [], DatabaseSource._run_query
-    monkeypatch.setattr(DatabaseSource, "_run_query", lambda self, q: (asked.append(real(self, q)), asked[-1])[1])
+    monkeypatch.setattr(
+        DatabaseSource, "_run_query", lambda self, q: (asked.append(real(self, q)), asked[-1])[1]
+    )
     domain = domain_of({name: SCHEMA[name] for name in ("sex", "old", "yes")})
     connect_database(f"{duck}#people").count(domain, [(0,), (1, 2)])
     assert len(asked) == 2
@@ -233,7 +269,8 @@ def test_no_query_asks_for_rows(duck, monkeypatch):
 @parametrize(
     "text, message",
     [
-        ("duckdb:///nowhere/x.duckdb#t", "duckdb: the table 't' cannot be opened"), ("duckdb://x", "is named ENGINE"),
+        ("duckdb:///nowhere/x.duckdb#t", "duckdb: the table 't' cannot be opened"),
+        ("duckdb://x", "is named ENGINE"),
         ("postgres://me:hunter2@127.0.0.1:9/x#t", "postgres: the table 't' cannot be opened"),
     ],
 )
@@ -251,14 +288,21 @@ def test_no_file_outside_the_database_is_read(tmp_path):
         made.execute("CREATE VIEW v AS SELECT * FROM t")
         made.execute(f"CREATE VIEW outside AS SELECT * FROM read_csv('{secret}')")
     domain = domain_of({"a": integer(0, 3)})
-    assert [connect_database(f"duckdb://{path}#{name}").count(domain, [(0,)]).n for name in ("t", "main.t", "v")] == [
-        1
-    ] * 3
+    assert [
+        connect_database(f"duckdb://{path}#{name}").count(domain, [(0,)]).n
+        for name in ("t", "main.t", "v")
+    ] == [1] * 3
     for name in (str(secret), secret.name, "secret", "duckdb_settings", "outside"):
         with refused():
             connect_database(f"duckdb://{path}#{name}").count(domain, [(0,)])
     os.mkfifo(tmp_path / "pipe")
-    for other in (tmp_path / "pipe", "/dev/zero", ":memory:", "md:far", f"{path}?enable_external_access=true"):
+    for other in (
+        tmp_path / "pipe",
+        "/dev/zero",
+        ":memory:",
+        "md:far",
+        f"{path}?enable_external_access=true",
+    ):
         with refused(r"cannot be opened \((there is no such file|a pipe|a device)"):
             connect_database(f"duckdb://{other}#t")
 
@@ -277,11 +321,19 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch):
 
 def test_a_run_on_a_database_is_served_and_a_release_refused(duck, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write_json(tmp_path / "s.json", {"columns": {name: SCHEMA[name] for name in ("sex", "pay", "yes")}})
+    write_json(
+        tmp_path / "s.json", {"columns": {name: SCHEMA[name] for name in ("sex", "pay", "yes")}}
+    )
     command = ["--schema=s.json", "--queries=marginals:2", "--algorithm=mwem", "--epsilon=1"]
     cli("run", f"{duck}#people", *command, "--json=out.json")
     assert read_json(tmp_path / "out.json")["n"] == 400
-    own = ["--delta=1e-6", "--ledger=l.sqlite", "--total-epsilon=2", "--total-delta=1e-6", "--out=out"]
+    own = [
+        "--delta=1e-6",
+        "--ledger=l.sqlite",
+        "--total-epsilon=2",
+        "--total-delta=1e-6",
+        "--out=out",
+    ]
     refusal("rows do not leave a database", ["release", f"{duck}#people", *command, *own])
 
 

@@ -14,8 +14,11 @@ DOMAIN = codes(4, 3)
 
 @settings(max_examples=15)
 @given(
-    people=st.lists(st.integers(1, 7), min_size=2, max_size=12), rows=st.integers(1, 9), most=st.integers(1, 4),
-    seed=st.integers(0, 9), nobody=st.booleans(),
+    people=st.lists(st.integers(1, 7), min_size=2, max_size=12),
+    rows=st.integers(1, 9),
+    most=st.integers(1, 4),
+    seed=st.integers(0, 9),
+    nobody=st.booleans(),
 )
 def test_the_rows_kept_are_those_in_memory_wherever_chunks_begin(people, rows, most, seed, nobody):
     rng = seeded(seed)
@@ -23,7 +26,9 @@ def test_the_rows_kept_are_those_in_memory_wherever_chunks_begin(people, rows, m
     who = np.repeat(np.arange(len(people)).astype(str), people).astype(object)
     if nobody:
         who[-people[-1] :] = rng.choice(["", " ", "NA", "?"], people[-1])
-    frame = pd.DataFrame({"id": who, "a": rng.integers(0, 4, n), "b": rng.integers(0, 3, n), "more": rng.random(n)})
+    frame = pd.DataFrame(
+        {"id": who, "a": rng.integers(0, 4, n), "b": rng.integers(0, 3, n), "more": rng.random(n)}
+    )
     source = LimitedRowsSource(InParts(frame, rows=rows), "id", most, DOMAIN.names)
     here = DOMAIN.encode(limit_rows(frame, "id", most, DOMAIN.names))
     assert told(gather(source, DOMAIN, [])) == told(here)
@@ -33,7 +38,9 @@ def test_the_rows_kept_are_those_in_memory_wherever_chunks_begin(people, rows, m
 @parametrize("rows", [1, 2, 100])
 @parametrize("who", [list("xyx"), ["17", "x", "17.0"], ["", "x", "NA"], list("xyzwy")])
 def test_people_whose_rows_stand_apart_are_refused(rows, who):
-    source = LimitedRowsSource(InParts(pd.DataFrame({"id": who, "a": 0, "b": 0}), rows=rows), "id", 2, DOMAIN.names)
+    source = LimitedRowsSource(
+        InParts(pd.DataFrame({"id": who, "a": 0, "b": 0}), rows=rows), "id", 2, DOMAIN.names
+    )
     with refused("the rows of some value of 'id' are far apart"):
         gather(source, DOMAIN, [])
 

@@ -100,12 +100,17 @@ def test_tables_of_a_domain_that_nobody_lists_are_those_in_memory(wide, path):
     domain, frame, home = wide
     rows = domain.encode(frame)
     pairs = Marginals.all(domain, 2)
-    asked = Union([pairs, TableQueries.prefixes(domain, "ac"), TableQueries.conjunctions(domain, 3, 20)])
+    asked = Union(
+        [pairs, TableQueries.prefixes(domain, "ac"), TableQueries.conjunctions(domain, 3, 20)]
+    )
     counts = gather(ParquetSource(home / path), domain, pairs.axes)
     assert counts.n == rows.n
     for workload in (pairs, asked):
         assert (workload.answers_of_rows(counts) == workload.answers_of_rows(rows)).all()
-        assert (workload.answers_of_rows(counts.with_undivided_sums) == workload.answers_of_rows(rows.counted)).all()
+        assert (
+            workload.answers_of_rows(counts.with_undivided_sums)
+            == workload.answers_of_rows(rows.counted)
+        ).all()
     assert all(table.dtype == np.int64 for table in counts.tables.values())
 
 
@@ -128,7 +133,9 @@ def test_a_zone_that_nobody_knows_is_refused_in_words(tmp_path):
 def test_two_processes_count_what_one_does_and_tell_how_far_they_are(wide):
     domain, _, home = wide
     seen = []
-    two = ParquetSource(home / "one.parquet", workers=2).count(domain, [(0, 1), (2, 3, 4)], seen.append)
+    two = ParquetSource(home / "one.parquet", workers=2).count(
+        domain, [(0, 1), (2, 3, 4)], seen.append
+    )
     one = ParquetSource(home / "one.parquet").count(domain, [(0, 1), (2, 3, 4)])
     assert two.n == one.n == seen[-1] == 4000
     assert seen == sorted(seen)
@@ -162,12 +169,16 @@ def test_tables_are_put_together_and_summed_out_without_loss(shape, data):
     tables = data.draw(st.lists(st.sampled_from(every), min_size=1, max_size=30, unique=True))
     wide = table_counting.choose_wide_tables(tables, shape)
     sizes = {axes: int(np.prod([shape[a] for a in axes])) for axes in {*wide, *tables}}
-    assert all(sizes[axes] <= table_counting.MAX_WIDE_TABLE_CELLS or axes in tables for axes in wide)
+    assert all(
+        sizes[axes] <= table_counting.MAX_WIDE_TABLE_CELLS or axes in tables for axes in wide
+    )
     assert all(any(set(axes) <= set(other) for other in wide) for axes in tables)
     drawn = [seeded(a).integers(0, size, 50) for a, size in enumerate(shape)]
     counted = {axes: np.zeros(sizes[axes], dtype=np.int64) for axes in wide}
     with mock.patch.object(
-        table_counting, "SPREAD", data.draw(st.sampled_from([10, table_counting.MIN_SPARSE_TABLE_CELLS]))
+        table_counting,
+        "SPREAD",
+        data.draw(st.sampled_from([10, table_counting.MIN_SPARSE_TABLE_CELLS])),
     ):
         table_counting.add_rows_to_tables(counted, [c[:20] for c in drawn], shape)
         table_counting.add_rows_to_tables(counted, [c[20:] for c in drawn], shape)
@@ -196,9 +207,13 @@ def test_text_that_cannot_be_counted_says_why(tmp_path, content, message):
 @parametrize(
     "content",
     [
-        b"x;y\r\n1,5;a\r\n;b\r\n-0,1;a", b"x;y\n1,5;a\n1.5;b\n2,5;a\n",
-        "\ufeffx,y\n0.1,é\n3,\"two\nlines\"\n".encode(), "x,y\n1,é\n2,ü\n".encode("cp1252"),
-        "x,y\n1,é\n2,".encode() + b"\xe9\n", "x,y\n1,é\n2,a\n".encode("utf-16"), b"x,y\n1\n\n2,a\n",
+        b"x;y\r\n1,5;a\r\n;b\r\n-0,1;a",
+        b"x;y\n1,5;a\n1.5;b\n2,5;a\n",
+        '\ufeffx,y\n0.1,é\n3,"two\nlines"\n'.encode(),
+        "x,y\n1,é\n2,ü\n".encode("cp1252"),
+        "x,y\n1,é\n2,".encode() + b"\xe9\n",
+        "x,y\n1,é\n2,a\n".encode("utf-16"),
+        b"x,y\n1\n\n2,a\n",
     ],
 )
 @parametrize("size", [1, 5, 1 << 20])
@@ -238,8 +253,11 @@ def test_folders_and_files_that_are_no_tables_say_why(tmp_path):
     frame.to_parquet(mixed / "a.parquet")
     frame.rename(columns={"a": "b"}).to_parquet(mixed / "b.parquet")
     for path, message in {
-        "empty": "holds no file", "named": "names a column's value", "broken.parquet": "damaged",
-        "mixed": "has other columns than a.parquet", "nowhere.parquet": "there is no such file",
+        "empty": "holds no file",
+        "named": "names a column's value",
+        "broken.parquet": "damaged",
+        "mixed": "has other columns than a.parquet",
+        "nowhere.parquet": "there is no such file",
     }.items():
         with refused(message):
             gather(ParquetSource(tmp_path / path), codes(5), [])
@@ -253,7 +271,9 @@ def test_a_fingerprint_is_that_in_memory_whatever_the_order(tmp_path, monkeypatc
     for i, version in enumerate((frame, frame.iloc[::-1], frame[frame.columns[::-1]])):
         path = tmp_path / f"{i}.{ending}"
         source = TextSource(path) if ending == "csv" else ParquetSource(path)
-        version.to_csv(path, index=False) if ending == "csv" else version.to_parquet(path, row_group_size=30)
+        version.to_csv(path, index=False) if ending == "csv" else version.to_parquet(
+            path, row_group_size=30
+        )
         seen |= {source.fingerprint(b"k"), table_fingerprint(read_table(path), b"k")}
     assert len(seen) == 1
     assert InParts(frame.iloc[1:]).fingerprint(b"k") not in seen

@@ -29,7 +29,13 @@ def workers(count):
     """A cluster of processes on this machine."""
     from distributed import LocalCluster
 
-    return LocalCluster(n_workers=count, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1")
+    return LocalCluster(
+        n_workers=count,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        host="127.0.0.1",
+    )
 
 
 @once
@@ -53,7 +59,9 @@ def counted_on(cluster, parts, watch):
     source, domain = parts
     tables = list(itertools.combinations(range(8), 3))
     with closing(connect_to_scheduler(cluster.scheduler_address)) as client:
-        found = ClusterSource(source, client).count(domain, tables, lambda rows: watch(client, rows))
+        found = ClusterSource(source, client).count(
+            domain, tables, lambda rows: watch(client, rows)
+        )
     here = source.count(domain, tables)
     assert found.n == here.n == 200_000
     assert all((found.tables[axes] == here.tables[axes]).all() for axes in tables)
@@ -65,7 +73,9 @@ def test_a_table_counted_on_a_cluster_has_the_counts_of_this_process(cluster, pa
     assert seen == sorted(seen)
 
 
-def test_what_a_schema_refuses_on_a_cluster_is_said_and_counting_there_can_be_stopped(cluster, parts):
+def test_what_a_schema_refuses_on_a_cluster_is_said_and_counting_there_can_be_stopped(
+    cluster, parts
+):
     source, domain = parts
 
     def enough(rows):
@@ -91,7 +101,9 @@ def on_both(asked, cluster, capsys):
 def test_a_sweep_on_parts_is_counted_by_the_cluster(cluster, parts, here, capsys):
     write_json("t.json", dict.fromkeys("abcdefgh", 20))
     path = str(parts[0].path)
-    asked = f"{path} --schema t.json --queries marginals:1 --algorithms residual --repeat 1 --stream"
+    asked = (
+        f"{path} --schema t.json --queries marginals:1 --algorithms residual --repeat 1 --stream"
+    )
     said, points = on_both(asked, cluster, capsys)
     assert f"read {path} themselves" in said
     assert "counts of 8 tables of the columns a, b" in said
@@ -99,14 +111,20 @@ def test_a_sweep_on_parts_is_counted_by_the_cluster(cluster, parts, here, capsys
 
 
 def test_the_command_says_what_leaves_and_writes_the_same_numbers(cluster, here, capsys):
-    asked = "c.csv --schema c.json --queries marginals:2 --algorithms dpfw,gaussian_maxent --repeat 2 --delta 0"
+    asked = (
+        "c.csv --schema c.json --queries marginals:2 --algorithms dpfw,gaussian_maxent "
+        "--repeat 2 --delta 0"
+    )
     said, points = on_both(asked, cluster, capsys)
     assert [p["state"] for p in points] == ["done", "done", "refused", "refused"]
     assert "distinct rows of the columns a, b" in said
     assert "can see them" in said
 
 
-@parametrize("address", ["tcp://127.0.0.1:8786", "tcp://localhost:1", "tcp://[::1]:8786", "tls://example.org:8786"])
+@parametrize(
+    "address",
+    ["tcp://127.0.0.1:8786", "tcp://localhost:1", "tcp://[::1]:8786", "tls://example.org:8786"],
+)
 def test_addresses_that_protect_the_table_are_taken(address):
     assert check_address(address) == address
 
@@ -114,10 +132,14 @@ def test_addresses_that_protect_the_table_are_taken(address):
 @parametrize(
     "address, message",
     {
-        "tcp://10.0.0.1:8786": "in the clear; use tls://", "tcp://example.org:8786": "in the clear; use tls://",
-        "tcp://localhost.example.org:1": "in the clear", "127.0.0.1:8786": "is not the address",
-        "tls://example.org": "is not the address", "http://127.0.0.1:1": "is not the address",
-        "tcp://127.0.0.1:x": "is not the address", "": "is not the address",
+        "tcp://10.0.0.1:8786": "in the clear; use tls://",
+        "tcp://example.org:8786": "in the clear; use tls://",
+        "tcp://localhost.example.org:1": "in the clear",
+        "127.0.0.1:8786": "is not the address",
+        "tls://example.org": "is not the address",
+        "http://127.0.0.1:1": "is not the address",
+        "tcp://127.0.0.1:x": "is not the address",
+        "": "is not the address",
     }.items(),
 )
 def test_other_addresses_are_refused(address, message):
@@ -127,8 +149,19 @@ def test_other_addresses_are_refused(address, message):
 
 def test_nobody_at_the_address_is_one_clear_line(here, monkeypatch):
     monkeypatch.setattr("dpcore.evaluation.sweeps.dask_cluster.CONNECT_SECONDS", 1)
-    command = ["sweep", "c.csv", "--schema", "c.json", "--queries", "marginals:1", "--algorithms", "dpfw"]
-    refusal("no scheduler answers at tcp://127.0.0.1:9", command, "--scheduler", "tcp://127.0.0.1:9")
+    command = [
+        "sweep",
+        "c.csv",
+        "--schema",
+        "c.json",
+        "--queries",
+        "marginals:1",
+        "--algorithms",
+        "dpfw",
+    ]
+    refusal(
+        "no scheduler answers at tcp://127.0.0.1:9", command, "--scheduler", "tcp://127.0.0.1:9"
+    )
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch):

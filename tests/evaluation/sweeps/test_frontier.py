@@ -4,13 +4,24 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpcore.evaluation.sweeps.frontier import EpsilonBisection, regret_table, step_frontier, summarise_by_epsilon
+from dpcore.evaluation.sweeps.frontier import (
+    EpsilonBisection,
+    regret_table,
+    step_frontier,
+    summarise_by_epsilon,
+)
 from tests.small_problems import approx, parametrize, refused
 
 DOTS = pd.DataFrame(
     [
-        ("a", 0.1, 0, 0.5, 1), ("a", 0.1, 1, 0.3, 3), ("a", 0.1, 2, 0.4, 2), ("a", 1.0, 0, 0.1, 2),
-        ("b", 0.1, 0, 0.2, 9), ("b", 1.0, 0, 0.2, 9), ("b", 3.0, 0, 0.15, 9), ("c", 3.0, 0, None, 1),
+        ("a", 0.1, 0, 0.5, 1),
+        ("a", 0.1, 1, 0.3, 3),
+        ("a", 0.1, 2, 0.4, 2),
+        ("a", 1.0, 0, 0.1, 2),
+        ("b", 0.1, 0, 0.2, 9),
+        ("b", 1.0, 0, 0.2, 9),
+        ("b", 3.0, 0, 0.15, 9),
+        ("c", 3.0, 0, None, 1),
     ],
     columns=["algorithm", "epsilon", "seed", "error", "seconds"],
 ).assign(memory=[5e6, 7e6, 6e6, 9e6, 1e6, 1e6, 2e6, None])
@@ -25,7 +36,9 @@ def test_middles_are_medians_with_their_range():
 def test_the_frontier_steps_down_and_remembers_a_smaller_budget():
     frontier = step_frontier(summarise_by_epsilon(DOTS))
     assert frontier["epsilon"].tolist() == [0.1, 1.0, 3.0]
-    assert frontier["error"].tolist() == [0.2, 0.1, 0.1], "at ε = 3 the run at ε = 1 is still the best"
+    assert frontier["error"].tolist() == [0.2, 0.1, 0.1], (
+        "at ε = 3 the run at ε = 1 is still the best"
+    )
     assert frontier["algorithm"].tolist() == list("baa")
 
 
@@ -49,7 +62,10 @@ def searched(grid, good):
         for seed in seeds:
             looked += 1
             search.record_outcome(epsilon, good(epsilon, seed))
-            if search.next_epsilon_and_seeds() is None or search.next_epsilon_and_seeds()[0] != epsilon:
+            if (
+                search.next_epsilon_and_seeds() is None
+                or search.next_epsilon_and_seeds()[0] != epsilon
+            ):
                 break
     return search.smallest_epsilon, looked
 

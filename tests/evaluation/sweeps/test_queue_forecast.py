@@ -32,12 +32,19 @@ def simulated(queues, workers):
 def test_own_work_and_the_others_before_it_are_what_a_pool_needs(seed):
     rng = seeded(seed)
     workers = int(rng.integers(1, 5))
-    queues = {f"visitor {i}": rng.uniform(1, 10, rng.integers(0, 60)).tolist() for i in range(rng.integers(0, 5))}
+    queues = {
+        f"visitor {i}": rng.uniform(1, 10, rng.integers(0, 60)).tolist()
+        for i in range(rng.integers(0, 5))
+    }
     queues[MINE] = rng.uniform(1, 10, rng.integers(1, 60)).tolist()
     own = sum(queues[MINE]) / workers
-    others = seconds_before(len(queues[MINE]), [], [q for name, q in queues.items() if name != MINE], workers)
+    others = seconds_before(
+        len(queues[MINE]), [], [q for name, q in queues.items() if name != MINE], workers
+    )
     needed = simulated(queues, workers)
-    assert abs(own + others - needed) <= 2 * 10, "two of the longest jobs: where turns and ends fall"
+    assert abs(own + others - needed) <= 2 * 10, (
+        "two of the longest jobs: where turns and ends fall"
+    )
 
 
 def test_nothing_waits_for_nobody_and_more_work_of_others_never_takes_less():

@@ -20,7 +20,14 @@ from dpcore.cli import main
 from dpcore.cli.commands import sweep as command
 from dpcore.core.errors import user_message
 from dpcore.core.parameters import parameter_values
-from dpcore.evaluation.sweeps.sweep import SweepPoint, pending_cases, plan_cases, rows_digest, run_sweep, sweep_identity
+from dpcore.evaluation.sweeps.sweep import (
+    SweepPoint,
+    pending_cases,
+    plan_cases,
+    rows_digest,
+    run_sweep,
+    sweep_identity,
+)
 from dpcore.evaluation.sweeps.worker_pool import WorkerPool
 from tests.small_problems import (
     QUERIES,
@@ -38,7 +45,10 @@ from tests.small_problems import (
 )
 
 PROBLEM, ROWS = task("2-way")
-CHOSEN = {"dpfw": ALGORITHMS["dpfw"](rounds=6), "gaussian_maxent": ALGORITHMS["gaussian_maxent"](rounds=5)}
+CHOSEN = {
+    "dpfw": ALGORITHMS["dpfw"](rounds=6),
+    "gaussian_maxent": ALGORITHMS["gaussian_maxent"](rounds=5),
+}
 BUDGETS = [Budget(epsilon, 1e-9) for epsilon in (0.3, 1.0, 3.0)]
 
 
@@ -76,7 +86,8 @@ def test_a_first_point_of_every_algorithm_comes_early_at_the_middle_budget():
 
 
 @parametrize(
-    "budgets, seeds", [([], [0]), (BUDGETS, []), (BUDGETS, [0, 0]), (BUDGETS * 2, [0]), (BUDGETS, range(200_000))]
+    "budgets, seeds",
+    [([], [0]), (BUDGETS, []), (BUDGETS, [0, 0]), (BUDGETS * 2, [0]), (BUDGETS, range(200_000))],
 )
 def test_nothing_to_do_repetitions_and_too_many_points_are_refused(budgets, seeds):
     with refused():
@@ -125,9 +136,13 @@ def test_an_interrupt_inside_a_run_is_no_point():
 
 def test_closing_cancels_the_jobs_and_frees_the_table(pool, monkeypatch):
     submitted, real = [], WorkerPool.submit
-    monkeypatch.setattr(WorkerPool, "submit", lambda self, *a: submitted.append(real(self, *a)) or submitted[-1])
+    monkeypatch.setattr(
+        WorkerPool, "submit", lambda self, *a: submitted.append(real(self, *a)) or submitted[-1]
+    )
     endless = {"dpfw": ALGORITHMS["dpfw"](rounds=1_000_000)}
-    generator = run_sweep([*plan(seeds=[0])[:1], *plan(endless, seeds=[0])], PROBLEM, ROWS, pool=pool)
+    generator = run_sweep(
+        [*plan(seeds=[0])[:1], *plan(endless, seeds=[0])], PROBLEM, ROWS, pool=pool
+    )
     assert next(generator).state == "done"
     generator.close()
     assert all(job.wait(90) for job in submitted)
@@ -137,7 +152,10 @@ def test_closing_cancels_the_jobs_and_frees_the_table(pool, monkeypatch):
 
 
 def test_a_dead_worker_loses_one_point(pool, others):
-    waiting = [*plan({"endless": ALGORITHMS["dpfw"](rounds=1_000_000)}, BUDGETS[:1], [0]), *plan(seeds=[0])]
+    waiting = [
+        *plan({"endless": ALGORITHMS["dpfw"](rounds=1_000_000)}, BUDGETS[:1], [0]),
+        *plan(seeds=[0]),
+    ]
     killed = []
 
     def watch():
@@ -171,7 +189,10 @@ def point(name, epsilon, seed, state="done", **known):
 
 def test_means_and_winners():
     done = [("b", 1.0, 0, 0.2), ("b", 1.0, 1, 0.4), ("a", 1.0, 0, 0.25), ("a", 0.1, 0, 0.5)]
-    points = [point(*key, errors={"max_error": error, "mean_l1": None}, seconds=2.0) for *key, error in done]
+    points = [
+        point(*key, errors={"max_error": error, "mean_l1": None}, seconds=2.0)
+        for *key, error in done
+    ]
     lines = command.report_lines([*points, point("a", 0.1, 1, "failed", message="broke")])[2:]
     cells = [["b", "1", "2", "0.3"], ["a", "1", "1", "0.25"], ["a", "0.1", "1", "0.5"]]
     assert [line.split() for line in lines[:3]] == [[*line, "-", "2"] for line in cells]
@@ -190,9 +211,13 @@ def test_tasks_are_told_apart_by_public_facts_and_tables_by_a_digest():
         QueryRelease(Marginals(domain, ["ab", "ac"]), PROBLEM.n),
         *(QueryRelease(w(d), PROBLEM.n) for name, (d, _, w) in TASKS.items() if name != "2-way"),
     ]
-    assert len({json.dumps(sweep_identity(other)) for other in [PROBLEM, *others]}) == 1 + len(others)
+    assert len({json.dumps(sweep_identity(other)) for other in [PROBLEM, *others]}) == 1 + len(
+        others
+    )
     mixed = Rows(ROWS.values[::-1].copy(), ROWS.weights[::-1].copy())
-    assert rows_digest(ROWS) == rows_digest(domain.group_rows(np.repeat(mixed.values, mixed.weights, axis=0)))
+    assert rows_digest(ROWS) == rows_digest(
+        domain.group_rows(np.repeat(mixed.values, mixed.weights, axis=0))
+    )
     assert rows_digest(ROWS) != rows_digest(random_rows(domain, PROBLEM.n, seed=1))
 
 
@@ -213,14 +238,25 @@ FAST = ["dpfw.rounds=4", "mwem.rounds=3"]
 
 def arguments(table="c.csv", extra=(), **changes):
     settings = GOOD | {f"--{name.replace('_', '-')}": value for name, value in changes.items()}
-    fast = [f"--set={s}" for s in FAST if s.partition(".")[0] in settings["--algorithms"].split(",")]
-    return ["sweep", table, *(f"{k}={v}" for k, v in settings.items() if v is not None), *fast, *extra]
+    fast = [
+        f"--set={s}" for s in FAST if s.partition(".")[0] in settings["--algorithms"].split(",")
+    ]
+    return [
+        "sweep",
+        table,
+        *(f"{k}={v}" for k, v in settings.items() if v is not None),
+        *fast,
+        *extra,
+    ]
 
 
 def kept(path="out.json"):
     """The points of a file, but for clock and memory."""
     points = map(SweepPoint.from_json, read_json(path)["points"])
-    return {p.key: {k: v for k, v in p.to_json().items() if k not in ("seconds", "memory")} for p in points}
+    return {
+        p.key: {k: v for k, v in p.to_json().items() if k not in ("seconds", "memory")}
+        for p in points
+    }
 
 
 def test_the_command_writes_points_and_prints_means(here, capsys):
@@ -229,17 +265,29 @@ def test_the_command_writes_points_and_prints_means(here, capsys):
     asked = [(p["algorithm"], p["epsilon"], p["seed"]) for p in file["points"]]
     assert asked == [(a, e, s) for a in ("dpfw", "mwem") for e in (0.3, 1) for s in (0, 1)]
     assert file["task"]["n"] == 100
-    assert file["tags"]["points"] == file["tags"]["table_sha256"] == "uses real data – do not publish"
+    assert (
+        file["tags"]["points"] == file["tags"]["table_sha256"] == "uses real data – do not publish"
+    )
     assert "uses real data" in told
     assert capsys.readouterr().err == ""
-    mean = np.mean([p["errors"]["max_error"] for p in file["points"] if (p["algorithm"], p["epsilon"]) == ("mwem", 1)])
+    mean = np.mean(
+        [
+            p["errors"]["max_error"]
+            for p in file["points"]
+            if (p["algorithm"], p["epsilon"]) == ("mwem", 1)
+        ]
+    )
     (line,) = (line for line in told.splitlines() if line.split()[:2] == ["mwem", "1"])
     assert f"{mean:.4g}" in line.split()
     assert "best max error: ε=0.3 " in told
     with open("out.csv", encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
-    assert [float(r["max_error"]) for r in rows] == [p["errors"]["max_error"] for p in file["points"]]
-    asked = "--queries=marginals:2 --algorithm=mwem --epsilon=1 --delta=1e-6 --seed=1 --set=rounds=3"
+    assert [float(r["max_error"]) for r in rows] == [
+        p["errors"]["max_error"] for p in file["points"]
+    ]
+    asked = (
+        "--queries=marginals:2 --algorithm=mwem --epsilon=1 --delta=1e-6 --seed=1 --set=rounds=3"
+    )
     cli(f"run c.csv --schema=c.json {asked} --json=run.json")
     assert read_json("run.json")["final"] == file["points"][-1]["errors"]
 
@@ -279,7 +327,9 @@ def test_an_interrupted_sweep_keeps_what_is_done_and_resumes_with_the_rest(here,
     assert len(made) == 6, "what failed is tried again"
     points = read_json("out.json")["points"]
     assert len(points) == 8
-    assert {json.dumps(p) for p in first} <= {json.dumps(p) for p in points}, "bit for bit, seconds too"
+    assert {json.dumps(p) for p in first} <= {json.dumps(p) for p in points}, (
+        "bit for bit, seconds too"
+    )
     cli(arguments(json="once.json", jobs="2"))
     assert kept() == kept("once.json")
     made.clear()
@@ -310,24 +360,50 @@ def test_a_spreadsheet_sees_no_formula():
     texts = ["=1+1", "+1", "-1", "@x", "\t=1", " =1", "a\n=b", "plain"]
     points = [point("dpfw", 1.0, 0, "failed", message=text) for text in texts]
     rows = list(csv.DictReader(io.StringIO(command.points_csv(points))))
-    assert [row["message"] for row in rows] == ["'=1+1", "'+1", "'-1", "'@x", "'=1", "'=1", "a =b", "plain"]
-    (row,) = csv.DictReader(io.StringIO(command.points_csv([point("dpfw", 1.0, 0, "done", errors={"gap": -0.5})])))
+    assert [row["message"] for row in rows] == [
+        "'=1+1",
+        "'+1",
+        "'-1",
+        "'@x",
+        "'=1",
+        "'=1",
+        "a =b",
+        "plain",
+    ]
+    (row,) = csv.DictReader(
+        io.StringIO(command.points_csv([point("dpfw", 1.0, 0, "done", errors={"gap": -0.5})]))
+    )
     assert row["gap"] == "-0.5", "a number stays one"
 
 
 WRONG = {
     "epsilons": ("", "1,", "0", "nan", "1,1", "1;2"),
     "algorithms": ("", "nosuch", "dpfw,mwem,dpfw", "dpfw,,mwem"),
-    "set": ("rounds=3", "dpfw.rounds", "dpfw.rounds=0", "dpam.rounds=3", "dpfw.speed=1", "dpfw=3", ".rounds=1"),
+    "set": (
+        "rounds=3",
+        "dpfw.rounds",
+        "dpfw.rounds=0",
+        "dpam.rounds=3",
+        "dpfw.speed=1",
+        "dpfw=3",
+        ".rounds=1",
+    ),
     "jobs": ("0", "1000"),
     "json": ("no/such/out.json", ""),
     "csv": ("no/such/out.csv", ""),
 }
-BAD = {f"{name} {v!r}": arguments(extra=[f"--{name}={v}"]) for name, values in WRONG.items() for v in values}
+BAD = {
+    f"{name} {v!r}": arguments(extra=[f"--{name}={v}"])
+    for name, values in WRONG.items()
+    for v in values
+}
 BAD |= {
     "no table": ["sweep"],
     "resume what": arguments(json=None, extra=["--resume"]),
-    **{f"resume {name}": arguments(json=name, extra=["--resume"]) for name in ("c.csv", "array.json")},
+    **{
+        f"resume {name}": arguments(json=name, extra=["--resume"])
+        for name in ("c.csv", "array.json")
+    },
     "no such table": arguments("no.csv"),
 }
 

@@ -22,17 +22,28 @@ NAMES = ["x", "y", "person"]
 def tables(draw):
     """A small table of texts, with its columns in any order."""
     names = draw(st.permutations(NAMES))
-    rows = draw(st.lists(st.lists(st.sampled_from(CELLS), min_size=3, max_size=3), min_size=1, max_size=4))
+    rows = draw(
+        st.lists(st.lists(st.sampled_from(CELLS), min_size=3, max_size=3), min_size=1, max_size=4)
+    )
     return pd.DataFrame(rows, columns=pd.Index(names), dtype=object)
 
 
-UNITS = [PrivacyUnit(), PrivacyUnit("person", 1), PrivacyUnit("person", 2), PrivacyUnit("x", 1), PrivacyUnit(None, 2)]
+UNITS = [
+    PrivacyUnit(),
+    PrivacyUnit("person", 1),
+    PrivacyUnit("person", 2),
+    PrivacyUnit("x", 1),
+    PrivacyUnit(None, 2),
+]
 
 
 def used(frame, unit):
     """All that a run can depend on: the columns in use in their order, the rows as a multiset, people and limit."""
     names = [name for name in frame.columns if name in ("x", "y", unit.person)]
-    rows = sorted(repr([cell.strip() if cell else cell for cell in row]) for row in frame[names].to_numpy().tolist())
+    rows = sorted(
+        repr([cell.strip() if cell else cell for cell in row])
+        for row in frame[names].to_numpy().tolist()
+    )
     return names, rows, unit
 
 
@@ -63,7 +74,9 @@ def test_every_small_change_of_a_table_is_seen(seed, data):
 OTHERS = {
     "other people": lambda frame: frame.assign(id=frame["id"].to_numpy()[::-1]),
     "headings swapped": lambda frame: frame.rename(columns={"pay": "age", "age": "pay"}),
-    "line breaks cut elsewhere": lambda frame: frame.assign(age=["7\n19", "8\n18", *frame["age"][2:]]),
+    "line breaks cut elsewhere": lambda frame: frame.assign(
+        age=["7\n19", "8\n18", *frame["age"][2:]]
+    ),
     "one cell": lambda frame: frame.assign(job=frame["job"].mask(frame.index == 3, "doctor")),
 }
 

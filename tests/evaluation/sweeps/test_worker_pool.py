@@ -79,7 +79,9 @@ def test_a_run_in_one_long_step_is_ended_and_its_worker_replaced(pool, block, mo
     monkeypatch.setattr(jobs, "CANCEL_GRACE_SECONDS", 0.8)
     tables = Marginals.all(many(40, 4), 3)
     rows = SharedRows(tables.domain.group_rows(seeded(0).integers(0, 4, (2_000, 40))))
-    job = pool.submit(replace(task(rows), problem=replace(PROBLEM, workload=tables), population=None), "me")
+    job = pool.submit(
+        replace(task(rows), problem=replace(PROBLEM, workload=tables), population=None), "me"
+    )
     until(lambda: job.state == "running" and job.rounds)
     job.cancel()
     assert job.wait(90)
@@ -108,7 +110,9 @@ def test_a_job_cancelled_while_queued_never_runs(pool, block):
     assert (second.state, second.results) == ("cancelled", [])
 
 
-def test_all_workers_killed_at_once_fail_their_jobs_in_words_the_next_runs_and_closing_ends_all(block):
+def test_all_workers_killed_at_once_fail_their_jobs_in_words_the_next_runs_and_closing_ends_all(
+    block,
+):
     before = set(active_children())
     pool = WorkerPool(workers=2)
     try:

@@ -25,9 +25,22 @@ from dpcore.privacy.accounting import (
 from dpcore.privacy.accounting.budget_meter import BudgetMeter
 from dpcore.privacy.accounting.calibrations import LOG_DELTA_TOLERANCE
 from tests.privacy.enumerated_neighbours import plan_of
-from tests.small_problems import BUDGET, HUGE, approx, few_rounds, parametrize, refused, task, unpaid, variants
+from tests.small_problems import (
+    BUDGET,
+    HUGE,
+    approx,
+    few_rounds,
+    parametrize,
+    refused,
+    task,
+    unpaid,
+    variants,
+)
 
-BUDGETS = [Budget(e, d) for e, d in ((1e-4, 0.5), (0.1, 1e-100), (1, 1e-9), (8, 1e-3), (200, 1e-9), (200, 0.5))]
+BUDGETS = [
+    Budget(e, d)
+    for e, d in ((1e-4, 0.5), (0.1, 1e-100), (1, 1e-9), (8, 1e-3), (200, 1e-9), (200, 0.5))
+]
 PURE = [Budget(e, 0) for e in (1e-4, 1, 200)]
 
 
@@ -40,7 +53,9 @@ NEARLY = 1 - 1e-5  # of ε; at tiny ε and large δ the margin of μ shows
     + [(1, d) for d in (-1e-9, 5e-324, 9e-101, 0.51, math.inf)],
 )
 def test_a_budget_that_promises_nothing_is_refused(epsilon, delta):
-    with refused(r"=\S+ is not served; served are epsilon from 1e-06 to 1e\+09.*delta 0 or from 1e-100"):
+    with refused(
+        r"=\S+ is not served; served are epsilon from 1e-06 to 1e\+09.*delta 0 or from 1e-100"
+    ):
         Budget(epsilon, delta)
 
 
@@ -53,13 +68,19 @@ def test_what_is_no_number_is_no_budget(value):
 
 def test_cautions_name_the_two_usual_mistakes():
     assert budget_warnings(Budget(10, 0.0099), 100) == []
-    assert [c.split(":")[0] for c in budget_warnings(Budget(1, 0.01), 100)] == ["delta=0.01 is at least 1/n = 0.01"]
-    assert [c.split(":")[0] for c in budget_warnings(Budget(1000, 0), 100)] == ["epsilon=1000 is above 10"]
+    assert [c.split(":")[0] for c in budget_warnings(Budget(1, 0.01), 100)] == [
+        "delta=0.01 is at least 1/n = 0.01"
+    ]
+    assert [c.split(":")[0] for c in budget_warnings(Budget(1000, 0), 100)] == [
+        "epsilon=1000 is above 10"
+    ]
     assert len(budget_warnings(Budget(1e9, 0.5), 2)) == 2
 
 
 BAD_SPENDS = [
-    (kind, value) for kind in (Gaussian, BoundedRange, Pure, Approximate) for value in (-0.5, 0, math.nan, math.inf)
+    (kind, value)
+    for kind in (Gaussian, BoundedRange, Pure, Approximate)
+    for value in (-0.5, 0, math.nan, math.inf)
 ]
 
 
@@ -96,9 +117,11 @@ def test_equal_selections_fit_exactly_and_one_more_does_not(budget, times):
     ledger = charge_all(plan_of(budget, (spend, times)))
     assert uses_all(ledger)
     assert not ledger.can_charge(spend)
-    symbol = {CompositionRule.PURE: "ε", CompositionRule.ZCDP: "ρ", CompositionRule.OPTIMAL: "selections"}[
-        ledger.spent.accounting
-    ]
+    symbol = {
+        CompositionRule.PURE: "ε",
+        CompositionRule.ZCDP: "ρ",
+        CompositionRule.OPTIMAL: "selections",
+    }[ledger.spent.accounting]
     with unpaid(rf"^select needs {symbol}=[\d.e-]+, [\d.e-]+ is left$"):
         ledger.charge("select", spend)
     assert len(ledger.events) == times
@@ -111,7 +134,9 @@ def test_gaussian_shares_use_the_whole_budget(budget, shares):
     assert [s.mu**2 for s in spends] == approx(np.array(shares) * sum(s.mu**2 for s in spends))
     ledger = charge_all(plan_of(budget, *((s,) for s in spends)))
     assert budget.epsilon * NEARLY <= ledger.spent.epsilon <= budget.epsilon
-    assert ledger.spent.to_json()["mu"] == approx(conversions.gdp_mu(budget.epsilon, budget.delta), rel=1e-9)
+    assert ledger.spent.to_json()["mu"] == approx(
+        conversions.gdp_mu(budget.epsilon, budget.delta), rel=1e-9
+    )
     with unpaid(r"^measure needs μ²=[\d.e-]+, [\d.e-]+ is left$"):
         ledger.charge("measure", spends[0])
 
@@ -128,7 +153,9 @@ def test_no_algorithm_plans_or_spends_more_than_requested(name, settings):
             continue
         ledger = charge_all(plan)
         spent = ledger.spent
-        if ALGORITHMS[name].adaptive and spent.accounting is not CompositionRule.OPTIMAL:  # expected, in whole charges
+        if (
+            ALGORITHMS[name].adaptive and spent.accounting is not CompositionRule.OPTIMAL
+        ):  # expected, in whole charges
             assert 0.7 * budget.epsilon <= spent.epsilon <= budget.epsilon
         else:
             assert uses_all(ledger)
@@ -149,7 +176,12 @@ def test_what_is_left_and_what_was_spent_are_told():
     ledger.charge("select", BoundedRange(0.4))
     with unpaid(re.escape("select needs ε=0.7, 0.6 is left")):
         ledger.charge("select", BoundedRange(0.7))
-    assert ledger.spent.to_json() == {"epsilon": 0.4, "delta": 0, "accounting": "sum of ε", "rho": 0.4**2 / 8}
+    assert ledger.spent.to_json() == {
+        "epsilon": 0.4,
+        "delta": 0,
+        "accounting": "sum of ε",
+        "rho": 0.4**2 / 8,
+    }
 
 
 @parametrize("times", [3, 6, 7, 10, 49, 1000])
@@ -162,7 +194,9 @@ def test_a_plan_that_was_accepted_can_be_charged_to_the_end(times, delta):
     whole = conversions.gdp_mu(1, delta)
     for shrink in (0, 1e-14, 1e-13, 1e-12, 1e-11):
         try:
-            plan = plan_of(Budget(1, delta), (Gaussian(whole * (1 - shrink) / math.sqrt(times)), times))
+            plan = plan_of(
+                Budget(1, delta), (Gaussian(whole * (1 - shrink) / math.sqrt(times)), times)
+            )
         except BudgetError:
             continue
         assert charge_all(plan).spent.epsilon <= 1
@@ -188,7 +222,9 @@ def test_a_plan_that_exceeds_its_budget_cannot_be_made():
 
 
 def test_failure_probabilities_come_off_delta():
-    spent = charge_all(plan_of(Budget(2, 1e-6), (Approximate(0.05, 1e-8), 50), (Gaussian(0.05),))).spent
+    spent = charge_all(
+        plan_of(Budget(2, 1e-6), (Approximate(0.05, 1e-8), 50), (Gaussian(0.05),))
+    ).spent
     rho = 50 * 0.05**2 / 2 + 0.05**2 / 2
     assert spent.rho == approx(rho)
     assert spent.epsilon == approx(conversions.zcdp_epsilon(rho, 1e-6 - 50e-8), rel=1e-9)
@@ -204,7 +240,10 @@ def test_the_cheapest_valid_accounting_is_chosen():
         (BoundedRange(0.01), 10_000, CompositionRule.ZCDP),
     ):
         assert ComposedCost.of_spends([(spend, times)]).tightest_rule(Budget(9, 1e-6)) is cheapest
-    assert ComposedCost.of_spends([(BoundedRange(0.01), 2)]).epsilon(0, CompositionRule.ZCDP) == math.inf
+    assert (
+        ComposedCost.of_spends([(BoundedRange(0.01), 2)]).epsilon(0, CompositionRule.ZCDP)
+        == math.inf
+    )
 
 
 KINDS = {Gaussian: (1e-3, 0.2), BoundedRange: (1e-3, 0.5), Pure: (1e-3, 0.2)}
@@ -213,7 +252,9 @@ KINDS = {Gaussian: (1e-3, 0.2), BoundedRange: (1e-3, 0.5), Pure: (1e-3, 0.2)}
 @given(data=st.data())
 def test_spends_chosen_as_one_goes_along_never_exceed_the_budget(data):
     budget = data.draw(st.sampled_from([BUDGET, Budget(0.5, 1e-9), Budget(1, 0)]))
-    kinds = data.draw(st.sets(st.sampled_from([BoundedRange, Pure] + [Gaussian] * (budget.delta > 0)), min_size=1))
+    kinds = data.draw(
+        st.sets(st.sampled_from([BoundedRange, Pure] + [Gaussian] * (budget.delta > 0)), min_size=1)
+    )
     ledger = BudgetMeter(plan_of(budget, *((kind(0.01),) for kind in sorted(kinds, key=str))))
     for _ in range(data.draw(st.integers(1, 60))):
         kind = data.draw(st.sampled_from(sorted(kinds, key=str)))

@@ -38,7 +38,9 @@ def brute(x, span, draws, pure, pures, mu, steps):
         found = 0.0
         for t in np.linspace(0, span, steps):
             p = np.expm1(t - span) / np.expm1(-span)
-            ends = [brute(x - loss, span, draws - 1, pure, pures, mu, steps) for loss in (t, t - span)]
+            ends = [
+                brute(x - loss, span, draws - 1, pure, pures, mu, steps) for loss in (t, t - span)
+            ]
             found = max(found, p * ends[0] + (1 - p) * ends[1])
         return found
     if pures:
@@ -55,27 +57,39 @@ def test_no_opponent_does_better_and_one_nearly_as_well(span, draws, pure, pures
     for x in (0.0, 0.3 * span, 0.9 * span, 1.7 * span):
         found, least = rate(joint, x), brute(x, span, draws, pure, pures, mu, steps)
         assert least <= found
-        assert found <= 1.1 * brute(x - 0.05 * span, span, draws, pure, pures, mu, steps) + 1e-9, "or ε 0.05 s lower"
+        assert found <= 1.1 * brute(x - 0.05 * span, span, draws, pure, pures, mu, steps) + 1e-9, (
+            "or ε 0.05 s lower"
+        )
 
 
 def test_gaussians_alone_and_equal_pure_releases_cost_what_they_did():
     assert OptimalComposition(mu_squared=0.25).epsilon(1e-6) == conversions.gdp_epsilon(0.5, 1e-6)
-    assert OptimalComposition(pure_epsilon=0.2, pure_count=9).epsilon(1e-6) == conversions.pure_composition_epsilon(
-        0.2, 9, 1e-6
-    )
+    assert OptimalComposition(pure_epsilon=0.2, pure_count=9).epsilon(
+        1e-6
+    ) == conversions.pure_composition_epsilon(0.2, 9, 1e-6)
     at = np.array([-3.0, -0.1, 0.0, 0.2, 5.0])
-    np.testing.assert_allclose(np.exp(gdp_log_deltas(at, 0.7)), [gaussian_delta(x, 0.7) for x in at], rtol=1e-9)
+    np.testing.assert_allclose(
+        np.exp(gdp_log_deltas(at, 0.7)), [gaussian_delta(x, 0.7) for x in at], rtol=1e-9
+    )
 
 
-@given(st.floats(0.05, 2), st.integers(1, 12), st.floats(0.01, 1), st.integers(0, 6), st.floats(0, 1))
-def test_more_of_anything_costs_more_and_any_number_is_read_off_the_planned_composition(span, draws, pure, pures, mu):
+@given(
+    st.floats(0.05, 2), st.integers(1, 12), st.floats(0.01, 1), st.integers(0, 6), st.floats(0, 1)
+)
+def test_more_of_anything_costs_more_and_any_number_is_read_off_the_planned_composition(
+    span, draws, pure, pures, mu
+):
     cost = OptimalComposition(mu**2, pure, pures, span, draws).epsilon(1e-6)
     assert cost <= draws * span + pures * pure + conversions.gdp_epsilon(mu, 1e-6) + 1e-6
     fewer = OptimalComposition(mu**2, pure, pures, span, draws - 1)
     assert fewer.epsilon(1e-6, planned_draws=draws) <= cost
-    assert fewer.epsilon(1e-6, planned_draws=draws) == approx(fewer.epsilon(1e-6), rel=0.02, abs=1e-3)
+    assert fewer.epsilon(1e-6, planned_draws=draws) == approx(
+        fewer.epsilon(1e-6), rel=0.02, abs=1e-3
+    )
     assert cost <= OptimalComposition(mu**2 + 0.01, pure, pures + 1, span, draws).epsilon(1e-6)
-    assert cost <= OptimalComposition(mu**2, pure, pures, span * 1.05, draws).epsilon(1e-6) * (1 + 1e-3)
+    assert cost <= OptimalComposition(mu**2, pure, pures, span * 1.05, draws).epsilon(1e-6) * (
+        1 + 1e-3
+    )
 
 
 def test_what_would_take_too_long_or_is_of_another_kind_is_not_priced_so():
@@ -95,14 +109,24 @@ LEAST = {"pmw": 1.08, "mwem": 1.045, "select": 1.06}  # of the signal over zCDP'
 @parametrize("budget", [Budget(0.1, 1e-6), Budget(1, 1e-9), Budget(3, 1e-6), Budget(10, 1e-9)])
 @parametrize("name", PLANS)
 def test_larger_spends_keep_the_promise_and_their_proportions(name, budget):
-    before, after = PLANS[name](Budget(budget.epsilon, budget.delta, additive=True)), PLANS[name](budget)
-    factors = [getattr(b, "mu", getattr(b, "epsilon", 0)) / getattr(a, "mu", getattr(a, "epsilon", 0)) for a, b in
-               zip(before, after, strict=True)]
+    before, after = (
+        PLANS[name](Budget(budget.epsilon, budget.delta, additive=True)),
+        PLANS[name](budget),
+    )
+    factors = [
+        getattr(b, "mu", getattr(b, "epsilon", 0)) / getattr(a, "mu", getattr(a, "epsilon", 0))
+        for a, b in zip(before, after, strict=True)
+    ]
     assert factors == approx([factors[0]] * len(factors))
     assert factors[0] > LEAST[name]
     assert plan_of(budget, *((spend, 20) for spend in after)).accounting is CompositionRule.OPTIMAL
-    # Recomputed apart: pure spends, and draws of an opponent who takes t = s/2 each time, are randomised responses.
-    (half,) = (s.epsilon / (2 if isinstance(s, BoundedRange) else 1) for s in after if not isinstance(s, Gaussian))
+    # Recomputed apart: pure spends, and draws of an opponent who takes t = s/2 each time, are
+    # randomised responses.
+    (half,) = (
+        s.epsilon / (2 if isinstance(s, BoundedRange) else 1)
+        for s in after
+        if not isinstance(s, Gaussian)
+    )
     mu = math.sqrt(sum(20 * s.mu**2 for s in after if isinstance(s, Gaussian)))
     told = delta_of(*responses(half, 20), budget.epsilon, mu)
     assert (0.999 * budget.delta if name == "pmw" else 0) <= told <= budget.delta
@@ -112,7 +136,9 @@ def test_larger_spends_keep_the_promise_and_their_proportions(name, budget):
 
 def optimal_ledger():
     spends = ((BoundedRange(0.15), 10), (Pure(0.1), 4), (Gaussian(0.1), 5))
-    plan = plan_of(Budget(ComposedCost.of_spends(spends).optimal_composition.epsilon(1e-6), 1e-6), *spends)
+    plan = plan_of(
+        Budget(ComposedCost.of_spends(spends).optimal_composition.epsilon(1e-6), 1e-6), *spends
+    )
     assert plan.accounting is CompositionRule.OPTIMAL
     return BudgetMeter(plan)
 
@@ -146,7 +172,10 @@ def test_a_data_set_is_charged_with_what_adds_up_over_every_path(name):
         events = worst_case_events(plan, adaptive)
         assert events == events_of_plan(plan)
         for accounting in (CompositionRule.GDP, CompositionRule.ZCDP):
-            assert LifetimeBudget(Budget(9, 1e-6), accounting, 0.0).total_epsilon(events) >= plan.budget.epsilon
+            assert (
+                LifetimeBudget(Budget(9, 1e-6), accounting, 0.0).total_epsilon(events)
+                >= plan.budget.epsilon
+            )
 
 
 @parametrize("name", ["pmw", "mwem", "pep", "rap", "gem", "dpfw", "fem"])
@@ -158,7 +187,9 @@ def test_a_plan_that_must_add_up_does(name):
 
 
 def test_an_algorithm_that_enlarges_its_spends_is_added_up():
-    assert make_plan(ALGORITHMS["aim"](), task("2-way")[0], BUDGET).accounting is CompositionRule.ZCDP
+    assert (
+        make_plan(ALGORITHMS["aim"](), task("2-way")[0], BUDGET).accounting is CompositionRule.ZCDP
+    )
 
 
 def test_a_short_grid_loses_on_the_safe_side(monkeypatch):
@@ -170,7 +201,9 @@ def test_a_short_grid_loses_on_the_safe_side(monkeypatch):
         for x in np.linspace(0, 3, 31):
             half = conversions.pure_composition_log_delta(x, span / 2, draws)
             assert OptimalComposition(draw_range=span, draw_count=draws).log_delta(x, 1e-9) >= half
-        assert rate(OptimalComposition(0.04, 0.1, 8, span, draws), 2.0) >= brute(2.0, 0, 0, 0.1, 8, 0.2, 1)
+        assert rate(OptimalComposition(0.04, 0.1, 8, span, draws), 2.0) >= brute(
+            2.0, 0, 0, 0.1, 8, 0.2, 1
+        )
     finally:
         composition._draw_delta_curves.cache_clear()
         composition._loss_distribution.cache_clear()

@@ -9,7 +9,23 @@ import pytest
 from dpcore.privacy.accounting import conversions
 from tests.small_problems import parametrize, seeded
 
-DELTAS = [1e-300, 3e-279, 1e-199, 1e-66, 1e-30, 2e-14, 1e-9, 1e-6, 1e-3, 0.05, 0.4, 0.5, 0.6, 0.9, 0.99]
+DELTAS = [
+    1e-300,
+    3e-279,
+    1e-199,
+    1e-66,
+    1e-30,
+    2e-14,
+    1e-9,
+    1e-6,
+    1e-3,
+    0.05,
+    0.4,
+    0.5,
+    0.6,
+    0.9,
+    0.99,
+]
 EPSILONS = 10.0 ** np.linspace(-6, 9, 46)
 
 
@@ -30,7 +46,10 @@ def gaussian_log_delta(epsilon, mu):
 def kairouz_log_delta(epsilon, each, times):
     """log of Σ_i C(T, i) [e^((T−i)ε₀) − e^(ε+iε₀)]₊/(1 + e^ε₀)^T."""
     e, one = mpmath.mpf(epsilon), mpmath.exp(mpmath.mpf(each))
-    terms = [mpmath.binomial(times, i) * max(one ** (times - i) - mpmath.exp(e) * one**i, 0) for i in range(times + 1)]
+    terms = [
+        mpmath.binomial(times, i) * max(one ** (times - i) - mpmath.exp(e) * one**i, 0)
+        for i in range(times + 1)
+    ]
     total = mpmath.fsum(terms) / (1 + one) ** times
     return mpmath.log(total) if total else mpmath.mpf("-inf")
 
@@ -54,14 +73,21 @@ def test_the_gaussian_room_is_rounded_down_and_next_to_nothing_is_lost(delta):
         mu = conversions.gdp_mu(epsilon, delta)
         assert gaussian_log_delta(epsilon, mu) <= target, f"epsilon={epsilon}"
         assert gaussian_log_delta(epsilon, mu * (1 + 1e-8)) > target, f"epsilon={epsilon}"
-        assert math.log(delta) >= conversions.gdp_log_delta(epsilon, mu) >= gaussian_log_delta(epsilon, mu)
+        assert (
+            math.log(delta)
+            >= conversions.gdp_log_delta(epsilon, mu)
+            >= gaussian_log_delta(epsilon, mu)
+        )
 
 
 @parametrize("mu", [1e-5, 1e-3, 0.1, 1, 3, 10, 20])
 def test_the_delta_of_gaussian_noise_is_the_hockey_stick_divergence_and_rounded_up(mu):
     for epsilon in (0, 1e-4, 0.1, 1, 5, 50, 200):
         if epsilon / mu < 150:  # beyond, δ < exp(−10000)
-            found, exact = conversions.gdp_log_delta(epsilon, mu), float(gaussian_log_delta(epsilon, mu))
+            found, exact = (
+                conversions.gdp_log_delta(epsilon, mu),
+                float(gaussian_log_delta(epsilon, mu)),
+            )
             assert exact <= found <= exact + 1e-8 + 1e-9 * abs(exact)
 
 
@@ -69,7 +95,9 @@ def test_the_delta_of_gaussian_noise_is_the_hockey_stick_divergence_and_rounded_
 def test_the_gaussian_room_is_rounded_down_at_random_budgets(seed):
     """Of 700 such budgets 37 had more room than they should."""
     rng = seeded(seed)
-    for epsilon, digits in zip((10 ** rng.uniform(-6, 9, 100)).tolist(), rng.uniform(0.005, 300, 100), strict=True):
+    for epsilon, digits in zip(
+        (10 ** rng.uniform(-6, 9, 100)).tolist(), rng.uniform(0.005, 300, 100), strict=True
+    ):
         delta = 10.0 ** -(digits if rng.random() < 0.5 else digits / 20)
         mu = conversions.gdp_mu(epsilon, delta)
         assert gaussian_log_delta(epsilon, mu) <= log_of(delta), f"({epsilon}, {delta})"
@@ -109,7 +137,11 @@ def test_the_room_of_zcdp_is_rounded_down_and_used(delta):
         low, high = mpmath.mpf(steps[max(best - 1, 0)]), mpmath.mpf(steps[min(best + 1, 29)])
         for _ in range(40):
             third = (high - low) / 3
-            low, high = (low, high - third) if bound(low + third) < bound(high - third) else (low + third, high)
+            low, high = (
+                (low, high - third)
+                if bound(low + third) < bound(high - third)
+                else (low + third, high)
+            )
         assert bound((low + high) / 2) <= mpmath.mpf(epsilon), f"epsilon={epsilon}"
 
 
@@ -119,7 +151,9 @@ def test_the_share_of_equal_releases_is_rounded_down(times, delta):
     target = log_of(delta)
     for epsilon in (10.0 ** np.linspace(-6, 6, 13)).tolist():
         each = conversions.largest_equal_epsilon(epsilon, times, delta)
-        assert kairouz_log_delta(epsilon, each, times) <= target or each * times <= epsilon, f"epsilon={epsilon}"
+        assert kairouz_log_delta(epsilon, each, times) <= target or each * times <= epsilon, (
+            f"epsilon={epsilon}"
+        )
         assert each >= epsilon / times * (1 - 1e-9)
         for share in (each, each / 3):
             claimed = conversions.pure_composition_epsilon(share, times, delta)

@@ -43,12 +43,16 @@ def test_the_worst_mechanism_has_the_worst_profile(epsilon, delta):
     at = np.array([-20, -3, -1, -0.3, -0.05, 0, 0.05, 0.3, 1, 2.9, 5])
     in_1, in_0 = events(P_1, P_0)
     brute = [(in_1 - math.exp(a) * in_0).max() for a in at]
-    np.testing.assert_allclose(guarantee.worst_privacy_profile(at, epsilon, delta), brute, atol=1e-12)
+    np.testing.assert_allclose(
+        guarantee.worst_privacy_profile(at, epsilon, delta), brute, atol=1e-12
+    )
 
 
 @each_promise
 @parametrize("prior", PRIORS)
-def test_the_best_guess_is_that_of_the_best_event_and_randomised_response_allows_it(epsilon, delta, prior):
+def test_the_best_guess_is_that_of_the_best_event_and_randomised_response_allows_it(
+    epsilon, delta, prior
+):
     in_1, in_0 = events(*worst(epsilon, delta))
     brute = (prior * in_1 + (1 - prior) * (1 - in_0)).max()
     assert guarantee.best_guess_probability(prior, epsilon, delta) == approx(brute, abs=1e-12)
@@ -67,7 +71,9 @@ def test_the_evidence_bound_is_reached(epsilon, delta, failure):
 def test_without_delta_the_evidence_is_epsilon_and_where_delta_is_too_large_nothing_is_bounded():
     assert guarantee.log_odds_bound(1.5, 0.0, 0.0) == 1.5
     assert guarantee.log_odds_bound(1.5, 0.1, 0.1) == math.inf
-    assert guarantee.log_odds_bound(np.array([1.5, 0.5, 3]), np.array([1e-9, 0.1, 0]), 0.01) == approx(1.5, abs=1e-6)
+    assert guarantee.log_odds_bound(
+        np.array([1.5, 0.5, 3]), np.array([1e-9, 0.1, 0]), 0.01
+    ) == approx(1.5, abs=1e-6)
     assert 0 < guarantee.posterior_failure_chance(1e-9) == approx(1e-7)
     assert guarantee.posterior_failure_chance(0.01) == approx(0.1)
 
@@ -90,7 +96,9 @@ def test_gaussian_noise_is_guessed_as_its_best_threshold_allows(prior, mu):
     assert guarantee.gaussian_guess_probability(prior, 0.0) == max(prior, 1 - prior)
     epsilons = np.linspace(0, 10, 4001)
     drawn = float(guarantee.best_guess_probability(prior, epsilons, gaussian_deltas(epsilons, mu)))
-    assert brute - 1e-9 <= drawn <= brute + 1e-4, "an upper bound, and exact where the curve has a pair"
+    assert brute - 1e-9 <= drawn <= brute + 1e-4, (
+        "an upper bound, and exact where the curve has a pair"
+    )
 
 
 @parametrize("mu", [0.2, 1.0])
@@ -128,8 +136,12 @@ def test_two_releases_at_twice_their_delta_gain_what_its_square_allows(delta):
     left = (delta / (1 - delta)) ** 2  # 1 − (1 − 2δ)/(1 − δ)², all that the sum of both δ leaves
     gain = -math.log1p(-left * (1 + math.exp(-1)) ** 2)  # as (e² − e^ε)/(1 + e)² = left
     found = guarantee.composed_epsilon(1.0, delta, 2, 2 * delta)
-    assert 2 - gain - 1e-15 <= found <= min(2.0, 2 - gain * (1 - 1e-9) + 4e-12), "as near as its root is found"
-    assert guarantee.composed_epsilon(1.0, delta, 2, (2 * delta - delta**2) * (1 - 1e-9)) == math.inf
+    assert 2 - gain - 1e-15 <= found <= min(2.0, 2 - gain * (1 - 1e-9) + 4e-12), (
+        "as near as its root is found"
+    )
+    assert (
+        guarantee.composed_epsilon(1.0, delta, 2, (2 * delta - delta**2) * (1 - 1e-9)) == math.inf
+    )
 
 
 def test_composition_stays_finite_and_below_the_sum():

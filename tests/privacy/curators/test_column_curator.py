@@ -11,7 +11,12 @@ from dpcore import Budget
 from dpcore.privacy import exact_samplers
 from dpcore.privacy.accounting import Approximate, BoundedRange, Gaussian, Plan, Pure, zcdp_epsilon
 from dpcore.privacy.curators.column_curator import ColumnCurator, threshold_parameters
-from dpcore.privacy.statistics.column_statistics import KindCounts, Magnitudes, TreeCounts, dyadic_edges
+from dpcore.privacy.statistics.column_statistics import (
+    KindCounts,
+    Magnitudes,
+    TreeCounts,
+    dyadic_edges,
+)
 from dpcore.schema.column import OTHER_LABEL
 from dpcore.schema.column_texts import ColumnTexts
 from tests.privacy.enumerated_neighbours import largest_move, plan_of
@@ -49,7 +54,9 @@ def differ(x, y):
 @either("whole")
 @parametrize("group", [1, 2])
 @parametrize("name", STATISTICS)
-def test_noise_is_that_of_the_largest_change_between_neighbours_and_no_more(asked, name, group, whole):
+def test_noise_is_that_of_the_largest_change_between_neighbours_and_no_more(
+    asked, name, group, whole
+):
     for spend, order in ((Gaussian(0.7), 2), (Pure(0.7), 1)):
         seen = []
         for text in SAYINGS:  # in the place of so many rows
@@ -69,33 +76,50 @@ def law(counts, texts, scale, laplace, threshold, reach):
         count = counts.get(text, 0)
         own = np.zeros(reach + 1)
         if count > int(scale // 4):
-            own[1:] = -np.diff(NOISE[laplace].sf(threshold + np.arange(reach) - count, scale=scale), append=0)
+            own[1:] = -np.diff(
+                NOISE[laplace].sf(threshold + np.arange(reach) - count, scale=scale), append=0
+            )
         own[0] = 1 - own.sum()
         out = np.outer(out, own).ravel()
     return out
 
 
-@parametrize("spend", [Approximate(1.0, 0.05), Approximate(3.0, 0.4), Gaussian(1.2, 0.05), Gaussian(0.6, 0.3)])
+@parametrize(
+    "spend",
+    [Approximate(1.0, 0.05), Approximate(3.0, 0.4), Gaussian(1.2, 0.05), Gaussian(0.6, 0.3)],
+)
 @parametrize("group", [1, 2])
 def test_values_above_a_threshold_keep_their_promise_on_all_neighbours(asked, spend, group):
     laplace, n = isinstance(spend, Approximate), 4
     sets = [list(c) for c in itertools.combinations_with_replacement("abc", n)]
     found = curator(["a", "a", "a", "b"], spend, group=group, whole=True).frequent(0, spend)
     (counts, scale), threshold = asked.pop(), found.threshold
-    assert counts.tolist() == [*(count for count in (3, 1) if count > scale // 4), 0], "others get no noise"
-    assert scale == approx((2 if laplace else math.sqrt(2)) * group / (spend.epsilon if laplace else spend.mu))
+    assert counts.tolist() == [*(count for count in (3, 1) if count > scale // 4), 0], (
+        "others get no noise"
+    )
+    assert scale == approx(
+        (2 if laplace else math.sqrt(2)) * group / (spend.epsilon if laplace else spend.mu)
+    )
     reach = math.ceil((15 if laplace else 7) * scale)
     pairs = [(x, y) for x, y in itertools.permutations(sets, 2) if differ(x, y) <= group]
     worst = short = 0.0
     for x, y in pairs:
-        laws = [law({t: s.count(t) for t in s}, "ab", scale, laplace, threshold, reach) for s in (x, y)]
-        loose = [law({t: s.count(t) for t in s}, "ab", scale, laplace, threshold - group - 1, reach) for s in (x, y)]
+        laws = [
+            law({t: s.count(t) for t in s}, "ab", scale, laplace, threshold, reach) for s in (x, y)
+        ]
+        loose = [
+            law({t: s.count(t) for t in s}, "ab", scale, laplace, threshold - group - 1, reach)
+            for s in (x, y)
+        ]
         if laplace:
             worst = max(worst, hockey_stick(*laws, spend.epsilon) - spend.failure)
             short = max(short, hockey_stick(*loose, spend.epsilon) - spend.failure)
         else:
             for delta in (0.01, 0.1):
-                worst = max(worst, hockey_stick(*laws, zcdp_epsilon(spend.rho, delta)) - spend.failure - delta)
+                worst = max(
+                    worst,
+                    hockey_stick(*laws, zcdp_epsilon(spend.rho, delta)) - spend.failure - delta,
+                )
     assert worst <= 1e-9
     if spend == Approximate(1.0, 0.05):
         assert short > 0, "a threshold that forgets the neighbours' counts would be caught"
@@ -107,7 +131,11 @@ def test_values_above_a_threshold_keep_their_promise_on_all_neighbours(asked, sp
 def test_a_value_that_a_neighbour_lacks_passes_as_rarely_as_was_paid_for(scale, failure, laplace):
     """Also with the largest scale that `exact` may draw with, and where it rounds up by half a step."""
     for group in (1, 3):
-        spend = Approximate(2 * group / scale, failure) if laplace else Gaussian(math.sqrt(2) * group / scale, failure)
+        spend = (
+            Approximate(2 * group / scale, failure)
+            if laplace
+            else Gaussian(math.sqrt(2) * group / scale, failure)
+        )
         _, low, threshold = threshold_parameters(spend, group)
         step = scale / exact_samplers.MIN_STEPS_PER_SCALE
         passes = NOISE[laplace].sf(threshold - low - group - step / 2, scale=scale + step)
@@ -116,7 +144,20 @@ def test_a_value_that_a_neighbour_lacks_passes_as_rarely_as_was_paid_for(scale, 
 
 
 def test_what_leaves_is_sorted_by_text_and_hostile_texts_stay_inside():
-    hostile = ["=1+1", "<b>x</b>", "z" * 201, "\ud800", OTHER_LABEL, "(missing)", "NA", "", " a ", "a", "zu", "$x$"]
+    hostile = [
+        "=1+1",
+        "<b>x</b>",
+        "z" * 201,
+        "\ud800",
+        OTHER_LABEL,
+        "(missing)",
+        "NA",
+        "",
+        " a ",
+        "a",
+        "zu",
+        "$x$",
+    ]
     cells = [text for text in hostile for _ in range(60)]
     for seed in range(3):
         spend = Gaussian(2.0, 1e-9)
@@ -130,7 +171,12 @@ def test_what_leaves_is_sorted_by_text_and_hostile_texts_stay_inside():
 def test_rare_values_stay_inside_and_what_stands_alone_is_never_seen():
     spend = Gaussian(1.0, 1e-10)
     for seed in range(200):
-        assert curator(["a"] * 3 + [f"b{i}" for i in range(50)], spend, rng=seed).frequent(0, spend).texts == ()
+        assert (
+            curator(["a"] * 3 + [f"b{i}" for i in range(50)], spend, rng=seed)
+            .frequent(0, spend)
+            .texts
+            == ()
+        )
 
 
 def test_without_delta_categories_are_refused_and_say_what_to_do():
@@ -196,7 +242,10 @@ def test_a_fitted_tree_is_the_least_squares_solution(size):
     tree, rng = TreeCounts(np.arange(size + 0.0)), seeded(size)
     cells = column([str(v) for v in rng.integers(0, size, 400)])
     noisy = tree.counts(cells) + rng.normal(0, 3, len(tree.counts(cells)))
-    rows = [np.kron(np.eye(8**level), np.ones(8 ** (tree.levels - level))) for level in range(1, tree.levels + 1)]
+    rows = [
+        np.kron(np.eye(8**level), np.ones(8 ** (tree.levels - level)))
+        for level in range(1, tree.levels + 1)
+    ]
     A = np.concatenate([np.ones((1, 8**tree.levels)) * 1e6, *rows])
     expected = np.linalg.lstsq(A, np.concatenate([[400e6], noisy]), rcond=None)[0]
     assert tree.fit_leaves(noisy, 400) == approx(expected[:size], abs=1e-3)

@@ -10,7 +10,16 @@ from dpcore.privacy.accounting import Approximate, BoundedRange, Gaussian, Plan,
 from dpcore.privacy.curators.table_curator import TableCurator
 from dpcore.privacy.statistics import AbsoluteErrors, AcceptProbabilities, Answers, SignedErrors
 from tests.privacy.enumerated_neighbours import curator_of
-from tests.small_problems import codes, either, parametrize, random_rows, refused, rows_of, seeded, unpaid
+from tests.small_problems import (
+    codes,
+    either,
+    parametrize,
+    random_rows,
+    refused,
+    rows_of,
+    seeded,
+    unpaid,
+)
 
 DOMAIN = codes(3, 2)
 WORKLOAD = Marginals.all(DOMAIN, 1)
@@ -96,7 +105,12 @@ def test_a_verb_answers_its_own_questions_for_what_pays_and_no_others(verb):
     for other in (*others, Cheap(WORKLOAD, ZEROS)):
         turned_down("is not a statistic", verb, other, pays[0](0.1))
     for kind in {Gaussian, BoundedRange, Pure, Approximate, Discount}.difference(pays):
-        turned_down(f"{kind.__name__} does not pay for this; it takes {pays[0].__name__}", verb, ASKED[verb], kind(0.1))
+        turned_down(
+            f"{kind.__name__} does not pay for this; it takes {pays[0].__name__}",
+            verb,
+            ASKED[verb],
+            kind(0.1),
+        )
     for kind in pays:
         turned_down(f"{verb} needs ρ=", verb, ASKED[verb], kind(100))
 
@@ -104,7 +118,11 @@ def test_a_verb_answers_its_own_questions_for_what_pays_and_no_others(verb):
 @parametrize(
     "verb, question, words",
     [
-        ("above_threshold", AbsoluteErrors(LINES, np.arange(3), np.zeros(3), 0.1), "Better is not a set of questions"),
+        (
+            "above_threshold",
+            AbsoluteErrors(LINES, np.arange(3), np.zeros(3), 0.1),
+            "Better is not a set of questions",
+        ),
         ("above_threshold", batch(BATCH + 1), "a query outside 0..4"),
         ("above_threshold", batch(BATCH - 1), "a query outside 0..4"),
         ("above_threshold", batch(answers=np.zeros(4)), "as many answers"),
@@ -116,10 +134,26 @@ def test_a_verb_answers_its_own_questions_for_what_pays_and_no_others(verb):
         ("select", SignedErrors(LINES, np.zeros(3)), "Better is not a set of questions"),
         ("draw_queries", SignedErrors(WORKLOAD, np.zeros(3), 2), "need as many answers"),
         ("draw_queries", SignedErrors(WORKLOAD, ZEROS, 0), "rounds=0 must be a whole"),
-        ("keep_draws", AcceptProbabilities(WORKLOAD, np.array([10]), np.zeros(1), 1.0), "a signed query"),
-        ("keep_draws", AcceptProbabilities(WORKLOAD, np.array([2]), np.zeros(1), 0.0), "eta=0.0 must be above"),
-        ("keep_draws", AcceptProbabilities(WORKLOAD, BATCH, ZEROS + np.inf, 1.0), "beyond what rounding lets a bit be"),
-        ("keep_draws", AcceptProbabilities(WORKLOAD, BATCH, ZEROS, 2.0), "keep_draws needs ε₀=0.1.* is paid"),
+        (
+            "keep_draws",
+            AcceptProbabilities(WORKLOAD, np.array([10]), np.zeros(1), 1.0),
+            "a signed query",
+        ),
+        (
+            "keep_draws",
+            AcceptProbabilities(WORKLOAD, np.array([2]), np.zeros(1), 0.0),
+            "eta=0.0 must be above",
+        ),
+        (
+            "keep_draws",
+            AcceptProbabilities(WORKLOAD, BATCH, ZEROS + np.inf, 1.0),
+            "beyond what rounding lets a bit be",
+        ),
+        (
+            "keep_draws",
+            AcceptProbabilities(WORKLOAD, BATCH, ZEROS, 2.0),
+            "keep_draws needs ε₀=0.1.* is paid",
+        ),
     ],
 )
 def test_questions_that_make_no_sense_are_refused(verb, question, words):
@@ -128,8 +162,16 @@ def test_questions_that_make_no_sense_are_refused(verb, question, words):
 
 @parametrize("times", [0, -1, 1.5, True])
 def test_draws_are_a_whole_number_and_paid_for_together(times):
-    turned_down("which must be a whole number", "draw_queries", ASKED["draw_queries"], BoundedRange(0.1), times)
-    turned_down("draw_queries needs ρ=", "draw_queries", ASKED["draw_queries"], BoundedRange(0.1), 10**6)
+    turned_down(
+        "which must be a whole number",
+        "draw_queries",
+        ASKED["draw_queries"],
+        BoundedRange(0.1),
+        times,
+    )
+    turned_down(
+        "draw_queries needs ρ=", "draw_queries", ASKED["draw_queries"], BoundedRange(0.1), 10**6
+    )
 
 
 @either("exact")
@@ -138,7 +180,9 @@ def test_a_charge_is_in_the_ledger_before_the_records_are_touched(monkeypatch, v
     curator, rows = watched(exact=exact)
     ledger, touched = type(curator.budget_meter), []
     charge = ledger.charge
-    monkeypatch.setattr(ledger, "charge", lambda *asked: (touched.append(vars(rows)["touched"]), charge(*asked)))
+    monkeypatch.setattr(
+        ledger, "charge", lambda *asked: (touched.append(vars(rows)["touched"]), charge(*asked))
+    )
     getattr(curator, verb)(ASKED[verb], kind(0.1))
     assert touched == [False]
     assert vars(rows)["touched"]
@@ -162,8 +206,12 @@ def test_the_table_must_have_the_public_number_of_records():
 
 def test_a_batch_far_below_its_level_is_still_compared_with_noise():
     paid = Pure(1e-3)
-    far = AbsoluteErrors(Marginals.all(codes(2), 1), np.arange(2), np.full(2, 0.5), 0.9)  # no error is above 0.5
-    found = [curator_of(TEN, paid, times=100, seed=seed).above_threshold(far, paid) for seed in range(40)]
+    far = AbsoluteErrors(
+        Marginals.all(codes(2), 1), np.arange(2), np.full(2, 0.5), 0.9
+    )  # no error is above 0.5
+    found = [
+        curator_of(TEN, paid, times=100, seed=seed).above_threshold(far, paid) for seed in range(40)
+    ]
     assert 5 < sum(place is not None for place in found) < 40
 
 
@@ -210,7 +258,9 @@ def test_nothing_of_the_records_is_to_be_seen_from_outside():
     assert seen.pop("ledger").plan is seen.pop("plan")
     assert seen.pop("exactly") == {"exponential mechanism": 1}, "how often each law was drawn"
     assert seen.pop("measured") == [], "noisy answers that left; none here"
-    assert all(isinstance(value, (int, float)) for value in seen.values()), "public numbers at the most"
+    assert all(isinstance(value, (int, float)) for value in seen.values()), (
+        "public numbers at the most"
+    )
     assert list(arrays_in(curator)) == []
     assert "values" not in repr(curator)
     assert "Rows" not in repr(curator.budget_meter)

@@ -18,10 +18,13 @@ FLAT = {value: Explicit(codes(2, 3), np.full((2, 6), float(value))) for value in
 def test_very_wide_tables_fall_back_to_all_cells():
     domain = many(24, 2)
     assert CellAnswers(Marginals.all(domain, 1), subspace=True).l2 == math.sqrt(2)
-    joint = Marginals.over_axes(domain, [tuple(range(13))])  # a record's cell there spreads over the 2^11 others alike
+    joint = Marginals.over_axes(
+        domain, [tuple(range(13))]
+    )  # a record's cell there spreads over the 2^11 others alike
     assert CellAnswers(joint, subspace=True).l2 == approx(math.sqrt(2 * 2**13 / 2**24))
     narrow = Marginals(domain, [["c0", "c1"], ["c3"]])
-    # With a = ±1 the sets {}, 0, 1, 01, 3 make (1 + a_0)(1 + a_1) + a_3: 5 where all agree, −1 at the least.
+    # With a = ±1 the sets {}, 0, 1, 01, 3 make (1 + a_0)(1 + a_1) + a_3: 5 where all agree, −1 at
+    # the least.
     assert CellAnswers(narrow, subspace=True).l2 == approx(math.sqrt(2 * 6 / 2**24))
 
 
@@ -31,7 +34,9 @@ def test_the_noise_has_the_covariance_of_white_noise_on_the_cells(name):
     rows, statistic = random_rows(workload.domain, 50), CellAnswers(workload, subspace=True)
     curator = curator_of(rows, Gaussian(mu), times=draws, seed=1)
     truth = workload.answers_of_rows(rows)
-    noise = np.array([curator.measure(statistic, Gaussian(mu)).values - truth for _ in range(draws)])
+    noise = np.array(
+        [curator.measure(statistic, Gaussian(mu)).values - truth for _ in range(draws)]
+    )
     sigma = statistic.l2 / (50 * mu)
     U, s, _ = np.linalg.svd(matrix(workload), full_matrices=False)
     keep = s > 1e-9
@@ -40,7 +45,9 @@ def test_the_noise_has_the_covariance_of_white_noise_on_the_cells(name):
     assert within < 0.09, "so that 10% more or less is told apart"
     assert abs(white.std() - 1) < within
     assert np.abs(white.T @ white / draws - np.eye(keep.sum())).max() < 6 * math.sqrt(2 / draws)
-    assert np.abs(noise @ (np.eye(len(U)) - U[:, keep] @ U[:, keep].T)).max() < 1e-9, "and nothing outside"
+    assert np.abs(noise @ (np.eye(len(U)) - U[:, keep] @ U[:, keep].T)).max() < 1e-9, (
+        "and nothing outside"
+    )
 
 
 @parametrize("workload", (WORKLOADS | LARGER | FLAT).values(), ids=[*WORKLOADS, *LARGER, *FLAT])

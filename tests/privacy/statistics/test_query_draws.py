@@ -16,7 +16,9 @@ PAIRS = WORKLOADS["2-way"]
 def keep_law(asked, workload, drawn, answers, eta, rows, **options):
     """log-probabilities (s, 2) of keeping and of rejecting each draw."""
     score = AcceptProbabilities(workload, drawn, answers, eta)
-    (keep,) = ask(asked, "keep_draws", score, BoundedRange(score.minimum_epsilon(rows.n)), rows, **options)
+    (keep,) = ask(
+        asked, "keep_draws", score, BoundedRange(score.minimum_epsilon(rows.n)), rows, **options
+    )
     return np.column_stack([keep, np.log(-np.expm1(keep))])
 
 
@@ -28,16 +30,22 @@ def test_a_bit_has_the_bounded_range_that_is_charged(asked, name, step, far, exa
     workload, n = WORKLOADS[name], 2
     drawn = np.arange(2 * workload.m)
     answers = np.where(drawn % 2, 1e6, -1e6) if far else np.tile(workload.answers(np.eye(8)[2]), 2)
-    law = lambda rows: keep_law(asked, workload, drawn, answers, step / workload.width, rows, exact=exact)  # noqa: E731
+    law = lambda rows: keep_law(
+        asked, workload, drawn, answers, step / workload.width, rows, exact=exact
+    )  # noqa: E731
     if far and step < 1:
         with refused("beyond what rounding lets a bit be kept by"):
             law(rows_of(CUBE, [0, 0]))
         return
     worst = max(np.ptp(p - q, axis=1).max() for p, q in over_pairs(CUBE, n, law))
-    charged = AcceptProbabilities(workload, drawn, answers, step / workload.width).minimum_epsilon(n)
+    charged = AcceptProbabilities(workload, drawn, answers, step / workload.width).minimum_epsilon(
+        n
+    )
     assert worst <= charged * (1 + 1e-6)
     if name == "2-way" and not far:
-        assert worst == approx(charged, rel=1e-3 if exact else 1e-5), "no more is charged than one record can do"
+        assert worst == approx(charged, rel=1e-3 if exact else 1e-5), (
+            "no more is charged than one record can do"
+        )
 
 
 @parametrize("step", [0.01, 0.3, 2.0])
@@ -59,7 +67,9 @@ def test_keeping_or_replacing_follows_the_law_of_a_fresh_draw(asked, eta):
     for data in data_sets(8, n):
         rows = rows_of(CUBE, data)
         keep = keep_law(asked, PAIRS, drawn, np.tile(last, 2), eta, rows)
-        before = log_law(asked, SignedErrors(PAIRS, first, t - 2), BoundedRange(2 * eta * (t - 2) / n), rows)
+        before = log_law(
+            asked, SignedErrors(PAIRS, first, t - 2), BoundedRange(2 * eta * (t - 2) / n), rows
+        )
         redraw = log_law(asked, SignedErrors(PAIRS, first + last, t - 1), BoundedRange(fresh), rows)
         after = np.exp(before + keep[:, 0]) + np.exp(before + keep[:, 1]).sum() * np.exp(redraw)
         assert after == approx(np.exp(redraw), rel=1e-9), "exactly Q^t"

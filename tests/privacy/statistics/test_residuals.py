@@ -32,7 +32,9 @@ def test_its_values_are_the_tables_centred_along_each_column():
     assert parts[where] == approx(6 * statistic.weights[spaces.type_of[(0, 1)]] * table.ravel())
 
 
-@parametrize("weights", [[0, 0.1], [0.1], [0.1] * 3, [-0.1, 0.1], [np.nan, 0.1], [0.3, 0.3], [1e-9] * 2])
+@parametrize(
+    "weights", [[0, 0.1], [0.1], [0.1] * 3, [-0.1, 0.1], [np.nan, 0.1], [0.3, 0.3], [1e-9] * 2]
+)
 def test_weights_that_do_not_fit_are_refused(weights):
     tables = Marginals(codes(3, 3), ["ab"])  # two types: a column, and both
     with refused("residuals of 2 types of tables|scale it up"):

@@ -15,7 +15,9 @@ def dependent(m, rank, k):
     return RNG.uniform(-1, 1, (m, rank)) @ RNG.uniform(-1, 1, (rank, k)) / rank
 
 
-KAHAN = np.triu(np.where(np.eye(40, dtype=bool), 1, -0.3)) * (1 - 0.3**2) ** (np.arange(40)[:, None] / 2)
+KAHAN = np.triu(np.where(np.eye(40, dtype=bool), 1, -0.3)) * (1 - 0.3**2) ** (
+    np.arange(40)[:, None] / 2
+)
 MATRICES = {
     "independent": (RNG.choice([-1.0, 1.0], (7, 60)), 7),
     "low rank": (dependent(80, 5, 60), 5),
@@ -72,7 +74,10 @@ def test_no_space_is_looked_for_where_that_costs_too_much(monkeypatch):
 def test_the_noise_covers_what_leaves_even_of_a_wrong_basis(monkeypatch, stretch):
     workload = Explicit(codes(3, 4), dependent(5, 3, 12))
     right = factorise_row_space(workload.matrix)
-    wrong = RowSpace(stretch * right.basis + (stretch - 1) * RNG.normal(size=right.basis.shape), right.coordinates)
+    wrong = RowSpace(
+        stretch * right.basis + (stretch - 1) * RNG.normal(size=right.basis.shape),
+        right.coordinates,
+    )
     monkeypatch.setattr(workload, "row_space", wrong)
     columns = wrong.basis.T
     moved = max(np.linalg.norm(a - b) for a in columns for b in columns)

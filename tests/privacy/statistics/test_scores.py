@@ -13,7 +13,9 @@ TABLES = Marginals(CUBE, ["a", "bc", "abc"])
 
 
 def score(workload=TABLES, penalties=(0.3, 0.0, 1.0), weights=(1.0, 0.2, 0.0)):
-    return TableErrors(workload, np.full(workload.m, 0.1), np.asarray(penalties), np.asarray(weights))
+    return TableErrors(
+        workload, np.full(workload.m, 0.1), np.asarray(penalties), np.asarray(weights)
+    )
 
 
 def test_scores_are_weighted_distances_less_penalties():
@@ -25,7 +27,10 @@ def test_scores_are_weighted_distances_less_penalties():
 def test_one_record_moves_a_table_s_score_by_twice_its_weight():
     weights = np.array([0.5, 3.0])
     score = TableErrors(Marginals(codes(2, 2), ["a", "b"]), np.zeros(4), np.zeros(2), weights)
-    moved = np.array([1.0, -1.0, 0, 0]), np.array([0, 0, 1.0, -1.0])  # of n · P_n, in the first and the second table
+    moved = (
+        np.array([1.0, -1.0, 0, 0]),
+        np.array([0, 0, 1.0, -1.0]),
+    )  # of n · P_n, in the first and the second table
     most = max(np.abs(score.value(step + 9) - score.value(np.full(4, 9.0))).max() for step in moved)
     far = max(np.abs(score.value(step) - score.value(np.zeros(4))).max() for step in moved)
     assert most <= far == 6.0 == score.sensitivity
@@ -33,7 +38,10 @@ def test_one_record_moves_a_table_s_score_by_twice_its_weight():
 
 WRONG = [
     (score(Explicit(CUBE, np.eye(8))), "of a Explicit cannot be scored"),
-    (TableErrors(TABLES, np.zeros(3), np.zeros(3), np.ones(3)), "3 tables need as many .* and 14 answers"),
+    (
+        TableErrors(TABLES, np.zeros(3), np.zeros(3), np.ones(3)),
+        "3 tables need as many .* and 14 answers",
+    ),
     (score(weights=np.ones(4)), "scores of 3 tables need"),
     (score(weights=[1, -0.1, 1]), "weights ≥ 0"),
     (score(weights=np.zeros(3)), "one of them above 0"),

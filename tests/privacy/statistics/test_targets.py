@@ -6,7 +6,13 @@ import numpy as np
 from scipy.stats import norm
 
 from dpcore import Budget
-from dpcore.privacy.accounting import Approximate, BoundedRange, Gaussian, conversions, regularised_draw_spend
+from dpcore.privacy.accounting import (
+    Approximate,
+    BoundedRange,
+    Gaussian,
+    conversions,
+    regularised_draw_spend,
+)
 from dpcore.privacy.statistics import (
     MeanGradient,
     PerturbedRisk,
@@ -16,7 +22,14 @@ from dpcore.privacy.statistics import (
     RegularisedRisk,
 )
 from dpcore.privacy.statistics.density_targets import largest_shift
-from dpcore.problems.losses import Logistic, SquaredDistance, absolute_loss, hinge_loss, huber_loss, pinball_loss
+from dpcore.problems.losses import (
+    Logistic,
+    SquaredDistance,
+    absolute_loss,
+    hinge_loss,
+    huber_loss,
+    pinball_loss,
+)
 from dpcore.problems.parse_tasks import group_rows
 from dpcore.problems.regions import Ball, Space
 from tests.privacy.enumerated_neighbours import over_neighbours
@@ -94,7 +107,9 @@ def test_the_squared_distance_on_r_d_is_exactly_the_gaussian_mechanism():
     target = RegularisedRisk(POINTS, LINE, 0.0)
     k = target.k(N, Gaussian(0.6))
     assert k**-0.5 == approx((2 / N) / 0.6), "σ = Δ₂/s"
-    gaps = target.density(rows((1, 0, 0)), N, Gaussian(0.6)).potential(np.array([[1 / 3], [1 / 3 + k**-0.5]]))
+    gaps = target.density(rows((1, 0, 0)), N, Gaussian(0.6)).potential(
+        np.array([[1 / 3], [1 / 3 + k**-0.5]])
+    )
     assert np.diff(gaps) == approx(0.5), "one σ from the mean"
 
 
@@ -102,7 +117,9 @@ def test_the_squared_distance_on_r_d_is_exactly_the_gaussian_mechanism():
 def test_the_plain_density_is_pure_and_of_bounded_range(loss):
     location, spans = loss in LOCATIONS, []
     target = PlainRisk(loss, UNIT, location)
-    for p, q in over_neighbours(values_of(loss), N, lambda data: law(target, BoundedRange(0.9), data)):
+    for p, q in over_neighbours(
+        values_of(loss), N, lambda data: law(target, BoundedRange(0.9), data)
+    ):
         ratio = np.log(p / q)
         spans.append(np.ptp(ratio))
         assert np.abs(ratio).max() <= 0.9 + 1e-9
@@ -131,7 +148,9 @@ def test_objective_perturbation_keeps_its_promise(loss, epsilon, delta):
     def density(data, sigma):
         risk = target.risk(rows(data))
         xi = -N * risk.values_and_gradients(x[:, None])[1][:, 0] - lam * x
-        slope = lam + N * (risk.w[:, None] * risk.A**2 * loss.second_derivative(risk.A * x, risk.b[:, None])).sum(0)
+        slope = lam + N * (
+            risk.w[:, None] * risk.A**2 * loss.second_derivative(risk.A * x, risk.b[:, None])
+        ).sum(0)
         return norm.pdf(xi, scale=sigma) * slope
 
     def worst(sigma, values):
@@ -158,20 +177,28 @@ def test_the_tilt_of_objective_perturbation_is_what_its_bound_asks_for(epsilon, 
     r = np.linspace(u / 2, u + 15, 6001)
     for angle in (0.0, 0.1, 0.5, 1.0, np.pi / 2):
         mean = (np.abs(np.cos(turn)) + np.abs(np.cos(turn - angle))) / 2  # of both |Z|, at radius 1
-        lost = np.maximum(-np.expm1(-s * (r[:, None] * mean - u)), 0) * (r * np.exp(-r * r / 2))[:, None]
+        lost = (
+            np.maximum(-np.expm1(-s * (r[:, None] * mean - u)), 0)
+            * (r * np.exp(-r * r / 2))[:, None]
+        )
         true = np.trapezoid(lost.mean(1), r)
         assert true <= delta * 1.001
         if angle == 0:
             assert true > 0.7 * delta, "and not far below"
     t = norm.isf(delta / 4)
-    assert s > 1.05 * 2 * epsilon / (t + math.sqrt(t * t + 2 * epsilon)), "four tails in a union cost more"
+    assert s > 1.05 * 2 * epsilon / (t + math.sqrt(t * t + 2 * epsilon)), (
+        "four tails in a union cost more"
+    )
 
 
 @parametrize("loss", [*GLMS, absolute_loss(), POINTS])
 def test_a_minimiser_moves_by_no_more_than_its_sensitivity(loss):
     statistic = RegularisedMinimiser(loss, UNIT, 0.4, 0.01, N)
     values = values_of(loss if loss is POINTS else GLMS[0])[:4]
-    moves = [abs(a - b) for a, b in over_neighbours(values, N, lambda d: float(statistic.value(rows(d))[0]))]
+    moves = [
+        abs(a - b)
+        for a, b in over_neighbours(values, N, lambda d: float(statistic.value(rows(d))[0]))
+    ]
     assert max(moves) <= statistic.l2 / N
     assert max(moves) > 0.2 * statistic.l2 / N
 

@@ -94,13 +94,19 @@ def ask_votes(asked, statistic, spend, data, places=PLACES, **options):
 
 
 ROWS = np.array([[0, 0], [1, 2], [1, 1]])
-ROW_VOTES = CodeVotes(np.array([[0, 0], [1, 2], [0, 1]]), (np.arange(2), np.arange(3)), (None, np.array([0, 4, 9])), 8)
+ROW_VOTES = CodeVotes(
+    np.array([[0, 0], [1, 2], [0, 1]]), (np.arange(2), np.arange(3)), (None, np.array([0, 4, 9])), 8
+)
 
 
-@parametrize("statistic, places", [(Votes(CANDIDATES), PLACES), (ROW_VOTES, ROWS)], ids=["points", "rows"])
+@parametrize(
+    "statistic, places", [(Votes(CANDIDATES), PLACES), (ROW_VOTES, ROWS)], ids=["points", "rows"]
+)
 @parametrize("spend, order", [(Gaussian(0.7), 2), (Pure(0.7), 1)])
 @parametrize("n", [2, 3])
-def test_noise_on_votes_matches_the_largest_change_between_neighbours(asked, statistic, places, spend, order, n):
+def test_noise_on_votes_matches_the_largest_change_between_neighbours(
+    asked, statistic, places, spend, order, n
+):
     """One point or row after the other beside the same others."""
     seen = [ask_votes(asked, statistic, spend, (*[0] * (n - 1), last), places) for last in range(3)]
     largest, scale = largest_move(seen, order)
@@ -125,7 +131,9 @@ def test_thresholded_laplace_noise_keeps_its_promise(asked, spend, group):
         values, height = ask_votes(asked, Votes(CANDIDATES), spend, data, group=group)
         seen[data] = values, (asked.pop()[1], height)
     ((scale, height),) = {noise for _, noise in seen.values()}
-    edges = np.union1d(height + np.linspace(0, 1.2 * n, 25), [k for k in range(n + 1) if k > height])
+    edges = np.union1d(
+        height + np.linspace(0, 1.2 * n, 25), [k for k in range(n + 1) if k > height]
+    )
     edges = edges[edges >= height]
     laws = {k: law(k, scale, edges) for k in range(n + 1)}
 
@@ -155,7 +163,9 @@ def test_equal_thresholded_releases_use_the_budget_and_not_more(times):
     for _ in range(times):
         ledger.charge("measure", spend)
     assert 0.99 < ledger.spent.epsilon <= 1
-    assert ledger.spent.delta == (1e-4 if times > 1 else spend.failure), "a single release composes with nothing"
+    assert ledger.spent.delta == (1e-4 if times > 1 else spend.failure), (
+        "a single release composes with nothing"
+    )
     with unpaid():
         ledger.charge("measure", spend)
     with unpaid():

@@ -19,14 +19,30 @@ from dpcore.release.evidence.standalone_verifier import VERIFIER_SOURCE
 from dpcore.release.ledger.signing import load_signing_key
 from tests.cli.command_files import people, write_files
 from tests.cli.test_release import order
-from tests.small_problems import categorical, cli, numeric, once, parametrize, private, seeded, write_json
+from tests.small_problems import (
+    categorical,
+    cli,
+    numeric,
+    once,
+    parametrize,
+    private,
+    seeded,
+    write_json,
+)
 
-ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(cryptography.__file__).parents[1])}
+ENVIRONMENT = {
+    "PATH": os.environ["PATH"],
+    "PYTHONPATH": str(Path(cryptography.__file__).parents[1]),
+}
 SOUND = "sound: this release is as its owner signed it"
 
 
 def released(place, out, algorithm, *more, ledger="l", delta="1e-6", total=None, **changes):
-    paths = {"schema": place / "s.json", "ledger": place / f"{ledger}.sqlite", "table": str(place / "t.csv")} | changes
+    paths = {
+        "schema": place / "s.json",
+        "ledger": place / f"{ledger}.sqlite",
+        "table": str(place / "t.csv"),
+    } | changes
     given = {"queries": "marginals:2", "delta": delta, "total": total}
     cli(order(place / out, "--rows=20", *more, algorithm=algorithm, **(given | paths)))
 
@@ -44,12 +60,21 @@ def made(tmp_path_factory):
     frame["id"] = seeded(1).integers(0, 900, len(frame))
     frame.to_csv(place / "p.csv", index=False)
     write_json(
-        place / "p.json", {"columns": {"sex": categorical("f", "m"), "pay": numeric(0, 5000, 4, out_of_range="clip")}}
+        place / "p.json",
+        {
+            "columns": {
+                "sex": categorical("f", "m"),
+                "pay": numeric(0, 5000, 4, out_of_range="clip"),
+            }
+        },
     )
     person = ["--person=id", "--most-rows=3", "--neutralize"]
     path = {"table": str(place / "p.csv"), "schema": place / "p.json"}
     released(place, "person", "residual", *person, ledger="person", total=("3", "1e-6"), **path)
-    write_json(place / "m.json", {"columns": {"sex": categorical("f", "m"), "pay": private("numeric", bins=4)}})
+    write_json(
+        place / "m.json",
+        {"columns": {"sex": categorical("f", "m"), "pay": private("numeric", bins=4)}},
+    )
     path = {"table": str(place / "p.csv"), "schema": place / "m.json"}
     released(place, "measured", "mwem", epsilon=2, ledger="measured", total=("9", "1e-6"), **path)
     return place
@@ -66,8 +91,12 @@ def relinked(folder, account, facts):
             row.pop("link", None)
             row["link"] = previous = verifier.link(previous, row)
         opened, last = account["opened"], account["releases"][-1]
-        facts["ledger"].update({"id": opened["ledger"], **{name: last[name] for name in ("entry", "hash", "link")}})
-        facts["dataset"]["spent"].update({"epsilon": last["total_epsilon"], "delta": opened["delta"]})
+        facts["ledger"].update(
+            {"id": opened["ledger"], **{name: last[name] for name in ("entry", "hash", "link")}}
+        )
+        facts["dataset"]["spent"].update(
+            {"epsilon": last["total_epsilon"], "delta": opened["delta"]}
+        )
         facts["dataset"]["total"].update({"epsilon": opened["epsilon"], "delta": opened["delta"]})
         facts["dataset"].update({name: opened[name] for name in ("accounting", "failure")})
         facts["time"] = last["time"]
@@ -77,13 +106,19 @@ def relinked(folder, account, facts):
     except (KeyError, TypeError, IndexError, AttributeError):
         pass  # what was changed holds these no more
     for name, content in (("account.json", account), ("release.json", facts)):
-        (folder / name).write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        (folder / name).write_text(
+            json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
+        )
     load_signing_key(folder.with_name("forger")).sign(folder)
 
 
 def wrong(folder):
     """The checks that fail, but for that of the pages, which a forger writes anew."""
-    return {name: words for holds, name, words in verifier.run_checks(folder) if not holds and name != "documents"}
+    return {
+        name: words
+        for holds, name, words in verifier.run_checks(folder)
+        if not holds and name != "documents"
+    }
 
 
 def leaves(value, path=()):
@@ -114,18 +149,33 @@ def put(files, path, value):
     at(files, path[:-1])[path[-1]] = value
 
 
-# What is the owner's word alone, as no file shows it; verify.py says so. Of numbers of the same kind in other places.
+# What is the owner's word alone, as no file shows it; verify.py says so. Of numbers of the same
+# kind in other places.
 DECLARED = [
-    r"facts/dataset/(version|name)", r"facts/protects/(records|rows_per_person)", r"facts/plan/choices/\d+/\w+",
-    r"facts/made_by/\w+", r"facts/queries/asked/\d+", r"facts/schema/.*", r"facts/measured/.*",
-    r"facts/reason", r"facts/versions/.*", r"facts/bounds", r"facts/protects/unit",
-    r"account/opened/(ledger|epsilon)", r"account/releases/\d+/(entry|hash|time)",
-    r"account/releases/0/(epsilon|delta)",  # of an earlier release: a weaker promise than the one that it kept
+    r"facts/dataset/(version|name)",
+    r"facts/protects/(records|rows_per_person)",
+    r"facts/plan/choices/\d+/\w+",
+    r"facts/made_by/\w+",
+    r"facts/queries/asked/\d+",
+    r"facts/schema/.*",
+    r"facts/measured/.*",
+    r"facts/reason",
+    r"facts/versions/.*",
+    r"facts/bounds",
+    r"facts/protects/unit",
+    r"account/opened/(ledger|epsilon)",
+    r"account/releases/\d+/(entry|hash|time)",
+    # of an earlier release: a weaker promise than the one that it kept
+    r"account/releases/0/(epsilon|delta)",
 ]
-# What the parts that agree with each other are overwritten with, so that a change of it does not stay
+# What the parts that agree with each other are overwritten with, so that a change of it does not
+# stay
 REPLACED = [
-    r"facts/(ledger|dataset/spent|dataset/total)/.*", r"facts/dataset/(accounting|failure)", r"facts/time",
-    r"facts/schema_sha256", r"account/(opened|releases/\d+)/link",
+    r"facts/(ledger|dataset/spent|dataset/total)/.*",
+    r"facts/dataset/(accounting|failure)",
+    r"facts/time",
+    r"facts/schema_sha256",
+    r"account/(opened|releases/\d+)/link",
 ]
 
 
@@ -151,7 +201,10 @@ LOOSE = [r"facts/plan/choices/\d+/value", r"facts/schema/.*"]
 def test_no_number_of_a_release_can_be_changed_unseen(made, tmp_path, kind):
     """One by one, signed and linked anew; but for those that no file shows."""
     folder = shutil.copytree(made / kind, tmp_path / kind)
-    files = {"facts": read_json(folder / "release.json"), "account": read_json(folder / "account.json")}
+    files = {
+        "facts": read_json(folder / "release.json"),
+        "account": read_json(folder / "account.json"),
+    }
     relinked(folder, copy.deepcopy(files["account"]), copy.deepcopy(files["facts"]))
     assert not wrong(folder), "a forger's folder without any change"
     unseen, tried = [], 0
@@ -184,9 +237,14 @@ def test_what_is_no_number_in_its_range_is_refused_in_every_place(made, kind):
             continue
         name, check = names[path[0]]
         for other in NEVER:
-            if is_in(path, LOOSE) and (other in (-1, True, None, "1") or (other == 10**400 and "values" in path)):
+            if is_in(path, LOOSE) and (
+                other in (-1, True, None, "1") or (other == 10**400 and "values" in path)
+            ):
                 continue
-            if other is None and path[-1] in ("smallest_group", "as_exact_as_sample"):  # where nothing is known
+            if other is None and path[-1] in (
+                "smallest_group",
+                "as_exact_as_sample",
+            ):  # where nothing is known
                 continue
             forged = copy.deepcopy(files)
             put(forged, path, other)
@@ -200,7 +258,10 @@ def test_what_is_no_number_in_its_range_is_refused_in_every_place(made, kind):
 @parametrize("kind", KINDS)
 def test_no_field_can_be_added_left_out_or_said_twice(made, tmp_path, kind):
     folder = shutil.copytree(made / kind, tmp_path / kind)
-    files = {"facts": read_json(folder / "release.json"), "account": read_json(folder / "account.json")}
+    files = {
+        "facts": read_json(folder / "release.json"),
+        "account": read_json(folder / "account.json"),
+    }
     unseen = []
 
     def tries(path, what, change):
@@ -221,13 +282,17 @@ def test_no_field_can_be_added_left_out_or_said_twice(made, tmp_path, kind):
     assert not unseen
     text = json.dumps(files["facts"], ensure_ascii=False, indent=1)
     for field in ('"epsilon": ', '"guess": ', '"records": '):
-        (folder / "release.json").write_text(text.replace(field, f"{field}0.001, {field}", 1) + "\n")
+        (folder / "release.json").write_text(
+            text.replace(field, f"{field}0.001, {field}", 1) + "\n"
+        )
         write_account(folder, files)
         assert "has a key twice" in str(wrong(folder))
 
 
 def write_account(folder, files):
-    (folder / "account.json").write_text(json.dumps(files["account"], ensure_ascii=False, indent=1) + "\n")
+    (folder / "account.json").write_text(
+        json.dumps(files["account"], ensure_ascii=False, indent=1) + "\n"
+    )
     load_signing_key(folder.with_name("forger")).sign(folder)
 
 
@@ -235,13 +300,20 @@ def write_account(folder, files):
 def test_no_digit_of_a_text_that_is_computed_can_be_changed(made, tmp_path, kind):
     """And words: the accounting, the cost, uses, the neighbours."""
     folder = shutil.copytree(made / kind, tmp_path / kind)
-    files = {"facts": read_json(folder / "release.json"), "account": read_json(folder / "account.json")}
+    files = {
+        "facts": read_json(folder / "release.json"),
+        "account": read_json(folder / "account.json"),
+    }
     unseen = []
     for path, value in leaves(files):
         if not isinstance(value, str) or is_in(path, [*REPLACED, *DECLARED]):
             continue
         digit = re.search(r"\d", value)
-        other = value[: digit.start()] + str((int(digit[0]) + 1) % 10) + value[digit.end() :] if digit else value + " "
+        other = (
+            value[: digit.start()] + str((int(digit[0]) + 1) % 10) + value[digit.end() :]
+            if digit
+            else value + " "
+        )
         forged = copy.deepcopy(files)
         put(forged, path, other)
         relinked(folder, forged["account"], forged["facts"])
@@ -252,14 +324,17 @@ def test_no_digit_of_a_text_that_is_computed_can_be_changed(made, tmp_path, kind
     if "at most 3" in unit:
         forged = copy.deepcopy(files)
         forged["facts"]["protects"]["unit"] = unit.replace("at most 3", "at most 9")
-        forged["facts"]["protects"]["neighbours"] = forged["facts"]["protects"]["neighbours"].replace(
-            "most 3", "most 9"
-        )
+        forged["facts"]["protects"]["neighbours"] = forged["facts"]["protects"][
+            "neighbours"
+        ].replace("most 3", "most 9")
         relinked(folder, forged["account"], forged["facts"])
         assert "claim" in wrong(folder)
 
 
-@parametrize("text", ["NaN", "Infinity", "-Infinity", "1e400", "-1e400", "1" * 5000, '"0.5"', "true", "null", "[]"])
+@parametrize(
+    "text",
+    ["NaN", "Infinity", "-Infinity", "1e400", "-1e400", "1" * 5000, '"0.5"', "true", "null", "[]"],
+)
 @parametrize("field", ["delta", "epsilon", "total_epsilon", "mu", "failure"])
 def test_what_is_no_number_in_an_account_is_none(made, tmp_path, field, text):
     """As the bytes of the file, which a forger writes as he likes."""
@@ -279,7 +354,11 @@ SHOWN = {  # in which page, what stands there, and what a forger writes in its p
     "hash": ("card.html", r"(SHA-256 of <bdi>answers.csv</bdi></th><td><bdi>)\w", r"\g<1>x"),
     "guess": ("card.html", r"at most [\d.]+ times in 100", "at most 50.1 times in 100"),
     "suspicion": ("card.html", r"rises to [\d.]+%", "rises to 10.1%"),
-    "guess in the review": ("review.html", r"at most [\d.]+ times in 100", "at most 50.1 times in 100"),
+    "guess in the review": (
+        "review.html",
+        r"at most [\d.]+ times in 100",
+        "at most 50.1 times in 100",
+    ),
     "suspicion in the review": ("review.html", r"rises to [\d.]+%", "rises to 10.1%"),
     "epsilon of the proof": ("proof.html", r"≤ [\d.]+ at", "≤ 0.01 at"),
     "epsilon of the registry": ("registry.yaml", r"(      epsilon:) \S+", r"\g<1> 0.01"),
@@ -358,7 +437,9 @@ def test_a_link_in_place_of_any_file_is_refused_though_it_is_signed(made, tmp_pa
 def test_the_names_that_a_release_may_hold_are_those_that_are_shown_and_written(made):
     """One list in the verifier, one on the page, and all that the releases here wrote."""
     tomllib = pytest.importorskip("tomllib")
-    shown = tomllib.loads((Path(__file__).parents[3] / "pages/_ui/release/downloads.toml").read_text())
+    shown = tomllib.loads(
+        (Path(__file__).parents[3] / "pages/_ui/release/downloads.toml").read_text()
+    )
     allowed = folders.DATA_FILES | folders.DOCUMENT_FILES | {folders.SIGNED}
     assert shown.keys() == allowed
     written = {path.name for kind in KINDS for path in (made / kind).iterdir()}
@@ -390,11 +471,31 @@ def imported(made, tmp_path_factory):
         "runpy.run_path(sys.argv[0], run_name='__main__')"
     )
     ledger = ["--ledger", str(made / "l.sqlite"), "--earlier", str(made / "first")]
-    command = [sys.executable, "-I", "-c", code, str(place / "verify.py"), str(made / "second"), *ledger]
+    command = [
+        sys.executable,
+        "-I",
+        "-c",
+        code,
+        str(place / "verify.py"),
+        str(made / "second"),
+        *ledger,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
-    names = {name.partition(".")[0] for name in done.stdout.split("MODULES ")[1].split()} - {"__main__"}
-    assert {"hmac", "json", "argparse", "sqlite3", "scipy", "numpy", "cryptography", "csv", "zipfile"} <= names
+    names = {name.partition(".")[0] for name in done.stdout.split("MODULES ")[1].split()} - {
+        "__main__"
+    }
+    assert {
+        "hmac",
+        "json",
+        "argparse",
+        "sqlite3",
+        "scipy",
+        "numpy",
+        "cryptography",
+        "csv",
+        "zipfile",
+    } <= names
     return sorted(names | {"sitecustomize", "usercustomize", "gettext", "locale", "threadpoolctl"})
 
 
@@ -434,7 +535,9 @@ def test_no_module_is_imported_from_the_folder_from_beside_or_from_where_it_is_s
     lay(places[where], imported, places["mark"])
     start = places["started"] if where == "started" else places.get(run_in, "/")
     command = [sys.executable, *options, str(verify), str(places["folder"]), "--key", key]
-    done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT | more, cwd=start, timeout=120)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env=ENVIRONMENT | more, cwd=start, timeout=120
+    )
     assert not list(places["mark"].iterdir()), "foreign code ran"
     if where == "folder":
         assert done.returncode == 1
@@ -444,7 +547,9 @@ def test_no_module_is_imported_from_the_folder_from_beside_or_from_where_it_is_s
         assert done.stdout.splitlines()[-1] == SOUND
 
 
-def test_a_verifier_in_the_folder_that_it_judges_says_so_and_judges_nothing(made, imported, tmp_path):
+def test_a_verifier_in_the_folder_that_it_judges_says_so_and_judges_nothing(
+    made, imported, tmp_path
+):
     """Hostile modules or none, by its own path, by a link to it, or with no folder named."""
     folder = shutil.copytree(made / "second", tmp_path / "f")
     mark = tmp_path / "mark"
@@ -454,9 +559,18 @@ def test_a_verifier_in_the_folder_that_it_judges_says_so_and_judges_nothing(made
     for hostile in (False, True):
         if hostile:
             lay(folder, imported, mark)
-        for command in ([folder / "verify.py", folder], [link, folder], [folder / "verify.py"], ["verify.py", "."]):
+        for command in (
+            [folder / "verify.py", folder],
+            [link, folder],
+            [folder / "verify.py"],
+            ["verify.py", "."],
+        ):
             done = subprocess.run(
-                [sys.executable, *map(str, command)], capture_output=True, text=True, env=ENVIRONMENT, cwd=folder
+                [sys.executable, *map(str, command)],
+                capture_output=True,
+                text=True,
+                env=ENVIRONMENT,
+                cwd=folder,
             )
             assert done.returncode == 2
             assert done.stdout == ""
@@ -470,14 +584,25 @@ def test_the_verifier_stands_alone():
     """It imports nothing of the program, and no name in it is defined twice."""
     ast = pytest.importorskip("ast")
     parsed = ast.parse(VERIFIER_SOURCE)
-    defined = [node.name for node in parsed.body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    defined = [
+        node.name for node in parsed.body if isinstance(node, ast.FunctionDef | ast.ClassDef)
+    ]
     for node in parsed.body:
         if isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            defined += [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
+            defined += [
+                name.id
+                for target in targets
+                for name in ast.walk(target)
+                if isinstance(name, ast.Name)
+            ]
     assert len(defined) == len(set(defined))
-    assert not [node for node in ast.walk(parsed) if isinstance(node, ast.ImportFrom) and node.level]
-    first = next(node for node in parsed.body if isinstance(node, ast.Import | ast.ImportFrom | ast.If))
+    assert not [
+        node for node in ast.walk(parsed) if isinstance(node, ast.ImportFrom) and node.level
+    ]
+    first = next(
+        node for node in parsed.body if isinstance(node, ast.Import | ast.ImportFrom | ast.If)
+    )
     assert ast.unparse(first) == "import sys"
     guard = parsed.body[parsed.body.index(first) + 1]
     assert isinstance(guard, ast.If), "the path is cleaned before anything else is imported"

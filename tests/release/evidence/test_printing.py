@@ -13,12 +13,17 @@ from dpcore.release.evidence.printing import render_page
 
 def written(tmp_path, body, **values):
     own = tmp_path / "own.html"
-    own.write_text('{% extends "frame.html" %}{% set title = name %}{% block body %}' + body + "{% endblock %}")
+    own.write_text(
+        '{% extends "frame.html" %}{% set title = name %}{% block body %}' + body + "{% endblock %}"
+    )
     return render_page(own, **values)
 
 
 def test_a_hostile_value_is_text_wherever_a_template_shows_it(tmp_path):
-    name, apart = "</title><script>alert('1')</script>", "&lt;/title&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;"
+    name, apart = (
+        "</title><script>alert('1')</script>",
+        "&lt;/title&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;",
+    )
     text = written(tmp_path, "{{ name }} {{ drawn }}", name=name, drawn=Markup("<svg></svg>"))
     assert f"<title>{apart}</title>" in text
     assert f"<h1><bdi>{apart}</bdi></h1>" in text
@@ -37,7 +42,9 @@ def test_the_package_holds_every_file_that_is_no_program():
     top = Path(dpcore.__file__).parent
     project = tomllib.loads((top.parent / "pyproject.toml").read_text())
     data = project["tool"]["setuptools"]["package-data"]["dpcore"]
-    there = {path for path in top.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")}
+    there = {
+        path for path in top.rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")
+    }
     assert there == {path for pattern in data for path in top.glob(pattern)}
     assert top / "release" / "evidence" / "templates" / "frame.html" in there
     assert any(name.startswith("jinja2") for name in project["project"]["dependencies"])

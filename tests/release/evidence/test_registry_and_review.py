@@ -21,7 +21,11 @@ FREE = {"data_curators", "intended_use", "data_product_region", "actors", "justi
 
 def release(place, out, *more):
     """The facts and the registry's entry of a release, and its folder."""
-    paths = {"schema": place / "s.json", "ledger": place / "l.sqlite", "table": str(place / "t.csv")}
+    paths = {
+        "schema": place / "s.json",
+        "ledger": place / "l.sqlite",
+        "table": str(place / "t.csv"),
+    }
     cli(order(place / out, "--rows=9", *more, epsilon=0.3, queries="marginals:1", **paths))
     text = (place / out / "registry.yaml").read_text()
     return read_json(place / out / "release.json"), yaml.safe_load(text), place / out
@@ -64,7 +68,12 @@ def test_every_algorithm_s_entry_is_valid_by_the_official_schema(made, algorithm
 
 def test_all_that_tiers_1_to_3_ask_for_is_answered_and_people_write_free_text_only(made):
     facts, entry, folder = made("mwem")
-    details = {"model_name_details", "data_source_type_details", "access_type_details", "data_product_sector"}
+    details = {
+        "model_name_details",
+        "data_source_type_details",
+        "access_type_details",
+        "data_product_sector",
+    }
     for path, tier in tiers(SCHEMA):
         if path[-1] not in details and (tier in (2, 3) or path[:2] == ("deployment", "basic")):
             found = entry
@@ -75,12 +84,17 @@ def test_all_that_tiers_1_to_3_ask_for_is_answered_and_people_write_free_text_on
     assert unwritten(entry) == re.findall("^#   (.*)$", head, re.MULTILINE)
     assert {path.split(".")[-1] for path in unwritten(entry)} == FREE
     loss = entry["deployment"]["privacy_loss"]["privacy_parameters"]
-    assert (loss["epsilon"], loss["delta"]) == (facts["promise"]["epsilon"], facts["promise"]["delta"])
+    assert (loss["epsilon"], loss["delta"]) == (
+        facts["promise"]["epsilon"],
+        facts["promise"]["delta"],
+    )
     assert facts["promise"]["cost"] == f"ρ={loss['rho']:.6g}"
 
 
 def test_a_pure_release_and_a_second_one_say_so(here):
-    first, second = (release(here, o, "--algorithm=dpfw", "--delta=0", "--total-delta=0")[1] for o in "ab")
+    first, second = (
+        release(here, o, "--algorithm=dpfw", "--delta=0", "--total-delta=0")[1] for o in "ab"
+    )
     assert first["deployment"]["dp_variant"]["variant_name"] == "Pure DP"
     kinds = [e["deployment"]["deployment_model"]["release_type"] for e in (first, second)]
     assert kinds == ["One release", "Many releases"]
@@ -98,12 +112,18 @@ def test_hostile_names_are_text_in_yaml_and_in_the_markdown_that_the_registry_ma
 
 # The review
 
-ROW = r'(?s)<tr><th scope="row"><bdi>(.*?)</bdi></th>\n<td><bdi>(.*?)</bdi> <span class="tag"><bdi>(.*?)</bdi>'
+ROW = (
+    r'(?s)<tr><th scope="row"><bdi>(.*?)</bdi></th>\n<td><bdi>(.*?)</bdi> <span '
+    r'class="tag"><bdi>(.*?)</bdi>'
+)
 
 
 def review(facts):
     """The sentence that answers each question, and the kind of evidence that it rests on."""
-    return {unescape(q): (unescape(words), kind) for q, words, kind in re.findall(ROW, review_page(facts, 1))}
+    return {
+        unescape(q): (unescape(words), kind)
+        for q, words, kind in re.findall(ROW, review_page(facts, 1))
+    }
 
 
 @parametrize("algorithm", QUERIES)
@@ -125,7 +145,9 @@ def test_nothing_stays_unanswered(made, algorithm):
     known = facts["errors"] or facts["utility"]["good_for"] or facts["utility"]["not_for"]
     assert kind == ("measured" if known else "not covered")
     assert facts["utility"]["sentence"] in useful
-    assert ("as exact as a sample" in useful) is (facts["utility"]["as_exact_as_sample"] is not None)
+    assert ("as exact as a sample" in useful) is (
+        facts["utility"]["as_exact_as_sample"] is not None
+    )
 
 
 def test_a_peek_and_floating_point_are_not_covered_and_hostile_words_stay_text(here, made):
@@ -135,14 +157,20 @@ def test_a_peek_and_floating_point_are_not_covered_and_hostile_words_stay_text(h
     for told, expected in ((facts, "not covered"), (made("gaussian_maxent")[0], "declared")):
         found = review(told)
         for question in ("Where do bounds", "Did anyone look", "Can rounding"):
-            assert next(kind for q, (_, kind) in found.items() if q.startswith(question)) == expected
+            assert (
+                next(kind for q, (_, kind) in found.items() if q.startswith(question)) == expected
+            )
     assert "<script" not in review_page(facts, 1)
     assert "default-src 'none'" in review_page(facts, 1)
 
 
 def test_what_is_proved_is_what_the_verifier_checks(made):
     facts = made("dpfw")[0]
-    proved = {question: words for question, (words, kind) in review(facts).items() if kind == "proved"}
+    proved = {
+        question: words for question, (words, kind) in review(facts).items() if kind == "proved"
+    }
     assert len(proved) == 4
     assert "ε = 0.3 at δ = 1e-6" in proved["How large are ε and δ?"]
-    assert f"Line {facts['ledger']['entry']} of ledger {facts['ledger']['id']}" in " ".join(proved.values())
+    assert f"Line {facts['ledger']['entry']} of ledger {facts['ledger']['id']}" in " ".join(
+        proved.values()
+    )

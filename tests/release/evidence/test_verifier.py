@@ -35,15 +35,39 @@ from tests.cli.command_files import write_files
 from tests.cli.test_release import order
 from tests.release.ledger.ledger_charges import opened
 from tests.release.ledger.test_ledger_file import EVENT
-from tests.small_problems import approx, cli, once, parametrize, refusal, refused, within, write_json
+from tests.small_problems import (
+    approx,
+    cli,
+    once,
+    parametrize,
+    refusal,
+    refused,
+    within,
+    write_json,
+)
 from tests.source_map import Source
 
-ENVIRONMENT = {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(cryptography.__file__).parents[1])}
+ENVIRONMENT = {
+    "PATH": os.environ["PATH"],
+    "PYTHONPATH": str(Path(cryptography.__file__).parents[1]),
+}
 
 
 def release(place, out, algorithm, *more):
-    paths = {"schema": place / "s.json", "ledger": place / "l.sqlite", "table": str(place / "t.csv")}
-    return order(place / out, "--rows=20", *more, algorithm=algorithm, queries="marginals:1", total=None, **paths)
+    paths = {
+        "schema": place / "s.json",
+        "ledger": place / "l.sqlite",
+        "table": str(place / "t.csv"),
+    }
+    return order(
+        place / out,
+        "--rows=20",
+        *more,
+        algorithm=algorithm,
+        queries="marginals:1",
+        total=None,
+        **paths,
+    )
 
 
 @once
@@ -77,7 +101,9 @@ def trusted(folder):
 
 def run(folder, *options):
     command = [sys.executable, str(trusted(folder)), str(folder), *map(str, options)]
-    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, cwd="/", timeout=120)
+    return subprocess.run(
+        command, capture_output=True, text=True, env=ENVIRONMENT, cwd="/", timeout=120
+    )
 
 
 def test_a_release_verifies_itself_without_this_program(made):
@@ -89,10 +115,16 @@ def test_a_release_verifies_itself_without_this_program(made):
     assert "FAIL" not in done.stdout
     assert done.stdout.splitlines()[-1] == "sound: this release is as its owner signed it"
     last = run(made / "b", "--ledger", made / "l.sqlite").stdout.splitlines()[-1]
-    assert last == f"sound, but the key was not checked: compare {key} with the one published elsewhere"
+    assert (
+        last
+        == f"sound, but the key was not checked: compare {key} with the one published elsewhere"
+    )
     verifier = (made / "b" / "verify.py").read_text()
     assert not foreign(verifier)
-    assert foreign(f"{verifier}\nimport pandas\nfrom dpcore.core.errors import InputError") == {"pandas", "dpcore"}
+    assert foreign(f"{verifier}\nimport pandas\nfrom dpcore.core.errors import InputError") == {
+        "pandas",
+        "dpcore",
+    }
 
 
 def foreign(code):
@@ -107,7 +139,9 @@ def flips(content, most):
     places = [m.start() for m in re.finditer(rb"[0-9]" if text else rb"(?s).", content)]
     step = max(1, len(places) // most)
     other = [b"%d" % ((content[i] - 47) % 10) if text else bytes([content[i] ^ 1]) for i in places]
-    return [content[:i] + b + content[i + 1 :] for i, b in list(zip(places, other, strict=True))[::step]]
+    return [
+        content[:i] + b + content[i + 1 :] for i, b in list(zip(places, other, strict=True))[::step]
+    ]
 
 
 def test_a_changed_digit_fails_wherever_it_stands(folder):
@@ -158,7 +192,17 @@ def test_missing_and_added_files_are_named(folder, name):
 
 # What even the owner's own signature does not carry
 
-NEED_FACTS = {"claim", "charges", "reserved", "promise", "account", "receipt", "total", "answers", "documents"}
+NEED_FACTS = {
+    "claim",
+    "charges",
+    "reserved",
+    "promise",
+    "account",
+    "receipt",
+    "total",
+    "answers",
+    "documents",
+}
 
 
 def resigned(folder, made, name, change):
@@ -273,9 +317,13 @@ def forge(folder, name):
     """Exchange what two lines of a data file say, and tell release.json and the card."""
     path = folder / name
     head, first, second, *rest = path.read_text().splitlines()
-    (label, one), (other, two) = (re.match(r'("[^"]*"|[^,]*),(.*)', line).groups() for line in (first, second))
+    (label, one), (other, two) = (
+        re.match(r'("[^"]*"|[^,]*),(.*)', line).groups() for line in (first, second)
+    )
     path.write_text("\n".join([head, f"{label},{two}", f"{other},{one}", *rest]) + "\n")
-    facts = rewrite(folder, "release.json", lambda facts: facts["files"].update({name: verifier.digest(path)}))
+    facts = rewrite(
+        folder, "release.json", lambda facts: facts["files"].update({name: verifier.digest(path)})
+    )
     (folder / "card.html").write_text(card_page(facts, 1))
 
 
@@ -285,10 +333,19 @@ def invent(folder):
     events = [{"kind": "Concentrated", "rho": 1e-9, "failure": 0.0, "times": 1}]
     fixed, every = account["opened"], [e for r in account["releases"] for e in r["events"]] + events
     total = LifetimeBudget(
-        Budget(fixed["epsilon"], fixed["delta"]), CompositionRule(fixed["accounting"]), fixed["failure"]
+        Budget(fixed["epsilon"], fixed["delta"]),
+        CompositionRule(fixed["accounting"]),
+        fixed["failure"],
     )
-    row = account["releases"][-1] | {"entry": account["releases"][-1]["entry"] + 9, "hash": "ab" * 32}
-    row |= {"events": events, "total_epsilon": total.total_epsilon(events_from_json(every)), "epsilon": 0.01}
+    row = account["releases"][-1] | {
+        "entry": account["releases"][-1]["entry"] + 9,
+        "hash": "ab" * 32,
+    }
+    row |= {
+        "events": events,
+        "total_epsilon": total.total_epsilon(events_from_json(every)),
+        "epsilon": 0.01,
+    }
     row["link"] = verifier.link(account["releases"][-1]["link"], row)
     account["releases"].append(row)
     write_json(folder / "account.json", account)
@@ -322,7 +379,9 @@ LEDGER_SAYS["another release"] = "entries [14] of the account are not in this le
 
 
 @parametrize("attack", ATTACKS)
-def test_what_was_forged_and_signed_by_a_new_key_fails_beside_anything_that_is_known(made, folder, attack):
+def test_what_was_forged_and_signed_by_a_new_key_fails_beside_anything_that_is_known(
+    made, folder, attack
+):
     """A folder alone can be forged whole: so it does not call itself sound without the key."""
     ATTACKS[attack](folder)
     load_signing_key(folder.with_name("other.sqlite")).sign(folder)
@@ -331,7 +390,9 @@ def test_what_was_forged_and_signed_by_a_new_key_fails_beside_anything_that_is_k
     assert wrong(folder, key=key) == {"signature"}
     assert wrong(folder, earlier=made / "a") == {"earlier"}
     found = verifier.run_checks(folder, ledger=made / "l.sqlite")
-    assert [(name, words) for holds, name, words in found if not holds] == [("ledger", LEDGER_SAYS[attack])]
+    assert [(name, words) for holds, name, words in found if not holds] == [
+        ("ledger", LEDGER_SAYS[attack])
+    ]
     if attack != "rows":
         return
     assert run(folder).stdout.splitlines()[-1].startswith("sound, but the key was not checked")
@@ -348,7 +409,9 @@ def test_even_its_owner_changes_nothing_unseen_once_it_left(made, folder):
         assert wrong(folder, ledger=made / "l.sqlite") == {"ledger"}
 
 
-def test_an_earlier_release_that_was_forged_or_is_of_another_key_is_no_evidence(made, folder, tmp_path):
+def test_an_earlier_release_that_was_forged_or_is_of_another_key_is_no_evidence(
+    made, folder, tmp_path
+):
     earlier = shutil.copytree(made / "a", tmp_path / "a")
     assert not wrong(folder, earlier=earlier)
     rewrite(earlier, "release.json", set_at("made_by/noise", "exact coins"))
@@ -367,7 +430,11 @@ def named(folder):
 
 
 def entered(folder):
-    rewrite(folder, "account.json", lambda account: account["opened"].update({"entry": FALSE, "link": FALSE}))
+    rewrite(
+        folder,
+        "account.json",
+        lambda account: account["opened"].update({"entry": FALSE, "link": FALSE}),
+    )
 
 
 def piped(folder):
@@ -387,9 +454,13 @@ def sparse(folder):
 def many(folder):
     for field in ("charges", "reserved"):
         rewrite(
-            folder, "release.json",
+            folder,
+            "release.json",
             lambda facts, field=field: facts["promise"].update(
-                {"accounting": recount.OPTIMAL, field: [{"kind": "Pure", "epsilon": 1e-9, "times": 10**9}]}
+                {
+                    "accounting": recount.OPTIMAL,
+                    field: [{"kind": "Pure", "epsilon": 1e-9, "times": 10**9}],
+                }
             ),
         )
     load_signing_key(folder.with_name("other.sqlite")).sign(folder)
@@ -400,7 +471,9 @@ def unnamed(folder):
 
 
 def surrogate(folder):
-    (folder / "account.json").write_text('{"opened": {"entry": "\\ud800", "link": "\\ud800"}, "releases": []}')
+    (folder / "account.json").write_text(
+        '{"opened": {"entry": "\\ud800", "link": "\\ud800"}, "releases": []}'
+    )
 
 
 def no_text(folder):
@@ -412,12 +485,23 @@ def crowded(folder):
         (folder / f"{i}").touch()
 
 
-@parametrize("change", [named, entered, piped, endless, sparse, many, unnamed, surrogate, no_text, crowded])
+@parametrize(
+    "change", [named, entered, piped, endless, sparse, many, unnamed, surrogate, no_text, crowded]
+)
 def test_a_hostile_folder_is_not_sound_at_once_and_in_plain_letters(folder, change):
     change(folder)
     done = subprocess.run(
-        [sys.executable, "-c", f"import resource; resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30));{RUN}",
-         str(trusted(folder)), str(folder)], capture_output=True, env=ENVIRONMENT, cwd="/", timeout=60,
+        [
+            sys.executable,
+            "-c",
+            f"import resource; resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30));{RUN}",
+            str(trusted(folder)),
+            str(folder),
+        ],
+        capture_output=True,
+        env=ENVIRONMENT,
+        cwd="/",
+        timeout=60,
     )
     said = (done.stdout + done.stderr).decode("utf-8")
     assert done.returncode == 1, said
@@ -490,15 +574,22 @@ def test_a_ledger_from_before_there_were_keys_goes_on(made, tmp_path):
 
 @given(st.floats(1e-3, 20), st.sampled_from([1e-12, 1e-9, 1e-6, 1e-3, 0.1]))
 def test_its_conversions_are_those_of_the_package(size, delta):
-    assert recount.gdp_epsilon(size, delta) == approx(conversions.gdp_epsilon(size, delta), rel=1e-7, abs=1e-9)
+    assert recount.gdp_epsilon(size, delta) == approx(
+        conversions.gdp_epsilon(size, delta), rel=1e-7, abs=1e-9
+    )
     rho = size**2 / 2
-    assert recount.zcdp_epsilon(rho, delta) == approx(conversions.zcdp_epsilon(rho, delta), rel=1e-7, abs=1e-9)
+    assert recount.zcdp_epsilon(rho, delta) == approx(
+        conversions.zcdp_epsilon(rho, delta), rel=1e-7, abs=1e-9
+    )
     each = min(size, 3.0)
     ours = recount.optimal_epsilon(each, 7, delta)
     assert ours == approx(conversions.pure_composition_epsilon(each, 7, delta), rel=1e-7, abs=1e-9)
 
 
-@given(st.lists(st.tuples(EVENT, st.integers(1, 20)), min_size=1, max_size=4), st.sampled_from(CompositionRule))
+@given(
+    st.lists(st.tuples(EVENT, st.integers(1, 20)), min_size=1, max_size=4),
+    st.sampled_from(CompositionRule),
+)
 def test_its_totals_are_those_of_the_package(events, accounting):
     if accounting in (CompositionRule.OPTIMAL, CompositionRule.PLD):
         return
@@ -511,10 +602,17 @@ def test_its_totals_are_those_of_the_package(events, accounting):
         expected = lifetime.total_epsilon(events)
         ours = recount.epsilon_of_cost(added, 5e-7, str(accounting))
         assert ours == expected or ours == approx(expected)
-        assert not math.isfinite(expected) or abs(ours - expected) <= recount.RELATIVE_TOLERANCE * expected
+        assert (
+            not math.isfinite(expected)
+            or abs(ours - expected) <= recount.RELATIVE_TOLERANCE * expected
+        )
     if not any(isinstance(event, Drawn) for event, _ in events) and lost < 9e-7:
         kept = [(e, t) for e, t in events if e.failure == 0]
         theirs = ComposedCost.of_spends(kept).epsilon(1e-6, accounting)
-        if kept and theirs < math.inf:  # a plan's own GDP takes Gaussian spends only, a ledger's all kinds
-            ours = recount.composed_epsilon(json.loads(json.dumps(events_to_json(kept))), 3, 1e-6, str(accounting))
+        if (
+            kept and theirs < math.inf
+        ):  # a plan's own GDP takes Gaussian spends only, a ledger's all kinds
+            ours = recount.composed_epsilon(
+                json.loads(json.dumps(events_to_json(kept))), 3, 1e-6, str(accounting)
+            )
             assert ours == approx(theirs)

@@ -10,12 +10,19 @@ from dpcore.release.ledger.ledger_store import LedgerStore
 FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", "y", None]})
 TOTAL, SMALL = Budget(2, 1e-6), Budget(0.5, 1e-6)
 SPEND = ((BoundedRange(0.05), 2), (Gaussian(0.01), 1))
-RELEASE = {"algorithm", "settings", "reason", "preview"}  # what is said of a release beside its request
+RELEASE = {
+    "algorithm",
+    "settings",
+    "reason",
+    "preview",
+}  # what is said of a release beside its request
 
 
 def charge(store, frame=FRAME, events=SPEND, budget=SMALL, **said):
     """What a charge of these events comes to."""
-    request = BudgetRequest(frame=frame, budget=budget, **{k: v for k, v in said.items() if k not in RELEASE})
+    request = BudgetRequest(
+        frame=frame, budget=budget, **{k: v for k, v in said.items() if k not in RELEASE}
+    )
     return store.reserve(request, events, **{k: v for k, v in said.items() if k in RELEASE})
 
 

@@ -26,7 +26,10 @@ def test_shares_add_up_to_a_hundred_and_none_is_below_the_truth(used):
 def test_a_release_that_does_not_fit_is_said_and_drawn_in_another_colour():
     picture, words, share = budget_gauge(0.9, 0.2)
     assert (words, share) == ("Used before 90% · this release needs 20% · left 10%", "20%")
-    assert budget_gauge(0.0, 1.5)[1] == "Used before 0% · this release needs more than the whole budget · left 100%"
+    assert (
+        budget_gauge(0.0, 1.5)[1]
+        == "Used before 0% · this release needs more than the whole budget · left 100%"
+    )
     fits, words, _ = budget_gauge(0.9, 0.1)
     assert words.endswith("left 0%")
     assert budget_gauge(0.1, 0.3)[1].endswith("left 60%, about 2 more")

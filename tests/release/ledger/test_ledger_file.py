@@ -71,12 +71,32 @@ EVENTS = (
 )
 WRITTEN = {  # by the first version that had a ledger
     "meta": [
-        (1, "16711047a9b92c98", b"G\x83.\x06\xa2By\x94j\x18\xe0'B=\xe5mP\n8.o\x85\xab\xcb\x0f\xcd\x9f\x81ZSj`", TIME)
+        (
+            1,
+            "16711047a9b92c98",
+            b"G\x83.\x06\xa2By\x94j\x18\xe0'B=\xe5mP\n8.o\x85\xab\xcb\x0f\xcd\x9f\x81ZSj`",
+            TIME,
+        )
     ],
     "datasets": [(1, "people", 2.0, 1e-06, 0.0, "ZCDP", "row", TIME)],
-    "versions": [(2, 1, 1, "856a1dcde84a167074d86ec6fc4bc242de1b9c94ee0742e42c0ad397080295be", TIME)],
+    "versions": [
+        (2, 1, 1, "856a1dcde84a167074d86ec6fc4bc242de1b9c94ee0742e42c0ad397080295be", TIME)
+    ],
     "releases": [
-        (3, 1, 2, "", 0.5, 1e-06, 0.0006750000000000001, EVENTS, 0.1484370660693868, '{"rounds": 3}', "é", TIME)
+        (
+            3,
+            1,
+            2,
+            "",
+            0.5,
+            1e-06,
+            0.0006750000000000001,
+            EVENTS,
+            0.1484370660693868,
+            '{"rounds": 3}',
+            "é",
+            TIME,
+        )
     ],
     "states": [(4, 3, "released", "{}", TIME)],
     "chain": [
@@ -90,7 +110,9 @@ WRITTEN = {  # by the first version that had a ledger
 
 def test_a_ledger_of_the_first_version_is_read_and_continued(tmp_path):
     schema = hashlib.sha256(json.dumps(chain._expected_objects()).encode()).hexdigest()
-    assert schema == "72578a1ec5093fca6632939b498be39c096ca76a25090141c73aed0be41a9113", "old ledgers would be refused"
+    assert schema == "72578a1ec5093fca6632939b498be39c096ca76a25090141c73aed0be41a9113", (
+        "old ledgers would be refused"
+    )
     path = tmp_path / "l.sqlite"
     db = sqlite3.connect(path)
     chain._create_tables(db, "", b"", "")
@@ -149,7 +171,10 @@ def test_emptied_and_retyped_metadata_is_one_error_for_all(store, sql):
         changed(store, sql)
     except sqlite3.DatabaseError:
         assert "sqlite_master" in sql, "the schema may have become unreadable already"
-    for act in (lambda: charge(LedgerStore(store.path)), lambda: LedgerStore(store.path).list_datasets()):
+    for act in (
+        lambda: charge(LedgerStore(store.path)),
+        lambda: LedgerStore(store.path).list_datasets(),
+    ):
         with refused("not usable as a ledger: |tampered with"):
             act()
     assert main(["ledger", "verify", "--ledger", str(store.path)]) in (1, 2)
@@ -158,7 +183,11 @@ def test_emptied_and_retyped_metadata_is_one_error_for_all(store, sql):
 def test_rows_of_nothing_and_values_of_another_kind_are_named(store):
     """Also where the chain was written with the key."""
     with chain.open_connection(store.path, 1.0) as db:
-        chain.append_row(db, "releases", **dict(zip(RELEASE, WRITTEN["releases"][0][1:], strict=True)) | {"dataset": 9})
+        chain.append_row(
+            db,
+            "releases",
+            **dict(zip(RELEASE, WRITTEN["releases"][0][1:], strict=True)) | {"dataset": 9},
+        )
     assert "row 5 of releases: its dataset 9 is not there" in verify_ledger(store.path)
     with refused("its dataset 9 is not there"):
         charge(store)
@@ -226,7 +255,10 @@ def test_no_room_on_the_disk_leaves_every_charge_that_was_told(store):
     """Writing beyond a limit fails as on a full disk."""
     before, room = len(data_set(store).releases), store.path.stat().st_size + 3 * 4096
     done = subprocess.run(
-        [sys.executable, "-c", FULL, store.path, str(room)], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", FULL, store.path, str(room)],
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     made, told = done.stdout.split(" ", 1)
     assert "not usable as a ledger: " in told, done.stderr
@@ -259,7 +291,9 @@ EVENT = st.one_of(
     st.builds(Filtered, st.floats(1e-6, 2), st.floats(0, 1e-9)),
     st.builds(Drawn, st.floats(0, 1e-10)),
 )
-RELEASES = st.lists(st.lists(st.tuples(EVENT, st.integers(1, 50)), min_size=1, max_size=3), max_size=8)
+RELEASES = st.lists(
+    st.lists(st.tuples(EVENT, st.integers(1, 50)), min_size=1, max_size=3), max_size=8
+)
 
 
 @given(
@@ -278,7 +312,9 @@ def test_a_running_total_is_the_total_of_all_events_at_once(releases, kept):
     total, events = TotalCost(), []
     for release in releases:
         total, events = lifetime.add_events(total, release), events + release
-        assert lifetime.composed_cost(total) == lifetime.composed_cost(events[::-1]), "to the last bit"
+        assert lifetime.composed_cost(total) == lifetime.composed_cost(events[::-1]), (
+            "to the last bit"
+        )
         assert lifetime.failure_delta(total) == lifetime.failure_delta(events)
         assert lifetime.total_epsilon(total) == lifetime.total_epsilon(events)
         assert lifetime.remaining_epsilon(total) == lifetime.remaining_epsilon(events)
@@ -286,7 +322,10 @@ def test_a_running_total_is_the_total_of_all_events_at_once(releases, kept):
 
 def test_failures_of_draws_are_added_up_over_all_releases(tmp_path):
     """Each draw is affordable alone; together they would take more of δ than the first release kept for failures."""
-    store, events = LedgerStore(tmp_path / "l.sqlite", create=True), ((Gaussian(1e-4), 1), (Drawn(2e-8), 1))
+    store, events = (
+        LedgerStore(tmp_path / "l.sqlite", create=True),
+        ((Gaussian(1e-4), 1), (Drawn(2e-8), 1)),
+    )
     charge(store, events=events, dataset="a", total=TOTAL)
     lifetime = data_set(store).lifetime
     allowed = int(lifetime.failure / lifetime.failure_delta(events))
@@ -314,7 +353,12 @@ def test_many_small_costs_are_not_lost_beside_a_large_one():
 
 def test_an_event_that_would_give_something_back_is_refused():
     lifetime = LifetimeBudget(TOTAL, CompositionRule.ZCDP, 1e-7)
-    given = [(Concentrated(-0.1), 1), (Concentrated(math.nan), 1), (Concentrated(0.1, -1e-8), 1), (Gaussian(1.0), -1)]
+    given = [
+        (Concentrated(-0.1), 1),
+        (Concentrated(math.nan), 1),
+        (Concentrated(0.1, -1e-8), 1),
+        (Gaussian(1.0), -1),
+    ]
     for event, times in given:
         with refused("an event that costs", ValueError):
             lifetime.add_events(TotalCost(), [(event, times)])
@@ -350,7 +394,15 @@ def test_a_change_is_seen_whatever_is_remembered(store):
     cheaper = json.loads(text["checked"])
     cheaper["totals"]["1"] = [[], []]
     forged = {"checked": json.dumps(cheaper), "mac": text["mac"]}
-    others = [json.dumps(forged).encode(), b"", b"\xff", b"[]", b"{}", b'{"checked": 1, "mac": 2}', remembered[:-9]]
+    others = [
+        json.dumps(forged).encode(),
+        b"",
+        b"\xff",
+        b"[]",
+        b"{}",
+        b'{"checked": 1, "mac": 2}',
+        remembered[:-9],
+    ]
     for written in others:
         beside(store).write_bytes(written)
         assert remembered_of(store) is None
@@ -386,7 +438,9 @@ charge(Store(sys.argv[1]))
 """
 
 
-def test_a_release_killed_between_the_memory_and_the_charge_is_not_charged_nor_remembered(store, monkeypatch):
+def test_a_release_killed_between_the_memory_and_the_charge_is_not_charged_nor_remembered(
+    store, monkeypatch
+):
     before = data_set(store).spent
     assert subprocess.run([sys.executable, "-c", KILLED, store.path], timeout=60).returncode == -9
     calls = counted(monkeypatch)
@@ -412,7 +466,9 @@ def test_a_log_of_writes_beside_it_does_not_hide_behind_what_is_remembered(store
         return str(told.value)
 
     for act in (lambda: verify_ledger(store.path), words):
-        shutil.copy(f"{store.path}-wal.kept", f"{store.path}-wal")  # whoever closes it last moves it into the ledger
+        shutil.copy(
+            f"{store.path}-wal.kept", f"{store.path}-wal"
+        )  # whoever closes it last moves it into the ledger
         store.path.write_bytes(before)
         beside(store).write_bytes(remembered)
         assert "states_delete was dropped" in str(act())

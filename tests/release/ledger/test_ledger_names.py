@@ -17,7 +17,10 @@ assert made  # a fixture
 
 def test_an_empty_key_was_never_used_and_is_written_anew(tmp_path):
     (tmp_path / "l.sqlite-key").touch()
-    assert load_signing_key(tmp_path / "l.sqlite").public == load_signing_key(tmp_path / "l.sqlite").public
+    assert (
+        load_signing_key(tmp_path / "l.sqlite").public
+        == load_signing_key(tmp_path / "l.sqlite").public
+    )
 
 
 @parametrize("other", [None, "0" * 63 + "1"])
@@ -27,7 +30,10 @@ def test_a_ledger_is_signed_by_one_key_for_good(made, tmp_path, other):
         Path(f"{path}-key").write_text(other)
     write_files(tmp_path)
     more = ["--epsilon=.2", "--new-version", "--dataset=t"]
-    refusal("the key that signed this ledger's releases is not here", release(tmp_path, "c", "dpfw", *more))
+    refusal(
+        "the key that signed this ledger's releases is not here",
+        release(tmp_path, "c", "dpfw", *more),
+    )
     assert Path(f"{path}-key").exists() is bool(other), "and none is made"
     assert len(LedgerStore(path).list_datasets()[0].releases) == 2
     shutil.copy(made / "l.sqlite-key", f"{path}-key")
@@ -40,7 +46,9 @@ NAMES = {
     "a link to a link": lambda place: (
         (place / "n").symlink_to("l.sqlite") or (place / "m").symlink_to("n") or place / "m"
     ),
-    "a link to its folder": lambda place: (place / "f").symlink_to(place) or place / "f" / "l.sqlite",
+    "a link to its folder": lambda place: (
+        (place / "f").symlink_to(place) or place / "f" / "l.sqlite"
+    ),
     "a way round": lambda place: (place / "sub").mkdir() or place / "sub" / ".." / "l.sqlite",
     "from where it lies": lambda place: "l.sqlite",  # noqa: ARG005
 }
@@ -50,10 +58,17 @@ NAMES = {
 def test_a_ledger_has_one_key_whatever_name_it_goes_by(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     write_files(tmp_path)
-    first = [*release(tmp_path, "a", "dpfw", "--epsilon=.2", "--total-epsilon=2", "--total-delta=1e-6")]
+    first = [
+        *release(tmp_path, "a", "dpfw", "--epsilon=.2", "--total-epsilon=2", "--total-delta=1e-6")
+    ]
     cli(first)
     other = str(NAMES[name](tmp_path))
-    cli([*(o for o in release(tmp_path, "b", "dpfw", "--epsilon=.2") if "--ledger" not in o), f"--ledger={other}"])
+    cli(
+        [
+            *(o for o in release(tmp_path, "b", "dpfw", "--epsilon=.2") if "--ledger" not in o),
+            f"--ledger={other}",
+        ]
+    )
     assert [p.name for p in tmp_path.rglob("*-key*")] == ["l.sqlite-key"]
     assert [p.name for p in tmp_path.rglob("*-checked")] == ["l.sqlite-checked"]
     key = load_signing_key(tmp_path / "l.sqlite").public

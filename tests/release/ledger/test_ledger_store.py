@@ -68,16 +68,27 @@ def test_the_gaussian_cost_of_a_selection_covers_every_pair_of_two_points(span):
     needed = -ndtri(a) + ndtri(np.minimum(np.exp(t) * a, 1 - 1e-16))
     assert needed.max() <= mu * (1 + 1e-9)
     assert mu == approx(2 * float(ndtri(expit(span / 2))))
-    assert gaussian_cost(Pure(span / 2)) == gaussian_cost(BoundedRange(span)), "an ε-DP spend has range 2ε"
+    assert gaussian_cost(Pure(span / 2)) == gaussian_cost(BoundedRange(span)), (
+        "an ε-DP spend has range 2ε"
+    )
     assert mu**2 <= gaussian_cost(Filtered(span**2 / 8)), "what adaptive plans are charged"
 
 
 def test_the_accounting_is_the_first_release_s_best_that_takes_all_kinds():
     selections = ((BoundedRange(0.05), 40),)
     assert LifetimeBudget.from_first_release(TOTAL, selections).accounting is CompositionRule.ZCDP
-    assert LifetimeBudget.from_first_release(Budget(1, 0), ((Pure(1.0), 1),)).accounting is CompositionRule.PURE
-    assert LifetimeBudget.from_first_release(Budget(1, 1e-9), ((Pure(1.0), 1),)).accounting is CompositionRule.PURE
-    assert LifetimeBudget.from_first_release(Budget(9, 1e-6), ((Pure(0.5), 1),)).accounting is not CompositionRule.PURE
+    assert (
+        LifetimeBudget.from_first_release(Budget(1, 0), ((Pure(1.0), 1),)).accounting
+        is CompositionRule.PURE
+    )
+    assert (
+        LifetimeBudget.from_first_release(Budget(1, 1e-9), ((Pure(1.0), 1),)).accounting
+        is CompositionRule.PURE
+    )
+    assert (
+        LifetimeBudget.from_first_release(Budget(9, 1e-6), ((Pure(0.5), 1),)).accounting
+        is not CompositionRule.PURE
+    )
     lifetime = LifetimeBudget.from_first_release(TOTAL, selections)
     assert lifetime.total_epsilon((*selections, *SPEND)) == approx(
         conversions.zcdp_epsilon(40 * 0.05**2 / 8 + SPEND[0][0].mu ** 2 / 2, 1e-6)
@@ -103,13 +114,20 @@ def plans_of_draws(epsilon, delta):
 def test_the_failures_of_samplers_add_up_at_the_total_epsilon():
     """At its plan's ε = 0.5 a draw pays 2.65 τ, at the total ε = 2 it costs 8.39 τ: over three times as much."""
     plan = plans_of_draws(0.5, 1e-7)
-    for events in (events_of_plan(plan), worst_case_events(plan, False), worst_case_events(plan, True)):
+    for events in (
+        events_of_plan(plan),
+        worst_case_events(plan, False),
+        worst_case_events(plan, True),
+    ):
         tau = 1e-9 / (1 + math.exp(0.5))
         lifetime = LifetimeBudget.from_first_release(TOTAL, events)
         assert lifetime.failure == 5e-7
         assert lifetime.failure_delta(events) == approx((1 + math.exp(2)) * tau)
         most = int(5e-7 / ((1 + math.exp(2)) * tau) * (1 - 1e-9))
-        spread = [(replace(event, mu=1e-6) if isinstance(event, Gaussian) else event, n) for event, n in events]
+        spread = [
+            (replace(event, mu=1e-6) if isinstance(event, Gaussian) else event, n)
+            for event, n in events
+        ]
         assert lifetime.total_epsilon(spread * most) < 1
         assert lifetime.total_epsilon(spread * (most + 1)) == math.inf
         assert events_from_json(json.loads(json.dumps(events_to_json(events)))) == list(events)
@@ -146,7 +164,10 @@ def test_other_failures_add_up_as_they_are_and_old_entries_are_bounded():
     assert LifetimeBudget(TOTAL, CompositionRule.GDP, 5e-7).composed_cost(
         [(Drawn(1e-9), 1), (Gaussian(0.1), 1)]
     ) == approx(0.01)
-    assert LifetimeBudget(TOTAL, CompositionRule.GDP, 0.0).composed_cost([(Drawn(1e-9), 1)]) == math.inf
+    assert (
+        LifetimeBudget(TOTAL, CompositionRule.GDP, 0.0).composed_cost([(Drawn(1e-9), 1)])
+        == math.inf
+    )
 
 
 @parametrize("accounting", [CompositionRule.GDP, CompositionRule.ZCDP])
@@ -175,17 +196,26 @@ def test_adaptive_plans_are_charged_with_all_their_room():
 
 
 def test_content_multiplicity_names_and_key_count():
-    frames = [FRAME, OTHER, FRAME.rename(columns={"b": "c"}), FRAME.iloc[[0, 0, 1]], pd.concat([FRAME, FRAME])]
+    frames = [
+        FRAME,
+        OTHER,
+        FRAME.rename(columns={"b": "c"}),
+        FRAME.iloc[[0, 0, 1]],
+        pd.concat([FRAME, FRAME]),
+    ]
     texts = [("xy", "uv"), ("uv", "xy"), ("xy", "vu"), (["x1:y"], [""]), (["x"], ["1:y"])]
     frames += [FRAME[["a"]], *(pd.DataFrame({"a": [*a], "b": [*b]}) for a, b in texts)]
     frames += [pd.DataFrame({"a": cells}) for cells in ([True, 1], [1, 1], [[1], None])]
     assert (
-        len({table_fingerprint(FRAME, b"l"), *(table_fingerprint(frame, b"k") for frame in frames)}) == len(frames) + 1
+        len({table_fingerprint(FRAME, b"l"), *(table_fingerprint(frame, b"k") for frame in frames)})
+        == len(frames) + 1
     )
 
 
 @parametrize("known", ["0" * 64, "2:" + "0" * 64])
-def test_a_ledger_of_an_earlier_format_takes_no_table_for_a_new_one_unasked(tmp_path, monkeypatch, known):
+def test_a_ledger_of_an_earlier_format_takes_no_table_for_a_new_one_unasked(
+    tmp_path, monkeypatch, known
+):
     store = LedgerStore(tmp_path / "ledger.sqlite", create=True)
     with monkeypatch.context() as old:
         old.setattr(TableIdentity, "of", lambda _, key: TableIdentity(key, (known,), ()))
@@ -273,7 +303,9 @@ def test_looking_and_noting_never_spend(store):
 
 
 def test_ten_at_once_cannot_overspend(tmp_path, monkeypatch):
-    monkeypatch.setattr(ledger_store, "RESERVATION_WAIT_SECONDS", 60.0)  # for their turn, on a busy machine
+    monkeypatch.setattr(
+        ledger_store, "RESERVATION_WAIT_SECONDS", 60.0
+    )  # for their turn, on a busy machine
     store = LedgerStore(tmp_path / "l", create=True)
     whole = ((gaussian_spend(TOTAL, 0.3), 1),)
 
@@ -333,7 +365,10 @@ def test_tampering_is_named(store, sql, told):
 
 @parametrize(
     "what, told",
-    [("TABLE states", "table states was dropped"), ("TRIGGER chain_delete", "trigger chain_delete was dropped")],
+    [
+        ("TABLE states", "table states was dropped"),
+        ("TRIGGER chain_delete", "trigger chain_delete was dropped"),
+    ],
 )
 def test_a_dropped_table_or_trigger_is_named(store, what, told):
     db = sqlite3.connect(store.path)
@@ -369,7 +404,11 @@ def test_a_receipt_shows_a_ledger_that_was_set_back(store, tmp_path):
 
 
 def test_what_is_no_ledger_is_refused_at_once_and_left_as_it_is(tmp_path):
-    contents = {"empty": b"", "text": b"not a database at all", "torn": b"SQLite format 3\0" + b"\0" * 2000}
+    contents = {
+        "empty": b"",
+        "text": b"not a database at all",
+        "torn": b"SQLite format 3\0" + b"\0" * 2000,
+    }
     for name, content in contents.items():
         (tmp_path / name).write_bytes(content)
     db = sqlite3.connect(tmp_path / "other")

@@ -8,7 +8,11 @@ from hypothesis import strategies as st
 
 from dpcore import domain_from_json, samples
 from dpcore.problems import require_enumerable
-from dpcore.schema.inference.default_columns import MAX_COLUMN_SIZE, MAX_COLUMNS, choose_default_columns
+from dpcore.schema.inference.default_columns import (
+    MAX_COLUMN_SIZE,
+    MAX_COLUMNS,
+    choose_default_columns,
+)
 from tests.small_problems import parametrize, refused
 
 
@@ -16,7 +20,9 @@ def domain(sizes):
     return domain_from_json({f"c{i}": size for i, size in enumerate(sizes)})
 
 
-@given(st.lists(st.integers(1, 2 * MAX_COLUMN_SIZE), min_size=1, max_size=40), st.integers(1, 10**6))
+@given(
+    st.lists(st.integers(1, 2 * MAX_COLUMN_SIZE), min_size=1, max_size=40), st.integers(1, 10**6)
+)
 def test_what_is_chosen_fits_and_nothing_more_would(sizes, cells):
     whole = domain(sizes)
     names = choose_default_columns(whole, cells)
@@ -42,7 +48,10 @@ def test_a_column_that_crowds_out_the_others_is_passed_over():
 def test_a_column_that_names_people_is_not_chosen_before_a_person_does():
     whole = domain_from_json({"Full Name": 8, "phone": 2, "job": 8, "E-Mail": 90, "born": 60})
     assert choose_default_columns(whole, 100_000) == ("Full Name", "phone", "job")
-    assert choose_default_columns(replace(whole, measured=("Full Name", "job")), 100_000) == ("phone", "job")
+    assert choose_default_columns(replace(whole, measured=("Full Name", "job")), 100_000) == (
+        "phone",
+        "job",
+    )
     assert choose_default_columns(whole.project(["E-Mail"]), 100_000) == ("E-Mail",)
 
 

@@ -24,7 +24,10 @@ from tests.small_problems import column, either, integer, parametrize, refused, 
 N = 200
 SPELLINGS = ["yes", "Yes", " yes ", "no", "NO"]
 CATEGORIES, WHOLE, PERSON, BIRTH = (
-    ("categorical", "", ""), ("integer", "", ""), ("text", "", "person"), ("date", "", "birth"),
+    ("categorical", "", ""),
+    ("integer", "", ""),
+    ("text", "", "person"),
+    ("date", "", "birth"),
 )
 KINDS = {
     "id": (lambda i: f"p{i:04d}", ("categorical", "", "id")),
@@ -95,7 +98,10 @@ def test_a_long_text_is_looked_at_once_for_an_address():
 
 
 def test_spellings_and_orders_of_days_are_offered():
-    offers = {name: guess_column(name, cells_of(name)).other_readings for name in ("answer", "when", "born")}
+    offers = {
+        name: guess_column(name, cells_of(name)).other_readings
+        for name in ("answer", "when", "born")
+    }
     assert offers["answer"] == (ANY_CASE,)
     assert offers["when"] == ("month of y-m-d", "weekday of y-m-d"), "in one year"
     times = guess_column("t", pd.Series(["2020-05-04 10:00", "2020-05-18 11:00"]))
@@ -111,7 +117,9 @@ def test_spellings_and_orders_of_days_are_offered():
 def test_spellings_that_are_read_alike_become_the_most_frequent_one():
     cells = pd.Series(["yes", "Yes", "Yes", " yes ", "yes", "yes", "NO", "no"])
     assert infer_column_from_data("x", cells, "categorical", ANY_CASE) == {
-        "kind": "categorical", "read": ANY_CASE, "values": ["NO", "yes"],
+        "kind": "categorical",
+        "read": ANY_CASE,
+        "values": ["NO", "yes"],
     }
     assert infer_column_from_data("x", cells, "categorical")["values"] == ["NO", "no", "Yes", "yes"]
 
@@ -119,7 +127,17 @@ def test_spellings_that_are_read_alike_become_the_most_frequent_one():
 def test_values_stand_in_their_natural_order():
     cells = pd.Series(["10", "2", "unknown", "0", "1", "-1", "b10", "b2", "1.5", "B1", "٣"])
     assert infer_column_from_data("x", cells, "categorical")["values"] == [
-        "-1", "0", "1", "1.5", "2", "10", "B1", "b2", "b10", "unknown", "٣",
+        "-1",
+        "0",
+        "1",
+        "1.5",
+        "2",
+        "10",
+        "B1",
+        "b2",
+        "b10",
+        "unknown",
+        "٣",
     ]
 
 
@@ -127,37 +145,66 @@ def test_a_few_words_beside_many_numbers_count_as_missing():
     years = cells_of("years")
     guess = guess_column("years", years)
     assert guess.unreadable
-    assert guess.initial_entry == {"kind": "integer", "unreadable": "missing", "missing": "category"}
+    assert guess.initial_entry == {
+        "kind": "integer",
+        "unreadable": "missing",
+        "missing": "category",
+    }
     found = infer_column_from_data("years", years, guess.kind, unreadable=True)
-    assert (found["low"], found["high"], found["unreadable"], found["missing"]) == (0, 90, "missing", "category")
-    assert not guess_column("visits", cells_of("visits")).unreadable, "a word for missing needs nothing"
+    assert (found["low"], found["high"], found["unreadable"], found["missing"]) == (
+        0,
+        90,
+        "missing",
+        "category",
+    )
+    assert not guess_column("visits", cells_of("visits")).unreadable, (
+        "a word for missing needs nothing"
+    )
     with refused("not all numbers"):
         infer_column_from_data("years", years, guess.kind)
 
 
 def test_codes_are_offered_by_their_first_characters():
-    offers = {name: guess_column(name, cells_of(name)) for name in ("PLZ", "cause", "zip code", "rooms")}
+    offers = {
+        name: guess_column(name, cells_of(name)) for name in ("PLZ", "cause", "zip code", "rooms")
+    }
     assert offers["PLZ"].other_readings == ("first 2 characters", "first character")
-    assert offers["cause"].initial_entry == {"kind": "categorical", "read": offers["cause"].other_readings[0]}
+    assert offers["cause"].initial_entry == {
+        "kind": "categorical",
+        "read": offers["cause"].other_readings[0],
+    }
     assert offers["zip code"].other_readings[-1] == "first 4 characters"
     assert offers["rooms"].other_readings == ()
-    assert infer_column_from_data("PLZ", pd.Series(["07743", "07749", "10115", "NA"]), "categorical", "first 2 characters") == {
-        "kind": "categorical", "read": "first 2 characters", "values": ["07", "10"], "missing": "category",
+    assert infer_column_from_data(
+        "PLZ", pd.Series(["07743", "07749", "10115", "NA"]), "categorical", "first 2 characters"
+    ) == {
+        "kind": "categorical",
+        "read": "first 2 characters",
+        "values": ["07", "10"],
+        "missing": "category",
     }
 
 
 def test_parts_of_the_calendar_are_not_read_off():
     cells = pd.Series(["2020-06-30", "2020-07-01"])
-    assert infer_column_from_data("x", cells, "date", "month of y-m-d") == integer(1, 12, read="month of y-m-d")
+    assert infer_column_from_data("x", cells, "date", "month of y-m-d") == integer(
+        1, 12, read="month of y-m-d"
+    )
     assert infer_column_from_data("x", cells, "date", "weekday of y-m-d")["values"][0] == "Mon"
-    years = infer_column_from_data("x", pd.Series(["1.2.1999", "n/a", "2004-02-03"]), "integer", "year of d/m/y")
+    years = infer_column_from_data(
+        "x", pd.Series(["1.2.1999", "n/a", "2004-02-03"]), "integer", "year of d/m/y"
+    )
     assert (years["low"], years["high"], years["missing"]) == (1999, 2004, "category")
 
 
 @parametrize(
     "cells, kind, message",
     [
-        ([f"v{i}" for i in range(MAX_CATEGORIES + 1)], "categorical", "201 different values are more than 200"),
+        (
+            [f"v{i}" for i in range(MAX_CATEGORIES + 1)],
+            "categorical",
+            "201 different values are more than 200",
+        ),
         (["", "NA"], "categorical", "no value that could be read off"),
         (["a", "1"], "integer", "not all numbers"),
         (["1e300"], "numeric", "not all numbers up to"),
@@ -175,7 +222,14 @@ BULKS = {
     "far from 0": 1e6 + seeded(3).random(999),
     "few": np.arange(1, 7),
 }
-FAR = [[], [10.0**9], [-(10.0**9)], [10.0**9, -(10.0**9)], [10.0**9, 10.0**6], [10.0**12, -(10.0**3)]]
+FAR = [
+    [],
+    [10.0**9],
+    [-(10.0**9)],
+    [10.0**9, -(10.0**9)],
+    [10.0**9, 10.0**6],
+    [10.0**12, -(10.0**3)],
+]
 
 
 def bounded(numbers, **options):
@@ -183,7 +237,9 @@ def bounded(numbers, **options):
     return round_bounds(values, counts, **options)
 
 
-CASES = [(name, far) for name in BULKS for far in FAR if name != "few" or len(far) < 2]  # two of eight are not few
+CASES = [
+    (name, far) for name in BULKS for far in FAR if name != "few" or len(far) < 2
+]  # two of eight are not few
 
 
 @parametrize("name, outliers", CASES)
@@ -199,7 +255,12 @@ def test_an_outlier_does_not_swallow_a_column(name, outliers):
 
 
 def test_bounds_are_round_and_tell_little_of_the_extremes():
-    assert bounded(BULKS["years"], whole=True) == {"low": 1985, "high": 2025, "bins": 8, "out_of_range": "clip"}
+    assert bounded(BULKS["years"], whole=True) == {
+        "low": 1985,
+        "high": 2025,
+        "bins": 8,
+        "out_of_range": "clip",
+    }
     assert bounded([0.1234, 0.4567, 0.9871], whole=False)["high"] == 1.0
     assert bounded([3, 5], whole=True) == {"low": 3, "high": 5, "out_of_range": "clip"}
     spread = bounded(np.exp(seeded(0).normal(10, 1.5, 5000)), whole=False)
@@ -209,7 +270,11 @@ def test_bounds_are_round_and_tell_little_of_the_extremes():
     assert max(bounded(frequent, whole=True)["edges"]) >= 1000, "many rows are no outlier"
 
 
-CELL = st.none() | st.text(max_size=4) | st.sampled_from(["1", "2.5", "$3", "1,5", "NA", "2020-01-02", "3/4/2021"])
+CELL = (
+    st.none()
+    | st.text(max_size=4)
+    | st.sampled_from(["1", "2.5", "$3", "1,5", "NA", "2020-01-02", "3/4/2021"])
+)
 CELL |= st.integers() | st.floats() | st.booleans() | st.dates()
 
 
@@ -226,7 +291,9 @@ def test_any_column_gets_a_guess_and_bounds_or_a_reason(cells, name, texts):
     if guess.exclusion or not len(cells):
         return
     try:
-        spec = infer_column_from_data(name, series, guess.kind, guess.read, unreadable=guess.unreadable)
+        spec = infer_column_from_data(
+            name, series, guess.kind, guess.read, unreadable=guess.unreadable
+        )
     except InputError as error:
         assert "different values" in str(error)  # noqa: PT017
         return
@@ -237,12 +304,16 @@ def test_any_column_gets_a_guess_and_bounds_or_a_reason(cells, name, texts):
 def test_no_text_takes_long_to_recognise(text):
     start = time.process_time()
     guess_column("who", pd.Series([f"{i}{text}{i}" for i in range(30)]))
-    assert time.process_time() - start < 20, "seconds; a form that looks back at every character takes hours"
+    assert time.process_time() - start < 20, (
+        "seconds; a form that looks back at every character takes hours"
+    )
 
 
 def test_a_guess_quotes_no_cell_and_counts_none():
     secrets = [f"zebra-{i:03d}" for i in range(N)]
-    frame = pd.DataFrame({"a": secrets, "b": ["4711", "4712"] * (N // 2), "c": ["Quagga", "quagga"] * (N // 2)})
+    frame = pd.DataFrame(
+        {"a": secrets, "b": ["4711", "4712"] * (N // 2), "c": ["Quagga", "quagga"] * (N // 2)}
+    )
     told = " ".join(f"{guess} {guess.exclusion_reason}" for guess in guess_columns(frame))
     for secret in ("zebra", "4711", "uagga", str(N)):
         assert secret not in told

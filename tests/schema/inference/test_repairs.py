@@ -28,21 +28,39 @@ TEXTS = pd.Series(["yes", "Yes", " yes ", "no", "NA"])
 NUMBERS = pd.Series(["1", "2", "", "70"])
 WRONG = {
     "nothing said": ({"kind": "integer"}, NUMBERS, [(FILL_IN, LEAVE_OUT)], ["low is not given"]),
-    "no values": ({"kind": "categorical", "values": None}, TEXTS, [(FILL_IN, LEAVE_OUT)], ["values are not given"]),
+    "no values": (
+        {"kind": "categorical", "values": None},
+        TEXTS,
+        [(FILL_IN, LEAVE_OUT)],
+        ["values are not given"],
+    ),
     "no kind": ({}, TEXTS, [(USE_GUESS, LEAVE_OUT)], ["kind=None"]),
     "no entry": (3, TEXTS, [(USE_GUESS, LEAVE_OUT)], ["must be a JSON object"]),
     "bounds": (integer(3, 1), NUMBERS, [(FILL_IN, LEAVE_OUT)], ["low=3 must be below high=1"]),
     "missing and outside": (
-        integer(1, 9), NUMBERS, [(CLIP_OUTSIDE, LEAVE_OUT), (KEEP_MISSING, LEAVE_OUT)],
+        integer(1, 9),
+        NUMBERS,
+        [(CLIP_OUTSIDE, LEAVE_OUT), (KEEP_MISSING, LEAVE_OUT)],
         ["'70' in row 4 is outside 1..9", "1 of 4 values are missing"],
     ),
     "spellings": (
-        categorical("yes", "no", missing="category"), TEXTS, [(MERGE_SPELLINGS, ADD_VALUES, LEAVE_OUT)],
+        categorical("yes", "no", missing="category"),
+        TEXTS,
+        [(MERGE_SPELLINGS, ADD_VALUES, LEAVE_OUT)],
         ["'Yes' in row 2 is not one of the allowed values"],
     ),
-    "other values": (categorical("yes", missing="category"), TEXTS, [(ADD_VALUES, LEAVE_OUT)], ["Yes"]),
-    "no number": (integer(1, 9), TEXTS, [(USE_GUESS, WORDS_AS_MISSING, LEAVE_OUT)],
-        ["is not a number"]),
+    "other values": (
+        categorical("yes", missing="category"),
+        TEXTS,
+        [(ADD_VALUES, LEAVE_OUT)],
+        ["Yes"],
+    ),
+    "no number": (
+        integer(1, 9),
+        TEXTS,
+        [(USE_GUESS, WORDS_AS_MISSING, LEAVE_OUT)],
+        ["is not a number"],
+    ),
 }
 
 
@@ -73,13 +91,23 @@ def test_only_what_nobody_said_is_read_off():
         "a policy that was typed stays"
     )
     assert (
-        repair_column("x", pd.Series(["1,5", "2"]), {"kind": "numeric", "read": AMOUNT_WITH_COMMA}, FILL_IN)["read"]
+        repair_column(
+            "x", pd.Series(["1,5", "2"]), {"kind": "numeric", "read": AMOUNT_WITH_COMMA}, FILL_IN
+        )["read"]
         == AMOUNT_WITH_COMMA
     )
     entry = categorical("none of them", "no", missing="category")
-    assert repair_column("x", TEXTS, entry, ADD_VALUES)["values"] == ["none of them", "no", "Yes", "yes"]
+    assert repair_column("x", TEXTS, entry, ADD_VALUES)["values"] == [
+        "none of them",
+        "no",
+        "Yes",
+        "yes",
+    ]
     assert repair_column("x", TEXTS, entry, MERGE_SPELLINGS) == {
-        "kind": "categorical", "read": ANY_CASE, "values": ["no", "yes"], "missing": "category",
+        "kind": "categorical",
+        "read": ANY_CASE,
+        "values": ["no", "yes"],
+        "missing": "category",
     }
 
 
@@ -107,7 +135,9 @@ def test_repairs_that_read_the_records_are_known_as_such():
         assert ("zebra" in str(kept).lower()) <= (fix in repairs.PEEKING_FIXES)
 
 
-@parametrize("cells", [pd.Series(["2020-01-02", "2021-03-04"]), pd.Series([f"w{i}" for i in range(300)])])
+@parametrize(
+    "cells", [pd.Series(["2020-01-02", "2021-03-04"]), pd.Series([f"w{i}" for i in range(300)])]
+)
 def test_what_seems_to_be_no_column_to_count_is_not_taken_for_one(cells):
     with refused("column 'x': .*; leave it out"):
         repair_column("x", cells, integer(0, 1), USE_GUESS)
@@ -117,14 +147,24 @@ ENTRY = st.fixed_dictionaries(
     {"kind": st.sampled_from(["categorical", "integer", "numeric", "date", None])},
     optional={
         "values": st.none() | st.lists(st.sampled_from(["a", "A", "1", 2]), max_size=3),
-        "low": st.none() | st.integers(-2, 5), "high": st.none() | st.integers(-2, 5), "bins": st.integers(0, 3),
-        "missing": st.sampled_from(["refuse", "category"]), "out_of_range": st.sampled_from(["refuse", "clip"]),
+        "low": st.none() | st.integers(-2, 5),
+        "high": st.none() | st.integers(-2, 5),
+        "bins": st.integers(0, 3),
+        "missing": st.sampled_from(["refuse", "category"]),
+        "out_of_range": st.sampled_from(["refuse", "clip"]),
         "read": st.sampled_from(["", ANY_CASE, AMOUNT_WITH_COMMA, "year of d/m/y", "?"]),
     },
 )
 
 
-@given(ENTRY, st.lists(st.sampled_from(["a", "A ", "1", "2.5", "", "NA", "1/2/2020", "€ 3"]), min_size=1, max_size=8))
+@given(
+    ENTRY,
+    st.lists(
+        st.sampled_from(["a", "A ", "1", "2.5", "", "NA", "1/2/2020", "€ 3"]),
+        min_size=1,
+        max_size=8,
+    ),
+)
 def test_any_entry_is_fine_or_has_problems_with_repairs(entry, cells):
     series = pd.Series(cells, dtype="str")
     found = find_column_problems("x", series, entry)

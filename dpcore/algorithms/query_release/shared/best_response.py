@@ -1,6 +1,7 @@
 """Public best responses: the cell that maximises a weighted sum of queries.
 
-Nothing here is private: weights and noise come from what was already released. A worse answer costs accuracy only.
+Nothing here is private: weights and noise come from what was already released. A worse answer costs
+accuracy only.
 """
 
 from functools import reduce
@@ -15,7 +16,9 @@ from ....core.types import Array, Rng, frozen
 from ....problems import require_enumerable
 from ....queries import Workload
 
-MAX_ENUMERATED_CELLS = 1_000_000  # cells up to which one pass over all of them (10 ms) beats an integer program
+MAX_ENUMERATED_CELLS = (
+    1_000_000  # cells up to which one pass over all of them (10 ms) beats an integer program
+)
 TIE_TOLERANCE = 1e-9  # relative difference below which two cells are equally good
 SOLVER_GAP = 1e-6  # relative gap at which an integer program counts as solved
 CellSolution = tuple[Array, float, bool]
@@ -33,16 +36,21 @@ class BestResponses:
 class BestResponseOracle:
     """The oracle for argmax over cells x of Σ_j w_j q_j(x), optionally plus a public score of each (column, value).
 
-    Up to 1e6 cells, and for explicit matrices up to what can be enumerated, by looking at all of them. Beyond, by an
-    integer program over one-hot variables x_{i,v} with Σ_v x_{i,v} = 1 and one variable z a table cell of weight ≠ 0;
-    values that no such cell names are one variable a column. When `seconds` are over, the better of the best point
-    found and of a coordinate ascent counts, and is counted as late. Without scores, ties are broken at random among the
-    cells looked at, and among values that no weighted cell names.
-    Raises InputError for an explicit matrix over more cells than can be enumerated.
+    Up to 1e6 cells, and for explicit matrices up to what can be enumerated, by looking at all of
+    them. Beyond, by an integer program over one-hot variables x_{i,v} with Σ_v x_{i,v} = 1 and one
+    variable z a table cell of weight ≠ 0; values that no such cell names are one variable a column.
+    When `seconds` are over, the better of the best point found and of a coordinate ascent counts,
+    and is counted as late. Without scores, ties are broken at random among the cells looked at, and
+    among values that no weighted cell names. Raises InputError for an explicit matrix over more
+    cells than can be enumerated.
     """
 
     def __init__(
-        self, workload: Workload, seconds: float = 0.25, *, max_enumerated_cells: int = MAX_ENUMERATED_CELLS
+        self,
+        workload: Workload,
+        seconds: float = 0.25,
+        *,
+        max_enumerated_cells: int = MAX_ENUMERATED_CELLS,
     ) -> None:
         self.workload, self.seconds = workload, seconds
         self.shape = workload.domain.shape
@@ -69,7 +77,13 @@ class BestResponseOracle:
         if scores is None:
             max_value = float(values.max())
             cells = np.array(
-                [rng.choice(np.flatnonzero(values >= max_value - TIE_TOLERANCE * max(1.0, abs(max_value))))]
+                [
+                    rng.choice(
+                        np.flatnonzero(
+                            values >= max_value - TIE_TOLERANCE * max(1.0, abs(max_value))
+                        )
+                    )
+                ]
             )
             best_values = values[cells]
         else:
@@ -94,11 +108,17 @@ class QuerySums:
         """Add public rows (r, d) to the counts."""
         tables = self.workload.base
         if tables is None:
-            counts = np.bincount(self.workload.domain.cell_numbers(codes), minlength=self.workload.domain.size)
+            counts = np.bincount(
+                self.workload.domain.cell_numbers(codes), minlength=self.workload.domain.size
+            )
             self._sums += self.workload.answers(counts.astype(float))
             return
         for axes, shape, table in tables.layout:
-            np.add.at(self._sums, table.start + np.ravel_multi_index(tuple(codes[:, a] for a in axes), shape), 1.0)
+            np.add.at(
+                self._sums,
+                table.start + np.ravel_multi_index(tuple(codes[:, a] for a in axes), shape),
+                1.0,
+            )
 
     @property
     def sums(self) -> Array:
@@ -109,13 +129,17 @@ class QuerySums:
 class _ConjunctionProgram:
     """A weighted sum of table cells as a function of one-hot rows x (Σ_i d_i), columns side by side.
 
-    `named` (N, Σ_i d_i) says which values each of the N cells asks for, and `value_counts` (N,) how many.
+    `named` (N, Σ_i d_i) says which values each of the N cells asks for, and `value_counts` (N,) how
+    many.
     """
 
     def __init__(self, workload: Workload, weights: Array) -> None:
         tables = workload.base
         if tables is None:
-            raise InputError("a best response to an explicit query matrix needs combinations that can be enumerated")
+            raise InputError(
+                "a best response to an explicit query matrix needs combinations that can be "
+                "enumerated"
+            )
         weights = workload.weights_on_cells(weights)
         nonzero_cells = np.flatnonzero(weights)
         self.weights, self.shape = weights[nonzero_cells], workload.domain.shape
@@ -127,7 +151,9 @@ class _ConjunctionProgram:
         )
         for t in np.unique(table):
             table_cells = np.flatnonzero(table == t)
-            axis_codes = np.unravel_index(nonzero_cells[table_cells] - table_starts[t], tables.shapes[t])
+            axis_codes = np.unravel_index(
+                nonzero_cells[table_cells] - table_starts[t], tables.shapes[t]
+            )
             index_pairs += [
                 (table_cells, self.starts[axis] + values)
                 for axis, values in zip(tables.axes[t], axis_codes, strict=True)
@@ -140,20 +166,38 @@ class _ConjunctionProgram:
         """The constraints low ≤ rows (x, z) ≤ high, with a variable z for each cell; `table` (N,) holds the cells."""
         count, width = self.cell_values.shape
         is_positive, is_negative = self.weights > 0, self.weights < 0
-        # z may be 1 only if its values are taken; cells of one table exclude each other, so they share a constraint.
+        # z may be 1 only if its values are taken; cells of one table exclude each other, so they
+        # share a constraint.
         # In the order of their values, which the solver is quicker with.
         (cell, value), table_count = (
             self.cell_values.multiply(is_positive[:, None]).nonzero(),
             table_of_cell.max(initial=0) + 1,
         )
-        pairs, pair_of_entry = np.unique(value * table_count + table_of_cell[cell], return_inverse=True)
+        pairs, pair_of_entry = np.unique(
+            value * table_count + table_of_cell[cell], return_inverse=True
+        )
         # z of a negative weight must be 1 if all its values are taken.
-        rows = block_array([
-            [_sparse_ones(np.repeat(np.arange(len(self.shape)), self.shape), np.arange(width), width), None],
-            [-_sparse_ones(np.arange(len(pairs)), pairs // table_count, width), _sparse_ones(pair_of_entry, cell, count)],
-            [self.cell_values[is_negative], -_sparse_ones(np.arange(is_negative.sum()), np.flatnonzero(is_negative), count)],
-        ])
-        high = np.concatenate([np.ones(len(self.shape)), np.zeros(len(pairs)), self.value_counts[is_negative] - 1])
+        rows = block_array(
+            [
+                [
+                    _sparse_ones(
+                        np.repeat(np.arange(len(self.shape)), self.shape), np.arange(width), width
+                    ),
+                    None,
+                ],
+                [
+                    -_sparse_ones(np.arange(len(pairs)), pairs // table_count, width),
+                    _sparse_ones(pair_of_entry, cell, count),
+                ],
+                [
+                    self.cell_values[is_negative],
+                    -_sparse_ones(np.arange(is_negative.sum()), np.flatnonzero(is_negative), count),
+                ],
+            ]
+        )
+        high = np.concatenate(
+            [np.ones(len(self.shape)), np.zeros(len(pairs)), self.value_counts[is_negative] - 1]
+        )
         return rows.tocsc(), np.where(np.arange(len(high)) < len(self.shape), 1, -np.inf), high
 
     def solve(self, scores: Array | None, seconds: float, rng: Rng) -> CellSolution:
@@ -165,12 +209,18 @@ class _ConjunctionProgram:
         )
         # Of a column's values that no cell names, the best one, or any, stands for all.
         in_program = (
-            np.append(self._one_hot(np.where(is_unnamed, tie_order, -np.inf)) + ~is_unnamed, np.ones(len(self.weights)))
+            np.append(
+                self._one_hot(np.where(is_unnamed, tie_order, -np.inf)) + ~is_unnamed,
+                np.ones(len(self.weights)),
+            )
             > 0
         )
         result = milp(
             -np.append(value_scores, self.weights)[in_program],
-            constraints=LinearConstraint(self.constraint_rows[:, in_program], self.lower_limits, self.upper_limits), bounds=Bounds(0, 1),
+            constraints=LinearConstraint(
+                self.constraint_rows[:, in_program], self.lower_limits, self.upper_limits
+            ),
+            bounds=Bounds(0, 1),
             integrality=np.arange(len(in_program))[in_program] < len(value_scores),
             options={"time_limit": seconds, "mip_rel_gap": SOLVER_GAP},
         )
@@ -199,13 +249,17 @@ class _ConjunctionProgram:
 
     def _evaluate(self, x: Array, value_scores: Array) -> float:
         """The weighted sum of the queries at a row, with its scores."""
-        return float(self.weights[self.cell_values @ x == self.value_counts].sum() + value_scores @ x)
+        return float(
+            self.weights[self.cell_values @ x == self.value_counts].sum() + value_scores @ x
+        )
 
     def _coordinate_ascent(self, x: Array, value_scores: Array) -> Array:
         """The end of a search that takes the best change of a single column until none is better."""
         while True:
             missing = self.value_counts - self.cell_values @ x
-            weight_present, weight_one_missing = (self.cell_values.T @ (self.weights * (missing == k)) for k in (0, 1))
+            weight_present, weight_one_missing = (
+                self.cell_values.T @ (self.weights * (missing == k)) for k in (0, 1)
+            )
             gains = value_scores + np.where(x > 0, weight_present, weight_one_missing)
             gains -= self._column_sums(gains * x)
             if gains.max() <= TIE_TOLERANCE:

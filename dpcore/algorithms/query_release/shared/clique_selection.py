@@ -13,7 +13,12 @@ from ....core.errors import InputError
 from ....core.types import Array, Axes, frozen
 from ....models.constraint_tree import constraint_junction_tree
 from ....models.graphical_model import GraphicalModel
-from ....models.junction_tree import JunctionTree, build_junction_tree, min_junction_tree_cells, table_cell_count
+from ....models.junction_tree import (
+    JunctionTree,
+    build_junction_tree,
+    min_junction_tree_cells,
+    table_cell_count,
+)
 from ....models.listed_cells import ListedCellsModel
 from ....models.tree_model import JunctionTreeModel
 from ....privacy.accounting import (
@@ -41,9 +46,15 @@ from ...pooled_measurements import (
 )
 from .maximum_entropy_fit import staged_fit
 
-# Names of charges: for drawing pairs, for the tables of a batch of them, and for the tables that the whole tree holds.
-PAIR_SELECTION_NAME, BATCH_MEASUREMENT_NAME, TREE_MEASUREMENT_NAME = "pairs", "tables of a batch", "tables"
-# Ten batches gave 35 columns a mean L1 1 % lower and 26 redundant ones 2 % higher; at a low ε 15 columns 4 % higher.
+# Names of charges: for drawing pairs, for the tables of a batch of them, and for the tables that
+# the whole tree holds.
+PAIR_SELECTION_NAME, BATCH_MEASUREMENT_NAME, TREE_MEASUREMENT_NAME = (
+    "pairs",
+    "tables of a batch",
+    "tables",
+)
+# Ten batches gave 35 columns a mean L1 1 % lower and 26 redundant ones 2 % higher; at a low ε 15
+# columns 4 % higher.
 MAX_BATCHES, BATCH_MEASUREMENT_SHARE = (
     6,
     0.2,
@@ -57,12 +68,16 @@ MAX_PUBLIC_TREE_CELLS, TREE_CELLS_PER_SIGNAL, TREE_CELLS_RANGE = (
     200,
     (10_000, 3_000_000),
 )  # cells of a tree: by public sizes, and by n√ρ
-MAX_TABLE_SUM_WORK = (
-    2_500_000_000  # tables asked times cells of a tree that is chosen, as each table may be summed out of all
-)
-STEPWISE_TREE_CELLS_RANGE = 10_000, 300_000  # the same where the model is fitted anew after every table
+# tables asked times cells of a tree that is chosen, as each table may be summed out of all
+MAX_TABLE_SUM_WORK = 2_500_000_000
+STEPWISE_TREE_CELLS_RANGE = (
+    10_000,
+    300_000,
+)  # the same where the model is fitted anew after every table
 MAX_WEIGHED_TABLES = 2_000  # tables that are weighed anew in every round, or tried in a tree
-EXCLUSION_NOISE_SCALES = 100.0  # scales of the noise on scores by which a table without room is behind all others
+EXCLUSION_NOISE_SCALES = (
+    100.0  # scales of the noise on scores by which a table without room is behind all others
+)
 MAX_QUERIED_CELLS = 50_000_000  # cells of all tables together, which every release must answer
 ONE_WAY_L1_TARGET, ONE_WAY_SHARE_RANGE = (
     0.1,
@@ -77,15 +92,16 @@ DRAWS_PER_COLUMN_RANGE, SCORE_NOISE_TARGET = (
     (1, 6),
     0.05,
 )  # pairs drawn for each column: as many as keep the noise on their scores so low
-HIDDEN_NOISE_PENALTY = 0.5  # share of what noise will hide of a table that is subtracted from a pair's score
-DRAWN_PAIR_PENALTY = (
-    4.0  # taken off the score of a pair that was drawn, so that it is the least: others are within −0.5..2
+HIDDEN_NOISE_PENALTY = (
+    0.5  # share of what noise will hide of a table that is subtracted from a pair's score
 )
+# taken off the score of a pair that was drawn, so that it is the least: others are within −0.5..2
+DRAWN_PAIR_PENALTY = 4.0
 MAX_TRIM_L1_LOSS = 0.3  # L1 that a pair may lose for its cells, were they all that a tree has
-MAX_TRIM_NOISE = 0.005  # most noise in a count, as `hides`, at which pairs are cut: at 0.009 the mean L1 was 2 % higher
-MAX_HIDDEN_SHARE = (
-    0.02  # of a table's mass, that noise may hide, for it to be measured beside the pairs that were drawn
-)
+# most noise in a count, as `hides`, at which pairs are cut: at 0.009 the mean L1 was 2 % higher
+MAX_TRIM_NOISE = 0.005
+# of a table's mass, that noise may hide, for it to be measured beside the pairs that were drawn
+MAX_HIDDEN_SHARE = 0.02
 
 
 def find_public_model(
@@ -93,8 +109,9 @@ def find_public_model(
 ) -> JunctionTreeModel | None:
     """The model of all cells if they are at most `max_cells` (10⁷ by default), else a small tree; else None.
 
-    None where such a tree would hold more than `max_cells` cells (10⁶ by default): then tables must be chosen. Decided by
-    public sizes. Raises InputError where queries are not read off tables: that needs all cells, as a listed start does.
+    None where such a tree would hold more than `max_cells` cells (10⁶ by default): then tables must
+    be chosen. Decided by public sizes. Raises InputError where queries are not read off tables:
+    that needs all cells, as a listed start does.
     """
     domain, tables = problem.domain, measured_workload.base
     if tables is None:
@@ -112,15 +129,18 @@ def find_public_model(
 
 def column_pairs_in_tables(tables: Marginals) -> Marginals:
     """Every pair of columns that some table reads together."""
-    return Marginals.over_axes(tables.domain, sorted({pair for axes in tables.axes for pair in combinations(axes, 2)}))
+    return Marginals.over_axes(
+        tables.domain, sorted({pair for axes in tables.axes for pair in combinations(axes, 2)})
+    )
 
 
 class CliqueBudget:
     """The model of the tables measured so far, and the candidates that still fit beside them.
 
-    Any, where all cells are listed (at most `max_cells`, 10⁷ by default). Else those that leave the junction tree over all
-    measured tables with at most `max_cells` cells; what had no room once never gets any. By public sizes and by which tables
-    were measured, which a plan or a released choice decides.
+    Any, where all cells are listed (at most `max_cells`, 10⁷ by default). Else those that leave the
+    junction tree over all measured tables with at most `max_cells` cells; what had no room once
+    never gets any. By public sizes and by which tables were measured, which a plan or a released
+    choice decides.
     """
 
     def __init__(self, candidates: Marginals, max_cells: int, *, lists_all: bool) -> None:
@@ -136,12 +156,18 @@ class CliqueBudget:
         junction = build_junction_tree(self.domain.shape, required_axes)
         if self._model is None or junction != self._model.junction:
             self._model = JunctionTreeModel(self.domain, junction)
-            self.still_fits = fitting_candidates(self.candidates, self.still_fits, required_axes, junction, self.most)
+            self.still_fits = fitting_candidates(
+                self.candidates, self.still_fits, required_axes, junction, self.most
+            )
         return self._model
 
 
 def fitting_candidates(
-    candidates: Marginals, still_fits: Array, required_axes: list[Axes], junction: JunctionTree, max_cells: float
+    candidates: Marginals,
+    still_fits: Array,
+    required_axes: list[Axes],
+    junction: JunctionTree,
+    max_cells: float,
 ) -> Array:
     """Flags (tables,) of the candidates that a tree of at most `max_cells` cells has room for beside the `required_axes` tables.
 
@@ -157,7 +183,9 @@ def fitting_candidates(
             if new_pairs not in fits_by_new_pairs:
                 table_fits = table_cell_count(junction.shape, axes) <= max_cells
                 fits_by_new_pairs[new_pairs] = (
-                    table_fits and build_junction_tree(junction.shape, [*required_axes, axes]).cells <= max_cells
+                    table_fits
+                    and build_junction_tree(junction.shape, [*required_axes, axes]).cells
+                    <= max_cells
                 )
             fits[i] = fits_by_new_pairs[new_pairs]
     return fits
@@ -171,11 +199,13 @@ def choose_tree_cell_limit(
     allowed_range: tuple[int, int] = STEPWISE_TREE_CELLS_RANGE,
 ) -> Setting:
     """How many cells a tree may hold: `max_cells`, or by n√ρ `allowed_range` bounds (STEPWISE where that is left out) and by
-    how many tables it answers; single columns and constraints always fit. InputError for tables of too many cells.
+    how many tables it answers; single columns and constraints always fit. InputError for tables of
+    too many cells.
     """
     if tables.m > MAX_QUERIED_CELLS:
         raise InputError(
-            f"the tables asked have {tables.m:,} combinations, more than {MAX_QUERIED_CELLS:,}; ask for smaller ones"
+            f"the tables asked have {tables.m:,} combinations, more than {MAX_QUERIED_CELLS:,}; "
+            "ask for smaller ones"
         )
     one_way_cells = constraint_junction_tree(tables.domain).cells
     if max_cells:
@@ -195,19 +225,26 @@ def lists_all_cells(problem: QueryRelease, max_cells: int | None) -> bool:
 
     Raises InputError where such a start has too many.
     """
-    if problem.domain.size <= (max_cells or MAX_ENUMERABLE_CELLS) or isinstance(problem.start, Array):
+    if problem.domain.size <= (max_cells or MAX_ENUMERABLE_CELLS) or isinstance(
+        problem.start, Array
+    ):
         problem.require_enumerable()
         return True
     return False
 
 
-def exclusion_penalties(penalties: Array, weights: Array, still_fits: Array, noise_scale: float) -> Array:
+def exclusion_penalties(
+    penalties: Array, weights: Array, still_fits: Array, noise_scale: float
+) -> Array:
     """Penalties (tables,) for `TableErrors` under which a table that is not free is picked with probability < e^-90.
 
-    Weighted distances are within 0..2 max w, so that one that is not free scores at least NEVER · scale less than any
-    other, `noise_scale` being that of the noise on scores; 10^4 tables add up to e^9 times e^-NEVER.
+    Weighted distances are within 0..2 max w, so that one that is not free scores at least NEVER ·
+    scale less than any other, `noise_scale` being that of the noise on scores; 10^4 tables add up
+    to e^9 times e^-NEVER.
     """
-    excluded_score = 2 * weights.max() + (weights * penalties).max() + EXCLUSION_NOISE_SCALES * noise_scale
+    excluded_score = (
+        2 * weights.max() + (weights * penalties).max() + EXCLUSION_NOISE_SCALES * noise_scale
+    )
     return np.where(still_fits, penalties, excluded_score / weights)
 
 
@@ -216,13 +253,19 @@ def plan_table_selection(
 ) -> tuple[tuple[PlannedEvent, ...], tuple[Setting, ...]]:
     """The charges and choices of `choose_tree_and_measure`: 1-way tables, draws of pairs, batches, and the tree's tables.
 
-    They are shares of ρ, and all enlarged together. InputError when δ = 0, which no Gaussian noise can promise.
+    They are shares of ρ, and all enlarged together. InputError when δ = 0, which no Gaussian noise
+    can promise.
     """
     if budget.delta == 0:
-        raise InputError("delta=0 cannot be promised with Gaussian noise; choose delta > 0, or gem or rap")
+        raise InputError(
+            "delta=0 cannot be promised with Gaussian noise; choose delta > 0, or gem or rap"
+        )
     cells = choose_tree_cell_limit(tables, n, budget, max_cells, TREE_CELLS_RANGE)
     pair_draws, one_way_share, selection_charges = plan_pair_selection(tables, n, budget)
-    remaining_share, batches = 1 - one_way_share - PAIR_SELECTION_SHARE, min(MAX_BATCHES, pair_draws)
+    remaining_share, batches = (
+        1 - one_way_share - PAIR_SELECTION_SHARE,
+        min(MAX_BATCHES, pair_draws),
+    )
     charges = (
         *selection_charges,
         PlannedEvent(
@@ -241,39 +284,50 @@ def plan_table_selection(
         ),
     )
     spends = enlarge_spends(budget, *((charge.spend, charge.times) for charge in charges))
-    charges = tuple(replace(charge, spend=spend) for charge, spend in zip(charges, spends, strict=True))
+    charges = tuple(
+        replace(charge, spend=spend) for charge, spend in zip(charges, spends, strict=True)
+    )
     return charges, (
         cells,
         *pair_draw_settings(tables, pair_draws, spends[-1], n),
         Setting(
             "first",
             one_way_share,
-            f"share of ρ for 1-way tables: L1 noise of {ONE_WAY_L1_TARGET:g} on a column, if in range",
+            f"share of ρ for 1-way tables: L1 noise of {ONE_WAY_L1_TARGET:g} on a column, if in "
+            "range",
         ),
         Setting("choosing", PAIR_SELECTION_SHARE, "share of ρ for drawing pairs"),
     )
 
 
-def plan_pair_selection(tables: Marginals, n: float, budget: Budget) -> tuple[int, float, tuple[PlannedEvent, ...]]:
+def plan_pair_selection(
+    tables: Marginals, n: float, budget: Budget
+) -> tuple[int, float, tuple[PlannedEvent, ...]]:
     """The number of pairs to draw, the share for 1-way tables, and the charges for both.
 
-    T draws have noise of scale 2Δ/(nε₀) = 4/(n √(8 share ρ/T)) on scores. The share keeps the mean L1 noise of 1-way
-    tables low, clipped to its range: with s the columns' sizes and S = Σ s^⅔, `one_way_charges` leave
-    Σ E|noise| = √(2/π) S^1.5/(n √(share ρ)).
+    T draws have noise of scale 2Δ/(nε₀) = 4/(n √(8 share ρ/T)) on scores. The share keeps the mean
+    L1 noise of 1-way tables low, clipped to its range: with s the columns' sizes and S = Σ s^⅔,
+    `one_way_charges` leave Σ E|noise| = √(2/π) S^1.5/(n √(share ρ)).
     """
-    column_count, pair_count = len(one_way_marginals(tables).tables), len(column_pairs_in_tables(tables).tables)
+    column_count, pair_count = (
+        len(one_way_marginals(tables).tables),
+        len(column_pairs_in_tables(tables).tables),
+    )
     low_noise_draws = 8 * PAIR_SELECTION_SHARE * budget.rho * (SCORE_NOISE_TARGET * n / 4) ** 2
     pair_draws = min(
         round(
             min(
-                max(low_noise_draws, DRAWS_PER_COLUMN_RANGE[0] * column_count), DRAWS_PER_COLUMN_RANGE[1] * column_count
+                max(low_noise_draws, DRAWS_PER_COLUMN_RANGE[0] * column_count),
+                DRAWS_PER_COLUMN_RANGE[1] * column_count,
             )
         ),
         pair_count,
     )
     sizes = Counter(tables.domain.shape_of(queried_columns(tables)))
     power_sum = sum(count * size ** (2 / 3) for size, count in sizes.items())
-    needed_share = 2 / math.pi * power_sum**3 / ((column_count * ONE_WAY_L1_TARGET * n) ** 2 * budget.rho)
+    needed_share = (
+        2 / math.pi * power_sum**3 / ((column_count * ONE_WAY_L1_TARGET * n) ** 2 * budget.rho)
+    )
     share = min(max(needed_share, ONE_WAY_SHARE_RANGE[0]), ONE_WAY_SHARE_RANGE[1])
     draw_charge = PlannedEvent(
         "select",
@@ -294,7 +348,8 @@ def pair_draw_settings(
         Setting(
             "pairs",
             pair_draws,
-            f"of {pair_count}, drawn by how far they seem from independent, beyond what noise will hide",
+            f"of {pair_count}, drawn by how far they seem from independent, beyond what noise "
+            "will hide",
         ),
         Setting(
             "hides",
@@ -352,13 +407,20 @@ class TreeFindings:
     def hidden_share(self, axes: Axes, noise: float) -> float:
         """The share of a table that E|noise| in a cell hides if columns are independent: Σ min(noise, Π shares).
 
-        The fit knows that cells are not negative, so that noise does not cost more than what stands there.
+        The fit knows that cells are not negative, so that noise does not cost more than what stands
+        there.
         """
-        return float(np.minimum(reduce(np.multiply.outer, [self.shares[a] for a in axes]), noise).sum())
+        return float(
+            np.minimum(reduce(np.multiply.outer, [self.shares[a] for a in axes]), noise).sum()
+        )
 
 
 def choose_tree(
-    tables: Marginals, n: float, plan: Plan, curator: TableCurator, start: Array | PublicStart | None = None
+    tables: Marginals,
+    n: float,
+    plan: Plan,
+    curator: TableCurator,
+    start: Array | PublicStart | None = None,
 ) -> TreeFindings:
     """Measure the 1-way tables, choose a tree of at most plan["cells"] cells, and measure its pairs in batches.
 
@@ -366,12 +428,13 @@ def choose_tree(
 
         ‖table_S(P_n) − table_S(D)‖₁ − HIDDEN · what noise will hide of table_S(D),   Δ = 2/n
 
-    (`TableErrors`: D and what is taken off are released, so they do not move). D is the product of the noisy 1-way
-    tables, and after every batch the fit to all that was measured, so that nothing is drawn that D says already. A pair
-    is tied if the tree stays within the batch's limit, which grows by a constant factor from batch to batch: the first
-    pairs would else spend all cells on a few large cliques. The tables of the pairs tied are measured `weight_tables_by_size`; where
-    none is, all that were tied before are, or single columns, as the plan has paid for it.
-    A plan that pays for no batches draws all pairs against the product, and measures none of them.
+    (`TableErrors`: D and what is taken off are released, so they do not move). D is the product of
+    the noisy 1-way tables, and after every batch the fit to all that was measured, so that nothing
+    is drawn that D says already. A pair is tied if the tree stays within the batch's limit, which
+    grows by a constant factor from batch to batch: the first pairs would else spend all cells on a
+    few large cliques. The tables of the pairs tied are measured `weight_tables_by_size`; where none
+    is, all that were tied before are, or single columns, as the plan has paid for it. A plan that
+    pays for no batches draws all pairs against the product, and measures none of them.
     """
     one_way, pairs = one_way_marginals(tables), column_pairs_in_tables(tables)
     pool, batch_charges = (
@@ -380,7 +443,10 @@ def choose_tree(
     )
     batches = batch_charges[0].times if batch_charges else 1
     for axes, table in one_way.slices.items():
-        m = curator.measure(SomeAnswers(one_way, table), plan.spend_of(one_way_charge_name(table.stop - table.start)))
+        m = curator.measure(
+            SomeAnswers(one_way, table),
+            plan.spend_of(one_way_charge_name(table.stop - table.start)),
+        )
         pool.add(axes, m.values, m.stddev)
     shares = {}
     for (a,), noisy_shares in zip(one_way.axes, shrink_to_uniform(pool.evidence), strict=True):
@@ -391,20 +457,31 @@ def choose_tree(
         )  # not cut off at 0, which the fit does itself
     findings = TreeFindings(pool, shares, constraint_junction_tree(tables.domain), frozenset())
     answers = np.concatenate([np.outer(shares[a], shares[b]).ravel() for a, b in pairs.axes])
-    table_starts, weights, stage_potentials = [table.start for table in pairs.tables], np.ones(len(pairs.tables)), {}
+    table_starts, weights, stage_potentials = (
+        [table.start for table in pairs.tables],
+        np.ones(len(pairs.tables)),
+        {},
+    )
     junction, tied_pairs = findings.junction, []
     for batch in range(1, batches + 1):
-        max_tree_cells = plan["cells"] * (findings.junction.cells / plan["cells"]) ** ((1 - batch / batches) / 2)
-        penalties = HIDDEN_NOISE_PENALTY * np.add.reduceat(np.clip(answers, 0, plan["hides"]), table_starts)
+        max_tree_cells = plan["cells"] * (findings.junction.cells / plan["cells"]) ** (
+            (1 - batch / batches) / 2
+        )
+        penalties = HIDDEN_NOISE_PENALTY * np.add.reduceat(
+            np.clip(answers, 0, plan["hides"]), table_starts
+        )
         if len(pairs.tables) <= MAX_WEIGHED_TABLES:
-            penalties[~fitting_candidates(pairs, weights > 0, [*junction.cliques], junction, max_tree_cells)] = (
-                DRAWN_PAIR_PENALTY
-            )
+            penalties[
+                ~fitting_candidates(
+                    pairs, weights > 0, [*junction.cliques], junction, max_tree_cells
+                )
+            ] = DRAWN_PAIR_PENALTY
         penalties[[axes in tied_pairs for axes in pairs.axes]] = DRAWN_PAIR_PENALTY
         new_pairs = []
         for _ in range(plan["pairs"] * batch // batches - plan["pairs"] * (batch - 1) // batches):
             i = curator.select(
-                TableErrors(pairs, answers, penalties.copy(), weights), plan.spend_of(PAIR_SELECTION_NAME)
+                TableErrors(pairs, answers, penalties.copy(), weights),
+                plan.spend_of(PAIR_SELECTION_NAME),
             )
             penalties[i] = DRAWN_PAIR_PENALTY
             axes, larger_tree = pairs.axes[i], junction
@@ -426,7 +503,9 @@ def choose_tree(
                 JunctionTreeModel(tables.domain, junction),
                 BATCH_PRIOR_WEIGHT * math.sqrt(2 * pool.precision),
             )
-            *_, (D, _) = staged_fit(pool.evidence, weight, MAX_BATCH_FIT_ITERATIONS, tree, start, stage_potentials)
+            *_, (D, _) = staged_fit(
+                pool.evidence, weight, MAX_BATCH_FIT_ITERATIONS, tree, start, stage_potentials
+            )
             fitted_model = GraphicalModel(tables.domain, tree.junction, D)
             answers = fitted_model.answers(pairs)
             if plan["hides"] <= MAX_TRIM_NOISE:
@@ -437,46 +516,70 @@ def choose_tree(
 
 
 def choose_tree_and_measure(
-    tables: Marginals, n: float, plan: Plan, curator: TableCurator, start: Array | PublicStart | None
+    tables: Marginals,
+    n: float,
+    plan: Plan,
+    curator: TableCurator,
+    start: Array | PublicStart | None,
 ) -> tuple[PooledMeasurements, JunctionTreeModel]:
     """The noisy answers of a chosen tree's tables, and the model on that tree, of at most plan["cells"] cells.
 
-    The tree is that of `choose_tree`. Those of its tables that are `tables_worth_measuring` are measured `weight_tables_by_size`; which
-    these are, and how much noise each gets, depends on released values only.
+    The tree is that of `choose_tree`. Those of its tables that are `tables_worth_measuring` are
+    measured `weight_tables_by_size`; which these are, and how much noise each gets, depends on
+    released values only.
     """
-    findings, spend = choose_tree(tables, n, plan, curator, start), plan.spend_of(TREE_MEASUREMENT_NAME)
-    measured_tables = tables_worth_measuring(tables_inside_cliques(tables, findings.junction), findings, spend, n)
+    findings, spend = (
+        choose_tree(tables, n, plan, curator, start),
+        plan.spend_of(TREE_MEASUREMENT_NAME),
+    )
+    measured_tables = tables_worth_measuring(
+        tables_inside_cliques(tables, findings.junction), findings, spend, n
+    )
     noisy = curator.measure(weight_tables_by_size(measured_tables, findings, spend, n), spend)
     findings.pool.add_all(measured_tables, noisy.values, noisy.stddev)
     return findings.pool, JunctionTreeModel(tables.domain, findings.junction)
 
 
-def weight_tables_by_size(tables: Marginals, findings: TreeFindings, spend: Gaussian, n: float) -> WeightedTables:
+def weight_tables_by_size(
+    tables: Marginals, findings: TreeFindings, spend: Gaussian, n: float
+) -> WeightedTables:
     """The tables to measure together, weighted so that their total L1 noise is least.
 
-    Table S with noise σ/w_S costs c_S σ/w_S, c_S being the cells in which there is more than noise: those of `hidden_share`,
-    as the fit knows that cells are not negative. Δ₂² = 2 Σ_S w_S² being given, Σ_S c_S/w_S is least at w_S ∝ c_S^⅓. A
-    little less is moved, as the fit takes off more of the noise in large tables.
+    Table S with noise σ/w_S costs c_S σ/w_S, c_S being the cells in which there is more than noise:
+    those of `hidden_share`, as the fit knows that cells are not negative. Δ₂² = 2 Σ_S w_S² being
+    given, Σ_S c_S/w_S is least at w_S ∝ c_S^⅓. A little less is moved, as the fit takes off more of
+    the noise in large tables.
     """
     noise = expected_abs_noise(spend, len(tables.tables), n)
     visible_cells = np.array([findings.hidden_share(axes, noise) for axes in tables.axes])
     return WeightedTables(
-        tables, np.clip((visible_cells / visible_cells.max()) ** (TABLE_WEIGHT_POWER / 2), MIN_TABLE_WEIGHT, 1)
+        tables,
+        np.clip(
+            (visible_cells / visible_cells.max()) ** (TABLE_WEIGHT_POWER / 2), MIN_TABLE_WEIGHT, 1
+        ),
     )
 
 
-def tables_worth_measuring(tables: Marginals, findings: TreeFindings, spend: Gaussian, n: float) -> Marginals:
+def tables_worth_measuring(
+    tables: Marginals, findings: TreeFindings, spend: Gaussian, n: float
+) -> Marginals:
     """The tables worth measuring: the pairs drawn, and other tables in which noise hides little.
 
     Those of which it hides the most are left out, one after the other.
     """
-    weights = dict(zip(tables.axes, weight_tables_by_size(tables, findings, spend, n).weights, strict=True))
+    weights = dict(
+        zip(tables.axes, weight_tables_by_size(tables, findings, spend, n).weights, strict=True)
+    )
     remaining, total_weight = list(tables.axes), sum(w * w for w in weights.values())
 
     def hidden_share(axes: Axes) -> float:
-        return findings.hidden_share(axes, expected_abs_noise(spend, total_weight / weights[axes] ** 2, n))
+        return findings.hidden_share(
+            axes, expected_abs_noise(spend, total_weight / weights[axes] ** 2, n)
+        )
 
-    for axes in sorted(set(remaining) - findings.drawn_pairs, key=lambda axes: (-hidden_share(axes), axes)):
+    for axes in sorted(
+        set(remaining) - findings.drawn_pairs, key=lambda axes: (-hidden_share(axes), axes)
+    ):
         if len(remaining) == 1 or hidden_share(axes) <= MAX_HIDDEN_SHARE:
             break
         remaining.remove(axes)
@@ -494,5 +597,6 @@ def tables_inside_cliques(tables: Marginals, junction: JunctionTree) -> Marginal
     }
     lone_columns = {*queried_columns(tables)} - {a for B in clique_tables for a in B}
     return Marginals.over_axes(
-        tables.domain, sorted([*clique_tables, *((a,) for a in lone_columns)], key=lambda B: (len(B), B))
+        tables.domain,
+        sorted([*clique_tables, *((a,) for a in lone_columns)], key=lambda B: (len(B), B)),
     )

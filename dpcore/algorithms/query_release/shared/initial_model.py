@@ -87,18 +87,25 @@ class ModelSetup:
         """The spend of one of `times` equal selections, where the algorithm spends on nothing else."""
         if not self.charges or self.remaining_budget.delta == 0:
             return equal_selection_spend(self.remaining_budget, selection_count)
-        return selection_spend(self.remaining_budget, 1 / selection_count)  # as ρ it adds up with the charges
+        return selection_spend(
+            self.remaining_budget, 1 / selection_count
+        )  # as ρ it adds up with the charges
 
 
-def plan_model_setup(problem: QueryRelease, budget: Budget, max_cells: int | None, algorithm_name: str) -> ModelSetup:
+def plan_model_setup(
+    problem: QueryRelease, budget: Budget, max_cells: int | None, algorithm_name: str
+) -> ModelSetup:
     """The cost of finding a model: nothing where `model_of` has one, else 1-way tables and draws of pairs.
 
-    Both are shares of ρ, or of ε at δ = 0, as `gaussian_maxent` has them, and what is left adds up with them. Raises
-    InputError where queries are not read off tables, or the tables have too many cells.
+    Both are shares of ρ, or of ε at δ = 0, as `gaussian_maxent` has them, and what is left adds up
+    with them. Raises InputError where queries are not read off tables, or the tables have too many
+    cells.
     """
     if (model := find_public_model(problem, problem.workload, max_cells)) is not None:
         lists_all_cells = isinstance(model, ListedCellsModel)
-        cells_note = "all there are" if lists_all_cells else "of the tree that holds all tables asked"
+        cells_note = (
+            "all there are" if lists_all_cells else "of the tree that holds all tables asked"
+        )
         return ModelSetup(budget, (), (Setting("cells", model.size, cells_note),), lists_all_cells)
     tables = require_marginals(problem.workload, algorithm_name)
     n = problem.effective_n
@@ -108,13 +115,23 @@ def plan_model_setup(problem: QueryRelease, budget: Budget, max_cells: int | Non
     if budget.delta == 0:
         remaining_budget = Budget(algorithm_share * budget.epsilon, 0, additive=True)
     else:
-        remaining_budget = largest_budget_for_rho(algorithm_share * budget.rho * ROUNDING_MARGIN, budget)
-    return ModelSetup(remaining_budget, charges, (
-        cells,
-        *pair_draw_settings(tables, pair_draws, measurement_spend(budget, algorithm_share), n),
-        Setting("kept", algorithm_share, "share of ρ, or ε at δ = 0, for the algorithm; the rest finds 1-way tables "
-            "and a tree"),
-    ))
+        remaining_budget = largest_budget_for_rho(
+            algorithm_share * budget.rho * ROUNDING_MARGIN, budget
+        )
+    return ModelSetup(
+        remaining_budget,
+        charges,
+        (
+            cells,
+            *pair_draw_settings(tables, pair_draws, measurement_spend(budget, algorithm_share), n),
+            Setting(
+                "kept",
+                algorithm_share,
+                "share of ρ, or ε at δ = 0, for the algorithm; the rest finds 1-way tables "
+                "and a tree",
+            ),
+        ),
+    )
 
 
 def largest_budget_for_rho(rho: float, budget: Budget) -> Budget:
@@ -126,21 +143,27 @@ def largest_budget_for_rho(rho: float, budget: Budget) -> Budget:
     def fits(log_delta: float) -> bool:
         return conversions.zcdp_rho(budget.epsilon, math.exp(log_delta)) <= rho
 
-    min_log_delta, _ = bisect_interval(fits, math.log(MIN_DELTA), math.log(budget.delta), LOG_DELTA_HALVINGS)
+    min_log_delta, _ = bisect_interval(
+        fits, math.log(MIN_DELTA), math.log(budget.delta), LOG_DELTA_HALVINGS
+    )
     return Budget(budget.epsilon, math.exp(min_log_delta), additive=True)
 
 
-def initial_model(problem: QueryRelease, plan: Plan, curator: TableCurator, max_cells: int | None) -> ModelState:
+def initial_model(
+    problem: QueryRelease, plan: Plan, curator: TableCurator, max_cells: int | None
+) -> ModelState:
     """The model that `model_of` has, with the queries as asked, from the public start or uniform.
 
-    Else a tree that is found, those of its tables that are asked or part of one that is, and the public start or the
-    product of the noisy 1-way tables. All of it depends on released values only. Queries outside the tree are answered
-    by what it says of their columns.
+    Else a tree that is found, those of its tables that are asked or part of one that is, and the
+    public start or the product of the noisy 1-way tables. All of it depends on released values
+    only. Queries outside the tree are answered by what it says of their columns.
     """
     if (model := find_public_model(problem, problem.workload, max_cells)) is not None:
         start = problem.log_start
         return ModelState(
-            model, problem.workload, model.public_start_potentials(start) if isinstance(start, PublicStart) else start
+            model,
+            problem.workload,
+            model.public_start_potentials(start) if isinstance(start, PublicStart) else start,
         )
     tables = require_marginals(problem.workload)
     findings = choose_tree(tables, problem.effective_n, plan, curator)

@@ -22,7 +22,9 @@ from ...pooled_measurements import (
 FIRST_STAGE_PRIOR_SHARE = 0.6  # its weight of the prior, as a share of the last one's
 MIN_SIGNAL_SHARE = 0.02  # least weight of a table that seems to be noise alone
 StagePotentials = dict[tuple[int, Axes], Array]  # potentials by stage and table, to go on from
-CONVERGED_GRADIENT = 1e-3  # gradient, in standard deviations of the noise, below which a fit is at its optimum
+CONVERGED_GRADIENT = (
+    1e-3  # gradient, in standard deviations of the noise, below which a fit is at its optimum
+)
 
 
 def fit_stages(workload: Workload) -> list[Workload]:
@@ -31,7 +33,11 @@ def fit_stages(workload: Workload) -> list[Workload]:
         return [workload]
     table_axes = tables_and_slice[0].axes
     max_lower_axes = max(2, max(map(len, table_axes)) - 1)
-    lower_axes = {subset for axes in table_axes for subset in combinations(axes, min(max_lower_axes, len(axes)))}
+    lower_axes = {
+        subset
+        for axes in table_axes
+        for subset in combinations(axes, min(max_lower_axes, len(axes)))
+    }
     return [Marginals.over_axes(workload.domain, sorted(lower_axes)), workload]
 
 
@@ -57,10 +63,12 @@ def staged_fit(
 ) -> Iterator[tuple[Array, str]]:
     """The beliefs (size,) after each iteration of the fit, at most `max_iterations` a stage, and the stage in words.
 
-    Tables with one column less (pairs at least) are fitted first, with FIRST_STAGE of the weight; what they say is the
-    prior of the fit to all. Before that it is the potentials `start`, or the product of the noisy 1-way marginals.
-    `stage_potentials` is what an earlier fit to fewer tables found: this one goes on from there, and leaves there what it finds.
-    With `weigh_by_signal` the first stage weighs tables by their `signal_shares`. Not where tables were drawn for what they tell.
+    Tables with one column less (pairs at least) are fitted first, with FIRST_STAGE of the weight;
+    what they say is the prior of the fit to all. Before that it is the potentials `start`, or the
+    product of the noisy 1-way marginals. `stage_potentials` is what an earlier fit to fewer tables
+    found: this one goes on from there, and leaves there what it finds. With `weigh_by_signal` the
+    first stage weighs tables by their `signal_shares`. Not where tables were drawn for what they
+    tell.
     """
     if isinstance(start, PublicStart):
         start = model.public_start_potentials(start)
@@ -74,15 +82,22 @@ def staged_fit(
         if weigh_by_signal and stage_number < len(stages):
             answers_before = model.reader(workload).answers(model.normalise(theta)[1])
             stage_evidence = replace(
-                stage_evidence, sigma=stage_evidence.sigma / np.sqrt(signal_shares(stage_evidence, answers_before))
+                stage_evidence,
+                sigma=stage_evidence.sigma / np.sqrt(signal_shares(stage_evidence, answers_before)),
             )
-        phi = warm_start(stage_evidence, weight_share * prior_weight, stage_potentials, stage_number)
-        solutions = fit_maximum_entropy(stage_evidence, weight_share * prior_weight, theta, max_iterations, model, phi)
+        phi = warm_start(
+            stage_evidence, weight_share * prior_weight, stage_potentials, stage_number
+        )
+        solutions = fit_maximum_entropy(
+            stage_evidence, weight_share * prior_weight, theta, max_iterations, model, phi
+        )
         for solution in solutions:
             theta, D = solution
             yield D, f"fit {stage_number} of {len(stages)}"
         if stage_potentials is not None and (tables_and_slice := marginals_and_slice(workload)):
-            dual_potentials = (phi / stage_evidence.sigma / (weight_share * prior_weight))[tables_and_slice[1]]
+            dual_potentials = (phi / stage_evidence.sigma / (weight_share * prior_weight))[
+                tables_and_slice[1]
+            ]
             for axes, table in tables_and_slice[0].slices.items():
                 stage_potentials[stage_number, axes] = dual_potentials[table]
 
@@ -96,12 +111,16 @@ def signal_shares(evidence: Evidence, answers_before: Array) -> Array:
     tables: Marginals = evidence.workload  # type: ignore[assignment]
     for axes, table in tables.slices.items():
         if len(axes) > 1:
-            noise, distance = ((part[table] ** 2).sum() for part in (evidence.sigma, evidence.y - answers_before))
+            noise, distance = (
+                (part[table] ** 2).sum() for part in (evidence.sigma, evidence.y - answers_before)
+            )
             shares[table] = np.clip(1 - noise / max(distance, noise), MIN_SIGNAL_SHARE, 1)
     return shares
 
 
-def warm_start(evidence: Evidence, prior_weight: float, stage_potentials: StagePotentials | None, stage: int) -> Array:
+def warm_start(
+    evidence: Evidence, prior_weight: float, stage_potentials: StagePotentials | None, stage: int
+) -> Array:
     """The dual variables φ (m,) at which a fit continues from known potentials; 0 for tables without any."""
     phi = np.zeros(evidence.workload.m)
     if stage_potentials and (tables_and_slice := marginals_and_slice(evidence.workload)):
@@ -121,9 +140,10 @@ def fit_maximum_entropy(
 ) -> Iterator[tuple[Array, Array]]:
     """The iterates of argmin_D ½ Σ ((answers(D) − y)/σ)² + weight · KL(D ‖ exp base): potentials, beliefs (size,).
 
-    L-BFGS on the dual f(φ) = weight · log Z(φ) + ½‖φ‖² + φ·y/σ, which is strongly convex, so that every pair of
-    differences has positive curvature and backtracking always ends. It begins at `phi` (m,), where it also leaves what
-    it found last, or at 0. Source: Nocedal, Wright 2006, Algorithm 7.4.
+    L-BFGS on the dual f(φ) = weight · log Z(φ) + ½‖φ‖² + φ·y/σ, which is strongly convex, so that
+    every pair of differences has positive curvature and backtracking always ends. It begins at
+    `phi` (m,), where it also leaves what it found last, or at 0. Source: Nocedal, Wright 2006,
+    Algorithm 7.4.
     """
     reader, scaled_answers = model.reader(evidence.workload), evidence.y / evidence.sigma
 

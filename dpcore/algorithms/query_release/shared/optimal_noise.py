@@ -1,8 +1,9 @@
 """The least noise of any unbiased Gaussian release of a workload: a bound for every unbiased algorithm.
 
-Such a release draws N(0, Σ) on linear functions of the records and answers linearly, unbiased. All of it is the
-information X = AᵀΣ⁻¹A (k, k) about counts. Answers W have total variance tr(W X⁺ Wᵀ), and the release is μ-GDP with
-μ² = max (e_z − e_z')ᵀ X (e_z − e_z') over records that may replace each other. To minimise one at μ = 1 is convex.
+Such a release draws N(0, Σ) on linear functions of the records and answers linearly, unbiased. All
+of it is the information X = AᵀΣ⁻¹A (k, k) about counts. Answers W have total variance tr(W X⁺ Wᵀ),
+and the release is μ-GDP with μ² = max (e_z − e_z')ᵀ X (e_z − e_z') over records that may replace
+each other. To minimise one at μ = 1 is convex.
 """
 
 import math
@@ -17,21 +18,26 @@ from ....privacy.accounting import Budget, gaussian_spend
 from ....queries import Explicit, Marginals, Workload
 from ....queries.residual_spaces import ResidualSpaces, cached_residual_spaces
 
-BOUND_TOLERANCE = 1e-9  # relative distance of the bounds from below and from above at which the search ends
+BOUND_TOLERANCE = (
+    1e-9  # relative distance of the bounds from below and from above at which the search ends
+)
 MAX_SEARCH_STEPS = 200
 MAX_GRAM_ROWS = 1000  # largest Gram matrix whose eigenvalues are computed
 MAX_EQUAL_LOG_RATIO = 0.05  # difference of logarithms up to which errors are called equal
 MIN_PAIR_WEIGHT = 1e-12  # weight of a pair of records below which it is left out of the search
-_CACHED_VARIANCES: "WeakKeyDictionary[Workload, float | None]" = WeakKeyDictionary()  # as a chart asks again at every ε
+_CACHED_VARIANCES: "WeakKeyDictionary[Workload, float | None]" = (
+    WeakKeyDictionary()
+)  # as a chart asks again at every ε
 
 
 @frozen
 class NoiseOptimum:
     """The least total variance Σ_j Var of n · answers at μ = 1, in counts². `information` is t_S of every type.
 
-    No unbiased Gaussian release has less than `lower_bound`. `upper_bound` is that of independent noise of variance 1/(t_S k_S) on
-    an orthonormal basis of each residual space, within the table of counts on its columns S, of k_S cells; it equals
-    `lower_bound` up to 1e-9 where all pairs can be compared.
+    No unbiased Gaussian release has less than `lower_bound`. `upper_bound` is that of independent
+    noise of variance 1/(t_S k_S) on an orthonormal basis of each residual space, within the table
+    of counts on its columns S, of k_S cells; it equals `lower_bound` up to 1e-9 where all pairs can
+    be compared.
     """
 
     spaces: ResidualSpaces
@@ -43,19 +49,22 @@ class NoiseOptimum:
 def optimise_noise(tables: Marginals) -> NoiseOptimum:
     """The least total variance of all cells of marginal tables, and the noise that reaches it.
 
-    The problem is convex and does not change when the values of a column are permuted, so that averaging X over all
-    such permutations loses nothing: X = Σ_S τ_S E_S with the projections E_S on residual spaces. With t_S = τ_S/k a
-    pair that agrees on A costs Σ_S t_S b_S(A), b_S(A) = 2 (d_S − Π_{l∈S} (n_l [l ∈ A] − 1)), and a table M of k_M cells
-    sees (k/k_M) d_S/τ_S of the space S ⊆ M: in all Σ_S d_S w_S/t_S, w_S = Σ_{M ⊇ S} 1/k_M. S = ∅ costs nothing, as n
-    is public.
-    For any weights λ_A that sum to 1, Σ_S t_S b_S(λ) ≤ 1 for b_S(λ) = Σ_A λ_A b_S(A), and by Cauchy's inequality
+    The problem is convex and does not change when the values of a column are permuted, so that
+    averaging X over all such permutations loses nothing: X = Σ_S τ_S E_S with the projections E_S
+    on residual spaces. With t_S = τ_S/k a pair that agrees on A costs Σ_S t_S b_S(A), b_S(A) = 2
+    (d_S − Π_{l∈S} (n_l [l ∈ A] − 1)), and a table M of k_M cells sees (k/k_M) d_S/τ_S of the space
+    S ⊆ M: in all Σ_S d_S w_S/t_S, w_S = Σ_{M ⊇ S} 1/k_M. S = ∅ costs nothing, as n is public. For
+    any weights λ_A that sum to 1, Σ_S t_S b_S(λ) ≤ 1 for b_S(λ) = Σ_A λ_A b_S(A), and by Cauchy's
+    inequality
 
         Σ_S d_S w_S/t_S ≥ (Σ_S √(d_S w_S b_S(λ)))²,  with equality at t_S = √(d_S w_S/b_S(λ))/Σ.
 
-    The right side is concave in λ, and its largest value is the optimum. Where t breaks max_A ≤ 1 by a factor 1 + g,
-    t/(1 + g) keeps it, so that the optimum lies between the two, within 1 + g. A are added until g ≤ 1e-9.
-    Where they are too many to be compared, a hill is climbed for the worst, and max_A is bounded term by term.
-    Source: replacement derived here; residual spaces: Xiao, He, Zhang, Kifer 2023; Lebeda, Nikolov, Tang 2025.
+    The right side is concave in λ, and its largest value is the optimum. Where t breaks max_A ≤ 1
+    by a factor 1 + g, t/(1 + g) keeps it, so that the optimum lies between the two, within 1 + g. A
+    are added until g ≤ 1e-9. Where they are too many to be compared, a hill is climbed for the
+    worst, and max_A is bounded term by term.
+    Source: replacement derived here; residual spaces: Xiao, He, Zhang, Kifer 2023; Lebeda, Nikolov,
+    Tang 2025.
     """
     spaces = cached_residual_spaces(tables)
     c = spaces.count * spaces.d * spaces.inverse_cells
@@ -70,35 +79,42 @@ def optimise_noise(tables: Marginals) -> NoiseOptimum:
     for _ in range(MAX_SEARCH_STEPS):
         changes = np.array([spaces.changes_by_type(pattern) for pattern in active_patterns])
         weights, lower_root, t = _balance_weights(c, changes, weights)
-        worst_pattern, largest_change = _worst_pattern(spaces, t, active_patterns[int(np.argmax(changes @ t))])
+        worst_pattern, largest_change = _worst_pattern(
+            spaces, t, active_patterns[int(np.argmax(changes @ t))]
+        )
         if largest_change <= 1 + BOUND_TOLERANCE or worst_pattern in active_patterns:
             break
         has_weight = weights > MIN_PAIR_WEIGHT
-        active_patterns = [pattern for pattern, keep in zip(active_patterns, has_weight, strict=True) if keep] + [
-            worst_pattern
-        ]
+        active_patterns = [
+            pattern for pattern, keep in zip(active_patterns, has_weight, strict=True) if keep
+        ] + [worst_pattern]
         weights = np.append(0.99 * weights[has_weight], 0.01)
     if spaces.patterns_enumerable:
         slack = max(largest_change, 1.0)
         return NoiseOptimum(spaces, np.asarray(t / slack), lower_root**2, lower_root**2 * slack)
     b = 2 * spaces.count * spaces.change_bounds
     upper_root = float(np.sqrt(c * b).sum())
-    return NoiseOptimum(spaces, np.array(np.sqrt(c / b) / upper_root, dtype=float), lower_root**2, upper_root**2)
+    return NoiseOptimum(
+        spaces, np.array(np.sqrt(c / b) / upper_root, dtype=float), lower_root**2, upper_root**2
+    )
 
 
 def least_total_variance(workload: Workload) -> float | None:
     """The total variance of n · answers at μ = 1 below which no unbiased Gaussian release goes, in counts².
 
-    Attained for marginal tables whose patterns can be listed (`optimise_noise`); for other queries, a matrix W on cells or on
-    tables, the SVD bound. None where its Gram matrix is too large.
+    Attained for marginal tables whose patterns can be listed (`optimise_noise`); for other queries,
+    a matrix W on cells or on tables, the SVD bound. None where its Gram matrix is too large.
 
-    With λ even over all pairs of the k cells, Σ λ (e_z − e_z')(e_z − e_z')ᵀ = (2/(k − 1)) C, C = I − J/k. All X allowed
-    have tr(CX) ≤ (k − 1)/2, so that by Cauchy's inequality tr(W X⁺ Wᵀ) ≥ (2/(k − 1)) ‖WC‖², ‖·‖ the sum of singular
-    values. Source: Li, Miklau 2013, for added records; C and the pairs derived here.
+    With λ even over all pairs of the k cells, Σ λ (e_z − e_z')(e_z − e_z')ᵀ = (2/(k − 1)) C, C = I
+    − J/k. All X allowed have tr(CX) ≤ (k − 1)/2, so that by Cauchy's inequality tr(W X⁺ Wᵀ) ≥ (2/(k
+    − 1)) ‖WC‖², ‖·‖ the sum of singular values. Source: Li, Miklau 2013, for added records; C and
+    the pairs derived here.
     """
     if workload not in _CACHED_VARIANCES:
         _CACHED_VARIANCES[workload] = (
-            optimise_noise(workload).lower_bound if isinstance(workload, Marginals) else _svd_bound(workload)
+            optimise_noise(workload).lower_bound
+            if isinstance(workload, Marginals)
+            else _svd_bound(workload)
         )
     return _CACHED_VARIANCES[workload]
 
@@ -106,8 +122,9 @@ def least_total_variance(workload: Workload) -> float | None:
 def least_rmse(workload: Workload, budget: Budget, n: float) -> float | None:
     """The smallest RMSE, as shares, of any unbiased Gaussian release: √(least variance/m)/(nμ).
 
-    `n` is n/b where b records may be replaced. None where no Gaussian noise keeps the promise (δ = 0), and where the
-    bound is not computed. A fit that borrows strength is biased, and may be below it.
+    `n` is n/b where b records may be replaced. None where no Gaussian noise keeps the promise (δ =
+    0), and where the bound is not computed. A fit that borrows strength is biased, and may be below
+    it.
     """
     if budget.delta == 0 or (variance := least_total_variance(workload)) is None:
         return None
@@ -117,13 +134,18 @@ def least_rmse(workload: Workload, budget: Budget, n: float) -> float | None:
 def compare_with_bound(rmse: float, bound: float) -> str:
     """A sentence that compares a root mean square error with the least of any unbiased Gaussian release."""
     if min(rmse, bound) <= 0:
-        return "nothing is uncertain here" if rmse <= bound else "no noise is needed here, and there is an error"
+        return (
+            "nothing is uncertain here"
+            if rmse <= bound
+            else "no noise is needed here, and there is an error"
+        )
     ratio = rmse / bound
     if abs(math.log(ratio)) < MAX_EQUAL_LOG_RATIO:
         return "as little as any unbiased method could have"
     if ratio < 1:
         return (
-            f"{_format_ratio(1 / ratio)} × below what any unbiased method could do, because answers support each other"
+            f"{_format_ratio(1 / ratio)} × below what any unbiased method could do, because "
+            "answers support each other"
         )
     return f"{_format_ratio(ratio)} × above the least that an unbiased method could have"
 
@@ -133,7 +155,9 @@ def _format_ratio(ratio: float) -> str:
     return f"{ratio:.2g}" if ratio < 10 else f"{ratio:,.0f}"
 
 
-def _balance_weights(c: Array, changes: Array, initial_weights: Array) -> tuple[Array, float, Array]:
+def _balance_weights(
+    c: Array, changes: Array, initial_weights: Array
+) -> tuple[Array, float, Array]:
     """The λ that maximises Σ_S √(c_S (λ moves)_S) over the simplex, that sum z, and t = √(c/b)/z."""
 
     def root_sum(weights: Array) -> tuple[float, Array]:
@@ -150,7 +174,9 @@ def _balance_weights(c: Array, changes: Array, initial_weights: Array) -> tuple[
         jac=True,
         method="SLSQP",
         bounds=[(0, 1)] * len(initial_weights),
-        constraints=[{"type": "eq", "fun": lambda x: x.sum() - 1, "jac": lambda x: np.ones(len(x))}],
+        constraints=[
+            {"type": "eq", "fun": lambda x: x.sum() - 1, "jac": lambda x: np.ones(len(x))}
+        ],
         options={"ftol": 1e-15, "maxiter": 500},
     )
     weights = np.maximum(solution.x, 0)
@@ -163,7 +189,9 @@ def _worst_pattern(spaces: ResidualSpaces, t: Array, start: Axes) -> tuple[Axes,
     """The type of pair with the largest change, and that change; a local maximum where types cannot be listed."""
     if spaces.patterns_enumerable:
         changes = spaces.changes_by_pattern(t)
-        return tuple(int(j) for j in np.unravel_index(changes.argmax(), changes.shape)), float(changes.max())
+        return tuple(int(j) for j in np.unravel_index(changes.argmax(), changes.shape)), float(
+            changes.max()
+        )
     current, largest_change = start, float(spaces.changes_by_type(start) @ t)
     while True:
         neighbours = [
@@ -192,10 +220,16 @@ def _gram_matrix(workload: Workload) -> Array | None:
     """The matrix (1/k) W C Wᵀ, or a smaller one with the same nonzero eigenvalues; None where it is too large."""
     if isinstance(workload, Explicit):
         W = workload.matrix - workload.matrix.mean(axis=1, keepdims=True)
-        return None if min(W.shape) > MAX_GRAM_ROWS else (W @ W.T if len(W) <= W.shape[1] else W.T @ W) / W.shape[1]
+        return (
+            None
+            if min(W.shape) > MAX_GRAM_ROWS
+            else (W @ W.T if len(W) <= W.shape[1] else W.T @ W) / W.shape[1]
+        )
     if workload.base is None:
         return (
-            None if max(workload.m, workload.domain.size) > MAX_GRAM_ROWS else _gram_matrix(_as_query_matrix(workload))
+            None
+            if max(workload.m, workload.domain.size) > MAX_GRAM_ROWS
+            else _gram_matrix(_as_query_matrix(workload))
         )
     if workload.base.m > MAX_GRAM_ROWS:
         return None
@@ -210,7 +244,10 @@ def _gram_matrix(workload: Workload) -> Array | None:
 
 def _as_query_matrix(workload: Workload) -> Explicit:
     """The workload's queries as a matrix over all cells."""
-    return Explicit(workload.domain, np.array([workload.adjoint(unit_vector) for unit_vector in np.eye(workload.m)]))
+    return Explicit(
+        workload.domain,
+        np.array([workload.adjoint(unit_vector) for unit_vector in np.eye(workload.m)]),
+    )
 
 
 def _cell_overlaps(tables: Marginals) -> Array:
@@ -219,8 +256,12 @@ def _cell_overlaps(tables: Marginals) -> Array:
     # which values of a column each cell takes: all, where it has none
     value_indicators = [np.ones((tables.m, n)) for n in shape]
     for axes, sizes, table in tables.layout:
-        for axis, code in zip(axes, np.unravel_index(np.arange(math.prod(sizes)), sizes), strict=True):
+        for axis, code in zip(
+            axes, np.unravel_index(np.arange(math.prod(sizes)), sizes), strict=True
+        ):
             value_indicators[axis][table] = np.eye(shape[axis])[code]
-    overlaps = reduce(np.multiply, [values @ values.T / values.shape[1] for values in value_indicators])
+    overlaps = reduce(
+        np.multiply, [values @ values.T / values.shape[1] for values in value_indicators]
+    )
     diagonal = np.diag(overlaps)
     return overlaps - diagonal[:, None] * diagonal

@@ -12,7 +12,15 @@ import numpy as np
 
 from ....core.types import Array, Rng, by_name
 from ....models.tree_model import QuerySupport
-from ....privacy.accounting import Budget, Gaussian, Plan, PlannedEvent, Pure, Setting, select_and_measure_spends
+from ....privacy.accounting import (
+    Budget,
+    Gaussian,
+    Plan,
+    PlannedEvent,
+    Pure,
+    Setting,
+    select_and_measure_spends,
+)
 from ....privacy.curators.table_curator import TableCurator
 from ....privacy.measurement import noise_stddev
 from ....privacy.statistics import ONE_TABLE_SENSITIVITY, Sensitivity, SignedErrors, SomeAnswers
@@ -25,11 +33,15 @@ from .maximum_entropy_fit import fit_maximum_entropy, product_potentials
 
 REPLAY_SWEEPS = (2, 2)  # over past measurements, each round and in the last one
 QUERY_PRIOR_WEIGHT = 30.0  # weight of KL(D ‖ D_0) beside the likelihood of measured queries
-TABLE_PRIOR_WEIGHT = 0.8  # the same for measured tables, in units of μ·n of one measurement, as in gaussian_maxent
+TABLE_PRIOR_WEIGHT = (
+    0.8  # the same for measured tables, in units of μ·n of one measurement, as in gaussian_maxent
+)
 FIT_ITERATIONS = 100  # iterations of the fit to measured tables in each round
 MAX_THETA_STEP = 1.0  # step of one θ, where it is found by Newton's method
 MAX_DEFAULT_ROUNDS = 400  # limit of the rule
-RoundRules = dict[tuple[str, bool], tuple[float, float]]  # (constant, power) by what is measured and whether δ = 0
+RoundRules = dict[
+    tuple[str, bool], tuple[float, float]
+]  # (constant, power) by what is measured and whether δ = 0
 
 
 def balanced_rounds(
@@ -42,8 +54,9 @@ def balanced_rounds(
 ) -> Setting:
     """The rounds T = constant · signal^power, kept in fewest..most; signal is n√ρ, or nε at δ = 0.
 
-    The noise of T rounds grows like √T/(n√ρ), or like T/(nε), and what another round gains falls with T. `cells`: how
-    many cells share what a round measures. All constants are fitted on two tables.
+    The noise of T rounds grows like √T/(n√ρ), or like T/(nε), and what another round gains falls
+    with T. `cells`: how many cells share what a round measures. All constants are fitted on two
+    tables.
     """
     is_pure, (constant, power) = budget.delta == 0, rule
     signal = (
@@ -57,18 +70,25 @@ def balanced_rounds(
         f"/{cells_per_measurement:.3g} counts a table" if cells_per_measurement > 1 else ""
     )
     why = (
-        f"{constant:g} ({signal_symbol})^{power:.2g} = {default_rounds:.3g}: noise overtakes a round's gain; kept "
+        f"{constant:g} ({signal_symbol})^{power:.2g} = {default_rounds:.3g}: noise overtakes a "
+        "round's gain; kept "
         f"in {min_rounds}..{max_rounds}"
     )
     return Setting("rounds", round(min(max(default_rounds, min_rounds), max_rounds)), why)
 
 
 def balanced_rounds_by_measure(
-    problem: QueryRelease, budget: Budget, rules: RoundRules, measure: str, max_rounds: int, min_rounds: int = 1
+    problem: QueryRelease,
+    budget: Budget,
+    rules: RoundRules,
+    measure: str,
+    max_rounds: int,
+    min_rounds: int = 1,
 ) -> Setting:
     """The rounds by `balanced_rounds`, where each measures a query, or for "marginal" its whole table.
 
-    The error of what is not yet measured falls like 1/T for queries, and faster for tables, if they are large.
+    The error of what is not yet measured falls like 1/T for queries, and faster for tables, if they
+    are large.
     """
     candidate_count, cells_per_table = problem.workload.m, 1.0
     if measure == "marginal":
@@ -76,7 +96,12 @@ def balanced_rounds_by_measure(
         candidate_count, cells_per_table = 2 * len(tables.tables), tables.m / len(tables.tables)
     rule = rules[measure, budget.delta == 0]
     return balanced_rounds(
-        problem, budget, rule, max(min(candidate_count, max_rounds), min_rounds), min_rounds, cells_per_table
+        problem,
+        budget,
+        rule,
+        max(min(candidate_count, max_rounds), min_rounds),
+        min_rounds,
+        cells_per_table,
     )
 
 
@@ -87,7 +112,9 @@ def noise_setting(problem: QueryRelease, measure: str, spend: Gaussian | Pure) -
     if measure == "marginal":
         sensitivity, answer_kind = ONE_TABLE_SENSITIVITY, "combination of a measured table"
     sigma = noise_stddev(sensitivity, spend, problem.effective_n)
-    return Setting("sigma", sigma, f"standard deviation of the noise on every {answer_kind}, at the most")
+    return Setting(
+        "sigma", sigma, f"standard deviation of the noise on every {answer_kind}, at the most"
+    )
 
 
 @by_name
@@ -99,20 +126,30 @@ class SelectAndMeasure(Algorithm):
 
     graphical = True
     algorithm_name: ClassVar[str]  # its name in messages
-    measure = "query"  # what a round measures: the query selected, or the "marginal" table that it is in
+    measure = (
+        "query"  # what a round measures: the query selected, or the "marginal" table that it is in
+    )
     output = "last"  # the distribution that is released, or the "average" over rounds
-    measurement_shares: ClassVar[dict[str, float]]  # of the budget for measurements, by what is measured
+    measurement_shares: ClassVar[
+        dict[str, float]
+    ]  # of the budget for measurements, by what is measured
     round_rules: ClassVar[RoundRules]  # of T
-    max_work: ClassVar[dict[str, int]]  # rounds times cells at the most, by what is measured; of the rule
+    max_work: ClassVar[
+        dict[str, int]
+    ]  # rounds times cells at the most, by what is measured; of the rule
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of T equal selections and measurements; T from n, m and the budget unless given."""
         measure, share = self.measure, self.measurement_shares[self.measure]
         setup = plan_model_setup(problem, budget, self.cells, self.algorithm_name)
         max_rounds = min(MAX_DEFAULT_ROUNDS, max(20, self.max_work[measure] // setup.max_cells))
-        default = balanced_rounds_by_measure(problem, setup.remaining_budget, self.round_rules, measure, max_rounds)
+        default = balanced_rounds_by_measure(
+            problem, setup.remaining_budget, self.round_rules, measure, max_rounds
+        )
         rounds = self.choose_default("rounds", default.value, default.why)
-        selection_spend, measurement_spend = select_and_measure_spends(setup.remaining_budget, T := rounds.value, share)
+        selection_spend, measurement_spend = select_and_measure_spends(
+            setup.remaining_budget, T := rounds.value, share
+        )
         charges = (
             PlannedEvent("select", selection_spend, T, SignedErrors),
             PlannedEvent("measure", measurement_spend, T, SomeAnswers),
@@ -132,12 +169,19 @@ class SelectAndMeasure(Algorithm):
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of one selection and one measurement each."""
-        selection_spend, measurement_spend, T = plan.spend_of("select"), plan.spend_of("measure"), plan["rounds"]
+        selection_spend, measurement_spend, T = (
+            plan.spend_of("select"),
+            plan.spend_of("measure"),
+            plan["rounds"],
+        )
         state = initial_model(problem, plan, curator, self.cells)
         workload, reader, history = state.workload, state.reader, self.new_history(state)
         D, total = state.prior, np.zeros(1)
         for t in range(1, T + 1):
-            j = curator.select(SignedErrors(workload, reader.answers(D)), selection_spend) % workload.m
+            j = (
+                curator.select(SignedErrors(workload, reader.answers(D)), selection_spend)
+                % workload.m
+            )
             m = curator.measure(statistic_for_query(workload, self.measure, j), measurement_spend)
             D = history.refit(D, j, m.values, m.stddev, is_last=t == T)
             total = total + D
@@ -155,7 +199,11 @@ def statistic_for_query(workload: Workload, measure: str, j: int) -> SomeAnswers
 
 def new_measurement_history(measure: str, state: ModelState) -> "QueryHistory | TableHistory":
     """An empty record of measurements of single queries or, for `measure` "marginal", of whole tables."""
-    return QueryHistory(state, penalised_likelihood_step) if measure == "query" else TableHistory(state)
+    return (
+        QueryHistory(state, penalised_likelihood_step)
+        if measure == "query"
+        else TableHistory(state)
+    )
 
 
 @dataclass
@@ -169,7 +217,9 @@ class QueryMeasurement:
 
     def add(self, answer: float, precision: float) -> None:
         """Average one more noisy answer into the fact, weighted by precision."""
-        self.answer = (self.precision * self.answer + precision * answer) / (self.precision + precision)
+        self.answer = (self.precision * self.answer + precision * answer) / (
+            self.precision + precision
+        )
         self.precision += precision
 
     def update_weight(self, step: float) -> None:
@@ -180,14 +230,17 @@ class QueryMeasurement:
 def penalised_likelihood_step(measurement: QueryMeasurement, p: float, variance: float) -> float:
     """The step of θ towards argmin ½ Σ (⟨q, D⟩ − answer)² precision + PRIOR · KL(D ‖ D_0), from p = ⟨q, D⟩."""
     weight = QUERY_PRIOR_WEIGHT / measurement.precision
-    step = (measurement.answer - p - weight * measurement.theta) / max(weight + variance, MIN_STDDEV)
+    step = (measurement.answer - p - weight * measurement.theta) / max(
+        weight + variance, MIN_STDDEV
+    )
     return min(max(step, -MAX_THETA_STEP), MAX_THETA_STEP)
 
 
 class QueryHistory:
     """Past measurements of single queries, the newest last, and the replay that makes D explain them.
 
-    `theta_step(fact, ⟨q, D⟩, Var_D(q))` is what one visit adds to a fact's θ; D ∝ D_0 exp(Σ_i θ_i q_i).
+    `theta_step(fact, ⟨q, D⟩, Var_D(q))` is what one visit adds to a fact's θ; D ∝ D_0 exp(Σ_i θ_i
+    q_i).
     """
 
     def __init__(
@@ -196,7 +249,12 @@ class QueryHistory:
         theta_step: Callable[[QueryMeasurement, float, float], float],
         sweeps: tuple[int, int] = REPLAY_SWEEPS,
     ) -> None:
-        self.workload, self.model, self.move, self.sweeps = state.workload, state.model, theta_step, sweeps
+        self.workload, self.model, self.move, self.sweeps = (
+            state.workload,
+            state.model,
+            theta_step,
+            sweeps,
+        )
         self.measurements: dict[int, QueryMeasurement] = {}
 
     def refit(self, D: Array, j: int, y: Array, sigma: float, *, is_last: bool = False) -> Array:
@@ -204,10 +262,15 @@ class QueryHistory:
 
         A query measured c times counts once, with the mean answer and sigma²/c.
         """
-        measurement = self.measurements.pop(j, None) or QueryMeasurement(self.model.query_support(self.workload, j))
+        measurement = self.measurements.pop(j, None) or QueryMeasurement(
+            self.model.query_support(self.workload, j)
+        )
         measurement.add(float(y[0]), max(sigma, MIN_STDDEV) ** -2.0)
         self.measurements[j] = measurement
-        D, clique_numbers = D.copy(), {fact.support.clique_number for fact in self.measurements.values()}
+        D, clique_numbers = (
+            D.copy(),
+            {fact.support.clique_number for fact in self.measurements.values()},
+        )
         for _ in range(self.sweeps[is_last]):
             mass = 1.0
             for clique_number, table in self.model.visit_cliques(D, clique_numbers):
@@ -241,8 +304,14 @@ class TableHistory:
     def refit(self, D: Array, j: int, y: Array, sigma: float, *, is_last: bool = False) -> Array:  # noqa: ARG002
         """The fit (size,) to all tables after the table of query j was measured as y."""
         self.pool.add(self.ground.workload.support(j)[0], y, sigma)
-        evidence, model, base_potentials = self.pool.evidence, self.ground.model, self.ground.base_potentials
-        base_potentials = product_potentials(evidence, model) if base_potentials is None else base_potentials
+        evidence, model, base_potentials = (
+            self.pool.evidence,
+            self.ground.model,
+            self.ground.base_potentials,
+        )
+        base_potentials = (
+            product_potentials(evidence, model) if base_potentials is None else base_potentials
+        )
         weight = TABLE_PRIOR_WEIGHT * math.sqrt(2) / max(sigma, MIN_STDDEV)
         *_, (_, D) = fit_maximum_entropy(evidence, weight, base_potentials, FIT_ITERATIONS, model)
         return D

@@ -11,9 +11,9 @@ D_INF = 2.0  # diameter of conv(Q ∪ −Q) in the sup norm, for queries with va
 def frank_wolfe_rounds(*, loss: float, alpha: float) -> int:
     """The number of rounds T = 2√2 D_∞^{3/2} / (√α u), at least 1; `loss` is u = Δ log(2m)/√ρ of `selection_loss`.
 
-    Micali, Lezane, Betken 2025 (Algorithm 1) print D₁^{3/2} and the logarithm under the root; their proof gives
-    neither. This is the same optimisation with exponential-mechanism selection: score gap ≤ β log 2m, β = 2Δ/ε₀ and
-    ε₀ = √(8ρ/T).
+    Micali, Lezane, Betken 2025 (Algorithm 1) print D₁^{3/2} and the logarithm under the root; their
+    proof gives neither. This is the same optimisation with exponential-mechanism selection: score
+    gap ≤ β log 2m, β = 2Δ/ε₀ and ε₀ = √(8ρ/T).
     """
     return max(1, round(2 * math.sqrt(2) * D_INF**1.5 / (math.sqrt(alpha) * loss)))
 
@@ -26,8 +26,8 @@ def frank_wolfe_step(*, rounds: int, alpha: float) -> float:
 def frank_wolfe_alpha(*, loss: float, k: int) -> float:
     """The regularisation α* = u^{2/5} / (log k)^{4/5}, which minimises gap(α) + α log k; u as in `frank_wolfe_rounds`.
 
-    A constant step gives gap ≤ 2D_∞/(γT) + γD_∞²/(2α) + β log 2m with β = 2Δ/ε₀ = Δ√(T/(2ρ)), which is
-    2D_∞^{3/2}/√(αT) + √T u/√2, and at the best T 4√u α^{-1/4} with D_∞ = 2.
+    A constant step gives gap ≤ 2D_∞/(γT) + γD_∞²/(2α) + β log 2m with β = 2Δ/ε₀ = Δ√(T/(2ρ)), which
+    is 2D_∞^{3/2}/√(αT) + √T u/√2, and at the best T 4√u α^{-1/4} with D_∞ = 2.
     Source: Micali, Lezane, Betken 2025, eq. (8), whose rate this is, with our selection and
     accounting in place of theirs.
     """
@@ -39,21 +39,27 @@ def selection_loss(*, n: float, m: int, width: float, rho: float) -> float:
     return width / n * math.log(2 * m) / math.sqrt(rho)
 
 
-def mirror_descent_alpha(*, n: float, k: int, epsilon: float, delta: float, gaussian_width: float) -> float:
+def mirror_descent_alpha(
+    *, n: float, k: int, epsilon: float, delta: float, gaussian_width: float
+) -> float:
     """The regularisation α* = log^{1/4}(1/δ) w^{1/2} / (log^{3/4}(k) √(nε)) of Theorem 5, w = w(Q) the Gaussian width.
 
-    The theorem prints log^{1/2}(1/δ). Its proof bounds the error, up to constants, by 1/(αT) + α log k for the descent
-    and √(T log(1/δ)) w/(nε) for the noise. The first two are smallest at α = 1/√(T log k), where they are 2√(log k/T);
-    then the whole is smallest at T* = √(log k/log(1/δ)) nε/w, and α at T* is the formula above.
+    The theorem prints log^{1/2}(1/δ). Its proof bounds the error, up to constants, by 1/(αT) + α
+    log k for the descent and √(T log(1/δ)) w/(nε) for the noise. The first two are smallest at α =
+    1/√(T log k), where they are 2√(log k/T); then the whole is smallest at T* = √(log k/log(1/δ))
+    nε/w, and α at T* is the formula above.
     Source: Micali, Lezane, Betken 2025, Theorem 5.
     """
     log_k, w = math.log(max(k, 2)), max(gaussian_width, 1e-12)
     return math.log(1 / delta) ** 0.25 * math.sqrt(w / (n * epsilon)) / log_k**0.75
 
 
-def mirror_descent_rounds(*, n: float, k: int, mu: float, l2: float, gaussian_width: float) -> float:
+def mirror_descent_rounds(
+    *, n: float, k: int, mu: float, l2: float, gaussian_width: float
+) -> float:
     """The number of rounds T* = √(log k) nμ/(Δ₂ w), up to a constant, for the noise of T exact Gaussian releases.
 
-    They have σ = Δ₂√T/(nμ) on every cell, μ the whole budget's, where the paper has 4√(T log(1/δ))/(nε).
+    They have σ = Δ₂√T/(nμ) on every cell, μ the whole budget's, where the paper has 4√(T
+    log(1/δ))/(nε).
     """
     return math.sqrt(math.log(max(k, 2))) * n * mu / max(l2 * gaussian_width, 1e-12)

@@ -1,6 +1,7 @@
 """The Gaussian width w(Q) of a set of queries: estimated by Monte Carlo, and bounded from above.
 
-w(Q) = E max_{q ∈ ±Q} ⟨q, ξ⟩ with ξ ~ N(0, I_k): the queries are closed under negation, so the maximum is of |⟨q_j, ξ⟩|.
+w(Q) = E max_{q ∈ ±Q} ⟨q, ξ⟩ with ξ ~ N(0, I_k): the queries are closed under negation, so the
+maximum is of |⟨q_j, ξ⟩|.
 """
 
 import math
@@ -19,20 +20,24 @@ from ....queries import Workload
 def estimate_gaussian_width(workload: Workload, draws: int, rng: Rng) -> tuple[float, float]:
     """An estimate of w(Q), the mean of max_j |⟨q_j, ξ⟩| over `draws` vectors ξ (k,), and its standard error.
 
-    Public: no record is asked for. Raises InputError for fewer than two draws, and for cells that cannot be enumerated.
+    Public: no record is asked for. Raises InputError for fewer than two draws, and for cells that
+        cannot be enumerated.
     """
     if draws < 2:
         raise InputError(f"draws={draws} must be at least 2, to tell a standard error")
     require_enumerable(workload.domain)
     k = workload.domain.size
-    largest = np.array([np.abs(workload.answers(rng.standard_normal(k))).max() for _ in range(draws)])
+    largest = np.array(
+        [np.abs(workload.answers(rng.standard_normal(k))).max() for _ in range(draws)]
+    )
     return float(largest.mean()), float(largest.std(ddof=1) / math.sqrt(draws))
 
 
 def gaussian_width_bound(norms: Array) -> float:
     """An upper bound on w(Q) = E max_{q ∈ ±Q} ⟨q, ξ⟩, ξ ~ N(0, I_k), from the norms ‖q_j‖₂ (m,).
 
-    For every λ > 0, E max ≤ (1/λ) log E Σ_j 2 cosh(λ⟨q_j, ξ⟩) = (1/λ) log Σ_j 2 exp(λ²‖q_j‖²/2) by Jensen; λ is chosen.
+    For every λ > 0, E max ≤ (1/λ) log E Σ_j 2 cosh(λ⟨q_j, ξ⟩) = (1/λ) log Σ_j 2 exp(λ²‖q_j‖²/2) by
+    Jensen; λ is chosen.
     """
     largest = float(norms.max())
     if largest == 0:
