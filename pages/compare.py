@@ -42,7 +42,8 @@ ORDER_STYLE = """<style>.st-key-lead {display: none;}
 # kept until it is served: the run that hears a press may end early for a newer one
 PRESSED_KEY = "compare-pressed"
 
-table, sweep = current_table(), sweep_jobs.current_sweep()
+table = current_table()
+sweep = sweep_jobs.current_sweep()
 draw_trial_note(table)
 if warn_if_schema_incomplete(table, "compare here") or not counting_job.ensure_rows_counted(table):
     st.stop()
@@ -70,10 +71,8 @@ with show_refusals():
     with st.sidebar:
         planned_result_count = sweep.partial_result_count
         seconds, start_runs = plan_runs(advised_epsilon)
-    is_new_advice, sweep.advised_epsilon = (
-        sweep.requested is None or sweep.advised_epsilon != advised_epsilon,
-        advised_epsilon,
-    )
+    is_new_advice = sweep.requested is None or sweep.advised_epsilon != advised_epsilon
+    sweep.advised_epsilon = advised_epsilon
     starts_unprompted = (
         is_new_advice
         and seconds < MAX_UNPROMPTED_SECONDS

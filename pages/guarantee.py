@@ -13,7 +13,8 @@ draw_trial_note(table)
 picture_column, settings_column = st.columns(2, gap="medium")
 with settings_column:
     with st.container(horizontal=True):
-        epsilon, release_count = parameter_widgets.epsilon_slider(), promise.choose_release_count()
+        epsilon = parameter_widgets.epsilon_slider()
+        release_count = promise.choose_release_count()
     headline_slot = st.container()
     experts_expander = st.expander("For experts", icon=":material/tune:")
     delta = parameter_widgets.delta_slider(experts_expander)

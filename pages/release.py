@@ -19,15 +19,18 @@ from pages._ui.session import table as current_table
 from pages._ui.session.schema_share import TRIAL_NOT_REUSED_TEXT
 from pages._ui.session.stakeholder_wall import ONLY_RELEASED_TEXT, text_unless_stakeholder
 
-table, desk = current_table(), release_desk.current_desk()
+table = current_table()
+desk = release_desk.current_desk()
 draw_trial_note(table, TRIAL_NOT_REUSED_TEXT)
 outcome_container = st.container()
 steps_column, release_column = st.columns([3, 2], gap="large")
-outputs_container, release_container = release_column.container(), release_column.container()
+outputs_container = release_column.container()
+release_container = release_column.container()
 with steps_column:
     if desk.job is None:
         draw_heading("1 · Whose data and budget?", Provenance.USER_INPUT)
-    ledger, data_set_container = shared_ledger.ask_for_ledger_path(), st.container()
+    ledger = shared_ledger.ask_for_ledger_path()
+    data_set_container = st.container()
 if ledger is None and owner.requires_owner_key():
     st.stop()
 
@@ -73,7 +76,9 @@ try:
     if desk.job is None:
         with steps_column:
             draw_heading("2 · What is released?")
-            counts_slot, epsilon_slot, tiles_slot = st.container(), st.container(), st.container()
+            counts_slot = st.container()
+            epsilon_slot = st.container()
+            tiles_slot = st.container()
             settings_expander = st.expander("Settings", icon=":material/tune:")
             fields = release_request.draw_data_set_inputs(
                 table, data_sets, data_set_container, settings_expander
@@ -92,7 +97,8 @@ try:
             if ready is None:
                 st.stop()
         plan_key = release_request.make_plan_key(ready, table, ledger, data_sets)
-        workload, measures_schema = request.workload, isinstance(ready, PartialSchemaRelease)
+        workload = request.workload
+        measures_schema = isinstance(ready, PartialSchemaRelease)
         answers = "answers" if measures_schema else f"{workload.m:,} answers"
         counts_slot.markdown(
             f"{len(workload.domain.names)} columns, {answers}, {request.rows:,} invented rows."

@@ -51,7 +51,8 @@ def page(chromium, server):
     context = chromium.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
     tab = context.new_page()
     tab.set_default_timeout(30_000)
-    foreign, dialogs = [], []
+    foreign = []
+    dialogs = []
     ours = (server, server.replace("http", "ws"), "data:", "blob:")
     tab.on("request", lambda r: None if r.url.startswith(ours) else foreign.append(r.url))
     tab.on("dialog", lambda d: (dialogs.append(d.message), d.dismiss()))

@@ -25,18 +25,21 @@ ORDER = [
 UI = ("session", "components", "charts", "jobs", "lessons", "server")
 UI_ROOT = "pages/_ui"
 PACKAGE = "__init__"  # the public names
-MAX_FILES_AT_THE_TOP, MAX_FILES_IN_A_FOLDER, MAX_LINES = 2, 16, 500
+MAX_FILES_AT_THE_TOP = 2
+MAX_FILES_IN_A_FOLDER = 16
+MAX_LINES = 500
 
 # Rooms.
-ALGORITHMS, PRIVACY, EVALUATION, ACCURACY = "algorithms", "privacy", "evaluation", "accuracy"
-RELEASE, SCHEMA, DATA, QUERIES, PROBLEMS, CLI = (
-    "release",
-    "schema",
-    "data",
-    "queries",
-    "problems",
-    "cli",
-)
+ALGORITHMS = "algorithms"
+PRIVACY = "privacy"
+EVALUATION = "evaluation"
+ACCURACY = "accuracy"
+RELEASE = "release"
+SCHEMA = "schema"
+DATA = "data"
+QUERIES = "queries"
+PROBLEMS = "problems"
+CLI = "cli"
 HOLDERS = {
     SCHEMA,
     DATA,
@@ -68,10 +71,8 @@ CURATORS = {
     "PointCurator": "privacy.curators.point_curator",
     "RiskCurator": "privacy.curators.risk_curator",
 }
-BASE_CURATOR, COLUMN_CURATOR = (
-    ("privacy.curators.curator", "Curator"),
-    ("privacy.curators.column_curator", "ColumnCurator"),
-)
+BASE_CURATOR = ("privacy.curators.curator", "Curator")
+COLUMN_CURATOR = ("privacy.curators.column_curator", "ColumnCurator")
 CURATOR_OF = ("privacy.curators.curator_of_problem", "curator_of")
 TRUTH = {
     "Comparison": "evaluation.run",
@@ -79,7 +80,8 @@ TRUTH = {
     "errors": "evaluation.metrics",
 }
 ANSWERS_OF_ROWS = ("queries.workload", "answers_of_rows")  # a method
-GENERATOR, NEW_KEY = ("privacy.entropy", "generator"), ("privacy.entropy", "new_key")
+GENERATOR = ("privacy.entropy", "generator")
+NEW_KEY = ("privacy.entropy", "new_key")
 KEYS = "release.ledger.noise_key"  # which alone asks the operating system for a key
 NEW_RELEASE_KEY = (KEYS, "new_key")
 MAKES_RELEASE_KEYS = {"release.attempt"}
@@ -107,11 +109,10 @@ PLAYERS_USERS = {
     "evaluation.audit.schema_transcripts",
 }
 TABLES = {"data.readers", "data.samples"}  # where tables come from
-METRICS, TRUTHS = "evaluation.metrics", "evaluation.truth"
-METRICS_USERS, TRUTHS_USERS = (
-    {"evaluation.truth", "evaluation.run", "evaluation.error_diagnosis"},
-    {"evaluation.run"},
-)
+METRICS = "evaluation.metrics"
+TRUTHS = "evaluation.truth"
+METRICS_USERS = {"evaluation.truth", "evaluation.run", "evaluation.error_diagnosis"}
+TRUTHS_USERS = {"evaluation.run"}
 # Releases answer from their own synthetic rows, and a public start from a public table.
 READS_ANSWERS_OF_ROWS = {
     "privacy.statistics.query_answers",
@@ -130,17 +131,16 @@ RELEASES_WITH_ROWS = {
     "evaluation.error_diagnosis",
     "evaluation.sweeps.worker_pool",
 }
-SCHEMA_FILE, READERS = "schema.schema_json", "data.readers"
+SCHEMA_FILE = "schema.schema_json"
+READERS = "data.readers"
 PROBLEM_KINDS = {"problems", "problems.kinds"}
 PACKAGES_OUTSIDE = {
     "privacy.accounting.conversions": "dp_accounting",
     "privacy.entropy": "randomgen",
 }
-ENTROPY, MECHANISMS, LEDGER = (
-    "privacy.entropy",
-    "privacy.mechanisms",
-    "privacy.accounting.budget_meter",
-)
+ENTROPY = "privacy.entropy"
+MECHANISMS = "privacy.mechanisms"
+LEDGER = "privacy.accounting.budget_meter"
 STATISTICS = "privacy.statistics"
 PUBLIC_ALGORITHMS = {
     "algorithms.algorithm"

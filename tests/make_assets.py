@@ -43,17 +43,17 @@ def share(lesson, bar, epsilon, seed):
 
     "possible" is the share of released rows whose values are a row of the table.
     """
-    settings, changed = lesson.settings, dict(bar.changed)
+    settings = lesson.settings
+    changed = dict(bar.changed)
     name = changed.pop("algorithm", settings["algorithm"])
     own = {
         key.split(".")[1]: value for key, value in settings.items() if key.startswith(f"{name}.")
     }
     table = sample_table(settings["sample"])
-    domain, rows = table.domain, table.encoded_rows(table.domain.names)
-    method, problem = (
-        build_from_texts(ALGORITHMS[name], own | changed),
-        QueryRelease(pairs_with_column(domain), rows.n),
-    )
+    domain = table.domain
+    rows = table.encoded_rows(table.domain.names)
+    method = build_from_texts(ALGORITHMS[name], own | changed)
+    problem = QueryRelease(pairs_with_column(domain), rows.n)
     facts = {"seed": seed, "every": FINAL_STEP_ONLY, "population": table.population}
     run = Run(method, problem, rows, Budget(epsilon, lessons.DELTA), **facts).finish()
     last = run.convergence[-1]

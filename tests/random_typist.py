@@ -13,7 +13,9 @@ from tests.browser_actions import heads, idle, menu, sees, still
 
 ROWS = 600
 PEOPLE = 60
-ROW, HEADER = 35, 35  # pixels of the grid
+# pixels of the grid
+ROW = 35
+HEADER = 35
 NAMES = 60, 17  # where the first cell lies in its row
 RIGHT = 2  # cells from there to the public values, with the small charts between
 CITIES = "; ".join(f"town-{i}" for i in range(4))
@@ -21,7 +23,9 @@ FILE = "patient_id,city,age,stay\n" + "\n".join(
     f"P{10_000 + i * 7 % PEOPLE},town-{i % 4},{i % 90},{i % 15}" for i in range(ROWS)
 )
 GRID = {"city": 0, "age": 1, "stay": 2}  # rows of the grid: what names people stands last
-TRIES, PATIENCE = 5, 2000  # to open a cell, and milliseconds for each
+# to open a cell, and milliseconds for each
+TRIES = 5
+PATIENCE = 2000
 PAUSES = 0.2, 2.0  # seconds between two edits
 
 
@@ -139,9 +143,13 @@ class Typist:
     """Brings a table, edits at random with a seed, and says of every control what was typed into it last."""
 
     def __init__(self, page, server, seed):
-        self.page, self.server, self.seed = page, server, seed
+        self.page = page
+        self.server = server
+        self.seed = seed
         self.choose = random.Random(seed)
-        self.last, self.log, self.at = {}, [], ""
+        self.last = {}
+        self.log = []
+        self.at = ""
 
     def begins(self):
         """Bring the table and describe its columns, at an unhurried pace."""

@@ -17,7 +17,9 @@ class Recorder:
     """Passes every call to a curator; keeps the answers, and what was charged for which question."""
 
     def __init__(self, curator):
-        self._curator, self.tape, self.asked = curator, [], []
+        self._curator = curator
+        self.tape = []
+        self.asked = []
 
     def __getattr__(self, name):
         attribute = getattr(self._curator, name)
@@ -25,10 +27,12 @@ class Recorder:
             return attribute
 
         def call(*arguments):
-            before = len(self._curator.ledger.events)
+            before = len(self._curator.budget_meter.events)
             out = attribute(*arguments)
             self.tape.append((name, arguments[-1], copy.deepcopy(out)))
-            self.asked += [(*event, arguments[0]) for event in self._curator.ledger.events[before:]]
+            self.asked += [
+                (*event, arguments[0]) for event in self._curator.budget_meter.events[before:]
+            ]
             return out
 
         return call
@@ -53,7 +57,9 @@ class Exact:
     """A curator's stand-in without noise: it selects the best, answers truly, and keeps what it was asked."""
 
     def __init__(self, problem, rows):
-        self.problem, self.rows, self.asked = problem, rows, []
+        self.problem = problem
+        self.rows = rows
+        self.asked = []
         self.truth = problem.workload.answers_of_rows(rows)
 
     def select(self, score, spend):
@@ -70,7 +76,8 @@ class Exact:
 
 def exact_run(algorithm, problem, rows, budget=BUDGET, seed=0):
     """The plan, the curator without noise and the steps of a run on it."""
-    plan, curator = make_plan(algorithm, problem, budget), Exact(problem, rows)
+    plan = make_plan(algorithm, problem, budget)
+    curator = Exact(problem, rows)
     return plan, curator, list(algorithm.steps(problem, plan, curator, seeded(seed)))
 
 
@@ -121,6 +128,6 @@ def replay(run):
         run.algorithm.steps(run.problem, run.plan, replayer, seeded_generators(run.seed)[1])
     )
     assert not replayer._tape, "the second run asked for less"
-    assert [(s.t, s.note) for s in again] == [(r.t, r.note) for r in run.records]
+    assert [(s.t, s.note) for s in again] == [(r.t, r.note) for r in run.convergence]
     for a, b in zip(run.path, again, strict=True):
         assert identical(a, b.release), "not the same bit for bit"

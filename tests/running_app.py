@@ -127,7 +127,10 @@ class Tab:
     """One connection as a browser's tab makes it; `parts` are what the last run sent, `text` is all of it."""
 
     def __init__(self, port):
-        self.port, self.session, self.parts, self.hashes = port, "", [], {}
+        self.port = port
+        self.session = ""
+        self.parts = []
+        self.hashes = {}
         address = f"ws://127.0.0.1:{port}/_stcore/stream"
         self._opened = connect(address, subprotocols=["streamlit"], max_size=None, open_timeout=60)
 
@@ -152,7 +155,8 @@ class Tab:
 
     def wait(self, seconds=300):
         """Read to the end of a run."""
-        until, parts = time.monotonic() + seconds, []
+        until = time.monotonic() + seconds
+        parts = []
         while True:
             message = ForwardMsg.FromString(
                 self.line.recv(timeout=max(until - time.monotonic(), 0.01))

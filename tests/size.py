@@ -20,18 +20,21 @@ FREE = {tokenize.COMMENT, tokenize.NL, tokenize.ENDMARKER, tokenize.ENCODING}
 
 def tokens(text):
     """The tokens of a file's text that count."""
-    count, first = 0, True
+    count = 0
+    first = True
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type in BEGIN:
             first = True
         elif token.type not in FREE and not (first and token.type == tokenize.STRING):
-            first, count = False, count + 1
+            first = False
+            count = count + 1
     return count
 
 
 def rooms(top):
     """The (tokens, lines) of each folder right below `top`; "." holds the files beside them."""
-    token_counts, line_counts = Counter(), Counter()
+    token_counts = Counter()
+    line_counts = Counter()
     for path in (ROOT / top).rglob("*.py"):
         parts = path.relative_to(ROOT / top).parts
         room = parts[0] if len(parts) > 1 else "."
@@ -48,7 +51,8 @@ def main():
 
     for top in ("dpcore", "pages", "tests"):
         token_counts, line_counts = rooms(top)
-        count, lines = token_counts.total(), line_counts.total()
+        count = token_counts.total()
+        lines = line_counts.total()
         print(
             f"{top}: {count:,} tokens, {lines:,} lines, {count / lines:.1f} tokens a line, "
             f"{len(token_counts)} rooms"

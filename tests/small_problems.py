@@ -39,7 +39,8 @@ from dpcore.data.sources.source import Chunk
 
 settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=40)
 settings.load_profile("fixed")
-approx, parametrize = pytest.approx, pytest.mark.parametrize
+approx = pytest.approx
+parametrize = pytest.mark.parametrize
 once = pytest.fixture(scope="module")
 quiet = pytest.mark.filterwarnings("ignore::dpcore.core.errors.PrivacyWarning")
 
@@ -121,7 +122,9 @@ class InParts(ChunkedSource):
     name = "the table"
 
     def __init__(self, frame, rows=100):
-        self.frame, self.rows, self.columns = frame, rows, tuple(frame.columns)
+        self.frame = frame
+        self.rows = rows
+        self.columns = tuple(frame.columns)
 
     def chunks(self, names):
         for start in range(0, len(self.frame), self.rows):
@@ -290,7 +293,8 @@ def arrays(release):
 
 def identical(a, b):
     """Whether two releases are of one kind and equal bit for bit."""
-    ours, theirs = arrays(a), arrays(b)
+    ours = arrays(a)
+    theirs = arrays(b)
     return (
         type(a) is type(b)
         and bool(ours)
@@ -346,7 +350,7 @@ def smallest_at(objective, start, *inside):
 
 def final_errors(run):
     """The errors of a run's last record."""
-    return run.records[-1].empirical
+    return run.convergence[-1].empirical
 
 
 D324 = codes(3, 2, 4)
@@ -354,7 +358,8 @@ D324 = codes(3, 2, 4)
 
 def wide_task():
     """Sixteen columns of four values, tied in pairs: 4^16 cells, which nobody lists."""
-    domain, rng = codes(*[4] * 16), seeded(0)
+    domain = codes(*[4] * 16)
+    rng = seeded(0)
     halves = np.minimum(*rng.integers(0, 4, (2, 2000, 8)))
     return QueryRelease(Marginals.all(domain, 2), 2000), domain.group_rows(
         np.repeat(halves, 2, axis=1)

@@ -5,7 +5,8 @@ from functools import cache, cached_property
 
 from tests.size import ROOT
 
-CORE, PAGES = "dpcore", "pages"
+CORE = "dpcore"
+PAGES = "pages"
 SPOKEN = (".py", ".toml", ".html")  # endings of files that rules read
 
 
@@ -21,7 +22,8 @@ def nodes_of(text, kind):
 
 @cache
 def imports_of(path, text):
-    package, found = path.split("/")[:-1], set()
+    package = path.split("/")[:-1]
+    found = set()
     for node in nodes_of(text, (ast.Import, ast.ImportFrom)):
         if isinstance(node, ast.Import):
             found |= {(alias.name, "") for alias in node.names}
@@ -161,7 +163,8 @@ class Source:
 
     def reach(self, *modules):
         """The modules that these reach by imports, themselves included; a KeyError for one that does not exist."""
-        reached, waiting = set(), list(modules)
+        reached = set()
+        waiting = list(modules)
         for name in modules:
             self.core[name]
         while waiting:

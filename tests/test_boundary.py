@@ -98,7 +98,8 @@ def imports_make_no_circle(source):
 )
 def algorithms_cannot_reach_records(source):
     for name in algorithms(source):
-        path, modules = source.core[name], source.needs(name)
+        path = source.core[name]
+        modules = source.needs(name)
         if {n for _, n in source.imports(path)} & {house_rules.ROWS[1], *house_rules.TRUTH}:
             yield f"{name} names rows or the truth"
         reached = {room(module) for module in modules} & house_rules.UNREACHED_BY_ALGORITHMS
@@ -597,7 +598,8 @@ def test_a_class_of_another_name_is_found():
 def derived(source, base):
     """The (module, class) of every class that derives from one of this name, directly or not."""
     classes = source.nodes(ast.ClassDef)
-    names, found = {base}, set()
+    names = {base}
+    found = set()
     for _ in classes:
         more = {
             (m, n.name)
@@ -606,7 +608,8 @@ def derived(source, base):
         }
         if more == found:
             break
-        found, names = more, names | {name for _, name in more}
+        found = more
+        names = names | {name for _, name in more}
     return found
 
 

@@ -70,7 +70,9 @@ COMMON = {QueryRelease: "2-way", PointRelease: "disc", RiskMinimisation: "median
 def grid_of_cases():
     """Defaults on all tasks, variants on two or three, and each budget somewhere; nothing is planned here."""
     for kind, (settings, tasks, two) in KINDS.items():
-        seen, most = set(), 2 if kind is RiskMinimisation else 3  # which plan for seconds
+        # which plan for seconds
+        seen = set()
+        most = 2 if kind is RiskMinimisation else 3
         for name, setting in settings:
             wheres = (COMMON[kind], *two) if name in seen else tasks
             seen.add(name)
@@ -186,11 +188,12 @@ def test_a_run_keeps_the_contract(name, settings, where, budget):
 
 
 def counts_up(run):
-    return [record.t for record in run.records] == list(range(1, len(run.records) + 1))
+    return [record.t for record in run.convergence] == list(range(1, len(run.convergence) + 1))
 
 
 def answers_hold(run, rows):
-    answers, workload = run.release.answers(run.problem.workload), run.problem.workload
+    answers = run.release.answers(run.problem.workload)
+    workload = run.problem.workload
     assert answers.shape == (workload.m,)
     free = isinstance(run.release, UnbiasedAnswers)  # may be below 0 and above 1, and says so
     assert free or (np.abs(answers) <= 1 + 1e-9).all()
@@ -259,7 +262,8 @@ def test_same_seed_same_run_whatever_is_recorded_of_it_and_another_seed_another(
     ] == [True] * len(kept)
     assert (first.sample(30) == again.sample(30)).all(axis=None)
     assert not first.sample(30).equals(first.sample(30)), "drawn anew each time"
-    workload, found = first.problem.workload, again.convergence[-1].population
+    workload = first.problem.workload
+    found = again.convergence[-1].population
     gaps = np.abs(again.release.answers(workload) - workload.answers(P))
     assert (found.max_error, found.mean_error) == approx((gaps.max(), gaps.mean()))
     assert again.convergence[-1].to_json()["population_max_error"] == found.max_error
@@ -416,7 +420,9 @@ class Leaking:
     """DPFW that peeks: past the verbs, at the records inside the curator. Never do this."""
 
     inner = ALGORITHMS["dpfw"](rounds=3)
-    problem, enumerates, adaptive = inner.problem, True, False
+    problem = inner.problem
+    enumerates = True
+    adaptive = False
 
     def plan(self, problem, budget):
         return self.inner.plan(problem, budget)

@@ -42,7 +42,8 @@ def joined(text):
 
 def texts(text):
     """All texts of a Python file that are more than a name, but docstrings, code and drawings."""
-    tree, inside = ast.parse(text), set()
+    tree = ast.parse(text)
+    inside = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             inside.add(node.value)

@@ -74,10 +74,8 @@ def epsilon_curves(
     δ, as the plan itself; elsewhere one composition serves all.
     """
     spends = count_spends(charges, times)
-    epsilons_by_accountant, sums = (
-        _epsilon_curves_of_spends(spends, deltas),
-        ComposedCost.of_spends(spends),
-    )
+    epsilons_by_accountant = _epsilon_curves_of_spends(spends, deltas)
+    sums = ComposedCost.of_spends(spends)
     if (
         OPTIMAL in epsilons_by_accountant
         and plan_delta is not None
@@ -140,7 +138,8 @@ def ledger_epsilon_curves(
 
 def lifetime_epsilon_curve(lifetime: LifetimeBudget, deltas: Array) -> Array:
     """The ε at each δ of the most that a data set may ever be charged, however releases are chosen."""
-    remaining_deltas, capacity = deltas - lifetime.failure, lifetime.capacity
+    remaining_deltas = deltas - lifetime.failure
+    capacity = lifetime.capacity
     if lifetime.accounting is CompositionRule.PURE:
         return np.where(remaining_deltas >= 0, capacity, math.inf)
     return _epsilon_at_each_delta(
@@ -189,7 +188,8 @@ def epsilon_delta_pairs(
     """
     smallest_epsilons = np.min(list(epsilons_by_accountant.values()), axis=0)
     is_finite = np.isfinite(smallest_epsilons)
-    epsilons, finite_deltas = smallest_epsilons[is_finite], deltas[is_finite]
+    epsilons = smallest_epsilons[is_finite]
+    finite_deltas = deltas[is_finite]
     if PURE in epsilons_by_accountant and np.isfinite(epsilons_by_accountant[PURE]).any():
         return np.append(epsilons, epsilons_by_accountant[PURE].min()), np.append(
             finite_deltas, failure
@@ -240,7 +240,8 @@ def renyi_divergence_bounds(spend: Event, orders: Array) -> Array:
         return a * spend.rho
     e = spend.pure
     if isinstance(spend, BoundedRange):
-        s, s_a = math.exp(-e), np.exp(-a * e)
+        s = math.exp(-e)
+        s_a = np.exp(-a * e)
         B = np.expm1(-a * e) / math.expm1(-e)
         A = s_a - s * B
         x = np.clip(-a * A / (B * (a - 1)), s, 1)
@@ -307,7 +308,8 @@ def _loss_distribution_epsilons(spends: SpendCounts, remaining_deltas: Array) ->
     """
     from dp_accounting.pld import pld_pmf, privacy_loss_distribution
 
-    sums, max_delta = ComposedCost.of_spends(spends), float(np.max(remaining_deltas, initial=0))
+    sums = ComposedCost.of_spends(spends)
+    max_delta = float(np.max(remaining_deltas, initial=0))
     if max_delta <= 0:
         return np.full(len(remaining_deltas), math.inf)
     grid_step = max(math.sqrt(2 * sums.rho), sums.rho) * 8 / LOSS_GRID_CELLS

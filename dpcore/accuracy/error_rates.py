@@ -43,7 +43,8 @@ class RateParameters:
         d is log₂ k: the number of columns where all of them are binary, as the table assumes. log k
         is at least log 2.
         """
-        log_k, log_queries = math.log(max(self.k, 2)), math.log(2 * self.m)
+        log_k = math.log(max(self.k, 2))
+        log_queries = math.log(2 * self.m)
         n_epsilon = self.n * self.epsilon
         return (
             log_k / math.log(2),

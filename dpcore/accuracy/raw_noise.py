@@ -17,7 +17,8 @@ def plain_noise_max_error(workload: Workload, budget: Budget, n: float) -> float
     ±ξ_j. At δ = 0 ξ_j are independent Laplace variables with b = Δ₁/(nε): the maximum of m
     exponential variables is b H_m = b Σ_{i ≤ m} 1/i on average.
     """
-    scale, m = noise_scale(Answers(workload), noise_spend(budget), n), workload.m
+    scale = noise_scale(Answers(workload), noise_spend(budget), n)
+    m = workload.m
     return scale * (
         math.sqrt(2 * math.log(2 * m))
         if budget.delta > 0

@@ -63,9 +63,11 @@ def predicted_tables(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | Non
 
     None where nothing is sure to be measured before the run: the plan then names no tables.
     """
-    tables, laplace = [], False
+    tables = []
+    laplace = False
     for charge in plan.planned_events:
-        statistic, spend = charge.statistic, charge.spend
+        statistic = charge.statistic
+        spend = charge.spend
         if not isinstance(spend, Gaussian | Pure):
             continue
         if isinstance(statistic, Residuals):
@@ -79,7 +81,8 @@ def predicted_tables(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | Non
                 noise_stddev(statistic, spend, problem.effective_n),
             )
         if isinstance(statistic, Answers):
-            m, laplace = statistic.workload.m, laplace or isinstance(spend, Pure)
+            m = statistic.workload.m
+            laplace = laplace or isinstance(spend, Pure)
             errors = np.broadcast_to(noise_stddev(statistic, spend, problem.effective_n), m)
             tables += noisy_tables([MeasuredAnswers(statistic.workload, np.zeros(m), errors)])
     return pool_tables(problem.domain, tables, laplace=laplace) if tables else None
@@ -109,10 +112,8 @@ def predicted_error_sizes(
     errors = predicted_standard_errors(unbiased_answers, workload)
     if unbiased_answers is None or errors is None:
         return None
-    typical, largest = (
-        MEAN_ABSOLUTE_NOISE * float(errors.mean()),
-        two_sided_quantile(0.95, laplace=unbiased_answers.laplace) * float(errors.max()),
-    )
+    typical = MEAN_ABSOLUTE_NOISE * float(errors.mean())
+    largest = two_sided_quantile(0.95, laplace=unbiased_answers.laplace) * float(errors.max())
     return min(typical, 1.0), min(largest, 1.0)
 
 
@@ -167,7 +168,9 @@ def suitable_uses(
     pairs are looked at. A group is one cell of them: large enough where h n is at most a tenth of
     its size.
     """
-    good_for, not_for, smallest_group = [], [], None
+    good_for = []
+    not_for = []
+    smallest_group = None
     for ways, number_word in ((1, "one"), (2, "two")):
         half_width = (
             None
@@ -211,7 +214,8 @@ def _half_width_of_most_cells(
         for axes, size in sizes.items()
         if axes in unbiased_answers.part_slices
     )
-    covered_cells, needed_cells = 0, MIN_SHARE_WITHIN_TOLERANCE * sum(sizes.values())
+    covered_cells = 0
+    needed_cells = MIN_SHARE_WITHIN_TOLERANCE * sum(sizes.values())
     for error, size in errors_and_sizes:
         covered_cells += size
         if covered_cells >= needed_cells:

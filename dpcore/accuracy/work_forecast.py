@@ -15,7 +15,8 @@ def forecast_affordable_run(
 ) -> tuple[float, float]:
     """The rough seconds and bytes of a run; raises what `make_plan` raises, and InputError for too many bytes."""
     seconds, byte_count = forecast_seconds_and_bytes(algorithm, problem, budget)
-    if (max_bytes := MAX_MEMORY_SHARE * machine_memory_bytes()) < byte_count:
+    max_bytes = MAX_MEMORY_SHARE * machine_memory_bytes()
+    if max_bytes < byte_count:
         raise InputError(
             f"this run would take about {format_bytes(byte_count)} of memory, and a run may take "
             f"{format_bytes(max_bytes)} "

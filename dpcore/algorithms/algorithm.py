@@ -160,32 +160,16 @@ def theoretical_values(
 # most DRAWN rows and tried once for every REFIT iterations. COUNTED and TRIED are seconds for a
 # record in a table, and
 # for a table that may be tied, beside each column.
-(
-    SECONDS_PER_CELL_PASS,
-    MAX_PASSES_PER_ROUND,
-    MAX_TREE_PASSES_PER_ROUND,
-    MAX_CELL_ARRAYS,
-    MAX_ANSWER_ARRAYS,
-) = (
-    2e-9,
-    15,
-    45,
-    40,
-    12,
-)
-(
-    SECONDS_PER_ROW_COUNT,
-    SECONDS_PER_TABLE_TRIAL,
-    TRIALS_PER_PAIR,
-    MAX_SAMPLED_ROWS,
-    ITERATIONS_PER_REFIT,
-) = (
-    1e-8,
-    2.5e-5,
-    8,
-    100_000,
-    120,
-)
+SECONDS_PER_CELL_PASS = 2e-9
+MAX_PASSES_PER_ROUND = 15
+MAX_TREE_PASSES_PER_ROUND = 45
+MAX_CELL_ARRAYS = 40
+MAX_ANSWER_ARRAYS = 12
+SECONDS_PER_ROW_COUNT = 1e-8
+SECONDS_PER_TABLE_TRIAL = 2.5e-5
+TRIALS_PER_PAIR = 8
+MAX_SAMPLED_ROWS = 100_000
+ITERATIONS_PER_REFIT = 120
 
 
 def forecast_seconds_and_bytes(
@@ -197,28 +181,24 @@ def forecast_seconds_and_bytes(
     """
     plan = make_plan(algorithm, problem, budget)
     values = {choice.name: choice.value for choice in plan.settings}
-    rounds, m = values.get("iterations", values["rounds"]), problem.workload.m
+    rounds = values.get("iterations", values["rounds"])
+    m = problem.workload.m
     k = values.get("cells", problem.domain.size * algorithm.enumerates)
-    size_bytes, passes = (
-        8.0 * (MAX_CELL_ARRAYS * k + MAX_ANSWER_ARRAYS * m),
-        MAX_PASSES_PER_ROUND if k == problem.domain.size else MAX_TREE_PASSES_PER_ROUND,
-    )
+    size_bytes = 8.0 * (MAX_CELL_ARRAYS * k + MAX_ANSWER_ARRAYS * m)
+    passes = MAX_PASSES_PER_ROUND if k == problem.domain.size else MAX_TREE_PASSES_PER_ROUND
     if {
         "first",
         "iterations",
     } <= values.keys() and passes > MAX_PASSES_PER_ROUND:  # a fit on a tree that is chosen
-        column_count, table_count, n = (
-            len(problem.domain.shape),
-            len(require_marginals(problem.workload).tables),
-            problem.n,
-        )
+        column_count = len(problem.domain.shape)
+        table_count = len(require_marginals(problem.workload).tables)
+        n = problem.n
         pair_count = math.comb(column_count, 2)
-        table_counts, table_trials = table_count + 3 * pair_count, TRIALS_PER_PAIR * pair_count
+        table_counts = table_count + 3 * pair_count
+        table_trials = TRIALS_PER_PAIR * pair_count
         if algorithm.adaptive:
-            n, table_counts = (
-                min(2 * n, MAX_SAMPLED_ROWS),
-                rounds / ITERATIONS_PER_REFIT * table_count,
-            )
+            n = min(2 * n, MAX_SAMPLED_ROWS)
+            table_counts = rounds / ITERATIONS_PER_REFIT * table_count
             table_trials = table_counts
         return (
             SECONDS_PER_ROW_COUNT * n * table_counts

@@ -127,7 +127,8 @@ def shrink_to_uniform(one_way: Evidence) -> list[Array]:
     """
     tables = []
     for table in one_way.workload.tables:
-        noisy, variance = one_way.y[table], one_way.sigma[table.start] ** 2
+        noisy = one_way.y[table]
+        variance = one_way.sigma[table.start] ** 2
         k = len(noisy)
         factors = np.linspace(1, 0, 21) / (1 + k * variance)
         shrunken = np.array([1 / k + c * (noisy - noisy.mean()) for c in factors])
@@ -161,8 +162,10 @@ def marginalise_evidence(evidence: Evidence, workload: Workload) -> Evidence:
     if workload is evidence.workload or not source_and_slice or not isinstance(workload, Marginals):
         return evidence
     source, answer_slice = source_and_slice
-    noisy, sigma = evidence.y[answer_slice], evidence.sigma[answer_slice]
-    y, precision = np.zeros(workload.m), np.zeros(workload.m)
+    noisy = evidence.y[answer_slice]
+    sigma = evidence.sigma[answer_slice]
+    y = np.zeros(workload.m)
+    precision = np.zeros(workload.m)
     for axes, table in workload.slices.items():
         for source_axes, shape, source_slice in source.layout:
             if set(axes) <= set(source_axes):

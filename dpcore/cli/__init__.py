@@ -77,7 +77,8 @@ def build_parser() -> argparse.ArgumentParser:
         command = commands.add_parser(
             name, help=summary, description=summary, epilog=examples, formatter_class=help_formatter
         )
-        if exclusive_arguments := getattr(module, "EITHER", ()):
+        exclusive_arguments = getattr(module, "EITHER", ())
+        if exclusive_arguments:
             group = command.add_mutually_exclusive_group()
             for argument, options in exclusive_arguments:
                 group.add_argument(argument, **options)

@@ -15,7 +15,8 @@ ArgumentSpec = tuple[str, Json]  # its name, and what argparse is told of it
 EPSILON_HELP = f"privacy budget ε, {MIN_EPSILON:g}..{MAX_EPSILON:g}"
 DELTA_HELP = f"privacy budget δ, 0 or {MIN_DELTA:g}..{MAX_DELTA:g}"
 MAX_ROWS_HELP = "rows one person can have; more are left out"
-MAX_REPEATS, MAX_SEED = 100_000, 2**63 - 1
+MAX_REPEATS = 100_000
+MAX_SEED = 2**63 - 1
 
 
 def whole_number_parser(low: int, high: int) -> Callable[[str], int]:

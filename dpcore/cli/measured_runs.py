@@ -45,7 +45,9 @@ class MeasuredSchemaRuns:
                 "a public start needs a schema that is known: it says how likely each "
                 "combination is"
             )
-        self.chosen, self.schema, self.unit = args, schema, privacy_unit_of(args)
+        self.chosen = args
+        self.schema = schema
+        self.unit = privacy_unit_of(args)
         self.frame = read_table(args.table, format=schema.placeholder.file)
         self.limited_table = self.unit.bound_contributions(self.frame, schema.names)
         self.placeholder_problem = QueryRelease(
@@ -102,7 +104,8 @@ class MeasuredSchemaRuns:
             "found": findings,
             "schema": domain_to_json(domain),
         }
-        self.schema_facts, self.rows = {"schema": facts}, rows
+        self.schema_facts = {"schema": facts}
+        self.rows = rows
         total_promise = promise_of_division(division)
         return Run(
             algorithm, problem, rows, budget, seed=seed, plan=plan, whole=total_promise, every=every

@@ -29,7 +29,8 @@ def check_writable(*paths: str | None) -> None:
 def _is_writable(path: str) -> bool:
     target = Path(path)
     try:
-        exists, folder = target.exists(), target.resolve().parent
+        exists = target.exists()
+        folder = target.resolve().parent
         may_write = not target.is_dir() and (not exists or os.access(target, os.W_OK))
         return may_write and (os.access(folder, os.W_OK) or (exists and not target.is_file()))
     except (

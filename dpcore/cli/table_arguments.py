@@ -163,7 +163,8 @@ def read_problem_and_rows(
     choose_counter: Callable[[Source], Source] = lambda source: source,
 ) -> tuple[QueryRelease, Rows | GatheredCounts]:
     """The problem about these queries, and the records; `choose_counter` chooses who counts a source."""
-    domain, unit = workload.domain, privacy_unit_of(args)
+    domain = workload.domain
+    unit = privacy_unit_of(args)
     table = open_table(args, domain.file)
     if isinstance(table, LoadedTable):
         rows = encode_table(table.frame, workload, unit)
@@ -227,7 +228,8 @@ def parse_setting(text: str) -> tuple[str, str]:
 
 def usefulness_text(final: Mapping[str, Any]) -> str:
     """A line on how useful answers with these errors are; empty where neither number is known."""
-    sample_share, score = final["as_exact_as_sample"], final["k_marginal"]
+    sample_share = final["as_exact_as_sample"]
+    score = final["k_marginal"]
     parts = (
         []
         if sample_share is None

@@ -9,7 +9,9 @@ import re
 import traceback
 from pathlib import Path
 
-MAX_QUOTED_CHARS, MAX_MESSAGE_CHARS = 200, 1000  # characters shown of one value, and of one message
+# characters shown of one value, and of one message
+MAX_QUOTED_CHARS = 200
+MAX_MESSAGE_CHARS = 1000
 LONG_VALUE_PATTERN = re.compile(
     rf"""(?<!\w)(['"])(?P<quoted>.{{{MAX_QUOTED_CHARS},}}?)\1(?!\w)|(?P<bare>\S{{{MAX_QUOTED_CHARS + 1},}})"""
 )

@@ -14,7 +14,8 @@ from ..schema.cell_text import MISSING_TEXTS, canonical_text, factorize_texts, f
 GOLDEN_GAMMA, FIRST_MULTIPLIER, SECOND_MULTIPLIER = (
     np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 )
-MAX_HASHED_INTEGER, INTEGER_PATTERN = 10**18, re.compile("0|[1-9][0-9]{0,17}")
+MAX_HASHED_INTEGER = 10**18
+INTEGER_PATTERN = re.compile("0|[1-9][0-9]{0,17}")
 MAX_EXACT_FLOAT = 1e16  # below which the text of a whole float is its digits
 CellHash = Array | np.uint64
 hash_array: Any = (
@@ -38,7 +39,8 @@ def hash_person_ids(cells: pd.Series) -> Array:
 
 
 def _hash_cell_texts(cells: pd.Series, text_to_hash: Callable[[str], str]) -> Array:
-    if (numbers := _hash_numbers(cells)) is not None:
+    numbers = _hash_numbers(cells)
+    if numbers is not None:
         return numbers
     codes, texts = factorize_texts(cells)
     return _hash_texts_and_integers([*map(text_to_hash, texts), ""])[codes]
@@ -85,10 +87,8 @@ def _hash_texts_and_integers(texts: list[str]) -> Array:
         [int(text) if match_integer(text) else MAX_HASHED_INTEGER for text in texts],
         dtype=np.uint64,
     )
-    hashes, text_positions = (
-        combine_hashes(GOLDEN_GAMMA, numbers),
-        np.flatnonzero(numbers == MAX_HASHED_INTEGER),
-    )
+    hashes = combine_hashes(GOLDEN_GAMMA, numbers)
+    text_positions = np.flatnonzero(numbers == MAX_HASHED_INTEGER)
     hashes[text_positions] = _siphash_texts([texts[i] for i in text_positions])
     return hashes
 

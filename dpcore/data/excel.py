@@ -20,9 +20,13 @@ from ..core.types import Watch, ignore_progress
 
 MAX_UNPACKED_BYTES = 400_000_000  # limit for all parts together, unpacked
 MAX_SMALL_PART_BYTES = 30_000_000  # limit for a part that is neither the sheet nor its texts
-MAX_ROWS, MAX_COLUMNS = 1_048_576, 16_384  # limits of the format itself
+# limits of the format itself
+MAX_ROWS = 1_048_576
+MAX_COLUMNS = 16_384
 MAX_CELLS = 20_000_000  # most cells of the rectangle from the first cell to the last
-MAX_SHARED_TEXTS, MAX_TEXT_CHARS = 10_000_000, 200_000_000  # shared by cells
+# shared by cells
+MAX_SHARED_TEXTS = 10_000_000
+MAX_TEXT_CHARS = 200_000_000
 MAX_FORMAT_CODE_CHARS = 1000  # characters of a number format
 CHUNK_BYTES = 1 << 16
 MAX_DIRECTORY_BYTES, DIRECTORY_END_SIGNATURE, TAIL_BYTES = (
@@ -49,7 +53,8 @@ def read_first_sheet(file: BinaryIO, progress: Watch) -> list[Row]:
     """
     _check_directory(file)
     with zipfile.ZipFile(file) as archive:  # which gives no more bytes than it says there are
-        if (size := sum(part.file_size for part in archive.infolist())) > MAX_UNPACKED_BYTES:
+        size = sum(part.file_size for part in archive.infolist())
+        if size > MAX_UNPACKED_BYTES:
             raise InputError(
                 f"unpacks to {size:,} bytes, at most {MAX_UNPACKED_BYTES:,} are read; save it as "
                 "CSV or Parquet"
@@ -81,7 +86,8 @@ class _Workbook:
         )
         folder, name = posixpath.split(main)
         relations = _read_relations(archive, f"{folder}/_rels/{name}.rels", names)
-        sheets, first_day = [], WINDOWS_EPOCH
+        sheets = []
+        first_day = WINDOWS_EPOCH
         for tag, attributes in _extract_elements(archive, main):
             if tag == "sheet":
                 key = next(
@@ -93,7 +99,8 @@ class _Workbook:
                 first_day = MAC_EPOCH
         if not sheets:
             raise InputError("it has no sheet")
-        self.sheet, self.first_day = sheets[0], first_day
+        self.sheet = sheets[0]
+        self.first_day = first_day
         parts = {kind: path for kind, path in relations.values() if path in names}
         self.texts = (
             _read_shared_texts(archive, parts["sharedStrings"]) if "sharedStrings" in parts else []
@@ -168,7 +175,8 @@ def _read_rows(
     row = column = width = last_row = 0
     for event, payload in _parse_events(archive, workbook.sheet, MAX_UNPACKED_BYTES, progress):
         if event == "c":
-            cell, column = payload, _column_number(payload, row, column)
+            cell = payload
+            column = _column_number(payload, row, column)
         elif event == "=v" or (event == "=t" and cell.get("t") == "inlineStr"):
             parts.append(payload)
         elif event == "/c":
@@ -189,7 +197,8 @@ def _read_rows(
                         "it as CSV"
                     )
         elif event == "row":
-            previous_row, column = row, 0
+            previous_row = row
+            column = 0
             row = _parse_index(payload["r"]) if "r" in payload else row + 1
             if not 1 <= row <= MAX_ROWS:
                 raise InputError(f"row {row:,} is outside 1..{MAX_ROWS:,}")
@@ -274,10 +283,13 @@ def _parse_events(
     An element that begins is its tag and attributes, its end is "/" and the tag; the text in `v`
     and `t` elements, without phonetic readings, is "=" and the tag, and some of the text.
     """
-    if (size := archive.getinfo(name).file_size) > max_bytes:
+    size = archive.getinfo(name).file_size
+    if size > max_bytes:
         raise InputError(f"its part {name[:80]!r} unpacks to more than {max_bytes:,} bytes")
     events: list[tuple[str, Any]] = []
-    inside, phonetic, characters = "", False, 0
+    inside = ""
+    phonetic = False
+    characters = 0
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal inside, phonetic
@@ -288,7 +300,8 @@ def _parse_events(
 
     def end(tag: str) -> None:
         nonlocal inside, phonetic
-        inside, tag = "", tag.rpartition(" ")[2]
+        inside = ""
+        tag = tag.rpartition(" ")[2]
         phonetic = phonetic and tag != "rPh"
         events.append(("/" + tag, None))
 
@@ -302,11 +315,9 @@ def _parse_events(
 
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
-    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = (
-        start,
-        end,
-        data,
-    )
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = data
     parser.StartDoctypeDeclHandler = _refuse_document_type
     with archive.open(name) as part:
         while chunk := part.read(CHUNK_BYTES):

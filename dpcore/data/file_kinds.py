@@ -39,7 +39,8 @@ EXCEL = FileKind("an Excel file", RENAME_TO_XLSX, (".xlsx",))
 WORD = FileKind("a Word document")
 OPEN_DOCUMENT = FileKind("an OpenDocument file", SAVE_AS_CSV)
 OLD_OFFICE = FileKind("an old or password-protected Office file", SAVE_AS_CSV)
-HTML, XML = FileKind("a web page (HTML)"), FileKind("an XML document")
+HTML = FileKind("a web page (HTML)")
+XML = FileKind("an XML document")
 UTF_32_TEXT = FileKind("UTF-32 text", SAVE_AS_UTF_8)
 UTF_16_TEXT = FileKind("UTF-16 text without a byte order mark", SAVE_AS_UTF_8)
 PROGRAM = FileKind("a program")
@@ -162,7 +163,8 @@ def _kind_by_markup(start: bytes) -> FileKind | None:
 def _is_unmarked_utf_16(start: bytes) -> bool:
     """Whether every other byte of the first line is zero, and no other."""
     line = start.split(b"\n", 1)[0].rstrip(b"\0\r")
-    even, odd = line[::2], line[1::2]
+    even = line[::2]
+    odd = line[1::2]
     if not even or not odd:
         return False
     return (all(even) and not any(odd)) or (all(odd) and not any(even))

@@ -94,7 +94,8 @@ def check_column_names(names: Sequence[str]) -> None:
     """Raise InputError for a header of too many columns, or with a column twice."""
     if len(names) > MAX_COLUMNS:
         raise InputError(f"has {len(names):,} columns, at most {MAX_COLUMNS:,} are read")
-    if (is_repeated := pd.Index(names).duplicated()).any():
+    is_repeated = pd.Index(names).duplicated()
+    if is_repeated.any():
         raise InputError(f"column {names[int(is_repeated.argmax())]!r} is in the header twice")
 
 
@@ -120,9 +121,11 @@ def _reader_error_reason(error: Exception) -> str:
     message = str(error)
     if isinstance(error, RecursionError) or "Exceeds the limit" in message:
         return "it is nested too deeply, or a number is too long"
-    if match := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", message):
+    match = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", message)
+    if match:
         return f"line {match[2]} has {match[3]} values, the header has {match[1]}"
-    if match := re.search(r"EOF inside string starting at row (\d+)", message):
+    match = re.search(r"EOF inside string starting at row (\d+)", message)
+    if match:
         return f"a value in quotes that begins in line {int(match[1]) + 1} has no end"
     if "Buffer overflow" in message or "out of memory" in message:
         return "a value or a line has no end"

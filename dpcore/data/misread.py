@@ -5,7 +5,8 @@ from contextlib import suppress
 
 import pandas as pd
 
-UTF_8, WINDOWS_1252 = "utf-8", "windows-1252"
+UTF_8 = "utf-8"
+WINDOWS_1252 = "windows-1252"
 MISREADINGS = (
     (UTF_8, WINDOWS_1252),
     (WINDOWS_1252, UTF_8),

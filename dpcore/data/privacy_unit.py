@@ -102,7 +102,8 @@ def limit_rows(
     person_index = pd.factorize(person_hashes)[0]
     is_left_out = np.bincount(person_index)[person_index] > max_rows
     candidate_rows = np.flatnonzero(is_left_out)
-    person_hashes, person_index = person_hashes[candidate_rows], person_index[candidate_rows]
+    person_hashes = person_hashes[candidate_rows]
+    person_index = person_index[candidate_rows]
     row_hashes = np.zeros(len(candidate_rows), np.uint64)
     for _, i in sorted(
         (name, i) for i, name in enumerate(names) if columns is None or name in columns

@@ -41,7 +41,10 @@ MAX_BYTES_BY_ENDING = {
     ".parquet": 20_000_000_000,
     ".xlsx": 400_000_000,
 }  # largest file of each kind
-MAX_TEXT_BYTES, MAX_JSON_BYTES, MAX_MATRIX_BYTES = 2_000_000_000, 32_000_000, 4_000_000_000  # bytes
+# bytes
+MAX_TEXT_BYTES = 2_000_000_000
+MAX_JSON_BYTES = 32_000_000
+MAX_MATRIX_BYTES = 4_000_000_000
 MAX_CELLS = 1_000_000_000  # most cells of a Parquet file
 MAX_UPLOADED_CELLS = 50_000_000  # cells of a compressed file that a page takes
 MAX_DIGITS = 300  # of a whole number in JSON: all of these are floats
@@ -49,7 +52,8 @@ SURROGATE_PATTERN = re.compile(r"\\u[dD][89a-fA-F]")  # how JSON writes half a c
 NUMERIC_DTYPE_KINDS = "biufc"  # numbers
 # Seconds since 1970 between which a time has a calendar day in every zone: Python's calendar is of
 # the years 1 to 9999.
-MIN_CALENDAR_SECOND, MAX_CALENDAR_SECOND = -62_135_510_400, 253_402_214_400
+MIN_CALENDAR_SECOND = -62_135_510_400
+MAX_CALENDAR_SECOND = 253_402_214_400
 TICKS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 NULLABLE_INTEGER_TYPES = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype()}
 
@@ -154,7 +158,8 @@ def read_matrix(source: FileSource) -> Array:
         start = file.tell()
         if dtype.kind not in NUMERIC_DTYPE_KINDS or not 1 <= len(shape) <= 2:
             raise InputError(f"{len(shape)} axes of {dtype} are no matrix of numbers")
-        count, byte_count = math.prod(shape), file.seek(0, io.SEEK_END) - start
+        count = math.prod(shape)
+        byte_count = file.seek(0, io.SEEK_END) - start
         if min(shape) < 0 or count * dtype.itemsize != byte_count:
             raise InputError(
                 f"its header says {' × '.join(map(str, shape))} of {dtype}, {byte_count:,} bytes "
@@ -168,7 +173,9 @@ def read_matrix(source: FileSource) -> Array:
 def _read_text(file: BinaryIO, ending: str, format: TextFormat, progress: Watch) -> LoadedTable:
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
-    rows, frames, bytes_read = TextRows.from_file(file, format, ending), [], 0
+    rows = TextRows.from_file(file, format, ending)
+    frames = []
+    bytes_read = 0
     for frame in rows:
         if file.tell() > bytes_read:  # a short last piece was read together with the one before it
             progress((bytes_read := file.tell()) / size)
@@ -222,7 +229,8 @@ def _read_excel(file: BinaryIO, progress: Watch) -> pd.DataFrame:
 def _read_parquet(file: BinaryIO, max_cells: int) -> pd.DataFrame:
     parquet_file = ParquetFile(file)
     metadata = parquet_file.metadata
-    if (cell_count := max(metadata.num_rows, 0) * max(metadata.num_columns, 1)) > max_cells:
+    cell_count = max(metadata.num_rows, 0) * max(metadata.num_columns, 1)
+    if cell_count > max_cells:
         raise InputError(f"holds {cell_count:,} values, at most {max_cells:,} are read")
     check_column_names(parquet_file.schema_arrow.names)
     table = repair_damaged_cells(parquet_file.read())
@@ -236,7 +244,8 @@ def repair_damaged_cells(table: pa.Table) -> pa.Table:
     Any other cell that its type does not have, as a time after midnight of its day, is missing.
     """
     for index, field in enumerate(table.schema):
-        column, arrow_type = table[index], field.type
+        column = table[index]
+        arrow_type = field.type
         if _is_valid(column):
             continue
         arrow_type = arrow_type.value_type if pa.types.is_dictionary(arrow_type) else arrow_type
@@ -287,7 +296,8 @@ def _is_beyond_calendar(times: pa.ChunkedArray | pa.Array) -> bool:
     """Whether some time lies at or beyond the ends of Python's calendar, where a zone may have no day for it."""
     ticks_per_second = TICKS_PER_SECOND[times.type.unit]
     ends = pc.min_max(times.cast(pa.timestamp(times.type.unit)).cast(pa.int64()))  # type: ignore[attr-defined]
-    low, high = ends["min"].as_py(), ends["max"].as_py()
+    low = ends["min"].as_py()
+    high = ends["max"].as_py()
     return low is not None and (
         low < MIN_CALENDAR_SECOND * ticks_per_second
         or high > MAX_CALENDAR_SECOND * ticks_per_second

@@ -132,7 +132,8 @@ class TextRows:
                 )
 
     def _check_filled(self, lines: int, length: int) -> None:
-        if (cells := len(self.names) * (lines + 1)) > max(MAX_FILLED_CELLS, 4 * length):
+        cells = len(self.names) * (lines + 1)
+        if cells > max(MAX_FILLED_CELLS, 4 * length):
             raise InputError(
                 f"its rows are much shorter than its header: {cells:,} values of {length:,} "
                 "characters"
@@ -140,9 +141,11 @@ class TextRows:
 
     def _raise_bad_line(self, piece: str, line_number: int) -> NoReturn:
         """Raise InputError naming the line that has an unclosed cell, or too many cells."""
-        width, delimiter = len(self.names), self.format.delimiter
+        width = len(self.names)
+        delimiter = self.format.delimiter
         for number, line in enumerate(piece.split("\n"), line_number):
-            if not (cells := _count_cells(line, delimiter)):
+            cells = _count_cells(line, delimiter)
+            if not cells:
                 raise OpenQuotesError(OPEN_QUOTES_MESSAGE.format(number))
             if cells > width:
                 raise InputError(f"line {number} has {cells} values, the header has {width}")
@@ -228,7 +231,8 @@ def _count_cells(line: str, delimiter: str) -> int:
     cell_pattern = re.compile(rf"{QUOTED_CELL_PATTERN}[^{re.escape(delimiter)}]*+")
     position = count = 0
     while match := cell_pattern.match(line, position):
-        position, count = match.end() + 1, count + 1
+        position = match.end() + 1
+        count = count + 1
         if position > len(line):
             return count
     return 0

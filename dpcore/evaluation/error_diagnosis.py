@@ -47,7 +47,8 @@ def baseline_errors(
     `sampling` where P (k,) is not given.
     """
     workload = problem.workload
-    truth, n = workload.answers_of_rows(rows), rows.n if all_queries_count_rows(workload) else None
+    truth = workload.answers_of_rows(rows)
+    n = rows.n if all_queries_count_rows(workload) else None
     baselines_by_name = {}
     if problem.domain.size <= MAX_ENUMERABLE_CELLS:
         k = problem.domain.size
@@ -154,11 +155,9 @@ def split_error_by_source(
     (m,): the answers by the table's own values (`questions.unbinned`); without them no query is
     thought to cut a bin. `population`: P (k,), where known.
     """
-    binned_answers, released, noiseless_answers = (
-        workload.answers_of_rows(rows),
-        release.answers(workload),
-        noiseless.answers(workload),
-    )
+    binned_answers = workload.answers_of_rows(rows)
+    released = release.answers(workload)
+    noiseless_answers = noiseless.answers(workload)
     table_answers = (
         binned_answers if unbinned_answers is None else np.asarray(unbinned_answers, dtype=float)
     )
@@ -171,10 +170,8 @@ def split_error_by_source(
             "privacy": released - noiseless_answers,
         }
     else:
-        nearest_answers, model_error = (
-            nearest.answers(workload),
-            noiseless_answers - nearest_noiseless.answers(workload),
-        )
+        nearest_answers = nearest.answers(workload)
+        model_error = noiseless_answers - nearest_noiseless.answers(workload)
         parts |= {
             "structure": nearest_answers - binned_answers,
             "model": model_error,
@@ -263,8 +260,10 @@ class GroupComparison:
         answers = answers.reshape(table.shapes[0])
         if table.axes[0] != domain.axes([self.group, self.outcome]):
             answers = answers.T
-        group, outcome = domain.column(self.group), domain.column(self.outcome)
-        sizes, column = answers.sum(axis=1), outcome.labels.index(self.value)
+        group = domain.column(self.group)
+        outcome = domain.column(self.outcome)
+        sizes = answers.sum(axis=1)
+        column = outcome.labels.index(self.value)
         shares = [
             float(answers[i, column] / sizes[i]) if sizes[i] > 0 else math.nan
             for i in map(group.labels.index, (self.first, self.second))

@@ -39,7 +39,9 @@ LAW_CELLS = 1500
 MAX_ATOMS = 20  # values shared by most records, about which cells shrink to a tenth of 1/k
 TAIL_MASS = 1e-7  # mass on either side without cells of its own
 LINE_POINTS = 1200
-PLANE_DRAWS, PLANE_GRID_POINTS = 60, 32  # shown on a plane, and grid points of each of its axes
+# shown on a plane, and grid points of each of its axes
+PLANE_DRAWS = 60
+PLANE_GRID_POINTS = 32
 MAX_CURVE_BINS = (
     300  # number of bins of a column whose law is only averaged over, for a curve over μ
 )
@@ -51,12 +53,16 @@ CellLaw = tuple[Array, Array]  # edges (m + 1,) and the mass of every cell (m,)
 def location_risk_values(risk: Risk, x: Array) -> Array:
     """The risk F (m,) at points x (m,) of a location risk with a kink, from running sums instead of all pairs."""
     order = np.argsort(risk.b)
-    b, w = risk.b[order], risk.w[order]
-    W, B = np.append(0.0, np.cumsum(w)), np.append(0.0, np.cumsum(w * b))
-    i, loss = np.searchsorted(b, x, side="right"), risk.loss
+    b = risk.b[order]
+    w = risk.w[order]
+    W = np.append(0.0, np.cumsum(w))
+    B = np.append(0.0, np.cumsum(w * b))
+    i = np.searchsorted(b, x, side="right")
+    loss = risk.loss
     if not isinstance(loss, PiecewiseLinear):
         raise InputError("a loss of two slopes is needed")
-    below, above = x * W[i] - B[i], (B[-1] - B[i]) - x * (1 - W[i])
+    below = x * W[i] - B[i]
+    above = (B[-1] - B[i]) - x * (1 - W[i])
     return loss.high * below - loss.low * above
 
 
@@ -93,9 +99,11 @@ def next_stage_law(
 def _cell_edges(risk: Risk, k: float, ends: Array, region: tuple[float, float]) -> Array:
     """The edges of narrow cells about `ends`, inside K."""
     margin = 0.2 * (ends[1] - ends[0])
-    low, high = max(ends[0] - margin, region[0]), min(ends[1] + margin, region[1])
+    low = max(ends[0] - margin, region[0])
+    high = min(ends[1] + margin, region[1])
     is_near = (risk.b > low) & (risk.b < high)
-    b, w = risk.b[is_near], risk.w[is_near]
+    b = risk.b[is_near]
+    w = risk.w[is_near]
     atoms = b[np.argsort(-w)[:MAX_ATOMS]]
     steps = np.geomspace(min(0.1 / k, high - low), high - low, 60)
     edges_about_atoms = (atoms[:, None] + np.concatenate([-steps, [0.0], steps])).ravel()
@@ -199,7 +207,8 @@ def line_law(
 
 def _last_stage_law(density: Density, plan: Plan) -> CellLaw:
     """The law of the answer after the last stage; μ and k grow as the radius of a stage shrinks."""
-    law, radii = first_stage_law(density), plan["stage_radii"]
+    law = first_stage_law(density)
+    radii = plan["stage_radii"]
     (low,), (high,) = density.region.corners
     for radius in radii[1:]:
         growth = radii[0] / radius
@@ -234,7 +243,8 @@ def mean_excess_risk_by_mu(
     plan = _plan_exponential_mechanism(problem, budget, calibration=calibration)
     risk = _coarsen_risk(_line_density(problem, rows, plan).risk, problem)
     minimiser = minimise_risk(risk, problem.region)
-    mus, excess = plan["mu_star"] * np.geomspace(1e-3, 1e3, 31), []
+    mus = plan["mu_star"] * np.geomspace(1e-3, 1e3, 31)
+    excess = []
     for mu in mus:
         density = Density(risk, problem.region, plan["k"] / plan["mu"] * float(mu), float(mu))
         excess.append(_mean_excess_risk(first_stage_law(density), risk, minimiser))
@@ -267,7 +277,8 @@ def plane_law(
     X = TangentBoxes(density, np.random.default_rng(0)).draw(PLANE_DRAWS, np.random.default_rng(1))
     optimum = minimise_risk(density.risk, problem.region)
     draws_and_optimum = np.vstack([X, optimum])
-    low, high = draws_and_optimum.min(0), draws_and_optimum.max(0)
+    low = draws_and_optimum.min(0)
+    high = draws_and_optimum.max(0)
     margins = 0.25 * np.maximum(high - low, 1e-9)
     axes = [
         np.linspace(a, b, PLANE_GRID_POINTS)
@@ -341,10 +352,8 @@ def calibration_table(delta: float) -> pd.DataFrame:
     """
     lines = []
     for epsilon in np.geomspace(0.01, 10, 61):
-        exact_s, paper_s = (
-            gdp_mu(float(epsilon), delta),
-            theory.paper_gdp_parameter(epsilon=float(epsilon), delta=delta),
-        )
+        exact_s = gdp_mu(float(epsilon), delta)
+        paper_s = theory.paper_gdp_parameter(epsilon=float(epsilon), delta=delta)
         spent_delta = delta * (2 / 3 + (1 + math.exp(epsilon)) / 3)
         lines.append(
             {

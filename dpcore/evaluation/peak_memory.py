@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-STATUS_FILE, PEAK_RESET_FILE = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+STATUS_FILE = Path("/proc/self/status")
+PEAK_RESET_FILE = Path("/proc/self/clear_refs")
 
 
 class PeakMemory:

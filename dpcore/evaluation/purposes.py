@@ -109,7 +109,8 @@ class Purposes:
 
     def score_tasks(self, run: Run, progress: Tick = lambda: None) -> list[TaskScore]:
         """The scores of all purposes by the last release of a finished run on `train`; `progress` is called regularly."""
-        release, exactness = run.release, run.convergence[-1].to_json()["as_exact_as_sample"]
+        release = run.release
+        exactness = run.convergence[-1].to_json()["as_exact_as_sample"]
         if release is None:
             raise InputError("the algorithm released nothing")
         rng = np.random.default_rng([run.seed, 1])
@@ -205,7 +206,8 @@ class Purposes:
             self._target_is_numeric,
             self._occurring_codes(self.train, self.target or ""),
         )
-        X, y = self._feature_matrix(table, model), table.values[:, axis]
+        X = self._feature_matrix(table, model)
+        y = table.values[:, axis]
         learner = None
         if len(np.unique(y)) > 1:
             learner = _untrained_model(model, is_numeric, MIN_LEAF_ROWS * len(y) / table.n).fit(
@@ -213,16 +215,16 @@ class Purposes:
             )
 
         def score(rows: Rows) -> float | None:
-            targets, weights = rows.values[:, axis], rows.weights
+            targets = rows.values[:, axis]
+            weights = rows.weights
             if len(np.unique(targets)) < 2:
                 return None
-            metric, predictions = (
-                metrics.r2_score if is_numeric else metrics.accuracy_score,
-                np.full(len(targets), y[0]),
-            )
+            metric = metrics.r2_score if is_numeric else metrics.accuracy_score
+            predictions = np.full(len(targets), y[0])
             features = self._feature_matrix(rows, model)
             if not is_numeric and len(classes) == 2:
-                metric, targets = metrics.roc_auc_score, targets == classes[1]
+                metric = metrics.roc_auc_score
+                targets = targets == classes[1]
                 if learner is not None:
                     predictions = learner.predict_proba(features)[
                         :, list(learner.classes_).index(classes[1])
@@ -334,7 +336,8 @@ class Purposes:
         release: Any = independent_run.release
         unbiased_answers = unbiased_tables(release, independent_run.measured, self.domain)
         synthetic = self.domain.encode(independent_run.sample())
-        chi_square_p_values, noise_aware_p_values = [], []
+        chi_square_p_values = []
+        noise_aware_p_values = []
         for names in self._column_pairs:
             progress()
             axes = self.domain.axes(names)

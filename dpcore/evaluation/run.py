@@ -168,8 +168,10 @@ class Run:
 
     def _run_steps(self) -> Iterator[ConvergencePoint]:
         """The Records of all steps that are compared, as the algorithm makes them."""
-        seconds, self._peak = 0.0, PeakMemory()
-        step, approximate_errors = None, None
+        seconds = 0.0
+        self._peak = PeakMemory()
+        step = None
+        approximate_errors = None
         start = time.perf_counter()
         for step in self.algorithm.steps(
             self.problem, self.plan, self._curator, self._algorithm_rng
@@ -274,7 +276,8 @@ class Comparison:
 
 def compare_with_rows(release: Release, rows: Countable, workload: Workload) -> Comparison:
     """The comparison of a release with the records on any workload of its domain."""
-    real, n = workload.answers_of_rows(rows), rows.n if all_queries_count_rows(workload) else None
+    real = workload.answers_of_rows(rows)
+    n = rows.n if all_queries_count_rows(workload) else None
     return Comparison(workload, real, release.answers(workload), n)
 
 
@@ -299,7 +302,9 @@ def subgroup_errors(comparison: Comparison, column: str) -> SubgroupErrors:
     pairs = comparison.workload
     if not isinstance(pairs, Marginals):
         raise InputError("groups are read off marginal tables only")
-    axis, difference_sums, mass_sums = pairs.domain.names.index(column), [], []
+    axis = pairs.domain.names.index(column)
+    difference_sums = []
+    mass_sums = []
     real = np.zeros(0)
     for axes, shape, table in pairs.layout:
         if axis in axes:

@@ -26,14 +26,10 @@ def measure_schema_with_seed(
 
     `progress` hears which share of the work is done; what it raises ends it.
     """
-    limited_rows, columns = (
-        unit.bound_contributions(frame, schema.names),
-        len(schema.unknown_columns),
-    )
-    cells, n = (
-        schema.unknown_column_texts(limited_rows, lambda done: progress(done / columns / 2)),
-        len(limited_rows),
-    )
+    limited_rows = unit.bound_contributions(frame, schema.names)
+    columns = len(schema.unknown_columns)
+    cells = schema.unknown_column_texts(limited_rows, lambda done: progress(done / columns / 2))
+    n = len(limited_rows)
     plan = plan_schema(schema.unknown_columns, n, unit.most_rows, division, exact=False)
     noise = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(SCHEMA_NOISE_KEY,)))
     curator = ColumnCurator(cells, n, plan.plan, noise, group=unit.most_rows)

@@ -75,7 +75,8 @@ class QueryTruth(Truth):
 
     def errors_vs_sample_and_population(self, release: Release) -> tuple[Errors, Errors | None]:
         """The errors against the records, and against the population; the release is asked once."""
-        answers, population_answers = release.answers(self.workload), self.population_answers
+        answers = release.answers(self.workload)
+        population_answers = self.population_answers
         population_errors = (
             None
             if population_answers is None

@@ -15,9 +15,8 @@ def constraint_junction_tree(domain: Domain) -> JunctionTree:
         "the schema's constraints tie columns together over {} combinations, more than the "
         "{:,} a model may hold"
     )
-    if (
-        min_cells := min_junction_tree_cells(domain.shape, domain.allowed_tables)
-    ) > MAX_ENUMERABLE_CELLS:
+    min_cells = min_junction_tree_cells(domain.shape, domain.allowed_tables)
+    if (min_cells) > MAX_ENUMERABLE_CELLS:
         raise InputError(
             message.format(f"at least 10^{len(str(min_cells)) - 1}", MAX_ENUMERABLE_CELLS)
         )

@@ -59,7 +59,8 @@ class GraphicalModel(Released):
             return sum_to_axes(
                 self._tables[clique_number], self.junction.cliques[clique_number], axes
             )
-        i, junction = 0, self.junction
+        i = 0
+        junction = self.junction
         while child_cliques := [c for c in junction.children[i] if self._subtree_holds(c, axes)]:
             (i,) = child_cliques
         return self._sum_over_subtree(i, axes, axes)
@@ -75,7 +76,8 @@ class GraphicalModel(Released):
         """The sum over all columns but `kept` of P(clique i | given) times the messages about `axes` from
         below it.
         """
-        junction, clique = self.junction, self.junction.cliques[i]
+        junction = self.junction
+        clique = self.junction.cliques[i]
         child_messages = [
             (c, tuple(sorted(self._subtree_columns[c] & (set(axes) - set(clique)))))
             for c in junction.children[i]
@@ -133,7 +135,8 @@ class GraphicalModel(Released):
     def sample_codes(self, rows: int, rng: Rng) -> Array:
         """The codes (rows, d) of sampled records."""
         junction = self.junction
-        out, drawn_columns = np.empty((rows, len(junction.shape)), dtype=np.int32), []
+        out = np.empty((rows, len(junction.shape)), dtype=np.int32)
+        drawn_columns = []
         for i, (clique, sep) in enumerate(zip(junction.cliques, junction.separators, strict=True)):
             new_columns = [a for a in clique if a not in sep]
             sizes = [junction.shape[a] for a in new_columns]
@@ -167,20 +170,20 @@ class GraphicalModel(Released):
         the rest R of C. So their table loses ‖D_ab − Σ_R D_aR D_bR/D_R‖₁, which may be
         `loss_per_cell_share` times the share of the tree's cells that goes.
         """
-        pending, covered = [*self.junction.cliques], [*self.domain.allowed_tables]
+        pending = [*self.junction.cliques]
+        covered = [*self.domain.allowed_tables]
 
         def is_covered(axes: Axes) -> bool:
             return any(set(axes).issubset(other) for other in (*pending, *covered))
 
         while pending:
             clique = pending.pop()
-            table, best = self.table(clique), (0.0, ())
+            table = self.table(clique)
+            best = (0.0, ())
             for (i, a), (j, b) in combinations(enumerate(clique), 2):
                 if not is_covered((a, b)):
-                    marginal_of_first, marginal_of_second = (
-                        table.sum(axis=j, keepdims=True),
-                        table.sum(axis=i, keepdims=True),
-                    )
+                    marginal_of_first = table.sum(axis=j, keepdims=True)
+                    marginal_of_second = table.sum(axis=i, keepdims=True)
                     table_change = table - marginal_of_first * divide_or_zero(
                         marginal_of_second, marginal_of_first.sum(axis=i, keepdims=True)
                     )
@@ -229,14 +232,10 @@ def _multiply_factors(
 ) -> Factor:
     """The sum over all columns but `left` of the product of two tables, and its columns."""
     (first, a), (second, b) = first_factor, second_factor
-    batch, summed_axes = (
-        [x for x in a if x in b and x in output_axes],
-        [x for x in a if x in b and x not in output_axes],
-    )
-    rows, columns = (
-        [x for x in a if x not in b and x in output_axes],
-        [x for x in b if x not in a and x in output_axes],
-    )
+    batch = [x for x in a if x in b and x in output_axes]
+    summed_axes = [x for x in a if x in b and x not in output_axes]
+    rows = [x for x in a if x not in b and x in output_axes]
+    columns = [x for x in b if x not in a and x in output_axes]
 
     def as_matrices(table: Array, axes: Axes, *groups: list[int]) -> Array:
         transposed = sum_to_axes(table, axes, [x for group in groups for x in group])
@@ -259,19 +258,23 @@ def tables_by_clique(
     The tables of a clique are on its own little domain, so that all are summed out of its belief
     together.
     """
-    inside: dict[int | None, list[int]] = {}
+    inside: dict[int, list[int]] = {}
+    outside: list[int] = []
     for number, axes in enumerate(tables.axes):
-        inside.setdefault(junction.clique_containing(axes), []).append(number)
-    outside, clique_tables, all_cells = inside.pop(None, []), [], np.arange(tables.m)
+        clique_number = junction.clique_containing(axes)
+        if clique_number is None:
+            outside.append(number)
+        else:
+            inside.setdefault(clique_number, []).append(number)
+    clique_tables = []
+    all_cells = np.arange(tables.m)
     for clique_number, numbers in inside.items():
-        clique_domain = Domain(
-            tuple(tables.domain.columns[a] for a in junction.cliques[clique_number])
-        )  # type: ignore[index]
+        clique_columns = [tables.domain.columns[a] for a in junction.cliques[clique_number]]
+        clique_domain = Domain(tuple(clique_columns))
         local_tables = Marginals(clique_domain, [tables.columns[number] for number in numbers])
         answer_positions = np.concatenate([all_cells[tables.tables[number]] for number in numbers])
-        clique_tables.append(
-            (junction.clique_slices[clique_number], local_tables, answer_positions)
-        )  # type: ignore[index]
+        clique_slice = junction.clique_slices[clique_number]
+        clique_tables.append((clique_slice, local_tables, answer_positions))
     return clique_tables, outside
 
 

@@ -141,7 +141,9 @@ def _eliminate_columns(
             sizes[a] + sum(sizes[b] for b in neighbours[a])
         )
 
-    remaining, costs, cliques = set(range(len(shape))), [cost(a) for a in range(len(shape))], []
+    remaining = set(range(len(shape)))
+    costs = [cost(a) for a in range(len(shape))]
+    cliques = []
     while remaining:
         a = min(remaining, key=lambda a: (costs[a], a))
         own = neighbours[a]
@@ -171,13 +173,15 @@ def _join_by_separators(shape: Shape, cliques: list[Axes]) -> JunctionTree:
     root = max(range(len(cliques)), key=lambda i: table_cell_count(shape, cliques[i]))
     sets = [set(clique) for clique in cliques]
     best = {i: (len(sets[i] & sets[root]), root) for i in range(len(cliques)) if i != root}
-    order, parent_of = [root], {root: -1}
+    order = [root]
+    parent_of = {root: -1}
     while best:
         i = max(best, key=lambda i: (best[i][0], -i))
         parent_of[i] = best.pop(i)[1]
         order.append(i)
         for j, (best_overlap, _) in best.items():
-            if (overlap := len(sets[i] & sets[j])) > best_overlap:
+            overlap = len(sets[i] & sets[j])
+            if overlap > best_overlap:
                 best[j] = (overlap, i)
     new_numbers = {-1: -1} | {i: new for new, i in enumerate(order)}
     return JunctionTree(

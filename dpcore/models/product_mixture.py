@@ -10,7 +10,9 @@ from ..queries import Workload
 from ..queries.product_answers import ProductAnswers, column_slices
 
 ADAM_DECAY_RATES = (0.9, 0.99)  # Adam's decay rates for the mean gradient and its mean square
-GENERATOR_INPUTS, HIDDEN_UNITS = 16, 64  # sizes of the generator's layers
+# sizes of the generator's layers
+GENERATOR_INPUTS = 16
+HIDDEN_UNITS = 64
 
 
 class RelaxedRows:
@@ -84,11 +86,11 @@ class MixtureFit:
         self, workload: Workload, logits: "RelaxedRows | GeneratorNetwork", base: Array
     ) -> None:
         parts = column_slices(workload.domain)
-        self.starts, self.sizes = (
-            [part.start for part in parts],
-            [part.stop - part.start for part in parts],
-        )
-        self.logits, self.base, self.t = logits, base[:, None], 0
+        self.starts = [part.start for part in parts]
+        self.sizes = [part.stop - part.start for part in parts]
+        self.logits = logits
+        self.base = base[:, None]
+        self.t = 0
         self.mean = [np.zeros_like(x) for x in logits.parameters]
         self.square = [np.zeros_like(x) for x in logits.parameters]
         self._update_distributions()

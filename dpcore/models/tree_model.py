@@ -52,8 +52,10 @@ class JunctionTreeModel:
             junction = build_junction_tree(
                 junction.shape, [*junction.cliques, *domain.allowed_tables]
             )
-        self.domain, self.junction = domain, junction
-        self.size, self.cliques = junction.cells, junction.cliques
+        self.domain = domain
+        self.junction = junction
+        self.size = junction.cells
+        self.cliques = junction.cliques
         # Of each clique: which of its axes are not the separator's.
         pairs = list(zip(junction.cliques, junction.separators, strict=True))
         self._new_axes = [
@@ -68,7 +70,8 @@ class JunctionTreeModel:
         """
         if not self.domain.allowed_tables:
             return None
-        out, tree = np.zeros(self.size), self.junction
+        out = np.zeros(self.size)
+        tree = self.junction
         for axes, allowed in self.domain.allowed_tables.items():
             clique_number: int = tree.clique_containing(axes)  # type: ignore[assignment]
             tree.table(out, clique_number)[...] += np.where(
@@ -87,11 +90,14 @@ class JunctionTreeModel:
         """The log normaliser and beliefs (cells,) of potentials θ (cells,): each clique's marginal table,
         summing to 1.
         """
-        tree, count = self.junction, len(self.junction.cliques)
+        tree = self.junction
+        count = len(self.junction.cliques)
         if self._constraint_potentials is not None:
             theta = theta + self._constraint_potentials
-        sums, beliefs = list(tree.tables(theta)), np.empty(self.size)
-        out, masses = tree.tables(beliefs), [np.empty(0)] * count
+        sums = list(tree.tables(theta))
+        beliefs = np.empty(self.size)
+        out = tree.tables(beliefs)
+        masses = [np.empty(0)] * count
         log_z = 0.0
         with np.errstate(divide="ignore"):
             for i in range(count - 1, -1, -1):  # towards the root: what lies below each separator
@@ -123,7 +129,8 @@ class JunctionTreeModel:
         with np.errstate(divide="ignore"):
             np.log(out, out=out)
         for i, table in enumerate(tree.tables(out)):
-            if sep := tree.separators[i]:
+            sep = tree.separators[i]
+            if sep:
                 separator_marginal = start.answers(Marginals.over_axes(self.domain, [sep]))
                 table -= np.log(np.where(separator_marginal > 0, separator_marginal, 1)).reshape(
                     tree.broadcast_shape(sep, i)
@@ -133,7 +140,8 @@ class JunctionTreeModel:
     def query_support(self, workload: Workload, j: int) -> QuerySupport:
         """The clique and the cells that query j is read off, with its values; InputError where no clique holds it."""
         axes, cells, q = workload.support(j)
-        if (clique_number := self.junction.clique_containing(axes)) is None:
+        clique_number = self.junction.clique_containing(axes)
+        if clique_number is None:
             raise InputError(
                 f"no clique of the model holds {' × '.join(self.domain.names[a] for a in axes)}"
             )
@@ -182,10 +190,8 @@ class JunctionTreeModel:
     def _pass_message(self, tables: tuple[Array, ...], i: int, *, down: bool) -> None:
         """Make clique i agree with its parent (down), or the parent with it."""
         parent = self.junction.parents[i]
-        parent_marginal, clique_marginal = (
-            self._separator_marginal(tables[parent], i),
-            tables[i].sum(axis=self._new_axes[i], keepdims=True),
-        )
+        parent_marginal = self._separator_marginal(tables[parent], i)
+        clique_marginal = tables[i].sum(axis=self._new_axes[i], keepdims=True)
         table = tables[i if down else parent]
         table *= (
             divide_or_zero(parent_marginal, clique_marginal)
@@ -204,7 +210,8 @@ class JunctionTreeModel:
 
     def _separator_marginal(self, belief: Array, i: int) -> Array:
         """The parent's belief on the separator of clique i, shaped to multiply the clique's table."""
-        tree, sep = self.junction, self.junction.separators[i]
+        tree = self.junction
+        sep = self.junction.separators[i]
         return sum_to_axes(belief, tree.cliques[tree.parents[i]], sep).reshape(
             tree.broadcast_shape(sep, i)
         )
@@ -219,7 +226,9 @@ class TreeAnswerReader:
 
     def __init__(self, tree: JunctionTreeModel, workload: Workload) -> None:
         base = require_base_tables(workload)
-        self._size, self._matrix, self._base_cells = tree.size, workload.matrix, base.m
+        self._size = tree.size
+        self._matrix = workload.matrix
+        self._base_cells = base.m
         self._clique_tables, outside = tables_by_clique(tree.junction, base)
         if outside:
             raise InputError(f"no clique of the model holds {' × '.join(base.columns[outside[0]])}")

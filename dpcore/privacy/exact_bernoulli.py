@@ -80,20 +80,19 @@ def decide_uniform_below_exp(
             leading_bits and bit_count <= low
         ):  # U ≥ 2^-bits ≥ 2^-x > exp(−x), and exp(−x) might be too small to be written down
             return False
-        leading_bits, bit_count = (
-            leading_bits << EXTRA_BITS | int(rng.integers(0, 2**64, dtype=np.uint64)),
-            bit_count + EXTRA_BITS,
-        )
+        leading_bits = leading_bits << EXTRA_BITS | int(rng.integers(0, 2**64, dtype=np.uint64))
+        bit_count = bit_count + EXTRA_BITS
 
 
 def _exp_bounds(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
     """Lower and upper bounds of exp(−x) to about `bit_count` bits; `Decimal.exp` is correctly rounded."""
     nearest_context = Context(prec=bits, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[])
-    floor_context, ceiling_context = nearest_context.copy(), nearest_context.copy()
-    floor_context.rounding, ceiling_context.rounding = ROUND_FLOOR, ROUND_CEILING
-    negative_numerator, denominator = Decimal(-x.numerator), Decimal(x.denominator)
-    low, high = (
-        nearest_context.exp(floor_context.divide(negative_numerator, denominator)),
-        nearest_context.exp(ceiling_context.divide(negative_numerator, denominator)),
-    )
+    floor_context = nearest_context.copy()
+    ceiling_context = nearest_context.copy()
+    floor_context.rounding = ROUND_FLOOR
+    ceiling_context.rounding = ROUND_CEILING
+    negative_numerator = Decimal(-x.numerator)
+    denominator = Decimal(x.denominator)
+    low = nearest_context.exp(floor_context.divide(negative_numerator, denominator))
+    high = nearest_context.exp(ceiling_context.divide(negative_numerator, denominator))
     return Fraction(nearest_context.next_minus(low)), Fraction(nearest_context.next_plus(high))

@@ -68,10 +68,8 @@ def _add_exact_noise(
     mantissa, binary_exponent = math.frexp(
         max(scale, MIN_SCALE) * ROUNDING_SLACK
     )  # the scale is part · 2^power, part in [½, 1)
-    step, steps_per_scale = (
-        2.0**binary_exponent / (2 * MIN_STEPS_PER_SCALE),
-        math.ceil(mantissa * 2 * MIN_STEPS_PER_SCALE),
-    )
+    step = 2.0**binary_exponent / (2 * MIN_STEPS_PER_SCALE)
+    steps_per_scale = math.ceil(mantissa * 2 * MIN_STEPS_PER_SCALE)
     counts = np.clip(
         counts, -MAX_EXACT_INTEGER, MAX_EXACT_INTEGER
     )  # no two counts are farther apart for it, so no sensitivity grows
@@ -94,10 +92,13 @@ def _draw_noise_steps(
     exponent: ExponentFunction,
 ) -> Array:
     """The whole numbers ⌊rest/2^40 ± K(k + x)⌋ (s,), drawn until all are accepted."""
-    noise_steps, pending = np.empty(len(scaled_remainders)), np.arange(len(scaled_remainders))
+    noise_steps = np.empty(len(scaled_remainders))
+    pending = np.arange(len(scaled_remainders))
     while size := len(pending):
-        k, sign = _draw_geometric(size, rate, rng), 2 * rng.integers(0, 2, size) - 1
-        x, coin_bits = rng.integers(0, 2**OFFSET_BITS, size), rng.integers(0, 2**UNIFORM_BITS, size)
+        k = _draw_geometric(size, rate, rng)
+        sign = 2 * rng.integers(0, 2, size) - 1
+        x = rng.integers(0, 2**OFFSET_BITS, size)
+        coin_bits = rng.integers(0, 2**UNIFORM_BITS, size)
         scaled_probability = (
             np.exp(-exponent(k.astype(float), (x + 0.5) / 2.0**OFFSET_BITS)) * 2.0**UNIFORM_BITS
         )
@@ -120,7 +121,8 @@ def _draw_noise_steps(
                 exponent,
             )
             if decided_step is not None:
-                accepted[i], step_number[i] = True, decided_step
+                accepted[i] = True
+                step_number[i] = decided_step
         noise_steps[pending[accepted]] = (sign * steps_per_scale * k + step_number)[accepted]
         pending = pending[~accepted]
     return noise_steps
@@ -128,7 +130,8 @@ def _draw_noise_steps(
 
 def _draw_geometric(size: int, rate: float, rng: Rng) -> Array:
     """Independent whole numbers k ≥ 0 (size,), each with probability ∝ exp(−rate k)."""
-    k, still_counting = np.zeros(size, dtype=np.int64), np.arange(size)
+    k = np.zeros(size, dtype=np.int64)
+    still_counting = np.arange(size)
     while len(still_counting):
         still_counting = still_counting[flip_exp_coins(np.full(len(still_counting), rate), rng)]
         k[still_counting] += 1
@@ -150,10 +153,8 @@ def _decide_sample(
     def refine_interval() -> tuple[Fraction, Fraction]:
         """The ends of the interval that x lies in, once it has more bits."""
         nonlocal x, bit_count
-        x, bit_count = (
-            x << EXTRA_BITS | int(rng.integers(0, 2**64, dtype=np.uint64)),
-            bit_count + EXTRA_BITS,
-        )
+        x = x << EXTRA_BITS | int(rng.integers(0, 2**64, dtype=np.uint64))
+        bit_count = bit_count + EXTRA_BITS
         return Fraction(x, 2**bit_count), Fraction(x + 1, 2**bit_count)
 
     def refine_exponent_bounds() -> tuple[Fraction, Fraction]:

@@ -96,9 +96,11 @@ class MeasurementRecorder:
         It says how many answers there are and which ones these are; the workload that was asked
         about is kept by name.
         """
-        if (answer_slice := statistic_copy.answered_slice) is None:
+        answer_slice = statistic_copy.answered_slice
+        if answer_slice is None:
             return
-        workload, m = measurement.statistic.workload, statistic_copy.workload.m
+        workload = measurement.statistic.workload
+        m = statistic_copy.workload.m
         initial_sums = (workload, np.zeros(m), np.zeros(m))
         _, weighted_sum, precision = self._weighted_sums.setdefault(id(workload), initial_sums)
         weight = np.maximum(measurement.stddev, MIN_STDDEV) ** -2.0
@@ -115,10 +117,8 @@ class MeasurementRecorder:
         for workload, weighted_sum, precision in self._weighted_sums.values():
             with np.errstate(divide="ignore", invalid="ignore"):
                 is_measured = precision > 0
-                mean, error = (
-                    np.where(is_measured, weighted_sum / precision, np.nan),
-                    np.where(is_measured, precision**-0.5, np.nan),
-                )
+                mean = np.where(is_measured, weighted_sum / precision, np.nan)
+                error = np.where(is_measured, precision**-0.5, np.nan)
             workload_id = id(workload)
             means.append(
                 MeasuredAnswers(

@@ -43,10 +43,8 @@ def gradient_rounding_error(
     loss: SlopedLoss, c: Array, *, mu: float, n: int, tilt: Array | float = 0.0
 ) -> float:
     """The rounding error η of a gradient, from public numbers; for n rows, about c, as in `find_minimiser`."""
-    loss_width, max_distance = (
-        loss.width if isinstance(loss, PiecewiseLinear) else 1.0,
-        max_minimiser_distance(loss, c, mu, tilt),
-    )
+    loss_width = loss.width if isinstance(loss, PiecewiseLinear) else 1.0
+    max_distance = max_minimiser_distance(loss, c, mu, tilt)
     max_residual = (len(c) + 4) * (
         3 * max_distance + loss_width + (float(np.linalg.norm(c)) if loss.margin else 0.0)
     )
@@ -103,10 +101,8 @@ def find_minimiser(
     def gradient(y: Array) -> Array:
         return _gradient(centred_risk, offset + y) + mu * y + tilt_vector
 
-    x, newton_tolerance = (
-        offset.copy(),
-        gradient_tolerance / 4 if newton_tolerance is None else newton_tolerance,
-    )
+    x = offset.copy()
+    newton_tolerance = gradient_tolerance / 4 if newton_tolerance is None else newton_tolerance
     for factor in smoothing_factors:
         smoothed_risk = centred_risk.with_loss(loss.smoothed(factor * loss_width))
         x = minimise_by_newton(
@@ -139,11 +135,14 @@ def accelerated_descent(
     """The end of accelerated gradient descent from y, ‖y‖ ≤ `far`, in rounds that each halve the distance to y*."""
     rounds, steps = descent_schedule(max_distance, mu, smoothness, gradient_tolerance)
     for _ in range(math.ceil(rounds)):
-        z, t = y, 1.0
+        z = y
+        t = 1.0
         for _ in range(math.ceil(steps)):
-            previous_y, y = y, _project_onto_ball(z - gradient(z) / smoothness, max_distance)
+            previous_y = y
+            y = _project_onto_ball(z - gradient(z) / smoothness, max_distance)
             next_t = (1 + math.sqrt(1 + 4 * t * t)) / 2
-            z, t = y + (t - 1) / next_t * (y - previous_y), next_t
+            z = y + (t - 1) / next_t * (y - previous_y)
+            t = next_t
     return y
 
 
@@ -157,7 +156,8 @@ def _centre_targets(risk: Risk, c: Array, max_distance: float) -> Risk:
 
 def _gradient(risk: Risk, x: Array) -> Array:
     """The gradient ∇F (d,) at x, summed in blocks."""
-    total, loss = np.zeros(risk.d), require_sloped_loss(risk.loss)
+    total = np.zeros(risk.d)
+    loss = require_sloped_loss(risk.loss)
     for start in range(0, len(risk.w), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
         A = risk.A[block]

@@ -143,7 +143,8 @@ class QueryRelease(BoundedContribution):
     @property
     def prior(self) -> Array:
         """The start distribution D_0 (k,): the public start, or uniform; 0 where constraints forbid a cell."""
-        k, possible_cells = self.domain.size, self.domain.possible_cells
+        k = self.domain.size
+        possible_cells = self.domain.possible_cells
         if isinstance(self.start, PublicStart):
             D = self.start.probabilities
         else:

@@ -14,7 +14,9 @@ from ..core.errors import InputError
 from ..core.types import Array, value_object
 
 MAX_BOXES = 300_000
-MIN_HUBER_WIDTH, MAX_HUBER_WIDTH = 1e-12, 1e15  # of a rounded kink: those of a region's radius
+# of a rounded kink: those of a region's radius
+MIN_HUBER_WIDTH = 1e-12
+MAX_HUBER_WIDTH = 1e15
 
 
 @value_object
@@ -211,12 +213,11 @@ def logistic_difference_bound(max_norm: float) -> float:
     ).reshape(-1, 3)
     best = bound = 0.0
     for _ in range(12):
-        p, q = expit(-boxes[:, 2] * np.cos(boxes[:, 0])), expit(-boxes[:, 2] * np.cos(boxes[:, 1]))
+        p = expit(-boxes[:, 2] * np.cos(boxes[:, 0]))
+        q = expit(-boxes[:, 2] * np.cos(boxes[:, 1]))
         norm = np.sqrt(np.maximum(p * p + q * q - 2 * p * q * np.cos(boxes[:, 0] + boxes[:, 1]), 0))
-        best, bound = (
-            max(best, float(norm.max())),
-            min(float(norm.max() + rates @ half_widths), 2 * float(expit(max_norm))),
-        )
+        best = max(best, float(norm.max()))
+        bound = min(float(norm.max() + rates @ half_widths), 2 * float(expit(max_norm)))
         if bound <= 1.01 * best or len(boxes) > MAX_BOXES:
             break
         boxes = boxes[norm + rates @ half_widths > best]

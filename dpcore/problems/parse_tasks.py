@@ -88,7 +88,8 @@ def read_task(
         if kind == "huber" and remaining
         else None
     )
-    is_classifier, is_mean = kind in ("logistic", "hinge"), kind == "mean"
+    is_classifier = kind in ("logistic", "hinge")
+    is_mean = kind == "mean"
     is_invalid = quantile_level is None if kind == "quantile" else is_mean and features
     if remaining or is_invalid or (not features and (is_classifier or width)):
         raise InputError(f"task {text[:80]!r} is not understood; give {TASK_FORMS_HELP}")
@@ -96,7 +97,8 @@ def read_task(
     names = tuple(column.name for column in columns)
     if is_mean:
         middles, halves = np.array([_middle_and_half_range(column) for column in columns]).T
-        low, high = middles - halves, middles + halves
+        low = middles - halves
+        high = middles + halves
         values = np.column_stack([_column_numbers(column, frame) for column in columns])
         loss = SquaredDistance(tuple(low.tolist()), tuple(high.tolist()))
         use_bounds_box = radius is None and region != "space"
@@ -111,11 +113,9 @@ def read_task(
             raise InputError(f"column {column.name!r} is the target and a feature at once")
         if is_classifier:
             loss = Logistic() if kind == "logistic" else hinge_loss()
-            b, middle, half = (
-                _class_labels(column, _column_cells(frame, column)),
-                0.0,
-                CLASSIFIER_RADIUS,
-            )
+            b = _class_labels(column, _column_cells(frame, column))
+            middle = 0.0
+            half = CLASSIFIER_RADIUS
         else:
             middle, half = _middle_and_half_range(column)
             b = _column_numbers(column, frame)
@@ -134,7 +134,8 @@ def read_task(
             K = region_about(centre, half if is_classifier else half * math.sqrt(len(names)))
             values = np.column_stack([A, b])
         else:
-            K, values = region_about(np.array([middle]), half), b[:, None]
+            K = region_about(np.array([middle]), half)
+            values = b[:, None]
     location = not (is_mean or features)
     return RiskMinimisation(
         loss, K, len(values), names, location, group, domain.peeked
@@ -178,7 +179,8 @@ def _column_cells(frame: pd.DataFrame, column: Column) -> pd.Series:
 def _column_numbers(column: Column, frame: pd.DataFrame) -> Array:
     """The numbers (n,) of a column, within its public bounds; InputError where one is missing."""
     numbers = column.read_numbers(_column_cells(frame, column))
-    if missing_count := int(np.isnan(numbers).sum()):
+    missing_count = int(np.isnan(numbers).sum())
+    if missing_count:
         raise InputError(
             f"column {column.name!r}: {missing_count} of {len(numbers)} values are missing; a "
             "number is needed"
@@ -210,12 +212,14 @@ def _class_labels(column: Column, cells: pd.Series) -> Array:
 
 def _feature_matrix(columns: tuple[Column, ...], frame: pd.DataFrame) -> tuple[Array, Texts]:
     """The features A (n, d) with ‖a‖ ≤ 1, the intercept last, and the meaning of each coordinate."""
-    blocks, names = [], []
+    blocks = []
+    names = []
     for column in columns:
         cells = _column_cells(frame, column)
         if column.values or column.missing == "category":
             codes = column.encode(cells)
-            is_constant, labels = codes.min() == codes.max(), column.labels
+            is_constant = codes.min() == codes.max()
+            labels = column.labels
             if column.size == 2:
                 blocks.append(codes[:, None] * 2.0 - 1.0)
                 names.append(f"{column.name} = {labels[1]}")

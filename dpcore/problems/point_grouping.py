@@ -28,7 +28,8 @@ def group_points(X: Array, a: Array, max_groups: int) -> PointGroups:
     """The groups of points by the cells of a grid with at most `max_groups` occupied cells; single points if few."""
     group_of_point = np.arange(len(X))
     if len(X) > 2.5 * max_groups:
-        low, span = X.min(axis=0), float(np.ptp(X, axis=0).max())
+        low = X.min(axis=0)
+        span = float(np.ptp(X, axis=0).max())
         coarse, fine = (
             0.5,
             4 * max_groups ** (1 / X.shape[1]),
@@ -46,7 +47,8 @@ def group_points(X: Array, a: Array, max_groups: int) -> PointGroups:
         group_of_point = (
             group_of_point if group_of_point.max() < max_groups else np.zeros(len(X), dtype=int)
         )
-    mass, size = np.bincount(group_of_point, a), np.bincount(group_of_point)
+    mass = np.bincount(group_of_point, a)
+    size = np.bincount(group_of_point)
     centres = np.column_stack([np.bincount(group_of_point, a * x) / mass for x in X.T])
     return PointGroups(
         centres,
@@ -81,13 +83,12 @@ def bound_w1_by_groups(
         + target_groups.mean_distance[j]
     )
     exact_arcs = np.flatnonzero(source_groups.size[i] * target_groups.size[j] <= MAX_EXACT_PAIRS)
-    gi, gj = i[exact_arcs], j[exact_arcs]
+    gi = i[exact_arcs]
+    gj = j[exact_arcs]
     count = source_groups.size[gi] * target_groups.size[gj]
     arc = np.repeat(np.arange(len(exact_arcs)), count)
-    k, width = (
-        np.arange(len(arc)) - np.repeat(np.cumsum(count) - count, count),
-        target_groups.size[gj][arc],
-    )
+    k = np.arange(len(arc)) - np.repeat(np.cumsum(count) - count, count)
+    width = target_groups.size[gj][arc]
     x, y = (np.argsort(g.group_of_point, kind="stable") for g in (source_groups, target_groups))
     x = x[(np.cumsum(source_groups.size) - source_groups.size)[gi][arc] + k // width]
     y = y[(np.cumsum(target_groups.size) - target_groups.size)[gj][arc] + k % width]

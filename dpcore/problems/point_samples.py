@@ -34,17 +34,20 @@ def disc_sampler(radius: float) -> Callable[[int, Rng], Array]:
 
 
 def _draw_clusters(n: int, rng: Rng) -> Array:
-    centres, shares = np.array([[-0.5, -0.3], [0.5, 0.4]]), [0.7, 0.3]
+    centres = np.array([[-0.5, -0.3], [0.5, 0.4]])
+    shares = [0.7, 0.3]
     return centres[rng.choice(2, n, p=shares)] + 0.08 * rng.standard_normal((n, 2))
 
 
 def _draw_ring(n: int, rng: Rng) -> Array:
-    angle, length = 2 * np.pi * rng.random(n), 0.7 + 0.05 * rng.standard_normal(n)
+    angle = 2 * np.pi * rng.random(n)
+    length = 0.7 + 0.05 * rng.standard_normal(n)
     return length[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
 
 
 def _draw_moons(n: int, rng: Rng) -> Array:
-    angle, side = np.pi * rng.random(n), np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    angle = np.pi * rng.random(n)
+    side = np.where(rng.random(n) < 0.5, 1.0, -1.0)
     arc = np.column_stack([0.5 * np.cos(angle) - 0.25, 0.5 * np.sin(angle) - 0.12])
     return side[:, None] * arc + 0.04 * rng.standard_normal((n, 2))
 

@@ -214,7 +214,8 @@ def read_point_rows(region: BoundedRegion, names: Sequence[str], frame: pd.DataF
     """
     require_two_rows(len(frame))
     column_names = [str(c) for c in frame.columns]
-    if missing_names := [name for name in names if column_names.count(name) != 1]:
+    missing_names = [name for name in names if column_names.count(name) != 1]
+    if missing_names:
         raise InputError(
             f"the table has no single column {missing_names[0]!r}; its columns are "
             f"{', '.join(column_names)}"

@@ -58,11 +58,13 @@ class Risk:
         self.w = self.counts / self.n
         values = np.asarray(values, dtype=float)
         if isinstance(loss, SquaredDistance):
-            self.A, self.b = np.clip(values, loss.low, loss.high), np.zeros(len(values))
+            self.A = np.clip(values, loss.low, loss.high)
+            self.b = np.zeros(len(values))
             self.mean = self.w @ self.A
             self.half_variance = float(self.w @ ((self.A - self.mean) ** 2).sum(1)) / 2
         elif location:
-            self.A, self.b = np.ones((len(values), 1)), values[:, 0]
+            self.A = np.ones((len(values), 1))
+            self.b = values[:, 0]
         else:
             norms = np.linalg.norm(values[:, :-1], axis=1, keepdims=True)
             self.A = values[:, :-1] if (norms <= 1).all() else values[:, :-1] / np.maximum(norms, 1)
@@ -92,7 +94,8 @@ class Risk:
         if isinstance(self.loss, SquaredDistance):
             offsets = X - self.mean
             return (offsets**2).sum(1) / 2 + self.half_variance, offsets
-        F, G = np.empty(len(X)), np.zeros(X.shape)
+        F = np.empty(len(X))
+        G = np.zeros(X.shape)
         step = max(1, LOSSES_PER_BLOCK // len(self.A))
         for i in range(0, len(X), step):
             t = self.A @ X[i : i + step].T
@@ -154,7 +157,10 @@ def minimise_by_newton(
     def objective_gradient(x: Array) -> Array:
         return risk.gradient(x) + mu * (x - centre) + tilt
 
-    value, g, damping, scale = objective(x), objective_gradient(x), 0.0, risk.loss.curvature + mu
+    value = objective(x)
+    g = objective_gradient(x)
+    damping = 0.0
+    scale = risk.loss.curvature + mu
     for _ in range(MAX_NEWTON_STEPS):
         if np.linalg.norm(g) <= tolerance:
             break
@@ -258,9 +264,11 @@ def _solve_linear_program(risk: Risk, loss: PiecewiseLinear, region: Region) -> 
     """The minimiser of a risk with kinks over the box around the region, by linear programming with u = p − q."""
     r, d = risk.A.shape
     if loss.margin:
-        residual_matrix, right_side = risk.A * risk.b[:, None], np.ones(r)
+        residual_matrix = risk.A * risk.b[:, None]
+        right_side = np.ones(r)
     else:
-        residual_matrix, right_side = risk.A, risk.b
+        residual_matrix = risk.A
+        right_side = risk.b
     rows = hstack([csr_array(residual_matrix), -eye_array(r), eye_array(r)])
     cost = np.concatenate([np.zeros(d), loss.high * risk.w, -loss.low * risk.w])
     bounds = [*zip(*region.corners, strict=True), *[(0, None)] * (2 * r)]

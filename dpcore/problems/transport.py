@@ -83,7 +83,8 @@ def w1_distance(
         return Distance(float(wasserstein_distance(X[:, 0], Y[:, 0], a, b)), 0.0)
     if len(X) == 1 or len(Y) == 1:
         return Distance(float(a @ cdist(X, Y) @ b), 0.0)
-    source_groups, target_groups = group_points(X, a, max_groups), group_points(Y, b, max_groups)
+    source_groups = group_points(X, a, max_groups)
+    target_groups = group_points(Y, b, max_groups)
     is_ungrouped = len(source_groups.mass) == len(a) and len(target_groups.mass) == len(b)
     sides = (source_groups.centres, source_groups.mass, target_groups.centres, target_groups.mass)
     arcs, relative_error = (
@@ -112,30 +113,30 @@ def project_bounded_lipschitz(V: Array, m: Array, D: float) -> Projection:
     The minimiser is not unique, the value is.
     Source: He, Vershynin, Zhu 2023, Algorithm 2, as a flow.
     """
-    positive, negative = np.flatnonzero(m > 0), np.flatnonzero(m < 0)
-    P, M = float(m[positive].sum()), float(m.sum())
+    positive = np.flatnonzero(m > 0)
+    negative = np.flatnonzero(m < 0)
+    P = float(m[positive].sum())
+    M = float(m.sum())
     if P == 0:
         return Projection(np.full(len(m), 1 / len(m)), D * abs(M - 1))
-    remaining_mass, cost, error = np.maximum(m, 0.0), 0.0, 0.0
+    remaining_mass = np.maximum(m, 0.0)
+    cost = 0.0
+    error = 0.0
     if P > 1 and len(negative):
-        X, a, Y, b, dustbin_mass = (
-            V[positive],
-            m[positive],
-            V[negative],
-            -m[negative],
-            max(1 - M, 0.0),
-        )
+        X = V[positive]
+        a = m[positive]
+        Y = V[negative]
+        b = -m[negative]
+        dustbin_mass = max(1 - M, 0.0)
         is_line = V.shape[1] == 1
         flows = (
             _solve_transport_on_line(X[:, 0], a, Y[:, 0], b, dustbin_mass)
             if is_line
             else _solve_transport(X, a, Y, b, arcs=_nearest_arcs(X, Y), dustbin_mass=dustbin_mass)
         )
-        remaining_mass[positive], cost, error = (
-            np.maximum(a - flows.shipped_mass, 0.0),
-            flows.cost,
-            flows.excess_cost_bound,
-        )
+        remaining_mass[positive] = np.maximum(a - flows.shipped_mass, 0.0)
+        cost = flows.cost
+        error = flows.excess_cost_bound
     return Projection(remaining_mass / remaining_mass.sum(), D * abs(M - 1) + cost, error)
 
 
@@ -174,13 +175,16 @@ def _solve_transport(
     left, all at no cost. Duals u, v with u_i + v_j ≤ c_ij on all arcs give the lower bound Σ a u +
     Σ b v; v, lowered until that holds, is one whatever arcs were solved.
     """
-    p, q, has_dustbin = len(X), len(Y), dustbin_mass is not None
+    p = len(X)
+    q = len(Y)
+    has_dustbin = dustbin_mass is not None
     source_masses, sink_masses = (
         (a, b)
         if dustbin_mass is None
         else (np.append(a, dustbin_mass), np.append(b, a.sum() + dustbin_mass - b.sum()))
     )
-    mass_unit, lower_bound = source_masses.sum() / len(source_masses), -np.inf
+    mass_unit = source_masses.sum() / len(source_masses)
+    lower_bound = -np.inf
     if relative_error is None:
         relative_error = TIGHT_RELATIVE_ERROR if p * q <= MAX_TIGHT_ARCS else LOOSE_RELATIVE_ERROR
     arcs = np.union1d(arcs, _feasible_arcs(X, a, Y, b))
@@ -191,7 +195,9 @@ def _solve_transport(
         x, u, v = _solve_flow_program(
             p, q, i, j, c / scale, source_masses / mass_unit, sink_masses / mass_unit, has_dustbin
         )
-        cost, u, v = float(c @ x) * mass_unit, u * scale, v * scale
+        cost = float(c @ x) * mass_unit
+        u = u * scale
+        v = v * scale
         sink_prices, new_arcs = _price_sinks(X, Y, u[:p], v[:q], scale * TIGHT_RELATIVE_ERROR)
         lower_bound = max(
             lower_bound,
@@ -202,7 +208,8 @@ def _solve_transport(
         new_arcs = np.setdiff1d(new_arcs, arcs, assume_unique=True)
         if not len(new_arcs) or cost - lower_bound <= relative_error * cost:
             is_used = x > 0
-            shipped, mass = np.bincount(i, x, p) * mass_unit, x[is_used] * mass_unit
+            shipped = np.bincount(i, x, p) * mass_unit
+            mass = x[is_used] * mass_unit
             return _TransportPlan(
                 shipped, cost, max(cost - lower_bound, 0.0), arcs[is_used], mass, v[:q]
             )
@@ -251,8 +258,10 @@ def _solve_linear_program(costs: Array, matrix: Any, right_side: Array) -> tuple
 def _feasible_arcs(X: Array, a: Array, Y: Array, b: Array) -> Array:
     """The p + q arcs of a feasible transport: both sides sorted by a coordinate, filled one by one."""
     axis = int(np.ptp(X, axis=0).argmax())
-    sources, sinks = np.argsort(X[:, axis]), np.argsort(Y[:, axis])
-    source_ends, sink_ends = np.cumsum(a[sources]), np.cumsum(b[sinks])
+    sources = np.argsort(X[:, axis])
+    sinks = np.argsort(Y[:, axis])
+    source_ends = np.cumsum(a[sources])
+    sink_ends = np.cumsum(b[sinks])
     cuts = np.concatenate([[0.0], source_ends[:-1], sink_ends[:-1]])
     i = np.minimum(np.searchsorted(source_ends, cuts, side="right"), len(a) - 1)
     j = np.minimum(np.searchsorted(sink_ends, cuts, side="right"), len(b) - 1)
@@ -261,13 +270,12 @@ def _feasible_arcs(X: Array, a: Array, Y: Array, b: Array) -> Array:
 
 def _nearest_arcs(X: Array, Y: Array) -> Array:
     """The arcs i · q + j from every source to its nearest sinks, and back; all arcs if there are few."""
-    p, q = len(X), len(Y)
+    p = len(X)
+    q = len(Y)
     if p * q <= MAX_DENSE_ARCS:
         return np.arange(p * q)
-    sinks_per_source, sources_per_sink = (
-        min(NEAREST_ARCS_PER_POINT, q),
-        min(NEAREST_ARCS_PER_POINT, p),
-    )
+    sinks_per_source = min(NEAREST_ARCS_PER_POINT, q)
+    sources_per_sink = min(NEAREST_ARCS_PER_POINT, p)
     j = KDTree(Y).query(X, sinks_per_source)[1].reshape(p, sinks_per_source)
     return _arcs_both_ways(j, KDTree(X).query(Y, sources_per_sink)[1].reshape(q, sources_per_sink))
 
@@ -280,15 +288,19 @@ def _low_cost_arcs(X: Array, a: Array, Y: Array, b: Array, arcs_per_point: int) 
     Source: Cuturi 2013, with the potentials absorbed into the kernel at each temperature (Schmitzer
     2019).
     """
-    p, q = len(X), len(Y)
+    p = len(X)
+    q = len(Y)
     if p * q <= MAX_DENSE_ARCS // 4:
         return np.arange(p * q)
     C = cdist(X, Y)
-    u, v, mean_cost = np.zeros(p), np.zeros(q), float(C.mean())
+    u = np.zeros(p)
+    v = np.zeros(q)
+    mean_cost = float(C.mean())
     for temperature in mean_cost * 0.5 ** np.arange(2, 2 + TEMPERATURE_HALVINGS):
         u = (C - v).min(axis=1)  # so that no row of the kernel vanishes
         kernel = np.exp((u[:, None] + v - C) / temperature)
-        row_scaling, column_scaling = np.ones(p), np.ones(q)
+        row_scaling = np.ones(p)
+        column_scaling = np.ones(q)
         for _ in range(SCALINGS_PER_TEMPERATURE):
             column_scaling = b / np.maximum(row_scaling @ kernel, MIN_POSITIVE)
             row_scaling = a / np.maximum(kernel @ column_scaling, MIN_POSITIVE)
@@ -305,7 +317,8 @@ def _low_cost_arcs(X: Array, a: Array, Y: Array, b: Array, arcs_per_point: int) 
 
 def _arcs_both_ways(j: Array, i: Array) -> Array:
     """The arcs i · q + j from every source to its sinks j (p, t), and to every sink from its sources i (q, s)."""
-    p, q = len(j), len(i)
+    p = len(j)
+    q = len(i)
     return np.unique(
         np.concatenate(
             [(np.arange(p)[:, None] * q + j).ravel(), (i * q + np.arange(q)[:, None]).ravel()]
@@ -315,7 +328,9 @@ def _arcs_both_ways(j: Array, i: Array) -> Array:
 
 def _price_sinks(X: Array, Y: Array, u: Array, v: Array, slack: float) -> tuple[Array, Array]:
     """The prices min(v_j, min_i c_ij − u_i) (q,) of sinks, and for some sinks the arcs that lower them most."""
-    q, prices, new_arcs = len(Y), v.copy(), []
+    q = len(Y)
+    prices = v.copy()
+    new_arcs = []
     for start in range(0, q, step := max(1, DISTANCES_PER_BLOCK // len(X))):
         block = slice(start, start + step)
         reduced = cdist(Y[block], X) - u - v[block, None]
@@ -323,7 +338,8 @@ def _price_sinks(X: Array, Y: Array, u: Array, v: Array, slack: float) -> tuple[
         j, i = np.nonzero(reduced < -slack)
         if len(j):
             order = np.lexsort((reduced[j, i], j))
-            j, i = j[order], i[order]
+            j = j[order]
+            i = i[order]
             rank = np.arange(len(j)) - np.searchsorted(j, j)  # among the arcs of its sink
             new_arcs.append((i * q + start + j)[rank < MAX_NEW_ARCS_PER_SINK])
     return prices, np.concatenate(new_arcs) if new_arcs else np.zeros(0, dtype=int)
@@ -333,10 +349,12 @@ def _solve_transport_on_line(
     X: Array, a: Array, Y: Array, b: Array, dustbin_mass: float
 ) -> _TransportPlan:
     """The cheapest transport on the real line, as `_solve_transport`: mass moves between neighbours on 2(p + q) arcs."""
-    p, k = len(X), len(X) + len(Y)
+    p = len(X)
+    k = len(X) + len(Y)
     order = np.argsort(np.concatenate([X, Y]), kind="stable")
     gaps = np.diff(np.concatenate([X, Y])[order])
-    mass_unit, scale = b.sum() / len(b), float(gaps.mean()) or 1.0
+    mass_unit = b.sum() / len(b)
+    scale = float(gaps.mean()) or 1.0
     # Variables: rightward (k − 1,), leftward (k − 1,), left over at every place (k,), and of the
     # dustbin.
     outflow = sp.eye_array(k, k - 1) - sp.eye_array(

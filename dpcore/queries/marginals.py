@@ -64,7 +64,8 @@ class Marginals(Workload):
                 f"marginals over {ways} columns: outside 1..{len(domain.columns)}, the number of "
                 "columns"
             )
-        if (count := math.comb(len(domain.columns), ways)) > MAX_TABLES:
+        count = math.comb(len(domain.columns), ways)
+        if count > MAX_TABLES:
             raise InputError(
                 f"all marginals over {ways} columns are {count:,} tables, more than {MAX_TABLES:,}"
             )
@@ -188,7 +189,8 @@ class Marginals(Workload):
 
     def answers(self, D: Array) -> Array:
         """The shares of all marginal cells (m,) for weights D (k,)."""
-        table_answers, partial_sums = [D] * len(self.tables), [D]
+        table_answers = [D] * len(self.tables)
+        partial_sums = [D]
         for parent, block_shape, table in self._summation_steps:
             block = partial_sums[parent].reshape(block_shape)
             # numpy sums short inner blocks slowly, einsum does not.

@@ -129,11 +129,10 @@ def _table_reader(
     else:
         used_cells = np.unique(matrix.indices)
         matrix = matrix[:, used_cells]
-    value_slices, offsets = (
-        column_slices(base.domain),
-        np.searchsorted(used_cells, [t.start for t in base.tables] + [base.m]),
-    )
-    parts, single_cells = [], {}
+    value_slices = column_slices(base.domain)
+    offsets = np.searchsorted(used_cells, [t.start for t in base.tables] + [base.m])
+    parts = []
+    single_cells = {}
     for (axes, shape, table), (a, b) in zip(base.layout, pairwise(offsets.tolist()), strict=True):
         if a == b:
             continue
@@ -185,10 +184,8 @@ class _WholeTable:
         for i in range(0, p.shape[1], step):
             chunk = slice(i, i + step)
             factors = [p[part, chunk] for part in self.factor_slices]
-            left_products, right_products = (
-                _multiply_factors(factors[: self.split]),
-                _multiply_factors(factors[self.split :], weights[chunk]),
-            )
+            left_products = _multiply_factors(factors[: self.split])
+            right_products = _multiply_factors(factors[self.split :], weights[chunk])
             yield chunk, factors, left_products, right_products
 
     def answers(self, p: Array, weights: Array) -> Array:
@@ -234,11 +231,13 @@ def _add_factor_gradients(
 ) -> None:
     """Add to `out` the gradient of Σ v · _multiplied(factors), for v (Π d_i, C): one factor after the other."""
     while len(factors) > 1:
-        others, last = _multiply_factors(factors[:-1]), factors[-1]
+        others = _multiply_factors(factors[:-1])
+        last = factors[-1]
         v = v.reshape(len(others), len(last), -1)
         out[parts[-1], chunk] += np.einsum("abc,ac->bc", v, others)
         v = np.einsum("abc,bc->ac", v, last)
-        parts, factors = parts[:-1], factors[:-1]
+        parts = parts[:-1]
+        factors = factors[:-1]
     out[parts[0], chunk] += v
 
 
@@ -268,7 +267,8 @@ class _SingleCells:
     def add_gradient(self, out: Array, p: Array, weights: Array, v: Array) -> None:
         """Add to `out` the gradient in `p` of Σ v · answers."""
         for chunk, index in self._cell_chunks():
-            factors, prefix_products = [p[rows] for rows in index], [v[chunk, None] * weights]
+            factors = [p[rows] for rows in index]
+            prefix_products = [v[chunk, None] * weights]
             for factor in factors[:-1]:
                 prefix_products.append(prefix_products[-1] * factor)
             suffix_product: Any = 1.0

@@ -55,7 +55,8 @@ class QuestionParser:
     """A parser that reads a question from left to right."""
 
     def __init__(self, text: str, domain: Domain) -> None:
-        self.text, self.domain = text, domain
+        self.text = text
+        self.domain = domain
         self.position = self.depth = 0
         self.leaves: list[ComparisonLeaf] = []
 
@@ -93,7 +94,8 @@ class QuestionParser:
         axis, start = self._parse_column()
         leaf = ComparisonLeaf(axis, negated=self._accept("not"))
         if self._accept("between"):
-            leaf.kind, values_start = "between", self.position
+            leaf.kind = "between"
+            values_start = self.position
             self._parse_value(leaf, ordered=True)
             if not self._accept("and"):
                 raise self._syntax_error("`and` with the upper bound")
@@ -109,7 +111,8 @@ class QuestionParser:
         elif leaf.negated:
             raise self._syntax_error("`between` or `in` after `not`")
         elif self._accept("is"):
-            leaf.kind, leaf.negated = "missing", self._accept("not")
+            leaf.kind = "missing"
+            leaf.negated = self._accept("not")
             if not self._accept("missing"):
                 raise self._syntax_error("`missing` or `not missing`")
             if self.domain.columns[axis].missing != "category":
@@ -128,7 +131,8 @@ class QuestionParser:
 
     def _parse_column(self) -> tuple[int, int]:
         """The number of the column named at this place, and the position where its name starts."""
-        name, start = self._match_column_name(), self.position
+        name = self._match_column_name()
+        start = self.position
         if name:
             self.position += len(name)
         else:
@@ -161,10 +165,12 @@ class QuestionParser:
     def _parse_value(self, leaf: ComparisonLeaf, *, ordered: bool) -> None:
         """One value at this place, as a number (for an order) or as a cell."""
         self._skip_space()
-        column, start = self.domain.columns[leaf.axis], self.position
+        column = self.domain.columns[leaf.axis]
+        start = self.position
         token = self._parse_quoted()
         if token is None and (match := UNQUOTED_PATTERN.match(self.text, self.position)):
-            self.position, token = match.end(), match[0]
+            self.position = match.end()
+            token = match[0]
         if token is None or (token.lower() in KEYWORDS and self.text[start] not in '"`'):
             raise self._syntax_error("a value", start)
         number = float(token) if NUMBER_PATTERN.fullmatch(token) else math.nan
@@ -199,9 +205,11 @@ class QuestionParser:
 
     def _parse_quoted(self) -> str | None:
         """The text between quotes at this place."""
-        if not (match := QUOTED_PATTERN.match(self.text, self.position)):
+        match = QUOTED_PATTERN.match(self.text, self.position)
+        if not match:
             return None
-        self.position, quote_mark = match.end(), match[0][0]
+        self.position = match.end()
+        quote_mark = match[0][0]
         return match[0][1:-1].replace(quote_mark * 2, quote_mark)
 
     def _accept(self, word: str) -> bool:

@@ -140,7 +140,8 @@ class _CellAtoms(_ComparableColumn):
                 ]
             ).astype(np.int64)
             boundaries = np.unique(boundaries[boundaries <= stop_numbers[-1]])
-            x, counts = boundaries[:-1], np.diff(boundaries)
+            x = boundaries[:-1]
+            counts = np.diff(boundaries)
             cell = np.searchsorted(first_numbers, x, side="right") - 1
             weight = counts / (stop_numbers - first_numbers)[cell]
         else:
@@ -152,7 +153,8 @@ class _CellAtoms(_ComparableColumn):
             cell = np.searchsorted(edges, boundaries[:-1], side="right") - 1
             weight = np.diff(boundaries) / np.diff(edges)[cell]
         missing_cells = column.size - column.nonmissing_size
-        self.labels, self.counts = column.labels, counts
+        self.labels = column.labels
+        self.counts = counts
         self.x = np.append(x.astype(float), [np.nan] * missing_cells)
         self.cell = np.append(cell, [column.nonmissing_size] * missing_cells)
         self.weight = np.append(weight, [1.0] * missing_cells)
@@ -205,7 +207,8 @@ def _evaluate(
 
 
 def _check_cell_count(columns: list[Column], sizes: list[int], condition: str = "") -> None:
-    if (cells := math.prod(sizes)) > MAX_QUESTION_CELLS:
+    cells = math.prod(sizes)
+    if cells > MAX_QUESTION_CELLS:
         names = ", ".join(repr(c.name) for c in columns)
         raise InputError(
             f"the columns {names} have {cells:,} combinations together, more than "

@@ -115,7 +115,8 @@ def residual_spaces(tables: Marginals) -> ResidualSpaces:
     shape = tables.domain.shape
     # where there is one value nothing differs
     varying_axes = [tuple(a for a in axes if shape[a] > 1) for axes in tables.axes]
-    if (max_columns := max(map(len, varying_axes), default=0)) > MAX_DECOMPOSED_COLUMNS:
+    max_columns = max(map(len, varying_axes), default=0)
+    if max_columns > MAX_DECOMPOSED_COLUMNS:
         raise InputError(
             f"a table of {max_columns} columns is more than the {MAX_DECOMPOSED_COLUMNS} that "
             "are taken apart"
@@ -130,7 +131,8 @@ def residual_spaces(tables: Marginals) -> ResidualSpaces:
         for S in nonempty_subsets(axes, MAX_DECOMPOSED_COLUMNS):
             inverse_by_set[S] += inverse_cells
     types: dict[Axes, int] = {}
-    first_sets, type_of = [], {}
+    first_sets = []
+    type_of = {}
     for S in inverse_by_set:
         counts = [0] * len(classes)
         for a in S:
@@ -214,7 +216,8 @@ def _pattern_kernel(m: int, n: int, max_count: int) -> Array:
 
     i of the c are among the j that differ: Σ_i C(j, i) (−1)^i C(m − j, c − i) (n − 1)^{c − i}.
     """
-    j, c = np.arange(m + 1)[:, None], np.arange(max_count + 1)[None, :]
+    j = np.arange(m + 1)[:, None]
+    c = np.arange(max_count + 1)[None, :]
     out = np.zeros((m + 1, max_count + 1))
     for i in range(max_count + 1):
         remaining = np.maximum(c - i, 0)

@@ -146,7 +146,8 @@ class TableQueries(Workload):
             sum(math.prod(map(len, own.values())) for own in conjunctions),
         )
         _check_table_cells(domain, map(tuple, conjunctions))
-        parts, labels = [], []
+        parts = []
+        labels = []
         for axes, same_axes in groupby(conjunctions, key=tuple):
             columns = [domain.columns[a] for a in axes]
             rows = [_conjunction_cells(columns, list(own.values())) for own in same_axes]
@@ -233,7 +234,8 @@ class TableQueries(Workload):
 
     def support(self, j: int) -> tuple[Axes, tuple[Array, ...], Array]:
         """The columns of query j's table, its cells there, one array an axis, and its values."""
-        table, row = self._table_of_query[j], slice(*self.matrix.indptr[j : j + 2])
+        table = self._table_of_query[j]
+        row = slice(*self.matrix.indptr[j : j + 2])
         cells = np.unravel_index(
             self.matrix.indices[row] - self.base.tables[table].start, self.base.shapes[table]
         )
@@ -257,7 +259,8 @@ def parts_by_table(
     """The columns and the query matrix of each run of neighbouring queries that read the same table, `table_of_query` (m,)."""
     rows = 0
     for table, run in groupby(table_of_query.tolist()):
-        start, rows = rows, rows + len(list(run))
+        start = rows
+        rows = rows + len(list(run))
         yield base.columns[table], matrix[start:rows][:, base.tables[table]]
 
 
@@ -331,7 +334,8 @@ def _interval_queries(
     domain: Domain, columns: Sequence[str], ends: list[tuple[Array, Array]]
 ) -> TableQueries:
     """Intervals of each column by their first and last cells."""
-    parts, labels = [], []
+    parts = []
+    labels = []
     for column, (first, last) in zip(
         (domain.columns[a] for a in domain.axes(columns)), ends, strict=True
     ):
@@ -345,8 +349,10 @@ def _interval_queries(
 
 def _random_set(size: int, rng: Rng) -> Array:
     """A random set of cells with at least one cell inside and one outside; every other cell with probability ½."""
-    order, is_inside = rng.permutation(size), rng.random(size) < 0.5
-    is_inside[0], is_inside[1:2] = True, False
+    order = rng.permutation(size)
+    is_inside = rng.random(size) < 0.5
+    is_inside[0] = True
+    is_inside[1:2] = False
     return order[is_inside]
 
 

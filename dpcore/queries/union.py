@@ -30,11 +30,12 @@ class Union(Workload):
         workload_list = list(workloads)
         if not workload_list:
             raise InputError("the union holds no questions; at least one is needed")
-        if unsupported := [
+        unsupported = [
             w
             for w in workload_list
             if not isinstance(w, Marginals | TableQueries | Explicit | Union)
-        ]:
+        ]
+        if unsupported:
             raise InputError(
                 f"{type(unsupported[0]).__name__} is not a set of questions that a union can hold"
             )

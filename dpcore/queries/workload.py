@@ -108,7 +108,8 @@ def max_column_distance(A: Any, norm: int) -> float:
         if len(columns) <= min(MAX_EXACT_COLUMNS, (2 * MAX_EXACT_PRODUCTS / m) ** 0.5):
             return float(pdist(columns, "cityblock" if norm == 1 else "euclidean").max(initial=0.0))
     low, high = row_extremes(A)
-    centre, step = (low + high)[:, None] / 2, max(1, MAX_BLOCK_ENTRIES // m)
+    centre = (low + high)[:, None] / 2
+    step = max(1, MAX_BLOCK_ENTRIES // m)
     blocks = (to_dense(A[:, i : i + step]) - centre for i in range(0, cells, step))
     return 2 * max(float(np.linalg.norm(block, ord=norm, axis=0).max()) for block in blocks)
 

@@ -85,7 +85,8 @@ class DataSet:
 
     def to_json(self) -> Json:
         """The data set as a dictionary, as `ledger show --json` prints it."""
-        budget, accounting = self.lifetime.budget, str(self.lifetime.accounting)
+        budget = self.lifetime.budget
+        accounting = str(self.lifetime.accounting)
         return {
             "name": self.name,
             "unit": self.unit,
@@ -115,7 +116,8 @@ class TableIdentity:
     @classmethod
     def of(cls, request: BudgetRequest, key: bytes) -> "TableIdentity":
         """The identity of a request's table, which is read for it if it is a source."""
-        table, sha256 = request.frame, request.sha256
+        table = request.frame
+        sha256 = request.sha256
         if isinstance(table, Source):
             sha256 = table.sha256
         fingerprint, *others = _fingerprints_of_input(table, key)
@@ -181,7 +183,8 @@ def find_dataset(
     No row is there of what is new. The version is the data set's last one, unless the user says
     that it is new. Each mark is stored once.
     """
-    table_fingerprint, dataset_numbers = identity.fingerprint, identity.matching_datasets(db)
+    table_fingerprint = identity.fingerprint
+    dataset_numbers = identity.matching_datasets(db)
     if len(dataset_numbers) > 1:
         names = [
             row["name"]
@@ -286,7 +289,8 @@ def check_budget_fits(
     name: str, promised: LifetimeBudget, before: TotalCost, events: Events, after: TotalCost
 ) -> None:
     """Raise OverspendError, with a remedy, where a data set's total after these events is beyond its promise."""
-    if (failure_delta := promised.failure_delta(after)) > promised.failure:
+    failure_delta = promised.failure_delta(after)
+    if failure_delta > promised.failure:
         failure_text = (
             f"steps that may fail would take δ={failure_delta:.3g} in all, of "
             f"δ={promised.failure:.3g} kept for them"
@@ -307,7 +311,8 @@ def check_budget_fits(
             else "choose delta=0"
         )
         raise OverspendError(f"data set {name!r}: {composition_text}; {alternative}")
-    spent, budget = promised.total_epsilon(after), promised.budget
+    spent = promised.total_epsilon(after)
+    budget = promised.budget
     if not spent <= budget.epsilon:
         used_text = (
             f"ε={promised.total_epsilon(before):.6g} of {budget.epsilon:g} is used at "

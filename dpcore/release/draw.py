@@ -50,7 +50,9 @@ def draw_release(
     noise_rng, choice_rng, row_rng = (
         key.generator(purpose) for purpose in ("noise", "choices", "rows")
     )
-    problem, plan, algorithm = ready.problem, ready.plan, ready.request.algorithm
+    problem = ready.problem
+    plan = ready.plan
+    algorithm = ready.request.algorithm
     curator = make_curator(problem, ready.rows, plan, noise_rng)
     release = None
     progress(0, plan["rounds"])
@@ -70,7 +72,8 @@ def draw_release(
         and len(curator.budget_meter.events) > curator.exact_draw_counts.total()
     ):
         raise BudgetError("noise in floating point keeps no promise at delta=0; nothing leaves")
-    noise_words, rows = _noise_text(curator), None
+    noise_words = _noise_text(curator)
+    rows = None
     if isinstance(ready, MeasuredSchemaRelease):
         noise_words += f"; that of the schema: {_schema_noise_text(ready)}"
     try:
@@ -83,7 +86,8 @@ def draw_release(
 
 def _noise_text(curator: Curator) -> str:
     """A text that says which noise was drawn exactly and which in floating point."""
-    exact_counts, sentences = curator.exact_draw_counts, []
+    exact_counts = curator.exact_draw_counts
+    sentences = []
     noise_target = "counts"
     if curator.finest_grid_step < 1:
         noise_target = (

@@ -35,23 +35,19 @@ def release_facts(
 
     A second time would tell how long the release took, which may depend on the records.
     """
-    request, problem, plan = ready.request, ready.problem, ready.plan
+    request = ready.request
+    problem = ready.problem
+    plan = ready.plan
     total = reservation.lifetime
-    accounting, planned_charges, sums, column_findings = (
-        plan.accounting,
-        events_of_plan(plan),
-        plan.total_cost,
-        (),
-    )
+    accounting = plan.accounting
+    planned_charges = events_of_plan(plan)
+    sums = plan.total_cost
+    column_findings = ()
     if isinstance(ready, MeasuredSchemaRelease):
-        accounting, planned_charges = (
-            ready.division.accounting,
-            (*ready.measured_events, *planned_charges),
-        )
-        sums, column_findings = (
-            ComposedCost.of_spends(planned_charges),
-            ready.measured_schema.findings,
-        )
+        accounting = ready.division.accounting
+        planned_charges = (*ready.measured_events, *planned_charges)
+        sums = ComposedCost.of_spends(planned_charges)
+        column_findings = ready.measured_schema.findings
     origins_by_column = column_origins(
         problem.domain, [f.column.name for f in column_findings], earlier_entries
     )

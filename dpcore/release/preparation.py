@@ -166,10 +166,8 @@ class PartialSchemaRows:
         progress: Watch = ignore_progress,
     ) -> "PartialSchemaRows":
         """The rows of a table; values that a public column refuses raise here. `progress` receives the progress."""
-        limited_table, step_count = (
-            unit.bound_contributions(frame, schema.names),
-            len(schema.unknown_columns) + 1,
-        )
+        limited_table = unit.bound_contributions(frame, schema.names)
+        step_count = len(schema.unknown_columns) + 1
         column_texts = schema.unknown_column_texts(
             limited_table, lambda done: progress(done / step_count)
         )
@@ -222,11 +220,9 @@ def prepare_with_partial_schema(
         )
     if table_rows is None:
         table_rows = PartialSchemaRows.of(request.table, schema, request.unit)
-    n, max_rows_per_person, columns = (
-        table_rows.rows.n,
-        request.unit.most_rows,
-        schema.unknown_columns,
-    )
+    n = table_rows.rows.n
+    max_rows_per_person = request.unit.most_rows
+    columns = schema.unknown_columns
     problem = _checked_release_problem(request, n)
     exact = request.noise != "float"
     share = choose_schema_share(

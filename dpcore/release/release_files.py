@@ -67,7 +67,9 @@ def write_release_files(
     used again, or empty. `account` is that of the data set, and `measuring_entries` are the columns
     that its earlier releases measured.
     """
-    release, measurements, workload = drawing.release, drawing.measurements, ready.problem.workload
+    release = drawing.release
+    measurements = drawing.measurements
+    workload = ready.problem.workload
     facts = release_facts(
         ready, reservation, drawing.noise, account["releases"][-1], measuring_entries
     )
@@ -97,7 +99,8 @@ def write_release_files(
             csv_table.to_csv(draft_folder / f"{name}.csv", index=False)
     if schema:
         _write_json(draft_folder / "schema.json", schema)
-    rows, shares = facts["protects"]["records"], tables["answers"]["answer"].to_numpy()
+    rows = facts["protects"]["records"]
+    shares = tables["answers"]["answer"].to_numpy()
     utility = suitable_uses(unbiased_answers, rows).to_json()
     utility["as_exact_as_sample"] = predicted_exactness(unbiased_answers, workload, rows, shares)
     utility["noise"] = predicted_error_sizes(unbiased_answers, workload)
@@ -177,7 +180,8 @@ def _answer_table(
         table["standard_error"] = release.standard_errors(workload)
     for m in measurements:
         if m.workload is workload:
-            table["noisy_answer"], table["standard_error"] = m.answers, m.errors
+            table["noisy_answer"] = m.answers
+            table["standard_error"] = m.errors
     if isinstance(workload, Marginals):
         for name, values in cell_intervals(unbiased_answers, workload, n).items():
             table[name] = values
@@ -186,7 +190,8 @@ def _answer_table(
 
 def _link_test_tables(unbiased_answers: UnbiasedAnswers, n: float) -> dict[str, pd.DataFrame]:
     """The test of a link for each pair of columns measured together, as `ask --linked`; no file where there is none."""
-    test_rows, cell_count = [], 0
+    test_rows = []
+    cell_count = 0
     for S in sorted(S for S in unbiased_answers.part_slices if len(S) == 2):
         cell_count += np.prod([unbiased_answers.domain.shape[axis] for axis in S])
         if cell_count > MAX_TESTED_CELLS:

@@ -35,7 +35,9 @@ def release_digest(ready: PreparedRelease) -> str:
     How many rows are drawn from what is released, and how files are written, is left out: neither
     uses the records.
     """
-    request, problem, plan = ready.request, ready.problem, ready.plan
+    request = ready.request
+    problem = ready.problem
+    plan = ready.plan
     public_facts: Json = {
         "algorithm": [registered_name(request.algorithm), parameter_values(request.algorithm)],
         "budget": [request.budget.epsilon, request.budget.delta],
@@ -112,7 +114,8 @@ def _digest_with_program(public_facts: Json) -> str:
 @cache
 def _source_code_digest() -> str:
     """A digest of this program's own text, as another one may draw in another order."""
-    package_folder, hasher = Path(__file__).parents[1], hashlib.sha256()
+    package_folder = Path(__file__).parents[1]
+    hasher = hashlib.sha256()
     for path in sorted(package_folder.rglob("*.py")):
         hasher.update(path.read_bytes())
     return hasher.hexdigest()

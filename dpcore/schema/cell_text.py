@@ -20,8 +20,12 @@ NA N/A NaN nan NULL null None <NA> #N/A n/a n.a. N.A. #NA NAN NaT Null none NONE
 """
 # a category that is listed among a column's values is one, whatever it is called
 MISSING_TEXTS = frozenset(["", *_MISSING_TEXT_LIST.split()])
-ZERO_PATTERN, WHOLE_NUMBER_PATTERN, DAY_PATTERN = "0", "-?[1-9][0-9]*", "[0-9]{4}-[0-9]{2}-[0-9]{2}"
-ZERO_FRACTION_PATTERN, MIDNIGHT_PATTERN = r"\.0*", r"[ T]00:00:00(\.0*)?"  # what may follow them
+ZERO_PATTERN = "0"
+WHOLE_NUMBER_PATTERN = "-?[1-9][0-9]*"
+DAY_PATTERN = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+# what may follow them
+ZERO_FRACTION_PATTERN = r"\.0*"
+MIDNIGHT_PATTERN = r"[ T]00:00:00(\.0*)?"
 REDUNDANT_TEXT_PATTERN = re.compile(
     rf"-?(?P<zero>{ZERO_PATTERN})({ZERO_FRACTION_PATTERN})?|(?P<whole>{WHOLE_NUMBER_PATTERN}){ZERO_FRACTION_PATTERN}|(?P<day>{DAY_PATTERN}){MIDNIGHT_PATTERN}"
 )

@@ -160,7 +160,8 @@ class Column:
 
     def label_of_range(self, first: int, last: int) -> str:
         """The neighbouring cells first..last in words: `25–44`, `0 to under 35`, `Basic to Bachelor`."""
-        first_label, last_label = self.labels[first], self.labels[last]
+        first_label = self.labels[first]
+        last_label = self.labels[last]
         if first == last or self.values:
             return first_label if first == last else f"{first_label} to {last_label}"
         separator = " to " if self.is_real_valued else "–"
@@ -274,9 +275,11 @@ class Column:
         values = self.decode(codes, rng)
         if not self.is_real_valued or self.decimal_places is None:
             return values
-        steps_per_unit, edges = 10.0**self.decimal_places, np.asarray(self.edges)
+        steps_per_unit = 10.0**self.decimal_places
+        edges = np.asarray(self.edges)
         bins = np.where(codes == self.nonmissing_size, 0, codes)
-        low, high = edges[bins], edges[bins + 1]
+        low = edges[bins]
+        high = edges[bins + 1]
         rounded = np.floor(values.to_numpy(dtype=float) * steps_per_unit) / steps_per_unit
         rounded = np.where(
             rounded >= high, high - 1 / steps_per_unit, rounded
@@ -304,7 +307,8 @@ class Column:
             isinstance(cells.dtype, np.dtype) and cells.dtype.kind in "iuf"
         ):  # what their texts say, without them
             numbers = floats_as_printed(cells.to_numpy())
-            absent, numbers = np.isnan(numbers), np.where(np.isfinite(numbers), numbers, np.nan)
+            absent = np.isnan(numbers)
+            numbers = np.where(np.isfinite(numbers), numbers, np.nan)
         else:
             codes, texts = factorize_texts(cells)
             numbers = np.array([*(parse_cell_number(text, self.read) for text in texts), np.nan])[

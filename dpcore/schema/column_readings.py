@@ -11,9 +11,12 @@ from datetime import date
 
 from .cell_text import MISSING_TEXTS, NumberText, canonical_text
 
-AS_WRITTEN, ANY_CASE = "", "any case"
-AMOUNT_WITH_POINT, AMOUNT_WITH_COMMA = "amount, decimal point", "amount, decimal comma"
-DATE_PARTS, DATE_ORDERS = ("year", "month", "weekday", "hour"), ("y-m-d", "d/m/y", "m/d/y")
+AS_WRITTEN = ""
+ANY_CASE = "any case"
+AMOUNT_WITH_POINT = "amount, decimal point"
+AMOUNT_WITH_COMMA = "amount, decimal comma"
+DATE_PARTS = ("year", "month", "weekday", "hour")
+DATE_ORDERS = ("y-m-d", "d/m/y", "m/d/y")
 DATE_READINGS = tuple(f"{part} of {order}" for part in DATE_PARTS for order in DATE_ORDERS)
 PREFIX_LENGTHS = {"first character": 1} | {f"first {k} characters": k for k in range(2, 7)}
 READINGS = (
@@ -65,7 +68,8 @@ def parse_cell_number(text: str, reading: str = AS_WRITTEN) -> float:
     """
     if reading and type(text) is not NumberText:
         if reading in AMOUNT_PATTERNS:
-            if match := AMOUNT_PATTERNS[reading].fullmatch(text):
+            match = AMOUNT_PATTERNS[reading].fullmatch(text)
+            if match:
                 return _parse_amount(match)
         elif day := parse_date(text, reading.partition(" of ")[2]):
             return {"year": day.year, "month": day.month, "hour": _hour_of_day(text)}.get(
@@ -103,7 +107,8 @@ def casefold_text(text: str) -> str:
 
 def parse_date(text: str, order: str) -> date | None:
     """The day at the start of a text: year first where it has four digits, else in this order; None if invalid."""
-    if match := YEAR_FIRST_PATTERN.fullmatch(text):
+    match = YEAR_FIRST_PATTERN.fullmatch(text)
+    if match:
         year, month, day = match.group(1, 3, 4)
     elif match := YEAR_LAST_PATTERN.fullmatch(text):
         if order == "y-m-d":
@@ -124,7 +129,8 @@ def parse_date(text: str, order: str) -> date | None:
 
 def _hour_of_day(text: str) -> float:
     """The hour of a text that begins with a day, 0 to 23; NaN where it says no time."""
-    if not (match := HOUR_PATTERN.fullmatch(text)):
+    match = HOUR_PATTERN.fullmatch(text)
+    if not match:
         return math.nan
     hour = int(match[1])
     if match[2]:

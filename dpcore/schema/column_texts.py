@@ -23,7 +23,10 @@ from .column_readings import (
 )
 
 MAX_CATEGORY_CHARS = 200  # characters of a text that may become a category
-MISSING_KIND, WHOLE_NUMBER_KIND, NUMBER_KIND, TEXT_KIND = 0, 1, 2, 6
+MISSING_KIND = 0
+WHOLE_NUMBER_KIND = 1
+NUMBER_KIND = 2
+TEXT_KIND = 6
 DATE_KINDS = {order: 3 + i for i, order in enumerate(DATE_ORDERS)}
 DECIMAL_COMMA_KIND = 7
 # of cells: missing, a whole number, another number, a day in one of three orders, any other text,

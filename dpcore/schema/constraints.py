@@ -97,7 +97,8 @@ class OrderedColumns:
     def allowed_tables(self, columns: Mapping[str, Column]) -> Iterator[AllowedTable]:
         """The table of possible cells for each pair of columns."""
         for a, b in combinations(self.columns, 2):
-            first, second = columns[a], columns[b]
+            first = columns[a]
+            second = columns[b]
             allowed = np.ones((first.size, second.size), dtype=bool)
             allowed[: first.nonmissing_size, : second.nonmissing_size] = (
                 first.number_ranges[0][:, None] <= second.number_ranges[1]
@@ -118,7 +119,8 @@ def merge_allowed_tables(tables: Iterator[tuple[Axes, Array]]) -> Tables:
     tables_by_axes: Tables = {}
     for axes, allowed in tables:
         order = np.argsort(axes)
-        key, table = tuple(int(axes[i]) for i in order), allowed.transpose(order)
+        key = tuple(int(axes[i]) for i in order)
+        table = allowed.transpose(order)
         tables_by_axes[key] = tables_by_axes[key] & table if key in tables_by_axes else table
     return {axes: table for axes, table in tables_by_axes.items() if not table.all()}
 
@@ -133,7 +135,8 @@ def find_possible_row(shape: Sequence[int], allowed_tables: Tables) -> dict[int,
     for axes in allowed_tables:
         for a in axes:
             axes_by_column.setdefault(a, []).append(axes)
-    order, codes = sorted(axes_by_column, key=lambda a: shape[a]), {}
+    order = sorted(axes_by_column, key=lambda a: shape[a])
+    codes = {}
 
     def candidate_codes(a: int) -> Iterator[int]:
         """The cells of column a that go with those chosen and leave some cell for every column still to be chosen."""

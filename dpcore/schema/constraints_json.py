@@ -33,7 +33,8 @@ def add_constraints_from_json(domain: Domain, constraint_specs: Any) -> Domain:
             f"the schema has {len(constraint_specs):,} constraints, at most {MAX_CONSTRAINTS} "
             "are read"
         )
-    constraints, total_cells = [], 0
+    constraints = []
+    total_cells = 0
     for position, spec in enumerate(constraint_specs, start=1):
         try:
             constraint = _parse_constraint(domain, spec)
@@ -84,7 +85,8 @@ def _parse_constraint(domain: Domain, spec: Any) -> Constraint:
     kind = next((key for key in KEYS_BY_KIND if isinstance(spec, Mapping) and key in spec), None)
     if kind is None:
         raise InputError(f"{_short_repr(spec)} is none of {ALLOWED_FORMS}")
-    if unknown_keys := set(spec) - KEYS_BY_KIND[kind]:
+    unknown_keys = set(spec) - KEYS_BY_KIND[kind]
+    if unknown_keys:
         raise InputError(
             f"{_short_repr(sorted(map(str, unknown_keys))[0])} does not go with {kind!r}; write "
             f"{ALLOWED_FORMS}"
@@ -184,7 +186,8 @@ def _codes_of_item(column: Column, item: Any) -> Sequence[int]:
         )
     if column.values:
         code_of_key = {column.category_key(value): code for code, value in enumerate(column.values)}
-        if (code := code_of_key.get(column.category_key(item))) is not None:
+        code = code_of_key.get(column.category_key(item))
+        if code is not None:
             return [code]
     elif isinstance(item, str) and item in column.code_by_label:
         return [column.code_by_label[item]]
@@ -217,7 +220,8 @@ def _codes_in_range(column: Column, item: Mapping[Any, Any]) -> Sequence[int]:
                 f"column {column.name!r}: {key}={_short_repr(end)} is not a finite number in "
                 "-1e15..1e15"
             )
-    start, end = item.get("from", -math.inf), item.get("to", math.inf)
+    start = item.get("from", -math.inf)
+    end = item.get("to", math.inf)
     low, high = column.number_ranges
     codes = np.flatnonzero((low >= start) & (high <= end))
     if not len(codes):

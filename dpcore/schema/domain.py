@@ -148,10 +148,8 @@ class Domain:
             for constraint in self.constraints
             if (restricted := constraint.restrict_to(names))
         )
-        columns, measured = (
-            tuple(self.columns[i] for i in self.axes(names)),
-            tuple(m for m in self.measured if m in names),
-        )
+        columns = tuple(self.columns[i] for i in self.axes(names))
+        measured = tuple(m for m in self.measured if m in names)
         return replace(self, columns=columns, constraints=constraints, measured=measured)
 
     @cached_property

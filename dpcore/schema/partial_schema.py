@@ -119,7 +119,8 @@ class PartialSchema:
         that is not there.
         """
         require_two_rows(len(frame))
-        column_by_name, texts = {c.name: c for c in self.unknown_columns}, []
+        column_by_name = {c.name: c for c in self.unknown_columns}
+        texts = []
         for column, cells in self.placeholder.cells_by_column(frame):
             if column.name in column_by_name:
                 progress(len(texts))
@@ -145,11 +146,12 @@ def partial_schema_from_json(schema: Any) -> PartialSchema:
     public_entries = {name: spec for name, spec in columns.items() if not is_private_entry(spec)}
     if isinstance(constraints := schema.get("constraints"), list):
         for position, spec in enumerate(constraints, start=1):
-            if private_names := [
+            private_names = [
                 name
                 for name in _columns_in_constraint(spec)
                 if name in columns and name not in public_entries
-            ]:
+            ]
+            if private_names:
                 raise InputError(
                     f"constraint {position}: column {private_names[0]!r} is to be measured, so "
                     "that nothing can be "
@@ -247,8 +249,10 @@ def _probe_entry(spec: Json) -> Json:
 
 
 def _parse_unknown_column(probe: Column, spec: Json) -> UnknownColumn:
-    name, column = probe.name, UnknownColumn(probe.name, probe.kind, probe.read)
-    if unknown_keys := set(spec) - PRIVATE_COLUMN_KEYS:
+    name = probe.name
+    column = UnknownColumn(probe.name, probe.kind, probe.read)
+    unknown_keys = set(spec) - PRIVATE_COLUMN_KEYS
+    if unknown_keys:
         raise InputError(
             f"column {name!r}: {sorted(map(str, unknown_keys))[0]!r} does not go with what is "
             "private"

@@ -24,7 +24,9 @@ ADVICE_BY_KIND = {
     "age (integer)",
     "text": "free text is too detailed: leave the column out, or group it into a few categories",
 }
-MAX_COLUMNS, MAX_DOMAIN_DIGITS = 5000, 4000  # a number of more than 4300 digits cannot be written
+# a number of more than 4300 digits cannot be written
+MAX_COLUMNS = 5000
+MAX_DOMAIN_DIGITS = 4000
 MAX_NUMBER = 1e15  # number whose neighbours are still distinct
 VALUE_KEYS = (
     "values",
@@ -60,7 +62,8 @@ def domain_from_json(schema: Any) -> Domain:
         )
     if not isinstance(schema.get("columns"), Mapping):
         raise InputError('the schema has no "columns" object')
-    if unknown_keys := set(schema) - {"columns", "peeked", "constraints", "measured", "file"}:
+    unknown_keys = set(schema) - {"columns", "peeked", "constraints", "measured", "file"}
+    if unknown_keys:
         raise InputError(
             f"the schema has an unknown key {min(unknown_keys)!r}; it may have columns, "
             "constraints, file, measured, "
@@ -143,7 +146,8 @@ def _parse_column(name: Any, spec: Any) -> Column:
         )
     if not isinstance(spec, Mapping):
         raise InputError(f"column {name!r}: its description must be a JSON object, not {spec!r}")
-    if unknown_keys := set(spec) - COLUMN_KEYS:
+    unknown_keys = set(spec) - COLUMN_KEYS
+    if unknown_keys:
         raise InputError(
             f"column {name!r}: unknown key {min(map(str, unknown_keys))!r}; allowed: "
             f"{', '.join(sorted(COLUMN_KEYS))}"
@@ -156,7 +160,9 @@ def _parse_column(name: Any, spec: Any) -> Column:
         key: _parse_choice(name, spec, key, choices, choices[0])
         for key, choices in CHOICES_BY_KEY.items()
     }
-    missing, out_of_range, reading = common["missing"], common["out_of_range"], common["read"]
+    missing = common["missing"]
+    out_of_range = common["out_of_range"]
+    reading = common["read"]
     if common["unreadable"] != "refuse" and (kind == "categorical" or missing != "category"):
         raise InputError(
             f'column {name!r}: unreadable "missing" goes with numbers and missing "category"'
@@ -213,9 +219,10 @@ def _parse_values(name: str, spec: Json) -> tuple:
             raise InputError(
                 f"column {name!r}: {v!r} in values is not a text, a finite number, true or false"
             )
-    if invalid_texts := [
+    invalid_texts = [
         key for key in map(canonical_text_of_value, values) if not is_valid_unicode(key)
-    ]:
+    ]
+    if invalid_texts:
         raise InputError(f"column {name!r}: {invalid_texts[0]!r} in values is not Unicode text")
     return tuple(values)
 
@@ -261,7 +268,8 @@ def _parse_bounds(name: str, kind: str, spec: Json) -> Json:
             raise InputError(f"column {name!r}: bins={bins} are too many for {low:g}..{high:g}")
     if kind == "integer":
         first, after_last = whole_number_bins(numbers)
-        if (is_empty := after_last <= first).any():
+        is_empty = after_last <= first
+        if is_empty.any():
             bin_index = int(is_empty.argmax())
             raise InputError(
                 f"column {name!r}: the bin from {numbers[bin_index]:g} to "

@@ -179,7 +179,8 @@ def test_pairs_hold_together_and_say_what_is_true_without_delta():
 @parametrize("epsilon", [0.05, 0.5, 2.0])
 @parametrize("delta", [1e-9, 1e-4])
 def test_printed_forms_are_the_papers_noise_solved_for_epsilon(epsilon, delta):
-    n, T = 1000, 30
+    n = 1000
+    T = 30
     log = math.log
     sigmas = {
         "classical": math.sqrt(4 * T * log(1.25 / delta)) / (n * epsilon),
@@ -211,7 +212,8 @@ def test_printed_forms_of_draws_are_strong_composition_where_it_holds():
 
 
 def test_a_ledger_s_curves_add_up_every_kind_of_event():
-    total, gaussian = Budget(3, 1e-5), ((Gaussian(0.2), 3),)
+    total = Budget(3, 1e-5)
+    gaussian = ((Gaussian(0.2), 3),)
     life = LifetimeBudget(total, CompositionRule.GDP, 0.0)
     found = accountant_comparison.ledger_epsilon_curves(life, gaussian, DELTAS)
     assert found[GDP][2] == approx(conversions.gdp_epsilon(0.2 * math.sqrt(3), 1e-6))

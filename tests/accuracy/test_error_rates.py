@@ -58,7 +58,8 @@ def largest_of(m):
 
 
 def test_the_width_of_one_query_and_of_orthogonal_ones_is_known():
-    domain, rng = codes(4, 3, 2), seeded(0)
+    domain = codes(4, 3, 2)
+    rng = seeded(0)
     q = rng.uniform(-1, 1, domain.size)
     one, se = estimate_gaussian_width(Explicit(domain, q[None]), 4000, rng)
     assert one == approx(np.linalg.norm(q) * math.sqrt(2 / math.pi), abs=4 * se)

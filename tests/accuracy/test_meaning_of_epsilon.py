@@ -55,7 +55,8 @@ def told(plan):
 @parametrize("epsilon, times", [(1, 32.6), (0.1, 271)])
 def test_losses_exceed_epsilon_much_more_often_than_delta(epsilon, times):
     """Why "by e^ε except with probability δ" was wrong, and that what is said instead is right, of Gaussian noise."""
-    delta, mu = 1e-9, conversions.gdp_mu(epsilon, 1e-9)
+    delta = 1e-9
+    mu = conversions.gdp_mu(epsilon, 1e-9)
 
     def exceeds(t):
         return float(np.exp(log_ndtr(mu / 2 - t / mu)))
@@ -70,7 +71,8 @@ def test_losses_exceed_epsilon_much_more_often_than_delta(epsilon, times):
 
 def test_the_guess_is_exact_for_gaussian_noise_and_both_sentences_are_said():
     plan = plan_of(Budget(1, 1e-9), (Gaussian(conversions.gdp_mu(1, 1e-9)),))
-    own, alone = Promise.of_plan(plan, adaptive=False), Promise(1, 1e-9)
+    own = Promise.of_plan(plan, adaptive=False)
+    alone = Promise(1, 1e-9)
     assert Promise.of_release(told(plan)).to_json() == own.to_json()
     assert own.max_guess_probability() == approx(ndtr(conversions.gdp_mu(1, 1e-9) / 2), rel=1e-12)
     assert alone.max_guess_probability() == approx(math.e / (1 + math.e))
@@ -93,7 +95,8 @@ def test_the_guess_is_exact_for_gaussian_noise_and_both_sentences_are_said():
 @parametrize("epsilon", [0.05, 0.3, 1])
 def test_the_guess_bounds_every_mechanism_of_its_rho(epsilon, prior):
     """Randomised response, Gaussian noise and pairs with one corner, each at its own ρ."""
-    e, odds = epsilon, math.exp(epsilon)
+    e = epsilon
+    odds = math.exp(epsilon)
     yes = odds / (1 + odds)
     response = max(prior * yes + (1 - prior) * yes, prior, 1 - prior)
     rho = e * math.tanh(e / 2)  # its largest divergence per order: at order 1, where it is KL

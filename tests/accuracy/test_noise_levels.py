@@ -26,10 +26,12 @@ def test_the_chance_is_that_of_independent_normal_numbers():
 
 @parametrize("group", [1, 3])
 def test_what_a_plan_says_of_its_noise_is_what_a_real_run_measures_with(group):
-    sample, budget = samples.berkeley(), Budget(0.05, 1e-9)
+    sample = samples.berkeley()
+    budget = Budget(0.05, 1e-9)
     rows = sample.domain.encode(sample.frame)
     workload = Marginals(sample.domain, [("Gender", "Admission")])
-    problem, algorithm = QueryRelease(workload, rows.n, group), ALGORITHMS["gaussian_maxent"]()
+    problem = QueryRelease(workload, rows.n, group)
+    algorithm = ALGORITHMS["gaussian_maxent"]()
     (measured,) = Run(algorithm, problem, rows, budget).finish().measured
     assert predicted_noise_stddev(algorithm, problem, budget) == approx(measured.errors, rel=1e-9)
 

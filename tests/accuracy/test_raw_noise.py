@@ -12,10 +12,12 @@ N = 500
 
 @parametrize("delta", [0.0, 1e-6])
 def test_plain_noise_costs_what_is_said_and_gaussian_noise_at_its_worst_a_little_less(delta):
-    workload, budget = Marginals.all(codes(3, 4, 2), 2), Budget(0.7, delta)
+    workload = Marginals.all(codes(3, 4, 2), 2)
+    budget = Budget(0.7, delta)
     worst = plain_noise_max_error(workload, budget, N)
     changed = 2 * len(workload.tables)  # a replaced record changes two cells of each table by 1/n
-    rng, size = seeded(0), (40_000, workload.m)
+    rng = seeded(0)
+    size = (40_000, workload.m)
     if delta:
         spend = gaussian_spend(budget)
         noise = np.abs(rng.normal(0, np.sqrt(changed) / N / spend.mu, size))

@@ -39,7 +39,8 @@ PROBLEM = QueryRelease(PAIRS, N)
 
 @parametrize("share", [0.05, 0.2, 0.53])
 def test_a_simple_random_sample_is_as_exact_as_itself(share):
-    truth, size = PAIRS.answers_of_rows(ROWS), round(share * N)
+    truth = PAIRS.answers_of_rows(ROWS)
+    size = round(share * N)
     samples = seeded(7).multivariate_hypergeometric(np.bincount(CELLS), size, 1000) / size
     squares = [((PAIRS.answers(drawn) - truth) ** 2).sum() for drawn in samples]
     assert equivalent_sample_share(float(np.mean(squares)), truth, N) == approx(share, rel=0.03)
@@ -48,7 +49,8 @@ def test_a_simple_random_sample_is_as_exact_as_itself(share):
 def test_a_run_says_both_and_neither_where_they_mean_nothing():
     made = ALGORITHMS["gaussian_maxent"]()
     run = Run(made, PROBLEM, ROWS, BUDGET).finish()
-    final, real = run.to_json()["final"], PAIRS.answers_of_rows(ROWS)
+    final = run.to_json()["final"]
+    real = PAIRS.answers_of_rows(ROWS)
     gaps = run.release.answers(PAIRS) - real
     assert final["as_exact_as_sample"] == approx(
         equivalent_sample_share(float(gaps @ gaps), real, N)
@@ -84,7 +86,8 @@ def test_what_a_plan_foresees_is_the_noise_that_comes(name):
     run = Run(algorithm, PROBLEM, ROWS, BUDGET).finish()
     after = unbiased_tables(run.release, run.measured, DOMAIN)
     assert {S: v for S, v in before.variance.items()} == approx(after.variance)
-    truth, found = PAIRS.answers_of_rows(ROWS), []
+    truth = PAIRS.answers_of_rows(ROWS)
+    found = []
     for seed in range(60):
         run = Run(algorithm, PROBLEM, ROWS, BUDGET, seed=seed).finish()
         found.append(
@@ -100,10 +103,8 @@ def test_uses_follow_from_half_widths():
     plan = plan_of("gaussian_maxent", single, BUDGET)
     before = predicted_tables(single, plan)
     worst = 1.959964 * max(before.standard_error((a,)) for a in range(3))
-    exact, rough = (
-        suitable_uses(before, N, tolerance=worst * 1.01),
-        suitable_uses(before, N, tolerance=worst * 0.5),
-    )
+    exact = suitable_uses(before, N, tolerance=worst * 1.01)
+    rough = suitable_uses(before, N, tolerance=worst * 0.5)
     assert exact.good_for[0].startswith("shares by one column")
     assert rough.not_for[0].startswith("shares by one column")
     assert exact.smallest_group == approx(10 * worst * N, abs=1)

@@ -1,6 +1,7 @@
 """Without privacy noise the algorithms are the methods they claim to be: naive twins, scipy's optimum, the formulas."""
 
 import math
+from functools import partial
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -67,11 +68,13 @@ def both_ways(where, seed=0, **settings):
     """
     problem, rows = task(where)
     _, curator, steps = exact_run(ALGORITHMS["dpfw"](**settings), problem, rows, seed=seed)
-    A, truth = matrix(problem.workload), curator.truth
+    A = matrix(problem.workload)
+    truth = curator.truth
     (m, k), signed = A.shape, np.vstack([A, -A])
 
     def naive(gammas):
-        weights, D = np.zeros(2 * m), [np.full(k, 1 / k)]
+        weights = np.zeros(2 * m)
+        D = [np.full(k, 1 / k)]
         for gamma in gammas:
             best = np.argmax(np.concatenate([truth - A @ D[-1], A @ D[-1] - truth]))
             weights *= 1 - gamma
@@ -98,7 +101,8 @@ def test_practical_dpfw_is_the_naive_iteration_and_releases_the_mean_of_the_seco
 @parametrize("alpha", [0.001, 0.05, 3.0])
 @parametrize("where", ["2-way", "explicit"])
 def test_paper_dpfw_is_the_naive_iteration_and_releases_one_iterate(where, alpha):
-    places, gamma = [], min(1, 2 * math.sqrt(alpha / (40 * 2)))
+    places = []
+    gamma = min(1, 2 * math.sqrt(alpha / (40 * 2)))
     for seed in range(20):
         _, released, _, naive = both_ways(where, seed, rounds=40, alpha=alpha, schedule="paper")
         D = naive([gamma] * 40)
@@ -128,7 +132,8 @@ def primal_optimum(A, y, sigma, base, weight):
 @parametrize("weight", [0.5, 1000.0])
 @parametrize("kind", ["2-way", "mixed", "explicit"])
 def test_the_fit_reaches_the_optimum_that_scipy_finds(monkeypatch, kind, weight, seed):
-    domain, rng = codes(2, 3, 2), seeded(seed)
+    domain = codes(2, 3, 2)
+    rng = seeded(seed)
     columns = {"2-way": ["ab", "ac", "bc"], "mixed": ["abc", "b"]}.get(kind, [])
     A = matrix_of(domain, columns) if columns else rng.choice([-1.0, 1.0], (6, 12))
     workload = Marginals(domain, columns) if columns else Explicit(domain, A)
@@ -153,7 +158,8 @@ def test_the_fit_ends_where_floating_point_allows_no_further_decrease(monkeypatc
     monkeypatch.setattr(
         "dpcore.algorithms.query_release.shared.maximum_entropy_fit.CONVERGED_GRADIENT", -1
     )
-    workload, rng = Marginals.all(codes(2, 3, 2), 2), seeded(0)
+    workload = Marginals.all(codes(2, 3, 2), 2)
+    rng = seeded(0)
     y = workload.answers(rng.dirichlet(np.ones(12))) + sigma * rng.normal(size=workload.m)
     evidence = Evidence(workload, y, np.full(workload.m, sigma))
     with within(60):
@@ -234,9 +240,8 @@ def test_schedules_minimise_their_bound(public):
     loss = step_schedules.selection_loss(**public)
     for alpha in (1e-4, 0.01, 1):
         for T in (10, 1000):
-            best = minimize_scalar(
-                lambda g: gap(T, alpha, math.exp(g), **public), bounds=(-20, 5)
-            ).x  # noqa: B023
+            gap_of_step = partial(gap, T, alpha, **public)
+            best = minimize_scalar(lambda g, f=gap_of_step: f(math.exp(g)), bounds=(-20, 5)).x
             assert step_schedules.frank_wolfe_step(rounds=T, alpha=alpha) == approx(
                 min(1, math.exp(best)), rel=1e-3
             )

@@ -180,18 +180,17 @@ def measure(where, name, folder, epsilon, seeds):
     """Run an algorithm on a task at one ε, and print what it cost."""
     task = TASKS[where]
     (domain, rows), before = task.table(folder), peak()
-    workload, budget, algorithm = (
-        Marginals.all(domain, task.ways),
-        Budget(epsilon, 1e-9),
-        ALGORITHMS[name](),
-    )
-    problem, truth = QueryRelease(workload, rows.n), workload.answers_of_rows(rows)
-    starts, found, last = [table.start for table in workload.tables], [], None
+    workload = Marginals.all(domain, task.ways)
+    budget = Budget(epsilon, 1e-9)
+    algorithm = ALGORITHMS[name]()
+    problem = QueryRelease(workload, rows.n)
+    truth = workload.answers_of_rows(rows)
+    starts = [table.start for table in workload.tables]
+    found = []
+    last = None
     try:
-        plan, foretold = (
-            make_plan(algorithm, problem, budget),
-            describe_forecast(*forecast_seconds_and_bytes(algorithm, problem, budget)),
-        )
+        plan = make_plan(algorithm, problem, budget)
+        foretold = describe_forecast(*forecast_seconds_and_bytes(algorithm, problem, budget))
     except InputError as error:
         print(f"  {name:>16} ε={epsilon:<4g} {error}")
         return
@@ -249,7 +248,8 @@ def main(*tasks):
         "--algorithms", help="dpfw,mwem for example; those with a gate where it is left out"
     )
     chosen = parser.parse_args()
-    if unknown := [task for task in chosen.tasks if task not in TASKS]:
+    unknown = [task for task in chosen.tasks if task not in TASKS]
+    if unknown:
         parser.error(f"{unknown[0]!r} is none of {', '.join(TASKS)}")
     fresh = get_context("spawn")
     for task in chosen.tasks:

@@ -18,9 +18,13 @@ from dpcore.data.sources.table_counting import choose_wide_tables
 from tests.benchmarks.measuring import main, timed
 from tests.small_problems import seeded
 
-COLUMNS, GROUP = 15, 1_000_000
+COLUMNS = 15
+GROUP = 1_000_000
 SIZES = (2, 3, 5, 7, 9, 12, 16, 16, 10, 8, 6, 5, 4, 42, 2)
-TRIPLES, PAIRS, GIGABYTES = 600, 120, 1.0  # what 10⁸ rows are to take, in seconds of processors
+# what 10⁸ rows are to take, in seconds of processors
+TRIPLES = 600
+PAIRS = 120
+GIGABYTES = 1.0
 
 
 def make(path, rows):
@@ -29,7 +33,9 @@ def make(path, rows):
     with pq.ParquetWriter(path, pa.schema([(name, pa.uint8()) for name in names])) as file:
         for start in range(0, rows, GROUP):
             rng = seeded(start)
-            m, last, columns = min(GROUP, rows - start), np.zeros(min(GROUP, rows - start)), []
+            m = min(GROUP, rows - start)
+            last = np.zeros(min(GROUP, rows - start))
+            columns = []
             for size in SIZES:
                 last = (last + rng.random(m) ** 2) / 2
                 columns.append((last * size).astype(np.uint8))
@@ -39,7 +45,8 @@ def make(path, rows):
 def measure(rows, folder):
     """Everything, smallest first."""
     domain = domain_from_json({f"c{i}": size for i, size in enumerate(SIZES)})
-    path, kept = folder / "large.parquet", True
+    path = folder / "large.parquet"
+    kept = True
     timed(f"making {rows:,} rows", lambda: make(path, rows))
     print(f"{path.stat().st_size / 1e9:.2f} GB of Parquet, {domain.size:.1e} cells")
     for ways, goal in ((2, PAIRS), (3, TRIPLES)):

@@ -11,8 +11,11 @@ from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
 from tests.benchmarks.measuring import main, timed
 from tests.release.ledger.ledger_charges import charge
 
-TOTAL, EACH = Budget(50, 1e-6), Budget(0.05, 1e-6)
-VERIFY, RESERVE = 3.0, 0.1  # seconds of a processor, for 10,000 releases
+TOTAL = Budget(50, 1e-6)
+EACH = Budget(0.05, 1e-6)
+# seconds of a processor, for 10,000 releases
+VERIFY = 3.0
+RESERVE = 0.1
 FILES = json.dumps(
     {name: "ab" * 32 for name in ("answers.csv", "card.html", "release.json", "synthetic.csv")}
 )

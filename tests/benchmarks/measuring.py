@@ -14,7 +14,8 @@ from pathlib import Path
 
 def took(work):
     """What the work returns, and its seconds: of the clock, and of processors, in which other work does not count."""
-    before, begun = _processors(), time.perf_counter()
+    before = _processors()
+    begun = time.perf_counter()
     out = work()
     return out, time.perf_counter() - begun, _processors() - before
 

@@ -16,7 +16,8 @@ KINDS = ("csv", "parquet")
 
 def make(rows):
     """The generated census, and beside it many texts, days and some missing cells."""
-    rng, sample = np.random.default_rng(0), samples.census(rows)
+    rng = np.random.default_rng(0)
+    sample = samples.census(rows)
     days = np.datetime_as_string(
         np.datetime64("1950-01-01") + rng.integers(0, 20_000, rows)
     ).astype(object)

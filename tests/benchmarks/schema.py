@@ -30,7 +30,8 @@ from dpcore.schema.partial_schema import PartialSchema, UnknownColumn
 from tests.benchmarks.measuring import main
 from tests.small_problems import seeded
 
-BUDGET, GATE = Budget(1, 1e-9), 1.3
+BUDGET = Budget(1, 1e-9)
+GATE = 1.3
 NUMBERS = 20  # different numbers from which on a column is one of bins
 
 
@@ -41,7 +42,9 @@ def tables():
         samples.census().frame.replace("None", "no job"),
     )  # "None" is read as a missing cell
     yield "Titanic", samples.titanic().frame
-    rng, n, rare = seeded(0), 20_000, np.arange(1, 61) ** -1.2
+    rng = seeded(0)
+    n = 20_000
+    rare = np.arange(1, 61) ** -1.2
     sex = rng.choice(["f", "m"], n)
     pay = np.round(np.exp(rng.normal(8, 1.5, n)) * np.where(sex == "f", 1.0, 1.5), 2)
     job = rng.choice([f"job {i:02}" for i in range(60)], n, p=rare / rare.sum())

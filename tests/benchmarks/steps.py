@@ -10,7 +10,9 @@ from playwright.sync_api import expect
 
 from tests.benchmarks.measuring import live_page, main
 
-VERDICT, SETTLED = 0.6, 1.5  # goals, in seconds, on a quiet machine
+# goals, in seconds, on a quiet machine
+VERDICT = 0.6
+SETTLED = 1.5
 WARM = 2  # steps before those that count
 # Watches the page in the browser itself, so that no polling from outside is measured.
 WATCH = """words => { window.times = {};

@@ -110,7 +110,8 @@ def test_a_second_look_is_combined_with_the_first():
     rich()
     released("more", epsilon=10, total=None, queries='marginals:[["age","sex"]]')
     text = "sex = m and age > 21"
-    alone, apart = (asked(text)[0], asked("sex = m and edu = x")[0])
+    alone = asked(text)[0]
+    apart = asked("sex = m and edu = x")[0]
     both, other = asked(text, "sex = m and edu = x", "--with", "more")
     assert both["high"] - both["low"] < 0.7 * (alone["high"] - alone["low"])
     assert both["estimate"] == approx(both["unbiased"])

@@ -136,7 +136,8 @@ def test_the_largest_budget_that_is_legal_runs(name):
 
 
 def test_algorithms_are_listed_in_three_forms():
-    plain, markdown = cli("algorithms"), cli("algorithms --markdown").strip().splitlines()
+    plain = cli("algorithms")
+    markdown = cli("algorithms --markdown").strip().splitlines()
     told = json.loads(cli("algorithms --json"))
     assert list(told) == list(ALGORITHMS)
     assert len(markdown) == 2 + len(ALGORITHMS)

@@ -116,13 +116,13 @@ def test_an_error_of_the_program_is_told_without_its_words(capsys, monkeypatch):
     def broken(*_):
         raise KeyError("a cell")
 
-    monkeypatch.setattr(run, "read_task", broken)
+    monkeypatch.setattr(run, "read_problem_and_rows", broken)
     assert cli(arguments(), code=70) == ""
     told = capsys.readouterr().err
     assert told.startswith("error: unexpected KeyError in run.py, line ")
     assert told.count("\n") == 1
     assert "a cell" not in told
-    monkeypatch.setattr(run, "read_task", lambda *_: (_ for _ in ()).throw(MemoryError))
+    monkeypatch.setattr(run, "read_problem_and_rows", lambda *_: (_ for _ in ()).throw(MemoryError))
     refusal("not enough memory", arguments())
 
 

@@ -28,7 +28,8 @@ def whole(tmp_path_factory):
 def asked(folder):
     """The exit code of `ask`, whose error is one line that names a file."""
     asking = ["ask", str(folder), "sex = m and age > 21"]
-    if code := main(asking):
+    code = main(asking)
+    if code:
         refusal(str(folder), asking)
     return code
 
@@ -46,7 +47,8 @@ def test_a_damaged_file_is_named(whole, tmp_path, kind, name):
     folder = tmp_path / "r"
     shutil.copytree(whole / kind, folder)
     assert asked(folder) == 0
-    path, content = folder / name, (whole / kind / name).read_bytes()
+    path = folder / name
+    content = (whole / kind / name).read_bytes()
     rng = seeded(0)
     for share in (0, 0.001, 0.5, 0.9, 0.999):
         path.write_bytes(content[: int(share * len(content))])

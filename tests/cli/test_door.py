@@ -84,7 +84,8 @@ def test_one_file_is_one_data_set_whatever_its_schema_and_its_format(capsys):
 
 
 def test_a_release_states_how_its_file_is_written():
-    text, fixed = "a\né\ne\n", ["--total-epsilon=2.5", "--total-delta=1e-5"]
+    text = "a\né\ne\n"
+    fixed = ["--total-epsilon=2.5", "--total-delta=1e-5"]
 
     def written(content, **file):
         Path("t.csv").write_bytes(content)

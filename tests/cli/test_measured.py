@@ -94,7 +94,8 @@ def test_without_delta_noise_is_exact_also_where_the_first_release_was_not():
                 algorithm, total, schema="numbers.json", delta="0", algorithm=algorithm, epsilon=1
             )
         )
-        claim, card = facts(algorithm), Path(f"{algorithm}/card.html").read_text()
+        claim = facts(algorithm)
+        card = Path(f"{algorithm}/card.html").read_text()
         assert "floating" not in claim["made_by"]["noise"] + card
         assert claim["made_by"]["noise"].count("exact ") >= 2
     cli(
@@ -244,7 +245,8 @@ def test_run_and_release_promise_the_same_for_one_plan_with_a_measured_schema(
     budget = {"table": "t.csv", "schema": "s.json", "epsilon": 2, "delta": delta}
     cli(arguments(queries="marginals:2", algorithm=algorithm, json="run.json", **budget))
     cli(release(algorithm=algorithm, delta=delta))
-    run, means = read_json("run.json")["promise"], facts()["promise"]["means"]
+    run = read_json("run.json")["promise"]
+    means = facts()["promise"]["means"]
     assert run == means
     columns = partial_schema_from_json(OPEN).unknown_columns
     share = choose_schema_share(columns, None, len(people()), 1, Budget(2, float(delta)))

@@ -146,7 +146,8 @@ def test_a_release_holds_no_record_and_its_claim_can_be_recomputed(here, algorit
 
 def test_noisy_answers_have_the_standard_errors_of_their_noise():
     released(epsilon=1)
-    answers, weights = pd.read_csv("out/answers.csv"), pd.read_parquet("out/weights.parquet")
+    answers = pd.read_csv("out/answers.csv")
+    weights = pd.read_parquet("out/weights.parquet")
     sigma = next(c["value"] for c in facts()["plan"]["choices"] if c["name"] == "sigma")
     assert answers.standard_error.to_numpy() == approx(np.full(len(answers), sigma))
     assert answers.answer.sum() == approx(6)
@@ -187,7 +188,7 @@ def test_noise_is_never_the_same_and_cannot_be_seeded():
 
 
 def test_no_truth_is_computed(monkeypatch):
-    for name in ("truth.QueryTruth.__init__", "metrics.errors"):
+    for name in ("truth.QueryTruth.__init__", "metrics.compute_errors"):
         monkeypatch.setattr(f"dpcore.evaluation.{name}", lambda *_: pytest.fail("not protected"))
     released()
 
@@ -288,7 +289,9 @@ def test_hostile_names_stay_text_on_the_card_and_in_spreadsheets(hostile):
 
 def test_names_steer_no_terminal(capsys):
     """Whatever columns, categories and folders are called, each line that is printed is one, of printable letters."""
-    name, value, out = "a\x1b[2J\x9b\u202e", "x\x1b]0;\x07\u2066\nsound: x", "o\x1b[2J\nnote: o"
+    name = "a\x1b[2J\x9b\u202e"
+    value = "x\x1b]0;\x07\u2066\nsound: x"
+    out = "o\x1b[2J\nnote: o"
     pd.DataFrame({name: [value, "y"] * 100, "n": range(200)}).to_parquet("t.parquet")
     write_json("s.json", {"columns": {name: categorical(value, "y"), "n": integer(0, 199)}})
     question = f"{name} = y"
@@ -335,10 +338,8 @@ def test_the_card_is_made_of_facts_alone():
     released()
     said = Path("out/card.html").read_text()
     assert card_page(facts(), 1) == said
-    means, shown = (
-        Promise.of_release(facts()),
-        " ".join(html.unescape(re.sub(r"<[^>]+>", " ", said)).split()),
-    )
+    means = Promise.of_release(facts())
+    shown = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", said)).split())
     assert " ".join(guess_tile_texts(means.max_guess_probability())) in shown
     assert means.suspicion_sentence in shown
     assert ROW_COUNT_NOTICE not in html.unescape(said)
@@ -393,9 +394,9 @@ def shown(capsys):
 @parametrize(
     "place, said, left",
     [
-        ("publish.draw", "stopped before it was written", ()),
-        ("release_files.registry.entry", "stopped before it was written", ()),
-        ("ledger.ledger_store.Store.note", "stopped after it was written", ("dead",)),
+        ("publish.draw_release", "stopped before it was written", ()),
+        ("release_files.registry.registry_entry", "stopped before it was written", ()),
+        ("ledger.ledger_store.LedgerStore.add_note", "stopped after it was written", ("dead",)),
     ],
 )
 def test_the_next_command_says_what_a_killed_release_left_and_tidies_up(
@@ -438,11 +439,11 @@ def test_a_killed_release_is_noted_once_by_whoever_tidies_first(monkeypatch):
     kept = drafts.hold_key
 
     def later(*given):  # another command tidies in between
-        monkeypatch.setattr(drafts, "kept_key", kept)
+        monkeypatch.setattr(drafts, "hold_key", kept)
         assert drafts.tidy_stopped_releases(Path("l.sqlite"))
         return kept(*given)
 
-    monkeypatch.setattr(drafts, "kept_key", later)
+    monkeypatch.setattr(drafts, "hold_key", later)
     assert not drafts.tidy_stopped_releases(Path("l.sqlite"))
     assert len(releases()[0]["states"]) == 1
 
@@ -459,7 +460,7 @@ def test_what_is_no_draft_of_a_release_is_not_removed(here, monkeypatch):
             self.request, self.events, settings=settings
         ),
     )
-    monkeypatch.setattr(publish, "draw", lambda *_: os._exit(9))
+    monkeypatch.setattr(publish, "draw_release", lambda *_: os._exit(9))
     assert ended() == 9
     cli("ledger show --ledger=l.sqlite")
     assert (other / "thesis.csv").exists()

@@ -24,7 +24,8 @@ def test_a_table_scores_perfectly_against_itself_and_shuffled(capsys):
 
 
 def test_the_score_is_the_largest_and_mean_difference_of_shares():
-    real, synthetic = pd.read_csv("c.csv"), pd.DataFrame({"a": [0, 1, 2, 2], "b": [1, 1, 0, 0]})
+    real = pd.read_csv("c.csv")
+    synthetic = pd.DataFrame({"a": [0, 1, 2, 2], "b": [1, 1, 0, 0]})
     synthetic.to_csv("other.csv", index=False)
     gaps = (
         synthetic.value_counts(normalize=True)

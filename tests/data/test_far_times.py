@@ -31,7 +31,9 @@ ZONES = (
     "-23:59",
     "Africa/Monrovia",
 )
-LAST_SECOND, FIRST_SECOND = 253402300799, -62135596800  # of the years 9999 and 1
+# of the years 9999 and 1
+LAST_SECOND = 253402300799
+FIRST_SECOND = -62135596800
 SECONDS = (
     LAST_SECOND,
     LAST_SECOND + 1,
@@ -79,7 +81,8 @@ def written_columns(path):
 
 
 def test_every_extreme_is_read_by_itself_in_memory_and_in_parts(tmp_path):
-    path, times = tmp_path / "t.parquet", 0
+    path = tmp_path / "t.parquet"
+    times = 0
     year = column(
         kind="integer",
         low=1990,
@@ -91,7 +94,8 @@ def test_every_extreme_is_read_by_itself_in_memory_and_in_parts(tmp_path):
     )
     for name in written_columns(path):
         times += 1
-        frame, source = read_table(path), source_at(path)
+        frame = read_table(path)
+        source = source_at(path)
         cells = frame["t"]
         assert table_fingerprint(frame, b"k") == source.fingerprint(b"k"), name
         codes, texts = factorize_texts(cells)

@@ -5,7 +5,8 @@ import pytest
 
 from dpcore import PrivacyUnit, limit_rows
 
-ROWS, PEOPLE = PrivacyUnit(), PrivacyUnit("who", 2)
+ROWS = PrivacyUnit()
+PEOPLE = PrivacyUnit("who", 2)
 FRAME = pd.DataFrame({"who": list("aaabbc"), "x": range(6)})
 
 
@@ -48,9 +49,9 @@ def test_only_people_lose_rows():
     ],
 )
 def test_what_was_once_said_stays_said(unit, noun, words, protected, records):
-    assert (unit.ledger_noun, unit.words, unit.protected_text) == (noun, words, protected)
+    assert (unit.ledger_noun, unit.description, unit.protected_text) == (noun, words, protected)
     told = (
         f"tables that differ in {protected}, replaced by any others, and have as many "
         f"{records}; n is public"
     )
-    assert unit.neighbours == told
+    assert unit.neighbours_text == told

@@ -269,7 +269,8 @@ def test_json_is_read_with_a_byte_order_mark(tmp_path):
 
 
 def small(ending):
-    content, frame = io.BytesIO(), pd.DataFrame({"a": ["x", "y"], "b": [1.5, None]})
+    content = io.BytesIO()
+    frame = pd.DataFrame({"a": ["x", "y"], "b": [1.5, None]})
     if ending == "xlsx":
         frame.to_excel(content, index=False)
     else:
@@ -337,7 +338,7 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_refused_before_it_is_unpack
     many = io.BytesIO()
     pd.DataFrame({"a": np.zeros(2_000_000, np.int8)}).to_parquet(many)
     assert len(many.getvalue()) < 10_000
-    monkeypatch.setattr(tables.ParquetFile, "load_table", lambda _: pytest.fail("unpacked"))
+    monkeypatch.setattr(tables.ParquetFile, "read", lambda _: pytest.fail("unpacked"))
     with refused("holds 2,000,000 values, at most 1,000,000"):
         tables.load_table(many, "t.parquet", 1_000_000)
 
@@ -496,7 +497,8 @@ def test_a_traceback_of_a_broken_file_carries_no_cell(tmp_path, name):
 @parametrize("ending", ["csv", "xlsx"])
 def test_a_long_reading_says_how_far_it_is_and_can_be_ended(tmp_path, monkeypatch, ending):
     monkeypatch.setattr(text_file, "READ_SIZE", 1 << 17)
-    frame, path = pd.DataFrame({"a": range(10_000), "b": "x" * 60}), tmp_path / f"t.{ending}"
+    frame = pd.DataFrame({"a": range(10_000), "b": "x" * 60})
+    path = tmp_path / f"t.{ending}"
     frame.to_csv(path, index=False) if ending == "csv" else frame.to_excel(path, index=False)
     told = []
     assert len(tables.load_table(path, progress=told.append).frame) == 10_000

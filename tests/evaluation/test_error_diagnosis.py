@@ -73,7 +73,9 @@ def test_baselines_are_what_they_say():
     found = baseline_errors(problem, rows, P)
     truth = problem.workload.answers(histogram(D324, rows))
     table = histogram(D324, rows).reshape(D324.shape)
-    a, b, c = table.sum((1, 2)), table.sum((0, 2)), table.sum((0, 1))
+    a = table.sum((1, 2))
+    b = table.sum((0, 2))
+    c = table.sum((0, 1))
     product = np.einsum("i,j,k->ijk", a, b, c).ravel()
     assert product_of_marginals(D324, rows) == approx(product)
     for name, D in (("uniform", np.full(24, 1 / 24)), ("independent", product), ("sampling", P)):
@@ -162,7 +164,8 @@ def test_a_question_on_the_values_themselves_counts_rows(text, count):
 
 
 def test_the_binning_part_is_the_answer_by_bins_minus_the_one_by_values():
-    rows, asked = BINNED.encode(PEOPLE), parse_question("age >= 18", BINNED).workload
+    rows = BINNED.encode(PEOPLE)
+    asked = parse_question("age >= 18", BINNED).workload
     for text in (
         "age between 20 and 39",
         "age is missing",
@@ -172,7 +175,10 @@ def test_the_binning_part_is_the_answer_by_bins_minus_the_one_by_values():
         assert by_bins[0] == approx(exact_question_share(text, BINNED, PEOPLE))
     run = finished("gaussian_maxent", all_tables(BINNED, 10, 1), rows, Budget(1, 1e-3))
     parts = apart(
-        run, rows, asked, values=np.array([exact_question_share("age >= 18", BINNED, PEOPLE)])
+        run,
+        rows,
+        asked,
+        unbinned_answers=np.array([exact_question_share("age >= 18", BINNED, PEOPLE)]),
     )
     by_bins = (4 * 2 / 20 + 5) / 10  # the bin 0..19 holds 4 rows, and 2 of its 20 numbers count
     assert parts.parts["binning"][0] == approx(by_bins - 0.7)
@@ -199,13 +205,15 @@ def test_a_conclusion_compares_shares_within_groups():
 
 
 def test_what_a_tree_cannot_hold_is_told_from_the_noise():
-    domain, n = codes(2, 2, 2), 4000
+    domain = codes(2, 2, 2)
+    n = 4000
     a, b = seeded(0).integers(2, size=(2, n))
     rows = domain.group_rows(
         np.column_stack([a, b, a ^ b])
     )  # pairs know nothing of it, the triple everything
     problem = all_tables(domain, n)
-    triple, chain = Marginals.all(domain, 3), Marginals(domain, ["ab", "bc"])
+    triple = Marginals.all(domain, 3)
+    chain = Marginals(domain, ["ab", "bc"])
     run = finished("gaussian_maxent", QueryRelease(chain, n), rows, cells=7)
     assert isinstance(run.release, GraphicalModel)
     assert len(run.release.junction.cliques) > 1

@@ -12,10 +12,10 @@ from dpcore.evaluation.peak_memory import PeakMemory
 # free.
 WORK = """
 import numpy as np
-from dpcore.evaluation.peak_memory import Peak
+from dpcore.evaluation.peak_memory import PeakMemory
 before = np.ones(10_000_000)
-print(Peak().bytes)
-busy = Peak()
+print(PeakMemory().bytes_above_start)
+busy = PeakMemory()
 np.ones(8_000_000)
 print(busy.bytes)
 assert before.sum() == 1e7

@@ -29,7 +29,9 @@ DOMAIN = codes(2, 3, 2, 4)
 def table(n=4000, seed=0):
     """d follows a and b, c is nothing but noise; a is 1 for one row in four."""
     rng = seeded(seed)
-    a, b, c = (rng.random(n) < 0.25).astype(int), rng.integers(0, 3, n), rng.integers(0, 2, n)
+    a = (rng.random(n) < 0.25).astype(int)
+    b = rng.integers(0, 3, n)
+    c = rng.integers(0, 2, n)
     d = np.where(rng.random(n) < 0.8, a + b, rng.integers(0, 4, n))
     return rows_of(DOMAIN, np.ravel_multi_index((a, b, c, d), DOMAIN.shape))
 
@@ -42,7 +44,7 @@ def served(epsilon, **asked):
 def by_purpose(mine, *known):
     """What a run on its training rows serves."""
     run = finished("gaussian_maxent", all_tables(DOMAIN, mine.train.n), mine.train, *known)
-    return {found.purpose: found for found in mine.served(run)}
+    return {found.purpose: found for found in mine.score_tasks(run)}
 
 
 def test_what_is_held_out_is_a_quarter_and_no_release_sees_it():
@@ -146,7 +148,8 @@ def test_the_command_writes_points_resumes_them_and_refuses_anothers(tmp_path, m
         "--algorithm=gaussian_maxent",
     ]
     asked += ["--epsilons=1", "--repeat=1", "--json=p.json", "--csv=p.csv", "--target=a"]
-    out, first = cli(asked), read_json("p.json")
+    out = cli(asked)
+    first = read_json("p.json")
     assert "n=600 held_out=200" in out
     assert "Tests on these synthetic rows" in out
     ((point,), scores) = first["points"], first["points"][0]["errors"]
@@ -155,7 +158,7 @@ def test_the_command_writes_points_resumes_them_and_refuses_anothers(tmp_path, m
         {"purpose", "value", "unit", "real", "sample", "nothing"} == set(one)
         for one in scores.values()
     )
-    monkeypatch.setattr("dpcore.cli.commands.purposes.run_made", None)
+    monkeypatch.setattr("dpcore.cli.commands.purposes.run_case_with", None)
     again = [*asked, "--resume"]
     cli(again)  # nothing is run again
     assert read_json("p.json") == first

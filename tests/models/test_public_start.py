@@ -74,7 +74,8 @@ def test_a_table_is_the_same_start_listed_and_not():
 
 
 def test_a_start_of_another_domain_is_refused_and_so_is_one_that_cannot_be():
-    a, b = codes(3, 2), codes(2, 3)
+    a = codes(3, 2)
+    b = codes(2, 3)
     flat = PublicStart(b, Histogram(b, np.full(6, 1 / 6)), 9)
     with refused("another schema"):
         QueryRelease(Marginals.all(a, 1), 9, 1, flat)

@@ -50,7 +50,7 @@ def test_listed_cells_and_a_tree_give_what_is_forbidden_no_mass_and_else_the_sam
     assert np.abs(tree.reader(workload).answers(beliefs) - workload.answers(D)).max() < 1e-10
     every = every_table(domain)
     assert np.abs(tree.release(beliefs).answers(every) - every.answers(D)).max() < 1e-10
-    assert domain.possible_rows_mask(tree.release(beliefs).codes(50, seeded(0))).all()
+    assert domain.possible_rows_mask(tree.release(beliefs).sample_codes(50, seeded(0))).all()
 
 
 def test_a_tree_without_a_clique_for_a_constraint_gets_one():

@@ -19,7 +19,8 @@ class Stream:
     """What was sent since it was last emptied."""
 
     def __init__(self):
-        self.messages, self.downloads = [], []
+        self.messages = []
+        self.downloads = []
 
     def empty(self):
         self.messages.clear()
@@ -43,7 +44,8 @@ class Stream:
 def streamed():
     """Hear all messages of all headless tabs: of every run, also what a later one replaces."""
     heard = Stream()
-    enqueue, download = ForwardMsgQueue.enqueue, ButtonMixin._download_button
+    enqueue = ForwardMsgQueue.enqueue
+    download = ButtonMixin._download_button
 
     def recorded(self, message):
         if message.WhichOneof("type") in ("delta", "page_config_changed", "page_info_changed"):

@@ -36,7 +36,8 @@ def played(bug=False, **sliders):
 
 
 def test_the_page_opens_on_a_finished_game_with_its_picture():
-    app, found = open_page("audit"), audits.opening_game().game
+    app = open_page("audit")
+    found = audits.opening_game().game
     right, allowed = audits.guess_rates(found)
     assert (found.budget, format_times_in_100(allowed)) == (Budget(1.0, 1e-9), "54 times in 100")
     assert np.interp(-found.line, -found.thresholds, found.hits + found.false_alarms) == approx(
@@ -186,7 +187,8 @@ def test_the_caption_of_a_breach_quotes_the_point_of_the_breach():
 
 
 def test_a_game_can_be_stopped():
-    work, told = ThreadJob(), []
+    work = ThreadJob()
+    told = []
 
     def progress(share):
         told.append(share)

@@ -93,7 +93,7 @@ def test_a_sample_is_compared_at_once_for_everyone_and_an_upload_on_a_press_only
 def test_how_long_all_runs_take_is_said_before_where_it_is_long(monkeypatch):
     app = open_page("compare", sample="berkeley")
     assert "Forecast" not in captions(app)
-    monkeypatch.setattr(duration_forecast, "affordable", lambda *_: (30.0, 2.0**30))
+    monkeypatch.setattr(duration_forecast, "forecast_affordable_run", lambda *_: (30.0, 2.0**30))
     put(
         app, compared=["dpam", "dpfw"], sweep_seeds=4, epsilons=[0.2, 2.0]
     )  # which were not forecast yet
@@ -119,11 +119,11 @@ def test_the_time_left_counts_others_before_this_and_what_one_own_runs_took(monk
     mine = Sweep()
     mine.planned_cases = [case] * 4
     mine.jobs = [(case, PoolJob(spec=None, seconds=17.0)) for _ in range(2)]
-    monkeypatch.setattr("pages._ui.jobs.job_batch.pool", lambda: Elsewhere(80.0))
+    monkeypatch.setattr("pages._ui.jobs.job_batch.worker_pool", lambda: Elsewhere(80.0))
     assert mine.status_text == "0 of 4 runs, about 97 s left, about 80 s of it others' work"
     mine.run_seconds = {"dpfw": [30.0, 20.0]}
     assert mine.status_text == "0 of 4 runs, about 105 s left, about 80 s of it others' work"
-    monkeypatch.setattr("pages._ui.jobs.job_batch.pool", lambda: Elsewhere(0.0))
+    monkeypatch.setattr("pages._ui.jobs.job_batch.worker_pool", lambda: Elsewhere(0.0))
     assert mine.status_text == "0 of 4 runs, about 25 s left"
 
 
@@ -142,8 +142,11 @@ def lines_of(app):
 
 
 def test_every_dot_is_the_run_with_its_seed_by_every_measure():
-    app, key = compared(), ("gaussian_maxent", 1.0, 1)
-    found, run, table = dots(app), berkeley(*key), sample_table("berkeley")
+    app = compared()
+    key = ("gaussian_maxent", 1.0, 1)
+    found = dots(app)
+    run = berkeley(*key)
+    table = sample_table("berkeley")
     assert set(found) == {
         (a, e, s) for a in ("gaussian_maxent", "dpfw") for e in (0.1, 1.0) for s in (0, 1)
     }
@@ -152,7 +155,8 @@ def test_every_dot_is_the_run_with_its_seed_by_every_measure():
     assert "within 1 point" in traces(app)
     assert not lines_of(app)
     assert lines_of(put(app, lines=BASELINE_LABELS)) == BASELINE_LABELS
-    workload, real = run.problem.workload, run.truth.answers
+    workload = run.problem.workload
+    real = run.truth.answers
     gaps = np.abs(run.release.answers(workload) - real)
     pairs = compare_with_rows(run.release, table.encoded_rows(table.domain.names), workload)
     lost = [np.abs(pairs.real[t] - pairs.synthetic[t]).sum() / 2 for t in workload.tables]
@@ -219,7 +223,8 @@ def test_theory_passes_through_the_algorithms_own_dots_and_says_what_was_put_in(
     app = compared(("dpfw",), (0.1, 1.0, 3.0), seeds=1)
     put(app, Proved="DPFW")
     curve = next(trace for name, trace in traces(app).items() if "theory" in (name or ""))
-    x, y = numbers(curve["x"]), numbers(curve["y"])
+    x = numbers(curve["x"])
+    y = numbers(curve["y"])
     assert np.interp(1.0, x, y) == approx(dots(app)[("dpfw", 1.0, 0)], rel=0.02)
     assert y[0] / y[-1] == approx((x[-1] / x[0]) ** 0.4), "the rate of Theorem 3"
     assert "n = 4,526, k = 24, |Q| = 56" in captions(app)
@@ -227,10 +232,8 @@ def test_theory_passes_through_the_algorithms_own_dots_and_says_what_was_put_in(
 
 
 def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_are_said_and_drawn():
-    app, pairs = (
-        compared(("gaussian_maxent",), (0.1, 1.0, 3.0), seeds=1),
-        berkeley("gaussian_maxent", 1.0, 0).problem,
-    )
+    app = compared(("gaussian_maxent",), (0.1, 1.0, 3.0), seeds=1)
+    pairs = berkeley("gaussian_maxent", 1.0, 0).problem
     errors = {
         epsilon: final_errors(berkeley("gaussian_maxent", epsilon, 0))
         for epsilon in (0.1, 1.0, 3.0)
@@ -314,9 +317,11 @@ def test_all_lines_carry_titles_at_their_ends_and_the_table_is_sorted_without_ga
 
 def test_the_worst_column_pair_and_group_are_those_of_the_run_and_an_error_is_taken_apart():
     app = compared(("dpfw",), (0.1,), seeds=1, details="Where from")
-    sweep, table = session(app).held["sweep"], sample_table("berkeley")
+    sweep = session(app).held["sweep"]
+    table = sample_table("berkeley")
     run = berkeley("dpfw", sweep.advised_epsilon, 0)
-    rows, domain = table.encoded_rows(table.domain.names), table.domain
+    rows = table.encoded_rows(table.domain.names)
+    domain = table.domain
 
     def largest(names):
         asked = Marginals(domain, [names])
@@ -356,7 +361,8 @@ def test_purposes_are_curves_of_what_the_library_says_and_refusals_one_sentence(
     )
     found = {f.purpose: f for f in mine.score_tasks(run)}
     for kind in ("train a model: gradient boosting", "find what is linked"):
-        lines, theirs = of_purpose(app, kind), found[kind]
+        lines = of_purpose(app, kind)
+        theirs = found[kind]
         expected = {
             "synthetic rows": theirs.value,
             "the real table": theirs.real,
@@ -407,7 +413,8 @@ def test_the_report_is_written_when_nobody_s_page_is_drawn():
         for epsilon, risen, rate, titles in re.findall(line, text)
         for title in titles.split(", ")
     ]
-    problem, expected = held.held["sweep"].problem, []
+    problem = held.held["sweep"].problem
+    expected = []
     for epsilon in (0.1, 1.0):
         for name in ("gaussian_maxent", "dpfw"):
             algorithm = ALGORITHMS[name]()

@@ -64,7 +64,8 @@ def act(app, monkeypatch, name):
 
 def edit(app, monkeypatch, state, callback):
     """Call what the grid calls, with what the browser tells it; what it asks for is done at once."""
-    mine, refused = table(app), []
+    mine = table(app)
+    refused = []
 
     def attempt(change):
         try:
@@ -74,7 +75,7 @@ def edit(app, monkeypatch, state, callback):
 
     with monkeypatch.context() as patch:
         patch.setattr(page_grid, "session", lambda: session(app))
-        patch.setattr(page_grid, "stakeholder", lambda: False)
+        patch.setattr(page_grid, "is_stakeholder_view", lambda: False)
         patch.setattr(page_grid.st, "session_state", state)
         for module in (page_grid, grid_edits):
             patch.setattr(module, "whole_table", lambda: mine)

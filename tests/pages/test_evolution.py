@@ -49,7 +49,8 @@ def test_every_step_and_the_distance_at_every_step_are_drawn():
     problem, rows = sample_points("clusters", 100)
     run = Run(PE(rounds=3), problem, rows, Budget(1, 1e-9), path=True).finish()
     band = traces(app, 1)["range over repeats"]
-    t, y = numbers(band["x"]), numbers(band["y"])
+    t = numbers(band["x"])
+    y = numbers(band["y"])
     for record in run.convergence:
         inside = [value for at, value in zip(t, y, strict=True) if at == record.t]
         assert min(inside) - 1e-9 <= 10 * record.empirical.w1 <= max(inside) + 1e-9, (
@@ -202,14 +203,16 @@ def test_lessons_say_what_the_printed_noise_keeps():
 
 def test_samples_lie_in_the_disc_and_are_the_same_for_the_same_seed():
     for sample in POINT_SAMPLES.values():
-        one, two = sample.draw_table(200, 0), sample.draw_table(200, 0)
+        one = sample.draw_table(200, 0)
+        two = sample.draw_table(200, 0)
         assert one.equals(two)
         assert not one.equals(sample.draw_table(200, 1))
         assert (np.linalg.norm(one, axis=1) <= 1).all()
 
 
 def test_the_verdict_names_the_nearest_and_says_when_seeds_or_the_distance_decide():
-    budget, methods = Budget(1, 1e-9), [GRID, GRID, "Private Evolution"]
+    budget = Budget(1, 1e-9)
+    methods = [GRID, GRID, "Private Evolution"]
     clear = pd.DataFrame(
         {"method": methods, "w1": [0.1, 0.11, 0.3], ERROR_BOUND_COLUMN: [0.0, 0.0, 0.02]}
     )

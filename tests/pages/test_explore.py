@@ -69,10 +69,8 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
     )
     whiskers = next(t for t in chart(app, "synthetic")["data"] if t["name"] == "95% range")
     assert min(numbers(whiskers["error_y"]["array"])) > 0
-    domain, truth = (
-        runs[0].problem.domain,
-        sample_table("berkeley").encoded_rows(runs[0].problem.domain.names),
-    )
+    domain = runs[0].problem.domain
+    truth = sample_table("berkeley").encoded_rows(runs[0].problem.domain.names)
     gaps = {
         name: compare_with_rows(runs[0].release, truth, Marginals(domain, [[name]])).gaps.max()
         for name in domain.names
@@ -82,7 +80,8 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
     assert app.subheader[2].value == "“A\\, Female”\\:\u2060 18 people too few"
     assert any(t.get("fill") == "toself" for t in chart(app, "noise alone")["data"])
     shows_the_tiles_of(runs[0], app)
-    found, n = final_errors(runs[0]), runs[0].problem.n
+    found = final_errors(runs[0])
+    n = runs[0].problem.n
     assert f"**{float(f'{found.as_exact_as_sample * n:.2g}'):,.0f} of {n:,} people**" in shown(app)
     assert (
         f"**guesses right at most {format_times_in_100(runs[0].promise.max_guess_probability())}**"
@@ -117,7 +116,8 @@ def shows_the_tiles_of(run, app):
 
 
 def test_replays_that_end_while_the_page_is_drawn_are_shown_too(monkeypatch):
-    drawn, spread = [], outcome.draw_noise_spread
+    drawn = []
+    spread = outcome.draw_noise_spread
 
     def slowly(shown):
         drawn.append(len(shown.replays))
@@ -178,8 +178,10 @@ def test_the_theorem_of_an_algorithm_ends_where_its_run_ends():
         for trace in chart(settled(app), "whole runs, by theorem")["data"]
         if "name" in trace
     }
-    proved, end = lines["whole runs, by theorem"], numbers(lines["largest error"]["y"])[-1]
-    x, y = numbers(proved["x"]), numbers(proved["y"])
+    proved = lines["whole runs, by theorem"]
+    end = numbers(lines["largest error"]["y"])[-1]
+    x = numbers(proved["x"])
+    y = numbers(proved["y"])
     assert y[-1] == approx(end)
     assert y[-5] == approx(y[-1] * (x[-1] / x[-5]) ** 0.5)
     put(app, algorithm=titled("gaussian_maxent"))
@@ -286,7 +288,8 @@ def test_the_sentence_says_whether_waiting_pays():
 
 # Intervals: of a column, of typed questions, compared, refused with the reason, as a file
 
-FIRST, SECOND = "Gender = Female", "Admission = Admitted"
+FIRST = "Gender = Female"
+SECOND = "Admission = Admitted"
 
 
 @once
@@ -323,7 +326,8 @@ def test_a_column_and_typed_questions_carry_the_intervals_of_the_release_and_are
     assert (shown["population from"] <= shown["table from"]).all()
     assert (shown["table to"] <= shown["population to"]).all()
 
-    n, both = run.problem.n, [parse_question(text, told.domain) for text in (FIRST, SECOND)]
+    n = run.problem.n
+    both = [parse_question(text, told.domain) for text in (FIRST, SECOND)]
     for kind in ask_question.COMPARISON_KINDS:
         asked(app, FIRST, SECOND, kind)
         for question in both:
@@ -364,10 +368,8 @@ def test_all_cells_are_written_with_their_intervals(by_hand, monkeypatch):
     run, told = by_hand
 
     def written(tables):
-        done, chosen = (
-            SimpleNamespace(release=run.release, known=told),
-            SimpleNamespace(problem=run.problem, budget=run.budget),
-        )
+        done = SimpleNamespace(release=run.release, known=told)
+        chosen = SimpleNamespace(problem=run.problem, budget=run.budget)
         return pd.read_csv(io.StringIO(ask_question.cells_csv(done, tables, chosen)))
 
     tables = run.problem.workload

@@ -99,7 +99,8 @@ def test_the_number_and_the_picture_follow_epsilon_and_the_releases():
     assert totals["sum of ε"] == 10
     assert totals["exact Gaussian (GDP)"] < totals["zero-concentrated DP"] < 4
     drawn = dataframe(opened(app, "Mistakes"), "false alarms")
-    once, often = drawn["Gaussian + maximum entropy"], drawn["10 × Gaussian + maximum entropy"]
+    once = drawn["Gaussian + maximum entropy"]
+    often = drawn["10 × Gaussian + maximum entropy"]
     assert (often <= once + 1e-9).all()
 
 
@@ -184,7 +185,8 @@ def test_a_plan_on_a_schema_read_off_the_rows_uses_real_data_and_a_stakeholder_d
 def test_a_ledger_s_total_moves_beliefs_as_its_promise_allows(tmp_path, monkeypatch):
     ledger = tmp_path / "ledger.sqlite"
     monkeypatch.setenv("DPCORE_LEDGER", str(ledger))
-    events, table = ((Gaussian(0.1), 2),), pd.DataFrame({"a": [1]})
+    events = ((Gaussian(0.1), 2),)
+    table = pd.DataFrame({"a": [1]})
     charge(
         LedgerStore(ledger, create=True),
         table,

@@ -181,7 +181,7 @@ def test_a_schema_is_not_measured_on_the_first_rows(parts):
 def test_how_a_large_text_is_written_is_guessed_and_stated(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     path.write_bytes(b"n,k\n" + b'1,"M\xf6ller\nJr"\n' * 500)
-    monkeypatch.setattr(server_tables, "is_large", lambda _: True)
+    monkeypatch.setattr(server_tables, "is_large_table", lambda _: True)
     app = typed(opened(None), path)
     press(app, "Read as UTF-8")
     assert table(app).frame["k"][0] == "M\\xf6ller\nJr"
@@ -213,7 +213,8 @@ def test_what_the_schema_refuses_names_column_value_and_row_to_whoever_may_look(
 def test_a_page_that_is_opened_first_counts_itself(app, tmp_path):
     mine = table(app)
     for page in ("explore", "compare", "release", "guarantee"):
-        mine.counts, mine.encoded = {}, {}
+        mine.counts = {}
+        mine.encoded = {}
         go(app, page)
         if page == "release":
             put(app, ledger_folder=str(tmp_path))
@@ -253,7 +254,8 @@ def test_people_are_limited_where_their_rows_stand_together_and_refused_else(par
 def test_a_file_that_changes_is_refused_and_forgetting_lets_go(parts, app):
     mine = table(app)
     pd.read_parquet(parts)[:500].to_parquet(parts / "1.parquet")
-    mine.counts, mine.encoded = {}, {}
+    mine.counts = {}
+    mine.encoded = {}
     app.run()
     settled(app)
     assert "has changed since it was read first" in wrong(app)
@@ -281,7 +283,7 @@ def test_what_is_outside_of_the_folder_is_not_read_through_one_inside(tmp_path, 
     pd.read_parquet(parts).to_parquet(root / "census" / "0.parquet")
     (root / "census" / "1.parquet").symlink_to(parts / "1.parquet")
     monkeypatch.setenv(server_paths.FOLDER_VARIABLE, str(root))
-    monkeypatch.setattr(server_paths, "public_host", lambda: True)
+    monkeypatch.setattr(server_paths, "is_public_host", lambda: True)
     app = opened(None)
     assert app.selectbox(key=server_tables.FILE_WIDGET_KEY).options == ["census"]
     press(put(app, **{server_tables.FILE_WIDGET_KEY: "census"}), "Read it")

@@ -54,14 +54,16 @@ def plain(values):
 
 
 def experts(app, part="Other methods"):
-    app.session_state["learning-experts"], app.session_state["line-part"] = True, part
+    app.session_state["learning-experts"] = True
+    app.session_state["line-part"] = part
     return settled(app.run())
 
 
 def test_one_column_asks_a_question_in_words_shows_the_exact_law_and_follows_the_sliders():
     app = opened()
     law = plotted(app)[0]
-    x, y = plain(law["x"]), plain(law["y"])
+    x = plain(law["x"])
+    y = plain(law["y"])
     assert (y * (x[1] - x[0])).sum() == approx(1, abs=1e-3)
     problem, rows = median_age()
     assert y == approx(line_law(problem, rows, Budget(1, 1e-9)).density)
@@ -207,7 +209,8 @@ def test_cancel_stops_what_runs_and_keeps_what_is_there():
 
 
 def test_hostile_names_reach_the_task_and_the_page_as_text():
-    target, feature = 'a:b,"c', "![x](http://evil)_<b>"
+    target = 'a:b,"c'
+    feature = "![x](http://evil)_<b>"
     columns = {target: categorical("n", "y"), feature: numeric(0, 1, 2)}
     frame = pd.DataFrame({target: ["n", "y"] * 5, feature: np.linspace(0, 1, 10)})
     problem, _ = read_task(

@@ -44,7 +44,8 @@ def drawn(names, *, seed=0, alike=False):
         "within 1 point": 1.0,
         **{f"{name}: 1": 1.0 + i / 50 for i, name in enumerate(BASELINE_LABELS)},
     }
-    x, y = np.array(EPSILONS), 1 / np.array(EPSILONS)
+    x = np.array(EPSILONS)
+    y = 1 / np.array(EPSILONS)
     owners = {
         "95% promised for Gaussian": names[0],
         f"{ALGORITHM_TITLES[names[-1]]}, theory × 2": names[-1],
@@ -105,13 +106,15 @@ def test_an_algorithm_looks_the_same_and_every_line_has_a_label_that_meets_no_ot
 
 def check_apart(figure):
     """No label of a figure meets another, and none is outside of it."""
-    top, bottom = 8, figure.layout.height - 8
+    top = 8
+    bottom = figure.layout.height - 8
     plot = top, bottom - 50  # above the axis
     low, high = (float(end) for end in figure.layout.yaxis.range)
     boxes = []
     for note in figure.layout.annotations:
         line = plot[1] - (note.y - low) / (high - low) * (plot[1] - plot[0])
-        middle, half = line + note.ay, 17 * (note.text.count("<br>") + 1) / 2
+        middle = line + note.ay
+        half = 17 * (note.text.count("<br>") + 1) / 2
         boxes.append((middle - half, middle + half))
     for (_, above), (below, _) in zip(sorted(boxes), sorted(boxes)[1:], strict=False):
         assert above <= below + 1, sorted(boxes)
@@ -122,7 +125,8 @@ def check_apart(figure):
 def test_all_looks_can_be_told_apart():
     assert len({look["color"] for look in LOOKS.values()}) == len(ALL)
     for one, other in combinations(ALL, 2):
-        first, second = LOOKS[one], LOOKS[other]
+        first = LOOKS[one]
+        second = LOOKS[other]
         assert distance(first["color"], second["color"]) > LEAST_DISTANCE, (one, other)
         assert (first["symbol"], first["dash"]) != (second["symbol"], second["dash"])
 

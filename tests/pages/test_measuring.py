@@ -46,9 +46,11 @@ from tests.pages.test_reading import Gate
 from tests.pages.test_release import NOW, made, release, releases
 from tests.small_problems import binned, categorical, integer, private
 
-N, BUDGET = len(people()), Budget(1, 1e-9)
+N = len(people())
+BUDGET = Budget(1, 1e-9)
 REAL = {"Show the real rows": True}
-MEASURE, TRY = "Measure them privately", "Try it: measure with noise that can be repeated"
+MEASURE = "Measure them privately"
+TRY = "Try it: measure with noise that can be repeated"
 
 
 def brought(frame=None, **query):
@@ -63,13 +65,15 @@ def everybody_else():
     """A table with as many rows and other cells in the columns to be measured: of other kinds, missing, all alike."""
     other = people()
     other["job"] = ["Clerk", "clerk", " CLERK"] * (N // 3)  # spellings that could be counted as one
-    other["pay"], other["age"] = "", "not a number"
+    other["pay"] = ""
+    other["age"] = "not a number"
     return other
 
 
 def test_what_it_costs_and_how_far_off_it_may_be_are_those_of_the_plan():
     app = brought()
-    opening, share = partial_schema_from_json(OPEN), default_schema_share(3, N, 1, BUDGET)
+    opening = partial_schema_from_json(OPEN)
+    share = default_schema_share(3, N, 1, BUDGET)
     plan = plan_schema(
         opening.unknown_columns,
         N,
@@ -159,7 +163,8 @@ def test_no_cell_of_an_open_column_is_looked_at_by_the_table(monkeypatch):
 
 def test_a_trial_makes_the_domain_counts_as_a_look_and_is_gone_when_the_schema_changes():
     app = press(brought(), TRY)
-    mine, text = table(app), dataframe(app, "found").to_csv()
+    mine = table(app)
+    text = dataframe(app, "found").to_csv()
     division = divide_budget(BUDGET, default_schema_share(3, N, 1, BUDGET), has_categories=True)
     found = evaluation.measure_schema_with_seed(
         mine.partial_schema, mine.frame, mine.unit, division, seed=0

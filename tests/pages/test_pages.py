@@ -88,7 +88,8 @@ def test_a_page_runs_and_has_one_badge_and_others_only_where_they_differ(page):
     app = open_page(page, **{} if page == "app" else {"sample": "berkeley"})
     assert not app.error
     assert app.title[0].value
-    own, found = BADGES.get(page, []), badges(app) if page != "glossary" else []
+    own = BADGES.get(page, [])
+    found = badges(app) if page != "glossary" else []
     assert found[: len(own)] == own
     assert not set(own) & set(found[len(own) :]), "no badge repeats the page's"
     assert Provenance.RELEASED not in found, "nothing was released"
@@ -121,7 +122,8 @@ def stop(data):
 def test_start_has_a_chart_before_any_click_and_follows_epsilon():
     data = dragged(open_page("app"))
     at = data["at"]
-    first, others = np.array(data["synthetic"])[:, at][0], np.array(data["synthetic"])[1:, at]
+    first = np.array(data["synthetic"])[:, at][0]
+    others = np.array(data["synthetic"])[1:, at]
     assert 0.01 < np.abs(first - data["real"]).max() < 0.03, "seen, and small"
     assert ((others.min(axis=0) < first) & (first < others.max(axis=0))).all(), (
         "no bar at the end of its range"
@@ -147,7 +149,8 @@ def frames_are_runs(data):
     """With the same noise at every ε."""
     table = sample_table("berkeley")
     rows = table.encoded_rows(table.domain.names)
-    problem, shown = all_tables(table.domain, rows.n), Marginals(table.domain, [SHOWN_COLUMNS])
+    problem = all_tables(table.domain, rows.n)
+    shown = Marginals(table.domain, [SHOWN_COLUMNS])
     assert data["real"] == shown.answers_of_rows(rows).tolist()
     for drawing, epsilon in ((0, 0.01), (1, 0.3), (3, 10.0)):
         run = finished("gaussian_maxent", problem, rows, Budget(epsilon, 1e-9), SEEDS[drawing])
@@ -171,7 +174,8 @@ def test_explore_has_every_chart_and_follows_what_is_chosen_and_typed():
         "Two settings",
         "Download",
     ]
-    drawn, at_one = figures(app), dataframe(app, "error")["error"].max()
+    drawn = figures(app)
+    at_one = dataframe(app, "error")["error"].max()
     assert len(drawn) == 5
     assert all(Figure(figure).data for figure in drawn), "Plotly checks all of it"
     scales = [

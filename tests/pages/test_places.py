@@ -41,7 +41,7 @@ def folder(tmp_path, elsewhere, monkeypatch):
     (root / "folder.csv").mkdir()
     (root / "away").symlink_to(elsewhere.parent)
     monkeypatch.setenv(server_paths.FOLDER_VARIABLE, str(root))
-    monkeypatch.setattr(server_paths, "public_host", lambda: True)
+    monkeypatch.setattr(server_paths, "is_public_host", lambda: True)
     return root
 
 
@@ -53,7 +53,8 @@ def test_a_file_that_is_named_on_ones_own_machine_is_read_as_an_upload_is(tmp_pa
     path = tmp_path / "people.csv"
     path.write_bytes(CSV)
     app = typed(opened(None), path)
-    there, uploaded = table(app), table(opened(CSV, "people.csv"))
+    there = table(app)
+    uploaded = table(opened(CSV, "people.csv"))
     assert there.frame.equals(uploaded.frame)
     assert (there.name, there.schema, there.guesses) == (
         uploaded.name,
@@ -99,7 +100,7 @@ def test_what_cannot_be_read_is_refused_in_one_line_and_the_table_stays(tmp_path
 def test_on_a_server_for_others_nothing_can_be_named_until_its_owner_sets_up_a_folder(
     monkeypatch, elsewhere
 ):
-    monkeypatch.setattr(server_paths, "public_host", lambda: True)
+    monkeypatch.setattr(server_paths, "is_public_host", lambda: True)
     monkeypatch.delenv(server_paths.FOLDER_VARIABLE, raising=False)
     app = opened(None)
     assert READ not in labels(app)
@@ -159,7 +160,7 @@ def test_whatever_a_browser_sends_nothing_else_is_read(folder, elsewhere):
 
 
 def test_a_folder_holds_on_ones_own_machine_too(folder, elsewhere, monkeypatch):
-    monkeypatch.setattr(server_paths, "public_host", lambda: False)
+    monkeypatch.setattr(server_paths, "is_public_host", lambda: False)
     with refused("is not in the folder"):
         server_paths.resolve_table_path(str(elsewhere))
     assert server_paths.resolve_table_path("people.csv") == (folder / "people.csv", folder)
@@ -210,10 +211,8 @@ def test_a_file_that_grows_while_it_is_read_is_refused(folder, monkeypatch):
 def test_reading_says_how_far_it_is_and_can_be_cancelled(tmp_path, monkeypatch):
     path = tmp_path / "people.csv"
     path.write_bytes(CSV * 40)
-    work, heard = (
-        file_reading.ThreadJob(function=partial(server_tables._read_server_table, path, None)),
-        [],
-    )
+    work = file_reading.ThreadJob(function=partial(server_tables._read_server_table, path, None))
+    heard = []
     tell = work.report_progress
 
     def overheard(share, words):
@@ -242,12 +241,12 @@ def test_what_is_read_in_parts(tmp_path, monkeypatch):
     assert not server_tables._should_read_in_parts(path)
     assert server_tables._should_read_in_parts(tmp_path)
     assert not server_tables._should_read_in_parts(tmp_path / "nothing.parquet")
-    monkeypatch.setattr(server_tables, "public_host", lambda: True)
+    monkeypatch.setattr(server_tables, "is_public_host", lambda: True)
     assert not server_tables._should_read_in_parts(path)
     monkeypatch.setattr(server_tables.st, "get_option", lambda _: 0)
     assert server_tables._should_read_in_parts(path), "more than a visitor may upload"
     monkeypatch.undo()
     pd.read_csv(path).to_parquet(tmp_path / "people.parquet")
     assert not server_tables._should_read_in_parts(tmp_path / "people.parquet")
-    monkeypatch.setattr(server_tables, "UPLOADED", 300 * 5 - 1)
+    monkeypatch.setattr(server_tables, "MAX_UPLOADED_CELLS", 300 * 5 - 1)
     assert server_tables._should_read_in_parts(tmp_path / "people.parquet")

@@ -17,7 +17,8 @@ TIMES = r"([\d.]+ times in 100)"
 @once
 def facts(tmp_path_factory):
     """The files of a release of Explore's first plan, and what `run` writes about it."""
-    place, sample = tmp_path_factory.mktemp("release"), samples.berkeley()
+    place = tmp_path_factory.mktemp("release")
+    sample = samples.berkeley()
     sample.frame.to_csv(place / "t.csv", index=False)
     (place / "s.json").write_text(json.dumps(domain_to_json(sample.domain)))
     asked = {
@@ -39,9 +40,11 @@ def facts(tmp_path_factory):
 
 
 def test_pages_card_review_and_files_say_one_guess_rate_and_one_factor(facts):
-    release, run = json.loads(facts["release.json"]), json.loads(facts["run.json"])
+    release = json.loads(facts["release.json"])
+    run = json.loads(facts["run.json"])
     promise = Promise.of_release(release)
-    right, risen = format_times_in_100(promise.max_guess_probability()), promise.suspicion_percent
+    right = format_times_in_100(promise.max_guess_probability())
+    risen = promise.suspicion_percent
     assert release["promise"]["means"] == run["promise"] == promise.to_json()
     pages = [open_page(page, sample="berkeley") for page in ("explore", "release", "guarantee")]
     start = dragged(open_page("app", epsilon="1"))

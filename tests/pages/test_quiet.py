@@ -16,7 +16,8 @@ from pages._ui.server import log_privacy
 from tests.running_app import ROOT
 from tests.small_problems import parametrize
 
-PLANTED, LOG = "planted-4711", logging.getLogger("planted").error
+PLANTED = "planted-4711"
+LOG = logging.getLogger("planted").error
 
 
 @pytest.fixture
@@ -46,7 +47,8 @@ def broken():
 def logged(log, *args, name="planted", **kwargs):
     """What a logger's own handler writes meanwhile."""
     written = io.StringIO()
-    logger, handler = logging.getLogger(name), logging.StreamHandler(written)
+    logger = logging.getLogger(name)
+    handler = logging.StreamHandler(written)
     logger.addHandler(handler)
     try:
         log(*args, **kwargs)

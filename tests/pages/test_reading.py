@@ -30,8 +30,10 @@ class Gate:
     """Stands before a function: it goes on when it is let."""
 
     def __init__(self, monkeypatch, owner, name):
-        self.reached, self.open, self.left = threading.Event(), threading.Event(), threading.Event()
-        monkeypatch.setattr(file_reading.ThreadJob, "patience", 0.0)
+        self.reached = threading.Event()
+        self.open = threading.Event()
+        self.left = threading.Event()
+        monkeypatch.setattr(file_reading.ThreadJob, "patience_seconds", 0.0)
         inside = getattr(owner, name)
 
         def waits(*args, **options):
@@ -207,7 +209,8 @@ def test_a_change_of_a_table_that_is_gone_changes_no_other(monkeypatch):
 def test_a_change_tells_how_far_it_is_and_a_stop_ends_it():
     frame = pd.DataFrame({f"c{i}": [str(j % 3) for j in range(30)] for i in range(4)})
     entries = {"columns": {name: {"kind": "categorical"} for name in frame.columns}}
-    mine, told = Table("t", frame, entries, "", uploaded=True), []
+    mine = Table("t", frame, entries, "", uploaded=True)
+    told = []
     twin = mine.editable_copy()
     twin.repair_columns(frame.columns, "read", lambda share, words: told.append((share, words)))
     assert [share for share, _ in told] == [i / 8 for i in range(8)]

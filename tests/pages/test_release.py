@@ -141,7 +141,8 @@ def go(app, page, folder=None):
 def release(app):
     """Press the one button, and wait for what comes of it."""
     click(app, NOW)
-    if (work := session(app).held["desk"].work) is not None:
+    work = session(app).held["desk"].work
+    if work is not None:
         assert work.wait(60)
     app.run()
     assert not app.exception
@@ -181,7 +182,8 @@ def test_the_plan_its_cost_and_exact_noise_are_shown_before_anything_is_touched_
 
 
 def test_a_second_press_of_the_same_button_finds_its_token_used(tmp_path, monkeypatch):
-    app, asked = opened(tmp_path), []
+    app = opened(tmp_path)
+    asked = []
     desk = session(app).held["desk"]
     with monkeypatch.context() as caught:
         caught.setattr(desk, "start", lambda *given: asked.append(given))
@@ -208,7 +210,8 @@ def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     ]
     assert len(sized) == 2
     release(app)
-    told, kept = captions(app), made(app)
+    told = captions(app)
+    kept = made(app)
     assert badges(app)[0] is Provenance.RELEASED  # no badge says that no data was used
     offered = {e.proto.label for e in app.get("download_button")}
     assert offered >= {release_files.FILE_LABELS[name] for name in release_files.BUTTON_FILES}
@@ -243,10 +246,8 @@ def test_every_page_shows_what_is_left_of_a_named_budget_and_a_damaged_record_is
 ):
     app = release(opened(tmp_path))
     assert "Used 8% · left 92%" in everything(app)
-    ledger, pages = (
-        tmp_path / "ledger.sqlite",
-        [page.stem for page in sorted((ROOT / "pages").glob("*.py"))],
-    )
+    ledger = tmp_path / "ledger.sqlite"
+    pages = [page.stem for page in sorted((ROOT / "pages").glob("*.py"))]
     before = contents(tmp_path)
     for page in pages:
         if page != "release":
@@ -310,7 +311,8 @@ def test_on_a_public_host_releases_are_off_unless_the_owner_names_a_ledger(tmp_p
     assert str(tmp_path) not in everything(app)
 
 
-RIGHT, NAME = "correct horse battery staple", "the-data-set-hospital"
+RIGHT = "correct horse battery staple"
+NAME = "the-data-set-hospital"
 
 
 def for_others(monkeypatch, folder=None):
@@ -333,7 +335,8 @@ GUESSES = [PEOPLE.replace(b"0,a", b"0,b", 1), PEOPLE]
 def test_a_stranger_learns_nothing_of_the_ledger_from_a_guessed_table(tmp_path, monkeypatch):
     """Compared as a whole, so that no message is forgotten: the right guess changes not a word."""
     frame = load_table(BytesIO(PEOPLE), "people.csv").frame
-    store, events = LedgerStore(tmp_path / "ledger.sqlite", create=True), ((Gaussian(0.1), 1),)
+    store = LedgerStore(tmp_path / "ledger.sqlite", create=True)
+    events = ((Gaussian(0.1), 1),)
     charge(store, frame, events, dataset=NAME, total=Budget(3, 1e-6), algorithm="planted_algorithm")
     for_others(monkeypatch, tmp_path)
     told = {}
@@ -448,7 +451,7 @@ def test_what_fails_after_the_charge_stays_charged_and_says_so_in_words(tmp_path
     def fail(*_args, **_options):
         raise KeyError(PLANTED)
 
-    monkeypatch.setattr(publish, "write", fail)
+    monkeypatch.setattr(publish, "write_release_files", fail)
     app = release(opened(tmp_path))
     assert "unexpected KeyError" in wrong(app)
     assert PLANTED not in everything(app)

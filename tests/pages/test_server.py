@@ -21,7 +21,8 @@ from tests.small_problems import once, parametrize
 
 EVIL = "http://evil.example"
 MB = 2**20
-LET_IN, REFUSED = 101, 403
+LET_IN = 101
+REFUSED = 403
 
 
 @contextmanager
@@ -115,7 +116,8 @@ def test_pages_from_elsewhere_are_refused_at_once_and_nobody_is_asked(server, li
 
 
 def test_the_documented_deployment_serves_its_own_host_and_nobody_else_s_pages(public, listener):
-    host, other = documented()["STREAMLIT_SERVER_ALLOWED_HOSTS"], "other.example.org"
+    host = documented()["STREAMLIT_SERVER_ALLOWED_HOSTS"]
+    other = "other.example.org"
     asked = [
         (host, f"https://{host}", LET_IN),
         (f"{host}:8501", f"http://{host}:8501", LET_IN),

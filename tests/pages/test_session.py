@@ -70,7 +70,8 @@ class Thing:
 
 
 def test_a_session_makes_each_thing_once_and_closes_it_with_itself():
-    session, thing = Session(), Thing()
+    session = Session()
+    thing = Thing()
     assert session.get_or_create("a", lambda: thing) is thing
     assert session.get_or_create("a", Thing) is thing
     session.close()
@@ -79,7 +80,8 @@ def test_a_session_makes_each_thing_once_and_closes_it_with_itself():
 
 
 def test_a_memo_is_computed_once_a_key_and_the_oldest_is_let_go():
-    session, asked = Session(), []
+    session = Session()
+    asked = []
     for key in [*range(MAX_MEMOS_PER_NAME + 1), MAX_MEMOS_PER_NAME, 0]:
         assert (
             session.memoize("square", key, lambda key=key: asked.append(key) or key * key)

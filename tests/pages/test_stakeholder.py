@@ -35,7 +35,8 @@ from tests.pages.test_release import release
 from tests.small_problems import categorical, integer, parametrize, private
 
 N = 307
-MARKER, OTHER_MARKER = "MARKER_x7", "MARKER_q3"
+MARKER = "MARKER_x7"
+OTHER_MARKER = "MARKER_q3"
 JOBS = ["cook", "clerk", "nurse"]
 SCHEMA = {
     "columns": {
@@ -111,7 +112,8 @@ def rows(seed, marker, rare):
     return frame
 
 
-FIRST, SECOND = rows(1, MARKER, 17), rows(2, OTHER_MARKER, 23)
+FIRST = rows(1, MARKER, 17)
+SECOND = rows(2, OTHER_MARKER, 23)
 
 
 def brought(frame, schema=None, person=None, **query):
@@ -223,10 +225,10 @@ def different(one, two):
         if sent != two[what]:
             pairs = (
                 (a, b)
-                for x, y in zip(sent, two[what])
-                for a, b in zip(x.split("\n"), y.split("\n"))
+                for x, y in zip(sent, two[what], strict=False)
+                for a, b in zip(x.split("\n"), y.split("\n"), strict=False)
                 if a != b
-            )  # noqa: B905
+            )
             found[what] = next(pairs, (len(sent), len(two[what])))
     return found
 
@@ -265,7 +267,8 @@ def test_what_is_sent_is_the_same_whatever_the_rows_are(state):
 
 
 def test_what_ran_before_the_view_is_not_found_in_it_and_is_there_again_after_it():
-    both, normal = [], []
+    both = []
+    normal = []
     with streamed() as heard:
         for frame in (FIRST, SECOND):
             app = work(brought(frame, SCHEMA))

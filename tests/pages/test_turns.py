@@ -25,7 +25,9 @@ def drawing(inside, until):
 
 
 def test_a_second_page_waits_for_the_first(one):
-    inside, second, done = threading.Event(), threading.Event(), threading.Event()
+    inside = threading.Event()
+    second = threading.Event()
+    done = threading.Event()
     first = drawing(inside, done)
     assert inside.wait(30)
     other = drawing(second, done)
@@ -38,7 +40,9 @@ def test_a_second_page_waits_for_the_first(one):
 
 def test_nobody_waits_for_ever(one, monkeypatch):
     monkeypatch.setattr(render_turns, "MAX_WAIT_SECONDS", 0.01)
-    inside, second, done = threading.Event(), threading.Event(), threading.Event()
+    inside = threading.Event()
+    second = threading.Event()
+    done = threading.Event()
     drawing(inside, done)
     assert inside.wait(30)
     other = drawing(second, done)
@@ -52,7 +56,8 @@ def test_nobody_waits_for_ever(one, monkeypatch):
 
 
 def test_who_waits_lets_others_draw(one):
-    inside, done = threading.Event(), threading.Event()
+    inside = threading.Event()
+    done = threading.Event()
     with render_turns.render_slot():
         with render_turns.yield_slot():
             drawing(inside, done)

@@ -24,7 +24,10 @@ class Typist:
     """The grid of a browser: it keeps the edits of a key, and drops those that the table says, too."""
 
     def __init__(self, app, monkeypatch):
-        self.app, self.monkeypatch, self.key, self.edits = app, monkeypatch, "", {}
+        self.app = app
+        self.monkeypatch = monkeypatch
+        self.key = ""
+        self.edits = {}
         monkeypatch.setattr(grid_edits, "_edits_of_grid", self.keeps)
 
     def keeps(self, key):
@@ -48,7 +51,8 @@ class Typist:
         """Take in what the page has drawn last."""
         mine = table(self.app)
         if self.key != self.app.session_state[grid_edits.LAST_GRID_KEY]:
-            self.key, self.edits = self.app.session_state[grid_edits.LAST_GRID_KEY], {}
+            self.key = self.app.session_state[grid_edits.LAST_GRID_KEY]
+            self.edits = {}
         for at, name in enumerate(grid_edits.grid_column_names(mine)):
             said = grid_edits.grid_cells(mine, name)
             cells = self.edits.get(at, {})

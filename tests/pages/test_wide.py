@@ -50,7 +50,7 @@ def test_all_columns_are_one_click_away_and_their_ties_are_shown(one_value):
 
 
 def test_what_the_machine_cannot_hold_is_refused_on_the_page(monkeypatch):
-    monkeypatch.setattr(work_forecast, "machine_memory", lambda: 1000.0)
+    monkeypatch.setattr(work_forecast, "machine_memory_bytes", lambda: 1000.0)
     app = explored({"columns": {name: COLUMNS[name] for name in ("c0", "c1", "c2")}})
     assert "this run would take about" in words(app)
     assert "choose fewer columns" in words(app)

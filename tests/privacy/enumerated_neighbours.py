@@ -16,7 +16,9 @@ class Words:
     """In a generator's place: the 53-bit words that a test chooses, then the 64-bit ones."""
 
     def __init__(self, first, more=()):
-        self.first, self.more, self.asked = first, list(more), 0
+        self.first = first
+        self.more = list(more)
+        self.asked = 0
 
     def integers(self, low, high, size=None, dtype=None):
         if size is not None:

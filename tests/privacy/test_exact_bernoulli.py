@@ -72,7 +72,8 @@ def test_a_coin_is_heads_exactly_where_the_uniform_number_is_below(x):
 
 
 def test_a_coin_follows_the_fraction_that_is_meant_not_its_rounding():
-    x, meant = math.log(2), Fraction(math.log(2)) + Fraction(1, 2**70)
+    x = math.log(2)
+    meant = Fraction(math.log(2)) + Fraction(1, 2**70)
     with localcontext() as context:
         context.prec = 80
         true = [
@@ -90,7 +91,8 @@ def test_a_coin_follows_the_fraction_that_is_meant_not_its_rounding():
 
 def by_the_paper(scale):
     """Algorithm 1 of McKenna, Sheldon 2020, over all orders."""
-    p, law = np.exp((SCORES - SCORES.max()) / scale), np.zeros(len(SCORES))
+    p = np.exp((SCORES - SCORES.max()) / scale)
+    law = np.zeros(len(SCORES))
     orders = list(itertools.permutations(range(len(SCORES))))
     for order in orders:
         left = 1.0
@@ -124,7 +126,8 @@ class Points:
 
 def test_a_selection_is_kept_exactly_where_its_point_lies_within_its_probability():
     """Two scores, one apart: the second one's piece of the line begins at 2^59 and is longer than exp(−1) · 2^59."""
-    start, p = 2**59, int(Decimal(-1).exp() * 2**59)
+    start = 2**59
+    p = int(Decimal(-1).exp() * 2**59)
     for point, kept in ((0, 0), (start - 1, 0), (start, 1), (start + p - 1, 1)):
         assert mechanisms.exponential(np.array([1.0, 0.0]), 1.0, 1, Points(point)) == kept
     rng = Points(start + p + 1, start + p + 10**5, 7)
@@ -145,7 +148,8 @@ def test_scores_that_no_record_moves_and_scores_far_apart():
 @parametrize("score", ["signed", "tables", "absolute", "summed"])
 def test_rounding_stays_within_what_is_added_for_it(score):
     """Against fractions, for counts and answers of all sizes."""
-    rng, n = seeded(4), 10**6 + 3
+    rng = seeded(4)
+    n = 10**6 + 3
     workload = Marginals.all(CUBE, 2)
     for size in (1e-3, 1.0, 1e6):
         counts = rng.integers(0, n, workload.m).astype(float)
@@ -198,11 +202,14 @@ def test_bits_from_exact_counts_are_within_what_is_paid(workload, n, eta):
 
 
 def test_the_sparse_vector_is_drawn_on_a_grid_that_hides_in_its_noise(monkeypatch):
-    rows, seen = random_rows(CUBE, 40), []
+    rows = random_rows(CUBE, 40)
+    seen = []
     monkeypatch.setattr(
         exact_samplers, "laplace", lambda v, scale, _rng: seen.append((v, scale)) or v
     )
-    workload, n, spend = Marginals.all(CUBE, 2), 40, Pure(0.5)
+    workload = Marginals.all(CUBE, 2)
+    n = 40
+    spend = Pure(0.5)
     truth = workload.answers_of_rows(rows)
     batch = AbsoluteErrors(workload, np.arange(6), np.full(6, 0.1), 0.05)
     curator = curator_of(rows, spend, exact=True, group=2)

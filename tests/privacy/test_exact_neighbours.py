@@ -38,7 +38,9 @@ from tests.small_problems import (
     softmax,
 )
 
-CUBE, D333, RNG = codes(2, 2, 2), codes(3, 3, 3), seeded(0)
+CUBE = codes(2, 2, 2)
+D333 = codes(3, 3, 3)
+RNG = seeded(0)
 WORKLOADS = {
     "1-way": Marginals.all(CUBE, 1),
     "2-way": Marginals.all(CUBE, 2),
@@ -71,7 +73,8 @@ RESIDUALS = {
 
 def measured(name):
     """All that can be measured of a workload."""
-    if tables := RESIDUALS.get(name):
+    tables = RESIDUALS.get(name)
+    if tables:
         sizes = cached_residual_spaces(tables).cells
         return [Residuals(tables, seeded(1).uniform(0.1, 1, len(sizes)) / sizes)]
     workload = (WORKLOADS | LARGER)[name]
@@ -89,7 +92,8 @@ def test_noise_on_answers_matches_the_largest_change_between_neighbours(asked, n
     for statistic, (spend, order) in itertools.product(
         measured(name), [(Gaussian(0.7), 2), (Pure(0.7), 1)]
     ):
-        domain, found = statistic.workload.domain, {}
+        domain = statistic.workload.domain
+        found = {}
         for exact in (False, True):
             data = [rows_of(domain, [z if group == 2 else 0, z]) for z in range(domain.size)]
             seen = [
@@ -189,14 +193,17 @@ class Branch(Exception):
     """More of the script is needed; `law` are the probabilities of the next outcomes."""
 
     def __init__(self, outcomes, law):
-        self.outcomes, self.law = outcomes, law
+        self.outcomes = outcomes
+        self.law = law
 
 
 class Scripted:
     """Stands in for a curator: charges and asks the real one, answers by the script, and branches where it ends."""
 
     def __init__(self, curator, asked, script):
-        self.curator, self.asked, self.script = curator, asked, list(script)
+        self.curator = curator
+        self.asked = asked
+        self.script = list(script)
         self.affords = curator.affords
 
     def _next(self, outcomes, law):
@@ -226,7 +233,8 @@ class Scripted:
 
 def run_law(asked, algorithm, problem, plan, rows):
     """The probability of every sequence of answers; all that is released follows from it and public coins."""
-    law, waiting = [], [((), 1.0)]
+    law = []
+    waiting = [((), 1.0)]
     while waiting:
         script, probability = waiting.pop()
         curator = Scripted(TableCurator(rows, problem.n, plan, seeded(0)), asked, script)

@@ -34,7 +34,8 @@ BUDGET = Budget(1.0, 1e-6)
 def test_what_floating_point_does_not_settle_has_the_same_law(draw, law, monkeypatch):
     """With no trust in floating point at all, every acceptance is settled with fractions."""
     monkeypatch.setattr(exact_samplers, "ACCEPTANCE_RELATIVE_ERROR", 1.0)
-    calls, settle = [], exact_samplers._decide_sample
+    calls = []
+    settle = exact_samplers._decide_sample
     monkeypatch.setattr(
         exact_samplers, "_decide_sample", lambda *given: calls.append(0) or settle(*given)
     )
@@ -102,7 +103,7 @@ def test_an_exact_plan_is_the_plan_of_an_exploration(budget):
 
 def prepared(algorithm="gaussian_maxent", budget=BUDGET, noise="auto", parameters=None, **given):
     frame = pd.DataFrame({"a": np.arange(40) % 2, "b": np.arange(40) % 3})
-    fields = {"workload": Marginals.all(codes(2, 3), 1), "asked": ["marginals:1"]} | given
+    fields = {"workload": Marginals.all(codes(2, 3), 1), "query_texts": ["marginals:1"]} | given
     request = ReleaseRequest(
         frame=frame,
         algorithm=ALGORITHMS[algorithm](**parameters or {}),

@@ -56,7 +56,9 @@ from tests.small_problems import (
 DOMAIN = codes(3, 2)
 N = 30
 ROWS = rows_of(DOMAIN, [0] * 17 + [2] * 8 + [5] * 5)
-MU, EPSILON = 1e-3, 1e-3  # noise of 1/(nμ), 30 and more, on shares that lie within 0..1
+# noise of 1/(nμ), 30 and more, on shares that lie within 0..1
+MU = 1e-3
+EPSILON = 1e-3
 SPENDS = (Gaussian(MU), BoundedRange(EPSILON), Pure(EPSILON))
 
 
@@ -217,7 +219,8 @@ def test_whatever_is_done_to_a_workload_its_answers_keep_their_noise(make):
 
 
 def test_members_of_a_union_and_tables_underneath_count_as_they_were():
-    union, queries = WORKLOADS["union"](), WORKLOADS["table queries"]()
+    union = WORKLOADS["union"]()
+    queries = WORKLOADS["table queries"]()
     truths = union.answers_of_rows(ROWS), queries.answers_of_rows(ROWS)
     force(union.parts[0][0], width=0.0, tables=(), answers_of_rows=None)
     force(union.parts[1][0], matrix=None, diameter=0.0)
@@ -293,7 +296,8 @@ def test_the_curator_cannot_be_turned():
 
 def test_nothing_done_to_the_ledger_that_is_shown_gives_budget_back():
     """Every object that a curator shows is changed, and what it still affords stays the same."""
-    spend, workload = Pure(0.25), marginals()
+    spend = Pure(0.25)
+    workload = marginals()
     curator = asking(spends=[spend], times=3, budget=Budget(0.75, 0))
     for _ in range(3):
         curator.measure(Answers(workload), spend)
@@ -312,7 +316,7 @@ def test_nothing_done_to_the_ledger_that_is_shown_gives_budget_back():
     force(curator.plan.planned_events[0].spend, epsilon=1e-30)
     force(
         curator.plan,
-        charges=curator.plan.planned_events * 9,
+        planned_events=curator.plan.planned_events * 9,
         accounting=None,
         kinds=frozenset({Gaussian}),
         exact=True,
@@ -329,7 +333,7 @@ def test_nothing_done_to_the_ledger_that_is_shown_gives_budget_back():
 
 def test_a_plan_that_was_changed_after_it_was_made_is_priced_anew():
     plan = plan_of(BUDGET, (Gaussian(0.01),))
-    force(plan, charges=(PlannedEvent("x", Gaussian(100.0)),))
+    force(plan, planned_events=(PlannedEvent("x", Gaussian(100.0)),))
     with unpaid("the plan needs"):
         TableCurator(ROWS, N, plan, seeded(0))
 
@@ -348,7 +352,8 @@ def test_what_a_plan_names_never_meets_the_ledger_that_charges():
 
 def test_a_plan_for_another_budget_than_was_given_is_refused():
     class Generous:
-        problem, enumerates = QueryRelease, False
+        problem = QueryRelease
+        enumerates = False
 
         def plan(self, problem, budget):
             return ALGORITHMS["dpfw"](rounds=3).plan(problem, replace(budget, epsilon=9.0))
@@ -368,11 +373,13 @@ def test_a_run_refuses_a_workload_on_another_domain():
     dpfw = ALGORITHMS["dpfw"](rounds=1)
 
     class Elsewhere:
-        problem, enumerates, plan = QueryRelease, True, dpfw.plan
+        problem = QueryRelease
+        enumerates = True
+        plan = dpfw.plan
 
         def steps(self, problem, plan, curator, rng):
             score = SignedErrors(Marginals(codes(2, 2), ["a"]), np.zeros(2))
-            yield curator.select(score, plan.spend("select"))
+            yield curator.select(score, plan.spend_of("select"))
 
     run = Run(Elsewhere(), problem, ROWS, BUDGET)
     with refused("another schema"):
@@ -410,8 +417,10 @@ def test_far_answers_do_not_round_the_true_ones_to_a_bit(asked, verb, score):
     assert scale < np.inf, "else a draw may fail after its charge"
 
 
-NINE, SAMPLED = Rows(np.array([[0.1, 0.2, 1.0]]), np.array([9])), SubsampledGaussian(20.0, 0.5)
-X, CENTRE = Box(np.array([-1.0, -1.0]), np.array([1.0, 1.0])), np.zeros(2)
+NINE = Rows(np.array([[0.1, 0.2, 1.0]]), np.array([9]))
+SAMPLED = SubsampledGaussian(20.0, 0.5)
+X = Box(np.array([-1.0, -1.0]), np.array([1.0, 1.0]))
+CENTRE = np.zeros(2)
 LINE = Box(np.array([-1.0]), np.array([1.0]))
 NOT_PRIVATE = {
     "weights that round to 0": (

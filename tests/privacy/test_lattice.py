@@ -66,7 +66,8 @@ def test_the_grid_follows_the_law_in_the_plane(name):
 
 
 def test_digits_of_a_cell_are_geometric():
-    rng, slope = seeded(0), np.array([[0.3, -0.3, 0.0, 40.0]]).repeat(4000, axis=0)
+    rng = seeded(0)
+    slope = np.array([[0.3, -0.3, 0.0, 40.0]]).repeat(4000, axis=0)
     j = lattice._draw_truncated_geometric(slope, np.full(slope.shape, 3), rng)
     p = np.exp(-np.outer(slope[0], np.arange(8)))
     p /= p.sum(axis=1, keepdims=True)
@@ -97,7 +98,8 @@ def test_rounding_is_taken_off_epsilon_and_refused_where_it_is_much(monkeypatch)
     assert 1 - SAMPLERS["grid"].share_after_rounding(plain, 1e3, 10**4) < 1e-5
     with refused("rounding would take"):
         SAMPLERS["grid"].require_supported(plain, 1e3, 0.0, 10**7)
-    scales, real = [], mechanisms.exponential
+    scales = []
+    real = mechanisms.exponential
     monkeypatch.setattr(
         mechanisms, "exponential", lambda s, *rest: scales.append(s) or real(s, *rest)
     )

@@ -17,7 +17,9 @@ from dpcore.privacy.statistics import (
 from tests.privacy.enumerated_neighbours import curator_of
 from tests.small_problems import approx, codes, either, parametrize, random_rows, seeded
 
-DOMAIN, N, DRAWS = codes(3, 2), 40, 200
+DOMAIN = codes(3, 2)
+N = 40
+DRAWS = 200
 TABLES = Marginals.all(DOMAIN, 1)
 SHARES = Explicit(DOMAIN, seeded(0).uniform(-1, 1, (4, 6)))
 ASKED = {
@@ -34,7 +36,8 @@ ASKED = {
 @parametrize("spend", [Gaussian(0.1), Pure(0.1)])
 @parametrize("name", ASKED)
 def test_the_noise_that_is_drawn_has_the_deviation_that_is_said(name, spend, group, exact):
-    statistic, rows = ASKED[name], random_rows(DOMAIN, N)
+    statistic = ASKED[name]
+    rows = random_rows(DOMAIN, N)
     curator = curator_of(rows, spend, times=DRAWS, seed=1, exact=exact, group=group)
     drawn = [curator.measure(statistic, spend) for _ in range(DRAWS)]
     truth = statistic.workload.answers_of_rows(rows)[getattr(statistic, "part", slice(None))]

@@ -61,7 +61,8 @@ def test_selection_follows_the_exponential_mechanism_and_not_that_of_another_sca
 
 
 def test_selection_with_almost_no_noise_takes_the_best_and_with_much_or_where_no_record_counts_any():
-    draw, rng = mechanisms.exponential, seeded(3)
+    draw = mechanisms.exponential
+    rng = seeded(3)
     assert set(draw(SCORES, 1e-9, 200, rng)) == {4}
     assert set(draw(SCORES, 1e9, 200, rng)) == set(draw(SCORES, 0.0, 300, rng)) == set(range(6))
     assert set(draw(np.concatenate([np.zeros(5000), [50.0]]), 0.5, 20, rng)) == {5000}

@@ -45,7 +45,7 @@ def test_where_newton_gives_up_descent_comes_as_near_as_was_promised(loss, monke
     risk = Risk(loss.smoothed(0.2), np.column_stack([A, b]), np.ones(N))
     exact = minimise_by_newton(risk, np.zeros(2), mu=0.05, centre=np.zeros(2), tolerance=1e-13)
     for useless in (np.full(2, 17.0), np.full(2, np.nan)):
-        monkeypatch.setattr(module, "newton", lambda *_, useless=useless, **__: useless)
+        monkeypatch.setattr(module, "minimise_by_newton", lambda *_, useless=useless, **__: useless)
         y = find_minimiser(risk, np.zeros(2), mu=0.05, gradient_tolerance=1e-6)
         assert np.linalg.norm(y - exact) <= 1e-6 / 0.05
     monkeypatch.setattr(module, "accelerated_descent", lambda _slope, y, **_: y)
@@ -82,7 +82,8 @@ def test_what_rounding_may_do_is_charged_and_refused_where_it_is_much():
 
 def test_the_bound_on_rounding_covers_what_is_seen():
     """Gradients in twice the precision, at random points, are no further off than η."""
-    rng, loss = seeded(2), huber_loss(0.01)
+    rng = seeded(2)
+    loss = huber_loss(0.01)
     risk = Risk(loss, np.column_stack([A, SPREAD]), np.ones(N))
     far = 50.0
     eta = module.gradient_rounding_error(loss, np.zeros(2), mu=loss.lipschitz_constant / far, n=N)

@@ -53,7 +53,8 @@ def hard_rows(loss, n, d, kind):
 
 def residual(target, rows, lam, xi, x):
     """The length of n∇F(x) + Λ(x − c) + ξ."""
-    risk, n = target.risk(rows), rows.n
+    risk = target.risk(rows)
+    n = rows.n
     slopes = risk.loss.slope(risk.A @ x, risk.b)
     return float(
         np.linalg.norm(n * (risk.w * slopes) @ risk.A + lam * (x - target.region.centre) + xi)
@@ -64,7 +65,8 @@ class Recorded:
     """A generator that notes the last normal numbers."""
 
     def __init__(self, seed):
-        self.rng, self.last = seeded(seed), None
+        self.rng = seeded(seed)
+        self.last = None
 
     def standard_normal(self, size):
         self.last = self.rng.standard_normal(size)
@@ -74,18 +76,21 @@ class Recorded:
 @parametrize("name", LOSSES)
 def test_what_is_served_ends_near_its_solution_and_the_rest_is_refused(name, monkeypatch):
     """Also where Newton's steps are of no use, where that takes few steps."""
-    loss, newton = LOSSES[name], module.minimise_by_newton
+    loss = LOSSES[name]
+    newton = module.minimise_by_newton
     useless = lambda _risk, x, **_: x + 1e3  # noqa: E731
     served = 0
     for epsilon, share, n, d in itertools.product(EPSILONS, SHARES, SIZES, (1, 4)):
-        target, spend = target_of(loss, d, share), Approximate(epsilon, 1e-6)
+        target = target_of(loss, d, share)
+        spend = Approximate(epsilon, 1e-6)
         try:
             lam, sigma = target.calibrate(n, n, spend)
         except InputError:
             continue
         served += 1
         most = target.MAX_RESIDUAL_SHARE * min(2 * loss.lipschitz_constant, sigma)
-        goal, mu = target.gradient_tolerance(n, lam, sigma, spend), lam / n
+        goal = target.gradient_tolerance(n, lam, sigma, spend)
+        mu = lam / n
         assert n * goal <= most
         tilt = target.max_noise_length(sigma, spend) / n
         far = max_minimiser_distance(loss, target.region.centre, mu, tilt)
@@ -94,7 +99,7 @@ def test_what_is_served_ends_near_its_solution_and_the_rest_is_refused(name, mon
         for kind in ("alike", "on a line", "random"):
             rows = hard_rows(loss, n, d, kind)
             for try_newton in (True, False) if work < 3000 and kind == "random" else (True,):
-                monkeypatch.setattr(module, "newton", newton if try_newton else useless)
+                monkeypatch.setattr(module, "minimise_by_newton", newton if try_newton else useless)
                 rng = Recorded(n)
                 x = objective.draw_perturbed_minimiser(target, rows, lam, sigma, spend, rng)
                 eta = gradient_rounding_error(loss, target.region.centre, mu=mu, n=n, tilt=tilt)
@@ -127,7 +132,8 @@ def test_many_steps_are_refused_too():
 
 
 def test_the_tilt_stays_within_its_public_length():
-    target, spend = target_of(Logistic(), 2, 0.2), Approximate(1.0, 1e-6)
+    target = target_of(Logistic(), 2, 0.2)
+    spend = Approximate(1.0, 1e-6)
     lam, sigma = target.calibrate(100, 100, spend)
     longest = target.max_noise_length(sigma, spend)
     assert 5 * sigma < longest < 12 * sigma
@@ -138,7 +144,8 @@ def test_the_tilt_stays_within_its_public_length():
             super().standard_normal(size)
             return self.last * 1e6 if first else self.last
 
-    rows, rng = hard_rows(Logistic(), 100, 2, "random"), Far(0)
+    rows = hard_rows(Logistic(), 100, 2, "random")
+    rng = Far(0)
     x = objective.draw_perturbed_minimiser(target, rows, lam, sigma, spend, rng)
     assert (
         residual(target, rows, lam, sigma * rng.last, x)

@@ -128,7 +128,8 @@ def test_outputs_of_two_neighbours_have_the_same_possible_digits(name, text):
 
 
 def test_what_has_no_grid_is_refused_at_delta_0_before_the_charge():
-    disc, line = Ball(np.zeros(2), 1.0), Ball(np.zeros(1), 1.0)
+    disc = Ball(np.zeros(2), 1.0)
+    line = Ball(np.zeros(1), 1.0)
     points = group_rows(seeded(0).uniform(-0.5, 0.5, (9, 3)))
     spend = Pure(0.5)
     for statistic in (
@@ -144,7 +145,8 @@ def test_what_has_no_grid_is_refused_at_delta_0_before_the_charge():
     with refused("delta=0: CellAnswers lies on no public grid"):
         curator.measure(CellAnswers(workload, subspace=True), spend)
     assert curator.budget_meter.events == []
-    numbers, ranged = group_rows(seeded(0).uniform(-1, 1, (9, 1))), BoundedRange(0.5)
+    numbers = group_rows(seeded(0).uniform(-1, 1, (9, 1)))
+    ranged = BoundedRange(0.5)
     for sampler in ("line", "plane", "gaussian", "proximal"):
         loss = SquaredDistance((-1.0,), (1.0,)) if sampler == "gaussian" else pinball_loss(0.5)
         curator = curator_of(numbers, ranged, kind=RiskCurator, budget=PURE)

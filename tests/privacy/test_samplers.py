@@ -178,7 +178,8 @@ PLANES = {
 
 @parametrize("name", PLANES)
 def test_the_plane_is_exact(name):
-    density, rng = PLANES[name], seeded(0)
+    density = PLANES[name]
+    rng = seeded(0)
     boxes = TangentBoxes(density, rng)
     draws = boxes.draw(3000, rng)
     assert follows(draws, density)
@@ -195,10 +196,8 @@ def test_the_logistic_envelope_is_exact_inside_on_the_boundary_and_on_r_d(
 ):
     """Also where one tangent stands for many radii."""
     monkeypatch.setattr(shapes, "REQUIRED_EXPONENT_RISE", fallen)
-    density, rng = (
-        (PLANES | {"on R^d": flat(Logistic(), Space(np.zeros(2), 1.0), 0.2, 40.0)})[name],
-        seeded(1),
-    )
+    density = (PLANES | {"on R^d": flat(Logistic(), Space(np.zeros(2), 1.0), 0.2, 40.0)})[name]
+    rng = seeded(1)
     draws = envelope.rejection_sample(density, 3000, rng)
     bounded = density if density.region.is_bounded else flat(Logistic(), disc(6.0), 0.2, 40.0)
     assert follows(draws, bounded)
@@ -239,7 +238,8 @@ def test_plain_draws_pay_for_what_thinning_adds_to_their_error():
 
 
 def test_rejection_gives_up_only_when_it_is_told_to():
-    density, rng = PLANES["logistic"], seeded(0)
+    density = PLANES["logistic"]
+    rng = seeded(0)
     assert 0 < len(envelope.rejection_sample(density, 3000, rng, 1)) < 3000
     assert len(envelope.rejection_sample(density, 500, rng)) == 500
 
@@ -266,11 +266,13 @@ def test_the_gaussian_is_cut_off_at_the_region(name):
 
 
 def test_the_alternating_sampler_follows_its_law_and_a_negated_sign_does_not(monkeypatch):
-    loss, b = pinball_loss(0.5), np.array([[-0.6], [-0.2], [0.1], [0.8], [0.9]])
+    loss = pinball_loss(0.5)
+    b = np.array([[-0.6], [-0.2], [0.1], [0.8], [0.9]])
     density = Density(Risk(loss, b, np.ones(5), location=True), INTERVAL, 4.0, 0.5)
 
     def draws():
-        found, x = [], np.zeros(1)
+        found = []
+        x = np.zeros(1)
         tries = 0
         for proposal in alternating.run_proposals(density, 8_000, 0.05, seeded(0), x):
             tries += 1
@@ -304,7 +306,8 @@ def test_the_alternating_schedule_pays_for_every_step():
 
 def test_the_first_sampler_that_serves_is_chosen_and_others_say_why_not():
     plane = disc(1.0)
-    four, sharp = Ball(np.zeros(4), 1.0), RegularisedRisk(hinge_loss(), plane, 1.0)
+    four = Ball(np.zeros(4), 1.0)
+    sharp = RegularisedRisk(hinge_loss(), plane, 1.0)
     for target, paid, unpaid in (
         (RegularisedRisk(pinball_loss(0.5), INTERVAL, 1.0, True), "line", "line"),
         (RegularisedRisk(huber_loss(0.5), INTERVAL, 1.0, True), "plane", "plane"),

@@ -40,7 +40,8 @@ def test_values_are_those_of_the_definition(name):
 @every
 def test_slopes_and_bends_are_derivatives_and_losses_are_convex(name):
     loss, b, _ = LOSSES[name]
-    loss, h = loss.smoothed(0.2), 1e-5
+    loss = loss.smoothed(0.2)
+    h = 1e-5
     b = np.array(b)
     slope = (loss.value(T + h, b) - loss.value(T - h, b)) / (2 * h)
     assert loss.slope(T, b) == approx(slope, abs=1e-4)

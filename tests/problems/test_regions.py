@@ -30,12 +30,14 @@ def test_projection_is_the_nearest_point_and_uniform_points_are_inside(region):
     assert region.contains(inside).all()
     assert region.contains(P).all()
     assert inside.mean(axis=0) == approx(region.centre, abs=0.15)
-    assert np.linalg.norm(inside, axis=1).max() <= region.reach
+    assert np.linalg.norm(inside, axis=1).max() <= region.max_norm
     assert (
         np.linalg.norm(inside - region.centre, axis=1).max() <= region.radius == region.diameter / 2
     )
-    assert region.contains(Ball(region.centre, region.inner).uniform(500, rng)).all()
-    assert not region.contains(Ball(region.centre, 1.3 * region.inner).uniform(500, rng)).all()
+    assert region.contains(Ball(region.centre, region.inner_radius).uniform(500, rng)).all()
+    assert not region.contains(
+        Ball(region.centre, 1.3 * region.inner_radius).uniform(500, rng)
+    ).all()
     space = Space(region.centre, 1.0)
     assert (space.project(X) == X).all()
     assert space.contains(X).all()

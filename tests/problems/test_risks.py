@@ -37,7 +37,7 @@ def reference(risk, region, mu):
     smooth = risk.with_loss(risk.loss.smoothed(1e-4))
 
     def f(x):
-        F, G = smooth.tangents(x[None])
+        F, G = smooth.values_and_gradients(x[None])
         return F[0] + mu * (x - region.centre) @ (x - region.centre) / 2, G[0] + mu * (
             x - region.centre
         )
@@ -64,7 +64,8 @@ def reference(risk, region, mu):
     "loss", [Logistic(), hinge_loss(), absolute_loss(), huber_loss(0.4), pinball_loss(0.8)]
 )
 def test_the_smallest_value_is_that_of_an_independent_solver(loss, where, mu):
-    risk, region = risk_of(loss), REGIONS[where]
+    risk = risk_of(loss)
+    region = REGIONS[where]
     x = minimise_risk(risk, region, mu=mu)
     assert region.contains(region.project(x)[None])[0]
     assert np.allclose(region.project(x), x, atol=1e-12)
@@ -84,7 +85,8 @@ def test_a_regression_on_r_d_is_a_linear_program(loss):
 
 
 def test_quantiles_weights_and_means_are_what_they_are_called():
-    values, weights = np.array([[1.0], [2.0], [5.0], [9.0]]), np.array([1, 4, 2, 1])
+    values = np.array([[1.0], [2.0], [5.0], [9.0]])
+    weights = np.array([1, 4, 2, 1])
     flat = np.repeat(values[:, 0], weights)
     for level in (0.1, 0.37, 0.5, 0.9):
         risk = Risk(pinball_loss(level), values, weights, location=True)

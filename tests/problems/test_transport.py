@@ -34,13 +34,15 @@ def distance_program(V, m, D):
     pairs = [(i, j) for i in range(k) for j in range(k) if i != j]
     rules = np.zeros((len(pairs), k))
     for row, (i, j) in enumerate(pairs):
-        rules[row, i], rules[row, j] = 1, -1
+        rules[row, i] = 1
+        rules[row, j] = -1
     bounds = cdist(V, V)[tuple(np.array(pairs).T)]
     return -linprog(-m, A_ub=rules, b_ub=bounds, bounds=(-D, D), method="highs").fun
 
 
 def transport_program(X, a, Y, b):
-    p, q = len(X), len(Y)
+    p = len(X)
+    q = len(Y)
     rows = np.vstack([np.kron(np.eye(p), np.ones(q)), np.kron(np.ones(p), np.eye(q))])
     return linprog(cdist(X, Y).ravel(), A_eq=rows, b_eq=np.concatenate([a, b]), method="highs").fun
 
@@ -97,8 +99,10 @@ def test_nothing_positive_leaves_the_uniform_distribution():
 @parametrize("far", [0.0, 3.0])
 def test_w1_is_the_full_program(d, far, monkeypatch):
     rng = seeded(d)
-    X, Y = rng.random((13, d)), rng.random((9, d)) + far
-    a, b = rng.dirichlet(np.ones(13)), rng.dirichlet(np.ones(9))
+    X = rng.random((13, d))
+    Y = rng.random((9, d)) + far
+    a = rng.dirichlet(np.ones(13))
+    b = rng.dirichlet(np.ones(9))
     expected = transport_program(X, a, Y, b)
     assert w1_distance(X, a, Y, b).value == approx(expected, abs=1e-9)
     assert w1_distance(Y, 7 * b, X, 3 * a).value == approx(expected, abs=1e-9)
@@ -116,7 +120,9 @@ def test_w1_is_the_full_program(d, far, monkeypatch):
 def test_groups_bound_the_distance_of_their_points(pairs, far, monkeypatch):
     monkeypatch.setattr(point_groups, "MAX_EXACT_PAIRS", pairs)
     rng = seeded(0)
-    X, Y, a = rng.random((400, 2)), rng.random((150, 2)) ** 2 + far, rng.random(400)
+    X = rng.random((400, 2))
+    Y = rng.random((150, 2)) ** 2 + far
+    a = rng.random(400)
     exact = w1_distance(X, a, Y, np.ones(150))
     rough = w1_distance(X, a, Y, np.ones(150), max_groups=60)
     assert exact.error < 1e-9 < rough.error < (0.03 if pairs else 0.06)

@@ -56,11 +56,10 @@ def test_answers_are_those_of_the_enumerated_mixture(where):
 def test_chosen_answers_and_their_gradients(monkeypatch, where, share, few):
     monkeypatch.setattr(product_answers, "WHOLE_TABLE_RATIO", few)
     workload = task(where)[0].workload
-    release, js = (
-        mixture(workload.domain, 3),
-        seeded(1).permutation(workload.m)[: -(-workload.m // share)],
-    )
-    p, some = release.probabilities.T.copy(), ProductAnswers(workload, js)
+    release = mixture(workload.domain, 3)
+    js = seeded(1).permutation(workload.m)[: -(-workload.m // share)]
+    p = release.probabilities.T.copy()
+    some = ProductAnswers(workload, js)
     assert some.answers(p, release.weights) == approx(release.answers(workload)[js], abs=1e-12)
     v = seeded(2).normal(size=len(js))
     numeric = np.zeros_like(p)
@@ -80,10 +79,11 @@ def test_chosen_answers_and_their_gradients(monkeypatch, where, share, few):
 def test_pieces_of_components_and_of_cells_add_up(monkeypatch):
     workload = task("3-way of 4")[0].workload
     release = mixture(workload.domain, 7)
-    p, v = release.probabilities.T.copy(), np.arange(float(workload.m))
+    p = release.probabilities.T.copy()
+    v = np.arange(float(workload.m))
     whole = ProductAnswers(workload)
     expected = whole.answers(p, release.weights), whole.gradient(p, release.weights, v)
-    monkeypatch.setattr(product_answers, "BLOCK", 20)
+    monkeypatch.setattr(product_answers, "MAX_BLOCK_ENTRIES", 20)
     monkeypatch.setattr(product_answers, "CELLS_PER_CHUNK", 2)
     for few in (0, 10**6):
         monkeypatch.setattr(product_answers, "WHOLE_TABLE_RATIO", few)
@@ -121,7 +121,8 @@ def test_rows_drawn_follow_the_mixture_closely(rows, C):
 
 def test_rows_drawn_have_the_mixtures_joint_distribution():
     release = mixture(codes(3, 2, 2), 4)
-    D, seen = enumerated(release), np.zeros(12)
+    D = enumerated(release)
+    seen = np.zeros(12)
     for seed in range(40):
         frame = release.sample(500, seeded(seed))
         seen += histogram(release.domain, release.domain.group_rows(frame.to_numpy())) / 40

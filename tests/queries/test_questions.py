@@ -267,6 +267,7 @@ def nested(inner):
 
 @given(st.recursive(COMPARISON, nested, max_leaves=6))
 def test_not_in_front_is_the_complement(text):
-    one, other = parse_question(text, DOMAIN), parse_question(f"not ({text})", DOMAIN)
+    one = parse_question(text, DOMAIN)
+    other = parse_question(f"not ({text})", DOMAIN)
     assert one.columns == other.columns
     assert np.allclose(one.workload.matrix.toarray() + other.workload.matrix.toarray(), 1)

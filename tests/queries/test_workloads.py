@@ -181,7 +181,8 @@ def test_answers_adjoint_and_single_queries_follow_the_matrix(case):
     workload, A = case
     rng = seeded(0)
     k = A.shape[1]
-    D, w = rng.normal(size=k), rng.normal(size=len(A))
+    D = rng.normal(size=k)
+    w = rng.normal(size=len(A))
     kept = D.copy(), w.copy()
     assert workload.m == len(A)
     assert np.allclose(workload.answers(D), A @ D, atol=1e-12)
@@ -242,7 +243,7 @@ def test_many_columns_get_a_safe_bound(norm, monkeypatch):
     A = seeded(0).uniform(-1, 1, (3, 400))
     exact = np.linalg.norm(A[:, :, None] - A[:, None, :], ord=norm, axis=0).max()
     assert max_column_distance(A, norm) == approx(exact)
-    for limit in ("EXACT_COLUMNS", "BLOCK"):
+    for limit in ("MAX_EXACT_COLUMNS", "MAX_BLOCK_ENTRIES"):
         monkeypatch.setattr(f"dpcore.queries.workload.{limit}", 7)
         for matrix in (A, csr_array(A)):
             assert exact <= max_column_distance(matrix, norm) <= 2 * exact
@@ -394,10 +395,8 @@ def test_the_variance_of_answers_from_tables_is_that_of_least_squares(name):
 
 def test_what_is_measured_is_chosen_by_public_variances():
     census = samples.census(100).domain
-    ranges, spaces = (
-        TableQueries.ranges(census, ["age", "hours"]),
-        TableQueries.half_spaces(codes(40, 40), "ab", 50),
-    )
+    ranges = TableQueries.ranges(census, ["age", "hours"])
+    spaces = TableQueries.half_spaces(codes(40, 40), "ab", 50)
     assert ranges.measured_workload is ranges.base
     assert spaces.measured_workload is spaces
     assert signs(SMALL, 2).measured_workload.m == 2

@@ -35,8 +35,9 @@ def fails(error):
     return fail
 
 
-STEPS = ["publish.draft", "publish.draw", "publish.write", "publish.noted"]
-STEPS += ["ledger.signing.Key.sign", "publish.complete"]
+STEPS = ["publish.open_draft", "publish.draw_release"]
+STEPS += ["publish.write_release_files", "publish.finished_release_note"]
+STEPS += ["ledger.signing.SigningKey.sign", "publish.move_draft_into_place"]
 STOPS = [OSError("no room"), MemoryError()]
 
 
@@ -81,7 +82,7 @@ def stop(made, ready, reservation, drawn, **more):
     np.savez("drawn.npz", *[m.answers for m in drawn.measurements], answers=answers, rows=np.array(rows))
     raise OSError("no room")
 
-publish.write = stop
+publish.write_release_files = stop
 sys.exit(main(sys.argv[1:]))
 """
 
@@ -94,13 +95,14 @@ def test_another_attempt_draws_the_very_same_in_another_process(here, monkeypatc
         command, env=os.environ | {**PATHS, "PYTHONHASHSEED": "7"}, capture_output=True, timeout=120
     )
     assert done.returncode == 2, done.stderr
-    drawings, write = [], publish.write_release_files
+    drawings = []
+    write = publish.write_release_files
 
     def keep(made, ready, reservation, drawn, **more):
         drawings.append((drawn, drawn.release.answers(ready.problem.workload)))
         return write(made, ready, reservation, drawn, **more)
 
-    monkeypatch.setattr(publish, "write", keep)
+    monkeypatch.setattr(publish, "write_release_files", keep)
     released(algorithm=algorithm)
     ((drawn, answers),), first = drawings, np.load("drawn.npz")
     assert len(first.files) == len(drawn.measurements) + 2
@@ -126,7 +128,7 @@ def test_another_attempt_draws_the_very_same_in_another_process(here, monkeypatc
 )
 def test_anything_else_is_another_release_with_noise_of_its_own(monkeypatch, changes):
     with monkeypatch.context() as full:
-        full.setattr(publish, "write", fails(OSError("no room")))
+        full.setattr(publish, "write_release_files", fails(OSError("no room")))
         refusal("no room", order())
     if "dataset" in changes:
         assert main(order("b", **changes)) == 2, "a table has one name"
@@ -142,7 +144,7 @@ def test_rows_that_only_look_alike_are_another_table(monkeypatch):
     frame = pd.read_csv("t.csv", dtype=str, keep_default_na=False)
     write_json("s.json", {"columns": {"code": categorical("1.5", "1.50")}})
     with monkeypatch.context() as full:
-        full.setattr(publish, "write", fails(OSError("no room")))
+        full.setattr(publish, "write_release_files", fails(OSError("no room")))
         frame.assign(code=["1.5", "1.50"] * 100).to_csv("t.csv", index=False)
         refusal("no room", order(queries="marginals:1"))
     frame.assign(code=["1.5", "1.5"] * 100).to_csv("t.csv", index=False)
@@ -150,7 +152,7 @@ def test_rows_that_only_look_alike_are_another_table(monkeypatch):
     assert [r["state"] for r in releases()] == ["reserved, never finished", "released"]
 
 
-@parametrize("step", ["publish.draw", "publish.write"])
+@parametrize("step", ["publish.draw_release", "publish.write_release_files"])
 def test_an_error_that_every_attempt_would_end_with_marks_it_as_failed(here, monkeypatch, step):
     with monkeypatch.context() as broken:
         broken.setattr(f"dpcore.release.{step}", fails(InputError("broken on purpose")))
@@ -167,6 +169,6 @@ def test_an_error_that_every_attempt_would_end_with_marks_it_as_failed(here, mon
 def test_every_end_after_the_charge_says_that_the_budget_stays_used(
     monkeypatch, capsys, error, code
 ):
-    monkeypatch.setattr(publish, "write", fails(error))
+    monkeypatch.setattr(publish, "write_release_files", fails(error))
     assert main(order()) == code
     assert "its budget stays used" in capsys.readouterr().err

@@ -41,10 +41,8 @@ def files(draw):
     )
     row = st.lists(st.sampled_from(WORDS), min_size=len(names), max_size=len(names))
     rows = draw(st.lists(row, min_size=2, max_size=6))
-    apart, encoding = (
-        draw(st.sampled_from([*DELIMITER_NAMES])),
-        draw(st.sampled_from(["utf-8", "utf-8-sig", "windows-1252"])),
-    )
+    apart = draw(st.sampled_from([*DELIMITER_NAMES]))
+    encoding = draw(st.sampled_from(["utf-8", "utf-8-sig", "windows-1252"]))
     return (
         pd.DataFrame(rows, columns=pd.Index(names)).to_csv(index=False, sep=apart).encode(encoding)
     )
@@ -78,7 +76,8 @@ def test_no_statement_about_a_file_makes_another_data_set_of_it(
     paths = here / "t.csv", here / "renamed.txt"
     for path in paths:
         path.write_bytes(content)
-    one, two = fields(paths[0], first, a), fields(paths[1], second, b)
+    one = fields(paths[0], first, a)
+    two = fields(paths[1], second, b)
     if one is None or two is None:
         return
     store = LedgerStore(here / "l.sqlite", create=True)
@@ -183,7 +182,7 @@ def charged_before(store, **said):
         return TableIdentity(key, (table_fingerprint(request.frame, key),), ())
 
     with pytest.MonkeyPatch.context() as before:
-        before.setattr(ledger_store, "KNOWN_BY", "not_kept")
+        before.setattr(ledger_store, "FINGERPRINTS_SETTING", "not_kept")
         before.setattr(ledger_store.TableIdentity, "of", of_cells)
         return charge(store, **said)
 
@@ -204,7 +203,8 @@ def test_a_ledger_from_before_knows_its_files_by_any_statement(
     here = tmp_path_factory.mktemp("old")
     path = here / "t.csv"
     path.write_bytes(content)
-    one, two = fields(path, first, False), fields(path, second, parts)
+    one = fields(path, first, False)
+    two = fields(path, second, parts)
     if one is None or two is None:
         return
     store = LedgerStore(here / "l.sqlite", create=True)

@@ -48,10 +48,8 @@ CASES = {  # what is paid with, by what, and what the options are
 @once
 def place(tmp_path_factory):
     """A table, an open schema and one without open categories."""
-    here, frame = (
-        tmp_path_factory.mktemp("measured"),
-        people(2000).rename(columns={"pay": PAY, "age": "old"}),
-    )
+    here = tmp_path_factory.mktemp("measured")
+    frame = people(2000).rename(columns={"pay": PAY, "age": "old"})
     frame.assign(old=np.where(frame["old"] > "50", "yes", "no")).to_csv(here / "t.csv", index=False)
     write_json(here / "s.json", OPEN)
     numbers = {name: spec for name, spec in OPEN["columns"].items() if name != "job"}
@@ -195,14 +193,15 @@ def test_what_an_earlier_release_measured_is_said_beside_what_this_one_did(made)
     assert all(holds for holds, _, _ in verifier.run_checks(made / "half", earlier=made / "whole"))
 
 
-@parametrize("name", ["affordable", "plan_within", "check_whole"])
+@parametrize("name", ["forecast_affordable_run", "plan_within_division", "check_joint_cost"])
 def test_a_schema_that_no_release_follows_is_written_and_stays_charged(
     place, tmp_path, monkeypatch, name
 ):
-    real, seen = getattr(preparation, name), []
+    real = getattr(preparation, name)
+    seen = []
 
     def broken(*given, **more):
-        if name != "affordable" or seen:  # which is asked of the placeholder first
+        if name != "forecast_affordable_run" or seen:  # which is asked of the placeholder first
             raise BudgetError("too much")
         seen.append(name)
         return real(*given, **more)

@@ -49,7 +49,8 @@ def test_protected_is_said_of_what_this_release_or_the_ledger_measured_exactly_s
     )
     found = {origin.column: origin for origin in column_origins(domain, here, entries)}
     for name in SPECS:
-        source, entry = found[name].source, found[name].entry
+        source = found[name].source
+        entry = found[name].entry
         known = name in claimed and name in kept and then[name] == now[name]
         expected = "this release" if name in here else "earlier release" if known else None
         assert (source if expected else None) == expected

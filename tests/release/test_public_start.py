@@ -110,7 +110,8 @@ def test_a_table_of_other_people_is_a_start(seed, n, m, wide):
     one, two = (people(size, seed=2 * seed + i) for i, size in enumerate((n, m)))
     other = two.assign(id=two["id"] + "x")
     if not wide:
-        one, other = one[["sex", "age", "city"]], other[["sex", "age", "city"]]
+        one = one[["sex", "age", "city"]]
+        other = other[["sex", "age", "city"]]
     same = n == m and sorted(map(tuple, one.to_numpy())) == sorted(map(tuple, other.to_numpy()))
     shares = [DOMAIN.encode(frame) for frame in (one, other)]
     alike = (

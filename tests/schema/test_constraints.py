@@ -219,10 +219,8 @@ def test_records_are_counted_where_they_stand_whatever_they_break():
             "married": ["yes", "no", "yes"],
         }
     )
-    rows, as_ever = (
-        SMALL.encode(frame),
-        domain_of({n: COLUMNS[n] for n in SMALL.names}).encode(frame),
-    )
+    rows = SMALL.encode(frame)
+    as_ever = domain_of({n: COLUMNS[n] for n in SMALL.names}).encode(frame)
     assert np.array_equal(rows.values, as_ever.values)
     assert np.array_equal(rows.weights, as_ever.weights)
     assert [count for _, count in SMALL.count_violations(rows)] == [1, 1]

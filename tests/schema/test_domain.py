@@ -68,7 +68,7 @@ def test_decoded_and_published_cells_encode_to_the_same_codes(case):
     assert encoded(c, ["" if pd.isna(v) else str(v) for v in values]) == drawn.tolist()
     values = c.decode_rounded(drawn, rng)
     assert c.encode(values).tolist() == drawn.tolist()
-    assert values.isna().tolist() == (drawn == c.present).tolist()
+    assert values.isna().tolist() == (drawn == c.nonmissing_size).tolist()
 
 
 @parametrize(

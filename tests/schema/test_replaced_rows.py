@@ -159,7 +159,7 @@ def written(lines, delimiter, end):
 
 
 def parts(path, size=1 << 20):
-    with mock.patch.object(text_file, "BYTES", size):
+    with mock.patch.object(text_file, "READ_SIZE", size):
         source = source_at(path, workers=1)
         chunks = [
             pd.DataFrame({name: chunk.cells(name) for name in NAMES})
@@ -185,7 +185,8 @@ def text(content, name, way):
 @few_draws
 def test_a_row_of_a_text_file_is_replaced(way, name, delimiter, data):
     rows = data.draw(st.lists(ORDINARY, min_size=2, max_size=5))
-    place, end = place_in(rows, data), data.draw(st.sampled_from([b"\n", b"\r", b"\r\n"]))
+    place = place_in(rows, data)
+    end = data.draw(st.sampled_from([b"\n", b"\r", b"\r\n"]))
     lines = [delimiter.join(cell.encode() for cell in row) for row in rows]
     cells = data.draw(st.lists(BYTES, min_size=1, max_size=6).filter(lambda row: row != [b""]))
     other = [*lines[:place], delimiter.join(cells), *lines[place + 1 :]]
@@ -355,7 +356,8 @@ TYPED = (
 
 
 def excel(rows):
-    book, out = openpyxl.Workbook(), io.BytesIO()
+    book = openpyxl.Workbook()
+    out = io.BytesIO()
     for row in (NAMES, *rows):
         book.active.append(row)
     book.save(out)

@@ -17,7 +17,8 @@ def cell_intervals(
     adds, within [0, 1].
     """
     z = two_sided_quantile(check_level(level), laplace=unbiased_answers.laplace)
-    shares, errors = unbiased_answers.answers(tables), unbiased_answers.standard_errors(tables)
+    shares = unbiased_answers.answers(tables)
+    errors = unbiased_answers.standard_errors(tables)
     total_errors = np.hypot(errors, sampling_standard_errors(shares, n, level))
     nan_where_unmeasured = np.where(np.isfinite(errors), 0.0, np.nan)
     bounds = {"low": shares - z * errors, "high": shares + z * errors}

@@ -16,7 +16,9 @@ from ...queries.residual_spaces import MAX_DECOMPOSED_COLUMNS
 from .confidence_levels import sampling_standard_errors, two_sided_quantile
 from .unbiased_tables import axes_and_values, noise_covariance, query_components, unbiased_share
 
-MAX_PROGRAM_CELLS, MAX_PROGRAM_CONSTRAINTS = 4096, 500  # size limits of a linear program
+# size limits of a linear program
+MAX_PROGRAM_CELLS = 4096
+MAX_PROGRAM_CONSTRAINTS = 500
 TRIVIAL_BOUND_MARGIN = 1e-6  # a bound nearer to 0 or 1 is no information
 
 Band = tuple[float, float]
@@ -43,7 +45,8 @@ def compatible_bounds(
     A = csr_array(np.array([cells for cells, _, _ in constraints], dtype=float))
     shares, noise_errors = (np.array([constraint[i] for constraint in constraints]) for i in (1, 2))
     constraint_level = 1 - (1 - level) / len(constraints)
-    z, bands = two_sided_quantile(constraint_level, laplace=unbiased_answers.laplace), []
+    z = two_sided_quantile(constraint_level, laplace=unbiased_answers.laplace)
+    bands = []
     for errors in (
         noise_errors,
         np.hypot(noise_errors, sampling_standard_errors(shares, n, constraint_level)),
@@ -103,11 +106,9 @@ def _measured_constraints(
 
 def _solve_for_bounds(A: csr_array, shares: Array, tolerances: Array, g: Array) -> Band:
     """The least and largest ⟨g, x⟩ of distributions x with |Ax − shares| ≤ t · room, for the least feasible t ≥ 1."""
-    two_sided_matrix, centres, widths = (
-        vstack([A, -A]),
-        np.concatenate([shares, -shares]),
-        np.concatenate([tolerances, tolerances]),
-    )
+    two_sided_matrix = vstack([A, -A])
+    centres = np.concatenate([shares, -shares])
+    widths = np.concatenate([tolerances, tolerances])
     ones = np.ones((1, len(g)))
     solutions = [
         linprog(sign * g, two_sided_matrix, centres + widths, ones, [1.0]) for sign in (1, -1)
@@ -123,5 +124,6 @@ def _solve_for_bounds(A: csr_array, shares: Array, tolerances: Array, g: Array) 
         solutions = [
             linprog(sign * g, two_sided_matrix, relaxed_limits, ones, [1.0]) for sign in (1, -1)
         ]
-    low, high = float(solutions[0].fun), -float(solutions[1].fun)
+    low = float(solutions[0].fun)
+    high = -float(solutions[1].fun)
     return min(max(low, 0.0), 1.0), min(max(high, 0.0), 1.0)

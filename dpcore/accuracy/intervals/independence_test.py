@@ -11,7 +11,8 @@ from ...core.types import Array, Axes, Rng, Texts, value_object
 from ...models.releases import UnbiasedAnswers
 from ...queries.residual_spaces import subtract_axis_means
 
-SIMULATED_TABLES, SIGNIFICANCE_LEVEL = 999, 0.05
+SIMULATED_TABLES = 999
+SIGNIFICANCE_LEVEL = 0.05
 NUMBERS_PER_BATCH = 2_000_000  # numbers drawn at once
 BISECTION_HALVINGS = 40
 
@@ -46,7 +47,8 @@ def run_independence_test(
     Where some noise is Laplace noise, fresh noise is. Raises InputError for columns that are not
     two of the domain's.
     """
-    names, domain = tuple(columns), unbiased_answers.domain
+    names = tuple(columns)
+    domain = unbiased_answers.domain
     if len(names) != 2 or names[0] == names[1]:
         raise InputError("a link is between two different columns; name two")
     axes = domain.axes(names)
@@ -61,10 +63,13 @@ def run_independence_test(
             names, None, None, 0, f"Whether they are linked cannot be said: {reason}."
         )
     parts, variances = _pair_parts(unbiased_answers, pair)
-    row_count, shape = max(round(n), 1), domain.shape_of(pair)
+    row_count = max(round(n), 1)
+    shape = domain.shape_of(pair)
     X, excess = _statistic_and_excess(parts, variances, row_count)
     margins = [_shrink_margin(part[0], v) for part, v in zip(parts[:2], variances[:2], strict=True)]
-    p, rng, exceedances = np.outer(*margins).ravel(), np.random.default_rng(seed), 0
+    p = np.outer(*margins).ravel()
+    rng = np.random.default_rng(seed)
+    exceedances = 0
     for start in range(0, repeats, batch_size := max(NUMBERS_PER_BATCH // p.size, 1)):
         count = min(batch_size, repeats - start)
         T = rng.multinomial(row_count, p, size=count).reshape(count, *shape) / row_count
@@ -88,7 +93,8 @@ def excess_dependence(unbiased_answers: UnbiasedAnswers, n: float) -> dict[tuple
     0 where the pair's noisy table shows nothing but noise and the luck of n rows. See
     `run_independence_test`.
     """
-    names, excess_by_pair = unbiased_answers.domain.names, {}
+    names = unbiased_answers.domain.names
+    excess_by_pair = {}
     for first, second in (S for S in unbiased_answers.column_sets if len(S) == 2):
         (X,), (excess,) = _statistic_and_excess(
             *_pair_parts(unbiased_answers, (first, second)), max(round(n), 1)
@@ -123,8 +129,10 @@ def _statistic_and_excess(
     """
     a, b, pair_parts = parts
     v_a, v_b, v_ab = variances
-    k_a, k_b = a.shape[1], b.shape[1]
-    squared_length_a, squared_length_b = _squared_lengths(a, v_a), _squared_lengths(b, v_b)
+    k_a = a.shape[1]
+    k_b = b.shape[1]
+    squared_length_a = _squared_lengths(a, v_a)
+    squared_length_b = _squared_lengths(b, v_b)
     X = np.sqrt(((pair_parts - a[:, :, None] * b[:, None, :]) ** 2).sum(axis=(1, 2)))
     mean_by_chance = (1 - 1 / k_a - squared_length_a) * (1 - 1 / k_b - squared_length_b) / n
     mean_by_chance += (

@@ -89,7 +89,8 @@ def population_ends(shares: PairedShares, kind: str, n: float, z: Quantiles) -> 
     They are never inside the table's own, which pseudo-rows alone could move.
     """
     rows = z.sampling**2
-    p, q = _added(shares.first, 1 / 2, n, rows), _added(shares.second, 1 / 2, n, rows)
+    p = _added(shares.first, 1 / 2, n, rows)
+    q = _added(shares.second, 1 / 2, n, rows)
     sampling = _sampling(shares, kind, n, z.sampling)
     total = tuple(noise + drawn for noise, drawn in zip(shares.apart, sampling, strict=True))
     low, high = _ends(kind, p, q, total, shares.apart, z)  # type: ignore[arg-type]
@@ -104,7 +105,8 @@ def _added(share: Array, part: float, n: float, rows: float) -> Array:
 
 def _sampling(shares: PairedShares, kind: str, n: float, z: float) -> Covariance:
     """The covariance of two shares from drawing n rows, never too large for the contrast of this kind."""
-    p, q = np.clip(shares.first, 0, 1), np.clip(shares.second, 0, 1)
+    p = np.clip(shares.first, 0, 1)
+    q = np.clip(shares.second, 0, 1)
     rows = 2 * z**2
     first, second = _added(p, 1 / 2, n, rows), _added(q, 1 / 2, n, rows)
     variances = first * (1 - first) / n, second * (1 - second) / n
@@ -189,7 +191,8 @@ def _odds_ends(p: Array, q: Array, covariance: Covariance, noise: Covariance, z:
         for s, t in ((slopes[0], slopes[0]), (slopes[0], slopes[1]), (slopes[1], slopes[1]))
     )
     linear = ratio_ends(p * (1 - q), q * (1 - p), products, z.noisy)  # type: ignore[arg-type]
-    inner_p, inner_q = np.clip(p, TINY, 1 - TINY), np.clip(q, TINY, 1 - TINY)
+    inner_p = np.clip(p, TINY, 1 - TINY)
+    inner_q = np.clip(q, TINY, 1 - TINY)
     odds = inner_p * (1 - inner_q) / (inner_q * (1 - inner_p))
     spread = np.sqrt(_variance(*_contrast("odds", inner_p, inner_q), covariance))
     curved = np.abs(1 - odds) * np.sqrt(noise[0] * noise[2]) > MAX_CURVATURE * spread

@@ -78,7 +78,9 @@ def measured_shares(
     ⟨g, P_n⟩ = mean(g) + Σ_S ⟨h_S, part_S⟩ has variance Σ_S v_S ‖h_S‖² from the noise, and two of
     them the covariance Σ_S v_S ⟨h_S, h'_S⟩, exactly.
     """
-    components_by_question, shares, unmeasured_columns = [], [], []
+    components_by_question = []
+    shares = []
+    unmeasured_columns = []
     for question in questions:
         axes, g = axes_and_values(question.workload)
         h = query_components(axes, g)
@@ -153,10 +155,8 @@ def _question_interval(
         )
         how += "population: sampling of n independent rows added"
         return _build_interval(question.text, level, how, estimate, None, *bands)
-    share, z = (
-        float(measured.shares[0]),
-        two_sided_quantile(level, laplace=unbiased_answers.laplace),
-    )
+    share = float(measured.shares[0])
+    z = two_sided_quantile(level, laplace=unbiased_answers.laplace)
     noise = float(measured.noise_covariances[0, 0])
     sampling = float(sampling_standard_errors(share, n, level)) ** 2
     bands = [
@@ -197,14 +197,10 @@ def comparison_interval(
     if any(measured.unmeasured_columns):
         how, bands = _compare_by_own_intervals(unbiased_answers, (first, second), n, kind, level)
     else:
-        unbiased, how = (
-            _compare_shares(kind, *map(float, measured.shares)),
-            _method_text(unbiased_answers.laplace),
-        )
-        pair, z = (
-            _paired(unbiased_answers, measured, first, second),
-            quantiles(level, laplace=unbiased_answers.laplace),
-        )
+        unbiased = _compare_shares(kind, *map(float, measured.shares))
+        how = _method_text(unbiased_answers.laplace)
+        pair = _paired(unbiased_answers, measured, first, second)
+        z = quantiles(level, laplace=unbiased_answers.laplace)
         bands = [table_ends(pair, kind, z), population_ends(pair, kind, n, z)]
     if not bands:
         return _build_interval(text, level, how, compared_estimate)
@@ -220,7 +216,8 @@ def _said(how: str, edge: str, table: Band, people: Band) -> tuple[str, HalfBand
 
     `edge` names the shares that make a comparison infinite.
     """
-    table_ends, people_ends = _finite(table), _finite(people)
+    table_ends = _finite(table)
+    people_ends = _finite(people)
     if table_ends == NO_BOUNDS:
         return f"cannot be bounded: noise does not tell {edge}", NO_BOUNDS, NO_BOUNDS
     if table_ends[1] is None:

@@ -43,9 +43,11 @@ def noisy_tables(measured: Iterable[MeasuredAnswers]) -> list[NoisyTable]:
     noisy: list[NoisyTable] = []
     for m in measured:
         for tables, answer_slice in m.workload.parts:
-            answers, noise = m.answers[answer_slice], m.errors[answer_slice]
+            answers = m.answers[answer_slice]
+            noise = m.errors[answer_slice]
             for axes, table in tables.slices.items() if isinstance(tables, Marginals) else ():
-                values, errors = answers[table], noise[table]
+                values = answers[table]
+                errors = noise[table]
                 if np.isfinite(errors).all():
                     noisy.append((axes, values, float(errors.max())))
     return noisy
@@ -104,7 +106,8 @@ def combine_releases(releases: Sequence[UnbiasedAnswers]) -> UnbiasedAnswers:
     if any(release.domain != domain for release in releases):
         raise InputError("releases are combined only where their schemas are the same")
     spaces = tuple(dict.fromkeys(S for one in releases for S in one.column_sets))
-    parts, variances = [], []
+    parts = []
+    variances = []
     for S in spaces:
         releases_with_part = [one for one in releases if S in one.part_slices]
         weights = np.array([1 / max(one.variance[S], MIN_STDDEV**2) for one in releases_with_part])

@@ -125,7 +125,9 @@ class PrivateEvolution(Algorithm):
             raise InputError(
                 f"multiplicity={self.multiplicity} goes with post=threshold only, not {self.post}"
             )
-        n, d, D = problem.effective_n, problem.d, problem.diameter
+        n = problem.effective_n
+        d = problem.d
+        D = problem.diameter
         factor, factor_text = (2, "2 ") if self.schedule == "paper" else (1, "")  # one is better
         default = max(1, round(factor * math.log(max(n * budget.epsilon, 1.0))))
         rounds = self.choose_default(
@@ -140,7 +142,8 @@ class PrivateEvolution(Algorithm):
             spend = equal_threshold_spend(budget, max(T, 1))
         alpha = theory.finest_variation(sigma=sigma, d=d, D=D)
         L = theory.variation_level_count(alpha=alpha, D=D)
-        default, why = problem.n, "n, as Algorithm 1 starts with"
+        default = problem.n
+        why = "n, as Algorithm 1 starts with"
         if not self.multiplicity:
             default = theory.balanced_sample_count(sigma=sigma, levels=L, d=d)
             why = "(2L + 1)^{1/max(d,2) − 1}/σ: noise and sampling balance (Theorem 4.1)"
@@ -173,7 +176,9 @@ class PrivateEvolution(Algorithm):
 
     def steps(self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: Rng) -> Steps:
         """Steps of one variation, vote and resampling each; with no rounds, one step 0 with the initial points."""
-        region, count, threshold = problem.region, plan["samples"], self.threshold * plan["sigma"]
+        region = problem.region
+        count = plan["samples"]
+        threshold = self.threshold * plan["sigma"]
         S = self.random(region, count, rng)
         if plan["rounds"] == 0:
             yield Step(
@@ -184,15 +189,12 @@ class PrivateEvolution(Algorithm):
         for t in range(1, plan["rounds"] + 1):
             V = self.variation(region, S, plan["alpha"], plan["levels"], rng)
             m = curator.measure(Votes(V), spend).values
-            weights, note = (
-                distribution_from_shares(m, self.post, V, problem.diameter, threshold),
-                f"{len(V):,} candidates",
-            )
-            if no_votes := not weights.any():
-                weights, note = (
-                    np.where(np.arange(len(V)) < len(S), 1 / len(S), 0.0),
-                    f"{note}, {NO_VOTES_NOTE}",
-                )
+            weights = distribution_from_shares(m, self.post, V, problem.diameter, threshold)
+            note = f"{len(V):,} candidates"
+            no_votes = not weights.any()
+            if no_votes:
+                weights = np.where(np.arange(len(V)) < len(S), 1 / len(S), 0.0)
+                note = f"{note}, {NO_VOTES_NOTE}"
             indices = (
                 repeated_candidate_indices(m, threshold, problem.n, self.multiplicity)
                 if self.multiplicity and not no_votes

@@ -56,8 +56,10 @@ class PSMM(Algorithm):
 
     def plan(self, problem: PointRelease, budget: Budget) -> Plan:
         """The charge of one release of counts with the whole budget."""
-        n, d = problem.effective_n, problem.d
-        spend, why = noise_spend(budget), "b√2/(nμ)" if budget.delta > 0 else "√2 · 2b/(nε)"
+        n = problem.effective_n
+        d = problem.d
+        spend = noise_spend(budget)
+        why = "b√2/(nμ)" if budget.delta > 0 else "√2 · 2b/(nε)"
         sigma = noise_stddev(Votes, spend, n)
         default_cells = theory.partition_cell_count(
             n=n, epsilon=budget.epsilon, delta=budget.delta
@@ -77,15 +79,11 @@ class PSMM(Algorithm):
         """One step with the projected counts."""
         V = box_centres(problem.region, plan["cells"])
         m = curator.measure(Votes(V), plan.spend_of("measure")).values
-        weights, note = (
-            distribution_from_shares(m, self.post, V, problem.diameter, 0.0),
-            f"{len(V):,} boxes",
-        )
+        weights = distribution_from_shares(m, self.post, V, problem.diameter, 0.0)
+        note = f"{len(V):,} boxes"
         if not weights.any():
-            weights, note = (
-                np.full(len(V), 1 / len(V)),
-                f"{note}, no count was left: uniform on all of them",
-            )
+            weights = np.full(len(V), 1 / len(V))
+            note = f"{note}, no count was left: uniform on all of them"
         yield Step(1, ReleasedPoints(V, weights, problem.names), note)
 
 
@@ -98,7 +96,8 @@ def box_centres(region: BoundedRegion, cells: int) -> Array:
     A box around a ball is taken with as many more cells as it is larger than what is kept of them.
     """
     low, high = region.corners
-    sides, grid_cells = high - low, float(cells)
+    sides = high - low
+    grid_cells = float(cells)
     best_centres = np.zeros((0, region.d))
     for _ in range(8):
         if grid_cells > MAX_BOX_CELLS:

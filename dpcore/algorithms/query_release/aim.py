@@ -102,7 +102,8 @@ class AIM(Algorithm):
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of the first tables and of as many equal rounds as fit the whole budget."""
         tables = require_marginals(problem.workload, "aim")
-        n, cell_limit = problem.effective_n, Setting("cells", problem.domain.size, "all there are")
+        n = problem.effective_n
+        cell_limit = Setting("cells", problem.domain.size, "all there are")
         if not lists_all_cells(problem, self.cells):
             cell_limit = choose_tree_cell_limit(candidate_tables(tables), n, budget, self.cells)
         d = len(queried_columns(tables))
@@ -111,10 +112,8 @@ class AIM(Algorithm):
             ROUNDS_PER_COLUMN * d + 1,
             f"{ROUNDS_PER_COLUMN} for each of {d} columns, and one for the 1-way tables",
         )
-        T, likely_rounds = (
-            rounds.value - 1,
-            min(rounds.value, LIKELY_ROUNDS_PER_ROOT_COLUMN * math.sqrt(d)),
-        )
+        T = rounds.value - 1
+        likely_rounds = min(rounds.value, LIKELY_ROUNDS_PER_ROOT_COLUMN * math.sqrt(d))
         total_cost = budget.rho if budget.delta > 0 else budget.epsilon
         first_cost = total_cost / (MEASUREMENT_SHARE * d + T) * ROUNDING_MARGIN
         selection_spend, measurement_spend = _round_spends(first_cost, budget)
@@ -145,13 +144,12 @@ class AIM(Algorithm):
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps: the 1-way tables first, then one selection and one measurement each."""
-        tables, budget, n = (
-            require_marginals(problem.workload, "aim"),
-            plan.budget,
-            problem.effective_n,
-        )
+        tables = require_marginals(problem.workload, "aim")
+        budget = plan.budget
+        n = problem.effective_n
         candidates = candidate_tables(tables)
-        sizes, weights = np.array(candidates.sizes), coverage_weights(candidates, tables)
+        sizes = np.array(candidates.sizes)
+        weights = coverage_weights(candidates, tables)
         clique_budget = CliqueBudget(
             candidates, plan["cells"], lists_all=lists_all_cells(problem, self.cells)
         )
@@ -159,10 +157,8 @@ class AIM(Algorithm):
 
         def refit(max_iterations: int) -> Release:
             """The fit to all that was measured, up to so many iterations in each of its stages."""
-            weight, model = (
-                ENTROPY_WEIGHT * math.sqrt(2 * pool.precision),
-                clique_budget.model_holding(pool.precision_and_mean),
-            )
+            weight = ENTROPY_WEIGHT * math.sqrt(2 * pool.precision)
+            model = clique_budget.model_holding(pool.precision_and_mean)
             *_, (D, _) = staged_fit(
                 pool.evidence, weight, max_iterations, model, problem.log_start, stage_potentials
             )

@@ -96,7 +96,8 @@ class DualQuery(Algorithm):
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of s draws and one new row each."""
-        player, eta = _RowPlayer(problem, self.memory, self.seconds), plan["eta"]
+        player = _RowPlayer(problem, self.memory, self.seconds)
+        eta = plan["eta"]
         for t in range(1, plan["rounds"] + 1):
             if t == 1:
                 draws = player.uniform_draws(plan["samples"], rng)
@@ -161,25 +162,25 @@ class DQRS(DualQuery):
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of s coin flips, fresh draws for the rejected ones, and one new row each."""
-        player, eta, s = (
-            _RowPlayer(problem, self.memory, self.seconds),
-            plan["eta"],
-            plan["samples"],
-        )
+        player = _RowPlayer(problem, self.memory, self.seconds)
+        eta = plan["eta"]
+        s = plan["samples"]
         expected_charges = _ExpectedCharges(
             problem, plan.budget, plan["rounds"], s, eta * problem.width
         )
         draws = player.uniform_draws(s, rng)
         yield player.add_response(draws, rng)
         for t in range(2, plan["rounds"] + 1):
-            is_kept, fresh_spend = np.zeros(s, dtype=bool), _draw_spend(problem, eta, t)
+            is_kept = np.zeros(s, dtype=bool)
+            fresh_spend = _draw_spend(problem, eta, t)
             if expected_charges.reuses[t - 2]:
                 if not curator.can_afford(expected_charges.bit_spend, s):
                     return
                 is_kept = curator.keep_draws(
                     player.acceptance_probabilities(draws, eta), expected_charges.bit_spend
                 )
-            if missing_count := int(s - is_kept.sum()):
+            missing_count = int(s - is_kept.sum())
+            if missing_count:
                 if not curator.can_afford(fresh_spend, missing_count):
                     return
                 draws = draws.copy()
@@ -194,7 +195,8 @@ class _ExpectedCharges:
 
     def __init__(self, problem: QueryRelease, budget: Budget, T: int, s: int, step: float) -> None:
         n = problem.effective_n
-        self.eta, self.bit_spend = step / problem.width, BoundedRange(keep_bit_epsilon(step, n))
+        self.eta = step / problem.width
+        self.bit_spend = BoundedRange(keep_bit_epsilon(step, n))
         draw_ranges = 2 * step * np.arange(1, T) / n  # the bounded range of a draw in rounds 2..T
         rejected_share = -math.expm1(-REJECTION_EXPONENT * step)
         power = 1 if budget.delta == 0 else 2  # of ε₀, in what adds up
@@ -235,11 +237,10 @@ class _RowPlayer:
     """The player who answers: it receives public draws and adds rows."""
 
     def __init__(self, problem: QueryRelease, memory: float, seconds: float) -> None:
-        self.workload, self.memory = problem.workload, memory
-        self.oracle, self.row_sums = (
-            BestResponseOracle(problem.workload, seconds),
-            QuerySums(problem.workload),
-        )
+        self.workload = problem.workload
+        self.memory = memory
+        self.oracle = BestResponseOracle(problem.workload, seconds)
+        self.row_sums = QuerySums(problem.workload)
         self.weights = np.zeros(problem.workload.m)
         self.rows: list[Array] = []
 

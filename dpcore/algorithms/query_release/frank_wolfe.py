@@ -14,7 +14,9 @@ from ..algorithm import Algorithm, Step, Steps, model_cells_param
 from .shared import step_schedules
 from .shared.initial_model import initial_model, plan_model_setup
 
-MIN_DEFAULT_ROUNDS, MAX_DEFAULT_ROUNDS = 12, 3000  # limits of the default rule
+# limits of the default rule
+MIN_DEFAULT_ROUNDS = 12
+MAX_DEFAULT_ROUNDS = 3000
 
 
 @by_name
@@ -90,15 +92,20 @@ class DPFW(Algorithm):
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of one selection each; the last one releases the output of the schedule."""
-        T, alpha, spend = plan["rounds"], plan["alpha"], plan.spend_of("select")
+        T = plan["rounds"]
+        alpha = plan["alpha"]
+        spend = plan.spend_of("select")
         state = initial_model(problem, plan, curator, self.cells)
-        workload, reader = state.workload, state.reader
+        workload = state.workload
+        reader = state.reader
         is_paper = self.schedule == "paper"
         output_round = (
             int(rng.integers(T)) if is_paper else T
         )  # which iterate D_0 … D_{T-1} the paper's output is
         D = state.prior
-        output, total, averaged_count = D, D, 0
+        output = D
+        total = D
+        averaged_count = 0
         u, scale = (
             np.zeros_like(D),
             1.0,
@@ -107,13 +114,15 @@ class DPFW(Algorithm):
             if t == output_round:
                 output = D
             index = curator.select(SignedErrors(workload, reader.answers(D)), spend)
-            j, s = index % workload.m, 1 if index < workload.m else -1
+            j = index % workload.m
+            s = 1 if index < workload.m else -1
             gamma = (
                 step_schedules.frank_wolfe_step(rounds=T, alpha=alpha) if is_paper else 2 / (t + 2)
             )
             scale *= 1 - gamma
             if scale < 1e-100:
-                u, scale = u * scale, 1.0
+                u = u * scale
+                scale = 1.0
             state.model.add_query(u, workload, j, gamma * s / scale)
             _, D = state.normalise(u, scale / alpha)
             if not is_paper:
@@ -169,7 +178,8 @@ class DPFW(Algorithm):
 
 def _selection_loss(problem: QueryRelease, budget: Budget) -> float:
     """The loss u of selections that share ρ, by which the schedules go: see `schedules.selection_noise`."""
-    n, m = problem.effective_n, problem.workload.m
+    n = problem.effective_n
+    m = problem.workload.m
     return step_schedules.selection_loss(n=n, m=m, width=problem.width, rho=budget.rho)
 
 

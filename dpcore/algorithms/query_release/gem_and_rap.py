@@ -121,7 +121,8 @@ class _Mixture(Algorithm):
         C = int(min(max(workload.m // 20, 50), 200, max(MAX_QUERY_COMPONENTS // workload.m, 50)))
         updates = min(self.max_default_updates, 10 + workload.m // 10)
         first = self.choose_default("first", *_default_first_share(problem, budget))
-        selection_count, share = rounds.value * queries.value, MEASUREMENT_SHARES[measure]
+        selection_count = rounds.value * queries.value
+        share = MEASUREMENT_SHARES[measure]
         selection_spend, round_spend = select_and_measure_spends(
             budget, selection_count, share, 1 - first.value
         )
@@ -178,16 +179,16 @@ class _Mixture(Algorithm):
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of a round's selections, measurements and a fit; the first one measures the single columns too."""
-        workload, selection_spend = problem.workload, plan.spend_of("select")
+        workload = problem.workload
+        selection_spend = plan.spend_of("select")
         round_spend = plan.spend_of("measure")
-        product_answers, prior_weight = (
-            ProductAnswers(workload),
-            PRIOR_WEIGHT / max(plan["sigma"], MIN_STDDEV),
-        )
+        product_answers = ProductAnswers(workload)
+        prior_weight = PRIOR_WEIGHT / max(plan["sigma"], MIN_STDDEV)
         (base, targets), measurements = _measure_single_columns(problem, plan, curator), []
         fit = MixtureFit(workload, self.logits_type(base, plan["components"], rng), base)
         for t in range(1, plan["rounds"] + 1):
-            answers, worst_queries = product_answers.answers(fit.p, fit.weights), []
+            answers = product_answers.answers(fit.p, fit.weights)
+            worst_queries = []
             for _ in range(plan["queries"]):
                 j = curator.select(SignedErrors(workload, answers), selection_spend) % workload.m
                 statistic = statistic_for_query(workload, plan["measure"], j)
@@ -221,7 +222,8 @@ class GEM(_Mixture):
     weighted by precision, single columns first, and a prior, which the paper has not.
     """
 
-    logits_type, max_default_updates = GeneratorNetwork, 50
+    logits_type = GeneratorNetwork
+    max_default_updates = 50
 
 
 @by_name
@@ -255,7 +257,8 @@ class RAP(_Mixture):
         log=True,
         auto="n, m and the budget: a fifth of all selections",
     )
-    logits_type, max_default_updates = RelaxedRows, 100
+    logits_type = RelaxedRows
+    max_default_updates = 100
 
     def _queries_per_round(self, default: int, candidate_count: int, why: str) -> Setting:
         """The choice of how many queries a round selects: as many as were given, or by the rule; at most `candidate_count`."""
@@ -278,7 +281,8 @@ def _default_first_share(problem: QueryRelease, budget: Budget) -> tuple[float, 
     With a share f that is √(2/π) Σ d_i/(√(fd) n√ρ), as Δ₂ = √(2d)/n; at δ = 0 it is 2 Σ d_i/(f nε),
     as Δ₁ = 2d/n.
     """
-    one_way, n = _one_way_tables(problem.workload), problem.effective_n
+    one_way = _one_way_tables(problem.workload)
+    n = problem.effective_n
     if budget.delta == 0:
         f = 2 * one_way.m / (ONE_WAY_L1_TARGET * n * budget.epsilon)
     else:
@@ -306,7 +310,8 @@ def _measure_single_columns(
         return base, []
     one_way = _one_way_tables(problem.workload)
     m = curator.measure(Answers(one_way), plan.spend_of(ONE_WAY_MEASUREMENT_NAME))
-    y, sigma = m.values, m.stddev
+    y = m.values
+    sigma = m.stddev
     shares = one_way_shares(Evidence(one_way, y, np.full(one_way.m, sigma)))
     for (axis,), column_shares in zip(one_way.axes, shares, strict=True):
         base[column_slices(domain)[axis]] = np.log(column_shares)

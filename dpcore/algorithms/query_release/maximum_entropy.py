@@ -101,12 +101,11 @@ class GaussianMaxEnt(Algorithm):
             tables = require_marginals(problem.workload, "gaussian_maxent")
             charges, choices = plan_table_selection(tables, problem.effective_n, budget, self.cells)
             return Plan(budget, charges, (step_count, iteration_limit, alpha, *choices))
-        rounds, cells_note = (replace(iteration_limit, name="rounds"),), "all there are"
+        rounds = (replace(iteration_limit, name="rounds"),)
+        cells_note = "all there are"
         if not isinstance(model, ListedCellsModel):
-            rounds, cells_note = (
-                (step_count, iteration_limit),
-                "of the tree that holds all measured tables",
-            )
+            rounds = (step_count, iteration_limit)
+            cells_note = "of the tree that holds all measured tables"
         cells = Setting("cells", model.size, cells_note)
         spend = gaussian_spend(budget)
         noise = noise_stddev(Answers(measured_workload), spend, problem.effective_n)
@@ -146,7 +145,8 @@ class GaussianMaxEnt(Algorithm):
             pool, model = choose_tree_and_measure(
                 tables, problem.effective_n, plan, curator, problem.log_start
             )
-            evidence, weight = pool.evidence, plan["alpha"] * math.sqrt(2 * pool.precision)
+            evidence = pool.evidence
+            weight = plan["alpha"] * math.sqrt(2 * pool.precision)
         else:
             spend = plan.spend_of("measure")
             m = curator.measure(Answers(measured_workload), spend)

@@ -28,14 +28,17 @@ from .shared import step_schedules
 from .shared.initial_model import ModelSetup, ModelState, initial_model, plan_model_setup
 from .shared.workload_width import gaussian_width_bound
 
-MIN_ALPHA, MAX_ALPHA = 1e-7, 10.0
+MIN_ALPHA = 1e-7
+MAX_ALPHA = 10.0
 # weight of H beside the log-likelihood of the noise, in units of nμ; fitted on two public tables
 ENTROPY_WEIGHT = 0.1
 LAST_TEMPERATURE_FACTOR = (
     2.0  # last temperature of the soft-max, in standard deviations of the noise
 )
 ANNEALED_ROUNDS_SHARE = 0.7  # share of the rounds in which the temperature falls
-MAX_THETA, THETA_GROWTH = 0.5, 1.3  # bound and growth of the step θ = η_t/A_t
+# bound and growth of the step θ = η_t/A_t
+MAX_THETA = 0.5
+THETA_GROWTH = 1.3
 MAX_SUBSPACE_VARIANCE_RATIO = (
     0.5  # the noise on cells is taken where it promises less than this share of the variance
 )
@@ -107,7 +110,8 @@ class DPAM(Algorithm):
         if not setup.lists_all_cells:
             spend = measurement_spend(setup.remaining_budget, 1.0) if setup.charges else full_spend
             return self._plan_reused(problem, budget, spend, (), setup)  # type: ignore[arg-type]
-        n, k = problem.effective_n, problem.domain.size
+        n = problem.effective_n
+        k = problem.domain.size
         cell_answers = CellAnswers(problem.workload, subspace=self.noise == "subspace")
         width = gaussian_width_bound(cell_answers.norms)
         alpha_star = step_schedules.mirror_descent_alpha(
@@ -199,7 +203,8 @@ class DPAM(Algorithm):
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of one round each; with reused noise the first one uses the whole budget."""
-        state, spend = initial_model(problem, plan, curator, self.cells), plan.spend_of("measure")
+        state = initial_model(problem, plan, curator, self.cells)
+        spend = plan.spend_of("measure")
         if self.noise == "reused":
             statistic, _, _ = _choose_statistic(state.workload.measured_workload)
             y = curator.measure(statistic, spend).values
@@ -214,11 +219,13 @@ class DPAM(Algorithm):
 
     def _fresh_noise_steps(self, state: ModelState, plan: Plan, curator: TableCurator) -> Steps:
         """The iterates of Algorithm 2 with new noise each round and the printed steps η_t = t + √(4/(ασ)) + 1."""
-        workload, alpha = state.workload, plan["alpha"]
+        workload = state.workload
+        alpha = plan["alpha"]
         statistic = CellAnswers(workload, subspace=self.noise == "subspace")
         offset = math.sqrt(4 / (alpha * max(plan["sigma"], MIN_STDDEV))) + 1
         D = D_ag = state.prior
-        q_bar, A = np.zeros_like(D), 0.0
+        q_bar = np.zeros_like(D)
+        A = 0.0
         for t in range(1, plan["rounds"] + 1):
             A += t + offset
             theta = (t + offset) / A
@@ -263,7 +270,8 @@ def _choose_statistic(workload: Workload) -> tuple[Answers | CellAnswers, str, s
     census sample, ε = 1, best α of each: max error .0016 and .0048 from tables, .0035 and .0078
     from cells.
     """
-    answers, kind = Answers(workload), "tables" if isinstance(workload, Marginals) else "answers"
+    answers = Answers(workload)
+    kind = "tables" if isinstance(workload, Marginals) else "answers"
     if not isinstance(workload, Explicit):
         return (
             answers,
@@ -272,10 +280,8 @@ def _choose_statistic(workload: Workload) -> tuple[Answers | CellAnswers, str, s
             "marginal tables",
         )
     cell_answers = CellAnswers(workload, subspace=True)
-    answers_variance, cells_variance = (
-        answers.l2**2 * cell_answers.rank,
-        cell_answers.l2**2 * float((cell_answers.norms**2).sum()),
-    )
+    answers_variance = answers.l2**2 * cell_answers.rank
+    cells_variance = cell_answers.l2**2 * float((cell_answers.norms**2).sum())
     why = (
         f"total variance after least squares: answers {answers_variance:.3g}, combinations seen "
         "by the queries "
@@ -301,7 +307,8 @@ def _accelerated_descent(
     and falls geometrically; Φ rises meanwhile.
     """
     reader = state.model.reader(workload)
-    q_bar, theta = np.zeros(state.model.size), 1.0
+    q_bar = np.zeros(state.model.size)
+    theta = 1.0
     log_Z, D = state.normalise(q_bar)
     D_ag = D
     a = a_ag = reader.answers(D)  # answers of D_t and D_ag
@@ -330,7 +337,11 @@ def _accelerated_descent(
             ):
                 break
             theta /= 2
-        q_bar, D, log_Z, a, a_ag = q_next, D_next, log_Z_next, a_next, a_ag_next
+        q_bar = q_next
+        D = D_next
+        log_Z = log_Z_next
+        a = a_next
+        a_ag = a_ag_next
         D_ag = (1 - theta) * D_ag + theta * D
         yield D_ag, temperature
 
@@ -339,7 +350,8 @@ def _soft_max(errors: Array, tau: float) -> tuple[float, Array]:
     """The soft maximum τ log mean_{j,s} exp(s e_j/τ) for errors e (m,), and its gradient in e (m,)."""
     scaled = np.abs(errors) / tau
     max_scaled = float(scaled.max())
-    positive, negative = np.exp(scaled - max_scaled), np.exp(-scaled - max_scaled)
+    positive = np.exp(scaled - max_scaled)
+    negative = np.exp(-scaled - max_scaled)
     total = float(positive.sum() + negative.sum())
     return tau * (max_scaled + math.log(total / (2 * len(errors)))), np.sign(errors) * (
         positive - negative

@@ -54,12 +54,10 @@ class MWEM(SelectAndMeasure):
         "last", "the last distribution, or the average over rounds", choices=("last", "average")
     )
 
-    algorithm_name, measurement_shares, round_rules, max_work = (
-        "mwem",
-        MEASUREMENT_SHARES,
-        ROUND_RULES,
-        MAX_WORK,
-    )
+    algorithm_name = "mwem"
+    measurement_shares = MEASUREMENT_SHARES
+    round_rules = ROUND_RULES
+    max_work = MAX_WORK
 
     def extra_settings(self, sigma: float) -> tuple[Setting, ...]:  # noqa: ARG002 - for others
         """The choices of what is measured, and of what is released."""

@@ -59,12 +59,10 @@ class PEP(SelectAndMeasure):
         log=True,
     )
 
-    algorithm_name, measurement_shares, round_rules, max_work = (
-        "pep",
-        {"query": MEASUREMENT_SHARE},
-        ROUND_RULES,
-        {"query": 2 * 10**8},
-    )
+    algorithm_name = "pep"
+    measurement_shares = {"query": MEASUREMENT_SHARE}
+    round_rules = ROUND_RULES
+    max_work = {"query": 2 * 10**8}
 
     def extra_settings(self, sigma: float) -> tuple[Setting, ...]:
         """The choices of how far answers may stay from measured ones."""

@@ -21,7 +21,9 @@ ROUND_RULES = {
     False: (4.0, 1 / 2),
     True: (0.18, 1 / 2),
 }  # T = constant · signal^power, by whether δ = 0; fitted on two tables
-MIN_DEFAULT_ROUNDS, MAX_DEFAULT_ROUNDS = 10, 400  # limits of the rule
+# limits of the rule
+MIN_DEFAULT_ROUNDS = 10
+MAX_DEFAULT_ROUNDS = 400
 DEFAULT_ROWS_PER_ROUND, MAX_PROGRAMS_PER_RUN = (
     20,
     900,
@@ -124,13 +126,15 @@ class FEM(Algorithm):
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of s rows and one selection each."""
-        workload, T, s = self._selection_workload(problem), plan["rounds"], plan["samples"]
-        oracle, spend, score_count = (
-            BestResponseOracle(workload, self.seconds),
-            plan.spend_of("select"),
-            sum(problem.domain.shape),
-        )
-        weights, recent_answers, rows = np.zeros(workload.m), np.zeros(workload.m), []
+        workload = self._selection_workload(problem)
+        T = plan["rounds"]
+        s = plan["samples"]
+        oracle = BestResponseOracle(workload, self.seconds)
+        spend = plan.spend_of("select")
+        score_count = sum(problem.domain.shape)
+        weights = np.zeros(workload.m)
+        recent_answers = np.zeros(workload.m)
+        rows = []
         new_round_weight = 1.0 if self.judged == "round" else min(RECENT_WEIGHT_ROUNDS / T, 0.5)
         for t in range(1, T + 1):
             scores = (
@@ -146,7 +150,8 @@ class FEM(Algorithm):
                 query_sums.sums / s - recent_answers
             )
             index = curator.select(SignedErrors(workload, recent_answers), spend)
-            j, sign = index % workload.m, 1 if index < workload.m else -1
+            j = index % workload.m
+            sign = 1 if index < workload.m else -1
             weights[j] += sign
             released_rows = rows if self.output == "all" else rows[t // 4 :]
             note = f"{'more' if sign > 0 else 'less'} " + query_text(workload, j)

@@ -36,7 +36,9 @@ UPDATE_RULES: RoundRules = {  # U = constant · signal^power, by what is measure
     ("query", True): (0.1, 1 / 2),
     ("marginal", True): (0.5, 1 / 2),
 }
-MIN_DEFAULT_UPDATES, MAX_DEFAULT_UPDATES = 3, 400  # updates of the rule
+# updates of the rule
+MIN_DEFAULT_UPDATES = 3
+MAX_DEFAULT_UPDATES = 400
 FIRST_PASS_LEVEL = 0.3  # level of the first of several passes
 LAST_PASS_LEVEL_FACTOR = (
     0.25  # of the last pass, in units of log(m passes) times the noise of a comparison
@@ -103,19 +105,18 @@ class PMW(Algorithm):
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of U thresholds and as many measurements; U and the last level unless given."""
-        workload, n = problem.workload, problem.effective_n
+        workload = problem.workload
+        n = problem.effective_n
         setup = plan_model_setup(problem, budget, self.cells, "pmw")
-        default, share = (
-            balanced_rounds_by_measure(
-                problem,
-                setup.remaining_budget,
-                UPDATE_RULES,
-                self.measure,
-                MAX_DEFAULT_UPDATES,
-                MIN_DEFAULT_UPDATES,
-            ),
-            MEASUREMENT_SHARES[self.measure],
+        default = balanced_rounds_by_measure(
+            problem,
+            setup.remaining_budget,
+            UPDATE_RULES,
+            self.measure,
+            MAX_DEFAULT_UPDATES,
+            MIN_DEFAULT_UPDATES,
         )
+        share = MEASUREMENT_SHARES[self.measure]
         U = self.choose_default("updates", default.value, default.why)
         comparison_spend, measurement_spend = select_and_measure_spends(
             setup.remaining_budget, U.value, share, kind=Pure
@@ -147,14 +148,14 @@ class PMW(Algorithm):
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps that each process the stream up to the next update, or to the end of a pass."""
-        remaining_updates, comparison_spend, measurement_spend = (
-            plan["updates"],
-            plan.spend_of("above_threshold"),
-            plan.spend_of("measure"),
-        )
+        remaining_updates = plan["updates"]
+        comparison_spend = plan.spend_of("above_threshold")
+        measurement_spend = plan.spend_of("measure")
         state = initial_model(problem, plan, curator, self.cells)
-        workload, reader = state.workload, state.reader
-        history, D = new_measurement_history(self.measure, state), state.prior
+        workload = state.workload
+        reader = state.reader
+        history = new_measurement_history(self.measure, state)
+        D = state.prior
         order = rng.permutation(workload.m) if self.order == "random" else np.arange(workload.m)
         answers = reader.answers(D)
         t = 0
@@ -168,7 +169,9 @@ class PMW(Algorithm):
                 queue = queue[free_count:]
                 note = f"{free_count} free, then none above until the end of pass {pass_number}"
                 if position is not None:
-                    j, queue, remaining_updates = int(queue[0]), queue[1:], remaining_updates - 1
+                    j = int(queue[0])
+                    queue = queue[1:]
+                    remaining_updates = remaining_updates - 1
                     m = curator.measure(
                         statistic_for_query(workload, self.measure, j), measurement_spend
                     )

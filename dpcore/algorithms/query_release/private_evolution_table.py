@@ -67,7 +67,8 @@ class PrivateEvolutionTable(Algorithm):
         marginals_spend, votes_spend = (
             gaussian_spend(budget, share) for share in (self.share, (1 - self.share) / T)
         )
-        n, d = problem.effective_n, len(problem.domain.columns)
+        n = problem.effective_n
+        d = len(problem.domain.columns)
         names = ("rounds", "samples", "bins", "share")
         why = "standard deviation of the noise on every"
         choices = (
@@ -93,7 +94,8 @@ class PrivateEvolutionTable(Algorithm):
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of one vote each; the first one measures the marginals too."""
-        one_way, T = _one_way_tables(problem), plan["rounds"]
+        one_way = _one_way_tables(problem)
+        T = plan["rounds"]
         votes_spend = plan.spend_of("votes")
         noisy = curator.measure(Answers(one_way), plan.spend_of("columns"))
         shares = one_way_shares(Evidence(one_way, noisy.values, np.full(one_way.m, noisy.stddev)))
@@ -166,7 +168,8 @@ class _BinnedColumn:
     """
 
     def __init__(self, code_shares: Array, max_bins: int, ordered: bool, present: int) -> None:
-        self.fine, self.bin_positions = code_shares, None
+        self.fine = code_shares
+        self.bin_positions = None
         self.bin_of_code = np.arange(len(code_shares))
         if ordered and present > max_bins:
             self.bin_of_code[:present] = _quantile_bins(code_shares[:present], max_bins)
@@ -179,13 +182,16 @@ class _BinnedColumn:
 
     def match_marginal(self, column: Array, rng: Rng) -> Array:
         """The bins (m,) of a column, changed as little as possible so that their shares are P."""
-        m, k = len(column), len(self.P)
+        m = len(column)
+        k = len(self.P)
         target_counts = np.bincount(sample_systematically(self.P, m, rng), minlength=k)
-        order, matched = np.lexsort((rng.random(m), column)), column.copy()
+        order = np.lexsort((rng.random(m), column))
+        matched = column.copy()
         if self.bin_positions is not None:
             matched[order] = np.repeat(np.arange(k), target_counts)
             return matched
-        surplus, sorted_bins = np.bincount(column, minlength=k) - target_counts, column[order]
+        surplus = np.bincount(column, minlength=k) - target_counts
+        sorted_bins = column[order]
         moved_rows = order[
             np.arange(m) - np.searchsorted(sorted_bins, sorted_bins) < surplus[sorted_bins]
         ]
@@ -202,12 +208,10 @@ class _BinnedColumn:
 
 def _quantile_bins(P: Array, max_bins: int) -> Array:
     """The bins (k,) of neighbouring codes with nearly equal mass, at most `max_bins` of them."""
-    bin_of_code, bin_number, mass, remaining_mass = (
-        np.zeros(len(P), dtype=np.int64),
-        0,
-        0.0,
-        float(P.sum()),
-    )
+    bin_of_code = np.zeros(len(P), dtype=np.int64)
+    bin_number = 0
+    mass = 0.0
+    remaining_mass = float(P.sum())
     for code, share in enumerate(P):
         bin_of_code[code] = bin_number
         mass += share
@@ -216,5 +220,7 @@ def _quantile_bins(P: Array, max_bins: int) -> Array:
             and code < len(P) - 1
             and mass >= remaining_mass / (max_bins - bin_number)
         ):
-            remaining_mass, mass, bin_number = remaining_mass - mass, 0.0, bin_number + 1
+            remaining_mass = remaining_mass - mass
+            mass = 0.0
+            bin_number = bin_number + 1
     return bin_of_code

@@ -64,7 +64,8 @@ class Residual(Algorithm):
         """The charge of one Gaussian measurement with the whole budget."""
         tables = require_marginals(problem.workload, "residual")
         spend = gaussian_spend(budget)
-        spaces, noise_optimum = cached_residual_spaces(tables), optimise_noise(tables)
+        spaces = cached_residual_spaces(tables)
+        noise_optimum = optimise_noise(tables)
         part_weights = np.sqrt(
             noise_optimum.information * spaces.cells
         )  # √(t_S k_S) is what a part is multiplied by
@@ -103,7 +104,8 @@ class Residual(Algorithm):
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """One step with the answers, and where it is asked for, a second one with the fit to them."""
-        statistic, spend = plan.planned_event("measure").statistic, plan.spend_of("measure")
+        statistic = plan.planned_event("measure").statistic
+        spend = plan.spend_of("measure")
         measurement = curator.measure(statistic, spend)
         answers = to_unbiased_answers(statistic, measurement.values, measurement.stddev)
         fit = partial(
@@ -121,14 +123,15 @@ class Residual(Algorithm):
 
 def to_unbiased_answers(statistic: Residuals, values: Array, stddev: float) -> UnbiasedAnswers:
     """The parts of all tables from noisy `values` (Σ k_S,) of `statistic`, with noise of one standard deviation."""
-    domain, parts, variances, start = statistic.workload.domain, [np.zeros(0)], [], 0
+    domain = statistic.workload.domain
+    parts = [np.zeros(0)]
+    variances = []
+    start = 0
     set_types = cached_residual_spaces(statistic.workload).type_of
     for S, set_type in set_types.items():
         sizes = domain.shape_of(S)
-        end, factor = (
-            start + math.prod(sizes),
-            float(statistic.weights[set_type]) * math.prod(sizes),
-        )
+        end = start + math.prod(sizes)
+        factor = float(statistic.weights[set_type]) * math.prod(sizes)
         parts.append(subtract_axis_means(values[start:end].reshape(sizes) / factor).ravel())
         variances.append((stddev / factor) ** 2)
         start = end
@@ -151,7 +154,8 @@ def fit_nonnegative(
 
 def require_fit_model(problem: QueryRelease, tables: Marginals) -> JunctionTreeModel:
     """The model that a fit is stored in; InputError where cells are too many and no tree over all tables is small."""
-    if (model := find_public_model(problem, tables, None)) is None:
+    model = find_public_model(problem, tables, None)
+    if model is None:
         raise InputError(
             "these tables fit no distribution that could be held; their unbiased answers need none"
         )

@@ -104,7 +104,10 @@ class RegularizedExponential(Algorithm):
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charges of m equal draws; μ of the first stage from the theory at its own s/√m, k from μ."""
-        n, d, G, R = problem.effective_n, problem.d, problem.G, problem.R
+        n = problem.effective_n
+        d = problem.d
+        G = problem.G
+        R = problem.R
         _, s = regularised_draw_spend(budget, 1, self.theta)
         m = self.stages or theory.stage_count(n=n, d=d, s=s)
         r = theory.stage_radius_ratio(n=n, d=d, s=s, smooth=problem.loss.curvature < math.inf)
@@ -117,7 +120,8 @@ class RegularizedExponential(Algorithm):
         mu = mu_setting.value
         target = _regularised_density(problem, problem.region.centre, mu)
         target.check()
-        tau, k = budget.sampler_error(spend.failure), target.k(n, spend)
+        tau = budget.sampler_error(spend.failure)
+        k = target.k(n, spend)
         name = choose_sampler(target, tau) if self.sampler == "auto" else self.sampler
         SAMPLERS[name].require_supported(target, k, tau, problem.n)
         if is_strongly_convex:
@@ -155,7 +159,8 @@ class RegularizedExponential(Algorithm):
         self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng
     ) -> Steps:
         """Steps of one draw each; μ grows as the radius shrinks."""
-        spend, x = plan.spend_of("draw"), problem.region.centre
+        spend = plan.spend_of("draw")
+        x = problem.region.centre
         for t, radius in enumerate(plan["stage_radii"], 1):
             mu = plan["mu"] * problem.R / radius
             x = curator.draw_parameter(_regularised_density(problem, x, mu), plan["sampler"], spend)
@@ -194,7 +199,8 @@ class AlternatingSampler(OneDraw):
         high=0.5,
     )
 
-    sampler_name, note_template = "alternating", "{chain:,} steps of the chain"
+    sampler_name = "alternating"
+    note_template = "{chain:,} steps of the chain"
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charge of one draw, planned like regularized_exponential's."""
@@ -239,7 +245,8 @@ class Exponential(OneDraw):
         failure = SAMPLER_ERROR_DELTA_SHARE * budget.delta
         draw_spend = equal_draw_spend(Budget(budget.epsilon, budget.delta - failure), 1)
         spend = BoundedRange(draw_spend.epsilon, failure)
-        k, tau = target.k(problem.effective_n, spend), budget.sampler_error(failure)
+        k = target.k(problem.effective_n, spend)
+        tau = budget.sampler_error(failure)
         pure = budget.delta == 0
         name = "grid" if pure else choose_sampler(target, tau)
         SAMPLERS[name].require_supported(target, k, tau, problem.n)
@@ -267,7 +274,8 @@ class RankExponential(OneDraw):
     of one column. Source: Smith 2011, Algorithm 2.
     """
 
-    sampler_name, note_template = "rank", "k = {k:.4g}"
+    sampler_name = "rank"
+    note_template = "k = {k:.4g}"
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charge of one draw with the whole budget; InputError for any problem but a quantile."""

@@ -56,11 +56,12 @@ class NoisyGD(Algorithm):
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charges of T equal gradients; the step R/√(T(L² + dσ²)) minimises the textbook bound on the average."""
         spend = self._gradient_spend(problem, budget)
-        clip, R = (
-            self.choose_default("clip", problem.lipschitz_constant, "no gradient is longer"),
-            problem.R,
-        )
-        L, d, T, n = clip.value, problem.d, self.rounds, problem.effective_n
+        clip = self.choose_default("clip", problem.lipschitz_constant, "no gradient is longer")
+        R = problem.R
+        L = clip.value
+        d = problem.d
+        T = self.rounds
+        n = problem.effective_n
         sigma = noise_stddev(_mean_gradient(problem, problem.region.centre, L), spend, n)
         gradient_length = math.sqrt(L * L + d * sigma * sigma + self._squared_sampling_length(L, n))
         step_star = R / (math.sqrt(T) * gradient_length)
@@ -91,7 +92,8 @@ class NoisyGD(Algorithm):
         self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng
     ) -> Steps:
         """Steps of one noisy gradient each."""
-        spend, T = plan.spend_of("measure"), plan["rounds"]
+        spend = plan.spend_of("measure")
+        T = plan["rounds"]
         first_averaged = {"all": 1, "tail": T // 2 + 1, "last": T}[
             self.average
         ]  # iterate that counts in the mean

@@ -52,7 +52,9 @@ class OutputPerturbation(Algorithm):
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charge of one Gaussian release; μ balances L√d Δ₂/(ns) against μR²/2 unless given."""
         spend = gaussian_spend(budget)
-        n, R, L = problem.effective_n, problem.R, problem.lipschitz_constant
+        n = problem.effective_n
+        R = problem.R
+        L = problem.lipschitz_constant
         G = _regularised_minimiser(problem, 1.0).G
         mu_star = math.sqrt(2 * math.sqrt(problem.d) * G * L / (n * spend.mu)) / R
         is_strongly_convex = problem.loss.strong_convexity > 0
@@ -111,7 +113,8 @@ class ObjectivePerturbation(OneDraw):
 
     share: float = parameter_field(0.2, "share of ε for the curvature", low=0.01, high=0.99)
 
-    sampler_name, note_template = "objective", "tilt {sigma:.3g}"
+    sampler_name = "objective"
+    note_template = "tilt {sigma:.3g}"
 
     def plan(self, problem: RiskMinimisation, budget: Budget) -> Plan:
         """The charge of one draw with the whole (ε, δ)."""

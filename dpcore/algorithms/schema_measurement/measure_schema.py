@@ -118,11 +118,9 @@ def guess_column_kinds(
         counts = kind_counts.values + (plan.n - kind_counts.values.sum()) / KIND_COUNT
         date_counts = counts[list(DATE_KINDS.values())]
         fractional_count = counts[NUMBER_KIND] + counts[DECIMAL_COMMA_KIND]
-        numbers, dates, texts = (
-            counts[WHOLE_NUMBER_KIND] + fractional_count,
-            date_counts.sum(),
-            counts[TEXT_KIND],
-        )
+        numbers = counts[WHOLE_NUMBER_KIND] + fractional_count
+        dates = date_counts.sum()
+        texts = counts[TEXT_KIND]
         # No count is cut off at 0: sums of many such would see other kinds where noise is all there
         # is.
         max_other_count = (1 - MIN_KIND_SHARE) * max(
@@ -185,14 +183,16 @@ def _numeric_findings(
     column: UnknownColumn, tree_counts: FittedTreeCounts, plan: SchemaPlan
 ) -> ColumnFindings:
     """The ends and bins of a column, from noisy counts of a grid's cells."""
-    if (ends := tree_counts.find_ends()) is None:
+    ends = tree_counts.find_ends()
+    if ends is None:
         description = (
             "too few numbers were seen: all of them are one bin; "
             f"{plan.missing_budget_text(column)}"
         )
         return ColumnFindings(column.column_of_bins([0.0, 1.0]), description, True)
     first, last, beyond = ends
-    low, high = float(tree_counts.edges[first]), float(tree_counts.edges[last])
+    low = float(tree_counts.edges[first])
+    high = float(tree_counts.edges[last])
     beyond_text = f"at most about {beyond:,.0f} rows lie beyond the ends (19 times in 20)"
     if column.is_integer:
         if column.read.startswith("year") and high - low == 1 and plan.unknown_kind_count:
@@ -207,7 +207,8 @@ def _numeric_findings(
             high - low == 1 and beyond > MAX_LOST_ROWS_SHARE * plan.n
         ):  # noise may hide all the others: all that was looked at
             low, high = tree_counts.grid_edges[[0, -1]]
-        low, high = int(low), int(high) - 1
+        low = int(low)
+        high = int(high) - 1
         if high - low < column.bins:
             return ColumnFindings(
                 column.column_of_integers(low, high), f"{low} to {high}; {beyond_text}"

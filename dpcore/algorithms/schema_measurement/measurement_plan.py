@@ -60,7 +60,8 @@ RANGE_COST_SHARE, FIRST_LOOK_COST_SHARE, KIND_COST_SHARE = (
     0.2,
     0.2,
 )  # shares of a column's cost: for the range of its numbers, a first look, and its kind
-MAX_PLAN_ATTEMPTS, EPSILON_DECREASE = 60, 1e-6
+MAX_PLAN_ATTEMPTS = 60
+EPSILON_DECREASE = 1e-6
 VISIBLE_ROWS_SHARE = 0.05  # share of all rows that should be seen of any column
 STATISTIC_DESCRIPTIONS = {
     Categories: "its frequent values",
@@ -96,13 +97,11 @@ class BudgetDivision:
     @property
     def reserved_events(self) -> EventCounts:
         """The events that a ledger reserves for both parts before the first draw: an upper bound on all spends."""
-        parts, pure = (
-            (
-                (self.schema_cost, self.schema_failure),
-                (self.algorithm_cost, self.algorithm_failure),
-            ),
-            self.accounting is CompositionRule.PURE,
+        parts = (
+            (self.schema_cost, self.schema_failure),
+            (self.algorithm_cost, self.algorithm_failure),
         )
+        pure = self.accounting is CompositionRule.PURE
         return tuple(
             (Pure(cost) if pure else Filtered(cost, failure), 1)
             for cost, failure in parts
@@ -233,10 +232,8 @@ class SchemaPlan:
 
     def missing_budget_text(self, column: UnknownColumn) -> str:
         """The budget or rows that a column lacks for anything to be seen, in words."""
-        epsilon, rows_text = (
-            self.needed_epsilon(column),
-            f"{VISIBLE_ROWS_SHARE * self.n:,.0f} rows ({VISIBLE_ROWS_SHARE:.0%})",
-        )
+        epsilon = self.needed_epsilon(column)
+        rows_text = f"{VISIBLE_ROWS_SHARE * self.n:,.0f} rows ({VISIBLE_ROWS_SHARE:.0%})"
         return (
             f"{rows_text} would be seen at epsilon = {epsilon:.3g}"
             if epsilon < math.inf
@@ -249,10 +246,9 @@ def _needed_epsilon(plan: SchemaPlan, column: UnknownColumn) -> float:
     current_division = plan.division
 
     def is_visible(log_epsilon: float) -> bool:
-        budget, share = (
-            replace(current_division.budget, epsilon=math.exp(log_epsilon)),
-            current_division.schema_cost
-            / (current_division.schema_cost + current_division.algorithm_cost),
+        budget = replace(current_division.budget, epsilon=math.exp(log_epsilon))
+        share = current_division.schema_cost / (
+            current_division.schema_cost + current_division.algorithm_cost
         )
         division = divide_budget(
             budget,
@@ -270,7 +266,8 @@ def _needed_epsilon(plan: SchemaPlan, column: UnknownColumn) -> float:
         )
         return trial_plan.min_visible_rows(column) <= VISIBLE_ROWS_SHARE * plan.n
 
-    low, high = math.log(MIN_EPSILON * 10), math.log(1e6)
+    low = math.log(MIN_EPSILON * 10)
+    high = math.log(1e6)
     return (
         math.exp(bisect_interval(lambda log_epsilon: not is_visible(log_epsilon), low, high, 24)[1])
         if is_visible(high)
@@ -322,11 +319,9 @@ def plan_schema(
             math.sqrt(2 * column_cost),
             division.schema_failure / categorical_count * ROUNDING_MARGIN,
         )
-    range_spend, first_look_spend, tree_spend = (
-        spend_of_share(RANGE_COST_SHARE),
-        spend_of_share(FIRST_LOOK_COST_SHARE),
-        spend_of_share(1 - RANGE_COST_SHARE - FIRST_LOOK_COST_SHARE),
-    )
+    range_spend = spend_of_share(RANGE_COST_SHARE)
+    first_look_spend = spend_of_share(FIRST_LOOK_COST_SHARE)
+    tree_spend = spend_of_share(1 - RANGE_COST_SHARE - FIRST_LOOK_COST_SHARE)
     number_measurements = (
         (range_spend, Magnitudes()),
         (first_look_spend, TreeCounts),
@@ -485,10 +480,8 @@ def check_joint_cost(
     division: BudgetDivision, schema_plan: Plan, algorithm_plan: Plan, adaptive: bool
 ) -> None:
     """Raise BudgetError unless the schema's charges and all that the algorithm may spend keep the whole budget."""
-    epsilon, allowed_epsilon = (
-        joint_cost(division, schema_plan, algorithm_plan, adaptive)[-1],
-        division.budget.epsilon,
-    )
+    epsilon = joint_cost(division, schema_plan, algorithm_plan, adaptive)[-1]
+    allowed_epsilon = division.budget.epsilon
     if not epsilon <= allowed_epsilon:
         raise BudgetError(
             f"schema and algorithm together need ε={epsilon:.9g}, {allowed_epsilon:.9g} is given"
@@ -498,7 +491,8 @@ def check_joint_cost(
 def _smallest_plan(charges: Sequence[PlannedEvent], division: BudgetDivision, exact: bool) -> Plan:
     """A plan of the charges alone, with no more budget than they need."""
     sums = ComposedCost.of_spends((c.spend, c.times) for c in charges)
-    delta, epsilon = division.budget.delta, sums.pure * ROUNDING_SLACK
+    delta = division.budget.delta
+    epsilon = sums.pure * ROUNDING_SLACK
     if division.accounting is not CompositionRule.PURE:
         epsilon = conversions.zcdp_epsilon(sums.rho, delta - sums.failure) * (1 + 1e-9)
     return Plan(

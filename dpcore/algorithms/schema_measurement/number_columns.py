@@ -86,10 +86,8 @@ class FittedTreeCounts:
         an outermost cell may, as the numbers beyond all cells are counted there.
         """
         cumulative = np.append(0.0, np.cumsum(self.counts))
-        cell_numbers, stops = (
-            np.arange(len(cumulative) - 1),
-            np.full(len(cumulative) - 1, len(cumulative) - 1),
-        )
+        cell_numbers = np.arange(len(cumulative) - 1)
+        stops = np.full(len(cumulative) - 1, len(cumulative) - 1)
         noise_below, noise_above = (
             self.noisy_counts.stddev * self.tree.range_stddevs(*ends)
             for ends in ((0 * cell_numbers, cell_numbers + 1), (cell_numbers, stops))
@@ -127,10 +125,8 @@ class FittedTreeCounts:
             or first_ends
         )
         # numbers too large for any cell are in the outermost
-        lower_edge, upper_edge = (
-            max(low, 1),
-            min(high + 1, len(noise_above) - 1),
-        )
+        lower_edge = max(low, 1)
+        upper_edge = min(high + 1, len(noise_above) - 1)
         outside = max(cumulative[lower_edge] + cumulative[-1] - cumulative[upper_edge], 0.0)
         return (
             low,
@@ -149,14 +145,13 @@ class FittedTreeCounts:
         """The edges of smaller cells around the numbers, with room on both sides; None where no smaller ones
         exist.
         """
-        if (ends := self.find_ends()) is None:
+        ends = self.find_ends()
+        if ends is None:
             return None
         margin = _margin_cells(*ends[:2])
         low, high = np.searchsorted(self.edges, self.grid_edges[[0, -1]])
-        first, last = (
-            max(ends[0] - margin, min(ends[0], low)),
-            min(ends[1] + margin, max(ends[1], high)),
-        )
+        first = max(ends[0] - margin, min(ends[0], low))
+        last = min(ends[1] + margin, max(ends[1], high))
         parts = MAX_GRID_CELLS // (last - first)
         if parts < 2:
             return None
@@ -169,7 +164,8 @@ class FittedTreeCounts:
 
     def combined_with(self, other: NoisyCounts) -> "FittedTreeCounts":
         """The counts combined with a second measurement of the same tree, averaged by precision."""
-        a, b = self.noisy_counts.stddev**-2, other.stddev**-2
+        a = self.noisy_counts.stddev**-2
+        b = other.stddev**-2
         values = (a * self.noisy_counts.values + b * other.values) / (a + b)
         return FittedTreeCounts(
             self.tree, NoisyCounts(values, (a + b) ** -0.5), self.n, self.grid_edges
@@ -189,13 +185,14 @@ def number_grid(
     What is known of the records here is what the noisy counts say. None where no power seems to
     hold any.
     """
-    power_edges, counts = dyadic_edges(), noisy_counts.values[:-1] / noisy_counts.stddev
+    power_edges = dyadic_edges()
+    counts = noisy_counts.values[:-1] / noisy_counts.stddev
     if whole_numbers:  # most powers below 1 hold no whole number
         counts = counts[np.diff(np.ceil(power_edges)) > 0]
         power_edges = np.unique(np.ceil(power_edges) + 0.0)
-    middle, full_powers = (
-        len(counts) // 2,
-        _full_powers(counts, (n - noisy_counts.values[-1]) / noisy_counts.stddev, is_gaussian),
+    middle = len(counts) // 2
+    full_powers = _full_powers(
+        counts, (n - noisy_counts.values[-1]) / noisy_counts.stddev, is_gaussian
     )
     if not len(full_powers):
         return None
@@ -299,11 +296,10 @@ def quantile_cuts(
         np.maximum.accumulate(cumulative) + np.minimum.accumulate(cumulative[::-1])[::-1]
     ) / 2
     rows_below[: first + 1], rows_below[last:] = 0.0, rows_below[-1]
-    edges, rows_below = (
-        tree_counts.edges[first : last + 1],
-        np.maximum(rows_below[first : last + 1], 0.0),
-    )
-    rows_inside, total = np.diff(rows_below), rows_below[-1]
+    edges = tree_counts.edges[first : last + 1]
+    rows_below = np.maximum(rows_below[first : last + 1], 0.0)
+    rows_inside = np.diff(rows_below)
+    total = rows_below[-1]
     is_heavy = rows_inside >= max(
         total / (2 * bins), CERTAIN_DEVIATIONS * tree_counts.noisy_counts.stddev
     )

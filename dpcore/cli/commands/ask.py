@@ -93,7 +93,8 @@ def execute(args: Namespace) -> None:
         if args.others
         else releases[0].unbiased_answers
     )
-    domain, n = unbiased_answers.domain, independent_row_count(releases[0].facts["protects"])
+    domain = unbiased_answers.domain
+    n = independent_row_count(releases[0].facts["protects"])
     if args.linked:
         test = run_independence_test(unbiased_answers, args.linked, n)
         estimates = test.words
@@ -174,7 +175,8 @@ def _range_text(low: float | None, high: float | None) -> str:
 def _plan_follow_up(
     facts: Json, unbiased_answers: UnbiasedAnswers, question: Question, args: Namespace
 ) -> FollowUpMeasurement:
-    n, promise = independent_row_count(facts["protects"]), facts["promise"]
+    n = independent_row_count(facts["protects"])
+    promise = facts["promise"]
     accounting = (
         CompositionRule.GDP
         if promise["accounting"] == CompositionRule.GDP
@@ -236,11 +238,12 @@ def _load_release(name: str) -> _LoadedRelease:
         _open_release_file(folder / "tables.npz") as file,
         np.load(file, allow_pickle=False) as arrays,
     ):
-        if (size := sum(part.file_size for part in arrays.zip.infolist())) > MAX_FILE_BYTES:
+        size = sum(part.file_size for part in arrays.zip.infolist())
+        if size > MAX_FILE_BYTES:
             raise InputError(f"unpacks into {size:,} bytes, at most {MAX_FILE_BYTES:,} are read")
         unbiased_answers = tables_from_arrays(domain, dict(arrays))
     return _LoadedRelease(
-        name, facts, replace(unbiased_answers, has_laplace_noise=facts["promise"]["delta"] == 0)
+        name, facts, replace(unbiased_answers, laplace=facts["promise"]["delta"] == 0)
     )
 
 
@@ -250,10 +253,8 @@ def _check_combinable(releases: list[_LoadedRelease]) -> None:
     for i, release in enumerate(others, 1):
         for key in ("name", "version"):
             if release.facts["dataset"][key] != first.facts["dataset"][key]:
-                value, first_value = (
-                    str(release.facts["dataset"][key])[:60],
-                    str(first.facts["dataset"][key])[:60],
-                )
+                value = str(release.facts["dataset"][key])[:60]
+                first_value = str(first.facts["dataset"][key])[:60]
                 raise InputError(
                     f"{release.name}: is of data set {key} {value!r}, {first.name} of "
                     f"{first_value!r}; "

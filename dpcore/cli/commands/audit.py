@@ -51,11 +51,11 @@ from ..arguments import (
 from ..table_arguments import build_algorithm
 
 ALL_ALGORITHMS = "all"
-AUDIT_PROCESSES, RUNS_FOR_ALL = 2, 1000  # for all algorithms
-CONSISTENT_VERDICT, BROKEN_VERDICT = (
-    "the promise is consistent with this game",
-    "THE PROMISE IS BROKEN",
-)
+# for all algorithms
+AUDIT_PROCESSES = 2
+RUNS_FOR_ALL = 1000
+CONSISTENT_VERDICT = "the promise is consistent with this game"
+BROKEN_VERDICT = "THE PROMISE IS BROKEN"
 
 ARGUMENTS = (
     argument(
@@ -102,10 +102,12 @@ def execute(args: Namespace) -> int:
         if args.algorithm == ALL_ALGORITHMS
         else [args.algorithm]
     )
-    budget, promise_kept = stated_budget(args), True
+    budget = stated_budget(args)
+    promise_kept = True
     for verdict in _audit_algorithms(names, args):
         promise_kept &= verdict.is_consistent
-        game_result, evidence = verdict.game, verdict.evidence
+        game_result = verdict.game
+        evidence = verdict.evidence
         if args.json:
             result_json = game_result.to_json() | (
                 {"transcripts": evidence.to_json()} if evidence else {}
@@ -158,7 +160,8 @@ def _audit_schema(args: Namespace) -> int:
 
 def _audit_algorithm(name: str, args: Namespace) -> AuditVerdict:
     """The evidence on one algorithm, by the game and, where they are asked for, by transcripts."""
-    budget, audits_all = stated_budget(args), args.algorithm == ALL_ALGORITHMS
+    budget = stated_budget(args)
+    audits_all = args.algorithm == ALL_ALGORITHMS
     algorithm = with_fewest_rounds(
         build_algorithm(name, args.set, QueryRelease), {text.partition("=")[0] for text in args.set}
     )

@@ -53,7 +53,8 @@ def execute(args: Namespace) -> None:
     check_writable(args.json)
     budget = stated_budget(args)
     algorithm = build_algorithm(args.algorithm, args.set, RiskMinimisation)
-    domain, unit = domain_from_json(read_json(args.schema)), privacy_unit_of(args)
+    domain = domain_from_json(read_json(args.schema))
+    unit = privacy_unit_of(args)
     table = unit.bound_contributions(read_table(args.table, format=domain.file), domain.names)
     problem, rows = read_task(
         args.task, domain, table, radius=args.radius, region=args.region, group=unit.most_rows
@@ -76,7 +77,8 @@ def execute(args: Namespace) -> None:
 
 def run_summary(run: Run) -> Json:
     """The summary of a run as --json writes it: the common fields, and the letters of learning."""
-    run_facts, release = run.to_json(), run.release
+    run_facts = run.to_json()
+    release = run.release
     parameter_values = release.x.tolist() if isinstance(release, ReleasedParameter) else []
     return (
         run_facts

@@ -64,7 +64,8 @@ def execute(args: Namespace) -> int:
 
 
 def _dataset_text(dataset: DataSet) -> str:
-    budget, accounting = dataset.lifetime.budget, dataset.lifetime.accounting
+    budget = dataset.lifetime.budget
+    accounting = dataset.lifetime.accounting
     header = (
         f"{'release':>7} {'entry':>6} {'version':>7} {'epsilon':>9} {'delta':>9} "
         f"{'rho':>10} {'total':>9}"

@@ -75,7 +75,8 @@ def execute(args: Namespace) -> None:
         whole_problem.workload, purposes.train.n, whole_problem.group, whole_problem.start
     )
     task_facts = {name: vars(args)[name] for name in ("algorithm", "target", "group", "ask")}
-    run, digest = partial(_score_cases, purposes, problem), rows_digest(rows)
+    run = partial(_score_cases, purposes, problem)
+    digest = rows_digest(rows)
     points = run_missing_points(
         args,
         {args.algorithm: algorithm},
@@ -125,7 +126,8 @@ def score_entries(points: Iterable[SweepPoint]) -> list[Json]:
 
 def report_lines(points: list[SweepPoint]) -> list[str]:
     """The lines of a report: means over seeds of each purpose at each ε, false alarms, refusals and failures."""
-    mean_scores, out = mean_lines(score_entries(points), "purpose", "unit", "epsilon"), []
+    mean_scores = mean_lines(score_entries(points), "purpose", "unit", "epsilon")
+    out = []
     if mean_scores:
         labelled_scores = [
             (f"{mean_score['purpose']} ({mean_score['unit']})", mean_score["epsilon"], mean_score)
@@ -158,10 +160,8 @@ def _is_score(value: Any) -> bool:
     """Whether a value of a file is the score of a purpose."""
     if not isinstance(value, dict) or set(value) != {"purpose", "value", "unit", *REFERENCE_FIELDS}:
         return False
-    texts, numbers = (
-        (value["purpose"], value["unit"]),
-        (value[name] for name in ("value", *REFERENCE_FIELDS)),
-    )
+    texts = (value["purpose"], value["unit"])
+    numbers = (value[name] for name in ("value", *REFERENCE_FIELDS))
     return all(isinstance(text, str) for text in texts) and all(map(is_error_value, numbers))
 
 

@@ -102,13 +102,15 @@ def execute(args: Namespace) -> None:
     number, facts = publish_release(ready, LedgerStore(args.ledger, create=True), Path(args.out))
     for finding in facts["measured"]:
         print(f"measured {finding['column']!r}: {finding['found']}")
-    dataset, folder = facts["dataset"], escape_control_chars(args.out)
+    dataset = facts["dataset"]
+    folder = escape_control_chars(args.out)
     print(f"release {number} of {dataset['name']!r}, version {dataset['version']}: {folder}")
     print(
         f"promise: epsilon={budget.epsilon:g} delta={format_short_number(budget.delta)} "
         f"({facts['promise']['accounting']})"
     )
-    spent, total = dataset["spent"], dataset["total"]
+    spent = dataset["spent"]
+    total = dataset["total"]
     print(
         f"all releases: epsilon={spent['epsilon']:.6g} of {total['epsilon']:g} at "
         f"delta={format_short_number(total['delta'])}"

@@ -91,7 +91,8 @@ def execute(args: Namespace) -> None:
     least_rmse_of = cache(lambda problem: least_rmse(problem.workload, budget, problem.effective_n))
 
     def summary(run: Run) -> Json:
-        run_facts, problem = run.to_json() | task.schema_facts, run.problem
+        run_facts = run.to_json() | task.schema_facts
+        problem = run.problem
         least = least_rmse_of(problem)
         if args.ask:
             unbiased_answers = unbiased_tables(run.release, run.measured, problem.domain)  # type: ignore[arg-type]
@@ -106,7 +107,8 @@ def execute(args: Namespace) -> None:
     first = runs[0]
     about = f"n={first['n']} combinations={first['cells']} queries={first['queries']}"
     print_report(runs, about, "errors against the real table", ERROR_NAMES)
-    if usefulness := usefulness_text(first["final"]):
+    usefulness = usefulness_text(first["final"])
+    if usefulness:
         print(f"seed {first['seed']}: {usefulness} (do not publish)")
     for answer_facts in runs[0].get("answers", []):
         real = answer_facts.pop("real")

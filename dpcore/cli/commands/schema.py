@@ -143,7 +143,8 @@ def _proposed_schema(frame: pd.DataFrame, args: Namespace) -> dict[str, Any]:
 def _measure_schema(args: Namespace) -> None:
     if args.epsilon is None or args.delta is None or not args.ledger:
         raise InputError("--private needs --epsilon, --delta and --ledger")
-    ledger_fields, format = ledger_request_fields(args), _stated_format(args) or DEFAULT_TEXT_FORMAT
+    ledger_fields = ledger_request_fields(args)
+    format = _stated_format(args) or DEFAULT_TEXT_FORMAT
     table = load_table(args.table, format=format)
     request = SchemaRequest(
         **table_request_fields(table, args.table, format),

@@ -136,11 +136,9 @@ def _run_and_report(args: Namespace, budgets: list[Budget], algorithms: Json, cl
                 "own run here"
             )
         measured = MeasuredSchemaRuns(args, schema, workload)
-        problem, digest, run = (
-            measured.placeholder_problem,
-            measured.digest,
-            partial(_run_with_measured_schema, measured),
-        )
+        problem = measured.placeholder_problem
+        digest = measured.digest
+        run = partial(_run_with_measured_schema, measured)
         task_facts = {
             "open": partial_schema_to_json(schema)["columns"],
             "schema_share": args.schema_share,
@@ -154,11 +152,9 @@ def _run_and_report(args: Namespace, budgets: list[Budget], algorithms: Json, cl
         problem, rows = read_problem_and_rows(
             args, workload, partial(_cluster_counter, client, args.scheduler)
         )
-        digest, task_facts, run = (
-            rows_digest(rows),
-            {},
-            partial(_run_with_known_schema, args, client, problem, rows),
-        )
+        digest = rows_digest(rows)
+        task_facts = {}
+        run = partial(_run_with_known_schema, args, client, problem, rows)
         data_summary = (
             f"n={problem.n} combinations={problem.domain.size} "
             f"queries={problem.workload.m} delta={format_short_number(args.delta)}"
@@ -240,7 +236,8 @@ def report_lines(points: Sequence[SweepPoint]) -> list[str]:
         for p in points
         if p.state == "done"
     )
-    mean_errors, lines = mean_lines(finished_points, "algorithm", "epsilon"), []
+    mean_errors = mean_lines(finished_points, "algorithm", "epsilon")
+    lines = []
     if mean_errors:
         width = max(len(mean["algorithm"]) for mean in mean_errors)
         lines.append(
@@ -285,7 +282,8 @@ def report_lines(points: Sequence[SweepPoint]) -> list[str]:
 
 def _build_algorithms(text: str, settings: Iterable[str]) -> Json:
     """The chosen algorithms by name, with their own settings."""
-    names, settings_by_name = split_column_names(text), {}
+    names = split_column_names(text)
+    settings_by_name = {}
     for name in names:
         if name in settings_by_name:
             raise InputError(f"--algorithms names {name!r} twice")
@@ -442,7 +440,8 @@ def _collect_points(
         for point in new_points:
             points.append(point)
             progress.show(line)
-            if (now := progress.elapsed) - last_written > WRITE_INTERVAL_SECONDS:
+            now = progress.elapsed
+            if now - last_written > WRITE_INTERVAL_SECONDS:
                 write_files()
                 last_written = now
     progress.clear()
@@ -458,10 +457,8 @@ def _points_to_resume(
     """
     if not Path(path).exists():
         return []
-    stored, remedy = (
-        read_json(path),
-        "name another file with --json, or leave out --resume, and it is written over",
-    )
+    stored = read_json(path)
+    remedy = "name another file with --json, or leave out --resume, and it is written over"
     required_types = {"task": dict, "parameters": dict, "points": list}
     if not isinstance(stored, dict) or not all(
         isinstance(stored.get(key), kind) for key, kind in required_types.items()

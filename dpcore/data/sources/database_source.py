@@ -195,7 +195,8 @@ class DatabaseSource(Source):
             aggregates[f"least_{i}"] = ibis.cases((bad, cells.cast("string")), else_=None).min()  # type: ignore[attr-defined]
         (result,) = self._run_query(self.table.aggregate(**aggregates)).to_pylist()
         for i, (name, _, _, reason) in enumerate(refusals):
-            if refused_count := result[f"bad_{i}"]:
+            refused_count = result[f"bad_{i}"]
+            if refused_count:
                 least = result[f"least_{i}"]
                 value = "a value" if least is None else repr(least[:60])
                 like = f"({refused_count:,} of {result['n']:,} rows like it)"
@@ -227,7 +228,8 @@ class DatabaseSource(Source):
         """A column's code as an expression, and its refused cells: a condition, the text to show, and the reason."""
         import ibis
 
-        cells, kind = self.table[name], self.table[name].type()
+        cells = self.table[name]
+        kind = self.table[name].type()
         is_number = kind.is_integer() or kind.is_floating()
         is_supported = is_number or kind.is_boolean() or kind.is_string()
         if not (is_supported if column.values else is_number and not kind.is_float32()):

@@ -52,7 +52,8 @@ class GatheredCounts(Countable):
     def list_rows(self, names: Sequence[str]) -> Rows:
         """The records, projected on these few columns; InputError where they have too many cells."""
         axes = self.domain.axes(names)
-        if (size := self.domain.table_size(axes)) > MAX_LISTED_CELLS:
+        size = self.domain.table_size(axes)
+        if size > MAX_LISTED_CELLS:
             raise InputError(
                 f"{size:,} combinations of {', '.join(names)} are more than the "
                 f"{MAX_LISTED_CELLS:,} that are counted at once"

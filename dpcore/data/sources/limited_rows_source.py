@@ -28,13 +28,15 @@ class LimitedRowsSource(SourceWrapper, ChunkedSource):
 
     def chunks(self, names: Sequence[str]) -> Iterator[Chunk]:
         """The chunks of whole people, with only the rows that are kept of them."""
-        if (occurrences := self.columns.count(self.person)) != 1:
+        occurrences = self.columns.count(self.person)
+        if occurrences != 1:
             raise InputError(
                 f"{self.name} has {occurrences or 'no'} column {self.person!r} that identifies a "
                 "person"
             )
         read_columns = list(dict.fromkeys([self.person, *self.hashed_columns, *names]))
-        person_hashes, pending = list[Array](), pd.DataFrame()
+        person_hashes = list[Array]()
+        pending = pd.DataFrame()
         for chunk in self.source.chunks(read_columns):
             chunk_frame = pd.DataFrame({name: chunk.cells(name) for name in read_columns})
             frame = (
@@ -44,7 +46,8 @@ class LimitedRowsSource(SourceWrapper, ChunkedSource):
             )
             row_hashes = hash_person_ids(pd.Series(frame[self.person]))
             person_starts = np.flatnonzero(np.append(True, row_hashes[1:] != row_hashes[:-1]))
-            complete_rows, pending = int(person_starts[-1]), frame.iloc[person_starts[-1] :]
+            complete_rows = int(person_starts[-1])
+            pending = frame.iloc[person_starts[-1] :]
             person_hashes.append(row_hashes[person_starts[:-1]])
             yield self._limited_chunk(frame.iloc[:complete_rows], names)
             if len(pending) > MAX_ROWS_PER_PERSON:

@@ -59,7 +59,8 @@ def count_in_processes(
     """
     if workers < 2:
         return ChunkedSource.count(source, domain, tables, progress)
-    rows_done, tallies = [0] * workers, list[Tally]()
+    rows_done = [0] * workers
+    tallies = list[Tally]()
     pipes: dict[Any, int] = {}
     processes = []
     try:

@@ -55,9 +55,10 @@ class ParquetSource(ChunkedSource):
         ]
         if not files:
             raise InputError(f"{self.path}: the folder holds no file that ends in .parquet")
-        if value_folder := next(
+        value_folder = next(
             (f.parent for f in files if "=" in str(f.relative_to(self.path).parent)), None
-        ):
+        )
+        if value_folder:
             folder_name = value_folder.relative_to(self.path)
             raise InputError(
                 f"{self.path}: the folder {str(folder_name)!r} names a column's value, which is "

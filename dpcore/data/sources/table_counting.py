@@ -34,7 +34,8 @@ def add_rows_to_tables(counted: Tables, codes: Sequence[Array], shape: Sequence[
                 keys.append(
                     keys[-1] * key_type(shape[a]) + columns[a][block] if keys else columns[a][block]
                 )
-            previous_axes, table = axes, counted[axes]
+            previous_axes = axes
+            table = counted[axes]
             if len(table) < MIN_SPARSE_TABLE_CELLS:
                 table += np.bincount(keys[-1], minlength=len(table))
             else:
@@ -52,7 +53,8 @@ def choose_wide_tables(tables: Iterable[Axes], shape: Sequence[int]) -> list[Axe
     membership = np.zeros((len(requested), len(shape)), dtype=bool)
     for row, axes in zip(membership, requested, strict=True):
         row[list(axes)] = True
-    uncovered, wide_tables = np.ones(len(requested), dtype=bool), list[Axes]()
+    uncovered = np.ones(len(requested), dtype=bool)
+    wide_tables = list[Axes]()
     sizes = np.array([_table_size(axes, shape) for axes in requested], dtype=float)
     while uncovered.any():
         # what fits into nothing larger comes first

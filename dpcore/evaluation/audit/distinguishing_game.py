@@ -25,7 +25,9 @@ from ...problems import QueryRelease
 from ...queries import Marginals
 from ...schema.domain import Column, Domain, Rows
 
-DEFAULT_RUNS_PER_TABLE, MAX_RUNS_PER_TABLE = 4000, 1_000_000  # runs on each of the two tables
+# runs on each of the two tables
+DEFAULT_RUNS_PER_TABLE = 4000
+MAX_RUNS_PER_TABLE = 1_000_000
 TABLE_ROW_COUNTS = (
     10,
     1000,
@@ -137,15 +139,16 @@ def play_distinguishing_game(
     rng = np.random.default_rng(seed)
     games = [_Game(algorithm, budget, n, bug == "half-sensitivity", rng) for n in TABLE_ROW_COUNTS]
     game = max(games, key=lambda g: g.pilot_advantage(max(10, min(PILOT_RUNS, runs // 10))))
-    game.progress, game.total_runs, game.finished_runs = progress, 2 * runs, 0
+    game.progress = progress
+    game.total_runs = 2 * runs
+    game.finished_runs = 0
     shaping_features = game.play(runs - runs // 2)
     score_runs = _RunScorer(*shaping_features)
-    shaping_scores, judging_scores = (
-        [score_runs(x) for x in shaping_features],
-        [score_runs(x) for x in game.play(runs // 2)],
-    )
+    shaping_scores = [score_runs(x) for x in shaping_features]
+    judging_scores = [score_runs(x) for x in game.play(runs // 2)]
     plan = game.plan
-    failure, delta = plan.total_cost.failure, budget.delta
+    failure = plan.total_cost.failure
+    delta = budget.delta
     bounds = []
     for bound in (
         lambda p, q: _direct_epsilon_bound(p, q, delta),
@@ -206,12 +209,16 @@ class _Game:
     """
 
     def __init__(self, algorithm: Algorithm, budget: Budget, n: int, bug: bool, rng: Rng) -> None:
-        self.algorithm, self.bug, self.rng = algorithm, bug, rng
+        self.algorithm = algorithm
+        self.bug = bug
+        self.rng = rng
         self.progress: Watch = ignore_progress
-        self.total_runs, self.finished_runs = 1, 0
+        self.total_runs = 1
+        self.finished_runs = 0
         self.problem = two_question_problem(n)
         self.plan = make_plan(algorithm, self.problem, budget)
-        values, fifth = np.array([[0, 1], [1, 0], [1, 1]]), n // 5
+        values = np.array([[0, 1], [1, 0], [1, 1]])
+        fifth = n // 5
         self.tables = [
             Rows(values, np.array([fifth + x, fifth - x, n - 2 * fifth])) for x in (0, 1)
         ]
@@ -349,7 +356,8 @@ def _least_additive_cost(p: Array, q: Array, accounting: CompositionRule) -> Arr
     μ ≥ Φ⁻¹(p) − Φ⁻¹(q); ρ ≥ D_a(Bernoulli(p) ‖ Bernoulli(q))/a for every order a; ε ≥ log(p/q).
     """
     is_informative = p > q
-    p, q = np.where(is_informative, p, 0.5), np.where(is_informative, q, 0.5)
+    p = np.where(is_informative, p, 0.5)
+    q = np.where(is_informative, q, 0.5)
     if accounting is CompositionRule.GDP:
         return np.maximum(ndtri(p) - ndtri(q), 0.0) ** 2
     if accounting is CompositionRule.PURE:

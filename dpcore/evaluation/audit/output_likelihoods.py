@@ -48,7 +48,8 @@ def gaussian_log_ratio(call: CuratorCall, first: Rows, second: Rows) -> tuple[Ar
     leaves as the queries see it, Σ = σ²AAᵀ, of which the pseudo-inverse serves, as b − a is in its
     range.
     """
-    statistic, n = call.statistic, first.n
+    statistic = call.statistic
+    n = first.n
     sigma = noise_scale(statistic, call.spend, n)
     reads_all_answers = isinstance(statistic, SomeAnswers)  # a part of them is read off all answers
     a, b = (
@@ -58,7 +59,8 @@ def gaussian_log_ratio(call: CuratorCall, first: Rows, second: Rows) -> tuple[Ar
     if not isinstance(statistic, CellAnswers):
         return log_ratio_of_means(a, b, (b - a) / sigma**2)
     A = np.column_stack([statistic.postprocess(cell) for cell in np.eye(len(a))])
-    a, b = A @ a, A @ b
+    a = A @ a
+    b = A @ b
     return log_ratio_of_means(
         a, b, np.linalg.pinv(A @ A.T, rcond=1e-10, hermitian=True) @ (b - a) / sigma**2
     )
@@ -77,7 +79,9 @@ def selection_probabilities(call: CuratorCall, rows: Rows) -> Array:
     a polynomial that Gauss–Legendre quadrature integrates exactly. Sparse vector: ∫ f(ν) Π_{j<i} (1
     − above_j) above_i dν over the noisy threshold.
     """
-    score, spend, n = call.statistic, call.spend, rows.n
+    score = call.statistic
+    spend = call.spend
+    n = rows.n
     s = score.value(Answers(score.workload).value(rows))
     if isinstance(score, AbsoluteErrors):
         return _sparse_vector_probabilities(
@@ -112,11 +116,10 @@ def most_telling_outcomes(p: Array, q: Array, trials: float, z: float) -> tuple[
     outcome that says much is seen too seldom.
     """
     order = np.argsort(np.log(np.maximum(q, 1e-300)) - np.log(np.maximum(p, 1e-300)), kind="stable")
-    P, Q = np.cumsum(p[order]).clip(0, 1), np.cumsum(q[order]).clip(0, 1)
-    low, high = (
-        P - z * np.sqrt(P * (1 - P) / trials),
-        Q + z * np.sqrt(Q * (1 - Q) / trials) + 1e-300,
-    )
+    P = np.cumsum(p[order]).clip(0, 1)
+    Q = np.cumsum(q[order]).clip(0, 1)
+    low = P - z * np.sqrt(P * (1 - P) / trials)
+    high = Q + z * np.sqrt(Q * (1 - Q) / trials) + 1e-300
     provable_log_ratios = np.where(low > 0, np.log(np.maximum(low, 1e-300) / high), -math.inf)
     best = int(provable_log_ratios.argmax())
     outcome_mask = np.zeros(len(p), dtype=bool)

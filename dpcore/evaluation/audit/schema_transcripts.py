@@ -35,7 +35,10 @@ from .transcript_test import (
 )
 
 SCHEMA_AUDIT_NAME = "schema"
-FAR_VALUE, FREQUENT_TEXT, SURE_STDDEVS = 1e6, "a", 12.0  # standard deviations above the threshold
+# standard deviations above the threshold
+FAR_VALUE = 1e6
+FREQUENT_TEXT = "a"
+SURE_STDDEVS = 12.0
 AUDITED_COLUMNS = (
     UnknownColumn(name="number", kind="numeric"),
     UnknownColumn(name="text", kind="categorical"),
@@ -91,7 +94,8 @@ class _SchemaCountsTest(GaussianNoiseTest):
     def __init__(self, plan: SchemaPlan) -> None:
         values: Any = plan.categories_spend
         scale, _, threshold = threshold_parameters(values, 1)
-        self.plan, half = plan, math.ceil(threshold + SURE_STDDEVS * scale)
+        self.plan = plan
+        half = math.ceil(threshold + SURE_STDDEVS * scale)
         self.n = 2 * half
         self.tables = [
             (
@@ -117,7 +121,8 @@ class _SchemaCountsTest(GaussianNoiseTest):
             self.log_ratio_parts.append(
                 log_ratio_of_means(a, b, (b - a) / noise_scale(statistic, spend, 1.0) ** 2)
             )
-        a, b = np.array([half, half]), np.array([half + 1, half - 1])
+        a = np.array([half, half])
+        b = np.array([half + 1, half - 1])
         self.log_ratio_parts.append(log_ratio_of_means(a, b, (b - a) / scale**2))
         spends = [spend for _, spend in self.measurements] + [values]
         self.promised = math.sqrt(sum(spend.mu**2 for spend in spends))
@@ -144,7 +149,9 @@ class _ThresholdTest:
     def __init__(self, plan: SchemaPlan) -> None:
         values: Any = plan.categories_spend
         scale, low, threshold = threshold_parameters(values, 1)
-        self.plan, self.n, self.promised = plan, low + 1, values.failure
+        self.plan = plan
+        self.n = low + 1
+        self.promised = values.failure
         self.achievable = float(ndtr(-(threshold - low - 1) / scale))
         none = ColumnTexts((), np.zeros(0, dtype=np.int64), self.n)
         self.tables = [

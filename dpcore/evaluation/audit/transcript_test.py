@@ -43,7 +43,8 @@ from .output_likelihoods import (
 )
 
 DEFAULT_TRANSCRIPTS = 60_000  # most transcripts of both tables together
-MIN_TRANSCRIPTS, MAX_TRANSCRIPTS = 1000, 10_000_000
+MIN_TRANSCRIPTS = 1000
+MAX_TRANSCRIPTS = 10_000_000
 EVIDENCE_CONFIDENCE = (
     0.99  # confidence of what counts as shown; a promise is called broken at the game's CONFIDENCE
 )
@@ -205,7 +206,8 @@ def run_transcript_test(
         if (i + 1) % 50 == 0:
             progress((i + 1) / count)
     scores = np.array(score_list, dtype=float).reshape(count, -1)
-    first, second = scores[~coins].ravel(), scores[coins].ravel()
+    first = scores[~coins].ravel()
+    second = scores[coins].ravel()
     _, false_alarms, hits = trade_off_curve(first, second)
     low, high = test.bounds(first, second, EVIDENCE_CONFIDENCE)
     return AuditResult(
@@ -259,7 +261,8 @@ class _RecordingCurator:
 
 
 def _record_script(algorithm: Algorithm, budget: Budget, n: int, rng: Rng) -> _CallScript:
-    problem, calls = two_question_problem(n), []
+    problem = two_question_problem(n)
+    calls = []
     plan = make_plan(algorithm, problem, budget)
     even_table = _rows_from_counts(np.full(4, n // 4))
     recorder: Any = _RecordingCurator(
@@ -337,7 +340,8 @@ class GaussianNoiseTest:
 
     def bounds(self, first: Array, second: Array, confidence: float) -> tuple[float, float | None]:
         """The bounds on μ, each with probability `confidence`; the upper one is valid if the noise is Gaussian."""
-        right_count, count = (first < 0).sum() + (second >= 0).sum(), len(first) + len(second)
+        right_count = (first < 0).sum() + (second >= 0).sum()
+        count = len(first) + len(second)
         low, high = (
             max(2 * ndtri(rate), 0.0)
             for rate in proportion_bounds(right_count, count, 1 - confidence)
@@ -383,7 +387,8 @@ class _SelectionTest:
     def __init__(self, script: _CallScript, transcripts: int) -> None:
         self.problem, self.plan, self.n = script.problem, script.plan, script.problem.n
         call = script.selections[0]
-        self.calls, self.promised = [call], call.spend.epsilon
+        self.calls = [call]
+        self.promised = call.spend.epsilon
         draw_count = int(call.arguments[0]) if call.arguments else 1
         z = ndtri(1 - (1 - EVIDENCE_CONFIDENCE) / 2) + SPARE_STDDEVS / math.sqrt(
             2
@@ -416,10 +421,8 @@ class _SelectionTest:
             float(np.clip(law(*counts)[self._outcome_mask].sum(), 1e-300, 1.0))
             for counts in pairs[best]
         )
-        self.tables, self.achievable = (
-            [_rows_from_counts(counts) for counts in pairs[best]],
-            math.log(p / q),
-        )
+        self.tables = [_rows_from_counts(counts) for counts in pairs[best]]
+        self.achievable = math.log(p / q)
 
     def score(self, answers: list[Any]) -> Array:
         (answer,) = answers

@@ -105,10 +105,8 @@ class ClusterSource(SourceWrapper):
         """The counts of all shares together, added as they arrive; an error in `progress` cancels the others."""
         workers = max(1, len(self.client.scheduler_info()["workers"]))
         share_count = max(1, min(self.source.groups, SHARES_PER_WORKER * workers))
-        shared_arguments, shares = (
-            [self.source, domain, list(tables)],
-            [(i, share_count) for i in range(share_count)],
-        )
+        shared_arguments = [self.source, domain, list(tables)]
+        shares = [(i, share_count) for i in range(share_count)]
         total: Tally | None = None
 
         def report_progress() -> None:
@@ -155,7 +153,8 @@ def sweep_on_cluster(
     )  # whose file is this machine's
     runnable_cases = []
     for case in cases:
-        if refused_point := case.refused_point(problem):
+        refused_point = case.refused_point(problem)
+        if refused_point:
             yield refused_point
         else:
             runnable_cases.append(case)

@@ -83,7 +83,8 @@ class SweepPoint:
         cls, document: Any, is_valid_error: Callable[[Any], bool] = is_error_value
     ) -> "SweepPoint":
         """The point that `to_json` wrote, with `is_valid_error` errors; InputError for anything else."""
-        number, whole = (int, float), (int, type(None))
+        number = (int, float)
+        whole = (int, type(None))
         field_types = (
             str,
             dict,
@@ -218,10 +219,12 @@ def run_sweep(
         for case in cases:
             yield case.refused_point(problem) or run_case(case, problem, rows, progress)
         return
-    shared_rows, running = SharedRows(rows), []
+    shared_rows = SharedRows(rows)
+    running = []
     try:
         for case in cases:
-            if refused_point := case.refused_point(problem):
+            refused_point = case.refused_point(problem)
+            if refused_point:
                 yield refused_point
             else:
                 running.append(

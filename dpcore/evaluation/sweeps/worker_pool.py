@@ -156,7 +156,8 @@ class PoolJob:
     def set_ended(self, state: str, error: str = "") -> None:
         """Set the job's final state and error."""
         self.took = time.monotonic() - self.began if self.began else 0.0
-        self.state, self.error = state, error
+        self.state = state
+        self.error = error
         self._ended.set()
 
 
@@ -268,12 +269,14 @@ def _follow_job(job: PoolJob, pipe: Connection, process: BaseProcess) -> None:
     """Send a job to a worker and add its records to the job until the worker says how it ended."""
     job.state = "running"
     pipe.send(job.spec)
-    is_cancel_sent, deadline = False, math.inf
+    is_cancel_sent = False
+    deadline = math.inf
     while True:
         if not pipe.poll(0.05):
             if job._cancelled.is_set() and not is_cancel_sent:
                 pipe.send("cancel")
-                is_cancel_sent, deadline = True, time.monotonic() + CANCEL_GRACE_SECONDS
+                is_cancel_sent = True
+                deadline = time.monotonic() + CANCEL_GRACE_SECONDS
             elif time.monotonic() > deadline:
                 process.kill()  # no other way to end one long step
             continue
@@ -283,7 +286,8 @@ def _follow_job(job: PoolJob, pipe: Connection, process: BaseProcess) -> None:
         elif kind == "records":
             job.convergence = [*job.convergence, *content]
         elif kind == "rounds":
-            job.rounds, job.convergence = content, []
+            job.rounds = content
+            job.convergence = []
         elif kind == "result":
             job.results.append(content)
         else:
@@ -379,12 +383,14 @@ def _run_all_seeds(spec: JobSpec, rows: Any, pipe: Connection) -> str:
     for seed in spec.seeds:
         run = Run(spec.algorithm, spec.problem, rows, spec.budget, seed=seed, **run_options)
         pipe.send(("rounds", run.plan["rounds"]))
-        new_points, last_report = [], time.monotonic()
+        new_points = []
+        last_report = time.monotonic()
         for point in run:
             new_points.append(point)
             if time.monotonic() - last_report > REPORT_SECONDS:
                 pipe.send(("records", new_points))
-                new_points, last_report = [], time.monotonic()
+                new_points = []
+                last_report = time.monotonic()
         if run.release is not None:
             unbiased_answers = (
                 unbiased_tables(run.release, run.measured, spec.problem.domain)

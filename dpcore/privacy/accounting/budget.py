@@ -17,8 +17,12 @@ from .composition import OptimalComposition
 # Budgets that are served. Beyond them nothing is promised that anybody wants (ε), whole records may
 # be given away (δ),
 # or roots are searched for where floating point gives out; inside, every conversion is tested.
-MIN_EPSILON, MAX_EPSILON = 1e-6, 1e9  # ε
-MIN_DELTA, MAX_DELTA = 1e-100, 0.5  # δ where it is not 0
+# ε
+MIN_EPSILON = 1e-6
+MAX_EPSILON = 1e9
+# δ where it is not 0
+MIN_DELTA = 1e-100
+MAX_DELTA = 0.5
 ALLOWED_BUDGETS = (
     f"epsilon from {MIN_EPSILON:g} to {MAX_EPSILON:g}, delta 0 or from "
     f"{MIN_DELTA:g} to {MAX_DELTA:g}"

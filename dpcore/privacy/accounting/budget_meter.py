@@ -124,7 +124,8 @@ class BudgetMeter:
     total_cost: ComposedCost = field(default_factory=ComposedCost)
 
     def __post_init__(self) -> None:
-        budget, planned_cost = self.plan.budget, self.plan.total_cost
+        budget = self.plan.budget
+        planned_cost = self.plan.total_cost
         self._accepts_charges = True
         self._rule = self.plan.accounting
         self._times_by_spend: Counter[Spend] = Counter()
@@ -149,21 +150,14 @@ class BudgetMeter:
         it comes back.
         """
         meter_copy = copy(self)
-        (
-            meter_copy.plan,
-            meter_copy.events,
-            meter_copy._times_by_spend,
-            meter_copy._accepts_charges,
-        ) = (
-            plan,
-            list(self.events),
-            Counter(),
-            False,
+        meter_copy.plan = plan
+        meter_copy.events = list(self.events)
+        meter_copy._times_by_spend = Counter()
+        meter_copy._accepts_charges = False
+        meter_copy.total_cost = to_builtin(
+            self.total_cost, (ComposedCost, SubsampledGaussian, OptimalComposition)
         )
-        meter_copy.total_cost, meter_copy._capacities = (
-            to_builtin(self.total_cost, (ComposedCost, SubsampledGaussian, OptimalComposition)),
-            dict(self._capacities),
-        )
+        meter_copy._capacities = dict(self._capacities)
         return meter_copy
 
     def can_charge(self, spend: Spend, times: int = 1) -> bool:
@@ -181,7 +175,8 @@ class BudgetMeter:
                 f"{operation} is paid with {type(spend).__name__}, which the plan does not declare"
             )
         new_total = self._total_after(spend, times)
-        if excess := self._excess_message(new_total):
+        excess = self._excess_message(new_total)
+        if excess:
             raise BudgetError(f"{operation} needs {excess} is left")
         self.events.extend([(operation, replace(spend))] * times)  # a copy, as events are shown
         self._times_by_spend[spend] += times
@@ -233,10 +228,8 @@ class BudgetMeter:
     def _costs_by_symbol(self, total: ComposedCost) -> dict[str, float]:
         """The costs used, by name: one sum, or the number of spends of each kind out of those planned."""
         if self._rule is CompositionRule.OPTIMAL:
-            used, allowed = (
-                total.optimal_composition or OptimalComposition(math.inf),
-                self.plan.total_cost.optimal_composition or OptimalComposition(),
-            )
+            used = total.optimal_composition or OptimalComposition(math.inf)
+            allowed = self.plan.total_cost.optimal_composition or OptimalComposition()
             return {
                 "μ²": used.mu_squared,
                 "releases": used.pure_count

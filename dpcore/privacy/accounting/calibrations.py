@@ -123,10 +123,8 @@ def select_and_measure_spends(
     for a sparse vector), a mixed plan in zCDP, and then both `enlarge_spends`, if they are the
     whole plan. δ = 0: permute-and-flip or sparse vector, Laplace noise and T(ε₀ + ε₁) = part · ε.
     """
-    select, measure = (
-        selection_spend(budget, (1 - share) * budget_share / times, kind),
-        measurement_spend(budget, share * budget_share / times),
-    )
+    select = selection_spend(budget, (1 - share) * budget_share / times, kind)
+    measure = measurement_spend(budget, share * budget_share / times)
     return (
         enlarge_spends(budget, (select, times), (measure, times))
         if budget_share == 1
@@ -160,13 +158,14 @@ def enlarge_spends(budget: Budget, *spends: tuple[Spend, int]) -> tuple[Any, ...
     original_spends = tuple(spend for spend, _ in spends)
     if budget.delta == 0 or budget.additive:
         return original_spends
-    target_log_delta, best_factor = math.log(budget.delta), 1.0
+    target_log_delta = math.log(budget.delta)
+    best_factor = 1.0
     # Were all of it Gaussian, the factor would be √(μ²/2ρ), and log δ would fall like −½ (ε/μ)².
-    factor, slope = (
-        conversions.gdp_mu(budget.epsilon, budget.delta) / math.sqrt(2 * budget.rho),
-        -2 * target_log_delta,
-    )
-    low, high, previous = 1.0, math.inf, None
+    factor = conversions.gdp_mu(budget.epsilon, budget.delta) / math.sqrt(2 * budget.rho)
+    slope = -2 * target_log_delta
+    low = 1.0
+    high = math.inf
+    previous = None
     for _ in range(MAX_SEARCH_STEPS):
         joint = (
             ComposedCost.of_spends(

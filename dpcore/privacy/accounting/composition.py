@@ -35,7 +35,9 @@ from . import conversions
 
 DELTA_ROUNDING_FACTOR = 1 + 1e-6  # δ found by rounded arithmetic is enlarged by this
 TAIL_DELTA_SHARE = 1e-4  # share of δ that may be lost at the far end of a grid, on the safe side
-MAX_STEPS_PER_RANGE, MIN_STEPS_PER_RANGE = 32, 4  # steps of the grid in one bounded range
+# steps of the grid in one bounded range
+MAX_STEPS_PER_RANGE = 32
+MIN_STEPS_PER_RANGE = 4
 MAX_GRID_WORK = 1_000_000  # nodes times steps times draws that a composition may take
 MAX_OUTCOMES = 200_000  # outcomes of draws and pure releases together
 MAX_GRID_LOSS = 500  # loss on a grid
@@ -98,7 +100,8 @@ class OptimalComposition:
 
 def gdp_log_deltas(epsilons: Array, mu: float) -> Array:
     """log δ(ε) (j,) of a μ-GDP mechanism with μ > 0 at many ε of either sign; see `conversions.gdp_log_delta`."""
-    a, b = mu / 2 - epsilons / mu, -mu / 2 - epsilons / mu
+    a = mu / 2 - epsilons / mu
+    b = -mu / 2 - epsilons / mu
     with np.errstate(all="ignore"):
         direct_factor = -np.expm1(epsilons + log_ndtr(b) - log_ndtr(a))
         delta_factor = np.where(
@@ -121,16 +124,18 @@ def _loss_distribution(
     In a function that is linear in y between nodes, (1 − y/y_j)₊ has the weight y_j times the jump
     of the slope at y_j.
     """
-    losses, chances, infinite_loss_chance = np.zeros(1), np.ones(1), 0.0
+    losses = np.zeros(1)
+    chances = np.ones(1)
+    infinite_loss_chance = 0.0
     if draw_count:
-        if (curves := _draw_delta_curves(draw_range, planned_draws, delta)) is None:
+        curves = _draw_delta_curves(draw_range, planned_draws, delta)
+        if curves is None:
             return None
-        losses, F = curves[0], curves[1][draw_count]
+        losses = curves[0]
+        F = curves[1][draw_count]
         slopes = np.concatenate([[-1.0], np.diff(F) / np.diff(np.exp(losses)), [0.0]])
-        chances, infinite_loss_chance = (
-            np.maximum(np.diff(slopes) * np.exp(losses), 0),
-            float(F[-1]),
-        )
+        chances = np.maximum(np.diff(slopes) * np.exp(losses), 0)
+        infinite_loss_chance = float(F[-1])
     if pure_count:
         i = np.arange(pure_count + 1)  # the number of releases whose outcome says the opposite
         log_binomials = gammaln(pure_count + 1) - gammaln(i + 1) - gammaln(pure_count - i + 1)
@@ -171,17 +176,13 @@ def _draw_delta_curves(
     h = draw_range / steps_per_range
     x = np.arange(-math.ceil(grid_end / h), math.ceil(grid_end / h) + 1) * h
     curves = np.empty((draw_count + 1, len(x)))
-    F, curve_below_grid = (
-        np.maximum(-np.expm1(x), 0),
-        -np.expm1(x[0] - h * np.arange(steps_per_range, 0, -1)),
-    )
+    F = np.maximum(-np.expm1(x), 0)
+    curve_below_grid = -np.expm1(x[0] - h * np.arange(steps_per_range, 0, -1))
     i = np.arange(steps_per_range)
     p = np.expm1(i * h - draw_range) / math.expm1(-draw_range)  # (e^s − e^t)/(e^s − 1) at t = ih
-    r, g, max_ratio = (
-        -math.expm1(-h),
-        np.exp(i * h - draw_range) / -math.expm1(-draw_range),
-        math.exp(h),
-    )
+    r = -math.expm1(-h)
+    g = np.exp(i * h - draw_range) / -math.expm1(-draw_range)
+    max_ratio = math.exp(h)
 
     def windows(values: Array, start: int) -> Array:
         # (j, i): start + j + c − 1 − i
@@ -195,7 +196,8 @@ def _draw_delta_curves(
         drop = -np.diff(padded) / r  # (F(x − h) − F(x))/r, at the right end
         gap = padded[:-steps_per_range] - padded[steps_per_range:]  # F(x) − F(x + s)
         slope = gap[1:] - np.diff(gap) * (1 / r)  # what B is g times of, at the right end
-        first, second = windows(padded, 1), windows(padded, 1 + steps_per_range)
+        first = windows(padded, 1)
+        second = windows(padded, 1 + steps_per_range)
         linear_value = second + p * (first - second)
         C = np.maximum(
             (p + g) * windows(drop, 0) + (1 - p - g) * windows(drop, steps_per_range), 1e-300

@@ -32,10 +32,13 @@ def gdp_log_delta(epsilon: float, mu: float) -> float:
     """
     if mu == 0:
         return -math.inf
-    a, b = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
-    x, y = -a / math.sqrt(2), -b / math.sqrt(2)
+    a = mu / 2 - epsilon / mu
+    b = -mu / 2 - epsilon / mu
+    x = -a / math.sqrt(2)
+    y = -b / math.sqrt(2)
     error = FLOAT_ERROR * (1 + mu / 2 + epsilon / mu)
-    log_phi_a, erfcx_y = float(log_ndtr(a)), float(erfcx(y))
+    log_phi_a = float(log_ndtr(a))
+    erfcx_y = float(erfcx(y))
     if a < 0:
         erfcx_x = float(erfcx(x))
         slopes = sum(2 / math.sqrt(math.pi) - 2 * s * e for s, e in ((x, erfcx_x), (y, erfcx_y)))
@@ -145,7 +148,8 @@ def subsampled_multiplier(epsilon: float, delta: float, rate: float, steps: int)
     """A noise multiplier z with subsampled_epsilon(z, rate, steps, δ) ≤ ε, at most 0.3% above the smallest one."""
     low = high = 0.25
     while subsampled_epsilon(high, rate, steps, delta) > epsilon:
-        low, high = high, 2 * high
+        low = high
+        high = 2 * high
     while high > low * 1.003:
         middle = math.sqrt(low * high)
         if subsampled_epsilon(middle, rate, steps, delta) > epsilon:
@@ -167,7 +171,8 @@ def pure_composition_log_delta(epsilon: float, epsilon_each: float, times: int) 
     gap = (
         (times - 2 * i) * epsilon_each - epsilon + FLOAT_ERROR * (times * epsilon_each + epsilon)
     )  # log of the exponentials' ratio
-    i, gap = i[gap > 0], gap[gap > 0]
+    i = i[gap > 0]
+    gap = gap[gap > 0]
     binomial = gammaln(times + 1) - gammaln(i + 1) - gammaln(times - i + 1)
     terms = (
         binomial
@@ -240,7 +245,8 @@ def round_up_to_safe(x: float, unsafe: Callable[[float], bool]) -> float:
     """The smallest tried number ≥ x at which `unsafe` is false: a root rounded up to its safe side."""
     step = ROOT_SAFETY_STEP
     while unsafe(x):
-        x, step = x * (1 + step) + 1e-300, 2 * step
+        x = x * (1 + step) + 1e-300
+        step = 2 * step
     return x
 
 
@@ -248,7 +254,8 @@ def round_down_to_safe(x: float, unsafe: Callable[[float], bool]) -> float:
     """The largest tried number ≤ x at which `unsafe` is false: a root rounded down to its safe side."""
     step = ROOT_SAFETY_STEP
     while unsafe(x):
-        x, step = x * (1 - step), 2 * step
+        x = x * (1 - step)
+        step = 2 * step
     return x
 
 

@@ -100,7 +100,8 @@ def events_of_plan(plan: Plan) -> EventCounts:
     """
     events: list[tuple[Event, int]] = []
     for charge in plan.planned_events:
-        spend, times = charge.spend, charge.times
+        spend = charge.spend
+        times = charge.times
         failure = 0.0 if isinstance(spend, Approximate) else spend.failure
         spend = replace(spend, failure=0.0) if failure else spend
         events.append((spend, times))
@@ -119,10 +120,8 @@ def worst_case_events(plan: Plan, adaptive: bool) -> EventCounts:
     """
     if not adaptive or plan.accounting in (CompositionRule.OPTIMAL, CompositionRule.PLD):
         return events_of_plan(plan)
-    capacity, failure = (
-        BudgetMeter(plan).capacity,
-        plan.total_cost.failure if Approximate in plan.spend_types else 0.0,
-    )
+    capacity = BudgetMeter(plan).capacity
+    failure = plan.total_cost.failure if Approximate in plan.spend_types else 0.0
     has_sampler_error = any(
         c.spend.failure for c in plan.planned_events if not isinstance(c.spend, Approximate)
     )
@@ -234,17 +233,17 @@ class LifetimeBudget:
 
     def add_events(self, previous: TotalCost, events: Events) -> TotalCost:
         """A new total that also counts these events. Raises ValueError for an event with a negative cost."""
-        costs, failures = previous.costs, previous.failures
+        costs = previous.costs
+        failures = previous.failures
         for event, times in events:
-            cost, failure = (
-                (times * self._event_cost(event) if times else 0.0),
-                times * self._event_failure_delta(event),
-            )
+            cost = times * self._event_cost(event) if times else 0.0
+            failure = times * self._event_failure_delta(event)
             if not (times >= 0 and cost >= 0 and 0 <= failure < math.inf):
                 raise ValueError(
                     f"an event that costs {cost:g} and loses {failure:g} of δ, {times} times"
                 )
-            costs, failures = _add_exactly(costs, cost), _add_exactly(failures, failure)
+            costs = _add_exactly(costs, cost)
+            failures = _add_exactly(failures, failure)
         return TotalCost(costs, failures)
 
     def composed_cost(self, events: TotalCost | Events) -> float:

@@ -68,7 +68,8 @@ def log_odds_bound(epsilon: FloatOrArray, delta: FloatOrArray, failure: float) -
     valid t; the smallest is returned, ∞ when every δ_i ≥ η > 0. Where δ = 0 it is ε, without
     exception. Holds after any post-processing too.
     """
-    e, d = np.atleast_1d(epsilon).astype(float), np.atleast_1d(delta).astype(float)
+    e = np.atleast_1d(epsilon).astype(float)
+    d = np.atleast_1d(delta).astype(float)
     usable = (d == 0) | (d < failure)
     if not usable.any():
         return math.inf
@@ -108,7 +109,9 @@ def type_2_error_bound(alpha: FloatOrArray, epsilon: FloatOrArray, delta: FloatO
     max over pairs of max(0, 1 − δ − e^ε α, e^−ε(1 − δ − α)).
     Source: Wasserman, Zhou 2010; Dong, Roth, Su 2022, Proposition 5.
     """
-    a, e, d = np.asarray(alpha, float)[..., None], np.atleast_1d(epsilon), np.atleast_1d(delta)
+    a = np.asarray(alpha, float)[..., None]
+    e = np.atleast_1d(epsilon)
+    d = np.atleast_1d(delta)
     with np.errstate(over="ignore", invalid="ignore"):
         steep = np.where(a > 0, 1 - d - np.exp(e) * a, 1 - d)
     return np.maximum(np.maximum(steep, np.exp(-e) * (1 - d - a)).max(axis=-1), 0)
@@ -143,7 +146,8 @@ def composed_epsilon(epsilon: float, delta: float, times: int, total_delta: floa
     """
     if total_delta >= 1:
         return 0.0
-    log_not_total, log_all_hidden = math.log1p(-total_delta), times * math.log1p(-delta)
+    log_not_total = math.log1p(-total_delta)
+    log_all_hidden = times * math.log1p(-delta)
     error = FLOAT_ERROR * -(log_not_total + log_all_hidden)
     if log_not_total - log_all_hidden > error:
         return math.inf
@@ -157,7 +161,9 @@ def composed_epsilon(epsilon: float, delta: float, times: int, total_delta: floa
 
 def budget_warnings(budget: Budget, n: int) -> list[str]:
     """Warnings, in words, that a reader needs about the promise on n rows."""
-    epsilon, delta, warnings = budget.epsilon, budget.delta, []
+    epsilon = budget.epsilon
+    delta = budget.delta
+    warnings = []
     if delta >= 1 / n:
         allowed = "publishing a whole row picked at random would be allowed"
         warnings.append(

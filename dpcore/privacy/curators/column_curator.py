@@ -76,7 +76,8 @@ class ColumnCurator(BudgetedCurator):
     def set_reading(self, column: int, reading: str) -> None:
         """Set how a column's cells are read from now on: a public choice, which touches no cell."""
         index = self._column_index(column)
-        if (reading := to_builtin(reading)) not in READINGS:
+        reading = to_builtin(reading)
+        if reading not in READINGS:
             raise InputError(f"read={str(reading)[:40]!r} is no reading")
         self._columns[index] = replace(self._columns[index], read=reading)
 
@@ -94,10 +95,8 @@ class ColumnCurator(BudgetedCurator):
             )
         statistic_copy = to_builtin(statistic, (type(statistic),))
         statistic_copy.check()
-        checked_spend, scale_divisor = (
-            self._validated_spend(spend, (Gaussian, Pure)),
-            1 / self._group,
-        )
+        checked_spend = self._validated_spend(spend, (Gaussian, Pure))
+        scale_divisor = 1 / self._group
         index = self._column_index(column)
         self._ledger.charge("count", checked_spend)
         counts = statistic_copy.counts(self._columns[index])

@@ -76,7 +76,9 @@ class BudgetedCurator:
         self._ledger = BudgetMeter(
             Plan(budget, charges, exact=bool(plan.exact) or budget.delta == 0)
         )
-        self._n, self._group, self._rng = n, group, rng
+        self._n = n
+        self._group = group
+        self._rng = rng
         self._exactly: Counter[str] = Counter()
 
     @property
@@ -114,10 +116,8 @@ class BudgetedCurator:
         Drawn without rounding where `exactly`, for values that are whole numbers; else in floating
         point.
         """
-        sampler_module, is_gaussian = (
-            exact_samplers if without_rounding else mechanisms,
-            isinstance(spend, Gaussian),
-        )
+        sampler_module = exact_samplers if without_rounding else mechanisms
+        is_gaussian = isinstance(spend, Gaussian)
         if without_rounding:
             self._exactly["Gaussian noise" if is_gaussian else "Laplace noise"] += 1
         return (sampler_module.gaussian if is_gaussian else sampler_module.laplace)(
@@ -230,11 +230,14 @@ class Curator(BudgetedCurator):
         self, statistic: Any, spend: Gaussian | Pure | Approximate
     ) -> tuple[Any, Array]:
         """The statistic, on its public grid where it has one, and its values with noise; already charged."""
-        if use_grid := noise_grid.has_grid(statistic):
+        use_grid = noise_grid.has_grid(statistic)
+        if use_grid:
             statistic, step, scaled_values = self._values_on_grid(statistic)
-            self._step, values = min(self._step, step), scaled_values / step
+            self._step = min(self._step, step)
+            values = scaled_values / step
         else:
-            step, values = float(self._n), statistic.value(self._rows)
+            step = float(self._n)
+            values = statistic.value(self._rows)
         scale = noise_scale(statistic, spend, step * self.effective_n / self._n)
         noisy = self._add_noise(values, scale, spend, use_grid and self._ledger.plan.exact)
         if isinstance(spend, Approximate):
@@ -248,4 +251,4 @@ class Curator(BudgetedCurator):
     def _values_on_grid(self, statistic: Any) -> tuple[Any, float, Array]:
         """The statistic on its grid, the grid's step, and n times its value without rounding error."""
         statistic_on_grid, step = statistic.on_grid(self._n)
-        return statistic_on_grid, step, statistic_on_grid.value(self._rows.counted)
+        return statistic_on_grid, step, statistic_on_grid.value(self._rows.with_undivided_sums)

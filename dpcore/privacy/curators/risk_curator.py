@@ -68,7 +68,8 @@ class RiskCurator(Curator):
             lam, sigma = law.calibrate(self._n, self.effective_n, paid)
             self._ledger.charge("draw", paid)
             return objective.draw_perturbed_minimiser(law, self._rows, lam, sigma, paid, self._rng)
-        if (sampler := to_builtin(sampler)) not in SAMPLERS:
+        sampler = to_builtin(sampler)
+        if sampler not in SAMPLERS:
             raise InputError(
                 f"there is no sampler {sampler!r}; the samplers are {', '.join(SAMPLERS)}"
             )

@@ -215,7 +215,7 @@ class TableCurator(Curator):
             self._step = min(self._step, step)
             self._counts[workload_copy] = (
                 gridded_workload,
-                gridded_workload.answers_of_rows(self._rows.counted),
+                gridded_workload.answers_of_rows(self._rows.with_undivided_sums),
                 step,
             )
         return self._counts[workload_copy]

@@ -36,11 +36,12 @@ class Sampler:
 
     def require_supported(self, target: Target, k: float, error: float, n: int) -> None:
         """Raise InputError, from public numbers, where this sampler does not serve."""
-        if (
-            reason := self.unsupported_reason(target)
+        reason = (
+            self.unsupported_reason(target)
             or self.unpaid_error_reason(error)
             or self.too_long_reason(target, k, error, n)
-        ):
+        )
+        if reason:
             raise InputError(reason)
         self.share_after_rounding(target, k, n)
 
@@ -112,10 +113,10 @@ def choose_sampler(target: Target, error: float) -> str:
     """
     reasons = []
     for name in AUTOMATIC_SAMPLERS:
-        if (
-            reason := SAMPLERS[name].unsupported_reason(target)
-            or SAMPLERS[name].unpaid_error_reason(error)
-        ) is None:
+        reason = SAMPLERS[name].unsupported_reason(target) or SAMPLERS[name].unpaid_error_reason(
+            error
+        )
+        if (reason) is None:
             return name
         reasons.append(reason)
     raise InputError("no sampler serves here: " + "; ".join(reasons))

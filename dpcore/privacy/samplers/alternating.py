@@ -48,7 +48,10 @@ def step_error(sigma: float) -> float:
     g = np.linspace(0, 20, 40_001)
     weight = np.exp(-(g**2) / 2) * math.sqrt(2 / math.pi) * (g[1] - g[0])
     weight[0] /= 2
-    t, power, total, error = sigma * g, np.ones_like(g), np.zeros_like(g), 0.0
+    t = sigma * g
+    power = np.ones_like(g)
+    total = np.zeros_like(g)
+    error = 0.0
     for a in range(1, MAX_SERIES_TERMS):
         power = power * t
         total = total + power
@@ -60,7 +63,8 @@ def step_error(sigma: float) -> float:
 @lru_cache
 def largest_sigma(error: float) -> float:
     """The largest σ, to 0.1% and rounded down, with step_error(σ) ≤ error."""
-    low, high = 1e-3, 1.0
+    low = 1e-3
+    high = 1.0
     while high > low * 1.001:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if step_error(middle) > error else (middle, high)
@@ -69,7 +73,8 @@ def largest_sigma(error: float) -> float:
 
 def rounds_and_step(target: RegularisedRisk, k: float, error: float) -> tuple[int, float]:
     """The number of rounds T and the step η with total variation ≤ `error`, from public numbers."""
-    alpha, max_slope = k * target.mu, require_sloped_loss(target.loss).lipschitz_constant
+    alpha = k * target.mu
+    max_slope = require_sloped_loss(target.loss).lipschitz_constant
     T = 1
     for _ in range(30):
         inner_step = (largest_sigma(error / (2 * T)) / (k * max_slope)) ** 2 / 2  # η' = η/(1 + ηα)
@@ -102,7 +107,9 @@ def too_long_reason(_target: Target, _k: float, _error: float, n: int) -> str | 
 
 def estimate_exponential(difference: Callable[[], float], rng: Rng) -> float:
     """A random ρ with mean exp(E difference()): 1 + Σ_a Π_{i≤a} difference(), ended at a w.p. a/(1 + a)."""
-    rho, product, a = 1.0, 1.0, 0
+    rho = 1.0
+    product = 1.0
+    a = 0
     while True:
         a += 1
         product *= difference()
@@ -113,10 +120,15 @@ def estimate_exponential(difference: Callable[[], float], rng: Rng) -> float:
 
 def run_proposals(density: Density, T: int, eta: float, rng: Rng, x: Array) -> Iterator[Proposal]:
     """Every proposal of T rounds from x; for public samples only, because the proposals follow the rows."""
-    risk, region, k, c = density.risk, density.region, density.k, density.centre
+    risk = density.risk
+    region = density.region
+    k = density.k
+    c = density.centre
     shrink = 1 + eta * k * density.mu
     deviation, loss = math.sqrt(eta / shrink), require_sloped_loss(risk.loss)
-    cumulative_weights, A, b = np.cumsum(risk.w).tolist(), risk.A, risk.b
+    cumulative_weights = np.cumsum(risk.w).tolist()
+    A = risk.A
+    b = risk.b
     for t in range(1, T + 1):
         y = x + math.sqrt(eta) * rng.standard_normal(len(c))
         middle = (y + eta * k * density.mu * c) / shrink
@@ -128,7 +140,8 @@ def run_proposals(density: Density, T: int, eta: float, rng: Rng, x: Array) -> I
                     return v
 
         while True:
-            next_x, z = draw_in_region(), draw_in_region()
+            next_x = draw_in_region()
+            z = draw_in_region()
             loss_rises = k * (loss.value(A @ z, b) - loss.value(A @ next_x, b))  # by row
 
             def difference(rises: Array = loss_rises) -> float:

@@ -88,9 +88,11 @@ def quartic_form_bound(risk: Risk, x: Array, k: float, M: Array) -> float:
         return math.inf
     pair_factors = np.where(i == j, 1.0, math.sqrt(2))
     Z = risk.A @ np.linalg.inv(np.linalg.cholesky(M)).T
-    mean, second = np.zeros(len(i)), np.zeros((len(i), len(i)))
+    mean = np.zeros(len(i))
+    second = np.zeros((len(i), len(i)))
     for start in range(0, len(Z), BLOCK_ROWS):
-        z, weight = Z[start : start + BLOCK_ROWS], c[start : start + BLOCK_ROWS]
+        z = Z[start : start + BLOCK_ROWS]
+        weight = c[start : start + BLOCK_ROWS]
         Y = z[:, i] * z[:, j] * pair_factors * np.sqrt(weight)[:, None]
         mean += np.sqrt(weight) @ Y
         second += Y.T @ Y
@@ -104,24 +106,26 @@ def quartic_form_bound(risk: Risk, x: Array, k: float, M: Array) -> float:
 
 def logistic_envelope(density: Density) -> GaussianEnvelope | RadialEnvelope:
     """An envelope of a logistic density on K."""
-    risk, region, k, mu, m = (
-        density.risk,
-        density.region,
-        density.k,
-        density.mu,
-        density.region.centre,
-    )
+    risk = density.risk
+    region = density.region
+    k = density.k
+    mu = density.mu
+    m = density.region.centre
     x = minimise_risk(risk, region, mu=mu, centre=density.centre)
-    g, H, identity = risk.gradient(x) + mu * (x - density.centre), risk.hessian(x), np.eye(len(x))
+    g = risk.gradient(x) + mu * (x - density.centre)
+    H = risk.hessian(x)
+    identity = np.eye(len(x))
     lam = theta = s = 0.0
     distance_to_centre = float(np.linalg.norm(x - m))
     if isinstance(region, Ball) and distance_to_centre > region.radius * (1 - 1e-6):
-        lam, theta = max(0.0, -float(g @ (x - m)) / region.radius**2), 2 / (len(x) + 1)
+        lam = max(0.0, -float(g @ (x - m)) / region.radius**2)
+        theta = 2 / (len(x) + 1)
         s = max(0.0, (region.radius**2 - distance_to_centre**2) / 2)
     max_step = region.inner_radius + distance_to_centre  # the largest ‖v‖
     # where nothing else holds the Gaussian; it lifts the bound by at most ½
     ridge = 1 / max_step**2 if mu == 0 else 0.0
-    e, M = g + lam * (x - m), k * (H + (mu + lam) * identity) + ridge * identity
+    e = g + lam * (x - m)
+    M = k * (H + (mu + lam) * identity) + ridge * identity
     root = np.linalg.inv(np.linalg.cholesky(M))
     max_row_norm = float(np.linalg.norm(risk.A @ root.T, axis=1).max())
     kappa = min(max_row_norm, math.sqrt(quartic_form_bound(risk, x, k, M)))
@@ -141,7 +145,8 @@ def logistic_envelope(density: Density) -> GaussianEnvelope | RadialEnvelope:
         np.linalg.norm(risk.A, axis=1).max()
     )  # not κ: see above, there is no slack left to pay for it
     P = k * (2 * float(phi(S)) * H + (mu + (1 - theta) * lam) * identity) + ridge * identity
-    linear, lift = k * (e - theta * lam * (x - m)), -k * (1 - theta) * lam * s - (ridge > 0) / 2
+    linear = k * (e - theta * lam * (x - m))
+    lift = -k * (1 - theta) * lam * s - (ridge > 0) / 2
     half_space_envelope = GaussianEnvelope(
         x, P, linear, lift, -(x - m) / distance_to_centre, -s / distance_to_centre, exponent_floor
     )
@@ -166,9 +171,13 @@ def rejection_sample(
     """Independent draws (size, d) by rejection; fewer where more than `max_proposals` proposals would be needed."""
     proposal_law = logistic_envelope(density)
     level = float(density.potential(proposal_law.at[None])[0])
-    accepted, count, tries, proposed = [], 0, 0, 0
+    accepted = []
+    count = 0
+    tries = 0
+    proposed = 0
     while count < size and proposed < max_proposals:
-        m, tries = max(PROPOSALS_PER_BATCH, min(2 * (size - count), 1024)), tries + 1
+        m = max(PROPOSALS_PER_BATCH, min(2 * (size - count), 1024))
+        tries = tries + 1
         ball = (
             density.region
             if tries % (BATCHES_BETWEEN_UNIFORM + 1) == 0 and isinstance(density.region, Ball)
@@ -184,7 +193,8 @@ def rejection_sample(
         )
         is_accepted[is_accepted] = u[is_accepted] >= gap
         accepted.append(proposal_law.at + V[is_accepted])
-        count, proposed = count + int(is_accepted.sum()), proposed + m
+        count = count + int(is_accepted.sum())
+        proposed = proposed + m
     return np.concatenate(accepted)[:size]
 
 

@@ -73,9 +73,8 @@ def too_long_reason(target: PlainRisk, k: float, _error: float, _n: int) -> str 
     """The reason why boxes would hardly fit, from public numbers; None when they do. See `plane.too_long`."""
     if len(target.region.centre) == 1 or isinstance(target.loss, SquaredDistance):
         return None
-    if (
-        steepness := k * require_sloped_loss(target.loss).lipschitz_constant * target.region.radius
-    ) > MAX_STEEPNESS:
+    steepness = k * require_sloped_loss(target.loss).lipschitz_constant * target.region.radius
+    if (steepness) > MAX_STEEPNESS:
         return (
             "the sampler grid needs too many boxes where k · slope · radius is "
             f"{steepness:.3g}; take a smaller epsilon"
@@ -85,7 +84,9 @@ def too_long_reason(target: PlainRisk, k: float, _error: float, _n: int) -> str 
 
 def rounding_share(target: PlainRisk, k: float, n: int) -> float:
     """The share of k that pays for rounding: 4e of ε₀ = k G · diameter/unit, which is at least k G · diameter/n."""
-    region, loss, d = target.region, target.loss, len(target.region.centre)
+    region = target.region
+    loss = target.loss
+    d = len(target.region.centre)
     if isinstance(loss, SquaredDistance):
         max_distance = float(
             np.linalg.norm(
@@ -109,7 +110,8 @@ def rounding_share(target: PlainRisk, k: float, n: int) -> float:
 
 def draw(density: Density, _error: float, rng: Rng) -> Array:
     """One exact draw (d,) from the law on the middles of the grid's cells."""
-    region, c = density.region, density.region.centre
+    region = density.region
+    c = density.region.centre
     low, high = (corner - c for corner in region.corners)
     if isinstance(density.risk.loss, SquaredDistance):
         mean = density.risk.w @ (density.risk.A - c)
@@ -137,7 +139,9 @@ class _CellBoxes:
     def __init__(
         self, tangents: TangentFunction, low: Array, high: Array, radius: float | None
     ) -> None:
-        self.tangents, self.low, self.radius = tangents, low, radius
+        self.tangents = tangents
+        self.low = low
+        self.radius = radius
         self.step = (high - low) / 2.0**GRID_BITS
         self.start = np.zeros((1, len(low)), dtype=np.int64)
         self.power = np.full((1, len(low)), GRID_BITS)
@@ -160,10 +164,8 @@ class _CellBoxes:
         touch_cells = _touch_cell(power)
         height, slope = self.tangents(self._middles(start + touch_cells))
         slope = slope * self.step
-        absolute_slope, cells_beyond = (
-            np.abs(slope),
-            np.where(slope >= 0, touch_cells, 2**power - 1 - touch_cells),
-        )
+        absolute_slope = np.abs(slope)
+        cells_beyond = np.where(slope >= 0, touch_cells, 2**power - 1 - touch_cells)
         mass = absolute_slope * cells_beyond
         for digit in range(GRID_BITS):
             mass += np.where(digit < power, np.log1p(np.exp(-absolute_slope * 2.0**digit)), 0.0)
@@ -177,18 +179,22 @@ class _CellBoxes:
             : min(int(np.searchsorted(np.cumsum(share), 0.95 * share.sum())) + 1, MAX_BOXES_PER_CUT)
         ]
         heavy_boxes = heavy_boxes[self.power[heavy_boxes].max(axis=1) > 0]
-        start, power = self.start[heavy_boxes].copy(), self.power[heavy_boxes].copy()
+        start = self.start[heavy_boxes].copy()
+        power = self.power[heavy_boxes].copy()
         rows = np.arange(len(heavy_boxes))
         axis = np.where(power > 0, self.step * 2.0**power, -1.0).argmax(axis=1)
         power[rows, axis] -= 1
         upper_halves = start.copy()
         upper_halves[rows, axis] += 2 ** power[rows, axis]
-        start, power = np.concatenate([start, upper_halves]), np.concatenate([power, power])
+        start = np.concatenate([start, upper_halves])
+        power = np.concatenate([power, power])
         if self.radius is not None:
-            low, high = self._middles(start), self._middles(start + 2**power - 1)
+            low = self._middles(start)
+            high = self._middles(start + 2**power - 1)
             nearest = np.clip(0.0, low, high)
             meets_ball = (nearest**2).sum(axis=1) <= (self.radius * BALL_EDGE_FACTOR) ** 2
-            start, power = start[meets_ball], power[meets_ball]
+            start = start[meets_ball]
+            power = power[meets_ball]
         is_unsplit = np.ones(len(self.start), dtype=bool)
         is_unsplit[heavy_boxes] = False
         old = (self.start, self.power, self.height, self.slope, self.mass)
@@ -200,17 +206,16 @@ class _CellBoxes:
     def _draw_accepted_points(self, rng: Rng) -> Array:
         """The middles (m, d) of those of TRIES cells that are kept, in order."""
         box = mechanisms.exponential(self.mass, 1.0, CELLS_PER_BATCH, rng)
-        slope, power = self.slope[box], self.power[box]
+        slope = self.slope[box]
+        power = self.power[box]
         steps = _draw_truncated_geometric(slope, power, rng)
         points = self._middles(self.start[box] + steps)
         inside = np.ones(CELLS_PER_BATCH, dtype=bool)
         if self.radius is not None:
             inside = (points**2).sum(axis=1) <= self.radius**2
-        points, box, cells_from_touch = (
-            points[inside],
-            box[inside],
-            (steps - _touch_cell(power))[inside],
-        )
+        points = points[inside]
+        box = box[inside]
+        cells_from_touch = (steps - _touch_cell(power))[inside]
         if not len(points):
             return points
         plane = self.height[box] + (self.slope[box] * cells_from_touch).sum(axis=1)
@@ -229,9 +234,11 @@ def _draw_truncated_geometric(slope: Array, power: Array, rng: Rng) -> Array:
     A digit of value v is 1 with odds exp(−slope · v): both are tried alike, and the less likely one
     is kept with probability exp(−|slope| v). The products are exact, as v is a power of two.
     """
-    values, rising = np.zeros(slope.shape, dtype=np.int64), slope < 0
+    values = np.zeros(slope.shape, dtype=np.int64)
+    rising = slope < 0
     for digit in range(int(power.max(initial=0))):
-        pending, bits = digit < power, np.zeros(slope.shape, dtype=np.int64)
+        pending = digit < power
+        bits = np.zeros(slope.shape, dtype=np.int64)
         while pending.any():
             unlikely_digit = np.zeros(slope.shape, dtype=np.int64)
             unlikely_digit[pending] = rng.integers(0, 2, int(pending.sum()))
@@ -265,12 +272,15 @@ def _square_tangents(k: float, mean: Array) -> TangentFunction:
 
 def _risk_tangents(density: Density, low: Array, high: Array) -> TangentFunction:
     """The function kF(c + y) and its slopes."""
-    risk, c, k = density.risk, density.region.centre, density.k
+    risk = density.risk
+    c = density.region.centre
+    k = density.k
     loss = require_sloped_loss(risk.loss)
     if _is_quantile_on_line(loss, risk.location):  # a public fact, the same for both neighbours
         return _line_tangents(risk, c, k, float(low[0]), float(high[0]))
     width = loss.width if isinstance(loss, PiecewiseLinear) else 0.0
-    centred_risk, offset = risk, c
+    centred_risk = risk
+    offset = c
     if not isinstance(loss, Logistic) and not loss.margin:
         centred_risk, offset = risk.with_loss(loss), np.zeros(len(c))
         max_distance = 2 * density.region.radius + width
@@ -300,10 +310,8 @@ def _line_tangents(risk: Risk, c: Array, k: float, low: float, high: float) -> T
     def tangents(Y: Array) -> tuple[Array, Array]:
         cell_number = np.rint((Y[:, 0] - low) / step - 0.5).astype(np.int64)
         i = np.searchsorted(cells, cell_number, side="right")
-        under, over = (
-            cell_number * rows[i] - sums[i],
-            (sums[-1] - sums[i]) - cell_number * (rows[-1] - rows[i]),
-        )
+        under = cell_number * rows[i] - sums[i]
+        over = (sums[-1] - sums[i]) - cell_number * (rows[-1] - rows[i])
         F = (loss.high * under - loss.low * over) * (k * step / risk.n)
         slope = (loss.high * rows[i] + loss.low * (rows[-1] - rows[i])) * (k / risk.n)
         return F, slope[:, None]

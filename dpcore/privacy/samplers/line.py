@@ -29,7 +29,8 @@ def unsupported_reason(target: Target) -> str | None:
 
 def _breakpoints_and_shares(density: Density) -> tuple[PiecewiseLinear, Array, Array]:
     """The loss, the sorted breakpoints (p,) with the ends of a bounded K, and the share of rows ≤ each but the last."""
-    risk, loss = density.risk, density.risk.loss
+    risk = density.risk
+    loss = density.risk.loss
     if not isinstance(loss, PiecewiseLinear):
         raise InputError("a loss of two slopes is needed")
     (low,), (high,) = density.region.corners
@@ -110,12 +111,17 @@ class PiecewiseGaussian:
         Newton's steps on the distribution function where they stay between the ends known so far,
         else half the way.
         """
-        width, gamma, alpha = self.width[piece], self.gamma[piece], self.alpha
-        log_total, low, high = log_piece_integral(width, alpha, gamma), np.zeros(len(piece)), width
+        width = self.width[piece]
+        gamma = self.gamma[piece]
+        alpha = self.alpha
+        log_total = log_piece_integral(width, alpha, gamma)
+        low = np.zeros(len(piece))
+        high = width
         t = target * width
         for i in range(MAX_INVERSION_STEPS):
             excess = np.exp(log_piece_integral(t, alpha, gamma) - log_total) - target
-            low, high = np.where(excess < 0, t, low), np.where(excess < 0, high, t)
+            low = np.where(excess < 0, t, low)
+            high = np.where(excess < 0, high, t)
             with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
                 step = t - excess / np.exp(-alpha * t * t / 2 - gamma * t - log_total)
             inside = (

@@ -19,7 +19,9 @@ def draw_perturbed_minimiser(
     target: PerturbedRisk, rows: Rows, lam: float, sigma: float, spend: Approximate, rng: Rng
 ) -> Array:
     """The minimiser over R^d of F(x) + (Λ/n)‖x − c‖²/2 + ⟨ξ, x⟩/n with ξ ~ N(0, σ² I), ‖ξ‖ ≤ `target.longest`."""
-    risk, n, c = target.risk(rows), rows.n, target.region.centre
+    risk = target.risk(rows)
+    n = rows.n
+    c = target.region.centre
     max_length = target.max_noise_length(sigma, spend)
     xi = sigma * rng.standard_normal(len(c))
     while np.linalg.norm(xi) > max_length:  # of a public law: it sees no row

@@ -15,7 +15,8 @@ from ...problems.losses import SquaredDistance, require_sloped_loss
 from ..statistics.density_targets import Density, PlainRisk, RegularisedRisk, Target
 
 MAX_DIMENSIONS = 2
-MAX_BOXES, MAX_STEEPNESS = 20_000, 1e7
+MAX_BOXES = 20_000
+MAX_STEEPNESS = 1e7
 PILOT_PROPOSALS = 64  # proposals from which the share that will be accepted is judged
 MIN_ACCEPTED_SHARE = 0.25
 # by how much less than this the log of the envelope's mass falls in a split before it is judged
@@ -39,9 +40,8 @@ def too_long_reason(
     """
     if isinstance(target.loss, SquaredDistance):
         return None
-    if (
-        steepness := k * require_sloped_loss(target.loss).lipschitz_constant * target.region.radius
-    ) > MAX_STEEPNESS:
+    steepness = k * require_sloped_loss(target.loss).lipschitz_constant * target.region.radius
+    if (steepness) > MAX_STEEPNESS:
         return (
             "the sampler plane needs too many boxes where k · slope · radius is "
             f"{steepness:.3g}; take a smaller "
@@ -59,12 +59,14 @@ class TangentBoxes:
     def __init__(self, density: Density, rng: Rng) -> None:
         self.density = density
         low, high = density.region.corners
-        self.C, self.H = (low + high)[None] / 2, (high - low)[None] / 2
+        self.C = (low + high)[None] / 2
+        self.H = (high - low)[None] / 2
         self.f, self.g, self.mass = self._planes(self.C, self.H)
         log_mass = math.inf
         while len(self.C) < MAX_BOXES:
             self._split_heavy_boxes()
-            previous_log_mass, log_mass = log_mass, float(np.logaddexp.reduce(self.mass))
+            previous_log_mass = log_mass
+            log_mass = float(np.logaddexp.reduce(self.mass))
             # pilots cost as much as splits
             mass_is_stable = (
                 len(self.C) >= 2 ** len(low) * 8
@@ -92,16 +94,20 @@ class TangentBoxes:
         heavy_boxes = order[
             : min(int(np.searchsorted(np.cumsum(share), 0.95 * share.sum())) + 1, 512)
         ]
-        C, H = self.C[heavy_boxes], self.H[heavy_boxes].copy()
-        rows, axis = np.arange(len(heavy_boxes)), H.argmax(1)
+        C = self.C[heavy_boxes]
+        H = self.H[heavy_boxes].copy()
+        rows = np.arange(len(heavy_boxes))
+        axis = H.argmax(1)
         H[rows, axis] /= 2
         step = np.zeros_like(H)
         step[rows, axis] = H[rows, axis]
-        C, H = np.concatenate([C - step, C + step]), np.concatenate([H, H])
+        C = np.concatenate([C - step, C + step])
+        H = np.concatenate([H, H])
         region = self.density.region
         # exact for balls and boxes about their centre
         meets_region = region.contains(np.clip(region.centre, C - H, C + H))
-        C, H = C[meets_region], H[meets_region]
+        C = C[meets_region]
+        H = H[meets_region]
         is_unsplit = np.ones(len(self.C), dtype=bool)
         is_unsplit[heavy_boxes] = False
         new = (C, H, *self._planes(C, H))
@@ -114,7 +120,8 @@ class TangentBoxes:
         """The accepted ones of `size` proposals, in order."""
         box = sample_categorical_log(self.mass, size, rng)
         t = invert_exponential_cdf(self.g[box], self.H[box], rng.random((size, self.C.shape[1])))
-        X, u = self.C[box] + t, rng.standard_exponential(size)
+        X = self.C[box] + t
+        u = rng.standard_exponential(size)
         is_accepted = self.density.region.contains(X)
         gap = (
             self.density.potential(X[is_accepted])
@@ -126,7 +133,8 @@ class TangentBoxes:
 
     def draw(self, size: int, rng: Rng) -> Array:
         """Independent draws (size, d)."""
-        accepted, count = [], 0
+        accepted = []
+        count = 0
         while count < size:
             X = self._draw_accepted_points(max(8, min(4 * (size - count), 4096)), rng)
             accepted.append(X)

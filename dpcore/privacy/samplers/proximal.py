@@ -48,8 +48,10 @@ def rounds_and_step(
         else require_sloped_loss(loss).smoothed(KINK_WIDTH_SHARE * region.radius)
     )
     if loss.strong_convexity + mu == 0:
-        mu, error = _unit_regularisation(region, k), error / THINNING_ERROR_FACTOR
-    eta, strength = 1 / (k * smooth_loss.curvature), loss.strong_convexity + mu
+        mu = _unit_regularisation(region, k)
+        error = error / THINNING_ERROR_FACTOR
+    eta = 1 / (k * smooth_loss.curvature)
+    strength = loss.strong_convexity + mu
     log_squared_distance = 2 * math.log(
         region.radius
     )  # in logarithms, as μ may be any number above 0
@@ -99,7 +101,11 @@ def too_long_reason(
 
 def run_chain(density: Density, T: int, eta: float, rng: Rng) -> Array:
     """The chain's T-th state (d,), started at the centre of K, or at c on R^d."""
-    risk, region, k, mu, c = density.risk, density.region, density.k, density.mu, density.centre
+    risk = density.risk
+    region = density.region
+    k = density.k
+    mu = density.mu
+    c = density.centre
     variance = 1 / (1 / eta + k * mu)
     x = region.centre if region.is_bounded else c
     for _ in range(T):
@@ -120,14 +126,14 @@ def run_chain(density: Density, T: int, eta: float, rng: Rng) -> Array:
 
 def draw(density: Density, error: float, rng: Rng) -> Array:
     """One draw (d,) within `error` of the law in total variation."""
-    loss, region, k = density.risk.loss, density.region, density.k
+    loss = density.risk.loss
+    region = density.region
+    k = density.k
     T, eta = rounds_and_step(loss, region, density.mu, k, error)
     if loss.strong_convexity + density.mu > 0:
         return run_chain(density, T, eta, rng)
-    regularised_density, c = (
-        Density(density.risk, region, k, _unit_regularisation(region, k)),
-        region.centre,
-    )
+    regularised_density = Density(density.risk, region, k, _unit_regularisation(region, k))
+    c = region.centre
     while True:
         x = run_chain(regularised_density, T, eta, rng)
         if rng.standard_exponential() >= 1 - float((x - c) @ (x - c)) / region.radius**2:

@@ -47,7 +47,8 @@ def cell_middle(cell: int, low: float, high: float) -> float:
 
 def draw(density: Density, _error: float, rng: Rng) -> Array:
     """One exact draw (1,) from ∝ exp(−k|W(x) − q|) on the grid, W the share of rows in the cells up to that of x."""
-    risk, loss = density.risk, density.risk.loss
+    risk = density.risk
+    loss = density.risk.loss
     if not isinstance(loss, PiecewiseLinear):
         raise InputError("a loss of two slopes is needed")
     (low,), (high,) = density.region.corners
@@ -56,7 +57,9 @@ def draw(density: Density, _error: float, rng: Rng) -> Array:
     W = np.append(0.0, np.cumsum(np.bincount(cell_index, risk.counts))) / risk.n
     ends = np.concatenate([[0], starts, [2**GRID_BITS]])
     size = np.diff(ends)
-    W, ends, size = W[size > 0], ends[:-1][size > 0], size[size > 0]
+    W = W[size > 0]
+    ends = ends[:-1][size > 0]
+    size = size[size > 0]
     level = -loss.low / (loss.high - loss.low)
     scores = np.log(size) - density.k * np.abs(W - level)
     (piece,) = mechanisms.exponential(scores, 1.0, 1, rng)

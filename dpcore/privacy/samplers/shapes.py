@@ -54,8 +54,10 @@ class GaussianEnvelope:
         mean = -np.linalg.solve(self.P, self.linear)
         V = mean + solve_triangular(L.T, rng.standard_normal((len(mean), size)), lower=False).T
         half = solve_triangular(L, self.q, lower=True)
-        across, deviation = solve_triangular(L.T, half, lower=False), float(np.linalg.norm(half))
-        middle, variance = float(self.q @ mean), deviation**2
+        across = solve_triangular(L.T, half, lower=False)
+        deviation = float(np.linalg.norm(half))
+        middle = float(self.q @ mean)
+        variance = deviation**2
         u = np.log1p(-rng.random(size))  # log of a uniform in (0, 1]
         t = -ndtri_exp(np.minimum(u + log_ndtr(-(self.floor - middle) / deviation), -1e-300))
         return V + np.outer((middle + deviation * t - V @ self.q) / variance, across)
@@ -84,9 +86,12 @@ class RadialEnvelope:
         widest: float,
         exponent_floor: float,
     ) -> None:
-        self.at, self.M, self.exponent_floor = at, M, exponent_floor
+        self.at = at
+        self.M = M
+        self.exponent_floor = exponent_floor
         self._inverse_root = np.linalg.inv(np.linalg.cholesky(M)).T
-        self._d, self._lift = len(at), lift
+        self._d = len(at)
+        self._lift = lift
         radii = np.geomspace(0.5, 1e4, RADIUS_COUNT) * math.sqrt(self._d)
         sufficient_radii = radii[
             phi(kappa * radii) * radii**2 - slack * radii >= REQUIRED_EXPONENT_RISE + 2 * self._d
@@ -106,10 +111,8 @@ class RadialEnvelope:
         self._height = h - slack * tangent_radii - (self._d - 1) * np.log(tangent_radii)
         self._slope = slope - slack - (self._d - 1) / tangent_radii
         self._slope[-1] = max(self._slope[-1], 1 / grid_end)  # less only at `widest`
-        within, beyond = (
-            log_exp_integral(self._slope[:-1], self._half_width),
-            -np.log(self._slope[-1]),
-        )
+        within = log_exp_integral(self._slope[:-1], self._half_width)
+        beyond = -np.log(self._slope[-1])
         self._mass = np.append(within, beyond) - self._height
         log_sphere_area = (
             math.log(2) + self._d / 2 * math.log(math.pi) - float(gammaln(self._d / 2))
@@ -123,7 +126,8 @@ class RadialEnvelope:
 
     def draw(self, size: int, rng: Rng) -> Array:
         """Points v (size, d) of the envelope."""
-        shell, u = sample_categorical_log(self._mass, size, rng), rng.random(size)
+        shell = sample_categorical_log(self._mass, size, rng)
+        u = rng.random(size)
         beyond = -np.log1p(-u) / self._slope[-1]
         t = np.where(
             shell < SHELL_COUNT,
@@ -172,7 +176,8 @@ def draw_truncated_gaussian(
             truncnorm,
         )  # here, as it takes longer to load than all of this package
 
-        low, high = (region.low - mean) / deviation, (region.high - mean) / deviation
+        low = (region.low - mean) / deviation
+        high = (region.high - mean) / deviation
         high = np.maximum(
             high, np.nextafter(low, np.inf)
         )  # two ends that a far mean rounds to one would be refused
@@ -182,13 +187,18 @@ def draw_truncated_gaussian(
         return region.project(np.asarray(X))
     if not isinstance(region, Ball):
         return mean + deviation * rng.standard_normal((size, len(mean)))
-    m, squared_radius, d = region.centre, region.radius**2, len(mean)
+    m = region.centre
+    squared_radius = region.radius**2
+    d = len(mean)
     pull = (mean - m) / variance
     P = max(
         1 / variance,
         (d + math.sqrt(d * d + 4 * squared_radius * float(pull @ pull))) / (2 * squared_radius),
     )
-    lam, accepted, count, batch_size = P - 1 / variance, [], 0, max(BATCH_SIZES[0], 2 * size)
+    lam = P - 1 / variance
+    accepted = []
+    count = 0
+    batch_size = max(BATCH_SIZES[0], 2 * size)
     while count < size:
         X = m + pull / P + rng.standard_normal((batch_size, d)) / math.sqrt(P)
         squared_room = squared_radius - ((X - m) ** 2).sum(1)
@@ -196,5 +206,6 @@ def draw_truncated_gaussian(
             (squared_room >= 0) & (rng.standard_exponential(batch_size) >= lam * squared_room / 2)
         ]
         accepted.append(X)
-        count, batch_size = count + len(X), min(2 * batch_size, BATCH_SIZES[1])
+        count = count + len(X)
+        batch_size = min(2 * batch_size, BATCH_SIZES[1])
     return region.project(np.concatenate(accepted)[:size])

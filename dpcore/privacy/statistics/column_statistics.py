@@ -84,7 +84,8 @@ class _BinnedNumbers(_Histogram):
 
         With `whole_only` a number that is not whole counts as none.
         """
-        v, k = cells.numbers, len(edges) - 1
+        v = cells.numbers
+        k = len(edges) - 1
         is_no_number = np.isnan(v) | ((v != np.floor(v)) if self.whole_only else False)
         leaf_index = np.clip(np.searchsorted(edges, v, side="right") - 1, 0, k - 1)
         leaf_index = np.append(np.where(is_no_number, k, leaf_index), k)
@@ -151,13 +152,14 @@ class TreeCounts(_BinnedNumbers):
         """
         level_starts = np.cumsum([FANOUT**level for level in range(1, self.levels)])
         levels = np.split(np.asarray(noisy, dtype=float), level_starts)
-        z, variance, out = levels[-1], 1.0, [levels[-1]]
+        z = levels[-1]
+        variance = 1.0
+        out = [levels[-1]]
         for node_counts in levels[-2::-1]:
-            children_sums, children_variance = z.reshape(-1, FANOUT).sum(axis=1), FANOUT * variance
-            z, variance = (
-                (node_counts * children_variance + children_sums) / (1 + children_variance),
-                children_variance / (1 + children_variance),
-            )
+            children_sums = z.reshape(-1, FANOUT).sum(axis=1)
+            children_variance = FANOUT * variance
+            z = (node_counts * children_variance + children_sums) / (1 + children_variance)
+            variance = children_variance / (1 + children_variance)
             out.append(z)
         estimates = np.array([float(n)])
         for z in out[::-1]:
@@ -173,13 +175,16 @@ class TreeCounts(_BinnedNumbers):
         a child that is asked for and v the variance of its z. That is 0 but for nodes which hold an
         end of the range.
         """
-        out, variance = np.zeros(len(first)), 1.0
+        out = np.zeros(len(first))
+        variance = 1.0
         for size in FANOUT ** np.arange(self.levels):
             f, g = (
                 ends % (FANOUT * size) / size for ends in (first, last)
             )  # in children of the node
-            k, m = np.floor(f), np.floor(g)
-            left_squares, right_squares = (1 - f + k) ** 2 + FANOUT - 1 - k, m + (g - m) ** 2
+            k = np.floor(f)
+            m = np.floor(g)
+            left_squares = (1 - f + k) ** 2 + FANOUT - 1 - k
+            right_squares = m + (g - m) ** 2
             different_nodes_term = (
                 left_squares - (FANOUT - f) ** 2 / FANOUT + right_squares - g**2 / FANOUT
             )

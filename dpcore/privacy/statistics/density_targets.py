@@ -236,7 +236,8 @@ class PerturbedRisk(CheckedRisk):
         """The regularisation Λ and the noise σ that `spend` pays for; InputError where no end or bound is proved."""
         if spend.failure == 0:
             raise InputError("objective perturbation needs delta > 0")
-        b, density_epsilon = n / effective_n, (1 - self.share) * spend.epsilon
+        b = n / effective_n
+        density_epsilon = (1 - self.share) * spend.epsilon
         lam = self.loss.curvature / math.expm1(min(self.share * spend.epsilon / b, 500.0))
         max_shift = 2 * b * require_sloped_loss(self.loss).lipschitz_constant
         sigma = (
@@ -269,7 +270,9 @@ class PerturbedRisk(CheckedRisk):
         self, n: int, lam: float, sigma: float, max_residual: float, spend: Approximate
     ) -> None:
         """Raise InputError, from public numbers, where a solution would take too long or be off by too much."""
-        loss, c, mu = require_sloped_loss(self.loss), self.region.centre, lam / n
+        loss = require_sloped_loss(self.loss)
+        c = self.region.centre
+        mu = lam / n
         tolerance = self.gradient_tolerance(n, lam, sigma, spend)
         advice = f"choose a smaller epsilon, a share below {self.share:g} or another algorithm"
         if not n * tolerance <= max_residual:
@@ -302,7 +305,8 @@ def largest_shift(epsilon: float, delta: float) -> float:
         tail_factor = 1 / (1 + u * u) if u > MAX_COMPUTED_TAIL else 1 - u * mills
         return math.log(2 * s * tail_factor) - u * u / 2 - math.log(2 * math.pi) / 2
 
-    low, high = 0.0, math.sqrt(2 * epsilon)
+    low = 0.0
+    high = math.sqrt(2 * epsilon)
     if log_delta(high) <= math.log(delta):
         return high
     return bisect_interval(lambda s: log_delta(s) <= math.log(delta), low, high, MAX_BISECTIONS)[

@@ -150,9 +150,8 @@ class RegularisedMinimiser(CheckedRisk, Statistic):
         self.require_strong_convexity(self.mu)
         if self.width <= 0 and self.loss.curvature == math.inf:
             raise InputError(f"width={self.width:g} must be above 0: this loss has kinks")
-        if (
-            rounding_share := 2 * self.n * self.gradient_tolerance / self.G
-        ) > self.MAX_ROUNDING_SHARE:
+        rounding_share = 2 * self.n * self.gradient_tolerance / self.G
+        if (rounding_share) > self.MAX_ROUNDING_SHARE:
             raise InputError(
                 f"mu={self.mu:g} is too small for n={self.n:,} rows: rounding might move the "
                 "minimiser by "
@@ -164,7 +163,8 @@ class RegularisedMinimiser(CheckedRisk, Statistic):
         """The minimiser on the rows minus c; InputError where their number is not n."""
         if rows.n != self.n:
             raise InputError(f"the minimiser was planned for n={self.n:,} rows, not {rows.n:,}")
-        risk, c = self.risk(rows), self.region.centre
+        risk = self.risk(rows)
+        c = self.region.centre
         if isinstance(self.loss, SquaredDistance):
             return risk.w @ (risk.A - c) / (1 + self.mu)
         return find_minimiser(

@@ -119,7 +119,7 @@ class WeightedTables(Answers):
     answer_weights = property(lambda self: np.repeat(self.weights, self.workload.sizes))  # (m,)
     l1 = property(lambda self: 2 * float(self.weights.sum()) * ROUNDING_SLACK)
     l2 = property(lambda self: math.sqrt(2 * float(self.weights @ self.weights)) * ROUNDING_SLACK)
-    norms = property(lambda self: 1 / self.each)
+    norms = property(lambda self: 1 / self.answer_weights)
 
     def on_grid(self, n: int) -> tuple["WeightedTables", float]:
         """The tables with weights on the grid: n times the value is counts times the weights."""
@@ -276,7 +276,8 @@ class CellAnswers(WorkloadStatistic):
             return self, 1.0
         if self.basis is None:
             raise InputError("noise on all combinations within a subspace cannot be put on a grid")
-        gridded, spacing = CellAnswers(self.workload, self.subspace), grid_step(n)
+        gridded = CellAnswers(self.workload, self.subspace)
+        spacing = grid_step(n)
         vars(gridded)["basis"] = np.rint(self.basis / spacing) * spacing
         return gridded, spacing
 
@@ -307,7 +308,8 @@ class CellAnswers(WorkloadStatistic):
 
     def value(self, rows: Rows) -> Array:
         """The rows' distribution P_n on all cells (k,), or its coordinates (p,)."""
-        domain, weights = self.workload.domain, rows.weights / rows.sum_divisor
+        domain = self.workload.domain
+        weights = rows.weights / rows.sum_divisor
         cells = domain.cell_numbers(rows.values)
         return (
             np.bincount(cells, weights, domain.size)

@@ -73,7 +73,8 @@ class AcceptProbabilities(WorkloadStatistic):
         enough: r is chosen so.
         Raises InputError where r would be above ½.
         """
-        w, limit = self.workload.width, self.eta * self.workload.width
+        w = self.workload.width
+        limit = self.eta * self.workload.width
         if not limit > 0:
             return 0.0
         max_answer = float(np.abs(self.answers).max(initial=0))
@@ -99,7 +100,8 @@ class AcceptProbabilities(WorkloadStatistic):
 
     def value(self, truth: Array) -> Array:
         """The log-probabilities (s,) from the workload's answers on the rows."""
-        m, limit = self.workload.m, self.eta * self.workload.width
+        m = self.workload.m
+        limit = self.eta * self.workload.width
         signs = np.where(self.signed_queries < m, 1.0, -1.0)
         u = self.eta * signs * (truth[self.signed_queries % m] - self.answers)
         return np.clip(u, -limit, limit) - 2 * limit

@@ -78,10 +78,8 @@ class TableErrors(WorkloadStatistic):
         A sum of c cells loses at most (c − 1) 2^-53 of what it is made of, however it is added up:
         of ≤ n in the rows' table, and of the public answers and penalties.
         """
-        answers, penalties = (
-            n * clip_public_answers(self.answers),
-            n * clip_public_answers(self.penalties),
-        )
+        answers = n * clip_public_answers(self.answers)
+        penalties = n * clip_public_answers(self.penalties)
         starts = [table.start for table in self.workload.tables]
         max_summed = n + float((np.add.reduceat(np.abs(answers), starts) + np.abs(penalties)).max())
         rounding_bound = (

@@ -159,10 +159,8 @@ class CodeVotes(_OneVotePerRow):
             X, distinct_index = np.unique(binned, axis=0, return_inverse=True)
         weights = np.bincount(distinct_index.ravel(), rows.weights, len(X))
         U, first = _distinct_candidates(self.candidates)
-        features, votes = (
-            (self._feature_weights * self._features(U)).T.copy(),
-            np.zeros(len(self.candidates)),
-        )
+        features = (self._feature_weights * self._features(U)).T.copy()
+        votes = np.zeros(len(self.candidates))
         for start in range(
             0, len(X), step := max(1, MAX_BLOCK_ENTRIES // max(len(U), features.shape[0]))
         ):

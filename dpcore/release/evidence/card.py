@@ -45,7 +45,9 @@ PUBLIC_START_CAVEAT = (
 
 def card_page(facts: ReleaseFacts, release: int) -> str:
     """A release's card as an HTML page, from the facts in release.json and its number among those of its data set."""
-    means, utility, protects = Promise.of_release(facts), facts["utility"], facts["protects"]
+    means = Promise.of_release(facts)
+    utility = facts["utility"]
+    protects = facts["protects"]
     dataset = facts["dataset"]
     lifetime = LifetimeBudget(
         Budget(**dataset["total"]), CompositionRule(dataset["accounting"]), dataset["failure"]

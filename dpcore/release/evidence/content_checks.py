@@ -7,7 +7,7 @@ import json
 import math
 import re
 import zipfile
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 from .json_claims import SCHEMA_CHECK, strict_json
@@ -111,7 +111,8 @@ def check_claim(folder: ReleaseFolder) -> str:
 def _check_schema(folder: ReleaseFolder) -> None:
     """Raise WrongError where words or files about the schema contradict it."""
     facts = folder.facts
-    schema, bounds = facts["schema"], facts["bounds"]
+    schema = facts["schema"]
+    bounds = facts["bounds"]
     require(bool(schema["columns"]), "the schema has no columns")
     for name, column in schema["columns"].items():
         range_keys = [column.keys() & {"values", "edges", "low", "high"}]
@@ -121,9 +122,9 @@ def _check_schema(folder: ReleaseFolder) -> None:
         )
         edges = column.get("edges", [])
         require(
-            all(a < b for a, b in zip(edges, edges[1:])),
+            all(a < b for a, b in pairwise(edges)),
             f"column {name[:80]!r}: its edges do not rise",
-        )  # noqa: B905
+        )
         if "low" in column:
             ends = (column["low"], column["high"])
             require(
@@ -159,7 +160,8 @@ def _check_schema(folder: ReleaseFolder) -> None:
 
 def _check_provenance(facts: dict, account: dict) -> None:
     """Raise WrongError where a column's origin contradicts the schema, this release or the account."""
-    schema, origins = facts["schema"], {item["column"]: item for item in facts["provenance"]}
+    schema = facts["schema"]
+    origins = {item["column"]: item for item in facts["provenance"]}
     require(
         list(origins) == [each["column"] for each in facts["provenance"]],
         "a column has two origins",
@@ -171,7 +173,8 @@ def _check_provenance(facts: dict, account: dict) -> None:
     measured_here = {each["column"] for each in facts["measured"]}
     earlier_entries = {row["entry"] for row in account["releases"][:-1]}
     for name, origin in origins.items():
-        source, entry = origin["source"], origin["entry"]
+        source = origin["source"]
+        entry = origin["entry"]
         column = f"column {name[:80]!r}"
         require(
             (source == REAL_DATA) == bool(schema.get("peeked")),
@@ -198,7 +201,8 @@ def _check_provenance(facts: dict, account: dict) -> None:
 
 def _check_unit(protects: dict) -> None:
     """Raise WrongError where the words on whom the promise protects contradict the number of rows of a person."""
-    unit, rows_per_person = protects["unit"], protects["rows_per_person"]
+    unit = protects["unit"]
+    rows_per_person = protects["rows_per_person"]
     require(rows_per_person <= protects["records"], "a person has more rows than there are")
     person = PERSON_UNIT_PATTERN.fullmatch(unit)
     require(
@@ -223,7 +227,9 @@ def _check_unit(protects: dict) -> None:
 def check_promise(folder: ReleaseFolder) -> str:
     """What the promise means, a guess, odds and an exception, and its cost, follow from its events."""
     promise = folder.facts["promise"]
-    epsilon, delta, means = promise["epsilon"], promise["delta"], promise["means"]
+    epsilon = promise["epsilon"]
+    delta = promise["delta"]
+    means = promise["means"]
     odds_factor, exception_probability = odds_bound(epsilon, delta)
     expected = {
         "guess": right_guess_chance(promise["reserved"], epsilon, delta),
@@ -249,7 +255,8 @@ class AnswersSummary:
     """What verify.py reads of answers.csv: how many answers there are, how exact, and their shares."""
 
     def __init__(self, folder: ReleaseFolder) -> None:
-        self.count, self.sampling_variance = 0, 0.0
+        self.count = 0
+        self.sampling_variance = 0.0
         self.errors: list[float] = []
         self.half_widths: list[float] = []  # of intervals that end within 0 and 1
         rows = csv.reader(folder.lines("answers.csv"), strict=True)
@@ -284,7 +291,8 @@ class AnswersSummary:
         if row.get("standard_error"):
             self.errors.append(_parse_finite(row["standard_error"]))
         if row.get("low") and row.get("high"):
-            low, high = _parse_finite(row["low"]), _parse_finite(row["high"])
+            low = _parse_finite(row["low"])
+            high = _parse_finite(row["high"])
             require(0 <= low <= high <= 1, f"answers.csv: an interval from {low:g} to {high:g}")
             if low > 0 and high < 1:
                 self.half_widths.append((high - low) / 2)
@@ -302,13 +310,12 @@ def _parse_finite(number_text: str) -> float:
 def check_answers(folder: ReleaseFolder) -> str:
     """The numbers about answers and their use follow from answers.csv and tables.npz."""
     facts = folder.facts
-    answers, utility, records = (
-        AnswersSummary(folder),
-        facts["utility"],
-        facts["protects"]["records"],
-    )
+    answers = AnswersSummary(folder)
+    utility = facts["utility"]
+    records = facts["protects"]["records"]
     require(answers.count == facts["queries"]["count"], f"{answers.count} answers are there")
-    stated_errors, errors = facts["errors"], answers.errors
+    stated_errors = facts["errors"]
+    errors = answers.errors
     require(
         (stated_errors is None) == (not errors),
         "release.json contradicts answers.csv about standard errors",
@@ -332,7 +339,8 @@ def check_answers(folder: ReleaseFolder) -> str:
 
 def _check_noise(utility: dict, answers: AnswersSummary, errors: list, records: int) -> None:
     """Raise WrongError for sizes of noise, or a sample, that intervals or the `errors` of tables contradict."""
-    noise, sample_share = utility["noise"], utility["as_exact_as_sample"]
+    noise = utility["noise"]
+    sample_share = utility["as_exact_as_sample"]
     require(
         (noise is None) == (sample_share is None),
         "the size of the noise and the sample do not go together",
@@ -373,7 +381,8 @@ def _check_noise(utility: dict, answers: AnswersSummary, errors: list, records: 
             any(nearly_equal(typical, mean) for mean in means),
             f"the typical error is {means[0]:.6g}, not {typical:.6g}",
         )
-    mean, worst = typical / NORMAL_MEAN_ERROR, largest / NORMAL_95_STDDEVS
+    mean = typical / NORMAL_MEAN_ERROR
+    worst = largest / NORMAL_95_STDDEVS
     spread = answers.sampling_variance
     if spread == 0 or worst == 0:
         return
@@ -421,11 +430,9 @@ def _covering_errors(variances: dict, column_sizes: list) -> list[float | None]:
             for axes in axis_sets
             if axes in variances
         )
-        covered_cells, needed_cells, half_width = (
-            0,
-            COVERED_CELL_SHARE * sum(cell_counts.values()),
-            None,
-        )
+        covered_cells = 0
+        needed_cells = COVERED_CELL_SHARE * sum(cell_counts.values())
+        half_width = None
         for error, count in errors:
             covered_cells += count
             if covered_cells >= needed_cells:
@@ -464,7 +471,8 @@ def _read_variances(folder: ReleaseFolder) -> tuple[dict, list]:
         )
     content.seek(0)
     with np.load(content, allow_pickle=False) as arrays:
-        sets, variances = arrays["sets"], arrays["variances"]
+        sets = arrays["sets"]
+        variances = arrays["variances"]
         kinds = (sets.dtype.kind, variances.dtype.kind, arrays["parts"].dtype.kind)
     has_right_shapes = (
         sets.ndim == 2 and sets.shape[1] == len(column_sizes) and variances.shape == sets.shape[:1]
@@ -493,7 +501,9 @@ def _column_size(column: dict) -> int:
 
 def _expected_uses(half_widths: list, stddevs: float, records: int) -> tuple:
     """What tables with such errors are good for, not for, and from which size of a group on."""
-    good_counts, bad_counts, group_size = [], [], None
+    good_counts = []
+    bad_counts = []
+    group_size = None
     for half_width, column_word in zip(half_widths, ("one", "two"), strict=True):
         if half_width is None:
             continue

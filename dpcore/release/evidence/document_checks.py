@@ -36,7 +36,8 @@ def check_documents(folder: ReleaseFolder) -> str:
     _check_rows(folder, pages["card.html"])
     facts = folder.facts
     promise = facts["promise"]
-    epsilon, delta = promise["epsilon"], promise["delta"]
+    epsilon = promise["epsilon"]
+    delta = promise["delta"]
     chance = right_guess_chance(promise["reserved"], epsilon, delta)
     factor, _ = odds_bound(epsilon, delta)
     posterior_suspicion = (
@@ -73,8 +74,11 @@ def check_documents(folder: ReleaseFolder) -> str:
 def _check_rows(folder: ReleaseFolder, card: str) -> None:
     """Raise WrongError unless the card's rows of numbers are those of release.json, each there once."""
     facts = folder.facts
-    promise, dataset, ledger = facts["promise"], facts["dataset"], facts["ledger"]
-    spent, total = dataset["spent"]["epsilon"], dataset["total"]
+    promise = facts["promise"]
+    dataset = facts["dataset"]
+    ledger = facts["ledger"]
+    spent = dataset["spent"]["epsilon"]
+    total = dataset["total"]
     total_text = f"ε = {spent:.4g} of {total['epsilon']:g} at δ = {_format_brief(total['delta'])}."
     expected = {
         "ε": f"{promise['epsilon']:g}",

@@ -1,7 +1,10 @@
 """Words on where a schema's bounds and values come from; `verify.py` holds a copy of this."""
 
-THIS_RELEASE, EARLIER_RELEASE, SCHEMA_AUTHOR = "this release", "earlier release", "author"
-ENTERED, REAL_DATA = "person", "data"
+THIS_RELEASE = "this release"
+EARLIER_RELEASE = "earlier release"
+SCHEMA_AUTHOR = "author"
+ENTERED = "person"
+REAL_DATA = "data"
 SOURCES = (THIS_RELEASE, EARLIER_RELEASE, SCHEMA_AUTHOR, ENTERED, REAL_DATA)
 FILLED_IN_TEXT = "filled in from the data, not protected"
 STATED_TEXT = "stated by the schema's author, not by this ledger, to have been measured"

@@ -119,11 +119,15 @@ def derive_proof(
     its charges come first, named after columns, and the total is what the ledger's check of both
     adds up: all that may ever be spent.
     """
-    sums, accounting, budget, steps = plan.total_cost, plan.accounting, plan.budget, []
+    sums = plan.total_cost
+    accounting = plan.accounting
+    budget = plan.budget
+    steps = []
     epsilon = sums.epsilon(budget.delta, accounting)
     if schema_step is not None:
         schema_plan, division = schema_step
-        accounting, budget = division.accounting, division.budget
+        accounting = division.accounting
+        budget = division.budget
         cost, failure, epsilon = joint_cost(division, schema_plan, plan, algorithm.adaptive)
         sums = (
             ComposedCost(pure=cost)
@@ -169,7 +173,8 @@ def total_sentence(whole_proof: Proof) -> str:
 
 def proof_page(whole_proof: Proof) -> str:
     """The proof as a page (HTML) to print."""
-    steps, first_step_with = [], {}
+    steps = []
+    first_step_with = {}
     for number, step in enumerate(whole_proof.steps, start=1):
         lines = []
         for name, line_text in step_lines(step):
@@ -232,7 +237,8 @@ def _proof_step(
     problem: BoundedContribution,
 ) -> ProofStep:
     """The step of a proof for one charge of a plan; `curator_class` is the curator whose verb it is."""
-    statistic, spend = charge.statistic, charge.spend
+    statistic = charge.statistic
+    spend = charge.spend
     kind = statistic if isinstance(statistic, type) else type(statistic)
     size_values = {
         name: getattr(statistic, name, None) for name in SENSITIVITY_SYMBOLS
@@ -276,11 +282,15 @@ def _noise_text(
     Of counts it is in rows, else a share of the n rows. Where the sensitivity is not known yet, σ
     is a multiple of it.
     """
-    spend, n, b = charge.spend, problem.n, problem.group
+    spend = charge.spend
+    n = problem.n
+    b = problem.group
     row_factor = "" if in_rows else "n"
     row_text = "" if in_rows else f"{n:,} × "
     if isinstance(spend, SubsampledGaussian):
-        clip, z, q = sizes.get("clip"), spend.noise_multiplier, spend.rate
+        clip = sizes.get("clip")
+        z = spend.noise_multiplier
+        q = spend.rate
         sensitivity_text = "C" if clip is None else f"{clip:.6g}"
         sigma = z / (q * n) * (1.0 if clip is None else clip)
         return (

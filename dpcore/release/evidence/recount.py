@@ -6,7 +6,9 @@ Nothing here is shared with the program's own accounting, so that two programs h
 import math
 from typing import Any
 
-GDP, ZCDP, PURE = "exact Gaussian (GDP)", "zero-concentrated DP", "sum of ε"
+GDP = "exact Gaussian (GDP)"
+ZCDP = "zero-concentrated DP"
+PURE = "sum of ε"
 OPTIMAL = "optimal composition of so many of each kind"
 RELATIVE_TOLERANCE = 1e-6  # relative: by how much two programs may disagree about an ε
 ROUNDING_SLACK = 1 + 1e-9
@@ -46,10 +48,8 @@ def gdp_epsilon(mu: float, delta: float) -> float:
         return math.inf if delta <= 0 < mu else 0.0
 
     def excess(epsilon: float) -> float:
-        log_first, log_second = (
-            log_ndtr(mu / 2 - epsilon / mu),
-            epsilon + log_ndtr(-mu / 2 - epsilon / mu),
-        )
+        log_first = log_ndtr(mu / 2 - epsilon / mu)
+        log_second = epsilon + log_ndtr(-mu / 2 - epsilon / mu)
         relative_difference = -math.expm1(min(log_second - log_first, 0.0))
         return (
             log_first + math.log(relative_difference) if relative_difference > 0 else -1e9
@@ -205,16 +205,12 @@ def unreserved_cost(reserved: list, charges: list, epsilon: float) -> str | None
     part of δ that failures may take.
     """
     for accounting in ACCOUNTINGS:
-        reserved_cost, charged_cost = (
-            total_cost(reserved, accounting),
-            total_cost(charges, accounting),
-        )
+        reserved_cost = total_cost(reserved, accounting)
+        charged_cost = total_cost(charges, accounting)
         if not charged_cost <= reserved_cost * (1 + RELATIVE_TOLERANCE):
             return f"Σ{SYMBOLS[accounting]} = {charged_cost:.6g}, reserved is {reserved_cost:.6g}"
-    reserved_cost, charged_cost = (
-        total_failure_delta(reserved, epsilon),
-        total_failure_delta(charges, epsilon),
-    )
+    reserved_cost = total_failure_delta(reserved, epsilon)
+    charged_cost = total_failure_delta(charges, epsilon)
     return (
         None
         if charged_cost <= reserved_cost * (1 + RELATIVE_TOLERANCE)

@@ -41,7 +41,9 @@ DOCUMENT_FILES = {
     "verify.py",
 }
 REQUIRED_FILES = DOCUMENT_FILES | {"answers.csv", "tables.npz"}  # which no release lacks
-MAX_TEXT_BYTES, MAX_FILE_BYTES = 1 << 26, 1 << 34  # of a file that is read as text, and of any
+# of a file that is read as text, and of any
+MAX_TEXT_BYTES = 1 << 26
+MAX_FILE_BYTES = 1 << 34
 MAX_FOLDER_FILES = 1000  # of a folder that is looked at
 
 

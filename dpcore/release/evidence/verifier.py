@@ -179,7 +179,8 @@ def _check_charges(folder: ReleaseFolder, events_field: str) -> str:
 
 
 def _check_account(folder: ReleaseFolder) -> str:
-    account, previous = folder.account, ""
+    account = folder.account
+    previous = ""
     for row in [account["opened"], *account["releases"]]:
         if link(previous, row) != row["link"]:
             raise WrongError(
@@ -195,14 +196,17 @@ def _check_account(folder: ReleaseFolder) -> str:
 
 
 def _check_receipt(folder: ReleaseFolder) -> str:
-    facts, account = folder.facts, folder.account
-    receipt, last_entry = facts["ledger"], account["releases"][-1]
+    facts = folder.facts
+    account = folder.account
+    receipt = facts["ledger"]
+    last_entry = account["releases"][-1]
     expected_receipt = {
         "id": account["opened"]["ledger"],
         **{name: last_entry[name] for name in ("entry", "hash", "link")},
     }
     require(receipt == expected_receipt, "release.json is a receipt for another entry")
-    promise, dataset = facts["promise"], facts["dataset"]
+    promise = facts["promise"]
+    dataset = facts["dataset"]
     ledger_values = (
         last_entry["epsilon"],
         last_entry["delta"],
@@ -242,18 +246,19 @@ def _check_receipt(folder: ReleaseFolder) -> str:
 
 
 def _check_total_budget(folder: ReleaseFolder) -> str:
-    opening_row, rows = folder.account["opened"], folder.account["releases"]
-    epsilon, delta, accounting = (
-        opening_row["epsilon"],
-        opening_row["delta"],
-        opening_row["accounting"],
-    )
+    opening_row = folder.account["opened"]
+    rows = folder.account["releases"]
+    epsilon = opening_row["epsilon"]
+    delta = opening_row["delta"]
+    accounting = opening_row["accounting"]
     leaves_delta = (
         opening_row["failure"] <= delta if accounting == PURE else opening_row["failure"] < delta
     )
     require(leaves_delta, f"failures may take {opening_row['failure']:g} of δ = {delta:g}")
     remaining_delta = delta - opening_row["failure"] if accounting != PURE else 0.0
-    added_cost, failure_delta, spent_epsilon = 0.0, 0.0, math.inf
+    added_cost = 0.0
+    failure_delta = 0.0
+    spent_epsilon = math.inf
     promises_kept: dict[str, bool] = {}
     for row in rows:
         entry = row["entry"]
@@ -294,7 +299,8 @@ def _check_earlier_release(folder: ReleaseFolder, path: Path) -> str:
         earlier_folder.signature["key"] == folder.signature["key"],
         "the earlier release was signed by another key",
     )
-    earlier_account, account = earlier_folder.account, folder.account
+    earlier_account = earlier_folder.account
+    account = folder.account
     if (
         earlier_account["opened"] != account["opened"]
         or earlier_account["releases"] != account["releases"][: len(earlier_account["releases"])]

@@ -26,7 +26,9 @@ from typing import IO, Any
 from ...core.errors import InputError
 from ..evidence.verifier import CHAINED_TABLES, chain_problems, keyed_row_hash
 
-APPLICATION_ID, FORMAT_VERSION = 0x64706C67, 1  # application_id ("dplg") and user_version
+# application_id ("dplg") and user_version
+APPLICATION_ID = 0x64706C67
+FORMAT_VERSION = 1
 KEY_BYTES = 32  # bytes
 MAX_REPORTED_PROBLEMS = 20  # problems named at once
 CHECKED_SUFFIX = (
@@ -109,7 +111,9 @@ def read_and_check(db: sqlite3.Connection) -> tuple[LedgerRows, list[str]]:
 def missing_entry_reasons(rows: LedgerRows, receipt: Any) -> list[str]:
     """The reason why this ledger lacks the entry that a receipt {"id", "entry", "hash"} names; [] when it has it."""
     try:
-        ledger_id, number, entry_hash = receipt["id"], receipt["entry"], receipt["hash"]
+        ledger_id = receipt["id"]
+        number = receipt["entry"]
+        entry_hash = receipt["hash"]
     except (TypeError, KeyError):
         raise InputError('the receipt has no "id", "entry" and "hash" of a ledger') from None
     if rows["meta"][0]["ledger"] != ledger_id:

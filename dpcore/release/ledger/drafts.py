@@ -98,7 +98,8 @@ def tidy_stopped_releases(ledger: Path) -> list[str]:
     """
     if not CAN_LOCK or not os.path.exists(ledger):
         return []
-    store, messages = LedgerStore(ledger), []
+    store = LedgerStore(ledger)
+    messages = []
     for release in store.list_unfinished():
         if not _has_program_folders(release):
             continue

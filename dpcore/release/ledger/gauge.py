@@ -21,7 +21,8 @@ def budget_gauge(used_share: float | None, release_share: float = 0.0) -> tuple[
     Shares are in whole percent, rounded up, and what is left is what remains of 100. As ε does not
     add up, the words say how many more releases like this one fit in.
     """
-    is_known, used_share = used_share is not None, used_share or 0.0
+    is_known = used_share is not None
+    used_share = used_share or 0.0
     is_over_budget = used_share + release_share > 1 + SHARE_TOLERANCE
     used_percent = _whole_percent(used_share)
     release_percent = (

@@ -100,7 +100,8 @@ class LedgerStore:
         then. `events` must bound whatever the release will do; the request's budget is its own
         promise, recorded beside them.
         """
-        unit, new_version = request.unit.ledger_noun, request.new_version
+        unit = request.unit.ledger_noun
+        new_version = request.new_version
         early_identity = self._identify_table(request)
         with transaction(self.path, RESERVATION_WAIT_SECONDS, write=True) as (db, totals):
             ledger, key = db.execute("SELECT ledger, key FROM meta").fetchone()
@@ -139,7 +140,8 @@ class LedgerStore:
                     fingerprint=stored_fingerprint,
                     time=utc_now(),
                 )
-            totals[dataset_number], spent = after, dataset_lifetime.total_epsilon(after)
+            totals[dataset_number] = after
+            spent = dataset_lifetime.total_epsilon(after)
             seq, entry_hash = chain.append_row(
                 db,
                 "releases",
@@ -237,7 +239,8 @@ class LedgerStore:
             "accounting": str(dataset_lifetime.accounting),
             "failure": dataset_lifetime.failure,
         }
-        linked_rows, previous_link = [], ""
+        linked_rows = []
+        previous_link = ""
         for row in [
             opening_row,
             *(dict(row) | {"events": json.loads(row["events"])} for row in rows),
@@ -290,7 +293,8 @@ class LedgerView:
     """The rows of an unchanged ledger, by data set. Only hashes were checked, so reading it may raise any error."""
 
     def __init__(self, rows: chain.LedgerRows) -> None:
-        self.dataset_rows, self._rows = rows["datasets"], rows
+        self.dataset_rows = rows["datasets"]
+        self._rows = rows
         self._releases = _group_by(rows["releases"], "dataset")
         self._versions = _group_by(rows["versions"], "dataset")
         self._states = _group_by(rows["states"], "release")
@@ -344,7 +348,8 @@ class LedgerView:
 
     def _running_totals(self, row: sqlite3.Row) -> list[TotalCost]:
         """The total that a data set had spent at its beginning and after each of its releases."""
-        dataset_lifetime, totals = lifetime_from_row(row), [TotalCost()]
+        dataset_lifetime = lifetime_from_row(row)
+        totals = [TotalCost()]
         for release in self._releases[row["seq"]]:
             totals.append(
                 dataset_lifetime.add_events(
@@ -355,11 +360,9 @@ class LedgerView:
 
     def _dataset(self, row: sqlite3.Row) -> DataSet:
         """A data set from its row, with its versions, releases and totals."""
-        dataset_lifetime, total, dataset_number = (
-            lifetime_from_row(row),
-            self._running_totals(row)[-1],
-            row["seq"],
-        )
+        dataset_lifetime = lifetime_from_row(row)
+        total = self._running_totals(row)[-1]
+        dataset_number = row["seq"]
         numbers = {
             v["seq"]: {"number": v["number"], "time": v["time"]}
             for v in self._versions[dataset_number]
@@ -368,10 +371,8 @@ class LedgerView:
             {"number": number} | self._release_json(release, numbers)
             for number, release in enumerate(self._releases[dataset_number], start=1)
         )
-        spent, remaining = (
-            dataset_lifetime.total_epsilon(total),
-            dataset_lifetime.remaining_epsilon(total),
-        )
+        spent = dataset_lifetime.total_epsilon(total)
+        remaining = dataset_lifetime.remaining_epsilon(total)
         return DataSet(
             row["name"],
             dataset_lifetime,

@@ -63,7 +63,8 @@ def create_key(ledger: Path, rows_digest: bytes) -> Iterator[NoiseKey]:
 
     Raises InputError where it cannot be written; nothing is charged yet.
     """
-    secret, name = entropy.new_key(), secrets.token_hex(NAME_BYTES)
+    secret = entropy.new_key()
+    name = secrets.token_hex(NAME_BYTES)
     path = key_path(ledger, name)
     key = NoiseKey(name, _keyed_rows_hash(secret, rows_digest), path, secret)
     try:
@@ -110,7 +111,8 @@ def hold_key(ledger: Path, name: str) -> Iterator[NoiseKey | str]:
 
 def key_names(ledger: Path) -> list[str]:
     """The names of all keys that lie beside a ledger."""
-    prefix, endings = f"{ledger.name}{NOISE_KEY_SUFFIX}", []
+    prefix = f"{ledger.name}{NOISE_KEY_SUFFIX}"
+    endings = []
     with suppress(OSError):
         endings = [
             name[len(prefix) :] for name in os.listdir(ledger.parent) if name.startswith(prefix)

@@ -18,7 +18,8 @@ def choose_default_columns(domain: Domain, max_cells: int) -> tuple[str, ...]:
     that identify people, and has many cells or such as are to be measured. Where nothing is left,
     the column with the fewest cells, one at least.
     """
-    names, product = [], 1
+    names = []
+    product = 1
     for column in domain.columns:
         if (
             column.size > MAX_NON_PERSON_SIZE or column.name in domain.measured

@@ -55,7 +55,8 @@ MAX_STRAY_TEXTS, MAX_STRAY_SHARE = (
     0.5,
 )  # texts without a digit that may stand beside numbers, and the share of cells they may be
 MAX_PREFIX_CATEGORIES = 100  # categories that the first characters of codes are offered for
-DATE_COLUMN, TEXT_COLUMN = "date", "text"
+DATE_COLUMN = "date"
+TEXT_COLUMN = "text"
 UNREADABLE_AS_MISSING = {"missing": "category", "unreadable": "missing"}
 CALENDAR_ENTRIES = {
     "month": {"kind": "integer", "low": 1, "high": 12},
@@ -129,7 +130,8 @@ def guess_column(name: str, cells: pd.Series) -> ColumnGuess:
     if not column_texts.texts:
         return ColumnGuess(name, "categorical", exclusion="empty")
     constant = len(column_texts.texts) == 1 and not column_texts.empty_count
-    if orders := _fitting_date_orders(column_texts.texts):
+    orders = _fitting_date_orders(column_texts.texts)
+    if orders:
         parts = [
             part
             for part in DATE_PARTS
@@ -184,7 +186,8 @@ def infer_column_from_data(
     """
     spec: Json = {"kind": kind} | ({"read": reading} if reading else {})
     column_texts = ColumnTexts.from_series(cells, reading).without_missing_markers
-    if calendar := calendar_entry(reading):
+    calendar = calendar_entry(reading)
+    if calendar:
         return calendar | _missing_policy(column_texts.empty_count)
     if kind == "categorical":
         values = (
@@ -202,7 +205,8 @@ def infer_column_from_data(
         if not values:
             raise InputError(f"column {name!r}: it holds no value that could be read off")
         return spec | {"values": values} | _missing_policy(column_texts.empty_count)
-    numbers, counts = column_texts.numbers, column_texts.counts
+    numbers = column_texts.numbers
+    counts = column_texts.counts
     if unreadable:
         spec |= UNREADABLE_AS_MISSING
         numbers, counts = numbers[~np.isnan(numbers)], counts[~np.isnan(numbers)]

@@ -22,16 +22,15 @@ from .infer_schema import (
     infer_column_from_data,
 )
 
-FILL_IN, LEAVE_OUT, KEEP_MISSING, CLIP_OUTSIDE, MERGE_SPELLINGS, ADD_VALUES, USE_GUESS = (
-    "read",
-    "aside",
-    "missing",
-    "clip",
-    "one",
-    "add",
-    "guess",
-)
-WORDS_AS_MISSING, WORDS_AS_VALUES = "words", "own"
+FILL_IN = "read"
+LEAVE_OUT = "aside"
+KEEP_MISSING = "missing"
+CLIP_OUTSIDE = "clip"
+MERGE_SPELLINGS = "one"
+ADD_VALUES = "add"
+USE_GUESS = "guess"
+WORDS_AS_MISSING = "words"
+WORDS_AS_VALUES = "own"
 FIX_LABELS = {
     FILL_IN: "Fill in from my data (not protected)",
     ADD_VALUES: "Add the values that are there",

@@ -31,7 +31,8 @@ def round_bounds(numbers: Array, counts: Array, *, whole: bool) -> Json:
         abs(low), abs(high), EQUALITY_TOLERANCE
     )
     step = max(abs(low), 1.0) / 10 if is_single_value else _round_step(high - low, whole)
-    first, last = math.floor(low / step), math.ceil(high / step)
+    first = math.floor(low / step)
+    last = math.ceil(high / step)
     if first == last:
         first, last = (first - 1, last) if low > 0 else (first, last + 1)
     number_type = int if whole else float
@@ -69,7 +70,8 @@ def _decade_edges(high: float, number_type: type) -> list:
 def _bounds_without_outliers(numbers: Array, counts: Array) -> tuple[float, float]:
     """The least and the largest number within a width of the narrowest range that leaves out a few rows."""
     order = np.argsort(numbers)
-    numbers, cumulative_counts = numbers[order], np.cumsum(counts[order])
+    numbers = numbers[order]
+    cumulative_counts = np.cumsum(counts[order])
     rows = int(cumulative_counts[-1])
     max_outliers = max(1, rows // ROWS_PER_OUTLIER)
     firsts = np.flatnonzero(np.append(0, cumulative_counts[:-1]) <= max_outliers)
@@ -79,7 +81,8 @@ def _bounds_without_outliers(numbers: Array, counts: Array) -> tuple[float, floa
         side="left",
     )
     best = int((numbers[lasts] - numbers[firsts]).argmin())
-    first, last = numbers[firsts[best]], numbers[lasts[best]]
+    first = numbers[firsts[best]]
+    last = numbers[lasts[best]]
     width = last - first if 3 * max_outliers < rows else 0.0
     inliers = numbers[(numbers >= first - width) & (numbers <= last + width)] if width else numbers
     return float(inliers[0]), float(inliers[-1])

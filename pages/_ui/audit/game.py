@@ -145,7 +145,8 @@ def opening_game() -> AuditVerdict:
 
 def watch_game() -> tuple[AuditVerdict, bool]:
     """Return the last finished game, and whether no other one is asked for; draw how far that one is."""
-    game_job, session_state = session().find_resource(CURRENT_GAME_KEY), st.session_state
+    game_job = session().find_resource(CURRENT_GAME_KEY)
+    session_state = st.session_state
     if game_job and wait_or_draw_progress(game_job, "audit") and game_job.result:
         session_state[LAST_GAME_KEY] = game_job.result
     return session_state.get(LAST_GAME_KEY, opening_game()), not game_job or bool(game_job.result)
@@ -322,7 +323,8 @@ def score_histograms(game_audit: GameResult) -> pd.DataFrame:
 
 def pile_figure(game_audit: GameResult) -> go.Figure:
     """Draw both piles as bars, and the line at which the guess changes."""
-    frame, figure = score_histograms(game_audit), go.Figure()
+    frame = score_histograms(game_audit)
+    figure = go.Figure()
     for name, bar_style in (
         (HEALTHY, {"color": charts.THIRD, "opacity": 0.5}),
         (ILL, {"color": "rgba(0, 0, 0, 0)", "line": {"color": charts.FOURTH, "width": 2}}),
@@ -349,21 +351,18 @@ def pile_figure(game_audit: GameResult) -> go.Figure:
 
 def draw_verdict(audit_verdict: AuditVerdict) -> None:
     """Say whether a breach was found."""
-    game_audit, evidence = audit_verdict.game, audit_verdict.evidence
+    game_audit = audit_verdict.game
+    evidence = audit_verdict.evidence
     if audit_verdict.is_consistent:
         st.success(f"**Passed: {score_text(game_audit)}.**", icon=":material/check_circle:")
         return
-    lower_bound, promised, quantity = (
-        max(game_audit.epsilon_low, game_audit.accounted_low),
-        game_audit.promised,
-        "ε",
-    )
+    lower_bound = max(game_audit.epsilon_low, game_audit.accounted_low)
+    promised = game_audit.promised
+    quantity = "ε"
     if game_audit.kept and evidence is not None:
-        lower_bound, promised, quantity = (
-            evidence.sure_low,
-            evidence.promised,
-            judged_symbol(evidence),
-        )
+        lower_bound = evidence.sure_low
+        promised = evidence.promised
+        quantity = judged_symbol(evidence)
     st.error(
         f"**Failed, the promise is broken: {score_text(game_audit)}.** With {CONFIDENCE:.1%} "
         f"confidence, {quantity} is at "
@@ -388,7 +387,8 @@ def draw_explanation(audit_verdict: AuditVerdict) -> None:
 
 def draw_expert_view(audit_verdict: AuditVerdict) -> None:
     """Draw the bounds and curves behind the verdict."""
-    game_audit, evidence = audit_verdict.game, audit_verdict.evidence
+    game_audit = audit_verdict.game
+    evidence = audit_verdict.evidence
     guesser_tab, transcript_tab = st.tabs(("What the guesser sees", "Everything that leaves"))
     with guesser_tab:
         bounds = [

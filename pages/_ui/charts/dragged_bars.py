@@ -46,7 +46,9 @@ class BarFrames:
     def to_json(self, opening_stop: int) -> dict[str, Any]:
         """What the browser is given, opened at a stop."""
         repeats = self.synthetic if self.repeats is None else self.repeats
-        low, high, drawings = repeats.min(axis=0), repeats.max(axis=0), len(repeats)
+        low = repeats.min(axis=0)
+        high = repeats.max(axis=0)
+        drawings = len(repeats)
         max_share = max(high.max(), 0.0 if self.real is None else self.real.max())
         step = 10.0 ** math.floor(math.log10(max_share))
         top = math.ceil(2 * max_share / step) * step / 2

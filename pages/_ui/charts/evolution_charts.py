@@ -151,10 +151,8 @@ def settings_chart(
     `found` and `reference` have line, x, mean and error. `marked_setting` is a vertical line with
     its words.
     """
-    figure, styles = (
-        go.Figure(),
-        series_styles([*dict.fromkeys([*results["line"], *reference["line"]])]),
-    )
+    figure = go.Figure()
+    styles = series_styles([*dict.fromkeys([*results["line"], *reference["line"]])])
     for frame, name_suffix, mode, marker_args in (
         (results, "", "lines+markers", {"size": 8}),
         (

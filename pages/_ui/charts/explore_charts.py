@@ -27,10 +27,13 @@ from .figure_frame import (
     thinned_ticks,
 )
 
-CHART_HEIGHT, CAPTION_HEIGHT = 256, 18  # of a chart, and of a sentence below it
+# of a chart, and of a sentence below it
+CHART_HEIGHT = 256
+CAPTION_HEIGHT = 18
 MARGIN = {"l": 4, "r": 4, "t": 24, "b": 4}
 LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": TEXT_FONT}
-BAND_OPACITY, MARKED_QUANTILE = 0.18, 0.9
+BAND_OPACITY = 0.18
+MARKED_QUANTILE = 0.9
 STAGE_TEXT = "closer fit begins"
 FULL_COLOUR_POINTS = 1.0  # points of difference at which a map's colour is full
 MAP_GAP = 0.05  # between two heat maps, as a share of the width
@@ -152,7 +155,8 @@ def _run_range_spec(
 ) -> FigureSpec:
     """From the smallest to the largest error of all runs; one that has ended stays where it ended."""
     runs = records.pivot(index="t", columns="seed", values=name).ffill()
-    low, high = 100 * runs.min(axis=1), 100 * runs.max(axis=1)
+    low = 100 * runs.min(axis=1)
+    high = 100 * runs.max(axis=1)
     positions = (
         pd.Series(runs.index, runs.index)
         if x == "t"
@@ -170,7 +174,9 @@ def _run_range_spec(
 
 def _band_spec(positions: ArrayLike, low: ArrayLike, high: ArrayLike, colour: str) -> FigureSpec:
     """The range between two lines."""
-    x, low, high = np.asarray(positions), np.asarray(low), np.asarray(high)
+    x = np.asarray(positions)
+    low = np.asarray(low)
+    high = np.asarray(high)
     return _BAND_SPEC | {
         "x": np.append(x, x[::-1]),
         "y": np.append(high, low[::-1]),
@@ -188,10 +194,8 @@ def query_error_chart(
     Where 9 of 10 questions end has a mark.
     """
     shares = np.linspace(0, 1, 201)
-    error_quantiles, marked_error = (
-        100 * np.quantile(errors, shares, axis=1),
-        100 * float(np.quantile(errors[0], MARKED_QUANTILE)),
-    )
+    error_quantiles = 100 * np.quantile(errors, shares, axis=1)
+    marked_error = 100 * float(np.quantile(errors[0], MARKED_QUANTILE))
     dots = {
         "type": "scatter",
         "x": 1 - np.arange(len(table)) / errors.shape[1],
@@ -248,7 +252,8 @@ def marginal_chart(frame: pd.DataFrame, title: str, n: int, unit: str) -> go.Fig
     It is the interval for the table, where that is given (`table from`, `table to`), else the range
     over the replays (`low`, `high`).
     """
-    names, bars = distinct_figure_labels(frame["value"], 22), []
+    names = distinct_figure_labels(frame["value"], 22)
+    bars = []
     for name, style in (
         BAR_STYLES | {"pinned A": {"color": GREY, "pattern": {"shape": "x"}}}
     ).items():
@@ -317,12 +322,11 @@ def two_way_maps(
     That scale is the same for every table and release: a difference of 0.2 points looks as small as
     it is. The cell that differs most has a frame.
     """
-    row_labels, column_labels = (
-        distinct_figure_labels(labels[0], 14),
-        distinct_figure_labels(labels[1], 12),
-    )
+    row_labels = distinct_figure_labels(labels[0], 14)
+    column_labels = distinct_figure_labels(labels[1], 12)
     row_title, column_title = distinct_figure_labels(axes, 18)
-    difference, max_share = 100 * (synthetic - real), 100 * float(real.max())
+    difference = 100 * (synthetic - real)
+    max_share = 100 * float(real.max())
     row, column = np.unravel_index(np.abs(difference).argmax(), difference.shape)
     worst_cell_box = {
         "type": "rect",

@@ -32,7 +32,9 @@ TEXT_FONT = {"size": 13}
 POWER_AXIS = {"type": "log", "exponentformat": "power", "dtick": 1}  # an axis
 LETTER_WIDTH = 7  # pixels of one, about
 LEADER_LENGTH = 16  # pixels from the end of a line to its name
-LETTER_HEIGHT, NAME_GAP = 17.0, 6.0  # pixels of a line of a name, and around a name
+# pixels of a line of a name, and around a name
+LETTER_HEIGHT = 17.0
+NAME_GAP = 6.0
 MIN_FILLED_SHARE = 0.6  # share of a figure's height that its values fill at least
 ERROR_LINE_STYLES = {  # error: colour, dash, words
     "max_error": (ERROR, "solid", "largest error"),
@@ -104,7 +106,8 @@ def line_end_labels(
     values = to_axis(y_values[y_values > 0] if log else y_values[np.isfinite(y_values)])
     if not lines or not values.size:
         return []
-    low, high = values.min(), values.max()
+    low = values.min()
+    high = values.max()
     ends = [float(to_axis(line[2])) for line in lines]
     positions = [(end - low) / max(high - low, 1e-9) * MIN_FILLED_SHARE * height for end in ends]
     names = [wrapped_nickname(name).split("\n") for name, *_ in lines]

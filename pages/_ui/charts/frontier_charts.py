@@ -212,7 +212,8 @@ def epsilon_band_chart(
     """The middle of each line against ε, and its range as a band; `lines` has line, epsilon, middle, low, high."""
     figure = go.Figure()
     for name, line_frame in lines.groupby("line", sort=False):
-        label, style = escape_figure_text(name, 60), styles[str(name)]
+        label = escape_figure_text(name, 60)
+        style = styles[str(name)]
         add_band(
             figure,
             line_frame["epsilon"],

@@ -28,11 +28,10 @@ def frontier_markup(
     positive_floors = {
         printable_text(name, 38): floor for name, floor in floors.items() if floor > 0
     }
-    errors, budgets = (
-        [*drawable["error"], *positive_floors.values()],
-        sorted(drawable["epsilon"].unique()),
-    )
-    low, high = min(errors) / 1.3, max(errors) * 1.3
+    errors = [*drawable["error"], *positive_floors.values()]
+    budgets = sorted(drawable["epsilon"].unique())
+    low = min(errors) / 1.3
+    high = max(errors) * 1.3
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     steps = [digit * 10.0**power for power in decades for digit in (1, 2, 5)]
     values = {

@@ -77,7 +77,8 @@ def coefficient_chart(
     frame: pd.DataFrame, optimum: np.ndarray, names: tuple[str, ...], order: list[str]
 ) -> go.Figure:
     """Every run's coefficients by method, and those found without privacy."""
-    figure, styles = go.Figure(), series_styles(order)
+    figure = go.Figure()
+    styles = series_styles(order)
     position_by_name = {name: i for i, name in enumerate(names)}
     grouped = frame.groupby("algorithm", sort=False)
     for j, (method, method_runs) in enumerate(grouped, 1):

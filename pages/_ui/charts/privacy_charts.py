@@ -34,7 +34,9 @@ BODY_SVG = '<path d="M2.6 13.4V9.5H2V6.2Q2 5.2 3 5.2H7Q8 5.2 8 6.2V9.5H7.4V13.4Z
 RAISED_ARMS_SVG = (
     '<path d="M2.7 8.4L.8 4.6M7.3 8.4L9.2 4.6" stroke-width="1.1" stroke-linecap="round"/>'
 )
-DRAWN_ROW_COUNT, DIFFERING_ROW = 5, 2  # rows of a drawn table, and the one that differs
+# rows of a drawn table, and the one that differs
+DRAWN_ROW_COUNT = 5
+DIFFERING_ROW = 2
 
 
 def two_worlds_html(right_guesses: int, alt_text: str) -> str:
@@ -99,13 +101,15 @@ def suspicion_chart(
     `rise_by_name` says how high the `prior` rises by each name: a point on the band's upper edge,
     and words in the corner.
     """
-    figure, x = go.Figure(), frame["before"]
+    figure = go.Figure()
+    x = frame["before"]
     figure.add_scatter(
         x=x, y=x, mode="lines", line={"color": GREY, "dash": "dot"}, hoverinfo="skip"
     )
     legend_lines = []
     for (name, rise_text), colour in zip(rise_by_name.items(), COLOURS, strict=False):
-        low, high = frame[f"{name} at least"], frame[f"{name} at most"]
+        low = frame[f"{name} at least"]
+        high = frame[f"{name} at most"]
         add_band(figure, x, low, high, colour, opacity=0.3)
         figure.add_scatter(
             x=x[x == prior], y=high[x == prior], mode="markers", marker={"color": colour, "size": 9}

@@ -38,7 +38,9 @@ def draw_forecast(
     `sweep` is so again.
     """
     costs = _cached_costs(problem_key)
-    runs, seconds, max_bytes = 0, 0.0, 0.0
+    runs = 0
+    seconds = 0.0
+    max_bytes = 0.0
     for name in names:
         slowdown = _slowdown(sweep, name)
         for budget in budgets:
@@ -49,11 +51,9 @@ def draw_forecast(
                 (name, budget.epsilon, budget.delta, seed) not in finished_keys
                 for seed in range(seeds)
             )
-            runs, seconds, max_bytes = (
-                runs + remaining_runs * (run_bytes > 0),
-                seconds + remaining_runs * slowdown * run_seconds,
-                max(max_bytes, run_bytes),
-            )
+            runs = runs + remaining_runs * (run_bytes > 0)
+            seconds = seconds + remaining_runs * slowdown * run_seconds
+            max_bytes = max(max_bytes, run_bytes)
     seconds /= min(WORKER_COUNT, max(runs, 1))
     waiting_seconds = worker_pool().before(sweep.id, runs)
     if (

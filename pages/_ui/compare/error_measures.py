@@ -53,7 +53,8 @@ def choose_measure(sweep: Sweep) -> ErrorMeasure:
             lambda dot: None if (k := k_marginal_of_dot(dot)) is None else 1000 - k / 100,
             None,
         )
-    name, truth = ERROR_NAME_BY_KIND[kind] or "", "this table"
+    name = ERROR_NAME_BY_KIND[kind] or ""
+    truth = "this table"
     if sweep.reference is not None:
         truth = st.segmented_control(
             "The truth is",

@@ -77,10 +77,8 @@ def draw_error_sources(table: Table, sweep: Sweep, selected_dot: Dot | None) -> 
     except InputError as error:
         st.error(escape_markdown(error, 400))
         return
-    key, runs = (
-        (sweep.requested, point.key, question_text or query_index),
-        tab_run_group("waterfall"),
-    )
+    key = (sweep.requested, point.key, question_text or query_index)
+    runs = tab_run_group("waterfall")
     if st.button("Take this error apart", icon=":material/account_tree:"):
         _start_waterfall_runs(runs, key, sweep, selected_dot)
     if runs.requested != key:
@@ -194,10 +192,8 @@ def draw_conclusions(sweep: Sweep) -> None:
     conclusion = _choose_conclusion(sweep.pair_workload.domain, sweep.id)
     if conclusion is None:
         return
-    domain, answer_slice = (
-        sweep.pair_workload.domain,
-        _answer_slice(sweep.pair_workload, conclusion),
-    )
+    domain = sweep.pair_workload.domain
+    answer_slice = _answer_slice(sweep.pair_workload, conclusion)
     real_difference = conclusion.share_difference(domain, sweep.real_pair_answers[answer_slice])
     if math.isnan(real_difference):
         st.caption("One of these groups is empty.")

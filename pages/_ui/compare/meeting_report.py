@@ -112,10 +112,8 @@ def render_report(table: Table, sweep: Sweep) -> str:
 
 def _promises_by_budget(sweep: Sweep) -> dict[tuple[float, str], Promise]:
     """Return the promise of each ε and algorithm with a run that is done, as the other pages compute it."""
-    problem, finished_keys = (
-        sweep.problem,
-        {d.point.key for d in sweep.planned_outcomes if d.point.state == "done"},
-    )
+    problem = sweep.problem
+    finished_keys = {d.point.key for d in sweep.planned_outcomes if d.point.state == "done"}
     promises: dict[tuple[float, str], Promise] = {}
     for case in sweep.planned_cases:
         budget_and_title = case.budget.epsilon, ALGORITHM_TITLES[case.name]
@@ -143,14 +141,12 @@ def _best_run_and_groups(sweep: Sweep) -> tuple[dict[str, Any], list[tuple[str, 
     best_dot = sweep.best_dot
     if best_dot is None or best_dot.pair_answers is None or sweep.pair_workload is None:
         return {}, []
-    comparison, lines = (
-        Comparison(
-            sweep.pair_workload,
-            np.asarray(sweep.real_pair_answers),
-            np.asarray(best_dot.pair_answers),
-        ),
-        [],
+    comparison = Comparison(
+        sweep.pair_workload,
+        np.asarray(sweep.real_pair_answers),
+        np.asarray(best_dot.pair_answers),
     )
+    lines = []
     for name in sweep.pair_workload.domain.names:
         group_errors = subgroup_errors(comparison, name)
         nonempty = np.flatnonzero(group_errors.share > 0)

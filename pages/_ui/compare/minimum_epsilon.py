@@ -50,12 +50,13 @@ class MinEpsilonSearch(RunGroup):
     ) -> None:
         """Search anew: for the algorithms that are named last in what is `asked`."""
         self.close()
-        self.requested, self.sweep, self.tolerance, self.share = task, sweep, tolerance, share
-        self.delta, self.trial_epsilons, self.errors_by_algorithm = (
-            sweep.planned_cases[0].budget.delta,
-            {},
-            {},
-        )
+        self.requested = task
+        self.sweep = sweep
+        self.tolerance = tolerance
+        self.share = share
+        self.delta = sweep.planned_cases[0].budget.delta
+        self.trial_epsilons = {}
+        self.errors_by_algorithm = {}
         self.searches = {
             name: EpsilonBisection(parameter_widgets.EPSILON_OPTIONS, share=share)
             for name in task[-1]
@@ -65,10 +66,8 @@ class MinEpsilonSearch(RunGroup):
     def collect_results(self) -> None:
         """Take in what came back, and ask for what is to be known next."""
         for name, search in self.searches.items():
-            epsilon, algorithm_jobs = (
-                self.trial_epsilons.get(name, 0.0),
-                [pair for pair in self.jobs if pair[0] == name],
-            )
+            epsilon = self.trial_epsilons.get(name, 0.0)
+            algorithm_jobs = [pair for pair in self.jobs if pair[0] == name]
             for pair in [pair for pair in algorithm_jobs if pair[1].ended]:
                 self.jobs.remove(pair)
                 if pair[1].state == "done":
@@ -89,10 +88,8 @@ class MinEpsilonSearch(RunGroup):
                     pair[1].cancel()
                     self.jobs.remove(pair)
                 if next_trial is not None and self.sweep is not None:
-                    self.trial_epsilons[name], algorithm = (
-                        next_trial[0],
-                        build_from_texts(algorithms_for_problem(QueryRelease)[name], {}),
-                    )
+                    self.trial_epsilons[name] = next_trial[0]
+                    algorithm = build_from_texts(algorithms_for_problem(QueryRelease)[name], {})
                     for seed in next_trial[1]:
                         self.submit(
                             name,
@@ -104,12 +101,15 @@ class MinEpsilonSearch(RunGroup):
     def cancel(self) -> None:
         """Cancel what runs, and ask for nothing more; answers that were found stay."""
         super().cancel()
-        self.jobs, self.sweep = [], None
+        self.jobs = []
+        self.sweep = None
 
     def close(self) -> None:
         """Cancel, and let go of all answers."""
         super().close()
-        self.searches, self.trial_epsilons, self.errors_by_algorithm = {}, {}, {}
+        self.searches = {}
+        self.trial_epsilons = {}
+        self.errors_by_algorithm = {}
 
     @property
     def ended(self) -> bool:

@@ -100,10 +100,8 @@ def draw_settings(
     n = max(2, round(SIZE_FACTORS[size_label] * table.n)) if SIZE_FACTORS[size_label] else table.n
 
     def make_problem() -> tuple[QueryRelease, Any, np.ndarray | None]:
-        rows, population = (
-            table.encoded_rows(workload.domain.names),
-            table.population_on(workload.domain.names),
-        )
+        rows = table.encoded_rows(workload.domain.names)
+        population = table.population_on(workload.domain.names)
         if not SIZE_FACTORS[size_label]:
             return QueryRelease(workload, n, table.unit.most_rows), rows, population
         P = empirical_distribution(workload.domain, rows) if population is None else population
@@ -189,7 +187,8 @@ def draw_frontier(
         if name in selected_labels
     }
     planned_epsilons = [case.budget.epsilon for case in sweep.planned_cases]
-    tolerance_points, star = None, None
+    tolerance_points = None
+    star = None
     if goal is not None and measure.error_name == "max_error":
         tolerance_points = 100 * goal.tolerance
         levels = {f"within {format_tolerance(goal.tolerance)}": tolerance_points} | levels
@@ -270,7 +269,8 @@ def _best_algorithm_summary(
     sample_shares = sweep.median_errors("as_exact_as_sample").set_index(["algorithm", "epsilon"])[
         "error"
     ]
-    if (sample_share := sample_shares.get((best.algorithm, best.epsilon))) is not None:
+    sample_share = sample_shares.get((best.algorithm, best.epsilon))
+    if sample_share is not None:
         summary += f", as exact as counting {format_percentage_points(sample_share)}% of people"
     return f"{summary}. Marks: unprotected trials on real rows."
 

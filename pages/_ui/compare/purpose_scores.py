@@ -33,7 +33,8 @@ LINE_TITLES = {
     "sample": "a sample as exact",
     "nothing": "knowing nothing",
 }
-TEST_PURPOSE, EXPECTED_TEST_LINE = "test a hypothesis", "right: 5%"
+TEST_PURPOSE = "test a hypothesis"
+EXPECTED_TEST_LINE = "right: 5%"
 SYNTHETIC_ROWS = "synthetic rows"
 LINE_ORDER = [
     LINE_TITLES["real"],
@@ -65,7 +66,9 @@ class TaskScoreJobs(JobBatch[Dot]):
         self.cancel()
         if self.requested != key:
             self.close()
-        self.requested, self.sweep, self.make_purposes = key, sweep, make_purposes
+        self.requested = key
+        self.sweep = sweep
+        self.make_purposes = make_purposes
         self.problem = replace(sweep.problem, n=n)
         self.run([case for case in sweep.planned_cases if case.name == name])
 
@@ -125,10 +128,8 @@ def draw_task_scores(sweep: Sweep) -> None:
     if reason:
         draw_refusal(reason)
         return
-    jobs, names = (
-        session().get_or_create("purposes", TaskScoreJobs),
-        list(dict.fromkeys(case.name for case in sweep.planned_cases)),
-    )
+    jobs = session().get_or_create("purposes", TaskScoreJobs)
+    names = list(dict.fromkeys(case.name for case in sweep.planned_cases))
     domain = sweep.problem.domain
     widget_columns = iter(st.columns(4))
     name = next(widget_columns).selectbox(
@@ -203,7 +204,8 @@ def _draw_purpose_curve(scores: pd.DataFrame) -> None:
         if kind == TEST_PURPOSE
         else scores[scores["purpose"] == kind]
     )
-    unit, curve_parts = str(purpose_scores["unit"].iloc[0]), []
+    unit = str(purpose_scores["unit"].iloc[0])
+    curve_parts = []
     for purpose, test_scores in purpose_scores.groupby("purpose", sort=False):
         title = (
             str(purpose).removeprefix(f"{TEST_PURPOSE}: ")

@@ -70,7 +70,8 @@ class Sweep(JobBatch[Dot]):
         if self.requested != task:
             self.close()
             self.problem, self.rows, self.reference = make_problem()
-            self.requested, self.trial = task, trial
+            self.requested = task
+            self.trial = trial
             pairs = pairs_with_column(self.problem.domain)
             self.pair_workload = pairs if pairs.m <= MAX_PAIR_ANSWERS else None
             self.real_answers = self.problem.workload.answers_of_rows(self.rows)

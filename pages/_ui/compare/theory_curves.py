@@ -35,16 +35,16 @@ def choose_theory_curve(sweep: Sweep, medians: pd.DataFrame) -> tuple[CurveByTit
     )
     if name == NO_ALGORITHM or sweep.problem is None:
         return {}, {}
-    problem, delta = sweep.problem, sweep.planned_cases[0].budget.delta
-    low, high = float(medians["epsilon"].min()), float(medians["epsilon"].max())
+    problem = sweep.problem
+    delta = sweep.planned_cases[0].budget.delta
+    low = float(medians["epsilon"].min())
+    high = float(medians["epsilon"].max())
     epsilons = np.geomspace(low / 1.1, high * 1.1, CURVE_POINTS)
     try:
         problem.require_enumerable()
         w, width_error = _workload_width(sweep)
-        rate, algorithm_medians = (
-            ERROR_RATES[name_by_title[name]],
-            medians[medians["algorithm"] == name_by_title[name]],
-        )
+        rate = ERROR_RATES[name_by_title[name]]
+        algorithm_medians = medians[medians["algorithm"] == name_by_title[name]]
         middle_point = algorithm_medians.iloc[(len(algorithm_medians) - 1) // 2]
         scale = middle_point["error"] / rate.evaluate(
             _setting(sweep, float(middle_point["epsilon"]), delta, w)

@@ -20,10 +20,8 @@ def least_errors_by_epsilon(sweep: Sweep, medians: pd.DataFrame) -> LeastErrors:
     """The least error at every ε of the comparison; empty where it is not known. Public numbers only."""
     if sweep.problem is None:
         return {}
-    problem, budgets = (
-        sweep.problem,
-        {job.budget.epsilon: job.budget for job in sweep.planned_cases},
-    )
+    problem = sweep.problem
+    budgets = {job.budget.epsilon: job.budget for job in sweep.planned_cases}
 
     def compute_least_errors() -> LeastErrors:
         values = {

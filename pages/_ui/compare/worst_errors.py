@@ -56,8 +56,10 @@ def draw_worst_errors(sweep: Sweep, selected_dot: Dot | None) -> None:
 
 def find_worst_errors(comparison: Comparison) -> dict[str, WorstError]:
     """The value of a column and the cell of a pair with the largest difference, and the group disagreed about most."""
-    workload, gaps = comparison.workload, comparison.synthetic - comparison.real
-    names, errors_by_kind = workload.domain.names, {}
+    workload = comparison.workload
+    gaps = comparison.synthetic - comparison.real
+    names = workload.domain.names
+    errors_by_kind = {}
     for axes, shape, table in workload.layout:
         cells = gaps[table].reshape(shape)
         for axis_index, axis in enumerate(axes):

@@ -18,7 +18,8 @@ from ..session.table import Table
 def draw_table_gauge(table: Table) -> None:
     """Draw what is used and left of the table's data set; nothing where no ledger that can be read knows it."""
     name = shared_ledger.data_set_name(table)
-    if (data_set := shared_ledger.find_data_set(_readable_data_sets(), name)) is not None:
+    data_set = shared_ledger.find_data_set(_readable_data_sets(), name)
+    if data_set is not None:
         draw_gauge(name, data_set.lifetime, data_set.spent)
 
 

@@ -70,10 +70,8 @@ def _cost_texts(column: UnknownColumn, plan: SchemaPlan) -> dict[str, str]:
 
 
 def _charge_text(column: UnknownColumn, plan: SchemaPlan) -> str:
-    cost, division = (
-        ComposedCost.of_spends((c.spend, c.times) for c in plan.charges_of(column)),
-        plan.division,
-    )
+    cost = ComposedCost.of_spends((c.spend, c.times) for c in plan.charges_of(column))
+    division = plan.division
     total, symbol = (
         (cost.pure, "ε") if division.accounting is CompositionRule.PURE else (cost.rho, "ρ")
     )

@@ -33,7 +33,8 @@ def nearest_deployment(epsilon: float) -> pd.Series:
 
 def deployment_sentence(deployment: pd.Series) -> str:
     """A deployment in a line, with what its ε means nothing without."""
-    unit, model = deployment["unit"], str(deployment["model"]).lower()
+    unit = deployment["unit"]
+    model = str(deployment["model"]).lower()
     return (
         f"{deployment['name']} ({deployment['curator']}, {deployment['year']}): ε = "
         f"{deployment['epsilon']:g}, {unit}, {model} model"
@@ -42,7 +43,8 @@ def deployment_sentence(deployment: pd.Series) -> str:
 
 def draw_deployments(epsilon: float) -> None:
     """All of them behind a button, with what an ε means nothing without, and a sentence that says so."""
-    table, nearest = load_deployments(), nearest_deployment(epsilon)
+    table = load_deployments()
+    nearest = nearest_deployment(epsilon)
     table = table.assign(delta=table["delta"].map("{:g}".format, na_action="ignore").fillna("–"))
     with st.popover(f"{len(table)} real uses of ε", icon=":material/public:", type="tertiary"):
         st.text(f"Nearest to ε = {epsilon:g}: {deployment_sentence(nearest)}.")

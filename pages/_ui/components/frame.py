@@ -23,7 +23,8 @@ from . import budget_gauge
 from .glossary_words import glossary_tooltip
 from .menu import ENTRIES_BY_GROUP, ENTRIES_BY_LABEL, PageEntry
 
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 HEAD_KEY = "_head"  # of the page that is drawn: its entry in the menu, and the place of its line
 

@@ -32,10 +32,8 @@ def load_menu() -> dict[str, list[PageEntry]]:
     for label, settings in tomllib.loads(
         Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
     ).items():
-        group, shows = (
-            settings.pop("group", ""),
-            Provenance.__members__.get(settings.pop("shows", "")),
-        )
+        group = settings.pop("group", "")
+        shows = Provenance.__members__.get(settings.pop("shows", ""))
         menu.setdefault(group, []).append(
             PageEntry(f"pages/{label.lower()}.py", label, shows=shows, **settings)
         )

@@ -15,7 +15,8 @@ from dpcore.core.parameters import Param, declared_parameters
 from ..session.current_table import default_unless_set
 from .glossary_words import GLOSSARY
 
-AUTO, STAR_MARK = "auto", "*"
+AUTO = "auto"
+STAR_MARK = "*"
 EPSILON_OPTIONS = [
     0.01,
     0.02,
@@ -91,14 +92,13 @@ def epsilon_slider() -> float:
 
 def delta_slider(container: Any = st, *, must_be_zero: bool = False) -> float:
     """δ on a logarithmic scale with 0 for pure differential privacy; greyed at 0 where it must be `must_be_zero`."""
-    default, help_text, widget_args = (
-        1e-9,
-        f"{GLOSSARY['δ']['means']} 0 allows no exception.",
-        {"key": "delta"} | ADDRESS_WIDGET_ARGS,
-    )
+    default = 1e-9
+    help_text = f"{GLOSSARY['δ']['means']} 0 allows no exception."
+    widget_args = {"key": "delta"} | ADDRESS_WIDGET_ARGS
     if must_be_zero:
         help_text = "This algorithm keeps its promise without any failure probability: δ must be 0."
-        default, widget_args = 0.0, {"key": "no-delta", "disabled": True}
+        default = 0.0
+        widget_args = {"key": "no-delta", "disabled": True}
     return container.select_slider(
         "Failure probability (δ)",
         DELTA_OPTIONS,
@@ -162,7 +162,8 @@ def setting_widgets(
     is said of the star in the second; the others one below the other in `place`.
     """
     theoretical = theoretical_values(ALGORITHMS[name](), problem, budget)
-    separate_containers, setting_texts = separate_containers or {}, {}
+    separate_containers = separate_containers or {}
+    setting_texts = {}
     for p in declared_parameters(ALGORITHMS[name]):
         widget_container, note_container = separate_containers.get(p.symbol, (container, container))
         value = _setting_widget(
@@ -211,10 +212,8 @@ def _setting_widget(
             help=help_text,
             **ADDRESS_WIDGET_ARGS,
         )
-    steps, value = (
-        setting_grid(p.low or 0.0, p.high or 0.0, p.kind),
-        AUTO if p.default is None else p.default,
-    )
+    steps = setting_grid(p.low or 0.0, p.high or 0.0, p.kind)
+    value = AUTO if p.default is None else p.default
     options = [AUTO, *steps] if p.default is None else sorted({*steps, p.default})
     if theoretical_value is not None:
         numbers = [o for o in options if not isinstance(o, str)]

@@ -52,10 +52,8 @@ def choose_workload(table: Table, domain: Domain | None = None) -> tuple[Workloa
     They are read in the table's domain, or in another one of its columns.
     """
     domain = table.domain if domain is None else domain
-    names, default_names = (
-        list(domain.names),
-        list(choose_default_columns(domain, COMFORTABLE_CELLS)),
-    )
+    names = list(domain.names)
+    default_names = list(choose_default_columns(domain, COMFORTABLE_CELLS))
     help_text = "Only these are read. The number of combinations is the product of their values."
     chip_labels = distinct_labels(names, 16)  # a chip shows no more
     widget_args: dict[str, Any] = {
@@ -63,7 +61,8 @@ def choose_workload(table: Table, domain: Domain | None = None) -> tuple[Workloa
         "help": help_text,
     } | persistent_widget_args()
     if table.uploaded:  # its columns come and go with its schema, and what was chosen of them stays
-        key, set_columns = f"columns-{table.identity}", store_choice
+        key = f"columns-{table.identity}"
+        set_columns = store_choice
         sync_widget_value(
             key, [name for name in stored_choice(key, default_names) if name in names]
         )
@@ -71,7 +70,8 @@ def choose_workload(table: Table, domain: Domain | None = None) -> tuple[Workloa
             "Columns", names, key=key, on_change=choose_columns, args=(key,), **widget_args
         )
     else:
-        key, set_columns = f"columns-{table.name}", set_widget_value
+        key = f"columns-{table.name}"
+        set_columns = set_widget_value
         columns = st.multiselect(
             "Columns", names, default_unless_set(key, default_names), key=key, **widget_args
         )

@@ -70,7 +70,8 @@ def draw_run_plan(job: PoolJob) -> None:
         summary["charges"],
     )
     spent = summary["spent"]
-    if (schema := job.spec.schema) is not None:
+    schema = job.spec.schema
+    if schema is not None:
         st.caption(
             f"This is the algorithm's part alone: {schema.fraction:.1%} of the budget of ε = "
             f"{summary['epsilon']:g} is the "

@@ -20,7 +20,9 @@ from dpcore.schema.partial_schema import PRIVATE, is_private_entry, private_entr
 
 from ..session import Table
 
-NOT_USED, MEASURED_TEXT, GROUPS_BEGIN_TEXT = "not used", "measured privately", "groups begin at"
+NOT_USED = "not used"
+MEASURED_TEXT = "measured privately"
+GROUPS_BEGIN_TEXT = "groups begin at"
 READING_BY_TEXT = {
     "categories": ("categorical", ""),
     "categories, any spelling": ("categorical", "any case"),
@@ -74,7 +76,8 @@ def public_values_text(spec: dict[str, Any]) -> str:
                 if bins
                 else ""
             )
-        if values := spec.get("values"):
+        values = spec.get("values")
+        if values:
             is_plain = all(
                 isinstance(v, str) and v and v == v.strip(" [") and ";" not in v for v in values
             )

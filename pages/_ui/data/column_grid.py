@@ -37,7 +37,8 @@ from .column_entries import (
     grid_column_names,
 )
 
-MEASURE_ACTION, USE_ACTION = "Measure privately", "Use it"
+MEASURE_ACTION = "Measure privately"
+USE_ACTION = "Use it"
 IDENTIFIER_TEXTS = {
     "person": "names people",
     "birth": "dates of birth",
@@ -90,7 +91,8 @@ GRID_CONFIG = {
 
 def draw_grid(current: Table, is_changing: bool) -> None:
     """Draw the grid, and take what is typed or clicked in it, also while a change is on its way."""
-    grid_container, switches = st.container(key="columns"), st.container(horizontal=True)
+    grid_container = st.container(key="columns")
+    switches = st.container(horizontal=True)
     shows_all_settings = switches.toggle(
         "Show all settings", key="all-settings", persist_state="session", help=SETTINGS_HELP
     )
@@ -155,13 +157,17 @@ def draw_grid(current: Table, is_changing: bool) -> None:
 
 def _grid_rows(current: Table) -> list[dict[str, Any]]:
     """One row a column of the table; those that the schema leaves out are there, too."""
-    entries, missing_words, rows = current.entries, current.missing_word_counts, []
+    entries = current.entries
+    missing_words = current.missing_word_counts
+    rows = []
     problems_by_column: dict[str, list[ColumnProblem]] = {}
     for problem in current.problems:
         problems_by_column.setdefault(problem.column, []).append(problem)
     for name in grid_column_names(current):
-        is_used, spec = name in entries, entries.get(name)
-        spec, guess = spec if isinstance(spec, dict) else {}, current.column_guess(name)
+        is_used = name in entries
+        spec = entries.get(name)
+        spec = spec if isinstance(spec, dict) else {}
+        guess = current.column_guess(name)
         cells = grid_cells(current, name)
         action_label, action = (
             _repair_action(problems_by_column.get(name, [])) if is_used else _use_action(guess)
@@ -244,9 +250,11 @@ def _repair_action(column_problems: list[ColumnProblem]) -> tuple[str, str]:
 
 def _bar_charts(current: Table) -> list[list[int] | None]:
     """The bars of every column; none where it is to be measured, or names people."""
-    entries, charts = current.entries, []
+    entries = current.entries
+    charts = []
     for name in grid_column_names(current):
-        entry, unused_kind = entries.get(name), current.column_guess(name).exclusion
+        entry = entries.get(name)
+        unused_kind = current.column_guess(name).exclusion
         is_hidden = (
             unused_kind in (*IDENTIFIER_TEXTS, "unnamed")
             if entry is None
@@ -281,7 +289,8 @@ def _run_clicked_action() -> None:
 
 def start_column_action(action: str, column_names: list[str]) -> None:
     """Do a repair, measure, use as guessed, or read in some way: these columns of the table in use."""
-    current, entries_at_click = whole_table(), dict(whole_table().entries)
+    current = whole_table()
+    entries_at_click = dict(whole_table().entries)
     if action in repairs.PEEKING_FIXES:
         session().mark_viewed(current)
 

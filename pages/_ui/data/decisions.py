@@ -95,9 +95,10 @@ def draw_decisions(current: Table) -> DeltaGenerator | None:
     title = bar.container(width="content")
     with bar:
         _draw_privacy_unit(current)
+    is_changing = draw_change_progress(current)
     pending = (
         []
-        if (is_changing := draw_change_progress(current))
+        if is_changing
         else [
             *required_decisions(current),
             *([] if is_stakeholder_view() else optional_decisions(current)),
@@ -213,7 +214,8 @@ def required_decisions(current: Table) -> Iterator[Decision]:
 
 def optional_decisions(current: Table) -> Iterator[Decision]:
     """What may be decided otherwise: parts of dates, first characters of codes, spellings, words that mean missing."""
-    entries, missing = current.entries, current.missing_word_counts
+    entries = current.entries
+    missing = current.missing_word_counts
     unused = [guess for guess in current.guesses.values() if guess.name not in entries]
     dates = [guess for guess in unused if guess.exclusion == "date"]
     listed_names = [
@@ -272,11 +274,12 @@ def draw_schema_summary(current: Table) -> None:
     """What was guessed and from what, what is left out and why, and how far the promise goes."""
     if is_stakeholder_view():
         return
-    if people := _guess_names(
+    people = _guess_names(
         g
         for g in current.guesses.values()
         if g.exclusion in IDENTIFIER_TEXTS and g.name not in current.entries
-    ):
+    )
+    if people:
         st.caption(
             escape_markdown(
                 f"Not used, because they may identify people: {join_first_texts(people)}.", 400

@@ -13,7 +13,9 @@ from ..jobs import ThreadJob
 from ..jobs.table_changes import start_table_upload
 from ..session import LargeTable, Table
 
-READ_SHARE, INSPECTED_SHARE = 0.5, 0.9  # shares of the work on a file
+# shares of the work on a file
+READ_SHARE = 0.5
+INSPECTED_SHARE = 0.9
 
 
 def start_reading_upload(name: str, file: Any, format: TextFormat | None = None) -> None:

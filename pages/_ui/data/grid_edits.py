@@ -58,11 +58,9 @@ def apply_grid_edits(key: str) -> None:
     grid = st.session_state.get(GRIDS_KEY, {}).get(key)
     if grid is None or not _is_grid_of_table(key, whole_table()):
         return
-    edits, old_edits, grid.applied_edits = (
-        _edits_of_grid(key),
-        grid.applied_edits,
-        _edits_of_grid(key),
-    )
+    edits = _edits_of_grid(key)
+    old_edits = grid.applied_edits
+    grid.applied_edits = _edits_of_grid(key)
     new_edits = {
         at: {
             column: cell
@@ -85,7 +83,8 @@ def apply_grid_edits(key: str) -> None:
 
 def renew_grid(columns: list[str]) -> None:
     """Show from now on what the table says of these columns, whatever was typed into their cells before."""
-    current, edits = whole_table(), _edits_of_grid(st.session_state.get(LAST_GRID_KEY, ""))
+    current = whole_table()
+    edits = _edits_of_grid(st.session_state.get(LAST_GRID_KEY, ""))
     all_names = grid_column_names(current)
     if any(all_names[at] in columns for at in edits if at < len(all_names)):
         st.session_state[GRID_TURN_KEY] = st.session_state.get(GRID_TURN_KEY, 0) + 1
@@ -95,7 +94,8 @@ def show_grid_problems(current: Table) -> None:
     """Say what of the schema was not changed, and what stands in the grid and cannot be read."""
     if show_schema_problem(current):
         return
-    key, failures = st.session_state.get(LAST_GRID_KEY, ""), []
+    key = st.session_state.get(LAST_GRID_KEY, "")
+    failures = []
     if _is_grid_of_table(key, current):
         all_names = grid_column_names(current)
         for at, cells in _edits_of_grid(key).items():
@@ -110,7 +110,9 @@ def show_grid_problems(current: Table) -> None:
 
 def _change_entries(edits: Edits, target: Table, progress: JobProgressCallback) -> None:
     """Change the schema by these edits, each as far as it can be read; InputError for the others."""
-    all_names, entries, failures = grid_column_names(target), {}, []
+    all_names = grid_column_names(target)
+    entries = {}
+    failures = []
     for at, cells in edits.items():
         try:
             entries[all_names[at]] = _entry_from_cells(target, all_names[at], cells)

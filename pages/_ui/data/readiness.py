@@ -17,7 +17,8 @@ FORECAST_BUDGET = Budget(1.0, 1e-9)
 
 def draw_forecasts(table: Table) -> None:
     """For every algorithm what a run over all columns' pairs will take, or why it cannot."""
-    domain, n = table.domain, table.n
+    domain = table.domain
+    n = table.n
     st.text(
         f"{len(domain.names)} columns in use, {format_cell_count(domain.size)} combinations of "
         "their values"

@@ -69,7 +69,8 @@ def draw_measurement_panel(current: Table, try_slot: DeltaGenerator | None) -> N
         "What measuring costs, before anything is measured",
         Provenance.REAL_DATA if is_inferred else Provenance.PUBLIC,
     )
-    n, rows_per_person = current.n, current.unit.most_rows
+    n = current.n
+    rows_per_person = current.unit.most_rows
     epsilon_container, delta_container, share_container = st.columns(3)
     with epsilon_container:
         budget = parameter_widgets.budget_sliders(delta_container)
@@ -217,7 +218,8 @@ def _start_trial() -> None:
     def measure_schema(target: Table, progress: JobProgressCallback) -> None:
         if target.partial_schema is None:
             raise InputError("the schema is not complete, or nothing of it is to be measured")
-        n, rows_per_person = target.n, target.unit.most_rows
+        n = target.n
+        rows_per_person = target.unit.most_rows
         share = choose_schema_share(
             target.partial_schema.unknown_columns, selected_part, n, rows_per_person, budget
         )

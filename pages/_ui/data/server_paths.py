@@ -51,7 +51,8 @@ def list_table_names(root: Path) -> list[str]:
 
 def resolve_table_path(requested: str) -> tuple[Path, Path | None]:
     """The path that a person means, and the folder that it must not leave. Raises InputError, naming what was said."""
-    requested, root = requested.strip(), tables_folder()
+    requested = requested.strip()
+    root = tables_folder()
     if root is not None:
         if requested not in list_table_names(root):
             raise InputError(f"{printable_text(requested)}: {OUTSIDE_FOLDER_TEXT}")
@@ -135,9 +136,9 @@ def _stat_without_links(path: Path, root: Path) -> os.stat_result:
     folder_fd = os.open(top, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for name in parent_names:
-            parent_fd, folder_fd = (
-                folder_fd,
-                os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder_fd),
+            parent_fd = folder_fd
+            folder_fd = os.open(
+                name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder_fd
             )
             os.close(parent_fd)
         return os.stat(last, dir_fd=folder_fd, follow_symlinks=False)

@@ -23,7 +23,9 @@ from ..session.counted_table import hide_path_in_errors
 from . import server_paths
 from .file_reading import load_file, table_from_loaded
 
-PATH_WIDGET_KEY, FILE_WIDGET_KEY = "server-path", "server-file"  # keys of widgets
+# keys of widgets
+PATH_WIDGET_KEY = "server-path"
+FILE_WIDGET_KEY = "server-file"
 MAX_PATH_CHARS = 1000  # characters of a path
 MAX_FORMAT_GUESS_BYTES = 1 << 26  # bytes that are looked at to guess how a large text is written
 MAX_FIRST_ROWS, MAX_FIRST_CELLS = (

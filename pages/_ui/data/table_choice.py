@@ -133,11 +133,10 @@ def draw_format_choices(current: Table) -> None:
 
 def _read_again(name: str, value: Any) -> None:
     """Read the text file of the table in use once more, with another entry in what is known of its format."""
-    current, uploaded = whole_table(), st.session_state.get("upload")
-    format, keys = (
-        replace(current.text_format, **{name: value}),
-        (server_tables.PATH_WIDGET_KEY, server_tables.FILE_WIDGET_KEY),
-    )
+    current = whole_table()
+    uploaded = st.session_state.get("upload")
+    format = replace(current.text_format, **{name: value})
+    keys = (server_tables.PATH_WIDGET_KEY, server_tables.FILE_WIDGET_KEY)
     matching_keys = [
         key for key in keys if Path(st.session_state.get(key) or "").name == current.name
     ]

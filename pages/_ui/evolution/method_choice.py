@@ -21,7 +21,8 @@ from ..jobs import FINAL_STEP_ONLY, PlannedRun, RunGroup, tab_run_group, wait_or
 from ..session import Table, escape_markdown, persistent_widget_args, printable_text
 from .table_evolution import available_table
 
-PE, RANDOM = "Private Evolution", "random points, no data"
+PE = "Private Evolution"
+RANDOM = "random points, no data"
 GRID = "grid, smoothed (PSMM)"
 METHODS = {
     GRID: build_from_texts(ALGORITHMS["psmm"], {}),
@@ -106,7 +107,8 @@ def _start_runs(run_group: RunGroup, table: Table, columns: list[Column], budget
 
 def _scale_to_unit_interval(column: Column, cells: pd.Series) -> np.ndarray:
     """Return a column's numbers as shares of its public range; ½ where missing."""
-    low, high = float(column.low or 0.0), float(column.high or 0.0)
+    low = float(column.low or 0.0)
+    high = float(column.high or 0.0)
     return np.nan_to_num((column.read_numbers(cells) - low) / (high - low), nan=0.5)
 
 
@@ -135,7 +137,8 @@ def _draw_ranking(run_group: RunGroup) -> None:
 def ranking_sentence(scores: pd.DataFrame, d: int, n: int, budget: Budget) -> str:
     """Return a sentence that ranks the methods by their means, and one that says what follows."""
     groups = scores.groupby("method")
-    means, error_bounds = groups["w1"].mean().sort_values(), groups[ERROR_BOUND_COLUMN].mean()
+    means = groups["w1"].mean().sort_values()
+    error_bounds = groups[ERROR_BOUND_COLUMN].mean()
     distance_texts = {
         name: f"{value:.2%}"
         + (

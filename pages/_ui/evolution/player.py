@@ -29,7 +29,8 @@ from ..components.frame import set_page_badge
 from ..jobs import FINAL_STEP_ONLY, PlannedRun, tab_run_group, wait_or_draw_progress
 
 PE = ALGORITHMS["private_evolution"]
-DEFAULT_PRESET, PRESET_VALUE = "our defaults", "as the preset"
+DEFAULT_PRESET = "our defaults"
+PRESET_VALUE = "as the preset"
 POINT_COUNTS = [100, 200, 500, 1000, 2000]
 ROUND_OPTIONS = [PRESET_VALUE, *range(1, 31)]
 # as high as two maps are
@@ -54,7 +55,8 @@ def draw_player() -> None:
     )  # side by side, so that nothing has to be scrolled while it plays
     experts = st.expander("For experts: settings, and budget used")
     with main:
-        player_container, button_row = st.container(), inline_container()
+        player_container = st.container()
+        button_row = inline_container()
     with side:
         promise_container = st.container()
         sample, n, budget, setting_texts, seeds = _choose_settings(experts, button_row)
@@ -80,12 +82,11 @@ def draw_player() -> None:
         results_by_kind.setdefault(what, []).append(result)
     if "path" not in results_by_kind or "start" not in results_by_kind:
         return
-    title, usefulness_text, lengths = (
-        "Random places are becoming a map like the real one",
-        "",
-        {"5 km": 5 / KM_PER_UNIT},
-    )
-    if done := runs.ended and "curve" in results_by_kind:
+    title = "Random places are becoming a map like the real one"
+    usefulness_text = ""
+    lengths = {"5 km": 5 / KM_PER_UNIT}
+    done = runs.ended and "curve" in results_by_kind
+    if done:
         distances = result_panels.convergence_table(
             results_by_kind["start"] + results_by_kind["curve"]
         )
@@ -166,7 +167,8 @@ def _choose_settings(
         selected = {"rounds": rounds}
         for p in declared_parameters(PE):
             if p.name in ("post", "sampling", "release"):
-                help_text, choices = p.doc[0].upper() + p.doc[1:] + ".", [PRESET_VALUE, *p.choices]
+                help_text = p.doc[0].upper() + p.doc[1:] + "."
+                choices = [PRESET_VALUE, *p.choices]
                 selected[p.name] = st.selectbox(
                     p.name,
                     choices,
@@ -247,10 +249,13 @@ def _draw_playback(
     button_container: Any,
 ) -> None:
     """Draw the chart of step t, a slider over t, and in `place` a button that moves it on by itself."""
-    T, session_state = len(steps) - 1, st.session_state
-    step_key, shown_step_key = f"evolve-t-{T}", "evolve-shown"
+    T = len(steps) - 1
+    session_state = st.session_state
+    step_key = f"evolve-t-{T}"
+    shown_step_key = "evolve-shown"
     if IS_PLAYING_KEY not in session_state:  # it plays by itself once
-        session_state[IS_PLAYING_KEY], session_state[shown_step_key] = True, -1
+        session_state[IS_PLAYING_KEY] = True
+        session_state[shown_step_key] = -1
 
     def toggle_playing() -> None:
         session_state[IS_PLAYING_KEY] = not session_state[IS_PLAYING_KEY]
@@ -270,7 +275,8 @@ def _draw_playback(
                 session_state[shown_step_key] + 1, T
             )
             if session_state[shown_step_key] == T:
-                session_state[IS_PLAYING_KEY], session_state[step_key] = False, T
+                session_state[IS_PLAYING_KEY] = False
+                session_state[step_key] = T
                 st.rerun()
         st.html(MAPS_STYLE)
         chart = st.container(key="maps")

@@ -111,7 +111,8 @@ def _draw_errors_by_step(result: RunResult) -> None:
     """Draw the errors on all pairs of columns, round by round."""
     draw_heading("Do invented rows become like yours?")
     frame = result_panels.convergence_table([result])
-    first, last = frame.iloc[0], frame.iloc[-1]
+    first = frame.iloc[0]
+    last = frame.iloc[-1]
     summary = (
         "The typical error over all pairs of columns goes from "
         f"{format_percentage_points(first['mean_error'])} points after the first "

@@ -43,7 +43,8 @@ def draw_queries(
     run_results: RunResults, _: DeltaGenerator, details: DeltaGenerator
 ) -> ChartContent:
     """Every question's error, worst first, linked to the columns it involves."""
-    table, columns = run_results.worst_questions, run_results.worst_questions["column"]
+    table = run_results.worst_questions
+    columns = run_results.worst_questions["column"]
     error_text = format_percentage_points(float(np.quantile(run_results.comparison.gaps, 0.9)))
     summary = f"9 of 10 answers are within {error_text} points"
     names = run_results.settings.problem.domain.names
@@ -188,11 +189,9 @@ def draw_marginal(
 ) -> ChartContent:
     """One column real beside synthetic, with how far other noise moves the synthetic one."""
     domain = run_results.settings.problem.domain
-    names, rows, display_names = (
-        domain.names,
-        run_results.table.encoded_rows(domain.names),
-        distinct_labels(domain.names),
-    )
+    names = domain.names
+    rows = run_results.table.encoded_rows(domain.names)
+    display_names = distinct_labels(domain.names)
     singles = Marginals.all(domain, 1)
     comparison, column_slices = (
         compare_with_rows(run_results.result.release, rows, singles),
@@ -207,7 +206,8 @@ def draw_marginal(
             chooser_container, "Column", options, f"worst: {display_names[worst_column]}"
         )
     ]
-    single, labels = Marginals(domain, [[column]]), domain.columns[names.index(column)].labels
+    single = Marginals(domain, [[column]])
+    labels = domain.columns[names.index(column)].labels
     column_slice = column_slices[column]
     column_comparison = replace(
         comparison,
@@ -246,7 +246,8 @@ def draw_pair(
 ) -> ChartContent:
     """Two columns as heat maps: real, and how far the synthetic table is from it."""
     domain = run_results.settings.problem.domain
-    names, display_names = domain.names, distinct_labels(domain.names)
+    names = domain.names
+    display_names = distinct_labels(domain.names)
     if len(names) < 2:
         raise InputError("Choose a second column to see two of them together.")
     # of the question with the largest error; of a weighted sum it is in words
@@ -290,11 +291,15 @@ def draw_pair(
         INTERVALS_TEXT,
         "Nothing was measured about both together.",
     )
-    axes, labels = tuple(pair_names), (first.labels, second.labels)
+    axes = tuple(pair_names)
+    labels = (first.labels, second.labels)
     if sum(map(len, first.labels)) < sum(
         map(len, second.labels)
     ):  # what is long has room at the side
-        real, synthetic, axes, labels = real.T, synthetic.T, axes[::-1], labels[::-1]
+        real = real.T
+        synthetic = synthetic.T
+        axes = axes[::-1]
+        labels = labels[::-1]
     st.plotly_chart(
         charts.two_way_maps(real, synthetic, axes, labels),
         key="pair",

@@ -68,7 +68,8 @@ class RunWithReplays(RunGroup):
         """Ask for the replays once the first run is there."""
         if not self.remaining_seeds or not self.first_job.ended:
             return
-        replay_seeds, self.remaining_seeds = self.remaining_seeds, ()
+        replay_seeds = self.remaining_seeds
+        self.remaining_seeds = ()
         if self.first_job.state != "done":
             return
         for seeds in [(seed,) for seed in replay_seeds] if self.is_quick else [replay_seeds]:
@@ -87,10 +88,8 @@ def start_runs(table: Table, run_settings: RunSettings) -> RunWithReplays:
 
     A changed question is seen by its text.
     """
-    runs, rows = (
-        session().get_or_create("explore", RunWithReplays),
-        table.encoded_rows(run_settings.problem.domain.names),
-    )
+    runs = session().get_or_create("explore", RunWithReplays)
+    rows = table.encoded_rows(run_settings.problem.domain.names)
     problem = run_settings.problem
     task_key = (
         rows,
@@ -149,10 +148,8 @@ def watch_replays(runs: RunWithReplays, drawn_count: int) -> None:
 
 @st.fragment(run_every=POLL_SECONDS / 2)
 def _draw_replay_count(runs: RunWithReplays, drawn_count: int) -> None:
-    finished_count, total_count = (
-        len(runs.replays),
-        sum(len(job.spec.seeds) for _, job in runs.jobs),
-    )
+    finished_count = len(runs.replays)
+    total_count = sum(len(job.spec.seeds) for _, job in runs.jobs)
     if runs.all_ended or (finished_count > drawn_count and not runs.is_quick):
         st.rerun()
     st.caption(f"Repeats: {finished_count + 1} of {total_count}")

@@ -229,5 +229,5 @@ workload, notes = read_queries({settings["queries"]!r}, domain)
 problem = QueryRelease(workload, rows.n, group={table.unit.most_rows})
 algorithm = ALGORITHMS[{settings["algorithm"]!r}]({arguments})
 run = Run(algorithm, problem, rows, Budget({settings["epsilon"]!r}, {settings["delta"]!r}), seed={settings["seed"]}).finish()
-print(run.records[-1].empirical, run.spent, run.sample(5), sep="\\n")
+print(run.convergence[-1].empirical, run.spent, run.sample(5), sep="\\n")
 """

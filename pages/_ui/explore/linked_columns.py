@@ -107,7 +107,8 @@ def describe_cliques(
         }
         for clique in order
     ]
-    largest_clique, d = order[0], len(names)
+    largest_clique = order[0]
+    d = len(names)
     summary = (
         f"{len(ties):,} of {d * (d - 1) // 2:,} pairs of columns are linked, in {len(order)} "
         "groups with "

@@ -151,10 +151,8 @@ def draw_verdict(run_results: RunResults) -> tuple[DeltaGenerator, DeltaGenerato
 
 def largest_error_tile(run_results: RunResults) -> tiled.Tile:
     """The tile of the largest error: where it is, and how large it becomes in the repeats that are there."""
-    comparison, display_names = (
-        run_results.comparison,
-        distinct_labels(run_results.settings.problem.domain.names),
-    )
+    comparison = run_results.comparison
+    display_names = distinct_labels(run_results.settings.problem.domain.names)
     label = comparison.workload.label(int(comparison.worst(1)[0]))
     question_text = format_query_label(
         tuple((display_names.get(column, column), value) for column, value in label)
@@ -174,12 +172,10 @@ def largest_error_tile(run_results: RunResults) -> tiled.Tile:
 
 def _usefulness_sentence(run_settings: RunSettings) -> str:
     """What the release is good for, from the noise of its plan alone."""
-    problem, algorithm, budget, schema_share = (
-        run_settings.problem,
-        run_settings.algorithm,
-        run_settings.budget,
-        run_settings.schema,
-    )
+    problem = run_settings.problem
+    algorithm = run_settings.algorithm
+    budget = run_settings.budget
+    schema_share = run_settings.schema
 
     def compute() -> str:
         if schema_share is None:
@@ -202,10 +198,12 @@ def _usefulness_sentence(run_settings: RunSettings) -> str:
 @hide_in_stakeholder_view
 def draw_noise_spread(run_results: RunResults) -> None:
     """How far the noise moves the verdict, what was spent, and by which accounting: behind one button."""
-    summary, runs = run_results.result.summary, len(run_results.runs)
+    summary = run_results.result.summary
+    runs = len(run_results.runs)
     spread_text = ""
     if run_results.replays:
-        typical, worst = run_results.run_errors.mean(axis=1), run_results.run_errors.max(axis=1)
+        typical = run_results.run_errors.mean(axis=1)
+        worst = run_results.run_errors.max(axis=1)
         spread_text = (
             f"In {runs} repeats with fresh noise: typical error "
             f"{format_percentage_points(typical.min())} to "
@@ -216,7 +214,8 @@ def draw_noise_spread(run_results: RunResults) -> None:
     privacy_spent = summary["spent"]
     accounting = privacy_spent["accounting"]
     if run_results.settings.schema is not None:  # what the schema costs is not the run's to say
-        privacy_spent, accounting = summary, "the schema and the algorithm together, at the most"
+        privacy_spent = summary
+        accounting = "the schema and the algorithm together, at the most"
     label = f"{runs} repeats" if run_results.replays else "About these numbers"
     with st.popover(label, type="tertiary", icon=":material/info:"):
         st.caption(
@@ -260,11 +259,9 @@ def draw_convergence(
     """Error against rounds or against the budget spent, the range over replays, raw noise, a pinned run behind."""
     frame = run_results.curve
     first_curve = frame[frame["seed"] == frame["seed"].iloc[0]]
-    raw_noise, stages, last_point = (
-        _raw_noise_error(run_results),
-        _find_stages(run_results.result, first_curve),
-        first_curve.iloc[-1],
-    )
+    raw_noise = _raw_noise_error(run_results)
+    stages = _find_stages(run_results.result, first_curve)
+    last_point = first_curve.iloc[-1]
     axis_label = details.segmented_control(
         "Draw against",
         CURVE_AXES,
@@ -325,7 +322,8 @@ def draw_convergence(
 
 def _raw_noise_error(run_results: RunResults) -> float | None:
     """The largest error of noise on every answer for this budget, nothing fitted; public numbers only."""
-    problem, budget = run_results.settings.problem, run_results.settings.budget
+    problem = run_results.settings.problem
+    budget = run_results.settings.budget
 
     def compute() -> float | None:
         with suppress(InputError):
@@ -337,7 +335,8 @@ def _raw_noise_error(run_results: RunResults) -> float | None:
 
 def _find_stages(result: RunResult, run_curve: pd.DataFrame) -> list[tuple[int, str]]:
     """Where a new stage begins: the number of the record, and what happens there in words."""
-    stages, previous_name = [], ""
+    stages = []
+    previous_name = ""
     for i, record in enumerate(result.convergence):
         note = STAGE_PATTERN.match(record.note)
         name = note[0] if note else ""

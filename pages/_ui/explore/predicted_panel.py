@@ -24,7 +24,8 @@ UNKNOWN_ERROR_TILE = (
 
 def draw_predicted_panel(table: PublicTable, run_settings: RunSettings) -> None:
     """Draw the tiles of a plan that was not run, what it settles on, and what it would use."""
-    problem, algorithm = run_settings.problem, run_settings.algorithm
+    problem = run_settings.problem
+    algorithm = run_settings.algorithm
     for caution in budget_warnings(run_settings.budget, problem.n):
         st.warning(escape_markdown(caution, 300))
     plan = make_plan(algorithm, problem, run_settings.budget)

@@ -37,10 +37,8 @@ def lesson_medians(lesson: str, epsilon: float) -> list[str]:
 def example_sentences() -> dict[str, str]:
     """Return a sentence with a number for each word whose example is not a fact of the samples."""
     census = sample_table("census")
-    problem, algorithm = (
-        QueryRelease(pairs_with_column(census.domain), census.n),
-        ALGORITHMS["gaussian_maxent"](),
-    )
+    problem = QueryRelease(pairs_with_column(census.domain), census.n)
+    algorithm = ALGORITHMS["gaussian_maxent"]()
     promises = {
         epsilon: Promise.of_plan(
             make_plan(algorithm, problem, Budget(epsilon, DELTA)), adaptive=algorithm.adaptive
@@ -54,10 +52,8 @@ def example_sentences() -> dict[str, str]:
     events = promises[EXAMPLE_EPSILON].events
     lifetime = LifetimeBudget.from_first_release(parameter_widgets.DEFAULT_TOTAL_BUDGET, events)
     (exact, _), (noisy, _) = patient_counts.EXACT_COUNTS, patient_counts.noisy_counts()
-    typical, sampling_errors = (
-        lesson_medians("epsilon", EXAMPLE_EPSILON)[0],
-        lesson_medians("population", 10.0),
-    )
+    typical = lesson_medians("epsilon", EXAMPLE_EPSILON)[0]
+    sampling_errors = lesson_medians("population", 10.0)
     epsilon_text = f"ε = {format_setting(EXAMPLE_EPSILON)}"
     return {
         "ε": f"Right guesses of 100, by someone who knows everyone else: at most {guess_texts}. "

@@ -33,7 +33,8 @@ def draw_total(table: Table) -> None:
     events = tuple(
         event for release in dataset.releases for event in events_from_json(release["events"])
     )
-    lifetime, budget = dataset.lifetime, dataset.lifetime.budget
+    lifetime = dataset.lifetime
+    budget = dataset.lifetime.budget
     deltas = np.unique([*CURVE_DELTAS, *([budget.delta] if budget.delta else [])])
     curves, lifetime_curve = session().memoize(
         "total",

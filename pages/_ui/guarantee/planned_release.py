@@ -71,7 +71,8 @@ def plan_release(
             "plan."
         )
         return None
-    error_container, domain = st.container(), table.domain
+    error_container = st.container()
+    domain = table.domain
     if domain is None and table.partial_schema is not None:
         domain = table.partial_schema.placeholder
     with settings_container:
@@ -109,12 +110,10 @@ def _charges_proof_and_promise(
             Promise.of_plan(mechanism_plan, adaptive=algorithm.adaptive),
         )
     budget_share = selected_share() if table.trial is None else table.trial.budget_share
-    share, columns = (
-        choose_schema_share(
-            table.partial_schema.unknown_columns, budget_share, problem.n, problem.group, budget
-        ),
-        table.partial_schema.unknown_columns,
+    share = choose_schema_share(
+        table.partial_schema.unknown_columns, budget_share, problem.n, problem.group, budget
     )
+    columns = table.partial_schema.unknown_columns
     division, mechanism_plan = share.divide_and_plan(algorithm, problem, budget, exact=False)
     schema_plan = plan_schema(columns, problem.n, problem.group, division, exact=False)
     privacy_proof = derive_proof(

@@ -119,7 +119,8 @@ def _evidence(budget: Budget, times: int, planned: PlannedRelease | None) -> dic
     So one release's is what its card says.
     """
     budget_promise = promise_of_releases(budget, times)
-    largest_evidence, usual_evidence = budget_promise.max_log_odds_change, {}
+    largest_evidence = budget_promise.max_log_odds_change
+    usual_evidence = {}
     if planned is not None:
         pairs = planned.pairs(times)
         usual_evidence = {"19 of 20 cases": guarantee.log_odds_bound(*pairs, 0.025)}  # either way

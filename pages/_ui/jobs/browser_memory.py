@@ -20,7 +20,9 @@ from ..session.stakeholder_wall import is_public_table
 from ..session.table import INFERRED_FROM_DATA, MAX_ROWS_OF_PERSON
 from .table_changes import start_schema_change
 
-COMPONENT_KEY, RESTORED_KEY, TYPED_KEY = "kept-columns", "_back", "_said"
+COMPONENT_KEY = "kept-columns"
+RESTORED_KEY = "_back"
+TYPED_KEY = "_said"
 KEEP_SCRIPT = """
 const NAME = "columns", TABLES = 5;
 export default function ({ data, setTriggerValue }) {
@@ -46,10 +48,8 @@ def remember_columns(current: Table, *, show_notice: bool = False) -> None:
     ):  # what is typed differs from what was guessed, and guesses are made of cells
         _keep_component(key=COMPONENT_KEY, data={"forget": False})
         return
-    is_restored, typed_parts = (
-        st.session_state.get(RESTORED_KEY) == current.identity,
-        typed_schema_parts(current),
-    )
+    is_restored = st.session_state.get(RESTORED_KEY) == current.identity
+    typed_parts = typed_schema_parts(current)
     if typed_parts is not None:  # what was said since is newer than what the browser knows
         st.session_state[TYPED_KEY] = current.identity
     has_typed = st.session_state.get(TYPED_KEY) == current.identity
@@ -78,7 +78,8 @@ def remember_columns(current: Table, *, show_notice: bool = False) -> None:
 def typed_schema_parts(current: Table) -> dict[str, Any] | None:
     """The entries that are not as guessed, None for columns left out, constraints and unit; None for nothing typed."""
     initial_entries = _initial_entries(current)
-    entries, unit = current.entries, current.unit
+    entries = current.entries
+    unit = current.unit
     storable_names = [
         name for name in current.names if current.origins.get(name) != INFERRED_FROM_DATA
     ]
@@ -99,7 +100,8 @@ def typed_schema_parts(current: Table) -> dict[str, Any] | None:
 
 def _restore_from_browser() -> None:
     """Say of the table what the browser knows; it may send what it likes, and is read as a schema is."""
-    current, stored = whole_table(), st.session_state[COMPONENT_KEY].get("found")
+    current = whole_table()
+    stored = st.session_state[COMPONENT_KEY].get("found")
     if (
         not current.uploaded
         or not isinstance(stored, dict)
@@ -112,9 +114,12 @@ def _restore_from_browser() -> None:
 
 def _restore_columns(stored: dict[str, Any], current: Table, progress: JobProgressCallback) -> None:
     """Say of a table what the browser knows of its columns, except where a person was quicker and typed anew."""
-    entries, constraints = stored.get("entries"), stored.get("constraints")
-    person, max_rows = stored.get("person"), stored.get("most_rows")
-    initial_entries, current_entries = _initial_entries(current), current.entries
+    entries = stored.get("entries")
+    constraints = stored.get("constraints")
+    person = stored.get("person")
+    max_rows = stored.get("most_rows")
+    initial_entries = _initial_entries(current)
+    current_entries = current.entries
     if person in current.names and current.unit.person is None and _is_row_limit(max_rows):
         current.set_privacy_unit(PrivacyUnit(person, max_rows))
     stored_entries = (

@@ -54,7 +54,8 @@ class JobBatch(RunGroup, Generic[RunOutcome]):
         for case in pending_cases(
             planned_cases, [outcome.point for outcome in self.outcomes.values()]
         ):
-            if refusal := case.refused_point(self.problem):
+            refusal = case.refused_point(self.problem)
+            if refusal:
                 self.outcomes[case.key] = self.make_outcome(refusal, None)
             else:
                 self.submit(
@@ -86,7 +87,10 @@ class JobBatch(RunGroup, Generic[RunOutcome]):
         """Cancel, and let go of the problem and of what was found."""
         super().close()
         self.problem = self.rows = self.reference = None
-        self.outcomes, self.planned_cases, self.run_seconds, self.predicted_seconds = {}, [], {}, {}
+        self.outcomes = {}
+        self.planned_cases = []
+        self.run_seconds = {}
+        self.predicted_seconds = {}
 
     @property
     def progress(self) -> float:
@@ -108,7 +112,8 @@ class JobBatch(RunGroup, Generic[RunOutcome]):
     @property
     def remaining_seconds(self) -> float:
         """The seconds that the runs under way will take: as those of the same algorithm did, else as was foreseen."""
-        now, seconds = time.monotonic(), 0.0
+        now = time.monotonic()
+        seconds = 0.0
         for case, job in self.jobs:
             durations = self.run_seconds.get(case.name)
             expected = (

@@ -59,7 +59,9 @@ class RunGroup(Job):
         self.cancel()
         planned_runs = list(planned_runs)
         self._free_blocks(kept_ids={id(run.rows) for run in planned_runs})
-        self.requested, self.context, self.jobs = requested, context, []
+        self.requested = requested
+        self.context = context
+        self.jobs = []
         for one in planned_runs:
             self.submit(one.key, self.job_spec(one.rows, **one.task), one.predicted_seconds)
 
@@ -88,7 +90,9 @@ class RunGroup(Job):
         """Cancel, and give the blocks back."""
         self.cancel()
         self._free_blocks(kept_ids=set())
-        self.jobs, self.requested, self.context = [], None, None
+        self.jobs = []
+        self.requested = None
+        self.context = None
 
     def wait(self, seconds: float) -> bool:
         """Wait for all of it, `predicted_seconds` at the most; whether it ended."""

@@ -45,7 +45,8 @@ def start_table_upload(read_table: Callable[[ThreadJob], Table]) -> None:
 def start_schema_change(*changes: SchemaChange) -> None:
     """Begin to change the schema, after what is under way; what cannot be changed so is said on the page."""
     current = whole_table()
-    if (running_change := _find_running_change(current)) is not None:
+    running_change = _find_running_change(current)
+    if running_change is not None:
         changes = (*running_change.job_key[-1], *changes)
     job_key = current, current.version, changes
     get_or_start_job(
@@ -89,7 +90,8 @@ def draw_upload_progress() -> None:
 
 def draw_change_progress(current: Table) -> bool:
     """Draw how far a change is, if one is under way; at its end the page is drawn anew with what became of it."""
-    if (job := _find_running_change(current)) is None:
+    job = _find_running_change(current)
+    if job is None:
         return False
     if not wait_or_draw_progress(job, SCHEMA_CHANGE):
         return True
@@ -120,7 +122,8 @@ def is_change_running(current: Table) -> bool:
 
 def show_upload_problem() -> None:
     """Say once why a file is not the table in use."""
-    if problem := st.session_state.pop(UPLOAD_PROBLEM_KEY, ""):
+    problem = st.session_state.pop(UPLOAD_PROBLEM_KEY, "")
+    if problem:
         if problem.startswith("Cancelled. "):
             st.warning(escape_markdown(problem, 400))
         else:

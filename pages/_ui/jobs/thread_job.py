@@ -39,7 +39,8 @@ class ThreadJob(Job):
 
     def report_progress(self, progress: float, text: str) -> None:
         """Called by the work itself; ends it where a person asked for that."""
-        self.progress, self.status_text = progress, text
+        self.progress = progress
+        self.status_text = text
         if self._stop_event.is_set():
             raise StopRequested
 
@@ -72,7 +73,8 @@ class ThreadJob(Job):
         try:
             self.state = "running"
             self.report_progress(0.0, "Starting…")
-            function, self.function = self.function, None
+            function = self.function
+            self.function = None
             if function is not None:
                 self.result = function(self)
             if self._closed:  # meanwhile

@@ -71,7 +71,8 @@ def _draw_weight_law(
     scaled = (2 * (x - x[0]) / (x[-1] - x[0]) - 1) / np.sqrt(2)
     lines = np.outer(law.draws[:, 0], scaled) + law.draws[:, 1:] / np.sqrt(2)
     optimal_line = law.optimum[0] * scaled + law.optimum[1] / np.sqrt(2)
-    title, is_probability = printable_text(target), isinstance(problem.loss, Logistic)
+    title = printable_text(target)
+    is_probability = isinstance(problem.loss, Logistic)
     if is_probability:
         lines, optimal_line = (1 / (1 + np.exp(-value)) for value in (lines, optimal_line))
         title = f"chance that {title} is {printable_text(columns[target].labels[1])}"

@@ -153,11 +153,10 @@ def draw_table_learning(
     problem, training_rows, held_out = train_test_split(
         *load_task(table, text, None if radius == parameter_widgets.AUTO else float(radius))
     )
-    runs, task = (
-        session().get_or_create("classifier", LearningRuns),
-        (table.version, text, radius, budget.delta),
-    )
-    cases, stored_runs = plan_cases(methods, budget, int(seeds)), opening_runs(table, text, radius)
+    runs = session().get_or_create("classifier", LearningRuns)
+    task = (table.version, text, radius, budget.delta)
+    cases = plan_cases(methods, budget, int(seeds))
+    stored_runs = opening_runs(table, text, radius)
     pressed = right_container.button(
         "Learn", type="primary", icon=":material/play_arrow:", key="run-table"
     )
@@ -205,10 +204,8 @@ def _draw_population_scores(runs: LearningRuns) -> None:
     )
     max_epsilon = frame["epsilon"].max()
     medians = frame[frame["epsilon"] == max_epsilon].groupby("algorithm").median(numeric_only=True)
-    gap, method_medians = (
-        (medians["population_risk"] - medians["risk"]).abs().max(),
-        medians[measure],
-    )
+    gap = (medians["population_risk"] - medians["risk"]).abs().max()
+    method_medians = medians[measure]
     best = method_medians.idxmax() if "accuracy" in measure else method_medians.idxmin()
     best_text = (
         f"{method_medians[best]:.1%}" if "accuracy" in measure else f"{method_medians[best]:.3g}"

@@ -151,10 +151,8 @@ def stored_runs() -> dict[str, Any]:
 
 def read_lessons() -> dict[str, Lesson]:
     """Return the lessons in their order, as they are written beside this file."""
-    usual_suspicion, stronger_suspicion = (
-        Promise(1.0, DELTA).suspicion_sentence,
-        Promise(0.1, DELTA).suspicion_percent,
-    )
+    usual_suspicion = Promise(1.0, DELTA).suspicion_sentence
+    stronger_suspicion = Promise(0.1, DELTA).suspicion_percent
     lessons = {}
     for key, entry in tomllib.loads(
         Path(__file__).with_name("lessons.toml").read_text(encoding="utf-8")

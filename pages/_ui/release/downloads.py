@@ -62,9 +62,12 @@ def draw_download_all(
 def draw_release_outputs(files: dict[str, bytes]) -> None:
     """What was released, what it means and what it cost, and all downloads; none of them runs anything again."""
     facts = json.loads(files["release.json"])
-    dataset, number = facts["dataset"], len(json.loads(files["account.json"])["releases"])
+    dataset = facts["dataset"]
+    number = len(json.loads(files["account.json"])["releases"])
     draw_heading(f"Release {number} of {escape_markdown(dataset['name'])}", Provenance.RELEASED)
-    promise, utility, protection = Promise.of_release(facts), facts["utility"], facts["protects"]
+    promise = Promise.of_release(facts)
+    utility = facts["utility"]
+    protection = facts["protects"]
     unit = unit_noun(protection["rows_per_person"])
     tiles = tiled.predicted_error_tiles(
         utility["noise"], utility["as_exact_as_sample"], protection["records"], unit

@@ -61,7 +61,8 @@ def prepare_measured_release(request: ReleaseRequest, table: Table) -> PreparedR
 
 def draw_measurement_preview(ready: PartialSchemaRelease) -> None:
     """What every column to be measured costs, and how far off it may be; what the plan below is made with."""
-    schema_plan, division = ready.schema_plan, ready.division
+    schema_plan = ready.schema_plan
+    division = ready.division
     schema_part = division.schema_cost / (division.schema_cost + division.algorithm_cost)
     draw_heading(
         "The schema is measured first",

@@ -45,7 +45,8 @@ class ReleaseDesk:
             if self.job is not None:
                 return ""
             if not self.token or self.offered_plan != plan:
-                self.token, self.offered_plan = uuid.uuid4().hex, plan
+                self.token = uuid.uuid4().hex
+                self.offered_plan = plan
             return self.token
 
     def start(self, token: str, ready: PreparedRelease, ledger: Path) -> None:
@@ -53,13 +54,16 @@ class ReleaseDesk:
         with self._lock:
             if not token or token != self.token or self.job is not None:
                 return
-            self.token, self.offered_plan = "", None
+            self.token = ""
+            self.offered_plan = None
             self.job = start_job("release", lambda work: _run_release(work, ready, ledger, token))
 
     def close(self) -> None:
         """Let go of what was offered and released; a release under way goes on, its files are kept by the ledger."""
         with self._lock:
-            self.token, self.offered_plan, self.job = "", None, None
+            self.token = ""
+            self.offered_plan = None
+            self.job = None
 
     def clear(self) -> None:
         """Make room for another release; one under way goes on."""

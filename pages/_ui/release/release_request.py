@@ -155,7 +155,8 @@ def draw_request_inputs(
     """The widgets of what is asked and by what, ε in its `place`; their request. Raises InputError for bad choices."""
     with epsilon_container:
         budget = parameter_widgets.budget_sliders(settings_container)
-    n, partial_schema = table.n, table.partial_schema
+    n = table.n
+    partial_schema = table.partial_schema
     for caution in budget_warnings(budget, n):
         epsilon_container.warning(escape_markdown(caution, 300))
     with settings_container:
@@ -243,8 +244,11 @@ def draw_reason_input(table: Table) -> tuple[bool, str]:
 
 def draw_predicted_tiles(ready: PreparedRelease, plan_key: tuple) -> None:
     """Draw the tiles of a release that was not made yet, from its plan alone."""
-    problem, budget = ready.problem, ready.request.budget
-    n, workload, rows_per_person = problem.n, problem.workload, ready.request.unit.most_rows
+    problem = ready.problem
+    budget = ready.request.budget
+    n = problem.n
+    workload = problem.workload
+    rows_per_person = ready.request.unit.most_rows
     predicted_error = None
     if not isinstance(ready, PartialSchemaRelease):
         predicted_error = session().memoize(
@@ -290,10 +294,8 @@ def draw_budget_share(
         1.0, lifetime.composed_cost(ready.events) / lifetime.capacity
     )
     if release_count > 1:
-        total_epsilon, composed_count = (
-            lifetime.budget.epsilon,
-            min(release_count, parameter_widgets.MAX_RELEASES),
-        )
+        total_epsilon = lifetime.budget.epsilon
+        composed_count = min(release_count, parameter_widgets.MAX_RELEASES)
         count_by_sum = fitting_release_count(total_epsilon, request.budget.epsilon)
         note = f"ε = {total_epsilon:g} bears {release_count:,} such releases"
         if lifetime.accounting is not CompositionRule.PURE and release_count > count_by_sum:
@@ -341,7 +343,8 @@ class TooLargeError(OverspendError):
 def draw_ways_on(error: InputError) -> None:
     """Offer what helps after a refusal: the ε that fits, or a step back to where the choice was made."""
     with st.container(horizontal=True):
-        if (smaller := getattr(error, "smaller", None)) is not None:
+        smaller = getattr(error, "smaller", None)
+        if smaller is not None:
             st.button(
                 f"Use ε = {smaller:g}",
                 key="smaller",
@@ -356,21 +359,19 @@ def draw_ways_on(error: InputError) -> None:
 
 def draw_plan_details(ready: PreparedRelease, plan_key: tuple) -> None:
     """Every charge and setting of the plan, and how its noise is drawn."""
-    request, plan, unit = ready.request, ready.plan, ready.request.unit
-    reservation, budget, sums = (
-        _expected_reservation(ready, None, plan_key),
-        request.budget,
-        plan.total_cost,
-    )
+    request = ready.request
+    plan = ready.plan
+    unit = ready.request.unit
+    reservation = _expected_reservation(ready, None, plan_key)
+    budget = request.budget
+    sums = plan.total_cost
     if isinstance(ready, PartialSchemaRelease):
         measured_release.draw_measurement_preview(ready)
         costs = f"Schema and algorithm may cost ε = {measured_release.total_epsilon(ready):.6g}"
         accounting = ready.division.accounting
     else:
-        costs, accounting = (
-            f"The plan costs ε = {sums.epsilon(budget.delta, plan.accounting):.6g}",
-            plan.accounting,
-        )
+        costs = f"The plan costs ε = {sums.epsilon(budget.delta, plan.accounting):.6g}"
+        accounting = plan.accounting
     st.caption(
         f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} rows. {costs} at δ = "
         f"{format_short_number(budget.delta)} by {accounting}, rounded up. All releases then "

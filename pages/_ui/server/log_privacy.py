@@ -26,7 +26,8 @@ def hide_error_messages() -> None:
 
 def describe_without_message(error: BaseException | None) -> str:
     """An error, and those it came from: of each its kind, and where in the code it went by."""
-    lines, visited_ids = [], set()
+    lines = []
+    visited_ids = set()
     while error is not None and id(error) not in visited_ids:
         visited_ids.add(id(error))
         lines.append(f"{type(error).__name__} (its words are left out: they may quote a table)")
@@ -41,7 +42,8 @@ def describe_without_message(error: BaseException | None) -> str:
 def _record_without_message(*args: Any, **kwargs: Any) -> logging.LogRecord:
     record = _default_record_factory(*args, **kwargs)
     if record.exc_info:
-        record.exc_text, record.exc_info = describe_without_message(record.exc_info[1]), None
+        record.exc_text = describe_without_message(record.exc_info[1])
+        record.exc_info = None
     if isinstance(record.args, tuple):
         record.args = tuple(
             describe_without_message(arg) if isinstance(arg, BaseException) else arg

@@ -87,10 +87,8 @@ def missing_page_redirect(scope: Scope) -> str | None:
 
 def complete_query(requested_query: str, current_query: str) -> str:
     """The query that a browser asks for, with the settings that the address `current_query` has where the click was made."""
-    requested, current = (
-        _parse_query_string(requested_query),
-        _parse_query_string(current_query.removeprefix("?")),
-    )
+    requested = _parse_query_string(requested_query)
+    current = _parse_query_string(current_query.removeprefix("?"))
     fallbacks = {
         name.removeprefix(FALLBACK_PREFIX): requested.pop(name)
         for name in list(requested)

@@ -92,7 +92,8 @@ def _add_frame_headers(send: Send) -> Send:
 def _is_allowed_origin(scope: Scope) -> bool:
     """Whether a handshake comes from this server's own page, from one the owner allows, or from no page at all."""
     headers = MutableHeaders(scope=scope)
-    origin, host = headers.get("origin"), headers.get("host", "")
+    origin = headers.get("origin")
+    host = headers.get("host", "")
     if origin is None or _netloc(origin) == host:
         return True
     if origin not in st.get_option("server.corsAllowedOrigins"):
@@ -122,7 +123,8 @@ def _filter_messages(receive: Receive) -> Receive:
         nonlocal page_query
         while (address_text := (message := await receive()).get("text")) is not None:
             page_query = address_text
-        if (data := message.get("bytes")) is None:
+        data = message.get("bytes")
+        if data is None:
             return message
         browser_message = BackMsg()
         with contextlib.suppress(DecodeError):  # what cannot be read is Streamlit's to refuse

@@ -92,7 +92,8 @@ def draw_link_warnings() -> None:
             )
             st.button("Understood", key="missing-read", on_click=_dismiss_link_warnings)
         return
-    if bad_values := st.session_state.get(BAD_VALUES_KEY):
+    bad_values = st.session_state.get(BAD_VALUES_KEY)
+    if bad_values:
         with st.session_state[LINK_SLOT_KEY].container(
             horizontal=True, vertical_alignment="center"
         ):

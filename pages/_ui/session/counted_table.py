@@ -84,7 +84,8 @@ def hide_path_in_errors(path: str | Path) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        text, doubled_name = str(error).replace(str(path), file_name), f"{file_name}: {file_name}"
+        text = str(error).replace(str(path), file_name)
+        doubled_name = f"{file_name}: {file_name}"
         text = (
             file_name + text.removeprefix(doubled_name) if text.startswith(doubled_name) else text
         )
@@ -128,7 +129,8 @@ def tables_for_workload(workload: Workload) -> TablesToCount:
     if domain.size <= MAX_LISTED_CELLS:
         return TablesToCount(domain, (tuple(range(len(domain.shape))),))
     tables = {*(workload.base.axes if workload.base else ()), *_one_way_axes(domain)}
-    if (cells := _total_cells(domain, tables)) > MAX_COUNTED_CELLS:
+    cells = _total_cells(domain, tables)
+    if cells > MAX_COUNTED_CELLS:
         raise InputError(
             f"these questions need {cells:,} combinations, and {MAX_COUNTED_CELLS:,} are counted "
             "at once: ask fewer, or about fewer "

@@ -53,7 +53,8 @@ def set_current_table(table: Table) -> Table:
 
 def is_uploaded_table_lost() -> bool:
     """Whether this tab's address is one of a table that is no longer here; the address says it once, and then not."""
-    is_new_session, has_upload = session().table is None, set_current_table(whole_table()).uploaded
+    is_new_session = session().table is None
+    has_upload = set_current_table(whole_table()).uploaded
     if has_upload:
         st.query_params.pop("sample", None)  # the address names samples, never uploads
         st.query_params[UPLOADED_TABLE_PARAM] = "uploaded"

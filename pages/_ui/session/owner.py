@@ -37,7 +37,8 @@ def request_ledger_access() -> bool:
     """Whether this tab may see the ledger. Asks for the key where it must; nothing else is said to who has none."""
     if has_ledger_access():
         return True
-    if not (correct_key := owner_key()):
+    correct_key = owner_key()
+    if not correct_key:
         return False
     input_slot = st.empty()
     entered_key = input_slot.text_input(

@@ -26,7 +26,8 @@ def render_slot() -> Iterator[None]:
     if getattr(_thread_state, "drawing", False):  # part of a page whose turn it is
         yield
         return
-    _thread_state.held, _thread_state.drawing = _free_slots.acquire(timeout=MAX_WAIT_SECONDS), True
+    _thread_state.held = _free_slots.acquire(timeout=MAX_WAIT_SECONDS)
+    _thread_state.drawing = True
     try:
         yield
     finally:

@@ -75,9 +75,9 @@ class SchemaTrial:
             f" It found nothing in {empty_columns} of "
             f"{len(self.measured_schema.findings)} columns: their errors say nothing."
         )
-        budget, schema_part = (
-            self.division.budget,
-            self.division.schema_cost / (self.division.schema_cost + self.division.algorithm_cost),
+        budget = self.division.budget
+        schema_part = self.division.schema_cost / (
+            self.division.schema_cost + self.division.algorithm_cost
         )
         return (
             f"Schema: measured in a trial with repeat number {self.seed}, for {schema_part:.1%} of "

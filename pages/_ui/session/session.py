@@ -13,7 +13,9 @@ from .table import Table
 MAX_MEMOS_PER_NAME = 8  # results of one kind that a tab keeps
 FORGOTTEN_KEY = "_forgotten"  # that a table was, until the browser has heard it
 UPLOADED_TABLE_PARAM = "table"  # in the address of a tab whose table was uploaded
-TABLE_UPLOAD, SCHEMA_CHANGE, RELEASE_DESK = "arrival", "change", "desk"
+TABLE_UPLOAD = "arrival"
+SCHEMA_CHANGE = "change"
+RELEASE_DESK = "desk"
 IN_BOTH_VIEWS = (
     TABLE_UPLOAD,
     SCHEMA_CHANGE,
@@ -103,7 +105,9 @@ class Session:
         """Let go of the table and of everything that was made of it: jobs, shared blocks, memos and results."""
         for resource in self.resources.values():
             resource.close()
-        self.resources, self.memos, self.table = {}, {}, None
+        self.resources = {}
+        self.memos = {}
+        self.table = None
 
     def _table_digest(self, table: Table) -> int:
         large_table = table.large_table

@@ -7,6 +7,7 @@ STAKEHOLDER_VIEW = "stakeholder"
 
 def is_stakeholder_view() -> bool:
     """Whether this tab shows only what is public, typed or paid for: since the address said `?view=stakeholder`."""
-    if (requested_view := st.query_params.get("view")) is not None:
+    requested_view = st.query_params.get("view")
+    if requested_view is not None:
         st.session_state["view"] = requested_view
     return st.session_state.get("view") == STAKEHOLDER_VIEW

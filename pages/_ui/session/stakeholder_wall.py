@@ -137,7 +137,9 @@ def public_table_of(private_table: Table) -> PublicTable:
 
     The schema is read by itself: whether it serves the table depends on the rows.
     """
-    omission_reason, domain, partial_schema = "", None, None
+    omission_reason = ""
+    domain = None
+    partial_schema = None
     if private_table.is_schema_inferred:
         omission_reason = SCHEMA_LEFT_OUT_TEXT
     elif private_table.row_count is None:

@@ -105,11 +105,9 @@ class Table:
     def editable_copy(self) -> "Table":
         """A copy to change while this one is in use, and to take its place; they share the records."""
         clone = copy.copy(self)
-        clone.origins, clone.encoded_by_columns, clone._column_checks = (
-            dict(self.origins),
-            dict(self.encoded_by_columns),
-            dict(self._column_checks),
-        )
+        clone.origins = dict(self.origins)
+        clone.encoded_by_columns = dict(self.encoded_by_columns)
+        clone._column_checks = dict(self._column_checks)
         return clone
 
     def set_schema(
@@ -124,7 +122,8 @@ class Table:
         A person states it, unless it was `guessed`; one that says itself that it was peeked stays
         so.
         """
-        self.schema, self.kinds_confirmed = schema, not is_guessed
+        self.schema = schema
+        self.kinds_confirmed = not is_guessed
         if not self.entries:  # a plain file of sizes is written out
             with suppress(InputError):
                 self.schema = domain_to_json(domain_from_json(schema))
@@ -213,8 +212,10 @@ class Table:
 
     def use_trial(self, trial: SchemaTrial) -> None:
         """Take the schema that a trial found for this table's domain, until the schema is changed."""
-        self.encoded_by_columns, self.version = {}, uuid.uuid4().hex
-        self.trial, self.domain = trial, trial.measured_schema.domain
+        self.encoded_by_columns = {}
+        self.version = uuid.uuid4().hex
+        self.trial = trial
+        self.domain = trial.measured_schema.domain
         self.encoded_rows(choose_default_columns(self.domain, COMFORTABLE_CELLS))
 
     def encoded_rows(self, names: tuple[str, ...]) -> Any:
@@ -399,14 +400,14 @@ class Table:
 
     def _validate_schema(self, progress: JobProgressCallback = ignore_progress) -> None:
         """Find the domain and all that is wrong; columns that did not change are not looked at again."""
-        self.encoded_by_columns, self.counts, self._limited_row_count, self.version = (
-            {},
-            {},
-            None,
-            uuid.uuid4().hex,
-        )
+        self.encoded_by_columns = {}
+        self.counts = {}
+        self._limited_row_count = None
+        self.version = uuid.uuid4().hex
         self.domain = self.partial_schema = self.trial = None
-        self.problems, self.problem, entries = (), "", self.entries
+        self.problems = ()
+        self.problem = ""
+        entries = self.entries
         try:
             for position, (name, entry) in enumerate(entries.items()):
                 progress(
@@ -423,7 +424,8 @@ class Table:
                 if self.large_table is None:
                     self.encoded_rows(choose_default_columns(self.domain, COMFORTABLE_CELLS))
         except InputError as error:
-            self.domain, self.problem = None, str(error)
+            self.domain = None
+            self.problem = str(error)
 
     def _read_partial_schema(self) -> PartialSchema:
         if self.large_table is not None:

@@ -94,7 +94,8 @@ async def close_abandoned_sessions() -> None:
     )
     while True:
         await asyncio.sleep(POLL_SECONDS)
-        now, abandoned = time.monotonic(), []
+        now = time.monotonic()
+        abandoned = []
         for session in {*_last_active, *_uploaded_bytes()}:
             if server.is_active_session(session):
                 _last_active[session] = now

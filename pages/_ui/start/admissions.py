@@ -14,7 +14,9 @@ from ..components import EPSILON_OPTIONS, draw_chart_footer, draw_heading, forma
 from ..jobs import FINAL_STEP_ONLY
 from ..session import address_link, is_stakeholder_view, sample_table
 
-SAMPLE, ALGORITHM, DELTA = "berkeley", "gaussian_maxent", 1e-9
+SAMPLE = "berkeley"
+ALGORITHM = "gaussian_maxent"
+DELTA = 1e-9
 SHOWN_COLUMNS = ("Gender", "Admission")
 # Throws of the noise, each kept for all ε: the same seed is the same noise, scaled. The first lies
 # within the range of
@@ -77,7 +79,8 @@ def epsilon_in_use() -> float:
     """The ε of the address, else the one chosen on another page, else the opening one."""
     named = {format_setting(epsilon): epsilon for epsilon in EPSILON_OPTIONS}
     address_link.discard_unknown_value("epsilon", named)
-    if (address_value := st.query_params.get("epsilon")) is not None:
+    address_value = st.query_params.get("epsilon")
+    if address_value is not None:
         return named[address_value]
     session_epsilon = st.session_state.get("epsilon")
     return session_epsilon if session_epsilon in EPSILON_OPTIONS else OPENING_EPSILON
@@ -91,7 +94,8 @@ def _keep_epsilon(stop_index: int) -> None:
 
 def draw_admissions(epsilon: float) -> None:
     """The bars and their slider, and the numbers of this ε as a table."""
-    admission_releases, hidden = make_releases(), is_stakeholder_view()
+    admission_releases = make_releases()
+    hidden = is_stakeholder_view()
     draw_heading(TITLE)
     stop_index = EPSILON_OPTIONS.index(epsilon)
     draw_dragged_bars(

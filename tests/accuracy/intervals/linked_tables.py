@@ -23,7 +23,8 @@ def joint(shape, kind, link=0.0):
     p, q = (margin(k, kind) for k in shape)
     signs = [np.where(np.arange(k) < (k + 1) // 2, 1.0, -1.0) for k in shape]
     u, v = (s - w @ s for s, w in zip(signs, (p, q), strict=True))
-    u, v = u / np.sqrt(p @ u**2), v / np.sqrt(q @ v**2)
+    u = u / np.sqrt(p @ u**2)
+    v = v / np.sqrt(q @ v**2)
     table = np.outer(p, q) * (1 + link * np.sqrt(min(shape) - 1) * np.outer(u, v))
     assert (table >= 0).all()
     return table
@@ -33,8 +34,10 @@ def rejected(
     shape, n, epsilon, *, kind="even", link=0.0, tables=1, tree=False, releases=200, seed=0
 ):
     """How many of `releases` have p ≤ .05: a pair measured once, or in a chain of pairs, each with its own noise."""
-    rng, sigma = seeded(seed), np.sqrt(2 * tables) / (n * gdp_mu(epsilon, 1e-9))
-    domain, found = codes(*shape, *shape) if tree else codes(*shape), 0
+    rng = seeded(seed)
+    sigma = np.sqrt(2 * tables) / (n * gdp_mu(epsilon, 1e-9))
+    domain = codes(*shape, *shape) if tree else codes(*shape)
+    found = 0
     P = joint(shape, kind, link)
     for i in range(releases):
         counts = rng.multinomial(n, P.ravel()).reshape(shape) / n

@@ -19,7 +19,8 @@ ROUNDING = 1e-9
 
 def truth_of(kind, cells):
     """The difference, ratio or odds ratio of the population; None where it has no value."""
-    p, q = cells[0] + cells[1], cells[0] + cells[2]
+    p = cells[0] + cells[1]
+    q = cells[0] + cells[2]
     if kind == "difference":
         return p - q
     above, below = (p, q) if kind == "ratio" else (p * (1 - q), q * (1 - p))

@@ -36,7 +36,8 @@ def values_on_cells(text, domain=DOMAIN):
 
 def extremes(domain, tables, D, text):
     """The least and largest answer of all tables over the whole domain with the same margins."""
-    A, g = matrix_of(domain, tables.columns), values_on_cells(text, domain)
+    A = matrix_of(domain, tables.columns)
+    g = values_on_cells(text, domain)
     return [sign * linprog(sign * g, A_eq=A, b_eq=tables.answers(D)).fun for sign in (1, -1)]
 
 
@@ -62,7 +63,8 @@ def test_without_noise_no_table_with_the_same_margins_is_outside(tables, text, s
 def test_they_are_as_wide_as_noise_makes_them():
     """Three columns that decide each other in pairs: the third order is known, but for z standard errors."""
     D = np.zeros(DOMAIN.shape)
-    D[0, 0, 0, 0], D[1, 1, 1, 1] = 0.3, 0.7
+    D[0, 0, 0, 0] = 0.3
+    D[1, 1, 1, 1] = 0.7
     sigma = 0.01
     found = question_interval(
         told(PAIRS, D.ravel(), sigma), parse_question("a = 0 and b = 0 and c = 0", DOMAIN), N

@@ -14,7 +14,8 @@ DOMAIN = codes(3, 4, 1, 2)
 @once
 def told():
     """What a real run's noisy tables say, a and b being linked and nothing else."""
-    rng, n = seeded(0), 20_000
+    rng = seeded(0)
+    n = 20_000
     cells = rng.choice(12, n, p=joint((3, 4), "falling", 0.1).ravel()) * 2 + rng.integers(0, 2, n)
     problem = QueryRelease(Marginals(DOMAIN, ["ab", "bd", "ac"]), n)
     run = finished("gaussian_maxent", problem, rows_of(DOMAIN, cells), Budget(1.0, 1e-9))
@@ -32,10 +33,7 @@ def test_a_link_is_found_and_none_invented(told):
     assert none.p_value > 0.05
     assert "shows no link between d and b" in none.words
     assert run_independence_test(told, ("b", "a"), 20_000).statistic == approx(found.statistic)
-    assert (
-        run_independence_test(replace(told, has_laplace_noise=True), ("a", "b"), 20_000).p_value
-        <= 0.01
-    )
+    assert run_independence_test(replace(told, laplace=True), ("a", "b"), 20_000).p_value <= 0.01
 
 
 def test_the_share_of_a_pairs_table_that_is_a_link(told):

@@ -78,7 +78,8 @@ def test_pooled_tables_are_the_least_squares_estimate():
             "a sample of N records"
         )
     for left, right in itertools.permutations(QUESTIONS[:4], 2):
-        g, h = on_cells(left), on_cells(right)
+        g = on_cells(left)
+        h = on_cells(right)
         found = comparison_interval(of(measured), question(left), question(right), N, "difference")
         half = norm.ppf(0.975) * math.sqrt((g - h) @ covariance @ (g - h))
         assert found.high - found.low == approx(2 * half, rel=1e-4)
@@ -160,7 +161,7 @@ def test_queries_and_cells_without_their_table_say_nothing():
 def test_it_is_stored_and_read_again(known_tables):
     stored = tables_to_arrays(known_tables)
     again = tables_from_arrays(DOMAIN, stored)
-    assert again.column_sets == known_tables.spaces
+    assert again.column_sets == known_tables.column_sets
     assert np.array_equal(again.parts, known_tables.parts)
     for broken in (
         {"parts": np.zeros(3)},
@@ -180,8 +181,10 @@ def test_levels_have_limits(known_tables, level):
 
 
 def test_releases_put_together_are_least_squares_over_all_their_tables():
-    rng, truth = seeded(6), TABLES.answers(P)
-    first, again = noisy(truth, rng), noisy(truth, rng, (0.005, 0.04, 0.01))
+    rng = seeded(6)
+    truth = TABLES.answers(P)
+    first = noisy(truth, rng)
+    again = noisy(truth, rng, (0.005, 0.04, 0.01))
     both = combine_releases([of(first), of(again)])
     one = unbiased_tables(Histogram(DOMAIN, P), [first, again], DOMAIN)
     assert set(both.column_sets) == set(one.column_sets)
@@ -189,7 +192,7 @@ def test_releases_put_together_are_least_squares_over_all_their_tables():
         assert both.parts[both.part_slices[S]] == approx(one.parts[one.part_slices[S]], abs=1e-14)
         assert both.variance[S] == approx(one.variance[S])
     more = pool_tables(DOMAIN, [((0, 2), np.full(4, 0.25), 0.02)])
-    assert combine_releases([both, replace(more, has_laplace_noise=True)]).laplace
+    assert combine_releases([both, replace(more, laplace=True)]).laplace
     assert set(combine_releases([both, more]).column_sets) == {*both.column_sets, (0, 2)}, (
         "a table that only one of them measured"
     )

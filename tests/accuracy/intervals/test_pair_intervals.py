@@ -45,8 +45,11 @@ def test_intervals_stay_useful(kind):
 
     Before, an odds ratio of nested frequent shares was three times as wide.
     """
-    n, cells = 1000, (0.1, 0.2, 0.1, 0.6)
-    p, q, m = 0.3, 0.2, 0.1
+    n = 1000
+    cells = (0.1, 0.2, 0.1, 0.6)
+    p = 0.3
+    q = 0.2
+    m = 0.1
     found = compare(cells, n, kind)
     odds = p * (1 - q) / (q * (1 - p))
     slopes = {"ratio": (1 / q, -p / q**2), "odds": (odds / (p * (1 - p)), -odds / (q * (1 - q)))}

@@ -90,7 +90,8 @@ def test_algorithm_1_copies_candidates_and_falls_back_when_none_or_too_many_are_
 
 
 def test_post_processing_by_hand():
-    V, m = np.array([[0.0], [1.0], [3.0]]), np.array([0.9, -0.2, 0.3])
+    V = np.array([[0.0], [1.0], [3.0]])
+    m = np.array([0.9, -0.2, 0.3])
     assert distribution_from_shares(m, "truncate", V, 3.0, 0.0) == approx([0.75, 0, 0.25])
     assert distribution_from_shares(m, "threshold", V, 3.0, 0.5).tolist() == [1, 0, 0]
     assert distribution_from_shares(m, "simplex", V, 3.0, 0.0) == approx([0.8, 0, 0.2])
@@ -111,7 +112,8 @@ class Lattice:
 
 def test_a_projection_that_would_take_hours_is_refused_before_anything_is_measured():
     """At ε = 1e9, δ = .5 twelve points ask for 186,000 candidates: one transport of them ran over an hour."""
-    algorithm, rich = build_from_texts(PrivateEvolution, PRESETS["algorithm-2"]), Budget(1e9, 0.5)
+    algorithm = build_from_texts(PrivateEvolution, PRESETS["algorithm-2"])
+    rich = Budget(1e9, 0.5)
     problem, _ = task(np.zeros((12, 3)), Ball(np.zeros(3), 2.0))
     with refused(r"post=bounded-lipschitz: set samples to at most [\d,]+") as caught:
         algorithm.plan(problem, rich)

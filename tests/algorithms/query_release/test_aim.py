@@ -79,9 +79,11 @@ def test_candidates_are_all_tables_inside_those_asked_and_weights_say_how_much_o
 @quiet
 @parametrize("budget", BUDGETS)
 def test_rounds_are_equal_or_enlarged_and_the_last_takes_what_is_left(budget):
-    run, pure = finished("aim", *task("3-way of 4"), budget), budget.delta == 0
+    run = finished("aim", *task("3-way of 4"), budget)
+    pure = budget.delta == 0
     events = run.events
-    first, rounds = events[:4], [events[i : i + 2] for i in range(4, len(events), 2)]
+    first = events[:4]
+    rounds = [events[i : i + 2] for i in range(4, len(events), 2)]
     assert all(what == "measure" and spend == first[0][1] for what, spend in first)
     assert cost(first[0][1], pure) == approx(MEASUREMENT_SHARE * run.plan["first"])
     costs = []
@@ -115,11 +117,9 @@ def test_a_table_measured_twice_counts_once_with_its_mean_by_precision():
 
 
 def test_a_table_without_room_scores_behind_all_others_whatever_the_records_say():
-    weights, penalties, free = (
-        np.array([0.2, 1.0, 0.5]),
-        np.array([3.0, 0.0, 1.0]),
-        np.array([True, False, True]),
-    )
+    weights = np.array([0.2, 1.0, 0.5])
+    penalties = np.array([3.0, 0.0, 1.0])
+    free = np.array([True, False, True])
     scale = 0.01
     barred = exclusion_penalties(penalties, weights, free, scale)
     assert np.array_equal(barred[free], penalties[free])

@@ -35,7 +35,8 @@ def values(workload, weights, scores=None):
 @either("scored")
 @parametrize("name", WORKLOADS)
 def test_the_integer_program_finds_what_looking_at_all_cells_finds(name, scored, share):
-    workload, rng = WORKLOADS[name], seeded(3)
+    workload = WORKLOADS[name]
+    rng = seeded(3)
     for _ in range(3):
         weights = rng.normal(size=workload.m) * (rng.random(workload.m) < share)
         scores = rng.normal(size=(2, sum(SMALL.shape))) if scored else None
@@ -66,7 +67,8 @@ def test_ties_are_broken_by_chance_and_never_against_the_weights(enumerated):
 
 
 def test_a_time_limit_is_honoured_and_told():
-    workload, rng = Marginals.all(HUGE, 2), seeded(0)
+    workload = Marginals.all(HUGE, 2)
+    rng = seeded(0)
     weights = rng.normal(size=workload.m) * (rng.random(workload.m) < 0.02)
     scores = rng.standard_exponential((2, sum(HUGE.shape)))
     found = BestResponseOracle(workload, 1e-6).argmax(weights, rng, scores)
@@ -93,14 +95,16 @@ def test_where_cells_cannot_be_listed_few_queries_are_answered_exactly():
 
 
 def test_a_query_matrix_is_enumerated_or_refused():
-    workload, rng = Union([signs(SMALL, 3), Marginals.all(SMALL, 1)]), seeded(0)
+    workload = Union([signs(SMALL, 3), Marginals.all(SMALL, 1)])
+    rng = seeded(0)
     weights = rng.normal(size=workload.m)
     found = BestResponseOracle(workload, max_enumerated_cells=0).argmax(weights, rng)
     assert found.values[0] == approx(values(workload, weights).max())
 
     class Large(Explicit):
         def __init__(self):
-            self.domain, self.m = HUGE, 1
+            self.domain = HUGE
+            self.m = 1
 
     with refused("more than the 10,000,000 this algorithm can enumerate"):
         BestResponseOracle(Large())

@@ -61,7 +61,8 @@ def test_the_nearest_distribution_moves_what_is_left_alike_and_cuts_off_what_is_
 
 
 def test_noisy_columns_are_drawn_to_even_ones_but_not_cut_off_at_0():
-    workload, y = Marginals.all(codes(3), 1), np.array([0.7, 0.35, -0.05])
+    workload = Marginals.all(codes(3), 1)
+    y = np.array([0.7, 0.35, -0.05])
     (near,), (far,) = (
         shrink_to_uniform(Evidence(workload, y, np.full(3, sigma))) for sigma in (1e-3, 1e3)
     )
@@ -106,7 +107,8 @@ def found(junction, pairs=()):
 
 def test_pairs_that_were_drawn_are_measured_and_others_where_noise_hides_little():
     junction = build_junction_tree(DOMAIN.shape, [(0, 1, 2), (3,)])
-    at, tables = found(junction, [(0, 2)]), tables_inside_cliques(TABLES, junction)
+    at = found(junction, [(0, 2)])
+    tables = tables_inside_cliques(TABLES, junction)
     assert tables_worth_measuring(tables, at, Gaussian(1.0), 1e9).axes == (
         (3,),
         (0, 1),
@@ -226,10 +228,11 @@ def test_a_pair_is_cut_where_it_loses_less_than_its_cells_are_worth():
         law = np.einsum("ba,bac,bd->abcd", lean / 3, (1 - t) * lean[:, None] + t * moved, np.eye(3))
         tree = build_junction_tree(law.shape, tables)
         beliefs = [sum_to_axes(law, range(4), clique).ravel() for clique in tree.cliques]
-        return GraphicalModel(SimpleNamespace(zeros=zeros), tree, np.concatenate(beliefs))
+        return GraphicalModel(SimpleNamespace(allowed_tables=zeros), tree, np.concatenate(beliefs))
 
     for t in np.linspace(0, 0.5, 26):
-        D, cut = model(t, (0, 1, 2), (2, 3)), model(t, (0, 1), (1, 2), (2, 3))
+        D = model(t, (0, 1, 2), (2, 3))
+        cut = model(t, (0, 1), (1, 2), (2, 3))
         # 24 of 60 cells go.
         lost = np.abs(cut.table((0, 2)) - D.table((0, 2))).sum()
         assert (

@@ -75,7 +75,8 @@ def test_dqrs_is_charged_for_bits_and_for_what_they_reject(seed):
         ALGORITHMS["dqrs"](rounds=150, samples=6), problem, rows, Budget(0.2, 1e-6), seed=seed
     ).finish()
     expected = _ExpectedCharges(problem, run.budget, 150, 6, run.plan["eta"])
-    events, t = list(run.events), 2
+    events = list(run.events)
+    t = 2
     kept = 0
     while events:
         rejected = 6
@@ -115,7 +116,8 @@ def test_a_wrong_sign_or_memory_would_be_seen():
     """Draws pull the rows towards the records: 'more of q' gets a row of q; earlier draws weigh 0.9 or nothing."""
     problem = QueryRelease(Marginals(codes(4, 3), ["a"]), 10)
     for memory, second in ((0.0, 1), (0.9, 2)):
-        player, rng = _RowPlayer(problem, memory, 1.0), seeded(0)
+        player = _RowPlayer(problem, memory, 1.0)
+        rng = seeded(0)
         for drawn, found in (([2, 2], 2), ([1], second), ([4 + 2, 4 + 2, 1], 1)):
             player.add_response(np.array(drawn), rng)
             assert player.rows[-1][0, 0] == found

@@ -61,7 +61,9 @@ def test_the_gradient_of_every_parameter_is_that_of_the_objective(where, make):
     for parameter, gradient in zip(fit.logits.parameters, gradients, strict=True):
         assert parameter.shape == gradient.shape
         for _ in range(5):
-            way, before, sides = rng.normal(size=parameter.shape), parameter.copy(), []
+            way = rng.normal(size=parameter.shape)
+            before = parameter.copy()
+            sides = []
             for step in (1e-5, -1e-5):
                 parameter[...] = before + step * way
                 fit._update_distributions()
@@ -101,10 +103,8 @@ def test_what_is_measured_again_counts_as_its_average_by_precision():
 def test_what_was_measured_in_a_round_counts_as_answered_by_it(where):
     algorithm = ALGORITHMS["rap"](rounds=1, queries=4, updates=1)
     plan, curator, _ = exact_run(algorithm, *task(where), Budget(1e6, 1e-6))
-    truth, seen = (
-        curator.truth,
-        [score.answers for verb, score, _ in curator.asked if verb == "select"],
-    )
+    truth = curator.truth
+    seen = [score.answers for verb, score, _ in curator.asked if verb == "select"]
     assert len(seen) == plan["queries"] > 1
     known = [int(np.isclose(answers, truth, atol=1e-12).sum()) for answers in seen]
     assert known == sorted(set(known)), "each measurement settles more answers"
@@ -136,10 +136,12 @@ def test_columns_nobody_asks_about_are_neither_measured_nor_invented(name):
 def test_single_columns_get_enough_of_the_budget_for_little_noise(delta):
     """The mean L1 noise on a column, at the share the plan chose, is what the rule promises within its bounds."""
     domain = codes(40, 30, 50)
-    problem, sizes = all_tables(domain, 20_000), []
+    problem = all_tables(domain, 20_000)
+    sizes = []
     for epsilon in (0.01, 0.5, 50):
         plan = plan_of("gem", problem, Budget(epsilon, delta))
-        spend, singles = plan.planned_events[2].spend, Answers(Marginals.all(domain, 1))
+        spend = plan.planned_events[2].spend
+        singles = Answers(Marginals.all(domain, 1))
         if isinstance(spend, Gaussian):
             mean = np.sqrt(2 / np.pi) * singles.l2 / (20_000 * spend.mu)
         else:

@@ -38,7 +38,9 @@ def naive(A, truth, alpha, sigma, rounds):
     """Algorithm 2 as printed, D by D, with the sign and both α corrected."""
     k = A.shape[1]
     signed = np.vstack([A, -A])
-    log_D, D_ag, total = np.full(k, -math.log(k)), np.full(k, 1 / k), 0.0
+    log_D = np.full(k, -math.log(k))
+    D_ag = np.full(k, 1 / k)
+    total = 0.0
     for t in range(1, rounds + 1):
         eta = t + math.sqrt(4 / (alpha * sigma)) + 1
         D_md = (total * D_ag + eta * np.exp(log_D)) / (total + eta)
@@ -99,7 +101,8 @@ def test_the_descent_on_reused_noise_reaches_the_optimum_that_scipy_finds(kind, 
 @parametrize("epsilon", [0.01, 1, 100])
 @parametrize("noise", MODES)
 def test_the_plan_spends_exactly_the_whole_gaussian_budget(noise, epsilon):
-    problem, budget = task("2-way")[0], Budget(epsilon, 1e-6)
+    problem = task("2-way")[0]
+    budget = Budget(epsilon, 1e-6)
     plan = plan_of("dpam", problem, budget, noise=noise)
     (charge,) = plan.planned_events
     assert charge.times == (1 if noise == "reused" else plan["rounds"])
@@ -136,8 +139,10 @@ def test_rounds_minimise_the_bound_of_theorem_5():
 def test_the_noise_of_the_published_tables_is_as_large_as_is_said(noise):
     """What five tables say of each column has 204 free numbers in all runs, of which the squared errors are counted."""
     domain = codes(*[3] * 6)
-    problem, rows = all_tables(domain, 2000), random_rows(domain, 2000)
-    columns, total = Marginals.all(domain, 1), 0.0
+    problem = all_tables(domain, 2000)
+    rows = random_rows(domain, 2000)
+    columns = Marginals.all(domain, 1)
+    total = 0.0
     truth = columns.answers_of_rows(rows)
     for seed in range(17):
         run = finished("dpam", problem, rows, seed=seed, noise=noise, rounds=10)

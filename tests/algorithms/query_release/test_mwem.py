@@ -80,11 +80,13 @@ def test_the_charges_are_those_of_the_docstring_and_use_the_whole_budget(
         assert added.accounting is CompositionRule.ZCDP
         assert budget.rho < plan.total_cost.rho
         assert plan.accounting is CompositionRule.OPTIMAL
-        costs, whole = [spend.rho for spend in spends], plan.total_cost.rho
+        costs = [spend.rho for spend in spends]
+        whole = plan.total_cost.rho
     else:
         assert budget.epsilon * (1 - 1e-9) <= plan.total_cost.pure <= budget.epsilon
         assert (type(paid), plan.accounting) == (Pure, CompositionRule.PURE)
-        costs, whole = [spend.pure for spend in spends], plan.total_cost.pure
+        costs = [spend.pure for spend in spends]
+        whole = plan.total_cost.pure
     parts = [(1 - share) * (1 - first), share * (1 - first), *[first] * len(single)]
     assert np.multiply(costs, [charge.times for charge in plan.planned_events]) == approx(
         np.multiply(parts, whole)
@@ -100,14 +102,18 @@ def start(measure, where, rounds, budget, output="last"):
 
 def naive(A, truth, width, n, mu, rounds):
     """Every D rebuilt from the θ of all measurements at every single update."""
-    counts, theta, order, out = np.zeros(len(A)), np.zeros(len(A)), [], []
+    counts = np.zeros(len(A))
+    theta = np.zeros(len(A))
+    order = []
+    out = []
     for _ in range(rounds):
         errors = truth - A @ softmax(theta @ A)
         j = int(np.argmax(np.concatenate([errors, -errors]))) % len(A)
         counts[j] += 1
         order = [j, *(i for i in order if i != j)]
         for i in order * 2:
-            D, weight = softmax(theta @ A), 30 * (width[i] / (n * mu)) ** 2 / counts[i]
+            D = softmax(theta @ A)
+            weight = 30 * (width[i] / (n * mu)) ** 2 / counts[i]
             gap = truth[i] - A[i] @ D - weight * theta[i]
             theta[i] += np.clip(gap / (weight + A[i] ** 2 @ D - (A[i] @ D) ** 2), -1, 1)
         out.append(softmax(theta @ A))

@@ -132,7 +132,8 @@ def test_queries_on_tables_have_the_bound_of_their_matrix(monkeypatch):
 
 
 def test_the_line_is_in_shares_and_needs_gaussian_noise():
-    tables, budget = Marginals.all(codes(2, 3, 2), 2), BUDGET
+    tables = Marginals.all(codes(2, 3, 2), 2)
+    budget = BUDGET
     expected = math.sqrt(optimise_noise(tables).lower_bound / tables.m) / (500 * gdp_mu(1, 1e-6))
     assert least_rmse(tables, budget, 500) == approx(expected, rel=1e-9)
     assert least_rmse(tables, budget, 250) == approx(2 * expected, rel=1e-9)

@@ -33,16 +33,15 @@ ONE = QuerySupport(0, (0,), (0,), 1.0)  # of an indicator
 def test_visits_in_turn_tend_to_the_projection(name, slack, uniform):
     """min KL(D ‖ D_0) within the intervals, from scipy."""
     workload = MARGINALS if name == "marginals" else signs(DOMAIN, 6)
-    rng, sigma = seeded(0), np.array([0.02, 0.05, 0.03, 0.04])
+    rng = seeded(0)
+    sigma = np.array([0.02, 0.05, 0.03, 0.04])
     D_0 = np.full(12, 1 / 12) if uniform else rng.dirichlet(np.full(12, 5))
     measured = [0, 2, 4, 5]
     A = matrix(workload)[measured]
     a = A @ rng.dirichlet(np.ones(12))
     ground = ModelState(ListedCellsModel(DOMAIN), workload, None)
-    past, D = (
-        QueryHistory(ground, partial(interval_projection_step, slack=slack), sweeps=(2, 2000)),
-        D_0,
-    )
+    past = QueryHistory(ground, partial(interval_projection_step, slack=slack), sweeps=(2, 2000))
+    D = D_0
     for j, answer, deviation in zip(measured, a, sigma, strict=True):
         D = past.refit(D, j, np.array([answer]), deviation)
     D = past.refit(D, measured[0], a[:1], 1e9, is_last=True)

@@ -36,7 +36,8 @@ class Selecting:
     """Stands in for a curator: selects what it is told and keeps what it was asked."""
 
     def __init__(self, *indices):
-        self.indices, self.scores = list(indices), []
+        self.indices = list(indices)
+        self.scores = []
 
     def select(self, score, spend):
         self.scores.append(score)
@@ -78,7 +79,8 @@ def test_errors_are_those_of_the_round_or_of_recent_rows_and_released_are_all_or
         if output == "all":
             sums = [step.release.answers(problem.workload) * 3 * step.t for step in told]
             rounds = np.diff([np.zeros(problem.workload.m), *sums], axis=0) / 3
-            share, recent = (1.0 if judged == "round" else 0.5), rounds[0]
+            share = 1.0 if judged == "round" else 0.5
+            recent = rounds[0]
             for own, seen in zip(rounds, asked, strict=True):
                 recent = recent + share * (own - recent)
                 assert seen == approx(recent)

@@ -29,7 +29,8 @@ from tests.small_problems import (
     unpaid,
 )
 
-PAIR, N = codes(2, 2), 2
+PAIR = codes(2, 2)
+N = 2
 WORKLOADS = {"1-way": Marginals.all(PAIR, 1), "signs": signs(PAIR, 4, seed=2)}
 
 
@@ -44,9 +45,11 @@ def law(values, threshold, scale):
     )
     x, w = np.polynomial.legendre.leggauss(24)
     half = np.diff(kinks)[:, None] / 2
-    nu, weight = ((kinks[:-1, None] + half) + half * x).ravel(), (half * w).ravel()
+    nu = ((kinks[:-1, None] + half) + half * x).ravel()
+    weight = (half * w).ravel()
     density = weight * stats.laplace.pdf(nu, scale=threshold)
-    below, out = np.ones_like(nu), []
+    below = np.ones_like(nu)
+    out = []
     for value in values:
         out.append(float(density @ (below * stats.laplace.sf(nu - value, scale=scale))))
         below = below * stats.laplace.cdf(nu - value, scale=scale)
@@ -101,8 +104,11 @@ def test_all_answers_up_to_the_first_above_cost_what_was_paid(asked, name, spend
 
 def test_the_worst_case_needs_all_of_the_noise():
     """Values that fall by Δ before one that rises by Δ: half the noise breaks the promise, all of it keeps it."""
-    many, Δ, ε = 60, 1.0, 1.0
-    x, y = np.r_[np.full(many, 1.0), 0.0], np.r_[np.full(many, 0.0), 1.0]
+    many = 60
+    Δ = 1.0
+    ε = 1.0
+    x = np.r_[np.full(many, 1.0), 0.0]
+    y = np.r_[np.full(many, 0.0), 1.0]
     threshold, scale = sparse_vector_scales(Δ, ε)
     for share, kept in ((1.0, True), (0.5, False)):
         p, q = (law(v - 3, share * threshold, share * scale) for v in (x, y))
@@ -139,7 +145,8 @@ def test_a_threshold_is_paid_once_and_kept_until_a_query_is_above_it(asked, monk
 
 
 def test_a_threshold_in_use_serves_nothing_else():
-    spend, workload = Pure(1.0), WORKLOADS["1-way"]
+    spend = Pure(1.0)
+    workload = WORKLOADS["1-way"]
     curator = curator_of(rows_of(PAIR, [0, 3]), spend, BoundedRange(1.0), times=3)
     errors = far_from_0(workload, 32.0)
     assert curator.above_threshold(errors, spend) is None
@@ -158,7 +165,8 @@ VALUES = np.array([0.2, -0.4, 0.9, 0.3])
 
 @parametrize("claimed, kept", [(1.0, True), (0.8, False), (1.25, False)])
 def test_draws_follow_the_law(claimed, kept):
-    rng, draws = seeded(1), 30_000
+    rng = seeded(1)
+    draws = 30_000
     thresholds = rng.laplace(0, 0.5, draws)
     found = [mechanisms.first_above(mechanisms.laplace(VALUES, 0.5, rng), nu) for nu in thresholds]
     counts = np.bincount([4 if i is None else i for i in found], minlength=5)

@@ -135,7 +135,9 @@ def test_every_cell_falls_in_the_schema_that_was_found(exact):
     assert (np.diff(temp.edges) > 0).all()
     assert domain_from_json(domain_to_json(domain)) == domain
     whatever = table(seed=7)
-    whatever["job"], whatever["age"], whatever["pay"] = "?!", "1e12", "<b>"
+    whatever["job"] = "?!"
+    whatever["age"] = "1e12"
+    whatever["pay"] = "<b>"
     assert domain.encode(whatever).n == N, "and of any other table"
 
 
@@ -197,7 +199,9 @@ def test_kinds_are_guessed_from_what_was_released_only(delta, seed):
 
 def test_what_is_charged_is_what_was_planned():
     _, curator, plan = measured(table())
-    assert [s for _, s in curator.ledger.events] == [c.spend for c in plan.plan.planned_events]
+    assert [s for _, s in curator.budget_meter.events] == [
+        c.spend for c in plan.plan.planned_events
+    ]
     thief = SchemaPlan(**{**vars(plan), "bounds": Gaussian(plan.tree_spend.mu)})
     schema = partial_schema_from_json(FILE)
     held = ColumnCurator(schema.unknown_column_texts(table()), N, plan.plan, seeded(0))
@@ -209,7 +213,8 @@ def test_what_is_charged_is_what_was_planned():
 @parametrize("delta", [1e-6, 0.0])
 @parametrize("name", QUERIES)
 def test_schema_and_algorithm_together_keep_the_budget_and_use_it(name, delta, exact):
-    algorithm, budget = ALGORITHMS[name](), Budget(1, delta)
+    algorithm = ALGORITHMS[name]()
+    budget = Budget(1, delta)
     known = bool(delta)  # categories, which fail with a part of δ
     schema = partial_schema_from_json(
         {"columns": {"age": WHOLE, "pay": BINS} | ({"job": CATEGORIES} if known else {})}
@@ -380,7 +385,8 @@ def test_zeros_are_in_the_grid_of_whole_numbers_that_end_there():
 
 @either("gaussian")
 def test_empty_powers_look_full_as_seldom_as_said(gaussian):
-    full, rng = 100, seeded(0)
+    full = 100
+    rng = seeded(0)
     counts = (rng.normal if gaussian else rng.laplace)(
         0, 1 if gaussian else 0.7071, (2000, len(dyadic_edges()))
     )
@@ -459,7 +465,8 @@ def test_public_columns_are_refused_before_the_rest_is_looked_at():
         partial_schema_from_json(FILE).unknown_column_texts(table().drop(columns="age"))
 
 
-PERCENTAGE, COUNTED = r"([\d.]+)%", r"([\d,]+) (?:of [\d,]+ )?rows"
+PERCENTAGE = r"([\d.]+)%"
+COUNTED = r"([\d,]+) (?:of [\d,]+ )?rows"
 
 
 @parametrize("epsilon", [1e-4, 1e-2, 0.1, 1.0, 10.0])

@@ -22,22 +22,28 @@ from tests.small_problems import matrix_of, parametrize, seeded
 def worst(text, tables, seed):
     """A distribution whose answer is the least that its own margins allow, and one where it is the largest."""
     D = seeded(seed).dirichlet(np.full(DOMAIN.size, 0.2))
-    A, g = matrix_of(DOMAIN, tables.columns), values_on_cells(text)
+    A = matrix_of(DOMAIN, tables.columns)
+    g = values_on_cells(text)
     return [linprog(sign * g, A_eq=A, b_eq=tables.answers(D)).x for sign in (1, -1)]
 
 
 @parametrize("sigma", [0.003, 0.05])
 @parametrize("text", TEXTS[:2])
 def test_they_hold_at_least_as_often_as_is_said_where_the_truth_is_at_an_end(text, sigma):
-    rng, asked, g = seeded(3), parse_question(text, DOMAIN), values_on_cells(text)
+    rng = seeded(3)
+    asked = parse_question(text, DOMAIN)
+    g = values_on_cells(text)
     for P in worst(text, PAIRS, seed=1):
         P = np.maximum(P, 0) / np.maximum(P, 0).sum()
-        table, people, runs = 0, 0, 60
+        table = 0
+        people = 0
+        runs = 60
         for _ in range(runs):
             D = rng.multinomial(N, P) / N
             found = question_interval(told(PAIRS, D, sigma, rng), asked, N)
             if found.low is None:  # nothing is said
-                table, people = table + 1, people + 1
+                table = table + 1
+                people = people + 1
                 continue
             assert found.how.startswith("conservative: nothing was measured about")
             table += found.low - 1e-6 <= g @ D <= found.high + 1e-6
@@ -47,13 +53,17 @@ def test_they_hold_at_least_as_often_as_is_said_where_the_truth_is_at_an_end(tex
 
 @parametrize("kind", COMPARED)
 def test_two_of_them_compared_are_covered(kind):
-    rng, runs = seeded(5), 60
-    first, second = "a = 0 and b <= 1 and c = 1", "a = 1 and b = 0"
+    rng = seeded(5)
+    runs = 60
+    first = "a = 0 and b <= 1 and c = 1"
+    second = "a = 1 and b = 0"
     P = worst(first, PAIRS, seed=2)[1]
     P = np.maximum(P, 0) / np.maximum(P, 0).sum()
-    g, h = values_on_cells(first), values_on_cells(second)
+    g = values_on_cells(first)
+    h = values_on_cells(second)
     make = COMPARED[kind]
-    table, people = 0, 0
+    table = 0
+    people = 0
     for _ in range(runs):
         D = rng.multinomial(N, P) / N
         found = comparison_interval(

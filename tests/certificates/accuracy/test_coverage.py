@@ -38,7 +38,8 @@ COMPARED = {
 @once
 def worlds():
     """Tables drawn from P, and what noisy tables of them say."""
-    rng, out = seeded(1), []
+    rng = seeded(1)
+    out = []
     for _ in range(RUNS):
         rows = rows_of(DOMAIN, rng.choice(12, N, p=P))
         out.append((histogram(DOMAIN, rows), of(noisy(TABLES.answers_of_rows(rows), rng))))
@@ -47,7 +48,8 @@ def worlds():
 
 def covered(worlds, make, true):
     """How often the table's value, and the population's, lies within."""
-    table, people = 0, 0
+    table = 0
+    people = 0
     for D, evidence in worlds:
         found = make(evidence)
         table += found.low <= true(D) <= found.high
@@ -90,7 +92,8 @@ def test_a_ratio_holds_as_often_as_is_said_however_near_to_0_its_second_share_is
     """One table with noise of covariance `tied`: exact far from 0; near it more often, as a set without end holds."""
     sigma = 0.01
     covariance = sigma**2 * np.array([[1, tied], [tied, 1]])
-    a, b = 0.1, far * sigma
+    a = 0.1
+    b = far * sigma
     drawn = seeded(8).multivariate_normal([a, b], covariance, size=4000)
     ends = (covariance[0, 0], covariance[0, 1], covariance[1, 1])
     low, high = ratio_ends(drawn[:, 0], drawn[:, 1], ends, norm.ppf(0.975))
@@ -100,7 +103,9 @@ def test_a_ratio_holds_as_often_as_is_said_however_near_to_0_its_second_share_is
 
 
 def test_laplace_noise_is_covered_with_its_own_quantile():
-    rng, inside, truth = seeded(3), [], TABLES.answers(P)
+    rng = seeded(3)
+    inside = []
+    truth = TABLES.answers(P)
     errors = np.concatenate(
         [np.full(t.stop - t.start, s) for t, s in zip(TABLES.tables, SIGMAS, strict=True)]
     )
@@ -119,12 +124,10 @@ def test_laplace_noise_is_covered_with_its_own_quantile():
 
 def test_rows_of_one_person_count_as_one_for_the_population():
     """Everybody has four rows that say the same: fewer rows than are counted are independent."""
-    rng, inside, naive, n = (
-        seeded(4),
-        [],
-        [],
-        independent_row_count({"records": 2000, "rows_per_person": 4}),
-    )
+    rng = seeded(4)
+    inside = []
+    naive = []
+    n = independent_row_count({"records": 2000, "rows_per_person": 4})
     assert n == 500
     for _ in range(400):
         share = np.repeat(rng.random(500) < 0.3, 4).mean()

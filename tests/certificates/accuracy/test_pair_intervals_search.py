@@ -51,7 +51,8 @@ def search(cover, n, rng, *, starts, steps):
             near = step(np.array(cells), size, rng)
             lower = cover(near)
             if lower < covered:
-                covered, cells = lower, tuple(near)
+                covered = lower
+                cells = tuple(near)
             else:
                 size = max(0.97 * size, 0.003)
         worst = min(worst, (covered, cells), key=lambda one: one[0])
@@ -97,7 +98,8 @@ def exact_shares(counts):
 
 def each_moved_alone(kind, counts):
     """The rule that this search has to find wrong: both shares move towards ½, and their joint share does not."""
-    n, z = counts[:, 0].sum(), Z.sampling
+    n = counts[:, 0].sum()
+    z = Z.sampling
     pair = exact_shares(counts)
     p, q = ((n * share + z**2 / 2) / (n + z**2) for share in (pair.first, pair.second))
     most = np.sqrt(p * (1 - p) * q * (1 - q))
@@ -162,7 +164,8 @@ NOISES = {
 @parametrize("noise", [*NOISES, "of parts that differ"])
 def test_large_samples_and_noise(noise, kind):
     """The errors of the noise are in rows. The worst that few draws find is judged by many new ones."""
-    rng, worst = seeded(3), []
+    rng = seeded(3)
+    worst = []
     for n in SIZES:
         for _ in range(1 if noise in NOISES else 3):
             errors = (
@@ -181,7 +184,8 @@ def test_large_samples_and_noise(noise, kind):
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.99])
 @parametrize("kind", KINDS)
 def test_other_levels_miss_less_than_twice_as_often_as_they_say(kind, level):
-    counts, z = enumerated(50), quantiles(level, laplace=False)
+    counts = enumerated(50)
+    z = quantiles(level, laplace=False)
     ends = population_ends(exact_shares(counts), kind, 50, z)
     covered, cells = search(exactly(kind, counts, ends), 50, seeded(4), starts=200, steps=30)
     assert 1 - covered < 2 * (1 - level), np.array(cells) * 50

@@ -12,7 +12,8 @@ from dpcore.schema.column_texts import ColumnTexts
 from tests.algorithms.schema_measurement.test_measure_schema import BINS, QUANTILES, WHOLE, measured
 from tests.small_problems import BUDGET, parametrize, seeded
 
-COLUMNS, TABLES = 10, 20
+COLUMNS = 10
+TABLES = 20
 SHAPES = {
     "heavy tail": (QUANTILES, lambda rng, n: np.exp(rng.normal(8, 2, n)).round(2)),
     "many zeros": (WHOLE, lambda rng, n: np.where(rng.random(n) < 0.75, 0, rng.geometric(0.15, n))),
@@ -45,7 +46,8 @@ def test_no_more_rows_lie_beyond_than_said_95_times_in_100(shape, n, epsilon, de
 
 
 def test_kinds_are_found_in_a_small_table():
-    rng, n = seeded(0), 1306
+    rng = seeded(0)
+    n = 1306
     kinds = {
         "numeric": rng.normal(0, 3, n).round(2),
         "integer": [f"2{y:03d}-05-17" for y in rng.integers(0, 30, n)],

@@ -44,7 +44,8 @@ def busy(pid):
 
 def test_what_is_ended_in_mid_run_leaves_no_worker_busy_and_no_memory_held(chromium, tmp_path):
     with serving(tmp_path / "log", "--server.disconnectedSessionTTL", "12") as server:
-        page, pid = chromium.new_page(), server.process.pid
+        page = chromium.new_page()
+        pid = server.process.pid
         page.goto(
             f"{server.address}/compare?sample=census"
         )  # a sample, whose runs start by themselves

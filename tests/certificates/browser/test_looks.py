@@ -64,7 +64,8 @@ def serious(page, *aside):
 
 
 def keep(page, path, width):
-    if folder := os.environ.get("SCREENSHOTS"):
+    folder = os.environ.get("SCREENSHOTS")
+    if folder:
         height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
         sized(page, width, min(height + 40, 9000))
         page.wait_for_timeout(1000)

@@ -7,7 +7,8 @@ from playwright.sync_api import expect
 from tests.browser_actions import click, epsilon_slider, sees, sized, still
 from tests.small_problems import approx, parametrize
 
-WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+WIDE = {"width": 1440, "height": 900}
+PHONE = {"width": 390, "height": 844}
 CELLS = ("convergence", "queries", "marginal", "pair")
 NAMES = ("Privacy budget (ε)", "Failure probability (δ)", "Smoothness (α)")
 
@@ -104,7 +105,8 @@ def test_where_the_screen_is_low_the_sliders_are_one_line_and_no_chart_meets_ano
     size = dict(zip(("width", "height"), size, strict=True))
     page.set_viewport_size(size)
     opened(page, server, query)
-    bar, boxes = page.locator("[data-testid=stSidebar]").bounding_box(), sliders(page)
+    bar = page.locator("[data-testid=stSidebar]").bounding_box()
+    boxes = sliders(page)
     assert bar["height"] < 0.16 * size["height"]
     assert all(inside(box, size) and box["y"] >= bar["y"] - 1 for box in boxes)
     assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"] <= boxes[2]["x"] - boxes[1]["width"]

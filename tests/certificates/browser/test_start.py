@@ -34,14 +34,16 @@ def open_start(page, server, query=""):
 
 def place(page, stop):
     """Where the middle of the thumb is at a stop: its track ends half a thumb before the control's ends."""
-    box, thumb = epsilon_slider(page).bounding_box(), 24
+    box = epsilon_slider(page).bounding_box()
+    thumb = 24
     across = box["x"] + thumb / 2 + (box["width"] - thumb) * stop / (len(EPSILON_OPTIONS) - 1)
     return across, box["y"] + box["height"] / 2
 
 
 def as_the_server_has_it(drawn, drawing=0):
     made = make_releases()
-    values, stop = made.synthetic[drawing], drawn["at"]
+    values = made.synthetic[drawing]
+    stop = drawn["at"]
     top = chart_frames(made, hidden=False).to_json(0)["top"]
     heights = np.stack([made.real, values[stop]], axis=1).ravel() / top * drawn["whole"]
     return (

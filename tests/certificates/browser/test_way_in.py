@@ -16,7 +16,8 @@ from tests.small_problems import parametrize, seeded
 ROWS = 2000
 ASIDE = ["[data-testid=stSidebar]"]
 READ = "Fill in from my data (not protected)"
-SPELLINGS, OWN = "Count its spellings as one value", "Make them values of their own"
+SPELLINGS = "Count its spellings as one value"
+OWN = "Make them values of their own"
 MISSING = ["", "NA", "n/a", "-", "?", "null", "None", "NaN", "missing", "N/A"]
 
 
@@ -94,7 +95,8 @@ def test_a_messy_table_goes_from_upload_to_explore_in_six_clicks_and_a_minute_an
 ):
     table = tmp_path / "![z](http:__evil.example_z.png).csv"
     assert len(messy(table)) == 30
-    start, clicks = time.perf_counter(), ["Use the year", READ, SPELLINGS, OWN]
+    start = time.perf_counter()
+    clicks = ["Use the year", READ, SPELLINGS, OWN]
     bring(page, server, table)
     sees(page, re.compile("may identify people.*record_id, customerNo, e-mail, born"))
     explore = page.get_by_test_id("stPageLink-NavLink").filter(has_text="Explore it")

@@ -71,7 +71,8 @@ def test_rates_bound_the_truth_with_the_stated_confidence():
 def test_costs_are_those_of_mechanisms_that_reach_them():
     thresholds = np.linspace(-2, 2, 9)
     mu = 0.7
-    p, q = ndtr(mu - thresholds), ndtr(-thresholds)
+    p = ndtr(mu - thresholds)
+    q = ndtr(-thresholds)
     assert _least_additive_cost(p, q, CompositionRule.GDP) == approx(np.full(9, mu**2))
     assert (_least_additive_cost(p, q, CompositionRule.ZCDP) <= mu**2 / 2).all(), (
         "a test sees no more than there is"

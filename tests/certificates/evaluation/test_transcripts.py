@@ -113,7 +113,9 @@ def test_half_the_sensitivity_of_a_selection_is_seen():
 
 
 def test_the_bound_holds_with_the_stated_confidence():
-    test, rng, mu = _AllCallsTest(script_of("gaussian_maxent")), seeded(0), 0.8
+    test = _AllCallsTest(script_of("gaussian_maxent"))
+    rng = seeded(0)
+    mu = 0.8
     missed = 0
     for _ in range(2000):
         scores = rng.normal(-mu / 2, 1, 100), rng.normal(mu / 2, 1, 110)
@@ -133,7 +135,8 @@ def test_no_test_guesses_right_more_often_than_the_bound_supposes(mu):
 @either("subspace")
 def test_a_gaussian_score_is_the_log_likelihood_ratio(subspace):
     """Its law on the two tables is N(∓μ²/2, μ²), which is what a ratio's must be."""
-    script, rng = script_of("gaussian_maxent"), seeded(0)
+    script = script_of("gaussian_maxent")
+    rng = seeded(0)
     asked = CuratorCall(
         "measure", CellAnswers(script.problem.workload, subspace), script.plan.spend_of("measure")
     )
@@ -158,11 +161,13 @@ def test_a_gaussian_score_is_the_log_likelihood_ratio(subspace):
 )
 def test_selections_have_the_stated_law(spend, verb):
     """Outcomes of the real Curator on a lopsided table."""
-    script, rng = script_of("mwem", Budget(2, 0)), seeded(0)
+    script = script_of("mwem", Budget(2, 0))
+    rng = seeded(0)
     plan = replace(
         script.plan, planned_events=(replace(script.plan.planned_events[0], spend=spend),)
     )
-    workload, rows = script.problem.workload, _rows_from_counts(np.array([5, 1, 1, 1]))
+    workload = script.problem.workload
+    rows = _rows_from_counts(np.array([5, 1, 1, 1]))
     question = (
         SignedErrors(workload, np.full(4, 0.5))
         if verb == "select"
@@ -180,7 +185,8 @@ def test_selections_have_the_stated_law(spend, verb):
 
 
 def test_the_outcomes_that_tell_most_are_neither_all_nor_too_rare():
-    p, q = np.array([0.5, 0.4, 0.0999, 0.0001]), np.array([0.6, 0.37, 0.03, 1e-6])
+    p = np.array([0.5, 0.4, 0.0999, 0.0001])
+    q = np.array([0.6, 0.37, 0.03, 1e-6])
     few, many = (most_telling_outcomes(p, q, trials, 2.6) for trials in (2000, 10**9))
     assert few[1].tolist() == [False, False, True, True]
     assert many[1].tolist() == [False, False, False, True]

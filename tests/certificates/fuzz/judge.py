@@ -36,7 +36,10 @@ def fall(case):
 
 
 def _judge(case):
-    out, err, begun, clock = io.StringIO(), io.StringIO(), time.process_time(), time.monotonic()
+    out = io.StringIO()
+    err = io.StringIO()
+    begun = time.process_time()
+    clock = time.monotonic()
     with (
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),

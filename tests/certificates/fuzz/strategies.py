@@ -27,10 +27,8 @@ SCHEMA = {
 CORPUS = json.loads((Path(__file__).parent / "corpus.json").read_text())
 LONG = [one * 5000 for one in "z9(["]
 NUMBERS = st.sampled_from([*CORPUS["numbers"], *LONG])
-CELLS, JSONS = (
-    st.sampled_from([*CORPUS["cells"], *LONG[:2]]),
-    st.sampled_from([*CORPUS["jsons"], HUGE, *LONG]),
-)
+CELLS = st.sampled_from([*CORPUS["cells"], *LONG[:2]])
+JSONS = st.sampled_from([*CORPUS["jsons"], HUGE, *LONG])
 PLACES = st.integers(0, 2**20)
 
 
@@ -140,7 +138,9 @@ def schemas(draw, bad):
 @st.composite
 def matrices(draw, bad):
     """A matrix of queries over the 24 cells, or nearly one."""
-    shape, kind, out = (2, 24), float, io.BytesIO()
+    shape = (2, 24)
+    kind = float
+    out = io.BytesIO()
     if bad:
         shape = one(draw, [shape, shape, (2, 5), (24,), (0, 24), (1, 2, 3)])
         kind = one(draw, [kind, kind, np.int8, complex, "U3", "M8[s]"])
@@ -174,11 +174,9 @@ PARTS = (
     "place",
     "everything",
 )
-ASKED, SPEND, MORE = (
-    "--schema --queries",
-    "--epsilon --delta",
-    "--set --columns --person --rows --most-rows --start",
-)
+ASKED = "--schema --queries"
+SPEND = "--epsilon --delta"
+MORE = "--set --columns --person --rows --most-rows --start"
 EVOLVE = "--set --seed --every --json --rows --preset"
 SWEPT = "--algorithms=gaussian_maxent,mwem --repeat=1 --set=mwem.rounds=2"
 # its weight, how many tables it takes, what its algorithms solve, what it must be given and may be

@@ -127,7 +127,8 @@ def test_no_file_that_is_read_back_breaks_a_command(folder, monkeypatch, capfd, 
     monkeypatch.chdir(folder)
     command, path = FILES[name]
     source = Path(f"{name}.json") if path == "again.json" else Path(path)
-    kept, codes = source.read_bytes(), set()
+    kept = source.read_bytes()
+    codes = set()
     try:
         for text in broken_copies(source):
             Path(path).write_text(text)

@@ -54,7 +54,8 @@ def told(db, path):
 def test_a_change_of_any_byte_is_seen_or_changes_nothing_that_is_read(sound):
     with chain.open_connection(sound.path, 1.0) as db:
         _, before = told(db, sound.path)
-    content, seen = sound.path.read_bytes(), 0
+    content = sound.path.read_bytes()
+    seen = 0
     for place in range(len(content)):
         other = bytearray(content)
         other[place] ^= MASKS[place % 3]
@@ -66,7 +67,8 @@ def test_a_change_of_any_byte_is_seen_or_changes_nothing_that_is_read(sound):
                 chain.check_file_format(db, sound.path)
                 found, now = told(db, sound.path)
             except InputError:
-                found, now = "refused", None
+                found = "refused"
+                now = None
         assert found or now == before, place
         seen += bool(found)
     assert seen > 5000, "most bytes of a small ledger are read"
@@ -74,7 +76,8 @@ def test_a_change_of_any_byte_is_seen_or_changes_nothing_that_is_read(sound):
 
 @pytest.mark.parametrize("place", sorted(chain.TABLE_COLUMNS_SQL))
 def test_no_other_value_of_any_cell_is_believed(sound, place):
-    remembered, kept = beside(sound).read_bytes(), sound.path.with_name("kept")
+    remembered = beside(sound).read_bytes()
+    kept = sound.path.with_name("kept")
     shutil.copy(sound.path, kept)
     shown = sound.show()
     for column in chain.TABLE_COLUMNS_SQL[place].split(", "):

@@ -72,15 +72,19 @@ def draw(rng, d):
     mu = 0.0 if rng.random() < 0.6 else 10 ** rng.uniform(-6, 0)
     bounded = mu == 0 or rng.random() < 0.85
     c = rng.normal(size=d) * rng.choice([0.0, 0.0, 1.0])
-    w, R, k = 10 ** rng.uniform(-5, 0, m), 10 ** rng.uniform(-0.5, 1.5), 10 ** rng.uniform(1, 4)
+    w = 10 ** rng.uniform(-5, 0, m)
+    R = 10 ** rng.uniform(-0.5, 1.5)
+    k = 10 ** rng.uniform(1, 4)
     return Instance(A, w / w.sum(), c, R, mu, k, bounded)
 
 
 def lowest(instance, rng):
     """The envelope, and the smallest gap U − bound at points of it, of its rim and of K."""
-    density, over = instance.density, envelope.logistic_envelope(instance.density)
+    density = instance.density
+    over = envelope.logistic_envelope(instance.density)
     metric = over.M if isinstance(over, RadialEnvelope) else over.P
-    x, d = over.at, len(over.at)
+    x = over.at
+    d = len(over.at)
     level = float(density.potential(x[None])[0])
     far = 2 * instance.R * math.sqrt(float(np.linalg.eigvalsh(metric)[-1]))
     directions = np.linalg.solve(np.linalg.cholesky(metric).T, rng.normal(size=(d, 600))).T

@@ -15,7 +15,8 @@ from tests.small_problems import parametrize, seeded
 
 @parametrize("d", [1, 2, 3])
 def test_no_envelope_of_random_instances_lies_above_the_potential(d):
-    rng, kinds = seeded(d), set()
+    rng = seeded(d)
+    kinds = set()
     for _ in range(300):
         found = lowest(draw(rng, d), rng)
         kinds.add(type(found.over))

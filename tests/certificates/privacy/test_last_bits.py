@@ -15,7 +15,9 @@ from dpcore.problems.parse_tasks import read_task
 from tests import risk_problems
 from tests.small_problems import parametrize, quiet
 
-EPSILON, DRAWS, SURE = 0.1, 3000, 1e-6
+EPSILON = 0.1
+DRAWS = 3000
+SURE = 1e-6
 STEPS = tuple(2.0**-power for power in range(40, 60, 2))
 
 
@@ -47,7 +49,8 @@ def least_epsilon(here, there):
     tests = 2 * here.shape[1]
     out = 0.0
     for a, b in ((here, there), (there, here)):
-        k, m = a.sum(axis=0), b.sum(axis=0)
+        k = a.sum(axis=0)
+        m = b.sum(axis=0)
         low = np.where(k > 0, beta.ppf(SURE / tests, np.maximum(k, 1), len(a) - k + 1), 0.0)
         high = np.where(
             m < len(b), beta.ppf(1 - SURE / tests, m + 1, np.maximum(len(b) - m, 1)), 1.0

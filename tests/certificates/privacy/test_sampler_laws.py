@@ -25,7 +25,9 @@ def rare():
 
 
 def test_the_fourth_moment_is_bounded_in_every_direction():
-    risk, x, M = rare(), np.full(6, 0.3), np.diag([9.0, 4, 2, 1, 1, 0.5])
+    risk = rare()
+    x = np.full(6, 0.3)
+    M = np.diag([9.0, 4, 2, 1, 1, 0.5])
     M += 0.2
     c = 50 * risk.w * risk.loss.second_derivative(risk.A @ x, risk.b)
     M += (risk.A.T * c) @ risk.A
@@ -37,7 +39,8 @@ def test_the_fourth_moment_is_bounded_in_every_direction():
 
 @parametrize("name", ["logistic", "on the boundary"])
 def test_the_masses_of_both_shapes_are_what_they_say(name):
-    over, rng = envelope.logistic_envelope(PLANES[name]), seeded(0)
+    over = envelope.logistic_envelope(PLANES[name])
+    rng = seeded(0)
     X = (
         np.stack(np.meshgrid(*[np.linspace(-1.5, 1.5, 600)] * 2), -1).reshape(-1, 2)
         * over.draw(500, rng).std()
@@ -51,7 +54,8 @@ def test_the_masses_of_both_shapes_are_what_they_say(name):
 @parametrize("mu", [0.5, 0.0])
 def test_hopeless_proposals_give_way_to_the_proximal_sampler_with_the_same_law(mu, monkeypatch):
     density = flat(Logistic(), disc(1.5), mu, 12.0)
-    counted, slow = [], proximal.draw
+    counted = []
+    slow = proximal.draw
     monkeypatch.setattr(proximal, "draw", lambda *args: counted.append(1) or slow(*args))
     monkeypatch.setattr(envelope, "rejection_sample", lambda *args: np.zeros((0, 2)))
     rng = seeded(0)

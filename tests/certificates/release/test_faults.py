@@ -84,7 +84,8 @@ def check_whole(step):
 def go_over_all(faults, root, kill):
     """Fail or kill at every STRIDE-th step in turn; return how many steps there are."""
     for step in range(1, MAX_STEPS, STRIDE):
-        place, log = root / "work", root / "log"
+        place = root / "work"
+        log = root / "log"
         shutil.rmtree(place, ignore_errors=True)
         Path(f"{log}.steps").unlink(missing_ok=True)
         place.mkdir()

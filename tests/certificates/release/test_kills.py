@@ -31,11 +31,13 @@ def releases():
 
 def test_killed_releases_are_charged_and_never_free(here):
     """A release that a kill stopped after its charge is finished, without another, by the next that asks the same."""
-    chance, begun = random.Random(0), time.monotonic()
+    chance = random.Random(0)
+    begun = time.monotonic()
     start("out").communicate(timeout=120)
     whole = time.monotonic() - begun
     for number in range(KILLS):
-        charged, waiting = len(releases()), [r for r in releases() if r["state"] == UNFINISHED]
+        charged = len(releases())
+        waiting = [r for r in releases() if r["state"] == UNFINISHED]
         process = start(f"out{number}")
         time.sleep(chance.uniform(0.5, 1.05) * whole)
         process.send_signal(signal.SIGKILL)

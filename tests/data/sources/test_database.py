@@ -113,10 +113,8 @@ def postgres():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    data, options = (
-        str(home / "data"),
-        f"-p {port} -c listen_addresses=127.0.0.1 -k {home} -c fsync=off",
-    )
+    data = str(home / "data")
+    options = f"-p {port} -c listen_addresses=127.0.0.1 -k {home} -c fsync=off"
 
     def run(*command):
         return subprocess.run(
@@ -151,7 +149,8 @@ def test_codes_are_those_in_memory_bit_for_bit(source):
         domain = domain_of({name: spec})
         assert told(gather(source, domain, [])) == told(domain.encode(table())), name
     domain = domain_of(SCHEMA)
-    rows, pairs = domain.encode(table()), Marginals.all(domain, 2)
+    rows = domain.encode(table())
+    pairs = Marginals.all(domain, 2)
     found = source.count(domain, pairs.axes)
     assert found.n == rows.n
     assert all(
@@ -254,7 +253,8 @@ def test_a_table_that_changes_while_it_is_counted_is_refused(duck, monkeypatch):
 
 
 def test_no_query_asks_for_rows(duck, monkeypatch):
-    asked, real = [], DatabaseSource._run_query
+    asked = []
+    real = DatabaseSource._run_query
     monkeypatch.setattr(
         DatabaseSource, "_run_query", lambda self, q: (asked.append(real(self, q)), asked[-1])[1]
     )
@@ -281,7 +281,8 @@ def test_an_address_that_does_not_answer_is_one_line_without_its_password(text, 
 
 
 def test_no_file_outside_the_database_is_read(tmp_path):
-    secret, path = tmp_path / "secret.csv", tmp_path / "d.duckdb"
+    secret = tmp_path / "secret.csv"
+    path = tmp_path / "d.duckdb"
     secret.write_text("a\n1\n2\n")
     with duckdb.connect(str(path)) as made:
         made.execute("CREATE TABLE t AS SELECT 1 AS a")

@@ -65,7 +65,8 @@ def domain():
 def test_the_rows_are_those_in_memory(tmp_path, domain, monkeypatch, rows, ending, sep):
     monkeypatch.setattr(text_file, "READ_SIZE", 20 * rows)
     monkeypatch.setattr(parquet_source, "MAX_CHUNK_ROWS", rows)
-    frame, path = table(), tmp_path / f"t.{ending}"
+    frame = table()
+    path = tmp_path / f"t.{ending}"
     if ending == "parquet":
         frame.to_parquet(path, row_group_size=97)
         source = ParquetSource(path)
@@ -86,7 +87,8 @@ def wide(tmp_path_factory):
     home = tmp_path_factory.mktemp("wide")
     cells = (seeded(1).random((4000, 8)) ** 2 * 20).astype(np.uint8)
     cells[:, 1] = cells[:, 0] // 2 + cells[:, 1] // 2
-    frame, domain = pd.DataFrame(cells, columns=list(WIDE)), codes(*WIDE.values())
+    frame = pd.DataFrame(cells, columns=list(WIDE))
+    domain = codes(*WIDE.values())
     frame.to_parquet(home / "one.parquet", row_group_size=300)
     folder = home / "parts" / "deeper"
     folder.mkdir(parents=True)
@@ -109,7 +111,7 @@ def test_tables_of_a_domain_that_nobody_lists_are_those_in_memory(wide, path):
         assert (workload.answers_of_rows(counts) == workload.answers_of_rows(rows)).all()
         assert (
             workload.answers_of_rows(counts.with_undivided_sums)
-            == workload.answers_of_rows(rows.counted)
+            == workload.answers_of_rows(rows.with_undivided_sums)
         ).all()
     assert all(table.dtype == np.int64 for table in counts.tables.values())
 
@@ -177,7 +179,7 @@ def test_tables_are_put_together_and_summed_out_without_loss(shape, data):
     counted = {axes: np.zeros(sizes[axes], dtype=np.int64) for axes in wide}
     with mock.patch.object(
         table_counting,
-        "SPREAD",
+        "MIN_SPARSE_TABLE_CELLS",
         data.draw(st.sampled_from([10, table_counting.MIN_SPARSE_TABLE_CELLS])),
     ):
         table_counting.add_rows_to_tables(counted, [c[:20] for c in drawn], shape)

@@ -56,7 +56,8 @@ def test_regret_is_a_ratio_to_the_best_at_the_same_budget():
 
 
 def searched(grid, good):
-    search, looked = EpsilonBisection(grid, 20, 0.95), 0
+    search = EpsilonBisection(grid, 20, 0.95)
+    looked = 0
     while asked := search.next_epsilon_and_seeds():
         epsilon, seeds = asked
         for seed in seeds:

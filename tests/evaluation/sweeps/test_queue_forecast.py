@@ -14,7 +14,8 @@ def simulated(queues, workers):
     """The seconds until the last of my jobs ends, where sessions take turns as in `WorkerPool`."""
     waiting = {name: list(jobs) for name, jobs in queues.items() if jobs}
     turns, turn, order = {}, count(1), count()
-    free, done = [(0.0, next(order)) for _ in range(workers)], 0.0
+    free = [(0.0, next(order)) for _ in range(workers)]
+    done = 0.0
     while waiting:
         now, _ = heapq.heappop(free)
         name = min(waiting, key=lambda session: turns.get(session, 0))

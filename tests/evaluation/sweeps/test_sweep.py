@@ -135,7 +135,8 @@ def test_an_interrupt_inside_a_run_is_no_point():
 
 
 def test_closing_cancels_the_jobs_and_frees_the_table(pool, monkeypatch):
-    submitted, real = [], WorkerPool.submit
+    submitted = []
+    real = WorkerPool.submit
     monkeypatch.setattr(
         WorkerPool, "submit", lambda self, *a: submitted.append(real(self, *a)) or submitted[-1]
     )
@@ -148,7 +149,7 @@ def test_closing_cancels_the_jobs_and_frees_the_table(pool, monkeypatch):
     assert all(job.wait(90) for job in submitted)
     assert not [job for job in submitted[1:] if job.state == "done"]
     with pytest.raises(FileNotFoundError):
-        SharedMemory(submitted[0].task.block.name)
+        SharedMemory(submitted[0].spec.block.name)
 
 
 def test_a_dead_worker_loses_one_point(pool, others):
@@ -314,7 +315,7 @@ def test_an_interrupted_sweep_keeps_what_is_done_and_resumes_with_the_rest(here,
             yield point
 
     with monkeypatch.context() as patch:
-        patch.setattr(command, "sweep", interrupted)
+        patch.setattr(command, "run_sweep", interrupted)
         assert main(arguments(extra=["--csv", "out.csv"])) == 130
     file = read_json("out.json")
     broken, *first = file["points"]

@@ -22,7 +22,8 @@ LONG = {"rounds": 1_000_000}
 
 @once
 def pool(others):
-    pool, patience = WorkerPool(workers=1), jobs.CANCEL_GRACE_SECONDS
+    pool = WorkerPool(workers=1)
+    patience = jobs.CANCEL_GRACE_SECONDS
     jobs.CANCEL_GRACE_SECONDS = 60.0  # a busy machine may take its time
     yield pool
     pool.close()
@@ -58,21 +59,21 @@ def test_a_worker_computes_what_this_process_computes(pool, block):
     for seed, result in zip((3, 4), job.results, strict=True):
         here = finished("gaussian_maxent", PROBLEM, ROWS, Budget(1.0, 1e-9), seed=seed)
         assert np.array_equal(result.release.D, here.release.D)
-        assert result.records[-1].population.as_exact_as_sample is None, "there are no n rows"
+        assert result.convergence[-1].population.as_exact_as_sample is None, "there are no n rows"
         assert result.summary["spent"] == here.to_json()["spent"]
 
 
 @parametrize("every", [None, 10**9], ids=["with records", "without"])
 def test_a_run_is_cancelled_between_its_steps_and_keeps_what_is_there(pool, block, every):
     job = pool.submit(replace(task(block, "dpfw", **LONG), every=every), "me")
-    until(lambda: job.state == "running" and job.rounds and (job.records or every))
+    until(lambda: job.state == "running" and job.rounds and (job.convergence or every))
     assert every or 0 < job.progress < 1
     job.cancel()
     assert job.wait(90)
     assert job.state == "cancelled"
     assert job.results[0].summary["final"]["max_error"] > 0
     assert 0 < job.results[0].summary["spent"]["epsilon"] < 1
-    assert 0 < job.results[0].records[-1].t < LONG["rounds"]
+    assert 0 < job.results[0].convergence[-1].t < LONG["rounds"]
 
 
 def test_a_run_in_one_long_step_is_ended_and_its_worker_replaced(pool, block, monkeypatch):
@@ -94,7 +95,7 @@ def test_sessions_take_turns(pool, block):
     first = endless(pool, block, "greedy")
     second = endless(pool, block, "greedy")
     other = pool.submit(task(block), "modest")
-    until(lambda: first.records)
+    until(lambda: first.convergence)
     first.cancel()
     assert other.wait(90)
     assert not second.ended

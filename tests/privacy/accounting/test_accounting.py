@@ -94,7 +94,9 @@ def test_a_spend_that_would_give_budget_back_or_pays_for_infinite_noise_cannot_b
 
 def uses_all(ledger):
     """Whether hardly more could be promised: at tiny ε and large δ ε says little, and δ at ε is compared."""
-    spent, budget, joint = ledger.spent, ledger.plan.budget, ledger.sums.joint
+    spent = ledger.spent
+    budget = ledger.plan.budget
+    joint = ledger.total_cost.joint
     if spent.accounting is CompositionRule.OPTIMAL:
         left = joint.log_delta(budget.epsilon, budget.delta) - math.log(budget.delta)
         nearly = left >= -2 * LOG_DELTA_TOLERANCE or spent.epsilon >= budget.epsilon * NEARLY
@@ -104,7 +106,7 @@ def uses_all(ledger):
 
 def charge_all(plan):
     ledger = BudgetMeter(plan)
-    for charge in plan.charges:
+    for charge in plan.planned_events:
         for _ in range(charge.times):
             ledger.charge(charge.verb, charge.spend)
     return ledger

@@ -53,9 +53,11 @@ def brute(x, span, draws, pure, pures, mu, steps):
 @parametrize("mu, pure, pures", [(0.0, 0.0, 0), (0.7, 0.4, 2)])
 @parametrize("span, draws", [(0.05, 2), (0.8, 3), (4.0, 2)])
 def test_no_opponent_does_better_and_one_nearly_as_well(span, draws, pure, pures, mu):
-    joint, steps = OptimalComposition(mu**2, pure, pures, span, draws), 21 if draws == 2 else 7
+    joint = OptimalComposition(mu**2, pure, pures, span, draws)
+    steps = 21 if draws == 2 else 7
     for x in (0.0, 0.3 * span, 0.9 * span, 1.7 * span):
-        found, least = rate(joint, x), brute(x, span, draws, pure, pures, mu, steps)
+        found = rate(joint, x)
+        least = brute(x, span, draws, pure, pures, mu, steps)
         assert least <= found
         assert found <= 1.1 * brute(x - 0.05 * span, span, draws, pure, pures, mu, steps) + 1e-9, (
             "or ε 0.05 s lower"
@@ -109,10 +111,8 @@ LEAST = {"pmw": 1.08, "mwem": 1.045, "select": 1.06}  # of the signal over zCDP'
 @parametrize("budget", [Budget(0.1, 1e-6), Budget(1, 1e-9), Budget(3, 1e-6), Budget(10, 1e-9)])
 @parametrize("name", PLANS)
 def test_larger_spends_keep_the_promise_and_their_proportions(name, budget):
-    before, after = (
-        PLANS[name](Budget(budget.epsilon, budget.delta, additive=True)),
-        PLANS[name](budget),
-    )
+    before = PLANS[name](Budget(budget.epsilon, budget.delta, additive=True))
+    after = PLANS[name](budget)
     factors = [
         getattr(b, "mu", getattr(b, "epsilon", 0)) / getattr(a, "mu", getattr(a, "epsilon", 0))
         for a, b in zip(before, after, strict=True)
@@ -193,7 +193,8 @@ def test_an_algorithm_that_enlarges_its_spends_is_added_up():
 
 
 def test_a_short_grid_loses_on_the_safe_side(monkeypatch):
-    span, draws = 0.2, 30
+    span = 0.2
+    draws = 30
     monkeypatch.setattr(composition, "TAIL_DELTA_SHARE", 1e6)
     composition._draw_delta_curves.cache_clear()
     composition._loss_distribution.cache_clear()

@@ -16,7 +16,8 @@ each_promise = parametrize("epsilon, delta", PROMISES)
 
 def worst(epsilon, delta):
     """P_1 and P_0 of: the truth with probability δ, else a randomised response."""
-    yes, no = 1 / (1 + math.exp(-epsilon)), 1 / (1 + math.exp(epsilon))
+    yes = 1 / (1 + math.exp(-epsilon))
+    no = 1 / (1 + math.exp(epsilon))
     P_1 = np.array([delta, (1 - delta) * yes, (1 - delta) * no, 0.0])
     return P_1, P_1[::-1]
 

@@ -90,7 +90,8 @@ def law(counts, texts, scale, laplace, threshold, reach):
 )
 @parametrize("group", [1, 2])
 def test_values_above_a_threshold_keep_their_promise_on_all_neighbours(asked, spend, group):
-    laplace, n = isinstance(spend, Approximate), 4
+    laplace = isinstance(spend, Approximate)
+    n = 4
     sets = [list(c) for c in itertools.combinations_with_replacement("abc", n)]
     found = curator(["a", "a", "a", "b"], spend, group=group, whole=True).frequent(0, spend)
     (counts, scale), threshold = asked.pop(), found.threshold
@@ -239,7 +240,8 @@ def test_a_lie_about_sensitivity_put_on_the_instance_is_not_believed(asked):
 
 @parametrize("size", [5, 8, 9, 300])
 def test_a_fitted_tree_is_the_least_squares_solution(size):
-    tree, rng = TreeCounts(np.arange(size + 0.0)), seeded(size)
+    tree = TreeCounts(np.arange(size + 0.0))
+    rng = seeded(size)
     cells = column([str(v) for v in rng.integers(0, size, 400)])
     noisy = tree.counts(cells) + rng.normal(0, 3, len(tree.counts(cells)))
     rows = [

@@ -23,8 +23,10 @@ from tests.small_problems import (
 
 DOMAIN = codes(3, 2)
 WORKLOAD = Marginals.all(DOMAIN, 1)
-ANSWERS, ERRORS = Answers(WORKLOAD), SignedErrors(WORKLOAD, np.zeros(5))
-SPENDS, BUDGET = (Gaussian(0.1), BoundedRange(0.1), Pure(0.1)), Budget(10, 1e-6)
+ANSWERS = Answers(WORKLOAD)
+ERRORS = SignedErrors(WORKLOAD, np.zeros(5))
+SPENDS = (Gaussian(0.1), BoundedRange(0.1), Pure(0.1))
+BUDGET = Budget(10, 1e-6)
 
 
 TEN = rows_of(codes(2), [0] * 9 + [1])
@@ -66,7 +68,9 @@ class Discount(Gaussian):
     rho = 0.0
 
 
-LINES, BATCH, ZEROS = Better(DOMAIN, ["a"]), np.arange(5), np.zeros(5)
+LINES = Better(DOMAIN, ["a"])
+BATCH = np.arange(5)
+ZEROS = np.zeros(5)
 
 
 def batch(queries=BATCH, answers=ZEROS, level=0.1):
@@ -178,7 +182,8 @@ def test_draws_are_a_whole_number_and_paid_for_together(times):
 @parametrize("verb, kind", [(verb, kind) for verb, kinds in PAYS.items() for kind in kinds])
 def test_a_charge_is_in_the_ledger_before_the_records_are_touched(monkeypatch, verb, kind, exact):
     curator, rows = watched(exact=exact)
-    ledger, touched = type(curator.budget_meter), []
+    ledger = type(curator.budget_meter)
+    touched = []
     charge = ledger.charge
     monkeypatch.setattr(
         ledger, "charge", lambda *asked: (touched.append(vars(rows)["touched"]), charge(*asked))
@@ -216,9 +221,11 @@ def test_a_batch_far_below_its_level_is_still_compared_with_noise():
 
 
 def test_two_workloads_of_one_size_have_answers_of_their_own():
-    domain, paid = codes(2), BoundedRange(1000.0)
+    domain = codes(2)
+    paid = BoundedRange(1000.0)
     curator = curator_of(TEN, paid, times=5, budget=Budget(1e4, 0))
-    forth, back = Explicit(domain, np.eye(2)), Explicit(domain, np.eye(2)[::-1])
+    forth = Explicit(domain, np.eye(2))
+    back = Explicit(domain, np.eye(2)[::-1])
     for _ in range(2):
         assert curator.select(SignedErrors(forth, np.array([0.5, 0.1])), paid) == 0
         assert curator.select(SignedErrors(back, np.array([0.1, 0.5])), paid) == 1
@@ -251,7 +258,7 @@ def test_nothing_of_the_records_is_to_be_seen_from_outside():
     curator, _ = watched()
     curator.select(ERRORS, BoundedRange(0.1))
     seen = {name: getattr(curator, name) for name in dir(curator) if not name.startswith("_")}
-    verbs = {"above_threshold", "affords", "draw_queries", "keep_draws", "measure", "select"}
+    verbs = {"above_threshold", "can_afford", "draw_queries", "keep_draws", "measure", "select"}
     assert {name for name in seen if callable(seen[name])} == verbs
     for verb in verbs:
         del seen[verb]

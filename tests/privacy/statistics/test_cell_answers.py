@@ -30,8 +30,11 @@ def test_very_wide_tables_fall_back_to_all_cells():
 
 @parametrize("name", ["2-way", "uneven", "mixed", "low rank", "star", "ranges"])
 def test_the_noise_has_the_covariance_of_white_noise_on_the_cells(name):
-    workload, draws, mu = (WORKLOADS | LARGER)[name], 500, 0.1
-    rows, statistic = random_rows(workload.domain, 50), CellAnswers(workload, subspace=True)
+    workload = (WORKLOADS | LARGER)[name]
+    draws = 500
+    mu = 0.1
+    rows = random_rows(workload.domain, 50)
+    statistic = CellAnswers(workload, subspace=True)
     curator = curator_of(rows, Gaussian(mu), times=draws, seed=1)
     truth = workload.answers_of_rows(rows)
     noise = np.array(
@@ -52,7 +55,8 @@ def test_the_noise_has_the_covariance_of_white_noise_on_the_cells(name):
 
 @parametrize("workload", (WORKLOADS | LARGER | FLAT).values(), ids=[*WORKLOADS, *LARGER, *FLAT])
 def test_the_bound_on_the_gaussian_width_holds_and_is_near(workload):
-    A, statistic = matrix(workload), CellAnswers(workload, subspace=True)
+    A = matrix(workload)
+    statistic = CellAnswers(workload, subspace=True)
     assert statistic.norms == approx(np.linalg.norm(A, axis=1))
     assert np.linalg.matrix_rank(A) <= max(statistic.rank, 1)
     draws = np.abs(seeded(0).normal(size=(4000, A.shape[1])) @ A.T).max(axis=1)

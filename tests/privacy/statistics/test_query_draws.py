@@ -27,12 +27,14 @@ def keep_law(asked, workload, drawn, answers, eta, rows, **options):
 @parametrize("far, exact", [(False, False), (True, False), (False, True)])
 def test_a_bit_has_the_bounded_range_that_is_charged(asked, name, step, far, exact):
     """Also where the answers are far from all that a row could give."""
-    workload, n = WORKLOADS[name], 2
+    workload = WORKLOADS[name]
+    n = 2
     drawn = np.arange(2 * workload.m)
     answers = np.where(drawn % 2, 1e6, -1e6) if far else np.tile(workload.answers(np.eye(8)[2]), 2)
-    law = lambda rows: keep_law(
-        asked, workload, drawn, answers, step / workload.width, rows, exact=exact
-    )  # noqa: E731
+
+    def law(rows):
+        return keep_law(asked, workload, drawn, answers, step / workload.width, rows, exact=exact)
+
     if far and step < 1:
         with refused("beyond what rounding lets a bit be kept by"):
             law(rows_of(CUBE, [0, 0]))
@@ -61,8 +63,11 @@ def test_a_bit_is_worth_its_formula(step):
 @parametrize("eta", [0.2, 4.0])
 def test_keeping_or_replacing_follows_the_law_of_a_fresh_draw(asked, eta):
     """The bit and the redraw of DQRS in round 3, for every old draw."""
-    n, t, drawn = 2, 3, np.arange(2 * PAIRS.m)
-    first, last = PAIRS.answers(np.eye(8)[2]), PAIRS.answers(np.eye(8)[6])
+    n = 2
+    t = 3
+    drawn = np.arange(2 * PAIRS.m)
+    first = PAIRS.answers(np.eye(8)[2])
+    last = PAIRS.answers(np.eye(8)[6])
     fresh = 2 * eta * (t - 1) / n
     for data in data_sets(8, n):
         rows = rows_of(CUBE, data)

@@ -52,7 +52,9 @@ def test_a_small_rank_is_found_from_random_combinations_and_a_larger_one_is_not_
 
 
 def test_answers_and_adjoint_through_the_space_equal_those_by_the_matrix():
-    A, D, w = dependent(300, 6, 400), RNG.dirichlet(np.ones(400)), RNG.normal(size=300)
+    A = dependent(300, 6, 400)
+    D = RNG.dirichlet(np.ones(400))
+    w = RNG.normal(size=300)
     workload = Explicit(codes(20, 20), A)
     assert isinstance(workload._low_rank_factors, RowSpace)
     assert workload.answers(D) == approx(A @ D, abs=1e-14)

@@ -36,7 +36,8 @@ from tests.privacy.enumerated_neighbours import over_neighbours
 from tests.risk_problems import quadrature
 from tests.small_problems import approx, hockey_stick, parametrize, refused, seeded
 
-UNIT, LINE = Ball(np.zeros(1), 1.0), Space(np.zeros(1), 1.0)
+UNIT = Ball(np.zeros(1), 1.0)
+LINE = Space(np.zeros(1), 1.0)
 GRID = np.linspace(-1, 1, 8001)
 X = (GRID[1:] + GRID[:-1]) / 2
 WIDTH = GRID[1] - GRID[0]
@@ -90,7 +91,8 @@ def worst(target, spend, values, epsilon):
 @parametrize("mu", [0.3, 3.0])
 @every_loss
 def test_a_regularised_density_is_at_least_as_private_as_a_gaussian(loss, mu):
-    target, s = RegularisedRisk(loss, UNIT, mu, loss in LOCATIONS), 0.8
+    target = RegularisedRisk(loss, UNIT, mu, loss in LOCATIONS)
+    s = 0.8
     for epsilon in (0.1, 0.5, 1.0, 2.0):
         allowed = math.exp(conversions.gdp_log_delta(epsilon, s))
         assert worst(target, Gaussian(s), values_of(loss)[:4], epsilon) <= allowed * ROOM
@@ -98,7 +100,8 @@ def test_a_regularised_density_is_at_least_as_private_as_a_gaussian(loss, mu):
 
 def test_on_a_wide_region_with_a_strong_regulariser_no_noise_is_wasted():
     """The law is nearly the Gaussian mechanism there, so that half the sensitivity would be caught."""
-    target, s = RegularisedRisk(absolute_loss(), UNIT, 8.0, True), 2.0
+    target = RegularisedRisk(absolute_loss(), UNIT, 8.0, True)
+    s = 2.0
     allowed = math.exp(conversions.gdp_log_delta(1, s))
     assert allowed * 0.9 < worst(target, Gaussian(s), (-1.0, 1.0), 1) <= allowed * ROOM
 
@@ -115,7 +118,8 @@ def test_the_squared_distance_on_r_d_is_exactly_the_gaussian_mechanism():
 
 @every_loss
 def test_the_plain_density_is_pure_and_of_bounded_range(loss):
-    location, spans = loss in LOCATIONS, []
+    location = loss in LOCATIONS
+    spans = []
     target = PlainRisk(loss, UNIT, location)
     for p, q in over_neighbours(
         values_of(loss), N, lambda data: law(target, BoundedRange(0.9), data)
@@ -129,7 +133,8 @@ def test_the_plain_density_is_pure_and_of_bounded_range(loss):
 
 
 def test_ranks_are_of_bounded_range():
-    k, spans = RankError(pinball_loss(0.4), UNIT, True).k(N, BoundedRange(0.9)), []
+    k = RankError(pinball_loss(0.4), UNIT, True).k(N, BoundedRange(0.9))
+    spans = []
     law = lambda data: quadrature(k * np.abs((np.array(data)[:, None] <= X).mean(0) - 0.4), WIDTH)  # noqa: E731
     for p, q in over_neighbours(VALUES, N, law):
         spans.append(np.ptp(np.log(p / q)))
@@ -206,7 +211,8 @@ def test_a_minimiser_moves_by_no_more_than_its_sensitivity(loss):
 @parametrize("clip", [0.2, 1.0, 3.0])
 @parametrize("loss", [*LOCATIONS, *GLMS, POINTS])
 def test_a_clipped_gradient_moves_by_no_more_than_its_sensitivity(loss, clip):
-    values, largest = values_of(loss)[:4], 0.0
+    values = values_of(loss)[:4]
+    largest = 0.0
     for x in (-1.0, -0.3, 0.0, 0.9):
         statistic = MeanGradient(loss, UNIT, np.array([x]), clip, loss in LOCATIONS)
         found = over_neighbours(values, N, lambda data, s=statistic: float(s.value(rows(data))[0]))
@@ -217,8 +223,10 @@ def test_a_clipped_gradient_moves_by_no_more_than_its_sensitivity(loss, clip):
 @parametrize("clip", [0.1, 0.7, 1.0, 2.0, 9.0])
 def test_a_mean_s_gradient_moves_by_the_spread_of_its_box_however_it_is_clipped(clip):
     """In the plane, from inside the box and from far outside; clipped or not, no pair of records is further apart."""
-    low, high = (-1.0, 0.0), (1.0, 1.0)
-    loss, largest = SquaredDistance(low, high), 0.0
+    low = (-1.0, 0.0)
+    high = (1.0, 1.0)
+    loss = SquaredDistance(low, high)
+    largest = 0.0
     corners = np.array([(a, b) for a in (-1, 1) for b in (0, 1)], dtype=float)
     points = np.concatenate([corners, seeded(0).uniform(low, high, (30, 2))])
     for x in (np.array([0.0, 0.5]), np.array([1.0, 1.0]), np.array([5.0, -3.0])):

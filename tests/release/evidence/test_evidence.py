@@ -90,7 +90,8 @@ def relinked(folder, account, facts):
         for row in [account["opened"], *account["releases"]]:
             row.pop("link", None)
             row["link"] = previous = verifier.link(previous, row)
-        opened, last = account["opened"], account["releases"][-1]
+        opened = account["opened"]
+        last = account["releases"][-1]
         facts["ledger"].update(
             {"id": opened["ledger"], **{name: last[name] for name in ("entry", "hash", "link")}}
         )
@@ -207,7 +208,8 @@ def test_no_number_of_a_release_can_be_changed_unseen(made, tmp_path, kind):
     }
     relinked(folder, copy.deepcopy(files["account"]), copy.deepcopy(files["facts"]))
     assert not wrong(folder), "a forger's folder without any change"
-    unseen, tried = [], 0
+    unseen = []
+    tried = 0
     for path, value in leaves(files):
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or is_in(path, [*REPLACED, *DECLARED]):

@@ -20,10 +20,8 @@ def written(tmp_path, body, **values):
 
 
 def test_a_hostile_value_is_text_wherever_a_template_shows_it(tmp_path):
-    name, apart = (
-        "</title><script>alert('1')</script>",
-        "&lt;/title&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;",
-    )
+    name = "</title><script>alert('1')</script>"
+    apart = "&lt;/title&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;"
     text = written(tmp_path, "{{ name }} {{ drawn }}", name=name, drawn=Markup("<svg></svg>"))
     assert f"<title>{apart}</title>" in text
     assert f"<h1><bdi>{apart}</bdi></h1>" in text

@@ -68,7 +68,7 @@ def event(spend):
 
 
 def composed(accountant, plan, made=event):
-    for charge in plan.charges:
+    for charge in plan.planned_events:
         accountant.compose(made(charge.spend), charge.times)
     return accountant
 
@@ -79,10 +79,8 @@ def test_the_charges_of_every_algorithm_compose_in_dp_accounting_to_the_stated_e
     seen = set()
     for budget in BUDGETS:
         for plan, problem in planned(name, budget):
-            stated, left = (
-                derive_proof(name, ALGORITHMS[name], plan, problem).epsilon,
-                budget.delta - plan.total_cost.failure,
-            )
+            stated = derive_proof(name, ALGORITHMS[name], plan, problem).epsilon
+            left = budget.delta - plan.total_cost.failure
             if (stated, plan.planned_events) in seen:
                 continue
             kinds = {type(charge.spend) for charge in plan.planned_events}

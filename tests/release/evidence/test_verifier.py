@@ -331,7 +331,8 @@ def invent(folder):
     """Say that there was one more release than in truth, which cost next to nothing."""
     account = read_json(folder / "account.json")
     events = [{"kind": "Concentrated", "rho": 1e-9, "failure": 0.0, "times": 1}]
-    fixed, every = account["opened"], [e for r in account["releases"] for e in r["events"]] + events
+    fixed = account["opened"]
+    every = [e for r in account["releases"] for e in r["events"]] + events
     total = LifetimeBudget(
         Budget(fixed["epsilon"], fixed["delta"]),
         CompositionRule(fixed["accounting"]),

@@ -8,7 +8,8 @@ from dpcore.release.data_set import BudgetRequest
 from dpcore.release.ledger.ledger_store import LedgerStore
 
 FRAME = pd.DataFrame({"a": [1, 2, 2], "b": ["x", "y", None]})
-TOTAL, SMALL = Budget(2, 1e-6), Budget(0.5, 1e-6)
+TOTAL = Budget(2, 1e-6)
+SMALL = Budget(0.5, 1e-6)
 SPEND = ((BoundedRange(0.05), 2), (Gaussian(0.01), 1))
 RELEASE = {
     "algorithm",
@@ -35,4 +36,4 @@ def opened(folder, **said):
 
 def data_set(store):
     """The first data set of a ledger."""
-    return store.show()[0]
+    return store.list_datasets()[0]

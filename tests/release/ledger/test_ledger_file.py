@@ -56,7 +56,8 @@ def remembered_of(store):
 
 def counted(monkeypatch):
     """A list that grows by one whenever all of a ledger is read."""
-    calls, real = [], chain.read_and_check
+    calls = []
+    real = chain.read_and_check
     monkeypatch.setattr(chain, "read_and_check", lambda db: calls.append(1) or real(db))
     return calls
 
@@ -208,7 +209,8 @@ def test_a_pipe_beside_it_is_not_waited_for(store, ending):
 
 def test_a_journal_that_comes_and_goes_refuses_nobody(store, monkeypatch):
     """As another release's does: it is there when first asked for, and gone when asked for again."""
-    seen, lstat = set(), os.lstat
+    seen = set()
+    lstat = os.lstat
 
     def once(path, **at):
         if not str(path).endswith("-journal"):
@@ -226,7 +228,11 @@ def test_a_ledger_that_somebody_holds_is_not_waited_for_for_ever(store, monkeypa
     monkeypatch.setattr("dpcore.release.ledger.ledger_store.RESERVATION_WAIT_SECONDS", 0.2)
     holder = sqlite3.connect(store.path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
-    for act in (lambda: verify_ledger(store.path), lambda: store.show(), lambda: charge(store)):
+    for act in (
+        lambda: verify_ledger(store.path),
+        lambda: store.list_datasets(),
+        lambda: charge(store),
+    ):
         with refused("not usable as a ledger: database is locked"):
             act()
     holder.execute("ROLLBACK")
@@ -253,7 +259,8 @@ except InputError as error:
 
 def test_no_room_on_the_disk_leaves_every_charge_that_was_told(store):
     """Writing beyond a limit fails as on a full disk."""
-    before, room = len(data_set(store).releases), store.path.stat().st_size + 3 * 4096
+    before = len(data_set(store).releases)
+    room = store.path.stat().st_size + 3 * 4096
     done = subprocess.run(
         [sys.executable, "-c", FULL, store.path, str(room)],
         capture_output=True,
@@ -309,9 +316,11 @@ RELEASES = st.lists(
 )
 def test_a_running_total_is_the_total_of_all_events_at_once(releases, kept):
     lifetime = LifetimeBudget(Budget(3, 0 if kept[0] is CompositionRule.PURE else 1e-6), *kept)
-    total, events = TotalCost(), []
+    total = TotalCost()
+    events = []
     for release in releases:
-        total, events = lifetime.add_events(total, release), events + release
+        total = lifetime.add_events(total, release)
+        events = events + release
         assert lifetime.composed_cost(total) == lifetime.composed_cost(events[::-1]), (
             "to the last bit"
         )
@@ -322,10 +331,8 @@ def test_a_running_total_is_the_total_of_all_events_at_once(releases, kept):
 
 def test_failures_of_draws_are_added_up_over_all_releases(tmp_path):
     """Each draw is affordable alone; together they would take more of δ than the first release kept for failures."""
-    store, events = (
-        LedgerStore(tmp_path / "l.sqlite", create=True),
-        ((Gaussian(1e-4), 1), (Drawn(2e-8), 1)),
-    )
+    store = LedgerStore(tmp_path / "l.sqlite", create=True)
+    events = ((Gaussian(1e-4), 1), (Drawn(2e-8), 1))
     charge(store, events=events, dataset="a", total=TOTAL)
     lifetime = data_set(store).lifetime
     allowed = int(lifetime.failure / lifetime.failure_delta(events))
@@ -371,7 +378,7 @@ def test_what_was_checked_is_not_read_again(store, monkeypatch):
     calls = counted(monkeypatch)
     for _ in range(3):
         charge(store, events=((Gaussian(0.001), 1),))
-    store.note(3, "note", "seen")
+    store.add_note(3, "note", "seen")
     charge(store, preview=True)
     assert calls == []
     found = data_set(store)
@@ -382,7 +389,8 @@ def test_what_was_checked_is_not_read_again(store, monkeypatch):
 
 
 def test_a_change_is_seen_whatever_is_remembered(store):
-    remembered, content = beside(store).read_bytes(), store.path.read_bytes()
+    remembered = beside(store).read_bytes()
+    content = store.path.read_bytes()
     for at in (content.index(b"BoundedRange"), content.rindex(b"released"), 100 + 6):
         changed = bytearray(content)
         changed[at] ^= 1
@@ -452,7 +460,8 @@ def test_a_release_killed_between_the_memory_and_the_charge_is_not_charged_nor_r
 
 def test_a_log_of_writes_beside_it_does_not_hide_behind_what_is_remembered(store):
     """In that mode SQLite reads a second file: the ledger's own bytes stay as they were."""
-    before, remembered = store.path.read_bytes(), beside(store).read_bytes()
+    before = store.path.read_bytes()
+    remembered = beside(store).read_bytes()
     db = sqlite3.connect(store.path, isolation_level=None)
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("DROP TRIGGER states_delete")

@@ -136,7 +136,8 @@ def test_the_failures_of_samplers_add_up_at_the_total_epsilon():
 @parametrize("times", [1, 3, 6])
 def test_what_is_lost_covers_the_worst_draws_within_their_error(times):
     """Randomised responses whose sampler is off by τ, to the attacker's liking, for both tables."""
-    each, tau = 0.4, 1e-4
+    each = 0.4
+    tau = 1e-4
     total = math.fsum([each] * times)
     p = math.exp(each) / (1 + math.exp(each))
     worst = [np.array([p + tau, 1 - p - tau]), np.array([1 - p - tau, p + tau])]
@@ -292,7 +293,7 @@ def test_a_first_use_needs_a_total_and_a_name(tmp_path):
 def test_looking_and_noting_never_spend(store):
     before = data_set(store)
     for _ in range(3):
-        store.note(before.releases[0]["seq"], "note", "downloaded again")
+        store.add_note(before.releases[0]["seq"], "note", "downloaded again")
         LedgerStore(store.path).list_datasets()
     after = data_set(store)
     assert (after.spent, after.left) == (before.spent, before.left)
@@ -380,7 +381,7 @@ def test_a_dropped_table_or_trigger_is_named(store, what, told):
 def refused_for(store, told):
     """The ledger's check names what was done to it, and nothing is read from it or added."""
     assert any(told in problem for problem in verify_ledger(store.path)), verify_ledger(store.path)
-    for act in (store.show, lambda: charge(store)):
+    for act in (store.list_datasets, lambda: charge(store)):
         with refused("tampered"):
             act()
 
@@ -389,7 +390,7 @@ def test_a_receipt_shows_a_ledger_that_was_set_back(store, tmp_path):
     old = tmp_path / "old.sqlite"
     shutil.copy(store.path, old)
     made = charge(store)
-    receipt = {"id": made.ledger, "entry": made.number, "hash": made.entry}
+    receipt = {"id": made.ledger, "entry": made.number, "hash": made.entry_hash}
     assert verify_ledger(store.path, receipt) == []
     assert "set back" in verify_ledger(old, receipt)[0]
     charge(LedgerStore(old), events=((BoundedRange(0.01), 1),))

@@ -23,12 +23,10 @@ from tests.small_problems import column, either, integer, parametrize, refused, 
 
 N = 200
 SPELLINGS = ["yes", "Yes", " yes ", "no", "NO"]
-CATEGORIES, WHOLE, PERSON, BIRTH = (
-    ("categorical", "", ""),
-    ("integer", "", ""),
-    ("text", "", "person"),
-    ("date", "", "birth"),
-)
+CATEGORIES = ("categorical", "", "")
+WHOLE = ("integer", "", "")
+PERSON = ("text", "", "person")
+BIRTH = ("date", "", "birth")
 KINDS = {
     "id": (lambda i: f"p{i:04d}", ("categorical", "", "id")),
     "salary": (lambda i: 20_000 + i * 7919 % 9973, WHOLE),
@@ -244,7 +242,8 @@ CASES = [
 
 @parametrize("name, outliers", CASES)
 def test_an_outlier_does_not_swallow_a_column(name, outliers):
-    bulk, whole = BULKS[name], name in ("ages", "years", "few")
+    bulk = BULKS[name]
+    whole = name in ("ages", "years", "few")
     found = bounded([*bulk, *outliers], whole=whole)
     assert found == bounded(bulk, whole=whole)
     width = bulk.max() - bulk.min()

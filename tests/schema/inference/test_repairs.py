@@ -123,7 +123,8 @@ def test_a_word_that_counts_as_missing_becomes_a_value_of_its_own():
     counted = repair_column("x", ages, entry, WORDS_AS_MISSING)
     assert missing_word_counts("x", ages, counted) == {"unknown": 1, "none": 1}
     assert find_column_problems("x", ages, counted) == ()
-    read, numbers = {"kind": "integer", "missing": "category"}, pd.Series(["41", "7"])
+    read = {"kind": "integer", "missing": "category"}
+    numbers = pd.Series(["41", "7"])
     assert repair_column("x", ages, read | {"unreadable": "missing"}, FILL_IN) == repair_column(
         "x", numbers, read, FILL_IN
     ) | {"unreadable": "missing"}

@@ -52,7 +52,8 @@ class BestResponseOracle:
         *,
         max_enumerated_cells: int = MAX_ENUMERATED_CELLS,
     ) -> None:
-        self.workload, self.seconds = workload, seconds
+        self.workload = workload
+        self.seconds = seconds
         self.shape = workload.domain.shape
         self.enumerates_cells = workload.domain.size <= max_enumerated_cells
         if workload.base is None:
@@ -87,7 +88,8 @@ class BestResponseOracle:
             )
             best_values = values[cells]
         else:
-            cells, best_values = np.empty(len(scores), dtype=np.int64), np.empty(len(scores))
+            cells = np.empty(len(scores), dtype=np.int64)
+            best_values = np.empty(len(scores))
             column_ends = np.cumsum(self.shape)[:-1]
             for i, row in enumerate(scores):
                 scored_values = reduce(np.add.outer, np.split(row, column_ends)).ravel()
@@ -142,13 +144,12 @@ class _ConjunctionProgram:
             )
         weights = workload.weights_on_cells(weights)
         nonzero_cells = np.flatnonzero(weights)
-        self.weights, self.shape = weights[nonzero_cells], workload.domain.shape
+        self.weights = weights[nonzero_cells]
+        self.shape = workload.domain.shape
         self.starts = np.cumsum([0, *self.shape[:-1]])
         table_starts = np.array([table_slice.start for table_slice in tables.tables])
-        table, index_pairs = (
-            np.searchsorted(table_starts, nonzero_cells, side="right") - 1,
-            [np.zeros((2, 0), dtype=int)],
-        )
+        table = np.searchsorted(table_starts, nonzero_cells, side="right") - 1
+        index_pairs = [np.zeros((2, 0), dtype=int)]
         for t in np.unique(table):
             table_cells = np.flatnonzero(table == t)
             axis_codes = np.unravel_index(
@@ -165,7 +166,8 @@ class _ConjunctionProgram:
     def _constraints(self, table_of_cell: Array) -> tuple[Any, Any, Any]:
         """The constraints low ≤ rows (x, z) ≤ high, with a variable z for each cell; `table` (N,) holds the cells."""
         count, width = self.cell_values.shape
-        is_positive, is_negative = self.weights > 0, self.weights < 0
+        is_positive = self.weights > 0
+        is_negative = self.weights < 0
         # z may be 1 only if its values are taken; cells of one table exclude each other, so they
         # share a constraint.
         # In the order of their values, which the solver is quicker with.
@@ -203,10 +205,8 @@ class _ConjunctionProgram:
     def solve(self, scores: Array | None, seconds: float, rng: Rng) -> CellSolution:
         """The best cell (d,), its value, and whether the time limit cut the search short."""
         value_scores = np.zeros(sum(self.shape)) if scores is None else scores
-        tie_order, is_unnamed = (
-            rng.random(len(value_scores)) if scores is None else scores,
-            self.cell_values.sum(axis=0) == 0,
-        )
+        tie_order = rng.random(len(value_scores)) if scores is None else scores
+        is_unnamed = self.cell_values.sum(axis=0) == 0
         # Of a column's values that no cell names, the best one, or any, stands for all.
         in_program = (
             np.append(
@@ -224,7 +224,8 @@ class _ConjunctionProgram:
             integrality=np.arange(len(in_program))[in_program] < len(value_scores),
             options={"time_limit": seconds, "mip_rel_gap": SOLVER_GAP},
         )
-        solution, timed_out = tie_order, result.status != 0
+        solution = tie_order
+        timed_out = result.status != 0
         if result.x is not None:
             solution = np.zeros(len(in_program))
             solution[in_program] = result.x

@@ -48,11 +48,9 @@ from .maximum_entropy_fit import staged_fit
 
 # Names of charges: for drawing pairs, for the tables of a batch of them, and for the tables that
 # the whole tree holds.
-PAIR_SELECTION_NAME, BATCH_MEASUREMENT_NAME, TREE_MEASUREMENT_NAME = (
-    "pairs",
-    "tables of a batch",
-    "tables",
-)
+PAIR_SELECTION_NAME = "pairs"
+BATCH_MEASUREMENT_NAME = "tables of a batch"
+TREE_MEASUREMENT_NAME = "tables"
 # Ten batches gave 35 columns a mean L1 1 % lower and 26 redundant ones 2 % higher; at a low ε 15
 # columns 4 % higher.
 MAX_BATCHES, BATCH_MEASUREMENT_SHARE = (
@@ -113,7 +111,8 @@ def find_public_model(
     be chosen. Decided by public sizes. Raises InputError where queries are not read off tables:
     that needs all cells, as a listed start does.
     """
-    domain, tables = problem.domain, measured_workload.base
+    domain = problem.domain
+    tables = measured_workload.base
     if tables is None:
         problem.require_enumerable()
     if tables is None or lists_all_cells(problem, max_cells):
@@ -144,7 +143,9 @@ class CliqueBudget:
     """
 
     def __init__(self, candidates: Marginals, max_cells: int, *, lists_all: bool) -> None:
-        self.domain, self.candidates, self.most = candidates.domain, candidates, max_cells
+        self.domain = candidates.domain
+        self.candidates = candidates
+        self.most = max_cells
         self.still_fits = np.ones(len(candidates.tables), dtype=bool)
         self._model: JunctionTreeModel | None = ListedCellsModel(self.domain) if lists_all else None
 
@@ -262,10 +263,8 @@ def plan_table_selection(
         )
     cells = choose_tree_cell_limit(tables, n, budget, max_cells, TREE_CELLS_RANGE)
     pair_draws, one_way_share, selection_charges = plan_pair_selection(tables, n, budget)
-    remaining_share, batches = (
-        1 - one_way_share - PAIR_SELECTION_SHARE,
-        min(MAX_BATCHES, pair_draws),
-    )
+    remaining_share = 1 - one_way_share - PAIR_SELECTION_SHARE
+    batches = min(MAX_BATCHES, pair_draws)
     charges = (
         *selection_charges,
         PlannedEvent(
@@ -309,10 +308,8 @@ def plan_pair_selection(
     L1 noise of 1-way tables low, clipped to its range: with s the columns' sizes and S = Σ s^⅔,
     `one_way_charges` leave Σ E|noise| = √(2/π) S^1.5/(n √(share ρ)).
     """
-    column_count, pair_count = (
-        len(one_way_marginals(tables).tables),
-        len(column_pairs_in_tables(tables).tables),
-    )
+    column_count = len(one_way_marginals(tables).tables)
+    pair_count = len(column_pairs_in_tables(tables).tables)
     low_noise_draws = 8 * PAIR_SELECTION_SHARE * budget.rho * (SCORE_NOISE_TARGET * n / 4) ** 2
     pair_draws = min(
         round(
@@ -436,11 +433,12 @@ def choose_tree(
     is, all that were tied before are, or single columns, as the plan has paid for it. A plan that
     pays for no batches draws all pairs against the product, and measures none of them.
     """
-    one_way, pairs = one_way_marginals(tables), column_pairs_in_tables(tables)
-    pool, batch_charges = (
-        PooledMeasurements(tables),
-        [charge for charge in plan.planned_events if charge.name == BATCH_MEASUREMENT_NAME],
-    )
+    one_way = one_way_marginals(tables)
+    pairs = column_pairs_in_tables(tables)
+    pool = PooledMeasurements(tables)
+    batch_charges = [
+        charge for charge in plan.planned_events if charge.name == BATCH_MEASUREMENT_NAME
+    ]
     batches = batch_charges[0].times if batch_charges else 1
     for axes, table in one_way.slices.items():
         m = curator.measure(
@@ -457,12 +455,11 @@ def choose_tree(
         )  # not cut off at 0, which the fit does itself
     findings = TreeFindings(pool, shares, constraint_junction_tree(tables.domain), frozenset())
     answers = np.concatenate([np.outer(shares[a], shares[b]).ravel() for a, b in pairs.axes])
-    table_starts, weights, stage_potentials = (
-        [table.start for table in pairs.tables],
-        np.ones(len(pairs.tables)),
-        {},
-    )
-    junction, tied_pairs = findings.junction, []
+    table_starts = [table.start for table in pairs.tables]
+    weights = np.ones(len(pairs.tables))
+    stage_potentials = {}
+    junction = findings.junction
+    tied_pairs = []
     for batch in range(1, batches + 1):
         max_tree_cells = plan["cells"] * (findings.junction.cells / plan["cells"]) ** (
             (1 - batch / batches) / 2
@@ -484,7 +481,8 @@ def choose_tree(
                 plan.spend_of(PAIR_SELECTION_NAME),
             )
             penalties[i] = DRAWN_PAIR_PENALTY
-            axes, larger_tree = pairs.axes[i], junction
+            axes = pairs.axes[i]
+            larger_tree = junction
             if junction.clique_containing(axes) is None:
                 larger_tree = build_junction_tree(junction.shape, [*junction.cliques, axes])
             if larger_tree.cells <= max_tree_cells and axes not in (*tied_pairs, *new_pairs):
@@ -492,17 +490,15 @@ def choose_tree(
                 new_pairs.append(axes)
         tied_pairs += new_pairs
         if batch_charges:
-            spend, measured_tables = (
-                plan.spend_of(BATCH_MEASUREMENT_NAME),
-                Marginals.over_axes(tables.domain, new_pairs or tied_pairs or one_way.axes),
+            spend = plan.spend_of(BATCH_MEASUREMENT_NAME)
+            measured_tables = Marginals.over_axes(
+                tables.domain, new_pairs or tied_pairs or one_way.axes
             )
             m = curator.measure(weight_tables_by_size(measured_tables, findings, spend, n), spend)
             pool.add_all(measured_tables, m.values, m.stddev)
         if batch < batches:
-            tree, weight = (
-                JunctionTreeModel(tables.domain, junction),
-                BATCH_PRIOR_WEIGHT * math.sqrt(2 * pool.precision),
-            )
+            tree = JunctionTreeModel(tables.domain, junction)
+            weight = BATCH_PRIOR_WEIGHT * math.sqrt(2 * pool.precision)
             *_, (D, _) = staged_fit(
                 pool.evidence, weight, MAX_BATCH_FIT_ITERATIONS, tree, start, stage_potentials
             )
@@ -528,10 +524,8 @@ def choose_tree_and_measure(
     measured `weight_tables_by_size`; which these are, and how much noise each gets, depends on
     released values only.
     """
-    findings, spend = (
-        choose_tree(tables, n, plan, curator, start),
-        plan.spend_of(TREE_MEASUREMENT_NAME),
-    )
+    findings = choose_tree(tables, n, plan, curator, start)
+    spend = plan.spend_of(TREE_MEASUREMENT_NAME)
     measured_tables = tables_worth_measuring(
         tables_inside_cliques(tables, findings.junction), findings, spend, n
     )
@@ -570,7 +564,8 @@ def tables_worth_measuring(
     weights = dict(
         zip(tables.axes, weight_tables_by_size(tables, findings, spend, n).weights, strict=True)
     )
-    remaining, total_weight = list(tables.axes), sum(w * w for w in weights.values())
+    remaining = list(tables.axes)
+    total_weight = sum(w * w for w in weights.values())
 
     def hidden_share(axes: Axes) -> float:
         return findings.hidden_share(

@@ -101,7 +101,8 @@ def plan_model_setup(
     with them. Raises InputError where queries are not read off tables, or the tables have too many
     cells.
     """
-    if (model := find_public_model(problem, problem.workload, max_cells)) is not None:
+    model = find_public_model(problem, problem.workload, max_cells)
+    if model is not None:
         lists_all_cells = isinstance(model, ListedCellsModel)
         cells_note = (
             "all there are" if lists_all_cells else "of the tree that holds all tables asked"
@@ -158,7 +159,8 @@ def initial_model(
     public start or the product of the noisy 1-way tables. All of it depends on released values
     only. Queries outside the tree are answered by what it says of their columns.
     """
-    if (model := find_public_model(problem, problem.workload, max_cells)) is not None:
+    model = find_public_model(problem, problem.workload, max_cells)
+    if model is not None:
         start = problem.log_start
         return ModelState(
             model,

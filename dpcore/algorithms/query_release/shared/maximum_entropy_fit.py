@@ -29,7 +29,8 @@ CONVERGED_GRADIENT = (
 
 def fit_stages(workload: Workload) -> list[Workload]:
     """The workloads to fit one after the other, smaller tables (of pairs at least) first."""
-    if not (tables_and_slice := marginals_and_slice(workload)):
+    tables_and_slice = marginals_and_slice(workload)
+    if not tables_and_slice:
         return [workload]
     table_axes = tables_and_slice[0].axes
     max_lower_axes = max(2, max(map(len, table_axes)) - 1)
@@ -75,10 +76,8 @@ def staged_fit(
     theta = product_potentials(evidence, model) if start is None else start
     stages = fit_stages(evidence.workload)
     for stage_number, workload in enumerate(stages, start=1):
-        stage_evidence, weight_share = (
-            marginalise_evidence(evidence, workload),
-            1 if stage_number == len(stages) else FIRST_STAGE_PRIOR_SHARE,
-        )
+        stage_evidence = marginalise_evidence(evidence, workload)
+        weight_share = 1 if stage_number == len(stages) else FIRST_STAGE_PRIOR_SHARE
         if weigh_by_signal and stage_number < len(stages):
             answers_before = model.reader(workload).answers(model.normalise(theta)[1])
             stage_evidence = replace(
@@ -158,7 +157,8 @@ def fit_maximum_entropy(
     curvature_pairs: deque[tuple[Array, Array]] = deque(maxlen=20)
     for _ in range(max_iterations):
         direction = -_apply_inverse_hessian(curvature_pairs, gradient)
-        slope, step = _dot(direction, gradient), 1.0
+        slope = _dot(direction, gradient)
+        step = 1.0
         while True:
             candidate = evaluate(phi + step * direction)
             if candidate[0] <= value + 1e-4 * step * slope + 1e-12 * abs(value):
@@ -176,7 +176,8 @@ def fit_maximum_entropy(
 
 def _apply_inverse_hessian(pairs: deque[tuple[Array, Array]], gradient: Array) -> Array:
     """The L-BFGS approximation of H⁻¹ · gradient from pairs of (step, change of gradient)."""
-    out, coefficients = gradient.copy(), []
+    out = gradient.copy()
+    coefficients = []
     for s, gradient_change in reversed(pairs):
         coefficients.append(_dot(s, out) / _dot(s, gradient_change))
         out -= coefficients[-1] * gradient_change

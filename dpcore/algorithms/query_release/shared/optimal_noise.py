@@ -192,7 +192,8 @@ def _worst_pattern(spaces: ResidualSpaces, t: Array, start: Axes) -> tuple[Axes,
         return tuple(int(j) for j in np.unravel_index(changes.argmax(), changes.shape)), float(
             changes.max()
         )
-    current, largest_change = start, float(spaces.changes_by_type(start) @ t)
+    current = start
+    largest_change = float(spaces.changes_by_type(start) @ t)
     while True:
         neighbours = [
             (*current[:g], j, *current[g + 1 :])
@@ -204,12 +205,14 @@ def _worst_pattern(spaces: ResidualSpaces, t: Array, start: Axes) -> tuple[Axes,
         best_index = int(np.argmax(values))
         if values[best_index] <= largest_change * (1 + 1e-12):
             return current, largest_change
-        current, largest_change = neighbours[best_index], values[best_index]
+        current = neighbours[best_index]
+        largest_change = values[best_index]
 
 
 def _svd_bound(workload: Workload) -> float | None:
     """The lower bound (2/(k − 1)) ‖WC‖²; None where no matrix is small enough for its singular values."""
-    gram, k = _gram_matrix(workload), workload.domain.size
+    gram = _gram_matrix(workload)
+    k = workload.domain.size
     if gram is None:
         return None
     values = np.maximum(np.linalg.eigvalsh(gram), 0)

@@ -90,10 +90,12 @@ def balanced_rounds_by_measure(
     The error of what is not yet measured falls like 1/T for queries, and faster for tables, if they
     are large.
     """
-    candidate_count, cells_per_table = problem.workload.m, 1.0
+    candidate_count = problem.workload.m
+    cells_per_table = 1.0
     if measure == "marginal":
         tables = require_marginals(problem.workload, "measure=marginal")
-        candidate_count, cells_per_table = 2 * len(tables.tables), tables.m / len(tables.tables)
+        candidate_count = 2 * len(tables.tables)
+        cells_per_table = tables.m / len(tables.tables)
     rule = rules[measure, budget.delta == 0]
     return balanced_rounds(
         problem,
@@ -108,9 +110,11 @@ def balanced_rounds_by_measure(
 def noise_setting(problem: QueryRelease, measure: str, spend: Gaussian | Pure) -> Setting:
     """The choice "sigma": the largest deviation of the noise on a selected query, or on a cell of its table."""
     width = problem.workload.width
-    sensitivity, answer_kind = Sensitivity(width, width), "query"
+    sensitivity = Sensitivity(width, width)
+    answer_kind = "query"
     if measure == "marginal":
-        sensitivity, answer_kind = ONE_TABLE_SENSITIVITY, "combination of a measured table"
+        sensitivity = ONE_TABLE_SENSITIVITY
+        answer_kind = "combination of a measured table"
     sigma = noise_stddev(sensitivity, spend, problem.effective_n)
     return Setting(
         "sigma", sigma, f"standard deviation of the noise on every {answer_kind}, at the most"
@@ -140,7 +144,8 @@ class SelectAndMeasure(Algorithm):
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of T equal selections and measurements; T from n, m and the budget unless given."""
-        measure, share = self.measure, self.measurement_shares[self.measure]
+        measure = self.measure
+        share = self.measurement_shares[self.measure]
         setup = plan_model_setup(problem, budget, self.cells, self.algorithm_name)
         max_rounds = min(MAX_DEFAULT_ROUNDS, max(20, self.max_work[measure] // setup.max_cells))
         default = balanced_rounds_by_measure(
@@ -169,14 +174,15 @@ class SelectAndMeasure(Algorithm):
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of one selection and one measurement each."""
-        selection_spend, measurement_spend, T = (
-            plan.spend_of("select"),
-            plan.spend_of("measure"),
-            plan["rounds"],
-        )
+        selection_spend = plan.spend_of("select")
+        measurement_spend = plan.spend_of("measure")
+        T = plan["rounds"]
         state = initial_model(problem, plan, curator, self.cells)
-        workload, reader, history = state.workload, state.reader, self.new_history(state)
-        D, total = state.prior, np.zeros(1)
+        workload = state.workload
+        reader = state.reader
+        history = self.new_history(state)
+        D = state.prior
+        total = np.zeros(1)
         for t in range(1, T + 1):
             j = (
                 curator.select(SignedErrors(workload, reader.answers(D)), selection_spend)
@@ -249,12 +255,10 @@ class QueryHistory:
         theta_step: Callable[[QueryMeasurement, float, float], float],
         sweeps: tuple[int, int] = REPLAY_SWEEPS,
     ) -> None:
-        self.workload, self.model, self.move, self.sweeps = (
-            state.workload,
-            state.model,
-            theta_step,
-            sweeps,
-        )
+        self.workload = state.workload
+        self.model = state.model
+        self.move = theta_step
+        self.sweeps = sweeps
         self.measurements: dict[int, QueryMeasurement] = {}
 
     def refit(self, D: Array, j: int, y: Array, sigma: float, *, is_last: bool = False) -> Array:
@@ -267,10 +271,8 @@ class QueryHistory:
         )
         measurement.add(float(y[0]), max(sigma, MIN_STDDEV) ** -2.0)
         self.measurements[j] = measurement
-        D, clique_numbers = (
-            D.copy(),
-            {fact.support.clique_number for fact in self.measurements.values()},
-        )
+        D = D.copy()
+        clique_numbers = {fact.support.clique_number for fact in self.measurements.values()}
         for _ in range(self.sweeps[is_last]):
             mass = 1.0
             for clique_number, table in self.model.visit_cliques(D, clique_numbers):
@@ -282,7 +284,8 @@ class QueryHistory:
 
     def _update_theta(self, measurement: QueryMeasurement, table: Array, mass: float) -> float:
         """Reweight a table, whose sum is `mass`, by one step of a fact's θ; return the change of its sum."""
-        clique_table, q = table.transpose(measurement.support.axis_order), measurement.support.q
+        clique_table = table.transpose(measurement.support.axis_order)
+        q = measurement.support.q
         query_cells = clique_table[measurement.support.cells]
         weighted = q * query_cells
         p = float(weighted.sum()) / mass
@@ -299,16 +302,15 @@ class TableHistory:
     """Past measurements of marginal tables, and the maximum-entropy fit to them."""
 
     def __init__(self, state: ModelState) -> None:
-        self.ground, self.pool = state, PooledMeasurements(state.workload)
+        self.ground = state
+        self.pool = PooledMeasurements(state.workload)
 
     def refit(self, D: Array, j: int, y: Array, sigma: float, *, is_last: bool = False) -> Array:  # noqa: ARG002
         """The fit (size,) to all tables after the table of query j was measured as y."""
         self.pool.add(self.ground.workload.support(j)[0], y, sigma)
-        evidence, model, base_potentials = (
-            self.pool.evidence,
-            self.ground.model,
-            self.ground.base_potentials,
-        )
+        evidence = self.pool.evidence
+        model = self.ground.model
+        base_potentials = self.ground.base_potentials
         base_potentials = (
             product_potentials(evidence, model) if base_potentials is None else base_potentials
         )

@@ -50,7 +50,8 @@ def mirror_descent_alpha(
     nε/w, and α at T* is the formula above.
     Source: Micali, Lezane, Betken 2025, Theorem 5.
     """
-    log_k, w = math.log(max(k, 2)), max(gaussian_width, 1e-12)
+    log_k = math.log(max(k, 2))
+    w = max(gaussian_width, 1e-12)
     return math.log(1 / delta) ** 0.25 * math.sqrt(w / (n * epsilon)) / log_k**0.75
 
 
