@@ -17,7 +17,7 @@ before = np.ones(10_000_000)
 print(PeakMemory().bytes_above_start)
 busy = PeakMemory()
 np.ones(8_000_000)
-print(busy.bytes)
+print(busy.bytes_above_start)
 assert before.sum() == 1e7
 """
 

@@ -118,8 +118,8 @@ def test_reweighting_clique_by_clique_is_reweighting_all_cells(found, seed):
     for part, table in tree.visit_cliques(beliefs, {at.clique_number for at in places.values()}):
         order.append(part)
         for j, at in places.items():
-            if at.part == part:
-                view = table.transpose(at.order)
+            if at.clique_number == part:
+                view = table.transpose(at.axis_order)
                 before = view[at.cells].sum() / table.sum()
                 assert before == approx(workload.answers(D)[j], abs=1e-10), (
                     "in tune when it is visited"
@@ -131,7 +131,7 @@ def test_reweighting_clique_by_clique_is_reweighting_all_cells(found, seed):
                 D = D * np.exp(expected)
                 D /= D.sum()
                 tree.add_query(theta, workload, j, factors[j])
-    assert sorted(order) == sorted({at.part for at in places.values()})
+    assert sorted(order) == sorted({at.clique_number for at in places.values()})
     beliefs *= len(tree.cliques) / beliefs.sum()
     assert np.abs(tree.reader(workload).answers(beliefs) - workload.answers(D)).max() < 1e-10
     assert np.abs(tree.normalise(theta)[1] - beliefs).max() < 1e-10, "and what added queries say"

@@ -26,9 +26,9 @@ def asked(monkeypatch):
     )
     patched["mechanisms", "permute_and_flip"] = lambda *_: 0
     patched["mechanisms", "exponential"] = lambda _values, _scale, draws, _rng: np.zeros(draws, int)
-    patched["mechanisms", "thresholded"] = lambda _values, noisy, _threshold: noisy
+    patched["mechanisms", "apply_threshold"] = lambda _values, noisy, _threshold: noisy
     patched["mechanisms", "first_above"] = lambda *_, **__: None
-    patched["mechanisms", "coins"] = lambda logs, _rng: logs < 0
+    patched["mechanisms", "flip_log_coins"] = lambda logs, _rng: logs < 0
     for (module, name), answer in patched.items():
         monkeypatch.setattr(f"dpcore.privacy.{module}.{name}", noting(answer))
     return notes

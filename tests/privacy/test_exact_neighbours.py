@@ -204,7 +204,7 @@ class Scripted:
         self.curator = curator
         self.asked = asked
         self.script = list(script)
-        self.affords = curator.affords
+        self.can_afford = curator.can_afford
 
     def _next(self, outcomes, law):
         if not self.script:
@@ -275,7 +275,7 @@ def test_a_run_of_few_rounds_keeps_the_promise(asked, name, budget):
         worst = max(worst, hockey_stick(p, q, budget.epsilon))
         spread = max(spread, np.abs(np.log(p / q)).max())
     assert worst <= budget.delta + 1e-15
-    assert spread <= plan.sums.pure * (1 + 1e-9)
+    assert spread <= plan.total_cost.pure * (1 + 1e-9)
     assert spread > 0.2 * min(budget.epsilon, plan.sums.pure), "the run does depend on the records"
     bits = "keep_draws" in {charge.verb for charge in plan.charges}
     assert bits == (name == "dqrs" and budget.epsilon == 2), "with and without bits"

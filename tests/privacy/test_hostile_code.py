@@ -227,7 +227,7 @@ def test_members_of_a_union_and_tables_underneath_count_as_they_were():
     with refused():
         measured(union)
     union = WORKLOADS["union"]()
-    force(union, _members=union.parts[:1])
+    force(union, _parts=union.parts[:1])
     assert len(measured(union)) == 3, "what it says now, all of it with noise"
     force(queries.base, tables=(), shapes=(), axes=())
     assert noisy(measured(queries), truths[1], 3 / (N * MU))

@@ -159,7 +159,7 @@ def test_the_schema_depends_on_the_records_through_the_verbs_only(delta):
     first, recorder, plan = measured(table(), spec, delta=delta, wrap=Recorder)
     schema = partial_schema_from_json(spec)
     replayer = Replayer(recorder.tape)
-    vars(replayer)["ledger"] = copy.deepcopy(recorder.ledger)
+    vars(replayer)["budget_meter"] = copy.deepcopy(recorder.budget_meter)
     again = measure_schema(schema, plan, replayer)
     assert not replayer._tape
     assert again.domain == first.domain
@@ -191,7 +191,7 @@ def test_kinds_are_guessed_from_what_was_released_only(delta, seed):
     assert kinds["born"] == ("integer", "year of y-m-d")
     assert guess_column_kinds(names, plan, Replayer(recorder.tape)) == columns
     place = names.index("born")
-    recorder.read(place, columns[place].read)
+    recorder.set_reading(place, columns[place].read)
     assert measure_column(columns[place], place, plan, recorder).column.read == "month of y-m-d", (
         "all of one year"
     )
@@ -202,7 +202,7 @@ def test_what_is_charged_is_what_was_planned():
     assert [s for _, s in curator.budget_meter.events] == [
         c.spend for c in plan.plan.planned_events
     ]
-    thief = SchemaPlan(**{**vars(plan), "bounds": Gaussian(plan.tree_spend.mu)})
+    thief = SchemaPlan(**{**vars(plan), "range_spend": Gaussian(plan.tree_spend.mu)})
     schema = partial_schema_from_json(FILE)
     held = ColumnCurator(schema.unknown_column_texts(table()), N, plan.plan, seeded(0))
     with unpaid(r"not measured as planned|left"):

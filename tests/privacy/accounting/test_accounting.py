@@ -96,7 +96,7 @@ def uses_all(ledger):
     """Whether hardly more could be promised: at tiny ε and large δ ε says little, and δ at ε is compared."""
     spent = ledger.spent
     budget = ledger.plan.budget
-    joint = ledger.total_cost.joint
+    joint = ledger.total_cost.optimal_composition
     if spent.accounting is CompositionRule.OPTIMAL:
         left = joint.log_delta(budget.epsilon, budget.delta) - math.log(budget.delta)
         nearly = left >= -2 * LOG_DELTA_TOLERANCE or spent.epsilon >= budget.epsilon * NEARLY

@@ -190,7 +190,7 @@ class Watched(ColumnTexts):
     """Cells that tell when they are touched."""
 
     @property
-    def kinds(self):
+    def kind_counts(self):
         raise RuntimeError("touched")
 
 

@@ -243,9 +243,9 @@ def test_a_ledger_that_somebody_holds_is_not_waited_for_for_ever(store, monkeypa
 FULL = """
 import resource, sys
 from dpcore.core.errors import InputError
-from dpcore.release.ledger.ledger_store import Store
+from dpcore.release.ledger.ledger_store import LedgerStore
 from tests.release.ledger.ledger_charges import charge
-store, room = Store(sys.argv[1]), int(sys.argv[2])
+store, room = LedgerStore(sys.argv[1]), int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 made = 0
 try:
@@ -438,11 +438,11 @@ def test_what_is_remembered_is_never_written_elsewhere(store, tmp_path):
 KILLED = """
 import os, sys
 from dpcore.release.ledger import ledger_store
-from dpcore.release.ledger.ledger_store import Store
+from dpcore.release.ledger.ledger_store import LedgerStore
 from tests.release.ledger.ledger_charges import charge
-real = ledger_store.keep
-ledger_store.keep = lambda *given: (real(*given), os.kill(os.getpid(), 9))
-charge(Store(sys.argv[1]))
+real = ledger_store.remember_totals
+ledger_store.remember_totals = lambda *given: (real(*given), os.kill(os.getpid(), 9))
+charge(LedgerStore(sys.argv[1]))
 """
 
 

@@ -296,11 +296,11 @@ def test_looking_and_noting_never_spend(store):
         store.add_note(before.releases[0]["seq"], "note", "downloaded again")
         LedgerStore(store.path).list_datasets()
     after = data_set(store)
-    assert (after.spent, after.left) == (before.spent, before.left)
+    assert (after.spent, after.remaining) == (before.spent, before.remaining)
     assert after.releases[0]["state"] == "released"
     assert after.releases[1]["state"] == "reserved, never finished"
     with refused("entry 99 is no release"):
-        store.note(99, "note")
+        store.add_note(99, "note")
 
 
 def test_ten_at_once_cannot_overspend(tmp_path, monkeypatch):
