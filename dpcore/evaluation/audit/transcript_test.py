@@ -77,7 +77,7 @@ class AuditResult:
     transcripts: int
     records: int
     promised: float
-    there: float
+    achievable: float
     low: float
     sure_low: float
     high: float | None
@@ -102,13 +102,13 @@ class AuditResult:
             "transcripts",
             "records",
             "promised",
-            "there",
             "low",
             "high",
             "kept",
             "shown",
         )
-        return {name: getattr(self, name) for name in names} | {"confidence": EVIDENCE_CONFIDENCE}
+        evidence_json = {name: getattr(self, name) for name in names}
+        return evidence_json | {"there": self.achievable, "confidence": EVIDENCE_CONFIDENCE}
 
 
 @frozen
@@ -198,7 +198,7 @@ def run_transcript_test(
     says which table. The test says what is promised and there, of which kind, and bounds it from
     two lots of scores.
     """
-    count = min(transcripts, max(MIN_TRANSCRIPTS, test.needed))
+    count = min(transcripts, max(MIN_TRANSCRIPTS, test.needed_transcripts))
     coins = rng.random(count) < 0.5
     score_list = []
     for i, coin in enumerate(coins):
@@ -218,7 +218,7 @@ def run_transcript_test(
         transcripts=count,
         records=test.n,
         promised=test.promised,
-        there=test.there,
+        achievable=test.achievable,
         low=low,
         sure_low=test.bounds(first, second, CONFIDENCE)[0],
         high=high,

@@ -449,8 +449,8 @@ def transcript_summary(evidence: AuditResult) -> str:
         f"{evidence.promised:.3g} that the plan uses"
     )
     return (
-        f"{sentence}; more would show up to {evidence.there:.3g}."
-        if evidence.low < evidence.there
+        f"{sentence}; more would show up to {evidence.achievable:.3g}."
+        if evidence.low < evidence.achievable
         else f"{sentence}."
     )
 
