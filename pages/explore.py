@@ -28,10 +28,9 @@ from pages._ui.explore import (
 from pages._ui.jobs import counting_job
 from pages._ui.jobs.job import PATIENCE_SECONDS
 from pages._ui.lessons import lesson as lessons
-from pages._ui.session import escape_markdown, is_public_table, is_stakeholder_view
-from pages._ui.session import table as current_table
+from pages._ui.session import escape_markdown, is_public_table, is_stakeholder_view, visible_table
 
-table = current_table()
+table = visible_table()
 lesson = lessons.lesson_in_address()
 revealed = lessons.draw_prediction(lesson) if lesson else True
 layout.draw_style(table)
@@ -50,7 +49,7 @@ with show_refusals():
     started_run = explore_run.start_runs(table, run_request)
 for caution in budget_warnings(run_request.budget, run_request.problem.n):
     st.warning(escape_markdown(caution, 300))
-if table.trial is not None and (other_budget_note := table.trial.elsewhere(run_request.budget)):
+if table.trial is not None and (other_budget_note := table.trial.other_budget_note(run_request.budget)):
     st.caption(other_budget_note)
 if not revealed:
     st.caption("Make your prediction above; the charts appear with the reveal.")
@@ -66,7 +65,7 @@ if job.results:
         linked_columns.draw_linked_columns(result, run_request)
         st.stop()
     release_comparison = compare_with_rows(
-        result.release, table.rows(run_request.problem.domain.names), run_request.problem.workload
+        result.release, table.encoded_rows(run_request.problem.domain.names), run_request.problem.workload
     )
     make_view = partial(
         outcome.RunResults,

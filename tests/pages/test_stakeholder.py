@@ -10,7 +10,7 @@ from streamlit.runtime.caching import clear_session_resource_cache
 from dpcore import PrivacyUnit
 from pages._ui.guarantee import promise
 from pages._ui.session import stakeholder_wall
-from pages._ui.session import table as table_of_page
+from pages._ui.session import visible_table as table_of_page
 from pages._ui.session.table import Table
 from tests.pages.headless import (
     ROOT,

@@ -276,7 +276,9 @@ def test_a_run_of_few_rounds_keeps_the_promise(asked, name, budget):
         spread = max(spread, np.abs(np.log(p / q)).max())
     assert worst <= budget.delta + 1e-15
     assert spread <= plan.total_cost.pure * (1 + 1e-9)
-    assert spread > 0.2 * min(budget.epsilon, plan.total_cost.pure), "the run does depend on the records"
+    assert spread > 0.2 * min(budget.epsilon, plan.total_cost.pure), (
+        "the run does depend on the records"
+    )
     bits = "keep_draws" in {event.verb for event in plan.planned_events}
     assert bits == (name == "dqrs" and budget.epsilon == 2), "with and without bits"
     if "dpfw" in name:

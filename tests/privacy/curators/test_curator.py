@@ -263,7 +263,9 @@ def test_nothing_of_the_records_is_to_be_seen_from_outside():
     for verb in verbs:
         del seen[verb]
     assert seen.pop("budget_meter").plan is seen.pop("plan")
-    assert seen.pop("exact_draw_counts") == {"exponential mechanism": 1}, "how often each law was drawn"
+    assert seen.pop("exact_draw_counts") == {"exponential mechanism": 1}, (
+        "how often each law was drawn"
+    )
     assert seen.pop("measured_answers") == [], "noisy answers that left; none here"
     assert all(isinstance(value, (int, float)) for value in seen.values()), (
         "public numbers at the most"
