@@ -317,7 +317,7 @@ def test_all_lines_carry_titles_at_their_ends_and_the_table_is_sorted_without_ga
 
 def test_the_worst_column_pair_and_group_are_those_of_the_run_and_an_error_is_taken_apart():
     app = compared(("dpfw",), (0.1,), seeds=1, details="Where from")
-    sweep = session(app).held["sweep"]
+    sweep = session(app).resources["sweep"]
     table = sample_table("berkeley")
     run = berkeley("dpfw", sweep.advised_epsilon, 0)
     rows = table.encoded_rows(table.domain.names)
@@ -406,14 +406,14 @@ def of_purpose(app, kind):
 
 def test_the_report_is_written_when_nobody_s_page_is_drawn():
     held = compared(seeds=1).session_state["session"]
-    text = re.sub("</?bdi>", "", meeting_report.render_report(held.table, held.held["sweep"]))
+    text = re.sub("</?bdi>", "", meeting_report.render_report(held.table, held.resources["sweep"]))
     line = r"<td>([\d.]+)</td><td>([\d.]+%)</td><td>([\d.]+ times in 100)</td><td>([^<]+)</td>"
     rows = [
         (float(epsilon), title, rate, risen)
         for epsilon, risen, rate, titles in re.findall(line, text)
         for title in titles.split(", ")
     ]
-    problem = held.held["sweep"].problem
+    problem = held.resources["sweep"].problem
     expected = []
     for epsilon in (0.1, 1.0):
         for name in ("gaussian_maxent", "dpfw"):

@@ -226,7 +226,7 @@ def test_reading_off_takes_the_open_columns_only_and_marks_the_schema():
     assert "id" not in mine.schema["columns"], "what was set aside stays so"
     mine.confirm_kinds()
     mine.update_entries({"answer": None, "rare": None})
-    assert mine.peeked, "whatever is confirmed and left out"
+    assert mine.schema_uses_real_data, "whatever is confirmed and left out"
     assert mine.domain.peeked
 
 
@@ -260,7 +260,7 @@ def test_all_problems_are_listed_at_once_each_with_its_repairs():
     assert session(app).was_viewed(mine), "what is wrong quotes cells"
     press(app, "Count them in the outermost groups")
     press(app, "Make missing a value of its own")
-    assert set(table(app).done) == {"age", "rare"}
+    assert set(table(app).valid_column_names) == {"age", "rare"}
     press(app, "Leave them out")
     assert table(app).domain.names == ("age", "rare")
 
@@ -277,7 +277,7 @@ def test_a_schema_of_a_persons_own_is_typed_and_one_that_says_so_is_peeked():
     mine = table(opened())
     schema = {"columns": {"age": integer(0, 120)}}
     mine.set_schema(schema)
-    assert (mine.peeked, mine.domain) == (False, domain_from_json(schema))
+    assert (mine.schema_uses_real_data, mine.domain) == (False, domain_from_json(schema))
     mine.set_schema(schema | {"peeked": True})
     assert mine.domain.peeked
     mine.update_entries({"age": integer(0, 99)})
@@ -311,9 +311,9 @@ def test_constraints_are_typed_kept_and_counted_as_a_peek_only():
     constrain(app, "{")
     assert "the constraints are no JSON list" in told(app)
     constrain(app, '[{"order": ["first", "last"]}]')
-    assert [c.words for c in table(app).domain.constraints] == ["first ≤ last"]
+    assert [c.description for c in table(app).domain.constraints] == ["first ≤ last"]
     assert "Impossible combinations: first ≤ last." in told(app)
-    assert not table(app).peeked
+    assert not table(app).schema_uses_real_data
     table(app).update_entries({"first": TYPED["first"] | {"missing": "category"}})
     assert table(app).constraints == [{"order": ["first", "last"]}], (
         "an edited column leaves them as they are"

@@ -103,19 +103,19 @@ def unlisted(monkeypatch):
 
 def test_a_folder_is_counted_and_never_in_memory(parts, app):
     mine = table(app)
-    assert mine.large is not None
+    assert mine.large_table is not None
     assert len(mine.frame) == 200
     assert mine.n == N
-    assert mine.many == "3,000 rows"
+    assert mine.row_count_text == "3,000 rows"
     whole = in_memory(parts)
-    assert same(mine.rows(("a", "b")), whole.encoded_rows(("a", "b")))
-    assert same(mine.rows(mine.domain.names), whole.encoded_rows(mine.domain.names))
+    assert same(mine.encoded_rows(("a", "b")), whole.encoded_rows(("a", "b")))
+    assert same(mine.encoded_rows(mine.domain.names), whole.encoded_rows(mine.domain.names))
     assert mine.source in plainly(captions(app))
 
 
 def test_guesses_look_at_the_first_rows_and_say_so(parts):
     app = large(parts)
-    assert table(app).peeked
+    assert table(app).schema_uses_real_data
     assert "guessed from the first 200 rows" in everything(app).replace("\\", "")
     assert "This table stays where it lies on this computer." in everything(app)
     assert "An upload stays" not in captions(app)
@@ -134,15 +134,15 @@ def test_what_cannot_be_listed_is_counted_by_its_tables(parts, unlisted, app):
     app.query_params["below"] = "Ask a question"
     go(app, "explore")
     assert not wrong(app)
-    rows = table(app).rows(table(app).domain.names)
+    rows = table(app).encoded_rows(table(app).domain.names)
     assert isinstance(rows, sources.GatheredCounts)
     assert rows.source is None, "no page waits for a file"
     assert "Typical error" in said(app)
-    started = session(app).held["explore"].asked
+    started = session(app).resources["explore"].requested
     put(app, question="a = x and b > 4 and c < 5")
     truth = pd.read_parquet(parts).query("a == 'x' and b > 4 and c < 5")
     assert f"**Real {len(truth) / N:.2%}, synthetic" in said(app)
-    assert session(app).held["explore"].asked is started, "the run on the screen is not begun anew"
+    assert session(app).resources["explore"].requested is started, "the run on the screen is not begun anew"
 
 
 def test_compare_counts_the_columns_that_are_chosen(parts, monkeypatch):
@@ -151,7 +151,7 @@ def test_compare_counts_the_columns_that_are_chosen(parts, monkeypatch):
     mine = table(app)
     put(app, Columns=["b", "c"])
     assert not wrong(app)
-    assert same(mine.rows(("b", "c")), in_memory(parts).encoded_rows(("b", "c")))
+    assert same(mine.encoded_rows(("b", "c")), in_memory(parts).encoded_rows(("b", "c")))
     press(app, "Run the comparison")
     assert not wrong(app)
 
@@ -160,7 +160,7 @@ def test_a_part_of_the_screen_that_was_not_counted_says_so(parts, unlisted, monk
     monkeypatch.setattr(counted_table, "MAX_PAIR_CELLS", 0)
     app = large(parts, SCHEMA)
     go(app, "explore")
-    table(app).counts, table(app).encoded = {}, {}
+    table(app).counts, table(app).encoded_by_columns = {}, {}
     put(app, questions=["every single column"])
     assert "was not counted" in captions(app)
     assert "Typical error" in said(app)
@@ -188,7 +188,7 @@ def test_how_a_large_text_is_written_is_guessed_and_stated(tmp_path, monkeypatch
     mine = table(press(app, "Read as Windows-1252"))
     assert mine.frame["k"][0] == "Möller\nJr"
     assert mine.schema["file"] == {"encoding": "windows-1252", "line_breaks": True}
-    assert mine.large.source.format == mine.format
+    assert mine.large_table.source.format == mine.text_format
     mine.set_schema({"columns": {"n": integer(0, 7)}})
     assert 'say {"encoding": "windows-1252", "line_breaks": true}' in mine.problem
 
@@ -214,7 +214,7 @@ def test_a_page_that_is_opened_first_counts_itself(app, tmp_path):
     mine = table(app)
     for page in ("explore", "compare", "release", "guarantee"):
         mine.counts = {}
-        mine.encoded = {}
+        mine.encoded_by_columns = {}
         go(app, page)
         if page == "release":
             put(app, ledger_folder=str(tmp_path))
@@ -239,12 +239,12 @@ def test_people_are_limited_where_their_rows_stand_together_and_refused_else(par
     whole = in_memory(parts)
     whole.set_privacy_unit(PrivacyUnit("id", 1))
     every = mine.domain.names
-    assert same(mine.rows(every), whole.encoded_rows(every))
+    assert same(mine.encoded_rows(every), whole.encoded_rows(every))
     with refused("not counted yet"):
-        mine.rows(("a", "b"))  # by fewer columns other rows of a person may count
+        mine.encoded_rows(("a", "b"))  # by fewer columns other rows of a person may count
     go(app, "explore")
     put(app, Columns=["a", "b"])
-    assert same(mine.rows(("a", "b")), whole.encoded_rows(("a", "b")))
+    assert same(mine.encoded_rows(("a", "b")), whole.encoded_rows(("a", "b")))
     go(app, "data")
     protecting(app, "a")
     assert "are far apart" in wrong(app)
@@ -255,13 +255,13 @@ def test_a_file_that_changes_is_refused_and_forgetting_lets_go(parts, app):
     mine = table(app)
     pd.read_parquet(parts)[:500].to_parquet(parts / "1.parquet")
     mine.counts = {}
-    mine.encoded = {}
+    mine.encoded_by_columns = {}
     app.run()
     settled(app)
     assert "has changed since it was read first" in wrong(app)
     assert counting_job.RETRY_LABEL in labels(app)
     press(app, "Forget my table")
-    assert not session(app).held
+    assert not session(app).resources
     assert not table(app).uploaded
 
 

@@ -47,7 +47,7 @@ def test_the_first_lesson_s_factor_by_hand():
 @parametrize("lesson", LESSONS.values(), ids=LESSONS)
 def test_what_is_drawn_was_made_by_the_lessons_settings_and_comes_out_alike_again(lesson):
     kept = stored_runs()[lesson.key]
-    assert {"settings": kept["settings"], "bars": kept["bars"]} == lesson.asked()
+    assert {"settings": kept["settings"], "bars": kept["bars"]} == lesson.run_definition()
     rows = 1 if lesson.unit == "%" else make_assets.sample_table(lesson.settings["sample"]).n
     assert rows == 1 or f"people of {rows:,}" in lesson.shows
     assert np.shape(kept["shares"]) == (len(SEEDS), len(EPSILON_STOPS), len(lesson.bars))

@@ -115,7 +115,7 @@ def test_one_click_writes_private_for_the_columns_that_nobody_typed():
     assert mine.is_schema_inferred, "the kinds are still guesses"
     assert not session(app).was_viewed(mine)
     press(app, "I confirm that this is public knowledge")
-    assert not table(app).peeked
+    assert not table(app).schema_uses_real_data
     assert table(app).partial_schema is not None
 
 
@@ -169,12 +169,12 @@ def test_a_trial_makes_the_domain_counts_as_a_look_and_is_gone_when_the_schema_c
     found = evaluation.measure_schema_with_seed(
         mine.partial_schema, mine.frame, mine.unit, division, seed=0
     )
-    assert mine.domain == found.domain == mine.trial.found.domain
+    assert mine.domain == found.domain == mine.trial.measured_schema.domain
     for one in found.findings:
         assert one.description in text
     assert session(app).was_viewed(mine)
     assert "A trial is no release" in captions(app)
-    assert mine.peeked
+    assert mine.schema_uses_real_data
     assert not mine.is_schema_inferred
     assert mine.schema == OPEN, "what was found does not get into the schema"
     assert "do not publish" not in text
@@ -217,7 +217,7 @@ def test_decimal_commas_are_read_where_the_schema_says_so_and_the_records_stay_a
     assert "numbers like 1.234,50" in list(app.dataframe[0].value["what it is"])
     numbers = binned("numeric", 0, 300, missing="category", out_of_range="clip")
     mine.set_schema({"columns": {"pay": numbers | {"unreadable": "missing"}}, "measured": ["pay"]})
-    assert mine.rows(("pay",)).values.tolist() == [[1]], "not one is a number without that"
+    assert mine.encoded_rows(("pay",)).values.tolist() == [[1]], "not one is a number without that"
     mine.update_entries({"sex": categorical("f", "m")})
     assert mine.schema["measured"] == ["pay"], (
         "what was paid for stays so as long as it is not edited"
@@ -225,34 +225,34 @@ def test_decimal_commas_are_read_where_the_schema_says_so_and_the_records_stay_a
     mine.set_schema({"columns": {"pay": numbers}})
     assert "'0,5' in row 1 is not a number" in mine.problem
     mine.set_schema({"columns": {"pay": numbers | {"read": "amount, decimal comma"}}})
-    assert mine.rows(("pay",)).values.tolist() == [[0]]
+    assert mine.encoded_rows(("pay",)).values.tolist() == [[0]]
     assert "measured" not in mine.schema
 
 
 def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     app = press(brought(people().assign(pay="1.5")), TRY)
-    share = table(app).trial.share(BUDGET)
-    rest = divide_budget(BUDGET, share.part, has_categories=True).algorithm_cost
+    share = table(app).trial.share_of_budget(BUDGET)
+    rest = divide_budget(BUDGET, share.budget_share, has_categories=True).algorithm_cost
     app.query_params["below"] = "Budget used"
     go(app, "explore")
     assert (
         0.99 * rest
-        < session(app).held["explore"].first.results[0].summary["spent"]["mu"] ** 2 / 2
+        < session(app).resources["explore"].first_job.results[0].summary["spent"]["mu"] ** 2 / 2
         <= rest
     )
     words = captions(app)
     assert (
-        f"for {share.part:.1%} of ε = 1 at δ = 1e-9. A release measures it anew. The algorithm "
+        f"for {share.budget_share:.1%} of ε = 1 at δ = 1e-9. A release measures it anew. The algorithm "
         "has the rest" in words
     )
     assert "Used: ε = 1 at δ = 1e-9, by the schema and the algorithm together, at the most" in words
-    assert f"{share.part:.1%} of the budget of ε = 1 is the schema's" in words
+    assert f"{share.budget_share:.1%} of the budget of ε = 1 is the schema's" in words
     guarantee(app)
     assert "A release measures it anew" in captions(app)
     app.query_params["below"] = "Download"
-    assert f"--schema-share {share.part!r}" in next(c.value for c in go(app, "explore").code)
+    assert f"--schema-share {share.budget_share!r}" in next(c.value for c in go(app, "explore").code)
     run_comparison(go(app, "compare"))
-    *_, dot = session(app).held["sweep"].shown
+    *_, dot = session(app).resources["sweep"].planned_outcomes
     assert 0.99 * rest < dot.point.spent["mu"] ** 2 / 2 <= rest
 
 
@@ -305,7 +305,7 @@ def test_a_release_after_a_trial_measures_anew_within_its_charge_and_needs_a_rea
     schema, facts = (json.loads(made(app)[name]) for name in ("schema.json", "release.json"))
     assert schema["measured"] == ["job", "pay", "age"]
     assert schema["columns"]["job"]["values"] == ["clerk", "nurse", "(other)"]
-    assert facts["schema"]["columns"]["pay"] != domain_to_json(trial.found.domain)["columns"]["pay"]
+    assert facts["schema"]["columns"]["pay"] != domain_to_json(trial.measured_schema.domain)["columns"]["pay"]
     for said_of in facts["measured"]:
         assert said_of["found"] in shown(app)
     (entry,) = releases(tmp_path)
@@ -331,9 +331,9 @@ def test_a_cancelled_trial_leaves_the_schema_and_a_forgotten_table_leaves_nothin
     press(app, TRY)
     for_release(put(app, **REAL), tmp_path)
     mine = session(app)
-    assert {"read-for-release", "beside-the-trial"} <= set(mine.held)
+    assert {"read-for-release", "beside-the-trial"} <= set(mine.resources)
     press(go(app, "data"), "Forget my table")
-    assert not {"read-for-release", "beside-the-trial"} & set(mine.held)
+    assert not {"read-for-release", "beside-the-trial"} & set(mine.resources)
     gc.collect()
     left = [
         o

@@ -64,7 +64,7 @@ def test_a_file_that_is_named_on_ones_own_machine_is_read_as_an_upload_is(tmp_pa
     assert there.uploaded, (
         "it is nobody's sample: its name goes into no address, its results into no shared cache"
     )
-    assert there.peeked
+    assert there.schema_uses_real_data
     assert "on this computer" in there.source
     assert "sample" not in app.query_params
     assert str(tmp_path) not in str(dict(app.query_params))

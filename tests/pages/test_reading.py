@@ -127,7 +127,7 @@ def test_a_table_that_is_forgotten_or_replaced_while_it_is_read_leaves_nothing(m
         click(app, "Forget my table")
     else:
         app.selectbox(key="sample").set_value("titanic").run()
-    assert "arrival" not in session(app).held
+    assert "arrival" not in session(app).resources
     gate.let()
     assert all_idle(), "its thread has stopped"
     settled(app.run())
@@ -164,7 +164,7 @@ def test_reading_off_goes_on_beside_the_page_and_a_cancelled_one_changes_nothing
     assert table(app).schema is before
     gate.cancelled(app)
     assert "Cancelled: the schema is as it was." in [w.value for w in app.warning]
-    assert (table(app).schema, table(app).peeked, table(app).has_data_entries) == (
+    assert (table(app).schema, table(app).schema_uses_real_data, table(app).has_data_entries) == (
         before,
         True,
         False,
@@ -184,13 +184,13 @@ def test_what_is_asked_for_while_a_change_is_under_way_is_done_after_it(monkeypa
     gate.let()
     settled(app)
     mine = table(app)
-    (encoded,) = mine.encoded.values()
-    assert encoded.n == len(mine.kept) < 20, "a copy made before knows nothing of whom it protects"
+    (encoded,) = mine.encoded_by_columns.values()
+    assert encoded.n == len(mine.limited_frame) < 20, "a copy made before knows nothing of whom it protects"
     assert mine.kinds_confirmed
     assert mine.origins["answer"] == INFERRED_FROM_DATA
     assert mine.domain is not None
     assert mine.domain.peeked
-    assert session(app).held.keys().isdisjoint(("change", "arrival"))
+    assert session(app).resources.keys().isdisjoint(("change", "arrival"))
 
 
 def test_a_change_of_a_table_that_is_gone_changes_no_other(monkeypatch):
@@ -239,4 +239,4 @@ def test_a_schema_file_that_is_none_is_said_and_another_one_is_used():
         assert words in wrong(app) + "".join(warning.value for warning in app.warning)
     assert not wrong(app)
     assert table(app).domain.names == ("age",)
-    assert not table(app).peeked
+    assert not table(app).schema_uses_real_data

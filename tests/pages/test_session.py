@@ -26,7 +26,7 @@ def blocks(session):
     """The blocks of shared memory that a session holds, by name."""
     return {
         rows.block.name
-        for held in session.held.values()
+        for held in session.resources.values()
         for _, rows in getattr(held, "_blocks", {}).values()
     }
 
@@ -43,16 +43,16 @@ def uploaded():
 )
 def test_after_forget_nothing_of_the_table_is_left_in_memory_files_caches_session_or_on_any_page():
     app = uploaded()
-    assert session(go(app, "explore")).held["explore"].jobs
+    assert session(go(app, "explore")).resources["explore"].jobs
     assert UNIQUE in str(app)
     assert figures(run_comparison(go(app, "compare")))
     mine = session(app)
     shared = blocks(mine)
     assert len(shared) == 2
     assert shared <= set(os.listdir("/dev/shm")), "the encoded rows are shared with the workers"
-    assert mine.held["sweep"].found
+    assert mine.resources["sweep"].outcomes
     press(go(app, "data"), "Forget my table")
-    assert not mine.held
+    assert not mine.resources
     assert not any(mine.memos.values())
     assert not shared & set(os.listdir("/dev/shm"))
     for page in ("explore", "compare", "release"):

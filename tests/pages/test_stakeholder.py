@@ -275,10 +275,10 @@ def test_what_ran_before_the_view_is_not_found_in_it_and_is_there_again_after_it
             heard.empty()
             assert len(figures(go(app, "explore"))) >= 4, "the normal view shows what ran"
             normal.append(heard.elements)
-            runs = session(app).held["explore"].asked
+            runs = session(app).resources["explore"].requested
             assert not figures(hide(app))
             assert len(figures(put(app, stakeholder_view=False))) >= 4
-            assert session(app).held["explore"].asked is runs, "nothing runs anew"
+            assert session(app).resources["explore"].requested is runs, "nothing runs anew"
             both.append(crawl(hide(app), heard))
     assert different(*both) == {}
     assert normal[0] != normal[1], "the normal view depends on the rows"
@@ -321,7 +321,7 @@ def test_a_seeded_run_on_an_invented_table_leaves_nothing_to_take_off():
                 if any(field.key == "question" for field in app.text_input):
                     put(app, question="sex = f and job = cook")
             shown.append(re.findall(r"-?\d+(?:\.\d+)?", "\n".join(heard.elements)))
-            begun = [name for name in session(app).held if name.startswith("explore")]
+            begun = [name for name in session(app).resources if name.startswith("explore")]
     assert len(shown[0]) > 100
     assert shown[0] == shown[1]
     assert not begun, "no run was begun"
@@ -353,7 +353,7 @@ def test_a_release_made_before_is_shown_and_downloaded_in_the_view(tmp_path):
     if reason:
         put(app, reason="a test")
     made = release(app)
-    files = session(made).held["desk"].work.result
+    files = session(made).resources["desk"].job.result
     with streamed() as heard:
         hide(app)
         assert repr(files["card.html"]) in heard.downloads
@@ -418,7 +418,7 @@ def test_all_that_a_table_has_is_withheld_but_what_the_wall_lists():
 
 
 def test_a_new_panel_that_asks_for_rows_draws_the_words_in_its_place(monkeypatch):
-    monkeypatch.setattr(promise, "draw_picture", lambda _: table_of_page().rows(("sex",)))
+    monkeypatch.setattr(promise, "draw_picture", lambda _: table_of_page().encoded_rows(("sex",)))
     app = go(hide(brought(FIRST, SCHEMA)), "guarantee")
     assert not app.exception
     assert stakeholder_wall.LEFT_OUT_TEXT in [info.value for info in app.info]
@@ -460,7 +460,7 @@ def test_only_what_changes_a_table_reaches_round_the_wall():
     for text in (
         "whole_table()",
         "session().table",
-        "session().held['explore']",
+        "session().resources['explore']",
         "session().memos",
     ):
         assert reached({"table", "held", "memos"}, {"whole_table"}, ast.parse(text)), (

@@ -79,7 +79,7 @@ def test_no_other_value_of_any_cell_is_believed(sound, place):
     remembered = beside(sound).read_bytes()
     kept = sound.path.with_name("kept")
     shutil.copy(sound.path, kept)
-    shown = sound.show()
+    shown = sound.list_datasets()
     for column in chain.TABLE_COLUMNS_SQL[place].split(", "):
         for value in ODD:
             shutil.copy(kept, sound.path)
@@ -94,8 +94,8 @@ def test_no_other_value_of_any_cell_is_believed(sound, place):
                 found = str(error)
                 assert found.isprintable()
             if not found:
-                assert sound.show() == shown
+                assert sound.list_datasets() == shown
                 continue
-            for act in (sound.show, lambda: charge(sound)):
+            for act in (sound.list_datasets, lambda: charge(sound)):
                 with pytest.raises(InputError):
                     act()
