@@ -27,7 +27,7 @@ UI_ROOT = "pages/_ui"
 PACKAGE = "__init__"  # the public names
 MAX_FILES_AT_THE_TOP = 2
 MAX_FILES_IN_A_FOLDER = 16
-MAX_LINES = 500
+MAX_LINES = 600
 
 # Rooms.
 ALGORITHMS = "algorithms"
@@ -65,7 +65,7 @@ UNTRUSTED_MODULES = {
 
 # Classes and functions, each with the module that defines it.
 ROWS = ("schema.domain", "Rows")
-RAW_CELLS = ("schema.column_texts", "RawCells")
+RAW_CELLS = ("schema.column_texts", "ColumnTexts")
 CURATORS = {
     "TableCurator": "privacy.curators.table_curator",
     "PointCurator": "privacy.curators.point_curator",
@@ -73,17 +73,17 @@ CURATORS = {
 }
 BASE_CURATOR = ("privacy.curators.curator", "Curator")
 COLUMN_CURATOR = ("privacy.curators.column_curator", "ColumnCurator")
-CURATOR_OF = ("privacy.curators.curator_of_problem", "curator_of")
+CURATOR_OF = ("privacy.curators.curator_of_problem", "make_curator")
 TRUTH = {
     "Comparison": "evaluation.run",
-    "compare": "evaluation.run",
-    "errors": "evaluation.metrics",
+    "compare_with_rows": "evaluation.run",
+    "compute_errors": "evaluation.metrics",
 }
 ANSWERS_OF_ROWS = ("queries.workload", "answers_of_rows")  # a method
 GENERATOR = ("privacy.entropy", "generator")
 NEW_KEY = ("privacy.entropy", "new_key")
 KEYS = "release.ledger.noise_key"  # which alone asks the operating system for a key
-NEW_RELEASE_KEY = (KEYS, "new_key")
+NEW_RELEASE_KEY = (KEYS, "create_key")
 MAKES_RELEASE_KEYS = {"release.attempt"}
 
 # Modules.
@@ -158,4 +158,4 @@ NO_ALGORITHM = {
     "algorithms.query_release.shared.workload_width",
 }
 NO_ALGORITHM_FOLDER = "algorithms.schema_measurement"
-REGISTRY = {"ALGORITHMS", "Algorithm", "registered_name", "solving", "algorithm"}
+REGISTRY = {"ALGORITHMS", "Algorithm", "registered_name", "algorithms_for_problem"}

@@ -16,7 +16,7 @@ VERBS = {
     "keep_draws",
     "draw_parameter",
 }
-ASKED = {*VERBS, "affords"}
+ASKED = {*VERBS, "can_afford"}
 NAMES = {
     "getattr",
     "setattr",

@@ -139,7 +139,7 @@ def the_verbs_are_those_of_the_curator(source):
     shown = {name for name, node in public.items() if node.decorator_list}
     uses = (n for holder in holders for n in ast.walk(holder) if isinstance(n, ast.Attribute))
     # The curator would charge, and count in, a copy of the others.
-    yield from {n.attr for n in uses if ast.unparse(n.value) == "self"} & shown - {"unit"}
+    yield from {n.attr for n in uses if ast.unparse(n.value) == "self"} & shown - {"effective_n"}
 
 
 def test_mistakes_in_a_file_of_algorithms_are_found_and_honest_code_is_not():
@@ -150,14 +150,14 @@ def test_mistakes_in_a_file_of_algorithms_are_found_and_honest_code_is_not():
     )
     for line in (
         *(
-            "curator.unit",
+            "curator.effective_n",
             "curator._rows",
             "c = curator",
             "ask = curator.measure",
             "self.c = curator",
         ),
         *(
-            "del curator.unit",
+            "del curator.effective_n",
             "f = lambda c=curator: c",
             "def f(): return curator",
             "[c for c in [curator]]",
@@ -191,7 +191,7 @@ def test_mistakes_in_a_file_of_algorithms_are_found_and_honest_code_is_not():
             "self.x, self._y = 1, 2",
         ),
         *(
-            "[curator.select(q, plan) for q in x if curator.affords(q)]",
+            "[curator.select(q, plan) for q in x if curator.can_afford(q)]",
             "from ...privacy.curators.table_curator import TableCurator",
         ),
         *("yield from self.inner.steps(problem, plan, curator, rng)", "import numpy as np"),
@@ -232,8 +232,8 @@ def rows_and_curators_are_named_by_those_who_bring_them(source):
 
 
 @rule(
-    dpcore("evaluation.planted", "curator_of(problem, rows, plan, rng)"),
-    dpcore("evaluation.planted", "curators.curator_of(problem, rows, plan, rng)"),
+    dpcore("evaluation.planted", "make_curator(problem, rows, plan, rng)"),
+    dpcore("evaluation.planted", "curators.make_curator(problem, rows, plan, rng)"),
     dpcore("evaluation.planted", "TableCurator(rows, n, plan, rng)"),
     dpcore("release.planted", "column_curator.ColumnCurator(cells, n, plan, rng)"),
 )
@@ -277,7 +277,7 @@ def is_maker(node):
 @rule(
     dpcore("release.draw", "noise = np.random.default_rng(1)"),
     dpcore("release.publish", "noise = entropy.generator(b'', 'x')"),
-    dpcore("release.draw", "with noise_key.new_key(ledger, rows) as key: pass"),
+    dpcore("release.draw", "with noise_key.create_key(ledger, rows) as key: pass"),
     dpcore(house_rules.KEYS, "secret = entropy.new_key(7)"),
 )
 def the_noise_of_a_real_release_cannot_be_seeded(source):

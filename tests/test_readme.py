@@ -33,10 +33,10 @@ def test_the_readme_is_short_and_names_every_command_and_a_schema_that_is_one():
 
 
 READERS = {
+    "load_table",
     "read_table",
-    "read",
-    "read_task",
     "open_table",
+    "read_problem_and_rows",
 }  # functions that read a table, by the names commands know them by
 PROTECTED = {"release", "ask"}  # the one release that is, and a reader of what it wrote
 

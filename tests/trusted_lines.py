@@ -37,7 +37,7 @@ RESTS_ON = {
 }
 CURATOR, CURATOR_CLASS = (
     "privacy.curators.curator",
-    "Holder",
+    "BudgetedCurator",
 )  # every curator's class derives from this one
 
 
