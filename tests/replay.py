@@ -98,7 +98,7 @@ def asked_as_planned(algorithm, plan, asked):
     """The statistic, score or target of every charge of the plan is what the run asked for."""
     counted = Counter((verb, spend, kind(question)) for verb, spend, question in asked)
     said = Counter()
-    for charge in plan.charges:
+    for charge in plan.planned_events:
         said[charge.verb, charge.spend, kind(charge.statistic)] += charge.times
     if algorithm.adaptive:
         assert {(verb, what) for verb, _, what in counted} <= {
@@ -107,7 +107,7 @@ def asked_as_planned(algorithm, plan, asked):
     else:
         assert counted == said
     for verb, paid, question in asked:
-        alike = [c for c in plan.charges if (c.verb, kind(c.statistic)) == (verb, kind(question))]
+        alike = [c for c in plan.planned_events if (c.verb, kind(c.statistic)) == (verb, kind(question))]
         (named,) = {c.statistic for c in alike if algorithm.adaptive or c.spend == paid}
         assert noise_grid.has_grid(named) == noise_grid.has_grid(question)
         assert isinstance(named, type) or sizes(named) == approx(sizes(question), rel=1e-12)

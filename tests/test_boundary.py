@@ -126,7 +126,7 @@ def methods(source):
 
 
 VERB = "class Planted:\n    def give_rows(self):\n        return 1"
-USE = "class Planted:\n    def _use(self):\n        return self.ledger"
+USE = "class Planted:\n    def _use(self):\n        return self.budget_meter"
 
 
 @rule(
