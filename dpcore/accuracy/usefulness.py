@@ -10,13 +10,14 @@ from ..algorithms.query_release.residual import to_unbiased_answers
 from ..core.types import Array, Json, Texts, value_object
 from ..models.releases import UnbiasedAnswers
 from ..privacy.accounting import Gaussian, Plan, Pure
-from ..privacy.measurement import MeasuredAnswers, noise_stddev
+from ..privacy.measurement import Measurement, noise_stddev
+from ..privacy.noisy_answers import NoisyAnswers
 from ..privacy.statistics import Answers, Residuals
 from ..problems import QueryRelease
 from ..queries import Marginals, Workload
 from ..queries.residual_spaces import cached_residual_spaces
 from .intervals.confidence_levels import two_sided_quantile
-from .intervals.unbiased_tables import noisy_tables, pool_tables
+from .intervals.unbiased_tables import pool_tables
 
 DEFAULT_TOLERANCE = 0.01  # default tolerance of shares: one percentage point
 MEAN_ABSOLUTE_NOISE = math.sqrt(
@@ -63,8 +64,7 @@ def predicted_tables(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | Non
 
     None where nothing is sure to be measured before the run: the plan then names no tables.
     """
-    tables = []
-    laplace = False
+    measured = []
     for charge in plan.planned_events:
         statistic = charge.statistic
         spend = charge.spend
@@ -75,17 +75,19 @@ def predicted_tables(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | Non
                 problem.domain.table_size(S)
                 for S in cached_residual_spaces(statistic.workload).type_of
             )
+            stddev = noise_stddev(statistic, spend, problem.effective_n)
             return to_unbiased_answers(
-                statistic,
-                np.zeros(part_cell_count),
-                noise_stddev(statistic, spend, problem.effective_n),
+                Measurement(np.zeros(part_cell_count), stddev, statistic, spend)
             )
         if isinstance(statistic, Answers):
             m = statistic.workload.m
-            laplace = laplace or isinstance(spend, Pure)
-            errors = np.broadcast_to(noise_stddev(statistic, spend, problem.effective_n), m)
-            tables += noisy_tables([MeasuredAnswers(statistic.workload, np.zeros(m), errors)])
-    return pool_tables(problem.domain, tables, laplace=laplace) if tables else None
+            stddev = np.broadcast_to(noise_stddev(statistic, spend, problem.effective_n), m)
+            is_laplace = isinstance(spend, Pure)
+            measured.append(
+                NoisyAnswers(statistic.workload, np.zeros(m), stddev, has_laplace_noise=is_laplace)
+            )
+    has_tables = any(noisy_answers.measured_tables() for noisy_answers in measured)
+    return pool_tables(problem.domain, measured) if has_tables else None
 
 
 def predicted_standard_errors(

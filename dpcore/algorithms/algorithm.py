@@ -12,7 +12,7 @@ from ..models.releases import Release
 from ..privacy import noise_grid
 from ..privacy.accounting import Budget, Plan, Setting
 from ..problems import QueryRelease
-from .pooled_measurements import require_marginals
+from .marginal_shares import require_marginals
 
 CONSTRAINTS_IN_MODEL_NOTE = (
     "the schema's constraints are public: what they forbid has no mass, "

@@ -23,7 +23,7 @@ from ..core.types import Array, Json, Rng, Texts, frozen, value_object
 from ..models.releases import Release
 from ..privacy.accounting import Budget, ComposedCost, Plan, PrivacySpent, Spend, budget_warnings
 from ..privacy.curators.curator_of_problem import make_curator
-from ..privacy.measurement import MeasuredAnswers
+from ..privacy.noisy_answers import NoisyAnswers
 from ..queries import Marginals, Workload
 from ..schema.domain import Countable, Domain, sum_to_axes
 from .metrics import Errors, ReleaseErrors, compute_errors
@@ -140,7 +140,7 @@ class Run:
         return Promise.of_plan(self.plan, adaptive=self.algorithm.adaptive)
 
     @property
-    def measured(self) -> list[MeasuredAnswers]:
+    def measured(self) -> list[NoisyAnswers]:
         """The noisy answers released so far and their standard errors, both protected."""
         return self._curator.measured_answers
 

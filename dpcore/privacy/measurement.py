@@ -11,6 +11,7 @@ import numpy as np
 from ..core.types import Array, frozen
 from ..queries import Workload
 from .accounting.budget import Gaussian, Pure, SubsampledGaussian
+from .noisy_answers import NoisyAnswers
 
 MIN_STDDEV = 1e-150  # standard deviation where nothing moves, so that it can be divided by
 
@@ -65,21 +66,6 @@ class Measurement:
     spend: Gaussian | Pure | SubsampledGaussian
 
 
-@frozen
-class MeasuredAnswers:
-    """A workload's answers (m,), averaged over all its measurements, and standard errors (m,); NaN: not measured.
-
-    Noise is independent on the cells of one table. `shares_noise` says that different tables may
-    see the same noise, `has_laplace_noise` that some of it is Laplace noise.
-    """
-
-    workload: Workload
-    answers: Array
-    errors: Array
-    shares_noise: bool = False
-    has_laplace_noise: bool = False
-
-
 class MeasurementRecorder:
     """The record of every workload's measurements: repeated ones are averaged by their precision."""
 
@@ -111,7 +97,7 @@ class MeasurementRecorder:
         if isinstance(measurement.spend, Pure):
             self._laplace_noise_ids.add(id(workload))
 
-    def precision_weighted_means(self) -> list[MeasuredAnswers]:
+    def precision_weighted_means(self) -> list[NoisyAnswers]:
         """The averaged answers measured so far, in new arrays."""
         means = []
         for workload, weighted_sum, precision in self._weighted_sums.values():
@@ -121,7 +107,7 @@ class MeasurementRecorder:
                 error = np.where(is_measured, precision**-0.5, np.nan)
             workload_id = id(workload)
             means.append(
-                MeasuredAnswers(
+                NoisyAnswers(
                     workload,
                     mean,
                     error,

@@ -245,6 +245,18 @@ class Marginals(Workload):
         return tuple((c.name, c.labels[v]) for c, v in zip(columns, cell, strict=True))
 
 
+def marginals_and_slice(workload: Workload) -> tuple[Marginals, slice] | None:
+    """The marginal tables of a workload, and the slice of their answers among all; None if there are none."""
+    return next(
+        (
+            (part, answer_slice)
+            for part, answer_slice in workload.parts
+            if isinstance(part, Marginals)
+        ),
+        None,
+    )
+
+
 def nonempty_subsets(axes: Axes, max_axes: int = MAX_DECOMPOSED_AXES) -> list[Axes]:
     """The non-empty subsets of a table's axes, smallest first; of more than `max_axes` axes only the whole set."""
     sizes = range(1, len(axes) + 1) if len(axes) <= max_axes else [len(axes)]

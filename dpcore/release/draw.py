@@ -13,7 +13,7 @@ from ..privacy import entropy
 from ..privacy.accounting import Gaussian
 from ..privacy.curators.curator import Curator
 from ..privacy.curators.curator_of_problem import make_curator
-from ..privacy.measurement import MeasuredAnswers
+from ..privacy.noisy_answers import NoisyAnswers
 from .ledger.noise_key import NoiseKey
 from .preparation import MeasuredSchemaRelease, PreparedRelease
 
@@ -35,7 +35,7 @@ class DrawnRelease:
 
     release: Release
     rows: pd.DataFrame | None
-    measurements: list[MeasuredAnswers]
+    measurements: list[NoisyAnswers]
     noise: str
 
 

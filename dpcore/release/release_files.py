@@ -20,7 +20,7 @@ from ..accuracy.meaning_of_epsilon import Promise
 from ..accuracy.usefulness import predicted_error_sizes, predicted_exactness, suitable_uses
 from ..core.types import Array, Json
 from ..models.releases import Histogram, Release, UnbiasedAnswers
-from ..privacy.measurement import MeasuredAnswers
+from ..privacy.noisy_answers import NoisyAnswers
 from ..problems import query_text
 from ..queries import Marginals, Workload
 from ..schema.domain import Domain
@@ -166,7 +166,7 @@ def neutralize_formula(value: Any) -> Any:
 def _answer_table(
     workload: Workload,
     release: Release,
-    measurements: Sequence[MeasuredAnswers],
+    measurements: Sequence[NoisyAnswers],
     unbiased_answers: UnbiasedAnswers,
     n: float,
 ) -> pd.DataFrame:
@@ -180,8 +180,8 @@ def _answer_table(
         table["standard_error"] = release.standard_errors(workload)
     for m in measurements:
         if m.workload is workload:
-            table["noisy_answer"] = m.answers
-            table["standard_error"] = m.errors
+            table["noisy_answer"] = m.values
+            table["standard_error"] = m.stddev
     if isinstance(workload, Marginals):
         for name, values in cell_intervals(unbiased_answers, workload, n).items():
             table[name] = values
@@ -215,10 +215,10 @@ def _standard_error_summary(answers: pd.DataFrame) -> Json | None:
     return {"answers": len(answers), "measured": len(standard_errors), "least": least, "most": most}
 
 
-def _measurement_table(m: MeasuredAnswers) -> pd.DataFrame:
+def _measurement_table(m: NoisyAnswers) -> pd.DataFrame:
     """A table of the queries measured in place of those asked, with noisy answers and standard errors."""
     return pd.DataFrame(
-        {"query": query_labels(m.workload), "noisy_answer": m.answers, "standard_error": m.errors}
+        {"query": query_labels(m.workload), "noisy_answer": m.values, "standard_error": m.stddev}
     )
 
 

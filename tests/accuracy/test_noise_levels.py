@@ -33,7 +33,7 @@ def test_what_a_plan_says_of_its_noise_is_what_a_real_run_measures_with(group):
     problem = QueryRelease(workload, rows.n, group)
     algorithm = ALGORITHMS["gaussian_maxent"]()
     (measured,) = Run(algorithm, problem, rows, budget).finish().measured
-    assert predicted_noise_stddev(algorithm, problem, budget) == approx(measured.errors, rel=1e-9)
+    assert predicted_noise_stddev(algorithm, problem, budget) == approx(measured.stddev, rel=1e-9)
 
 
 def test_only_a_plan_whose_noise_is_public_says_so():

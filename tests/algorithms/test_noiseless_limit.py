@@ -7,7 +7,6 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from dpcore import ALGORITHMS, Budget, Explicit, Marginals
-from dpcore.algorithms.pooled_measurements import Evidence, marginalise_evidence
 from dpcore.algorithms.query_release.shared import step_schedules
 from dpcore.algorithms.query_release.shared.maximum_entropy_fit import (
     fit_maximum_entropy,
@@ -15,6 +14,7 @@ from dpcore.algorithms.query_release.shared.maximum_entropy_fit import (
     product_potentials,
 )
 from dpcore.models.listed_cells import ListedCellsModel
+from dpcore.privacy.noisy_answers import NoisyAnswers
 from tests.replay import exact_run
 from tests.small_problems import (
     approx,
@@ -141,7 +141,7 @@ def test_the_fit_reaches_the_optimum_that_scipy_finds(monkeypatch, kind, weight,
     y = A @ rng.dirichlet(np.ones(12)) + sigma * rng.normal(size=len(A))
     base = rng.dirichlet(np.full(12, 3.0))
     expected = primal_optimum(A, y, sigma, base, weight)
-    given = Evidence(workload, y, sigma), weight, np.log(base), 400, ListedCellsModel(domain)
+    given = NoisyAnswers(workload, y, sigma), weight, np.log(base), 400, ListedCellsModel(domain)
     *_, (_, stopped) = fit_maximum_entropy(*given)
     assert np.abs(A @ (stopped - expected)).max() < 2e-3 * sigma.max(), "where it stops by itself"
     monkeypatch.setattr(
@@ -161,11 +161,11 @@ def test_the_fit_ends_where_floating_point_allows_no_further_decrease(monkeypatc
     workload = Marginals.all(codes(2, 3, 2), 2)
     rng = seeded(0)
     y = workload.answers(rng.dirichlet(np.ones(12))) + sigma * rng.normal(size=workload.m)
-    evidence = Evidence(workload, y, np.full(workload.m, sigma))
+    noisy_answers = NoisyAnswers(workload, y, np.full(workload.m, sigma))
     with within(60):
         iterates = list(
             fit_maximum_entropy(
-                evidence,
+                noisy_answers,
                 weight,
                 np.log(rng.dirichlet(np.ones(12))),
                 600,
@@ -179,9 +179,8 @@ def test_smaller_tables_are_summed_out_of_noisy_ones_by_precision():
     domain = codes(2, 3, 4)
     workload = Marginals.all(domain, 2)
     y = seeded(0).normal(size=workload.m)
-    out = marginalise_evidence(
-        Evidence(workload, y, np.full(workload.m, 0.3)), Marginals(domain, ["a"])
-    )
+    noisy_pairs = NoisyAnswers(workload, y, np.full(workload.m, 0.3))
+    out = noisy_pairs.marginalise(Marginals(domain, ["a"]))
     ab, ac = (
         y[t].reshape(s) for t, s in zip(workload.tables[:2], workload.shapes[:2], strict=True)
     )
@@ -189,8 +188,8 @@ def test_smaller_tables_are_summed_out_of_noisy_ones_by_precision():
     expected = (ab.sum(axis=1) / variances[0] + ac.sum(axis=1) / variances[1]) / sum(
         1 / v for v in variances
     )
-    assert np.allclose(out.y, expected)
-    assert np.allclose(out.sigma, (1 / sum(1 / v for v in variances)) ** 0.5)
+    assert np.allclose(out.values, expected)
+    assert np.allclose(out.stddev, (1 / sum(1 / v for v in variances)) ** 0.5)
 
 
 def test_the_base_is_the_product_of_noisy_shares_and_uniform_where_nothing_is_known():
@@ -199,10 +198,10 @@ def test_the_base_is_the_product_of_noisy_shares_and_uniform_where_nothing_is_kn
     kept = 0.95 / 1.02 / 4  # nearest to 1/4 (1 − 0.01/0.125), where Stein's estimate is least
     noisy = [0.5 - kept, 0.5 + kept], np.array([1e-4, 0.5, 0.5]) / 1.0001, [0.5, 0.5]
     y = np.array([0.25, 0.75, -0.1, 0.5, 0.5])
-    base = product_potentials(Evidence(workload, y, np.full(5, 0.1)), ListedCellsModel(domain))
+    base = product_potentials(NoisyAnswers(workload, y, np.full(5, 0.1)), ListedCellsModel(domain))
     assert np.allclose(softmax(base), np.einsum("a,b,c->abc", *noisy).ravel())
     large = product_potentials(
-        Evidence(workload, 1e3 * y, np.full(5, 1e3)), ListedCellsModel(domain)
+        NoisyAnswers(workload, 1e3 * y, np.full(5, 1e3)), ListedCellsModel(domain)
     )
     assert np.allclose(softmax(large), 1 / 12, rtol=0.01), (
         "no cell gets all where noise is larger than all there is"
@@ -210,7 +209,9 @@ def test_the_base_is_the_product_of_noisy_shares_and_uniform_where_nothing_is_kn
     explicit = Explicit(domain, np.ones((1, 12)))
     assert np.allclose(
         softmax(
-            product_potentials(Evidence(explicit, np.ones(1), np.ones(1)), ListedCellsModel(domain))
+            product_potentials(
+                NoisyAnswers(explicit, np.ones(1), np.ones(1)), ListedCellsModel(domain)
+            )
         ),
         1 / 12,
     )

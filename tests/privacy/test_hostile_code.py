@@ -505,10 +505,10 @@ def test_nothing_done_to_a_measurement_that_left_changes_what_is_left_or_recorde
     force(m.spend, mu=1e-9)
     force(m.statistic.workload, tables=(), m=1)
     m.values[:] = 7.0
-    before.answers[:] = 7.0
+    before.values[:] = 7.0
     (after,) = curator.measured_answers
-    assert after.answers == approx(left)
-    assert after.errors == approx(np.full(5, 2 / (N * 0.1)))
+    assert after.values == approx(left)
+    assert after.stddev == approx(np.full(5, 2 / (N * 0.1)))
     assert curator.budget_meter.total_cost.mu_squared == approx(0.01)
     times = int(capacity / 0.01) - 1
     assert curator.can_afford(Gaussian(0.1), times)

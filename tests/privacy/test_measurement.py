@@ -48,11 +48,11 @@ def test_the_noise_that_is_drawn_has_the_deviation_that_is_said(name, spend, gro
     (recorded,) = curator.measured_answers
     part = getattr(statistic, "part", slice(None))
     assert recorded.workload is statistic.workload
-    assert recorded.answers[part] == approx(np.mean([m.values for m in drawn], axis=0))
-    assert recorded.errors[part] == approx(
+    assert recorded.values[part] == approx(np.mean([m.values for m in drawn], axis=0))
+    assert recorded.stddev[part] == approx(
         np.broadcast_to(drawn[0].stddev / math.sqrt(DRAWS), len(truth))
     )
-    assert np.isfinite(recorded.errors).sum() == len(truth)
+    assert np.isfinite(recorded.stddev).sum() == len(truth)
 
 
 def test_a_plan_knows_the_deviation_before_the_statistic():

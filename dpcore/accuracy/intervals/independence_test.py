@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...algorithms.pooled_measurements import project_onto_simplex
+from ...algorithms.marginal_shares import project_onto_simplex
 from ...core.errors import InputError
 from ...core.numbers import bisect_interval
 from ...core.types import Array, Axes, Rng, Texts, value_object

@@ -2,64 +2,33 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from ...core.errors import InputError
 from ...core.types import Array, Axes
 from ...models.releases import Release, UnbiasedAnswers
-from ...privacy.measurement import MIN_STDDEV, MeasuredAnswers
-from ...queries import Marginals, TableQueries
+from ...privacy.measurement import MIN_STDDEV
+from ...privacy.noisy_answers import NoisyAnswers
+from ...queries import TableQueries
 from ...queries.marginals import nonempty_subsets
 from ...queries.residual_spaces import MAX_DECOMPOSED_COLUMNS, residual_parts, subtract_axis_means
 from ...schema.domain import Domain, sum_to_axes
 
-NoisyTable = tuple[
-    Axes, Array, float
-]  # columns (axes, rising), its noisy cells as shares, their noise
-
 
 def unbiased_tables(
-    release: Release, measured: Sequence[MeasuredAnswers], domain: Domain
+    release: Release, measured: Sequence[NoisyAnswers], domain: Domain
 ) -> UnbiasedAnswers:
     """The unbiased noisy tables of a release and of the measurements published with it."""
     if isinstance(release, UnbiasedAnswers):
         return release
-    shared_noise_tables = [
-        pool_tables(domain, noisy_tables([m]), shared_noise=True)
-        for m in measured
-        if m.shares_noise
-    ]
-    laplace = any(m.has_laplace_noise for m in measured)
-    independent_noise_tables = pool_tables(
-        domain, noisy_tables(m for m in measured if not m.shares_noise), laplace=laplace
-    )
-    return combine_releases([independent_noise_tables, *shared_noise_tables])
+    independent = [m for m in measured if not m.shares_noise]
+    shared = [[m] for m in measured if m.shares_noise]
+    return combine_releases([pool_tables(domain, group) for group in (independent, *shared)])
 
 
-def noisy_tables(measured: Iterable[MeasuredAnswers]) -> list[NoisyTable]:
-    """The marginal tables among measurements; single cells, and other queries, are left out."""
-    noisy: list[NoisyTable] = []
-    for m in measured:
-        for tables, answer_slice in m.workload.parts:
-            answers = m.answers[answer_slice]
-            noise = m.errors[answer_slice]
-            for axes, table in tables.slices.items() if isinstance(tables, Marginals) else ():
-                values = answers[table]
-                errors = noise[table]
-                if np.isfinite(errors).all():
-                    noisy.append((axes, values, float(errors.max())))
-    return noisy
-
-
-def pool_tables(
-    domain: Domain,
-    tables: Iterable[NoisyTable],
-    *,
-    shared_noise: bool = False,
-    laplace: bool = False,
-) -> UnbiasedAnswers:
+def pool_tables(domain: Domain, measured: Sequence[NoisyAnswers]) -> UnbiasedAnswers:
     """The least-squares combination of noisy tables: exact, as different column sets' parts have independent noise.
 
     A table on M with independent noise of variance σ² on its k_M cells, summed out to the columns S
@@ -68,28 +37,35 @@ def pool_tables(
     unbiased estimate has a smaller variance, since the parts are orthogonal and noise is equal on
     all cells of a table.
 
-    With `shared` noise on all k cells of the domain, of variance σ², a table on M has σ² k/k_M:
-    every M ⊇ S says the same part, of variance σ² k/k_S, so that only the first is read. `laplace`
-    says that some noise is Laplace noise.
+    With shared noise on all k cells of the domain, of variance σ², a table on M has σ² k/k_M: every
+    M ⊇ S says the same part, of variance σ² k/k_S, so that only the first is read.
+
+    Args:
+        domain: The domain of all tables.
+        measured: Noisy answers with independent noise; or alone, those whose tables share noise.
+            Queries that are no tables are left out, and tables with an unmeasured cell.
+
     """
     precision: defaultdict[Axes, float] = defaultdict(float)
     sums: dict[Axes, Array] = {}
-    for axes, values, error in tables:
-        shape = domain.shape_of(axes)
-        if len(axes) > MAX_DECOMPOSED_COLUMNS:
-            continue
-        cells = np.asarray(values, dtype=float).reshape(shape)
-        for S in nonempty_subsets(
-            tuple(a for a in axes if domain.shape[a] > 1), MAX_DECOMPOSED_COLUMNS
-        ):
-            if shared_noise and S in sums:
+    for noisy_answers in measured:
+        for axes, table in noisy_answers.measured_tables():
+            if len(axes) > MAX_DECOMPOSED_COLUMNS:
                 continue
-            part = subtract_axis_means(sum_to_axes(cells, axes, S))
-            weight = part.size / (max(error, MIN_STDDEV) ** 2 * cells.size)
-            sums[S] = sums.get(S, 0.0) + weight * part.ravel()
-            precision[S] += weight
+            values = np.asarray(noisy_answers.values[table], dtype=float)
+            cells = values.reshape(domain.shape_of(axes))
+            error = float(noisy_answers.stddev[table].max())
+            varying_axes = tuple(a for a in axes if domain.shape[a] > 1)
+            for S in nonempty_subsets(varying_axes, MAX_DECOMPOSED_COLUMNS):
+                if noisy_answers.shares_noise and S in sums:
+                    continue
+                part = subtract_axis_means(sum_to_axes(cells, axes, S))
+                weight = part.size / (max(error, MIN_STDDEV) ** 2 * cells.size)
+                sums[S] = sums.get(S, 0.0) + weight * part.ravel()
+                precision[S] += weight
     parts = [sums[S] / precision[S] for S in sums]
     variances = np.array([1 / precision[S] for S in sums])
+    laplace = any(noisy_answers.has_laplace_noise for noisy_answers in measured)
     return UnbiasedAnswers(
         domain, tuple(sums), np.concatenate([np.zeros(0), *parts]), variances, laplace=laplace
     )

@@ -10,7 +10,7 @@ import numpy as np
 from ...core.types import Array, Rng, frozen
 from ...problems.regions import BoundedRegion
 from ...problems.transport import project_bounded_lipschitz
-from ..pooled_measurements import project_onto_simplex
+from ..marginal_shares import project_onto_simplex
 from .evolution_bounds import variation_stddev
 
 # A source of about `count` initial points (r, d) of the region, for (region, count, rng). It must

@@ -25,7 +25,8 @@ from ...problems import QueryRelease
 from ...queries import Marginals
 from ...queries.marginals import nonempty_subsets
 from ..algorithm import Algorithm, Step, Steps, model_cells_param
-from ..pooled_measurements import PooledMeasurements, queried_columns, require_marginals
+from ..marginal_shares import queried_columns, require_marginals
+from ..noisy_tables import NoisyTables
 from .shared.clique_selection import (
     MAX_WEIGHED_TABLES,
     CliqueBudget,
@@ -153,14 +154,21 @@ class AIM(Algorithm):
         clique_budget = CliqueBudget(
             candidates, plan["cells"], lists_all=lists_all_cells(problem, self.cells)
         )
-        pool, stage_potentials, cost = PooledMeasurements(candidates), {}, plan["first"]
+        noisy_tables = NoisyTables(problem.domain)
+        stage_potentials = {}
+        cost = plan["first"]
 
         def refit(max_iterations: int) -> Release:
             """The fit to all that was measured, up to so many iterations in each of its stages."""
-            weight = ENTROPY_WEIGHT * math.sqrt(2 * pool.precision)
-            model = clique_budget.model_holding(pool.precision_and_mean)
+            weight = ENTROPY_WEIGHT * math.sqrt(2 * noisy_tables.precision)
+            model = clique_budget.model_holding(noisy_tables)
             *_, (D, _) = staged_fit(
-                pool.evidence, weight, max_iterations, model, problem.log_start, stage_potentials
+                noisy_tables.arrays(),
+                weight,
+                max_iterations,
+                model,
+                problem.log_start,
+                stage_potentials,
             )
             return model.release(D)
 
@@ -169,7 +177,7 @@ class AIM(Algorithm):
         _, measurement_spend = _round_spends(cost, budget)
         for i in one_way_indices:
             m = curator.measure(SomeAnswers(candidates, candidates.tables[i]), measurement_spend)
-            pool.add(candidates.axes[i], m.values, m.stddev)
+            noisy_tables.add(candidates.axes[i], m.values, m.stddev)
         remaining_cost -= MEASUREMENT_SHARE * cost * len(one_way_indices)
         D = refit(FIT_ITERATIONS)
         yield Step(1, D, "every column alone")
@@ -199,7 +207,7 @@ class AIM(Algorithm):
             m = curator.measure(SomeAnswers(candidates, candidates.tables[i]), measurement_spend)
             measured_table = Marginals.over_axes(problem.domain, [candidates.axes[i]])
             answers_before = D.answers(measured_table)
-            pool.add(candidates.axes[i], m.values, m.stddev)
+            noisy_tables.add(candidates.axes[i], m.values, m.stddev)
             remaining_cost -= cost
             D = refit(LAST_FIT_ITERATIONS if is_last else FIT_ITERATIONS)
             yield Step(t, D, f"{' × '.join(candidates.columns[i])}, noise {noise:.2g}")

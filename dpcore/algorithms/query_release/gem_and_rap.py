@@ -19,18 +19,15 @@ from ...privacy.accounting import (
     select_and_measure_spends,
 )
 from ...privacy.curators.table_curator import TableCurator
+from ...privacy.measurement import Measurement
+from ...privacy.noisy_answers import NoisyAnswers
 from ...privacy.statistics import Answers, SignedErrors, SomeAnswers
 from ...problems import QueryRelease, query_text
 from ...queries import Marginals, Workload
 from ...queries.product_answers import ProductAnswers, column_slices, require_small_matrix
 from ..algorithm import Algorithm, Step, Steps, rounds_param
-from ..pooled_measurements import (
-    MIN_STDDEV,
-    Evidence,
-    one_way_marginals,
-    one_way_shares,
-    require_marginals,
-)
+from ..marginal_shares import one_way_marginals, one_way_shares, require_marginals
+from ..noisy_tables import MIN_STDDEV
 from .mwem import MEASUREMENT_SHARES
 from .shared.select_and_measure import balanced_rounds, noise_setting, statistic_for_query
 
@@ -184,7 +181,8 @@ class _Mixture(Algorithm):
         round_spend = plan.spend_of("measure")
         product_answers = ProductAnswers(workload)
         prior_weight = PRIOR_WEIGHT / max(plan["sigma"], MIN_STDDEV)
-        (base, targets), measurements = _measure_single_columns(problem, plan, curator), []
+        base, targets = _measure_single_columns(problem, plan, curator)
+        measurements = []
         fit = MixtureFit(workload, self.logits_type(base, plan["components"], rng), base)
         for t in range(1, plan["rounds"] + 1):
             answers = product_answers.answers(fit.p, fit.weights)
@@ -194,7 +192,7 @@ class _Mixture(Algorithm):
                 statistic = statistic_for_query(workload, plan["measure"], j)
                 m = curator.measure(statistic, round_spend)
                 if statistic.l2 > 0:  # else the answer is the same on all records
-                    measurements.append((statistic, m.values, m.stddev))
+                    measurements.append(m)
                 answers = _replace_measured_answers(workload, answers, statistic, m.values)
                 worst_queries.append(query_text(workload, j))
             updates = plan["updates"] * (LAST_ROUND_FACTOR if t == plan["rounds"] else 1)
@@ -312,26 +310,26 @@ def _measure_single_columns(
     m = curator.measure(Answers(one_way), plan.spend_of(ONE_WAY_MEASUREMENT_NAME))
     y = m.values
     sigma = m.stddev
-    shares = one_way_shares(Evidence(one_way, y, np.full(one_way.m, sigma)))
+    shares = one_way_shares(NoisyAnswers(one_way, y, np.full(one_way.m, sigma)))
     for (axis,), column_shares in zip(one_way.axes, shares, strict=True):
         base[column_slices(domain)[axis]] = np.log(column_shares)
     return base, [NoisyTarget(ProductAnswers(one_way), y, np.full(one_way.m, sigma**-2))]
 
 
-def fit_targets(measurements: list[tuple[SomeAnswers, Array, float]]) -> list[NoisyTarget]:
+def fit_targets(measurements: list[Measurement]) -> list[NoisyTarget]:
     """All measured answers, with their standard deviations, as one target in a list; an empty list for none."""
     if not measurements:
         return []
     # in the order of tables, which is quicker
-    measurements = sorted(measurements, key=lambda measurement: measurement[0].part.start)
+    measurements = sorted(measurements, key=lambda m: m.statistic.part.start)
     query_indices = np.concatenate(
-        [np.arange(statistic.part.start, statistic.part.stop) for statistic, _, _ in measurements]
+        [np.arange(m.statistic.part.start, m.statistic.part.stop) for m in measurements]
     )
     precision = np.concatenate(
-        [np.full(len(y), max(stddev, MIN_STDDEV) ** -2.0) for _, y, stddev in measurements]
+        [np.full(len(m.values), max(m.stddev, MIN_STDDEV) ** -2.0) for m in measurements]
     )
-    products = ProductAnswers(measurements[0][0].workload, query_indices)
-    return [NoisyTarget(products, np.concatenate([y for _, y, _ in measurements]), precision)]
+    products = ProductAnswers(measurements[0].statistic.workload, query_indices)
+    return [NoisyTarget(products, np.concatenate([m.values for m in measurements]), precision)]
 
 
 def _replace_measured_answers(

@@ -15,18 +15,14 @@ from ...models.tree_model import JunctionTreeModel
 from ...privacy.accounting import Budget, Plan, PlannedEvent, Setting, gaussian_spend
 from ...privacy.curators.table_curator import TableCurator
 from ...privacy.measurement import noise_stddev
+from ...privacy.noisy_answers import NoisyAnswers
 from ...privacy.statistics import Answers
 from ...problems import QueryRelease
 from ...queries import Marginals, Union, Workload
+from ...queries.marginals import marginals_and_slice
 from ..algorithm import Algorithm, Step, model_cells_param
-from ..pooled_measurements import (
-    MIN_STDDEV,
-    Evidence,
-    marginals_and_slice,
-    one_way_marginals,
-    queried_columns,
-    require_marginals,
-)
+from ..marginal_shares import one_way_marginals, queried_columns, require_marginals
+from ..noisy_tables import MIN_STDDEV
 from .shared.clique_selection import (
     choose_tree_and_measure,
     find_public_model,
@@ -142,21 +138,20 @@ class GaussianMaxEnt(Algorithm):
         is_tree_chosen = model is None
         if model is None:
             tables = require_marginals(problem.workload, "gaussian_maxent")
-            pool, model = choose_tree_and_measure(
+            noisy_tables, model = choose_tree_and_measure(
                 tables, problem.effective_n, plan, curator, problem.log_start
             )
-            evidence = pool.evidence
-            weight = plan["alpha"] * math.sqrt(2 * pool.precision)
+            noisy_answers = noisy_tables.arrays()
+            weight = plan["alpha"] * math.sqrt(2 * noisy_tables.precision)
         else:
             spend = plan.spend_of("measure")
             m = curator.measure(Answers(measured_workload), spend)
-            evidence = Evidence(
-                measured_workload, m.values, np.full(len(m.values), max(m.stddev, MIN_STDDEV))
-            )
+            stddev = np.full(len(m.values), max(m.stddev, MIN_STDDEV))
+            noisy_answers = NoisyAnswers(measured_workload, m.values, stddev)
             weight = plan["alpha"] * spend.mu * problem.effective_n
         start = problem.log_start
         iterates = staged_fit(
-            evidence, weight, self.rounds, model, start, weigh_by_signal=not is_tree_chosen
+            noisy_answers, weight, self.rounds, model, start, weigh_by_signal=not is_tree_chosen
         )  # type: ignore[arg-type]
         released_iterates = (
             iterates if isinstance(model, ListedCellsModel) else first_and_last_of_stages(iterates)

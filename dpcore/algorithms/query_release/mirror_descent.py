@@ -23,7 +23,8 @@ from ...privacy.statistics import Answers, CellAnswers
 from ...problems import QueryRelease, query_text
 from ...queries import Explicit, Marginals, Workload
 from ..algorithm import Algorithm, Step, Steps, model_cells_param
-from ..pooled_measurements import MIN_STDDEV, require_marginals
+from ..marginal_shares import require_marginals
+from ..noisy_tables import MIN_STDDEV
 from .shared import step_schedules
 from .shared.initial_model import ModelSetup, ModelState, initial_model, plan_model_setup
 from .shared.workload_width import gaussian_width_bound

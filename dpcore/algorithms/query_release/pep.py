@@ -6,7 +6,7 @@ from functools import partial
 from ...core.parameters import parameter_field
 from ...core.types import by_name
 from ...privacy.accounting import Setting
-from ..pooled_measurements import MIN_STDDEV
+from ..noisy_tables import MIN_STDDEV
 from .shared.initial_model import ModelState
 from .shared.select_and_measure import (
     MAX_THETA_STEP,

@@ -8,11 +8,13 @@ from ...models.releases import SyntheticRows, sample_systematically, sample_with
 from ...privacy.accounting import Budget, Plan, PlannedEvent, Setting, gaussian_spend
 from ...privacy.curators.table_curator import TableCurator
 from ...privacy.measurement import noise_stddev
+from ...privacy.noisy_answers import NoisyAnswers
 from ...privacy.statistics import Answers, CodeVotes
 from ...problems import QueryRelease
 from ...queries import Marginals
 from ..algorithm import Algorithm, Step, Steps
-from ..pooled_measurements import MIN_STDDEV, Evidence, one_way_shares, project_onto_simplex
+from ..marginal_shares import one_way_shares, project_onto_simplex
+from ..noisy_tables import MIN_STDDEV
 
 CATEGORY_DISTANCE = (
     1024  # distance of two different categories; two numbers are at most twice that apart
@@ -98,7 +100,8 @@ class PrivateEvolutionTable(Algorithm):
         T = plan["rounds"]
         votes_spend = plan.spend_of("votes")
         noisy = curator.measure(Answers(one_way), plan.spend_of("columns"))
-        shares = one_way_shares(Evidence(one_way, noisy.values, np.full(one_way.m, noisy.stddev)))
+        stddev = np.full(one_way.m, noisy.stddev)
+        shares = one_way_shares(NoisyAnswers(one_way, noisy.values, stddev))
         columns = [
             _BinnedColumn(code_shares, self.bins, *_order_and_value_count(problem, i))
             for i, code_shares in enumerate(shares)

@@ -8,19 +8,21 @@ import numpy as np
 
 from ...core.errors import InputError
 from ...core.parameters import parameter_field
-from ...core.types import Array, Rng, by_name
+from ...core.types import Rng, by_name
 from ...models.releases import Release, UnbiasedAnswers
 from ...models.tree_model import JunctionTreeModel
 from ...privacy.accounting import Budget, Plan, PlannedEvent, Setting, gaussian_spend
 from ...privacy.curators.table_curator import TableCurator
-from ...privacy.measurement import noise_stddev
+from ...privacy.measurement import Measurement, noise_stddev
 from ...privacy.noise_grid import grid_step, round_weights_to_grid
+from ...privacy.noisy_answers import NoisyAnswers
 from ...privacy.statistics import Residuals
 from ...problems import QueryRelease
 from ...queries import Marginals
 from ...queries.residual_spaces import cached_residual_spaces, subtract_axis_means
 from ..algorithm import Algorithm, Step, Steps
-from ..pooled_measurements import MIN_STDDEV, Evidence, require_marginals
+from ..marginal_shares import require_marginals
+from ..noisy_tables import MIN_STDDEV
 from .shared.clique_selection import find_public_model
 from .shared.maximum_entropy_fit import staged_fit
 from .shared.optimal_noise import optimise_noise
@@ -107,7 +109,7 @@ class Residual(Algorithm):
         statistic = plan.planned_event("measure").statistic
         spend = plan.spend_of("measure")
         measurement = curator.measure(statistic, spend)
-        answers = to_unbiased_answers(statistic, measurement.values, measurement.stddev)
+        answers = to_unbiased_answers(measurement)
         fit = partial(
             fit_nonnegative,
             problem,
@@ -121,8 +123,10 @@ class Residual(Algorithm):
             yield Step(2, fit(), "a non-negative fit to them")
 
 
-def to_unbiased_answers(statistic: Residuals, values: Array, stddev: float) -> UnbiasedAnswers:
-    """The parts of all tables from noisy `values` (Σ k_S,) of `statistic`, with noise of one standard deviation."""
+def to_unbiased_answers(measurement: Measurement) -> UnbiasedAnswers:
+    """Return the parts of all tables from a measurement of `Residuals`, noisy values (Σ k_S,)."""
+    statistic = measurement.statistic
+    values = measurement.values
     domain = statistic.workload.domain
     parts = [np.zeros(0)]
     variances = []
@@ -133,7 +137,7 @@ def to_unbiased_answers(statistic: Residuals, values: Array, stddev: float) -> U
         end = start + math.prod(sizes)
         factor = float(statistic.weights[set_type]) * math.prod(sizes)
         parts.append(subtract_axis_means(values[start:end].reshape(sizes) / factor).ravel())
-        variances.append((stddev / factor) ** 2)
+        variances.append((measurement.stddev / factor) ** 2)
         start = end
     return UnbiasedAnswers(
         domain, tuple(set_types), np.concatenate(parts), np.array(variances), None
@@ -146,9 +150,8 @@ def fit_nonnegative(
     """The maximum-entropy fit to unbiased answers: no cell is below 0, so it is biased; InputError where too large."""
     model = require_fit_model(problem, tables)
     standard_errors = np.maximum(answers.standard_errors(tables), MIN_STDDEV)
-    *_, (D, _) = staged_fit(
-        Evidence(tables, answers.answers(tables), standard_errors), weight, FIT_ITERATIONS, model
-    )
+    noisy_answers = NoisyAnswers(tables, answers.answers(tables), standard_errors)
+    *_, (D, _) = staged_fit(noisy_answers, weight, FIT_ITERATIONS, model)
     return model.release(D)
 
 

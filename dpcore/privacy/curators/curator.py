@@ -23,13 +23,8 @@ from ..accounting.budget import (
     SubsampledGaussian,
 )
 from ..accounting.budget_meter import BudgetMeter, Plan, PlannedEvent
-from ..measurement import (
-    MeasuredAnswers,
-    Measurement,
-    MeasurementRecorder,
-    noise_scale,
-    noise_stddev,
-)
+from ..measurement import Measurement, MeasurementRecorder, noise_scale, noise_stddev
+from ..noisy_answers import NoisyAnswers
 from ..statistics.statistic import Statistic
 
 PLAN_PART_TYPES = (
@@ -164,7 +159,7 @@ class Curator(BudgetedCurator):
         return self._step
 
     @property
-    def measured_answers(self) -> list[MeasuredAnswers]:
+    def measured_answers(self) -> list[NoisyAnswers]:
         """The noisy answers released so far and their standard errors, by workload, in new arrays."""
         return self._measured.precision_weighted_means()
 

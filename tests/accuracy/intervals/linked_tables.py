@@ -5,6 +5,7 @@ import numpy as np
 from dpcore.accuracy.intervals.independence_test import run_independence_test
 from dpcore.accuracy.intervals.unbiased_tables import pool_tables
 from dpcore.privacy.accounting import gdp_mu
+from tests.accuracy.intervals.noisy_table import noisy_table
 from tests.small_problems import codes, seeded
 
 
@@ -51,7 +52,7 @@ def rejected(
             ]
             measured += [((0, 2), beside[0]), ((1, 3), beside[1])]
         noisy = [
-            (axes, table + rng.normal(scale=sigma, size=table.shape), sigma)
+            noisy_table(domain, axes, table + rng.normal(scale=sigma, size=table.shape), sigma)
             for axes, table in measured
         ]
         found += (

@@ -10,6 +10,7 @@ import numpy as np
 from dpcore.accuracy.intervals.question_intervals import comparison_interval
 from dpcore.accuracy.intervals.unbiased_tables import pool_tables
 from dpcore.queries.questions import parse_question
+from tests.accuracy.intervals.noisy_table import noisy_table
 from tests.small_problems import codes
 
 DOMAIN = codes(2, 2)
@@ -34,7 +35,7 @@ def question(text):
 
 def compare(cells, n, kind, *, error=1e-9, asked=("a = 0", "b = 0"), level=0.95):
     """The comparison of two questions by a noisy table whose cells are these."""
-    known = pool_tables(DOMAIN, [((0, 1), np.asarray(cells, dtype=float), error)])
+    known = pool_tables(DOMAIN, [noisy_table(DOMAIN, (0, 1), cells, error)])
     first, second = map(question, asked)
     return comparison_interval(known, first, second, n, kind, level=level)
 

@@ -7,7 +7,9 @@ from dpcore import Marginals
 from dpcore.accuracy.intervals.consistent_bounds import compatible_bounds
 from dpcore.accuracy.intervals.question_intervals import question_interval
 from dpcore.accuracy.intervals.unbiased_tables import pool_tables
+from dpcore.privacy.noisy_answers import NoisyAnswers
 from dpcore.queries.questions import parse_question
+from tests.accuracy.intervals.noisy_table import noisy_table
 from tests.small_problems import approx, codes, matrix, matrix_of, parametrize, seeded
 
 DOMAIN = codes(2, 3, 2, 4)
@@ -26,8 +28,7 @@ TEXTS = (
 def told(tables, D, sigma, rng=None):
     """Noisy tables of a distribution."""
     values = tables.answers(D) + (0.0 if rng is None else rng.normal(size=tables.m) * sigma)
-    pairs = zip(tables.axes, tables.tables, strict=True)
-    return pool_tables(tables.domain, [(axes, values[place], sigma) for axes, place in pairs])
+    return pool_tables(tables.domain, [NoisyAnswers(tables, values, np.full(tables.m, sigma))])
 
 
 def values_on_cells(text, domain=DOMAIN):
@@ -81,7 +82,10 @@ def test_what_no_table_meets_is_widened_until_one_does():
     """Noise far below 0: there is no distribution within the errors as stated."""
     impossible = pool_tables(
         DOMAIN,
-        [((0, 1), np.array([-0.5, 0.5, 0.5, 0.2, 0.2, 0.1]), 0.001), ((2,), np.full(2, 0.5), 0.01)],
+        [
+            noisy_table(DOMAIN, (0, 1), [-0.5, 0.5, 0.5, 0.2, 0.2, 0.1], 0.001),
+            noisy_table(DOMAIN, (2,), np.full(2, 0.5), 0.01),
+        ],
     )
     found = question_interval(impossible, parse_question("a = 0 and b = 0 and c = 0", DOMAIN), N)
     assert 0 <= found.low <= found.high <= 0.6
@@ -89,7 +93,9 @@ def test_what_no_table_meets_is_widened_until_one_does():
 
 def test_questions_of_too_many_kinds_are_left_out():
     domain = codes(20, 20, 20, 20)
-    singles = pool_tables(domain, [((i,), np.full(20, 0.05), 0.01) for i in range(4)])
+    singles = pool_tables(
+        domain, [noisy_table(domain, (i,), np.full(20, 0.05), 0.01) for i in range(4)]
+    )
     text = " or ".join(f"(a = {i} and b = {i} and c = {i} and d = {i})" for i in range(19))
     assert compatible_bounds(singles, parse_question(text, domain), N, 0.95) is None
     assert question_interval(singles, parse_question(text, domain), N).how.startswith(

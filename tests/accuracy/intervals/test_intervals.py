@@ -15,8 +15,9 @@ from dpcore.accuracy.intervals.question_intervals import comparison_interval, qu
 from dpcore.accuracy.intervals.stored_tables import tables_from_arrays, tables_to_arrays
 from dpcore.accuracy.intervals.unbiased_tables import combine_releases, pool_tables, unbiased_tables
 from dpcore.models.releases import Histogram
-from dpcore.privacy.measurement import MeasuredAnswers
+from dpcore.privacy.noisy_answers import NoisyAnswers
 from dpcore.queries.questions import parse_question
+from tests.accuracy.intervals.noisy_table import noisy_table
 from tests.small_problems import approx, codes, matrix, matrix_of, parametrize, refused, seeded
 
 DOMAIN = codes(2, 3, 2)
@@ -32,7 +33,7 @@ def noisy(truth, rng, sigmas=SIGMAS):
     errors = np.concatenate(
         [np.full(t.stop - t.start, s) for t, s in zip(TABLES.tables, sigmas, strict=True)]
     )
-    return MeasuredAnswers(TABLES, truth + rng.normal(size=TABLES.m) * errors, errors)
+    return NoisyAnswers(TABLES, truth + rng.normal(size=TABLES.m) * errors, errors)
 
 
 def of(measured):
@@ -63,9 +64,9 @@ def test_pooled_tables_are_the_least_squares_estimate():
     measured = noisy(TABLES.answers(P), seeded(0))
     W = matrix_of(DOMAIN, TABLES.columns)
     total = np.vstack(
-        [W / measured.errors[:, None], 1e6 * np.ones((1, 12))]
+        [W / measured.stddev[:, None], 1e6 * np.ones((1, 12))]
     )  # which is known to be 1
-    fitted = np.linalg.pinv(total) @ np.append(measured.answers / measured.errors, 1e6)
+    fitted = np.linalg.pinv(total) @ np.append(measured.values / measured.stddev, 1e6)
     covariance = np.linalg.pinv(total.T @ total, hermitian=True)
     for text in QUESTIONS:
         g = on_cells(text)
@@ -92,7 +93,7 @@ def test_pooled_tables_are_the_least_squares_estimate():
 
 
 def test_nothing_is_said_of_what_was_not_measured():
-    single = pool_tables(DOMAIN, [((0,), np.array([0.4, 0.6]), 0.01)])
+    single = pool_tables(DOMAIN, [noisy_table(DOMAIN, (0,), [0.4, 0.6], 0.01)])
     found = question_interval(single, question("b = 1"), N, estimate=0.3)
     assert (found.estimate, found.low, found.high, found.population_low, found.unbiased) == (
         0.3,
@@ -113,7 +114,7 @@ def test_nothing_is_said_of_what_was_not_measured():
 
 
 def test_a_ratio_to_what_may_be_0_has_no_end():
-    rare = pool_tables(DOMAIN, [((0,), np.array([0.999, 0.001]), 0.01)])
+    rare = pool_tables(DOMAIN, [noisy_table(DOMAIN, (0,), [0.999, 0.001], 0.01)])
     found = comparison_interval(rare, question("a = 0"), question("a = 1"), N, "ratio")
     assert found.high is None
     far = 0.001 + 1.96 * 0.01 / math.sqrt(2)  # what the second share is at most
@@ -146,12 +147,12 @@ def test_all_cells_at_once_are_the_same_intervals(known_tables):
 def test_queries_and_cells_without_their_table_say_nothing():
     both = Union([TableQueries.ranges(DOMAIN, "b"), Marginals(DOMAIN, ["a"])])
     found = unbiased_tables(
-        Histogram(DOMAIN, P), [MeasuredAnswers(both, both.answers(P), np.full(both.m, 0.1))], DOMAIN
+        Histogram(DOMAIN, P), [NoisyAnswers(both, both.answers(P), np.full(both.m, 0.1))], DOMAIN
     )
     assert found.column_sets == ((0,),)
     errors = np.append(np.full(TABLES.m - 1, 0.1), np.nan)
     some = unbiased_tables(
-        Histogram(DOMAIN, P), [MeasuredAnswers(TABLES, TABLES.answers(P), errors)], DOMAIN
+        Histogram(DOMAIN, P), [NoisyAnswers(TABLES, TABLES.answers(P), errors)], DOMAIN
     )
     assert set(some.column_sets) == {(0,), (1,), (2,), (0, 1), (1, 2)}
     assert some.variance[(0, 1)] == approx(0.01)
@@ -191,7 +192,7 @@ def test_releases_put_together_are_least_squares_over_all_their_tables():
     for S in one.column_sets:
         assert both.parts[both.part_slices[S]] == approx(one.parts[one.part_slices[S]], abs=1e-14)
         assert both.variance[S] == approx(one.variance[S])
-    more = pool_tables(DOMAIN, [((0, 2), np.full(4, 0.25), 0.02)])
+    more = pool_tables(DOMAIN, [noisy_table(DOMAIN, (0, 2), np.full(4, 0.25), 0.02)])
     assert combine_releases([both, replace(more, laplace=True)]).laplace
     assert set(combine_releases([both, more]).column_sets) == {*both.column_sets, (0, 2)}, (
         "a table that only one of them measured"

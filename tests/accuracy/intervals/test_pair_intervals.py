@@ -16,6 +16,7 @@ from dpcore.accuracy.intervals.pair_intervals import (
 from dpcore.accuracy.intervals.question_intervals import comparison_interval, question_interval
 from dpcore.accuracy.intervals.unbiased_tables import pool_tables
 from dpcore.queries.questions import parse_question
+from tests.accuracy.intervals.noisy_table import noisy_table
 from tests.accuracy.intervals.paired_tables import KINDS, compare, coverage, question
 from tests.small_problems import approx, codes, parametrize, seeded
 
@@ -97,7 +98,11 @@ def test_no_share_ends_a_comparison_by_parts_that_were_measured_alone(kind):
     domain = codes(2, 2)
     for p, q in itertools.product((-0.004, 0.0, 0.5, 1.004), repeat=2):
         known = pool_tables(
-            domain, [((0,), np.array([p, 1 - p]), 1e-9), ((1,), np.array([q, 1 - q]), 1e-9)]
+            domain,
+            [
+                noisy_table(domain, (0,), [p, 1 - p], 1e-9),
+                noisy_table(domain, (1,), [q, 1 - q], 1e-9),
+            ],
         )
         for asked in (("a = 0 and b = 0", "b = 0"), ("b = 0", "a = 0 or b = 0")):
             found = comparison_interval(
@@ -153,7 +158,9 @@ def test_what_is_not_known_together_is_never_narrower():
 
 
 def test_single_questions_have_the_interval_of_agresti_and_coull_as_before():
-    known = pool_tables(codes(2, 2), [((0, 1), np.array([0.9, 0, 0.06, 0.04]), 1e-9)])
+    domain = codes(2, 2)
+    table = noisy_table(domain, (0, 1), [0.9, 0, 0.06, 0.04], 1e-9)
+    known = pool_tables(domain, [table])
     found = question_interval(known, question("a = 0"), 100)
     moved = (90 + 1.96**2 / 2) / (100 + 1.96**2)
     assert found.population_high == approx(

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from dpcore import Marginals, domain_from_json
-from dpcore.algorithms.pooled_measurements import PooledMeasurements
+from dpcore.algorithms.noisy_tables import NoisyTables
 from dpcore.algorithms.query_release.aim import (
     MEASUREMENT_SHARE,
     candidate_tables,
@@ -103,17 +103,18 @@ def test_rounds_are_equal_or_enlarged_and_the_last_takes_what_is_left(budget):
 
 def test_a_table_measured_twice_counts_once_with_its_mean_by_precision():
     tables = Marginals.all(codes(2, 2), 1)
-    past, (weak, strong) = PooledMeasurements(tables), (Gaussian(0.1), Gaussian(0.3))
+    past = NoisyTables(tables.domain)
+    weak = Gaussian(0.1)
+    strong = Gaussian(0.3)
     past.add((0,), np.array([1.0, 0.0]), 0.1)
     past.add((1,), np.array([0.4, 0.6]), noise_stddev(ONE_TABLE_SENSITIVITY, weak, 100))
     past.add((1,), np.array([0.6, 0.4]), noise_stddev(ONE_TABLE_SENSITIVITY, strong, 100))
-    precision, mean = past.precision_and_mean[1,]
+    precision = (0.1**2 + 0.3**2) * 100**2 / 2
+    noisy_answers = past.arrays()
     assert past.precision == approx(precision + 100)
-    assert past.evidence.workload.axes == tables.axes
-    assert past.evidence.y == approx([1, 0, 0.58, 0.42])
-    assert past.evidence.sigma == approx([0.1, 0.1, precision**-0.5, precision**-0.5])
-    assert precision == approx((0.1**2 + 0.3**2) * 100**2 / 2)
-    assert mean == approx([0.58, 0.42])
+    assert noisy_answers.workload.axes == tables.axes
+    assert noisy_answers.values == approx([1, 0, 0.58, 0.42])
+    assert noisy_answers.stddev == approx([0.1, 0.1, precision**-0.5, precision**-0.5])
 
 
 def test_a_table_without_room_scores_behind_all_others_whatever_the_records_say():

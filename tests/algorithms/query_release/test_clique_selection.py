@@ -9,14 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpcore import Budget, Marginals, QueryRelease, Rows
-from dpcore.algorithms.pooled_measurements import (
+from dpcore.algorithms.marginal_shares import (
     MIN_CATEGORY_SHARE,
-    Evidence,
-    PooledMeasurements,
     one_way_marginals,
     project_onto_simplex,
     shrink_to_uniform,
 )
+from dpcore.algorithms.noisy_tables import NoisyTables
 from dpcore.algorithms.query_release.shared import clique_selection
 from dpcore.algorithms.query_release.shared.clique_selection import (
     BATCH_MEASUREMENT_NAME,
@@ -38,6 +37,7 @@ from dpcore.models.graphical_model import GraphicalModel
 from dpcore.models.junction_tree import build_junction_tree
 from dpcore.privacy.accounting import BoundedRange, Gaussian, Plan, PlannedEvent, Pure, Setting
 from dpcore.privacy.measurement import noise_stddev
+from dpcore.privacy.noisy_answers import NoisyAnswers
 from dpcore.privacy.statistics import ONE_TABLE_SENSITIVITY, Answers
 from dpcore.schema.domain import sum_to_axes
 from tests.replay import Exact
@@ -64,7 +64,7 @@ def test_noisy_columns_are_drawn_to_even_ones_but_not_cut_off_at_0():
     workload = Marginals.all(codes(3), 1)
     y = np.array([0.7, 0.35, -0.05])
     (near,), (far,) = (
-        shrink_to_uniform(Evidence(workload, y, np.full(3, sigma))) for sigma in (1e-3, 1e3)
+        shrink_to_uniform(NoisyAnswers(workload, y, np.full(3, sigma))) for sigma in (1e-3, 1e3)
     )
     assert near == approx(y, abs=1e-4), "with little noise"
     assert far == approx(np.full(3, 1 / 3), abs=1e-4), "with much"
@@ -102,7 +102,7 @@ def test_noise_is_foretold_as_it_is_drawn(spend):
 
 
 def found(junction, pairs=()):
-    return TreeFindings(PooledMeasurements(TABLES), SHARES, junction, frozenset(pairs))
+    return TreeFindings(NoisyTables(TABLES.domain), SHARES, junction, frozenset(pairs))
 
 
 def test_pairs_that_were_drawn_are_measured_and_others_where_noise_hides_little():
@@ -164,9 +164,11 @@ def test_pairs_are_drawn_by_what_noise_does_not_hide_of_them_each_once():
         for size in (2, 3, 5, 40)
     )
     chosen = choose_tree(TABLES, 500, drawing(6, 0.02, 100, *alone), Script())
+    noisy_answers = chosen.noisy_tables.arrays()
     for a, part in SHARES.items():
         assert chosen.shares[a] == approx(part, abs=MIN_CATEGORY_SHARE)
-        assert chosen.pool.precision_and_mean[a,][1] == approx(part, abs=1e-8)
+        table = noisy_answers.workload.slices[a,]
+        assert noisy_answers.values[table] == approx(part, abs=1e-8)
     (first, *_, last) = asked
     assert len(asked) == 6
     hidden = np.array([chosen.hidden_share(axes, 0.02) for axes in pairs.axes])
@@ -197,8 +199,7 @@ def test_what_measured_pairs_already_say_is_not_drawn_again(monkeypatch):
         batch = PlannedEvent("measure", Gaussian(1.0), batches, name=BATCH_MEASUREMENT_NAME)
         chosen = choose_tree(tables, 500, drawing(3, 1e-4, 100_000, single_charge, batch), curator)
         assert all(
-            chosen.junction.clique_containing(axes) is not None
-            for axes in chosen.pool.precision_and_mean
+            chosen.junction.clique_containing(axes) is not None for axes in chosen.noisy_tables
         )
         return chosen.drawn_pairs
 

@@ -6,6 +6,7 @@ from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, TableQueries, Un
 from dpcore.algorithms.query_release.gem_and_rap import fit_targets
 from dpcore.models.product_mixture import GeneratorNetwork, MixtureFit, NoisyTarget, RelaxedRows
 from dpcore.privacy.accounting import Gaussian
+from dpcore.privacy.measurement import Measurement
 from dpcore.privacy.statistics import Answers, SomeAnswers
 from dpcore.queries.product_answers import ProductAnswers
 from tests.replay import exact_run
@@ -78,10 +79,11 @@ def test_what_is_measured_again_counts_as_its_average_by_precision():
     workload = WORKLOADS["tables"]
     assert fit_targets([]) == []
     first, second = (SomeAnswers(workload, table) for table in workload.tables[:2])
+    spend = Gaussian(1.0)
     noisy = [
-        (second, np.full(12, 5.0), 1.0),
-        (first, np.full(6, 1.0), 0.5),
-        (first, np.full(6, 3.0), 0.25),
+        Measurement(np.full(12, 5.0), 1.0, second, spend),
+        Measurement(np.full(6, 1.0), 0.5, first, spend),
+        Measurement(np.full(6, 3.0), 0.25, first, spend),
     ]
     (target,) = fit_targets(noisy)
     average = NoisyTarget(

@@ -3,9 +3,9 @@
 import numpy as np
 
 from dpcore import ALGORITHMS, Budget, Marginals, Run
-from dpcore.algorithms.pooled_measurements import Evidence
 from dpcore.algorithms.query_release.shared import maximum_entropy_fit
 from dpcore.data import samples
+from dpcore.privacy.noisy_answers import NoisyAnswers
 from tests.small_problems import all_tables, approx, final_errors
 
 
@@ -14,7 +14,7 @@ def test_a_tables_signal_is_the_share_of_its_distance_that_is_not_noise():
     size = [table.stop - table.start for table in tables.tables]
     distance = np.repeat([0.0, 0.2, 0.05, 1.0], size)  # in a cell: noise alone makes 0.1
     found = maximum_entropy_fit.signal_shares(
-        Evidence(tables, distance, np.full(tables.m, 0.1)), np.zeros(tables.m)
+        NoisyAnswers(tables, distance, np.full(tables.m, 0.1)), np.zeros(tables.m)
     )
     assert found == approx(np.repeat([1.0, 0.75, maximum_entropy_fit.MIN_SIGNAL_SHARE, 0.99], size))
 

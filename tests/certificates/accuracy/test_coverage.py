@@ -13,7 +13,8 @@ from dpcore.accuracy.intervals.question_intervals import (
     question_interval,
 )
 from dpcore.accuracy.intervals.unbiased_tables import pool_tables
-from dpcore.privacy.measurement import MeasuredAnswers
+from dpcore.privacy.noisy_answers import NoisyAnswers
+from tests.accuracy.intervals.noisy_table import noisy_table
 from tests.accuracy.intervals.test_intervals import (
     DOMAIN,
     QUESTIONS,
@@ -112,7 +113,7 @@ def test_laplace_noise_is_covered_with_its_own_quantile():
     for _ in range(400):
         noise = rng.laplace(size=TABLES.m) * errors / math.sqrt(2)
         found = question_interval(
-            of(MeasuredAnswers(TABLES, truth + noise, errors, has_laplace_noise=True)),
+            of(NoisyAnswers(TABLES, truth + noise, errors, has_laplace_noise=True)),
             question("b = 2 and c = 1"),
             N,
         )
@@ -132,7 +133,12 @@ def test_rows_of_one_person_count_as_one_for_the_population():
     for _ in range(400):
         share = np.repeat(rng.random(500) < 0.3, 4).mean()
         told = pool_tables(
-            DOMAIN, [((0,), np.array([share, 1 - share]) + rng.normal(size=2) * 1e-3, 1e-3)]
+            DOMAIN,
+            [
+                noisy_table(
+                    DOMAIN, (0,), np.array([share, 1 - share]) + rng.normal(size=2) * 1e-3, 1e-3
+                )
+            ],
         )
         for found, records in ((inside, n), (naive, 2000)):
             one = question_interval(told, question("a = 0"), records)

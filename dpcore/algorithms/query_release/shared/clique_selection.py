@@ -33,17 +33,18 @@ from ....privacy.accounting import (
     selection_spend,
 )
 from ....privacy.curators.table_curator import TableCurator
+from ....privacy.noisy_answers import NoisyAnswers
 from ....privacy.statistics import SomeAnswers, TableErrors, WeightedTables
 from ....problems import MAX_ENUMERABLE_CELLS, PublicStart, QueryRelease
 from ....queries import Marginals, Workload
 from ....queries.marginals import nonempty_subsets
-from ...pooled_measurements import (
-    PooledMeasurements,
+from ...marginal_shares import (
     floored_distribution,
     one_way_marginals,
     queried_columns,
     shrink_to_uniform,
 )
+from ...noisy_tables import NoisyTables
 from .maximum_entropy_fit import staged_fit
 
 # Names of charges: for drawing pairs, for the tables of a batch of them, and for the tables that
@@ -396,7 +397,7 @@ class TreeFindings:
     into it.
     """
 
-    pool: PooledMeasurements
+    noisy_tables: NoisyTables
     shares: dict[int, Array]
     junction: JunctionTree
     drawn_pairs: frozenset[Axes]
@@ -435,7 +436,7 @@ def choose_tree(
     """
     one_way = one_way_marginals(tables)
     pairs = column_pairs_in_tables(tables)
-    pool = PooledMeasurements(tables)
+    noisy_tables = NoisyTables(tables.domain)
     batch_charges = [
         charge for charge in plan.planned_events if charge.name == BATCH_MEASUREMENT_NAME
     ]
@@ -445,15 +446,16 @@ def choose_tree(
             SomeAnswers(one_way, table),
             plan.spend_of(one_way_charge_name(table.stop - table.start)),
         )
-        pool.add(axes, m.values, m.stddev)
+        noisy_tables.add(axes, m.values, m.stddev)
     shares = {}
-    for (a,), noisy_shares in zip(one_way.axes, shrink_to_uniform(pool.evidence), strict=True):
+    shrunken_shares = shrink_to_uniform(noisy_tables.arrays())
+    for (a,), noisy_shares in zip(one_way.axes, shrunken_shares, strict=True):
         shares[a] = floored_distribution(noisy_shares)
-        pool.precision_and_mean[a,] = (
-            pool.precision_and_mean[a,][0],
-            noisy_shares,
-        )  # not cut off at 0, which the fit does itself
-    findings = TreeFindings(pool, shares, constraint_junction_tree(tables.domain), frozenset())
+        # not cut off at 0, which the fit does itself
+        noisy_tables.replace_values((a,), noisy_shares)
+    findings = TreeFindings(
+        noisy_tables, shares, constraint_junction_tree(tables.domain), frozenset()
+    )
     answers = np.concatenate([np.outer(shares[a], shares[b]).ravel() for a, b in pairs.axes])
     table_starts = [table.start for table in pairs.tables]
     weights = np.ones(len(pairs.tables))
@@ -495,20 +497,27 @@ def choose_tree(
                 tables.domain, new_pairs or tied_pairs or one_way.axes
             )
             m = curator.measure(weight_tables_by_size(measured_tables, findings, spend, n), spend)
-            pool.add_all(measured_tables, m.values, m.stddev)
+            noisy_tables.add_all(NoisyAnswers(measured_tables, m.values, m.stddev))
         if batch < batches:
             tree = JunctionTreeModel(tables.domain, junction)
-            weight = BATCH_PRIOR_WEIGHT * math.sqrt(2 * pool.precision)
+            weight = BATCH_PRIOR_WEIGHT * math.sqrt(2 * noisy_tables.precision)
             *_, (D, _) = staged_fit(
-                pool.evidence, weight, MAX_BATCH_FIT_ITERATIONS, tree, start, stage_potentials
+                noisy_tables.arrays(),
+                weight,
+                MAX_BATCH_FIT_ITERATIONS,
+                tree,
+                start,
+                stage_potentials,
             )
             fitted_model = GraphicalModel(tables.domain, tree.junction, D)
             answers = fitted_model.answers(pairs)
             if plan["hides"] <= MAX_TRIM_NOISE:
                 junction = fitted_model.without_weak_pairs(MAX_TRIM_L1_LOSS)
-                pool.drop_uncovered_tables(junction)
-                tied_pairs = [axes for axes in tied_pairs if axes in pool.precision_and_mean]
-    return TreeFindings(pool, shares, junction, frozenset(tied_pairs))
+                noisy_tables.restrict(
+                    [S for S in noisy_tables if junction.clique_containing(S) is not None]
+                )
+                tied_pairs = [axes for axes in tied_pairs if axes in noisy_tables]
+    return TreeFindings(noisy_tables, shares, junction, frozenset(tied_pairs))
 
 
 def choose_tree_and_measure(
@@ -517,7 +526,7 @@ def choose_tree_and_measure(
     plan: Plan,
     curator: TableCurator,
     start: Array | PublicStart | None,
-) -> tuple[PooledMeasurements, JunctionTreeModel]:
+) -> tuple[NoisyTables, JunctionTreeModel]:
     """The noisy answers of a chosen tree's tables, and the model on that tree, of at most plan["cells"] cells.
 
     The tree is that of `choose_tree`. Those of its tables that are `tables_worth_measuring` are
@@ -529,9 +538,9 @@ def choose_tree_and_measure(
     measured_tables = tables_worth_measuring(
         tables_inside_cliques(tables, findings.junction), findings, spend, n
     )
-    noisy = curator.measure(weight_tables_by_size(measured_tables, findings, spend, n), spend)
-    findings.pool.add_all(measured_tables, noisy.values, noisy.stddev)
-    return findings.pool, JunctionTreeModel(tables.domain, findings.junction)
+    m = curator.measure(weight_tables_by_size(measured_tables, findings, spend, n), spend)
+    findings.noisy_tables.add_all(NoisyAnswers(measured_tables, m.values, m.stddev))
+    return findings.noisy_tables, JunctionTreeModel(tables.domain, findings.junction)
 
 
 def weight_tables_by_size(

@@ -29,7 +29,7 @@ from ....privacy.accounting import (
 from ....privacy.curators.table_curator import TableCurator
 from ....problems import PublicStart, QueryRelease
 from ....queries import Workload
-from ...pooled_measurements import one_way_marginals, require_marginals
+from ...marginal_shares import one_way_marginals, require_marginals
 from .clique_selection import (
     PAIR_SELECTION_SHARE,
     choose_tree,

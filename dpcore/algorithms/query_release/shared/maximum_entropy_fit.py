@@ -9,15 +9,11 @@ import numpy as np
 
 from ....core.types import Array, Axes
 from ....models.tree_model import JunctionTreeModel
+from ....privacy.noisy_answers import NoisyAnswers
 from ....problems import PublicStart
 from ....queries import Marginals, Workload
-from ...pooled_measurements import (
-    Evidence,
-    marginalise_evidence,
-    marginals_and_slice,
-    one_way_marginals,
-    one_way_shares,
-)
+from ....queries.marginals import marginals_and_slice
+from ...marginal_shares import one_way_marginals, one_way_shares
 
 FIRST_STAGE_PRIOR_SHARE = 0.6  # its weight of the prior, as a share of the last one's
 MIN_SIGNAL_SHARE = 0.02  # least weight of a table that seems to be noise alone
@@ -42,18 +38,18 @@ def fit_stages(workload: Workload) -> list[Workload]:
     return [Marginals.over_axes(workload.domain, sorted(lower_axes)), workload]
 
 
-def product_potentials(evidence: Evidence, model: JunctionTreeModel) -> Array:
+def product_potentials(noisy_answers: NoisyAnswers, model: JunctionTreeModel) -> Array:
     """The potentials (size,) of the product of noisy 1-way marginals, floored; uniform in columns without one."""
-    tables_and_slice = marginals_and_slice(evidence.workload)
+    tables_and_slice = marginals_and_slice(noisy_answers.workload)
     if not tables_and_slice:
         return np.zeros(model.size)
     one_way = one_way_marginals(tables_and_slice[0])
-    shares = one_way_shares(marginalise_evidence(evidence, one_way))
+    shares = one_way_shares(noisy_answers.marginalise(one_way))
     return model.reader(one_way).adjoint(np.log(np.concatenate(shares)))
 
 
 def staged_fit(
-    evidence: Evidence,
+    noisy_answers: NoisyAnswers,
     prior_weight: float,
     max_iterations: int,
     model: JunctionTreeModel,
@@ -73,64 +69,66 @@ def staged_fit(
     """
     if isinstance(start, PublicStart):
         start = model.public_start_potentials(start)
-    theta = product_potentials(evidence, model) if start is None else start
-    stages = fit_stages(evidence.workload)
+    theta = product_potentials(noisy_answers, model) if start is None else start
+    stages = fit_stages(noisy_answers.workload)
     for stage_number, workload in enumerate(stages, start=1):
-        stage_evidence = marginalise_evidence(evidence, workload)
+        stage_answers = noisy_answers.marginalise(workload)
         weight_share = 1 if stage_number == len(stages) else FIRST_STAGE_PRIOR_SHARE
         if weigh_by_signal and stage_number < len(stages):
             answers_before = model.reader(workload).answers(model.normalise(theta)[1])
-            stage_evidence = replace(
-                stage_evidence,
-                sigma=stage_evidence.sigma / np.sqrt(signal_shares(stage_evidence, answers_before)),
+            stage_answers = replace(
+                stage_answers,
+                stddev=stage_answers.stddev / np.sqrt(signal_shares(stage_answers, answers_before)),
             )
-        phi = warm_start(
-            stage_evidence, weight_share * prior_weight, stage_potentials, stage_number
-        )
+        phi = warm_start(stage_answers, weight_share * prior_weight, stage_potentials, stage_number)
         solutions = fit_maximum_entropy(
-            stage_evidence, weight_share * prior_weight, theta, max_iterations, model, phi
+            stage_answers, weight_share * prior_weight, theta, max_iterations, model, phi
         )
         for solution in solutions:
             theta, D = solution
             yield D, f"fit {stage_number} of {len(stages)}"
         if stage_potentials is not None and (tables_and_slice := marginals_and_slice(workload)):
-            dual_potentials = (phi / stage_evidence.sigma / (weight_share * prior_weight))[
+            dual_potentials = (phi / stage_answers.stddev / (weight_share * prior_weight))[
                 tables_and_slice[1]
             ]
             for axes, table in tables_and_slice[0].slices.items():
                 stage_potentials[stage_number, axes] = dual_potentials[table]
 
 
-def signal_shares(evidence: Evidence, answers_before: Array) -> Array:
+def signal_shares(noisy_answers: NoisyAnswers, answers_before: Array) -> Array:
     """The share (m,) of each table's distance from `answers_before` (m,) that is not noise: 1 − k_S σ_S²/‖y_S − before_S‖².
 
     Within MIN_SIGNAL_SHARE..1; of single columns 1. It follows from released values alone.
     """
-    shares = np.ones(evidence.workload.m)
-    tables: Marginals = evidence.workload  # type: ignore[assignment]
+    shares = np.ones(noisy_answers.workload.m)
+    tables: Marginals = noisy_answers.workload  # type: ignore[assignment]
     for axes, table in tables.slices.items():
         if len(axes) > 1:
             noise, distance = (
-                (part[table] ** 2).sum() for part in (evidence.sigma, evidence.y - answers_before)
+                (part[table] ** 2).sum()
+                for part in (noisy_answers.stddev, noisy_answers.values - answers_before)
             )
             shares[table] = np.clip(1 - noise / max(distance, noise), MIN_SIGNAL_SHARE, 1)
     return shares
 
 
 def warm_start(
-    evidence: Evidence, prior_weight: float, stage_potentials: StagePotentials | None, stage: int
+    noisy_answers: NoisyAnswers,
+    prior_weight: float,
+    stage_potentials: StagePotentials | None,
+    stage: int,
 ) -> Array:
     """The dual variables φ (m,) at which a fit continues from known potentials; 0 for tables without any."""
-    phi = np.zeros(evidence.workload.m)
-    if stage_potentials and (tables_and_slice := marginals_and_slice(evidence.workload)):
+    phi = np.zeros(noisy_answers.workload.m)
+    if stage_potentials and (tables_and_slice := marginals_and_slice(noisy_answers.workload)):
         table_duals = phi[tables_and_slice[1]]
         for axes, table in tables_and_slice[0].slices.items():
             table_duals[table] = stage_potentials.get((stage, axes), 0.0)
-    return phi * evidence.sigma * prior_weight
+    return phi * noisy_answers.stddev * prior_weight
 
 
 def fit_maximum_entropy(
-    evidence: Evidence,
+    noisy_answers: NoisyAnswers,
     prior_weight: float,
     base_potentials: Array,
     max_iterations: int,
@@ -144,15 +142,18 @@ def fit_maximum_entropy(
     `phi` (m,), where it also leaves what it found last, or at 0. Source: Nocedal, Wright 2006,
     Algorithm 7.4.
     """
-    reader, scaled_answers = model.reader(evidence.workload), evidence.y / evidence.sigma
+    reader, scaled_answers = (
+        model.reader(noisy_answers.workload),
+        noisy_answers.values / noisy_answers.stddev,
+    )
 
     def evaluate(phi: Array) -> tuple[float, Array, Array, Array]:
-        theta = base_potentials - reader.adjoint(phi / evidence.sigma) / prior_weight
+        theta = base_potentials - reader.adjoint(phi / noisy_answers.stddev) / prior_weight
         log_z, D = model.normalise(theta)
         value = float(prior_weight * log_z + _dot(phi, phi / 2 + scaled_answers))
-        return value, phi + scaled_answers - reader.answers(D) / evidence.sigma, theta, D
+        return value, phi + scaled_answers - reader.answers(D) / noisy_answers.stddev, theta, D
 
-    phi = np.zeros(evidence.workload.m) if phi is None else phi
+    phi = np.zeros(noisy_answers.workload.m) if phi is None else phi
     value, gradient, *potentials_and_beliefs = evaluate(phi)
     curvature_pairs: deque[tuple[Array, Array]] = deque(maxlen=20)
     for _ in range(max_iterations):

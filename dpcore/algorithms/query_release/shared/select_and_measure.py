@@ -27,7 +27,8 @@ from ....privacy.statistics import ONE_TABLE_SENSITIVITY, Sensitivity, SignedErr
 from ....problems import QueryRelease, query_text
 from ....queries import Workload
 from ...algorithm import Algorithm, Step, Steps, model_cells_param, rounds_param
-from ...pooled_measurements import MIN_STDDEV, PooledMeasurements, require_marginals
+from ...marginal_shares import require_marginals
+from ...noisy_tables import MIN_STDDEV, NoisyTables
 from .initial_model import ModelState, initial_model, plan_model_setup
 from .maximum_entropy_fit import fit_maximum_entropy, product_potentials
 
@@ -303,17 +304,19 @@ class TableHistory:
 
     def __init__(self, state: ModelState) -> None:
         self.ground = state
-        self.pool = PooledMeasurements(state.workload)
+        self.noisy_tables = NoisyTables(state.workload.domain)
 
     def refit(self, D: Array, j: int, y: Array, sigma: float, *, is_last: bool = False) -> Array:  # noqa: ARG002
         """The fit (size,) to all tables after the table of query j was measured as y."""
-        self.pool.add(self.ground.workload.support(j)[0], y, sigma)
-        evidence = self.pool.evidence
+        self.noisy_tables.add(self.ground.workload.support(j)[0], y, sigma)
+        noisy_answers = self.noisy_tables.arrays()
         model = self.ground.model
         base_potentials = self.ground.base_potentials
         base_potentials = (
-            product_potentials(evidence, model) if base_potentials is None else base_potentials
+            product_potentials(noisy_answers, model) if base_potentials is None else base_potentials
         )
         weight = TABLE_PRIOR_WEIGHT * math.sqrt(2) / max(sigma, MIN_STDDEV)
-        *_, (_, D) = fit_maximum_entropy(evidence, weight, base_potentials, FIT_ITERATIONS, model)
+        *_, (_, D) = fit_maximum_entropy(
+            noisy_answers, weight, base_potentials, FIT_ITERATIONS, model
+        )
         return D
