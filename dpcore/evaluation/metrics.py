@@ -8,6 +8,7 @@ import numpy as np
 
 from ..accuracy.usefulness import equivalent_sample_share, k_marginal_score
 from ..core.numbers import mean_if_complete
+from ..core.provenance import Provenance
 from ..core.types import Array, Json, value_object
 from ..queries import Workload
 
@@ -52,6 +53,23 @@ class Errors(ReleaseErrors):
             for f in fields(cls)
         }
         return cls(**means)
+
+
+@value_object
+class TaskScore:
+    """The score of one purpose on the release (`released_share`), the real rows, an equally exact sample, and a blind guess."""
+
+    purpose: str
+    value: float | None
+    unit: str
+    real: float | None
+    sample: float | None
+    nothing: float | None
+    tag = Provenance.REAL_DATA
+
+    def to_json(self) -> Json:
+        """Return the score as a dictionary, by name."""
+        return dict(vars(self))
 
 
 def compute_errors(

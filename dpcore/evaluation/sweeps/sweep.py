@@ -29,6 +29,7 @@ from ...schema.cell_text import factorize_texts
 from ...schema.domain import Countable
 from ...schema.schema_json import domain_to_json
 from ..run import Run
+from ..run_summary import RunSummary
 from .worker_pool import JobSpec, PoolJob, SharedRows, WorkerPool
 
 MAX_POINTS = 100_000
@@ -139,10 +140,15 @@ class Case:
             **facts,
         )
 
-    def finished_point(self, summary: Json) -> SweepPoint:
-        """The point of a finished run, from its `Run.to_json`."""
-        costs = {name: summary[name] for name in ("spent", "seconds", "memory")}
-        return self.make_point("done", errors=summary["final"], **costs)
+    def finished_point(self, summary: RunSummary) -> SweepPoint:
+        """Return the point of a finished run."""
+        return self.make_point(
+            "done",
+            errors=summary.final_results,
+            spent=summary.spent.to_json(),
+            seconds=summary.seconds,
+            memory=summary.memory,
+        )
 
     def refused_point(self, problem: QueryRelease) -> SweepPoint | None:
         """The point with the reason why the algorithm cannot run, from public numbers; None when it can."""
@@ -286,12 +292,11 @@ def run_case_with(
     case: Case,
     make_run: Callable[[], Run],
     progress: Tick,
-    summarise: Callable[[Run], Json] = Run.to_json,
+    summarise: Callable[[Run], RunSummary] = Run.summarise,
 ) -> SweepPoint:
     """The point of a case whose run `make_run` creates, as with a measured schema; an InputError refuses it.
 
-    `summarise` says what of the finished run is kept, in place of its summary. A bug ends the point
-    with a message.
+    `summarise` makes the summary of the finished run. A bug ends the point with a message.
     """
     run = None
     try:
