@@ -8,9 +8,9 @@ import json
 import math
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, field, fields
+from dataclasses import asdict, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from ...algorithms.algorithm import Algorithm, forecast_seconds_and_bytes, make_
 from ...core.errors import InputError, PrivacyWarning, user_message
 from ...core.parameters import parameter_values
 from ...core.provenance import Provenance
-from ...core.types import Array, Json, Tick, by_name
+from ...core.types import Array, Json, Kinds, Tick, by_name
 from ...data.privacy_unit import PrivacyUnit
 from ...data.sources.gathered_counts import GatheredCounts
 from ...privacy.accounting import Budget
@@ -38,7 +38,30 @@ MAX_COMPARISONS_PER_RUN = (
 )
 POLL_SECONDS = 0.1
 
-PointKey = tuple[str, float, float, int]  # algorithm, ε, δ, seed
+NUMBER = (int, float)
+STATES = ("done", "refused", "failed")
+POINT_FIELD_TYPES: dict[str, type | Kinds] = {  # of a `SweepPoint` in a file
+    "algorithm": str,
+    "settings": dict,
+    "epsilon": NUMBER,
+    "delta": NUMBER,
+    "seed": int,
+    "state": str,
+    "message": str,
+    "errors": dict,
+    "spent": dict,
+    "seconds": (*NUMBER, type(None)),
+    "memory": (int, type(None)),
+}
+
+
+class PointKey(NamedTuple):
+    """The key of a point within its sweep; points are sorted by it."""
+
+    algorithm: str
+    epsilon: float
+    delta: float
+    seed: int
 
 
 def is_error_value(value: Any) -> bool:
@@ -73,7 +96,7 @@ class SweepPoint:
     @property
     def key(self) -> PointKey:
         """The key that identifies this point within its sweep."""
-        return self.algorithm, self.epsilon, self.delta, self.seed
+        return PointKey(self.algorithm, self.epsilon, self.delta, self.seed)
 
     def to_json(self) -> Json:
         """The point as a dictionary, as the files of a sweep hold it."""
@@ -84,34 +107,25 @@ class SweepPoint:
         cls, document: Any, is_valid_error: Callable[[Any], bool] = is_error_value
     ) -> "SweepPoint":
         """The point that `to_json` wrote, with `is_valid_error` errors; InputError for anything else."""
-        number = (int, float)
-        whole = (int, type(None))
-        field_types = (
-            str,
-            dict,
-            number,
-            number,
-            int,
-            str,
-            str,
-            dict,
-            dict,
-            (*number, type(None)),
-            whole,
-        )
         try:
             point = cls(**document)
-            is_valid = all(
-                isinstance(getattr(point, f.name), field_type)
-                for f, field_type in zip(fields(cls), field_types, strict=True)
-            )
-            is_valid = is_valid and all(map(is_valid_error, point.errors.values()))
-            is_valid = is_valid and 0 < point.epsilon < math.inf and 0 <= point.delta < 1
-        except (TypeError, AttributeError):
-            is_valid = False
-        if not is_valid or point.state not in ("done", "refused", "failed"):
+        except TypeError:
+            point = None
+        if point is None or not point._is_valid(is_valid_error):
             raise InputError(f"{str(document)[:80]} is not a point of a sweep")
         return point
+
+    def _is_valid(self, is_valid_error: Callable[[Any], bool]) -> bool:
+        """Whether every field has its type, and every number is in its range."""
+        for name, field_type in POINT_FIELD_TYPES.items():
+            if not isinstance(getattr(self, name), field_type):
+                return False
+        return (
+            self.state in STATES
+            and 0 < self.epsilon < math.inf
+            and 0 <= self.delta < 1
+            and all(map(is_valid_error, self.errors.values()))
+        )
 
 
 @by_name
@@ -126,7 +140,7 @@ class Case:
     @property
     def key(self) -> PointKey:
         """The algorithm, ε, δ and seed that identify the point."""
-        return self.name, self.budget.epsilon, self.budget.delta, self.seed
+        return PointKey(self.name, self.budget.epsilon, self.budget.delta, self.seed)
 
     def make_point(self, state: str, **facts: Any) -> SweepPoint:
         """The point of this case in one of its states (done, refused, failed), with what else is `facts` of it."""
