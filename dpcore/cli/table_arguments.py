@@ -36,7 +36,7 @@ from ..data.sources.database_source import connect_database, is_database_address
 from ..data.sources.gathered_counts import GatheredCounts, count_violations
 from ..data.sources.open_source import is_large_table
 from ..data.sources.source import Source
-from ..evaluation.metrics import Errors
+from ..evaluation.release_errors import Errors
 from ..problems import PublicStart
 from ..queries import Workload
 from ..queries.parse_queries import QUERY_FORMS_HELP, split_column_names

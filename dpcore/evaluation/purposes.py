@@ -19,7 +19,7 @@ from ..queries import Marginals
 from ..queries.questions import Question
 from ..schema.domain import Domain, Rows
 from .error_diagnosis import rows_with_counts, split_held_out
-from .metrics import TaskScore
+from .release_errors import TaskScore
 from .run import Run
 from .run_summary import RunSummary
 

@@ -26,8 +26,9 @@ from ..privacy.curators.curator_of_problem import make_curator
 from ..privacy.measurement import MeasuredAnswers
 from ..queries import Marginals, Workload
 from ..schema.domain import Countable, Domain, sum_to_axes
-from .metrics import Errors, ReleaseErrors, compute_errors
+from .metrics import compute_errors
 from .peak_memory import PeakMemory
+from .release_errors import Errors, ReleaseErrors
 from .run_summary import ConvergencePoint, RunSummary
 from .truth import TRUTH_BY_PROBLEM
 

@@ -29,7 +29,7 @@ from ..core.provenance import Provenance
 from ..core.types import Json, by_name, value_object
 from ..privacy.accounting import Budget, PlannedEvent, PrivacySpent, Setting
 from ..problems.problem_facts import ProblemFacts
-from .metrics import Errors, ReleaseErrors, TaskScore
+from .release_errors import Errors, ReleaseErrors, TaskScore
 
 
 @value_object

@@ -9,7 +9,7 @@ import pytest
 
 from dpcore import ALGORITHMS, Budget, Marginals, QueryRelease, Run, samples
 from dpcore.evaluation import run_summary
-from dpcore.evaluation.metrics import TaskScore
+from dpcore.evaluation.release_errors import TaskScore
 from dpcore.evaluation.truth import PointErrors
 from tests.small_problems import approx
 
