@@ -10,7 +10,7 @@ from ..core.types import Json, value_object
 
 
 class ReleaseErrors:
-    """The errors of a release: a dataclass of numbers, of which a line of progress shows the first."""
+    """The errors of a release: a dataclass of numbers; a line of progress shows the first."""
 
     headline_name: ClassVar[str]
 
@@ -28,9 +28,10 @@ class ReleaseErrors:
 class Errors(ReleaseErrors):
     """The errors of all workload cells: largest, mean, root mean square.
 
-    `mean_l1` is the mean L1 distance of a table, None for a workload without tables. `as_exact_as_sample` is a share of the rows
-    (None where not every query counts rows, or there are no n rows), and `k_marginal` a score of
-    1000 at the best (None unless the pairs of columns are among the tables).
+    `mean_l1` is the mean L1 distance of a table, None for a workload without tables.
+    `as_exact_as_sample` is a share of the rows (None where not every query counts rows, or there
+    are no n rows), and `k_marginal` a score of 1000 at the best (None unless the pairs of columns
+    are among the tables).
     """
 
     headline_name = "max error"
@@ -55,8 +56,8 @@ class Errors(ReleaseErrors):
 class TaskScore:
     """The score of a purpose on a release (`value`), beside those of what it is compared with.
 
-    `real` is that of the real rows, `sample` that of a sample as exact as the release, and `nothing`
-    that of a blind guess.
+    `real` is that of the real rows, `sample` that of a sample as exact as the release, and
+    `nothing` that of a blind guess.
     """
 
     purpose: str
