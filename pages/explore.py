@@ -73,7 +73,7 @@ if job.results:
         settings=run_request,
         result=result,
         comparison=release_comparison,
-        pinned=keep_run.pinned_result_and_curve(table),
+        pinned=keep_run.pinned_run_of(table),
     )
     with st.container(key="verdict"):
         verdict_container, worst_tile = outcome.draw_verdict(make_view(replays=started_run.replays))

@@ -233,7 +233,7 @@ def points_hold(run, rows):
         final_errors(run).w1
         == w1_distance(rows.values, rows.weights, release.points, release.weights).value
     )
-    assert run.to_json()["final"] == final_errors(run).to_json()
+    assert run.summarise().to_json()["final"] == final_errors(run).to_json()
     frame = run.sample(40)
     assert (len(frame), tuple(frame.columns)) == (40, run.problem.names)
 

@@ -3,36 +3,56 @@
 import warnings
 from argparse import Namespace
 from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
 
 from ..core.errors import PrivacyWarning
 from ..core.numbers import format_short_number, mean_if_complete
 from ..core.types import Json
-from ..evaluation.run import ConvergencePoint, Run
+from ..evaluation.run import Run
+from ..evaluation.run_summary import ConvergencePoint, RunSummary
+from ..privacy.accounting import PrivacySpent
 from .output_files import ProgressLine, print_message, write_file, write_json
 from .table_arguments import format_columns, format_value
 
 
+class RunReport(Protocol):
+    """A report of a finished run: its summary, and what a command adds to it in `to_json`."""
+
+    @property
+    def summary(self) -> RunSummary:
+        """The summary of the run."""
+        ...
+
+    def to_json(self) -> Json:
+        """Return the report as a dictionary, as --json writes it."""
+        ...
+
+
+Report = TypeVar("Report", bound=RunReport)
+
+
 def run_for_each_seed(
-    args: Namespace, make_run: Callable[[int], Run], summary: Callable[[Run], Json]
-) -> list[Json]:
-    """The summaries of one run for each seed that RUNS ask for, also written to --json.
+    args: Namespace, make_run: Callable[[int], Run], make_report: Callable[[Run], Report]
+) -> list[Report]:
+    """Return the reports of one run for each seed that RUNS ask for, also written to --json.
 
     The first run also writes --synthetic, where that is asked for; warnings about its budget go to
     stderr.
     """
-    runs: list[Json] = []
+    reports: list[Report] = []
     for seed in range(args.seed, args.seed + (args.repeat or 1)):
         with warnings.catch_warnings(record=True) as caught_warnings:
             warnings.simplefilter("always", PrivacyWarning)
             run = make_run(seed)
-        for caution in caught_warnings if not runs else []:
+        for caution in caught_warnings if not reports else []:
             print_message("warning", caution.message)
         run_with_progress(run)
-        if not runs and vars(args).get("synthetic"):
+        if not reports and vars(args).get("synthetic"):
             write_file(args.synthetic, run.sample(args.rows).to_csv(index=False))
-        runs.append(summary(run))
-    write_json(args.json, runs if args.repeat else runs[0])
-    return runs
+        reports.append(make_report(run))
+    documents = [report.to_json() for report in reports]
+    write_json(args.json, documents if args.repeat else documents[0])
+    return reports
 
 
 def run_with_progress(run: Run) -> None:
@@ -55,19 +75,21 @@ def _progress_text(run: Run, point: ConvergencePoint, seconds_left: float) -> st
     )
 
 
-def spent_budget_text(spent: Json) -> str:
-    """The budget spent, from its JSON, in one line."""
-    parameter_text = next(
-        (f" {name}={spent[name]:.6g}" for name in ("mu", "rho") if spent.get(name) is not None), ""
-    )
+def spent_budget_text(spent: PrivacySpent) -> str:
+    """Return the budget spent in one line."""
+    parameter_text = ""
+    if spent.mu is not None:
+        parameter_text = f" mu={spent.mu:.6g}"
+    elif spent.rho is not None:
+        parameter_text = f" rho={spent.rho:.6g}"
     return (
-        f"used: epsilon={spent['epsilon']:.6g} "
-        f"delta={format_short_number(spent['delta'])}{parameter_text} ({spent['accounting']})"
+        f"used: epsilon={spent.epsilon:.6g} "
+        f"delta={format_short_number(spent.delta)}{parameter_text} ({spent.accounting})"
     )
 
 
 def print_report(
-    runs: list[Json], data_summary: str, heading: str, error_names: Sequence[str]
+    runs: Sequence[RunSummary], data_summary: str, heading: str, error_names: Sequence[str]
 ) -> None:
     """Print runs of one algorithm: its settings, `data_summary` the data, the spent budget, then `heading` over a table.
 
@@ -75,16 +97,16 @@ def print_report(
     their means, where every run has the number.
     """
     first = runs[0]
-    lines = [
-        {name: run["final"][name] for name in error_names} | {"seconds": run["seconds"]}
-        for run in runs
-    ]
+    lines = []
+    for run in runs:
+        errors = run.errors.to_json()
+        lines.append({name: errors[name] for name in error_names} | {"seconds": run.seconds})
     print(
-        f"{first['algorithm']}: "
-        + ", ".join(f"{name}={format_value(value)}" for name, value in first["parameters"].items())
+        f"{first.algorithm}: "
+        + ", ".join(f"{name}={format_value(value)}" for name, value in first.parameters.items())
     )
     print(data_summary)
-    print(spent_budget_text(first["spent"]))
+    print(spent_budget_text(first.spent))
     print(
         "the noise follows from the seed, and can be taken off again: do not publish what a run "
         "releases"
@@ -92,7 +114,7 @@ def print_report(
     print(f"{heading} (uses real data – do not publish):")
     print(f"  seed {format_columns(lines[0])}")
     for run, line in zip(runs, lines, strict=True):
-        print(f"{run['seed']:>6} {format_columns(line.values())}")
+        print(f"{run.seed:>6} {format_columns(line.values())}")
     if len(runs) > 1:
         by_name = zip(*(line.values() for line in lines), strict=True)
         print(f"  mean {format_columns(map(mean_if_complete, by_name))}")

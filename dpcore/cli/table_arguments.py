@@ -2,7 +2,7 @@
 
 import os
 from argparse import BooleanOptionalAction, Namespace
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -36,6 +36,7 @@ from ..data.sources.database_source import connect_database, is_database_address
 from ..data.sources.gathered_counts import GatheredCounts, count_violations
 from ..data.sources.open_source import is_large_table
 from ..data.sources.source import Source
+from ..evaluation.release_errors import Errors
 from ..problems import PublicStart
 from ..queries import Workload
 from ..queries.parse_queries import QUERY_FORMS_HELP, split_column_names
@@ -226,16 +227,14 @@ def parse_setting(text: str) -> tuple[str, str]:
     return name, value
 
 
-def usefulness_text(final: Mapping[str, Any]) -> str:
-    """A line on how useful answers with these errors are; empty where neither number is known."""
-    sample_share = final["as_exact_as_sample"]
-    score = final["k_marginal"]
-    parts = (
-        []
-        if sample_share is None
-        else [f"as exact as a sample of {100 * sample_share:.3g}% of the rows"]
-    )
-    return ", ".join(parts + ([] if score is None else [f"K-marginal score {score:.0f} of 1000"]))
+def usefulness_text(errors: Errors) -> str:
+    """Return a line on how useful answers with these errors are; empty where no number is known."""
+    parts = []
+    if errors.as_exact_as_sample is not None:
+        parts.append(f"as exact as a sample of {100 * errors.as_exact_as_sample:.3g}% of the rows")
+    if errors.k_marginal is not None:
+        parts.append(f"K-marginal score {errors.k_marginal:.0f} of 1000")
+    return ", ".join(parts)
 
 
 def format_value(value: Any) -> str:

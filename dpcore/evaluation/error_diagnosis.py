@@ -22,7 +22,8 @@ from ..privacy.accounting import MAX_EPSILON, Budget, Plan
 from ..problems import MAX_ENUMERABLE_CELLS, QueryRelease, require_enumerable
 from ..queries import Marginals, Workload
 from ..schema.domain import Domain, Rows
-from .metrics import Errors, compute_errors
+from .metrics import compute_errors
+from .release_errors import Errors
 
 RESAMPLED_TABLES = 10  # tables drawn to measure a sampling error
 

@@ -1,57 +1,11 @@
 """Measures of the distance between released answers and the truth."""
 
-from collections.abc import Sequence
-from dataclasses import fields
-from typing import Any, ClassVar
-
 import numpy as np
 
 from ..accuracy.usefulness import equivalent_sample_share, k_marginal_score
-from ..core.numbers import mean_if_complete
-from ..core.types import Array, Json, value_object
+from ..core.types import Array
 from ..queries import Workload
-
-
-class ReleaseErrors:
-    """The errors of a release: a dataclass of named numbers, the first of which a line of progress shows."""
-
-    headline_name: ClassVar[str]
-
-    @property
-    def headline(self) -> tuple[str, float]:
-        """The name and the value of the first number, for a line of progress."""
-        return self.headline_name, next(iter(self.to_json().values()))
-
-    def to_json(self) -> dict[str, Any]:
-        """The numbers as a dictionary, by name."""
-        return dict(vars(self))
-
-
-@value_object
-class Errors(ReleaseErrors):
-    """The errors of all workload cells: largest, mean, root mean square; `mean_l1` is the mean L1 distance of a table.
-
-    `mean_l1` is None for a workload without tables. `as_exact_as_sample` is a share of the rows
-    (None where not every query counts rows, or there are no n rows), and `k_marginal` a score of
-    1000 at the best (None unless the pairs of columns are among the tables).
-    """
-
-    headline_name = "max error"
-    max_error: float
-    mean_error: float
-    rmse: float
-    mean_l1: float | None
-    as_exact_as_sample: float | None = None
-    k_marginal: float | None = None
-
-    @classmethod
-    def mean(cls, errors_of_runs: Sequence["Errors"]) -> "Errors":
-        """The mean of each error over several runs; None for one that some run does not have."""
-        means: Json = {
-            f.name: mean_if_complete([getattr(run_errors, f.name) for run_errors in errors_of_runs])
-            for f in fields(cls)
-        }
-        return cls(**means)
+from .release_errors import Errors
 
 
 def compute_errors(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import asdict, field
+from dataclasses import field, replace
 from itertools import combinations
 from typing import Any
 
@@ -13,14 +13,15 @@ from scipy.stats import chi2_contingency
 from ..accuracy.intervals.independence_test import SIGNIFICANCE_LEVEL, run_independence_test
 from ..accuracy.intervals.unbiased_tables import axes_and_values, unbiased_tables
 from ..core.errors import InputError
-from ..core.provenance import Provenance
-from ..core.types import Array, Json, Rng, Tick, frozen, value_object
+from ..core.types import Array, Rng, Tick, frozen
 from ..problems import QueryRelease
 from ..queries import Marginals
 from ..queries.questions import Question
 from ..schema.domain import Domain, Rows
 from .error_diagnosis import rows_with_counts, split_held_out
+from .release_errors import TaskScore
 from .run import Run
+from .run_summary import RunSummary
 
 MIN_NUMERIC_VALUES = 20  # whole numbers from which a target is one to come near to, and not to hit
 HELD_OUT_SHARE, MIN_HELD_OUT_ROWS = (
@@ -35,19 +36,6 @@ MAX_STRONGEST_LINKS, TEST_REPEATS, INDEPENDENT_RUN_SEED_OFFSET = (
 TEST_NAMES = ("χ² on synthetic rows", "our test")
 MIN_LEAF_ROWS = 20  # rows in a leaf, of which equal ones are trained on together
 MODEL_NAMES = ("logistic regression", "gradient boosting")
-
-
-@value_object
-class TaskScore:
-    """The score of one purpose on the release (`released_share`), the real rows, an equally exact sample, and a blind guess."""
-
-    purpose: str
-    value: float | None
-    unit: str
-    real: float | None
-    sample: float | None
-    nothing: float | None
-    tag = Provenance.REAL_DATA
 
 
 @frozen
@@ -110,7 +98,7 @@ class Purposes:
     def score_tasks(self, run: Run, progress: Tick = lambda: None) -> list[TaskScore]:
         """The scores of all purposes by the last release of a finished run on `train`; `progress` is called regularly."""
         release = run.release
-        exactness = run.convergence[-1].to_json()["as_exact_as_sample"]
+        exactness = run.convergence[-1].query_errors.as_exact_as_sample
         if release is None:
             raise InputError("the algorithm released nothing")
         rng = np.random.default_rng([run.seed, 1])
@@ -126,11 +114,11 @@ class Purposes:
                 scores += score_purpose(release, synthetic, sample_rows)
         return scores + self._score_false_alarms(run, rng, progress)
 
-    def summary(self, run: Run, progress: Tick = lambda: None) -> Json:
-        """The run's summary, with the score of each purpose, by name, in place of errors."""
-        return run.to_json() | {
-            "final": {score.purpose: asdict(score) for score in self.score_tasks(run, progress)}
-        }
+    def summarise(self, run: Run, progress: Tick = lambda: None) -> RunSummary:
+        """Return the run's summary with the score of each purpose; `progress` is called regularly."""
+        summary = run.summarise()
+        scores = self.score_tasks(run, progress)
+        return replace(summary, scores=tuple(scores))
 
     def _occurring_codes(self, rows: Rows, name: str) -> Array:
         """The numbers of the different values of a column that occur in the rows."""

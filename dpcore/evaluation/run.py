@@ -6,7 +6,7 @@ What it computes from the records, every error of every Record, is a private pee
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -19,45 +19,22 @@ from ..algorithms.algorithm import Algorithm, Step, make_plan
 from ..core.errors import InputError, PrivacyWarning
 from ..core.numbers import check_synthetic_row_count
 from ..core.provenance import Provenance
-from ..core.types import Array, Json, Rng, Texts, frozen, value_object
+from ..core.types import Array, Rng, Texts, frozen
 from ..models.releases import Release
 from ..privacy.accounting import Budget, ComposedCost, Plan, PrivacySpent, Spend, budget_warnings
 from ..privacy.curators.curator_of_problem import make_curator
 from ..privacy.noisy_answers import NoisyAnswers
 from ..queries import Marginals, Workload
 from ..schema.domain import Countable, Domain, sum_to_axes
-from .metrics import Errors, ReleaseErrors, compute_errors
+from .metrics import compute_errors
 from .peak_memory import PeakMemory
+from .release_errors import Errors, ReleaseErrors
+from .run_summary import ConvergencePoint, RunSummary
 from .truth import TRUTH_BY_PROBLEM
 
 ERROR_NAMES = tuple(f.name for f in fields(Errors))[
     :4
 ]  # the errors proper, in the order that tables show them
-
-
-@value_object
-class ConvergencePoint:
-    """One point of the convergence curve. `seconds` is the algorithm's own time so far, without the metrics.
-
-    `population` is the error against the data-generating distribution, where that was given.
-    """
-
-    t: int
-    spent: PrivacySpent
-    empirical: ReleaseErrors
-    population: ReleaseErrors | None
-    seconds: float
-    note: str = ""
-    tag = Provenance.REAL_DATA
-
-    def to_json(self) -> Json:
-        """The point as one flat dictionary; population errors carry the prefix population_."""
-        out = {"t": self.t, **self.empirical.to_json()}
-        if self.population:
-            out |= {
-                f"population_{name}": value for name, value in self.population.to_json().items()
-            }
-        return out | {"epsilon_spent": self.spent.epsilon, "seconds": self.seconds}
 
 
 def seeded_generators(seed: int) -> tuple[Rng, Rng, Rng]:
@@ -218,32 +195,21 @@ class Run:
         self.convergence.append(point)
         return point
 
-    def to_json(self) -> Json:
-        """The run as a dictionary, as the command line's --json writes it."""
-        last = self.convergence[-1]
-        final = last.to_json()
-        return {
-            "algorithm": registered_name(self.algorithm),
-            "parameters": {c.name: c.value for c in self.plan.settings},
-            "reasons": {c.name: c.why for c in self.plan.settings},
-            "epsilon": self.budget.epsilon,
-            "delta": self.budget.delta,
-            "spent": self.spent.to_json(),
-            "promise": self.promise.to_json(),
-            "charges": [charge.to_json() for charge in self.plan.planned_events],
-            **self.problem.facts,
-            "seed": self.seed,
-            "tags": {
-                "final": ConvergencePoint.tag,
-                "records": ConvergencePoint.tag,
-                "spent": Provenance.PUBLIC,
-                "promise": Provenance.PUBLIC,
-            },
-            "final": {k: v for k, v in final.items() if k not in ("t", "epsilon_spent", "seconds")},
-            "records": [r.to_json() for r in self.convergence],
-            "seconds": last.seconds,
-            "memory": self._peak.bytes_above_start if self._peak else None,
-        }
+    def summarise(self) -> RunSummary:
+        """Return what the run showed; it has made one step at least."""
+        planned_events = [replace(event, statistic=None) for event in self.plan.planned_events]
+        return RunSummary(
+            algorithm=registered_name(self.algorithm),
+            settings=self.plan.settings,
+            budget=self.budget,
+            spent=self.spent,
+            promise=self.promise,
+            planned_events=tuple(planned_events),
+            problem=self.problem.facts,
+            seed=self.seed,
+            convergence=tuple(self.convergence),
+            memory=self._peak.bytes_above_start if self._peak else None,
+        )
 
 
 @frozen

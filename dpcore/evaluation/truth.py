@@ -18,7 +18,8 @@ from ..problems.risks import Risk, minimise_risk
 from ..problems.transport import w1_distance
 from ..queries import Marginals
 from ..schema.domain import Countable, Rows
-from .metrics import Errors, ReleaseErrors, compute_errors
+from .metrics import compute_errors
+from .release_errors import Errors, ReleaseErrors
 
 MAX_TABLES_PER_STEP, SAMPLED_TABLES = (
     400,

@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 
 from ..core.errors import InputError, require_two_rows
-from ..core.types import Array, Json, Texts, frozen
+from ..core.types import Array, Texts, frozen
 from ..queries import Marginals, Workload
 from ..schema.domain import Domain
 from .losses import Loss, SquaredDistance
+from .problem_facts import PointFacts, QueryFacts, RiskFacts
 from .regions import BoundedRegion, Region
 from .risks import LossOnRegion
 
@@ -128,17 +129,17 @@ class QueryRelease(BoundedContribution):
         return max(self.workload.width, 1e-9)
 
     @property
-    def facts(self) -> Json:
+    def facts(self) -> QueryFacts:
         """The facts about the problem for the summary of a run."""
-        return {
-            "n": self.n,
-            "rows_per_person": self.group,
-            "cells": self.domain.size,
-            "queries": self.workload.m,
-            "public_start": self.start is not None,
-            "constraints": len(self.domain.constraints),
-            "peeked": self.domain.peeked,
-        }
+        return QueryFacts(
+            n=self.n,
+            rows_per_person=self.group,
+            cells=self.domain.size,
+            queries=self.workload.m,
+            public_start=self.start is not None,
+            constraints=len(self.domain.constraints),
+            peeked=self.domain.peeked,
+        )
 
     @property
     def prior(self) -> Array:
@@ -218,19 +219,19 @@ class RiskMinimisation(LossOnRegion, BoundedContribution):
         return self.loss.lipschitz_constant
 
     @property
-    def facts(self) -> Json:
+    def facts(self) -> RiskFacts:
         """The facts about the problem for the summary of a run."""
-        return {
-            "n": self.n,
-            "rows_per_person": self.group,
-            "d": self.d,
-            "loss": self.loss.name,
-            "region": type(self.region).__name__.lower(),
-            "G": self.G,
-            "R": self.R,
-            "names": list(self.names),
-            "peeked": self.peeked,
-        }
+        return RiskFacts(
+            n=self.n,
+            rows_per_person=self.group,
+            d=self.d,
+            loss=self.loss.name,
+            region=type(self.region).__name__.lower(),
+            G=self.G,
+            R=self.R,
+            names=tuple(self.names),
+            peeked=self.peeked,
+        )
 
 
 @frozen
@@ -266,15 +267,15 @@ class PointRelease(BoundedContribution):
         return self.region.diameter
 
     @property
-    def facts(self) -> Json:
+    def facts(self) -> PointFacts:
         """The facts about the problem for the summary of a run."""
-        return {
-            "n": self.n,
-            "rows_per_person": self.group,
-            "d": self.d,
-            "region": str(self.region),
-            "diameter": self.diameter,
-        }
+        return PointFacts(
+            n=self.n,
+            rows_per_person=self.group,
+            d=self.d,
+            region=str(self.region),
+            diameter=self.diameter,
+        )
 
 
 def require_enumerable(domain: Domain) -> None:

@@ -49,20 +49,18 @@ def test_a_simple_random_sample_is_as_exact_as_itself(share):
 def test_a_run_says_both_and_neither_where_they_mean_nothing():
     made = ALGORITHMS["gaussian_maxent"]()
     run = Run(made, PROBLEM, ROWS, BUDGET).finish()
-    final = run.to_json()["final"]
+    errors = run.summarise().query_errors
     real = PAIRS.answers_of_rows(ROWS)
     gaps = run.release.answers(PAIRS) - real
-    assert final["as_exact_as_sample"] == approx(
-        equivalent_sample_share(float(gaps @ gaps), real, N)
-    )
+    assert errors.as_exact_as_sample == approx(equivalent_sample_share(float(gaps @ gaps), real, N))
     halves = [np.abs(gaps[table]).sum() / 2 for table in PAIRS.tables]
-    assert final["k_marginal"] == approx(1000 * (1 - np.mean(halves)))
-    triples = Run(made, all_tables(DOMAIN, N, 3), ROWS, BUDGET).finish().to_json()["final"]
-    assert triples["k_marginal"] is None
-    assert triples["as_exact_as_sample"] is not None
+    assert errors.k_marginal == approx(1000 * (1 - np.mean(halves)))
+    triples = Run(made, all_tables(DOMAIN, N, 3), ROWS, BUDGET).finish().summarise()
+    assert triples.query_errors.k_marginal is None
+    assert triples.query_errors.as_exact_as_sample is not None
     sums = TableQueries(DOMAIN, [("a", [[0.5, 1, 0]])])
-    asked = Run(made, QueryRelease(sums, N), ROWS, BUDGET).finish().to_json()["final"]
-    assert asked["as_exact_as_sample"] is None
+    asked = Run(made, QueryRelease(sums, N), ROWS, BUDGET).finish().summarise()
+    assert asked.query_errors.as_exact_as_sample is None
 
 
 def test_the_score_of_many_columns_is_that_of_two_hundred_public_pairs():

@@ -123,7 +123,7 @@ def test_a_start_makes_answers_on_a_tree_better_and_an_earlier_release_serves_as
             finished("gaussian_maxent", problem, rows, Budget(0.1, 1e-9), seed=s) for s in (0, 1)
         )
         found = list(runs)
-        assert found[0].problem.facts["public_start"] == (given_ is not None)
+        assert found[0].problem.facts.public_start == (given_ is not None)
         assert found[0].sample(20).shape == (20, 12)
         error[name] = np.mean([final_errors(run).mean_l1 for run in found])
     assert error["table"] < 0.6 * error["none"]

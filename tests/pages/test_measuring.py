@@ -237,7 +237,7 @@ def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     go(app, "explore")
     assert (
         0.99 * rest
-        < session(app).resources["explore"].first_job.results[0].summary["spent"]["mu"] ** 2 / 2
+        < session(app).resources["explore"].first_job.results[0].summary.spent.mu ** 2 / 2
         <= rest
     )
     words = captions(app)

@@ -25,7 +25,7 @@ def test_every_record_keeps_its_public_bounds(name):
     )
     assert np.linalg.norm(features, axis=1).max() <= 1 + 1e-12
     assert problem.G > 0
-    assert problem.facts["d"] == len(problem.names) == len(problem.region.centre)
+    assert problem.facts.d == len(problem.names) == len(problem.region.centre)
 
 
 def test_numbers_are_kept_and_categories_spread_out():

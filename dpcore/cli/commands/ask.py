@@ -309,11 +309,23 @@ def _estimate_answer(
     return float(unbiased_answers.answers(question.workload)[0]) if is_measured else None
 
 
+@frozen
+class RunAnswer:
+    """The answer of a run to a question: the real one (not for publishing) beside the release's."""
+
+    real: float
+    interval: Interval
+
+    def to_json(self) -> Json:
+        """Return the answer as one flat dictionary."""
+        return {"real": self.real, **asdict(self.interval)}
+
+
 def answer_questions(
     unbiased_answers: UnbiasedAnswers, texts: list[str], run: Run, rows: Any
-) -> list[dict]:
-    """The questions of a run: real answers (not for publishing) beside the release's."""
-    answer_facts = []
+) -> list[RunAnswer]:
+    """Return the answers of a run to questions."""
+    answers = []
     for text in texts:
         question = parse_question(text, unbiased_answers.domain)
         comparison = compare_with_rows(run.release, rows, question.workload)  # type: ignore[arg-type]
@@ -324,5 +336,5 @@ def answer_questions(
             estimate=float(comparison.synthetic[0]),
         )
         interval = mark_as_adaptive(interval) if run.algorithm.adaptive else interval
-        answer_facts.append({"real": float(comparison.real[0]), **asdict(interval)})
-    return answer_facts
+        answers.append(RunAnswer(float(comparison.real[0]), interval))
+    return answers

@@ -11,7 +11,8 @@ import numpy as np
 
 from ... import InputError, PointRelease, Run, read_table
 from ...algorithms.points.evolution_steps import PRESETS
-from ...core.types import Json, Texts
+from ...core.types import Json, Texts, frozen
+from ...evaluation.run_summary import RunSummary
 from ...problems.regions import Ball, BoundedRegion, build_box, read_point_rows
 from ..arguments import (
     RUN_ARGUMENTS,
@@ -81,17 +82,27 @@ def execute(args: Namespace) -> None:
     problem = PointRelease(region, rows.n, names)
     every = args.every or ONLY_AT_THE_END
 
-    def summary(run: Run) -> Json:
-        run_facts = run.to_json()
-        return {
-            letter: run_facts["parameters"].get(name) for letter, name in PAPER_LETTERS.items()
-        } | run_facts
-
-    runs = run_for_each_seed(
-        args, lambda seed: Run(algorithm, problem, rows, budget, seed=seed, every=every), summary
+    reports = run_for_each_seed(
+        args,
+        lambda seed: Run(algorithm, problem, rows, budget, seed=seed, every=every),
+        lambda run: EvolutionReport(run.summarise()),
     )
-    about = f"n={rows.n} d={len(names)} in {runs[0]['region']}"
-    print_report(runs, about, "distance W1 to the real points", ("w1", "w1_error"))
+    summaries = [report.summary for report in reports]
+    about = f"n={rows.n} d={len(names)} in {problem.facts.region}"
+    print_report(summaries, about, "distance W1 to the real points", ("w1", "w1_error"))
+
+
+@frozen
+class EvolutionReport:
+    """The summary of a run on points, beside the settings by the paper's letters."""
+
+    summary: RunSummary
+
+    def to_json(self) -> Json:
+        """Return the report as a dictionary, as --json writes it."""
+        parameters = self.summary.parameters
+        letters = {letter: parameters.get(name) for letter, name in PAPER_LETTERS.items()}
+        return letters | self.summary.to_json()
 
 
 def _public_region(args: Namespace, names: Texts) -> BoundedRegion:

@@ -8,7 +8,8 @@ Two examples:
 from argparse import Namespace
 
 from ... import RiskMinimisation, Run, domain_from_json, read_json, read_table
-from ...core.types import Json
+from ...core.types import Json, frozen
+from ...evaluation.run_summary import RunSummary
 from ...models.releases import ReleasedParameter
 from ...problems.parse_tasks import REGION_NAMES, TASK_FORMS_HELP, read_task
 from ..arguments import (
@@ -59,30 +60,43 @@ def execute(args: Namespace) -> None:
     problem, rows = read_task(
         args.task, domain, table, radius=args.radius, region=args.region, group=unit.most_rows
     )
-    runs = run_for_each_seed(
+    reports = run_for_each_seed(
         args,
         lambda seed: Run(
             algorithm, problem, rows, budget, seed=seed, every=lambda rounds: max(1, rounds // 20)
         ),
-        run_summary,
+        LearningReport.of_run,
     )
-    first = runs[0]
-    about = f"n={first['n']} d={first['d']} loss={first['loss']} {first['region']}"
-    about += f" R={first['R']:.6g} G={first['G']:.6g}"
-    print_report(runs, about, "risks on the real table", PRINTED_RISKS)
-    print("released parameter" + f" (seed {first['seed']}):" * (len(runs) > 1))
-    for name, value in zip(first["names"], first["parameter"], strict=True):
+    facts = problem.facts
+    about = f"n={facts.n} d={facts.d} loss={facts.loss} {facts.region}"
+    about += f" R={facts.R:.6g} G={facts.G:.6g}"
+    summaries = [report.summary for report in reports]
+    print_report(summaries, about, "risks on the real table", PRINTED_RISKS)
+    seed_text = f" (seed {summaries[0].seed}):" if len(reports) > 1 else ""
+    print(f"released parameter{seed_text}")
+    for name, value in zip(facts.names, reports[0].parameter, strict=True):
         print(f"  {name}: {value:.6g}")
 
 
-def run_summary(run: Run) -> Json:
-    """The summary of a run as --json writes it: the common fields, and the letters of learning."""
-    run_facts = run.to_json()
-    release = run.release
-    parameter_values = release.x.tolist() if isinstance(release, ReleasedParameter) else []
-    return (
-        run_facts
-        | {name: run_facts["parameters"].get(name) for name in PLAN_FIELDS}
-        | run_facts["final"]
-        | {"parameter": parameter_values}
-    )
+@frozen
+class LearningReport:
+    """The summary of a learning run, with the parameter (d,) that it released."""
+
+    summary: RunSummary
+    parameter: tuple[float, ...]
+
+    @classmethod
+    def of_run(cls, run: Run) -> "LearningReport":
+        """Return the report of a finished run."""
+        release = run.release
+        parameter = release.x.tolist() if isinstance(release, ReleasedParameter) else []
+        return cls(run.summarise(), tuple(parameter))
+
+    def to_json(self) -> Json:
+        """Return the report as --json writes it: the common fields, and the letters of learning."""
+        parameters = self.summary.parameters
+        document = self.summary.to_json()
+        document |= {name: parameters.get(name) for name in PLAN_FIELDS}
+        document |= self.summary.final_results
+        document["parameter"] = list(self.parameter)
+        return document

@@ -109,7 +109,9 @@ def _score_cases(
             seed=case.seed,
             every=steps_between_comparisons,
         )
-        yield run_case_with(case, make_run, progress, partial(purposes.summary, progress=progress))
+        yield run_case_with(
+            case, make_run, progress, partial(purposes.summarise, progress=progress)
+        )
 
 
 def score_entries(points: Iterable[SweepPoint]) -> list[Json]:

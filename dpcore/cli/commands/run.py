@@ -30,13 +30,14 @@ from argparse import Namespace
 from functools import cache
 
 from ... import Budget, QueryRelease, Run
-from ...accuracy.intervals.question_intervals import Interval
 from ...accuracy.intervals.unbiased_tables import unbiased_tables
 from ...algorithms import Algorithm
 from ...algorithms.query_release.shared.optimal_noise import compare_with_bound, least_rmse
 from ...core.provenance import Provenance
-from ...core.types import Json
+from ...core.types import Json, by_name
 from ...evaluation.run import ERROR_NAMES
+from ...evaluation.run_summary import RunSummary
+from ...problems.problem_facts import QueryFacts
 from ...queries import Workload
 from ...queries.questions import parse_question
 from ..arguments import (
@@ -58,8 +59,7 @@ from ..table_arguments import (
     read_problem_and_rows,
     usefulness_text,
 )
-from .ask import answer_questions as answers_told
-from .ask import interval_text
+from .ask import RunAnswer, answer_questions, interval_text
 
 LEAST_RMSE_TEXT = "least root mean square error of any unbiased Gaussian release"
 
@@ -90,43 +90,82 @@ def execute(args: Namespace) -> None:
     )
     least_rmse_of = cache(lambda problem: least_rmse(problem.workload, budget, problem.effective_n))
 
-    def summary(run: Run) -> Json:
-        run_facts = run.to_json() | task.schema_facts
+    def make_report(run: Run) -> QueryReport:
+        summary = run.summarise()
         problem = run.problem
-        least = least_rmse_of(problem)
+        answers = []
         if args.ask:
             unbiased_answers = unbiased_tables(run.release, run.measured, problem.domain)  # type: ignore[arg-type]
-            run_facts["answers"] = answers_told(unbiased_answers, args.ask, run, task.rows)
-            run_facts["tags"] |= {"answers": Provenance.REAL_DATA}
-        return run_facts | {
-            "line": _rmse_ratio(run_facts["final"]["rmse"], least),
-            "tags": run_facts["tags"] | {"line": Provenance.REAL_DATA},
-        }
+            answers = answer_questions(unbiased_answers, args.ask, run, task.rows)
+        return QueryReport(
+            summary=summary,
+            facts=problem.facts,
+            least_rmse=least_rmse_of(problem),
+            schema_facts=task.schema_facts,
+            answers=tuple(answers),
+        )
 
-    runs = run_for_each_seed(args, lambda seed: task.run(algorithm, budget, seed), summary)
-    first = runs[0]
-    about = f"n={first['n']} combinations={first['cells']} queries={first['queries']}"
-    print_report(runs, about, "errors against the real table", ERROR_NAMES)
-    usefulness = usefulness_text(first["final"])
+    reports = run_for_each_seed(args, lambda seed: task.run(algorithm, budget, seed), make_report)
+    _print_reports(reports, task.schema_note)
+
+
+@by_name
+class QueryReport:
+    """The summary of a run on queries, with what beside it was asked for.
+
+    `facts` are those of the problem. `least_rmse` is the least root mean square error of any
+    unbiased Gaussian release, None where it is not known. `schema_facts` are those of a measured
+    schema, as JSON, and `answers` those to --ask.
+    """
+
+    summary: RunSummary
+    facts: QueryFacts
+    least_rmse: float | None
+    schema_facts: Json
+    answers: tuple[RunAnswer, ...]
+
+    @property
+    def rmse(self) -> float:
+        """The root mean square error of the run."""
+        return self.summary.query_errors.rmse
+
+    def to_json(self) -> Json:
+        """Return the report as a dictionary, as --json writes it."""
+        document = self.summary.to_json() | self.schema_facts
+        tags = document["tags"]
+        if self.answers:
+            document["answers"] = [answer.to_json() for answer in self.answers]
+            tags["answers"] = Provenance.REAL_DATA
+        document["line"] = _rmse_ratio(self.rmse, self.least_rmse)
+        tags["line"] = Provenance.REAL_DATA
+        return document
+
+
+def _print_reports(reports: list[QueryReport], schema_note: str) -> None:
+    """Print the errors of all runs, the answers of the first one, and the least possible error."""
+    first = reports[0]
+    facts = first.facts
+    about = f"n={facts.n} combinations={facts.cells} queries={facts.queries}"
+    summaries = [report.summary for report in reports]
+    print_report(summaries, about, "errors against the real table", ERROR_NAMES)
+    usefulness = usefulness_text(first.summary.query_errors)
     if usefulness:
-        print(f"seed {first['seed']}: {usefulness} (do not publish)")
-    for answer_facts in runs[0].get("answers", []):
-        real = answer_facts.pop("real")
-        print(f"{interval_text(Interval(**answer_facts))}; real (do not publish) {real:.4g}")
-    if any(run["line"] is None for run in runs):
+        print(f"seed {first.summary.seed}: {usefulness} (do not publish)")
+    for answer in first.answers:
+        print(f"{interval_text(answer.interval)}; real (do not publish) {answer.real:.4g}")
+    least_errors = [report.least_rmse for report in reports if report.least_rmse is not None]
+    if len(least_errors) < len(reports):
         print(f"{LEAST_RMSE_TEXT}: none at delta=0, and not computed for large matrices")
         return
-    mean = sum(run["final"]["rmse"] for run in runs) / len(runs)
-    least = sum(run["line"]["least_rmse"] for run in runs) / len(runs)
-    print(
-        f"{LEAST_RMSE_TEXT}{task.schema_note}: {least:.4g}; here {compare_with_bound(mean, least)}"
-    )
+    mean = sum(report.rmse for report in reports) / len(reports)
+    least = sum(least_errors) / len(reports)
+    print(f"{LEAST_RMSE_TEXT}{schema_note}: {least:.4g}; here {compare_with_bound(mean, least)}")
 
 
 class KnownSchemaRuns:
     """A table with a schema that is known; questions are read before anything runs."""
 
-    schema_facts = {}
+    schema_facts: Json = {}
     schema_note = ""
 
     def __init__(

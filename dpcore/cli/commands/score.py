@@ -8,6 +8,7 @@ Two examples:
 """
 
 from argparse import Namespace
+from dataclasses import replace
 
 from ... import Marginals, QueryRelease, read_table
 from ...core.provenance import Provenance
@@ -44,19 +45,18 @@ def execute(args: Namespace) -> None:
     rows = domain.encode(load_table(args.synthetic).frame)
     synthetic = SyntheticRows(domain, rows.values, rows.weights)
     comparison = compare_with_rows(synthetic, real, workload)
-    final = comparison.errors.to_json()
-    final["k_marginal"] = compare_with_rows(
-        synthetic, real, Marginals.k_marginal_pairs(domain)
-    ).errors.k_marginal
+    pairs = Marginals.k_marginal_pairs(domain)
+    k_marginal = compare_with_rows(synthetic, real, pairs).errors.k_marginal
+    errors = replace(comparison.errors, k_marginal=k_marginal)
     summary: Json = {
         "n": real.n,
         "synthetic_rows": rows.n,
         "cells": domain.size,
         "queries": workload.m,
         "tag": Provenance.REAL_DATA,
-        "as_exact_as_sample": final["as_exact_as_sample"],
-        "k_marginal": final["k_marginal"],
-        "final": final,
+        "as_exact_as_sample": errors.as_exact_as_sample,
+        "k_marginal": errors.k_marginal,
+        "final": errors.to_json(),
         "baselines": {
             name: {"words": b.description, **b.errors.to_json()}
             for name, b in baseline_errors(QueryRelease(workload, real.n), real).items()
@@ -76,4 +76,4 @@ def execute(args: Namespace) -> None:
     print(f"{'':>20} {format_columns(ERROR_NAMES)}")
     for name, values in {"this table": summary["final"], **summary["baselines"]}.items():
         print(f"{name:>20} {format_columns(values[n] for n in ERROR_NAMES)}")
-    print(usefulness_text(final))
+    print(usefulness_text(errors))

@@ -161,7 +161,7 @@ def sweep_on_cluster(
     for case, point in _results_from_cluster(
         client, run_case, runnable_cases, [problem, rows], progress
     ):
-        yield point or case.point("failed", message="the cluster lost this run")
+        yield point or case.make_point("failed", message="the cluster lost this run")
 
 
 def _results_from_cluster(

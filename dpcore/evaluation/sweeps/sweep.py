@@ -8,9 +8,9 @@ import json
 import math
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, field, fields
+from dataclasses import asdict, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ from ...algorithms.algorithm import Algorithm, forecast_seconds_and_bytes, make_
 from ...core.errors import InputError, PrivacyWarning, user_message
 from ...core.parameters import parameter_values
 from ...core.provenance import Provenance
-from ...core.types import Array, Json, Tick, by_name
+from ...core.types import Array, Json, Kinds, Tick, by_name
 from ...data.privacy_unit import PrivacyUnit
 from ...data.sources.gathered_counts import GatheredCounts
 from ...privacy.accounting import Budget
@@ -29,6 +29,7 @@ from ...schema.cell_text import factorize_texts
 from ...schema.domain import Countable
 from ...schema.schema_json import domain_to_json
 from ..run import Run
+from ..run_summary import RunSummary
 from .worker_pool import JobSpec, PoolJob, SharedRows, WorkerPool
 
 MAX_POINTS = 100_000
@@ -37,7 +38,30 @@ MAX_COMPARISONS_PER_RUN = (
 )
 POLL_SECONDS = 0.1
 
-PointKey = tuple[str, float, float, int]  # algorithm, ε, δ, seed
+NUMBER = (int, float)
+STATES = ("done", "refused", "failed")
+POINT_FIELD_TYPES: dict[str, type | Kinds] = {  # of a `SweepPoint` in a file
+    "algorithm": str,
+    "settings": dict,
+    "epsilon": NUMBER,
+    "delta": NUMBER,
+    "seed": int,
+    "state": str,
+    "message": str,
+    "errors": dict,
+    "spent": dict,
+    "seconds": (*NUMBER, type(None)),
+    "memory": (int, type(None)),
+}
+
+
+class PointKey(NamedTuple):
+    """The key of a point within its sweep; points are sorted by it."""
+
+    algorithm: str
+    epsilon: float
+    delta: float
+    seed: int
 
 
 def is_error_value(value: Any) -> bool:
@@ -72,7 +96,7 @@ class SweepPoint:
     @property
     def key(self) -> PointKey:
         """The key that identifies this point within its sweep."""
-        return self.algorithm, self.epsilon, self.delta, self.seed
+        return PointKey(self.algorithm, self.epsilon, self.delta, self.seed)
 
     def to_json(self) -> Json:
         """The point as a dictionary, as the files of a sweep hold it."""
@@ -83,34 +107,25 @@ class SweepPoint:
         cls, document: Any, is_valid_error: Callable[[Any], bool] = is_error_value
     ) -> "SweepPoint":
         """The point that `to_json` wrote, with `is_valid_error` errors; InputError for anything else."""
-        number = (int, float)
-        whole = (int, type(None))
-        field_types = (
-            str,
-            dict,
-            number,
-            number,
-            int,
-            str,
-            str,
-            dict,
-            dict,
-            (*number, type(None)),
-            whole,
-        )
         try:
             point = cls(**document)
-            is_valid = all(
-                isinstance(getattr(point, f.name), field_type)
-                for f, field_type in zip(fields(cls), field_types, strict=True)
-            )
-            is_valid = is_valid and all(map(is_valid_error, point.errors.values()))
-            is_valid = is_valid and 0 < point.epsilon < math.inf and 0 <= point.delta < 1
-        except (TypeError, AttributeError):
-            is_valid = False
-        if not is_valid or point.state not in ("done", "refused", "failed"):
+        except TypeError:
+            point = None
+        if point is None or not point._is_valid(is_valid_error):
             raise InputError(f"{str(document)[:80]} is not a point of a sweep")
         return point
+
+    def _is_valid(self, is_valid_error: Callable[[Any], bool]) -> bool:
+        """Whether every field has its type, and every number is in its range."""
+        for name, field_type in POINT_FIELD_TYPES.items():
+            if not isinstance(getattr(self, name), field_type):
+                return False
+        return (
+            self.state in STATES
+            and 0 < self.epsilon < math.inf
+            and 0 <= self.delta < 1
+            and all(map(is_valid_error, self.errors.values()))
+        )
 
 
 @by_name
@@ -125,7 +140,7 @@ class Case:
     @property
     def key(self) -> PointKey:
         """The algorithm, ε, δ and seed that identify the point."""
-        return self.name, self.budget.epsilon, self.budget.delta, self.seed
+        return PointKey(self.name, self.budget.epsilon, self.budget.delta, self.seed)
 
     def make_point(self, state: str, **facts: Any) -> SweepPoint:
         """The point of this case in one of its states (done, refused, failed), with what else is `facts` of it."""
@@ -139,10 +154,15 @@ class Case:
             **facts,
         )
 
-    def finished_point(self, summary: Json) -> SweepPoint:
-        """The point of a finished run, from its `Run.to_json`."""
-        costs = {name: summary[name] for name in ("spent", "seconds", "memory")}
-        return self.make_point("done", errors=summary["final"], **costs)
+    def finished_point(self, summary: RunSummary) -> SweepPoint:
+        """Return the point of a finished run."""
+        return self.make_point(
+            "done",
+            errors=summary.final_results,
+            spent=summary.spent.to_json(),
+            seconds=summary.seconds,
+            memory=summary.memory,
+        )
 
     def refused_point(self, problem: QueryRelease) -> SweepPoint | None:
         """The point with the reason why the algorithm cannot run, from public numbers; None when it can."""
@@ -286,12 +306,11 @@ def run_case_with(
     case: Case,
     make_run: Callable[[], Run],
     progress: Tick,
-    summarise: Callable[[Run], Json] = Run.to_json,
+    summarise: Callable[[Run], RunSummary] = Run.summarise,
 ) -> SweepPoint:
     """The point of a case whose run `make_run` creates, as with a measured schema; an InputError refuses it.
 
-    `summarise` says what of the finished run is kept, in place of its summary. A bug ends the point
-    with a message.
+    `summarise` makes the summary of the finished run. A bug ends the point with a message.
     """
     run = None
     try:

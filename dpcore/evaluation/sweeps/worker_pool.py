@@ -32,7 +32,8 @@ from ...models.releases import Release, UnbiasedAnswers
 from ...privacy.accounting import Budget
 from ...schema.domain import Countable, Rows
 from ..purposes import Purposes
-from ..run import ConvergencePoint, Run
+from ..run import Run
+from ..run_summary import ConvergencePoint, RunSummary
 from .queue_forecast import Pace, seconds_before
 
 MAX_CURVE_POINTS = 300  # points of a convergence curve that a page draws
@@ -80,7 +81,7 @@ class JobSpec:
     draws. With `bounded` what noisy tables say without bias comes back too, for intervals. With
     `schema` a part of the budget is for the schema, and the algorithm has the rest. `purposes`
     makes of the rows what is asked of a release: `problem` is of those that it does not hold out,
-    and how each purpose is served takes the place of the summary's errors.
+    and the summary has the scores of each purpose.
     """
 
     algorithm: Algorithm
@@ -98,15 +99,14 @@ class JobSpec:
 
 @frozen
 class RunResult:
-    """One finished (or cancelled) run: its summary as the command line writes it, its last release, its records.
+    """One finished (or cancelled) run: its summary and its last release.
 
     `path`: what every step released, where the task asks for it; `unbiased_answers`: what noisy
     tables say, likewise.
     """
 
-    summary: Json
+    summary: RunSummary
     release: Release
-    convergence: list[ConvergencePoint]
     path: list[Release] = field(default_factory=list)
     unbiased_answers: UnbiasedAnswers | None = None
 
@@ -399,16 +399,14 @@ def _run_all_seeds(spec: JobSpec, rows: Any, pipe: Connection) -> str:
             )
             try:
                 summary = (
-                    run.to_json() if purposes is None else purposes.summary(run, raise_if_cancelled)
+                    run.summarise()
+                    if purposes is None
+                    else purposes.summarise(run, raise_if_cancelled)
                 )
             except InterruptedError:
                 return "cancelled"
-            pipe.send(
-                (
-                    "result",
-                    RunResult(summary, run.release, run.convergence, run.path, unbiased_answers),
-                )
-            )
+            result = RunResult(summary, run.release, run.path, unbiased_answers)
+            pipe.send(("result", result))
         if run.stopped:
             return "cancelled"
     return "done"

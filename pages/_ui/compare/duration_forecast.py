@@ -48,7 +48,7 @@ def draw_forecast(
                 costs[name, budget] = _run_cost(name, problem, budget)
             run_seconds, run_bytes = costs[name, budget]
             remaining_runs = sum(
-                (name, budget.epsilon, budget.delta, seed) not in finished_keys
+                PointKey(name, budget.epsilon, budget.delta, seed) not in finished_keys
                 for seed in range(seeds)
             )
             runs = runs + remaining_runs * (run_bytes > 0)

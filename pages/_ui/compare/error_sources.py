@@ -11,6 +11,7 @@ from dpcore import Budget, Domain, InputError, Marginals, QueryRelease
 from dpcore.algorithms import algorithms_for_problem
 from dpcore.core.parameters import build_from_texts
 from dpcore.core.provenance import Provenance
+from dpcore.core.types import frozen
 from dpcore.evaluation.error_diagnosis import (
     GroupComparison,
     noiseless_setting,
@@ -71,13 +72,11 @@ def draw_error_sources(table: Table, sweep: Sweep, selected_dot: Dot | None) -> 
         **persistent_widget_args(),
     )
     try:
-        workload, query_index, unbinned_answers, label = _select_query(
-            table, sweep, question_text, selected_dot
-        )
+        query = _select_query(table, sweep, question_text, selected_dot)
     except InputError as error:
         st.error(escape_markdown(error, 400))
         return
-    key = (sweep.requested, point.key, question_text or query_index)
+    key = (sweep.requested, point.key, question_text or query.index)
     runs = tab_run_group("waterfall")
     if st.button("Take this error apart", icon=":material/account_tree:"):
         _start_waterfall_runs(runs, key, sweep, selected_dot)
@@ -91,11 +90,18 @@ def draw_error_sources(table: Table, sweep: Sweep, selected_dot: Dot | None) -> 
         "waterfall",
         (key, runs.id, runs.jobs[0][1]),
         lambda: split_error_by_source(
-            workload, sweep.rows, released, noise_free, sweep.reference, unbinned_answers
+            query.workload,
+            sweep.rows,
+            released,
+            noise_free,
+            sweep.reference,
+            query.unbinned_answers,
         ),  # type: ignore[arg-type]
     )
-    parts = {name: float(part[query_index]) for name, part in error_waterfall.parts.items()}
-    total = float(error_waterfall.released[query_index] - error_waterfall.reference[query_index])
+    parts = {name: float(part[query.index]) for name, part in error_waterfall.parts.items()}
+    released_share = float(error_waterfall.released[query.index])
+    true_share = float(error_waterfall.reference[query.index])
+    total = released_share - true_share
     frame = pd.DataFrame(
         {
             "part": [*(ERROR_PART_TEXTS[n] for n in parts), "all together"],
@@ -104,9 +110,8 @@ def draw_error_sources(table: Table, sweep: Sweep, selected_dot: Dot | None) -> 
     )
     largest = max(parts, key=lambda name: abs(parts[name]))
     summary = (
-        f"“{printable_text(label, 120)}”: true {error_waterfall.reference[query_index]:.2%}, "
-        "synthetic "
-        f"{error_waterfall.released[query_index]:.2%}. The largest part, "
+        f"“{printable_text(query.text, 120)}”: true {true_share:.2%}, "
+        f"synthetic {released_share:.2%}. The largest part, "
         f"{100 * parts[largest]:+.2g} points, is {ERROR_PART_TEXTS[largest]}."
     )
     figure = frontier_charts.error_waterfall(
@@ -127,10 +132,23 @@ def draw_error_sources(table: Table, sweep: Sweep, selected_dot: Dot | None) -> 
         )
 
 
+@frozen
+class SelectedQuery:
+    """The query of a workload that is looked at: its index, and the query in words.
+
+    `unbinned_answers` are the workload's answers by the table's own values, where they are known.
+    """
+
+    workload: Workload
+    index: int
+    unbinned_answers: np.ndarray | None
+    text: str
+
+
 def _select_query(
     table: Table, sweep: Sweep, question_text: str, selected_dot: Dot
-) -> tuple[Workload, int, np.ndarray | None, str]:
-    """The workload asked, which of its queries, its answers by the table's own values, and the query in words."""
+) -> SelectedQuery:
+    """Return the query of the question in words, or of the choice that this draws."""
     problem = sweep.problem
     if problem is None or selected_dot.answers is None or sweep.real_answers is None:
         raise InputError("this run has no answers to take apart")
@@ -148,7 +166,7 @@ def _select_query(
             if limited_frame is None
             else np.array([exact_question_share(question_text, problem.domain, limited_frame)])
         )
-        return parsed_question.workload, 0, unbinned_answers, parsed_question.text
+        return SelectedQuery(parsed_question.workload, 0, unbinned_answers, parsed_question.text)
     worst_queries = np.argsort(-np.abs(selected_dot.answers - sweep.real_answers), kind="stable")[
         :MAX_LISTED_QUERIES
     ].tolist()
@@ -162,7 +180,7 @@ def _select_query(
         key=f"cause-{sweep.id}-{selected_dot.point.key}",
         **persistent_widget_args(),
     )
-    return problem.workload, query_by_text[label], None, label
+    return SelectedQuery(problem.workload, query_by_text[label], None, label)
 
 
 def _start_waterfall_runs(runs: RunGroup, key: Any, sweep: Sweep, selected_dot: Dot) -> None:

@@ -71,9 +71,8 @@ class MinEpsilonSearch(RunGroup):
             for pair in [pair for pair in algorithm_jobs if pair[1].ended]:
                 self.jobs.remove(pair)
                 if pair[1].state == "done":
-                    search.record_outcome(
-                        epsilon, pair[1].results[0].summary["final"]["max_error"] <= self.tolerance
-                    )
+                    errors = pair[1].results[0].summary.query_errors
+                    search.record_outcome(epsilon, errors.max_error <= self.tolerance)
                 elif pair[1].state == "failed":
                     self.errors_by_algorithm[name] = pair[1].error
             next_trial = (

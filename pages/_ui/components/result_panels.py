@@ -12,6 +12,7 @@ from dpcore.core.numbers import format_short_number
 from dpcore.core.provenance import Provenance
 from dpcore.evaluation.sweeps.sweep import SweepPoint
 from dpcore.evaluation.sweeps.worker_pool import PoolJob, RunResult
+from dpcore.privacy.accounting import PlannedEvent, Setting
 
 from ..session.inert_text import escape_markdown
 from .frame import draw_heading, inline_container
@@ -54,9 +55,9 @@ def convergence_table(results: list[RunResult]) -> pd.DataFrame:
     """The convergence records of several seeds as one table."""
     return pd.DataFrame(
         [
-            {"seed": r.summary["seed"], **record.to_json()}
-            for r in results
-            for record in r.convergence
+            {"seed": result.summary.seed, **point.to_json()}
+            for result in results
+            for point in result.summary.convergence
         ]
     )
 
@@ -65,33 +66,30 @@ def draw_run_plan(job: PoolJob) -> None:
     """What the plan settled on and why, and every charge line by line; public, made before any record was touched."""
     summary = job.results[0].summary
     draw_heading("What was chosen, and what it used", Provenance.PUBLIC)
-    draw_plan_tables(
-        [(name, value, summary["reasons"][name]) for name, value in summary["parameters"].items()],
-        summary["charges"],
-    )
-    spent = summary["spent"]
+    draw_plan_tables(summary.settings, summary.planned_events)
+    spent = summary.spent
     schema = job.spec.schema
     if schema is not None:
         st.caption(
             f"This is the algorithm's part alone: {schema.fraction:.1%} of the budget of ε = "
-            f"{summary['epsilon']:g} is the "
+            f"{summary.budget.epsilon:g} is the "
             "schema's, which a trial measured here."
         )
     st.caption(
-        f"Together ε = {spent['epsilon']:.6g} at δ = {format_short_number(spent['delta'])}: "
-        f"{spent['accounting']}, rounded up; "
-        f"asked for ε = {summary['epsilon']:g}."
+        f"Together ε = {spent.epsilon:.6g} at δ = {format_short_number(spent.delta)}: "
+        f"{spent.accounting}, rounded up; "
+        f"asked for ε = {summary.budget.epsilon:g}."
     )
 
 
-def draw_plan_tables(
-    choices: Iterable[tuple[str, object, str]], charges: Iterable[dict[str, Any]]
-) -> None:
-    """Two tables: what was settled and why, and every charge line by line, as `Charge.to_json` has it."""
+def draw_plan_tables(settings: Iterable[Setting], planned_events: Iterable[PlannedEvent]) -> None:
+    """Draw two tables: what was settled and why, and every planned event line by line."""
     rows = [
-        {"setting": name, "value": _format_value(value), "why": why} for name, value, why in choices
+        {"setting": setting.name, "value": _format_value(setting.value), "why": setting.why}
+        for setting in settings
     ]
     st.dataframe(rows, hide_index=True)
+    charges = [event.to_json() for event in planned_events]
     charge_rows = [
         {
             "what": charge["what"],

@@ -117,7 +117,7 @@ def _draw_ranking(run_group: RunGroup) -> None:
     names, n, budget = run_group.context
     ordered = sorted(run_group.results, key=lambda result_pair: [*METHODS].index(result_pair[0]))
     frame = pd.DataFrame(
-        [{"method": method, **result.summary["final"]} for method, result in ordered]
+        [{"method": method, **result.summary.errors.to_json()} for method, result in ordered]
     )
     scores = frame.rename(columns={"w1_error": ERROR_BOUND_COLUMN})
     draw_heading(f"Nearest to the real points: {scores.groupby('method')['w1'].mean().idxmin()}")

@@ -174,10 +174,10 @@ def _draw_figure(run_group: RunGroup, name: str, n: int) -> None:
         {
             "line": line,
             "x": float(record.t) if figure.every == 1 else x,
-            "w1": record.to_json()["w1"],
+            "w1": record.empirical.w1,
         }
         for (line, x), result in run_group.results
-        for record in result.convergence
+        for record in result.summary.convergence
     ]
     grouped = pd.DataFrame(lines).groupby(["line", "x"])["w1"]
     measured = grouped.agg(

@@ -119,7 +119,7 @@ def _draw_errors_by_step(result: RunResult) -> None:
         f"step to {format_percentage_points(last['mean_error'])} after {int(last['t'])}. The "
         f"largest ends at {format_percentage_points(last['max_error'])}."
     )
-    figure = explore_charts.convergence_chart(frame, "t", "step", result.summary["n"], "rows")
+    figure = explore_charts.convergence_chart(frame, "t", "step", result.summary.problem.n, "rows")
     draw_chart_panel(figure, summary, frame, "recipe-errors")
 
 

@@ -226,7 +226,7 @@ def draw_marginal(
         column_comparison.gaps.max() > run_results.comparison.gaps.max()
     )
     if run_results.pinned is not None:
-        frame["pinned A"] = run_results.pinned[0].release.answers(single)
+        frame["pinned A"] = run_results.pinned.result.release.answers(single)
     frame, note = add_ranges(
         run_results,
         frame,

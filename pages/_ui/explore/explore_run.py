@@ -57,7 +57,7 @@ class RunWithReplays(RunGroup):
         """Whether a run takes no longer than a person waits."""
         return (
             bool(self.first_job.results)
-            and self.first_job.results[0].summary["seconds"] <= MAX_QUICK_SECONDS
+            and self.first_job.results[0].summary.seconds <= MAX_QUICK_SECONDS
         )
 
     def wait(self, seconds: float) -> bool:

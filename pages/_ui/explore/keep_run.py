@@ -11,7 +11,9 @@ import streamlit as st
 from dpcore.algorithms.query_release.shared.optimal_noise import least_rmse
 from dpcore.core.parameters import declared_parameters
 from dpcore.core.provenance import Provenance
+from dpcore.core.types import frozen
 from dpcore.evaluation.run import ERROR_NAMES, seeded_generators
+from dpcore.evaluation.run_summary import RunSummary
 from dpcore.evaluation.sweeps.worker_pool import PoolJob, RunResult
 from dpcore.queries.parse_queries import join_column_names
 
@@ -22,15 +24,25 @@ from .run_settings import RunSettings
 RMSE_RATIO_LABEL = "root mean square error ÷ least of any unbiased method"
 
 
-@dataclass(eq=False)
-class PinnedRunSlot:
-    """The run A of a tab, if one is `pinned_run`: the version of its table, its result, its curve, and the least error.
+@frozen
+class PinnedRun:
+    """The run A: the version of its table, its result, and its convergence curve.
 
-    The last is the smallest root mean square error of any unbiased Gaussian release of what A was
-    asked.
+    `least_rmse` is the smallest root mean square error of any unbiased Gaussian release of what A
+    was asked, if it is known.
     """
 
-    pinned_run: tuple[str, RunResult, pd.DataFrame, float | None] | None = None
+    table_version: str
+    result: RunResult
+    curve: pd.DataFrame
+    least_rmse: float | None
+
+
+@dataclass(eq=False)
+class PinnedRunSlot:
+    """The run A of a tab, if one is pinned."""
+
+    pinned_run: PinnedRun | None = None
 
     def close(self) -> None:
         """Unpin."""
@@ -44,14 +56,12 @@ def least_unbiased_rmse(run_settings: RunSettings) -> float | None:
     )
 
 
-def pinned_result_and_curve(table: Table) -> tuple[RunResult, pd.DataFrame] | None:
-    """The pinned run A and its curve, if one is pinned on this very table."""
-    slot = session().get_or_create("pinned", PinnedRunSlot)
-    return (
-        slot.pinned_run[1:3]
-        if slot.pinned_run is not None and slot.pinned_run[0] == table.version
-        else None
-    )
+def pinned_run_of(table: Table) -> PinnedRun | None:
+    """Return the run A, if one is pinned on this very table."""
+    pinned_run = session().get_or_create("pinned", PinnedRunSlot).pinned_run
+    if pinned_run is None or pinned_run.table_version != table.version:
+        return None
+    return pinned_run
 
 
 @hide_in_stakeholder_view
@@ -61,32 +71,23 @@ def draw_pin(table: Table, job: PoolJob, run_settings: RunSettings, curve: pd.Da
     slot = session().get_or_create("pinned", PinnedRunSlot)
     with st.container(horizontal=True):
         if st.button("Pin this run as A", icon=":material/push_pin:"):
-            slot.pinned_run = (
-                table.version,
-                job.results[0],
-                curve,
-                least_unbiased_rmse(run_settings),
+            slot.pinned_run = PinnedRun(
+                table.version, job.results[0], curve, least_unbiased_rmse(run_settings)
             )
             st.rerun()
-        if pinned_result_and_curve(table) is not None and st.button(
-            "Unpin", icon=":material/close:"
-        ):
+        pinned_run = pinned_run_of(table)
+        if pinned_run is not None and st.button("Unpin", icon=":material/close:"):
             slot.close()
             st.rerun()
-    if pinned_result_and_curve(table) is None:
+    if pinned_run is None:
         st.caption(
             "Pin this run, change a setting, and see both side by side here and in the charts "
             "above."
         )
         return
-    _, result, _, least = slot.pinned_run  # type: ignore[misc]
-    compared_runs = {
-        "A (pinned)": (result, least),
-        "B (now)": (job.results[0], least_unbiased_rmse(run_settings)),
-    }
     columns = {
-        name: _comparison_column(result.summary, least)
-        for name, (result, least) in compared_runs.items()
+        "A (pinned)": _comparison_column(pinned_run.result.summary, pinned_run.least_rmse),
+        "B (now)": _comparison_column(job.results[0].summary, least_unbiased_rmse(run_settings)),
     }
     st.dataframe(pd.DataFrame(columns))
     st.caption(
@@ -98,17 +99,19 @@ def draw_pin(table: Table, job: PoolJob, run_settings: RunSettings, curve: pd.Da
     )
 
 
-def _comparison_column(summary: dict[str, Any], least: float | None) -> dict[str, str]:
-    settings = {name: _format_value(value) for name, value in summary["parameters"].items()}
-    errors = {name: _format_value(summary["final"][name]) for name in ERROR_NAMES}
-    errors |= {RMSE_RATIO_LABEL: _format_value(summary["final"]["rmse"] / least if least else None)}
-    budget = {"ε": _format_value(summary["epsilon"]), "δ": _format_value(summary["delta"])}
+def _comparison_column(summary: RunSummary, least_rmse: float | None) -> dict[str, str]:
+    """Return the lines of a run in the table that compares two."""
+    errors = summary.query_errors
+    errors_by_name = errors.to_json()
+    rmse_ratio = errors.rmse / least_rmse if least_rmse else None
     return {
-        "algorithm": summary["algorithm"],
-        **budget,
-        **settings,
-        **errors,
-        "seconds": _format_value(summary["seconds"]),
+        "algorithm": summary.algorithm,
+        "ε": _format_value(summary.budget.epsilon),
+        "δ": _format_value(summary.budget.delta),
+        **{name: _format_value(value) for name, value in summary.parameters.items()},
+        **{name: _format_value(errors_by_name[name]) for name in ERROR_NAMES},
+        RMSE_RATIO_LABEL: _format_value(rmse_ratio),
+        "seconds": _format_value(summary.seconds),
     }
 
 
@@ -159,8 +162,8 @@ def draw_downloads(table: Table, job: PoolJob, run_settings: RunSettings) -> Non
 
 
 def _sample_csv(result: RunResult) -> str:
-    generator = seeded_generators(result.summary["seed"])[2]
-    return result.release.sample(result.summary["n"], generator).to_csv(index=False)
+    generator = seeded_generators(result.summary.seed)[2]
+    return result.release.sample(result.summary.problem.n, generator).to_csv(index=False)
 
 
 def _repeat_settings(table: Table, job: PoolJob, run_settings: RunSettings) -> dict[str, Any]:
@@ -172,7 +175,7 @@ def _repeat_settings(table: Table, job: PoolJob, run_settings: RunSettings) -> d
     settings = {
         "columns": list(task.problem.domain.names),
         "queries": run_settings.query_texts,
-        "algorithm": job.results[0].summary["algorithm"],
+        "algorithm": job.results[0].summary.algorithm,
         "epsilon": task.budget.epsilon,
         "delta": task.budget.delta,
         "parameters": parameter_values,

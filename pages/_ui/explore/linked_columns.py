@@ -1,6 +1,7 @@
 """Which columns a release ties together: from the released model alone, so it is no peek."""
 
 from itertools import combinations
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -21,11 +22,11 @@ from .run_settings import RunSettings
 
 def draw_linked_columns(result: RunResult, run_settings: RunSettings) -> None:
     """The square of ties, then two columns to choose and whether the release shows a link between them."""
-    _draw_cliques(result.release, result.summary["reasons"])
+    _draw_cliques(result.release, result.summary.parameters)
     _draw_independence_test(result, run_settings.problem)
 
 
-def _draw_cliques(release: Release | None, reasons: dict[str, str]) -> None:
+def _draw_cliques(release: Release | None, parameters: dict[str, Any]) -> None:
     """The square of ties, and the cliques as a table; in words where all cells are listed instead."""
     if not isinstance(release, GraphicalModel):
         st.caption(
@@ -34,7 +35,7 @@ def _draw_cliques(release: Release | None, reasons: dict[str, str]) -> None:
             "than can be listed, an algorithm keeps only some columns linked, and this shows which."
         )
         return
-    pairs_use_budget = "pairs" in reasons
+    pairs_use_budget = "pairs" in parameters
     draw_heading("Which columns are linked?", None if pairs_use_budget else Provenance.PUBLIC)
     summary, frame, ties = describe_cliques(release)
     draw_chart_panel(clique_square(release.domain.names, ties), summary, frame, "ties")

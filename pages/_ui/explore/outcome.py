@@ -33,7 +33,7 @@ from ..charts import explore_charts as charts
 from ..components import CHART_CONFIG, glossary_tooltip, hide_in_stakeholder_view, show_tiles
 from ..components.result_panels import convergence_table
 from ..session import Table, distinct_labels, format_query_label, session
-from .keep_run import least_unbiased_rmse
+from .keep_run import PinnedRun, least_unbiased_rmse
 from .layout import ChartContent, chart_part
 from .run_settings import CURVE_AXES, RunSettings
 
@@ -45,7 +45,7 @@ MAX_LISTED_QUESTIONS = 1000  # questions that are put into words
 class RunResults:
     """A run, its replays with other noise, and what they are compared with: what every part of the screen draws from.
 
-    `comparison` compares the first run with the records; `pinned_curve` is the run A and its curve.
+    `comparison` compares the first run with the records; `pinned` is the run A, if there is one.
     """
 
     table: Table
@@ -53,7 +53,7 @@ class RunResults:
     result: RunResult
     replays: list[RunResult]
     comparison: Comparison
-    pinned: tuple[RunResult, pd.DataFrame] | None
+    pinned: PinnedRun | None
 
     @property
     def n(self) -> int:
@@ -141,9 +141,9 @@ def draw_verdict(run_results: RunResults) -> tuple[DeltaGenerator, DeltaGenerato
         ),
         largest_error_tile(run_results),
         *tiled.sample_size_tile(
-            summary["final"]["as_exact_as_sample"], run_results.n, run_results.unit_name
+            summary.query_errors.as_exact_as_sample, run_results.n, run_results.unit_name
         ),
-        guess_tile_texts(summary["promise"]["guess"]),
+        guess_tile_texts(summary.promise.max_guess_probability()),
     ]
     info_container, tile_containers = show_tiles(tiles, _usefulness_sentence(run_results.settings))
     return info_container, tile_containers[1]
@@ -211,18 +211,20 @@ def draw_noise_spread(run_results: RunResults) -> None:
             f"points, largest {format_percentage_points(worst.min())} to "
             f"{format_percentage_points(worst.max())}. "
         )
-    privacy_spent = summary["spent"]
-    accounting = privacy_spent["accounting"]
+    epsilon = summary.spent.epsilon
+    delta = summary.spent.delta
+    accounting = str(summary.spent.accounting)
     if run_results.settings.schema is not None:  # what the schema costs is not the run's to say
-        privacy_spent = summary
+        epsilon = summary.budget.epsilon
+        delta = summary.budget.delta
         accounting = "the schema and the algorithm together, at the most"
     label = f"{runs} repeats" if run_results.replays else "About these numbers"
     with st.popover(label, type="tertiary", icon=":material/info:"):
         st.caption(
-            f"{spread_text}{_unbiased_limit_sentence(run_results)}{summary['queries']:,} "
-            f"questions, {summary['cells']:,} combinations, "
-            f"{run_results.n:,} rows. Used: ε = {privacy_spent['epsilon']:.4g} at δ = "
-            f"{format_short_number(privacy_spent['delta'])}, by "
+            f"{spread_text}{_unbiased_limit_sentence(run_results)}{summary.problem.queries:,} "
+            f"questions, {summary.problem.cells:,} combinations, "
+            f"{run_results.n:,} rows. Used: ε = {epsilon:.4g} at δ = "
+            f"{format_short_number(delta)}, by "
             f"{accounting}. "
             f"Protected: {run_results.table.unit.description}.",
             help=glossary_tooltip("point", "cell", "workload"),
@@ -283,7 +285,7 @@ def draw_convergence(
         )
     if frame["epsilon_spent"].nunique() == 1:
         note += "The whole budget is used before the first step. "
-    elif error_rate := ERROR_RATES.get(run_results.result.summary["algorithm"]):
+    elif error_rate := ERROR_RATES.get(run_results.result.summary.algorithm):
         note += (
             "Its theorem: a whole run with twice the budget has "
             f"{2**error_rate.epsilon_power:.0%} of the largest error. "
@@ -305,7 +307,7 @@ def draw_convergence(
     stage_positions = (
         [float(first_curve[x].iloc[i]) for i, _ in stages] if first_curve[x].nunique() > 1 else []
     )
-    pinned_curve = run_results.pinned[1] if run_results.pinned else None
+    pinned_curve = run_results.pinned.curve if run_results.pinned else None
     figure = charts.convergence_chart(
         frame,
         x,
@@ -337,7 +339,7 @@ def _find_stages(result: RunResult, run_curve: pd.DataFrame) -> list[tuple[int, 
     """Where a new stage begins: the number of the record, and what happens there in words."""
     stages = []
     previous_name = ""
-    for i, record in enumerate(result.convergence):
+    for i, record in enumerate(result.summary.convergence):
         note = STAGE_PATTERN.match(record.note)
         name = note[0] if note else ""
         if i and name != previous_name:

@@ -46,7 +46,4 @@ def draw_predicted_panel(table: PublicTable, run_settings: RunSettings) -> None:
         st.caption(PREDICTED_FOR_ALL_ROWS_TEXT.format(size=table.n))
     show_left_out_notice()
     draw_heading("What was chosen, and what it would use", Provenance.PUBLIC)
-    result_panels.draw_plan_tables(
-        [(c.name, c.value, c.why) for c in plan.settings],
-        [charge.to_json() for charge in plan.planned_events],
-    )
+    result_panels.draw_plan_tables(plan.settings, plan.planned_events)

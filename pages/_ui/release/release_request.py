@@ -382,10 +382,7 @@ def draw_plan_details(ready: PreparedRelease, plan_key: tuple) -> None:
         + " The algorithm adapts, so it uses all of that room." * request.algorithm.adaptive
         + " It uses all that both may ever need." * isinstance(ready, PartialSchemaRelease)
     )
-    plan_tables(
-        [(c.name, c.value, c.why) for c in plan.settings],
-        [charge.to_json() for charge in plan.planned_events],
-    )
+    plan_tables(plan.settings, plan.planned_events)
     difference_text = (
         "one row" if unit.person is None else f"all rows of one person ({unit.most_rows} or fewer)"
     )

@@ -61,8 +61,8 @@ def test_every_point_holds_the_numbers_of_run():
     assert len(points) == 12
     for (name, epsilon, delta, seed), point in points.items():
         run = Run(CHOSEN[name], PROBLEM, ROWS, Budget(epsilon, delta), seed=seed).finish()
-        assert point.errors == run.to_json()["final"]
-        assert point.spent == run.to_json()["spent"]
+        assert point.errors == run.summarise().errors.to_json()
+        assert point.spent == run.spent.to_json()
         assert (point.state, point.settings) == ("done", parameter_values(CHOSEN[name]))
         assert point.seconds > 0
 

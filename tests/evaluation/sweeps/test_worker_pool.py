@@ -59,8 +59,9 @@ def test_a_worker_computes_what_this_process_computes(pool, block):
     for seed, result in zip((3, 4), job.results, strict=True):
         here = finished("gaussian_maxent", PROBLEM, ROWS, Budget(1.0, 1e-9), seed=seed)
         assert np.array_equal(result.release.D, here.release.D)
-        assert result.convergence[-1].population.as_exact_as_sample is None, "there are no n rows"
-        assert result.summary["spent"] == here.to_json()["spent"]
+        last = result.summary.convergence[-1]
+        assert last.population.as_exact_as_sample is None, "there are no n rows"
+        assert result.summary.spent == here.spent
 
 
 @parametrize("every", [None, 10**9], ids=["with records", "without"])
@@ -71,9 +72,10 @@ def test_a_run_is_cancelled_between_its_steps_and_keeps_what_is_there(pool, bloc
     job.cancel()
     assert job.wait(90)
     assert job.state == "cancelled"
-    assert job.results[0].summary["final"]["max_error"] > 0
-    assert 0 < job.results[0].summary["spent"]["epsilon"] < 1
-    assert 0 < job.results[0].convergence[-1].t < LONG["rounds"]
+    summary = job.results[0].summary
+    assert summary.query_errors.max_error > 0
+    assert 0 < summary.spent.epsilon < 1
+    assert 0 < summary.convergence[-1].t < LONG["rounds"]
 
 
 def test_a_run_in_one_long_step_is_ended_and_its_worker_replaced(pool, block, monkeypatch):
