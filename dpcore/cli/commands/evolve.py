@@ -22,10 +22,11 @@ from ..arguments import (
     finite_numbers,
     rows_argument,
     stated_budget,
+    stated_seeds,
     whole_number_parser,
 )
 from ..output_files import check_writable
-from ..progress import print_report, run_for_each_seed
+from ..progress import RunFiles, print_report, run_for_each_seed
 from ..table_arguments import build_algorithm
 
 PAPER_LETTERS = {
@@ -87,8 +88,17 @@ def execute(args: Namespace) -> None:
             letter: run_facts["parameters"].get(name) for letter, name in PAPER_LETTERS.items()
         } | run_facts
 
+    files = RunFiles(
+        summaries=args.json,
+        as_list=args.repeat is not None,
+        synthetic=args.synthetic,
+        rows=args.rows,
+    )
     runs = run_for_each_seed(
-        args, lambda seed: Run(algorithm, problem, rows, budget, seed=seed, every=every), summary
+        stated_seeds(args),
+        lambda seed: Run(algorithm, problem, rows, budget, seed=seed, every=every),
+        summary,
+        files,
     )
     about = f"n={rows.n} d={len(names)} in {runs[0]['region']}"
     print_report(runs, about, "distance W1 to the real points", ("w1", "w1_error"))

@@ -20,9 +20,10 @@ from ..arguments import (
     finite_number,
     privacy_unit_of,
     stated_budget,
+    stated_seeds,
 )
 from ..output_files import check_writable
-from ..progress import print_report, run_for_each_seed
+from ..progress import RunFiles, print_report, run_for_each_seed
 from ..table_arguments import build_algorithm
 
 PRINTED_RISKS = ("excess_risk", "risk", "accuracy")  # what is printed of each run
@@ -60,11 +61,12 @@ def execute(args: Namespace) -> None:
         args.task, domain, table, radius=args.radius, region=args.region, group=unit.most_rows
     )
     runs = run_for_each_seed(
-        args,
+        stated_seeds(args),
         lambda seed: Run(
             algorithm, problem, rows, budget, seed=seed, every=lambda rounds: max(1, rounds // 20)
         ),
         run_summary,
+        RunFiles(summaries=args.json, as_list=args.repeat is not None),
     )
     first = runs[0]
     about = f"n={first['n']} d={first['d']} loss={first['loss']} {first['region']}"

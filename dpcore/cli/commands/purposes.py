@@ -34,14 +34,20 @@ from ...queries.questions import parse_question
 from ...release.release_files import neutralize_formulas
 from ..arguments import algorithm_arguments, argument, grid_arguments
 from ..output_files import check_writable
+from ..sweep_points import (
+    PointGenerator,
+    grid_from_arguments,
+    mean_lines,
+    run_missing_points,
+    sweep_files,
+)
 from ..table_arguments import (
     TASK_ARGUMENTS,
     build_algorithm,
     format_columns,
-    load_schema_and_workload,
+    load_workload,
     read_problem_and_rows,
 )
-from .sweep import PointGenerator, mean_lines, run_missing_points, sweep_budgets
 
 REFERENCE_FIELDS = ("real", "sample", "nothing")
 CSV_FIELDS = ("purpose", "epsilon", "seed", "value", "unit", *REFERENCE_FIELDS)
@@ -59,13 +65,14 @@ ARGUMENTS = (
 def execute(args: Namespace) -> None:
     """Check everything first, then run point by point, keep the files up to date, and print the means."""
     check_writable(args.json, args.csv)
-    budgets = sweep_budgets(args, 1)
+    files = sweep_files(args)
     algorithm = build_algorithm(args.algorithm, args.set, QueryRelease)
-    _, workload = load_schema_and_workload(args, require_known=True)
-    whole_problem, rows = read_problem_and_rows(args, workload)
-    if not isinstance(rows, Rows) or args.person:
+    grid = grid_from_arguments(args, {args.algorithm: algorithm}, require_known=True)
+    task = grid.task
+    whole_problem, rows = read_problem_and_rows(task, load_workload(task))
+    if not isinstance(rows, Rows) or task.unit.person:
         raise InputError(
-            f"{args.table}: rows are held out one by one; read the table whole, and protect rows"
+            f"{task.table}: rows are held out one by one; read the table whole, and protect rows"
         )
     question = None if args.ask is None else parse_question(args.ask, whole_problem.domain)
     purposes = Purposes.for_table(
@@ -78,15 +85,7 @@ def execute(args: Namespace) -> None:
     run = partial(_score_cases, purposes, problem)
     digest = rows_digest(rows)
     points = run_missing_points(
-        args,
-        {args.algorithm: algorithm},
-        budgets,
-        problem,
-        digest,
-        run,
-        scores_csv,
-        task_facts,
-        _is_score,
+        grid, files, problem, digest, run, scores_csv, task_facts, _is_score
     )
     print(
         f"n={problem.n} held_out={purposes.test.n} algorithm={args.algorithm} "

@@ -35,7 +35,8 @@ from ...accuracy.intervals.unbiased_tables import unbiased_tables
 from ...algorithms import Algorithm
 from ...algorithms.query_release.shared.optimal_noise import compare_with_bound, least_rmse
 from ...core.provenance import Provenance
-from ...core.types import Json
+from ...core.types import Json, Texts
+from ...evaluation.experiment import Experiment
 from ...evaluation.run import ERROR_NAMES
 from ...queries import Workload
 from ...queries.questions import parse_question
@@ -45,15 +46,14 @@ from ..arguments import (
     argument,
     budget_arguments,
     rows_argument,
-    stated_budget,
 )
 from ..measured_runs import MeasuredSchemaRuns
 from ..output_files import check_writable
-from ..progress import print_report, run_for_each_seed
+from ..progress import RunFiles, print_report, run_for_each_seed
 from ..table_arguments import (
     TASK_ARGUMENTS,
-    build_algorithm,
-    load_schema_and_workload,
+    experiment_from_arguments,
+    load_workload,
     print_forecast,
     read_problem_and_rows,
     usefulness_text,
@@ -80,30 +80,37 @@ ARGUMENTS = (
 def execute(args: Namespace) -> None:
     """Check what is public, run once for each seed, print the errors and write the files."""
     check_writable(args.json, args.synthetic)
-    budget = stated_budget(args)
-    algorithm = build_algorithm(args.algorithm, args.set, QueryRelease)
-    schema, workload = load_schema_and_workload(args)
-    task = (
-        MeasuredSchemaRuns(args, schema, workload)
-        if schema
-        else KnownSchemaRuns(args, workload, algorithm, budget)
-    )
+    experiment = experiment_from_arguments(args)
+    budget = experiment.budget
+    questions = tuple(args.ask)
+    task_runs = _prepare_runs(experiment, questions)
     least_rmse_of = cache(lambda problem: least_rmse(problem.workload, budget, problem.effective_n))
 
     def summary(run: Run) -> Json:
-        run_facts = run.to_json() | task.schema_facts
+        run_facts = run.to_json() | task_runs.schema_facts
         problem = run.problem
         least = least_rmse_of(problem)
-        if args.ask:
+        if questions:
             unbiased_answers = unbiased_tables(run.release, run.measured, problem.domain)  # type: ignore[arg-type]
-            run_facts["answers"] = answers_told(unbiased_answers, args.ask, run, task.rows)
+            run_facts["answers"] = answers_told(unbiased_answers, questions, run, task_runs.rows)
             run_facts["tags"] |= {"answers": Provenance.REAL_DATA}
         return run_facts | {
             "line": _rmse_ratio(run_facts["final"]["rmse"], least),
             "tags": run_facts["tags"] | {"line": Provenance.REAL_DATA},
         }
 
-    runs = run_for_each_seed(args, lambda seed: task.run(algorithm, budget, seed), summary)
+    files = RunFiles(
+        summaries=args.json,
+        as_list=args.repeat is not None,
+        synthetic=args.synthetic,
+        rows=args.rows,
+    )
+    runs = run_for_each_seed(
+        experiment.seeds,
+        lambda seed: task_runs.run(experiment.algorithm, budget, seed),
+        summary,
+        files,
+    )
     first = runs[0]
     about = f"n={first['n']} combinations={first['cells']} queries={first['queries']}"
     print_report(runs, about, "errors against the real table", ERROR_NAMES)
@@ -119,25 +126,34 @@ def execute(args: Namespace) -> None:
     mean = sum(run["final"]["rmse"] for run in runs) / len(runs)
     least = sum(run["line"]["least_rmse"] for run in runs) / len(runs)
     print(
-        f"{LEAST_RMSE_TEXT}{task.schema_note}: {least:.4g}; here {compare_with_bound(mean, least)}"
+        f"{LEAST_RMSE_TEXT}{task_runs.schema_note}: {least:.4g}; here {compare_with_bound(mean, least)}"
     )
 
 
+def _prepare_runs(
+    experiment: Experiment, questions: Texts
+) -> "MeasuredSchemaRuns | KnownSchemaRuns":
+    """Read the table of an experiment; questions that its schema does not know are refused."""
+    task = experiment.task
+    workload = load_workload(task)
+    if task.partial_schema is not None:
+        return MeasuredSchemaRuns(task, task.partial_schema, workload, questions)
+    return KnownSchemaRuns(experiment, workload, questions)
+
+
 class KnownSchemaRuns:
-    """A table with a schema that is known; questions are read before anything runs."""
+    """An experiment with a schema that is known; questions are read before anything runs."""
 
     schema_facts = {}
     schema_note = ""
 
-    def __init__(
-        self, args: Namespace, workload: Workload, algorithm: Algorithm, budget: Budget
-    ) -> None:
-        self.problem, self.rows = read_problem_and_rows(args, workload)
-        for question in args.ask:
+    def __init__(self, experiment: Experiment, workload: Workload, questions: Texts) -> None:
+        self.problem, self.rows = read_problem_and_rows(experiment.task, workload)
+        for question in questions:
             parse_question(
                 question, self.problem.domain
             )  # so that it is refused before anything runs
-        print_forecast(algorithm, self.problem, budget)
+        print_forecast(experiment.algorithm, self.problem, experiment.budget)
 
     def run(self, algorithm: Algorithm, budget: Budget, seed: int) -> Run:
         """A run of the known problem that has not begun."""
