@@ -13,7 +13,7 @@ from dpcore.algorithms.algorithm import make_plan
 from dpcore.algorithms.schema_measurement.measurement_plan import SchemaShare
 from dpcore.core.parameters import build_from_texts
 from dpcore.core.types import by_name
-from dpcore.evaluation.experiment import Experiment, QueryTask
+from dpcore.evaluation.experiment import Experiment
 from dpcore.schema.inference.default_columns import choose_default_columns
 
 from ..components import deployments, parameter_widgets, question_choice
@@ -87,14 +87,8 @@ def choose_run_settings(table: Table) -> RunSettings:
     if seconds >= MIN_SECONDS_TO_MENTION:
         st.caption(f"Forecast: {describe_forecast(seconds, size)}, from public numbers.")
     schema = None if table.trial is None else table.trial.share_of_budget(budget)
-    task = QueryTask(
-        table=table.name if table.uploaded else f"assets/{table.name}.csv",
-        schema=table.schema,
-        queries=tuple(texts),
-        columns=problem.domain.names,
-        unit=table.unit,
-        schema_share=None if schema is None else schema.fraction,
-    )
+    schema_share = None if schema is None else schema.fraction
+    task = question_choice.task_of_table(table, problem.domain.names, texts, schema_share)
     experiment = Experiment(task=task, algorithm=algorithm, budget=budget, seed=seed, repeat=repeat)
     return RunSettings(
         experiment=experiment,
