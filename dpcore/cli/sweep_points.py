@@ -4,7 +4,7 @@ import json
 from argparse import Namespace
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -86,46 +86,50 @@ def grid_from_arguments(
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class GridRunner:
+    """How the cases of a grid are run on its table.
+
+    Args:
+        problem: the problem of all cases.
+        digest: a digest of the table, not for publishing.
+        run: makes the points of cases, one by one.
+        command_facts: public facts about the task that only its command knows.
+
+    """
+
+    problem: QueryRelease
+    digest: str
+    run: CaseRunner
+    command_facts: Json = field(default_factory=dict)
+
+
 def run_missing_points(
     grid: ExperimentGrid,
     files: SweepFiles,
-    problem: QueryRelease,
-    digest: str,
-    run: CaseRunner,
+    runner: GridRunner,
     csv: Callable[[Sequence[SweepPoint]], str],
-    command_facts: Json,
     is_valid_error: Callable[[Any], bool] = is_error_value,
 ) -> list[SweepPoint]:
     """Return the points of every algorithm at every budget with every seed of a grid, sorted.
 
-    To resume is to keep those in the JSON file, if it is of the same task; `run` makes the others,
-    one by one. The files are kept up to date: JSON with the task (public facts, and
-    `command_facts`) and the `digest` of the table, CSV as `csv` writes it. `is_valid_error` errors
-    of points are those that the command writes.
+    To resume is to keep those in the JSON file, if it is of the same task; the runner makes the
+    others. The files are kept up to date, CSV as `csv` writes it. `is_valid_error` errors of points
+    are those that the command writes.
     """
     algorithms = grid.algorithms
-    planned = plan_cases(algorithms, problem, grid.budgets, grid.seeds)
-    file_facts = {
-        "tags": PROVENANCE_TAGS,
-        "task": {
-            **sweep_identity(problem),
-            "person": grid.task.unit.person,
-            "delta": grid.budgets[0].delta,
-            **command_facts,
-        },
-        "parameters": {name: parameter_values(algorithm) for name, algorithm in algorithms.items()},
-        "table_sha256": digest,
-    }
+    planned = plan_cases(algorithms, runner.problem, grid.budgets, grid.seeds)
+    file_facts = _file_facts(grid, runner)
     earlier_points = []
     if files.resume and files.json is not None:
         earlier_points = _points_to_resume(files.json, file_facts, is_valid_error)
-    print_budget_warnings(grid.budgets, problem.n)
+    print_budget_warnings(grid.budgets, runner.problem.n)
     waiting_cases = pending_cases(planned, earlier_points)
     rerun_keys = {case.key for case in waiting_cases}
     points = [point for point in earlier_points if point.key not in rerun_keys]
     write_files = partial(_write_points, points, files, file_facts, csv)
     try:
-        _collect_points(points, waiting_cases, write_files, run)
+        _collect_points(points, waiting_cases, write_files, runner.run)
     finally:
         write_files()
     planned_keys = {case.key for case in planned}
@@ -134,6 +138,22 @@ def run_missing_points(
         (p for p in points if p.key in planned_keys),
         key=lambda p: (order[p.algorithm], p.epsilon, p.seed),
     )
+
+
+def _file_facts(grid: ExperimentGrid, runner: GridRunner) -> Json:
+    """Return what the JSON file says beside the points: the task, the settings, the table."""
+    algorithms = grid.algorithms
+    return {
+        "tags": PROVENANCE_TAGS,
+        "task": {
+            **sweep_identity(runner.problem),
+            "person": grid.task.unit.person,
+            "delta": grid.budgets[0].delta,
+            **runner.command_facts,
+        },
+        "parameters": {name: parameter_values(algorithm) for name, algorithm in algorithms.items()},
+        "table_sha256": runner.digest,
+    }
 
 
 def mean_lines(lines: Iterable[Json], *by: str) -> list[Json]:

@@ -35,6 +35,7 @@ from ...release.release_files import neutralize_formulas
 from ..arguments import algorithm_arguments, argument, grid_arguments
 from ..output_files import check_writable
 from ..sweep_points import (
+    GridRunner,
     PointGenerator,
     grid_from_arguments,
     mean_lines,
@@ -81,12 +82,18 @@ def execute(args: Namespace) -> None:
     problem = QueryRelease(
         whole_problem.workload, purposes.train.n, whole_problem.group, whole_problem.start
     )
-    task_facts = {name: vars(args)[name] for name in ("algorithm", "target", "group", "ask")}
-    run = partial(_score_cases, purposes, problem)
-    digest = rows_digest(rows)
-    points = run_missing_points(
-        grid, files, problem, digest, run, scores_csv, task_facts, _is_score
+    runner = GridRunner(
+        problem=problem,
+        digest=rows_digest(rows),
+        run=partial(_score_cases, purposes, problem),
+        command_facts={
+            "algorithm": args.algorithm,
+            "target": args.target,
+            "group": args.group,
+            "ask": args.ask,
+        },
     )
+    points = run_missing_points(grid, files, runner, scores_csv, _is_score)
     print(
         f"n={problem.n} held_out={purposes.test.n} algorithm={args.algorithm} "
         f"delta={format_short_number(args.delta)}"

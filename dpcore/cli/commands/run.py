@@ -111,13 +111,18 @@ def execute(args: Namespace) -> None:
         summary,
         files,
     )
+    _print_runs(runs, task_runs.schema_note)
+
+
+def _print_runs(runs: list[Json], schema_note: str) -> None:
+    """Print what runs showed: errors, answers, and the least error of unbiased releases."""
     first = runs[0]
     about = f"n={first['n']} combinations={first['cells']} queries={first['queries']}"
     print_report(runs, about, "errors against the real table", ERROR_NAMES)
     usefulness = usefulness_text(first["final"])
     if usefulness:
         print(f"seed {first['seed']}: {usefulness} (do not publish)")
-    for answer_facts in runs[0].get("answers", []):
+    for answer_facts in first.get("answers", []):
         real = answer_facts.pop("real")
         print(f"{interval_text(Interval(**answer_facts))}; real (do not publish) {real:.4g}")
     if any(run["line"] is None for run in runs):
@@ -125,9 +130,7 @@ def execute(args: Namespace) -> None:
         return
     mean = sum(run["final"]["rmse"] for run in runs) / len(runs)
     least = sum(run["line"]["least_rmse"] for run in runs) / len(runs)
-    print(
-        f"{LEAST_RMSE_TEXT}{task_runs.schema_note}: {least:.4g}; here {compare_with_bound(mean, least)}"
-    )
+    print(f"{LEAST_RMSE_TEXT}{schema_note}: {least:.4g}; here {compare_with_bound(mean, least)}")
 
 
 def _prepare_runs(

@@ -28,7 +28,7 @@ from ...core.types import Json, Tick
 from ...data.sources.gathered_counts import GatheredCounts
 from ...data.sources.parquet_source import ParquetSource
 from ...data.sources.source import Source
-from ...evaluation.experiment import ExperimentGrid
+from ...evaluation.experiment import ExperimentGrid, QueryTask
 from ...evaluation.sweeps.dask_cluster import ClusterSource, connect_to_scheduler, sweep_on_cluster
 from ...evaluation.sweeps.sweep import (
     Case,
@@ -41,7 +41,7 @@ from ...evaluation.sweeps.sweep import (
 from ...evaluation.sweeps.worker_pool import WorkerPool
 from ...queries.parse_queries import split_column_names
 from ...release.release_files import neutralize_formulas
-from ...schema.partial_schema import partial_schema_to_json
+from ...schema.partial_schema import PartialSchema, partial_schema_to_json
 from ..arguments import (
     argument,
     grid_arguments,
@@ -51,6 +51,7 @@ from ..arguments import (
 from ..measured_runs import MeasuredSchemaRuns
 from ..output_files import check_writable, print_message
 from ..sweep_points import (
+    GridRunner,
     PointGenerator,
     SweepFiles,
     grid_from_arguments,
@@ -119,45 +120,56 @@ class SweepWorkers:
 
 def _run_and_report(grid: ExperimentGrid, files: SweepFiles, workers: SweepWorkers) -> None:
     """Read the table, run the missing points here or on a cluster, and print the means."""
-    task = grid.task
-    workload = load_workload(task)
-    schema = task.partial_schema
     delta_text = format_short_number(grid.budgets[0].delta)
-    if schema is not None:
-        if workers.processes > 1 or workers.scheduler:  # they would have to read raw cells
-            raise InputError(
-                "--jobs and --scheduler need a schema that is known; points that measure their "
-                "own run here"
-            )
-        measured = MeasuredSchemaRuns(task, schema, workload)
-        problem = measured.placeholder_problem
-        digest = measured.digest
-        run = partial(_run_with_measured_schema, measured)
-        task_facts = {
-            "open": partial_schema_to_json(schema)["columns"],
-            "schema_share": task.schema_share,
-            "asked": list(
-                task.queries
-            ),  # what they ask of a measured column is not in the workload yet
-        }
-        data_summary = (
-            f"n={problem.n} delta={delta_text}; schema measured "
-            "anew for every ε and seed, in the same budget"
-        )
-    else:
-        problem, rows = read_problem_and_rows(
-            task, workload, partial(_cluster_counter, workers.client, workers.scheduler)
-        )
-        digest = rows_digest(rows)
-        task_facts = {}
-        run = partial(_run_with_known_schema, workers, problem, rows)
+    if grid.task.partial_schema is None:
+        runner = _known_schema_runner(grid.task, workers)
+        problem = runner.problem
         data_summary = (
             f"n={problem.n} combinations={problem.domain.size} "
             f"queries={problem.workload.m} delta={delta_text}"
         )
-    points = run_missing_points(grid, files, problem, digest, run, points_csv, task_facts)
+    else:
+        runner = _measured_schema_runner(grid.task, grid.task.partial_schema, workers)
+        data_summary = (
+            f"n={runner.problem.n} delta={delta_text}; schema measured "
+            "anew for every ε and seed, in the same budget"
+        )
+    points = run_missing_points(grid, files, runner, points_csv)
     print(data_summary)
     print("\n".join(report_lines(points)))
+
+
+def _known_schema_runner(task: QueryTask, workers: SweepWorkers) -> GridRunner:
+    """Return how a task with a known schema is run, after its table is read."""
+    choose_counter = partial(_cluster_counter, workers.client, workers.scheduler)
+    problem, rows = read_problem_and_rows(task, load_workload(task), choose_counter)
+    run = partial(_run_with_known_schema, workers, problem, rows)
+    return GridRunner(problem=problem, digest=rows_digest(rows), run=run)
+
+
+def _measured_schema_runner(
+    task: QueryTask, schema: PartialSchema, workers: SweepWorkers
+) -> GridRunner:
+    """Return how a task with a schema that each run measures is run, after its table is read."""
+    workload = load_workload(task)
+    if workers.processes > 1 or workers.scheduler:  # they would have to read raw cells
+        raise InputError(
+            "--jobs and --scheduler need a schema that is known; points that measure their "
+            "own run here"
+        )
+    measured = MeasuredSchemaRuns(task, schema, workload)
+    command_facts = {
+        "open": partial_schema_to_json(schema)["columns"],
+        "schema_share": task.schema_share,
+        # what they ask of a measured column is not in the workload yet
+        "asked": list(task.queries),
+    }
+    return GridRunner(
+        problem=measured.placeholder_problem,
+        digest=measured.digest,
+        run=partial(_run_with_measured_schema, measured),
+        command_facts=command_facts,
+    )
 
 
 def _run_with_known_schema(
