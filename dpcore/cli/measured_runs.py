@@ -8,6 +8,7 @@ from ..accuracy.promise_with_schema import promise_of_division
 from ..algorithms import Algorithm
 from ..algorithms.schema_measurement.measure_schema import MeasuredSchema
 from ..algorithms.schema_measurement.measurement_plan import (
+    BudgetDivision,
     choose_schema_share,
     describe_schema_cost,
     plan_within_division,
@@ -80,12 +81,7 @@ class MeasuredSchemaRuns:
             budget,
         )
         division, _ = share.divide_and_plan(algorithm, placeholder, budget, exact=False)
-        if self._last_schema is None or self._last_schema[0] != (division, seed):
-            measured_schema = measure_schema_with_seed(
-                self.schema, self.frame, self.unit, division, seed=seed
-            )
-            self._last_schema = (division, seed), measured_schema
-        measured_schema = self._last_schema[1]
+        measured_schema = self._measure_schema(division, seed)
         domain = measured_schema.domain
         rows = domain.encode(self.limited_table)
         problem = QueryRelease(self.task.read_workload(domain), rows.n, self.unit.most_rows)
@@ -93,10 +89,7 @@ class MeasuredSchemaRuns:
             parse_question(question, domain)
         print_forecast(algorithm, problem, budget)
         plan = plan_within_division(algorithm, problem, division, exact=False)
-        for f in measured_schema.findings:
-            if f.found_nothing and f.column.name not in self._warned_columns:
-                self._warned_columns.add(f.column.name)
-                print_message("warning", f"{f.column.name!r}: {f.description}")
+        self._warn_of_empty_columns(measured_schema)
         findings = [
             {"column": f.column.name, "found": f.description, "tag": Provenance.REAL_DATA}
             for f in measured_schema.findings
@@ -112,3 +105,20 @@ class MeasuredSchemaRuns:
         return Run(
             algorithm, problem, rows, budget, seed=seed, plan=plan, whole=total_promise, every=every
         )
+
+    def _measure_schema(self, division: BudgetDivision, seed: int) -> MeasuredSchema:
+        """Return the schema as it is measured with a seed; the last one is remembered."""
+        if self._last_schema is None or self._last_schema[0] != (division, seed):
+            measured_schema = measure_schema_with_seed(
+                self.schema, self.frame, self.unit, division, seed=seed
+            )
+            self._last_schema = (division, seed), measured_schema
+        return self._last_schema[1]
+
+    def _warn_of_empty_columns(self, measured_schema: MeasuredSchema) -> None:
+        """Print a warning, once for each column, where nothing was found in it."""
+        for finding in measured_schema.findings:
+            name = finding.column.name
+            if finding.found_nothing and name not in self._warned_columns:
+                self._warned_columns.add(name)
+                print_message("warning", f"{name!r}: {finding.description}")
