@@ -48,7 +48,7 @@ draw_trial_note(table)
 if warn_if_schema_incomplete(table, "compare here") or not counting_job.ensure_rows_counted(table):
     st.stop()
 
-if sweep.requested is not None and sweep.requested[:2] != (table, table.version):
+if sweep.requested is not None and not sweep.requested.is_about(table):
     sweep.close()  # of another table or schema
 with show_refusals():
     with st.sidebar:

@@ -47,10 +47,11 @@ with show_refusals():
         predicted_panel.draw_predicted_panel(table, run_request)
         st.stop()
     started_run = explore_run.start_runs(table, run_request)
-for caution in budget_warnings(run_request.budget, run_request.problem.n):
+budget = run_request.experiment.budget
+for caution in budget_warnings(budget, run_request.problem.n):
     st.warning(escape_markdown(caution, 300))
-if table.trial is not None and (other_budget_note := table.trial.other_budget_note(run_request.budget)):
-    st.caption(other_budget_note)
+if table.trial is not None and table.trial.other_budget_note(budget):
+    st.caption(table.trial.other_budget_note(budget))
 if not revealed:
     st.caption("Make your prediction above; the charts appear with the reveal.")
     st.stop()
@@ -65,7 +66,9 @@ if job.results:
         linked_columns.draw_linked_columns(result, run_request)
         st.stop()
     release_comparison = compare_with_rows(
-        result.release, table.encoded_rows(run_request.problem.domain.names), run_request.problem.workload
+        result.release,
+        table.encoded_rows(run_request.problem.domain.names),
+        run_request.problem.workload,
     )
     make_view = partial(
         outcome.RunResults,

@@ -107,7 +107,9 @@ def asked_as_planned(algorithm, plan, asked):
     else:
         assert counted == said
     for verb, paid, question in asked:
-        alike = [c for c in plan.planned_events if (c.verb, kind(c.statistic)) == (verb, kind(question))]
+        alike = [
+            c for c in plan.planned_events if (c.verb, kind(c.statistic)) == (verb, kind(question))
+        ]
         (named,) = {c.statistic for c in alike if algorithm.adaptive or c.spend == paid}
         assert noise_grid.has_grid(named) == noise_grid.has_grid(question)
         assert isinstance(named, type) or sizes(named) == approx(sizes(question), rel=1e-12)

@@ -156,3 +156,8 @@ def privacy_unit_of(args: Namespace) -> PrivacyUnit:
 def stated_budget(args: Namespace) -> Budget:
     """The budget that the arguments state; InputError names the supported range."""
     return Budget(args.epsilon, args.delta)
+
+
+def stated_seeds(args: Namespace) -> range:
+    """The seeds that the arguments state."""
+    return range(args.seed, args.seed + (args.repeat or 1))

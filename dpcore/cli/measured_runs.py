@@ -1,6 +1,5 @@
 """Runs on a schema that is measured first, anew for every seed."""
 
-from argparse import Namespace
 from collections.abc import Callable
 from typing import Any
 
@@ -9,20 +8,21 @@ from ..accuracy.promise_with_schema import promise_of_division
 from ..algorithms import Algorithm
 from ..algorithms.schema_measurement.measure_schema import MeasuredSchema
 from ..algorithms.schema_measurement.measurement_plan import (
+    BudgetDivision,
     choose_schema_share,
     describe_schema_cost,
     plan_within_division,
 )
 from ..core.provenance import Provenance
-from ..core.types import Json
+from ..core.types import Json, Texts
+from ..evaluation.experiment import QueryTask
 from ..evaluation.schema_trial import measure_schema_with_seed
 from ..evaluation.sweeps.sweep import table_digest
 from ..queries import Workload
 from ..queries.questions import parse_question
 from ..schema.partial_schema import PartialSchema
-from .arguments import privacy_unit_of
 from .output_files import print_message
-from .table_arguments import print_forecast, read_workload
+from .table_arguments import print_forecast
 
 EveryRounds = int | Callable[[int], int]
 
@@ -39,16 +39,19 @@ class MeasuredSchemaRuns:
 
     schema_note = ", had the schema been known"
 
-    def __init__(self, args: Namespace, schema: PartialSchema, workload: Workload) -> None:
-        if args.start is not None:
+    def __init__(
+        self, task: QueryTask, schema: PartialSchema, workload: Workload, questions: Texts = ()
+    ) -> None:
+        if task.start is not None:
             raise InputError(
                 "a public start needs a schema that is known: it says how likely each "
                 "combination is"
             )
-        self.chosen = args
+        self.task = task
         self.schema = schema
-        self.unit = privacy_unit_of(args)
-        self.frame = read_table(args.table, format=schema.placeholder.file)
+        self.questions = questions
+        self.unit = task.unit
+        self.frame = read_table(task.table, format=schema.placeholder.file)
         self.limited_table = self.unit.bound_contributions(self.frame, schema.names)
         self.placeholder_problem = QueryRelease(
             workload, len(self.limited_table), self.unit.most_rows
@@ -72,29 +75,21 @@ class MeasuredSchemaRuns:
         placeholder = self.placeholder_problem
         share = choose_schema_share(
             self.schema.unknown_columns,
-            self.chosen.schema_share,
+            self.task.schema_share,
             placeholder.n,
             placeholder.group,
             budget,
         )
         division, _ = share.divide_and_plan(algorithm, placeholder, budget, exact=False)
-        if self._last_schema is None or self._last_schema[0] != (division, seed):
-            measured_schema = measure_schema_with_seed(
-                self.schema, self.frame, self.unit, division, seed=seed
-            )
-            self._last_schema = (division, seed), measured_schema
-        measured_schema = self._last_schema[1]
+        measured_schema = self._measure_schema(division, seed)
         domain = measured_schema.domain
         rows = domain.encode(self.limited_table)
-        problem = QueryRelease(read_workload(self.chosen, domain), rows.n, self.unit.most_rows)
-        for question in getattr(self.chosen, "ask", ()):
+        problem = QueryRelease(self.task.read_workload(domain), rows.n, self.unit.most_rows)
+        for question in self.questions:
             parse_question(question, domain)
         print_forecast(algorithm, problem, budget)
         plan = plan_within_division(algorithm, problem, division, exact=False)
-        for f in measured_schema.findings:
-            if f.found_nothing and f.column.name not in self._warned_columns:
-                self._warned_columns.add(f.column.name)
-                print_message("warning", f"{f.column.name!r}: {f.description}")
+        self._warn_of_empty_columns(measured_schema)
         findings = [
             {"column": f.column.name, "found": f.description, "tag": Provenance.REAL_DATA}
             for f in measured_schema.findings
@@ -110,3 +105,20 @@ class MeasuredSchemaRuns:
         return Run(
             algorithm, problem, rows, budget, seed=seed, plan=plan, whole=total_promise, every=every
         )
+
+    def _measure_schema(self, division: BudgetDivision, seed: int) -> MeasuredSchema:
+        """Return the schema as it is measured with a seed; the last one is remembered."""
+        if self._last_schema is None or self._last_schema[0] != (division, seed):
+            measured_schema = measure_schema_with_seed(
+                self.schema, self.frame, self.unit, division, seed=seed
+            )
+            self._last_schema = (division, seed), measured_schema
+        return self._last_schema[1]
+
+    def _warn_of_empty_columns(self, measured_schema: MeasuredSchema) -> None:
+        """Print a warning, once for each column, where nothing was found in it."""
+        for finding in measured_schema.findings:
+            name = finding.column.name
+            if finding.found_nothing and name not in self._warned_columns:
+                self._warned_columns.add(name)
+                print_message("warning", f"{name!r}: {finding.description}")

@@ -1,8 +1,8 @@
 """Going through a run with progress on stderr, and its report on stdout: shared by `run`, `evolve` and `learn`."""
 
 import warnings
-from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from ..core.errors import PrivacyWarning
@@ -31,27 +31,47 @@ class RunReport(Protocol):
 Report = TypeVar("Report", bound=RunReport)
 
 
-def run_for_each_seed(
-    args: Namespace, make_run: Callable[[int], Run], make_report: Callable[[Run], Report]
-) -> list[Report]:
-    """Return the reports of one run for each seed that RUNS ask for, also written to --json.
+@dataclass(frozen=True, kw_only=True)
+class RunFiles:
+    """The files that runs write, None for one that is not asked for.
 
-    The first run also writes --synthetic, where that is asked for; warnings about its budget go to
-    stderr.
+    Args:
+        summaries: JSON with the summaries of all runs.
+        as_list: whether that is a list even of a single run.
+        synthetic: CSV with synthetic rows of the first run.
+        rows: how many; None for as many as the table has.
+
+    """
+
+    summaries: str | None
+    as_list: bool
+    synthetic: str | None = None
+    rows: int | None = None
+
+
+def run_for_each_seed(
+    seeds: Iterable[int],
+    make_run: Callable[[int], Run],
+    make_report: Callable[[Run], Report],
+    files: RunFiles,
+) -> list[Report]:
+    """Return the reports of one run for each seed, and write the files.
+
+    Warnings about the budget of the first run go to stderr.
     """
     reports: list[Report] = []
-    for seed in range(args.seed, args.seed + (args.repeat or 1)):
+    for seed in seeds:
         with warnings.catch_warnings(record=True) as caught_warnings:
             warnings.simplefilter("always", PrivacyWarning)
             run = make_run(seed)
         for caution in caught_warnings if not reports else []:
             print_message("warning", caution.message)
         run_with_progress(run)
-        if not reports and vars(args).get("synthetic"):
-            write_file(args.synthetic, run.sample(args.rows).to_csv(index=False))
+        if not reports and files.synthetic:
+            write_file(files.synthetic, run.sample(files.rows).to_csv(index=False))
         reports.append(make_report(run))
     documents = [report.to_json() for report in reports]
-    write_json(args.json, documents if args.repeat else documents[0])
+    write_json(files.summaries, documents if files.as_list else documents[0])
     return reports
 
 

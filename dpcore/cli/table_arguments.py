@@ -16,7 +16,6 @@ from .. import (
     PrivacyUnit,
     QueryRelease,
     Rows,
-    domain_from_json,
     read_json,
     read_queries,
     read_table,
@@ -36,15 +35,22 @@ from ..data.sources.database_source import connect_database, is_database_address
 from ..data.sources.gathered_counts import GatheredCounts, count_violations
 from ..data.sources.open_source import is_large_table
 from ..data.sources.source import Source
+from ..evaluation.experiment import Experiment, QueryTask
 from ..evaluation.release_errors import Errors
 from ..problems import PublicStart
 from ..queries import Workload
 from ..queries.parse_queries import QUERY_FORMS_HELP, split_column_names
 from ..release.preparation import encode_table
 from ..release.public_start import StartTable
-from ..schema.partial_schema import PartialSchema, has_private_columns, partial_schema_from_json
 from ..schema.text_format import DELIMITER_NAMES, TextFormat
-from .arguments import PERSON_ARGUMENTS, argument, finite_number, flag, privacy_unit_of
+from .arguments import (
+    PERSON_ARGUMENTS,
+    argument,
+    finite_number,
+    flag,
+    privacy_unit_of,
+    stated_budget,
+)
 from .output_files import ProgressLine, print_message
 
 TEXT_FILE_ENDINGS = [ending for ending in TABLE_ENDINGS if ending not in (".xlsx", ".parquet")]
@@ -78,53 +84,77 @@ TASK_ARGUMENTS = (
 )
 
 
-def load_schema_and_workload(
-    args: Namespace, *, require_known: bool = False
-) -> tuple[PartialSchema | None, Workload]:
-    """The schema where parts of it are private, else None; and the workload of --queries, in its placeholder then.
-
-    Notes on reading the queries go to stderr. InputError for such parts where the schema has to be
-    `known`.
-    """
-    names = split_column_names(args.columns) if args.columns else ()
-    schema_json = read_json(args.schema)
-    parsed_schema = (
-        partial_schema_from_json(schema_json)
-        if has_private_columns(schema_json)
-        else domain_from_json(schema_json)
+def experiment_from_arguments(args: Namespace) -> Experiment:
+    """Return the experiment that a command's arguments state: one algorithm at one budget."""
+    budget = stated_budget(args)
+    algorithm = build_algorithm(args.algorithm, args.set, QueryRelease)
+    return Experiment(
+        task=task_from_arguments(args),
+        algorithm=algorithm,
+        budget=budget,
+        seed=args.seed,
+        repeat=args.repeat or 1,
     )
-    parsed_schema = parsed_schema.project(names) if names else parsed_schema
-    if isinstance(parsed_schema, PartialSchema):
-        if require_known:
-            reason = "parts of the schema are private; only run, sweep and release measure them"
-            raise InputError(f"{args.schema}: {reason}")
-        return parsed_schema, read_workload(args, parsed_schema.placeholder)
-    if args.schema_share is not None:
+
+
+def task_from_arguments(args: Namespace, *, require_known: bool = False) -> QueryTask:
+    """Return the task that TASK_ARGUMENTS state; see `queries_from_arguments`."""
+    return replace(
+        queries_from_arguments(args, args.table, require_known=require_known),
+        unit=privacy_unit_of(args),
+        start=args.start,
+        start_support=args.start_support,
+        stream=args.stream,
+    )
+
+
+def queries_from_arguments(
+    args: Namespace, table: str, *, require_known: bool = False
+) -> QueryTask:
+    """Return the task about a table that QUERY_ARGUMENTS state, with its schema checked.
+
+    InputError for a schema with private parts where all of it is `require_known`.
+    """
+    task = QueryTask(
+        table=table,
+        schema=read_json(args.schema),
+        queries=tuple(args.queries),
+        columns=tuple(split_column_names(args.columns)) if args.columns else (),
+        schema_share=args.schema_share,
+    )
+    if task.partial_schema is not None and require_known:
+        reason = "parts of the schema are private; only run, sweep and release measure them"
+        raise InputError(f"{args.schema}: {reason}")
+    if task.partial_schema is None and task.schema_share is not None:
         raise InputError("--schema-share: nothing of this schema is private")
-    workload, notes = read_queries(args.queries, parsed_schema)
-    for note in notes:
+    return task
+
+
+def load_workload(task: QueryTask) -> Workload:
+    """Return the workload of a task, in the domain in which it is planned.
+
+    Notes on reading the queries go to stderr, unless they are read again in a measured schema.
+    """
+    workload, notes = read_queries(task.queries, task.planning_domain)
+    for note in notes if task.partial_schema is None else ():
         print_message("note", note)
-    return None, workload
-
-
-def read_workload(args: Namespace, domain: Domain) -> Workload:
-    """The workload that --queries ask for in a domain."""
-    return read_queries(args.queries, domain)[0]
+    return workload
 
 
 def open_table(
-    args: Namespace, format: TextFormat, *, in_memory: bool = False
+    task: QueryTask, format: TextFormat, *, in_memory: bool = False
 ) -> LoadedTable | Source:
     """The table in memory; or its source, where it is large, a folder, or to be read in parts.
 
     What needs the `in_memory` table is read so, however large it is, unless parts were asked for.
     """
-    if is_database_address(args.table):
-        return connect_database(args.table)
-    in_memory = (in_memory or args.person is not None) and not os.path.isdir(args.table)
-    if not (args.stream or (args.stream is None and not in_memory and is_large_table(args.table))):
-        return load_table(args.table, format=format)
-    return source_at(args.table, format)
+    table = task.table
+    if is_database_address(table):
+        return connect_database(table)
+    in_memory = (in_memory or task.unit.person is not None) and not os.path.isdir(table)
+    if not (task.stream or (task.stream is None and not in_memory and is_large_table(table))):
+        return load_table(table, format=format)
+    return source_at(table, format)
 
 
 def table_request_fields(table: LoadedTable | Source, path: str, format: TextFormat) -> Json:
@@ -159,14 +189,14 @@ def count_source(source: Source, workload: Workload, unit: PrivacyUnit) -> Rows 
 
 
 def read_problem_and_rows(
-    args: Namespace,
+    task: QueryTask,
     workload: Workload,
     choose_counter: Callable[[Source], Source] = lambda source: source,
 ) -> tuple[QueryRelease, Rows | GatheredCounts]:
     """The problem about these queries, and the records; `choose_counter` chooses who counts a source."""
     domain = workload.domain
-    unit = privacy_unit_of(args)
-    table = open_table(args, domain.file)
+    unit = task.unit
+    table = open_table(task, domain.file)
     if isinstance(table, LoadedTable):
         rows = encode_table(table.frame, workload, unit)
     else:
@@ -178,23 +208,23 @@ def read_problem_and_rows(
             f"{broken_text}; they are counted as they are, and no synthetic row is like them",
         )
     return QueryRelease(
-        workload, rows.n, unit.most_rows, read_start_distribution(args, domain)
+        workload, rows.n, unit.most_rows, read_start_distribution(task, domain)
     ), rows
 
 
-def read_start_distribution(args: Namespace, domain: Domain) -> Array | PublicStart | None:
+def read_start_distribution(task: QueryTask, domain: Domain) -> Array | PublicStart | None:
     """The public table to start from, if one is named."""
-    start = read_start_table(args, domain)
+    start = read_start_table(task, domain)
     return None if start is None else start.distribution
 
 
-def read_start_table(args: Namespace, domain: Domain) -> StartTable | None:
+def read_start_table(task: QueryTask, domain: Domain) -> StartTable | None:
     """The public table to start from, with its content, if one is named."""
-    if args.start is None:
+    if task.start is None:
         return None
-    table = load_table(args.start)
-    name = Path(args.start).name
-    return StartTable.of(name, table.frame, domain, table.sha256, support=args.start_support)
+    table = load_table(task.start)
+    name = Path(task.start).name
+    return StartTable.of(name, table.frame, domain, table.sha256, support=task.start_support)
 
 
 def print_forecast(algorithm: Algorithm, problem: QueryRelease, budget: Budget) -> None:

@@ -3,18 +3,21 @@
 import io
 import json
 import re
+import shlex
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 
-from dpcore import ALGORITHMS, Budget, BudgetError, Column, Domain, Marginals
+from dpcore import ALGORITHMS, Budget, BudgetError, Column, Domain, Marginals, domain_to_json
 from dpcore.accuracy.intervals.cell_intervals import cell_intervals
 from dpcore.accuracy.intervals.question_intervals import comparison_interval, question_interval
 from dpcore.accuracy.intervals.unbiased_tables import unbiased_tables
 from dpcore.accuracy.meaning_of_epsilon import format_times_in_100
 from dpcore.accuracy.usefulness import predicted_tables, suitable_uses
 from dpcore.algorithms.query_release.shared.optimal_noise import compare_with_bound, least_rmse
+from dpcore.cli import build_parser
+from dpcore.cli.table_arguments import experiment_from_arguments
 from dpcore.core.numbers import format_count, format_points_and_count
 from dpcore.evaluation.run import compare_with_rows
 from dpcore.queries.questions import parse_question
@@ -95,6 +98,23 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
         found.rmse, least_rmse(runs[0].problem.workload, Budget(1.0, 1e-9), n)
     )
     assert f"Root mean square error {100 * found.rmse:.2g} points, {beside}." in captions(app)
+
+
+def test_the_command_and_the_code_below_download_are_those_of_the_run_that_is_shown(tmp_path):
+    app = opened(below="Download", epsilon="3", seed="2")
+    command, code = (element.value for element in app.code)
+    run = berkeley("gaussian_maxent", 3.0, 2)
+    schema_file = tmp_path / "schema.json"
+    schema_file.write_text(json.dumps(domain_to_json(run.problem.domain)))
+    words = [str(schema_file) if word == "schema.json" else word for word in shlex.split(command)]
+    experiment = experiment_from_arguments(build_parser().parse_args(words[3:]))
+    assert experiment.task.columns == run.problem.domain.names
+    assert experiment.budget == run.budget
+    assert experiment.algorithm == run.algorithm
+    assert list(experiment.seeds) == list(range(2, 2 + parameter_widgets.DEFAULT_REPEATS))
+    names = {}
+    exec(compile(code.replace("schema.json", str(schema_file)), "code", "exec"), names)
+    assert final_errors(names["run"]) == final_errors(run)
 
 
 def test_the_cell_that_differs_most_has_a_frame_on_both_maps():

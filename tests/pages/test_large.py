@@ -142,7 +142,9 @@ def test_what_cannot_be_listed_is_counted_by_its_tables(parts, unlisted, app):
     put(app, question="a = x and b > 4 and c < 5")
     truth = pd.read_parquet(parts).query("a == 'x' and b > 4 and c < 5")
     assert f"**Real {len(truth) / N:.2%}, synthetic" in said(app)
-    assert session(app).resources["explore"].requested is started, "the run on the screen is not begun anew"
+    assert session(app).resources["explore"].requested is started, (
+        "the run on the screen is not begun anew"
+    )
 
 
 def test_compare_counts_the_columns_that_are_chosen(parts, monkeypatch):

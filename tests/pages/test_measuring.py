@@ -250,7 +250,9 @@ def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     guarantee(app)
     assert "A release measures it anew" in captions(app)
     app.query_params["below"] = "Download"
-    assert f"--schema-share {share.budget_share!r}" in next(c.value for c in go(app, "explore").code)
+    assert f"--schema-share {share.budget_share!r}" in next(
+        c.value for c in go(app, "explore").code
+    )
     run_comparison(go(app, "compare"))
     *_, dot = session(app).resources["sweep"].planned_outcomes
     assert 0.99 * rest < dot.point.spent["mu"] ** 2 / 2 <= rest
@@ -305,7 +307,10 @@ def test_a_release_after_a_trial_measures_anew_within_its_charge_and_needs_a_rea
     schema, facts = (json.loads(made(app)[name]) for name in ("schema.json", "release.json"))
     assert schema["measured"] == ["job", "pay", "age"]
     assert schema["columns"]["job"]["values"] == ["clerk", "nurse", "(other)"]
-    assert facts["schema"]["columns"]["pay"] != domain_to_json(trial.measured_schema.domain)["columns"]["pay"]
+    assert (
+        facts["schema"]["columns"]["pay"]
+        != domain_to_json(trial.measured_schema.domain)["columns"]["pay"]
+    )
     for said_of in facts["measured"]:
         assert said_of["found"] in shown(app)
     (entry,) = releases(tmp_path)

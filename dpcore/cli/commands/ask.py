@@ -38,7 +38,7 @@ from ...accuracy.intervals.unbiased_tables import (
     query_components,
 )
 from ...core.errors import escape_control_chars
-from ...core.types import Json, frozen
+from ...core.types import Json, Texts, frozen
 from ...data.input_files import open_regular_file, reader_errors_as_input_error
 from ...evaluation.run import compare_with_rows
 from ...models.releases import SyntheticRows, UnbiasedAnswers
@@ -322,7 +322,7 @@ class RunAnswer:
 
 
 def answer_questions(
-    unbiased_answers: UnbiasedAnswers, texts: list[str], run: Run, rows: Any
+    unbiased_answers: UnbiasedAnswers, texts: Texts, run: Run, rows: Any
 ) -> list[RunAnswer]:
     """Return the answers of a run to questions."""
     answers = []

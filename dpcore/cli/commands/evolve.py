@@ -23,10 +23,11 @@ from ..arguments import (
     finite_numbers,
     rows_argument,
     stated_budget,
+    stated_seeds,
     whole_number_parser,
 )
 from ..output_files import check_writable
-from ..progress import print_report, run_for_each_seed
+from ..progress import RunFiles, print_report, run_for_each_seed
 from ..table_arguments import build_algorithm
 
 PAPER_LETTERS = {
@@ -82,10 +83,17 @@ def execute(args: Namespace) -> None:
     problem = PointRelease(region, rows.n, names)
     every = args.every or ONLY_AT_THE_END
 
+    files = RunFiles(
+        summaries=args.json,
+        as_list=args.repeat is not None,
+        synthetic=args.synthetic,
+        rows=args.rows,
+    )
     reports = run_for_each_seed(
-        args,
+        stated_seeds(args),
         lambda seed: Run(algorithm, problem, rows, budget, seed=seed, every=every),
         lambda run: EvolutionReport(run.summarise()),
+        files,
     )
     summaries = [report.summary for report in reports]
     about = f"n={rows.n} d={len(names)} in {problem.facts.region}"

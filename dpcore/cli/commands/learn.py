@@ -21,9 +21,10 @@ from ..arguments import (
     finite_number,
     privacy_unit_of,
     stated_budget,
+    stated_seeds,
 )
 from ..output_files import check_writable
-from ..progress import print_report, run_for_each_seed
+from ..progress import RunFiles, print_report, run_for_each_seed
 from ..table_arguments import build_algorithm
 
 PRINTED_RISKS = ("excess_risk", "risk", "accuracy")  # what is printed of each run
@@ -61,11 +62,12 @@ def execute(args: Namespace) -> None:
         args.task, domain, table, radius=args.radius, region=args.region, group=unit.most_rows
     )
     reports = run_for_each_seed(
-        args,
+        stated_seeds(args),
         lambda seed: Run(
             algorithm, problem, rows, budget, seed=seed, every=lambda rounds: max(1, rounds // 20)
         ),
         LearningReport.of_run,
+        RunFiles(summaries=args.json, as_list=args.repeat is not None),
     )
     facts = problem.facts
     about = f"n={facts.n} d={facts.d} loss={facts.loss} {facts.region}"

@@ -34,14 +34,21 @@ from ...queries.questions import parse_question
 from ...release.release_files import neutralize_formulas
 from ..arguments import algorithm_arguments, argument, grid_arguments
 from ..output_files import check_writable
+from ..sweep_points import (
+    GridRunner,
+    PointGenerator,
+    grid_from_arguments,
+    mean_lines,
+    run_missing_points,
+    sweep_files,
+)
 from ..table_arguments import (
     TASK_ARGUMENTS,
     build_algorithm,
     format_columns,
-    load_schema_and_workload,
+    load_workload,
     read_problem_and_rows,
 )
-from .sweep import PointGenerator, mean_lines, run_missing_points, sweep_budgets
 
 REFERENCE_FIELDS = ("real", "sample", "nothing")
 CSV_FIELDS = ("purpose", "epsilon", "seed", "value", "unit", *REFERENCE_FIELDS)
@@ -59,13 +66,14 @@ ARGUMENTS = (
 def execute(args: Namespace) -> None:
     """Check everything first, then run point by point, keep the files up to date, and print the means."""
     check_writable(args.json, args.csv)
-    budgets = sweep_budgets(args, 1)
+    files = sweep_files(args)
     algorithm = build_algorithm(args.algorithm, args.set, QueryRelease)
-    _, workload = load_schema_and_workload(args, require_known=True)
-    whole_problem, rows = read_problem_and_rows(args, workload)
-    if not isinstance(rows, Rows) or args.person:
+    grid = grid_from_arguments(args, {args.algorithm: algorithm}, require_known=True)
+    task = grid.task
+    whole_problem, rows = read_problem_and_rows(task, load_workload(task))
+    if not isinstance(rows, Rows) or task.unit.person:
         raise InputError(
-            f"{args.table}: rows are held out one by one; read the table whole, and protect rows"
+            f"{task.table}: rows are held out one by one; read the table whole, and protect rows"
         )
     question = None if args.ask is None else parse_question(args.ask, whole_problem.domain)
     purposes = Purposes.for_table(
@@ -74,20 +82,18 @@ def execute(args: Namespace) -> None:
     problem = QueryRelease(
         whole_problem.workload, purposes.train.n, whole_problem.group, whole_problem.start
     )
-    task_facts = {name: vars(args)[name] for name in ("algorithm", "target", "group", "ask")}
-    run = partial(_score_cases, purposes, problem)
-    digest = rows_digest(rows)
-    points = run_missing_points(
-        args,
-        {args.algorithm: algorithm},
-        budgets,
-        problem,
-        digest,
-        run,
-        scores_csv,
-        task_facts,
-        _is_score,
+    runner = GridRunner(
+        problem=problem,
+        digest=rows_digest(rows),
+        run=partial(_score_cases, purposes, problem),
+        command_facts={
+            "algorithm": args.algorithm,
+            "target": args.target,
+            "group": args.group,
+            "ask": args.ask,
+        },
     )
+    points = run_missing_points(grid, files, runner, scores_csv, _is_score)
     print(
         f"n={problem.n} held_out={purposes.test.n} algorithm={args.algorithm} "
         f"delta={format_short_number(args.delta)}"

@@ -22,7 +22,6 @@ Two examples:
 """
 
 from argparse import Namespace
-from functools import partial
 from pathlib import Path
 
 from ... import QueryRelease
@@ -46,11 +45,11 @@ from ..output_files import ledger_request_fields, print_budget_warnings
 from ..table_arguments import (
     TASK_ARGUMENTS,
     build_algorithm,
-    load_schema_and_workload,
+    load_workload,
     open_table,
     read_start_table,
-    read_workload,
     table_request_fields,
+    task_from_arguments,
 )
 
 NOISE_HELP = "exact noise, float (delta > 0), or auto: exact where it can be"
@@ -75,14 +74,16 @@ def execute(args: Namespace) -> None:
     check_release_folder(Path(args.out))
     budget = stated_budget(args)
     algorithm = build_algorithm(args.algorithm, args.set, QueryRelease)
-    schema, workload = load_schema_and_workload(args)
+    task = task_from_arguments(args)
+    schema = task.partial_schema
+    workload = load_workload(task)
     domain = workload.domain
-    start = read_start_table(args, domain)
-    table = open_table(args, domain.file, in_memory=schema is not None)
+    start = read_start_table(task, domain)
+    table = open_table(task, domain.file, in_memory=schema is not None)
     request = ReleaseRequest(
-        **table_request_fields(table, args.table, domain.file),
+        **table_request_fields(table, task.table, domain.file),
         workload=workload,
-        query_texts=args.queries,
+        query_texts=task.queries,
         algorithm=algorithm,
         budget=budget,
         start=start,
@@ -95,9 +96,7 @@ def execute(args: Namespace) -> None:
     if schema is None:
         ready = prepare_release(request)
     else:
-        ready = prepare_with_partial_schema(
-            request, schema, partial(read_workload, args), args.schema_share
-        )
+        ready = prepare_with_partial_schema(request, schema, task.read_workload, task.schema_share)
     print_budget_warnings([budget], ready.problem.n)
     number, facts = publish_release(ready, LedgerStore(args.ledger, create=True), Path(args.out))
     for finding in facts["measured"]:

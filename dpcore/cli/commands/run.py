@@ -34,7 +34,8 @@ from ...accuracy.intervals.unbiased_tables import unbiased_tables
 from ...algorithms import Algorithm
 from ...algorithms.query_release.shared.optimal_noise import compare_with_bound, least_rmse
 from ...core.provenance import Provenance
-from ...core.types import Json, by_name
+from ...core.types import Json, Texts, by_name
+from ...evaluation.experiment import Experiment
 from ...evaluation.run import ERROR_NAMES
 from ...evaluation.run_summary import RunSummary
 from ...problems.problem_facts import QueryFacts
@@ -46,15 +47,14 @@ from ..arguments import (
     argument,
     budget_arguments,
     rows_argument,
-    stated_budget,
 )
 from ..measured_runs import MeasuredSchemaRuns
 from ..output_files import check_writable
-from ..progress import print_report, run_for_each_seed
+from ..progress import RunFiles, print_report, run_for_each_seed
 from ..table_arguments import (
     TASK_ARGUMENTS,
-    build_algorithm,
-    load_schema_and_workload,
+    experiment_from_arguments,
+    load_workload,
     print_forecast,
     read_problem_and_rows,
     usefulness_text,
@@ -80,33 +80,40 @@ ARGUMENTS = (
 def execute(args: Namespace) -> None:
     """Check what is public, run once for each seed, print the errors and write the files."""
     check_writable(args.json, args.synthetic)
-    budget = stated_budget(args)
-    algorithm = build_algorithm(args.algorithm, args.set, QueryRelease)
-    schema, workload = load_schema_and_workload(args)
-    task = (
-        MeasuredSchemaRuns(args, schema, workload)
-        if schema
-        else KnownSchemaRuns(args, workload, algorithm, budget)
-    )
+    experiment = experiment_from_arguments(args)
+    budget = experiment.budget
+    questions = tuple(args.ask)
+    task_runs = _prepare_runs(experiment, questions)
     least_rmse_of = cache(lambda problem: least_rmse(problem.workload, budget, problem.effective_n))
 
     def make_report(run: Run) -> QueryReport:
         summary = run.summarise()
         problem = run.problem
         answers = []
-        if args.ask:
+        if questions:
             unbiased_answers = unbiased_tables(run.release, run.measured, problem.domain)  # type: ignore[arg-type]
-            answers = answer_questions(unbiased_answers, args.ask, run, task.rows)
+            answers = answer_questions(unbiased_answers, questions, run, task_runs.rows)
         return QueryReport(
             summary=summary,
             facts=problem.facts,
             least_rmse=least_rmse_of(problem),
-            schema_facts=task.schema_facts,
+            schema_facts=task_runs.schema_facts,
             answers=tuple(answers),
         )
 
-    reports = run_for_each_seed(args, lambda seed: task.run(algorithm, budget, seed), make_report)
-    _print_reports(reports, task.schema_note)
+    files = RunFiles(
+        summaries=args.json,
+        as_list=args.repeat is not None,
+        synthetic=args.synthetic,
+        rows=args.rows,
+    )
+    reports = run_for_each_seed(
+        experiment.seeds,
+        lambda seed: task_runs.run(experiment.algorithm, budget, seed),
+        make_report,
+        files,
+    )
+    _print_reports(reports, task_runs.schema_note)
 
 
 @by_name
@@ -162,21 +169,30 @@ def _print_reports(reports: list[QueryReport], schema_note: str) -> None:
     print(f"{LEAST_RMSE_TEXT}{schema_note}: {least:.4g}; here {compare_with_bound(mean, least)}")
 
 
+def _prepare_runs(
+    experiment: Experiment, questions: Texts
+) -> "MeasuredSchemaRuns | KnownSchemaRuns":
+    """Read the table of an experiment; questions that its schema does not know are refused."""
+    task = experiment.task
+    workload = load_workload(task)
+    if task.partial_schema is not None:
+        return MeasuredSchemaRuns(task, task.partial_schema, workload, questions)
+    return KnownSchemaRuns(experiment, workload, questions)
+
+
 class KnownSchemaRuns:
-    """A table with a schema that is known; questions are read before anything runs."""
+    """An experiment with a schema that is known; questions are read before anything runs."""
 
     schema_facts: Json = {}
     schema_note = ""
 
-    def __init__(
-        self, args: Namespace, workload: Workload, algorithm: Algorithm, budget: Budget
-    ) -> None:
-        self.problem, self.rows = read_problem_and_rows(args, workload)
-        for question in args.ask:
+    def __init__(self, experiment: Experiment, workload: Workload, questions: Texts) -> None:
+        self.problem, self.rows = read_problem_and_rows(experiment.task, workload)
+        for question in questions:
             parse_question(
                 question, self.problem.domain
             )  # so that it is refused before anything runs
-        print_forecast(algorithm, self.problem, budget)
+        print_forecast(experiment.algorithm, self.problem, experiment.budget)
 
     def run(self, algorithm: Algorithm, budget: Budget, seed: int) -> Run:
         """A run of the known problem that has not begun."""

@@ -22,7 +22,8 @@ from ..output_files import check_writable, write_json
 from ..table_arguments import (
     QUERY_ARGUMENTS,
     format_columns,
-    load_schema_and_workload,
+    load_workload,
+    queries_from_arguments,
     usefulness_text,
 )
 
@@ -39,7 +40,7 @@ ARGUMENTS = (
 def execute(args: Namespace) -> None:
     """Read both tables by one schema, compare their answers, print and write."""
     check_writable(args.json)
-    _, workload = load_schema_and_workload(args, require_known=True)
+    workload = load_workload(queries_from_arguments(args, args.real, require_known=True))
     domain = workload.domain
     real = domain.encode(read_table(args.real, format=domain.file))
     rows = domain.encode(load_table(args.synthetic).frame)

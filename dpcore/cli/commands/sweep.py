@@ -10,84 +10,65 @@ Two examples:
   python -m dpcore sweep people.csv --schema s.json --queries marginals:2 --epsilons 1,3 --json o.json --resume
 """
 
-import json
 import math
 from argparse import Namespace
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from ... import Budget, InputError, QueryRelease, Rows, read_json
+from ... import InputError, QueryRelease, Rows
 from ...algorithms import algorithms_for_problem
-from ...core.errors import shorten
-from ...core.numbers import format_short_number, mean_if_complete
-from ...core.parameters import parameter_values
-from ...core.provenance import Provenance
+from ...core.numbers import format_short_number
 from ...core.types import Json, Tick
 from ...data.sources.gathered_counts import GatheredCounts
 from ...data.sources.parquet_source import ParquetSource
 from ...data.sources.source import Source
+from ...evaluation.experiment import ExperimentGrid, QueryTask
 from ...evaluation.sweeps.dask_cluster import ClusterSource, connect_to_scheduler, sweep_on_cluster
 from ...evaluation.sweeps.sweep import (
     Case,
     SweepPoint,
-    check_point_count,
-    is_error_value,
-    pending_cases,
-    plan_cases,
-    remaining_time_text,
     rows_digest,
     run_case_with,
     run_sweep,
     steps_between_comparisons,
-    sweep_identity,
 )
 from ...evaluation.sweeps.worker_pool import WorkerPool
 from ...queries.parse_queries import split_column_names
 from ...release.release_files import neutralize_formulas
-from ...schema.partial_schema import partial_schema_to_json
+from ...schema.partial_schema import PartialSchema, partial_schema_to_json
 from ..arguments import (
     argument,
-    finite_numbers,
     grid_arguments,
     settings_argument,
     whole_number_parser,
 )
 from ..measured_runs import MeasuredSchemaRuns
-from ..output_files import (
-    ProgressLine,
-    check_writable,
-    print_budget_warnings,
-    print_message,
-    write_file,
-    write_json,
+from ..output_files import check_writable, print_message
+from ..sweep_points import (
+    GridRunner,
+    PointGenerator,
+    SweepFiles,
+    grid_from_arguments,
+    mean_lines,
+    run_missing_points,
+    sweep_files,
 )
 from ..table_arguments import (
     TASK_ARGUMENTS,
     build_algorithm,
     format_columns,
-    load_schema_and_workload,
+    load_workload,
     read_problem_and_rows,
 )
 
 MAX_JOBS = 64
-WRITE_INTERVAL_SECONDS = 2.0  # between two writings of what is done
-PROVENANCE_TAGS = {
-    "task": Provenance.PUBLIC,
-    "parameters": Provenance.PUBLIC,
-    "table_sha256": Provenance.REAL_DATA,
-    "points": Provenance.REAL_DATA,
-}
 PRINTED_ERRORS = {"max_error": "max error", "mean_l1": "mean L1"}  # that are printed
-
-PointGenerator = Generator[SweepPoint]
-CaseRunner = Callable[[Sequence[Case], Tick], PointGenerator]
 
 CLUSTER_HELP = "run on a Dask cluster, tls://HOST:PORT or tcp://127.0.0.1:PORT, instead"
 ARGUMENTS = (
@@ -116,72 +97,96 @@ def execute(args: Namespace) -> None:
     """Check the arguments, run every algorithm at every ε with every seed, and print the means over seeds."""
     check_writable(args.json, args.csv)
     algorithms = _build_algorithms(args.algorithms, args.set)
-    budgets = sweep_budgets(args, len(algorithms))
+    files = sweep_files(args)
+    grid = grid_from_arguments(args, algorithms)
     credentials = {"ca": args.tls_ca, "cert": args.tls_cert, "key": args.tls_key}
     with (
         closing(connect_to_scheduler(args.scheduler, **credentials))
         if args.scheduler
         else nullcontext() as client
     ):
-        _run_and_report(args, budgets, algorithms, client)
+        workers = SweepWorkers(processes=args.jobs, scheduler=args.scheduler, client=client)
+        _run_and_report(grid, files, workers)
 
 
-def _run_and_report(args: Namespace, budgets: list[Budget], algorithms: Json, client: Any) -> None:
+@dataclass(frozen=True, kw_only=True)
+class SweepWorkers:
+    """Who runs a sweep: a cluster's `client` at the address `scheduler`, or some processes here."""
+
+    processes: int
+    scheduler: str | None
+    client: Any
+
+
+def _run_and_report(grid: ExperimentGrid, files: SweepFiles, workers: SweepWorkers) -> None:
     """Read the table, run the missing points here or on a cluster, and print the means."""
-    schema, workload = load_schema_and_workload(args)
-    if schema:
-        if args.jobs > 1 or args.scheduler:  # other processes would have to read raw cells
-            raise InputError(
-                "--jobs and --scheduler need a schema that is known; points that measure their "
-                "own run here"
-            )
-        measured = MeasuredSchemaRuns(args, schema, workload)
-        problem = measured.placeholder_problem
-        digest = measured.digest
-        run = partial(_run_with_measured_schema, measured)
-        task_facts = {
-            "open": partial_schema_to_json(schema)["columns"],
-            "schema_share": args.schema_share,
-            "asked": args.queries,  # what they ask of a measured column is not in the workload yet
-        }
-        data_summary = (
-            f"n={problem.n} delta={format_short_number(args.delta)}; schema measured "
-            "anew for every ε and seed, in the same budget"
-        )
-    else:
-        problem, rows = read_problem_and_rows(
-            args, workload, partial(_cluster_counter, client, args.scheduler)
-        )
-        digest = rows_digest(rows)
-        task_facts = {}
-        run = partial(_run_with_known_schema, args, client, problem, rows)
+    delta_text = format_short_number(grid.budgets[0].delta)
+    if grid.task.partial_schema is None:
+        runner = _known_schema_runner(grid.task, workers)
+        problem = runner.problem
         data_summary = (
             f"n={problem.n} combinations={problem.domain.size} "
-            f"queries={problem.workload.m} delta={format_short_number(args.delta)}"
+            f"queries={problem.workload.m} delta={delta_text}"
         )
-    points = run_missing_points(
-        args, algorithms, budgets, problem, digest, run, points_csv, task_facts
-    )
+    else:
+        runner = _measured_schema_runner(grid.task, grid.task.partial_schema, workers)
+        data_summary = (
+            f"n={runner.problem.n} delta={delta_text}; schema measured "
+            "anew for every ε and seed, in the same budget"
+        )
+    points = run_missing_points(grid, files, runner, points_csv)
     print(data_summary)
     print("\n".join(report_lines(points)))
 
 
+def _known_schema_runner(task: QueryTask, workers: SweepWorkers) -> GridRunner:
+    """Return how a task with a known schema is run, after its table is read."""
+    choose_counter = partial(_cluster_counter, workers.client, workers.scheduler)
+    problem, rows = read_problem_and_rows(task, load_workload(task), choose_counter)
+    run = partial(_run_with_known_schema, workers, problem, rows)
+    return GridRunner(problem=problem, digest=rows_digest(rows), run=run)
+
+
+def _measured_schema_runner(
+    task: QueryTask, schema: PartialSchema, workers: SweepWorkers
+) -> GridRunner:
+    """Return how a task with a schema that each run measures is run, after its table is read."""
+    workload = load_workload(task)
+    if workers.processes > 1 or workers.scheduler:  # they would have to read raw cells
+        raise InputError(
+            "--jobs and --scheduler need a schema that is known; points that measure their "
+            "own run here"
+        )
+    measured = MeasuredSchemaRuns(task, schema, workload)
+    command_facts = {
+        "open": partial_schema_to_json(schema)["columns"],
+        "schema_share": task.schema_share,
+        # what they ask of a measured column is not in the workload yet
+        "asked": list(task.queries),
+    }
+    return GridRunner(
+        problem=measured.placeholder_problem,
+        digest=measured.digest,
+        run=partial(_run_with_measured_schema, measured),
+        command_facts=command_facts,
+    )
+
+
 def _run_with_known_schema(
-    args: Namespace,
-    client: Any,
+    workers: SweepWorkers,
     problem: QueryRelease,
     rows: Rows | GatheredCounts,
     waiting_cases: Sequence[Case],
     progress: Tick,
 ) -> PointGenerator:
     """The points of a known schema, run on a cluster, by several processes, or in this one."""
-    if args.scheduler:
-        print_message("note", _describe_sent_data(rows, problem, args.scheduler))
-        yield from sweep_on_cluster(client, waiting_cases, problem, rows, progress=progress)
+    if workers.scheduler:
+        print_message("note", _describe_sent_data(rows, problem, workers.scheduler))
+        yield from sweep_on_cluster(workers.client, waiting_cases, problem, rows, progress=progress)
         return
     pool = (
-        WorkerPool(workers=min(args.jobs, len(waiting_cases)))
-        if args.jobs > 1 and waiting_cases
+        WorkerPool(workers=min(workers.processes, len(waiting_cases)))
+        if workers.processes > 1 and waiting_cases
         else None
     )
     with closing(pool) if pool else nullcontext():
@@ -326,190 +331,3 @@ def points_csv(points: Sequence[SweepPoint]) -> str:
             }
         )
     return neutralize_formulas(pd.DataFrame(lines)).to_csv(index=False)
-
-
-def sweep_budgets(args: Namespace, algorithm_count: int) -> list[Budget]:
-    """The budgets that `grid` asks for; InputError for unsupported values, too many runs, or no file to resume."""
-    if args.resume and not args.json:
-        raise InputError("--resume continues the file that --json names; give one")
-    budgets = [
-        Budget(epsilon, args.delta) for epsilon in finite_numbers("--epsilons", args.epsilons)
-    ]
-    check_point_count(algorithm_count * len(budgets) * args.repeat)
-    return budgets
-
-
-def run_missing_points(
-    args: Namespace,
-    algorithms: Json,
-    budgets: Sequence[Budget],
-    problem: QueryRelease,
-    digest: str,
-    run: CaseRunner,
-    csv: Callable[[Sequence[SweepPoint]], str],
-    command_facts: Json,
-    is_valid_error: Callable[[Any], bool] = is_error_value,
-) -> list[SweepPoint]:
-    """The points of every algorithm at every budget with every seed that `grid` asks for, sorted.
-
-    With --resume those in the file of --json are kept, if it is of the same task; `run` makes the
-    others, one by one. The files are kept up to date: --json with the task (public facts, and the
-    command's `own`) and the `digest` of the table, --csv as `csv` writes it. `is_valid_error`
-    errors of points are those that the command writes.
-    """
-    planned = plan_cases(algorithms, problem, budgets, range(args.seed, args.seed + args.repeat))
-    file_facts = {
-        "tags": PROVENANCE_TAGS,
-        "task": {
-            **sweep_identity(problem),
-            "person": args.person,
-            "delta": args.delta,
-            **command_facts,
-        },
-        "parameters": {name: parameter_values(algorithm) for name, algorithm in algorithms.items()},
-        "table_sha256": digest,
-    }
-    earlier_points = _points_to_resume(args.json, file_facts, is_valid_error) if args.resume else []
-    print_budget_warnings(budgets, problem.n)
-    waiting_cases = pending_cases(planned, earlier_points)
-    rerun_keys = {case.key for case in waiting_cases}
-    points = [point for point in earlier_points if point.key not in rerun_keys]
-    write_files = partial(_write_points, points, args, file_facts, csv)
-    try:
-        _collect_points(points, waiting_cases, write_files, run)
-    finally:
-        write_files()
-    planned_keys = {case.key for case in planned}
-    order = {name: i for i, name in enumerate(algorithms)}
-    return sorted(
-        (p for p in points if p.key in planned_keys),
-        key=lambda p: (order[p.algorithm], p.epsilon, p.seed),
-    )
-
-
-def mean_lines(lines: Iterable[Json], *by: str) -> list[Json]:
-    """The means of lines that agree in the names `by`, in order of appearance, with the number of lines as "runs".
-
-    Each is of the numbers that are known; None without any.
-    """
-    groups: dict[tuple, list[Json]] = {}
-    for line in lines:
-        groups.setdefault(tuple(line[name] for name in by), []).append(line)
-    mean_rows = []
-    for key, group in groups.items():
-        known_values = {
-            name: [
-                line_in_group[name]
-                for line_in_group in group
-                if line_in_group.get(name) is not None
-            ]
-            for name in group[0]
-            if name not in by
-        }
-        mean_rows.append(
-            dict(zip(by, key, strict=True))
-            | {name: mean_if_complete(v or [None]) for name, v in known_values.items()}
-        )
-        mean_rows[-1]["runs"] = len(group)
-    return mean_rows
-
-
-def _collect_points(
-    points: list[SweepPoint],
-    waiting_cases: Sequence[Case],
-    write_files: Callable[[], None],
-    run: CaseRunner,
-) -> None:
-    """Add points as they arrive, write them regularly, and print progress."""
-    progress, earlier_count, last_written = ProgressLine(), len(points), 0.0
-    total = earlier_count + len(waiting_cases)
-
-    def line(elapsed: float) -> str:
-        fresh_points = points[earlier_count:]
-        finished_keys = {point.key for point in fresh_points}
-        cases_ahead = [case for case in waiting_cases if case.key not in finished_keys]
-        last_text = "".join(
-            f", last {p.algorithm} ε={p.epsilon:g} seed {p.seed}" for p in points[-1:]
-        )
-        return (
-            f"{len(points)} of {total} "
-            f"points{last_text}{remaining_time_text(elapsed, fresh_points, cases_ahead)}"
-        )
-
-    with closing(run(waiting_cases, lambda: progress.show(line))) as new_points:
-        for point in new_points:
-            points.append(point)
-            progress.show(line)
-            now = progress.elapsed
-            if now - last_written > WRITE_INTERVAL_SECONDS:
-                write_files()
-                last_written = now
-    progress.clear()
-
-
-def _points_to_resume(
-    path: str, expected: Json, is_valid_error: Callable[[Any], bool]
-) -> list[SweepPoint]:
-    """The points of an earlier file of the same task; none where there is no file.
-
-    Task and parameters are compared by public facts. That the table itself is the same is checked
-    by a digest of it, which is a private peek like all the errors in the file.
-    """
-    if not Path(path).exists():
-        return []
-    stored = read_json(path)
-    remedy = "name another file with --json, or leave out --resume, and it is written over"
-    required_types = {"task": dict, "parameters": dict, "points": list}
-    if not isinstance(stored, dict) or not all(
-        isinstance(stored.get(key), kind) for key, kind in required_types.items()
-    ):
-        raise InputError(f"{path[:200]}: not a file of points as this version writes it; {remedy}")
-    for key, value in expected["task"].items():
-        if stored["task"].get(key) != value:
-            stored_value = _short_json(stored["task"].get(key))
-            raise InputError(
-                f"{path[:200]} belongs to another task: {key} is {stored_value} there and "
-                f"{_short_json(value)} here"
-            )
-    if stored.get("table_sha256") != expected["table_sha256"]:
-        raise InputError(
-            f"{path[:200]} belongs to another table: as many rows, but other values, headings or "
-            "people"
-        )
-    for name, stored_value in stored["parameters"].items():
-        # of algorithms that are not asked for now, kept
-        expected_value = expected["parameters"].setdefault(name, stored_value)
-        if expected_value != stored_value:
-            raise InputError(
-                f"{path[:200]} holds {name} with {_short_json(stored_value)}; here it has "
-                f"{_short_json(expected_value)}"
-            )
-    try:
-        points = [
-            SweepPoint.from_json(point_json, is_valid_error) for point_json in stored["points"]
-        ]
-    except InputError as error:
-        raise InputError(f"{path[:200]}: {error}; {remedy}") from None
-    if len({point.key for point in points}) < len(points):
-        raise InputError(f"{path[:200]}: some point is in it twice; {remedy}")
-    return points
-
-
-def _short_json(value: Any) -> str:
-    return shorten(json.dumps(value, ensure_ascii=False))
-
-
-def _write_points(
-    points: Sequence[SweepPoint],
-    args: Namespace,
-    file_facts: Json,
-    csv: Callable[[Sequence[SweepPoint]], str],
-) -> None:
-    """Write all points, sorted, to the files that --json and --csv name; nothing before the first point."""
-    sorted_points = sorted(points, key=lambda p: p.key)
-    if sorted_points:
-        write_json(
-            args.json, {**file_facts, "points": [point.to_json() for point in sorted_points]}
-        )
-    if sorted_points and args.csv:
-        write_file(args.csv, csv(sorted_points))

@@ -16,6 +16,7 @@ from dpcore.core.numbers import format_percentage_points, format_short_number
 from dpcore.core.parameters import build_from_texts
 from dpcore.core.provenance import Provenance
 from dpcore.evaluation.error_diagnosis import baseline_errors, draw_rows, empirical_distribution
+from dpcore.evaluation.experiment import ExperimentGrid
 from dpcore.evaluation.run import Comparison
 from dpcore.evaluation.sweeps.frontier import regret_table, summarise_by_epsilon
 from dpcore.queries import Workload
@@ -35,7 +36,7 @@ from . import duration_forecast, theory_curves, unbiased_limit
 from .epsilon_search import AccuracyGoal, page_query_params
 from .error_measures import ErrorMeasure
 from .minimum_epsilon import format_tolerance
-from .sweep_jobs import ALGORITHM_TITLES, Dot, Sweep
+from .sweep_jobs import ALGORITHM_TITLES, ComparedTask, Dot, Sweep
 
 DEFAULT_ALGORITHMS = ("gaussian_maxent", "aim", "mwem")
 DEFAULT_EPSILONS = (0.1, 0.3, 0.5, 1.0, 3.0)
@@ -62,7 +63,7 @@ def draw_settings(
     Raises InputError for bad choices.
     """
     algorithm_classes = algorithms_for_problem(QueryRelease)
-    workload, _ = question_choice.choose_workload(table)
+    workload, query_texts = question_choice.choose_workload(table)
     kinds = tuple(st.session_state["questions"])
     default_names = [name for name in DEFAULT_ALGORITHMS if name in algorithm_classes]
     with st.expander("Algorithms, budgets", icon=":material/tune:"):
@@ -113,30 +114,34 @@ def draw_settings(
 
     def plan_sweep(advised: float | None) -> PlannedSweep:
         budgets = [Budget(float(v), delta) for v in sorted({*epsilons, advised} - {None})]
-        task = (
-            table,
-            table.version,
-            kinds,
-            table.encoded_rows(workload.domain.names),
-            table.unit.most_rows,
-            delta,
-            size_label,
+        task = question_choice.task_of_table(table, workload.domain.names, query_texts)
+        compared = ComparedTask(
+            task=task,
+            table=table,
+            version=table.version,
+            table_rows=table.encoded_rows(workload.domain.names),
+            row_choice=size_label,
+            question_kinds=kinds,
+            delta=delta,
         )
-        algorithms = {name: build_from_texts(algorithm_classes[name], {}) for name in names}
+        grid = ExperimentGrid(
+            task=task,
+            algorithms={name: build_from_texts(algorithm_classes[name], {}) for name in names},
+            budgets=tuple(budgets),
+            repeat=int(seeds),
+        )
         problem_key = table.version, workload.domain.names, kinds, n
-        finished_keys = sweep.outcomes if sweep.requested == task else {}
+        finished_keys = sweep.outcomes if sweep.requested == compared else {}
         problem = QueryRelease(workload, n, table.unit.most_rows)
         seconds = duration_forecast.draw_forecast(
-            problem_key, problem, names, budgets, int(seeds), sweep, finished_keys
+            problem_key, problem, names, budgets, grid.repeat, sweep, finished_keys
         )
         run_seconds = duration_forecast.predicted_run_seconds(problem_key)
         start = partial(
             sweep.start,
-            task,
+            compared,
             make_problem,
-            algorithms,
-            budgets,
-            range(int(seeds)),
+            grid,
             table.trial,
             run_seconds,
         )

@@ -10,20 +10,42 @@ import streamlit as st
 
 from dpcore import ALGORITHMS, Budget, InputError, Marginals, QueryRelease, Rows
 from dpcore.algorithms import Algorithm
-from dpcore.core.types import frozen
+from dpcore.core.types import Texts, frozen
+from dpcore.evaluation.experiment import ExperimentGrid, QueryTask
 from dpcore.evaluation.run import pairs_with_column
 from dpcore.evaluation.sweeps.frontier import summarise_by_epsilon
 from dpcore.evaluation.sweeps.sweep import Case, SweepPoint, plan_cases, rows_digest, sweep_identity
 from dpcore.evaluation.sweeps.worker_pool import JobSpec, RunResult
 
 from ..jobs import JobBatch
-from ..session import algorithm_nickname, session
+from ..session import Table, algorithm_nickname, session
 from ..session.schema_share import SchemaTrial
 
 ALGORITHM_TITLES = {name: algorithm_nickname(cls.about.title) for name, cls in ALGORITHMS.items()}
 MAX_PAIR_ANSWERS = (
     200_000  # answers of one run on all pairs that are kept beside those of its questions
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedTask:
+    """What makes runs comparable: the task, δ, and the rows that they are compared with.
+
+    `table_rows` are the rows of the table's `version`, of which `row_choice` says how many are
+    drawn; `question_kinds` are the queries of the task in words.
+    """
+
+    task: QueryTask
+    table: Table
+    version: str
+    table_rows: Any
+    row_choice: str
+    question_kinds: Texts
+    delta: float
+
+    def is_about(self, table: Table) -> bool:
+        """Return whether it is about this table with this schema."""
+        return self.table is table and self.version == table.version
 
 
 @frozen
@@ -54,11 +76,9 @@ class Sweep(JobBatch[Dot]):
 
     def start(
         self,
-        task: Any,
+        compared: ComparedTask,
         make_problem: Callable[[], tuple[QueryRelease, Rows, np.ndarray | None]],
-        algorithms: Mapping[str, Algorithm],
-        budgets: list[Budget],
-        seeds: range,
+        grid: ExperimentGrid,
         trial: SchemaTrial | None = None,
         run_seconds: Mapping[tuple[str, Budget], float] | None = None,
     ) -> None:
@@ -67,10 +87,10 @@ class Sweep(JobBatch[Dot]):
         `run_seconds` are the seconds of a run, by its algorithm's name and budget.
         """
         self.cancel()
-        if self.requested != task:
+        if self.requested != compared:
             self.close()
             self.problem, self.rows, self.reference = make_problem()
-            self.requested = task
+            self.requested = compared
             self.trial = trial
             pairs = pairs_with_column(self.problem.domain)
             self.pair_workload = pairs if pairs.m <= MAX_PAIR_ANSWERS else None
@@ -80,7 +100,7 @@ class Sweep(JobBatch[Dot]):
                 if self.pair_workload is None
                 else self.pair_workload.answers_of_rows(self.rows)
             )
-            public = trial is None and not task[0].uploaded
+            public = trial is None and not compared.table.uploaded
             self.shared_dots = (
                 _shared_dots(f"{sweep_identity(self.problem)}{rows_digest(self.rows)}")
                 if public
@@ -88,7 +108,7 @@ class Sweep(JobBatch[Dot]):
             )
             self.outcomes = self.shared_dots.copy()
         self.predicted_seconds = dict(run_seconds or {})
-        self.run(plan_cases(algorithms, self.problem, budgets, seeds))
+        self.run(plan_cases(grid.algorithms, self.problem, grid.budgets, grid.seeds))
 
     def task_for(self, case: Case) -> JobSpec:
         """One run, with what the schema leaves of its budget."""
@@ -133,7 +153,7 @@ class Sweep(JobBatch[Dot]):
     @property
     def question_kinds(self) -> str:
         """The kinds of its questions in words."""
-        return " and ".join(self.requested[2])
+        return " and ".join(self.requested.question_kinds)
 
     def error_table(self, error_of_dot: Callable[[Dot], float | None]) -> pd.DataFrame:
         """The finished runs as lines: algorithm, epsilon, seed, error (what `error_of_dot` says of a dot), seconds, memory."""

@@ -131,8 +131,11 @@ def algorithm_selectbox() -> str:
     return name
 
 
-def seed_inputs() -> tuple[int, ...]:
-    """The seeds: of the run that is shown, and of those that replay it with other noise."""
+def seed_inputs() -> tuple[int, int]:
+    """Return the seed of the run that is shown, and how many runs there are with it.
+
+    The others replay the run with other noise.
+    """
     seed_container, repeats_container = st.columns(2)
     help_text = "Exploring can be repeated: the same number gives the same run."
     seed = seed_container.number_input(
@@ -145,7 +148,7 @@ def seed_inputs() -> tuple[int, ...]:
     repeats = repeats_container.number_input(
         "Repeats", 1, 20, DEFAULT_REPEATS, key="repeats", help=help_text, **ADDRESS_WIDGET_ARGS
     )
-    return tuple(range(seed, seed + repeats))
+    return seed, repeats
 
 
 def setting_widgets(

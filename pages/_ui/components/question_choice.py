@@ -1,11 +1,13 @@
 """Which questions matter: columns, kinds of questions, and their union as one workload; how one is typed by hand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import streamlit as st
 
 from dpcore import Domain, InputError, read_queries
+from dpcore.core.types import Texts
+from dpcore.evaluation.experiment import QueryTask
 from dpcore.queries import Workload
 from dpcore.queries.parse_queries import join_column_names
 from dpcore.schema.inference.default_columns import choose_default_columns
@@ -109,6 +111,20 @@ def choose_workload(table: Table, domain: Domain | None = None) -> tuple[Workloa
     return session().memoize(
         "asked", (domain, texts), lambda: read_queries(texts, domain)[0]
     ), texts
+
+
+def task_of_table(
+    table: Table, columns: Texts, query_texts: Sequence[str], schema_share: float | None = None
+) -> QueryTask:
+    """Return the task of a page: queries about some columns of the session's table."""
+    return QueryTask(
+        table=table.name if table.uploaded else f"assets/{table.name}.csv",
+        schema=table.schema,
+        queries=tuple(query_texts),
+        columns=columns,
+        unit=table.unit,
+        schema_share=schema_share,
+    )
 
 
 def _ordered_column_names(domain: Domain) -> list[str]:

@@ -91,30 +91,23 @@ def start_runs(table: Table, run_settings: RunSettings) -> RunWithReplays:
     runs = session().get_or_create("explore", RunWithReplays)
     rows = table.encoded_rows(run_settings.problem.domain.names)
     problem = run_settings.problem
-    task_key = (
-        rows,
-        run_settings.algorithm,
-        problem.group,
-        run_settings.query_texts,
-        run_settings.budget,
-        run_settings.seeds,
-        run_settings.schema,
-    )
+    experiment = run_settings.experiment
+    task_key = (rows, experiment, run_settings.schema)
     if runs.requested != task_key or run_settings.run_again:
         population = table.population_on(problem.domain.names)
         public = {
-            "algorithm": run_settings.algorithm,
+            "algorithm": experiment.algorithm,
             "problem": problem,
-            "budget": run_settings.budget,
+            "budget": experiment.budget,
             "schema": run_settings.schema,
         }
         first_task = public | {
-            "seeds": run_settings.seeds[:1],
+            "seeds": (experiment.seed,),
             "population": population,
             "bounded": True,
         }
         runs.start(task_key, [PlannedRun(None, rows, first_task, run_settings.predicted_seconds)])
-        runs.remaining_seeds = run_settings.seeds[1:]
+        runs.remaining_seeds = tuple(experiment.seeds[1:])
     return runs
 
 

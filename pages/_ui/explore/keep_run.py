@@ -1,7 +1,6 @@
 """Take a run along: pin it beside another, download rows and settings, copy the code that repeats it."""
 
 import json
-import shlex
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,13 +8,11 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.algorithms.query_release.shared.optimal_noise import least_rmse
-from dpcore.core.parameters import declared_parameters
 from dpcore.core.provenance import Provenance
 from dpcore.core.types import frozen
 from dpcore.evaluation.run import ERROR_NAMES, seeded_generators
 from dpcore.evaluation.run_summary import RunSummary
 from dpcore.evaluation.sweeps.worker_pool import PoolJob, RunResult
-from dpcore.queries.parse_queries import join_column_names
 
 from ..components import draw_heading, hide_in_stakeholder_view
 from ..session import Table, session
@@ -52,7 +49,9 @@ class PinnedRunSlot:
 def least_unbiased_rmse(run_settings: RunSettings) -> float | None:
     """The line that no unbiased Gaussian release of these questions is below, in root mean square error, if known."""
     return least_rmse(
-        run_settings.problem.workload, run_settings.budget, run_settings.problem.effective_n
+        run_settings.problem.workload,
+        run_settings.experiment.budget,
+        run_settings.problem.effective_n,
     )
 
 
@@ -124,7 +123,7 @@ def draw_downloads(table: Table, job: PoolJob, run_settings: RunSettings) -> Non
     """Synthetic rows, the settings that repeat the run, and the code in two languages."""
     result = job.results[0]
     draw_heading("Download")
-    settings = _repeat_settings(table, job, run_settings)
+    experiment = run_settings.experiment
     with st.container(horizontal=True):
         st.download_button(
             "Synthetic rows (CSV)",
@@ -137,7 +136,7 @@ def draw_downloads(table: Table, job: PoolJob, run_settings: RunSettings) -> Non
         )
         st.download_button(
             "Settings (JSON)",
-            json.dumps(settings, indent=2, ensure_ascii=False),
+            json.dumps(experiment.to_json(), indent=2, ensure_ascii=False),
             "settings.json",
             "application/json",
             icon=":material/settings:",
@@ -150,9 +149,9 @@ def draw_downloads(table: Table, job: PoolJob, run_settings: RunSettings) -> Non
         "These rows are for looking at, not for publishing."
     )
     with st.expander("Show code", icon=":material/code:"):
-        st.code(settings["command"], language="bash", wrap_lines=True)
+        st.code(experiment.to_command(), language="bash", wrap_lines=True)
         if table.trial is None:
-            st.code(_python_code(table, settings), language="python")
+            st.code(experiment.to_python(), language="python")
         else:
             st.caption(
                 "The command measures the schema anew, with the run's repeat number and share of "
@@ -164,73 +163,3 @@ def draw_downloads(table: Table, job: PoolJob, run_settings: RunSettings) -> Non
 def _sample_csv(result: RunResult) -> str:
     generator = seeded_generators(result.summary.seed)[2]
     return result.release.sample(result.summary.problem.n, generator).to_csv(index=False)
-
-
-def _repeat_settings(table: Table, job: PoolJob, run_settings: RunSettings) -> dict[str, Any]:
-    """Everything that repeats the run but the table, and the command line that does."""
-    task = job.spec
-    parameter_values = {
-        p.name: getattr(task.algorithm, p.name) for p in declared_parameters(type(task.algorithm))
-    }
-    settings = {
-        "columns": list(task.problem.domain.names),
-        "queries": run_settings.query_texts,
-        "algorithm": job.results[0].summary.algorithm,
-        "epsilon": task.budget.epsilon,
-        "delta": task.budget.delta,
-        "parameters": parameter_values,
-        "seed": run_settings.seeds[0],
-        "repeat": len(run_settings.seeds),
-        "person": table.unit.person,
-        "most_rows": table.unit.most_rows,
-    }
-    if run_settings.schema is not None:
-        settings["schema_share"] = run_settings.schema.fraction
-    options = [("--schema", "schema.json"), ("--columns", join_column_names(settings["columns"]))]
-    options += [("--queries", text) for text in run_settings.query_texts]
-    options += [("--algorithm", settings["algorithm"])]
-    options += [("--epsilon", f"{settings['epsilon']:g}"), ("--delta", f"{settings['delta']:g}")]
-    options += [("--set", f"{name}={v}") for name, v in parameter_values.items() if v is not None]
-    if run_settings.schema is not None:
-        options += [("--schema-share", repr(run_settings.schema.fraction))]
-    options += [("--seed", str(settings["seed"])), ("--repeat", str(settings["repeat"]))]
-    if table.unit.person is not None:
-        options += [("--person", table.unit.person), ("--most-rows", str(table.unit.most_rows))]
-    command = [
-        "python",
-        "-m",
-        "dpcore",
-        "run",
-        _table_path(table),
-        *(word for option in options for word in option),
-    ]
-    return settings | {"schema": table.schema, "command": shlex.join(command)}
-
-
-def _table_path(table: Table) -> str:
-    return table.name if table.uploaded else f"assets/{table.name}.csv"
-
-
-def _python_code(table: Table, settings: dict[str, Any]) -> str:
-    """The library calls that repeat the run."""
-    arguments = ", ".join(
-        f"{name}={value!r}" for name, value in settings["parameters"].items() if value is not None
-    )
-    table_expression = "table"
-    if table.unit.person is not None:
-        table_expression = (
-            f"limit_rows(table, {table.unit.person!r}, {table.unit.most_rows}, domain.names)"
-        )
-    return f"""from dpcore import (
-    ALGORITHMS, Budget, QueryRelease, Run, domain_from_json, limit_rows, read_json, read_queries, read_table,
-)
-
-domain = domain_from_json(read_json("schema.json")).project({settings["columns"]!r})
-table = read_table({_table_path(table)!r}, format=domain.file)
-rows = domain.encode({table_expression})
-workload, notes = read_queries({settings["queries"]!r}, domain)
-problem = QueryRelease(workload, rows.n, group={table.unit.most_rows})
-algorithm = ALGORITHMS[{settings["algorithm"]!r}]({arguments})
-run = Run(algorithm, problem, rows, Budget({settings["epsilon"]!r}, {settings["delta"]!r}), seed={settings["seed"]}).finish()
-print(run.convergence[-1].empirical, run.spent, run.sample(5), sep="\\n")
-"""

@@ -173,8 +173,9 @@ def largest_error_tile(run_results: RunResults) -> tiled.Tile:
 def _usefulness_sentence(run_settings: RunSettings) -> str:
     """What the release is good for, from the noise of its plan alone."""
     problem = run_settings.problem
-    algorithm = run_settings.algorithm
-    budget = run_settings.budget
+    experiment = run_settings.experiment
+    algorithm = experiment.algorithm
+    budget = experiment.budget
     schema_share = run_settings.schema
 
     def compute() -> str:
@@ -186,7 +187,7 @@ def _usefulness_sentence(run_settings: RunSettings) -> str:
 
     key = (
         problem.domain,
-        tuple(run_settings.query_texts),
+        experiment.task.queries,
         problem.effective_n,
         algorithm,
         budget,
@@ -325,13 +326,14 @@ def draw_convergence(
 def _raw_noise_error(run_results: RunResults) -> float | None:
     """The largest error of noise on every answer for this budget, nothing fitted; public numbers only."""
     problem = run_results.settings.problem
-    budget = run_results.settings.budget
+    experiment = run_results.settings.experiment
+    budget = experiment.budget
 
     def compute() -> float | None:
         with suppress(InputError):
             return plain_noise_max_error(problem.workload, budget, problem.effective_n)
 
-    key = (problem.domain, tuple(run_results.settings.query_texts), problem.effective_n, budget)
+    key = (problem.domain, experiment.task.queries, problem.effective_n, budget)
     return session().memoize("raw-noise", key, compute)
 
 

@@ -25,10 +25,11 @@ UNKNOWN_ERROR_TILE = (
 def draw_predicted_panel(table: PublicTable, run_settings: RunSettings) -> None:
     """Draw the tiles of a plan that was not run, what it settles on, and what it would use."""
     problem = run_settings.problem
-    algorithm = run_settings.algorithm
-    for caution in budget_warnings(run_settings.budget, problem.n):
+    algorithm = run_settings.experiment.algorithm
+    budget = run_settings.experiment.budget
+    for caution in budget_warnings(budget, problem.n):
         st.warning(escape_markdown(caution, 300))
-    plan = make_plan(algorithm, problem, run_settings.budget)
+    plan = make_plan(algorithm, problem, budget)
     predicted_noise = predicted_tables(problem, plan)
     tiles = tiled.predicted_error_tiles(
         predicted_error_sizes(predicted_noise, problem.workload),

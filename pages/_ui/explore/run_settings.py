@@ -9,11 +9,11 @@ from dpcore.accuracy.work_forecast import (
     describe_forecast,
     forecast_affordable_run,
 )
-from dpcore.algorithms import Algorithm
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.algorithms.schema_measurement.measurement_plan import SchemaShare
 from dpcore.core.parameters import build_from_texts
 from dpcore.core.types import by_name
+from dpcore.evaluation.experiment import Experiment
 from dpcore.schema.inference.default_columns import choose_default_columns
 
 from ..components import deployments, parameter_widgets, question_choice
@@ -25,17 +25,14 @@ CURVE_AXES = ("step", "ε used")  # what a curve can be drawn against
 
 @by_name
 class RunSettings:
-    """Everything that a run is made of; `query_texts` are the questions as the command line writes them.
+    """An experiment, its problem about the table of this tab, and whether to run it again.
 
     `schema` is the part of the budget that is not the algorithm's, where the table's schema is
     measured. One run is foreseen to take `predicted_seconds`.
     """
 
+    experiment: Experiment
     problem: QueryRelease
-    query_texts: list[str]
-    algorithm: Algorithm
-    budget: Budget
-    seeds: tuple[int, ...]
     run_again: bool
     schema: SchemaShare | None = None
     predicted_seconds: float | None = None
@@ -74,7 +71,7 @@ def choose_run_settings(table: Table) -> RunSettings:
         )
         with more_expander:
             deployments.draw_deployments(epsilon)
-            seeds = parameter_widgets.seed_inputs()
+            seed, repeat = parameter_widgets.seed_inputs()
             settings = parameter_widgets.setting_widgets(
                 name, problem, budget, {ALPHA: (alpha_place, alpha_note)}, more_expander
             )
@@ -90,12 +87,12 @@ def choose_run_settings(table: Table) -> RunSettings:
     if seconds >= MIN_SECONDS_TO_MENTION:
         st.caption(f"Forecast: {describe_forecast(seconds, size)}, from public numbers.")
     schema = None if table.trial is None else table.trial.share_of_budget(budget)
+    schema_share = None if schema is None else schema.fraction
+    task = question_choice.task_of_table(table, problem.domain.names, texts, schema_share)
+    experiment = Experiment(task=task, algorithm=algorithm, budget=budget, seed=seed, repeat=repeat)
     return RunSettings(
+        experiment=experiment,
         problem=problem,
-        query_texts=texts,
-        algorithm=algorithm,
-        budget=budget,
-        seeds=seeds,
         run_again=again,
         schema=schema,
         predicted_seconds=seconds,
