@@ -125,7 +125,7 @@ def test_the_code_and_the_command_make_the_run_with_that_seed(folder, capsys, pe
     assert names["run"].seed == 5
     assert main([*shlex.split(experiment.to_command())[3:], "--json", "run.json"]) == 0
     (summary,) = json.loads((folder / "run.json").read_text())
-    code_facts = json.loads(json.dumps(names["run"].to_json()))
+    code_facts = json.loads(json.dumps(names["run"].summarise().to_json()))
     assert summary["final"] == code_facts["final"]
     assert summary["charges"] == code_facts["charges"]
     assert "max_error" in capsys.readouterr().out
