@@ -7,7 +7,7 @@ from pages._ui.components.menu import DATA_PAGE_LABEL, ENTRIES_BY_GROUP
 from pages._ui.jobs import browser_memory, table_changes
 from pages._ui.jobs.shared_pool import worker_pool
 from pages._ui.server import serving
-from pages._ui.session import address_link, stakeholder_wall, table
+from pages._ui.session import address_link, stakeholder_wall, visible_table
 
 if __name__ != "__main__":  # imported by `streamlit run`, to serve all pages; as a page it is run
     app = st.App(__file__, **serving.app_options())
@@ -24,8 +24,8 @@ else:
         if page.title == DATA_PAGE_LABEL:  # it draws itself what is on its way
             stakeholder_wall.draw_until_withheld(page.run)
         elif table_changes.apply_finished_changes():
-            if table().uploaded:
-                browser_memory.remember_columns(table())
+            if visible_table().uploaded:
+                browser_memory.remember_columns(visible_table())
             stakeholder_wall.draw_until_withheld(page.run)
     finally:
         address_link.draw_link_warnings()

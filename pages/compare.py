@@ -25,8 +25,8 @@ from pages._ui.session import (
     is_stakeholder_view,
     set_widget_value,
     show_left_out_notice,
+    visible_table,
 )
-from pages._ui.session import table as current_table
 from pages._ui.session.stakeholder_wall import PREDICTED_FOR_ALL_ROWS_TEXT
 
 TABS = ("Ranking", "Where from", "Conclusions", "Purposes", "Other tools", "Report")
@@ -42,7 +42,7 @@ ORDER_STYLE = """<style>.st-key-lead {display: none;}
 # kept until it is served: the run that hears a press may end early for a newer one
 PRESSED_KEY = "compare-pressed"
 
-table = current_table()
+table = visible_table()
 sweep = sweep_jobs.current_sweep()
 draw_trial_note(table)
 if warn_if_schema_incomplete(table, "compare here") or not counting_job.ensure_rows_counted(table):

@@ -4,6 +4,7 @@ import time
 from functools import partial
 
 import streamlit as st
+from pages._ui.jobs.job import PATIENCE_SECONDS
 
 from dpcore.evaluation.run import compare_with_rows
 from dpcore.privacy.accounting import budget_warnings
@@ -26,12 +27,10 @@ from pages._ui.explore import (
     run_settings,
 )
 from pages._ui.jobs import counting_job
-from pages._ui.jobs.job import PATIENCE_SECONDS
 from pages._ui.lessons import lesson as lessons
-from pages._ui.session import escape_markdown, is_public_table, is_stakeholder_view
-from pages._ui.session import table as current_table
+from pages._ui.session import escape_markdown, is_public_table, is_stakeholder_view, visible_table
 
-table = current_table()
+table = visible_table()
 lesson = lessons.lesson_in_address()
 revealed = lessons.draw_prediction(lesson) if lesson else True
 layout.draw_style(table)

@@ -6,9 +6,9 @@ from dpcore import Budget
 from pages._ui.components import draw_tabs, draw_trial_note, parameter_widgets, show_refusals
 from pages._ui.guarantee import accountant_costs, all_releases, plan_proof, promise
 from pages._ui.guarantee.planned_release import plan_release
-from pages._ui.session import table as current_table
+from pages._ui.session import visible_table
 
-table = current_table()
+table = visible_table()
 draw_trial_note(table)
 picture_column, settings_column = st.columns(2, gap="medium")
 with settings_column:

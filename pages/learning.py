@@ -10,8 +10,7 @@ from pages._ui.components import (
 )
 from pages._ui.learning import quantile, quantile_privacy, sampler_plane, table_learning
 from pages._ui.learning.quantile import PARTS
-from pages._ui.session import WHOLE_BUDGET_TEXT
-from pages._ui.session import table as current_table
+from pages._ui.session import WHOLE_BUDGET_TEXT, visible_table
 
 DRAW_BY_PART = dict(
     zip(
@@ -26,7 +25,7 @@ DRAW_BY_PART = dict(
     )
 )
 
-table = current_table()
+table = visible_table()
 draw_trial_note(table, WHOLE_BUDGET_TEXT)
 if warn_if_schema_incomplete(table, "learn here"):
     st.stop()

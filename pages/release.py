@@ -13,13 +13,12 @@ from pages._ui.release import downloads as release_files
 from pages._ui.release import ledger_view as release_ledger
 from pages._ui.release import release_job as release_desk
 from pages._ui.release import release_request
-from pages._ui.session import is_public_table, owner
+from pages._ui.session import is_public_table, owner, visible_table
 from pages._ui.session import release_ledger as shared_ledger
-from pages._ui.session import table as current_table
 from pages._ui.session.schema_share import TRIAL_NOT_REUSED_TEXT
 from pages._ui.session.stakeholder_wall import ONLY_RELEASED_TEXT, text_unless_stakeholder
 
-table = current_table()
+table = visible_table()
 desk = release_desk.current_desk()
 draw_trial_note(table, TRIAL_NOT_REUSED_TEXT)
 outcome_container = st.container()

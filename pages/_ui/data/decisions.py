@@ -26,7 +26,7 @@ from ..session import (
     join_first_texts,
     printable_text,
     session,
-    table,
+    visible_table,
 )
 from ..session.current_table import sync_widget_value
 from ..session.table import MAX_ROWS_OF_PERSON
@@ -355,12 +355,12 @@ def _draw_limited_rows(current: Table) -> None:
 
 
 def _mark_table_viewed() -> None:
-    session().mark_viewed(table())
+    session().mark_viewed(visible_table())
 
 
 def _store_privacy_unit(identity: str) -> None:
     """Protect whom the two widgets of a table say; the table owns the choice, and they are written from it."""
-    current = table()
+    current = visible_table()
     if current.identity != identity:  # another table came meanwhile
         return
     person = st.session_state[PERSON_KEY_PREFIX + identity]

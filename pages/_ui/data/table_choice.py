@@ -26,7 +26,7 @@ from ..session import (
     is_public_host,
     printable_text,
     server_label,
-    table,
+    visible_table,
     whole_table,
 )
 from ..session.current_table import SAMPLES, sync_widget_value, use_sample
@@ -70,7 +70,7 @@ CONSTRAINTS_HELP = (
 
 def choose_table() -> Table:
     """Where the table comes from, and how it was read."""
-    st.session_state["sample"] = None if table().uploaded else table().name
+    st.session_state["sample"] = None if visible_table().uploaded else visible_table().name
     title_by_sample = {name: title for name, (title, _) in SAMPLES.items()}
     with inline_container(key="choose"):
         st.file_uploader(
@@ -91,7 +91,7 @@ def choose_table() -> Table:
                 on_change=_take_sample,
             )
         server_tables.draw_server_tables()
-        if table().uploaded:
+        if visible_table().uploaded:
             st.button("Forget my table", on_click=forget_table, type="tertiary")
     if is_public_host():
         st.warning(
@@ -102,7 +102,7 @@ def choose_table() -> Table:
     with st.container():  # so that what is below keeps its place
         draw_upload_progress()
         show_upload_problem()
-    return table()
+    return visible_table()
 
 
 def _take_sample() -> None:

@@ -34,7 +34,7 @@ from ..session import (
     persistent_widget_args,
     printable_text,
     show_left_out_notice,
-    table,
+    visible_table,
 )
 
 RECIPE = ALGORITHMS["private_evolution_table"]
@@ -42,7 +42,7 @@ RECIPE = ALGORITHMS["private_evolution_table"]
 
 def available_table() -> Table | None:
     """The session's table, under a line that names it; None when its schema is not complete, or it is not in memory."""
-    session_table = table()
+    session_table = visible_table()
     draw_table_header(session_table)
     set_page_badge(Provenance.REAL_DATA)
     draw_trial_note(session_table, WHOLE_BUDGET_TEXT)
