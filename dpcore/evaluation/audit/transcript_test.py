@@ -198,7 +198,7 @@ def run_transcript_test(
     says which table. The test says what is promised and there, of which kind, and bounds it from
     two lots of scores.
     """
-    count = min(transcripts, max(MIN_TRANSCRIPTS, test.needed))
+    count = min(transcripts, max(MIN_TRANSCRIPTS, test.needed_transcripts))
     coins = rng.random(count) < 0.5
     score_list = []
     for i, coin in enumerate(coins):

@@ -104,7 +104,7 @@ def draw_decisions(current: Table) -> DeltaGenerator | None:
             *([] if is_stakeholder_view() else optional_decisions(current)),
         ]
     )
-    columns = {name for decision in pending if decision.needed for name in decision.names}
+    columns = {name for decision in pending if decision.is_required for name in decision.names}
     obstacle = "" if current.domain is not None else ": first mend what is named below"
     if current.partial_schema is not None and obstacle:
         obstacle = ": first try the measurement"
