@@ -4,7 +4,6 @@ import time
 from functools import partial
 
 import streamlit as st
-from pages._ui.jobs.job import PATIENCE_SECONDS
 
 from dpcore.evaluation.run import compare_with_rows
 from dpcore.privacy.accounting import budget_warnings
@@ -27,6 +26,7 @@ from pages._ui.explore import (
     run_settings,
 )
 from pages._ui.jobs import counting_job
+from pages._ui.jobs.job_watcher import PATIENCE_SECONDS
 from pages._ui.lessons import lesson as lessons
 from pages._ui.session import escape_markdown, is_public_table, is_stakeholder_view, visible_table
 

@@ -11,13 +11,14 @@ from dpcore import ALGORITHMS, Budget, Marginals, PrivacyUnit
 from dpcore.accuracy.meaning_of_epsilon import Promise, format_times_in_100
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.algorithms.query_release.shared.optimal_noise import least_rmse
+from dpcore.core.job import Job
 from dpcore.core.numbers import format_percentage_points
 from dpcore.core.provenance import Provenance
 from dpcore.evaluation.purposes import TEST_NAMES, Purposes, false_alarm_sentence
 from dpcore.evaluation.run import compare_with_rows, subgroup_errors
 from dpcore.evaluation.sweeps.queue_forecast import Pace
 from dpcore.evaluation.sweeps.sweep import Case
-from dpcore.evaluation.sweeps.worker_pool import PoolJob, WorkerPool
+from dpcore.evaluation.sweeps.worker_pool import WorkerPool
 from pages._ui.charts import frontier_charts
 from pages._ui.charts import frontier_svg as drawing
 from pages._ui.compare import (
@@ -29,7 +30,7 @@ from pages._ui.compare import (
 )
 from pages._ui.compare.overview import BASELINE_LABELS, SAMPLING_ERROR_LABEL
 from pages._ui.compare.sweep_jobs import ALGORITHM_TITLES, Sweep
-from pages._ui.jobs.job_batch import JobBatch
+from pages._ui.jobs import JobGroup
 from pages._ui.session import Table, sample_table
 from tests.pages.headless import (
     berkeley,
@@ -83,7 +84,7 @@ def test_a_sample_is_compared_at_once_for_everyone_and_an_upload_on_a_press_only
     table = sample_table("berkeley")
     first = dots(opened(table))
     assert len(first) == 12, "both algorithms at both budgets, three times"
-    monkeypatch.setattr(JobBatch, "submit", None)
+    monkeypatch.setattr(JobGroup, "submit", None)
     assert dots(opened(sample_table("berkeley"))) == first, "another tab has them without a run"
     app = opened(Table("mine.csv", table.frame, table.schema, "typed", uploaded=True))
     assert app.info[0].value == "Nothing has run yet."
@@ -118,13 +119,13 @@ def test_the_time_left_counts_others_before_this_and_what_one_own_runs_took(monk
     case = Case(name="dpfw", algorithm=ALGORITHMS["dpfw"](), budget=Budget(1, 0), seed=0)
     mine = Sweep()
     mine.planned_cases = [case] * 4
-    mine.jobs = [(case, PoolJob(spec=None, seconds=17.0)) for _ in range(2)]
-    monkeypatch.setattr("pages._ui.jobs.job_batch.worker_pool", lambda: Elsewhere(80.0))
-    assert mine.status_text == "0 of 4 runs, about 97 s left, about 80 s of it others' work"
+    mine.group.jobs = [Job(None, key=case, predicted_seconds=17.0) for _ in range(2)]
+    monkeypatch.setattr("pages._ui.jobs.case_runs.worker_pool", lambda: Elsewhere(80.0))
+    assert mine.group.status_text == "0 of 4 runs, about 97 s left, about 80 s of it others' work"
     mine.run_seconds = {"dpfw": [30.0, 20.0]}
-    assert mine.status_text == "0 of 4 runs, about 105 s left, about 80 s of it others' work"
-    monkeypatch.setattr("pages._ui.jobs.job_batch.worker_pool", lambda: Elsewhere(0.0))
-    assert mine.status_text == "0 of 4 runs, about 25 s left"
+    assert mine.group.status_text == "0 of 4 runs, about 105 s left, about 80 s of it others' work"
+    monkeypatch.setattr("pages._ui.jobs.case_runs.worker_pool", lambda: Elsewhere(0.0))
+    assert mine.group.status_text == "0 of 4 runs, about 25 s left"
 
 
 def line_of(app, start):
@@ -317,7 +318,7 @@ def test_all_lines_carry_titles_at_their_ends_and_the_table_is_sorted_without_ga
 
 def test_the_worst_column_pair_and_group_are_those_of_the_run_and_an_error_is_taken_apart():
     app = compared(("dpfw",), (0.1,), seeds=1, details="Where from")
-    sweep = session(app).held["sweep"]
+    sweep = session(app).resources["sweep"]
     table = sample_table("berkeley")
     run = berkeley("dpfw", sweep.advised_epsilon, 0)
     rows = table.encoded_rows(table.domain.names)
@@ -406,14 +407,14 @@ def of_purpose(app, kind):
 
 def test_the_report_is_written_when_nobody_s_page_is_drawn():
     held = compared(seeds=1).session_state["session"]
-    text = re.sub("</?bdi>", "", meeting_report.render_report(held.table, held.held["sweep"]))
+    text = re.sub("</?bdi>", "", meeting_report.render_report(held.table, held.resources["sweep"]))
     line = r"<td>([\d.]+)</td><td>([\d.]+%)</td><td>([\d.]+ times in 100)</td><td>([^<]+)</td>"
     rows = [
         (float(epsilon), title, rate, risen)
         for epsilon, risen, rate, titles in re.findall(line, text)
         for title in titles.split(", ")
     ]
-    problem = held.held["sweep"].problem
+    problem = held.resources["sweep"].problem
     expected = []
     for epsilon in (0.1, 1.0):
         for name in ("gaussian_maxent", "dpfw"):

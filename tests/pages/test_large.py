@@ -138,11 +138,13 @@ def test_what_cannot_be_listed_is_counted_by_its_tables(parts, unlisted, app):
     assert isinstance(rows, sources.GatheredCounts)
     assert rows.source is None, "no page waits for a file"
     assert "Typical error" in said(app)
-    started = session(app).held["explore"].asked
+    started = session(app).resources["explore"].group.requested
     put(app, question="a = x and b > 4 and c < 5")
     truth = pd.read_parquet(parts).query("a == 'x' and b > 4 and c < 5")
     assert f"**Real {len(truth) / N:.2%}, synthetic" in said(app)
-    assert session(app).held["explore"].asked is started, "the run on the screen is not begun anew"
+    assert session(app).resources["explore"].group.requested is started, (
+        "the run on the screen is not begun anew"
+    )
 
 
 def test_compare_counts_the_columns_that_are_chosen(parts, monkeypatch):
@@ -261,12 +263,12 @@ def test_a_file_that_changes_is_refused_and_forgetting_lets_go(parts, app):
     assert "has changed since it was read first" in wrong(app)
     assert counting_job.RETRY_LABEL in labels(app)
     press(app, "Forget my table")
-    assert not session(app).held
+    assert not session(app).resources
     assert not table(app).uploaded
 
 
 def test_counting_can_be_cancelled_and_begun_again(parts, monkeypatch):
-    gate = Gate(monkeypatch, counting_job, "limited")
+    gate = Gate(monkeypatch, counting_job, "limit_source")
     app = large(parts)
     mine = table(app)
     typed_schema(app, SCHEMA)

@@ -237,7 +237,7 @@ def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     go(app, "explore")
     assert (
         0.99 * rest
-        < session(app).held["explore"].first.results[0].summary["spent"]["mu"] ** 2 / 2
+        < session(app).resources["explore"].first_job.results[0].summary["spent"]["mu"] ** 2 / 2
         <= rest
     )
     words = captions(app)
@@ -252,7 +252,7 @@ def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     app.query_params["below"] = "Download"
     assert f"--schema-share {share.part!r}" in next(c.value for c in go(app, "explore").code)
     run_comparison(go(app, "compare"))
-    *_, dot = session(app).held["sweep"].shown
+    *_, dot = session(app).resources["sweep"].planned_outcomes
     assert 0.99 * rest < dot.point.spent["mu"] ** 2 / 2 <= rest
 
 
@@ -331,9 +331,9 @@ def test_a_cancelled_trial_leaves_the_schema_and_a_forgotten_table_leaves_nothin
     press(app, TRY)
     for_release(put(app, **REAL), tmp_path)
     mine = session(app)
-    assert {"read-for-release", "beside-the-trial"} <= set(mine.held)
+    assert {"read-for-release", "beside-the-trial"} <= set(mine.resources)
     press(go(app, "data"), "Forget my table")
-    assert not {"read-for-release", "beside-the-trial"} & set(mine.held)
+    assert not {"read-for-release", "beside-the-trial"} & set(mine.resources)
     gc.collect()
     left = [
         o

@@ -17,6 +17,7 @@ import pandas as pd
 
 from ...algorithms.algorithm import Algorithm, forecast_seconds_and_bytes, make_plan
 from ...core.errors import InputError, PrivacyWarning, user_message
+from ...core.job import JobState
 from ...core.parameters import parameter_values
 from ...core.provenance import Provenance
 from ...core.types import Array, Json, Tick, by_name
@@ -29,7 +30,7 @@ from ...schema.cell_text import factorize_texts
 from ...schema.domain import Countable
 from ...schema.schema_json import domain_to_json
 from ..run import Run
-from .worker_pool import JobSpec, PoolJob, SharedRows, WorkerPool
+from .worker_pool import JobSpec, RunJob, SharedRows, WorkerPool
 
 MAX_POINTS = 100_000
 MAX_COMPARISONS_PER_RUN = (
@@ -256,11 +257,11 @@ def job_spec_of_case(
     )
 
 
-def point_of_job(case: Case, job: PoolJob) -> SweepPoint:
+def point_of_job(case: Case, job: RunJob) -> SweepPoint:
     """The point of a case whose job has ended; a cancelled one counts as failed."""
-    if job.state == "done":
+    if job.state == JobState.DONE:
         return case.finished_point(job.results[0].summary)
-    return case.make_point("failed", message=job.error or job.state)
+    return case.make_point("failed", message=job.error or job.state.value)
 
 
 def run_case(

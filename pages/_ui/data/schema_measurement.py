@@ -14,6 +14,7 @@ from dpcore.algorithms.schema_measurement.measurement_plan import (
     divide_budget,
     plan_schema,
 )
+from dpcore.core.job import Job
 from dpcore.core.provenance import Provenance
 from dpcore.evaluation.schema_trial import measure_schema_with_seed
 from dpcore.schema.inference.infer_schema import infer_column_from_data
@@ -29,7 +30,7 @@ from ..components import (
     inline_container,
     parameter_widgets,
 )
-from ..jobs import ThreadJob, job_result
+from ..jobs import job_result
 from ..jobs.table_changes import MAX_CONCURRENT_JOBS, THREAD_KIND, start_schema_change
 from ..session import (
     JobProgressCallback,
@@ -271,7 +272,7 @@ def _real_rows_if_requested(current: Table) -> dict[str, str]:
 
 
 def _describe_real_columns(
-    current: Table, columns: Sequence[UnknownColumn], job: ThreadJob
+    current: Table, columns: Sequence[UnknownColumn], job: Job
 ) -> dict[str, str]:
     """Return by column what its real rows hold: values, or round bounds, as they would be read off."""
     text_by_column = {}

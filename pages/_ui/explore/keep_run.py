@@ -12,7 +12,7 @@ from dpcore.algorithms.query_release.shared.optimal_noise import least_rmse
 from dpcore.core.parameters import declared_parameters
 from dpcore.core.provenance import Provenance
 from dpcore.evaluation.run import ERROR_NAMES, seeded_generators
-from dpcore.evaluation.sweeps.worker_pool import PoolJob, RunResult
+from dpcore.evaluation.sweeps.worker_pool import RunJob, RunResult
 from dpcore.queries.parse_queries import join_column_names
 
 from ..components import draw_heading, hide_in_stakeholder_view
@@ -55,7 +55,7 @@ def pinned_result_and_curve(table: Table) -> tuple[RunResult, pd.DataFrame] | No
 
 
 @hide_in_stakeholder_view
-def draw_pin(table: Table, job: PoolJob, run_settings: RunSettings, curve: pd.DataFrame) -> None:
+def draw_pin(table: Table, job: RunJob, run_settings: RunSettings, curve: pd.DataFrame) -> None:
     """The button that pins, and, with a run pinned, A beside B in one table."""
     draw_heading("Beside another run", Provenance.REAL_DATA)
     slot = session().get_or_create("pinned", PinnedRunSlot)
@@ -117,7 +117,7 @@ def _format_value(value: Any) -> str:
 
 
 @hide_in_stakeholder_view
-def draw_downloads(table: Table, job: PoolJob, run_settings: RunSettings) -> None:
+def draw_downloads(table: Table, job: RunJob, run_settings: RunSettings) -> None:
     """Synthetic rows, the settings that repeat the run, and the code in two languages."""
     result = job.results[0]
     draw_heading("Download")
@@ -163,9 +163,9 @@ def _sample_csv(result: RunResult) -> str:
     return result.release.sample(result.summary["n"], generator).to_csv(index=False)
 
 
-def _repeat_settings(table: Table, job: PoolJob, run_settings: RunSettings) -> dict[str, Any]:
+def _repeat_settings(table: Table, job: RunJob, run_settings: RunSettings) -> dict[str, Any]:
     """Everything that repeats the run but the table, and the command line that does."""
-    task = job.spec
+    task = job.task
     parameter_values = {
         p.name: getattr(task.algorithm, p.name) for p in declared_parameters(type(task.algorithm))
     }
