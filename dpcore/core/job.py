@@ -25,10 +25,14 @@ dpcore.core.job.JobCancelled
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
+# Receives the share of the work that is done, 0 to 1, and the same for a person, as
+# `Job.report_progress` does; an error that it raises ends the work.
+StatusCallback = Callable[[float, str], object]
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 

@@ -190,13 +190,13 @@ def test_a_game_can_be_stopped():
     work = Job(None)
     told = []
 
-    def progress(share):
-        told.append(share)
+    def progress(done, total):
+        told.append((done, total))
         work.cancel()
-        work.report_progress(share, "")
+        work.report_progress(done / total, "")
 
     with pytest.raises(JobCancelled):
         play_distinguishing_game(
             ALGORITHMS["gaussian_maxent"](), Budget(1.0, 0.01), runs=400, progress=progress
         )
-    assert told == [50 / 800]
+    assert told == [(50, 800)]

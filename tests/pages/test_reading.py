@@ -165,7 +165,7 @@ def test_reading_off_goes_on_beside_the_page_and_a_cancelled_one_changes_nothing
     assert table(app).schema is before
     gate.cancelled(app)
     assert "Cancelled: the schema is as it was." in [w.value for w in app.warning]
-    assert (table(app).schema, table(app).peeked, table(app).has_data_entries) == (
+    assert (table(app).schema, table(app).schema_uses_real_data, table(app).has_data_entries) == (
         before,
         True,
         False,
@@ -190,7 +190,7 @@ def test_what_is_asked_for_while_a_change_is_under_way_is_done_after_it(monkeypa
     assert mine.kinds_confirmed
     assert mine.origins["answer"] == INFERRED_FROM_DATA
     assert mine.domain is not None
-    assert mine.domain.peeked
+    assert mine.domain.schema_uses_real_data
     assert session(app).resources.keys().isdisjoint(("change", "arrival"))
 
 
@@ -240,4 +240,4 @@ def test_a_schema_file_that_is_none_is_said_and_another_one_is_used():
         assert words in wrong(app) + "".join(warning.value for warning in app.warning)
     assert not wrong(app)
     assert table(app).domain.names == ("age",)
-    assert not table(app).peeked
+    assert not table(app).schema_uses_real_data

@@ -29,7 +29,7 @@ from ...core.errors import shorten
 from ...core.numbers import format_short_number, mean_if_complete
 from ...core.parameters import parameter_values
 from ...core.provenance import Provenance
-from ...core.types import Json, Tick
+from ...core.types import Json, ProgressCallback
 from ...data.sources.gathered_counts import GatheredCounts
 from ...data.sources.parquet_source import ParquetSource
 from ...data.sources.source import Source
@@ -87,7 +87,7 @@ PROVENANCE_TAGS = {
 PRINTED_ERRORS = {"max_error": "max error", "mean_l1": "mean L1"}  # that are printed
 
 PointGenerator = Generator[SweepPoint]
-CaseRunner = Callable[[Sequence[Case], Tick], PointGenerator]
+CaseRunner = Callable[[Sequence[Case], ProgressCallback], PointGenerator]
 
 CLUSTER_HELP = "run on a Dask cluster, tls://HOST:PORT or tcp://127.0.0.1:PORT, instead"
 ARGUMENTS = (
@@ -172,7 +172,7 @@ def _run_with_known_schema(
     problem: QueryRelease,
     rows: Rows | GatheredCounts,
     waiting_cases: Sequence[Case],
-    progress: Tick,
+    progress: ProgressCallback,
 ) -> PointGenerator:
     """The points of a known schema, run on a cluster, by several processes, or in this one."""
     if args.scheduler:
@@ -189,7 +189,7 @@ def _run_with_known_schema(
 
 
 def _run_with_measured_schema(
-    measured: MeasuredSchemaRuns, waiting_cases: Iterable[Case], progress: Tick
+    measured: MeasuredSchemaRuns, waiting_cases: Iterable[Case], progress: ProgressCallback
 ) -> PointGenerator:
     """The point of each case, run in this process, with the numbers of `run`."""
     for case in waiting_cases:
@@ -436,7 +436,7 @@ def _collect_points(
             f"points{last_text}{remaining_time_text(elapsed, fresh_points, cases_ahead)}"
         )
 
-    with closing(run(waiting_cases, lambda: progress.show(line))) as new_points:
+    with closing(run(waiting_cases, lambda *_: progress.show(line))) as new_points:
         for point in new_points:
             points.append(point)
             progress.show(line)

@@ -352,7 +352,7 @@ def _run_all_seeds(spec: JobSpec, rows: Any, pipe: Connection) -> str:
             return True
         return False
 
-    def raise_if_cancelled() -> None:
+    def raise_if_cancelled(*_progress: float | None) -> None:
         if is_cancelled():
             raise InterruptedError
 

@@ -1,7 +1,6 @@
 """Play the distinguishing game on a page: settings, the picture of two piles, and both measured curves for experts."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ from dpcore.accuracy.meaning_of_epsilon import Promise, format_times_in_100
 from dpcore.algorithms import algorithms_for_problem
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.core.job import Job
+from dpcore.core.types import ProgressCallback
 from dpcore.evaluation.audit.distinguishing_game import (
     CONFIDENCE,
     PLANTED_BUGS,
@@ -100,9 +100,9 @@ def start_game(name: str, budget: Budget, runs: int, bug: str, seed: int) -> Non
     algorithm = with_fewest_rounds(ALGORITHMS[name]())
 
     def play_game(work: Job) -> AuditVerdict:
-        def half_progress(half_index: int, label: str) -> Callable[[float], None]:
-            return lambda share: work.report_progress(
-                (half_index + share) / 2, f"{share:.0%} of {label}"
+        def half_progress(half_index: int, label: str) -> ProgressCallback:
+            return lambda done, total: work.report_progress(
+                (half_index + done / total) / 2, f"{done / total:.0%} of {label}"
             )
 
         game_settings = {"bug": bug, "seed": seed}

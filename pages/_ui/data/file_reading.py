@@ -37,7 +37,7 @@ def load_file(name: str, file: Any, job: Job, format: TextFormat | None) -> Read
         name,
         MAX_UPLOADED_CELLS,
         format=format,
-        progress=lambda share: job.report_progress(READ_SHARE * share, text),
+        progress=lambda done, total: job.report_progress(READ_SHARE * done / total, text),
     )
 
 
@@ -54,9 +54,8 @@ def table_from_loaded(
         raise InputError(
             f"{name} has names of columns and no rows: bring a file that has rows, too"
         )
-    column_count = len(loaded_table.frame.columns)
 
-    def report_inspected(position: int) -> None:
+    def report_inspected(position: int, column_count: int) -> None:
         job.report_progress(
             READ_SHARE + (INSPECTED_SHARE - READ_SHARE) * position / column_count,
             f"Column {position + 1:,} of {column_count:,} is looked at",

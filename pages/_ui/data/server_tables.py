@@ -102,7 +102,7 @@ def _read_server_table(
     with hide_path_in_errors(path):
         if path.is_dir():
             server_paths.check_folder_size(
-                path, lambda: job.report_progress(0.0, "The folder is searched")
+                path, lambda *_: job.report_progress(0.0, "The folder is searched")
             )
         if _should_read_in_parts(path):
             return _table_in_parts(path, root, job, format)

@@ -8,7 +8,7 @@ import streamlit as st
 from dpcore import InputError, PrivacyUnit
 from dpcore.core.job import Job
 from dpcore.core.provenance import Provenance
-from dpcore.core.types import Watch
+from dpcore.core.types import ProgressCallback
 from dpcore.data.sources.gathered_counts import GatheredCounts
 from dpcore.data.sources.limited_rows_source import limit_source
 from dpcore.data.sources.source import CHANGED_MESSAGE
@@ -53,11 +53,11 @@ def ensure_workload_counted(table: Table, workload: Workload, key: str = "asked"
     )
 
 
-def row_progress_callback(job: Job, large_table: LargeTable) -> Watch:
+def row_progress_callback(job: Job, large_table: LargeTable) -> ProgressCallback:
     """Return a function that tells a job how many rows of a table were read."""
     start = time.monotonic()
 
-    def report_rows(rows: int) -> None:
+    def report_rows(rows: int, _total: None) -> None:
         rate = rows / max(time.monotonic() - start, 1e-3)
         rows_text = (
             f"{rows:,} of {large_table.rows:,}"

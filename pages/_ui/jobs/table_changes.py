@@ -10,10 +10,9 @@ from functools import partial
 import streamlit as st
 
 from dpcore import InputError
-from dpcore.core.job import Job, JobState
+from dpcore.core.job import Job, JobState, StatusCallback
 
 from ..session import (
-    JobProgressCallback,
     Table,
     escape_markdown,
     is_stakeholder_view,
@@ -34,7 +33,7 @@ UPLOAD_PROBLEM_KEY, SCHEMA_PROBLEM_KEY = (
     "_upload_problem",
     "_schema_problem",
 )  # what was wrong, until it is shown
-SchemaChange = Callable[[Table, JobProgressCallback], None]
+SchemaChange = Callable[[Table, StatusCallback], None]
 
 
 def start_table_upload(read_table: Callable[[Job], Table]) -> None:

@@ -104,4 +104,6 @@ def _read_open_records(
     frame: pd.DataFrame, schema: PartialSchema, unit: PrivacyUnit, job: Job
 ) -> PartialSchemaRows:
     text = "The columns are read. Nothing is drawn, and no budget is used"
-    return PartialSchemaRows.of(frame, schema, unit, lambda share: job.report_progress(share, text))
+    return PartialSchemaRows.of(
+        frame, schema, unit, lambda done, total: job.report_progress(done / total, text)
+    )
