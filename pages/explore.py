@@ -65,7 +65,9 @@ if job.results:
         linked_columns.draw_linked_columns(result, run_request)
         st.stop()
     release_comparison = compare_with_rows(
-        result.release, table.rows(run_request.problem.domain.names), run_request.problem.workload
+        result.release,
+        table.encoded_rows(run_request.problem.domain.names),
+        run_request.problem.workload,
     )
     make_view = partial(
         outcome.RunResults,

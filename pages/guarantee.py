@@ -21,7 +21,7 @@ with settings_column:
     with show_refusals():
         budget = Budget(epsilon, delta)
         release_plan = plan_release(table, budget, release_count, experts_expander)
-    if table.peeked:
+    if table.schema_uses_real_data:
         st.warning(
             "This schema was filled in from the data. What rests on the plan uses real data, too."
         )

@@ -309,8 +309,8 @@ def warn_if_schema_incomplete(active_table: Table, next_step: str) -> bool:
     """Whether the schema is not complete; says so, and what can be done when it is: `next_step`."""
     if active_table.domain is not None:
         return False
-    if stakeholder_wall.is_public_table(active_table) and active_table.why:
-        st.info(active_table.why, icon=":material/visibility_off:")
+    if stakeholder_wall.is_public_table(active_table) and active_table.schema_omission_reason:
+        st.info(active_table.schema_omission_reason, icon=":material/visibility_off:")
         return True
     task_text = "Not every column of this table is decided yet. Decide"
     if active_table.partial_schema is not None:
