@@ -95,7 +95,7 @@ def learned(cases):
         run = Run(
             case.algorithm, problem, seen, case.budget, seed=case.seed, population=held_out
         ).finish()
-        yield case.done(run.to_json()).to_json(), run.release.x.tolist()
+        yield case.finished_point(run.to_json()).to_json(), run.release.x.tolist()
 
 
 if __name__ == "__main__":

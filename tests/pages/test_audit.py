@@ -72,7 +72,7 @@ def test_a_game_that_is_kept_is_the_one_that_was_played(monkeypatch, tmp_path):
     audits.OPENING_GAME_FILE.write_text(
         json.dumps([make_assets.game_kept(found), evidence]), encoding="utf-8"
     )
-    kept = audits.opening_game.__wrapped__().found
+    kept = audits.opening_game.__wrapped__().game
     assert len(kept.hits) <= 12
     assert audits.guess_rates(kept) == approx(audits.guess_rates(found), abs=1e-5)
     assert (kept.runs, kept.promised, kept.accounting) == (100, found.promised, found.accounting)

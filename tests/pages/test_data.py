@@ -79,7 +79,7 @@ def edit(app, monkeypatch, state, callback):
         patch.setattr(page_grid.st, "session_state", state)
         for module in (page_grid, grid_edits):
             patch.setattr(module, "whole_table", lambda: mine)
-            patch.setattr(module, "attempt", attempt)
+            patch.setattr(module, "start_schema_change", attempt)
         callback()
     app.run()
     return refused

@@ -97,7 +97,7 @@ def same(one, other):
 def unlisted(monkeypatch):
     """More cells than are listed or counted without being asked."""
     for module in (sources, counted_table):
-        monkeypatch.setattr(module, "LISTED", 60)
+        monkeypatch.setattr(module, "MAX_LISTED_CELLS", 60)
     monkeypatch.setattr(counting_job, "COMFORTABLE_CELLS", 10)
 
 

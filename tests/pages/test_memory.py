@@ -22,7 +22,7 @@ def test_what_was_typed_is_what_differs_from_the_guess_and_comes_back_with_the_s
     _restore_columns(kept, again, ignore_progress)
     assert again.schema == mine.schema
     assert typed_schema_parts(again) == typed_schema_parts(mine)
-    assert again.peeked, "the rest is still guessed"
+    assert again.schema_uses_real_data, "the rest is still guessed"
 
 
 def test_nothing_that_was_read_off_the_records_is_kept():
