@@ -141,7 +141,7 @@ def go(app, page, folder=None):
 def release(app):
     """Press the one button, and wait for what comes of it."""
     click(app, NOW)
-    work = session(app).held["desk"].work
+    work = session(app).resources["desk"].job
     if work is not None:
         assert work.wait(60)
     app.run()
@@ -151,7 +151,7 @@ def release(app):
 
 def made(app):
     """The files of what the page has released, by name."""
-    return session(app).held["desk"].work.result
+    return session(app).resources["desk"].job.result
 
 
 def recorded(folder):
@@ -184,7 +184,7 @@ def test_the_plan_its_cost_and_exact_noise_are_shown_before_anything_is_touched_
 def test_a_second_press_of_the_same_button_finds_its_token_used(tmp_path, monkeypatch):
     app = opened(tmp_path)
     asked = []
-    desk = session(app).held["desk"]
+    desk = session(app).resources["desk"]
     with monkeypatch.context() as caught:
         caught.setattr(desk, "start", lambda *given: asked.append(given))
         click(app.run(), NOW)
@@ -194,12 +194,12 @@ def test_a_second_press_of_the_same_button_finds_its_token_used(tmp_path, monkey
         one.start()
     for one in presses:
         one.join()
-    assert desk.work.wait(60)
+    assert desk.job.wait(60)
     desk.start(*given)
     desk.clear()
     desk.start(*given)
     desk.start("", *given[1:])
-    assert desk.work is None
+    assert desk.job is None
     assert len(releases(tmp_path)) == 1
 
 
