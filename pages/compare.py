@@ -69,7 +69,7 @@ with show_refusals():
     chart_container = front_container.container(key="chart")
     advised_epsilon = None if epsilon_advice is None else epsilon_advice.sufficient_epsilon
     with st.sidebar:
-        planned_result_count = sweep.partial_result_count
+        planned_result_count = len(sweep.outcomes)
         seconds, start_runs = plan_runs(advised_epsilon)
     is_new_advice = sweep.requested is None or sweep.advised_epsilon != advised_epsilon
     sweep.advised_epsilon = advised_epsilon
@@ -88,8 +88,9 @@ with show_refusals():
             st.rerun()
 
 with chart_container, inline_container(key="all-asked"):
-    if wait_or_draw_progress(sweep, "sweep") and (seconds or not sweep.planned_outcomes):
-        if sweep.partial_result_count > planned_result_count:  # since the plan
+    all_ended = wait_or_draw_progress(sweep.group, "sweep", wait_first=False)
+    if all_ended and (seconds or not sweep.planned_outcomes):
+        if len(sweep.outcomes) > planned_result_count:  # since the plan
             st.rerun()
         help_text = (
             "Runs that are there already are kept. Add an algorithm, an ε or repeats, "

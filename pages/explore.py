@@ -26,7 +26,7 @@ from pages._ui.explore import (
     run_settings,
 )
 from pages._ui.jobs import counting_job
-from pages._ui.jobs.job import PATIENCE_SECONDS
+from pages._ui.jobs.job_watcher import PATIENCE_SECONDS
 from pages._ui.lessons import lesson as lessons
 from pages._ui.session import escape_markdown, is_public_table, is_stakeholder_view, visible_table
 

@@ -17,7 +17,7 @@ from dpcore.evaluation.run import compare_with_rows, pairs_with_column, subgroup
 from dpcore.problems.parse_tasks import read_task, task_text
 from pages._ui.audit import game
 from pages._ui.components import parameter_widgets
-from pages._ui.jobs.run_group import FINAL_STEP_ONLY
+from pages._ui.jobs import FINAL_STEP_ONLY
 from pages._ui.learning import quantile, table_learning
 from pages._ui.lessons import lesson as lessons
 from pages._ui.lessons.dragged_answers import EPSILON_STOPS

@@ -15,7 +15,7 @@ from ..core.errors import shorten
 from ..core.numbers import mean_if_complete
 from ..core.parameters import parameter_values
 from ..core.provenance import Provenance
-from ..core.types import Json, Tick
+from ..core.types import Json, ProgressCallback
 from ..evaluation.experiment import ExperimentGrid
 from ..evaluation.sweeps.sweep import (
     Case,
@@ -44,7 +44,7 @@ PROVENANCE_TAGS = {
     "points": Provenance.REAL_DATA,
 }
 PointGenerator = Generator[SweepPoint]
-CaseRunner = Callable[[Sequence[Case], Tick], PointGenerator]
+CaseRunner = Callable[[Sequence[Case], ProgressCallback], PointGenerator]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,7 +205,7 @@ def _collect_points(
             f"points{last_text}{remaining_time_text(elapsed, fresh_points, cases_ahead)}"
         )
 
-    with closing(run(waiting_cases, lambda: progress.show(line))) as new_points:
+    with closing(run(waiting_cases, lambda *_: progress.show(line))) as new_points:
         for point in new_points:
             points.append(point)
             progress.show(line)

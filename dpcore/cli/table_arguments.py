@@ -178,7 +178,7 @@ def count_source(source: Source, workload: Workload, unit: PrivacyUnit) -> Rows 
     """A source's counts in a workload's domain; progress goes to stderr."""
     progress = ProgressLine()
 
-    def show_progress(rows: int) -> None:
+    def show_progress(rows: float, _total: float | None) -> None:
         progress.show(
             lambda elapsed: f"{rows:,} rows read, {rows / max(elapsed, 1e-9):,.0f} a second"
         )

@@ -14,15 +14,14 @@ Shape = tuple[int, ...]  # the number of cells of each of some columns
 Tables = dict[Axes, Array]  # one value a cell, by the columns of a table
 Texts = tuple[str, ...]
 Kinds = tuple[type, ...]
-Watch = Callable[
-    [Any], object
-]  # receives how much is done so far; an error that it raises ends the work
-Tick = Callable[[], None]  # is called now and then; an error that it raises ends the work
+# Receives how much is done so far (rows, columns, bytes, steps …) and how much there is, None where
+# that is not known. It is called now and then; an error that it raises ends the work.
+ProgressCallback = Callable[[float, float | None], object]
 T = TypeVar("T")
 
 
 def ignore_progress(*_progress: Any) -> None:
-    """A `watch` function that does nothing."""
+    """Do nothing: a ProgressCallback, or a StatusCallback, of whom nobody listens."""
 
 
 @dataclass_transform(frozen_default=True, eq_default=False)

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 from xml.parsers import expat
 
 from ..core.errors import InputError
-from ..core.types import Watch, ignore_progress
+from ..core.types import ProgressCallback, ignore_progress
 
 MAX_UNPACKED_BYTES = 400_000_000  # limit for all parts together, unpacked
 MAX_SMALL_PART_BYTES = 30_000_000  # limit for a part that is neither the sheet nor its texts
@@ -43,11 +43,11 @@ TEXTS_TOO_LONG_MESSAGE = "its texts are more than are read; save it as CSV or Pa
 Row = list[Any]
 
 
-def read_first_sheet(file: BinaryIO, progress: Watch) -> list[Row]:
+def read_first_sheet(file: BinaryIO, progress: ProgressCallback) -> list[Row]:
     """The rows of the first sheet, all as long as its longest row, empty cells "" and errors None.
 
     Whole numbers are int, dates and times what openpyxl makes of them, formulas their last value.
-    `progress` hears which share of the sheet is read. InputError for what is no such file, for one
+    `progress` receives the bytes of the sheet that are read. InputError for what is no such file, for one
     that is larger than is read, and for one column that ends with an empty cell: whether that is a
     row must not depend on what the cell says.
     """
@@ -166,7 +166,7 @@ def _read_shared_texts(archive: zipfile.ZipFile, name: str) -> list[str]:
 
 
 def _read_rows(
-    archive: zipfile.ZipFile, workbook: _Workbook, progress: Watch
+    archive: zipfile.ZipFile, workbook: _Workbook, progress: ProgressCallback
 ) -> tuple[list[Row], int]:
     """The rows of the sheet, each up to its last cell, and the number of the last row with a cell."""
     rows: list[Row] = []
@@ -276,7 +276,10 @@ def _extract_elements(archive: zipfile.ZipFile, name: str) -> list[tuple[str, di
 
 
 def _parse_events(
-    archive: zipfile.ZipFile, name: str, max_bytes: int, progress: Watch = ignore_progress
+    archive: zipfile.ZipFile,
+    name: str,
+    max_bytes: int,
+    progress: ProgressCallback = ignore_progress,
 ) -> Iterator[tuple[str, Any]]:
     """What a part says, in order, by tags without namespaces.
 
@@ -322,7 +325,7 @@ def _parse_events(
     with archive.open(name) as part:
         while chunk := part.read(CHUNK_BYTES):
             parser.Parse(chunk, False)
-            progress(part.tell() / size)
+            progress(part.tell(), size)
             yield from events
             events.clear()
     parser.Parse(b"", True)

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from pyarrow.parquet import ParquetFile
 
 from ..core.errors import InputError
-from ..core.types import Array, Watch, frozen, ignore_progress
+from ..core.types import Array, ProgressCallback, frozen, ignore_progress
 from ..schema.cell_text import factorize_texts
 from ..schema.text_format import DEFAULT_TEXT_FORMAT, TextFormat
 from .excel import read_first_sheet
@@ -84,7 +84,7 @@ def load_table(
     max_cells: int = MAX_CELLS,
     *,
     format: TextFormat | None = None,
-    progress: Watch = ignore_progress,
+    progress: ProgressCallback = ignore_progress,
 ) -> LoadedTable:
     """The table in `source`; `name`'s ending (default: the path's) is the kind, `max_cells` a limit for Parquet.
 
@@ -170,7 +170,9 @@ def read_matrix(source: FileSource) -> Array:
         return flat.reshape(shape, order="F" if by_columns else "C")
 
 
-def _read_text(file: BinaryIO, ending: str, format: TextFormat, progress: Watch) -> LoadedTable:
+def _read_text(
+    file: BinaryIO, ending: str, format: TextFormat, progress: ProgressCallback
+) -> LoadedTable:
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
     rows = TextRows.from_file(file, format, ending)
@@ -178,7 +180,8 @@ def _read_text(file: BinaryIO, ending: str, format: TextFormat, progress: Watch)
     bytes_read = 0
     for frame in rows:
         if file.tell() > bytes_read:  # a short last piece was read together with the one before it
-            progress((bytes_read := file.tell()) / size)
+            bytes_read = file.tell()
+            progress(bytes_read, size)
         frames.append(frame)
     frame = (
         pd.concat(frames, ignore_index=True)
@@ -188,7 +191,9 @@ def _read_text(file: BinaryIO, ending: str, format: TextFormat, progress: Watch)
     return LoadedTable(frame, rows.format.description, format)
 
 
-def _read_with_guessed_format(file: BinaryIO, ending: str, progress: Watch) -> LoadedTable:
+def _read_with_guessed_format(
+    file: BinaryIO, ending: str, progress: ProgressCallback
+) -> LoadedTable:
     """The table of a text file, read in the format that it seems to have."""
     format = guess_text_format(file)
     try:
@@ -201,7 +206,7 @@ def _read_with_guessed_format(file: BinaryIO, ending: str, progress: Watch) -> L
             raise error from None
 
 
-def _read_excel(file: BinaryIO, progress: Watch) -> pd.DataFrame:
+def _read_excel(file: BinaryIO, progress: ProgressCallback) -> pd.DataFrame:
     rows = read_first_sheet(file, progress)
     empty_rows = next(
         (index for index, row in enumerate(rows) if any(cell != "" for cell in row)), len(rows)

@@ -13,7 +13,7 @@ from scipy.stats import chi2_contingency
 from ..accuracy.intervals.independence_test import SIGNIFICANCE_LEVEL, run_independence_test
 from ..accuracy.intervals.unbiased_tables import axes_and_values, unbiased_tables
 from ..core.errors import InputError
-from ..core.types import Array, Rng, Tick, frozen
+from ..core.types import Array, ProgressCallback, Rng, frozen, ignore_progress
 from ..problems import QueryRelease
 from ..queries import Marginals
 from ..queries.questions import Question
@@ -95,7 +95,9 @@ class Purposes:
             _import_sklearn()
         return purposes
 
-    def score_tasks(self, run: Run, progress: Tick = lambda: None) -> list[TaskScore]:
+    def score_tasks(
+        self, run: Run, progress: ProgressCallback = ignore_progress
+    ) -> list[TaskScore]:
         """The scores of all purposes by the last release of a finished run on `train`; `progress` is called regularly."""
         release = run.release
         exactness = run.convergence[-1].query_errors.as_exact_as_sample
@@ -108,13 +110,14 @@ class Purposes:
             None if sample_size is None else split_held_out(self.train, sample_size, rng)[1]
         )
         scores = []
-        for score_purpose in (self._score_models, self._score_links, self._score_question):
-            progress()
+        score_functions = (self._score_models, self._score_links, self._score_question)
+        for i, score_purpose in enumerate(score_functions):
+            progress(i, len(score_functions))
             with _single_thread_context():
                 scores += score_purpose(release, synthetic, sample_rows)
         return scores + self._score_false_alarms(run, rng, progress)
 
-    def summarise(self, run: Run, progress: Tick = lambda: None) -> RunSummary:
+    def summarise(self, run: Run, progress: ProgressCallback = ignore_progress) -> RunSummary:
         """Return the run's summary with the score of each purpose; `progress` is called regularly."""
         summary = run.summarise()
         scores = self.score_tasks(run, progress)
@@ -302,7 +305,9 @@ class Purposes:
             )
         ]
 
-    def _score_false_alarms(self, run: Run, rng: Rng, progress: Tick) -> list[TaskScore]:
+    def _score_false_alarms(
+        self, run: Run, rng: Rng, progress: ProgressCallback
+    ) -> list[TaskScore]:
         """The rate at which tests find links in a table of independent columns, released by the same plan.
 
         Its columns have the shares of the release. χ² takes synthetic rows for as many real ones;
@@ -319,15 +324,15 @@ class Purposes:
         independent_run = Run(
             run.algorithm, problem, rows, run.budget, seed=run.seed + INDEPENDENT_RUN_SEED_OFFSET
         )
-        for _ in independent_run:
-            progress()
+        for point in independent_run:
+            progress(point.t, independent_run.plan["rounds"])
         release: Any = independent_run.release
         unbiased_answers = unbiased_tables(release, independent_run.measured, self.domain)
         synthetic = self.domain.encode(independent_run.sample())
         chi_square_p_values = []
         noise_aware_p_values = []
-        for names in self._column_pairs:
-            progress()
+        for i, names in enumerate(self._column_pairs):
+            progress(i, len(self._column_pairs))
             axes = self.domain.axes(names)
             counts = synthetic.count(axes, self.domain.shape_of(axes))
             chi_square_p_values.append(

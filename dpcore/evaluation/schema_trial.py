@@ -5,7 +5,7 @@ import pandas as pd
 
 from ..algorithms.schema_measurement.measure_schema import MeasuredSchema, measure_schema
 from ..algorithms.schema_measurement.measurement_plan import BudgetDivision, plan_schema
-from ..core.types import Watch, ignore_progress
+from ..core.types import ProgressCallback, ignore_progress
 from ..data.privacy_unit import PrivacyUnit
 from ..privacy.curators.column_curator import ColumnCurator
 from ..schema.partial_schema import PartialSchema
@@ -20,17 +20,19 @@ def measure_schema_with_seed(
     division: BudgetDivision,
     *,
     seed: int,
-    progress: Watch = ignore_progress,
+    progress: ProgressCallback = ignore_progress,
 ) -> MeasuredSchema:
     """The open columns of a table, measured with the schema's part of a budget and the noise of a seed.
 
-    `progress` hears which share of the work is done; what it raises ends it.
+    `progress` receives the number of columns read and measured.
     """
     limited_rows = unit.bound_contributions(frame, schema.names)
     columns = len(schema.unknown_columns)
-    cells = schema.unknown_column_texts(limited_rows, lambda done: progress(done / columns / 2))
+    cells = schema.unknown_column_texts(limited_rows, lambda done, _: progress(done, 2 * columns))
     n = len(limited_rows)
     plan = plan_schema(schema.unknown_columns, n, unit.most_rows, division, exact=False)
     noise = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(SCHEMA_NOISE_KEY,)))
     curator = ColumnCurator(cells, n, plan.plan, noise, group=unit.most_rows)
-    return measure_schema(schema, plan, curator, lambda done: progress(0.5 + done / columns / 2))
+    return measure_schema(
+        schema, plan, curator, lambda done, _: progress(columns + done, 2 * columns)
+    )

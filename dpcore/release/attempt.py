@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..core.errors import InputError, user_message
-from ..core.types import Json, frozen
+from ..core.types import Json, ProgressCallback, frozen
 from .data_set import BudgetRequest, Reservation
 from .ledger.chain import UnusableLedgerError
 from .ledger.drafts import RETRY_ADVICE
@@ -120,11 +120,11 @@ def retryable_error(error: BaseException, unwritten_path: object = "") -> BaseEx
 class ErrorRecordingProgress:
     """A progress function that remembers what it raised: an end that somebody wished, and no fault of the release."""
 
-    def __init__(self, progress: Callable[[int, int], object]) -> None:
+    def __init__(self, progress: ProgressCallback) -> None:
         self._progress = progress
         self.raised_error: BaseException | None = None
 
-    def __call__(self, round_number: int, rounds: int) -> None:
+    def __call__(self, round_number: float, rounds: float | None) -> None:
         """Tell how far it is; raises what the function raises."""
         try:
             self._progress(round_number, rounds)

@@ -2,12 +2,11 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable
 
 import pandas as pd
 
 from ..core.errors import BudgetError, InputError
-from ..core.types import frozen, ignore_progress
+from ..core.types import ProgressCallback, frozen, ignore_progress
 from ..models.releases import Release, UnbiasedAnswers
 from ..privacy import entropy
 from ..privacy.accounting import Gaussian
@@ -22,8 +21,6 @@ FLOAT_NOISE_TEXT = (
     "of floats may reveal more"
 )
 EXACT_NOISE_TEXT = "exact {} on {} (without rounding, by {})"
-
-RoundProgressCallback = Callable[[int, int], None]  # receives the round and the number of rounds
 
 
 @frozen
@@ -40,7 +37,7 @@ class DrawnRelease:
 
 
 def draw_release(
-    ready: PreparedRelease, key: NoiseKey, progress: RoundProgressCallback = ignore_progress
+    ready: PreparedRelease, key: NoiseKey, progress: ProgressCallback = ignore_progress
 ) -> DrawnRelease:
     """Draw a release that was charged; `progress` is called with 0, then with every round.
 

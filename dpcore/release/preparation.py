@@ -26,7 +26,7 @@ from ..algorithms.schema_measurement.measurement_plan import (
     with_exact_noise,
 )
 from ..core.errors import InputError
-from ..core.types import Rng, Watch, frozen, ignore_progress
+from ..core.types import ProgressCallback, Rng, frozen, ignore_progress
 from ..data.privacy_unit import PrivacyUnit
 from ..data.sources.gathered_counts import GatheredCounts, gather
 from ..data.sources.limited_rows_source import limit_source
@@ -163,15 +163,15 @@ class PartialSchemaRows:
         frame: pd.DataFrame,
         schema: PartialSchema,
         unit: PrivacyUnit,
-        progress: Watch = ignore_progress,
+        progress: ProgressCallback = ignore_progress,
     ) -> "PartialSchemaRows":
         """The rows of a table; values that a public column refuses raise here. `progress` receives the progress."""
         limited_table = unit.bound_contributions(frame, schema.names)
         step_count = len(schema.unknown_columns) + 1
         column_texts = schema.unknown_column_texts(
-            limited_table, lambda done: progress(done / step_count)
+            limited_table, lambda done, _: progress(done, step_count)
         )
-        progress(1 - 1 / step_count)
+        progress(step_count - 1, step_count)
         return cls(column_texts, schema.placeholder.encode(limited_table))
 
 
@@ -258,7 +258,7 @@ def encode_table(
     table: pd.DataFrame | Source,
     workload: Workload,
     unit: PrivacyUnit,
-    progress: Watch = ignore_progress,
+    progress: ProgressCallback = ignore_progress,
 ) -> Rows | GatheredCounts:
     """A table's rows in a workload's domain; of a source, only counts of the tables asked for.
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from ..core.errors import InputError
-from ..core.types import Json, ignore_progress
+from ..core.types import Json, ProgressCallback, ignore_progress
 from ..schema.schema_json import domain_to_json
 from .attempt import (
     BUDGET_STAYS_USED,
@@ -19,7 +19,7 @@ from .attempt import (
     retryable_error,
 )
 from .data_set import Reservation
-from .draw import RoundProgressCallback, draw_release
+from .draw import draw_release
 from .ledger.drafts import (
     check_release_folder,
     finished_release_note,
@@ -40,7 +40,7 @@ def publish_release(
     ready: PreparedRelease,
     store: LedgerStore,
     folder: Path,
-    progress: RoundProgressCallback = ignore_progress,
+    progress: ProgressCallback = ignore_progress,
 ) -> tuple[int, Json]:
     """Reserve the budget, draw once, write all files into the new `folder`.
 
@@ -102,7 +102,7 @@ def _draw_and_write(
     reservation: Reservation,
     draft_folder: Path,
     schema_json: Json,
-    progress: RoundProgressCallback,
+    progress: ProgressCallback,
 ) -> tuple[int, Json]:
     """Draw the release and write all files but the signature; `schema_json` becomes the schema that is measured."""
     account = current_attempt.store.account(reservation.number)

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from ..core.errors import InputError, require_two_rows
-from ..core.types import Json, Texts, Watch, ignore_progress, value_object
+from ..core.types import Json, ProgressCallback, Texts, ignore_progress, value_object
 from .column import OTHER_LABEL, Column
 from .column_readings import AS_WRITTEN
 from .column_texts import ColumnTexts
@@ -109,11 +109,11 @@ class PartialSchema:
         return replace(self.placeholder, columns=tuple(columns.values()))
 
     def unknown_column_texts(
-        self, frame: pd.DataFrame, progress: Watch = ignore_progress
+        self, frame: pd.DataFrame, progress: ProgressCallback = ignore_progress
     ) -> list[ColumnTexts]:
         """The raw cells of the open columns; InputError first where a public column cannot be read.
 
-        `told` hears how many columns are done.
+        `progress` receives the number of columns done.
 
         Raises what `Domain.encode` raises about the public columns, and InputError for an open one
         that is not there.
@@ -123,7 +123,7 @@ class PartialSchema:
         texts = []
         for column, cells in self.placeholder.cells_by_column(frame):
             if column.name in column_by_name:
-                progress(len(texts))
+                progress(len(texts), len(column_by_name))
                 texts.append(ColumnTexts.from_series(cells, column_by_name[column.name].read))
             else:
                 column.encode(cells)

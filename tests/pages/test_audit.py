@@ -9,10 +9,10 @@ import pytest
 
 from dpcore import ALGORITHMS, Budget
 from dpcore.accuracy.meaning_of_epsilon import format_times_in_100
+from dpcore.core.job import Job, JobCancelled
 from dpcore.evaluation.audit.distinguishing_game import play_distinguishing_game, with_fewest_rounds
 from dpcore.evaluation.audit.transcript_test import AuditVerdict, audit_transcripts
 from pages._ui.audit import game as audits
-from pages._ui.jobs.thread_job import StopRequested, ThreadJob
 from tests import make_assets
 from tests.pages.headless import (
     captions,
@@ -187,16 +187,16 @@ def test_the_caption_of_a_breach_quotes_the_point_of_the_breach():
 
 
 def test_a_game_can_be_stopped():
-    work = ThreadJob()
+    work = Job(None)
     told = []
 
-    def progress(share):
-        told.append(share)
+    def progress(done, total):
+        told.append((done, total))
         work.cancel()
-        work.report_progress(share, "")
+        work.report_progress(done / total, "")
 
-    with pytest.raises(StopRequested):
+    with pytest.raises(JobCancelled):
         play_distinguishing_game(
             ALGORITHMS["gaussian_maxent"](), Budget(1.0, 0.01), runs=400, progress=progress
         )
-    assert told == [50 / 800]
+    assert told == [(50, 800)]

@@ -11,13 +11,14 @@ from dpcore import ALGORITHMS, Budget, Marginals, PrivacyUnit
 from dpcore.accuracy.meaning_of_epsilon import Promise, format_times_in_100
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.algorithms.query_release.shared.optimal_noise import least_rmse
+from dpcore.core.job import Job
 from dpcore.core.numbers import format_percentage_points
 from dpcore.core.provenance import Provenance
 from dpcore.evaluation.purposes import TEST_NAMES, Purposes, false_alarm_sentence
 from dpcore.evaluation.run import compare_with_rows, subgroup_errors
 from dpcore.evaluation.sweeps.queue_forecast import Pace
 from dpcore.evaluation.sweeps.sweep import Case
-from dpcore.evaluation.sweeps.worker_pool import PoolJob, WorkerPool
+from dpcore.evaluation.sweeps.worker_pool import WorkerPool
 from pages._ui.charts import frontier_charts
 from pages._ui.charts import frontier_svg as drawing
 from pages._ui.compare import (
@@ -29,7 +30,7 @@ from pages._ui.compare import (
 )
 from pages._ui.compare.overview import BASELINE_LABELS, SAMPLING_ERROR_LABEL
 from pages._ui.compare.sweep_jobs import ALGORITHM_TITLES, Sweep
-from pages._ui.jobs.job_batch import JobBatch
+from pages._ui.jobs import JobGroup
 from pages._ui.session import Table, sample_table
 from tests.pages.headless import (
     berkeley,
@@ -83,7 +84,7 @@ def test_a_sample_is_compared_at_once_for_everyone_and_an_upload_on_a_press_only
     table = sample_table("berkeley")
     first = dots(opened(table))
     assert len(first) == 12, "both algorithms at both budgets, three times"
-    monkeypatch.setattr(JobBatch, "submit", None)
+    monkeypatch.setattr(JobGroup, "submit", None)
     assert dots(opened(sample_table("berkeley"))) == first, "another tab has them without a run"
     app = opened(Table("mine.csv", table.frame, table.schema, "typed", uploaded=True))
     assert app.info[0].value == "Nothing has run yet."
@@ -118,13 +119,13 @@ def test_the_time_left_counts_others_before_this_and_what_one_own_runs_took(monk
     case = Case(name="dpfw", algorithm=ALGORITHMS["dpfw"](), budget=Budget(1, 0), seed=0)
     mine = Sweep()
     mine.planned_cases = [case] * 4
-    mine.jobs = [(case, PoolJob(spec=None, seconds=17.0)) for _ in range(2)]
-    monkeypatch.setattr("pages._ui.jobs.job_batch.worker_pool", lambda: Elsewhere(80.0))
-    assert mine.status_text == "0 of 4 runs, about 97 s left, about 80 s of it others' work"
+    mine.group.jobs = [Job(None, key=case, predicted_seconds=17.0) for _ in range(2)]
+    monkeypatch.setattr("pages._ui.jobs.case_runs.worker_pool", lambda: Elsewhere(80.0))
+    assert mine.group.status_text == "0 of 4 runs, about 97 s left, about 80 s of it others' work"
     mine.run_seconds = {"dpfw": [30.0, 20.0]}
-    assert mine.status_text == "0 of 4 runs, about 105 s left, about 80 s of it others' work"
-    monkeypatch.setattr("pages._ui.jobs.job_batch.worker_pool", lambda: Elsewhere(0.0))
-    assert mine.status_text == "0 of 4 runs, about 25 s left"
+    assert mine.group.status_text == "0 of 4 runs, about 105 s left, about 80 s of it others' work"
+    monkeypatch.setattr("pages._ui.jobs.case_runs.worker_pool", lambda: Elsewhere(0.0))
+    assert mine.group.status_text == "0 of 4 runs, about 25 s left"
 
 
 def line_of(app, start):

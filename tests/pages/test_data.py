@@ -6,10 +6,10 @@ from streamlit.runtime.uploaded_file_manager import DeletedFile
 
 from dpcore import InputError, QueryRelease, domain_from_json
 from dpcore.algorithms import algorithms_for_problem
+from dpcore.core.types import ignore_progress
 from pages._ui.data import column_grid as page_grid
 from pages._ui.data import grid_edits
 from pages._ui.session.first_values import MAX_BARS
-from pages._ui.session.table import ignore_progress
 from tests.pages.headless import (
     captions,
     dataframe,
@@ -79,7 +79,7 @@ def edit(app, monkeypatch, state, callback):
         patch.setattr(page_grid.st, "session_state", state)
         for module in (page_grid, grid_edits):
             patch.setattr(module, "whole_table", lambda: mine)
-            patch.setattr(module, "attempt", attempt)
+            patch.setattr(module, "start_schema_change", attempt)
         callback()
     app.run()
     return refused

@@ -142,7 +142,7 @@ def test_replays_that_end_while_the_page_is_drawn_are_shown_too(monkeypatch):
     def slowly(shown):
         drawn.append(len(shown.replays))
         spread(shown)
-        for _, job in its_session().resources["explore"].jobs if len(drawn) == 1 else ():
+        for job in its_session().resources["explore"].group.jobs if len(drawn) == 1 else ():
             assert job.wait(60)
 
     monkeypatch.setattr(outcome, "draw_noise_spread", slowly)

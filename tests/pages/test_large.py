@@ -97,7 +97,7 @@ def same(one, other):
 def unlisted(monkeypatch):
     """More cells than are listed or counted without being asked."""
     for module in (sources, counted_table):
-        monkeypatch.setattr(module, "LISTED", 60)
+        monkeypatch.setattr(module, "MAX_LISTED_CELLS", 60)
     monkeypatch.setattr(counting_job, "COMFORTABLE_CELLS", 10)
 
 
@@ -138,11 +138,11 @@ def test_what_cannot_be_listed_is_counted_by_its_tables(parts, unlisted, app):
     assert isinstance(rows, sources.GatheredCounts)
     assert rows.source is None, "no page waits for a file"
     assert "Typical error" in said(app)
-    started = session(app).resources["explore"].requested
+    started = session(app).resources["explore"].group.requested
     put(app, question="a = x and b > 4 and c < 5")
     truth = pd.read_parquet(parts).query("a == 'x' and b > 4 and c < 5")
     assert f"**Real {len(truth) / N:.2%}, synthetic" in said(app)
-    assert session(app).resources["explore"].requested is started, (
+    assert session(app).resources["explore"].group.requested is started, (
         "the run on the screen is not begun anew"
     )
 
@@ -268,7 +268,7 @@ def test_a_file_that_changes_is_refused_and_forgetting_lets_go(parts, app):
 
 
 def test_counting_can_be_cancelled_and_begun_again(parts, monkeypatch):
-    gate = Gate(monkeypatch, counting_job, "limited")
+    gate = Gate(monkeypatch, counting_job, "limit_source")
     app = large(parts)
     mine = table(app)
     typed_schema(app, SCHEMA)

@@ -147,7 +147,7 @@ def test_a_prediction_opens_with_runs_made_beforehand_and_another_one_waits_for_
         assert found.point.errors == approx(point["errors"])
         assert found.x == approx(x)
     assert len(kept) == len(runs.planned_cases) == len(few) * 4 * 3
-    assert not runs.jobs
+    assert not runs.group.jobs
     assert "is best: privacy adds an error of" in captions(app)
     put(app, target_logistic="sex")
     assert "Press “Learn”" in app.warning[0].value
@@ -199,11 +199,11 @@ def test_cancel_stops_what_runs_and_keeps_what_is_there():
     problem, rows = median_age()
     planned = learning.plan_cases(["Exponential mechanism", "Noisy gradient descent"], BUDGET, 20)
     runs.start(1, (problem, rows, None), planned)
-    runs.jobs[0][1].wait(30)
-    runs.collect_results()
+    runs.group.jobs[0].wait(30)
+    runs.group.collect_results()
     assert "Some methods still run" in learning.best_method_sentence(runs, runs.error_table())
-    runs.cancel()
-    assert not runs.jobs
+    runs.group.cancel()
+    assert not runs.group.jobs
     assert 0 < len(runs.outcomes) < len(runs.planned_cases) == 160
     runs.close()
 

@@ -327,7 +327,7 @@ def test_without_open_columns_among_those_asked_a_release_is_like_any_other(tmp_
 def test_a_cancelled_trial_leaves_the_schema_and_a_forgotten_table_leaves_nothing(
     tmp_path, monkeypatch
 ):
-    gate = Gate(monkeypatch, schema_measurement, "explore_schema")
+    gate = Gate(monkeypatch, schema_measurement, "measure_schema_with_seed")
     app = click(brought(), TRY)
     gate.cancelled(app)
     assert "Cancelled: the schema is as it was." in [w.value for w in app.warning]

@@ -2,8 +2,8 @@
 
 import json
 
+from dpcore.core.types import ignore_progress
 from pages._ui.jobs.browser_memory import _restore_columns, typed_schema_parts
-from pages._ui.session.table import ignore_progress
 from tests.pages.headless import button, press, settled, table, upload, wrong
 from tests.pages.test_data import opened
 from tests.small_problems import integer

@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 from dpcore import InputError
+from dpcore.core.job import Job
 from pages._ui.data import file_reading, server_paths, server_tables
+from pages._ui.jobs.thread_jobs import run_job
 from tests.pages.headless import click, everything, labels, press, put, settled, table, wrong
 from tests.pages.test_data import CSV, opened
 from tests.pages.test_reading import Gate
@@ -198,7 +200,7 @@ def test_a_folder_below_that_becomes_a_link_is_seen(folder, elsewhere):
 
 
 def test_a_file_that_grows_while_it_is_read_is_refused(folder, monkeypatch):
-    gate = Gate(monkeypatch, file_reading, "read")
+    gate = Gate(monkeypatch, file_reading, "load_table")
     app = click(put(opened(None), **{server_tables.FILE_WIDGET_KEY: "people.csv"}), READ)
     gate.stands()
     with (folder / "people.csv").open("ab") as file:
@@ -211,19 +213,19 @@ def test_a_file_that_grows_while_it_is_read_is_refused(folder, monkeypatch):
 def test_reading_says_how_far_it_is_and_can_be_cancelled(tmp_path, monkeypatch):
     path = tmp_path / "people.csv"
     path.write_bytes(CSV * 40)
-    work = file_reading.ThreadJob(function=partial(server_tables._read_server_table, path, None))
+    work = Job(partial(server_tables._read_server_table, path, None))
     heard = []
-    tell = work.report_progress
+    report = work.report_progress
 
     def overheard(share, words):
         heard.append((share, words))
         if share:
             work.cancel()
-        tell(share, words)
+        report(share, words)
 
-    monkeypatch.setattr(work, "tell", overheard)
-    work.run()
-    assert (work.state, work.result, work.error) == ("stopped", None, "")
+    monkeypatch.setattr(work, "report_progress", overheard)
+    run_job(work)
+    assert (work.state, work.result, work.error) == ("cancelled", None, "")
     assert 0 < heard[-1][0] <= file_reading.READ_SHARE
 
 
@@ -232,7 +234,7 @@ def test_a_folder_in_which_too_much_lies_is_not_searched(tmp_path, monkeypatch):
     for i in range(4):
         (tmp_path / f"{i}.parquet").write_bytes(b"")
     with refused("more than 3 files and folders"):
-        server_tables._read_server_table(tmp_path, None, file_reading.ThreadJob())
+        server_tables._read_server_table(tmp_path, None, Job(None))
 
 
 def test_what_is_read_in_parts(tmp_path, monkeypatch):

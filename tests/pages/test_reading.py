@@ -6,9 +6,10 @@ import threading
 import pandas as pd
 import pytest
 
+from dpcore.core.job import Job, JobCancelled
 from pages._ui.data import file_reading
-from pages._ui.jobs import table_changes
-from pages._ui.jobs.thread_job import StopRequested, ThreadJob, start_job
+from pages._ui.jobs import job_watcher, table_changes
+from pages._ui.jobs.thread_jobs import run_job, start_job
 from pages._ui.session.table import INFERRED_FROM_DATA, Table
 from tests.pages.headless import (
     click,
@@ -33,7 +34,7 @@ class Gate:
         self.reached = threading.Event()
         self.open = threading.Event()
         self.left = threading.Event()
-        monkeypatch.setattr(file_reading.ThreadJob, "patience_seconds", 0.0)
+        monkeypatch.setattr(job_watcher, "PATIENCE_SECONDS", 0.0)
         inside = getattr(owner, name)
 
         def waits(*args, **options):
@@ -87,7 +88,7 @@ def all_idle():
 
 
 def test_the_table_in_use_stays_until_another_one_is_read(monkeypatch):
-    gate = Gate(monkeypatch, file_reading, "read")
+    gate = Gate(monkeypatch, file_reading, "load_table")
     app = bring(opened(None, sample="titanic"), name="*mine*.csv")
     assert "Cancel" in labels(app)
     assert table(app).name == "titanic"
@@ -106,7 +107,7 @@ def test_the_table_in_use_stays_until_another_one_is_read(monkeypatch):
 
 
 def test_reading_a_file_can_be_cancelled_and_the_table_is_still_the_one_before(monkeypatch):
-    gate = Gate(monkeypatch, file_reading, "read")
+    gate = Gate(monkeypatch, file_reading, "load_table")
     app = bring(opened(None, sample="titanic"))
     gate.cancelled(app)
     assert table(app).name == "titanic"
@@ -137,11 +138,11 @@ def test_a_table_that_is_forgotten_or_replaced_while_it_is_read_leaves_nothing(m
 
 
 def test_a_file_that_is_waiting_is_let_go_of_at_once():
-    work = ThreadJob(function=lambda _: UNIQUE)
+    work = Job(lambda _: UNIQUE)
     work.close()
-    assert work.function is None
-    work.run()
-    assert (work.state, work.result) == ("stopped", None)
+    assert work.task is None
+    run_job(work)
+    assert (work.state, work.result) == ("cancelled", None)
 
 
 def test_what_comes_of_a_job_that_was_closed_at_its_very_end_is_let_go_of():
@@ -149,14 +150,14 @@ def test_what_comes_of_a_job_that_was_closed_at_its_very_end_is_let_go_of():
         work.close()
         return UNIQUE
 
-    work = ThreadJob(function=closed)
-    work.run()
+    work = Job(closed)
+    run_job(work)
     assert work.result is None
 
 
 def test_reading_off_goes_on_beside_the_page_and_a_cancelled_one_changes_nothing(monkeypatch):
     app = opened()
-    gate = Gate(monkeypatch, Table, "mend")
+    gate = Gate(monkeypatch, Table, "repair_columns")
     before = table(app).schema
     click(app, READ)
     assert "Cancel" in labels(app)
@@ -176,7 +177,7 @@ def test_reading_off_goes_on_beside_the_page_and_a_cancelled_one_changes_nothing
 
 def test_what_is_asked_for_while_a_change_is_under_way_is_done_after_it(monkeypatch):
     app = opened()
-    gate = Gate(monkeypatch, Table, "mend")
+    gate = Gate(monkeypatch, Table, "repair_columns")
     click(app, READ)
     click(app, KNOWN)
     app.selectbox(key=f"person-{table(app).identity}").set_value("answer").run()
@@ -197,7 +198,7 @@ def test_what_is_asked_for_while_a_change_is_under_way_is_done_after_it(monkeypa
 
 def test_a_change_of_a_table_that_is_gone_changes_no_other(monkeypatch):
     app = opened()
-    gate = Gate(monkeypatch, Table, "mend")
+    gate = Gate(monkeypatch, Table, "repair_columns")
     click(app, READ)
     gate.stands()
     app.selectbox(key="sample").set_value("census").run()
@@ -220,9 +221,9 @@ def test_a_change_tells_how_far_it_is_and_a_stop_ends_it():
     assert (mine.domain, twin.domain.names) == (None, tuple(frame.columns)), "a copy"
 
     def stop(*_):
-        raise StopRequested
+        raise JobCancelled
 
-    with pytest.raises(StopRequested):
+    with pytest.raises(JobCancelled):
         mine.editable_copy().repair_columns(frame.columns, "read", stop)
     assert twin.has_data_entries
     assert not mine.has_data_entries

@@ -4,9 +4,9 @@ import ast
 import json
 
 from dpcore.core.provenance import Provenance
+from dpcore.core.types import ignore_progress
 from pages._ui.data import grid_edits
 from pages._ui.jobs.browser_memory import _restore_columns, typed_schema_parts
-from pages._ui.session.table import ignore_progress
 from tests.pages.headless import captions, go, press, put, session, table, typed_schema
 from tests.pages.test_data import edit, entries, grid, opened
 from tests.size import ROOT

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...core.errors import BudgetError
 from ...core.provenance import Released
-from ...core.types import Array, Watch, frozen, ignore_progress
+from ...core.types import Array, ProgressCallback, frozen, ignore_progress
 from ...privacy.accounting import Gaussian, NoiseSpend
 from ...privacy.curators.column_curator import ColumnCurator
 from ...privacy.statistics.column_statistics import KindCounts, Magnitudes
@@ -61,15 +61,15 @@ def measure_schema(
     schema: PartialSchema,
     plan: SchemaPlan,
     curator: ColumnCurator,
-    progress: Watch = ignore_progress,
+    progress: ProgressCallback = ignore_progress,
 ) -> MeasuredSchema:
     """The schema with every open column measured, in order; BudgetError when the charges differ from the plan.
 
-    `progress` hears how many are done.
+    `progress` receives the number of columns done.
     """
     findings = []
     for i, column in enumerate(schema.unknown_columns):
-        progress(i)
+        progress(i, len(schema.unknown_columns))
         findings.append(measure_column(column, i, plan, curator))
     planned_spends = [c.spend for c in plan.plan.planned_events for _ in range(c.times)]
     if [spend for _, spend in curator.budget_meter.events] != planned_spends:

@@ -20,7 +20,7 @@ import pandas as pd
 
 from ... import InputError, QueryRelease, Rows, Run
 from ...core.numbers import format_short_number
-from ...core.types import Json, Tick
+from ...core.types import Json, ProgressCallback
 from ...evaluation.purposes import TEST_NAMES, Purposes, false_alarm_sentence
 from ...evaluation.sweeps.sweep import (
     Case,
@@ -102,7 +102,10 @@ def execute(args: Namespace) -> None:
 
 
 def _score_cases(
-    purposes: Purposes, problem: QueryRelease, waiting_cases: Iterable[Case], progress: Tick
+    purposes: Purposes,
+    problem: QueryRelease,
+    waiting_cases: Iterable[Case],
+    progress: ProgressCallback,
 ) -> PointGenerator:
     """The point of each case as it is run here, with the scores of the purposes in place of errors."""
     for case in waiting_cases:

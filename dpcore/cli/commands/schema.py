@@ -126,7 +126,7 @@ def _proposed_schema(frame: pd.DataFrame, args: Namespace) -> dict[str, Any]:
         )
     progress = ProgressLine()
 
-    def show_progress(done: int) -> None:
+    def show_progress(done: float, _total: float | None) -> None:
         progress.show(lambda seconds: f"{done:,} of {columns:,} columns done, {seconds:.0f} s")
 
     try:

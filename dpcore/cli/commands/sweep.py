@@ -24,7 +24,7 @@ import pandas as pd
 from ... import InputError, QueryRelease, Rows
 from ...algorithms import algorithms_for_problem
 from ...core.numbers import format_short_number
-from ...core.types import Json, Tick
+from ...core.types import Json, ProgressCallback
 from ...data.sources.gathered_counts import GatheredCounts
 from ...data.sources.parquet_source import ParquetSource
 from ...data.sources.source import Source
@@ -177,7 +177,7 @@ def _run_with_known_schema(
     problem: QueryRelease,
     rows: Rows | GatheredCounts,
     waiting_cases: Sequence[Case],
-    progress: Tick,
+    progress: ProgressCallback,
 ) -> PointGenerator:
     """The points of a known schema, run on a cluster, by several processes, or in this one."""
     if workers.scheduler:
@@ -194,7 +194,7 @@ def _run_with_known_schema(
 
 
 def _run_with_measured_schema(
-    measured: MeasuredSchemaRuns, waiting_cases: Iterable[Case], progress: Tick
+    measured: MeasuredSchemaRuns, waiting_cases: Iterable[Case], progress: ProgressCallback
 ) -> PointGenerator:
     """The point of each case, run in this process, with the numbers of `run`."""
     for case in waiting_cases:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.types import Axes, Texts, Watch, ignore_progress
+from ...core.types import Axes, ProgressCallback, Texts, ignore_progress
 from ...schema.domain import Domain
 from ..fingerprint import Fingerprint
 from .source import Source, Tally, source_column_positions
@@ -19,7 +19,7 @@ class ChunkedSource(Source):
         self: Any,
         domain: Domain,
         tables: Sequence[Axes],
-        progress: Watch = ignore_progress,
+        progress: ProgressCallback = ignore_progress,
         *share: tuple[int, int],
     ) -> Tally:
         """The number n and the tables, or those of its share i of k, if it can be read in shares, chunk by chunk.
@@ -38,19 +38,19 @@ class ChunkedSource(Source):
                 table_counts, [chunk.encode(column) for column in domain.columns], domain.shape
             )
             n += chunk.rows
-            progress(n)
+            progress(n, None)
         return Tally(n, sum_to_tables(table_counts, tables, domain.shape))
 
-    def fingerprint(self: Any, key: bytes, progress: Watch = ignore_progress) -> str:
+    def fingerprint(self: Any, key: bytes, progress: ProgressCallback = ignore_progress) -> str:
         """The fingerprint of all rows and columns, read chunk by chunk."""
         return self.fingerprints(key, progress)[0]
 
-    def fingerprints(self: Any, key: bytes, progress: Watch = ignore_progress) -> Texts:
+    def fingerprints(self: Any, key: bytes, progress: ProgressCallback = ignore_progress) -> Texts:
         """The fingerprint of all rows and columns, then those of its cells misread; see `Fingerprint.marks`."""
         builder = Fingerprint(self.columns, key)
         n = 0
         for chunk in self.chunks(self.columns):
             builder.add_rows([chunk.cells(name) for name in self.columns])
             n += chunk.rows
-            progress(n)
+            progress(n, None)
         return builder.all_fingerprints()

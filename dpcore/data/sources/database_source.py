@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...core.errors import InputError
-from ...core.types import Array, Axes, Json, Texts, Watch, frozen, ignore_progress
+from ...core.types import Array, Axes, Json, ProgressCallback, Texts, frozen, ignore_progress
 from ...schema.cell_text import (
     DAY_PATTERN,
     MIDNIGHT_PATTERN,
@@ -142,7 +142,7 @@ class DatabaseSource(Source):
         self.backend.disconnect()
 
     def count(
-        self, domain: Domain, tables: Sequence[Axes], progress: Watch = ignore_progress
+        self, domain: Domain, tables: Sequence[Axes], progress: ProgressCallback = ignore_progress
     ) -> Tally:
         """The counts from one query for n and refused cells, then a GROUP BY of a packed number for each wide
         table.
@@ -162,7 +162,7 @@ class DatabaseSource(Source):
             for i in range(0, len(refusals) or 1, MAX_CHECKS_PER_QUERY)
         }
         n = max(row_counts)
-        progress(n)
+        progress(n, None)
         table_counts = {}
         for axes in choose_wide_tables(tables, domain.shape):
             table_counts[axes] = self._count_cells(
@@ -170,14 +170,14 @@ class DatabaseSource(Source):
             )
             if row_counts != {table_counts[axes].sum()}:
                 raise InputError(f"{self.name} changed while it was counted")
-            progress(n)
+            progress(n, None)
         return Tally(n, sum_to_tables(table_counts, tables, domain.shape))
 
-    def fingerprints(self, key: bytes, progress: Watch = ignore_progress) -> NoReturn:
+    def fingerprints(self, key: bytes, progress: ProgressCallback = ignore_progress) -> NoReturn:
         """Raise InputError: a fingerprint would need every row."""
         self.fingerprint(key, progress)
 
-    def fingerprint(self, key: bytes, progress: Watch = ignore_progress) -> NoReturn:  # noqa: ARG002
+    def fingerprint(self, key: bytes, progress: ProgressCallback = ignore_progress) -> NoReturn:  # noqa: ARG002
         """Raise InputError: a fingerprint would need every row."""
         raise InputError(
             f"{self.name}: a release is of a table that its ledger knows by a fingerprint of all "

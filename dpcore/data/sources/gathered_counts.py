@@ -7,7 +7,7 @@ from typing import NoReturn
 import numpy as np
 
 from ...core.errors import InputError, require_two_rows
-from ...core.types import Array, Axes, Tables, Watch, frozen, ignore_progress
+from ...core.types import Array, Axes, ProgressCallback, Tables, frozen, ignore_progress
 from ...schema.constraints import Constraint
 from ...schema.domain import Countable, Domain, Rows
 from .source import Source
@@ -93,7 +93,7 @@ def gather(
     source: Source,
     domain: Domain,
     tables: Iterable[Sequence[int]],
-    progress: Watch = ignore_progress,
+    progress: ProgressCallback = ignore_progress,
 ) -> Rows | GatheredCounts:
     """A source's records in a domain, from one pass: the very `Rows` that `Domain.encode` makes of them in
     memory where all cells can be listed, else the tables on these columns.

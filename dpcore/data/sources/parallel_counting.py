@@ -13,7 +13,7 @@ from operator import add
 from typing import Any
 
 from ...core.errors import InputError, user_message
-from ...core.types import Axes, Watch
+from ...core.types import Axes, ProgressCallback
 from ...schema.domain import Domain
 from .chunked_source import ChunkedSource
 from .source import Source, Tally
@@ -50,7 +50,7 @@ def spawn_process(work: Callable[..., None], *args: Any) -> tuple[BaseProcess, C
 
 
 def count_in_processes(
-    source: Source, domain: Domain, tables: Sequence[Axes], progress: Watch, workers: int
+    source: Source, domain: Domain, tables: Sequence[Axes], progress: ProgressCallback, workers: int
 ) -> Tally:
     """The counts of all shares together, by `workers` processes; in this process where one is enough.
 
@@ -84,7 +84,7 @@ def count_in_processes(
                     del pipes[pipe]
                 else:
                     rows_done[i] = message
-                    progress(sum(rows_done))
+                    progress(sum(rows_done), None)
     finally:
         for process in processes:
             process.kill()
@@ -101,7 +101,8 @@ def _send_share(
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C is the parent's to handle: it ends this one
     try:
-        pipe.send(ChunkedSource.count(source, domain, tables, pipe.send, share))
+        tally = ChunkedSource.count(source, domain, tables, lambda rows, _: pipe.send(rows), share)
+        pipe.send(tally)
     except ConnectionError:
         return
     except InputError as error:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pyarrow.parquet import ParquetFile
 
 from ...core.errors import InputError
-from ...core.types import Array, Axes, Texts, Watch, ignore_progress, value_object
+from ...core.types import Array, Axes, ProgressCallback, Texts, ignore_progress, value_object
 from ...schema.column import Column
 from ...schema.domain import Domain
 from ..file_kinds import check_file_kind
@@ -131,7 +131,7 @@ class ParquetSource(ChunkedSource):
                     )
 
     def count(
-        self, domain: Domain, tables: Sequence[Axes], progress: Watch = ignore_progress
+        self, domain: Domain, tables: Sequence[Axes], progress: ProgressCallback = ignore_progress
     ) -> Tally:
         """The number n and the tables, counted by as many processes as there are workers."""
         return count_in_processes(self, domain, tables, progress, self.workers)

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import pandas as pd
 
 from ...core.errors import InputError
-from ...core.types import Array, Tables, Texts, Watch, frozen, ignore_progress
+from ...core.types import Array, ProgressCallback, Tables, Texts, frozen, ignore_progress
 from ...schema.column import Column
 from ...schema.domain import Domain
 from ..input_files import open_regular_file, reader_errors_as_input_error
@@ -70,14 +70,14 @@ class Source:
 
     name: Any  # a text, by which messages name the source
     columns: Any  # the names of all its columns, a tuple
-    # (domain, tables, watch): a Tally of the tables (size,) on sorted axes, the last axis running
+    # (domain, tables, progress): a Tally of the tables (size,) on sorted axes, the last axis running
     # fastest
     count: Any
     fingerprint: (
-        Any  # (key, watch): the fingerprint of all its records and columns; see `fingerprint`
+        Any  # (key, progress): the fingerprint of all its records and columns; see `fingerprint`
     )
     fingerprints: (
-        Any  # (key, watch): that one, then those of its cells misread; see `Fingerprint.marks`
+        Any  # (key, progress): that one, then those of its cells misread; see `Fingerprint.marks`
     )
     stamps: Any = ()  # each file that it reads, with its stamp at the first reading
 
@@ -123,11 +123,11 @@ class SourceWrapper(Source):
         """The files of the wrapped source."""
         return self.source.stamps
 
-    def fingerprint(self, key: bytes, progress: Watch = ignore_progress) -> str:
+    def fingerprint(self, key: bytes, progress: ProgressCallback = ignore_progress) -> str:
         """The fingerprint of all rows of the wrapped source, including those left out by the wrapper."""
         return self.source.fingerprint(key, progress)
 
-    def fingerprints(self, key: bytes, progress: Watch = ignore_progress) -> Texts:
+    def fingerprints(self, key: bytes, progress: ProgressCallback = ignore_progress) -> Texts:
         """The fingerprints of all rows of the wrapped source, including those left out by the wrapper."""
         return self.source.fingerprints(key, progress)
 

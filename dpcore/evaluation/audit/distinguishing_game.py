@@ -17,7 +17,7 @@ from ...algorithms import Algorithm, registered_name
 from ...algorithms.algorithm import make_plan
 from ...core.errors import InputError
 from ...core.parameters import declared_parameters
-from ...core.types import Array, Json, Rng, Watch, frozen, ignore_progress
+from ...core.types import Array, Json, ProgressCallback, Rng, frozen, ignore_progress
 from ...privacy.accounting import Budget, ComposedCost, CompositionRule, Plan, guarantee
 from ...privacy.curators.curator import Curator
 from ...privacy.curators.curator_of_problem import make_curator
@@ -120,7 +120,7 @@ def play_distinguishing_game(
     runs: int = DEFAULT_RUNS_PER_TABLE,
     bug: str = "none",
     seed: int = 0,
-    progress: Watch = ignore_progress,
+    progress: ProgressCallback = ignore_progress,
 ) -> GameResult:
     """The result of `total_runs` games on each table; half of them shape the test, the other half are judged by it.
 
@@ -212,7 +212,7 @@ class _Game:
         self.algorithm = algorithm
         self.bug = bug
         self.rng = rng
-        self.progress: Watch = ignore_progress
+        self.progress: ProgressCallback = ignore_progress
         self.total_runs = 1
         self.finished_runs = 0
         self.problem = two_question_problem(n)
@@ -238,7 +238,7 @@ class _Game:
     def _released_features(self, rows: Rows) -> Array:
         self.finished_runs += 1
         if self.finished_runs % 50 == 0:
-            self.progress(self.finished_runs / self.total_runs)
+            self.progress(self.finished_runs, self.total_runs)
         curator = curator_of_public_table(rows, self.problem, self.plan, self.rng, self.bug)
         answers = [
             step.release.answers(self.problem.workload)

@@ -19,7 +19,7 @@ from scipy.special import ndtr, ndtri
 from ...algorithms import Algorithm, registered_name
 from ...algorithms.algorithm import make_plan
 from ...core.errors import InputError
-from ...core.types import Array, Json, Rng, Watch, frozen, ignore_progress
+from ...core.types import Array, Json, ProgressCallback, Rng, frozen, ignore_progress
 from ...privacy.accounting import Budget, Gaussian, Plan, guarantee
 from ...problems import QueryRelease
 from ...schema.domain import Rows
@@ -139,7 +139,7 @@ def audit_transcripts(
     transcripts: int = DEFAULT_TRANSCRIPTS,
     bug: str = "none",
     seed: int = 0,
-    progress: Watch = ignore_progress,
+    progress: ProgressCallback = ignore_progress,
 ) -> AuditResult | None:
     """The evidence from as many transcripts as the test needs, `transcripts` at the most.
 
@@ -190,7 +190,7 @@ def run_transcript_test(
     transcripts: int,
     bug: str,
     rng: Rng,
-    progress: Watch,
+    progress: ProgressCallback,
 ) -> AuditResult:
     """The result of a test on as many transcripts as it needs, `transcripts` at the most.
 
@@ -204,7 +204,7 @@ def run_transcript_test(
     for i, coin in enumerate(coins):
         score_list.append(score_transcript(test.tables[int(coin)]))
         if (i + 1) % 50 == 0:
-            progress((i + 1) / count)
+            progress(i + 1, count)
     scores = np.array(score_list, dtype=float).reshape(count, -1)
     first = scores[~coins].ravel()
     second = scores[coins].ravel()

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from ...core.errors import InputError
-from ...core.types import Axes, Tick, Watch, frozen, ignore_progress
+from ...core.types import Axes, ProgressCallback, frozen, ignore_progress
 from ...data.sources.chunked_source import ChunkedSource
 from ...data.sources.gathered_counts import GatheredCounts
 from ...data.sources.parquet_source import ParquetSource
@@ -100,7 +100,7 @@ class ClusterSource(SourceWrapper):
     client: Any
 
     def count(
-        self, domain: Domain, tables: Sequence[Axes], progress: Watch = ignore_progress
+        self, domain: Domain, tables: Sequence[Axes], progress: ProgressCallback = ignore_progress
     ) -> Tally:
         """The counts of all shares together, added as they arrive; an error in `progress` cancels the others."""
         workers = max(1, len(self.client.scheduler_info()["workers"]))
@@ -109,11 +109,11 @@ class ClusterSource(SourceWrapper):
         shares = [(i, share_count) for i in range(share_count)]
         total: Tally | None = None
 
-        def report_progress() -> None:
-            progress(total.n if total else 0)
+        def report_rows(*_shares: float | None) -> None:
+            progress(total.n if total else 0, None)
 
         for _, tally in _results_from_cluster(
-            self.client, _count_share, shares, shared_arguments, report_progress
+            self.client, _count_share, shares, shared_arguments, report_rows
         ):
             if tally is None:
                 raise InputError(
@@ -141,7 +141,7 @@ def sweep_on_cluster(
     problem: QueryRelease,
     rows: Countable,
     *,
-    progress: Tick = lambda: None,
+    progress: ProgressCallback = ignore_progress,
 ) -> Iterator[SweepPoint]:
     """The points of `sweep.sweep`, run on a cluster, in the order in which they arrive.
 
@@ -169,7 +169,7 @@ def _results_from_cluster(
     function: Callable[..., V],
     items: Sequence[T],
     shared_arguments: list[Any],
-    progress: Tick,
+    progress: ProgressCallback,
 ) -> Iterator[tuple[T, V | None]]:
     """The results of `function(item, *shared)`, in order of arrival; None where the cluster lost one.
 
@@ -195,7 +195,7 @@ def _results_from_cluster(
     completed = as_completed(submit_items(items, 1), loop=client.loop)
     try:
         while not completed.is_empty():
-            progress()
+            progress(len(items) - len(running), len(items))
             batch = completed.next_batch(block=False)
             items_by_attempt: dict[int, list[T]] = {}
             for future in batch:

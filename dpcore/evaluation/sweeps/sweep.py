@@ -17,9 +17,10 @@ import pandas as pd
 
 from ...algorithms.algorithm import Algorithm, forecast_seconds_and_bytes, make_plan
 from ...core.errors import InputError, PrivacyWarning, user_message
+from ...core.job import JobState
 from ...core.parameters import parameter_values
 from ...core.provenance import Provenance
-from ...core.types import Array, Json, Kinds, Tick, by_name
+from ...core.types import Array, Json, Kinds, ProgressCallback, by_name, ignore_progress
 from ...data.privacy_unit import PrivacyUnit
 from ...data.sources.gathered_counts import GatheredCounts
 from ...privacy.accounting import Budget
@@ -30,7 +31,7 @@ from ...schema.domain import Countable
 from ...schema.schema_json import domain_to_json
 from ..run import Run
 from ..run_summary import RunSummary
-from .worker_pool import JobSpec, PoolJob, SharedRows, WorkerPool
+from .worker_pool import JobSpec, RunJob, SharedRows, WorkerPool
 
 MAX_POINTS = 100_000
 MAX_COMPARISONS_PER_RUN = (
@@ -226,13 +227,14 @@ def run_sweep(
     rows: Countable,
     *,
     pool: WorkerPool | None = None,
-    progress: Tick = lambda: None,
+    progress: ProgressCallback = ignore_progress,
 ) -> Iterator[SweepPoint]:
     """The point of each case as soon as it is ready: run in this process, or by a pool's workers.
 
     The numbers are those of a `Run` with the same seed, in both. Lazy: closing the generator, or an
     exception raised in it, cancels what runs. A case that is refused or fails becomes a point, and
-    the rest goes on. `progress` is called now and then meanwhile, in this thread. The budgets'
+    the rest goes on. `progress` is called now and then meanwhile, in this thread, with
+    the runs that have ended; in this process with the steps of the run. The budgets'
     cautions are the caller's to show.
     """
     if pool is None:
@@ -241,6 +243,7 @@ def run_sweep(
         return
     shared_rows = SharedRows(rows)
     running = []
+    finished_count = 0
     try:
         for case in cases:
             refused_point = case.refused_point(problem)
@@ -251,10 +254,11 @@ def run_sweep(
                     (case, pool.submit(job_spec_of_case(case, problem, shared_rows), "sweep"))
                 )
         while running:
-            progress()
+            progress(finished_count, finished_count + len(running))
             running[0][1].wait(POLL_SECONDS)
             for case, job in [pair for pair in running if pair[1].ended]:
                 running.remove((case, job))
+                finished_count += 1
                 yield point_of_job(case, job)
     finally:
         for _, job in running:
@@ -276,15 +280,15 @@ def job_spec_of_case(
     )
 
 
-def point_of_job(case: Case, job: PoolJob) -> SweepPoint:
+def point_of_job(case: Case, job: RunJob) -> SweepPoint:
     """The point of a case whose job has ended; a cancelled one counts as failed."""
-    if job.state == "done":
+    if job.state == JobState.DONE:
         return case.finished_point(job.results[0].summary)
-    return case.make_point("failed", message=job.error or job.state)
+    return case.make_point("failed", message=job.error or job.state.value)
 
 
 def run_case(
-    case: Case, problem: QueryRelease, rows: Countable, progress: Tick = lambda: None
+    case: Case, problem: QueryRelease, rows: Countable, progress: ProgressCallback = ignore_progress
 ) -> SweepPoint:
     """The point of a case, run in this process."""
     return run_case_with(
@@ -305,7 +309,7 @@ def run_case(
 def run_case_with(
     case: Case,
     make_run: Callable[[], Run],
-    progress: Tick,
+    progress: ProgressCallback,
     summarise: Callable[[Run], RunSummary] = Run.summarise,
 ) -> SweepPoint:
     """The point of a case whose run `make_run` creates, as with a measured schema; an InputError refuses it.
@@ -317,8 +321,8 @@ def run_case_with(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyWarning)
             run = make_run()
-        for _ in run:
-            progress()
+        for point in run:
+            progress(point.t, run.plan["rounds"])
         return case.finished_point(summarise(run))
     except Exception as error:  # noqa: BLE001 - a bug must end one point with a message, not the sweep
         if run is None and isinstance(error, InputError):

@@ -12,7 +12,7 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from multiprocessing.shared_memory import SharedMemory
@@ -25,6 +25,7 @@ from ...accuracy.promise_with_schema import promise_of_division
 from ...algorithms import Algorithm
 from ...algorithms.schema_measurement.measurement_plan import SchemaShare
 from ...core.errors import PrivacyWarning, user_message
+from ...core.job import Job, JobState
 from ...core.types import Array, Axes, Json, by_name, frozen, value_object
 from ...data.sources.gathered_counts import GatheredCounts
 from ...data.sources.parallel_counting import spawn_process
@@ -33,7 +34,7 @@ from ...privacy.accounting import Budget
 from ...schema.domain import Countable, Rows
 from ..purposes import Purposes
 from ..run import Run
-from ..run_summary import ConvergencePoint, RunSummary
+from ..run_summary import RunSummary
 from .queue_forecast import Pace, seconds_before
 
 MAX_CURVE_POINTS = 300  # points of a convergence curve that a page draws
@@ -111,64 +112,17 @@ class RunResult:
     unbiased_answers: UnbiasedAnswers | None = None
 
 
-@dataclass(eq=False)
-class PoolJob:
-    """A submitted task: `state` is queued, running, done, cancelled or failed; the lists grow while it runs.
-
-    `seconds` were foreseen for it, None where nobody did; it `began` at a time of `time.monotonic`,
-    and `took` as long.
-    """
-
-    spec: JobSpec
-    seconds: float | None = None
-    session: str = ""
-    began: float = 0.0
-    took: float = 0.0
-    state: str = "queued"
-    error: str = ""
-    rounds: int = 0
-    convergence: list[ConvergencePoint] = field(default_factory=list)
-    results: list[RunResult] = field(default_factory=list)
-    _ended: threading.Event = field(default_factory=threading.Event)
-    _cancelled: threading.Event = field(default_factory=threading.Event)
-
-    @property
-    def ended(self) -> bool:
-        """Whether the job has ended and will add nothing more."""
-        return self._ended.is_set()
-
-    @property
-    def progress(self) -> float:
-        """The share of the work that is done, 0 to 1."""
-        if self.ended:
-            return 1.0
-        current = self.convergence[-1].t / self.rounds if self.convergence and self.rounds else 0.0
-        return min(1.0, (len(self.results) + current) / len(self.spec.seeds))
-
-    def cancel(self) -> None:
-        """Ask the worker to stop between two steps; within a long step its process is ended, and there is no result."""
-        self._cancelled.set()
-
-    def wait(self, seconds: float) -> bool:
-        """Whether the job ended within `seconds`, after waiting for it."""
-        return self._ended.wait(seconds)
-
-    def set_ended(self, state: str, error: str = "") -> None:
-        """Set the job's final state and error."""
-        self.took = time.monotonic() - self.began if self.began else 0.0
-        self.state = state
-        self.error = error
-        self._ended.set()
+RunJob = Job[JobSpec, RunResult]
 
 
 class WorkerPool:
     """A pool of `workers` processes, each fed by a thread. Sessions take turns; a session's jobs run in order."""
 
     def __init__(self, workers: int = 2) -> None:
-        self._waiting: dict[str, deque[PoolJob]] = {}
+        self._waiting: dict[str, deque[RunJob]] = {}
         self._last_turns: dict[str, int] = {}  # when a session last had its turn
         self._turn = 0
-        self._running: set[PoolJob] = set()
+        self._running: dict[RunJob, str] = {}  # with the session of each
         self._changed = threading.Condition()
         self._closed = False
         self.pace = Pace()
@@ -179,9 +133,23 @@ class WorkerPool:
         for thread in self._threads:
             thread.start()
 
-    def submit(self, spec: JobSpec, session: str, seconds: float | None = None) -> PoolJob:
-        """Queue a task for a session; `seconds` are what it was foreseen to take."""
-        job = PoolJob(spec, seconds, session)
+    def submit(
+        self,
+        spec: JobSpec,
+        session: str,
+        predicted_seconds: float | None = None,
+        key: object = None,
+    ) -> RunJob:
+        """Queue a job and return it.
+
+        Args:
+            spec: What is to be run.
+            session: Whose job it is: sessions take turns, and a session's jobs run in order.
+            predicted_seconds: The seconds that it is predicted to take.
+            key: What tells the job from others of the session.
+
+        """
+        job: RunJob = Job(spec, key, predicted_seconds, status_text=_run_text(spec, 0))
         with self._changed:
             self._waiting.setdefault(session, deque()).append(job)
             self._changed.notify()
@@ -190,14 +158,17 @@ class WorkerPool:
     def before(self, session: str, jobs: int) -> float:
         """Return the seconds that jobs of other sessions take before so many of this one are done; roughly."""
         with self._changed:
-            now = time.monotonic()
             running = [
-                max(self.pace.expect(job.seconds) - (now - job.began), 0.0)
-                for job in self._running
-                if job.session != session
+                job.remaining_seconds(self.pace.expect(job.predicted_seconds))
+                for job, name in self._running.items()
+                if name != session
             ]
             waiting = [
-                [self.pace.expect(job.seconds) for job in queue if not job._cancelled.is_set()]
+                [
+                    self.pace.expect(job.predicted_seconds)
+                    for job in queue
+                    if not job.cancel_requested
+                ]
                 for name, queue in self._waiting.items()
                 if name != session
             ]
@@ -208,7 +179,7 @@ class WorkerPool:
         with self._changed:
             self._closed = True
             for job in (job for jobs in self._waiting.values() for job in jobs):
-                job.set_ended("failed", "the server is stopping")
+                job.end(JobState.FAILED, "the server is stopping")
             self._waiting.clear()
             for job in tuple(self._running):
                 job.cancel()
@@ -216,7 +187,7 @@ class WorkerPool:
         for thread in self._threads:
             thread.join(timeout=10)
 
-    def _next_job(self) -> PoolJob | None:
+    def _next_job(self) -> RunJob | None:
         with self._changed:
             while not self._waiting and not self._closed:
                 self._changed.wait()
@@ -234,16 +205,16 @@ class WorkerPool:
                 if s in self._waiting or self._running
             }
             self._last_turns[session] = self._turn = self._turn + 1
-            self._running.add(job)
-            job.began = time.monotonic()
+            self._running[job] = session
+            job.begin()
             return job
 
     def _serve_jobs(self) -> None:
         process, pipe = spawn_process(_run_worker)
         while job := self._next_job():
             try:
-                if job._cancelled.is_set():
-                    job.set_ended("cancelled")
+                if job.cancel_requested:
+                    job.end(JobState.CANCELLED)
                 else:
                     _follow_job(job, pipe, process)
             except (EOFError, OSError):
@@ -252,28 +223,27 @@ class WorkerPool:
                     "the worker process ended unexpectedly (exit code "
                     f"{process.exitcode}); try again"
                 )
-                job.set_ended("cancelled" if job._cancelled.is_set() else "failed", message)
+                job.end(JobState.CANCELLED if job.cancel_requested else JobState.FAILED, message)
                 pipe.close()
                 process, pipe = spawn_process(_run_worker)
             finally:
                 with self._changed:
-                    self._running.discard(job)
-                    if job.state == "done":
-                        self.pace.note(job.seconds, job.took)
+                    self._running.pop(job, None)
+                    if job.state == JobState.DONE:
+                        self.pace.note(job.predicted_seconds, job.seconds)
         process.kill()  # it is idle, or still starting: there is nothing to wait for
         process.join()
         pipe.close()
 
 
-def _follow_job(job: PoolJob, pipe: Connection, process: BaseProcess) -> None:
+def _follow_job(job: RunJob, pipe: Connection, process: BaseProcess) -> None:
     """Send a job to a worker and add its records to the job until the worker says how it ended."""
-    job.state = "running"
-    pipe.send(job.spec)
+    pipe.send(job.task)
     is_cancel_sent = False
     deadline = math.inf
     while True:
         if not pipe.poll(0.05):
-            if job._cancelled.is_set() and not is_cancel_sent:
+            if job.cancel_requested and not is_cancel_sent:
                 pipe.send("cancel")
                 is_cancel_sent = True
                 deadline = time.monotonic() + CANCEL_GRACE_SECONDS
@@ -284,15 +254,33 @@ def _follow_job(job: PoolJob, pipe: Connection, process: BaseProcess) -> None:
         if kind == "stopping":
             deadline = math.inf
         elif kind == "records":
-            job.convergence = [*job.convergence, *content]
+            job.partial_results = [*job.partial_results, *content]
         elif kind == "rounds":
-            job.rounds = content
-            job.convergence = []
+            job.total_steps = content
+            job.partial_results = []
         elif kind == "result":
-            job.results.append(content)
+            job.add_result(content)
         else:
-            job.set_ended(kind, content)
+            job.end(JobState(kind), content)
             return
+        _describe_progress(job)
+
+
+def _describe_progress(job: RunJob) -> None:
+    """Say how far a job's runs are, by what the worker has sent."""
+    run_share = 0.0
+    text = _run_text(job.task, len(job.results))
+    if job.partial_results and job.total_steps:
+        step = job.partial_results[-1].t
+        run_share = step / job.total_steps
+        text += f" · step {step:,} of at most {job.total_steps:,}"
+    job.progress = min(1.0, (len(job.results) + run_share) / len(job.task.seeds))
+    job.status_text = text
+
+
+def _run_text(spec: JobSpec, finished_runs: int) -> str:
+    """Return which of a job's runs is under way, for a person."""
+    return f"Run {min(finished_runs + 1, len(spec.seeds))} of {len(spec.seeds)}"
 
 
 def _run_worker(pipe: Connection) -> None:
@@ -364,7 +352,7 @@ def _run_all_seeds(spec: JobSpec, rows: Any, pipe: Connection) -> str:
             return True
         return False
 
-    def raise_if_cancelled() -> None:
+    def raise_if_cancelled(*_progress: float | None) -> None:
         if is_cancelled():
             raise InterruptedError
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.errors import InputError
-from ...core.types import Array, Json, Texts, Watch, ignore_progress, value_object
+from ...core.types import Array, Json, ProgressCallback, Texts, ignore_progress, value_object
 from ..column_readings import (
     AMOUNT_WITH_COMMA,
     AMOUNT_WITH_POINT,
@@ -114,10 +114,12 @@ class ColumnGuess:
         return EXCLUSION_REASONS.get(self.exclusion, "")
 
 
-def guess_columns(frame: pd.DataFrame, progress: Watch = ignore_progress) -> Iterator[ColumnGuess]:
+def guess_columns(
+    frame: pd.DataFrame, progress: ProgressCallback = ignore_progress
+) -> Iterator[ColumnGuess]:
     """A guess for every column, from the records themselves; `progress` receives the number of columns done."""
     for i, (name, cells) in enumerate(frame.items()):
-        progress(i)
+        progress(i, len(frame.columns))
         yield guess_column(str(name), cells)
 
 
@@ -225,7 +227,7 @@ def infer_column_from_data(
 
 
 def infer_schema(
-    frame: pd.DataFrame, *, peek: bool = False, progress: Watch = ignore_progress
+    frame: pd.DataFrame, *, peek: bool = False, progress: ProgressCallback = ignore_progress
 ) -> Json:
     """A schema of every column's guessed kind; bounds and values are null for the user to fill in.
 

@@ -1,7 +1,6 @@
 """Play the distinguishing game on a page: settings, the picture of two piles, and both measured curves for experts."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,8 @@ from dpcore import ALGORITHMS, Budget, QueryRelease
 from dpcore.accuracy.meaning_of_epsilon import Promise, format_times_in_100
 from dpcore.algorithms import algorithms_for_problem
 from dpcore.algorithms.algorithm import make_plan
+from dpcore.core.job import Job
+from dpcore.core.types import ProgressCallback
 from dpcore.evaluation.audit.distinguishing_game import (
     CONFIDENCE,
     PLANTED_BUGS,
@@ -33,7 +34,7 @@ from dpcore.privacy.accounting import CompositionRule, gdp_mu, guarantee
 from ..charts import figure_frame as charts
 from ..charts import privacy_charts
 from ..components import CHART_CONFIG, draw_chart_panel, parameter_widgets, show_tiles
-from ..jobs import ThreadJob, close_job, get_or_start_job, wait_or_draw_progress
+from ..jobs import close_job, get_or_start_job, wait_or_draw_progress
 from ..session import session
 
 GAMES_PER_TABLE_OPTIONS = [500, 1000, 2000, 4000, 10_000, 40_000]
@@ -98,10 +99,10 @@ def start_game(name: str, budget: Budget, runs: int, bug: str, seed: int) -> Non
     """Play the game beside the page, and stop the one that this tab is playing."""
     algorithm = with_fewest_rounds(ALGORITHMS[name]())
 
-    def play_game(work: ThreadJob) -> AuditVerdict:
-        def half_progress(half_index: int, label: str) -> Callable[[float], None]:
-            return lambda share: work.report_progress(
-                (half_index + share) / 2, f"{share:.0%} of {label}"
+    def play_game(work: Job) -> AuditVerdict:
+        def half_progress(half_index: int, label: str) -> ProgressCallback:
+            return lambda done, total: work.report_progress(
+                (half_index + done / total) / 2, f"{done / total:.0%} of {label}"
             )
 
         game_settings = {"bug": bug, "seed": seed}

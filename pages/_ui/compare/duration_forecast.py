@@ -16,7 +16,7 @@ from dpcore.accuracy.work_forecast import (
 from dpcore.core.parameters import build_from_texts
 from dpcore.evaluation.sweeps.sweep import PointKey, SweepPoint
 
-from ..jobs.run_group import queue_delay_text
+from ..jobs.job_group import queue_delay_text
 from ..jobs.shared_pool import WORKER_COUNT, worker_pool
 from ..session import session
 from .sweep_jobs import Sweep
@@ -55,7 +55,7 @@ def draw_forecast(
             seconds = seconds + remaining_runs * slowdown * run_seconds
             max_bytes = max(max_bytes, run_bytes)
     seconds /= min(WORKER_COUNT, max(runs, 1))
-    waiting_seconds = worker_pool().before(sweep.id, runs)
+    waiting_seconds = worker_pool().before(sweep.group.id, runs)
     if (
         seconds + waiting_seconds >= MIN_SECONDS_TO_MENTION and sweep.ended and runs
     ):  # else the bar says how long

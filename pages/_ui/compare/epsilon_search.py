@@ -310,5 +310,5 @@ def draw_search_by_runs(
         return
     if table.uploaded:
         st.warning(CONFIDENTIAL_WARNING)
-    if wait_or_draw_progress(search, "ask", draw_partial=lambda: draw_answers(search)):
+    if wait_or_draw_progress(search.group, "ask", draw_partial=lambda: draw_answers(search)):
         draw_answers(search)

@@ -93,7 +93,10 @@ def _choose_query_measure(sweep: Sweep) -> ErrorMeasure:
     }
     j = names[
         st.selectbox(
-            "Question", list(names), key=f"measured-question-{sweep.id}", **persistent_widget_args()
+            "Question",
+            list(names),
+            key=f"measured-question-{sweep.group.id}",
+            **persistent_widget_args(),
         )
     ]
 
@@ -110,7 +113,7 @@ def _choose_group_measure(sweep: Sweep) -> ErrorMeasure:
         "Groups by",
         domain.names,
         format_func=printable_text,
-        key=f"group-column-{sweep.id}",
+        key=f"group-column-{sweep.group.id}",
         **persistent_widget_args(),
     )
     labels = domain.columns[domain.names.index(column)].labels
@@ -118,7 +121,7 @@ def _choose_group_measure(sweep: Sweep) -> ErrorMeasure:
         "Group",
         labels,
         format_func=printable_text,
-        key=f"group-{sweep.id}-{column}",
+        key=f"group-{sweep.group.id}-{column}",
         **persistent_widget_args(),
     )
 

@@ -29,7 +29,7 @@ from ..components import (
     glossary_tooltip,
     hide_in_stakeholder_view,
 )
-from ..jobs import RunGroup, tab_run_group, wait_or_draw_progress
+from ..jobs import JobGroup, tab_job_group, wait_or_draw_progress
 from ..session import (
     Table,
     escape_markdown,
@@ -77,7 +77,7 @@ def draw_error_sources(table: Table, sweep: Sweep, selected_dot: Dot | None) -> 
         st.error(escape_markdown(error, 400))
         return
     key = (sweep.requested, point.key, question_text or query.index)
-    runs = tab_run_group("waterfall")
+    runs = tab_job_group("waterfall")
     if st.button("Take this error apart", icon=":material/account_tree:"):
         _start_waterfall_runs(runs, key, sweep, selected_dot)
     if runs.requested != key:
@@ -88,7 +88,7 @@ def draw_error_sources(table: Table, sweep: Sweep, selected_dot: Dot | None) -> 
     released, noise_free = (result.release for _, result in runs.results)
     error_waterfall = session().memoize(
         "waterfall",
-        (key, runs.id, runs.jobs[0][1]),
+        (key, runs.id, runs.jobs[0]),
         lambda: split_error_by_source(
             query.workload,
             sweep.rows,
@@ -177,13 +177,13 @@ def _select_query(
     label = st.selectbox(
         "Question, the worst answered first",
         list(query_by_text),
-        key=f"cause-{sweep.id}-{selected_dot.point.key}",
+        key=f"cause-{sweep.group.id}-{selected_dot.point.key}",
         **persistent_widget_args(),
     )
     return SelectedQuery(problem.workload, query_by_text[label], None, label)
 
 
-def _start_waterfall_runs(runs: RunGroup, key: Any, sweep: Sweep, selected_dot: Dot) -> None:
+def _start_waterfall_runs(runs: JobGroup, key: Any, sweep: Sweep, selected_dot: Dot) -> None:
     """Start both runs in the pool."""
     point = selected_dot.point
     algorithm = build_from_texts(algorithms_for_problem(QueryRelease)[point.algorithm], {})
@@ -207,7 +207,7 @@ def draw_conclusions(sweep: Sweep) -> None:
     ):
         st.caption("This needs two columns, and few enough combinations to keep all pairs.")
         return
-    conclusion = _choose_conclusion(sweep.pair_workload.domain, sweep.id)
+    conclusion = _choose_conclusion(sweep.pair_workload.domain, sweep.group.id)
     if conclusion is None:
         return
     domain = sweep.pair_workload.domain

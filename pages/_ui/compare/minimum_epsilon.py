@@ -1,6 +1,7 @@
 """How small may ε be? A search in the shared pool for the smallest ε at which runs are good enough."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +10,7 @@ import streamlit as st
 
 from dpcore import Budget, QueryRelease
 from dpcore.algorithms import algorithms_for_problem
+from dpcore.core.job import JobState
 from dpcore.core.numbers import format_short_number
 from dpcore.core.parameters import build_from_texts
 from dpcore.evaluation.sweeps.frontier import (
@@ -18,7 +20,7 @@ from dpcore.evaluation.sweeps.frontier import (
 )
 
 from ..components import parameter_widgets
-from ..jobs import RunGroup
+from ..jobs import GroupSummary, JobGroup
 from ..session import escape_markdown
 from .sweep_jobs import ALGORITHM_TITLES, Sweep
 
@@ -31,102 +33,92 @@ TOLERANCE_OPTIONS = [0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.015, 0.02, 0.03,
 
 
 @dataclass(eq=False)
-class MinEpsilonSearch(RunGroup):
-    """A search for the smallest ε of several algorithms; `asked` holds the sweep's task and what is near enough."""
+class MinEpsilonSearch:
+    """A search for the smallest ε of several algorithms; `requested` holds the sweep's task and what is near enough.
 
-    error = ""  # what failed stands beside its algorithm
+    What fails stands beside its algorithm.
+    """
+
+    requested: Any = None
     sweep: Sweep | None = None
     tolerance: float = 0.0
     share: float = DEFAULT_GOOD_SHARE
     delta: float = 0.0
     searches: dict[str, EpsilonBisection] = field(default_factory=dict)
-    trial_epsilons: dict[str, float] = field(
-        default_factory=dict
-    )  # the ε under trial of every algorithm
+    # the ε under trial of every algorithm
+    trial_epsilons: dict[str, float] = field(default_factory=dict)
     errors_by_algorithm: dict[str, str] = field(default_factory=dict)
+    group: JobGroup = field(default_factory=JobGroup)
+
+    def __post_init__(self) -> None:
+        self.group.follow_up = self.follow_up
+        self.group.summarise = self.summarise
 
     def start_search(
         self, task: Any, sweep: Sweep, tolerance: float, share: float = DEFAULT_GOOD_SHARE
     ) -> None:
-        """Search anew: for the algorithms that are named last in what is `asked`."""
+        """Search anew: for the algorithms that are named last in what is `requested`."""
         self.close()
         self.requested = task
         self.sweep = sweep
         self.tolerance = tolerance
         self.share = share
         self.delta = sweep.planned_cases[0].budget.delta
-        self.trial_epsilons = {}
-        self.errors_by_algorithm = {}
         self.searches = {
             name: EpsilonBisection(parameter_widgets.EPSILON_OPTIONS, share=share)
             for name in task[-1]
         }
-        self.collect_results()
+        self.follow_up()
 
-    def collect_results(self) -> None:
-        """Take in what came back, and ask for what is to be known next."""
+    def follow_up(self) -> None:
+        """Take in the runs that have ended, and submit those that are to be known next."""
+        for job in self.group.take_ended_jobs():
+            if job.state == JobState.DONE:
+                largest_error = job.results[0].summary.query_errors.max_error
+                self.searches[job.key].record_outcome(
+                    self.trial_epsilons[job.key], largest_error <= self.tolerance
+                )
+            elif job.state == JobState.FAILED:
+                self.errors_by_algorithm[job.key] = job.error
         for name, search in self.searches.items():
-            epsilon = self.trial_epsilons.get(name, 0.0)
-            algorithm_jobs = [pair for pair in self.jobs if pair[0] == name]
-            for pair in [pair for pair in algorithm_jobs if pair[1].ended]:
-                self.jobs.remove(pair)
-                if pair[1].state == "done":
-                    errors = pair[1].results[0].summary.query_errors
-                    search.record_outcome(epsilon, errors.max_error <= self.tolerance)
-                elif pair[1].state == "failed":
-                    self.errors_by_algorithm[name] = pair[1].error
-            next_trial = (
-                None
-                if name in self.errors_by_algorithm or self.sweep is None
-                else search.next_epsilon_and_seeds()
-            )
-            if (
-                next_trial is None or next_trial[0] != epsilon
-            ):  # settled: whatever still runs would not change it
-                for pair in [pair for pair in self.jobs if pair[0] == name]:
-                    pair[1].cancel()
-                    self.jobs.remove(pair)
-                if next_trial is not None and self.sweep is not None:
-                    self.trial_epsilons[name] = next_trial[0]
-                    algorithm = build_from_texts(algorithms_for_problem(QueryRelease)[name], {})
-                    for seed in next_trial[1]:
-                        self.submit(
-                            name,
-                            self.sweep.extra_run_job(
-                                algorithm, Budget(next_trial[0], self.delta), seed
-                            ),
-                        )
+            next_trial = search.next_epsilon_and_seeds()
+            if name in self.errors_by_algorithm or next_trial is None:
+                self._drop_runs(name)
+            elif next_trial[0] != self.trial_epsilons.get(name, 0.0):
+                self._drop_runs(name)  # settled: whatever still runs would not change it
+                if not self.group.is_stopped:
+                    self._submit_trial(name, *next_trial)
 
-    def cancel(self) -> None:
-        """Cancel what runs, and ask for nothing more; answers that were found stay."""
-        super().cancel()
-        self.jobs = []
-        self.sweep = None
+    def _drop_runs(self, name: str) -> None:
+        """Cancel the runs of an algorithm, and forget them."""
+        for job in [job for job in self.group.jobs if job.key == name]:
+            job.cancel()
+            self.group.jobs.remove(job)
+
+    def _submit_trial(self, name: str, epsilon: float, seeds: Iterable[int]) -> None:
+        """Submit the runs of an algorithm at the ε to be tried."""
+        if self.sweep is None:
+            return
+        self.trial_epsilons[name] = epsilon
+        algorithm = build_from_texts(algorithms_for_problem(QueryRelease)[name], {})
+        for seed in seeds:
+            spec = self.sweep.extra_run_job(algorithm, Budget(epsilon, self.delta), seed)
+            self.group.submit(name, spec)
 
     def close(self) -> None:
         """Cancel, and let go of all answers."""
-        super().close()
+        self.group.close()
+        self.requested = None
+        self.sweep = None
         self.searches = {}
         self.trial_epsilons = {}
         self.errors_by_algorithm = {}
 
-    @property
-    def ended(self) -> bool:
-        """Whether every algorithm has its answer, or was stopped; a run that ended may ask for the next one."""
-        return not self.jobs
-
-    @property
-    def progress(self) -> float:
-        """Share of the algorithms whose answer is there."""
-        return sum(search.is_done for search in self.searches.values()) / max(len(self.searches), 1)
-
-    @property
-    def status_text(self) -> str:
+    def summarise(self) -> GroupSummary:
         """How many algorithms have their answer."""
-        return (
-            f"{sum(search.is_done for search in self.searches.values())} of "
-            f"{len(self.searches)} algorithms"
-        )
+        done_count = sum(search.is_done for search in self.searches.values())
+        text = f"{done_count} of {len(self.searches)} algorithms"
+        return GroupSummary(done_count / max(len(self.searches), 1), text)
 
     def answer_table(self) -> pd.DataFrame:
         """A line for each algorithm: the smallest ε that is good enough, in words; the smallest of all first."""
@@ -146,7 +138,7 @@ class MinEpsilonSearch(RunGroup):
         if name in self.errors_by_algorithm:
             return self.errors_by_algorithm[name]
         if not search.is_done:
-            return "stopped" if self.ended else "…"
+            return "stopped" if self.group.ended else "…"
         return (
             "not at this n" if search.smallest_epsilon is None else f"{search.smallest_epsilon:g}"
         )

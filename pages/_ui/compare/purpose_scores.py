@@ -23,7 +23,7 @@ from ..components import (
     hide_in_stakeholder_view,
     inline_container,
 )
-from ..jobs import JobBatch, wait_or_draw_progress
+from ..jobs import CaseRuns, wait_or_draw_progress
 from ..session import escape_markdown, persistent_widget_args, printable_text, session
 from .sweep_jobs import ALGORITHM_TITLES, Dot, Sweep
 
@@ -47,7 +47,7 @@ LINE_ORDER = [
 
 
 @dataclass(eq=False)
-class TaskScoreJobs(JobBatch[Dot]):
+class TaskScoreRuns(CaseRuns[Dot]):
     """Runs of one algorithm on three quarters of the rows, and how well each release serves every purpose."""
 
     sweep: Sweep | None = None
@@ -72,7 +72,7 @@ class TaskScoreJobs(JobBatch[Dot]):
         self.problem = replace(sweep.problem, n=n)
         self.run([case for case in sweep.planned_cases if case.name == name])
 
-    def task_for(self, case: Case) -> JobSpec:
+    def make_spec(self, case: Case) -> JobSpec:
         """One run as in the comparison, of the rows that are not held out."""
         if self.sweep is None:
             raise InputError("the comparison is no longer here; run it again")
@@ -128,7 +128,7 @@ def draw_task_scores(sweep: Sweep) -> None:
     if reason:
         draw_refusal(reason)
         return
-    jobs = session().get_or_create("purposes", TaskScoreJobs)
+    runs = session().get_or_create("purposes", TaskScoreRuns)
     names = list(dict.fromkeys(case.name for case in sweep.planned_cases))
     domain = sweep.problem.domain
     widget_columns = iter(st.columns(4))
@@ -148,14 +148,14 @@ def draw_task_scores(sweep: Sweep) -> None:
         targets,
         binary_column_index,
         format_func=_column_label,
-        key=f"target-{sweep.id}",
+        key=f"target-{sweep.group.id}",
         **persistent_widget_args(),
     )
     group = next(widget_columns).selectbox(
         "in groups by",
         targets,
         format_func=_column_label,
-        key=f"among-{sweep.id}",
+        key=f"among-{sweep.group.id}",
         **persistent_widget_args(),
     )
     text = next(widget_columns).text_input(
@@ -173,20 +173,20 @@ def draw_task_scores(sweep: Sweep) -> None:
             help="Each release is made once more, without a quarter of the rows. Models are "
             "tested on that quarter.",
         ):
-            jobs.start_runs(
+            runs.start_runs(
                 sweep, name, target=target or None, group=group or None, question=question
             )
     except InputError as error:
         st.error(escape_markdown(error, 400))
         return
-    if jobs.requested is None or jobs.requested[0] != sweep.requested:
+    if runs.requested is None or runs.requested[0] != sweep.requested:
         return
-    wait_or_draw_progress(jobs, "purposes")
+    wait_or_draw_progress(runs.group, "purposes", wait_first=False)
     for message in dict.fromkeys(
-        dot.point.message for dot in jobs.planned_outcomes if dot.point.state != "done"
+        dot.point.message for dot in runs.planned_outcomes if dot.point.state != "done"
     ):
         st.error(escape_markdown(message, 400))
-    scores = jobs.score_table()
+    scores = runs.score_table()
     if len(scores):
         _draw_purpose_curve(scores)
 

@@ -17,7 +17,7 @@ from dpcore.evaluation.sweeps.frontier import summarise_by_epsilon
 from dpcore.evaluation.sweeps.sweep import Case, SweepPoint, plan_cases, rows_digest, sweep_identity
 from dpcore.evaluation.sweeps.worker_pool import JobSpec, RunResult
 
-from ..jobs import JobBatch
+from ..jobs import CaseRuns
 from ..session import Table, algorithm_nickname, session
 from ..session.schema_share import SchemaTrial
 
@@ -58,7 +58,7 @@ class Dot:
 
 
 @dataclass(eq=False)
-class Sweep(JobBatch[Dot]):
+class Sweep(CaseRuns[Dot]):
     """What a browser tab compares: the runs of one problem on one table, beside the population if there is one."""
 
     pair_workload: Marginals | None = None
@@ -110,16 +110,16 @@ class Sweep(JobBatch[Dot]):
         self.predicted_seconds = dict(run_seconds or {})
         self.run(plan_cases(grid.algorithms, self.problem, grid.budgets, grid.seeds))
 
-    def task_for(self, case: Case) -> JobSpec:
+    def make_spec(self, case: Case) -> JobSpec:
         """One run, with what the schema leaves of its budget."""
         schema = None if self.trial is None else self.trial.share_of_budget(case.budget)
-        return replace(super().task_for(case), schema=schema)
+        return replace(super().make_spec(case), schema=schema)
 
     def extra_run_job(self, algorithm: Algorithm, budget: Budget, seed: int) -> JobSpec:
         """One more run of the same problem, as the pool takes it."""
         if self.problem is None:
             raise InputError("the table of this comparison is no longer here; run it again")
-        return self.task_for(Case(name="", algorithm=algorithm, budget=budget, seed=seed))
+        return self.make_spec(Case(name="", algorithm=algorithm, budget=budget, seed=seed))
 
     def make_outcome(self, point: SweepPoint, result: RunResult | None) -> Dot:
         """A dot: with the answers of a run that ended."""

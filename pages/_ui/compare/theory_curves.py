@@ -30,7 +30,7 @@ def choose_theory_curve(sweep: Sweep, medians: pd.DataFrame) -> tuple[CurveByTit
     name = st.selectbox(
         "Proved error, up to constants",
         [NO_ALGORITHM, *name_by_title],
-        key=f"theory-{sweep.id}",
+        key=f"theory-{sweep.group.id}",
         **persistent_widget_args(),
     )
     if name == NO_ALGORITHM or sweep.problem is None:

@@ -11,7 +11,7 @@ from plotly.graph_objects import Figure
 from dpcore.core.numbers import format_short_number
 from dpcore.core.provenance import Provenance
 from dpcore.evaluation.sweeps.sweep import SweepPoint
-from dpcore.evaluation.sweeps.worker_pool import PoolJob, RunResult
+from dpcore.evaluation.sweeps.worker_pool import RunJob, RunResult
 from dpcore.privacy.accounting import PlannedEvent, Setting
 
 from ..session.inert_text import escape_markdown
@@ -62,13 +62,13 @@ def convergence_table(results: list[RunResult]) -> pd.DataFrame:
     )
 
 
-def draw_run_plan(job: PoolJob) -> None:
+def draw_run_plan(job: RunJob) -> None:
     """What the plan settled on and why, and every charge line by line; public, made before any record was touched."""
     summary = job.results[0].summary
     draw_heading("What was chosen, and what it used", Provenance.PUBLIC)
     draw_plan_tables(summary.settings, summary.planned_events)
     spent = summary.spent
-    schema = job.spec.schema
+    schema = job.task.schema
     if schema is not None:
         st.caption(
             f"This is the algorithm's part alone: {schema.fraction:.1%} of the budget of ε = "

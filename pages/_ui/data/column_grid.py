@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from dpcore.core.job import StatusCallback
 from dpcore.core.provenance import Provenance
 from dpcore.schema.column_readings import DATE_PARTS, DATE_READINGS, PREFIX_LENGTHS
 from dpcore.schema.inference import repairs
@@ -16,7 +17,6 @@ from dpcore.schema.partial_schema import is_private_entry, private_entry
 
 from ..jobs.table_changes import start_schema_change
 from ..session import (
-    JobProgressCallback,
     Table,
     distinct_labels,
     escape_markdown,
@@ -294,7 +294,7 @@ def start_column_action(action: str, column_names: list[str]) -> None:
     if action in repairs.PEEKING_FIXES:
         session().mark_viewed(current)
 
-    def change(target: Table, progress: JobProgressCallback) -> None:
+    def change(target: Table, progress: StatusCallback) -> None:
         faulty_names = {problem.column for problem in target.problems}
         unchanged_names = [
             name

@@ -4,12 +4,12 @@ from functools import partial
 from typing import Any
 
 from dpcore import InputError
+from dpcore.core.job import Job
 from dpcore.data.readers import MAX_UPLOADED_CELLS, load_table
 from dpcore.data.readers import LoadedTable as Read
 from dpcore.schema.inference.infer_schema import guess_columns
 from dpcore.schema.text_format import TextFormat
 
-from ..jobs import ThreadJob
 from ..jobs.table_changes import start_table_upload
 from ..session import LargeTable, Table
 
@@ -23,12 +23,12 @@ def start_reading_upload(name: str, file: Any, format: TextFormat | None = None)
     start_table_upload(partial(_read_upload, name, file, format=format))
 
 
-def _read_upload(name: str, file: Any, job: ThreadJob, format: TextFormat | None = None) -> Table:
+def _read_upload(name: str, file: Any, job: Job, format: TextFormat | None = None) -> Table:
     """Return the table in an uploaded file."""
     return table_from_loaded(load_file(name, file, job, format), name, job)
 
 
-def load_file(name: str, file: Any, job: ThreadJob, format: TextFormat | None) -> Read:
+def load_file(name: str, file: Any, job: Job, format: TextFormat | None) -> Read:
     """What is in a file, within what an upload may be."""
     text = "The file is read"
     job.report_progress(0.0, text)
@@ -37,12 +37,12 @@ def load_file(name: str, file: Any, job: ThreadJob, format: TextFormat | None) -
         name,
         MAX_UPLOADED_CELLS,
         format=format,
-        progress=lambda share: job.report_progress(READ_SHARE * share, text),
+        progress=lambda done, total: job.report_progress(READ_SHARE * done / total, text),
     )
 
 
 def table_from_loaded(
-    loaded_table: Read, name: str, job: ThreadJob, large_table: LargeTable | None = None
+    loaded_table: Read, name: str, job: Job, large_table: LargeTable | None = None
 ) -> Table:
     """The table of what was read, of a `large_table` one its first rows; bounds are for a person to fill in.
 
@@ -54,9 +54,8 @@ def table_from_loaded(
         raise InputError(
             f"{name} has names of columns and no rows: bring a file that has rows, too"
         )
-    column_count = len(loaded_table.frame.columns)
 
-    def report_inspected(position: int) -> None:
+    def report_inspected(position: int, column_count: int) -> None:
         job.report_progress(
             READ_SHARE + (INSPECTED_SHARE - READ_SHARE) * position / column_count,
             f"Column {position + 1:,} of {column_count:,} is looked at",

@@ -14,9 +14,10 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import InputError
+from dpcore.core.job import StatusCallback
 
 from ..jobs.table_changes import show_schema_problem, start_schema_change
-from ..session import JobProgressCallback, Table, escape_markdown, is_stakeholder_view, whole_table
+from ..session import Table, escape_markdown, is_stakeholder_view, whole_table
 from .column_entries import NOT_USED, TEXT_BY_READING, entry_from_row, grid_cells, grid_column_names
 
 GRIDS_KEY, GRID_TURN_KEY, LAST_GRID_KEY = (
@@ -108,7 +109,7 @@ def show_grid_problems(current: Table) -> None:
         st.error(escape_markdown("; ".join(failures), 400))
 
 
-def _change_entries(edits: Edits, target: Table, progress: JobProgressCallback) -> None:
+def _change_entries(edits: Edits, target: Table, progress: StatusCallback) -> None:
     """Change the schema by these edits, each as far as it can be read; InputError for the others."""
     all_names = grid_column_names(target)
     entries = {}

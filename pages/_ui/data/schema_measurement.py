@@ -14,6 +14,7 @@ from dpcore.algorithms.schema_measurement.measurement_plan import (
     divide_budget,
     plan_schema,
 )
+from dpcore.core.job import Job, StatusCallback
 from dpcore.core.provenance import Provenance
 from dpcore.evaluation.schema_trial import measure_schema_with_seed
 from dpcore.schema.inference.infer_schema import infer_column_from_data
@@ -29,10 +30,9 @@ from ..components import (
     inline_container,
     parameter_widgets,
 )
-from ..jobs import ThreadJob, job_result
+from ..jobs import job_result
 from ..jobs.table_changes import MAX_CONCURRENT_JOBS, THREAD_KIND, start_schema_change
 from ..session import (
-    JobProgressCallback,
     Table,
     is_stakeholder_view,
     join_first_texts,
@@ -215,7 +215,7 @@ def _start_trial() -> None:
         int(widget_values["schema-seed"]),
     )
 
-    def measure_schema(target: Table, progress: JobProgressCallback) -> None:
+    def measure_schema(target: Table, progress: StatusCallback) -> None:
         if target.partial_schema is None:
             raise InputError("the schema is not complete, or nothing of it is to be measured")
         n = target.n
@@ -230,7 +230,7 @@ def _start_trial() -> None:
             target.unit,
             division,
             seed=seed,
-            progress=lambda done_share: progress(done_share, "The schema is measured"),
+            progress=lambda done, total: progress(done / total, "The schema is measured"),
         )
         target.use_trial(
             SchemaTrial(
@@ -271,7 +271,7 @@ def _real_rows_if_requested(current: Table) -> dict[str, str]:
 
 
 def _describe_real_columns(
-    current: Table, columns: Sequence[UnknownColumn], job: ThreadJob
+    current: Table, columns: Sequence[UnknownColumn], job: Job
 ) -> dict[str, str]:
     """Return by column what its real rows hold: values, or round bounds, as they would be read off."""
     text_by_column = {}

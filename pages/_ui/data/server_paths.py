@@ -5,12 +5,13 @@ outside of it is read.
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from dpcore import InputError
+from dpcore.core.types import ProgressCallback
 from dpcore.data.readers import TABLE_ENDINGS
 from dpcore.data.sources.parquet_source import ParquetSource
 from dpcore.data.sources.source import CHANGED_MESSAGE, open_stamped_file
@@ -112,11 +113,11 @@ def require_files_of_folder(source: ParquetSource | TextSource, root: Path | Non
             require_file_of_folder(path, root, current_stat)
 
 
-def check_folder_size(path: Path, progress: Callable[[], object]) -> None:
+def check_folder_size(path: Path, progress: ProgressCallback) -> None:
     """Refuse a folder in which so much lies that nobody meant all of it; `progress` may end the search."""
     file_count = 0
     for _, folders, files in os.walk(path):
-        progress()
+        progress(file_count, None)
         file_count += len(folders) + len(files)
         if file_count > MAX_FOLDER_FILES:
             raise InputError(

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from dpcore import InputError, source_at
+from dpcore.core.job import Job
 from dpcore.data.readers import MAX_UPLOADED_CELLS, TABLE_ENDINGS, LoadedTable
 from dpcore.data.sources.open_source import is_large_table
 from dpcore.data.sources.parquet_source import ParquetSource
@@ -16,7 +17,6 @@ from dpcore.data.sources.text_source import TextSource
 from dpcore.data.text_file import OpenQuotesError, guess_text_format
 from dpcore.schema.text_format import DEFAULT_TEXT_FORMAT, TextFormat
 
-from ..jobs import ThreadJob
 from ..jobs.table_changes import UPLOAD_PROBLEM_KEY, start_table_upload
 from ..session import LargeTable, Table, is_public_host, server_label
 from ..session.counted_table import hide_path_in_errors
@@ -96,13 +96,13 @@ def start_reading_server_table(key: str, format: TextFormat | None = None) -> No
 
 
 def _read_server_table(
-    path: Path, root: Path | None, job: ThreadJob, format: TextFormat | None = None
+    path: Path, root: Path | None, job: Job, format: TextFormat | None = None
 ) -> Table:
     """The table at a path, as from an upload; what is too large for that is read in parts."""
     with hide_path_in_errors(path):
         if path.is_dir():
             server_paths.check_folder_size(
-                path, lambda: job.report_progress(0.0, "The folder is searched")
+                path, lambda *_: job.report_progress(0.0, "The folder is searched")
             )
         if _should_read_in_parts(path):
             return _table_in_parts(path, root, job, format)
@@ -127,9 +127,7 @@ def _should_read_in_parts(path: Path) -> bool:
     return source.rows * len(source.columns) > MAX_UPLOADED_CELLS
 
 
-def _table_in_parts(
-    path: Path, root: Path | None, job: ThreadJob, format: TextFormat | None
-) -> Table:
+def _table_in_parts(path: Path, root: Path | None, job: Job, format: TextFormat | None) -> Table:
     """A table of which the first rows are read, to guess by."""
     job.report_progress(0.0, "The first rows are read")
     if format is None and path.suffix.lower() in TEXT_EXTENSIONS and path.is_file():

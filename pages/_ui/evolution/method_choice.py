@@ -17,7 +17,7 @@ from ..components import (
     parameter_widgets,
     result_panels,
 )
-from ..jobs import FINAL_STEP_ONLY, PlannedRun, RunGroup, tab_run_group, wait_or_draw_progress
+from ..jobs import FINAL_STEP_ONLY, JobGroup, PlannedRun, tab_job_group, wait_or_draw_progress
 from ..session import Table, escape_markdown, persistent_widget_args, printable_text
 from .table_evolution import available_table
 
@@ -72,7 +72,7 @@ def draw_method_choice() -> None:
                 "points are drawn once"
             )
             st.caption(escape_markdown(f"Protects {table.unit.description}. {runs_text}.", 300))
-    run_group = tab_run_group("choice")
+    run_group = tab_job_group("choice")
     if pressed:
         _start_runs(run_group, table, [columns[name] for name in names], budget)
     if not run_group.jobs:
@@ -88,7 +88,7 @@ def draw_method_choice() -> None:
         _draw_ranking(run_group)
 
 
-def _start_runs(run_group: RunGroup, table: Table, columns: list[Column], budget: Budget) -> None:
+def _start_runs(run_group: JobGroup, table: Table, columns: list[Column], budget: Budget) -> None:
     """Start all runs on points in the unit box: columns scaled by public bounds, missing numbers in the middle."""
     names = tuple(c.name for c in columns)
     scaled = {c.name: _scale_to_unit_interval(c, table.limited_frame[c.name]) for c in columns}
@@ -113,7 +113,7 @@ def _scale_to_unit_interval(column: Column, cells: pd.Series) -> np.ndarray:
 
 
 @hide_in_stakeholder_view
-def _draw_ranking(run_group: RunGroup) -> None:
+def _draw_ranking(run_group: JobGroup) -> None:
     names, n, budget = run_group.context
     ordered = sorted(run_group.results, key=lambda result_pair: [*METHODS].index(result_pair[0]))
     frame = pd.DataFrame(

@@ -22,7 +22,7 @@ from ..components import (
     inline_container,
     result_panels,
 )
-from ..jobs import FINAL_STEP_ONLY, PlannedRun, RunGroup, tab_run_group, wait_or_draw_progress
+from ..jobs import FINAL_STEP_ONLY, JobGroup, PlannedRun, tab_job_group, wait_or_draw_progress
 from .player import PE, sample_points
 
 PAPER_BUDGET = Budget(1.0, 1e-4)  # the paper's
@@ -137,7 +137,7 @@ def draw_figures() -> None:
                 "Settings of Gonzalez, Fanti and Ramdas (2025): ε = 1, δ = 1e-4. Every run ends "
                 "with an exact W1."
             )
-    run_group = tab_run_group("figures")
+    run_group = tab_job_group("figures")
     if pressed:
         run_group.start((name, n, int(runs)), _wanted_runs(figure, n, int(runs)), (name, n))
     if not run_group.jobs:
@@ -167,7 +167,7 @@ def _wanted_runs(figure: PaperFigure, n: int, runs: int) -> Iterator[PlannedRun]
 
 
 @hide_in_stakeholder_view
-def _draw_figure(run_group: RunGroup, name: str, n: int) -> None:
+def _draw_figure(run_group: JobGroup, name: str, n: int) -> None:
     """Draw means and standard errors of what has come back, and how they agree with the reference."""
     figure = FIGURES[name]
     lines = [

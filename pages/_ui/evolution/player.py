@@ -26,7 +26,7 @@ from ..components import (
     show_tiles,
 )
 from ..components.frame import set_page_badge
-from ..jobs import FINAL_STEP_ONLY, PlannedRun, tab_run_group, wait_or_draw_progress
+from ..jobs import FINAL_STEP_ONLY, PlannedRun, tab_job_group, wait_or_draw_progress
 
 PE = ALGORITHMS["private_evolution"]
 DEFAULT_PRESET = "our defaults"
@@ -69,7 +69,7 @@ def draw_player() -> None:
             [guess_tile_texts(guess_rate)],
             "Protects one place per person; several need more noise.",
         )
-    runs = tab_run_group("evolve")
+    runs = tab_job_group("evolve")
     task = (sample, n, budget, tuple(sorted(setting_texts.items())), seeds)
     if runs.requested != task:
         runs.start(task, _wanted_runs(setting_texts, problem, rows, budget, plan["samples"], seeds))
@@ -118,7 +118,7 @@ def draw_player() -> None:
             _draw_distance_curve(budget.epsilon, km_by_step)
         with experts:
             result_panels.draw_run_plan(
-                next(job for (what, _), job in runs.jobs if what == "curve" and job.results)
+                next(job for job in runs.jobs if job.key[0] == "curve" and job.results)
             )
 
 

@@ -26,7 +26,7 @@ from ..components import (
     warn_if_schema_incomplete,
 )
 from ..components.frame import set_page_badge
-from ..jobs import PlannedRun, tab_run_group, wait_or_draw_progress
+from ..jobs import PlannedRun, tab_job_group, wait_or_draw_progress
 from ..session import (
     WHOLE_BUDGET_TEXT,
     Table,
@@ -78,7 +78,7 @@ def draw_table_evolution() -> None:
             "Steps (T)", 1, 20, 6, key="recipe-rounds", **parameter_widgets.ADDRESS_WIDGET_ARGS
         )
         pressed = st.button("Evolve the rows", type="primary", icon=":material/play_arrow:")
-    runs = tab_run_group("recipe")
+    runs = tab_job_group("recipe")
     if pressed:
         rows = session_table.encoded_rows(session_table.domain.names)
         workload = Marginals.all(session_table.domain, min(2, len(session_table.domain.columns)))
@@ -103,7 +103,7 @@ def draw_table_evolution() -> None:
     _draw_step_comparison(
         session_table.encoded_rows(session_table.domain.names), result, runs.context
     )
-    result_panels.draw_run_plan(runs.jobs[0][1])
+    result_panels.draw_run_plan(runs.jobs[0])
 
 
 @hide_in_stakeholder_view

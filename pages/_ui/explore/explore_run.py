@@ -1,18 +1,19 @@
 """The run that Explore shows, started when its settings change; and its replays, with other noise, behind it."""
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pandas as pd
 import streamlit as st
 
+from dpcore.core.job import JobState
 from dpcore.core.provenance import Provenance
-from dpcore.evaluation.sweeps.worker_pool import PoolJob, RunResult
+from dpcore.evaluation.sweeps.worker_pool import RunJob, RunResult
 
 from ..charts import explore_charts as charts
 from ..components import draw_heading, hide_in_stakeholder_view, inline_container
-from ..jobs import PlannedRun, RunGroup, wait_or_draw_progress
-from ..jobs.job import POLL_SECONDS
+from ..jobs import JobGroup, PlannedRun, wait_or_draw_progress
+from ..jobs.job_watcher import POLL_SECONDS
 from ..session import Table, render_turns, session
 from .run_settings import RunSettings
 
@@ -21,66 +22,58 @@ MAX_QUICK_SECONDS = 1.0
 
 
 @dataclass(eq=False)
-class RunWithReplays(RunGroup):
-    """One run, the first of its seeds, and replays of it with the others: what watches this watches the first.
+class RunWithReplays:
+    """One run, the first of its seeds, and replays of it with the others.
 
     The replays are asked for when the first has ended, so that a long run never keeps two workers
     busy.
     """
 
-    remaining_seeds: tuple[int, ...] = ()
+    group: JobGroup = field(default_factory=lambda: JobGroup(awaits_first_only=True))
+    replay_seeds: tuple[int, ...] = ()  # of the replays that are not asked for yet
 
     @property
-    def first_job(self) -> PoolJob:
+    def first_job(self) -> RunJob:
         """The run that is shown."""
-        return self.jobs[0][1]
-
-    @property
-    def ended(self) -> bool:
-        """Whether the first run has ended."""
-        return self.first_job.ended
+        return self.group.jobs[0]
 
     @property
     def all_ended(self) -> bool:
         """Whether the replays have ended too."""
-        return not self.remaining_seeds and super().ended
+        return not self.replay_seeds and all(job.ended for job in self.group.jobs)
 
     @property
     def replays(self) -> list[RunResult]:
         """What has come back of them, in the order of the seeds."""
+        replay_jobs = self.group.jobs[1:]
         return [
-            result for _, job in self.jobs[1:] if job.state != "failed" for result in job.results
+            result for job in replay_jobs if job.state != JobState.FAILED for result in job.results
         ]
 
     @property
     def is_quick(self) -> bool:
         """Whether a run takes no longer than a person waits."""
-        return (
-            bool(self.first_job.results)
-            and self.first_job.results[0].summary.seconds <= MAX_QUICK_SECONDS
-        )
+        results = self.first_job.results
+        return bool(results) and results[0].summary.seconds <= MAX_QUICK_SECONDS
 
-    def wait(self, seconds: float) -> bool:
-        """Wait for the first run."""
-        return self.first_job.wait(seconds)
-
-    def collect_results(self) -> None:
-        """Ask for the replays once the first run is there."""
-        if not self.remaining_seeds or not self.first_job.ended:
+    def submit_replays(self) -> None:
+        """Ask for the replays once the first run is there; for none where a person stopped it."""
+        if not self.first_job.ended:
             return
-        replay_seeds = self.remaining_seeds
-        self.remaining_seeds = ()
-        if self.first_job.state != "done":
+        replay_seeds = self.replay_seeds
+        self.replay_seeds = ()
+        is_wanted = self.first_job.state == JobState.DONE and not self.group.is_stopped
+        if not replay_seeds or not is_wanted:
             return
+        run_seconds = self.first_job.predicted_seconds
         for seeds in [(seed,) for seed in replay_seeds] if self.is_quick else [replay_seeds]:
-            run_seconds = self.first_job.seconds
             seconds = None if run_seconds is None else run_seconds * len(seeds)
-            self.submit(None, replace(self.first_job.spec, seeds=seeds, bounded=False), seconds)
+            spec = replace(self.first_job.task, seeds=seeds, bounded=False)
+            self.group.submit(None, spec, seconds)
 
-    def cancel(self) -> None:
-        """Ask for the end of all of them; what is there stays."""
-        self.remaining_seeds = ()
-        super().cancel()
+    def close(self) -> None:
+        """Cancel, and give back what is shared."""
+        self.group.close()
 
 
 def start_runs(table: Table, run_settings: RunSettings) -> RunWithReplays:
@@ -93,7 +86,7 @@ def start_runs(table: Table, run_settings: RunSettings) -> RunWithReplays:
     problem = run_settings.problem
     experiment = run_settings.experiment
     task_key = (rows, experiment, run_settings.schema)
-    if runs.requested != task_key or run_settings.run_again:
+    if runs.group.requested != task_key or run_settings.run_again:
         population = table.population_on(problem.domain.names)
         public = {
             "algorithm": experiment.algorithm,
@@ -106,21 +99,25 @@ def start_runs(table: Table, run_settings: RunSettings) -> RunWithReplays:
             "population": population,
             "bounded": True,
         }
-        runs.start(task_key, [PlannedRun(None, rows, first_task, run_settings.predicted_seconds)])
-        runs.remaining_seeds = tuple(experiment.seeds[1:])
+        first_run = PlannedRun(None, rows, first_task, run_settings.predicted_seconds)
+        runs.group.start(task_key, [first_run])
+        runs.replay_seeds = tuple(experiment.seeds[1:])
     return runs
 
 
-def watch_first_run(runs: RunWithReplays) -> PoolJob:
+def watch_first_run(runs: RunWithReplays) -> RunJob:
     """The first run's job, waited for a moment, and with the curve so far while it is longer."""
-    wait_or_draw_progress(runs, "explore", draw_partial=lambda: _draw_curve_so_far(runs.first_job))
+    wait_or_draw_progress(
+        runs.group, "explore", draw_partial=lambda: _draw_curve_so_far(runs.first_job)
+    )
+    runs.submit_replays()
     return runs.first_job
 
 
 def wait_for_replays(runs: RunWithReplays, deadline: float) -> None:
     """Where the replays are soon there, draw everything with them at once: wait for them, up to a time."""
     with render_turns.yield_slot():
-        for _, job in runs.jobs[1:] if runs.is_quick else []:
+        for job in runs.group.jobs[1:] if runs.is_quick else []:
             job.wait(max(deadline - time.monotonic(), 0.0))
 
 
@@ -134,7 +131,7 @@ def watch_replays(runs: RunWithReplays, drawn_count: int) -> None:
             st.button(
                 "Stop the repeats",
                 icon=":material/stop_circle:",
-                on_click=runs.cancel,
+                on_click=runs.group.cancel,
                 type="tertiary",
             )
 
@@ -142,20 +139,20 @@ def watch_replays(runs: RunWithReplays, drawn_count: int) -> None:
 @st.fragment(run_every=POLL_SECONDS / 2)
 def _draw_replay_count(runs: RunWithReplays, drawn_count: int) -> None:
     finished_count = len(runs.replays)
-    total_count = sum(len(job.spec.seeds) for _, job in runs.jobs)
+    total_count = sum(len(job.task.seeds) for job in runs.group.jobs)
     if runs.all_ended or (finished_count > drawn_count and not runs.is_quick):
         st.rerun()
     st.caption(f"Repeats: {finished_count + 1} of {total_count}")
 
 
 @hide_in_stakeholder_view
-def _draw_curve_so_far(job: PoolJob) -> None:
+def _draw_curve_so_far(job: RunJob) -> None:
     """The curve of a run under way."""
-    if not job.convergence:
+    if not job.partial_results:
         return
-    name, value = job.convergence[-1].empirical.headline
+    name, value = job.partial_results[-1].empirical.headline
     draw_heading("Has the error stopped falling?", Provenance.REAL_DATA)
-    frame = pd.DataFrame([{"seed": 0, **record.to_json()} for record in job.convergence])
+    frame = pd.DataFrame([{"seed": 0, **record.to_json()} for record in job.partial_results])
     st.caption(f"So far: {name} {value:.3g}.")
-    curve = charts.convergence_chart(frame, "t", "step", job.spec.problem.n, "rows")
+    curve = charts.convergence_chart(frame, "t", "step", job.task.problem.n, "rows")
     st.plotly_chart(curve, key="live", alt="Errors so far", config={"displayModeBar": False})

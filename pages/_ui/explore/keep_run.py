@@ -12,7 +12,7 @@ from dpcore.core.provenance import Provenance
 from dpcore.core.types import frozen
 from dpcore.evaluation.run import ERROR_NAMES, seeded_generators
 from dpcore.evaluation.run_summary import RunSummary
-from dpcore.evaluation.sweeps.worker_pool import PoolJob, RunResult
+from dpcore.evaluation.sweeps.worker_pool import RunJob, RunResult
 
 from ..components import draw_heading, hide_in_stakeholder_view
 from ..session import Table, session
@@ -64,7 +64,7 @@ def pinned_run_of(table: Table) -> PinnedRun | None:
 
 
 @hide_in_stakeholder_view
-def draw_pin(table: Table, job: PoolJob, run_settings: RunSettings, curve: pd.DataFrame) -> None:
+def draw_pin(table: Table, job: RunJob, run_settings: RunSettings, curve: pd.DataFrame) -> None:
     """The button that pins, and, with a run pinned, A beside B in one table."""
     draw_heading("Beside another run", Provenance.REAL_DATA)
     slot = session().get_or_create("pinned", PinnedRunSlot)
@@ -119,7 +119,7 @@ def _format_value(value: Any) -> str:
 
 
 @hide_in_stakeholder_view
-def draw_downloads(table: Table, job: PoolJob, run_settings: RunSettings) -> None:
+def draw_downloads(table: Table, job: RunJob, run_settings: RunSettings) -> None:
     """Synthetic rows, the settings that repeat the run, and the code in two languages."""
     result = job.results[0]
     draw_heading("Download")

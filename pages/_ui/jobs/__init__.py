@@ -1,6 +1,6 @@
-"""What takes longer than a page may: runs in worker processes and work in threads, each watched by one handle."""
+"""What takes longer than a page may: runs in worker processes and work in threads, drawn by one watcher."""
 
-from .job import wait_or_draw_progress
-from .job_batch import JobBatch
-from .run_group import FINAL_STEP_ONLY, PlannedRun, RunGroup, tab_run_group
-from .thread_job import ThreadJob, close_job, get_or_start_job, job_result
+from .case_runs import CaseRuns
+from .job_group import FINAL_STEP_ONLY, GroupSummary, JobGroup, PlannedRun, tab_job_group
+from .job_watcher import wait_or_draw_progress
+from .thread_jobs import close_job, get_or_start_job, job_result

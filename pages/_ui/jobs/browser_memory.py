@@ -13,8 +13,9 @@ from typing import Any
 import streamlit as st
 
 from dpcore import PrivacyUnit
+from dpcore.core.job import StatusCallback
 
-from ..session import JobProgressCallback, Table, whole_table
+from ..session import Table, whole_table
 from ..session.session import FORGOTTEN_KEY
 from ..session.stakeholder_wall import is_public_table
 from ..session.table import INFERRED_FROM_DATA, MAX_ROWS_OF_PERSON
@@ -112,7 +113,7 @@ def _restore_from_browser() -> None:
     start_schema_change(partial(_restore_columns, stored))
 
 
-def _restore_columns(stored: dict[str, Any], current: Table, progress: JobProgressCallback) -> None:
+def _restore_columns(stored: dict[str, Any], current: Table, progress: StatusCallback) -> None:
     """Say of a table what the browser knows of its columns, except where a person was quicker and typed anew."""
     entries = stored.get("entries")
     constraints = stored.get("constraints")

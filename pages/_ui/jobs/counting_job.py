@@ -6,8 +6,9 @@ from functools import partial
 import streamlit as st
 
 from dpcore import InputError, PrivacyUnit
+from dpcore.core.job import Job
 from dpcore.core.provenance import Provenance
-from dpcore.core.types import Watch
+from dpcore.core.types import ProgressCallback
 from dpcore.data.sources.gathered_counts import GatheredCounts
 from dpcore.data.sources.limited_rows_source import limit_source
 from dpcore.data.sources.source import CHANGED_MESSAGE
@@ -24,8 +25,8 @@ from ..session import (
     is_stakeholder_view,
 )
 from ..session.counted_table import TablesToCount
-from .job import wait_or_draw_progress
-from .thread_job import ThreadJob, close_job, get_or_start_job
+from .job_watcher import wait_or_draw_progress
+from .thread_jobs import close_job, get_or_start_job
 
 THREAD_KIND = "counting"
 NAME_PREFIX = "count-"  # before the names of counts in a session
@@ -52,11 +53,11 @@ def ensure_workload_counted(table: Table, workload: Workload, key: str = "asked"
     )
 
 
-def row_progress_callback(job: ThreadJob, large_table: LargeTable) -> Watch:
+def row_progress_callback(job: Job, large_table: LargeTable) -> ProgressCallback:
     """Return a function that tells a job how many rows of a table were read."""
     start = time.monotonic()
 
-    def report_rows(rows: int) -> None:
+    def report_rows(rows: int, _total: None) -> None:
         rate = rows / max(time.monotonic() - start, 1e-3)
         rows_text = (
             f"{rows:,} of {large_table.rows:,}"
@@ -88,7 +89,7 @@ def _ensure_tables_counted(table: Table, requested: TablesToCount, key: str) -> 
             close_job(name)
             table.add_counts(new_counts)
             return True
-        job.result = CHANGED_MESSAGE
+        job.results = [CHANGED_MESSAGE]
     if job.result:
         _show_refusal(job.result)
     st.button(
@@ -98,7 +99,7 @@ def _ensure_tables_counted(table: Table, requested: TablesToCount, key: str) -> 
 
 
 def _count_tables(
-    large_table: LargeTable, unit: PrivacyUnit, requested: TablesToCount, job: ThreadJob
+    large_table: LargeTable, unit: PrivacyUnit, requested: TablesToCount, job: Job
 ) -> GatheredCounts | str:
     """Return the counts, or in words what the schema refuses: that may quote a cell, and is not for everybody."""
     progress = row_progress_callback(job, large_table)

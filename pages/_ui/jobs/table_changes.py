@@ -10,9 +10,9 @@ from functools import partial
 import streamlit as st
 
 from dpcore import InputError
+from dpcore.core.job import Job, JobState, StatusCallback
 
 from ..session import (
-    JobProgressCallback,
     Table,
     escape_markdown,
     is_stakeholder_view,
@@ -23,8 +23,8 @@ from ..session import (
 from ..session.current_table import set_current_table
 from ..session.session import SCHEMA_CHANGE, TABLE_UPLOAD
 from ..session.stakeholder_wall import failure_reason
-from .job import wait_or_draw_progress
-from .thread_job import ThreadJob, close_job, get_or_start_job
+from .job_watcher import wait_or_draw_progress
+from .thread_jobs import close_job, get_or_start_job
 
 THREAD_KIND = "reading"
 MAX_CONCURRENT_JOBS = 2  # files and changes that the server works on at a time
@@ -33,10 +33,10 @@ UPLOAD_PROBLEM_KEY, SCHEMA_PROBLEM_KEY = (
     "_upload_problem",
     "_schema_problem",
 )  # what was wrong, until it is shown
-SchemaChange = Callable[[Table, JobProgressCallback], None]
+SchemaChange = Callable[[Table, StatusCallback], None]
 
 
-def start_table_upload(read_table: Callable[[ThreadJob], Table]) -> None:
+def start_table_upload(read_table: Callable[[Job], Table]) -> None:
     """Begin what brings a table, and no longer what would bring another one."""
     close_job(TABLE_UPLOAD)
     get_or_start_job(TABLE_UPLOAD, None, THREAD_KIND, read_table, MAX_CONCURRENT_JOBS)
@@ -47,7 +47,7 @@ def start_schema_change(*changes: SchemaChange) -> None:
     current = whole_table()
     running_change = _find_running_change(current)
     if running_change is not None:
-        changes = (*running_change.job_key[-1], *changes)
+        changes = (*running_change.key[-1], *changes)
     job_key = current, current.version, changes
     get_or_start_job(
         SCHEMA_CHANGE,
@@ -72,11 +72,11 @@ def cancel_table_jobs() -> None:
 def draw_upload_progress() -> None:
     """Draw how far an uploaded file is; at its end the page is drawn anew, with its table or with what is wrong."""
     job = session().find_resource(TABLE_UPLOAD)
-    if not isinstance(job, ThreadJob) or not wait_or_draw_progress(job, TABLE_UPLOAD):
+    if not isinstance(job, Job) or not wait_or_draw_progress(job, TABLE_UPLOAD):
         return
     new_table = job.result
     close_job(TABLE_UPLOAD)
-    if job.state == "done":
+    if job.state == JobState.DONE:
         close_job(SCHEMA_CHANGE)
         set_current_table(new_table)
     else:
@@ -95,9 +95,9 @@ def draw_change_progress(current: Table) -> bool:
         return False
     if not wait_or_draw_progress(job, SCHEMA_CHANGE):
         return True
-    (_, version, changes), outcome = job.job_key, job.result
+    (_, version, changes), outcome = job.key, job.result
     close_job(SCHEMA_CHANGE)
-    if job.state != "done":
+    if job.state != JobState.DONE:
         store_schema_problem(current, job.error or CANCELLED_TEXT)
     elif current.version != version:
         start_schema_change(*changes)  # whom it protects was changed meanwhile: once more
@@ -157,14 +157,14 @@ def apply_finished_changes() -> bool:
     return True
 
 
-def _find_running_change(current: Table) -> ThreadJob | None:
+def _find_running_change(current: Table) -> Job | None:
     """Return the change of this table that is under way; None where there is none."""
     job = session().find_resource(SCHEMA_CHANGE)
-    return job if isinstance(job, ThreadJob) and job.job_key[0] is current else None
+    return job if isinstance(job, Job) and job.key[0] is current else None
 
 
 def _apply_changes(
-    table_copy: Table, changes: tuple[SchemaChange, ...], job: ThreadJob
+    table_copy: Table, changes: tuple[SchemaChange, ...], job: Job
 ) -> tuple[Table, str]:
     """Return a copy of the table as it was changed, and in words what could not be changed."""
     problems = []

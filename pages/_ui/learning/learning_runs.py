@@ -12,7 +12,7 @@ from dpcore.core.types import frozen
 from dpcore.evaluation.sweeps.sweep import Case, SweepPoint
 from dpcore.evaluation.sweeps.worker_pool import RunResult
 
-from ..jobs import JobBatch
+from ..jobs import CaseRuns
 
 
 @frozen
@@ -24,7 +24,7 @@ class LearningRun:
 
 
 @dataclass(eq=False)
-class LearningRuns(JobBatch[LearningRun]):
+class LearningRuns(CaseRuns[LearningRun]):
     """What a browser tab learns: the runs of one problem on its records, beside the records that are held out."""
 
     def start(

@@ -297,7 +297,7 @@ def _draw_other_methods(
     task = (table.version, quantile_key, budget, seeds)
     if runs.requested != task:
         runs.start(task, (problem, rows, None), plan_cases(list(METHODS), budget, int(seeds)))
-    wait_or_draw_progress(runs, "line")
+    wait_or_draw_progress(runs.group, "line", wait_first=False)
     draw_excess_by_epsilon(runs, "line-rivals")
 
 

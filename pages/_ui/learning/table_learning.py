@@ -167,7 +167,7 @@ def draw_table_learning(
             and {case.key for case in cases} <= {run.point.key for run in stored_runs}
         ):
             runs.start(task, (problem, training_rows, held_out), cases, stored_runs)
-        wait_or_draw_progress(runs, "table")
+        wait_or_draw_progress(runs.group, "table", wait_first=False)
         if runs.requested is not None and runs.requested != task:
             st.warning("What is drawn belongs to other settings. Press “Learn” to renew it.")
         draw_excess_by_epsilon(runs, "excess")

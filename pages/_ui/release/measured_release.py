@@ -8,6 +8,7 @@ import streamlit as st
 
 from dpcore import Budget, PrivacyUnit, read_queries
 from dpcore.algorithms.schema_measurement.measurement_plan import default_schema_share
+from dpcore.core.job import Job
 from dpcore.core.provenance import Provenance
 from dpcore.privacy.accounting import ComposedCost
 from dpcore.release.preparation import (
@@ -21,7 +22,7 @@ from dpcore.release.request import ReleaseRequest
 from dpcore.schema.partial_schema import EXPECTED_CATEGORIES, PartialSchema
 
 from ..components import column_costs, draw_heading
-from ..jobs import ThreadJob, job_result
+from ..jobs import job_result
 from ..session import Table, selected_share, share_slider
 
 READ_JOB = "read-for-release"  # its name in a session
@@ -100,7 +101,9 @@ def _read_records(table: Table, schema: PartialSchema) -> PartialSchemaRows | No
 
 
 def _read_open_records(
-    frame: pd.DataFrame, schema: PartialSchema, unit: PrivacyUnit, job: ThreadJob
+    frame: pd.DataFrame, schema: PartialSchema, unit: PrivacyUnit, job: Job
 ) -> PartialSchemaRows:
     text = "The columns are read. Nothing is drawn, and no budget is used"
-    return PartialSchemaRows.of(frame, schema, unit, lambda share: job.report_progress(share, text))
+    return PartialSchemaRows.of(
+        frame, schema, unit, lambda done, total: job.report_progress(done / total, text)
+    )

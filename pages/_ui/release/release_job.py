@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from dpcore import InputError
+from dpcore.core.job import Job, JobState
 from dpcore.release.ledger.ledger_store import LedgerStore
 from dpcore.release.preparation import PreparedRelease
 from dpcore.release.publish import publish_release
 
-from ..jobs import ThreadJob
-from ..jobs.thread_job import start_job
+from ..jobs.thread_jobs import start_job
 from ..session import session
 from ..session.session import RELEASE_DESK
 from .ledger_view import read_folder_files, releases_folder
@@ -30,14 +30,14 @@ class ReleaseDesk:
 
     token: str = ""
     offered_plan: Any = None
-    job: ThreadJob | None = None
-    acknowledged_job: ThreadJob | None = None  # whose end the page has shown
+    job: Job | None = None
+    acknowledged_job: Job | None = None  # whose end the page has shown
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def released(self) -> bool:
         """Whether a release that is done is shown."""
-        return self.job is not None and self.job.state == "done"
+        return self.job is not None and self.job.state == JobState.DONE
 
     def offer(self, plan: Any) -> str:
         """The token that releases `plan`, a new one for another plan; "" while a release is under way or shown."""
@@ -72,9 +72,7 @@ class ReleaseDesk:
                 self.job = None
 
 
-def _run_release(
-    job: ThreadJob, ready: PreparedRelease, ledger: Path, token: str
-) -> dict[str, bytes]:
+def _run_release(job: Job, ready: PreparedRelease, ledger: Path, token: str) -> dict[str, bytes]:
     parent_folder = releases_folder(ledger)
     try:
         parent_folder.mkdir(mode=0o700, exist_ok=True)

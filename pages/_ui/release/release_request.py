@@ -16,6 +16,7 @@ from dpcore import ALGORITHMS, Budget, InputError, QueryRelease
 from dpcore.accuracy.meaning_of_epsilon import Promise, format_times_in_100, guess_tile_texts
 from dpcore.accuracy.usefulness import predicted_error_sizes, predicted_tables, suitable_uses
 from dpcore.core.errors import OverspendError
+from dpcore.core.job import Job
 from dpcore.core.numbers import MAX_SYNTHETIC_ROWS, format_short_number, unit_noun
 from dpcore.core.parameters import build_from_texts
 from dpcore.data.privacy_unit import ROW_COUNT_NOTICE
@@ -42,7 +43,7 @@ from dpcore.release.request import NOISE_MODES, ReleaseRequest
 from ..components import budget_gauge as shared_gauge
 from ..components import deployments, parameter_widgets, question_choice, show_tiles
 from ..components.result_panels import draw_plan_tables as plan_tables
-from ..jobs import ThreadJob, close_job, counting_job, job_result
+from ..jobs import close_job, counting_job, job_result
 from ..session import (
     LargeTable,
     Table,
@@ -479,7 +480,7 @@ def check_ledger_searched(
 
 
 def _ask_ledger_in_job(
-    large_table: LargeTable, ready: PreparedRelease, ledger: Path | None, job: ThreadJob
+    large_table: LargeTable, ready: PreparedRelease, ledger: Path | None, job: Job
 ) -> Reservation | InputError:
     ledger_content = (
         PLACEHOLDER_FRAME

@@ -24,4 +24,4 @@ from .schema_share import WHOLE_BUDGET_TEXT, selected_share, share_slider
 from .session import session
 from .stakeholder_view import is_stakeholder_view
 from .stakeholder_wall import is_public_table, show_left_out_notice
-from .table import COMFORTABLE_CELLS, JobProgressCallback, Table
+from .table import COMFORTABLE_CELLS, Table

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from dpcore import Domain, InputError, Marginals, PrivacyUnit, Rows
-from dpcore.core.types import Axes, Texts, Watch, frozen, ignore_progress
+from dpcore.core.types import Axes, ProgressCallback, Texts, frozen, ignore_progress
 from dpcore.data.sources.gathered_counts import (
     MAX_CONSTRAINT_CELLS,
     MAX_LISTED_CELLS,
@@ -48,21 +48,21 @@ class LargeTable:
 
 @frozen
 class LedgerSource(SourceWrapper):
-    """What a ledger knows a large table by; a `watch` hears how far that is."""
+    """What a ledger knows a large table by; `progress` receives the rows read."""
 
     large_table: LargeTable
-    watch: Watch = ignore_progress
+    progress: ProgressCallback = ignore_progress
 
-    def fingerprint(self, key: bytes, watch: Watch = ignore_progress) -> str:
+    def fingerprint(self, key: bytes, progress: ProgressCallback = ignore_progress) -> str:
         """The fingerprint of the source; see `fingerprints`."""
-        return self.fingerprints(key, watch)[0]
+        return self.fingerprints(key, progress)[0]
 
-    def fingerprints(self, key: bytes, watch: Watch = ignore_progress) -> Texts:  # noqa: ARG002 - nobody else listens
+    def fingerprints(self, key: bytes, progress: ProgressCallback = ignore_progress) -> Texts:  # noqa: ARG002 - nobody else listens
         """Those of the source; what is refused names its file, and not where on this machine it lies."""
         with hide_path_in_errors(self.name):
             if key not in self.large_table.fingerprints_by_key:
                 self.large_table.fingerprints_by_key[key] = self.source.fingerprints(
-                    key, self.watch
+                    key, self.progress
                 )
             self.large_table.require_unchanged_file()
         return self.large_table.fingerprints_by_key[key]

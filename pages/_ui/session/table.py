@@ -3,7 +3,7 @@
 import copy
 import json
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
@@ -13,6 +13,8 @@ import numpy as np
 import pandas as pd
 
 from dpcore import Domain, InputError, PrivacyUnit, domain_from_json, domain_to_json
+from dpcore.core.job import StatusCallback
+from dpcore.core.types import ignore_progress
 from dpcore.data.sources.gathered_counts import GatheredCounts
 from dpcore.data.sources.source import Source
 from dpcore.schema.inference.default_columns import choose_default_columns
@@ -44,13 +46,6 @@ USER_INPUT, GUESSED, INFERRED_FROM_DATA = (
     "read off",
 )  # where a column's entry comes from
 SchemaEntry = dict[str, Any]
-JobProgressCallback = Callable[
-    [float, str], object
-]  # hears how far something is, and in words; what it raises ends it
-
-
-def ignore_progress(_share: float, _text: str) -> None:
-    """Nobody listens."""
 
 
 @dataclass(eq=False)
@@ -96,9 +91,9 @@ class Table:
     _limited_row_count: int | None = None  # how many rows count, once that was asked for
     identity: str = field(default_factory=lambda: uuid.uuid4().hex)  # its twins have it too
     population_domain: Domain | None = None  # the domain that `population` is a distribution over
-    progress: InitVar[JobProgressCallback] = ignore_progress
+    progress: InitVar[StatusCallback] = ignore_progress
 
-    def __post_init__(self, progress: JobProgressCallback) -> None:
+    def __post_init__(self, progress: StatusCallback) -> None:
         self.set_schema(self.schema, progress, is_guessed=bool(self.guesses))
         self.population_domain = self.domain
 
@@ -113,7 +108,7 @@ class Table:
     def set_schema(
         self,
         schema: dict[str, Any],
-        progress: JobProgressCallback = ignore_progress,
+        progress: StatusCallback = ignore_progress,
         *,
         is_guessed: bool = False,
     ) -> None:
@@ -139,7 +134,7 @@ class Table:
         self,
         entries: Mapping[str, SchemaEntry | None],
         origin: str = USER_INPUT,
-        progress: JobProgressCallback = ignore_progress,
+        progress: StatusCallback = ignore_progress,
     ) -> None:
         """Give these columns other entries, or none to leave them out; all others stay as they are.
 
@@ -168,7 +163,7 @@ class Table:
         )
 
     def repair_columns(
-        self, names: Iterable[str], repair: str, progress: JobProgressCallback = ignore_progress
+        self, names: Iterable[str], repair: str, progress: StatusCallback = ignore_progress
     ) -> None:
         """Repair these columns, as far as they are in use; what cannot be mended so is a problem of its own."""
         entries: dict[str, SchemaEntry | None] = {}
@@ -380,7 +375,7 @@ class Table:
         self,
         columns: Mapping[str, SchemaEntry],
         constraints: list[Any],
-        progress: JobProgressCallback = ignore_progress,
+        progress: StatusCallback = ignore_progress,
     ) -> None:
         """Make this the schema, with its mark, and find out what is wrong with it."""
         old_entries = self.entries
@@ -398,7 +393,7 @@ class Table:
             self.schema["peeked"] = True
         self._validate_schema(progress)
 
-    def _validate_schema(self, progress: JobProgressCallback = ignore_progress) -> None:
+    def _validate_schema(self, progress: StatusCallback = ignore_progress) -> None:
         """Find the domain and all that is wrong; columns that did not change are not looked at again."""
         self.encoded_by_columns = {}
         self.counts = {}

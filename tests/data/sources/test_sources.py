@@ -136,7 +136,7 @@ def test_two_processes_count_what_one_does_and_tell_how_far_they_are(wide):
     domain, _, home = wide
     seen = []
     two = ParquetSource(home / "one.parquet", workers=2).count(
-        domain, [(0, 1), (2, 3, 4)], seen.append
+        domain, [(0, 1), (2, 3, 4)], lambda rows, _: seen.append(rows)
     )
     one = ParquetSource(home / "one.parquet").count(domain, [(0, 1), (2, 3, 4)])
     assert two.n == one.n == seen[-1] == 4000
@@ -154,13 +154,13 @@ def test_reading_ends_between_chunks_when_whoever_watches_says_so(wide, workers)
     domain, _, home = wide
     seen = []
 
-    def watch(rows):
+    def progress(rows, _):
         seen.append(rows)
         if rows >= 900:
             raise Enough
 
     with pytest.raises(Enough):
-        ParquetSource(home / "one.parquet", workers=workers).count(domain, [(0,)], watch)
+        ParquetSource(home / "one.parquet", workers=workers).count(domain, [(0,)], progress)
     assert seen[-1] < 4000
 
 

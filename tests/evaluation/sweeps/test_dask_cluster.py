@@ -55,12 +55,12 @@ def parts(tmp_path_factory):
     return ParquetSource(path), domain_from_json(dict.fromkeys("abcdefgh", 20))
 
 
-def counted_on(cluster, parts, watch):
+def counted_on(cluster, parts, progress):
     source, domain = parts
     tables = list(itertools.combinations(range(8), 3))
     with closing(connect_to_scheduler(cluster.scheduler_address)) as client:
         found = ClusterSource(source, client).count(
-            domain, tables, lambda rows: watch(client, rows)
+            domain, tables, lambda rows, _: progress(client, rows)
         )
     here = source.count(domain, tables)
     assert found.n == here.n == 200_000
@@ -78,7 +78,7 @@ def test_what_a_schema_refuses_on_a_cluster_is_said_and_counting_there_can_be_st
 ):
     source, domain = parts
 
-    def enough(rows):
+    def enough(*_):
         raise TimeoutError
 
     with closing(connect_to_scheduler(cluster.scheduler_address)) as client:

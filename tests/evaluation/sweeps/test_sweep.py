@@ -124,12 +124,12 @@ def test_a_point_that_breaks_is_recorded_without_the_words_of_the_bug(monkeypatc
 def test_an_interrupt_inside_a_run_is_no_point():
     points = []
 
-    def watch():
+    def progress(*_):
         if len(points) == 3:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        deque(map(points.append, run_sweep(plan(), PROBLEM, ROWS, progress=watch)))
+        deque(map(points.append, run_sweep(plan(), PROBLEM, ROWS, progress=progress)))
     assert len(points) == 3
     assert all(p.state == "done" for p in points)
 
@@ -149,7 +149,7 @@ def test_closing_cancels_the_jobs_and_frees_the_table(pool, monkeypatch):
     assert all(job.wait(90) for job in submitted)
     assert not [job for job in submitted[1:] if job.state == "done"]
     with pytest.raises(FileNotFoundError):
-        SharedMemory(submitted[0].spec.block.name)
+        SharedMemory(submitted[0].task.block.name)
 
 
 def test_a_dead_worker_loses_one_point(pool, others):
@@ -159,13 +159,13 @@ def test_a_dead_worker_loses_one_point(pool, others):
     ]
     killed = []
 
-    def watch():
+    def progress(*_):
         if not killed:
             killed.extend(worker.pid for worker in set(active_children()) - others)
             for pid in killed:
                 os.kill(pid, signal.SIGKILL)
 
-    points = list(run_sweep(waiting, PROBLEM, ROWS, pool=pool, progress=watch))
+    points = list(run_sweep(waiting, PROBLEM, ROWS, pool=pool, progress=progress))
     assert Counter(p.state for p in points) == {"done": 6, "failed": 1}
     assert "ended unexpectedly" in next(p for p in points if p.state == "failed").message
 

@@ -67,7 +67,7 @@ def test_a_worker_computes_what_this_process_computes(pool, block):
 @parametrize("every", [None, 10**9], ids=["with records", "without"])
 def test_a_run_is_cancelled_between_its_steps_and_keeps_what_is_there(pool, block, every):
     job = pool.submit(replace(task(block, "dpfw", **LONG), every=every), "me")
-    until(lambda: job.state == "running" and job.rounds and (job.convergence or every))
+    until(lambda: job.state == "running" and job.total_steps and (job.partial_results or every))
     assert every or 0 < job.progress < 1
     job.cancel()
     assert job.wait(90)
@@ -85,7 +85,7 @@ def test_a_run_in_one_long_step_is_ended_and_its_worker_replaced(pool, block, mo
     job = pool.submit(
         replace(task(rows), problem=replace(PROBLEM, workload=tables), population=None), "me"
     )
-    until(lambda: job.state == "running" and job.rounds)
+    until(lambda: job.state == "running" and job.total_steps)
     job.cancel()
     assert job.wait(90)
     assert (job.state, job.results) == ("cancelled", []), "not even its first step was waited for"
@@ -97,7 +97,7 @@ def test_sessions_take_turns(pool, block):
     first = endless(pool, block, "greedy")
     second = endless(pool, block, "greedy")
     other = pool.submit(task(block), "modest")
-    until(lambda: first.convergence)
+    until(lambda: first.partial_results)
     first.cancel()
     assert other.wait(90)
     assert not second.ended
@@ -121,7 +121,7 @@ def test_all_workers_killed_at_once_fail_their_jobs_in_words_the_next_runs_and_c
     try:
         jobs = [endless(pool, block, who) for who in ("me", "you")]
         waiting = pool.submit(task(block), "them")
-        until(lambda: all(job.convergence for job in jobs))
+        until(lambda: all(job.partial_results for job in jobs))
         for worker in set(active_children()) - before:
             os.kill(worker.pid, signal.SIGKILL)
         assert all(job.wait(90) for job in jobs)
@@ -130,7 +130,7 @@ def test_all_workers_killed_at_once_fail_their_jobs_in_words_the_next_runs_and_c
         assert waiting.wait(90)
         assert waiting.state == "done"
         running, queued = ([endless(pool, block) for _ in range(2)] for _ in range(2))
-        until(lambda: all(job.convergence for job in running))
+        until(lambda: all(job.partial_results for job in running))
     finally:
         pool.close()
     assert [job.state for job in queued] == ["failed", "failed"]
