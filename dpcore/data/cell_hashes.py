@@ -75,7 +75,8 @@ def _hash_numbers(cells: pd.Series) -> Array | None:
             if other_values.dtype.kind == "f"
             else other_values.astype(str).astype(object)
         )
-        texts[other_values != other_values] = ""
+        if other_values.dtype.kind == "f":
+            texts[np.isnan(other_values)] = ""
         hashes[~is_whole] = _siphash_texts(texts)
     return hashes
 

@@ -19,6 +19,7 @@ once. Without the key no mark says anything about the records.
 import hashlib
 import hmac
 import json
+import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -166,4 +167,6 @@ def _identifying_text(text: str) -> str:
     """
     text = canonical_text(text)
     number = parse_cell_number(text)
-    return text if text.lstrip("-").isdigit() or number != number else canonical_text(str(number))
+    if text.lstrip("-").isdigit() or math.isnan(number):
+        return text
+    return canonical_text(str(number))

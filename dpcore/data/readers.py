@@ -178,7 +178,8 @@ def _read_text(file: BinaryIO, ending: str, format: TextFormat, progress: Watch)
     bytes_read = 0
     for frame in rows:
         if file.tell() > bytes_read:  # a short last piece was read together with the one before it
-            progress((bytes_read := file.tell()) / size)
+            bytes_read = file.tell()
+            progress(bytes_read / size)
         frames.append(frame)
     frame = (
         pd.concat(frames, ignore_index=True)

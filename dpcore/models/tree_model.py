@@ -83,7 +83,8 @@ class JunctionTreeModel:
         """The reader of a workload's answers from beliefs; InputError where a table lies in no clique."""
         answer_reader = self._reader_cache.get(workload)
         if answer_reader is None:
-            answer_reader = self._reader_cache[workload] = TreeAnswerReader(self, workload)
+            answer_reader = TreeAnswerReader(self, workload)
+            self._reader_cache[workload] = answer_reader
         return answer_reader
 
     def normalise(self, theta: Array) -> tuple[float, Array]:
@@ -168,7 +169,8 @@ class JunctionTreeModel:
         before, to the next clique on the way, and at the end to all. Source: Jiroušek, Přeučil 1995
         (proportional fitting on trees).
         """
-        tree, tables = self.junction, self.junction.tables(beliefs)
+        tree = self.junction
+        tables = tree.tables(beliefs)
         on_route = set(clique_numbers)
         for i in range(len(tree.cliques) - 1, 0, -1):  # and all on the way to them
             if i in on_route:

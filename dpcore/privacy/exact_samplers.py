@@ -23,10 +23,9 @@ from ..core.types import Array, Rng
 from .exact_bernoulli import EXTRA_BITS, UNIFORM_BITS, decide_uniform_below_exp, flip_exp_coins
 
 MAX_EXACT_INTEGER = 2.0**53  # up to which a float is every whole number
-MIN_SCALE, MAX_SCALE = (
-    2.0**-100,
-    2.0**58,
-)  # scales between which whole numbers and 64 bits hold every step
+# scales between which whole numbers and 64 bits hold every step
+MIN_SCALE = 2.0**-100
+MAX_SCALE = 2.0**58
 MIN_STEPS_PER_SCALE = 2**20  # grid steps in the scale of the noise, at least
 OFFSET_BITS = 40  # bits of x that are drawn at once
 ExponentFunction = Callable[[Any, Any], Any]  # of k and x, in floats or fractions

@@ -84,7 +84,8 @@ class PiecewiseLinear:
     def second_derivative(self, t: Array, b: Array) -> Array:
         """The second derivative d²f/dt² of the losses, shaped as t; 0 for a loss with kinks."""
         u, _ = self.residual(t, b)
-        return (np.abs(u) < self.width) * (self.curvature if self.width else 0.0)
+        curvature = self.curvature if self.width else 0.0
+        return np.where(np.abs(u) < self.width, curvature, 0.0)
 
 
 def pinball_loss(level: float) -> PiecewiseLinear:
@@ -211,7 +212,8 @@ def logistic_difference_bound(max_norm: float) -> float:
         np.meshgrid(math.pi * midpoints, math.pi * midpoints, max_norm * midpoints, indexing="ij"),
         -1,
     ).reshape(-1, 3)
-    best = bound = 0.0
+    best = 0.0
+    bound = 0.0
     for _ in range(12):
         p = expit(-boxes[:, 2] * np.cos(boxes[:, 0]))
         q = expit(-boxes[:, 2] * np.cos(boxes[:, 1]))

@@ -30,10 +30,8 @@ def group_points(X: Array, a: Array, max_groups: int) -> PointGroups:
     if len(X) > 2.5 * max_groups:
         low = X.min(axis=0)
         span = float(np.ptp(X, axis=0).max())
-        coarse, fine = (
-            0.5,
-            4 * max_groups ** (1 / X.shape[1]),
-        )  # cells a side: the first is one cell in all
+        coarse = 0.5  # cells a side: one cell in all
+        fine = 4 * max_groups ** (1 / X.shape[1])
         for _ in range(12):
             middle = (coarse + fine) / 2
             keys = np.minimum((X - low) / span * middle, middle).astype(np.int64)

@@ -185,7 +185,9 @@ def minimise_by_newton(
                 continue
             else:
                 break
-        x, value, g = x + step, new_value, objective_gradient(x + step)
+        x = x + step
+        value = new_value
+        g = objective_gradient(x)
         damping = damping / 8 if damping > 1e-8 * scale else 0.0
     return x if ball is None else ball.project(x)
 

@@ -198,7 +198,8 @@ class _WholeTable:
     def add_gradient(self, out: Array, p: Array, weights: Array, v: Array) -> None:
         """Add to `out` the gradient in `p` of Σ v · answers."""
         if self.selected_cells is not None:
-            v, cell_weights = np.zeros(self.left_cells * self.right_cells), v
+            cell_weights = v
+            v = np.zeros(self.left_cells * self.right_cells)
             v[self.selected_cells] = cell_weights
         v = v.reshape(self.left_cells, self.right_cells)
         for chunk, factors, left_products, right_products in self._component_chunks(p, weights):

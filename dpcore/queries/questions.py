@@ -100,7 +100,8 @@ class _ComparableColumn:
         elif leaf.kind == "between":
             mask = (self.x >= leaf.numbers[0]) & (self.x <= leaf.numbers[1])
         else:
-            mask = COMPARISON_FUNCTIONS[leaf.kind](self.x, leaf.numbers[0])
+            compare = COMPARISON_FUNCTIONS[leaf.kind]
+            mask = compare(self.x, leaf.numbers[0])
         return (mask != leaf.negated) & ~np.isnan(self.x)
 
 
@@ -126,7 +127,8 @@ class _CellAtoms(_ComparableColumn):
     def __init__(self, column: Column, cut_points: list[float]) -> None:
         counts = None
         if column.values:
-            x = cell = np.arange(column.nonmissing_size)
+            x = np.arange(column.nonmissing_size)
+            cell = x
             weight = np.ones(column.nonmissing_size)
         elif column.kind == "integer":
             first_numbers, stop_numbers = column.whole_number_ranges
@@ -176,9 +178,10 @@ class _CellAtoms(_ComparableColumn):
             f"{self._fulfilling_part_text(mask, self.cell == c)}"
             for c in cut_cells[:MAX_NOTES_PER_COMPARISON]
         ]
-        return lines + [
-            f"{leaf.text} cuts {len(cut_cells) - MAX_NOTES_PER_COMPARISON} more bins"
-        ] * (len(cut_cells) > MAX_NOTES_PER_COMPARISON)
+        more_bins = len(cut_cells) - MAX_NOTES_PER_COMPARISON
+        if more_bins > 0:
+            lines.append(f"{leaf.text} cuts {more_bins} more bins")
+        return lines
 
     def _fulfilling_part_text(self, mask: Array, in_cell: Array) -> str:
         if self.counts is None:

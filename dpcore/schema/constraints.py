@@ -192,7 +192,8 @@ def put_rows_in_order(
     always leave room for that.
     """
     values = values.copy()
-    was_out_of_order = out_of_order = _rows_out_of_order(values)
+    was_out_of_order = _rows_out_of_order(values)
+    out_of_order = was_out_of_order
     for _ in range(MAX_REDRAWS):
         if not out_of_order.any():
             return values, was_out_of_order

@@ -144,7 +144,8 @@ def partial_schema_from_json(schema: Any) -> PartialSchema:
     """
     columns = schema["columns"]
     public_entries = {name: spec for name, spec in columns.items() if not is_private_entry(spec)}
-    if isinstance(constraints := schema.get("constraints"), list):
+    constraints = schema.get("constraints")
+    if isinstance(constraints, list):
         for position, spec in enumerate(constraints, start=1):
             private_names = [
                 name
@@ -193,9 +194,11 @@ def partial_schema_to_json(schema: PartialSchema) -> Json:
             else {"bounds": PRIVATE, "bins": PRIVATE if c.quantiles else c.bins}
         )
         entries[c.name] = {"kind": c.kind, **private_keys} | ({"read": c.read} if c.read else {})
-    return {"columns": entries} | (
-        {"file": file_format} if (file_format := schema.placeholder.file.to_json()) else {}
-    )
+    schema_json: Json = {"columns": entries}
+    file_format = schema.placeholder.file.to_json()
+    if file_format:
+        schema_json["file"] = file_format
+    return schema_json
 
 
 def private_entry(spec: Json) -> Json:

@@ -125,7 +125,8 @@ def run_proposals(density: Density, T: int, eta: float, rng: Rng, x: Array) -> I
     k = density.k
     c = density.centre
     shrink = 1 + eta * k * density.mu
-    deviation, loss = math.sqrt(eta / shrink), require_sloped_loss(risk.loss)
+    deviation = math.sqrt(eta / shrink)
+    loss = require_sloped_loss(risk.loss)
     cumulative_weights = np.cumsum(risk.w).tolist()
     A = risk.A
     b = risk.b

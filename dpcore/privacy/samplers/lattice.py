@@ -282,7 +282,8 @@ def _risk_tangents(density: Density, low: Array, high: Array) -> TangentFunction
     centred_risk = risk
     offset = c
     if not isinstance(loss, Logistic) and not loss.margin:
-        centred_risk, offset = risk.with_loss(loss), np.zeros(len(c))
+        centred_risk = risk.with_loss(loss)
+        offset = np.zeros(len(c))
         max_distance = 2 * density.region.radius + width
         centred_risk.b = np.clip(risk.b - (risk.A * c).sum(1), -max_distance, max_distance)
 

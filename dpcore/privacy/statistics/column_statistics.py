@@ -18,10 +18,9 @@ from ...core.types import Array, frozen, value_object
 from ...schema.column_texts import KIND_COUNT, ColumnTexts
 from .statistic import Statistic
 
-MIN_POWER, MAX_POWER = (
-    -30,
-    48,
-)  # powers of two: numbers closer to 0, or farther from it, are counted in the last cell
+# powers of two: numbers closer to 0, or farther from it, are counted in the last cell
+MIN_POWER = -30
+MAX_POWER = 48
 MAX_LEAVES = 100_000
 FANOUT = 8  # children of a node
 

@@ -30,10 +30,8 @@ PERSON_UNIT_PATTERN = re.compile(
     re.DOTALL,
 )
 GOOD_USE_TOLERANCE = 0.01  # of shares: the tolerance by which a use is called good
-GROUP_ERROR_SHARE, COVERED_CELL_SHARE = (
-    0.1,
-    0.95,
-)  # the half-width of a group's count as a share of it; the share of cells that keeps a width
+GROUP_ERROR_SHARE = 0.1  # the half-width of a group's count as a share of it
+COVERED_CELL_SHARE = 0.95  # the share of cells that keeps a width
 NORMAL_MEAN_ERROR = math.sqrt(2 / math.pi)  # of the size of Gaussian noise, in standard deviations
 NORMAL_95_STDDEVS = (
     1.959963984540054  # standard deviations on either side of 95%, of Gaussian and of Laplace noise

@@ -248,7 +248,9 @@ def _proof_step(
     }
     is_column_count = curator_class is ColumnCurator
     workload = getattr(statistic, "workload", None)
-    relevant_names = [type(spend).__name__] + ["Exact"] * plan.exact
+    relevant_names = [type(spend).__name__]
+    if plan.exact:
+        relevant_names.append("Exact")
     relevant_names += (
         [type(w).__name__ for w in (workload, *(w for w, _ in workload.parts))]
         if workload

@@ -71,13 +71,12 @@ def find_column_problems(name: str, cells: pd.Series, entry: Any) -> tuple[Colum
         return (ColumnProblem(name, str(error), (USE_GUESS, WORDS_AS_MISSING, LEAVE_OUT)),)
     column_problems = []
     if outside and (column.values or column.out_of_range == "refuse"):
-        fixes = (
-            (MERGE_SPELLINGS, ADD_VALUES, LEAVE_OUT)
-            if _differs_only_in_spelling(column, cells)
-            else (ADD_VALUES, LEAVE_OUT)
-            if column.values
-            else (CLIP_OUTSIDE, LEAVE_OUT)
-        )
+        if _differs_only_in_spelling(column, cells):
+            fixes = (MERGE_SPELLINGS, ADD_VALUES, LEAVE_OUT)
+        elif column.values:
+            fixes = (ADD_VALUES, LEAVE_OUT)
+        else:
+            fixes = (CLIP_OUTSIDE, LEAVE_OUT)
         column_problems.append(
             ColumnProblem(name, _encoding_error(replace(column, missing="category"), cells), fixes)
         )
