@@ -1,7 +1,7 @@
 """The models of algorithms that tilt a distribution: log-linear families on a junction tree.
 
 They hold any number of columns, as long as the cliques stay small; one clique of all columns is all
-cells (`Cells`). See answers, never records.
+cells (`ListedCellsModel`). See answers, never rows.
 """
 
 from collections.abc import Collection, Iterator

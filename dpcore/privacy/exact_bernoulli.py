@@ -81,9 +81,8 @@ def decide_uniform_below_exp(
                 return True
             if leading_bits >= _exp_bounds(low, bit_count)[1] * 2**bit_count:
                 return False
-        elif (
-            leading_bits and bit_count <= low
-        ):  # U ≥ 2^-bits ≥ 2^-x > exp(−x), and exp(−x) might be too small to be written down
+        elif leading_bits and bit_count <= low:
+            # U ≥ 2^-bits ≥ 2^-x > exp(−x), and exp(−x) might be too small to be written down
             return False
         leading_bits = leading_bits << EXTRA_BITS | int(rng.integers(0, 2**64, dtype=np.uint64))
         bit_count = bit_count + EXTRA_BITS

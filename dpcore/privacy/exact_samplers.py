@@ -60,7 +60,7 @@ def _add_exact_noise(
     counts: Array, scale: float, rng: Rng, rate: float, exponent: ExponentFunction
 ) -> Array:
     """The counts plus ±K(k + x) steps, rounded to whole steps; e^{−rate k − exponent(k, x)} is the law of k and x."""
-    if scale == 0:  # the counts are the same for all records
+    if scale == 0:  # the counts are the same for all rows
         return counts
     if not 0 < scale < MAX_SCALE:
         raise InputError(f"exact noise of scale {scale:g} steps is outside [0, {MAX_SCALE:g})")

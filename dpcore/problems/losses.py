@@ -1,6 +1,6 @@
-"""Convex losses of one record, their largest difference between two records, and their smooth versions.
+"""Convex losses of one row, their largest difference between two rows, and their smooth versions.
 
-A record is (a, b): a public feature vector a (d,) with ‖a‖ ≤ 1, and a target b; or a point s (d,).
+A row is (a, b): a public feature vector a (d,) with ‖a‖ ≤ 1, and a target b; or a point s (d,).
 """
 
 import math

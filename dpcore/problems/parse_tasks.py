@@ -3,7 +3,7 @@
 Features are scaled by the schema's public bounds alone: numbers to −1..1, a category of two to ±1,
 one of more to a coordinate of 0 or 1 for each value but the first, against which the others are
 measured; with an intercept of 1, all divided by √(features + 1), so that ‖a‖ ≤ 1 for every possible
-record. A coordinate for the first value as well would add up with the others to the intercept: the
+row. A coordinate for the first value as well would add up with the others to the intercept: the
 risk would be flat along a line, on which noise has nothing to hold it and drives answers to the
 edge of K, objective perturbation's first of all.
 """

@@ -23,7 +23,7 @@ from .workload import Workload
 
 _DEFENSIVE_COPIES: "WeakKeyDictionary[Any, Workload]" = (
     WeakKeyDictionary()
-)  # so that runs share what a twin found out
+)  # so that runs share what a copy found out
 
 
 def defensive_domain_copy(domain: Domain) -> Domain:

@@ -1,4 +1,7 @@
-"""Questions typed by hand, such as `sex = Female and age > 50`, turned into queries; `grammar` defines the notation."""
+"""Questions typed by hand, such as `sex = Female and age > 50`, turned into queries.
+
+`question_grammar` defines the notation.
+"""
 
 import math
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """The files of a release: synthetic rows, weights, answers, a settings card, a claim, and the program that verifies it.
 
-Only released objects and public facts come here, never a record.
+Only released objects and public facts come here, never a row.
 """
 
 import json

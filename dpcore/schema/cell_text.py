@@ -3,7 +3,7 @@
 A cell of a text file says its text. A value with a type (in Excel, Parquet or a database) says one
 text: a whole number its digits, however many; a float the shortest text that reads as it, in as
 many bits; a date its ISO text; true and false `True` and `False`; a missing value nothing. How a
-column reads such a text is for `readings`.
+column reads such a text is for `column_readings`.
 """
 
 import math

@@ -1,7 +1,7 @@
-"""Public constraints: impossible combinations of cells, entered by a person. No record is read here.
+"""Public constraints: impossible combinations of cells, entered by a person. No row is read here.
 
-A record that breaks one is counted where it stands, like any other: it is neither refused nor moved
-nor left out, so what happens to it depends on nobody else's records. What is made of noisy answers
+A row that breaks one is counted where it stands, like any other: it is neither refused nor moved
+nor left out, so what happens to it depends on nobody else's rows. What is made of noisy answers
 never has such a combination.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from ..core.types import Array, Axes, Rng, Tables, Texts, value_object
 from .column import Column
 
-MAX_SEARCH_STEPS = 20_000  # most steps of the search for one record that no constraint forbids
+MAX_SEARCH_STEPS = 20_000  # most steps of the search for one row that no constraint forbids
 MAX_REDRAWS = 20  # most times that a row's numbers are drawn again until they are in order
 
 AllowedTable = tuple[

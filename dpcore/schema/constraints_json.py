@@ -1,4 +1,4 @@
-"""The constraints of a schema file: from JSON and back. All is checked, no record is read."""
+"""The constraints of a schema file: from JSON and back. All is checked, no row is read."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -53,7 +53,7 @@ def add_constraints_from_json(domain: Domain, constraint_specs: Any) -> Domain:
             raise InputError(f"constraint {position}: {error}") from None
         constraints.append(constraint)
     constrained_domain = replace(domain, constraints=tuple(constraints))
-    constrained_domain.example_possible_row  # noqa: B018 - raises where no record can be
+    constrained_domain.example_possible_row  # noqa: B018 - raises where no row can be
     return constrained_domain
 
 

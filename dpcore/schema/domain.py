@@ -42,7 +42,7 @@ class Countable:
     values: Array
     weights: Array
     undivided: bool
-    # (axes, shape): the number of records in each cell (size,) of the table on these columns
+    # (axes, shape): the number of rows in each cell (size,) of the table on these columns
     count: Any
 
     @property

@@ -147,9 +147,7 @@ class Curator(BudgetedCurator):
         require_single_rows(rows, plan)
         super().__init__(rows.n, plan, rng, group)
         self._rows = rows
-        self._unit = (
-            self._n / self._group
-        )  # sensitivities are those of one record moving in n · P_n
+        self._unit = self._n / self._group  # sensitivities are those of one row moving in n · P_n
         self._measured = MeasurementRecorder()
         self._step = 1.0
 

@@ -55,7 +55,7 @@ class TableCurator(Curator):
     ) -> None:
         super().__init__(rows, n, plan, rng, group=group)
         self._domain = None if domain is None else defensive_domain_copy(domain)
-        self._counts: dict[Workload, tuple[Workload, Array, float]] = {}  # by the twin
+        self._counts: dict[Workload, tuple[Workload, Array, float]] = {}  # by the defensive copy
         self._threshold: tuple[Pure, float, float] | None = (
             None  # paid and not used up: spend, Δ, its noise
         )

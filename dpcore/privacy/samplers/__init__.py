@@ -69,7 +69,7 @@ class Sampler:
         )
 
 
-# What is put in here would be shown the records.
+# What is put in here would be shown the rows.
 SAMPLERS: Mapping[str, Sampler] = MappingProxyType(
     {
         "rank": Sampler(

@@ -51,7 +51,7 @@ PROPOSALS_PER_BATCH = 16  # proposals drawn at once
 BATCHES_BETWEEN_UNIFORM = (
     8  # between two batches spread evenly over the ball: any accepted point has the law
 )
-MIN_TOTAL_WEIGHT = 1e-200  # weight of all records below which their fourth moment says nothing
+MIN_TOTAL_WEIGHT = 1e-200  # weight of all rows below which their fourth moment says nothing
 BLOCK_ROWS = 8192  # whose products of features are held at once
 # proposals, and proposals a round of the proximal sampler, before that takes over
 MIN_PROPOSALS = 256
@@ -84,7 +84,7 @@ def quartic_form_bound(risk: Risk, x: Array, k: float, M: Array) -> float:
     c = k * risk.w * require_sloped_loss(risk.loss).second_derivative(risk.A @ x, risk.b)
     total_weight = float(c.sum())
     i, j = np.triu_indices(len(x))
-    if total_weight < MIN_TOTAL_WEIGHT:  # all records far out on their own side
+    if total_weight < MIN_TOTAL_WEIGHT:  # all rows far out on their own side
         return math.inf
     pair_factors = np.where(i == j, 1.0, math.sqrt(2))
     Z = risk.A @ np.linalg.inv(np.linalg.cholesky(M)).T

@@ -1,7 +1,7 @@
 """The exponential mechanism x ∝ exp(−kF(x)), drawn exactly on a public grid, for promises at δ = 0.
 
-K's public box is cut into 2^BITS cells along each axis, and an answer is the middle of a cell: its
-digits follow from public ends and whole numbers. F between neighbours differs by a G/unit-Lipschitz
+K's public box is cut into 2^`GRID_BITS` cells along each axis, and an answer is the middle of a
+cell: its digits follow from public ends and whole numbers. F between neighbours differs by a G/unit-Lipschitz
 function on K, so also on the middles that lie in K, and the law on them has the bounded range that
 `PlainRisk` derives for K.
 
@@ -9,8 +9,8 @@ Boxes of cells, with sides of powers of two, cover K. F is convex, so it lies ab
 plane at one cell of a box. A box is drawn with the mass under exp(−k · plane)
 (`mechanisms.exponential`). Within it a cell j along an axis has weight exp(−γj): the product over
 its binary digits, so that every digit is an independent coin. The cell is kept with probability
-exp(−gap) (`flips`), gap being how far kF lies above the plane, at least 0. All coins and choices
-are exact for the floats that describe them. How boxes are cut depends on rows and changes no law,
+exp(−gap) (`exact_bernoulli`), gap being how far kF lies above the plane, at least 0. All coins and
+choices are exact for the floats that describe them. How boxes are cut depends on rows and changes no law,
 only the time.
 
 Rounding moves the logarithm of a cell's weight by at most e. With u = 2^−52, `reach` the largest

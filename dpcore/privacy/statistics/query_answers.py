@@ -177,7 +177,7 @@ class Sensitivity:
 
 ONE_TABLE_SENSITIVITY = Sensitivity(
     2.0, math.sqrt(2)
-)  # a record leaves one cell of a table for another
+)  # a row leaves one cell of a table for another
 
 
 @frozen

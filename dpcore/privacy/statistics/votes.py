@@ -16,7 +16,7 @@ from ...schema.domain import Rows
 from ..accounting.budget import Approximate, Gaussian, Pure
 from .statistic import Statistic
 
-MAX_BLOCK_ENTRIES = 20_000_000  # entries of an array of records × candidates
+MAX_BLOCK_ENTRIES = 20_000_000  # entries of an array of rows × candidates
 MAX_TIED_CANDIDATES = (
     16  # candidates at the same distance that are looked for before all are compared
 )
@@ -146,7 +146,7 @@ class CodeVotes(_OneVotePerRow):
 
     def value(self, rows: Rows) -> Array:
         """The shares of the votes (v,)."""
-        # A code beyond the bins counts in the last one: an error would reveal that such a record
+        # A code beyond the bins counts in the last one: an error would reveal that such a row
         # exists.
         binned = np.column_stack(
             [b.take(rows.values[:, i], mode="clip") for i, b in enumerate(self.bins)]

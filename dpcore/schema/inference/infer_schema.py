@@ -1,4 +1,4 @@
-"""Guesses at the kinds and bounds of a new table's columns, from the records themselves.
+"""Guesses at the kinds and bounds of a new table's columns, from the rows themselves.
 
 `guess_columns` says kinds and why a column is set aside, in words that quote no cell and count
 nothing; `infer_column_from_data` gives one column's values or bounds. Whoever uses either marks the

@@ -1,6 +1,6 @@
 """All problems of a schema's columns on a table, each with repairs of one click.
 
-What is wrong may quote a cell, and some repairs read the records: both are private peeks.
+What is wrong may quote a cell, and some repairs read the rows: both are private peeks.
 """
 
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ FIX_LABELS = {
 }
 PEEKING_FIXES = frozenset(
     {FILL_IN, ADD_VALUES, USE_GUESS, MERGE_SPELLINGS, WORDS_AS_VALUES}
-)  # repairs that write into the schema what the records say
+)  # repairs that write into the schema what the rows say
 
 
 @value_object

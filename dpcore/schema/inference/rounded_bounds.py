@@ -1,4 +1,4 @@
-"""Round bounds and bins for numbers that were read off the records: a private peek."""
+"""Round bounds and bins for numbers that were read off the rows: a private peek."""
 
 import math
 
