@@ -163,9 +163,9 @@ def _decide_sample(
     if not decide_uniform_below_exp(coin_bits, refine_exponent_bounds, rng):
         return None
     while True:
-        lower_step, upper_step = (
-            math.floor(Fraction(scaled_remainder, 2**OFFSET_BITS) + slope * end)
-            for end in refine_interval()
-        )
+        start = Fraction(scaled_remainder, 2**OFFSET_BITS)
+        low_end, high_end = refine_interval()
+        lower_step = math.floor(start + slope * low_end)
+        upper_step = math.floor(start + slope * high_end)
         if lower_step == upper_step:
             return lower_step

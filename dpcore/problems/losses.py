@@ -59,7 +59,9 @@ class PiecewiseLinear:
 
     def residual(self, t: Array, b: Array) -> tuple[Array, Array | float]:
         """The residual u and its derivative du/dt, for t = ⟨a, x⟩."""
-        return (b * t - 1, b) if self.margin else (t - b, 1.0)
+        if self.margin:
+            return b * t - 1, b
+        return t - b, 1.0
 
     def value(self, t: Array, b: Array) -> Array:
         """The losses for t = ⟨a, x⟩ (r, …) and targets b that broadcast."""

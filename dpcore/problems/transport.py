@@ -84,11 +84,8 @@ def w1_distance(
     target_groups = group_points(Y, b, max_groups)
     is_ungrouped = len(source_groups.mass) == len(a) and len(target_groups.mass) == len(b)
     sides = (source_groups.centres, source_groups.mass, target_groups.centres, target_groups.mass)
-    arcs, relative_error = (
-        (_low_cost_arcs(*sides, ARCS_PER_POINT), None)
-        if is_ungrouped
-        else (_low_cost_arcs(*sides, ARCS_PER_GROUP), GROUP_RELATIVE_ERROR)
-    )
+    arcs = _low_cost_arcs(*sides, ARCS_PER_POINT if is_ungrouped else ARCS_PER_GROUP)
+    relative_error = None if is_ungrouped else GROUP_RELATIVE_ERROR
     flows = _solve_transport(*sides, arcs=arcs, relative_error=relative_error)
     if is_ungrouped:
         return Distance(flows.cost, flows.excess_cost_bound)
@@ -175,11 +172,11 @@ def _solve_transport(
     p = len(X)
     q = len(Y)
     has_dustbin = dustbin_mass is not None
-    source_masses, sink_masses = (
-        (a, b)
-        if dustbin_mass is None
-        else (np.append(a, dustbin_mass), np.append(b, a.sum() + dustbin_mass - b.sum()))
-    )
+    source_masses = a
+    sink_masses = b
+    if dustbin_mass is not None:
+        source_masses = np.append(a, dustbin_mass)
+        sink_masses = np.append(b, a.sum() + dustbin_mass - b.sum())
     mass_unit = source_masses.sum() / len(source_masses)
     lower_bound = -np.inf
     if relative_error is None:

@@ -25,9 +25,8 @@ from .workload import MAX_BLOCK_ENTRIES, Workload
 MAX_JOINT_CELLS = (
     1_000_000  # cells of the domain up to which an explicit matrix is multiplied with all of them
 )
-WHOLE_TABLE_RATIO = (
-    8  # a table is not summed whole where less than one cell in so many is asked for
-)
+# a table is not summed whole where less than one cell in so many is asked for
+WHOLE_TABLE_RATIO = 8
 CELLS_PER_CHUNK = 4096  # cells multiplied out at once
 
 

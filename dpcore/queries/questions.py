@@ -205,7 +205,9 @@ def _evaluate(
     """Whether each combination of things (or each row) fulfils a node; arrays broadcast over the columns."""
     if isinstance(node, ComparisonLeaf):
         mask = comparables[node.axis].fulfils(node)
-        return mask if aligned else mask.reshape([-1 if a == node.axis else 1 for a in comparables])
+        if aligned:
+            return mask
+        return mask.reshape([-1 if a == node.axis else 1 for a in comparables])
     parts = [_evaluate(part, comparables, aligned=aligned) for part in node.parts]
     if node.kind == "not":
         return ~parts[0]

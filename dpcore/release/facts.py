@@ -47,20 +47,12 @@ def release_facts(
         "format": 1,
         "time": account_entry["time"],
         "dataset": _dataset_facts(reservation),
-        "ledger": {
-            "id": reservation.ledger,
-            "entry": reservation.number,
-            "hash": reservation.entry_hash,
-            "link": account_entry["link"],
-        },
+        "ledger": _ledger_facts(reservation, account_entry["link"]),
         "protects": _protection_facts(ready),
         "promise": _promise_facts(ready),
         "plan": _plan_facts(ready.plan),
         "made_by": _algorithm_facts(ready.request, noise),
-        "queries": {
-            "asked": list(ready.request.query_texts),
-            "count": ready.problem.workload.m,
-        },
+        "queries": _query_facts(ready),
         "schema": schema,
         "schema_sha256": hashlib.sha256(json.dumps(schema, sort_keys=True).encode()).hexdigest(),
         "bounds": describe_bounds(provenance),
@@ -95,6 +87,21 @@ def _measured_facts(findings: Sequence[ColumnFindings]) -> list[Json]:
         }
         for finding in findings
     ]
+
+
+def _ledger_facts(reservation: Reservation, link: str) -> Json:
+    """Return the ledger and its entry of a release, with the link in the data set's account."""
+    return {
+        "id": reservation.ledger,
+        "entry": reservation.number,
+        "hash": reservation.entry_hash,
+        "link": link,
+    }
+
+
+def _query_facts(ready: PreparedRelease) -> Json:
+    """Return what queries were asked for, as texts, and how many they are."""
+    return {"asked": list(ready.request.query_texts), "count": ready.problem.workload.m}
 
 
 def _protection_facts(ready: PreparedRelease) -> Json:

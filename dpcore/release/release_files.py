@@ -236,8 +236,13 @@ def _standard_error_summary(answers: pd.DataFrame) -> Json | None:
     standard_errors = answers["standard_error"].dropna()
     if not standard_errors.size:
         return None
-    least, most = (float(x) for x in np.quantile(standard_errors.to_numpy(float), [0, 1]))
-    return {"answers": len(answers), "measured": len(standard_errors), "least": least, "most": most}
+    least, most = np.quantile(standard_errors.to_numpy(float), [0, 1])
+    return {
+        "answers": len(answers),
+        "measured": len(standard_errors),
+        "least": float(least),
+        "most": float(most),
+    }
 
 
 def _measurement_table(m: MeasuredAnswers) -> pd.DataFrame:

@@ -118,11 +118,9 @@ def parse_date(text: str, order: str) -> date | None:
         day, month, year = match.group(1, 3, 4) if order == "d/m/y" else match.group(3, 1, 4)
     else:
         return None
-    full_year = (
-        int(year)
-        if len(year) == 4
-        else int(year) + (1900 if int(year) >= CENTURY_PIVOT_YEAR else 2000)
-    )
+    full_year = int(year)
+    if len(year) != 4:
+        full_year += 1900 if full_year >= CENTURY_PIVOT_YEAR else 2000
     try:
         return date(full_year, int(month), int(day))
     except ValueError:

@@ -67,7 +67,9 @@ class NestedColumns(_AllOrNothing):
 
     def allowed_tables(self, columns: Mapping[str, Column]) -> Iterator[AllowedTable]:
         """The constraint's table with the possible cells marked."""
-        first, second = (columns[name] for name in self.columns)
+        first_name, second_name = self.columns
+        first = columns[first_name]
+        second = columns[second_name]
         allowed = np.ones((first.size, second.size), dtype=bool)
         for code, codes in self.allowed_codes:
             allowed[code, : second.nonmissing_size] = False

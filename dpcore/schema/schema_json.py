@@ -264,7 +264,8 @@ def _parse_bounds(name: str, kind: str, spec: Json) -> Json:
             )
     else:
         _check_value_keys(name, spec, ("low", "high", "bins"))
-        low, high = (_parse_number(name, key, spec.get(key)) for key in ("low", "high"))
+        low = _parse_number(name, "low", spec.get("low"))
+        high = _parse_number(name, "high", spec.get("high"))
         bins = spec.get("bins")
         if not low < high and not (kind == "integer" and low == high):
             raise InputError(f"column {name!r}: low={low:g} must be below high={high:g}")

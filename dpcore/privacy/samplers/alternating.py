@@ -67,7 +67,10 @@ def largest_sigma(error: float) -> float:
     high = 1.0
     while high > low * 1.001:
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if step_error(middle) > error else (middle, high)
+        if step_error(middle) > error:
+            high = middle
+        else:
+            low = middle
     return low
 
 

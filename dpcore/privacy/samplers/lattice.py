@@ -112,7 +112,9 @@ def draw(density: Density, _error: float, rng: Rng) -> Array:
     """One exact draw (d,) from the law on the middles of the grid's cells."""
     region = density.region
     c = density.region.centre
-    low, high = (corner - c for corner in region.corners)
+    low_corner, high_corner = region.corners
+    low = low_corner - c
+    high = high_corner - c
     if isinstance(density.risk.loss, SquaredDistance):
         mean = density.risk.w @ (density.risk.A - c)
         if isinstance(region, Box):
@@ -197,11 +199,12 @@ class _CellBoxes:
             power = power[meets_ball]
         is_unsplit = np.ones(len(self.start), dtype=bool)
         is_unsplit[heavy_boxes] = False
-        old = (self.start, self.power, self.height, self.slope, self.mass)
-        new = (start, power, *self._planes(start, power))
-        self.start, self.power, self.height, self.slope, self.mass = (
-            np.concatenate([a[is_unsplit], b]) for a, b in zip(old, new, strict=True)
-        )
+        height, slope, mass = self._planes(start, power)
+        self.start = np.concatenate([self.start[is_unsplit], start])
+        self.power = np.concatenate([self.power[is_unsplit], power])
+        self.height = np.concatenate([self.height[is_unsplit], height])
+        self.slope = np.concatenate([self.slope[is_unsplit], slope])
+        self.mass = np.concatenate([self.mass[is_unsplit], mass])
 
     def _draw_accepted_points(self, rng: Rng) -> Array:
         """The middles (m, d) of those of TRIES cells that are kept, in order."""

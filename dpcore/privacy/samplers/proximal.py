@@ -55,7 +55,8 @@ def rounds_and_step(
     log_squared_distance = 2 * math.log(
         region.radius
     )  # in logarithms, as μ may be any number above 0
-    if not region.is_bounded:  # the mean of the law is within `lipschitz_constant`/μ of c, and it varies by d/α, α = k · strength
+    if not region.is_bounded:
+        # The law's mean is within `lipschitz_constant`/μ of c; it varies by d/α, α = k · strength.
         log_variance = math.log(len(region.centre)) - math.log(k) - math.log(strength)
         log_squared_distance = float(
             np.logaddexp(

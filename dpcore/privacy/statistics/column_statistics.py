@@ -177,9 +177,9 @@ class TreeCounts(_BinnedNumbers):
         out = np.zeros(len(first))
         variance = 1.0
         for size in FANOUT ** np.arange(self.levels):
-            f, g = (
-                ends % (FANOUT * size) / size for ends in (first, last)
-            )  # in children of the node
+            # in children of the node
+            f = first % (FANOUT * size) / size
+            g = last % (FANOUT * size) / size
             k = np.floor(f)
             m = np.floor(g)
             left_squares = (1 - f + k) ** 2 + FANOUT - 1 - k

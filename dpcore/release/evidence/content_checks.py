@@ -385,9 +385,8 @@ def _check_noise(utility: dict, answers: AnswersSummary, errors: list, records: 
     if spread == 0 or worst == 0:
         return
     # Σ errors² lies between m mean² and m mean · worst, as no error exceeds the worst.
-    low, high = (
-        spread / (answers.count * mean * most * (records - 1) + spread) for most in (worst, mean)
-    )
+    low = spread / (answers.count * mean * worst * (records - 1) + spread)
+    high = spread / (answers.count * mean * mean * (records - 1) + spread)
     require(
         low * (1 - RELATIVE_TOLERANCE) <= sample_share <= high * (1 + RELATIVE_TOLERANCE),
         f"as exact as {low:.4g} to {high:.4g} of the rows",

@@ -300,7 +300,8 @@ def _noise_text(
             f"{sigma:.6g}{' C' if clip is None else ''}"
         )
     gaussian = isinstance(spend, Gaussian)
-    size_name, symbol = ("l2", "μ") if gaussian else ("l1", "ε₀")
+    size_name = "l2" if gaussian else "l1"
+    symbol = "μ" if gaussian else "ε₀"
     amount = spend.mu if isinstance(spend, Gaussian) else spend.pure
     delta = sizes.get(size_name)
     sigma = (1.0 if gaussian else math.sqrt(2)) * b / (amount if in_rows else n * amount)

@@ -262,10 +262,8 @@ def _sqlite_uri(path: Path) -> str:
 def check_file_format(db: sqlite3.Connection, path: Path) -> None:
     """Raise InputError unless the file calls itself a ledger of this format."""
     with read_errors_as_unusable(path):
-        application_id, version = (
-            db.execute(f"PRAGMA {fact}").fetchone()[0]
-            for fact in ("application_id", "user_version")
-        )
+        application_id = db.execute("PRAGMA application_id").fetchone()[0]
+        version = db.execute("PRAGMA user_version").fetchone()[0]
     if application_id != APPLICATION_ID:
         raise InputError(f"{str(path)[:200]}: not a release ledger")
     if version != FORMAT_VERSION:

@@ -1,11 +1,13 @@
 """A data set that a release is charged to: found in the ledger, or added to it with its version."""
 
+import json
 import sqlite3
 
 from ...core.types import frozen
-from ...privacy.accounting import Events, LifetimeBudget, TotalCost
+from ...privacy.accounting import Budget, Events, LifetimeBudget, TotalCost, events_to_json
 from ..data_set import (
     BudgetRequest,
+    Reservation,
     TableIdentity,
     check_budget_fits,
     find_dataset,
@@ -62,6 +64,38 @@ def add_events_to_data_set(
     totals[dataset_number] = after
     spent = lifetime.total_epsilon(after)
     return ChargedDataset(name, dataset_number, number, version_row_number, lifetime, spent)
+
+
+def append_release(
+    db: sqlite3.Connection,
+    ledger: str,
+    dataset: ChargedDataset,
+    budget: Budget,
+    events: Events,
+    *,
+    algorithm: str,
+    settings: str,
+    reason: str,
+) -> Reservation:
+    """Add the row of a release that was charged to a data set, with its own promise; return its reservation."""
+    seq, entry_hash = chain.append_row(
+        db,
+        "releases",
+        dataset=dataset.number,
+        version=dataset.version_number,
+        algorithm=algorithm,
+        epsilon=float(budget.epsilon),
+        delta=float(budget.delta),
+        rho=sum(times * event.rho for event, times in events),
+        events=json.dumps(events_to_json(events)),
+        total_epsilon=dataset.spent,
+        settings=settings,
+        reason=reason,
+        time=utc_now(),
+    )
+    return Reservation(
+        seq, entry_hash, ledger, dataset.name, dataset.version, dataset.lifetime, dataset.spent
+    )
 
 
 def _append_dataset(db: sqlite3.Connection, name: str, lifetime: LifetimeBudget, unit: str) -> int:

@@ -44,9 +44,11 @@ def budget_gauge(used_share: float | None, release_share: float = 0.0) -> tuple[
     remaining_text = f"left {remaining_percent}%"
     if more_releases > 0:
         remaining_text += f", about {more_releases:,} more"
-    used_text = (
-        f"Used {'before ' if release_share else ''}{used_percent}%" if is_known else "New budget"
-    )
+    used_text = "New budget"
+    if is_known and release_share:
+        used_text = f"Used before {used_percent}%"
+    elif is_known:
+        used_text = f"Used {used_percent}%"
     summary = " · ".join([used_text, *release_text, remaining_text])
     bars = "".join(
         f'<div style="width:{width}%;background:{colour}"></div>'

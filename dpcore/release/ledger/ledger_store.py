@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from ...core.errors import InputError
 from ...core.types import Json
-from ...privacy.accounting import Events, TotalCost, events_from_json, events_to_json
+from ...privacy.accounting import Events, TotalCost, events_from_json
 from ..data_set import (
     FINGERPRINTS_SETTING,
     BudgetRequest,
@@ -34,7 +34,7 @@ from ..evidence import verifier
 from ..provenance import earlier_measuring_entries
 from . import chain, unfinished_releases
 from .chain import CHECKED_SUFFIX, open_regular_file, utc_now
-from .charged_data_sets import DatasetTotals, add_events_to_data_set
+from .charged_data_sets import DatasetTotals, add_events_to_data_set, append_release
 from .unfinished_releases import UnfinishedRelease
 
 V = TypeVar("V")
@@ -100,38 +100,23 @@ class LedgerStore:
         with transaction(self.path, RESERVATION_WAIT_SECONDS, write=True) as (db, totals):
             ledger, key = db.execute("SELECT ledger, key FROM meta").fetchone()
             unfinished_releases.check_signer(db, self.path, settings)
-            identity = early_identity
-            if identity is None or identity.key != key:
-                identity = TableIdentity.of(request, key)
+            has_key = early_identity is not None and early_identity.key == key
+            identity = early_identity if has_key else TableIdentity.of(request, key)
             dataset = add_events_to_data_set(db, request, identity, events, totals)
-            seq, entry_hash = chain.append_row(
+            stored = (settings or {}) | {FINGERPRINTS_SETTING: identity.stored_fingerprints}
+            reservation = append_release(
                 db,
-                "releases",
-                dataset=dataset.number,
-                version=dataset.version_number,
+                ledger,
+                dataset,
+                request.budget,
+                events,
                 algorithm=algorithm,
-                epsilon=float(request.budget.epsilon),
-                delta=float(request.budget.delta),
-                rho=sum(times * event.rho for event, times in events),
-                events=json.dumps(events_to_json(events)),
-                total_epsilon=dataset.spent,
-                settings=json.dumps(
-                    (settings or {}) | {FINGERPRINTS_SETTING: identity.stored_fingerprints}
-                ),
+                settings=json.dumps(stored),
                 reason=reason,
-                time=utc_now(),
             )
             if preview:
                 db.execute("ROLLBACK")
-        return Reservation(
-            seq,
-            entry_hash,
-            ledger,
-            dataset.name,
-            dataset.version,
-            dataset.lifetime,
-            dataset.spent,
-        )
+        return reservation
 
     def find_reservation(self, release: int) -> Reservation:
         """The reservation of a release that was charged before; its data set has spent what it had spent then."""

@@ -100,11 +100,12 @@ class ColumnGuess:
         if self.kind == DATE_COLUMN or self.exclusion == "code":
             return initial_column_entry(self.other_readings[0])
         kind = "categorical" if self.kind == TEXT_COLUMN else self.kind
-        return (
-            {"kind": kind}
-            | ({"read": self.read} if self.read else {})
-            | (UNREADABLE_AS_MISSING if self.unreadable else {})
-        )
+        entry: Json = {"kind": kind}
+        if self.read:
+            entry["read"] = self.read
+        if self.unreadable:
+            entry |= UNREADABLE_AS_MISSING
+        return entry
 
     @property
     def exclusion_reason(self) -> str:
@@ -210,7 +211,8 @@ def infer_column_from_data(
             )
         if not values:
             raise InputError(f"column {name!r}: it holds no value that could be read off")
-        return spec | {"values": values} | _missing_policy(column_texts.empty_count)
+        spec["values"] = values
+        return spec | _missing_policy(column_texts.empty_count)
     numbers = column_texts.numbers
     counts = column_texts.counts
     if unreadable:

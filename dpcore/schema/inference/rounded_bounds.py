@@ -31,8 +31,10 @@ def round_bounds(numbers: Array, counts: Array, *, whole: bool) -> Json:
     step = max(abs(low), 1.0) / 10 if is_single_value else _round_step(high - low, whole)
     first = math.floor(low / step)
     last = math.ceil(high / step)
-    if first == last:
-        first, last = (first - 1, last) if low > 0 else (first, last + 1)
+    if first == last and low > 0:
+        first -= 1
+    elif first == last:
+        last += 1
     number_type = int if whole else float
     # a product may be rounded past the numbers
     least = min(_multiply_step(first, step), low)
