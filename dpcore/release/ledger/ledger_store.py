@@ -100,8 +100,7 @@ class LedgerStore:
         with transaction(self.path, RESERVATION_WAIT_SECONDS, write=True) as (db, totals):
             ledger, key = db.execute("SELECT ledger, key FROM meta").fetchone()
             unfinished_releases.check_signer(db, self.path, settings)
-            has_key = early_identity is not None and early_identity.key == key
-            identity = early_identity if has_key else TableIdentity.of(request, key)
+            identity = _identity_by_key(early_identity, request, key)
             dataset = add_events_to_data_set(db, request, identity, events, totals)
             stored = (settings or {}) | {FINGERPRINTS_SETTING: identity.stored_fingerprints}
             reservation = append_release(
@@ -355,6 +354,15 @@ class LedgerView:
             "events": json.loads(row["events"]),
             "settings": _without_fingerprints(json.loads(row["settings"])),
         }
+
+
+def _identity_by_key(
+    early_identity: TableIdentity | None, request: BudgetRequest, key: bytes
+) -> TableIdentity:
+    """Return what a request's table is known by under a key; the early one, if it was by this key."""
+    if early_identity is not None and early_identity.key == key:
+        return early_identity
+    return TableIdentity.of(request, key)
 
 
 def _without_fingerprints(settings: Any) -> Any:
