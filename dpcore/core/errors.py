@@ -36,7 +36,8 @@ class PrivacyWarning(UserWarning):
 def require_two_rows(n: int, table_name: str = "the table") -> None:
     """Raise InputError for a table of fewer than two rows, whose shares would say nothing or everything."""
     if n < 2:
-        raise InputError(f"{table_name} has {n or 'no'} row{'s' * (not n)}; at least 2 are needed")
+        count_text = "1 row" if n else "no rows"
+        raise InputError(f"{table_name} has {count_text}; at least 2 are needed")
 
 
 def user_message(error: Exception) -> str:

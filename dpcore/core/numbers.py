@@ -41,7 +41,10 @@ def bisect_interval(
     """The ends of the part of low..high in which `is_below(x)` turns from true to false, after so many halvings."""
     for _ in range(halvings):
         middle = (low + high) / 2
-        low, high = (middle, high) if is_below(middle) else (low, middle)
+        if is_below(middle):
+            low = middle
+        else:
+            high = middle
     return low, high
 
 

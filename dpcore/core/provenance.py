@@ -15,7 +15,7 @@ class Provenance(StrEnum):
     @property
     def meaning(self) -> str:
         """A sentence that explains the tag, for a tooltip."""
-        return {
+        meanings = {
             Provenance.PUBLIC: "Known without looking at any row of the table.",
             Provenance.USER_INPUT: "Entered by a person. It is public as long as it was not "
             "taken from the data.",
@@ -23,7 +23,8 @@ class Provenance(StrEnum):
             "budget, and may be published.",
             Provenance.REAL_DATA: "Computed from the real rows without noise. The promise does "
             "not cover it: for your eyes only.",
-        }[self]
+        }
+        return meanings[self]
 
 
 class Released:

@@ -11,9 +11,9 @@ from pandas.util import hash_array as keyed_hash
 from ..core.types import Array
 from ..schema.cell_text import MISSING_TEXTS, canonical_text, factorize_texts, float_texts
 
-GOLDEN_GAMMA, FIRST_MULTIPLIER, SECOND_MULTIPLIER = (
-    np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-)
+GOLDEN_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+FIRST_MULTIPLIER = np.uint64(0xBF58476D1CE4E5B9)
+SECOND_MULTIPLIER = np.uint64(0x94D049BB133111EB)
 MAX_HASHED_INTEGER = 10**18
 INTEGER_PATTERN = re.compile("0|[1-9][0-9]{0,17}")
 MAX_EXACT_FLOAT = 1e16  # below which the text of a whole float is its digits
@@ -75,7 +75,8 @@ def _hash_numbers(cells: pd.Series) -> Array | None:
             if other_values.dtype.kind == "f"
             else other_values.astype(str).astype(object)
         )
-        texts[other_values != other_values] = ""
+        if other_values.dtype.kind == "f":
+            texts[np.isnan(other_values)] = ""
         hashes[~is_whole] = _siphash_texts(texts)
     return hashes
 

@@ -29,11 +29,9 @@ MAX_SHARED_TEXTS = 10_000_000
 MAX_TEXT_CHARS = 200_000_000
 MAX_FORMAT_CODE_CHARS = 1000  # characters of a number format
 CHUNK_BYTES = 1 << 16
-MAX_DIRECTORY_BYTES, DIRECTORY_END_SIGNATURE, TAIL_BYTES = (
-    5_000_000,
-    b"PK\5\6",
-    65_557,
-)  # bytes; how the end of a zip file begins
+MAX_DIRECTORY_BYTES = 5_000_000
+DIRECTORY_END_SIGNATURE = b"PK\5\6"  # how the end of a zip file begins
+TAIL_BYTES = 65_557  # bytes within which a zip file's end begins
 STYLE_SECTIONS = ("cellXfs", "cellStyleXfs", "dxfs")  # sections of the styles part
 EXTRACTED_TAGS = ("Relationship", "sheet", "workbookPr", "numFmt", "xf", *STYLE_SECTIONS)
 MAX_EXTRACTED_ELEMENTS = 200_000
@@ -94,7 +92,8 @@ class _Workbook:
                     (v for k, v in attributes.items() if k.endswith("/relationships id")), ""
                 )
                 kind, path = relations.get(key, ("", ""))
-                sheets += [path] * (kind == "worksheet" and path in names)
+                if kind == "worksheet" and path in names:
+                    sheets.append(path)
             elif tag == "workbookPr" and attributes.get("date1904") in ("1", "true"):
                 first_day = MAC_EPOCH
         if not sheets:
@@ -172,7 +171,10 @@ def _read_rows(
     rows: list[Row] = []
     cell: dict[str, str] = {}
     parts: list[str] = []
-    row = column = width = last_row = 0
+    row = 0
+    column = 0
+    width = 0
+    last_row = 0
     for event, payload in _parse_events(archive, workbook.sheet, MAX_UNPACKED_BYTES, progress):
         if event == "c":
             cell = payload

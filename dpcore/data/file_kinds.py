@@ -30,7 +30,9 @@ class FileKind:
     endings: tuple[str, ...] = ()
 
 
-PNG, JPEG, GIF = (FileKind(f"a {name} picture") for name in ("PNG", "JPEG", "GIF"))
+PNG = FileKind("a PNG picture")
+JPEG = FileKind("a JPEG picture")
+GIF = FileKind("a GIF picture")
 PARQUET = FileKind("a Parquet file", RENAME_TO_PARQUET, (".parquet",))
 ZIP = FileKind(
     "a ZIP archive", UNPACK_ARCHIVE, (".xlsx",)

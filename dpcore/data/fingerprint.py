@@ -11,14 +11,15 @@ Two marks identify a table, and a match of either is the same data set:
 
 A changed file that is also stated to be in another encoding has other bytes and other cells. So a
 table is also looked for by what its cells would say, had UTF-8 been read as Windows-1252, or the
-reverse: `Fingerprint.marks`. What is not known again: a file that was edited in a cell, a heading,
-a row or a column, and one whose bytes were changed and whose delimiter is stated otherwise, both at
-once. Without the key no mark says anything about the records.
+reverse: `Fingerprint.all_fingerprints`. What is not known again: a file that was edited in a cell,
+a heading, a row or a column, and one whose bytes were changed and whose delimiter is stated
+otherwise, both at once. Without the key no mark says anything about the rows.
 """
 
 import hashlib
 import hmac
 import json
+import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -166,4 +167,6 @@ def _identifying_text(text: str) -> str:
     """
     text = canonical_text(text)
     number = parse_cell_number(text)
-    return text if text.lstrip("-").isdigit() or number != number else canonical_text(str(number))
+    if text.lstrip("-").isdigit() or math.isnan(number):
+        return text
+    return canonical_text(str(number))

@@ -44,7 +44,8 @@ class PrivacyUnit:
         """The guarantee's subject in words: a row or a person."""
         if self.person is None:
             return "each row as one person; someone with several rows is protected less"
-        return f"one person with at most {self.most_rows} row{'s' * (self.most_rows > 1)}"
+        noun = "rows" if self.most_rows > 1 else "row"
+        return f"one person with at most {self.most_rows} {noun}"
 
     @property
     def ledger_noun(self) -> str:

@@ -72,7 +72,7 @@ class TextRows:
             raise InputError(f"its header does not end within {MAX_HEADER_CHARS:,} characters")
         if ZERO_BYTE_TEXT in header:
             raise InputError(NOT_TEXT_MESSAGE)
-        delimiter = format.delimiter or "\t" * (ending == ".tsv")
+        delimiter = format.delimiter or ("\t" if ending == ".tsv" else "")
         # a comma where none cuts it
         delimiter = delimiter or max(
             DELIMITER_NAMES, key=lambda candidate: _count_cells(header, candidate)
@@ -98,7 +98,8 @@ class TextRows:
         line_number = 2
         for piece in self.pieces:
             text = piece if piece.endswith("\n") else piece + "\n"
-            lines = line_count = text.count("\n")
+            line_count = text.count("\n")
+            lines = line_count
             if len(self.names) > 1 and (text.startswith("\n") or "\n\n" in text):
                 text = re.sub(r"\n\n+", "\n", text).lstrip("\n")
                 lines = text.count("\n")
@@ -229,7 +230,8 @@ def _quoted_header(text: str) -> str:
 def _count_cells(line: str, delimiter: str) -> int:
     """The number of cells in a line, 0 where a quoted cell is not closed; later quotes are ordinary signs."""
     cell_pattern = re.compile(rf"{QUOTED_CELL_PATTERN}[^{re.escape(delimiter)}]*+")
-    position = count = 0
+    position = 0
+    count = 0
     while match := cell_pattern.match(line, position):
         position = match.end() + 1
         count = count + 1

@@ -118,7 +118,8 @@ class GraphicalModel(Released):
     def answers(self, workload: Workload) -> Array:
         """The answers ⟨q_j, D⟩ (m,); InputError for an explicit matrix."""
         base = require_base_tables(workload)
-        out, (inside, outside) = np.empty(base.m), tables_by_clique(self.junction, base)
+        out = np.empty(base.m)
+        inside, outside = tables_by_clique(self.junction, base)
         for clique_slice, clique_tables, answer_positions in inside:
             out[answer_positions] = clique_tables.answers(self.beliefs[clique_slice])
         for table_number in outside:
@@ -231,7 +232,8 @@ def _multiply_factors(
     first_factor: Factor, second_factor: Factor, output_axes: set[int], sizes: Mapping[int, int]
 ) -> Factor:
     """The sum over all columns but `left` of the product of two tables, and its columns."""
-    (first, a), (second, b) = first_factor, second_factor
+    first, a = first_factor
+    second, b = second_factor
     batch = [x for x in a if x in b and x in output_axes]
     summed_axes = [x for x in a if x in b and x not in output_axes]
     rows = [x for x in a if x not in b and x in output_axes]

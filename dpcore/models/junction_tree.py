@@ -1,4 +1,4 @@
-"""Junction trees: cliques of columns that cover given tables, joined to a tree. Public sizes decide, never records."""
+"""Junction trees: cliques of columns that cover given tables, joined to a tree. Public sizes decide, never rows."""
 
 import math
 from collections.abc import Collection, Iterable, Sequence
@@ -84,7 +84,8 @@ def build_junction_tree(shape: Sequence[int], tables: Iterable[Collection[int]])
     Σ of clique cells wins.
     Source: Kjærulff 1990 (min fill, min weight); Jensen, Jensen 1994 (maximum separators).
     """
-    shape, graph = tuple(int(size) for size in shape), _column_neighbours(len(shape), tables)
+    shape = tuple(int(size) for size in shape)
+    graph = _column_neighbours(len(shape), tables)
     candidates = [
         _maximal_cliques(_eliminate_columns(shape, graph, fill, weight))
         for fill, weight in ((1, 0), (0, 1), (1, 1))
@@ -105,7 +106,9 @@ def min_junction_tree_cells(shape: Sequence[int], tables: Iterable[Collection[in
     with g neighbours or more, every tree has a clique of g + 1 columns. Source: Lick, White 1970
     (degeneracy); a bound on treewidth.
     """
-    neighbours, remaining, g = _column_neighbours(len(shape), tables), set(range(len(shape))), 0
+    neighbours = _column_neighbours(len(shape), tables)
+    remaining = set(range(len(shape)))
+    g = 0
     while remaining:
         a = min(remaining, key=lambda a: len(neighbours[a]))
         g = max(g, len(neighbours[a]))

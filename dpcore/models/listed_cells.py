@@ -1,4 +1,4 @@
-"""Log-linear distributions on listed cells. Sees answers, never records."""
+"""Log-linear distributions on listed cells. Sees answers, never rows."""
 
 import numpy as np
 

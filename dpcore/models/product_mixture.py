@@ -1,4 +1,4 @@
-"""Mixtures of product distributions, fitted by gradient steps to noisy answers. Sees noisy answers, never records."""
+"""Mixtures of product distributions, fitted by gradient steps to noisy answers. Sees noisy answers, never rows."""
 
 import math
 from collections.abc import Sequence
@@ -131,7 +131,8 @@ class MixtureFit:
             _, g = self.objective(targets, prior)
             self.t += 1
             rate = self.logits.learning_rate * (1 + math.cos(math.pi * i / steps)) / 2
-            mean_correction, square_correction = (1 - decay**self.t for decay in ADAM_DECAY_RATES)
+            mean_correction = 1 - ADAM_DECAY_RATES[0] ** self.t
+            square_correction = 1 - ADAM_DECAY_RATES[1] ** self.t
             moments = zip(
                 self.mean, self.square, self.logits.parameters, self.logits.backward(g), strict=True
             )

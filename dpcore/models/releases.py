@@ -303,8 +303,10 @@ def _golden_strides(count: Array) -> Array:
     once.
     """
     out = np.rint(GOLDEN_SHARE * count).astype(int)
-    while (shares_divisor := np.gcd(out, count) > 1).any():
+    shares_divisor = np.gcd(out, count) > 1
+    while shares_divisor.any():
         out[shares_divisor] += 1
+        shares_divisor = np.gcd(out, count) > 1
     return out
 
 

@@ -1,7 +1,7 @@
 """The models of algorithms that tilt a distribution: log-linear families on a junction tree.
 
 They hold any number of columns, as long as the cliques stay small; one clique of all columns is all
-cells (`Cells`). See answers, never records.
+cells (`ListedCellsModel`). See answers, never rows.
 """
 
 from collections.abc import Collection, Iterator
@@ -83,7 +83,8 @@ class JunctionTreeModel:
         """The reader of a workload's answers from beliefs; InputError where a table lies in no clique."""
         answer_reader = self._reader_cache.get(workload)
         if answer_reader is None:
-            answer_reader = self._reader_cache[workload] = TreeAnswerReader(self, workload)
+            answer_reader = TreeAnswerReader(self, workload)
+            self._reader_cache[workload] = answer_reader
         return answer_reader
 
     def normalise(self, theta: Array) -> tuple[float, Array]:
@@ -168,7 +169,8 @@ class JunctionTreeModel:
         before, to the next clique on the way, and at the end to all. Source: Jiroušek, Přeučil 1995
         (proportional fitting on trees).
         """
-        tree, tables = self.junction, self.junction.tables(beliefs)
+        tree = self.junction
+        tables = tree.tables(beliefs)
         on_route = set(clique_numbers)
         for i in range(len(tree.cliques) - 1, 0, -1):  # and all on the way to them
             if i in on_route:

@@ -8,6 +8,7 @@ more bits and exp(−x) more digits until they do.
 from collections.abc import Callable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -50,10 +51,14 @@ def uniform_below_exp(
     tails = (leading_bits >= scaled_probability * (1 + EXP_RELATIVE_ERROR)) & (leading_bits > 0)
     for i in np.flatnonzero(~(heads | tails)):
         true_exponent = Fraction(float(x[i])) if exact_exponent is None else exact_exponent(int(i))
-        heads[i] = decide_uniform_below_exp(
-            int(leading_bits[i]), lambda meant=true_exponent: (meant, meant), rng, bit_count
-        )
+        exponent_bounds = partial(_bounds_of_known_exponent, true_exponent)
+        heads[i] = decide_uniform_below_exp(int(leading_bits[i]), exponent_bounds, rng, bit_count)
     return heads
+
+
+def _bounds_of_known_exponent(exponent: Fraction) -> tuple[Fraction, Fraction]:
+    """Return the bounds of an exponent that is known exactly: itself, twice."""
+    return exponent, exponent
 
 
 def decide_uniform_below_exp(
@@ -76,9 +81,8 @@ def decide_uniform_below_exp(
                 return True
             if leading_bits >= _exp_bounds(low, bit_count)[1] * 2**bit_count:
                 return False
-        elif (
-            leading_bits and bit_count <= low
-        ):  # U ≥ 2^-bits ≥ 2^-x > exp(−x), and exp(−x) might be too small to be written down
+        elif leading_bits and bit_count <= low:
+            # U ≥ 2^-bits ≥ 2^-x > exp(−x), and exp(−x) might be too small to be written down
             return False
         leading_bits = leading_bits << EXTRA_BITS | int(rng.integers(0, 2**64, dtype=np.uint64))
         bit_count = bit_count + EXTRA_BITS

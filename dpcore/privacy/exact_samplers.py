@@ -23,10 +23,9 @@ from ..core.types import Array, Rng
 from .exact_bernoulli import EXTRA_BITS, UNIFORM_BITS, decide_uniform_below_exp, flip_exp_coins
 
 MAX_EXACT_INTEGER = 2.0**53  # up to which a float is every whole number
-MIN_SCALE, MAX_SCALE = (
-    2.0**-100,
-    2.0**58,
-)  # scales between which whole numbers and 64 bits hold every step
+# scales between which whole numbers and 64 bits hold every step
+MIN_SCALE = 2.0**-100
+MAX_SCALE = 2.0**58
 MIN_STEPS_PER_SCALE = 2**20  # grid steps in the scale of the noise, at least
 OFFSET_BITS = 40  # bits of x that are drawn at once
 ExponentFunction = Callable[[Any, Any], Any]  # of k and x, in floats or fractions
@@ -61,7 +60,7 @@ def _add_exact_noise(
     counts: Array, scale: float, rng: Rng, rate: float, exponent: ExponentFunction
 ) -> Array:
     """The counts plus ±K(k + x) steps, rounded to whole steps; e^{−rate k − exponent(k, x)} is the law of k and x."""
-    if scale == 0:  # the counts are the same for all records
+    if scale == 0:  # the counts are the same for all rows
         return counts
     if not 0 < scale < MAX_SCALE:
         raise InputError(f"exact noise of scale {scale:g} steps is outside [0, {MAX_SCALE:g})")
@@ -164,9 +163,9 @@ def _decide_sample(
     if not decide_uniform_below_exp(coin_bits, refine_exponent_bounds, rng):
         return None
     while True:
-        lower_step, upper_step = (
-            math.floor(Fraction(scaled_remainder, 2**OFFSET_BITS) + slope * end)
-            for end in refine_interval()
-        )
+        start = Fraction(scaled_remainder, 2**OFFSET_BITS)
+        low_end, high_end = refine_interval()
+        lower_step = math.floor(start + slope * low_end)
+        upper_step = math.floor(start + slope * high_end)
         if lower_step == upper_step:
             return lower_step

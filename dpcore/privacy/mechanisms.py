@@ -85,7 +85,7 @@ def permute_and_flip(scores: Array, scale: float, rng: Rng) -> int:
     without rounding from the scores and the scale as they are.
     Source: McKenna, Sheldon 2020, Algorithm 1, Theorems 1 and 2.
     """
-    if scale == 0:  # no record moves the scores
+    if scale == 0:  # no row moves the scores
         return int(np.argmax(scores))
     gaps, exact_gap = _score_gaps(scores, scale)
     heads = np.flatnonzero(flip_exp_coins(gaps, rng, exact_gap))

@@ -6,23 +6,22 @@ was.
 
 - Only y = x − c is computed, and targets are moved by ⟨a, c⟩ once, row by row: an offset that all
   rows share, which K's public centre names, costs no digits (for a margin nothing is to be moved).
-- ∇F is at most `steepest` long, so ‖y*‖ ≤ D = (steepest + ‖tilt‖)/μ. The loss of a margin is at
-  least 0, and at y = 0 at most f₀ = steepest(1 + ‖c‖ + width); as Φ(y*) ≤ Φ(0), μ‖y*‖²/2 ≤ f₀ +
-  ‖tilt‖‖y*‖, so that D = √(2f₀/μ) +
-  2‖tilt‖/μ serves too, and is mostly far smaller. Targets beyond D + the loss's width are moved
-  there: where ‖y‖ ≤ D their slopes, and so y*, stay what they are, and no residual overflows.
+- ∇F is at most G = `lipschitz_constant` long, so ‖y*‖ ≤ D = (G + ‖tilt‖)/μ. The loss of a margin
+  is at least 0, and at y = 0 at most f₀ = G(1 + ‖c‖ + width); as Φ(y*) ≤ Φ(0), μ‖y*‖²/2 ≤ f₀ +
+  ‖tilt‖‖y*‖, so that D = √(2f₀/μ) + 2‖tilt‖/μ serves too, and is mostly far smaller. Targets beyond
+  D + the loss's width are moved there: where ‖y‖ ≤ D their slopes, and so y*, stay what they are,
+  and no residual overflows.
 - η bounds the rounding of a gradient at ‖y‖ ≤ 3D: each ⟨a, y⟩ − b is off by (d + 4)u(3D + width +
-  ‖c‖), and its slope by β times that, where it bends; a sum over blocks of BLOCK rows by (BLOCK +
-  n/BLOCK + d)u · steepest; y itself by
-  3uD, as much as 3uDL of its gradient. u is 2^−52, twice a rounding; c is 0 where targets were
-  moved.
-- Newton's steps are the first try: where the gradient found is at most `gradient_tolerance` − η, ‖y
-  − y*‖ ≤ goal/α.
+  ‖c‖), and its slope by β times that, where it bends; a sum over blocks of B = `BLOCK_ROWS` rows by
+  (B + n/B + d)u · G; y itself by 3uD, as much as 3uDL of its gradient. u is 2^−52, twice a
+  rounding; c is 0 where targets were moved.
+- Newton's steps are the first try: where the computed gradient is at most τ − η, for τ =
+  `gradient_tolerance`, ‖y − y*‖ ≤ τ/α.
 - Else comes accelerated gradient descent. N steps from y₀ with gradients off by η bring Φ to within
   2L/(N + 1)² (‖y₀ − y*‖ + N(N + 1)η/L)² of its smallest value (Schmidt, Le Roux, Bach 2011,
   Proposition 2), which is at least α/2 ‖y − y*‖². With N + 1 ≥ 4√(L/α), but at most 5√(L/α), ‖y −
   y*‖ is at most ½(‖y₀ − y*‖ + 25η/α). From ‖y₀ − y*‖ ≤ 2D, j such rounds leave 2D/2^j + 25η/α: at
-  most goal/α for goal ≥ 30η and 2D/2^j ≤ goal/(6α). j and N are public.
+  most τ/α for τ ≥ 30η and 2D/2^j ≤ τ/(6α). j and N are public.
 """
 
 import math
@@ -36,7 +35,7 @@ from ..problems.risks import Risk, minimise_by_newton
 
 BLOCK_ROWS = 4096
 UNIT_ROUNDOFF = 2.0**-52
-MIN_GOAL_PER_ROUNDING = 30  # η that a goal must hold
+MIN_GOAL_PER_ROUNDING = 30  # η that a gradient tolerance must hold, at least
 
 
 def gradient_rounding_error(

@@ -17,7 +17,7 @@ from ..queries import Explicit, Marginals, TableQueries, Union, Workload
 
 MAX_ENTRY_BITS = 32  # binary digits of an entry at the most
 MIN_ENTRY_BITS = 16  # and at the least
-MAX_SUM_BITS = 51  # binary digits of a sum over all records, so that partial sums are exact
+MAX_SUM_BITS = 51  # binary digits of a sum over all rows, so that partial sums are exact
 MAX_WHOLE_ENTRY = 2.0**20  # entry of a query that is summed in whole numbers
 
 

@@ -1,4 +1,4 @@
-"""The public part of a task: its questions, the domain, and the number of records."""
+"""The public part of a task: its questions, the domain, and the number of rows."""
 
 import math
 from functools import cached_property

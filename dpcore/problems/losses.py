@@ -1,6 +1,6 @@
-"""Convex losses of one record, their largest difference between two records, and their smooth versions.
+"""Convex losses of one row, their largest difference between two rows, and their smooth versions.
 
-A record is (a, b): a public feature vector a (d,) with ‖a‖ ≤ 1, and a target b; or a point s (d,).
+A row is (a, b): a public feature vector a (d,) with ‖a‖ ≤ 1, and a target b; or a point s (d,).
 """
 
 import math
@@ -59,7 +59,9 @@ class PiecewiseLinear:
 
     def residual(self, t: Array, b: Array) -> tuple[Array, Array | float]:
         """The residual u and its derivative du/dt, for t = ⟨a, x⟩."""
-        return (b * t - 1, b) if self.margin else (t - b, 1.0)
+        if self.margin:
+            return b * t - 1, b
+        return t - b, 1.0
 
     def value(self, t: Array, b: Array) -> Array:
         """The losses for t = ⟨a, x⟩ (r, …) and targets b that broadcast."""
@@ -84,7 +86,8 @@ class PiecewiseLinear:
     def second_derivative(self, t: Array, b: Array) -> Array:
         """The second derivative d²f/dt² of the losses, shaped as t; 0 for a loss with kinks."""
         u, _ = self.residual(t, b)
-        return (np.abs(u) < self.width) * (self.curvature if self.width else 0.0)
+        curvature = self.curvature if self.width else 0.0
+        return np.where(np.abs(u) < self.width, curvature, 0.0)
 
 
 def pinball_loss(level: float) -> PiecewiseLinear:
@@ -211,7 +214,8 @@ def logistic_difference_bound(max_norm: float) -> float:
         np.meshgrid(math.pi * midpoints, math.pi * midpoints, max_norm * midpoints, indexing="ij"),
         -1,
     ).reshape(-1, 3)
-    best = bound = 0.0
+    best = 0.0
+    bound = 0.0
     for _ in range(12):
         p = expit(-boxes[:, 2] * np.cos(boxes[:, 0]))
         q = expit(-boxes[:, 2] * np.cos(boxes[:, 1]))

@@ -3,7 +3,7 @@
 Features are scaled by the schema's public bounds alone: numbers to −1..1, a category of two to ±1,
 one of more to a coordinate of 0 or 1 for each value but the first, against which the others are
 measured; with an intercept of 1, all divided by √(features + 1), so that ‖a‖ ≤ 1 for every possible
-record. A coordinate for the first value as well would add up with the others to the intercept: the
+row. A coordinate for the first value as well would add up with the others to the intercept: the
 risk would be flat along a line, on which noise has nothing to hold it and drives answers to the
 edge of K, objective perturbation's first of all.
 """
@@ -16,11 +16,20 @@ import pandas as pd
 
 from ..core.errors import InputError, require_two_rows
 from ..core.numbers import parse_number
-from ..core.types import Array, Texts
+from ..core.types import Array, Texts, frozen, value_object
 from ..queries.parse_queries import join_column_names, split_column_names
 from ..schema.domain import Column, Domain, Rows
 from . import RiskMinimisation
-from .losses import Logistic, SquaredDistance, absolute_loss, hinge_loss, huber_loss, pinball_loss
+from .losses import (
+    Logistic,
+    Loss,
+    PiecewiseLinear,
+    SquaredDistance,
+    absolute_loss,
+    hinge_loss,
+    huber_loss,
+    pinball_loss,
+)
 from .regions import Ball, Box, Region, Space, check_radius
 
 TASK_FORMS_HELP = (
@@ -36,6 +45,56 @@ HUBER_WIDTH_SHARE = 0.1  # default width of the Huber loss, as a share of the ta
 # largest multiple of the radius suggested by the bounds; beyond it rounding hides a step's effect
 MAX_RADIUS_SCALE = 1e6
 INTERCEPT_NAME = "(intercept)"
+
+
+@value_object
+class _TaskText:
+    """The parts of a task's text."""
+
+    kind: str
+    columns: tuple[Column, ...]  # the target, or the columns of a mean
+    features: tuple[Column, ...]
+    quantile_level: float | None
+    huber_width: float | None
+
+    @property
+    def is_classifier(self) -> bool:
+        """Whether the target is a column with two values."""
+        return self.kind in ("logistic", "hinge")
+
+
+@value_object
+class _RegionChoice:
+    """The form of the region K, and its radius R; None for the default one."""
+
+    form: str
+    radius: float | None
+
+    def about(self, centre: Array, default_radius: float) -> Region:
+        """Return the region K about a centre; its radius is by default `default_radius`."""
+        R = default_radius if self.radius is None else self.radius
+        if not default_radius / MAX_RADIUS_SCALE <= R <= default_radius * MAX_RADIUS_SCALE:
+            allowed_range = (
+                f"{default_radius / MAX_RADIUS_SCALE:g}..{default_radius * MAX_RADIUS_SCALE:g}"
+            )
+            raise InputError(
+                f"radius={R:g} is outside {allowed_range}, the radii served for these bounds"
+            )
+        if self.form == "box":
+            return Box(centre - R, centre + R)
+        if self.form == "ball":
+            return Ball(centre, R)
+        return Space(centre, R)
+
+
+@frozen
+class _TaskData:
+    """What a task learns from: its loss, its region K, the rows' numbers, and the names of x."""
+
+    loss: Loss
+    region: Region
+    values: Array
+    names: Texts
 
 
 def read_task(
@@ -61,85 +120,84 @@ def read_task(
     if radius is not None:
         check_radius(radius)
     require_two_rows(len(frame))
+    task = _parse_task_parts(text, kind, parts, domain)
+    region_choice = _RegionChoice(region, radius)
+    if kind == "mean":
+        data = _read_mean(task, frame, region_choice)
+    else:
+        data = _read_target(task, frame, region_choice)
+    location = not (kind == "mean" or task.features)
+    problem = RiskMinimisation(
+        data.loss, data.region, len(data.values), data.names, location, group, domain.peeked
+    )
+    return problem, group_rows(data.values)
 
-    def region_about(centre: Array, default_radius: float) -> Region:
-        """The region K about a centre; its radius is by default `default_radius`."""
-        R = default_radius if radius is None else radius
-        if not default_radius / MAX_RADIUS_SCALE <= R <= default_radius * MAX_RADIUS_SCALE:
-            allowed_range = (
-                f"{default_radius / MAX_RADIUS_SCALE:g}..{default_radius * MAX_RADIUS_SCALE:g}"
-            )
-            raise InputError(
-                f"radius={R:g} is outside {allowed_range}, the radii served for these bounds"
-            )
-        if region == "box":
-            return Box(centre - R, centre + R)
-        return (Ball if region == "ball" else Space)(centre, R)
 
+def _parse_task_parts(text: str, kind: str, parts: list[str], domain: Domain) -> _TaskText:
+    """Return the parts of a task's text, read; raise InputError for parts that do not go with its kind."""
     target, *remaining = parts
-    quantile_level = (
-        parse_number(remaining.pop(0), "quantile", float)
-        if kind == "quantile" and remaining
-        else None
-    )
+    quantile_level = None
+    if kind == "quantile" and remaining:
+        quantile_level = parse_number(remaining.pop(0), "quantile", float)
     features = _named_columns(domain, remaining.pop(0)) if remaining else ()
-    width = (
-        parse_number(remaining.pop(0), "huber width", float)
-        if kind == "huber" and remaining
-        else None
-    )
+    width = None
+    if kind == "huber" and remaining:
+        width = parse_number(remaining.pop(0), "huber width", float)
     is_classifier = kind in ("logistic", "hinge")
-    is_mean = kind == "mean"
-    is_invalid = quantile_level is None if kind == "quantile" else is_mean and features
+    is_invalid = quantile_level is None if kind == "quantile" else kind == "mean" and features
     if remaining or is_invalid or (not features and (is_classifier or width)):
         raise InputError(f"task {text[:80]!r} is not understood; give {TASK_FORMS_HELP}")
-    columns = _named_columns(domain, target) if is_mean else (domain.column(target),)
-    names = tuple(column.name for column in columns)
-    if is_mean:
-        middles, halves = np.array([_middle_and_half_range(column) for column in columns]).T
-        low = middles - halves
-        high = middles + halves
-        values = np.column_stack([_column_numbers(column, frame) for column in columns])
-        loss = SquaredDistance(tuple(low.tolist()), tuple(high.tolist()))
-        use_bounds_box = radius is None and region != "space"
-        K = (
-            Box(low, high)
-            if use_bounds_box
-            else region_about(middles, float(np.linalg.norm(halves)))
-        )
+    columns = _named_columns(domain, target) if kind == "mean" else (domain.column(target),)
+    return _TaskText(kind, columns, features, quantile_level, width)
+
+
+def _read_mean(task: _TaskText, frame: pd.DataFrame, region_choice: _RegionChoice) -> _TaskData:
+    """Return the numbers of the columns of a mean, and the squared distance within their public bounds."""
+    middles, halves = np.array([_middle_and_half_range(column) for column in task.columns]).T
+    low = middles - halves
+    high = middles + halves
+    values = np.column_stack([_column_numbers(column, frame) for column in task.columns])
+    loss = SquaredDistance(tuple(low.tolist()), tuple(high.tolist()))
+    if region_choice.radius is None and region_choice.form != "space":
+        K = Box(low, high)
     else:
-        (column,) = columns
-        if column in features:
-            raise InputError(f"column {column.name!r} is the target and a feature at once")
-        if is_classifier:
-            loss = Logistic() if kind == "logistic" else hinge_loss()
-            b = _class_labels(column, _column_cells(frame, column))
-            middle = 0.0
-            half = CLASSIFIER_RADIUS
-        else:
-            middle, half = _middle_and_half_range(column)
-            b = _column_numbers(column, frame)
-            width = HUBER_WIDTH_SHARE * half if width is None else width
-            loss = (
-                pinball_loss(quantile_level)
-                if quantile_level is not None
-                else huber_loss(width)
-                if kind == "huber"
-                else absolute_loss()
-            )
-        if features:
-            A, names = _feature_matrix(features, frame)
-            centre = np.zeros(len(names))
-            centre[-1] = middle * math.sqrt(len(features) + 1)
-            K = region_about(centre, half if is_classifier else half * math.sqrt(len(names)))
-            values = np.column_stack([A, b])
-        else:
-            K = region_about(np.array([middle]), half)
-            values = b[:, None]
-    location = not (is_mean or features)
-    return RiskMinimisation(
-        loss, K, len(values), names, location, group, domain.peeked
-    ), group_rows(values)
+        K = region_choice.about(middles, float(np.linalg.norm(halves)))
+    return _TaskData(loss, K, values, tuple(column.name for column in task.columns))
+
+
+def _read_target(task: _TaskText, frame: pd.DataFrame, region_choice: _RegionChoice) -> _TaskData:
+    """Return the numbers of the target, beside its features if it has any, and the loss of the task."""
+    (column,) = task.columns
+    if column in task.features:
+        raise InputError(f"column {column.name!r} is the target and a feature at once")
+    if task.is_classifier:
+        loss = Logistic() if task.kind == "logistic" else hinge_loss()
+        b = _class_labels(column, _column_cells(frame, column))
+        middle = 0.0
+        half = CLASSIFIER_RADIUS
+    else:
+        middle, half = _middle_and_half_range(column)
+        b = _column_numbers(column, frame)
+        loss = _regression_loss(task, half)
+    if not task.features:
+        K = region_choice.about(np.array([middle]), half)
+        return _TaskData(loss, K, b[:, None], (column.name,))
+    A, names = _feature_matrix(task.features, frame)
+    centre = np.zeros(len(names))
+    centre[-1] = middle * math.sqrt(len(task.features) + 1)
+    default_radius = half if task.is_classifier else half * math.sqrt(len(names))
+    K = region_choice.about(centre, default_radius)
+    return _TaskData(loss, K, np.column_stack([A, b]), names)
+
+
+def _regression_loss(task: _TaskText, half_range: float) -> PiecewiseLinear:
+    """Return the loss of a quantile, of Huber's kind or the absolute one, for a target's half range."""
+    if task.quantile_level is not None:
+        return pinball_loss(task.quantile_level)
+    if task.kind == "huber":
+        default_width = HUBER_WIDTH_SHARE * half_range
+        return huber_loss(default_width if task.huber_width is None else task.huber_width)
+    return absolute_loss()
 
 
 def task_text(

@@ -30,20 +30,17 @@ def group_points(X: Array, a: Array, max_groups: int) -> PointGroups:
     if len(X) > 2.5 * max_groups:
         low = X.min(axis=0)
         span = float(np.ptp(X, axis=0).max())
-        coarse, fine = (
-            0.5,
-            4 * max_groups ** (1 / X.shape[1]),
-        )  # cells a side: the first is one cell in all
+        coarse = 0.5  # cells a side: one cell in all
+        fine = 4 * max_groups ** (1 / X.shape[1])
         for _ in range(12):
             middle = (coarse + fine) / 2
             keys = np.minimum((X - low) / span * middle, middle).astype(np.int64)
             cell_numbers = np.unique(keys, axis=0, return_inverse=True)[1].ravel()
-            is_small_enough = cell_numbers.max() < max_groups
-            coarse, fine, group_of_point = (
-                (middle, fine, cell_numbers)
-                if is_small_enough
-                else (coarse, middle, group_of_point)
-            )
+            if cell_numbers.max() < max_groups:
+                coarse = middle
+                group_of_point = cell_numbers
+            else:
+                fine = middle
         group_of_point = (
             group_of_point if group_of_point.max() < max_groups else np.zeros(len(X), dtype=int)
         )
@@ -89,7 +86,8 @@ def bound_w1_by_groups(
     arc = np.repeat(np.arange(len(exact_arcs)), count)
     k = np.arange(len(arc)) - np.repeat(np.cumsum(count) - count, count)
     width = target_groups.size[gj][arc]
-    x, y = (np.argsort(g.group_of_point, kind="stable") for g in (source_groups, target_groups))
+    x = np.argsort(source_groups.group_of_point, kind="stable")
+    y = np.argsort(target_groups.group_of_point, kind="stable")
     x = x[(np.cumsum(source_groups.size) - source_groups.size)[gi][arc] + k // width]
     y = y[(np.cumsum(target_groups.size) - target_groups.size)[gj][arc] + k % width]
     shares = a[x] / source_groups.mass[gi][arc] * b[y] / target_groups.mass[gj][arc]

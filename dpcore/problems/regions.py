@@ -16,10 +16,8 @@ from ..core.types import Array, Rng, frozen
 from ..schema.domain import Rows
 
 ROUNDING_SHARE = 1e-9  # share of the diameter by which rounding may put a point outside
-MIN_RADIUS, MAX_RADIUS = (
-    1e-12,
-    1e15,
-)  # of a radius; coordinates beyond have neighbours that are more than 1 away
+MIN_RADIUS = 1e-12
+MAX_RADIUS = 1e15  # coordinates beyond have neighbours that are more than 1 away
 MIN_RELATIVE_SIDE = 1e-9  # side of a box over its largest coordinate, as its points are rounded
 PROJECTION_SHRINKAGE = 1 - 1e-14  # what is projected on a ball is inside, whatever rounding does
 
@@ -152,7 +150,9 @@ class Space:
     centre: Array
     radius: float
     is_bounded = False
-    diameter = max_norm = inner_radius = math.inf
+    diameter = math.inf
+    max_norm = math.inf
+    inner_radius = math.inf
 
     def __post_init__(self) -> None:
         check_radius(self.radius)

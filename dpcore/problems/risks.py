@@ -1,6 +1,6 @@
 """The empirical risk F(x) = Σ_i w_i f(x; z_i) of given numbers, and its smallest value on a region.
 
-It holds records, so only the privacy folder and `truth` make one.
+It holds rows, so only the privacy folder and `truth` make one.
 """
 
 import math
@@ -169,7 +169,7 @@ def minimise_by_newton(
             step = np.linalg.solve(H, -g)
             if ball is not None and not ball.contains((x + step)[None])[0]:
                 step = _minimise_on_sphere(H, g, x, ball) - x
-        except np.linalg.LinAlgError:  # no error may leave: it would depend on the records
+        except np.linalg.LinAlgError:  # no error may leave: it would depend on the rows
             break
         decrease = -float(g @ step)
         if decrease <= 0:
@@ -180,12 +180,14 @@ def minimise_by_newton(
             if decrease < 1e-14 * max(abs(value), 1e-300):  # below rounding: go by the gradient
                 if ball is not None or not np.linalg.norm(new_gradient) < np.linalg.norm(g) * 0.9:
                     break
-            elif damping < 1e6 * scale:  # where few records bend, a quadratic is trusted too far
+            elif damping < 1e6 * scale:  # where few rows bend, a quadratic is trusted too far
                 damping = max(8 * damping, 1e-6 * scale)
                 continue
             else:
                 break
-        x, value, g = x + step, new_value, objective_gradient(x + step)
+        x = x + step
+        value = new_value
+        g = objective_gradient(x)
         damping = damping / 8 if damping > 1e-8 * scale else 0.0
     return x if ball is None else ball.project(x)
 

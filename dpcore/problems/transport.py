@@ -20,20 +20,16 @@ from .point_grouping import bound_w1_by_groups, group_points
 
 MAX_DENSE_ARCS = 20_000  # up to this number of arcs, the first solve contains all of them
 NEAREST_ARCS_PER_POINT = 16  # arcs of every point at first
-ARCS_PER_POINT, ARCS_PER_GROUP = (
-    4,
-    16,
-)  # arcs of every point, or group of points, at first, by entropic transport
-TEMPERATURE_HALVINGS, SCALINGS_PER_TEMPERATURE = (
-    9,
-    15,
-)  # times the temperature is halved, and scalings at each temperature
+# arcs of every point, or group of points, at first, by entropic transport
+ARCS_PER_POINT = 4
+ARCS_PER_GROUP = 16
+TEMPERATURE_HALVINGS = 9
+SCALINGS_PER_TEMPERATURE = 15
 MIN_POSITIVE = 1e-300
 MAX_NEW_ARCS_PER_SINK = 12  # arcs to a sink, at the most, that a round of pricing adds
-MAX_TIGHT_ARCS, LOOSE_RELATIVE_ERROR = (
-    1_000_000,
-    1e-3,
-)  # arcs beyond which a solve may stop at that relative error, which is then returned
+MAX_TIGHT_ARCS = 1_000_000
+# relative error at which a solve with more arcs may stop, which is then returned
+LOOSE_RELATIVE_ERROR = 1e-3
 GROUP_RELATIVE_ERROR = 2e-2  # that relative error for groups, whose own error is larger
 # relative error at which pricing stops; feasibility tolerances of the solver, the least it takes
 TIGHT_RELATIVE_ERROR = 1e-10
@@ -74,7 +70,8 @@ def w1_distance(
     points themselves from above and from below: the value is the middle, the error half of what is
     between. Raises InputError for weights that are negative or all 0.
     """
-    (X, a), (Y, b) = _normalised_distribution(X, a), _normalised_distribution(Y, b)
+    X, a = _normalised_distribution(X, a)
+    Y, b = _normalised_distribution(Y, b)
     if X.shape[1] == 1:
         from scipy.stats import (
             wasserstein_distance,
@@ -87,11 +84,8 @@ def w1_distance(
     target_groups = group_points(Y, b, max_groups)
     is_ungrouped = len(source_groups.mass) == len(a) and len(target_groups.mass) == len(b)
     sides = (source_groups.centres, source_groups.mass, target_groups.centres, target_groups.mass)
-    arcs, relative_error = (
-        (_low_cost_arcs(*sides, ARCS_PER_POINT), None)
-        if is_ungrouped
-        else (_low_cost_arcs(*sides, ARCS_PER_GROUP), GROUP_RELATIVE_ERROR)
-    )
+    arcs = _low_cost_arcs(*sides, ARCS_PER_POINT if is_ungrouped else ARCS_PER_GROUP)
+    relative_error = None if is_ungrouped else GROUP_RELATIVE_ERROR
     flows = _solve_transport(*sides, arcs=arcs, relative_error=relative_error)
     if is_ungrouped:
         return Distance(flows.cost, flows.excess_cost_bound)
@@ -178,11 +172,11 @@ def _solve_transport(
     p = len(X)
     q = len(Y)
     has_dustbin = dustbin_mass is not None
-    source_masses, sink_masses = (
-        (a, b)
-        if dustbin_mass is None
-        else (np.append(a, dustbin_mass), np.append(b, a.sum() + dustbin_mass - b.sum()))
-    )
+    source_masses = a
+    sink_masses = b
+    if dustbin_mass is not None:
+        source_masses = np.append(a, dustbin_mass)
+        sink_masses = np.append(b, a.sum() + dustbin_mass - b.sum())
     mass_unit = source_masses.sum() / len(source_masses)
     lower_bound = -np.inf
     if relative_error is None:
@@ -331,7 +325,8 @@ def _price_sinks(X: Array, Y: Array, u: Array, v: Array, slack: float) -> tuple[
     q = len(Y)
     prices = v.copy()
     new_arcs = []
-    for start in range(0, q, step := max(1, DISTANCES_PER_BLOCK // len(X))):
+    step = max(1, DISTANCES_PER_BLOCK // len(X))
+    for start in range(0, q, step):
         block = slice(start, start + step)
         reduced = cdist(Y[block], X) - u - v[block, None]
         prices[block] += np.minimum(reduced.min(axis=1), 0.0)
@@ -366,7 +361,7 @@ def _solve_transport_on_line(
     balance = sp.block_array(
         [
             [outflow, -outflow, sp.diags_array(surplus_sign), None],
-            [None, None, (surplus_sign < 0)[None] * 1.0, [[1.0]]],
+            [None, None, (surplus_sign < 0)[None].astype(float), [[1.0]]],
         ]
     )
     costs = np.concatenate([gaps, gaps, np.zeros(k + 1)]) / scale

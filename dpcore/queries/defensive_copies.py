@@ -23,7 +23,7 @@ from .workload import Workload
 
 _DEFENSIVE_COPIES: "WeakKeyDictionary[Any, Workload]" = (
     WeakKeyDictionary()
-)  # so that runs share what a twin found out
+)  # so that runs share what a copy found out
 
 
 def defensive_domain_copy(domain: Domain) -> Domain:
@@ -47,9 +47,8 @@ def defensive_copy(workload: Workload, domain: Domain | None = None) -> Workload
         )
     private_copy = _DEFENSIVE_COPIES.get(workload)
     if private_copy is None:
-        private_copy = _DEFENSIVE_COPIES[workload] = _rebuild_workload(
-            workload, defensive_domain_copy(workload.domain)
-        )
+        private_copy = _rebuild_workload(workload, defensive_domain_copy(workload.domain))
+        _DEFENSIVE_COPIES[workload] = private_copy
     if domain is not None and private_copy.domain.columns != domain.columns:
         raise InputError("the questions are about another schema than the rows")
     return private_copy

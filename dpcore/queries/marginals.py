@@ -17,10 +17,8 @@ from ..schema.domain import Countable, Domain
 from .workload import QueryLabel, Workload
 
 MAX_TABLES = 200_000  # all triples of a hundred columns, and not many more
-MIN_COLUMNS_TO_SAMPLE_PAIRS, SAMPLED_PAIRS = (
-    30,
-    200,
-)  # columns from which on only this many pairs are scored
+MIN_COLUMNS_TO_SAMPLE_PAIRS = 30  # columns from which on only some pairs are scored
+SAMPLED_PAIRS = 200
 MAX_DECOMPOSED_AXES = 6  # most columns of a table whose queries are split into components
 
 
@@ -221,7 +219,8 @@ class Marginals(Workload):
             )
             parent_weights = parts[parent]
             if parent_weights is None:
-                parent_weights = parts[parent] = np.zeros(math.prod(block_shape))
+                parent_weights = np.zeros(math.prod(block_shape))
+                parts[parent] = parent_weights
             parent_weights.reshape(block_shape)[...] += node_weights.reshape(
                 block_shape[0], 1, block_shape[2]
             )

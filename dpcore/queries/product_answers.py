@@ -25,7 +25,8 @@ from .workload import MAX_BLOCK_ENTRIES, Workload
 MAX_JOINT_CELLS = (
     1_000_000  # cells of the domain up to which an explicit matrix is multiplied with all of them
 )
-WHOLE_TABLE_RATIO = 8  # a table is not summed whole where less than one cell in FEW is asked for
+# a table is not summed whole where less than one cell in so many is asked for
+WHOLE_TABLE_RATIO = 8
 CELLS_PER_CHUNK = 4096  # cells multiplied out at once
 
 
@@ -198,7 +199,8 @@ class _WholeTable:
     def add_gradient(self, out: Array, p: Array, weights: Array, v: Array) -> None:
         """Add to `out` the gradient in `p` of Σ v · answers."""
         if self.selected_cells is not None:
-            v, cell_weights = np.zeros(self.left_cells * self.right_cells), v
+            cell_weights = v
+            v = np.zeros(self.left_cells * self.right_cells)
             v[self.selected_cells] = cell_weights
         v = v.reshape(self.left_cells, self.right_cells)
         for chunk, factors, left_products, right_products in self._component_chunks(p, weights):

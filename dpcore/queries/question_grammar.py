@@ -57,7 +57,8 @@ class QuestionParser:
     def __init__(self, text: str, domain: Domain) -> None:
         self.text = text
         self.domain = domain
-        self.position = self.depth = 0
+        self.position = 0
+        self.depth = 0
         self.leaves: list[ComparisonLeaf] = []
 
     def parse(self) -> tuple[LogicalNode | ComparisonLeaf, list[ComparisonLeaf]]:
@@ -139,9 +140,9 @@ class QuestionParser:
             name = self._parse_quoted()
         if name not in self.domain.names:
             names = self.domain.names
-            names_text = ", ".join(names[:MAX_COLUMNS_IN_MESSAGE]) + ", …" * (
-                len(names) > MAX_COLUMNS_IN_MESSAGE
-            )
+            names_text = ", ".join(names[:MAX_COLUMNS_IN_MESSAGE])
+            if len(names) > MAX_COLUMNS_IN_MESSAGE:
+                names_text += ", …"
             raise self._syntax_error(f"a column name ({names_text})", start)
         return self.domain.names.index(name), start
 
@@ -168,9 +169,11 @@ class QuestionParser:
         column = self.domain.columns[leaf.axis]
         start = self.position
         token = self._parse_quoted()
-        if token is None and (match := UNQUOTED_PATTERN.match(self.text, self.position)):
-            self.position = match.end()
-            token = match[0]
+        if token is None:
+            match = UNQUOTED_PATTERN.match(self.text, self.position)
+            if match:
+                self.position = match.end()
+                token = match[0]
         if token is None or (token.lower() in KEYWORDS and self.text[start] not in '"`'):
             raise self._syntax_error("a value", start)
         number = float(token) if NUMBER_PATTERN.fullmatch(token) else math.nan

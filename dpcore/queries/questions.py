@@ -1,4 +1,7 @@
-"""Questions typed by hand, such as `sex = Female and age > 50`, turned into queries; `grammar` defines the notation."""
+"""Questions typed by hand, such as `sex = Female and age > 50`, turned into queries.
+
+`question_grammar` defines the notation.
+"""
 
 import math
 from collections.abc import Mapping
@@ -100,7 +103,8 @@ class _ComparableColumn:
         elif leaf.kind == "between":
             mask = (self.x >= leaf.numbers[0]) & (self.x <= leaf.numbers[1])
         else:
-            mask = COMPARISON_FUNCTIONS[leaf.kind](self.x, leaf.numbers[0])
+            compare = COMPARISON_FUNCTIONS[leaf.kind]
+            mask = compare(self.x, leaf.numbers[0])
         return (mask != leaf.negated) & ~np.isnan(self.x)
 
 
@@ -126,7 +130,8 @@ class _CellAtoms(_ComparableColumn):
     def __init__(self, column: Column, cut_points: list[float]) -> None:
         counts = None
         if column.values:
-            x = cell = np.arange(column.nonmissing_size)
+            x = np.arange(column.nonmissing_size)
+            cell = x
             weight = np.ones(column.nonmissing_size)
         elif column.kind == "integer":
             first_numbers, stop_numbers = column.whole_number_ranges
@@ -176,9 +181,10 @@ class _CellAtoms(_ComparableColumn):
             f"{self._fulfilling_part_text(mask, self.cell == c)}"
             for c in cut_cells[:MAX_NOTES_PER_COMPARISON]
         ]
-        return lines + [
-            f"{leaf.text} cuts {len(cut_cells) - MAX_NOTES_PER_COMPARISON} more bins"
-        ] * (len(cut_cells) > MAX_NOTES_PER_COMPARISON)
+        more_bins = len(cut_cells) - MAX_NOTES_PER_COMPARISON
+        if more_bins > 0:
+            lines.append(f"{leaf.text} cuts {more_bins} more bins")
+        return lines
 
     def _fulfilling_part_text(self, mask: Array, in_cell: Array) -> str:
         if self.counts is None:
@@ -199,7 +205,9 @@ def _evaluate(
     """Whether each combination of things (or each row) fulfils a node; arrays broadcast over the columns."""
     if isinstance(node, ComparisonLeaf):
         mask = comparables[node.axis].fulfils(node)
-        return mask if aligned else mask.reshape([-1 if a == node.axis else 1 for a in comparables])
+        if aligned:
+            return mask
+        return mask.reshape([-1 if a == node.axis else 1 for a in comparables])
     parts = [_evaluate(part, comparables, aligned=aligned) for part in node.parts]
     if node.kind == "not":
         return ~parts[0]

@@ -1,10 +1,10 @@
-"""Marginal tables decomposed into residual spaces, and the change of each when one record is replaced.
+"""Marginal tables decomposed into residual spaces, and the change of each when one row is replaced.
 
 A function of the columns S alone that sums to zero along each of them lies in the residual space of
 S. These spaces are orthogonal, a table on columns M consists of those of all S ⊆ M, and that of S
 has d_S = Π_{l∈S} (n_l − 1) dimensions. Columns that a workload cannot tell apart (of equal size, in
 the same tables once their names are exchanged) form a
-class: sets S, and pairs of records, are told apart by how many columns of each class they hold,
+class: sets S, and pairs of rows, are told apart by how many columns of each class they hold,
   their type.
 """
 
@@ -24,7 +24,7 @@ from .marginals import MAX_DECOMPOSED_AXES, Marginals, nonempty_subsets
 
 MAX_AGREEMENT_PATTERNS = (
     2**19
-)  # patterns of agreement between two records that are all compared, at most
+)  # patterns of agreement between two rows that are all compared, at most
 MAX_DECOMPOSED_COLUMNS = 12  # columns of a table that is taken apart into its subsets
 # as plan, charge and answers ask for them
 _CACHED_SPACES: "WeakKeyDictionary[Marginals, ResidualSpaces]" = WeakKeyDictionary()

@@ -11,10 +11,9 @@ from ..core.types import Array, Axes
 from ..schema.domain import Countable, Domain
 
 QueryLabel = tuple[tuple[str, str], ...]
-MAX_EXACT_COLUMNS, MAX_EXACT_PRODUCTS = (
-    3000,
-    10**9,
-)  # up to these numbers of columns and products all pairs are compared
+# up to these numbers of columns and products all pairs are compared
+MAX_EXACT_COLUMNS = 3000
+MAX_EXACT_PRODUCTS = 10**9
 MAX_BLOCK_ENTRIES = 10_000_000  # entries of a dense block
 
 

@@ -44,9 +44,9 @@ def draw_release(
     No generator can be guessed from what it drew; with the same key the very same is drawn again.
     Raises BudgetError where the algorithm did not keep to its plan.
     """
-    noise_rng, choice_rng, row_rng = (
-        key.generator(purpose) for purpose in ("noise", "choices", "rows")
-    )
+    noise_rng = key.generator("noise")
+    choice_rng = key.generator("choices")
+    row_rng = key.generator("rows")
     problem = ready.problem
     plan = ready.plan
     algorithm = ready.request.algorithm

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import metadata
 
@@ -11,13 +11,16 @@ import numpy as np
 import scipy
 
 from ..algorithms import registered_name
+from ..algorithms.schema_measurement.measure_schema import ColumnFindings
 from ..core.types import Json
-from ..privacy.accounting import ComposedCost, CompositionRule, events_of_plan, events_to_json
+from ..privacy.accounting import ComposedCost, CompositionRule, Plan, events_of_plan, events_to_json
+from ..schema.domain import Domain
 from ..schema.schema_json import domain_to_json
 from .data_set import Reservation
 from .evidence.origin_words import EARLIER_RELEASE, THIS_RELEASE, describe_bounds
 from .preparation import MeasuredSchemaRelease, PreparedRelease, to_json_value
-from .provenance import column_origins
+from .provenance import ColumnOrigin, column_origins
+from .request import ReleaseRequest
 
 
 def release_facts(
@@ -35,98 +38,138 @@ def release_facts(
 
     A second time would tell how long the release took, which may depend on the records.
     """
-    request = ready.request
-    problem = ready.problem
-    plan = ready.plan
-    total = reservation.lifetime
-    accounting = plan.accounting
-    planned_charges = events_of_plan(plan)
-    sums = plan.total_cost
-    column_findings = ()
-    if isinstance(ready, MeasuredSchemaRelease):
-        accounting = ready.division.accounting
-        planned_charges = (*ready.measured_events, *planned_charges)
-        sums = ComposedCost.of_spends(planned_charges)
-        column_findings = ready.measured_schema.findings
-    origins_by_column = column_origins(
-        problem.domain, [f.column.name for f in column_findings], earlier_entries
-    )
-    measured = tuple(
-        origin.column
-        for origin in origins_by_column
-        if origin.source in (THIS_RELEASE, EARLIER_RELEASE)
-    )
-    schema = domain_to_json(
-        replace(problem.domain, measured=measured)
-    )  # no claim that the ledger does not bear out
-    provenance = [origin.to_json() for origin in origins_by_column]
-    counts_releases = accounting is CompositionRule.OPTIMAL
-    symbol, cost = (
-        ("releases", sum(c.times for c in plan.planned_events))
-        if counts_releases
-        else sums.symbol_and_cost(accounting)
-    )
+    findings = _findings(ready)
+    measured_names = [finding.column.name for finding in findings]
+    origins = column_origins(ready.problem.domain, measured_names, earlier_entries)
+    schema = _claimed_schema(ready.problem.domain, origins)
+    provenance = [origin.to_json() for origin in origins]
     return {
         "format": 1,
         "time": account_entry["time"],
-        "dataset": {
-            "name": reservation.dataset,
-            "version": reservation.version,
-            "total": {"epsilon": total.budget.epsilon, "delta": total.budget.delta},
-            "spent": {"epsilon": reservation.spent, "delta": total.budget.delta},
-            "accounting": total.accounting,
-            "failure": total.failure,
-        },
-        "ledger": {
-            "id": reservation.ledger,
-            "entry": reservation.number,
-            "hash": reservation.entry_hash,
-            "link": account_entry["link"],
-        },
-        "protects": {
-            "unit": request.unit.protected_text,
-            "neighbours": request.unit.neighbours_text,
-            "records": problem.n,
-            "rows_per_person": problem.group,
-        },
-        "promise": {
-            "epsilon": request.budget.epsilon,
-            "delta": request.budget.delta,
-            "accounting": accounting,
-            "cost": f"{symbol}={cost:.6g}",
-            "charges": events_to_json(planned_charges),
-            "reserved": events_to_json(ready.events),
-        },
-        "plan": {
-            "choices": [
-                {"name": c.name, "value": to_json_value(c.value), "why": c.why}
-                for c in plan.settings
-            ]
-        },
-        "made_by": {
-            "algorithm": registered_name(request.algorithm),
-            "source": request.algorithm.about.source,
-            "adaptive": request.algorithm.adaptive,
-            "public_start": request.start is not None,
-            "start": None if request.start is None else request.start.to_json(),
-            "noise": noise,
-        },
-        "queries": {"asked": list(request.query_texts), "count": problem.workload.m},
+        "dataset": _dataset_facts(reservation),
+        "ledger": _ledger_facts(reservation, account_entry["link"]),
+        "protects": _protection_facts(ready),
+        "promise": _promise_facts(ready),
+        "plan": _plan_facts(ready.plan),
+        "made_by": _algorithm_facts(ready.request, noise),
+        "queries": _query_facts(ready),
         "schema": schema,
         "schema_sha256": hashlib.sha256(json.dumps(schema, sort_keys=True).encode()).hexdigest(),
         "bounds": describe_bounds(provenance),
         "provenance": provenance,
-        "measured": [
-            {
-                "column": f.column.name,
-                "found": f.description,
-                "nothing": f.found_nothing,
-                "tag": f.tag,
-            }
-            for f in column_findings
-        ],
-        "reason": request.reason,
+        "measured": _measured_facts(findings),
+        "reason": ready.request.reason,
         "versions": software_versions(),
+    }
+
+
+def _findings(ready: PreparedRelease) -> Sequence[ColumnFindings]:
+    """Return what a release measured of its columns; nothing where its schema was public."""
+    return ready.measured_schema.findings if isinstance(ready, MeasuredSchemaRelease) else ()
+
+
+def _claimed_schema(domain: Domain, origins: Sequence[ColumnOrigin]) -> Json:
+    """Return the schema, which claims to be measured no column of which the ledger does not bear that out."""
+    measured = tuple(
+        origin.column for origin in origins if origin.source in (THIS_RELEASE, EARLIER_RELEASE)
+    )
+    return domain_to_json(replace(domain, measured=measured))
+
+
+def _measured_facts(findings: Sequence[ColumnFindings]) -> list[Json]:
+    """Return what a release measured of each column whose description was private."""
+    return [
+        {
+            "column": finding.column.name,
+            "found": finding.description,
+            "nothing": finding.found_nothing,
+            "tag": finding.tag,
+        }
+        for finding in findings
+    ]
+
+
+def _ledger_facts(reservation: Reservation, link: str) -> Json:
+    """Return the ledger and its entry of a release, with the link in the data set's account."""
+    return {
+        "id": reservation.ledger,
+        "entry": reservation.number,
+        "hash": reservation.entry_hash,
+        "link": link,
+    }
+
+
+def _query_facts(ready: PreparedRelease) -> Json:
+    """Return what queries were asked for, as texts, and how many they are."""
+    return {"asked": list(ready.request.query_texts), "count": ready.problem.workload.m}
+
+
+def _protection_facts(ready: PreparedRelease) -> Json:
+    """Return who is protected, among how many rows, and how many of them may be one person's."""
+    return {
+        "unit": ready.request.unit.protected_text,
+        "neighbours": ready.request.unit.neighbours_text,
+        "records": ready.problem.n,
+        "rows_per_person": ready.problem.group,
+    }
+
+
+def _plan_facts(plan: Plan) -> Json:
+    """Return the settings that a plan chose, and why."""
+    settings = [
+        {"name": setting.name, "value": to_json_value(setting.value), "why": setting.why}
+        for setting in plan.settings
+    ]
+    return {"choices": settings}
+
+
+def _dataset_facts(reservation: Reservation) -> Json:
+    """Return the data set, its total budget and what it has spent."""
+    total = reservation.lifetime
+    return {
+        "name": reservation.dataset,
+        "version": reservation.version,
+        "total": {"epsilon": total.budget.epsilon, "delta": total.budget.delta},
+        "spent": {"epsilon": reservation.spent, "delta": total.budget.delta},
+        "accounting": total.accounting,
+        "failure": total.failure,
+    }
+
+
+def _promise_facts(ready: PreparedRelease) -> Json:
+    """Return the promise of a release and the events that it is recomputed from."""
+    plan = ready.plan
+    accounting = plan.accounting
+    planned_events = events_of_plan(plan)
+    total_cost = plan.total_cost
+    if isinstance(ready, MeasuredSchemaRelease):
+        accounting = ready.division.accounting
+        planned_events = (*ready.measured_events, *planned_events)
+        total_cost = ComposedCost.of_spends(planned_events)
+    if accounting is CompositionRule.OPTIMAL:
+        symbol = "releases"
+        cost = sum(c.times for c in plan.planned_events)
+    else:
+        symbol, cost = total_cost.symbol_and_cost(accounting)
+    return {
+        "epsilon": ready.request.budget.epsilon,
+        "delta": ready.request.budget.delta,
+        "accounting": accounting,
+        "cost": f"{symbol}={cost:.6g}",
+        "charges": events_to_json(planned_events),
+        "reserved": events_to_json(ready.events),
+    }
+
+
+def _algorithm_facts(request: ReleaseRequest, noise: str) -> Json:
+    """Return the algorithm of a release, where it starts, and how its noise was drawn."""
+    return {
+        "algorithm": registered_name(request.algorithm),
+        "source": request.algorithm.about.source,
+        "adaptive": request.algorithm.adaptive,
+        "public_start": request.start is not None,
+        "start": None if request.start is None else request.start.to_json(),
+        "noise": noise,
     }
 
 

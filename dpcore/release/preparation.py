@@ -73,7 +73,7 @@ class PreparedRelease:
             request,
             self.events,
             algorithm=registered_name(request.algorithm),
-            settings=settings | {"asked": list(request.query_texts)} | extra_settings,
+            settings={**settings, "asked": list(request.query_texts), **extra_settings},
             reason=request.reason,
             preview=preview,
         )

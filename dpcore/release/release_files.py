@@ -1,6 +1,6 @@
 """The files of a release: synthetic rows, weights, answers, a settings card, a claim, and the program that verifies it.
 
-Only released objects and public facts come here, never a record.
+Only released objects and public facts come here, never a row.
 """
 
 import json
@@ -34,10 +34,8 @@ from .evidence.standalone_verifier import VERIFIER_SOURCE
 from .facts import release_facts
 from .preparation import MeasuredSchemaRelease, PreparedRelease
 
-MAX_WEIGHT_CELLS, MAX_CSV_WEIGHT_CELLS = (
-    2_000_000,
-    100_000,
-)  # cells up to which weights are written, and also as text
+MAX_WEIGHT_CELLS = 2_000_000  # cells up to which weights are written
+MAX_CSV_WEIGHT_CELLS = 100_000  # cells up to which they are also written as text
 MAX_TESTED_CELLS = 20_000  # cells of the pairs of columns that are tested for a link
 FORMULA_PREFIXES = (
     "=",
@@ -67,21 +65,45 @@ def write_release_files(
     used again, or empty. `account` is that of the data set, and `measuring_entries` are the columns
     that its earlier releases measured.
     """
-    release = drawing.release
-    measurements = drawing.measurements
     workload = ready.problem.workload
     facts = release_facts(
         ready, reservation, drawing.noise, account["releases"][-1], measuring_entries
     )
-    unbiased_answers = unbiased_tables(release, measurements, workload.domain)
+    unbiased_answers = unbiased_tables(drawing.release, drawing.measurements, workload.domain)
+    np.savez_compressed(
+        draft_folder / "tables.npz", allow_pickle=False, **tables_to_arrays(unbiased_answers)
+    )
     population_rows = independent_row_count(facts["protects"])
+    tables = _release_tables(workload, drawing, unbiased_answers, population_rows)
+    for name, table in tables.items():
+        _write_table(draft_folder, name, table, neutralize=ready.request.neutralize)
+    if schema:
+        _write_json(draft_folder / "schema.json", schema)
+    facts["promise"] = facts["promise"] | {"means": Promise.of_release(facts).to_json()}
+    facts = facts | {
+        "files": verifier.hashes(draft_folder),
+        "errors": _standard_error_summary(tables["answers"]),
+        "utility": _utility(unbiased_answers, workload, facts, tables["answers"]),
+    }
+    _write_json(draft_folder / "release.json", facts)
+    _write_json(draft_folder / "account.json", account)
+    _write_documents(draft_folder, ready, facts, len(account["releases"]))
+    return facts
+
+
+def _release_tables(
+    workload: Workload,
+    drawing: DrawnRelease,
+    unbiased_answers: UnbiasedAnswers,
+    population_rows: float,
+) -> dict[str, pd.DataFrame]:
+    """Return the tables of a release by the names of their files."""
+    release = drawing.release
+    measurements = drawing.measurements
     tables = {
         "answers": _answer_table(workload, release, measurements, unbiased_answers, population_rows)
     }
     tables |= _link_test_tables(unbiased_answers, population_rows)
-    np.savez_compressed(
-        draft_folder / "tables.npz", allow_pickle=False, **tables_to_arrays(unbiased_answers)
-    )
     if drawing.rows is not None:
         tables["synthetic"] = drawing.rows
     other_measurements = [m for m in measurements if m.workload is not workload]
@@ -91,31 +113,35 @@ def write_release_files(
         )
     if isinstance(release, Histogram) and len(release.D) <= MAX_WEIGHT_CELLS:
         tables["weights"] = _weight_table(release.domain, release.D)
-    for name, table in tables.items():
-        if name in ("synthetic", "weights"):
-            _parquet_compatible(table).to_parquet(draft_folder / f"{name}.parquet", index=False)
-        if name != "weights" or len(table) <= MAX_CSV_WEIGHT_CELLS:
-            csv_table = neutralize_formulas(table) if ready.request.neutralize else table
-            csv_table.to_csv(draft_folder / f"{name}.csv", index=False)
-    if schema:
-        _write_json(draft_folder / "schema.json", schema)
+    return tables
+
+
+def _write_table(draft_folder: Path, name: str, table: pd.DataFrame, *, neutralize: bool) -> None:
+    """Write a table as CSV, and synthetic rows and weights as Parquet, in which alone many weights are."""
+    if name in ("synthetic", "weights"):
+        _parquet_compatible(table).to_parquet(draft_folder / f"{name}.parquet", index=False)
+    if name != "weights" or len(table) <= MAX_CSV_WEIGHT_CELLS:
+        csv_table = neutralize_formulas(table) if neutralize else table
+        csv_table.to_csv(draft_folder / f"{name}.csv", index=False)
+
+
+def _utility(
+    unbiased_answers: UnbiasedAnswers, workload: Workload, facts: Json, answers: pd.DataFrame
+) -> Json:
+    """Return what a release serves for, and how exact it is."""
     rows = facts["protects"]["records"]
-    shares = tables["answers"]["answer"].to_numpy()
+    shares = answers["answer"].to_numpy()
     utility = suitable_uses(unbiased_answers, rows).to_json()
     utility["as_exact_as_sample"] = predicted_exactness(unbiased_answers, workload, rows, shares)
     utility["noise"] = predicted_error_sizes(unbiased_answers, workload)
-    facts["promise"] = facts["promise"] | {"means": Promise.of_release(facts).to_json()}
-    facts = facts | {
-        "files": verifier.hashes(draft_folder),
-        "errors": _standard_error_summary(tables["answers"]),
-        "utility": utility,
-    }
-    _write_json(draft_folder / "release.json", facts)
-    _write_json(draft_folder / "account.json", account)
+    return utility
+
+
+def _write_documents(draft_folder: Path, ready: PreparedRelease, facts: Json, number: int) -> None:
+    """Write the pages about a release, its entry for a registry, and the program that checks it."""
     schema_step = (
         (ready.schema_plan, ready.division) if isinstance(ready, MeasuredSchemaRelease) else None
     )
-    number = len(account["releases"])
     proof_text = derive_proof(
         facts["made_by"]["algorithm"],
         ready.request.algorithm,
@@ -132,7 +158,6 @@ def write_release_files(
     }
     for name, text in documents.items():
         (draft_folder / name).write_text(text, encoding="utf-8")
-    return facts
 
 
 def try_write_schema(folder: Path, schema: Json) -> bool:
@@ -206,13 +231,18 @@ def _link_test_tables(unbiased_answers: UnbiasedAnswers, n: float) -> dict[str, 
 
 def _standard_error_summary(answers: pd.DataFrame) -> Json | None:
     """The number of answers with a measurement of their own and the range of their standard errors; else None."""
-    if (
-        "standard_error" not in answers
-        or not (standard_errors := answers["standard_error"].dropna()).size
-    ):
+    if "standard_error" not in answers:
         return None
-    least, most = (float(x) for x in np.quantile(standard_errors.to_numpy(float), [0, 1]))
-    return {"answers": len(answers), "measured": len(standard_errors), "least": least, "most": most}
+    standard_errors = answers["standard_error"].dropna()
+    if not standard_errors.size:
+        return None
+    least, most = np.quantile(standard_errors.to_numpy(float), [0, 1])
+    return {
+        "answers": len(answers),
+        "measured": len(standard_errors),
+        "least": float(least),
+        "most": float(most),
+    }
 
 
 def _measurement_table(m: NoisyAnswers) -> pd.DataFrame:

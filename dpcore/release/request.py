@@ -86,9 +86,9 @@ class ReleaseRequest(BudgetRequest):
         if not exact and (self.noise == "exact" or self.budget.delta == 0):
             name = registered_name(self.algorithm)
             explanation = f"{name} measures a subspace here, which exact noise does not fit"
-            setting, alternative = (
-                ("delta=0", "delta > 0") if self.budget.delta == 0 else ("noise=exact", "float")
-            )
+            is_pure = self.budget.delta == 0
+            setting = "delta=0" if is_pure else "noise=exact"
+            alternative = "delta > 0" if is_pure else "float"
             raise InputError(
                 f"{setting}: {explanation}; choose another algorithm, or {alternative}"
             )

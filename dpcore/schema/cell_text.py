@@ -3,9 +3,10 @@
 A cell of a text file says its text. A value with a type (in Excel, Parquet or a database) says one
 text: a whole number its digits, however many; a float the shortest text that reads as it, in as
 many bits; a date its ISO text; true and false `True` and `False`; a missing value nothing. How a
-column reads such a text is for `readings`.
+column reads such a text is for `column_readings`.
 """
 
+import math
 import re
 from decimal import Decimal
 
@@ -32,10 +33,9 @@ REDUNDANT_TEXT_PATTERN = re.compile(
 # Raised for a time that the calendar of its zone does not have; the last is Python's, for a year
 # after 9999.
 TIME_ERRORS = NotImplementedError, ValueError, OverflowError
-MIN_ARROW_FLOAT, MAX_ARROW_FLOAT = (
-    1e-4,
-    1e10,
-)  # floats between which Arrow and Python write the same digits
+# floats between which Arrow and Python write the same digits
+MIN_ARROW_FLOAT = 1e-4
+MAX_ARROW_FLOAT = 1e10
 
 
 class NumberText(str):
@@ -149,5 +149,5 @@ def _is_missing(value: object) -> bool:
         value is None
         or value is pd.NA
         or value is pd.NaT
-        or (isinstance(value, float) and value != value)
+        or (isinstance(value, float) and math.isnan(value))
     )

@@ -106,7 +106,9 @@ class Column:
                 f"{a}–{b - 1}" if b - a > 1 else str(a)
                 for a, b in zip(*self.whole_number_ranges, strict=True)
             ]
-        return tuple(texts + [MISSING_LABEL] * (self.missing == "category"))
+        if self.missing == "category":
+            texts.append(MISSING_LABEL)
+        return tuple(texts)
 
     @property
     def is_real_valued(self) -> bool:
@@ -333,9 +335,9 @@ class Column:
             value = cells.iloc[row]
             value_text = shorten(repr(value.item() if isinstance(value, np.generic) else value))
             message = f"column {self.name!r}: {value_text} in row {row + 1} {reason}"
+            advice_text = f"; {advice}" if advice else ""
             raise InputError(
-                f"{message} ({refused.sum()} of {len(cells)} rows like it)"
-                + f"; {advice}" * bool(advice)
+                f"{message} ({refused.sum()} of {len(cells)} rows like it){advice_text}"
             )
 
 

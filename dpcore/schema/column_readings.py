@@ -88,8 +88,10 @@ def category_of_cell(text: str, reading: str = AS_WRITTEN) -> str:
         return canonical_text(
             casefold_text(canonical_text(text))
         )  # a space that only looks like one may stand before a midnight
-    if reading.startswith("weekday") and (day := parse_date(text, reading.partition(" of ")[2])):
-        return WEEKDAYS[day.weekday()]
+    if reading.startswith("weekday"):
+        day = parse_date(text, reading.partition(" of ")[2])
+        if day:
+            return WEEKDAYS[day.weekday()]
     if reading in PREFIX_LENGTHS and text not in MISSING_TEXTS:
         return canonical_text(canonical_text(text)[: PREFIX_LENGTHS[reading]].strip())
     return canonical_text(text)
@@ -116,11 +118,9 @@ def parse_date(text: str, order: str) -> date | None:
         day, month, year = match.group(1, 3, 4) if order == "d/m/y" else match.group(3, 1, 4)
     else:
         return None
-    full_year = (
-        int(year)
-        if len(year) == 4
-        else int(year) + (1900 if int(year) >= CENTURY_PIVOT_YEAR else 2000)
-    )
+    full_year = int(year)
+    if len(year) != 4:
+        full_year += 1900 if full_year >= CENTURY_PIVOT_YEAR else 2000
     try:
         return date(full_year, int(month), int(day))
     except ValueError:
@@ -134,7 +134,8 @@ def _hour_of_day(text: str) -> float:
         return math.nan
     hour = int(match[1])
     if match[2]:
-        hour = hour % 12 + 12 * (match[2] in "Pp")
+        is_afternoon = match[2] in "Pp"
+        hour = hour % 12 + (12 if is_afternoon else 0)
     return hour if hour < 24 else math.nan
 
 

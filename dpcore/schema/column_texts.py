@@ -4,6 +4,7 @@ What a cell reads as, and which of the public kinds it is, depends on that cell 
 alone.
 """
 
+import math
 import re
 from collections.abc import Iterable
 from functools import cached_property
@@ -127,7 +128,7 @@ def _kind_of_cell(text: str, reading: str) -> int:
     if text in MISSING_TEXTS:
         return MISSING_KIND
     number = parse_cell_number(text, reading)
-    if number == number:
+    if not math.isnan(number):
         return WHOLE_NUMBER_KIND if number == np.floor(number) else NUMBER_KIND
     if DECIMAL_COMMA_PATTERN.fullmatch(text):
         return DECIMAL_COMMA_KIND

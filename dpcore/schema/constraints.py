@@ -1,7 +1,7 @@
-"""Public constraints: impossible combinations of cells, entered by a person. No record is read here.
+"""Public constraints: impossible combinations of cells, entered by a person. No row is read here.
 
-A record that breaks one is counted where it stands, like any other: it is neither refused nor moved
-nor left out, so what happens to it depends on nobody else's records. What is made of noisy answers
+A row that breaks one is counted where it stands, like any other: it is neither refused nor moved
+nor left out, so what happens to it depends on nobody else's rows. What is made of noisy answers
 never has such a combination.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from ..core.types import Array, Axes, Rng, Tables, Texts, value_object
 from .column import Column
 
-MAX_SEARCH_STEPS = 20_000  # most steps of the search for one record that no constraint forbids
+MAX_SEARCH_STEPS = 20_000  # most steps of the search for one row that no constraint forbids
 MAX_REDRAWS = 20  # most times that a row's numbers are drawn again until they are in order
 
 AllowedTable = tuple[
@@ -67,7 +67,9 @@ class NestedColumns(_AllOrNothing):
 
     def allowed_tables(self, columns: Mapping[str, Column]) -> Iterator[AllowedTable]:
         """The constraint's table with the possible cells marked."""
-        first, second = (columns[name] for name in self.columns)
+        first_name, second_name = self.columns
+        first = columns[first_name]
+        second = columns[second_name]
         allowed = np.ones((first.size, second.size), dtype=bool)
         for code, codes in self.allowed_codes:
             allowed[code, : second.nonmissing_size] = False
@@ -192,7 +194,8 @@ def put_rows_in_order(
     always leave room for that.
     """
     values = values.copy()
-    was_out_of_order = out_of_order = _rows_out_of_order(values)
+    was_out_of_order = _rows_out_of_order(values)
+    out_of_order = was_out_of_order
     for _ in range(MAX_REDRAWS):
         if not out_of_order.any():
             return values, was_out_of_order

@@ -1,4 +1,4 @@
-"""The constraints of a schema file: from JSON and back. All is checked, no record is read."""
+"""The constraints of a schema file: from JSON and back. All is checked, no row is read."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,10 +14,8 @@ from .column import Column
 from .constraints import Constraint, ImpossibleCells, NestedColumns, OrderedColumns
 from .domain import Domain
 
-MAX_CONSTRAINTS, MAX_CONSTRAINT_CELLS = (
-    200,
-    1_000_000,
-)  # constraints, and cells of the tables of all of them
+MAX_CONSTRAINTS = 200
+MAX_CONSTRAINT_CELLS = 1_000_000  # cells of the tables of all constraints
 KEYS_BY_KIND = {"impossible": {"impossible"}, "within": {"within", "which"}, "order": {"order"}}
 ALLOWED_FORMS = '{"impossible": {NAME: values, …}}, {"within": [NAME, NAME], "which": {value: values}} or {"order": [NAME, …]}'
 
@@ -55,7 +53,7 @@ def add_constraints_from_json(domain: Domain, constraint_specs: Any) -> Domain:
             raise InputError(f"constraint {position}: {error}") from None
         constraints.append(constraint)
     constrained_domain = replace(domain, constraints=tuple(constraints))
-    constrained_domain.example_possible_row  # noqa: B018 - raises where no record can be
+    constrained_domain.example_possible_row  # noqa: B018 - raises where no row can be
     return constrained_domain
 
 
@@ -91,9 +89,11 @@ def _parse_constraint(domain: Domain, spec: Any) -> Constraint:
             f"{_short_repr(sorted(map(str, unknown_keys))[0])} does not go with {kind!r}; write "
             f"{ALLOWED_FORMS}"
         )
-    return {"impossible": _parse_impossible, "within": _parse_within, "order": _parse_order}[kind](
-        domain, **spec
-    )
+    if kind == "impossible":
+        return _parse_impossible(domain, **spec)
+    if kind == "within":
+        return _parse_within(domain, **spec)
+    return _parse_order(domain, **spec)
 
 
 def _parse_impossible(domain: Domain, impossible: Any) -> ImpossibleCells:
@@ -193,7 +193,8 @@ def _codes_of_item(column: Column, item: Any) -> Sequence[int]:
         return [column.code_by_label[item]]
     elif not isinstance(item, (str, bool)) and abs(item) <= 1e15:
         low, high = column.number_ranges
-        if len(matching_codes := np.flatnonzero((low == item) & (high == item))):
+        matching_codes = np.flatnonzero((low == item) & (high == item))
+        if len(matching_codes):
             return matching_codes.tolist()
     allowed_text = (
         f'{_list_first_labels(column)}; or say {{"from": number, "to": number}}'
@@ -235,7 +236,7 @@ def _codes_in_range(column: Column, item: Mapping[Any, Any]) -> Sequence[int]:
 def _codes_to_json(column: Column, codes: Sequence[int]) -> list[Any]:
     """The cells in the form that `_parse_codes` reads: categories by label, numbers as ranges, missing as null."""
     nonmissing_codes = [code for code in codes if code < column.nonmissing_size]
-    missing = [None] * (len(nonmissing_codes) < len(codes))
+    missing = [None] if len(nonmissing_codes) < len(codes) else []
     if column.values:
         return [*(column.labels[code] for code in nonmissing_codes), *missing]
     runs = np.split(
@@ -250,7 +251,8 @@ def _codes_to_json(column: Column, codes: Sequence[int]) -> list[Any]:
 
 
 def _list_first_labels(column: Column) -> str:
-    return ", ".join(column.labels[:8]) + " …" * (column.size > 8)
+    first_labels = ", ".join(column.labels[:8])
+    return f"{first_labels} …" if column.size > 8 else first_labels
 
 
 def _short_repr(value: Any) -> str:

@@ -42,7 +42,7 @@ class Countable:
     values: Array
     weights: Array
     undivided: bool
-    # (axes, shape): the number of records in each cell (size,) of the table on these columns
+    # (axes, shape): the number of rows in each cell (size,) of the table on these columns
     count: Any
 
     @property
@@ -143,11 +143,8 @@ class Domain:
 
     def project(self, names: Sequence[str]) -> "Domain":
         """The domain of the named columns only, in the given order, with the constraints on these alone."""
-        constraints = tuple(
-            restricted
-            for constraint in self.constraints
-            if (restricted := constraint.restrict_to(names))
-        )
+        restricted = [constraint.restrict_to(names) for constraint in self.constraints]
+        constraints = tuple(constraint for constraint in restricted if constraint)
         columns = tuple(self.columns[i] for i in self.axes(names))
         measured = tuple(m for m in self.measured if m in names)
         return replace(self, columns=columns, constraints=constraints, measured=measured)

@@ -144,7 +144,8 @@ def partial_schema_from_json(schema: Any) -> PartialSchema:
     """
     columns = schema["columns"]
     public_entries = {name: spec for name, spec in columns.items() if not is_private_entry(spec)}
-    if isinstance(constraints := schema.get("constraints"), list):
+    constraints = schema.get("constraints")
+    if isinstance(constraints, list):
         for position, spec in enumerate(constraints, start=1):
             private_names = [
                 name
@@ -187,26 +188,30 @@ def partial_schema_to_json(schema: PartialSchema) -> Json:
     """The schema file of the open columns."""
     entries = {}
     for c in schema.unknown_columns:
-        private_keys = (
-            {"values": PRIVATE}
-            if c.is_categorical
-            else {"bounds": PRIVATE, "bins": PRIVATE if c.quantiles else c.bins}
-        )
-        entries[c.name] = {"kind": c.kind, **private_keys} | ({"read": c.read} if c.read else {})
-    return {"columns": entries} | (
-        {"file": file_format} if (file_format := schema.placeholder.file.to_json()) else {}
-    )
+        entry: Json = {"kind": c.kind}
+        if c.is_categorical:
+            entry["values"] = PRIVATE
+        else:
+            entry["bounds"] = PRIVATE
+            entry["bins"] = PRIVATE if c.quantiles else c.bins
+        if c.read:
+            entry["read"] = c.read
+        entries[c.name] = entry
+    schema_json: Json = {"columns": entries}
+    file_format = schema.placeholder.file.to_json()
+    if file_format:
+        schema_json["file"] = file_format
+    return schema_json
 
 
 def private_entry(spec: Json) -> Json:
     """The schema entry of a column to be measured, from one with less said; bins stay as they were entered."""
     if spec.get("kind") == "categorical":
         return _value_free_entry(spec) | {"values": PRIVATE}
-    return (
-        _value_free_entry(spec)
-        | {"bounds": PRIVATE}
-        | ({"bins": spec["bins"]} if spec.get("bins") is not None else {})
-    )
+    entry = _value_free_entry(spec) | {"bounds": PRIVATE}
+    if spec.get("bins") is not None:
+        entry["bins"] = spec["bins"]
+    return entry
 
 
 def _value_free_entry(spec: Json) -> Json:

@@ -140,6 +140,37 @@ def text_format_from_json(entry: Any) -> TextFormat:
 
 
 def _parse_column(name: Any, spec: Any) -> Column:
+    _check_column_entry(name, spec)
+    spec = dict(spec)
+    if isinstance(spec.get("kind"), str) and spec["kind"] in ADVICE_BY_KIND:
+        raise InputError(f"column {name!r}: {ADVICE_BY_KIND[spec['kind']]}")
+    kind = _parse_choice(name, spec, "kind", COLUMN_KINDS, None)
+    choices = _parse_choices(name, spec, kind)
+    ordered = spec.get("ordered", kind == "numeric" or (kind == "integer" and "size" not in spec))
+    if not isinstance(ordered, bool):
+        raise InputError(f"column {name!r}: ordered must be true or false, not {ordered!r}")
+    reading = choices["read"]
+    if reads_categories(reading) != (kind == "categorical") and reading:
+        raise InputError(f"column {name!r}: read={reading!r} does not go with a {kind} column")
+    common = choices | {"name": name, "kind": kind, "ordered": ordered}
+    if kind == "categorical":
+        column = _parse_categorical_column(name, spec, common)
+    elif "other" in (choices["out_of_range"], choices["missing"]):
+        raise InputError(
+            f'column {name!r}: "other" has no meaning for numbers; use "clip" and "category"'
+        )
+    else:
+        column = Column(**common, **_parse_bounds(name, kind, spec))
+    if column.size > MAX_COLUMN_CELLS:
+        raise InputError(
+            f"column {name!r}: {column.size} values are more than {MAX_COLUMN_CELLS}; use fewer "
+            "bins"
+        )
+    return column
+
+
+def _check_column_entry(name: Any, spec: Any) -> None:
+    """Raise InputError for a name that is no text, or an entry that is no object of known keys."""
     if not isinstance(name, str) or not name or not is_valid_unicode(name):
         raise InputError(
             f"column {name!r}: a column's name must be a text of at least one character"
@@ -152,54 +183,39 @@ def _parse_column(name: Any, spec: Any) -> Column:
             f"column {name!r}: unknown key {min(map(str, unknown_keys))!r}; allowed: "
             f"{', '.join(sorted(COLUMN_KEYS))}"
         )
-    spec = dict(spec)
-    if isinstance(spec.get("kind"), str) and spec["kind"] in ADVICE_BY_KIND:
-        raise InputError(f"column {name!r}: {ADVICE_BY_KIND[spec['kind']]}")
-    kind = _parse_choice(name, spec, "kind", COLUMN_KINDS, None)
-    common: Json = {
-        key: _parse_choice(name, spec, key, choices, choices[0])
-        for key, choices in CHOICES_BY_KEY.items()
+
+
+def _parse_choices(name: str, spec: Json, kind: str) -> Json:
+    """Return what a column's entry says for every key of `CHOICES_BY_KEY`, or its default."""
+    choices: Json = {
+        key: _parse_choice(name, spec, key, allowed, allowed[0])
+        for key, allowed in CHOICES_BY_KEY.items()
     }
-    missing = common["missing"]
-    out_of_range = common["out_of_range"]
-    reading = common["read"]
-    if common["unreadable"] != "refuse" and (kind == "categorical" or missing != "category"):
+    is_unreadable_allowed = kind != "categorical" and choices["missing"] == "category"
+    if choices["unreadable"] != "refuse" and not is_unreadable_allowed:
         raise InputError(
             f'column {name!r}: unreadable "missing" goes with numbers and missing "category"'
         )
-    ordered = spec.get("ordered", kind == "numeric" or (kind == "integer" and "size" not in spec))
-    if not isinstance(ordered, bool):
-        raise InputError(f"column {name!r}: ordered must be true or false, not {ordered!r}")
-    if reads_categories(reading) != (kind == "categorical") and reading:
-        raise InputError(f"column {name!r}: read={reading!r} does not go with a {kind} column")
-    common |= {"name": name, "kind": kind, "ordered": ordered}
-    if kind == "categorical":
-        if out_of_range == "clip":
-            raise InputError(
-                f'column {name!r}: out_of_range "clip" has no meaning for categories; use "refuse"'
-            )
-        if "other" in (out_of_range, missing) and OTHER_LABEL not in (spec.get("values") or ()):
-            raise InputError(
-                f'column {name!r}: "other" needs the category {OTHER_LABEL!r} among its values'
-            )
-        column = Column(**common, values=_parse_values(name, spec))
-        keys = [
-            column.category_key(label) for label in column.labels
-        ]  # the missing ones' label is one of them
-        ((key, occurrences),) = Counter(keys).most_common(1)
-        if occurrences > 1:
-            raise InputError(f"column {name!r}: the value {key!r} is in values twice")
-    elif "other" in (out_of_range, missing):
+    return choices
+
+
+def _parse_categorical_column(name: str, spec: Json, common: Json) -> Column:
+    """Return a column of categories; `common` are the fields that columns of all kinds have."""
+    if common["out_of_range"] == "clip":
         raise InputError(
-            f'column {name!r}: "other" has no meaning for numbers; use "clip" and "category"'
+            f'column {name!r}: out_of_range "clip" has no meaning for categories; use "refuse"'
         )
-    else:
-        column = Column(**common, **_parse_bounds(name, kind, spec))
-    if column.size > MAX_COLUMN_CELLS:
+    needs_other_label = "other" in (common["out_of_range"], common["missing"])
+    if needs_other_label and OTHER_LABEL not in (spec.get("values") or ()):
         raise InputError(
-            f"column {name!r}: {column.size} values are more than {MAX_COLUMN_CELLS}; use fewer "
-            "bins"
+            f'column {name!r}: "other" needs the category {OTHER_LABEL!r} among its values'
         )
+    column = Column(**common, values=_parse_values(name, spec))
+    # the label of missing values is one of the keys
+    keys = [column.category_key(label) for label in column.labels]
+    ((key, occurrences),) = Counter(keys).most_common(1)
+    if occurrences > 1:
+        raise InputError(f"column {name!r}: the value {key!r} is in values twice")
     return column
 
 
@@ -248,7 +264,8 @@ def _parse_bounds(name: str, kind: str, spec: Json) -> Json:
             )
     else:
         _check_value_keys(name, spec, ("low", "high", "bins"))
-        low, high = (_parse_number(name, key, spec.get(key)) for key in ("low", "high"))
+        low = _parse_number(name, "low", spec.get("low"))
+        high = _parse_number(name, "high", spec.get("high"))
         bins = spec.get("bins")
         if not low < high and not (kind == "integer" and low == high):
             raise InputError(f"column {name!r}: low={low:g} must be below high={high:g}")

@@ -24,11 +24,8 @@ class TextFormat:
     def description(self) -> str:
         """The format in words."""
         separator = f", separated by {DELIMITER_NAMES[self.delimiter]}" if self.delimiter else ""
-        return (
-            ENCODING_NAMES[self.encoding]
-            + separator
-            + ", with line breaks inside values" * self.line_breaks
-        )
+        line_breaks = ", with line breaks inside values" if self.line_breaks else ""
+        return ENCODING_NAMES[self.encoding] + separator + line_breaks
 
     def to_json(self) -> Json:
         """The entry "file" of a schema: only the settings that differ from the default."""

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -26,6 +26,8 @@ from ..input_files import open_regular_file
 from .source import Source, Tally, source_column_positions
 from .table_counting import choose_wide_tables, sum_to_tables
 
+Case = tuple[Any, int]  # a condition on a cell, and the cell's code where it holds
+Refusal = tuple[Any, Any, str]  # a condition on refused cells, the text to show, and the reason
 # tested ones: what takes characters off both ends of a text, makes bytes of it, and a text of bytes
 TEXT_FUNCTIONS_BY_ENGINE = {
     "duckdb": ("trim", "encode", "decode"),
@@ -224,13 +226,36 @@ class DatabaseSource(Source):
                 f"{self.name}: {reason}; in a view, cast unusual columns to text, or read a file"
             ) from None
 
-    def _code_expression(self, column: Column, name: str) -> tuple[Any, list[tuple[Any, Any, str]]]:
+    def _code_expression(self, column: Column, name: str) -> tuple[Any, list[Refusal]]:
         """A column's code as an expression, and its refused cells: a condition, the text to show, and the reason."""
         import ibis
 
         cells = self.table[name]
-        kind = self.table[name].type()
+        kind = cells.type()
         is_number = kind.is_integer() or kind.is_floating()
+        self._check_column_type(column, kind, is_number=is_number)
+        float_cells: Any = cells.cast("float64") if is_number else None
+        absent = cells.isnull() | float_cells.isnan() if kind.is_floating() else cells.isnull()
+        if column.values:
+            cases, is_missing_text = self._value_conditions(column, cells, float_cells)
+            if is_missing_text is not None:
+                absent = absent | is_missing_text
+            default_code, refusals = _unlisted_values(column, cells, cases, absent)
+        else:
+            absent, refusals = _refused_numbers(column, cells, float_cells, absent)
+            cases, default_code = _number_conditions(column, float_cells)
+        if column.missing == "refuse":
+            refusals.append((absent, cells, "is missing"))
+        missing_code = (
+            column.values.index(OTHER_LABEL)
+            if column.missing == "other"
+            else column.nonmissing_size
+        )
+        code = ibis.cases((absent, missing_code), *cases, else_=default_code)
+        return code.cast("int64"), refusals
+
+    def _check_column_type(self, column: Column, kind: Any, *, is_number: bool) -> None:
+        """Raise InputError for a type of the database, `kind`, from which the column's codes are not made."""
         is_supported = is_number or kind.is_boolean() or kind.is_string()
         if not (is_supported if column.values else is_number and not kind.is_float32()):
             holds = f"holds {type(kind).__name__.lower()} in the database"
@@ -244,119 +269,129 @@ class DatabaseSource(Source):
             raise InputError(
                 f"{self.name}: column {column.name!r}: reading it as {column.read!r} needs a file"
             )
-        float_cells: Any = cells.cast("float64") if is_number else None
-        absent = cells.isnull() | float_cells.isnan() if kind.is_floating() else cells.isnull()
-        refusals = []
-        if column.values:
-            cases, is_missing_text = self._value_conditions(column, cells, float_cells)
-            absent = absent | is_missing_text if is_missing_text is not None else absent
-            outside = ~absent
-            for condition, _ in cases:
-                outside = outside & ~condition
-            default_code = (
-                column.values.index(OTHER_LABEL) if column.out_of_range == "other" else REFUSED_CODE
-            )
-            if default_code == REFUSED_CODE:
-                refusals.append(
-                    (outside, cells, f"is not one of the allowed values {column.allowed_text}")
-                )
-        else:
-            floor = _engine_function(
-                "floor", "float64", "float64"
-            )  # Ibis's own makes whole numbers of 64 bits
-            number_checks = []
-            if kind.is_floating():
-                number_checks.append((float_cells.isinf(), "is not a finite number"))
-            if column.kind == "integer":
-                number_checks.append(
-                    (
-                        float_cells != floor(float_cells),
-                        f"is not a whole number in {column.allowed_text}",
-                    )
-                )
-            for is_refused, reason in number_checks:
-                if column.unreadable == "missing":
-                    absent = absent | is_refused
-                else:
-                    refusals.append((~absent & is_refused, cells, reason))
-            low, high = map(_exact_literal, column.bounds)
-            if column.out_of_range == "refuse":
-                refusals.append(
-                    (
-                        ~absent & ((float_cells < low) | (float_cells > high)),
-                        cells,
-                        f"is outside {column.allowed_text}",
-                    )
-                )
-            if column.edges:
-                cases = [
-                    (float_cells < _exact_literal(edge), i)
-                    for i, edge in enumerate(column.edges[1:-1])
-                ]
-                default_code = column.nonmissing_size - 1
-            else:
-                last_code = column.nonmissing_size - 1
-                cases = [(float_cells <= low, 0), (float_cells >= high, last_code)]
-                default_code = (float_cells - low).cast("int64")
-        if column.missing == "refuse":
-            refusals.append((absent, cells, "is missing"))
-        missing_code = (
-            column.values.index(OTHER_LABEL)
-            if column.missing == "other"
-            else column.nonmissing_size
-        )
-        return ibis.cases((absent, missing_code), *cases, else_=default_code).cast(
-            "int64"
-        ), refusals
 
     def _value_conditions(
         self, column: Column, cells: Any, float_cells: Any
-    ) -> tuple[list[tuple[Any, int]], Any]:
+    ) -> tuple[list[Case], Any]:
         """Conditions for each listed value with its code, and for a text that means a missing value."""
-        import ibis
-
         code_of_key = {column.category_key(value): code for code, value in enumerate(column.values)}
         kind = cells.type()
         if kind.is_string():
-            trim, encode, decode, *encoding_names = TEXT_FUNCTIONS_BY_ENGINE[self.backend.name]
-            encoding = ["string"] * len(encoding_names)
-            text = _engine_function(trim, "string", "string", "string")(
-                cells + "", SPACE_CHARACTERS
-            )  # of an enumeration, too
-            # Bytes have no collation, under which different texts may be equal.
-            text = _engine_function(encode, "string", *encoding, "binary")(text, *encoding_names)
-            text = _engine_function(decode, "binary", *encoding, "string")(text, *encoding_names)
-            missing_texts = sorted(MISSING_TEXTS - set(code_of_key))
-            return [
-                (_equals_canonical_text(text, key), code) for key, code in code_of_key.items()
-            ], text.isin(missing_texts)
+            text = self._stripped_text(cells)
+            cases = [(_equals_canonical_text(text, key), code) for key, code in code_of_key.items()]
+            return cases, text.isin(sorted(MISSING_TEXTS - set(code_of_key)))
         if kind.is_boolean():
-            return [
+            cases = [
                 (cells == (key == "True"), code)
                 for key, code in code_of_key.items()
                 if key in ("True", "False")
-            ], None
-        conditions = []
-        for key, code in code_of_key.items():
-            try:
-                value: Any = (
-                    int if kind.is_integer() else np.float32 if kind.is_float32() else float
-                )(key)
-            except ValueError:
-                continue
-            if canonical_text_of_value(value) != key or value != value:
-                continue
-            if kind.is_floating():
-                conditions.append((float_cells == _exact_literal(value), code))
-            elif kind.bounds.lower <= value <= kind.bounds.upper:
-                conditions.append((cells == ibis.literal(value, kind), code))
-        return conditions, None
+            ]
+            return cases, None
+        return _number_value_conditions(code_of_key, cells, float_cells), None
+
+    def _stripped_text(self, cells: Any) -> Any:
+        """Return the cells' texts without space at their ends, to be compared byte by byte."""
+        trim_name, encode_name, decode_name, *encoding = TEXT_FUNCTIONS_BY_ENGINE[self.backend.name]
+        encoding_types = ["string"] * len(encoding)
+        trim = _engine_function(trim_name, "string", "string", "string")
+        text = trim(cells + "", SPACE_CHARACTERS)  # of an enumeration, too
+        # Bytes have no collation, under which different texts may be equal.
+        encode = _engine_function(encode_name, "string", *encoding_types, "binary")
+        decode = _engine_function(decode_name, "binary", *encoding_types, "string")
+        return decode(encode(text, *encoding), *encoding)
+
+
+def _unlisted_values(
+    column: Column, cells: Any, cases: Sequence[Case], absent: Any
+) -> tuple[int, list[Refusal]]:
+    """Return the code of a value that a categorical column does not list, and its refusal if it is refused."""
+    if column.out_of_range == "other":
+        return column.values.index(OTHER_LABEL), []
+    outside = ~absent
+    for condition, _ in cases:
+        outside = outside & ~condition
+    reason = f"is not one of the allowed values {column.allowed_text}"
+    return REFUSED_CODE, [(outside, cells, reason)]
+
+
+def _refused_numbers(
+    column: Column, cells: Any, float_cells: Any, absent: Any
+) -> tuple[Any, list[Refusal]]:
+    """Return which cells of a column of numbers count as missing, and which are refused."""
+    # Ibis's own makes whole numbers of 64 bits
+    floor = _engine_function("floor", "float64", "float64")
+    refusals = []
+    number_checks = []
+    if cells.type().is_floating():
+        number_checks.append((float_cells.isinf(), "is not a finite number"))
+    if column.kind == "integer":
+        is_fraction = float_cells != floor(float_cells)
+        number_checks.append((is_fraction, f"is not a whole number in {column.allowed_text}"))
+    for is_refused, reason in number_checks:
+        if column.unreadable == "missing":
+            absent = absent | is_refused
+        else:
+            refusals.append((~absent & is_refused, cells, reason))
+    if column.out_of_range == "refuse":
+        low, high = map(_exact_literal, column.bounds)
+        is_outside = ~absent & ((float_cells < low) | (float_cells > high))
+        refusals.append((is_outside, cells, f"is outside {column.allowed_text}"))
+    return absent, refusals
+
+
+def _number_conditions(column: Column, float_cells: Any) -> tuple[list[Case], Any]:
+    """Return conditions with their codes for a column of numbers, and the code where none holds."""
+    last_code = column.nonmissing_size - 1
+    if column.edges:
+        cases = [
+            (float_cells < _exact_literal(edge), i) for i, edge in enumerate(column.edges[1:-1])
+        ]
+        return cases, last_code
+    low, high = map(_exact_literal, column.bounds)
+    cases = [(float_cells <= low, 0), (float_cells >= high, last_code)]
+    return cases, (float_cells - low).cast("int64")
+
+
+def _number_value_conditions(
+    code_of_key: Mapping[str, int], cells: Any, float_cells: Any
+) -> list[Case]:
+    """Return a condition with its code for each listed value that a cell of this type of number may hold."""
+    import ibis
+
+    kind = cells.type()
+    conditions = []
+    for key, code in code_of_key.items():
+        try:
+            value = _parse_as_type(key, kind)
+        except ValueError:
+            continue
+        if canonical_text_of_value(value) != key or _is_nan(value):
+            continue
+        if kind.is_floating():
+            conditions.append((float_cells == _exact_literal(value), code))
+        elif kind.bounds.lower <= value <= kind.bounds.upper:
+            conditions.append((cells == ibis.literal(value, kind), code))
+    return conditions
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
+
+
+def _parse_as_type(key: str, kind: Any) -> Any:
+    """Return the number that a text is in a database's type; raise ValueError where it is none."""
+    if kind.is_integer():
+        return int(key)
+    if kind.is_float32():
+        return np.float32(key)
+    return float(key)
 
 
 def _equals_canonical_text(text: Any, key: str) -> Any:
     """Whether a text equals a canonical one, by the rule of `canonical`."""
     if re.fullmatch(f"{ZERO_PATTERN}|{WHOLE_NUMBER_PATTERN}", key):
-        return text.re_search(f"^{'-?' * (key == ZERO_PATTERN)}{key}({ZERO_FRACTION_PATTERN})?$")
+        sign = "-?" if key == ZERO_PATTERN else ""
+        return text.re_search(f"^{sign}{key}({ZERO_FRACTION_PATTERN})?$")
     return (
         text.re_search(f"^{key}({MIDNIGHT_PATTERN})?$")
         if re.fullmatch(DAY_PATTERN, key)
@@ -375,6 +410,15 @@ def _engine_function(name: str, *kinds: str) -> Any:
     """A function of the engine's own: the types of its arguments, then that of its value."""
     import ibis
 
-    *argument_types, value = kinds
-    function = (lambda a: ..., lambda a, b: ...)[len(argument_types) - 1]  # noqa: ARG005 - what it does is the engine's
-    return ibis.udf.scalar.builtin(function, name=name, signature=(tuple(argument_types), value))  # type: ignore[call-overload]
+    *argument_types, value_type = kinds
+    function = _one_argument if len(argument_types) == 1 else _two_arguments
+    signature = (tuple(argument_types), value_type)
+    return ibis.udf.scalar.builtin(function, name=name, signature=signature)  # type: ignore[call-overload]
+
+
+def _one_argument(a: Any) -> Any:
+    """Stand for an engine's function of one argument, whose code is the engine's."""
+
+
+def _two_arguments(a: Any, b: Any) -> Any:
+    """Stand for an engine's function of two arguments, whose code is the engine's."""

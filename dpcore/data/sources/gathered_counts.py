@@ -1,4 +1,4 @@
-"""Records known by counts alone, and the pass that counts a source for a curator."""
+"""Rows known by counts alone, and the pass that counts a source for a curator."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
@@ -14,9 +14,9 @@ from .source import Source
 from .table_counting import sum_to_tables
 
 MAX_CONSTRAINT_CELLS = (
-    1_000_000  # cells of a constraint's columns, up to which the records that break it are counted
+    1_000_000  # cells of a constraint's columns, up to which the rows that break it are counted
 )
-# cells up to which a domain is one table: then all is as if the records were in memory
+# cells up to which a domain is one table: then all is as if the rows were in memory
 MAX_LISTED_CELLS = 10_000_000
 
 

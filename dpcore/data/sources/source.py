@@ -1,4 +1,4 @@
-"""The protocol of sources: they count tables of encoded records and give a fingerprint of these."""
+"""The protocol of sources: they count tables of encoded rows and give a fingerprint of these."""
 
 import hashlib
 import os
@@ -73,12 +73,10 @@ class Source:
     # (domain, tables, progress): a Tally of the tables (size,) on sorted axes, the last axis running
     # fastest
     count: Any
-    fingerprint: (
-        Any  # (key, progress): the fingerprint of all its records and columns; see `fingerprint`
-    )
-    fingerprints: (
-        Any  # (key, progress): that one, then those of its cells misread; see `Fingerprint.marks`
-    )
+    # (key, progress): the fingerprint of all its rows and columns; see `fingerprint`
+    fingerprint: Any
+    # (key, progress): that one, then those of its cells misread; see `Fingerprint.all_fingerprints`
+    fingerprints: Any
     stamps: Any = ()  # each file that it reads, with its stamp at the first reading
 
     @property

@@ -1,4 +1,4 @@
-"""Records counted into tables: few wide tables are counted, and all others are summed out of them."""
+"""Rows counted into tables: few wide tables are counted, and all others are summed out of them."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ import numpy as np
 from ...core.types import Array, Axes, Tables
 from ...schema.domain import sum_to_axes
 
-BLOCK_ROWS = 1 << 17  # records whose keys are made at once: they stay in a processor's cache
+BLOCK_ROWS = 1 << 17  # rows whose keys are made at once: they stay in a processor's cache
 MAX_WIDE_TABLE_CELLS = 1 << 16  # cells up to which tables are put together
 MIN_SPARSE_TABLE_CELLS = 1 << 21  # cells from which on only those that a block meets are touched
 

@@ -64,7 +64,8 @@ class BudgetedCurator:
     __slots__ = ("_exactly", "_group", "_ledger", "_n", "_plan", "_rng")
 
     def __init__(self, n: int, plan: Plan, rng: Rng, group: int) -> None:
-        if not 1 <= (group := to_builtin(group)) <= n:
+        group = to_builtin(group)
+        if not 1 <= group <= n:
             raise InputError(f"group={group} is outside 1..{n}, the number of rows")
         self._plan = plan
         budget, charges = to_builtin((plan.budget, plan.planned_events), PLAN_PART_TYPES)
@@ -115,9 +116,8 @@ class BudgetedCurator:
         is_gaussian = isinstance(spend, Gaussian)
         if without_rounding:
             self._exactly["Gaussian noise" if is_gaussian else "Laplace noise"] += 1
-        return (sampler_module.gaussian if is_gaussian else sampler_module.laplace)(
-            values, scale, self._rng
-        )
+        draw = sampler_module.gaussian if is_gaussian else sampler_module.laplace
+        return draw(values, scale, self._rng)
 
 
 class Curator(BudgetedCurator):
@@ -142,9 +142,7 @@ class Curator(BudgetedCurator):
         require_single_rows(rows, plan)
         super().__init__(rows.n, plan, rng, group)
         self._rows = rows
-        self._unit = (
-            self._n / self._group
-        )  # sensitivities are those of one record moving in n · P_n
+        self._unit = self._n / self._group  # sensitivities are those of one row moving in n · P_n
         self._measured = MeasurementRecorder()
         self._step = 1.0
 

@@ -21,4 +21,5 @@ def make_curator(problem: Any, rows: Any, plan: Plan, rng: Rng) -> Curator:
     """A new curator of a problem's `rows`, after their number and grouping were checked against the problem."""
     if isinstance(problem, QueryRelease):
         return TableCurator(rows, problem.n, plan, rng, group=problem.group, domain=problem.domain)
-    return CURATOR_TYPES[type(problem)](rows, problem.n, plan, rng, group=problem.group)
+    curator_type = CURATOR_TYPES[type(problem)]
+    return curator_type(rows, problem.n, plan, rng, group=problem.group)

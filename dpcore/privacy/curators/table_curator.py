@@ -55,7 +55,7 @@ class TableCurator(Curator):
     ) -> None:
         super().__init__(rows, n, plan, rng, group=group)
         self._domain = None if domain is None else defensive_domain_copy(domain)
-        self._counts: dict[Workload, tuple[Workload, Array, float]] = {}  # by the twin
+        self._counts: dict[Workload, tuple[Workload, Array, float]] = {}  # by the defensive copy
         self._threshold: tuple[Pure, float, float] | None = (
             None  # paid and not used up: spend, Δ, its noise
         )
@@ -98,9 +98,10 @@ class TableCurator(Curator):
         `spend` is below B for this number of rows.
         """
         score, spend = self._checked_copies(score, (AcceptProbabilities,), spend, (BoundedRange,))
-        if spend.epsilon < (needs := score.minimum_epsilon(self.effective_n)):
+        minimum_epsilon = score.minimum_epsilon(self.effective_n)
+        if spend.epsilon < minimum_epsilon:
             raise BudgetError(
-                f"keep_draws needs ε₀={needs:.6g} a bit, ε₀={spend.epsilon:.6g} is paid"
+                f"keep_draws needs ε₀={minimum_epsilon:.6g} a bit, ε₀={spend.epsilon:.6g} is paid"
             )
         rounding_share = score.rounding_share(self._n)  # which raises before the charge
         self._ledger.charge("keep_draws", spend, len(score.signed_queries))
@@ -135,11 +136,9 @@ class TableCurator(Curator):
         if known is None:
             if draw is exact_samplers.laplace:
                 self._exactly["sparse vector"] += 1
-            known = self._threshold = (
-                spend,
-                errors.sensitivity,
-                float(draw(np.zeros(1), threshold_scale, self._rng)[0]),
-            )
+            threshold = float(draw(np.zeros(1), threshold_scale, self._rng)[0])
+            known = (spend, errors.sensitivity, threshold)
+            self._threshold = known
         first_index = mechanisms.first_above(draw(values, error_scale, self._rng), known[2])
         if first_index is not None:
             self._threshold = None

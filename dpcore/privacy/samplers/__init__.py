@@ -22,6 +22,10 @@ from . import alternating, envelope, lattice, line, plane, proximal, rank_quanti
 MAX_ROUNDING_SHARE = 0.1  # share of ε that may pay for rounding
 
 
+def _never_too_long(*_: object) -> None:
+    """Return None: no draw takes too long."""
+
+
 @value_object
 class Sampler:
     """A way to draw from a density, described in the file it comes from."""
@@ -29,7 +33,7 @@ class Sampler:
     draw: Callable[[Density, float, Rng], Array]
     unsupported_reason: Callable[[Target], str | None]
     inexactness: str = ""  # why it is not exact up to rounding, or may end in one that is not
-    too_long_reason: Callable[..., str | None] = lambda *_: None
+    too_long_reason: Callable[..., str | None] = _never_too_long
     rounding_share: Callable[..., float] | None = (
         None  # the share of k that pays for rounding, where draws are on a public grid
     )
@@ -65,7 +69,7 @@ class Sampler:
         )
 
 
-# What is put in here would be shown the records.
+# What is put in here would be shown the rows.
 SAMPLERS: Mapping[str, Sampler] = MappingProxyType(
     {
         "rank": Sampler(

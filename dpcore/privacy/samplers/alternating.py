@@ -67,7 +67,10 @@ def largest_sigma(error: float) -> float:
     high = 1.0
     while high > low * 1.001:
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if step_error(middle) > error else (middle, high)
+        if step_error(middle) > error:
+            high = middle
+        else:
+            low = middle
     return low
 
 
@@ -125,7 +128,8 @@ def run_proposals(density: Density, T: int, eta: float, rng: Rng, x: Array) -> I
     k = density.k
     c = density.centre
     shrink = 1 + eta * k * density.mu
-    deviation, loss = math.sqrt(eta / shrink), require_sloped_loss(risk.loss)
+    deviation = math.sqrt(eta / shrink)
+    loss = require_sloped_loss(risk.loss)
     cumulative_weights = np.cumsum(risk.w).tolist()
     A = risk.A
     b = risk.b

@@ -51,12 +51,11 @@ PROPOSALS_PER_BATCH = 16  # proposals drawn at once
 BATCHES_BETWEEN_UNIFORM = (
     8  # between two batches spread evenly over the ball: any accepted point has the law
 )
-MIN_TOTAL_WEIGHT = 1e-200  # weight of all records below which their fourth moment says nothing
+MIN_TOTAL_WEIGHT = 1e-200  # weight of all rows below which their fourth moment says nothing
 BLOCK_ROWS = 8192  # whose products of features are held at once
-MIN_PROPOSALS, PROPOSALS_PER_ROUND = (
-    256,
-    3,
-)  # proposals, and proposals a round of the proximal sampler, before that takes over
+# proposals, and proposals a round of the proximal sampler, before that takes over
+MIN_PROPOSALS = 256
+PROPOSALS_PER_ROUND = 3
 
 
 def logistic_unsupported_reason(target: Target) -> str | None:
@@ -83,8 +82,9 @@ def quartic_form_bound(risk: Risk, x: Array, k: float, M: Array) -> float:
     + 1/W²).
     """
     c = k * risk.w * require_sloped_loss(risk.loss).second_derivative(risk.A @ x, risk.b)
-    total_weight, (i, j) = float(c.sum()), np.triu_indices(len(x))
-    if total_weight < MIN_TOTAL_WEIGHT:  # all records far out on their own side
+    total_weight = float(c.sum())
+    i, j = np.triu_indices(len(x))
+    if total_weight < MIN_TOTAL_WEIGHT:  # all rows far out on their own side
         return math.inf
     pair_factors = np.where(i == j, 1.0, math.sqrt(2))
     Z = risk.A @ np.linalg.inv(np.linalg.cholesky(M)).T
@@ -115,7 +115,9 @@ def logistic_envelope(density: Density) -> GaussianEnvelope | RadialEnvelope:
     g = risk.gradient(x) + mu * (x - density.centre)
     H = risk.hessian(x)
     identity = np.eye(len(x))
-    lam = theta = s = 0.0
+    lam = 0.0
+    theta = 0.0
+    s = 0.0
     distance_to_centre = float(np.linalg.norm(x - m))
     if isinstance(region, Ball) and distance_to_centre > region.radius * (1 - 1e-6):
         lam = max(0.0, -float(g @ (x - m)) / region.radius**2)

@@ -1,7 +1,7 @@
 """The exponential mechanism x ∝ exp(−kF(x)), drawn exactly on a public grid, for promises at δ = 0.
 
-K's public box is cut into 2^BITS cells along each axis, and an answer is the middle of a cell: its
-digits follow from public ends and whole numbers. F between neighbours differs by a G/unit-Lipschitz
+K's public box is cut into 2^`GRID_BITS` cells along each axis, and an answer is the middle of a
+cell: its digits follow from public ends and whole numbers. F between neighbours differs by a G/unit-Lipschitz
 function on K, so also on the middles that lie in K, and the law on them has the bounded range that
 `PlainRisk` derives for K.
 
@@ -9,8 +9,8 @@ Boxes of cells, with sides of powers of two, cover K. F is convex, so it lies ab
 plane at one cell of a box. A box is drawn with the mass under exp(−k · plane)
 (`mechanisms.exponential`). Within it a cell j along an axis has weight exp(−γj): the product over
 its binary digits, so that every digit is an independent coin. The cell is kept with probability
-exp(−gap) (`flips`), gap being how far kF lies above the plane, at least 0. All coins and choices
-are exact for the floats that describe them. How boxes are cut depends on rows and changes no law,
+exp(−gap) (`exact_bernoulli`), gap being how far kF lies above the plane, at least 0. All coins and
+choices are exact for the floats that describe them. How boxes are cut depends on rows and changes no law,
 only the time.
 
 Rounding moves the logarithm of a cell's weight by at most e. With u = 2^−52, `reach` the largest
@@ -112,7 +112,9 @@ def draw(density: Density, _error: float, rng: Rng) -> Array:
     """One exact draw (d,) from the law on the middles of the grid's cells."""
     region = density.region
     c = density.region.centre
-    low, high = (corner - c for corner in region.corners)
+    low_corner, high_corner = region.corners
+    low = low_corner - c
+    high = high_corner - c
     if isinstance(density.risk.loss, SquaredDistance):
         mean = density.risk.w @ (density.risk.A - c)
         if isinstance(region, Box):
@@ -197,11 +199,12 @@ class _CellBoxes:
             power = power[meets_ball]
         is_unsplit = np.ones(len(self.start), dtype=bool)
         is_unsplit[heavy_boxes] = False
-        old = (self.start, self.power, self.height, self.slope, self.mass)
-        new = (start, power, *self._planes(start, power))
-        self.start, self.power, self.height, self.slope, self.mass = (
-            np.concatenate([a[is_unsplit], b]) for a, b in zip(old, new, strict=True)
-        )
+        height, slope, mass = self._planes(start, power)
+        self.start = np.concatenate([self.start[is_unsplit], start])
+        self.power = np.concatenate([self.power[is_unsplit], power])
+        self.height = np.concatenate([self.height[is_unsplit], height])
+        self.slope = np.concatenate([self.slope[is_unsplit], slope])
+        self.mass = np.concatenate([self.mass[is_unsplit], mass])
 
     def _draw_accepted_points(self, rng: Rng) -> Array:
         """The middles (m, d) of those of TRIES cells that are kept, in order."""
@@ -282,7 +285,8 @@ def _risk_tangents(density: Density, low: Array, high: Array) -> TangentFunction
     centred_risk = risk
     offset = c
     if not isinstance(loss, Logistic) and not loss.margin:
-        centred_risk, offset = risk.with_loss(loss), np.zeros(len(c))
+        centred_risk = risk.with_loss(loss)
+        offset = np.zeros(len(c))
         max_distance = 2 * density.region.radius + width
         centred_risk.b = np.clip(risk.b - (risk.A * c).sum(1), -max_distance, max_distance)
 

@@ -71,10 +71,8 @@ class PiecewiseGaussian:
             right_slope = np.array([density.k * loss.high + self.alpha * offset[-1]])
             width = np.array([outer_distance + abs(offset[0]) + abs(offset[-1])])
             log_heights = -self.alpha * offset[[0, -1]] ** 2 / 2 - exponent_rise[[0, -1]]
-            left_log_mass, right_log_mass = (
-                log_piece_integral(width, self.alpha, g) + t
-                for g, t in ((left_slope, log_heights[0]), (right_slope, log_heights[1]))
-            )
+            left_log_mass = log_piece_integral(width, self.alpha, left_slope) + log_heights[0]
+            right_log_mass = log_piece_integral(width, self.alpha, right_slope) + log_heights[1]
             log_mass = np.concatenate([left_log_mass, log_mass, right_log_mass])
             start = self.edges[0] - width[0]
             first_slope = np.array(

@@ -110,11 +110,12 @@ class TangentBoxes:
         H = H[meets_region]
         is_unsplit = np.ones(len(self.C), dtype=bool)
         is_unsplit[heavy_boxes] = False
-        new = (C, H, *self._planes(C, H))
-        old = (self.C, self.H, self.f, self.g, self.mass)
-        self.C, self.H, self.f, self.g, self.mass = (
-            np.concatenate([a[is_unsplit], b]) for a, b in zip(old, new, strict=True)
-        )
+        f, g, mass = self._planes(C, H)
+        self.C = np.concatenate([self.C[is_unsplit], C])
+        self.H = np.concatenate([self.H[is_unsplit], H])
+        self.f = np.concatenate([self.f[is_unsplit], f])
+        self.g = np.concatenate([self.g[is_unsplit], g])
+        self.mass = np.concatenate([self.mass[is_unsplit], mass])
 
     def _draw_accepted_points(self, size: int, rng: Rng) -> Array:
         """The accepted ones of `size` proposals, in order."""

@@ -31,7 +31,7 @@ from ..statistics.density_targets import Density, PlainRisk, RegularisedRisk, Ta
 from .shapes import draw_truncated_gaussian
 
 PROPOSALS_PER_BATCH = 4
-MAX_WORK = 2 * 10**9  # rounds · records
+MAX_WORK = 2 * 10**9  # rounds · rows
 KINK_WIDTH_SHARE = 0.1
 THINNING_ERROR_FACTOR = (
     1.5 * math.e
@@ -55,9 +55,8 @@ def rounds_and_step(
     log_squared_distance = 2 * math.log(
         region.radius
     )  # in logarithms, as μ may be any number above 0
-    if (
-        not region.is_bounded
-    ):  # the mean of the law is within slope/μ of c, and it varies by d/α, α = k · strength
+    if not region.is_bounded:
+        # The law's mean is within `lipschitz_constant`/μ of c; it varies by d/α, α = k · strength.
         log_variance = math.log(len(region.centre)) - math.log(k) - math.log(strength)
         log_squared_distance = float(
             np.logaddexp(

@@ -100,9 +100,8 @@ class RadialEnvelope:
         if not math.isfinite(grid_end):
             raise np.linalg.LinAlgError("the envelope has no end")
         self._half_width = grid_end / SHELL_COUNT / 2
-        self._tangent_radii = tangent_radii = np.append(
-            (2 * np.arange(SHELL_COUNT) + 1) * self._half_width, grid_end
-        )
+        tangent_radii = np.append((2 * np.arange(SHELL_COUNT) + 1) * self._half_width, grid_end)
+        self._tangent_radii = tangent_radii
         S = kappa * tangent_radii
         h = phi(S) * tangent_radii**2
         slope = tangent_radii * np.where(

@@ -18,10 +18,9 @@ from ...core.types import Array, frozen, value_object
 from ...schema.column_texts import KIND_COUNT, ColumnTexts
 from .statistic import Statistic
 
-MIN_POWER, MAX_POWER = (
-    -30,
-    48,
-)  # powers of two: numbers closer to 0, or farther from it, are counted in the last cell
+# powers of two: numbers closer to 0, or farther from it, are counted in the last cell
+MIN_POWER = -30
+MAX_POWER = 48
 MAX_LEAVES = 100_000
 FANOUT = 8  # children of a node
 
@@ -178,9 +177,9 @@ class TreeCounts(_BinnedNumbers):
         out = np.zeros(len(first))
         variance = 1.0
         for size in FANOUT ** np.arange(self.levels):
-            f, g = (
-                ends % (FANOUT * size) / size for ends in (first, last)
-            )  # in children of the node
+            # in children of the node
+            f = first % (FANOUT * size) / size
+            g = last % (FANOUT * size) / size
             k = np.floor(f)
             m = np.floor(g)
             left_squares = (1 - f + k) ** 2 + FANOUT - 1 - k

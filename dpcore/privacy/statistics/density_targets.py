@@ -1,8 +1,8 @@
 """The closed set of laws that a parameter is drawn from, the privacy of each derived beside it.
 
 F(x) = (1/n) Σ_i f(x; z_i) on a convex K. Replacing one row changes F by a function that is
-G/n-Lipschitz on K (`losses.difference`); b rows of a person, by b such functions: `effective_n` =
-n/b. As with noise, how sharp a density may be follows from what is paid.
+G/n-Lipschitz on K (`losses.gradient_difference_bound`); b rows of a person, by b such functions:
+`effective_n` = n/b. As with noise, how sharp a density may be follows from what is paid.
 """
 
 import math

@@ -116,10 +116,26 @@ class WeightedTables(Answers):
     """
 
     weights: Array
-    answer_weights = property(lambda self: np.repeat(self.weights, self.workload.sizes))  # (m,)
-    l1 = property(lambda self: 2 * float(self.weights.sum()) * ROUNDING_SLACK)
-    l2 = property(lambda self: math.sqrt(2 * float(self.weights @ self.weights)) * ROUNDING_SLACK)
-    norms = property(lambda self: 1 / self.answer_weights)
+
+    @property
+    def answer_weights(self) -> Array:
+        """The weight (m,) of each answer: that of its table."""
+        return np.repeat(self.weights, self.workload.sizes)  # type: ignore[attr-defined]
+
+    @property
+    def l1(self) -> float:
+        """The sensitivity Δ₁: a changed row moves two cells of every table."""
+        return 2 * float(self.weights.sum()) * ROUNDING_SLACK
+
+    @property
+    def l2(self) -> float:
+        """The sensitivity Δ₂: a changed row moves two cells of every table."""
+        return math.sqrt(2 * float(self.weights @ self.weights)) * ROUNDING_SLACK
+
+    @property
+    def norms(self) -> Array:
+        """What each noisy answer (m,) is multiplied by to be one of the workload again."""
+        return 1 / self.answer_weights
 
     def on_grid(self, n: int) -> tuple["WeightedTables", float]:
         """The tables with weights on the grid: n times the value is counts times the weights."""
@@ -161,7 +177,7 @@ class Sensitivity:
 
 ONE_TABLE_SENSITIVITY = Sensitivity(
     2.0, math.sqrt(2)
-)  # a record leaves one cell of a table for another
+)  # a row leaves one cell of a table for another
 
 
 @frozen

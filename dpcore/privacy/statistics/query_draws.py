@@ -1,7 +1,7 @@
 """The closed set of scores that queries are drawn and kept by, each sensitivity derived beside it.
 
 A signed query is an index in 0..2m-1: j is +q_j and m + j is −q_j. P_n, neighbours and units as in
-`statistics`.
+`privacy/statistics`.
 """
 
 import math

@@ -16,8 +16,8 @@ class Statistic:
     """
 
     value: Any  # (rows): its value on the rows, before noise is added
-    l1: Any  # Δ₁ for one record
-    l2: Any  # Δ₂ for one record
+    l1: Any  # Δ₁ for one row
+    l2: Any  # Δ₂ for one row
     norms: Any = (
         1.0  # what the noise's deviation is multiplied by on what leaves: a number, or (m,)
     )
@@ -28,11 +28,9 @@ class Statistic:
     shares_noise = False  # whether several tables of its workload see the same noise
     payable = (Gaussian, Pure)
     reads_single_rows = (
-        False  # whether it reads the records themselves, which counts of tables do not hold
+        False  # whether it reads the rows themselves, which counts of tables do not hold
     )
-    takes_answers = (
-        False  # whether `value` takes all answers of its workload (m,) and not the records
-    )
+    takes_answers = False  # whether `value` takes all answers of its workload (m,) and not the rows
 
     def check(self) -> None:
         """Raise InputError for parameters whose sensitivity is not derived."""

@@ -16,7 +16,7 @@ from ...schema.domain import Rows
 from ..accounting.budget import Approximate, Gaussian, Pure
 from .statistic import Statistic
 
-MAX_BLOCK_ENTRIES = 20_000_000  # entries of an array of records × candidates
+MAX_BLOCK_ENTRIES = 20_000_000  # entries of an array of rows × candidates
 MAX_TIED_CANDIDATES = (
     16  # candidates at the same distance that are looked for before all are compared
 )
@@ -85,7 +85,8 @@ class Votes(_OneVotePerRow):
             distances, indices = tree.query(X[tied], MAX_TIED_CANDIDATES)
             nearest[tied] = indices.min(axis=1, where=distances <= distances[:, :1], initial=len(U))
             tied = tied[distances[:, -1] <= distances[:, 0]]
-        for start in range(0, len(tied), step := max(1, MAX_BLOCK_ENTRIES // U.size)):
+        step = max(1, MAX_BLOCK_ENTRIES // U.size)
+        for start in range(0, len(tied), step):
             block = tied[start : start + step]
             squared_distances = ((X[block, None, :] - U) ** 2).sum(axis=2)
             nearest[block] = squared_distances.argmin(axis=1)
@@ -145,7 +146,7 @@ class CodeVotes(_OneVotePerRow):
 
     def value(self, rows: Rows) -> Array:
         """The shares of the votes (v,)."""
-        # A code beyond the bins counts in the last one: an error would reveal that such a record
+        # A code beyond the bins counts in the last one: an error would reveal that such a row
         # exists.
         binned = np.column_stack(
             [b.take(rows.values[:, i], mode="clip") for i, b in enumerate(self.bins)]
@@ -161,9 +162,8 @@ class CodeVotes(_OneVotePerRow):
         U, first = _distinct_candidates(self.candidates)
         features = (self._feature_weights * self._features(U)).T.copy()
         votes = np.zeros(len(self.candidates))
-        for start in range(
-            0, len(X), step := max(1, MAX_BLOCK_ENTRIES // max(len(U), features.shape[0]))
-        ):
+        step = max(1, MAX_BLOCK_ENTRIES // max(len(U), features.shape[0]))
+        for start in range(0, len(X), step):
             block = slice(start, start + step)
             nearest = ((2 * self._features(X[block]) - 1) @ features).argmax(axis=1)
             votes += np.bincount(first[nearest], weights[block], len(votes))

@@ -30,10 +30,8 @@ PERSON_UNIT_PATTERN = re.compile(
     re.DOTALL,
 )
 GOOD_USE_TOLERANCE = 0.01  # of shares: the tolerance by which a use is called good
-GROUP_ERROR_SHARE, COVERED_CELL_SHARE = (
-    0.1,
-    0.95,
-)  # the half-width of a group's count as a share of it; the share of cells that keeps a width
+GROUP_ERROR_SHARE = 0.1  # the half-width of a group's count as a share of it
+COVERED_CELL_SHARE = 0.95  # the share of cells that keeps a width
 NORMAL_MEAN_ERROR = math.sqrt(2 / math.pi)  # of the size of Gaussian noise, in standard deviations
 NORMAL_95_STDDEVS = (
     1.959963984540054  # standard deviations on either side of 95%, of Gaussian and of Laplace noise
@@ -387,9 +385,8 @@ def _check_noise(utility: dict, answers: AnswersSummary, errors: list, records: 
     if spread == 0 or worst == 0:
         return
     # Σ errors² lies between m mean² and m mean · worst, as no error exceeds the worst.
-    low, high = (
-        spread / (answers.count * mean * most * (records - 1) + spread) for most in (worst, mean)
-    )
+    low = spread / (answers.count * mean * worst * (records - 1) + spread)
+    high = spread / (answers.count * mean * mean * (records - 1) + spread)
     require(
         low * (1 - RELATIVE_TOLERANCE) <= sample_share <= high * (1 + RELATIVE_TOLERANCE),
         f"as exact as {low:.4g} to {high:.4g} of the rows",

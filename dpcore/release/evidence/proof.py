@@ -248,7 +248,9 @@ def _proof_step(
     }
     is_column_count = curator_class is ColumnCurator
     workload = getattr(statistic, "workload", None)
-    relevant_names = [type(spend).__name__] + ["Exact"] * plan.exact
+    relevant_names = [type(spend).__name__]
+    if plan.exact:
+        relevant_names.append("Exact")
     relevant_names += (
         [type(w).__name__ for w in (workload, *(w for w, _ in workload.parts))]
         if workload
@@ -298,7 +300,8 @@ def _noise_text(
             f"{sigma:.6g}{' C' if clip is None else ''}"
         )
     gaussian = isinstance(spend, Gaussian)
-    size_name, symbol = ("l2", "μ") if gaussian else ("l1", "ε₀")
+    size_name = "l2" if gaussian else "l1"
+    symbol = "μ" if gaussian else "ε₀"
     amount = spend.mu if isinstance(spend, Gaussian) else spend.pure
     delta = sizes.get(size_name)
     sigma = (1.0 if gaussian else math.sqrt(2)) * b / (amount if in_rows else n * amount)

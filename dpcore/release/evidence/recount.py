@@ -12,10 +12,8 @@ PURE = "sum of ε"
 OPTIMAL = "optimal composition of so many of each kind"
 RELATIVE_TOLERANCE = 1e-6  # relative: by how much two programs may disagree about an ε
 ROUNDING_SLACK = 1 + 1e-9
-MAX_EVENT_TIMES, MAX_COMPOSED_EVENTS = (
-    10**12,
-    1_000_000,
-)  # of an event, and of those that are composed optimally
+MAX_EVENT_TIMES = 10**12  # of an event
+MAX_COMPOSED_EVENTS = 1_000_000  # of events that are composed optimally
 ACCOUNTINGS = (GDP, ZCDP, PURE)  # that add up all releases of a data set
 EVENT_SIZES = {  # the kinds of events, each with the name of what it costs
     "Gaussian": "mu",

@@ -92,11 +92,10 @@ def read_and_check(db: sqlite3.Connection) -> tuple[LedgerRows, list[str]]:
     problems = _schema_problems(
         db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
     )
-    if (
-        not problems
-        and (integrity := db.execute("PRAGMA integrity_check(1)").fetchone()[0]) != "ok"
-    ):
-        problems = [f"damaged file: {integrity}"]
+    if not problems:
+        integrity = db.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        if integrity != "ok":
+            problems = [f"damaged file: {integrity}"]
     if not problems:
         rows = {
             name: db.execute(f"SELECT * FROM {name} ORDER BY seq").fetchall()
@@ -193,46 +192,12 @@ def open_connection(
     Every error of SQLite becomes an InputError that names the file, as does anything in its place
     that is no file.
     """
-    name = str(path)[:200]
-    try:
-        if path.is_file() and path.stat().st_size == 0 and (_was_charged(path) or not create):
-            explanation = (
-                "but releases used its budget: bring back a copy"
-                if _was_charged(path)
-                else "and may be deleted"
-            )
-            raise InputError(f"{name}: an empty file and no ledger, {explanation}")
-        if create and not path.exists():
-            os.close(
-                os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
-            )  # the key is for the steward's eyes
-        if not path.is_file():
-            raise InputError(f"{name}: there is no such ledger")
-        name_count = os.stat(path).st_nlink
-        if name_count > 1:  # SQLite and the signer look for what lies beside one of them
-            raise InputError(
-                f"{name}: the file has {name_count} names (hard links), and a ledger has one; "
-                "delete others"
-            )
-        for ending in ("-journal", "-wal", "-shm"):
-            with suppress(FileNotFoundError):  # one look: another release's journal comes and goes
-                if not S_ISREG(
-                    os.lstat(f"{path}{ending}").st_mode
-                ):  # SQLite would wait for ever on a pipe
-                    raise InputError(
-                        f"{name}: not usable as a ledger: a {ending} beside it is no file"
-                    )
-        db = sqlite3.connect(_sqlite_uri(path), uri=True, timeout=wait, isolation_level=None)
-    except (OSError, ValueError, sqlite3.Error) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{name}: cannot be opened as a ledger: {_short_text(error)}") from None
+    db = _connect(path, wait, create=create)
     try:
         with read_errors_as_unusable(path):
             db.row_factory = sqlite3.Row
-            db.execute(
-                "PRAGMA synchronous = EXTRA"
-            )  # a charge that was committed survives a power cut
+            # a charge that was committed survives a power cut
+            db.execute("PRAGMA synchronous = EXTRA")
             db.execute("PRAGMA trusted_schema = OFF")
             if create and _has_no_tables(db):
                 db.execute("BEGIN IMMEDIATE")
@@ -249,6 +214,46 @@ def open_connection(
         db.close()
 
 
+def _connect(path: Path, wait: float, *, create: bool) -> sqlite3.Connection:
+    """Return a connection to a ledger's file; raise InputError where it cannot be one."""
+    name = str(path)[:200]
+    try:
+        if path.is_file() and path.stat().st_size == 0 and (_was_charged(path) or not create):
+            explanation = (
+                "but releases used its budget: bring back a copy"
+                if _was_charged(path)
+                else "and may be deleted"
+            )
+            raise InputError(f"{name}: an empty file and no ledger, {explanation}")
+        if create and not path.exists():
+            # the key is for the steward's eyes
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        if not path.is_file():
+            raise InputError(f"{name}: there is no such ledger")
+        _check_neighbouring_files(path)
+        return sqlite3.connect(_sqlite_uri(path), uri=True, timeout=wait, isolation_level=None)
+    except (OSError, ValueError, sqlite3.Error) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{name}: cannot be opened as a ledger: {_short_text(error)}") from None
+
+
+def _check_neighbouring_files(path: Path) -> None:
+    """Raise InputError for a ledger of two names, or with something beside it that SQLite cannot read as a file."""
+    name = str(path)[:200]
+    name_count = os.stat(path).st_nlink
+    if name_count > 1:  # SQLite and the signer look for what lies beside one of them
+        raise InputError(
+            f"{name}: the file has {name_count} names (hard links), and a ledger has one; "
+            "delete others"
+        )
+    for ending in ("-journal", "-wal", "-shm"):
+        with suppress(FileNotFoundError):  # one look: another release's journal comes and goes
+            mode = os.lstat(f"{path}{ending}").st_mode
+            if not S_ISREG(mode):  # SQLite would wait for ever on a pipe
+                raise InputError(f"{name}: not usable as a ledger: a {ending} beside it is no file")
+
+
 def _sqlite_uri(path: Path) -> str:
     """The address by which SQLite opens a file that is there, and makes none."""
     return f"{path.absolute().as_uri()}?mode=rw"
@@ -257,10 +262,8 @@ def _sqlite_uri(path: Path) -> str:
 def check_file_format(db: sqlite3.Connection, path: Path) -> None:
     """Raise InputError unless the file calls itself a ledger of this format."""
     with read_errors_as_unusable(path):
-        application_id, version = (
-            db.execute(f"PRAGMA {fact}").fetchone()[0]
-            for fact in ("application_id", "user_version")
-        )
+        application_id = db.execute("PRAGMA application_id").fetchone()[0]
+        version = db.execute("PRAGMA user_version").fetchone()[0]
     if application_id != APPLICATION_ID:
         raise InputError(f"{str(path)[:200]}: not a release ledger")
     if version != FORMAT_VERSION:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from ...core.errors import InputError
@@ -111,9 +112,7 @@ def tidy_stopped_releases(ledger: Path) -> list[str]:
                 messages.append(_tidy_release(store, release, key))
     for name in noise_key.key_names(store.path):
         if not _is_key_needed(store, name):
-            noise_key.delete_unless_needed(
-                store.path, name, lambda name=name: _is_key_needed(store, name)
-            )
+            noise_key.delete_unless_needed(store.path, name, partial(_is_key_needed, store, name))
     return messages
 
 

@@ -2,12 +2,10 @@
 
 import math
 
-USED_COLOUR, RELEASE_COLOUR, OVER_BUDGET_COLOUR, REMAINING_COLOUR = (
-    "#8a857c",
-    "#0072b2",
-    "#d55e00",
-    "#8a857c4d",
-)  # OVER: what does not fit
+USED_COLOUR = "#8a857c"
+RELEASE_COLOUR = "#0072b2"
+OVER_BUDGET_COLOUR = "#d55e00"  # of what does not fit
+REMAINING_COLOUR = "#8a857c4d"
 SHARE_TOLERANCE = 1e-9  # shares that differ by less are the same
 
 
@@ -30,24 +28,27 @@ def budget_gauge(used_share: float | None, release_share: float = 0.0) -> tuple[
         if is_over_budget
         else min(_whole_percent(release_share), 100 - used_percent)
     )
-    remaining_percent = 100 - used_percent - release_percent * (not is_over_budget)
+    remaining_percent = 100 - used_percent
+    if not is_over_budget:
+        remaining_percent -= release_percent
     share_text = (
         "more than the whole budget"
         if release_share > 1 + SHARE_TOLERANCE
         else f"{release_percent}%"
     )
-    release_text = (
-        [f"this release {'needs ' * is_over_budget}{share_text}"] if release_share else []
-    )
+    verb = "needs " if is_over_budget else ""
+    release_text = [f"this release {verb}{share_text}"] if release_share else []
     more_releases = (
         fitting_release_count(1 - used_share - release_share, release_share) if release_share else 0
     )
-    remaining_text = f"left {remaining_percent}%" + f", about {more_releases:,} more" * (
-        more_releases > 0
-    )
-    used_text = (
-        f"Used {'before ' if release_share else ''}{used_percent}%" if is_known else "New budget"
-    )
+    remaining_text = f"left {remaining_percent}%"
+    if more_releases > 0:
+        remaining_text += f", about {more_releases:,} more"
+    used_text = "New budget"
+    if is_known and release_share:
+        used_text = f"Used before {used_percent}%"
+    elif is_known:
+        used_text = f"Used {used_percent}%"
     summary = " · ".join([used_text, *release_text, remaining_text])
     bars = "".join(
         f'<div style="width:{width}%;background:{colour}"></div>'

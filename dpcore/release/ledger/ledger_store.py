@@ -21,35 +21,31 @@ from typing import Any, TypeVar
 
 from ...core.errors import InputError
 from ...core.types import Json
-from ...privacy.accounting import Events, TotalCost, events_from_json, events_to_json
+from ...privacy.accounting import Events, TotalCost, events_from_json
 from ..data_set import (
     FINGERPRINTS_SETTING,
     BudgetRequest,
     DataSet,
     Reservation,
     TableIdentity,
-    check_budget_fits,
-    find_dataset,
     lifetime_from_row,
-    total_promise,
 )
 from ..evidence import verifier
 from ..provenance import earlier_measuring_entries
 from . import chain, unfinished_releases
 from .chain import CHECKED_SUFFIX, open_regular_file, utc_now
+from .charged_data_sets import DatasetTotals, add_events_to_data_set, append_release
 from .unfinished_releases import UnfinishedRelease
 
 V = TypeVar("V")
 
 RESERVATION_WAIT_SECONDS = 8.0  # seconds for others to finish their reservations
-NOTE_WAIT_SECONDS = (
-    60.0  # seconds for them when a release is made and only its state is to be noted
-)
+# seconds for them when a release is made and only its state is to be noted
+NOTE_WAIT_SECONDS = 60.0
 MAX_CHECKED_FILE_BYTES = 1 << 20  # bytes read of what is remembered
 # Where SQLite counts in its header how often a file was written, and by which version; nothing that
 # is read.
 WRITE_COUNTER_BYTES = (slice(24, 28), slice(92, 100))
-DatasetTotals = dict[int, TotalCost]  # by the data set's number
 FOREIGN_KEYS = (  # rows of a table, by which column, to rows of which table
     ("versions", "dataset", "datasets"),
     ("releases", "dataset", "datasets"),
@@ -100,68 +96,26 @@ class LedgerStore:
         then. `events` must bound whatever the release will do; the request's budget is its own
         promise, recorded beside them.
         """
-        unit = request.unit.ledger_noun
-        new_version = request.new_version
         early_identity = self._identify_table(request)
         with transaction(self.path, RESERVATION_WAIT_SECONDS, write=True) as (db, totals):
             ledger, key = db.execute("SELECT ledger, key FROM meta").fetchone()
             unfinished_releases.check_signer(db, self.path, settings)
-            identity = (
-                TableIdentity.of(request, key)
-                if early_identity is None or early_identity.key != key
-                else early_identity
-            )
-            name, row, version_row_number, number, stored_fingerprint = find_dataset(
-                db, identity, request.dataset, new_version
-            )
-            dataset_lifetime = total_promise(db, name, row, request.total, unit, events)
-            before = totals[row["seq"]] if row else TotalCost()
-            after = dataset_lifetime.add_events(before, events)
-            check_budget_fits(name, dataset_lifetime, before, events, after)
-            dataset_number = row["seq"] if row else None
-            if dataset_number is None:
-                dataset_number, _ = chain.append_row(
-                    db,
-                    "datasets",
-                    name=name,
-                    epsilon=float(dataset_lifetime.budget.epsilon),
-                    delta=float(dataset_lifetime.budget.delta),
-                    failure=float(dataset_lifetime.failure),
-                    accounting=dataset_lifetime.accounting.name,
-                    unit=unit,
-                    time=utc_now(),
-                )
-            if version_row_number is None:
-                version_row_number, _ = chain.append_row(
-                    db,
-                    "versions",
-                    dataset=dataset_number,
-                    number=number,
-                    fingerprint=stored_fingerprint,
-                    time=utc_now(),
-                )
-            totals[dataset_number] = after
-            spent = dataset_lifetime.total_epsilon(after)
-            seq, entry_hash = chain.append_row(
+            identity = _identity_by_key(early_identity, request, key)
+            dataset = add_events_to_data_set(db, request, identity, events, totals)
+            stored = (settings or {}) | {FINGERPRINTS_SETTING: identity.stored_fingerprints}
+            reservation = append_release(
                 db,
-                "releases",
-                dataset=dataset_number,
-                version=version_row_number,
+                ledger,
+                dataset,
+                request.budget,
+                events,
                 algorithm=algorithm,
-                epsilon=float(request.budget.epsilon),
-                delta=float(request.budget.delta),
-                rho=sum(times * event.rho for event, times in events),
-                events=json.dumps(events_to_json(events)),
-                total_epsilon=spent,
-                settings=json.dumps(
-                    (settings or {}) | {FINGERPRINTS_SETTING: identity.stored_fingerprints}
-                ),
+                settings=json.dumps(stored),
                 reason=reason,
-                time=utc_now(),
             )
             if preview:
                 db.execute("ROLLBACK")
-        return Reservation(seq, entry_hash, ledger, name, number, dataset_lifetime, spent)
+        return reservation
 
     def find_reservation(self, release: int) -> Reservation:
         """The reservation of a release that was charged before; its data set has spent what it had spent then."""
@@ -400,6 +354,15 @@ class LedgerView:
             "events": json.loads(row["events"]),
             "settings": _without_fingerprints(json.loads(row["settings"])),
         }
+
+
+def _identity_by_key(
+    early_identity: TableIdentity | None, request: BudgetRequest, key: bytes
+) -> TableIdentity:
+    """Return what a request's table is known by under a key; the early one, if it was by this key."""
+    if early_identity is not None and early_identity.key == key:
+        return early_identity
+    return TableIdentity.of(request, key)
 
 
 def _without_fingerprints(settings: Any) -> Any:

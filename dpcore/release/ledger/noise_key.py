@@ -27,10 +27,8 @@ from .chain import NOISE_KEY_SUFFIX, open_regular_file
 from .durable_files import CAN_LOCK, lock_file, sync_folder_names, try_lock, write_to_disk
 
 NAME_BYTES = 8
-HELD_ELSEWHERE, MISSING = (
-    "busy",
-    "gone",
-)  # in place of a key that another process holds, or that is no more
+HELD_ELSEWHERE = "busy"  # in place of a key that another process holds
+MISSING = "gone"  # in place of a key that is no more
 _MAX_FILE_BYTES = 1000
 
 

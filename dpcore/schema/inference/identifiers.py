@@ -79,10 +79,8 @@ IDENTIFIER_TESTS = (
     STREET_TEXT.search,
 )
 MIN_MATCHING_SHARE = 0.9  # share of a column's texts that have a form
-MAX_TEXTS_TESTED, MAX_TEXT_CHARS = (
-    1000,
-    100,
-)  # texts that are looked at for it, and their characters
+MAX_TEXTS_TESTED = 1000  # texts that are looked at for it
+MAX_TEXT_CHARS = 100  # characters of a text that are looked at
 
 
 def normalize_header(name: str) -> str:

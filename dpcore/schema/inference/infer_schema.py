@@ -1,4 +1,4 @@
-"""Guesses at the kinds and bounds of a new table's columns, from the records themselves.
+"""Guesses at the kinds and bounds of a new table's columns, from the rows themselves.
 
 `guess_columns` says kinds and why a column is set aside, in words that quote no cell and count
 nothing; `infer_column_from_data` gives one column's values or bounds. Whoever uses either marks the
@@ -50,10 +50,8 @@ MAX_CATEGORIES = 200  # categories of a column that is read off
 MIN_INFORMATIVE_ROWS = 20  # fewer say nothing about whether values repeat
 FREE_TEXT_MEAN_CHARS = 40  # mean characters of a cell of free text
 ID_WORD_HEADER = re.compile(r"\b(ids?|uuid|guid|key|nr|no|number|index|ssn|account|e?mail|phone)\b")
-MAX_STRAY_TEXTS, MAX_STRAY_SHARE = (
-    5,
-    0.5,
-)  # texts without a digit that may stand beside numbers, and the share of cells they may be
+MAX_STRAY_TEXTS = 5  # texts without a digit that may stand beside numbers
+MAX_STRAY_SHARE = 0.5  # the share of cells that these texts may be
 MAX_PREFIX_CATEGORIES = 100  # categories that the first characters of codes are offered for
 DATE_COLUMN = "date"
 TEXT_COLUMN = "text"
@@ -102,11 +100,12 @@ class ColumnGuess:
         if self.kind == DATE_COLUMN or self.exclusion == "code":
             return initial_column_entry(self.other_readings[0])
         kind = "categorical" if self.kind == TEXT_COLUMN else self.kind
-        return (
-            {"kind": kind}
-            | ({"read": self.read} if self.read else {})
-            | (UNREADABLE_AS_MISSING if self.unreadable else {})
-        )
+        entry: Json = {"kind": kind}
+        if self.read:
+            entry["read"] = self.read
+        if self.unreadable:
+            entry |= UNREADABLE_AS_MISSING
+        return entry
 
     @property
     def exclusion_reason(self) -> str:
@@ -140,9 +139,12 @@ def guess_column(name: str, cells: pd.Series) -> ColumnGuess:
             if _readings_differ(f"{part} of {orders[0]}", column_texts.texts)
         ] or DATE_PARTS[:1]
         other_readings = tuple(f"{part} of {order}" for order in orders for part in parts)
-        exclusion = (
-            "constant" if constant else "birth" if BIRTH_DATE_HEADER.fullmatch(header) else "date"
-        )
+        if constant:
+            exclusion = "constant"
+        elif BIRTH_DATE_HEADER.fullmatch(header):
+            exclusion = "birth"
+        else:
+            exclusion = "date"
         unambiguous_parts = tuple(
             part for part in parts if len(orders) == 1 or part in ("year", "hour")
         )
@@ -173,7 +175,12 @@ def guess_column(name: str, cells: pd.Series) -> ColumnGuess:
         or _nearly_all_differ(column_texts)
         and ID_WORD_HEADER.search(header)
     )
-    exclusion = "constant" if constant else "id" if is_row_number or is_identifier else ""
+    if constant:
+        exclusion = "constant"
+    elif is_row_number or is_identifier:
+        exclusion = "id"
+    else:
+        exclusion = ""
     return ColumnGuess(name, kind, read=read, exclusion=exclusion, unreadable=unreadable)
 
 
@@ -206,12 +213,15 @@ def infer_column_from_data(
             )
         if not values:
             raise InputError(f"column {name!r}: it holds no value that could be read off")
-        return spec | {"values": values} | _missing_policy(column_texts.empty_count)
+        spec["values"] = values
+        return spec | _missing_policy(column_texts.empty_count)
     numbers = column_texts.numbers
     counts = column_texts.counts
     if unreadable:
         spec |= UNREADABLE_AS_MISSING
-        numbers, counts = numbers[~np.isnan(numbers)], counts[~np.isnan(numbers)]
+        is_number = ~np.isnan(numbers)
+        numbers = numbers[is_number]
+        counts = counts[is_number]
     if not len(numbers) or not (np.abs(numbers) <= MAX_NUMBER).all():
         raise InputError(
             f"column {name!r}: its values are not all numbers up to {MAX_NUMBER:g}; choose "
@@ -371,7 +381,7 @@ def _guess_categorical(
     has_too_many = len(column_texts.texts) > MAX_CATEGORIES or (
         _has_many_texts(column_texts) and 2 * len(column_texts.texts) > column_texts.nonempty_count
     )
-    other_readings = (ANY_CASE,) * has_spellings
+    other_readings = (ANY_CASE,) if has_spellings else ()
     if constant:
         return ColumnGuess(name, "categorical", exclusion="constant", other_readings=other_readings)
     if is_long:
@@ -387,15 +397,15 @@ def _guess_categorical(
         or (look_like_codes or header_match)
         and not _nearly_all_differ(column_texts)
     )
-    if (
-        _has_many_texts(column_texts)
-        and is_coded
-        and not header_names_one_person(name)
-        and (prefix_readings := _prefix_readings(column_texts.texts))
-    ):
-        return ColumnGuess(
-            name, "categorical", exclusion="code" * has_too_many, other_readings=prefix_readings
-        )
+    if _has_many_texts(column_texts) and is_coded and not header_names_one_person(name):
+        prefix_readings = _prefix_readings(column_texts.texts)
+        if prefix_readings:
+            return ColumnGuess(
+                name,
+                "categorical",
+                exclusion="code" if has_too_many else "",
+                other_readings=prefix_readings,
+            )
     if (
         _nearly_all_differ(column_texts)
         or (has_too_many and ID_WORD_HEADER.search(header))
@@ -405,7 +415,7 @@ def _guess_categorical(
     return ColumnGuess(
         name,
         TEXT_COLUMN if has_too_many else "categorical",
-        exclusion="text" * has_too_many,
+        exclusion="text" if has_too_many else "",
         other_readings=other_readings,
     )
 

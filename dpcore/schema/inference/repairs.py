@@ -1,6 +1,6 @@
 """All problems of a schema's columns on a table, each with repairs of one click.
 
-What is wrong may quote a cell, and some repairs read the records: both are private peeks.
+What is wrong may quote a cell, and some repairs read the rows: both are private peeks.
 """
 
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ FIX_LABELS = {
 }
 PEEKING_FIXES = frozenset(
     {FILL_IN, ADD_VALUES, USE_GUESS, MERGE_SPELLINGS, WORDS_AS_VALUES}
-)  # repairs that write into the schema what the records say
+)  # repairs that write into the schema what the rows say
 
 
 @value_object
@@ -71,13 +71,12 @@ def find_column_problems(name: str, cells: pd.Series, entry: Any) -> tuple[Colum
         return (ColumnProblem(name, str(error), (USE_GUESS, WORDS_AS_MISSING, LEAVE_OUT)),)
     column_problems = []
     if outside and (column.values or column.out_of_range == "refuse"):
-        fixes = (
-            (MERGE_SPELLINGS, ADD_VALUES, LEAVE_OUT)
-            if _differs_only_in_spelling(column, cells)
-            else (ADD_VALUES, LEAVE_OUT)
-            if column.values
-            else (CLIP_OUTSIDE, LEAVE_OUT)
-        )
+        if _differs_only_in_spelling(column, cells):
+            fixes = (MERGE_SPELLINGS, ADD_VALUES, LEAVE_OUT)
+        elif column.values:
+            fixes = (ADD_VALUES, LEAVE_OUT)
+        else:
+            fixes = (CLIP_OUTSIDE, LEAVE_OUT)
         column_problems.append(
             ColumnProblem(name, _encoding_error(replace(column, missing="category"), cells), fixes)
         )

@@ -1,4 +1,4 @@
-"""Round bounds and bins for numbers that were read off the records: a private peek."""
+"""Round bounds and bins for numbers that were read off the rows: a private peek."""
 
 import math
 
@@ -7,10 +7,8 @@ import numpy as np
 from ...core.types import Array, Json
 from ..schema_json import MAX_NUMBER
 
-MAX_UNBINNED_WIDTH, TARGET_BIN_COUNT = (
-    20,
-    10,
-)  # whole numbers that get a cell each; about BINS bins otherwise
+MAX_UNBINNED_WIDTH = 20  # whole numbers that get a cell each
+TARGET_BIN_COUNT = 10  # bins, about, of wider ranges
 MAX_BIN_SHARE = 0.6  # share of rows in one of equal bins beyond which bins are 1, 2, 5, 10, …
 EQUALITY_TOLERANCE = 1e-12  # relative distance up to which two numbers count as one
 ROWS_PER_OUTLIER = 200  # one row in this many may lie far outside the bounds
@@ -33,22 +31,20 @@ def round_bounds(numbers: Array, counts: Array, *, whole: bool) -> Json:
     step = max(abs(low), 1.0) / 10 if is_single_value else _round_step(high - low, whole)
     first = math.floor(low / step)
     last = math.ceil(high / step)
-    if first == last:
-        first, last = (first - 1, last) if low > 0 else (first, last + 1)
+    if first == last and low > 0:
+        first -= 1
+    elif first == last:
+        last += 1
     number_type = int if whole else float
-    least, most = (
-        min(_multiply_step(first, step), low),
-        max(_multiply_step(last, step), high),
-    )  # a product may be rounded past them
+    # a product may be rounded past the numbers
+    least = min(_multiply_step(first, step), low)
+    most = max(_multiply_step(last, step), high)
     bounds = number_type(max(least, -MAX_NUMBER)), number_type(min(most, MAX_NUMBER))
     bin_counts = np.histogram(np.clip(numbers, *bounds), last - first, bounds, weights=counts)[0]
-    if (
-        low >= 0
-        and not is_single_value
-        and bin_counts.max() > MAX_BIN_SHARE * bin_counts.sum()
-        and len(edges := _decade_edges(high, number_type)) > 2
-    ):
-        return {"edges": edges} | clip_policy
+    if low >= 0 and not is_single_value and bin_counts.max() > MAX_BIN_SHARE * bin_counts.sum():
+        edges = _decade_edges(high, number_type)
+        if len(edges) > 2:
+            return {"edges": edges} | clip_policy
     return {"low": bounds[0], "high": bounds[1], "bins": last - first} | clip_policy
 
 

@@ -15,8 +15,8 @@ MUTANTS = {
     ),
     "answers as if a record were added": (  # the wrong neighbour relation
         "privacy/statistics/query_answers.py",
-        "return math.sqrt(2 * len(w.tables)) if",
-        "return math.sqrt(len(w.tables)) if",
+        "math.sqrt(2 * len(w.tables))",
+        "math.sqrt(len(w.tables))",
         "tests/privacy/test_exact_neighbours.py::test_noise_on_answers_matches_the_largest_change_between_neighbours",
     ),
     "votes as if one were added": (  # the wrong neighbour relation
@@ -58,9 +58,9 @@ MUTANTS = {
     # exact minimum and maximum before private quantiles
     "a quantile between the smallest and largest record": (
         "privacy/statistics/density_targets.py",
-        "return Density(self.risk(rows), self.region, self.k(unit, spend), self.mu, self.at)",
+        "return Density(self.risk(rows), self.region, self.k(effective_n, spend), self.mu, self.at)",
         "region = type(self.region)(rows.values.min(axis=0), rows.values.max(axis=0))\n"
-        "        return Density(self.risk(rows), region, self.k(unit, spend), self.mu, self.at)",
+        "        return Density(self.risk(rows), region, self.k(effective_n, spend), self.mu, self.at)",
         "tests/privacy/test_samplers.py::test_ranks_are_drawn_from_their_law",
     ),
     "the table with the largest exact error": (  # cliques chosen by exact errors
@@ -127,20 +127,20 @@ MUTANTS = {
     ),
     "a threshold that forgets the neighbours' rows": (  # off by one in the range of a discrete draw
         "privacy/curators/column_curator.py",
-        "return scale, low, low + group + mechanisms",
-        "return scale, low, low + group - 1 + mechanisms",
+        "low + group + mechanisms",
+        "low + group - 1 + mechanisms",
         "tests/privacy/curators/test_column_curator.py::test_a_value_that_a_neighbour_lacks_passes_as_rarely_as_was_paid_for",
     ),
     "noise that is rounded down": (  # float tails
         "privacy/exact_samplers.py",
-        "scaled_remainders += 2 ** (FIRST - 1)",
+        "scaled_remainders += 2 ** (OFFSET_BITS - 1)",
         "scaled_remainders += 0",
         "tests/privacy/test_exact_samplers.py::test_each_sum_is_rounded_to_the_nearest_step",
     ),
     "a coin that is cut off far out": (  # float tails
         "privacy/exact_bernoulli.py",
-        "        elif word and bits <= low:  #",
-        "        else:  #",
+        "elif leading_bits and bit_count <= low:",
+        "else:",
         "tests/privacy/test_exact_bernoulli.py::test_a_coin_is_heads_exactly_where_the_uniform_number_is_below",
     ),
     "infinite noise is paid for": (  # float tails
@@ -173,25 +173,25 @@ MUTANTS = {
     ),
     "answers kept by their number": (  # a cache keyed without the data
         "privacy/curators/table_curator.py",
-        "        return self._counts[twin]",
+        "        return self._counts[workload_copy]",
         "        return next(iter(self._counts.values()))",
         "tests/privacy/curators/test_curator.py::test_two_workloads_of_one_size_have_answers_of_their_own",
     ),
     "totals remembered of another ledger": (  # a cache keyed without the data
         "release/ledger/ledger_store.py",
-        'if known["bytes"] != _bytes(db):',
+        'if known["bytes"] != _ledger_hash(db):',
         "if False:",
         "tests/release/ledger/test_ledger_file.py::test_a_change_is_seen_whatever_is_remembered",
     ),
     "bits priced for a single row": (  # group size ignored in one verb
         "privacy/curators/table_curator.py",
-        "score.needs(self.unit)",
-        "score.needs(self._n)",
+        "score.minimum_epsilon(self.effective_n)",
+        "score.minimum_epsilon(self._n)",
         "tests/privacy/curators/test_curator.py::test_a_bit_about_a_person_of_two_rows_is_not_sold_at_the_price_of_one_row",
     ),
     "selections for a single row": (  # group size ignored in one verb
         "privacy/curators/table_curator.py",
-        "2 * delta / (self.unit / self._n * paid.epsilon)",
+        "2 * delta / (self.effective_n / self._n * paid.epsilon)",
         "2 * delta / paid.epsilon",
         "tests/privacy/test_exact_neighbours.py::test_all_records_of_a_person_are_protected_together",
     ),
@@ -219,8 +219,8 @@ MUTANTS = {
     # evidence that does not depend on what it is evidence of
     "a chain that does not hang together": (
         "release/evidence/verifier.py",
-        "    text = _in_json([previous, place, list(row)])",
-        "    text = _in_json([place, list(row)])",
+        "    text = _encode_json([previous, table, list(row)])",
+        "    text = _encode_json([table, list(row)])",
         "tests/release/ledger/test_ledger_file.py::test_a_ledger_of_the_first_version_is_read_and_continued",
     ),
     # evidence that does not depend on what it is evidence of
