@@ -105,7 +105,7 @@ class QueryRelease(BoundedContribution):
     is 0 stay empty. It is listed, (k,), or answers tables.
 
     >>> domain = domain_from_json({"a": 2, "b": 3})
-    >>> QueryRelease(Marginals.all(domain, 2), n=1000).facts["queries"]
+    >>> QueryRelease(Marginals.all(domain, 2), n=1000).workload.m
     6
     """
 
