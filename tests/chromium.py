@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from tests.running_app import serving
+from tests.running_app import serve_app
 
 FLAGS = [
     "--headless",
@@ -41,7 +41,7 @@ def chromium():
 @pytest.fixture(scope="session")
 def server(chromium, tmp_path_factory):
     """The address of the app, freshly started."""
-    with serving(tmp_path_factory.mktemp("server") / "log") as app:
+    with serve_app(tmp_path_factory.mktemp("server") / "log") as app:
         yield f"http://localhost:{app.port}"
 
 

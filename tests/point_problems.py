@@ -26,12 +26,12 @@ def variants():
     return [*out, *(("private_evolution", preset) for preset in PRESETS.values())]
 
 
-def quarter(n, seed=0):
+def quarter_disc_points(n, seed=0):
     """Points of the quarter disc, as in the paper's Figure 4."""
     return np.abs(Ball(np.zeros(2), 1.0).uniform(n, seeded(seed)))
 
 
-def task(X, region=BALL):
+def point_problem(X, region=BALL):
     """The problem of points X (n, d), and its records."""
     names = tuple("xyzu"[: region.d])
     rows = read_point_rows(region, names, pd.DataFrame(X, columns=list(names)))

@@ -9,7 +9,13 @@ from pathlib import Path
 
 from playwright.sync_api import TimeoutError, expect
 
-from tests.browser_actions import heads, idle, menu, sees, still
+from tests.browser_actions import (
+    open_from_menu,
+    wait_for_heading,
+    wait_for_text,
+    wait_until_idle,
+    wait_until_still,
+)
 
 ROWS = 600
 PEOPLE = 60
@@ -154,28 +160,28 @@ class Typist:
     def begins(self):
         """Bring the table and describe its columns, at an unhurried pace."""
         self.page.goto(f"{self.server}/data")
-        heads(self.page, "Data")
+        wait_for_heading(self.page, "Data")
         self.brings()
-        sees(self.page, "to decide")
-        still(self.page)
+        wait_for_text(self.page, "to decide")
+        wait_until_still(self.page)
         self.at = "Data"
         self.person()
         for control, value in ((CELLS[0], "0 to 99"), (CELLS[1], "0 to 20")):
             self.edits(control, value)
-            still(self.page)
+            wait_until_still(self.page)
         city = Cell("Data", "city", [])
         self.edits(city, CITIES)
-        heads(self.page, "All columns ready")
+        wait_for_heading(self.page, "All columns ready")
 
     def brings(self):
-        still(self.page)
+        wait_until_still(self.page)
         upload = {"name": "stays.csv", "mimeType": "text/csv", "buffer": FILE.encode()}
         self.page.locator("input[type=file]").first.set_input_files(upload)
 
     def person(self):
         Choice("Data", "Can one person").type(self.page, "Yes, patient_id says who")
         expect(MOST.box(self.page)).to_be_visible()
-        still(self.page)
+        wait_until_still(self.page)
 
     def hurries(self, edits, pauses=PAUSES):
         """Make so many random edits, a short while apart."""
@@ -192,8 +198,8 @@ class Typist:
         if name == self.at:
             return
         self.log.append(f"goes to {name}")
-        menu(self.page, name)
-        heads(self.page, name)
+        open_from_menu(self.page, name)
+        wait_for_heading(self.page, name)
         self.at = name
         self.unfolds()
 
@@ -224,8 +230,8 @@ class Typist:
         """Every control shows what was typed last, and so does what is in force."""
         for name in pages:
             self.goes(name)
-            idle(self.page)
-            still(self.page)
+            wait_until_idle(self.page)
+            wait_until_still(self.page)
             for control, value in self.last.values():
                 if control.page == name:
                     control.shows(self.page, value)
@@ -237,7 +243,7 @@ class Typist:
         """The header and the schema that can be saved say it, too."""
         if MOST.name in self.last:
             most = self.last[MOST.name][1]
-            sees(self.page, re.compile(f"at most {most} rows?\\b"))
+            wait_for_text(self.page, re.compile(f"at most {most} rows?\\b"))
         self.page.get_by_role("tab", name="File and schema").click()
         summary = self.page.get_by_text("Save or load these settings")
         if not self.page.get_by_role("button", name="Save (schema.json)").is_visible():
@@ -252,13 +258,13 @@ class Typist:
     def returns(self):
         """Reload the page, bring the same file, and find all of it again that is kept for that."""
         self.goes("Data")
-        idle(self.page)
-        still(self.page)
+        wait_until_idle(self.page)
+        wait_until_still(self.page)
         self.page.reload()
-        sees(self.page, "Your table is gone")
+        wait_for_text(self.page, "Your table is gone")
         self.brings()
-        sees(self.page, "What you typed about these columns is back")
-        heads(self.page, "All columns ready")
+        wait_for_text(self.page, "What you typed about these columns is back")
+        wait_for_heading(self.page, "All columns ready")
         gone = (
             "Synthetic rows",
             "Whole budget (ε)",

@@ -10,7 +10,7 @@ from dpcore.algorithms.algorithm import make_plan
 from dpcore.evaluation.run import seeded_generators
 from dpcore.privacy import noise_grid
 from dpcore.privacy.measurement import Measurement, noise_stddev
-from tests.small_problems import BUDGET, approx, identical, seeded
+from tests.small_problems import BUDGET, approx, releases_are_identical, seeded
 
 
 class Recorder:
@@ -81,11 +81,11 @@ def exact_run(algorithm, problem, rows, budget=BUDGET, seed=0):
     return plan, curator, list(algorithm.steps(problem, plan, curator, seeded(seed)))
 
 
-def kind(statistic):
+def kind_of_statistic(statistic):
     return statistic if isinstance(statistic, type) else type(statistic)
 
 
-def sizes(statistic):
+def noise_sizes(statistic):
     """What the noise on a statistic depends on."""
     return {
         name: getattr(statistic, name)
@@ -94,12 +94,12 @@ def sizes(statistic):
     }
 
 
-def asked_as_planned(algorithm, plan, asked):
+def check_asked_as_planned(algorithm, plan, asked):
     """The statistic, score or target of every charge of the plan is what the run asked for."""
-    counted = Counter((verb, spend, kind(question)) for verb, spend, question in asked)
+    counted = Counter((verb, spend, kind_of_statistic(question)) for verb, spend, question in asked)
     said = Counter()
     for charge in plan.planned_events:
-        said[charge.verb, charge.spend, kind(charge.statistic)] += charge.times
+        said[charge.verb, charge.spend, kind_of_statistic(charge.statistic)] += charge.times
     if algorithm.adaptive:
         assert {(verb, what) for verb, _, what in counted} <= {
             (verb, what) for verb, _, what in said
@@ -108,14 +108,18 @@ def asked_as_planned(algorithm, plan, asked):
         assert counted == said
     for verb, paid, question in asked:
         alike = [
-            c for c in plan.planned_events if (c.verb, kind(c.statistic)) == (verb, kind(question))
+            c
+            for c in plan.planned_events
+            if (c.verb, kind_of_statistic(c.statistic)) == (verb, kind_of_statistic(question))
         ]
         (named,) = {c.statistic for c in alike if algorithm.adaptive or c.spend == paid}
         assert noise_grid.has_grid(named) == noise_grid.has_grid(question)
-        assert isinstance(named, type) or sizes(named) == approx(sizes(question), rel=1e-12)
+        assert isinstance(named, type) or noise_sizes(named) == approx(
+            noise_sizes(question), rel=1e-12
+        )
 
 
-def recorded(algorithm, problem, rows, budget, plan=None):
+def record_run(algorithm, problem, rows, budget, plan=None):
     """A run that keeps all its releases and, in its curator's place, a Recorder of what it asks."""
     run = Run(algorithm, problem, rows, budget, plan=plan, path=True)
     run._curator = Recorder(run._curator)
@@ -124,7 +128,7 @@ def recorded(algorithm, problem, rows, budget, plan=None):
 
 def replay(run):
     """A recorded run, finished, asked what its plan says; again without data it releases the same bit for bit."""
-    asked_as_planned(run.algorithm, run.plan, run._curator.asked)
+    check_asked_as_planned(run.algorithm, run.plan, run._curator.asked)
     replayer = Replayer(run._curator.tape)
     again = list(
         run.algorithm.steps(run.problem, run.plan, replayer, seeded_generators(run.seed)[1])
@@ -132,4 +136,4 @@ def replay(run):
     assert not replayer._tape, "the second run asked for less"
     assert [(s.t, s.note) for s in again] == [(r.t, r.note) for r in run.convergence]
     for a, b in zip(run.path, again, strict=True):
-        assert identical(a, b.release), "not the same bit for bit"
+        assert releases_are_identical(a, b.release), "not the same bit for bit"

@@ -20,7 +20,7 @@ DOMAIN = domain_of(
 )
 
 
-def table(n=60, seed=0):
+def learning_table(n=60, seed=0):
     """n people whose y and label depend on x."""
     rng = seeded(seed)
     x = np.clip(rng.normal(size=n), -2, 2).round(2)
@@ -45,10 +45,10 @@ TASKS = {
 }
 
 
-def task(name, n=60):
+def risk_problem(name, n=60):
     """A problem of TASKS and its records."""
     text, options = TASKS[name]
-    return read_task(text, DOMAIN, table(n), **options)
+    return read_task(text, DOMAIN, learning_table(n), **options)
 
 
 def variants():

@@ -23,7 +23,7 @@ START = 90  # seconds a server may take to answer
 OURS = ("STREAMLIT_", "DPCORE_")  # settings of the machine the tests run on stay out
 
 
-def eventually(what):
+def wait_until(what):
     """Wait until something comes true."""
     until = time.monotonic() + 90
     while not what():
@@ -31,7 +31,7 @@ def eventually(what):
         time.sleep(0.5)
 
 
-def processor(process):
+def cpu_seconds(process):
     """Seconds of a core that a process has used."""
     fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -67,7 +67,7 @@ class Server:
 
 
 @contextmanager
-def serving(log, *options, command=("streamlit", "run", "app.py"), **environment):
+def serve_app(log, *options, command=("streamlit", "run", "app.py"), **environment):
     """The app, started as documented, with these settings; stopped at the end."""
     port = free_port()
     environment = {k: v for k, v in os.environ.items() if not k.startswith(OURS)} | environment
@@ -98,7 +98,7 @@ def serving(log, *options, command=("streamlit", "run", "app.py"), **environment
             process.wait()
 
 
-def documented():
+def documented_environment():
     """The environment of the image as its file says: its ENV lines, and the run line's -e with the example's name."""
     text = (ROOT / ".deploy/Dockerfile").read_text()
     env = re.search(r"^ENV ((?:.*\\\n)*.*)$", text, re.MULTILINE)[1].replace("\\\n", " ")
@@ -108,7 +108,7 @@ def documented():
     return dict(pair.split("=", 1) for pair in [*shlex.split(env), *given])
 
 
-def handshake(port, *, host=None, origin=None):
+def handshake_status(port, *, host=None, origin=None):
     """The status of the answer to a WebSocket's opening: 101 when it is let in."""
     headers = {
         "Host": host or f"127.0.0.1:{port}",

@@ -41,8 +41,8 @@ settings.register_profile("fixed", derandomize=True, deadline=None, max_examples
 settings.load_profile("fixed")
 approx = pytest.approx
 parametrize = pytest.mark.parametrize
-once = pytest.fixture(scope="module")
-quiet = pytest.mark.filterwarnings("ignore::dpcore.core.errors.PrivacyWarning")
+module_fixture = pytest.fixture(scope="module")
+ignore_privacy_warnings = pytest.mark.filterwarnings("ignore::dpcore.core.errors.PrivacyWarning")
 
 QUERIES = algorithms_for_problem(QueryRelease)  # the registered algorithms by name
 
@@ -61,7 +61,7 @@ def write_json(path, content):
     Path(path).write_text(json.dumps(content))
 
 
-def either(name):
+def parametrize_false_true(name):
     """Try a test with False and with True."""
     return parametrize(name, [False, True])
 
@@ -96,24 +96,24 @@ def domain_of(columns):
     return domain_from_json({"columns": columns})
 
 
-def column(**spec):
+def column_from_entry(**spec):
     """The column x of a schema's entry."""
     return domain_of({"x": spec}).columns[0]
 
 
-def encoded(column, cells):
+def encode_cells(column, cells):
     """The code of each of these cells, each as it is."""
     return column.encode(pd.Series(cells, dtype=object)).tolist()
 
 
-def refused(words=None, kind=InputError):
+def expect_error(words=None, kind=InputError):
     """Expect an error of this kind, in words that this pattern finds."""
     return pytest.raises(kind, match=words)
 
 
-def unpaid(words=None):
+def expect_budget_error(words=None):
     """Expect that the budget does not pay, in words that this pattern finds."""
-    return refused(words, BudgetError)
+    return expect_error(words, BudgetError)
 
 
 class InParts(ChunkedSource):
@@ -132,7 +132,7 @@ class InParts(ChunkedSource):
 
 
 @contextmanager
-def within(seconds):
+def time_limit(seconds):
     """Fail instead of hanging: TimeoutError after so many seconds (main thread, Unix)."""
 
     def stop(_signal, _frame):
@@ -147,68 +147,68 @@ def within(seconds):
         signal.signal(signal.SIGALRM, before)
 
 
-def codes(*sizes):
+def integer_domain(*sizes):
     """A domain of integer codes with columns a, b, c, …, so that "ab" names two of them."""
     return domain_from_json({"abcdefghijklmnop"[i]: size for i, size in enumerate(sizes)})
 
 
-def many(columns, size):
+def equal_columns_domain(columns, size):
     """A domain of so many columns c0, c1, … of so many values each."""
     return domain_from_json({f"c{i}": size for i in range(columns)})
 
 
 @lru_cache
-def cells(domain):
+def all_cells(domain):
     """The codes (k, d) of every cell, the last column fastest."""
     out = np.array(list(itertools.product(*(range(size) for size in domain.shape))))
     out.flags.writeable = False
     return out
 
 
-def rows_of(domain, indices):
+def rows_in_cells(domain, indices):
     """Records standing in the given cells."""
-    values, weights = np.unique(cells(domain)[np.asarray(indices)], axis=0, return_counts=True)
+    values, weights = np.unique(all_cells(domain)[np.asarray(indices)], axis=0, return_counts=True)
     return Rows(values, weights)
 
 
 def random_rows(domain, n, seed=0):
     """n records from a skewed distribution."""
     rng = seeded(seed)
-    return rows_of(
+    return rows_in_cells(
         domain, rng.choice(domain.size, size=n, p=rng.dirichlet(np.full(domain.size, 0.5)))
     )
 
 
 def histogram(domain, rows):
     """P_n (k,) counted cell by cell."""
-    place = {tuple(cell): i for i, cell in enumerate(cells(domain))}
+    place = {tuple(cell): i for i, cell in enumerate(all_cells(domain))}
     out = np.zeros(domain.size)
     for value, weight in zip(rows.values, rows.weights, strict=True):
         out[place[tuple(value)]] += weight / rows.weights.sum()
     return out
 
 
-def matrix_of(domain, columns):
+def marginal_matrix(domain, columns):
     """The m × k matrix of marginal queries on sets of column names, one indicator row after the other."""
     out = []
     for names in columns:
         axes = sorted(domain.names.index(name) for name in names)
         for values in itertools.product(*(range(domain.shape[a]) for a in axes)):
-            out.append((cells(domain)[:, axes] == values).all(axis=1))
+            out.append((all_cells(domain)[:, axes] == values).all(axis=1))
     return np.array(out, dtype=float)
 
 
-def matrix(workload):
+def query_matrix(workload):
     """The (m, k) matrix of any workload, column by column."""
     return np.array([workload.answers(cell) for cell in np.eye(workload.domain.size)]).T
 
 
-def contents(folder):
+def folder_contents(folder):
     """The bytes of every file of a folder, by name."""
     return {path.name: path.read_bytes() for path in Path(folder).iterdir() if path.is_file()}
 
 
-def told(rows):
+def describe_rows(rows):
     """All that is known of some records, to be compared."""
     return [
         rows.values.tolist(),
@@ -219,7 +219,7 @@ def told(rows):
     ]
 
 
-def signs(domain, m, seed=0):
+def random_sign_queries(domain, m, seed=0):
     """m random ±1 queries."""
     return Explicit(domain, seeded(seed).choice([-1.0, 1.0], size=(m, domain.size)))
 
@@ -229,7 +229,7 @@ def data_sets(k, n):
     return itertools.combinations_with_replacement(range(k), n)
 
 
-def neighbours(k, n):
+def neighbouring_data_sets(k, n):
     """All ordered pairs of data sets that differ in one replaced record."""
     for rest in data_sets(k, n - 1):
         for old, new in itertools.permutations(range(k), 2):
@@ -282,7 +282,7 @@ def variants():
     return out
 
 
-def arrays(release):
+def release_arrays(release):
     """The numbers a release consists of, by name."""
     return {
         f.name: value
@@ -291,10 +291,10 @@ def arrays(release):
     }
 
 
-def identical(a, b):
+def releases_are_identical(a, b):
     """Whether two releases are of one kind and equal bit for bit."""
-    ours = arrays(a)
-    theirs = arrays(b)
+    ours = release_arrays(a)
+    theirs = release_arrays(b)
     return (
         type(a) is type(b)
         and bool(ours)
@@ -302,22 +302,22 @@ def identical(a, b):
     )
 
 
-def serves(name, settings, where, budget):
+def can_plan(name, settings, where, budget):
     """Whether an algorithm plans for this instead of saying why not."""
     try:
-        make_plan(build_from_texts(ALGORITHMS[name], settings), task(where)[0], budget)
+        make_plan(build_from_texts(ALGORITHMS[name], settings), query_problem(where)[0], budget)
     except InputError:
         return False
     return True
 
 
-def task(name):
+def query_problem(name):
     """A named small problem with its records."""
     domain, n, workload = TASKS[name]
     return QueryRelease(workload(domain), n), random_rows(domain, n)
 
 
-def finished(name, problem, rows, budget=BUDGET, seed=0, **settings):
+def run_to_end(name, problem, rows, budget=BUDGET, seed=0, **settings):
     """The run of an algorithm with these settings, to its end."""
     return Run(ALGORITHMS[name](**settings), problem, rows, budget, seed=seed).finish()
 
@@ -332,7 +332,7 @@ def plan_of(name, problem, budget, **settings):
     return make_plan(ALGORITHMS[name](**settings), problem, budget)
 
 
-def smallest_at(objective, start, *inside):
+def minimise_distribution(objective, start, *inside):
     """The distribution where a function, given with its gradient, is smallest, by SLSQP; `inside` are constraints."""
     k = len(start)
     whole = {"type": "eq", "fun": lambda D: D.sum() - 1, "jac": lambda D: np.ones(k)}
@@ -353,12 +353,12 @@ def final_errors(run):
     return run.convergence[-1].empirical
 
 
-D324 = codes(3, 2, 4)
+D324 = integer_domain(3, 2, 4)
 
 
-def wide_task():
+def wide_query_problem():
     """Sixteen columns of four values, tied in pairs: 4^16 cells, which nobody lists."""
-    domain = codes(*[4] * 16)
+    domain = integer_domain(*[4] * 16)
     rng = seeded(0)
     halves = np.minimum(*rng.integers(0, 4, (2, 2000, 8)))
     return QueryRelease(Marginals.all(domain, 2), 2000), domain.group_rows(
@@ -366,33 +366,35 @@ def wide_task():
     )
 
 
-def ways(count):
+def all_marginals(count):
     return lambda domain: Marginals.all(domain, count)
 
 
 TASKS = {
-    "1-way": (D324, 60, ways(1)),
-    "2-way": (D324, 500, ways(2)),
-    "3-way of 4": (codes(2, 3, 2, 3), 1000, ways(3)),
+    "1-way": (D324, 60, all_marginals(1)),
+    "2-way": (D324, 500, all_marginals(2)),
+    "3-way of 4": (integer_domain(2, 3, 2, 3), 1000, all_marginals(3)),
     "mixed": (D324, 200, lambda d: Marginals(d, ["c", "ca", "bca"])),
-    "one column": (codes(5), 40, ways(1)),
-    "one cell": (codes(1), 5, ways(1)),
-    "cells of size 1": (codes(1, 3, 1), 30, ways(2)),
-    "explicit": (D324, 100, lambda d: signs(d, 9)),
+    "one column": (integer_domain(5), 40, all_marginals(1)),
+    "one cell": (integer_domain(1), 5, all_marginals(1)),
+    "cells of size 1": (integer_domain(1, 3, 1), 30, all_marginals(2)),
+    "explicit": (D324, 100, lambda d: random_sign_queries(d, 9)),
     "ranges": (D324, 100, lambda d: TableQueries.ranges(d, "ac")),
-    "half-spaces": (codes(5, 2, 4), 100, lambda d: TableQueries.half_spaces(d, "ac", 5)),
+    "half-spaces": (integer_domain(5, 2, 4), 100, lambda d: TableQueries.half_spaces(d, "ac", 5)),
     "union": (
         D324,
         100,
-        lambda d: Union([signs(d, 3), Marginals.all(d, 1), TableQueries.prefixes(d, "c")]),
+        lambda d: Union(
+            [random_sign_queries(d, 3), Marginals.all(d, 1), TableQueries.prefixes(d, "c")]
+        ),
     ),
-    "one query": (codes(3, 2), 50, lambda d: Explicit(d, np.eye(6)[:1])),
-    "constant queries": (codes(3, 2), 50, lambda d: Explicit(d, np.ones((2, 6)))),
-    "two records": (codes(3, 2), 2, ways(2)),
+    "one query": (integer_domain(3, 2), 50, lambda d: Explicit(d, np.eye(6)[:1])),
+    "constant queries": (integer_domain(3, 2), 50, lambda d: Explicit(d, np.ones((2, 6)))),
+    "two records": (integer_domain(3, 2), 2, all_marginals(2)),
 }
 
 
-def cli(command, *more, code=0):
+def run_command(command, *more, code=0):
     """What a command prints as it is typed, with further arguments; it ends with this exit code."""
     with redirect_stdout(io.StringIO()) as said:
         found = main([*(command.split() if isinstance(command, str) else command), *more])
@@ -401,10 +403,10 @@ def cli(command, *more, code=0):
     return said.getvalue()
 
 
-def refusal(words, command, *more):
+def check_command_refused(words, command, *more):
     """A command is refused: it says one short line of error that has these words, and nothing else."""
     with redirect_stderr(io.StringIO()) as told:
-        assert cli(command, *more, code=2) == ""
+        assert run_command(command, *more, code=2) == ""
     assert told.getvalue().startswith("error: ")
     assert told.getvalue().count("\n") == 1
     assert len(told.getvalue()) < 600

@@ -73,7 +73,7 @@ PACKAGES = {
 PACKAGES |= {"scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.special"}
 
 
-def breaches(tree):
+def find_breaches(tree):
     """What a file writes that it may not, each with its line."""
     above = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     holders = {

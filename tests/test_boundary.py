@@ -14,7 +14,7 @@ from tests import house_rules
 from tests.rule_controls import cases, rule
 from tests.small_problems import parametrize
 from tests.source_map import Source, room
-from tests.source_rules import ASKED, HOLDING, breaches
+from tests.source_rules import ASKED, HOLDING, find_breaches
 from tests.trusted_lines import CURATOR, CURATOR_CLASS, RESTS_ON, modules_of, summary, trusted
 
 SOURCE = Source.real()
@@ -112,7 +112,7 @@ def algorithms_cannot_reach_records(source):
 @rule(dpcore("algorithms.planted", "def steps(curator):\n    return curator._rows"))
 def algorithms_use_the_verbs_of_a_curator_and_nothing_else(source):
     for name in algorithms(source):
-        yield from (f"{name}, {found}" for found in breaches(source.module(name)))
+        yield from (f"{name}, {found}" for found in find_breaches(source.module(name)))
 
 
 def methods(source):
@@ -182,8 +182,8 @@ def test_mistakes_in_a_file_of_algorithms_are_found_and_honest_code_is_not():
         ),
         "from ..privacy.curators import column_curator",
     ):
-        assert breaches(ast.parse(method.format(line, "pass"))), line
-    assert breaches(ast.parse(method.format("pass", "other.unit")))
+        assert find_breaches(ast.parse(method.format(line, "pass"))), line
+    assert find_breaches(ast.parse(method.format("pass", "other.unit")))
     for line in (
         *(
             "x = curator.measure(problem, plan)",
@@ -196,7 +196,7 @@ def test_mistakes_in_a_file_of_algorithms_are_found_and_honest_code_is_not():
         ),
         *("yield from self.inner.steps(problem, plan, curator, rng)", "import numpy as np"),
     ):
-        assert not breaches(ast.parse(method.format(line, "other.select(1, 2)"))), line
+        assert not find_breaches(ast.parse(method.format(line, "other.select(1, 2)"))), line
 
 
 # A curator that needs an algorithm or the truth would make these part of what a release rests on.

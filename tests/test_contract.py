@@ -30,27 +30,27 @@ from dpcore.models.releases import Histogram, UnbiasedAnswers
 from dpcore.problems.transport import w1_distance
 from tests import point_problems, risk_problems
 from tests.every_problem import problem_and_records
-from tests.replay import recorded, replay
+from tests.replay import record_run, replay
 from tests.small_problems import (
     BUDGET,
     QUERIES,
     TASKS,
     all_tables,
     approx,
-    arrays,
-    codes,
+    expect_error,
     few_rounds,
     final_errors,
     histogram,
-    identical,
+    ignore_privacy_warnings,
+    integer_domain,
     parametrize,
     plan_of,
-    quiet,
-    refused,
+    query_problem,
+    release_arrays,
+    releases_are_identical,
     seeded,
-    task,
     variants,
-    wide_task,
+    wide_query_problem,
 )
 
 PURE = Budget(1, 0)
@@ -114,7 +114,7 @@ def served(name, settings, where, budget):
 
 
 def start(name, settings, where, budget, **options):
-    problem, rows = task(where)
+    problem, rows = query_problem(where)
     return Run(build_from_texts(ALGORITHMS[name], settings), problem, rows, budget, **options)
 
 
@@ -133,11 +133,11 @@ def same(a, b):
 def test_every_algorithm_serves_every_task_with_its_defaults_or_says_what_it_needs(name):
     for where in TASKS:
         with (
-            refused(f"{name} needs queries on ")
+            expect_error(f"{name} needs queries on ")
             if where in REFUSED.get(name, ())
             else nullcontext()
         ):
-            plan_of(name, task(where)[0], BUDGET)
+            plan_of(name, query_problem(where)[0], BUDGET)
 
 
 def test_every_variant_serves_a_task_of_the_grid():
@@ -150,7 +150,7 @@ def test_every_variant_serves_a_task_of_the_grid():
     assert learners == {"exponential", "rank_exponential"}
 
 
-@quiet
+@ignore_privacy_warnings
 @every_case
 def test_a_run_keeps_the_contract(name, settings, where, budget):
     algorithm, problem, rows, plan = served(name, settings, where, budget)
@@ -159,9 +159,11 @@ def test_a_run_keeps_the_contract(name, settings, where, budget):
     assert plan == make_plan(algorithm, replace(problem), budget), "of public numbers only"
     assert all(choice.why for choice in plan.settings)
     assert {p.name for p in declared_parameters(type(algorithm))} <= {c.name for c in plan.settings}
-    run = recorded(algorithm, problem, rows, budget, plan)
+    run = record_run(algorithm, problem, rows, budget, plan)
     copies = [copy.deepcopy(run.release) for _ in run]
-    assert all(map(identical, run.path, copies)), "later steps leave earlier releases alone"
+    assert all(map(releases_are_identical, run.path, copies)), (
+        "later steps leave earlier releases alone"
+    )
     replay(run)  # on the records the releases depend through the curator only
     # The promise.
     planned = Counter(
@@ -183,7 +185,7 @@ def test_a_run_keeps_the_contract(name, settings, where, budget):
     assert run.convergence[-1].seconds > 0
     assert {r.tag for r in run.convergence} == {Provenance.REAL_DATA}
     assert run.release.tag is Provenance.RELEASED
-    assert all(np.isfinite(numbers).all() for numbers in arrays(run.release).values())
+    assert all(np.isfinite(numbers).all() for numbers in release_arrays(run.release).values())
     RELEASED[ALGORITHMS[name].problem](run, rows)
 
 
@@ -245,7 +247,7 @@ RELEASED = {
 }
 
 
-@quiet
+@ignore_privacy_warnings
 @every_variant
 def test_same_seed_same_run_whatever_is_recorded_of_it_and_another_seed_another(name, settings):
     """Fewer records are the same ones, and a population that errors are compared with is not used to fit."""
@@ -255,7 +257,7 @@ def test_same_seed_same_run_whatever_is_recorded_of_it_and_another_seed_another(
         map(same, first.convergence, other.convergence)
     )
     again = start(name, settings, "2-way", BUDGET, seed=4, every=4, population=P).finish()
-    assert identical(first.release, again.release)
+    assert releases_are_identical(first.release, again.release)
     kept = [r for r in first.convergence if r.t % 4 == 0 or r.t == first.convergence[-1].t]
     assert [
         same(replace(r, population=None), k) for r, k in zip(again.convergence, kept, strict=True)
@@ -270,7 +272,7 @@ def test_same_seed_same_run_whatever_is_recorded_of_it_and_another_seed_another(
     assert first.convergence[-1].population is None
 
 
-@quiet
+@ignore_privacy_warnings
 @parametrize("name, settings", [*point_problems.variants(), *risk_problems.variants()[::3]])
 def test_same_seed_same_points_and_parameters_and_another_seed_others(name, settings):
     algorithm, problem, rows, plan = served(
@@ -281,8 +283,8 @@ def test_same_seed_same_points_and_parameters_and_another_seed_others(name, sett
             Run(algorithm, problem, rows, BUDGET, seed=s, plan=plan).finish().release
             for s in (4, 4, 5)
         )
-        assert identical(first, again)
-        assert not identical(first, other) or len(arrays(first)["points"]) == 1
+        assert releases_are_identical(first, again)
+        assert not releases_are_identical(first, other) or len(release_arrays(first)["points"]) == 1
 
 
 @every_variant
@@ -323,44 +325,44 @@ def test_stopping_early_costs_what_was_charged_so_far(name, settings):
 
 def test_nothing_is_drawn_before_something_was_released():
     run = start("dpfw", {}, "2-way", BUDGET)
-    with refused("nothing has been released yet"):
+    with expect_error("nothing has been released yet"):
         run.sample()
 
 
 @parametrize("name", [name for name, cls in QUERIES.items() if cls.graphical])
 def test_tables_too_large_are_refused_before_memory_with_their_size(name):
     rows = Rows(np.zeros((1, 6), dtype=int), np.array([10]))
-    with refused(
+    with expect_error(
         "the tables asked have 1,00.*000 combinations, more than 50,000,000; ask for smaller ones"
     ):
-        Run(ALGORITHMS[name](), all_tables(codes(*[1000] * 6), 10, 6), rows, BUDGET)
+        Run(ALGORITHMS[name](), all_tables(integer_domain(*[1000] * 6), 10, 6), rows, BUDGET)
 
 
 @parametrize("where", ["explicit", "union"])
 @parametrize("name", ["mwem", "pmw", "rap", "gem"])
 def test_tables_of_a_query_matrix_are_refused_in_words(name, where):
-    with refused("measure=marginal needs queries on marg"):
-        plan_of(name, task(where)[0], BUDGET, measure="marginal")
+    with expect_error("measure=marginal needs queries on marg"):
+        plan_of(name, query_problem(where)[0], BUDGET, measure="marginal")
 
 
 def test_what_a_wide_table_forbids_is_said_in_words():
-    problem, _ = wide_task()
+    problem, _ = wide_query_problem()
     for noise in ("fresh", "subspace"):
-        with refused(f"noise={noise} is drawn on all combinations, which cannot be listed"):
+        with expect_error(f"noise={noise} is drawn on all combinations, which cannot be listed"):
             plan_of("dpam", problem, BUDGET, noise=noise)
 
 
-@quiet
+@ignore_privacy_warnings
 @parametrize("budget", [BUDGET, Budget(20, 0)])
 @parametrize("name", [name for name, cls in QUERIES.items() if cls.graphical])
 def test_a_table_whose_cells_cannot_be_listed_is_served_within_its_budget(name, budget):
-    problem, rows = wide_task()
+    problem, rows = wide_query_problem()
     algorithm = build_from_texts(ALGORITHMS[name], few_rounds(name) | {"cells": "1500"})
     if budget.delta == 0 and name in ("gaussian_maxent", "dpam"):
-        with refused("delta=0 cannot be promised"):
+        with expect_error("delta=0 cannot be promised"):
             make_plan(algorithm, problem, budget)
         return
-    run = recorded(algorithm, problem, rows, budget).finish()
+    run = record_run(algorithm, problem, rows, budget).finish()
     if budget == BUDGET:
         replay(run)
     assert run.spent.epsilon <= budget.epsilon
@@ -376,13 +378,13 @@ def test_a_table_whose_cells_cannot_be_listed_is_served_within_its_budget(name, 
 
 @parametrize("P", [np.ones(23) / 23, np.r_[2.0, -1.0, np.zeros(22)], np.full(24, np.nan)])
 def test_a_population_that_is_no_distribution_is_refused(P):
-    with refused("the population must be 24 probabilities"):
+    with expect_error("the population must be 24 probabilities"):
         start("dpfw", {}, "2-way", BUDGET, population=P)
 
 
 @parametrize("seed", [-1, 1.5, True])
 def test_a_seed_is_a_whole_number(seed):
-    with refused(f"seed={seed} must be a whole number ≥ 0"):
+    with expect_error(f"seed={seed} must be a whole number ≥ 0"):
         start("dpfw", {}, "2-way", BUDGET, seed=seed)
 
 
@@ -396,7 +398,7 @@ def test_a_weak_promise_is_warned_of_and_a_good_one_is_not():
 
 def test_a_subgroups_error_is_the_share_of_all_that_is_said_about_it_on_which_the_tables_disagree():
     run = start("dpfw", {"rounds": "3"}, "2-way", BUDGET).finish()
-    _, rows = task("2-way")
+    _, rows = query_problem("2-way")
     domain = run.problem.domain
     shown = compare_with_rows(run.release, rows, pairs_with_column(domain, "b"))
     found = subgroup_errors(shown, "b")
@@ -436,7 +438,7 @@ class Leaking:
 
 
 def test_a_leak_is_caught():
-    problem, rows = task("2-way")
+    problem, rows = query_problem("2-way")
     rows.values[0, 0] = 1
     with pytest.raises(AssertionError, match="bit for bit"):
-        replay(recorded(Leaking(), problem, rows, BUDGET).finish())
+        replay(record_run(Leaking(), problem, rows, BUDGET).finish())

@@ -1,4 +1,8 @@
-"""The registry: adding an algorithm is one class, what is said of it in `about.toml`, and one line here."""
+"""The registry: an algorithm is a class, its text in `about.toml`, and one line here.
+
+>>> ALGORITHMS["mwem"] is MWEM
+True
+"""
 
 from .algorithm import Algorithm
 from .points.private_evolution import PrivateEvolution

@@ -18,11 +18,23 @@ LONG_VALUE_PATTERN = re.compile(
 
 
 class InputError(ValueError):
-    """The error for something that a person typed, chose or uploaded; it names the thing, its value and the limit."""
+    """The error for wrong user input; it names the thing, its value and the limit.
+
+    Input is what a person typed, chose or uploaded.
+
+    >>> Budget(epsilon=-1, delta=0)
+    Traceback (most recent call last):
+        ...
+    dpcore.core.errors.InputError: epsilon=-1 is not served; served are ...
+    """
 
 
 class BudgetError(InputError):
-    """The error for a charge that the budget or the plan does not allow; nothing was touched."""
+    """The error for a charge that the budget or the plan does not allow; nothing was touched.
+
+    >>> issubclass(BudgetError, InputError)
+    True
+    """
 
 
 class OverspendError(BudgetError):

@@ -20,10 +20,15 @@ ROW_COUNT_NOTICE = (
 
 @value_object
 class PrivacyUnit:
-    """The unit of protection: a row, or all rows (at most `most_rows`) of a person in the column `person`.
+    """The unit of protection: a row, or all rows (at most `most_rows`) of a `person`.
+
+    `person` is the column that identifies a person.
 
     Without that column, `most_rows` above 1 is a promise of whoever holds the table: noise is
     scaled to it, and no row is left out.
+
+    >>> PrivacyUnit(person="name", most_rows=2).description
+    'one person with at most 2 rows'
     """
 
     person: str | None = None
@@ -80,7 +85,9 @@ def limit_rows(
     columns: Sequence[str] | None = None,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """The table with at most `max_rows` = B rows of every value of the column `person`, in the table's order.
+    """Return the table with at most `max_rows` = B rows of every value of the column `person`.
+
+    Rows keep the table's order.
 
     Each row gets a hash of the seed, its person, what it says in `columns` (default: all that there
     are), and a copy number, which counts the rows of that person that say the same; the B smallest
@@ -92,6 +99,10 @@ def limit_rows(
 
     Persons are one when `persons` says so, and all rows without a person are one person's. Raises
     InputError when there is no such column.
+
+    >>> visits = pd.DataFrame({"name": ["Ann", "Ann", "Bob"], "day": [1, 2, 1]})
+    >>> limit_rows(visits, "name", max_rows=1)["name"].tolist()
+    ['Ann', 'Bob']
     """
     names = [str(c) for c in frame.columns]
     if names.count(person) != 1:

@@ -74,7 +74,12 @@ class LoadedTable:
 def read_table(
     source: FileSource, name: str = "", format: TextFormat = DEFAULT_TEXT_FORMAT
 ) -> pd.DataFrame:
-    """The table in `source`, a text file in the schema's format; see `load_table`."""
+    """Return the table in `source`, a text file in the schema's format; see `load_table`.
+
+    >>> samples.titanic().frame.to_csv("titanic.csv", index=False)
+    >>> read_table("titanic.csv").shape
+    (2201, 4)
+    """
     return load_table(source, name, format=format).frame
 
 
@@ -120,7 +125,12 @@ def load_table(
 
 
 def read_json(source: FileSource, name: str = "") -> Any:
-    """The content of a JSON file; InputError says what is wrong with it and where."""
+    """Return the content of a JSON file; InputError says what is wrong with it and where.
+
+    >>> pd.Series({"a": 2}).to_json("sizes.json")
+    >>> read_json("sizes.json")
+    {'a': 2}
+    """
     with reader_errors_as_input_error(name or str(source), "JSON"):
         data = read_bytes(source, MAX_JSON_BYTES)
         check_file_kind(io.BytesIO(data), ".json", "a JSON file")

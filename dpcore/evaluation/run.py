@@ -46,7 +46,9 @@ def seeded_generators(seed: int) -> tuple[Rng, Rng, Rng]:
 
 
 class Run:
-    """A lazy, cancellable, seeded run: iterate over it for Records, stop iterating to cancel.
+    """A lazy, cancellable, seeded run: iterate over it for its points, stop to cancel.
+
+    A Record below is a `ConvergencePoint`.
 
     With `every` > 1, a number or a function of the plan's rounds, only every so many-th step, and
     the last one, is compared with the truth and becomes a Record. With `path` what every step
@@ -58,6 +60,12 @@ class Run:
     given, as for a part of the budget: then `mass_sum` is the promise of all that the budget pays
     for; `release` is the last released object; `convergence` what was yielded so far; `truth` what
     it is compared with. `spent` is the ledger's total so far, `events` what was charged.
+
+    >>> sample = samples.titanic()
+    >>> rows = sample.domain.encode(sample.frame)
+    >>> problem = QueryRelease(Marginals.all(sample.domain, 2), rows.n)
+    >>> [point.t for point in Run(MWEM(rounds=3), problem, rows, Budget(1.0, 1e-9))]
+    [1, 2, 3]
     """
 
     def __init__(

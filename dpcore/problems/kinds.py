@@ -93,7 +93,9 @@ class _PublicTable:
 
 @frozen
 class QueryRelease(BoundedContribution):
-    """The problem of answering all queries of a workload on n records, with n public; neighbours replace one record.
+    """The problem of answering all queries of a workload on n rows; neighbours replace one row.
+
+    n is public.
 
     With `group` b > 1 neighbours replace up to b records (all of one person, who has b at the
     most): every sensitivity is b times that of one record, by the triangle inequality along b
@@ -101,6 +103,10 @@ class QueryRelease(BoundedContribution):
 
     `start`: a public distribution D_0 to start from, e.g. `public_start_from_table`; cells where it
     is 0 stay empty. It is listed, (k,), or answers tables.
+
+    >>> domain = domain_from_json({"a": 2, "b": 3})
+    >>> QueryRelease(Marginals.all(domain, 2), n=1000).workload.m
+    6
     """
 
     workload: Workload
@@ -178,12 +184,19 @@ class QueryRelease(BoundedContribution):
 
 @frozen
 class RiskMinimisation(LossOnRegion, BoundedContribution):
-    """Find x in K with a small empirical risk F(x) = (1/n) Σ_i f(x; z_i), f convex; n is public as in QueryRelease.
+    """The problem of finding x in K with a small empirical risk F(x) = (1/n) Σ_i f(x; z_i).
+
+    f is convex; n is public as in QueryRelease.
 
     A record is (a, b): features with ‖a‖ ≤ 1 by public scaling, and a target; for a `location` b
     alone, with a = 1; for the squared distance a point. `names` (d,) says what each coordinate of x
     belongs to. With `group` b > 1 neighbours replace up to b records, and F differs b times as
     much.
+
+    >>> sample = samples.census(1000)
+    >>> problem, rows = read_task("quantile:hours:0.5", sample.domain, sample.frame)
+    >>> problem.d, problem.R
+    (1, 40.0)
     """
 
     loss: Loss
@@ -236,11 +249,14 @@ class RiskMinimisation(LossOnRegion, BoundedContribution):
 
 @frozen
 class PointRelease(BoundedContribution):
-    """Release points whose distribution is near that of n private ones in a region, by the distance W1.
+    """The problem of releasing points whose distribution is near, in W1, that of n private points.
 
     `names` (d,) are those of the coordinates. n is public, as neighbours replace one record; with
     `group` b > 1 they replace up to b of them (all of one person). Raises InputError for n < 2, a
     group that is not in 1..n, or names that do not match the region.
+
+    >>> PointRelease(Ball(np.zeros(2), 1.0), n=1000, names=("x", "y")).diameter
+    2.0
     """
 
     region: BoundedRegion

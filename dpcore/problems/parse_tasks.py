@@ -106,13 +106,17 @@ def read_task(
     region: str = "ball",
     group: int = 1,
 ) -> tuple[RiskMinimisation, Rows]:
-    """The problem that `text` describes (see HELP), and the records as grouped numbers, not cells.
+    """Return the problem that `text` describes (see TASK_FORMS_HELP), and the rows as grouped numbers.
 
     K is a ball of `radius` R about a public centre, a box of half width R, or R^d with R a guess. R
     is by default half the target's range for a location, that times √d for a regression, and 10 for
     a classifier; for a mean K is the box of the columns' bounds. Raises InputError for a text that
     is not understood, a column that does not fit, one class only, a feature that is the same in
     every row, a value outside its public bounds, and R ≤ 0.
+
+    >>> sample = samples.census(1000)
+    >>> read_task("logistic:sex:age,hours", sample.domain, sample.frame)[0].names
+    ('age', 'hours', '(intercept)')
     """
     kind, parts = _split_task_text(text)
     if region not in REGION_NAMES:

@@ -42,7 +42,11 @@ class _BoundedSet:
 
 @frozen
 class Ball(_BoundedSet):
-    """The ball {x: ‖x − c‖ ≤ R} in R^d, c = `centre` (d,)."""
+    """The ball {x: ‖x − c‖ ≤ R} in R^d, c = `centre` (d,).
+
+    >>> Ball(np.zeros(2), 1.0).project(np.array([[3.0, 4.0]])).round(9)
+    array([[0.6, 0.8]])
+    """
 
     centre: Array
     radius: float
@@ -206,11 +210,15 @@ def build_box(low: Sequence[float], high: Sequence[float], names: Sequence[str])
 
 
 def read_point_rows(region: BoundedRegion, names: Sequence[str], frame: pd.DataFrame) -> Rows:
-    """The points of a region in a table of numbers, grouped: distinct values (r, d) and their counts.
+    """Return the points of a region in a table of numbers, as distinct values (r, d) and counts.
 
     `names` are the columns of the coordinates. Points outside by rounding alone are projected.
     Raises InputError, with the row and the value, for a cell that is no finite number, a point
     outside, a column that is not there, or one row.
+
+    >>> frame = pd.DataFrame({"x": [0.1, 0.1, 0.5], "y": [0.2, 0.2, 0.0]})
+    >>> read_point_rows(Ball(np.zeros(2), 1.0), ["x", "y"], frame).n
+    3
     """
     require_two_rows(len(frame))
     column_names = [str(c) for c in frame.columns]

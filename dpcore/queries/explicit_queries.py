@@ -65,7 +65,14 @@ def factorise_row_space(A: Array, max_rank: int | None = None) -> RowSpace | Non
 
 
 class Explicit(Workload):
-    """Queries given as the rows of a matrix (m, k) with entries in [-1, 1]; it is copied and cannot be changed."""
+    """The queries given as rows of a matrix (m, k) with entries in [-1, 1].
+
+    The matrix is copied and cannot be changed.
+
+    >>> domain = domain_from_json({"a": 2, "b": 3})
+    >>> Explicit(domain, np.ones((1, domain.size))).answers(np.full(6, 1 / 6)).round(9)
+    array([1.])
+    """
 
     def __init__(self, domain: Domain, matrix: Array) -> None:
         matrix = np.asarray(matrix)

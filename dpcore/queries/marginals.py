@@ -27,6 +27,10 @@ class Marginals(Workload):
 
     Answers are summed out of shared partial sums along a tree (a 2-way table comes from a 3-way
     one), so one pass costs a few additions per cell of the domain, not one per table.
+
+    >>> domain = domain_from_json({"a": 2, "b": 3})
+    >>> Marginals(domain, [["a"], ["a", "b"]]).m
+    8
     """
 
     width = 1.0

@@ -28,7 +28,13 @@ WORKLOAD_DESCRIPTIONS = {
 
 
 def read_queries(texts: Sequence[str], domain: Domain) -> tuple[Workload, list[str]]:
-    """The union of the workloads that the texts describe, and notes on how questions were read."""
+    """Return the union of the workloads that the texts describe, and notes on how they were read.
+
+    >>> domain = domain_from_json({"a": 2, "b": 3})
+    >>> workload, notes = read_queries(["marginals:2", "ranges:b"], domain)
+    >>> workload.m
+    12
+    """
     notes: list[str] = []
     workloads = [_parse_workload(text, domain, notes) for text in texts]
     return (workloads[0] if len(workloads) == 1 else Union(workloads)), notes

@@ -26,13 +26,17 @@ MAX_VALUES_IN_LABEL = 5  # values of a set in a label
 
 
 class TableQueries(Workload):
-    """m queries, each a linear function with values in [-1, 1] of one marginal table.
+    """The queries (m of them) that are each a linear function in [-1, 1] of one marginal table.
 
     Args: `parts`, pairs (columns, matrix): the matrix (m_S, size_S), dense or sparse, acts on the
     table of `columns`, the last column running fastest; `labels`, one a query in the order of the
     parts. `base` sums all tables out together, and answers = matrix @ base.answers with `matrix`
     (m, base.m) sparse. Raises InputError for a matrix that does not fit its table or leaves [-1,
     1].
+
+    >>> domain = domain_from_json({"a": 2, "b": 3})
+    >>> TableQueries.ranges(domain, ["b"]).m
+    6
     """
 
     def __init__(

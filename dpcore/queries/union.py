@@ -20,10 +20,14 @@ from .workload import QueryLabel, Workload
 
 
 class Union(Workload):
-    """The queries of several workloads on one domain, one after the other; nested unions are flattened.
+    """The queries of several workloads on one domain, in turn; nested unions are flattened.
 
     Members that all read marginal tables share them: `base` sums them out once, and `matrix` (m,
     base.m) reads them. With an explicit member, each member answers for itself.
+
+    >>> domain = domain_from_json({"a": 2, "b": 3})
+    >>> Union([Marginals.all(domain, 1), TableQueries.ranges(domain, ["b"])]).m
+    11
     """
 
     def __init__(self, workloads: Iterable[Workload]) -> None:

@@ -34,7 +34,9 @@ MAX_COLUMN_CELLS = 1_000_000
 
 @by_name
 class Column:
-    """One public column: `values` for categories, `low`..`high` for whole numbers one cell each, `edges` for bins.
+    """A public column of categories (`values`), whole numbers (`low`..`high`) or bins (`edges`).
+
+    A whole number is one cell.
 
     Bin i is [edges[i], edges[i+1]); the last bin includes `high`. With missing="category" one more
     cell stands last. `ordered` says that neighbouring cells are alike, `read` how cells are read
@@ -43,6 +45,9 @@ class Column:
     A column that refuses nothing, as one whose schema was measured, has out_of_range="clip" and
     unreadable="missing", or the category OTHER, and out_of_range="other": unlisted values are
     counted there, as missing ones are with missing="other".
+
+    >>> Column(name="age", kind="integer", low=17, high=90).size
+    74
     """
 
     name: str

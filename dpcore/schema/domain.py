@@ -58,7 +58,15 @@ class Countable:
 
 @frozen
 class Rows(Countable):
-    """Encoded records, grouped: distinct `values` (r, d) and their counts `weights` (r,); n = Σ weights."""
+    """The encoded rows of a table, grouped: distinct `values` (r, d) and counts `weights` (r,).
+
+    n = Σ weights.
+
+    >>> domain = domain_from_json({"a": 2, "b": 3})
+    >>> rows = domain.encode(pd.DataFrame({"a": [0, 0, 1], "b": [2, 2, 1]}))
+    >>> rows.n, len(rows.values)
+    (3, 2)
+    """
 
     values: Array
     weights: Array
@@ -77,12 +85,18 @@ class Rows(Countable):
 
 @value_object
 class Domain:
-    """The public domain: the product of its columns' cells. `peeked` means that bounds came from the records.
+    """The public domain: the product of its columns' cells.
+
+    `peeked` means that bounds came from the records.
 
     `constraints` name combinations of cells that cannot be. They bind what is made of noisy
     answers, never how records are read: a record that breaks one is counted where it stands.
     `measured` are the names of the columns whose bounds or values were measured privately, and paid
     for. `file` is what is known of the text file that the table comes in.
+
+    >>> flag = Column(name="flag", kind="integer", low=0, high=1)
+    >>> Domain((flag, Column(name="score", kind="integer", low=1, high=5))).size
+    10
     """
 
     columns: tuple[Column, ...]

@@ -10,7 +10,7 @@ from scipy.special import erf
 from dpcore import ALGORITHMS, Explicit, Marginals
 from dpcore.accuracy.error_rates import ERROR_RATES, RateParameters
 from dpcore.algorithms.query_release.shared.workload_width import estimate_gaussian_width
-from tests.small_problems import approx, codes, parametrize, refused, seeded
+from tests.small_problems import approx, expect_error, integer_domain, parametrize, seeded
 
 # n ε = 10^6, d = 16 (log k = 16 log 2), log|Q| = 32 (so that every root is easy), log(1/δ) = 1, w =
 # 4.
@@ -45,7 +45,7 @@ def test_the_rows_are_those_of_the_table():
 
 @parametrize("change", [{"delta": 0}, {"delta": 1}, {"n": 0}, {"epsilon": 0}, {"k": 0}, {"m": 0}])
 def test_a_setting_without_meaning_is_refused(change):
-    with refused(next(iter(change))):
+    with expect_error(next(iter(change))):
         replace(USUAL, **change)
 
 
@@ -58,7 +58,7 @@ def largest_of(m):
 
 
 def test_the_width_of_one_query_and_of_orthogonal_ones_is_known():
-    domain = codes(4, 3, 2)
+    domain = integer_domain(4, 3, 2)
     rng = seeded(0)
     q = rng.uniform(-1, 1, domain.size)
     one, se = estimate_gaussian_width(Explicit(domain, q[None]), 4000, rng)
@@ -74,7 +74,7 @@ def test_the_width_of_one_query_and_of_orthogonal_ones_is_known():
 
 
 def test_the_width_needs_two_draws_and_cells_that_can_be_enumerated():
-    with refused("draws=1"):
-        estimate_gaussian_width(Marginals.all(codes(2, 2), 1), 1, seeded(0))
-    with refused("combinations"):
-        estimate_gaussian_width(Marginals.all(codes(1000, 1000, 1000), 1), 5, seeded(0))
+    with expect_error("draws=1"):
+        estimate_gaussian_width(Marginals.all(integer_domain(2, 2), 1), 1, seeded(0))
+    with expect_error("combinations"):
+        estimate_gaussian_width(Marginals.all(integer_domain(1000, 1000, 1000), 1), 5, seeded(0))

@@ -9,7 +9,7 @@ from dpcore.accuracy.noise_levels import probability_all_within
 from dpcore.accuracy.predicted_error import predicted_noise_stddev
 from dpcore.algorithms import algorithms_for_problem
 from dpcore.core.parameters import build_from_texts
-from tests.small_problems import all_tables, approx, parametrize, refused
+from tests.small_problems import all_tables, approx, expect_error, parametrize
 
 
 def test_the_chance_is_that_of_independent_normal_numbers():
@@ -20,7 +20,7 @@ def test_the_chance_is_that_of_independent_normal_numbers():
             (2 * norm.cdf(ratio) - 1) ** answers
         )
     for bad in ((-0.1, 1, 1), (math.nan, 1, 1), (1, 0, 1), (1, math.inf, 1), (1, 1, 0)):
-        with refused():
+        with expect_error():
             probability_all_within(*bad)
 
 

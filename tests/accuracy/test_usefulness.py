@@ -20,20 +20,20 @@ from tests.small_problems import (
     BUDGET,
     all_tables,
     approx,
-    codes,
-    finished,
-    many,
+    equal_columns_domain,
+    integer_domain,
     parametrize,
     plan_of,
-    rows_of,
+    rows_in_cells,
+    run_to_end,
     seeded,
 )
 
 N = 4000
-DOMAIN = codes(3, 4, 2)
+DOMAIN = integer_domain(3, 4, 2)
 PAIRS = Marginals.all(DOMAIN, 2)
 CELLS = seeded(3).choice(24, N, p=seeded(1).dirichlet(np.ones(24)))
-ROWS = rows_of(DOMAIN, CELLS)
+ROWS = rows_in_cells(DOMAIN, CELLS)
 PROBLEM = QueryRelease(PAIRS, N)
 
 
@@ -64,7 +64,7 @@ def test_a_run_says_both_and_neither_where_they_mean_nothing():
 
 
 def test_the_score_of_many_columns_is_that_of_two_hundred_public_pairs():
-    some, wide, other = (many(d, size) for d, size in ((29, 2), (31, 2), (31, 3)))
+    some, wide, other = (equal_columns_domain(d, size) for d, size in ((29, 2), (31, 2), (31, 3)))
     assert len(Marginals.k_marginal_pairs(some).axes) == 406
     assert len(Marginals.k_marginal_pairs(wide).axes) == 200
     assert Marginals.k_marginal_pairs(wide).axes == Marginals.k_marginal_pairs(other).axes, (
@@ -124,7 +124,7 @@ def test_nothing_is_known_of_an_algorithm_that_decides_on_the_way():
     assert predicted_exactness(None, PAIRS, N, np.zeros(1)) is None
     assert "not known" in suitable_uses(None, N).sentence
     for delta in (0, 1e-6):
-        run = finished("mwem", PROBLEM, ROWS, Budget(1.0, delta))
+        run = run_to_end("mwem", PROBLEM, ROWS, Budget(1.0, delta))
         assert unbiased_tables(run.release, run.measured, DOMAIN).laplace is (delta == 0)
 
 

@@ -3,9 +3,15 @@
 from dpcore import ALGORITHMS, Budget
 from dpcore.accuracy import work_forecast
 from dpcore.algorithms.algorithm import forecast_seconds_and_bytes
-from tests.small_problems import all_tables, approx, codes, many, refused
+from tests.small_problems import (
+    all_tables,
+    approx,
+    equal_columns_domain,
+    expect_error,
+    integer_domain,
+)
 
-WIDE = many(30, 10)
+WIDE = equal_columns_domain(30, 10)
 BUDGET = Budget(1.0, 1e-9)
 METHOD = ALGORITHMS["gaussian_maxent"]()
 
@@ -15,8 +21,8 @@ def pairs(domain):
 
 
 def test_a_forecast_grows_with_the_cells_and_is_said_in_words():
-    few = forecast_seconds_and_bytes(METHOD, pairs(codes(3, 3, 3)), BUDGET)
-    many = forecast_seconds_and_bytes(METHOD, pairs(codes(*[10] * 6)), BUDGET)
+    few = forecast_seconds_and_bytes(METHOD, pairs(integer_domain(3, 3, 3)), BUDGET)
+    many = forecast_seconds_and_bytes(METHOD, pairs(integer_domain(*[10] * 6)), BUDGET)
     assert few[0] < many[0]
     assert many[1] == approx(8 * (40 * 10**6 + 12 * 15 * 100))
     assert (
@@ -61,7 +67,7 @@ def test_what_the_machine_cannot_hold_is_refused_beforehand_with_both_numbers(mo
     monkeypatch.setattr(work_forecast, "machine_memory_bytes", lambda: size / 0.8 + 1)
     assert work_forecast.forecast_affordable_run(METHOD, wide, BUDGET) == (seconds, size)
     monkeypatch.setattr(work_forecast, "machine_memory_bytes", lambda: float(2**21))
-    with refused(r"would take about .*iB of memory, and a run may take 2 MiB of"):
+    with expect_error(r"would take about .*iB of memory, and a run may take 2 MiB of"):
         work_forecast.forecast_affordable_run(METHOD, wide, BUDGET)
 
 

@@ -18,17 +18,17 @@ from dpcore.privacy.noisy_answers import NoisyAnswers
 from tests.replay import exact_run
 from tests.small_problems import (
     approx,
-    codes,
-    finished,
-    matrix,
-    matrix_of,
+    ignore_privacy_warnings,
+    integer_domain,
+    marginal_matrix,
+    minimise_distribution,
     parametrize,
-    quiet,
+    query_matrix,
+    query_problem,
+    run_to_end,
     seeded,
-    smallest_at,
     softmax,
-    task,
-    within,
+    time_limit,
 )
 
 MANY = ("2-way", "mixed")
@@ -49,11 +49,11 @@ LIMITS = [
 ]
 
 
-@quiet
+@ignore_privacy_warnings
 @parametrize("name, settings, wheres, near", LIMITS)
 def test_they_tend_to_the_truth(name, settings, wheres, near):
     few, *many = (
-        finished(name, *task(where), Budget(epsilon, 1e-6), **settings)
+        run_to_end(name, *query_problem(where), Budget(epsilon, 1e-6), **settings)
         .convergence[-1]
         .empirical.max_error
         for where, epsilon in ((wheres[0], 0.1), *((where, 1e7) for where in wheres))
@@ -66,9 +66,9 @@ def both_ways(where, seed=0, **settings):
 
     The naive q is rebuilt from its weights over signed queries at every step.
     """
-    problem, rows = task(where)
+    problem, rows = query_problem(where)
     _, curator, steps = exact_run(ALGORITHMS["dpfw"](**settings), problem, rows, seed=seed)
-    A = matrix(problem.workload)
+    A = query_matrix(problem.workload)
     truth = curator.truth
     (m, k), signed = A.shape, np.vstack([A, -A])
 
@@ -125,17 +125,17 @@ def primal_optimum(A, y, sigma, base, weight):
         value = gaps @ gaps / 2 + weight * (D @ np.log(D / base))
         return value / weight, (A.T @ (gaps / sigma) + weight * (np.log(D / base) + 1)) / weight
 
-    return smallest_at(objective, base)
+    return minimise_distribution(objective, base)
 
 
 @parametrize("seed", range(2))
 @parametrize("weight", [0.5, 1000.0])
 @parametrize("kind", ["2-way", "mixed", "explicit"])
 def test_the_fit_reaches_the_optimum_that_scipy_finds(monkeypatch, kind, weight, seed):
-    domain = codes(2, 3, 2)
+    domain = integer_domain(2, 3, 2)
     rng = seeded(seed)
     columns = {"2-way": ["ab", "ac", "bc"], "mixed": ["abc", "b"]}.get(kind, [])
-    A = matrix_of(domain, columns) if columns else rng.choice([-1.0, 1.0], (6, 12))
+    A = marginal_matrix(domain, columns) if columns else rng.choice([-1.0, 1.0], (6, 12))
     workload = Marginals(domain, columns) if columns else Explicit(domain, A)
     sigma = rng.uniform(0.02, 0.1, len(A))
     y = A @ rng.dirichlet(np.ones(12)) + sigma * rng.normal(size=len(A))
@@ -158,11 +158,11 @@ def test_the_fit_ends_where_floating_point_allows_no_further_decrease(monkeypatc
     monkeypatch.setattr(
         "dpcore.algorithms.query_release.shared.maximum_entropy_fit.CONVERGED_GRADIENT", -1
     )
-    workload = Marginals.all(codes(2, 3, 2), 2)
+    workload = Marginals.all(integer_domain(2, 3, 2), 2)
     rng = seeded(0)
     y = workload.answers(rng.dirichlet(np.ones(12))) + sigma * rng.normal(size=workload.m)
     noisy_answers = NoisyAnswers(workload, y, np.full(workload.m, sigma))
-    with within(60):
+    with time_limit(60):
         iterates = list(
             fit_maximum_entropy(
                 noisy_answers,
@@ -176,7 +176,7 @@ def test_the_fit_ends_where_floating_point_allows_no_further_decrease(monkeypatc
 
 
 def test_smaller_tables_are_summed_out_of_noisy_ones_by_precision():
-    domain = codes(2, 3, 4)
+    domain = integer_domain(2, 3, 4)
     workload = Marginals.all(domain, 2)
     y = seeded(0).normal(size=workload.m)
     noisy_pairs = NoisyAnswers(workload, y, np.full(workload.m, 0.3))
@@ -193,7 +193,7 @@ def test_smaller_tables_are_summed_out_of_noisy_ones_by_precision():
 
 
 def test_the_base_is_the_product_of_noisy_shares_and_uniform_where_nothing_is_known():
-    domain = codes(2, 3, 2)
+    domain = integer_domain(2, 3, 2)
     workload = Marginals(domain, ["a", "b"])
     kept = 0.95 / 1.02 / 4  # nearest to 1/4 (1 − 0.01/0.125), where Stein's estimate is least
     noisy = [0.5 - kept, 0.5 + kept], np.array([1e-4, 0.5, 0.5]) / 1.0001, [0.5, 0.5]
@@ -216,7 +216,9 @@ def test_the_base_is_the_product_of_noisy_shares_and_uniform_where_nothing_is_kn
         1 / 12,
     )
     assert fit_stages(explicit) == [explicit]
-    assert [len(stage.tables) for stage in fit_stages(Marginals.all(codes(2, 2, 2, 2), 3))] == [
+    assert [
+        len(stage.tables) for stage in fit_stages(Marginals.all(integer_domain(2, 2, 2, 2), 3))
+    ] == [
         6,
         4,
     ]

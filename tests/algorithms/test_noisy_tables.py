@@ -7,9 +7,9 @@ import pytest
 
 from dpcore.algorithms import noisy_tables
 from dpcore.algorithms.noisy_tables import NoisyTables
-from tests.small_problems import approx, codes
+from tests.small_problems import approx, integer_domain
 
-DOMAIN = codes(2, 3)
+DOMAIN = integer_domain(2, 3)
 
 
 def two_tables():

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 from tests.benchmarks.measuring import main
-from tests.running_app import Tab, processor, serving
+from tests.running_app import Tab, cpu_seconds, serve_app
 
 GOAL = 10.0  # seconds
 EMPTY = 3000  # bytes: a page has more
@@ -39,12 +39,12 @@ def together(process, tabs, pages):
         tabs[number].wait()
         return time.monotonic() - begun, sum(part.ByteSize() for part in tabs[number].parts)
 
-    before = processor(process)
+    before = cpu_seconds(process)
     with ThreadPoolExecutor(len(tabs)) as pool:
         found = list(pool.map(one, range(len(tabs))))
     seconds = sorted(s for s, _ in found)
     empty = sum(size < EMPTY for _, size in found)
-    used = round(processor(process) - before, 1)
+    used = round(cpu_seconds(process) - before, 1)
     return {
         "processor": used,
         "median": round(seconds[len(tabs) // 2], 1),
@@ -58,7 +58,7 @@ def measure(number, folder):
     patterns = {f"all to {page}": lambda _, p=page: [p] for page in PAGES}
     patterns["each to another"] = lambda i: [PAGES[i % len(PAGES)]]
     patterns["four quick clicks"] = lambda i: [PAGES[(i + k) % len(PAGES)] for k in range(4)]
-    with serving(folder / "log") as server, ExitStack() as stack:
+    with serve_app(folder / "log") as server, ExitStack() as stack:
         tabs = [stack.enter_context(Tab(server.port)) for _ in range(number)]
         for tab in tabs:
             tab.ask("lessons")

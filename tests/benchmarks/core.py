@@ -39,7 +39,7 @@ from dpcore.evaluation.error_diagnosis import nearest_in_model
 from dpcore.models.graphical_model import GraphicalModel
 from dpcore.privacy.curators.table_curator import TableCurator
 from tests.benchmarks.measuring import took
-from tests.small_problems import many
+from tests.small_problems import equal_columns_domain
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 ANY = math.inf
@@ -80,7 +80,7 @@ def network(columns, values, n):
             state = state * values + codes[:, parent]
         laws = rng.dirichlet(np.full(values, 0.3), values ** len(parents))
         codes[:, i] = (rng.random(n)[:, None] > np.cumsum(laws[state], axis=1)[:, :-1]).sum(axis=1)
-    domain = many(columns, values)
+    domain = equal_columns_domain(columns, values)
     return domain, domain.group_rows(codes)
 
 
@@ -93,7 +93,7 @@ def redundant(n):
         np.where(rng.random(len(codes)) < 0.02, rng.integers(8, size=len(codes)), codes[:, 0])
         for _ in range(6)
     ]
-    domain = many(26, 8)
+    domain = equal_columns_domain(26, 8)
     return domain, domain.group_rows(np.column_stack([codes, *copies]))
 
 

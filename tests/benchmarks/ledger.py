@@ -9,7 +9,7 @@ from dpcore.privacy.accounting.data_set_total import TotalCost, events_to_json
 from dpcore.release.ledger import chain
 from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
 from tests.benchmarks.measuring import main, timed
-from tests.release.ledger.ledger_charges import charge
+from tests.release.ledger.ledger_charges import charge_events
 
 TOTAL = Budget(50, 1e-6)
 EACH = Budget(0.05, 1e-6)
@@ -28,7 +28,7 @@ def events(part):
 
 def build(path, releases):
     """A ledger of one data set and that many releases, each noted as made, in one transaction."""
-    first = charge(
+    first = charge_events(
         LedgerStore(path, create=True), events=events(0), budget=EACH, dataset="people", total=TOTAL
     )
     lifetime = first.lifetime
@@ -66,7 +66,7 @@ def measure(releases, folder):
     path = folder / "l.sqlite"
 
     def reserve():
-        charge(LedgerStore(path), events=events(0.5), budget=EACH)
+        charge_events(LedgerStore(path), events=events(0.5), budget=EACH)
 
     timed(f"build {releases} releases", lambda: build(path, releases))
     wrong, kept = timed("verify", lambda: verify_ledger(path), VERIFY)

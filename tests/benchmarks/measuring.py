@@ -45,9 +45,9 @@ def live_page(folder, address):
     from playwright.sync_api import sync_playwright
 
     from tests.chromium import FLAGS
-    from tests.running_app import serving
+    from tests.running_app import serve_app
 
-    with serving(folder / "log") as server, sync_playwright() as playwright:
+    with serve_app(folder / "log") as server, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(f"http://localhost:{server.port}/{address}")

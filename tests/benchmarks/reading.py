@@ -8,7 +8,7 @@ import numpy as np
 
 from dpcore import Domain, limit_rows, read_table, samples, source_at
 from tests.benchmarks.measuring import main, took
-from tests.small_problems import column
+from tests.small_problems import column_from_entry
 
 TURNS = 2
 KINDS = ("csv", "parquet")
@@ -23,7 +23,9 @@ def make(rows):
     ).astype(object)
     days[rng.random(rows) < 0.01] = None
     frame = sample.frame.assign(person=rng.integers(10**17, 10**17 + rows // 2, rows), x=days)
-    day = column(kind="integer", low=1950, high=2010, read="year of y-m-d", missing="category")
+    day = column_from_entry(
+        kind="integer", low=1950, high=2010, read="year of y-m-d", missing="category"
+    )
     return frame, Domain((*sample.domain.columns, day))
 
 

@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from tests.browser_actions import still
+from tests.browser_actions import wait_until_still
 
 SIZES = {
     "wide": (1440, 900),
@@ -90,7 +90,7 @@ def sized(page, size):
 def opened(page, server, path):
     page.goto(f"{server}/{path}")
     expect(page.locator("h1")).to_be_visible()
-    still(page)
+    wait_until_still(page)
     page.wait_for_function(IS_STYLED)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 from playwright.sync_api import expect
 
-from tests.browser_actions import heads, menu, sees, still
-from tests.running_app import serving
+from tests.browser_actions import open_from_menu, wait_for_heading, wait_for_text, wait_until_still
+from tests.running_app import serve_app
 from tests.small_problems import categorical, integer
 
 PLANTED, TYPED = (
@@ -58,19 +58,19 @@ SCHEMAS = {
 def test_no_trace_of_a_cell_is_left(chromium, tmp_path):
     place = tmp_path / "temporary"
     place.mkdir()
-    with serving(tmp_path / "log", TMPDIR=str(place)) as server:
+    with serve_app(tmp_path / "log", TMPDIR=str(place)) as server:
         context = chromium.new_context()
         page = context.new_page()
         page.goto(f"{server.address}/data")
         for name, content in tables().items():
             send(page, 0, name, content)
-        sees(page, f"{LARGE // 20 * 2 - 1:,} rows")
+        wait_for_text(page, f"{LARGE // 20 * 2 - 1:,} rows")
         for name, content in SCHEMAS.items():
             send(page, 1, name, content)
         addresses = [page.url]
         for link in ("Explore", "Release", "Compare", "Data"):
-            menu(page, link)
-            heads(page, link)
+            open_from_menu(page, link)
+            wait_for_heading(page, link)
             addresses.append(page.url)
         kept = page.evaluate(
             "JSON.stringify([localStorage, sessionStorage, document.cookie, document.title])"
@@ -96,5 +96,5 @@ def send(page, place, name, content):
             {"name": name, "mimeType": "application/octet-stream", "buffer": content}
         )
     page.wait_for_timeout(300)  # in which the browser asks for a run
-    still(page)
+    wait_until_still(page)
     expect(field).to_be_attached()  # nothing ends the page

@@ -7,14 +7,20 @@ import zipfile
 from playwright.sync_api import expect
 
 from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
-from tests.browser_actions import click, heads, menu, sees, sized
+from tests.browser_actions import (
+    click,
+    open_from_menu,
+    set_screen_size,
+    wait_for_heading,
+    wait_for_text,
+)
 
 NOW = "Release: permanent"
 
 
 def open_release(page, server, folder):
     page.goto(f"{server}/release?sample=berkeley")
-    heads(page, "Release")
+    wait_for_heading(page, "Release")
     field = page.get_by_role("textbox", name="Where should used budget be recorded?")
     field.fill(str(folder))
     field.press("Enter")
@@ -34,15 +40,15 @@ def test_one_release_whatever_is_pressed(page, server, tmp_path):
     open_release(page, server, tmp_path)
     assert not ledger.exists()
     page.get_by_role("button", name=NOW).dblclick()
-    heads(page, "Release 1 of berkeley")
+    wait_for_heading(page, "Release 1 of berkeley")
     files = zipped(page, page.get_by_role("button", name="All files (ZIP)").first, tmp_path)
     assert verify_ledger(ledger, json.loads(files["release.json"])["ledger"]) == []
     with page.expect_download() as download:
         click(page, "button", "Synthetic rows (CSV)")
     assert download.value.path().read_bytes() == files["synthetic.csv"]
-    menu(page, "Explore")
-    menu(page, "Release")
-    heads(page, "Release 1 of berkeley")
+    open_from_menu(page, "Explore")
+    open_from_menu(page, "Release")
+    wait_for_heading(page, "Release 1 of berkeley")
 
     page.reload()
     open_release(page, server, tmp_path)
@@ -50,21 +56,21 @@ def test_one_release_whatever_is_pressed(page, server, tmp_path):
     assert zipped(page, page.get_by_role("button", name="All files (ZIP)"), tmp_path) == files
     page.get_by_text("Budget record: all releases").click()
     click(page, "button", "Verify the budget record")
-    sees(page, "Sound: every row")
+    wait_for_text(page, "Sound: every row")
     (found,) = LedgerStore(ledger).list_datasets()
     assert [r["state"] for r in found.releases] == ["released"]
 
 
 def test_a_game_shows_progress_can_be_cancelled_and_is_drawn(page, server):
-    sized(page, 390, 844)
+    set_screen_size(page, 390, 844)
     page.goto(f"{server}/audit?audit-runs=40%2C000")
     click(page, "button", "Apply and play")
-    sees(page, re.compile("of 40,000 games"))
+    wait_for_text(page, re.compile("of 40,000 games"))
     click(page, "button", "Cancel")
-    sees(page, "Cancelled.")
+    wait_for_text(page, "Cancelled.")
     page.goto(f"{server}/audit?audit-runs=500")
     click(page, "button", "Apply and play")
-    sees(page, re.compile("Each was released 500 times"))
+    wait_for_text(page, re.compile("Each was released 500 times"))
     page.get_by_text("For experts: curves").click()
     expect(page.locator(".js-plotly-plot .scatterlayer path.js-line")).to_have_count(8)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -80,7 +80,7 @@ OPEN = {  # of which most is to be measured
 }
 
 
-def people(n=3000):
+def people_table(n=3000):
     """A table for the schema OPEN, all texts."""
     rng = seeded(0)
     columns = {"job": rng.choice(["clerk", "nurse"], n), "sex": rng.choice(["f", "m"], n)}
@@ -97,7 +97,7 @@ BASE = {
 }
 
 
-def arguments(table="c.csv", extra=(), **changes):
+def run_arguments(table="c.csv", extra=(), **changes):
     """A good run of two coded columns, changed: schema="x" replaces, schema=None leaves out."""
     settings = BASE | {f"--{name}": value for name, value in changes.items()}
     return [

@@ -7,15 +7,15 @@ from functools import partial
 import pandas as pd
 
 from dpcore import read_json
-from tests.cli.command_files import arguments
+from tests.cli.command_files import run_arguments
 from tests.cli.test_release import released
-from tests.small_problems import approx, cli, parametrize, refusal, write_json
+from tests.small_problems import approx, check_command_refused, parametrize, run_command, write_json
 
 rich = partial(released, epsilon=5, total=("40", "1e-6"))  # so that no interval is cut at 0
 
 
 def asked(*extra):
-    return json.loads(cli("ask out", *extra, "--json"))
+    return json.loads(run_command("ask out", *extra, "--json"))
 
 
 def test_answers_of_tables_that_were_chosen_by_earlier_answers_are_nearly_exact():
@@ -32,7 +32,7 @@ def test_answers_of_tables_that_were_chosen_by_earlier_answers_are_nearly_exact(
         "--json=r.json",
     ]
     for name, words in (("aim", "nearly exact, as "), ("gaussian_maxent", "exact: ")):
-        cli("run t.csv", f"--algorithm={name}", *what)
+        run_command("run t.csv", f"--algorithm={name}", *what)
         assert read_json("r.json")["answers"][0]["how"].startswith(words)
 
 
@@ -70,7 +70,7 @@ def test_what_was_not_measured_is_bounded_by_its_parts_or_said_not_to_be():
     assert both["how"].startswith("conservative: nothing was measured about age × sex together")
     assert other["high"] == approx(0, abs=1e-9), "no row can fulfil it"
     assert none["low"] is None
-    first, second = cli("ask out", "sex = m", "edu = x").splitlines()
+    first, second = run_command("ask out", "sex = m", "edu = x").splitlines()
     assert first.startswith("sex = m: ")
     assert "population" in first
     assert "cannot be bounded" in second
@@ -95,14 +95,14 @@ def test_a_link_is_tested_from_the_files_alone(here):
     unknown = asked("--linked", "edu", "sex")
     assert unknown["p_value"] is None
     assert "nothing was measured about edu × sex together" in unknown["words"]
-    assert f"p = {found['p_value']:.3g}" in cli("ask out --linked age sex")
+    assert f"p = {found['p_value']:.3g}" in run_command("ask out --linked age sex")
     for wrong in (
         ["--linked", "age", "age"],
         ["--linked", "age", "nose"],
         ["sex = m", "--linked", "age", "sex"],
         [],
     ):
-        refusal("", "ask out", *wrong)
+        check_command_refused("", "ask out", *wrong)
 
 
 def test_a_second_look_is_combined_with_the_first():
@@ -134,7 +134,7 @@ def test_what_to_measure_next_is_worked_out_and_holds(first):
     assert (both["high"] - both["low"]) / 2 == approx(0.02, rel=0.01)
     (again,) = asked(text, "--with", "more", "--within", "0.021")
     assert again["next"]["epsilon"] == 0
-    words = cli("ask out", text, "--within=0.02").splitlines()[1]
+    words = run_command("ask out", text, "--within=0.02").splitlines()[1]
     assert '--queries \'marginals:[["age","sex"]]\' --epsilon' in words
     assert "then ask both together by --with" in words
     assert float(words.split("--epsilon ")[1].split()[0]) == approx(more["epsilon"], abs=1.1e-3)
@@ -156,7 +156,7 @@ def test_only_different_releases_of_one_data_set_are_combined(here):
         ("again", other_people, "protects other people than out"),
     ):
         write_json(told, facts | change)
-        refusal(words, "ask out", "sex = m", "--with", other)
+        check_command_refused(words, "ask out", "sex = m", "--with", other)
 
 
 def test_bad_questions_are_one_line():
@@ -169,13 +169,13 @@ def test_bad_questions_are_one_line():
         "--within=nan",
         "nonsense =",
     ):
-        refusal("within" if "within" in asked else "", "ask out", "sex = m", asked)
+        check_command_refused("within" if "within" in asked else "", "ask out", "sex = m", asked)
 
 
 def test_a_run_answers_questions_beside_the_truth():
     extra = ["--json", "out.json", "--repeat", "2", "--ask", "sex = m", "--ask", "age > 21"]
-    said = cli(
-        arguments(
+    said = run_command(
+        run_arguments(
             "t.csv",
             schema="s.json",
             queries="marginals:2",
@@ -190,4 +190,4 @@ def test_a_run_answers_questions_beside_the_truth():
         assert abs(run["answers"][0]["estimate"] - run["answers"][0]["real"]) < 0.3
     assert runs[0]["answers"][0]["real"] == runs[1]["answers"][0]["real"]
     assert "sex = m: " in said
-    cli(arguments("t.csv", schema="s.json", extra=["--ask", "nobody = 3"]), code=2)
+    run_command(run_arguments("t.csv", schema="s.json", extra=["--ask", "nobody = 3"]), code=2)

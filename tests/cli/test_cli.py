@@ -13,13 +13,13 @@ import pytest
 from dpcore import ALGORITHMS
 from dpcore.cli import main
 from dpcore.core.parameters import declared_parameters
-from tests.cli.command_files import arguments
-from tests.small_problems import QUERIES, approx, cli, parametrize
+from tests.cli.command_files import run_arguments
+from tests.small_problems import QUERIES, approx, parametrize, run_command
 
 
 def run_json(extra="", **changes):
     """What a good run writes, with these further options as they are typed."""
-    cli(arguments(extra=extra.split(), json="out.json", **changes))
+    run_command(run_arguments(extra=extra.split(), json="out.json", **changes))
     return json.loads(
         Path("out.json").read_text(), parse_constant=lambda name: pytest.fail(f"{name} is not JSON")
     )
@@ -87,18 +87,18 @@ def test_repeats_are_a_list_with_seeds_counted_up(capsys):
 
 
 def test_synthetic_rows_look_like_the_table():
-    cli(arguments(synthetic="out.csv", rows="37"))
+    run_command(run_arguments(synthetic="out.csv", rows="37"))
     with open("out.csv", encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
     assert rows[0] == ["a", "b"]
     assert len(rows) == 38
     assert {row[0] for row in rows[1:]} <= {"0", "1", "2"}, "codes are whole numbers"
-    cli(arguments("t.csv", schema="s.json", synthetic="out.csv"))
+    run_command(run_arguments("t.csv", schema="s.json", synthetic="out.csv"))
     frame = pd.read_csv("out.csv", keep_default_na=False)
     assert (frame.columns.tolist(), len(frame)) == (["age", "sex", "pay", "edu"], 200)
     assert frame.age.dtype.kind == "i"
     assert set(frame.edu) <= {"x", "y", ""}
-    assert main(arguments("out.csv", schema="s.json")) == 0, "and can be used as one"
+    assert main(run_arguments("out.csv", schema="s.json")) == 0, "and can be used as one"
 
 
 @parametrize(
@@ -124,7 +124,7 @@ def test_delta_0_is_pure_for_dpfw_and_delta_has_a_default():
 
 
 def test_a_caution_is_one_line_and_the_run_goes_on(capsys):
-    cli(arguments(epsilon="20", delta="0.5", repeat="2"))
+    run_command(run_arguments(epsilon="20", delta="0.5", repeat="2"))
     told = capsys.readouterr().err.splitlines()
     warned = [line.split("=")[0] for line in told if line.startswith("warning")]
     assert warned == ["warning: delta", "warning: epsilon"]
@@ -132,13 +132,13 @@ def test_a_caution_is_one_line_and_the_run_goes_on(capsys):
 
 @parametrize("name", QUERIES)
 def test_the_largest_budget_that_is_legal_runs(name):
-    cli(arguments(epsilon="1e9", algorithm=name))
+    run_command(run_arguments(epsilon="1e9", algorithm=name))
 
 
 def test_algorithms_are_listed_in_three_forms():
-    plain = cli("algorithms")
-    markdown = cli("algorithms --markdown").strip().splitlines()
-    told = json.loads(cli("algorithms --json"))
+    plain = run_command("algorithms")
+    markdown = run_command("algorithms --markdown").strip().splitlines()
+    told = json.loads(run_command("algorithms --json"))
     assert list(told) == list(ALGORITHMS)
     assert len(markdown) == 2 + len(ALGORITHMS)
     for name, cls in ALGORITHMS.items():
@@ -152,7 +152,7 @@ def test_algorithms_are_listed_in_three_forms():
 
 
 def test_a_schema_is_proposed_without_a_look_and_filled_with_one(capsys):
-    cli("schema t.csv")
+    run_command("schema t.csv")
     blind = capsys.readouterr()
     proposed = json.loads(blind.out)
     assert [c["kind"] for c in proposed["columns"].values()].count("categorical") == 3
@@ -162,7 +162,7 @@ def test_a_schema_is_proposed_without_a_look_and_filled_with_one(capsys):
     )
     assert "fill in every null" in blind.err
     assert "kinds were guessed from the data" in blind.err
-    cli("schema t.csv --peek")
+    run_command("schema t.csv --peek")
     peeked = capsys.readouterr()
     assert "not protected" in peeked.err
     Path("p.json").write_text(peeked.out)
@@ -170,7 +170,7 @@ def test_a_schema_is_proposed_without_a_look_and_filled_with_one(capsys):
 
 
 def test_the_module_runs_as_a_program():
-    command = [sys.executable, "-W", "error", "-m", "dpcore", *arguments(set="rounds=3")]
+    command = [sys.executable, "-W", "error", "-m", "dpcore", *run_arguments(set="rounds=3")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert (done.returncode, done.stderr) == (0, "")

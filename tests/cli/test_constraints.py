@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
-from tests.cli.command_files import SCHEMA, arguments
+from tests.cli.command_files import SCHEMA, run_arguments
 from tests.cli.test_release import released
-from tests.small_problems import cli, write_json
+from tests.small_problems import run_command, write_json
 
 TYPED = [
     {"impossible": {"sex": "f", "age": {"to": 21}}},
@@ -26,7 +26,7 @@ def kept(frame):
 
 
 def test_a_run_keeps_constraints_and_says_what_breaks_them_as_a_peek(capsys):
-    cli(arguments("t.csv", schema="typed.json", algorithm="mwem", synthetic="o.csv"))
+    run_command(run_arguments("t.csv", schema="typed.json", algorithm="mwem", synthetic="o.csv"))
     told = [line for line in capsys.readouterr().err.splitlines() if "do not publish: " in line]
     frame = pd.read_csv("t.csv")
     first = int(((frame["sex"] == "f") & (frame["age"] <= 21)).sum())

@@ -8,12 +8,18 @@ from dpcore import read_json
 from dpcore.cli import main
 from tests.cli.command_files import write_files
 from tests.cli.test_release import released
-from tests.small_problems import once, parametrize, refusal, seeded, write_json
+from tests.small_problems import (
+    check_command_refused,
+    module_fixture,
+    parametrize,
+    seeded,
+    write_json,
+)
 
 ODD = [[], -1e308, "\ud800"]
 
 
-@once
+@module_fixture
 def whole(tmp_path_factory):
     """A folder with a release of each kind: with weights, and with synthetic rows alone."""
     here = tmp_path_factory.mktemp("releases")
@@ -30,7 +36,7 @@ def asked(folder):
     asking = ["ask", str(folder), "sex = m and age > 21"]
     code = main(asking)
     if code:
-        refusal(str(folder), asking)
+        check_command_refused(str(folder), asking)
     return code
 
 

@@ -6,7 +6,15 @@ import pandas as pd
 
 from dpcore import read_json
 from tests.cli.test_release import order
-from tests.small_problems import binned, categorical, cli, numeric, parametrize, refusal, write_json
+from tests.small_problems import (
+    binned,
+    categorical,
+    check_command_refused,
+    numeric,
+    parametrize,
+    run_command,
+    write_json,
+)
 
 EXACTLY = "--epsilon=200 --delta=1e-6"  # so much that the released counts are those of the table
 
@@ -20,7 +28,7 @@ def shares(table, *more):
     order = (
         f"run {table} --schema=s.json --queries=marginals:1 --algorithm=gaussian_maxent {EXACTLY}"
     )
-    cli(f"{order} --json=run.json --synthetic=rows.csv --rows=2000", *more)
+    run_command(f"{order} --json=run.json --synthetic=rows.csv --rows=2000", *more)
     return pd.read_csv("rows.csv", dtype=str).to_dict("list")
 
 
@@ -69,15 +77,17 @@ def test_one_file_is_one_data_set_whatever_its_schema_and_its_format(capsys):
     frame.to_csv("copy.tsv", index=False, sep="\t")
     frame[["b", "a"]].iloc[::-1].to_parquet("copy.parquet")
     fixed = ["--total-epsilon=2", "--total-delta=1e-5", "--dataset=t"]
-    cli(release("t.csv", "one", *fixed))
-    cli(release("copy.tsv", "two", *fixed, schema="open.json"))
+    run_command(release("t.csv", "one", *fixed))
+    run_command(release("copy.tsv", "two", *fixed, schema="open.json"))
     capsys.readouterr()
     for at, (table, more) in enumerate(
         {"t.csv": [], "copy.tsv": ["--stream"], "copy.parquet": ["--stream"]}.items()
     ):
-        cli(release(table, f"three{at}", "--epsilon=2", *more, *fixed, schema="texts.json"), code=3)
+        run_command(
+            release(table, f"three{at}", "--epsilon=2", *more, *fixed, schema="texts.json"), code=3
+        )
         assert "data set 't': this needs" in capsys.readouterr().err
-        refusal(
+        check_command_refused(
             "this table is the data set 't'",
             release(table, f"four{at}", *more, *fixed, "--dataset=fresh", schema="texts.json"),
         )
@@ -92,11 +102,11 @@ def test_a_release_states_how_its_file_is_written():
         write_json("s.json", {"columns": {"a": categorical("é", "e")}, "file": file})
         return release("t.csv", "one", *fixed)
 
-    refusal("it is UTF-16: save it as UTF-8", written(text.encode("utf-16")))
-    refusal(
+    check_command_refused("it is UTF-16: save it as UTF-8", written(text.encode("utf-16")))
+    check_command_refused(
         "one stray byte moves all that follow", written(text.encode("utf-16"), encoding="utf-16")
     )
     words = "one open quote changes all rows that follow; save it as Parquet or Excel"
-    refusal(words, written(b"a\ne\ne\n", line_breaks=True))
-    cli(written(text.encode("cp1252"), encoding="windows-1252"))
+    check_command_refused(words, written(b"a\ne\ne\n", line_breaks=True))
+    run_command(written(text.encode("cp1252"), encoding="windows-1252"))
     assert read_json("one/release.json")["schema"]["file"] == {"encoding": "windows-1252"}

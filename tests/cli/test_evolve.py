@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from dpcore import read_json
-from tests.point_problems import quarter
-from tests.small_problems import cli, parametrize, refusal
+from tests.point_problems import quarter_disc_points
+from tests.small_problems import check_command_refused, parametrize, run_command
 
 CHOSEN = "--algorithm=private_evolution --epsilon=1 --delta=1e-4"
 GOOD = f"--ball=1 {CHOSEN}"
@@ -15,7 +15,7 @@ GOOD = f"--ball=1 {CHOSEN}"
 
 @pytest.fixture(autouse=True)
 def here(here):
-    X = quarter(200)
+    X = quarter_disc_points(200)
     pd.DataFrame(X, columns=["x", "y"]).to_csv("p.csv", index=False)
     Path("same.csv").write_text("x,y\n" + "0.2,0.1\n" * 30)
 
@@ -23,9 +23,9 @@ def here(here):
 def test_a_run_is_told_with_the_papers_letters():
     settings = "--set=post=truncate --set=sampling=iid --set=release=last --set=steps=14"
     asked = f"evolve p.csv {GOOD} {settings} --json=o.json".split()
-    cli(asked, "--repeat=1", "--every=1")
+    run_command(asked, "--repeat=1", "--every=1")
     assert [r["t"] for r in read_json("o.json")[0]["records"]] == list(range(1, 15))
-    said = cli(asked, "--synthetic=s.csv", "--rows=33")
+    said = run_command(asked, "--synthetic=s.csv", "--rows=33")
     told = read_json("o.json")
     assert (told["n"], told["d"], told["T"], told["levels"]) == (200, 2, 14, 2)
     assert told["n_s"] == told["parameters"]["samples"]
@@ -47,7 +47,7 @@ def test_a_run_is_told_with_the_papers_letters():
     ],
 )
 def test_what_is_unusual_is_served(arguments):
-    cli("evolve", *arguments.split())
+    run_command("evolve", *arguments.split())
 
 
 @parametrize(
@@ -62,4 +62,4 @@ def test_what_is_unusual_is_served(arguments):
     ],
 )
 def test_bad_input_ends_with_one_clear_line(arguments, message):
-    refusal(message, "evolve", *arguments.split())
+    check_command_refused(message, "evolve", *arguments.split())

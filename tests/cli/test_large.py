@@ -11,7 +11,15 @@ from dpcore.cli.commands import schema
 from dpcore.data.sources import open_source
 from dpcore.schema.inference import infer_schema
 from tests.cli.test_release import order
-from tests.small_problems import cli, integer, parametrize, private, refusal, seeded, write_json
+from tests.small_problems import (
+    check_command_refused,
+    integer,
+    parametrize,
+    private,
+    run_command,
+    seeded,
+    write_json,
+)
 
 WIDE = {name: 30 for name in "abcdef"}  # 7.3e8 cells, which nobody lists
 
@@ -41,7 +49,7 @@ def run(table, schema, *extra, algorithm="aim"):
     command = (
         f"run {table} --schema={schema} --queries=marginals:2 --algorithm={algorithm} --epsilon=1"
     )
-    cli(f"{command} --json=out.json --synthetic=out.csv", *extra)
+    run_command(f"{command} --json=out.json --synthetic=out.csv", *extra)
     with open("out.json") as told, open("out.csv") as rows:
         return plain(json.load(told)) | {"rows": rows.read()}
 
@@ -61,8 +69,8 @@ def test_a_large_file_is_read_in_parts_unasked(monkeypatch):
         "run wide.csv --schema=wide.json --queries=marginals:1 --epsilon=1 "
         "--algorithm=private_evolution_table"
     )
-    refusal("needs the rows one by one", wide)
-    cli(f"{wide} --set=rounds=1 --no-stream")
+    check_command_refused("needs the rows one by one", wide)
+    run_command(f"{wide} --set=rounds=1 --no-stream")
 
 
 def test_a_schema_is_measured_on_a_whole_table_however_large(monkeypatch):
@@ -71,11 +79,11 @@ def test_a_schema_is_measured_on_a_whole_table_however_large(monkeypatch):
     columns["a"] = private("integer", bins=4)
     write_json("open.json", {"columns": columns})
     first = ("--schema=open.json", "--epsilon=2", "--total-epsilon=9", "--total-delta=1e-6")
-    refusal(
+    check_command_refused(
         "a schema is measured on a whole table in memory",
         release("wide.csv", "one", *first, "--stream"),
     )
-    cli(release("wide.csv", "one", *first))
+    run_command(release("wide.csv", "one", *first))
 
 
 @parametrize("jobs", ["1", "2"])
@@ -83,8 +91,8 @@ def test_a_sweep_on_parts_has_the_points_of_one_in_memory(here, jobs):
     command = (
         "--schema=wide.json --queries=marginals:2 --algorithms=aim,residual --epsilons=1 --repeat=1"
     )
-    cli(f"sweep parts {command} --json=parts.json --jobs={jobs}")
-    cli(f"sweep wide.csv {command} --json=whole.json")
+    run_command(f"sweep parts {command} --json=parts.json --jobs={jobs}")
+    run_command(f"sweep wide.csv {command} --json=whole.json")
     found, whole = (plain(read_json(here / name)) for name in ("parts.json", "whole.json"))
     assert found["points"] == whole["points"]
     assert all(point["state"] == "done" for point in found["points"])
@@ -103,14 +111,14 @@ def release(table, out, *extra):
 
 def test_nothing_is_charged_when_a_part_is_refused_or_the_records_are_needed(here):
     total = ("--total-epsilon=2", "--total-delta=1e-6")
-    refusal(
+    check_command_refused(
         "needs the rows one by one",
         release("parts", "one", "--algorithm=private_evolution_table", *total),
     )
     pd.DataFrame({name: [1, 2, 99] for name in WIDE}).to_parquet(
         "parts/z.parquet", row_group_size=2
     )
-    refusal(
+    check_command_refused(
         "z.parquet, row group 2: column 'a': 99 in row 1 is outside 0..29",
         release("parts", "one", *total),
     )
@@ -123,7 +131,9 @@ def test_people_whose_rows_stand_together_are_limited_as_in_memory():
     assert run("sorted.csv", "wide.json", "--stream", *who) == run(
         "wide.csv", "wide.json", "--no-stream", *who
     )
-    cli(release("sorted.csv", "one", "--stream", *who, "--total-epsilon=2", "--total-delta=1e-6"))
+    run_command(
+        release("sorted.csv", "one", "--stream", *who, "--total-epsilon=2", "--total-delta=1e-6")
+    )
     facts = read_json("one/release.json")["protects"]
     assert facts["records"] == 90
     assert facts["rows_per_person"] == 3
@@ -136,7 +146,7 @@ def test_constraints_that_records_break_are_told_of_parts_too(capsys):
     command = "--schema=wide.json --queries=marginals:2 --algorithm=residual --epsilon=1"
     said = []
     for table in ("parts", "wide.csv"):
-        cli(f"run {table} {command}")
+        run_command(f"run {table} {command}")
         said.append(
             [line for line in capsys.readouterr().err.splitlines() if "uses real data" in line]
         )
@@ -149,12 +159,12 @@ def test_a_schema_of_many_cells_tells_progress_and_gives_advice_that_fits(capsys
     monkeypatch.setattr(
         "dpcore.cli.output_files.time", SimpleNamespace(monotonic=iter(range(0, 1000, 3)).__next__)
     )
-    cli("schema t.csv --peek")
+    run_command("schema t.csv --peek")
     said = capsys.readouterr().err.splitlines()
     assert said[0].startswith("note: t.csv: looking at ")
     assert said[1].startswith("0 of ")
     assert said[2].startswith("1 of ")
     monkeypatch.setattr(infer_schema, "guess_column", lambda *_: (_ for _ in ()).throw(MemoryError))
-    cli("schema t.csv", code=2)
+    run_command("schema t.csv", code=2)
     error = capsys.readouterr().err.splitlines()[-1]
     assert "t.csv: the table needs more memory than there is; try a file with fewer rows" in error

@@ -3,8 +3,8 @@
 import pytest
 
 from dpcore import domain_to_json, read_json
-from tests.risk_problems import DOMAIN, table
-from tests.small_problems import cli, parametrize, refusal, write_json
+from tests.risk_problems import DOMAIN, learning_table
+from tests.small_problems import check_command_refused, parametrize, run_command, write_json
 
 KEYS = {
     "n",
@@ -30,7 +30,7 @@ ASKED = "learn t.csv --schema=s.json --task=quantile:y:0.5 --epsilon=1 --json=o.
 @pytest.fixture(autouse=True)
 def here(here):
     """The working folder, in which a small table lies."""
-    table(80).to_csv("t.csv", index=False)
+    learning_table(80).to_csv("t.csv", index=False)
     write_json("s.json", domain_to_json(DOMAIN))
 
 
@@ -48,7 +48,7 @@ def here(here):
     ],
 )
 def test_json_has_the_documented_keys(task, extra):
-    printed = cli(f"{ASKED} --task={task} {extra}")
+    printed = run_command(f"{ASKED} --task={task} {extra}")
     out = read_json("o.json")
     assert set(out) >= KEYS
     assert (out["n"], out["d"]) == (80, len(out["parameter"]))
@@ -59,7 +59,7 @@ def test_json_has_the_documented_keys(task, extra):
 
 def test_a_guarantee_by_privacy_loss_distributions_is_reported():
     """It has neither a ρ nor a μ."""
-    printed = cli(f"{ASKED} --task=mean:x,y --algorithm=dp_sgd --set=rounds=3")
+    printed = run_command(f"{ASKED} --task=mean:x,y --algorithm=dp_sgd --set=rounds=3")
     spent = read_json("o.json")["spent"]
     assert (spent["rho"], spent["accounting"]) == (None, "privacy loss distributions")
     assert "delta=1e-6 (privacy loss distributions)" in printed
@@ -74,4 +74,4 @@ def test_a_guarantee_by_privacy_loss_distributions_is_reported():
     ],
 )
 def test_bad_input_is_one_line(extra, message):
-    refusal(message, f"{ASKED} {extra}")
+    check_command_refused(message, f"{ASKED} {extra}")

@@ -15,9 +15,16 @@ from dpcore.privacy.accounting import conversions, events_from_json
 from dpcore.release import preparation
 from dpcore.release.ledger.ledger_store import LedgerStore
 from dpcore.schema.partial_schema import partial_schema_from_json
-from tests.cli.command_files import OPEN, arguments, people
+from tests.cli.command_files import OPEN, people_table, run_arguments
 from tests.cli.test_release import data_set, facts, order, paid, releases
-from tests.small_problems import approx, binned, cli, parametrize, refusal, write_json
+from tests.small_problems import (
+    approx,
+    binned,
+    check_command_refused,
+    parametrize,
+    run_command,
+    write_json,
+)
 
 SECRET = "only-one-row-says-this"
 
@@ -25,7 +32,7 @@ SECRET = "only-one-row-says-this"
 @pytest.fixture
 def here(here):
     """A table whose bounds and categories nobody knows, with a value that one row says."""
-    frame = people()
+    frame = people_table()
     frame.loc[0] = [SECRET, "f", "999999999", "not a number"]
     frame.to_csv("t.csv", index=False)
     write_json("s.json", OPEN)
@@ -51,7 +58,7 @@ def release(
 
 @parametrize("algorithm", ["gaussian_maxent", "mwem", "private_evolution_table"])
 def test_a_release_measures_its_schema_and_holds_nothing_that_one_row_says(here, algorithm):
-    assert "measured 'job'" in cli(release(algorithm=algorithm))
+    assert "measured 'job'" in run_command(release(algorithm=algorithm))
     assert {m["tag"] for m in facts()["measured"]} == {"protected"}
     assert "found: <bdi>2 values passed the threshold of" in Path("out/card.html").read_text()
     for path in (here / "out").iterdir():
@@ -59,8 +66,8 @@ def test_a_release_measures_its_schema_and_holds_nothing_that_one_row_says(here,
 
 
 def test_the_schema_is_a_later_releases_public_input():
-    cli(release())
-    cli(release("again", schema="out/schema.json"))
+    run_command(release())
+    run_command(release("again", schema="out/schema.json"))
     claim = facts("again")
     assert claim["schema"] == facts()["schema"]
     assert claim["measured"] == []
@@ -69,7 +76,7 @@ def test_the_schema_is_a_later_releases_public_input():
     assert 1.9 < conversions.gdp_epsilon(charges.mu_squared**0.5, 1e-6) <= 2, (
         "all of it for the algorithm"
     )
-    refusal(
+    check_command_refused(
         "nothing of this schema is private",
         release("third", "--schema-share=0.2", schema="out/schema.json"),
     )
@@ -77,19 +84,19 @@ def test_the_schema_is_a_later_releases_public_input():
 
 def test_a_schema_that_a_data_set_cannot_pay_for_any_more_is_refused_with_a_way_on(capsys):
     """The first release kept no δ for thresholds that may fail, so categories cannot be measured later; numbers can."""
-    cli(release("out", schema="typed.json", epsilon=1))
-    cli(release("open", epsilon=1), code=3)
+    run_command(release("out", schema="typed.json", epsilon=1))
+    run_command(release("open", epsilon=1), code=3)
     assert "enter the categories of columns in place of measuring them" in capsys.readouterr().err
-    cli(release("open", schema="numbers.json", epsilon=1))
+    run_command(release("open", schema="numbers.json", epsilon=1))
 
 
 def test_without_delta_noise_is_exact_also_where_the_first_release_was_not():
     """The data set's accounting is Gaussian DP since a release in floating point; no such noise keeps δ = 0."""
     total = "--total-delta=1e-6"
-    cli(release("out", "--noise=float", total, schema="typed.json", epsilon=1))
+    run_command(release("out", "--noise=float", total, schema="typed.json", epsilon=1))
     assert str(data_set().lifetime.accounting) == "exact Gaussian (GDP)"
     for algorithm in ("mwem", "dpfw"):
-        cli(
+        run_command(
             release(
                 algorithm, total, schema="numbers.json", delta="0", algorithm=algorithm, epsilon=1
             )
@@ -98,7 +105,7 @@ def test_without_delta_noise_is_exact_also_where_the_first_release_was_not():
         card = Path(f"{algorithm}/card.html").read_text()
         assert "floating" not in claim["made_by"]["noise"] + card
         assert claim["made_by"]["noise"].count("exact ") >= 2
-    cli(
+    run_command(
         release("no", "--noise=float", total, schema="numbers.json", delta="0", algorithm="mwem"),
         code=2,
     )
@@ -113,7 +120,7 @@ def test_it_is_charged_before_the_first_draw_and_stays_so(monkeypatch, when):
         raise InputError("broken on purpose")
 
     monkeypatch.setattr(preparation, "measure_schema", broken)
-    refusal("broken on purpose", release())
+    check_command_refused("broken on purpose", release())
     (data,) = LedgerStore("l.sqlite").list_datasets()
     assert data.releases[0]["state"] == "failed"
     rho = sum(e.rho * t for e, t in events_from_json(data.releases[0]["events"]))
@@ -122,27 +129,29 @@ def test_it_is_charged_before_the_first_draw_and_stays_so(monkeypatch, when):
 
 def test_what_the_ledger_does_not_allow_is_not_drawn(monkeypatch, capsys):
     monkeypatch.setattr(preparation, "measure_schema", lambda *_: pytest.fail("drawn"))
-    cli(release(total="1"), code=3)
+    run_command(release(total="1"), code=3)
     assert "needs" in capsys.readouterr().err
 
 
 def test_a_run_measures_anew_for_every_seed_within_one_budget():
     given = "--queries=marginals:2 --algorithm=gaussian_maxent --epsilon=1 --delta=1e-6 --repeat=2"
     command = f"run t.csv --schema=s.json {given}"
-    cli(f"{command} --schema-share=0.3 --json=out.json")
+    run_command(f"{command} --schema-share=0.3 --json=out.json")
     first, second = read_json("out.json")
     assert first["schema"]["schema"] != second["schema"]["schema"]
     rho = first["schema"]["cost"]["rho"]
     assert rho == approx(0.3 * conversions.zcdp_rho(1, 1e-6 * 0.75))
     assert first["spent"]["mu"] ** 2 / 2 == approx(0.7 / 0.3 * rho, rel=1e-4)
     for share in ("0", "1.5", "x"):
-        cli(f"{command} --schema-share={share}", code=2)
+        run_command(f"{command} --schema-share={share}", code=2)
 
 
 def test_what_cannot_go_with_an_open_schema_is_refused(here):
     (here / "public.csv").write_bytes((here / "t.csv").read_bytes())
-    refusal("public start needs a schema that is known", release("out", "--start=public.csv"))
-    refusal(
+    check_command_refused(
+        "public start needs a schema that is known", release("out", "--start=public.csv")
+    )
+    check_command_refused(
         "--jobs and --scheduler need a schema that is known",
         ["sweep", "t.csv", "--schema=s.json", "--queries=marginals:2", "--jobs=2"],
     )
@@ -153,13 +162,13 @@ def test_every_point_of_a_sweep_measures_its_own_schema_and_is_the_same_as_a_run
     sweep = (
         f"sweep {given} --epsilons=1,2 --repeat=2 --algorithms=gaussian_maxent,mwem --json=s.out"
     )
-    assert "schema measured anew for every ε and seed" in cli(sweep)
+    assert "schema measured anew for every ε and seed" in run_command(sweep)
     told = read_json("s.out")
     assert {p["state"] for p in told["points"]} == {"done"}
     assert told["task"]["open"]["job"]["values"] == "private"
     assert SECRET not in (here / "s.out").read_text()
     for name in ("gaussian_maxent", "mwem"):
-        cli(f"run {given} --algorithm={name} --epsilon=2 --repeat=2 --json=r.out")
+        run_command(f"run {given} --algorithm={name} --epsilon=2 --repeat=2 --json=r.out")
         for run in read_json("r.out"):
             (point,) = [
                 p
@@ -168,7 +177,7 @@ def test_every_point_of_a_sweep_measures_its_own_schema_and_is_the_same_as_a_run
             ]
             assert point["errors"] == {key: run["final"][key] for key in point["errors"]}
             assert point["spent"] == run["spent"]
-    refusal("another task: schema_share", sweep.replace("0.2", "0.3"), "--resume")
+    check_command_refused("another task: schema_share", sweep.replace("0.2", "0.3"), "--resume")
 
 
 def schema(*extra, delta="1e-6"):
@@ -177,7 +186,7 @@ def schema(*extra, delta="1e-6"):
 
 
 def test_the_schema_of_a_table_that_nobody_knows(here, capsys):
-    printed = cli(schema())
+    printed = run_command(schema())
     found = json.loads(printed)
     assert SECRET not in printed + capsys.readouterr().err
     assert {name: spec["kind"] for name, spec in found["columns"].items()} == {
@@ -192,20 +201,20 @@ def test_the_schema_of_a_table_that_nobody_knows(here, capsys):
     sums = paid(entry["events"])
     assert 3.9 < conversions.zcdp_epsilon(sums.rho, 1e-6 - sums.failure) <= 4
     (here / "found.json").write_text(printed)
-    cli(release(schema="found.json"))  # a later release's public input
+    run_command(release(schema="found.json"))  # a later release's public input
 
 
 def test_without_delta_a_private_schema_has_the_numbers_only():
-    assert list(json.loads(cli(schema(delta="0")))["columns"]) == ["pay", "age"]
+    assert list(json.loads(run_command(schema(delta="0")))["columns"]) == ["pay", "age"]
     assert paid(releases()[0]["events"]).pure == approx(4)
 
 
 def test_a_private_schema_states_how_its_file_is_written():
     Path("t.csv").write_bytes(Path("t.csv").read_text().replace("job", "jöb").encode("cp1252"))
-    found = json.loads(cli(schema("--file", '{"encoding": "windows-1252"}')))
+    found = json.loads(run_command(schema("--file", '{"encoding": "windows-1252"}')))
     assert found["file"] == {"encoding": "windows-1252"}
     assert "jöb" in found["columns"]
-    refusal("is not released", schema("--file", '{"line_breaks": true}'))
+    check_command_refused("is not released", schema("--file", '{"line_breaks": true}'))
     assert len(releases()) == 1, "what is refused is not paid for"
 
 
@@ -215,23 +224,23 @@ def test_a_private_schema_that_fails_stays_charged(monkeypatch):
         raise InputError("broken on purpose")
 
     monkeypatch.setattr("dpcore.release.measured_schema.measure_column", broken)
-    refusal("broken on purpose", schema())
+    check_command_refused("broken on purpose", schema())
     assert releases()[0]["state"] == "failed"
 
 
 @parametrize("given", ["--private", "--epsilon=1", "--private --peek"])
 def test_a_private_schema_needs_its_budget_and_ledger(given):
-    refusal("--private", ["schema", "t.csv", *given.split()])
+    check_command_refused("--private", ["schema", "t.csv", *given.split()])
 
 
 def test_a_column_where_nothing_passes_says_what_epsilon_it_would_need(capsys):
     pd.read_csv("t.csv").assign(job=[f"name {i}" for i in range(3000)]).to_csv("t.csv", index=False)
-    cli(
+    run_command(
         "run t.csv --schema=s.json --queries=marginals:1 --algorithm=gaussian_maxent --epsilon=1 "
         "--delta=1e-6"
     )
     assert "'job': no value passed the threshold of" in capsys.readouterr().err
-    words = cli(release())
+    words = run_command(release())
     assert "150 rows (5%) would be seen at epsilon = " in words
     assert words.split("would be seen at epsilon = ")[1].split()[0] in Path(
         "out/card.html"
@@ -243,15 +252,17 @@ def test_run_and_release_promise_the_same_for_one_plan_with_a_measured_schema(
     here, algorithm, delta
 ):
     budget = {"table": "t.csv", "schema": "s.json", "epsilon": 2, "delta": delta}
-    cli(arguments(queries="marginals:2", algorithm=algorithm, json="run.json", **budget))
-    cli(release(algorithm=algorithm, delta=delta))
+    run_command(
+        run_arguments(queries="marginals:2", algorithm=algorithm, json="run.json", **budget)
+    )
+    run_command(release(algorithm=algorithm, delta=delta))
     run = read_json("run.json")["promise"]
     means = facts()["promise"]["means"]
     assert run == means
     columns = partial_schema_from_json(OPEN).unknown_columns
-    share = choose_schema_share(columns, None, len(people()), 1, Budget(2, float(delta)))
+    share = choose_schema_share(columns, None, len(people_table()), 1, Budget(2, float(delta)))
     problem = QueryRelease(
-        Marginals.all(partial_schema_from_json(OPEN).placeholder, 2), len(people())
+        Marginals.all(partial_schema_from_json(OPEN).placeholder, 2), len(people_table())
     )
     promise = promise_of(ALGORITHMS[algorithm](), problem, Budget(2, float(delta)), share)
     assert promise.to_json() == means

@@ -36,12 +36,12 @@ from tests.small_problems import (
     QUERIES,
     approx,
     categorical,
-    cli,
-    contents,
+    check_command_refused,
+    expect_error,
+    folder_contents,
     integer,
     parametrize,
-    refusal,
-    refused,
+    run_command,
     seeded,
     write_json,
 )
@@ -83,7 +83,7 @@ def order(
 
 def released(*given, **options):
     """A release that is made."""
-    return cli(order(*given, **options))
+    return run_command(order(*given, **options))
 
 
 def facts(out="out"):
@@ -105,7 +105,7 @@ def paid(events):
 
 @parametrize("algorithm", QUERIES)
 def test_a_release_holds_no_record_and_its_claim_can_be_recomputed(here, algorithm):
-    cli(order(algorithm=algorithm, epsilon=2))  # one release may use the whole budget
+    run_command(order(algorithm=algorithm, epsilon=2))  # one release may use the whole budget
     names = {path.name for path in Path("out").iterdir()}
     assert names >= {
         "synthetic.csv",
@@ -141,7 +141,7 @@ def test_a_release_holds_no_record_and_its_claim_can_be_recomputed(here, algorit
     noted = json.loads(state["states"][0]["note"])
     signed = hashlib.sha256(Path("out/signature.json").read_bytes()).hexdigest()
     assert (state["state"], noted) == ("released", claim["files"] | {"signature.json": signed})
-    cli(order("b", algorithm=algorithm, epsilon=1), code=3)
+    run_command(order("b", algorithm=algorithm, epsilon=1), code=3)
 
 
 def test_noisy_answers_have_the_standard_errors_of_their_noise():
@@ -180,11 +180,11 @@ def test_noise_is_never_the_same_and_cannot_be_seeded():
     released("b")
     noisy = [pd.read_csv(f"{out}/answers.csv").noisy_answer for out in "ab"]
     assert (noisy[0] != noisy[1]).mean() > 0.5, "whole noise may agree by chance"
-    before = contents("a")
-    cli(order("a"), code=2)  # nor drawn again into its folder
-    assert contents("a") == before
+    before = folder_contents("a")
+    run_command(order("a"), code=2)  # nor drawn again into its folder
+    assert folder_contents("a") == before
     assert len(releases()) == 2
-    refusal("--seed", order("c", "--seed=1"))
+    check_command_refused("--seed", order("c", "--seed=1"))
 
 
 def test_no_truth_is_computed(monkeypatch):
@@ -195,12 +195,12 @@ def test_no_truth_is_computed(monkeypatch):
 
 def test_other_columns_are_of_the_same_data_set_and_other_rows_a_new_version():
     released("a", dataset="people")
-    refusal(
+    check_command_refused(
         "use that name, not 't'", order("b")
     )  # found by its rows, it would tell if one has changed
     released("b", columns="age,sex", total=None, dataset="people")
     pd.read_csv("t.csv", dtype=str, keep_default_na=False)[1:].to_csv("t.csv", index=False)
-    cli(order("c", dataset="people"), code=2)
+    run_command(order("c", dataset="people"), code=2)
     released("c", "--new-version", dataset="people")
     assert facts("c")["dataset"]["version"] == 2
 
@@ -219,7 +219,7 @@ def test_other_columns_are_of_the_same_data_set_and_other_rows_a_new_version():
 )
 def test_bad_orders_are_one_line_and_charge_nothing(extra, changes, told):
     changes = dict(changes)
-    refusal(told, order(changes.pop("out", "out"), *extra, **changes))
+    check_command_refused(told, order(changes.pop("out", "out"), *extra, **changes))
     assert not Path("out").exists()
     assert not Path("l.sqlite").exists() or LedgerStore("l.sqlite").list_datasets() == []
 
@@ -227,17 +227,17 @@ def test_bad_orders_are_one_line_and_charge_nothing(extra, changes, told):
 def test_a_folder_that_no_draft_can_replace_is_refused_before_the_charge(monkeypatch):
     Path("empty").mkdir()
     Path("link").symlink_to("empty")
-    refusal("is a link", order("link"))
+    check_command_refused("is a link", order("link"))
     assert not Path("l.sqlite").exists()
     monkeypatch.chdir("empty")
-    with refused("where the program runs"):
+    with expect_error("where the program runs"):
         drafts.check_release_folder(Path())
 
 
 def test_a_peeked_schema_needs_a_reason_that_is_kept():
     write_json("p.json", read_json("s.json") | {"peeked": True})
-    refusal("reason", order(schema="p.json"))
-    cli(order("out", "--reason", "   ", schema="p.json"), code=2)
+    check_command_refused("reason", order(schema="p.json"))
+    run_command(order("out", "--reason", "   ", schema="p.json"), code=2)
     released("out", "--reason", "the <registry> publishes them", schema="p.json")
     assert facts()["bounds"] == "filled in from the data, not protected"
     assert releases()[0]["reason"] == "the <registry> publishes them"
@@ -252,7 +252,7 @@ def test_showing_and_verifying():
     Path("other.json").write_text('{"ledger": {"id": "x", "entry": 3, "hash": "y"}}')
 
     def told(*given, code=0):
-        return cli("ledger", *given, "--ledger=l.sqlite", code=code)
+        return run_command("ledger", *given, "--ledger=l.sqlite", code=code)
 
     assert "'t' protects each row" in told("show")
     assert json.loads(told("show", "--json"))[0]["spent"]["epsilon"] == approx(0.5)
@@ -295,7 +295,7 @@ def test_names_steer_no_terminal(capsys):
     pd.DataFrame({name: [value, "y"] * 100, "n": range(200)}).to_parquet("t.parquet")
     write_json("s.json", {"columns": {name: categorical(value, "y"), "n": integer(0, 199)}})
     question = f"{name} = y"
-    cli("schema t.parquet --peek")
+    run_command("schema t.parquet --peek")
     printed = capsys.readouterr()
     assert json.loads(printed.out)["columns"][name]["values"] == [value, "y"]
     released(out, table="t.parquet", queries="marginals:1")
@@ -306,11 +306,11 @@ def test_names_steer_no_terminal(capsys):
         "--epsilon=1",
         "--delta=1e-6",
     ]
-    cli("run t.parquet", *run, f"--ask={question}")
-    cli("ask", out, question)
+    run_command("run t.parquet", *run, f"--ask={question}")
+    run_command("ask", out, question)
     assert main(["ask", out, f"{name} = {value}"]) in (0, 2)
-    cli("run t.parquet", *run, f"--ask={name} = {value}!", code=2)
-    cli(order(out, table="t.parquet", queries=out), code=2)
+    run_command("run t.parquet", *run, f"--ask={name} = {value}!", code=2)
+    run_command(order(out, table="t.parquet", queries=out), code=2)
     after = capsys.readouterr()
     lines = (printed.out + printed.err + after.out + after.err).split("\n")
     assert not [line for line in lines if not line.isprintable()]
@@ -366,7 +366,7 @@ def test_the_card_of_people_says_what_their_number_tells():
     said = Path("out/card.html").read_text()
     assert ROW_COUNT_NOTICE in html.unescape(said)
     assert "about one person rises to" in said
-    cli(order("b"), code=2)  # rows are another promise
+    run_command(order("b"), code=2)  # rows are another promise
     told = facts()["protects"]
     assert "have as many rows after that choice" in told["neighbours"]
     assert "at most 2, chosen by a public hash of that person" in told["unit"]
@@ -387,7 +387,7 @@ def ended():
 def shown(capsys):
     """What showing the ledger says beside what it shows."""
     capsys.readouterr()
-    cli("ledger show --ledger=l.sqlite")
+    run_command("ledger show --ledger=l.sqlite")
     return capsys.readouterr().err
 
 
@@ -462,23 +462,23 @@ def test_what_is_no_draft_of_a_release_is_not_removed(here, monkeypatch):
     )
     monkeypatch.setattr(publish, "draw_release", lambda *_: os._exit(9))
     assert ended() == 9
-    cli("ledger show --ledger=l.sqlite")
+    run_command("ledger show --ledger=l.sqlite")
     assert (other / "thesis.csv").exists()
 
 
 def test_a_full_disk_leaves_no_ledger_that_is_refused_for_good():
     Path("l.sqlite").touch()
-    refusal("may be deleted", ["ledger", "show", "--ledger=l.sqlite"])
-    refusal("a new ledger", order(total=None))
+    check_command_refused("may be deleted", ["ledger", "show", "--ledger=l.sqlite"])
+    check_command_refused("a new ledger", order(total=None))
     released()
     Path("l.sqlite").write_bytes(b"")
-    refusal("bring back a copy", order("b"))
+    check_command_refused("bring back a copy", order("b"))
 
 
 def test_the_private_table_is_no_public_start_and_the_card_names_a_public_one():
     Path("same.csv").symlink_to("t.csv")
     for start in ("./t.csv", "same.csv"):
-        refusal(
+        check_command_refused(
             "the public start holds the private table",
             order("a", f"--start={start}", algorithm="mwem"),
         )

@@ -7,7 +7,7 @@ import pytest
 
 from dpcore import read_json
 from tests.cli.command_files import write_files
-from tests.small_problems import cli, parametrize, refusal
+from tests.small_problems import check_command_refused, parametrize, run_command
 
 SWEEP = [
     "sweep",
@@ -25,7 +25,7 @@ def here(tmp_path, monkeypatch):
     """A folder with a sweep that is done."""
     write_files(tmp_path)
     monkeypatch.chdir(tmp_path)
-    cli([*SWEEP, *KEPT])
+    run_command([*SWEEP, *KEPT])
 
 
 @parametrize("hostile, words", [("9" * 301, "digits"), ('"\\ud800"', "half a character")])
@@ -35,5 +35,5 @@ def test_hostile_numbers_and_texts_end_in_words(hostile, words, place):
     inner = {"settings": {"a": "@"}, "errors": {"max_error": "@"}}
     found["points"][0][place] = inner.get(place, "@")
     Path("o.json").write_text(json.dumps(found).replace('"@"', hostile))
-    refusal(words, [*SWEEP, *KEPT, "--resume"])
+    check_command_refused(words, [*SWEEP, *KEPT, "--resume"])
     assert hostile in Path("o.json").read_text(), "nothing is lost"

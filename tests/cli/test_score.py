@@ -3,11 +3,11 @@
 import pandas as pd
 
 from dpcore import read_json
-from tests.small_problems import approx, cli, parametrize, refusal
+from tests.small_problems import approx, check_command_refused, parametrize, run_command
 
 
 def scored(real, synthetic):
-    cli(f"score {real} {synthetic} --schema c.json --queries marginals:2 --json score.json")
+    run_command(f"score {real} {synthetic} --schema c.json --queries marginals:2 --json score.json")
     return read_json("score.json")
 
 
@@ -47,4 +47,4 @@ def test_the_score_is_the_largest_and_mean_difference_of_shares():
     "synthetic, message", [("over.csv", "'3' in row 2 is outside 0..2"), ("one.csv", "1 row")]
 )
 def test_a_table_that_does_not_fit_the_schema_is_refused(synthetic, message):
-    refusal(message, f"score c.csv {synthetic} --schema c.json --queries marginals:2")
+    check_command_refused(message, f"score c.csv {synthetic} --schema c.json --queries marginals:2")

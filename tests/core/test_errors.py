@@ -12,7 +12,7 @@ from dpcore.core.errors import (
     format_one_line,
 )
 from dpcore.core.numbers import parse_number
-from tests.small_problems import parametrize, refused
+from tests.small_problems import expect_error, parametrize
 
 
 @given(
@@ -47,7 +47,7 @@ def test_a_value_is_cut_and_what_stands_around_it_is_not():
 
 
 def test_the_place_of_an_error_is_told_without_its_words():
-    with refused() as caught:
+    with expect_error() as caught:
         parse_number("secret", "n", float)
     assert describe_error_location(caught.value).startswith("InputError in numbers.py, line ")
     assert describe_error_location(KeyError("secret")) == "KeyError"
@@ -66,7 +66,7 @@ def test_the_place_of_an_error_is_told_without_its_words():
     ],
 )
 def test_a_number_is_read_in_its_range_or_refused_with_it(text, kind, message):
-    with refused(re.escape(message)):
+    with expect_error(re.escape(message)):
         parse_number(text, "n", kind, 0, 5)
 
 

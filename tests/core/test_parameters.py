@@ -15,7 +15,7 @@ from dpcore.core.parameters import (
     declared_parameters,
     parameter_field,
 )
-from tests.small_problems import HUGE, parametrize, refused
+from tests.small_problems import HUGE, expect_error, parametrize
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,7 @@ def test_build_reads_texts():
     ],
 )
 def test_bad_texts_are_refused_with_name_value_and_limit(name, text, message):
-    with refused(re.escape(message)):
+    with expect_error(re.escape(message)):
         build_from_texts(Example, {name: text})
 
 
@@ -83,7 +83,7 @@ def test_numbers_outside_the_range_are_refused(cls, p, data):
         outside = st.floats(max_value=p.low, exclude_max=True) | st.floats(
             min_value=p.high, exclude_min=True
         )
-    with refused(f"{p.name}=.* is outside " + re.escape(f"{p.low:g}..{p.high:g}")):
+    with expect_error(f"{p.name}=.* is outside " + re.escape(f"{p.low:g}..{p.high:g}")):
         cls(**{p.name: data.draw(outside)})
 
 
@@ -92,7 +92,7 @@ def test_numbers_outside_the_range_are_refused(cls, p, data):
     "value", [math.nan, math.inf, -math.inf, True, False, "1", pytest.param(HUGE, id="huge")]
 )
 def test_no_number_is_refused(cls, p, value):
-    with refused():
+    with expect_error():
         cls(**{p.name: value})
 
 
@@ -102,7 +102,7 @@ def test_only_the_choices_are_accepted(cls, p, text):
     for choice in p.choices:
         assert getattr(build_from_texts(cls, {p.name: choice}), p.name) == choice
     if text not in p.choices:
-        with refused():
+        with expect_error():
             build_from_texts(cls, {p.name: text})
 
 

@@ -18,7 +18,7 @@ from dpcore.data.fingerprint import table_fingerprint
 from dpcore.data.sources.open_source import source_at
 from dpcore.schema.cell_text import factorize_texts
 from dpcore.schema.column_texts import ColumnTexts
-from tests.small_problems import categorical, column, integer, parametrize, write_json
+from tests.small_problems import categorical, column_from_entry, integer, parametrize, write_json
 
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 ZONES = (
@@ -83,7 +83,7 @@ def written_columns(path):
 def test_every_extreme_is_read_by_itself_in_memory_and_in_parts(tmp_path):
     path = tmp_path / "t.parquet"
     times = 0
-    year = column(
+    year = column_from_entry(
         kind="integer",
         low=1990,
         high=2030,

@@ -17,7 +17,7 @@ from dpcore.data import text_file
 from dpcore.data.file_kinds import AMBIGUOUS_SIGNATURES, KIND_BY_SIGNATURE
 from dpcore.data.readers import load_table, read_matrix
 from dpcore.data.sources.open_source import source_at
-from tests.small_problems import cli, parametrize
+from tests.small_problems import parametrize, run_command
 
 FRAME = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
 TEXT = FRAME.to_csv(index=False)
@@ -109,7 +109,7 @@ def test_a_schema_and_a_matrix_of_another_kind_are_named_too(tmp_path, kind):
 
 def test_the_command_line_says_the_same(tmp_path, capsys):
     (tmp_path / "t.csv").write_bytes(PNG)
-    cli(["schema", str(tmp_path / "t.csv")], code=2)
+    run_command(["schema", str(tmp_path / "t.csv")], code=2)
     assert (
         "t.csv: this is a PNG picture, not a table; bring the table as CSV"
         in capsys.readouterr().err

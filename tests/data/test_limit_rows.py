@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dpcore import domain_from_json, limit_rows
 from dpcore.data.cell_hashes import hash_cells, hash_person_ids
-from tests.small_problems import parametrize, refused, seeded
+from tests.small_problems import expect_error, parametrize, seeded
 
 COLUMNS = ["who", "x", "y"]
 CELLS = st.sampled_from(
@@ -171,5 +171,5 @@ def test_hostile_cells_are_limited_too():
 
 
 def test_a_column_that_is_not_there_is_named():
-    with refused("no column 'id' that identifies a person; it has who, x, y"):
+    with expect_error("no column 'id' that identifies a person; it has who, x, y"):
         limit_rows(table({}), "id", 1)

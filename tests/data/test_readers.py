@@ -23,7 +23,7 @@ from dpcore.data import readers as tables
 from dpcore.data.readers import read_matrix
 from dpcore.schema.cell_text import factorize_texts
 from dpcore.schema.text_format import TextFormat
-from tests.small_problems import integer, parametrize, refused, seeded
+from tests.small_problems import expect_error, integer, parametrize, seeded
 
 
 def read(content, name="t.csv"):
@@ -85,18 +85,18 @@ def test_letters_survive_every_usual_encoding_once_it_is_stated(encoding):
     assert rows_of(found) == seen
     assert (stated == TextFormat()) == encoding.startswith("utf-8")
     if encoding == "utf-16":
-        with refused("it is UTF-16: save it as UTF-8, or say so in the schema"):
+        with expect_error("it is UTF-16: save it as UTF-8, or say so in the schema"):
             read(content)
 
 
 def test_cells_hold_line_breaks_only_where_that_is_stated():
     content = b'a,b\n1,"two\nlines"\n3,4\n'
-    with refused("line 2 has no end; if values hold line breaks, say so in the schema"):
+    with expect_error("line 2 has no end; if values hold line breaks, say so in the schema"):
         read(content)
     stated, seen = guess(content)
     assert stated == TextFormat(line_breaks=True)
     assert seen == [["1", "two\nlines"], ["3", "4"]]
-    with refused("line 2 has no end"):
+    with expect_error("line 2 has no end"):
         guess(b'a,b\n1,"open\n3,4\n')
 
 
@@ -119,7 +119,7 @@ def test_an_empty_line_is_a_row_where_there_is_one_column(content):
     ],
 )
 def test_a_format_that_is_none_is_refused(said):
-    with refused('"file"'):
+    with expect_error('"file"'):
         domain_from_json({"columns": {"a": integer(0, 1)}, "file": said})
 
 
@@ -155,7 +155,7 @@ def test_numeric_looking_headers_are_names():
     ],
 )
 def test_an_unreadable_file_is_refused_in_one_line(content, name, message):
-    with refused() as caught:
+    with expect_error() as caught:
         read(content, name)
     assert str(caught.value).startswith(f"{name}: ")
     assert message in str(caught.value)
@@ -164,7 +164,7 @@ def test_an_unreadable_file_is_refused_in_one_line(content, name, message):
 
 def test_a_folder_is_refused(tmp_path):
     (tmp_path / "folder.csv").mkdir()
-    with refused("a folder, not a file"):
+    with expect_error("a folder, not a file"):
         read_table(tmp_path / "folder.csv")
 
 
@@ -173,15 +173,15 @@ def test_only_regular_files_are_opened(tmp_path, name):
     """A pipe would wait for a writer for ever, a device may have no end."""
     os.mkfifo(tmp_path / name)
     for reads in (read_table, read_json, read_matrix):
-        with refused(r"a pipe, not a file"):
+        with expect_error(r"a pipe, not a file"):
             reads(tmp_path / name)
-        with refused("no such file"):
+        with expect_error("no such file"):
             reads(tmp_path / "no" / name)
-        with refused("name too long"):
+        with expect_error("name too long"):
             reads(str(tmp_path / ("z" * 300 + name)))
     (tmp_path / name).unlink()
     (tmp_path / name).symlink_to("/dev/zero")
-    with refused("a device, not a file"):
+    with expect_error("a device, not a file"):
         read_table(tmp_path / name)
 
 
@@ -189,10 +189,10 @@ def test_only_regular_files_are_opened(tmp_path, name):
 def test_a_size_is_bounded_before_anything_is_read(tmp_path, name, monkeypatch):
     with (tmp_path / name).open("wb") as file:
         file.truncate(30_000_000_000)  # no byte of it is on the disk
-    with refused("holds 30,000,000,000 bytes, at most"):
+    with expect_error("holds 30,000,000,000 bytes, at most"):
         read_table(tmp_path / name)
     monkeypatch.setattr(tables, "MAX_TEXT_BYTES", 7)
-    with refused("holds 8 bytes, at most 7"):
+    with expect_error("holds 8 bytes, at most 7"):
         read(b"a,b\n1,2\n")
 
 
@@ -252,7 +252,7 @@ def test_a_value_of_a_parquet_file_that_python_does_not_have_refuses_no_other(tm
     ],
 )
 def test_a_bad_json_file_is_refused(content, message):
-    with refused(rf"^s\.json: .*{message}"):
+    with expect_error(rf"^s\.json: .*{message}"):
         read_json(io.BytesIO(content), "s.json")
 
 
@@ -261,7 +261,7 @@ def test_json_is_read_with_a_byte_order_mark(tmp_path):
     path.write_bytes(b"\xef\xbb\xbf" + json.dumps({"é": [1]}).encode())
     assert read_json(path) == read_json(str(path)) == {"é": [1]}
     for missing in (tmp_path, tmp_path / "no.json"):
-        with refused(str(missing)):
+        with expect_error(str(missing)):
             read_json(missing)
 
 
@@ -325,7 +325,7 @@ def repacked(change):
     [b"", b"<a>", b"<worksheet/>", b"<?xml version='1.0'?><!DOCTYPE x [<!ENTITY y 'z'>]><x>&y;"],
 )
 def test_a_sheet_of_broken_xml_is_refused(sheet):
-    with refused(r"t\.xlsx: "):
+    with expect_error(r"t\.xlsx: "):
         read(repacked({"xl/worksheets/sheet1.xml": sheet}), "t.xlsx")
 
 
@@ -333,13 +333,13 @@ def test_a_small_file_that_unpacks_to_a_large_one_is_refused_before_it_is_unpack
     monkeypatch.setattr(excel, "MAX_UNPACKED_BYTES", 10_000_000)
     bomb = repacked({"xl/worksheets/sheet1.xml": bytes(10_000_001)})
     assert len(bomb) < 20_000
-    with refused("unpacks to"):
+    with expect_error("unpacks to"):
         read(bomb, "t.xlsx")
     many = io.BytesIO()
     pd.DataFrame({"a": np.zeros(2_000_000, np.int8)}).to_parquet(many)
     assert len(many.getvalue()) < 10_000
     monkeypatch.setattr(tables.ParquetFile, "read", lambda _: pytest.fail("unpacked"))
-    with refused("holds 2,000,000 values, at most 1,000,000"):
+    with expect_error("holds 2,000,000 values, at most 1,000,000"):
         tables.load_table(many, "t.parquet", 1_000_000)
 
 
@@ -374,7 +374,7 @@ def sheet(rows, **parts):
 )
 def test_a_sheet_that_claims_more_cells_than_it_holds_is_refused_as_it_comes(rows, message):
     tracemalloc.start()
-    with refused(r"^t\.xlsx: ") as caught:
+    with expect_error(r"^t\.xlsx: ") as caught:
         read(sheet(rows), "t.xlsx")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -428,17 +428,17 @@ def test_long_cells_are_read_and_endless_headers_are_not():
     assert read(f"a,b\n{long},2\n".encode())["a"].tolist() == [long]
     assert read(f'a;b\n"{long}";2\n'.encode()).columns.tolist() == ["a", "b"]
     for content in (b"z" * 2_000_000, b"zz\x00" * 2_000_000):
-        with refused("its header does not end within 1,000,000 characters"):
+        with expect_error("its header does not end within 1,000,000 characters"):
             read(content)
     for start in (
         read,
         lambda zeros: tables.load_table(io.BytesIO(zeros), "t.csv", format=TextFormat()),
     ):
-        with refused("not a text file"):
+        with expect_error("not a text file"):
             start(b"\0" + b"z" * 2_000_000)
-    with refused("has 30,001 columns, at most 20,000"):
+    with expect_error("has 30,001 columns, at most 20,000"):
         read(b"," * 30_000 + b"\n")
-    with refused("its rows are much shorter than its header: "):
+    with expect_error("its rows are much shorter than its header: "):
         read(",".join(map(str, range(10_000))).encode() + b"\n1" * 10_000)
 
 
@@ -460,7 +460,7 @@ def test_a_matrix_whose_header_lies_is_refused(old, new):
     pad = b" " * (len(new) - len(old))  # a header keeps its length
     changed = out.getvalue().replace(old, new, 1).replace(b", }" + pad, b", }", 1)
     assert changed != out.getvalue()
-    with refused():
+    with expect_error():
         read_matrix(io.BytesIO(changed))
 
 
@@ -485,7 +485,7 @@ def test_a_traceback_of_a_broken_file_carries_no_cell(tmp_path, name):
     """The reader's own error may quote a cell: it is not chained, so what is logged of it is the message at most."""
     (tmp_path / name).write_bytes(BROKEN[name])
     reads = {"json": read_json, "npy": read_matrix}.get(name.rpartition(".")[2], read_table)
-    with refused() as caught:
+    with expect_error() as caught:
         reads(tmp_path / name)
     logged = "".join(traceback.format_exception(caught.value))
     assert PLANTED not in logged.replace(str(caught.value), "")
@@ -511,5 +511,5 @@ def test_a_long_reading_says_how_far_it_is_and_can_be_ended(tmp_path, monkeypatc
     def ended(*_):
         raise RuntimeError("enough")
 
-    with refused("not readable"):
+    with expect_error("not readable"):
         tables.load_table(path, progress=ended)

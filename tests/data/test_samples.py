@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from dpcore import domain_from_json, read_json, read_table, samples
-from tests.small_problems import approx, parametrize, refused
+from tests.small_problems import approx, expect_error, parametrize
 
 ASSETS = Path(__file__).parents[2] / "assets"
 
@@ -27,7 +27,7 @@ def test_census_is_seeded_and_checks_n():
     first, again, other = (samples.census(100, seed=seed).frame for seed in (2, 2, 3))
     assert first.equals(again)
     assert not first.equals(other)
-    with refused("n=1 is outside"):
+    with expect_error("n=1 is outside"):
         samples.census(1)
 
 

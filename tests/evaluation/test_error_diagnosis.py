@@ -29,16 +29,16 @@ from tests.small_problems import (
     all_tables,
     approx,
     categorical,
-    codes,
     domain_of,
-    finished,
+    expect_error,
     histogram,
     integer,
+    integer_domain,
     numeric,
     parametrize,
-    refused,
+    query_problem,
+    run_to_end,
     seeded,
-    task,
 )
 
 P = seeded(1).dirichlet(np.ones(24))
@@ -89,7 +89,7 @@ def test_baselines_are_what_they_say():
 
 
 def test_what_needs_all_cells_or_a_population_is_left_out_without():
-    domain = codes(*[100] * 6)
+    domain = integer_domain(*[100] * 6)
     rows = domain.group_rows(seeded(0).integers(0, 100, (50, 6)))
     assert baseline_errors(all_tables(domain, 50, 1), rows).keys() == {"resampling"}
 
@@ -114,15 +114,15 @@ def test_the_parts_sum_to_the_error_of_every_query(name):
 
 def test_the_models_part_is_what_remains_without_noise():
     problem, rows = problem_and_rows(2000)
-    exact = finished("gaussian_maxent", problem, rows, Budget(0.5, 1e-6))
-    stiff = finished("dpfw", problem, rows, Budget(0.5, 1e-6), rounds=12, alpha=2.0)
+    exact = run_to_end("gaussian_maxent", problem, rows, Budget(0.5, 1e-6))
+    stiff = run_to_end("dpfw", problem, rows, Budget(0.5, 1e-6), rounds=12, alpha=2.0)
     parts = [apart(run, rows, problem.workload).parts for run in (exact, stiff)]
     assert np.abs(parts[0]["model"]).max() < 1e-3 < np.abs(parts[0]["privacy"]).max()
     assert np.abs(parts[1]["model"]).max() > 0.02, "a large α keeps D near uniform, noise or not"
 
 
 def test_what_a_plan_settled_is_what_the_noiseless_twin_uses():
-    problem, _ = task("2-way")
+    problem, _ = query_problem("2-way")
     algorithm = ALGORITHMS["dpfw"](alpha=0.3)
     plan = algorithm.plan(problem, BUDGET)
     assert with_planned_parameters(algorithm, plan) == ALGORITHMS["dpfw"](
@@ -173,7 +173,7 @@ def test_the_binning_part_is_the_answer_by_bins_minus_the_one_by_values():
     ):  # they cut no bin
         by_bins = parse_question(text, BINNED).workload.answers_of_rows(rows)
         assert by_bins[0] == approx(exact_question_share(text, BINNED, PEOPLE))
-    run = finished("gaussian_maxent", all_tables(BINNED, 10, 1), rows, Budget(1, 1e-3))
+    run = run_to_end("gaussian_maxent", all_tables(BINNED, 10, 1), rows, Budget(1, 1e-3))
     parts = apart(
         run,
         rows,
@@ -198,14 +198,14 @@ def test_a_conclusion_compares_shares_within_groups():
     answers = table.answers(np.array([0.3, 0.2, 0.1, 0.4]))  # no F, no M, yes F, yes M
     assert asked.share_difference(domain, answers) == approx(0.4 / 0.6 - 0.1 / 0.4)
     assert math.isnan(asked.share_difference(domain, table.answers(np.array([0.5, 0.0, 0.5, 0.0]))))
-    with refused("column 'sex' has no value 'X'; its values are F, M"):
+    with expect_error("column 'sex' has no value 'X'; its values are F, M"):
         GroupComparison("sex", "X", "F", "admitted", "yes").workload(domain)
-    with refused("only once"):
+    with expect_error("only once"):
         GroupComparison("sex", "M", "F", "sex", "F").workload(domain)
 
 
 def test_what_a_tree_cannot_hold_is_told_from_the_noise():
-    domain = codes(2, 2, 2)
+    domain = integer_domain(2, 2, 2)
     n = 4000
     a, b = seeded(0).integers(2, size=(2, n))
     rows = domain.group_rows(
@@ -214,7 +214,7 @@ def test_what_a_tree_cannot_hold_is_told_from_the_noise():
     problem = all_tables(domain, n)
     triple = Marginals.all(domain, 3)
     chain = Marginals(domain, ["ab", "bc"])
-    run = finished("gaussian_maxent", QueryRelease(chain, n), rows, cells=7)
+    run = run_to_end("gaussian_maxent", QueryRelease(chain, n), rows, cells=7)
     assert isinstance(run.release, GraphicalModel)
     assert len(run.release.junction.cliques) > 1
     found = apart(run, rows, triple)
@@ -226,7 +226,7 @@ def test_what_a_tree_cannot_hold_is_told_from_the_noise():
     )
     assert np.abs(found.parts["model"]).max() < 1e-3
     assert 0 < np.abs(found.parts["privacy"]).max() < 0.02
-    listed = finished("gaussian_maxent", problem, rows)
+    listed = run_to_end("gaussian_maxent", problem, rows)
     assert "structure" not in apart(listed, rows, triple).parts, "listed cells hold everything"
 
 
@@ -239,7 +239,7 @@ def test_records_that_constraints_call_impossible_are_what_the_model_cannot_hold
     )
     rows = domain.group_rows(np.repeat(np.array([[2, 0], [0, 2], [1, 1]]), [100, 500, 400], axis=0))
     problem = all_tables(domain, rows.n)
-    run = finished("gaussian_maxent", problem, rows)
+    run = run_to_end("gaussian_maxent", problem, rows)
     found = apart(run, rows, problem.workload)
     structure = found.parts["structure"].reshape(3, 3)
     assert structure[2, 0] == approx(-0.1)

@@ -17,10 +17,10 @@ from dpcore.evaluation.experiment import SCHEMA_FILE, Experiment, QueryTask
 from tests.small_problems import (
     QUERIES,
     categorical,
+    expect_error,
     integer,
     parametrize,
     private,
-    refused,
     seeded,
     write_json,
 )
@@ -133,7 +133,7 @@ def test_the_code_and_the_command_make_the_run_with_that_seed(folder, capsys, pe
 
 def test_code_says_all_of_an_experiment_or_is_refused():
     for name in ("public start", "measured schema"):
-        with refused("a command, but no code"):
+        with expect_error("a command, but no code"):
             experiment_of(TASKS[name]).to_python()
 
 
@@ -142,7 +142,7 @@ def test_code_says_all_of_an_experiment_or_is_refused():
     [None, [], {}, "text", {"table": "t.csv"}, {**experiment_of().to_json(), "seed": "1"}],
 )
 def test_what_is_no_experiment_is_refused(document):
-    with refused():
+    with expect_error():
         Experiment.from_json(document)
 
 

@@ -8,8 +8,8 @@ from dpcore.evaluation import output_laws as laws
 from dpcore.problems.losses import Logistic, pinball_loss
 from dpcore.problems.parse_tasks import group_rows
 from dpcore.problems.regions import Ball
-from tests.risk_problems import task
-from tests.small_problems import BUDGET, approx, final_errors, parametrize, refused, seeded
+from tests.risk_problems import risk_problem
+from tests.small_problems import BUDGET, approx, expect_error, final_errors, parametrize, seeded
 
 
 def column(n=5000):
@@ -92,7 +92,7 @@ def test_the_curve_over_mu_passes_through_the_law_at_the_theorys():
 
 def test_the_law_of_a_plane_is_where_the_draws_are(monkeypatch):
     monkeypatch.setattr(laws, "PLANE_DRAWS", 400)
-    problem, rows = task("logistic on R^d")
+    problem, rows = risk_problem("logistic on R^d")
     problem = RiskMinimisation(Logistic(), Ball(np.zeros(2), 3.0), problem.n, problem.names)
     law = laws.plane_law(problem, rows, Budget(3, 1e-3))
     assert law.probability.sum() == approx(1)
@@ -102,9 +102,9 @@ def test_the_law_of_a_plane_is_where_the_draws_are(monkeypatch):
             mean, abs=4.5 * law.draws[:, axis].std() / 20 + 0.02
         )
     assert np.nanmin(law.excess) > -1e-9
-    with refused("two coefficients"):
-        laws.plane_law(task("logistic")[0], rows, BUDGET)
-    with refused("quantile or a median"):
+    with expect_error("two coefficients"):
+        laws.plane_law(risk_problem("logistic")[0], rows, BUDGET)
+    with expect_error("quantile or a median"):
         laws.line_law(problem, rows, BUDGET)
 
 

@@ -12,18 +12,18 @@ from dpcore.queries.questions import parse_question
 from tests.small_problems import (
     all_tables,
     approx,
-    cli,
-    codes,
-    finished,
-    refusal,
-    refused,
-    rows_of,
+    check_command_refused,
+    describe_rows,
+    expect_error,
+    integer_domain,
+    rows_in_cells,
+    run_command,
+    run_to_end,
     seeded,
-    told,
     write_json,
 )
 
-DOMAIN = codes(2, 3, 2, 4)
+DOMAIN = integer_domain(2, 3, 2, 4)
 
 
 def table(n=4000, seed=0):
@@ -33,7 +33,7 @@ def table(n=4000, seed=0):
     b = rng.integers(0, 3, n)
     c = rng.integers(0, 2, n)
     d = np.where(rng.random(n) < 0.8, a + b, rng.integers(0, 4, n))
-    return rows_of(DOMAIN, np.ravel_multi_index((a, b, c, d), DOMAIN.shape))
+    return rows_in_cells(DOMAIN, np.ravel_multi_index((a, b, c, d), DOMAIN.shape))
 
 
 def served(epsilon, **asked):
@@ -43,7 +43,7 @@ def served(epsilon, **asked):
 
 def by_purpose(mine, *known):
     """What a run on its training rows serves."""
-    run = finished("gaussian_maxent", all_tables(DOMAIN, mine.train.n), mine.train, *known)
+    run = run_to_end("gaussian_maxent", all_tables(DOMAIN, mine.train.n), mine.train, *known)
     return {found.purpose: found for found in mine.score_tasks(run)}
 
 
@@ -52,7 +52,7 @@ def test_what_is_held_out_is_a_quarter_and_no_release_sees_it():
     mine = Purposes.for_table(DOMAIN, rows, target="a")
     assert (mine.test.n, mine.train.n) == (1000, 3000)
     parts = [np.repeat(part.values, part.weights, axis=0) for part in (mine.train, mine.test)]
-    assert told(DOMAIN.group_rows(np.concatenate(parts))) == told(rows)
+    assert describe_rows(DOMAIN.group_rows(np.concatenate(parts))) == describe_rows(rows)
 
 
 def test_models_links_and_questions_stand_between_nothing_and_the_real_rows():
@@ -126,10 +126,10 @@ def test_what_cannot_be_asked_is_one_sentence(monkeypatch):
         (table(100), {"target": "a"}, "25 rows can be held out and 50 are needed"),
         (constant, {}, "links need two columns with two values each"),
     ):
-        with refused(words):
+        with expect_error(words):
             Purposes.for_table(DOMAIN, rows, **asked)
     monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
-    with refused("needs scikit-learn"):
+    with expect_error("needs scikit-learn"):
         Purposes.for_table(DOMAIN, table(), target="a")
     assert Purposes.for_table(DOMAIN, table()).target is None
 
@@ -148,7 +148,7 @@ def test_the_command_writes_points_resumes_them_and_refuses_anothers(tmp_path, m
         "--algorithm=gaussian_maxent",
     ]
     asked += ["--epsilons=1", "--repeat=1", "--json=p.json", "--csv=p.csv", "--target=a"]
-    out = cli(asked)
+    out = run_command(asked)
     first = read_json("p.json")
     assert "n=600 held_out=200" in out
     assert "Tests on these synthetic rows" in out
@@ -160,13 +160,13 @@ def test_the_command_writes_points_resumes_them_and_refuses_anothers(tmp_path, m
     )
     monkeypatch.setattr("dpcore.cli.commands.purposes.run_case_with", None)
     again = [*asked, "--resume"]
-    cli(again)  # nothing is run again
+    run_command(again)  # nothing is run again
     assert read_json("p.json") == first
     assert list(pd.read_csv("p.csv")["purpose"]) == list(scores)
-    refusal('target is "a" there and "b" here', again, "--target=b")
+    check_command_refused('target is "a" there and "b" here', again, "--target=b")
     (name, score), *_ = scores.items()
     odd = [{name: 0.5}, {name: score | {"value": "abc"}}, {name: score | {"unit": 3}}]
     wrong = [([point | {"errors": errors}], "is not a point of a sweep") for errors in odd]
     for points, words in (*wrong, ([point, point], "p.json: some point is in it twice")):
         write_json("p.json", first | {"points": points})
-        refusal(words, again)
+        check_command_refused(words, again)

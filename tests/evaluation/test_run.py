@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from dpcore import ALGORITHMS, Run
-from tests.small_problems import BUDGET, approx, wide_task
+from tests.small_problems import BUDGET, approx, wide_query_problem
 
 
 def test_of_very_many_tables_some_are_compared_after_a_step_and_all_at_the_end(monkeypatch):
-    problem, rows = wide_task()
+    problem, rows = wide_query_problem()
     algorithm = ALGORITHMS["gaussian_maxent"]()
     every = list(Run(algorithm, problem, rows, BUDGET))
     monkeypatch.setattr("dpcore.evaluation.truth.MAX_TABLES_PER_STEP", 100)

@@ -19,7 +19,16 @@ from dpcore.models.junction_tree import (
 )
 from dpcore.models.listed_cells import ListedCellsModel
 from dpcore.models.tree_model import JunctionTreeModel
-from tests.small_problems import BUDGET, D324, approx, codes, plan_of, quiet, refused, seeded
+from tests.small_problems import (
+    BUDGET,
+    D324,
+    approx,
+    expect_error,
+    ignore_privacy_warnings,
+    integer_domain,
+    plan_of,
+    seeded,
+)
 
 SMALL = st.lists(st.integers(1, 4), min_size=2, max_size=5)
 
@@ -138,7 +147,7 @@ def test_reweighting_clique_by_clique_is_reweighting_all_cells(found, seed):
 
 
 def test_sixteen_columns_of_forty_two_values_neither_overflow_nor_underflow():
-    domain = codes(*[42] * 16)
+    domain = integer_domain(*[42] * 16)
     chain = [(a, a + 1) for a in range(15)]
     tree = JunctionTreeModel(domain, build_junction_tree(domain.shape, chain))
     workload = Marginals(domain, [[domain.names[a] for a in pair] for pair in chain])
@@ -190,7 +199,7 @@ def test_rows_alike_in_the_largest_column_share_what_is_drawn_after_it_and_nothi
     states, most
 ):
     junction = JunctionTree((states, 100, 5, 5), ((0, 1), (0, 2), (0, 3)), (-1, 0, 0))
-    tree = JunctionTreeModel(codes(*junction.shape), junction)
+    tree = JunctionTreeModel(integer_domain(*junction.shape), junction)
     release = tree.release(tree.normalise(seeded(0).normal(size=tree.size))[1])
     pairs = Marginals(tree.domain, ["bc", "bd", "cd"])
     exact = release.answers(pairs)
@@ -215,16 +224,16 @@ def test_first_and_last_of_every_stage_are_shown():
     assert list(first_and_last_of_stages(iter([]))) == []
 
 
-@quiet
+@ignore_privacy_warnings
 def test_named_tables_that_a_tree_holds_are_measured_once_with_the_whole_budget():
-    problem = QueryRelease(Marginals(codes(*[4] * 16), ["ab", "bc", "op"]), 500)
+    problem = QueryRelease(Marginals(integer_domain(*[4] * 16), ["ab", "bc", "op"]), 500)
     plan = plan_of("gaussian_maxent", problem, BUDGET)
-    small = QueryRelease(Marginals(codes(4, 4, 4, 4, 4), ["ab", "bc", "de"]), 500)
+    small = QueryRelease(Marginals(integer_domain(4, 4, 4, 4, 4), ["ab", "bc", "de"]), 500)
     assert plan.planned_events == plan_of("gaussian_maxent", small, BUDGET).planned_events
 
 
 def test_queries_on_tables_are_answered_in_whichever_clique_they_lie_and_a_matrix_is_refused():
-    domain = codes(2, 3, 4)
+    domain = integer_domain(2, 3, 4)
     rng = seeded(0)
     tree = JunctionTreeModel(domain, build_junction_tree(domain.shape, [(0, 1), (1, 2)]))
     asked = TableQueries(
@@ -248,7 +257,7 @@ def test_queries_on_tables_are_answered_in_whichever_clique_they_lie_and_a_matri
         tree.add_query(own, asked, j, 2.0)
         assert np.array_equal(own, tree.reader(asked).adjoint(2.0 * (np.arange(asked.m) == j)))
     assert homes == {0, 1}
-    with refused("explicit matrix"):
+    with expect_error("explicit matrix"):
         tree.reader(Explicit(domain, np.ones((1, 24))))
-    with refused("no clique of the model holds a × c"):
+    with expect_error("no clique of the model holds a × c"):
         tree.reader(Marginals(domain, ["ac"]))

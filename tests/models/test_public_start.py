@@ -18,17 +18,17 @@ from dpcore.problems import PublicStart, public_start_from_table
 from tests.small_problems import (
     QUERIES,
     approx,
-    codes,
+    can_plan,
+    equal_columns_domain,
+    expect_error,
     final_errors,
-    finished,
     histogram,
-    many,
+    integer_domain,
     parametrize,
     plan_of,
-    refused,
+    query_problem,
+    run_to_end,
     seeded,
-    serves,
-    task,
     variants,
 )
 
@@ -38,7 +38,7 @@ BUDGET = Budget(1.0, 1e-9)
 @given(st.integers(0, 2**32), st.booleans(), st.booleans())
 def test_a_tree_takes_of_a_start_what_its_cliques_hold(seed, support, chordal):
     rng = seeded(seed)
-    domain = codes(3, 2, 4, 2)
+    domain = integer_domain(3, 2, 4, 2)
     tables = [(0, 1), (1, 2), (2, 3)] if chordal else [(0, 1, 2, 3)]
     source = SyntheticRows.from_rows(
         domain, np.column_stack([rng.integers(size, size=6) for size in domain.shape])
@@ -61,7 +61,7 @@ def test_a_tree_takes_of_a_start_what_its_cliques_hold(seed, support, chordal):
 
 
 def test_a_table_is_the_same_start_listed_and_not():
-    domain = codes(3, 2)
+    domain = integer_domain(3, 2)
     frame = pd.DataFrame({"a": [0, 0, 2], "b": [1, 1, 0]})
     rows = domain.encode(frame)
     for support in (False, True):
@@ -74,10 +74,10 @@ def test_a_table_is_the_same_start_listed_and_not():
 
 
 def test_a_start_of_another_domain_is_refused_and_so_is_one_that_cannot_be():
-    a = codes(3, 2)
-    b = codes(2, 3)
+    a = integer_domain(3, 2)
+    b = integer_domain(2, 3)
     flat = PublicStart(b, Histogram(b, np.full(6, 1 / 6)), 9)
-    with refused("another schema"):
+    with expect_error("another schema"):
         QueryRelease(Marginals.all(a, 1), 9, 1, flat)
     typed = domain_from_json(
         {
@@ -86,11 +86,11 @@ def test_a_start_of_another_domain_is_refused_and_so_is_one_that_cannot_be():
         }
     )
     only = PublicStart(typed, Histogram(typed, np.array([0, 0, 1.0, 0])), 9, keeps_support=True)
-    with refused("only combinations that the schema's constraints forbid"):
+    with expect_error("only combinations that the schema's constraints forbid"):
         QueryRelease(Marginals.all(typed, 1), 9, 1, only)
 
 
-WIDE = many(12, 6)
+WIDE = equal_columns_domain(12, 6)
 
 
 def chain(n, seed):
@@ -111,7 +111,7 @@ def wide(n=500, seed=0, start=None):
 def test_a_start_makes_answers_on_a_tree_better_and_an_earlier_release_serves_as_one():
     start = public_start_from_table(WIDE, pd.DataFrame(chain(20_000, 7), columns=WIDE.names))
     assert isinstance(start, PublicStart), "two billion cells are not listed"
-    earlier = finished("gaussian_maxent", *wide(20_000, 8), BUDGET).release
+    earlier = run_to_end("gaussian_maxent", *wide(20_000, 8), BUDGET).release
     error = {}
     for name, given_ in (
         ("none", None),
@@ -120,7 +120,7 @@ def test_a_start_makes_answers_on_a_tree_better_and_an_earlier_release_serves_as
     ):
         problem, rows = wide(start=given_)
         runs = (
-            finished("gaussian_maxent", problem, rows, Budget(0.1, 1e-9), seed=s) for s in (0, 1)
+            run_to_end("gaussian_maxent", problem, rows, Budget(0.1, 1e-9), seed=s) for s in (0, 1)
         )
         found = list(runs)
         assert found[0].problem.facts.public_start == (given_ is not None)
@@ -134,7 +134,7 @@ def test_charges_do_not_depend_on_a_start_and_others_say_that_they_cannot_take_i
     start = public_start_from_table(WIDE, pd.DataFrame(chain(50, 7), columns=WIDE.names))
     plans = [plan_of("gaussian_maxent", wide(start=s)[0], BUDGET) for s in (None, start)]
     assert plans[0].planned_events == plans[1].planned_events
-    with refused("keeps no histogram and cannot start from a public table"):
+    with expect_error("keeps no histogram and cannot start from a public table"):
         plan_of("rap", wide(start=start)[0], BUDGET)
 
 
@@ -156,9 +156,9 @@ HISTOGRAMS = [name for name, cls in QUERIES.items() if cls.graphical]
 @parametrize("budget", [Budget(0.5, 1e-6), Budget(0.5, 0)])
 @parametrize("name, settings", [variant for variant in variants() if variant[0] in HISTOGRAMS])
 def test_cells_outside_the_support_stay_empty_at_every_step(name, settings, budget):
-    if not serves(name, settings, "3-way of 4", budget):
+    if not can_plan(name, settings, "3-way of 4", budget):
         return
-    problem, rows = task("3-way of 4")
+    problem, rows = query_problem("3-way of 4")
     start = histogram(problem.domain, rows) * (np.arange(problem.domain.size) % 3 > 0)
     start /= start.sum()
     problem = QueryRelease(problem.workload, problem.n, start=start)

@@ -4,11 +4,19 @@ import numpy as np
 
 from dpcore import Marginals, TableQueries, Union
 from dpcore.models.releases import Histogram, SyntheticRows
-from tests.small_problems import D324, approx, cells, codes, parametrize, seeded, signs
+from tests.small_problems import (
+    D324,
+    all_cells,
+    approx,
+    integer_domain,
+    parametrize,
+    random_sign_queries,
+    seeded,
+)
 
-ROWS = cells(D324)[seeded(0).integers(8, size=30)]
+ROWS = all_cells(D324)[seeded(0).integers(8, size=30)]
 SHARES = np.bincount(D324.cell_numbers(ROWS), minlength=24) / 30
-WORKLOADS = [Marginals.all(D324, 2), TableQueries.ranges(D324, "ac"), signs(D324, 5)]
+WORKLOADS = [Marginals.all(D324, 2), TableQueries.ranges(D324, "ac"), random_sign_queries(D324, 5)]
 
 
 @parametrize("workload", [*WORKLOADS, Union(WORKLOADS)])
@@ -35,7 +43,7 @@ def test_rows_are_drawn_in_proportion_to_within_one(release, wanted):
 
 
 def test_rows_need_no_cells():
-    domain = codes(*[1000] * 14)
+    domain = integer_domain(*[1000] * 14)
     rows = seeded(0).integers(1000, size=(50, 14))
     release = SyntheticRows.from_rows(domain, rows)
     answers = release.answers(Marginals(domain, ["a", "bn"]))

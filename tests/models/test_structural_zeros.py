@@ -20,16 +20,16 @@ from tests.models.test_junction_tree import every_table, models
 from tests.small_problems import (
     BUDGET,
     QUERIES,
+    all_cells,
     all_tables,
     approx,
     categorical,
-    cells,
     domain_of,
+    expect_error,
     few_rounds,
     integer,
     parametrize,
     random_rows,
-    refused,
     seeded,
 )
 
@@ -39,7 +39,7 @@ def test_listed_cells_and_a_tree_give_what_is_forbidden_no_mass_and_else_the_sam
     workload, tree, w = found
     domain = workload.domain
     theta = workload.adjoint(w)
-    possible = domain.possible_rows_mask(cells(domain))
+    possible = domain.possible_rows_mask(all_cells(domain))
     assume(theta[possible].max() > -np.inf)
     log_z, D = ListedCellsModel(domain).normalise(theta)
     weights = np.exp(np.where(possible, theta, -np.inf) - theta[possible].max())
@@ -71,12 +71,12 @@ def test_a_tree_without_a_clique_for_a_constraint_gets_one():
 def test_constraints_that_tie_too_much_together_are_refused_before_anything_is_held():
     columns = {f"c{i}": {"kind": "integer", "size": 40} for i in range(20)}
     domain = domain_from_json({"columns": columns, "constraints": [{"order": list(columns)}]})
-    with refused(
+    with expect_error(
         "tie columns together over at least 10\\^32 combinations, more than the 10,000,000"
     ):
         constraint_junction_tree(domain)
     problem = all_tables(domain, 1000)
-    with refused("tie columns together"):
+    with expect_error("tie columns together"):
         make_plan(QUERIES["gaussian_maxent"](), problem, BUDGET)
 
 
@@ -95,7 +95,7 @@ TYPED = {
 }
 DOMAIN = domain_from_json(TYPED)
 FREE = domain_of(TYPED["columns"])
-ALLOWED = DOMAIN.possible_rows_mask(cells(DOMAIN))
+ALLOWED = DOMAIN.possible_rows_mask(all_cells(DOMAIN))
 
 
 def algorithms():

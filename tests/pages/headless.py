@@ -11,7 +11,7 @@ from dpcore import ALGORITHMS, Budget
 from pages._ui.server import page_address
 from pages._ui.session.current_table import sample_table
 from tests.size import ROOT
-from tests.small_problems import all_tables, finished
+from tests.small_problems import all_tables, run_to_end
 
 page_address.patch_streamlit()  # as the server does
 FIELDS = (
@@ -40,14 +40,14 @@ def new_tab(**query):
 def open_page(page, **query):
     """A page in a new tab; of a sample unless the address says more."""
     app = new_tab(**query)
-    return settled(app.run()) if page == "app" else go(app, page)
+    return run_until_settled(app.run()) if page == "app" else switch_page(app, page)
 
 
-def go(app, page):
-    return settled(app.switch_page(str(ROOT / f"pages/{page}.py")).run())
+def switch_page(app, page):
+    return run_until_settled(app.switch_page(str(ROOT / f"pages/{page}.py")).run())
 
 
-def settled(app):
+def run_until_settled(app):
     """Run again, as the page's own polling does, until no job is on its way."""
     while any(b.label == "Cancel" for b in app.button) or any(
         "Repeats: " in c.value for c in app.caption
@@ -58,13 +58,13 @@ def settled(app):
     return app
 
 
-def put(app, **values):
+def set_fields(app, **values):
     """Set fields by key, in which a dash may be an underscore, or by how a label begins; wait for what comes of it."""
     fields = [field for kind in FIELDS for field in getattr(app, kind)]
     for name, value in values.items():
         named = name.replace("_", "-"), name
         next(f for f in fields if f.key in named or f.label.startswith(name)).set_value(value)
-    return settled(app.run())
+    return run_until_settled(app.run())
 
 
 def button(app, label):
@@ -75,11 +75,11 @@ def click(app, label):
     return button(app, label).click().run()
 
 
-def press(app, label):
-    return settled(click(app, label))
+def click_and_wait(app, label):
+    return run_until_settled(click(app, label))
 
 
-def labels(app):
+def button_labels(app):
     return {b.label for b in app.button}
 
 
@@ -95,7 +95,7 @@ def figures(app):
     return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
 
 
-def plotted(app, number=0):
+def figure_traces(app, number=0):
     """The traces of a figure."""
     return figures(app)[number]["data"]
 
@@ -104,29 +104,29 @@ def heading(app, number=0):
     return app.subheader[number].value
 
 
-def titled(name):
+def algorithm_title(name):
     """What an algorithm is called on pages."""
     return ALGORITHMS[name].about.title
 
 
-def entries(app):
+def schema_entries(app):
     """The schema's entries of the table in use."""
     return table(app).schema["columns"]
 
 
-def traces(app, number=0):
+def traces_by_name(app, number=0):
     """What a figure draws, by name."""
-    return {trace.get("name"): trace for trace in plotted(app, number)}
+    return {trace.get("name"): trace for trace in figure_traces(app, number)}
 
 
-def numbers(values):
+def plotly_numbers(values):
     """What Plotly wrote: a list, or the bytes of an array."""
     if isinstance(values, dict):
         return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"]).tolist()
     return values
 
 
-def dragged(app):
+def follower_values(app):
     """What the bars that follow a slider were given."""
     return json.loads(next(c for c in app.get("bidi_component") if c.key != "copy-link").proto.json)
 
@@ -136,25 +136,25 @@ def dataframe(app, *columns):
     return next(f.value for f in app.dataframe if {*columns} <= {*f.value})
 
 
-def plainly(text):
+def unescape_markdown(text):
     """Without what keeps text from being read as markdown."""
     return text.replace("\\", "").replace("\u2060", "").replace(":small[", "")
 
 
-def said(app):
+def markdown_text(app):
     return " ".join(m.value for m in app.markdown)
 
 
-def shown(app):
-    return plainly(said(app))
+def visible_text(app):
+    return unescape_markdown(markdown_text(app))
 
 
-def captions(app):
-    return plainly(" ".join(c.value for c in app.caption))
+def caption_text(app):
+    return unescape_markdown(" ".join(c.value for c in app.caption))
 
 
-def wrong(app):
-    return plainly(" ".join(e.value for e in app.error))
+def error_text(app):
+    return unescape_markdown(" ".join(e.value for e in app.error))
 
 
 SAID = (
@@ -192,18 +192,22 @@ def berkeley(algorithm, epsilon, seed):
     """A finished run on the sample of that name, as pages make it."""
     mine = sample_table("berkeley")
     rows = mine.encoded_rows(mine.domain.names)
-    return finished(algorithm, all_tables(mine.domain, rows.n), rows, Budget(epsilon, 1e-9), seed)
+    return run_to_end(algorithm, all_tables(mine.domain, rows.n), rows, Budget(epsilon, 1e-9), seed)
 
 
 def run_comparison(app, algorithms=("gaussian_maxent",), epsilons=(1.0,), seeds=1):
     """Run a comparison on Compare, which is open."""
-    put(app, compared=[*algorithms], epsilons=[*epsilons], sweep_seeds=seeds)
+    set_fields(app, compared=[*algorithms], epsilons=[*epsilons], sweep_seeds=seeds)
     return run_rest(app)
 
 
 def run_rest(app):
     """Run of the comparison what is not there yet."""
-    return press(app, "Run the comparison") if "Run the comparison" in labels(app) else app
+    return (
+        click_and_wait(app, "Run the comparison")
+        if "Run the comparison" in button_labels(app)
+        else app
+    )
 
 
 def typed_schema(app, schema):
@@ -215,11 +219,13 @@ def typed_schema(app, schema):
 def upload_schema(app, content):
     """Bring a schema's file on Data, which is open."""
     key = next(u.key for u in app.file_uploader if str(u.key).startswith("schema-file"))
-    return settled(
+    return run_until_settled(
         app.file_uploader(key=key).set_value(("s.json", content, "application/json")).run()
     )
 
 
 def upload(app, content, name="t.csv"):
     """Bring a table on Data, which is open."""
-    return settled(app.file_uploader(key="upload").set_value((name, content, "text/csv")).run())
+    return run_until_settled(
+        app.file_uploader(key="upload").set_value((name, content, "text/csv")).run()
+    )

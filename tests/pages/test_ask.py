@@ -11,21 +11,21 @@ from pages._ui.compare.epsilon_search import best_forecast, public_noise_levels
 from pages._ui.components import EPSILON_OPTIONS, format_setting
 from pages._ui.session import Table, sample_table
 from tests.pages.headless import (
-    captions,
+    algorithm_title,
+    caption_text,
     dataframe,
-    go,
     heading,
+    markdown_text,
     open_page,
-    put,
-    said,
+    run_until_settled,
     session,
-    settled,
-    shown,
-    titled,
+    set_fields,
+    switch_page,
+    visible_text,
 )
 from tests.small_problems import approx, final_errors, parametrize
 
-TITLE = titled("gaussian_maxent")
+TITLE = algorithm_title("gaussian_maxent")
 
 
 def opened(**query):
@@ -67,7 +67,7 @@ def test_rows_of_one_person_need_more():
 def test_without_delta_nothing_is_known_beforehand():
     assert found(0.01, 0.95, delta=0.0) is None
     app = opened(delta="0")
-    assert "no algorithm here says beforehand" in said(app)
+    assert "no algorithm here says beforehand" in markdown_text(app)
     assert "Explore it" not in links(app)
 
 
@@ -80,26 +80,26 @@ def test_what_is_found_is_linked_to_explore_and_release_and_said_in_points_and_r
             "delta": ["1e-9"],
             "algorithm": [TITLE],
         }
-    put(app, ask_tolerance=0.05, ask_share=0.99)
+    set_fields(app, ask_tolerance=0.05, ask_share=0.99)
     best = found(0.05, 0.99)
     assert heading(app) == f"★ Budget ε = {format_setting(best.epsilon)} is enough with {TITLE}"
-    assert "within  \n**226 of 4,526 people**  \nin 99%" in shown(app), "as it was asked"
-    kept = float(captions(app).split("entropy, ")[1].split("%")[0])
+    assert "within  \n**226 of 4,526 people**  \nin 99%" in visible_text(app), "as it was asked"
+    kept = float(caption_text(app).split("entropy, ")[1].split("%")[0])
     assert max(99, 100 * best.chance - 0.1) <= kept <= 100 * best.chance
     run = Run(
         ALGORITHMS["gaussian_maxent"](), problem(), rows(), Budget(best.epsilon, 1e-9), seed=0
     )
     assert (
         f"**guesses right at most {format_times_in_100(run.promise.max_guess_probability())}**"
-        in shown(app)
+        in visible_text(app)
     )
 
 
 def test_what_no_slider_can_do_is_said_so():
     asked = {"ask_tolerance": 0.001, "ask_share": 0.999, "delta": 1e-12}
-    app = put(open_page("compare", sample="titanic"), **asked)
+    app = set_fields(open_page("compare", sample="titanic"), **asked)
     assert heading(app) == "No ε of the sliders is enough with Gaussian + maximum entropy"
-    assert re.search(r"in only \d\d?\.?\d*% of releases, even at ε = 10", shown(app))
+    assert re.search(r"in only \d\d?\.?\d*% of releases, even at ε = 10", visible_text(app))
 
 
 def links(app):
@@ -110,7 +110,7 @@ def test_no_column_of_an_upload_is_in_an_address(hostile):
     frame, schema = hostile
     app = open_page("app")
     session(app).table = Table("mine.csv", frame, schema, "typed", uploaded=True)
-    put(go(app, "compare"), ask_tolerance=0.1, ask_share=0.5, delta=1e-5)
+    set_fields(switch_page(app, "compare"), ask_tolerance=0.1, ask_share=0.5, delta=1e-5)
     assert set(links(app)["Explore it"]) == {"epsilon", "delta", "algorithm"}
 
 
@@ -120,8 +120,8 @@ def rows():
 
 
 def test_runs_find_for_every_algorithm_what_runs_keep():
-    app = put(opened(), compared=["pmw", "gaussian_maxent"])
-    settled(app.button(key="ask-by-runs").click().run())
+    app = set_fields(opened(), compared=["pmw", "gaussian_maxent"])
+    run_until_settled(app.button(key="ask-by-runs").click().run())
     table = dataframe(app, "smallest ε")
     assert list(table["algorithm"]) == [TITLE, "PMW"], "the smallest ε first"
     epsilon = float(table["smallest ε"].iloc[0])

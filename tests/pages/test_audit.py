@@ -15,16 +15,16 @@ from dpcore.evaluation.audit.transcript_test import AuditVerdict, audit_transcri
 from pages._ui.audit import game as audits
 from tests import make_assets
 from tests.pages.headless import (
-    captions,
+    caption_text,
+    click_and_wait,
+    error_text,
+    figure_traces,
     figures,
-    numbers,
+    markdown_text,
     open_page,
-    plainly,
-    plotted,
-    press,
-    put,
-    said,
-    wrong,
+    plotly_numbers,
+    set_fields,
+    unescape_markdown,
 )
 from tests.small_problems import QUERIES, approx
 
@@ -32,7 +32,9 @@ from tests.small_problems import QUERIES, approx
 def played(bug=False, **sliders):
     """The page after a game."""
     chosen = {f"audit-{key}": value for key, value in sliders.items()}
-    return press(put(open_page("audit"), audit_runs=500, audit_bug=bug, **chosen), "Apply and play")
+    return click_and_wait(
+        set_fields(open_page("audit"), audit_runs=500, audit_bug=bug, **chosen), "Apply and play"
+    )
 
 
 def test_the_page_opens_on_a_finished_game_with_its_picture():
@@ -43,14 +45,15 @@ def test_the_page_opens_on_a_finished_game_with_its_picture():
     assert np.interp(-found.line, -found.thresholds, found.hits + found.false_alarms) == approx(
         1, abs=0.03
     )
-    assert f"**Passed: {100 * right:.1f} of 100 guesses right, at most 54 allowed.**" in plainly(
-        app.success[0].value
+    assert (
+        f"**Passed: {100 * right:.1f} of 100 guesses right, at most 54 allowed.**"
+        in unescape_markdown(app.success[0].value)
     )
-    assert f"released {found.runs:,} times at ε = 1." in captions(app)
-    assert "up to 0.5: only above 54.5 suggests a breach." in captions(app)
-    (points,) = plotted(app)
+    assert f"released {found.runs:,} times at ε = 1." in caption_text(app)
+    assert "up to 0.5: only above 54.5 suggests a breach." in caption_text(app)
+    (points,) = figure_traces(app)
     assert points["text"] == [f"{100 * right:.1f} of 100 right", "54 allowed"]
-    assert numbers(points["x"]) == approx([round(100 * right, 1), 54]), (
+    assert plotly_numbers(points["x"]) == approx([round(100 * right, 1), 54]), (
         "as said, the promise rounded up"
     )
     allowed, all_of_them = (zone["x1"] for zone in figures(app)[0]["layout"]["shapes"])
@@ -81,7 +84,10 @@ def test_a_game_that_is_kept_is_the_one_that_was_played(monkeypatch, tmp_path):
 def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
     app = played(delta=0.01)
     assert "Passed: " in app.success[0].value
-    values = [float(value) for value in re.findall(r"ε[^*]*\*\*([\d.]+)\*\*", plainly(said(app)))]
+    values = [
+        float(value)
+        for value in re.findall(r"ε[^*]*\*\*([\d.]+)\*\*", unescape_markdown(markdown_text(app)))
+    ]
     assert values[0] == approx(1, abs=1e-3)
     assert 0 <= min(values[1:]) <= max(values[1:]) <= values[0]
     _, _, figure, transcripts = figures(app)
@@ -91,7 +97,7 @@ def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
         "limit by the plan's μ",
         "a coin",
     ]
-    assert "can miss a small breach. Guarantee shows the reasoning." in said(app)
+    assert "can miss a small breach. Guarantee shows the reasoning." in markdown_text(app)
     assert [t["name"][:8] for t in transcripts["data"]] == [
         "measured",
         "promised",
@@ -100,7 +106,7 @@ def test_a_kept_promise_is_consistent_and_its_curve_stands_under_the_limit():
     ]
     share = re.search(
         r"show μ ≥ ([\d.]+) with 99% confidence: (\d+)% of the ([\d.]+) that the plan uses",
-        captions(app),
+        caption_text(app),
     )
     assert float(share[1]) / float(share[3]) == approx(float(share[2]) / 100, abs=0.01)
     assert 0 < float(share[1]) < float(share[3])
@@ -111,10 +117,10 @@ def test_the_planted_bug_is_caught():
     assert re.search(
         r"Failed, the promise is broken: [\d.]+ of 100 guesses right, at most \d+ allowed\.\*\* "
         r".* ε is at least [\d.]+. Promised was 3.",
-        plainly(app.error[0].value),
+        unescape_markdown(app.error[0].value),
     )
-    assert "catches the planted bug" in said(app)
-    assert "the promise allows no more than" in captions(app)
+    assert "catches the planted bug" in markdown_text(app)
+    assert "the promise allows no more than" in caption_text(app)
 
 
 def test_what_transcripts_show_is_drawn_below_what_is_promised():
@@ -145,8 +151,10 @@ def test_a_breach_that_only_transcripts_show_is_one():
 
 def test_a_promise_that_cannot_be_made_is_refused_in_words_below_which_the_last_game_stays():
     last = figures(app := played(bug=True))
-    assert "delta=0" in wrong(press(put(app, audit_delta=0.0), "Apply and play"))
-    assert "Below is the last finished game." in captions(app)
+    assert "delta=0" in error_text(
+        click_and_wait(set_fields(app, audit_delta=0.0), "Apply and play")
+    )
+    assert "Below is the last finished game." in caption_text(app)
     assert figures(app) == last
 
 

@@ -34,24 +34,24 @@ from pages._ui.jobs import JobGroup
 from pages._ui.session import Table, sample_table
 from tests.pages.headless import (
     berkeley,
-    captions,
+    button_labels,
+    caption_text,
+    click_and_wait,
     dataframe,
+    error_text,
+    figure_traces,
     figures,
-    go,
-    labels,
-    numbers,
     open_page,
-    plotted,
-    press,
-    put,
+    plotly_numbers,
     run_comparison,
     run_rest,
+    run_until_settled,
     session,
-    settled,
-    traces,
-    wrong,
+    set_fields,
+    switch_page,
+    traces_by_name,
 )
-from tests.small_problems import all_tables, approx, final_errors, finished
+from tests.small_problems import all_tables, approx, final_errors, run_to_end
 
 
 def compared(algorithms=("gaussian_maxent", "dpfw"), epsilons=(0.1, 1.0), seeds=2, **query):
@@ -63,12 +63,12 @@ def compared(algorithms=("gaussian_maxent", "dpfw"), epsilons=(0.1, 1.0), seeds=
 
 def dots(app):
     """Every dot of the frontier at an ε that was chosen: (algorithm, ε, seed) to error."""
-    drawn = [trace for trace in plotted(app) if "customdata" in trace]
+    drawn = [trace for trace in figure_traces(app) if "customdata" in trace]
     chosen = app.multiselect(key="epsilons").value
     return {
         tuple(key[:3]): y
         for trace in drawn
-        for key, y in zip(trace["customdata"], numbers(trace["y"]), strict=True)
+        for key, y in zip(trace["customdata"], plotly_numbers(trace["y"]), strict=True)
         if key[1] in chosen
     }
 
@@ -77,7 +77,7 @@ def test_a_sample_is_compared_at_once_for_everyone_and_an_upload_on_a_press_only
     def opened(mine):
         app = open_page("app")
         session(app).table = mine
-        return go(app, "compare")
+        return switch_page(app, "compare")
 
     monkeypatch.setattr(overview, "DEFAULT_EPSILONS", (0.3, 1.0))
     monkeypatch.setattr(overview, "DEFAULT_ALGORITHMS", ("gaussian_maxent", "pmw"))
@@ -93,14 +93,14 @@ def test_a_sample_is_compared_at_once_for_everyone_and_an_upload_on_a_press_only
 
 def test_how_long_all_runs_take_is_said_before_where_it_is_long(monkeypatch):
     app = open_page("compare", sample="berkeley")
-    assert "Forecast" not in captions(app)
+    assert "Forecast" not in caption_text(app)
     monkeypatch.setattr(duration_forecast, "forecast_affordable_run", lambda *_: (30.0, 2.0**30))
-    put(
+    set_fields(
         app, compared=["dpam", "dpfw"], sweep_seeds=4, epsilons=[0.2, 2.0]
     )  # which were not forecast yet
-    assert "Forecast: about 6 min for 24 runs, 1 GiB of memory." in captions(app)
+    assert "Forecast: about 6 min for 24 runs, 1 GiB of memory." in caption_text(app)
     monkeypatch.setattr(WorkerPool, "before", lambda self, session, jobs: 80.0)
-    assert "1 GiB of memory. After about 80 s of others' work." in captions(app.run())
+    assert "1 GiB of memory. After about 80 s of others' work." in caption_text(app.run())
 
 
 class Elsewhere:
@@ -131,14 +131,18 @@ def test_the_time_left_counts_others_before_this_and_what_one_own_runs_took(monk
 def line_of(app, start):
     """The values of the line whose name begins so."""
     return next(
-        numbers(trace["y"]) for name, trace in traces(app).items() if str(name).startswith(start)
+        plotly_numbers(trace["y"])
+        for name, trace in traces_by_name(app).items()
+        if str(name).startswith(start)
     )
 
 
 def lines_of(app):
     """The lines to compare with that are drawn: the name of each is followed by its value."""
     return [
-        line for line in BASELINE_LABELS if any(str(name).startswith(line) for name in traces(app))
+        line
+        for line in BASELINE_LABELS
+        if any(str(name).startswith(line) for name in traces_by_name(app))
     ]
 
 
@@ -153,9 +157,9 @@ def test_every_dot_is_the_run_with_its_seed_by_every_measure():
     }
     for one, drawn in ((key, run), (("dpfw", 0.1, 0), berkeley("dpfw", 0.1, 0))):
         assert found[one] == approx(100 * final_errors(drawn).max_error), "in points"
-    assert "within 1 point" in traces(app)
+    assert "within 1 point" in traces_by_name(app)
     assert not lines_of(app)
-    assert lines_of(put(app, lines=BASELINE_LABELS)) == BASELINE_LABELS
+    assert lines_of(set_fields(app, lines=BASELINE_LABELS)) == BASELINE_LABELS
     workload = run.problem.workload
     real = run.truth.answers
     gaps = np.abs(run.release.answers(workload) - real)
@@ -163,7 +167,7 @@ def test_every_dot_is_the_run_with_its_seed_by_every_measure():
     lost = [np.abs(pairs.real[t] - pairs.synthetic[t]).sum() / 2 for t in workload.tables]
 
     def measured(name):
-        return dots(put(app, measure=name))[key]
+        return dots(set_fields(app, measure=name))[key]
 
     assert measured("one question") == approx(100 * gaps[real.argmax()])
     assert 0 < measured("one group") < 100
@@ -175,19 +179,19 @@ def test_every_dot_is_the_run_with_its_seed_by_every_measure():
 def test_more_budgets_add_dots_another_delta_is_another_comparison_and_a_population_another_truth():
     app = compared(seeds=1)
     before = dots(app)
-    after = dots(run_rest(put(app, epsilons=[0.1, 1.0, 3.0])))
+    after = dots(run_rest(set_fields(app, epsilons=[0.1, 1.0, 3.0])))
     assert before.items() <= after.items()
     assert len(after) == 6
-    pure = dots(run_rest(put(app, delta=0.0)))
+    pure = dots(run_rest(set_fields(app, delta=0.0)))
     assert set(pure) == {("dpfw", epsilon, 0) for epsilon in (0.1, 1.0, 3.0)}, (
         "the one that can serve"
     )
     assert pure.items().isdisjoint(after.items())
-    assert "promised with Gaussian noise" in captions(app)
-    own = dots(run_rest(put(app, records="ten times as many")))
-    beyond = dots(put(app, truth="its population"))
+    assert "promised with Gaussian noise" in caption_text(app)
+    own = dots(run_rest(set_fields(app, records="ten times as many")))
+    beyond = dots(set_fields(app, truth="its population"))
     assert beyond.keys() == own.keys()
-    sampling = line_of(put(app, lines=[SAMPLING_ERROR_LABEL]), SAMPLING_ERROR_LABEL)[0]
+    sampling = line_of(set_fields(app, lines=[SAMPLING_ERROR_LABEL]), SAMPLING_ERROR_LABEL)[0]
     assert all(0 < abs(beyond[key] - own[key]) <= 1.001 * sampling for key in own), (
         "by the triangle inequality"
     )
@@ -222,14 +226,14 @@ def test_the_drawing_is_sound_svg_and_holds_hostile_names_as_text():
 
 def test_theory_passes_through_the_algorithms_own_dots_and_says_what_was_put_in():
     app = compared(("dpfw",), (0.1, 1.0, 3.0), seeds=1)
-    put(app, Proved="DPFW")
-    curve = next(trace for name, trace in traces(app).items() if "theory" in (name or ""))
-    x = numbers(curve["x"])
-    y = numbers(curve["y"])
+    set_fields(app, Proved="DPFW")
+    curve = next(trace for name, trace in traces_by_name(app).items() if "theory" in (name or ""))
+    x = plotly_numbers(curve["x"])
+    y = plotly_numbers(curve["y"])
     assert np.interp(1.0, x, y) == approx(dots(app)[("dpfw", 1.0, 0)], rel=0.02)
     assert y[0] / y[-1] == approx((x[-1] / x[0]) ** 0.4), "the rate of Theorem 3"
-    assert "n = 4,526, k = 24, |Q| = 56" in captions(app)
-    assert "up to constants" in captions(app)
+    assert "n = 4,526, k = 24, |Q| = 56" in caption_text(app)
+    assert "up to constants" in caption_text(app)
 
 
 def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_are_said_and_drawn():
@@ -241,14 +245,14 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
     }
     known = epsilon_search.public_noise_levels(pairs, 1e-9)
     for tolerance in (0.001, 0.005):
-        run_rest(put(app, ask_tolerance=tolerance))
+        run_rest(set_fields(app, ask_tolerance=tolerance))
         assert line_of(app, "within") == approx([100 * tolerance] * 2)
         alone = epsilon_search.best_forecast(known, pairs.workload.m, tolerance, 0.95)
-        own = traces(app)["95% promised for Gaussian"]
-        assert numbers(own["y"]) == approx(
-            [100 * alone.error_by_epsilon[e] for e in numbers(own["x"])]
+        own = traces_by_name(app)["95% promised for Gaussian"]
+        assert plotly_numbers(own["y"]) == approx(
+            [100 * alone.error_by_epsilon[e] for e in plotly_numbers(own["x"])]
         )
-        drawn = {(trace.get("marker") or {}).get("symbol"): trace for trace in plotted(app)}
+        drawn = {(trace.get("marker") or {}).get("symbol"): trace for trace in figure_traces(app)}
         assert ("star" in drawn) is (alone.epsilon is not None)
         if "star" in drawn:
             assert drawn["star"]["x"][0] == alone.epsilon
@@ -260,23 +264,23 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
     )
     assert (
         f"{best}, as exact as counting {format_percentage_points(tried.as_exact_as_sample)}% of"
-        in captions(app)
+        in caption_text(app)
     )
     least = "least of any unbiased method"
-    assert least not in traces(app)
-    put(app, measure="root mean square over questions")
+    assert least not in traces_by_name(app)
+    set_fields(app, measure="root mean square over questions")
     budgets = sorted({*errors, at})
     expected = [least_rmse(pairs.workload, Budget(e, 1e-9), pairs.n) for e in budgets]
-    line = traces(app)[least]
-    assert numbers(line["x"]) == budgets
-    assert numbers(line["y"]) == approx([100 * e for e in expected])
+    line = traces_by_name(app)[least]
+    assert plotly_numbers(line["x"]) == budgets
+    assert plotly_numbers(line["y"]) == approx([100 * e for e in expected])
     assert (
         f"any unbiased Gaussian release of these questions is {100 * expected[-1]:.3g} points"
-        in captions(app)
+        in caption_text(app)
     )
     ratio = f"{expected[-1] / errors[3.0].rmse:.2g} × below what any unbiased method could do"
-    assert f"Gaussian + maximum entropy: {ratio}" in captions(app)
-    put(app, measure="largest error")
+    assert f"Gaussian + maximum entropy: {ratio}" in caption_text(app)
+    set_fields(app, measure="largest error")
     table = sample_table("berkeley")
     other = table.frame.sample(400, random_state=0)
     uploader(app).set_value(
@@ -286,10 +290,10 @@ def test_what_all_questions_need_what_no_method_beats_and_another_tools_table_ar
         pairs.workload.answers_of_rows(table.domain.encode(frame)) for frame in (other, table.frame)
     )
     assert line_of(app, "&lt;b&gt;other&lt;") == approx([100 * np.abs(theirs - ours).max()] * 2)
-    settled(
+    run_until_settled(
         uploader(app).set_value(("bad.csv", b"Gender,Department\nX,A\nX,A\n", "text/csv")).run()
     )
-    assert "no column" in wrong(app)
+    assert "no column" in error_text(app)
 
 
 def uploader(app):
@@ -299,7 +303,7 @@ def uploader(app):
 def test_all_lines_carry_titles_at_their_ends_and_the_table_is_sorted_without_gaps():
     app = compared(("gaussian_maxent", "dpfw", "mwem"), (0.1, 1.0), seeds=2)
     figure = figures(app)[0]
-    assert "Run the comparison" not in labels(app), "nothing is left to run"
+    assert "Run the comparison" not in button_labels(app), "nothing is left to run"
     named = {a["text"] for a in figure["layout"]["annotations"]}
     algorithms = {"Gaussian +<br>maximum entropy", "MWEM", "DPFW"}
     assert named == algorithms | {"95% promised<br>for Gaussian", "within 1 point"}
@@ -308,7 +312,7 @@ def test_all_lines_carry_titles_at_their_ends_and_the_table_is_sorted_without_ga
     order = list(zip(runs["epsilon"], runs["error"], strict=True))
     assert order == sorted(order)
     for name in ("gaussian_maxent", "dpfw", "mwem"):
-        assert f"**{ALGORITHM_TITLES[name]}**: {ALGORITHMS[name].about.brief}" in captions(app)
+        assert f"**{ALGORITHM_TITLES[name]}**: {ALGORITHMS[name].about.brief}" in caption_text(app)
     for frame in (d.value for d in app.dataframe):
         assert not frame.isna().to_numpy().any()
         assert not frame.astype(str).isin(["None", *ALGORITHMS]).to_numpy().any(), (
@@ -342,9 +346,9 @@ def test_the_worst_column_pair_and_group_are_those_of_the_run_and_an_error_is_ta
     ]
     assert (
         f": by {max(error for of in groups for error, share in of if share > 0):.2%}"
-        in captions(app)
+        in caption_text(app)
     )
-    press(app, "Take this error apart")
+    click_and_wait(app, "Take this error apart")
     parts = dataframe(app, "part")["share"].to_numpy()
     assert parts[:-1].sum() == approx(parts[-1])
     assert abs(parts[-1]) == approx(final_errors(run).max_error), "the worst question is the first"
@@ -354,10 +358,10 @@ def test_purposes_are_curves_of_what_the_library_says_and_refusals_one_sentence(
     app = compared(("gaussian_maxent",), (0.1,), seeds=1, details="Purposes")
     (target,) = [box for box in app.selectbox if box.label == "Predict"]
     assert target.value == "Gender", "a column of two values to begin with"
-    press(app, "Try the purposes")
+    click_and_wait(app, "Try the purposes")
     table = sample_table("berkeley")
     mine = Purposes.for_table(table.domain, table.encoded_rows(table.domain.names), target="Gender")
-    run = finished(
+    run = run_to_end(
         "gaussian_maxent", all_tables(table.domain, mine.train.n), mine.train, Budget(0.1, 1e-9)
     )
     found = {f.purpose: f for f in mine.score_tasks(run)}
@@ -374,10 +378,11 @@ def test_purposes_are_curves_of_what_the_library_says_and_refusals_one_sentence(
     assert [of_purpose(app, "test a hypothesis")[name, 0.1] for name in TEST_NAMES] == approx(
         alarms
     )
-    assert false_alarm_sentence(*alarms) in captions(app)
-    press(put(app, **{"in groups by": "Gender", "Predict": ""}), "Try the purposes")
+    assert false_alarm_sentence(*alarms) in caption_text(app)
+    click_and_wait(set_fields(app, **{"in groups by": "Gender", "Predict": ""}), "Try the purposes")
     assert (
-        wrong(app) == "a group is compared by how well a target is predicted; name the target too"
+        error_text(app)
+        == "a group is compared by how well a target is predicted; name the target too"
     )
 
 
@@ -389,9 +394,9 @@ def test_what_purposes_need_is_said_before_a_click_and_leads_on():
     app = open_page("app")
     session(app).table = mine
     app.query_params["details"] = "Purposes"
-    app = run_comparison(go(app, "compare"), ("gaussian_maxent",), (1.0,))
-    assert not wrong(app)
-    assert "Try the purposes" not in labels(app)
+    app = run_comparison(switch_page(app, "compare"), ("gaussian_maxent",), (1.0,))
+    assert not error_text(app)
+    assert "Try the purposes" not in button_labels(app)
     (said,) = [info.value for info in app.info if "Purposes need" in info.value]
     assert "a person may have several rows" in said
     assert "data" in {
@@ -401,7 +406,7 @@ def test_what_purposes_need_is_said_before_a_click_and_leads_on():
 
 def of_purpose(app, kind):
     """The numbers of the purpose's chart: mean by line and ε."""
-    frame = dataframe(put(app, Purpose=kind), "line")
+    frame = dataframe(set_fields(app, Purpose=kind), "line")
     return {(row.line, row.epsilon): row.middle for row in frame.itertuples(index=False)}
 
 

@@ -11,21 +11,21 @@ from pages._ui.data import column_grid as page_grid
 from pages._ui.data import grid_edits
 from pages._ui.session.first_values import MAX_BARS
 from tests.pages.headless import (
-    captions,
+    button_labels,
+    caption_text,
+    click_and_wait,
     dataframe,
-    entries,
-    go,
+    error_text,
     heading,
-    labels,
     new_tab,
-    press,
-    put,
+    schema_entries,
     session,
-    shown,
+    set_fields,
+    switch_page,
     table,
     typed_schema,
     upload,
-    wrong,
+    visible_text,
 )
 from tests.small_problems import categorical, integer, private
 
@@ -41,7 +41,7 @@ CSV = f"id,when,answer,age,rare\n{ROWS}\n".encode()
 def opened(content=CSV, name="t.csv", *, bars=True, **query):
     app = new_tab(**query)
     app.session_state["first-values"] = bars
-    go(app, "data")
+    switch_page(app, "data")
     return app if content is None else upload(app, content, name)
 
 
@@ -90,7 +90,7 @@ def test_what_is_no_column_to_count_is_set_aside_with_the_reason_and_comes_back_
 ):
     assert "“patient_id” may name people" in told(opened(CSV.replace(b"id,", b"patient_id,")))
     app = opened()
-    assert set(entries(app)) == {"answer", "age", "rare"}
+    assert set(schema_entries(app)) == {"answer", "age", "rare"}
     assert list(grid(app)) == ["answer", "age", "rare", "id", "when"], (
         "what is not used stands last"
     )
@@ -99,13 +99,13 @@ def test_what_is_no_column_to_count_is_set_aside_with_the_reason_and_comes_back_
         "Use it",
     )
     assert "may identify people: id." in told(app)
-    assert "Optional: 1 column holds dates, which are too detailed: when" in shown(app)
-    press(app, "Use the month")
-    assert entries(app)["when"] == integer(1, 12, read="month of d/m/y")
+    assert "Optional: 1 column holds dates, which are too detailed: when" in visible_text(app)
+    click_and_wait(app, "Use the month")
+    assert schema_entries(app)["when"] == integer(1, 12, read="month of d/m/y")
     assert grid(app)["when"]["what it is"] == "month of d/m/y"
     assert grid(app)["when"]["state"] == "ready"
     act(app, monkeypatch, "id")
-    assert "id" in entries(app)
+    assert "id" in schema_entries(app)
     assert grid(app)["when"]["next"] == "", "it is ready"
 
 
@@ -114,7 +114,7 @@ def test_the_button_to_explore_says_what_is_missing_and_the_page_how_much_is_lef
     assert heading(app) == "3 columns to decide"
     assert explore(app) == (False, "**Explore it**: first decide about 3 columns")
     assert grid(app)["age"]["next"] == "Measure privately"
-    press(app, READ)
+    click_and_wait(app, READ)
     assert heading(app) == "Ready, if each row is another person"
     assert explore(app) == (True, "**Explore it**")
     for columns, words in (
@@ -149,10 +149,10 @@ PEOPLE = "Full Name,Age,plan,PLZ\n" + "\n".join(
 
 def test_names_stay_out_words_beside_numbers_are_said_and_codes_are_cut():
     app = opened(PEOPLE.encode())
-    press(app, READ)
-    press(app, "Use their first characters")
-    press(app, READ)
-    columns = entries(app)
+    click_and_wait(app, READ)
+    click_and_wait(app, "Use their first characters")
+    click_and_wait(app, READ)
+    columns = schema_entries(app)
     assert set(columns) == {"Age", "plan", "PLZ"}
     assert "Ann" not in str(table(app).schema)
     assert (columns["Age"]["kind"], columns["Age"]["unreadable"]) == ("integer", "missing")
@@ -161,30 +161,30 @@ def test_names_stay_out_words_beside_numbers_are_said_and_codes_are_cut():
         "first 2 characters",
         ["00", "01"],
     )
-    assert "1 column holds words for missing (“none”): plan" in shown(app)
-    press(app, "Make them values of their own")
-    assert entries(app)["plan"]["values"] == ["gold", "none"]
+    assert "1 column holds words for missing (“none”): plan" in visible_text(app)
+    click_and_wait(app, "Make them values of their own")
+    assert schema_entries(app)["plan"]["values"] == ["gold", "none"]
     assert explore(app)[0]
 
 
 def test_a_file_that_was_read_wrongly_is_read_again_by_one_click():
     app = opened(b"x,y;z\n" + b"1,2;caf\xc3\xa9\n" * 30)
     assert (table(app).names, "file" in table(app).schema) == (["x", "y;z"], False)
-    press(app, "Separate by semicolons")
+    click_and_wait(app, "Separate by semicolons")
     assert table(app).names == ["x,y", "z"]
     assert table(app).schema["file"] == {"delimiter": ";"}
-    assert "separated by semicolons" in captions(app)
-    press(app, "Read as Windows-1252")
+    assert "separated by semicolons" in caption_text(app)
+    click_and_wait(app, "Read as Windows-1252")
     assert table(app).frame["z"][0] == "cafÃ©"
-    press(app, "Read as UTF-8")
+    click_and_wait(app, "Read as UTF-8")
     assert table(app).frame["z"][0] == "café"
     assert table(app).schema["file"] == {"delimiter": ";"}
     before = table(app)
-    press(app, "Read as UTF-16")
+    click_and_wait(app, "Read as UTF-16")
     assert app.error
     assert table(app) is before
-    press(go(go(app, "start"), "data"), "Read as Windows-1252")
-    assert "no longer at hand" in wrong(app)
+    click_and_wait(switch_page(switch_page(app, "start"), "data"), "Read as Windows-1252")
+    assert "no longer at hand" in error_text(app)
     assert table(app) is before
 
 
@@ -211,17 +211,17 @@ def test_reading_off_takes_the_open_columns_only_and_marks_the_schema():
     app = opened()
     table(app).update_entries({"age": integer(0, 120, bins=12)})
     app.run()
-    press(app, READ)
+    click_and_wait(app, READ)
     mine = table(app)
     assert mine.schema["columns"]["age"] == integer(0, 120, bins=12), "typed"
     assert mine.origins == {"answer": "read off", "age": "guessed", "rare": "read off"}
     assert mine.domain is not None
     assert mine.domain.peeked
-    assert KNOWN not in labels(app), "what was read off cannot be known any more"
+    assert KNOWN not in button_labels(app), "what was read off cannot be known any more"
     assert session(app).was_viewed(mine)
-    assert "is outside the promise" in captions(app)
-    press(app, "Count its spellings as one value")
-    assert entries(app)["answer"]["values"] == ["no", "yes"]
+    assert "is outside the promise" in caption_text(app)
+    click_and_wait(app, "Count its spellings as one value")
+    assert schema_entries(app)["answer"]["values"] == ["no", "yes"]
     mine = table(app)
     assert "id" not in mine.schema["columns"], "what was set aside stays so"
     mine.confirm_kinds()
@@ -237,14 +237,14 @@ def test_a_guess_is_a_peek_until_a_person_says_that_it_is_known_anyway():
     mine.update_entries({"age": integer(0, 120)})
     app.run()
     assert table(app).domain.peeked, "kinds came from the records"
-    press(app, KNOWN)
+    click_and_wait(app, KNOWN)
     assert not table(app).domain.peeked
     assert set(table(app).origins.values()) == {"typed"}
     assert "peeked" not in table(app).schema
     assert not session(app).was_viewed(mine), "no cell was shown"
-    press(app, "Use the month")
+    click_and_wait(app, "Use the month")
     assert table(app).domain.peeked, "which number is the month was guessed from the data"
-    press(app, KNOWN)
+    click_and_wait(app, KNOWN)
     assert not table(app).domain.peeked
 
 
@@ -253,22 +253,22 @@ def test_all_problems_are_listed_at_once_each_with_its_repairs():
     mine = table(app)
     mine.update_entries({"age": integer(30, 40), "rare": integer(4, 4)})
     app.run()
-    assert "is outside 30..40" in shown(app)
-    assert "values are missing" in shown(app)
-    assert "Without public values or a range: 1 column." in shown(app)
+    assert "is outside 30..40" in visible_text(app)
+    assert "values are missing" in visible_text(app)
+    assert "Without public values or a range: 1 column." in visible_text(app)
     assert heading(app) == "3 columns to decide"
     assert session(app).was_viewed(mine), "what is wrong quotes cells"
-    press(app, "Count them in the outermost groups")
-    press(app, "Make missing a value of its own")
+    click_and_wait(app, "Count them in the outermost groups")
+    click_and_wait(app, "Make missing a value of its own")
     assert set(table(app).valid_column_names) == {"age", "rare"}
-    press(app, "Leave them out")
+    click_and_wait(app, "Leave them out")
     assert table(app).domain.names == ("age", "rare")
 
 
 def test_stakeholders_see_no_guess_and_nothing_that_quotes_a_cell():
     app = opened(view="stakeholder")
     for words in ("may identify people", "Optional", READ, "answer"):
-        assert words not in shown(app)
+        assert words not in visible_text(app)
         assert words not in {b.label for b in app.button if not b.disabled}
     assert not app.dataframe
 
@@ -295,11 +295,11 @@ TYPED = {name: integer(2000, 2006) for name in ("first", "last")}
 
 def told(app):
     """Errors and captions without what keeps them from being read as anything but text."""
-    return f"{wrong(app)} {captions(app)}"
+    return f"{error_text(app)} {caption_text(app)}"
 
 
 def constrain(app, text):
-    put(app, **{"Impossible combinations": text})
+    set_fields(app, **{"Impossible combinations": text})
 
 
 def test_constraints_are_typed_kept_and_counted_as_a_peek_only():
@@ -328,7 +328,7 @@ def test_an_upload_that_the_server_no_longer_holds_is_asked_for_again(monkeypatc
     app = opened(None)
     monkeypatch.setattr(file_uploader, "_get_upload_files", lambda _: [DeletedFile("gone")])
     upload(app, CSV)
-    assert "no longer at hand" in wrong(app)
+    assert "no longer at hand" in error_text(app)
     assert table(app).name == "census"
 
 
@@ -337,18 +337,18 @@ def test_the_person_is_asked_for_above_the_grid_and_rows_a_person_once_there_is_
     app = opened(f"patient_id,visit_id,age\n{rows}\n".encode())
     hint = "patient_id” may name people"
     most = "Maximum rows per person"
-    assert hint in captions(app)
+    assert hint in caption_text(app)
     assert grid(app)["patient_id"]["state"] == "an ID, which may name people", (
         "and no code of a disease"
     )
     assert most not in {field.label for field in app.number_input}
-    put(app, **{"Can one person": "patient_id"})
-    assert hint not in captions(app)
-    put(app, **{most: 2})
+    set_fields(app, **{"Can one person": "patient_id"})
+    assert hint not in caption_text(app)
+    set_fields(app, **{most: 2})
     assert (table(app).unit.person, table(app).unit.most_rows) == ("patient_id", 2)
     typed_schema(app, {"columns": {"age": integer(20, 79, bins=3)}})
     assert any("protects one person with at most 2 rows" in t.value for t in app.text)
     app.query_params["below"] = "Budget used"
-    go(app, "explore")
-    assert "400 rows" in captions(app)
+    switch_page(app, "explore")
+    assert "400 rows" in caption_text(app)
     assert dataframe(app, "setting")["value"].iloc[-1] == "0.03886"  # √2 · 2 / (400 μ)

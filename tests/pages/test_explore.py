@@ -29,21 +29,21 @@ from pages._ui.explore import explore_run as replaying
 from pages._ui.session import sample_table
 from pages._ui.session.session import session as its_session
 from tests.pages.headless import (
+    algorithm_title,
     berkeley,
-    captions,
+    caption_text,
     click,
     dataframe,
     everything,
     figures,
-    numbers,
+    markdown_text,
     open_page,
-    put,
-    said,
-    settled,
-    shown,
-    titled,
+    plotly_numbers,
+    run_until_settled,
+    set_fields,
+    visible_text,
 )
-from tests.small_problems import approx, final_errors, once
+from tests.small_problems import approx, final_errors, module_fixture
 
 
 def opened(**query):
@@ -57,21 +57,21 @@ def chart(app, name):
 
 def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
     app = opened()
-    assert said(app).count(PUBLIC_SAMPLE_TEXT) == 1
+    assert markdown_text(app).count(PUBLIC_SAMPLE_TEXT) == 1
     runs = [
         berkeley("gaussian_maxent", 1.0, seed) for seed in range(parameter_widgets.DEFAULT_REPEATS)
     ]
     worst = [100 * final_errors(run).max_error for run in runs]
     low, high = (float(f"{v:.2g}") for v in (min(worst), max(worst)))
     assert low < high
-    assert "In 5 repeats with fresh noise: typical error" in captions(app)
-    assert f"largest {low:g} to {high:g}" in captions(app)
+    assert "In 5 repeats with fresh noise: typical error" in caption_text(app)
+    assert f"largest {low:g} to {high:g}" in caption_text(app)
     assert (
         f", in 5 repeats up to {format_count(max(worst) / 100, runs[0].problem.n, 'people')}"
-        in shown(app)
+        in visible_text(app)
     )
     whiskers = next(t for t in chart(app, "synthetic")["data"] if t["name"] == "95% range")
-    assert min(numbers(whiskers["error_y"]["array"])) > 0
+    assert min(plotly_numbers(whiskers["error_y"]["array"])) > 0
     domain = runs[0].problem.domain
     truth = sample_table("berkeley").encoded_rows(runs[0].problem.domain.names)
     gaps = {
@@ -85,19 +85,22 @@ def test_the_page_says_and_draws_the_numbers_of_the_run_and_of_its_repeats():
     shows_the_tiles_of(runs[0], app)
     found = final_errors(runs[0])
     n = runs[0].problem.n
-    assert f"**{float(f'{found.as_exact_as_sample * n:.2g}'):,.0f} of {n:,} people**" in shown(app)
+    assert (
+        f"**{float(f'{found.as_exact_as_sample * n:.2g}'):,.0f} of {n:,} people**"
+        in visible_text(app)
+    )
     assert (
         f"**guesses right at most {format_times_in_100(runs[0].promise.max_guess_probability())}**"
-        in shown(app)
+        in visible_text(app)
     )
     good, unfit = suitable_uses(predicted_tables(runs[0].problem, runs[0].plan), n).sentence.split(
         ". "
     )
-    assert f"**{good}.** {unfit}" in shown(app)
+    assert f"**{good}.** {unfit}" in visible_text(app)
     beside = compare_with_bound(
         found.rmse, least_rmse(runs[0].problem.workload, Budget(1.0, 1e-9), n)
     )
-    assert f"Root mean square error {100 * found.rmse:.2g} points, {beside}." in captions(app)
+    assert f"Root mean square error {100 * found.rmse:.2g} points, {beside}." in caption_text(app)
 
 
 def test_the_command_and_the_code_below_download_are_those_of_the_run_that_is_shown(tmp_path):
@@ -132,7 +135,7 @@ def shows_the_tiles_of(run, app):
     final = final_errors(run)
     for name, gap in (("Typical", final.mean_error), ("Largest", final.max_error)):
         size, people = format_points_and_count(gap, run.problem.n, "people").split(" ≈ ")
-        assert re.search(rf"{name} error.*\n\*\*{people}\*\*  \n{size}", shown(app))
+        assert re.search(rf"{name} error.*\n\*\*{people}\*\*  \n{size}", visible_text(app))
 
 
 def test_replays_that_end_while_the_page_is_drawn_are_shown_too(monkeypatch):
@@ -149,13 +152,13 @@ def test_replays_that_end_while_the_page_is_drawn_are_shown_too(monkeypatch):
     monkeypatch.setattr(replaying, "wait_for_replays", lambda *_: None)
     app = opened()
     assert drawn[0] < drawn[-1] == parameter_widgets.DEFAULT_REPEATS - 1
-    assert "In 5 repeats with fresh noise: typical error" in captions(app)
+    assert "In 5 repeats with fresh noise: typical error" in caption_text(app)
 
 
 def test_one_repeat_shows_the_same_first_run_without_bars_or_range():
     app = opened(repeats="1", seed="1")
-    assert "fresh noise" not in captions(app)
-    assert "Errors of several answers add up" in captions(app)
+    assert "fresh noise" not in caption_text(app)
+    assert "Errors of several answers add up" in caption_text(app)
     assert not any(t.get("fill") for t in chart(app, "noise alone")["data"])
     shows_the_tiles_of(berkeley("gaussian_maxent", 1.0, 1), app)
 
@@ -184,27 +187,27 @@ def test_delta_is_greyed_at_zero_where_it_must_be_zero(monkeypatch):
         return plan(self, problem, budget)
 
     monkeypatch.setattr(ALGORITHMS["mwem"], "plan", pure)
-    put(app, algorithm=titled("mwem"))
+    set_fields(app, algorithm=algorithm_title("mwem"))
     greyed = next(w for w in app.select_slider if w.label.endswith("(δ)"))
     assert greyed.disabled
     assert greyed.value == 0.0
-    assert "at δ = 0," in captions(app)
+    assert "at δ = 0," in caption_text(app)
 
 
 def test_the_theorem_of_an_algorithm_ends_where_its_run_ends():
-    app = opened(algorithm=titled("mwem"), against="ε used")
+    app = opened(algorithm=algorithm_title("mwem"), against="ε used")
     lines = {
         trace["name"]: trace
-        for trace in chart(settled(app), "whole runs, by theorem")["data"]
+        for trace in chart(run_until_settled(app), "whole runs, by theorem")["data"]
         if "name" in trace
     }
     proved = lines["whole runs, by theorem"]
-    end = numbers(lines["largest error"]["y"])[-1]
-    x = numbers(proved["x"])
-    y = numbers(proved["y"])
+    end = plotly_numbers(lines["largest error"]["y"])[-1]
+    x = plotly_numbers(proved["x"])
+    y = plotly_numbers(proved["y"])
     assert y[-1] == approx(end)
     assert y[-5] == approx(y[-1] * (x[-1] / x[-5]) ** 0.5)
-    put(app, algorithm=titled("gaussian_maxent"))
+    set_fields(app, algorithm=algorithm_title("gaussian_maxent"))
     assert app.select_slider(key="delta").value == 1e-9
 
 
@@ -257,7 +260,7 @@ def test_lines_are_in_points_with_people_beside_and_the_band_holds_a_run_that_ha
 def test_pinned_runs_stand_each_beside_the_line_of_its_own_budget():
     app = opened(below="Two settings")
     click(app, "Pin this run as A")
-    put(app, epsilon=0.1)
+    set_fields(app, epsilon=0.1)
     facts = dataframe(app, "A (pinned)")
     assert facts.loc["ε"].tolist() == ["1", "0.1"]
     assert chart(app, "largest error, A")
@@ -277,7 +280,7 @@ def test_questions_are_marked_without_a_mouse_by_a_column_they_involve():
         if {"question", "low"} <= set(f.value.columns) and len(f.value) > 10
     )
     assert "selectedpoints" not in questions_drawn(app)["data"][0]
-    put(app, **{"Mark questions about": "Gender"})
+    set_fields(app, **{"Mark questions about": "Gender"})
     expected = [i for i, text in enumerate(listed["question"]) if "Gender = " in text]
     assert 0 < len(expected) < len(listed)
     assert questions_drawn(app)["data"][0]["selectedpoints"] == expected
@@ -312,7 +315,7 @@ FIRST = "Gender = Female"
 SECOND = "Admission = Admitted"
 
 
-@once
+@module_fixture
 def by_hand():
     """The run that the page shows of the berkeley sample, and what its noisy tables say."""
     run = berkeley("gaussian_maxent", 1.0, 0)
@@ -320,11 +323,13 @@ def by_hand():
 
 
 def words(app):
-    return f"{shown(app)} {captions(app)}"
+    return f"{visible_text(app)} {caption_text(app)}"
 
 
 def asked(app, first, second="", kind=None):
-    return put(app, question=first, question_with=second, **{"compared-by": kind} if kind else {})
+    return set_fields(
+        app, question=first, question_with=second, **{"compared-by": kind} if kind else {}
+    )
 
 
 def test_a_column_and_typed_questions_carry_the_intervals_of_the_release_and_are_compared(by_hand):
@@ -334,7 +339,7 @@ def test_a_column_and_typed_questions_carry_the_intervals_of_the_release_and_are
     drawn = next(t for t in figure["data"] if t["name"] == "95% range")
     column = figure["layout"]["xaxis"]["title"]["text"]
     expected = cell_intervals(told, Marginals(told.domain, [[column]]), run.problem.n)
-    middle, half = (np.array(numbers(v)) for v in (drawn["y"], drawn["error_y"]["array"]))
+    middle, half = (np.array(plotly_numbers(v)) for v in (drawn["y"], drawn["error_y"]["array"]))
     assert middle + half == approx(100 * expected["high"])
     assert middle - half == approx(100 * expected["low"])
     assert "95% intervals for this table, from the release alone" in words(app)

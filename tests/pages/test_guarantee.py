@@ -21,26 +21,26 @@ from dpcore.privacy.accounting import (
 from dpcore.release.ledger.ledger_store import LedgerStore
 from pages._ui.guarantee.planned_release import CURVE_DELTAS
 from tests.pages.headless import (
-    captions,
+    algorithm_title,
+    caption_text,
     dataframe,
+    error_text,
     figures,
-    go,
     heading,
+    markdown_text,
     open_page,
-    put,
-    said,
-    settled,
+    run_until_settled,
+    set_fields,
+    switch_page,
     table,
-    titled,
     typed_schema,
     upload,
-    wrong,
 )
-from tests.release.ledger.ledger_charges import charge
-from tests.small_problems import approx, once, parametrize
+from tests.release.ledger.ledger_charges import charge_events
+from tests.small_problems import approx, module_fixture, parametrize
 
 
-@once
+@module_fixture
 def visited():
     """One visit that goes from algorithm to algorithm, as a person does."""
     return page()
@@ -77,24 +77,26 @@ def test_the_number_and_the_picture_follow_epsilon_and_the_releases():
     svg, words = picture(app)
     assert [svg.count(f"{HEAD_OF[look]}") for look in ("luck", "release", "wrong")] == [50, 4, 46]
     assert "At most 54 right: 50 by luck (grey), 4 by the release" in words
-    assert "10 releases: 62, after 100: 82" in captions(app)
+    assert "10 releases: 62, after 100: 82" in caption_text(app)
     promised = float(guarantee.best_guess_probability(0.5, 1.0, 1e-9))
     assert f"alone allow any algorithm {format_times_in_100(promised)}" in app.subheader[0].help
-    assert "to at most 23.4% in all but 1 in 10 million" in said(app)
-    put(app, epsilon=0.01)
+    assert "to at most 23.4% in all but 1 in 10 million" in markdown_text(app)
+    set_fields(app, epsilon=0.01)
     assert f"At most {number_of(app):g} right" in picture(app)[1]
-    put(app, epsilon=1.0, releases=4)
-    usual = re.search(r"to at most ([\d.]+)% in 19 of 20 cases", said(app))[1]
+    set_fields(app, epsilon=1.0, releases=4)
+    usual = re.search(r"to at most ([\d.]+)% in 19 of 20 cases", markdown_text(app))[1]
     assert f"19 of 20 cases: {usual}%" in marked(app)
     mu = 2 * gdp_mu(1.0, 1e-9)
     assert 0 <= float(usual) / 100 - guarantee.posterior(0.1, mu**2 / 2 + 1.96 * mu) < 0.03
-    assert Promise(1.0, 1e-9, releases=4).suspicion_percent not in said(app), "the plan allows less"
-    put(app, epsilon=3.0)
+    assert Promise(1.0, 1e-9, releases=4).suspicion_percent not in markdown_text(app), (
+        "the plan allows less"
+    )
+    set_fields(app, epsilon=3.0)
     assert number_of(app) == np.ceil(
         100 * guarantee.gaussian_guess_probability(0.5, 2 * gdp_mu(3.0, 1e-9))
     )
     assert heading(app).startswith("After 4 releases: ")
-    put(app, epsilon=1.0, releases=10)
+    set_fields(app, epsilon=1.0, releases=10)
     totals = dataframe(app, "what it knows").set_index("accounting")["ε"]
     assert totals["sum of ε"] == 10
     assert totals["exact Gaussian (GDP)"] < totals["zero-concentrated DP"] < 4
@@ -113,7 +115,7 @@ HEAD_OF = {
 
 def test_posteriors_are_bayes_rule_on_the_bounds_and_the_proof_has_every_derivation():
     app = page()
-    put(app, prior=0.001)
+    set_fields(app, prior=0.001)
     t = guarantee.log_odds_bound(1.0, 1e-9, 1e-7)
     high = float(guarantee.posterior(0.001, t))
     assert f"all but 1 in 10 million: {format_percent(high)}" in marked(app)
@@ -133,7 +135,7 @@ def opened(app, part):
 @parametrize("name", ["gaussian_maxent", "dpfw", "mwem", "dualquery", "dqrs", "aim", "pmw"])
 def test_every_kind_of_plan_has_its_curves(visited, name):
     app = visited
-    app.selectbox(key="algorithm").set_value(titled(name))
+    app.selectbox(key="algorithm").set_value(algorithm_title(name))
     opened(app, "Cost")
     assert len(figures(app)) == 2
     costs = dataframe(app, "ε, Rényi DP")
@@ -145,7 +147,7 @@ def test_every_kind_of_plan_has_its_curves(visited, name):
 
 @parametrize("epsilon, delta", [(0.01, 1e-12), (10.0, 1e-2)])
 def test_the_ends_of_the_sliders_hold(epsilon, delta):
-    app = put(page(), epsilon=epsilon, delta=delta, prior=0.99, releases=100)
+    app = set_fields(page(), epsilon=epsilon, delta=delta, prior=0.99, releases=100)
     for part, drawn in (("Suspicions", 1), ("Mistakes", 1), ("Cost", 2), ("Proof", 0)):
         opened(app, part)
         assert not app.error
@@ -154,19 +156,19 @@ def test_the_ends_of_the_sliders_hold(epsilon, delta):
 
 def test_without_delta_the_promise_holds_without_exception():
     app = page()
-    put(app, delta=0.0)
-    assert "choose delta > 0" in wrong(app)
+    set_fields(app, delta=0.0)
+    assert "choose delta > 0" in error_text(app)
     assert number_of(app) == 74
-    put(app, algorithm=titled("dpfw"), releases=3)
+    set_fields(app, algorithm=algorithm_title("dpfw"), releases=3)
     np.testing.assert_allclose(
         dataframe(app, "what it knows").set_index("accounting")["ε"], 3.0, rtol=1e-6
     )
-    assert re.search(r"to at most [\d.]+% in every case", said(app))
+    assert re.search(r"to at most [\d.]+% in every case", markdown_text(app))
 
 
 def test_a_table_without_a_schema_still_learns_what_epsilon_means():
     app = open_page("data")
-    go(upload(app, b"a,b\n1,x\n2,y\n"), "guarantee")
+    switch_page(upload(app, b"a,b\n1,x\n2,y\n"), "guarantee")
     assert "Not every column of this table is decided" in app.info[0].value
     assert number_of(app) == 74
 
@@ -187,7 +189,7 @@ def test_a_ledger_s_total_moves_beliefs_as_its_promise_allows(tmp_path, monkeypa
     monkeypatch.setenv("DPCORE_LEDGER", str(ledger))
     events = ((Gaussian(0.1), 2),)
     table = pd.DataFrame({"a": [1]})
-    charge(
+    charge_events(
         LedgerStore(ledger, create=True),
         table,
         events,
@@ -211,7 +213,7 @@ def test_a_ledger_s_total_moves_beliefs_as_its_promise_allows(tmp_path, monkeypa
     assert at["ε, exact Gaussian (GDP)"] == approx(gdp_epsilon(0.1 * math.sqrt(2), 1e-6))
     assert at["ε, all that may ever be"] == approx(3)
     ledger.write_bytes(b"no ledger")
-    assert "ledger" in wrong(settled(app.run()))
+    assert "ledger" in error_text(run_until_settled(app.run()))
 
 
 LIFE = LifetimeBudget(Budget(3, 1e-6), CompositionRule.GDP, 0.0)

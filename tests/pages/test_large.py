@@ -12,25 +12,25 @@ from pages._ui.data import server_paths, server_tables
 from pages._ui.jobs import counting_job
 from pages._ui.session import Table, counted_table
 from tests.pages.headless import (
-    captions,
+    button_labels,
+    caption_text,
+    click_and_wait,
+    error_text,
     everything,
-    go,
-    labels,
-    plainly,
-    press,
-    put,
-    said,
+    markdown_text,
+    run_until_settled,
     session,
-    settled,
+    set_fields,
+    switch_page,
     table,
     typed_schema,
+    unescape_markdown,
     upload_schema,
-    wrong,
 )
 from tests.pages.test_data import opened
 from tests.pages.test_places import typed
 from tests.pages.test_reading import Gate
-from tests.small_problems import categorical, integer, private, refused, seeded
+from tests.small_problems import categorical, expect_error, integer, private, seeded
 
 N = 3000
 SCHEMA = {
@@ -66,7 +66,7 @@ def parts(tmp_path, monkeypatch):
 def large(path, schema=None, **query):
     """The Data page with that table, and what is public about it."""
     app = typed(opened(None, **query), path)
-    assert not wrong(app)
+    assert not error_text(app)
     if schema:
         upload_schema(app, json.dumps(schema).encode())
     return app
@@ -83,7 +83,7 @@ def in_memory(path):
 
 
 def protecting(app, person):
-    return put(app, **{"Can one person": person})
+    return set_fields(app, **{"Can one person": person})
 
 
 def same(one, other):
@@ -110,7 +110,7 @@ def test_a_folder_is_counted_and_never_in_memory(parts, app):
     whole = in_memory(parts)
     assert same(mine.encoded_rows(("a", "b")), whole.encoded_rows(("a", "b")))
     assert same(mine.encoded_rows(mine.domain.names), whole.encoded_rows(mine.domain.names))
-    assert mine.source in plainly(captions(app))
+    assert mine.source in unescape_markdown(caption_text(app))
 
 
 def test_guesses_look_at_the_first_rows_and_say_so(parts):
@@ -118,30 +118,30 @@ def test_guesses_look_at_the_first_rows_and_say_so(parts):
     assert table(app).schema_uses_real_data
     assert "guessed from the first 200 rows" in everything(app).replace("\\", "")
     assert "This table stays where it lies on this computer." in everything(app)
-    assert "An upload stays" not in captions(app)
+    assert "An upload stays" not in caption_text(app)
 
 
 def test_explore_shows_what_it_shows_of_the_table_in_memory(parts, app):
-    go(app, "explore")
+    switch_page(app, "explore")
     [verdict] = [m.value for m in app.markdown if m.value.startswith("Typical error")]
     whole = opened((parts.parent / "people.csv").read_bytes(), "people.csv")
     table(whole).set_schema(SCHEMA)
-    whole = go(whole, "explore")
+    whole = switch_page(whole, "explore")
     assert [m.value for m in whole.markdown if m.value.startswith("Typical error")] == [verdict]
 
 
 def test_what_cannot_be_listed_is_counted_by_its_tables(parts, unlisted, app):
     app.query_params["below"] = "Ask a question"
-    go(app, "explore")
-    assert not wrong(app)
+    switch_page(app, "explore")
+    assert not error_text(app)
     rows = table(app).encoded_rows(table(app).domain.names)
     assert isinstance(rows, sources.GatheredCounts)
     assert rows.source is None, "no page waits for a file"
-    assert "Typical error" in said(app)
+    assert "Typical error" in markdown_text(app)
     started = session(app).resources["explore"].group.requested
-    put(app, question="a = x and b > 4 and c < 5")
+    set_fields(app, question="a = x and b > 4 and c < 5")
     truth = pd.read_parquet(parts).query("a == 'x' and b > 4 and c < 5")
-    assert f"**Real {len(truth) / N:.2%}, synthetic" in said(app)
+    assert f"**Real {len(truth) / N:.2%}, synthetic" in markdown_text(app)
     assert session(app).resources["explore"].group.requested is started, (
         "the run on the screen is not begun anew"
     )
@@ -149,28 +149,28 @@ def test_what_cannot_be_listed_is_counted_by_its_tables(parts, unlisted, app):
 
 def test_compare_counts_the_columns_that_are_chosen(parts, monkeypatch):
     monkeypatch.setattr(counting_job, "COMFORTABLE_CELLS", 3)
-    app = go(large(parts, SCHEMA), "compare")
+    app = switch_page(large(parts, SCHEMA), "compare")
     mine = table(app)
-    put(app, Columns=["b", "c"])
-    assert not wrong(app)
+    set_fields(app, Columns=["b", "c"])
+    assert not error_text(app)
     assert same(mine.encoded_rows(("b", "c")), in_memory(parts).encoded_rows(("b", "c")))
-    press(app, "Run the comparison")
-    assert not wrong(app)
+    click_and_wait(app, "Run the comparison")
+    assert not error_text(app)
 
 
 def test_a_part_of_the_screen_that_was_not_counted_says_so(parts, unlisted, monkeypatch):
     monkeypatch.setattr(counted_table, "MAX_PAIR_CELLS", 0)
     app = large(parts, SCHEMA)
-    go(app, "explore")
+    switch_page(app, "explore")
     table(app).counts, table(app).encoded_by_columns = {}, {}
-    put(app, questions=["every single column"])
-    assert "was not counted" in captions(app)
-    assert "Typical error" in said(app)
+    set_fields(app, questions=["every single column"])
+    assert "was not counted" in caption_text(app)
+    assert "Typical error" in markdown_text(app)
 
 
 def test_too_many_cells_at_once_are_refused(parts, unlisted, monkeypatch):
     monkeypatch.setattr(counted_table, "MAX_COUNTED_CELLS", 100)
-    assert "and 100 are counted at once" in wrong(go(large(parts, SCHEMA), "explore"))
+    assert "and 100 are counted at once" in error_text(switch_page(large(parts, SCHEMA), "explore"))
 
 
 def test_a_schema_is_not_measured_on_the_first_rows(parts):
@@ -185,9 +185,9 @@ def test_how_a_large_text_is_written_is_guessed_and_stated(tmp_path, monkeypatch
     path.write_bytes(b"n,k\n" + b'1,"M\xf6ller\nJr"\n' * 500)
     monkeypatch.setattr(server_tables, "is_large_table", lambda _: True)
     app = typed(opened(None), path)
-    press(app, "Read as UTF-8")
+    click_and_wait(app, "Read as UTF-8")
     assert table(app).frame["k"][0] == "M\\xf6ller\nJr"
-    mine = table(press(app, "Read as Windows-1252"))
+    mine = table(click_and_wait(app, "Read as Windows-1252"))
     assert mine.frame["k"][0] == "Möller\nJr"
     assert mine.schema["file"] == {"encoding": "windows-1252", "line_breaks": True}
     assert mine.large_table.source.format == mine.text_format
@@ -200,7 +200,7 @@ def test_what_the_schema_refuses_names_column_value_and_row_to_whoever_may_look(
         parts / "2.parquet"
     )
     app = large(parts, SCHEMA)
-    line = wrong(app)
+    line = error_text(app)
     assert line.startswith("people/2.parquet, row group 1: column 'a'")
     assert "'stranger'" in line
     assert "row 2" in line
@@ -217,20 +217,20 @@ def test_a_page_that_is_opened_first_counts_itself(app, tmp_path):
     for page in ("explore", "compare", "release", "guarantee"):
         mine.counts = {}
         mine.encoded_by_columns = {}
-        go(app, page)
+        switch_page(app, page)
         if page == "release":
-            put(app, ledger_folder=str(tmp_path))
+            set_fields(app, ledger_folder=str(tmp_path))
         assert mine.counts, page
 
 
 def test_what_needs_records_says_so_in_one_line(app):
-    go(app, "learning")
+    switch_page(app, "learning")
     assert "needs the rows one by one" in everything(app)
-    put(app, part="For experts")
+    set_fields(app, part="For experts")
     assert "needs the rows one by one" not in everything(app)
-    go(app, "evolution")
+    switch_page(app, "evolution")
     app.session_state["part"] = "My table"
-    settled(app.run())
+    run_until_settled(app.run())
     assert "needs the rows one by one" in everything(app)
 
 
@@ -242,14 +242,14 @@ def test_people_are_limited_where_their_rows_stand_together_and_refused_else(par
     whole.set_privacy_unit(PrivacyUnit("id", 1))
     every = mine.domain.names
     assert same(mine.encoded_rows(every), whole.encoded_rows(every))
-    with refused("not counted yet"):
+    with expect_error("not counted yet"):
         mine.encoded_rows(("a", "b"))  # by fewer columns other rows of a person may count
-    go(app, "explore")
-    put(app, Columns=["a", "b"])
+    switch_page(app, "explore")
+    set_fields(app, Columns=["a", "b"])
     assert same(mine.encoded_rows(("a", "b")), whole.encoded_rows(("a", "b")))
-    go(app, "data")
+    switch_page(app, "data")
     protecting(app, "a")
-    assert "are far apart" in wrong(app)
+    assert "are far apart" in error_text(app)
     assert not mine.counts
 
 
@@ -259,10 +259,10 @@ def test_a_file_that_changes_is_refused_and_forgetting_lets_go(parts, app):
     mine.counts = {}
     mine.encoded_by_columns = {}
     app.run()
-    settled(app)
-    assert "has changed since it was read first" in wrong(app)
-    assert counting_job.RETRY_LABEL in labels(app)
-    press(app, "Forget my table")
+    run_until_settled(app)
+    assert "has changed since it was read first" in error_text(app)
+    assert counting_job.RETRY_LABEL in button_labels(app)
+    click_and_wait(app, "Forget my table")
     assert not session(app).resources
     assert not table(app).uploaded
 
@@ -275,7 +275,7 @@ def test_counting_can_be_cancelled_and_begun_again(parts, monkeypatch):
     gate.cancelled(app)
     assert any("Cancelled" in w.value for w in app.warning)
     assert not mine.counts
-    press(app, counting_job.RETRY_LABEL)
+    click_and_wait(app, counting_job.RETRY_LABEL)
     assert mine.n == N
 
 
@@ -288,7 +288,7 @@ def test_what_is_outside_of_the_folder_is_not_read_through_one_inside(tmp_path, 
     monkeypatch.setattr(server_paths, "is_public_host", lambda: True)
     app = opened(None)
     assert app.selectbox(key=server_tables.FILE_WIDGET_KEY).options == ["census"]
-    press(put(app, **{server_tables.FILE_WIDGET_KEY: "census"}), "Read it")
-    assert server_paths.OUTSIDE_FOLDER_TEXT in wrong(app)
+    click_and_wait(set_fields(app, **{server_tables.FILE_WIDGET_KEY: "census"}), "Read it")
+    assert server_paths.OUTSIDE_FOLDER_TEXT in error_text(app)
     assert str(tmp_path) not in everything(app)
     assert not table(app).uploaded

@@ -12,18 +12,18 @@ from pages._ui.learning import quantile as learning
 from pages._ui.session import Table, sample_table
 from tests import make_assets
 from tests.pages.headless import (
-    captions,
+    caption_text,
+    click_and_wait,
+    figure_traces,
     figures,
     heading,
-    numbers,
+    markdown_text,
     open_page,
-    plainly,
-    plotted,
-    press,
-    put,
-    said,
+    plotly_numbers,
+    run_until_settled,
     session,
-    settled,
+    set_fields,
+    unescape_markdown,
 )
 from tests.small_problems import (
     BUDGET,
@@ -31,9 +31,9 @@ from tests.small_problems import (
     categorical,
     domain_of,
     final_errors,
-    finished,
     numeric,
     parametrize,
+    run_to_end,
 )
 
 PARTS = list(learning.PARTS)
@@ -50,59 +50,59 @@ def median_age():
 
 
 def plain(values):
-    return np.array(numbers(values))
+    return np.array(plotly_numbers(values))
 
 
 def experts(app, part="Other methods"):
     app.session_state["learning-experts"] = True
     app.session_state["line-part"] = part
-    return settled(app.run())
+    return run_until_settled(app.run())
 
 
 def test_one_column_asks_a_question_in_words_shows_the_exact_law_and_follows_the_sliders():
     app = opened()
-    law = plotted(app)[0]
+    law = figure_traces(app)[0]
     x = plain(law["x"])
     y = plain(law["y"])
     assert (y * (x[1] - x[0])).sum() == approx(1, abs=1e-3)
     problem, rows = median_age()
     assert y == approx(line_law(problem, rows, Budget(1, 1e-9)).density)
-    price, now = plotted(app, 1)
-    _, off = numbers(now["x"] + now["y"])
+    price, now = figure_traces(app, 1)
+    _, off = plotly_numbers(now["x"] + now["y"])
     assert y[abs(x - 42) <= off].sum() / y.sum() == approx(0.9, abs=2e-3)
     assert (
         heading(app)
         == f"Protected median age: within {off:.3g} years of the real one, 9 times in 10"
     )
-    costs = dict(zip(numbers(price["x"]), numbers(price["y"]), strict=True))
+    costs = dict(zip(plotly_numbers(price["x"]), plotly_numbers(price["y"]), strict=True))
     assert costs[1] == off
     assert heading(app, 1) == f"Within {costs[0.1]:.2g} years at ε = 0.1, {costs[3]:.2g} at 3"
     assert "real, seen only here: 42" in str(figures(app)[0]["layout"])
-    assert f"saying “42.5, give or take {off:.2g} years”." in plainly(said(app))
-    assert "**guesses right at most 54 times in 100**" in said(app), "as on other pages"
-    assert "would use all of ε = 1." in captions(app)
-    put(app, line_stages=3)
-    assert "(after 3 steps, by quadrature over the draw before)" in captions(app)
-    assert np.ptp(plain(plotted(app)[0]["x"])) < np.ptp(x) / 2
-    put(app, line_stages=1, epsilon=0.1)
-    assert np.ptp(plain(plotted(app)[0]["x"])) > 2 * np.ptp(x)
-    put(app, level=0.9)
+    assert f"saying “42.5, give or take {off:.2g} years”." in unescape_markdown(markdown_text(app))
+    assert "**guesses right at most 54 times in 100**" in markdown_text(app), "as on other pages"
+    assert "would use all of ε = 1." in caption_text(app)
+    set_fields(app, line_stages=3)
+    assert "(after 3 steps, by quadrature over the draw before)" in caption_text(app)
+    assert np.ptp(plain(figure_traces(app)[0]["x"])) < np.ptp(x) / 2
+    set_fields(app, line_stages=1, epsilon=0.1)
+    assert np.ptp(plain(figure_traces(app)[0]["x"])) > 2 * np.ptp(x)
+    set_fields(app, level=0.9)
     assert "real, seen only here: 6" in str(figures(app)[0]["layout"]), "the 90% quantile of ages"
-    put(app, learn_column="hours")
+    set_fields(app, learn_column="hours")
     assert "Protected value with 90% of hours below it: within " in heading(app)
-    put(app, part=PARTS[3])
+    set_fields(app, part=PARTS[3])
     assert "as private as Gaussian noise?" in heading(app)
 
 
 def test_the_curve_over_mu_marks_the_theorys_and_is_u_shaped():
     app = experts(opened(), "Theory's choice of μ")
-    put(app, learn_column="hours")
+    set_fields(app, learn_column="hours")
     drawn = figures(app)[2]
     excess = plain(drawn["data"][0]["y"])
     assert excess.min() < min(excess[0], excess[-1]) / 2
     star, used = (line["x0"] for line in drawn["layout"]["shapes"])
     assert star == approx(used)
-    put(app, factor=10.0)
+    set_fields(app, factor=10.0)
     assert figures(app)[2]["layout"]["shapes"][1]["x0"] == approx(10 * star)
 
 
@@ -110,30 +110,30 @@ def test_rivals_run_in_the_pool_and_every_dot_is_its_run():
     app = opened(line_seeds="1")
     assert len(figures(app)) == 2, "methods are for experts, and run where they look"
     experts(app)
-    assert "is best: privacy adds an error of" in captions(app)
-    data = plotted(app, 2)
+    assert "is best: privacy adds an error of" in caption_text(app)
+    data = figure_traces(app, 2)
     drawn = {trace["name"]: trace for trace in data if "name" in trace}
     assert set(drawn) == set(learning.METHODS)
     problem, rows = median_age()
-    run = finished("exponential", problem, rows, Budget(1.0, 1e-9))
+    run = run_to_end("exponential", problem, rows, Budget(1.0, 1e-9))
     at = list(plain(drawn["Exponential mechanism"]["x"])).index(1.0)
     assert plain(drawn["Exponential mechanism"]["y"])[at] == approx(final_errors(run).excess_risk)
-    put(app, level=0.9)
-    assert plotted(app, 2) != data, "runs follow the question"
+    set_fields(app, level=0.9)
+    assert figure_traces(app, 2) != data, "runs follow the question"
 
 
 def test_a_classifier_is_learned_from_three_quarters_and_judged_by_the_rest():
     learners = ["Regularised exponential mechanism", "Objective perturbation"]
     app = opened(part=PARTS[2], table_seeds="2")
-    press(put(app, learners=learners, features_income=["age", "sex"]), "Learn")
-    assert "learn from 15,000 rows; 5,000 rows test them" in captions(app)
+    click_and_wait(set_fields(app, learners=learners, features_income=["age", "sex"]), "Learn")
+    assert "learn from 15,000 rows; 5,000 rows test them" in caption_text(app)
     assert len(figures(app)) == 3
-    put(app, measure_learn="population_accuracy")
-    accuracy = plain(plotted(app, 1)[1]["y"])
+    set_fields(app, measure_learn="population_accuracy")
+    accuracy = plain(figure_traces(app, 1)[1]["y"])
     assert (accuracy > 0.6).all()
     assert (accuracy < 1).all()
     assert {"Regularised exponential mechanism", "without privacy"} <= {
-        t.get("name") for t in plotted(app, 2)
+        t.get("name") for t in figure_traces(app, 2)
     }
 
 
@@ -148,15 +148,15 @@ def test_a_prediction_opens_with_runs_made_beforehand_and_another_one_waits_for_
         assert found.x == approx(x)
     assert len(kept) == len(runs.planned_cases) == len(few) * 4 * 3
     assert not runs.group.jobs
-    assert "is best: privacy adds an error of" in captions(app)
-    put(app, target_logistic="sex")
+    assert "is best: privacy adds an error of" in caption_text(app)
+    set_fields(app, target_logistic="sex")
     assert "Press “Learn”" in app.warning[0].value
 
 
 @parametrize("loss", ["hinge", "absolute", "huber", "quantile"])
 def test_every_loss_makes_a_picture_of_two_coefficients(loss):
     app = opened(part=PARTS[1], plane_loss=loss)
-    assert [trace["type"] for trace in plotted(app, 1)] == [
+    assert [trace["type"] for trace in figure_traces(app, 1)] == [
         "heatmap",
         "contour",
         "scatter",
@@ -180,14 +180,14 @@ def test_a_table_without_numbers_is_told_so_and_still_learns_a_classifier():
     app = opened(sample="titanic", part=PARTS[1])
     assert "needs a column of numbers" in app.info[0].value
     app = opened(sample="titanic", part=PARTS[2])
-    assert "rows test them" in captions(app)
+    assert "rows test them" in caption_text(app)
 
 
 def test_stakeholders_see_what_is_public_only():
     app = opened(view="stakeholder")
     for part in PARTS:
-        put(app, part=part)
-        assert Provenance.REAL_DATA not in said(app)
+        set_fields(app, part=part)
+        assert Provenance.REAL_DATA not in markdown_text(app)
         assert len(figures(app)) == {PARTS[1]: 1, PARTS[3]: 3}.get(part, 0), (
             "pictures of invented rows only"
         )
@@ -220,10 +220,10 @@ def test_hostile_names_reach_the_task_and_the_page_as_text():
     app = opened()
     session(app).table = Table("<i>t</i>", frame, {"columns": columns}, "", uploaded=True)
     app.run()
-    assert "\\\\" not in said(app)
+    assert "\\\\" not in markdown_text(app)
     assert "Do not publish" in app.warning[0].value
     for part in PARTS[1:3]:
-        put(app, part=part)
+        set_fields(app, part=part)
         assert not app.error
-    assert "](http" not in said(app) + captions(app)
+    assert "](http" not in markdown_text(app) + caption_text(app)
     assert all("<b>" not in str(figure["layout"]) for figure in figures(app))

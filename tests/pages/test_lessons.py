@@ -13,16 +13,16 @@ from pages._ui.lessons.lesson_answers import decide_sampling_lesson, nearest_mar
 from tests import make_assets
 from tests.pages.headless import (
     click,
+    click_and_wait,
     dataframe,
-    dragged,
     figures,
-    numbers,
+    follower_values,
+    markdown_text,
     open_page,
-    press,
-    put,
-    said,
+    plotly_numbers,
+    set_fields,
 )
-from tests.small_problems import all_tables, approx, finished, parametrize, seeded
+from tests.small_problems import all_tables, approx, parametrize, run_to_end, seeded
 
 
 def test_the_first_lesson_s_factor_by_hand():
@@ -33,7 +33,8 @@ def test_the_first_lesson_s_factor_by_hand():
     workload = problem.workload
     truth = workload.answers_of_rows(rows)
     runs = [
-        finished("gaussian_maxent", problem, rows, Budget(epsilon, 1e-9)) for epsilon in (0.1, 1.0)
+        run_to_end("gaussian_maxent", problem, rows, Budget(epsilon, 1e-9))
+        for epsilon in (0.1, 1.0)
     ]
     typical = [float(np.abs(run.release.answers(workload) - truth).mean()) for run in runs]
     factor = typical[0] / typical[1]
@@ -65,7 +66,7 @@ def test_the_lessons_begin_with_one_patient_and_lead_to_each_of_them():
     shown = [int(number) for number in re.findall(r"\*\*(\d+)\*\*", told)]
     assert shown[:2] == [120, 121]
     assert shown[2:] == approx(np.array(shown[:2]) + noise, abs=0.5)
-    put(app, present=True)
+    set_fields(app, present=True)
     links = [link.proto.url for link in app.get("link_button")]
     assert links == [lesson.link(large=False) + "&present=true" for lesson in LESSONS.values()]
     seen = list(LESSONS.values())[2]
@@ -76,11 +77,11 @@ def test_the_lessons_begin_with_one_patient_and_lead_to_each_of_them():
             np.median(lesson.values[:, EPSILON_STOPS.index(epsilon), place])
             for epsilon, place in (lesson.known, lesson.hidden)
         )
-        assert numbers(bars["x"])[:2] == approx([known, hidden if lesson is seen else 0.0])
+        assert plotly_numbers(bars["x"])[:2] == approx([known, hidden if lesson is seen else 0.0])
         assert (bars["text"][1] == "<b>?</b>") is (lesson is not seen), (
             "the answer is no part of the question"
         )
-        assert (lesson.remember in said(app)) is (lesson is seen)
+        assert (lesson.remember in markdown_text(app)) is (lesson is seen)
         assert (lesson.task in [link.proto.label for link in app.get("link_button")]) is (
             lesson is not seen
         )
@@ -91,19 +92,20 @@ def test_a_wrong_guess_is_told_what_it_was_and_the_bars_that_follow_epsilon_are_
     lesson = LESSONS["small-groups"]
     app = open_page("explore", lesson="small-groups", sample="titanic", epsilon="0.1")
     app.radio[0].set_value(lesson.answers[0]).run()
-    press(app, "Reveal")
-    assert f"Not quite: you said “{lesson.answers[0]}”. The answer: {lesson.answers[2]}." in said(
-        app
+    click_and_wait(app, "Reveal")
+    assert (
+        f"Not quite: you said “{lesson.answers[0]}”. The answer: {lesson.answers[2]}."
+        in markdown_text(app)
     )
-    assert lesson.find_answer().sentence in said(app)
+    assert lesson.find_answer().sentence in markdown_text(app)
     app.radio[0].set_value(lesson.answers[2]).run()
-    assert "Right: " in said(app), "a second guess is judged anew"
-    data = dragged(app)
+    assert "Right: " in markdown_text(app), "a second guess is judged anew"
+    data = follower_values(app)
     assert data["at"] == EPSILON_STOPS.index(0.1)
     assert data["real"] is None
     assert data["synthetic"] == [np.median(lesson.values, axis=0).tolist()]
     assert data["repeats"] == len(SEEDS)
-    below = dataframe(put(app, **{"Groups by": "Age"}), "group", "error").set_index("group")[
+    below = dataframe(set_fields(app, **{"Groups by": "Age"}), "group", "error").set_index("group")[
         "error"
     ]
     drawn = data["synthetic"][0][data["at"]]

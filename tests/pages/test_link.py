@@ -1,7 +1,7 @@
 """What a link says: values of former versions are led on, and what nothing takes is named."""
 
 from pages._ui.session.inert_text import escape_markdown
-from tests.pages.headless import captions, go, open_page, press
+from tests.pages.headless import caption_text, click_and_wait, open_page, switch_page
 from tests.small_problems import parametrize
 
 
@@ -75,13 +75,15 @@ def test_the_budget_that_a_link_names_wins_over_one_of_a_former_page():
         {"epsilon": "0.3", "pe-epsilon": "10"},
         {"pe-epsilon": "10", "epsilon": "0.3"},
     ):
-        assert "this release 1%" in captions(open_page("release", sample="berkeley", **settings))
+        assert "this release 1%" in caption_text(
+            open_page("release", sample="berkeley", **settings)
+        )
 
 
 def test_a_column_of_a_former_table_is_no_fault_of_a_link():
     app = open_page("start", sample="census")
     app.query_params["learn-column"] = "no column"
-    assert not said(go(app, "learning"))
+    assert not said(switch_page(app, "learning"))
 
 
 HOSTILE = ["<b>x</b> ![](http://evil.example)", "[a](http://evil.example) $x$ :red[y]", "z" * 3000]
@@ -95,5 +97,5 @@ def test_the_name_of_a_page_that_there_is_not_is_shown_as_text_until_it_is_read(
     assert said == f"There is no page named “{shown}”. This is Start; the menu leads to every page."
     assert len(said) < 300
     assert "no-page" not in app.query_params, "no link that is copied says it"
-    press(app, "Understood")
+    click_and_wait(app, "Understood")
     assert not app.warning

@@ -21,32 +21,32 @@ from pages._ui.data.column_entries import entry_from_row
 from pages._ui.data.column_grid import _grid_rows
 from pages._ui.session.schema_share import SchemaTrial
 from pages._ui.session.table import Table
-from tests.cli.command_files import OPEN, people
+from tests.cli.command_files import OPEN, people_table
 from tests.pages.headless import (
+    algorithm_title,
     all_words,
     button,
-    captions,
+    button_labels,
+    caption_text,
     click,
+    click_and_wait,
     dataframe,
-    go,
-    labels,
-    press,
-    put,
+    error_text,
     run_comparison,
+    run_until_settled,
     session,
-    settled,
-    shown,
+    set_fields,
+    switch_page,
     table,
-    titled,
     upload_schema,
-    wrong,
+    visible_text,
 )
 from tests.pages.test_data import opened
 from tests.pages.test_reading import Gate
 from tests.pages.test_release import NOW, made, release, releases
 from tests.small_problems import binned, categorical, integer, private
 
-N = len(people())
+N = len(people_table())
 BUDGET = Budget(1, 1e-9)
 REAL = {"Show the real rows": True}
 MEASURE = "Measure them privately"
@@ -56,14 +56,16 @@ TRY = "Try it: measure with noise that can be repeated"
 def brought(frame=None, **query):
     """The Data page with these people and a schema from a file."""
     app = opened(
-        (people() if frame is None else frame).to_csv(index=False).encode(), bars=False, **query
+        (people_table() if frame is None else frame).to_csv(index=False).encode(),
+        bars=False,
+        **query,
     )
     return upload_schema(app, json.dumps(OPEN).encode())
 
 
 def everybody_else():
     """A table with as many rows and other cells in the columns to be measured: of other kinds, missing, all alike."""
-    other = people()
+    other = people_table()
     other["job"] = ["Clerk", "clerk", " CLERK"] * (N // 3)  # spellings that could be counted as one
     other["pay"] = ""
     other["age"] = "not a number"
@@ -82,29 +84,31 @@ def test_what_it_costs_and_how_far_off_it_may_be_are_those_of_the_plan():
         exact=False,
     )
     for column in opening.unknown_columns:
-        assert plan.predicted_error_text(column) in shown(app)
-        assert plan.missing_budget_text(column) in shown(app), "so few rows show little of it"
-    assert "its frequent values: ρ" in shown(app)
-    assert f"{share / 3:.2%} of the budget" in shown(app), "the same for each column"
-    assert "its range, counts of its bins 2 times: ρ" in shown(app)
-    put(app, schema_share=0.5)
+        assert plan.predicted_error_text(column) in visible_text(app)
+        assert plan.missing_budget_text(column) in visible_text(app), (
+            "so few rows show little of it"
+        )
+    assert "its frequent values: ρ" in visible_text(app)
+    assert f"{share / 3:.2%} of the budget" in visible_text(app), "the same for each column"
+    assert "its range, counts of its bins 2 times: ρ" in visible_text(app)
+    set_fields(app, schema_share=0.5)
     division = divide_budget(BUDGET, 0.5, has_categories=True)
     assert plan_schema(opening.unknown_columns, N, 1, division, exact=False).predicted_error_text(
         opening.unknown_columns[0]
-    ) in shown(app)
-    put(app, delta=0.0)
+    ) in visible_text(app)
+    set_fields(app, delta=0.0)
     assert (
         "**job**: at delta=0 its values cannot be measured, because a single row would reveal "
-        "its own" in shown(app)
+        "its own" in visible_text(app)
     )
     assert button(app, TRY).disabled
 
 
 def test_one_click_writes_private_for_the_columns_that_nobody_typed():
-    app = opened(people().to_csv(index=False).encode(), bars=False)
+    app = opened(people_table().to_csv(index=False).encode(), bars=False)
     table(app).update_entries({"age": integer(0, 120), "pay": {"kind": "numeric", "bins": 5}})
     app.run()
-    press(app, MEASURE)
+    click_and_wait(app, MEASURE)
     mine = table(app)
     assert list(mine.schema["columns"].values()) == [
         private("categorical"),
@@ -114,14 +118,15 @@ def test_one_click_writes_private_for_the_columns_that_nobody_typed():
     ]
     assert mine.is_schema_inferred, "the kinds are still guesses"
     assert not session(app).was_viewed(mine)
-    press(app, "I confirm that this is public knowledge")
+    click_and_wait(app, "I confirm that this is public knowledge")
     assert not table(app).schema_uses_real_data
     assert table(app).partial_schema is not None
 
 
 def test_the_grid_says_what_the_schema_says_and_back():
     rows = {
-        row["column"]: row for row in _grid_rows(Table("t.csv", people(), OPEN, "", uploaded=True))
+        row["column"]: row
+        for row in _grid_rows(Table("t.csv", people_table(), OPEN, "", uploaded=True))
     }
     texts = [row["public values or range"] for row in rows.values()]
     assert texts == [
@@ -162,7 +167,7 @@ def test_no_cell_of_an_open_column_is_looked_at_by_the_table(monkeypatch):
 
 
 def test_a_trial_makes_the_domain_counts_as_a_look_and_is_gone_when_the_schema_changes():
-    app = press(brought(), TRY)
+    app = click_and_wait(brought(), TRY)
     mine = table(app)
     text = dataframe(app, "found").to_csv()
     division = divide_budget(BUDGET, default_schema_share(3, N, 1, BUDGET), has_categories=True)
@@ -173,16 +178,16 @@ def test_a_trial_makes_the_domain_counts_as_a_look_and_is_gone_when_the_schema_c
     for one in found.findings:
         assert one.description in text
     assert session(app).was_viewed(mine)
-    assert "A trial is no release" in captions(app)
+    assert "A trial is no release" in caption_text(app)
     assert mine.schema_uses_real_data
     assert not mine.is_schema_inferred
     assert mine.schema == OPEN, "what was found does not get into the schema"
     assert "do not publish" not in text
-    put(app, **REAL)
+    set_fields(app, **REAL)
     assert (
         "2 values: clerk, nurse" in dataframe(app, "found")["real rows (do not publish)"].tolist()
     )
-    press(put(app, schema_seed=7), TRY)
+    click_and_wait(set_fields(app, schema_seed=7), TRY)
     assert table(app).trial.seed == 7
     assert table(app).domain != found.domain
     table(app).update_entries({"sex": categorical("f", "m", missing="category")})
@@ -192,17 +197,17 @@ def test_a_trial_makes_the_domain_counts_as_a_look_and_is_gone_when_the_schema_c
 def guarantee(app):
     """The page with the tab that holds the plan open."""
     app.session_state["expert"] = "Cost"
-    return go(app, "guarantee")
+    return switch_page(app, "guarantee")
 
 
 def test_stakeholders_see_the_price_and_nothing_that_was_found():
-    app = press(brought(), TRY)
+    app = click_and_wait(brought(), TRY)
     assert "clerk" in dataframe(app, "found").to_csv()
     app.query_params["view"] = "stakeholder"
     app.run()
-    assert "values shared by fewer than about" in shown(app)
-    assert "clerk" not in shown(app)
-    assert TRY not in labels(app)
+    assert "values shared by fewer than about" in visible_text(app)
+    assert "clerk" not in visible_text(app)
+    assert TRY not in button_labels(app)
     assert not any("clerk" in str(frame.value) for frame in app.dataframe)
 
 
@@ -230,17 +235,17 @@ def test_decimal_commas_are_read_where_the_schema_says_so_and_the_records_stay_a
 
 
 def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
-    app = press(brought(people().assign(pay="1.5")), TRY)
+    app = click_and_wait(brought(people_table().assign(pay="1.5")), TRY)
     share = table(app).trial.share_of_budget(BUDGET)
     rest = divide_budget(BUDGET, share.budget_share, has_categories=True).algorithm_cost
     app.query_params["below"] = "Budget used"
-    go(app, "explore")
+    switch_page(app, "explore")
     assert (
         0.99 * rest
         < session(app).resources["explore"].first_job.results[0].summary.spent.mu ** 2 / 2
         <= rest
     )
-    words = captions(app)
+    words = caption_text(app)
     assert (
         f"for {share.budget_share:.1%} of ε = 1 at δ = 1e-9. A release measures it anew. The algorithm "
         "has the rest" in words
@@ -248,18 +253,18 @@ def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     assert "Used: ε = 1 at δ = 1e-9, by the schema and the algorithm together, at the most" in words
     assert f"{share.budget_share:.1%} of the budget of ε = 1 is the schema's" in words
     guarantee(app)
-    assert "A release measures it anew" in captions(app)
+    assert "A release measures it anew" in caption_text(app)
     app.query_params["below"] = "Download"
     assert f"--schema-share {share.budget_share!r}" in next(
-        c.value for c in go(app, "explore").code
+        c.value for c in switch_page(app, "explore").code
     )
-    run_comparison(go(app, "compare"))
+    run_comparison(switch_page(app, "compare"))
     *_, dot = session(app).resources["sweep"].planned_outcomes
     assert 0.99 * rest < dot.point.spent["mu"] ** 2 / 2 <= rest
 
 
 def for_release(app, folder):
-    return put(go(app, "release"), ledger_folder=str(folder))
+    return set_fields(switch_page(app, "release"), ledger_folder=str(folder))
 
 
 def test_before_anything_is_measured_pages_say_the_same_whatever_the_cells_are_and_what_is_reserved(
@@ -280,30 +285,33 @@ def test_before_anything_is_measured_pages_say_the_same_whatever_the_cells_are_a
     for app in both:
         assert not app.error
         assert not app.text_area, "nobody has looked"
-    assert "**job**: values shared by fewer than about" in shown(first)
-    assert "Schema and algorithm may cost ε = 1 at δ = 1e-9 by zero-concentrated DP" in captions(
+    assert "**job**: values shared by fewer than about" in visible_text(first)
+    assert (
+        "Schema and algorithm may cost ε = 1 at δ = 1e-9 by zero-concentrated DP"
+        in caption_text(first)
+    )
+    assert "It uses all that both may ever need" in caption_text(first)
+    share = default_schema_share(3, N, 1, BUDGET)
+    assert f"{share:.1%} of the budget measures it, and {1 - share:.1%} is left" in caption_text(
         first
     )
-    assert "It uses all that both may ever need" in captions(first)
-    share = default_schema_share(3, N, 1, BUDGET)
-    assert f"{share:.1%} of the budget measures it, and {1 - share:.1%} is left" in captions(first)
     assert not list(tmp_path.iterdir())
-    put(first, algorithm=titled("mwem"), delta=0.0)
-    assert "column 'job': at delta=0 its values cannot be measured" in wrong(
-        settled(first)
+    set_fields(first, algorithm=algorithm_title("mwem"), delta=0.0)
+    assert "column 'job': at delta=0 its values cannot be measured" in error_text(
+        run_until_settled(first)
     ).replace("\u2060", "")
-    assert NOW not in labels(first)
+    assert NOW not in button_labels(first)
 
 
 def test_a_release_after_a_trial_measures_anew_within_its_charge_and_needs_a_reason(tmp_path):
-    app = for_release(press(brought(), TRY), tmp_path)
+    app = for_release(click_and_wait(brought(), TRY), tmp_path)
     trial = table(app).trial
-    assert "Nothing that the trial found goes into it" in captions(app)
-    assert "a trial of its schema were shown" in captions(app)
+    assert "Nothing that the trial found goes into it" in caption_text(app)
+    assert "a trial of its schema were shown" in caption_text(app)
     assert app.button(key="release-now").disabled
-    put(app, reason="tried before")
-    release(settled(app))
-    assert "What was measured of the schema, protected" in shown(app)
+    set_fields(app, reason="tried before")
+    release(run_until_settled(app))
+    assert "What was measured of the schema, protected" in visible_text(app)
     schema, facts = (json.loads(made(app)[name]) for name in ("schema.json", "release.json"))
     assert schema["measured"] == ["job", "pay", "age"]
     assert schema["columns"]["job"]["values"] == ["clerk", "nurse", "(other)"]
@@ -312,14 +320,14 @@ def test_a_release_after_a_trial_measures_anew_within_its_charge_and_needs_a_rea
         != domain_to_json(trial.measured_schema.domain)["columns"]["pay"]
     )
     for said_of in facts["measured"]:
-        assert said_of["found"] in shown(app)
+        assert said_of["found"] in visible_text(app)
     (entry,) = releases(tmp_path)
     assert entry["reason"] == "tried before"
 
 
 def test_without_open_columns_among_those_asked_a_release_is_like_any_other(tmp_path):
     app = for_release(brought(), tmp_path)
-    put(app, Columns=["sex"], questions=["every single column"])
+    set_fields(app, Columns=["sex"], questions=["every single column"])
     assert "is measured first" not in " ".join(s.value for s in app.subheader)
     assert json.loads(made(release(app))["release.json"])["measured"] == []
 
@@ -333,11 +341,11 @@ def test_a_cancelled_trial_leaves_the_schema_and_a_forgotten_table_leaves_nothin
     assert "Cancelled: the schema is as it was." in [w.value for w in app.warning]
     assert table(app).trial is None
     assert table(app).partial_schema is not None
-    press(app, TRY)
-    for_release(put(app, **REAL), tmp_path)
+    click_and_wait(app, TRY)
+    for_release(set_fields(app, **REAL), tmp_path)
     mine = session(app)
     assert {"read-for-release", "beside-the-trial"} <= set(mine.resources)
-    press(go(app, "data"), "Forget my table")
+    click_and_wait(switch_page(app, "data"), "Forget my table")
     assert not {"read-for-release", "beside-the-trial"} & set(mine.resources)
     gc.collect()
     left = [

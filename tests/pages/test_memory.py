@@ -4,7 +4,14 @@ import json
 
 from dpcore.core.types import ignore_progress
 from pages._ui.jobs.browser_memory import _restore_columns, typed_schema_parts
-from tests.pages.headless import button, press, settled, table, upload, wrong
+from tests.pages.headless import (
+    button,
+    click_and_wait,
+    error_text,
+    run_until_settled,
+    table,
+    upload,
+)
 from tests.pages.test_data import opened
 from tests.small_problems import integer
 
@@ -29,8 +36,8 @@ def test_nothing_that_was_read_off_the_records_is_kept():
     app = opened(CSV)
     table(app).update_entries({"age": TYPED})
     app.run()
-    press(app, "Fill in from my data (not protected)")
-    mine = settled(app) and table(app)
+    click_and_wait(app, "Fill in from my data (not protected)")
+    mine = run_until_settled(app) and table(app)
     assert "town-1" in str(mine.schema)
     assert set(typed_schema_parts(mine)["entries"]) == {"age"}
     mine.update_entries({"city": mine.schema["columns"]["city"] | {"missing": "category"}})
@@ -51,5 +58,5 @@ def test_what_a_browser_may_send_and_a_header_without_rows_change_nothing():
         assert mine.schema == before
     upload(app, b"city,age\n", "empty.csv")
     assert table(app).name == "t.csv"
-    assert "no rows" in wrong(app)
+    assert "no rows" in error_text(app)
     assert button(app, "Forget my table")

@@ -18,20 +18,20 @@ from pages._ui.session import sample_table
 from pages._ui.start.admissions import SEEDS, SHOWN_COLUMNS
 from tests.pages.headless import (
     ROOT,
+    algorithm_title,
+    click_and_wait,
     dataframe,
-    dragged,
+    error_text,
     figures,
-    go,
+    follower_values,
     heading,
+    markdown_text,
     new_tab,
     open_page,
-    press,
-    put,
-    said,
-    titled,
-    wrong,
+    set_fields,
+    switch_page,
 )
-from tests.small_problems import QUERIES, all_tables, finished, parametrize
+from tests.small_problems import QUERIES, all_tables, parametrize, run_to_end
 from tests.source_map import Source
 
 HOSTILE = [
@@ -58,7 +58,7 @@ def test_nothing_in_the_address_breaks_a_page(name):
     app = new_tab()
     for i, key in enumerate(keys):
         app.query_params[key] = HOSTILE[i % len(HOSTILE)]
-    assert go(app, name).title[0].value
+    assert switch_page(app, name).title[0].value
 
 
 BADGE = re.compile(r":\w+-badge\[:material/\w+: ([^\]]*)\]")
@@ -120,7 +120,7 @@ def stop(data):
 
 
 def test_start_has_a_chart_before_any_click_and_follows_epsilon():
-    data = dragged(open_page("app"))
+    data = follower_values(open_page("app"))
     at = data["at"]
     first = np.array(data["synthetic"])[:, at][0]
     others = np.array(data["synthetic"])[1:, at]
@@ -132,7 +132,7 @@ def test_start_has_a_chart_before_any_click_and_follows_epsilon():
     assert "ε = 0.1**" in data["words"][0][at]
     assert "50.4 times in 100" in data["words"][0][at]
     frames_are_runs(data)
-    data = dragged(open_page("app", epsilon="1"))
+    data = follower_values(open_page("app", epsilon="1"))
     assert stop(data) == "ε = 1"
     assert "54 times in 100" in data["words"][0][data["at"]]
 
@@ -153,7 +153,7 @@ def frames_are_runs(data):
     shown = Marginals(table.domain, [SHOWN_COLUMNS])
     assert data["real"] == shown.answers_of_rows(rows).tolist()
     for drawing, epsilon in ((0, 0.01), (1, 0.3), (3, 10.0)):
-        run = finished("gaussian_maxent", problem, rows, Budget(epsilon, 1e-9), SEEDS[drawing])
+        run = run_to_end("gaussian_maxent", problem, rows, Budget(epsilon, 1e-9), SEEDS[drawing])
         released = data["synthetic"][drawing][EPSILON_OPTIONS.index(epsilon)]
         assert released == run.release.answers(shown).tolist()
         off = float(np.abs(np.subtract(released, data["real"])).max())
@@ -185,16 +185,18 @@ def test_explore_has_every_chart_and_follows_what_is_chosen_and_typed():
         if trace["type"] == "heatmap"
     ]
     assert scales == [figure_frame.SHADES, figure_frame.DIVERGING]
-    app = put(open_page("explore", below="Ask a question"), question="sex = Female and age < 35")
-    assert "**Real " in said(app)
+    app = set_fields(
+        open_page("explore", below="Ask a question"), question="sex = Female and age < 35"
+    )
+    assert "**Real " in markdown_text(app)
     assert Provenance.RELEASED not in badges(app), (
         "an answer of an exploration is not called protected"
     )
-    put(app, question="sex = Femal")
-    assert "Femal" in wrong(app)
-    put(app, question="", delta=0.0)
-    assert "delta=0" in wrong(app)
-    put(app, epsilon=0.01, delta=1e-9)
+    set_fields(app, question="sex = Femal")
+    assert "Femal" in error_text(app)
+    set_fields(app, question="", delta=0.0)
+    assert "delta=0" in error_text(app)
+    set_fields(app, epsilon=0.01, delta=1e-9)
     assert dataframe(app, "error")["error"].max() > 3 * at_one, (
         "a smaller ε costs more, and no choice is lost"
     )
@@ -203,8 +205,8 @@ def test_explore_has_every_chart_and_follows_what_is_chosen_and_typed():
 @parametrize("name", QUERIES)
 def test_explore_runs_every_algorithm(name):
     """Opened by a link, with the slider of α where the algorithm has one."""
-    app = open_page("explore", sample="berkeley", algorithm=titled(name), repeats="1")
-    assert app.selectbox(key="algorithm").value == titled(name)
+    app = open_page("explore", sample="berkeley", algorithm=algorithm_title(name), repeats="1")
+    assert app.selectbox(key="algorithm").value == algorithm_title(name)
     assert len(figures(app)) == 5
     sliders = [w.label for w in app.sidebar.select_slider]
     assert sliders[:2] == ["Privacy budget (ε)", "Failure probability (δ)"]
@@ -216,7 +218,7 @@ def test_explore_asks_every_kind_of_question():
     told = []
     for kind in question_choice.WORKLOAD_TEXT_BY_KIND:
         app = open_page("explore", questions=kind, repeats="1")
-        told.append(re.search(r"Typical error.*", said(app), re.DOTALL)[0])
+        told.append(re.search(r"Typical error.*", markdown_text(app), re.DOTALL)[0])
     assert len(set(told)) == len(told)
 
 
@@ -229,9 +231,9 @@ def test_a_lesson_asks_first_and_then_shows_and_explains(key):
     assert app.radio[0].help == (glossary_words.glossary_tooltip(*lesson.words) or "")
     right = lesson.answers[lesson.find_answer().right_answer_index]
     app.radio[0].set_value(right).run()
-    press(app, "Reveal")
-    assert f"Right: {right}." in said(app)
-    assert dragged(app)["labels"] == [bar.name for bar in lesson.bars]
+    click_and_wait(app, "Reveal")
+    assert f"Right: {right}." in markdown_text(app)
+    assert follower_values(app)["labels"] == [bar.name for bar in lesson.bars]
     later = [link.proto.label for link in app.get("link_button")]
     number = list(lessons.LESSONS).index(key)
     assert heading(app).startswith(f"Lesson {number + 1} of {len(lessons.LESSONS)}: ")
@@ -282,9 +284,9 @@ def test_the_glossary_has_the_words_that_pages_use_and_finds_them():
     assert lessons.LESSONS["small-groups"].find_answer().sentence in told["disagreement"][2], (
         "one rounding"
     )
-    put(app, glossary_search="REPEAT")
+    set_fields(app, glossary_search="REPEAT")
     assert set(glossary(app)) == {"seed", "trial"}
-    put(app, glossary_search="mwem")
+    set_fields(app, glossary_search="mwem")
     assert list(app.dataframe[0].value["algorithm"]) == ["Multiplicative weights (MWEM)"]
     assert {len(cls.about.brief.split()) <= 7 for cls in ALGORITHMS.values()} == {True}
 
@@ -293,7 +295,7 @@ def test_the_glossary_has_the_words_that_pages_use_and_finds_them():
     "search", ["mwem", "ε", "Sampling", "protected", "noise", "frank-wolfe", "zzz", "<b>*zz*"]
 )
 def test_the_search_filters_every_part_of_the_glossary_and_says_how_many_it_found(search):
-    app = put(open_page("glossary"), glossary_search=search)
+    app = set_fields(open_page("glossary"), glossary_search=search)
     counts = {
         tab.label.partition(" (")[0]: int(re.search(r"\((\d+)\)$", tab.label)[1])
         for tab in app.tabs
@@ -335,5 +337,5 @@ def test_the_open_part_of_the_glossary_stays_open_while_one_searches():
     app.session_state["glossary-part"] = "Letters"
     app.run()
     assert app.session_state["glossary-part"] == "Letters"
-    put(app, glossary_search="noise")
+    set_fields(app, glossary_search="noise")
     assert app.session_state["glossary-part"].startswith("Letters (")

@@ -10,10 +10,19 @@ from dpcore import InputError
 from dpcore.core.job import Job
 from pages._ui.data import file_reading, server_paths, server_tables
 from pages._ui.jobs.thread_jobs import run_job
-from tests.pages.headless import click, everything, labels, press, put, settled, table, wrong
+from tests.pages.headless import (
+    button_labels,
+    click,
+    click_and_wait,
+    error_text,
+    everything,
+    run_until_settled,
+    set_fields,
+    table,
+)
 from tests.pages.test_data import CSV, opened
 from tests.pages.test_reading import Gate
-from tests.small_problems import refused
+from tests.small_problems import expect_error
 
 READ = "Read it"
 SECRET = b"name,password\nroot,hunter2\nguest,hunter3\n"
@@ -48,7 +57,7 @@ def folder(tmp_path, elsewhere, monkeypatch):
 
 
 def typed(app, path):
-    return press(put(app, **{server_tables.PATH_WIDGET_KEY: str(path)}), READ)
+    return click_and_wait(set_fields(app, **{server_tables.PATH_WIDGET_KEY: str(path)}), READ)
 
 
 def test_a_file_that_is_named_on_ones_own_machine_is_read_as_an_upload_is(tmp_path):
@@ -70,7 +79,7 @@ def test_a_file_that_is_named_on_ones_own_machine_is_read_as_an_upload_is(tmp_pa
     assert "on this computer" in there.source
     assert "sample" not in app.query_params
     assert str(tmp_path) not in str(dict(app.query_params))
-    press(app, "Forget my table")
+    click_and_wait(app, "Forget my table")
     assert not table(app).uploaded
     assert not app.text_input(key=server_tables.PATH_WIDGET_KEY).value
 
@@ -90,13 +99,13 @@ def test_what_cannot_be_read_is_refused_in_one_line_and_the_table_stays(tmp_path
     app = opened(None, sample="titanic")
     for name, words in REFUSED.items():
         typed(app, tmp_path / name)
-        assert words in wrong(app)
+        assert words in error_text(app)
         assert len(app.error) == 1
-        assert str(tmp_path) not in wrong(app)
+        assert str(tmp_path) not in error_text(app)
         assert table(app).name == "titanic"
     for path in ("people.csv", "../people.csv", "", "~nobody-here/people.csv"):
         typed(app, path)
-        assert "no whole path" in wrong(app)
+        assert "no whole path" in error_text(app)
 
 
 def test_on_a_server_for_others_nothing_can_be_named_until_its_owner_sets_up_a_folder(
@@ -105,9 +114,9 @@ def test_on_a_server_for_others_nothing_can_be_named_until_its_owner_sets_up_a_f
     monkeypatch.setattr(server_paths, "is_public_host", lambda: True)
     monkeypatch.delenv(server_paths.FOLDER_VARIABLE, raising=False)
     app = opened(None)
-    assert READ not in labels(app)
+    assert READ not in button_labels(app)
     assert server_tables.PATH_WIDGET_KEY not in {t.key for t in app.text_input}
-    with refused("only where its owner"):
+    with expect_error("only where its owner"):
         server_paths.resolve_table_path(str(elsewhere))
 
 
@@ -123,7 +132,7 @@ def test_a_folder_shows_its_tables_and_no_way_out_of_it(folder):
         key=server_tables.FILE_WIDGET_KEY
     ).options == server_paths.list_table_names(folder)
     assert server_tables.PATH_WIDGET_KEY not in {t.key for t in app.text_input}
-    press(put(app, **{server_tables.FILE_WIDGET_KEY: "people.csv"}), READ)
+    click_and_wait(set_fields(app, **{server_tables.FILE_WIDGET_KEY: "people.csv"}), READ)
     assert table(app).name == "people.csv"
     assert len(table(app).frame) == 300
     assert str(folder) not in everything(app)
@@ -153,17 +162,17 @@ WAYS_OUT = [
 
 def test_whatever_a_browser_sends_nothing_else_is_read(folder, elsewhere):
     for said in WAYS_OUT:
-        with refused("is not in the folder") as told:
+        with expect_error("is not in the folder") as told:
             server_paths.resolve_table_path(said)
         assert str(folder) not in str(told.value)
     for said in (elsewhere, folder / "people.csv"):
-        with refused("is not in the folder"):
+        with expect_error("is not in the folder"):
             server_paths.resolve_table_path(str(said))
 
 
 def test_a_folder_holds_on_ones_own_machine_too(folder, elsewhere, monkeypatch):
     monkeypatch.setattr(server_paths, "is_public_host", lambda: False)
-    with refused("is not in the folder"):
+    with expect_error("is not in the folder"):
         server_paths.resolve_table_path(str(elsewhere))
     assert server_paths.resolve_table_path("people.csv") == (folder / "people.csv", folder)
 
@@ -182,7 +191,7 @@ def test_a_link_that_is_put_in_its_place_after_it_was_chosen_is_seen(folder, els
 def test_a_link_that_is_put_back_is_seen(folder, elsewhere):
     """What is open is compared with what stands there: it does not suffice that the name is right again."""
     path, root = server_paths.resolve_table_path("people.csv")
-    with refused("is not in the folder"):
+    with expect_error("is not in the folder"):
         server_paths.require_file_of_folder(path, root, os.stat(elsewhere))
     server_paths.require_file_of_folder(path, root, os.stat(path))
     server_paths.require_file_of_folder(root / "again.csv", root, os.stat(path))  # a link inside
@@ -193,7 +202,7 @@ def test_a_folder_below_that_becomes_a_link_is_seen(folder, elsewhere):
     server_paths.require_file_of_folder(inner, folder, os.stat(inner))
     (folder / "deep").rename(folder / "moved")
     (folder / "deep").symlink_to(elsewhere.parent)
-    with refused("is not in the folder"):
+    with expect_error("is not in the folder"):
         server_paths.require_file_of_folder(
             folder / "deep" / "secret.csv", folder, os.stat(elsewhere)
         )
@@ -201,12 +210,12 @@ def test_a_folder_below_that_becomes_a_link_is_seen(folder, elsewhere):
 
 def test_a_file_that_grows_while_it_is_read_is_refused(folder, monkeypatch):
     gate = Gate(monkeypatch, file_reading, "load_table")
-    app = click(put(opened(None), **{server_tables.FILE_WIDGET_KEY: "people.csv"}), READ)
+    app = click(set_fields(opened(None), **{server_tables.FILE_WIDGET_KEY: "people.csv"}), READ)
     gate.stands()
     with (folder / "people.csv").open("ab") as file:
         file.write(b"p300,1/1/2020,yes,44,\n")
     gate.let()
-    assert "people.csv: has changed" in wrong(settled(app))
+    assert "people.csv: has changed" in error_text(run_until_settled(app))
     assert not table(app).uploaded
 
 
@@ -233,7 +242,7 @@ def test_a_folder_in_which_too_much_lies_is_not_searched(tmp_path, monkeypatch):
     monkeypatch.setattr(server_paths, "MAX_FOLDER_FILES", 3)
     for i in range(4):
         (tmp_path / f"{i}.parquet").write_bytes(b"")
-    with refused("more than 3 files and folders"):
+    with expect_error("more than 3 files and folders"):
         server_tables._read_server_table(tmp_path, None, Job(None))
 
 

@@ -12,14 +12,14 @@ from pages._ui.jobs import job_watcher, table_changes
 from pages._ui.jobs.thread_jobs import run_job, start_job
 from pages._ui.session.table import INFERRED_FROM_DATA, Table
 from tests.pages.headless import (
+    button_labels,
     click,
-    labels,
-    plainly,
+    error_text,
+    run_until_settled,
     session,
-    settled,
     table,
+    unescape_markdown,
     upload_schema,
-    wrong,
 )
 from tests.pages.test_data import CSV, KNOWN, READ, opened
 from tests.small_problems import parametrize
@@ -61,7 +61,7 @@ class Gate:
         self.stands()
         click(app, "Cancel")
         self.let()
-        return settled(app)
+        return run_until_settled(app)
 
 
 def bring(app, content=CSV, name="t.csv"):
@@ -90,7 +90,7 @@ def all_idle():
 def test_the_table_in_use_stays_until_another_one_is_read(monkeypatch):
     gate = Gate(monkeypatch, file_reading, "load_table")
     app = bring(opened(None, sample="titanic"), name="*mine*.csv")
-    assert "Cancel" in labels(app)
+    assert "Cancel" in button_labels(app)
     assert table(app).name == "titanic"
     assert app.selectbox(key="sample").value == "titanic"
     assert any(
@@ -98,7 +98,7 @@ def test_the_table_in_use_stays_until_another_one_is_read(monkeypatch):
         for bar in app.get("progress")
     )
     gate.let()
-    settled(app)
+    run_until_settled(app)
     assert table(app).name == "*mine*.csv"
     assert app.selectbox(key="sample").value is None
     assert app.query_params["table"] in ("uploaded", ["uploaded"])
@@ -111,15 +111,17 @@ def test_reading_a_file_can_be_cancelled_and_the_table_is_still_the_one_before(m
     app = bring(opened(None, sample="titanic"))
     gate.cancelled(app)
     assert table(app).name == "titanic"
-    assert "Cancelled. The table is still the one before: titanic" in plainly(app.warning[0].value)
+    assert "Cancelled. The table is still the one before: titanic" in unescape_markdown(
+        app.warning[0].value
+    )
     assert not app.error
-    app = settled(bring(app))
+    app = run_until_settled(bring(app))
     assert table(app).name == "t.csv", "the same file can be brought again"
 
 
 @parametrize("other", ["forget", "sample"])
 def test_a_table_that_is_forgotten_or_replaced_while_it_is_read_leaves_nothing(monkeypatch, other):
-    app = settled(opened())
+    app = run_until_settled(opened())
     gate = Gate(monkeypatch, file_reading, "guess_columns")
     bring(app, f"{UNIQUE},b\n".encode() + b"1,2\n" * 50, f"{UNIQUE}.csv")
     gate.stands()
@@ -131,7 +133,7 @@ def test_a_table_that_is_forgotten_or_replaced_while_it_is_read_leaves_nothing(m
     assert "arrival" not in session(app).resources
     gate.let()
     assert all_idle(), "its thread has stopped"
-    settled(app.run())
+    run_until_settled(app.run())
     assert table(app).name == ("titanic" if other == "sample" else "census")
     assert UNIQUE not in str(app.main)
     assert tables_left() == []
@@ -160,8 +162,10 @@ def test_reading_off_goes_on_beside_the_page_and_a_cancelled_one_changes_nothing
     gate = Gate(monkeypatch, Table, "repair_columns")
     before = table(app).schema
     click(app, READ)
-    assert "Cancel" in labels(app)
-    assert READ not in labels(app), "nothing that would be changed by it is offered meanwhile"
+    assert "Cancel" in button_labels(app)
+    assert READ not in button_labels(app), (
+        "nothing that would be changed by it is offered meanwhile"
+    )
     assert table(app).schema is before
     gate.cancelled(app)
     assert "Cancelled: the schema is as it was." in [w.value for w in app.warning]
@@ -172,7 +176,7 @@ def test_reading_off_goes_on_beside_the_page_and_a_cancelled_one_changes_nothing
     )
     assert session(app).was_viewed(table(app)), "it was asked for, and may have begun"
     click(app, READ)
-    assert table(settled(app)).has_data_entries
+    assert table(run_until_settled(app)).has_data_entries
 
 
 def test_what_is_asked_for_while_a_change_is_under_way_is_done_after_it(monkeypatch):
@@ -183,7 +187,7 @@ def test_what_is_asked_for_while_a_change_is_under_way_is_done_after_it(monkeypa
     app.selectbox(key=f"person-{table(app).identity}").set_value("answer").run()
     assert table(app).unit.person == "answer"
     gate.let()
-    settled(app)
+    run_until_settled(app)
     mine = table(app)
     (encoded,) = mine.encoded_by_columns.values()
     assert encoded.n == len(mine.limited_frame) < 20, (
@@ -204,7 +208,7 @@ def test_a_change_of_a_table_that_is_gone_changes_no_other(monkeypatch):
     app.selectbox(key="sample").set_value("census").run()
     before = table(app).version
     gate.let()
-    settled(app.run())
+    run_until_settled(app.run())
     assert (table(app).name, table(app).version) == ("census", before)
     assert not app.error
 
@@ -239,7 +243,7 @@ def test_a_schema_file_that_is_none_is_said_and_another_one_is_used():
         (good, ""),
     ):
         upload_schema(app, content)
-        assert words in wrong(app) + "".join(warning.value for warning in app.warning)
-    assert not wrong(app)
+        assert words in error_text(app) + "".join(warning.value for warning in app.warning)
+    assert not error_text(app)
     assert table(app).domain.names == ("age",)
     assert not table(app).schema_uses_real_data

@@ -27,32 +27,32 @@ from pages._ui.session import current_table, owner, release_ledger
 from tests.pages import headless
 from tests.pages.headless import (
     ROOT,
+    algorithm_title,
     all_words,
     button,
-    captions,
+    button_labels,
+    caption_text,
     click,
     dataframe,
-    dragged,
+    error_text,
     everything,
     figures,
+    follower_values,
     heading,
-    labels,
+    markdown_text,
     new_tab,
     open_page,
-    plainly,
-    put,
     run_comparison,
-    said,
+    run_until_settled,
     session,
-    settled,
-    titled,
+    set_fields,
     typed_schema,
+    unescape_markdown,
     upload,
-    wrong,
 )
 from tests.pages.test_pages import badges
-from tests.release.ledger.ledger_charges import charge
-from tests.small_problems import categorical, contents, integer, parametrize, private
+from tests.release.ledger.ledger_charges import charge_events
+from tests.small_problems import categorical, folder_contents, integer, parametrize, private
 from tests.source_map import Source
 
 NOW = "Release: permanent"
@@ -85,15 +85,17 @@ def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_wh
         everything(app).count("New budget · this release 8%") == 2
     )  # what was used before is not known
     assert button(app, f"{NOW} (choose a folder first)").disabled
-    assert "Uses 8%, even if it fails." in said(app)
-    assert "4,526 invented rows" in said(app)
-    assert "12 such releases, not 3. After 12, a guess is right at most 63" in captions(app)
-    put(app, epsilon=0.01)
-    assert "After 100, a guess is right at most" in captions(
+    assert "Uses 8%, even if it fails." in markdown_text(app)
+    assert "4,526 invented rows" in markdown_text(app)
+    assert "12 such releases, not 3. After 12, a guess is right at most 63" in caption_text(app)
+    set_fields(app, epsilon=0.01)
+    assert "After 100, a guess is right at most" in caption_text(
         app
     )  # no more, whose exact sum would take minutes
-    put(put(app, algorithm=titled("dpfw"), epsilon=1.0, delta=0.0), total_delta=0.0)
-    assert "ε = 3 bears 3 such releases. After 3," in captions(app)  # Σε adds up
+    set_fields(
+        set_fields(app, algorithm=algorithm_title("dpfw"), epsilon=1.0, delta=0.0), total_delta=0.0
+    )
+    assert "ε = 3 bears 3 such releases. After 3," in caption_text(app)  # Σε adds up
     for folder in (
         "/no/such/folder",
         "\0",
@@ -101,11 +103,11 @@ def test_before_a_folder_is_named_the_page_shows_the_plan_and_the_button_says_wh
         "a" * 900,
         "![x](http://evil.example)",
     ):
-        put(app, ledger_folder=folder)
-        assert "There is no folder" in wrong(app)
+        set_fields(app, ledger_folder=folder)
+        assert "There is no folder" in error_text(app)
         assert "](http://evil" not in app.error[0].value
         assert app.button(key="release-now").disabled
-    put(app, ledger_folder=str(tmp_path))
+    set_fields(app, ledger_folder=str(tmp_path))
     assert not button(app, NOW).disabled
 
 
@@ -134,8 +136,8 @@ def uploaded(content=PEOPLE, schema=SCHEMA, name="people.csv", **query):
 
 
 def go(app, page, folder=None):
-    headless.go(app, page)
-    return app if folder is None else put(app, ledger_folder=str(folder))
+    headless.switch_page(app, page)
+    return app if folder is None else set_fields(app, ledger_folder=str(folder))
 
 
 def release(app):
@@ -170,9 +172,9 @@ def test_the_plan_its_cost_and_exact_noise_are_shown_before_anything_is_touched_
     monkeypatch.setattr(exact_samplers, "gaussian", lambda counts, scale, rng: counts + 1)
     app = opened(tmp_path)
     assert "Used before 0%" in everything(app)
-    assert "All releases then cost ε = 0.7536 of 3 at δ = 1e-6" in captions(app)
+    assert "All releases then cost ε = 0.7536 of 3 at δ = 1e-6" in caption_text(app)
     assert dataframe(app, "mechanism")["mechanism"].tolist() == ["Gaussian"]
-    assert "drawn without rounding" in captions(app)
+    assert "drawn without rounding" in caption_text(app)
     assert not list(tmp_path.iterdir())
     release(app)
     assert any("exact Gaussian noise on counts" in c.help for c in app.caption if c.help)
@@ -210,7 +212,7 @@ def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     ]
     assert len(sized) == 2
     release(app)
-    told = captions(app)
+    told = caption_text(app)
     kept = made(app)
     assert badges(app)[0] is Provenance.RELEASED  # no badge says that no data was used
     offered = {e.proto.label for e in app.get("download_button")}
@@ -221,8 +223,8 @@ def test_a_further_release_is_a_new_plan_on_what_is_left(tmp_path):
     )
     go(go(app, "explore"), "release", tmp_path)
     assert made(app) is kept
-    assert "you may publish everything" in said(app)
-    assert NOW not in labels(app)
+    assert "you may publish everything" in markdown_text(app)
+    assert NOW not in button_labels(app)
     assert "This release is in the budget record" in told
     assert set(sized) <= {m.value for m in app.markdown}, (
         "the accuracy foretold is the accuracy stated"
@@ -248,45 +250,45 @@ def test_every_page_shows_what_is_left_of_a_named_budget_and_a_damaged_record_is
     assert "Used 8% · left 92%" in everything(app)
     ledger = tmp_path / "ledger.sqlite"
     pages = [page.stem for page in sorted((ROOT / "pages").glob("*.py"))]
-    before = contents(tmp_path)
+    before = folder_contents(tmp_path)
     for page in pages:
         if page != "release":
             shown = everything(go(app, page))
             assert shown.count("Used 8% · left 92%") == 2, f"{page}: the picture and its words"
-    assert contents(tmp_path) == before
+    assert folder_contents(tmp_path) == before
     ledger.write_bytes(b"no ledger at all")
     for page in pages:
         if page != "release":
             go(app, page)
             assert "Used " not in everything(app), page
             assert not [*app.error, *app.warning], page
-    assert "not usable as a ledger" in wrong(go(app, "release"))
+    assert "not usable as a ledger" in error_text(go(app, "release"))
 
 
 def test_a_budget_that_does_not_suffice_is_refused_in_words(tmp_path):
     app = opened(tmp_path)
-    put(app, total_epsilon=0.1)
-    assert "this needs ε=" in wrong(app)
-    fits = float(re.search(r"ε = ([0-9.]+) would fit", wrong(app))[1])
+    set_fields(app, total_epsilon=0.1)
+    assert "this needs ε=" in error_text(app)
+    fits = float(re.search(r"ε = ([0-9.]+) would fit", error_text(app))[1])
     larger = next(e for e in EPSILON_OPTIONS if e > fits)
     assert "this release needs more than the whole budget" in everything(app)
     click(app, f"Use ε = {fits:g}")
     assert app.select_slider(key="epsilon").value == fits
     assert not app.error
-    put(app, epsilon=larger)
-    assert "would fit" in wrong(app)
-    put(app, total_epsilon=0.01)
-    put(app, total_delta=1e-12)
-    put(app, epsilon=1.0)
-    assert "No ε of the slider would fit" in wrong(app)
-    put(app, total_delta=1e-6)
-    put(app, total_epsilon=0.1)
-    assert "no budget was used" in captions(app)
-    assert NOW not in labels(app)
+    set_fields(app, epsilon=larger)
+    assert "would fit" in error_text(app)
+    set_fields(app, total_epsilon=0.01)
+    set_fields(app, total_delta=1e-12)
+    set_fields(app, epsilon=1.0)
+    assert "No ε of the slider would fit" in error_text(app)
+    set_fields(app, total_delta=1e-6)
+    set_fields(app, total_epsilon=0.1)
+    assert "no budget was used" in caption_text(app)
+    assert NOW not in button_labels(app)
     assert not list(tmp_path.iterdir())
-    put(app, total_epsilon=3.0)
-    put(app, delta=0.0)
-    assert "delta=0" in wrong(app)
+    set_fields(app, total_epsilon=3.0)
+    set_fields(app, delta=0.0)
+    assert "delta=0" in error_text(app)
 
 
 def test_on_a_public_host_releases_are_off_unless_the_owner_names_a_ledger(tmp_path, monkeypatch):
@@ -303,7 +305,7 @@ def test_on_a_public_host_releases_are_off_unless_the_owner_names_a_ledger(tmp_p
                 monkeypatch.setenv(name, str(tmp_path / value) if value == ledger else value)
         app = opened(None)
         assert release_ledger.LEDGER_VARIABLE in app.warning[0].value
-        assert NOW not in labels(app)
+        assert NOW not in button_labels(app)
         assert not app.text_input, "neither a folder nor a key is asked for"
     monkeypatch.setenv(owner.KEY_VARIABLE, RIGHT)
     app = release(unlocked(opened(None)))
@@ -325,7 +327,7 @@ def for_others(monkeypatch, folder=None):
 
 
 def unlocked(app, key=RIGHT):
-    return put(app, ledger_key=key)
+    return set_fields(app, ledger_key=key)
 
 
 WRONG = ["", RIGHT[:-1], RIGHT + "x", RIGHT.upper(), "ключ" * 9]
@@ -337,7 +339,9 @@ def test_a_stranger_learns_nothing_of_the_ledger_from_a_guessed_table(tmp_path, 
     frame = load_table(BytesIO(PEOPLE), "people.csv").frame
     store = LedgerStore(tmp_path / "ledger.sqlite", create=True)
     events = ((Gaussian(0.1), 1),)
-    charge(store, frame, events, dataset=NAME, total=Budget(3, 1e-6), algorithm="planted_algorithm")
+    charge_events(
+        store, frame, events, dataset=NAME, total=Budget(3, 1e-6), algorithm="planted_algorithm"
+    )
     for_others(monkeypatch, tmp_path)
     told = {}
     for content in GUESSES:
@@ -360,7 +364,7 @@ def test_a_stranger_learns_nothing_of_the_ledger_from_a_guessed_table(tmp_path, 
         unlocked(app, key)
         assert "Data set" not in [t.label for t in app.text_input]
         assert NAME not in everything(app)
-    assert "use that name" in wrong(unlocked(app)), "whoever holds the key is told"
+    assert "use that name" in error_text(unlocked(app)), "whoever holds the key is told"
 
 
 def test_the_holder_of_the_key_sees_and_releases_and_another_tab_does_not(tmp_path, monkeypatch):
@@ -377,11 +381,11 @@ def test_the_holder_of_the_key_sees_and_releases_and_another_tab_does_not(tmp_pa
 
 def test_on_one_s_own_machine_nothing_is_asked_unless_a_key_is_set(tmp_path, monkeypatch):
     monkeypatch.setenv(release_ledger.LEDGER_VARIABLE, str(tmp_path / "ledger.sqlite"))
-    assert NOW in labels(opened(None))
+    assert NOW in button_labels(opened(None))
     monkeypatch.setenv(owner.KEY_VARIABLE, RIGHT)  # behind a proxy on this machine, say
     app = opened(None)
-    assert NOW not in labels(app)
-    assert NOW in labels(unlocked(app))
+    assert NOW not in button_labels(app)
+    assert NOW in button_labels(unlocked(app))
 
 
 @parametrize(
@@ -408,14 +412,14 @@ def test_a_session_that_looked_must_say_why(tmp_path):
     go(go(app, "explore"), "release", tmp_path)
     assert app.button(key="release-now").disabled
     text = "![x](http://evil.example/x.png) <script>alert(1)</script>"
-    put(app, reason=f"  {text}\n")
+    set_fields(app, reason=f"  {text}\n")
     release(app)
     assert releases(tmp_path)[0]["reason"] == text
     card = made(app)["card.html"].decode()
     assert "&lt;script&gt;" in card
     assert "<script" not in card
-    assert "http://evil.example" not in said(app)
-    shown = [plainly(m.value).rstrip("]").split("  \n") for m in app.markdown]
+    assert "http://evil.example" not in markdown_text(app)
+    shown = [unescape_markdown(m.value).rstrip("]").split("  \n") for m in app.markdown]
     tiles = [
         "<div>{}<b>{}</b>{}</div>".format(*lines).replace("**", "")
         for lines in shown
@@ -453,7 +457,7 @@ def test_what_fails_after_the_charge_stays_charged_and_says_so_in_words(tmp_path
 
     monkeypatch.setattr(publish, "write_release_files", fail)
     app = release(opened(tmp_path))
-    assert "unexpected KeyError" in wrong(app)
+    assert "unexpected KeyError" in error_text(app)
     assert PLANTED not in everything(app)
     assert [entry["state"] for entry in releases(tmp_path)] == ["failed"]
     assert "failed" in dataframe(app, "state")["state"].tolist()
@@ -478,9 +482,9 @@ def test_a_broken_ledger_is_a_message(tmp_path):
         folder = tmp_path / break_it.__name__
         folder.mkdir()
         break_it(folder / "ledger.sqlite")
-        put(app, ledger_folder=str(folder))
-        assert wrong(app), break_it
-        assert NOW not in labels(app)
+        set_fields(app, ledger_folder=str(folder))
+        assert error_text(app), break_it
+        assert NOW not in button_labels(app)
 
 
 def test_on_a_server_for_others_nobody_is_told_where_the_ledger_lies(tmp_path, monkeypatch):
@@ -489,24 +493,24 @@ def test_on_a_server_for_others_nobody_is_told_where_the_ledger_lies(tmp_path, m
     app = opened(None)
     assert not app.error, "and to strangers that it is broken neither"
     unlocked(app)
-    assert "…/ledger.sqlite" in wrong(app)
+    assert "…/ledger.sqlite" in error_text(app)
     assert str(tmp_path) not in everything(app)
 
 
 def test_what_was_released_stays_on_the_page_when_the_table_or_the_ledger_goes(tmp_path):
     app = release(opened(tmp_path))
-    assert "a suspicion of 10" in said(typed_schema(app, {"columns": {}}))
+    assert "a suspicion of 10" in markdown_text(typed_schema(app, {"columns": {}}))
     (tmp_path / "ledger.sqlite").write_text("gone")
-    assert "a suspicion of 10" in said(app.run())
-    assert wrong(app)
+    assert "a suspicion of 10" in markdown_text(app.run())
+    assert error_text(app)
 
 
 def test_a_folder_that_cannot_be_written_is_a_message_and_nothing_is_spent(tmp_path, monkeypatch):
     app = opened(tmp_path)
     (tmp_path / "ledger-releases").write_text("in the way")
     release(app)
-    assert "cannot be made" in wrong(app)
-    assert "no budget is used" in wrong(app)
+    assert "cannot be made" in error_text(app)
+    assert "no budget is used" in error_text(app)
     assert not (tmp_path / "ledger.sqlite").exists()
 
 
@@ -516,10 +520,10 @@ def test_hostile_names_are_shown_and_not_interpreted(tmp_path, hostile):
     app = go(
         uploaded(frame.to_csv(index=False).encode(), schema, f"{name}.csv"), "release", tmp_path
     )
-    release(put(app, **{"Data set": name}))
+    release(set_fields(app, **{"Data set": name}))
     assert not app.error
     assert recorded(tmp_path).name == name
-    told = said(app) + heading(app)
+    told = markdown_text(app) + heading(app)
     assert "](http://evil" not in told
     assert not re.search(r"(?<!\\)[<$]\w", told), "nothing stands unescaped"
 
@@ -527,8 +531,8 @@ def test_hostile_names_are_shown_and_not_interpreted(tmp_path, hostile):
 def test_another_table_under_a_known_name_is_refused_until_it_is_called_a_new_version(tmp_path):
     release(go(uploaded(), "release", tmp_path))
     app = go(uploaded(PEOPLE + b"300,a\n"), "release", tmp_path)
-    assert "has changed" in wrong(app)
-    put(app, **{"This is a new version": True})
+    assert "has changed" in error_text(app)
+    set_fields(app, **{"This is a new version": True})
     assert not app.error
     release(app)
     assert [r["version"] for r in releases(tmp_path)] == [1, 2]
@@ -547,8 +551,8 @@ OPEN = {"columns": {"who": private("integer", bins=3)}}
 def test_the_same_upload_with_another_schema_is_the_same_data_set(tmp_path, schema):
     release(go(uploaded(), "release", tmp_path))
     before = recorded(tmp_path)
-    app = settled(go(uploaded(schema=schema), "release", tmp_path))
-    assert wrong(app) == ""
+    app = run_until_settled(go(uploaded(schema=schema), "release", tmp_path))
+    assert error_text(app) == ""
     release(app)
     after = recorded(tmp_path)
     assert [r["version"] for r in after.releases] == [1, 1]
@@ -590,31 +594,31 @@ def test_the_stakeholder_view_shows_no_real_value_on_any_page(tmp_path):
         "name",
         "curator",  # of public deployments
     }
-    assert "Foreseen error" in said(app), "which needs no data"
-    assert "synthetic" not in said(app)
+    assert "Foreseen error" in markdown_text(app), "which needs no data"
+    assert "synthetic" not in markdown_text(app)
     go(app, "compare")
     assert not figures(run_comparison(app))
     assert not app.dataframe
     app.query_params.clear()
-    put(app, stakeholder_view=False)
+    set_fields(app, stakeholder_view=False)
     go(app, "release", tmp_path)
     assert not app.text_area  # nobody has looked
     release(app)
-    put(app, stakeholder_view=True)
+    set_fields(app, stakeholder_view=True)
     assert "Release 1 of people" in heading(app)
     assert PLANTED not in everything(app)
 
 
 def test_start_shows_the_synthetic_bars_alone_to_stakeholders():
     app = open_page("app", view="stakeholder")
-    bars = dragged(app)
+    bars = follower_values(app)
     assert bars["real"] is None
     assert bars["legend"]["real"] == ""
     assert len(bars["synthetic"][0][bars["at"]]) == 4
     assert "off by" not in json.dumps(bars)
     assert not figures(app)
     assert not any("real" in frame.value for frame in app.dataframe)
-    assert "off by" not in said(app)
+    assert "off by" not in markdown_text(app)
     assert "uses real data –" not in everything(app)
 
 

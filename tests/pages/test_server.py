@@ -16,8 +16,15 @@ from streamlit.runtime.memory_media_file_storage import _calculate_file_id
 
 from pages._ui.server.page_address import complete_query
 from pages._ui.session import uploads
-from tests.running_app import Listener, Tab, documented, eventually, handshake, serving
-from tests.small_problems import once, parametrize
+from tests.running_app import (
+    Listener,
+    Tab,
+    documented_environment,
+    handshake_status,
+    serve_app,
+    wait_until,
+)
+from tests.small_problems import module_fixture, parametrize
 
 EVIL = "http://evil.example"
 MB = 2**20
@@ -31,13 +38,13 @@ def several(server, number):
         yield [stack.enter_context(Tab(server.port)) for _ in range(number)]
 
 
-@once
+@module_fixture
 def listener():
     with Listener() as found:
         yield found
 
 
-@once
+@module_fixture
 def server(tmp_path_factory, listener):
     """On one's own machine, with everything it asks of others going to the listener."""
     log = tmp_path_factory.mktemp("server") / "log"
@@ -47,17 +54,17 @@ def server(tmp_path_factory, listener):
         "--server.corsAllowedOrigins",
         "https://friend.example",
     )
-    with serving(log, *options, **listener.environment()) as found:
+    with serve_app(log, *options, **listener.environment()) as found:
         yield found
 
 
-@once
+@module_fixture
 def public(tmp_path_factory, listener):
     """As the documentation says for others."""
-    environment = documented() | listener.environment()
+    environment = documented_environment() | listener.environment()
     environment["STREAMLIT_SERVER_ALLOWED_HOSTS"] += " 127.0.0.1"
     log = tmp_path_factory.mktemp("public") / "log"
-    with serving(log, **environment) as found:
+    with serve_app(log, **environment) as found:
         yield found
 
 
@@ -98,7 +105,7 @@ def test_the_server_hands_on_what_a_browser_says_beside_a_message(server):
 def test_pages_from_elsewhere_are_refused_at_once_and_nobody_is_asked(server, listener):
     here = f"http://127.0.0.1:{server.port}"
     with ThreadPoolExecutor(10) as many:
-        waiting = [many.submit(handshake, server.port, origin=EVIL) for _ in range(10)]
+        waiting = [many.submit(handshake_status, server.port, origin=EVIL) for _ in range(10)]
         assert server.get("/_stcore/health", timeout=5) == 200
         assert {w.result() for w in waiting} == {REFUSED}
     others = [
@@ -108,15 +115,19 @@ def test_pages_from_elsewhere_are_refused_at_once_and_nobody_is_asked(server, li
         f"http://127.0.0.1.evil.example:{server.port}",
         "http://127.0.0.1",
     ]
-    assert [handshake(server.port, origin=origin) for origin in others] == [REFUSED] * len(others)
+    assert [handshake_status(server.port, origin=origin) for origin in others] == [REFUSED] * len(
+        others
+    )
     let_in = [None, here, "https://friend.example"]
-    assert [handshake(server.port, origin=origin) for origin in let_in] == [LET_IN] * len(let_in)
-    assert handshake(server.port, host="evil.example", origin=EVIL) == REFUSED
+    assert [handshake_status(server.port, origin=origin) for origin in let_in] == [LET_IN] * len(
+        let_in
+    )
+    assert handshake_status(server.port, host="evil.example", origin=EVIL) == REFUSED
     assert listener.heard == []
 
 
 def test_the_documented_deployment_serves_its_own_host_and_nobody_else_s_pages(public, listener):
-    host = documented()["STREAMLIT_SERVER_ALLOWED_HOSTS"]
+    host = documented_environment()["STREAMLIT_SERVER_ALLOWED_HOSTS"]
     other = "other.example.org"
     asked = [
         (host, f"https://{host}", LET_IN),
@@ -127,7 +138,7 @@ def test_the_documented_deployment_serves_its_own_host_and_nobody_else_s_pages(p
         (host, f"https://{other}", REFUSED),
         (other, f"https://{host}", REFUSED),
     ]
-    assert [(h, o, handshake(public.port, host=h, origin=o)) for h, o, _ in asked] == asked
+    assert [(h, o, handshake_status(public.port, host=h, origin=o)) for h, o, _ in asked] == asked
     assert public.get("/_stcore/health", timeout=4) == 200
     assert listener.heard == []
 
@@ -171,13 +182,13 @@ def test_all_tabs_together_are_bounded_too(server):
 
 def test_what_a_tab_held_is_given_back_when_it_is_gone(tmp_path):
     options = ("--server.maxUploadSize", "64", "--server.disconnectedSessionTTL", "15")
-    with serving(tmp_path / "log", *options) as server:
+    with serve_app(tmp_path / "log", *options) as server:
         with Tab(server.port) as tab:
             tab.open("data")
             before = server.megabytes()
             assert [tab.put(bytes(60 * MB), file=str(i)) for i in range(3)] == [204, 204, 413]
             assert server.megabytes() > before + 100
-        eventually(lambda: server.megabytes() < before + 40)
+        wait_until(lambda: server.megabytes() < before + 40)
 
 
 def test_who_does_not_come_back_is_closed_once_and_memory_given_back(monkeypatch):
@@ -262,7 +273,7 @@ def test_on_a_server_for_others_no_path_that_a_forged_browser_sends_is_read(
             for key in ("server-path", "read-server")
         )
         forge(tab, text, button, str(planted))
-        eventually(lambda: "secret.csv" in tab.open("data"))  # on one's own machine it is read
+        wait_until(lambda: "secret.csv" in tab.open("data"))  # on one's own machine it is read
     paths = ["", "a\0", "~/.bashrc", "/etc/passwd", f"{tmp_path}/./secret.csv", str(planted)]
     with Tab(public.port) as tab:
         tab.open("data")

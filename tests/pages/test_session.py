@@ -8,12 +8,12 @@ import pytest
 from pages._ui.session.session import MAX_MEMOS_PER_NAME, Session
 from pages._ui.session.table import Table
 from tests.pages.headless import (
+    click_and_wait,
     figures,
-    go,
     open_page,
-    press,
     run_comparison,
     session,
+    switch_page,
     typed_schema,
     upload,
 )
@@ -43,20 +43,20 @@ def uploaded():
 )
 def test_after_forget_nothing_of_the_table_is_left_in_memory_files_caches_session_or_on_any_page():
     app = uploaded()
-    assert session(go(app, "explore")).resources["explore"].jobs
+    assert session(switch_page(app, "explore")).resources["explore"].jobs
     assert UNIQUE in str(app)
-    assert figures(run_comparison(go(app, "compare")))
+    assert figures(run_comparison(switch_page(app, "compare")))
     mine = session(app)
     shared = blocks(mine)
     assert len(shared) == 2
     assert shared <= set(os.listdir("/dev/shm")), "the encoded rows are shared with the workers"
     assert mine.resources["sweep"].outcomes
-    press(go(app, "data"), "Forget my table")
+    click_and_wait(switch_page(app, "data"), "Forget my table")
     assert not mine.resources
     assert not any(mine.memos.values())
     assert not shared & set(os.listdir("/dev/shm"))
     for page in ("explore", "compare", "release"):
-        assert UNIQUE not in str(go(app, page)), f"{page} still shows it"
+        assert UNIQUE not in str(switch_page(app, page)), f"{page} still shows it"
     assert UNIQUE not in str(app.session_state)
     gc.collect()
     assert not [o for o in gc.get_objects() if isinstance(o, Table) and UNIQUE in str(o.schema)]

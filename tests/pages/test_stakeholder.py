@@ -14,20 +14,20 @@ from pages._ui.session import visible_table as table_of_page
 from pages._ui.session.table import Table
 from tests.pages.headless import (
     ROOT,
+    button_labels,
+    click_and_wait,
+    error_text,
     everything,
     figures,
-    go,
-    labels,
     new_tab,
-    plainly,
-    press,
-    put,
     run_comparison,
+    run_until_settled,
     session,
-    settled,
+    set_fields,
+    switch_page,
     table,
+    unescape_markdown,
     upload,
-    wrong,
 )
 from tests.pages.stream import streamed
 from tests.pages.test_measuring import TRY
@@ -122,38 +122,38 @@ def brought(frame, schema=None, person=None, **query):
         "test session id"
     )  # another tab: AppTest gives all the same session
     app = new_tab(**query)
-    go(app, "data")
+    switch_page(app, "data")
     upload(app, frame.to_csv(index=False).encode())
     whole = table(app)
     if schema is not None:
         whole.set_schema(schema)
     if person is not None:
         whole.set_privacy_unit(PrivacyUnit(*person))
-    return settled(app.run())
+    return run_until_settled(app.run())
 
 
 def hide(app):
     """Turn the view on, as an address does."""
     app.query_params["view"] = "stakeholder"
-    return settled(app.run())
+    return run_until_settled(app.run())
 
 
 def work(app):
     """Do in the normal view what a session does with a table: run, compare, learn, evolve."""
-    put(go(app, "explore"), repeats=2)
-    run_comparison(go(app, "compare"), epsilons=(1.0,))
-    press(visit(app, "learning", {"part": "Prediction"}), "Learn")
-    press(visit(app, "evolution", {"part": "My table"}), "Evolve the rows")
+    set_fields(switch_page(app, "explore"), repeats=2)
+    run_comparison(switch_page(app, "compare"), epsilons=(1.0,))
+    click_and_wait(visit(app, "learning", {"part": "Prediction"}), "Learn")
+    click_and_wait(visit(app, "evolution", {"part": "My table"}), "Evolve the rows")
     return app
 
 
 def visit(app, page, opened):
     """A page with that part of it open, as a click opens it."""
     if app.session_state["page"] != page.capitalize():
-        go(app, page)
+        switch_page(app, page)
     for key, value in opened.items():
         app.session_state[key] = value
-    return settled(app.run())
+    return run_until_settled(app.run())
 
 
 def crawl(app, heard, *, deep=False):
@@ -167,7 +167,7 @@ def crawl(app, heard, *, deep=False):
     heard.empty()
     for page, opened in VISITS:
         if app.session_state["page"] != page.capitalize():
-            go(app, page)
+            switch_page(app, page)
             if (
                 page != "evolution"
             ):  # it begins with runs on a public sample, whose progress is that of the machine
@@ -213,7 +213,7 @@ def moved(app):
                 found[0].set_value(found[0].options[-1])
             elif len(found[0].options) > 1:
                 found[0].select_index(len(found[0].options) - 1)
-            settled(app.run())
+            run_until_settled(app.run())
             yield kind, label
 
 
@@ -273,11 +273,11 @@ def test_what_ran_before_the_view_is_not_found_in_it_and_is_there_again_after_it
         for frame in (FIRST, SECOND):
             app = work(brought(frame, SCHEMA))
             heard.empty()
-            assert len(figures(go(app, "explore"))) >= 4, "the normal view shows what ran"
+            assert len(figures(switch_page(app, "explore"))) >= 4, "the normal view shows what ran"
             normal.append(heard.elements)
             runs = session(app).resources["explore"].requested
             assert not figures(hide(app))
-            assert len(figures(put(app, stakeholder_view=False))) >= 4
+            assert len(figures(set_fields(app, stakeholder_view=False))) >= 4
             assert session(app).resources["explore"].requested is runs, "nothing runs anew"
             both.append(crawl(hide(app), heard))
     assert different(*both) == {}
@@ -288,7 +288,7 @@ def test_a_trial_before_the_view_is_not_found_in_it():
     both = []
     with streamed() as heard:
         for frame in (FIRST, SECOND):
-            app = press(brought(frame, OPEN), TRY)
+            app = click_and_wait(brought(frame, OPEN), TRY)
             assert table(app).trial is not None
             both.append(crawl(hide(app), heard))
     assert different(*both) == {}
@@ -304,9 +304,11 @@ def test_the_normal_view_sends_the_marker_and_the_counts():
         visit(app, "data", {"data-part": "Rows"})
         assert MARKER in heard.text
         heard.empty()
-        put(visit(app, "explore", {"below": "Ask a question"}), question="sex = f and job = cook")
+        set_fields(
+            visit(app, "explore", {"below": "Ask a question"}), question="sex = f and job = cook"
+        )
         share = ((FIRST["sex"] == "f") & (FIRST["job"] == "cook")).mean()
-        assert f"Real {share:.2%}" in plainly(heard.text.replace("\\\\", "\\"))
+        assert f"Real {share:.2%}" in unescape_markdown(heard.text.replace("\\\\", "\\"))
 
 
 def test_a_seeded_run_on_an_invented_table_leaves_nothing_to_take_off():
@@ -319,7 +321,7 @@ def test_a_seeded_run_on_an_invented_table_leaves_nothing_to_take_off():
             for part in ("Ask a question", "Linked columns", "Download"):
                 visit(app, "explore", {"below": part})
                 if any(field.key == "question" for field in app.text_input):
-                    put(app, question="sex = f and job = cook")
+                    set_fields(app, question="sex = f and job = cook")
             shown.append(re.findall(r"-?\d+(?:\.\d+)?", "\n".join(heard.elements)))
             begun = [name for name in session(app).resources if name.startswith("explore")]
     assert len(shown[0]) > 100
@@ -333,33 +335,33 @@ BROKEN = b"a,b\n1,2\n" + MARKER.encode() + b",2,3\n"
 def test_what_is_wrong_with_a_file_is_not_quoted_in_any_message():
     with streamed() as heard:
         app = new_tab()
-        go(app, "data")
+        switch_page(app, "data")
         upload(app, BROKEN)
         assert "line 3" in heard.text, "the positive control"
         clear_session_resource_cache("test session id")
         app = new_tab(view="stakeholder")
-        go(app, "data")
+        switch_page(app, "data")
         heard.empty()
         upload(app, BROKEN)
         assert "line 3" not in heard.text
         assert MARKER not in heard.text
-        assert plainly(wrong(app)) == stakeholder_wall.REASON_LEFT_OUT_TEXT
+        assert unescape_markdown(error_text(app)) == stakeholder_wall.REASON_LEFT_OUT_TEXT
 
 
 def test_a_release_made_before_is_shown_and_downloaded_in_the_view(tmp_path):
     app = brought(FIRST, SCHEMA)
-    put(go(app, "release"), ledger_folder=str(tmp_path))
+    set_fields(switch_page(app, "release"), ledger_folder=str(tmp_path))
     reason = [area for area in app.text_area if area.key == "reason"]
     if reason:
-        put(app, reason="a test")
+        set_fields(app, reason="a test")
     made = release(app)
     files = session(made).resources["desk"].job.result
     with streamed() as heard:
         hide(app)
         assert repr(files["card.html"]) in heard.downloads
-        press(app, "Prepare another release")
+        click_and_wait(app, "Prepare another release")
         assert stakeholder_wall.ONLY_RELEASED_TEXT in everything(app)
-        assert not [label for label in labels(app) if label.startswith("Release: permanent")]
+        assert not [label for label in button_labels(app) if label.startswith("Release: permanent")]
         assert "Download an earlier release again" in [s.value for s in app.subheader]
 
 
@@ -419,7 +421,7 @@ def test_all_that_a_table_has_is_withheld_but_what_the_wall_lists():
 
 def test_a_new_panel_that_asks_for_rows_draws_the_words_in_its_place(monkeypatch):
     monkeypatch.setattr(promise, "draw_picture", lambda _: table_of_page().encoded_rows(("sex",)))
-    app = go(hide(brought(FIRST, SCHEMA)), "guarantee")
+    app = switch_page(hide(brought(FIRST, SCHEMA)), "guarantee")
     assert not app.exception
     assert stakeholder_wall.LEFT_OUT_TEXT in [info.value for info in app.info]
 

@@ -7,8 +7,16 @@ from dpcore.core.provenance import Provenance
 from dpcore.core.types import ignore_progress
 from pages._ui.data import grid_edits
 from pages._ui.jobs.browser_memory import _restore_columns, typed_schema_parts
-from tests.pages.headless import captions, go, press, put, session, table, typed_schema
-from tests.pages.test_data import edit, entries, grid, opened
+from tests.pages.headless import (
+    caption_text,
+    click_and_wait,
+    session,
+    set_fields,
+    switch_page,
+    table,
+    typed_schema,
+)
+from tests.pages.test_data import edit, grid, opened, schema_entries
 from tests.size import ROOT
 from tests.small_problems import integer, private
 
@@ -45,7 +53,7 @@ class Typist:
             self.app, self.monkeypatch, known, lambda: grid_edits.apply_grid_edits(self.key)
         )
         self.sees()
-        return entries(self.app).get(name)
+        return schema_entries(self.app).get(name)
 
     def sees(self):
         """Take in what the page has drawn last."""
@@ -95,7 +103,7 @@ def most_field(app):
 
 
 def visits():
-    app = put(opened(VISITS, bars=False), **{PERSON: "patient_id"})
+    app = set_fields(opened(VISITS, bars=False), **{PERSON: "patient_id"})
     return typed_schema(app, AGE)
 
 
@@ -106,24 +114,24 @@ def test_every_change_of_the_rows_of_a_person_is_in_force_shown_and_kept():
         assert (most_field(app).value, table(app).unit.most_rows) == (1 + pressed, 1 + pressed)
         assert typed_schema_parts(table(app))["most_rows"] == 1 + pressed
     for typed in (7, 3, 7, 1):
-        put(app, **{MOST: typed})
+        set_fields(app, **{MOST: typed})
         assert (most_field(app).value, table(app).unit.most_rows) == (typed, typed)
-    go(go(app, "explore"), "data")
-    put(app, **{MOST: 4})
-    assert most_field(go(go(app, "explore"), "data")).value == 4
-    put(app, **{PERSON: None})
+    switch_page(switch_page(app, "explore"), "data")
+    set_fields(app, **{MOST: 4})
+    assert most_field(switch_page(switch_page(app, "explore"), "data")).value == 4
+    set_fields(app, **{PERSON: None})
     assert table(app).unit.person is None
 
 
 def test_what_the_browser_is_told_to_keep_is_what_is_in_force_after_the_edit():
     app = visits()
     for typed in (7, 3, 2):
-        put(app, **{MOST: typed})
+        set_fields(app, **{MOST: typed})
         assert told_to_keep(app)["said"]["most_rows"] == typed
     typed_schema(app, {"columns": {"age": integer(20, 79, bins=3)}})
     again = opened(VISITS, bars=False)
-    put(again, **{PERSON: "patient_id"})
-    put(again, **{PERSON: None})
+    set_fields(again, **{PERSON: "patient_id"})
+    set_fields(again, **{PERSON: None})
     assert told_to_keep(again) | {"columns": []} == {
         "columns": [],
         "said": None,
@@ -164,7 +172,7 @@ def test_the_grid_keeps_its_key_while_a_person_types_and_takes_each_edit_once(mo
     assert app.session_state[grid_edits.LAST_GRID_KEY] == key
     table(app).update_entries({"age": integer(0, 99), "rare": integer(0, 8)})
     typist.types("age", out_of_range="clip")
-    assert (entries(app)["age"]["high"], entries(app)["rare"]["high"]) == (99, 8), (
+    assert (schema_entries(app)["age"]["high"], schema_entries(app)["rare"]["high"]) == (99, 8), (
         "an edit that was taken once is not taken again"
     )
     app.run()
@@ -182,7 +190,7 @@ def test_a_cell_that_cannot_be_read_takes_no_other_edit_along_and_says_so_until_
 ):
     app = opened(bars=False)
     typist = Typist(app, monkeypatch)
-    before = entries(app)["age"]
+    before = schema_entries(app)["age"]
     assert typist.types("age", public_values_or_range="from young to old") == before
     assert "'from young to old' is no range" in typist.refused[0]
     assert typist.types("rare", public_values_or_range="0 to 9")["high"] == 9
@@ -194,24 +202,24 @@ def test_the_columns_and_rows_that_were_chosen_stay_when_the_schema_changes():
     app = opened(VISITS, bars=False)
     columns = {name: integer(0, 99_999, bins=4) for name in ("visit_id", "age", "stay")}
     typed_schema(app, {"columns": columns})
-    put(go(app, "explore"), Columns=["age", "stay"])
-    assert put(go(app, "release"), **{"Synthetic rows": 77})
-    put(go(app, "data"), **{PERSON: "patient_id"})
-    put(app, **{MOST: 3})
-    go(app, "explore")
+    set_fields(switch_page(app, "explore"), Columns=["age", "stay"])
+    assert set_fields(switch_page(app, "release"), **{"Synthetic rows": 77})
+    set_fields(switch_page(app, "data"), **{PERSON: "patient_id"})
+    set_fields(app, **{MOST: 3})
+    switch_page(app, "explore")
     assert next(field for field in app.multiselect if field.label == "Columns").value == [
         "age",
         "stay",
     ]
-    go(app, "release")
+    switch_page(app, "release")
     assert next(field for field in app.number_input if field.label == "Synthetic rows").value == 77
 
 
 def test_the_rows_of_a_release_follow_the_rows_that_are_kept_until_a_person_chooses():
     app = visits()
     for most, rows in ((1, 80), (3, 240)):
-        put(go(app, "data"), **{MOST: most})
-        go(app, "release")
+        set_fields(switch_page(app, "data"), **{MOST: most})
+        switch_page(app, "release")
         assert (
             next(field for field in app.number_input if field.label == "Synthetic rows").value
             == rows
@@ -222,11 +230,11 @@ def test_constraints_that_were_refused_stay_in_the_field_while_something_else_is
     app = opened(b"first,last\n" + b"2000,2001\n" * 60)
     typed_schema(app, {"columns": {name: integer(2000, 2006) for name in ("first", "last")}})
     label = "Impossible combinations"
-    put(app, **{label: '[{"order": ["first", "last"]'})
-    put(app, **{PERSON: "first"})
+    set_fields(app, **{label: '[{"order": ["first", "last"]'})
+    set_fields(app, **{PERSON: "first"})
     field = next(area for area in app.text_area if area.label.startswith(label))
     assert field.value == '[{"order": ["first", "last"]'
-    put(app, **{label: '[{"order": ["first", "last"]}]'})
+    set_fields(app, **{label: '[{"order": ["first", "last"]}]'})
     assert table(app).constraints == [{"order": ["first", "last"]}]
 
 
@@ -235,29 +243,29 @@ def head(app):
 
 
 def test_the_rows_that_a_limit_keeps_are_said_at_the_limit_and_in_the_head_of_every_page():
-    app = put(opened(VISITS), **{PERSON: "patient_id"})
+    app = set_fields(opened(VISITS), **{PERSON: "patient_id"})
     typed_schema(app, AGE)
     for most, kept in ((3, 240), (2, 160), (5, 400)):
-        put(app, **{MOST: most})
+        set_fields(app, **{MOST: most})
         said = f"{kept} of 400 rows kept, at most {most} of a person"
-        assert f"{said}: {Provenance.REAL_DATA}." in captions(app)
+        assert f"{said}: {Provenance.REAL_DATA}." in caption_text(app)
         assert f"· {said} ·" in head(app)
-    put(app, **{MOST: 3})
+    set_fields(app, **{MOST: 3})
     for page in ("explore", "compare", "release", "guarantee"):
-        assert "240 of 400 rows kept, at most 3 of a person" in head(go(app, page)), page
-    assert "(this number uses real data)" in head(go(app, "release"))
+        assert "240 of 400 rows kept, at most 3 of a person" in head(switch_page(app, page)), page
+    assert "(this number uses real data)" in head(switch_page(app, "release"))
     app.query_params["view"] = "stakeholder"
     for page in ("data", "explore", "compare", "release"):
-        assert "240" not in head(go(app, page)), page
-        assert "rows kept" not in captions(app)
+        assert "240" not in head(switch_page(app, page)), page
+        assert "rows kept" not in caption_text(app)
 
 
 def test_who_has_not_looked_at_the_table_is_not_shown_the_rows_that_a_limit_keeps_until_it_is_asked_for():
-    app = put(visits(), **{MOST: 3})
+    app = set_fields(visits(), **{MOST: 3})
     assert not session(app).was_viewed(table(app))
-    assert "rows kept" not in captions(app) + head(app)
-    press(app, "Count the rows that this limit keeps")
-    assert "240 of 400 rows kept" in captions(app)
+    assert "rows kept" not in caption_text(app) + head(app)
+    click_and_wait(app, "Count the rows that this limit keeps")
+    assert "240 of 400 rows kept" in caption_text(app)
     assert session(app).was_viewed(table(app)), "a reason is asked for on Release"
 
 

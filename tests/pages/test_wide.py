@@ -11,9 +11,17 @@ from dpcore.models.junction_tree import build_junction_tree
 from dpcore.models.tree_model import JunctionTreeModel
 from pages._ui.charts.clique_chart import clique_square
 from pages._ui.explore.linked_columns import describe_cliques
-from tests.pages.headless import captions, go, press, put, said, typed_schema, wrong
+from tests.pages.headless import (
+    caption_text,
+    click_and_wait,
+    error_text,
+    markdown_text,
+    set_fields,
+    switch_page,
+    typed_schema,
+)
 from tests.pages.test_data import opened
-from tests.small_problems import codes, seeded
+from tests.small_problems import integer_domain, seeded
 
 COLUMNS = {f"c{i}": {"kind": "integer", "size": 6} for i in range(12)}
 
@@ -29,24 +37,24 @@ def explored(typed):
     app = opened(content())
     typed_schema(app, typed)
     app.query_params["below"] = "Linked columns"
-    return go(app, "explore")
+    return switch_page(app, "explore")
 
 
 def words(app):
-    return f"{captions(app)} {wrong(app)}"
+    return f"{caption_text(app)} {error_text(app)}"
 
 
 def test_all_columns_are_one_click_away_and_their_ties_are_shown(one_value):
     app = explored({"columns": COLUMNS})
     assert "This run keeps no tree" in words(app), "a few columns are listed"
-    press(app, "Use all 12 columns")
+    click_and_wait(app, "Use all 12 columns")
     assert "Which columns are linked?" in " ".join(h.value for h in app.subheader)
     assert "of 66 pairs of columns are linked, in" in words(app)
     assert "measured pairs show noise alone" in words(app)
-    assert "Typical error" in said(app)
+    assert "Typical error" in markdown_text(app)
     for chosen in (list(COLUMNS), list(COLUMNS)[:3]):
         assert next(m for m in app.multiselect if m.label == "Columns").value == chosen
-        put(app, Columns=list(COLUMNS)[:3])
+        set_fields(app, Columns=list(COLUMNS)[:3])
 
 
 def test_what_the_machine_cannot_hold_is_refused_on_the_page(monkeypatch):
@@ -57,7 +65,7 @@ def test_what_the_machine_cannot_hold_is_refused_on_the_page(monkeypatch):
 
 
 def test_what_is_said_of_ties_is_the_tree_of_the_release():
-    domain = codes(2, 3, 4, 5)
+    domain = integer_domain(2, 3, 4, 5)
     tree = JunctionTreeModel(domain, build_junction_tree(domain.shape, [(0, 1, 2)]))
     release = tree.release(tree.normalise(np.zeros(tree.size))[1])
     assert isinstance(release, GraphicalModel)

@@ -7,12 +7,12 @@ import numpy as np
 from dpcore import Budget
 from dpcore.privacy.accounting import Plan, PlannedEvent
 from dpcore.privacy.curators.table_curator import TableCurator
-from tests.small_problems import data_sets, neighbours, rows_of, seeded
+from tests.small_problems import data_sets, neighbouring_data_sets, rows_in_cells, seeded
 
 LARGE = Budget(1000, 0.5)
 
 
-class Words:
+class ChosenWords:
     """In a generator's place: the 53-bit words that a test chooses, then the 64-bit ones."""
 
     def __init__(self, first, more=()):
@@ -40,7 +40,7 @@ def curator_of(
     return kind(rows, rows.n, plan, seeded(seed), **options)
 
 
-def ask(asked, verb, statistic, spend, rows, **options):
+def mechanism_arguments(asked, verb, statistic, spend, rows, **options):
     """What a curator of these rows hands to a mechanism: the values, the scale, and a threshold where there is one."""
     getattr(curator_of(rows, spend, **options), verb)(statistic, spend)
     return asked.pop()
@@ -55,12 +55,15 @@ def largest_move(found, order):
     ), scale
 
 
-def over_pairs(domain, n, law):
+def laws_of_neighbours(domain, n, law):
     """The laws of every ordered pair of neighbours of n records, each computed once: `law(rows)`."""
-    return over_neighbours(range(domain.size), n, lambda data: law(rows_of(domain, data)))
+    return over_neighbours(range(domain.size), n, lambda data: law(rows_in_cells(domain, data)))
 
 
 def over_neighbours(values, n, law):
-    """As `over_pairs`, of data sets of n of these values: `law(data)`."""
+    """As `laws_of_neighbours`, of data sets of n of these values: `law(data)`."""
     laws = {data: law([values[i] for i in data]) for data in data_sets(len(values), n)}
-    return [(laws[tuple(sorted(x))], laws[tuple(sorted(y))]) for x, y in neighbours(len(values), n)]
+    return [
+        (laws[tuple(sorted(x))], laws[tuple(sorted(y))])
+        for x, y in neighbouring_data_sets(len(values), n)
+    ]

@@ -23,11 +23,19 @@ from dpcore.privacy.statistics import (
     TableErrors,
     keep_bit_epsilon,
 )
-from tests.privacy.enumerated_neighbours import Words, curator_of
-from tests.small_problems import approx, codes, flip_law, matrix, parametrize, random_rows, seeded
+from tests.privacy.enumerated_neighbours import ChosenWords, curator_of
+from tests.small_problems import (
+    approx,
+    flip_law,
+    integer_domain,
+    parametrize,
+    query_matrix,
+    random_rows,
+    seeded,
+)
 
 SCORES = np.array([0.0, 0.4, 0.4, -1.0, 1.0, 0.9])
-CUBE = codes(2, 2, 2)
+CUBE = integer_domain(2, 2, 2)
 REAL = Explicit(CUBE, seeded(0).uniform(-1, 1, (5, 8)))
 
 
@@ -50,23 +58,23 @@ def test_a_coin_is_heads_exactly_where_the_uniform_number_is_below(x):
     word, rest = divmod(p, 2**64)
     for near in range(max(word - 2, 0), min(word + 3, 2**53)):
         if near != word:
-            assert heads(x, Words(near)) == (near < word), near
+            assert heads(x, ChosenWords(near)) == (near < word), near
     if (
         0 < x <= 70 and x != 37
     ):  # exp(−70) is about 2^-101: the first 53 bits are 0, of the next 64 the first 48
         near = min(10**6, rest // 2)
         for more in (rest - near, rest + near):
             if 0 <= more < 2**64:
-                words = Words(word, [more])
+                words = ChosenWords(word, [more])
                 assert heads(x, words) == (more < rest)
                 assert words.asked == 1, "more bits, not a rounded comparison"
     if x > 400:
-        words = Words(0, [0, 0, 7])
+        words = ChosenWords(0, [0, 0, 7])
         assert not heads(x, words), "exp(−x) underflows, and U does not"
     if x == 0:
-        assert heads(x, Words(2**53 - 1))
+        assert heads(x, ChosenWords(2**53 - 1))
         for last, falls in ((2**63 - 1, True), (2**64 - 1, False)):  # 1 − exp(−1e-300) is 2^-996.6
-            words = Words(2**53 - 1, [2**64 - 1] * 14 + [last])
+            words = ChosenWords(2**53 - 1, [2**64 - 1] * 14 + [last])
             assert heads(1e-300, words) == falls
             assert words.asked == 15
 
@@ -82,8 +90,8 @@ def test_a_coin_follows_the_fraction_that_is_meant_not_its_rounding():
         ]
     assert true[1] < true[0]
     word, between = divmod((true[0] + true[1]) // 2, 2**64)
-    assert heads(x, Words(word, [between]))
-    assert not heads(x, Words(word, [between]), lambda _: meant)
+    assert heads(x, ChosenWords(word, [between]))
+    assert not heads(x, ChosenWords(word, [between]), lambda _: meant)
 
 
 # Selections
@@ -238,9 +246,9 @@ def test_entries_on_the_grid_add_up_without_error_and_move_by_half_a_step():
         own, step = noise_grid.workload_on_grid(workload, n)
         assert step == 2.0**-31
         assert type(own) is type(workload)
-        B = matrix(own)
+        B = query_matrix(own)
         assert (np.rint(B / step) * step == B).all()
-        assert 0 < np.abs(matrix(workload) - B).max() <= step / 2 * (1 + 1e-6)
+        assert 0 < np.abs(query_matrix(workload) - B).max() <= step / 2 * (1 + 1e-6)
         assert abs(Answers(own).l1 - Answers(workload).l1) <= workload.m * step
         counts = seeded(6).integers(10**4, 10**5, 8)
         exactly = [sum(int(c) * Fraction(b) for c, b in zip(counts, row, strict=True)) for row in B]

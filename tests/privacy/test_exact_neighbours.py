@@ -22,52 +22,65 @@ from dpcore.privacy.statistics import (
     WeightedTables,
 )
 from dpcore.queries.residual_spaces import cached_residual_spaces
-from tests.privacy.enumerated_neighbours import ask, largest_move, over_pairs
+from tests.privacy.enumerated_neighbours import (
+    largest_move,
+    laws_of_neighbours,
+    mechanism_arguments,
+)
 from tests.small_problems import (
     approx,
-    codes,
     data_sets,
-    either,
     flip_law,
     hockey_stick,
-    matrix,
+    integer_domain,
     parametrize,
-    rows_of,
+    parametrize_false_true,
+    query_matrix,
+    random_sign_queries,
+    rows_in_cells,
     seeded,
-    signs,
     softmax,
 )
 
-CUBE = codes(2, 2, 2)
-D333 = codes(3, 3, 3)
+CUBE = integer_domain(2, 2, 2)
+D333 = integer_domain(3, 3, 3)
 RNG = seeded(0)
 WORKLOADS = {
     "1-way": Marginals.all(CUBE, 1),
     "2-way": Marginals.all(CUBE, 2),
     "mixed": Marginals(CUBE, ["a", "ab", "abc"]),
-    "signs": signs(CUBE, 4),
+    "signs": random_sign_queries(CUBE, 4),
     "conjunctions": TableQueries.conjunctions(CUBE, 2, 6, seed=1),
-    "union": Union([Marginals.all(CUBE, 1), TableQueries.conjunctions(CUBE, 1, 2), signs(CUBE, 2)]),
+    "union": Union(
+        [
+            Marginals.all(CUBE, 1),
+            TableQueries.conjunctions(CUBE, 1, 2),
+            random_sign_queries(CUBE, 2),
+        ]
+    ),
     "narrow": Explicit(CUBE, RNG.uniform(-0.3, 0.4, (3, 8))),
 }
 LARGER = {
-    "uneven": Marginals.all(codes(2, 3, 4), 2),
-    "a column of one cell": Marginals.all(codes(1, 3, 2), 2),
-    "more queries than cells": signs(codes(2, 3), 20),
-    "low rank": Explicit(codes(3, 4), np.repeat(signs(codes(3, 4), 2).matrix, 3, axis=0)),
+    "uneven": Marginals.all(integer_domain(2, 3, 4), 2),
+    "a column of one cell": Marginals.all(integer_domain(1, 3, 2), 2),
+    "more queries than cells": random_sign_queries(integer_domain(2, 3), 20),
+    "low rank": Explicit(
+        integer_domain(3, 4),
+        np.repeat(random_sign_queries(integer_domain(3, 4), 2).matrix, 3, axis=0),
+    ),
     "star": Explicit(
-        codes(4, 6), np.hstack([np.ones((20, 1)), np.eye(20, 23)])
+        integer_domain(4, 6), np.hstack([np.ones((20, 1)), np.eye(20, 23)])
     ),  # every query counts cell 0
     "ranges": TableQueries(D333, [("ab", np.tril(np.ones((9, 9)))), ("c", np.eye(2, 3))]),
     "union of tables": Union([Marginals.all(D333, 1), TableQueries(D333, [("ab", np.eye(4, 9))])]),
-    "union with a matrix": Union([Marginals.all(D333, 1), signs(D333, 3)]),
+    "union with a matrix": Union([Marginals.all(D333, 1), random_sign_queries(D333, 3)]),
 }
 RESIDUALS = {
-    "residuals of pairs": Marginals(codes(2, 3, 2), ["ab", "bc"]),
+    "residuals of pairs": Marginals(integer_domain(2, 3, 2), ["ab", "bc"]),
     "residuals of all pairs": Marginals.all(CUBE, 2),
-    "residuals of a triple": Marginals(codes(2, 3, 2), ["abc"]),
-    "residuals with one value": Marginals(codes(3, 1, 3), ["ab", "bc"]),
-    "residuals of a column": Marginals(codes(5), ["a"]),
+    "residuals of a triple": Marginals(integer_domain(2, 3, 2), ["abc"]),
+    "residuals with one value": Marginals(integer_domain(3, 1, 3), ["ab", "bc"]),
+    "residuals of a column": Marginals(integer_domain(5), ["a"]),
 }
 
 
@@ -95,9 +108,11 @@ def test_noise_on_answers_matches_the_largest_change_between_neighbours(asked, n
         domain = statistic.workload.domain
         found = {}
         for exact in (False, True):
-            data = [rows_of(domain, [z if group == 2 else 0, z]) for z in range(domain.size)]
+            data = [rows_in_cells(domain, [z if group == 2 else 0, z]) for z in range(domain.size)]
             seen = [
-                ask(asked, "measure", statistic, spend, rows, exact=exact, group=group)
+                mechanism_arguments(
+                    asked, "measure", statistic, spend, rows, exact=exact, group=group
+                )
                 for rows in data
             ]
             found[exact] = np.array([values for values, _ in seen]) / seen[0][1]
@@ -108,7 +123,7 @@ def test_noise_on_answers_matches_the_largest_change_between_neighbours(asked, n
                 and len(seen[0][0]) == domain.size
                 and statistic.subspace
             ):
-                A = matrix(statistic.workload)
+                A = query_matrix(statistic.workload)
                 onto = np.linalg.pinv(A, rcond=1e-10) @ A if order == 2 else np.eye(domain.size)
                 seen = [
                     (onto @ values, scale) for values, scale in seen
@@ -137,7 +152,7 @@ SCORES["tables"] = TableErrors(TABLES, TAKEN, np.zeros(3), np.array([1.0, 0.5, 0
 def log_law(asked, score, spend, rows, **options):
     """log-probabilities of a selection, or of one draw."""
     verb = "draw_queries" if getattr(score, "rounds", 1) > 1 else "select"
-    values, scale = ask(asked, verb, score, spend, rows, **options)
+    values, scale = mechanism_arguments(asked, verb, score, spend, rows, **options)
     return np.log(flip_law(values, scale) if isinstance(spend, Pure) else softmax(values / scale))
 
 
@@ -145,7 +160,7 @@ def log_law(asked, score, spend, rows, **options):
 @parametrize("name", SCORES)
 def test_selection_is_pure_and_bounded_range(asked, name, epsilon, exact):
     score, n = SCORES[name], 3 if name == "tables" else 2
-    pairs = over_pairs(
+    pairs = laws_of_neighbours(
         CUBE, n, lambda rows: log_law(asked, score, BoundedRange(epsilon), rows, exact=exact)
     )
     ratios = np.array([p - q for p, q in pairs])
@@ -162,7 +177,7 @@ def test_permute_and_flip_is_pure_and_not_of_bounded_range(asked, name, epsilon,
     ratios = np.array(
         [
             p - q
-            for p, q in over_pairs(
+            for p, q in laws_of_neighbours(
                 CUBE, 2, lambda rows: log_law(asked, score, Pure(epsilon), rows, exact=exact)
             )
         ]
@@ -175,11 +190,11 @@ def test_permute_and_flip_is_pure_and_not_of_bounded_range(asked, name, epsilon,
         )
 
 
-@either("exact")
+@parametrize_false_true("exact")
 @parametrize("name", ["signed 2-way", "signed signs", "5 summed 2-way"])
 def test_all_records_of_a_person_are_protected_together(asked, name, exact):
     """A person has two of two records: any data set is a neighbour of any other."""
-    data = [rows_of(CUBE, d) for d in data_sets(8, 2)]
+    data = [rows_in_cells(CUBE, d) for d in data_sets(8, 2)]
     laws = [
         log_law(asked, SCORES[name], BoundedRange(0.5), rows, group=2, exact=exact) for rows in data
     ]
@@ -266,11 +281,13 @@ RUNS = {
     "name, budget", [(name, budget) for name, (_, budgets) in RUNS.items() for budget in budgets]
 )
 def test_a_run_of_few_rounds_keeps_the_promise(asked, name, budget):
-    algorithm, domain = RUNS[name][0], codes(2, 2)
+    algorithm, domain = RUNS[name][0], integer_domain(2, 2)
     problem = QueryRelease(Marginals(domain, ["a"]), 2)
     plan = algorithm.plan(problem, budget)
     worst = spread = 0.0
-    for p, q in over_pairs(domain, 2, lambda rows: run_law(asked, algorithm, problem, plan, rows)):
+    for p, q in laws_of_neighbours(
+        domain, 2, lambda rows: run_law(asked, algorithm, problem, plan, rows)
+    ):
         assert p.sum() == approx(1, abs=1e-12)
         worst = max(worst, hockey_stick(p, q, budget.epsilon))
         spread = max(spread, np.abs(np.log(p / q)).max())

@@ -19,8 +19,15 @@ from dpcore.release.ledger.noise_key import create_key
 from dpcore.release.preparation import prepare_release
 from dpcore.release.request import ReleaseRequest
 from tests.cli.test_release import facts, order
-from tests.privacy.enumerated_neighbours import Words
-from tests.small_problems import approx, cli, codes, parametrize, refused, seeded
+from tests.privacy.enumerated_neighbours import ChosenWords
+from tests.small_problems import (
+    approx,
+    expect_error,
+    integer_domain,
+    parametrize,
+    run_command,
+    seeded,
+)
 
 BUDGET = Budget(1.0, 1e-6)
 
@@ -48,7 +55,7 @@ def test_what_floating_point_does_not_settle_has_the_same_law(draw, law, monkeyp
 def test_an_acceptance_is_settled_by_all_bits_of_both_uniforms(late, accepted):
     """x = 2^-53 − 2^-104 and U = 1 − 2^-53 + late · 2^-117: U < exp(−x) or not, as bits say that come late."""
     found = exact_samplers._decide_sample(
-        0, 0, 2**53 - 1, 2**39, 2**20, Words(0, [2**51 - 1, late, *[0] * 9]), lambda _k, x: x
+        0, 0, 2**53 - 1, 2**39, 2**20, ChosenWords(0, [2**51 - 1, late, *[0] * 9]), lambda _k, x: x
     )
     assert (found is not None) == accepted
 
@@ -84,7 +91,7 @@ def test_nothing_is_drawn_where_no_row_moves_and_no_scale_is_too_large():
         -(2.0**53),
     ]
     for scale in (1e30, math.nan, -1.0):
-        with refused("scale"):
+        with expect_error("scale"):
             exact_samplers.gaussian(np.array([3.0]), scale, rng)
 
 
@@ -103,7 +110,10 @@ def test_an_exact_plan_is_the_plan_of_an_exploration(budget):
 
 def prepared(algorithm="gaussian_maxent", budget=BUDGET, noise="auto", parameters=None, **given):
     frame = pd.DataFrame({"a": np.arange(40) % 2, "b": np.arange(40) % 3})
-    fields = {"workload": Marginals.all(codes(2, 3), 1), "query_texts": ["marginals:1"]} | given
+    fields = {
+        "workload": Marginals.all(integer_domain(2, 3), 1),
+        "query_texts": ["marginals:1"],
+    } | given
     request = ReleaseRequest(
         frame=frame,
         algorithm=ALGORITHMS[algorithm](**parameters or {}),
@@ -115,7 +125,7 @@ def prepared(algorithm="gaussian_maxent", budget=BUDGET, noise="auto", parameter
 
 
 def test_what_is_no_count_is_never_rounded_nor_called_exact():
-    domain = codes(2, 3)
+    domain = integer_domain(2, 3)
     shares = Explicit(domain, np.linspace(0, 1, 12).reshape(2, 6))
     assert not answers_are_whole(shares)
     assert answers_are_whole(Explicit(domain, np.eye(6)))
@@ -126,15 +136,15 @@ def test_what_is_no_count_is_never_rounded_nor_called_exact():
     assert prepared("dpfw", noise="exact").plan.exact
     subspace = {"noise": "subspace"}
     assert not prepared("dpam", parameters=subspace).plan.exact
-    with refused("measures a subspace here"):
+    with expect_error("measures a subspace here"):
         prepared("dpam", noise="exact", parameters=subspace)
-    with refused("noise='seeded'"):
+    with expect_error("noise='seeded'"):
         prepared(noise="seeded")
 
 
 @parametrize("name", ["mwem", "dpfw", "pep", "aim"])
 def test_noise_in_floating_point_cannot_be_asked_for_at_delta_0(name):
-    with refused("noise=float at delta=0"):
+    with expect_error("noise=float at delta=0"):
         prepared(name, Budget(1, 0), noise="float")
     assert not prepared(name, noise="float").plan.exact
 
@@ -143,19 +153,21 @@ def test_noise_in_floating_point_cannot_be_asked_for_at_delta_0(name):
 
 
 def test_a_release_names_its_noise(here):
-    said = cli(order("a", "--noise=exact"))
+    said = run_command(order("a", "--noise=exact"))
     for where in (said, Path("a/card.html").read_text(), facts("a")["made_by"]["noise"]):
         assert "exact Gaussian noise on counts" in where
 
 
 def test_a_release_at_delta_0_draws_nothing_in_floating_point(here, monkeypatch):
     """With the real cipher, also into a data set that GDP adds up."""
-    cli(order("a", "--noise=float"))
+    run_command(order("a", "--noise=float"))
     for name in ("gaussian", "laplace", "exponential"):
         monkeypatch.setattr(mechanisms, name, None)
     monkeypatch.setattr(np.random, "default_rng", None)
     for name, law in (("mwem", "Laplace noise"), ("dpfw", "permute-and-flip")):
-        cli(order(name, "--set=rounds=5", algorithm=name, epsilon=0.1, delta="0", total=None))
+        run_command(
+            order(name, "--set=rounds=5", algorithm=name, epsilon=0.1, delta="0", total=None)
+        )
         claim = facts(name)
         assert claim["made_by"]["noise"].startswith(f"exact {law}")
         assert "floating" not in claim["made_by"]["noise"]
@@ -167,7 +179,7 @@ def test_a_release_at_delta_0_draws_nothing_in_floating_point(here, monkeypatch)
 
 
 def test_queries_that_are_no_counts_are_released_on_a_public_grid_and_it_is_said(tmp_path):
-    shares = Explicit(codes(2, 3), seeded(0).uniform(-1, 1, (4, 6)))
+    shares = Explicit(integer_domain(2, 3), seeded(0).uniform(-1, 1, (4, 6)))
     ready = prepared("mwem", Budget(1, 0), workload=shares, parameters={"rounds": 5})
     with create_key(tmp_path / "l.sqlite", b"") as key:
         noise = draw.draw_release(ready, key).noise

@@ -41,21 +41,21 @@ from dpcore.privacy.statistics import (
 )
 from dpcore.problems.losses import PiecewiseLinear, hinge_loss
 from dpcore.problems.regions import Box
-from tests.privacy.enumerated_neighbours import ask, curator_of, plan_of
+from tests.privacy.enumerated_neighbours import curator_of, mechanism_arguments, plan_of
 from tests.small_problems import (
     BUDGET,
     approx,
-    codes,
+    expect_budget_error,
+    expect_error,
+    integer_domain,
     parametrize,
-    refused,
-    rows_of,
+    rows_in_cells,
     seeded,
-    unpaid,
 )
 
-DOMAIN = codes(3, 2)
+DOMAIN = integer_domain(3, 2)
 N = 30
-ROWS = rows_of(DOMAIN, [0] * 17 + [2] * 8 + [5] * 5)
+ROWS = rows_in_cells(DOMAIN, [0] * 17 + [2] * 8 + [5] * 5)
 # noise of 1/(nμ), 30 and more, on shares that lie within 0..1
 MU = 1e-3
 EPSILON = 1e-3
@@ -159,7 +159,7 @@ def test_an_object_in_the_place_of_an_array_never_meets_an_answer(verb, make, sp
         (object(), "is where"),
         (np.full(5, 0.25, dtype=object), "array of type object"),
     ):
-        with refused(words):
+        with expect_error(words):
             getattr(asking(), verb)(make(marginals(), answers), spend)
 
 
@@ -224,7 +224,7 @@ def test_members_of_a_union_and_tables_underneath_count_as_they_were():
     truths = union.answers_of_rows(ROWS), queries.answers_of_rows(ROWS)
     force(union.parts[0][0], width=0.0, tables=(), answers_of_rows=None)
     force(union.parts[1][0], matrix=None, diameter=0.0)
-    with refused():
+    with expect_error():
         measured(union)
     union = WORKLOADS["union"]()
     force(union, _parts=union.parts[:1])
@@ -236,7 +236,7 @@ def test_members_of_a_union_and_tables_underneath_count_as_they_were():
 def test_the_matrix_of_explicit_queries_cannot_be_written():
     owner = WORKLOADS["explicit"]().matrix
     while isinstance(owner, np.ndarray):
-        with refused("WRITEABLE", ValueError):
+        with expect_error("WRITEABLE", ValueError):
             owner.flags.writeable = True
         owner = owner.base
     with pytest.raises(TypeError):
@@ -254,14 +254,14 @@ def test_a_workload_or_domain_derived_from_ours_is_refused():
     for domain in (Narrow(DOMAIN.columns), thin):
         workload = Marginals(DOMAIN, ["a"])
         force(workload, domain=domain)
-        with refused("nothing derived"):
+        with expect_error("nothing derived"):
             measured(workload)
 
 
-@parametrize("domain", [codes(2, 2), codes(4, 2), codes(3, 2, 2)])
+@parametrize("domain", [integer_domain(2, 2), integer_domain(4, 2), integer_domain(3, 2, 2)])
 def test_a_workload_on_another_domain_is_refused_before_an_error_could_tell_of_a_record(domain):
     curator = asking()
-    with refused("another schema"):
+    with expect_error("another schema"):
         curator.measure(Answers(Marginals(domain, ["a"])), Gaussian(MU))
     assert curator.budget_meter.events == []
 
@@ -273,7 +273,7 @@ def test_a_number_of_a_class_of_its_own_pays_as_much_as_it_is_worth():
         assert noisy(measured(workload, spend), truth, 3 / (N * MU))
     curator = asking(spends=[BoundedRange(0.01)], times=10, budget=Budget(1, 0))
     score = SignedErrors(workload, np.zeros(5), 2)
-    with unpaid("draw_queries needs"):
+    with expect_budget_error("draw_queries needs"):
         curator.draw_queries(score, BoundedRange(0.01), Once(10_000))
     assert curator.budget_meter.events == []
 
@@ -303,7 +303,7 @@ def test_nothing_done_to_the_ledger_that_is_shown_gives_budget_back():
         curator.measure(Answers(workload), spend)
     shown = curator.budget_meter
     assert shown.events == [("measure", spend)] * 3
-    with unpaid("a copy of a ledger uses no budget"):
+    with expect_budget_error("a copy of a ledger uses no budget"):
         shown.charge("measure", spend)
     shown._room = shown._max_failure = 1e9
     shown.events[0][1].__dict__["epsilon"] = 1e-30
@@ -325,7 +325,7 @@ def test_nothing_done_to_the_ledger_that_is_shown_gives_budget_back():
     assert curator.exact_draw_counts == {"Laplace noise": 3}, "as delta=0 was promised"
     for asked in (Pure(0.25), Pure(1e-6)):
         assert not curator.can_afford(asked)
-        with unpaid("measure needs ε=.*, 0 is left"):
+        with expect_budget_error("measure needs ε=.*, 0 is left"):
             curator.measure(Answers(workload), asked)
     assert len(curator.budget_meter.events) == 3
     assert curator.budget_meter.total_cost.pure == 0.75
@@ -334,7 +334,7 @@ def test_nothing_done_to_the_ledger_that_is_shown_gives_budget_back():
 def test_a_plan_that_was_changed_after_it_was_made_is_priced_anew():
     plan = plan_of(BUDGET, (Gaussian(0.01),))
     force(plan, planned_events=(PlannedEvent("x", Gaussian(100.0)),))
-    with unpaid("the plan needs"):
+    with expect_budget_error("the plan needs"):
         TableCurator(ROWS, N, plan, seeded(0))
 
 
@@ -358,7 +358,7 @@ def test_a_plan_for_another_budget_than_was_given_is_refused():
         def plan(self, problem, budget):
             return ALGORITHMS["dpfw"](rounds=3).plan(problem, replace(budget, epsilon=9.0))
 
-    with unpaid("Generous made a plan for"):
+    with expect_budget_error("Generous made a plan for"):
         make_plan(Generous(), QueryRelease(marginals(), N), BUDGET)
 
 
@@ -378,18 +378,18 @@ def test_a_run_refuses_a_workload_on_another_domain():
         plan = dpfw.plan
 
         def steps(self, problem, plan, curator, rng):
-            score = SignedErrors(Marginals(codes(2, 2), ["a"]), np.zeros(2))
+            score = SignedErrors(Marginals(integer_domain(2, 2), ["a"]), np.zeros(2))
             yield curator.select(score, plan.spend_of("select"))
 
     run = Run(Elsewhere(), problem, ROWS, BUDGET)
-    with refused("another schema"):
+    with expect_error("another schema"):
         run.finish()
     assert run.events == []
 
 
 @parametrize("group", [0, 0.01, -1, N + 1])
 def test_a_group_that_would_take_noise_away_is_refused(group):
-    with refused("group="):
+    with expect_error("group="):
         asking(group=group)
 
 
@@ -408,10 +408,10 @@ ROUNDED = {
 def test_far_answers_do_not_round_the_true_ones_to_a_bit(asked, verb, score):
     """The scores move by what one record moves them, and not by the spacing of far numbers."""
     data = [
-        rows_of(DOMAIN, [0] * half + [5] * (N - half)) for half in (15, 16)
+        rows_in_cells(DOMAIN, [0] * half + [5] * (N - half)) for half in (15, 16)
     ]  # one record more, past a half
     (before, scale), (after, _) = (
-        ask(asked, verb, score, BoundedRange(EPSILON), rows) for rows in data
+        mechanism_arguments(asked, verb, score, BoundedRange(EPSILON), rows) for rows in data
     )
     assert np.abs(before - after).max() <= score.sensitivity * (1 + 1e-9)
     assert scale < np.inf, "else a draw may fail after its charge"
@@ -448,7 +448,7 @@ NOT_PRIVATE = {
 @parametrize("verb, question", NOT_PRIVATE.values(), ids=NOT_PRIVATE)
 def test_questions_whose_noise_would_round_away_are_refused_before_a_charge(verb, question):
     curator = asking(kind=RiskCurator if isinstance(question, MeanGradient) else TableCurator)
-    with refused():
+    with expect_error():
         getattr(curator, verb)(question, Gaussian(MU) if verb == "measure" else SPENDS[1])
     assert curator.budget_meter.events == []
 
@@ -456,10 +456,10 @@ def test_questions_whose_noise_would_round_away_are_refused_before_a_charge(verb
 @parametrize("wrong", [{"low": 1.0}, {"high": np.nan}, {"width": -1.0}, {"low": -np.inf}])
 def test_a_loss_with_a_wrong_slope_is_refused(wrong):
     loss = PiecewiseLinear("mine", -1.0, 1.0)
-    with refused("slopes"):
+    with expect_error("slopes"):
         replace(loss, **wrong)
     force(loss, **wrong)
-    with refused("slopes"):
+    with expect_error("slopes"):
         asking(kind=RiskCurator).measure(MeanGradient(loss, X, CENTRE, 1.0), Gaussian(MU))
 
 
@@ -475,7 +475,7 @@ def test_a_target_or_a_gradient_that_brings_its_own_law_is_stripped_of_it():
     force(target, payable=(Pure,), k=lambda *_: 1e30, density=lambda *a: seen.append(a), G=1e-30)
     force(statistic, clipped_sum=lambda *a: seen.append(a))
     curator = asking(rows=NINE, kind=RiskCurator)
-    with unpaid("Pure does not pay for this"):
+    with expect_budget_error("Pure does not pay for this"):
         curator.draw_parameter(target, "plane", Pure(EPSILON))
     assert curator.draw_parameter(target, "plane", Gaussian(MU)).shape == (2,)
     curator = asking(rows=NINE, spends=[SAMPLED], times=1, kind=RiskCurator)

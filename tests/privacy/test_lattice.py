@@ -18,7 +18,7 @@ from dpcore.problems.losses import (
 from dpcore.problems.regions import Ball, Box
 from dpcore.problems.risks import Risk
 from tests.privacy.test_samplers import INTERVAL, disc, flat, follows
-from tests.small_problems import approx, parametrize, refused, seeded
+from tests.small_problems import approx, expect_error, parametrize, seeded
 
 SPAN = SquaredDistance((-1.0, -1.0), (1.0, 1.0))
 TWO = Risk(SPAN, np.array([[0.5, 0.1], [0.3, 0.6]]), np.ones(2))
@@ -92,11 +92,11 @@ def test_rounding_is_taken_off_epsilon_and_refused_where_it_is_much(monkeypatch)
     target = RankError(pinball_loss(0.5), INTERVAL, True)
     assert SAMPLERS["rank"].share_after_rounding(target, 0.5e6, 10**6) == approx(1, abs=1e-8)
     assert SAMPLERS["rank"].share_after_rounding(target, 0.5e6, 10**6) < 1
-    with refused("rounding would take .* of epsilon for n=1,000,000 rows"):
+    with expect_error("rounding would take .* of epsilon for n=1,000,000 rows"):
         SAMPLERS["rank"].require_supported(target, 1e-6, 0.0, 10**6)
     plain = PlainRisk(Logistic(), disc(1.0))
     assert 1 - SAMPLERS["grid"].share_after_rounding(plain, 1e3, 10**4) < 1e-5
-    with refused("rounding would take"):
+    with expect_error("rounding would take"):
         SAMPLERS["grid"].require_supported(plain, 1e3, 0.0, 10**7)
     scales = []
     real = mechanisms.exponential
@@ -110,5 +110,5 @@ def test_rounding_is_taken_off_epsilon_and_refused_where_it_is_much(monkeypatch)
 
 @parametrize("d, loss", [(3, hinge_loss()), (3, SPAN)])
 def test_more_than_two_coefficients_are_refused_but_for_means_within_a_box(d, loss):
-    with refused("at most 2 coefficients, or means within a box"):
+    with expect_error("at most 2 coefficients, or means within a box"):
         SAMPLERS["grid"].require_supported(PlainRisk(loss, Ball(np.zeros(d), 1.0)), 1.0, 0.0, 50)

@@ -15,9 +15,16 @@ from dpcore.privacy.statistics import (
     Votes,
 )
 from tests.privacy.enumerated_neighbours import curator_of
-from tests.small_problems import approx, codes, either, parametrize, random_rows, seeded
+from tests.small_problems import (
+    approx,
+    integer_domain,
+    parametrize,
+    parametrize_false_true,
+    random_rows,
+    seeded,
+)
 
-DOMAIN = codes(3, 2)
+DOMAIN = integer_domain(3, 2)
 N = 40
 DRAWS = 200
 TABLES = Marginals.all(DOMAIN, 1)
@@ -31,7 +38,7 @@ ASKED = {
 }
 
 
-@either("exact")
+@parametrize_false_true("exact")
 @parametrize("group", [1, 3])
 @parametrize("spend", [Gaussian(0.1), Pure(0.1)])
 @parametrize("name", ASKED)

@@ -11,7 +11,7 @@ from dpcore.problems.losses import Logistic, absolute_loss, hinge_loss, huber_lo
 from dpcore.problems.parse_tasks import group_rows
 from dpcore.problems.regions import Space
 from dpcore.problems.risks import Risk, minimise_by_newton
-from tests.small_problems import approx, parametrize, refused, seeded
+from tests.small_problems import approx, expect_error, parametrize, seeded
 
 N = 200
 SPREAD = seeded(0).uniform(-3, 3, N).round(6)
@@ -74,9 +74,9 @@ def test_what_rounding_may_do_is_charged_and_refused_where_it_is_much():
     assert fine.gradient_tolerance == 1e-4 * 2 / 10**6
     assert coarse.gradient_tolerance > fine.gradient_tolerance
     tiny = RegularisedMinimiser(hinge_loss(), Space(np.zeros(3), 10.0), 1e-12, 0.1, 10**6)
-    with refused("mu=1e-12 is too small for n=1,000,000 rows"):
+    with expect_error("mu=1e-12 is too small for n=1,000,000 rows"):
         tiny.check()
-    with refused("planned for n=1,000,000 rows, not 200"):
+    with expect_error("planned for n=1,000,000 rows, not 200"):
         fine.value(group_rows(np.column_stack([A, A[:, :1], np.sign(SPREAD)])))
 
 

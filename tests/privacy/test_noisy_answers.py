@@ -7,9 +7,9 @@ import numpy as np
 from dpcore import Marginals, TableQueries, Union
 from dpcore.privacy import noisy_answers
 from dpcore.privacy.noisy_answers import NoisyAnswers
-from tests.small_problems import codes
+from tests.small_problems import integer_domain
 
-DOMAIN = codes(2, 3)
+DOMAIN = integer_domain(2, 3)
 TABLES = Marginals(DOMAIN, ["ab", "b"])
 
 

@@ -19,7 +19,7 @@ from dpcore.problems.losses import Logistic, hinge_loss, huber_loss
 from dpcore.problems.parse_tasks import group_rows
 from dpcore.problems.regions import Ball
 from tests.privacy.enumerated_neighbours import curator_of
-from tests.small_problems import parametrize, quiet, refused, seeded
+from tests.small_problems import expect_error, ignore_privacy_warnings, parametrize, seeded
 
 LOSSES = {
     "logistic": Logistic(),
@@ -110,21 +110,21 @@ def test_what_is_served_ends_near_its_solution_and_the_rest_is_refused(name, mon
     assert served > 40
 
 
-@quiet
+@ignore_privacy_warnings
 @parametrize("epsilon, share", [(30.0, 0.9), (200.0, 0.2), (200.0, 0.9), (1000.0, 0.5)])
 def test_a_setting_without_a_proof_is_refused_before_the_charge(epsilon, share):
     """At ε = 30 and a share of .9 three rows never came to an end; at ε = 200 the residual was .29 σ."""
     spend = Approximate(epsilon, 1e-6)
     rows = hard_rows(Logistic(), 3, 2, "random")
     curator = curator_of(rows, spend, budget=Budget(1001, 0.5), kind=RiskCurator)
-    with refused("rounding might keep objective perturbation off its solution, for n=3 rows"):
+    with expect_error("rounding might keep objective perturbation off its solution, for n=3 rows"):
         curator.draw_parameter(target_of(Logistic(), 2, share), "objective", spend)
     assert curator.budget_meter.events == []
 
 
 def test_many_steps_are_refused_too():
     target = target_of(Logistic(), 2, 0.2)
-    with refused(
+    with expect_error(
         "objective perturbation might need .* steps over n=10,000,000 rows, too many; choose a "
         "smaller"
     ):

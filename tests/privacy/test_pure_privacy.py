@@ -32,11 +32,11 @@ from tests.privacy.test_exact_neighbours import WORKLOADS
 from tests.small_problems import (
     QUERIES,
     approx,
+    expect_error,
     few_rounds,
+    ignore_privacy_warnings,
     parametrize,
-    quiet,
-    refused,
-    rows_of,
+    rows_in_cells,
     seeded,
 )
 
@@ -54,7 +54,7 @@ def built(name):
     return build_from_texts(cls, few_rounds(name)) if cls.problem is QueryRelease else cls()
 
 
-@quiet
+@ignore_privacy_warnings
 @parametrize("name, where", CASES)
 def test_all_that_is_promised_at_delta_0_is_drawn_without_rounding_or_refused(
     name, where, monkeypatch
@@ -105,14 +105,14 @@ def nearest_middle(region, x, name):
     return region.project(c + ((low - c) + (cell + 0.5) * step))
 
 
-@quiet
+@ignore_privacy_warnings
 @parametrize("name", ["rank_exponential", "exponential"])
 @parametrize(
     "text", ["quantile:y:0.5", "absolute:y", "huber:y:x:1.5", "mean:x,y", "logistic:label:x"]
 )
 def test_outputs_of_two_neighbours_have_the_same_possible_digits(name, text):
     """Each output of either data set is the middle of a cell: a set that no row takes part in."""
-    table = risk_problems.table(30)
+    table = risk_problems.learning_table(30)
     other = table.copy()
     other.loc[0, ["x", "y"]] = [-1.237, 9.871]
     for frame in (table, other):
@@ -137,12 +137,12 @@ def test_what_has_no_grid_is_refused_at_delta_0_before_the_charge():
         RegularisedMinimiser(Logistic(), disc, 0.1, 0.1, 9),
     ):
         curator = curator_of(points, spend, kind=RiskCurator, budget=PURE)
-        with refused("delta=0: .* lies on no public grid"):
+        with expect_error("delta=0: .* lies on no public grid"):
             curator.measure(statistic, spend)
         assert curator.budget_meter.events == []
     workload = WORKLOADS["2-way"]
-    curator = curator_of(rows_of(workload.domain, [0, 3]), spend, budget=PURE)
-    with refused("delta=0: CellAnswers lies on no public grid"):
+    curator = curator_of(rows_in_cells(workload.domain, [0, 3]), spend, budget=PURE)
+    with expect_error("delta=0: CellAnswers lies on no public grid"):
         curator.measure(CellAnswers(workload, subspace=True), spend)
     assert curator.budget_meter.events == []
     numbers = group_rows(seeded(0).uniform(-1, 1, (9, 1)))
@@ -150,7 +150,7 @@ def test_what_has_no_grid_is_refused_at_delta_0_before_the_charge():
     for sampler in ("line", "plane", "gaussian", "proximal"):
         loss = SquaredDistance((-1.0,), (1.0,)) if sampler == "gaussian" else pinball_loss(0.5)
         curator = curator_of(numbers, ranged, kind=RiskCurator, budget=PURE)
-        with refused(f"delta=0: the sampler {sampler} draws in floating point"):
+        with expect_error(f"delta=0: the sampler {sampler} draws in floating point"):
             curator.draw_parameter(PlainRisk(loss, line, sampler != "gaussian"), sampler, ranged)
         assert curator.budget_meter.events == []
 

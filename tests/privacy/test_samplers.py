@@ -32,7 +32,7 @@ from dpcore.problems.parse_tasks import group_rows
 from dpcore.problems.regions import Ball, Box, Space
 from dpcore.problems.risks import Risk
 from tests.risk_problems import quadrature
-from tests.small_problems import approx, parametrize, refused, seeded
+from tests.small_problems import approx, expect_error, parametrize, seeded
 
 INTERVAL = Ball(np.zeros(1), 1.0)
 THREE = absolute_loss(), np.array([-0.4, 0.1, 0.3])
@@ -327,16 +327,16 @@ def test_the_first_sampler_that_serves_is_chosen_and_others_say_why_not():
         if unpaid:
             assert choose_sampler(target, 0.0) == unpaid
         else:
-            with refused("no sampler serves here.*theta must be above 0"):
+            with expect_error("no sampler serves here.*theta must be above 0"):
                 choose_sampler(target, 0.0)
-    with refused("never exactly: theta must be above 0"):
+    with expect_error("never exactly: theta must be above 0"):
         SAMPLERS["proximal"].require_supported(sharp, 10.0, 0.0, 50)
-    with refused("rounds over n=1,000,000 rows"):
+    with expect_error("rounds over n=1,000,000 rows"):
         SAMPLERS["proximal"].require_supported(
             RegularisedRisk(hinge_loss(), plane, 1e-4), 1e6, 1e-9, 10**6
         )
-    with refused("n ≤ 200, not 201"):
+    with expect_error("n ≤ 200, not 201"):
         SAMPLERS["alternating"].require_supported(sharp, 10.0, 1e-9, 201)
-    with refused("needs too many boxes"):
+    with expect_error("needs too many boxes"):
         SAMPLERS["plane"].require_supported(sharp, 1e8, 0.0, 50)
     SAMPLERS["plane"].require_supported(sharp, 1e6, 0.0, 50)

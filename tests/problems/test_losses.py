@@ -14,7 +14,7 @@ from dpcore.problems.losses import (
     logistic_difference_bound,
     pinball_loss,
 )
-from tests.small_problems import approx, parametrize, refused, seeded
+from tests.small_problems import approx, expect_error, parametrize, seeded
 
 T = np.linspace(-3, 3, 601)
 LOSSES = {
@@ -97,11 +97,11 @@ def test_differences_of_the_other_losses():
 
 @parametrize("level", [0, 1, math.nan])
 def test_a_quantile_lies_inside_0_and_1(level):
-    with refused(f"quantile={level:g} is outside"):
+    with expect_error(f"quantile={level:g} is outside"):
         pinball_loss(level)
 
 
 @parametrize("width", [0, math.inf])
 def test_a_huber_width_is_positive(width):
-    with refused("must be above 0 and finite"):
+    with expect_error("must be above 0 and finite"):
         huber_loss(width)

@@ -9,13 +9,13 @@ from dpcore.evaluation.truth import RiskTruth
 from dpcore.problems.losses import Logistic
 from dpcore.problems.parse_tasks import read_task
 from dpcore.problems.regions import Ball, Box, Space
-from tests.risk_problems import DOMAIN, TASKS, table, task
-from tests.small_problems import approx, parametrize, refused
+from tests.risk_problems import DOMAIN, TASKS, learning_table, risk_problem
+from tests.small_problems import approx, expect_error, parametrize
 
 
 @parametrize("name", TASKS)
 def test_every_record_keeps_its_public_bounds(name):
-    problem, rows = task(name)
+    problem, rows = risk_problem(name)
     assert rows.n == problem.n == 60
     assert rows.values.dtype == float
     features = (
@@ -29,7 +29,7 @@ def test_every_record_keeps_its_public_bounds(name):
 
 
 def test_numbers_are_kept_and_categories_spread_out():
-    frame = table()
+    frame = learning_table()
     problem, rows = read_task("quantile:y:0.25", DOMAIN, frame)
     assert sorted(np.repeat(rows.values[:, 0], rows.weights)) == sorted(frame.y), "values, not bins"
     assert (problem.region.centre, problem.R, problem.G, problem.names) == ([5], 5, 1, ("y",))
@@ -47,7 +47,7 @@ def test_numbers_are_kept_and_categories_spread_out():
 
 
 def test_regions_and_radii():
-    frame = table()
+    frame = learning_table()
     assert isinstance(read_task("hinge:label:x", DOMAIN, frame, region="space")[0].region, Space)
     box = read_task("hinge:label:x", DOMAIN, frame, region="box", radius=2.0)[0].region
     assert isinstance(box, Box)
@@ -75,31 +75,31 @@ def test_regions_and_radii():
     }.items(),
 )
 def test_a_task_that_cannot_be_understood_is_refused(text, message):
-    with refused(message):
-        read_task(text, DOMAIN, table())
+    with expect_error(message):
+        read_task(text, DOMAIN, learning_table())
 
 
 def test_records_that_do_not_fit_are_refused():
-    frame = table()
+    frame = learning_table()
     for text, column, values, message in (
         ("hinge:label:x", "label", "no", "one class only, 'no'"),
         ("hinge:label:group", "group", "a", "feature 'group' is constant"),
         ("quantile:y:0.5", "y", 11.0, "column 'y': 11.0 in row 1 is outside 0..10"),
         ("quantile:y:0.5", "y", [None, *frame.y[1:]], "missing"),
     ):
-        with refused(message):
+        with expect_error(message):
             read_task(text, DOMAIN, frame.assign(**{column: values}))
-    with refused("no column 'x'"):
+    with expect_error("no column 'x'"):
         read_task("hinge:label:x", DOMAIN, frame.drop(columns="x"))
-    with refused("must be above 0"):
+    with expect_error("must be above 0"):
         read_task("quantile:y:0.5", DOMAIN, frame, radius=0)
 
 
 def test_the_truth_is_the_non_private_optimum_and_a_held_out_part():
-    problem, rows = task("median")
-    _, other = read_task(TASKS["median"][0], DOMAIN, table(seed=9))
+    problem, rows = risk_problem("median")
+    _, other = read_task(TASKS["median"][0], DOMAIN, learning_table(seed=9))
     truth = RiskTruth(problem, rows, other)
-    frame = table()
+    frame = learning_table()
     best = nonprivate_minimiser(problem, rows)[0]
     assert np.abs(frame.y - best).mean() == approx(np.abs(frame.y - frame.y.median()).mean())
     assert truth.min_risk == approx(np.abs(frame.y - best).mean() / 2)
@@ -109,15 +109,15 @@ def test_the_truth_is_the_non_private_optimum_and_a_held_out_part():
     assert found.excess_risk == approx(found.risk - truth.min_risk)
     assert (found.accuracy, found.headline[0]) == (None, "excess risk")
     assert truth.errors_vs_sample_and_population(release)[1].risk == approx(
-        np.abs(table(seed=9).y - 7).mean() / 2
+        np.abs(learning_table(seed=9).y - 7).mean() / 2
     )
     assert RiskTruth(problem, rows, None).errors_vs_sample_and_population(release)[1] is None
 
 
 def test_accuracy_counts_signs():
-    problem, rows = task("hinge")
+    problem, rows = risk_problem("hinge")
     release = type("R", (), {"x": np.array([1.0, 0.0])})()
-    frame = table()
+    frame = learning_table()
     expected = ((frame.x > 0) == (frame.label == "yes"))[frame.x != 0].sum() / 60
     assert RiskTruth(problem, rows, None).errors_vs_sample_and_population(release)[
         0

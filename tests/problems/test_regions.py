@@ -5,7 +5,7 @@ import pandas as pd
 
 from dpcore import PointRelease
 from dpcore.problems.regions import Ball, Space, build_box, read_point_rows
-from tests.small_problems import approx, parametrize, refused, seeded
+from tests.small_problems import approx, expect_error, parametrize, seeded
 
 BALL = Ball(np.zeros(2), 2.0)
 NAMES = ("x", "y")
@@ -65,7 +65,7 @@ def test_points_are_grouped_and_points_outside_by_rounding_are_taken_in():
     ],
 )
 def test_bad_points_are_refused_with_their_row(cells, message):
-    with refused(message):
+    with expect_error(message):
         read_point_rows(BALL, NAMES, pd.DataFrame(cells))
 
 
@@ -85,5 +85,5 @@ def test_bad_points_are_refused_with_their_row(cells, message):
     ],
 )
 def test_bad_regions_and_problems_are_refused(make, message):
-    with refused(message):
+    with expect_error(message):
         make()

@@ -13,7 +13,7 @@ from dpcore.problems.losses import (
 )
 from dpcore.problems.regions import Ball, Box, Space
 from dpcore.problems.risks import Risk, minimise_risk
-from tests.small_problems import approx, parametrize, refused, seeded
+from tests.small_problems import approx, expect_error, parametrize, seeded
 
 RNG = seeded(1)
 A = RNG.normal(size=(80, 3)) / 3
@@ -108,6 +108,6 @@ def test_records_with_longer_features_are_shortened_so_that_no_one_counts_more()
 
 def test_separable_classes_have_no_smallest_value_on_r_d():
     risk = Risk(Logistic(), np.array([[0.5, 0.5, 1.0], [-0.5, 0.5, -1.0]]), np.ones(2))
-    with refused("no smallest value on R\\^d"):
+    with expect_error("no smallest value on R\\^d"):
         minimise_risk(risk, Space(np.zeros(2), 1e-4))
     assert np.linalg.norm(minimise_risk(risk, Ball(np.zeros(2), 3.0))) == approx(3)

@@ -7,7 +7,7 @@ from scipy.spatial.distance import cdist
 from dpcore.problems import point_grouping as point_groups
 from dpcore.problems import transport
 from dpcore.problems.transport import project_bounded_lipschitz, w1_distance
-from tests.small_problems import approx, parametrize, refused, seeded
+from tests.small_problems import approx, expect_error, parametrize, seeded
 
 CORNERS = np.array([[0, 0], [1, 0], [0, 1], [0.5, 0.5]])
 
@@ -151,5 +151,5 @@ def test_groups_hold_all_mass_and_are_not_too_many():
 
 @parametrize("weights", [[0.0, 0.0], [1.0, -0.1], [np.nan, 1.0]])
 def test_weights_that_are_none_are_refused(weights):
-    with refused("weights of points must be non-negative"):
+    with expect_error("weights of points must be non-negative"):
         w1_distance(CORNERS[:2], np.array(weights), CORNERS, np.ones(4))

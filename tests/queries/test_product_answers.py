@@ -9,16 +9,16 @@ from dpcore.queries.product_answers import ProductAnswers, column_slices
 from tests.small_problems import (
     D324,
     TASKS,
+    all_cells,
     approx,
-    cells,
-    codes,
     histogram,
+    integer_domain,
     parametrize,
+    query_problem,
     seeded,
-    task,
 )
 
-WIDE = codes(*[20] * 14)  # 1.6e18 cells
+WIDE = integer_domain(*[20] * 14)  # 1.6e18 cells
 
 
 def mixture(domain, C):
@@ -32,7 +32,7 @@ def enumerated(release):
     D = np.zeros(release.domain.size)
     for weight, row in zip(release.weights, release.probabilities, strict=True):
         parts = [
-            row[block][cells(release.domain)[:, i]]
+            row[block][all_cells(release.domain)[:, i]]
             for i, block in enumerate(column_slices(release.domain))
         ]
         D += weight * np.prod(parts, axis=0)
@@ -41,7 +41,7 @@ def enumerated(release):
 
 @parametrize("where", TASKS)
 def test_answers_are_those_of_the_enumerated_mixture(where):
-    workload = task(where)[0].workload
+    workload = query_problem(where)[0].workload
     release = mixture(workload.domain, 4)
     assert release.answers(workload) == approx(workload.answers(enumerated(release)), abs=1e-12)
 
@@ -55,7 +55,7 @@ def test_answers_are_those_of_the_enumerated_mixture(where):
 @parametrize("where", TASKS)
 def test_chosen_answers_and_their_gradients(monkeypatch, where, share, few):
     monkeypatch.setattr(product_answers, "WHOLE_TABLE_RATIO", few)
-    workload = task(where)[0].workload
+    workload = query_problem(where)[0].workload
     release = mixture(workload.domain, 3)
     js = seeded(1).permutation(workload.m)[: -(-workload.m // share)]
     p = release.probabilities.T.copy()
@@ -77,7 +77,7 @@ def test_chosen_answers_and_their_gradients(monkeypatch, where, share, few):
 
 
 def test_pieces_of_components_and_of_cells_add_up(monkeypatch):
-    workload = task("3-way of 4")[0].workload
+    workload = query_problem("3-way of 4")[0].workload
     release = mixture(workload.domain, 7)
     p = release.probabilities.T.copy()
     v = np.arange(float(workload.m))
@@ -120,7 +120,7 @@ def test_rows_drawn_follow_the_mixture_closely(rows, C):
 
 
 def test_rows_drawn_have_the_mixtures_joint_distribution():
-    release = mixture(codes(3, 2, 2), 4)
+    release = mixture(integer_domain(3, 2, 2), 4)
     D = enumerated(release)
     seen = np.zeros(12)
     for seed in range(40):

@@ -12,12 +12,12 @@ from dpcore.queries.questions import parse_question
 from tests.small_problems import (
     binned,
     categorical,
-    codes,
     domain_of,
+    expect_error,
     integer,
+    integer_domain,
     numeric,
     parametrize,
-    refused,
 )
 
 DOMAIN = domain_of(
@@ -169,21 +169,21 @@ BAD = [
 
 @parametrize("text, at, expected", BAD, ids=[text[:30] or "empty" for text, *_ in BAD])
 def test_a_bad_question_is_refused_with_the_place_and_what_was_expected(text, at, expected):
-    with refused(f"^question, character {at}: expected .*{re.escape(expected)}"):
+    with expect_error(f"^question, character {at}: expected .*{re.escape(expected)}"):
         parse(text, DOMAIN)
 
 
 def test_long_texts_and_large_tables_are_refused_and_long_chains_are_not():
-    with refused("at most 2,000 characters"):
+    with expect_error("at most 2,000 characters"):
         parse("age > 20 or " * 200 + "age > 20", DOMAIN)
-    with refused("at most 2,000 characters"):
+    with expect_error("at most 2,000 characters"):
         parse(None, DOMAIN)
-    with refused("the columns 'a', 'b', 'c' have 1,030,301 combinations together, more than"):
-        parse("a = 1 or b = 1 or c = 1", codes(101, 101, 101))
+    with expect_error("the columns 'a', 'b', 'c' have 1,030,301 combinations together, more than"):
+        parse("a = 1 or b = 1 or c = 1", integer_domain(101, 101, 101))
     cut = domain_of({c: numeric(0, 1, 1000) for c in "ab"})
-    with refused("1,001,000 combinations together, more than 1,000,000, once bins are cut"):
+    with expect_error("1,001,000 combinations together, more than 1,000,000, once bins are cut"):
         parse("a > 0.00005 and b > 0.5", cut)
-    assert parse("a = 7 and b != 3", codes(1000, 1000)).m == 1
+    assert parse("a = 7 and b != 3", integer_domain(1000, 1000)).m == 1
     assert parse(" or ".join(["age > 20"] * 150), DOMAIN).m == 1
     assert parse("not " * 490 + "age > 20", DOMAIN).m == 1
 

@@ -20,32 +20,32 @@ from dpcore.models.listed_cells import ListedCellsModel
 from dpcore.privacy.statistics.query_answers import Answers, SignedErrors, require_known_workload
 from dpcore.queries.workload import max_column_distance
 from tests.small_problems import (
+    all_cells,
     approx,
     binned,
     categorical,
-    cells,
-    codes,
     domain_of,
+    equal_columns_domain,
+    expect_error,
     histogram,
-    many,
-    matrix_of,
+    integer_domain,
+    marginal_matrix,
     parametrize,
     random_rows,
-    refused,
+    random_sign_queries,
     seeded,
-    signs,
-    within,
+    time_limit,
 )
 
-FOUR = codes(3, 2, 4, 2)
+FOUR = integer_domain(3, 2, 4, 2)
 WORKLOADS = {
     "1-way": (FOUR, list("abcd")),
     "3-way": (FOUR, list(itertools.combinations("abcd", 3))),
     "whole": (FOUR, ["dcba"]),
     "mixed": (FOUR, ["ca", "b", "dba", "abcd", "dc"]),
-    "sizes of 1": (codes(1, 3, 1, 2), ["a", "cb", "dac"]),
-    "one column": (codes(7), ["a"]),
-    "long rows": (codes(2, 3, 100), ["a", "c", "ba", "ac"]),  # the other way of summing
+    "sizes of 1": (integer_domain(1, 3, 1, 2), ["a", "cb", "dac"]),
+    "one column": (integer_domain(7), ["a"]),
+    "long rows": (integer_domain(2, 3, 100), ["a", "c", "ba", "ac"]),  # the other way of summing
 }
 
 
@@ -55,13 +55,13 @@ def test_labels_name_columns_and_values_in_the_order_of_the_domain():
     assert labels[0] == (("age", "17–24"), ("sex", "f"))
     assert labels[7:9] == [(("age", "(missing)"), ("sex", "m")), (("sex", "f"),)]
     assert len(set(labels)) == workload.m == 10
-    assert signs(FOUR, 3).label(2) == (("query", "2"),)
+    assert random_sign_queries(FOUR, 3).label(2) == (("query", "2"),)
 
 
 def test_a_workload_of_countless_tables_is_refused_before_they_are_listed():
     """Listing (40 choose 20) tables would take days."""
-    with within(20), refused("137,?846,?528,?820"):
-        Marginals.all(many(40, 2), 20)
+    with time_limit(20), expect_error("137,?846,?528,?820"):
+        Marginals.all(equal_columns_domain(40, 2), 20)
 
 
 SMALL = domain_of(
@@ -94,7 +94,7 @@ BUILD = {
 
 def rows_where(tests):
     """One row a test of a cell's codes, in the order of the domain's columns."""
-    return np.array([[float(test(cell)) for cell in cells(SMALL)] for test in tests])
+    return np.array([[float(test(cell)) for cell in all_cells(SMALL)] for test in tests])
 
 
 def by_hand(name):
@@ -147,9 +147,9 @@ def by_hand(name):
         case _:
             explicit = np.sign(np.linspace(-1, 2, 96)).reshape(2, 48)
             tables = (
-                matrix_of(SMALL, [["sex", "age"], ["pay"]]),
+                marginal_matrix(SMALL, [["sex", "age"], ["pay"]]),
                 explicit,
-                matrix_of(SMALL, [["age"]]),
+                marginal_matrix(SMALL, [["age"]]),
             )
             return np.concatenate([intervals(["age"], prefix=False), *tables])
 
@@ -163,7 +163,7 @@ def case(request):
         A = seeded(1).uniform(-1, 1, (11, FOUR.size))
         return Explicit(FOUR, A), A
     domain, columns = WORKLOADS[request.param]
-    return Marginals(domain, columns), matrix_of(domain, columns)
+    return Marginals(domain, columns), marginal_matrix(domain, columns)
 
 
 def moves(A):
@@ -219,7 +219,7 @@ def test_widths_and_tables_follow_the_matrix(case):
 
 @given(st.data())
 def test_sensitivities_of_random_table_queries_cover_every_pair(data):
-    domain = codes(*data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=3)))
+    domain = integer_domain(*data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=3)))
     every = [
         c for w in range(1, len(domain.names) + 1) for c in itertools.combinations(domain.names, w)
     ]
@@ -253,7 +253,7 @@ def test_a_union_with_a_workload_of_unknown_sensitivity_is_refused():
     class Better(Marginals):
         pass
 
-    with refused("Better is not a set of questions whose sensitivity is known"):
+    with expect_error("Better is not a set of questions whose sensitivity is known"):
         require_known_workload(Union([Better.all(SMALL, 1), Marginals.all(SMALL, 2)]))
 
 
@@ -285,7 +285,7 @@ def test_labels_are_words(name, labels):
 
 
 def test_long_labels_are_cut_and_half_spaces_name_their_direction():
-    wide = TableQueries.conjunctions_of(codes(9, 2), [{"b": [1], "a": [0, 2, 3, 4, 5, 6]}])
+    wide = TableQueries.conjunctions_of(integer_domain(9, 2), [{"b": [1], "a": [0, 2, 3, 4, 5, 6]}])
     assert wide.label(0) == (("a", "0 or 2 or 3 or 4 or 5 or … (6 in all)"), ("b", "1"))
     ((direction, bound),) = BUILD["half-spaces"]().label(0)
     assert "·pay" in direction
@@ -294,7 +294,7 @@ def test_long_labels_are_cut_and_half_spaces_name_their_direction():
 
 
 def test_random_conjunctions_are_public_and_never_trivial():
-    domain = codes(2, 3, 1, 5)
+    domain = integer_domain(2, 3, 1, 5)
     first, again, other = (TableQueries.conjunctions(domain, 2, 60, seed=s) for s in (0, 0, 1))
     assert (first.matrix != again.matrix).nnz == 0
     assert [first.label(j) for j in range(60)] != [other.label(j) for j in range(60)]
@@ -332,9 +332,9 @@ def test_random_conjunctions_are_public_and_never_trivial():
             lambda: TableQueries.ranges(SMALL, ["sex"]),
             "column 'sex' has no order; ranges need numbers",
         ),
-        (lambda: TableQueries.ranges(codes(200), "a"), "20,100 ranges: outside 1..20,000"),
+        (lambda: TableQueries.ranges(integer_domain(200), "a"), "20,100 ranges: outside 1..20,000"),
         (
-            lambda: TableQueries.prefixes(codes(5000), "a"),
+            lambda: TableQueries.prefixes(integer_domain(5000), "a"),
             "5,000 prefixes read 12,502,500 combinations in all",
         ),
         (
@@ -351,7 +351,7 @@ def test_random_conjunctions_are_public_and_never_trivial():
             "column 'sex' holds categories, not numbers",
         ),
         (
-            lambda: TableQueries.half_spaces(codes(5000, 5000), "ab", 3),
+            lambda: TableQueries.half_spaces(integer_domain(5000, 5000), "ab", 3),
             "75,000,000 combinations in all",
         ),
         (
@@ -368,13 +368,13 @@ def test_random_conjunctions_are_public_and_never_trivial():
         ),
         (lambda: Union([]), "the union holds no questions"),
         (
-            lambda: Union([Marginals.all(SMALL, 1), Marginals.all(codes(2), 1)]),
+            lambda: Union([Marginals.all(SMALL, 1), Marginals.all(integer_domain(2), 1)]),
             "must be about one domain",
         ),
     ],
 )
 def test_a_workload_that_makes_no_sense_is_refused(build, message):
-    with refused(re.escape(message)):
+    with expect_error(re.escape(message)):
         build()
 
 
@@ -383,7 +383,7 @@ def test_the_variance_of_answers_from_tables_is_that_of_least_squares(name):
     """All tables of two columns, whose shared 1-way sums are estimated from all of them."""
     asked = Marginals(SMALL, [["age", "sex"], ["edu"]]) if name == "marginals" else BUILD[name]()
     measured = Marginals.all(SMALL, 2)
-    M = matrix_of(SMALL, measured.columns)
+    M = marginal_matrix(SMALL, measured.columns)
     A = np.array([asked.answers(e) for e in np.eye(48)]).T
     known = np.eye(48) - 1 / 48  # the total is known
     covariance = 2 * len(measured.tables) * np.linalg.pinv(known @ M.T @ M @ known, rcond=1e-10)
@@ -396,23 +396,30 @@ def test_the_variance_of_answers_from_tables_is_that_of_least_squares(name):
 def test_what_is_measured_is_chosen_by_public_variances():
     census = samples.census(100).domain
     ranges = TableQueries.ranges(census, ["age", "hours"])
-    spaces = TableQueries.half_spaces(codes(40, 40), "ab", 50)
+    spaces = TableQueries.half_spaces(integer_domain(40, 40), "ab", 50)
     assert ranges.measured_workload is ranges.base
     assert spaces.measured_workload is spaces
-    assert signs(SMALL, 2).measured_workload.m == 2
+    assert random_sign_queries(SMALL, 2).measured_workload.m == 2
     both = Union([Marginals.all(census, 2), ranges]).measured_workload
     assert isinstance(both, Marginals)
     assert set(both.axes) == set(Marginals.all(census, 2).axes), (
         "ranges follow from six tables that hold their column"
     )
     apart = Union(
-        [Marginals(codes(40, 40), ["ab"]), TableQueries.ranges(codes(40, 40), "a")]
+        [
+            Marginals(integer_domain(40, 40), ["ab"]),
+            TableQueries.ranges(integer_domain(40, 40), "a"),
+        ]
     ).measured_workload
     assert set(apart.axes) == {(0, 1), (0,)}, (
         "summing 40 cells for each of 820 ranges is worse than one more table"
     )
     mixed = Union(
-        [spaces, Marginals(codes(40, 40), ["a"]), TableQueries.ranges(codes(40, 40), "a")]
+        [
+            spaces,
+            Marginals(integer_domain(40, 40), ["a"]),
+            TableQueries.ranges(integer_domain(40, 40), "a"),
+        ]
     ).measured_workload
     assert [type(w) for w, _ in mixed.parts] == [Marginals, TableQueries]
     assert mixed.parts[0][0].axes == ((0,),)
@@ -481,5 +488,5 @@ def test_queries_given_several_times_are_one_union_with_notes():
     ],
 )
 def test_the_command_line_refuses_what_it_does_not_understand(text):
-    with refused():
+    with expect_error():
         read_queries([text], SMALL)

@@ -15,7 +15,14 @@ from dpcore.release import publish
 from dpcore.release.evidence import verifier
 from tests.cli.command_files import write_files
 from tests.cli.test_release import ENVIRONMENT, data_set, order, released, releases
-from tests.small_problems import QUERIES, approx, categorical, parametrize, refusal, write_json
+from tests.small_problems import (
+    QUERIES,
+    approx,
+    categorical,
+    check_command_refused,
+    parametrize,
+    write_json,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +55,9 @@ def test_a_release_that_could_not_be_written_stays_charged_and_the_same_again_fi
 ):
     with monkeypatch.context() as full:
         full.setattr(f"dpcore.release.{step}", fails(error))
-        refusal("its budget stays used, and its draw is kept; do the same again", order())
+        check_command_refused(
+            "its budget stays used, and its draw is kept; do the same again", order()
+        )
     (charged,) = releases()
     assert charged["state"] == "reserved, never finished"
     assert data_set().spent > 0.49
@@ -129,7 +138,7 @@ def test_another_attempt_draws_the_very_same_in_another_process(here, monkeypatc
 def test_anything_else_is_another_release_with_noise_of_its_own(monkeypatch, changes):
     with monkeypatch.context() as full:
         full.setattr(publish, "write_release_files", fails(OSError("no room")))
-        refusal("no room", order())
+        check_command_refused("no room", order())
     if "dataset" in changes:
         assert main(order("b", **changes)) == 2, "a table has one name"
         return
@@ -146,7 +155,7 @@ def test_rows_that_only_look_alike_are_another_table(monkeypatch):
     with monkeypatch.context() as full:
         full.setattr(publish, "write_release_files", fails(OSError("no room")))
         frame.assign(code=["1.5", "1.50"] * 100).to_csv("t.csv", index=False)
-        refusal("no room", order(queries="marginals:1"))
+        check_command_refused("no room", order(queries="marginals:1"))
     frame.assign(code=["1.5", "1.5"] * 100).to_csv("t.csv", index=False)
     released(queries="marginals:1")
     assert [r["state"] for r in releases()] == ["reserved, never finished", "released"]
@@ -156,7 +165,7 @@ def test_rows_that_only_look_alike_are_another_table(monkeypatch):
 def test_an_error_that_every_attempt_would_end_with_marks_it_as_failed(here, monkeypatch, step):
     with monkeypatch.context() as broken:
         broken.setattr(f"dpcore.release.{step}", fails(InputError("broken on purpose")))
-        refusal("broken on purpose; its budget stays used", order())
+        check_command_refused("broken on purpose; its budget stays used", order())
     assert [entry["state"] for entry in releases()] == ["failed"]
     assert data_set().spent > 0.49
     assert not Path("out").exists()

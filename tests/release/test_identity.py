@@ -16,8 +16,8 @@ from dpcore.release.data_set import TableIdentity
 from dpcore.release.ledger import ledger_store
 from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
 from dpcore.schema.text_format import DELIMITER_NAMES, ENCODING_NAMES, TextFormat
-from tests.release.ledger.ledger_charges import TOTAL, charge
-from tests.small_problems import parametrize, refused
+from tests.release.ledger.ledger_charges import TOTAL, charge_events
+from tests.small_problems import expect_error, parametrize
 
 FORMATS = [
     TextFormat(delimiter=delimiter, encoding=encoding, line_breaks=breaks)
@@ -81,12 +81,12 @@ def test_no_statement_about_a_file_makes_another_data_set_of_it(
     if one is None or two is None:
         return
     store = LedgerStore(here / "l.sqlite", create=True)
-    charge(store, dataset="one", total=TOTAL, **one)
-    with refused("is the data set 'one'"):
-        charge(store, dataset="two", total=TOTAL, **two)
+    charge_events(store, dataset="one", total=TOTAL, **one)
+    with expect_error("is the data set 'one'"):
+        charge_events(store, dataset="two", total=TOTAL, **two)
     if name:
-        assert charge(store, dataset="one", **two).dataset == "one"
-    assert charge(store, dataset="one", new_version=True, **two).version == 2
+        assert charge_events(store, dataset="one", **two).dataset == "one"
+    assert charge_events(store, dataset="one", new_version=True, **two).version == 2
     assert len(store.list_datasets()) == 1
     assert verify_ledger(store.path) == []
 
@@ -113,10 +113,10 @@ def test_other_bytes_of_the_same_cells_are_known_in_any_encoding_that_is_stated(
     (tmp_path / "t.csv").write_text(text, encoding="utf-8")
     (tmp_path / "u.csv").write_bytes(edit(text).encode())
     store = LedgerStore(tmp_path / "l.sqlite", create=True)
-    charge(store, dataset="one", total=TOTAL, **fields(tmp_path / "t.csv", first, False))
+    charge_events(store, dataset="one", total=TOTAL, **fields(tmp_path / "t.csv", first, False))
     for in_parts in (False, True):
-        with refused("is the data set 'one'"):
-            charge(
+        with expect_error("is the data set 'one'"):
+            charge_events(
                 store, dataset="two", total=TOTAL, **fields(tmp_path / "u.csv", second, in_parts)
             )
 
@@ -137,9 +137,9 @@ def test_the_same_cells_in_other_kinds_of_files_are_known(tmp_path):
             {"frame": source_at(p)} if p.is_dir() else fields(p, TextFormat(), False)
             for p in (one, two)
         ]
-        charge(store, dataset="one", total=TOTAL, **told[0])
-        with refused("is the data set 'one'"):
-            charge(store, dataset="two", total=TOTAL, **told[1])
+        charge_events(store, dataset="one", total=TOTAL, **told[0])
+        with expect_error("is the data set 'one'"):
+            charge_events(store, dataset="two", total=TOTAL, **told[1])
 
 
 def test_files_of_a_folder_are_known_whatever_they_are_called(tmp_path):
@@ -167,7 +167,7 @@ def test_people_whose_cells_differ_are_another_data_set(tmp_path):
     ]
     store = LedgerStore(tmp_path / "l.sqlite", create=True)
     for number, cells in enumerate(tables):
-        charge(store, pd.DataFrame({"a": cells}), dataset=f"t{number}", total=TOTAL)
+        charge_events(store, pd.DataFrame({"a": cells}), dataset=f"t{number}", total=TOTAL)
     assert len(store.list_datasets()) == len(tables)
     assert all(
         len(set(table_fingerprints(pd.DataFrame({"a": cells}), b"k"))) <= 3 for cells in tables
@@ -184,7 +184,7 @@ def charged_before(store, **said):
     with pytest.MonkeyPatch.context() as before:
         before.setattr(ledger_store, "FINGERPRINTS_SETTING", "not_kept")
         before.setattr(ledger_store.TableIdentity, "of", of_cells)
-        return charge(store, **said)
+        return charge_events(store, **said)
 
 
 def every_reading(path, format, in_parts):
@@ -209,8 +209,8 @@ def test_a_ledger_from_before_knows_its_files_by_any_statement(
         return
     store = LedgerStore(here / "l.sqlite", create=True)
     charged_before(store, dataset="one", total=TOTAL, **one)
-    with refused("is the data set 'one'"):
-        charge(
+    with expect_error("is the data set 'one'"):
+        charge_events(
             store, dataset="two", total=TOTAL, readings=every_reading(path, second, parts), **two
         )
 
@@ -226,5 +226,5 @@ def test_one_file_that_an_old_ledger_took_for_two_data_sets_is_charged_to_neithe
     charged_before(store, dataset="two", total=TOTAL, **two)
     for table in (one, two):
         for name in ("one", "two", "three"):
-            with refused("several data sets, 'one', 'two'"):
-                charge(store, dataset=name, total=TOTAL, **table)
+            with expect_error("several data sets, 'one', 'two'"):
+                charge_events(store, dataset=name, total=TOTAL, **table)

@@ -11,18 +11,18 @@ from dpcore.release import preparation
 from dpcore.release.evidence import verifier
 from dpcore.release.ledger.ledger_store import LedgerStore
 from dpcore.schema.partial_schema import partial_schema_from_json
-from tests.cli.command_files import people
+from tests.cli.command_files import people_table
 from tests.cli.test_release import facts, order, paid
 from tests.release.evidence.test_registry_and_review import review
 from tests.small_problems import (
     approx,
     categorical,
-    cli,
-    once,
+    check_command_refused,
+    expect_error,
+    module_fixture,
     parametrize,
     private,
-    refusal,
-    refused,
+    run_command,
     write_json,
 )
 
@@ -45,11 +45,11 @@ CASES = {  # what is paid with, by what, and what the options are
 }
 
 
-@once
+@module_fixture
 def place(tmp_path_factory):
     """A table, an open schema and one without open categories."""
     here = tmp_path_factory.mktemp("measured")
-    frame = people(2000).rename(columns={"pay": PAY, "age": "old"})
+    frame = people_table(2000).rename(columns={"pay": PAY, "age": "old"})
     frame.assign(old=np.where(frame["old"] > "50", "yes", "no")).to_csv(here / "t.csv", index=False)
     write_json(here / "s.json", OPEN)
     numbers = {name: spec for name, spec in OPEN["columns"].items() if name != "job"}
@@ -68,11 +68,11 @@ def release(place, out, algorithm, delta, *more, ledger="", schema=""):
     return order(place / out, "--rows=300", *more, algorithm=algorithm, **budget, **paths)
 
 
-@once
+@module_fixture
 def made(place):
     """The folder with one release of every case."""
     for out, (algorithm, delta, more) in CASES.items():
-        cli(release(place, out, algorithm, delta, *more))
+        run_command(release(place, out, algorithm, delta, *more))
     return place
 
 
@@ -167,10 +167,10 @@ def test_a_constraint_of_public_columns_is_kept_and_one_of_an_open_column_refuse
         {"order": [PAY, "sex"]},
         {"within": ["sex", "job"], "which": {"f": "clerk"}},
     ):
-        with refused(r"constraint 1: column '(job|pay.*)' is to be measured"):
+        with expect_error(r"constraint 1: column '(job|pay.*)' is to be measured"):
             partial_schema_from_json(OPEN | {"constraints": [spec]})
     for wrong in ("x", [1], [{"order": 7}], [{"within": {}}]):
-        with refused("constraint"):
+        with expect_error("constraint"):
             partial_schema_from_json(OPEN | {"constraints": wrong})
 
 
@@ -180,7 +180,9 @@ def test_what_an_earlier_release_measured_is_said_beside_what_this_one_did(made)
     schema = earlier["schema"]
     schema["columns"][PAY] = OPEN["columns"][PAY]
     write_json(made / "half.json", schema)
-    cli(release(made, "half", "gaussian_maxent", "1e-6", ledger="whole", schema="half.json"))
+    run_command(
+        release(made, "half", "gaussian_maxent", "1e-6", ledger="whole", schema="half.json")
+    )
     told = facts(made / "half")
     assert told["schema"]["measured"] == ["job", PAY]
     assert [found["column"] for found in told["measured"]] == [PAY]
@@ -208,7 +210,7 @@ def test_a_schema_that_no_release_follows_is_written_and_stays_charged(
 
     monkeypatch.setattr(preparation, name, broken)
     ledger = str(tmp_path / "l")
-    refusal(
+    check_command_refused(
         "too much; its budget stays used; the schema that was measured is in "
         f"broken_{name}/schema.json",
         release(place, f"broken_{name}", "gaussian_maxent", "1e-6", ledger=ledger),
@@ -231,7 +233,7 @@ def test_a_run_answers_questions_of_the_schema_that_it_found(place, tmp_path):
         "--epsilon=2",
     ]
     order += ["--algorithm=gaussian_maxent", "--delta=1e-6", f"--json={tmp_path / 'r.json'}"]
-    said = cli(order, "--ask=job = nurse")
+    said = run_command(order, "--ask=job = nurse")
     run = read_json(tmp_path / "r.json")
     assert run["answers"][0]["real"] == approx(0.5, abs=0.05)
     assert run["line"]["ratio"] > 1
@@ -239,4 +241,4 @@ def test_a_run_answers_questions_of_the_schema_that_it_found(place, tmp_path):
         "least root mean square error of any unbiased Gaussian release, had the schema been known"
         in said
     )
-    refusal("astronaut", order, "--ask=job = astronaut")
+    check_command_refused("astronaut", order, "--ask=job = astronaut")

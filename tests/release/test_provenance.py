@@ -17,10 +17,10 @@ from dpcore.release.provenance import (
     measured_columns_note,
     measuring_entries,
 )
-from tests.cli.command_files import OPEN, people
+from tests.cli.command_files import OPEN, people_table
 from tests.cli.test_release import facts, order
 from tests.release.evidence.test_registry_and_review import review
-from tests.small_problems import categorical, cli, integer, numeric, parametrize, write_json
+from tests.small_problems import categorical, integer, numeric, parametrize, run_command, write_json
 
 SPECS = {
     "a": [categorical("x", "y"), categorical("x", "y", "z"), categorical("y", "x")],
@@ -72,8 +72,8 @@ def test_a_digest_is_of_the_name_too():
 def here(tmp_path, monkeypatch):
     """A table, and a schema of which some is to be measured."""
     monkeypatch.chdir(tmp_path)
-    people().to_csv("t.csv", index=False)
-    people(2900).to_csv("other.csv", index=False)
+    people_table().to_csv("t.csv", index=False)
+    people_table(2900).to_csv("other.csv", index=False)
     write_json("s.json", OPEN)
     return tmp_path
 
@@ -81,7 +81,7 @@ def here(tmp_path, monkeypatch):
 def made(out, schema, *more, **changes):
     """The facts of a release, and all that its documents say."""
     options = {"epsilon": 1, "delta": "1e-6", "total": ("20", "1e-6")} | changes
-    cli(order(out, *more, schema=schema, **options))
+    run_command(order(out, *more, schema=schema, **options))
     documents = ("card.html", "review.html", "registry.yaml", "release.json")
     texts = (Path(out, name).read_text() for name in documents)
     return facts(out), " ".join(re.sub("</?bdi>", "", " ".join(texts)).split())
@@ -131,7 +131,7 @@ def test_a_schema_that_was_measured_alone_is_known_to_the_ledger(here):
         "schema t.csv --private --epsilon=4 --delta=1e-6 --ledger=l.sqlite "
         "--total-epsilon=20 --total-delta=1e-6"
     )
-    Path("alone.json").write_text(cli(given))
+    Path("alone.json").write_text(run_command(given))
     told, _ = made("out", "alone.json", total=None)
     assert {o["source"] for o in told["provenance"]} == {"earlier release"}
     assert told["schema"]["measured"] == list(told["schema"]["columns"])

@@ -20,11 +20,11 @@ from dpcore.release.request import ReleaseRequest
 from tests.cli.test_release import facts, order
 from tests.small_problems import (
     categorical,
-    cli,
+    check_command_refused,
+    expect_error,
     integer,
     parametrize,
-    refusal,
-    refused,
+    run_command,
     seeded,
     write_json,
 )
@@ -97,10 +97,10 @@ def test_the_private_table_is_no_start_in_any_dress(tmp_path_factory, name, seed
     if in_parts:
         path = tmp_path_factory.mktemp("start") / "t.parquet"
         frame.to_parquet(path)
-        with refused(FOUND):
+        with expect_error(FOUND):
             checked(start, source_at(path))
     else:
-        with refused(FOUND):
+        with expect_error(FOUND):
             checked(start, frame)
 
 
@@ -126,7 +126,7 @@ def test_a_table_of_other_people_is_a_start(seed, n, m, wide):
 def test_a_table_of_one_persons_several_rows_is_compared_before_they_are_limited(tmp_path):
     frame = people().assign(id=np.arange(200) // 4)
     frame.to_csv(tmp_path / "t.csv", index=False)
-    with refused(FOUND):
+    with expect_error(FOUND):
         checked(frame.sample(frac=1, random_state=1), frame)
 
 
@@ -141,7 +141,7 @@ def test_counts_of_a_large_table_are_compared_too(tmp_path):
         pd.concat([frame, frame]),
         frame[:200],
     ):
-        with refused(FOUND):
+        with expect_error(FOUND):
             checked(start, source_at(tmp_path / "t.parquet"), domain=domain)
     other = pd.DataFrame(seeded(1).integers(0, 9, (300, 12)), columns=pd.Index(names))
     checked(other, source_at(tmp_path / "t.parquet"), domain=domain)
@@ -170,13 +170,13 @@ def here(tmp_path, monkeypatch):
 )
 def test_the_command_refuses_it_before_anything_is_charged(here, start):
     for how in ("--stream", "--no-stream"):
-        refusal(FOUND, order("out", f"--start={start}", how, algorithm="mwem"))
+        check_command_refused(FOUND, order("out", f"--start={start}", how, algorithm="mwem"))
     assert not Path("l.sqlite").exists()
     assert not Path("out").exists()
 
 
 def test_a_release_names_its_start_and_anybody_can_tell_which_it_was(here):
-    cli(order("out", "--start=<i>public.csv", algorithm="mwem"))
+    run_command(order("out", "--start=<i>public.csv", algorithm="mwem"))
     start = facts()["made_by"]["start"]
     public = load_table("<i>public.csv")
     expected = {"name": "<i>public.csv", "rows": 90, "sha256": public.sha256}
@@ -187,6 +187,6 @@ def test_a_release_names_its_start_and_anybody_can_tell_which_it_was(here):
     assert "Started from a public table" in card
     assert start["fingerprint"] in card
     assert "<i>public" not in card
-    cli(order("plain", algorithm="mwem", total=None))
+    run_command(order("plain", algorithm="mwem", total=None))
     assert facts("plain")["made_by"]["start"] is None
     assert "Started from a public table" not in Path("plain/card.html").read_text()

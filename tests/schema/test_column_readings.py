@@ -20,12 +20,12 @@ from dpcore.schema.column_readings import (
 from tests.small_problems import (
     approx,
     categorical,
-    column,
-    encoded,
+    column_from_entry,
+    encode_cells,
+    expect_error,
     integer,
     numeric,
     parametrize,
-    refused,
 )
 
 AMOUNTS = {
@@ -142,41 +142,49 @@ CUT = {
 @parametrize("text", CUT)
 def test_the_first_characters_of_a_code_are_a_category_and_a_word_for_missing_stays_one(text):
     assert category_of_cell(text.strip(), "first 2 characters") == CUT[text]
-    codes = column(
+    codes = column_from_entry(
         **categorical("07", "7", "2", "A", "x", read="first 2 characters", missing="category")
     )
-    assert encoded(codes, [text]) == [
+    assert encode_cells(codes, [text]) == [
         codes.labels.index(CUT[text]) if CUT[text] in codes.labels else 5
     ]
 
 
 def test_a_column_reads_its_cells_before_it_counts_them():
-    years = column(
+    years = column_from_entry(
         **integer(2019, 2021, read="year of d/m/y", missing="category", out_of_range="clip")
     )
     cells = ["1.2.2019", "2021-03-04", "n/a", "5/6/30", "2020"]
-    assert encoded(years, cells) == [0, 2, 3, 2, 1]
-    assert encoded(years, [datetime(2019, 5, 1), date(2020, 1, 1)]) == [0, 1]
+    assert encode_cells(years, cells) == [0, 2, 3, 2, 1]
+    assert encode_cells(years, [datetime(2019, 5, 1), date(2020, 1, 1)]) == [0, 1]
     assert years.encode(pd.to_datetime(pd.Series(["2019-01-01", None]))).tolist() == [0, 3]
     assert years.read_numbers(pd.Series(cells[:2])).tolist() == [2019, 2021]
-    with refused(r"'soon' in row 2 is not a number in 2019\.\.2021"):
-        encoded(years, ["1.2.2019", "soon"])
-    answer = column(**categorical("Yes", "2020-01-01", read=ANY_CASE, missing="category"))
+    with expect_error(r"'soon' in row 2 is not a number in 2019\.\.2021"):
+        encode_cells(years, ["1.2.2019", "soon"])
+    answer = column_from_entry(
+        **categorical("Yes", "2020-01-01", read=ANY_CASE, missing="category")
+    )
     cells = ["yes", " YES ", "2020-01-01\u00a000:00:00", "n/a", "NA", None]
-    assert encoded(answer, cells) == [0, 0, 1, 2, 2, 2]
-    assert encoded(column(**numeric(0, 10, 2, read=AMOUNT_WITH_COMMA)), ["7,50 €", "€ 1"]) == [1, 0]
+    assert encode_cells(answer, cells) == [0, 0, 1, 2, 2, 2]
+    assert encode_cells(
+        column_from_entry(**numeric(0, 10, 2, read=AMOUNT_WITH_COMMA)), ["7,50 €", "€ 1"]
+    ) == [1, 0]
 
 
 @parametrize("text", sorted(MISSING_TEXTS))
 def test_every_spelling_of_missing_is_missing_unless_it_is_a_listed_value(text):
-    assert encoded(column(**integer(1, 2, missing="category")), ["1", f" {text} "]) == [0, 2]
+    assert encode_cells(
+        column_from_entry(**integer(1, 2, missing="category")), ["1", f" {text} "]
+    ) == [0, 2]
     for read in ("", ANY_CASE):
-        assert encoded(column(**categorical("a", missing="category", read=read)), ["a", text]) == [
+        assert encode_cells(
+            column_from_entry(**categorical("a", missing="category", read=read)), ["a", text]
+        ) == [
             0,
             1,
         ]
     if text:
-        assert encoded(column(**categorical("a", text)), [text, "a"]) == [1, 0]
+        assert encode_cells(column_from_entry(**categorical("a", text)), [text, "a"]) == [1, 0]
 
 
 BAD = {
@@ -189,5 +197,5 @@ BAD = {
 
 @parametrize("spec, message", BAD.values(), ids=BAD)
 def test_a_reading_that_does_not_fit_is_refused(spec, message):
-    with refused(message):
-        column(**spec)
+    with expect_error(message):
+        column_from_entry(**spec)

@@ -21,13 +21,13 @@ from dpcore.schema.column_texts import ColumnTexts
 from tests.small_problems import (
     approx,
     categorical,
-    column,
+    column_from_entry,
     domain_of,
-    encoded,
+    encode_cells,
+    expect_error,
     integer,
     numeric,
     parametrize,
-    refused,
 )
 
 SAID = {
@@ -84,16 +84,16 @@ def test_a_column_that_refuses_nothing_refuses_nothing_and_reads_each_cell_by_it
     }
     spec["word"] = TOLERANT["word"] | ({"read": read} if reads_categories(read) else {})
     for each in domain_of(spec).columns:
-        together = encoded(each, cells)
+        together = encode_cells(each, cells)
         assert 0 <= min(together) <= max(together) < each.size
-        assert together == [encoded(each, [cell])[0] for cell in cells]
+        assert together == [encode_cells(each, [cell])[0] for cell in cells]
         if each.kind != "categorical":
             numbers = each.read_numbers(pd.Series(cells, dtype=object))
             assert np.isfinite(numbers[np.array(together) != each.nonmissing_size]).all()
 
 
 def test_a_huge_whole_number_is_read_as_missing():
-    assert encoded(column(**TOLERANT["number"]), [10**5000, 3]) == [3, 1]
+    assert encode_cells(column_from_entry(**TOLERANT["number"]), [10**5000, 3]) == [3, 1]
     assert ColumnTexts.from_series(pd.Series([10**5000, 3], dtype=object)).missing_count == 1
 
 
@@ -107,7 +107,7 @@ def test_counting_agrees_with_encoding(cells):
         missing="category",
         out_of_range="other",
     )
-    codes = np.bincount(encoded(x, cells), minlength=x.size)
+    codes = np.bincount(encode_cells(x, cells), minlength=x.size)
     assert codes[: len(found.category_counts)].tolist() == list(found.category_counts.values())
     assert codes[-1] == found.missing_count
     assert found.n == len(cells) == found.kind_counts.sum()
@@ -129,5 +129,5 @@ def test_a_tolerant_schema_survives_its_file():
     ],
 )
 def test_half_a_policy_is_refused(spec, why):
-    with refused(why):
+    with expect_error(why):
         domain_of({"a": spec})

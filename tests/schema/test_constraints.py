@@ -12,15 +12,15 @@ from dpcore import domain_from_json, domain_to_json
 from dpcore.schema.constraints import OrderedColumns, find_possible_row, put_rows_in_order
 from tests.small_problems import (
     HUGE,
+    all_cells,
     binned,
     categorical,
-    cells,
     domain_of,
+    expect_error,
     integer,
     numeric,
     parametrize,
     random_rows,
-    refused,
     seeded,
 )
 
@@ -161,7 +161,7 @@ WRONG = {
 @parametrize("name", WRONG)
 def test_a_wrong_constraint_is_refused_with_its_column_value_and_range(name):
     given_, words = WRONG[name]
-    with refused() as told:
+    with expect_error() as told:
         domain_from_json({"columns": COLUMNS, "constraints": given_})
     assert words in str(told.value)
     assert len(str(told.value)) < 500
@@ -169,7 +169,7 @@ def test_a_wrong_constraint_is_refused_with_its_column_value_and_range(name):
 
 def test_a_table_too_large_to_hold_is_refused():
     columns = {name: {"kind": "integer", "size": 1001} for name in "ab"}
-    with refused("1,002,001 combinations, more than 1,000,000; give a, b fewer"):
+    with expect_error("1,002,001 combinations, more than 1,000,000; give a, b fewer"):
         domain_from_json(schema({"order": ["a", "b"]}, columns=columns))
 
 
@@ -206,7 +206,7 @@ SMALL = domain_from_json(
 def test_listed_cells_and_rows_agree_on_what_can_be():
     possible = SMALL.possible_cells
     assert possible is not None
-    assert possible.tolist() == SMALL.possible_rows_mask(cells(SMALL)).tolist()
+    assert possible.tolist() == SMALL.possible_rows_mask(all_cells(SMALL)).tolist()
     assert possible.sum() == 75, "of 120: of 6 ages and marriages 5, of 20 places 15"
 
 
@@ -252,7 +252,7 @@ BINNED = domain_from_json(
 @given(st.integers(0, 2**32))
 def test_numbers_within_bins_are_drawn_in_order_and_stay_in_their_cells(seed):
     rng = seeded(seed)
-    every = cells(BINNED)[BINNED.possible_rows_mask(cells(BINNED))]
+    every = all_cells(BINNED)[BINNED.possible_rows_mask(all_cells(BINNED))]
     codes = every[rng.integers(len(every), size=300)]
     frame = BINNED.decode_rounded(codes, rng)
     values = frame.astype(float).to_numpy()

@@ -35,10 +35,10 @@ from tests.small_problems import (
     binned,
     categorical,
     domain_of,
+    expect_error,
     integer,
-    once,
+    module_fixture,
     parametrize,
-    refused,
     seeded,
 )
 
@@ -213,7 +213,7 @@ def names_the_row_refused(frame):
     if not alone:
         column.encode(pd.Series(frame["whole"]))
         return
-    with refused(rf"in row {alone[0]} .*\(1 of {len(frame)} rows like it\)"):
+    with expect_error(rf"in row {alone[0]} .*\(1 of {len(frame)} rows like it\)"):
         column.encode(pd.Series(frame["whole"]))
 
 
@@ -379,7 +379,7 @@ def test_a_row_of_an_excel_file_is_replaced(data):
 
 def test_a_value_beside_an_excel_table_is_refused_and_makes_no_column_for_everybody():
     row = ("17", 1, 2, "a", "b")
-    with refused("row 3 has values to the right of the header, which has 5"):
+    with expect_error("row 3 has values to the right of the header, which has 5"):
         excel([row, (*row, "note"), row])
 
 
@@ -407,7 +407,7 @@ def test_n_of_an_excel_file_of_one_column_depends_on_no_cell(rows, cell, data):
         if cells[-1]:
             assert read_table(io.BytesIO(one_column(cells)), "t.xlsx")["a"].tolist() == cells
             continue
-        with refused(f"row {len(cells) + 1} is an empty value below all others"):
+        with expect_error(f"row {len(cells) + 1} is an empty value below all others"):
             read_table(io.BytesIO(one_column(cells)), "t.xlsx")
 
 
@@ -480,11 +480,11 @@ def test_a_number_of_32_bits_is_its_text_wherever_it_is_read():
 
 
 def test_a_database_refuses_a_text_that_is_no_utf_8(duckdb):
-    with refused("did not answer"):
+    with expect_error("did not answer"):
         duckdb(pa.table({"x": cells([b"a", b"Z\xfcrich"], pa.string())})).count(CATEGORIES, [(0,)])
 
 
-@once
+@module_fixture
 def duckdb():
     """A source of the rows of a table, in a database."""
     import ibis

@@ -14,11 +14,11 @@ from tests.small_problems import (
     HUGE,
     binned,
     categorical,
-    either,
+    expect_error,
     integer,
     numeric,
     parametrize,
-    refused,
+    parametrize_false_true,
 )
 
 GOOD = {
@@ -133,7 +133,7 @@ MALFORMED |= {
 
 @parametrize("schema, message", MALFORMED.values(), ids=MALFORMED)
 def test_a_malformed_schema_is_refused_with_column_key_and_value(schema, message):
-    with refused(re.escape(message).replace(r":\ ", ":.*", 1)):
+    with expect_error(re.escape(message).replace(r":\ ", ":.*", 1)):
         domain_from_json(schema)
 
 
@@ -212,7 +212,7 @@ def test_a_proposal_tells_nothing_of_the_cells(frame):
     for spec in proposed["columns"].values():
         assert all(spec.get(key) is None for key in ("values", "low", "high", "edges", "size"))
     assert proposed == infer_schema(frame.iloc[::-1])
-    with refused("column 'city': values are not given; they are public"):
+    with expect_error("column 'city': values are not given; they are public"):
         domain_from_json(proposed)
 
 
@@ -236,7 +236,7 @@ def test_a_peeked_schema_is_marked_and_encodes_its_own_table(frame):
     assert domain.encode(frame).n == len(frame)
 
 
-@either("peek")
+@parametrize_false_true("peek")
 @parametrize(
     "cells, advice",
     [
@@ -253,7 +253,7 @@ def test_a_peeked_schema_is_marked_and_encodes_its_own_table(frame):
 def test_dates_and_free_text_are_told_apart_and_refused_with_advice(cells, advice, peek):
     proposed = infer_schema(pd.DataFrame({"x": cells}), peek=peek)
     assert set(proposed["columns"]["x"]) == {"kind"}
-    with refused(f"column 'x': {advice}.*leave the column out"):
+    with expect_error(f"column 'x': {advice}.*leave the column out"):
         domain_from_json(proposed)
 
 
@@ -295,6 +295,6 @@ def test_peeking_writes_no_name_of_a_person_nor_too_many_values_into_the_schema(
 
 
 @parametrize("frame", [pd.DataFrame({"a": []}), pd.DataFrame({"a": [None, None]}), pd.DataFrame()])
-@either("peek")
+@parametrize_false_true("peek")
 def test_a_table_with_nothing_in_it_still_gets_a_proposal(frame, peek):
     assert set(infer_schema(frame, peek=peek)["columns"]) == set(frame.columns)

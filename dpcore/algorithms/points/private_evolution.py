@@ -1,7 +1,20 @@
-"""Private Evolution: vary, let private points vote for the nearest, keep what they chose. Sees a Curator only.
+"""Private Evolution: vary, let private points vote for the nearest, keep what they chose.
+
+Sees a Curator only.
 
 One loop; the paper's Algorithms 1, 2, 3 and section 4.2 are settings of it,
 `evolution_parts.PRESETS`.
+
+V = S and two variations of each point at each of L scales; m = shares of the votes of the n private
+points for their nearest of V (Δ₂ = √2/n), plus N(0, σ²) on all of V, σ = √(2T)/(nμ); at δ = 0
+Laplace noise of scale 2T/(nε). μ' = `post`(m), and S = n_s points drawn from μ'. "weights" releases
+μ'_T on V_T, which costs no more than the last points do ("last") and is nearer.
+
+post "laplace": noise on positive shares only, which leave if they reach H = 2 log(1/(2δ₀))/(nε₀) +
+1/n; T of these (ε₀, δ₀) releases are composed optimally. The paper's Appendix E forgets that they
+compose. multiplicity B > 0: S is every candidate nint(n m_i/B) · B times (Algorithm 1), at most 4n.
+All votes gone: μ' is uniform on the points as they were before variation. rounds = 0 releases the
+initial points.
 """
 
 import math
@@ -48,24 +61,18 @@ MAX_PROJECTED_CANDIDATES = 20_000
 
 @by_name
 class PrivateEvolution(Algorithm):
-    """Refine random points by private votes: T times vary S, count votes of the private points, add noise, resample.
+    """Private Evolution: random points, varied and resampled by noisy private votes.
 
-    V = S and two variations of each point at each of L scales; m = shares of the votes of the n
-    private points for their nearest of V (Δ₂ = √2/n), plus N(0, σ²) on all of V, σ = √(2T)/(nμ); at
-    δ = 0 Laplace noise of scale 2T/(nε). μ' = `post`(m), and S = n_s points drawn from μ'.
-    "weights" releases μ'_T on V_T, which costs no more than the last points do ("last") and is
-    nearer.
-
-    post "laplace": noise on positive shares only, which leave if they reach H = 2
-    log(1/(2δ₀))/(nε₀) + 1/n; T of these (ε₀, δ₀) releases are composed optimally. The paper's
-    Appendix E forgets that they compose. multiplicity B > 0: S is every candidate nint(n m_i/B) · B
-    times (Algorithm 1), at most 4n. All votes gone: μ' is uniform on the points as they were before
-    variation. rounds = 0 releases the initial points.
-
-    `random` and `variation` are functions to replace; see `evolution_parts` for what they must
-    keep. Raises InputError for "laplace" at δ = 0, a multiplicity without threshold, or more than
-    5,000,000 candidates.
+    The module's docstring has the steps, each `post`, and what they cost. `random` and `variation`
+    are functions to replace; see `evolution_parts` for what they must keep. Raises InputError for
+    "laplace" at δ = 0, a multiplicity without threshold, or more than 5,000,000 candidates.
     Source: Gonzalez, Fanti, Ramdas 2025, Algorithms 1 to 4 and section 4.2; Lin et al. 2024.
+
+    >>> ball, x = Ball(np.zeros(2), 1.0), np.linspace(0, 0.5, 300)
+    >>> rows = read_point_rows(ball, ["x", "y"], pd.DataFrame({"x": x, "y": 0.2}))
+    >>> problem = PointRelease(ball, rows.n, ("x", "y"))
+    >>> Run(PrivateEvolution(rounds=2), problem, rows, Budget(1.0, 1e-6)).finish().sample(10).shape
+    (10, 2)
     """
 
     rounds: int | None = parameter_field(

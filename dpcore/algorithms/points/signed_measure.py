@@ -1,4 +1,12 @@
-"""The Private Signed Measure Mechanism: count on a grid, add noise, project. Sees a Curator, never records."""
+"""The Private Signed Measure Mechanism: count on a grid, add noise, project.
+
+Sees a Curator, never records.
+
+About m cells with centres V; m_i = share of points nearest to V_i, plus N(0, 2/(nμ)²) with the
+whole budget, or Laplace noise of scale 2/(nε) at δ = 0; μ' = argmin D_BL(m, ·) over the
+distributions on V. Algorithm 5 prints the variance log(1/δ)/ε² on counts, which is not (ε,
+δ)-differentially private: 2/μ² is what is needed.
+"""
 
 import numpy as np
 
@@ -25,16 +33,17 @@ CELL_DIVISOR_BY_DIMENSION = {
 
 @by_name
 class PSMM(Algorithm):
-    """Count the points in each cell of a grid with noise, and project the counts on the nearest distribution.
-
-    About m cells with centres V; m_i = share of points nearest to V_i, plus N(0, 2/(nμ)²) with the
-    whole budget, or Laplace noise of scale 2/(nε) at δ = 0; μ' = argmin D_BL(m, ·) over the
-    distributions on V. Algorithm 5 prints the variance log(1/δ)/ε² on counts, which is not (ε,
-    δ)-differentially private: 2/μ² is what is needed.
+    """The Private Signed Measure Mechanism: noisy counts on a grid, and the nearest distribution.
 
     cells m = nε/√log(1/δ) (nε at δ = 0), an eighth of that for d = 1, at most 8,000, unless given.
     Raises InputError for a grid of more than 5,000,000 cells around the region.
     Source: He, Vershynin, Zhu 2023 (δ = 0); Gonzalez, Fanti, Ramdas 2025, Algorithm 5 (δ > 0).
+
+    >>> ball, x = Ball(np.zeros(2), 1.0), np.linspace(0, 0.5, 300)
+    >>> rows = read_point_rows(ball, ["x", "y"], pd.DataFrame({"x": x, "y": 0.2}))
+    >>> problem = PointRelease(ball, rows.n, ("x", "y"))
+    >>> Run(PSMM(), problem, rows, Budget(1.0, 1e-6)).finish().sample(10).shape
+    (10, 2)
     """
 
     cells: int | None = parameter_field(

@@ -1,4 +1,23 @@
-"""AIM: choose marginal tables adaptively, measure them, refit. Sees a Curator, never records."""
+"""AIM: choose marginal tables adaptively, measure them, refit. Sees a Curator, never records.
+
+Candidates (`candidate_tables`) are all tables over subsets of the columns that a query reads
+together. A round of cost u selects S by
+
+    w_S · (‖table_S(P_n) − table_S(D)‖₁ − 0.3 · size_S · E|noise|),   Δ = 2 max w/n
+    (`TableErrors`), w ≤ 1,
+
+w_S ∝ Σ over the workload's tables A of |S ∩ A|, and measures the whole table with Δ₂ = √2/n: u =
+ε₀²/8 + μ²/2, nine tenths of it to measure; with Laplace noise at δ = 0, Δ₁ = 2/n and u = ε₀ + ε₁.
+Where the fit to it changed that table by less than 0.3 of the noise in it, the next round doubles
+ε₀ and μ: u becomes 4u (2u at δ = 0). A round that would leave less than itself takes all that is
+left and is the last. The first step costs 0.9u for each column. Every charge depends on released
+answers and the ledger only, the plan is an upper bound.
+
+Where cells cannot be listed D lives on a junction tree, and candidates are the tables that leave it
+small enough. D is the two-stage maximum-entropy fit of `gaussian_maxent` to all tables measured so
+far, those measured several times averaged by precision, with weights 1/σ²; its base is the product
+of the noisy 1-way tables or a public start.
+"""
 
 import math
 
@@ -63,27 +82,19 @@ FIT_ITERATIONS, LAST_FIT_ITERATIONS = (
 
 @by_name
 class AIM(Algorithm):
-    """Measure the 1-way tables, then in each round the table that D answers worst for the workload, and refit D to all.
+    """The algorithm AIM: measure the marginal that D answers worst, refit D to all, and repeat.
 
-    Candidates (`candidate_tables`) are all tables over subsets of the columns that a query reads
-    together. A round of cost u selects S by
+    The first step measures the 1-way tables. Every charge depends on released answers and the
+    ledger only, so the plan is an upper bound; the module's docstring has the score and the
+    stopping rule. Raises InputError where queries are not read off marginal tables.
+    Source: McKenna, Mullins, Sheldon, Miklau 2022, AIM, for replaced records, with weights 1/σ²
+    instead of 1/σ and a regularised fit.
 
-        w_S · (‖table_S(P_n) − table_S(D)‖₁ − 0.3 · size_S · E|noise|),   Δ = 2 max w/n
-        (`TableErrors`), w ≤ 1,
-
-    w_S ∝ Σ over the workload's tables A of |S ∩ A|, and measures the whole table with Δ₂ = √2/n: u
-    = ε₀²/8 + μ²/2, nine tenths of it to measure; with Laplace noise at δ = 0, Δ₁ = 2/n and u = ε₀ +
-    ε₁. Where the fit to it changed that table by less than 0.3 of the noise in it, the next round
-    doubles ε₀ and μ: u becomes 4u (2u at δ = 0). A round that would leave less than itself takes
-    all that is left and is the last. The first step costs 0.9u for each column. Every charge
-    depends on released answers and the ledger only, the plan is an upper bound.
-
-    Where cells cannot be listed D lives on a junction tree, and candidates are the tables that
-    leave it small enough. D is the two-stage maximum-entropy fit of `gaussian_maxent` to all tables
-    measured so far, those measured several times averaged by precision, with weights 1/σ²; its base
-    is the product of the noisy 1-way tables or a public start. Raises InputError where queries are
-    not read off marginal tables. Source: McKenna, Mullins, Sheldon, Miklau 2022, AIM, for replaced
-    records, with weights 1/σ² instead of 1/σ and a regularised fit.
+    >>> sample = samples.titanic()
+    >>> rows = sample.domain.encode(sample.frame)
+    >>> problem = QueryRelease(Marginals.all(sample.domain, 2), rows.n)
+    >>> Run(AIM(), problem, rows, Budget(1.0, 1e-9)).finish().sample(100).shape
+    (100, 4)
     """
 
     rounds: int | None = parameter_field(

@@ -1,4 +1,26 @@
-"""DualQuery and DQRS: a player who draws queries that are still wrong, and one who answers them. Sees a Curator."""
+"""DualQuery and DQRS: a player who draws queries that are still wrong, and one who answers them.
+
+Sees a Curator.
+
+DualQuery. Round t draws s signed queries with probability ∝ exp(η Σ_{τ<t} s (⟨q, P_n⟩ − q(x^τ))) (t
+= 1: uniform, free), and x^t = argmax_x Σ over draws of s q(x), a public best response. Draws of
+earlier rounds count, `memory` times less each round: they are public, their law changes slowly, and
+this takes noise out of x^t (memory = 0: as published). Released are the rows x^1 … x^t.
+
+A draw in round t is 2η(t − 1)Δ-bounded-range, Δ = w/n with w = max_j (hi_j − lo_j), so that ρ = s
+Σ_t (2η(t − 1)Δ)²/8 = s (ηΔ)² T(T − 1)(2T − 1)/12, or ε = s ηΔ T(T − 1) in pure DP; η uses the whole
+budget by the better of the two.
+
+DQRS. With u(q) = η s (⟨q, P_n⟩ − q(x^{t−1})), |u| ≤ ηw, an old draw is kept with probability
+exp(u(q) − 2ηw), else replaced by one from Q^t: for a fixed x^{t−1} it follows exactly Q^t. The bit
+is released: it is B-bounded-range, B = ln[(e^{ηw(1+1/n)} − 1)/(e^{ηw} − 1)], and costs B²/8; a
+fresh draw costs η²(t − 1)²w²/(2n²), as in DualQuery. Where bits are dearer than what they are
+expected to save (early rounds), all draws are fresh ones.
+
+How many draws are replaced is only known from the bits, so each charge is made as it comes; the run
+ends after T rounds, or when the ledger says that the next charge would not fit. η is the largest
+whose expected charges fit.
+"""
 
 import math
 
@@ -36,19 +58,18 @@ MIN_STEP_SIZE, MAX_STEP_SIZE, STEP_SIZE_HALVINGS = (
 
 @by_name
 class DualQuery(Algorithm):
-    """Draw queries from weights that favour what the rows so far answer badly; add the row that answers the draws best.
+    """The algorithm DualQuery: draw badly answered queries, add the row that answers them best.
 
-    Round t draws s signed queries with probability ∝ exp(η Σ_{τ<t} s (⟨q, P_n⟩ − q(x^τ))) (t = 1:
-    uniform, free), and x^t = argmax_x Σ over draws of s q(x), a public best response. Draws of
-    earlier rounds count, `memory` times less each round: they are public, their law changes slowly,
-    and this takes noise out of x^t (memory = 0: as published). Released are the rows x^1 … x^t.
-
-    A draw in round t is 2η(t − 1)Δ-bounded-range, Δ = w/n with w = max_j (hi_j − lo_j), so that
-    ρ = s Σ_t (2η(t − 1)Δ)²/8 = s (ηΔ)² T(T − 1)(2T − 1)/12, or ε = s ηΔ T(T − 1) in pure DP; η uses
-    the whole budget by the better of the two. An oracle that runs out of time costs accuracy, not
-    privacy.
+    Released are the rows x^1 … x^T. The module's docstring has the draws and what they cost. An
+    oracle that runs out of time costs accuracy, not privacy.
     Source: Gaboardi, Gallego Arias, Hsu, Roth, Wu 2014, Algorithm 1, with zCDP in place of their
     composition.
+
+    >>> sample = samples.titanic()
+    >>> rows = sample.domain.encode(sample.frame)
+    >>> problem = QueryRelease(Marginals.all(sample.domain, 2), rows.n)
+    >>> Run(DualQuery(), problem, rows, Budget(1.0, 1e-9)).finish().sample(100).shape
+    (100, 4)
     """
 
     rounds: int | None = parameter_field(
@@ -125,18 +146,18 @@ class DualQuery(Algorithm):
 
 @by_name
 class DQRS(DualQuery):
-    """DualQuery that keeps some of the last round's draws, by rejection sampling, and pays for fresh ones only.
+    """DualQuery that keeps draws of the last round, by rejection sampling, and pays for others.
 
-    With u(q) = η s (⟨q, P_n⟩ − q(x^{t−1})), |u| ≤ ηw, an old draw is kept with probability exp(u(q)
-    − 2ηw), else replaced by one from Q^t: for a fixed x^{t−1} it follows exactly Q^t. The bit is
-    released: it is B-bounded-range, B = ln[(e^{ηw(1+1/n)} − 1)/(e^{ηw} − 1)], and costs B²/8; a
-    fresh draw costs η²(t − 1)²w²/(2n²), as in DualQuery. Where bits are dearer than what they are
-    expected to save (early rounds), all draws are fresh ones.
-
-    How many draws are replaced is only known from the bits, so each charge is made as it comes; the
-    run ends after T rounds, or when the ledger says that the next charge would not fit. η is the
-    largest whose expected charges fit.
+    The run ends after T rounds, or when the ledger says that the next charge would not fit. η is
+    the largest whose expected charges fit; the module's docstring has the law of a draw and its
+    cost.
     Source: Vietri, Tian, Bun, Steinke, Wu 2020 (DQRS), with B in place of their bound.
+
+    >>> sample = samples.titanic()
+    >>> rows = sample.domain.encode(sample.frame)
+    >>> problem = QueryRelease(Marginals.all(sample.domain, 2), rows.n)
+    >>> Run(DQRS(), problem, rows, Budget(1.0, 1e-9)).finish().sample(100).shape
+    (100, 4)
     """
 
     adaptive = True

@@ -1,4 +1,16 @@
-"""DPFW: Frank-Wolfe on the entropy-regularised dual of query release. Sees a Curator, never records."""
+"""DPFW: Frank-Wolfe on the entropy-regularised dual of query release.
+
+Sees a Curator, never records.
+
+Queries are answered from D = softmax(q/α). The dual point q ∈ conv(Q ∪ −Q) starts at 0, the uniform
+distribution (from a public start D_0, D ∝ D_0 exp(q/α)). Each round selects a signed query by s ·
+⟨q_j, P_n − D⟩, of sensitivity Δ = max_j (hi_j − lo_j)/n, with the exponential mechanism:
+ε₀-bounded-range, so T rounds cost T ε₀²/8 in zCDP, less composed optimally; at δ = 0 with
+permute-and-flip, T ε₀ in pure DP. Nothing else touches records.
+
+Where cells cannot be listed, 1-way tables and a tree are found first (`state`): D_0 is their
+product, and what is selected are cells of the tree's tables.
+"""
 
 import math
 
@@ -21,22 +33,20 @@ MAX_DEFAULT_ROUNDS = 3000
 
 @by_name
 class DPFW(Algorithm):
-    """Select the worst-answered query, add a little of it to the potential q, answer from D = softmax(q/α); repeat.
-
-    The dual point q ∈ conv(Q ∪ −Q) starts at 0, the uniform distribution (from a public start D_0,
-    D ∝ D_0 exp(q/α)). Each round selects a signed query by s · ⟨q_j, P_n − D⟩, of sensitivity Δ =
-    max_j (hi_j − lo_j)/n, with the exponential mechanism: ε₀-bounded-range, so T rounds cost T
-    ε₀²/8 in zCDP, less composed optimally; at δ = 0 with permute-and-flip, T ε₀ in pure DP. Nothing
-    else touches records.
-
-    Where cells cannot be listed, 1-way tables and a tree are found first (`state`): D_0 is their
-    product, and what is selected are cells of the tree's tables.
+    """The algorithm DPFW: select the worst-answered query, add a little of it to the potential.
 
     schedule "practical": γ_t = 2/(t + 2), released is the mean of the second half of the D_t.
     "paper": constant γ and T of Algorithm 1 as corrected in `theory.schedules`, released is one D_t
-    drawn uniformly. Raises InputError for a parameter out of range. Source: Micali, Lezane, Betken
-    2025, Algorithm 1, with these corrections: Gumbel noise 2Δ/ε₀ instead of Laplace Δ/ε₀ (only
-    2ε₀-DP for a set closed under negation), γ ≤ 1, an accountant instead of their composition.
+    drawn uniformly. Raises InputError for a parameter out of range.
+    Source: Micali, Lezane, Betken 2025, Algorithm 1, corrected: Gumbel noise 2Δ/ε₀ instead of
+    Laplace Δ/ε₀ (only 2ε₀-DP for a set closed under negation), γ ≤ 1, an accountant, not their
+    composition.
+
+    >>> sample = samples.titanic()
+    >>> rows = sample.domain.encode(sample.frame)
+    >>> problem = QueryRelease(Marginals.all(sample.domain, 2), rows.n)
+    >>> Run(DPFW(), problem, rows, Budget(1.0, 1e-9)).finish().sample(100).shape
+    (100, 4)
     """
 
     schedule: str = parameter_field(

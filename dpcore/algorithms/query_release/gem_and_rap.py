@@ -1,4 +1,26 @@
-"""GEM and RAP: select, measure, and fit a mixture of product distributions. Sees a Curator, never records."""
+"""GEM and RAP: select, measure, and fit a mixture of product distributions.
+
+Sees a Curator, never records.
+
+GEM. D is a mixture of C product distributions with equal weights: D = (1/C) Σ_c Π_i p_c,i, the
+logits of all p_c being B tanh(Az + a) + b for C inputs of fixed noise z, 16 numbers each, and 64
+hidden units: 1,088 + 65 Σ d_i parameters. First all single columns are measured together, with a
+share `first` of the budget and Δ₂ = √(2d)/n; b starts at the logarithm of these counts, p_0. Then T
+rounds each select a signed query by s · ⟨q_j, P_n − D⟩ (ε₀-bounded-range, Δ = max_j (hi_j −
+lo_j)/n) and measure it, Δ₂ = (hi_j − lo_j)/n, or its whole table, Δ₂ = √2/n, with Gaussian noise
+Δ₂/μ: T (ε₀²/8 + μ²/2) in zCDP, less composed optimally. At δ = 0 noise is Laplace, and costs ε add
+up. After each round Adam takes `updates` steps down ½ Σ_i (⟨q_i, D⟩ − a_i)²/σ_i² + w Σ_c KL(p_c ‖
+p_0)/C over all measurements a_i.
+
+RAP. D = (1/C) Σ_c Π_i p_c,i is the mixture of C relaxed rows, each one probability vector a column,
+the softmax of free logits: C Σ d_i parameters. First all single columns are measured together, with
+a share `first` of the budget and Δ₂ = √(2d)/n; the logits start at the logarithm of these counts,
+p_0, plus noise. Then each of T rounds selects and measures q times, as GEM does, without a fit in
+between: what was just measured counts as answered by its noisy value, which is public, so that it
+is not chosen again. Tq (ε₀²/8 + μ²/2) in zCDP; at δ = 0 noise is Laplace, and costs ε add up. After
+each round Adam takes `updates` steps down ½ Σ_i (⟨q_i, D⟩ − a_i)²/σ_i² + w Σ_c KL(p_c ‖ p_0)/C over
+all measurements a_i.
+"""
 
 import math
 from typing import ClassVar
@@ -203,21 +225,19 @@ class _Mixture(Algorithm):
 
 @by_name
 class GEM(_Mixture):
-    """Select the worst-answered query, measure it, and train a small network whose output explains what was measured.
+    """The algorithm GEM: select the worst-answered query, measure it, and train a network on it.
 
-    D is a mixture of C product distributions with equal weights: D = (1/C) Σ_c Π_i p_c,i, the
-    logits of all p_c being B tanh(Az + a) + b for C inputs of fixed noise z, 16 numbers each, and
-    64 hidden units: 1,088 + 65 Σ d_i parameters. First all single columns are measured together,
-    with a share `first` of the budget and Δ₂ = √(2d)/n; b starts at the logarithm of these counts,
-    p_0. Then T rounds each select a signed query by s · ⟨q_j, P_n − D⟩ (ε₀-bounded-range, Δ = max_j
-    (hi_j − lo_j)/n) and measure it, Δ₂ = (hi_j − lo_j)/n, or its whole table, Δ₂ = √2/n, with
-    Gaussian noise Δ₂/μ: T (ε₀²/8 + μ²/2) in zCDP, less composed optimally. At δ = 0 noise is
-    Laplace, and costs ε add up. After each round Adam takes `updates` steps down ½ Σ_i (⟨q_i, D⟩ −
-    a_i)²/σ_i² + w Σ_c KL(p_c ‖ p_0)/C over all measurements a_i.
-
+    The network's output is a mixture of product distributions; the module's docstring has both.
     Raises InputError for "marginal" where a query is not read off a marginal table, and for a query
-    matrix over more than 10⁶ cells. Source: Liu, Vietri, Wu 2021, Algorithm 4 (GEM), with a loss
-    weighted by precision, single columns first, and a prior, which the paper has not.
+    matrix over more than 10⁶ cells.
+    Source: Liu, Vietri, Wu 2021, Algorithm 4 (GEM), with a loss weighted by precision, single
+    columns first, and a prior, which the paper has not.
+
+    >>> sample = samples.titanic()
+    >>> rows = sample.domain.encode(sample.frame)
+    >>> problem = QueryRelease(Marginals.all(sample.domain, 2), rows.n)
+    >>> Run(GEM(), problem, rows, Budget(1.0, 1e-9)).finish().sample(100).shape
+    (100, 4)
     """
 
     logits_type = GeneratorNetwork
@@ -226,21 +246,18 @@ class GEM(_Mixture):
 
 @by_name
 class RAP(_Mixture):
-    """Select the q worst-answered queries, measure them, and move relaxed rows until they explain what was measured.
+    """The algorithm RAP: select the q worst-answered queries, measure them, and fit relaxed rows.
 
-    D = (1/C) Σ_c Π_i p_c,i is the mixture of C relaxed rows, each one probability vector a column,
-    the softmax of free
-    logits: C Σ d_i parameters. First all single columns are measured together, with a share `first`
-    of the budget and Δ₂ = √(2d)/n; the logits start at the logarithm of these counts, p_0, plus
-    noise. Then each of T rounds selects and measures q times, as GEM does, without a fit in
-    between: what was just measured counts as answered by its noisy value, which is public, so that
-    it is not chosen again. Tq (ε₀²/8 + μ²/2) in zCDP; at δ = 0 noise is Laplace, and costs ε add
-    up. After each round Adam takes `updates` steps down ½ Σ_i (⟨q_i, D⟩ − a_i)²/σ_i² + w Σ_c KL(p_c
-    ‖ p_0)/C over all measurements a_i.
+    The module's docstring has the relaxed rows and the cost. Raises InputError for "marginal" where
+    a query is not read off a marginal table, and for a query matrix over more than 10⁶ cells.
+    Source: Aydore et al. 2021, Algorithm 3 (adaptive RAP) with SparseMax replaced by softmax,
+    single columns first, and a prior.
 
-    Raises InputError for "marginal" where a query is not read off a marginal table, and for a query
-    matrix over more than 10⁶ cells. Source: Aydore et al. 2021, Algorithm 3 (adaptive RAP) with
-    SparseMax replaced by softmax, single columns first, and a prior.
+    >>> sample = samples.titanic()
+    >>> rows = sample.domain.encode(sample.frame)
+    >>> problem = QueryRelease(Marginals.all(sample.domain, 2), rows.n)
+    >>> Run(RAP(), problem, rows, Budget(1.0, 1e-9)).finish().sample(100).shape
+    (100, 4)
     """
 
     rounds: int | None = rounds_param(

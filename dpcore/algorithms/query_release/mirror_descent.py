@@ -1,4 +1,25 @@
-"""DPAM: accelerated mirror descent on the smoothed primal of query release. Sees a Curator, never records."""
+"""DPAM: accelerated mirror descent on the smoothed primal of query release.
+
+Sees a Curator, never records.
+
+With A_t = Σ_{τ≤t} η_τ and D_1 uniform, for t = 1..T
+    D_md  = (A_{t-1} D_ag + η_t D_t)/A_t
+    q*    = argmax_{q ∈ ±Q} ⟨q, P_n + ξ_t − D_md⟩
+    q̄_t   = (A_{t-1} q̄_{t-1} + η_t q*)/A_t,   D_{t+1} = softmax(q̄_t/α)
+    D_ag  = (A_{t-1} D_ag + η_t D_{t+1})/A_t, released.
+
+noise "fresh": new ξ_t ~ N(0, σ²) on all cells each round, as printed. "subspace": the same, with
+the smaller Δ₂ of what the queries can see (`CellAnswers`). T Gaussian releases of μ/√T each are
+exactly one of μ. "reused": y is measured once with the whole budget, and the rest is
+post-processing: argmax becomes the soft-max of temperature τ over all signed queries, which smooths
+max_q as ξ does; τ falls to twice the noise, and each η_t is the largest found that keeps the proof
+of acceleration going (`_accelerated_descent`). Where cells cannot be listed, 1-way tables and a
+tree are found first (`state`): D_0 is their product, and the tree's tables are measured, with α as
+there are fewer of them; noise on cells is refused there.
+
+Corrections of the paper: the gradient is −q*, the step's divergence is that of αH (so that q̄ is
+the whole state), exact calibration instead of 4√(T log(1/δ))/(nε), and log^{1/4}(1/δ) in α*.
+"""
 
 import math
 from collections.abc import Iterator
@@ -47,26 +68,19 @@ MAX_SUBSPACE_VARIANCE_RATIO = (
 
 @by_name
 class DPAM(Algorithm):
-    """Accelerated mirror descent on max_q ⟨q, y − D⟩ + α H(D), H the negative entropy and y noisy answers.
+    """The algorithm DPAM: accelerated mirror descent on max_q ⟨q, y − D⟩ + α H(D), y noisy answers.
 
-    With A_t = Σ_{τ≤t} η_τ and D_1 uniform, for t = 1..T
-        D_md  = (A_{t-1} D_ag + η_t D_t)/A_t
-        q*    = argmax_{q ∈ ±Q} ⟨q, P_n + ξ_t − D_md⟩
-        q̄_t   = (A_{t-1} q̄_{t-1} + η_t q*)/A_t,   D_{t+1} = softmax(q̄_t/α)
-        D_ag  = (A_{t-1} D_ag + η_t D_{t+1})/A_t, released.
+    H is the negative entropy. noise "fresh": new noise on all cells each round, as printed;
+    "subspace": the same, as small as the queries allow; "reused" (default): y is measured once. The
+    module's docstring has the steps. Raises InputError at δ = 0.
+    Source: Micali, Lezane, Betken 2025, Algorithm 2, corrected as the module says. Reuse and
+    subspace are this project's.
 
-    noise "fresh": new ξ_t ~ N(0, σ²) on all cells each round, as printed. "subspace": the same,
-    with the smaller Δ₂ of what the queries can see (`CellAnswers`). T Gaussian releases of μ/√T
-    each are exactly one of μ. "reused": y is measured once with the whole budget, and the rest is
-    post-processing: argmax becomes the soft-max of temperature τ over all signed queries, which
-    smooths max_q as ξ does; τ falls to twice the noise, and each η_t is the largest found that
-    keeps the proof of acceleration going (`_accelerated_descent`). Where cells cannot be listed,
-    1-way tables and a tree are found first (`state`): D_0 is their product, and the tree's tables
-    are measured, with α as there are fewer of them; noise on cells is refused there. Raises
-    InputError at δ = 0. Source: Micali, Lezane, Betken 2025, Algorithm 2, with these corrections:
-    the gradient is −q*, the step's divergence is that of αH (so that q̄ is the whole state), exact
-    calibration instead of 4√(T log(1/δ))/(nε), and log^{1/4}(1/δ) in α*. Reuse and subspace are
-    this project's.
+    >>> sample = samples.titanic()
+    >>> rows = sample.domain.encode(sample.frame)
+    >>> problem = QueryRelease(Marginals.all(sample.domain, 2), rows.n)
+    >>> Run(DPAM(), problem, rows, Budget(1.0, 1e-9)).finish().sample(100).shape
+    (100, 4)
     """
 
     noise: str = parameter_field(

@@ -1,4 +1,21 @@
-"""PEP: select, measure, project by entropy on what was measured. Sees a Curator, never records."""
+"""PEP: select, measure, project by entropy on what was measured. Sees a Curator, never records.
+
+Each round selects a signed query by s · ⟨q_j, P_n − D⟩ (ε₀-bounded-range; Δ = max_j (hi_j −
+lo_j)/n) and measures it with Gaussian noise of standard deviation σ_j = Δ₂/(nμ), Δ₂ = hi_j − lo_j,
+so that T rounds cost T (ε₀²/8 + μ²/2) in zCDP, less composed optimally; at δ = 0 with Laplace
+noise, and T (ε₀ + ε₁) in all. D then tends to
+
+    argmin KL(D ‖ D_0)  subject to  |⟨q_i, D⟩ − a_i| ≤ γ σ_i for every query i measured so far,
+
+D_0 uniform or a public start, a_i the mean of its c measurements (σ_i²/c), clipped to what q_i can
+be. In the dual D ∝ D_0 exp(Σ θ_i q_i), and the constraints are visited in turn, newest first, three
+times a round: θ_i becomes the value that puts ⟨q_i, D⟩ on the nearer edge of its interval, with θ_i
+> 0 only on the lower edge and θ_i < 0 only on the upper one, else 0 (complementary slackness, so
+that a constraint can be let go again). For an indicator that value is exact, θ += logit(edge) −
+logit(⟨q, D⟩); other queries take a Newton step of size 1 at the most. Where cells cannot be listed,
+1-way tables and a tree are found first (`state`): D_0 is their product, and what is selected are
+cells of the tree's tables.
+"""
 
 import math
 from functools import partial
@@ -29,25 +46,18 @@ MIN_INDICATOR_SHARE = (
 
 @by_name
 class PEP(SelectAndMeasure):
-    """Select the worst-answered query, measure it, and project D_0 by entropy on all that was measured.
+    """The algorithm PEP: select the worst-answered query, measure it, project by entropy on it.
 
-    Each round selects a signed query by s · ⟨q_j, P_n − D⟩ (ε₀-bounded-range; Δ = max_j (hi_j −
-    lo_j)/n) and measures it with Gaussian noise of standard deviation σ_j = Δ₂/(nμ), Δ₂ = hi_j −
-    lo_j, so that T rounds cost T (ε₀²/8 + μ²/2) in zCDP, less composed optimally; at δ = 0 with
-    Laplace noise, and T (ε₀ + ε₁) in all. D then tends to
-
-        argmin KL(D ‖ D_0)  subject to  |⟨q_i, D⟩ − a_i| ≤ γ σ_i for every query i measured so far,
-
-    D_0 uniform or a public start, a_i the mean of its c measurements (σ_i²/c), clipped to what q_i
-    can be. In the dual D ∝ D_0 exp(Σ θ_i q_i), and the constraints are visited in turn, newest
-    first, three times a round: θ_i becomes the value that puts ⟨q_i, D⟩ on the nearer edge of its
-    interval, with θ_i > 0 only on the lower edge and θ_i < 0 only on the upper one, else 0
-    (complementary slackness, so that a constraint can be let go again). For an indicator that value
-    is exact, θ += logit(edge) − logit(⟨q, D⟩); other queries take a Newton step of size 1 at the
-    most. Where cells cannot be listed, 1-way tables and a tree are found first (`state`): D_0 is
-    their product, and what is selected are cells of the tree's tables.
+    T rounds cost T (ε₀²/8 + μ²/2) in zCDP, less composed optimally; the module's docstring has the
+    projection.
     Source: Liu, Vietri, Wu 2021, Algorithm 2 (PEP), with zCDP in place of its composition, γ in
     units of the noise, and θ that can return to 0 as in Dudík, Phillips, Schapire 2004.
+
+    >>> sample = samples.titanic()
+    >>> rows = sample.domain.encode(sample.frame)
+    >>> problem = QueryRelease(Marginals.all(sample.domain, 2), rows.n)
+    >>> Run(PEP(), problem, rows, Budget(1.0, 1e-9)).finish().sample(100).shape
+    (100, 4)
     """
 
     slack: float = parameter_field(

@@ -1,4 +1,17 @@
-"""FEM and sepFEM: select the worst-answered query, answer with follow-the-perturbed-leader. Sees a Curator."""
+"""FEM and sepFEM: select the worst-answered query, answer with follow-the-perturbed-leader.
+
+Sees a Curator.
+
+Round t draws s rows x = argmax_x Σ_{τ<t} s_τ q_τ(x) + scale · Σ_i E_{i,x_i}, with fresh standard
+exponential E_{i,v} for every column i and value v: follow-the-perturbed-leader on one-hot
+coordinates, all public. Then one signed query is selected by s · (⟨q, P_n⟩ − answer of the rows),
+ε₀-bounded-range with Δ = max_j (hi_j − lo_j)/n, so T rounds cost T ε₀²/8 in zCDP, less composed
+optimally, or T ε₀ in pure DP. Released is the union of rows.
+
+judged "recent": errors are those of all rows so far, the older the less (a round counts 1 − 10/T as
+much as the next one), which takes the noise of s random rows out of the selection; "round": of this
+round's rows, as published. An oracle that runs out of time costs accuracy, not privacy.
+"""
 
 import math
 
@@ -34,21 +47,20 @@ RECENT_WEIGHT_ROUNDS = 10.0  # recent rows: a tenth of the rounds
 
 @by_name
 class FEM(Algorithm):
-    """Select the worst-answered query; answer all selected ones with rows that are best up to random scores; repeat.
+    """The algorithm FEM: select the worst-answered query, answer with rows of perturbed scores.
 
-    Round t draws s rows x = argmax_x Σ_{τ<t} s_τ q_τ(x) + scale · Σ_i E_{i,x_i}, with fresh
-    standard exponential E_{i,v} for every column i and value v: follow-the-perturbed-leader on
-    one-hot coordinates, all public. Then one signed query is selected by s · (⟨q, P_n⟩ − answer of
-    the rows), ε₀-bounded-range with Δ = max_j (hi_j − lo_j)/n, so T rounds cost T ε₀²/8 in zCDP,
-    less composed optimally, or T ε₀ in pure DP. Released is the union of rows.
-
-    judged "recent": errors are those of all rows so far, the older the less (a round counts 1 −
-    10/T as much as the next one), which takes the noise of s random rows out of the selection;
-    "round": of this round's rows, as published. output "tail": the rows of the last three quarters
-    of the rounds; "all": of every round, as published. An oracle that runs out of time costs
-    accuracy, not privacy.
+    judged "recent": errors are those of all rows so far, the older the less; "round": of this
+    round's rows, as published. output "tail": the rows of the last three quarters of the rounds;
+    "all": of every round, as published. The module's docstring has the draws and what a round
+    costs.
     Source: Vietri, Tian, Bun, Steinke, Wu 2020, FEM, with bounded range in place of their
     composition.
+
+    >>> sample = samples.titanic()
+    >>> rows = sample.domain.encode(sample.frame)
+    >>> problem = QueryRelease(Marginals.all(sample.domain, 2), rows.n)
+    >>> Run(FEM(), problem, rows, Budget(1.0, 1e-9)).finish().sample(100).shape
+    (100, 4)
     """
 
     rounds: int | None = parameter_field(
@@ -168,13 +180,19 @@ class FEM(Algorithm):
 
 @by_name
 class SepFEM(FEM):
-    """FEM with Laplace scores on the queries of a separator set, a set of queries that tells any two cells apart.
+    """FEM with Laplace scores on the queries of a separator set, which tells any two cells apart.
 
     On a product of columns the indicators 1[x_i = v] are one, so the scores act on one-hot
     coordinates as in FEM, with scale · Laplace(1) in place of exponential ones. The separators
     belong to Q: those that the workload lacks are added to what is selected from, as a public
-    matter. Raises InputError for queries given as a matrix, which say nothing of columns. Source:
-    Vietri, Tian, Bun, Steinke, Wu 2020, sepFEM.
+    matter. Raises InputError for queries given as a matrix, which say nothing of columns.
+    Source: Vietri, Tian, Bun, Steinke, Wu 2020, sepFEM.
+
+    >>> sample = samples.titanic()
+    >>> rows = sample.domain.encode(sample.frame)
+    >>> problem = QueryRelease(Marginals.all(sample.domain, 2), rows.n)
+    >>> Run(SepFEM(), problem, rows, Budget(1.0, 1e-9)).finish().sample(100).shape
+    (100, 4)
     """
 
     score_distribution = "laplace"

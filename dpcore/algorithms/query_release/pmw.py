@@ -1,4 +1,20 @@
-"""PMW: queries arrive in order, only badly answered ones cost. Sees a Curator, never records."""
+"""PMW: queries arrive in order, only badly answered ones cost. Sees a Curator, never records.
+
+Query j arrives; the sparse vector asks whether |⟨q_j, P_n⟩ − ⟨q_j, D⟩| is above a level, with noise
+Lap(Δ/(nε₁)) on the level, kept until the next "above", and Lap(2Δ/(nε₂)) on each error, Δ = max_j
+(hi_j − lo_j), ε₁ + ε₂ = ε₀ and ε₁ : ε₂ = 1 : 2^⅔. While it is not, the answer ⟨q_j, D⟩ is free.
+Where it is, the query (or its whole table) is measured, D is reweighted until it explains all
+measurements as `mwem` does, and answers the query anew. After U updates the rest is unchecked.
+
+A threshold is paid for when it is drawn, ε₀-DP in all up to its "above": U of them and U
+measurements cost U randomised responses of ε₀ and one Gaussian release of μ√U, composed optimally;
+at δ = 0, with Laplace noise of ε', U (ε₀ + ε'). Fewer updates cost less: the plan is an upper
+bound. With several passes the same queries arrive again, at levels that fall geometrically from 0.3
+to `threshold`, so that the largest errors are mended first. A step releases D; what was said to the
+free queries before it are the answers of the step before. Where cells cannot be listed, 1-way
+tables and a tree are found first (`state`): D_0 is their product, and the queries that arrive are
+cells of the tree's tables.
+"""
 
 import math
 
@@ -47,26 +63,19 @@ LAST_PASS_LEVEL_FACTOR = (
 
 @by_name
 class PMW(Algorithm):
-    """Answer queries from D as they arrive; measure only where a noisy comparison says that D is wrong.
+    """The algorithm PMW: answer queries from D as they arrive, and measure where D seems wrong.
 
-    Query j arrives; the sparse vector asks whether |⟨q_j, P_n⟩ − ⟨q_j, D⟩| is above a level, with
-    noise Lap(Δ/(nε₁)) on the level, kept until the next "above", and Lap(2Δ/(nε₂)) on each error, Δ
-    = max_j (hi_j − lo_j), ε₁ + ε₂ = ε₀ and ε₁ : ε₂ = 1 : 2^⅔. While it is not, the answer ⟨q_j, D⟩
-    is free. Where it is, the query (or its whole table) is measured, D is reweighted until it
-    explains all measurements as `mwem` does, and answers the query anew. After U updates the rest
-    is unchecked.
+    A sparse vector finds it, and at most U updates are paid for; fewer cost less, so the plan is an
+    upper bound. The module's docstring has the noise and its cost. Raises InputError for "marginal"
+    where a query is not read off a marginal table.
+    Source: Hardt, Rothblum 2010, with the replay of Hardt, Ligett, McSherry 2012 and a threshold
+    per update from Dwork, Roth 2014, section 4.2.
 
-    A threshold is paid for when it is drawn, ε₀-DP in all up to its "above": U of them and U
-    measurements cost U randomised responses of ε₀ and one Gaussian release of μ√U, composed
-    optimally; at δ = 0, with Laplace noise of ε', U (ε₀ + ε'). Fewer updates cost less: the plan is
-    an upper bound. With several passes the same queries arrive again, at levels that fall
-    geometrically from 0.3 to `threshold`, so that the largest errors are mended first. A step
-    releases D; what was said to the free queries before it are the answers of the step before.
-    Where cells cannot be listed, 1-way tables and a tree are found first (`state`): D_0 is their
-    product, and the queries that arrive are cells of the tree's tables. Raises InputError for
-    "marginal" where a query is not read off a marginal table. Source: Hardt, Rothblum 2010, with
-    the replay of Hardt, Ligett, McSherry 2012 and a threshold per update from Dwork, Roth 2014,
-    section 4.2.
+    >>> sample = samples.titanic()
+    >>> rows = sample.domain.encode(sample.frame)
+    >>> problem = QueryRelease(Marginals.all(sample.domain, 2), rows.n)
+    >>> Run(PMW(), problem, rows, Budget(1.0, 1e-9)).finish().sample(100).shape
+    (100, 4)
     """
 
     updates: int | None = parameter_field(

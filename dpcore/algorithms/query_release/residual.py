@@ -1,4 +1,21 @@
-"""Unbiased, consistent answers to all tables at once, with the least noise. Sees a Curator, never records."""
+"""Unbiased, consistent answers to all tables at once, with the least noise.
+
+Sees a Curator, never records.
+
+The only touch of records is one Gaussian release of `Residuals` (Δ₂ derived there) with σ =
+Δ₂/(nμ), exactly μ-GDP. The weights come from `theory.optimal_noise`: no other unbiased Gaussian
+release of these tables has a smaller total variance. A table is the sum of its parts, so that
+tables agree on what they share, and cells have exact variances and covariances, whatever the number
+of columns: nothing is fitted, and nothing is held but the tables.
+
+    y       = r_S ⊗(n_l I − J) table_S + N(0, σ²), for all sets S inside some table
+    part_S  = ⊗(I − J/n_l) y_S/(r_S k_S)                    the noise outside of the space is
+    taken off table_M = 1/k_M + Σ_{S ⊆ M} part_S, spread evenly over the other columns of M
+
+Cells may be below 0: that is what unbiased means. With fit = nonnegative a maximum-entropy
+distribution is fitted to the tables asked for, as far as one can be held; it is biased, and better
+where the noise is large.
+"""
 
 import math
 from dataclasses import replace
@@ -35,24 +52,20 @@ FIT_ITERATIONS, FIT_PRIOR_WEIGHT = (
 
 @by_name
 class Residual(Algorithm):
-    """Measure the part of each table beyond its margins, once, with the noise split to keep the answers' error least.
+    """Unbiased answers to all tables: Gaussian noise on the part of a table beyond its margins.
 
-    The only touch of records is one Gaussian release of `Residuals` (Δ₂ derived there) with σ =
-    Δ₂/(nμ), exactly μ-GDP. The weights come from `theory.optimal_noise`: no other unbiased Gaussian
-    release of these tables has a smaller total variance. A table is the sum of its parts, so that
-    tables agree on what they share, and cells have exact variances and covariances, whatever the
-    number of columns: nothing is fitted, and nothing is held but the tables.
-
-        y       = r_S ⊗(n_l I − J) table_S + N(0, σ²), for all sets S inside some table
-        part_S  = ⊗(I − J/n_l) y_S/(r_S k_S)                    the noise outside of the space is
-        taken off table_M = 1/k_M + Σ_{S ⊆ M} part_S, spread evenly over the other columns of M
-
-    Cells may be below 0: that is what unbiased means. With fit = nonnegative a maximum-entropy
-    distribution is fitted to the tables asked for, as far as one can be held; it is biased, and
+    Noise is split so that the answers' error is least; the module's docstring has the
+    reconstruction. With fit = nonnegative a maximum-entropy distribution is fitted, biased, and
     better where the noise is large. Raises InputError at δ = 0 and for queries that are not read
     off tables.
     Source: Xiao, He, Zhang, Kifer 2023 (ResidualPlanner, added records); the split under replaced
     records is derived in `optimum`.
+
+    >>> sample = samples.titanic()
+    >>> rows = sample.domain.encode(sample.frame)
+    >>> problem = QueryRelease(Marginals.all(sample.domain, 2), rows.n)
+    >>> Run(Residual(), problem, rows, Budget(1.0, 1e-9)).finish().sample(100).shape
+    (100, 4)
     """
 
     fit: str = parameter_field(

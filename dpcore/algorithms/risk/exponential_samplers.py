@@ -57,7 +57,9 @@ class OneDraw(Algorithm):
 
 @by_name
 class RegularizedExponential(Algorithm):
-    """Draw x ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K; with m stages, again with c the last draw and a larger μ.
+    """The regularised exponential mechanism: a draw x ∝ exp(−k(F(x) + μ‖x − c‖²/2)) on K.
+
+    With m stages it draws again, with c the last draw and a larger μ.
 
     Each of m stages is s/√m-GDP by k = (μ + strength)(s n/(√m G))² (`RegularisedRisk`), together
     s-GDP, and within τ/m of its law; (1 + e^ε)τ = θδ is charged beside them. Stage j = 0 … m − 1
@@ -65,6 +67,11 @@ class RegularizedExponential(Algorithm):
     (`theory.learning.shrink`) and the rest are fixed beforehand. Raises InputError for δ = 0, μ = 0
     without strong convexity, and where no sampler serves.
     Source: Gopi, Lee, Liu 2022, Theorems 6.2 and 6.8, calibrated exactly; stages are an extension.
+
+    >>> sample = samples.census(2000)
+    >>> problem, rows = read_task("quantile:hours:0.5", sample.domain, sample.frame)
+    >>> Run(RegularizedExponential(), problem, rows, Budget(1.0, 1e-9)).finish().release.x.round()
+    array([38.])
     """
 
     calibration: str = parameter_field(
@@ -176,10 +183,17 @@ def _regularised_density(problem: RiskMinimisation, centre: Array, mu: float) ->
 
 @by_name
 class AlternatingSampler(OneDraw):
-    """The same law as regularized_exponential in one stage, by the paper's own sampler: single records, one at a time.
+    """The law of `RegularizedExponential` in one stage, by the sampler of the paper.
+
+    The sampler looks at single records, one at a time.
 
     s-GDP and within τ of its law, as there; T and η of the chain are fixed from public numbers, and
     only its last state is released. n ≤ 200. Source: Gopi, Lee, Liu 2022, Algorithms 1 and 2.
+
+    >>> sample = samples.census(100)
+    >>> problem, rows = read_task("quantile:hours:0.5", sample.domain, sample.frame)
+    >>> AlternatingSampler().plan(problem, Budget(1.0, 1e-9))["chain"] > 1000
+    True
     """
 
     mu: float | None = parameter_field(
@@ -227,13 +241,20 @@ class AlternatingSampler(OneDraw):
 
 @by_name
 class Exponential(OneDraw):
-    """Draw x ∝ exp(−kF(x)) on a bounded K, k = ε₀n/(2RG): ε₀-bounded range, hence ε₀-DP with δ = 0 (`PlainRisk`).
+    """The exponential mechanism: a draw x ∝ exp(−kF(x)) on a bounded K, k = ε₀n/(2RG).
+
+    It is ε₀-bounded range, hence ε₀-DP with δ = 0 (`PlainRisk`).
 
     2R is the diameter of K. ε₀ is ε, or what δ > 0 allows if that is more; 0.01 δ then pays for the
     sampler's error. At δ = 0 it is drawn on a public grid, without rounding (`samplers.lattice`).
     Raises InputError on R^d, and where no sampler serves: with δ = 0 nothing pays for an error, and
     beyond two dimensions, but for means within a box, no exact sampler is certain to end, whatever
     the records, so none is started. Source: McSherry, Talwar 2007; Bassily, Smith, Thakurta 2014.
+
+    >>> sample = samples.census(2000)
+    >>> problem, rows = read_task("quantile:hours:0.5", sample.domain, sample.frame)
+    >>> Run(Exponential(), problem, rows, Budget(1.0, 1e-9)).finish().release.x.round()
+    array([38.])
     """
 
     note_template = "k = {k:.4g}"
@@ -267,11 +288,18 @@ class Exponential(OneDraw):
 
 @by_name
 class RankExponential(OneDraw):
-    """Draw x with probability density ∝ exp(−ε₀|#{z ≤ x} − qn|/2) on the column's public range (`RankError`).
+    """The exponential mechanism for a quantile: a draw x ∝ exp(−ε₀|#{z ≤ x} − qn|/2).
+
+    x lies in the column's public range (`RankError`).
 
     Ranks move by at most 1, so it is ε₀-bounded range and ε₀-DP, at δ = 0 too: it is drawn on a
     public grid, without rounding (`samplers.ranks`). Raises InputError for anything but a quantile
     of one column. Source: Smith 2011, Algorithm 2.
+
+    >>> sample = samples.census(2000)
+    >>> problem, rows = read_task("quantile:hours:0.5", sample.domain, sample.frame)
+    >>> Run(RankExponential(), problem, rows, Budget(1.0, 1e-9)).finish().release.x.round()
+    array([37.])
     """
 
     sampler_name = "rank"

@@ -30,12 +30,17 @@ def _positive_param(doc: str, symbol: str, auto: str) -> Any:
 
 @by_name
 class NoisyGD(Algorithm):
-    """Noisy gradient descent: x ← Π_K(x − step · (∇F(x) + noise)), T times, on the clipped mean gradient.
+    """Noisy gradient descent: x ← Π_K(x − step · (∇F(x) + noise)), T times, gradients clipped.
 
     Each gradient is Gaussian(μ*/√T): noise of deviation Δ₂√T/(nμ*), Δ₂ = min(2C, G)
     (`MeanGradient`), so all T are exactly μ*-GDP. Averages of iterates are post-processing. Raises
     InputError for δ = 0.
     Source: Bassily, Smith, Thakurta 2014, full batch; Dong, Roth, Su 2022 for the accounting.
+
+    >>> sample = samples.census(2000)
+    >>> problem, rows = read_task("quantile:hours:0.5", sample.domain, sample.frame)
+    >>> Run(NoisyGD(), problem, rows, Budget(1.0, 1e-9)).finish().release.x.round()
+    array([37.])
     """
 
     rounds: int = parameter_field(100, "gradient steps", symbol="T", low=1, high=100_000, log=True)
@@ -125,12 +130,19 @@ def _mean_gradient(problem: RiskMinimisation, x: Array, clip: float) -> MeanGrad
 
 @by_name
 class DPSGD(NoisyGD):
-    """DP-SGD: gradient descent on Poisson samples, rate q: sums clipped at C with noise N(0, (zC)²), over qn.
+    """The algorithm DP-SGD: noisy gradient descent on Poisson samples of rate q.
+
+    Sums are clipped at C, noise is N(0, (zC)²), and both are divided by qn.
 
     z is the smallest for which T such sums are (ε, δ)-DP by privacy loss distributions under
     replacement (`subsampled_epsilon`, where a replacement moves a sum by 2C). Raises InputError for
     δ = 0, and where people have several rows. Source: Abadi et al. 2016, Algorithm 1; Doroshenko et
     al. 2022 for the accounting.
+
+    >>> sample = samples.census(2000)
+    >>> problem, rows = read_task("quantile:hours:0.5", sample.domain, sample.frame)
+    >>> Run(DPSGD(rounds=20), problem, rows, Budget(1.0, 1e-9)).finish().release.x.round()
+    array([37.])
     """
 
     rounds: int = parameter_field(200, "gradient steps", symbol="T", low=1, high=20_000, log=True)

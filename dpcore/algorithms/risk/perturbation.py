@@ -28,13 +28,20 @@ KINK_WIDTH_SHARE = 0.01  # width over which kinks are rounded off, as a share of
 
 @by_name
 class OutputPerturbation(Algorithm):
-    """Output perturbation: argmin F(x) + μ‖x − c‖²/2 over R^d, plus Gaussian noise, projected onto K.
+    """Output perturbation: argmin F(x) + μ‖x − c‖²/2 over R^d, plus noise, projected onto K.
+
+    The noise is Gaussian.
 
     The minimiser moves by Δ₂/n, Δ₂ = G/(m + μ), when a record is replaced (`RegularisedMinimiser`),
     so noise of deviation Δ₂/(ns) is exactly s-GDP. Kinks are rounded off over 0.01 R, which costs
     at most that much risk. Raises InputError for δ = 0, and for a μ so small that rounding would
     count.
     Source: Chaudhuri, Monteleoni, Sarwate 2011, Algorithm 1, with Gaussian noise.
+
+    >>> sample = samples.census(2000)
+    >>> problem, rows = read_task("quantile:hours:0.5", sample.domain, sample.frame)
+    >>> Run(OutputPerturbation(), problem, rows, Budget(1.0, 1e-9)).finish().release.x.round()
+    array([40.])
     """
 
     mu: float | None = parameter_field(
@@ -102,13 +109,20 @@ def _regularised_minimiser(problem: RiskMinimisation, mu: float) -> RegularisedM
 
 @by_name
 class ObjectivePerturbation(OneDraw):
-    """Objective perturbation: argmin of F(x) + Λ‖x − c‖²/(2n) + ⟨ξ, x⟩/n, ξ Gaussian, projected onto K.
+    """Objective perturbation: argmin of F(x) + Λ‖x − c‖²/(2n) + ⟨ξ, x⟩/n, projected onto K.
+
+    ξ is Gaussian.
 
     Λ pays for the determinant with `share` of ε, ξ for the rest, as derived in `PerturbedRisk`: (ε,
     δ)-DP, charged as Approximate(ε, δ). A loss with kinks is first rounded off over 0.01 R. Raises
     InputError for δ = 0, for the squared distance, and where public numbers do not prove that a
     solution is found, and near enough.
     Source: Kifer, Smith, Thakurta 2012, Algorithm 1.
+
+    >>> sample = samples.census(2000)
+    >>> problem, rows = read_task("quantile:hours:0.5", sample.domain, sample.frame)
+    >>> Run(ObjectivePerturbation(), problem, rows, Budget(1.0, 1e-9)).finish().release.x.round()
+    array([37.])
     """
 
     share: float = parameter_field(0.2, "share of ε for the curvature", low=0.01, high=0.99)

@@ -95,11 +95,18 @@ def gather(
     tables: Iterable[Sequence[int]],
     progress: ProgressCallback = ignore_progress,
 ) -> Rows | GatheredCounts:
-    """A source's records in a domain, from one pass: the very `Rows` that `Domain.encode` makes of them in
-    memory where all cells can be listed, else the tables on these columns.
+    """Return a source's rows in a domain, counted in one pass.
+
+    These are the very `Rows` that `Domain.encode` makes of them in memory where all cells can be
+    listed, else the tables on these columns.
 
     Raises InputError for fewer than two records, a missing column, or a cell that the schema
     refuses.
+
+    >>> sample = samples.titanic()
+    >>> sample.frame.to_csv("titanic.csv", index=False)
+    >>> gather(source_at("titanic.csv"), sample.domain, Marginals.all(sample.domain, 2).axes).n
+    2201
     """
     is_listable = domain.size <= MAX_LISTED_CELLS
     requested = (

@@ -33,9 +33,15 @@ def is_large_table(path: str | Path) -> bool:
 def source_at(
     path: str | Path, format: TextFormat = DEFAULT_TEXT_FORMAT, *, workers: int | None = None
 ) -> ParquetSource | TextSource:
-    """The source at a path, a text file by its `format`; `workers` processes (default: one a processor) read it.
+    """Return the source at a path, a text file by its `format`.
+
+    `workers` processes (default: one a processor) read it.
 
     Raises InputError for a format that cannot be read in parts.
+
+    >>> samples.titanic().frame.to_csv("titanic.csv", index=False)
+    >>> len(source_at("titanic.csv").columns)
+    4
     """
     path = Path(path)
     ending = path.suffix.lower()

@@ -36,6 +36,9 @@ class Budget:
     `additive` asks for spends that keep it when they are added up, as they are for a data set over
     all its releases: plans of several kinds are then calibrated by zCDP and not by optimal
     composition.
+
+    >>> Budget(epsilon=1.0, delta=1e-9)
+    Budget(epsilon=1.0, delta=1e-09)
     """
 
     epsilon: float

@@ -6,7 +6,7 @@ from dpcore.accuracy.intervals.independence_test import run_independence_test
 from dpcore.accuracy.intervals.unbiased_tables import pool_tables
 from dpcore.privacy.accounting import gdp_mu
 from tests.accuracy.intervals.noisy_table import noisy_table
-from tests.small_problems import codes, seeded
+from tests.small_problems import integer_domain, seeded
 
 
 def margin(k, kind):
@@ -31,13 +31,13 @@ def joint(shape, kind, link=0.0):
     return table
 
 
-def rejected(
+def count_rejections(
     shape, n, epsilon, *, kind="even", link=0.0, tables=1, tree=False, releases=200, seed=0
 ):
     """How many of `releases` have p ≤ .05: a pair measured once, or in a chain of pairs, each with its own noise."""
     rng = seeded(seed)
     sigma = np.sqrt(2 * tables) / (n * gdp_mu(epsilon, 1e-9))
-    domain = codes(*shape, *shape) if tree else codes(*shape)
+    domain = integer_domain(*shape, *shape) if tree else integer_domain(*shape)
     found = 0
     P = joint(shape, kind, link)
     for i in range(releases):

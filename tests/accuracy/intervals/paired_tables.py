@@ -11,9 +11,9 @@ from dpcore.accuracy.intervals.question_intervals import comparison_interval
 from dpcore.accuracy.intervals.unbiased_tables import pool_tables
 from dpcore.queries.questions import parse_question
 from tests.accuracy.intervals.noisy_table import noisy_table
-from tests.small_problems import codes
+from tests.small_problems import integer_domain
 
-DOMAIN = codes(2, 2)
+DOMAIN = integer_domain(2, 2)
 KINDS = ("difference", "ratio", "odds")
 ROUNDING = 1e-9
 
@@ -40,7 +40,7 @@ def compare(cells, n, kind, *, error=1e-9, asked=("a = 0", "b = 0"), level=0.95)
     return comparison_interval(known, first, second, n, kind, level=level)
 
 
-def holds(found, truth):
+def interval_holds(found, truth):
     """Whether the population's interval holds the truth; without an end, it holds everything on that side."""
     low = -np.inf if found.population_low is None else found.population_low
     high = np.inf if found.population_high is None else found.population_high
@@ -51,5 +51,5 @@ def coverage(cells, n, kind, rng, repeats=4000):
     """How often the interval of a comparison holds the truth, where noise is negligible."""
     outcomes, times = np.unique(rng.multinomial(n, cells, size=repeats), axis=0, return_counts=True)
     truth = truth_of(kind, cells)
-    inside = [holds(compare(counts / n, n, kind), truth) for counts in outcomes]
+    inside = [interval_holds(compare(counts / n, n, kind), truth) for counts in outcomes]
     return np.dot(inside, times) / repeats

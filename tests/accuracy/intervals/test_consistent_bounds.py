@@ -10,9 +10,16 @@ from dpcore.accuracy.intervals.unbiased_tables import pool_tables
 from dpcore.privacy.noisy_answers import NoisyAnswers
 from dpcore.queries.questions import parse_question
 from tests.accuracy.intervals.noisy_table import noisy_table
-from tests.small_problems import approx, codes, matrix, matrix_of, parametrize, seeded
+from tests.small_problems import (
+    approx,
+    integer_domain,
+    marginal_matrix,
+    parametrize,
+    query_matrix,
+    seeded,
+)
 
-DOMAIN = codes(2, 3, 2, 4)
+DOMAIN = integer_domain(2, 3, 2, 4)
 PAIRS = Marginals.all(DOMAIN, 2)
 SINGLES = Marginals.all(DOMAIN, 1)
 N = 1000
@@ -32,17 +39,17 @@ def told(tables, D, sigma, rng=None):
 
 
 def values_on_cells(text, domain=DOMAIN):
-    return matrix(parse_question(text, domain).workload)[0]
+    return query_matrix(parse_question(text, domain).workload)[0]
 
 
 def extremes(domain, tables, D, text):
     """The least and largest answer of all tables over the whole domain with the same margins."""
-    A = matrix_of(domain, tables.columns)
+    A = marginal_matrix(domain, tables.columns)
     g = values_on_cells(text, domain)
     return [sign * linprog(sign * g, A_eq=A, b_eq=tables.answers(D)).fun for sign in (1, -1)]
 
 
-BITS = Marginals.all(codes(2, 2, 2), 2)
+BITS = Marginals.all(integer_domain(2, 2, 2), 2)
 ASKED = [(tables, text) for tables in (SINGLES, PAIRS) for text in TEXTS]
 ASKED += [(BITS, text) for text in (TEXTS[0], TEXTS[-1], "a = 1 or b = 0 or c = 1")]
 
@@ -92,7 +99,7 @@ def test_what_no_table_meets_is_widened_until_one_does():
 
 
 def test_questions_of_too_many_kinds_are_left_out():
-    domain = codes(20, 20, 20, 20)
+    domain = integer_domain(20, 20, 20, 20)
     singles = pool_tables(
         domain, [noisy_table(domain, (i,), np.full(20, 0.05), 0.01) for i in range(4)]
     )

@@ -18,9 +18,17 @@ from dpcore.models.releases import Histogram
 from dpcore.privacy.noisy_answers import NoisyAnswers
 from dpcore.queries.questions import parse_question
 from tests.accuracy.intervals.noisy_table import noisy_table
-from tests.small_problems import approx, codes, matrix, matrix_of, parametrize, refused, seeded
+from tests.small_problems import (
+    approx,
+    expect_error,
+    integer_domain,
+    marginal_matrix,
+    parametrize,
+    query_matrix,
+    seeded,
+)
 
-DOMAIN = codes(2, 3, 2)
+DOMAIN = integer_domain(2, 3, 2)
 TABLES = Marginals(DOMAIN, ["ab", "bc", "b"])
 SIGMAS = (0.02, 0.01, 0.03)
 N = 400
@@ -47,7 +55,7 @@ def question(text):
 
 def on_cells(text):
     """The values of a question on all cells."""
-    return matrix(question(text).workload)[0]
+    return query_matrix(question(text).workload)[0]
 
 
 def people(found):
@@ -62,7 +70,7 @@ def known_tables():
 
 def test_pooled_tables_are_the_least_squares_estimate():
     measured = noisy(TABLES.answers(P), seeded(0))
-    W = matrix_of(DOMAIN, TABLES.columns)
+    W = marginal_matrix(DOMAIN, TABLES.columns)
     total = np.vstack(
         [W / measured.stddev[:, None], 1e6 * np.ones((1, 12))]
     )  # which is known to be 1
@@ -171,13 +179,13 @@ def test_it_is_stored_and_read_again(known_tables):
         {"variances": np.array(["a"])},
         {"sets": np.zeros((2, 9))},
     ):
-        with refused("do not fit its schema"):
+        with expect_error("do not fit its schema"):
             tables_from_arrays(DOMAIN, stored | broken)
 
 
 @parametrize("level", [0.4, 1.0, -1, math.nan])
 def test_levels_have_limits(known_tables, level):
-    with refused(r"outside 0.5..0.9999"):
+    with expect_error(r"outside 0.5..0.9999"):
         question_interval(known_tables, question("a = 0"), N, level=level)
 
 
@@ -197,5 +205,5 @@ def test_releases_put_together_are_least_squares_over_all_their_tables():
     assert set(combine_releases([both, more]).column_sets) == {*both.column_sets, (0, 2)}, (
         "a table that only one of them measured"
     )
-    with refused("their schemas are the same"):
-        combine_releases([both, pool_tables(codes(2, 3), [])])
+    with expect_error("their schemas are the same"):
+        combine_releases([both, pool_tables(integer_domain(2, 3), [])])

@@ -18,7 +18,7 @@ from dpcore.accuracy.intervals.unbiased_tables import pool_tables
 from dpcore.queries.questions import parse_question
 from tests.accuracy.intervals.noisy_table import noisy_table
 from tests.accuracy.intervals.paired_tables import KINDS, compare, coverage, question
-from tests.small_problems import approx, codes, parametrize, seeded
+from tests.small_problems import approx, integer_domain, parametrize, seeded
 
 LEAST = 0.93
 # Where moving both shares towards ½, and not their joint share, covered least: 66 to 92 of 100.
@@ -95,7 +95,7 @@ def test_no_share_ends_a_comparison(kind):
 @parametrize("kind", KINDS)
 def test_no_share_ends_a_comparison_by_parts_that_were_measured_alone(kind):
     """Bounds of what was not measured together reach 0 and 1."""
-    domain = codes(2, 2)
+    domain = integer_domain(2, 2)
     for p, q in itertools.product((-0.004, 0.0, 0.5, 1.004), repeat=2):
         known = pool_tables(
             domain,
@@ -158,7 +158,7 @@ def test_what_is_not_known_together_is_never_narrower():
 
 
 def test_single_questions_have_the_interval_of_agresti_and_coull_as_before():
-    domain = codes(2, 2)
+    domain = integer_domain(2, 2)
     table = noisy_table(domain, (0, 1), [0.9, 0, 0.06, 0.04], 1e-9)
     known = pool_tables(domain, [table])
     found = question_interval(known, question("a = 0"), 100)

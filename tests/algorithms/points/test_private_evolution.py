@@ -16,28 +16,34 @@ from dpcore.algorithms.points.evolution_steps import (
 from dpcore.algorithms.points.signed_measure import box_centres
 from dpcore.core.parameters import build_from_texts
 from dpcore.problems.regions import Ball, build_box
-from tests.point_problems import BALL, quarter, task
-from tests.small_problems import approx, final_errors, parametrize, quiet, refused
+from tests.point_problems import BALL, point_problem, quarter_disc_points
+from tests.small_problems import (
+    approx,
+    expect_error,
+    final_errors,
+    ignore_privacy_warnings,
+    parametrize,
+)
 
 NAMES = ("x", "y")
 BUDGET = Budget(1, 1e-4)
 
 
 def finish(algorithm, X, budget=BUDGET, seed=0):
-    return Run(algorithm, *task(X), budget, seed=seed, every=10**9).finish()
+    return Run(algorithm, *point_problem(X), budget, seed=seed, every=10**9).finish()
 
 
 def test_the_papers_simulation_reaches_the_papers_distance():
     """n = 1000, quarter disc: .163 in the mean of 100; a run deviates by .03."""
     algorithm = build_from_texts(PrivateEvolution, PRESETS["simulations"])
-    runs = [finish(algorithm, quarter(1000, seed), seed=seed) for seed in range(8)]
+    runs = [finish(algorithm, quarter_disc_points(1000, seed), seed=seed) for seed in range(8)]
     assert 0.13 < np.mean([final_errors(run).w1 for run in runs]) < 0.20
 
 
-@quiet
+@ignore_privacy_warnings
 @parametrize("post", ["simplex", "bounded-lipschitz", "truncate"])
 def test_without_noise_the_release_is_the_nearest_there_is_on_its_candidates(post):
-    X = quarter(200)
+    X = quarter_disc_points(200)
     for algorithm in (PSMM(cells=50, post=post), PrivateEvolution(post=post, samples=20, rounds=2)):
         run = finish(algorithm, X, Budget(1e7, 1e-4))
         best = cdist(X, run.release.points).min(axis=1).mean()
@@ -45,16 +51,16 @@ def test_without_noise_the_release_is_the_nearest_there_is_on_its_candidates(pos
 
 
 def test_no_round_releases_the_initial_points_and_costs_nothing():
-    run = finish(PrivateEvolution(rounds=0, samples=30), quarter(50))
+    run = finish(PrivateEvolution(rounds=0, samples=30), quarter_disc_points(50))
     assert [r.t for r in run.convergence] == [0]
     assert (run.spent.epsilon, len(run.release.points)) == (0, 30)
     assert run.convergence[-1].note == "no round: the initial points"
-    first = finish(PrivateEvolution(rounds=1, samples=30), quarter(50))
+    first = finish(PrivateEvolution(rounds=1, samples=30), quarter_disc_points(50))
     assert np.array_equal(first.release.points[:30], run.release.points), "the same S_0 is varied"
 
 
 def test_no_vote_left_leaves_the_points_as_they_were_and_is_said():
-    X = quarter(40)
+    X = quarter_disc_points(40)
     for settings in ({"post": "laplace"}, {"post": "threshold", "threshold": "20"}):
         run = finish(build_from_texts(PrivateEvolution, settings), X, Budget(0.1, 1e-6))
         assert "no vote was left: the points stay as they were" in run.convergence[-1].note
@@ -82,10 +88,10 @@ def test_algorithm_1_copies_candidates_and_falls_back_when_none_or_too_many_are_
     assert final_errors(run).w1 < 0.1
     flood = finish(
         PrivateEvolution(post="threshold", threshold=0, multiplicity=1, rounds=1, release="last"),
-        quarter(60),
+        quarter_disc_points(60),
     )
     assert "copies are not in 1..240: 60 are sampled" in flood.convergence[-1].note
-    with refused("multiplicity=2 goes with post=threshold only, not simplex"):
+    with expect_error("multiplicity=2 goes with post=threshold only, not simplex"):
         PrivateEvolution(multiplicity=2).plan(PointRelease(BALL, 100, NAMES), BUDGET)
 
 
@@ -114,17 +120,17 @@ def test_a_projection_that_would_take_hours_is_refused_before_anything_is_measur
     """At ε = 1e9, δ = .5 twelve points ask for 186,000 candidates: one transport of them ran over an hour."""
     algorithm = build_from_texts(PrivateEvolution, PRESETS["algorithm-2"])
     rich = Budget(1e9, 0.5)
-    problem, _ = task(np.zeros((12, 3)), Ball(np.zeros(3), 2.0))
-    with refused(r"post=bounded-lipschitz: set samples to at most [\d,]+") as caught:
+    problem, _ = point_problem(np.zeros((12, 3)), Ball(np.zeros(3), 2.0))
+    with expect_error(r"post=bounded-lipschitz: set samples to at most [\d,]+") as caught:
         algorithm.plan(problem, rich)
     most = int(str(caught.value).rsplit(" ", 1)[1].replace(",", ""))
     assert replace(algorithm, samples=most).plan(problem, rich)["samples"] == most
-    with refused("set samples"):
+    with expect_error("set samples"):
         replace(algorithm, samples=most + 1).plan(problem, rich)
 
 
 def test_the_start_and_the_variations_can_be_replaced():
-    X = quarter(200)
+    X = quarter_disc_points(200)
     run = finish(
         PrivateEvolution(
             random=PublicInitialPoints(np.zeros((1, 2))), variation=Lattice(), rounds=2
@@ -140,12 +146,12 @@ def test_the_start_and_the_variations_can_be_replaced():
 
 def test_steps_are_rounds_in_the_papers_words():
     assert build_from_texts(PrivateEvolution, {"steps": "14"}).rounds == 14
-    with refused("steps and rounds are the same parameter"):
+    with expect_error("steps and rounds are the same parameter"):
         build_from_texts(PrivateEvolution, {"steps": "14", "rounds": "3"})
 
 
 def test_too_many_candidates_are_refused_before_memory():
-    with refused("more than 5,000,000 candidates"):
+    with expect_error("more than 5,000,000 candidates"):
         PrivateEvolution(samples=1_000_000).plan(PointRelease(BALL, 10**6, NAMES), BUDGET)
 
 

@@ -24,12 +24,12 @@ from tests.small_problems import (
     BUDGETS,
     all_tables,
     approx,
-    codes,
-    finished,
+    ignore_privacy_warnings,
+    integer_domain,
     parametrize,
     plan_of,
-    quiet,
-    task,
+    query_problem,
+    run_to_end,
 )
 
 
@@ -54,7 +54,7 @@ def test_of_very_many_tables_the_small_ones_are_candidates_and_every_column_alon
 
 
 def test_candidates_are_all_tables_inside_those_asked_and_weights_say_how_much_of_these_they_cover():
-    asked = Marginals(codes(2, 3, 2, 4), ["abc", "d", "bd"])
+    asked = Marginals(integer_domain(2, 3, 2, 4), ["abc", "d", "bd"])
     weights = dict(
         zip(
             candidate_tables(asked).axes,
@@ -76,10 +76,10 @@ def test_candidates_are_all_tables_inside_those_asked_and_weights_say_how_much_o
     assert weights == {axes: columns / 4 for axes, columns in covered.items()}
 
 
-@quiet
+@ignore_privacy_warnings
 @parametrize("budget", BUDGETS)
 def test_rounds_are_equal_or_enlarged_and_the_last_takes_what_is_left(budget):
-    run = finished("aim", *task("3-way of 4"), budget)
+    run = run_to_end("aim", *query_problem("3-way of 4"), budget)
     pure = budget.delta == 0
     events = run.events
     first = events[:4]
@@ -102,7 +102,7 @@ def test_rounds_are_equal_or_enlarged_and_the_last_takes_what_is_left(budget):
 
 
 def test_a_table_measured_twice_counts_once_with_its_mean_by_precision():
-    tables = Marginals.all(codes(2, 2), 1)
+    tables = Marginals.all(integer_domain(2, 2), 1)
     past = NoisyTables(tables.domain)
     weak = Gaussian(0.1)
     strong = Gaussian(0.3)
@@ -130,7 +130,7 @@ def test_a_table_without_room_scores_behind_all_others_whatever_the_records_say(
 
 
 def test_tables_have_room_while_their_tree_stays_small():
-    candidates = candidate_tables(Marginals.all(codes(4, 4, 4, 4), 2))
+    candidates = candidate_tables(Marginals.all(integer_domain(4, 4, 4, 4), 2))
     room = CliqueBudget(candidates, 32, lists_all=False)
     room.model_holding([(0, 1), (2, 3)])
     assert room.still_fits.tolist() == [

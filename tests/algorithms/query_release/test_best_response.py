@@ -5,9 +5,18 @@ import numpy as np
 from dpcore import Explicit, Marginals, TableQueries, Union
 from dpcore.algorithms.query_release.shared.best_response import BestResponseOracle, QuerySums
 from dpcore.models.releases import SyntheticRows
-from tests.small_problems import approx, cells, codes, either, parametrize, refused, seeded, signs
+from tests.small_problems import (
+    all_cells,
+    approx,
+    expect_error,
+    integer_domain,
+    parametrize,
+    parametrize_false_true,
+    random_sign_queries,
+    seeded,
+)
 
-SMALL = codes(3, 1, 4, 2)
+SMALL = integer_domain(3, 1, 4, 2)
 WORKLOADS = {
     "1-way": Marginals.all(SMALL, 1),
     "2-way": Marginals.all(SMALL, 2),
@@ -18,21 +27,21 @@ WORKLOADS = {
         [Marginals.all(SMALL, 3), Marginals.all(SMALL, 1), TableQueries.conjunctions(SMALL, 2, 8)]
     ),
 }
-HUGE = codes(*[30] * 12)
+HUGE = integer_domain(*[30] * 12)
 
 
 def values(workload, weights, scores=None):
     """Σ_j w_j q_j(x), and the scores of x, for every cell x, by definition."""
     total = np.array([workload.answers(cell) for cell in np.eye(workload.domain.size)]) @ weights
     if scores is not None:
-        total += scores[np.cumsum([0, *workload.domain.shape[:-1]]) + cells(workload.domain)].sum(
-            axis=1
-        )
+        total += scores[
+            np.cumsum([0, *workload.domain.shape[:-1]]) + all_cells(workload.domain)
+        ].sum(axis=1)
     return total
 
 
 @parametrize("share", [0.0, 0.3, 1.0])
-@either("scored")
+@parametrize_false_true("scored")
 @parametrize("name", WORKLOADS)
 def test_the_integer_program_finds_what_looking_at_all_cells_finds(name, scored, share):
     workload = WORKLOADS[name]
@@ -95,7 +104,7 @@ def test_where_cells_cannot_be_listed_few_queries_are_answered_exactly():
 
 
 def test_a_query_matrix_is_enumerated_or_refused():
-    workload = Union([signs(SMALL, 3), Marginals.all(SMALL, 1)])
+    workload = Union([random_sign_queries(SMALL, 3), Marginals.all(SMALL, 1)])
     rng = seeded(0)
     weights = rng.normal(size=workload.m)
     found = BestResponseOracle(workload, max_enumerated_cells=0).argmax(weights, rng)
@@ -106,14 +115,14 @@ def test_a_query_matrix_is_enumerated_or_refused():
             self.domain = HUGE
             self.m = 1
 
-    with refused("more than the 10,000,000 this algorithm can enumerate"):
+    with expect_error("more than the 10,000,000 this algorithm can enumerate"):
         BestResponseOracle(Large())
 
 
 @parametrize("name", [*WORKLOADS, "signs"])
 def test_rows_are_counted_as_a_release_of_them_would_answer(name):
-    workload = WORKLOADS.get(name) or signs(SMALL, 3)
-    rows = cells(SMALL)[seeded(1).integers(24, size=10)]
+    workload = WORKLOADS.get(name) or random_sign_queries(SMALL, 3)
+    rows = all_cells(SMALL)[seeded(1).integers(24, size=10)]
     counted = QuerySums(workload)
     counted.add_rows(rows[:4])
     counted.add_rows(rows[4:])

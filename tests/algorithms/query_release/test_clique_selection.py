@@ -41,9 +41,9 @@ from dpcore.privacy.noisy_answers import NoisyAnswers
 from dpcore.privacy.statistics import ONE_TABLE_SENSITIVITY, Answers
 from dpcore.schema.domain import sum_to_axes
 from tests.replay import Exact
-from tests.small_problems import BUDGET, approx, codes, parametrize
+from tests.small_problems import BUDGET, approx, integer_domain, parametrize
 
-DOMAIN = codes(3, 2, 40, 5)
+DOMAIN = integer_domain(3, 2, 40, 5)
 TABLES = Marginals.all(DOMAIN, 3)
 PARTS = ([0.5, 0.3, 0.2], [0.9, 0.1], [1 / 40] * 40, [0.96, 0.01, 0.01, 0.01, 0.01])
 SHARES = {a: np.array(part) for a, part in enumerate(PARTS)}
@@ -61,7 +61,7 @@ def test_the_nearest_distribution_moves_what_is_left_alike_and_cuts_off_what_is_
 
 
 def test_noisy_columns_are_drawn_to_even_ones_but_not_cut_off_at_0():
-    workload = Marginals.all(codes(3), 1)
+    workload = Marginals.all(integer_domain(3), 1)
     y = np.array([0.7, 0.35, -0.05])
     (near,), (far,) = (
         shrink_to_uniform(NoisyAnswers(workload, y, np.full(3, sigma))) for sigma in (1e-3, 1e3)
@@ -87,7 +87,7 @@ def test_single_columns_share_what_is_theirs_with_the_least_noise(budget):
     ]
     # Least in sum: more for any of them gains as much, and noise falls with a power of its cost.
     assert np.divide(noise, cost) == approx([noise[0] / cost[0]] * 4)
-    twins = Marginals.all(codes(4, 2, 4, 4), 2)
+    twins = Marginals.all(integer_domain(4, 2, 4, 4), 2)
     assert [c.times for c in one_way_charges(twins, budget, 0.3)] == [1, 3], (
         "columns of one size share a charge"
     )
@@ -189,7 +189,7 @@ def test_pairs_are_drawn_by_what_noise_does_not_hide_of_them_each_once():
 
 def test_what_measured_pairs_already_say_is_not_drawn_again(monkeypatch):
     """Columns 0, 1 and 2 are equal, and 3 tells little of 4: two of the first three pairs say all of the third."""
-    tables = Marginals.all(codes(3, 3, 3, 3, 3), 2)
+    tables = Marginals.all(integer_domain(3, 3, 3, 3, 3), 2)
     weak = np.where(np.eye(3), 26_000, 12_000).ravel()
     values = [(x, x, x, *own) for x in range(3) for own in itertools.product(range(3), repeat=2)]
     curator = Exact(QueryRelease(tables, 3 * weak.sum()), Rows(np.array(values), np.tile(weak, 3)))

@@ -11,17 +11,17 @@ from tests.small_problems import (
     D324,
     all_tables,
     approx,
-    codes,
-    finished,
+    integer_domain,
     parametrize,
     plan_of,
+    query_problem,
     random_rows,
+    run_to_end,
     seeded,
-    task,
 )
 
 BUDGETS = [Budget(1, 1e-9), Budget(9, 1e-3), Budget(1, 0), Budget(8, 0)]
-TALL = codes(*[20] * 9)  # 5e11 cells
+TALL = integer_domain(*[20] * 9)  # 5e11 cells
 
 
 def tall_rows(n=2000):
@@ -35,7 +35,7 @@ def tall_rows(n=2000):
 @parametrize("budget", BUDGETS)
 @parametrize("where, group", [("2-way", 1), ("explicit", 1), ("2-way", 5)])
 def test_the_charges_of_dualquery_are_those_of_the_docstring(where, group, budget, rounds, samples):
-    asked = task(where)[0]
+    asked = query_problem(where)[0]
     problem = QueryRelease(asked.workload, asked.n, group)
     plan = plan_of("dualquery", problem, budget, rounds=rounds, samples=samples)
     step = plan["eta"] * problem.workload.width * group / problem.n
@@ -56,7 +56,7 @@ def test_the_charges_of_dualquery_are_those_of_the_docstring(where, group, budge
 @parametrize("budget", [*BUDGETS, Budget(0.01, 1e-9)])
 @parametrize("where", ["2-way", "explicit", "two records"])
 def test_dqrs_expects_to_spend_its_budget_and_never_needs_more_than_dualquery(where, budget):
-    problem = task(where)[0]
+    problem = query_problem(where)[0]
     chosen = {"rounds": 40, "samples": 10}
     plan = plan_of("dqrs", problem, budget, **chosen)
     assert plan["eta"] >= plan_of("dualquery", problem, budget, **chosen)["eta"] * (1 - 1e-5)
@@ -106,7 +106,9 @@ def test_dqrs_stops_when_the_next_charge_does_not_fit(monkeypatch):
         "dpcore.algorithms.query_release.dual_query.REJECTION_EXPONENT", 0.5
     )  # expects too little, so η is too large
     rows = random_rows(D324, 20_000)
-    run = finished("dqrs", all_tables(D324, 20_000), rows, Budget(0.2, 1e-6), rounds=300, samples=6)
+    run = run_to_end(
+        "dqrs", all_tables(D324, 20_000), rows, Budget(0.2, 1e-6), rounds=300, samples=6
+    )
     assert 20 < len(run.convergence) < 300
     assert 0.95 < run.spent.rho / run.budget.rho <= 1
     assert run.spent.epsilon <= 0.2
@@ -114,7 +116,7 @@ def test_dqrs_stops_when_the_next_charge_does_not_fit(monkeypatch):
 
 def test_a_wrong_sign_or_memory_would_be_seen():
     """Draws pull the rows towards the records: 'more of q' gets a row of q; earlier draws weigh 0.9 or nothing."""
-    problem = QueryRelease(Marginals(codes(4, 3), ["a"]), 10)
+    problem = QueryRelease(Marginals(integer_domain(4, 3), ["a"]), 10)
     for memory, second in ((0.0, 1), (0.9, 2)):
         player = _RowPlayer(problem, memory, 1.0)
         rng = seeded(0)
@@ -133,7 +135,7 @@ def test_domains_that_cannot_be_listed_are_served_and_learnt(name):
         if name in ("gem", "rap")
         else {"rounds": 25} | ({"samples": 2} if "fem" in name else {})
     )
-    first, *_, last = finished(name, problem, rows, Budget(9, 1e-6), **chosen).convergence
+    first, *_, last = run_to_end(name, problem, rows, Budget(9, 1e-6), **chosen).convergence
     assert last.empirical.mean_l1 < first.empirical.mean_l1 * 0.85
     assert math.isfinite(last.empirical.max_error)
 
@@ -142,6 +144,6 @@ def test_domains_that_cannot_be_listed_are_served_and_learnt(name):
 def test_a_best_response_out_of_time_is_told(name):
     rows = tall_rows(200)
     problem = QueryRelease(Marginals(TALL, ["ab", "cd"]), 200)
-    run = finished(name, problem, rows, rounds=4, samples=3, seconds=1e-6)
+    run = run_to_end(name, problem, rows, rounds=4, samples=3, seconds=1e-6)
     assert "time limit reached" in run.convergence[-1].note
     assert run.spent.epsilon <= 1

@@ -15,22 +15,24 @@ from tests.small_problems import (
     D324,
     all_tables,
     approx,
-    codes,
+    expect_error,
+    integer_domain,
     parametrize,
     plan_of,
+    query_problem,
     random_rows,
-    refused,
+    random_sign_queries,
     seeded,
-    signs,
-    task,
 )
 
 BOTH = parametrize("name", ["gem", "rap"])
 MAKERS = parametrize("make", [GeneratorNetwork, RelaxedRows])
 WORKLOADS = {
     "tables": Marginals.all(D324, 2),
-    "signs": signs(D324, 4),
-    "union": Union([Marginals.all(D324, 1), signs(D324, 2), TableQueries.ranges(D324, "c")]),
+    "signs": random_sign_queries(D324, 4),
+    "union": Union(
+        [Marginals.all(D324, 1), random_sign_queries(D324, 2), TableQueries.ranges(D324, "c")]
+    ),
 }
 
 
@@ -104,7 +106,7 @@ def test_what_is_measured_again_counts_as_its_average_by_precision():
 @parametrize("where", ["2-way", "explicit", "ranges", "union"])
 def test_what_was_measured_in_a_round_counts_as_answered_by_it(where):
     algorithm = ALGORITHMS["rap"](rounds=1, queries=4, updates=1)
-    plan, curator, _ = exact_run(algorithm, *task(where), Budget(1e6, 1e-6))
+    plan, curator, _ = exact_run(algorithm, *query_problem(where), Budget(1e6, 1e-6))
     truth = curator.truth
     seen = [score.answers for verb, score, _ in curator.asked if verb == "select"]
     assert len(seen) == plan["queries"] > 1
@@ -121,7 +123,7 @@ def test_what_was_measured_in_a_round_counts_as_answered_by_it(where):
 def test_a_matrix_over_too_many_cells_is_refused_before_anything_is_spent(monkeypatch):
     monkeypatch.setattr("dpcore.queries.product_answers.MAX_JOINT_CELLS", 23)
     for workload in (WORKLOADS["signs"], WORKLOADS["union"]):
-        with refused("ask for marginals, or choose fewer columns"):
+        with expect_error("ask for marginals, or choose fewer columns"):
             plan_of("gem", QueryRelease(workload, 50), BUDGET)
 
 
@@ -137,7 +139,7 @@ def test_columns_nobody_asks_about_are_neither_measured_nor_invented(name):
 @parametrize("delta", [1e-9, 0])
 def test_single_columns_get_enough_of_the_budget_for_little_noise(delta):
     """The mean L1 noise on a column, at the share the plan chose, is what the rule promises within its bounds."""
-    domain = codes(40, 30, 50)
+    domain = integer_domain(40, 30, 50)
     problem = all_tables(domain, 20_000)
     sizes = []
     for epsilon in (0.01, 0.5, 50):

@@ -18,17 +18,17 @@ from tests.replay import exact_run
 from tests.small_problems import (
     all_tables,
     approx,
-    codes,
-    finished,
     histogram,
-    matrix,
+    integer_domain,
     parametrize,
     plan_of,
+    query_matrix,
+    query_problem,
     random_rows,
+    random_sign_queries,
+    run_to_end,
     seeded,
-    signs,
     softmax,
-    task,
 )
 
 MODES = ("reused", "subspace", "fresh")
@@ -56,14 +56,14 @@ def naive(A, truth, alpha, sigma, rounds):
 @parametrize("rounds", [1, 2, 5, 40])
 @parametrize("noise", ["fresh", "subspace"])
 def test_without_noise_it_is_the_corrected_algorithm(noise, rounds):
-    domain = codes(3, 4)
+    domain = integer_domain(3, 4)
     workload = Marginals(domain, ["a", "ab"])
     algorithm = ALGORITHMS["dpam"](noise=noise, rounds=rounds, alpha=0.05)
     plan, curator, (*_, last) = exact_run(
         algorithm, QueryRelease(workload, 40), random_rows(domain, 40, seed=3)
     )
     assert len(curator.asked) == rounds
-    expected = naive(matrix(workload), curator.truth, 0.05, plan["sigma"], rounds)
+    expected = naive(query_matrix(workload), curator.truth, 0.05, plan["sigma"], rounds)
     assert approx(expected, abs=1e-9) == last.release.D
 
 
@@ -78,9 +78,11 @@ def smoothed(A, y, D, tau, alpha):
 @parametrize("kind", ["marginals", "signs"])
 @parametrize("alpha, tau", [(0.1, 0.1), (0.003, 0.02), (0.02, 0.002), (1e-4, 0.005)])
 def test_the_descent_on_reused_noise_reaches_the_optimum_that_scipy_finds(kind, alpha, tau):
-    domain = codes(3, 4)
-    workload = Marginals(domain, ["a", "ab"]) if kind == "marginals" else signs(domain, 8)
-    A = matrix(workload)
+    domain = integer_domain(3, 4)
+    workload = (
+        Marginals(domain, ["a", "ab"]) if kind == "marginals" else random_sign_queries(domain, 8)
+    )
+    A = query_matrix(workload)
     y = A @ histogram(domain, random_rows(domain, 40)) + 0.02 * seeded(2).normal(size=len(A))
     *_, (D, heat) = _accelerated_descent(
         ModelState(ListedCellsModel(domain), workload, None), workload, y, alpha, tau, 2000
@@ -101,7 +103,7 @@ def test_the_descent_on_reused_noise_reaches_the_optimum_that_scipy_finds(kind, 
 @parametrize("epsilon", [0.01, 1, 100])
 @parametrize("noise", MODES)
 def test_the_plan_spends_exactly_the_whole_gaussian_budget(noise, epsilon):
-    problem = task("2-way")[0]
+    problem = query_problem("2-way")[0]
     budget = Budget(epsilon, 1e-6)
     plan = plan_of("dpam", problem, budget, noise=noise)
     (charge,) = plan.planned_events
@@ -118,14 +120,14 @@ def test_the_plan_spends_exactly_the_whole_gaussian_budget(noise, epsilon):
 
 
 def test_noise_goes_on_answers_of_tables_and_on_cells_where_one_cell_is_in_many_queries():
-    statistic, what, _ = _choose_statistic(Marginals.all(codes(2, 3, 4), 2))
+    statistic, what, _ = _choose_statistic(Marginals.all(integer_domain(2, 3, 4), 2))
     assert (type(statistic), what) == (Answers, "tables")
     statistic, what, why = _choose_statistic(
-        Explicit(codes(60, 5), np.hstack([np.ones((200, 1)), np.eye(200, 299)]))
+        Explicit(integer_domain(60, 5), np.hstack([np.ones((200, 1)), np.eye(200, 299)]))
     )
     assert (type(statistic), what) == (CellAnswers, "subspace")
     assert "total variance" in why
-    assert _choose_statistic(signs(codes(6, 5), 10))[1] == "answers"
+    assert _choose_statistic(random_sign_queries(integer_domain(6, 5), 10))[1] == "answers"
 
 
 def test_rounds_minimise_the_bound_of_theorem_5():
@@ -138,14 +140,14 @@ def test_rounds_minimise_the_bound_of_theorem_5():
 @parametrize("noise", MODES)
 def test_the_noise_of_the_published_tables_is_as_large_as_is_said(noise):
     """What five tables say of each column has 204 free numbers in all runs, of which the squared errors are counted."""
-    domain = codes(*[3] * 6)
+    domain = integer_domain(*[3] * 6)
     problem = all_tables(domain, 2000)
     rows = random_rows(domain, 2000)
     columns = Marginals.all(domain, 1)
     total = 0.0
     truth = columns.answers_of_rows(rows)
     for seed in range(17):
-        run = finished("dpam", problem, rows, seed=seed, noise=noise, rounds=10)
+        run = run_to_end("dpam", problem, rows, seed=seed, noise=noise, rounds=10)
         found = unbiased_tables(run.release, run.measured, domain)
         parts = np.repeat([found.variance[axes] for axes in columns.axes], 3)
         total += float(((found.answers(columns) - truth) ** 2 / parts).sum())

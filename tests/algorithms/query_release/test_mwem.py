@@ -16,22 +16,22 @@ from tests.small_problems import (
     BUDGET,
     BUDGETS,
     approx,
-    codes,
-    matrix,
+    expect_error,
+    integer_domain,
     parametrize,
-    refused,
+    query_matrix,
+    query_problem,
     softmax,
-    task,
 )
 
-CUBE = codes(2, 2, 2)
+CUBE = integer_domain(2, 2, 2)
 
 
 @parametrize(
     "part", [slice(0, 2), slice(0, 3), slice(2, 6), slice(30, 31), slice(-1, 0), slice(0, 1, 2)]
 )
 def test_other_parts_are_refused(part):
-    with refused("neither one answer nor one table"):
+    with expect_error("neither one answer nor one table"):
         SomeAnswers(Marginals.all(CUBE, 2), part)
 
 
@@ -66,7 +66,7 @@ def test_the_charges_are_those_of_the_docstring_and_use_the_whole_budget(
     budget, name, settings, share, each, first, rounds
 ):
     """`first` of the budget for single columns; of the rest `share` for measurements, equal in all rounds."""
-    (problem, _), algorithm = task("2-way"), ALGORITHMS[name](rounds=rounds, **settings)
+    (problem, _), algorithm = query_problem("2-way"), ALGORITHMS[name](rounds=rounds, **settings)
     plan = make_plan(algorithm, problem, budget)
     select, paid, *single = (charge.spend for charge in plan.planned_events)
     assert [charge.times for charge in plan.planned_events] == [rounds * each] * 2 + [1] * (
@@ -94,7 +94,7 @@ def test_the_charges_are_those_of_the_docstring_and_use_the_whole_budget(
 
 
 def start(measure, where, rounds, budget, output="last"):
-    problem, rows = task(where)
+    problem, rows = query_problem(where)
     algorithm = ALGORITHMS["mwem"](measure=measure, rounds=rounds, output=output)
     plan, curator, steps = exact_run(algorithm, problem, rows, budget)
     return problem, plan, curator.truth, [step.release.D for step in steps]
@@ -124,7 +124,7 @@ def naive(A, truth, width, n, mu, rounds):
 @parametrize("where", ["3-way of 4", "mixed", "explicit", "cells of size 1"])
 def test_without_noise_it_is_the_naive_iteration(where, budget):
     problem, plan, truth, path = start("query", where, 12, budget)
-    A = matrix(problem.workload)
+    A = query_matrix(problem.workload)
     width = np.ptp(A, axis=1) if where == "explicit" else np.ones(len(A))
     expected = naive(A, truth, width, problem.n, plan.spend_of("measure").mu, 12)
     assert np.abs(A @ (np.array(path) - expected).T).max() < 1e-9

@@ -18,22 +18,22 @@ from tests.small_problems import (
     BUDGET,
     D324,
     approx,
-    codes,
-    matrix,
-    matrix_of,
+    integer_domain,
+    marginal_matrix,
+    minimise_distribution,
     parametrize,
-    signs,
-    smallest_at,
+    query_matrix,
+    random_sign_queries,
 )
 
 TINY = {
-    "binary pair": (codes(2, 2), ["ab"]),
-    "binary triple": (codes(2, 2, 2), ["abc"]),
-    "nested": (codes(2, 3), ["a", "ab"]),
-    "pair and single": (codes(2, 2, 3), ["ab", "c"]),
-    "chain": (codes(2, 3, 2), ["ab", "bc"]),
-    "three alike": (codes(3, 3), ["a", "b", "ab"]),
-    "with a column of one value": (codes(1, 2, 3), ["ab", "bc"]),
+    "binary pair": (integer_domain(2, 2), ["ab"]),
+    "binary triple": (integer_domain(2, 2, 2), ["abc"]),
+    "nested": (integer_domain(2, 3), ["a", "ab"]),
+    "pair and single": (integer_domain(2, 2, 3), ["ab", "c"]),
+    "chain": (integer_domain(2, 3, 2), ["ab", "bc"]),
+    "three alike": (integer_domain(3, 3), ["a", "b", "ab"]),
+    "with a column of one value": (integer_domain(1, 2, 3), ["ab", "bc"]),
 }
 
 
@@ -65,7 +65,7 @@ def brute_force(W):
 
     weights = np.full(len(pairs), 1 / len(pairs))
     for _ in range(2):
-        weights = np.maximum(smallest_at(negative, weights), 1e-14)
+        weights = np.maximum(minimise_distribution(negative, weights), 1e-14)
         weights /= weights.sum()
     total, costs = solve(weights)
     return total**2, total**2 * costs.max()
@@ -75,7 +75,7 @@ def brute_force(W):
 def test_the_optimum_is_that_of_a_brute_force_search_over_all_gaussian_releases(where):
     domain, columns = TINY[where]
     found = optimise_noise(Marginals(domain, columns))
-    below, above = brute_force(matrix_of(domain, columns))
+    below, above = brute_force(marginal_matrix(domain, columns))
     assert found.lower_bound == approx(below)
     assert found.upper_bound == approx(found.lower_bound, rel=1e-8)
     assert above == approx(below, rel=1e-4), "the search itself has ended"
@@ -88,11 +88,11 @@ def test_columns_are_alike_only_where_their_exchange_leaves_the_tables_as_they_a
         (ring, ((0, 2), (1, 3))),
         ("abcd", ((0, 1, 2, 3),)),
     ):
-        assert residual_spaces(Marginals(codes(3, 3, 3, 3), columns)).classes == alike
+        assert residual_spaces(Marginals(integer_domain(3, 3, 3, 3), columns)).classes == alike
 
 
 def test_many_pairs_of_columns_are_bounded_from_both_sides(monkeypatch):
-    tables = Marginals.all(codes(3, 4, 5, 6, 7), 2)
+    tables = Marginals.all(integer_domain(3, 4, 5, 6, 7), 2)
     exact = optimise_noise(tables)
     monkeypatch.setattr("dpcore.queries.residual_spaces.MAX_AGREEMENT_PATTERNS", 1)
     found = optimise_noise(tables)
@@ -102,9 +102,12 @@ def test_many_pairs_of_columns_are_bounded_from_both_sides(monkeypatch):
     assert exact.spaces.changes_by_pattern(found.information).max() <= 1
 
 
-@parametrize("W", [signs(codes(3, 2), 9), TableQueries.ranges(codes(3, 2), "ab")])
+@parametrize(
+    "W",
+    [random_sign_queries(integer_domain(3, 2), 9), TableQueries.ranges(integer_domain(3, 2), "ab")],
+)
 def test_the_bound_of_a_matrix_is_below_the_brute_force_optimum(W):
-    below, _ = brute_force(matrix(W))
+    below, _ = brute_force(query_matrix(W))
     assert 0.5 * below < least_total_variance(W) <= below * (1 + 1e-9)
 
 
@@ -115,11 +118,11 @@ def test_queries_on_tables_have_the_bound_of_their_matrix(monkeypatch):
         return Union([TableQueries.ranges(domain, "ac"), Marginals(domain, ["b", "ab"])])
 
     asked = on_tables()
-    expected = least_total_variance(Explicit(domain, matrix(asked)))
+    expected = least_total_variance(Explicit(domain, query_matrix(asked)))
     assert least_total_variance(asked) == approx(expected)
-    both = Union([asked, signs(domain, 2)])
+    both = Union([asked, random_sign_queries(domain, 2)])
     assert least_total_variance(both) == approx(
-        least_total_variance(Explicit(domain, matrix(both)))
+        least_total_variance(Explicit(domain, query_matrix(both)))
     )
     monkeypatch.setattr(
         "dpcore.algorithms.query_release.shared.optimal_noise.MAX_GRAM_ROWS", asked.base.m
@@ -132,13 +135,13 @@ def test_queries_on_tables_have_the_bound_of_their_matrix(monkeypatch):
 
 
 def test_the_line_is_in_shares_and_needs_gaussian_noise():
-    tables = Marginals.all(codes(2, 3, 2), 2)
+    tables = Marginals.all(integer_domain(2, 3, 2), 2)
     budget = BUDGET
     expected = math.sqrt(optimise_noise(tables).lower_bound / tables.m) / (500 * gdp_mu(1, 1e-6))
     assert least_rmse(tables, budget, 500) == approx(expected, rel=1e-9)
     assert least_rmse(tables, budget, 250) == approx(2 * expected, rel=1e-9)
     assert least_rmse(tables, Budget(1, 0), 500) is None
-    assert least_rmse(Marginals.all(codes(1), 1), budget, 5) == 0
+    assert least_rmse(Marginals.all(integer_domain(1), 1), budget, 5) == 0
 
 
 @parametrize(

@@ -13,31 +13,31 @@ from dpcore.models.listed_cells import ListedCellsModel
 from dpcore.models.tree_model import QuerySupport
 from tests.small_problems import (
     approx,
-    codes,
-    either,
-    matrix,
+    integer_domain,
+    minimise_distribution,
     parametrize,
+    parametrize_false_true,
+    query_matrix,
+    random_sign_queries,
     seeded,
-    signs,
-    smallest_at,
 )
 
-DOMAIN = codes(3, 4)
+DOMAIN = integer_domain(3, 4)
 MARGINALS = Marginals.all(DOMAIN, 1)
 ONE = QuerySupport(0, (0,), (0,), 1.0)  # of an indicator
 
 
-@either("uniform")
+@parametrize_false_true("uniform")
 @parametrize("slack", [0.3, 4.0])
 @parametrize("name", ["marginals", "signs"])
 def test_visits_in_turn_tend_to_the_projection(name, slack, uniform):
     """min KL(D ‖ D_0) within the intervals, from scipy."""
-    workload = MARGINALS if name == "marginals" else signs(DOMAIN, 6)
+    workload = MARGINALS if name == "marginals" else random_sign_queries(DOMAIN, 6)
     rng = seeded(0)
     sigma = np.array([0.02, 0.05, 0.03, 0.04])
     D_0 = np.full(12, 1 / 12) if uniform else rng.dirichlet(np.full(12, 5))
     measured = [0, 2, 4, 5]
-    A = matrix(workload)[measured]
+    A = query_matrix(workload)[measured]
     a = A @ rng.dirichlet(np.ones(12))
     ground = ModelState(ListedCellsModel(DOMAIN), workload, None)
     past = QueryHistory(ground, partial(interval_projection_step, slack=slack), sweeps=(2, 2000))
@@ -54,7 +54,7 @@ def test_visits_in_turn_tend_to_the_projection(name, slack, uniform):
         "type": "ineq",
         "fun": lambda E: np.concatenate([slack * sigma - A @ E + a, slack * sigma + A @ E - a]),
     }
-    assert np.abs(D - smallest_at(objective, D_0, inside)).max() < 2e-5
+    assert np.abs(D - minimise_distribution(objective, D_0, inside)).max() < 2e-5
     assert (np.abs(A @ D - a) <= slack * sigma + 1e-6).all()
 
 

@@ -14,8 +14,8 @@ from tests.small_problems import (
     approx,
     parametrize,
     plan_of,
+    query_problem,
     seeded,
-    task,
 )
 
 
@@ -24,7 +24,9 @@ from tests.small_problems import (
 @parametrize("name", ["fem", "sepfem"])
 def test_a_run_is_charged_one_selection_a_round_and_nothing_else(name, budget, rounds):
     """As `test_contract` holds that charges are the planned ones."""
-    (charge,) = plan_of(name, task("2-way")[0], budget, rounds=rounds, samples=2).planned_events
+    (charge,) = plan_of(
+        name, query_problem("2-way")[0], budget, rounds=rounds, samples=2
+    ).planned_events
     assert (charge.verb, charge.spend, charge.times) == (
         "select",
         equal_selection_spend(budget, rounds),

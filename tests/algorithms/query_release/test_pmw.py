@@ -16,22 +16,22 @@ from tests.privacy.enumerated_neighbours import curator_of
 from tests.small_problems import (
     BUDGETS,
     approx,
-    codes,
     data_sets,
-    finished,
-    neighbours,
+    expect_budget_error,
+    ignore_privacy_warnings,
+    integer_domain,
+    neighbouring_data_sets,
     parametrize,
-    quiet,
-    rows_of,
+    query_problem,
+    random_sign_queries,
+    rows_in_cells,
+    run_to_end,
     seeded,
-    signs,
-    task,
-    unpaid,
 )
 
-PAIR = codes(2, 2)
+PAIR = integer_domain(2, 2)
 N = 2
-WORKLOADS = {"1-way": Marginals.all(PAIR, 1), "signs": signs(PAIR, 4, seed=2)}
+WORKLOADS = {"1-way": Marginals.all(PAIR, 1), "signs": random_sign_queries(PAIR, 4, seed=2)}
 
 
 def law(values, threshold, scale):
@@ -82,7 +82,7 @@ def laws(asked, name, spend):
     answers = seeded(3).random(len(batch))
     out = {}
     for data in data_sets(4, N):
-        curator = curator_of(rows_of(PAIR, data), spend)
+        curator = curator_of(rows_in_cells(PAIR, data), spend)
         curator.above_threshold(AbsoluteErrors(workload, batch, answers, 0.3), spend)
         (_, threshold), (values, scale), _ = (asked.pop(0) for _ in range(3))
         out[data] = law(values, threshold, scale)
@@ -96,7 +96,7 @@ def test_all_answers_up_to_the_first_above_cost_what_was_paid(asked, name, spend
     found = laws(asked, name, spend)
     worst = max(
         np.abs(np.log(found[tuple(sorted(x))] / found[tuple(sorted(y))])).max()
-        for x, y in neighbours(4, N)
+        for x, y in neighbouring_data_sets(4, N)
     )
     assert worst <= spend.epsilon * (1 + 1e-9)
     assert worst > 0.4 * spend.epsilon, "and use it"
@@ -118,7 +118,7 @@ def test_the_worst_case_needs_all_of_the_noise():
 def test_scales_are_those_of_one_record_or_of_a_group(asked):
     workload = WORKLOADS["signs"]
     for group in (1, 2):
-        curator = curator_of(rows_of(PAIR, range(4)), Pure(0.5), group=group)
+        curator = curator_of(rows_in_cells(PAIR, range(4)), Pure(0.5), group=group)
         curator.above_threshold(far_from_0(workload, 0.0), Pure(0.5))
         first = 0.5 / (1 + 2 ** (2 / 3))
         (_, threshold), (_, scale), _ = (asked.pop(0) for _ in range(3))
@@ -129,7 +129,7 @@ def test_scales_are_those_of_one_record_or_of_a_group(asked):
 def test_a_threshold_is_paid_once_and_kept_until_a_query_is_above_it(asked, monkeypatch):
     """And of two that were planned there is no third."""
     spend = Pure(500.0)
-    curator = curator_of(rows_of(PAIR, [0, 3]), spend, times=2)
+    curator = curator_of(rows_in_cells(PAIR, [0, 3]), spend, times=2)
     errors = far_from_0(WORKLOADS["1-way"], 0.9)
     for _ in range(3):
         assert curator.above_threshold(errors, spend) is None
@@ -140,22 +140,22 @@ def test_a_threshold_is_paid_once_and_kept_until_a_query_is_above_it(asked, monk
     for paid in (1, 2):
         assert curator.above_threshold(errors, spend) == 2
         assert len(curator.budget_meter.events) == paid
-    with unpaid("above_threshold needs"):
+    with expect_budget_error("above_threshold needs"):
         curator.above_threshold(errors, spend)
 
 
 def test_a_threshold_in_use_serves_nothing_else():
     spend = Pure(1.0)
     workload = WORKLOADS["1-way"]
-    curator = curator_of(rows_of(PAIR, [0, 3]), spend, BoundedRange(1.0), times=3)
+    curator = curator_of(rows_in_cells(PAIR, [0, 3]), spend, BoundedRange(1.0), times=3)
     errors = far_from_0(workload, 32.0)
     assert curator.above_threshold(errors, spend) is None
-    with unpaid("a threshold is in use: nothing else may be asked"):
+    with expect_budget_error("a threshold is in use: nothing else may be asked"):
         curator.select(SignedErrors(workload, np.zeros(4)), BoundedRange(1.0))
-    with unpaid("the threshold in use was planned for Pure"):
+    with expect_budget_error("the threshold in use was planned for Pure"):
         curator.above_threshold(errors, Pure(0.5))
     wide = far_from_0(WORKLOADS["signs"], 32.0)
-    with unpaid("at sensitivity 1"):
+    with expect_budget_error("at sensitivity 1"):
         curator.above_threshold(wide, spend)
     assert curator.budget_meter.events == [("above_threshold", spend)]
 
@@ -174,11 +174,11 @@ def test_draws_follow_the_law(claimed, kept):
     assert (p > 1e-3) if kept else (p < 1e-6)
 
 
-@quiet
+@ignore_privacy_warnings
 @parametrize("updates", [1, 40])
 @parametrize("budget", BUDGETS)
 def test_a_run_is_charged_for_every_update_and_for_a_threshold_in_use(budget, updates):
-    run = finished("pmw", *task("2-way"), budget, updates=updates)
+    run = run_to_end("pmw", *query_problem("2-way"), budget, updates=updates)
     compare, measure = (charge.spend for charge in run.plan.planned_events)
     made = sum("update on" in record.note for record in run.convergence)
     in_use = "update on" not in run.convergence[-1].note  # a threshold that no query came above
@@ -195,12 +195,12 @@ def test_a_run_is_charged_for_every_update_and_for_a_threshold_in_use(budget, up
     )
 
 
-@quiet
+@ignore_privacy_warnings
 @parametrize("order", ["workload", "random"])
 @parametrize("epsilon", [1, 1000])
 def test_every_query_arrives_once_a_pass(order, epsilon):
-    problem, rows = task("3-way of 4")
-    run = finished("pmw", problem, rows, Budget(epsilon, 1e-6), passes=1, order=order, updates=9)
+    problem, rows = query_problem("3-way of 4")
+    run = run_to_end("pmw", problem, rows, Budget(epsilon, 1e-6), passes=1, order=order, updates=9)
     notes = [record.note for record in run.convergence]
     updates = sum("update on" in note for note in notes)
     unchecked = [

@@ -3,10 +3,10 @@
 import numpy as np
 
 from dpcore.algorithms.query_release.private_evolution_table import _BinnedColumn
-from tests.small_problems import either, seeded
+from tests.small_problems import parametrize_false_true, seeded
 
 
-@either("ordered")
+@parametrize_false_true("ordered")
 def test_coupling_reaches_the_marginal_and_changes_as_little_as_it_can(ordered):
     rng = seeded(0)
     P = np.array([0.1, 0.4, 0.3, 0.2])

@@ -15,22 +15,22 @@ from tests.small_problems import (
     D324,
     all_tables,
     approx,
-    codes,
+    expect_error,
     final_errors,
-    finished,
+    integer_domain,
+    query_problem,
     random_rows,
-    refused,
+    random_sign_queries,
+    run_to_end,
     seeded,
-    signs,
-    task,
 )
 
 RUNS = 200
 
 
 def test_answers_are_unbiased_with_the_standard_errors_that_are_said_and_the_least_there_are():
-    problem, rows = task("mixed")
-    runs = [finished("residual", problem, rows, seed=seed) for seed in range(RUNS)]
+    problem, rows = query_problem("mixed")
+    runs = [run_to_end("residual", problem, rows, seed=seed) for seed in range(RUNS)]
     workload = problem.workload
     errors = np.array([run.release.answers(workload) - run.truth.answers for run in runs])
     said = runs[0].release.standard_errors(workload)
@@ -43,9 +43,9 @@ def test_answers_are_unbiased_with_the_standard_errors_that_are_said_and_the_lea
 
 
 def test_what_was_not_measured_has_no_standard_error():
-    problem, rows = task("2-way")
+    problem, rows = query_problem("2-way")
     part = QueryRelease(Marginals(problem.domain, ["ab", "c"]), problem.n)
-    release = finished("residual", part, rows).release
+    release = run_to_end("residual", part, rows).release
     asked = Marginals(problem.domain, ["a", "c", "ac"])
     known = np.isfinite(release.standard_errors(asked))
     assert [known[table].all() for table in asked.tables] == [True, True, False]
@@ -56,24 +56,24 @@ def test_what_was_not_measured_has_no_standard_error():
 
 def test_queries_on_tables_and_matrices_are_read_off_the_answers():
     asked = Union([TableQueries.ranges(D324, "ac"), Marginals(D324, ["b"])])
-    release = finished("residual", QueryRelease(asked, 300), random_rows(D324, 300)).release
+    release = run_to_end("residual", QueryRelease(asked, 300), random_rows(D324, 300)).release
     D = release.table((0, 1, 2)).ravel()
     assert release.answers(asked) == approx(asked.answers(D))
-    matrix = signs(D324, 4)
+    matrix = random_sign_queries(D324, 4)
     assert release.answers(matrix) == approx(matrix.answers(D))
-    wide = codes(*[9] * 7)
-    few = finished(
+    wide = integer_domain(*[9] * 7)
+    few = run_to_end(
         "residual", all_tables(wide, 50, 1), wide.group_rows(np.zeros((50, 7), int))
     ).release
-    with refused("4,782,969 combinations is more than"):
+    with expect_error("4,782,969 combinations is more than"):
         few.answers(Explicit.__new__(Explicit))
 
 
 def test_a_fit_is_made_on_request_and_is_not_negative():
-    problem, rows = task("3-way of 4")
-    plain = finished("residual", problem, rows, Budget(0.1, 1e-6))
+    problem, rows = query_problem("3-way of 4")
+    plain = run_to_end("residual", problem, rows, Budget(0.1, 1e-6))
     assert plain.release.answers(problem.workload).min() < 0
-    fitted = finished("residual", problem, rows, Budget(0.1, 1e-6), fit="nonnegative")
+    fitted = run_to_end("residual", problem, rows, Budget(0.1, 1e-6), fit="nonnegative")
     assert fitted.release.D.min() >= 0
     assert fitted.convergence[0].empirical == plain.convergence[0].empirical
     assert final_errors(fitted).rmse < 0.7 * final_errors(plain).rmse, "it borrows strength"
@@ -81,12 +81,12 @@ def test_a_fit_is_made_on_request_and_is_not_negative():
 
 
 def test_many_columns_need_no_rows_and_refuse_a_fit_that_cannot_be_held():
-    domain = codes(*[9] * 12)
+    domain = integer_domain(*[9] * 12)
     rows = domain.group_rows(seeded(0).integers(0, 9, (200, 12)))
     problem = all_tables(domain, 200)
-    run = finished("residual", problem, rows)
+    run = run_to_end("residual", problem, rows)
     assert final_errors(run).rmse == approx(run.plan["rmse"], rel=0.05)
-    with refused("fit no distribution that could be held"):
+    with expect_error("fit no distribution that could be held"):
         run.sample(10)
-    with refused("fit no distribution that could be held"):
+    with expect_error("fit no distribution that could be held"):
         make_plan(Residual(fit="nonnegative"), problem, BUDGET)

@@ -49,12 +49,12 @@ from tests.small_problems import (
     QUERIES,
     approx,
     categorical,
-    either,
+    expect_budget_error,
+    expect_error,
     parametrize,
+    parametrize_false_true,
     private,
-    refused,
     seeded,
-    unpaid,
 )
 
 CATEGORIES = private("categorical")
@@ -106,7 +106,7 @@ def measured(frame, spec=FILE, *, epsilon=4.0, delta=1e-6, exact=False, wrap=lam
     return measure_schema(schema, plan, curator), curator, plan
 
 
-@either("exact")
+@parametrize_false_true("exact")
 def test_every_cell_falls_in_the_schema_that_was_found(exact):
     frame = table()
     found = measured(frame, exact=exact)[0]
@@ -205,11 +205,11 @@ def test_what_is_charged_is_what_was_planned():
     thief = SchemaPlan(**{**vars(plan), "range_spend": Gaussian(plan.tree_spend.mu)})
     schema = partial_schema_from_json(FILE)
     held = ColumnCurator(schema.unknown_column_texts(table()), N, plan.plan, seeded(0))
-    with unpaid(r"not measured as planned|left"):
+    with expect_budget_error(r"not measured as planned|left"):
         measure_schema(schema, thief, held)
 
 
-@either("exact")
+@parametrize_false_true("exact")
 @parametrize("delta", [1e-6, 0.0])
 @parametrize("name", QUERIES)
 def test_schema_and_algorithm_together_keep_the_budget_and_use_it(name, delta, exact):
@@ -228,7 +228,7 @@ def test_schema_and_algorithm_together_keep_the_budget_and_use_it(name, delta, e
             division = divide_budget(budget, 0.2, has_categories=known, can_fail=True)
             plan = plan_within_division(algorithm, problem, division, exact=exact)
         else:
-            with refused():
+            with expect_error():
                 algorithm.plan(problem, budget)
             return
     own = plan_schema(schema.unknown_columns, N, 1, division, exact=exact).plan
@@ -248,7 +248,7 @@ def test_schema_and_algorithm_together_keep_the_budget_and_use_it(name, delta, e
         )
     else:
         assert 0.99 < sum(t * e.pure for e, t in events) <= 1
-    with unpaid("together need"):
+    with expect_budget_error("together need"):
         check_joint_cost(
             divide_budget(Budget(0.9, delta), 0.2, has_categories=known),
             own,
@@ -323,7 +323,7 @@ def test_nothing_found_says_so_and_what_it_would_need():
 
 
 def test_without_delta_categories_are_refused_before_anything_is_touched():
-    with refused(r"column 'job': at delta=0 its values cannot be measured"):
+    with expect_error(r"column 'job': at delta=0 its values cannot be measured"):
         measured(table(), delta=0.0)
 
 
@@ -383,7 +383,7 @@ def test_zeros_are_in_the_grid_of_whole_numbers_that_end_there():
     assert edges.tolist() == [-1, 0, 1]
 
 
-@either("gaussian")
+@parametrize_false_true("gaussian")
 def test_empty_powers_look_full_as_seldom_as_said(gaussian):
     full = 100
     rng = seeded(0)
@@ -452,16 +452,16 @@ def test_noise_of_any_size_gives_a_schema():
     ],
 )
 def test_what_makes_no_sense_is_refused(spec, why):
-    with refused(why):
+    with expect_error(why):
         partial_schema_from_json({"columns": {"a": spec}})
 
 
 def test_public_columns_are_refused_before_the_rest_is_looked_at():
     frame = table()
     frame.loc[5, "sex"] = "d"
-    with refused("column 'sex'"):
+    with expect_error("column 'sex'"):
         partial_schema_from_json(FILE).unknown_column_texts(frame)
-    with refused("no column 'age'"):
+    with expect_error("no column 'age'"):
         partial_schema_from_json(FILE).unknown_column_texts(table().drop(columns="age"))
 
 

@@ -16,13 +16,13 @@ from tests.accuracy.intervals.test_consistent_bounds import (
     values_on_cells,
 )
 from tests.certificates.accuracy.test_coverage import COMPARED
-from tests.small_problems import matrix_of, parametrize, seeded
+from tests.small_problems import marginal_matrix, parametrize, seeded
 
 
 def worst(text, tables, seed):
     """A distribution whose answer is the least that its own margins allow, and one where it is the largest."""
     D = seeded(seed).dirichlet(np.full(DOMAIN.size, 0.2))
-    A = matrix_of(DOMAIN, tables.columns)
+    A = marginal_matrix(DOMAIN, tables.columns)
     g = values_on_cells(text)
     return [linprog(sign * g, A_eq=A, b_eq=tables.answers(D)).x for sign in (1, -1)]
 

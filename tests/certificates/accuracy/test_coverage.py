@@ -26,7 +26,14 @@ from tests.accuracy.intervals.test_intervals import (
     of,
     question,
 )
-from tests.small_problems import approx, histogram, once, parametrize, rows_of, seeded
+from tests.small_problems import (
+    approx,
+    histogram,
+    module_fixture,
+    parametrize,
+    rows_in_cells,
+    seeded,
+)
 
 RUNS = 500
 COMPARED = {
@@ -36,13 +43,13 @@ COMPARED = {
 }
 
 
-@once
+@module_fixture
 def worlds():
     """Tables drawn from P, and what noisy tables of them say."""
     rng = seeded(1)
     out = []
     for _ in range(RUNS):
-        rows = rows_of(DOMAIN, rng.choice(12, N, p=P))
+        rows = rows_in_cells(DOMAIN, rng.choice(12, N, p=P))
         out.append((histogram(DOMAIN, rows), of(noisy(TABLES.answers_of_rows(rows), rng))))
     return out
 

@@ -2,7 +2,7 @@
 
 from itertools import product
 
-from tests.accuracy.intervals.linked_tables import rejected
+from tests.accuracy.intervals.linked_tables import count_rejections
 from tests.small_problems import parametrize
 
 RELEASES = 100
@@ -16,7 +16,7 @@ HARDEST = [(2000, 0.1, "falling"), (2000, 0.1, "even"), (2000, 1.0, "half"), (20
 @parametrize("shape", [(2, 2), (4, 7), (16, 16)])
 def test_it_finds_links_that_are_not_there_in_five_of_a_hundred(shape):
     counts = {
-        cell: rejected(
+        cell: count_rejections(
             shape, cell[0], cell[1], tree=cell[2], kind=cell[3], releases=RELEASES, seed=i
         )
         for i, cell in enumerate(CELLS)
@@ -27,9 +27,16 @@ def test_it_finds_links_that_are_not_there_in_five_of_a_hundred(shape):
 
 @parametrize("n, epsilon, kind", HARDEST)
 def test_where_noise_hides_the_margins_it_is_right_too(n, epsilon, kind):
-    assert 0.03 <= rejected((16, 16), n, epsilon, kind=kind, releases=1000, seed=100) / 1000 <= 0.07
+    assert (
+        0.03
+        <= count_rejections((16, 16), n, epsilon, kind=kind, releases=1000, seed=100) / 1000
+        <= 0.07
+    )
 
 
 @parametrize("shape", [(2, 2), (9, 7), (16, 16)])
 def test_it_finds_a_link_of_a_tenth(shape):
-    assert rejected(shape, 20_000, 1.0, link=0.1, tables=15, releases=RELEASES) >= 0.9 * RELEASES
+    assert (
+        count_rejections(shape, 20_000, 1.0, link=0.1, tables=15, releases=RELEASES)
+        >= 0.9 * RELEASES
+    )

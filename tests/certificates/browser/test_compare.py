@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser_actions import idle, sees, sized
+from tests.browser_actions import set_screen_size, wait_for_text, wait_until_idle
 
 
 def dots(page):
@@ -18,7 +18,7 @@ def dots(page):
 
 
 def test_the_frontier_shows_every_run_and_a_click_shows_and_restores_one(page, server):
-    sized(page, 1440, 2200)
+    set_screen_size(page, 1440, 2200)
     algorithms = "compared=Gaussian+%2B+maximum+entropy&compared=DPFW"
     page.goto(
         f"{server}/compare?sample=berkeley&{algorithms}&epsilons=0.1&epsilons=1&sweep-seeds=1"
@@ -26,8 +26,8 @@ def test_the_frontier_shows_every_run_and_a_click_shows_and_restores_one(page, s
     expect(page.get_by_role("tab", name="Report")).to_be_visible(
         timeout=90_000
     )  # a sample runs at once
-    idle(page, timeout=90_000)
-    sees(page, re.compile("At ε = .* is best"))
+    wait_until_idle(page, timeout=90_000)
+    wait_for_text(page, re.compile("At ε = .* is best"))
     page.wait_for_function(
         "document.querySelectorAll('.js-plotly-plot .scatterlayer .points path').length >= 5"
     )

@@ -6,7 +6,13 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser_actions import click, heads, idle, menu, sees
+from tests.browser_actions import (
+    click,
+    open_from_menu,
+    wait_for_heading,
+    wait_for_text,
+    wait_until_idle,
+)
 from tests.small_problems import categorical, integer, write_json
 
 PEOPLE = "sex,age,note\n" + "\n".join(f"{'FM'[i % 2]},{20 + i % 60},x" for i in range(3000))
@@ -15,7 +21,7 @@ SCHEMA = {"columns": {"sex": categorical("F", "M"), "age": integer(0, 99)}}
 
 def visit(page, server, path, heading):
     page.goto(server + path)
-    heads(page, heading)
+    wait_for_heading(page, heading)
 
 
 def verdict(page):
@@ -24,7 +30,7 @@ def verdict(page):
 
 def upload(page, path, schema):
     page.locator(".st-key-upload input[type=file]").set_input_files(path)
-    sees(page, "Type them into the grid")
+    wait_for_text(page, "Type them into the grid")
     click(page, "tab", "File and schema")
     field = page.locator("[class*=st-key-schema-file] input[type=file]")
     expect(field).to_have_count(1)
@@ -42,7 +48,7 @@ def people(tmp_path):
 def test_upload_schema_run_chart_download_come_back_and_cancel(page, server, people):
     visit(page, server, "/data", "Data")
     upload(page, *people)
-    sees(page, "Read as UTF-8, separated by commas.")
+    wait_for_text(page, "Read as UTF-8, separated by commas.")
     click(page, "link", "Explore it")
     expect(verdict(page)).to_be_visible()
     expect(page.locator(".st-key-marginal .bars path").first).to_be_visible()
@@ -58,19 +64,19 @@ def test_upload_schema_run_chart_download_come_back_and_cancel(page, server, peo
     settings = json.loads(download.value.path().read_text())
     assert (settings["columns"], settings["queries"]) == (["sex", "age"], ["marginals:2"])
     assert "--queries marginals:2" in settings["command"]
-    menu(page, "Data")
+    open_from_menu(page, "Data")
     click(page, "tab", "For experts")
-    sees(page, "2 columns in use, 200 combinations")
-    menu(page, "Explore")
-    sees(page, "people.csv · ")
+    wait_for_text(page, "2 columns in use, 200 combinations")
+    open_from_menu(page, "Explore")
+    wait_for_text(page, "people.csv · ")
     click(page, "combobox", "Algorithm")
     click(page, "option", "Frank-Wolfe")
     page.locator("summary", has_text="More").click()
     page.get_by_role("slider", name="rounds T").press("End")  # a million rounds
-    sees(page, re.compile(r"step [\d,]+ of at most 1,000,000"))
+    wait_for_text(page, re.compile(r"step [\d,]+ of at most 1,000,000"))
     click(page, "button", "Cancel")
-    sees(page, "Cancelled: what is shown below")
-    idle(page)
+    wait_for_text(page, "Cancelled: what is shown below")
+    wait_until_idle(page)
     expect(verdict(page)).to_be_visible()
 
 
@@ -79,6 +85,6 @@ def test_two_sessions_do_not_see_each_other(page, server, chromium, people):
     upload(page, *people)
     other = chromium.new_context().new_page()
     visit(other, server, "/data", "Data")
-    sees(other, "20,000 people drawn from known probabilities")
+    wait_for_text(other, "20,000 people drawn from known probabilities")
     assert other.get_by_text("people.csv").count() == 0
     other.context.close()

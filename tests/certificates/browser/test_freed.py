@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser_actions import click, idle
-from tests.running_app import eventually, processor, serving
+from tests.browser_actions import click, wait_until_idle
+from tests.running_app import cpu_seconds, serve_app, wait_until
 
 pytestmark = pytest.mark.skipif(
     not Path("/dev/shm").is_dir(), reason="this system shows no shared memory as files"
@@ -35,7 +35,7 @@ def busy(pid):
     """The share of a core that the workers of a server use: of the processes below it."""
 
     def used():
-        return sum(map(processor, family(pid)[1:]))
+        return sum(map(cpu_seconds, family(pid)[1:]))
 
     before = used()
     time.sleep(1)
@@ -43,7 +43,7 @@ def busy(pid):
 
 
 def test_what_is_ended_in_mid_run_leaves_no_worker_busy_and_no_memory_held(chromium, tmp_path):
-    with serving(tmp_path / "log", "--server.disconnectedSessionTTL", "12") as server:
+    with serve_app(tmp_path / "log", "--server.disconnectedSessionTTL", "12") as server:
         page = chromium.new_page()
         pid = server.process.pid
         page.goto(
@@ -52,13 +52,13 @@ def test_what_is_ended_in_mid_run_leaves_no_worker_busy_and_no_memory_held(chrom
         for ends in ("Cancel", "the tab"):
             if ends == "the tab":
                 click(page, "button", "Run the comparison")
-            eventually(lambda: busy(pid) > 0.2 and blocks(pid))
+            wait_until(lambda: busy(pid) > 0.2 and blocks(pid))
             processes = len(family(pid))
             if ends == "Cancel":
                 click(page, "button", "Cancel")
-                idle(page)
+                wait_until_idle(page)
             else:
                 page.close()
-            eventually(lambda: busy(pid) < 0.1)
+            wait_until(lambda: busy(pid) < 0.1)
             assert len(family(pid)) == processes, "the workers stay for others"
-        eventually(lambda: not blocks(pid))
+        wait_until(lambda: not blocks(pid))

@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from pages._ui.learning.quantile import PARTS
-from tests.browser_actions import idle, sees, sized, still
+from tests.browser_actions import set_screen_size, wait_for_text, wait_until_idle, wait_until_still
 from tests.small_problems import parametrize
 
 PAGES = [
@@ -39,15 +39,15 @@ def settle(page, server, path):
         expect(page.locator(".drag-bar span").first).to_be_visible()
     if name == "/compare":
         expect(page.get_by_role("tab", name="Report")).to_be_visible(timeout=90_000)
-        idle(page, timeout=90_000)
+        wait_until_idle(page, timeout=90_000)
     if name not in ("/", "/data", "/release", "/glossary"):
         expect(page.locator(".js-plotly-plot .main-svg").first).to_be_visible()
     if name == "/explore":
         expect(page.get_by_role("tab", name="Download")).to_be_visible()
         expect(page.get_by_text("5 repeats", exact=True)).to_be_visible()
-    still(page)
+    wait_until_still(page)
     page.wait_for_timeout(1000)  # elements of the last run fade out, those of this one fade in
-    still(page)
+    wait_until_still(page)
 
 
 def serious(page, *aside):
@@ -67,7 +67,7 @@ def keep(page, path, width):
     folder = os.environ.get("SCREENSHOTS")
     if folder:
         height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
-        sized(page, width, min(height + 40, 9000))
+        set_screen_size(page, width, min(height + 40, 9000))
         page.wait_for_timeout(1000)
         page.screenshot(path=Path(folder) / f"{path.strip('/') or 'start'}-{width}.png")
 
@@ -78,7 +78,7 @@ def keep(page, path, width):
     [*PAGES, "/guarantee?releases=10", *(f"/learning?part={part}" for part in list(PARTS)[1::2])],
 )
 def test_nothing_is_cut_off(page, server, path, width):
-    sized(page, width, 844)
+    set_screen_size(page, width, 844)
     settle(page, server, path)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     drawn = page.locator(
@@ -145,7 +145,7 @@ SEEN = """() => {
 @parametrize("path", PAGES)
 def test_a_first_screen_has_few_words_and_its_picture_in_sight(page, server, path):
     for width, height, query in ((1440, 900, ""), (1280, 720, "?present=true"), (390, 844, "")):
-        sized(page, width, height)
+        set_screen_size(page, width, height)
         settle(page, server, path + query)
         count, picture = page.evaluate(SEEN)
         if width == 1440:
@@ -191,7 +191,7 @@ def test_the_keyboard_reaches_the_slider_and_moves_it(page, server):
         if page.evaluate("document.activeElement.type") == "range":
             break
     page.keyboard.press("ArrowLeft")
-    sees(page, "ε = 0.07")
+    wait_for_text(page, "ε = 0.07")
 
 
 def test_presenter_mode_is_large(page, server):

@@ -4,7 +4,13 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser_actions import click, epsilon_slider, sees, sized, still
+from tests.browser_actions import (
+    click,
+    epsilon_slider,
+    set_screen_size,
+    wait_for_text,
+    wait_until_still,
+)
 from tests.small_problems import approx, parametrize
 
 WIDE = {"width": 1440, "height": 900}
@@ -16,20 +22,20 @@ NAMES = ("Privacy budget (ε)", "Failure probability (δ)", "Smoothness (α)")
 def pressed(page):
     """ε one step lower, and the page says what comes of it."""
     epsilon_slider(page).press("ArrowLeft")
-    sees(page, "guesses right at most 53 times in 100")
+    wait_for_text(page, "guesses right at most 53 times in 100")
 
 
 def opened(page, server, query=""):
     """The page when everything is drawn, replays of the noise too."""
     page.goto(f"{server}/explore{query}")
-    sees(page, "5 repeats")
+    wait_for_text(page, "5 repeats")
     for cell in CELLS:
         expect(page.locator(f".st-key-cell-{cell} .js-plotly-plot .main-svg").first).to_be_visible()
     settled(page)
 
 
 def settled(page):
-    still(page)
+    wait_until_still(page)
     page.wait_for_timeout(300)
 
 
@@ -127,7 +133,7 @@ def test_where_the_screen_is_low_the_sliders_are_one_line_and_no_chart_meets_ano
 
 
 def test_the_sliders_stay_while_the_sidebar_is_scrolled(page, server):
-    sized(page, 1440, 500)
+    set_screen_size(page, 1440, 500)
     opened(page, server)
     page.locator("summary", has_text="More").click()
     page.evaluate("document.querySelector('[data-testid=stSidebarUserContent]').scrollTo(0, 1e6)")
@@ -184,21 +190,21 @@ def test_what_no_longer_belongs_to_the_settings_is_dimmed_at_once(page, server):
     epsilon_slider(page).press("ArrowLeft")
     page.wait_for_function("window.dimmed !== undefined")
     assert page.evaluate("window.dimmed") == "0.35"
-    sees(page, "guesses right at most 53 times in 100")
+    wait_for_text(page, "guesses right at most 53 times in 100")
     settled(page)
 
 
 def test_a_brush_over_the_questions_marks_them_and_shows_their_columns(page, server):
     opened(page, server)
     cell = page.locator(".st-key-cell-queries")
-    sees(cell, "9 of 10 answers are within")
+    wait_for_text(cell, "9 of 10 answers are within")
     area = cell.locator(".js-plotly-plot").first.locator(".nsewdrag").bounding_box()
     middle = area["y"] + area["height"] / 2
     page.mouse.move(area["x"] + 3, middle)
     page.mouse.down()
     page.mouse.move(area["x"] + area["width"] / 2, middle + 20, steps=8)
     page.mouse.up()
-    sees(cell, re.compile(r"\d+ marked questions"))
+    wait_for_text(cell, re.compile(r"\d+ marked questions"))
 
 
 def test_questions_are_marked_by_the_keyboard_and_a_column_and_a_pair_chosen_in_place(page, server):
@@ -208,7 +214,7 @@ def test_questions_are_marked_by_the_keyboard_and_a_column_and_a_pair_chosen_in_
     page.get_by_role("combobox", name="Mark questions about").focus()
     page.keyboard.type("about sex")
     page.keyboard.press("Enter")
-    sees(cell, re.compile(r"\d+ marked questions"))
+    wait_for_text(cell, re.compile(r"\d+ marked questions"))
     page.keyboard.press("Escape")
     told = {"income": "too (many|few)", "sex × income": "“(Fem|M)ale, (low|high)”"}
     for cell, name, option in (
@@ -218,7 +224,7 @@ def test_questions_are_marked_by_the_keyboard_and_a_column_and_a_pair_chosen_in_
         part = page.locator(f".st-key-cell-{cell}")
         click(part, "combobox", name)
         click(page, "option", option, exact=True)
-        sees(part, re.compile(told[option]))
+        wait_for_text(part, re.compile(told[option]))
 
 
 def test_the_jump_between_stages_is_marked_and_explained(page, server):
@@ -226,7 +232,7 @@ def test_the_jump_between_stages_is_marked_and_explained(page, server):
     cell = page.locator(".st-key-cell-convergence")
     expect(cell.locator(".annotation-text", has_text="closer fit begins")).to_be_visible()
     click(cell, "button", "info")
-    sees(page, re.compile("closer fit begins.{1,2} At step .* Errors may jump"))
+    wait_for_text(page, re.compile("closer fit begins.{1,2} At step .* Errors may jump"))
 
 
 def test_the_link_is_copied_with_one_press_and_says_what_is_in_it(page, server):
@@ -234,7 +240,7 @@ def test_the_link_is_copied_with_one_press_and_says_what_is_in_it(page, server):
     opened(page, server, "?sample=census&epsilon=0.5")
     click(page, "button", "Share")
     click(page, "button", "Copy link")
-    sees(page, "Copied: settings only, no data is in the link.")
+    wait_for_text(page, "Copied: settings only, no data is in the link.")
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == page.url
     assert "epsilon=0.5" in copied

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from pages._ui.components.parameter_widgets import EPSILON_OPTIONS, format_setting
 from pages._ui.start.admissions import OPENING_EPSILON, chart_frames, make_releases
-from tests.browser_actions import epsilon_slider, sees, still
+from tests.browser_actions import epsilon_slider, wait_for_text, wait_until_still
 from tests.conftest import HOSTILE
 
 CODE = Path(__file__).parents[3] / "pages/_ui/charts"
@@ -28,8 +28,8 @@ DRAWN = """() => ({
 def open_start(page, server, query=""):
     page.goto(f"{server}/{query}")
     expect(epsilon_slider(page)).to_be_visible()
-    sees(page, "Show as table")
-    still(page)
+    wait_for_text(page, "Show as table")
+    wait_until_still(page)
 
 
 def place(page, stop):

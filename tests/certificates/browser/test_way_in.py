@@ -7,7 +7,15 @@ import time
 import numpy as np
 from playwright.sync_api import expect
 
-from tests.browser_actions import click, heads, idle, menu, sees, sized, still
+from tests.browser_actions import (
+    click,
+    open_from_menu,
+    set_screen_size,
+    wait_for_heading,
+    wait_for_text,
+    wait_until_idle,
+    wait_until_still,
+)
 from tests.certificates.browser.test_explore import visit
 from tests.certificates.browser.test_looks import serious
 from tests.conftest import HOSTILE
@@ -79,15 +87,15 @@ def messy(path, rows=ROWS):
 
 def press(page, label):
     page.get_by_role("button", name=label, exact=True).first.click()
-    still(page)
+    wait_until_still(page)
 
 
 def bring(page, server, path):
     visit(page, server, "/data", "Data")
     page.locator(".st-key-upload input[type=file]").set_input_files(path)
-    sees(page, f"{path.name} · ")
-    sees(page, "values or a range")
-    still(page)
+    wait_for_text(page, f"{path.name} · ")
+    wait_for_text(page, "values or a range")
+    wait_until_still(page)
 
 
 def test_a_messy_table_goes_from_upload_to_explore_in_six_clicks_and_a_minute_and_on_to_the_frontier(
@@ -98,27 +106,27 @@ def test_a_messy_table_goes_from_upload_to_explore_in_six_clicks_and_a_minute_an
     start = time.perf_counter()
     clicks = ["Use the year", READ, SPELLINGS, OWN]
     bring(page, server, table)
-    sees(page, re.compile("may identify people.*record_id, customerNo, e-mail, born"))
+    wait_for_text(page, re.compile("may identify people.*record_id, customerNo, e-mail, born"))
     explore = page.get_by_test_id("stPageLink-NavLink").filter(has_text="Explore it")
     expect(explore).to_have_text(re.compile("first decide about 17 columns"))
     uploaded = time.perf_counter() - start
     for label in clicks:
         press(page, label)
         expect(page.get_by_role("button", name=label, exact=True)).to_have_count(0)
-    heads(page, "Ready, if each row is another person")
-    sees(page, "is outside the promise")
+    wait_for_heading(page, "Ready, if each row is another person")
+    wait_for_text(page, "is outside the promise")
     explore.click()
-    sees(page, "columns to begin with")
+    wait_for_text(page, "columns to begin with")
     ready = time.perf_counter() - start
     assert len([page, *clicks, explore]) <= 6, "the upload, each decision, and the way on"
     assert ready < 60, "seconds, of which a person has most"
-    menu(page, "Compare")
-    heads(page, "Compare")
-    sees(page, "columns to begin with")
+    open_from_menu(page, "Compare")
+    wait_for_heading(page, "Compare")
+    wait_for_text(page, "columns to begin with")
     click(page, "button", "Run the comparison")
     expect(page.locator(".js-plotly-plot .points path").first).to_be_visible(timeout=90_000)
     first = time.perf_counter() - start
-    idle(page, timeout=600_000)
+    wait_until_idle(page, timeout=600_000)
     whole = time.perf_counter() - start
     print(
         f"\nuploaded {uploaded:.1f} s, ready {ready:.1f} s, first dots {first:.1f} s, frontier "
@@ -138,13 +146,13 @@ def test_the_steps_are_readable_and_a_schema_is_tried_by_two_clicks(
     page, server, tmp_path, width, scheme, clicks, then
 ):
     messy(tmp_path / "messy.csv", 300)
-    sized(page, width, 844)
+    set_screen_size(page, width, 844)
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     bring(page, server, tmp_path / "messy.csv")
     assert serious(page, ASIDE) == [], "before anything is read off"
     for label in clicks:
         press(page, label)
-    sees(page, then)
+    wait_for_text(page, then)
     page.wait_for_timeout(500)
     assert serious(page, ASIDE) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -17,7 +17,7 @@ from dpcore.evaluation.audit.distinguishing_game import (
     with_fewest_rounds,
 )
 from dpcore.privacy.accounting import CompositionRule
-from tests.small_problems import QUERIES, approx, cli, parametrize, refused, seeded
+from tests.small_problems import QUERIES, approx, expect_error, parametrize, run_command, seeded
 
 
 def quick(name):
@@ -98,7 +98,7 @@ def test_a_test_learns_what_sets_two_samples_apart():
 
 @parametrize("given", [{"runs": 19}, {"runs": 10**7}, {"bug": "off-by-one"}])
 def test_games_that_cannot_be_played_are_refused(given):
-    with refused(next(iter(given))):
+    with expect_error(next(iter(given))):
         play_distinguishing_game(quick("dpfw"), Budget(1, 0), **given)
 
 
@@ -110,14 +110,14 @@ def test_the_command_tells_by_its_exit_code_and_judges_transcripts_where_it_is_a
         "--runs=20",
         "--transcripts=1000",
     ]
-    assert "mu " in (told := cli(game))
+    assert "mu " in (told := run_command(game))
     assert "99% confidence, 1000 transcripts" in told
     told = json.loads(
-        cli(game, "--bug=half-sensitivity", "--json", code=1)
+        run_command(game, "--bug=half-sensitivity", "--json", code=1)
     )  # twenty runs show nothing
     assert told["bug"] == "half-sensitivity"
     assert told["kept"]
     assert not told["transcripts"]["kept"]
     assert told["transcripts"]["low"] > told["transcripts"]["promised"]
     for few in ("--transcripts=5", "--runs=5"):
-        cli(game, few, code=2)
+        run_command(game, few, code=2)

@@ -12,7 +12,7 @@ from dpcore import ALGORITHMS, Budget
 from dpcore.evaluation.sweeps.dask_cluster import connect_to_scheduler, sweep_on_cluster
 from dpcore.evaluation.sweeps.sweep import plan_cases, run_sweep
 from tests.evaluation.sweeps.test_dask_cluster import cluster, counted_on, parts, patience, workers
-from tests.small_problems import either, task
+from tests.small_problems import parametrize_false_true, query_problem
 
 __all__ = ["cluster", "parts", "patience"]
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.flaky(reruns=1)]
@@ -40,10 +40,10 @@ def until_idle(client):
         time.sleep(0.1)
 
 
-@either("read")
+@parametrize_false_true("read")
 def test_the_only_worker_dies_and_what_was_sent_out_with_it_is_sent_again(read):
     """Of all that was shared, and of every result, there is no other copy."""
-    problem, rows = task("3-way of 4")
+    problem, rows = query_problem("3-way of 4")
     waiting = planned(problem, rounds=40 if read else 3000, seeds=2)
     with workers(1) as alone, closing(connect_to_scheduler(alone.scheduler_address)) as client:
         points = sweep_on_cluster(client, waiting, problem, rows)
@@ -68,7 +68,7 @@ def test_a_worker_killed_midway_neither_loses_nor_doubles_a_row(cluster, parts):
 
 
 def test_stopping_early_cancels_what_runs(cluster):
-    problem, rows = task("3-way of 4")
+    problem, rows = query_problem("3-way of 4")
     with closing(connect_to_scheduler(cluster.scheduler_address)) as client:
         points = sweep_on_cluster(client, planned(problem, rounds=3000, seeds=10), problem, rows)
         next(points)

@@ -4,7 +4,7 @@ import json
 
 from dpcore import Budget
 from dpcore.evaluation.audit.schema_transcripts import audit_schema_transcripts
-from tests.small_problems import approx, cli, parametrize, refusal
+from tests.small_problems import approx, check_command_refused, parametrize, run_command
 
 SHARP = Budget(6.0, 0.1)
 
@@ -25,16 +25,16 @@ def test_the_tables_use_all_that_is_charged_and_most_of_it_is_shown():
 
 def test_the_command_line_plays_it():
     asked = ["audit", "--algorithm=schema", "--epsilon=6", "--delta=0.1", "--transcripts=1000"]
-    said = cli(asked)
+    said = run_command(asked)
     assert said.count("1000 transcripts") == 2
     assert said.endswith("the promise is consistent with this game\n")
-    told = json.loads(cli(asked, "--json"))
+    told = json.loads(run_command(asked, "--json"))
     assert told["kept"]
     assert [t["kind"] for t in told["transcripts"]] == ["noise", "failure"]
-    told = json.loads(cli(asked, "--bug=half-sensitivity", "--json", code=1))
+    told = json.loads(run_command(asked, "--bug=half-sensitivity", "--json", code=1))
     assert [t["kept"] for t in told["transcripts"]] == [False, False]
 
 
 @parametrize("extra", [["--delta=0"], ["--runs=100"], ["--set=a=1"]])
 def test_what_cannot_be_judged_is_one_line(extra):
-    refusal("", "audit --algorithm=schema --delta=0.1", *extra)
+    check_command_refused("", "audit --algorithm=schema --delta=0.1", *extra)

@@ -30,7 +30,14 @@ from dpcore.privacy import mechanisms
 from dpcore.privacy.accounting import BoundedRange, Gaussian, Pure
 from dpcore.privacy.statistics import AbsoluteErrors, CellAnswers, SignedErrors
 from tests.certificates.evaluation.test_audit import quick
-from tests.small_problems import QUERIES, approx, either, parametrize, refused, seeded
+from tests.small_problems import (
+    QUERIES,
+    approx,
+    expect_error,
+    parametrize,
+    parametrize_false_true,
+    seeded,
+)
 
 WIDE = Budget(6, 0.01)  # few transcripts show much of a large promise
 
@@ -132,7 +139,7 @@ def test_no_test_guesses_right_more_often_than_the_bound_supposes(mu):
     )
 
 
-@either("subspace")
+@parametrize_false_true("subspace")
 def test_a_gaussian_score_is_the_log_likelihood_ratio(subspace):
     """Its law on the two tables is N(∓μ²/2, μ²), which is what a ratio's must be."""
     script = script_of("gaussian_maxent")
@@ -196,7 +203,7 @@ def test_the_outcomes_that_tell_most_are_neither_all_nor_too_rare():
 
 @parametrize("given", [{"transcripts": 999}, {"transcripts": 10**8}, {"bug": "off-by-one"}])
 def test_what_cannot_be_played_is_refused(given):
-    with refused(next(iter(given))):
+    with expect_error(next(iter(given))):
         judged(quick("dpfw"), WIDE, **given)
 
 

@@ -12,14 +12,14 @@ from pathlib import Path
 from dpcore.cli import main
 from dpcore.core.errors import MAX_MESSAGE_CHARS
 from tests.certificates.fuzz.strategies import PLANTED
-from tests.small_problems import within
+from tests.small_problems import time_limit
 
 CODES = {0, 2, 3}  # of a command that ran, was refused, or was not paid for
 SECONDS = 180  # by the clock, as others use the machine too: a hang
 REFUSAL = 10  # seconds of the processor: a refusal that takes too long
 
 
-def fall(case):
+def describe_failure(case):
     """Why a case fell, in words; empty where it stood."""
     before = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
@@ -47,7 +47,7 @@ def _judge(case):
     ):
         warnings.simplefilter("error")
         try:
-            with within(SECONDS):
+            with time_limit(SECONDS):
                 code = main(case.arguments)
         except BaseException:
             return f"raised {traceback.format_exc()}"
@@ -58,12 +58,12 @@ def _judge(case):
     codes = CODES | ({1} if case.arguments[0] == "audit" else set())
     if code == 2 and (took := time.process_time() - begun) > REFUSAL:
         return f"refused after {took:.0f} s: {err.getvalue()[-500:]!r}"
-    return wrong(
+    return describe_fault(
         code, out.getvalue(), err.getvalue(), codes, peeks="--peek" in case.arguments or case.mixed
     )
 
 
-def wrong(code, out, err, codes, *, peeks=False):
+def describe_fault(code, out, err, codes, *, peeks=False):
     """What is wrong with an exit code and what was printed; empty if nothing is."""
     lines = err.splitlines()
     if code not in codes:

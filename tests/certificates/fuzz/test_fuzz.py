@@ -21,4 +21,4 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes w
 )
 @given(case=cases())
 def test_a_hostile_command_line_ends_as_documented(case):
-    assert judge.fall(case) == ""
+    assert judge.describe_failure(case) == ""

@@ -8,7 +8,7 @@ import pytest
 from dpcore import read_json
 from dpcore.cli import main
 from tests.cli.test_release import order
-from tests.small_problems import cli, parametrize
+from tests.small_problems import parametrize, run_command
 
 HOSTILE = [
     "9" * 4001,
@@ -115,9 +115,9 @@ def folder(tmp_path_factory):
         open_schema = read_json("s.json")
         open_schema["columns"]["edu"] = {"kind": "categorical", "values": "private"}
         Path("open.json").write_text(json.dumps(open_schema))
-        cli(order(queries="marginals:1", algorithm="residual"))
+        run_command(order(queries="marginals:1", algorithm="residual"))
         for command in (SWEEP, PURPOSES):
-            cli([part for part in command if part != "--resume"])
+            run_command([part for part in command if part != "--resume"])
             Path("again.json").rename(f"{command[0]}.json")
     return place
 

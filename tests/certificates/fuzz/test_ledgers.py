@@ -9,7 +9,7 @@ import pytest
 from dpcore import InputError
 from dpcore.release.ledger import chain
 from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
-from tests.release.ledger.ledger_charges import SPEND, TOTAL, charge
+from tests.release.ledger.ledger_charges import SPEND, TOTAL, charge_events
 from tests.release.ledger.test_ledger_file import beside, changed
 
 MASKS = (0x01, 0x80, 0xFF)
@@ -36,11 +36,11 @@ def sound(tmp_path):
         db.execute("VACUUM")
     store = LedgerStore(path, create=True)
     store.add_note(
-        charge(store, dataset="people", total=TOTAL, settings={"rounds": 3}).number,
+        charge_events(store, dataset="people", total=TOTAL, settings={"rounds": 3}).number,
         "released",
         "{}",
     )
-    charge(store, events=SPEND[1:])
+    charge_events(store, events=SPEND[1:])
     return store
 
 
@@ -96,6 +96,6 @@ def test_no_other_value_of_any_cell_is_believed(sound, place):
             if not found:
                 assert sound.list_datasets() == shown
                 continue
-            for act in (sound.list_datasets, lambda: charge(sound)):
+            for act in (sound.list_datasets, lambda: charge_events(sound)):
                 with pytest.raises(InputError):
                     act()

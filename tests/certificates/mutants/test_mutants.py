@@ -13,7 +13,7 @@ import pytest
 
 from tests.certificates.mutants.planted import MUTANTS
 from tests.size import ROOT
-from tests.small_problems import once
+from tests.small_problems import module_fixture
 
 QUIET = ["-q", "-x", "-p", "no:cacheprovider", "-n0", "-o", "addopts=--import-mode=importlib"]
 LIMIT = 120  # seconds for a killer; a bug may also make its test run for ever, which kills it too
@@ -34,7 +34,7 @@ def planted(place, name, old, new):
         file.write_text(text)
 
 
-@once
+@module_fixture
 def copy(tmp_path_factory):
     """A copy of what the killers need."""
     folder = tmp_path_factory.mktemp("copy")

@@ -12,9 +12,9 @@ from dpcore import Budget
 from dpcore.data.readers import load_table
 from dpcore.release.ledger.ledger_store import LedgerStore
 from pages._ui.session import release_ledger as shared_ledger
-from tests.pages.headless import ROOT, settled
+from tests.pages.headless import ROOT, run_until_settled
 from tests.pages.test_release import GUESSES, PEOPLE, for_others, go, unlocked, uploaded
-from tests.release.ledger.ledger_charges import charge
+from tests.release.ledger.ledger_charges import charge_events
 
 TRIES = 200  # of each table
 CHANCE = 1e-4  # of a false alarm; and far above what a difference of a few milliseconds gives
@@ -25,7 +25,7 @@ def released(tmp_path, monkeypatch):
     """A server for others whose ledger holds a release of the second of GUESSES."""
     frame = load_table(BytesIO(PEOPLE), "people.csv").frame
     store = LedgerStore(tmp_path / "ledger.sqlite", create=True)
-    charge(store, frame, dataset="hospital", total=Budget(3, 1e-6), algorithm="planted")
+    charge_events(store, frame, dataset="hospital", total=Budget(3, 1e-6), algorithm="planted")
     for_others(monkeypatch, tmp_path)
     return [go(uploaded(content), "release") for content in GUESSES]
 
@@ -52,7 +52,7 @@ def test_no_page_opens_the_ledger_for_a_stranger(released, monkeypatch):
         monkeypatch.setattr(shared_ledger, name, opens)
     app = released[1]
     for page in sorted(Path(ROOT / "pages").glob("*.py")):
-        assert not settled(go(app, page.stem)).exception, page.stem
+        assert not run_until_settled(go(app, page.stem)).exception, page.stem
     app.switch_page(str(ROOT / "pages/release.py")).run()
     with pytest.raises(AssertionError, match="encountered an error"):
         unlocked(app)  # for the holder of the key it is opened

@@ -13,7 +13,7 @@ from dpcore import ALGORITHMS, Budget, Run
 from dpcore.privacy import exact_samplers
 from dpcore.problems.parse_tasks import read_task
 from tests import risk_problems
-from tests.small_problems import parametrize, quiet
+from tests.small_problems import ignore_privacy_warnings, parametrize
 
 EPSILON = 0.1
 DRAWS = 3000
@@ -66,12 +66,12 @@ def drawn(name, text, frame, anchors):
     return np.array([features(run.finish().release.x, anchors) for run in runs])
 
 
-@quiet
+@ignore_privacy_warnings
 @parametrize(
     "name, text", [("rank_exponential", "quantile:y:0.5"), ("exponential", "quantile:y:0.5")]
 )
 def test_last_digits_of_a_parameter_tell_no_row(name, text):
-    table = risk_problems.table(3)
+    table = risk_problems.learning_table(3)
     table["y"] = [5.1, 7.3, 9.75]
     other = table.copy()
     other.loc[0, "y"] = 4.7

@@ -22,15 +22,15 @@ from dpcore.data.sources.database_source import DatabaseSource, connect_database
 from tests.small_problems import (
     binned,
     categorical,
-    cli,
+    check_command_refused,
+    describe_rows,
     domain_of,
+    expect_error,
     integer,
-    once,
+    module_fixture,
     parametrize,
-    refusal,
-    refused,
+    run_command,
     seeded,
-    told,
     write_json,
 )
 
@@ -83,7 +83,7 @@ def given(frame):
     return frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
 
 
-@once
+@module_fixture
 def duck(tmp_path_factory):
     path = tmp_path_factory.mktemp("duck") / "d.duckdb"
     with duckdb.connect(str(path)) as made:
@@ -92,7 +92,7 @@ def duck(tmp_path_factory):
     return f"duckdb://{path}"
 
 
-@once
+@module_fixture
 def postgres():
     """A server of its own, on a free port of this machine, stopped at the end."""
     found = sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")))
@@ -147,7 +147,9 @@ def source(request):
 def test_codes_are_those_in_memory_bit_for_bit(source):
     for name, spec in SCHEMA.items():
         domain = domain_of({name: spec})
-        assert told(gather(source, domain, [])) == told(domain.encode(table())), name
+        assert describe_rows(gather(source, domain, [])) == describe_rows(domain.encode(table())), (
+            name
+        )
     domain = domain_of(SCHEMA)
     rows = domain.encode(table())
     pairs = Marginals.all(domain, 2)
@@ -178,10 +180,10 @@ def test_codes_are_those_in_memory_bit_for_bit(source):
 )
 def test_what_is_refused_in_memory_is_refused_there(source, name, spec, message):
     domain = domain_of({name: spec})
-    with refused(message) as caught:
+    with expect_error(message) as caught:
         gather(source, domain, [])
     assert str(caught.value).startswith(("duckdb table people", "postgres table people"))
-    with refused():  # also in memory, but for texts that are numbers there
+    with expect_error():  # also in memory, but for texts that are numbers there
         domain.encode(table())
 
 
@@ -208,7 +210,7 @@ def test_no_collation_nor_enumeration_makes_two_texts_one(request, tmp_path, wor
     )
     frame = pd.DataFrame({"word": ["a", "A", " a", "NA", "na", None]})
     with closing(connect_database(f"{address}#{words}")) as source:
-        assert told(gather(source, domain, [])) == told(domain.encode(frame))
+        assert describe_rows(gather(source, domain, [])) == describe_rows(domain.encode(frame))
 
 
 def test_no_setting_of_a_server_makes_a_value_a_command(postgres):
@@ -236,7 +238,7 @@ def test_many_columns_are_checked(postgres):
     domain = domain_of({name: integer(0, 3) for name in names})
     with closing(connect_database(f"{postgres}#many")) as source:
         assert source.count(domain, [(169,)]).tables[169,].tolist() == [0, 1, 1, 0]
-        with refused("column 'c169': '2' is outside"):
+        with expect_error("column 'c169': '2' is outside"):
             source.count(
                 domain_of({name: integer(0, 3 - (name == "c169") * 2) for name in names}), []
             )
@@ -248,7 +250,7 @@ def test_a_table_that_changes_while_it_is_counted_is_refused(duck, monkeypatch):
     monkeypatch.setattr(
         DatabaseSource, "_check_and_count_rows", lambda self, *a: real(self, *a) + 1
     )
-    with refused("changed while it was counted"):
+    with expect_error("changed while it was counted"):
         gather(source, domain_of({"yes": SCHEMA["yes"]}), [])
 
 
@@ -275,7 +277,7 @@ def test_no_query_asks_for_rows(duck, monkeypatch):
     ],
 )
 def test_an_address_that_does_not_answer_is_one_line_without_its_password(text, message):
-    with refused(message) as caught:
+    with expect_error(message) as caught:
         connect_database(text)
     assert "hunter2" not in str(caught.value)
 
@@ -294,7 +296,7 @@ def test_no_file_outside_the_database_is_read(tmp_path):
         for name in ("t", "main.t", "v")
     ] == [1] * 3
     for name in (str(secret), secret.name, "secret", "duckdb_settings", "outside"):
-        with refused():
+        with expect_error():
             connect_database(f"duckdb://{path}#{name}").count(domain, [(0,)])
     os.mkfifo(tmp_path / "pipe")
     for other in (
@@ -304,19 +306,19 @@ def test_no_file_outside_the_database_is_read(tmp_path):
         "md:far",
         f"{path}?enable_external_access=true",
     ):
-        with refused(r"cannot be opened \((there is no such file|a pipe|a device)"):
+        with expect_error(r"cannot be opened \((there is no such file|a pipe|a device)"):
             connect_database(f"duckdb://{other}#t")
 
 
 def test_engines_that_were_not_tested_are_refused():
     backend = type("Backend", (), {"name": "sqlite"})()
-    with refused("sqlite is no database whose codes were tested"):
+    with expect_error("sqlite is no database whose codes were tested"):
         DatabaseSource(backend, None)
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "ibis", None)
-    with refused(r"pip install 'privacy-utility-explorer\[sql\]'"):
+    with expect_error(r"pip install 'privacy-utility-explorer\[sql\]'"):
         connect_database("duckdb://x#t")
 
 
@@ -326,7 +328,7 @@ def test_a_run_on_a_database_is_served_and_a_release_refused(duck, tmp_path, mon
         tmp_path / "s.json", {"columns": {name: SCHEMA[name] for name in ("sex", "pay", "yes")}}
     )
     command = ["--schema=s.json", "--queries=marginals:2", "--algorithm=mwem", "--epsilon=1"]
-    cli("run", f"{duck}#people", *command, "--json=out.json")
+    run_command("run", f"{duck}#people", *command, "--json=out.json")
     assert read_json(tmp_path / "out.json")["n"] == 400
     own = [
         "--delta=1e-6",
@@ -335,7 +337,9 @@ def test_a_run_on_a_database_is_served_and_a_release_refused(duck, tmp_path, mon
         "--total-delta=1e-6",
         "--out=out",
     ]
-    refusal("rows do not leave a database", ["release", f"{duck}#people", *command, *own])
+    check_command_refused(
+        "rows do not leave a database", ["release", f"{duck}#people", *command, *own]
+    )
 
 
 def test_spaces_are_those_that_python_strips():

@@ -7,9 +7,16 @@ from hypothesis import strategies as st
 
 from dpcore import PrivacyUnit, gather, limit_rows
 from dpcore.data.sources.limited_rows_source import LimitedRowsSource, limit_source
-from tests.small_problems import InParts, codes, parametrize, refused, seeded, told
+from tests.small_problems import (
+    InParts,
+    describe_rows,
+    expect_error,
+    integer_domain,
+    parametrize,
+    seeded,
+)
 
-DOMAIN = codes(4, 3)
+DOMAIN = integer_domain(4, 3)
 
 
 @settings(max_examples=15)
@@ -31,7 +38,7 @@ def test_the_rows_kept_are_those_in_memory_wherever_chunks_begin(people, rows, m
     )
     source = LimitedRowsSource(InParts(frame, rows=rows), "id", most, DOMAIN.names)
     here = DOMAIN.encode(limit_rows(frame, "id", most, DOMAIN.names))
-    assert told(gather(source, DOMAIN, [])) == told(here)
+    assert describe_rows(gather(source, DOMAIN, [])) == describe_rows(here)
     assert source.fingerprint(b"k") == InParts(frame).fingerprint(b"k")
 
 
@@ -41,18 +48,18 @@ def test_people_whose_rows_stand_apart_are_refused(rows, who):
     source = LimitedRowsSource(
         InParts(pd.DataFrame({"id": who, "a": 0, "b": 0}), rows=rows), "id", 2, DOMAIN.names
     )
-    with refused("the rows of some value of 'id' are far apart"):
+    with expect_error("the rows of some value of 'id' are far apart"):
         gather(source, DOMAIN, [])
 
 
 def test_a_person_without_end_a_missing_column_and_a_database_are_refused(monkeypatch):
     monkeypatch.setattr("dpcore.data.sources.limited_rows_source.MAX_ROWS_PER_PERSON", 3)
     frame = pd.DataFrame({"id": "x", "a": [0] * 9, "b": 0})
-    with refused("more than 3 rows name one person"):
+    with expect_error("more than 3 rows name one person"):
         gather(LimitedRowsSource(InParts(frame, rows=2), "id", 2, DOMAIN.names), DOMAIN, [])
-    with refused("has no column 'who'"):
+    with expect_error("has no column 'who'"):
         gather(LimitedRowsSource(InParts(frame), "who", 2, DOMAIN.names), DOMAIN, [])
     database = type("Other", (), {"name": "a database"})()
-    with refused("limited in files and in memory only, not in a database"):
+    with expect_error("limited in files and in memory only, not in a database"):
         limit_source(database, PrivacyUnit("id", 2), DOMAIN.names)
     assert limit_source(database, PrivacyUnit(None, 2), DOMAIN.names) is database

@@ -23,14 +23,14 @@ from tests.small_problems import (
     InParts,
     binned,
     categorical,
-    codes,
+    describe_rows,
     domain_of,
+    expect_error,
     integer,
-    once,
+    integer_domain,
+    module_fixture,
     parametrize,
-    refused,
     seeded,
-    told,
 )
 
 MESSY = {
@@ -55,7 +55,7 @@ def table(n=300, seed=0):
     )
 
 
-@once
+@module_fixture
 def domain():
     return domain_of(MESSY)
 
@@ -74,21 +74,21 @@ def test_the_rows_are_those_in_memory(tmp_path, domain, monkeypatch, rows, endin
         frame.to_csv(path, index=False, sep=sep)
         source = TextSource(path)
     here = domain.encode(read_table(path))
-    assert told(gather(source, domain, [])) == told(here)
-    assert told(gather(InParts(frame, rows=rows), domain, [])) == told(here)
+    assert describe_rows(gather(source, domain, [])) == describe_rows(here)
+    assert describe_rows(gather(InParts(frame, rows=rows), domain, [])) == describe_rows(here)
 
 
 WIDE = {name: 20 for name in "abcdefgh"}  # 2.56e10 cells, which nobody lists
 
 
-@once
+@module_fixture
 def wide(tmp_path_factory):
     """A wide domain, a table of it as file and folder, and its records in memory."""
     home = tmp_path_factory.mktemp("wide")
     cells = (seeded(1).random((4000, 8)) ** 2 * 20).astype(np.uint8)
     cells[:, 1] = cells[:, 0] // 2 + cells[:, 1] // 2
     frame = pd.DataFrame(cells, columns=list(WIDE))
-    domain = codes(*WIDE.values())
+    domain = integer_domain(*WIDE.values())
     frame.to_parquet(home / "one.parquet", row_group_size=300)
     folder = home / "parts" / "deeper"
     folder.mkdir(parents=True)
@@ -120,7 +120,7 @@ def test_counts_sent_elsewhere_refuse_what_was_not_counted(wide):
     domain, _, home = wide
     counts = gather(ParquetSource(home / "one.parquet"), domain, [(0, 1)])
     assert counts.without_source.count((0,), ()).sum() == counts.n
-    with refused("the table of a, b, c was not counted"):
+    with expect_error("the table of a, b, c was not counted"):
         counts.without_source.count((0, 1, 2), ())
     assert counts.count((0, 1, 2), ()).sum() == counts.n
 
@@ -128,7 +128,7 @@ def test_counts_sent_elsewhere_refuse_what_was_not_counted(wide):
 def test_a_zone_that_nobody_knows_is_refused_in_words(tmp_path):
     times = pa.array([0, 1], pa.timestamp("us", "Nowhere/Land"))
     pq.write_table(pa.table({"a": times}), tmp_path / "t.parquet")
-    with refused("row group 1: not readable as parquet"):
+    with expect_error("row group 1: not readable as parquet"):
         gather(ParquetSource(tmp_path / "t.parquet"), domain_of({"a": categorical("x")}), [])
 
 
@@ -200,8 +200,8 @@ def test_tables_are_put_together_and_summed_out_without_loss(shape, data):
 )
 def test_text_that_cannot_be_counted_says_why(tmp_path, content, message):
     (tmp_path / "t.csv").write_bytes(content)
-    domain = codes(5, 5)
-    with refused(message) as caught:
+    domain = integer_domain(5, 5)
+    with expect_error(message) as caught:
         gather(TextSource(tmp_path / "t.csv"), domain, [])
     assert str(caught.value).startswith(str(tmp_path / "t.csv"))
 
@@ -232,14 +232,14 @@ def test_text_is_cut_into_the_same_cells(tmp_path, monkeypatch, content, size):
 
 
 def test_a_file_that_changes_between_two_readings_is_refused(tmp_path):
-    domain = codes(5)
+    domain = integer_domain(5)
     frame = pd.DataFrame({"a": [1, 2, 3]})
     frame.to_csv(tmp_path / "t.csv", index=False)
     frame.to_parquet(tmp_path / "t.parquet")
     for source in (TextSource(tmp_path / "t.csv"), ParquetSource(tmp_path / "t.parquet")):
         assert gather(source, domain, []).n == 3
         os.utime(source.path, ns=(1, 1))
-        with refused(f"{source.path}: has changed"):
+        with expect_error(f"{source.path}: has changed"):
             gather(source, domain, [])
 
 
@@ -261,8 +261,8 @@ def test_folders_and_files_that_are_no_tables_say_why(tmp_path):
         "mixed": "has other columns than a.parquet",
         "nowhere.parquet": "there is no such file",
     }.items():
-        with refused(message):
-            gather(ParquetSource(tmp_path / path), codes(5), [])
+        with expect_error(message):
+            gather(ParquetSource(tmp_path / path), integer_domain(5), [])
 
 
 @parametrize("ending", ["csv", "parquet"])

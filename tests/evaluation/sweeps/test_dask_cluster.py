@@ -11,7 +11,15 @@ import pytest
 from dpcore import domain_from_json, read_json
 from dpcore.data.sources.parquet_source import ParquetSource
 from dpcore.evaluation.sweeps.dask_cluster import ClusterSource, check_address, connect_to_scheduler
-from tests.small_problems import cli, once, parametrize, refusal, refused, seeded, write_json
+from tests.small_problems import (
+    check_command_refused,
+    expect_error,
+    module_fixture,
+    parametrize,
+    run_command,
+    seeded,
+    write_json,
+)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # the cluster's own
@@ -38,7 +46,7 @@ def workers(count):
     )
 
 
-@once
+@module_fixture
 def cluster():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -46,7 +54,7 @@ def cluster():
             yield local
 
 
-@once
+@module_fixture
 def parts(tmp_path_factory):
     """A wide table in forty row groups, and its domain."""
     path = tmp_path_factory.mktemp("parts") / "t.parquet"
@@ -82,7 +90,7 @@ def test_what_a_schema_refuses_on_a_cluster_is_said_and_counting_there_can_be_st
         raise TimeoutError
 
     with closing(connect_to_scheduler(cluster.scheduler_address)) as client:
-        with refused("t.parquet, row group .*: column 'a': .* is outside 0..4"):
+        with expect_error("t.parquet, row group .*: column 'a': .* is outside 0..4"):
             ClusterSource(source, client).count(domain_from_json({"a": 5}), [(0,)])
         with pytest.raises(TimeoutError):
             ClusterSource(source, client).count(domain, [(0,)], enough)
@@ -92,7 +100,7 @@ def on_both(asked, cluster, capsys):
     """What a sweep on the cluster says, and its points, which are those of this process but for clock and memory."""
     found = []
     for scheduler in ([], ["--scheduler", cluster.scheduler_address]):
-        cli(f"sweep {asked} --epsilons 1 --json points.json", *scheduler)
+        run_command(f"sweep {asked} --epsilons 1 --json points.json", *scheduler)
         found.append([p | {"seconds": 0, "memory": 0} for p in read_json("points.json")["points"]])
     assert found[0] == found[1]
     return capsys.readouterr().err, found[0]
@@ -143,7 +151,7 @@ def test_addresses_that_protect_the_table_are_taken(address):
     }.items(),
 )
 def test_other_addresses_are_refused(address, message):
-    with refused(message):
+    with expect_error(message):
         check_address(address)
 
 
@@ -159,12 +167,12 @@ def test_nobody_at_the_address_is_one_clear_line(here, monkeypatch):
         "--algorithms",
         "dpfw",
     ]
-    refusal(
+    check_command_refused(
         "no scheduler answers at tcp://127.0.0.1:9", command, "--scheduler", "tcp://127.0.0.1:9"
     )
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
-    with refused(r"pip install 'privacy-utility-explorer\[cluster\]'"):
+    with expect_error(r"pip install 'privacy-utility-explorer\[cluster\]'"):
         connect_to_scheduler("tcp://127.0.0.1:8786")

@@ -10,7 +10,7 @@ from dpcore.evaluation.sweeps.frontier import (
     step_frontier,
     summarise_by_epsilon,
 )
-from tests.small_problems import approx, parametrize, refused
+from tests.small_problems import approx, expect_error, parametrize
 
 DOTS = pd.DataFrame(
     [
@@ -95,5 +95,5 @@ def test_late_answers_of_a_settled_budget_are_ignored():
 
 @parametrize("grid", [[], [1, 1], [2, 1]])
 def test_a_grid_rises(grid):
-    with refused("must rise"):
+    with expect_error("must rise"):
         EpsilonBisection(grid)

@@ -33,18 +33,18 @@ from tests.small_problems import (
     QUERIES,
     TASKS,
     all_tables,
-    cli,
-    contents,
-    once,
+    check_command_refused,
+    expect_error,
+    folder_contents,
+    module_fixture,
     parametrize,
+    query_problem,
     random_rows,
-    refusal,
-    refused,
-    task,
+    run_command,
     write_json,
 )
 
-PROBLEM, ROWS = task("2-way")
+PROBLEM, ROWS = query_problem("2-way")
 CHOSEN = {
     "dpfw": ALGORITHMS["dpfw"](rounds=6),
     "gaussian_maxent": ALGORITHMS["gaussian_maxent"](rounds=5),
@@ -67,7 +67,7 @@ def test_every_point_holds_the_numbers_of_run():
         assert point.seconds > 0
 
 
-@once
+@module_fixture
 def pool(others):
     pool = WorkerPool(workers=1)
     yield pool
@@ -90,7 +90,7 @@ def test_a_first_point_of_every_algorithm_comes_early_at_the_middle_budget():
     [([], [0]), (BUDGETS, []), (BUDGETS, [0, 0]), (BUDGETS * 2, [0]), (BUDGETS, range(200_000))],
 )
 def test_nothing_to_do_repetitions_and_too_many_points_are_refused(budgets, seeds):
-    with refused():
+    with expect_error():
         plan(budgets=budgets, seeds=seeds)
 
 
@@ -176,7 +176,7 @@ def test_points_survive_json_and_nothing_else_is_a_point():
     good = found.to_json()
     odd = ({"state": "odd"}, {"seed": "0"}, {"more": 1}, {"errors": 3}, {"errors": {"a": "x"}})
     for bad in (None, {}, *(good | change for change in odd)):
-        with refused():
+        with expect_error():
             SweepPoint.from_json(bad)
     for altered in (good | {key: odd} for key in good for odd in ({}, {"max_error": "x"}, -1)):
         with suppress(InputError):  # or used as it says
@@ -261,7 +261,7 @@ def kept(path="out.json"):
 
 
 def test_the_command_writes_points_and_prints_means(here, capsys):
-    told = cli(arguments(extra=["--csv", "out.csv"]))
+    told = run_command(arguments(extra=["--csv", "out.csv"]))
     file = read_json("out.json")
     asked = [(p["algorithm"], p["epsilon"], p["seed"]) for p in file["points"]]
     assert asked == [(a, e, s) for a in ("dpfw", "mwem") for e in (0.3, 1) for s in (0, 1)]
@@ -289,7 +289,7 @@ def test_the_command_writes_points_and_prints_means(here, capsys):
     asked = (
         "--queries=marginals:2 --algorithm=mwem --epsilon=1 --delta=1e-6 --seed=1 --set=rounds=3"
     )
-    cli(f"run c.csv --schema=c.json {asked} --json=run.json")
+    run_command(f"run c.csv --schema=c.json {asked} --json=run.json")
     assert read_json("run.json")["final"] == file["points"][-1]["errors"]
 
 
@@ -324,17 +324,17 @@ def test_an_interrupted_sweep_keeps_what_is_done_and_resumes_with_the_rest(here,
     broken |= {"state": "failed", "errors": {}, "spent": {}, "seconds": None}
     write_json("out.json", file)
     made = ran(monkeypatch)
-    cli(arguments(extra=["--resume"]))
+    run_command(arguments(extra=["--resume"]))
     assert len(made) == 6, "what failed is tried again"
     points = read_json("out.json")["points"]
     assert len(points) == 8
     assert {json.dumps(p) for p in first} <= {json.dumps(p) for p in points}, (
         "bit for bit, seconds too"
     )
-    cli(arguments(json="once.json", jobs="2"))
+    run_command(arguments(json="once.json", jobs="2"))
     assert kept() == kept("once.json")
     made.clear()
-    cli(arguments(extra=["--resume"], epsilons="0.3,1,2", algorithms="dpfw"))
+    run_command(arguments(extra=["--resume"], epsilons="0.3,1,2", algorithms="dpfw"))
     assert made == [("dpfw", 2.0, 0), ("dpfw", 2.0, 1)], "more of the same task may be asked for"
 
 
@@ -342,7 +342,7 @@ def test_a_file_of_another_task_is_refused_and_left_alone(here):
     text = (here / "c.csv").read_text().splitlines()
     (here / "other.csv").write_text("\n".join([text[0], *text[2:], text[2]]))
     (here / "longer.csv").write_text("\n".join([*text, *text[1:]]))
-    cli(arguments())
+    run_command(arguments())
     before = (here / "out.json").read_bytes()
     for changes, extra, part in (
         ({"delta": "1e-7"}, [], "delta is 1e-06 there and 1e-07 here"),
@@ -353,7 +353,7 @@ def test_a_file_of_another_task_is_refused_and_left_alone(here):
         ({}, ["--set", "dpfw.alpha=0.5"], "holds dpfw with"),
         ({"person": "a", "most_rows": "60"}, [], "rows_per_person"),
     ):
-        refusal(part, arguments(extra=["--resume", *extra], **changes))
+        check_command_refused(part, arguments(extra=["--resume", *extra], **changes))
         assert (here / "out.json").read_bytes() == before
 
 
@@ -412,17 +412,17 @@ BAD |= {
 @parametrize("given", BAD.values(), ids=BAD)
 def test_bad_input_is_one_line_and_exit_code_2_before_any_work(here, monkeypatch, given):
     monkeypatch.setattr(module, "Run", lambda *a, **k: pytest.fail("work was done"))
-    before = contents(here)
-    refusal("", given)
-    assert contents(here) == before
+    before = folder_contents(here)
+    check_command_refused("", given)
+    assert folder_contents(here) == before
 
 
 def test_too_many_points_are_refused_before_the_table_is_read(here):
-    refusal("points is outside 1..100,000", arguments("no.csv", repeat="100000"))
+    check_command_refused("points is outside 1..100,000", arguments("no.csv", repeat="100000"))
 
 
 def test_a_full_disk_and_a_device_are_handled(here):
-    refusal("/dev/full", arguments(json="/dev/full"))
-    cli(arguments(json="/dev/null", algorithms="dpfw", repeat="1"))
+    check_command_refused("/dev/full", arguments(json="/dev/full"))
+    run_command(arguments(json="/dev/null", algorithms="dpfw", repeat="1"))
     with open("/dev/null", "rb") as device:
         assert device.read() == b"", "still a device"

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from dpcore import Marginals, PrivacyUnit, domain_from_json, source_at
 from dpcore.data.sources.gathered_counts import GatheredCounts
 from dpcore.evaluation.sweeps.sweep import rows_digest, table_digest
-from tests.cli.command_files import OPEN, people
-from tests.small_problems import cli, parametrize, refusal, write_json
+from tests.cli.command_files import OPEN, people_table
+from tests.small_problems import check_command_refused, parametrize, run_command, write_json
 
 CELLS = ["a", "b", "a\nb", "", "1", "1.0", "1.50", "1.5", " a", None, '"', "a,b"]
 NAMES = ["x", "y", "person"]
@@ -85,7 +85,7 @@ OTHERS = {
 def here(tmp_path, monkeypatch):
     """A table of people with several rows, and a schema of which most is to be measured."""
     monkeypatch.chdir(tmp_path)
-    frame = people(600).assign(id=np.arange(600) // 3)
+    frame = people_table(600).assign(id=np.arange(600) // 3)
     frame = frame.assign(age=["7\n18", "8\n19", *frame["age"][2:]])
     frame.to_parquet("a.parquet")
     write_json("s.json", OPEN)
@@ -100,28 +100,30 @@ def sweep(table="a.parquet", *more, most=2, queries="marginals:1", person="id"):
 
 @parametrize("other", OTHERS.values(), ids=OTHERS)
 def test_a_sweep_of_another_table_is_not_taken_up_again(here, other):
-    cli(sweep())
+    run_command(sweep())
     before = Path("o.json").read_bytes()
     other(here).to_parquet("b.parquet")
-    refusal("belongs to another", sweep("b.parquet", "--resume"))
+    check_command_refused("belongs to another", sweep("b.parquet", "--resume"))
     assert Path("o.json").read_bytes() == before
     here.sample(frac=1, random_state=0).to_parquet("c.parquet")
-    cli(sweep("c.parquet", "--resume"))
+    run_command(sweep("c.parquet", "--resume"))
     assert Path("o.json").read_bytes() == before
 
 
 def test_a_sweep_with_another_person_limit_or_question_is_not_taken_up_again(here):
     here.assign(other=here["id"]).to_parquet("a.parquet")
-    cli(sweep())
-    refusal("another task", sweep("a.parquet", "--resume", most=1))
-    refusal("another task: person", sweep("a.parquet", "--resume", person="other"))
-    refusal("another task", sweep("a.parquet", "--resume", queries="ranges:age"))
+    run_command(sweep())
+    check_command_refused("another task", sweep("a.parquet", "--resume", most=1))
+    check_command_refused("another task: person", sweep("a.parquet", "--resume", person="other"))
+    check_command_refused("another task", sweep("a.parquet", "--resume", queries="ranges:age"))
 
 
 def test_the_texts_of_questions_about_what_is_measured_count(here):
     """Before it is measured, where a column's bins begin is not known, and both are the same question."""
-    cli(sweep(queries="question:age > 50"))
-    refusal("another task: asked", sweep("a.parquet", "--resume", queries="question:age > 60"))
+    run_command(sweep(queries="question:age > 50"))
+    check_command_refused(
+        "another task: asked", sweep("a.parquet", "--resume", queries="question:age > 60")
+    )
 
 
 def test_counts_of_another_file_have_another_digest(tmp_path):

@@ -12,7 +12,14 @@ import pytest
 from dpcore import ALGORITHMS, Budget, Marginals, samples
 from dpcore.evaluation.sweeps import worker_pool as jobs
 from dpcore.evaluation.sweeps.worker_pool import JobSpec, SharedRows, WorkerPool
-from tests.small_problems import all_tables, finished, many, once, parametrize, seeded
+from tests.small_problems import (
+    all_tables,
+    equal_columns_domain,
+    module_fixture,
+    parametrize,
+    run_to_end,
+    seeded,
+)
 
 SAMPLE = samples.census(2_000)
 ROWS = SAMPLE.domain.encode(SAMPLE.frame)
@@ -20,7 +27,7 @@ PROBLEM = all_tables(SAMPLE.domain, ROWS.n)
 LONG = {"rounds": 1_000_000}
 
 
-@once
+@module_fixture
 def pool(others):
     pool = WorkerPool(workers=1)
     patience = jobs.CANCEL_GRACE_SECONDS
@@ -57,7 +64,7 @@ def test_a_worker_computes_what_this_process_computes(pool, block):
     assert job.wait(90)
     assert job.state == "done"
     for seed, result in zip((3, 4), job.results, strict=True):
-        here = finished("gaussian_maxent", PROBLEM, ROWS, Budget(1.0, 1e-9), seed=seed)
+        here = run_to_end("gaussian_maxent", PROBLEM, ROWS, Budget(1.0, 1e-9), seed=seed)
         assert np.array_equal(result.release.D, here.release.D)
         last = result.summary.convergence[-1]
         assert last.population.as_exact_as_sample is None, "there are no n rows"
@@ -80,7 +87,7 @@ def test_a_run_is_cancelled_between_its_steps_and_keeps_what_is_there(pool, bloc
 
 def test_a_run_in_one_long_step_is_ended_and_its_worker_replaced(pool, block, monkeypatch):
     monkeypatch.setattr(jobs, "CANCEL_GRACE_SECONDS", 0.8)
-    tables = Marginals.all(many(40, 4), 3)
+    tables = Marginals.all(equal_columns_domain(40, 4), 3)
     rows = SharedRows(tables.domain.group_rows(seeded(0).integers(0, 4, (2_000, 40))))
     job = pool.submit(
         replace(task(rows), problem=replace(PROBLEM, workload=tables), population=None), "me"

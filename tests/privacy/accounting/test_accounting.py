@@ -29,11 +29,11 @@ from tests.small_problems import (
     BUDGET,
     HUGE,
     approx,
+    expect_budget_error,
+    expect_error,
     few_rounds,
     parametrize,
-    refused,
-    task,
-    unpaid,
+    query_problem,
     variants,
 )
 
@@ -53,7 +53,7 @@ NEARLY = 1 - 1e-5  # of ε; at tiny ε and large δ the margin of μ shows
     + [(1, d) for d in (-1e-9, 5e-324, 9e-101, 0.51, math.inf)],
 )
 def test_a_budget_that_promises_nothing_is_refused(epsilon, delta):
-    with refused(
+    with expect_error(
         r"=\S+ is not served; served are epsilon from 1e-06 to 1e\+09.*delta 0 or from 1e-100"
     ):
         Budget(epsilon, delta)
@@ -62,7 +62,7 @@ def test_a_budget_that_promises_nothing_is_refused(epsilon, delta):
 @parametrize("value", [math.nan, True, "1", None, HUGE])
 def test_what_is_no_number_is_no_budget(value):
     for budget in ((value, 0.1), (1, value)):
-        with refused(f"={str(value)[:9]}"):
+        with expect_error(f"={str(value)[:9]}"):
             Budget(*budget)
 
 
@@ -86,9 +86,9 @@ BAD_SPENDS = [
 
 @parametrize("kind, value", BAD_SPENDS)
 def test_a_spend_that_would_give_budget_back_or_pays_for_infinite_noise_cannot_be_made(kind, value):
-    with refused("must be finite and above 0"):
+    with expect_error("must be finite and above 0"):
         kind(value)
-    with refused("failure=-0.5"):
+    with expect_error("failure=-0.5"):
         kind(1e-9, failure=-0.5)
 
 
@@ -124,7 +124,7 @@ def test_equal_selections_fit_exactly_and_one_more_does_not(budget, times):
         CompositionRule.ZCDP: "ρ",
         CompositionRule.OPTIMAL: "selections",
     }[ledger.spent.accounting]
-    with unpaid(rf"^select needs {symbol}=[\d.e-]+, [\d.e-]+ is left$"):
+    with expect_budget_error(rf"^select needs {symbol}=[\d.e-]+, [\d.e-]+ is left$"):
         ledger.charge("select", spend)
     assert len(ledger.events) == times
 
@@ -139,7 +139,7 @@ def test_gaussian_shares_use_the_whole_budget(budget, shares):
     assert ledger.spent.to_json()["mu"] == approx(
         conversions.gdp_mu(budget.epsilon, budget.delta), rel=1e-9
     )
-    with unpaid(r"^measure needs μ²=[\d.e-]+, [\d.e-]+ is left$"):
+    with expect_budget_error(r"^measure needs μ²=[\d.e-]+, [\d.e-]+ is left$"):
         ledger.charge("measure", spends[0])
 
 
@@ -148,7 +148,9 @@ def test_no_algorithm_plans_or_spends_more_than_requested(name, settings):
     """Defaults at all budgets, other choices at every fourth."""
     for budget in [*BUDGETS, *PURE][:: 1 if settings == few_rounds(name) else 4]:
         try:
-            plan = make_plan(build_from_texts(ALGORITHMS[name], settings), task("2-way")[0], budget)
+            plan = make_plan(
+                build_from_texts(ALGORITHMS[name], settings), query_problem("2-way")[0], budget
+            )
         except InputError:
             assert budget.delta == 0
             assert name != "dpfw", "pure DP is served by dpfw"
@@ -168,7 +170,9 @@ def test_no_algorithm_plans_or_spends_more_than_requested(name, settings):
 def test_the_ledger_refuses_a_kind_the_plan_does_not_declare():
     ledger = BudgetMeter(plan_of(BUDGET, (BoundedRange(0.1), 5)))
     for spend in (Gaussian(1e-6), Pure(1e-6), Approximate(1e-6, 1e-9)):
-        with unpaid(f"paid with {type(spend).__name__}, which the plan does not declare"):
+        with expect_budget_error(
+            f"paid with {type(spend).__name__}, which the plan does not declare"
+        ):
             ledger.charge("measure", spend)
     assert (ledger.events, ledger.total_cost, ledger.spent.epsilon) == ([], ComposedCost(), 0)
 
@@ -176,7 +180,7 @@ def test_the_ledger_refuses_a_kind_the_plan_does_not_declare():
 def test_what_is_left_and_what_was_spent_are_told():
     ledger = BudgetMeter(plan_of(Budget(1, 0), (BoundedRange(0.4), 2)))
     ledger.charge("select", BoundedRange(0.4))
-    with unpaid(re.escape("select needs ε=0.7, 0.6 is left")):
+    with expect_budget_error(re.escape("select needs ε=0.7, 0.6 is left")):
         ledger.charge("select", BoundedRange(0.7))
     assert ledger.spent.to_json() == {
         "epsilon": 0.4,
@@ -206,7 +210,7 @@ def test_a_plan_that_was_accepted_can_be_charged_to_the_end(times, delta):
 
 def test_the_message_says_when_it_is_the_failure_probability_that_does_not_fit():
     ledger = BudgetMeter(plan_of(BUDGET, (Approximate(1e-3, 4e-7), 2)))
-    with unpaid(r"^x needs (failure )?δ=9e-07, (8|8.0*)e-07 is left$"):
+    with expect_budget_error(r"^x needs (failure )?δ=9e-07, (8|8.0*)e-07 is left$"):
         ledger.charge("x", Approximate(1e-3, 9e-7))
 
 
@@ -217,9 +221,9 @@ def test_a_plan_that_exceeds_its_budget_cannot_be_made():
         (1e-9, Gaussian(0.2), "ε=.* at δ=1e-9"),
         (1e-9, Approximate(0.1, 2e-9), "ε=inf at δ=1e-9"),
     ):
-        with unpaid(f"the plan needs {words}, ε=1 is given"):
+        with expect_budget_error(f"the plan needs {words}, ε=1 is given"):
             plan_of(Budget(1, delta), (spend,))
-    with refused("delta=0 cannot be promised with Gaussian noise"):
+    with expect_error("delta=0 cannot be promised with Gaussian noise"):
         gaussian_spend(Budget(1, 0))
 
 
@@ -266,7 +270,7 @@ def test_spends_chosen_as_one_goes_along_never_exceed_the_budget(data):
             ledger.charge("x", spend)
             assert ledger.events == [*before[0], ("x", spend)]
         else:
-            with unpaid("is left"):
+            with expect_budget_error("is left"):
                 ledger.charge("x", spend)
             assert (ledger.events, ledger.total_cost) == before
         assert ledger.spent.epsilon <= budget.epsilon

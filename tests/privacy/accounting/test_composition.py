@@ -25,7 +25,7 @@ from dpcore.privacy.accounting.composition import OptimalComposition, gdp_log_de
 from dpcore.privacy.accounting.data_set_total import events_of_plan
 from tests.accuracy.test_accountant_comparison import delta_of, gaussian_delta, responses
 from tests.privacy.enumerated_neighbours import plan_of
-from tests.small_problems import BUDGET, approx, parametrize, task, unpaid
+from tests.small_problems import BUDGET, approx, expect_budget_error, parametrize, query_problem
 
 
 def rate(joint, epsilon):
@@ -130,7 +130,7 @@ def test_larger_spends_keep_the_promise_and_their_proportions(name, budget):
     mu = math.sqrt(sum(20 * s.mu**2 for s in after if isinstance(s, Gaussian)))
     told = delta_of(*responses(half, 20), budget.epsilon, mu)
     assert (0.999 * budget.delta if name == "pmw" else 0) <= told <= budget.delta
-    with unpaid("the plan needs"):
+    with expect_budget_error("the plan needs"):
         plan_of(budget, *((calibrations._scale_spend(spend, 1.001), 20) for spend in after))
 
 
@@ -153,7 +153,7 @@ def test_a_ledger_takes_so_many_of_each_kind_no_larger_than_planned():
         ((Gaussian(0.23), 1), r"μ²=0.0529, 0.05"),
     ]:
         assert not ledger.can_charge(*asked)
-        with unpaid(f"x needs {words} is left"):
+        with expect_budget_error(f"x needs {words} is left"):
             ledger.charge("x", *asked)
     assert ledger.spent.epsilon == 0
     ledger.charge("x", Gaussian(math.sqrt(0.05) * (1 - 1e-12)))
@@ -166,7 +166,7 @@ def test_a_ledger_takes_so_many_of_each_kind_no_larger_than_planned():
 
 @parametrize("name", ["pmw", "mwem"])
 def test_a_data_set_is_charged_with_what_adds_up_over_every_path(name):
-    plan = make_plan(ALGORITHMS[name](), task("2-way")[0], BUDGET)
+    plan = make_plan(ALGORITHMS[name](), query_problem("2-way")[0], BUDGET)
     assert plan.accounting is CompositionRule.OPTIMAL
     for adaptive in (False, True):
         events = worst_case_events(plan, adaptive)
@@ -180,7 +180,7 @@ def test_a_data_set_is_charged_with_what_adds_up_over_every_path(name):
 
 @parametrize("name", ["pmw", "mwem", "pep", "rap", "gem", "dpfw", "fem"])
 def test_a_plan_that_must_add_up_does(name):
-    problem, _ = task("2-way")
+    problem, _ = query_problem("2-way")
     plan = make_plan(ALGORITHMS[name](), problem, Budget(1, 1e-6, additive=True))
     assert plan.accounting in (CompositionRule.ZCDP, CompositionRule.PURE)
     assert plan.total_cost.epsilon(1e-6, plan.accounting) == approx(1, rel=1e-5)
@@ -188,7 +188,8 @@ def test_a_plan_that_must_add_up_does(name):
 
 def test_an_algorithm_that_enlarges_its_spends_is_added_up():
     assert (
-        make_plan(ALGORITHMS["aim"](), task("2-way")[0], BUDGET).accounting is CompositionRule.ZCDP
+        make_plan(ALGORITHMS["aim"](), query_problem("2-way")[0], BUDGET).accounting
+        is CompositionRule.ZCDP
     )
 
 

@@ -20,7 +20,15 @@ from dpcore.privacy.statistics.column_statistics import (
 from dpcore.schema.column import OTHER_LABEL
 from dpcore.schema.column_texts import ColumnTexts
 from tests.privacy.enumerated_neighbours import largest_move, plan_of
-from tests.small_problems import approx, either, hockey_stick, parametrize, refused, seeded, unpaid
+from tests.small_problems import (
+    approx,
+    expect_budget_error,
+    expect_error,
+    hockey_stick,
+    parametrize,
+    parametrize_false_true,
+    seeded,
+)
 
 SAYINGS = ["a", "2", "-1.5", None, "2026-11-22", "1e40"]
 STATISTICS = {
@@ -51,7 +59,7 @@ def differ(x, y):
     return len(x) - sum(min(x.count(v), y.count(v)) for v in set(x))
 
 
-@either("whole")
+@parametrize_false_true("whole")
 @parametrize("group", [1, 2])
 @parametrize("name", STATISTICS)
 def test_noise_is_that_of_the_largest_change_between_neighbours_and_no_more(
@@ -126,7 +134,7 @@ def test_values_above_a_threshold_keep_their_promise_on_all_neighbours(asked, sp
         assert short > 0, "a threshold that forgets the neighbours' counts would be caught"
 
 
-@either("laplace")
+@parametrize_false_true("laplace")
 @parametrize("scale", [0.3, 1.0, 2.7, 40.0])
 @parametrize("failure", [0.4, 0.01, 1e-9])
 def test_a_value_that_a_neighbour_lacks_passes_as_rarely_as_was_paid_for(scale, failure, laplace):
@@ -182,7 +190,7 @@ def test_rare_values_stay_inside_and_what_stands_alone_is_never_seen():
 
 def test_without_delta_categories_are_refused_and_say_what_to_do():
     for spend in (Gaussian(1.0), Approximate(1.0)):
-        with refused(r"delta=0: .* list its values, or choose delta > 0"):
+        with expect_error(r"delta=0: .* list its values, or choose delta > 0"):
             curator(["a"] * 9, spend).frequent(0, spend)
 
 
@@ -198,10 +206,10 @@ def test_it_charges_first_and_touches_after():
     spend = Gaussian(0.5)
     plan = plan_of(Budget(9, 0.1), (spend,))
     held = ColumnCurator([Watched(("a",), np.array([2]), 0)], 2, plan, seeded(0))
-    with refused("touched", RuntimeError):
+    with expect_error("touched", RuntimeError):
         held.count(0, KindCounts(), spend)
     assert held.budget_meter.events == [("count", spend)]
-    with unpaid("left"):
+    with expect_budget_error("left"):
         held.count(0, KindCounts(), Gaussian(4.0))
 
 
@@ -213,20 +221,20 @@ class Cheap(KindCounts):
 
 def test_only_known_questions_are_answered_for_what_pays():
     held = curator(["a", "b"], Gaussian(0.5, 0.01), times=9)
-    with unpaid("Cheap is not a statistic"):
+    with expect_budget_error("Cheap is not a statistic"):
         held.count(0, Cheap(), Gaussian(0.5))
     for spend in (BoundedRange(1.0), Approximate(1.0, 0.1)):
-        with unpaid("does not pay for this"):
+        with expect_budget_error("does not pay for this"):
             held.count(0, KindCounts(), spend)
-    with unpaid("does not pay for this"):
+    with expect_budget_error("does not pay for this"):
         held.frequent(0, Pure(1.0))
-    with refused(r"column=3 is outside 0\.\.0"):
+    with expect_error(r"column=3 is outside 0\.\.0"):
         held.count(3, KindCounts(), Gaussian(0.5))
-    with refused("increasing"):
+    with expect_error("increasing"):
         held.count(0, TreeCounts(np.array([1.0, 1.0])), Gaussian(0.5))
-    with refused("group=3"):
+    with expect_error("group=3"):
         curator(["a", "b"], Gaussian(0.5), group=3)
-    with refused("not the 3 rows"):
+    with expect_error("not the 3 rows"):
         ColumnCurator([column(["a"])], 3, Plan(Budget(9, 0.1), ()), seeded(0))
     assert held.budget_meter.events == []
 

@@ -11,17 +11,17 @@ from dpcore.privacy.curators.table_curator import TableCurator
 from dpcore.privacy.statistics import AbsoluteErrors, AcceptProbabilities, Answers, SignedErrors
 from tests.privacy.enumerated_neighbours import curator_of
 from tests.small_problems import (
-    codes,
-    either,
+    expect_budget_error,
+    expect_error,
+    integer_domain,
     parametrize,
+    parametrize_false_true,
     random_rows,
-    refused,
-    rows_of,
+    rows_in_cells,
     seeded,
-    unpaid,
 )
 
-DOMAIN = codes(3, 2)
+DOMAIN = integer_domain(3, 2)
 WORKLOAD = Marginals.all(DOMAIN, 1)
 ANSWERS = Answers(WORKLOAD)
 ERRORS = SignedErrors(WORKLOAD, np.zeros(5))
@@ -29,7 +29,7 @@ SPENDS = (Gaussian(0.1), BoundedRange(0.1), Pure(0.1))
 BUDGET = Budget(10, 1e-6)
 
 
-TEN = rows_of(codes(2), [0] * 9 + [1])
+TEN = rows_in_cells(integer_domain(2), [0] * 9 + [1])
 
 
 class Watched(Rows):
@@ -96,7 +96,7 @@ PAYS = {
 def turned_down(words, verb, *asked):
     """A question is refused before a record is touched, and costs nothing."""
     curator, rows = watched()
-    with refused(words):
+    with expect_error(words):
         getattr(curator, verb)(*asked)
     assert not vars(rows)["touched"]
     assert curator.budget_meter.events == []
@@ -178,7 +178,7 @@ def test_draws_are_a_whole_number_and_paid_for_together(times):
     )
 
 
-@either("exact")
+@parametrize_false_true("exact")
 @parametrize("verb, kind", [(verb, kind) for verb, kinds in PAYS.items() for kind in kinds])
 def test_a_charge_is_in_the_ledger_before_the_records_are_touched(monkeypatch, verb, kind, exact):
     curator, rows = watched(exact=exact)
@@ -205,14 +205,14 @@ def test_a_charge_stays_when_the_touch_fails(monkeypatch):
 
 
 def test_the_table_must_have_the_public_number_of_records():
-    with refused("the problem has n=21 rows, the table has 20"):
+    with expect_error("the problem has n=21 rows, the table has 20"):
         TableCurator(random_rows(DOMAIN, 20), 21, Plan(BUDGET, ()), seeded(0))
 
 
 def test_a_batch_far_below_its_level_is_still_compared_with_noise():
     paid = Pure(1e-3)
     far = AbsoluteErrors(
-        Marginals.all(codes(2), 1), np.arange(2), np.full(2, 0.5), 0.9
+        Marginals.all(integer_domain(2), 1), np.arange(2), np.full(2, 0.5), 0.9
     )  # no error is above 0.5
     found = [
         curator_of(TEN, paid, times=100, seed=seed).above_threshold(far, paid) for seed in range(40)
@@ -221,7 +221,7 @@ def test_a_batch_far_below_its_level_is_still_compared_with_noise():
 
 
 def test_two_workloads_of_one_size_have_answers_of_their_own():
-    domain = codes(2)
+    domain = integer_domain(2)
     paid = BoundedRange(1000.0)
     curator = curator_of(TEN, paid, times=5, budget=Budget(1e4, 0))
     forth = Explicit(domain, np.eye(2))
@@ -232,12 +232,14 @@ def test_two_workloads_of_one_size_have_answers_of_their_own():
 
 
 def test_a_bit_about_a_person_of_two_rows_is_not_sold_at_the_price_of_one_row():
-    kept = AcceptProbabilities(Marginals.all(codes(2), 1), np.arange(2), np.full(2, 0.5), 1.0)
+    kept = AcceptProbabilities(
+        Marginals.all(integer_domain(2), 1), np.arange(2), np.full(2, 0.5), 1.0
+    )
     for rows_of_a_person in (1, 2):
         spend = BoundedRange(kept.minimum_epsilon(10 / rows_of_a_person))
         curator = curator_of(TEN, spend, times=9, group=2)
         if rows_of_a_person == 1:
-            with unpaid("keep_draws needs"):
+            with expect_budget_error("keep_draws needs"):
                 curator.keep_draws(kept, spend)
         else:
             assert len(curator.keep_draws(kept, spend)) == 2

@@ -10,13 +10,23 @@ from dpcore.privacy.accounting import Gaussian
 from dpcore.privacy.statistics import CellAnswers
 from tests.privacy.enumerated_neighbours import curator_of
 from tests.privacy.test_exact_neighbours import LARGER, WORKLOADS
-from tests.small_problems import approx, codes, many, matrix, parametrize, random_rows, seeded
+from tests.small_problems import (
+    approx,
+    equal_columns_domain,
+    integer_domain,
+    parametrize,
+    query_matrix,
+    random_rows,
+    seeded,
+)
 
-FLAT = {value: Explicit(codes(2, 3), np.full((2, 6), float(value))) for value in ("0", "1")}
+FLAT = {
+    value: Explicit(integer_domain(2, 3), np.full((2, 6), float(value))) for value in ("0", "1")
+}
 
 
 def test_very_wide_tables_fall_back_to_all_cells():
-    domain = many(24, 2)
+    domain = equal_columns_domain(24, 2)
     assert CellAnswers(Marginals.all(domain, 1), subspace=True).l2 == math.sqrt(2)
     joint = Marginals.over_axes(
         domain, [tuple(range(13))]
@@ -41,7 +51,7 @@ def test_the_noise_has_the_covariance_of_white_noise_on_the_cells(name):
         [curator.measure(statistic, Gaussian(mu)).values - truth for _ in range(draws)]
     )
     sigma = statistic.l2 / (50 * mu)
-    U, s, _ = np.linalg.svd(matrix(workload), full_matrices=False)
+    U, s, _ = np.linalg.svd(query_matrix(workload), full_matrices=False)
     keep = s > 1e-9
     white = noise @ U[:, keep] / (s[keep] * sigma)  # standard normal if the covariance is σ² A Aᵀ
     within = 4 / math.sqrt(2 * white.size)
@@ -55,7 +65,7 @@ def test_the_noise_has_the_covariance_of_white_noise_on_the_cells(name):
 
 @parametrize("workload", (WORKLOADS | LARGER | FLAT).values(), ids=[*WORKLOADS, *LARGER, *FLAT])
 def test_the_bound_on_the_gaussian_width_holds_and_is_near(workload):
-    A = matrix(workload)
+    A = query_matrix(workload)
     statistic = CellAnswers(workload, subspace=True)
     assert statistic.norms == approx(np.linalg.norm(A, axis=1))
     assert np.linalg.matrix_rank(A) <= max(statistic.rank, 1)

@@ -6,9 +6,16 @@ import numpy as np
 
 from dpcore.privacy.accounting import BoundedRange
 from dpcore.privacy.statistics import AcceptProbabilities, SignedErrors, keep_bit_epsilon
-from tests.privacy.enumerated_neighbours import ask, curator_of, over_pairs
+from tests.privacy.enumerated_neighbours import curator_of, laws_of_neighbours, mechanism_arguments
 from tests.privacy.test_exact_neighbours import CUBE, WORKLOADS, log_law
-from tests.small_problems import approx, data_sets, parametrize, random_rows, refused, rows_of
+from tests.small_problems import (
+    approx,
+    data_sets,
+    expect_error,
+    parametrize,
+    random_rows,
+    rows_in_cells,
+)
 
 PAIRS = WORKLOADS["2-way"]
 
@@ -16,7 +23,7 @@ PAIRS = WORKLOADS["2-way"]
 def keep_law(asked, workload, drawn, answers, eta, rows, **options):
     """log-probabilities (s, 2) of keeping and of rejecting each draw."""
     score = AcceptProbabilities(workload, drawn, answers, eta)
-    (keep,) = ask(
+    (keep,) = mechanism_arguments(
         asked, "keep_draws", score, BoundedRange(score.minimum_epsilon(rows.n)), rows, **options
     )
     return np.column_stack([keep, np.log(-np.expm1(keep))])
@@ -36,10 +43,10 @@ def test_a_bit_has_the_bounded_range_that_is_charged(asked, name, step, far, exa
         return keep_law(asked, workload, drawn, answers, step / workload.width, rows, exact=exact)
 
     if far and step < 1:
-        with refused("beyond what rounding lets a bit be kept by"):
-            law(rows_of(CUBE, [0, 0]))
+        with expect_error("beyond what rounding lets a bit be kept by"):
+            law(rows_in_cells(CUBE, [0, 0]))
         return
-    worst = max(np.ptp(p - q, axis=1).max() for p, q in over_pairs(CUBE, n, law))
+    worst = max(np.ptp(p - q, axis=1).max() for p, q in laws_of_neighbours(CUBE, n, law))
     charged = AcceptProbabilities(workload, drawn, answers, step / workload.width).minimum_epsilon(
         n
     )
@@ -70,7 +77,7 @@ def test_keeping_or_replacing_follows_the_law_of_a_fresh_draw(asked, eta):
     last = PAIRS.answers(np.eye(8)[6])
     fresh = 2 * eta * (t - 1) / n
     for data in data_sets(8, n):
-        rows = rows_of(CUBE, data)
+        rows = rows_in_cells(CUBE, data)
         keep = keep_law(asked, PAIRS, drawn, np.tile(last, 2), eta, rows)
         before = log_law(
             asked, SignedErrors(PAIRS, first, t - 2), BoundedRange(2 * eta * (t - 2) / n), rows

@@ -8,7 +8,14 @@ from dpcore import Marginals
 from dpcore.privacy.statistics import Residuals
 from dpcore.queries.residual_spaces import cached_residual_spaces
 from tests.privacy.test_exact_neighbours import RESIDUALS, measured
-from tests.small_problems import approx, codes, parametrize, random_rows, refused, signs
+from tests.small_problems import (
+    approx,
+    expect_error,
+    integer_domain,
+    parametrize,
+    random_rows,
+    random_sign_queries,
+)
 
 
 @parametrize("name", RESIDUALS)
@@ -36,11 +43,11 @@ def test_its_values_are_the_tables_centred_along_each_column():
     "weights", [[0, 0.1], [0.1], [0.1] * 3, [-0.1, 0.1], [np.nan, 0.1], [0.3, 0.3], [1e-9] * 2]
 )
 def test_weights_that_do_not_fit_are_refused(weights):
-    tables = Marginals(codes(3, 3), ["ab"])  # two types: a column, and both
-    with refused("residuals of 2 types of tables|scale it up"):
+    tables = Marginals(integer_domain(3, 3), ["ab"])  # two types: a column, and both
+    with expect_error("residuals of 2 types of tables|scale it up"):
         Residuals(tables, np.array(weights, dtype=float)).check()
 
 
 def test_other_workloads_have_none():
-    with refused("Explicit is not marginal tables"):
-        Residuals(signs(codes(2, 2), 3), np.ones(1)).check()
+    with expect_error("Explicit is not marginal tables"):
+        Residuals(random_sign_queries(integer_domain(2, 2), 3), np.ones(1)).check()

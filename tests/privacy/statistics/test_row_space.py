@@ -6,7 +6,7 @@ from dpcore import Explicit
 from dpcore.privacy.statistics import CellAnswers
 from dpcore.queries import RowSpace, factorise_row_space
 from dpcore.queries import explicit_queries as module
-from tests.small_problems import approx, codes, parametrize, random_rows, seeded
+from tests.small_problems import approx, integer_domain, parametrize, random_rows, seeded
 
 RNG = seeded(0)
 
@@ -55,7 +55,7 @@ def test_answers_and_adjoint_through_the_space_equal_those_by_the_matrix():
     A = dependent(300, 6, 400)
     D = RNG.dirichlet(np.ones(400))
     w = RNG.normal(size=300)
-    workload = Explicit(codes(20, 20), A)
+    workload = Explicit(integer_domain(20, 20), A)
     assert isinstance(workload._low_rank_factors, RowSpace)
     assert workload.answers(D) == approx(A @ D, abs=1e-14)
     assert workload.adjoint(w) == approx(w @ A, abs=1e-12)
@@ -66,7 +66,7 @@ def test_answers_and_adjoint_through_the_space_equal_those_by_the_matrix():
 
 def test_no_space_is_looked_for_where_that_costs_too_much(monkeypatch):
     monkeypatch.setattr(module, "MAX_FACTORISATION_WORK", 300 * 300 * 400 - 1)
-    workload = Explicit(codes(20, 20), dependent(300, 6, 400))
+    workload = Explicit(integer_domain(20, 20), dependent(300, 6, 400))
     assert workload.row_space is None
     assert workload.answers(np.full(400, 1 / 400)) == approx(workload.matrix.mean(axis=1))
     assert CellAnswers(workload, subspace=True).l2 == approx(np.sqrt(2))
@@ -74,7 +74,7 @@ def test_no_space_is_looked_for_where_that_costs_too_much(monkeypatch):
 
 @parametrize("stretch", [1.0, 1.3, 0.8])
 def test_the_noise_covers_what_leaves_even_of_a_wrong_basis(monkeypatch, stretch):
-    workload = Explicit(codes(3, 4), dependent(5, 3, 12))
+    workload = Explicit(integer_domain(3, 4), dependent(5, 3, 12))
     right = factorise_row_space(workload.matrix)
     wrong = RowSpace(
         stretch * right.basis + (stretch - 1) * RNG.normal(size=right.basis.shape),

@@ -6,9 +6,16 @@ from dpcore import Explicit, Marginals
 from dpcore.privacy.accounting import BoundedRange
 from dpcore.privacy.statistics import TableErrors
 from tests.privacy.enumerated_neighbours import curator_of
-from tests.small_problems import approx, codes, histogram, parametrize, random_rows, refused
+from tests.small_problems import (
+    approx,
+    expect_error,
+    histogram,
+    integer_domain,
+    parametrize,
+    random_rows,
+)
 
-CUBE = codes(2, 2, 2)
+CUBE = integer_domain(2, 2, 2)
 TABLES = Marginals(CUBE, ["a", "bc", "abc"])
 
 
@@ -26,7 +33,9 @@ def test_scores_are_weighted_distances_less_penalties():
 
 def test_one_record_moves_a_table_s_score_by_twice_its_weight():
     weights = np.array([0.5, 3.0])
-    score = TableErrors(Marginals(codes(2, 2), ["a", "b"]), np.zeros(4), np.zeros(2), weights)
+    score = TableErrors(
+        Marginals(integer_domain(2, 2), ["a", "b"]), np.zeros(4), np.zeros(2), weights
+    )
     moved = (
         np.array([1.0, -1.0, 0, 0]),
         np.array([0, 0, 1.0, -1.0]),
@@ -53,6 +62,6 @@ WRONG = [
 @parametrize("wrong, message", WRONG)
 def test_what_has_no_derived_sensitivity_is_refused_and_costs_nothing(wrong, message):
     curator = curator_of(random_rows(CUBE, 50), BoundedRange(1.0))
-    with refused(message):
+    with expect_error(message):
         curator.select(wrong, BoundedRange(1.0))
     assert curator.budget_meter.events == []

@@ -34,7 +34,7 @@ from dpcore.problems.parse_tasks import group_rows
 from dpcore.problems.regions import Ball, Space
 from tests.privacy.enumerated_neighbours import over_neighbours
 from tests.risk_problems import quadrature
-from tests.small_problems import approx, hockey_stick, parametrize, refused, seeded
+from tests.small_problems import approx, expect_error, hockey_stick, parametrize, seeded
 
 UNIT = Ball(np.zeros(1), 1.0)
 LINE = Space(np.zeros(1), 1.0)
@@ -166,7 +166,7 @@ def test_objective_perturbation_keeps_its_promise(loss, epsilon, delta):
     assert max(worst(sigma, RECORDS[:4]), worst(sigma, apart)) <= delta
     assert worst(sigma / 4, apart) > delta
     assert target.calibrate(N, N / 2, Approximate(epsilon, delta))[1] > 1.9 * sigma
-    with refused("needs delta > 0"):
+    with expect_error("needs delta > 0"):
         target.calibrate(N, N, Approximate(epsilon, 0.0))
 
 
@@ -240,7 +240,7 @@ def test_a_mean_s_gradient_moves_by_the_spread_of_its_box_however_it_is_clipped(
 
 
 def test_what_promises_nothing_is_refused():
-    with refused("delta=0 cannot be promised by a regularised density"):
+    with expect_error("delta=0 cannot be promised by a regularised density"):
         regularised_draw_spend(Budget(1, 0), 1, 0.01)
     for target, words in (
         (RegularisedRisk(pinball_loss(0.5), LINE, 0.0, True), "mu=0 must be above 0"),
@@ -249,5 +249,5 @@ def test_what_promises_nothing_is_refused():
         (RankError(hinge_loss(), UNIT, False), "ranks are for a quantile"),
         (RankError(POINTS, UNIT, True), "ranks are for a quantile"),
     ):
-        with refused(words):
+        with expect_error(words):
             target.check()

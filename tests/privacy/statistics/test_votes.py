@@ -12,8 +12,15 @@ from dpcore.privacy.accounting.budget_meter import BudgetMeter
 from dpcore.privacy.curators.point_curator import PointCurator
 from dpcore.privacy.curators.table_curator import TableCurator
 from dpcore.privacy.statistics import CodeVotes, Votes
-from tests.privacy.enumerated_neighbours import ask, largest_move, plan_of
-from tests.small_problems import approx, hockey_stick, parametrize, refused, seeded, unpaid
+from tests.privacy.enumerated_neighbours import largest_move, mechanism_arguments, plan_of
+from tests.small_problems import (
+    approx,
+    expect_budget_error,
+    expect_error,
+    hockey_stick,
+    parametrize,
+    seeded,
+)
 
 PLACES = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])  # where private points may be
 CANDIDATES = np.array([[0.1, 0.0], [0.9, 0.1], [0.1, 1.8], [5.0, 5.0]])
@@ -84,13 +91,15 @@ def one_column(code=0, bins=(3,), positions=None, scale=8):
     ],
 )
 def test_candidates_that_cannot_be_voted_for_are_refused(statistic):
-    with refused():
+    with expect_error():
         statistic.check()
 
 
 def ask_votes(asked, statistic, spend, data, places=PLACES, **options):
     kind = PointCurator if isinstance(statistic, Votes) else TableCurator
-    return ask(asked, "measure", statistic, spend, rows_at(places, data), kind=kind, **options)
+    return mechanism_arguments(
+        asked, "measure", statistic, spend, rows_at(places, data), kind=kind, **options
+    )
 
 
 ROWS = np.array([[0, 0], [1, 2], [1, 1]])
@@ -166,7 +175,7 @@ def test_equal_thresholded_releases_use_the_budget_and_not_more(times):
     assert ledger.spent.delta == (1e-4 if times > 1 else spend.failure), (
         "a single release composes with nothing"
     )
-    with unpaid():
+    with expect_budget_error():
         ledger.charge("measure", spend)
-    with unpaid():
+    with expect_budget_error():
         plan_of(budget, (Approximate(spend.epsilon * 1.001, spend.failure), times))

@@ -17,15 +17,15 @@ from dpcore.release.evidence import json_claims, recount, verifier
 from dpcore.release.evidence import release_folder as folders
 from dpcore.release.evidence.standalone_verifier import VERIFIER_SOURCE
 from dpcore.release.ledger.signing import load_signing_key
-from tests.cli.command_files import people, write_files
+from tests.cli.command_files import people_table, write_files
 from tests.cli.test_release import order
 from tests.small_problems import (
     categorical,
-    cli,
+    module_fixture,
     numeric,
-    once,
     parametrize,
     private,
+    run_command,
     seeded,
     write_json,
 )
@@ -44,10 +44,10 @@ def released(place, out, algorithm, *more, ledger="l", delta="1e-6", total=None,
         "table": str(place / "t.csv"),
     } | changes
     given = {"queries": "marginals:2", "delta": delta, "total": total}
-    cli(order(place / out, "--rows=20", *more, algorithm=algorithm, **(given | paths)))
+    run_command(order(place / out, "--rows=20", *more, algorithm=algorithm, **(given | paths)))
 
 
-@once
+@module_fixture
 def made(tmp_path_factory):
     """Releases of several kinds: the second of a data set, δ = 0, optimal composition, people, a measured schema."""
     place = tmp_path_factory.mktemp("kinds")
@@ -56,7 +56,7 @@ def made(tmp_path_factory):
     released(place, "second", "gaussian_maxent", epsilon=0.4)
     released(place, "pure", "mwem", epsilon=0.3, ledger="pure", delta="0", total=("1", "0"))
     released(place, "draws", "dqrs", epsilon=0.5, ledger="draws", total=("9", "1e-5"))
-    frame = people(2000)
+    frame = people_table(2000)
     frame["id"] = seeded(1).integers(0, 900, len(frame))
     frame.to_csv(place / "p.csv", index=False)
     write_json(
@@ -462,7 +462,7 @@ posix._exit(0)
 """
 
 
-@once
+@module_fixture
 def imported(made, tmp_path_factory):
     """The names of all modules that a verifier has imported at its end, lazily or not, and a few more."""
     place = tmp_path_factory.mktemp("imported")

@@ -45,10 +45,10 @@ BUDGETS = [Budget(1, 1e-6, additive=True), BUDGET, Budget(1, 0)]
 def problems(name):
     """Small problems that an algorithm may serve."""
     n = 3 if name == "alternating_sampler" else 60
-    yield small_problems.task("2-way")[0]
+    yield small_problems.query_problem("2-way")[0]
     for where in ("median", "mean on R^d", "logistic"):
-        yield risk_problems.task(where, n)[0]
-    yield point_problems.task(point_problems.quarter(60))[0]
+        yield risk_problems.risk_problem(where, n)[0]
+    yield point_problems.point_problem(point_problems.quarter_disc_points(60))[0]
 
 
 def planned(name, budget):
@@ -180,7 +180,7 @@ def test_a_proof_speaks_of_the_mechanisms_of_its_release_only():
 
 
 def test_a_proof_about_several_kinds_of_questions_derives_each():
-    problem = small_problems.task("union")[0]
+    problem = small_problems.query_problem("union")[0]
     plan = make_plan(ALGORITHMS["gaussian_maxent"](), problem, Budget(1, 1e-6))
     (step,), (charge,) = (
         derive_proof("x", ALGORITHMS["gaussian_maxent"], plan, problem).steps,

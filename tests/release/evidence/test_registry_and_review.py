@@ -13,7 +13,7 @@ from dpcore.release.evidence import registry
 from dpcore.release.evidence.review import review_page
 from tests.cli.command_files import write_files
 from tests.cli.test_release import order
-from tests.small_problems import QUERIES, cli, once, parametrize, write_json
+from tests.small_problems import QUERIES, module_fixture, parametrize, run_command, write_json
 
 SCHEMA = yaml.safe_load((Path(__file__).parent / "registry-schema.yaml").read_text())
 FREE = {"data_curators", "intended_use", "data_product_region", "actors", "justification"}
@@ -26,12 +26,12 @@ def release(place, out, *more):
         "ledger": place / "l.sqlite",
         "table": str(place / "t.csv"),
     }
-    cli(order(place / out, "--rows=9", *more, epsilon=0.3, queries="marginals:1", **paths))
+    run_command(order(place / out, "--rows=9", *more, epsilon=0.3, queries="marginals:1", **paths))
     text = (place / out / "registry.yaml").read_text()
     return read_json(place / out / "release.json"), yaml.safe_load(text), place / out
 
 
-@once
+@module_fixture
 def made(tmp_path_factory):
     """The release of an algorithm, which is made once."""
 

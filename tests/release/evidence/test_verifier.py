@@ -33,16 +33,16 @@ from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
 from dpcore.release.ledger.signing import load_signing_key
 from tests.cli.command_files import write_files
 from tests.cli.test_release import order
-from tests.release.ledger.ledger_charges import opened
+from tests.release.ledger.ledger_charges import new_ledger
 from tests.release.ledger.test_ledger_file import EVENT
 from tests.small_problems import (
     approx,
-    cli,
-    once,
+    check_command_refused,
+    expect_error,
+    module_fixture,
     parametrize,
-    refusal,
-    refused,
-    within,
+    run_command,
+    time_limit,
     write_json,
 )
 from tests.source_map import Source
@@ -70,13 +70,15 @@ def release(place, out, algorithm, *more):
     )
 
 
-@once
+@module_fixture
 def made(tmp_path_factory):
     """A folder with a ledger and two releases about one data set."""
     place = tmp_path_factory.mktemp("releases")
     write_files(place)
-    cli(release(place, "a", "mwem", "--epsilon=.3", "--total-epsilon=2", "--total-delta=1e-6"))
-    cli(release(place, "b", "gaussian_maxent", "--epsilon=.2"))
+    run_command(
+        release(place, "a", "mwem", "--epsilon=.3", "--total-epsilon=2", "--total-delta=1e-6")
+    )
+    run_command(release(place, "b", "gaussian_maxent", "--epsilon=.2"))
     return place
 
 
@@ -175,7 +177,7 @@ def test_its_own_digits_cannot_change_either(folder, monkeypatch, capsys):
             return error
         return None
 
-    with within(120):
+    with time_limit(120):
         assert left(content) is None
         assert not [i for i, other in enumerate(flips(content, 250)) if left(other) in (None, 0)]
     assert "FAIL files: changed, missing or added: verify.py" in capsys.readouterr().out
@@ -534,7 +536,7 @@ def test_the_key_is_made_once_and_is_for_its_owner_only(tmp_path):
 def test_a_damaged_key_is_told_before_anything_is_charged(tmp_path, content):
     write_files(tmp_path)
     (tmp_path / "l.sqlite-key").write_bytes(content)
-    refusal(
+    check_command_refused(
         "signing key cannot be used: it holds no key",
         release(tmp_path, "a", "dpfw", "--epsilon=.3", "--total-epsilon=2", "--total-delta=1e-6"),
     )
@@ -545,22 +547,22 @@ def test_a_pipe_or_a_link_is_no_key(tmp_path):
     os.mkfifo(tmp_path / "p-key")
     (tmp_path / "q-key").symlink_to(tmp_path / "p-key")
     for name in ("p", "q"):
-        with refused("signing key cannot be used"):
+        with expect_error("signing key cannot be used"):
             load_signing_key(tmp_path / name)
 
 
 def test_without_the_package_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric.ed25519", None)
-    with refused("pip install cryptography"):
+    with expect_error("pip install cryptography"):
         load_signing_key(tmp_path / "l.sqlite")
 
 
 def test_a_ledger_from_before_there_were_keys_goes_on(made, tmp_path):
-    path = opened(tmp_path).path  # whose release was not signed
+    path = new_ledger(tmp_path).path  # whose release was not signed
     assert verify_ledger(path) == []
     assert LedgerStore(path).signing_public_key() == ""
     write_files(tmp_path)
-    cli(release(tmp_path, "c", "dpfw", "--epsilon=.2", "--new-version", "--dataset=people"))
+    run_command(release(tmp_path, "c", "dpfw", "--epsilon=.2", "--new-version", "--dataset=people"))
     assert not wrong(tmp_path / "c", ledger=path)
     assert wrong(tmp_path / "c", earlier=made / "b") == {"earlier"}, "of another key"
     assert (

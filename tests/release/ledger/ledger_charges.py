@@ -19,18 +19,20 @@ RELEASE = {
 }  # what is said of a release beside its request
 
 
-def charge(store, frame=FRAME, events=SPEND, budget=SMALL, **said):
-    """What a charge of these events comes to."""
+def charge_events(store, frame=FRAME, events=SPEND, budget=SMALL, **said):
+    """Charge these events in a ledger, and return the charge."""
     request = BudgetRequest(
         frame=frame, budget=budget, **{k: v for k, v in said.items() if k not in RELEASE}
     )
     return store.reserve(request, events, **{k: v for k, v in said.items() if k in RELEASE})
 
 
-def opened(folder, **said):
+def new_ledger(folder, **said):
     """A new ledger with one release, made and noted."""
     store = LedgerStore(folder / "l.sqlite", create=True)
-    store.add_note(charge(store, dataset="people", total=TOTAL, **said).number, "released", "{}")
+    store.add_note(
+        charge_events(store, dataset="people", total=TOTAL, **said).number, "released", "{}"
+    )
     return store
 
 

@@ -30,14 +30,14 @@ from dpcore.privacy.accounting import (
 from dpcore.privacy.accounting.data_set_total import Filtered, TotalCost
 from dpcore.release.ledger import chain, ledger_store
 from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
-from tests.release.ledger.ledger_charges import TOTAL, charge, data_set, opened
-from tests.small_problems import parametrize, refused, seeded, within
+from tests.release.ledger.ledger_charges import TOTAL, charge_events, data_set, new_ledger
+from tests.small_problems import expect_error, parametrize, seeded, time_limit
 
 
 @pytest.fixture
 def store(tmp_path):
     """A ledger with one release, made and noted."""
-    return opened(tmp_path)
+    return new_ledger(tmp_path)
 
 
 def beside(store):
@@ -125,7 +125,7 @@ def test_a_ledger_of_the_first_version_is_read_and_continued(tmp_path):
     db.commit()
     db.close()
     assert verify_ledger(path) == []
-    assert charge(LedgerStore(path), dataset="people", new_version=True).dataset == "people"
+    assert charge_events(LedgerStore(path), dataset="people", new_version=True).dataset == "people"
     assert verify_ledger(path) == []
 
 
@@ -173,10 +173,10 @@ def test_emptied_and_retyped_metadata_is_one_error_for_all(store, sql):
     except sqlite3.DatabaseError:
         assert "sqlite_master" in sql, "the schema may have become unreadable already"
     for act in (
-        lambda: charge(LedgerStore(store.path)),
+        lambda: charge_events(LedgerStore(store.path)),
         lambda: LedgerStore(store.path).list_datasets(),
     ):
-        with refused("not usable as a ledger: |tampered with"):
+        with expect_error("not usable as a ledger: |tampered with"):
             act()
     assert main(["ledger", "verify", "--ledger", str(store.path)]) in (1, 2)
 
@@ -190,8 +190,8 @@ def test_rows_of_nothing_and_values_of_another_kind_are_named(store):
             **dict(zip(RELEASE, WRITTEN["releases"][0][1:], strict=True)) | {"dataset": 9},
         )
     assert "row 5 of releases: its dataset 9 is not there" in verify_ledger(store.path)
-    with refused("its dataset 9 is not there"):
-        charge(store)
+    with expect_error("its dataset 9 is not there"):
+        charge_events(store)
     with chain.open_connection(store.path, 1.0) as db:
         chain.append_row(db, "states", release=b"3", state="note", note="", time="")
     assert "row 6 of states holds another kind of value" in verify_ledger(store.path)
@@ -203,7 +203,7 @@ RELEASE = [c.split()[0] for c in chain.TABLE_COLUMNS_SQL["releases"].split(", ")
 @parametrize("ending", ["-journal", "-wal", "-shm"])
 def test_a_pipe_beside_it_is_not_waited_for(store, ending):
     os.mkfifo(f"{store.path}{ending}")
-    with within(60), refused("is no file"):
+    with time_limit(60), expect_error("is no file"):
         verify_ledger(store.path)
 
 
@@ -231,9 +231,9 @@ def test_a_ledger_that_somebody_holds_is_not_waited_for_for_ever(store, monkeypa
     for act in (
         lambda: verify_ledger(store.path),
         lambda: store.list_datasets(),
-        lambda: charge(store),
+        lambda: charge_events(store),
     ):
-        with refused("not usable as a ledger: database is locked"):
+        with expect_error("not usable as a ledger: database is locked"):
             act()
     holder.execute("ROLLBACK")
     holder.close()
@@ -244,13 +244,13 @@ FULL = """
 import resource, sys
 from dpcore.core.errors import InputError
 from dpcore.release.ledger.ledger_store import LedgerStore
-from tests.release.ledger.ledger_charges import charge
+from tests.release.ledger.ledger_charges import charge_events
 store, room = LedgerStore(sys.argv[1]), int(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
 made = 0
 try:
     for _ in range(200):
-        charge(store, events=())
+        charge_events(store, events=())
         made += 1
 except InputError as error:
     print(made, error)
@@ -272,7 +272,7 @@ def test_no_room_on_the_disk_leaves_every_charge_that_was_told(store):
     assert int(made) > 0
     assert len(data_set(store).releases) == before + int(made)
     sound(store)
-    charge(store)
+    charge_events(store)
 
 
 def test_a_read_only_ledger_is_verified_and_not_written_to(store):
@@ -281,8 +281,8 @@ def test_a_read_only_ledger_is_verified_and_not_written_to(store):
     content[18] = 9  # the version that may write
     store.path.write_bytes(content)
     sound(store)
-    with refused("not usable as a ledger: attempt to write a readonly"):
-        charge(store)
+    with expect_error("not usable as a ledger: attempt to write a readonly"):
+        charge_events(store)
     assert store.path.read_bytes() == content
 
 
@@ -333,18 +333,18 @@ def test_failures_of_draws_are_added_up_over_all_releases(tmp_path):
     """Each draw is affordable alone; together they would take more of δ than the first release kept for failures."""
     store = LedgerStore(tmp_path / "l.sqlite", create=True)
     events = ((Gaussian(1e-4), 1), (Drawn(2e-8), 1))
-    charge(store, events=events, dataset="a", total=TOTAL)
+    charge_events(store, events=events, dataset="a", total=TOTAL)
     lifetime = data_set(store).lifetime
     allowed = int(lifetime.failure / lifetime.failure_delta(events))
     assert allowed > 1
     for _ in range(allowed - 1):
-        charge(store, events=events)
+        charge_events(store, events=events)
     for forget in (False, True):  # by what is remembered, and by what stands in the file
         if forget:
             beside(store).unlink()
-        with refused("may fail", OverspendError):
-            charge(store, events=events)
-    charge(store, events=events[:1])
+        with expect_error("may fail", OverspendError):
+            charge_events(store, events=events)
+    charge_events(store, events=events[:1])
     sound(store)
 
 
@@ -367,7 +367,7 @@ def test_an_event_that_would_give_something_back_is_refused():
         (Gaussian(1.0), -1),
     ]
     for event, times in given:
-        with refused("an event that costs", ValueError):
+        with expect_error("an event that costs", ValueError):
             lifetime.add_events(TotalCost(), [(event, times)])
 
 
@@ -377,13 +377,13 @@ def test_an_event_that_would_give_something_back_is_refused():
 def test_what_was_checked_is_not_read_again(store, monkeypatch):
     calls = counted(monkeypatch)
     for _ in range(3):
-        charge(store, events=((Gaussian(0.001), 1),))
+        charge_events(store, events=((Gaussian(0.001), 1),))
     store.add_note(3, "note", "seen")
-    charge(store, preview=True)
+    charge_events(store, preview=True)
     assert calls == []
     found = data_set(store)
     beside(store).unlink()
-    assert charge(store, events=((Gaussian(0.001), 1),)).spent > found.spent
+    assert charge_events(store, events=((Gaussian(0.001), 1),)).spent > found.spent
     assert len(calls) == 2, "to show it, and where nothing is remembered"
     sound(store)
 
@@ -423,14 +423,14 @@ def test_what_is_remembered_is_never_written_elsewhere(store, tmp_path):
     victim.write_text("mine")
     beside(store).unlink()
     beside(store).symlink_to(victim)
-    charge(store)
+    charge_events(store)
     assert victim.read_text() == "mine"
     beside(store).unlink()
     os.mkfifo(beside(store))
-    with within(60):
-        charge(store)
+    with time_limit(60):
+        charge_events(store)
     beside(store).unlink()
-    charge(store)
+    charge_events(store)
     assert os.stat(beside(store)).st_mode & 0o077 == 0
     sound(store)
 
@@ -439,10 +439,10 @@ KILLED = """
 import os, sys
 from dpcore.release.ledger import ledger_store
 from dpcore.release.ledger.ledger_store import LedgerStore
-from tests.release.ledger.ledger_charges import charge
+from tests.release.ledger.ledger_charges import charge_events
 real = ledger_store.remember_totals
 ledger_store.remember_totals = lambda *given: (real(*given), os.kill(os.getpid(), 9))
-charge(LedgerStore(sys.argv[1]))
+charge_events(LedgerStore(sys.argv[1]))
 """
 
 
@@ -453,7 +453,7 @@ def test_a_release_killed_between_the_memory_and_the_charge_is_not_charged_nor_r
     assert subprocess.run([sys.executable, "-c", KILLED, store.path], timeout=60).returncode == -9
     calls = counted(monkeypatch)
     assert data_set(store).spent == before
-    charge(store)
+    charge_events(store)
     assert len(calls) == 2
     sound(store)
 
@@ -470,8 +470,8 @@ def test_a_log_of_writes_beside_it_does_not_hide_behind_what_is_remembered(store
     db.close()
 
     def words():
-        with refused("tampered") as told:
-            charge(store)
+        with expect_error("tampered") as told:
+            charge_events(store)
         return str(told.value)
 
     for act in (lambda: verify_ledger(store.path), words):

@@ -9,8 +9,8 @@ from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
 from dpcore.release.ledger.signing import load_signing_key
 from tests.cli.command_files import write_files
 from tests.release.evidence.test_verifier import made, release, wrong
-from tests.release.ledger.ledger_charges import TOTAL, charge
-from tests.small_problems import cli, parametrize, refusal, refused
+from tests.release.ledger.ledger_charges import TOTAL, charge_events
+from tests.small_problems import check_command_refused, expect_error, parametrize, run_command
 
 assert made  # a fixture
 
@@ -30,14 +30,14 @@ def test_a_ledger_is_signed_by_one_key_for_good(made, tmp_path, other):
         Path(f"{path}-key").write_text(other)
     write_files(tmp_path)
     more = ["--epsilon=.2", "--new-version", "--dataset=t"]
-    refusal(
+    check_command_refused(
         "the key that signed this ledger's releases is not here",
         release(tmp_path, "c", "dpfw", *more),
     )
     assert Path(f"{path}-key").exists() is bool(other), "and none is made"
     assert len(LedgerStore(path).list_datasets()[0].releases) == 2
     shutil.copy(made / "l.sqlite-key", f"{path}-key")
-    cli(release(tmp_path, "c", "dpfw", *more))
+    run_command(release(tmp_path, "c", "dpfw", *more))
     assert not wrong(tmp_path / "c", ledger=path, key=load_signing_key(path).public)
 
 
@@ -61,9 +61,9 @@ def test_a_ledger_has_one_key_whatever_name_it_goes_by(tmp_path, monkeypatch, na
     first = [
         *release(tmp_path, "a", "dpfw", "--epsilon=.2", "--total-epsilon=2", "--total-delta=1e-6")
     ]
-    cli(first)
+    run_command(first)
     other = str(NAMES[name](tmp_path))
-    cli(
+    run_command(
         [
             *(o for o in release(tmp_path, "b", "dpfw", "--epsilon=.2") if "--ledger" not in o),
             f"--ledger={other}",
@@ -81,12 +81,12 @@ def test_a_second_name_of_the_file_itself_is_refused_and_a_link_to_nowhere(made,
     os.link(path, tmp_path / "n.sqlite")
     for name in ("l.sqlite", "n.sqlite"):
         for act in (LedgerStore, verify_ledger):
-            with refused("2 names"):
+            with expect_error("2 names"):
                 act(tmp_path / name)
     (tmp_path / "n.sqlite").unlink()
     assert verify_ledger(path) == []
     (tmp_path / "gone").symlink_to("nowhere")
-    with refused("a link that leads to no ledger"):
+    with expect_error("a link that leads to no ledger"):
         LedgerStore(tmp_path / "gone", create=True)
     assert not chain.is_new_ledger(tmp_path / "gone")
 
@@ -94,7 +94,7 @@ def test_a_second_name_of_the_file_itself_is_refused_and_a_link_to_nowhere(made,
 def test_two_first_releases_at_once_are_signed_by_one_key(tmp_path):
     """The ledger itself refuses the second key, whoever was faster."""
     store = LedgerStore(tmp_path / "l.sqlite", create=True)
-    charge(store, dataset="people", total=TOTAL, settings={"signed_by": "1" * 64})
-    with refused("the key that signed"):
-        charge(store, settings={"signed_by": "2" * 64})
-    charge(store, settings={"signed_by": "1" * 64})
+    charge_events(store, dataset="people", total=TOTAL, settings={"signed_by": "1" * 64})
+    with expect_error("the key that signed"):
+        charge_events(store, settings={"signed_by": "2" * 64})
+    charge_events(store, settings={"signed_by": "1" * 64})

@@ -39,19 +39,26 @@ from dpcore.release.ledger import ledger_store
 from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
 from tests.privacy.enumerated_neighbours import plan_of
 from tests.release.ledger import ledger_charges
-from tests.release.ledger.ledger_charges import FRAME, SMALL, TOTAL, data_set, opened
+from tests.release.ledger.ledger_charges import FRAME, SMALL, TOTAL, data_set, new_ledger
 from tests.release.ledger.test_ledger_file import changed, sound
-from tests.small_problems import InParts, approx, hockey_stick, parametrize, refused, within
+from tests.small_problems import (
+    InParts,
+    approx,
+    expect_error,
+    hockey_stick,
+    parametrize,
+    time_limit,
+)
 
 OTHER = pd.DataFrame({"a": [1, 2, 3], "b": ["x", "y", None]})
 SPEND = ((gaussian_spend(SMALL), 1),)
-charge = partial(ledger_charges.charge, events=SPEND)
+charge = partial(ledger_charges.charge_events, events=SPEND)
 
 
 @pytest.fixture
 def store(tmp_path):
     """A ledger with one data set, two versions and three releases."""
-    store = opened(tmp_path, events=SPEND)
+    store = new_ledger(tmp_path, events=SPEND)
     charge(store, events=((BoundedRange(0.05), 10),), dataset="people")
     charge(store, OTHER, dataset="people", new_version=True)
     return store
@@ -221,10 +228,10 @@ def test_a_ledger_of_an_earlier_format_takes_no_table_for_a_new_one_unasked(
     with monkeypatch.context() as old:
         old.setattr(TableIdentity, "of", lambda _, key: TableIdentity(key, (known,), ()))
         charge(store, dataset="people", total=TOTAL)
-    with refused("has changed"):
+    with expect_error("has changed"):
         charge(store, dataset="people")
     for table in (FRAME, InParts(FRAME)):
-        with refused("fingerprints of an earlier format"):
+        with expect_error("fingerprints of an earlier format"):
             charge(store, table, dataset="fresh", total=TOTAL)
     assert charge(store, dataset="people", new_version=True).version == 2
     assert charge(store, InParts(FRAME), dataset="people").version == 2
@@ -235,7 +242,7 @@ def test_a_source_and_the_table_in_memory_are_one_version(store):
     for table in (InParts(FRAME, rows=1), shuffled):
         assert charge(store, table, dataset="people").version == 2
     for table in (InParts(OTHER), shuffled):
-        with refused("this table is the data set 'people'"):
+        with expect_error("this table is the data set 'people'"):
             charge(store, table, dataset="fresh", total=TOTAL)
 
 
@@ -244,13 +251,13 @@ def test_a_source_and_the_table_in_memory_are_one_version(store):
 
 def test_changed_content_needs_a_word_and_keeps_the_budget(store):
     third = FRAME.assign(a=7)
-    with refused("say that it is a new version"):
+    with expect_error("say that it is a new version"):
         charge(store, third, dataset="people")
     before = data_set(store)
     made = charge(store, third, dataset="people", new_version=True)
     assert made.version == 3
     assert made.spent > before.spent
-    with refused("no data set 'nobody'"):
+    with expect_error("no data set 'nobody'"):
         charge(store, FRAME.assign(a=8), dataset="nobody", new_version=True)
 
 
@@ -275,17 +282,17 @@ def test_the_version_that_leaves_counts_what_was_said_and_not_what_changed(store
     ],
 )
 def test_what_the_first_use_fixed_stays(store, change, told):
-    with refused(told):
+    with expect_error(told):
         charge(store, **change)
     assert len(data_set(store).releases) == 3
 
 
 def test_a_first_use_needs_a_total_and_a_name(tmp_path):
     store = LedgerStore(tmp_path / "l", create=True)
-    with refused("total budget"):
+    with expect_error("total budget"):
         charge(store, dataset="a")
     for name in (None, "", "a\nb", "x" * 300):
-        with refused("name|printable"):
+        with expect_error("name|printable"):
             charge(store, dataset=name, total=TOTAL)
     assert store.list_datasets() == []
 
@@ -299,7 +306,7 @@ def test_looking_and_noting_never_spend(store):
     assert (after.spent, after.remaining) == (before.spent, before.remaining)
     assert after.releases[0]["state"] == "released"
     assert after.releases[1]["state"] == "reserved, never finished"
-    with refused("entry 99 is no release"):
+    with expect_error("entry 99 is no release"):
         store.add_note(99, "note")
 
 
@@ -329,9 +336,9 @@ def test_triggers_refuse_every_change(store):
     db = sqlite3.connect(store.path)
     for table in ("meta", "datasets", "versions", "releases", "states", "chain"):
         for sql in (f"UPDATE {table} SET seq = seq + 50", f"DELETE FROM {table}"):
-            with refused("only added", sqlite3.IntegrityError):
+            with expect_error("only added", sqlite3.IntegrityError):
                 db.execute(sql)
-        with refused("only added", sqlite3.IntegrityError):
+        with expect_error("only added", sqlite3.IntegrityError):
             db.execute(f"INSERT OR REPLACE INTO {table} SELECT * FROM {table}")
     db.close()
     sound(store)
@@ -382,7 +389,7 @@ def refused_for(store, told):
     """The ledger's check names what was done to it, and nothing is read from it or added."""
     assert any(told in problem for problem in verify_ledger(store.path)), verify_ledger(store.path)
     for act in (store.list_datasets, lambda: charge(store)):
-        with refused("tampered"):
+        with expect_error("tampered"):
             act()
 
 
@@ -400,7 +407,7 @@ def test_a_receipt_shows_a_ledger_that_was_set_back(store, tmp_path):
         with contextlib.suppress(InputError):
             assert verify_ledger(store.path, receipt | odd) != []
     for broken in (3, {}, []):
-        with refused("receipt"):
+        with expect_error("receipt"):
             verify_ledger(store.path, broken)
 
 
@@ -419,9 +426,9 @@ def test_what_is_no_ledger_is_refused_at_once_and_left_as_it_is(tmp_path):
     names = (*contents, "other", "pipe", "no/where", "/dev/full", "/dev/zero", "", "a\0b")
     for path in (tmp_path / name for name in names):
         for use in (verify_ledger, lambda path: LedgerStore(path, create=path.name != "empty")):
-            with within(60), refused():
+            with time_limit(60), expect_error():
                 use(path)
-    with refused("no such ledger"):
+    with expect_error("no such ledger"):
         verify_ledger(tmp_path / "none")
     assert {name: (tmp_path / name).read_bytes() for name in contents} == contents
 

@@ -19,7 +19,14 @@ from dpcore.schema.inference.infer_schema import (
     infer_column_from_data,
 )
 from dpcore.schema.inference.rounded_bounds import ROWS_PER_OUTLIER, round_bounds
-from tests.small_problems import column, either, integer, parametrize, refused, seeded
+from tests.small_problems import (
+    column_from_entry,
+    expect_error,
+    integer,
+    parametrize,
+    parametrize_false_true,
+    seeded,
+)
 
 N = 200
 SPELLINGS = ["yes", "Yes", " yes ", "no", "NO"]
@@ -79,7 +86,7 @@ def cells_of(name):
 
 
 @parametrize("name", KINDS)
-@either("texts")
+@parametrize_false_true("texts")
 def test_a_column_is_what_it_seems_and_set_aside_with_a_reason(name, texts):
     series, (_, expected) = cells_of(name), KINDS[name]
     if texts:
@@ -158,7 +165,7 @@ def test_a_few_words_beside_many_numbers_count_as_missing():
     assert not guess_column("visits", cells_of("visits")).unreadable, (
         "a word for missing needs nothing"
     )
-    with refused("not all numbers"):
+    with expect_error("not all numbers"):
         infer_column_from_data("years", years, guess.kind)
 
 
@@ -209,7 +216,7 @@ def test_parts_of_the_calendar_are_not_read_off():
     ],
 )
 def test_what_gives_no_cells_is_refused(cells, kind, message):
-    with refused(f"column 'x': .*{message}"):
+    with expect_error(f"column 'x': .*{message}"):
         infer_column_from_data("x", pd.Series(cells), kind)
 
 
@@ -264,7 +271,7 @@ def test_bounds_are_round_and_tell_little_of_the_extremes():
     assert bounded([3, 5], whole=True) == {"low": 3, "high": 5, "out_of_range": "clip"}
     spread = bounded(np.exp(seeded(0).normal(10, 1.5, 5000)), whole=False)
     assert {e / 10 ** math.floor(math.log10(e)) for e in spread["edges"][1:]} <= {1, 2, 5}
-    assert column(kind="numeric", **bounded([1e15 - 0.125, 1e15], whole=False))
+    assert column_from_entry(kind="numeric", **bounded([1e15 - 0.125, 1e15], whole=False))
     frequent = [0.0] * 10 + [1000.0] * (10 // ROWS_PER_OUTLIER + 5)
     assert max(bounded(frequent, whole=True)["edges"]) >= 1000, "many rows are no outlier"
 
@@ -296,7 +303,7 @@ def test_any_column_gets_a_guess_and_bounds_or_a_reason(cells, name, texts):
     except InputError as error:
         assert "different values" in str(error)  # noqa: PT017
         return
-    assert len(column(**spec).encode(series)) == len(cells)
+    assert len(column_from_entry(**spec).encode(series)) == len(cells)
 
 
 @parametrize("text", ["A" * 10**5 + "!", "1" * 10**5, "(" * 10**5, "a.b" * 10**5 + "@"])

@@ -22,7 +22,7 @@ from dpcore.schema.inference.repairs import (
     missing_word_counts,
     repair_column,
 )
-from tests.small_problems import categorical, column, integer, parametrize, refused
+from tests.small_problems import categorical, column_from_entry, expect_error, integer, parametrize
 
 TEXTS = pd.Series(["yes", "Yes", " yes ", "no", "NA"])
 NUMBERS = pd.Series(["1", "2", "", "70"])
@@ -79,7 +79,7 @@ def test_all_that_is_wrong_is_said_at_once_and_each_repair_mends_it(entry, cells
     while found and entry is not None:
         entry = repair_column("x", cells, entry, found[0].fixes[0])
         found = find_column_problems("x", cells, entry)
-    assert column(**entry).encode(cells).shape == cells.shape
+    assert column_from_entry(**entry).encode(cells).shape == cells.shape
 
 
 def test_only_what_nobody_said_is_read_off():
@@ -140,7 +140,7 @@ def test_repairs_that_read_the_records_are_known_as_such():
     "cells", [pd.Series(["2020-01-02", "2021-03-04"]), pd.Series([f"w{i}" for i in range(300)])]
 )
 def test_what_seems_to_be_no_column_to_count_is_not_taken_for_one(cells):
-    with refused("column 'x': .*; leave it out"):
+    with expect_error("column 'x': .*; leave it out"):
         repair_column("x", cells, integer(0, 1), USE_GUESS)
 
 
@@ -170,7 +170,7 @@ def test_any_entry_is_fine_or_has_problems_with_repairs(entry, cells):
     series = pd.Series(cells, dtype="str")
     found = find_column_problems("x", series, entry)
     if not found:
-        assert len(column(**entry).encode(series)) == len(cells)
+        assert len(column_from_entry(**entry).encode(series)) == len(cells)
     for problem in found:
         assert set(problem.fixes) <= set(FIX_LABELS)
         assert problem.fixes[-1] == LEAVE_OUT
