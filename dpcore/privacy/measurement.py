@@ -10,7 +10,7 @@ import numpy as np
 
 from ..core.types import Array, frozen
 from ..queries import Workload
-from .accounting.budget import Gaussian, Pure, SubsampledGaussian
+from .accounting.events import Gaussian, Pure, SubsampledGaussian
 
 MIN_STDDEV = 1e-150  # standard deviation where nothing moves, so that it can be divided by
 

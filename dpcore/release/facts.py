@@ -12,7 +12,7 @@ import scipy
 
 from ..algorithms import registered_name
 from ..core.types import Json
-from ..privacy.accounting import ComposedCost, CompositionRule, events_of_plan, events_to_json
+from ..privacy.accounting import events_of_plan, events_to_json
 from ..schema.schema_json import domain_to_json
 from .data_set import Reservation
 from .evidence.origin_words import EARLIER_RELEASE, THIS_RELEASE, describe_bounds
@@ -39,14 +39,12 @@ def release_facts(
     problem = ready.problem
     plan = ready.plan
     total = reservation.lifetime
-    accounting = plan.accounting
+    accountant = plan.accountant
     planned_charges = events_of_plan(plan)
-    sums = plan.total_cost
     column_findings = ()
     if isinstance(ready, MeasuredSchemaRelease):
-        accounting = ready.division.accounting
         planned_charges = (*ready.measured_events, *planned_charges)
-        sums = ComposedCost.of_spends(planned_charges)
+        accountant = ready.division.accounting.of_events(planned_charges)
         column_findings = ready.measured_schema.findings
     origins_by_column = column_origins(
         problem.domain, [f.column.name for f in column_findings], earlier_entries
@@ -60,12 +58,6 @@ def release_facts(
         replace(problem.domain, measured=measured)
     )  # no claim that the ledger does not bear out
     provenance = [origin.to_json() for origin in origins_by_column]
-    counts_releases = accounting is CompositionRule.OPTIMAL
-    symbol, cost = (
-        ("releases", sum(c.times for c in plan.planned_events))
-        if counts_releases
-        else sums.symbol_and_cost(accounting)
-    )
     return {
         "format": 1,
         "time": account_entry["time"],
@@ -74,7 +66,7 @@ def release_facts(
             "version": reservation.version,
             "total": {"epsilon": total.budget.epsilon, "delta": total.budget.delta},
             "spent": {"epsilon": reservation.spent, "delta": total.budget.delta},
-            "accounting": total.accounting,
+            "accounting": total.accounting.name,
             "failure": total.failure,
         },
         "ledger": {
@@ -92,8 +84,8 @@ def release_facts(
         "promise": {
             "epsilon": request.budget.epsilon,
             "delta": request.budget.delta,
-            "accounting": accounting,
-            "cost": f"{symbol}={cost:.6g}",
+            "accounting": accountant.name,
+            "cost": accountant.cost_text,
             "charges": events_to_json(planned_charges),
             "reserved": events_to_json(ready.events),
         },

@@ -13,8 +13,8 @@ from ...core.types import Array, Rng, Texts, frozen
 from ...schema.column_readings import READINGS
 from ...schema.column_texts import ColumnTexts
 from .. import mechanisms
-from ..accounting.budget import Approximate, Gaussian, Pure
 from ..accounting.budget_meter import Plan
+from ..accounting.events import Approximate, Gaussian, Pure
 from ..measurement import noise_scale, noise_stddev
 from ..statistics.column_statistics import ColumnStatistic, KindCounts, Magnitudes, TreeCounts
 from .curator import BudgetedCurator

@@ -127,7 +127,7 @@ class LedgerStore:
                     epsilon=float(dataset_lifetime.budget.epsilon),
                     delta=float(dataset_lifetime.budget.delta),
                     failure=float(dataset_lifetime.failure),
-                    accounting=dataset_lifetime.accounting.name,
+                    accounting=dataset_lifetime.accounting.code,
                     unit=unit,
                     time=utc_now(),
                 )
@@ -236,7 +236,7 @@ class LedgerStore:
             "ledger": ledger,
             "epsilon": dataset_lifetime.budget.epsilon,
             "delta": dataset_lifetime.budget.delta,
-            "accounting": str(dataset_lifetime.accounting),
+            "accounting": dataset_lifetime.accounting.name,
             "failure": dataset_lifetime.failure,
         }
         linked_rows = []

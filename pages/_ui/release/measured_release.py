@@ -9,7 +9,6 @@ import streamlit as st
 from dpcore import Budget, PrivacyUnit, read_queries
 from dpcore.algorithms.schema_measurement.measurement_plan import default_schema_share
 from dpcore.core.provenance import Provenance
-from dpcore.privacy.accounting import ComposedCost
 from dpcore.release.preparation import (
     PartialSchemaRelease,
     PartialSchemaRows,
@@ -82,9 +81,8 @@ def draw_measurement_preview(ready: PartialSchemaRelease) -> None:
 
 def total_epsilon(ready: PartialSchemaRelease) -> float:
     """The ε of all that schema and algorithm may ever spend: what is reserved."""
-    return ComposedCost.of_spends(ready.events).epsilon(
-        ready.request.budget.delta, ready.division.accounting
-    )
+    accountant = ready.division.accounting.of_events(ready.events)
+    return accountant.epsilon(ready.request.budget.delta)
 
 
 def _read_records(table: Table, schema: PartialSchema) -> PartialSchemaRows | None:
