@@ -17,7 +17,6 @@ from ..privacy.accounting import (
     ACCOUNTANTS,
     Accountant,
     BoundedRange,
-    Concentrated,
     Events,
     Gaussian,
     GdpAccountant,
@@ -238,9 +237,9 @@ def renyi_divergence_bounds(spend: PrivacyEvent, orders: Array) -> Array:
     Source: Mironov 2017; Dong, Durfee, Rogers 2020 (worst pairs).
     """
     a = orders
-    if isinstance(spend, Gaussian | Concentrated):
-        return a * spend.rho
     e = spend.pure_epsilon
+    if e == math.inf:
+        return a * spend.rho
     if isinstance(spend, BoundedRange):
         s = math.exp(-e)
         s_a = np.exp(-a * e)

@@ -82,7 +82,7 @@ def predicted_tables(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | Non
             )
         if isinstance(statistic, Answers):
             m = statistic.workload.m
-            laplace = laplace or isinstance(spend, Pure)
+            laplace = laplace or spend.has_laplace_noise
             errors = np.broadcast_to(noise_stddev(statistic, spend, problem.effective_n), m)
             tables += noisy_tables([MeasuredAnswers(statistic.workload, np.zeros(m), errors)])
     return pool_tables(problem.domain, tables, laplace=laplace) if tables else None

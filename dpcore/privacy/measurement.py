@@ -3,7 +3,6 @@
 Only public numbers come here: noisy values, sensitivities and prices.
 """
 
-import math
 from typing import Any
 
 import numpy as np
@@ -44,11 +43,7 @@ def noise_stddev(
     The scale for Gaussian noise and √2 times it for Laplace noise (before any threshold); times
     ‖q_j‖ where noise is drawn on cells and query j sees it.
     """
-    return (
-        noise_scale(statistic, spend, scale_divisor)
-        * (math.sqrt(2) if isinstance(spend, Pure) else 1.0)
-        * statistic.norms
-    )
+    return noise_scale(statistic, spend, scale_divisor) * spend.stddev_per_scale * statistic.norms
 
 
 @frozen

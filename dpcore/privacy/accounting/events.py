@@ -57,7 +57,8 @@ class PrivacyEvent:
     is_sampler_error: ClassVar[bool] = False  # its exact law is paid for by another event
     is_subsampled: ClassVar[bool] = False
     has_worst_pairs: ClassVar[bool] = True  # pairs of laws that dominate all its mechanisms' laws
-    has_laplace_noise: ClassVar[bool] = False  # if it pays for noise
+    has_laplace_noise: ClassVar[bool] = False  # if it pays for noise, which else is Gaussian
+    stddev_per_scale: ClassVar[float] = 1.0  # standard deviation over scale of that noise
 
     @property
     def may_fail(self) -> bool:
@@ -206,6 +207,7 @@ class Pure(_RangeBoundedSpend):
 
     RANGE_PER_EPSILON = 2
     has_laplace_noise = True
+    stddev_per_scale = math.sqrt(2)
 
     def optimal_composition(self, times: int) -> OptimalComposition:
         """Return `times` releases of ε₀."""

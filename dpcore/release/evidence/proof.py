@@ -316,7 +316,7 @@ def _noise_text(
 
 def _curator_method_name(charge: PlannedEvent) -> str:
     """The curator's verb whose docstring derives a charge."""
-    if isinstance(charge.spend, SubsampledGaussian):
+    if charge.spend.is_subsampled:
         return "measure_sample"
     return {"draw": "draw_parameter"}.get(charge.verb, charge.verb)
 
