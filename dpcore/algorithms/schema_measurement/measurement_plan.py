@@ -216,7 +216,7 @@ class SchemaPlan:
         """The number of rows with one value, or numbers of one size, that is needed for it to be seen."""
         if column.is_categorical:
             return self.threshold
-        is_gaussian = isinstance(self.range_spend, Gaussian)
+        is_gaussian = not self.range_spend.has_laplace_noise
         return max(
             min_fullest_count(
                 noise_stddev(Magnitudes(), self.range_spend, 1 / self.rows_per_person), is_gaussian

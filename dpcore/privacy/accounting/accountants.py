@@ -69,7 +69,6 @@ class Accountant(ABC):
     failure_capacity: float = math.inf
     name: ClassVar[str]  # as files and pages call this way
     code: ClassVar[str]  # as the ledger's table of data sets calls it
-    is_additive: ClassVar[bool] = False  # whether the cost is one sum
     needs_delta: ClassVar[bool] = True  # whether ε holds only beside a δ above 0
 
     @classmethod
@@ -160,7 +159,6 @@ class AdditiveAccountant(Accountant):
 
     capacity: float = math.inf
     symbol: ClassVar[str]
-    is_additive = True
 
     @classmethod
     @abstractmethod
