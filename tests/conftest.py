@@ -12,7 +12,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from xdist.scheduler import LoadScopeScheduling
 
 from dpcore import Budget
-from dpcore.privacy.accounting.budget import PrivacyEvent
+from dpcore.privacy.accounting.events import PrivacyEvent
 from tests.chromium import chromium, page, server
 from tests.cli.command_files import write_files
 

@@ -74,6 +74,8 @@ def thinned(played, *keep):
     """A game without its budget, with its curves at about `KEPT` points and at those to `keep`."""
     at = np.unique([*np.linspace(0, len(played.hits) - 1, KEPT).astype(int), *keep])
     facts = {name: value for name, value in asdict(played).items() if name != "budget"}
+    if "accounting" in facts:
+        facts["accounting"] = facts["accounting"].name
     return {
         name: v[at].round(6).tolist() if isinstance(v, np.ndarray) else v
         for name, v in facts.items()

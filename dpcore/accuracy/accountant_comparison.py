@@ -8,27 +8,27 @@ for Rényi does not.
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..core.types import Array
 from ..privacy.accounting import (
+    ACCOUNTANTS,
+    Accountant,
     BoundedRange,
-    ComposedCost,
-    CompositionRule,
-    Concentrated,
-    Drawn,
-    Event,
     Events,
     Gaussian,
+    GdpAccountant,
     LifetimeBudget,
+    LossDistributionAccountant,
+    OptimalAccountant,
     PlannedEvent,
+    PrivacyEvent,
     Pure,
+    PureAccountant,
     Spend,
-    SubsampledGaussian,
-    gaussian_cost,
+    ZcdpAccountant,
     worst_privacy_profile,
 )
 from .printed_formulas import (
@@ -37,7 +37,7 @@ from .printed_formulas import (
     zcdp_epsilon_closed_form,
 )
 
-GDP, ZCDP, OPTIMAL, PURE, PLD = (str(accounting) for accounting in CompositionRule)
+GDP, ZCDP, OPTIMAL, PURE, PLD = (accountant.name for accountant in ACCOUNTANTS)
 RENYI = "Rényi DP"
 RENYI_ORDERS = 1 + np.logspace(-1.9, 6, 500)
 LOSS_GRID_CELLS = 6_000  # cells of the loss grid in 8 standard deviations
@@ -59,8 +59,8 @@ def count_spends(charges: Sequence[PlannedEvent], times: int = 1) -> SpendCounts
 
 def gaussian_mu(charges: Sequence[PlannedEvent], times: int = 1) -> float | None:
     """The μ of a plan made `times` over if all of it is Gaussian noise, so exactly μ-GDP; None otherwise."""
-    sums = ComposedCost.of_spends(count_spends(charges, times))
-    return math.sqrt(sums.mu_squared) if sums.mu_squared < math.inf and not sums.failure else None
+    accountant = GdpAccountant.of_events(count_spends(charges, times))
+    return accountant.mu if accountant.cost < math.inf and not accountant.failure else None
 
 
 def epsilon_curves(
@@ -75,14 +75,13 @@ def epsilon_curves(
     """
     spends = count_spends(charges, times)
     epsilons_by_accountant = _epsilon_curves_of_spends(spends, deltas)
-    sums = ComposedCost.of_spends(spends)
+    optimal = OptimalAccountant.of_events(spends)
     if (
         OPTIMAL in epsilons_by_accountant
         and plan_delta is not None
-        and sums.optimal_composition is not None
-        and plan_delta > sums.failure
+        and plan_delta > optimal.failure
     ):
-        precise_epsilon = sums.optimal_composition.epsilon(plan_delta - sums.failure)
+        precise_epsilon = optimal.epsilon(plan_delta)
         epsilons_by_accountant[OPTIMAL] = np.where(
             deltas == plan_delta,
             np.minimum(epsilons_by_accountant[OPTIMAL], precise_epsilon),
@@ -100,27 +99,29 @@ def ledger_epsilon_curves(
     chosen in view of earlier ones, only the accounting that was fixed at first use holds, with all
     of its capacity: `kept`.
     """
-    event_counts = Counter[Event]()
+    event_counts = Counter[PrivacyEvent]()
     for event, times in events:
         event_counts[event] += times
     remaining_deltas = deltas - lifetime.failure_delta(event_counts.items())
     failure_free_events = [
-        (replace(event, failure=0.0), times)
+        (event.without_failure(), times)
         for event, times in event_counts.items()
-        if not isinstance(event, Drawn)
+        if not event.is_sampler_error
     ]
     epsilons_by_accountant = (
         _epsilon_curves_of_spends(failure_free_events, remaining_deltas) if event_counts else {}
     )
-    gdp_cost = math.fsum(times * gaussian_cost(event) for event, times in failure_free_events)
+    gdp_cost = math.fsum(
+        times * GdpAccountant.event_cost_bound(event) for event, times in failure_free_events
+    )
     if (
         GDP not in epsilons_by_accountant and 0 < gdp_cost < math.inf
     ):  # exponential mechanisms and pure releases have a μ too
         epsilons_by_accountant[GDP] = _epsilon_at_each_delta(
-            remaining_deltas, lambda d: CompositionRule.GDP.epsilon(gdp_cost, d)
+            remaining_deltas, lambda d: GdpAccountant.epsilon_of_cost(gdp_cost, d)
         )
     if any(
-        isinstance(event, Drawn) for event in event_counts
+        event.is_sampler_error for event in event_counts
     ):  # whose error counts (1 + e^ε) times: so much up to the total
         epsilons_by_accountant = {
             name: np.where(e <= lifetime.budget.epsilon, e, math.inf)
@@ -128,7 +129,7 @@ def ledger_epsilon_curves(
         }
     return (
         {
-            str(lifetime.accounting): epsilons_by_accountant.pop(str(lifetime.accounting)),
+            lifetime.accounting.name: epsilons_by_accountant.pop(lifetime.accounting.name),
             **epsilons_by_accountant,
         }
         if epsilons_by_accountant
@@ -140,43 +141,41 @@ def lifetime_epsilon_curve(lifetime: LifetimeBudget, deltas: Array) -> Array:
     """The ε at each δ of the most that a data set may ever be charged, however releases are chosen."""
     remaining_deltas = deltas - lifetime.failure
     capacity = lifetime.capacity
-    if lifetime.accounting is CompositionRule.PURE:
+    if not lifetime.accounting.needs_delta:
         return np.where(remaining_deltas >= 0, capacity, math.inf)
     return _epsilon_at_each_delta(
-        remaining_deltas, lambda d: lifetime.accounting.epsilon(capacity, d)
+        remaining_deltas, lambda d: lifetime.accounting.epsilon_of_cost(capacity, d)
     )
 
 
 def _epsilon_curves_of_spends(spends: Events, deltas: Array) -> dict[str, Array]:
     """The ε at each δ of some spends, by name of every accountant that applies to all of them."""
-    sums = ComposedCost.of_spends(spends)
-    if any(isinstance(spend, SubsampledGaussian) for spend, _ in spends):
-        return {PLD: np.array([sums.epsilon(d, CompositionRule.PLD) for d in deltas.tolist()])}
-    remaining_deltas = deltas - sums.failure
+    if any(spend.is_subsampled for spend, _ in spends):
+        return {PLD: _epsilons_of(LossDistributionAccountant.of_events(spends), deltas)}
+    gaussian = GdpAccountant.of_events(spends)
+    pure = PureAccountant.of_events(spends)
+    remaining_deltas = deltas - pure.failure
     epsilons_by_accountant = {}
-    if sums.mu_squared < math.inf:
-        epsilons_by_accountant[GDP] = _epsilon_at_each_delta(
-            remaining_deltas, lambda d: CompositionRule.GDP.epsilon(sums.mu_squared, d)
-        )
-    epsilons_by_accountant[ZCDP] = _epsilon_at_each_delta(
-        remaining_deltas, lambda d: CompositionRule.ZCDP.epsilon(sums.rho, d)
-    )
+    if gaussian.cost < math.inf:
+        epsilons_by_accountant[GDP] = _epsilons_of(gaussian, deltas)
+    epsilons_by_accountant[ZCDP] = _epsilons_of(ZcdpAccountant.of_events(spends), deltas)
     epsilons_by_accountant[RENYI] = _renyi_epsilons(spends, remaining_deltas)
-    if not any(
-        isinstance(spend, Concentrated) for spend, _ in spends
-    ):  # no pair of laws is worst for these
-        epsilons_by_accountant[PLD] = _loss_distribution_epsilons(
-            [(s, n) for s, n in spends if not isinstance(s, Concentrated | Drawn)], remaining_deltas
-        )
-    joint = sums.optimal_composition
-    if joint and sums.mu_squared == math.inf:
+    if all(spend.has_worst_pairs for spend, _ in spends):
+        epsilons_by_accountant[PLD] = _loss_distribution_epsilons(spends, remaining_deltas)
+    joint = OptimalAccountant.of_events(spends).composition
+    if joint and gaussian.cost == math.inf:
         min_delta = float(remaining_deltas[remaining_deltas > 0].min(initial=1.0))
         epsilons_by_accountant[OPTIMAL] = _epsilon_at_each_delta(
             remaining_deltas, lambda d: joint.epsilon(d, smallest_delta=min_delta)
         )
-    if sums.pure < math.inf:
-        epsilons_by_accountant[PURE] = np.where(remaining_deltas >= 0, sums.pure, math.inf)
+    if pure.cost < math.inf:
+        epsilons_by_accountant[PURE] = _epsilons_of(pure, deltas)
     return epsilons_by_accountant
+
+
+def _epsilons_of(accountant: Accountant, deltas: Array) -> Array:
+    """Return the ε at each δ by an accountant."""
+    return np.array([accountant.epsilon(delta) for delta in deltas.tolist()])
 
 
 def epsilon_delta_pairs(
@@ -200,22 +199,24 @@ def epsilon_delta_pairs(
 def printed_epsilon_curves(charges: Sequence[PlannedEvent], deltas: Array) -> dict[str, Array]:
     """The ε at each δ as the papers' closed forms state it, by name, for those that cover this kind of plan."""
     spends = count_spends(charges)
-    sums = ComposedCost.of_spends(spends)
-    if sums.failure or sums.rho == math.inf:
+    concentrated = ZcdpAccountant.of_events(spends)
+    gaussian = GdpAccountant.of_events(spends)
+    rho = concentrated.cost
+    if concentrated.failure or rho == math.inf:
         return {}
     epsilons_by_formula = {
-        "ρ + 2√(ρ ln(1/δ))": np.array([zcdp_epsilon_closed_form(sums.rho, d) for d in deltas])
+        "ρ + 2√(ρ ln(1/δ))": np.array([zcdp_epsilon_closed_form(rho, d) for d in deltas])
     }
-    if sums.mu_squared < math.inf:
-        mu = math.sqrt(sums.mu_squared)
+    if gaussian.cost < math.inf:
+        mu = gaussian.mu
         return epsilons_by_formula | {
             formula.name: np.array([formula.evaluate(mu, d) for d in deltas])
             for formula in GAUSSIAN_FORMULAS
         }
-    if len(spends) == 1 and sums.pure < math.inf:
+    if len(spends) == 1 and spends[0][0].pure_epsilon < math.inf:
         (spend, count), *_ = spends
         epsilons_by_formula["strong composition"] = np.array(
-            [strong_composition_epsilon(spend.pure, count, d) for d in deltas]
+            [strong_composition_epsilon(spend.pure_epsilon, count, d) for d in deltas]
         )
     return epsilons_by_formula
 
@@ -225,7 +226,7 @@ def _epsilon_at_each_delta(remaining_deltas: Array, epsilon_function: Any) -> Ar
     return np.array([epsilon_function(d) if d > 0 else math.inf for d in remaining_deltas.tolist()])
 
 
-def renyi_divergence_bounds(spend: Event, orders: Array) -> Array:
+def renyi_divergence_bounds(spend: PrivacyEvent, orders: Array) -> Array:
     """The exact Rényi divergence bound of one spend at orders a > 1 (j,).
 
     Gaussian: aμ²/2; aρ where only ρ is known. Pure: that of randomised response with p = 1/(1 +
@@ -236,9 +237,9 @@ def renyi_divergence_bounds(spend: Event, orders: Array) -> Array:
     Source: Mironov 2017; Dong, Durfee, Rogers 2020 (worst pairs).
     """
     a = orders
-    if isinstance(spend, Gaussian | Concentrated):
+    e = spend.pure_epsilon
+    if e == math.inf:
         return a * spend.rho
-    e = spend.pure
     if isinstance(spend, BoundedRange):
         s = math.exp(-e)
         s_a = np.exp(-a * e)
@@ -288,7 +289,7 @@ def privacy_profile(spend: Spend, epsilons: Array) -> Array:
     pair is worst at every a, so the curve, though the tightest for one draw, composes worse than
     Rényi DP does. Source: Dong, Durfee, Rogers 2020.
     """
-    e = spend.pure
+    e = spend.pure_epsilon
     if not isinstance(spend, BoundedRange):
         return worst_privacy_profile(epsilons, e, 0.0)
     inner_deltas = np.expm1((np.clip(epsilons, -e, e) - e) / 2) ** 2 / -math.expm1(-e)
@@ -299,7 +300,7 @@ def privacy_profile(spend: Spend, epsilons: Array) -> Array:
     )
 
 
-def _loss_distribution_epsilons(spends: SpendCounts, remaining_deltas: Array) -> Array:
+def _loss_distribution_epsilons(spends: Events, remaining_deltas: Array) -> Array:
     """The composed loss distribution of the spends' dominating pairs on one grid, rounded up (connect the dots).
 
     All Gaussian spends are one with μ² = Σ μ_i²; many sizes of one kind are rounded up to a few.
@@ -308,11 +309,11 @@ def _loss_distribution_epsilons(spends: SpendCounts, remaining_deltas: Array) ->
     """
     from dp_accounting.pld import pld_pmf, privacy_loss_distribution
 
-    sums = ComposedCost.of_spends(spends)
+    total_rho = ZcdpAccountant.of_events(spends).cost
     max_delta = float(np.max(remaining_deltas, initial=0))
     if max_delta <= 0:
         return np.full(len(remaining_deltas), math.inf)
-    grid_step = max(math.sqrt(2 * sums.rho), sums.rho) * 8 / LOSS_GRID_CELLS
+    grid_step = max(math.sqrt(2 * total_rho), total_rho) * 8 / LOSS_GRID_CELLS
     composed: Any = None
     mu = math.sqrt(
         math.fsum(number * spend.mu**2 for spend, number in spends if isinstance(spend, Gaussian))
@@ -322,7 +323,7 @@ def _loss_distribution_epsilons(spends: SpendCounts, remaining_deltas: Array) ->
             1 / mu, value_discretization_interval=grid_step
         )
     for spend, number in _round_up_to_few_sizes(spends):
-        grid_radius = math.ceil(spend.pure / grid_step)
+        grid_radius = math.ceil(spend.pure_epsilon / grid_step)
         grid_points = np.arange(-grid_radius, grid_radius + 1)
         deltas = np.minimum.accumulate(
             np.clip(privacy_profile(spend, grid_points * grid_step), 0, 1)
@@ -342,7 +343,7 @@ def _loss_distribution_epsilons(spends: SpendCounts, remaining_deltas: Array) ->
     return _epsilon_at_each_delta(remaining_deltas, composed.get_epsilon_for_delta)
 
 
-def _round_up_to_few_sizes(spends: SpendCounts) -> list[tuple[BoundedRange | Pure, int]]:
+def _round_up_to_few_sizes(spends: Events) -> list[tuple[BoundedRange | Pure, int]]:
     """The spends that are not Gaussian; if more than DISTINCT, sizes are rounded up to that many steps."""
     non_gaussian = [
         (spend, number) for spend, number in spends if isinstance(spend, (BoundedRange, Pure))

@@ -6,10 +6,10 @@ import re
 from ..core.numbers import bisect_interval
 from ..core.types import Json, value_object
 from ..privacy.accounting import (
-    ComposedCost,
-    Drawn,
     Events,
+    GdpAccountant,
     Plan,
+    ZcdpAccountant,
     events_from_json,
     guarantee,
     worst_case_events,
@@ -62,26 +62,23 @@ class Promise:
             )
         )
         events = [(event, times * self.releases) for event, times in self.events]
-        total_failure = math.fsum(
-            times * (e.error if isinstance(e, Drawn) else e.failure) for e, times in events
-        )
-        sums = ComposedCost.of_spends(
-            [(event, times) for event, times in events if not isinstance(event, Drawn)]
-        )
+        total_failure = math.fsum(times * event.failure_probability for event, times in events)
+        exact_events = [(event, times) for event, times in events if not event.is_sampler_error]
+        gaussian = GdpAccountant.of_events(exact_events)
         if not self.events:
             return bound
-        if sums.mu_squared < math.inf:
+        if gaussian.cost < math.inf:
             return min(
                 bound,
-                guarantee.gaussian_guess_probability(prior, math.sqrt(sums.mu_squared))
-                + total_failure,
+                guarantee.gaussian_guess_probability(prior, gaussian.mu) + total_failure,
             )
-        if sums.rho == math.inf:
+        rho = ZcdpAccountant.of_events(exact_events).cost
+        if rho == math.inf:
             return bound
         return min(
             bound,
             max(prior, 1 - prior)
-            + min(prior, 1 - prior) * min(_max_total_variation(sums.rho) + 2 * total_failure, 1.0),
+            + min(prior, 1 - prior) * min(_max_total_variation(rho) + 2 * total_failure, 1.0),
         )
 
     @property

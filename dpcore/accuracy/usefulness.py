@@ -82,7 +82,7 @@ def predicted_tables(problem: QueryRelease, plan: Plan) -> UnbiasedAnswers | Non
         if isinstance(statistic, Answers):
             m = statistic.workload.m
             stddev = np.broadcast_to(noise_stddev(statistic, spend, problem.effective_n), m)
-            is_laplace = isinstance(spend, Pure)
+            is_laplace = spend.has_laplace_noise
             measured.append(
                 NoisyAnswers(statistic.workload, np.zeros(m), stddev, has_laplace_noise=is_laplace)
             )

@@ -21,7 +21,7 @@ from ..core.numbers import check_synthetic_row_count
 from ..core.provenance import Provenance
 from ..core.types import Array, Rng, Texts, frozen
 from ..models.releases import Release
-from ..privacy.accounting import Budget, ComposedCost, Plan, PrivacySpent, Spend, budget_warnings
+from ..privacy.accounting import Accountant, Budget, Plan, PrivacySpent, Spend, budget_warnings
 from ..privacy.curators.curator_of_problem import make_curator
 from ..privacy.noisy_answers import NoisyAnswers
 from ..queries import Marginals, Workload
@@ -105,15 +105,17 @@ class Run:
         self.stopped = False
         self._iterator = self._run_steps()
         self._peak: PeakMemory | None = None
-        self._sums_and_spent: tuple[ComposedCost, PrivacySpent] | None = None
+        self._accountant_and_spent: tuple[Accountant, PrivacySpent] | None = None
 
     @property
     def spent(self) -> PrivacySpent:
-        """The budget spent so far by the ledger; equal sums give the identical object."""
+        """The budget spent so far by the ledger; equal charges give the identical object."""
         ledger = self._curator.budget_meter
-        if self._sums_and_spent is None or self._sums_and_spent[0] != ledger.total_cost:
-            self._sums_and_spent = ledger.total_cost, ledger.spent
-        return self._sums_and_spent[1]
+        cached = self._accountant_and_spent
+        if cached is None or cached[0] != ledger.accountant:
+            cached = ledger.accountant, ledger.spent
+            self._accountant_and_spent = cached
+        return cached[1]
 
     @property
     def promise(self) -> Promise:

@@ -3,14 +3,13 @@
 Only public numbers come here: noisy values, sensitivities and prices.
 """
 
-import math
 from typing import Any
 
 import numpy as np
 
 from ..core.types import Array, frozen
 from ..queries import Workload
-from .accounting.budget import Gaussian, Pure, SubsampledGaussian
+from .accounting.events import Gaussian, Pure, SubsampledGaussian
 from .noisy_answers import NoisyAnswers
 
 MIN_STDDEV = 1e-150  # standard deviation where nothing moves, so that it can be divided by
@@ -45,11 +44,7 @@ def noise_stddev(
     The scale for Gaussian noise and √2 times it for Laplace noise (before any threshold); times
     ‖q_j‖ where noise is drawn on cells and query j sees it.
     """
-    return (
-        noise_scale(statistic, spend, scale_divisor)
-        * (math.sqrt(2) if isinstance(spend, Pure) else 1.0)
-        * statistic.norms
-    )
+    return noise_scale(statistic, spend, scale_divisor) * spend.stddev_per_scale * statistic.norms
 
 
 @frozen

@@ -18,7 +18,7 @@ from ..core.types import Json, Texts, frozen, value_object
 from ..data.fingerprint import file_mark, is_earlier_format, table_fingerprints
 from ..data.privacy_unit import PrivacyUnit
 from ..data.sources.source import Source
-from ..privacy.accounting import Budget, CompositionRule, Events, LifetimeBudget, TotalCost
+from ..privacy.accounting import ACCOUNTANT_BY_CODE, Budget, Events, LifetimeBudget, TotalCost
 
 MAX_NAME_CHARS = 200  # characters
 TableReader = Callable[[], pd.DataFrame | Source]
@@ -86,7 +86,7 @@ class DataSet:
     def to_json(self) -> Json:
         """The data set as a dictionary, as `ledger show --json` prints it."""
         budget = self.lifetime.budget
-        accounting = str(self.lifetime.accounting)
+        accounting = self.lifetime.accounting.name
         return {
             "name": self.name,
             "unit": self.unit,
@@ -281,7 +281,9 @@ def total_promise(
 def lifetime_from_row(row: sqlite3.Row) -> LifetimeBudget:
     """The total promise that the first use of a data set fixed, from its row in the ledger."""
     return LifetimeBudget(
-        Budget(row["epsilon"], row["delta"]), CompositionRule[row["accounting"]], row["failure"]
+        Budget(row["epsilon"], row["delta"]),
+        ACCOUNTANT_BY_CODE[row["accounting"]],
+        row["failure"],
     )
 
 
@@ -302,13 +304,13 @@ def check_budget_fits(
         raise OverspendError(f"data set {name!r}: {failure_text} since its first release; {remedy}")
     if promised.composed_cost(after) == math.inf:
         composition_text = (
-            f"since its first release it is added up by {promised.accounting}, "
+            f"since its first release it is added up by {promised.accounting.name}, "
             "which cannot count this one"
         )
         alternative = (
-            "choose another algorithm, or delta=0"
-            if promised.accounting is CompositionRule.PURE
-            else "choose delta=0"
+            "choose delta=0"
+            if promised.accounting.needs_delta
+            else "choose another algorithm, or delta=0"
         )
         raise OverspendError(f"data set {name!r}: {composition_text}; {alternative}")
     spent = promised.total_epsilon(after)
@@ -320,7 +322,7 @@ def check_budget_fits(
         )
         remaining_text = (
             f"one release of ε={promised.remaining_epsilon(before):.6g} at that δ "
-            f"is left ({promised.accounting})"
+            f"is left ({promised.accounting.name})"
         )
         raise OverspendError(
             f"data set {name!r}: this needs ε={spent:.6g} in all; {used_text}, {remaining_text}"

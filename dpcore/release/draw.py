@@ -9,7 +9,6 @@ from ..core.errors import BudgetError, InputError
 from ..core.types import ProgressCallback, frozen, ignore_progress
 from ..models.releases import Release, UnbiasedAnswers
 from ..privacy import entropy
-from ..privacy.accounting import Gaussian
 from ..privacy.curators.curator import Curator
 from ..privacy.curators.curator_of_problem import make_curator
 from ..privacy.noisy_answers import NoisyAnswers
@@ -110,7 +109,7 @@ def _schema_noise_text(ready: MeasuredSchemaRelease) -> str:
     if not ready.schema_plan.exact:
         return FLOAT_NOISE_TEXT.format(entropy.GENERATOR_NAME)
     noise_names = {
-        "Gaussian noise" if isinstance(c.spend, Gaussian) else "Laplace noise"
+        "Laplace noise" if c.spend.has_laplace_noise else "Gaussian noise"
         for c in ready.schema_plan.planned_events
     }
     return EXACT_NOISE_TEXT.format(

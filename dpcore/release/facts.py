@@ -13,7 +13,7 @@ import scipy
 from ..algorithms import registered_name
 from ..algorithms.schema_measurement.measure_schema import ColumnFindings
 from ..core.types import Json
-from ..privacy.accounting import ComposedCost, CompositionRule, Plan, events_of_plan, events_to_json
+from ..privacy.accounting import Plan, events_of_plan, events_to_json
 from ..schema.domain import Domain
 from ..schema.schema_json import domain_to_json
 from .data_set import Reservation
@@ -131,31 +131,23 @@ def _dataset_facts(reservation: Reservation) -> Json:
         "version": reservation.version,
         "total": {"epsilon": total.budget.epsilon, "delta": total.budget.delta},
         "spent": {"epsilon": reservation.spent, "delta": total.budget.delta},
-        "accounting": total.accounting,
+        "accounting": total.accounting.name,
         "failure": total.failure,
     }
 
 
 def _promise_facts(ready: PreparedRelease) -> Json:
     """Return the promise of a release and the events that it is recomputed from."""
-    plan = ready.plan
-    accounting = plan.accounting
-    planned_events = events_of_plan(plan)
-    total_cost = plan.total_cost
+    accountant = ready.plan.accountant
+    planned_events = events_of_plan(ready.plan)
     if isinstance(ready, MeasuredSchemaRelease):
-        accounting = ready.division.accounting
         planned_events = (*ready.measured_events, *planned_events)
-        total_cost = ComposedCost.of_spends(planned_events)
-    if accounting is CompositionRule.OPTIMAL:
-        symbol = "releases"
-        cost = sum(c.times for c in plan.planned_events)
-    else:
-        symbol, cost = total_cost.symbol_and_cost(accounting)
+        accountant = ready.division.accounting.of_events(planned_events)
     return {
         "epsilon": ready.request.budget.epsilon,
         "delta": ready.request.budget.delta,
-        "accounting": accounting,
-        "cost": f"{symbol}={cost:.6g}",
+        "accounting": accountant.name,
+        "cost": accountant.cost_text,
         "charges": events_to_json(planned_events),
         "reserved": events_to_json(ready.events),
     }

@@ -22,16 +22,18 @@ from dpcore.accuracy.printed_formulas import GAUSSIAN_FORMULAS
 from dpcore.privacy.accounting import (
     Approximate,
     BoundedRange,
-    CompositionRule,
     Concentrated,
     Gaussian,
+    GdpAccountant,
     LifetimeBudget,
     PlannedEvent,
     Pure,
+    PureAccountant,
     SubsampledGaussian,
+    ZcdpAccountant,
     conversions,
 )
-from dpcore.privacy.accounting.data_set_total import Filtered
+from dpcore.privacy.accounting.events import Filtered
 from tests.small_problems import approx, hockey_stick, parametrize
 
 DELTAS = np.array([1e-12, 1e-9, 1e-6, 1e-3, 0.05, 0.3])
@@ -214,7 +216,7 @@ def test_printed_forms_of_draws_are_strong_composition_where_it_holds():
 def test_a_ledger_s_curves_add_up_every_kind_of_event():
     total = Budget(3, 1e-5)
     gaussian = ((Gaussian(0.2), 3),)
-    life = LifetimeBudget(total, CompositionRule.GDP, 0.0)
+    life = LifetimeBudget(total, GdpAccountant, 0.0)
     found = accountant_comparison.ledger_epsilon_curves(life, gaussian, DELTAS)
     assert found[GDP][2] == approx(conversions.gdp_epsilon(0.2 * math.sqrt(3), 1e-6))
     assert next(iter(found)) == GDP, "the fixed accounting comes first"
@@ -228,16 +230,16 @@ def test_a_ledger_s_curves_add_up_every_kind_of_event():
     assert PLD not in found, "no pair of laws is known to be worst for what is only concentrated"
     assert found[RENYI][2] <= found[ZCDP][2] * (1 + 1e-3)
     only = accountant_comparison.ledger_epsilon_curves(
-        LifetimeBudget(total, CompositionRule.ZCDP, 0.0), ((Concentrated(rho), 1),), DELTAS
+        LifetimeBudget(total, ZcdpAccountant, 0.0), ((Concentrated(rho), 1),), DELTAS
     )
     assert set(only) == {ZCDP, RENYI}
     assert accountant_comparison.ledger_epsilon_curves(life, (), DELTAS) == {}
 
 
-@parametrize("accounting", [CompositionRule.GDP, CompositionRule.ZCDP, CompositionRule.PURE])
+@parametrize("accounting", [GdpAccountant, ZcdpAccountant, PureAccountant])
 def test_what_may_ever_be_charged_meets_the_total_promise(accounting):
     life = LifetimeBudget(
-        Budget(3, 1e-5), accounting, 1e-5 if accounting is CompositionRule.PURE else 2e-6
+        Budget(3, 1e-5), accounting, 1e-5 if accounting is PureAccountant else 2e-6
     )
     curve = accountant_comparison.lifetime_epsilon_curve(life, np.array([1e-6, 1e-5, 1e-3]))
     assert curve[0] == math.inf, "failures alone need more"

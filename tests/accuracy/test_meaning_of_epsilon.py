@@ -25,7 +25,7 @@ from dpcore.privacy.accounting import (
     guarantee,
     worst_case_events,
 )
-from dpcore.privacy.accounting.data_set_total import events_to_json
+from dpcore.privacy.accounting.events import events_to_json
 from tests.privacy.enumerated_neighbours import plan_of
 from tests.small_problems import approx, parametrize
 
@@ -44,7 +44,7 @@ def told(plan):
     promise = {
         "epsilon": plan.budget.epsilon,
         "delta": plan.budget.delta,
-        "accounting": str(plan.accounting),
+        "accounting": plan.accountant.name,
     }
     return {
         "promise": promise | {"reserved": events_to_json(worst_case_events(plan, False))},

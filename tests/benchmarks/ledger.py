@@ -5,7 +5,8 @@ from pathlib import Path
 
 from dpcore import Budget
 from dpcore.privacy.accounting import BoundedRange, Gaussian
-from dpcore.privacy.accounting.data_set_total import TotalCost, events_to_json
+from dpcore.privacy.accounting.data_set_total import TotalCost
+from dpcore.privacy.accounting.events import events_to_json
 from dpcore.release.ledger import chain
 from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
 from tests.benchmarks.measuring import main, timed

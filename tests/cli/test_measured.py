@@ -11,7 +11,13 @@ from dpcore.accuracy.meaning_of_epsilon import Promise
 from dpcore.accuracy.promise_with_schema import promise_of
 from dpcore.algorithms.schema_measurement.measure_schema import measure_schema
 from dpcore.algorithms.schema_measurement.measurement_plan import choose_schema_share
-from dpcore.privacy.accounting import conversions, events_from_json
+from dpcore.privacy.accounting import (
+    GdpAccountant,
+    PureAccountant,
+    ZcdpAccountant,
+    conversions,
+    events_from_json,
+)
 from dpcore.release import preparation
 from dpcore.release.ledger.ledger_store import LedgerStore
 from dpcore.schema.partial_schema import partial_schema_from_json
@@ -72,8 +78,7 @@ def test_the_schema_is_a_later_releases_public_input():
     assert claim["schema"] == facts()["schema"]
     assert claim["measured"] == []
     assert "with an earlier release" in claim["bounds"]
-    charges = paid(claim["promise"]["charges"])
-    assert 1.9 < conversions.gdp_epsilon(charges.mu_squared**0.5, 1e-6) <= 2, (
+    assert 1.9 < paid(claim["promise"]["charges"], GdpAccountant).epsilon(1e-6) <= 2, (
         "all of it for the algorithm"
     )
     check_command_refused(
@@ -94,7 +99,7 @@ def test_without_delta_noise_is_exact_also_where_the_first_release_was_not():
     """The data set's accounting is Gaussian DP since a release in floating point; no such noise keeps δ = 0."""
     total = "--total-delta=1e-6"
     run_command(release("out", "--noise=float", total, schema="typed.json", epsilon=1))
-    assert str(data_set().lifetime.accounting) == "exact Gaussian (GDP)"
+    assert data_set().lifetime.accounting.name == "exact Gaussian (GDP)"
     for algorithm in ("mwem", "dpfw"):
         run_command(
             release(
@@ -198,15 +203,14 @@ def test_the_schema_of_a_table_that_nobody_knows(here, capsys):
     assert found["measured"] == list(found["columns"])
     (entry,) = releases()
     assert entry["state"] == "released"
-    sums = paid(entry["events"])
-    assert 3.9 < conversions.zcdp_epsilon(sums.rho, 1e-6 - sums.failure) <= 4
+    assert 3.9 < paid(entry["events"], ZcdpAccountant).epsilon(1e-6) <= 4
     (here / "found.json").write_text(printed)
     run_command(release(schema="found.json"))  # a later release's public input
 
 
 def test_without_delta_a_private_schema_has_the_numbers_only():
     assert list(json.loads(run_command(schema(delta="0")))["columns"]) == ["pay", "age"]
-    assert paid(releases()[0]["events"]).pure == approx(4)
+    assert paid(releases()[0]["events"], PureAccountant).cost == approx(4)
 
 
 def test_a_private_schema_states_how_its_file_is_written():

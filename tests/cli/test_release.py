@@ -21,8 +21,7 @@ from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile_texts
 from dpcore.cli import main
 from dpcore.data.privacy_unit import ROW_COUNT_NOTICE
 from dpcore.privacy.accounting import (
-    ComposedCost,
-    CompositionRule,
+    ACCOUNTANT_BY_NAME,
     LifetimeBudget,
     events_from_json,
 )
@@ -98,9 +97,9 @@ def releases():
     return data_set().releases
 
 
-def paid(events):
-    """What events of a file cost, in all accountings."""
-    return ComposedCost.of_spends(events_from_json(events))
+def paid(events, accounting):
+    """The accountant of a file's events, by one way of adding up."""
+    return accounting.of_events(events_from_json(events))
 
 
 @parametrize("algorithm", QUERIES)
@@ -349,7 +348,7 @@ def test_the_card_is_made_of_facts_alone():
     assert used
     kept = facts()["dataset"]
     lifetime = LifetimeBudget(
-        Budget(**kept["total"]), CompositionRule(kept["accounting"]), kept["failure"]
+        Budget(**kept["total"]), ACCOUNTANT_BY_NAME[kept["accounting"]], kept["failure"]
     )
     now = (
         100

@@ -11,8 +11,8 @@ from dpcore import Budget
 from dpcore.accuracy import accountant_comparison
 from dpcore.accuracy.meaning_of_epsilon import Promise, format_percent, format_times_in_100
 from dpcore.privacy.accounting import (
-    CompositionRule,
     Gaussian,
+    GdpAccountant,
     LifetimeBudget,
     gdp_epsilon,
     gdp_mu,
@@ -216,7 +216,7 @@ def test_a_ledger_s_total_moves_beliefs_as_its_promise_allows(tmp_path, monkeypa
     assert "ledger" in error_text(run_until_settled(app.run()))
 
 
-LIFE = LifetimeBudget(Budget(3, 1e-6), CompositionRule.GDP, 0.0)
+LIFE = LifetimeBudget(Budget(3, 1e-6), GdpAccountant, 0.0)
 
 
 def posterior(evidence):

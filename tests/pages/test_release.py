@@ -179,7 +179,7 @@ def test_the_plan_its_cost_and_exact_noise_are_shown_before_anything_is_touched_
     release(app)
     assert any("exact Gaussian noise on counts" in c.help for c in app.caption if c.help)
     found = recorded(tmp_path)
-    assert str(found.lifetime.accounting) == "exact Gaussian (GDP)"
+    assert found.lifetime.accounting.name == "exact Gaussian (GDP)"
     assert [event["kind"] for event in found.releases[0]["events"]] == ["Gaussian"]
 
 

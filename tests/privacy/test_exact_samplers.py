@@ -10,7 +10,7 @@ from scipy import stats
 from dpcore import ALGORITHMS, Budget, Explicit, Marginals
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.privacy import exact_samplers, mechanisms
-from dpcore.privacy.accounting import CompositionRule
+from dpcore.privacy.accounting import GdpAccountant
 from dpcore.privacy.accounting.data_set_total import events_of_plan
 from dpcore.privacy.noise_grid import answers_are_whole, has_grid
 from dpcore.privacy.statistics import CellAnswers
@@ -99,7 +99,7 @@ def test_nothing_is_drawn_where_no_row_moves_and_no_scale_is_too_large():
 def test_an_exact_plan_is_the_plan_of_an_exploration(budget):
     ready = prepared(budget=budget)
     assert ready.plan.exact
-    assert ready.plan.accounting is CompositionRule.GDP
+    assert isinstance(ready.plan.accountant, GdpAccountant)
     explored = make_plan(ready.request.algorithm, ready.problem, budget)
     assert ready.plan.planned_events == explored.planned_events
     assert ready.events == events_of_plan(explored)

@@ -23,7 +23,15 @@ from dpcore import (
 )
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.privacy import mechanisms
-from dpcore.privacy.accounting import BoundedRange, Gaussian, PlannedEvent, Pure, SubsampledGaussian
+from dpcore.privacy.accounting import (
+    BoundedRange,
+    Gaussian,
+    GdpAccountant,
+    PlannedEvent,
+    Pure,
+    PureAccountant,
+    SubsampledGaussian,
+)
 from dpcore.privacy.curators.risk_curator import RiskCurator
 from dpcore.privacy.curators.table_curator import TableCurator
 from dpcore.privacy.samplers import SAMPLERS
@@ -305,20 +313,19 @@ def test_nothing_done_to_the_ledger_that_is_shown_gives_budget_back():
     assert shown.events == [("measure", spend)] * 3
     with expect_budget_error("a copy of a ledger uses no budget"):
         shown.charge("measure", spend)
-    shown._room = shown._max_failure = 1e9
     shown.events[0][1].__dict__["epsilon"] = 1e-30
     shown.events.clear()
-    shown._times_by_spend.clear()
-    force(shown.total_cost, rho=0.0, mu_squared=0.0, pure=0.0)
-    shown.total_cost = type(shown.total_cost)()
+    force(shown.accountant.event_counts[0][0], epsilon=1e-30)
+    force(shown.accountant, event_counts=(), capacity=1e9, failure_capacity=1.0)
+    shown.accountant = type(shown.accountant)()
     force(curator.plan.budget, epsilon=1e6, delta=0.5)
     force(curator.plan.planned_events[0], times=10**6)
     force(curator.plan.planned_events[0].spend, epsilon=1e-30)
     force(
         curator.plan,
         planned_events=curator.plan.planned_events * 9,
-        accounting=None,
-        kinds=frozenset({Gaussian}),
+        accountant=None,
+        spend_types=frozenset({Gaussian}),
         exact=True,
     )
     curator.exact_draw_counts["Gaussian noise"] += 5
@@ -328,7 +335,7 @@ def test_nothing_done_to_the_ledger_that_is_shown_gives_budget_back():
         with expect_budget_error("measure needs ε=.*, 0 is left"):
             curator.measure(Answers(workload), asked)
     assert len(curator.budget_meter.events) == 3
-    assert curator.budget_meter.total_cost.pure == 0.75
+    assert PureAccountant(curator.budget_meter.accountant.event_counts).cost == 0.75
 
 
 def test_a_plan_that_was_changed_after_it_was_made_is_priced_anew():
@@ -509,7 +516,7 @@ def test_nothing_done_to_a_measurement_that_left_changes_what_is_left_or_recorde
     (after,) = curator.measured_answers
     assert after.values == approx(left)
     assert after.stddev == approx(np.full(5, 2 / (N * 0.1)))
-    assert curator.budget_meter.total_cost.mu_squared == approx(0.01)
+    assert GdpAccountant(curator.budget_meter.accountant.event_counts).cost == approx(0.01)
     times = int(capacity / 0.01) - 1
     assert curator.can_afford(Gaussian(0.1), times)
     assert not curator.can_afford(Gaussian(0.1), times + 1), "one was spent"

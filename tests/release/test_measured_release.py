@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from dpcore import BudgetError, domain_from_json, domain_to_json, read_json
+from dpcore.privacy.accounting import PureAccountant, ZcdpAccountant
 from dpcore.release import preparation
 from dpcore.release.evidence import verifier
 from dpcore.release.ledger.ledger_store import LedgerStore
@@ -111,9 +112,9 @@ def test_its_proof_names_the_charges_of_the_schema_and_adds_up_both(made, out):
     ]
     (total,) = re.findall(rf'class="odds">.*?Σ {symbol} = ([\d.e-]+)', page)
     (epsilon,) = re.findall(r"that is ε = ([\d.]+) ≤ 2", page)
-    sums = paid(promise["charges"])
-    reserved = paid(promise["reserved"])
-    here, ever = (sums.pure, reserved.pure) if out == "pure" else (sums.rho, reserved.rho)
+    accounting = PureAccountant if out == "pure" else ZcdpAccountant
+    here = paid(promise["charges"], accounting).cost
+    ever = paid(promise["reserved"], accounting).cost
     assert len(adds) == len(heads)
     assert math.fsum(adds) == approx(here, rel=1e-4)
     assert here * (1 - 1e-5) <= float(total) <= ever * (1 + 1e-5)

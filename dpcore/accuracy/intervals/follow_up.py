@@ -5,7 +5,7 @@ import json
 from ...core.errors import InputError
 from ...core.types import value_object
 from ...models.releases import UnbiasedAnswers
-from ...privacy.accounting import CompositionRule, find_root, gdp_epsilon, zcdp_epsilon
+from ...privacy.accounting import Accountant, Gaussian, find_root
 from ...privacy.measurement import MIN_STDDEV
 from ...queries.questions import Question
 from .confidence_levels import check_level, two_sided_quantile
@@ -35,7 +35,7 @@ def plan_follow_up(
     half_width: float,
     n: float,
     delta: float,
-    accounting: CompositionRule,
+    accounting: type[Accountant],
     *,
     level: float = 0.95,
 ) -> FollowUpMeasurement:
@@ -81,9 +81,5 @@ def plan_follow_up(
     while combined_variance(max_mu) > target_variance:
         max_mu *= 2
     mu = find_root(lambda mu: combined_variance(mu) - target_variance, 0.0, max_mu)
-    epsilon = (
-        gdp_epsilon(mu, delta)
-        if accounting is CompositionRule.GDP
-        else zcdp_epsilon(mu**2 / 2, delta)
-    )
+    epsilon = accounting.of_events([(Gaussian(mu), 1)]).epsilon(delta)
     return FollowUpMeasurement(queries, half_width, mu, epsilon, delta)

@@ -105,10 +105,9 @@ class NoisyGD(Algorithm):
         x = total = problem.region.centre
         for t in range(1, T + 1):
             statistic = _mean_gradient(problem, x, plan["clip"])
-            is_sampled = isinstance(spend, SubsampledGaussian)
             measurement = (
                 curator.measure_sample(statistic, spend)
-                if is_sampled
+                if spend.is_subsampled
                 else curator.measure(statistic, spend)
             )
             x = problem.region.project(x - plan["step"] * measurement.values)

@@ -8,7 +8,7 @@ import numpy as np
 from ...core.errors import BudgetError
 from ...core.provenance import Released
 from ...core.types import Array, ProgressCallback, frozen, ignore_progress
-from ...privacy.accounting import Gaussian, NoiseSpend
+from ...privacy.accounting import NoiseSpend
 from ...privacy.curators.column_curator import ColumnCurator
 from ...privacy.statistics.column_statistics import KindCounts, Magnitudes
 from ...schema.column_readings import AMOUNT_WITH_COMMA, AS_WRITTEN, DATE_ORDERS
@@ -87,7 +87,7 @@ def measure_column(
         return _categorical_findings(column, column_index, plan, curator)
     magnitude_counts = curator.count(column_index, Magnitudes(column.is_integer), plan.range_spend)
     edges = number_grid(
-        magnitude_counts, plan.n, column.is_integer, isinstance(plan.range_spend, Gaussian)
+        magnitude_counts, plan.n, column.is_integer, not plan.range_spend.has_laplace_noise
     )
 
     def count_cells(edges: Array, spend: NoiseSpend) -> FittedTreeCounts:

@@ -19,18 +19,17 @@ from ...privacy import noise_grid
 from ...privacy.accounting import (
     MIN_EPSILON,
     ROUNDING_MARGIN,
+    AdditiveAccountant,
     Budget,
-    ComposedCost,
-    CompositionRule,
-    Drawn,
     EventCounts,
     Events,
-    Filtered,
     Gaussian,
     NoiseSpend,
     Plan,
     PlannedEvent,
     Pure,
+    PureAccountant,
+    ZcdpAccountant,
     conversions,
     worst_case_events,
 )
@@ -85,9 +84,9 @@ class BudgetDivision:
     algorithm_failure: float = 0.0
 
     @property
-    def accounting(self) -> CompositionRule:
+    def accounting(self) -> type[AdditiveAccountant]:
         """The accounting that adds up both parts."""
-        return CompositionRule.ZCDP if self.budget.delta > 0 else CompositionRule.PURE
+        return ZcdpAccountant if self.budget.delta > 0 else PureAccountant
 
     @property
     def remaining_delta(self) -> float:
@@ -101,9 +100,8 @@ class BudgetDivision:
             (self.schema_cost, self.schema_failure),
             (self.algorithm_cost, self.algorithm_failure),
         )
-        pure = self.accounting is CompositionRule.PURE
         return tuple(
-            (Pure(cost) if pure else Filtered(cost, failure), 1)
+            (self.accounting.event_of_cost(cost, failure, frozenset()), 1)
             for cost, failure in parts
             if cost > 0
         )
@@ -218,7 +216,7 @@ class SchemaPlan:
         """The number of rows with one value, or numbers of one size, that is needed for it to be seen."""
         if column.is_categorical:
             return self.threshold
-        is_gaussian = isinstance(self.range_spend, Gaussian)
+        is_gaussian = not self.range_spend.has_laplace_noise
         return max(
             min_fullest_count(
                 noise_stddev(Magnitudes(), self.range_spend, 1 / self.rows_per_person), is_gaussian
@@ -296,7 +294,7 @@ def plan_schema(
         * (1 - KIND_COST_SHARE if unknown_kind_count else 1)
     )
     categorical_count = sum(c.is_categorical for c in columns) or unknown_kind_count
-    is_pure = division.accounting is CompositionRule.PURE
+    is_pure = not division.accounting.needs_delta
     if is_pure and (categorical_names := [c.name for c in columns if c.is_categorical]):
         raise InputError(
             f"column {categorical_names[0]!r}: at delta=0 its values cannot be measured, because "
@@ -413,7 +411,7 @@ def plan_within_division(
     A plan is made for an ε that is lowered until all that it may spend, ρ and failures, is covered
     by the rest.
     """
-    if division.accounting is CompositionRule.PURE:
+    if not division.accounting.needs_delta:
         plan = make_plan(algorithm, problem, Budget(division.algorithm_cost, 0.0, additive=True))
         return with_exact_noise(plan) if exact else plan
     algorithm_delta = 2 * division.algorithm_failure or division.remaining_delta
@@ -450,15 +448,9 @@ def with_exact_noise(plan: Plan) -> Plan:
 def rho_and_failure_delta(events: Events, budget: Budget) -> tuple[float, float]:
     """The Σρ of events, and the part of δ that their failures take at the budget's ε."""
     failure_delta = math.fsum(
-        times
-        * (
-            (1 + math.exp(min(budget.epsilon, 700.0))) * e.error
-            if isinstance(e, Drawn)
-            else e.failure
-        )
-        for e, times in events
+        times * event.failure_delta(budget.epsilon) for event, times in events
     )
-    return ComposedCost.of_spends(events).rho, failure_delta
+    return ZcdpAccountant.of_events(events).cost, failure_delta
 
 
 def joint_cost(
@@ -469,8 +461,8 @@ def joint_cost(
         *((c.spend, c.times) for c in schema_plan.planned_events),
         *worst_case_events(algorithm_plan, adaptive),
     ]
-    if division.accounting is CompositionRule.PURE:
-        cost = ComposedCost.of_spends(events).pure
+    if not division.accounting.needs_delta:
+        cost = PureAccountant.of_events(events).cost
         return cost, 0.0, cost
     rho, failure_delta = rho_and_failure_delta(events, division.budget)
     return rho, failure_delta, conversions.zcdp_epsilon(rho, division.budget.delta - failure_delta)
@@ -490,11 +482,11 @@ def check_joint_cost(
 
 def _smallest_plan(charges: Sequence[PlannedEvent], division: BudgetDivision, exact: bool) -> Plan:
     """A plan of the charges alone, with no more budget than they need."""
-    sums = ComposedCost.of_spends((c.spend, c.times) for c in charges)
+    accountant = division.accounting.of_events([(c.spend, c.times) for c in charges])
     delta = division.budget.delta
-    epsilon = sums.pure * ROUNDING_SLACK
-    if division.accounting is not CompositionRule.PURE:
-        epsilon = conversions.zcdp_epsilon(sums.rho, delta - sums.failure) * (1 + 1e-9)
+    epsilon = accountant.cost * ROUNDING_SLACK
+    if division.accounting.needs_delta:
+        epsilon = conversions.zcdp_epsilon(accountant.cost, delta - accountant.failure) * (1 + 1e-9)
     return Plan(
         Budget(max(epsilon, MIN_EPSILON), delta, additive=True), tuple(charges), exact=exact
     )
@@ -502,10 +494,10 @@ def _smallest_plan(charges: Sequence[PlannedEvent], division: BudgetDivision, ex
 
 def describe_schema_cost(division: BudgetDivision, columns: Sequence[UnknownColumn]) -> Json:
     """A release's description of the part of the budget that paid for its schema."""
-    symbol = "epsilon" if division.accounting is CompositionRule.PURE else "rho"
+    symbol = "rho" if division.accounting.needs_delta else "epsilon"
     cost = {symbol: division.schema_cost, "failure": division.schema_failure}
     return {
         "columns": [c.name for c in columns],
         "cost": cost,
-        "accounting": str(division.accounting),
+        "accounting": division.accounting.name,
     }

@@ -42,7 +42,7 @@ from ...core.types import Json, Texts, frozen
 from ...data.input_files import open_regular_file, reader_errors_as_input_error
 from ...evaluation.run import compare_with_rows
 from ...models.releases import SyntheticRows, UnbiasedAnswers
-from ...privacy.accounting import CompositionRule
+from ...privacy.accounting import ACCOUNTANT_BY_NAME, GdpAccountant, ZcdpAccountant
 from ...queries.questions import Question, parse_question
 from ..arguments import argument, finite_number, flag
 from ..output_files import print_message
@@ -177,11 +177,7 @@ def _plan_follow_up(
 ) -> FollowUpMeasurement:
     n = independent_row_count(facts["protects"])
     promise = facts["promise"]
-    accounting = (
-        CompositionRule.GDP
-        if promise["accounting"] == CompositionRule.GDP
-        else CompositionRule.ZCDP
-    )
+    accounting = GdpAccountant if promise["accounting"] == GdpAccountant.name else ZcdpAccountant
     return plan_follow_up(
         unbiased_answers, question, args.within, n, promise["delta"], accounting, level=args.level
     )
@@ -229,7 +225,7 @@ def _load_release(name: str) -> _LoadedRelease:
         if not 1 <= independent_row_count(facts["protects"]) <= MAX_RECORDS:
             raise InputError("it protects no rows, or more than there can be")
         Budget(facts["promise"]["epsilon"], facts["promise"]["delta"])
-        CompositionRule(facts["promise"]["accounting"])
+        ACCOUNTANT_BY_NAME[facts["promise"]["accounting"]]
         _, _ = (
             facts["ledger"],
             facts["made_by"]["adaptive"],

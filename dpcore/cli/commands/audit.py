@@ -209,7 +209,7 @@ def _print_verdict(verdict: AuditVerdict, budget: Budget) -> None:
     )
     print(
         f"promised:     epsilon = {game_result.promised:.4f} at "
-        f"delta={format_short_number(budget.delta)} ({game_result.accounting})"
+        f"delta={format_short_number(budget.delta)} ({game_result.accounting.name})"
     )
     print(
         f"at least:     epsilon ≥ {game_result.epsilon_low:.4f} ({CONFIDENCE:.1%} confidence, "

@@ -65,7 +65,7 @@ def execute(args: Namespace) -> int:
 
 def _dataset_text(dataset: DataSet) -> str:
     budget = dataset.lifetime.budget
-    accounting = dataset.lifetime.accounting
+    accounting = dataset.lifetime.accounting.name
     header = (
         f"{'release':>7} {'entry':>6} {'version':>7} {'epsilon':>9} {'delta':>9} "
         f"{'rho':>10} {'total':>9}"

@@ -18,7 +18,15 @@ from ...algorithms.algorithm import make_plan
 from ...core.errors import InputError
 from ...core.parameters import declared_parameters
 from ...core.types import Array, Json, ProgressCallback, Rng, frozen, ignore_progress
-from ...privacy.accounting import Budget, ComposedCost, CompositionRule, Plan, guarantee
+from ...privacy.accounting import (
+    Accountant,
+    AdditiveAccountant,
+    Budget,
+    GdpAccountant,
+    Plan,
+    PureAccountant,
+    guarantee,
+)
 from ...privacy.curators.curator import Curator
 from ...privacy.curators.curator_of_problem import make_curator
 from ...problems import QueryRelease
@@ -63,7 +71,7 @@ class GameResult:
 
     algorithm: str
     budget: Budget
-    accounting: CompositionRule
+    accounting: type[Accountant]
     bug: str
     runs: int
     records: int
@@ -101,7 +109,7 @@ class GameResult:
         return {name: getattr(self, name) for name in facts} | {
             "epsilon": self.budget.epsilon,
             "delta": self.budget.delta,
-            "accounting": self.accounting,
+            "accounting": self.accounting.name,
             "confidence": CONFIDENCE,
             "curve": curve,
         }
@@ -147,12 +155,12 @@ def play_distinguishing_game(
     shaping_scores = [score_runs(x) for x in shaping_features]
     judging_scores = [score_runs(x) for x in game.play(runs // 2)]
     plan = game.plan
-    failure = plan.total_cost.failure
+    failure = plan.accountant.failure
     delta = budget.delta
     bounds = []
     for bound in (
         lambda p, q: _direct_epsilon_bound(p, q, delta),
-        lambda p, q: _least_additive_cost(p - failure, q, plan.accounting),
+        lambda p, q: _least_additive_cost(p - failure, q, type(plan.accountant)),
     ):
         threshold, swapped = _best_threshold(shaping_scores, bound)
         bounds.append(
@@ -161,11 +169,11 @@ def play_distinguishing_game(
     thresholds, false_alarms, hits = trade_off_curve(*judging_scores)
     shaping_thresholds, shaping_false_alarms, shaping_hits = trade_off_curve(*shaping_scores)
     advantages = shaping_hits - shaping_false_alarms
-    promised = plan.total_cost.epsilon(delta, plan.accounting)
+    promised = plan.accountant.epsilon(delta)
     return GameResult(
         algorithm=registered_name(algorithm),
         budget=budget,
-        accounting=plan.accounting,
+        accounting=type(plan.accountant),
         bug=bug,
         runs=runs,
         records=game.problem.n,
@@ -350,7 +358,7 @@ def _direct_epsilon_bound(p: Array, q: Array, delta: float) -> Array:
     return np.log(np.maximum((p - delta) / q, 1.0))
 
 
-def _least_additive_cost(p: Array, q: Array, accounting: CompositionRule) -> Array:
+def _least_additive_cost(p: Array, q: Array, accounting: type[Accountant]) -> Array:
     """The least additive cost that allows a hit rate p at a false alarm rate q: μ², ρ or ε; 0 where p ≤ q.
 
     μ ≥ Φ⁻¹(p) − Φ⁻¹(q); ρ ≥ D_a(Bernoulli(p) ‖ Bernoulli(q))/a for every order a; ε ≥ log(p/q).
@@ -358,9 +366,9 @@ def _least_additive_cost(p: Array, q: Array, accounting: CompositionRule) -> Arr
     is_informative = p > q
     p = np.where(is_informative, p, 0.5)
     q = np.where(is_informative, q, 0.5)
-    if accounting is CompositionRule.GDP:
+    if accounting is GdpAccountant:
         return np.maximum(ndtri(p) - ndtri(q), 0.0) ** 2
-    if accounting is CompositionRule.PURE:
+    if accounting is PureAccountant:
         return np.log(p / q)
     divergences = []
     for a in RENYI_ORDERS:
@@ -374,14 +382,12 @@ def _least_additive_cost(p: Array, q: Array, accounting: CompositionRule) -> Arr
 
 def _epsilon_of_additive_cost(cost: float, plan: Plan) -> float:
     """The ε at δ that the plan's accounting gives for an additive cost."""
-    if cost <= 0 or plan.accounting in (CompositionRule.OPTIMAL, CompositionRule.PLD):
+    accountant = plan.accountant
+    if cost <= 0 or not isinstance(accountant, AdditiveAccountant):
         return (
             0.0  # these count releases; a test bounds no such number, and the direct bound is left
         )
-    sums = ComposedCost(
-        cost, cost, cost, plan.total_cost.failure
-    )  # only the accounting's own is read
-    return sums.epsilon(plan.budget.delta, plan.accounting)
+    return accountant.epsilon_of_cost(cost, plan.budget.delta - accountant.failure)
 
 
 def with_fewest_rounds(algorithm: Any, fixed_names: Iterable[str] = ()) -> Any:

@@ -20,7 +20,7 @@ from ...algorithms import Algorithm, registered_name
 from ...algorithms.algorithm import make_plan
 from ...core.errors import InputError
 from ...core.types import Array, Json, ProgressCallback, Rng, frozen, ignore_progress
-from ...privacy.accounting import Budget, Gaussian, Plan, guarantee
+from ...privacy.accounting import Budget, Gaussian, GdpAccountant, Plan, guarantee
 from ...problems import QueryRelease
 from ...schema.domain import Rows
 from .distinguishing_game import (
@@ -355,7 +355,7 @@ class _AllCallsTest(GaussianNoiseTest):
     def __init__(self, script: _CallScript) -> None:
         self.problem, self.plan, self.n = script.problem, script.plan, script.problem.n
         self.calls = [a for a in script.calls if a.verb == "measure"]
-        self.promised = math.sqrt(self.plan.total_cost.mu_squared)
+        self.promised = GdpAccountant(self.plan.accountant.event_counts).mu
         # What moves need not depend on the other records, but may: votes and the like.
         even_counts = np.full(4, self.n // 4)
         pairs = [

@@ -3,24 +3,21 @@
 Others are taken from their own modules.
 """
 
-from .budget import (
-    MAX_DELTA,
-    MAX_EPSILON,
-    MIN_DELTA,
-    MIN_EPSILON,
-    Approximate,
-    BoundedRange,
-    Budget,
-    ComposedCost,
-    CompositionRule,
-    Gaussian,
-    NoiseSpend,
-    PrivacySpent,
-    Pure,
-    Spend,
-    SubsampledGaussian,
+from .accountants import (
+    ACCOUNTANT_BY_CODE,
+    ACCOUNTANT_BY_NAME,
+    ACCOUNTANTS,
+    Accountant,
+    AdditiveAccountant,
+    GdpAccountant,
+    LossDistributionAccountant,
+    OptimalAccountant,
+    PureAccountant,
+    ZcdpAccountant,
+    tightest_accountant,
 )
-from .budget_meter import Plan, PlannedEvent, Setting
+from .budget import MAX_DELTA, MAX_EPSILON, MIN_DELTA, MIN_EPSILON, Budget
+from .budget_meter import Plan, PlannedEvent, PrivacySpent, Setting
 from .calibrations import (
     ROUNDING_MARGIN,
     enlarge_spends,
@@ -36,19 +33,22 @@ from .calibrations import (
     selection_spend,
 )
 from .conversions import find_root, gdp_epsilon, gdp_log_delta, gdp_mu, zcdp_epsilon
-from .data_set_total import (
+from .data_set_total import LifetimeBudget, TotalCost, events_of_plan, worst_case_events
+from .events import (
+    Approximate,
+    BoundedRange,
     Concentrated,
     Drawn,
-    Event,
     EventCounts,
     Events,
     Filtered,
-    LifetimeBudget,
-    TotalCost,
+    Gaussian,
+    NoiseSpend,
+    PrivacyEvent,
+    Pure,
+    Spend,
+    SubsampledGaussian,
     events_from_json,
-    events_of_plan,
     events_to_json,
-    gaussian_cost,
-    worst_case_events,
 )
 from .guarantee import budget_warnings, worst_privacy_profile

@@ -1,7 +1,6 @@
 """Plans and the ledger: planned charges, past charges, and the budget left."""
 
 import math
-from collections import Counter
 from copy import copy
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -13,8 +12,12 @@ from ...core.builtin_values import to_builtin
 from ...core.errors import BudgetError
 from ...core.numbers import format_short_number
 from ...core.types import Json, value_object
-from .budget import Budget, ComposedCost, CompositionRule, PrivacySpent, Spend, SubsampledGaussian
+from .accountants import Accountant, ZcdpAccountant, tightest_accountant
+from .budget import Budget
 from .composition import OptimalComposition
+from .events import EVENT_TYPES, Spend, SubsampledGaussian
+
+METERED_TYPES = (SubsampledGaussian, *EVENT_TYPES.values())  # kinds of events that a meter holds
 
 
 @value_object
@@ -63,7 +66,7 @@ class Plan:
     exact: bool = False
 
     def __post_init__(self) -> None:
-        epsilon = self.total_cost.epsilon(self.budget.delta, self.accounting)
+        epsilon = self.accountant.epsilon(self.budget.delta)
         if not epsilon <= self.budget.epsilon:
             budget_text = f"ε={self.budget.epsilon:.6g} is given"
             raise BudgetError(
@@ -92,16 +95,11 @@ class Plan:
         return tuple(c.statistic for c in self.planned_events if c.verb == "measure")
 
     @cached_property
-    def total_cost(self) -> ComposedCost:
-        """The additive cost of all charges."""
-        return ComposedCost.of_spends(
-            (charge.spend, charge.times) for charge in self.planned_events
+    def accountant(self) -> Accountant:
+        """The accountant that costs this plan least, of all its charges; see `tightest_accountant`."""
+        return tightest_accountant(
+            [(charge.spend, charge.times) for charge in self.planned_events], self.budget
         )
-
-    @cached_property
-    def accounting(self) -> CompositionRule:
-        """The accounting that costs this plan least; see `Sums.best`."""
-        return self.total_cost.tightest_rule(self.budget)
 
     @cached_property
     def spend_types(self) -> frozenset[type]:
@@ -109,39 +107,41 @@ class Plan:
         return frozenset(type(c.spend) for c in self.planned_events)
 
 
+@value_object
+class PrivacySpent:
+    """The total spent: ε at δ, and the additive cost behind it (ρ always, μ when all is Gaussian)."""
+
+    epsilon: float
+    delta: float
+    rho: float | None
+    mu: float | None
+    accounting: type[Accountant]
+
+    def to_json(self) -> Json:
+        """The total as a dictionary: epsilon, delta, accounting, and mu or rho."""
+        out: Json = {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "accounting": self.accounting.name,
+        }
+        return out | ({"mu": self.mu} if self.mu is not None else {"rho": self.rho})
+
+
 @dataclass
 class BudgetMeter:
     """The events charged so far, in order; refuses kinds of spends not planned and charges beyond the budget.
 
-    What fits is decided by the plan's one accounting; within it the bound holds for spends chosen
-    as one goes along (Σμ², Σρ and Σε are each valid privacy filters, and so are Σμ² and numbers of
-    spends of a size at the most together, see `composition`), so adaptive algorithms may stop when
-    a charge is refused.
+    What fits is decided by the plan's one accountant, whose bound holds for spends chosen as one
+    goes along (see `accountants`), so adaptive algorithms may stop when a charge is refused.
     """
 
     plan: Plan
     events: list[tuple[str, Spend]] = field(default_factory=list)
-    total_cost: ComposedCost = field(default_factory=ComposedCost)
+    accountant: Accountant = field(init=False)  # of what was charged, with the plan's capacity
 
     def __post_init__(self) -> None:
-        budget = self.plan.budget
-        planned_cost = self.plan.total_cost
         self._accepts_charges = True
-        self._rule = self.plan.accounting
-        self._times_by_spend: Counter[Spend] = Counter()
-        is_additive = self._rule not in (CompositionRule.OPTIMAL, CompositionRule.PLD)
-        computed_capacity = (
-            self._rule.capacity(budget.epsilon, budget.delta - planned_cost.failure)
-            if is_additive
-            else 0.0
-        )
-        # The plan was accepted by its own ε, so all of it fits, whatever rounding does to the
-        # inverse.
-        self._capacities = {
-            symbol: max(computed_capacity, cost)
-            for symbol, cost in self._costs_by_symbol(planned_cost).items()
-        }
-        self._max_failure = planned_cost.failure
+        self.accountant = self.plan.accountant.as_filter(self.plan.budget)
 
     def readonly_copy(self, plan: Plan) -> "BudgetMeter":
         """A copy of the ledger's record for a `plan` equal to its own; the copy cannot charge anything.
@@ -152,17 +152,16 @@ class BudgetMeter:
         meter_copy = copy(self)
         meter_copy.plan = plan
         meter_copy.events = list(self.events)
-        meter_copy._times_by_spend = Counter()
         meter_copy._accepts_charges = False
-        meter_copy.total_cost = to_builtin(
-            self.total_cost, (ComposedCost, SubsampledGaussian, OptimalComposition)
+        meter_copy.accountant = to_builtin(
+            self.accountant, (type(self.accountant), OptimalComposition, *METERED_TYPES)
         )
-        meter_copy._capacities = dict(self._capacities)
         return meter_copy
 
     def can_charge(self, spend: Spend, times: int = 1) -> bool:
         """Whether `times` of `spend_of` may be charged now."""
-        return self._excess_message(self._total_after(spend, times)) is None
+        self._require_accepting()
+        return self.accountant.fits(spend, times)
 
     def charge(self, operation: str, spend: Spend, times: int = 1) -> None:
         """Record `times` equal spends before the touches they pay for; or raise BudgetError and record nothing."""
@@ -174,81 +173,33 @@ class BudgetMeter:
             raise BudgetError(
                 f"{operation} is paid with {type(spend).__name__}, which the plan does not declare"
             )
-        new_total = self._total_after(spend, times)
-        excess = self._excess_message(new_total)
+        self._require_accepting()
+        excess = self.accountant.excess(spend, times)
         if excess:
             raise BudgetError(f"{operation} needs {excess} is left")
         self.events.extend([(operation, replace(spend))] * times)  # a copy, as events are shown
-        self._times_by_spend[spend] += times
-        self.total_cost = new_total
+        self.accountant = self.accountant.compose(spend, times)
 
     @property
     def capacity(self) -> float:
         """The additive cost that this ledger allows in all: Σμ², Σρ or Σε where the plan adds one of them."""
-        (capacity,) = self._capacities.values()
+        (capacity,) = self.accountant.capacity_amounts.values()
         return capacity
 
     @property
     def spent(self) -> PrivacySpent:
         """The total spent so far, at the budget's δ (0 when only pure spends without failure were charged)."""
-        planned_draws = (
-            self.plan.total_cost.optimal_composition.draw_count
-            if self.plan.total_cost.optimal_composition
-            else 0
-        )
-        epsilon = self.total_cost.epsilon(self.plan.budget.delta, self._rule, planned_draws)
-        pure = self._rule is CompositionRule.PURE
+        delta = self.plan.budget.delta
+        rho = ZcdpAccountant(self.accountant.event_counts).cost
         return PrivacySpent(
-            epsilon=epsilon,
-            delta=self.total_cost.failure if pure else self.plan.budget.delta,
-            rho=self.total_cost.rho if self.total_cost.rho < math.inf else None,
-            mu=math.sqrt(self.total_cost.mu_squared) if self._rule is CompositionRule.GDP else None,
-            accounting=self._rule,
+            epsilon=self.accountant.epsilon(delta),
+            delta=delta if self.accountant.needs_delta else self.accountant.failure,
+            rho=rho if rho < math.inf else None,
+            mu=self.accountant.mu,
+            accounting=type(self.accountant),
         )
 
-    def _total_after(self, spend: Spend, times: int) -> ComposedCost:
-        """The summed costs after `times` more of a spend."""
+    def _require_accepting(self) -> None:
+        """Raise BudgetError in a copy, which charges nothing."""
         if not self._accepts_charges:
             raise BudgetError("a copy of a ledger uses no budget")
-        return ComposedCost.of_spends(
-            {**self._times_by_spend, spend: self._times_by_spend[spend] + times}.items()
-        )
-
-    def _excess_message(self, new_total: ComposedCost) -> str | None:
-        """The amounts needed and left, in words, where the total `new_total` exceeds the budget; None when it fits."""
-        if new_total.failure > self._max_failure:
-            used = self.total_cost.failure
-            return f"failure δ={new_total.failure - used:.6g}, {self._max_failure - used:.6g}"
-        for symbol, cost in self._costs_by_symbol(new_total).items():
-            if cost > (capacity := self._capacities[symbol]):
-                used = self._costs_by_symbol(self.total_cost)[symbol]
-                return f"{symbol}={cost - used:.6g}, {max(capacity - used, 0):.6g}"
-        return None
-
-    def _costs_by_symbol(self, total: ComposedCost) -> dict[str, float]:
-        """The costs used, by name: one sum, or the number of spends of each kind out of those planned."""
-        if self._rule is CompositionRule.OPTIMAL:
-            used = total.optimal_composition or OptimalComposition(math.inf)
-            allowed = self.plan.total_cost.optimal_composition or OptimalComposition()
-            return {
-                "μ²": used.mu_squared,
-                "releases": used.pure_count
-                if used.pure_epsilon <= allowed.pure_epsilon
-                else math.inf,
-                "selections": used.draw_count
-                if used.draw_range <= allowed.draw_range
-                else math.inf,
-            }
-        symbol, cost = total.symbol_and_cost(self._rule)
-        return {
-            symbol: self._sampled_sums_used(total) if self._rule is CompositionRule.PLD else cost
-        }
-
-    def _sampled_sums_used(self, total: ComposedCost) -> float:
-        """The number of planned sampled sums that were used; other spends are not priced this way."""
-        planned_sums = self.plan.total_cost.sampled_sums
-        if total.sampled_sums is None or planned_sums is None:
-            return 0.0 if total == ComposedCost() else math.inf
-        return (
-            float(total.sampled_sums[1]) if total.sampled_sums[0] == planned_sums[0] else math.inf
-        )

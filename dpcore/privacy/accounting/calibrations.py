@@ -1,23 +1,15 @@
 """The largest spends that keep a promise, from public numbers."""
 
 import math
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from ...core.errors import InputError
 from . import conversions
-from .budget import (
-    Approximate,
-    BoundedRange,
-    Budget,
-    ComposedCost,
-    Gaussian,
-    Pure,
-    Spend,
-    SubsampledGaussian,
-)
+from .accountants import OptimalAccountant
+from .budget import Budget
 from .composition import OptimalComposition
+from .events import Approximate, BoundedRange, Gaussian, Pure, Spend, SubsampledGaussian
 
 # Calibrated spends are shrunk by this, so that adding up to 1e5 of them in floating point never
 # exceeds the budget.
@@ -168,9 +160,9 @@ def enlarge_spends(budget: Budget, *spends: tuple[Spend, int]) -> tuple[Any, ...
     previous = None
     for _ in range(MAX_SEARCH_STEPS):
         joint = (
-            ComposedCost.of_spends(
-                (_scale_spend(spend, factor), times) for spend, times in spends
-            ).optimal_composition
+            OptimalAccountant.of_events(
+                [(spend.enlarge(factor), times) for spend, times in spends]
+            ).composition
             or OptimalComposition()
         )
         excess = max(joint.log_delta(budget.epsilon, budget.delta) - target_log_delta, -1e3)
@@ -194,16 +186,7 @@ def enlarge_spends(budget: Budget, *spends: tuple[Spend, int]) -> tuple[Any, ...
         if not low < factor < high:
             factor = (low + high) / 2
     return (
-        tuple(_scale_spend(spend, best_factor) for spend in original_spends)
+        tuple(spend.enlarge(best_factor) for spend in original_spends)
         if best_factor > 1
         else original_spends
     )
-
-
-def _scale_spend(spend: Spend, factor: float) -> Spend:
-    """The spend with its parameter enlarged by a factor."""
-    if isinstance(spend, Gaussian):
-        return replace(spend, mu=spend.mu * factor)
-    if isinstance(spend, SubsampledGaussian):
-        raise InputError("sums over samples are priced together, and none of them is enlarged")
-    return replace(spend, epsilon=spend.epsilon * factor)

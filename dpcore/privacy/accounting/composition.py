@@ -24,6 +24,7 @@ derived here.
 """
 
 import math
+from collections.abc import Iterable
 from functools import lru_cache
 
 import numpy as np
@@ -56,6 +57,18 @@ class OptimalComposition:
     pure_count: int = 0
     draw_range: float = 0.0
     draw_count: int = 0
+
+    @classmethod
+    def of_parts(cls, parts: "Iterable[OptimalComposition]") -> "OptimalComposition":
+        """Return several as one, sizes of one kind rounded up to the largest."""
+        parts = list(parts)
+        return cls(
+            math.fsum(part.mu_squared for part in parts),
+            max((part.pure_epsilon for part in parts), default=0.0),
+            sum(part.pure_count for part in parts),
+            max((part.draw_range for part in parts), default=0.0),
+            sum(part.draw_count for part in parts),
+        )
 
     def log_delta(self, epsilon: float, target_delta: float, planned_draws: int = 0) -> float:
         """log δ(ε), rounded up and precise enough near `target_delta`; ∞ where computing it would take too long.

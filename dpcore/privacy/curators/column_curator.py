@@ -13,8 +13,8 @@ from ...core.types import Array, Rng, Texts, frozen
 from ...schema.column_readings import READINGS
 from ...schema.column_texts import ColumnTexts
 from .. import mechanisms
-from ..accounting.budget import Approximate, Gaussian, Pure
 from ..accounting.budget_meter import Plan
+from ..accounting.events import Approximate, Gaussian, Pure
 from ..measurement import noise_scale, noise_stddev
 from ..statistics.column_statistics import ColumnStatistic, KindCounts, Magnitudes, TreeCounts
 from .curator import BudgetedCurator
@@ -46,13 +46,17 @@ class NoisyCounts:
 
 def threshold_parameters(spend: Gaussian | Approximate, group: int) -> tuple[float, int, float]:
     """The noise scale, m and threshold H of `ColumnCurator.frequent`, from public numbers alone."""
-    laplace = isinstance(spend, Approximate)
-    scale = 2 * group / spend.epsilon if laplace else math.sqrt(2) * group / spend.mu
+    if isinstance(spend, Approximate):
+        scale = 2 * group / spend.epsilon
+    else:
+        scale = math.sqrt(2) * group / spend.mu
     low = int(scale // 4)
     return (
         scale,
         low,
-        low + group + mechanisms.noise_tail_bound(scale, spend.failure / group, laplace),
+        low
+        + group
+        + mechanisms.noise_tail_bound(scale, spend.failure / group, spend.has_laplace_noise),
     )
 
 
@@ -141,7 +145,7 @@ class ColumnCurator(BudgetedCurator):
         )
         noisy = self._add_noise(counts, scale, checked_spend, self._ledger.plan.exact)
         passed = np.flatnonzero(noisy[:-1] >= threshold)
-        stddev = scale * (1.0 if isinstance(checked_spend, Gaussian) else math.sqrt(2))
+        stddev = scale * checked_spend.stddev_per_scale
         return FrequentCategories(
             tuple(texts[i] for i in passed), noisy[passed], float(noisy[-1]), threshold, stddev
         )

@@ -13,16 +13,16 @@ from ...core.types import Array, Kinds, Rng
 from ...data.sources.gathered_counts import GatheredCounts
 from ...schema.domain import Countable
 from .. import exact_samplers, mechanisms, noise_grid
-from ..accounting.budget import (
+from ..accounting.budget import Budget
+from ..accounting.budget_meter import BudgetMeter, Plan, PlannedEvent
+from ..accounting.events import (
     Approximate,
     BoundedRange,
-    Budget,
     Gaussian,
     Pure,
     Spend,
     SubsampledGaussian,
 )
-from ..accounting.budget_meter import BudgetMeter, Plan, PlannedEvent
 from ..measurement import Measurement, MeasurementRecorder, noise_scale, noise_stddev
 from ..noisy_answers import NoisyAnswers
 from ..statistics.statistic import Statistic

@@ -9,7 +9,7 @@ from ...core.types import Array
 from ...problems.losses import Logistic, PiecewiseLinear, SquaredDistance
 from ...problems.regions import Ball, Box, Space
 from .. import mechanisms
-from ..accounting.budget import Approximate, BoundedRange, Gaussian, SubsampledGaussian
+from ..accounting.events import Approximate, BoundedRange, Gaussian, SubsampledGaussian
 from ..measurement import Measurement, noise_stddev
 from ..samplers import SAMPLERS, objective
 from ..statistics.density_targets import (

@@ -12,8 +12,8 @@ from ...core.types import Array, Kinds, Rng
 from ...queries import Workload, defensive_copy, defensive_domain_copy
 from ...schema.domain import Countable, Domain
 from .. import exact_samplers, mechanisms, noise_grid
-from ..accounting.budget import BoundedRange, Pure
 from ..accounting.budget_meter import Plan
+from ..accounting.events import BoundedRange, Pure
 from ..statistics.query_answers import (
     Answers,
     CellAnswers,

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.types import Array, Rng
 from ...schema.domain import Rows
-from ..accounting.budget import Approximate
+from ..accounting.events import Approximate
 from ..minimiser import find_minimiser
 from ..statistics.density_targets import PerturbedRisk
 

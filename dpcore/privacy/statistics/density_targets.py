@@ -18,7 +18,7 @@ from ...problems.losses import Logistic, Loss, PiecewiseLinear, SquaredDistance,
 from ...problems.regions import Ball, Box, Region, Space
 from ...problems.risks import LossOnRegion, Risk
 from ...schema.domain import Rows
-from ..accounting.budget import Approximate, BoundedRange, Gaussian
+from ..accounting.events import Approximate, BoundedRange, Gaussian
 from ..minimiser import (
     MIN_GOAL_PER_ROUNDING,
     descent_schedule,

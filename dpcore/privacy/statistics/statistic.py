@@ -3,7 +3,7 @@
 from typing import Any
 
 from ...core.types import Array
-from ..accounting.budget import Gaussian, Pure
+from ..accounting.events import Gaussian, Pure
 
 
 class Statistic:

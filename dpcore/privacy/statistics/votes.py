@@ -13,7 +13,7 @@ from scipy.spatial import KDTree
 from ...core.errors import InputError
 from ...core.types import Array, frozen
 from ...schema.domain import Rows
-from ..accounting.budget import Approximate, Gaussian, Pure
+from ..accounting.events import Approximate, Gaussian, Pure
 from .statistic import Statistic
 
 MAX_BLOCK_ENTRIES = 20_000_000  # entries of an array of rows × candidates

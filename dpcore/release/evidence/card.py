@@ -5,7 +5,7 @@ from markupsafe import Markup
 from ...accuracy.meaning_of_epsilon import Promise, guess_tile_texts
 from ...core.numbers import format_short_number, unit_noun
 from ...data.privacy_unit import ROW_COUNT_NOTICE, ROW_UNIT
-from ...privacy.accounting import Budget, CompositionRule, LifetimeBudget, events_from_json
+from ...privacy.accounting import ACCOUNTANT_BY_NAME, Budget, LifetimeBudget, events_from_json
 from ...queries.parse_queries import describe_queries
 from ..ledger.gauge import budget_gauge
 from ..tiles import predicted_error_tiles
@@ -50,7 +50,7 @@ def card_page(facts: ReleaseFacts, release: int) -> str:
     protects = facts["protects"]
     dataset = facts["dataset"]
     lifetime = LifetimeBudget(
-        Budget(**dataset["total"]), CompositionRule(dataset["accounting"]), dataset["failure"]
+        Budget(**dataset["total"]), ACCOUNTANT_BY_NAME[dataset["accounting"]], dataset["failure"]
     )
     release_share = (
         lifetime.composed_cost(events_from_json(facts["promise"]["reserved"])) / lifetime.capacity

@@ -18,16 +18,20 @@ from ...algorithms.schema_measurement.measurement_plan import BudgetDivision, jo
 from ...core.numbers import format_short_number
 from ...core.types import value_object
 from ...privacy.accounting import (
+    Accountant,
     Approximate,
     BoundedRange,
-    ComposedCost,
-    CompositionRule,
     Gaussian,
+    GdpAccountant,
+    LossDistributionAccountant,
+    OptimalAccountant,
     Plan,
     PlannedEvent,
     Pure,
+    PureAccountant,
     Spend,
     SubsampledGaussian,
+    ZcdpAccountant,
     composition,
     conversions,
 )
@@ -119,23 +123,18 @@ def derive_proof(
     its charges come first, named after columns, and the total is what the ledger's check of both
     adds up: all that may ever be spent.
     """
-    sums = plan.total_cost
-    accounting = plan.accounting
+    accountant = plan.accountant
     budget = plan.budget
     steps = []
-    epsilon = sums.epsilon(budget.delta, accounting)
+    epsilon = accountant.epsilon(budget.delta)
     if schema_step is not None:
         schema_plan, division = schema_step
-        accounting = division.accounting
         budget = division.budget
         cost, failure, epsilon = joint_cost(division, schema_plan, plan, algorithm.adaptive)
-        sums = (
-            ComposedCost(pure=cost)
-            if accounting is CompositionRule.PURE
-            else ComposedCost(rho=cost, failure=failure)
-        )
+        joint_event = division.accounting.event_of_cost(cost, failure, frozenset())
+        accountant = division.accounting.of_events([(joint_event, 1)])
         steps = [
-            _proof_step(charge, schema_plan, accounting, ColumnCurator, problem)
+            _proof_step(charge, schema_plan, division.accounting, ColumnCurator, problem)
             for charge in schema_plan.planned_events
         ]
     return Proof(
@@ -146,12 +145,12 @@ def derive_proof(
         steps=(
             *steps,
             *(
-                _proof_step(c, plan, accounting, CURATOR_TYPES[algorithm.problem], problem)
+                _proof_step(c, plan, type(accountant), CURATOR_TYPES[algorithm.problem], problem)
                 for c in plan.planned_events
             ),
         ),
-        total=_total_text(sums, accounting),
-        theorem=_theorem_text(accounting),
+        total=_total_text(accountant),
+        theorem=_theorem_text(type(accountant)),
         epsilon=epsilon,
         promise=(budget.epsilon, budget.delta),
         rows=problem.n,
@@ -232,7 +231,7 @@ def _sensitivity_text(sizes: dict[str, float], group: int) -> str:
 def _proof_step(
     charge: PlannedEvent,
     plan: Plan,
-    accounting: CompositionRule,
+    accounting: type[Accountant],
     curator_class: type,
     problem: BoundedContribution,
 ) -> ProofStep:
@@ -256,7 +255,6 @@ def _proof_step(
         if workload
         else WORKLOAD_CLASS_NAMES
     )
-    charge_sums = ComposedCost.of_spends([(spend, charge.times)])
     return ProofStep(
         statistic=_plain_docstring(re.split(r"[:.]", _docstring(kind))[0]),
         derivation=_relevant_docstring(_docstring(kind), relevant_names),
@@ -267,7 +265,7 @@ def _proof_step(
         spend=_spend_text(spend),
         law=_plain_docstring(_docstring(type(spend))),
         times=charge.times,
-        cost=_total_text(charge_sums, accounting),
+        cost=_total_text(accounting.of_events([(spend, charge.times)])),
         group=problem.group,
         noise=_noise_text(charge, sizes, problem, in_rows=is_column_count)
         if _curator_method_name(charge) in MEASURING_VERBS
@@ -302,7 +300,7 @@ def _noise_text(
     gaussian = isinstance(spend, Gaussian)
     size_name = "l2" if gaussian else "l1"
     symbol = "μ" if gaussian else "ε₀"
-    amount = spend.mu if isinstance(spend, Gaussian) else spend.pure
+    amount = spend.mu if isinstance(spend, Gaussian) else spend.pure_epsilon
     delta = sizes.get(size_name)
     sigma = (1.0 if gaussian else math.sqrt(2)) * b / (amount if in_rows else n * amount)
     formula = (
@@ -321,7 +319,7 @@ def _noise_text(
 
 def _curator_method_name(charge: PlannedEvent) -> str:
     """The curator's verb whose docstring derives a charge."""
-    if isinstance(charge.spend, SubsampledGaussian):
+    if charge.spend.is_subsampled:
         return "measure_sample"
     return {"draw": "draw_parameter"}.get(charge.verb, charge.verb)
 
@@ -334,37 +332,24 @@ def _spend_text(spend: Spend) -> str:
     return f"{SPEND_NAMES[type(spend)]}, {parameters_text}"
 
 
-def _total_text(sums: ComposedCost, accounting: CompositionRule) -> str:
-    """What costs sum up to by an accounting, in words."""
-    failure = f", and δ = {sums.failure:.3g} for failures" if sums.failure else ""
-    if accounting is not CompositionRule.OPTIMAL:
-        symbol, cost = sums.symbol_and_cost(accounting)
-        return (
-            f"{cost:g} {symbol}"
-            if accounting is CompositionRule.PLD
-            else f"Σ {symbol} = {cost:.6g}"
-        ) + failure
-    joint = sums.optimal_composition
-    parts = [] if joint is None or not joint.mu_squared else [f"Σ μ² = {joint.mu_squared:.6g}"]
-    if joint is not None and joint.pure_count:
-        parts.append(f"{joint.pure_count:,} releases of ε₀ ≤ {joint.pure_epsilon:.6g}")
-    if joint is not None and joint.draw_count:
-        parts.append(f"{joint.draw_count:,} draws of range ≤ {joint.draw_range:.6g}")
-    return " and ".join(parts) + failure
+def _total_text(accountant: Accountant) -> str:
+    """Return what costs sum up to by an accountant, in words."""
+    failure = accountant.failure
+    return accountant.sum_text + (f", and δ = {failure:.3g} for failures" if failure else "")
 
 
-def _theorem_text(accounting: CompositionRule) -> str:
-    """The theorem by which costs add up, from the docstring of what computes it."""
-    if accounting is CompositionRule.PURE:
+def _theorem_text(accounting: type[Accountant]) -> str:
+    """Return the theorem by which costs add up, from the docstring of what computes it."""
+    if accounting is PureAccountant:
         return (
             "The ε of releases add up, however they are chosen. Source: Dwork, McSherry, "
             "Nissim, Smith 2006."
         )
     proved = {
-        CompositionRule.GDP: conversions.gdp_log_delta,
-        CompositionRule.ZCDP: conversions.zcdp_epsilon,
-        CompositionRule.OPTIMAL: composition,
-        CompositionRule.PLD: conversions.subsampled_epsilon,
+        GdpAccountant: conversions.gdp_log_delta,
+        ZcdpAccountant: conversions.zcdp_epsilon,
+        OptimalAccountant: composition,
+        LossDistributionAccountant: conversions.subsampled_epsilon,
     }
     return _plain_docstring(_docstring(proved[accounting]))
 

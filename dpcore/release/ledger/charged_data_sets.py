@@ -107,7 +107,7 @@ def _append_dataset(db: sqlite3.Connection, name: str, lifetime: LifetimeBudget,
         epsilon=float(lifetime.budget.epsilon),
         delta=float(lifetime.budget.delta),
         failure=float(lifetime.failure),
-        accounting=lifetime.accounting.name,
+        accounting=lifetime.accounting.code,
         unit=unit,
         time=utc_now(),
     )

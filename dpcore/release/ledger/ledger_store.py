@@ -190,7 +190,7 @@ class LedgerStore:
             "ledger": ledger,
             "epsilon": dataset_lifetime.budget.epsilon,
             "delta": dataset_lifetime.budget.delta,
-            "accounting": str(dataset_lifetime.accounting),
+            "accounting": dataset_lifetime.accounting.name,
             "failure": dataset_lifetime.failure,
         }
         linked_rows = []

@@ -29,7 +29,7 @@ from dpcore.evaluation.audit.transcript_test import (
     audit_transcripts,
     promised_hit_rates,
 )
-from dpcore.privacy.accounting import CompositionRule, gdp_mu, guarantee
+from dpcore.privacy.accounting import ACCOUNTANT_BY_NAME, GdpAccountant, gdp_mu, guarantee
 
 from ..charts import figure_frame as charts
 from ..charts import privacy_charts
@@ -140,7 +140,7 @@ def opening_game() -> AuditVerdict:
         for part in json.loads(OPENING_GAME_FILE.read_text(encoding="utf-8"))
     )
     budget = {"budget": Budget(OPENING_EPSILON, OPENING_DELTA)}
-    game_audit["accounting"] = CompositionRule(game_audit["accounting"])
+    game_audit["accounting"] = ACCOUNTANT_BY_NAME[game_audit["accounting"]]
     return AuditVerdict(GameResult(**game_audit, **budget), AuditResult(**evidence, **budget))
 
 
@@ -393,7 +393,7 @@ def draw_expert_view(audit_verdict: AuditVerdict) -> None:
     guesser_tab, transcript_tab = st.tabs(("What the guesser sees", "Everything that leaves"))
     with guesser_tab:
         bounds = [
-            ("Promised ε", game_audit.promised, f"the plan's own, by {game_audit.accounting}"),
+            ("Promised ε", game_audit.promised, f"the plan's own, by {game_audit.accounting.name}"),
             ("ε is at least", game_audit.epsilon_low, "for any mechanism, by Clopper–Pearson"),
             ("ε is at least", game_audit.accounted_low, "as the same accounting would state it"),
         ]
@@ -477,7 +477,7 @@ def game_curves(game_audit: GameResult) -> pd.DataFrame:
     """Return the empirical curve, its limit at (ε, δ), and for Gaussian plans the sharper limit Φ(Φ⁻¹(q) + μ)."""
     frame = measured_curve(game_audit, limit=game_audit.limit)
     frame.loc[0, "limit"] = game_audit.budget.delta
-    if game_audit.accounting is CompositionRule.GDP:
+    if game_audit.accounting is GdpAccountant:
         mu = gdp_mu(game_audit.promised, game_audit.budget.delta)
         frame["gaussian"] = 1 - guarantee.gaussian_trade_off(frame["false alarms"], mu)
     return frame

@@ -4,8 +4,7 @@ import streamlit as st
 
 from dpcore import InputError
 from dpcore.accuracy.meaning_of_epsilon import describe_delta
-from dpcore.privacy.accounting import LifetimeBudget
-from dpcore.privacy.accounting.data_set_total import Events
+from dpcore.privacy.accounting import Events, LifetimeBudget
 from dpcore.release.data_set import DataSet
 from dpcore.release.ledger.gauge import budget_gauge
 
@@ -39,7 +38,7 @@ def draw_gauge(
     help_text = (
         f"All releases of “{name}” together: at most ε = {total_budget.epsilon:g} at δ = "
         f"{describe_delta(total_budget.delta)}. Used: "
-        f"{used_text}. ε does not add up, so these are shares of what does ({lifetime.accounting})."
+        f"{used_text}. ε does not add up, so these are shares of what does ({lifetime.accounting.name})."
     )
     with st.container(key="gauge", width="content", gap=None):
         st.html(picture)

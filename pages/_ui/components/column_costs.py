@@ -6,7 +6,6 @@ import pandas as pd
 import streamlit as st
 
 from dpcore.algorithms.schema_measurement.measurement_plan import VISIBLE_ROWS_SHARE, SchemaPlan
-from dpcore.privacy.accounting import ComposedCost, CompositionRule
 from dpcore.schema.partial_schema import UnknownColumn
 
 from ..session.inert_text import escape_markdown, join_first_texts, printable_text
@@ -70,11 +69,10 @@ def _cost_texts(column: UnknownColumn, plan: SchemaPlan) -> dict[str, str]:
 
 
 def _charge_text(column: UnknownColumn, plan: SchemaPlan) -> str:
-    cost = ComposedCost.of_spends((c.spend, c.times) for c in plan.charges_of(column))
     division = plan.division
-    total, symbol = (
-        (cost.pure, "ε") if division.accounting is CompositionRule.PURE else (cost.rho, "ρ")
-    )
+    cost = division.accounting.of_events([(c.spend, c.times) for c in plan.charges_of(column)])
+    total = cost.cost
+    symbol = cost.symbol
     failure = f", δ₀ = {cost.failure:.3g}" if cost.failure else ""
     budget_share = total / (division.schema_cost + division.algorithm_cost)
     return (

@@ -214,7 +214,7 @@ def draw_noise_spread(run_results: RunResults) -> None:
         )
     epsilon = summary.spent.epsilon
     delta = summary.spent.delta
-    accounting = str(summary.spent.accounting)
+    accounting = summary.spent.accounting.name
     if run_results.settings.schema is not None:  # what the schema costs is not the run's to say
         epsilon = summary.budget.epsilon
         delta = summary.budget.delta

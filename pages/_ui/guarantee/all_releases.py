@@ -47,7 +47,7 @@ def draw_total(table: Table) -> None:
     st.caption(
         escape_markdown(
             f"Protected: each {dataset.unit}. {len(dataset.releases)} releases so far, added up by "
-            f"{lifetime.accounting}. "
+            f"{lifetime.accounting.name}. "
             f"They use ε = {dataset.spent:.4g} of {budget.epsilon:g} at δ = "
             f"{format_short_number(budget.delta)}.",
             400,
@@ -57,7 +57,7 @@ def draw_total(table: Table) -> None:
         curves, deltas, sum(n * event.failure for event, n in events)
     )
     lifetime_pairs = accountant_comparison.epsilon_delta_pairs(
-        {str(lifetime.accounting): lifetime_curve}, deltas, lifetime.failure
+        {lifetime.accounting.name: lifetime_curve}, deltas, lifetime.failure
     )
     failure = guarantee.posterior_failure_chance(budget.delta)
     evidence_by_label = {

@@ -51,7 +51,7 @@ def _data_set_row(data_set: DataSet) -> dict[str, object]:
         "ε used": round(data_set.spent, 6),
         "ε left for one release": round(data_set.remaining, 6),
         "δ": format_short_number(budget.delta),
-        "added up by": str(data_set.lifetime.accounting),
+        "added up by": data_set.lifetime.accounting.name,
     }
 
 

@@ -10,7 +10,6 @@ from dpcore import Budget, PrivacyUnit, read_queries
 from dpcore.algorithms.schema_measurement.measurement_plan import default_schema_share
 from dpcore.core.job import Job
 from dpcore.core.provenance import Provenance
-from dpcore.privacy.accounting import ComposedCost
 from dpcore.release.preparation import (
     PartialSchemaRelease,
     PartialSchemaRows,
@@ -83,9 +82,8 @@ def draw_measurement_preview(ready: PartialSchemaRelease) -> None:
 
 def total_epsilon(ready: PartialSchemaRelease) -> float:
     """The ε of all that schema and algorithm may ever spend: what is reserved."""
-    return ComposedCost.of_spends(ready.events).epsilon(
-        ready.request.budget.delta, ready.division.accounting
-    )
+    accountant = ready.division.accounting.of_events(ready.events)
+    return accountant.epsilon(ready.request.budget.delta)
 
 
 def _read_records(table: Table, schema: PartialSchema) -> PartialSchemaRows | None:

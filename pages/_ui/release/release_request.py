@@ -21,8 +21,8 @@ from dpcore.core.numbers import MAX_SYNTHETIC_ROWS, format_short_number, unit_no
 from dpcore.core.parameters import build_from_texts
 from dpcore.data.privacy_unit import ROW_COUNT_NOTICE
 from dpcore.privacy.accounting import (
-    CompositionRule,
     LifetimeBudget,
+    ZcdpAccountant,
     budget_warnings,
     events_from_json,
 )
@@ -263,7 +263,7 @@ def draw_predicted_tiles(ready: PreparedRelease, plan_key: tuple) -> None:
     ]
     guess = Promise(budget.epsilon, budget.delta, ready.events).max_guess_probability()
     show_tiles([*tiles, guess_tile_texts(guess)], suitable_uses(predicted_error, n).sentence)
-    if ready.plan.accounting is CompositionRule.ZCDP:
+    if isinstance(ready.plan.accountant, ZcdpAccountant):
         st.caption(CAUTION_TEXT)
 
 
@@ -299,7 +299,7 @@ def draw_budget_share(
         composed_count = min(release_count, parameter_widgets.MAX_RELEASES)
         count_by_sum = fitting_release_count(total_epsilon, request.budget.epsilon)
         note = f"ε = {total_epsilon:g} bears {release_count:,} such releases"
-        if lifetime.accounting is not CompositionRule.PURE and release_count > count_by_sum:
+        if lifetime.accounting.needs_delta and release_count > count_by_sum:
             note = f"Risk grows slowly: {note}, not {count_by_sum}"
         guess = Promise(
             request.budget.epsilon, request.budget.delta, ready.events, composed_count
@@ -365,21 +365,20 @@ def draw_plan_details(ready: PreparedRelease, plan_key: tuple) -> None:
     unit = ready.request.unit
     reservation = _expected_reservation(ready, None, plan_key)
     budget = request.budget
-    sums = plan.total_cost
     if isinstance(ready, PartialSchemaRelease):
         measured_release.draw_measurement_preview(ready)
         costs = f"Schema and algorithm may cost ε = {measured_release.total_epsilon(ready):.6g}"
-        accounting = ready.division.accounting
+        accounting = ready.division.accounting.name
     else:
-        costs = f"The plan costs ε = {sums.epsilon(budget.delta, plan.accounting):.6g}"
-        accounting = plan.accounting
+        costs = f"The plan costs ε = {plan.accountant.epsilon(budget.delta):.6g}"
+        accounting = plan.accountant.name
     st.caption(
         f"{ready.problem.workload.m:,} questions about {ready.problem.n:,} rows. {costs} at δ = "
         f"{format_short_number(budget.delta)} by {accounting}, rounded up. All releases then "
         f"cost ε = {reservation.spent:.4g} of "
         f"{reservation.lifetime.budget.epsilon:g} at δ = "
         f"{format_short_number(reservation.lifetime.budget.delta)} by "
-        f"{reservation.lifetime.accounting}."
+        f"{reservation.lifetime.accounting.name}."
         + " The algorithm adapts, so it uses all of that room." * request.algorithm.adaptive
         + " It uses all that both may ever need." * isinstance(ready, PartialSchemaRelease)
     )

@@ -34,7 +34,7 @@ from tests.small_problems import (
 
 
 def cost(spend, pure):
-    return spend.pure if pure else spend.rho
+    return spend.pure_epsilon if pure else spend.rho
 
 
 def test_of_very_many_tables_the_small_ones_are_candidates_and_every_column_alone():

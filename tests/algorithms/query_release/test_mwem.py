@@ -8,7 +8,7 @@ from dpcore import ALGORITHMS, Budget, Marginals
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.algorithms.query_release.mwem import MEASUREMENT_SHARES
 from dpcore.algorithms.query_release.pep import MEASUREMENT_SHARE
-from dpcore.privacy.accounting import CompositionRule, Pure
+from dpcore.privacy.accounting import OptimalAccountant, Pure, PureAccountant, ZcdpAccountant
 from dpcore.privacy.measurement import noise_stddev
 from dpcore.privacy.statistics import SomeAnswers
 from tests.replay import exact_run
@@ -76,17 +76,25 @@ def test_the_charges_are_those_of_the_docstring_and_use_the_whole_budget(
     spends = (select, paid, *single)
     if budget.delta > 0:
         added = make_plan(algorithm, problem, replace(budget, additive=True))
-        assert budget.rho * (1 - 1e-9) <= added.total_cost.rho <= budget.rho
-        assert added.accounting is CompositionRule.ZCDP
-        assert budget.rho < plan.total_cost.rho
-        assert plan.accounting is CompositionRule.OPTIMAL
+        assert (
+            budget.rho * (1 - 1e-9)
+            <= ZcdpAccountant(added.accountant.event_counts).cost
+            <= budget.rho
+        )
+        assert isinstance(added.accountant, ZcdpAccountant)
+        assert budget.rho < ZcdpAccountant(plan.accountant.event_counts).cost
+        assert isinstance(plan.accountant, OptimalAccountant)
         costs = [spend.rho for spend in spends]
-        whole = plan.total_cost.rho
+        whole = ZcdpAccountant(plan.accountant.event_counts).cost
     else:
-        assert budget.epsilon * (1 - 1e-9) <= plan.total_cost.pure <= budget.epsilon
-        assert (type(paid), plan.accounting) == (Pure, CompositionRule.PURE)
-        costs = [spend.pure for spend in spends]
-        whole = plan.total_cost.pure
+        assert (
+            budget.epsilon * (1 - 1e-9)
+            <= PureAccountant(plan.accountant.event_counts).cost
+            <= budget.epsilon
+        )
+        assert (type(paid), type(plan.accountant)) == (Pure, PureAccountant)
+        costs = [spend.pure_epsilon for spend in spends]
+        whole = PureAccountant(plan.accountant.event_counts).cost
     parts = [(1 - share) * (1 - first), share * (1 - first), *[first] * len(single)]
     assert np.multiply(costs, [charge.times for charge in plan.planned_events]) == approx(
         np.multiply(parts, whole)

@@ -185,9 +185,7 @@ def test_a_run_is_charged_for_every_update_and_for_a_threshold_in_use(budget, up
     events = [what for what, _ in run.events]
     assert events == ["above_threshold", "measure"] * made + ["above_threshold"] * in_use
     assert run.spent.rho == approx(made * measure.rho + (made + in_use) * compare.rho)
-    assert run.plan.total_cost.epsilon(budget.delta, run.plan.accounting) == approx(
-        budget.epsilon, rel=1e-4
-    )
+    assert run.plan.accountant.epsilon(budget.delta) == approx(budget.epsilon, rel=1e-4)
     assert run.spent.epsilon <= budget.epsilon
     assert made == updates or sum("end of pass" in record.note for record in run.convergence) == 10
     assert len(run.convergence) == made + sum(

@@ -247,7 +247,7 @@ def test_schema_and_algorithm_together_keep_the_budget_and_use_it(name, delta, e
             "all is reserved before"
         )
     else:
-        assert 0.99 < sum(t * e.pure for e, t in events) <= 1
+        assert 0.99 < sum(t * e.pure_epsilon for e, t in events) <= 1
     with expect_budget_error("together need"):
         check_joint_cost(
             divide_budget(Budget(0.9, delta), 0.2, has_categories=known),

@@ -16,7 +16,7 @@ from dpcore.evaluation.audit.distinguishing_game import (
     play_distinguishing_game,
     with_fewest_rounds,
 )
-from dpcore.privacy.accounting import CompositionRule
+from dpcore.privacy.accounting import GdpAccountant, PureAccountant, ZcdpAccountant
 from tests.small_problems import QUERIES, approx, expect_error, parametrize, run_command, seeded
 
 
@@ -73,16 +73,16 @@ def test_costs_are_those_of_mechanisms_that_reach_them():
     mu = 0.7
     p = ndtr(mu - thresholds)
     q = ndtr(-thresholds)
-    assert _least_additive_cost(p, q, CompositionRule.GDP) == approx(np.full(9, mu**2))
-    assert (_least_additive_cost(p, q, CompositionRule.ZCDP) <= mu**2 / 2).all(), (
+    assert _least_additive_cost(p, q, GdpAccountant) == approx(np.full(9, mu**2))
+    assert (_least_additive_cost(p, q, ZcdpAccountant) <= mu**2 / 2).all(), (
         "a test sees no more than there is"
     )
-    assert _least_additive_cost(p, q, CompositionRule.ZCDP).max() > 0.5 * mu**2 / 2
+    assert _least_additive_cost(p, q, ZcdpAccountant).max() > 0.5 * mu**2 / 2
     e = math.exp(1.5)
     answered = np.array([e / (1 + e)]), np.array([1 / (1 + e)])
-    assert _least_additive_cost(*answered, CompositionRule.PURE) == approx([1.5])
+    assert _least_additive_cost(*answered, PureAccountant) == approx([1.5])
     assert _direct_epsilon_bound(*answered, 0.0) == approx([1.5])
-    assert _least_additive_cost(answered[1], answered[0], CompositionRule.PURE) == [0]
+    assert _least_additive_cost(answered[1], answered[0], PureAccountant) == [0]
 
 
 def test_a_test_learns_what_sets_two_samples_apart():

@@ -114,9 +114,9 @@ MUTANTS = {
         "tests/release/test_attempts.py::test_an_error_that_every_attempt_would_end_with_marks_it_as_failed",
     ),
     "a kind counts once": (  # composition by the number of queries and not of spends
-        "privacy/accounting/budget.py",
-        "math.fsum(t * s.rho for s, t in counted)",
-        "math.fsum(s.rho for s, t in counted)",
+        "privacy/accounting/accountants.py",
+        "math.fsum(times * self.event_cost(event)",
+        "math.fsum(self.event_cost(event)",
         "tests/privacy/accounting/test_accounting.py::test_failure_probabilities_come_off_delta",
     ),
     "the last candidate is never picked": (  # off by one in the range of a discrete draw
@@ -144,7 +144,7 @@ MUTANTS = {
         "tests/privacy/test_exact_bernoulli.py::test_a_coin_is_heads_exactly_where_the_uniform_number_is_below",
     ),
     "infinite noise is paid for": (  # float tails
-        "privacy/accounting/budget.py",
+        "privacy/accounting/events.py",
         "if not 0 < value < math.inf:",
         "if not 0 < value:",
         "tests/privacy/accounting/test_accounting.py::test_a_spend_that_would_give_budget_back_or_pays_for_infinite_noise_cannot_be_made",

@@ -1,5 +1,6 @@
 """Budget, spends, plans and the ledger: refusals, what fits exactly and what no longer does, and mixed accounting."""
 
+import doctest
 import math
 import re
 
@@ -11,17 +12,23 @@ from dpcore import ALGORITHMS, Budget, BudgetError, InputError
 from dpcore.algorithms.algorithm import make_plan
 from dpcore.core.parameters import build_from_texts
 from dpcore.privacy.accounting import (
+    ACCOUNTANTS,
     Approximate,
     BoundedRange,
-    ComposedCost,
-    CompositionRule,
     Gaussian,
+    GdpAccountant,
+    OptimalAccountant,
     Pure,
+    PureAccountant,
+    ZcdpAccountant,
+    accountants,
     budget_warnings,
     conversions,
     equal_selection_spend,
     gaussian_spend,
+    tightest_accountant,
 )
+from dpcore.privacy.accounting import events as privacy_events
 from dpcore.privacy.accounting.budget_meter import BudgetMeter
 from dpcore.privacy.accounting.calibrations import LOG_DELTA_TOLERANCE
 from tests.privacy.enumerated_neighbours import plan_of
@@ -96,8 +103,8 @@ def uses_all(ledger):
     """Whether hardly more could be promised: at tiny ε and large δ ε says little, and δ at ε is compared."""
     spent = ledger.spent
     budget = ledger.plan.budget
-    joint = ledger.total_cost.optimal_composition
-    if spent.accounting is CompositionRule.OPTIMAL:
+    if spent.accounting is OptimalAccountant:
+        joint = ledger.accountant.composition
         left = joint.log_delta(budget.epsilon, budget.delta) - math.log(budget.delta)
         nearly = left >= -2 * LOG_DELTA_TOLERANCE or spent.epsilon >= budget.epsilon * NEARLY
         return nearly and left <= 0 and spent.epsilon <= budget.epsilon
@@ -120,9 +127,9 @@ def test_equal_selections_fit_exactly_and_one_more_does_not(budget, times):
     assert uses_all(ledger)
     assert not ledger.can_charge(spend)
     symbol = {
-        CompositionRule.PURE: "ε",
-        CompositionRule.ZCDP: "ρ",
-        CompositionRule.OPTIMAL: "selections",
+        PureAccountant: "ε",
+        ZcdpAccountant: "ρ",
+        OptimalAccountant: "selections",
     }[ledger.spent.accounting]
     with expect_budget_error(rf"^select needs {symbol}=[\d.e-]+, [\d.e-]+ is left$"):
         ledger.charge("select", spend)
@@ -158,13 +165,13 @@ def test_no_algorithm_plans_or_spends_more_than_requested(name, settings):
         ledger = charge_all(plan)
         spent = ledger.spent
         if (
-            ALGORITHMS[name].adaptive and spent.accounting is not CompositionRule.OPTIMAL
+            ALGORITHMS[name].adaptive and spent.accounting is not OptimalAccountant
         ):  # expected, in whole charges
             assert 0.7 * budget.epsilon <= spent.epsilon <= budget.epsilon
         else:
             assert uses_all(ledger)
         assert spent.delta <= budget.delta
-        assert plan.total_cost.epsilon(budget.delta, plan.accounting) <= budget.epsilon
+        assert plan.accountant.epsilon(budget.delta) <= budget.epsilon
 
 
 def test_the_ledger_refuses_a_kind_the_plan_does_not_declare():
@@ -174,7 +181,7 @@ def test_the_ledger_refuses_a_kind_the_plan_does_not_declare():
             f"paid with {type(spend).__name__}, which the plan does not declare"
         ):
             ledger.charge("measure", spend)
-    assert (ledger.events, ledger.total_cost, ledger.spent.epsilon) == ([], ComposedCost(), 0)
+    assert (ledger.events, ledger.accountant.event_counts, ledger.spent.epsilon) == ([], (), 0)
 
 
 def test_what_is_left_and_what_was_spent_are_told():
@@ -234,22 +241,42 @@ def test_failure_probabilities_come_off_delta():
     rho = 50 * 0.05**2 / 2 + 0.05**2 / 2
     assert spent.rho == approx(rho)
     assert spent.epsilon == approx(conversions.zcdp_epsilon(rho, 1e-6 - 50e-8), rel=1e-9)
-    assert (spent.delta, spent.mu, spent.accounting) == (1e-6, None, CompositionRule.ZCDP)
+    assert (spent.delta, spent.mu, spent.accounting) == (1e-6, None, ZcdpAccountant)
     pure = charge_all(plan_of(Budget(2, 8e-7), (Approximate(0.9, 4e-7), 2))).spent
-    assert (pure.epsilon, pure.delta, pure.accounting) == (1.8, approx(8e-7), CompositionRule.PURE)
+    assert (pure.epsilon, pure.delta, pure.accounting) == (1.8, approx(8e-7), PureAccountant)
+
+
+@parametrize("module", [accountants, privacy_events])
+def test_the_examples_of_a_module_run(module):
+    result = doctest.testmod(module)
+    assert result.attempted > 2
+    assert result.failed == 0
+
+
+@parametrize("accountant_type", ACCOUNTANTS)
+def test_composing_one_by_one_is_composing_at_once_and_changes_nothing_else(accountant_type):
+    nothing = accountant_type()
+    events = [(Gaussian(0.1), 2), (Pure(0.2), 1), (Gaussian(0.1), 3)]
+    composed = nothing
+    for event, times in events:
+        composed = composed.compose(event, times)
+    assert nothing == accountant_type()
+    assert nothing.epsilon(1e-6) == 0
+    assert composed == accountant_type.of_events(events)
+    assert composed.event_counts == ((Gaussian(0.1), 5), (Pure(0.2), 1))
+    within = composed.as_filter(Budget(1, 1e-6))
+    assert within.event_counts == ()
 
 
 def test_the_cheapest_valid_accounting_is_chosen():
     for spend, times, cheapest in (
-        (Gaussian(0.5), 4, CompositionRule.GDP),
-        (BoundedRange(0.01), 2, CompositionRule.PURE),
-        (BoundedRange(0.01), 10_000, CompositionRule.ZCDP),
+        (Gaussian(0.5), 4, GdpAccountant),
+        (BoundedRange(0.01), 2, PureAccountant),
+        (BoundedRange(0.01), 10_000, ZcdpAccountant),
     ):
-        assert ComposedCost.of_spends([(spend, times)]).tightest_rule(Budget(9, 1e-6)) is cheapest
-    assert (
-        ComposedCost.of_spends([(BoundedRange(0.01), 2)]).epsilon(0, CompositionRule.ZCDP)
-        == math.inf
-    )
+        accountant = tightest_accountant([(spend, times)], Budget(9, 1e-6))
+        assert isinstance(accountant, cheapest)
+    assert ZcdpAccountant.of_events([(BoundedRange(0.01), 2)]).epsilon(0) == math.inf
 
 
 KINDS = {Gaussian: (1e-3, 0.2), BoundedRange: (1e-3, 0.5), Pure: (1e-3, 0.2)}
@@ -265,13 +292,13 @@ def test_spends_chosen_as_one_goes_along_never_exceed_the_budget(data):
     for _ in range(data.draw(st.integers(1, 60))):
         kind = data.draw(st.sampled_from(sorted(kinds, key=str)))
         spend = kind(data.draw(st.floats(*KINDS[kind])))
-        before = list(ledger.events), ledger.total_cost
+        before = list(ledger.events), ledger.accountant
         if ledger.can_charge(spend):
             ledger.charge("x", spend)
             assert ledger.events == [*before[0], ("x", spend)]
         else:
             with expect_budget_error("is left"):
                 ledger.charge("x", spend)
-            assert (ledger.events, ledger.total_cost) == before
+            assert (ledger.events, ledger.accountant) == before
         assert ledger.spent.epsilon <= budget.epsilon
         assert ledger.spent.delta <= budget.delta

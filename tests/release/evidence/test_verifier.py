@@ -17,14 +17,16 @@ from hypothesis import strategies as st
 
 from dpcore import Budget, read_json
 from dpcore.privacy.accounting import (
-    ComposedCost,
-    CompositionRule,
+    ACCOUNTANT_BY_NAME,
+    ACCOUNTANTS,
     Drawn,
     LifetimeBudget,
+    LossDistributionAccountant,
+    OptimalAccountant,
     conversions,
     events_from_json,
 )
-from dpcore.privacy.accounting.data_set_total import events_to_json
+from dpcore.privacy.accounting.events import events_to_json
 from dpcore.release.evidence import recount, registry, verifier
 from dpcore.release.evidence.card import card_page
 from dpcore.release.evidence.review import review_page
@@ -337,7 +339,7 @@ def invent(folder):
     every = [e for r in account["releases"] for e in r["events"]] + events
     total = LifetimeBudget(
         Budget(fixed["epsilon"], fixed["delta"]),
-        CompositionRule(fixed["accounting"]),
+        ACCOUNTANT_BY_NAME[fixed["accounting"]],
         fixed["failure"],
     )
     row = account["releases"][-1] | {
@@ -591,19 +593,19 @@ def test_its_conversions_are_those_of_the_package(size, delta):
 
 @given(
     st.lists(st.tuples(EVENT, st.integers(1, 20)), min_size=1, max_size=4),
-    st.sampled_from(CompositionRule),
+    st.sampled_from(ACCOUNTANTS),
 )
 def test_its_totals_are_those_of_the_package(events, accounting):
-    if accounting in (CompositionRule.OPTIMAL, CompositionRule.PLD):
+    if accounting in (OptimalAccountant, LossDistributionAccountant):
         return
     lifetime = LifetimeBudget(Budget(3, 1e-6), accounting, 5e-7)
     stored = json.loads(json.dumps(events_to_json(events)))
-    added = math.fsum(e["times"] * recount.event_cost(e, str(accounting)) for e in stored)
+    added = math.fsum(e["times"] * recount.event_cost(e, accounting.name) for e in stored)
     lost = math.fsum(e["times"] * recount.event_failure_delta(e, 3) for e in stored)
     assert lost == approx(lifetime.failure_delta(events))
     if lost <= lifetime.failure * (1 - 1e-9):
         expected = lifetime.total_epsilon(events)
-        ours = recount.epsilon_of_cost(added, 5e-7, str(accounting))
+        ours = recount.epsilon_of_cost(added, 5e-7, accounting.name)
         assert ours == expected or ours == approx(expected)
         assert (
             not math.isfinite(expected)
@@ -611,11 +613,11 @@ def test_its_totals_are_those_of_the_package(events, accounting):
         )
     if not any(isinstance(event, Drawn) for event, _ in events) and lost < 9e-7:
         kept = [(e, t) for e, t in events if e.failure == 0]
-        theirs = ComposedCost.of_spends(kept).epsilon(1e-6, accounting)
+        theirs = accounting.of_events(kept).epsilon(1e-6)
         if (
             kept and theirs < math.inf
         ):  # a plan's own GDP takes Gaussian spends only, a ledger's all kinds
             ours = recount.composed_epsilon(
-                json.loads(json.dumps(events_to_json(kept))), 3, 1e-6, str(accounting)
+                json.loads(json.dumps(events_to_json(kept))), 3, 1e-6, accounting.name
             )
             assert ours == approx(theirs)

@@ -20,14 +20,17 @@ from dpcore.core.errors import OverspendError
 from dpcore.privacy.accounting import (
     Approximate,
     BoundedRange,
-    CompositionRule,
     Concentrated,
     Drawn,
     Gaussian,
+    GdpAccountant,
     LifetimeBudget,
     Pure,
+    PureAccountant,
+    ZcdpAccountant,
 )
-from dpcore.privacy.accounting.data_set_total import Filtered, TotalCost
+from dpcore.privacy.accounting.data_set_total import TotalCost
+from dpcore.privacy.accounting.events import Filtered
 from dpcore.release.ledger import chain, ledger_store
 from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
 from tests.release.ledger.ledger_charges import TOTAL, charge_events, data_set, new_ledger
@@ -307,15 +310,15 @@ RELEASES = st.lists(
     RELEASES,
     st.sampled_from(
         [
-            (CompositionRule.GDP, 1e-7),
-            (CompositionRule.ZCDP, 1e-7),
-            (CompositionRule.GDP, 0.0),
-            (CompositionRule.PURE, 0.0),
+            (GdpAccountant, 1e-7),
+            (ZcdpAccountant, 1e-7),
+            (GdpAccountant, 0.0),
+            (PureAccountant, 0.0),
         ]
     ),
 )
 def test_a_running_total_is_the_total_of_all_events_at_once(releases, kept):
-    lifetime = LifetimeBudget(Budget(3, 0 if kept[0] is CompositionRule.PURE else 1e-6), *kept)
+    lifetime = LifetimeBudget(Budget(3, 0 if kept[0] is PureAccountant else 1e-6), *kept)
     total = TotalCost()
     events = []
     for release in releases:
@@ -349,7 +352,7 @@ def test_failures_of_draws_are_added_up_over_all_releases(tmp_path):
 
 
 def test_many_small_costs_are_not_lost_beside_a_large_one():
-    lifetime = LifetimeBudget(Budget(1e9, 0), CompositionRule.PURE, 0.0)
+    lifetime = LifetimeBudget(Budget(1e9, 0), PureAccountant, 0.0)
     small = [Pure(float(x)) for x in seeded(0).uniform(1e-12, 1e-11, 3000)]
     total = lifetime.add_events(TotalCost(), [(Pure(1e6), 1)])
     for one in small:
@@ -359,7 +362,7 @@ def test_many_small_costs_are_not_lost_beside_a_large_one():
 
 
 def test_an_event_that_would_give_something_back_is_refused():
-    lifetime = LifetimeBudget(TOTAL, CompositionRule.ZCDP, 1e-7)
+    lifetime = LifetimeBudget(TOTAL, ZcdpAccountant, 1e-7)
     given = [
         (Concentrated(-0.1), 1),
         (Concentrated(math.nan), 1),

@@ -21,19 +21,21 @@ from dpcore.data.fingerprint import table_fingerprint
 from dpcore.privacy.accounting import (
     Approximate,
     BoundedRange,
-    CompositionRule,
     Concentrated,
     Drawn,
     Gaussian,
+    GdpAccountant,
     LifetimeBudget,
     Pure,
+    PureAccountant,
+    ZcdpAccountant,
     conversions,
     events_from_json,
-    gaussian_cost,
     gaussian_spend,
     worst_case_events,
 )
-from dpcore.privacy.accounting.data_set_total import Filtered, events_of_plan, events_to_json
+from dpcore.privacy.accounting.data_set_total import events_of_plan
+from dpcore.privacy.accounting.events import Filtered, events_to_json
 from dpcore.release.data_set import TableIdentity
 from dpcore.release.ledger import ledger_store
 from dpcore.release.ledger.ledger_store import LedgerStore, verify_ledger
@@ -69,32 +71,32 @@ def store(tmp_path):
 
 @parametrize("span", [0.01, 0.5, 1, 3, 10, 40])
 def test_the_gaussian_cost_of_a_selection_covers_every_pair_of_two_points(span):
-    mu = math.sqrt(gaussian_cost(BoundedRange(span)))
+    mu = math.sqrt(BoundedRange(span).mu_squared_bound)
     t = np.linspace(0, span, 2001)[1:-1]
     a = -np.expm1(t - span) / (np.exp(t) - np.exp(t - span))
     needed = -ndtri(a) + ndtri(np.minimum(np.exp(t) * a, 1 - 1e-16))
     assert needed.max() <= mu * (1 + 1e-9)
     assert mu == approx(2 * float(ndtri(expit(span / 2))))
-    assert gaussian_cost(Pure(span / 2)) == gaussian_cost(BoundedRange(span)), (
+    assert Pure(span / 2).mu_squared_bound == BoundedRange(span).mu_squared_bound, (
         "an ε-DP spend has range 2ε"
     )
-    assert mu**2 <= gaussian_cost(Filtered(span**2 / 8)), "what adaptive plans are charged"
+    assert mu**2 <= Filtered(span**2 / 8).mu_squared_bound, "what adaptive plans are charged"
 
 
 def test_the_accounting_is_the_first_release_s_best_that_takes_all_kinds():
     selections = ((BoundedRange(0.05), 40),)
-    assert LifetimeBudget.from_first_release(TOTAL, selections).accounting is CompositionRule.ZCDP
+    assert LifetimeBudget.from_first_release(TOTAL, selections).accounting is ZcdpAccountant
     assert (
         LifetimeBudget.from_first_release(Budget(1, 0), ((Pure(1.0), 1),)).accounting
-        is CompositionRule.PURE
+        is PureAccountant
     )
     assert (
         LifetimeBudget.from_first_release(Budget(1, 1e-9), ((Pure(1.0), 1),)).accounting
-        is CompositionRule.PURE
+        is PureAccountant
     )
     assert (
         LifetimeBudget.from_first_release(Budget(9, 1e-6), ((Pure(0.5), 1),)).accounting
-        is not CompositionRule.PURE
+        is not PureAccountant
     )
     lifetime = LifetimeBudget.from_first_release(TOTAL, selections)
     assert lifetime.total_epsilon((*selections, *SPEND)) == approx(
@@ -152,7 +154,7 @@ def test_what_is_lost_covers_the_worst_draws_within_their_error(times):
     for _ in range(times):
         laws = [np.outer(law, one).ravel() for law, one in zip(laws, worst, strict=True)]
     delta = hockey_stick(laws[0], laws[1], total)
-    lifetime = LifetimeBudget(Budget(total, 0.5), CompositionRule.PURE, 0.5)
+    lifetime = LifetimeBudget(Budget(total, 0.5), PureAccountant, 0.5)
     lost = lifetime.failure_delta([(Pure(each), times), (Drawn(tau), times)])
     assert 0 < delta <= lost * (1 + 1e-9)
     assert times > 1 or delta == approx(lost), "of one draw no less would do"
@@ -162,27 +164,24 @@ def test_what_is_lost_covers_the_worst_draws_within_their_error(times):
 
 
 def test_other_failures_add_up_as_they_are_and_old_entries_are_bounded():
-    lifetime = LifetimeBudget(TOTAL, CompositionRule.ZCDP, 5e-7)
+    lifetime = LifetimeBudget(TOTAL, ZcdpAccountant, 5e-7)
     for kind in (Approximate(0.1, 1e-9), Filtered(0.1, 1e-9), Concentrated(0.1, 1e-9)):
         assert lifetime.failure_delta([(kind, 7)]) == approx(7e-9)
     old = lifetime.failure_delta([(Gaussian(0.1, 1e-9), 1)])
     for epsilon in (0.0, 0.5, 2.0):
         assert old >= (1 + math.exp(2)) * 1e-9 / (1 + math.exp(epsilon)) * (1 - 1e-12)
     assert lifetime.composed_cost([(Drawn(1e-9), 1)]) == 0
-    assert LifetimeBudget(TOTAL, CompositionRule.GDP, 5e-7).composed_cost(
+    assert LifetimeBudget(TOTAL, GdpAccountant, 5e-7).composed_cost(
         [(Drawn(1e-9), 1), (Gaussian(0.1), 1)]
     ) == approx(0.01)
-    assert (
-        LifetimeBudget(TOTAL, CompositionRule.GDP, 0.0).composed_cost([(Drawn(1e-9), 1)])
-        == math.inf
-    )
+    assert LifetimeBudget(TOTAL, GdpAccountant, 0.0).composed_cost([(Drawn(1e-9), 1)]) == math.inf
 
 
-@parametrize("accounting", [CompositionRule.GDP, CompositionRule.ZCDP])
+@parametrize("accounting", [GdpAccountant, ZcdpAccountant])
 def test_what_is_left_may_be_spent_and_no_more(accounting):
     lifetime = LifetimeBudget(TOTAL, accounting, 0.0)
     rest = lifetime.capacity - lifetime.composed_cost(SPEND)
-    mu = math.sqrt(rest if accounting is CompositionRule.GDP else 2 * rest)
+    mu = math.sqrt(rest if accounting is GdpAccountant else 2 * rest)
     assert lifetime.total_epsilon((*SPEND, (Gaussian(mu * (1 - 1e-9)), 1))) <= TOTAL.epsilon
     assert lifetime.total_epsilon((*SPEND, (Gaussian(mu * (1 + 1e-6)), 1))) > TOTAL.epsilon
     assert 0 < lifetime.remaining_epsilon(SPEND) < TOTAL.epsilon
@@ -197,7 +196,7 @@ def test_adaptive_plans_are_charged_with_all_their_room():
     assert whole.rho == conversions.zcdp_rho(1, 1e-6)
     ((pure, _),) = worst_case_events(plan_of(Budget(1, 0), (BoundedRange(0.1), 3)), True)
     assert pure == Pure(1)
-    assert gaussian_cost(Concentrated(0.1)) == math.inf, "of which no more than ρ is known"
+    assert Concentrated(0.1).mu_squared_bound == math.inf, "of which no more than ρ is known"
 
 
 # Fingerprints
