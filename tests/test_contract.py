@@ -223,7 +223,7 @@ def parameter_holds(run, _rows):
     assert run.problem.region.contains(run.release.x[None])[0]
     last = final_errors(run)
     assert last.excess_risk > -1e-6
-    assert last.excess_risk == approx(last.risk - run.truth.least)
+    assert last.excess_risk == approx(last.risk - run.truth.min_risk)
 
 
 def points_hold(run, rows):

@@ -99,7 +99,7 @@ def heavy_pages(source):
     """The pages that are long, or that compute by themselves."""
     for path in source.pages:
         if path.count("/") < 2:
-            if len(source.texts[path].splitlines()) > 120:
+            if len(source.texts[path].splitlines()) > 160:
                 yield f"{path} is long"
             if "numpy" in source.packages(path):
                 yield f"{path} computes"

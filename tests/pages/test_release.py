@@ -320,7 +320,7 @@ NAME = "the-data-set-hospital"
 def for_others(monkeypatch, folder=None):
     """A server that others reach; with the owner's ledger in `folder` and a key."""
     for module in (owner, release_ledger):
-        monkeypatch.setattr(module, "public_host", lambda: True)
+        monkeypatch.setattr(module, "is_public_host", lambda: True)
     if folder is not None:
         monkeypatch.setenv(release_ledger.LEDGER_VARIABLE, str(folder / "ledger.sqlite"))
         monkeypatch.setenv(owner.KEY_VARIABLE, RIGHT)

@@ -88,7 +88,7 @@ from dpcore.release import publish
 def stop(made, ready, reservation, drawn, **more):
     rows = [] if drawn.rows is None else [drawn.rows.to_csv(index=False)]
     answers = drawn.release.answers(ready.problem.workload)
-    np.savez("drawn.npz", *[m.answers for m in drawn.measurements], answers=answers, rows=np.array(rows))
+    np.savez("drawn.npz", *[m.values for m in drawn.measurements], answers=answers, rows=np.array(rows))
     raise OSError("no room")
 
 publish.write_release_files = stop

@@ -331,7 +331,7 @@ def _unpack_rows(spec: JobSpec, array: Array) -> Countable:
     if not table_axes:
         return Rows(array[:, :-1], array[:, -1])
     domain = spec.problem.domain
-    ends = np.cumsum([domain.cells(axes) for axes in table_axes])
+    ends = np.cumsum([domain.table_size(axes) for axes in table_axes])
     return GatheredCounts(
         domain, spec.problem.n, dict(zip(table_axes, np.split(array, ends[:-1]), strict=True))
     )
