@@ -41,9 +41,8 @@ GDP, ZCDP, OPTIMAL, PURE, PLD = (str(accounting) for accounting in CompositionRu
 RENYI = "Rényi DP"
 RENYI_ORDERS = 1 + np.logspace(-1.9, 6, 500)
 LOSS_GRID_CELLS = 6_000  # cells of the loss grid in 8 standard deviations
-MAX_DISTINCT_SPENDS = (
-    64  # kinds of spends to convolve; of more, neighbours are rounded up to one size
-)
+# kinds of spends to convolve; of more, neighbours are rounded up to one size
+MAX_DISTINCT_SPENDS = 64
 TRUNCATION_PROBABILITY = 1e-20  # chance that a composition may cut off, and adds to δ
 
 SpendCounts = list[tuple[Spend, int]]
@@ -113,15 +112,13 @@ def ledger_epsilon_curves(
         _epsilon_curves_of_spends(failure_free_events, remaining_deltas) if event_counts else {}
     )
     gdp_cost = math.fsum(times * gaussian_cost(event) for event, times in failure_free_events)
-    if (
-        GDP not in epsilons_by_accountant and 0 < gdp_cost < math.inf
-    ):  # exponential mechanisms and pure releases have a μ too
+    # exponential mechanisms and pure releases have a μ too
+    if GDP not in epsilons_by_accountant and 0 < gdp_cost < math.inf:
         epsilons_by_accountant[GDP] = _epsilon_at_each_delta(
             remaining_deltas, lambda d: CompositionRule.GDP.epsilon(gdp_cost, d)
         )
-    if any(
-        isinstance(event, Drawn) for event in event_counts
-    ):  # whose error counts (1 + e^ε) times: so much up to the total
+    # whose error counts (1 + e^ε) times: so much up to the total
+    if any(isinstance(event, Drawn) for event in event_counts):
         epsilons_by_accountant = {
             name: np.where(e <= lifetime.budget.epsilon, e, math.inf)
             for name, e in epsilons_by_accountant.items()
@@ -162,9 +159,8 @@ def _epsilon_curves_of_spends(spends: Events, deltas: Array) -> dict[str, Array]
         remaining_deltas, lambda d: CompositionRule.ZCDP.epsilon(sums.rho, d)
     )
     epsilons_by_accountant[RENYI] = _renyi_epsilons(spends, remaining_deltas)
-    if not any(
-        isinstance(spend, Concentrated) for spend, _ in spends
-    ):  # no pair of laws is worst for these
+    # no pair of laws is worst for these
+    if not any(isinstance(spend, Concentrated) for spend, _ in spends):
         epsilons_by_accountant[PLD] = _loss_distribution_epsilons(
             [(s, n) for s, n in spends if not isinstance(s, Concentrated | Drawn)], remaining_deltas
         )
@@ -252,9 +248,8 @@ def renyi_divergence_bounds(spend: Event, orders: Array) -> Array:
         divergences = np.logaddexp(a * log_p + (1 - a) * log_q, a * log_q + (1 - a) * log_p) / (
             a - 1
         )
-    return np.clip(
-        divergences, 0, a * spend.rho
-    )  # zCDP bounds it too, where rounding has eaten the digits
+    # zCDP bounds it too, where rounding has eaten the digits
+    return np.clip(divergences, 0, a * spend.rho)
 
 
 def _renyi_epsilons(spends: Events, remaining_deltas: Array) -> Array:

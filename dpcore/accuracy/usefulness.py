@@ -20,9 +20,8 @@ from .intervals.confidence_levels import two_sided_quantile
 from .intervals.unbiased_tables import pool_tables
 
 DEFAULT_TOLERANCE = 0.01  # default tolerance of shares: one percentage point
-MEAN_ABSOLUTE_NOISE = math.sqrt(
-    2 / math.pi
-)  # of the size of Gaussian noise, in standard deviations; of Laplace noise it is less
+# of the size of Gaussian noise, in standard deviations; of Laplace noise it is less
+MEAN_ABSOLUTE_NOISE = math.sqrt(2 / math.pi)
 MIN_SHARE_WITHIN_TOLERANCE = 0.95  # share of half-widths that have to be within the tolerance
 MAX_RELATIVE_COUNT_ERROR = 0.1  # largest half-width of a group's count, as a share of its size
 

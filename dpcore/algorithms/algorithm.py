@@ -186,10 +186,11 @@ def forecast_seconds_and_bytes(
     k = values.get("cells", problem.domain.size * algorithm.enumerates)
     size_bytes = 8.0 * (MAX_CELL_ARRAYS * k + MAX_ANSWER_ARRAYS * m)
     passes = MAX_PASSES_PER_ROUND if k == problem.domain.size else MAX_TREE_PASSES_PER_ROUND
+    # a fit on a tree that is chosen
     if {
         "first",
         "iterations",
-    } <= values.keys() and passes > MAX_PASSES_PER_ROUND:  # a fit on a tree that is chosen
+    } <= values.keys() and passes > MAX_PASSES_PER_ROUND:
         column_count = len(problem.domain.shape)
         table_count = len(require_marginals(problem.workload).tables)
         n = problem.n

@@ -42,9 +42,8 @@ LINE_POINTS = 1200
 # shown on a plane, and grid points of each of its axes
 PLANE_DRAWS = 60
 PLANE_GRID_POINTS = 32
-MAX_CURVE_BINS = (
-    300  # number of bins of a column whose law is only averaged over, for a curve over μ
-)
+# number of bins of a column whose law is only averaged over, for a curve over μ
+MAX_CURVE_BINS = 300
 HIDDEN_TAIL_MASS = 1e-4  # mass on either side that a picture may leave out
 
 CellLaw = tuple[Array, Array]  # edges (m + 1,) and the mass of every cell (m,)

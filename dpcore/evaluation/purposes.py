@@ -24,15 +24,17 @@ from .run import Run
 from .run_summary import RunSummary
 
 MIN_NUMERIC_VALUES = 20  # whole numbers from which a target is one to come near to, and not to hit
+# share of the rows that models are tested on, and how many at the least
 HELD_OUT_SHARE, MIN_HELD_OUT_ROWS = (
     0.25,
     50,
-)  # share of the rows that models are tested on, and how many at the least
+)
+# the strongest links looked for; tables of a test; seeds of its table
 MAX_STRONGEST_LINKS, TEST_REPEATS, INDEPENDENT_RUN_SEED_OFFSET = (
     10,
     199,
     2**32,
-)  # the strongest links looked for; tables of a test; seeds of its table
+)
 TEST_NAMES = ("χ² on synthetic rows", "our test")
 MIN_LEAF_ROWS = 20  # rows in a leaf, of which equal ones are trained on together
 MODEL_NAMES = ("logistic regression", "gradient boosting")
@@ -52,9 +54,8 @@ class Purposes:
     target: str | None = None
     group: str | None = None
     question: Question | None = None
-    _models_of_real_rows: dict[str, Callable[[Rows], float | None]] = field(
-        default_factory=dict
-    )  # models of the real rows, once
+    # models of the real rows, once
+    _models_of_real_rows: dict[str, Callable[[Rows], float | None]] = field(default_factory=dict)
 
     @classmethod
     def for_table(

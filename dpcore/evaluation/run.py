@@ -32,9 +32,8 @@ from .release_errors import Errors, ReleaseErrors
 from .run_summary import ConvergencePoint, RunSummary
 from .truth import TRUTH_BY_PROBLEM
 
-ERROR_NAMES = tuple(f.name for f in fields(Errors))[
-    :4
-]  # the errors proper, in the order that tables show them
+# the errors proper, in the order that tables show them
+ERROR_NAMES = tuple(f.name for f in fields(Errors))[:4]
 
 
 def seeded_generators(seed: int) -> tuple[Rng, Rng, Rng]:

@@ -21,10 +21,11 @@ from ..schema.domain import Countable, Rows
 from .metrics import compute_errors
 from .release_errors import Errors, ReleaseErrors
 
+# tables that a tree answers after every step, and those of more that it does
 MAX_TABLES_PER_STEP, SAMPLED_TABLES = (
     400,
     100,
-)  # tables that a tree answers after every step, and those of more that it does
+)
 
 
 class Truth(Protocol):

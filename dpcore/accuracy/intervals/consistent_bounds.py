@@ -118,9 +118,8 @@ def _solve_for_bounds(A: csr_array, shares: Array, tolerances: Array, g: Array) 
         t = linprog(
             np.append(0 * g, 1.0), relaxed_matrix, centres, np.append(ones, [[0.0]], axis=1), [1.0]
         ).x[-1]
-        relaxed_limits = (
-            centres + widths * t * (1 + 1e-9) + 1e-9
-        )  # the solver's rounding must not leave none
+        # the solver's rounding must not leave none
+        relaxed_limits = centres + widths * t * (1 + 1e-9) + 1e-9
         solutions = [
             linprog(sign * g, two_sided_matrix, relaxed_limits, ones, [1.0]) for sign in (1, -1)
         ]

@@ -35,9 +35,8 @@ import numpy as np
 from ...core.types import Array, frozen
 from .confidence_levels import two_sided_quantile
 
-MAX_CURVATURE = (
-    0.1  # product of both noises' errors, in standard errors, up to which an odds ratio is linear
-)
+# product of both noises' errors, in standard errors, up to which an odds ratio is linear
+MAX_CURVATURE = 0.1
 TINY = 1e-9  # distance from 0 and 1 that shares keep inside an odds ratio's contrast
 
 Ends = tuple[Array, Array]

@@ -56,28 +56,28 @@ from .shared.clique_selection import (
 )
 from .shared.maximum_entropy_fit import staged_fit
 
-MEASUREMENT_SHARE = (
-    0.9  # share of a round's budget for its measurement; the rest is for its selection
-)
+# share of a round's budget for its measurement; the rest is for its selection
+MEASUREMENT_SHARE = 0.9
 ROUNDS_PER_COLUMN = 16  # rounds for each column, if no round is enlarged; as published
-LIKELY_ROUNDS_PER_ROOT_COLUMN = (
-    9  # rounds for each √column, as they are enlarged: 5 to 14 on five tables at ε = .1 and 1
-)
+# rounds for each √column, as they are enlarged: 5 to 14 on five tables at ε = .1 and 1
+LIKELY_ROUNDS_PER_ROOT_COLUMN = 9
 # of the noise expected in a table, taken off its score: less than all, as the fit removes most of
 # it
 NOISE_PENALTY = 0.3
 # of that noise: a smaller change of the measured table says that noise is what is left to fit
 SMALL_CHANGE_NOISE_SHARE = 0.3
 ENTROPY_WEIGHT = 0.5  # weight of KL(D ‖ D_0) in units of n √Σμ²
+# rows that stand for D on a tree when candidates are weighed: times n, and their range
 SAMPLED_ROWS_RULE = (
     2,
     10_000,
     100_000,
-)  # rows that stand for D on a tree when candidates are weighed: times n, and their range
+)
+# iterations of the fit in each round and in the last one
 FIT_ITERATIONS, LAST_FIT_ITERATIONS = (
     60,
     200,
-)  # iterations of the fit in each round and in the last one
+)
 
 
 @by_name
@@ -196,9 +196,8 @@ class AIM(Algorithm):
             is_last = t == plan["rounds"] or remaining_cost < 2 * cost
             cost = remaining_cost * ROUNDING_MARGIN if is_last else cost
             selection_spend, measurement_spend = _round_spends(cost, budget)
-            if not curator.can_afford(
-                selection_spend
-            ):  # rounding alone, but then nothing may be asked
+            # rounding alone, but then nothing may be asked
+            if not curator.can_afford(selection_spend):
                 return
             noise = expected_abs_noise(measurement_spend, 1, n)
             noise_scale = 2 * 2 * weights.max() / (n * selection_spend.epsilon)

@@ -109,17 +109,17 @@ class DPFW(Algorithm):
         workload = state.workload
         reader = state.reader
         is_paper = self.schedule == "paper"
-        output_round = (
-            int(rng.integers(T)) if is_paper else T
-        )  # which iterate D_0 … D_{T-1} the paper's output is
+        # which iterate D_0 … D_{T-1} the paper's output is
+        output_round = int(rng.integers(T)) if is_paper else T
         D = state.prior
         output = D
         total = D
         averaged_count = 0
+        # q = scale · u, so that a step touches the support of one query only
         u, scale = (
             np.zeros_like(D),
             1.0,
-        )  # q = scale · u, so that a step touches the support of one query only
+        )
         for t in range(T):
             if t == output_round:
                 output = D

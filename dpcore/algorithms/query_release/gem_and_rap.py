@@ -61,19 +61,20 @@ SELECTION_RULES = {
     ("marginal", True): (0.065, 1 / 2),
 }
 MAX_DEFAULT_SELECTIONS = 200  # limit of the rule
+# limits of RAP's rule: rounds, and selections a round
 MAX_DEFAULT_ROUNDS, MAX_QUERIES_PER_ROUND = (
     5,
     8,
-)  # limits of RAP's rule: rounds, and selections a round
+)
+# the rule for `first`: L1 noise on a column, and the range of the share
 ONE_WAY_L1_TARGET, FIRST_SHARE_RANGE = (
     0.1,
     (0.1, 0.4),
-)  # the rule for `first`: L1 noise on a column, and the range of the share
+)
 PRIOR_WEIGHT = 0.3  # weight of KL(p_c ‖ p_0) in the fit, in units of 1/σ of one measurement
 LAST_ROUND_FACTOR = 4  # the last round takes this many times the steps of the others
-MAX_QUERY_COMPONENTS = (
-    5 * 10**7
-)  # queries times components up to which components are not thinned out
+# queries times components up to which components are not thinned out
+MAX_QUERY_COMPONENTS = 5 * 10**7
 MEASURE_DOC = (
     "what a selection is followed by: a measurement of the query, or of its whole "
     "table; auto: tables if any"

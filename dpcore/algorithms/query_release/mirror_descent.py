@@ -54,16 +54,14 @@ MIN_ALPHA = 1e-7
 MAX_ALPHA = 10.0
 # weight of H beside the log-likelihood of the noise, in units of nμ; fitted on two public tables
 ENTROPY_WEIGHT = 0.1
-LAST_TEMPERATURE_FACTOR = (
-    2.0  # last temperature of the soft-max, in standard deviations of the noise
-)
+# last temperature of the soft-max, in standard deviations of the noise
+LAST_TEMPERATURE_FACTOR = 2.0
 ANNEALED_ROUNDS_SHARE = 0.7  # share of the rounds in which the temperature falls
 # bound and growth of the step θ = η_t/A_t
 MAX_THETA = 0.5
 THETA_GROWTH = 1.3
-MAX_SUBSPACE_VARIANCE_RATIO = (
-    0.5  # the noise on cells is taken where it promises less than this share of the variance
-)
+# the noise on cells is taken where it promises less than this share of the variance
+MAX_SUBSPACE_VARIANCE_RATIO = 0.5
 
 
 @by_name

@@ -34,14 +34,14 @@ from .shared.select_and_measure import (
 )
 
 MEASUREMENT_SHARE = 0.3  # share of the budget for measurements; all constants fitted on two tables
+# the rule for T
 ROUND_RULES: RoundRules = {
     ("query", False): (0.38, 2 / 3),
     ("query", True): (0.2, 1 / 2),
-}  # the rule for T
+}
 PROJECTION_SWEEPS = (3, 20)  # over past measurements, each round and in the last one
-MIN_INDICATOR_SHARE = (
-    1e-9  # an indicator's share is moved to no less than this, and no more than 1 − this
-)
+# an indicator's share is moved to no less than this, and no more than 1 − this
+MIN_INDICATOR_SHARE = 1e-9
 
 
 @by_name

@@ -42,10 +42,11 @@ from .shared.select_and_measure import (
     statistic_for_query,
 )
 
+# share of the budget for measurements; all constants fitted on two tables
 MEASUREMENT_SHARES = {
     "query": 0.15,
     "marginal": 0.5,
-}  # share of the budget for measurements; all constants fitted on two tables
+}
 UPDATE_RULES: RoundRules = {  # U = constant · signal^power, by what is measured and whether δ = 0
     ("query", False): (0.2, 2 / 3),
     ("marginal", False): (2, 1 / 2),
@@ -56,9 +57,8 @@ UPDATE_RULES: RoundRules = {  # U = constant · signal^power, by what is measure
 MIN_DEFAULT_UPDATES = 3
 MAX_DEFAULT_UPDATES = 400
 FIRST_PASS_LEVEL = 0.3  # level of the first of several passes
-LAST_PASS_LEVEL_FACTOR = (
-    0.25  # of the last pass, in units of log(m passes) times the noise of a comparison
-)
+# of the last pass, in units of log(m passes) times the noise of a comparison
+LAST_PASS_LEVEL_FACTOR = 0.25
 
 
 @by_name

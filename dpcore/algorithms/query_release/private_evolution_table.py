@@ -31,14 +31,14 @@ from ..algorithm import Algorithm, Step, Steps
 from ..marginal_shares import one_way_shares, project_onto_simplex
 from ..noisy_tables import MIN_STDDEV
 
-CATEGORY_DISTANCE = (
-    1024  # distance of two different categories; two numbers are at most twice that apart
-)
+# distance of two different categories; two numbers are at most twice that apart
+CATEGORY_DISTANCE = 1024
 VARIATIONS_PER_ROW = 2  # variations of every row in each round
+# probability that a variation changes a column, in the first and in the last round
 FIRST_CHANGE_PROBABILITY, LAST_CHANGE_PROBABILITY = (
     0.4,
     0.08,
-)  # probability that a variation changes a column, in the first and in the last round
+)
 # codes from which on a column of codes is taken to be a binned number, unless the schema says
 # otherwise
 MAX_UNORDERED_CODES = 50

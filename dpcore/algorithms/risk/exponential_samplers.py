@@ -33,9 +33,8 @@ class OneDraw(Algorithm):
     """The base of algorithms that draw one parameter from a density, and release it as a point of K."""
 
     problem = RiskMinimisation
-    sampler_name = (
-        ""  # of the curator's samplers; the one that the plan chose where there is no name
-    )
+    # of the curator's samplers; the one that the plan chose where there is no name
+    sampler_name = ""
     note_template: ClassVar[str]  # with names of choices to fill in
 
     def target_density(self, problem: RiskMinimisation, plan: Plan) -> Any:  # noqa: ARG002 - for others

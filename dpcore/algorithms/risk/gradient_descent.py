@@ -99,9 +99,8 @@ class NoisyGD(Algorithm):
         """Steps of one noisy gradient each."""
         spend = plan.spend_of("measure")
         T = plan["rounds"]
-        first_averaged = {"all": 1, "tail": T // 2 + 1, "last": T}[
-            self.average
-        ]  # iterate that counts in the mean
+        # iterate that counts in the mean
+        first_averaged = {"all": 1, "tail": T // 2 + 1, "last": T}[self.average]
         x = total = problem.region.centre
         for t in range(1, T + 1):
             statistic = _mean_gradient(problem, x, plan["clip"])
@@ -112,9 +111,8 @@ class NoisyGD(Algorithm):
                 else curator.measure(statistic, spend)
             )
             x = problem.region.project(x - plan["step"] * measurement.values)
-            total = (
-                total + x if t > first_averaged else x
-            )  # before the mean begins, the last iterate
+            # before the mean begins, the last iterate
+            total = total + x if t > first_averaged else x
             yield Step(
                 t,
                 ReleasedParameter(

@@ -203,9 +203,8 @@ def _numeric_findings(
                 months_column,
                 f"nearly all dates are of {low:g}: months, or read weekday or hour; {beyond_text}",
             )
-        if (
-            high - low == 1 and beyond > MAX_LOST_ROWS_SHARE * plan.n
-        ):  # noise may hide all the others: all that was looked at
+        # noise may hide all the others: all that was looked at
+        if high - low == 1 and beyond > MAX_LOST_ROWS_SHARE * plan.n:
             low, high = tree_counts.grid_edges[[0, -1]]
         low = int(low)
         high = int(high) - 1

@@ -48,18 +48,19 @@ from ...schema.partial_schema import UnknownColumn
 from ..algorithm import Algorithm, make_plan
 from .number_columns import END_DEVIATIONS, min_fullest_count
 
+# of the additive cost, and of all rows: a category that should be seen
 SCHEMA_SHARE_RANGE, RARE_CATEGORY_SHARE = (
     (0.05, 0.25),
     0.01,
-)  # of the additive cost, and of all rows: a category that should be seen
-FAILURE_DELTA_SHARE = (
-    0.25  # share of δ for values above a threshold, and as much for an algorithm that may fail
 )
+# share of δ for values above a threshold, and as much for an algorithm that may fail
+FAILURE_DELTA_SHARE = 0.25
+# shares of a column's cost: for the range of its numbers, a first look, and its kind
 RANGE_COST_SHARE, FIRST_LOOK_COST_SHARE, KIND_COST_SHARE = (
     0.2,
     0.2,
     0.2,
-)  # shares of a column's cost: for the range of its numbers, a first look, and its kind
+)
 MAX_PLAN_ATTEMPTS = 60
 EPSILON_DECREASE = 1e-6
 VISIBLE_ROWS_SHARE = 0.05  # share of all rows that should be seen of any column
@@ -340,9 +341,8 @@ def plan_schema(
                 PlannedEvent("count", spend, 1, of, column.name)
                 for spend, of in number_measurements
             ]
-    if (
-        unknown_kind_count and categories_spend is not None
-    ):  # as dear as the counts of numbers, which a column may take in its place
+    # as dear as the counts of numbers, which a column may take in its place
+    if unknown_kind_count and categories_spend is not None:
         charges.append(PlannedEvent("frequent", categories_spend, unknown_kind_count, Categories()))
     elif unknown_kind_count:
         charges += [

@@ -19,26 +19,23 @@ MAX_POWER_HALVINGS = 12  # a power of two is cut into at most 2^12 parts
 FIRST_FULL_CHANCE = 0.004  # that noise makes any power of two look full where all are empty
 # that noise makes empty powers of two look full beside one that holds numbers, see `_full_powers`
 NEIGHBOUR_FULL_CHANCE = 0.01
-MISSED_FULL_CHANCE = (
-    0.3  # the same where more than LOST of all rows are surely in none of the full ones
-)
+# the same where more than LOST of all rows are surely in none of the full ones
+MISSED_FULL_CHANCE = 0.3
 GROUP_WIDTHS = (1, 2, 4, 8)  # neighbouring powers of two that are tested as one
 # powers of two from 0 up that are looked at closely where whole numbers seem to be zeros only
 GUESSED_POWERS = 4
+# standard deviations at which there is more beyond an end than noise, by where
 NEAR_END_DEVIATIONS, END_DEVIATIONS, FAR_END_DEVIATIONS = (
     2.5,
     4.0,
     6.0,
-)  # standard deviations at which there is more beyond an end than noise, by where
-MAX_LOST_ROWS_SHARE = (
-    0.05  # share of all rows that may lie beyond an end within the grid, where noise allows it
 )
-ONE_SIDED_DEVIATIONS = (
-    2.2  # standard deviations that noise, Gaussian or Laplace, exceeds on one side 2.5 times in 100
-)
-CERTAIN_DEVIATIONS = (
-    3.0  # standard deviations at which a noisy count is taken for more than nothing
-)
+# share of all rows that may lie beyond an end within the grid, where noise allows it
+MAX_LOST_ROWS_SHARE = 0.05
+# standard deviations that noise, Gaussian or Laplace, exceeds on one side 2.5 times in 100
+ONE_SIDED_DEVIATIONS = 2.2
+# standard deviations at which a noisy count is taken for more than nothing
+CERTAIN_DEVIATIONS = 3.0
 # margin added on both sides of the first found range before the closer look, as a share of it
 RANGE_MARGIN_SHARE = 0.25
 
@@ -196,9 +193,8 @@ def number_grid(
     )
     if not len(full_powers):
         return None
-    if (
-        whole_numbers and full_powers[0] == full_powers[-1] == middle
-    ):  # few columns are constant, and the counts to come will tell
+    # few columns are constant, and the counts to come will tell
+    if whole_numbers and full_powers[0] == full_powers[-1] == middle:
         full_powers = middle + np.arange(GUESSED_POWERS)
     depth = min(MAX_POWER_HALVINGS, int(math.log2(MAX_GRID_CELLS / (len(full_powers) + 1))))
     edges: list[float] = []
@@ -289,9 +285,8 @@ def quantile_cuts(
     A cell that surely holds half a bin's rows is a bin of its own; what is beyond an end belongs to
     the cell there.
     """
-    cumulative = np.append(
-        0.0, np.cumsum(tree_counts.counts)
-    )  # below: halfway between rising curves above and below
+    # below: halfway between rising curves above and below
+    cumulative = np.append(0.0, np.cumsum(tree_counts.counts))
     rows_below = (
         np.maximum.accumulate(cumulative) + np.minimum.accumulate(cumulative[::-1])[::-1]
     ) / 2

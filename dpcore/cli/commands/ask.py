@@ -230,10 +230,11 @@ def _load_release(name: str) -> _LoadedRelease:
             raise InputError("it protects no rows, or more than there can be")
         Budget(facts["promise"]["epsilon"], facts["promise"]["delta"])
         CompositionRule(facts["promise"]["accounting"])
+        # both are read later: a KeyError here names this file
         _, _ = (
             facts["ledger"],
             facts["made_by"]["adaptive"],
-        )  # both are read later: a KeyError here names this file
+        )
     with (
         _open_release_file(folder / "tables.npz") as file,
         np.load(file, allow_pickle=False) as arrays,

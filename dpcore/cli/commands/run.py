@@ -189,9 +189,8 @@ class KnownSchemaRuns:
     def __init__(self, experiment: Experiment, workload: Workload, questions: Texts) -> None:
         self.problem, self.rows = read_problem_and_rows(experiment.task, workload)
         for question in questions:
-            parse_question(
-                question, self.problem.domain
-            )  # so that it is refused before anything runs
+            # so that it is refused before anything runs
+            parse_question(question, self.problem.domain)
         print_forecast(experiment.algorithm, self.problem, experiment.budget)
 
     def run(self, algorithm: Algorithm, budget: Budget, seed: int) -> Run:

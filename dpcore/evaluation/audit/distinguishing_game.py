@@ -28,14 +28,16 @@ from ...schema.domain import Column, Domain, Rows
 # runs on each of the two tables
 DEFAULT_RUNS_PER_TABLE = 4000
 MAX_RUNS_PER_TABLE = 1_000_000
+# a few records show selections best, many show measurements; a pilot decides
 TABLE_ROW_COUNTS = (
     10,
     1000,
-)  # a few records show selections best, many show measurements; a pilot decides
+)
 PILOT_RUNS = 300  # runs
 CONFIDENCE = 0.999
 OBSERVED_STEPS = 8  # steps of a run that the test sees
 PLANTED_BUGS = ("none", "half-sensitivity")
+# orders of the Rényi divergences that bound ρ from below
 RENYI_ORDERS = (
     1.0,
     1.5,
@@ -45,7 +47,7 @@ RENYI_ORDERS = (
     16.0,
     32.0,
     64.0,
-)  # orders of the Rényi divergences that bound ρ from below
+)
 
 
 @frozen
@@ -375,12 +377,10 @@ def _least_additive_cost(p: Array, q: Array, accounting: CompositionRule) -> Arr
 def _epsilon_of_additive_cost(cost: float, plan: Plan) -> float:
     """The ε at δ that the plan's accounting gives for an additive cost."""
     if cost <= 0 or plan.accounting in (CompositionRule.OPTIMAL, CompositionRule.PLD):
-        return (
-            0.0  # these count releases; a test bounds no such number, and the direct bound is left
-        )
-    sums = ComposedCost(
-        cost, cost, cost, plan.total_cost.failure
-    )  # only the accounting's own is read
+        # these count releases; a test bounds no such number, and the direct bound is left
+        return 0.0
+    # only the accounting's own is read
+    sums = ComposedCost(cost, cost, cost, plan.total_cost.failure)
     return sums.epsilon(plan.budget.delta, plan.accounting)
 
 

@@ -23,11 +23,12 @@ from ...privacy.statistics import (
 )
 from ...schema.domain import Rows
 
+# the verbs whose outcomes are few, each with a known law
 SELECTION_VERBS = (
     "select",
     "draw_queries",
     "above_threshold",
-)  # the verbs whose outcomes are few, each with a known law
+)
 QUADRATURE_NODES = 2000  # nodes of the quadrature over a noisy threshold
 
 

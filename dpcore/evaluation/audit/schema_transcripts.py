@@ -60,9 +60,8 @@ def audit_schema_transcripts(
         )
     rng = np.random.default_rng(seed)
     division = divide_budget(budget, 1.0, has_categories=True)
-    plan = plan_schema(
-        AUDITED_COLUMNS, 1, 1, division, exact=False
-    )  # the number of rows changes no charge
+    # the number of rows changes no charge
+    plan = plan_schema(AUDITED_COLUMNS, 1, 1, division, exact=False)
 
     def score_transcript(
         test: _SchemaCountsTest | _ThresholdTest, table: tuple[ColumnTexts, ColumnTexts]

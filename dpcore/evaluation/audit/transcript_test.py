@@ -45,14 +45,14 @@ from .output_likelihoods import (
 DEFAULT_TRANSCRIPTS = 60_000  # most transcripts of both tables together
 MIN_TRANSCRIPTS = 1000
 MAX_TRANSCRIPTS = 10_000_000
-EVIDENCE_CONFIDENCE = (
-    0.99  # confidence of what counts as shown; a promise is called broken at the game's CONFIDENCE
-)
+# confidence of what counts as shown; a promise is called broken at the game's CONFIDENCE
+EVIDENCE_CONFIDENCE = 0.99
+# share of the promise that has to be shown
 MIN_PROVEN_SHARES = {
     "noise": 0.9,
     "selection": 0.5,
     "failure": 0.5,
-}  # share of the promise that has to be shown
+}
 TABLE_ROW_COUNTS = (8, 80)  # records: a selection among few is all noise, among many all signal
 TABLE_PARTS = 8  # parts into which a tried table is divided; cells get whole parts
 SPARE_STDDEVS = 2.5  # standard deviations by which a bound may be unlucky and still show its share
@@ -365,9 +365,8 @@ class _AllCallsTest(GaussianNoiseTest):
         squared_mus = np.array(
             [sum(gaussian_log_ratio(a, *pair)[2] for a in self.calls) for pair in pairs]
         )
-        best = int(
-            np.argmax(squared_mus >= squared_mus.max() * (1 - 1e-9))
-        )  # the first of those that move as much
+        # the first of those that move as much
+        best = int(np.argmax(squared_mus >= squared_mus.max() * (1 - 1e-9)))
         self.tables = pairs[best]
         self.log_ratio_parts = [gaussian_log_ratio(a, *self.tables) for a in self.calls]
 
@@ -390,9 +389,8 @@ class _SelectionTest:
         self.calls = [call]
         self.promised = call.spend.epsilon
         draw_count = int(call.arguments[0]) if call.arguments else 1
-        z = ndtri(1 - (1 - EVIDENCE_CONFIDENCE) / 2) + SPARE_STDDEVS / math.sqrt(
-            2
-        )  # luck of two rates that err apart
+        # luck of two rates that err apart
+        z = ndtri(1 - (1 - EVIDENCE_CONFIDENCE) / 2) + SPARE_STDDEVS / math.sqrt(2)
         law = cache(
             lambda *counts: selection_probabilities(call, _rows_from_counts(np.array(counts)))
         )

@@ -11,10 +11,11 @@ import pandas as pd
 
 from ...core.errors import InputError
 
+# how many runs an ε is judged by, and how many of them must be good enough
 DEFAULT_RUNS_PER_EPSILON, DEFAULT_GOOD_SHARE = (
     20,
     0.95,
-)  # how many runs an ε is judged by, and how many of them must be good enough
+)
 
 
 def summarise_by_epsilon(runs: pd.DataFrame) -> pd.DataFrame:

@@ -34,9 +34,8 @@ from ..run_summary import RunSummary
 from .worker_pool import JobSpec, RunJob, SharedRows, WorkerPool
 
 MAX_POINTS = 100_000
-MAX_COMPARISONS_PER_RUN = (
-    50  # times, at most, that a run in this process lets its caller look around
-)
+# times, at most, that a run in this process lets its caller look around
+MAX_COMPARISONS_PER_RUN = 50
 POLL_SECONDS = 0.1
 
 NUMBER = (int, float)

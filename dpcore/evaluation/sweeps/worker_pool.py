@@ -193,9 +193,8 @@ class WorkerPool:
                 self._changed.wait()
             if self._closed:
                 return None
-            session = min(
-                self._waiting, key=lambda s: self._last_turns.get(s, 0)
-            )  # whose last turn is longest ago
+            # whose last turn is longest ago
+            session = min(self._waiting, key=lambda s: self._last_turns.get(s, 0))
             job = self._waiting[session].popleft()
             if not self._waiting[session]:
                 del self._waiting[session]
@@ -285,13 +284,11 @@ def _run_text(spec: JobSpec, finished_runs: int) -> str:
 
 def _run_worker(pipe: Connection) -> None:
     """Run tasks in a worker process until it is asked to stop: receive one, stream its results, say how it ended."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C is the parent's to handle: it stops the workers
+    # Ctrl-C is the parent's to handle: it stops the workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore", PrivacyWarning)  # the page shows cautions itself
-    with contextlib.suppress(
-        EOFError, BrokenPipeError
-    ):  # the server is gone, and nobody listens any more
+    # the server is gone, and nobody listens any more
+    with contextlib.suppress(EOFError, BrokenPipeError):
         while (spec := pipe.recv()) is not None:
             if spec == "cancel":  # came too late for the job before
                 continue

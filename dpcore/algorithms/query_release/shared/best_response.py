@@ -16,9 +16,8 @@ from ....core.types import Array, Rng, frozen
 from ....problems import require_enumerable
 from ....queries import Workload
 
-MAX_ENUMERATED_CELLS = (
-    1_000_000  # cells up to which one pass over all of them (10 ms) beats an integer program
-)
+# cells up to which one pass over all of them (10 ms) beats an integer program
+MAX_ENUMERATED_CELLS = 1_000_000
 TIE_TOLERANCE = 1e-9  # relative difference below which two cells are equally good
 SOLVER_GAP = 1e-6  # relative gap at which an integer program counts as solved
 CellSolution = tuple[Array, float, bool]

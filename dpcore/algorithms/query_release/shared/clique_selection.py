@@ -54,46 +54,51 @@ BATCH_MEASUREMENT_NAME = "tables of a batch"
 TREE_MEASUREMENT_NAME = "tables"
 # Ten batches gave 35 columns a mean L1 1 % lower and 26 redundant ones 2 % higher; at a low ε 15
 # columns 4 % higher.
+# batches of draws, and the share of the rest that measures the tables of all batches
 MAX_BATCHES, BATCH_MEASUREMENT_SHARE = (
     6,
     0.2,
-)  # batches of draws, and the share of the rest that measures the tables of all batches
+)
+# of the fit between batches: prior's weight in units of n √Σμ², and most iterations
 BATCH_PRIOR_WEIGHT, MAX_BATCH_FIT_ITERATIONS = (
     0.4,
     40,
-)  # of the fit between batches: prior's weight in units of n √Σμ², and most iterations
+)
+# cells of a tree: by public sizes, and by n√ρ
 MAX_PUBLIC_TREE_CELLS, TREE_CELLS_PER_SIGNAL, TREE_CELLS_RANGE = (
     1_000_000,
     200,
     (10_000, 3_000_000),
-)  # cells of a tree: by public sizes, and by n√ρ
+)
 # tables asked times cells of a tree that is chosen, as each table may be summed out of all
 MAX_TABLE_SUM_WORK = 2_500_000_000
+# the same where the model is fitted anew after every table
 STEPWISE_TREE_CELLS_RANGE = (
     10_000,
     300_000,
-)  # the same where the model is fitted anew after every table
-MAX_WEIGHED_TABLES = 2_000  # tables that are weighed anew in every round, or tried in a tree
-EXCLUSION_NOISE_SCALES = (
-    100.0  # scales of the noise on scores by which a table without room is behind all others
 )
+MAX_WEIGHED_TABLES = 2_000  # tables that are weighed anew in every round, or tried in a tree
+# scales of the noise on scores by which a table without room is behind all others
+EXCLUSION_NOISE_SCALES = 100.0
 MAX_QUERIED_CELLS = 50_000_000  # cells of all tables together, which every release must answer
+# L1 noise on a column, and the range of the share of ρ that keeps it so low
 ONE_WAY_L1_TARGET, ONE_WAY_SHARE_RANGE = (
     0.1,
     (0.15, 0.45),
-)  # L1 noise on a column, and the range of the share of ρ that keeps it so low
+)
+# of a table's cells, in its share of μ²; and of tables measured together
 TABLE_WEIGHT_POWER, MIN_TABLE_WEIGHT = (
     1 / 2,
     0.01,
-)  # of a table's cells, in its share of μ²; and of tables measured together
+)
 PAIR_SELECTION_SHARE = 0.05  # share of ρ for drawing pairs
+# pairs drawn for each column: as many as keep the noise on their scores so low
 DRAWS_PER_COLUMN_RANGE, SCORE_NOISE_TARGET = (
     (1, 6),
     0.05,
-)  # pairs drawn for each column: as many as keep the noise on their scores so low
-HIDDEN_NOISE_PENALTY = (
-    0.5  # share of what noise will hide of a table that is subtracted from a pair's score
 )
+# share of what noise will hide of a table that is subtracted from a pair's score
+HIDDEN_NOISE_PENALTY = 0.5
 # taken off the score of a pair that was drawn, so that it is the least: others are within −0.5..2
 DRAWN_PAIR_PENALTY = 4.0
 MAX_TRIM_L1_LOSS = 0.3  # L1 that a pair may lose for its cells, were they all that a tree has
@@ -118,9 +123,8 @@ def find_public_model(
         problem.require_enumerable()
     if tables is None or lists_all_cells(problem, max_cells):
         return ListedCellsModel(domain)
-    max_tree_cells = max(
-        max_cells or MAX_PUBLIC_TREE_CELLS, constraint_junction_tree(domain).cells
-    )  # single columns always fit
+    # single columns always fit
+    max_tree_cells = max(max_cells or MAX_PUBLIC_TREE_CELLS, constraint_junction_tree(domain).cells)
     if min_junction_tree_cells(domain.shape, tables.axes) > max_tree_cells:
         return None
     junction = build_junction_tree(domain.shape, [*tables.axes, *domain.allowed_tables])

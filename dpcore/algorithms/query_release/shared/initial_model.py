@@ -87,9 +87,8 @@ class ModelSetup:
         """The spend of one of `times` equal selections, where the algorithm spends on nothing else."""
         if not self.charges or self.remaining_budget.delta == 0:
             return equal_selection_spend(self.remaining_budget, selection_count)
-        return selection_spend(
-            self.remaining_budget, 1 / selection_count
-        )  # as ρ it adds up with the charges
+        # as ρ it adds up with the charges
+        return selection_spend(self.remaining_budget, 1 / selection_count)
 
 
 def plan_model_setup(

@@ -18,9 +18,8 @@ from ...marginal_shares import one_way_marginals, one_way_shares
 FIRST_STAGE_PRIOR_SHARE = 0.6  # its weight of the prior, as a share of the last one's
 MIN_SIGNAL_SHARE = 0.02  # least weight of a table that seems to be noise alone
 StagePotentials = dict[tuple[int, Axes], Array]  # potentials by stage and table, to go on from
-CONVERGED_GRADIENT = (
-    1e-3  # gradient, in standard deviations of the noise, below which a fit is at its optimum
-)
+# gradient, in standard deviations of the noise, below which a fit is at its optimum
+CONVERGED_GRADIENT = 1e-3
 
 
 def fit_stages(workload: Workload) -> list[Workload]:

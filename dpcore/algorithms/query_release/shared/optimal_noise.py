@@ -18,16 +18,14 @@ from ....privacy.accounting import Budget, gaussian_spend
 from ....queries import Explicit, Marginals, Workload
 from ....queries.residual_spaces import ResidualSpaces, cached_residual_spaces
 
-BOUND_TOLERANCE = (
-    1e-9  # relative distance of the bounds from below and from above at which the search ends
-)
+# relative distance of the bounds from below and from above at which the search ends
+BOUND_TOLERANCE = 1e-9
 MAX_SEARCH_STEPS = 200
 MAX_GRAM_ROWS = 1000  # largest Gram matrix whose eigenvalues are computed
 MAX_EQUAL_LOG_RATIO = 0.05  # difference of logarithms up to which errors are called equal
 MIN_PAIR_WEIGHT = 1e-12  # weight of a pair of records below which it is left out of the search
-_CACHED_VARIANCES: "WeakKeyDictionary[Workload, float | None]" = (
-    WeakKeyDictionary()
-)  # as a chart asks again at every ε
+# as a chart asks again at every ε
+_CACHED_VARIANCES: "WeakKeyDictionary[Workload, float | None]" = WeakKeyDictionary()
 
 
 @frozen

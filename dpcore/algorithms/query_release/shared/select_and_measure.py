@@ -34,15 +34,13 @@ from .maximum_entropy_fit import fit_maximum_entropy, product_potentials
 
 REPLAY_SWEEPS = (2, 2)  # over past measurements, each round and in the last one
 QUERY_PRIOR_WEIGHT = 30.0  # weight of KL(D ‖ D_0) beside the likelihood of measured queries
-TABLE_PRIOR_WEIGHT = (
-    0.8  # the same for measured tables, in units of μ·n of one measurement, as in gaussian_maxent
-)
+# the same for measured tables, in units of μ·n of one measurement, as in gaussian_maxent
+TABLE_PRIOR_WEIGHT = 0.8
 FIT_ITERATIONS = 100  # iterations of the fit to measured tables in each round
 MAX_THETA_STEP = 1.0  # step of one θ, where it is found by Newton's method
 MAX_DEFAULT_ROUNDS = 400  # limit of the rule
-RoundRules = dict[
-    tuple[str, bool], tuple[float, float]
-]  # (constant, power) by what is measured and whether δ = 0
+# (constant, power) by what is measured and whether δ = 0
+RoundRules = dict[tuple[str, bool], tuple[float, float]]
 
 
 def balanced_rounds(
@@ -131,17 +129,14 @@ class SelectAndMeasure(Algorithm):
 
     graphical = True
     algorithm_name: ClassVar[str]  # its name in messages
-    measure = (
-        "query"  # what a round measures: the query selected, or the "marginal" table that it is in
-    )
+    # what a round measures: the query selected, or the "marginal" table that it is in
+    measure = "query"
     output = "last"  # the distribution that is released, or the "average" over rounds
-    measurement_shares: ClassVar[
-        dict[str, float]
-    ]  # of the budget for measurements, by what is measured
+    # of the budget for measurements, by what is measured
+    measurement_shares: ClassVar[dict[str, float]]
     round_rules: ClassVar[RoundRules]  # of T
-    max_work: ClassVar[
-        dict[str, int]
-    ]  # rounds times cells at the most, by what is measured; of the rule
+    # rounds times cells at the most, by what is measured; of the rule
+    max_work: ClassVar[dict[str, int]]
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of T equal selections and measurements; T from n, m and the budget unless given."""
