@@ -37,7 +37,7 @@ from .printed_formulas import (
     zcdp_epsilon_closed_form,
 )
 
-GDP, ZCDP, OPTIMAL, PURE, PLD = (str(accounting) for accounting in CompositionRule)
+GDP, ZCDP, OPTIMAL, PURE, PLD = map(str, CompositionRule)
 RENYI = "Rényi DP"
 RENYI_ORDERS = 1 + np.logspace(-1.9, 6, 500)
 LOSS_GRID_CELLS = 6_000  # cells of the loss grid in 8 standard deviations
@@ -117,7 +117,7 @@ def ledger_epsilon_curves(
         epsilons_by_accountant[GDP] = _epsilon_at_each_delta(
             remaining_deltas, lambda d: CompositionRule.GDP.epsilon(gdp_cost, d)
         )
-    # whose error counts (1 + e^ε) times: so much up to the total
+    # a sampler's error counts (1 + e^ε) times: so much up to the total
     if any(isinstance(event, Drawn) for event in event_counts):
         epsilons_by_accountant = {
             name: np.where(e <= lifetime.budget.epsilon, e, math.inf)

@@ -42,7 +42,7 @@ COMMANDS = {
     "evolve": evolve,
 }
 
-# of an output, not of this program
+# errors of an output, not of this program
 OUTPUT_ERRNOS = {
     errno.ENOSPC,
     errno.EDQUOT,

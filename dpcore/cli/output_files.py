@@ -108,7 +108,8 @@ class ProgressLine:
     """A progress line on stderr: rewritten in place on a terminal, else a new one every two seconds."""
 
     def __init__(self) -> None:
-        self._started = self._spoken = time.monotonic()
+        self._started = time.monotonic()
+        self._spoken = self._started
         self._live = sys.stderr.isatty()
 
     @property

@@ -36,7 +36,7 @@ from .error_diagnosis import split_held_out
 
 QUADRATURE_CENTRES = 240
 LAW_CELLS = 1500
-MAX_ATOMS = 20  # values shared by most records, about which cells shrink to a tenth of 1/k
+MAX_ATOMS = 20  # values shared by most rows, about which cells shrink to a tenth of 1/k
 TAIL_MASS = 1e-7  # mass on either side without cells of its own
 LINE_POINTS = 1200
 # shown on a plane, and grid points of each of its axes
@@ -178,7 +178,8 @@ def line_law(
         )
     density = _line_density(problem, rows, plan)
     truth = minimise_risk(density.risk, problem.region)
-    law_edges, cell_masses = law = _last_stage_law(density, plan)
+    law = _last_stage_law(density, plan)
+    law_edges, cell_masses = law
     cumulative = np.append(0.0, np.cumsum(cell_masses)) / cell_masses.sum()
     ends = np.interp([HIDDEN_TAIL_MASS, 1 - HIDDEN_TAIL_MASS], cumulative, law_edges)
     span = max(ends[1] - ends[0], 1e-9)

@@ -24,17 +24,11 @@ from .run import Run
 from .run_summary import RunSummary
 
 MIN_NUMERIC_VALUES = 20  # whole numbers from which a target is one to come near to, and not to hit
-# share of the rows that models are tested on, and how many at the least
-HELD_OUT_SHARE, MIN_HELD_OUT_ROWS = (
-    0.25,
-    50,
-)
-# the strongest links looked for; tables of a test; seeds of its table
-MAX_STRONGEST_LINKS, TEST_REPEATS, INDEPENDENT_RUN_SEED_OFFSET = (
-    10,
-    199,
-    2**32,
-)
+HELD_OUT_SHARE = 0.25  # share of the rows that models are tested on
+MIN_HELD_OUT_ROWS = 50  # how many these are at the least
+MAX_STRONGEST_LINKS = 10  # how many links are looked for
+TEST_REPEATS = 199  # simulated tables of an independence test
+INDEPENDENT_RUN_SEED_OFFSET = 2**32  # from a run's seed to that of its table of independent columns
 TEST_NAMES = ("χ² on synthetic rows", "our test")
 MIN_LEAF_ROWS = 20  # rows in a leaf, of which equal ones are trained on together
 MODEL_NAMES = ("logistic regression", "gradient boosting")
@@ -139,9 +133,9 @@ class Purposes:
             axis = self.domain.axes([self.group])[0]
             for code, value in enumerate(self.domain.columns[axis].labels):
                 label = f" ({self.group} = {value})"
-                test_parts[label] = rows_with_counts(
-                    self.test.values, self.test.weights * (self.test.values[:, axis] == code)
-                )
+                is_in_group = self.test.values[:, axis] == code
+                weights = np.where(is_in_group, self.test.weights, 0)
+                test_parts[label] = rows_with_counts(self.test.values, weights)
         scores_of_models = []
         for model in MODEL_NAMES:
             if model not in self._models_of_real_rows:
@@ -194,10 +188,8 @@ class Purposes:
         """A model trained on one table, as a function that scores other tables; None where a score is not defined."""
         metrics = _import_sklearn().metrics
         axis = self.domain.axes([self.target or ""])[0]
-        is_numeric, classes = (
-            self._target_is_numeric,
-            self._occurring_codes(self.train, self.target or ""),
-        )
+        is_numeric = self._target_is_numeric
+        classes = self._occurring_codes(self.train, self.target or "")
         X = self._feature_matrix(table, model)
         y = table.values[:, axis]
         learner = None
@@ -266,10 +258,10 @@ class Purposes:
             return set(np.argsort(strength)[::-1][:k].tolist())
 
         real_links = strongest_links(self.train)
-        value, sample_value = (
-            None if t is None else len(real_links & strongest_links(t)) / k
-            for t in (synthetic, sample_rows)
-        )
+        value = len(real_links & strongest_links(synthetic)) / k
+        sample_value = None
+        if sample_rows is not None:
+            sample_value = len(real_links & strongest_links(sample_rows)) / k
         blind_score = k / len(self._column_pairs)
         return [
             TaskScore(
@@ -289,10 +281,10 @@ class Purposes:
         if self.question is None:
             return []
         workload = self.question.workload
-        real_share, sample_share = (
-            None if t is None else float(workload.answers_of_rows(t)[0])
-            for t in (self.train, sample_rows)
-        )
+        real_share = float(workload.answers_of_rows(self.train)[0])
+        sample_share = None
+        if sample_rows is not None:
+            sample_share = float(workload.answers_of_rows(sample_rows)[0])
         blind_share = float(axes_and_values(workload)[1].mean())
         released_share = float(release.answers(workload)[0])
         return [

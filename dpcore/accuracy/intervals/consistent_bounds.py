@@ -43,7 +43,8 @@ def compatible_bounds(
     if not 0 < len(constraints) <= MAX_PROGRAM_CONSTRAINTS:
         return None
     A = csr_array(np.array([cells for cells, _, _ in constraints], dtype=float))
-    shares, noise_errors = (np.array([constraint[i] for constraint in constraints]) for i in (1, 2))
+    shares = np.array([share for _, share, _ in constraints])
+    noise_errors = np.array([error for _, _, error in constraints])
     constraint_level = 1 - (1 - level) / len(constraints)
     z = two_sided_quantile(constraint_level, laplace=unbiased_answers.laplace)
     bands = []

@@ -107,13 +107,15 @@ def _sampling(shares: PairedShares, kind: str, n: float, z: float) -> Covariance
     p = np.clip(shares.first, 0, 1)
     q = np.clip(shares.second, 0, 1)
     rows = 2 * z**2
-    first, second = _added(p, 1 / 2, n, rows), _added(q, 1 / 2, n, rows)
-    variances = first * (1 - first) / n, second * (1 - second) / n
+    first = _added(p, 1 / 2, n, rows)
+    second = _added(q, 1 / 2, n, rows)
+    variances = (first * (1 - first) / n, second * (1 - second) / n)
 
     def covariance(both: Array) -> Array:
         return (_added(both, 1 / 4, n, rows) - first * second) / n
 
-    both = least = np.maximum(p + q - 1, 0)
+    least = np.maximum(p + q - 1, 0)
+    both = least
     if shares.both is not None:
         both = np.clip(shares.both, least, np.minimum(p, q))
         alpha, beta = _contrast(kind, _added(p, 1 / 2, n, z**2), _added(q, 1 / 2, n, z**2))

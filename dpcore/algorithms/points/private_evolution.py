@@ -135,7 +135,12 @@ class PrivateEvolution(Algorithm):
         n = problem.effective_n
         d = problem.d
         D = problem.diameter
-        factor, factor_text = (2, "2 ") if self.schedule == "paper" else (1, "")  # one is better
+        # 1 is better
+        factor = 1
+        factor_text = ""
+        if self.schedule == "paper":
+            factor = 2
+            factor_text = "2 "
         default = max(1, round(factor * math.log(max(n * budget.epsilon, 1.0))))
         rounds = self.choose_default(
             "rounds",

@@ -40,21 +40,16 @@ from .shared.select_and_measure import balanced_rounds
 
 DEFAULT_DRAWS = {False: 10, True: 2}  # by whether δ = 0; these rules were fitted on two tables
 ROUND_RULES = {False: (1.0, 2 / 3), True: (0.4, 1 / 2)}  # T = constant · signal^power
-# limits of the rule, by whether cells can be listed
-MIN_DEFAULT_ROUNDS, MAX_DEFAULT_ROUNDS = (
-    20,
-    {True: 1000, False: 400},
-)
+MIN_DEFAULT_ROUNDS = 20  # least rounds of the rule
+MAX_DEFAULT_ROUNDS = {True: 1000, False: 400}  # most of them, by whether cells can be listed
 # weight below which an earlier draw no longer counts, so that integer programs stay small
 MIN_DRAW_WEIGHT = 0.01
 # draws are planned to be kept with probability e^(−2.1 ηw): 2 by design, the rest found in runs
 REJECTION_EXPONENT = 2.1
-# step sizes ηw that are searched, to a millionth of them
-MIN_STEP_SIZE, MAX_STEP_SIZE, STEP_SIZE_HALVINGS = (
-    1e-12,
-    1e12,
-    26,
-)
+# range of step sizes ηw that are searched
+MIN_STEP_SIZE = 1e-12
+MAX_STEP_SIZE = 1e12
+STEP_SIZE_HALVINGS = 26  # of the range of log ηw, to a millionth of ηw
 
 
 @by_name

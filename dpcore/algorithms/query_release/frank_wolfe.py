@@ -96,8 +96,8 @@ class DPFW(Algorithm):
         )
         return Plan(
             budget,
-            (charge, *setup.charges),
-            (*choices, alpha_star, *self.as_settings("schedule"), *setup.choices),
+            (charge, *setup.planned_events),
+            (*choices, alpha_star, *self.as_settings("schedule"), *setup.settings),
         )
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
@@ -116,10 +116,8 @@ class DPFW(Algorithm):
         total = D
         averaged_count = 0
         # q = scale · u, so that a step touches the support of one query only
-        u, scale = (
-            np.zeros_like(D),
-            1.0,
-        )
+        u = np.zeros_like(D)
+        scale = 1.0
         for t in range(T):
             if t == output_round:
                 output = D

@@ -121,7 +121,11 @@ class DPAM(Algorithm):
                 "choose noise=reused"
             )
         if not setup.lists_all_cells:
-            spend = measurement_spend(setup.remaining_budget, 1.0) if setup.charges else full_spend
+            spend = (
+                measurement_spend(setup.remaining_budget, 1.0)
+                if setup.planned_events
+                else full_spend
+            )
             return self._plan_reused(problem, budget, spend, (), setup)  # type: ignore[arg-type]
         n = problem.effective_n
         k = problem.domain.size
@@ -163,7 +167,7 @@ class DPAM(Algorithm):
                 *alpha_star_settings,
                 *self.as_settings("noise"),
                 sigma,
-                *setup.choices,
+                *setup.settings,
             ),
         )
 
@@ -179,7 +183,9 @@ class DPAM(Algorithm):
         upper bound.
         """
         queried_workload = (
-            require_marginals(problem.workload, "dpam") if setup.charges else problem.workload
+            require_marginals(problem.workload, "dpam")
+            if setup.planned_events
+            else problem.workload
         )
         statistic, statistic_kind, why = _choose_statistic(queried_workload.measured_workload)
         sigma, (default_alpha, tau) = (
@@ -211,8 +217,10 @@ class DPAM(Algorithm):
                 "twice the noise of an answer: below that the maximum would only follow noise",
             ),
         )
-        charge = PlannedEvent("measure", spend, statistic=Answers if setup.charges else statistic)
-        return Plan(budget, (charge, *setup.charges), (*choices, *setup.choices))
+        charge = PlannedEvent(
+            "measure", spend, statistic=Answers if setup.planned_events else statistic
+        )
+        return Plan(budget, (charge, *setup.planned_events), (*choices, *setup.settings))
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of one round each; with reused noise the first one uses the whole budget."""

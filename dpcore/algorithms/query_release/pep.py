@@ -100,16 +100,13 @@ def interval_projection_step(
     """The step of θ that projects D on |⟨q, D⟩ − a| ≤ slack · σ, from p = ⟨q, D⟩ and the current θ."""
     a = min(max(measurement.answer, 0.0 if isinstance(measurement.support.q, float) else -1.0), 1.0)
     gamma = slack / math.sqrt(measurement.precision)
-    up, down = (
-        _theta_step_to_edge(measurement, p, variance, edge) for edge in (a - gamma, a + gamma)
-    )
-    return (
-        up
-        if measurement.theta + up > 0
-        else down
-        if measurement.theta + down < 0
-        else -measurement.theta
-    )
+    up = _theta_step_to_edge(measurement, p, variance, a - gamma)
+    down = _theta_step_to_edge(measurement, p, variance, a + gamma)
+    if measurement.theta + up > 0:
+        return up
+    if measurement.theta + down < 0:
+        return down
+    return -measurement.theta
 
 
 def _theta_step_to_edge(

@@ -38,12 +38,9 @@ ROUND_RULES = {
 # limits of the rule
 MIN_DEFAULT_ROUNDS = 10
 MAX_DEFAULT_ROUNDS = 400
-# rows a round where cells are listed; where not, rows a run, each an integer program
-DEFAULT_ROWS_PER_ROUND, MAX_PROGRAMS_PER_RUN = (
-    20,
-    900,
-)
-SCORE_SCALE_DIVISOR = 7.0  # scale of the random scores = √T/STEADY
+DEFAULT_ROWS_PER_ROUND = 20  # where cells are listed
+MAX_PROGRAMS_PER_RUN = 900  # rows a run where cells are not listed, each an integer program
+SCORE_SCALE_DIVISOR = 7.0  # scale of the random scores = √T/SCORE_SCALE_DIVISOR
 RECENT_WEIGHT_ROUNDS = 10.0  # recent rows: a tenth of the rounds
 
 

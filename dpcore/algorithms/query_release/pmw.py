@@ -57,7 +57,7 @@ UPDATE_RULES: RoundRules = {  # U = constant · signal^power, by what is measure
 MIN_DEFAULT_UPDATES = 3
 MAX_DEFAULT_UPDATES = 400
 FIRST_PASS_LEVEL = 0.3  # level of the first of several passes
-# of the last pass, in units of log(m passes) times the noise of a comparison
+# level of the last pass, in units of log(m passes) times the noise of a comparison
 LAST_PASS_LEVEL_FACTOR = 0.25
 
 
@@ -153,7 +153,7 @@ class PMW(Algorithm):
                 "of the budget for measurements, the rest for thresholds: fitted on two tables",
             ),
         )
-        return Plan(budget, (*charges, *setup.charges), (*choices, *setup.choices))
+        return Plan(budget, (*charges, *setup.planned_events), (*choices, *setup.settings))
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps that each process the stream up to the next update, or to the end of a pass."""
@@ -180,7 +180,7 @@ class PMW(Algorithm):
                 if position is not None:
                     j = int(queue[0])
                     queue = queue[1:]
-                    remaining_updates = remaining_updates - 1
+                    remaining_updates -= 1
                     m = curator.measure(
                         statistic_for_query(workload, self.measure, j), measurement_spend
                     )

@@ -35,10 +35,8 @@ from ..noisy_tables import MIN_STDDEV
 CATEGORY_DISTANCE = 1024
 VARIATIONS_PER_ROW = 2  # variations of every row in each round
 # probability that a variation changes a column, in the first and in the last round
-FIRST_CHANGE_PROBABILITY, LAST_CHANGE_PROBABILITY = (
-    0.4,
-    0.08,
-)
+FIRST_CHANGE_PROBABILITY = 0.4
+LAST_CHANGE_PROBABILITY = 0.08
 # codes from which on a column of codes is taken to be a binned number, unless the schema says
 # otherwise
 MAX_UNORDERED_CODES = 50
@@ -76,9 +74,8 @@ class PrivateEvolutionTable(Algorithm):
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges: `share` of μ² for the marginals, the rest in equal parts for T votes."""
         T = self.rounds
-        marginals_spend, votes_spend = (
-            gaussian_spend(budget, share) for share in (self.share, (1 - self.share) / T)
-        )
+        marginals_spend = gaussian_spend(budget, self.share)
+        votes_spend = gaussian_spend(budget, (1 - self.share) / T)
         n = problem.effective_n
         d = len(problem.domain.columns)
         names = ("rounds", "samples", "bins", "share")

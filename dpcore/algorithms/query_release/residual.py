@@ -45,10 +45,8 @@ from .shared.maximum_entropy_fit import staged_fit
 from .shared.optimal_noise import optimise_noise
 
 # iterations and prior of a non-negative fit, as in gaussian_maxent
-FIT_ITERATIONS, FIT_PRIOR_WEIGHT = (
-    200,
-    0.8,
-)
+FIT_ITERATIONS = 200
+FIT_PRIOR_WEIGHT = 0.8
 
 
 @by_name

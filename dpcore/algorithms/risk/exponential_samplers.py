@@ -33,11 +33,12 @@ class OneDraw(Algorithm):
     """The base of algorithms that draw one parameter from a density, and release it as a point of K."""
 
     problem = RiskMinimisation
-    # of the curator's samplers; the one that the plan chose where there is no name
+    # name of one of the curator's samplers; "": the one that the plan chose
     sampler_name = ""
-    note_template: ClassVar[str]  # with names of choices to fill in
+    note_template: ClassVar[str]  # with names of settings to fill in
 
-    def target_density(self, problem: RiskMinimisation, plan: Plan) -> Any:  # noqa: ARG002 - for others
+    # a subclass may need the problem
+    def target_density(self, problem: RiskMinimisation, plan: Plan) -> Any:  # noqa: ARG002
         """The density to draw from: the one that the plan charges for."""
         return plan.planned_event("draw").statistic
 

@@ -28,6 +28,7 @@ Two examples:
 
 from argparse import Namespace
 from functools import cache
+from typing import Any
 
 from ... import Budget, QueryRelease, Run
 from ...accuracy.intervals.unbiased_tables import unbiased_tables
@@ -91,7 +92,8 @@ def execute(args: Namespace) -> None:
         problem = run.problem
         answers = []
         if questions:
-            unbiased_answers = unbiased_tables(run.release, run.measured, problem.domain)  # type: ignore[arg-type]
+            release: Any = run.release
+            unbiased_answers = unbiased_tables(release, run.measured, problem.domain)
             answers = answer_questions(unbiased_answers, questions, run, task_runs.rows)
         return QueryReport(
             summary=summary,

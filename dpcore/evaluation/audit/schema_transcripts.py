@@ -71,8 +71,8 @@ def audit_schema_transcripts(
             object.__setattr__(curator, "_group", 0.5)
         return test.score(curator)
 
-    counts_result, threshold_result = (
-        run_transcript_test(
+    def run_test(test: _SchemaCountsTest | _ThresholdTest) -> AuditResult:
+        return run_transcript_test(
             test,
             partial(score_transcript, test),
             SCHEMA_AUDIT_NAME,
@@ -82,9 +82,11 @@ def audit_schema_transcripts(
             rng,
             ignore_progress,
         )
-        for test in (_SchemaCountsTest(plan), _ThresholdTest(plan))
-    )
-    return counts_result, threshold_result
+
+    counts_test = _SchemaCountsTest(plan)
+    threshold_test = _ThresholdTest(plan)
+    counts_result = run_test(counts_test)
+    return counts_result, run_test(threshold_test)
 
 
 class _SchemaCountsTest(GaussianNoiseTest):
@@ -105,10 +107,8 @@ class _SchemaCountsTest(GaussianNoiseTest):
             )
             for x in (0, 1)
         ]
-        coarse_tree, tree = (
-            TreeCounts(np.linspace(-2 * FAR_VALUE, 2 * FAR_VALUE, FANOUT**levels))
-            for levels in (2, 3)
-        )
+        coarse_tree = TreeCounts(np.linspace(-2 * FAR_VALUE, 2 * FAR_VALUE, FANOUT**2))
+        tree = TreeCounts(np.linspace(-2 * FAR_VALUE, 2 * FAR_VALUE, FANOUT**3))
         self.measurements = [
             (Magnitudes(), plan.range_spend),
             (coarse_tree, plan.first_look_spend),
@@ -176,7 +176,8 @@ class _ThresholdTest:
 
     def score(self, curator: ColumnCurator) -> float:
         """Whether the category passed in a transcript."""
-        return float(len(curator.frequent(1, self.plan.categories_spend).texts))  # type: ignore[arg-type]
+        spend: Any = self.plan.categories_spend
+        return float(len(curator.frequent(1, spend).texts))
 
     def bounds(self, first: Array, second: Array, confidence: float) -> tuple[float, float | None]:
         """A lower bound on δ₀, P(passes) on the second table minus that on the first; there is no upper one."""

@@ -148,7 +148,7 @@ def sweep_on_cluster(
     A run whose worker dies is run again elsewhere, and as it is seeded it gives the same numbers.
     Lazy: closing the generator, or an exception in it, cancels what runs.
     """
-    # whose file is this machine's
+    # a source's file is this machine's
     rows = rows.without_source if isinstance(rows, GatheredCounts) else rows
     runnable_cases = []
     for case in cases:
@@ -199,10 +199,7 @@ def _results_from_cluster(
             items_by_attempt: dict[int, list[T]] = {}
             for future in batch:
                 # it ended, and its worker died before it was read
-                if future.status in (
-                    "lost",
-                    "pending",
-                ):
+                if future.status in ("lost", "pending"):
                     completed.add(future)
                     continue
                 item, attempt = running.pop(future)

@@ -168,12 +168,9 @@ class _ConjunctionProgram:
         is_positive = self.weights > 0
         is_negative = self.weights < 0
         # z may be 1 only if its values are taken; cells of one table exclude each other, so they
-        # share a constraint.
-        # In the order of their values, which the solver is quicker with.
-        (cell, value), table_count = (
-            self.cell_values.multiply(is_positive[:, None]).nonzero(),
-            table_of_cell.max(initial=0) + 1,
-        )
+        # share a constraint. In the order of their values, which the solver is quicker with.
+        cell, value = self.cell_values.multiply(is_positive[:, None]).nonzero()
+        table_count = table_of_cell.max(initial=0) + 1
         pairs, pair_of_entry = np.unique(
             value * table_count + table_of_cell[cell], return_inverse=True
         )
@@ -257,9 +254,8 @@ class _ConjunctionProgram:
         """The end of a search that takes the best change of a single column until none is better."""
         while True:
             missing = self.value_counts - self.cell_values @ x
-            weight_present, weight_one_missing = (
-                self.cell_values.T @ (self.weights * (missing == k)) for k in (0, 1)
-            )
+            weight_present = self.cell_values.T @ np.where(missing == 0, self.weights, 0.0)
+            weight_one_missing = self.cell_values.T @ np.where(missing == 1, self.weights, 0.0)
             gains = value_scores + np.where(x > 0, weight_present, weight_one_missing)
             gains -= self._column_sums(gains * x)
             if gains.max() <= TIE_TOLERANCE:

@@ -57,7 +57,8 @@ def balanced_rounds(
     with T. `cells`: how many cells share what a round measures. All constants are fitted on two
     tables.
     """
-    is_pure, (constant, power) = budget.delta == 0, rule
+    is_pure = budget.delta == 0
+    constant, power = rule
     signal = (
         problem.effective_n
         / problem.width
@@ -132,10 +133,10 @@ class SelectAndMeasure(Algorithm):
     # what a round measures: the query selected, or the "marginal" table that it is in
     measure = "query"
     output = "last"  # the distribution that is released, or the "average" over rounds
-    # of the budget for measurements, by what is measured
+    # share of the budget for measurements, by what is measured
     measurement_shares: ClassVar[dict[str, float]]
     round_rules: ClassVar[RoundRules]  # of T
-    # rounds times cells at the most, by what is measured; of the rule
+    # rounds times cells at the most that the rule allows, by what is measured
     max_work: ClassVar[dict[str, int]]
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
@@ -148,8 +149,9 @@ class SelectAndMeasure(Algorithm):
             problem, setup.remaining_budget, self.round_rules, measure, max_rounds
         )
         rounds = self.choose_default("rounds", default.value, default.why)
+        T = rounds.value
         selection_spend, measurement_spend = select_and_measure_spends(
-            setup.remaining_budget, T := rounds.value, share
+            setup.remaining_budget, T, share
         )
         charges = (
             PlannedEvent("select", selection_spend, T, SignedErrors),
@@ -158,7 +160,7 @@ class SelectAndMeasure(Algorithm):
         sigma = noise_setting(problem, measure, measurement_spend)
         why = "of the budget for measurements, the rest for selections: fitted on two tables"
         choices = (rounds, *self.extra_settings(sigma.value), Setting("share", share, why), sigma)
-        return Plan(budget, (*charges, *setup.charges), (*choices, *setup.choices))
+        return Plan(budget, (*charges, *setup.planned_events), (*choices, *setup.settings))
 
     def extra_settings(self, sigma: float) -> tuple[Setting, ...]:
         """The choices that only this algorithm makes; `sigma` is the deviation of the noise on a measurement."""
