@@ -47,7 +47,7 @@ class Algorithm:
     problem = QueryRelease
     enumerates = False  # whether it needs all k cells
     graphical = False  # whether it takes a junction tree where they cannot be listed
-    adaptive = False  # whether charges depend on released values; the plan is then an upper bound
+    adaptive = False  # whether events depend on released values; the plan is then an upper bound
     about = AlgorithmText()
 
     def __post_init__(self) -> None:

@@ -119,26 +119,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"interrupted: {error}" if str(error) else "interrupted", file=sys.stderr)
         return 130
     except Exception as error:
-        # raised on purpose, where rounding would break what is promised
-        if type(error) is ArithmeticError:
-            message = (
-                "these numbers are too extreme to be computed as precisely as promised; "
-                "nothing was released"
-            )
-            print_message("error", "; ".join([message, *_added_notes(error)]))
-            return 2
-        if isinstance(error, OSError) and error.filename is None and error.errno in OUTPUT_ERRNOS:
-            _close_output()
-            print_message(
-                "error",
-                f"the output cannot be written: {error.strerror}; what the command did before "
-                "stays done",
-            )
-            return 1
-        # its own words may be data
-        message = f"unexpected {describe_error_location(error)}; please report it"
+        return _report_error(error)
+
+
+def _report_error(error: Exception) -> int:
+    """Print one line on an error that is not the user's; return the exit code."""
+    # raised on purpose, where rounding would break what is promised
+    if type(error) is ArithmeticError:
+        message = (
+            "these numbers are too extreme to be computed as precisely as promised; "
+            "nothing was released"
+        )
         print_message("error", "; ".join([message, *_added_notes(error)]))
-        return 70
+        return 2
+    if isinstance(error, OSError) and error.filename is None and error.errno in OUTPUT_ERRNOS:
+        _close_output()
+        print_message(
+            "error",
+            f"the output cannot be written: {error.strerror}; what the command did before "
+            "stays done",
+        )
+        return 1
+    # the error's text may be data
+    message = f"unexpected {describe_error_location(error)}; please report it"
+    print_message("error", "; ".join([message, *_added_notes(error)]))
+    return 70
 
 
 def _added_notes(error: BaseException) -> list[str]:

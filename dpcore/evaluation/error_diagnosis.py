@@ -196,7 +196,7 @@ def nearest_in_model(release: Release, rows: Rows) -> Release | None:
     is_possible = domain.possible_rows_mask(rows.values)
     if not is_possible.any():
         return None
-    possible_rows = rows_with_counts(rows.values, rows.weights * is_possible)
+    possible_rows = rows_with_counts(rows.values, np.where(is_possible, rows.weights, 0))
     if isinstance(release, Histogram):
         return (
             None

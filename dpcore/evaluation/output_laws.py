@@ -181,13 +181,10 @@ def line_law(
     law = _last_stage_law(density, plan)
     law_edges, cell_masses = law
     cumulative = np.append(0.0, np.cumsum(cell_masses)) / cell_masses.sum()
-    ends = np.interp([HIDDEN_TAIL_MASS, 1 - HIDDEN_TAIL_MASS], cumulative, law_edges)
-    span = max(ends[1] - ends[0], 1e-9)
-    edges = np.linspace(
-        max(ends[0] - span / 5, law_edges[0]),
-        min(ends[1] + span / 5, law_edges[-1]),
-        LINE_POINTS + 1,
-    )
+    low, high = np.interp([HIDDEN_TAIL_MASS, 1 - HIDDEN_TAIL_MASS], cumulative, law_edges)
+    margin = max(high - low, 1e-9) / 5
+    start = max(low - margin, law_edges[0])
+    edges = np.linspace(start, min(high + margin, law_edges[-1]), LINE_POINTS + 1)
     cumulative_at_edges = np.interp(edges, law_edges, cumulative)
     mass = np.diff(cumulative_at_edges)  # masses, so that no narrow peak is missed
     x = (edges[1:] + edges[:-1]) / 2

@@ -19,9 +19,9 @@ InitialPointSource = Callable[[BoundedRegion, int, Rng], Array]
 
 # A way to vary points S (r, d), for (region, S, alpha, levels, rng): the variations V (v · r, d),
 # all in the region, with the points themselves first. It must not depend on the private points, nor
-# use another generator. Evolution converges if this is a (γ, v, α)-API of Appendix F: the variations
-# of a point z hold z itself and are at most v; and for every private z' farther than α, the nearest
-# of them is at (1 − γ) of z's distance on average.
+# use another generator. Evolution converges if this is a (γ, v, α)-API of Appendix F: the
+# variations of a point z hold z itself and are at most v; and for every private z' farther than α,
+# the nearest of them is at (1 − γ) of z's distance on average.
 PointVariation = Callable[[BoundedRegion, Array, float, int, Rng], Array]
 
 

@@ -124,30 +124,25 @@ class AIM(Algorithm):
         total_cost = budget.rho if budget.delta > 0 else budget.epsilon
         first_cost = total_cost / (MEASUREMENT_SHARE * d + T) * ROUNDING_MARGIN
         selection_spend, measurement_spend = _round_spends(first_cost, budget)
-        sigma = noise_stddev(ONE_TABLE_SENSITIVITY, measurement_spend, n)
-        choices = (
-            rounds,
-            Setting(
-                "iterations",
-                round(2 * FIT_ITERATIONS * likely_rounds),
-                "of all fits, in the rounds that are likely",
-            ),
-            Setting("share", MEASUREMENT_SHARE, "of each round for measuring, as published"),
-            Setting(
-                "first",
-                first_cost,
-                f"ρ, or ε at δ = 0, of a round before it is enlarged: T and {d} tables use it all",
-            ),
-            Setting(
-                "sigma", sigma, "standard deviation of the noise on every count of the first tables"
-            ),
-            cell_limit,
-        )
-        charges = (
+        events = (
             PlannedEvent("measure", measurement_spend, d + T, SomeAnswers),
             PlannedEvent("select", selection_spend, T, TableErrors),
         )
-        return Plan(budget, charges, choices)
+        iterations = round(2 * FIT_ITERATIONS * likely_rounds)
+        first_why = (
+            f"ρ, or ε at δ = 0, of a round before it is enlarged: T and {d} tables use it all"
+        )
+        sigma = noise_stddev(ONE_TABLE_SENSITIVITY, measurement_spend, n)
+        sigma_why = "standard deviation of the noise on every count of the first tables"
+        settings = (
+            rounds,
+            Setting("iterations", iterations, "of all fits, in the rounds that are likely"),
+            Setting("share", MEASUREMENT_SHARE, "of each round for measuring, as published"),
+            Setting("first", first_cost, first_why),
+            Setting("sigma", sigma, sigma_why),
+            cell_limit,
+        )
+        return Plan(budget, events, settings)
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps: the 1-way tables first, then one selection and one measurement each."""

@@ -23,7 +23,7 @@ all measurements a_i.
 """
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -113,7 +113,8 @@ class _Mixture(Algorithm):
         events = _planned_events(workload, budget, rounds.value * queries.value, first.value, share)
         components, updates = self._fit_settings(workload.m)
         why = "of the rest for measurements, what is left for selections: as mwem"
-        sigma = noise_setting(problem, measure.value, events[1].spend)
+        round_spend: Any = events[1].spend
+        sigma = noise_setting(problem, measure.value, round_spend)
         share_setting = Setting("share", share, why)
         settings = (rounds, measure, first, components, updates, share_setting, sigma, queries)
         return Plan(budget, events, settings)
@@ -165,7 +166,12 @@ class _Mixture(Algorithm):
         )
 
     # a subclass may need all of them
-    def _queries_per_round(self, default: int, candidate_count: int, why: str) -> Setting:  # noqa: ARG002
+    def _queries_per_round(
+        self,
+        default: int,  # noqa: ARG002
+        candidate_count: int,  # noqa: ARG002
+        why: str,  # noqa: ARG002
+    ) -> Setting:
         """The choice of how many queries a round selects."""
         return Setting("queries", 1, "one selection and one measurement a round")
 

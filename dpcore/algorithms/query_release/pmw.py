@@ -131,11 +131,6 @@ class PMW(Algorithm):
             setup.remaining_budget, U.value, share, kind=Pure
         )
         noise = math.hypot(*sparse_vector_scales(workload.width / n, comparison_spend.epsilon))
-        last_level = LAST_PASS_LEVEL_FACTOR * math.log(workload.m * self.passes + 1) * noise
-        why = (
-            f"{LAST_PASS_LEVEL_FACTOR:g} log(m passes) times the noise of a comparison, "
-            f"{noise:.3g}: few are above by chance"
-        )
         charges = (
             PlannedEvent("above_threshold", comparison_spend, U.value, AbsoluteErrors),
             PlannedEvent("measure", measurement_spend, U.value, SomeAnswers),
@@ -145,7 +140,7 @@ class PMW(Algorithm):
                 "rounds", U.value + self.passes, "a step for every update and every end of a pass"
             ),
             U,
-            self.choose_default("threshold", min(max(last_level, 1e-6), 1.0), why),
+            self._last_level_setting(workload.m, noise),
             *self.as_settings("passes", "order", "measure"),
             Setting(
                 "share",
@@ -154,6 +149,15 @@ class PMW(Algorithm):
             ),
         )
         return Plan(budget, (*charges, *setup.planned_events), (*choices, *setup.settings))
+
+    def _last_level_setting(self, m: int, noise: float) -> Setting:
+        """Return the setting of the last pass's error level, from a comparison's noise."""
+        level = LAST_PASS_LEVEL_FACTOR * math.log(m * self.passes + 1) * noise
+        why = (
+            f"{LAST_PASS_LEVEL_FACTOR:g} log(m passes) times the noise of a comparison, "
+            f"{noise:.3g}: few are above by chance"
+        )
+        return self.choose_default("threshold", min(max(level, 1e-6), 1.0), why)
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps that each process the stream up to the next update, or to the end of a pass."""

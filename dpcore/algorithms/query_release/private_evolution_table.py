@@ -213,7 +213,8 @@ class _BinnedColumn:
         if len(self.P) == len(self.fine):
             return column
         is_inside = self.bin_of_code == np.arange(len(self.P))[:, None]
-        return sample_within_states(is_inside * np.maximum(self.fine, MIN_STDDEV), column, rng)
+        weights = np.where(is_inside, np.maximum(self.fine, MIN_STDDEV), 0.0)
+        return sample_within_states(weights, column, rng)
 
 
 def _quantile_bins(P: Array, max_bins: int) -> Array:

@@ -60,7 +60,7 @@ def audit_schema_transcripts(
         )
     rng = np.random.default_rng(seed)
     division = divide_budget(budget, 1.0, has_categories=True)
-    # the number of rows changes no charge
+    # the number of rows changes no planned event
     plan = plan_schema(AUDITED_COLUMNS, 1, 1, division, exact=False)
 
     def score_transcript(
@@ -116,7 +116,7 @@ class _SchemaCountsTest(GaussianNoiseTest):
         ]
         self.log_ratio_parts = []
         for statistic, spend in self.measurements:
-            a, b = (statistic.counts(number).astype(float) for number, _ in self.tables)
+            a, b = [statistic.counts(number).astype(float) for number, _ in self.tables]
             self.log_ratio_parts.append(
                 log_ratio_of_means(a, b, (b - a) / noise_scale(statistic, spend, 1.0) ** 2)
             )

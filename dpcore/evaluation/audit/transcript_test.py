@@ -304,7 +304,7 @@ class GaussianNoiseTest:
     kind = "noise"
     n: int
     promised: float
-    log_ratio_parts: list[tuple[Array, float, float]]  # the `gaussian_score` of each question
+    log_ratio_parts: list[tuple[Array, float, float]]  # the `gaussian_log_ratio` of each call
 
     @property
     def achievable(self) -> float:

@@ -246,38 +246,31 @@ def plan_table_selection(
     cells = choose_tree_cell_limit(tables, n, budget, max_cells, TREE_CELLS_RANGE)
     pair_draws, one_way_share, selection_charges = plan_pair_selection(tables, n, budget)
     remaining_share = 1 - one_way_share - PAIR_SELECTION_SHARE
-    batches = min(MAX_BATCHES, pair_draws)
-    charges = (
-        *selection_charges,
-        PlannedEvent(
-            "measure",
-            measurement_spend(budget, remaining_share * BATCH_MEASUREMENT_SHARE / batches),
-            batches,
-            WeightedTables,
-            BATCH_MEASUREMENT_NAME,
-        ),
-        PlannedEvent(
-            "measure",
-            measurement_spend(budget, remaining_share * (1 - BATCH_MEASUREMENT_SHARE)),
-            1,
-            WeightedTables,
-            TREE_MEASUREMENT_NAME,
-        ),
+    events = (*selection_charges, *_table_events(budget, remaining_share, pair_draws))
+    spends = enlarge_spends(budget, *((event.spend, event.times) for event in events))
+    enlarged_events = tuple(
+        replace(event, spend=spend) for event, spend in zip(events, spends, strict=True)
     )
-    spends = enlarge_spends(budget, *((charge.spend, charge.times) for charge in charges))
-    charges = tuple(
-        replace(charge, spend=spend) for charge, spend in zip(charges, spends, strict=True)
+    first_why = (
+        f"share of ρ for 1-way tables: L1 noise of {ONE_WAY_L1_TARGET:g} on a column, if in range"
     )
-    return charges, (
+    settings = (
         cells,
         *pair_draw_settings(tables, pair_draws, spends[-1], n),
-        Setting(
-            "first",
-            one_way_share,
-            f"share of ρ for 1-way tables: L1 noise of {ONE_WAY_L1_TARGET:g} on a column, if in "
-            "range",
-        ),
+        Setting("first", one_way_share, first_why),
         Setting("choosing", PAIR_SELECTION_SHARE, "share of ρ for drawing pairs"),
+    )
+    return enlarged_events, settings
+
+
+def _table_events(budget: Budget, share: float, pair_draws: int) -> tuple[PlannedEvent, ...]:
+    """Return the measurements of the batches' tables and the tree's, with a share of the budget."""
+    batches = min(MAX_BATCHES, pair_draws)
+    batch_spend = measurement_spend(budget, share * BATCH_MEASUREMENT_SHARE / batches)
+    tree_spend = measurement_spend(budget, share * (1 - BATCH_MEASUREMENT_SHARE))
+    return (
+        PlannedEvent("measure", batch_spend, batches, WeightedTables, BATCH_MEASUREMENT_NAME),
+        PlannedEvent("measure", tree_spend, 1, WeightedTables, TREE_MEASUREMENT_NAME),
     )
 
 
@@ -293,15 +286,9 @@ def plan_pair_selection(
     column_count = len(one_way_marginals(tables).tables)
     pair_count = len(column_pairs_in_tables(tables).tables)
     low_noise_draws = 8 * PAIR_SELECTION_SHARE * budget.rho * (SCORE_NOISE_TARGET * n / 4) ** 2
-    pair_draws = min(
-        round(
-            min(
-                max(low_noise_draws, DRAWS_PER_COLUMN_RANGE[0] * column_count),
-                DRAWS_PER_COLUMN_RANGE[1] * column_count,
-            )
-        ),
-        pair_count,
-    )
+    min_draws = DRAWS_PER_COLUMN_RANGE[0] * column_count
+    max_draws = DRAWS_PER_COLUMN_RANGE[1] * column_count
+    pair_draws = min(round(min(max(low_noise_draws, min_draws), max_draws)), pair_count)
     sizes = Counter(tables.domain.shape_of(queried_columns(tables)))
     power_sum = sum(count * size ** (2 / 3) for size, count in sizes.items())
     needed_share = (
@@ -417,14 +404,14 @@ def choose_tree(
     """
     one_way = one_way_marginals(tables)
     noisy_tables, shares = _measure_one_way_tables(one_way, plan, curator)
-    search = _TreeSearch(tables, n, plan, curator, start, noisy_tables, shares)
+    search = _TreeSearch(tables, n, plan, start, noisy_tables, shares)
     batch_events = [event for event in plan.planned_events if event.name == BATCH_MEASUREMENT_NAME]
     batches = batch_events[0].times if batch_events else 1
     for batch in range(1, batches + 1):
-        new_pairs = search.draw_pairs(batch, batches)
+        new_pairs = search.draw_pairs(batch, batches, curator)
         search.tied_pairs += new_pairs
         if batch_events:
-            search.measure(new_pairs or search.tied_pairs or one_way.axes)
+            search.measure(new_pairs or search.tied_pairs or one_way.axes, curator)
         if batch < batches:
             search.refit()
     return TreeFindings(noisy_tables, shares, search.junction, frozenset(search.tied_pairs))
@@ -456,7 +443,6 @@ class _TreeSearch:
         tables: Marginals,
         n: float,
         plan: Plan,
-        curator: TableCurator,
         start: Array | PublicStart | None,
         noisy_tables: NoisyTables,
         shares: dict[int, Array],
@@ -464,7 +450,6 @@ class _TreeSearch:
         self.domain = tables.domain
         self.n = n
         self.plan = plan
-        self.curator = curator
         self.start = start
         self.noisy_tables = noisy_tables
         self.junction = constraint_junction_tree(tables.domain)
@@ -477,7 +462,7 @@ class _TreeSearch:
         self.tied_pairs: list[Axes] = []
         self.stage_potentials = {}
 
-    def draw_pairs(self, batch: int, batches: int) -> list[Axes]:
+    def draw_pairs(self, batch: int, batches: int, curator: TableCurator) -> list[Axes]:
         """Draw a batch of pairs, and tie those that keep the tree within the batch's limit."""
         cells = self.plan["cells"]
         growth = (1 - batch / batches) / 2
@@ -487,7 +472,7 @@ class _TreeSearch:
         new_pairs: list[Axes] = []
         for _ in range(draws * batch // batches - draws * (batch - 1) // batches):
             score = TableErrors(self.pairs, self.answers, penalties.copy(), self.weights)
-            i = self.curator.select(score, self.plan.spend_of(PAIR_SELECTION_NAME))
+            i = curator.select(score, self.plan.spend_of(PAIR_SELECTION_NAME))
             penalties[i] = DRAWN_PAIR_PENALTY
             axes = self.pairs.axes[i]
             larger_tree = self.junction
@@ -516,12 +501,12 @@ class _TreeSearch:
         penalties[[axes in self.tied_pairs for axes in self.pairs.axes]] = DRAWN_PAIR_PENALTY
         return penalties
 
-    def measure(self, all_axes: Iterable[Axes]) -> None:
+    def measure(self, all_axes: Iterable[Axes], curator: TableCurator) -> None:
         """Measure tables with the budget of one batch."""
         spend = self.plan.spend_of(BATCH_MEASUREMENT_NAME)
         tables = Marginals.over_axes(self.domain, all_axes)
         statistic = weight_tables_by_size(tables, self.findings, spend, self.n)
-        m = self.curator.measure(statistic, spend)
+        m = curator.measure(statistic, spend)
         self.noisy_tables.add_all(NoisyAnswers(tables, m.values, m.stddev))
 
     def refit(self) -> None:

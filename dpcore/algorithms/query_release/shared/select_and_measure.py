@@ -303,7 +303,15 @@ class TableHistory:
         self.ground = state
         self.noisy_tables = NoisyTables(state.workload.domain)
 
-    def refit(self, D: Array, j: int, y: Array, sigma: float, *, is_last: bool = False) -> Array:  # noqa: ARG002
+    def refit(
+        self,
+        D: Array,  # noqa: ARG002
+        j: int,
+        y: Array,
+        sigma: float,
+        *,
+        is_last: bool = False,  # noqa: ARG002
+    ) -> Array:
         """The fit (size,) to all tables after the table of query j was measured as y."""
         self.noisy_tables.add(self.ground.workload.support(j)[0], y, sigma)
         noisy_answers = self.noisy_tables.arrays()
