@@ -409,7 +409,6 @@ def choose_tree(
     batches = batch_events[0].times if batch_events else 1
     for batch in range(1, batches + 1):
         new_pairs = search.draw_pairs(batch, batches, curator)
-        search.tied_pairs += new_pairs
         if batch_events:
             search.measure(new_pairs or search.tied_pairs or one_way.axes, curator)
         if batch < batches:
@@ -482,6 +481,7 @@ class _TreeSearch:
             if larger_tree.cells <= max_tree_cells and is_new:
                 self.junction = larger_tree
                 new_pairs.append(axes)
+        self.tied_pairs += new_pairs
         return new_pairs
 
     def _pair_penalties(self, max_tree_cells: float) -> Array:
