@@ -39,9 +39,8 @@ LAW_CELLS = 1500
 MAX_ATOMS = 20  # values shared by most rows, about which cells shrink to a tenth of 1/k
 TAIL_MASS = 1e-7  # mass on either side without cells of its own
 LINE_POINTS = 1200
-# shown on a plane, and grid points of each of its axes
-PLANE_DRAWS = 60
-PLANE_GRID_POINTS = 32
+PLANE_DRAWS = 60  # draws shown on a plane
+PLANE_GRID_POINTS = 32  # grid points of each of its axes
 # number of bins of a column whose law is only averaged over, for a curve over μ
 MAX_CURVE_BINS = 300
 HIDDEN_TAIL_MASS = 1e-4  # mass on either side that a picture may leave out

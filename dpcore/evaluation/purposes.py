@@ -298,6 +298,17 @@ class Purposes:
             )
         ]
 
+    def _independent_rows(self, run: Run, rng: Rng) -> Rows:
+        """Draw as many rows as the run has, of independent columns with the shares of its release."""
+        release: Any = run.release
+        one_way = Marginals.all(self.domain, 1)
+        shares = np.maximum(release.answers(one_way), 0)
+        columns = [
+            rng.choice(t.stop - t.start, run.problem.n, p=shares[t] / shares[t].sum())
+            for t in one_way.tables
+        ]
+        return self.domain.group_rows(np.column_stack(columns))
+
     def _score_false_alarms(
         self, run: Run, rng: Rng, progress: ProgressCallback
     ) -> list[TaskScore]:
@@ -307,13 +318,7 @@ class Purposes:
         ours knows the noise.
         """
         problem: QueryRelease = run.problem
-        one_way = Marginals.all(self.domain, 1)
-        shares = np.maximum(run.release.answers(one_way), 0)  # type: ignore[union-attr]
-        columns = [
-            rng.choice(t.stop - t.start, problem.n, p=shares[t] / shares[t].sum())
-            for t in one_way.tables
-        ]
-        rows = self.domain.group_rows(np.column_stack(columns))
+        rows = self._independent_rows(run, rng)
         independent_run = Run(
             run.algorithm, problem, rows, run.budget, seed=run.seed + INDEPENDENT_RUN_SEED_OFFSET
         )
@@ -327,14 +332,14 @@ class Purposes:
         for i, names in enumerate(self._column_pairs):
             progress(i, len(self._column_pairs))
             axes = self.domain.axes(names)
-            counts = synthetic.count(axes, self.domain.shape_of(axes))
-            chi_square_p_values.append(
-                _chi_square_p_value(counts.reshape(self.domain.shape_of(axes)))
-            )
+            shape = self.domain.shape_of(axes)
+            counts = synthetic.count(axes, shape)
+            chi_square_p_values.append(_chi_square_p_value(counts.reshape(shape)))
             test = run_independence_test(
                 unbiased_answers, names, problem.effective_n, repeats=TEST_REPEATS, seed=run.seed
             )
-            noise_aware_p_values += [] if test.p_value is None else [test.p_value]
+            if test.p_value is not None:
+                noise_aware_p_values.append(test.p_value)
         return [
             TaskScore(
                 f"test a hypothesis: {name}",

@@ -57,9 +57,8 @@ ENTROPY_WEIGHT = 0.1
 # last temperature of the soft-max, in standard deviations of the noise
 LAST_TEMPERATURE_FACTOR = 2.0
 ANNEALED_ROUNDS_SHARE = 0.7  # share of the rounds in which the temperature falls
-# bound and growth of the step θ = η_t/A_t
-MAX_THETA = 0.5
-THETA_GROWTH = 1.3
+MAX_THETA = 0.5  # bound of the step θ = η_t/A_t
+THETA_GROWTH = 1.3  # its growth from step to step
 # the noise on cells is taken where it promises less than this share of the variance
 MAX_SUBSPACE_VARIANCE_RATIO = 0.5
 

@@ -53,7 +53,7 @@ UPDATE_RULES: RoundRules = {  # U = constant · signal^power, by what is measure
     ("query", True): (0.1, 1 / 2),
     ("marginal", True): (0.5, 1 / 2),
 }
-# updates of the rule
+# limits of the rule for updates
 MIN_DEFAULT_UPDATES = 3
 MAX_DEFAULT_UPDATES = 400
 FIRST_PASS_LEVEL = 0.3  # level of the first of several passes

@@ -35,10 +35,9 @@ from .transcript_test import (
 )
 
 SCHEMA_AUDIT_NAME = "schema"
-# standard deviations above the threshold
 FAR_VALUE = 1e6
 FREQUENT_TEXT = "a"
-SURE_STDDEVS = 12.0
+SURE_STDDEVS = 12.0  # standard deviations above the threshold
 AUDITED_COLUMNS = (
     UnknownColumn(name="number", kind="numeric"),
     UnknownColumn(name="text", kind="categorical"),
