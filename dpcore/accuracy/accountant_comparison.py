@@ -41,9 +41,8 @@ GDP, ZCDP, OPTIMAL, PURE, PLD = (accountant.name for accountant in ACCOUNTANTS)
 RENYI = "Rényi DP"
 RENYI_ORDERS = 1 + np.logspace(-1.9, 6, 500)
 LOSS_GRID_CELLS = 6_000  # cells of the loss grid in 8 standard deviations
-MAX_DISTINCT_SPENDS = (
-    64  # kinds of spends to convolve; of more, neighbours are rounded up to one size
-)
+# kinds of spends to convolve; of more, neighbours are rounded up to one size
+MAX_DISTINCT_SPENDS = 64
 TRUNCATION_PROBABILITY = 1e-20  # chance that a composition may cut off, and adds to δ
 
 SpendCounts = list[tuple[Spend, int]]
@@ -114,15 +113,13 @@ def ledger_epsilon_curves(
     gdp_cost = math.fsum(
         times * GdpAccountant.event_cost_bound(event) for event, times in failure_free_events
     )
-    if (
-        GDP not in epsilons_by_accountant and 0 < gdp_cost < math.inf
-    ):  # exponential mechanisms and pure releases have a μ too
+    # exponential mechanisms and pure releases have a μ too
+    if GDP not in epsilons_by_accountant and 0 < gdp_cost < math.inf:
         epsilons_by_accountant[GDP] = _epsilon_at_each_delta(
             remaining_deltas, lambda d: GdpAccountant.epsilon_of_cost(gdp_cost, d)
         )
-    if any(
-        event.is_sampler_error for event in event_counts
-    ):  # whose error counts (1 + e^ε) times: so much up to the total
+    # a sampler's error counts (1 + e^ε) times: so much up to the total
+    if any(event.is_sampler_error for event in event_counts):
         epsilons_by_accountant = {
             name: np.where(e <= lifetime.budget.epsilon, e, math.inf)
             for name, e in epsilons_by_accountant.items()
@@ -160,6 +157,7 @@ def _epsilon_curves_of_spends(spends: Events, deltas: Array) -> dict[str, Array]
         epsilons_by_accountant[GDP] = _epsilons_of(gaussian, deltas)
     epsilons_by_accountant[ZCDP] = _epsilons_of(ZcdpAccountant.of_events(spends), deltas)
     epsilons_by_accountant[RENYI] = _renyi_epsilons(spends, remaining_deltas)
+    # no pair of laws is worst for some events
     if all(spend.has_worst_pairs for spend, _ in spends):
         epsilons_by_accountant[PLD] = _loss_distribution_epsilons(spends, remaining_deltas)
     joint = OptimalAccountant.of_events(spends).composition
@@ -253,9 +251,8 @@ def renyi_divergence_bounds(spend: PrivacyEvent, orders: Array) -> Array:
         divergences = np.logaddexp(a * log_p + (1 - a) * log_q, a * log_q + (1 - a) * log_p) / (
             a - 1
         )
-    return np.clip(
-        divergences, 0, a * spend.rho
-    )  # zCDP bounds it too, where rounding has eaten the digits
+    # zCDP bounds it too, where rounding has eaten the digits
+    return np.clip(divergences, 0, a * spend.rho)
 
 
 def _renyi_epsilons(spends: Events, remaining_deltas: Array) -> Array:

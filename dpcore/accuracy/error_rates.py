@@ -88,17 +88,14 @@ ERROR_RATES = {  # by the algorithm's name in the registry
     # The table prints d^⅜ in one place and d^⅝ in another; ⅝ is right.
     "sepfem": ErrorRate("d^⅝ log^½|Q| log^½(1/δ) / (nε)^½", (5 / 8, 0, 1 / 2, 1 / 2, 0, -1 / 2)),
     "dqrs": ErrorRate("d^⅕ log^⅗|Q| log^⅕(1/δ) / (nε)^⅖", (1 / 5, 0, 3 / 5, 1 / 5, 0, -2 / 5)),
-    # The empirical rate of Theorem 3. The error at α is A α^{-¼} + α log k with A = log^¼(1/δ)
-    # log^½|Q| / (nε)^½; the
-    # best α is (A/(4 log k))^⅘, and both terms are then of order A^⅘ log^⅕ k. (The table writes d
-    # for log k.)
+    # The empirical rate of Theorem 3. The error at α is A α^{-¼} + α log k with
+    # A = log^¼(1/δ) log^½|Q| / (nε)^½; the best α is (A/(4 log k))^⅘, and both terms are then of
+    # order A^⅘ log^⅕ k. (The table writes d for log k.)
     "dpfw": ErrorRate("log^⅕ k log^⅖|Q| log^⅕(1/δ) / (nε)^⅖", (0, 1 / 5, 2 / 5, 1 / 5, 0, -2 / 5)),
     # The empirical rate of Theorem 5, for n of order w³ log^½(1/δ)/(ε log^{3/2} k). The error is
-    # 1/(αT) + α log k +
-    # √(T log(1/δ)) w/(nε). α = 1/√(T log k) makes it √(log k/T) + √(T log(1/δ)) w/(nε), and T* =
-    # √(log k/log(1/δ)) nε/w
-    # makes both of these w^½ log^¼ k log^¼(1/δ)/(nε)^½. At T* the α above is log^¼(1/δ) w^½ /
-    # (log^¾ k √(nε)); the
+    # 1/(αT) + α log k + √(T log(1/δ)) w/(nε). α = 1/√(T log k) makes it
+    # √(log k/T) + √(T log(1/δ)) w/(nε), and T* = √(log k/log(1/δ)) nε/w makes both of these
+    # w^½ log^¼ k log^¼(1/δ)/(nε)^½. At T* the α above is log^¼(1/δ) w^½ / (log^¾ k √(nε)); the
     # theorem prints log^½(1/δ), at which α log k alone exceeds its rate. It holds once T* ≥ 1/σ,
     # σ = 4√(T log(1/δ))/(nε), which is the n above; the theorem's has log(1/δ), more than enough.
     "dpam": ErrorRate("log^¼ k w(Q)^½ log^¼(1/δ) / (nε)^½", (0, 1 / 4, 0, 1 / 4, 1 / 2, -1 / 2)),

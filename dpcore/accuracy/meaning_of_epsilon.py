@@ -182,7 +182,8 @@ def format_one_in(chance: float) -> str:
     one_in_count = math.floor(one_in_count / rounding_step) * rounding_step
     for unit_size, unit_name in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
         if one_in_count >= unit_size:
-            return f"1 time in {'a' if one_in_count == unit_size else f'{one_in_count / unit_size:g}'} {unit_name}"
+            count_text = f"{one_in_count / unit_size:g}" if one_in_count != unit_size else "a"
+            return f"1 time in {count_text} {unit_name}"
     return f"1 time in {one_in_count:,}"
 
 

@@ -53,7 +53,8 @@ GAUSSIAN_FORMULAS = (
     PrintedFormula(
         "Private Evolution",
         "ε = 2μ √(2 ln(1.25/δ))",
-        "Private Evolution, Theorem 4.1: σ = 4√(T ln(1.25/δ))/(nε), twice what its proof sketch has",
+        "Private Evolution, Theorem 4.1: σ = 4√(T ln(1.25/δ))/(nε), "
+        "twice what its proof sketch has",
         lambda mu, delta: 2 * _classical_epsilon(mu, delta),
         1.0,
     ),

@@ -20,9 +20,8 @@ from .intervals.confidence_levels import two_sided_quantile
 from .intervals.unbiased_tables import pool_tables
 
 DEFAULT_TOLERANCE = 0.01  # default tolerance of shares: one percentage point
-MEAN_ABSOLUTE_NOISE = math.sqrt(
-    2 / math.pi
-)  # of the size of Gaussian noise, in standard deviations; of Laplace noise it is less
+# mean size of Gaussian noise, in standard deviations; of Laplace noise it is less
+MEAN_ABSOLUTE_NOISE = math.sqrt(2 / math.pi)
 MIN_SHARE_WITHIN_TOLERANCE = 0.95  # share of half-widths that have to be within the tolerance
 MAX_RELATIVE_COUNT_ERROR = 0.1  # largest half-width of a group's count, as a share of its size
 
@@ -170,8 +169,8 @@ def suitable_uses(
     pairs are looked at. A group is one cell of them: large enough where h n is at most a tenth of
     its size.
     """
-    good_for = []
-    not_for = []
+    good_numbers = []
+    bad_numbers = []
     smallest_group = None
     for ways, number_word in ((1, "one"), (2, "two")):
         half_width = (
@@ -183,9 +182,13 @@ def suitable_uses(
         )
         if half_width is None:
             continue
-        (good_for if half_width <= tolerance else not_for).append(number_word)
+        if half_width <= tolerance:
+            good_numbers.append(number_word)
+        else:
+            bad_numbers.append(number_word)
         smallest_group = math.ceil(half_width * n / MAX_RELATIVE_COUNT_ERROR)
-    good_for, not_for = (_share_phrases(ways, tolerance) for ways in (good_for, not_for))
+    good_for = _share_phrases(good_numbers, tolerance)
+    not_for = _share_phrases(bad_numbers, tolerance)
     if smallest_group is not None:
         not_for.append(
             f"groups under {_format_two_digits_up(smallest_group)} rows"
@@ -198,7 +201,8 @@ def suitable_uses(
 def _share_phrases(number_words: list[str], tolerance: float) -> list[str]:
     """A phrase for shares by this many columns; empty for none."""
     noun = "column" if number_words == ["one"] else "columns"
-    tolerance_text = f"within {100 * tolerance:.3g} point{'s' * (tolerance != DEFAULT_TOLERANCE)}"
+    points_noun = "point" if tolerance == DEFAULT_TOLERANCE else "points"
+    tolerance_text = f"within {100 * tolerance:.3g} {points_noun}"
     return (
         [f"shares by {' or '.join(number_words)} {noun} {tolerance_text}"] if number_words else []
     )

@@ -47,7 +47,7 @@ class Algorithm:
     problem = QueryRelease
     enumerates = False  # whether it needs all k cells
     graphical = False  # whether it takes a junction tree where they cannot be listed
-    adaptive = False  # whether charges depend on released values; the plan is then an upper bound
+    adaptive = False  # whether events depend on released values; the plan is then an upper bound
     about = AlgorithmText()
 
     def __post_init__(self) -> None:
@@ -149,24 +149,17 @@ def theoretical_values(
     return {c.name.removesuffix("_star"): c.value for c in choices if c.name.endswith("_star")}
 
 
-# Seconds that one pass over a cell takes, and how many passes and arrays of k doubles a round takes
-# at the most, and of
-# m answers with those that a run compares them with; cells of a tree are passed over in small
-# pieces, clique by clique.
-# A tree that is chosen takes half of its iterations and answers each table in about one pass. Where
-# pairs are drawn,
-# all are counted three times and tried TRIES times; where a tree grows table by table, all tables
-# are counted on at
-# most DRAWN rows and tried once for every REFIT iterations. COUNTED and TRIED are seconds for a
-# record in a table, and
-# for a table that may be tied, beside each column.
+# Costs of a run, fitted on a few. A tree that is chosen takes half of its iterations and answers
+# each table in about one pass. Where pairs are drawn, all are counted three times and tried
+# TRIALS_PER_PAIR times; where a tree grows table by table, all tables are counted on at most
+# MAX_SAMPLED_ROWS rows and tried once for every ITERATIONS_PER_REFIT iterations.
 SECONDS_PER_CELL_PASS = 2e-9
-MAX_PASSES_PER_ROUND = 15
-MAX_TREE_PASSES_PER_ROUND = 45
-MAX_CELL_ARRAYS = 40
-MAX_ANSWER_ARRAYS = 12
-SECONDS_PER_ROW_COUNT = 1e-8
-SECONDS_PER_TABLE_TRIAL = 2.5e-5
+MAX_PASSES_PER_ROUND = 15  # passes over all cells
+MAX_TREE_PASSES_PER_ROUND = 45  # cells of a tree are passed over in small pieces, clique by clique
+MAX_CELL_ARRAYS = 40  # arrays of k doubles
+MAX_ANSWER_ARRAYS = 12  # arrays of m answers, with those that a run compares them with
+SECONDS_PER_ROW_COUNT = 1e-8  # for a row in a table
+SECONDS_PER_TABLE_TRIAL = 2.5e-5  # for a table that may be tied, beside each column
 TRIALS_PER_PAIR = 8
 MAX_SAMPLED_ROWS = 100_000
 ITERATIONS_PER_REFIT = 120
@@ -183,13 +176,12 @@ def forecast_seconds_and_bytes(
     values = {choice.name: choice.value for choice in plan.settings}
     rounds = values.get("iterations", values["rounds"])
     m = problem.workload.m
-    k = values.get("cells", problem.domain.size * algorithm.enumerates)
+    k = values.get("cells", problem.domain.size if algorithm.enumerates else 0)
     size_bytes = 8.0 * (MAX_CELL_ARRAYS * k + MAX_ANSWER_ARRAYS * m)
     passes = MAX_PASSES_PER_ROUND if k == problem.domain.size else MAX_TREE_PASSES_PER_ROUND
-    if {
-        "first",
-        "iterations",
-    } <= values.keys() and passes > MAX_PASSES_PER_ROUND:  # a fit on a tree that is chosen
+    is_fitted = "first" in values and "iterations" in values
+    is_tree_chosen = is_fitted and passes > MAX_PASSES_PER_ROUND
+    if is_tree_chosen:
         column_count = len(problem.domain.shape)
         table_count = len(require_marginals(problem.workload).tables)
         n = problem.n

@@ -22,7 +22,8 @@ def require_marginals(workload: Workload, algorithm_name: str = "this algorithm"
 
 def queried_columns(workload: Workload) -> list[int]:
     """The numbers of the columns whose tables some query is computed from, in rising order."""
-    return sorted({a for w, _ in workload.parts if w.base for axes in w.base.axes for a in axes})
+    all_axes = [axes for w, _ in workload.parts if w.base for axes in w.base.axes]
+    return sorted({a for axes in all_axes for a in axes})
 
 
 def one_way_marginals(workload: Workload) -> Marginals:

@@ -42,22 +42,22 @@ COMMANDS = {
     "evolve": evolve,
 }
 
+# errors of an output, not of this program
 OUTPUT_ERRNOS = {
     errno.ENOSPC,
     errno.EDQUOT,
     errno.EFBIG,
     errno.EIO,
     errno.EBADF,
-}  # of an output, not of this program
+}
 
 
 class _Parser(argparse.ArgumentParser):
     """A parser of arguments that prints one clear line instead of a usage block."""
 
     def error(self, message: str) -> NoReturn:
-        message = re.sub(
-            r"^argument (--[\w-]+): (?==)", r"\1", message
-        )  # of a number: --epsilon='x' is not …
+        # of a number: --epsilon='x' is not …
+        message = re.sub(r"^argument (--[\w-]+): (?==)", r"\1", message)
         raise InputError(f"{message} (see: {self.prog} --help)")
 
 
@@ -96,9 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout = io.StringIO()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(
-                errors="backslashreplace"
-            )  # a name may hold what the terminal cannot show
+            # a name may hold what the terminal cannot show
+            stream.reconfigure(errors="backslashreplace")
     try:
         args = build_parser().parse_args(
             _require_text_arguments(sys.argv[1:] if arguments is None else arguments)
@@ -120,27 +119,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"interrupted: {error}" if str(error) else "interrupted", file=sys.stderr)
         return 130
     except Exception as error:
-        if (
-            type(error) is ArithmeticError
-        ):  # raised on purpose, where rounding would break what is promised
-            message = (
-                "these numbers are too extreme to be computed as precisely as promised; "
-                "nothing was released"
-            )
-            print_message("error", "; ".join([message, *_added_notes(error)]))
-            return 2
-        if isinstance(error, OSError) and error.filename is None and error.errno in OUTPUT_ERRNOS:
-            _close_output()
-            print_message(
-                "error",
-                f"the output cannot be written: {error.strerror}; what the command did before "
-                "stays done",
-            )
-            return 1
-        # its own words may be data
-        message = f"unexpected {describe_error_location(error)}; please report it"
+        return _report_error(error)
+
+
+def _report_error(error: Exception) -> int:
+    """Print one line on an error that is not the user's; return the exit code."""
+    # raised on purpose, where rounding would break what is promised
+    if type(error) is ArithmeticError:
+        message = (
+            "these numbers are too extreme to be computed as precisely as promised; "
+            "nothing was released"
+        )
         print_message("error", "; ".join([message, *_added_notes(error)]))
-        return 70
+        return 2
+    if isinstance(error, OSError) and error.filename is None and error.errno in OUTPUT_ERRNOS:
+        _close_output()
+        print_message(
+            "error",
+            f"the output cannot be written: {error.strerror}; what the command did before "
+            "stays done",
+        )
+        return 1
+    # the error's text may be data
+    message = f"unexpected {describe_error_location(error)}; please report it"
+    print_message("error", "; ".join([message, *_added_notes(error)]))
+    return 70
 
 
 def _added_notes(error: BaseException) -> list[str]:

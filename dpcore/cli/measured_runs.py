@@ -58,9 +58,8 @@ class MeasuredSchemaRuns:
         )
         self.schema_facts: Json = {}
         self.rows: Rows | None = None
-        self._last_schema: tuple[Any, MeasuredSchema] | None = (
-            None  # the last one, and what it was measured with
-        )
+        # the last one, and what it was measured with
+        self._last_schema: tuple[Any, MeasuredSchema] | None = None
         self._warned_columns: set[str] = set()
 
     @property

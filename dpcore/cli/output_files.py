@@ -66,9 +66,8 @@ def write_file(path: str, text: str) -> None:
     """Write a file whole or not at all: beside it first, then in its place. InputError when the disk fails."""
     target = Path(path)
     try:
-        if (
-            target.exists() and not target.is_file()
-        ):  # a device or a pipe, which must stay what it is
+        # a device or a pipe, which must stay what it is
+        if target.exists() and not target.is_file():
             _write_to_device(target, text)
             return
         target = target.resolve()
@@ -109,7 +108,8 @@ class ProgressLine:
     """A progress line on stderr: rewritten in place on a terminal, else a new one every two seconds."""
 
     def __init__(self) -> None:
-        self._started = self._spoken = time.monotonic()
+        self._started = time.monotonic()
+        self._spoken = self._started
         self._live = sys.stderr.isatty()
 
     @property

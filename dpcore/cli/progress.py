@@ -77,7 +77,8 @@ def run_for_each_seed(
 
 def run_with_progress(run: Run) -> None:
     """Finish a run while printing its round, error and time left."""
-    rounds, progress = run.plan["rounds"], ProgressLine()
+    rounds = run.plan["rounds"]
+    progress = ProgressLine()
     for point in run:
         progress.show(
             lambda elapsed, now=point: _progress_text(

@@ -166,20 +166,13 @@ def mean_lines(lines: Iterable[Json], *by: str) -> list[Json]:
         groups.setdefault(tuple(line[name] for name in by), []).append(line)
     mean_rows = []
     for key, group in groups.items():
-        known_values = {
-            name: [
-                line_in_group[name]
-                for line_in_group in group
-                if line_in_group.get(name) is not None
-            ]
-            for name in group[0]
-            if name not in by
-        }
-        mean_rows.append(
-            dict(zip(by, key, strict=True))
-            | {name: mean_if_complete(v or [None]) for name, v in known_values.items()}
-        )
-        mean_rows[-1]["runs"] = len(group)
+        mean_row = dict(zip(by, key, strict=True))
+        for name in group[0]:
+            if name not in by:
+                values = [line[name] for line in group if line.get(name) is not None]
+                mean_row[name] = mean_if_complete(values or [None])
+        mean_row["runs"] = len(group)
+        mean_rows.append(mean_row)
     return mean_rows
 
 
@@ -190,7 +183,9 @@ def _collect_points(
     run: CaseRunner,
 ) -> None:
     """Add points as they arrive, write them regularly, and print progress."""
-    progress, earlier_count, last_written = ProgressLine(), len(points), 0.0
+    progress = ProgressLine()
+    earlier_count = len(points)
+    last_written = 0.0
     total = earlier_count + len(waiting_cases)
 
     def line(elapsed: float) -> str:

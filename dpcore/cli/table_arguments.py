@@ -269,7 +269,9 @@ def usefulness_text(errors: Errors) -> str:
 
 def format_value(value: Any) -> str:
     """A number as four digits, "-" for None."""
-    return "-" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def format_columns(values: Iterable[Any], width: int = 11) -> str:

@@ -164,7 +164,8 @@ def split_error_by_source(
     )
     reference = table_answers if population is None else workload.answers(population)
     parts = {"binning": binned_answers - table_answers}
-    nearest, nearest_noiseless = (nearest_in_model(model, rows) for model in (release, noiseless))
+    nearest = nearest_in_model(release, rows)
+    nearest_noiseless = nearest_in_model(noiseless, rows)
     if nearest is None or nearest_noiseless is None:
         parts |= {
             "model": noiseless_answers - binned_answers,
@@ -195,7 +196,7 @@ def nearest_in_model(release: Release, rows: Rows) -> Release | None:
     is_possible = domain.possible_rows_mask(rows.values)
     if not is_possible.any():
         return None
-    possible_rows = rows_with_counts(rows.values, rows.weights * is_possible)
+    possible_rows = rows_with_counts(rows.values, np.where(is_possible, rows.weights, 0))
     if isinstance(release, Histogram):
         return (
             None
@@ -221,7 +222,8 @@ def with_planned_parameters(algorithm: Algorithm, plan: Plan) -> Any:
     unset_names = [
         p.name for p in declared_parameters(type(algorithm)) if getattr(algorithm, p.name) is None
     ]
-    return replace(algorithm, **{name: plan[name] for name in unset_names})  # type: ignore[type-var]
+    planned_values = {name: plan[name] for name in unset_names}
+    return replace(algorithm, **planned_values)  # type: ignore[type-var]
 
 
 @value_object

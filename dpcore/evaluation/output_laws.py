@@ -36,15 +36,13 @@ from .error_diagnosis import split_held_out
 
 QUADRATURE_CENTRES = 240
 LAW_CELLS = 1500
-MAX_ATOMS = 20  # values shared by most records, about which cells shrink to a tenth of 1/k
+MAX_ATOMS = 20  # values shared by most rows, about which cells shrink to a tenth of 1/k
 TAIL_MASS = 1e-7  # mass on either side without cells of its own
 LINE_POINTS = 1200
-# shown on a plane, and grid points of each of its axes
-PLANE_DRAWS = 60
-PLANE_GRID_POINTS = 32
-MAX_CURVE_BINS = (
-    300  # number of bins of a column whose law is only averaged over, for a curve over μ
-)
+PLANE_DRAWS = 60  # draws shown on a plane
+PLANE_GRID_POINTS = 32  # grid points of each of its axes
+# number of bins of a column whose law is only averaged over, for a curve over μ
+MAX_CURVE_BINS = 300
 HIDDEN_TAIL_MASS = 1e-4  # mass on either side that a picture may leave out
 
 CellLaw = tuple[Array, Array]  # edges (m + 1,) and the mass of every cell (m,)
@@ -179,15 +177,13 @@ def line_law(
         )
     density = _line_density(problem, rows, plan)
     truth = minimise_risk(density.risk, problem.region)
-    law_edges, cell_masses = law = _last_stage_law(density, plan)
+    law = _last_stage_law(density, plan)
+    law_edges, cell_masses = law
     cumulative = np.append(0.0, np.cumsum(cell_masses)) / cell_masses.sum()
-    ends = np.interp([HIDDEN_TAIL_MASS, 1 - HIDDEN_TAIL_MASS], cumulative, law_edges)
-    span = max(ends[1] - ends[0], 1e-9)
-    edges = np.linspace(
-        max(ends[0] - span / 5, law_edges[0]),
-        min(ends[1] + span / 5, law_edges[-1]),
-        LINE_POINTS + 1,
-    )
+    low, high = np.interp([HIDDEN_TAIL_MASS, 1 - HIDDEN_TAIL_MASS], cumulative, law_edges)
+    margin = max(high - low, 1e-9) / 5
+    start = max(low - margin, law_edges[0])
+    edges = np.linspace(start, min(high + margin, law_edges[-1]), LINE_POINTS + 1)
     cumulative_at_edges = np.interp(edges, law_edges, cumulative)
     mass = np.diff(cumulative_at_edges)  # masses, so that no narrow peak is missed
     x = (edges[1:] + edges[:-1]) / 2

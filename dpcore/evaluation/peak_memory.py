@@ -24,7 +24,10 @@ class PeakMemory:
     @property
     def bytes_above_start(self) -> int | None:
         """The bytes above the start; None where the operating system does not report them."""
-        if self._start_kilobytes is None or (peak := _status_kilobytes("VmHWM")) is None:
+        if self._start_kilobytes is None:
+            return None
+        peak = _status_kilobytes("VmHWM")
+        if peak is None:
             return None
         return 1024 * max(0, peak - self._start_kilobytes)
 

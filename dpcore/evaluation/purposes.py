@@ -24,15 +24,11 @@ from .run import Run
 from .run_summary import RunSummary
 
 MIN_NUMERIC_VALUES = 20  # whole numbers from which a target is one to come near to, and not to hit
-HELD_OUT_SHARE, MIN_HELD_OUT_ROWS = (
-    0.25,
-    50,
-)  # share of the rows that models are tested on, and how many at the least
-MAX_STRONGEST_LINKS, TEST_REPEATS, INDEPENDENT_RUN_SEED_OFFSET = (
-    10,
-    199,
-    2**32,
-)  # the strongest links looked for; tables of a test; seeds of its table
+HELD_OUT_SHARE = 0.25  # share of the rows that models are tested on
+MIN_HELD_OUT_ROWS = 50  # how many these are at the least
+MAX_STRONGEST_LINKS = 10  # how many links are looked for
+TEST_REPEATS = 199  # simulated tables of an independence test
+INDEPENDENT_RUN_SEED_OFFSET = 2**32  # from a run's seed to that of its table of independent columns
 TEST_NAMES = ("χ² on synthetic rows", "our test")
 MIN_LEAF_ROWS = 20  # rows in a leaf, of which equal ones are trained on together
 MODEL_NAMES = ("logistic regression", "gradient boosting")
@@ -52,9 +48,8 @@ class Purposes:
     target: str | None = None
     group: str | None = None
     question: Question | None = None
-    _models_of_real_rows: dict[str, Callable[[Rows], float | None]] = field(
-        default_factory=dict
-    )  # models of the real rows, once
+    # models of the real rows, once
+    _models_of_real_rows: dict[str, Callable[[Rows], float | None]] = field(default_factory=dict)
 
     @classmethod
     def for_table(
@@ -138,9 +133,9 @@ class Purposes:
             axis = self.domain.axes([self.group])[0]
             for code, value in enumerate(self.domain.columns[axis].labels):
                 label = f" ({self.group} = {value})"
-                test_parts[label] = rows_with_counts(
-                    self.test.values, self.test.weights * (self.test.values[:, axis] == code)
-                )
+                is_in_group = self.test.values[:, axis] == code
+                weights = np.where(is_in_group, self.test.weights, 0)
+                test_parts[label] = rows_with_counts(self.test.values, weights)
         scores_of_models = []
         for model in MODEL_NAMES:
             if model not in self._models_of_real_rows:
@@ -193,10 +188,8 @@ class Purposes:
         """A model trained on one table, as a function that scores other tables; None where a score is not defined."""
         metrics = _import_sklearn().metrics
         axis = self.domain.axes([self.target or ""])[0]
-        is_numeric, classes = (
-            self._target_is_numeric,
-            self._occurring_codes(self.train, self.target or ""),
-        )
+        is_numeric = self._target_is_numeric
+        classes = self._occurring_codes(self.train, self.target or "")
         X = self._feature_matrix(table, model)
         y = table.values[:, axis]
         learner = None
@@ -265,10 +258,10 @@ class Purposes:
             return set(np.argsort(strength)[::-1][:k].tolist())
 
         real_links = strongest_links(self.train)
-        value, sample_value = (
-            None if t is None else len(real_links & strongest_links(t)) / k
-            for t in (synthetic, sample_rows)
-        )
+        value = len(real_links & strongest_links(synthetic)) / k
+        sample_value = None
+        if sample_rows is not None:
+            sample_value = len(real_links & strongest_links(sample_rows)) / k
         blind_score = k / len(self._column_pairs)
         return [
             TaskScore(
@@ -288,10 +281,10 @@ class Purposes:
         if self.question is None:
             return []
         workload = self.question.workload
-        real_share, sample_share = (
-            None if t is None else float(workload.answers_of_rows(t)[0])
-            for t in (self.train, sample_rows)
-        )
+        real_share = float(workload.answers_of_rows(self.train)[0])
+        sample_share = None
+        if sample_rows is not None:
+            sample_share = float(workload.answers_of_rows(sample_rows)[0])
         blind_share = float(axes_and_values(workload)[1].mean())
         released_share = float(release.answers(workload)[0])
         return [
@@ -305,6 +298,17 @@ class Purposes:
             )
         ]
 
+    def _independent_rows(self, run: Run, rng: Rng) -> Rows:
+        """Draw as many rows as the run has, of independent columns with the shares of its release."""
+        release: Any = run.release
+        one_way = Marginals.all(self.domain, 1)
+        shares = np.maximum(release.answers(one_way), 0)
+        columns = [
+            rng.choice(t.stop - t.start, run.problem.n, p=shares[t] / shares[t].sum())
+            for t in one_way.tables
+        ]
+        return self.domain.group_rows(np.column_stack(columns))
+
     def _score_false_alarms(
         self, run: Run, rng: Rng, progress: ProgressCallback
     ) -> list[TaskScore]:
@@ -314,13 +318,7 @@ class Purposes:
         ours knows the noise.
         """
         problem: QueryRelease = run.problem
-        one_way = Marginals.all(self.domain, 1)
-        shares = np.maximum(run.release.answers(one_way), 0)  # type: ignore[union-attr]
-        columns = [
-            rng.choice(t.stop - t.start, problem.n, p=shares[t] / shares[t].sum())
-            for t in one_way.tables
-        ]
-        rows = self.domain.group_rows(np.column_stack(columns))
+        rows = self._independent_rows(run, rng)
         independent_run = Run(
             run.algorithm, problem, rows, run.budget, seed=run.seed + INDEPENDENT_RUN_SEED_OFFSET
         )
@@ -334,14 +332,14 @@ class Purposes:
         for i, names in enumerate(self._column_pairs):
             progress(i, len(self._column_pairs))
             axes = self.domain.axes(names)
-            counts = synthetic.count(axes, self.domain.shape_of(axes))
-            chi_square_p_values.append(
-                _chi_square_p_value(counts.reshape(self.domain.shape_of(axes)))
-            )
+            shape = self.domain.shape_of(axes)
+            counts = synthetic.count(axes, shape)
+            chi_square_p_values.append(_chi_square_p_value(counts.reshape(shape)))
             test = run_independence_test(
                 unbiased_answers, names, problem.effective_n, repeats=TEST_REPEATS, seed=run.seed
             )
-            noise_aware_p_values += [] if test.p_value is None else [test.p_value]
+            if test.p_value is not None:
+                noise_aware_p_values.append(test.p_value)
         return [
             TaskScore(
                 f"test a hypothesis: {name}",

@@ -32,17 +32,18 @@ from .release_errors import Errors, ReleaseErrors
 from .run_summary import ConvergencePoint, RunSummary
 from .truth import TRUTH_BY_PROBLEM
 
-ERROR_NAMES = tuple(f.name for f in fields(Errors))[
-    :4
-]  # the errors proper, in the order that tables show them
+# the errors proper, in the order that tables show them
+ERROR_NAMES = tuple(f.name for f in fields(Errors))[:4]
 
 
 def seeded_generators(seed: int) -> tuple[Rng, Rng, Rng]:
     """Independent generators of a seeded run: for the noise, the algorithm, and the rows drawn at the end."""
-    noise_rng, algorithm_rng, sampling_rng = (
-        np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(3)
+    noise_seed, algorithm_seed, sampling_seed = np.random.SeedSequence(seed).spawn(3)
+    return (
+        np.random.default_rng(noise_seed),
+        np.random.default_rng(algorithm_seed),
+        np.random.default_rng(sampling_seed),
     )
-    return noise_rng, algorithm_rng, sampling_rng
 
 
 class Run:
@@ -189,18 +190,16 @@ class Run:
         self, step: Step, seconds: float, approximate_errors: ReleaseErrors | None
     ) -> ConvergencePoint:
         """The Record of a step, now the last in `convergence`; its errors are the `approximate_errors` ones where there are any."""
-        empirical, population = (
-            (approximate_errors, None)
-            if approximate_errors
-            else self.truth.errors_vs_sample_and_population(step.release)
-        )
-        note = (
-            f"{step.note}; errors of some of the tables, all are compared at the end"
-            if approximate_errors
-            else step.note
-        )
+        if approximate_errors:
+            empirical = approximate_errors
+            population = None
+            note = f"{step.note}; errors of some of the tables, all are compared at the end"
+        else:
+            empirical, population = self.truth.errors_vs_sample_and_population(step.release)
+            note = step.note
+        # the point before was of approximate errors
         if self.convergence and self.convergence[-1].t == step.t:
-            self.convergence.pop()  # it was a rough one
+            self.convergence.pop()
         point = ConvergencePoint(step.t, self.spent, empirical, population, seconds, note)
         self.convergence.append(point)
         return point
@@ -285,13 +284,10 @@ def subgroup_errors(comparison: Comparison, column: str) -> SubgroupErrors:
     for axes, shape, table in pairs.layout:
         if axis in axes:
             mass = np.abs(comparison.synthetic[table]) + comparison.real[table]
-            parts = (
-                part.reshape(shape)
-                for part in (comparison.gaps[table], mass, comparison.real[table])
-            )
-            difference_sum, mass_sum, real = (sum_to_axes(part, axes, [axis]) for part in parts)
-            difference_sums.append(difference_sum)
-            mass_sums.append(mass_sum)
+            gaps = comparison.gaps[table].reshape(shape)
+            real = sum_to_axes(comparison.real[table].reshape(shape), axes, [axis])
+            difference_sums.append(sum_to_axes(gaps, axes, [axis]))
+            mass_sums.append(sum_to_axes(mass.reshape(shape), axes, [axis]))
     error = np.divide(
         np.sum(difference_sums, axis=0),
         np.sum(mass_sums, axis=0),

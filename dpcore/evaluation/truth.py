@@ -21,16 +21,15 @@ from ..schema.domain import Countable, Rows
 from .metrics import compute_errors
 from .release_errors import Errors, ReleaseErrors
 
-MAX_TABLES_PER_STEP, SAMPLED_TABLES = (
-    400,
-    100,
-)  # tables that a tree answers after every step, and those of more that it does
+MAX_TABLES_PER_STEP = 400  # tables that a tree answers after every step
+SAMPLED_TABLES = 100  # tables that it answers where there are more
 
 
 class Truth(Protocol):
     """The real records of a problem, and its population where that is known."""
 
-    def approximate_errors(self, release: Any) -> ReleaseErrors | None:  # noqa: ARG002 - for others
+    # a subclass may need the release
+    def approximate_errors(self, release: Any) -> ReleaseErrors | None:  # noqa: ARG002
         """The errors on a part of the questions, where computing all takes long; None where it does not."""
         return None
 

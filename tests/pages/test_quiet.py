@@ -113,9 +113,7 @@ def test_warnings_and_what_ends_a_thread_or_is_dropped_say_no_words_either(hushe
 
 
 def test_a_process_that_was_hushed_dies_without_words():
-    code = (
-        f"from pages._ui.server import log_privacy; log_privacy.hide_error_messages(); raise KeyError({PLANTED!r})"
-    )
+    code = f"from pages._ui.server import log_privacy; log_privacy.hide_error_messages(); raise KeyError({PLANTED!r})"
     ended = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert ended.returncode == 1
     assert "KeyError (its words" in ended.stderr

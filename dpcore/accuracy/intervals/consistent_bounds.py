@@ -43,7 +43,8 @@ def compatible_bounds(
     if not 0 < len(constraints) <= MAX_PROGRAM_CONSTRAINTS:
         return None
     A = csr_array(np.array([cells for cells, _, _ in constraints], dtype=float))
-    shares, noise_errors = (np.array([constraint[i] for constraint in constraints]) for i in (1, 2))
+    shares = np.array([share for _, share, _ in constraints])
+    noise_errors = np.array([error for _, _, error in constraints])
     constraint_level = 1 - (1 - level) / len(constraints)
     z = two_sided_quantile(constraint_level, laplace=unbiased_answers.laplace)
     bands = []
@@ -118,9 +119,8 @@ def _solve_for_bounds(A: csr_array, shares: Array, tolerances: Array, g: Array) 
         t = linprog(
             np.append(0 * g, 1.0), relaxed_matrix, centres, np.append(ones, [[0.0]], axis=1), [1.0]
         ).x[-1]
-        relaxed_limits = (
-            centres + widths * t * (1 + 1e-9) + 1e-9
-        )  # the solver's rounding must not leave none
+        # the solver's rounding must not leave none
+        relaxed_limits = centres + widths * t * (1 + 1e-9) + 1e-9
         solutions = [
             linprog(sign * g, two_sided_matrix, relaxed_limits, ones, [1.0]) for sign in (1, -1)
         ]

@@ -67,11 +67,9 @@ def plan_follow_up(
         total = 0.0
         for S, h in parts.items():
             new_precision = len(h) / k * (n * mu) ** 2 / 2
-            released_precision = (
-                1 / max(unbiased_answers.variance[S], MIN_STDDEV**2)
-                if S in unbiased_answers.part_slices
-                else 0.0
-            )
+            released_precision = 0.0
+            if S in unbiased_answers.part_slices:
+                released_precision = 1 / max(unbiased_answers.variance[S], MIN_STDDEV**2)
             total += float(h @ h) / max(new_precision + released_precision, MIN_STDDEV**2)
         return total
 

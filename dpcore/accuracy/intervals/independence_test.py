@@ -70,19 +70,16 @@ def run_independence_test(
     p = np.outer(*margins).ravel()
     rng = np.random.default_rng(seed)
     exceedances = 0
-    for start in range(0, repeats, batch_size := max(NUMBERS_PER_BATCH // p.size, 1)):
+    batch_size = max(NUMBERS_PER_BATCH // p.size, 1)
+    for start in range(0, repeats, batch_size):
         count = min(batch_size, repeats - start)
         T = rng.multinomial(row_count, p, size=count).reshape(count, *shape) / row_count
-        tables_and_variances = zip((T.sum(axis=2), T.sum(axis=1), T), variances, strict=True)
-        noisy_parts = [
-            subtract_axis_means(
-                x + _draw_noise(x.shape, v, unbiased_answers.laplace, rng), first_axis=1
-            )
-            for x, v in tables_and_variances
-        ]
-        exceedances += int(
-            (_statistic_and_excess(noisy_parts, variances, row_count)[1] >= excess).sum()
-        )
+        noisy_parts = []
+        for x, v in zip((T.sum(axis=2), T.sum(axis=1), T), variances, strict=True):
+            noisy = x + _draw_noise(x.shape, v, unbiased_answers.laplace, rng)
+            noisy_parts.append(subtract_axis_means(noisy, first_axis=1))
+        _, simulated_excess = _statistic_and_excess(noisy_parts, variances, row_count)
+        exceedances += int((simulated_excess >= excess).sum())
     p_value = (1 + exceedances) / (repeats + 1)
     return IndependenceTest(names, p_value, float(X[0]), repeats, _result_sentence(names, p_value))
 
@@ -160,7 +157,8 @@ def _draw_noise(shape: tuple[int, ...], variance: float, laplace: bool, rng: Rng
 
 def _shrink_margin(part: Array, variance: float) -> Array:
     """A margin shrunk to its length without noise: the distribution nearest to 1/k + c part, by bisection."""
-    k, squared_length = len(part), _squared_lengths(part[None], variance)[0]
+    k = len(part)
+    squared_length = _squared_lengths(part[None], variance)[0]
 
     def margin_at(c: float) -> Array:
         return project_onto_simplex(1 / k + c * part)

@@ -35,9 +35,8 @@ import numpy as np
 from ...core.types import Array, frozen
 from .confidence_levels import two_sided_quantile
 
-MAX_CURVATURE = (
-    0.1  # product of both noises' errors, in standard errors, up to which an odds ratio is linear
-)
+# product of both noises' errors, in standard errors, up to which an odds ratio is linear
+MAX_CURVATURE = 0.1
 TINY = 1e-9  # distance from 0 and 1 that shares keep inside an odds ratio's contrast
 
 Ends = tuple[Array, Array]
@@ -108,13 +107,15 @@ def _sampling(shares: PairedShares, kind: str, n: float, z: float) -> Covariance
     p = np.clip(shares.first, 0, 1)
     q = np.clip(shares.second, 0, 1)
     rows = 2 * z**2
-    first, second = _added(p, 1 / 2, n, rows), _added(q, 1 / 2, n, rows)
-    variances = first * (1 - first) / n, second * (1 - second) / n
+    first = _added(p, 1 / 2, n, rows)
+    second = _added(q, 1 / 2, n, rows)
+    variances = (first * (1 - first) / n, second * (1 - second) / n)
 
     def covariance(both: Array) -> Array:
         return (_added(both, 1 / 4, n, rows) - first * second) / n
 
-    both = least = np.maximum(p + q - 1, 0)
+    least = np.maximum(p + q - 1, 0)
+    both = least
     if shares.both is not None:
         both = np.clip(shares.both, least, np.minimum(p, q))
         alpha, beta = _contrast(kind, _added(p, 1 / 2, n, z**2), _added(q, 1 / 2, n, z**2))

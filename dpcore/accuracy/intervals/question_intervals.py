@@ -275,7 +275,8 @@ def _joint_share(
 
     None where the tables do not determine it.
     """
-    (a, g), (b, h) = axes_and_values(first.workload), axes_and_values(second.workload)
+    a, g = axes_and_values(first.workload)
+    b, h = axes_and_values(second.workload)
     axes = tuple(sorted({*a, *b}))
     shape = unbiased_answers.domain.shape_of(axes)
     if len(axes) > MAX_DECOMPOSED_COLUMNS or math.prod(shape) > MAX_JOINT_CELLS:

@@ -27,9 +27,9 @@ def tables_to_arrays(unbiased_answers: UnbiasedAnswers) -> dict[str, Array]:
 
 def tables_from_arrays(domain: Domain, arrays: Mapping[str, Any]) -> UnbiasedAnswers:
     """The noisy tables that `tables_to_arrays` wrote; InputError for arrays that do not fit the domain."""
-    column_masks, parts, variances = (
-        np.asarray(arrays[name]) for name in ("sets", "parts", "variances")
-    )
+    column_masks = np.asarray(arrays["sets"])
+    parts = np.asarray(arrays["parts"])
+    variances = np.asarray(arrays["variances"])
     shapes_fit = (
         column_masks.ndim == 2
         and column_masks.shape[1] == len(domain.shape)

@@ -136,5 +136,6 @@ def noise_covariance(
 
 def axes_and_values(query: TableQueries) -> tuple[Axes, Array]:
     """The columns (axes) and values (of their sizes) of a workload of one query on one table."""
-    (axes,), (shape,) = query.base.axes, query.base.shapes
+    (axes,) = query.base.axes
+    (shape,) = query.base.shapes
     return axes, np.asarray(query.matrix.toarray()).reshape(shape)

@@ -14,17 +14,14 @@ from ..marginal_shares import project_onto_simplex
 from .evolution_bounds import variation_stddev
 
 # A source of about `count` initial points (r, d) of the region, for (region, count, rng). It must
-# not depend on the
-# private points, nor use another generator.
+# not depend on the private points, nor use another generator.
 InitialPointSource = Callable[[BoundedRegion, int, Rng], Array]
 
 # A way to vary points S (r, d), for (region, S, alpha, levels, rng): the variations V (v · r, d),
-# all in the region,
-# with the points themselves first. It must not depend on the private points, nor use another
-# generator. Evolution
-# converges if this is a (γ, v, α)-API of Appendix F: the variations of a point z hold z itself and
-# are at most v; and
-# for every private z' farther than α, the nearest of them is at (1 − γ) of z's distance on average.
+# all in the region, with the points themselves first. It must not depend on the private points, nor
+# use another generator. Evolution converges if this is a (γ, v, α)-API of Appendix F: the
+# variations of a point z hold z itself and are at most v; and for every private z' farther than α,
+# the nearest of them is at (1 − γ) of z's distance on average.
 PointVariation = Callable[[BoundedRegion, Array, float, int, Rng], Array]
 
 

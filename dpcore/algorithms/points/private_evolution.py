@@ -135,13 +135,7 @@ class PrivateEvolution(Algorithm):
         n = problem.effective_n
         d = problem.d
         D = problem.diameter
-        factor, factor_text = (2, "2 ") if self.schedule == "paper" else (1, "")  # one is better
-        default = max(1, round(factor * math.log(max(n * budget.epsilon, 1.0))))
-        rounds = self.choose_default(
-            "rounds",
-            default,
-            f"{factor_text}ln(nε), rounded: votes get noisier with every step more",
-        )
+        rounds = self._rounds_setting(n * budget.epsilon)
         T = rounds.value
         spend: Any = noise_spend(budget, 1 / max(T, 1))
         sigma = noise_stddev(Votes, spend, n)
@@ -149,21 +143,7 @@ class PrivateEvolution(Algorithm):
             spend = equal_threshold_spend(budget, max(T, 1))
         alpha = theory.finest_variation(sigma=sigma, d=d, D=D)
         L = theory.variation_level_count(alpha=alpha, D=D)
-        default = problem.n
-        why = "n, as Algorithm 1 starts with"
-        if not self.multiplicity:
-            default = theory.balanced_sample_count(sigma=sigma, levels=L, d=d)
-            why = "(2L + 1)^{1/max(d,2) − 1}/σ: noise and sampling balance (Theorem 4.1)"
-        samples = self.choose_default("samples", default, why)
-        is_slow = self.post == "bounded-lipschitz" and d > 1
-        max_candidates = MAX_PROJECTED_CANDIDATES if is_slow else MAX_CANDIDATES
-        if samples.value * (2 * L + 1) > max_candidates:
-            raise InputError(
-                f"samples={samples.value:,} with {2 * L + 1} variations are more than "
-                f"{max_candidates:,} candidates, "
-                "the most for "
-                f"post={self.post}: set samples to at most {max_candidates // (2 * L + 1):,}"
-            )
+        samples = self._samples_setting(problem, sigma, L)
         why = "standard deviation of the noise on every share of the votes"
         choices = (
             rounds,
@@ -180,6 +160,36 @@ class PrivateEvolution(Algorithm):
             Setting("levels", L, "⌈log₂(D/α)⌉ scales of variation"),
         )
         return Plan(budget, (PlannedEvent("measure", spend, T, Votes),) if T else (), choices)
+
+    def _rounds_setting(self, n_epsilon: float) -> Setting:
+        """Return the setting of T by nε: the paper's schedule has twice the steps that are best."""
+        log_n_epsilon = math.log(max(n_epsilon, 1.0))
+        why = "ln(nε), rounded: votes get noisier with every step more"
+        if self.schedule == "paper":
+            return self.choose_default("rounds", max(1, round(2 * log_n_epsilon)), f"2 {why}")
+        return self.choose_default("rounds", max(1, round(log_n_epsilon)), why)
+
+    def _samples_setting(self, problem: PointRelease, sigma: float, L: int) -> Setting:
+        """Return the setting of how many points a round starts with, for L scales of variation.
+
+        Raises InputError where they have more variations than a round can take.
+        """
+        d = problem.d
+        default = problem.n
+        why = "n, as Algorithm 1 starts with"
+        if not self.multiplicity:
+            default = theory.balanced_sample_count(sigma=sigma, levels=L, d=d)
+            why = "(2L + 1)^{1/max(d,2) − 1}/σ: noise and sampling balance (Theorem 4.1)"
+        samples = self.choose_default("samples", default, why)
+        is_slow = self.post == "bounded-lipschitz" and d > 1
+        max_candidates = MAX_PROJECTED_CANDIDATES if is_slow else MAX_CANDIDATES
+        if samples.value * (2 * L + 1) > max_candidates:
+            raise InputError(
+                f"samples={samples.value:,} with {2 * L + 1} variations are more than "
+                f"{max_candidates:,} candidates, the most for post={self.post}: "
+                f"set samples to at most {max_candidates // (2 * L + 1):,}"
+            )
+        return samples
 
     def steps(self, problem: PointRelease, plan: Plan, curator: PointCurator, rng: Rng) -> Steps:
         """Steps of one variation, vote and resampling each; with no rounds, one step 0 with the initial points."""
@@ -202,32 +212,30 @@ class PrivateEvolution(Algorithm):
             if no_votes:
                 weights = np.where(np.arange(len(V)) < len(S), 1 / len(S), 0.0)
                 note = f"{note}, {NO_VOTES_NOTE}"
-            indices = (
-                repeated_candidate_indices(m, threshold, problem.n, self.multiplicity)
-                if self.multiplicity and not no_votes
-                else None
-            )
-            if indices is None or not 0 < len(indices) <= MAX_POINTS_PER_PRIVATE_POINT * problem.n:
-                if indices is not None:
+            indices = None
+            if self.multiplicity and not no_votes:
+                indices = repeated_candidate_indices(m, threshold, problem.n, self.multiplicity)
+                max_points = MAX_POINTS_PER_PRIVATE_POINT * problem.n
+                if not 0 < len(indices) <= max_points:
                     note += (
-                        f", {len(indices):,} copies are not in "
-                        f"1..{MAX_POINTS_PER_PRIVATE_POINT * problem.n:,}: {count:,} are sampled"
+                        f", {len(indices):,} copies are not in 1..{max_points:,}: "
+                        f"{count:,} are sampled"
                     )
-                is_iid = self.sampling == "iid"
-                indices = (
-                    rng.choice(len(V), count, p=weights)
-                    if is_iid
-                    else sample_systematically(weights, count, rng)
-                )
+                    indices = None
+            if indices is None:
+                indices = self._sample(weights, count, rng)
             S = V[indices]
-            releases_last = self.release == "last"
-            yield Step(
-                t,
-                self._equal_weight_points(S, problem.names)
-                if releases_last
-                else ReleasedPoints(V, weights, problem.names),
-                note,
-            )
+            if self.release == "last":
+                release = self._equal_weight_points(S, problem.names)
+            else:
+                release = ReleasedPoints(V, weights, problem.names)
+            yield Step(t, release, note)
+
+    def _sample(self, weights: Array, count: int, rng: Rng) -> Array:
+        """Draw `count` candidates by their weights; return their indices."""
+        if self.sampling == "iid":
+            return rng.choice(len(weights), count, p=weights)
+        return sample_systematically(weights, count, rng)
 
     @staticmethod
     def _equal_weight_points(S: Array, names: Texts) -> ReleasedPoints:

@@ -25,10 +25,9 @@ from . import evolution_bounds as theory
 from .evolution_steps import distribution_from_shares
 
 MAX_DEFAULT_CELLS = 8_000  # limit of the rule: beyond it the projection takes long
-CELL_DIVISOR_BY_DIMENSION = {
-    1: 8
-    # of the theorem's cells, by dimension: it balances bounds, and 8 times fewer are better for d = 1
-}
+# divisor of the theorem's number of cells, by dimension: it balances bounds, and 8 times fewer are
+# better for d = 1
+CELL_DIVISOR_BY_DIMENSION = {1: 8}
 
 
 @by_name

@@ -56,28 +56,23 @@ from .shared.clique_selection import (
 )
 from .shared.maximum_entropy_fit import staged_fit
 
-MEASUREMENT_SHARE = (
-    0.9  # share of a round's budget for its measurement; the rest is for its selection
-)
+# share of a round's budget for its measurement; the rest is for its selection
+MEASUREMENT_SHARE = 0.9
 ROUNDS_PER_COLUMN = 16  # rounds for each column, if no round is enlarged; as published
-LIKELY_ROUNDS_PER_ROOT_COLUMN = (
-    9  # rounds for each √column, as they are enlarged: 5 to 14 on five tables at ε = .1 and 1
-)
-# of the noise expected in a table, taken off its score: less than all, as the fit removes most of
-# it
+# rounds for each √column, as they are enlarged: 5 to 14 on five tables at ε = .1 and 1
+LIKELY_ROUNDS_PER_ROOT_COLUMN = 9
+# share of the noise expected in a table that is taken off its score: less than all, as the fit
+# removes most of it
 NOISE_PENALTY = 0.3
-# of that noise: a smaller change of the measured table says that noise is what is left to fit
+# share of that noise: a smaller change of the measured table says that only noise is left to fit
 SMALL_CHANGE_NOISE_SHARE = 0.3
 ENTROPY_WEIGHT = 0.5  # weight of KL(D ‖ D_0) in units of n √Σμ²
-SAMPLED_ROWS_RULE = (
-    2,
-    10_000,
-    100_000,
-)  # rows that stand for D on a tree when candidates are weighed: times n, and their range
-FIT_ITERATIONS, LAST_FIT_ITERATIONS = (
-    60,
-    200,
-)  # iterations of the fit in each round and in the last one
+# rows that stand for D on a tree when candidates are weighed: as a multiple of n, and their range
+SAMPLED_ROWS_PER_ROW = 2
+MIN_SAMPLED_ROWS = 10_000
+MAX_SAMPLED_ROWS = 100_000
+FIT_ITERATIONS = 60  # of the fit in each round
+LAST_FIT_ITERATIONS = 200  # of the fit in the last round
 
 
 @by_name
@@ -129,106 +124,120 @@ class AIM(Algorithm):
         total_cost = budget.rho if budget.delta > 0 else budget.epsilon
         first_cost = total_cost / (MEASUREMENT_SHARE * d + T) * ROUNDING_MARGIN
         selection_spend, measurement_spend = _round_spends(first_cost, budget)
-        sigma = noise_stddev(ONE_TABLE_SENSITIVITY, measurement_spend, n)
-        choices = (
-            rounds,
-            Setting(
-                "iterations",
-                round(2 * FIT_ITERATIONS * likely_rounds),
-                "of all fits, in the rounds that are likely",
-            ),
-            Setting("share", MEASUREMENT_SHARE, "of each round for measuring, as published"),
-            Setting(
-                "first",
-                first_cost,
-                f"ρ, or ε at δ = 0, of a round before it is enlarged: T and {d} tables use it all",
-            ),
-            Setting(
-                "sigma", sigma, "standard deviation of the noise on every count of the first tables"
-            ),
-            cell_limit,
-        )
-        charges = (
+        events = (
             PlannedEvent("measure", measurement_spend, d + T, SomeAnswers),
             PlannedEvent("select", selection_spend, T, TableErrors),
         )
-        return Plan(budget, charges, choices)
+        iterations = round(2 * FIT_ITERATIONS * likely_rounds)
+        first_why = (
+            f"ρ, or ε at δ = 0, of a round before it is enlarged: T and {d} tables use it all"
+        )
+        sigma = noise_stddev(ONE_TABLE_SENSITIVITY, measurement_spend, n)
+        sigma_why = "standard deviation of the noise on every count of the first tables"
+        settings = (
+            rounds,
+            Setting("iterations", iterations, "of all fits, in the rounds that are likely"),
+            Setting("share", MEASUREMENT_SHARE, "of each round for measuring, as published"),
+            Setting("first", first_cost, first_why),
+            Setting("sigma", sigma, sigma_why),
+            cell_limit,
+        )
+        return Plan(budget, events, settings)
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps: the 1-way tables first, then one selection and one measurement each."""
         tables = require_marginals(problem.workload, "aim")
-        budget = plan.budget
-        n = problem.effective_n
-        candidates = candidate_tables(tables)
-        sizes = np.array(candidates.sizes)
-        weights = coverage_weights(candidates, tables)
-        clique_budget = CliqueBudget(
-            candidates, plan["cells"], lists_all=lists_all_cells(problem, self.cells)
+        measured = _MeasuredCandidates(
+            problem, tables, plan["cells"], lists_all=lists_all_cells(problem, self.cells)
         )
-        noisy_tables = NoisyTables(problem.domain)
-        stage_potentials = {}
+        one_way_indices = measured.one_way_indices
         cost = plan["first"]
-
-        def refit(max_iterations: int) -> Release:
-            """The fit to all that was measured, up to so many iterations in each of its stages."""
-            weight = ENTROPY_WEIGHT * math.sqrt(2 * noisy_tables.precision)
-            model = clique_budget.model_holding(noisy_tables)
-            *_, (D, _) = staged_fit(
-                noisy_tables.arrays(),
-                weight,
-                max_iterations,
-                model,
-                problem.log_start,
-                stage_potentials,
-            )
-            return model.release(D)
-
-        one_way_indices = [i for i, axes in enumerate(candidates.axes) if len(axes) == 1]
         remaining_cost = cost * (MEASUREMENT_SHARE * len(one_way_indices) + plan["rounds"] - 1)
-        _, measurement_spend = _round_spends(cost, budget)
+        _, measurement_spend = _round_spends(cost, plan.budget)
         for i in one_way_indices:
-            m = curator.measure(SomeAnswers(candidates, candidates.tables[i]), measurement_spend)
-            noisy_tables.add(candidates.axes[i], m.values, m.stddev)
+            measured.measure(i, measurement_spend, curator)
         remaining_cost -= MEASUREMENT_SHARE * cost * len(one_way_indices)
-        D = refit(FIT_ITERATIONS)
+        D = measured.refit(FIT_ITERATIONS)
         yield Step(1, D, "every column alone")
         for t in range(2, plan["rounds"] + 1):
             is_last = t == plan["rounds"] or remaining_cost < 2 * cost
             cost = remaining_cost * ROUNDING_MARGIN if is_last else cost
-            selection_spend, measurement_spend = _round_spends(cost, budget)
-            if not curator.can_afford(
-                selection_spend
-            ):  # rounding alone, but then nothing may be asked
+            selection_spend, measurement_spend = _round_spends(cost, plan.budget)
+            # rounding alone, but then nothing may be measured
+            if not curator.can_afford(selection_spend):
                 return
-            noise = expected_abs_noise(measurement_spend, 1, n)
-            noise_scale = 2 * 2 * weights.max() / (n * selection_spend.epsilon)
-            penalties = exclusion_penalties(
-                NOISE_PENALTY * noise * sizes, weights, clique_budget.still_fits, noise_scale
-            )
-            i = curator.select(
-                TableErrors(
-                    candidates,
-                    estimate_candidate_answers(D, candidates, n, rng),
-                    penalties,
-                    weights,
-                ),
-                selection_spend,
-            )
-            i = i if clique_budget.still_fits[i] else one_way_indices[0]  # with probability e^-90
-            m = curator.measure(SomeAnswers(candidates, candidates.tables[i]), measurement_spend)
-            measured_table = Marginals.over_axes(problem.domain, [candidates.axes[i]])
-            answers_before = D.answers(measured_table)
-            noisy_tables.add(candidates.axes[i], m.values, m.stddev)
+            noise = expected_abs_noise(measurement_spend, 1, problem.effective_n)
+            i = measured.select_worst(D, noise, selection_spend, curator, rng)
+            previous = D
+            measured.measure(i, measurement_spend, curator)
             remaining_cost -= cost
-            D = refit(LAST_FIT_ITERATIONS if is_last else FIT_ITERATIONS)
-            yield Step(t, D, f"{' × '.join(candidates.columns[i])}, noise {noise:.2g}")
+            D = measured.refit(LAST_FIT_ITERATIONS if is_last else FIT_ITERATIONS)
+            yield Step(t, D, f"{' × '.join(measured.candidates.columns[i])}, noise {noise:.2g}")
             if is_last:
                 return
-            if (
-                np.abs(D.answers(measured_table) - answers_before).sum()
-                <= SMALL_CHANGE_NOISE_SHARE * noise * sizes[i]
-            ):
-                cost *= 4 if budget.delta > 0 else 2
+            if measured.is_small_change(i, previous, D, noise):
+                cost *= 4 if plan.budget.delta > 0 else 2
+
+
+class _MeasuredCandidates:
+    """The candidates with what was measured of them so far, and the model that is fitted to it."""
+
+    def __init__(
+        self, problem: QueryRelease, tables: Marginals, max_cells: int, *, lists_all: bool
+    ) -> None:
+        self.problem = problem
+        self.candidates = candidate_tables(tables)
+        self.sizes = np.array(self.candidates.sizes)
+        self.weights = coverage_weights(self.candidates, tables)
+        self.clique_budget = CliqueBudget(self.candidates, max_cells, lists_all=lists_all)
+        self.noisy_tables = NoisyTables(problem.domain)
+        self.stage_potentials = {}
+        self.one_way_indices = [i for i, S in enumerate(self.candidates.axes) if len(S) == 1]
+
+    def measure(self, i: int, spend: Gaussian | Pure, curator: TableCurator) -> None:
+        """Measure candidate i, and add its noisy table to those before."""
+        m = curator.measure(SomeAnswers(self.candidates, self.candidates.tables[i]), spend)
+        self.noisy_tables.add(self.candidates.axes[i], m.values, m.stddev)
+
+    def refit(self, max_iterations: int) -> Release:
+        """Return the fit to all that was measured, up to so many iterations in each stage."""
+        weight = ENTROPY_WEIGHT * math.sqrt(2 * self.noisy_tables.precision)
+        model = self.clique_budget.model_holding(self.noisy_tables)
+        *_, (D, _) = staged_fit(
+            self.noisy_tables.arrays(),
+            weight,
+            max_iterations,
+            model,
+            self.problem.log_start,
+            self.stage_potentials,
+        )
+        return model.release(D)
+
+    def select_worst(
+        self,
+        D: Release,
+        noise: float,
+        spend: BoundedRange | Pure,
+        curator: TableCurator,
+        rng: Rng,
+    ) -> int:
+        """Select a candidate that D answers badly, beyond the E|noise| of its measurement."""
+        n = self.problem.effective_n
+        still_fits = self.clique_budget.still_fits
+        noise_scale = 2 * 2 * self.weights.max() / (n * spend.epsilon)
+        penalties = exclusion_penalties(
+            NOISE_PENALTY * noise * self.sizes, self.weights, still_fits, noise_scale
+        )
+        answers = estimate_candidate_answers(D, self.candidates, n, rng)
+        i = curator.select(TableErrors(self.candidates, answers, penalties, self.weights), spend)
+        # a table without room is drawn with probability e^-90
+        return i if still_fits[i] else self.one_way_indices[0]
+
+    def is_small_change(self, i: int, before: Release, after: Release, noise: float) -> bool:
+        """Return whether a fit changed candidate i by so little that only noise is left in it."""
+        table = Marginals.over_axes(self.problem.domain, [self.candidates.axes[i]])
+        change = np.abs(after.answers(table) - before.answers(table)).sum()
+        return change <= SMALL_CHANGE_NOISE_SHARE * noise * self.sizes[i]
 
 
 def estimate_candidate_answers(D: Release, candidates: Marginals, n: float, rng: Rng) -> Array:
@@ -238,9 +247,8 @@ def estimate_candidate_answers(D: Release, candidates: Marginals, n: float, rng:
     """
     if not isinstance(D, GraphicalModel):
         return D.answers(candidates)
-    codes = D.sample_codes(
-        int(min(max(SAMPLED_ROWS_RULE[0] * n, SAMPLED_ROWS_RULE[1]), SAMPLED_ROWS_RULE[2])), rng
-    )
+    row_count = min(max(SAMPLED_ROWS_PER_ROW * n, MIN_SAMPLED_ROWS), MAX_SAMPLED_ROWS)
+    codes = D.sample_codes(int(row_count), rng)
     return SyntheticRows(D.domain, codes, np.ones(len(codes), dtype=int)).answers(candidates)
 
 

@@ -40,20 +40,16 @@ from .shared.select_and_measure import balanced_rounds
 
 DEFAULT_DRAWS = {False: 10, True: 2}  # by whether δ = 0; these rules were fitted on two tables
 ROUND_RULES = {False: (1.0, 2 / 3), True: (0.4, 1 / 2)}  # T = constant · signal^power
-MIN_DEFAULT_ROUNDS, MAX_DEFAULT_ROUNDS = (
-    20,
-    {True: 1000, False: 400},
-)  # limits of the rule, by whether cells can be listed
-MIN_DRAW_WEIGHT = (
-    0.01  # weight below which an earlier draw no longer counts, so that integer programs stay small
-)
+MIN_DEFAULT_ROUNDS = 20  # least rounds of the rule
+MAX_DEFAULT_ROUNDS = {True: 1000, False: 400}  # most of them, by whether cells can be listed
+# weight below which an earlier draw no longer counts, so that integer programs stay small
+MIN_DRAW_WEIGHT = 0.01
 # draws are planned to be kept with probability e^(−2.1 ηw): 2 by design, the rest found in runs
 REJECTION_EXPONENT = 2.1
-MIN_STEP_SIZE, MAX_STEP_SIZE, STEP_SIZE_HALVINGS = (
-    1e-12,
-    1e12,
-    26,
-)  # step sizes ηw that are searched, to a millionth of them
+# range of step sizes ηw that are searched
+MIN_STEP_SIZE = 1e-12
+MAX_STEP_SIZE = 1e12
+STEP_SIZE_HALVINGS = 26  # of the range of log ηw, to a millionth of ηw
 
 
 @by_name
@@ -232,9 +228,8 @@ class _ExpectedCharges:
             self.bit_count * self.bit_spend.epsilon + self.fresh_draws @ draw_ranges
         ) / budget.epsilon
         rho = (self.bit_count * self.bit_spend.epsilon**2 + self.fresh_draws @ draw_ranges**2) / 8
-        self.cost = (
-            min(pure, rho / budget.rho) if budget.delta > 0 else pure
-        )  # as a share of the budget
+        # as a share of the budget
+        self.cost = min(pure, rho / budget.rho) if budget.delta > 0 else pure
 
     def charges(self, problem: QueryRelease) -> tuple[PlannedEvent, ...]:
         """The charges for the bits, and for the draws of each round."""

@@ -96,8 +96,8 @@ class DPFW(Algorithm):
         )
         return Plan(
             budget,
-            (charge, *setup.charges),
-            (*choices, alpha_star, *self.as_settings("schedule"), *setup.choices),
+            (charge, *setup.planned_events),
+            (*choices, alpha_star, *self.as_settings("schedule"), *setup.settings),
         )
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
@@ -109,17 +109,15 @@ class DPFW(Algorithm):
         workload = state.workload
         reader = state.reader
         is_paper = self.schedule == "paper"
-        output_round = (
-            int(rng.integers(T)) if is_paper else T
-        )  # which iterate D_0 … D_{T-1} the paper's output is
+        # which iterate D_0 … D_{T-1} the paper's output is
+        output_round = int(rng.integers(T)) if is_paper else T
         D = state.prior
         output = D
         total = D
         averaged_count = 0
-        u, scale = (
-            np.zeros_like(D),
-            1.0,
-        )  # q = scale · u, so that a step touches the support of one query only
+        # q = scale · u, so that a step touches the support of one query only
+        u = np.zeros_like(D)
+        scale = 1.0
         for t in range(T):
             if t == output_round:
                 output = D

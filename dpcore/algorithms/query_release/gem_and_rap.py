@@ -23,7 +23,7 @@ all measurements a_i.
 """
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -61,19 +61,14 @@ SELECTION_RULES = {
     ("marginal", True): (0.065, 1 / 2),
 }
 MAX_DEFAULT_SELECTIONS = 200  # limit of the rule
-MAX_DEFAULT_ROUNDS, MAX_QUERIES_PER_ROUND = (
-    5,
-    8,
-)  # limits of RAP's rule: rounds, and selections a round
-ONE_WAY_L1_TARGET, FIRST_SHARE_RANGE = (
-    0.1,
-    (0.1, 0.4),
-)  # the rule for `first`: L1 noise on a column, and the range of the share
+MAX_DEFAULT_ROUNDS = 5  # limit of RAP's rule for rounds
+MAX_QUERIES_PER_ROUND = 8  # limit of RAP's rule for selections a round
+ONE_WAY_L1_TARGET = 0.1  # the rule for `first`: L1 noise on a column
+FIRST_SHARE_RANGE = (0.1, 0.4)  # the range of the share `first`
 PRIOR_WEIGHT = 0.3  # weight of KL(p_c ‖ p_0) in the fit, in units of 1/σ of one measurement
 LAST_ROUND_FACTOR = 4  # the last round takes this many times the steps of the others
-MAX_QUERY_COMPONENTS = (
-    5 * 10**7
-)  # queries times components up to which components are not thinned out
+# queries times components up to which components are not thinned out
+MAX_QUERY_COMPONENTS = 5 * 10**7
 MEASURE_DOC = (
     "what a selection is followed by: a measurement of the query, or of its whole "
     "table; auto: tables if any"
@@ -81,7 +76,7 @@ MEASURE_DOC = (
 FIRST_DOC = (
     "share of the budget for noisy counts of single columns, whose product the fit starts from"
 )
-ONE_WAY_MEASUREMENT_NAME = "columns"  # the name of the charge for single columns
+ONE_WAY_MEASUREMENT_NAME = "columns"  # the name of the event for single columns
 COMPONENTS_DOC = "product distributions in the mixture"
 
 
@@ -111,88 +106,72 @@ class _Mixture(Algorithm):
         """The charges of the single columns' counts, and of T q equal selections and measurements with the rest."""
         workload = problem.workload
         require_small_matrix(workload)
-        is_measure_set = self.measure != "auto"
-        measure = self.measure if is_measure_set else "marginal" if workload.base else "query"
-        candidate_count = (
-            len(require_marginals(workload, "measure=marginal").tables)
-            if measure == "marginal"
-            else workload.m
-        )
-        max_selections = min(
-            MAX_DEFAULT_SELECTIONS,
-            2 * candidate_count if measure == "marginal" else candidate_count,
-        )
+        measure = self._measure_setting(workload)
+        rounds, queries = self._rounds_and_queries(problem, budget, measure.value)
+        first = self.choose_default("first", *_default_first_share(problem, budget))
+        share = MEASUREMENT_SHARES[measure.value]
+        events = _planned_events(workload, budget, rounds.value * queries.value, first.value, share)
+        components, updates = self._fit_settings(workload.m)
+        why = "of the rest for measurements, what is left for selections: as mwem"
+        round_spend: Any = events[1].spend
+        sigma = noise_setting(problem, measure.value, round_spend)
+        share_setting = Setting("share", share, why)
+        settings = (rounds, measure, first, components, updates, share_setting, sigma, queries)
+        return Plan(budget, events, settings)
+
+    def _measure_setting(self, workload: Workload) -> Setting:
+        """Return the setting of what a selection is followed by: "marginal" or "query"."""
+        if self.measure != "auto":
+            return Setting("measure", self.measure, "given")
+        measure = "marginal" if workload.base else "query"
+        return Setting("measure", measure, "whole tables, where all queries are read off tables")
+
+    def _rounds_and_queries(
+        self, problem: QueryRelease, budget: Budget, measure: str
+    ) -> tuple[Setting, Setting]:
+        """Return the settings of how many rounds there are, and how many queries each selects."""
+        candidate_count = problem.workload.m
+        max_selections = candidate_count
+        if measure == "marginal":
+            tables = require_marginals(problem.workload, "measure=marginal")
+            candidate_count = len(tables.tables)
+            max_selections = 2 * candidate_count
         default = balanced_rounds(
-            problem, budget, SELECTION_RULES[measure, budget.delta == 0], max_selections
+            problem,
+            budget,
+            SELECTION_RULES[measure, budget.delta == 0],
+            min(MAX_DEFAULT_SELECTIONS, max_selections),
         )
         queries_reason = (
             f"1/{MAX_DEFAULT_ROUNDS} of all selections, 1..{MAX_QUERIES_PER_ROUND}, "
             f"and at most {candidate_count}"
         )
-        queries = self._queries_per_round(
-            min(max(default.value // MAX_DEFAULT_ROUNDS, 1), MAX_QUERIES_PER_ROUND),
-            candidate_count,
-            queries_reason,
-        )
-        rounds = self.choose_default(
-            "rounds", math.ceil(default.value / queries.value), f"{default.why} selections"
-        )
-        C = int(min(max(workload.m // 20, 50), 200, max(MAX_QUERY_COMPONENTS // workload.m, 50)))
-        updates = min(self.max_default_updates, 10 + workload.m // 10)
-        first = self.choose_default("first", *_default_first_share(problem, budget))
-        selection_count = rounds.value * queries.value
-        share = MEASUREMENT_SHARES[measure]
-        selection_spend, round_spend = select_and_measure_spends(
-            budget, selection_count, share, 1 - first.value
-        )
-        one_way_charges = []
-        if first.value > 0:
-            one_way_spend = measurement_spend(budget, first.value)
-            selection_spend, round_spend, one_way_spend = enlarge_spends(
-                budget,
-                (selection_spend, selection_count),
-                (round_spend, selection_count),
-                (one_way_spend, 1),
-            )
-            one_way_charges = [
-                PlannedEvent(
-                    "measure",
-                    one_way_spend,
-                    1,
-                    Answers(_one_way_tables(workload)),
-                    ONE_WAY_MEASUREMENT_NAME,
-                )
-            ]
-        charges = (
-            PlannedEvent("select", selection_spend, selection_count, SignedErrors),
-            PlannedEvent("measure", round_spend, selection_count, SomeAnswers),
-            *one_way_charges,
-        )
-        choices = (
-            rounds,
-            Setting(
-                "measure",
-                measure,
-                "given"
-                if is_measure_set
-                else "whole tables, where all queries are read off tables",
-            ),
-            first,
+        default_queries = min(max(default.value // MAX_DEFAULT_ROUNDS, 1), MAX_QUERIES_PER_ROUND)
+        queries = self._queries_per_round(default_queries, candidate_count, queries_reason)
+        default_rounds = math.ceil(default.value / queries.value)
+        rounds = self.choose_default("rounds", default_rounds, f"{default.why} selections")
+        return rounds, queries
+
+    def _fit_settings(self, m: int) -> tuple[Setting, Setting]:
+        """Return the settings of the mixture's components and of the gradient steps a round."""
+        C = int(min(max(m // 20, 50), 200, max(MAX_QUERY_COMPONENTS // m, 50)))
+        updates = min(self.max_default_updates, 10 + m // 10)
+        return (
             self.choose_default(
                 "components", C, f"50..200: m/20, and at most {MAX_QUERY_COMPONENTS:g}/m"
             ),
             self.choose_default(
                 "updates", updates, f"10 + m/10, at most {self.max_default_updates}"
             ),
-            Setting(
-                "share", share, "of the rest for measurements, what is left for selections: as mwem"
-            ),
-            noise_setting(problem, measure, round_spend),
-            queries,
         )
-        return Plan(budget, charges, choices)
 
-    def _queries_per_round(self, default: int, candidate_count: int, why: str) -> Setting:  # noqa: ARG002 - for others
+    # a subclass may need all of them
+    def _queries_per_round(
+        self,
+        default: int,  # noqa: ARG002
+        candidate_count: int,  # noqa: ARG002
+        why: str,  # noqa: ARG002
+    ) -> Setting:
         """The choice of how many queries a round selects."""
         return Setting("queries", 1, "one selection and one measurement a round")
 
@@ -213,7 +192,7 @@ class _Mixture(Algorithm):
                 j = curator.select(SignedErrors(workload, answers), selection_spend) % workload.m
                 statistic = statistic_for_query(workload, plan["measure"], j)
                 m = curator.measure(statistic, round_spend)
-                if statistic.l2 > 0:  # else the answer is the same on all records
+                if statistic.l2 > 0:  # else the answer is the same on all rows
                     measurements.append(m)
                 answers = _replace_measured_answers(workload, answers, statistic, m.values)
                 worst_queries.append(query_text(workload, j))
@@ -283,6 +262,42 @@ class RAP(_Mixture):
             min(setting.value, candidate_count),
             setting.why if setting.value <= candidate_count else why,
         )
+
+
+def _planned_events(
+    workload: Workload, budget: Budget, selection_count: int, first_share: float, share: float
+) -> tuple[PlannedEvent, ...]:
+    """Return the planned selections and measurements, and the single columns' if they have a share.
+
+    Args:
+        workload: The queries.
+        budget: The budget, of which everything is used.
+        selection_count: The number of selections, and of measurements after them.
+        first_share: The share of the budget for the counts of single columns; 0 for none.
+        share: The share of the rest for measurements.
+
+    """
+    selection_spend, round_spend = select_and_measure_spends(
+        budget, selection_count, share, 1 - first_share
+    )
+    one_way_events = []
+    if first_share > 0:
+        one_way_spend = measurement_spend(budget, first_share)
+        selection_spend, round_spend, one_way_spend = enlarge_spends(
+            budget,
+            (selection_spend, selection_count),
+            (round_spend, selection_count),
+            (one_way_spend, 1),
+        )
+        statistic = Answers(_one_way_tables(workload))
+        one_way_events = [
+            PlannedEvent("measure", one_way_spend, 1, statistic, ONE_WAY_MEASUREMENT_NAME)
+        ]
+    return (
+        PlannedEvent("select", selection_spend, selection_count, SignedErrors),
+        PlannedEvent("measure", round_spend, selection_count, SomeAnswers),
+        *one_way_events,
+    )
 
 
 def _one_way_tables(workload: Workload) -> Marginals:

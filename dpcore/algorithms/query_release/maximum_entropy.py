@@ -43,11 +43,11 @@ from ..algorithm import Algorithm, Step, model_cells_param
 from ..marginal_shares import one_way_marginals, queried_columns, require_marginals
 from ..noisy_tables import MIN_STDDEV
 from .shared.clique_selection import (
-    choose_tree_and_measure,
     find_public_model,
     plan_table_selection,
 )
 from .shared.maximum_entropy_fit import fit_stages, staged_fit
+from .shared.tree_measurement import choose_tree_and_measure
 
 # factor on alpha where a tree was chosen: each of its fewer tables carries more information
 CHOSEN_TREE_ALPHA_FACTOR = 0.35
@@ -207,9 +207,9 @@ def _substitution_setting(
     """The choice that says which queries are measured in place of those asked."""
     if measured_workload is queried_workload:
         return ()
-    table_count_text = (
-        f"{len(measured_workload.tables)} marginal table{'s' * (len(measured_workload.tables) > 1)}"
-    )
+    table_count = len(measured_workload.tables)
+    noun = "tables" if table_count > 1 else "table"
+    table_count_text = f"{table_count} marginal {noun}"
     description = (
         table_count_text
         if isinstance(measured_workload, Marginals)

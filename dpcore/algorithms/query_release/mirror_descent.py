@@ -54,16 +54,13 @@ MIN_ALPHA = 1e-7
 MAX_ALPHA = 10.0
 # weight of H beside the log-likelihood of the noise, in units of nμ; fitted on two public tables
 ENTROPY_WEIGHT = 0.1
-LAST_TEMPERATURE_FACTOR = (
-    2.0  # last temperature of the soft-max, in standard deviations of the noise
-)
+# last temperature of the soft-max, in standard deviations of the noise
+LAST_TEMPERATURE_FACTOR = 2.0
 ANNEALED_ROUNDS_SHARE = 0.7  # share of the rounds in which the temperature falls
-# bound and growth of the step θ = η_t/A_t
-MAX_THETA = 0.5
-THETA_GROWTH = 1.3
-MAX_SUBSPACE_VARIANCE_RATIO = (
-    0.5  # the noise on cells is taken where it promises less than this share of the variance
-)
+MAX_THETA = 0.5  # bound of the step θ = η_t/A_t
+THETA_GROWTH = 1.3  # its growth from step to step
+# the noise on cells is taken where it promises less than this share of the variance
+MAX_SUBSPACE_VARIANCE_RATIO = 0.5
 
 
 @by_name
@@ -123,7 +120,11 @@ class DPAM(Algorithm):
                 "choose noise=reused"
             )
         if not setup.lists_all_cells:
-            spend = measurement_spend(setup.remaining_budget, 1.0) if setup.charges else full_spend
+            spend = (
+                measurement_spend(setup.remaining_budget, 1.0)
+                if setup.planned_events
+                else full_spend
+            )
             return self._plan_reused(problem, budget, spend, (), setup)  # type: ignore[arg-type]
         n = problem.effective_n
         k = problem.domain.size
@@ -136,6 +137,21 @@ class DPAM(Algorithm):
         alpha_star_settings = (Setting("alpha_star", _clip_alpha(alpha_star), why),)
         if self.noise == "reused":
             return self._plan_reused(problem, budget, full_spend, alpha_star_settings, setup)
+        return self._plan_fresh(problem, budget, cell_answers, alpha_star_settings, setup)
+
+    def _plan_fresh(
+        self,
+        problem: QueryRelease,
+        budget: Budget,
+        cell_answers: CellAnswers,
+        alpha_star_settings: tuple[Setting, ...],
+        setup: ModelSetup,
+    ) -> Plan:
+        """Return the plan of T equal measurements of all cells; T and α follow unless given."""
+        n = problem.effective_n
+        k = problem.domain.size
+        full_spend = gaussian_spend(budget)
+        width = gaussian_width_bound(cell_answers.norms)
         optimal_rounds = step_schedules.mirror_descent_rounds(
             n=n, k=k, mu=full_spend.mu, l2=cell_answers.l2, gaussian_width=width
         )
@@ -156,18 +172,9 @@ class DPAM(Algorithm):
         why = f"noise on every combination, anew each round; bΔ₂/(nμ), Δ₂ = {cell_answers.l2:.4g}"
         sigma = Setting("sigma", noise_scale(cell_answers, spend, n), why)
         charge = PlannedEvent("measure", spend, rounds.value, cell_answers)
-        return Plan(
-            budget,
-            (charge,),
-            (
-                rounds,
-                alpha,
-                *alpha_star_settings,
-                *self.as_settings("noise"),
-                sigma,
-                *setup.choices,
-            ),
-        )
+        noise = self.as_settings("noise")
+        settings = (rounds, alpha, *alpha_star_settings, *noise, sigma, *setup.settings)
+        return Plan(budget, (charge,), settings)
 
     def _plan_reused(
         self,
@@ -181,19 +188,23 @@ class DPAM(Algorithm):
         upper bound.
         """
         queried_workload = (
-            require_marginals(problem.workload, "dpam") if setup.charges else problem.workload
+            require_marginals(problem.workload, "dpam")
+            if setup.planned_events
+            else problem.workload
         )
         statistic, statistic_kind, why = _choose_statistic(queried_workload.measured_workload)
-        sigma, (default_alpha, tau) = (
-            noise_scale(statistic, spend, problem.effective_n),
-            _alpha_and_temperature(statistic, spend, problem),
-        )
+        sigma = noise_scale(statistic, spend, problem.effective_n)
+        default_alpha, tau = _alpha_and_temperature(statistic, spend, problem)
         reason = (
             f"{ENTROPY_WEIGHT / LAST_TEMPERATURE_FACTOR:g} Δ₂/m: αH weighs "
             f"{ENTROPY_WEIGHT:g} nμ beside the likelihood of the noise, at every ε"
         )
         alpha = self.choose_default("alpha", default_alpha, reason)
         T = round(min(max(4 * (alpha.value * tau) ** -0.25, 50), 1000))
+        noun = "cell" if statistic_kind == "subspace" else "answer"
+        temperature_why = (
+            "twice the noise of an answer: below that the maximum would only follow noise"
+        )
         choices = (
             self.choose_default(
                 "rounds", T, "4/(ατ)^¼, where the descent has settled, kept in 50..1000"
@@ -202,19 +213,13 @@ class DPAM(Algorithm):
             *alpha_star_settings,
             *self.as_settings("noise"),
             Setting("measured", statistic_kind, why),
-            Setting(
-                "sigma",
-                sigma,
-                f"noise on every {'cell' if statistic_kind == 'subspace' else 'answer'}, bΔ₂/(nμ)",
-            ),
-            Setting(
-                "temperature",
-                tau,
-                "twice the noise of an answer: below that the maximum would only follow noise",
-            ),
+            Setting("sigma", sigma, f"noise on every {noun}, bΔ₂/(nμ)"),
+            Setting("temperature", tau, temperature_why),
         )
-        charge = PlannedEvent("measure", spend, statistic=Answers if setup.charges else statistic)
-        return Plan(budget, (charge, *setup.charges), (*choices, *setup.choices))
+        charge = PlannedEvent(
+            "measure", spend, statistic=Answers if setup.planned_events else statistic
+        )
+        return Plan(budget, (charge, *setup.planned_events), (*choices, *setup.settings))
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps of one round each; with reused noise the first one uses the whole budget."""
@@ -238,16 +243,16 @@ class DPAM(Algorithm):
         alpha = plan["alpha"]
         statistic = CellAnswers(workload, subspace=self.noise == "subspace")
         offset = math.sqrt(4 / (alpha * max(plan["sigma"], MIN_STDDEV))) + 1
-        D = D_ag = state.prior
+        D = state.prior
+        D_ag = D
         q_bar = np.zeros_like(D)
         A = 0.0
         for t in range(1, plan["rounds"] + 1):
             A += t + offset
             theta = (t + offset) / A
             D_md = (1 - theta) * D_ag + theta * D
-            errors = curator.measure(statistic, plan.spend_of("measure")).values - workload.answers(
-                D_md
-            )
+            noisy_answers = curator.measure(statistic, plan.spend_of("measure")).values
+            errors = noisy_answers - workload.answers(D_md)
             j = int(np.abs(errors).argmax())
             q_bar *= 1 - theta
             state.model.add_query(q_bar, workload, j, theta * float(np.sign(errors[j])))
@@ -264,9 +269,8 @@ def _alpha_and_temperature(
     # The root mean square of the answers' noise, as a multiple of 1/(nμ).
     noise_rms = statistic.l2 * float(np.sqrt(np.mean(statistic.norms**2)))
     tau = max(LAST_TEMPERATURE_FACTOR * noise_rms / (problem.effective_n * spend.mu), MIN_STDDEV)
-    return _clip_alpha(
-        ENTROPY_WEIGHT / LAST_TEMPERATURE_FACTOR * noise_rms / statistic.workload.m
-    ), tau
+    alpha = ENTROPY_WEIGHT / LAST_TEMPERATURE_FACTOR * noise_rms / statistic.workload.m
+    return _clip_alpha(alpha), tau
 
 
 def _clip_alpha(alpha: float) -> float:
@@ -302,11 +306,9 @@ def _choose_statistic(workload: Workload) -> tuple[Answers | CellAnswers, str, s
         "by the queries "
         f"{cells_variance:.3g}/(nμ)²"
     )
-    return (
-        (cell_answers, "subspace", why)
-        if cells_variance < MAX_SUBSPACE_VARIANCE_RATIO * answers_variance
-        else (answers, kind, why)
-    )
+    if cells_variance < MAX_SUBSPACE_VARIANCE_RATIO * answers_variance:
+        return cell_answers, "subspace", why
+    return answers, kind, why
 
 
 def _accelerated_descent(
@@ -326,14 +328,12 @@ def _accelerated_descent(
     theta = 1.0
     log_Z, D = state.normalise(q_bar)
     D_ag = D
-    a = a_ag = reader.answers(D)  # answers of D_t and D_ag
+    a = reader.answers(D)  # answers of D_t
+    a_ag = a  # answers of D_ag
     start_temperature = max(tau, float(np.abs(reader.adjoint(y - a)).max()) / (workload.m * alpha))
     for t in range(1, rounds + 1):
-        temperature = max(
-            tau,
-            start_temperature
-            * (tau / start_temperature) ** ((t - 1) / (ANNEALED_ROUNDS_SHARE * rounds)),
-        )
+        annealed_share = (t - 1) / (ANNEALED_ROUNDS_SHARE * rounds)
+        temperature = max(tau, start_temperature * (tau / start_temperature) ** annealed_share)
         theta = 1.0 if t == 1 else min(THETA_GROWTH * theta, MAX_THETA)
         while True:
             a_md = (1 - theta) * a_ag + theta * a
@@ -345,11 +345,9 @@ def _accelerated_descent(
             phi_after, _ = _soft_max(y - a_ag_next, temperature)
             divergence = D_next @ (q_next - q_bar) / alpha - (log_Z_next - log_Z)
             curvature = phi_after - phi_before + gradient @ (a_ag_next - a_md)
-            if (
-                t == 1
-                or curvature <= alpha * (1 - theta) * divergence + 1e-13 * (temperature + alpha)
-                or theta < 1e-9
-            ):
+            rounding = 1e-13 * (temperature + alpha)
+            is_small = curvature <= alpha * (1 - theta) * divergence + rounding
+            if t == 1 or is_small or theta < 1e-9:
                 break
             theta /= 2
         q_bar = q_next
@@ -368,6 +366,6 @@ def _soft_max(errors: Array, tau: float) -> tuple[float, Array]:
     positive = np.exp(scaled - max_scaled)
     negative = np.exp(-scaled - max_scaled)
     total = float(positive.sum() + negative.sum())
-    return tau * (max_scaled + math.log(total / (2 * len(errors)))), np.sign(errors) * (
-        positive - negative
-    ) / total
+    value = tau * (max_scaled + math.log(total / (2 * len(errors))))
+    gradient = np.sign(errors) * (positive - negative) / total
+    return value, gradient

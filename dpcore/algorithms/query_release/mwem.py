@@ -24,10 +24,11 @@ from ...core.types import by_name
 from ...privacy.accounting import Setting
 from .shared.select_and_measure import RoundRules, SelectAndMeasure
 
+# share of the budget for measurements; all constants fitted on two tables
 MEASUREMENT_SHARES = {
     "query": 0.25,
     "marginal": 0.65,
-}  # share of the budget for measurements; all constants fitted on two tables
+}
 ROUND_RULES: RoundRules = {  # T = constant · signal^power, by what is measured and whether δ = 0
     ("query", False): (0.3, 2 / 3),
     ("marginal", False): (4, 1 / 2),

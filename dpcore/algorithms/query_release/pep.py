@@ -34,14 +34,14 @@ from .shared.select_and_measure import (
 )
 
 MEASUREMENT_SHARE = 0.3  # share of the budget for measurements; all constants fitted on two tables
+# the rule for T
 ROUND_RULES: RoundRules = {
     ("query", False): (0.38, 2 / 3),
     ("query", True): (0.2, 1 / 2),
-}  # the rule for T
+}
 PROJECTION_SWEEPS = (3, 20)  # over past measurements, each round and in the last one
-MIN_INDICATOR_SHARE = (
-    1e-9  # an indicator's share is moved to no less than this, and no more than 1 − this
-)
+# an indicator's share is moved to no less than this, and no more than 1 − this
+MIN_INDICATOR_SHARE = 1e-9
 
 
 @by_name
@@ -100,16 +100,13 @@ def interval_projection_step(
     """The step of θ that projects D on |⟨q, D⟩ − a| ≤ slack · σ, from p = ⟨q, D⟩ and the current θ."""
     a = min(max(measurement.answer, 0.0 if isinstance(measurement.support.q, float) else -1.0), 1.0)
     gamma = slack / math.sqrt(measurement.precision)
-    up, down = (
-        _theta_step_to_edge(measurement, p, variance, edge) for edge in (a - gamma, a + gamma)
-    )
-    return (
-        up
-        if measurement.theta + up > 0
-        else down
-        if measurement.theta + down < 0
-        else -measurement.theta
-    )
+    up = _theta_step_to_edge(measurement, p, variance, a - gamma)
+    down = _theta_step_to_edge(measurement, p, variance, a + gamma)
+    if measurement.theta + up > 0:
+        return up
+    if measurement.theta + down < 0:
+        return down
+    return -measurement.theta
 
 
 def _theta_step_to_edge(

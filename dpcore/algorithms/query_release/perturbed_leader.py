@@ -30,18 +30,17 @@ from ..algorithm import Algorithm, Step, Steps
 from .shared.best_response import BestResponseOracle, QuerySums
 from .shared.select_and_measure import balanced_rounds
 
+# T = constant · signal^power, by whether δ = 0; fitted on two tables
 ROUND_RULES = {
     False: (4.0, 1 / 2),
     True: (0.18, 1 / 2),
-}  # T = constant · signal^power, by whether δ = 0; fitted on two tables
+}
 # limits of the rule
 MIN_DEFAULT_ROUNDS = 10
 MAX_DEFAULT_ROUNDS = 400
-DEFAULT_ROWS_PER_ROUND, MAX_PROGRAMS_PER_RUN = (
-    20,
-    900,
-)  # rows a round where cells are listed; where not, rows a run, each an integer program
-SCORE_SCALE_DIVISOR = 7.0  # scale of the random scores = √T/STEADY
+DEFAULT_ROWS_PER_ROUND = 20  # where cells are listed
+MAX_PROGRAMS_PER_RUN = 900  # rows a run where cells are not listed, each an integer program
+SCORE_SCALE_DIVISOR = 7.0  # scale of the random scores = √T/SCORE_SCALE_DIVISOR
 RECENT_WEIGHT_ROUNDS = 10.0  # recent rows: a tenth of the rounds
 
 

@@ -42,23 +42,23 @@ from .shared.select_and_measure import (
     statistic_for_query,
 )
 
+# share of the budget for measurements; all constants fitted on two tables
 MEASUREMENT_SHARES = {
     "query": 0.15,
     "marginal": 0.5,
-}  # share of the budget for measurements; all constants fitted on two tables
+}
 UPDATE_RULES: RoundRules = {  # U = constant · signal^power, by what is measured and whether δ = 0
     ("query", False): (0.2, 2 / 3),
     ("marginal", False): (2, 1 / 2),
     ("query", True): (0.1, 1 / 2),
     ("marginal", True): (0.5, 1 / 2),
 }
-# updates of the rule
+# limits of the rule for updates
 MIN_DEFAULT_UPDATES = 3
 MAX_DEFAULT_UPDATES = 400
 FIRST_PASS_LEVEL = 0.3  # level of the first of several passes
-LAST_PASS_LEVEL_FACTOR = (
-    0.25  # of the last pass, in units of log(m passes) times the noise of a comparison
-)
+# level of the last pass, in units of log(m passes) times the noise of a comparison
+LAST_PASS_LEVEL_FACTOR = 0.25
 
 
 @by_name
@@ -131,11 +131,6 @@ class PMW(Algorithm):
             setup.remaining_budget, U.value, share, kind=Pure
         )
         noise = math.hypot(*sparse_vector_scales(workload.width / n, comparison_spend.epsilon))
-        last_level = LAST_PASS_LEVEL_FACTOR * math.log(workload.m * self.passes + 1) * noise
-        why = (
-            f"{LAST_PASS_LEVEL_FACTOR:g} log(m passes) times the noise of a comparison, "
-            f"{noise:.3g}: few are above by chance"
-        )
         charges = (
             PlannedEvent("above_threshold", comparison_spend, U.value, AbsoluteErrors),
             PlannedEvent("measure", measurement_spend, U.value, SomeAnswers),
@@ -145,7 +140,7 @@ class PMW(Algorithm):
                 "rounds", U.value + self.passes, "a step for every update and every end of a pass"
             ),
             U,
-            self.choose_default("threshold", min(max(last_level, 1e-6), 1.0), why),
+            self._last_level_setting(workload.m, noise),
             *self.as_settings("passes", "order", "measure"),
             Setting(
                 "share",
@@ -153,7 +148,16 @@ class PMW(Algorithm):
                 "of the budget for measurements, the rest for thresholds: fitted on two tables",
             ),
         )
-        return Plan(budget, (*charges, *setup.charges), (*choices, *setup.choices))
+        return Plan(budget, (*charges, *setup.planned_events), (*choices, *setup.settings))
+
+    def _last_level_setting(self, m: int, noise: float) -> Setting:
+        """Return the setting of the last pass's error level, from a comparison's noise."""
+        level = LAST_PASS_LEVEL_FACTOR * math.log(m * self.passes + 1) * noise
+        why = (
+            f"{LAST_PASS_LEVEL_FACTOR:g} log(m passes) times the noise of a comparison, "
+            f"{noise:.3g}: few are above by chance"
+        )
+        return self.choose_default("threshold", min(max(level, 1e-6), 1.0), why)
 
     def steps(self, problem: QueryRelease, plan: Plan, curator: TableCurator, rng: Rng) -> Steps:
         """Steps that each process the stream up to the next update, or to the end of a pass."""
@@ -180,7 +184,7 @@ class PMW(Algorithm):
                 if position is not None:
                     j = int(queue[0])
                     queue = queue[1:]
-                    remaining_updates = remaining_updates - 1
+                    remaining_updates -= 1
                     m = curator.measure(
                         statistic_for_query(workload, self.measure, j), measurement_spend
                     )

@@ -31,14 +31,12 @@ from ..algorithm import Algorithm, Step, Steps
 from ..marginal_shares import one_way_shares, project_onto_simplex
 from ..noisy_tables import MIN_STDDEV
 
-CATEGORY_DISTANCE = (
-    1024  # distance of two different categories; two numbers are at most twice that apart
-)
+# distance of two different categories; two numbers are at most twice that apart
+CATEGORY_DISTANCE = 1024
 VARIATIONS_PER_ROW = 2  # variations of every row in each round
-FIRST_CHANGE_PROBABILITY, LAST_CHANGE_PROBABILITY = (
-    0.4,
-    0.08,
-)  # probability that a variation changes a column, in the first and in the last round
+# probability that a variation changes a column, in the first and in the last round
+FIRST_CHANGE_PROBABILITY = 0.4
+LAST_CHANGE_PROBABILITY = 0.08
 # codes from which on a column of codes is taken to be a binned number, unless the schema says
 # otherwise
 MAX_UNORDERED_CODES = 50
@@ -76,9 +74,8 @@ class PrivateEvolutionTable(Algorithm):
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges: `share` of μ² for the marginals, the rest in equal parts for T votes."""
         T = self.rounds
-        marginals_spend, votes_spend = (
-            gaussian_spend(budget, share) for share in (self.share, (1 - self.share) / T)
-        )
+        marginals_spend = gaussian_spend(budget, self.share)
+        votes_spend = gaussian_spend(budget, (1 - self.share) / T)
         n = problem.effective_n
         d = len(problem.domain.columns)
         names = ("rounds", "samples", "bins", "share")
@@ -216,7 +213,8 @@ class _BinnedColumn:
         if len(self.P) == len(self.fine):
             return column
         is_inside = self.bin_of_code == np.arange(len(self.P))[:, None]
-        return sample_within_states(is_inside * np.maximum(self.fine, MIN_STDDEV), column, rng)
+        weights = np.where(is_inside, np.maximum(self.fine, MIN_STDDEV), 0.0)
+        return sample_within_states(weights, column, rng)
 
 
 def _quantile_bins(P: Array, max_bins: int) -> Array:

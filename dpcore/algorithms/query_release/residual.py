@@ -44,10 +44,9 @@ from .shared.clique_selection import find_public_model
 from .shared.maximum_entropy_fit import staged_fit
 from .shared.optimal_noise import optimise_noise
 
-FIT_ITERATIONS, FIT_PRIOR_WEIGHT = (
-    200,
-    0.8,
-)  # iterations and prior of a non-negative fit, as in gaussian_maxent
+# iterations and prior of a non-negative fit, as in gaussian_maxent
+FIT_ITERATIONS = 200
+FIT_PRIOR_WEIGHT = 0.8
 
 
 @by_name
@@ -81,9 +80,8 @@ class Residual(Algorithm):
         spend = gaussian_spend(budget)
         spaces = cached_residual_spaces(tables)
         noise_optimum = optimise_noise(tables)
-        part_weights = np.sqrt(
-            noise_optimum.information * spaces.cells
-        )  # √(t_S k_S) is what a part is multiplied by
+        # √(t_S k_S) is what a part is multiplied by
+        part_weights = np.sqrt(noise_optimum.information * spaces.cells)
         weights = round_weights_to_grid(
             part_weights / (part_weights.max(initial=0.0) or 1.0) / spaces.cells,
             grid_step(problem.n),

@@ -33,12 +33,12 @@ class OneDraw(Algorithm):
     """The base of algorithms that draw one parameter from a density, and release it as a point of K."""
 
     problem = RiskMinimisation
-    sampler_name = (
-        ""  # of the curator's samplers; the one that the plan chose where there is no name
-    )
-    note_template: ClassVar[str]  # with names of choices to fill in
+    # name of one of the curator's samplers; "": the one that the plan chose
+    sampler_name = ""
+    note_template: ClassVar[str]  # with names of settings to fill in
 
-    def target_density(self, problem: RiskMinimisation, plan: Plan) -> Any:  # noqa: ARG002 - for others
+    # a subclass may need the problem
+    def target_density(self, problem: RiskMinimisation, plan: Plan) -> Any:  # noqa: ARG002
         """The density to draw from: the one that the plan charges for."""
         return plan.planned_event("draw").statistic
 
@@ -120,47 +120,47 @@ class RegularizedExponential(Algorithm):
         r = theory.stage_radius_ratio(n=n, d=d, s=s, smooth=problem.loss.curvature < math.inf)
         spend, s = regularised_draw_spend(budget, m, self.theta)
         public_numbers = {"n": n, "d": d, "G": G, "R": R, "s": spend.mu}
-        mu_star = (theory.erm_mu if self.calibration == "erm" else theory.sco_mu)(**public_numbers)
-        is_strongly_convex = problem.loss.strong_convexity > 0
-        why = "strongly convex: none needed" if is_strongly_convex else "smallest risk bound"
-        mu_setting = self.choose_default("mu", 0.0 if is_strongly_convex else mu_star, why)
-        mu = mu_setting.value
-        target = _regularised_density(problem, problem.region.centre, mu)
+        optimal_mu = theory.erm_mu if self.calibration == "erm" else theory.sco_mu
+        mu_star = optimal_mu(**public_numbers)
+        mu = self._mu_setting(problem, mu_star)
+        target = _regularised_density(problem, problem.region.centre, mu.value)
         target.check()
         tau = budget.sampler_error(spend.failure)
         k = target.k(n, spend)
         name = choose_sampler(target, tau) if self.sampler == "auto" else self.sampler
         SAMPLERS[name].require_supported(target, k, tau, problem.n)
-        if is_strongly_convex:
-            bound = d / k + mu * R * R / 2
+        if problem.loss.strong_convexity > 0:
+            bound = d / k + mu.value * R * R / 2
         else:
-            bound = (theory.erm_bound if self.calibration == "erm" else theory.sco_bound)(
-                **public_numbers, mu=mu
-            )
+            risk_bound = theory.erm_bound if self.calibration == "erm" else theory.sco_bound
+            bound = risk_bound(**public_numbers, mu=mu.value)
+        radii = [R * r**j for j in range(m)]
+        stages_why = "given" if self.stages else "a rule of thumb from n, d and s"
+        sampler_why = "the first that serves" if self.sampler == "auto" else "given"
         choices = (
             Setting("rounds", m, "one draw a stage"),
-            Setting("stages", m, "given" if self.stages else "a rule of thumb from n, d and s"),
+            Setting("stages", m, stages_why),
             *self.as_settings("calibration"),
-            Setting(
-                "sampler", name, "the first that serves" if self.sampler == "auto" else "given"
-            ),
+            Setting("sampler", name, sampler_why),
             Setting("s", s, "GDP parameter of the whole: the largest at (1 − θ)δ"),
             Setting("theta", self.theta, "share of δ that pays for the sampler's error"),
             Setting("tau", tau * m, "total variation the sampler may be off by: θδ/(1 + e^ε)"),
             Setting("G", problem.G, "rows' losses differ by a G-Lipschitz function"),
-            mu_setting,
+            mu,
             Setting("k", k, "the sharpest density that s/√m pays for"),
             Setting("mu_star", mu_star, "smallest bound on the chosen risk"),
             Setting("stage_s", spend.mu, "GDP parameter of one stage: s/√m"),
             Setting("stage_tau", tau, "sampler error of one stage: τ/m"),
-            Setting(
-                "stage_radii",
-                [R * r**j for j in range(m)],
-                f"{r:.3g} of the one before, from n, d and s",
-            ),
+            Setting("stage_radii", radii, f"{r:.3g} of the one before, from n, d and s"),
             Setting("risk_bound", bound, "expected excess risk of the first stage, at the most"),
         )
         return Plan(budget, (PlannedEvent("draw", spend, m, RegularisedRisk),), choices)
+
+    def _mu_setting(self, problem: RiskMinimisation, mu_star: float) -> Setting:
+        """Return the setting of the first stage's μ: by the theory, 0 for a strongly convex loss."""
+        if problem.loss.strong_convexity > 0:
+            return self.choose_default("mu", 0.0, "strongly convex: none needed")
+        return self.choose_default("mu", mu_star, "smallest risk bound")
 
     def steps(
         self, problem: RiskMinimisation, plan: Plan, curator: RiskCurator, _rng: Rng

@@ -81,11 +81,13 @@ class NoisyGD(Algorithm):
         )
         return Plan(budget, (PlannedEvent("measure", spend, T, MeanGradient),), choices)
 
-    def _gradient_spend(self, problem: RiskMinimisation, budget: Budget) -> Any:  # noqa: ARG002 - for others
+    # a subclass may need the problem
+    def _gradient_spend(self, problem: RiskMinimisation, budget: Budget) -> Any:  # noqa: ARG002
         """The spend of one gradient: Gaussian noise of μ/√T."""
         return gaussian_spend(budget, 1 / self.rounds)
 
-    def _squared_sampling_length(self, clip: float, n: float) -> float:  # noqa: ARG002 - for samples
+    # with samples it depends on both
+    def _squared_sampling_length(self, clip: float, n: float) -> float:  # noqa: ARG002
         """The square of the length that sampling rows adds to a gradient: 0 without sampling."""
         return 0.0
 
@@ -99,10 +101,10 @@ class NoisyGD(Algorithm):
         """Steps of one noisy gradient each."""
         spend = plan.spend_of("measure")
         T = plan["rounds"]
-        first_averaged = {"all": 1, "tail": T // 2 + 1, "last": T}[
-            self.average
-        ]  # iterate that counts in the mean
-        x = total = problem.region.centre
+        # the first iterate that counts in the mean
+        first_averaged = {"all": 1, "tail": T // 2 + 1, "last": T}[self.average]
+        x = problem.region.centre
+        total = x
         for t in range(1, T + 1):
             statistic = _mean_gradient(problem, x, plan["clip"])
             measurement = (
@@ -111,9 +113,8 @@ class NoisyGD(Algorithm):
                 else curator.measure(statistic, spend)
             )
             x = problem.region.project(x - plan["step"] * measurement.values)
-            total = (
-                total + x if t > first_averaged else x
-            )  # before the mean begins, the last iterate
+            # before the mean begins, the last iterate
+            total = total + x if t > first_averaged else x
             yield Step(
                 t,
                 ReleasedParameter(

@@ -48,7 +48,9 @@ def paper_gdp_parameter(*, epsilon: float, delta: float) -> float:
 def stage_count(*, n: float, d: int, s: float) -> int:
     """The number of stages: 3, 2 or 1 where √(2d)/(sn) is below .01, below .05, or above: a rule of thumb."""
     q = math.sqrt(2 * d) / (s * n)
-    return 3 if q < 0.01 else 2 if q < 0.05 else 1
+    if q < 0.01:
+        return 3
+    return 2 if q < 0.05 else 1
 
 
 def stage_radius_ratio(*, n: float, d: int, s: float, smooth: bool) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -113,7 +114,8 @@ def guess_column_kinds(
     """The likely kind of every column, by private shares of cells that read as numbers or dates."""
     out = []
     for column_index, name in enumerate(names):
-        kind_counts = curator.count(column_index, KindCounts(), plan.kinds_spend)  # type: ignore[arg-type]
+        spend: Any = plan.kinds_spend
+        kind_counts = curator.count(column_index, KindCounts(), spend)
         # by least squares, as the total is known
         counts = kind_counts.values + (plan.n - kind_counts.values.sum()) / KIND_COUNT
         date_counts = counts[list(DATE_KINDS.values())]
@@ -121,8 +123,7 @@ def guess_column_kinds(
         numbers = counts[WHOLE_NUMBER_KIND] + fractional_count
         dates = date_counts.sum()
         texts = counts[TEXT_KIND]
-        # No count is cut off at 0: sums of many such would see other kinds where noise is all there
-        # is.
+        # No count is cut off at 0: sums of many such would see other kinds where all is noise.
         max_other_count = (1 - MIN_KIND_SHARE) * max(
             plan.n - counts[MISSING_KIND], 0.0
         ) + ONE_SIDED_DEVIATIONS * kind_counts.stddev
@@ -148,11 +149,11 @@ def guess_column_kinds(
 def _categorical_findings(
     column: UnknownColumn, column_index: int, plan: SchemaPlan, curator: ColumnCurator
 ) -> ColumnFindings:
-    frequent_values = curator.frequent(column_index, plan.categories_spend)  # type: ignore[arg-type]
+    spend: Any = plan.categories_spend
+    frequent_values = curator.frequent(column_index, spend)
     has_missing = frequent_values.missing >= CERTAIN_DEVIATIONS * frequent_values.stddev
-    other_rows = max(
-        plan.n - frequent_values.counts.sum() - frequent_values.missing * has_missing, 0.0
-    )
+    missing_rows = frequent_values.missing if has_missing else 0.0
+    other_rows = max(plan.n - frequent_values.counts.sum() - missing_rows, 0.0)
     measured_column = column.column_of_values(frequent_values.texts, has_missing)
     if not frequent_values.texts:
         return ColumnFindings(
@@ -162,10 +163,10 @@ def _categorical_findings(
             f"{plan.missing_budget_text(column)}",
             True,
         )
+    value_count = len(frequent_values.texts)
+    noun = "values" if value_count > 1 else "value"
     count_text = (
-        f"{len(frequent_values.texts)} value{'s' * (len(frequent_values.texts) > 1)} passed the "
-        "threshold "
-        f"of {frequent_values.threshold:,.0f} rows"
+        f"{value_count} {noun} passed the threshold of {frequent_values.threshold:,.0f} rows"
     )
     missing_text = (
         "missing ones have a category of their own"
@@ -195,17 +196,15 @@ def _numeric_findings(
     high = float(tree_counts.edges[last])
     beyond_text = f"at most about {beyond:,.0f} rows lie beyond the ends (19 times in 20)"
     if column.is_integer:
-        if column.read.startswith("year") and high - low == 1 and plan.unknown_kind_count:
-            months_column = replace(
-                column, read=column.read.replace("year", "month")
-            ).column_of_integers(1, 12)
+        is_year = column.read.startswith("year")
+        if is_year and high - low == 1 and plan.unknown_kind_count:
+            months = replace(column, read=column.read.replace("year", "month"))
             return ColumnFindings(
-                months_column,
+                months.column_of_integers(1, 12),
                 f"nearly all dates are of {low:g}: months, or read weekday or hour; {beyond_text}",
             )
-        if (
-            high - low == 1 and beyond > MAX_LOST_ROWS_SHARE * plan.n
-        ):  # noise may hide all the others: all that was looked at
+        # noise may hide all the others: all that was looked at
+        if high - low == 1 and beyond > MAX_LOST_ROWS_SHARE * plan.n:
             low, high = tree_counts.grid_edges[[0, -1]]
         low = int(low)
         high = int(high) - 1
@@ -217,18 +216,31 @@ def _numeric_findings(
         return ColumnFindings(
             column.column_of_bins([low, high]), f"{low:g} to {high:g}, one bin; {beyond_text}"
         )
-    even_edges = even_cuts(low, high, column.bins)
-    inner_edges, is_last_cell_alone = (
-        quantile_cuts(tree_counts, first, last, column.bins)
-        if column.quantiles
-        else (even_edges, False)
-    )
-    inner_edges = np.ceil(inner_edges) if column.is_integer else inner_edges
-    edges = np.unique([low, *np.clip(inner_edges, low, high), high])
-    if column.is_integer and is_last_cell_alone:  # the last bin has its upper edge
-        edges = np.append(edges, high + 0.5)
+    edges = _bin_edges(column, tree_counts, first, last, low, high)
     bins_text = "bins of about as many rows each" if column.quantiles else "bins"
     return ColumnFindings(
         column.column_of_bins(edges.tolist()),
         f"{low:g} to {high:g}, {len(edges) - 1} {bins_text}; {beyond_text}",
     )
+
+
+def _bin_edges(
+    column: UnknownColumn,
+    tree_counts: FittedTreeCounts,
+    first: int,
+    last: int,
+    low: float,
+    high: float,
+) -> Array:
+    """Return the edges of a column's bins in low..high, the ends of cells first to last."""
+    inner_edges = even_cuts(low, high, column.bins)
+    is_last_cell_alone = False
+    if column.quantiles:
+        inner_edges, is_last_cell_alone = quantile_cuts(tree_counts, first, last, column.bins)
+    if column.is_integer:
+        inner_edges = np.ceil(inner_edges)
+    edges = np.unique([low, *np.clip(inner_edges, low, high), high])
+    # the last bin has its upper edge
+    if column.is_integer and is_last_cell_alone:
+        edges = np.append(edges, high + 0.5)
+    return edges

@@ -47,18 +47,14 @@ from ...schema.partial_schema import UnknownColumn
 from ..algorithm import Algorithm, make_plan
 from .number_columns import END_DEVIATIONS, min_fullest_count
 
-SCHEMA_SHARE_RANGE, RARE_CATEGORY_SHARE = (
-    (0.05, 0.25),
-    0.01,
-)  # of the additive cost, and of all rows: a category that should be seen
-FAILURE_DELTA_SHARE = (
-    0.25  # share of δ for values above a threshold, and as much for an algorithm that may fail
-)
-RANGE_COST_SHARE, FIRST_LOOK_COST_SHARE, KIND_COST_SHARE = (
-    0.2,
-    0.2,
-    0.2,
-)  # shares of a column's cost: for the range of its numbers, a first look, and its kind
+SCHEMA_SHARE_RANGE = (0.05, 0.25)  # range of a schema's default share of the additive cost
+RARE_CATEGORY_SHARE = 0.01  # share of all rows of a category that should be seen
+# share of δ for values above a threshold, and as much for an algorithm that may fail
+FAILURE_DELTA_SHARE = 0.25
+# shares of a column's cost: for the range of its numbers, a first look, and its kind
+RANGE_COST_SHARE = 0.2
+FIRST_LOOK_COST_SHARE = 0.2
+KIND_COST_SHARE = 0.2
 MAX_PLAN_ATTEMPTS = 60
 EPSILON_DECREASE = 1e-6
 VISIBLE_ROWS_SHARE = 0.05  # share of all rows that should be seen of any column
@@ -129,9 +125,9 @@ def divide_budget(
     if budget.delta == 0:
         cost = budget.epsilon * ROUNDING_MARGIN
         return BudgetDivision(budget, cost * share, cost * (1 - share))
-    schema_failure, algorithm_failure = (
-        FAILURE_DELTA_SHARE * budget.delta * may_fail for may_fail in (has_categories, can_fail)
-    )
+    failure = FAILURE_DELTA_SHARE * budget.delta
+    schema_failure = failure if has_categories else 0.0
+    algorithm_failure = failure if can_fail else 0.0
     rho = (
         conversions.zcdp_rho(budget.epsilon, budget.delta - schema_failure - algorithm_failure)
         * ROUNDING_MARGIN
@@ -207,10 +203,11 @@ class SchemaPlan:
             statistic if isinstance(statistic, type) else type(statistic)
             for statistic in statistics
         )
-        return ", ".join(
-            STATISTIC_DESCRIPTIONS[kind] + f" {times} times" * (times > 1)
-            for kind, times in counts_by_kind.items()
-        )
+        purposes = []
+        for kind, times in counts_by_kind.items():
+            times_text = f" {times} times" if times > 1 else ""
+            purposes.append(STATISTIC_DESCRIPTIONS[kind] + times_text)
+        return ", ".join(purposes)
 
     def min_visible_rows(self, column: UnknownColumn) -> float:
         """The number of rows with one value, or numbers of one size, that is needed for it to be seen."""
@@ -286,81 +283,102 @@ def plan_schema(
 
     Raises InputError at δ = 0 where categories are to be measured.
     """
-    d = len(columns) or unknown_kind_count
-    column_cost = (
-        division.schema_cost
-        / max(d, 1)
-        * ROUNDING_MARGIN
-        * (1 - KIND_COST_SHARE if unknown_kind_count else 1)
-    )
-    categorical_count = sum(c.is_categorical for c in columns) or unknown_kind_count
-    is_pure = not division.accounting.needs_delta
-    if is_pure and (categorical_names := [c.name for c in columns if c.is_categorical]):
-        raise InputError(
-            f"column {categorical_names[0]!r}: at delta=0 its values cannot be measured, because "
-            "a single row would "
-            "reveal its "
-            "own; list them, or choose delta > 0"
-        )
-
-    def spend_of_share(share: float) -> NoiseSpend:
-        return (
-            Pure(share * column_cost) if is_pure else Gaussian(math.sqrt(2 * share * column_cost))
-        )
-
-    kinds_spend = (
-        spend_of_share(KIND_COST_SHARE / (1 - KIND_COST_SHARE)) if unknown_kind_count else None
-    )
-    categories_spend = None
-    if categorical_count and not is_pure:
-        categories_spend = Gaussian(
-            math.sqrt(2 * column_cost),
-            division.schema_failure / categorical_count * ROUNDING_MARGIN,
-        )
-    range_spend = spend_of_share(RANGE_COST_SHARE)
-    first_look_spend = spend_of_share(FIRST_LOOK_COST_SHARE)
-    tree_spend = spend_of_share(1 - RANGE_COST_SHARE - FIRST_LOOK_COST_SHARE)
-    number_measurements = (
-        (range_spend, Magnitudes()),
-        (first_look_spend, TreeCounts),
-        (tree_spend, TreeCounts),
-    )
-    charges = (
-        [PlannedEvent("count", kinds_spend, unknown_kind_count, KindCounts())]
-        if kinds_spend
-        else []
-    )
-    for column in columns:
-        if column.is_categorical and categories_spend is not None:
-            charges.append(PlannedEvent("frequent", categories_spend, 1, Categories(), column.name))
-        else:
-            charges += [
-                PlannedEvent("count", spend, 1, of, column.name)
-                for spend, of in number_measurements
-            ]
-    if (
-        unknown_kind_count and categories_spend is not None
-    ):  # as dear as the counts of numbers, which a column may take in its place
-        charges.append(PlannedEvent("frequent", categories_spend, unknown_kind_count, Categories()))
-    elif unknown_kind_count:
-        charges += [
-            PlannedEvent("count", spend, unknown_kind_count, of)
-            for spend, of in number_measurements
-        ]
-    enclosing_plan = _smallest_plan(charges, division, exact)
+    spends = _ColumnSpends.of_division(columns, division, unknown_kind_count)
+    events = _column_events(columns, spends, unknown_kind_count)
     return SchemaPlan(
-        enclosing_plan,
+        _smallest_plan(events, division, exact),
         n,
         rows_per_person,
-        kinds_spend,
-        categories_spend,
-        range_spend,
-        first_look_spend,
-        tree_spend,
+        spends.kinds,
+        spends.categories,
+        spends.range,
+        spends.first_look,
+        spends.tree,
         tuple(columns),
         division,
         unknown_kind_count,
     )
+
+
+@value_object
+class _ColumnSpends:
+    """The spends of each of a column's measurements; None for what no column needs."""
+
+    kinds: NoiseSpend | None
+    categories: Gaussian | None
+    range: NoiseSpend
+    first_look: NoiseSpend
+    tree: NoiseSpend
+
+    @classmethod
+    def of_division(
+        cls, columns: Sequence[UnknownColumn], division: BudgetDivision, unknown_kind_count: int
+    ) -> "_ColumnSpends":
+        """Return the spends that give every column an equal part of the schema's cost.
+
+        Raises InputError at δ = 0 where categories are to be measured.
+        """
+        d = len(columns) or unknown_kind_count
+        column_share = 1 - KIND_COST_SHARE if unknown_kind_count else 1
+        column_cost = division.schema_cost / max(d, 1) * ROUNDING_MARGIN * column_share
+        is_pure = not division.accounting.needs_delta
+        categorical_names = [c.name for c in columns if c.is_categorical]
+        if is_pure and categorical_names:
+            raise InputError(
+                f"column {categorical_names[0]!r}: at delta=0 its values cannot be measured, "
+                "because a single row would reveal its own; list them, or choose delta > 0"
+            )
+
+        def spend_of_share(share: float) -> NoiseSpend:
+            """Return the spend of a share of a column's cost."""
+            if is_pure:
+                return Pure(share * column_cost)
+            return Gaussian(math.sqrt(2 * share * column_cost))
+
+        kind_share = KIND_COST_SHARE / (1 - KIND_COST_SHARE)
+        categorical_count = len(categorical_names) or unknown_kind_count
+        categories_spend = None
+        if categorical_count and not is_pure:
+            failure = division.schema_failure / categorical_count * ROUNDING_MARGIN
+            categories_spend = Gaussian(math.sqrt(2 * column_cost), failure)
+        return cls(
+            spend_of_share(kind_share) if unknown_kind_count else None,
+            categories_spend,
+            spend_of_share(RANGE_COST_SHARE),
+            spend_of_share(FIRST_LOOK_COST_SHARE),
+            spend_of_share(1 - RANGE_COST_SHARE - FIRST_LOOK_COST_SHARE),
+        )
+
+
+def _column_events(
+    columns: Sequence[UnknownColumn], spends: _ColumnSpends, unknown_kind_count: int
+) -> list[PlannedEvent]:
+    """Return the planned measurements of the columns, and of those whose kind is unknown."""
+    number_measurements = (
+        (spends.range, Magnitudes()),
+        (spends.first_look, TreeCounts),
+        (spends.tree, TreeCounts),
+    )
+    events = []
+    if spends.kinds:
+        events.append(PlannedEvent("count", spends.kinds, unknown_kind_count, KindCounts()))
+    for column in columns:
+        if column.is_categorical and spends.categories is not None:
+            events.append(PlannedEvent("frequent", spends.categories, 1, Categories(), column.name))
+        else:
+            events += [
+                PlannedEvent("count", spend, 1, statistic, column.name)
+                for spend, statistic in number_measurements
+            ]
+    # as dear as the counts of numbers, which a column may take in its place
+    if unknown_kind_count and spends.categories is not None:
+        events.append(PlannedEvent("frequent", spends.categories, unknown_kind_count, Categories()))
+    elif unknown_kind_count:
+        events += [
+            PlannedEvent("count", spend, unknown_kind_count, statistic)
+            for spend, statistic in number_measurements
+        ]
+    return events
 
 
 @value_object

@@ -19,26 +19,22 @@ MAX_POWER_HALVINGS = 12  # a power of two is cut into at most 2^12 parts
 FIRST_FULL_CHANCE = 0.004  # that noise makes any power of two look full where all are empty
 # that noise makes empty powers of two look full beside one that holds numbers, see `_full_powers`
 NEIGHBOUR_FULL_CHANCE = 0.01
-MISSED_FULL_CHANCE = (
-    0.3  # the same where more than LOST of all rows are surely in none of the full ones
-)
+# the same where more than MAX_LOST_ROWS_SHARE of all rows are surely in none of the full ones
+MISSED_FULL_CHANCE = 0.3
 GROUP_WIDTHS = (1, 2, 4, 8)  # neighbouring powers of two that are tested as one
 # powers of two from 0 up that are looked at closely where whole numbers seem to be zeros only
 GUESSED_POWERS = 4
-NEAR_END_DEVIATIONS, END_DEVIATIONS, FAR_END_DEVIATIONS = (
-    2.5,
-    4.0,
-    6.0,
-)  # standard deviations at which there is more beyond an end than noise, by where
-MAX_LOST_ROWS_SHARE = (
-    0.05  # share of all rows that may lie beyond an end within the grid, where noise allows it
-)
-ONE_SIDED_DEVIATIONS = (
-    2.2  # standard deviations that noise, Gaussian or Laplace, exceeds on one side 2.5 times in 100
-)
-CERTAIN_DEVIATIONS = (
-    3.0  # standard deviations at which a noisy count is taken for more than nothing
-)
+# standard deviations at which there is more beyond an end than noise: near the ends that are sure,
+# elsewhere in the grid, and outside it
+NEAR_END_DEVIATIONS = 2.5
+END_DEVIATIONS = 4.0
+FAR_END_DEVIATIONS = 6.0
+# share of all rows that may lie beyond an end within the grid, where noise allows it
+MAX_LOST_ROWS_SHARE = 0.05
+# standard deviations that noise, Gaussian or Laplace, exceeds on one side 2.5 times in 100
+ONE_SIDED_DEVIATIONS = 2.2
+# standard deviations at which a noisy count is taken for more than nothing
+CERTAIN_DEVIATIONS = 3.0
 # margin added on both sides of the first found range before the closer look, as a share of it
 RANGE_MARGIN_SHARE = 0.25
 
@@ -86,60 +82,27 @@ class FittedTreeCounts:
         an outermost cell may, as the numbers beyond all cells are counted there.
         """
         cumulative = np.append(0.0, np.cumsum(self.counts))
-        cell_numbers = np.arange(len(cumulative) - 1)
-        stops = np.full(len(cumulative) - 1, len(cumulative) - 1)
-        noise_below, noise_above = (
-            self.noisy_counts.stddev * self.tree.range_stddevs(*ends)
-            for ends in ((0 * cell_numbers, cell_numbers + 1), (cell_numbers, stops))
+        cells = np.arange(len(cumulative) - 1)
+        stops = np.full(len(cells), len(cells))
+        rows = _CumulativeRows(
+            cumulative,
+            self.noisy_counts.stddev * self.tree.range_stddevs(0 * cells, cells + 1),
+            self.noisy_counts.stddev * self.tree.range_stddevs(cells, stops),
         )
-
-        is_inside = (self.edges[:-1] >= self.grid_edges[0]) & (
-            self.edges[1:] <= self.grid_edges[-1]
-        )
-
-        def walk_inward(min_deviations: Array, max_lost: Array | float) -> list[int] | None:
-            first = np.flatnonzero(
-                cumulative[1:] >= np.clip(max_lost, noise_below, min_deviations * noise_below)
-            )
-            last = np.flatnonzero(
-                cumulative[-1] - cumulative[:-1]
-                >= np.clip(max_lost, noise_above, min_deviations * noise_above)
-            )
-            return sorted((int(first[0]), int(last[-1]))) if len(first) and len(last) else None
-
+        starts_inside = self.edges[:-1] >= self.grid_edges[0]
+        is_inside = starts_inside & (self.edges[1:] <= self.grid_edges[-1])
         min_deviations = np.where(is_inside, END_DEVIATIONS, FAR_END_DEVIATIONS)
         max_lost = np.where(is_inside, MAX_LOST_ROWS_SHARE * self.n, np.inf)
-        if (
-            walk_inward(min_deviations, np.inf) is None
-            or (first_ends := walk_inward(min_deviations, max_lost)) is None
-        ):
+        if rows.walk_inward(min_deviations, np.inf) is None:
+            return None
+        first_ends = rows.walk_inward(min_deviations, max_lost)
+        if first_ends is None:
             return None
         margin = _margin_cells(*first_ends)
-        is_near = (
-            is_inside
-            & (cell_numbers >= first_ends[0] - margin)
-            & (cell_numbers <= first_ends[1] + margin)
-        )
-        low, high = (
-            walk_inward(np.where(is_near, NEAR_END_DEVIATIONS, min_deviations), max_lost)
-            or first_ends
-        )
-        # numbers too large for any cell are in the outermost
-        lower_edge = max(low, 1)
-        upper_edge = min(high + 1, len(noise_above) - 1)
-        outside = max(cumulative[lower_edge] + cumulative[-1] - cumulative[upper_edge], 0.0)
-        return (
-            low,
-            high + 1,
-            float(
-                min(
-                    outside
-                    + ONE_SIDED_DEVIATIONS
-                    * math.hypot(noise_below[lower_edge - 1], noise_above[upper_edge]),
-                    self.n,
-                )
-            ),
-        )
+        is_near = is_inside & (cells >= first_ends[0] - margin) & (cells <= first_ends[1] + margin)
+        near_deviations = np.where(is_near, NEAR_END_DEVIATIONS, min_deviations)
+        low, high = rows.walk_inward(near_deviations, max_lost) or first_ends
+        return low, high + 1, float(min(rows.max_outside(low, high), self.n))
 
     def finer_edges(self) -> Array | None:
         """The edges of smaller cells around the numbers, with room on both sides; None where no smaller ones
@@ -172,6 +135,34 @@ class FittedTreeCounts:
         )
 
 
+@frozen
+class _CumulativeRows:
+    """The rows below every edge (edges,), and the noise of the rows beyond each cell (cells,)."""
+
+    cumulative: Array
+    noise_below: Array
+    noise_above: Array
+
+    def walk_inward(self, min_deviations: Array, max_lost: Array | float) -> list[int] | None:
+        """Return the first cells from both ends that are not passed; None where all cells are."""
+        limits_below = np.clip(max_lost, self.noise_below, min_deviations * self.noise_below)
+        limits_above = np.clip(max_lost, self.noise_above, min_deviations * self.noise_above)
+        rows_above = self.cumulative[-1] - self.cumulative[:-1]
+        first = np.flatnonzero(self.cumulative[1:] >= limits_below)
+        last = np.flatnonzero(rows_above >= limits_above)
+        return sorted((int(first[0]), int(last[-1]))) if len(first) and len(last) else None
+
+    def max_outside(self, low: int, high: int) -> float:
+        """Return how many rows may lie outside the cells low..high, noise included."""
+        # numbers too large for any cell are in the outermost
+        lower_edge = max(low, 1)
+        upper_edge = min(high + 1, len(self.noise_above) - 1)
+        rows_below_end = self.cumulative[upper_edge]
+        outside = max(self.cumulative[lower_edge] + self.cumulative[-1] - rows_below_end, 0.0)
+        noise = math.hypot(self.noise_below[lower_edge - 1], self.noise_above[upper_edge])
+        return outside + ONE_SIDED_DEVIATIONS * noise
+
+
 def _margin_cells(first: int, last: int) -> int:
     """The number of cells on both sides of a range that the closer look includes."""
     return 1 + math.ceil(RANGE_MARGIN_SHARE * (last - first))
@@ -196,9 +187,8 @@ def number_grid(
     )
     if not len(full_powers):
         return None
-    if (
-        whole_numbers and full_powers[0] == full_powers[-1] == middle
-    ):  # few columns are constant, and the counts to come will tell
+    # few columns are constant, and the counts to come will tell
+    if whole_numbers and full_powers[0] == full_powers[-1] == middle:
         full_powers = middle + np.arange(GUESSED_POWERS)
     depth = min(MAX_POWER_HALVINGS, int(math.log2(MAX_GRID_CELLS / (len(full_powers) + 1))))
     edges: list[float] = []
@@ -228,8 +218,10 @@ def _full_powers(counts: Array, total: float, is_gaussian: bool) -> Array:
     full power, Gaussian noise makes empty ones look full in 1.9 of 100 draws, and 8 or more steps
     off in .6 of 100; Laplace noise in 1.1 and .1. None where even the fullest may be empty.
     """
-    positions, middle = np.arange(len(counts)), len(counts) // 2
-    distance_from_zero, is_full = np.abs(positions - middle), np.zeros(len(counts), dtype=bool)
+    positions = np.arange(len(counts))
+    middle = len(counts) // 2
+    distance_from_zero = np.abs(positions - middle)
+    is_full = np.zeros(len(counts), dtype=bool)
 
     def passing_group(width: int) -> Array:
         """The neighbours that pass their test by most; none where none pass."""
@@ -237,11 +229,9 @@ def _full_powers(counts: Array, total: float, is_gaussian: bool) -> Array:
         if is_full.any():
             steps = np.abs(groups[:, :, None] - positions[is_full]).min(axis=(1, 2))
             is_farther = distance_from_zero[groups].max(axis=1) > distance_from_zero[is_full].max()
-            rows_elsewhere = total - counts[
-                is_full
-            ].sum() >= MAX_LOST_ROWS_SHARE * total + ONE_SIDED_DEVIATIONS * math.sqrt(
-                1 + is_full.sum()
-            )
+            noise = ONE_SIDED_DEVIATIONS * math.sqrt(1 + is_full.sum())
+            max_lost = MAX_LOST_ROWS_SHARE * total + noise
+            rows_elsewhere = total - counts[is_full].sum() >= max_lost
             min_chance = (
                 MISSED_FULL_CHANCE
                 if rows_elsewhere
@@ -260,7 +250,8 @@ def _full_powers(counts: Array, total: float, is_gaussian: bool) -> Array:
 
     while True:
         for width in GROUP_WIDTHS:
-            if len(group := passing_group(width)):
+            group = passing_group(width)
+            if len(group):
                 is_full[group] = True
                 break
         else:
@@ -289,13 +280,14 @@ def quantile_cuts(
     A cell that surely holds half a bin's rows is a bin of its own; what is beyond an end belongs to
     the cell there.
     """
-    cumulative = np.append(
-        0.0, np.cumsum(tree_counts.counts)
-    )  # below: halfway between rising curves above and below
+    cumulative = np.append(0.0, np.cumsum(tree_counts.counts))
+    # halfway between rising curves above and below
     rows_below = (
         np.maximum.accumulate(cumulative) + np.minimum.accumulate(cumulative[::-1])[::-1]
     ) / 2
-    rows_below[: first + 1], rows_below[last:] = 0.0, rows_below[-1]
+    all_rows = rows_below[-1]
+    rows_below[: first + 1] = 0.0
+    rows_below[last:] = all_rows
     edges = tree_counts.edges[first : last + 1]
     rows_below = np.maximum(rows_below[first : last + 1], 0.0)
     rows_inside = np.diff(rows_below)

@@ -47,7 +47,7 @@ from ...queries.questions import Question, parse_question
 from ..arguments import argument, finite_number, flag
 from ..output_files import print_message
 
-MAX_RECORDS = 1e15  # that a release can protect
+MAX_ROWS = 1e15  # that a release can protect
 MAX_FILE_BYTES = 4_000_000_000  # largest file of a release, packed and unpacked
 
 LINKED_HELP = "test whether two columns are linked, by what was measured of them together"
@@ -78,6 +78,38 @@ ARGUMENTS = (
 
 def execute(args: Namespace) -> None:
     """Read the release, not a table; answer the questions; print."""
+    _check_arguments(args)
+    releases = [_load_release(name) for name in (args.release, *args.others)]
+    _check_combinable(releases)
+    unbiased_answers = releases[0].unbiased_answers
+    if args.others:
+        unbiased_answers = combine_releases([release.unbiased_answers for release in releases])
+    n = independent_row_count(releases[0].facts["protects"])
+    if args.linked:
+        _print_independence_test(unbiased_answers, n, args)
+        return
+    questions = [parse_question(text, unbiased_answers.domain) for text in args.questions]
+    for question in questions:
+        for note in question.notes:
+            print_message("note", note)
+    intervals = _intervals(unbiased_answers, questions, n, args)
+    if any(release.facts["made_by"]["adaptive"] for release in releases):
+        intervals = list(map(mark_as_adaptive, intervals))
+    follow_ups = []
+    if args.within is not None:
+        facts = releases[0].facts
+        follow_ups = [_plan_follow_up(facts, unbiased_answers, q, args) for q in questions]
+    if args.json:
+        _print_json(intervals, follow_ups)
+        return
+    for i, interval in enumerate(intervals):
+        print(interval_text(interval))
+        if follow_ups:
+            print(f"  next: {escape_control_chars(_follow_up_text(follow_ups[i]))}")
+
+
+def _check_arguments(args: Namespace) -> None:
+    """Raise InputError for arguments that do not go together."""
     if bool(args.questions) == bool(args.linked):
         raise InputError("ask a question, or name two columns by --linked; one of both")
     if args.compare and len(args.questions) != 2:
@@ -86,68 +118,50 @@ def execute(args: Namespace) -> None:
         )
     if args.compare and args.within is not None:
         raise InputError("--within is worked out for questions on their own, without --compare")
-    releases = [_load_release(name) for name in (args.release, *args.others)]
-    _check_combinable(releases)
-    unbiased_answers = (
-        combine_releases([release.unbiased_answers for release in releases])
-        if args.others
-        else releases[0].unbiased_answers
-    )
-    domain = unbiased_answers.domain
-    n = independent_row_count(releases[0].facts["protects"])
-    if args.linked:
-        test = run_independence_test(unbiased_answers, args.linked, n)
-        estimates = test.words
-        if test.p_value is not None:
-            estimates += f" p = {test.p_value:.3g}, from {test.repeats} tables"
-        print(json.dumps(asdict(test), indent=1) if args.json else estimates)
-        return
-    questions = [parse_question(text, domain) for text in args.questions]
-    for question in questions:
-        for note in question.notes:
-            print_message("note", note)
+
+
+def _print_independence_test(unbiased_answers: UnbiasedAnswers, n: float, args: Namespace) -> None:
+    """Test whether two columns are linked, and print what comes out."""
+    test = run_independence_test(unbiased_answers, args.linked, n)
+    sentence = test.words
+    if test.p_value is not None:
+        sentence += f" p = {test.p_value:.3g}, from {test.repeats} tables"
+    print(json.dumps(asdict(test), indent=1) if args.json else sentence)
+
+
+def _intervals(
+    unbiased_answers: UnbiasedAnswers, questions: list[Question], n: float, args: Namespace
+) -> list[Interval]:
+    """Return the interval of each question, or that of the comparison of two."""
     folder = None if args.others else Path(args.release)
     estimates = [_estimate_answer(folder, unbiased_answers, question) for question in questions]
-    if args.compare:
-        estimate_pair: Any = None if None in estimates else (estimates[0], estimates[1])
-        intervals = [
-            comparison_interval(
-                unbiased_answers,
-                questions[0],
-                questions[1],
-                n,
-                args.compare,
-                estimate=estimate_pair,
-                level=args.level,
-            )
-        ]
-    else:
-        intervals = [
+    if not args.compare:
+        return [
             question_interval(unbiased_answers, q, n, estimate=e, level=args.level)
             for q, e in zip(questions, estimates, strict=True)
         ]
-    if any(one.facts["made_by"]["adaptive"] for one in releases):
-        intervals = list(map(mark_as_adaptive, intervals))
-    follow_ups = (
-        []
-        if args.within is None
-        else [_plan_follow_up(releases[0].facts, unbiased_answers, q, args) for q in questions]
+    estimate_pair: Any = None if None in estimates else (estimates[0], estimates[1])
+    interval = comparison_interval(
+        unbiased_answers,
+        questions[0],
+        questions[1],
+        n,
+        args.compare,
+        estimate=estimate_pair,
+        level=args.level,
     )
-    if args.json:
-        interval_facts = list(map(asdict, intervals))
-        print(
-            json.dumps(
-                [t | {"next": asdict(m)} for t, m in zip(interval_facts, follow_ups, strict=True)]
-                if follow_ups
-                else interval_facts,
-                indent=1,
-            )
-        )
-        return
-    for i, interval in enumerate(intervals):
-        print(interval_text(interval))
-        if follow_ups:
-            print(f"  next: {escape_control_chars(_follow_up_text(follow_ups[i]))}")
+    return [interval]
+
+
+def _print_json(intervals: list[Interval], follow_ups: list[FollowUpMeasurement]) -> None:
+    """Print the intervals as JSON, each with its follow-up measurement if these are planned."""
+    interval_facts = list(map(asdict, intervals))
+    if follow_ups:
+        interval_facts = [
+            facts | {"next": asdict(measurement)}
+            for facts, measurement in zip(interval_facts, follow_ups, strict=True)
+        ]
+    print(json.dumps(interval_facts, indent=1))
 
 
 def interval_text(interval: Interval) -> str:
@@ -222,14 +236,13 @@ def _load_release(name: str) -> _LoadedRelease:
         domain = domain_from_json(facts["schema"])
         for key in ("name", "version"):
             facts["dataset"][key]
-        if not 1 <= independent_row_count(facts["protects"]) <= MAX_RECORDS:
+        if not 1 <= independent_row_count(facts["protects"]) <= MAX_ROWS:
             raise InputError("it protects no rows, or more than there can be")
         Budget(facts["promise"]["epsilon"], facts["promise"]["delta"])
         ACCOUNTANT_BY_NAME[facts["promise"]["accounting"]]
-        _, _ = (
-            facts["ledger"],
-            facts["made_by"]["adaptive"],
-        )  # both are read later: a KeyError here names this file
+        # these are read later: a KeyError here names this file
+        _ = facts["ledger"]
+        _ = facts["made_by"]["adaptive"]
     with (
         _open_release_file(folder / "tables.npz") as file,
         np.load(file, allow_pickle=False) as arrays,
@@ -276,9 +289,8 @@ def _estimate_answer(
 ) -> float | None:
     """The release's answer from its weights, its synthetic rows or its unbiased tables; of several, these."""
     domain = unbiased_answers.domain
-    weights, rows = (
-        folder / f"{name}.parquet" if folder else None for name in ("weights", "synthetic")
-    )
+    weights = folder / "weights.parquet" if folder else None
+    rows = folder / "synthetic.parquet" if folder else None
     if weights and weights.exists():
         with _open_release_file(weights) as file:
             D = read_table(file, weights.name).iloc[:, -1].to_numpy(dtype=float)
@@ -324,7 +336,8 @@ def answer_questions(
     answers = []
     for text in texts:
         question = parse_question(text, unbiased_answers.domain)
-        comparison = compare_with_rows(run.release, rows, question.workload)  # type: ignore[arg-type]
+        release: Any = run.release
+        comparison = compare_with_rows(release, rows, question.workload)
         interval = question_interval(
             unbiased_answers,
             question,

@@ -51,9 +51,8 @@ from ..arguments import (
 from ..table_arguments import build_algorithm
 
 ALL_ALGORITHMS = "all"
-# for all algorithms
 AUDIT_PROCESSES = 2
-RUNS_FOR_ALL = 1000
+RUNS_FOR_ALL = 1000  # runs on each table where all algorithms are audited
 CONSISTENT_VERDICT = "the promise is consistent with this game"
 BROKEN_VERDICT = "THE PROMISE IS BROKEN"
 

@@ -28,6 +28,7 @@ from ..progress import RunFiles, print_report, run_for_each_seed
 from ..table_arguments import build_algorithm
 
 PRINTED_RISKS = ("excess_risk", "risk", "accuracy")  # what is printed of each run
+# keys of a summary that a plan may not have
 PLAN_FIELDS = (
     "s",
     "k",
@@ -35,7 +36,7 @@ PLAN_FIELDS = (
     "tau",
     "stages",
     "risk_bound",
-)  # keys of a summary that a plan may not have settled
+)
 
 ARGUMENTS = (
     argument("table", "TABLE", "a .csv, .tsv or .parquet file"),

@@ -24,9 +24,10 @@ Two examples:
 from argparse import Namespace
 from pathlib import Path
 
-from ... import QueryRelease
+from ... import Budget, QueryRelease
 from ...core.errors import escape_control_chars
 from ...core.numbers import format_short_number
+from ...core.types import Json
 from ...release.ledger.drafts import check_release_folder
 from ...release.ledger.ledger_store import LedgerStore
 from ...release.preparation import prepare_release, prepare_with_partial_schema
@@ -99,10 +100,15 @@ def execute(args: Namespace) -> None:
         ready = prepare_with_partial_schema(request, schema, task.read_workload, task.schema_share)
     print_budget_warnings([budget], ready.problem.n)
     number, facts = publish_release(ready, LedgerStore(args.ledger, create=True), Path(args.out))
+    _print_release(number, facts, budget, args.out)
+
+
+def _print_release(number: int, facts: Json, budget: Budget, folder_name: str) -> None:
+    """Print what a release measured, promises and has used."""
     for finding in facts["measured"]:
         print(f"measured {finding['column']!r}: {finding['found']}")
     dataset = facts["dataset"]
-    folder = escape_control_chars(args.out)
+    folder = escape_control_chars(folder_name)
     print(f"release {number} of {dataset['name']!r}, version {dataset['version']}: {folder}")
     print(
         f"promise: epsilon={budget.epsilon:g} delta={format_short_number(budget.delta)} "

@@ -28,6 +28,7 @@ Two examples:
 
 from argparse import Namespace
 from functools import cache
+from typing import Any
 
 from ... import Budget, QueryRelease, Run
 from ...accuracy.intervals.unbiased_tables import unbiased_tables
@@ -91,7 +92,8 @@ def execute(args: Namespace) -> None:
         problem = run.problem
         answers = []
         if questions:
-            unbiased_answers = unbiased_tables(run.release, run.measured, problem.domain)  # type: ignore[arg-type]
+            release: Any = run.release
+            unbiased_answers = unbiased_tables(release, run.measured, problem.domain)
             answers = answer_questions(unbiased_answers, questions, run, task_runs.rows)
         return QueryReport(
             summary=summary,
@@ -189,9 +191,8 @@ class KnownSchemaRuns:
     def __init__(self, experiment: Experiment, workload: Workload, questions: Texts) -> None:
         self.problem, self.rows = read_problem_and_rows(experiment.task, workload)
         for question in questions:
-            parse_question(
-                question, self.problem.domain
-            )  # so that it is refused before anything runs
+            # so that it is refused before anything runs
+            parse_question(question, self.problem.domain)
         print_forecast(experiment.algorithm, self.problem, experiment.budget)
 
     def run(self, algorithm: Algorithm, budget: Budget, seed: int) -> Run:

@@ -80,9 +80,10 @@ def execute(args: Namespace) -> None:
     if args.epsilon is not None or args.delta is not None or args.ledger:
         raise InputError("--epsilon, --delta and --ledger go with --private")
     table = load_table(args.table, format=_stated_format(args))
-    schema = _proposed_schema(table.frame, args) | (
-        {"file": file_format} if (file_format := table.format.to_json()) else {}
-    )
+    schema = _proposed_schema(table.frame, args)
+    file_format = table.format.to_json()
+    if file_format:
+        schema = {**schema, "file": file_format}
     print(json.dumps(schema, indent=2, ensure_ascii=False))
     if "file" in schema and args.file is None:
         print_message(

@@ -242,19 +242,33 @@ def report_lines(points: Sequence[SweepPoint]) -> list[str]:
         if p.state == "done"
     )
     mean_errors = mean_lines(finished_points, "algorithm", "epsilon")
+    return [
+        *_table_lines(mean_errors),
+        *_best_algorithm_lines(mean_errors),
+        *_unfinished_lines(points),
+    ]
+
+
+def _table_lines(mean_errors: list[Json]) -> list[str]:
+    """Return the lines of the table of mean errors; none without any."""
+    if not mean_errors:
+        return []
+    width = max(len(mean["algorithm"]) for mean in mean_errors)
+    error_names = format_columns(PRINTED_ERRORS.values())
+    lines = [
+        "errors against the real table (uses real data – do not publish), means over seeds:",
+        f"{'algorithm':>{width}} {'ε':>7} {'runs':>5} {error_names} {'seconds':>9}",
+    ]
+    for mean in mean_errors:
+        error_cells = format_columns(mean.get(name) for name in PRINTED_ERRORS)
+        row_start = f"{mean['algorithm']:>{width}} {mean['epsilon']:>7g} {mean['runs']:>5}"
+        lines.append(f"{row_start} {error_cells} {mean['seconds']:>9.3g}")
+    return lines
+
+
+def _best_algorithm_lines(mean_errors: list[Json]) -> list[str]:
+    """Return a line for each error that is printed, with the best algorithm at every ε."""
     lines = []
-    if mean_errors:
-        width = max(len(mean["algorithm"]) for mean in mean_errors)
-        lines.append(
-            "errors against the real table (uses real data – do not publish), means over seeds:"
-        )
-        lines.append(
-            f"{'algorithm':>{width}} {'ε':>7} {'runs':>5} {format_columns(PRINTED_ERRORS.values())} {'seconds':>9}"
-        )
-        for mean in mean_errors:
-            error_cells = format_columns(mean.get(name) for name in PRINTED_ERRORS)
-            row_start = f"{mean['algorithm']:>{width}} {mean['epsilon']:>7g} {mean['runs']:>5}"
-            lines.append(f"{row_start} {error_cells} {mean['seconds']:>9.3g}")
     for error, label in PRINTED_ERRORS.items():
         winners: dict[float, str] = {}
         finite_means = (
@@ -265,19 +279,22 @@ def report_lines(points: Sequence[SweepPoint]) -> list[str]:
         for mean in sorted(finite_means, key=itemgetter("epsilon", error)):
             winners.setdefault(mean["epsilon"], mean["algorithm"])
         if winners:
-            lines.append(
-                f"best {label}: "
-                + ", ".join(f"ε={epsilon:g} {name}" for epsilon, name in winners.items())
-            )
+            winner_list = ", ".join(f"ε={epsilon:g} {name}" for epsilon, name in winners.items())
+            lines.append(f"best {label}: {winner_list}")
+    return lines
+
+
+def _unfinished_lines(points: Sequence[SweepPoint]) -> list[str]:
+    """Return a line for each message of points that were refused or failed."""
+    lines = []
     for state in ("refused", "failed"):
         points_by_message: dict[tuple[str, str], list[SweepPoint]] = {}
         for point in points:
             if point.state == state:
                 points_by_message.setdefault((point.algorithm, point.message), []).append(point)
         for (name, message), same_message in points_by_message.items():
-            epsilon_list = ", ".join(
-                f"{epsilon:g}" for epsilon in sorted({p.epsilon for p in same_message})
-            )
+            epsilons = sorted({p.epsilon for p in same_message})
+            epsilon_list = ", ".join(f"{epsilon:g}" for epsilon in epsilons)
             lines.append(
                 f"{state}: {name} at ε={epsilon_list} ({len(same_message)} points): "
                 f"{' '.join(message.split())}"

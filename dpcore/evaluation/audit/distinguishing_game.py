@@ -36,24 +36,14 @@ from ...schema.domain import Column, Domain, Rows
 # runs on each of the two tables
 DEFAULT_RUNS_PER_TABLE = 4000
 MAX_RUNS_PER_TABLE = 1_000_000
-TABLE_ROW_COUNTS = (
-    10,
-    1000,
-)  # a few records show selections best, many show measurements; a pilot decides
-PILOT_RUNS = 300  # runs
+# a few rows show selections best, many show measurements; a pilot decides
+TABLE_ROW_COUNTS = (10, 1000)
+PILOT_RUNS = 300
 CONFIDENCE = 0.999
 OBSERVED_STEPS = 8  # steps of a run that the test sees
 PLANTED_BUGS = ("none", "half-sensitivity")
-RENYI_ORDERS = (
-    1.0,
-    1.5,
-    2.0,
-    4.0,
-    8.0,
-    16.0,
-    32.0,
-    64.0,
-)  # orders of the Rényi divergences that bound ρ from below
+# orders of the Rényi divergences that bound ρ from below
+RENYI_ORDERS = (1.0, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 
 
 @frozen
@@ -150,22 +140,40 @@ def play_distinguishing_game(
     game.progress = progress
     game.total_runs = 2 * runs
     game.finished_runs = 0
+    shaping_scores, judging_scores = _play_both_halves(game, runs)
+    return _judge_game(game, algorithm, budget, bug, runs, shaping_scores, judging_scores)
+
+
+def _play_both_halves(game: "_Game", runs: int) -> tuple[list[Array], list[Array]]:
+    """Play the runs; return the scores of those that shape the test, and of those it judges."""
     shaping_features = game.play(runs - runs // 2)
     score_runs = _RunScorer(*shaping_features)
     shaping_scores = [score_runs(x) for x in shaping_features]
     judging_scores = [score_runs(x) for x in game.play(runs // 2)]
+    return shaping_scores, judging_scores
+
+
+def _judge_game(
+    game: "_Game",
+    algorithm: Algorithm,
+    budget: Budget,
+    bug: str,
+    runs: int,
+    shaping_scores: list[Array],
+    judging_scores: list[Array],
+) -> GameResult:
+    """Return the result of a game that was played."""
     plan = game.plan
     failure = plan.accountant.failure
     delta = budget.delta
-    bounds = []
-    for bound in (
-        lambda p, q: _direct_epsilon_bound(p, q, delta),
+    epsilon_low = _lower_bound(
+        shaping_scores, judging_scores, lambda p, q: _direct_epsilon_bound(p, q, delta)
+    )
+    least_cost = _lower_bound(
+        shaping_scores,
+        judging_scores,
         lambda p, q: _least_additive_cost(p - failure, q, type(plan.accountant)),
-    ):
-        threshold, swapped = _best_threshold(shaping_scores, bound)
-        bounds.append(
-            float(bound(*_hit_rate_bounds_at(judging_scores, np.array([threshold]), swapped))[0])
-        )
+    )
     thresholds, false_alarms, hits = trade_off_curve(*judging_scores)
     shaping_thresholds, shaping_false_alarms, shaping_hits = trade_off_curve(*shaping_scores)
     advantages = shaping_hits - shaping_false_alarms
@@ -178,8 +186,8 @@ def play_distinguishing_game(
         runs=runs,
         records=game.problem.n,
         promised=promised,
-        epsilon_low=bounds[0],
-        accounted_low=_epsilon_of_additive_cost(bounds[1], plan),
+        epsilon_low=epsilon_low,
+        accounted_low=_epsilon_of_additive_cost(least_cost, plan),
         line=float(shaping_thresholds[advantages >= advantages.max() / 2].mean()),
         thresholds=thresholds,
         false_alarms=false_alarms,
@@ -342,6 +350,12 @@ def _hit_rate_bounds_at(
     return hit_rate_bounds(counts, [len(s) for s in scores], CONFIDENCE)
 
 
+def _lower_bound(shaping_scores: list[Array], judging_scores: list[Array], bound: Any) -> float:
+    """Return a bound on the judging scores, at the threshold that is best for the shaping ones."""
+    threshold, swapped = _best_threshold(shaping_scores, bound)
+    return float(bound(*_hit_rate_bounds_at(judging_scores, np.array([threshold]), swapped))[0])
+
+
 def _best_threshold(scores: list[Array], bound: Any) -> tuple[float, bool]:
     """The threshold, and its direction, with the largest lower bound."""
     thresholds = np.unique(np.quantile(np.concatenate(scores), np.linspace(0.01, 0.99, 401)))
@@ -384,9 +398,8 @@ def _epsilon_of_additive_cost(cost: float, plan: Plan) -> float:
     """The ε at δ that the plan's accounting gives for an additive cost."""
     accountant = plan.accountant
     if cost <= 0 or not isinstance(accountant, AdditiveAccountant):
-        return (
-            0.0  # these count releases; a test bounds no such number, and the direct bound is left
-        )
+        # others count releases; a test bounds no such number, and the direct bound is left
+        return 0.0
     return accountant.epsilon_of_cost(cost, plan.budget.delta - accountant.failure)
 
 

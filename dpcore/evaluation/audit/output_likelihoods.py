@@ -23,11 +23,12 @@ from ...privacy.statistics import (
 )
 from ...schema.domain import Rows
 
+# the verbs whose outcomes are few, each with a known law
 SELECTION_VERBS = (
     "select",
     "draw_queries",
     "above_threshold",
-)  # the verbs whose outcomes are few, each with a known law
+)
 QUADRATURE_NODES = 2000  # nodes of the quadrature over a noisy threshold
 
 
@@ -51,11 +52,15 @@ def gaussian_log_ratio(call: CuratorCall, first: Rows, second: Rows) -> tuple[Ar
     statistic = call.statistic
     n = first.n
     sigma = noise_scale(statistic, call.spend, n)
-    reads_all_answers = isinstance(statistic, SomeAnswers)  # a part of them is read off all answers
-    a, b = (
-        statistic.value(Answers(statistic.workload).value(rows) if reads_all_answers else rows)
-        for rows in (first, second)
-    )
+
+    def value(rows: Rows) -> Array:
+        """Return the statistic of a table; a part of the answers is read off all of them."""
+        if isinstance(statistic, SomeAnswers):
+            return statistic.value(Answers(statistic.workload).value(rows))
+        return statistic.value(rows)
+
+    a = value(first)
+    b = value(second)
     if not isinstance(statistic, CellAnswers):
         return log_ratio_of_means(a, b, (b - a) / sigma**2)
     A = np.column_stack([statistic.postprocess(cell) for cell in np.eye(len(a))])

@@ -35,10 +35,9 @@ from .transcript_test import (
 )
 
 SCHEMA_AUDIT_NAME = "schema"
-# standard deviations above the threshold
 FAR_VALUE = 1e6
 FREQUENT_TEXT = "a"
-SURE_STDDEVS = 12.0
+SURE_STDDEVS = 12.0  # standard deviations above the threshold
 AUDITED_COLUMNS = (
     UnknownColumn(name="number", kind="numeric"),
     UnknownColumn(name="text", kind="categorical"),
@@ -60,9 +59,8 @@ def audit_schema_transcripts(
         )
     rng = np.random.default_rng(seed)
     division = divide_budget(budget, 1.0, has_categories=True)
-    plan = plan_schema(
-        AUDITED_COLUMNS, 1, 1, division, exact=False
-    )  # the number of rows changes no charge
+    # the number of rows changes no planned event
+    plan = plan_schema(AUDITED_COLUMNS, 1, 1, division, exact=False)
 
     def score_transcript(
         test: _SchemaCountsTest | _ThresholdTest, table: tuple[ColumnTexts, ColumnTexts]
@@ -72,8 +70,8 @@ def audit_schema_transcripts(
             object.__setattr__(curator, "_group", 0.5)
         return test.score(curator)
 
-    counts_result, threshold_result = (
-        run_transcript_test(
+    def run_test(test: _SchemaCountsTest | _ThresholdTest) -> AuditResult:
+        return run_transcript_test(
             test,
             partial(score_transcript, test),
             SCHEMA_AUDIT_NAME,
@@ -83,9 +81,11 @@ def audit_schema_transcripts(
             rng,
             ignore_progress,
         )
-        for test in (_SchemaCountsTest(plan), _ThresholdTest(plan))
-    )
-    return counts_result, threshold_result
+
+    counts_test = _SchemaCountsTest(plan)
+    threshold_test = _ThresholdTest(plan)
+    counts_result = run_test(counts_test)
+    return counts_result, run_test(threshold_test)
 
 
 class _SchemaCountsTest(GaussianNoiseTest):
@@ -106,10 +106,8 @@ class _SchemaCountsTest(GaussianNoiseTest):
             )
             for x in (0, 1)
         ]
-        coarse_tree, tree = (
-            TreeCounts(np.linspace(-2 * FAR_VALUE, 2 * FAR_VALUE, FANOUT**levels))
-            for levels in (2, 3)
-        )
+        coarse_tree = TreeCounts(np.linspace(-2 * FAR_VALUE, 2 * FAR_VALUE, FANOUT**2))
+        tree = TreeCounts(np.linspace(-2 * FAR_VALUE, 2 * FAR_VALUE, FANOUT**3))
         self.measurements = [
             (Magnitudes(), plan.range_spend),
             (coarse_tree, plan.first_look_spend),
@@ -117,7 +115,7 @@ class _SchemaCountsTest(GaussianNoiseTest):
         ]
         self.log_ratio_parts = []
         for statistic, spend in self.measurements:
-            a, b = (statistic.counts(number).astype(float) for number, _ in self.tables)
+            a, b = [statistic.counts(number).astype(float) for number, _ in self.tables]
             self.log_ratio_parts.append(
                 log_ratio_of_means(a, b, (b - a) / noise_scale(statistic, spend, 1.0) ** 2)
             )
@@ -177,7 +175,8 @@ class _ThresholdTest:
 
     def score(self, curator: ColumnCurator) -> float:
         """Whether the category passed in a transcript."""
-        return float(len(curator.frequent(1, self.plan.categories_spend).texts))  # type: ignore[arg-type]
+        spend: Any = self.plan.categories_spend
+        return float(len(curator.frequent(1, spend).texts))
 
     def bounds(self, first: Array, second: Array, confidence: float) -> tuple[float, float | None]:
         """A lower bound on δ₀, P(passes) on the second table minus that on the first; there is no upper one."""

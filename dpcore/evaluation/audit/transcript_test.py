@@ -45,15 +45,12 @@ from .output_likelihoods import (
 DEFAULT_TRANSCRIPTS = 60_000  # most transcripts of both tables together
 MIN_TRANSCRIPTS = 1000
 MAX_TRANSCRIPTS = 10_000_000
-EVIDENCE_CONFIDENCE = (
-    0.99  # confidence of what counts as shown; a promise is called broken at the game's CONFIDENCE
-)
-MIN_PROVEN_SHARES = {
-    "noise": 0.9,
-    "selection": 0.5,
-    "failure": 0.5,
-}  # share of the promise that has to be shown
-TABLE_ROW_COUNTS = (8, 80)  # records: a selection among few is all noise, among many all signal
+# confidence of what counts as shown; a promise is called broken at the game's CONFIDENCE
+EVIDENCE_CONFIDENCE = 0.99
+# share of the promise that has to be shown
+MIN_PROVEN_SHARES = {"noise": 0.9, "selection": 0.5, "failure": 0.5}
+# rows of a table: a selection among few is all noise, among many all signal
+TABLE_ROW_COUNTS = (8, 80)
 TABLE_PARTS = 8  # parts into which a tried table is divided; cells get whole parts
 SPARE_STDDEVS = 2.5  # standard deviations by which a bound may be unlucky and still show its share
 
@@ -307,7 +304,7 @@ class GaussianNoiseTest:
     kind = "noise"
     n: int
     promised: float
-    log_ratio_parts: list[tuple[Array, float, float]]  # the `gaussian_score` of each question
+    log_ratio_parts: list[tuple[Array, float, float]]  # the `gaussian_log_ratio` of each call
 
     @property
     def achievable(self) -> float:
@@ -342,10 +339,9 @@ class GaussianNoiseTest:
         """The bounds on μ, each with probability `confidence`; the upper one is valid if the noise is Gaussian."""
         right_count = (first < 0).sum() + (second >= 0).sum()
         count = len(first) + len(second)
-        low, high = (
-            max(2 * ndtri(rate), 0.0)
-            for rate in proportion_bounds(right_count, count, 1 - confidence)
-        )
+        low_rate, high_rate = proportion_bounds(right_count, count, 1 - confidence)
+        low = max(2 * ndtri(low_rate), 0.0)
+        high = max(2 * ndtri(high_rate), 0.0)
         return float(low), float(min(high, 1e6))
 
 
@@ -353,10 +349,12 @@ class _AllCallsTest(GaussianNoiseTest):
     """The test on all questions of a plan that only adds Gaussian noise."""
 
     def __init__(self, script: _CallScript) -> None:
-        self.problem, self.plan, self.n = script.problem, script.plan, script.problem.n
+        self.problem = script.problem
+        self.plan = script.plan
+        self.n = script.problem.n
         self.calls = [a for a in script.calls if a.verb == "measure"]
         self.promised = GdpAccountant(self.plan.accountant.event_counts).mu
-        # What moves need not depend on the other records, but may: votes and the like.
+        # What moves need not depend on the other rows, but may: votes and the like.
         even_counts = np.full(4, self.n // 4)
         pairs = [
             (_rows_from_counts(even_counts), _rows_from_counts(second))
@@ -365,9 +363,8 @@ class _AllCallsTest(GaussianNoiseTest):
         squared_mus = np.array(
             [sum(gaussian_log_ratio(a, *pair)[2] for a in self.calls) for pair in pairs]
         )
-        best = int(
-            np.argmax(squared_mus >= squared_mus.max() * (1 - 1e-9))
-        )  # the first of those that move as much
+        # the first of those that move as much
+        best = int(np.argmax(squared_mus >= squared_mus.max() * (1 - 1e-9)))
         self.tables = pairs[best]
         self.log_ratio_parts = [gaussian_log_ratio(a, *self.tables) for a in self.calls]
 
@@ -385,14 +382,15 @@ class _SelectionTest:
     kind = "selection"
 
     def __init__(self, script: _CallScript, transcripts: int) -> None:
-        self.problem, self.plan, self.n = script.problem, script.plan, script.problem.n
+        self.problem = script.problem
+        self.plan = script.plan
+        self.n = script.problem.n
         call = script.selections[0]
         self.calls = [call]
         self.promised = call.spend.epsilon
         draw_count = int(call.arguments[0]) if call.arguments else 1
-        z = ndtri(1 - (1 - EVIDENCE_CONFIDENCE) / 2) + SPARE_STDDEVS / math.sqrt(
-            2
-        )  # luck of two rates that err apart
+        # luck of two rates that err apart
+        z = ndtri(1 - (1 - EVIDENCE_CONFIDENCE) / 2) + SPARE_STDDEVS / math.sqrt(2)
         law = cache(
             lambda *counts: selection_probabilities(call, _rows_from_counts(np.array(counts)))
         )
@@ -417,10 +415,8 @@ class _SelectionTest:
             ):
                 break
             self.needed_transcripts = min(2 * self.needed_transcripts, transcripts)
-        q, p = (
-            float(np.clip(law(*counts)[self._outcome_mask].sum(), 1e-300, 1.0))
-            for counts in pairs[best]
-        )
+        chances = [law(*counts)[self._outcome_mask].sum() for counts in pairs[best]]
+        q, p = np.clip(chances, 1e-300, 1.0).tolist()
         self.tables = [_rows_from_counts(counts) for counts in pairs[best]]
         self.achievable = math.log(p / q)
 

@@ -148,9 +148,8 @@ def sweep_on_cluster(
     A run whose worker dies is run again elsewhere, and as it is seeded it gives the same numbers.
     Lazy: closing the generator, or an exception in it, cancels what runs.
     """
-    rows = (
-        rows.without_source if isinstance(rows, GatheredCounts) else rows
-    )  # whose file is this machine's
+    # a source's file is this machine's
+    rows = rows.without_source if isinstance(rows, GatheredCounts) else rows
     runnable_cases = []
     for case in cases:
         refused_point = case.refused_point(problem)
@@ -199,10 +198,8 @@ def _results_from_cluster(
             batch = completed.next_batch(block=False)
             items_by_attempt: dict[int, list[T]] = {}
             for future in batch:
-                if future.status in (
-                    "lost",
-                    "pending",
-                ):  # it ended, and its worker died before it was read
+                # it ended, and its worker died before it was read
+                if future.status in ("lost", "pending"):
                     completed.add(future)
                     continue
                 item, attempt = running.pop(future)

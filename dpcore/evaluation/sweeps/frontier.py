@@ -11,10 +11,8 @@ import pandas as pd
 
 from ...core.errors import InputError
 
-DEFAULT_RUNS_PER_EPSILON, DEFAULT_GOOD_SHARE = (
-    20,
-    0.95,
-)  # how many runs an ε is judged by, and how many of them must be good enough
+DEFAULT_RUNS_PER_EPSILON = 20  # how many runs an ε is judged by
+DEFAULT_GOOD_SHARE = 0.95  # share of them that must be good enough
 
 
 def summarise_by_epsilon(runs: pd.DataFrame) -> pd.DataFrame:
@@ -90,7 +88,9 @@ class EpsilonBisection:
             raise InputError("the budgets to search must rise, and there must be at least one")
         if self.runs < 1 or not 0 < self.share <= 1:
             raise InputError(f"{self.share:g} of {self.runs} runs is nothing that could be reached")
-        self._low, self._high = 0, len(self.grid)  # the answer's place is in low..high; high: none
+        # the answer's position is in low..high; where it is len(grid), there is none
+        self._low = 0
+        self._high = len(self.grid)
         self.allowed_bad_runs = int(self.runs * (1 - self.share) + 1e-9)
 
     def next_epsilon_and_seeds(self) -> tuple[float, range] | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-MIN_FORECAST = 1e-6  # seconds: no job is foreseen to take none
+MIN_FORECAST = 1e-6  # least predicted seconds of a job
 
 
 @dataclass
@@ -11,7 +11,7 @@ class Pace:
     """How long jobs take: how many times longer than was foreseen, and on average where nothing was."""
 
     foreseen: float = 0.0
-    measured: float = 0.0  # seconds of the jobs that were foreseen
+    measured: float = 0.0  # seconds of the jobs with a prediction
     total: float = 0.0
     jobs: int = 0
 

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, field
 from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,9 +35,8 @@ from ..run_summary import RunSummary
 from .worker_pool import JobSpec, RunJob, SharedRows, WorkerPool
 
 MAX_POINTS = 100_000
-MAX_COMPARISONS_PER_RUN = (
-    50  # times, at most, that a run in this process lets its caller look around
-)
+# times, at most, that a run in this process lets its caller look around
+MAX_COMPARISONS_PER_RUN = 50
 POLL_SECONDS = 0.1
 
 NUMBER = (int, float)
@@ -208,9 +208,7 @@ def plan_cases(
     names = sorted(algorithms, key=forecast_seconds.__getitem__)
     return [
         Case(name=name, algorithm=algorithms[name], budget=budget, seed=seed)
-        for seed in seeds
-        for budget in ordered_budgets
-        for name in names
+        for seed, budget, name in product(seeds, ordered_budgets, names)
     ]
 
 
@@ -324,7 +322,8 @@ def run_case_with(
         for point in run:
             progress(point.t, run.plan["rounds"])
         return case.finished_point(summarise(run))
-    except Exception as error:  # noqa: BLE001 - a bug must end one point with a message, not the sweep
+    # a bug must end one point with a message, not the sweep
+    except Exception as error:  # noqa: BLE001
         if run is None and isinstance(error, InputError):
             return case.make_point("refused", message=str(error))
         return case.make_point("failed", message=user_message(error))

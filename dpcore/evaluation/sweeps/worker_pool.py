@@ -193,9 +193,8 @@ class WorkerPool:
                 self._changed.wait()
             if self._closed:
                 return None
-            session = min(
-                self._waiting, key=lambda s: self._last_turns.get(s, 0)
-            )  # whose last turn is longest ago
+            # whose last turn is longest ago
+            session = min(self._waiting, key=lambda s: self._last_turns.get(s, 0))
             job = self._waiting[session].popleft()
             if not self._waiting[session]:
                 del self._waiting[session]
@@ -204,14 +203,18 @@ class WorkerPool:
                 for s, turn in self._last_turns.items()
                 if s in self._waiting or self._running
             }
-            self._last_turns[session] = self._turn = self._turn + 1
+            self._turn += 1
+            self._last_turns[session] = self._turn
             self._running[job] = session
             job.begin()
             return job
 
     def _serve_jobs(self) -> None:
         process, pipe = spawn_process(_run_worker)
-        while job := self._next_job():
+        while True:
+            job = self._next_job()
+            if job is None:
+                break
             try:
                 if job.cancel_requested:
                     job.end(JobState.CANCELLED)
@@ -285,19 +288,21 @@ def _run_text(spec: JobSpec, finished_runs: int) -> str:
 
 def _run_worker(pipe: Connection) -> None:
     """Run tasks in a worker process until it is asked to stop: receive one, stream its results, say how it ended."""
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C is the parent's to handle: it stops the workers
+    # Ctrl-C is the parent's to handle: it stops the workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore", PrivacyWarning)  # the page shows cautions itself
-    with contextlib.suppress(
-        EOFError, BrokenPipeError
-    ):  # the server is gone, and nobody listens any more
-        while (spec := pipe.recv()) is not None:
+    # the server is gone, and nobody listens any more
+    with contextlib.suppress(EOFError, BrokenPipeError):
+        while True:
+            spec = pipe.recv()
+            if spec is None:
+                break
             if spec == "cancel":  # came too late for the job before
                 continue
             try:
                 pipe.send((_run_on_shared_block(spec, pipe), ""))
-            except Exception as error:  # noqa: BLE001 - a bug must end one job with a message, not the server
+            # a bug must end one job with a message, not the server
+            except Exception as error:  # noqa: BLE001
                 pipe.send(("failed", user_message(error)))
 
 
@@ -338,28 +343,53 @@ def _unpack_rows(spec: JobSpec, array: Array) -> Countable:
 
 
 def _run_all_seeds(spec: JobSpec, rows: Any, pipe: Connection) -> str:
-    last_poll = time.monotonic()
+    """Run a task with each of its seeds, and send what they give; return how it ended."""
+    is_cancelled = _CancelCheck(pipe)
     purposes = None if spec.purposes is None else spec.purposes(rows)
     rows = rows if purposes is None else purposes.train
+    run_options = _run_options(spec, is_cancelled)
+    for seed in spec.seeds:
+        run = Run(spec.algorithm, spec.problem, rows, spec.budget, seed=seed, **run_options)
+        pipe.send(("rounds", run.plan["rounds"]))
+        _send_points(run, pipe)
+        if run.release is not None:
+            try:
+                pipe.send(("result", _run_result(spec, run, purposes, is_cancelled)))
+            except InterruptedError:
+                return "cancelled"
+        if run.stopped:
+            return "cancelled"
+    return "done"
 
-    def is_cancelled() -> bool:
-        """Whether the parent has cancelled the job; asks it now and then only, because every look costs."""
-        nonlocal last_poll
-        is_due = time.monotonic() - last_poll >= REPORT_SECONDS
-        last_poll = time.monotonic() if is_due else last_poll
-        if is_due and pipe.poll() and pipe.recv() == "cancel":
-            pipe.send(("stopping", None))
+
+class _CancelCheck:
+    """A check for whether the parent has cancelled the job, which asks it now and then only."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
+        self._last_poll = time.monotonic()
+
+    def __call__(self) -> bool:
+        is_due = time.monotonic() - self._last_poll >= REPORT_SECONDS
+        if not is_due:
+            return False
+        self._last_poll = time.monotonic()
+        if self._pipe.poll() and self._pipe.recv() == "cancel":
+            self._pipe.send(("stopping", None))
             return True
         return False
 
-    def raise_if_cancelled(*_progress: float | None) -> None:
-        if is_cancelled():
+    def raise_if_cancelled(self, *_progress: float | None) -> None:
+        """Raise InterruptedError if the job is cancelled; a progress callback."""
+        if self():
             raise InterruptedError
 
-    every = spec.every or (lambda rounds: max(1, rounds // MAX_CURVE_POINTS))
+
+def _run_options(spec: JobSpec, is_cancelled: Callable[[], bool]) -> Json:
+    """Return the options of a task's runs, with the plan of what a measured schema leaves."""
     run_options: Json = {
         "population": spec.population,
-        "every": every,
+        "every": spec.every or (lambda rounds: max(1, rounds // MAX_CURVE_POINTS)),
         "path": spec.path,
         "stop": is_cancelled,
     }
@@ -368,33 +398,31 @@ def _run_all_seeds(spec: JobSpec, rows: Any, pipe: Connection) -> str:
             spec.algorithm, spec.problem, spec.budget, exact=False
         )
         run_options["whole"] = promise_of_division(division)
-    for seed in spec.seeds:
-        run = Run(spec.algorithm, spec.problem, rows, spec.budget, seed=seed, **run_options)
-        pipe.send(("rounds", run.plan["rounds"]))
-        new_points = []
-        last_report = time.monotonic()
-        for point in run:
-            new_points.append(point)
-            if time.monotonic() - last_report > REPORT_SECONDS:
-                pipe.send(("records", new_points))
-                new_points = []
-                last_report = time.monotonic()
-        if run.release is not None:
-            unbiased_answers = (
-                unbiased_tables(run.release, run.measured, spec.problem.domain)
-                if spec.bounded
-                else None
-            )
-            try:
-                summary = (
-                    run.summarise()
-                    if purposes is None
-                    else purposes.summarise(run, raise_if_cancelled)
-                )
-            except InterruptedError:
-                return "cancelled"
-            result = RunResult(summary, run.release, run.path, unbiased_answers)
-            pipe.send(("result", result))
-        if run.stopped:
-            return "cancelled"
-    return "done"
+    return run_options
+
+
+def _send_points(run: Run, pipe: Connection) -> None:
+    """Run to the end, and send the points of its convergence curve now and then."""
+    new_points = []
+    last_report = time.monotonic()
+    for point in run:
+        new_points.append(point)
+        if time.monotonic() - last_report > REPORT_SECONDS:
+            pipe.send(("records", new_points))
+            new_points = []
+            last_report = time.monotonic()
+
+
+def _run_result(
+    spec: JobSpec, run: Run, purposes: Purposes | None, is_cancelled: _CancelCheck
+) -> RunResult:
+    """Return what a finished run is worth; InterruptedError if the job is cancelled meanwhile."""
+    release: Any = run.release
+    unbiased_answers = None
+    if spec.bounded:
+        unbiased_answers = unbiased_tables(release, run.measured, spec.problem.domain)
+    if purposes is None:
+        summary = run.summarise()
+    else:
+        summary = purposes.summarise(run, is_cancelled.raise_if_cancelled)
+    return RunResult(summary, release, run.path, unbiased_answers)

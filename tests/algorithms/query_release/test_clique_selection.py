@@ -21,7 +21,6 @@ from dpcore.algorithms.query_release.shared.clique_selection import (
     BATCH_MEASUREMENT_NAME,
     DRAWN_PAIR_PENALTY,
     HIDDEN_NOISE_PENALTY,
-    MAX_HIDDEN_SHARE,
     MAX_TRIM_L1_LOSS,
     PAIR_SELECTION_NAME,
     TreeFindings,
@@ -31,6 +30,9 @@ from dpcore.algorithms.query_release.shared.clique_selection import (
     one_way_charge_name,
     one_way_charges,
     tables_inside_cliques,
+)
+from dpcore.algorithms.query_release.shared.tree_measurement import (
+    MAX_HIDDEN_SHARE,
     tables_worth_measuring,
 )
 from dpcore.models.graphical_model import GraphicalModel

@@ -16,9 +16,8 @@ from ....core.types import Array, Rng, frozen
 from ....problems import require_enumerable
 from ....queries import Workload
 
-MAX_ENUMERATED_CELLS = (
-    1_000_000  # cells up to which one pass over all of them (10 ms) beats an integer program
-)
+# cells up to which one pass over all of them (10 ms) beats an integer program
+MAX_ENUMERATED_CELLS = 1_000_000
 TIE_TOLERANCE = 1e-9  # relative difference below which two cells are equally good
 SOLVER_GAP = 1e-6  # relative gap at which an integer program counts as solved
 CellSolution = tuple[Array, float, bool]
@@ -169,12 +168,9 @@ class _ConjunctionProgram:
         is_positive = self.weights > 0
         is_negative = self.weights < 0
         # z may be 1 only if its values are taken; cells of one table exclude each other, so they
-        # share a constraint.
-        # In the order of their values, which the solver is quicker with.
-        (cell, value), table_count = (
-            self.cell_values.multiply(is_positive[:, None]).nonzero(),
-            table_of_cell.max(initial=0) + 1,
-        )
+        # share a constraint. In the order of their values, which the solver is quicker with.
+        cell, value = self.cell_values.multiply(is_positive[:, None]).nonzero()
+        table_count = table_of_cell.max(initial=0) + 1
         pairs, pair_of_entry = np.unique(
             value * table_count + table_of_cell[cell], return_inverse=True
         )
@@ -258,9 +254,8 @@ class _ConjunctionProgram:
         """The end of a search that takes the best change of a single column until none is better."""
         while True:
             missing = self.value_counts - self.cell_values @ x
-            weight_present, weight_one_missing = (
-                self.cell_values.T @ (self.weights * (missing == k)) for k in (0, 1)
-            )
+            weight_present = self.cell_values.T @ np.where(missing == 0, self.weights, 0.0)
+            weight_one_missing = self.cell_values.T @ np.where(missing == 1, self.weights, 0.0)
             gains = value_scores + np.where(x > 0, weight_present, weight_one_missing)
             gains -= self._column_sums(gains * x)
             if gains.max() <= TIE_TOLERANCE:

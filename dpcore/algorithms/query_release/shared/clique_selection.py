@@ -47,60 +47,42 @@ from ...marginal_shares import (
 from ...noisy_tables import NoisyTables
 from .maximum_entropy_fit import staged_fit
 
-# Names of charges: for drawing pairs, for the tables of a batch of them, and for the tables that
+# Names of events: for drawing pairs, for the tables of a batch of them, and for the tables that
 # the whole tree holds.
 PAIR_SELECTION_NAME = "pairs"
 BATCH_MEASUREMENT_NAME = "tables of a batch"
 TREE_MEASUREMENT_NAME = "tables"
 # Ten batches gave 35 columns a mean L1 1 % lower and 26 redundant ones 2 % higher; at a low ε 15
 # columns 4 % higher.
-MAX_BATCHES, BATCH_MEASUREMENT_SHARE = (
-    6,
-    0.2,
-)  # batches of draws, and the share of the rest that measures the tables of all batches
-BATCH_PRIOR_WEIGHT, MAX_BATCH_FIT_ITERATIONS = (
-    0.4,
-    40,
-)  # of the fit between batches: prior's weight in units of n √Σμ², and most iterations
-MAX_PUBLIC_TREE_CELLS, TREE_CELLS_PER_SIGNAL, TREE_CELLS_RANGE = (
-    1_000_000,
-    200,
-    (10_000, 3_000_000),
-)  # cells of a tree: by public sizes, and by n√ρ
+MAX_BATCHES = 6  # batches of draws
+BATCH_MEASUREMENT_SHARE = 0.2  # share of the rest that measures the tables of all batches
+BATCH_PRIOR_WEIGHT = 0.4  # of the fit between batches, in units of n √Σμ²
+MAX_BATCH_FIT_ITERATIONS = 40  # of the fit between batches
+MAX_PUBLIC_TREE_CELLS = 1_000_000  # cells of a tree that is chosen by public sizes
+TREE_CELLS_PER_SIGNAL = 200  # cells of a tree that is chosen by noisy tables, for each n√ρ
+TREE_CELLS_RANGE = (10_000, 3_000_000)  # range of these
 # tables asked times cells of a tree that is chosen, as each table may be summed out of all
 MAX_TABLE_SUM_WORK = 2_500_000_000
-STEPWISE_TREE_CELLS_RANGE = (
-    10_000,
-    300_000,
-)  # the same where the model is fitted anew after every table
+# range of a tree's cells where the model is fitted anew after every table
+STEPWISE_TREE_CELLS_RANGE = (10_000, 300_000)
 MAX_WEIGHED_TABLES = 2_000  # tables that are weighed anew in every round, or tried in a tree
-EXCLUSION_NOISE_SCALES = (
-    100.0  # scales of the noise on scores by which a table without room is behind all others
-)
+# scales of the noise on scores by which a table without room is behind all others
+EXCLUSION_NOISE_SCALES = 100.0
 MAX_QUERIED_CELLS = 50_000_000  # cells of all tables together, which every release must answer
-ONE_WAY_L1_TARGET, ONE_WAY_SHARE_RANGE = (
-    0.1,
-    (0.15, 0.45),
-)  # L1 noise on a column, and the range of the share of ρ that keeps it so low
-TABLE_WEIGHT_POWER, MIN_TABLE_WEIGHT = (
-    1 / 2,
-    0.01,
-)  # of a table's cells, in its share of μ²; and of tables measured together
+ONE_WAY_L1_TARGET = 0.1  # L1 noise on a column
+ONE_WAY_SHARE_RANGE = (0.15, 0.45)  # range of the share of ρ that keeps it so low
+TABLE_WEIGHT_POWER = 1 / 2  # power of a table's cells, in its share of μ²
+MIN_TABLE_WEIGHT = 0.01  # least weight of tables that are measured together
 PAIR_SELECTION_SHARE = 0.05  # share of ρ for drawing pairs
-DRAWS_PER_COLUMN_RANGE, SCORE_NOISE_TARGET = (
-    (1, 6),
-    0.05,
-)  # pairs drawn for each column: as many as keep the noise on their scores so low
-HIDDEN_NOISE_PENALTY = (
-    0.5  # share of what noise will hide of a table that is subtracted from a pair's score
-)
+DRAWS_PER_COLUMN_RANGE = (1, 6)  # range of the number of pairs drawn for each column
+SCORE_NOISE_TARGET = 0.05  # as many are drawn as keep the noise on their scores so low
+# share of what noise will hide of a table that is subtracted from a pair's score
+HIDDEN_NOISE_PENALTY = 0.5
 # taken off the score of a pair that was drawn, so that it is the least: others are within −0.5..2
 DRAWN_PAIR_PENALTY = 4.0
 MAX_TRIM_L1_LOSS = 0.3  # L1 that a pair may lose for its cells, were they all that a tree has
 # most noise in a count, as `hides`, at which pairs are cut: at 0.009 the mean L1 was 2 % higher
 MAX_TRIM_NOISE = 0.005
-# of a table's mass, that noise may hide, for it to be measured beside the pairs that were drawn
-MAX_HIDDEN_SHARE = 0.02
 
 
 def find_public_model(
@@ -118,9 +100,8 @@ def find_public_model(
         problem.require_enumerable()
     if tables is None or lists_all_cells(problem, max_cells):
         return ListedCellsModel(domain)
-    max_tree_cells = max(
-        max_cells or MAX_PUBLIC_TREE_CELLS, constraint_junction_tree(domain).cells
-    )  # single columns always fit
+    # single columns always fit
+    max_tree_cells = max(max_cells or MAX_PUBLIC_TREE_CELLS, constraint_junction_tree(domain).cells)
     if min_junction_tree_cells(domain.shape, tables.axes) > max_tree_cells:
         return None
     junction = build_junction_tree(domain.shape, [*tables.axes, *domain.allowed_tables])
@@ -265,38 +246,31 @@ def plan_table_selection(
     cells = choose_tree_cell_limit(tables, n, budget, max_cells, TREE_CELLS_RANGE)
     pair_draws, one_way_share, selection_charges = plan_pair_selection(tables, n, budget)
     remaining_share = 1 - one_way_share - PAIR_SELECTION_SHARE
-    batches = min(MAX_BATCHES, pair_draws)
-    charges = (
-        *selection_charges,
-        PlannedEvent(
-            "measure",
-            measurement_spend(budget, remaining_share * BATCH_MEASUREMENT_SHARE / batches),
-            batches,
-            WeightedTables,
-            BATCH_MEASUREMENT_NAME,
-        ),
-        PlannedEvent(
-            "measure",
-            measurement_spend(budget, remaining_share * (1 - BATCH_MEASUREMENT_SHARE)),
-            1,
-            WeightedTables,
-            TREE_MEASUREMENT_NAME,
-        ),
+    events = (*selection_charges, *_table_events(budget, remaining_share, pair_draws))
+    spends = enlarge_spends(budget, *((event.spend, event.times) for event in events))
+    enlarged_events = tuple(
+        replace(event, spend=spend) for event, spend in zip(events, spends, strict=True)
     )
-    spends = enlarge_spends(budget, *((charge.spend, charge.times) for charge in charges))
-    charges = tuple(
-        replace(charge, spend=spend) for charge, spend in zip(charges, spends, strict=True)
+    first_why = (
+        f"share of ρ for 1-way tables: L1 noise of {ONE_WAY_L1_TARGET:g} on a column, if in range"
     )
-    return charges, (
+    settings = (
         cells,
         *pair_draw_settings(tables, pair_draws, spends[-1], n),
-        Setting(
-            "first",
-            one_way_share,
-            f"share of ρ for 1-way tables: L1 noise of {ONE_WAY_L1_TARGET:g} on a column, if in "
-            "range",
-        ),
+        Setting("first", one_way_share, first_why),
         Setting("choosing", PAIR_SELECTION_SHARE, "share of ρ for drawing pairs"),
+    )
+    return enlarged_events, settings
+
+
+def _table_events(budget: Budget, share: float, pair_draws: int) -> tuple[PlannedEvent, ...]:
+    """Return the measurements of the batches' tables and the tree's, with a share of the budget."""
+    batches = min(MAX_BATCHES, pair_draws)
+    batch_spend = measurement_spend(budget, share * BATCH_MEASUREMENT_SHARE / batches)
+    tree_spend = measurement_spend(budget, share * (1 - BATCH_MEASUREMENT_SHARE))
+    return (
+        PlannedEvent("measure", batch_spend, batches, WeightedTables, BATCH_MEASUREMENT_NAME),
+        PlannedEvent("measure", tree_spend, 1, WeightedTables, TREE_MEASUREMENT_NAME),
     )
 
 
@@ -312,15 +286,9 @@ def plan_pair_selection(
     column_count = len(one_way_marginals(tables).tables)
     pair_count = len(column_pairs_in_tables(tables).tables)
     low_noise_draws = 8 * PAIR_SELECTION_SHARE * budget.rho * (SCORE_NOISE_TARGET * n / 4) ** 2
-    pair_draws = min(
-        round(
-            min(
-                max(low_noise_draws, DRAWS_PER_COLUMN_RANGE[0] * column_count),
-                DRAWS_PER_COLUMN_RANGE[1] * column_count,
-            )
-        ),
-        pair_count,
-    )
+    min_draws = DRAWS_PER_COLUMN_RANGE[0] * column_count
+    max_draws = DRAWS_PER_COLUMN_RANGE[1] * column_count
+    pair_draws = min(round(min(max(low_noise_draws, min_draws), max_draws)), pair_count)
     sizes = Counter(tables.domain.shape_of(queried_columns(tables)))
     power_sum = sum(count * size ** (2 / 3) for size, count in sizes.items())
     needed_share = (
@@ -435,17 +403,27 @@ def choose_tree(
     pays for no batches draws all pairs against the product, and measures none of them.
     """
     one_way = one_way_marginals(tables)
-    pairs = column_pairs_in_tables(tables)
-    noisy_tables = NoisyTables(tables.domain)
-    batch_charges = [
-        charge for charge in plan.planned_events if charge.name == BATCH_MEASUREMENT_NAME
-    ]
-    batches = batch_charges[0].times if batch_charges else 1
+    noisy_tables, shares = _measure_one_way_tables(one_way, plan, curator)
+    search = _TreeSearch(tables, n, plan, start, noisy_tables, shares)
+    batch_events = [event for event in plan.planned_events if event.name == BATCH_MEASUREMENT_NAME]
+    batches = batch_events[0].times if batch_events else 1
+    for batch in range(1, batches + 1):
+        new_pairs = search.draw_pairs(batch, batches, curator)
+        if batch_events:
+            search.measure(new_pairs or search.tied_pairs or one_way.axes, curator)
+        if batch < batches:
+            search.refit()
+    return TreeFindings(noisy_tables, shares, search.junction, frozenset(search.tied_pairs))
+
+
+def _measure_one_way_tables(
+    one_way: Marginals, plan: Plan, curator: TableCurator
+) -> tuple[NoisyTables, dict[int, Array]]:
+    """Measure the 1-way tables; return them, shrunk to uniform, and every column's shares."""
+    noisy_tables = NoisyTables(one_way.domain)
     for axes, table in one_way.slices.items():
-        m = curator.measure(
-            SomeAnswers(one_way, table),
-            plan.spend_of(one_way_charge_name(table.stop - table.start)),
-        )
+        name = one_way_charge_name(table.stop - table.start)
+        m = curator.measure(SomeAnswers(one_way, table), plan.spend_of(name))
         noisy_tables.add(axes, m.values, m.stddev)
     shares = {}
     shrunken_shares = shrink_to_uniform(noisy_tables.arrays())
@@ -453,94 +431,104 @@ def choose_tree(
         shares[a] = floored_distribution(noisy_shares)
         # not cut off at 0, which the fit does itself
         noisy_tables.replace_values((a,), noisy_shares)
-    findings = TreeFindings(
-        noisy_tables, shares, constraint_junction_tree(tables.domain), frozenset()
-    )
-    answers = np.concatenate([np.outer(shares[a], shares[b]).ravel() for a, b in pairs.axes])
-    table_starts = [table.start for table in pairs.tables]
-    weights = np.ones(len(pairs.tables))
-    stage_potentials = {}
-    junction = findings.junction
-    tied_pairs = []
-    for batch in range(1, batches + 1):
-        max_tree_cells = plan["cells"] * (findings.junction.cells / plan["cells"]) ** (
-            (1 - batch / batches) / 2
+    return noisy_tables, shares
+
+
+class _TreeSearch:
+    """The search for a tree: the pairs tied so far, what was measured of them, and D's answers."""
+
+    def __init__(
+        self,
+        tables: Marginals,
+        n: float,
+        plan: Plan,
+        start: Array | PublicStart | None,
+        noisy_tables: NoisyTables,
+        shares: dict[int, Array],
+    ) -> None:
+        self.domain = tables.domain
+        self.n = n
+        self.plan = plan
+        self.start = start
+        self.noisy_tables = noisy_tables
+        self.junction = constraint_junction_tree(tables.domain)
+        self.findings = TreeFindings(noisy_tables, shares, self.junction, frozenset())
+        self.pairs = column_pairs_in_tables(tables)
+        self.weights = np.ones(len(self.pairs.tables))
+        self.answers = np.concatenate(
+            [np.outer(shares[a], shares[b]).ravel() for a, b in self.pairs.axes]
         )
-        penalties = HIDDEN_NOISE_PENALTY * np.add.reduceat(
-            np.clip(answers, 0, plan["hides"]), table_starts
-        )
-        if len(pairs.tables) <= MAX_WEIGHED_TABLES:
-            penalties[
-                ~fitting_candidates(
-                    pairs, weights > 0, [*junction.cliques], junction, max_tree_cells
-                )
-            ] = DRAWN_PAIR_PENALTY
-        penalties[[axes in tied_pairs for axes in pairs.axes]] = DRAWN_PAIR_PENALTY
-        new_pairs = []
-        for _ in range(plan["pairs"] * batch // batches - plan["pairs"] * (batch - 1) // batches):
-            i = curator.select(
-                TableErrors(pairs, answers, penalties.copy(), weights),
-                plan.spend_of(PAIR_SELECTION_NAME),
-            )
+        self.tied_pairs: list[Axes] = []
+        self.stage_potentials = {}
+
+    def draw_pairs(self, batch: int, batches: int, curator: TableCurator) -> list[Axes]:
+        """Draw a batch of pairs, and tie those that keep the tree within the batch's limit."""
+        cells = self.plan["cells"]
+        growth = (1 - batch / batches) / 2
+        max_tree_cells = cells * (self.findings.junction.cells / cells) ** growth
+        penalties = self._pair_penalties(max_tree_cells)
+        draws = self.plan["pairs"]
+        new_pairs: list[Axes] = []
+        for _ in range(draws * batch // batches - draws * (batch - 1) // batches):
+            score = TableErrors(self.pairs, self.answers, penalties.copy(), self.weights)
+            i = curator.select(score, self.plan.spend_of(PAIR_SELECTION_NAME))
             penalties[i] = DRAWN_PAIR_PENALTY
-            axes = pairs.axes[i]
-            larger_tree = junction
-            if junction.clique_containing(axes) is None:
-                larger_tree = build_junction_tree(junction.shape, [*junction.cliques, axes])
-            if larger_tree.cells <= max_tree_cells and axes not in (*tied_pairs, *new_pairs):
-                junction = larger_tree
+            axes = self.pairs.axes[i]
+            larger_tree = self.junction
+            if larger_tree.clique_containing(axes) is None:
+                larger_tree = build_junction_tree(larger_tree.shape, [*larger_tree.cliques, axes])
+            is_new = axes not in (*self.tied_pairs, *new_pairs)
+            if larger_tree.cells <= max_tree_cells and is_new:
+                self.junction = larger_tree
                 new_pairs.append(axes)
-        tied_pairs += new_pairs
-        if batch_charges:
-            spend = plan.spend_of(BATCH_MEASUREMENT_NAME)
-            measured_tables = Marginals.over_axes(
-                tables.domain, new_pairs or tied_pairs or one_way.axes
+        self.tied_pairs += new_pairs
+        return new_pairs
+
+    def _pair_penalties(self, max_tree_cells: float) -> Array:
+        """Return what is taken off every pair's score: what noise will hide, or that it is out."""
+        visible_answers = np.clip(self.answers, 0, self.plan["hides"])
+        table_starts = [table.start for table in self.pairs.tables]
+        penalties = HIDDEN_NOISE_PENALTY * np.add.reduceat(visible_answers, table_starts)
+        if len(self.pairs.tables) <= MAX_WEIGHED_TABLES:
+            fits = fitting_candidates(
+                self.pairs,
+                self.weights > 0,
+                [*self.junction.cliques],
+                self.junction,
+                max_tree_cells,
             )
-            m = curator.measure(weight_tables_by_size(measured_tables, findings, spend, n), spend)
-            noisy_tables.add_all(NoisyAnswers(measured_tables, m.values, m.stddev))
-        if batch < batches:
-            tree = JunctionTreeModel(tables.domain, junction)
-            weight = BATCH_PRIOR_WEIGHT * math.sqrt(2 * noisy_tables.precision)
-            *_, (D, _) = staged_fit(
-                noisy_tables.arrays(),
-                weight,
-                MAX_BATCH_FIT_ITERATIONS,
-                tree,
-                start,
-                stage_potentials,
+            penalties[~fits] = DRAWN_PAIR_PENALTY
+        penalties[[axes in self.tied_pairs for axes in self.pairs.axes]] = DRAWN_PAIR_PENALTY
+        return penalties
+
+    def measure(self, all_axes: Iterable[Axes], curator: TableCurator) -> None:
+        """Measure tables with the budget of one batch."""
+        spend = self.plan.spend_of(BATCH_MEASUREMENT_NAME)
+        tables = Marginals.over_axes(self.domain, all_axes)
+        statistic = weight_tables_by_size(tables, self.findings, spend, self.n)
+        m = curator.measure(statistic, spend)
+        self.noisy_tables.add_all(NoisyAnswers(tables, m.values, m.stddev))
+
+    def refit(self) -> None:
+        """Fit D to all that was measured; drop tied pairs that are weak, where noise is small."""
+        tree = JunctionTreeModel(self.domain, self.junction)
+        weight = BATCH_PRIOR_WEIGHT * math.sqrt(2 * self.noisy_tables.precision)
+        *_, (D, _) = staged_fit(
+            self.noisy_tables.arrays(),
+            weight,
+            MAX_BATCH_FIT_ITERATIONS,
+            tree,
+            self.start,
+            self.stage_potentials,
+        )
+        fitted_model = GraphicalModel(self.domain, tree.junction, D)
+        self.answers = fitted_model.answers(self.pairs)
+        if self.plan["hides"] <= MAX_TRIM_NOISE:
+            self.junction = fitted_model.without_weak_pairs(MAX_TRIM_L1_LOSS)
+            self.noisy_tables.restrict(
+                [S for S in self.noisy_tables if self.junction.clique_containing(S) is not None]
             )
-            fitted_model = GraphicalModel(tables.domain, tree.junction, D)
-            answers = fitted_model.answers(pairs)
-            if plan["hides"] <= MAX_TRIM_NOISE:
-                junction = fitted_model.without_weak_pairs(MAX_TRIM_L1_LOSS)
-                noisy_tables.restrict(
-                    [S for S in noisy_tables if junction.clique_containing(S) is not None]
-                )
-                tied_pairs = [axes for axes in tied_pairs if axes in noisy_tables]
-    return TreeFindings(noisy_tables, shares, junction, frozenset(tied_pairs))
-
-
-def choose_tree_and_measure(
-    tables: Marginals,
-    n: float,
-    plan: Plan,
-    curator: TableCurator,
-    start: Array | PublicStart | None,
-) -> tuple[NoisyTables, JunctionTreeModel]:
-    """The noisy answers of a chosen tree's tables, and the model on that tree, of at most plan["cells"] cells.
-
-    The tree is that of `choose_tree`. Those of its tables that are `tables_worth_measuring` are
-    measured `weight_tables_by_size`; which these are, and how much noise each gets, depends on
-    released values only.
-    """
-    findings = choose_tree(tables, n, plan, curator, start)
-    spend = plan.spend_of(TREE_MEASUREMENT_NAME)
-    measured_tables = tables_worth_measuring(
-        tables_inside_cliques(tables, findings.junction), findings, spend, n
-    )
-    m = curator.measure(weight_tables_by_size(measured_tables, findings, spend, n), spend)
-    findings.noisy_tables.add_all(NoisyAnswers(measured_tables, m.values, m.stddev))
-    return findings.noisy_tables, JunctionTreeModel(tables.domain, findings.junction)
+            self.tied_pairs = [axes for axes in self.tied_pairs if axes in self.noisy_tables]
 
 
 def weight_tables_by_size(
@@ -561,34 +549,6 @@ def weight_tables_by_size(
             (visible_cells / visible_cells.max()) ** (TABLE_WEIGHT_POWER / 2), MIN_TABLE_WEIGHT, 1
         ),
     )
-
-
-def tables_worth_measuring(
-    tables: Marginals, findings: TreeFindings, spend: Gaussian, n: float
-) -> Marginals:
-    """The tables worth measuring: the pairs drawn, and other tables in which noise hides little.
-
-    Those of which it hides the most are left out, one after the other.
-    """
-    weights = dict(
-        zip(tables.axes, weight_tables_by_size(tables, findings, spend, n).weights, strict=True)
-    )
-    remaining = list(tables.axes)
-    total_weight = sum(w * w for w in weights.values())
-
-    def hidden_share(axes: Axes) -> float:
-        return findings.hidden_share(
-            axes, expected_abs_noise(spend, total_weight / weights[axes] ** 2, n)
-        )
-
-    for axes in sorted(
-        set(remaining) - findings.drawn_pairs, key=lambda axes: (-hidden_share(axes), axes)
-    ):
-        if len(remaining) == 1 or hidden_share(axes) <= MAX_HIDDEN_SHARE:
-            break
-        remaining.remove(axes)
-        total_weight -= weights[axes] ** 2
-    return Marginals.over_axes(tables.domain, remaining)
 
 
 def tables_inside_cliques(tables: Marginals, junction: JunctionTree) -> Marginals:

@@ -74,22 +74,21 @@ class ModelSetup:
     """The cost of finding a model: its `charges`, the budget that they leave, and the `choices` made."""
 
     remaining_budget: Budget
-    charges: tuple[PlannedEvent, ...]
-    choices: tuple[Setting, ...]
+    planned_events: tuple[PlannedEvent, ...]
+    settings: tuple[Setting, ...]
     lists_all_cells: bool = False  # whether all cells are
 
     @property
     def max_cells(self) -> int:
         """The largest number of cells that the model may hold."""
-        return next(choice.value for choice in self.choices if choice.name == "cells")
+        return next(setting.value for setting in self.settings if setting.name == "cells")
 
     def selection_spend(self, selection_count: int) -> BoundedRange | Pure:
         """The spend of one of `times` equal selections, where the algorithm spends on nothing else."""
-        if not self.charges or self.remaining_budget.delta == 0:
+        if not self.planned_events or self.remaining_budget.delta == 0:
             return equal_selection_spend(self.remaining_budget, selection_count)
-        return selection_spend(
-            self.remaining_budget, 1 / selection_count
-        )  # as ρ it adds up with the charges
+        # as ρ it adds up with the planned events
+        return selection_spend(self.remaining_budget, 1 / selection_count)
 
 
 def plan_model_setup(

@@ -18,9 +18,8 @@ from ...marginal_shares import one_way_marginals, one_way_shares
 FIRST_STAGE_PRIOR_SHARE = 0.6  # its weight of the prior, as a share of the last one's
 MIN_SIGNAL_SHARE = 0.02  # least weight of a table that seems to be noise alone
 StagePotentials = dict[tuple[int, Axes], Array]  # potentials by stage and table, to go on from
-CONVERGED_GRADIENT = (
-    1e-3  # gradient, in standard deviations of the noise, below which a fit is at its optimum
-)
+# gradient, in standard deviations of the noise, below which a fit is at its optimum
+CONVERGED_GRADIENT = 1e-3
 
 
 def fit_stages(workload: Workload) -> list[Workload]:
@@ -87,12 +86,12 @@ def staged_fit(
         for solution in solutions:
             theta, D = solution
             yield D, f"fit {stage_number} of {len(stages)}"
-        if stage_potentials is not None and (tables_and_slice := marginals_and_slice(workload)):
-            dual_potentials = (phi / stage_answers.stddev / (weight_share * prior_weight))[
-                tables_and_slice[1]
-            ]
-            for axes, table in tables_and_slice[0].slices.items():
-                stage_potentials[stage_number, axes] = dual_potentials[table]
+        tables_and_slice = marginals_and_slice(workload)
+        if stage_potentials is not None and tables_and_slice:
+            tables, tables_slice = tables_and_slice
+            dual_potentials = phi / stage_answers.stddev / (weight_share * prior_weight)
+            for axes, table in tables.slices.items():
+                stage_potentials[stage_number, axes] = dual_potentials[tables_slice][table]
 
 
 def signal_shares(noisy_answers: NoisyAnswers, answers_before: Array) -> Array:
@@ -104,10 +103,8 @@ def signal_shares(noisy_answers: NoisyAnswers, answers_before: Array) -> Array:
     tables: Marginals = noisy_answers.workload  # type: ignore[assignment]
     for axes, table in tables.slices.items():
         if len(axes) > 1:
-            noise, distance = (
-                (part[table] ** 2).sum()
-                for part in (noisy_answers.stddev, noisy_answers.values - answers_before)
-            )
+            noise = (noisy_answers.stddev[table] ** 2).sum()
+            distance = ((noisy_answers.values[table] - answers_before[table]) ** 2).sum()
             shares[table] = np.clip(1 - noise / max(distance, noise), MIN_SIGNAL_SHARE, 1)
     return shares
 
@@ -120,9 +117,11 @@ def warm_start(
 ) -> Array:
     """The dual variables φ (m,) at which a fit continues from known potentials; 0 for tables without any."""
     phi = np.zeros(noisy_answers.workload.m)
-    if stage_potentials and (tables_and_slice := marginals_and_slice(noisy_answers.workload)):
-        table_duals = phi[tables_and_slice[1]]
-        for axes, table in tables_and_slice[0].slices.items():
+    tables_and_slice = marginals_and_slice(noisy_answers.workload)
+    if stage_potentials and tables_and_slice:
+        tables, tables_slice = tables_and_slice
+        table_duals = phi[tables_slice]
+        for axes, table in tables.slices.items():
             table_duals[table] = stage_potentials.get((stage, axes), 0.0)
     return phi * noisy_answers.stddev * prior_weight
 
@@ -142,10 +141,8 @@ def fit_maximum_entropy(
     `phi` (m,), where it also leaves what it found last, or at 0. Source: Nocedal, Wright 2006,
     Algorithm 7.4.
     """
-    reader, scaled_answers = (
-        model.reader(noisy_answers.workload),
-        noisy_answers.values / noisy_answers.stddev,
-    )
+    reader = model.reader(noisy_answers.workload)
+    scaled_answers = noisy_answers.values / noisy_answers.stddev
 
     def evaluate(phi: Array) -> tuple[float, Array, Array, Array]:
         theta = base_potentials - reader.adjoint(phi / noisy_answers.stddev) / prior_weight

@@ -18,16 +18,14 @@ from ....privacy.accounting import Budget, gaussian_spend
 from ....queries import Explicit, Marginals, Workload
 from ....queries.residual_spaces import ResidualSpaces, cached_residual_spaces
 
-BOUND_TOLERANCE = (
-    1e-9  # relative distance of the bounds from below and from above at which the search ends
-)
+# relative distance of the bounds from below and from above at which the search ends
+BOUND_TOLERANCE = 1e-9
 MAX_SEARCH_STEPS = 200
 MAX_GRAM_ROWS = 1000  # largest Gram matrix whose eigenvalues are computed
 MAX_EQUAL_LOG_RATIO = 0.05  # difference of logarithms up to which errors are called equal
-MIN_PAIR_WEIGHT = 1e-12  # weight of a pair of records below which it is left out of the search
-_CACHED_VARIANCES: "WeakKeyDictionary[Workload, float | None]" = (
-    WeakKeyDictionary()
-)  # as a chart asks again at every ε
+MIN_PAIR_WEIGHT = 1e-12  # weight of a pair of rows below which it is left out of the search
+# as a chart asks again at every ε
+_CACHED_VARIANCES: "WeakKeyDictionary[Workload, float | None]" = WeakKeyDictionary()
 
 
 @frozen
@@ -126,7 +124,10 @@ def least_rmse(workload: Workload, budget: Budget, n: float) -> float | None:
     0), and where the bound is not computed. A fit that borrows strength is biased, and may be below
     it.
     """
-    if budget.delta == 0 or (variance := least_total_variance(workload)) is None:
+    if budget.delta == 0:
+        return None
+    variance = least_total_variance(workload)
+    if variance is None:
         return None
     return math.sqrt(variance / workload.m) / (n * gaussian_spend(budget).mu)
 

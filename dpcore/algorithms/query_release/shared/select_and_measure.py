@@ -34,15 +34,13 @@ from .maximum_entropy_fit import fit_maximum_entropy, product_potentials
 
 REPLAY_SWEEPS = (2, 2)  # over past measurements, each round and in the last one
 QUERY_PRIOR_WEIGHT = 30.0  # weight of KL(D ‖ D_0) beside the likelihood of measured queries
-TABLE_PRIOR_WEIGHT = (
-    0.8  # the same for measured tables, in units of μ·n of one measurement, as in gaussian_maxent
-)
+# the same for measured tables, in units of μ·n of one measurement, as in gaussian_maxent
+TABLE_PRIOR_WEIGHT = 0.8
 FIT_ITERATIONS = 100  # iterations of the fit to measured tables in each round
 MAX_THETA_STEP = 1.0  # step of one θ, where it is found by Newton's method
 MAX_DEFAULT_ROUNDS = 400  # limit of the rule
-RoundRules = dict[
-    tuple[str, bool], tuple[float, float]
-]  # (constant, power) by what is measured and whether δ = 0
+# (constant, power) by what is measured and whether δ = 0
+RoundRules = dict[tuple[str, bool], tuple[float, float]]
 
 
 def balanced_rounds(
@@ -59,7 +57,8 @@ def balanced_rounds(
     with T. `cells`: how many cells share what a round measures. All constants are fitted on two
     tables.
     """
-    is_pure, (constant, power) = budget.delta == 0, rule
+    is_pure = budget.delta == 0
+    constant, power = rule
     signal = (
         problem.effective_n
         / problem.width
@@ -131,17 +130,14 @@ class SelectAndMeasure(Algorithm):
 
     graphical = True
     algorithm_name: ClassVar[str]  # its name in messages
-    measure = (
-        "query"  # what a round measures: the query selected, or the "marginal" table that it is in
-    )
+    # what a round measures: the query selected, or the "marginal" table that it is in
+    measure = "query"
     output = "last"  # the distribution that is released, or the "average" over rounds
-    measurement_shares: ClassVar[
-        dict[str, float]
-    ]  # of the budget for measurements, by what is measured
+    # share of the budget for measurements, by what is measured
+    measurement_shares: ClassVar[dict[str, float]]
     round_rules: ClassVar[RoundRules]  # of T
-    max_work: ClassVar[
-        dict[str, int]
-    ]  # rounds times cells at the most, by what is measured; of the rule
+    # rounds times cells at the most that the rule allows, by what is measured
+    max_work: ClassVar[dict[str, int]]
 
     def plan(self, problem: QueryRelease, budget: Budget) -> Plan:
         """The charges of T equal selections and measurements; T from n, m and the budget unless given."""
@@ -153,8 +149,9 @@ class SelectAndMeasure(Algorithm):
             problem, setup.remaining_budget, self.round_rules, measure, max_rounds
         )
         rounds = self.choose_default("rounds", default.value, default.why)
+        T = rounds.value
         selection_spend, measurement_spend = select_and_measure_spends(
-            setup.remaining_budget, T := rounds.value, share
+            setup.remaining_budget, T, share
         )
         charges = (
             PlannedEvent("select", selection_spend, T, SignedErrors),
@@ -163,7 +160,7 @@ class SelectAndMeasure(Algorithm):
         sigma = noise_setting(problem, measure, measurement_spend)
         why = "of the budget for measurements, the rest for selections: fitted on two tables"
         choices = (rounds, *self.extra_settings(sigma.value), Setting("share", share, why), sigma)
-        return Plan(budget, (*charges, *setup.charges), (*choices, *setup.choices))
+        return Plan(budget, (*charges, *setup.planned_events), (*choices, *setup.settings))
 
     def extra_settings(self, sigma: float) -> tuple[Setting, ...]:
         """The choices that only this algorithm makes; `sigma` is the deviation of the noise on a measurement."""
@@ -306,7 +303,15 @@ class TableHistory:
         self.ground = state
         self.noisy_tables = NoisyTables(state.workload.domain)
 
-    def refit(self, D: Array, j: int, y: Array, sigma: float, *, is_last: bool = False) -> Array:  # noqa: ARG002
+    def refit(
+        self,
+        D: Array,  # noqa: ARG002
+        j: int,
+        y: Array,
+        sigma: float,
+        *,
+        is_last: bool = False,  # noqa: ARG002
+    ) -> Array:
         """The fit (size,) to all tables after the table of query j was measured as y."""
         self.noisy_tables.add(self.ground.workload.support(j)[0], y, sigma)
         noisy_answers = self.noisy_tables.arrays()
