@@ -112,7 +112,7 @@ def test_a_page_is_short_and_computes_nothing():
         assert list(heavy_pages(source.with_breach({path: "import numpy as np"}))) == [
             f"{path} computes"
         ]
-        assert list(heavy_pages(source.with_breach({path: "\n" * 121}))) == [f"{path} is long"]
+        assert list(heavy_pages(source.with_breach({path: "\n" * 161}))) == [f"{path} is long"]
 
 
 def stop(data):

@@ -109,7 +109,7 @@ def _read_server_table(
     with server_paths.open_unchanging_file(path, root) as file:
         loaded_table = load_file(path.name, file, job, format)
     return table_from_loaded(
-        replace(loaded_table, how=f"{loaded_table.description}, on {server_label()}"),
+        replace(loaded_table, description=f"{loaded_table.description}, on {server_label()}"),
         path.name,
         job,
     )
