@@ -137,12 +137,12 @@ labels = {
 }
 open_section = str(st.session_state.get(TABS_KEY, "")).partition(" (")[0]
 st.session_state[TABS_KEY] = labels.get(open_section, labels["Words"])
-for tab, (name, (found, draw_section)) in zip(
+for tab, (name, (matches, draw_section)) in zip(
     st.tabs(list(labels.values()), key=TABS_KEY, on_change="rerun"), sections.items(), strict=True
 ):
     with tab:
-        if found:
-            draw_section(found)
+        if matches:
+            draw_section(matches)
             continue
         matching_labels = [label for other, label in labels.items() if sections[other][0]]
         hint = (

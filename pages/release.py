@@ -86,7 +86,7 @@ try:
             request = release_request.draw_request_inputs(
                 table,
                 fields,
-                reason or "not given yet" * is_reason_required,
+                reason or ("not given yet" if is_reason_required else ""),
                 epsilon_slot,
                 settings_expander,
             )
@@ -113,12 +113,17 @@ try:
         with outputs_container:
             draw_heading("3 · What leaves?")
             st.markdown(
-                release_files.SCHEMA_OUTPUT_TEXT * measures_schema + release_files.OUTPUTS_TEXT
+                (release_files.SCHEMA_OUTPUT_TEXT if measures_schema else "")
+                + release_files.OUTPUTS_TEXT
             )
         release_request.check_reservation(ready, ledger, plan_key, data_sets)
         with release_container.container(border=True):
-            missing_steps = ["choose a folder"] * (ledger is None)
-            missing_steps += ["give a reason"] * (is_reason_required and not reason)
+            missing_steps = []
+            if ledger is None:
+                missing_steps.append("choose a folder")
+            if is_reason_required and not reason:
+                missing_steps.append("give a reason")
+            token = desk.offer(plan_key)
             missing_text = f" ({' and '.join(missing_steps)} first)" if missing_steps else ""
             with st.container(key="in-sight"):
                 st.markdown(f"Uses {share_text}, even if it fails.")
@@ -129,7 +134,7 @@ try:
                     key="release-now",
                     disabled=bool(missing_steps),
                     on_click=desk.start,
-                    args=(desk.offer(plan_key) * (not missing_steps), ready, ledger),
+                    args=("" if missing_steps else token, ready, ledger),
                 )
         with settings_expander:
             release_request.draw_plan_details(ready, plan_key)

@@ -31,9 +31,8 @@ STYLE = """<style>
 epsilon = start.epsilon_in_use()
 chart_column, doors_column = st.columns([3, 2], gap="large")
 st.html(STYLE)
-epsilon_param = {
-    "or-epsilon": parameter_widgets.format_setting(epsilon)
-}  # where the address names none
+# where the address names none
+epsilon_param = {"or-epsilon": parameter_widgets.format_setting(epsilon)}
 with chart_column:
     start.draw_admissions(epsilon)
     st.page_link(

@@ -75,7 +75,7 @@ def test_the_lessons_begin_with_one_patient_and_lead_to_each_of_them():
         (bars,) = drawn["data"]
         known, hidden = (
             np.median(lesson.values[:, EPSILON_STOPS.index(epsilon), place])
-            for epsilon, place in (lesson.known, lesson.hidden)
+            for epsilon, place in (lesson.reference, lesson.hidden)
         )
         assert plotly_numbers(bars["x"])[:2] == approx([known, hidden if lesson is seen else 0.0])
         assert (bars["text"][1] == "<b>?</b>") is (lesson is not seen), (

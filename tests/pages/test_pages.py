@@ -228,7 +228,7 @@ def test_a_lesson_asks_first_and_then_shows_and_explains(key):
     app = open_page("explore", lesson=key, sample=lesson.settings["sample"])
     (asked,) = figures(app)
     assert asked["data"][0]["text"][1] == "<b>?</b>", "the answer is no part of the question"
-    assert app.radio[0].help == (glossary_words.glossary_tooltip(*lesson.words) or "")
+    assert app.radio[0].help == (glossary_words.glossary_tooltip(*lesson.glossary_terms) or "")
     right = lesson.answers[lesson.find_answer().right_answer_index]
     app.radio[0].set_value(right).run()
     click_and_wait(app, "Reveal")

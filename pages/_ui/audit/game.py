@@ -38,30 +38,26 @@ from ..jobs import close_job, get_or_start_job, wait_or_draw_progress
 from ..session import session
 
 GAMES_PER_TABLE_OPTIONS = [500, 1000, 2000, 4000, 10_000, 40_000]
+# a promise nobody should make, but a sharp game
 DELTA_OPTIONS = [
     *parameter_widgets.DELTA_OPTIONS,
     0.02,
     0.05,
     0.1,
-]  # a promise nobody should make, but a sharp game
+]
 CURVE_POINTS = 200  # points of a curve
 HALF_NOISE_BUG = "half-sensitivity"
-CURRENT_GAME_KEY, LAST_GAME_KEY = (
-    "game",
-    "last-game",
-)  # the names in a session of the one that is played, and of the last finished one
-OPENING_EPSILON, OPENING_DELTA = (
-    1.0,
-    1e-9,
-)  # of the game that the page opens with: those that other pages open with
-OPENING_GAME_FILE = (
-    Path(__file__).parents[3] / "assets" / "audit.json"
-)  # that game, made by `python -m tests.make_assets`
+CURRENT_GAME_KEY = "game"  # the name in a session of the game that is played
+LAST_GAME_KEY = "last-game"  # and of the last finished one
+# The budget of the game that the page opens with: the one that other pages open with.
+OPENING_EPSILON = 1.0
+OPENING_DELTA = 1e-9
+# The opening game, made by `python -m tests.make_assets`.
+OPENING_GAME_FILE = Path(__file__).parents[3] / "assets" / "audit.json"
 HISTOGRAM_BINS = 24  # bars
-HEALTHY, ILL = (
-    "Anna healthy",
-    "Anna ill",
-)  # the names of the first and the second table: answers to two questions
+# The names of the first and the second table: answers to two questions.
+HEALTHY = "Anna healthy"
+ILL = "Anna ill"
 # what to learn from a game, by whether a bug was planted and whether the promise was kept
 OUTCOME_LESSONS = {
     (

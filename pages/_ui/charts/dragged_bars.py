@@ -37,8 +37,8 @@ class BarFrames:
     labels: Sequence[str]
     real: np.ndarray | None
     synthetic: np.ndarray
-    words: Sequence[Sequence[str]]
-    shown: str = "synthetic"  # what the moving bars are
+    sentences: Sequence[Sequence[str]]
+    moving_bars_name: str = "synthetic"  # what the moving bars are
     unit: str = "%"  # of all bars; anything else is counted
     repeats: np.ndarray | None = None  # whose range is drawn, where it is not that of the drawings
     people: int = 0  # in all; if any, a moving bar says by how many of them it is off
@@ -66,7 +66,7 @@ class BarFrames:
             "digits": 1 if step >= 0.1 else 2,
             "legend": {
                 "real": "" if self.real is None else "real",
-                "synthetic": self.shown,
+                "synthetic": self.moving_bars_name,
                 "range": f"range of {drawings} repeats" if drawings > 1 else "",
             },
             "again": "Repeat with fresh noise",

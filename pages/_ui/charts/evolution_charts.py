@@ -105,9 +105,8 @@ def evolution_step_maps(
     }
     figure.update_xaxes(range=(low[0] - margin[0], high[0] + margin[0]), **axis_style)
     figure.update_yaxes(range=(scale_bar_y - 2 * margin[1], high[1] + margin[1]), **axis_style)
-    return finish_figure(
-        figure
-    ).update_layout(  # as high as its place: two maps side by side, below titles of three lines
+    # as high as its place: two maps side by side, below titles of three lines
+    return finish_figure(figure).update_layout(
         yaxis_scaleanchor="x",
         yaxis2_scaleanchor="x2",
         showlegend=False,

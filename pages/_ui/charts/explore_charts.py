@@ -100,7 +100,7 @@ def convergence_chart(
         line = {"color": GREY, "dash": "dot", "width": 1}
         ends = pd.Series([min(0.0, first_run[x].min()), first_run[x].max()])
         lines.append(
-            _line_spec(ends, pd.Series([raw_noise] * 2), "noise alone", line, n, unit)
+            _line_spec(ends, pd.Series([raw_noise, raw_noise]), "noise alone", line, n, unit)
             | {"mode": "lines"}
         )
     axis_refs = {"xref": "x", "yref": "y domain"}
@@ -163,7 +163,7 @@ def _run_range_spec(
         else first_run[x].reindex(runs.index).ffill().bfill()
     )
     if positions.nunique() == 1:
-        ends = {"x": [positions.iloc[-1]] * 2, "y": [low.iloc[-1], high.iloc[-1]]}
+        ends = {"x": [positions.iloc[-1], positions.iloc[-1]], "y": [low.iloc[-1], high.iloc[-1]]}
         return (
             _BAND_SPEC
             | ends

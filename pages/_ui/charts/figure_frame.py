@@ -24,10 +24,11 @@ HATCHED_STYLE = {
     "color": SYNTHETIC,
     "pattern": {"shape": "/", "fillmode": "overlay", "fgcolor": PAGE_COLOUR, "fgopacity": 0.45},
 }
+# on every page
 BAR_STYLES: dict[str, dict[str, Any]] = {
     "real": {"color": REAL},
     "synthetic": HATCHED_STYLE,
-}  # on every page
+}
 TEXT_FONT = {"size": 13}
 POWER_AXIS = {"type": "log", "exponentformat": "power", "dtick": 1}  # an axis
 LETTER_WIDTH = 7  # pixels of one, about

@@ -10,9 +10,8 @@ from dpcore.release.evidence import printing
 
 from ..session import printable_text
 
-TEMPLATE_FILE = Path(__file__).with_name(
-    "frontier.svg"
-)  # whose axes reach from 70 to 500 and from 352 up to 16
+# whose axes reach from 70 to 500 and from 352 up to 16
+TEMPLATE_FILE = Path(__file__).with_name("frontier.svg")
 
 
 def frontier_markup(
@@ -50,8 +49,9 @@ def frontier_markup(
 
 
 def _log_scale(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
-    a, b = math.log(low), math.log(high)
-    return lambda value: start + (math.log(value) - a) / max(b - a, 1e-9) * (end - start)
+    log_low = math.log(low)
+    log_range = max(math.log(high) - log_low, 1e-9)
+    return lambda value: start + (math.log(value) - log_low) / log_range * (end - start)
 
 
 def _format_number(value: object) -> object:

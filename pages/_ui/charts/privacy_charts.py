@@ -23,12 +23,11 @@ from .figure_frame import (
 
 DASHES = ["solid", "dash", "dot", "dashdot", "longdash", "longdashdot"]
 COLOURS = [REAL, SYNTHETIC, THIRD, FOURTH, FIFTH, SIXTH]
-BLUE, ORANGE, RELEASE_COLOUR, PERSON_GREY = (
-    "#0072B2",
-    "#D55E00",
-    "#B0568C",
-    "#7A7A7A",
-)  # of a drawing: no palette reaches it
+# The colours of a drawing, which no palette reaches.
+BLUE = "#0072B2"
+ORANGE = "#D55E00"
+RELEASE_COLOUR = "#B0568C"
+PERSON_GREY = "#7A7A7A"
 HEAD_SVG = '<circle cx="5" cy="2.6" r="2"/>'
 BODY_SVG = '<path d="M2.6 13.4V9.5H2V6.2Q2 5.2 3 5.2H7Q8 5.2 8 6.2V9.5H7.4V13.4Z"/>'
 RAISED_ARMS_SVG = (
@@ -39,6 +38,21 @@ DRAWN_ROW_COUNT = 5
 DIFFERING_ROW = 2
 
 
+def _guess_svg(i: int, right_guesses: int) -> str:
+    """Return the figure of guess `i` of 100: right by luck, right by the release, or wrong."""
+    if i < 50:
+        return (
+            f'<g fill="{PERSON_GREY}" stroke="{PERSON_GREY}" '
+            f'stroke-width=".4">{HEAD_SVG}{BODY_SVG}</g>'
+        )
+    if i < right_guesses:
+        return (
+            f'<g fill="{RELEASE_COLOUR}" stroke="{RELEASE_COLOUR}" '
+            f'stroke-width=".4">{HEAD_SVG}{BODY_SVG}{RAISED_ARMS_SVG}</g>'
+        )
+    return f'<g fill="none" stroke="{PERSON_GREY}" stroke-width=".6">{HEAD_SVG}{BODY_SVG}</g>'
+
+
 def two_worlds_html(right_guesses: int, alt_text: str) -> str:
     """Return HTML: two tables that differ in one person, one release, and 100 guesses, of which `right_guesses` are right.
 
@@ -46,17 +60,10 @@ def two_worlds_html(right_guesses: int, alt_text: str) -> str:
     up), the rest wrong (hollow); a row has 25. The drawing is an image, as `st.html` lets no SVG
     through, and its greys are seen on white and on black. Its headings are text of the page.
     """
-    person_drawings = (
-        f'<g fill="{PERSON_GREY}" stroke="{PERSON_GREY}" '
-        f'stroke-width=".4">{HEAD_SVG}{BODY_SVG}</g>',
-        f'<g fill="{RELEASE_COLOUR}" stroke="{RELEASE_COLOUR}" '
-        f'stroke-width=".4">{HEAD_SVG}{BODY_SVG}{RAISED_ARMS_SVG}</g>',
-        f'<g fill="none" stroke="{PERSON_GREY}" stroke-width=".6">{HEAD_SVG}{BODY_SVG}</g>',
-    )
-    people = [person_drawings[0 if i < 50 else 1 if i < right_guesses else 2] for i in range(100)]
     figures = "".join(
-        f'<g transform="translate({i % 25 * 15.7} {136 + i // 25 * 24}) scale(1.5)">{person}</g>'
-        for i, person in enumerate(people)
+        f'<g transform="translate({i % 25 * 15.7} {136 + i // 25 * 24}) scale(1.5)">'
+        f"{_guess_svg(i, right_guesses)}</g>"
+        for i in range(100)
     )
     parts = [
         _table_svg(40, BLUE),

@@ -51,14 +51,14 @@ def draw_forecast(
                 PointKey(name, budget.epsilon, budget.delta, seed) not in finished_keys
                 for seed in range(seeds)
             )
-            runs = runs + remaining_runs * (run_bytes > 0)
+            if run_bytes > 0:
+                runs = runs + remaining_runs
             seconds = seconds + remaining_runs * slowdown * run_seconds
             max_bytes = max(max_bytes, run_bytes)
     seconds /= min(WORKER_COUNT, max(runs, 1))
     waiting_seconds = worker_pool().before(sweep.group.id, runs)
-    if (
-        seconds + waiting_seconds >= MIN_SECONDS_TO_MENTION and sweep.ended and runs
-    ):  # else the bar says how long
+    # else the bar says how long
+    if seconds + waiting_seconds >= MIN_SECONDS_TO_MENTION and sweep.ended and runs:
         st.caption(
             f"Forecast: {format_seconds(seconds)} for {runs} runs, {format_bytes(max_bytes)} of "
             f"memory.{queue_delay_text(waiting_seconds)}",

@@ -69,14 +69,12 @@ class AccuracyGoal:
     share: float
     sufficient_epsilon: float | None = None  # the smallest ε known to be so
     algorithm_name: str = ""  # of the algorithm of which that is known
-    error_by_epsilon: dict[float, float] = field(
-        default_factory=dict
-    )  # by ε, how far off the answers are by noise alone
+    # by ε, how far off the answers are by noise alone
+    error_by_epsilon: dict[float, float] = field(default_factory=dict)
 
 
-NoiseByAlgorithm = dict[
-    str, dict[float, float]
-]  # by algorithm, its noise on an answer at each ε of the sliders
+# by algorithm, its noise on an answer at each ε of the sliders
+NoiseByAlgorithm = dict[str, dict[float, float]]
 
 
 def public_noise_levels(problem: QueryRelease, delta: float) -> NoiseByAlgorithm:

@@ -48,11 +48,12 @@ def choose_measure(sweep: Sweep) -> ErrorMeasure:
         return _choose_group_measure(sweep)
     if kind == K_MARGINAL_KIND:
         k_marginal_of_dot = _error_getter("k_marginal")
-        return ErrorMeasure(
-            kind,
-            lambda dot: None if (k := k_marginal_of_dot(dot)) is None else 1000 - k / 100,
-            None,
-        )
+
+        def k_marginal_score(dot: Dot) -> float | None:
+            percentage_points = k_marginal_of_dot(dot)
+            return None if percentage_points is None else 1000 - percentage_points / 100
+
+        return ErrorMeasure(kind, k_marginal_score, None)
     name = ERROR_NAME_BY_KIND[kind] or ""
     truth = "this table"
     if sweep.reference is not None:
@@ -85,7 +86,8 @@ def _error_getter(name: str) -> Callable[[Dot], float | None]:
 
 def _choose_query_measure(sweep: Sweep) -> ErrorMeasure:
     """One query of the workload, the largest real shares first in the list."""
-    real, workload = np.asarray(sweep.real_answers), sweep.problem.workload  # type: ignore[union-attr]
+    real = np.asarray(sweep.real_answers)
+    workload = sweep.problem.workload  # type: ignore[union-attr]
     query_indices = np.argsort(-real, kind="stable")[:MAX_LISTED_QUERIES].tolist()
     names = {
         f"{printable_text(format_query_label(workload.label(j)), 120)} ({real[j]:.2%})": j

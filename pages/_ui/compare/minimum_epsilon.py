@@ -146,7 +146,8 @@ class MinEpsilonSearch:
 
 def format_tolerance(tolerance: float) -> str:
     """A tolerance as the slider shows it."""
-    return f"{100 * tolerance:g} point{'s' * (tolerance != 0.01)}"
+    noun = "point" if tolerance == 0.01 else "points"
+    return f"{100 * tolerance:g} {noun}"
 
 
 def draw_answers(search: MinEpsilonSearch) -> None:

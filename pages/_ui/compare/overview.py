@@ -50,9 +50,8 @@ SIZE_FACTORS = {
 }
 
 
-PlannedSweep = tuple[
-    float, Callable[[], None]
-]  # the seconds of what has not run yet, and what starts it
+# the seconds of what has not run yet, and what starts it
+PlannedSweep = tuple[float, Callable[[], None]]
 
 
 def draw_settings(
@@ -293,9 +292,8 @@ def baseline_errors_in_points(
     sweep: Sweep, error_name: str | None, *, population: bool = False
 ) -> dict[str, float]:
     """The baselines of an error, in points, against the table or its population, by their words; none without them."""
-    if (
-        error_name is None or sweep.problem is None or not isinstance(sweep.rows, Rows)
-    ):  # counts cannot be drawn from
+    # counts cannot be drawn from
+    if error_name is None or sweep.problem is None or not isinstance(sweep.rows, Rows):
         return {}
     if sweep.baselines is None:
         sweep.baselines = baseline_errors(sweep.problem, sweep.rows, sweep.reference)
@@ -328,9 +326,8 @@ def draw_regrets(sweep: Sweep, measure: ErrorMeasure) -> None:
         "memory": st.column_config.TextColumn(help=help_text),
         "seconds": st.column_config.NumberColumn(help="Median of a run's own time."),
     }
-    for column in (
-        c for c in table_view.columns if c.startswith("ε")
-    ):  # as text: an empty number would read "None"
+    # as text: an empty number would read "None"
+    for column in (c for c in table_view.columns if c.startswith("ε")):
         table_view[column] = (
             table_view[column].map("{:.2f} ×".format, na_action="ignore").fillna("")
         )

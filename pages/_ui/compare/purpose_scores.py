@@ -36,6 +36,7 @@ LINE_TITLES = {
 TEST_PURPOSE = "test a hypothesis"
 EXPECTED_TEST_LINE = "right: 5%"
 SYNTHETIC_ROWS = "synthetic rows"
+# the real table is blue
 LINE_ORDER = [
     LINE_TITLES["real"],
     SYNTHETIC_ROWS,
@@ -43,7 +44,7 @@ LINE_ORDER = [
     LINE_TITLES["nothing"],
     *TEST_NAMES,
     EXPECTED_TEST_LINE,
-]  # the real table is blue
+]
 
 
 @dataclass(eq=False)
@@ -255,10 +256,14 @@ def _curve_summary(scores: pd.DataFrame, kind: str, unit: str) -> str:
             f"At ε = {epsilon:g}: "
             f"{false_alarm_sentence(*(None if pd.isna(m) else m for m in means))}"
         )
-    phrases = (
-        f"{title or 'synthetic rows'} {m:.3g}"
+    means = {
+        title: pd.to_numeric(scores_at_epsilon[field]).mean()
         for field, title in LINE_TITLES.items()
-        if not pd.isna(m := pd.to_numeric(scores_at_epsilon[field]).mean())
+    }
+    phrases = (
+        f"{title or 'synthetic rows'} {mean:.3g}"
+        for title, mean in means.items()
+        if not pd.isna(mean)
     )
     return f"At ε = {epsilon:g}, {unit}: {', '.join(phrases)}."
 

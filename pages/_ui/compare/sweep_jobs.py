@@ -62,7 +62,7 @@ class Sweep(CaseRuns[Dot]):
     """What a browser tab compares: the runs of one problem on one table, beside the population if there is one."""
 
     pair_workload: Marginals | None = None
-    real_answers: np.ndarray | None = None  # the records' answers (m,)
+    real_answers: np.ndarray | None = None  # the answers of the table's rows (m,)
     real_pair_answers: np.ndarray | None = None
     # Kept here and not in the session: a report is written when nobody's page is drawn.
     baselines: dict[str, Any] | None = None
@@ -70,9 +70,8 @@ class Sweep(CaseRuns[Dot]):
     trial: SchemaTrial | None = (
         None  # that measured the schema, in which case the algorithms have the rest of each budget
     )
-    shared_dots: dict[Any, Dot] = field(
-        default_factory=dict
-    )  # what all tabs found, for a public sample
+    # what all tabs found, for a public sample
+    shared_dots: dict[Any, Dot] = field(default_factory=dict)
 
     def start(
         self,

@@ -68,7 +68,8 @@ def choose_theory_curve(sweep: Sweep, medians: pd.DataFrame) -> tuple[CurveByTit
 
 def _setting(sweep: Sweep, epsilon: float, delta: float, w: float) -> RateParameters:
     problem = sweep.problem
-    k, m = problem.domain.size, problem.workload.m  # type: ignore[union-attr]
+    k = problem.domain.size  # type: ignore[union-attr]
+    m = problem.workload.m  # type: ignore[union-attr]
     return RateParameters(
         n=problem.effective_n, k=k, m=m, epsilon=epsilon, delta=delta, gaussian_width=w
     )  # type: ignore

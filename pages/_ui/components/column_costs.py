@@ -27,8 +27,7 @@ def draw_column_costs(cost_rows: Sequence[dict[str, str]]) -> None:
         st.markdown(
             f"**{escape_markdown(join_first_texts(names, MAX_NAMES_CHARS), 600)}**: "
             f"{escape_markdown(error_text, 600)}."
-            + f" *Cost{per_column}: {escape_markdown(charges, 400)}.*"
-            * bool(charges)
+            + (f" *Cost{per_column}: {escape_markdown(charges, 400)}.*" if charges else "")
         )
     with st.popover("Column by column", type="tertiary", icon=":material/table:"):
         draw_downloadable_table(pd.DataFrame(cost_rows), "measuring")

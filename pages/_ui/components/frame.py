@@ -212,9 +212,9 @@ def draw_table_header(active_table: Table) -> None:
         protection_text = f"protects {active_table.unit.description.split(';')[0]}"
         rows_text = active_table.row_count_text
         if active_table.limited_rows_text and may_show_limited_rows(active_table):
-            rows_text = active_table.limited_rows_text + " (this number uses real data)" * (
-                active_table.uploaded and _page_badge() is not Provenance.REAL_DATA
-            )
+            rows_text = active_table.limited_rows_text
+            if active_table.uploaded and _page_badge() is not Provenance.REAL_DATA:
+                rows_text += " (this number uses real data)"
         st.text(
             f"{printable_text(active_table.name)} · {rows_text} · "
             f"{printable_text(protection_text, 120)}",
@@ -261,9 +261,8 @@ def _draw_share_menu() -> None:
             "Presenter", key="present", bind="query-params", help="Large type and no menu."
         ):
             st.html(PRESENTER_STYLE)
-        st.session_state["stakeholder-view"] = (
-            is_stakeholder_view()
-        )  # the address decides, also after Back
+        # the address decides, also after Back
+        st.session_state["stakeholder-view"] = is_stakeholder_view()
         st.toggle(
             "Stakeholder view",
             key="stakeholder-view",
@@ -295,7 +294,8 @@ def _draw_badge(provenance: Provenance | None) -> None:
             if provenance is Provenance.REAL_DATA and not visible_table().uploaded
             else provenance.value
         )
-        label += " yet" * (provenance is Provenance.PUBLIC and st.session_state[HEAD_KEY][0].spends)
+        if provenance is Provenance.PUBLIC and st.session_state[HEAD_KEY][0].spends:
+            label += " yet"
         st.badge(label, icon=icon, color=colour, help=provenance.meaning)
 
 

@@ -43,9 +43,8 @@ MAX_RELEASES = 100
 DEFAULT_TOTAL_BUDGET = Budget(3.0, 1e-6)  # of all releases together, until a person says otherwise
 DEFAULT_REPEATS = 5  # runs with other noise each, unless a person says otherwise
 SEED_RANGE = 0, 2**31 - 1
-ADDRESS_WIDGET_ARGS = {
-    "bind": "query-params"
-}  # in the address, and there when a person comes back to the page
+# in the address, and there when a person comes back to the page
+ADDRESS_WIDGET_ARGS = {"bind": "query-params"}
 
 
 def setting_grid(low: float, high: float, number_type: type) -> list:
@@ -63,13 +62,9 @@ def setting_grid(low: float, high: float, number_type: type) -> list:
 
 def format_setting(value: Any) -> str:
     """A setting as a person writes it."""
-    return (
-        value
-        if isinstance(value, str)
-        else format_short_number(value)
-        if value < 1e6
-        else f"{value:,.0f}"
-    )
+    if isinstance(value, str):
+        return value
+    return format_short_number(value) if value < 1e6 else f"{value:,.0f}"
 
 
 def epsilon_slider() -> float:

@@ -37,7 +37,7 @@ READING_BY_TEXT |= {
     _read: ("categorical" if reads_categories(_read) else "integer", _read)
     for _read in (*DATE_READINGS, *PREFIX_LENGTHS)
 }
-TEXT_BY_READING = {said: text for text, said in READING_BY_TEXT.items()}
+TEXT_BY_READING = {reading: text for text, reading in READING_BY_TEXT.items()}
 NUMBER_PATTERN = r"-?[0-9.]+(?:e[-+]?[0-9]+)?"
 RANGE_PATTERN = re.compile(
     rf"(?P<low>{NUMBER_PATTERN})? *(?:to|–|\.\.\.?) *(?P<high>{NUMBER_PATTERN})?(?:[,;]? "
@@ -69,13 +69,9 @@ def public_values_text(spec: dict[str, Any]) -> str:
     with suppress(TypeError, ValueError):  # of a file may be anything
         if is_private_entry(spec):
             bins = spec.get("bins")
-            return MEASURED_TEXT + (
-                ", groups of equal counts"
-                if bins == PRIVATE
-                else f", {bins} groups"
-                if bins
-                else ""
-            )
+            if bins == PRIVATE:
+                return f"{MEASURED_TEXT}, groups of equal counts"
+            return f"{MEASURED_TEXT}, {bins} groups" if bins else MEASURED_TEXT
         values = spec.get("values")
         if values:
             is_plain = all(
@@ -117,10 +113,9 @@ def entry_from_row(
         spec = dict(old_entry)
     elif text.casefold().startswith((MEASURED_TEXT, PRIVATE)):
         bins = re.search(r"([0-9]+) groups", text)
-        bin_fields = (
-            {"bins": int(bins[1])} if bins else {"bins": PRIVATE} if "equal" in text else {}
-        )
-        return private_entry(spec | bin_fields)
+        if bins:
+            return private_entry(spec | {"bins": int(bins[1])})
+        return private_entry(spec | ({"bins": PRIVATE} if "equal" in text else {}))
     elif text:
         spec |= (
             {"values": _parse_values(name, text)}

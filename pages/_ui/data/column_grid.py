@@ -104,9 +104,8 @@ def draw_grid(current: Table, is_changing: bool) -> None:
         help="Small charts of real values. Switch them off before you bring a table that you "
         "must not look at.",
     )
-    rows = pd.DataFrame(_grid_rows(current)).astype(
-        dict.fromkeys(TEXT_COLUMNS, "string")
-    )  # also where all of them are empty
+    # also where all of them are empty
+    rows = pd.DataFrame(_grid_rows(current)).astype(dict.fromkeys(TEXT_COLUMNS, "string"))
     rows["column"] = rows["column"].map(distinct_labels(rows["column"], 18))
     charts = _bar_charts(current) if shows_bars else []
     if any(charts):
@@ -228,13 +227,9 @@ def _use_action(guess: ColumnGuess) -> tuple[str, str]:
         (read for read in guess.other_readings if read in DATE_READINGS or read in PREFIX_LENGTHS),
         "",
     )
-    return (
-        (f"Use the {read.partition(' of ')[0]}", read)
-        if read
-        else (USE_ACTION, USE_ACTION)
-        if guess.name
-        else ("", "")
-    )
+    if read:
+        return f"Use the {read.partition(' of ')[0]}", read
+    return (USE_ACTION, USE_ACTION) if guess.name else ("", "")
 
 
 def _repair_action(column_problems: list[ColumnProblem]) -> tuple[str, str]:
@@ -328,6 +323,6 @@ def start_column_action(action: str, column_names: list[str]) -> None:
 
 def _date_reading(guess: ColumnGuess, date_part: str) -> str:
     """A reading of dates, of a part alone in the order that they have."""
-    return date_part + (" of " + guess.other_readings[0].partition(" of ")[2]) * (
-        date_part in DATE_PARTS
-    )
+    if date_part not in DATE_PARTS:
+        return date_part
+    return date_part + " of " + guess.other_readings[0].partition(" of ")[2]

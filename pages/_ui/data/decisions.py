@@ -69,10 +69,9 @@ ROW_LIMIT_HELP = (
     f"All noise is scaled to this many rows. {ROW_COUNT_NOTICE}"
 )
 MAX_DECISIONS_SHOWN = 4  # lines of one list
-PERSON_KEY_PREFIX, MAX_ROWS_KEY_PREFIX = (
-    "person-",
-    "most-rows-",
-)  # keys of widgets begin so, and end with the table's identity
+# Keys of widgets begin so, and end with the table's identity.
+PERSON_KEY_PREFIX = "person-"
+MAX_ROWS_KEY_PREFIX = "most-rows-"
 
 
 @value_object
@@ -156,9 +155,8 @@ def draw_decisions(current: Table) -> DeltaGenerator | None:
 
 def _draw_decision(position: int, decision: Decision, current: Table) -> None:
     is_open = decision.action_by_label == UNKNOWN_VALUE_ACTIONS
-    if (
-        decision.is_required and not is_open and not is_stakeholder_view()
-    ):  # what is wrong quotes cells
+    # what is wrong quotes cells
+    if decision.is_required and not is_open and not is_stakeholder_view():
         session().mark_viewed(current)
     with inline_container(key=f"decide-{position}"):
         st.markdown(decision.text if is_open else _problem_text(decision.text), width="stretch")
@@ -257,7 +255,8 @@ def optional_decisions(current: Table) -> Iterator[Decision]:
         ),
     ):
         if names and action_by_label:
-            columns_hold = f"{_column_count_text(names)} hold{'s' * (len(names) == 1)}"
+            verb = "holds" if len(names) == 1 else "hold"
+            columns_hold = f"{_column_count_text(names)} {verb}"
             yield Decision(
                 f"Optional: {columns_hold} {contents}: {join_first_texts(names)}",
                 names,
@@ -387,7 +386,8 @@ def _confirm_kinds() -> None:
 
 
 def _column_count_text(names: Collection[str]) -> str:
-    return f"{len(names)} column{'s' * (len(names) > 1)}"
+    noun = "columns" if len(names) > 1 else "column"
+    return f"{len(names)} {noun}"
 
 
 def _problem_text(problem: str) -> str:

@@ -66,9 +66,10 @@ def table_from_loaded(
 
     guesses = {guess.name: guess for guess in guess_columns(loaded_table.frame, report_inspected)}
     columns = {name: guess.initial_entry for name, guess in guesses.items() if not guess.exclusion}
-    schema = {"columns": columns, "peeked": True} | (
-        {"file": file_format} if (file_format := loaded_table.format.to_json()) else {}
-    )
+    schema: dict[str, Any] = {"columns": columns, "peeked": True}
+    file_format = loaded_table.format.to_json()
+    if file_format:
+        schema["file"] = file_format
     return Table(
         name,
         loaded_table.frame,

@@ -20,11 +20,10 @@ from ..jobs.table_changes import show_schema_problem, start_schema_change
 from ..session import Table, escape_markdown, is_stakeholder_view, whole_table
 from .column_entries import NOT_USED, TEXT_BY_READING, entry_from_row, grid_cells, grid_column_names
 
-GRIDS_KEY, GRID_TURN_KEY, LAST_GRID_KEY = (
-    "_grids",
-    "_grid-turn",
-    "_grid-last",
-)  # what the session knows of its grids
+# What the session knows of its grids.
+GRIDS_KEY = "_grids"
+GRID_TURN_KEY = "_grid-turn"
+LAST_GRID_KEY = "_grid-last"
 MAX_GRIDS = 3  # grids of earlier keys that may still send an edit
 Edits = dict[int, dict[str, Any]]  # by row and column of the grid
 
@@ -73,9 +72,8 @@ def apply_grid_edits(key: str) -> None:
     for at, cells in old_edits.items():
         for column, cell in cells.items():
             initial_cell = grid.given[at][column]
-            if column not in edits.get(at, {}) and not _are_cells_equal(
-                cell, initial_cell
-            ):  # typed back to what it was
+            # typed back to what it was
+            if column not in edits.get(at, {}) and not _are_cells_equal(cell, initial_cell):
                 new_edits.setdefault(at, {})[column] = initial_cell
     new_edits = {at: cells for at, cells in new_edits.items() if cells}
     if new_edits:
@@ -128,9 +126,8 @@ def _change_entries(edits: Edits, target: Table, progress: StatusCallback) -> No
 def _entry_from_cells(current: Table, name: str, cells: dict[str, Any]) -> dict[str, Any] | None:
     """Return the entry of a column as these of its cells say, and the others as they are."""
     row = grid_cells(current, name)
-    if (
-        row["what it is"] == NOT_USED and "what it is" not in cells
-    ):  # something is said of what was not used
+    # something is said of what was not used
+    if row["what it is"] == NOT_USED and "what it is" not in cells:
         guessed_entry = current.column_guess(name).initial_entry
         row["what it is"] = TEXT_BY_READING[guessed_entry["kind"], guessed_entry.get("read", "")]
     return entry_from_row(name, row | cells, current.entries.get(name, {}))

@@ -16,9 +16,8 @@ from .readiness import draw_forecasts
 def draw_public_view(current: PublicTable) -> None:
     """Draw the schema as a person entered it, what measuring it would cost, and what a run would take."""
     table_changes.draw_stakeholder_change()
-    if st.session_state.get(
-        table_changes.SCHEMA_PROBLEM_KEY
-    ):  # kept, so that it is there when the view ends
+    # kept, so that it is there when the view ends
+    if st.session_state.get(table_changes.SCHEMA_PROBLEM_KEY):
         st.warning(REASON_LEFT_OUT_TEXT)
     if current.schema_omission_reason:
         st.info(current.schema_omission_reason, icon=":material/visibility_off:")

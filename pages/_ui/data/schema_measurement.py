@@ -79,18 +79,12 @@ def draw_measurement_panel(current: Table, try_slot: DeltaGenerator | None) -> N
     ).fraction
     with share_container:
         selected_part = share_slider(default_share)
-    schema_part, column_count = (
-        default_share if selected_part is None else selected_part,
-        len(partial_schema.unknown_columns),
-    )
+    schema_part = default_share if selected_part is None else selected_part
+    guess_note = ", which were guessed from the data" if is_inferred else ""
     st.caption(
-        f"From {n:,} rows, {column_count} column{'s' * (column_count > 1)} to be measured and "
-        "their kinds"
-        + ", which were guessed from the data"
-        * is_inferred
-        + f". No value is read. Of the budget {schema_part:.1%} is the schema's, "
-        f"{1 - schema_part:.1%} is left for "
-        "the algorithm."
+        f"From {n:,} rows, {_column_count_text(partial_schema)} to be measured and "
+        f"their kinds{guess_note}. No value is read. Of the budget {schema_part:.1%} is the "
+        f"schema's, {1 - schema_part:.1%} is left for the algorithm."
     )
     key = partial_schema.unknown_columns, n, rows_per_person, budget, schema_part
     column_costs.draw_column_costs(
@@ -104,6 +98,12 @@ def draw_measurement_panel(current: Table, try_slot: DeltaGenerator | None) -> N
         _draw_trial(current, budget, selected_part)
         if try_slot is not None:  # once the sliders it reads are there
             _draw_try_button(partial_schema, try_slot, budget)
+
+
+def _column_count_text(partial_schema: PartialSchema) -> str:
+    column_count = len(partial_schema.unknown_columns)
+    noun = "columns" if column_count > 1 else "column"
+    return f"{column_count} {noun}"
 
 
 def _cost_rows(
@@ -139,10 +139,8 @@ def _draw_try_button(
 ) -> None:
     """Draw the button that tries the measurement."""
     with try_slot, inline_container(key="try-it"):
-        column_count = len(partial_schema.unknown_columns)
         columns_text = (
-            f"{column_count} column{'s' * (column_count > 1)} to be measured "
-            "privately. Its cost is below."
+            f"{_column_count_text(partial_schema)} to be measured privately. Its cost is below."
         )
         is_impossible = budget.delta == 0 and any(
             column.is_categorical for column in partial_schema.unknown_columns
@@ -195,7 +193,7 @@ def _draw_trial_results(
     rows = [
         {
             "column": printable_text(measured_column.column.name),
-            "found": f"{'⚠ ' * measured_column.found_nothing}{measured_column.description}",
+            "found": ("⚠ " if measured_column.found_nothing else "") + measured_column.description,
             "values": f"{measured_column.column.size:,}: "
             f"{join_first_texts(measured_column.column.labels, 200)}",
         }
@@ -209,11 +207,9 @@ def _start_trial() -> None:
     """Measure beside the page, as the widgets stand now; whoever asks for it counts as having looked."""
     session().mark_viewed(whole_table())
     widget_values = st.session_state
-    budget, selected_part, seed = (
-        Budget(widget_values["epsilon"], widget_values["delta"]),
-        selected_share(),
-        int(widget_values["schema-seed"]),
-    )
+    budget = Budget(widget_values["epsilon"], widget_values["delta"])
+    selected_part = selected_share()
+    seed = int(widget_values["schema-seed"])
 
     def measure_schema(target: Table, progress: StatusCallback) -> None:
         if target.partial_schema is None:

@@ -129,9 +129,8 @@ def check_folder_size(path: Path, progress: ProgressCallback) -> None:
 def _stat_without_links(path: Path, root: Path) -> os.stat_result:
     """What stands in a folder where a path leads, step by step from the folder down and over no link."""
     top = root.resolve(strict=True)
-    *parent_names, last = (
-        path.resolve(strict=True).relative_to(top).parts
-    )  # ValueError for what leads out of it
+    # ValueError for what leads out of it
+    *parent_names, last = path.resolve(strict=True).relative_to(top).parts
     if os.open not in os.supports_dir_fd:
         return os.lstat(top.joinpath(*parent_names, last))
     folder_fd = os.open(top, os.O_RDONLY | os.O_DIRECTORY)

@@ -28,14 +28,10 @@ PATH_WIDGET_KEY = "server-path"
 FILE_WIDGET_KEY = "server-file"
 MAX_PATH_CHARS = 1000  # characters of a path
 MAX_FORMAT_GUESS_BYTES = 1 << 26  # bytes that are looked at to guess how a large text is written
-MAX_FIRST_ROWS, MAX_FIRST_CELLS = (
-    100_000,
-    4_000_000,
-)  # rows of a large table, and their cells, that guesses look at: at the most
-COLUMNS_PER_READ, LENGTH_SAMPLE_ROWS = (
-    32,
-    1000,
-)  # columns that are read at once; rows whose lengths are measured
+MAX_FIRST_ROWS = 100_000  # rows of a large table that guesses look at
+MAX_FIRST_CELLS = 4_000_000  # and the cells of these rows
+COLUMNS_PER_READ = 32  # columns that are read at once
+LENGTH_SAMPLE_ROWS = 1000  # rows whose lengths are measured
 TEXT_EXTENSIONS = (".csv", ".tsv", ".txt")
 EXAMPLE_PATH = "/home/you/people.csv"
 EXTENSIONS_TEXT = ", ".join(TABLE_ENDINGS)
@@ -133,7 +129,8 @@ def _table_in_parts(path: Path, root: Path | None, job: Job, format: TextFormat 
     if format is None and path.suffix.lower() in TEXT_EXTENSIONS and path.is_file():
         with server_paths.open_unchanging_file(path, root) as file:
             format = guess_text_format(BytesIO(file.read(MAX_FORMAT_GUESS_BYTES)))
-    source = source_at(path, format := format or DEFAULT_TEXT_FORMAT)
+    format = format or DEFAULT_TEXT_FORMAT
+    source = source_at(path, format)
     try:
         names = source.columns
     except InputError:
@@ -144,7 +141,8 @@ def _table_in_parts(path: Path, root: Path | None, job: Job, format: TextFormat 
     try:
         first_rows = _read_first_rows(source) if names else pd.DataFrame()
     except OpenQuotesError:
-        source = source_at(path, format := replace(format, line_breaks=True))
+        format = replace(format, line_breaks=True)
+        source = source_at(path, format)
         server_paths.require_files_of_folder(source, root)
         first_rows = _read_first_rows(source)
     if not len(first_rows):

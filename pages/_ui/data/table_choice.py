@@ -198,9 +198,8 @@ def draw_constraints_editor(current: Table) -> None:
         key,
         current.constraints,
     ):
-        sync_widget_value(
-            key, _format_constraints(current.constraints)
-        )  # not what was refused: a person goes on from there
+        # not what was refused: a person goes on from there
+        sync_widget_value(key, _format_constraints(current.constraints))
         st.session_state[WRITTEN_KEY] = key, current.constraints
     st.text_area(
         "Impossible combinations: constraints, as a JSON list",

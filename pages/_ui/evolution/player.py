@@ -50,9 +50,8 @@ def sample_points(sample: str, n: int, seed: int = 0) -> tuple[PointRelease, Row
 def draw_player() -> None:
     """Draw the whole part. Raises InputError for settings that do not go together."""
     set_page_badge(Provenance.PUBLIC)
-    main, side = st.columns(
-        [2, 1], gap="medium"
-    )  # side by side, so that nothing has to be scrolled while it plays
+    # side by side, so that nothing has to be scrolled while it plays
+    main, side = st.columns([2, 1], gap="medium")
     experts = st.expander("For experts: settings, and budget used")
     with main:
         player_container = st.container()
@@ -74,9 +73,8 @@ def draw_player() -> None:
     if runs.requested != task:
         runs.start(task, _wanted_runs(setting_texts, problem, rows, budget, plan["samples"], seeds))
     with player_container:
-        wait_or_draw_progress(
-            runs, "evolve", redraw_count=2
-        )  # the path and one start are enough for the player
+        # the path and one start are enough for the player
+        wait_or_draw_progress(runs, "evolve", redraw_count=2)
     results_by_kind = {}
     for (what, _), result in runs.results:
         results_by_kind.setdefault(what, []).append(result)

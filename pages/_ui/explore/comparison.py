@@ -193,10 +193,8 @@ def draw_marginal(
     rows = run_results.table.encoded_rows(domain.names)
     display_names = distinct_labels(domain.names)
     singles = Marginals.all(domain, 1)
-    comparison, column_slices = (
-        compare_with_rows(run_results.result.release, rows, singles),
-        dict(zip(names, singles.tables, strict=True)),
-    )
+    comparison = compare_with_rows(run_results.result.release, rows, singles)
+    column_slices = dict(zip(names, singles.tables, strict=True))
     worst_column = max(names, key=lambda name: comparison.gaps[column_slices[name]].max())
     options = {WORST_OPTION: worst_column} | {
         display_names[name]: name for name in informative_columns_first(domain)
@@ -222,9 +220,8 @@ def draw_marginal(
         f"“{printable_text(labels[int(column_comparison.worst(1)[0])])}”: "
         f"{run_results.format_worst_error(column_comparison)}"
     )
-    summary += "\nErrors of several answers add up here." * bool(
-        column_comparison.gaps.max() > run_results.comparison.gaps.max()
-    )
+    if column_comparison.gaps.max() > run_results.comparison.gaps.max():
+        summary += "\nErrors of several answers add up here."
     if run_results.pinned is not None:
         frame["pinned A"] = run_results.pinned.result.release.answers(single)
     frame, note = add_ranges(
@@ -262,10 +259,11 @@ def draw_pair(
         for two in combinations(informative_columns_first(domain), 2)
     }
     worst_label = f"worst: {' × '.join(map(display_names.get, options[WORST_OPTION]))}"
+    # as answers lie
     pair_names = sorted(
         options[_select_option(chooser_container, "Two columns", options, worst_label)],
         key=names.index,
-    )  # as answers lie
+    )
     first, second = (domain.columns[names.index(name)] for name in pair_names)
     two = Marginals(domain, [pair_names])
     comparison = compare_with_rows(
@@ -293,9 +291,8 @@ def draw_pair(
     )
     axes = tuple(pair_names)
     labels = (first.labels, second.labels)
-    if sum(map(len, first.labels)) < sum(
-        map(len, second.labels)
-    ):  # what is long has room at the side
+    # what is long has room at the side
+    if sum(map(len, first.labels)) < sum(map(len, second.labels)):
         real = real.T
         synthetic = synthetic.T
         axes = axes[::-1]

@@ -115,7 +115,9 @@ def _comparison_column(summary: RunSummary, least_rmse: float | None) -> dict[st
 
 
 def _format_value(value: Any) -> str:
-    return "–" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+    if value is None:
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 @hide_in_stakeholder_view

@@ -27,9 +27,8 @@ from ..components import (
 from ..session import Table, escape_markdown
 
 S = TypeVar("S")
-ChartContent = tuple[
-    str, pd.DataFrame, str
-]  # what a chart says: its sentence, its numbers, and what else is to be known
+# what a chart says: its sentence, its numbers, and what else is to be known
+ChartContent = tuple[str, pd.DataFrame, str]
 
 STYLE = """<style>
 /* The page: little air, so that all of it is in sight. */

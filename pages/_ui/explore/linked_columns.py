@@ -95,7 +95,8 @@ def describe_cliques(
     release: GraphicalModel,
 ) -> tuple[str, pd.DataFrame, dict[tuple[int, int], str]]:
     """A sentence, the cliques as a table, largest first, and of every tied pair in which clique it stands."""
-    tree, names = release.junction, [printable_text(name, 40) for name in release.domain.names]
+    tree = release.junction
+    names = [printable_text(name, 40) for name in release.domain.names]
     order = sorted(tree.cliques, key=lambda clique: -table_cell_count(tree.shape, clique))
     clique_texts = {clique: " × ".join(names[a] for a in clique) for clique in order}
     ties = {

@@ -51,7 +51,8 @@ def example_sentences() -> dict[str, str]:
     )
     events = promises[EXAMPLE_EPSILON].events
     lifetime = LifetimeBudget.from_first_release(parameter_widgets.DEFAULT_TOTAL_BUDGET, events)
-    (exact, _), (noisy, _) = patient_counts.EXACT_COUNTS, patient_counts.noisy_counts()
+    exact, _ = patient_counts.EXACT_COUNTS
+    noisy, _ = patient_counts.noisy_counts()
     typical = lesson_medians("epsilon", EXAMPLE_EPSILON)[0]
     sampling_errors = lesson_medians("population", 10.0)
     epsilon_text = f"ε = {format_setting(EXAMPLE_EPSILON)}"

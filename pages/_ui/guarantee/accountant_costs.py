@@ -20,11 +20,9 @@ BEST_CURVE_NAME = "best accountant"
 def draw_costs(budget: Budget, planned: PlannedRelease) -> None:
     """Draw the privacy curve of the plan by each accountant and the papers' closed forms."""
     left_column, right_column = st.columns(2, gap="large")
-    deltas, curves, delta_index = (
-        planned.deltas,
-        planned.curves(1),
-        nearest_delta_index(planned.deltas, budget),
-    )
+    deltas = planned.deltas
+    curves = planned.curves(1)
+    delta_index = nearest_delta_index(deltas, budget)
     with left_column:
         st.markdown(
             "**How much budget this plan uses at most, by each way to add it up. The smallest "

@@ -89,8 +89,9 @@ def draw_verdict(
 ) -> None:
     """State this page's one sentence, what ε alone would allow behind its ⓘ, a belief, and what can be learned."""
     budget_promise = promise_of_releases(budget, times)
+    prefix = f"After {times} releases: " if times > 1 else ""
     st.subheader(
-        f"After {times} releases: " * (times > 1) + " ".join(guess_tile_texts(guess_rate)),
+        prefix + " ".join(guess_tile_texts(guess_rate)),
         anchor=False,
         help="This number follows from the planned noise, where a plan can be made. "
         f"ε = {format_short_number(budget.epsilon)} and δ = {format_short_number(budget.delta)} "

@@ -44,9 +44,8 @@ _keep_component = st.components.v2.component("kept_columns", js=KEEP_SCRIPT)
 
 def remember_columns(current: Table, *, show_notice: bool = False) -> None:
     """Keep what was typed of an upload; before anything was, ask the browser whether it knows the columns."""
-    if is_public_table(
-        current
-    ):  # what is typed differs from what was guessed, and guesses are made of cells
+    # what is typed differs from what was guessed, and guesses are made of cells
+    if is_public_table(current):
         _keep_component(key=COMPONENT_KEY, data={"forget": False})
         return
     is_restored = st.session_state.get(RESTORED_KEY) == current.identity
@@ -61,9 +60,8 @@ def remember_columns(current: Table, *, show_notice: bool = False) -> None:
             "said": typed_parts,
             "wanted": not is_restored and not has_typed,
         }
-        data |= {
-            "emptied": has_typed and typed_parts is None
-        }  # else what was taken back would return the next day
+        # else what was taken back would return the next day
+        data |= {"emptied": has_typed and typed_parts is None}
     _keep_component(
         key=COMPONENT_KEY,
         data=data | {"forget": st.session_state.pop(FORGOTTEN_KEY, False)},

@@ -108,13 +108,11 @@ def _count_tables(
             source = limit_source(large_table.source, unit, requested.domain.names)
             counts = source.count(requested.domain, requested.tables, progress)
             if counts.n < 2:
-                raise InputError(
-                    f"has {counts.n or 'no'} row{'s' * (not counts.n)}; at least 2 are needed"
-                )
+                rows_text = "1 row" if counts.n else "no rows"
+                raise InputError(f"has {rows_text}; at least 2 are needed")
     except InputError as error:
-        job.report_progress(
-            job.progress, job.status_text
-        )  # ends here what was asked to end, whatever it says
+        # ends here what was asked to end, whatever it says
+        job.report_progress(job.progress, job.status_text)
         return str(error)
     return GatheredCounts(requested.domain, counts.n, counts.tables)
 

@@ -29,10 +29,9 @@ from .thread_jobs import close_job, get_or_start_job
 THREAD_KIND = "reading"
 MAX_CONCURRENT_JOBS = 2  # files and changes that the server works on at a time
 CANCELLED_TEXT = "Cancelled: the schema is as it was."
-UPLOAD_PROBLEM_KEY, SCHEMA_PROBLEM_KEY = (
-    "_upload_problem",
-    "_schema_problem",
-)  # what was wrong, until it is shown
+# What was wrong, until it is shown.
+UPLOAD_PROBLEM_KEY = "_upload_problem"
+SCHEMA_PROBLEM_KEY = "_schema_problem"
 SchemaChange = Callable[[Table, StatusCallback], None]
 
 
@@ -95,7 +94,8 @@ def draw_change_progress(current: Table) -> bool:
         return False
     if not wait_or_draw_progress(job, SCHEMA_CHANGE):
         return True
-    (_, version, changes), outcome = job.key, job.result
+    _, version, changes = job.key
+    outcome = job.result
     close_job(SCHEMA_CHANGE)
     if job.state != JobState.DONE:
         store_schema_problem(current, job.error or CANCELLED_TEXT)

@@ -38,8 +38,9 @@ class LearningRuns(CaseRuns[LearningRun]):
         self.cancel()
         if self.requested != task:
             self.close()
-            self.requested, (self.problem, self.rows, self.reference) = task, problem_and_rows
-            self.outcomes = {found.point.key: found for found in finished_runs}
+            self.requested = task
+            self.problem, self.rows, self.reference = problem_and_rows
+            self.outcomes = {run.point.key: run for run in finished_runs}
         self.run(planned)
 
     def make_outcome(self, point: SweepPoint, result: RunResult | None) -> LearningRun:

@@ -55,10 +55,11 @@ METHOD_SETTINGS = (  # registry name, what is special in words, and as settings
     ("objective_perturbation", "", {}),
     ("output_perturbation", "", {}),
 )
+# by title
 METHODS = {
     ALGORITHMS[name].about.title + suffix: (name, settings)
     for name, suffix, settings in METHOD_SETTINGS
-}  # by title
+}
 
 
 def choose_calibration(key_prefix: str) -> str:
@@ -193,9 +194,8 @@ def draw_quantile(
     with chart_container:
         draw_cautions(budget, table)
         density_table = pd.DataFrame({printable_text(column): law.x, "density": law.density})
-        example = np.interp(
-            0.7, np.cumsum(law.density) / law.density.sum(), law.x
-        )  # it moves with the curve
+        # it moves with the curve
+        example = np.interp(0.7, np.cumsum(law.density) / law.density.sum(), law.x)
         draw_chart_panel(
             learning_charts.density_chart(law, example),
             "Shaded: 9 of 10 protected values.",
@@ -306,12 +306,15 @@ def plan_cases(names: list[str], budget: Budget, seeds: int) -> list[Case]:
     algorithms = {
         name: build_from_texts(ALGORITHMS[METHODS[name][0]], METHODS[name][1]) for name in names
     }
-    return [
-        Case(name=name, algorithm=algorithm, budget=Budget(epsilon, budget.delta), seed=seed)
-        for seed in range(seeds)
-        for epsilon in sorted({*EPSILONS, budget.epsilon})
-        for name, algorithm in algorithms.items()
-    ]
+    cases = []
+    for seed in range(seeds):
+        for epsilon in sorted({*EPSILONS, budget.epsilon}):
+            case_budget = Budget(epsilon, budget.delta)
+            cases += [
+                Case(name=name, algorithm=algorithm, budget=case_budget, seed=seed)
+                for name, algorithm in algorithms.items()
+            ]
+    return cases
 
 
 def best_method_sentence(runs: LearningRuns, frame: pd.DataFrame) -> str:

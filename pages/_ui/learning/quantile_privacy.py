@@ -78,9 +78,8 @@ def _draw_privacy_curves(budget: Budget, n: int) -> None:
     frame = pd.DataFrame(
         {"epsilon": epsilons, "gaussian": gaussian_delta_curve(s, epsilons), "mechanism": exact}
     )
-    frame = frame.where(
-        (frame >= MIN_QUADRATURE_DELTA) | (frame.columns == "epsilon")
-    )  # a line ends there
+    # a line ends there
+    frame = frame.where((frame >= MIN_QUADRATURE_DELTA) | (frame.columns == "epsilon"))
     lines = {
         "gaussian": f"Gaussian noise, s = {s:.4g}: the promise",
         "mechanism": "the private median, exactly",
@@ -94,7 +93,6 @@ def _draw_privacy_curves(budget: Budget, n: int) -> None:
     figure = line_chart(
         frame, "epsilon", lines, ("privacy budget (ε)", "failure probability (δ)"), log="y"
     )
-    figure.update_layout(annotations=(), showlegend=True).update_yaxes(
-        dtick=2
-    )  # one line ends early
+    # one line ends early
+    figure.update_layout(annotations=(), showlegend=True).update_yaxes(dtick=2)
     draw_chart_panel(figure, summary, frame, "privacy-curve")

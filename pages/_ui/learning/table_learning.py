@@ -28,9 +28,8 @@ from ..session import (
 from .learning_runs import LearningRun, LearningRuns
 from .quantile import METHODS, draw_cautions, draw_excess_by_epsilon, load_task, plan_cases
 
-OPENING_RUNS_FILE = (
-    Path(__file__).parents[3] / "assets" / "learning.json"
-)  # made by `python -m tests.make_assets`
+# made by `python -m tests.make_assets`
+OPENING_RUNS_FILE = Path(__file__).parents[3] / "assets" / "learning.json"
 LOSS_LABELS = {
     "logistic": "a chance (logistic)",
     "hinge": "yes or no (hinge)",

@@ -16,9 +16,8 @@ from ..components import (
 from ..session import set_widget_value
 from .lesson_answers import format_in_unit
 
-EPSILON_STOPS = [
-    epsilon for epsilon in EPSILON_OPTIONS if epsilon >= 0.1
-]  # what happens below dwarfs the rest
+# what happens below dwarfs the rest
+EPSILON_STOPS = [epsilon for epsilon in EPSILON_OPTIONS if epsilon >= 0.1]
 
 
 @hide_in_stakeholder_view
@@ -46,8 +45,8 @@ def draw_bars(title: str, names: Sequence[str], values: np.ndarray, unit: str, k
         labels=names,
         real=None,
         synthetic=median[None],
-        words=[[f"{text}." for text in bar_texts]],
-        shown="median",
+        sentences=[[f"{text}." for text in bar_texts]],
+        moving_bars_name="median",
         unit=unit,
         repeats=values,
     )

@@ -30,15 +30,15 @@ from .lesson_answers import (
     format_in_unit,
 )
 
-LESSON_RUNS_FILE = (
-    Path(__file__).parents[3] / "assets" / "lessons.json"
-)  # made by `python -m tests.make_assets`
+# made by `python -m tests.make_assets`
+LESSON_RUNS_FILE = Path(__file__).parents[3] / "assets" / "lessons.json"
 SEEDS = (0, 1, 2, 3, 4)
 DELTA = 1e-9  # that of Explore, unless somebody moves it
+# of lessons without marks
 DECISION_RULES = {
     "population": decide_sampling_lesson,
     "unseen-rule": decide_rule_lesson,
-}  # of lessons without marks
+}
 
 
 @value_object
@@ -68,7 +68,7 @@ class Lesson:
     key: str = ""  # the name of the lesson in an address, if it is among Explore's
     settings: dict[str, str] = field(default_factory=dict)
     task: str = ""  # what a class does, on the card
-    known: BarPosition = (1.0, 0)
+    reference: BarPosition = (1.0, 0)
     hidden: BarPosition = (1.0, 1)
     remember: str = ""  # the one sentence that stays
     bars: Sequence[Bar] = ()  # they follow ε, drawn with the answer
@@ -76,13 +76,12 @@ class Lesson:
     unit: str = "people"  # of the bars
     marks: Sequence[float] = ()
     finding: str = ""
-    words: Sequence[str] = ()  # of the glossary, explained beside the question
+    glossary_terms: Sequence[str] = ()  # of the glossary, explained beside the question
 
     def link(self, *, large: bool) -> str:
         """Return the address of the lesson, relative to the app, in `large` type or not."""
-        title = ALGORITHMS[
-            self.settings["algorithm"]
-        ].about.title  # what the widget writes into the address
+        # what the widget writes into the address
+        title = ALGORITHMS[self.settings["algorithm"]].about.title
         presenter_query = {"present": "true"} if large else {}
         return "explore?" + urlencode(
             {"lesson": self.key} | self.settings | {"algorithm": title} | presenter_query
@@ -105,7 +104,7 @@ class Lesson:
         if self.decide is not None:
             return self.decide(medians)
         return decide_by_ratio(
-            medians, self.known, self.hidden, self.marks, self.finding, self.unit
+            medians, self.reference, self.hidden, self.marks, self.finding, self.unit
         )
 
     @property
@@ -118,16 +117,16 @@ class Lesson:
         """The known bar, and the hidden one once it is revealed, in the median of their repeats."""
         return [
             np.median(self.values[:, dragged_answers.EPSILON_STOPS.index(at), bar])
-            for at, bar in (self.known, self.hidden)[: 1 + self.is_revealed]
+            for at, bar in (self.reference, self.hidden)[: 1 + self.is_revealed]
         ]
 
     def draw_card(self) -> None:
         """Draw what is seen, on one scale with all lessons about the same sample."""
         st.caption(self.shows)
-        is_same_epsilon = self.known[0] == self.hidden[0]
+        is_same_epsilon = self.reference[0] == self.hidden[0]
         names = [
             self.bars[bar].name if is_same_epsilon else f"ε = {format_setting(at)}"
-            for at, bar in (self.known, self.hidden)
+            for at, bar in (self.reference, self.hidden)
         ]
         sample_maxima = (
             max(other.visible_bars)
@@ -184,7 +183,7 @@ def draw_prediction(current: Lesson) -> bool:
         question_column, chart_column = st.columns(2 if current.bars else [1, 1e-9])
         with question_column:
             st.subheader(f"Lesson{number}: {current.title}", anchor=False)
-            help_text = glossary_tooltip(*current.words)
+            help_text = glossary_tooltip(*current.glossary_terms)
             guess = st.radio(
                 current.question,
                 current.answers,

@@ -7,9 +7,8 @@ from dpcore.core.numbers import format_count
 from dpcore.core.types import value_object
 
 BarPosition = tuple[float, int]  # of a bar: its ε, and its place among the bars
-Medians = Mapping[
-    float, Sequence[float]
-]  # what each bar of a lesson is in the median of its repeats, by ε
+# what each bar of a lesson is in the median of its repeats, by ε
+Medians = Mapping[float, Sequence[float]]
 
 
 @value_object

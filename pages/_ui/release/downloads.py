@@ -21,9 +21,8 @@ from dpcore.release.evidence.card import SEVERAL_ROWS_CAVEAT
 from ..components import draw_heading, show_tiles
 from ..session import escape_markdown
 
-FILE_LABELS = tomllib.loads(
-    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
-)  # by name
+# by name
+FILE_LABELS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 BUTTON_FILES = ("card.html", "synthetic.csv")  # each has a button of its own, all others one list
 PUBLISH_TEXT = "**After signing, you may publish everything.**"
 OUTPUTS_TEXT = (

@@ -64,13 +64,10 @@ from . import measured_release
 
 NOISE_LABELS = {"auto": "exact where possible", "exact": "exact", "float": "floating point"}
 MAX_REASON_CHARS = 1000  # characters
-LEDGER_CHECK_JOB, THREAD_KIND = (
-    "known-again",
-    "fingerprint",
-)  # its name in a session, and the kind of its work
-PLACEHOLDER_FRAME = pd.DataFrame(
-    {"nothing": [0, 1]}
-)  # in place of a table, for a ledger that is not made yet and knows none
+LEDGER_CHECK_JOB = "known-again"  # the name in a session of the job that searches the ledger
+THREAD_KIND = "fingerprint"  # and the kind of its work
+# In place of a table, for a ledger that is not made yet and knows none.
+PLACEHOLDER_FRAME = pd.DataFrame({"nothing": [0, 1]})
 NOISE_TEXT_BY_EXACT = {
     True: "Noise is exact: drawn without rounding, so that no last digit reveals more.",
     False: "Noise is drawn with floating-point numbers. The proof is about real numbers, and "
@@ -288,7 +285,10 @@ def draw_budget_share(
         if data_set is None
         else data_set.lifetime
     )  # type: ignore[arg-type]
-    spent = None if data_sets is None else 0.0 if data_set is None else data_set.spent
+    if data_sets is None:
+        spent = None
+    else:
+        spent = 0.0 if data_set is None else data_set.spent
     with gauge_container:
         share_text = shared_gauge.draw_gauge(request.dataset or "", lifetime, spent, ready.events)
     release_count = fitting_release_count(
@@ -380,14 +380,22 @@ def draw_plan_details(ready: PreparedRelease, plan_key: tuple) -> None:
         f"{reservation.lifetime.budget.epsilon:g} at δ = "
         f"{format_short_number(reservation.lifetime.budget.delta)} by "
         f"{reservation.lifetime.accounting}."
-        + " The algorithm adapts, so it uses all of that room." * request.algorithm.adaptive
-        + " It uses all that both may ever need." * isinstance(ready, PartialSchemaRelease)
+        + (
+            " The algorithm adapts, so it uses all of that room."
+            if request.algorithm.adaptive
+            else ""
+        )
+        + (
+            " It uses all that both may ever need."
+            if isinstance(ready, PartialSchemaRelease)
+            else ""
+        )
     )
     plan_tables(plan.settings, plan.planned_events)
     difference_text = (
         "one row" if unit.person is None else f"all rows of one person ({unit.most_rows} or fewer)"
     )
-    counting_note = f" {ROW_COUNT_NOTICE}" * (unit.person is not None)
+    counting_note = "" if unit.person is None else f" {ROW_COUNT_NOTICE}"
     st.caption(f"{NOISE_TEXT_BY_EXACT[plan.exact]} {CIPHER_TEXT}")
     st.caption(
         f"Protected: {unit.description}. {NEIGHBOURS_TEXT.format(difference_text)}{counting_note}"
@@ -529,9 +537,8 @@ def _ask_ledger(ready: PreparedRelease, ledger: Path | None) -> Reservation | In
     try:
         if ledger is not None and not is_new_ledger(ledger):
             return ready.reserve(LedgerStore(ledger), preview=True)
-        with (
-            tempfile.TemporaryDirectory() as empty
-        ):  # the ledger itself is made by the first release
+        # the ledger itself is made by the first release
+        with tempfile.TemporaryDirectory() as empty:
             return ready.reserve(
                 LedgerStore(Path(empty) / LEDGER_FILE_NAME, create=True), preview=True
             )

@@ -135,9 +135,8 @@ def _seed_and_store_bad_value(
         )
     except (ValueError, IndexError):  # of an empty text, too
         is_same = False
-    if not is_same and texts == session().initial_query_params.get(
-        name
-    ):  # not one of a former table, which the address carries along
+    # not one of a former table, which the address carries along
+    if not is_same and texts == session().initial_query_params.get(name):
         address_link.store_bad_value(name, ", ".join(texts), _allowed_values_text(widget))
     return is_taken
 

@@ -26,10 +26,11 @@ from ..jobs.shared_pool import worker_pool
 from ..session import render_turns, uploads
 from . import log_privacy, page_address
 
+# sizes of other people's tables; driving the pages by program
 CLOSED_PATHS = (
     "/_stcore/metrics",
     "/_stcore/agent/",
-)  # sizes of other people's tables; driving the pages by program
+)
 FRAME_HEADERS = {
     "X-Frame-Options": "SAMEORIGIN",
     "Content-Security-Policy": "frame-ancestors 'self'",
@@ -121,8 +122,10 @@ def _filter_messages(receive: Receive) -> Receive:
 
     async def receive_filtered() -> Message:
         nonlocal page_query
-        while (address_text := (message := await receive()).get("text")) is not None:
-            page_query = address_text
+        message = await receive()
+        while message.get("text") is not None:
+            page_query = message["text"]
+            message = await receive()
         data = message.get("bytes")
         if data is None:
             return message
@@ -169,9 +172,8 @@ async def _server_lifespan(_app: st.App) -> AsyncIterator[None]:
     memory_media_file_storage._calculate_file_id = _unguessable_file_id
     render_turns.install()
     page_address.patch_streamlit()
-    threading.Thread(
-        target=_warm_up, daemon=True, name="warm"
-    ).start()  # nobody who stops the server waits for it
+    # nobody who stops the server waits for it
+    threading.Thread(target=_warm_up, daemon=True, name="warm").start()
     session_watcher = asyncio.create_task(uploads.close_abandoned_sessions())
     yield
     session_watcher.cancel()

@@ -32,11 +32,12 @@ export default function ({ parentElement, data }) {
   };
 }
 """
+# parameters of the address that name algorithms
 ALGORITHM_PARAMETERS = (
     "algorithm",
     "compared",
     "learners",
-)  # parameters of the address that name algorithms
+)
 FORMER_NAMES = tomllib.loads(Path(__file__).with_name("former.toml").read_text(encoding="utf-8"))
 COPY_BUTTON_STYLE = """
 div {display: flex; gap: 0.6rem; align-items: center; font-size: 0.875rem;}
@@ -58,9 +59,8 @@ def drop_stale_settings(*, from_history: bool) -> None:
     """Let the address decide on a page that a person just came to, by its history if `from_history`."""
     for name in [*st.query_params, *(["epsilon"] if from_history else [])]:
         if name in st.session_state and name != "present":
-            del st.session_state[
-                name
-            ]  # Streamlit would prefer it to an address that names the usual value
+            # Streamlit would prefer it to an address that names the usual value
+            del st.session_state[name]
 
 
 def draw_copy_button(table: Table) -> None:
@@ -131,9 +131,8 @@ def update_former_link() -> bool:
     """Write what an older link says as links say it now; whether there was any."""
     new_names = FORMER_NAMES["parameters"]
     old_params = {name: st.query_params.get_all(name) for name in st.query_params}
-    ordered_names = sorted(
-        old_params, key=lambda name: name not in new_names
-    )  # a name of today wins over a former one
+    # a name of today wins over a former one
+    ordered_names = sorted(old_params, key=lambda name: name not in new_names)
     new_params = {
         new_names.get(name, name): [_update_former_value(name, value) for value in old_params[name]]
         for name in ordered_names

@@ -9,10 +9,8 @@ from dpcore.schema.cell_text import count_texts
 from dpcore.schema.column_readings import parse_cell_number
 from dpcore.schema.inference.identifiers import natural_sort_key
 
-MAX_PREVIEW_ROWS, MAX_BARS = (
-    2000,
-    12,
-)  # rows whose values are counted, and how many bars there are at the most
+MAX_PREVIEW_ROWS = 2000  # rows whose values are counted
+MAX_BARS = 12  # bars of a column
 
 
 def count_first_values(frame: pd.DataFrame) -> dict[str, dict[str, int]]:

@@ -38,13 +38,11 @@ def distinct_labels(names: Iterable[object], max_chars: int = 24) -> dict[Any, s
             if count > 1
             else []
         )
-        prefix_chars, suffix_chars = (
-            len(os.path.commonprefix(alike)),
-            max_chars // 2,
-        )  # what follows tells them apart
+        start_chars = max_chars - max_chars // 2 - 1
+        differing_from = len(os.path.commonprefix(alike))
+        differing_to = differing_from + max_chars // 2
         distinct_by_name = {
-            text: f"{text[: max_chars - suffix_chars - 1]}…{text[prefix_chars : prefix_chars + suffix_chars]}"
-            for text in alike
+            text: f"{text[:start_chars]}…{text[differing_from:differing_to]}" for text in alike
         }
         if len(set(distinct_by_name.values())) < len(alike):
             distinct_by_name = {
@@ -91,9 +89,8 @@ def join_first_texts(texts: Collection[object], max_chars: int = 80) -> str:
     first_texts = [printable_text(text) for text in itertools.islice(texts, max_chars)]
     while len(", ".join(first_texts)) > max_chars and len(first_texts) > 1:
         first_texts.pop()
-    return ", ".join(first_texts) + f" and {len(texts) - len(first_texts):,} more" * (
-        len(texts) > len(first_texts)
-    )
+    more_count = len(texts) - len(first_texts)
+    return ", ".join(first_texts) + (f" and {more_count:,} more" if more_count else "")
 
 
 def format_query_label(label: tuple[tuple[str, str], ...]) -> str:

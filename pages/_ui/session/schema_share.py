@@ -82,8 +82,7 @@ class SchemaTrial:
         return (
             f"Schema: measured in a trial with repeat number {self.seed}, for {schema_part:.1%} of "
             f"ε = {budget.epsilon:g} at δ = {format_short_number(budget.delta)}. A release "
-            "measures it "
-            f"anew.{empty_columns_note * bool(empty_columns)}"
+            f"measures it anew.{empty_columns_note if empty_columns else ''}"
         )
 
 

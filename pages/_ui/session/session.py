@@ -16,11 +16,12 @@ UPLOADED_TABLE_PARAM = "table"  # in the address of a tab whose table was upload
 TABLE_UPLOAD = "arrival"
 SCHEMA_CHANGE = "change"
 RELEASE_DESK = "desk"
+# a file or schema being read and a release: their outcome is never drawn as is
 IN_BOTH_VIEWS = (
     TABLE_UPLOAD,
     SCHEMA_CHANGE,
     RELEASE_DESK,
-)  # a file or schema being read and a release: their outcome is never drawn as is
+)
 PERSISTENT_WIDGET_KEYS = ("view", "present")  # settings of a tab that say nothing about its table
 
 
@@ -111,14 +112,12 @@ class Session:
 
     def _table_digest(self, table: Table) -> int:
         large_table = table.large_table
-        # any, where nobody counted them
-        rows = (
-            len(table.frame)
-            if large_table is None
-            else large_table.rows
-            if large_table.is_row_count_exact
-            else -1
-        )
+        if large_table is None:
+            rows = len(table.frame)
+        elif large_table.is_row_count_exact:
+            rows = large_table.rows
+        else:
+            rows = -1  # nobody counted them
         return hash((self.salt, *sorted(map(str, table.frame.columns)), rows))
 
 

@@ -40,11 +40,10 @@ from .schema_share import SchemaTrial
 
 COMFORTABLE_CELLS = 100_000  # of the columns chosen at first
 MAX_ROWS_OF_PERSON = 1000  # the largest limit that a person may choose
-USER_INPUT, GUESSED, INFERRED_FROM_DATA = (
-    "typed",
-    "guessed",
-    "read off",
-)  # where a column's entry comes from
+# Where a column's entry comes from.
+USER_INPUT = "typed"
+GUESSED = "guessed"
+INFERRED_FROM_DATA = "read off"
 SchemaEntry = dict[str, Any]
 
 
@@ -74,11 +73,10 @@ class Table:
     origins: dict[str, str] = field(default_factory=dict)
     # whether a person said that kinds and the choice of columns are known without the table
     kinds_confirmed: bool = True
-    has_data_entries: bool = False  # whether values or bounds were ever taken from the records
+    has_data_entries: bool = False  # whether values or bounds were ever taken from the rows
     problems: tuple[ColumnProblem, ...] = ()
-    encoded_by_columns: dict[tuple[str, ...], Any] = field(
-        default_factory=dict
-    )  # Rows, or Counts of a large table
+    # Rows, or Counts of a large table
+    encoded_by_columns: dict[tuple[str, ...], Any] = field(default_factory=dict)
     _column_checks: dict[str, tuple[str, tuple[ColumnProblem, ...], dict[str, int]]] = field(
         default_factory=dict
     )
@@ -124,10 +122,8 @@ class Table:
                 self.schema = domain_to_json(domain_from_json(schema))
         uses_real_data = bool(self.entries) and bool(schema.get("peeked"))
         self.has_data_entries = uses_real_data and not is_guessed
-        self.origins = dict.fromkeys(
-            self.entries,
-            GUESSED if is_guessed else INFERRED_FROM_DATA if uses_real_data else USER_INPUT,
-        )
+        origin = INFERRED_FROM_DATA if uses_real_data else USER_INPUT
+        self.origins = dict.fromkeys(self.entries, GUESSED if is_guessed else origin)
         self._validate_schema(progress)
 
     def update_entries(
@@ -265,13 +261,9 @@ class Table:
         """How many rows there are; None where nobody has counted them yet."""
         if self.large_table is None:
             return len(self.frame)
-        return (
-            self.large_table.rows
-            if self.large_table.is_row_count_exact
-            else self.n
-            if self.counts and self.unit.person is None
-            else None
-        )
+        if self.large_table.is_row_count_exact:
+            return self.large_table.rows
+        return self.n if self.counts and self.unit.person is None else None
 
     @property
     def row_count_text(self) -> str:
@@ -388,7 +380,8 @@ class Table:
             {"constraints": constraints} if constraints else {}
         )
         self.schema |= {"measured": still_measured} if still_measured else {}
-        self.schema |= {"file": file_format} if (file_format := self.text_format.to_json()) else {}
+        file_format = self.text_format.to_json()
+        self.schema |= {"file": file_format} if file_format else {}
         if self.has_data_entries or not self.kinds_confirmed:
             self.schema["peeked"] = True
         self._validate_schema(progress)

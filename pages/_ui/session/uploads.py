@@ -17,10 +17,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from . import address_link
 
-MAX_UPLOADS_PER_SESSION, MAX_UPLOADS_PER_SERVER = (
-    2,
-    8,
-)  # times the largest upload: a table and what it is put beside; all sessions together
+# Times the largest upload: a table and what it is put beside; all sessions together.
+MAX_UPLOADS_PER_SESSION = 2
+MAX_UPLOADS_PER_SERVER = 8
 POLL_SECONDS = 5.0  # seconds between two looks at who is still there
 # seconds before the server stops waiting for a tab to come back: closed by then, as it only forgets
 # them

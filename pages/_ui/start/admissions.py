@@ -47,10 +47,8 @@ def make_releases() -> Releases:
     """A release for every ε and drawing, made once: the sample is public, and 24 cells take milliseconds."""
     table = sample_table(SAMPLE)
     rows = table.encoded_rows(table.domain.names)
-    problem, shown_marginals = (
-        QueryRelease(Marginals.all(table.domain, 2), rows.n),
-        Marginals(table.domain, [SHOWN_COLUMNS]),
-    )
+    problem = QueryRelease(Marginals.all(table.domain, 2), rows.n)
+    shown_marginals = Marginals(table.domain, [SHOWN_COLUMNS])
     algorithm = ALGORITHMS[ALGORITHM]()
 
     def run(epsilon: float, seed: int) -> Run:
@@ -60,18 +58,21 @@ def make_releases() -> Releases:
 
     runs = [[run(epsilon, seed) for epsilon in EPSILON_OPTIONS] for seed in SEEDS]
     comparisons = [
-        [compare_with_rows(one.release, rows, shown_marginals) for one in row] for row in runs
+        [compare_with_rows(result.release, rows, shown_marginals) for result in replicate]
+        for replicate in runs
     ]
     labels = [
         " ".join(value for _, value in shown_marginals.label(j)) for j in range(shown_marginals.m)
     ]
-    shares = np.array([[one.synthetic for one in row] for row in comparisons])
+    shares = np.array(
+        [[comparison.synthetic for comparison in replicate] for replicate in comparisons]
+    )
     return Releases(
         labels,
         comparisons[0][0].real,
         shares,
         rows.n,
-        [one.promise.max_guess_probability() for one in runs[0]],
+        [result.promise.max_guess_probability() for result in runs[0]],
     )
 
 
@@ -132,8 +133,8 @@ def chart_frames(admission_releases: Releases, *, hidden: bool) -> BarFrames:
         labels=admission_releases.labels,
         real=None if hidden else admission_releases.real,
         synthetic=admission_releases.synthetic,
-        words=sentences,
-        shown="synthetic" if hidden else "synthetic (+/− people)",
+        sentences=sentences,
+        moving_bars_name="synthetic" if hidden else "synthetic (+/− people)",
         people=admission_releases.n,
     )
 
