@@ -37,7 +37,8 @@ ORDER_STYLE = """<style>.st-key-lead {display: none;}
 .st-key-asked-what [data-testid="stColumn"] {min-width: 0;}
 @media (max-width: 640px) {.st-key-found > :first-child {flex-basis: 100%;}}
 @media (max-width: 640px), (max-height: 760px) {
-:has(> :is(.st-key-asked, .st-key-chart)), .st-key-asked, .st-key-chart {display: contents !important;}
+:has(> :is(.st-key-asked, .st-key-chart)), .st-key-asked,
+  .st-key-chart {display: contents !important;}
 :has(> .st-key-asked-words) {order: 1;}}</style>"""
 # kept until it is served: the run that hears a press may end early for a newer one
 PRESSED_KEY = "compare-pressed"

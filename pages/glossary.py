@@ -17,14 +17,16 @@ TABS_KEY = "glossary-part"  # the key of what is open
 CARDS_HTML = (  # a card opens on the rest of its meaning and on its example; the first is wide
     "<style>.words {{display: grid; gap: 1rem; padding-top: 0.5rem; "
     "grid-template-columns: repeat(auto-fill, minmax(min(20rem, 100%), 1fr))}}"
-    ".words details {{position: relative; border: 1px solid #8885; border-radius: 0.5rem; overflow-wrap: anywhere; "
-    "padding: 1rem 2rem 1rem 1rem; min-height: 8rem}}"
-    ".words summary {{list-style: none; cursor: pointer}} .words img {{float: right; margin: 0 0 0.5rem 1rem}}"
-    ".words summary::after {{content: '+'; position: absolute; bottom: 0; right: 0.75rem; font-size: 1.5rem}}"
+    ".words details {{position: relative; border: 1px solid #8885; border-radius: 0.5rem; "
+    "overflow-wrap: anywhere; padding: 1rem 2rem 1rem 1rem; min-height: 8rem}}"
+    ".words summary {{list-style: none; cursor: pointer}} "
+    ".words img {{float: right; margin: 0 0 0.5rem 1rem}}"
+    ".words summary::after {{content: '+'; position: absolute; bottom: 0; right: 0.75rem; "
+    "font-size: 1.5rem}}"
     ".words [open] summary::after {{content: '–'}}"
     "@media (min-width: 1200px) {{.words > :first-child {{grid-column: span 2}}}}"
-    "@media (max-width: 640px) {{.words {{gap: 0.5rem}} .words details {{padding: 0.5rem 2rem 0.5rem 1rem; "
-    "min-height: 0}}}}</style>"
+    "@media (max-width: 640px) {{.words {{gap: 0.5rem}} .words details "
+    "{{padding: 0.5rem 2rem 0.5rem 1rem; min-height: 0}}}}</style>"
     '<div class="words">{}</div>'
 )
 

@@ -168,60 +168,73 @@ def draw_settings() -> None:
         **parameter_widgets.ADDRESS_WIDGET_ARGS,
     )
     with st.expander("For experts", icon=":material/tune:"):
-        names_by_title = {
-            cls.about.title: name for name, cls in algorithms_for_problem(QueryRelease).items()
-        }
-        help_text = (
-            "It uses its default parameters and as few steps as it can: the game needs "
-            "many short runs."
-        )
-        title = st.selectbox(
-            "Algorithm",
-            list(names_by_title),
-            key="audit-algorithm",
-            help=help_text,
-            **parameter_widgets.ADDRESS_WIDGET_ARGS,
-        )
-        delta = st.select_slider(
-            "δ, promised",
-            DELTA_OPTIONS,
-            OPENING_DELTA,
-            parameter_widgets.format_setting,
-            key="audit-delta",
-            **parameter_widgets.ADDRESS_WIDGET_ARGS,
-            help="A large δ makes a sharp game; so does δ = 0, where the algorithm can promise it.",
-        )
-        runs = st.select_slider(
-            "Games on each table",
-            GAMES_PER_TABLE_OPTIONS,
-            4000,
-            lambda r: f"{r:,}",
-            key="audit-runs",
-            **parameter_widgets.ADDRESS_WIDGET_ARGS,
-            help="More games give sharper bounds, and take longer.",
-        )
-        seed = st.number_input(
-            "Repeat number",
-            0,
-            2**31 - 1,
-            0,
-            key="audit-seed",
-            **parameter_widgets.ADDRESS_WIDGET_ARGS,
-        )
-    budget = Budget(epsilon, delta)
+        algorithm_name = _choose_algorithm()
+        delta = _choose_delta()
+        runs, seed = _choose_repetition()
     main_container.button(
         "Apply and play",
         type="primary",
         icon=":material/casino:",
         on_click=start_game,
         args=(
-            names_by_title[title],
-            budget,
+            algorithm_name,
+            Budget(epsilon, delta),
             runs,
             HALF_NOISE_BUG if bug else PLANTED_BUGS[0],
-            int(seed),
+            seed,
         ),
     )
+
+
+def _choose_algorithm() -> str:
+    """Draw the list of algorithms; return the chosen one's name in code."""
+    names_by_title = {
+        cls.about.title: name for name, cls in algorithms_for_problem(QueryRelease).items()
+    }
+    title = st.selectbox(
+        "Algorithm",
+        list(names_by_title),
+        key="audit-algorithm",
+        help="It uses its default parameters and as few steps as it can: the game needs "
+        "many short runs.",
+        **parameter_widgets.ADDRESS_WIDGET_ARGS,
+    )
+    return names_by_title[title]
+
+
+def _choose_delta() -> float:
+    """Draw the slider of the promised δ."""
+    return st.select_slider(
+        "δ, promised",
+        DELTA_OPTIONS,
+        OPENING_DELTA,
+        parameter_widgets.format_setting,
+        key="audit-delta",
+        **parameter_widgets.ADDRESS_WIDGET_ARGS,
+        help="A large δ makes a sharp game; so does δ = 0, where the algorithm can promise it.",
+    )
+
+
+def _choose_repetition() -> tuple[int, int]:
+    """Draw the widgets of how often the game is played; return the games a table and the seed."""
+    runs = st.select_slider(
+        "Games on each table",
+        GAMES_PER_TABLE_OPTIONS,
+        4000,
+        lambda r: f"{r:,}",
+        key="audit-runs",
+        **parameter_widgets.ADDRESS_WIDGET_ARGS,
+        help="More games give sharper bounds, and take longer.",
+    )
+    seed = st.number_input(
+        "Repeat number",
+        0,
+        2**31 - 1,
+        0,
+        key="audit-seed",
+        **parameter_widgets.ADDRESS_WIDGET_ARGS,
+    )
+    return runs, int(seed)
 
 
 def draw_outcome(game_audit: GameResult) -> None:

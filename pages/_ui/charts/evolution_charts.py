@@ -39,41 +39,13 @@ def evolution_step_maps(
     low, high = box
     margin = 0.03 * (high - low)
     scale_bar_y = low[1] - 3 * margin[1]
-    has_votes = weights > 0
-    legend_text = "◆ larger: more votes" + ("" if has_votes.all() else " · × none")
-    legend_text += (
-        f"<br>◇ only noise, up to {max_noise_km:.1f} km off" if is_noise_only.any() else "<br>"
-    )
     titles = (
         f"<b>Real</b> (here made up)<br>{len(private):,} people, one place each<br>",
-        f"<b>Synthetic</b> (goes out)<br>{legend_text}",
+        "<b>Synthetic</b> (goes out)<br>" + _votes_legend(weights, is_noise_only, max_noise_km),
     )
-    figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.03).update_annotations(
-        font=TEXT_FONT
-    )
-    size = np.maximum(MAX_DOT_PIXELS * np.sqrt(weights[has_votes] / weights.max()), 4)
-    cloud_styles = (
-        ("real points", private, {"color": REAL, "size": 5, "opacity": 0.7}),
-        (
-            "without votes",
-            V[~has_votes],
-            {"color": GREY, "size": 5, "opacity": 0.6, "symbol": "x-thin-open"},
-        ),
-        (
-            "invented points, by votes",
-            V[has_votes],
-            {
-                "color": SYNTHETIC,
-                "size": size,
-                "opacity": 0.75,
-                "symbol": np.where(is_noise_only[has_votes], "diamond-open", "diamond"),
-            },
-        ),
-    )
-    clouds = [
-        go.Scatter(x=X[:, 0], y=X[:, 1], mode="markers", name=name, marker=style)
-        for name, X, style in cloud_styles
-    ]
+    figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.03)
+    figure.update_annotations(font=TEXT_FONT)
+    clouds = _point_clouds(private, V, weights, is_noise_only)
     figure.add_traces(clouds, 1, [1, 2, 2]).update_traces(hovertemplate="(%{x:.3f}, %{y:.3f})")
     for column, (name, length) in enumerate(scale_bars.items(), 1):
         figure.add_scatter(
@@ -87,6 +59,55 @@ def evolution_step_maps(
             row=1,
             col=column,
         )
+    _draw_bare_maps(figure, box, scale_bar_y)
+    # as high as its place: two maps side by side, below titles of three lines
+    return finish_figure(figure).update_layout(
+        yaxis_scaleanchor="x",
+        yaxis2_scaleanchor="x2",
+        showlegend=False,
+        height=None,
+        margin_l=24,
+        margin_t=58,
+    )
+
+
+def _votes_legend(weights: np.ndarray, is_noise_only: np.ndarray, max_noise_km: float) -> str:
+    """Return two lines that say what the size and the shape of a candidate's dot mean."""
+    votes_text = "◆ larger: more votes"
+    if not (weights > 0).all():
+        votes_text += " · × none"
+    if not is_noise_only.any():
+        return f"{votes_text}<br>"
+    return f"{votes_text}<br>◇ only noise, up to {max_noise_km:.1f} km off"
+
+
+def _point_clouds(
+    private: np.ndarray, V: np.ndarray, weights: np.ndarray, is_noise_only: np.ndarray
+) -> list[go.Scatter]:
+    """Return the private points, the candidates without votes, and those with votes."""
+    has_votes = weights > 0
+    size = np.maximum(MAX_DOT_PIXELS * np.sqrt(weights[has_votes] / weights.max()), 4)
+    symbols = np.where(is_noise_only[has_votes], "diamond-open", "diamond")
+    private_style = {"color": REAL, "size": 5, "opacity": 0.7}
+    voteless_style = {"color": GREY, "size": 5, "opacity": 0.6, "symbol": "x-thin-open"}
+    voted_style = {"color": SYNTHETIC, "size": size, "opacity": 0.75, "symbol": symbols}
+    cloud_styles = (
+        ("real points", private, private_style),
+        ("without votes", V[~has_votes], voteless_style),
+        ("invented points, by votes", V[has_votes], voted_style),
+    )
+    return [
+        go.Scatter(x=X[:, 0], y=X[:, 1], mode="markers", name=name, marker=style)
+        for name, X, style in cloud_styles
+    ]
+
+
+def _draw_bare_maps(
+    figure: go.Figure, box: tuple[np.ndarray, np.ndarray], scale_bar_y: float
+) -> None:
+    """Draw the ellipse that fills the box on both maps, and take the grid and ticks away."""
+    low, high = box
+    margin = 0.03 * (high - low)
     figure.add_shape(
         type="circle",
         x0=low[0],
@@ -105,15 +126,6 @@ def evolution_step_maps(
     }
     figure.update_xaxes(range=(low[0] - margin[0], high[0] + margin[0]), **axis_style)
     figure.update_yaxes(range=(scale_bar_y - 2 * margin[1], high[1] + margin[1]), **axis_style)
-    # as high as its place: two maps side by side, below titles of three lines
-    return finish_figure(figure).update_layout(
-        yaxis_scaleanchor="x",
-        yaxis2_scaleanchor="x2",
-        showlegend=False,
-        height=None,
-        margin_l=24,
-        margin_t=58,
-    )
 
 
 def distance_chart(distance_by_step: pd.DataFrame) -> go.Figure:

@@ -56,6 +56,44 @@ _BAND_SPEC: FigureSpec = {
     "opacity": BAND_OPACITY,
     "line": {"width": 0},
 }
+_STAGE_LINE: FigureSpec = {
+    "xref": "x",
+    "yref": "y domain",
+    "type": "line",
+    "y0": 0,
+    "y1": 1,
+    "line": {"color": GREY, "width": 1},
+}
+_STAGE_NOTE: FigureSpec = {
+    "xref": "x",
+    "yref": "y domain",
+    "y": 1,
+    "yanchor": "bottom",
+    "xanchor": "left",
+    "showarrow": False,
+    "font": TEXT_FONT,
+}
+_MAP_TITLE: FigureSpec = {
+    "y": 1,
+    "xref": "paper",
+    "yref": "paper",
+    "yanchor": "bottom",
+    "showarrow": False,
+    "font": TEXT_FONT,
+}
+_DIFFERENCE_STYLE: FigureSpec = {
+    "colorscale": DIVERGING,
+    "zmin": -FULL_COLOUR_POINTS,
+    "zmax": FULL_COLOUR_POINTS,
+    "colorbar": {
+        "thickness": 8,
+        "x": 1,
+        "len": 0.7,
+        "tickfont": TEXT_FONT,
+        "tickvals": [-FULL_COLOUR_POINTS, 0, FULL_COLOUR_POINTS],
+        "ticktext": ["≤−1", "0", "≥1"],
+    },
+}
 
 
 def convergence_chart(
@@ -73,23 +111,8 @@ def convergence_chart(
 
     `stages` are where a new fit begins.
     """
-    lines: list[FigureSpec] = []
     first_run = records[records["seed"] == records["seed"].iloc[0]].set_index("t", drop=False)
-    for name, (colour, dash, label) in ERROR_LINE_STYLES.items():
-        if name not in records:
-            continue
-        if records["seed"].nunique() > 1:
-            lines.append(_run_range_spec(records, first_run, x, name, colour))
-        lines.append(
-            _line_spec(
-                first_run[x],
-                first_run[name],
-                label,
-                {"color": colour, "dash": dash, "width": 2},
-                n,
-                unit,
-            )
-        )
+    lines = _error_lines(records, first_run, x, n, unit)
     if pinned is not None:
         pinned_run = pinned[pinned["seed"] == pinned["seed"].iloc[0]]
         line = {"color": GREY, "dash": "longdash", "width": 2}
@@ -97,21 +120,7 @@ def convergence_chart(
             _line_spec(pinned_run[x], pinned_run["max_error"], "largest error, A", line, n, unit)
         )
     if raw_noise is not None:
-        line = {"color": GREY, "dash": "dot", "width": 1}
-        ends = pd.Series([min(0.0, first_run[x].min()), first_run[x].max()])
-        lines.append(
-            _line_spec(ends, pd.Series([raw_noise, raw_noise]), "noise alone", line, n, unit)
-            | {"mode": "lines"}
-        )
-    axis_refs = {"xref": "x", "yref": "y domain"}
-    stage_line = axis_refs | {"type": "line", "y0": 0, "y1": 1, "line": {"color": GREY, "width": 1}}
-    stage_note = axis_refs | {
-        "y": 1,
-        "yanchor": "bottom",
-        "xanchor": "left",
-        "showarrow": False,
-        "font": TEXT_FONT,
-    }
+        lines.append(_raw_noise_line(raw_noise, first_run[x], n, unit))
     named_lines = [line for line in lines if "name" in line]
     ends = [(t["name"], t["line"]["color"], np.asarray(t["y"])[-1]) for t in named_lines]
     notes = line_end_labels(
@@ -124,12 +133,35 @@ def convergence_chart(
         lines,
         xaxis=_axis_spec(title, rangemode="tozero"),
         yaxis=_axis_spec(points_axis_title(n, unit), type="log", dtick="D2", tickformat="~g"),
-        shapes=[stage_line | {"x0": at, "x1": at} for at in stages],
-        annotations=[stage_note | {"x": at, "text": STAGE_TEXT} for at in stages] + notes,
+        shapes=[_STAGE_LINE | {"x0": at, "x1": at} for at in stages],
+        annotations=[_STAGE_NOTE | {"x": at, "text": STAGE_TEXT} for at in stages] + notes,
         showlegend=False,
         margin=MARGIN | {"r": name_margin(ends)},
         height=CHART_HEIGHT - CAPTION_HEIGHT,
     )
+
+
+def _error_lines(
+    records: pd.DataFrame, first_run: pd.DataFrame, x: str, n: int, unit: str
+) -> list[FigureSpec]:
+    """Return a line for each kind of error of the first run, in the band of all runs."""
+    lines: list[FigureSpec] = []
+    for name, (colour, dash, label) in ERROR_LINE_STYLES.items():
+        if name not in records:
+            continue
+        if records["seed"].nunique() > 1:
+            lines.append(_run_range_spec(records, first_run, x, name, colour))
+        style = {"color": colour, "dash": dash, "width": 2}
+        lines.append(_line_spec(first_run[x], first_run[name], label, style, n, unit))
+    return lines
+
+
+def _raw_noise_line(raw_noise: float, positions: pd.Series, n: int, unit: str) -> FigureSpec:
+    """Return a horizontal line: the error of noise alone, as wide as the run."""
+    style = {"color": GREY, "dash": "dot", "width": 1}
+    ends = pd.Series([min(0.0, positions.min()), positions.max()])
+    levels = pd.Series([raw_noise, raw_noise])
+    return _line_spec(ends, levels, "noise alone", style, n, unit) | {"mode": "lines"}
 
 
 def _line_spec(
@@ -322,13 +354,41 @@ def two_way_maps(
     That scale is the same for every table and release: a difference of 0.2 points looks as small as
     it is. The cell that differs most has a frame.
     """
-    row_labels = distinct_figure_labels(labels[0], 14)
-    column_labels = distinct_figure_labels(labels[1], 12)
     row_title, column_title = distinct_figure_labels(axes, 18)
     difference = 100 * (synthetic - real)
     max_share = 100 * float(real.max())
+    real_style = {"colorscale": SHADES, "zmin": 0, "zmax": max_share, "showscale": False}
+    cell_texts: FigureSpec = {
+        "type": "heatmap",
+        "x": distinct_figure_labels(labels[1], 12),
+        "y": distinct_figure_labels(labels[0], 14),
+        "customdata": 100 * synthetic,
+        "hovertemplate": "%{y}, %{x}: %{z:.3g}, synthetic %{customdata:.3g}%<extra></extra>",
+    }
+    worst_cell_box = _worst_cell_box(difference)
+    maps: list[FigureSpec] = []
+    layout: dict[str, Any] = {
+        "annotations": [_MAP_TITLE | {"text": row_title, "x": 0, "xanchor": "right", "xshift": -6}],
+        "shapes": [worst_cell_box, worst_cell_box | {"xref": "x2", "yref": "y2"}],
+    }
+    for axis_suffix, map_title, values, style in (
+        ("", f"real, up to {max_share:.2g}%", 100 * real, real_style),
+        ("2", "difference, points", difference, _DIFFERENCE_STYLE),
+    ):
+        left_edge = (MAP_WIDTH + MAP_GAP) * len(axis_suffix)
+        map_axes = {"xaxis": f"x{axis_suffix}", "yaxis": f"y{axis_suffix}"}
+        maps.append(cell_texts | {"z": values} | map_axes | style)
+        layout["annotations"].append(
+            _MAP_TITLE | {"text": map_title, "x": left_edge + MAP_WIDTH / 2, "xanchor": "center"}
+        )
+        layout |= _map_axes(axis_suffix, left_edge, column_title)
+    return _small_figure(maps, **layout)
+
+
+def _worst_cell_box(difference: np.ndarray) -> FigureSpec:
+    """Return a frame around the cell that differs most."""
     row, column = np.unravel_index(np.abs(difference).argmax(), difference.shape)
-    worst_cell_box = {
+    return {
         "type": "rect",
         "x0": column - 0.5,
         "x1": column + 0.5,
@@ -336,75 +396,30 @@ def two_way_maps(
         "y1": row + 0.5,
         "line": {"color": ERROR, "width": 3},
     }
-    title_spec = {
-        "y": 1,
-        "xref": "paper",
-        "yref": "paper",
-        "yanchor": "bottom",
-        "showarrow": False,
-        "font": TEXT_FONT,
-    }
-    scale = {
-        "thickness": 8,
-        "x": 1,
-        "len": 0.7,
+
+
+def _map_axes(axis_suffix: str, left_edge: float, column_title: str) -> dict[str, Any]:
+    """Return the two axes of one of the maps side by side; only the first one names its rows."""
+    row_axis = {
+        "type": "category",
+        "anchor": f"x{axis_suffix}",
         "tickfont": TEXT_FONT,
-        "tickvals": [-FULL_COLOUR_POINTS, 0, FULL_COLOUR_POINTS],
-        "ticktext": ["≤−1", "0", "≥1"],
+        "autorange": "reversed",
     }
-    real_style = {"colorscale": SHADES, "zmin": 0, "zmax": max_share, "showscale": False}
-    difference_style = {
-        "colorscale": DIVERGING,
-        "zmin": -FULL_COLOUR_POINTS,
-        "zmax": FULL_COLOUR_POINTS,
-        "colorbar": scale,
-    }
-    maps: list[FigureSpec] = []
-    layout: dict[str, Any] = {
-        "annotations": [title_spec | {"text": row_title, "x": 0, "xanchor": "right", "xshift": -6}],
-        "shapes": [worst_cell_box, worst_cell_box | {"xref": "x2", "yref": "y2"}],
-    }
-    for axis_suffix, map_title, values, style in (
-        ("", f"real, up to {max_share:.2g}%", 100 * real, real_style),
-        ("2", "difference, points", difference, difference_style),
-    ):
-        left_edge = (MAP_WIDTH + MAP_GAP) * len(axis_suffix)
-        maps.append(
-            {
-                "type": "heatmap",
-                "x": column_labels,
-                "y": row_labels,
-                "z": values,
-                "xaxis": f"x{axis_suffix}",
-                "yaxis": f"y{axis_suffix}",
-                "customdata": 100 * synthetic,
-                "hovertemplate": "%{y}, %{x}: %{z:.3g}, synthetic "
-                "%{customdata:.3g}%<extra></extra>",
-            }
-            | style
-        )
-        layout["annotations"].append(
-            title_spec | {"text": map_title, "x": left_edge + MAP_WIDTH / 2, "xanchor": "center"}
-        )
-        # The browser knows how wide a map is: it turns the names, and leaves out those that would
-        # overlap.
-        layout[f"xaxis{axis_suffix}"] = _axis_spec(
-            column_title,
-            type="category",
-            anchor=f"y{axis_suffix}",
-            domain=[left_edge, left_edge + MAP_WIDTH],
-            **TURNED_LABELS,
-        )
-        row_axis = {
-            "type": "category",
-            "anchor": f"x{axis_suffix}",
-            "tickfont": TEXT_FONT,
-            "autorange": "reversed",
-        }
-        layout[f"yaxis{axis_suffix}"] = row_axis | (
-            {"showticklabels": False, "ticks": ""} if axis_suffix else {"tickprefix": "\u2003"}
-        )
-    return _small_figure(maps, **layout)
+    if axis_suffix:
+        row_axis |= {"showticklabels": False, "ticks": ""}
+    else:
+        row_axis |= {"tickprefix": "\u2003"}
+    # The browser knows how wide a map is: it turns the names, and leaves out those that would
+    # overlap.
+    column_axis = _axis_spec(
+        column_title,
+        type="category",
+        anchor=f"y{axis_suffix}",
+        domain=[left_edge, left_edge + MAP_WIDTH],
+        **TURNED_LABELS,
+    )
+    return {f"xaxis{axis_suffix}": column_axis, f"yaxis{axis_suffix}": row_axis}
 
 
 def _axis_spec(title: str, **axis_args: Any) -> FigureSpec:

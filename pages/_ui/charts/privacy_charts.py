@@ -77,7 +77,8 @@ def two_worlds_html(right_guesses: int, alt_text: str) -> str:
     svg = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>'
     source = "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
     headings = "".join(
-        f'<b style="position:absolute;left:{left_percent}%;top:{top}%;transform:translateX(-50%);white-space:nowrap;'
+        f'<b style="position:absolute;left:{left_percent}%;top:{top}%;'
+        "transform:translateX(-50%);white-space:nowrap;"
         f'line-height:1">{text}</b>'
         for left_percent, top, text in (
             (23.5, 0, "with you"),

@@ -137,29 +137,7 @@ def draw_accuracy_goal(
     if table.schema_uses_real_data and is_stakeholder_view():
         return None
     with st.container(key="asked-what"):
-        left_column, right_column = st.columns(2)
-        help_text = (
-            "1 point is 1% of the rows. An answer says how many rows have a combination "
-            "of values. Columns and "
-        )
-        help_text += "questions are chosen in the sidebar."
-        tolerance = left_column.select_slider(
-            "All answers within",
-            TOLERANCE_OPTIONS,
-            0.01,
-            format_tolerance,
-            key="ask-tolerance",
-            help=help_text,
-            bind="query-params",
-        )
-        share = right_column.select_slider(
-            "How often?",
-            RELEASE_SHARES,
-            0.95,
-            format_release_share,
-            key="ask-share",
-            bind="query-params",
-        )
+        tolerance, share = _choose_goal()
     problem = QueryRelease(workload, table.n, table.unit.most_rows)
     cache_key = workload.domain, tuple(kinds), problem.effective_n, delta
     noise_levels = session().memoize(
@@ -173,21 +151,8 @@ def draw_accuracy_goal(
             "Simulated releases can tell."
         )
         return AccuracyGoal(tolerance, share)
-    help_text = glossary_tooltip("frontier", "workload", "sampling floor", "point")
     with inline_container(key="found"):
-        if epsilon_forecast.epsilon is None:
-            draw_heading(
-                "No ε of the sliders is enough with "
-                f"{ALGORITHM_TITLES[epsilon_forecast.algorithm_name]}"
-            )
-        else:
-            draw_heading(
-                f"★ Budget ε = {parameter_widgets.format_setting(epsilon_forecast.epsilon)} is "
-                "enough with "
-                f"{ALGORITHM_TITLES[epsilon_forecast.algorithm_name]}",
-                help_text=help_text,
-            )
-            _draw_page_links(epsilon_forecast.epsilon, delta, epsilon_forecast.algorithm_name)
+        _draw_sufficient_epsilon(epsilon_forecast, delta)
     with st.container(key="asked-words"):
         _draw_forecast_tiles(table, problem, epsilon_forecast, tolerance, share, delta)
     return AccuracyGoal(
@@ -197,6 +162,44 @@ def draw_accuracy_goal(
         epsilon_forecast.algorithm_name,
         epsilon_forecast.error_by_epsilon,
     )
+
+
+def _choose_goal() -> tuple[float, float]:
+    """Draw the two sliders; return how exact all answers must be, and in which share of releases."""
+    left_column, right_column = st.columns(2)
+    tolerance = left_column.select_slider(
+        "All answers within",
+        TOLERANCE_OPTIONS,
+        0.01,
+        format_tolerance,
+        key="ask-tolerance",
+        help="1 point is 1% of the rows. An answer says how many rows have a combination "
+        "of values. Columns and questions are chosen in the sidebar.",
+        bind="query-params",
+    )
+    share = right_column.select_slider(
+        "How often?",
+        RELEASE_SHARES,
+        0.95,
+        format_release_share,
+        key="ask-share",
+        bind="query-params",
+    )
+    return tolerance, share
+
+
+def _draw_sufficient_epsilon(epsilon_forecast: EpsilonForecast, delta: float) -> None:
+    """Say which ε is enough with which algorithm, with links to pages that use it."""
+    title = ALGORITHM_TITLES[epsilon_forecast.algorithm_name]
+    if epsilon_forecast.epsilon is None:
+        draw_heading(f"No ε of the sliders is enough with {title}")
+        return
+    epsilon_text = parameter_widgets.format_setting(epsilon_forecast.epsilon)
+    draw_heading(
+        f"★ Budget ε = {epsilon_text} is enough with {title}",
+        help_text=glossary_tooltip("frontier", "workload", "sampling floor", "point"),
+    )
+    _draw_page_links(epsilon_forecast.epsilon, delta, epsilon_forecast.algorithm_name)
 
 
 def format_release_share(share: float) -> str:

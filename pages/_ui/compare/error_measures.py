@@ -130,7 +130,8 @@ def _choose_group_measure(sweep: Sweep) -> ErrorMeasure:
     def disagreement_in_points(dot: Dot) -> float | None:
         if sweep.pair_workload is None or dot.pair_answers is None:
             return None
-        comparison = Comparison(sweep.pair_workload, sweep.real_pair_answers, dot.pair_answers)  # type: ignore[arg-type]
+        real = sweep.real_pair_answers
+        comparison = Comparison(sweep.pair_workload, real, dot.pair_answers)  # type: ignore[arg-type]
         value = float(subgroup_errors(comparison, column).error[labels.index(label)])
         return None if np.isnan(value) else 100 * value
 

@@ -13,6 +13,7 @@ from dpcore.core.parameters import build_from_texts
 from dpcore.core.provenance import Provenance
 from dpcore.core.types import frozen
 from dpcore.evaluation.error_diagnosis import (
+    ErrorWaterfall,
     GroupComparison,
     noiseless_setting,
     split_error_by_source,
@@ -50,6 +51,19 @@ ERROR_PART_TEXTS = {
 }
 
 
+@frozen
+class SelectedQuery:
+    """The query of a workload that is looked at: its index, and the query in words.
+
+    `unbinned_answers` are the workload's answers by the table's own values, where they are known.
+    """
+
+    workload: Workload
+    index: int
+    unbinned_answers: np.ndarray | None
+    text: str
+
+
 @hide_in_stakeholder_view
 def draw_error_sources(table: Table, sweep: Sweep, selected_dot: Dot | None) -> None:
     """The waterfall of one question's error, for the clicked dot or the best run."""
@@ -85,8 +99,15 @@ def draw_error_sources(table: Table, sweep: Sweep, selected_dot: Dot | None) -> 
         return
     if not wait_or_draw_progress(runs, "waterfall") or runs.error or runs.cancelled:
         return
+    _draw_waterfall(query, _split_error(query, key, runs, sweep))
+
+
+def _split_error(
+    query: SelectedQuery, key: tuple[Any, ...], runs: JobGroup, sweep: Sweep
+) -> ErrorWaterfall:
+    """Return the errors of all queries by source, computed once a question and pair of runs."""
     released, noise_free = (result.release for _, result in runs.results)
-    error_waterfall = session().memoize(
+    return session().memoize(
         "waterfall",
         (key, runs.id, runs.jobs[0]),
         lambda: split_error_by_source(
@@ -98,6 +119,10 @@ def draw_error_sources(table: Table, sweep: Sweep, selected_dot: Dot | None) -> 
             query.unbinned_answers,
         ),  # type: ignore[arg-type]
     )
+
+
+def _draw_waterfall(query: SelectedQuery, error_waterfall: ErrorWaterfall) -> None:
+    """Draw one query's error as a sum of its parts, and say what the parts mean."""
     parts = {name: float(part[query.index]) for name, part in error_waterfall.parts.items()}
     released_share = float(error_waterfall.released[query.index])
     true_share = float(error_waterfall.reference[query.index])
@@ -121,28 +146,14 @@ def draw_error_sources(table: Table, sweep: Sweep, selected_dot: Dot | None) -> 
     if "structure" in parts:
         st.caption(
             "Structure: links between columns that the release's tree leaves out, and rows that "
-            "constraints call "
-            "impossible. The best distribution that the model could hold has this error without "
-            "any noise."
+            "constraints call impossible. The best distribution that the model could hold has "
+            "this error without any noise."
         )
     if "sampling" not in parts:
         st.caption(
             "The population of this table is not known, so the table itself counts as the truth "
             "here."
         )
-
-
-@frozen
-class SelectedQuery:
-    """The query of a workload that is looked at: its index, and the query in words.
-
-    `unbinned_answers` are the workload's answers by the table's own values, where they are known.
-    """
-
-    workload: Workload
-    index: int
-    unbinned_answers: np.ndarray | None
-    text: str
 
 
 def _select_query(
@@ -217,9 +228,12 @@ def draw_conclusions(sweep: Sweep) -> None:
         st.caption("One of these groups is empty.")
         return
     lines = []
-    for d in (d for d in sweep.planned_outcomes if d.pair_answers is not None):
-        difference = conclusion.share_difference(domain, d.pair_answers[answer_slice])  # type: ignore[index]
-        lines.append((d.point.algorithm, d.point.epsilon, not difference * real_difference > 0))
+    for dot in sweep.planned_outcomes:
+        if dot.pair_answers is None:
+            continue
+        difference = conclusion.share_difference(domain, dot.pair_answers[answer_slice])
+        is_flipped = not difference * real_difference > 0
+        lines.append((dot.point.algorithm, dot.point.epsilon, is_flipped))
     frame = pd.DataFrame(lines, columns=pd.Index(["algorithm", "epsilon", "flipped"]))
     flips = frame.groupby(["algorithm", "epsilon"])["flipped"]
     table = flips.agg(

@@ -1,11 +1,13 @@
 """The Compare page's first half: what is compared, the frontier, the regret table and a dot's own facts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -61,19 +63,10 @@ def draw_settings(
 
     Raises InputError for bad choices.
     """
-    algorithm_classes = algorithms_for_problem(QueryRelease)
     workload, query_texts = question_choice.choose_workload(table)
     kinds = tuple(st.session_state["questions"])
-    default_names = [name for name in DEFAULT_ALGORITHMS if name in algorithm_classes]
     with st.expander("Algorithms, budgets", icon=":material/tune:"):
-        names = st.multiselect(
-            "Algorithms",
-            list(algorithm_classes),
-            default_names,
-            format_func=ALGORITHM_TITLES.__getitem__,
-            key="compared",
-            bind="query-params",
-        )
+        names = _choose_algorithms()
         epsilons = st.multiselect(
             "Privacy budgets (ε)",
             parameter_widgets.EPSILON_OPTIONS,
@@ -83,33 +76,17 @@ def draw_settings(
             bind="query-params",
             help="The budget that is advised is always tried too.",
         )
-        help_text = (
-            "The table as it is, or tables drawn at random from its population. For an "
-            "upload, the upload is taken "
-        )
-        help_text += "as the population. Then both errors are shown."
-        size_label = st.selectbox(
-            "Rows", list(SIZE_FACTORS), key="records", help=help_text, **persistent_widget_args()
-        )
-        help_text = "Runs of each algorithm at each ε, with fresh noise."
+        row_choice = _choose_rows()
         seeds = st.number_input(
-            "Repeats", 1, 20, 3, key="sweep-seeds", bind="query-params", help=help_text
+            "Repeats",
+            1,
+            20,
+            3,
+            key="sweep-seeds",
+            bind="query-params",
+            help="Runs of each algorithm at each ε, with fresh noise.",
         )
         delta = parameter_widgets.delta_slider()
-
-    n = max(2, round(SIZE_FACTORS[size_label] * table.n)) if SIZE_FACTORS[size_label] else table.n
-
-    def make_problem() -> tuple[QueryRelease, Any, np.ndarray | None]:
-        rows = table.encoded_rows(workload.domain.names)
-        population = table.population_on(workload.domain.names)
-        if not SIZE_FACTORS[size_label]:
-            return QueryRelease(workload, n, table.unit.most_rows), rows, population
-        P = empirical_distribution(workload.domain, rows) if population is None else population
-        return (
-            QueryRelease(workload, n),
-            draw_rows(workload.domain, P, n, np.random.default_rng(0)),
-            P,
-        )
 
     def plan_sweep(advised: float | None) -> PlannedSweep:
         budgets = [Budget(float(v), delta) for v in sorted({*epsilons, advised} - {None})]
@@ -119,34 +96,89 @@ def draw_settings(
             table=table,
             version=table.version,
             table_rows=table.encoded_rows(workload.domain.names),
-            row_choice=size_label,
+            row_choice=row_choice,
             question_kinds=kinds,
             delta=delta,
         )
-        grid = ExperimentGrid(
-            task=task,
-            algorithms={name: build_from_texts(algorithm_classes[name], {}) for name in names},
-            budgets=tuple(budgets),
-            repeat=int(seeds),
-        )
-        problem_key = table.version, workload.domain.names, kinds, n
-        finished_keys = sweep.outcomes if sweep.requested == compared else {}
-        problem = QueryRelease(workload, n, table.unit.most_rows)
-        seconds = duration_forecast.draw_forecast(
-            problem_key, problem, names, budgets, grid.repeat, sweep, finished_keys
-        )
-        run_seconds = duration_forecast.predicted_run_seconds(problem_key)
-        start = partial(
-            sweep.start,
-            compared,
-            make_problem,
-            grid,
-            table.trial,
-            run_seconds,
-        )
-        return seconds, start
+        return _plan_sweep(sweep, compared, workload, names, budgets, int(seeds))
 
     return workload, plan_sweep
+
+
+def _choose_algorithms() -> list[str]:
+    """Draw the list of what can be compared; return the names of what is chosen."""
+    algorithm_classes = algorithms_for_problem(QueryRelease)
+    default_names = [name for name in DEFAULT_ALGORITHMS if name in algorithm_classes]
+    return st.multiselect(
+        "Algorithms",
+        list(algorithm_classes),
+        default_names,
+        format_func=ALGORITHM_TITLES.__getitem__,
+        key="compared",
+        bind="query-params",
+    )
+
+
+def _choose_rows() -> str:
+    """Draw the choice between the table and tables drawn from its population."""
+    return st.selectbox(
+        "Rows",
+        list(SIZE_FACTORS),
+        key="records",
+        help="The table as it is, or tables drawn at random from its population. For an "
+        "upload, the upload is taken as the population. Then both errors are shown.",
+        **persistent_widget_args(),
+    )
+
+
+def _compared_row_count(table: Table, row_choice: str) -> int:
+    """Return how many rows the compared tables have."""
+    factor = SIZE_FACTORS[row_choice]
+    return max(2, round(factor * table.n)) if factor else table.n
+
+
+def _make_problem(
+    table: Table, workload: Workload, row_choice: str
+) -> tuple[QueryRelease, Any, np.ndarray | None]:
+    """Return the problem, its rows, and their population if there is one."""
+    n = _compared_row_count(table, row_choice)
+    rows = table.encoded_rows(workload.domain.names)
+    population = table.population_on(workload.domain.names)
+    if not SIZE_FACTORS[row_choice]:
+        return QueryRelease(workload, n, table.unit.most_rows), rows, population
+    P = empirical_distribution(workload.domain, rows) if population is None else population
+    drawn_rows = draw_rows(workload.domain, P, n, np.random.default_rng(0))
+    return QueryRelease(workload, n), drawn_rows, P
+
+
+def _plan_sweep(
+    sweep: Sweep,
+    compared: ComparedTask,
+    workload: Workload,
+    names: Sequence[str],
+    budgets: Sequence[Budget],
+    seeds: int,
+) -> PlannedSweep:
+    """Forecast the runs of a comparison; return their seconds, and what starts them."""
+    table = compared.table
+    algorithm_classes = algorithms_for_problem(QueryRelease)
+    grid = ExperimentGrid(
+        task=compared.task,
+        algorithms={name: build_from_texts(algorithm_classes[name], {}) for name in names},
+        budgets=tuple(budgets),
+        repeat=seeds,
+    )
+    n = _compared_row_count(table, compared.row_choice)
+    problem_key = table.version, workload.domain.names, compared.question_kinds, n
+    finished_keys = sweep.outcomes if sweep.requested == compared else {}
+    problem = QueryRelease(workload, n, table.unit.most_rows)
+    seconds = duration_forecast.draw_forecast(
+        problem_key, problem, names, budgets, grid.repeat, sweep, finished_keys
+    )
+    run_seconds = duration_forecast.predicted_run_seconds(problem_key)
+    make_problem = partial(_make_problem, table, workload, compared.row_choice)
+    start = partial(sweep.start, compared, make_problem, grid, table.trial, run_seconds)
+    return seconds, start
 
 
 def sufficient_epsilon(sweep: Sweep, goal: AccuracyGoal | None) -> float | None:
@@ -177,11 +209,62 @@ def draw_frontier(
         st.info("No finished run has this error yet.")
         return None
     least_errors = unbiased_limit.least_errors_by_epsilon(sweep, medians)
+    lines = _choose_lines(sweep, measure, medians, settings_container)
+    if goal is not None and measure.error_name == "max_error":
+        _add_goal(lines, goal, sweep)
+    if other_table is not None and measure.error_name is not None and not measure.population:
+        name, comparison = other_table
+        lines.levels[name] = 100 * getattr(comparison.errors, measure.error_name)
+    if measure.error_name == "rmse" and not measure.population:
+        lines.curves |= unbiased_limit.limit_curve(least_errors)
+    figure = frontier_charts.frontier_chart(
+        dots.dropna(subset=["error"]),
+        medians,
+        lines.levels,
+        frontier_charts.series_styles(list(algorithms_for_problem(QueryRelease))),
+        title=measure.axis_title,
+        curves=lines.curves,
+        titles=ALGORITHM_TITLES,
+        planned_epsilons=_planned_epsilons(sweep),
+        target_error=lines.target_error,
+        advised_point=lines.advised_point,
+        algorithm_by_curve=lines.algorithm_by_curve,
+    )
+    summary = _best_algorithm_summary(sweep, measure, medians, sufficient_epsilon(sweep, goal))
+    clicked_dot = _draw_clickable_frontier(figure, summary, sweep)
+    draw_chart_footer(summary, run_table(dots), "frontier")
+    with settings_container:
+        unbiased_limit.draw_limit_summary(sweep, least_errors)
+    return clicked_dot
+
+
+@dataclass(kw_only=True)
+class _FrontierLines:
+    """The lines of the frontier beside those of the algorithms: levels, curves, and the goal."""
+
+    levels: dict[str, float]
+    curves: dict[str, tuple[np.ndarray, np.ndarray]]
+    algorithm_by_curve: dict[str, str]
+    target_error: float | None = None  # in points
+    advised_point: tuple[float, float] | None = None  # ε and its error in points
+
+
+def _planned_epsilons(sweep: Sweep) -> list[float]:
+    return [case.budget.epsilon for case in sweep.planned_cases]
+
+
+def _choose_lines(
+    sweep: Sweep,
+    measure: ErrorMeasure,
+    medians: pd.DataFrame,
+    settings_container: DeltaGenerator,
+) -> _FrontierLines:
+    """Draw the widgets of the lines to compare with; return the chosen ones."""
     with settings_container:
         selected_labels = st.multiselect(
             "Lines to compare with", BASELINE_LABELS, key="lines", bind="query-params"
         )
-        curves, curve_owners = theory_curves.choose_theory_curve(sweep, medians)
+        curves, algorithm_by_curve = theory_curves.choose_theory_curve(sweep, medians)
     baseline_levels = baseline_errors_in_points(
         sweep, measure.error_name, population=measure.population
     )
@@ -190,49 +273,32 @@ def draw_frontier(
         for name, floor in baseline_levels.items()
         if name in selected_labels
     }
-    planned_epsilons = [case.budget.epsilon for case in sweep.planned_cases]
-    tolerance_points = None
-    star = None
-    if goal is not None and measure.error_name == "max_error":
-        tolerance_points = 100 * goal.tolerance
-        levels = {f"within {format_tolerance(goal.tolerance)}": tolerance_points} | levels
-        error_by_epsilon = {
-            epsilon: 100 * off
-            for epsilon, off in goal.error_by_epsilon.items()
-            if min(planned_epsilons) <= epsilon <= max(planned_epsilons)
-        }
-        if error_by_epsilon:
-            promise_label = (
-                f"{100 * goal.share:g}% promised for "
-                f"{ALGORITHM_TITLES[goal.algorithm_name].partition(' + ')[0]}"
-            )
-            curves |= {
-                promise_label: (
-                    np.array([*error_by_epsilon]),
-                    np.array([*error_by_epsilon.values()]),
-                )
-            }
-            curve_owners |= {promise_label: goal.algorithm_name}
-        if goal.sufficient_epsilon in error_by_epsilon:
-            star = goal.sufficient_epsilon, error_by_epsilon[goal.sufficient_epsilon]
-    if other_table is not None and measure.error_name is not None and not measure.population:
-        levels[other_table[0]] = 100 * getattr(other_table[1].errors, measure.error_name)
-    if measure.error_name == "rmse" and not measure.population:
-        curves |= unbiased_limit.limit_curve(least_errors)
-    figure = frontier_charts.frontier_chart(
-        dots.dropna(subset=["error"]),
-        medians,
-        levels,
-        frontier_charts.series_styles(list(algorithms_for_problem(QueryRelease))),
-        title=measure.axis_title,
-        curves=curves,
-        titles=ALGORITHM_TITLES,
-        planned_epsilons=planned_epsilons,
-        target_error=tolerance_points,
-        advised_point=star,
-        algorithm_by_curve=curve_owners,
-    )
-    summary = _best_algorithm_summary(sweep, measure, medians, sufficient_epsilon(sweep, goal))
+    return _FrontierLines(levels=levels, curves=curves, algorithm_by_curve=algorithm_by_curve)
+
+
+def _add_goal(lines: _FrontierLines, goal: AccuracyGoal, sweep: Sweep) -> None:
+    """Add what is accurate enough, how far off noise alone is, and the advised ε on that curve."""
+    lines.target_error = 100 * goal.tolerance
+    goal_label = f"within {format_tolerance(goal.tolerance)}"
+    lines.levels = {goal_label: lines.target_error} | lines.levels
+    planned_epsilons = _planned_epsilons(sweep)
+    error_by_epsilon = {
+        epsilon: 100 * error
+        for epsilon, error in goal.error_by_epsilon.items()
+        if min(planned_epsilons) <= epsilon <= max(planned_epsilons)
+    }
+    if error_by_epsilon:
+        algorithm_title = ALGORITHM_TITLES[goal.algorithm_name].partition(" + ")[0]
+        promise_label = f"{100 * goal.share:g}% promised for {algorithm_title}"
+        noise_curve = np.array([*error_by_epsilon]), np.array([*error_by_epsilon.values()])
+        lines.curves |= {promise_label: noise_curve}
+        lines.algorithm_by_curve |= {promise_label: goal.algorithm_name}
+    if goal.sufficient_epsilon in error_by_epsilon:
+        lines.advised_point = goal.sufficient_epsilon, error_by_epsilon[goal.sufficient_epsilon]
+
+
+def _draw_clickable_frontier(figure: go.Figure, summary: str, sweep: Sweep) -> Dot | None:
+    """Draw the figure; return the dot that was clicked, if any."""
     event = st.plotly_chart(
         figure,
         key="frontier",
@@ -241,14 +307,12 @@ def draw_frontier(
         on_select="rerun",
         selection_mode="points",
     )
-    draw_chart_footer(summary, run_table(dots), "frontier")
-    with settings_container:
-        unbiased_limit.draw_limit_summary(sweep, least_errors)
-    clicked_data = [p["customdata"] for p in event.selection.points if p.get("customdata")]  # type: ignore[union-attr]
+    points = event.selection.points  # type: ignore[union-attr]
+    clicked_data = [point["customdata"] for point in points if point.get("customdata")]
     clicked_dots = (
-        d
-        for d in sweep.planned_outcomes
-        if [[d.point.algorithm, d.point.epsilon, d.point.seed]] == clicked_data[:1]
+        dot
+        for dot in sweep.planned_outcomes
+        if [[dot.point.algorithm, dot.point.epsilon, dot.point.seed]] == clicked_data[:1]
     )
     return next(clicked_dots, None)
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from dpcore import InputError, Rows
+from dpcore import Domain, InputError, Rows
 from dpcore.core.provenance import Provenance
 from dpcore.evaluation.purposes import TEST_NAMES, Purposes, false_alarm_sentence
 from dpcore.evaluation.sweeps.sweep import Case, SweepPoint
@@ -130,36 +131,11 @@ def draw_task_scores(sweep: Sweep) -> None:
         draw_refusal(reason)
         return
     runs = session().get_or_create("purposes", TaskScoreRuns)
-    names = list(dict.fromkeys(case.name for case in sweep.planned_cases))
     domain = sweep.problem.domain
-    widget_columns = iter(st.columns(4))
-    name = next(widget_columns).selectbox(
-        "Release by",
-        names,
-        format_func=ALGORITHM_TITLES.__getitem__,
-        key="purposes-by",
-        **persistent_widget_args(),
-    )
-    binary_column_index = next(
-        (i for i, column in enumerate(domain.columns, 1) if column.size == 2), 0
-    )
-    targets = ["", *domain.names]
-    target = next(widget_columns).selectbox(
-        "Predict",
-        targets,
-        binary_column_index,
-        format_func=_column_label,
-        key=f"target-{sweep.group.id}",
-        **persistent_widget_args(),
-    )
-    group = next(widget_columns).selectbox(
-        "in groups by",
-        targets,
-        format_func=_column_label,
-        key=f"among-{sweep.group.id}",
-        **persistent_widget_args(),
-    )
-    text = next(widget_columns).text_input(
+    release_column, target_column, group_column, question_column = st.columns(4)
+    name = _choose_release(release_column, sweep)
+    target, group = _choose_target_and_group(target_column, group_column, sweep, domain)
+    text = question_column.text_input(
         "A question",
         key="purposes-question",
         placeholder="age > 50",
@@ -174,18 +150,58 @@ def draw_task_scores(sweep: Sweep) -> None:
             help="Each release is made once more, without a quarter of the rows. Models are "
             "tested on that quarter.",
         ):
-            runs.start_runs(
-                sweep, name, target=target or None, group=group or None, question=question
-            )
+            runs.start_runs(sweep, name, target=target, group=group, question=question)
     except InputError as error:
         st.error(escape_markdown(error, 400))
         return
     if runs.requested is None or runs.requested[0] != sweep.requested:
         return
     wait_or_draw_progress(runs.group, "purposes", wait_first=False)
-    for message in dict.fromkeys(
-        dot.point.message for dot in runs.planned_outcomes if dot.point.state != "done"
-    ):
+    _draw_outcome(runs)
+
+
+def _choose_release(container: DeltaGenerator, sweep: Sweep) -> str:
+    """Draw the list of compared algorithms; return the name of the one whose release is tried."""
+    return container.selectbox(
+        "Release by",
+        list(dict.fromkeys(case.name for case in sweep.planned_cases)),
+        format_func=ALGORITHM_TITLES.__getitem__,
+        key="purposes-by",
+        **persistent_widget_args(),
+    )
+
+
+def _choose_target_and_group(
+    target_container: DeltaGenerator,
+    group_container: DeltaGenerator,
+    sweep: Sweep,
+    domain: Domain,
+) -> tuple[str | None, str | None]:
+    """Draw what is predicted, a column of two values at first, and in groups by what."""
+    options = ["", *domain.names]
+    binary_columns = (i for i, column in enumerate(domain.columns, 1) if column.size == 2)
+    target = target_container.selectbox(
+        "Predict",
+        options,
+        next(binary_columns, 0),
+        format_func=_column_label,
+        key=f"target-{sweep.group.id}",
+        **persistent_widget_args(),
+    )
+    group = group_container.selectbox(
+        "in groups by",
+        options,
+        format_func=_column_label,
+        key=f"among-{sweep.group.id}",
+        **persistent_widget_args(),
+    )
+    return target or None, group or None
+
+
+def _draw_outcome(runs: TaskScoreRuns) -> None:
+    """Draw the reasons of what failed, and the curve of one purpose."""
+    messages = [dot.point.message for dot in runs.planned_outcomes if dot.point.state != "done"]
+    for message in dict.fromkeys(messages):
         st.error(escape_markdown(message, 400))
     scores = runs.score_table()
     if len(scores):

@@ -35,28 +35,34 @@ ICONS = {
     Provenance.REAL_DATA: (":material/visibility:", "orange"),
 }
 LOGO_FILE = "assets/mark.svg"
-PUBLIC_SAMPLE_TEXT = (
-    "public sample: free to show"  # what a public table says in place of `Tag.PEEK`
-)
-FIELD_SELECTOR = """:is([data-testid="stSelectbox"] [role="group"], [data-testid="stMultiSelect"] [role="group"],
+# what a public table says in place of `Provenance.REAL_DATA`
+PUBLIC_SAMPLE_TEXT = "public sample: free to show"
+FIELD_SELECTOR = """:is([data-testid="stSelectbox"] [role="group"],
+  [data-testid="stMultiSelect"] [role="group"],
   [data-testid="stTextInputRootElement"], [data-testid="stNumberInputContainer"],
   [data-testid="stTextAreaRootElement"])"""  # what a border is drawn around
 PAGE_STYLE = """<style>
 .block-container {max-width: 84rem;}
-.block-container > [data-testid="stVerticalBlock"] > [data-testid="stElementContainer"] p {max-width: 70ch;}
+.block-container > [data-testid="stVerticalBlock"] > [data-testid="stElementContainer"] p
+  {max-width: 70ch;}
 .st-key-gauge p {white-space: nowrap;}
-.st-key-menu {gap: 0.5rem 1rem;} .st-key-menu h1 {padding: 0;} .st-key-menu > :last-child {margin-left: auto;}
+.st-key-menu {gap: 0.5rem 1rem;} .st-key-menu h1 {padding: 0;}
+.st-key-menu > :last-child {margin-left: auto;}
 /* One size of tiles, and one look of the next step, on all pages. */
-.st-key-tiles {gap: 0.2rem 1.2rem;} .st-key-tiles > div {flex: 1 1 9rem; width: auto; min-width: 9rem;}
+.st-key-tiles {gap: 0.2rem 1.2rem;}
+.st-key-tiles > div {flex: 1 1 9rem; width: auto; min-width: 9rem;}
 .st-key-tiles [data-testid="stMarkdownContainer"] {margin-bottom: 0;}
-@media (min-width: 901px) {.st-key-tiles {flex-wrap: nowrap;} .st-key-tiles > div {flex-basis: auto;}}
+@media (min-width: 901px) {.st-key-tiles {flex-wrap: nowrap;}
+  .st-key-tiles > div {flex-basis: auto;}}
 .st-key-tiles p {margin: 0; font-size: 0.875rem; line-height: 1.35;}
 .st-key-tiles strong {font-size: 1.125rem; line-height: 1.2;}
 .st-key-uses > div:first-child {flex: 1 1 16rem; width: auto;}
 [class*="st-key-next"] a:not([disabled]) {background: #0072B2; padding: 0.5rem 1rem;}
 [class*="st-key-next"] a:not([disabled]) * {color: white !important;}
-[class*="st-key-next"] a[disabled], [class*="st-key-next"] a[disabled] * {color: inherit !important;}
-/* The menu is at the same place beside a sidebar as without one; what folds the sidebar is at its foot. */
+[class*="st-key-next"] a[disabled],
+  [class*="st-key-next"] a[disabled] * {color: inherit !important;}
+/* The menu is at the same place beside a sidebar as without one;
+  what folds the sidebar is at its foot. */
 @media (min-width: 900px) {
   [data-testid="stHeader"] {z-index: 999993;}
   [data-testid="stTopNav"] {position: fixed; left: 36px; width: calc(100vw - 14rem) !important;}
@@ -65,7 +71,8 @@ PAGE_STYLE = """<style>
   /* What is scrolled ends below the menu, and above the button at the foot. */
   [data-testid="stSidebar"]:not([data-collapsed="true"]) [data-testid="stSidebarContent"] {
     display: flex; flex-direction: column; overflow: hidden; padding-bottom: 2.75rem;}
-  [data-testid="stSidebar"]:not([data-collapsed="true"]) [data-testid="stSidebarHeader"] {flex: none;}
+  [data-testid="stSidebar"]:not([data-collapsed="true"]) [data-testid="stSidebarHeader"]
+    {flex: none;}
   [data-testid="stSidebar"]:not([data-collapsed="true"]) [data-testid="stSidebarUserContent"] {
     flex: 1 1 0; min-height: 0; overflow-y: auto; margin: 0 -20px; padding: 0.5rem 20px;}
   [data-testid="stSidebarCollapseButton"] {position: absolute; bottom: 0.5rem; right: 0.5rem;}}
@@ -78,39 +85,55 @@ PAGE_STYLE = """<style>
 FIELDS :is(input, textarea):focus-visible, [data-testid="stDataFrame"] :focus-visible {
   outline: none !important;}
 /* What fills a box that cuts has its ring within. */
-FIELDS button:focus-visible, [role="tab"]:focus-visible, [data-testid="stMain"]:focus-visible {outline-offset: -3px;}
+FIELDS button:focus-visible, [role="tab"]:focus-visible,
+  [data-testid="stMain"]:focus-visible {outline-offset: -3px;}
 [data-testid="stCaptionContainer"] {color: inherit !important; opacity: 0.8;}
-[data-testid="stSliderThumbValue"], [data-testid="stSliderThumbValue"] p {color: inherit !important;}
+[data-testid="stSliderThumbValue"],
+  [data-testid="stSliderThumbValue"] p {color: inherit !important;}
 [data-testid="stButtonGroup"] button, [data-testid="stWidgetLabel"] {color: inherit !important;}
-/* On a phone the main control is at the foot of the screen; what is in a closed menu takes no focus. */
-@media (max-width: 640px) and (min-height: 561px) {[data-testid="stMain"]:has(.st-key-in-sight) {scroll-padding: 10rem;}
+/* On a phone the main control is at the foot of the screen;
+  what is in a closed menu takes no focus. */
+@media (max-width: 640px) and (min-height: 561px) {[data-testid="stMain"]:has(.st-key-in-sight)
+  {scroll-padding: 10rem;}
   .block-container:has(.st-key-in-sight) {padding-bottom: 11rem;}
-  .st-key-in-sight {position: fixed; inset: auto 0 0 0; z-index: 100; flex-flow: row wrap; align-items: center;
-    gap: 0 0.5rem; padding: 0.5rem 0.8rem; background: light-dark(white, #181614); border-top: 1px solid #8886;}
+  .st-key-in-sight {position: fixed; inset: auto 0 0 0; z-index: 100; flex-flow: row wrap;
+    align-items: center;
+    gap: 0 0.5rem; padding: 0.5rem 0.8rem; background: light-dark(white, #181614);
+    border-top: 1px solid #8886;}
   .st-key-in-sight > * {flex: 1 1 0; width: auto;}
-  .st-key-in-sight > :has([data-testid="stSlider"], [data-testid="stMarkdown"]) {flex-basis: 100%; order: -1;}}
+  .st-key-in-sight > :has([data-testid="stSlider"], [data-testid="stMarkdown"]) {flex-basis: 100%;
+    order: -1;}}
 .st-key-in-sight button:disabled {color: inherit !important;}
-[data-collapsed="true"] :is([data-testid="stSidebarNav"], [data-testid="stSidebarHeader"]) {visibility: hidden;}
+[data-collapsed="true"] :is([data-testid="stSidebarNav"], [data-testid="stSidebarHeader"])
+  {visibility: hidden;}
 @media (max-width: 767px) {[data-testid="stExpandSidebarButton"] {width: auto !important;}
-  [data-testid="stExpandSidebarButton"]::after {content: "Menu"; font-size: 1rem; padding-left: 0.25rem;}}
+  [data-testid="stExpandSidebarButton"]::after {content: "Menu"; font-size: 1rem;
+    padding-left: 0.25rem;}}
 @media (max-width: 640px) {.block-container {padding-left: 0.8rem; padding-right: 0.8rem;}
   :has(> .st-key-lead) {display: none;} .st-key-gauge p {white-space: normal;}
   [data-testid="stButtonGroup"] > div {flex-wrap: nowrap; overflow-x: auto;}
   [data-testid="stButtonGroup"] button {flex-shrink: 0; max-width: none;}
-  .st-key-menu > :has(> .st-key-line) {order: 1; flex-basis: 100%;} .st-key-line {gap: 0.25rem 0.5rem;}}
-.js-plotly-plot :is([class*="tick"] text, [class$="title"] text, .annotation text, .bartext-outside, .textpoint text) {
+  .st-key-menu > :has(> .st-key-line) {order: 1; flex-basis: 100%;}
+  .st-key-line {gap: 0.25rem 0.5rem;}}
+.js-plotly-plot
+  :is([class*="tick"] text, [class$="title"] text, .annotation text, .bartext-outside,
+  .textpoint text) {
   fill: currentColor !important;}
 [data-testid="stMetricLabel"] p, [data-testid="stCheckbox"] p {white-space: normal;}
 @media (max-height: 560px) {.st-key-lead {display: none;}}
-@media (prefers-reduced-motion: reduce) {* {animation: none !important; transition: none !important;}}
+@media (prefers-reduced-motion: reduce) {* {animation: none !important;
+  transition: none !important;}}
 </style>""".replace("FIELDS", FIELD_SELECTOR)
 PRESENTER_STYLE = """<style>
 html {font-size: 21px;} .block-container {max-width: 100%; padding-top: 0.5rem;}
-@media (max-width: 640px) {html {font-size: 16px;}}  /* no projector: more would not stand beside each other */
+/* no projector: more would not stand beside each other */
+@media (max-width: 640px) {html {font-size: 16px;}}
 [data-testid="stExpandSidebarButton"] {background: light-dark(white, #181614) !important;}
-:has(> .st-key-lead), [data-testid="stTopNav"], [data-testid="stMainMenu"], [data-testid="stHeaderLogo"] {
+:has(> .st-key-lead), [data-testid="stTopNav"], [data-testid="stMainMenu"],
+  [data-testid="stHeaderLogo"] {
   display: none !important;}
-[data-testid="stHeader"] {position: fixed; inset: auto auto 0 0; width: 3rem; background: none; z-index: 101;}
+[data-testid="stHeader"] {position: fixed; inset: auto auto 0 0; width: 3rem; background: none;
+  z-index: 101;}
 [data-testid="stSidebarContent"] {padding-left: 4rem !important;}
 </style>"""
 

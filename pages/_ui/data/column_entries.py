@@ -145,7 +145,8 @@ def _parse_range(name: str, text: str) -> dict[str, Any]:
     try:
         text, split, cuts = text.partition(f", {GROUPS_BEGIN_TEXT}")
         match = RANGE_PATTERN.fullmatch(text)
-        ends = {key: float(end) for key, end in match.groupdict().items() if end}  # type: ignore[union-attr]
+        groups = match.groupdict()  # type: ignore[union-attr]
+        ends = {key: float(end) for key, end in groups.items() if end}
         if split:
             return {
                 "edges": [ends["low"], *map(float, cuts.replace(",", " ").split()), ends["high"]]

@@ -92,18 +92,7 @@ GRID_CONFIG = {
 def draw_grid(current: Table, is_changing: bool) -> None:
     """Draw the grid, and take what is typed or clicked in it, also while a change is on its way."""
     grid_container = st.container(key="columns")
-    switches = st.container(horizontal=True)
-    shows_all_settings = switches.toggle(
-        "Show all settings", key="all-settings", persist_state="session", help=SETTINGS_HELP
-    )
-    shows_bars = not is_stakeholder_view() and switches.toggle(
-        "Show how often values occur",
-        True,
-        key="first-values",
-        persist_state="session",
-        help="Small charts of real values. Switch them off before you bring a table that you "
-        "must not look at.",
-    )
+    shows_all_settings, shows_bars = _draw_switches()
     # also where all of them are empty
     rows = pd.DataFrame(_grid_rows(current)).astype(dict.fromkeys(TEXT_COLUMNS, "string"))
     rows["column"] = rows["column"].map(distinct_labels(rows["column"], 18))
@@ -114,31 +103,17 @@ def draw_grid(current: Table, is_changing: bool) -> None:
     key = grid_edits.refresh_grid_key(
         current, with_bars=BARS_COLUMN in rows, is_changing=is_changing
     )
-    privacy_note = (
-        f"{Provenance.REAL_DATA.capitalize()}." if current.uploaded else "This sample is public."
-    )
     hidden_columns = {
         "way",
         *(() if shows_all_settings else ("missing", "out of range", "from")),
         *(() if any(rows["next"]) else ("next",)),
-    }
-    column_config = GRID_CONFIG | {
-        "public values or range": st.column_config.TextColumn(width=420, help=PUBLIC_VALUES_HELP),
-        BARS_COLUMN: st.column_config.BarChartColumn(
-            width="small",
-            y_min=0,
-            help=f"How often values occur in the first {MAX_PREVIEW_ROWS:,} rows. {privacy_note}",
-        ),
-        "next": st.column_config.ButtonColumn(
-            "action", on_click=_run_clicked_action, key="next-step"
-        ),
     }
     phone_rows = rows[["column", "public values or range", "state"]].fillna("").map(escape_markdown)
     grid_container.container(key="whole").table(phone_rows.set_index("column"))  # on a phone
     grid_container.data_editor(
         rows,
         hide_index=True,
-        column_config=column_config,
+        column_config=_column_config(current),
         column_order=[c for c in rows if c not in hidden_columns],
         num_rows="fixed",
         placeholder="copy from a form",
@@ -152,6 +127,43 @@ def draw_grid(current: Table, is_changing: bool) -> None:
     grid_container.markdown(
         "Write values from your form, not from the table: a rare value could give someone away."
     )
+
+
+def _draw_switches() -> tuple[bool, bool]:
+    """Draw the switches; return whether all settings are shown, and whether bars of values are."""
+    switches = st.container(horizontal=True)
+    shows_all_settings = switches.toggle(
+        "Show all settings", key="all-settings", persist_state="session", help=SETTINGS_HELP
+    )
+    if is_stakeholder_view():
+        return shows_all_settings, False
+    shows_bars = switches.toggle(
+        "Show how often values occur",
+        True,
+        key="first-values",
+        persist_state="session",
+        help="Small charts of real values. Switch them off before you bring a table that you "
+        "must not look at.",
+    )
+    return shows_all_settings, shows_bars
+
+
+def _column_config(current: Table) -> dict[str, Any]:
+    """Return how the grid's columns look and what they explain."""
+    privacy_note = (
+        f"{Provenance.REAL_DATA.capitalize()}." if current.uploaded else "This sample is public."
+    )
+    return GRID_CONFIG | {
+        "public values or range": st.column_config.TextColumn(width=420, help=PUBLIC_VALUES_HELP),
+        BARS_COLUMN: st.column_config.BarChartColumn(
+            width="small",
+            y_min=0,
+            help=f"How often values occur in the first {MAX_PREVIEW_ROWS:,} rows. {privacy_note}",
+        ),
+        "next": st.column_config.ButtonColumn(
+            "action", on_click=_run_clicked_action, key="next-step"
+        ),
+    }
 
 
 def _grid_rows(current: Table) -> list[dict[str, Any]]:

@@ -52,12 +52,15 @@ PROBLEM_TEXTS = {
 }
 DECISIONS_STYLE = """<style>
 .st-key-next > :last-child {margin-left: auto;} .st-key-next h3 {padding-bottom: 0.6rem;}
-[class*="st-key-decide"] {gap: 0 0.5rem;} [class*="st-key-decide"] [kind="tertiary"] {color: inherit !important;}
+[class*="st-key-decide"] {gap: 0 0.5rem;}
+[class*="st-key-decide"] [kind="tertiary"] {color: inherit !important;}
 .st-key-kept-columns {position: absolute;} /* so that no gap stands for it */
-[class*="st-key-schema-"] [data-testid="stElementToolbar"] {display: none;} /* it would lie upon the way on */
+/* it would lie upon the way on */
+[class*="st-key-schema-"] [data-testid="stElementToolbar"] {display: none;}
 .st-key-choose [data-testid="stFileUploaderDropzone"] {padding: 0.25rem 0.5rem; min-height: 0;}
 .st-key-columns > :has(> .st-key-whole) {display: none;}
-@media (max-width: 640px) {.st-key-choose [data-testid="stFileUploaderDropzoneInstructions"] {display: none;}
+@media (max-width: 640px) {.st-key-choose [data-testid="stFileUploaderDropzoneInstructions"]
+  {display: none;}
   .st-key-choose, .st-key-next {gap: 0 0.5rem;}
   .st-key-choose > :has([data-testid="stFileUploader"]) {flex: 0 0 auto; width: auto;}
   .st-key-columns > :has(> .st-key-whole) {display: flex; max-height: 36rem; overflow-y: auto;}
@@ -95,31 +98,11 @@ def draw_decisions(current: Table) -> DeltaGenerator | None:
     with bar:
         _draw_privacy_unit(current)
     is_changing = draw_change_progress(current)
-    pending = (
-        []
-        if is_changing
-        else [
-            *required_decisions(current),
-            *([] if is_stakeholder_view() else optional_decisions(current)),
-        ]
-    )
+    pending = [] if is_changing else _pending_decisions(current)
     columns = {name for decision in pending if decision.is_required for name in decision.names}
-    obstacle = "" if current.domain is not None else ": first mend what is named below"
-    if current.partial_schema is not None and obstacle:
-        obstacle = ": first try the measurement"
-    elif columns:
-        obstacle = f": first decide about {_column_count_text(columns)}"
-    ready_text = (
-        "All columns ready" if current.unit.person else "Ready, if each row is another person"
-    )
+    obstacle = _obstacle_text(current, columns)
     with title:
-        draw_heading(
-            f"{_column_count_text(columns)} to decide"
-            if columns
-            else "Not ready yet"
-            if obstacle
-            else ready_text
-        )
+        draw_heading(_readiness_text(current, columns, obstacle))
     bar.container(key="in-sight", width="content").page_link(
         "pages/explore.py",
         label=f"**Explore it**{obstacle}",
@@ -128,16 +111,8 @@ def draw_decisions(current: Table) -> DeltaGenerator | None:
     )
     if current.unit.person is not None:
         _draw_limited_rows(current)
-    if current.unit.person is None and (
-        person_column := next(filter(header_names_one_person, current.names), None)
-    ):
-        st.caption(
-            escape_markdown(
-                f"“{printable_text(person_column)}” may name people. If someone can have several "
-                "rows, choose it above.",
-                200,
-            )
-        )
+    else:
+        _draw_person_hint(current)
     if is_changing:
         return None
     grid_edits.show_grid_problems(current)
@@ -153,6 +128,44 @@ def draw_decisions(current: Table) -> DeltaGenerator | None:
     return try_slot
 
 
+def _pending_decisions(current: Table) -> list[Decision]:
+    """Return what is to be decided, then what may be: of the latter nothing in a stakeholder view."""
+    if is_stakeholder_view():
+        return [*required_decisions(current)]
+    return [*required_decisions(current), *optional_decisions(current)]
+
+
+def _obstacle_text(current: Table, columns: Collection[str]) -> str:
+    """Return what is to be done before the table can be explored, in words; "" for nothing."""
+    if current.partial_schema is not None and current.domain is None:
+        return ": first try the measurement"
+    if columns:
+        return f": first decide about {_column_count_text(columns)}"
+    return "" if current.domain is not None else ": first mend what is named below"
+
+
+def _readiness_text(current: Table, columns: Collection[str], obstacle: str) -> str:
+    """Return the heading: how many columns are to be decided, or that the table is ready or not."""
+    if columns:
+        return f"{_column_count_text(columns)} to decide"
+    if obstacle:
+        return "Not ready yet"
+    return "All columns ready" if current.unit.person else "Ready, if each row is another person"
+
+
+def _draw_person_hint(current: Table) -> None:
+    """Name the first column that may name people, where each row counts as another person."""
+    person_column = next(filter(header_names_one_person, current.names), None)
+    if person_column:
+        st.caption(
+            escape_markdown(
+                f"“{printable_text(person_column)}” may name people. If someone can have several "
+                "rows, choose it above.",
+                200,
+            )
+        )
+
+
 def _draw_decision(position: int, decision: Decision, current: Table) -> None:
     is_open = decision.action_by_label == UNKNOWN_VALUE_ACTIONS
     # what is wrong quotes cells
@@ -161,28 +174,33 @@ def _draw_decision(position: int, decision: Decision, current: Table) -> None:
     with inline_container(key=f"decide-{position}"):
         st.markdown(decision.text if is_open else _problem_text(decision.text), width="stretch")
         for label, action in decision.action_by_label.items():
-            uses_real_data = action in repairs.PEEKING_FIXES
-            st.button(
-                label,
-                key=f"{decision.text}-{action}",
-                icon=":material/visibility:" if uses_real_data else None,
-                type="primary"
-                if action == MEASURE_ACTION
-                else "secondary"
-                if is_open
-                else "tertiary",
-                help=MEASURE_HELP
-                if action == MEASURE_ACTION
-                else Provenance.REAL_DATA.meaning
-                if uses_real_data
-                else None,
-                disabled=uses_real_data
-                and is_stakeholder_view()
-                or action == MEASURE_ACTION
-                and current.large_table is not None,
-                on_click=start_column_action,
-                args=(action, decision.names),
-            )
+            _draw_action_button(label, action, decision, current)
+
+
+def _draw_action_button(label: str, action: str, decision: Decision, current: Table) -> None:
+    """Draw the button of one way to decide; a measurement is the main one."""
+    icon = None
+    type_ = "secondary" if decision.action_by_label == UNKNOWN_VALUE_ACTIONS else "tertiary"
+    help_text = None
+    disabled = False
+    if action in repairs.PEEKING_FIXES:
+        icon = ":material/visibility:"
+        help_text = Provenance.REAL_DATA.meaning
+        disabled = is_stakeholder_view()
+    if action == MEASURE_ACTION:
+        type_ = "primary"
+        help_text = MEASURE_HELP
+        disabled = disabled or current.large_table is not None
+    st.button(
+        label,
+        key=f"{decision.text}-{action}",
+        icon=icon,
+        type=type_,
+        help=help_text,
+        disabled=disabled,
+        on_click=start_column_action,
+        args=(action, decision.names),
+    )
 
 
 def required_decisions(current: Table) -> Iterator[Decision]:

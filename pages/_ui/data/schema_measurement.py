@@ -252,7 +252,8 @@ def _real_rows_if_requested(current: Table) -> dict[str, str]:
     if not is_requested:
         return {}
     session().mark_viewed(current)
-    read_rows = partial(_describe_real_columns, current, current.partial_schema.unknown_columns)  # type: ignore[union-attr]
+    unknown_columns = current.partial_schema.unknown_columns  # type: ignore[union-attr]
+    read_rows = partial(_describe_real_columns, current, unknown_columns)
     return (
         job_result(
             REAL_ROWS_JOB,

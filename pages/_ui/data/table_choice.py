@@ -63,7 +63,8 @@ CONSTRAINTS_EXAMPLE = (
 CONSTRAINTS_HELP = (
     'What everybody knows: {"order": ["start", "end"]}, numbers that never fall; {"impossible": '
     '{"age": {"to": 14}, '
-    '"married": "yes"}}, values that never occur together; {"within": ["city", "county"], "which": {"Lyon": "Rhône"}}. '
+    '"married": "yes"}}, values that never occur together; {"within": ["city", "county"], '
+    '"which": {"Lyon": "Rhône"}}. '
     "No synthetic row breaks one. A real row that does is counted as it is."
 )
 

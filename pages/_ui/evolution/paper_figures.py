@@ -156,7 +156,8 @@ def _wanted_runs(figure: PaperFigure, n: int, runs: int) -> Iterator[PlannedRun]
             # the initialisation: S_0 = (1 − 2β) S, which only a public sample allows
             if figure.every == 1:
                 S = np.repeat(rows.values, rows.weights, axis=0)
-                algorithm = algorithm.with_initial_points((1 - 2 * setting[1]) * S)  # type: ignore[attr-defined]
+                initial_points = (1 - 2 * setting[1]) * S
+                algorithm = algorithm.with_initial_points(initial_points)  # type: ignore[attr-defined]
             task = {
                 "algorithm": algorithm,
                 "problem": problem,

@@ -12,6 +12,7 @@ from dpcore import ALGORITHMS, Budget, PointRelease, Rows
 from dpcore.accuracy.meaning_of_epsilon import Promise, guess_tile_texts
 from dpcore.core.parameters import build_from_texts, declared_parameters
 from dpcore.core.provenance import Provenance
+from dpcore.evaluation.sweeps.worker_pool import RunResult
 from dpcore.models.releases import ReleasedPoints
 from dpcore.problems.point_samples import COORDINATE_NAMES, POINT_SAMPLES, UNIT_DISC
 from dpcore.problems.regions import read_point_rows
@@ -80,17 +81,39 @@ def draw_player() -> None:
         results_by_kind.setdefault(what, []).append(result)
     if "path" not in results_by_kind or "start" not in results_by_kind:
         return
+    km_by_step = None
+    if runs.ended and "curve" in results_by_kind:
+        km_by_step = _distances_in_km(results_by_kind["start"] + results_by_kind["curve"])
+    with player_container:
+        _draw_map(rows, results_by_kind, km_by_step, button_row, experts)
+    if km_by_step is not None:
+        with side:
+            _draw_distance_curve(budget.epsilon, km_by_step)
+        with experts:
+            result_panels.draw_run_plan(
+                next(job for job in runs.jobs if job.key[0] == "curve" and job.results)
+            )
+
+
+def _distances_in_km(results: list[RunResult]) -> pd.DataFrame:
+    """Return the median, least and largest distance of runs from the real points, by step."""
+    distances = result_panels.convergence_table(results)
+    km = KM_PER_UNIT * distances["w1"]
+    return km.groupby(distances["t"]).agg(["median", "min", "max"])
+
+
+def _draw_map(
+    rows: Any,
+    results_by_kind: dict[str, list[RunResult]],
+    km_by_step: pd.DataFrame | None,
+    button_row: Any,
+    experts: Any,
+) -> None:
+    """Draw the heading, what the map is good for once that is known, and the map."""
     title = "Random places are becoming a map like the real one"
     usefulness_text = ""
     lengths = {"5 km": 5 / KM_PER_UNIT}
-    done = runs.ended and "curve" in results_by_kind
-    if done:
-        distances = result_panels.convergence_table(
-            results_by_kind["start"] + results_by_kind["curve"]
-        )
-        km_by_step = (
-            (KM_PER_UNIT * distances["w1"]).groupby(distances["t"]).agg(["median", "min", "max"])
-        )
+    if km_by_step is not None:
         final_km = km_by_step["median"].iloc[-1]
         distance_text = f"{final_km:.1f} km off"
         lengths[distance_text] = final_km / KM_PER_UNIT
@@ -100,24 +123,16 @@ def draw_player() -> None:
             f"**Good for: areas over {np.ceil(2 * final_km):.0f} km wide.** Not "
             "for: streets or homes."
         )
-    with player_container:
-        draw_heading(title)
-        st.markdown(usefulness_text)
-        _draw_evolution(
-            rows,
-            results_by_kind["start"][0].release,
-            results_by_kind["path"][0].path,
-            lengths,
-            button_row,
-            experts,
-        )
-    if done:
-        with side:
-            _draw_distance_curve(budget.epsilon, km_by_step)
-        with experts:
-            result_panels.draw_run_plan(
-                next(job for job in runs.jobs if job.key[0] == "curve" and job.results)
-            )
+    draw_heading(title)
+    st.markdown(usefulness_text)
+    _draw_evolution(
+        rows,
+        results_by_kind["start"][0].release,
+        results_by_kind["path"][0].path,
+        lengths,
+        button_row,
+        experts,
+    )
 
 
 def _choose_settings(
@@ -126,11 +141,9 @@ def _choose_settings(
     """Draw the widgets, ε in its `place` and those for `experts` in theirs."""
     titles = {sample.title: name for name, sample in POINT_SAMPLES.items()}
     with inline_container():
-        sample = titles[
-            st.selectbox(
-                "Example", list(titles), 1, key="pe-sample", **parameter_widgets.ADDRESS_WIDGET_ARGS
-            )
-        ]
+        title = st.selectbox(
+            "Example", list(titles), 1, key="pe-sample", **parameter_widgets.ADDRESS_WIDGET_ARGS
+        )
         st.button("Try my places", on_click=lambda: st.session_state.update(part="My places"))
     with budget_container:
         budget = parameter_widgets.budget_sliders(experts)
@@ -143,52 +156,51 @@ def _choose_settings(
             key="pe-n",
             **parameter_widgets.ADDRESS_WIDGET_ARGS,
         )
-        help_text = (
-            "The paper's algorithms by name; what you choose below replaces what the preset says."
-        )
-        preset = st.selectbox(
-            "Preset",
-            [DEFAULT_PRESET, *PE.presets],
-            key="pe-preset",
-            help=help_text,
-            **parameter_widgets.ADDRESS_WIDGET_ARGS,
-        )
-        help_text = "Auto: ln(nε), or 2 ln(nε) in the paper's simulations."
-        rounds = st.select_slider(
-            "T, steps",
-            ROUND_OPTIONS,
-            PRESET_VALUE,
-            key="pe-rounds",
-            help=help_text,
-            **parameter_widgets.ADDRESS_WIDGET_ARGS,
-        )
-        selected = {"rounds": rounds}
-        for p in declared_parameters(PE):
-            if p.name in ("post", "sampling", "release"):
-                help_text = p.doc[0].upper() + p.doc[1:] + "."
-                choices = [PRESET_VALUE, *p.choices]
-                selected[p.name] = st.selectbox(
-                    p.name,
-                    choices,
-                    key=f"pe-{p.name}",
-                    help=help_text,
-                    **parameter_widgets.ADDRESS_WIDGET_ARGS,
-                )
-        help_text = "The chart shows the range over runs with repeat numbers 0, 1, …"
+        setting_texts = _choose_algorithm_settings()
         seeds = st.number_input(
             "Repeats",
             1,
             20,
             5,
             key="pe-seeds",
-            help=help_text,
+            help="The chart shows the range over runs with repeat numbers 0, 1, …",
             **parameter_widgets.ADDRESS_WIDGET_ARGS,
         )
+    return titles[title], n, budget, setting_texts, int(seeds)
+
+
+def _choose_algorithm_settings() -> dict[str, str]:
+    """Draw the preset and what may replace its settings; return the settings as texts."""
+    preset = st.selectbox(
+        "Preset",
+        [DEFAULT_PRESET, *PE.presets],
+        key="pe-preset",
+        help="The paper's algorithms by name; what you choose below replaces what the preset says.",
+        **parameter_widgets.ADDRESS_WIDGET_ARGS,
+    )
+    selected = {
+        "rounds": st.select_slider(
+            "T, steps",
+            ROUND_OPTIONS,
+            PRESET_VALUE,
+            key="pe-rounds",
+            help="Auto: ln(nε), or 2 ln(nε) in the paper's simulations.",
+            **parameter_widgets.ADDRESS_WIDGET_ARGS,
+        )
+    }
+    for p in declared_parameters(PE):
+        if p.name in ("post", "sampling", "release"):
+            selected[p.name] = st.selectbox(
+                p.name,
+                [PRESET_VALUE, *p.choices],
+                key=f"pe-{p.name}",
+                help=p.doc[0].upper() + p.doc[1:] + ".",
+                **parameter_widgets.ADDRESS_WIDGET_ARGS,
+            )
     changed_settings = {
         name: str(value) for name, value in selected.items() if value != PRESET_VALUE
     }
-    setting_texts = PE.presets.get(preset, {}) | changed_settings
-    return sample, n, budget, setting_texts, int(seeds)
+    return PE.presets.get(preset, {}) | changed_settings
 
 
 def _wanted_runs(

@@ -1,11 +1,12 @@
 """Real beside synthetic: by question, by column, by pair of columns and by group. All of it is a private peek."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -244,34 +245,13 @@ def draw_pair(
     """Two columns as heat maps: real, and how far the synthetic table is from it."""
     domain = run_results.settings.problem.domain
     names = domain.names
-    display_names = distinct_labels(domain.names)
     if len(names) < 2:
         raise InputError("Choose a second column to see two of them together.")
-    # of the question with the largest error; of a weighted sum it is in words
-    worst_columns = run_results.worst_questions["column"].iloc[0]
-    options = {
-        WORST_OPTION: sorted(
-            informative_columns_first(domain), key=lambda name: name not in worst_columns
-        )[:2]
-    }
-    options |= {
-        " × ".join(map(display_names.get, two)): two
-        for two in combinations(informative_columns_first(domain), 2)
-    }
-    worst_label = f"worst: {' × '.join(map(display_names.get, options[WORST_OPTION]))}"
-    # as answers lie
-    pair_names = sorted(
-        options[_select_option(chooser_container, "Two columns", options, worst_label)],
-        key=names.index,
-    )
+    pair_names = _choose_pair(run_results, chooser_container)
     first, second = (domain.columns[names.index(name)] for name in pair_names)
-    two = Marginals(domain, [pair_names])
+    pair_workload = Marginals(domain, [pair_names])
     comparison = compare_with_rows(
-        run_results.result.release, run_results.table.encoded_rows(names), two
-    )
-    real, synthetic = (
-        answers.reshape(first.size, second.size)
-        for answers in (comparison.real, comparison.synthetic)
+        run_results.result.release, run_results.table.encoded_rows(names), pair_workload
     )
     index = pd.DataFrame(
         [(a, b) for a in first.labels for b in second.labels], columns=pd.Index(["first", "second"])
@@ -284,23 +264,51 @@ def draw_pair(
     frame, note = add_ranges(
         run_results,
         frame,
-        two,
+        pair_workload,
         comparison,
         INTERVALS_TEXT,
         "Nothing was measured about both together.",
     )
-    axes = tuple(pair_names)
-    labels = (first.labels, second.labels)
-    # what is long has room at the side
-    if sum(map(len, first.labels)) < sum(map(len, second.labels)):
-        real = real.T
-        synthetic = synthetic.T
-        axes = axes[::-1]
-        labels = labels[::-1]
     st.plotly_chart(
-        charts.two_way_maps(real, synthetic, axes, labels),
+        _two_way_figure(comparison, pair_names, first.labels, second.labels),
         key="pair",
         alt=summary,
         config=CHART_CONFIG,
     )
     return summary, frame, note
+
+
+def _choose_pair(run_results: RunResults, chooser_container: DeltaGenerator) -> list[str]:
+    """Draw the list of pairs, the one of the largest error first; return two names as answers lie."""
+    domain = run_results.settings.problem.domain
+    display_names = distinct_labels(domain.names)
+    ordered_names = informative_columns_first(domain)
+    # of the question with the largest error; of a weighted sum it is in words
+    worst_columns = run_results.worst_questions["column"].iloc[0]
+    worst_pair = sorted(ordered_names, key=lambda name: name not in worst_columns)[:2]
+    options = {WORST_OPTION: worst_pair} | {
+        " × ".join(map(display_names.get, pair)): pair for pair in combinations(ordered_names, 2)
+    }
+    worst_label = f"worst: {' × '.join(map(display_names.get, worst_pair))}"
+    option = _select_option(chooser_container, "Two columns", options, worst_label)
+    return sorted(options[option], key=domain.names.index)
+
+
+def _two_way_figure(
+    comparison: Comparison,
+    pair_names: Sequence[str],
+    row_labels: Sequence[str],
+    column_labels: Sequence[str],
+) -> go.Figure:
+    """Return the two maps, turned where needed so that long labels have room at the side."""
+    shape = len(row_labels), len(column_labels)
+    real = np.asarray(comparison.real).reshape(shape)
+    synthetic = np.asarray(comparison.synthetic).reshape(shape)
+    row_name, column_name = pair_names
+    if sum(map(len, row_labels)) < sum(map(len, column_labels)):
+        return charts.two_way_maps(
+            real.T, synthetic.T, (column_name, row_name), (column_labels, row_labels)
+        )
+    return charts.two_way_maps(
+        real, synthetic, (row_name, column_name), (row_labels, column_labels)
+    )

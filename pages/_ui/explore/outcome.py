@@ -1,6 +1,7 @@
 """What a run showed: the verdict, how far the noise moves it, and how it settled."""
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 
@@ -264,7 +265,6 @@ def draw_convergence(
     first_curve = frame[frame["seed"] == frame["seed"].iloc[0]]
     raw_noise = _raw_noise_error(run_results)
     stages = _find_stages(run_results.result, first_curve)
-    last_point = first_curve.iloc[-1]
     axis_label = details.segmented_control(
         "Draw against",
         CURVE_AXES,
@@ -275,40 +275,14 @@ def draw_convergence(
     )
     x = "epsilon_spent" if axis_label == "ε used" else "t"
     summary = convergence_verdict(first_curve)
-    note = (
-        "".join(f"{charts.STAGE_TEXT}: {stage_text} " for _, stage_text in stages)
-        + "Bands: all repeats. "
-    )
     if raw_noise is not None:
         summary += (
             "\nNoise alone on every answer, nothing fitted: largest error "
             f"{format_percentage_points(raw_noise)} points."
         )
-    if frame["epsilon_spent"].nunique() == 1:
-        note += "The whole budget is used before the first step. "
-    elif error_rate := ERROR_RATES.get(run_results.result.summary.algorithm):
-        note += (
-            "Its theorem: a whole run with twice the budget has "
-            f"{2**error_rate.epsilon_power:.0%} of the largest error. "
-        )
-        if (
-            x != "t"
-            # a theorem says nothing of a step; it holds up to a constant, which each run's end gives
-        ):
-            ends = frame.groupby("seed")[["max_error", x]].transform("last")
-            frame = frame.assign(
-                proved=ends["max_error"]
-                * (frame[x].where(frame[x] > 0) / ends[x]) ** error_rate.epsilon_power
-            )
-    if "population_max_error" in frame:
-        note += (
-            "Against the population the largest error is "
-            f"{format_percentage_points(last_point['population_max_error'])} points."
-        )
-    stage_positions = (
-        [float(first_curve[x].iloc[i]) for i, _ in stages] if first_curve[x].nunique() > 1 else []
-    )
-    pinned_curve = run_results.pinned.curve if run_results.pinned else None
+    note = _convergence_note(run_results, first_curve, [text for _, text in stages])
+    frame = _with_proved_error(run_results, frame, x)
+    has_width = first_curve[x].nunique() > 1
     figure = charts.convergence_chart(
         frame,
         x,
@@ -316,11 +290,47 @@ def draw_convergence(
         run_results.n,
         run_results.unit_name,
         raw_noise=raw_noise,
-        stages=stage_positions,
-        pinned=pinned_curve,
+        stages=[float(first_curve[x].iloc[i]) for i, _ in stages] if has_width else [],
+        pinned=run_results.pinned.curve if run_results.pinned else None,
     )
     st.plotly_chart(figure, key="convergence", alt=summary, config=CHART_CONFIG)
     return summary, frame, note
+
+
+def _convergence_note(
+    run_results: RunResults, first_curve: pd.DataFrame, stage_texts: Sequence[str]
+) -> str:
+    """Return what else is to be known: stages, bands, the theorem, and the population's error."""
+    frame = run_results.curve
+    note = "".join(f"{charts.STAGE_TEXT}: {text} " for text in stage_texts) + "Bands: all repeats. "
+    error_rate = ERROR_RATES.get(run_results.result.summary.algorithm)
+    if frame["epsilon_spent"].nunique() == 1:
+        note += "The whole budget is used before the first step. "
+    elif error_rate:
+        note += (
+            "Its theorem: a whole run with twice the budget has "
+            f"{2**error_rate.epsilon_power:.0%} of the largest error. "
+        )
+    if "population_max_error" in frame:
+        population_error = first_curve.iloc[-1]["population_max_error"]
+        note += (
+            "Against the population the largest error is "
+            f"{format_percentage_points(population_error)} points."
+        )
+    return note
+
+
+def _with_proved_error(run_results: RunResults, frame: pd.DataFrame, x: str) -> pd.DataFrame:
+    """Return the curve with the error that a theorem proves, against the ε used, where one does.
+
+    A theorem says nothing of a step; it holds up to a constant, which each run's end gives.
+    """
+    error_rate = ERROR_RATES.get(run_results.result.summary.algorithm)
+    if not error_rate or x == "t" or frame["epsilon_spent"].nunique() == 1:
+        return frame
+    ends = frame.groupby("seed")[["max_error", x]].transform("last")
+    share_of_end = frame[x].where(frame[x] > 0) / ends[x]
+    return frame.assign(proved=ends["max_error"] * share_of_end**error_rate.epsilon_power)
 
 
 def _raw_noise_error(run_results: RunResults) -> float | None:

@@ -50,7 +50,8 @@ DEFAULT_METHODS = [
 def target_columns(table: Table, loss: str) -> list[Column]:
     """Return the columns that a loss can have as its target."""
     needs_binary = loss in ("logistic", "hinge")
-    columns = (c for c in table.domain.columns if c.missing != "category")  # type: ignore[union-attr]
+    domain_columns = table.domain.columns  # type: ignore[union-attr]
+    columns = (c for c in domain_columns if c.missing != "category")
     return [c for c in columns if (c.size == 2 if needs_binary else not c.values)]
 
 
@@ -109,37 +110,12 @@ def draw_table_learning(
         return
     with right_container:
         loss, target = choose_loss_and_target(options, "")
-        others = [name for name in table.domain.names if name != target]  # type: ignore[union-attr]
-        feature_names = st.multiselect(
-            "From these columns",
-            others,
-            others[:4],
-            format_func=distinct_labels(others).get,
-            key=f"features-{target}",
-            **persistent_widget_args(),
-        )
+        feature_names = _choose_features(table, target)
     with left_container:
         draw_heading(f"How well do other columns predict {escape_markdown(target)}?")
         budget = parameter_widgets.budget_sliders(expert_container)
-    help_text = (
-        "How large weights may be: public, chosen by you. Auto: 10 for a classifier, "
-        "else from public bounds."
-    )
-    radius = expert_container.select_slider(
-        "R, radius of the region",
-        [parameter_widgets.AUTO, *RADIUS_OPTIONS],
-        parameter_widgets.AUTO,
-        parameter_widgets.format_setting,
-        key="radius",
-        help=help_text,
-        bind="query-params",
-    )
-    methods = expert_container.multiselect(
-        "Methods", list(METHODS), DEFAULT_METHODS, key="learners", bind="query-params"
-    )
-    seeds = expert_container.number_input(
-        "Repeats", 1, 20, 3, key="table-seeds", bind="query-params"
-    )
+    with expert_container:
+        radius, methods, seeds = _choose_expert_settings()
     if not feature_names:
         left_container.info("Choose at least one column to predict from.")
         return
@@ -154,32 +130,73 @@ def draw_table_learning(
     )
     runs = session().get_or_create("classifier", LearningRuns)
     task = (table.version, text, radius, budget.delta)
-    cases = plan_cases(methods, budget, int(seeds))
+    cases = plan_cases(methods, budget, seeds)
     stored_runs = opening_runs(table, text, radius)
     pressed = right_container.button(
         "Learn", type="primary", icon=":material/play_arrow:", key="run-table"
     )
     with left_container:
         draw_cautions(budget, table)
-        if pressed or (
-            runs.requested is None
-            and {case.key for case in cases} <= {run.point.key for run in stored_runs}
-        ):
+        stored_keys = {run.point.key for run in stored_runs}
+        if pressed or (runs.requested is None and {case.key for case in cases} <= stored_keys):
             runs.start(task, (problem, training_rows, held_out), cases, stored_runs)
-        wait_or_draw_progress(runs.group, "table", wait_first=False)
-        if runs.requested is not None and runs.requested != task:
-            st.warning("What is drawn belongs to other settings. Press “Learn” to renew it.")
-        draw_excess_by_epsilon(runs, "excess")
+        _draw_learning_runs(runs, task)
         st.caption(f"Methods learn from {training_rows.n:,} rows; {held_out.n:,} rows test them.")
     expert_container.caption(f"{problem.d} weights (d), R = {problem.R:g}, G = {problem.G:.4g}.")
-    if len(runs.error_table()):
-        accuracy_tab, coefficient_tab = st.tabs(
-            ("People it has not seen", "How far its weights spread")
-        )
-        with accuracy_tab:
-            _draw_population_scores(runs)
-        with coefficient_tab:
-            _draw_coefficients(runs, budget)
+    _draw_result_tabs(runs, budget)
+
+
+def _choose_features(table: Table, target: str) -> list[str]:
+    """Draw the list of the columns to predict from: all but the target."""
+    names = [name for name in table.domain.names if name != target]  # type: ignore[union-attr]
+    return st.multiselect(
+        "From these columns",
+        names,
+        names[:4],
+        format_func=distinct_labels(names).get,
+        key=f"features-{target}",
+        **persistent_widget_args(),
+    )
+
+
+def _choose_expert_settings() -> tuple[Any, list[str], int]:
+    """Draw the widgets for experts; return the radius, the methods, and the repeats of each."""
+    radius = st.select_slider(
+        "R, radius of the region",
+        [parameter_widgets.AUTO, *RADIUS_OPTIONS],
+        parameter_widgets.AUTO,
+        parameter_widgets.format_setting,
+        key="radius",
+        help="How large weights may be: public, chosen by you. Auto: 10 for a classifier, "
+        "else from public bounds.",
+        bind="query-params",
+    )
+    methods = st.multiselect(
+        "Methods", list(METHODS), DEFAULT_METHODS, key="learners", bind="query-params"
+    )
+    seeds = st.number_input("Repeats", 1, 20, 3, key="table-seeds", bind="query-params")
+    return radius, methods, int(seeds)
+
+
+def _draw_learning_runs(runs: LearningRuns, task: tuple[Any, ...]) -> None:
+    """Draw the progress of the runs, and the error that privacy adds in those that ended."""
+    wait_or_draw_progress(runs.group, "table", wait_first=False)
+    if runs.requested is not None and runs.requested != task:
+        st.warning("What is drawn belongs to other settings. Press “Learn” to renew it.")
+    draw_excess_by_epsilon(runs, "excess")
+
+
+def _draw_result_tabs(runs: LearningRuns, budget: Budget) -> None:
+    """Draw what the methods are worth on new people, and how their weights spread."""
+    if not len(runs.error_table()):
+        return
+    accuracy_tab, coefficient_tab = st.tabs(
+        ("People it has not seen", "How far its weights spread")
+    )
+    with accuracy_tab:
+        _draw_population_scores(runs)
+    with coefficient_tab:
+        _draw_coefficients(runs, budget)
 
 
 def _draw_population_scores(runs: LearningRuns) -> None:

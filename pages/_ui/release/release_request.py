@@ -26,6 +26,7 @@ from dpcore.privacy.accounting import (
     budget_warnings,
     events_from_json,
 )
+from dpcore.queries import Workload
 from dpcore.release import tiles as tiled
 from dpcore.release.data_set import MAX_NAME_CHARS, DataSet, Reservation
 from dpcore.release.ledger.chain import is_new_ledger
@@ -153,47 +154,13 @@ def draw_request_inputs(
     """The widgets of what is asked and by what, ε in its `place`; their request. Raises InputError for bad choices."""
     with epsilon_container:
         budget = parameter_widgets.budget_sliders(settings_container)
-    n = table.n
-    partial_schema = table.partial_schema
-    for caution in budget_warnings(budget, n):
+    for caution in budget_warnings(budget, table.n):
         epsilon_container.warning(escape_markdown(caution, 300))
     with settings_container:
-        questions_container, algorithm_container = st.columns(2)
-        with questions_container:
-            workload, texts = question_choice.choose_workload(
-                table, None if partial_schema is None else partial_schema.placeholder
-            )
-        with algorithm_container:
-            name = parameter_widgets.algorithm_selectbox()
-            deployments.draw_deployments(budget.epsilon)
-            measured_release.draw_schema_share(table, workload.domain.names, budget)
-        problem = QueryRelease(workload, n, table.unit.most_rows)
+        workload, texts, name = _choose_workload_and_algorithm(table, budget)
+        problem = QueryRelease(workload, table.n, table.unit.most_rows)
         settings = parameter_widgets.setting_widgets(name, problem, budget)
-        key = f"rows-{table.identity}"
-        sync_widget_value(key, stored_choice(key, min(n, MAX_SYNTHETIC_ROWS)))
-        rows = st.number_input(
-            "Synthetic rows",
-            1,
-            MAX_SYNTHETIC_ROWS,
-            key=key,
-            help="As many as real rows.",
-            on_change=store_widget_choice,
-            args=(key,),
-        )
-        neutralize = st.toggle(
-            "Disarm formulas in CSV files",
-            key="neutralize",
-            **persistent_widget_args(),
-            help="Texts that a spreadsheet would take for formulas get an apostrophe in front.",
-        )
-        noise = st.selectbox(
-            "Noise",
-            NOISE_MODES,
-            format_func=NOISE_LABELS.get,
-            key="noise",
-            **persistent_widget_args(),
-            help="Floating point needs δ > 0.",
-        )
+        rows, neutralize, noise = _choose_output(table)
     return ReleaseRequest(
         frame=table.ledger_content,
         sha256=table.sha256,
@@ -203,11 +170,59 @@ def draw_request_inputs(
         budget=budget,
         unit=table.unit,
         reason=reason,
-        rows=int(rows),
+        rows=rows,
         neutralize=neutralize,
         noise=noise,
         **fields,
     )
+
+
+def _choose_workload_and_algorithm(table: Table, budget: Budget) -> tuple[Workload, list[str], str]:
+    """Draw the widgets of what is asked beside those of what answers.
+
+    Returns the workload, its texts for the command line, and the algorithm's name.
+    """
+    partial_schema = table.partial_schema
+    questions_container, algorithm_container = st.columns(2)
+    with questions_container:
+        workload, texts = question_choice.choose_workload(
+            table, None if partial_schema is None else partial_schema.placeholder
+        )
+    with algorithm_container:
+        name = parameter_widgets.algorithm_selectbox()
+        deployments.draw_deployments(budget.epsilon)
+        measured_release.draw_schema_share(table, workload.domain.names, budget)
+    return workload, texts, name
+
+
+def _choose_output(table: Table) -> tuple[int, bool, str]:
+    """Draw the widgets of the files; return how many synthetic rows, disarmed or not, and the noise."""
+    key = f"rows-{table.identity}"
+    sync_widget_value(key, stored_choice(key, min(table.n, MAX_SYNTHETIC_ROWS)))
+    rows = st.number_input(
+        "Synthetic rows",
+        1,
+        MAX_SYNTHETIC_ROWS,
+        key=key,
+        help="As many as real rows.",
+        on_change=store_widget_choice,
+        args=(key,),
+    )
+    neutralize = st.toggle(
+        "Disarm formulas in CSV files",
+        key="neutralize",
+        **persistent_widget_args(),
+        help="Texts that a spreadsheet would take for formulas get an apostrophe in front.",
+    )
+    noise = st.selectbox(
+        "Noise",
+        NOISE_MODES,
+        format_func=NOISE_LABELS.get,
+        key="noise",
+        **persistent_widget_args(),
+        help="Floating point needs δ > 0.",
+    )
+    return int(rows), neutralize, noise
 
 
 def draw_reason_input(table: Table) -> tuple[bool, str]:
@@ -285,9 +300,8 @@ def draw_budget_share(
         if data_set is None
         else data_set.lifetime
     )  # type: ignore[arg-type]
-    if data_sets is None:
-        spent = None
-    else:
+    spent = None
+    if data_sets is not None:
         spent = 0.0 if data_set is None else data_set.spent
     with gauge_container:
         share_text = shared_gauge.draw_gauge(request.dataset or "", lifetime, spent, ready.events)
@@ -452,7 +466,10 @@ def _fitting_epsilon_text(
     if smaller is not None:
         return f"ε = {smaller:g} would fit."
     data_set = find_data_set(data_sets, ready.request.dataset)
-    remaining = ready.request.total.epsilon if data_set is None else data_set.remaining  # type: ignore[union-attr]
+    if data_set is None:
+        remaining = ready.request.total.epsilon  # type: ignore[union-attr]
+    else:
+        remaining = data_set.remaining
     return f"No ε of the slider would fit these settings, as ε = {remaining:.4g} is left."
 
 

@@ -82,7 +82,8 @@ def missing_page_redirect(scope: Scope) -> str | None:
         for pair in parse_qsl(scope["query_string"].decode("latin-1"))
         if pair[0] != address_link.MISSING_PAGE_KEY
     ]
-    return f"{base}/?{urlencode([*query_pairs, (address_link.MISSING_PAGE_KEY, name[:MAX_PAGE_NAME_CHARS])])}"
+    query_pairs.append((address_link.MISSING_PAGE_KEY, name[:MAX_PAGE_NAME_CHARS]))
+    return f"{base}/?{urlencode(query_pairs)}"
 
 
 def complete_query(requested_query: str, current_query: str) -> str:

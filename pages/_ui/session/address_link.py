@@ -26,7 +26,8 @@ export default function ({ parentElement, data }) {
     try { await navigator.clipboard.writeText(text); }
     catch {  // not a secure address, or not allowed: the old way
       const area = document.createElement("textarea");
-      area.value = text; document.body.append(area); area.select(); document.execCommand("copy"); area.remove();
+      area.value = text; document.body.append(area); area.select();
+      document.execCommand("copy"); area.remove();
     }
     said.textContent = data.said;
   };
@@ -41,7 +42,8 @@ ALGORITHM_PARAMETERS = (
 FORMER_NAMES = tomllib.loads(Path(__file__).with_name("former.toml").read_text(encoding="utf-8"))
 COPY_BUTTON_STYLE = """
 div {display: flex; gap: 0.6rem; align-items: center; font-size: 0.875rem;}
-button {font: inherit; color: inherit; background: none; border: 1px solid var(--st-border-color, gray);
+button {font: inherit; color: inherit; background: none;
+  border: 1px solid var(--st-border-color, gray);
   border-radius: 0.5rem; padding: 0.15rem 0.7rem; cursor: pointer; white-space: nowrap;}
 button:focus-visible {outline: 2px solid var(--st-primary-color, #0072B2);}
 """

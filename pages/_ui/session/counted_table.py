@@ -57,7 +57,7 @@ class LedgerSource(SourceWrapper):
         """The fingerprint of the source; see `fingerprints`."""
         return self.fingerprints(key, progress)[0]
 
-    def fingerprints(self, key: bytes, progress: ProgressCallback = ignore_progress) -> Texts:  # noqa: ARG002 - nobody else listens
+    def fingerprints(self, key: bytes, progress: ProgressCallback = ignore_progress) -> Texts:
         """Those of the source; what is refused names its file, and not where on this machine it lies."""
         with hide_path_in_errors(self.name):
             if key not in self.large_table.fingerprints_by_key:

@@ -58,8 +58,8 @@ def as_the_server_has_it(drawn, drawing=0):
             f"{round(gap):+,}".replace("-", "−").replace("+0", "0")
             for gap in made.n * (values[stop] - made.real)
         ]
-        and drawn["sentences"]
-        == chart_frames(made, hidden=False).words[drawing][stop].replace("**", "")
+        and drawn["words"]
+        == chart_frames(made, hidden=False).sentences[drawing][stop].replace("**", "")
     )
 
 
