@@ -47,18 +47,7 @@ def evolution_step_maps(
     figure.update_annotations(font=TEXT_FONT)
     clouds = _point_clouds(private, V, weights, is_noise_only)
     figure.add_traces(clouds, 1, [1, 2, 2]).update_traces(hovertemplate="(%{x:.3f}, %{y:.3f})")
-    for column, (name, length) in enumerate(scale_bars.items(), 1):
-        figure.add_scatter(
-            x=[low[0], low[0] + length],
-            y=[scale_bar_y, scale_bar_y],
-            text=["", f"&nbsp;{name}"],
-            textposition="middle right",
-            mode="lines+text",
-            line={"color": GREY, "width": 3},
-            hoverinfo="skip",
-            row=1,
-            col=column,
-        )
+    _draw_scale_bars(figure, scale_bars, low[0], scale_bar_y)
     _draw_bare_maps(figure, box, scale_bar_y)
     # as high as its place: two maps side by side, below titles of three lines
     return finish_figure(figure).update_layout(
@@ -100,6 +89,24 @@ def _point_clouds(
         go.Scatter(x=X[:, 0], y=X[:, 1], mode="markers", name=name, marker=style)
         for name, X, style in cloud_styles
     ]
+
+
+def _draw_scale_bars(
+    figure: go.Figure, scale_bars: dict[str, float], start_x: float, y: float
+) -> None:
+    """Draw one scale bar below each map, with its name."""
+    for column, (name, length) in enumerate(scale_bars.items(), 1):
+        figure.add_scatter(
+            x=[start_x, start_x + length],
+            y=[y, y],
+            text=["", f"&nbsp;{name}"],
+            textposition="middle right",
+            mode="lines+text",
+            line={"color": GREY, "width": 3},
+            hoverinfo="skip",
+            row=1,
+            col=column,
+        )
 
 
 def _draw_bare_maps(

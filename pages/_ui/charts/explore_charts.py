@@ -114,11 +114,7 @@ def convergence_chart(
     first_run = records[records["seed"] == records["seed"].iloc[0]].set_index("t", drop=False)
     lines = _error_lines(records, first_run, x, n, unit)
     if pinned is not None:
-        pinned_run = pinned[pinned["seed"] == pinned["seed"].iloc[0]]
-        line = {"color": GREY, "dash": "longdash", "width": 2}
-        lines.append(
-            _line_spec(pinned_run[x], pinned_run["max_error"], "largest error, A", line, n, unit)
-        )
+        lines.append(_pinned_line(pinned, x, n, unit))
     if raw_noise is not None:
         lines.append(_raw_noise_line(raw_noise, first_run[x], n, unit))
     named_lines = [line for line in lines if "name" in line]
@@ -154,6 +150,13 @@ def _error_lines(
         style = {"color": colour, "dash": dash, "width": 2}
         lines.append(_line_spec(first_run[x], first_run[name], label, style, n, unit))
     return lines
+
+
+def _pinned_line(pinned: pd.DataFrame, x: str, n: int, unit: str) -> FigureSpec:
+    """Return the largest error of the first of the pinned runs."""
+    first_run = pinned[pinned["seed"] == pinned["seed"].iloc[0]]
+    style = {"color": GREY, "dash": "longdash", "width": 2}
+    return _line_spec(first_run[x], first_run["max_error"], "largest error, A", style, n, unit)
 
 
 def _raw_noise_line(raw_noise: float, positions: pd.Series, n: int, unit: str) -> FigureSpec:
@@ -196,11 +199,13 @@ def _run_range_spec(
     )
     if positions.nunique() == 1:
         ends = {"x": [positions.iloc[-1], positions.iloc[-1]], "y": [low.iloc[-1], high.iloc[-1]]}
-        return (
-            _BAND_SPEC
-            | ends
-            | {"fill": "none", "line": {"color": colour, "width": 6}, "opacity": 0.4}
-        )
+        return {
+            **_BAND_SPEC,
+            **ends,
+            "fill": "none",
+            "line": {"color": colour, "width": 6},
+            "opacity": 0.4,
+        }
     return _band_spec(positions, low, high, colour)
 
 
@@ -376,8 +381,15 @@ def two_way_maps(
         ("2", "difference, points", difference, _DIFFERENCE_STYLE),
     ):
         left_edge = (MAP_WIDTH + MAP_GAP) * len(axis_suffix)
-        map_axes = {"xaxis": f"x{axis_suffix}", "yaxis": f"y{axis_suffix}"}
-        maps.append(cell_texts | {"z": values} | map_axes | style)
+        maps.append(
+            {
+                **cell_texts,
+                **style,
+                "z": values,
+                "xaxis": f"x{axis_suffix}",
+                "yaxis": f"y{axis_suffix}",
+            }
+        )
         layout["annotations"].append(
             _MAP_TITLE | {"text": map_title, "x": left_edge + MAP_WIDTH / 2, "xanchor": "center"}
         )

@@ -97,20 +97,11 @@ def frontier_chart(
     algorithm that `algorithm_by_curve` names for it. Every line carries its name at its end.
     """
     figure = go.Figure()
-    draws_bands = runs["algorithm"].nunique() <= MAX_BANDS
-    for name, algorithm_runs in runs.groupby("algorithm", sort=False):
-        algorithm_medians = medians[medians["algorithm"] == name]
-        label = escape_figure_text(titles[str(name)])
-        _add_algorithm(
-            figure, algorithm_runs, algorithm_medians, label, styles[str(name)], draws_bands
-        )
+    _add_algorithms(figure, runs, medians, styles, titles)
     epsilon_range = [min(planned_epsilons) / 1.15, max(planned_epsilons) * 1.04]
     _add_levels(figure, levels, epsilon_range)
     _add_curves(figure, curves, algorithm_by_curve, styles)
-    curve_errors = (value for _, errors in curves.values() for value in errors)
-    all_errors = [*runs["error"], *levels.values(), *curve_errors]
-    low_error = 0.75 * min(value for value in all_errors if value > 0)
-    high_error = 1.3 * max(all_errors)
+    low_error, high_error = _error_range(runs, levels, curves)
     figure.update_yaxes(
         title=title,
         type="log",
@@ -128,6 +119,34 @@ def frontier_chart(
     )
     figure.update_layout(clickmode="event+select")
     return finish_figure(figure, 360).update_layout(margin_t=8)
+
+
+def _error_range(
+    runs: pd.DataFrame,
+    levels: Mapping[str, float],
+    curves: Mapping[str, tuple[np.ndarray, np.ndarray]],
+) -> tuple[float, float]:
+    """Return the ends of the axis of errors: a little more than all that is drawn."""
+    curve_errors = (value for _, errors in curves.values() for value in errors)
+    all_errors = [*runs["error"], *levels.values(), *curve_errors]
+    return 0.75 * min(value for value in all_errors if value > 0), 1.3 * max(all_errors)
+
+
+def _add_algorithms(
+    figure: go.Figure,
+    runs: pd.DataFrame,
+    medians: pd.DataFrame,
+    styles: Mapping[str, Mapping[str, str]],
+    titles: Mapping[str, str],
+) -> None:
+    """Draw all algorithms, with bands as long as they are few."""
+    draws_bands = runs["algorithm"].nunique() <= MAX_BANDS
+    for name, algorithm_runs in runs.groupby("algorithm", sort=False):
+        algorithm_medians = medians[medians["algorithm"] == name]
+        label = escape_figure_text(titles[str(name)])
+        _add_algorithm(
+            figure, algorithm_runs, algorithm_medians, label, styles[str(name)], draws_bands
+        )
 
 
 def _add_algorithm(

@@ -131,7 +131,7 @@ def _choose_group_measure(sweep: Sweep) -> ErrorMeasure:
         if sweep.pair_workload is None or dot.pair_answers is None:
             return None
         real = sweep.real_pair_answers
-        comparison = Comparison(sweep.pair_workload, real, dot.pair_answers)  # type: ignore[arg-type]
+        comparison = Comparison(sweep.pair_workload, real, dot.pair_answers)
         value = float(subgroup_errors(comparison, column).error[labels.index(label)])
         return None if np.isnan(value) else 100 * value
 

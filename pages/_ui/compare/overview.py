@@ -67,15 +67,7 @@ def draw_settings(
     kinds = tuple(st.session_state["questions"])
     with st.expander("Algorithms, budgets", icon=":material/tune:"):
         names = _choose_algorithms()
-        epsilons = st.multiselect(
-            "Privacy budgets (ε)",
-            parameter_widgets.EPSILON_OPTIONS,
-            DEFAULT_EPSILONS,
-            parameter_widgets.format_setting,
-            key="epsilons",
-            bind="query-params",
-            help="The budget that is advised is always tried too.",
-        )
+        epsilons = _choose_epsilons()
         row_choice = _choose_rows()
         seeds = st.number_input(
             "Repeats",
@@ -116,6 +108,19 @@ def _choose_algorithms() -> list[str]:
         format_func=ALGORITHM_TITLES.__getitem__,
         key="compared",
         bind="query-params",
+    )
+
+
+def _choose_epsilons() -> list[float]:
+    """Draw the list of budgets; return the chosen ε."""
+    return st.multiselect(
+        "Privacy budgets (ε)",
+        parameter_widgets.EPSILON_OPTIONS,
+        DEFAULT_EPSILONS,
+        parameter_widgets.format_setting,
+        key="epsilons",
+        bind="query-params",
+        help="The budget that is advised is always tried too.",
     )
 
 
@@ -212,9 +217,8 @@ def draw_frontier(
     lines = _choose_lines(sweep, measure, medians, settings_container)
     if goal is not None and measure.error_name == "max_error":
         _add_goal(lines, goal, sweep)
-    if other_table is not None and measure.error_name is not None and not measure.population:
-        name, comparison = other_table
-        lines.levels[name] = 100 * getattr(comparison.errors, measure.error_name)
+    if other_table is not None:
+        _add_other_table(lines, measure, *other_table)
     if measure.error_name == "rmse" and not measure.population:
         lines.curves |= unbiased_limit.limit_curve(least_errors)
     figure = frontier_charts.frontier_chart(
@@ -295,6 +299,14 @@ def _add_goal(lines: _FrontierLines, goal: AccuracyGoal, sweep: Sweep) -> None:
         lines.algorithm_by_curve |= {promise_label: goal.algorithm_name}
     if goal.sufficient_epsilon in error_by_epsilon:
         lines.advised_point = goal.sufficient_epsilon, error_by_epsilon[goal.sufficient_epsilon]
+
+
+def _add_other_table(
+    lines: _FrontierLines, measure: ErrorMeasure, name: str, comparison: Comparison
+) -> None:
+    """Add the error of another tool's table, where the measure is one of the real table's errors."""
+    if measure.error_name is not None and not measure.population:
+        lines.levels[name] = 100 * getattr(comparison.errors, measure.error_name)
 
 
 def _draw_clickable_frontier(figure: go.Figure, summary: str, sweep: Sweep) -> Dot | None:

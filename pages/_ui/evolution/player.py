@@ -64,11 +64,7 @@ def draw_player() -> None:
     algorithm = build_from_texts(PE, setting_texts)
     plan = algorithm.plan(problem, budget)
     with promise_container:
-        guess_rate = Promise.of_plan(plan, adaptive=algorithm.adaptive).max_guess_probability()
-        show_tiles(
-            [guess_tile_texts(guess_rate)],
-            "Protects one place per person; several need more noise.",
-        )
+        _draw_promise(Promise.of_plan(plan, adaptive=algorithm.adaptive))
     runs = tab_job_group("evolve")
     task = (sample, n, budget, tuple(sorted(setting_texts.items())), seeds)
     if runs.requested != task:
@@ -93,6 +89,13 @@ def draw_player() -> None:
             result_panels.draw_run_plan(
                 next(job for job in runs.jobs if job.key[0] == "curve" and job.results)
             )
+
+
+def _draw_promise(promise: Promise) -> None:
+    show_tiles(
+        [guess_tile_texts(promise.max_guess_probability())],
+        "Protects one place per person; several need more noise.",
+    )
 
 
 def _distances_in_km(results: list[RunResult]) -> pd.DataFrame:

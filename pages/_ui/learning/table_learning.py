@@ -119,12 +119,9 @@ def draw_table_learning(
     if not feature_names:
         left_container.info("Choose at least one column to predict from.")
         return
-    text = task_text(
-        loss,
-        target,
-        quantile_level=0.9 if loss == "quantile" else None,
-        features=tuple(feature_names),
-    )
+    quantile_level = 0.9 if loss == "quantile" else None
+    features = tuple(feature_names)
+    text = task_text(loss, target, quantile_level=quantile_level, features=features)
     problem, training_rows, held_out = train_test_split(
         *load_task(table, text, None if radius == parameter_widgets.AUTO else float(radius))
     )

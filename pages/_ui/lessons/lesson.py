@@ -84,7 +84,7 @@ class Lesson:
         title = ALGORITHMS[self.settings["algorithm"]].about.title
         presenter_query = {"present": "true"} if large else {}
         return "explore?" + urlencode(
-            {"lesson": self.key} | self.settings | {"algorithm": title} | presenter_query
+            {"lesson": self.key, **self.settings, "algorithm": title, **presenter_query}
         )
 
     def run_definition(self) -> dict[str, Any]:

@@ -466,10 +466,7 @@ def _fitting_epsilon_text(
     if smaller is not None:
         return f"ε = {smaller:g} would fit."
     data_set = find_data_set(data_sets, ready.request.dataset)
-    if data_set is None:
-        remaining = ready.request.total.epsilon  # type: ignore[union-attr]
-    else:
-        remaining = data_set.remaining
+    remaining = ready.request.total.epsilon if data_set is None else data_set.remaining
     return f"No ε of the slider would fit these settings, as ε = {remaining:.4g} is left."
 
 

@@ -95,7 +95,7 @@ def complete_query(requested_query: str, current_query: str) -> str:
         for name in list(requested)
         if name.startswith(FALLBACK_PREFIX)
     }
-    return urlencode(fallbacks | current | requested, doseq=True)
+    return urlencode({**fallbacks, **current, **requested}, doseq=True)
 
 
 def patch_streamlit() -> None:
@@ -103,7 +103,7 @@ def patch_streamlit() -> None:
 
     And what a widget finds there and cannot take is noted.
     """
-    QueryParams.populate_from_query_string = _populate_keeping_address  # type: ignore[method-assign]
+    QueryParams.populate_from_query_string = _populate_keeping_address
     SessionState._seed_widget_from_url = _seed_and_store_bad_value  # type: ignore[method-assign]
 
 
