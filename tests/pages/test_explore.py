@@ -393,7 +393,7 @@ def test_all_cells_are_written_with_their_intervals(by_hand, monkeypatch):
     run, told = by_hand
 
     def written(tables):
-        done = SimpleNamespace(release=run.release, known=told)
+        done = SimpleNamespace(release=run.release, unbiased_answers=told)
         chosen = SimpleNamespace(problem=run.problem, budget=run.budget)
         return pd.read_csv(io.StringIO(ask_question.cells_csv(done, tables, chosen)))
 

@@ -33,7 +33,8 @@ def load_menu() -> dict[str, list[PageEntry]]:
         Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
     ).items():
         group = settings.pop("group", "")
-        shows = Provenance.__members__.get(settings.pop("shows", ""))
+        badge_name = settings.pop("shows", None)
+        shows = None if badge_name is None else Provenance[badge_name]
         menu.setdefault(group, []).append(
             PageEntry(f"pages/{label.lower()}.py", label, shows=shows, **settings)
         )
