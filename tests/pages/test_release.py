@@ -646,14 +646,18 @@ def peeks(source):
 
 
 def shown_to_all(source):
-    return [(path, name) for path, name, by in peeks(source) if "hide_in_stakeholder_view" not in by]
+    return [
+        (path, name) for path, name, by in peeks(source) if "hide_in_stakeholder_view" not in by
+    ]
 
 
 def test_every_section_of_a_private_peek_can_be_hidden():
     source = Source.real()
     assert len(peeks(source)) > 10
     assert shown_to_all(source) == []
-    breach = {"pages/_ui/planted.py": "def planted():\n    draw_heading('Real', Provenance.REAL_DATA)"}
+    breach = {
+        "pages/_ui/planted.py": "def planted():\n    draw_heading('Real', Provenance.REAL_DATA)"
+    }
     assert shown_to_all(source.with_breach(breach)) == [("pages/_ui/planted.py", "planted")]
 
 

@@ -363,13 +363,7 @@ def two_way_maps(
     difference = 100 * (synthetic - real)
     max_share = 100 * float(real.max())
     real_style = {"colorscale": SHADES, "zmin": 0, "zmax": max_share, "showscale": False}
-    cell_texts: FigureSpec = {
-        "type": "heatmap",
-        "x": distinct_figure_labels(labels[1], 12),
-        "y": distinct_figure_labels(labels[0], 14),
-        "customdata": 100 * synthetic,
-        "hovertemplate": "%{y}, %{x}: %{z:.3g}, synthetic %{customdata:.3g}%<extra></extra>",
-    }
+    cell_texts = _cell_texts(labels, synthetic)
     worst_cell_box = _worst_cell_box(difference)
     maps: list[FigureSpec] = []
     layout: dict[str, Any] = {
@@ -395,6 +389,17 @@ def two_way_maps(
         )
         layout |= _map_axes(axis_suffix, left_edge, column_title)
     return _small_figure(maps, **layout)
+
+
+def _cell_texts(labels: tuple[Sequence[str], Sequence[str]], synthetic: np.ndarray) -> FigureSpec:
+    """Return what both maps say of a cell: its labels, and the synthetic share on hover."""
+    return {
+        "type": "heatmap",
+        "x": distinct_figure_labels(labels[1], 12),
+        "y": distinct_figure_labels(labels[0], 14),
+        "customdata": 100 * synthetic,
+        "hovertemplate": "%{y}, %{x}: %{z:.3g}, synthetic %{customdata:.3g}%<extra></extra>",
+    }
 
 
 def _worst_cell_box(difference: np.ndarray) -> FigureSpec:

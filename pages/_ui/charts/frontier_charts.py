@@ -102,12 +102,7 @@ def frontier_chart(
     _add_levels(figure, levels, epsilon_range)
     _add_curves(figure, curves, algorithm_by_curve, styles)
     low_error, high_error = _error_range(runs, levels, curves)
-    figure.update_yaxes(
-        title=title,
-        type="log",
-        range=np.log10((low_error, high_error)),
-        **log_ticks(high_error < MAX_NARROW_RATIO * low_error),
-    )
+    _set_error_axis(figure, title, low_error, high_error)
     if target_error is not None:
         _shade_below_target(figure, low_error, target_error)
     if advised_point is not None:
@@ -130,6 +125,16 @@ def _error_range(
     curve_errors = (value for _, errors in curves.values() for value in errors)
     all_errors = [*runs["error"], *levels.values(), *curve_errors]
     return 0.75 * min(value for value in all_errors if value > 0), 1.3 * max(all_errors)
+
+
+def _set_error_axis(figure: go.Figure, title: str, low_error: float, high_error: float) -> None:
+    """Make the axis of errors logarithmic, with more ticks where it is short."""
+    figure.update_yaxes(
+        title=title,
+        type="log",
+        range=np.log10((low_error, high_error)),
+        **log_ticks(high_error < MAX_NARROW_RATIO * low_error),
+    )
 
 
 def _add_algorithms(

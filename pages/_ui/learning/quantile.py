@@ -1,7 +1,7 @@
 """Draw the Learning page's first part: one column's quantile, its private answer, and other methods for experts."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -122,19 +122,7 @@ def draw_quantile(
         budget = parameter_widgets.budget_sliders(expert_container)
     with expert_container:
         law_settings = _choose_law_settings()
-    problem, rows = load_task(table, task_text("quantile", column, quantile_level=level))
-    display_name = distinct_labels(names)[column]
-    view = QuantileView(
-        column=column,
-        level=level,
-        display_name=display_name,
-        unit=({} if table.uploaded else UNITS).get(column, f"in {display_name}"),
-        budget=budget,
-        law_settings=law_settings,
-        problem=problem,
-        rows=rows,
-        law=line_law(problem, rows, budget, **law_settings),
-    )
+    view = QuantileView.compute(table, column, level, budget, law_settings)
     with expert_container:
         _draw_law_numbers(view)
     with title_container:
@@ -164,6 +152,30 @@ class QuantileView:
     problem: RiskMinimisation
     rows: Rows
     law: LineLaw
+
+    @classmethod
+    def compute(
+        cls,
+        table: Table,
+        column: str,
+        level: float,
+        budget: Budget,
+        law_settings: dict[str, Any],
+    ) -> Self:
+        """Return the view of one column of a table. Raises InputError where there is no such law."""
+        problem, rows = load_task(table, task_text("quantile", column, quantile_level=level))
+        display_name = distinct_labels(numeric_column_names(table))[column]
+        return cls(
+            column=column,
+            level=level,
+            display_name=display_name,
+            unit=({} if table.uploaded else UNITS).get(column, f"in {display_name}"),
+            budget=budget,
+            law_settings=law_settings,
+            problem=problem,
+            rows=rows,
+            law=line_law(problem, rows, budget, **law_settings),
+        )
 
     @property
     def radius(self) -> float:

@@ -129,13 +129,13 @@ def draw_table_learning(
     task = (table.version, text, radius, budget.delta)
     cases = plan_cases(methods, budget, seeds)
     stored_runs = opening_runs(table, text, radius)
+    is_all_stored = {case.key for case in cases} <= {run.point.key for run in stored_runs}
     pressed = right_container.button(
         "Learn", type="primary", icon=":material/play_arrow:", key="run-table"
     )
     with left_container:
         draw_cautions(budget, table)
-        stored_keys = {run.point.key for run in stored_runs}
-        if pressed or (runs.requested is None and {case.key for case in cases} <= stored_keys):
+        if pressed or (runs.requested is None and is_all_stored):
             runs.start(task, (problem, training_rows, held_out), cases, stored_runs)
         _draw_learning_runs(runs, task)
         st.caption(f"Methods learn from {training_rows.n:,} rows; {held_out.n:,} rows test them.")
