@@ -143,10 +143,9 @@ def _compared_row_count(table: Table, row_choice: str) -> int:
 
 
 def _make_problem(
-    table: Table, workload: Workload, row_choice: str
+    table: Table, workload: Workload, row_choice: str, n: int
 ) -> tuple[QueryRelease, Any, np.ndarray | None]:
-    """Return the problem, its rows, and their population if there is one."""
-    n = _compared_row_count(table, row_choice)
+    """Return the problem, its `n` rows, and their population if there is one."""
     rows = table.encoded_rows(workload.domain.names)
     population = table.population_on(workload.domain.names)
     if not SIZE_FACTORS[row_choice]:
@@ -181,7 +180,7 @@ def _plan_sweep(
         problem_key, problem, names, budgets, grid.repeat, sweep, finished_keys
     )
     run_seconds = duration_forecast.predicted_run_seconds(problem_key)
-    make_problem = partial(_make_problem, table, workload, compared.row_choice)
+    make_problem = partial(_make_problem, table, workload, compared.row_choice, n)
     start = partial(sweep.start, compared, make_problem, grid, table.trial, run_seconds)
     return seconds, start
 
