@@ -112,7 +112,7 @@ def test_a_wrong_guess_is_told_what_it_was_and_the_bars_that_follow_epsilon_are_
     assert drawn == approx(below[["Child", "Adult"]].to_numpy(), rel=0.5), (
         "the same run, unless it was made before"
     )
-    assert data["words"][0][data["at"]] == f"children: {drawn[0]:.1%}; adults: {drawn[1]:.1%}."
+    assert data["sentences"][0][data["at"]] == f"children: {drawn[0]:.1%}; adults: {drawn[1]:.1%}."
     falling = np.array(data["synthetic"])[0, :, 0]
     assert falling[0] > 5 * falling[-1]
 
