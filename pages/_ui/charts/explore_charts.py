@@ -233,18 +233,7 @@ def query_error_chart(
     shares = np.linspace(0, 1, 201)
     error_quantiles = 100 * np.quantile(errors, shares, axis=1)
     marked_error = 100 * float(np.quantile(errors[0], MARKED_QUANTILE))
-    dots = {
-        "type": "scatter",
-        "x": 1 - np.arange(len(table)) / errors.shape[1],
-        "y": 100 * table["error"],
-        "mode": "markers",
-        "marker": {"color": ERROR, "size": 5},
-        "customdata": np.column_stack(
-            [[escape_figure_text(q, 80) for q in table["question"]], table["error"] * n]
-        ),
-        "hovertemplate": f"%{{customdata[0]}}<br>%{{y:.3g}} points ≈ %{{customdata[1]:,.1f}} "
-        f"{unit}<extra></extra>",
-    }
+    dots = _question_dots(table, n, unit, errors.shape[1])
     if marked_positions:
         dots["selectedpoints"] = list(marked_positions)
     band = _band_spec(shares, error_quantiles.min(axis=1), error_quantiles.max(axis=1), ERROR) | {
@@ -281,6 +270,21 @@ def query_error_chart(
         selectdirection="h",
         showlegend=False,
     )
+
+
+def _question_dots(table: pd.DataFrame, n: int, unit: str, question_count: int) -> FigureSpec:
+    """Return a dot for each of the worst questions, the worst at the right."""
+    labels = [escape_figure_text(question, 80) for question in table["question"]]
+    return {
+        "type": "scatter",
+        "x": 1 - np.arange(len(table)) / question_count,
+        "y": 100 * table["error"],
+        "mode": "markers",
+        "marker": {"color": ERROR, "size": 5},
+        "customdata": np.column_stack([labels, table["error"] * n]),
+        "hovertemplate": f"%{{customdata[0]}}<br>%{{y:.3g}} points ≈ %{{customdata[1]:,.1f}} "
+        f"{unit}<extra></extra>",
+    }
 
 
 def marginal_chart(frame: pd.DataFrame, title: str, n: int, unit: str) -> go.Figure:
@@ -331,7 +335,9 @@ def _whisker_spec(
     frame: pd.DataFrame, names: list[str], name: str, end_columns: tuple[str, str]
 ) -> FigureSpec:
     """The range of each value, upon its synthetic bar: the right one of two, the middle one of three."""
-    low, high = (100 * frame[end].to_numpy(dtype=float) for end in end_columns)
+    low_column, high_column = end_columns
+    low = 100 * frame[low_column].to_numpy(dtype=float)
+    high = 100 * frame[high_column].to_numpy(dtype=float)
     middle = (low + high) / 2
     return {
         "type": "scatter",

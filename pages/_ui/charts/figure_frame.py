@@ -15,11 +15,17 @@ import plotly.graph_objects as go
 
 from ..session import algorithm_nickname, distinct_figure_labels, escape_figure_text
 
-REAL, SYNTHETIC, THIRD, FOURTH, FIFTH, SIXTH, ERROR, GREY = (
-    f"#{i:06}" for i in (1, 2, 3, 4, 5, 6, 7, 10)
-)
+REAL = "#000001"
+SYNTHETIC = "#000002"
+THIRD = "#000003"
+FOURTH = "#000004"
+FIFTH = "#000005"
+SIXTH = "#000006"
+ERROR = "#000007"
+GREY = "#000010"
 PAGE_COLOUR = "#000038"  # what the page is painted with
-SHADES, DIVERGING = ([[i / 9, f"#{first + i:06}"] for i in range(10)] for first in (11, 21))
+SHADES = [[i / 9, f"#{11 + i:06}"] for i in range(10)]
+DIVERGING = [[i / 9, f"#{21 + i:06}"] for i in range(10)]
 HATCHED_STYLE = {
     "color": SYNTHETIC,
     "pattern": {"shape": "/", "fillmode": "overlay", "fgcolor": PAGE_COLOUR, "fgopacity": 0.45},

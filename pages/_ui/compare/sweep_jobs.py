@@ -126,16 +126,16 @@ class Sweep(CaseRuns[Dot]):
             return Dot(point)
         release = result.release
         pairs = None if self.pair_workload is None else release.answers(self.pair_workload)
-        self.shared_dots[point.key] = dot = Dot(
-            point, release.answers(self.problem.workload), pairs
-        )
+        dot = Dot(point, release.answers(self.problem.workload), pairs)
+        self.shared_dots[point.key] = dot
         return dot
 
     def close(self) -> None:
         """Also let go of the baselines."""
         super().close()
         self.shared_dots = {}
-        self.baselines = self.trial = None
+        self.baselines = None
+        self.trial = None
 
     @property
     def best_dot(self) -> Dot | None:

@@ -245,7 +245,11 @@ def _draw_evolution(
         false_votes = S.weights > 0
         false_votes[KDTree(S.points).query(private)[1]] = False
         steps.append((S.points, S.weights, false_votes))
-    steps[-1] = V, weights, _ = tuple(part[steps[-1][1] > 0] for part in steps[-1])  # what goes out
+    V, weights, false_votes = steps[-1]
+    goes_out = weights > 0
+    V = V[goes_out]
+    weights = weights[goes_out]
+    steps[-1] = (V, weights, false_votes[goes_out])
     _draw_playback(private, steps, lengths, button_container)
     with experts:
         result_panels.draw_chart_footer(
@@ -284,9 +288,9 @@ def _draw_playback(
         # apart: a slow browser still sends steps that were shown before
         key = f"{step_key}-playing" if session_state[IS_PLAYING_KEY] else step_key
         if session_state[IS_PLAYING_KEY]:
-            session_state[key] = session_state[shown_step_key] = min(
-                session_state[shown_step_key] + 1, T
-            )
+            next_step = min(session_state[shown_step_key] + 1, T)
+            session_state[shown_step_key] = next_step
+            session_state[key] = next_step
             if session_state[shown_step_key] == T:
                 session_state[IS_PLAYING_KEY] = False
                 session_state[step_key] = T
@@ -320,7 +324,8 @@ def _draw_playback(
 @hide_in_stakeholder_view
 def _draw_distance_curve(epsilon: float, km_by_step: pd.DataFrame) -> None:
     """Draw the km against t, and say what the steps cost."""
-    first, *_, last = medians = km_by_step["median"]
+    medians = km_by_step["median"]
+    first, *_, last = medians
     step = (medians <= first - 0.9 * (first - last)).idxmax()
     draw_heading(
         f"90% of the gain comes by step {step}" if last < first else "No gain: noise decided",

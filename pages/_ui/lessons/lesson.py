@@ -115,9 +115,10 @@ class Lesson:
     @property
     def visible_bars(self) -> list[float]:
         """The known bar, and the hidden one once it is revealed, in the median of their repeats."""
+        positions = [self.reference, self.hidden] if self.is_revealed else [self.reference]
         return [
             np.median(self.values[:, dragged_answers.EPSILON_STOPS.index(at), bar])
-            for at, bar in (self.reference, self.hidden)[: 1 + self.is_revealed]
+            for at, bar in positions
         ]
 
     def draw_card(self) -> None:

@@ -392,7 +392,9 @@ class Table:
         self.counts = {}
         self._limited_row_count = None
         self.version = uuid.uuid4().hex
-        self.domain = self.partial_schema = self.trial = None
+        self.domain = None
+        self.partial_schema = None
+        self.trial = None
         self.problems = ()
         self.problem = ""
         entries = self.entries
