@@ -160,7 +160,7 @@ def test_no_cell_of_an_open_column_is_looked_at_by_the_table(monkeypatch):
     assert mine.domain is None
     home = sys.modules[Table.__module__]  # by its name one gets a function of the package
     monkeypatch.setattr(
-        home, "problems", lambda name, *_: asked.append(f"problems of {name}") or ()
+        home, "find_column_problems", lambda name, *_: asked.append(f"problems of {name}") or ()
     )
     mine.set_schema(OPEN | {"constraints": []})
     assert not [said for said in asked if said.startswith("problems")]
@@ -237,7 +237,7 @@ def test_decimal_commas_are_read_where_the_schema_says_so_and_the_records_stay_a
 def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     app = click_and_wait(brought(people_table().assign(pay="1.5")), TRY)
     share = table(app).trial.share_of_budget(BUDGET)
-    rest = divide_budget(BUDGET, share.budget_share, has_categories=True).algorithm_cost
+    rest = divide_budget(BUDGET, share.fraction, has_categories=True).algorithm_cost
     app.query_params["below"] = "Budget used"
     switch_page(app, "explore")
     assert (
@@ -247,15 +247,15 @@ def test_what_comes_after_a_trial_has_the_rest_of_the_budget_and_says_so():
     )
     words = caption_text(app)
     assert (
-        f"for {share.budget_share:.1%} of ε = 1 at δ = 1e-9. A release measures it anew. The algorithm "
+        f"for {share.fraction:.1%} of ε = 1 at δ = 1e-9. A release measures it anew. The algorithm "
         "has the rest" in words
     )
     assert "Used: ε = 1 at δ = 1e-9, by the schema and the algorithm together, at the most" in words
-    assert f"{share.budget_share:.1%} of the budget of ε = 1 is the schema's" in words
+    assert f"{share.fraction:.1%} of the budget of ε = 1 is the schema's" in words
     guarantee(app)
     assert "A release measures it anew" in caption_text(app)
     app.query_params["below"] = "Download"
-    assert f"--schema-share {share.budget_share!r}" in next(
+    assert f"--schema-share {share.fraction!r}" in next(
         c.value for c in switch_page(app, "explore").code
     )
     run_comparison(switch_page(app, "compare"))

@@ -43,7 +43,7 @@ def uploaded():
 )
 def test_after_forget_nothing_of_the_table_is_left_in_memory_files_caches_session_or_on_any_page():
     app = uploaded()
-    assert session(switch_page(app, "explore")).resources["explore"].jobs
+    assert session(switch_page(app, "explore")).resources["explore"].group.jobs
     assert UNIQUE in str(app)
     assert figures(run_comparison(switch_page(app, "compare")))
     mine = session(app)

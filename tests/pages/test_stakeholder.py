@@ -275,10 +275,10 @@ def test_what_ran_before_the_view_is_not_found_in_it_and_is_there_again_after_it
             heard.empty()
             assert len(figures(switch_page(app, "explore"))) >= 4, "the normal view shows what ran"
             normal.append(heard.elements)
-            runs = session(app).resources["explore"].requested
+            runs = session(app).resources["explore"].group.requested
             assert not figures(hide(app))
             assert len(figures(set_fields(app, stakeholder_view=False))) >= 4
-            assert session(app).resources["explore"].requested is runs, "nothing runs anew"
+            assert session(app).resources["explore"].group.requested is runs, "nothing runs anew"
             both.append(crawl(hide(app), heard))
     assert different(*both) == {}
     assert normal[0] != normal[1], "the normal view depends on the rows"
@@ -456,7 +456,7 @@ def test_only_what_changes_a_table_reaches_round_the_wall():
     users = {
         path
         for path, tree in sources()
-        if reached({"table", "held", "memos"}, {"whole_table"}, tree)
+        if reached({"table", "resources", "memos"}, {"whole_table"}, tree)
     }
     assert users == CHANGE | {"pages/_ui/session/current_table.py"}
     for text in (
@@ -465,6 +465,6 @@ def test_only_what_changes_a_table_reaches_round_the_wall():
         "session().resources['explore']",
         "session().memos",
     ):
-        assert reached({"table", "held", "memos"}, {"whole_table"}, ast.parse(text)), (
+        assert reached({"table", "resources", "memos"}, {"whole_table"}, ast.parse(text)), (
             "the positive control"
         )
