@@ -71,7 +71,7 @@ def apply_grid_edits(key: str) -> None:
     }
     for at, cells in old_edits.items():
         for column, cell in cells.items():
-            initial_cell = grid.given[at][column]
+            initial_cell = grid.initial_cells[at][column]
             # typed back to what it was
             if column not in edits.get(at, {}) and not _are_cells_equal(cell, initial_cell):
                 new_edits.setdefault(at, {})[column] = initial_cell
