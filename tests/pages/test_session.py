@@ -27,7 +27,7 @@ def blocks(session):
     return {
         rows.block.name
         for held in session.resources.values()
-        for _, rows in getattr(held, "_shared_blocks", {}).values()
+        for _, rows in getattr(getattr(held, "group", held), "_shared_blocks", {}).values()
     }
 
 
